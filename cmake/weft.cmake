@@ -1,0 +1,64 @@
+# weft_library(NAME [MAY_INCLUDE folder...] [LINK target...])
+#   One static library weft_NAME from src/NAME/*.cpp; src/NAME/*_test.cpp go into weft_NAME_test.
+#
+# Includes are written "folder/file.hpp". To make that path exist only for the folders that may be
+# included, each folder gets a private root, build/include/FOLDER/FOLDER -> src/FOLDER, and a target
+# is given the roots of its own list. Include paths are PRIVATE, so nothing arrives by transitivity.
+
+function(weft_flags target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
+                                           -ffp-contract=off)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    # g++ 12 sees overlapping copies in std::string where there are none (gcc bug 105651).
+    target_compile_options(${target} PRIVATE -Wno-restrict)
+  endif()
+  if(WEFT_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer
+                                             -fno-sanitize-recover=all)
+    target_link_options(${target} PRIVATE -fsanitize=${WEFT_SANITIZE})
+  endif()
+endfunction()
+
+function(weft_include_roots target)
+  foreach(folder IN LISTS ARGN)
+    set(root ${CMAKE_BINARY_DIR}/include/${folder})
+    file(MAKE_DIRECTORY ${root})
+    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/src/${folder} ${root}/${folder} SYMBOLIC)
+    target_include_directories(${target} PRIVATE ${root})
+  endforeach()
+  target_include_directories(${target} SYSTEM PRIVATE ${WEFT_EXPECTED_INCLUDE})
+endfunction()
+
+function(weft_link target)
+  foreach(folder IN LISTS ARGN)
+    target_link_libraries(${target} PUBLIC weft_${folder})
+  endforeach()
+endfunction()
+
+function(weft_library name)
+  cmake_parse_arguments(arg "" "" "MAY_INCLUDE;LINK" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS src/${name}/*.cpp)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  add_library(weft_${name} STATIC ${sources})
+  weft_flags(weft_${name})
+  weft_include_roots(weft_${name} ${name} ${arg_MAY_INCLUDE})
+  weft_link(weft_${name} ${arg_MAY_INCLUDE})
+  target_link_libraries(weft_${name} PUBLIC fmt::fmt PRIVATE ${arg_LINK})
+  if(WEFT_TESTS AND tests)
+    set_property(GLOBAL APPEND PROPERTY weft_tested ${name})
+    set_property(GLOBAL PROPERTY weft_tests_${name} "${tests}")
+    set_property(GLOBAL PROPERTY weft_sees_${name} "${name};${arg_MAY_INCLUDE}")
+    set_property(GLOBAL PROPERTY weft_links_${name} "${arg_LINK}")
+  endif()
+endfunction()
+
+function(weft_executable name)
+  cmake_parse_arguments(arg "" "" "SOURCES;MAY_INCLUDE;LINK" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  weft_flags(${name})
+  weft_include_roots(${name} ${arg_MAY_INCLUDE})
+  weft_link(${name} ${arg_MAY_INCLUDE})
+  target_link_libraries(${name} PRIVATE ${arg_LINK})
+endfunction()

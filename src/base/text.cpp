@@ -1,0 +1,89 @@
+#include "base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace weft {
+namespace {
+
+// Edit distance with neighbouring letters swapped counted as one mistake.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1), row(b.size() + 1), next(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    next[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replace = row[j - 1] + (a[i - 1] != b[j - 1]);
+      next[j] = std::min({row[j] + 1, next[j - 1] + 1, replace});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        next[j] = std::min(next[j], before[j - 2] + 1);
+    }
+    before = row;
+    row = next;
+  }
+  return row[b.size()];
+}
+
+std::string folded(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    if (c == '-') c = '_';
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    out += c;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::string> did_you_mean(std::string_view typed,
+                                        const std::vector<std::string>& candidates) {
+  constexpr std::size_t kLongestWord = 64;  // beyond it the typed text is not a misspelt name
+  if (typed.empty() || typed.size() > kLongestWord) return std::nullopt;
+  const std::string wanted = folded(typed);
+  const std::size_t allowed = std::max<std::size_t>(1, wanted.size() / 3);
+  std::optional<std::string> best;
+  std::size_t best_distance = allowed + 1;
+  for (const std::string& candidate : candidates) {
+    const std::string name = folded(candidate);
+    std::size_t d = distance(wanted, name);
+    // "h100" for "hgx-h100": a whole part of the name is a good guess, but never beats a typo.
+    if (wanted.size() >= 3 && name.find(wanted) != std::string::npos) d = std::min(d, allowed);
+    if (d < best_distance) {
+      best = candidate;
+      best_distance = d;
+    }
+  }
+  return best;
+}
+
+std::string grouped(std::int64_t n) {
+  std::string digits = std::to_string(n);
+  const std::size_t first = n < 0 ? 1 : 0;
+  for (std::size_t at = digits.size(); at > first + 3;) digits.insert(at -= 3, ",");
+  return digits;
+}
+
+std::string counted(std::int64_t n, std::string_view noun) {
+  if (n == 1) return fmt::format("1 {}", noun);
+  const bool sibilant = noun.ends_with("ch") || noun.ends_with("s") || noun.ends_with("x");
+  return fmt::format("{} {}{}", grouped(n), noun, sibilant ? "es" : "s");
+}
+
+std::string either(const std::vector<std::string>& words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() ? " or " : ", ";
+    text += words[i];
+  }
+  return text;
+}
+
+std::size_t display_width(std::string_view utf8) {
+  return static_cast<std::size_t>(
+      std::count_if(utf8.begin(), utf8.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+}  // namespace weft

@@ -1,0 +1,120 @@
+#include "fabric/dragonfly.hpp"
+
+namespace weft::fabric {
+namespace {
+
+constexpr std::uint32_t kPortSalt = 5;
+constexpr std::uint32_t kDetourSalt = 6;
+
+}  // namespace
+
+std::uint32_t Dragonfly::links_between(std::uint32_t ahead) const {
+  if (shape_.groups < 2) return 0;
+  // Whole rounds join every pair; of the links left over, those whose other end exists too.
+  const std::uint32_t rest = links_per_group() % round();
+  const bool extra = ahead - 1 < rest && shape_.groups - ahead - 1 < rest;
+  return links_per_group() / round() + (extra ? 1 : 0);
+}
+
+std::uint32_t Dragonfly::local_port(std::uint32_t router, std::uint32_t to) const {
+  const std::uint32_t me = router % shape_.routers_per_group;
+  const std::uint32_t other = to % shape_.routers_per_group;
+  return shape_.router_down + other - (other > me ? 1 : 0);
+}
+
+Peer Dragonfly::peer(std::uint32_t router, std::uint32_t port) const {
+  if (port < shape_.router_down) return {Peer::Kind::nic, LinkTier::nic, 0, 0};
+  const std::uint32_t group = group_of(router);
+  const std::uint32_t me = router % shape_.routers_per_group;
+  const std::uint32_t base = group * shape_.routers_per_group;
+  std::uint32_t slot = port - shape_.router_down;
+  if (slot < shape_.routers_per_group - 1) {
+    const std::uint32_t other = base + slot + (slot >= me ? 1 : 0);
+    return {Peer::Kind::other_switch, LinkTier::local, other, local_port(other, router)};
+  }
+  if (shape_.groups < 2) return {};
+  slot -= shape_.routers_per_group - 1;
+  const std::uint32_t link = me * shape_.global_links + slot;
+  const std::uint32_t ahead = link % round() + 1;
+  const std::uint32_t back = link / round() * round() + (shape_.groups - ahead) - 1;
+  if (back >= links_per_group()) return {};  // left over: its other end does not exist
+  const std::uint32_t there = (group + ahead) % shape_.groups;
+  return {Peer::Kind::other_switch, LinkTier::global,
+          there * shape_.routers_per_group + back / shape_.global_links, global_port(back)};
+}
+
+std::uint32_t Dragonfly::goal_group(std::uint32_t, const Target& target, RouteState state) const {
+  return state.via != kNone && state.global_hops == 0 ? state.via : group_of(target.leaf);
+}
+
+RouteState Dragonfly::after(std::uint32_t router, std::uint32_t port, RouteState state) const {
+  if (peer(router, port).tier == LinkTier::global) ++state.global_hops;
+  return state;
+}
+
+bool Dragonfly::usable(std::uint32_t router, std::uint32_t port, const Target& target,
+                       RouteState state, const Broken& broken) const {
+  if (broken.port_down(router, port)) return false;
+  const Peer next = peer(router, port);
+  if (next.kind == Peer::Kind::nic) return true;
+  return next.kind == Peer::Kind::other_switch &&
+         reaches(next.switch_index, target, after(router, port, state), broken);
+}
+
+bool Dragonfly::reaches(std::uint32_t router, const Target& target, RouteState state,
+                        const Broken& broken) const {
+  if (broken.switch_down(router)) return false;
+  bool found = false;
+  for_each_port(router, target, state, [&](std::uint32_t port) {
+    found = found || usable(router, port, target, state, broken);
+  });
+  return found;
+}
+
+RouteState Dragonfly::detour(std::uint32_t router, const Target& target, std::uint32_t entropy) const {
+  const std::uint32_t from = group_of(router);
+  const std::uint32_t to = group_of(target.leaf);
+  if (shape_.groups < 3 || from == to) return {};
+  // A group that is neither end: draw below groups - 2 and step over both.
+  std::uint32_t via = choose(entropy, kDetourSalt, shape_.groups - 2);
+  const std::uint32_t low = from < to ? from : to;
+  const std::uint32_t high = from < to ? to : from;
+  if (via >= low) ++via;
+  if (via >= high) ++via;
+  return {via, 0};
+}
+
+RouteState Dragonfly::start(std::uint32_t router, const Target& target, std::uint32_t entropy,
+                            const Broken& broken) const {
+  const RouteState wanted = shape_.routing == model::DragonflyRouting::valiant
+                                ? detour(router, target, entropy)
+                                : RouteState{};
+  if (broken.empty() || reaches(router, target, wanted, broken)) return wanted;
+  if (reaches(router, target, {}, broken)) return {};
+  const std::uint32_t first = choose(entropy, kDetourSalt, shape_.groups);
+  for (std::uint32_t i = 0; i < shape_.groups; ++i) {
+    const RouteState around{(first + i) % shape_.groups, 0};
+    if (around.via == group_of(router)) continue;
+    if (reaches(router, target, around, broken)) return around;
+  }
+  return wanted;
+}
+
+Hop Dragonfly::next_hop(std::uint32_t router, const Target& target, std::uint32_t entropy,
+                        RouteState state, const Broken& broken) const {
+  std::uint32_t live = 0;
+  const auto works = [&](std::uint32_t port) {
+    return broken.empty() || usable(router, port, target, state, broken);
+  };
+  for_each_port(router, target, state, [&](std::uint32_t port) { live += works(port); });
+  if (live == 0) return {};
+  std::uint32_t wanted = choose(entropy, kPortSalt + 16 * state.global_hops, live);
+  Hop hop;
+  for_each_port(router, target, state, [&](std::uint32_t port) {
+    if (!works(port)) return;
+    if (wanted-- == 0) hop = {port, after(router, port, state)};
+  });
+  return hop;
+}
+
+}  // namespace weft::fabric

@@ -1,0 +1,213 @@
+#include "model/catalog.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.hpp"
+#include "model/embedded_catalog.hpp"
+#include "model/kinds.hpp"
+#include "spec/files.hpp"
+
+namespace weft::model {
+namespace {
+
+using spec::Complaint;
+using spec::Diagnostics;
+using spec::Entry;
+using spec::Node;
+
+// Changing a count makes the kind's placement lists for that count meaningless.
+constexpr std::pair<std::string_view, std::string_view> kListOfCount[] = {
+    {"nics", "nic_switch"},          {"gpus", "gpu_switch"},          {"pcie_switches", "nic_switch"},
+    {"pcie_switches", "gpu_switch"}, {"pcie_switches", "switch_socket"}, {"sockets", "switch_socket"}};
+
+Node over_kind(Node base, const Node& over) {
+  for (const auto& [count, list] : kListOfCount) {
+    if (over.find(count) == nullptr || over.find(list) != nullptr) continue;
+    std::erase_if(base.entries, [&](const Entry& entry) { return entry.key == list; });
+  }
+  return spec::overlay(base, over);
+}
+
+void set_kind(Node& node, const Node& name) {
+  std::erase_if(node.entries, [](const Entry& entry) { return entry.key == "kind"; });
+  node.entries.insert(node.entries.begin(), Entry{"kind", name.place, name});
+}
+
+bool is_number(const Node& node) {
+  return node.is_scalar() && !node.text.empty() &&
+         (std::isdigit(static_cast<unsigned char>(node.text[0])) || node.text[0] == '$');
+}
+
+// "scale_up.switches" for every number below `node`; a list of numbers is one field.
+void numbers_of(const Node& node, const std::string& path, std::map<std::string, spec::Place>& out) {
+  for (const Entry& entry : node.entries) {
+    if (path.empty() && (entry.key == "sources" || entry.key == "text")) continue;
+    if (entry.key == "ultracluster") continue;  // a name that looks like a number
+    const std::string here = path.empty() ? entry.key : path + "." + entry.key;
+    if (is_number(entry.value) ||
+        (entry.value.is_sequence() &&
+         std::any_of(entry.value.items.begin(), entry.value.items.end(), is_number)))
+      out[here] = entry.key_place;
+    numbers_of(entry.value, here, out);
+  }
+}
+
+void check_sources(const std::string& name, const Node& node, Diagnostics& diagnostics) {
+  std::map<std::string, spec::Place> numbers;
+  numbers_of(node, "", numbers);
+  std::map<std::string, int> used;
+  if (const Entry* sources = node.find("sources")) {
+    for (const Node& row : sources->value.items) {
+      const Entry* flag = row.find("used");
+      const Entry* fields = row.find("fields");
+      if (fields == nullptr || (flag && flag->value.text == "false")) continue;
+      for (const Node& field : fields->value.items) {
+        ++used[field.text];
+        if (!numbers.contains(field.text))
+          diagnostics.add(Complaint::no_source, field.place,
+                          fmt::format("'{}' has no number '{}'", name, field.text));
+      }
+    }
+  }
+  for (const auto& [field, place] : numbers)
+    if (used[field] != 1)
+      diagnostics.add(Complaint::no_source, place,
+                      fmt::format("'{}' of '{}' is named by {} used source rows", field, name, used[field]),
+                      "a `sources` row with its name in `fields`");
+}
+
+}  // namespace
+
+const std::vector<std::string>& Catalog::sections() {
+  static const std::vector<std::string> names = {"servers",  "gpus",  "nics",
+                                                 "switches", "links", "cables"};
+  return names;
+}
+
+Catalog Catalog::embedded(Diagnostics& diagnostics) {
+  Catalog catalog;
+  for (const EmbeddedFile& file : embedded_catalog())
+    catalog.add_source(diagnostics.sources().add(std::string(file.name), std::string(file.text)),
+                       diagnostics);
+  return catalog;
+}
+
+void Catalog::add_directory(const std::filesystem::path& directory, Diagnostics& diagnostics) {
+  std::set<std::filesystem::path> files;  // sorted: the same order on every file system
+  std::error_code error;
+  for (const auto& item : std::filesystem::directory_iterator(directory, error))
+    if (item.path().extension() == ".yaml") files.insert(item.path());
+  if (error || files.empty()) {
+    const std::uint32_t source = diagnostics.sources().add(directory.string(), "");
+    diagnostics.add(Complaint::cannot_read, {source, 0, 0, 1},
+                    error ? "not a directory that can be read" : "no *.yaml files in this directory",
+                    "--catalog takes a directory of catalog files");
+  }
+  for (const auto& path : files)
+    if (const auto source = spec::load_file(path, diagnostics)) add_source(*source, diagnostics);
+}
+
+void Catalog::add_source(std::uint32_t source, Diagnostics& diagnostics) {
+  const Node root = spec::parse_yaml(source, diagnostics);
+  if (!root.is_map()) {
+    diagnostics.add(Complaint::wrong_type, {source, 0, 0, 1}, "a catalog file is a mapping of sections",
+                    fmt::format("sections: {}", either(sections())));
+    return;
+  }
+  for (const Entry& section : root.entries) {
+    const auto& known = sections();
+    if (std::find(known.begin(), known.end(), section.key) == known.end() || !section.value.is_map()) {
+      diagnostics.add(Complaint::unknown_key, section.key_place,
+                      fmt::format("'{}' is not a catalog section", section.key),
+                      fmt::format("sections: {}", either(known)));
+      continue;
+    }
+    for (const Entry& entry : section.value.entries)
+      sections_[section.key].insert_or_assign(entry.key, entry);
+  }
+}
+
+std::vector<std::string> Catalog::names(const std::string& section) const {
+  std::vector<std::string> out;
+  if (const auto found = sections_.find(section); found != sections_.end())
+    for (const auto& [name, entry] : found->second) out.push_back(name);
+  return out;
+}
+
+std::optional<Node> Catalog::entry(const std::string& section, const Node& name,
+                                   Diagnostics& diagnostics) const {
+  std::vector<std::string> chain;
+  std::vector<Node> layers;
+  Node at = name;
+  while (true) {
+    if (std::find(chain.begin(), chain.end(), at.text) != chain.end()) {
+      diagnostics.add(Complaint::reference_cycle, at.place,
+                      fmt::format("'{}' builds on itself", at.text),
+                      fmt::format("the chain is {} -> {}", fmt::join(chain, " -> "), at.text));
+      return std::nullopt;
+    }
+    chain.push_back(at.text);
+    const auto in_section = sections_.find(section);
+    const bool known = in_section != sections_.end() && in_section->second.contains(at.text);
+    if (!known) {
+      const auto guess = did_you_mean(at.text, names(section));
+      diagnostics.add(Complaint::unknown_kind, at.place,
+                      fmt::format("no '{}' among the {} of the catalog", at.text, section),
+                      guess ? fmt::format("did you mean '{}'?", *guess)
+                            : fmt::format("`weft catalog {}` lists them", section));
+      return std::nullopt;
+    }
+    layers.push_back(in_section->second.at(at.text).value);
+    const Entry* base = layers.back().find("base");
+    if (base == nullptr || !base->value.is_scalar()) break;
+    at = base->value;
+  }
+  Node merged = layers.back();
+  for (auto layer = layers.rbegin() + 1; layer != layers.rend(); ++layer)
+    merged = over_kind(std::move(merged), *layer);
+  set_kind(merged, name);
+  merged.place = name.place;  // complaints about the whole point at who asked for it
+  return merged;
+}
+
+std::optional<Node> Catalog::resolve(const std::string& section, const Node& node,
+                                     Diagnostics& diagnostics) const {
+  if (node.is_scalar()) return entry(section, node, diagnostics);
+  const Entry* kind = node.find("kind");
+  if (!node.is_map() || kind == nullptr) return node;
+  if (!kind->value.is_scalar()) {
+    diagnostics.add(Complaint::wrong_type, kind->value.place,
+                    fmt::format("'kind' must be text, not {}", spec::describe(kind->value)),
+                    fmt::format("`weft catalog {}` lists the names", section));
+    return std::nullopt;
+  }
+  auto base = entry(section, kind->value, diagnostics);
+  if (!base) return std::nullopt;
+  return over_kind(std::move(*base), node);
+}
+
+spec::Reader Catalog::reader(Diagnostics& diagnostics) const {
+  return {diagnostics, [this, &diagnostics](const std::string& section, const Node& node) {
+            return resolve(section, node, diagnostics);
+          }};
+}
+
+void Catalog::check(Diagnostics& diagnostics) const {
+  const auto read = [&]<class T>(const std::string& section) {
+    for (const std::string& name : names(section)) {
+      load<T>(section, name, diagnostics);
+      check_sources(name, sections_.at(section).at(name).value, diagnostics);
+    }
+  };
+  read.template operator()<ServerKind>("servers");
+  read.template operator()<GpuKind>("gpus");
+  read.template operator()<NicKind>("nics");
+  read.template operator()<SwitchKind>("switches");
+  read.template operator()<LinkKind>("links");
+  read.template operator()<CableKind>("cables");
+}
+
+}  // namespace weft::model

@@ -1,0 +1,55 @@
+#pragma once
+// The catalog: named parts, section by section, as trees that keep their places. Entries compiled in
+// come first; files of a directory given with --catalog add to them and win over equal names.
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "spec/fields.hpp"
+
+namespace weft::model {
+
+class Catalog {
+ public:
+  static Catalog embedded(spec::Diagnostics& diagnostics);
+  void add_directory(const std::filesystem::path& directory, spec::Diagnostics& diagnostics);
+  void add_source(std::uint32_t source, spec::Diagnostics& diagnostics);
+
+  static const std::vector<std::string>& sections();
+  std::vector<std::string> names(const std::string& section) const;
+
+  // The entry with its `base` chain laid out; nullopt with a complaint when there is none.
+  std::optional<spec::Node> entry(const std::string& section, const spec::Node& name,
+                                  spec::Diagnostics& diagnostics) const;
+
+  // What a field of that section means: a name, or a mapping with `kind` and overrides.
+  std::optional<spec::Node> resolve(const std::string& section, const spec::Node& node,
+                                    spec::Diagnostics& diagnostics) const;
+
+  spec::Reader reader(spec::Diagnostics& diagnostics) const;
+
+  // Reads an entry by name, for parts that weft itself asks for ("pcie5").
+  template <class T>
+  std::optional<T> load(const std::string& section, const std::string& name,
+                        spec::Diagnostics& diagnostics) const {
+    spec::Node wanted;
+    wanted.kind = spec::Node::Kind::scalar;
+    wanted.text = name;
+    const auto found = resolve(section, wanted, diagnostics);
+    if (!found) return std::nullopt;
+    T out;
+    reader(diagnostics).read(*found, out);
+    return out;
+  }
+
+  // Reads every entry and checks that each of its numbers has exactly one used source.
+  void check(spec::Diagnostics& diagnostics) const;
+
+ private:
+  std::map<std::string, std::map<std::string, spec::Entry>> sections_;
+};
+
+}  // namespace weft::model

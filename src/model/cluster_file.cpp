@@ -1,0 +1,344 @@
+#include "model/cluster_file.hpp"
+
+#include "spec/fields.hpp"
+#include "spec/schema.hpp"
+
+namespace weft::spec {
+
+using namespace weft::model;
+
+namespace {
+
+const std::vector<std::string> kClos = {"rail-optimized", "tor-clos"};
+const std::vector<std::string> kClosOrRailOnly = {"rail-optimized", "tor-clos", "rail-only"};
+const std::vector<std::string> kTreeKinds = {"rail-optimized", "tor-clos", "rail-only", "fat-tree"};
+const std::vector<std::string> kAllFabrics = {"single-chassis", "rail-optimized", "rail-only",
+                                              "tor-clos",       "fat-tree",       "dragonfly"};
+constexpr std::int64_t kMaxServers = 2'000'000;
+constexpr std::int64_t kMaxSwitches = 1'000'000;
+constexpr std::int64_t kMaxParallel = 4096;
+
+}  // namespace
+
+template <>
+const Table& table_of<ServerGroup>() {
+  static const Table table =
+      TableOf<ServerGroup>("servers",
+                           "A group of equal servers: a kind from the catalog, how many, and "
+                           "whatever differs from the kind.")
+          .field("name", &ServerGroup::name,
+                 {.text = "Servers are called name0, name1, ... Default: s, or a letter per group."})
+          .field("count", &ServerGroup::count,
+                 {.text = "How many servers.", .example = "32", .required = true, .min = 1, .max = kMaxServers})
+          .field("site", &ServerGroup::site,
+                 {.text = "Site the group stands on; see `fabric.sites`.", .example = "tokyo"})
+          .include<ServerKind>()
+          .build();
+  return table;
+}
+
+template <>
+const Table& table_of<LinkSpec>() {
+  static const Table table =
+      TableOf<LinkSpec>("link", "The cables of one tier.")
+          .field("rate", &LinkSpec::rate,
+                 {.text = "Of one port, one way. Default: the rate of the NIC's port.",
+                  .example = "400Gbps",
+                  .min = 1'000'000'000,
+                  .max = 100'000'000'000'000})
+          .field("cable", &LinkSpec::cable,
+                 {.text = "Length of each cable.", .fallback = "5m", .min = 0, .max = 100'000'000})
+          .field("medium", &LinkSpec::medium,
+                 {.text = "Kind of cable.", .fallback = "fiber", .section = "cables"})
+          .build();
+  return table;
+}
+
+template <>
+const Table& table_of<SitesSpec>() {
+  static const Table table =
+      TableOf<SitesSpec>("sites",
+                         "Long links between sites: each site has gateways above its top switches, "
+                         "and gateway i of every site is joined to gateway i of every other.")
+          .field("gateways", &SitesSpec::gateways,
+                 {.text = "Gateways per site and plane.", .fallback = "1", .min = 1, .max = 64})
+          .field("links", &SitesSpec::links,
+                 {.text = "Parallel links between a pair of gateways.",
+                  .fallback = "1",
+                  .min = 1,
+                  .max = kMaxParallel})
+          .field("uplinks", &SitesSpec::uplinks,
+                 {.text = "Links from each top switch of a site to each of its gateways.",
+                  .fallback = "1",
+                  .min = 1,
+                  .max = kMaxParallel})
+          .field("rate", &SitesSpec::rate,
+                 {.text = "Of one link between sites.",
+                  .fallback = "400Gbps",
+                  .min = 1'000'000,
+                  .max = 100'000'000'000'000})
+          .field("latency", &SitesSpec::latency,
+                 {.text = "One way between two sites; 1 to 5 ms between availability zones.",
+                  .fallback = "1ms",
+                  .min = 0,
+                  .max = 1'000'000'000'000})
+          .build();
+  return table;
+}
+
+template <>
+const Table& table_of<FabricSpec>() {
+  static const Table table =
+      TableOf<FabricSpec>("fabric", "The network between the servers.")
+          .field("kind", &FabricSpec::kind,
+                 {.text = "Shape. `none` is for servers joined by scale-up links alone.",
+                  .required = true,
+                  .choices = {"none", "single-chassis", "rail-optimized", "rail-only", "tor-clos",
+                              "fat-tree", "dragonfly"}})
+          .field("switch", &FabricSpec::leaf_switch,
+                 {.text = "Switch of the lowest tier, and of all tiers unless said otherwise.",
+                  .fallback = "tomahawk-5",
+                  .section = "switches"})
+          .field("spine_switch", &FabricSpec::spine_switch,
+                 {.text = "Switch of the second tier.", .only_for = kTreeKinds, .section = "switches"})
+          .field("super_spine_switch", &FabricSpec::super_spine_switch,
+                 {.text = "Switch of the third tier.", .only_for = kTreeKinds, .section = "switches"})
+          .field("link", &FabricSpec::link,
+                 {.text = "From NICs to switches, and between switches unless said otherwise.",
+                  .example = "{rate: 400Gbps, cable: 5m}"})
+          .field("spine_link", &FabricSpec::spine_link,
+                 {.text = "Between leaf and spine.", .only_for = kTreeKinds})
+          .field("super_spine_link", &FabricSpec::super_spine_link,
+                 {.text = "Between spine and super-spine.", .only_for = kTreeKinds})
+          .field("planes", &FabricSpec::planes,
+                 {.text = "Independent copies of the fabric; port i of every NIC goes to plane i.",
+                  .fallback = "1",
+                  .min = 1,
+                  .max = 16,
+                  .only_for = kAllFabrics})
+          .field("scalable_unit", &FabricSpec::scalable_unit,
+                 {.text = "Servers of one scalable unit: NIC i of each goes to its rail leaf i.",
+                  .example = "16",
+                  .required = true,
+                  .min = 1,
+                  .max = kMaxServers,
+                  .only_for = {"rail-optimized"}})
+          .field("rails_per_leaf", &FabricSpec::rails_per_leaf,
+                 {.text = "Rails that share one leaf.",
+                  .fallback = "1",
+                  .min = 1,
+                  .max = 64,
+                  .only_for = {"rail-optimized"}})
+          .field("servers_per_leaf", &FabricSpec::servers_per_leaf,
+                 {.text = "Servers below one leaf (ToR). Default: as many as its ports allow.",
+                  .example = "4",
+                  .min = 1,
+                  .max = kMaxServers,
+                  .only_for = {"tor-clos", "rail-only"}})
+          .field("spines", &FabricSpec::spines,
+                 {.text = "Spines each leaf is joined to; with super-spines, per pod.",
+                  .example = "4",
+                  .min = 1,
+                  .max = kMaxSwitches,
+                  .only_for = kClosOrRailOnly})
+          .field("parallel_links", &FabricSpec::parallel_links,
+                 {.text = "Links between a leaf and each of its spines.",
+                  .example = "2",
+                  .min = 1,
+                  .max = kMaxParallel,
+                  .only_for = kClosOrRailOnly})
+          .field("oversubscription", &FabricSpec::oversubscription,
+                 {.text = "Bandwidth below a leaf over bandwidth above it. Default 1, unless spines "
+                          "and parallel_links say it.",
+                  .example = "3:1",
+                  .only_for = kClosOrRailOnly})
+          .field("pod", &FabricSpec::pod,
+                 {.text = "Scalable units (rail-optimized) or leaves (tor-clos) of one pod. Pods "
+                          "make a third tier of super-spines.",
+                  .example = "4",
+                  .min = 1,
+                  .max = kMaxServers,
+                  .only_for = kClos})
+          .field("super_spines", &FabricSpec::super_spines,
+                 {.text = "Super-spines in all. Default: as many as full bandwidth needs.",
+                  .example = "4",
+                  .min = 1,
+                  .max = kMaxSwitches,
+                  .only_for = kClos})
+          .field("super_parallel_links", &FabricSpec::super_parallel_links,
+                 {.text = "Links between a spine and each of its super-spines.",
+                  .min = 1,
+                  .max = kMaxParallel,
+                  .only_for = kClos})
+          .field("super_oversubscription", &FabricSpec::super_oversubscription,
+                 {.text = "Bandwidth below a spine over bandwidth above it. Default 1.",
+                  .example = "7:1",
+                  .only_for = kClos})
+          .field("k", &FabricSpec::k,
+                 {.text = "Ports per switch of the k-ary fat tree; even. Default: all ports of the "
+                          "switch.",
+                  .example = "16",
+                  .min = 2,
+                  .max = 1024,
+                  .only_for = {"fat-tree"}})
+          .field("servers_per_router", &FabricSpec::servers_per_router,
+                 {.text = "Servers on one router.",
+                  .fallback = "1",
+                  .min = 1,
+                  .max = 4096,
+                  .only_for = {"dragonfly"}})
+          .field("routers_per_group", &FabricSpec::routers_per_group,
+                 {.text = "Routers of a group, all joined to each other.",
+                  .example = "8",
+                  .required = true,
+                  .min = 1,
+                  .max = 4096,
+                  .only_for = {"dragonfly"}})
+          .field("global_links", &FabricSpec::global_links,
+                 {.text = "Links from one router to other groups.",
+                  .example = "4",
+                  .required = true,
+                  .min = 0,
+                  .max = 4096,
+                  .only_for = {"dragonfly"}})
+          .field("groups", &FabricSpec::groups,
+                 {.text = "Groups. Default: as many as the servers need.",
+                  .min = 1,
+                  .max = kMaxSwitches,
+                  .only_for = {"dragonfly"}})
+          .field("routing", &FabricSpec::routing,
+                 {.text = "minimal: over the direct global link; valiant: over a random group; "
+                          "ugal: whichever is less loaded.",
+                  .fallback = "minimal",
+                  .choices = {"minimal", "valiant", "ugal"},
+                  .only_for = {"dragonfly"}})
+          .field("sites", &FabricSpec::sites,
+                 {.text = "Links between sites.", .only_for = kTreeKinds})
+          .build();
+  return table;
+}
+
+template <>
+const Table& table_of<TransportSpec>() {
+  static const Table table =
+      TableOf<TransportSpec>("transport", "How data crosses the fabric. Not used by any command yet.")
+          .field("kind", &TransportSpec::kind,
+                 {.text = "Protocol.",
+                  .fallback = "srd",
+                  .choices = {"srd", "rocev2", "uet", "tcp", "raw"}})
+          .field("balance", &TransportSpec::balance,
+                 {.text = "How packets choose among equal paths.",
+                  .fallback = "spray",
+                  .choices = {"ecmp", "spray", "flowlet", "adaptive", "pinned"}})
+          .field("mtu", &TransportSpec::mtu,
+                 {.text = "Payload of one packet.", .fallback = "4096B", .min = 64, .max = 65536})
+          .field("paths", &TransportSpec::paths,
+                 {.text = "Paths one flow may use.", .fallback = "64", .min = 1, .max = 65536})
+          .build();
+  return table;
+}
+
+template <>
+const Table& table_of<StorageTier>() {
+  static const Table table =
+      TableOf<StorageTier>("storage", "A storage tier. Not used by any command yet.")
+          .field("name", &StorageTier::name, {.text = "What it is called.", .required = true})
+          .field("kind", &StorageTier::kind,
+                 {.text = "Sort of storage.",
+                  .required = true,
+                  .choices = {"object", "parallel-fs", "nvme", "block"}})
+          .field("size", &StorageTier::size, {.text = "Capacity.", .example = "2.5TB", .min = 1})
+          .field("rate", &StorageTier::rate,
+                 {.text = "Bandwidth in all.", .example = "1200Gbps", .min = 1})
+          .field("latency", &StorageTier::latency,
+                 {.text = "Of one access.", .example = "500us", .min = 0})
+          .field("price", &StorageTier::price, {.text = "Per hour.", .example = "$8.25/h", .min = 0})
+          .build();
+  return table;
+}
+
+template <>
+const Table& table_of<TenantSpec>() {
+  static const Table table =
+      TableOf<TenantSpec>("tenants", "A tenant and the servers it owns. Not used by any command yet.")
+          .field("name", &TenantSpec::name, {.text = "What it is called.", .required = true})
+          .field("servers", &TenantSpec::servers,
+                 {.text = "Indices of its servers, counted over all groups.",
+                  .example = "0..15",
+                  .required = true})
+          .build();
+  return table;
+}
+
+template <>
+const Table& table_of<CollectiveRun>() {
+  static const Table table =
+      TableOf<CollectiveRun>("collective", "One collective operation.")
+          .field("gpus", &CollectiveRun::gpus,
+                 {.text = "How many GPUs take part. Default: all.", .example = "64", .min = 1})
+          .field("sizes", &CollectiveRun::sizes,
+                 {.text = "Message sizes.", .fallback = "8B..8GiB", .example = "[1MiB, 1GiB]"})
+          .build();
+  return table;
+}
+
+template <>
+const Table& table_of<RunSpec>() {
+  static const Table table =
+      TableOf<RunSpec>("run", "One piece of work. Not used by any command yet.")
+          .field("all_reduce", &RunSpec::all_reduce, {.text = "Sum over all, result to all."})
+          .field("all_gather", &RunSpec::all_gather, {.text = "Everybody's part to everybody."})
+          .field("reduce_scatter", &RunSpec::reduce_scatter, {.text = "Sum over all, a part each."})
+          .field("broadcast", &RunSpec::broadcast, {.text = "One to all."})
+          .field("reduce", &RunSpec::reduce, {.text = "All to one, summed."})
+          .field("all_to_all", &RunSpec::all_to_all, {.text = "A different part to each."})
+          .field("send_recv", &RunSpec::send_recv, {.text = "Neighbour to neighbour."})
+          .build();
+  return table;
+}
+
+template <>
+const Table& table_of<ClusterFile>() {
+  static const Table table =
+      TableOf<ClusterFile>("cluster file", "The whole file.")
+          .field("version", &ClusterFile::version,
+                 {.text = "Format of the file: 1.", .example = "1", .required = true})
+          .field("name", &ClusterFile::name, {.text = "What the cluster is called."})
+          .field("servers", &ClusterFile::servers,
+                 {.text = "One group of servers, or a list of groups.", .required = true, .section = "servers"})
+          .field("fabric", &ClusterFile::fabric,
+                 {.text = "The network between them.", .required = true})
+          .field("transport", &ClusterFile::transport, {.text = "How data crosses it."})
+          .field("storage", &ClusterFile::storage, {.text = "Storage tiers."})
+          .field("tenants", &ClusterFile::tenants, {.text = "Who owns which servers."})
+          .field("run", &ClusterFile::run, {.text = "Work to run on it."})
+          .build();
+  return table;
+}
+
+}  // namespace weft::spec
+
+namespace weft::model {
+
+std::string cluster_file_schema() {
+  return spec::json_schema(spec::table_of<ClusterFile>(), "weft cluster file");
+}
+
+std::string cluster_file_reference() {
+  return spec::reference_page(
+      spec::table_of<ClusterFile>(),
+      "# The cluster file\n"
+      "\n"
+      "Generated by `weft schema --reference` from the same field table that parses the file.\n"
+      "\n"
+      "YAML, named `something.weft.yaml`. Numbers carry units: rates `400Gbps` or `50GB/s`, times\n"
+      "`600ns`, sizes `8MiB` or `80GB`, lengths `5m`, power `700W`, prices `$98.32/h`. Rates are one\n"
+      "way unless the key says `both_ways`. Indices are written `3`, `[0, 4]`, `0..7` or\n"
+      "`0..3,8..11`; sizes `1MiB`, `[1KiB, 1MiB]` or `8B..8GiB` (doubling). Where one value is\n"
+      "expected a list may stand if the table says so, and a list of one may be written without\n"
+      "brackets. A kind from the catalog is a name, or a mapping with `kind` and whatever differs:\n"
+      "`nic: {kind: connectx-7, ports: 2}`. Every key can be set from the command line:\n"
+      "`--set fabric.spines=8`.\n");
+}
+
+}  // namespace weft::model

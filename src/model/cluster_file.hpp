@@ -1,0 +1,113 @@
+#pragma once
+// The cluster file as it is written, read by its field tables: nothing is derived here.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ranges.hpp"
+#include "model/kinds.hpp"
+
+namespace weft::model {
+
+struct ServerGroup : ServerKind {
+  std::string name;
+  std::int64_t count = 0;
+  std::string site;
+};
+
+struct LinkSpec {
+  std::optional<Bandwidth> rate;
+  Length cable;
+  CableKind medium;
+};
+
+struct SitesSpec {
+  std::int64_t gateways = 1;
+  std::int64_t links = 1;
+  Bandwidth rate;
+  Duration latency;
+  std::int64_t uplinks = 1;
+};
+
+struct FabricSpec {
+  std::string kind;
+  SwitchKind leaf_switch;
+  std::optional<SwitchKind> spine_switch;
+  std::optional<SwitchKind> super_spine_switch;
+  LinkSpec link;
+  std::optional<LinkSpec> spine_link;
+  std::optional<LinkSpec> super_spine_link;
+  std::int64_t planes = 1;
+  std::int64_t scalable_unit = 0;
+  std::int64_t rails_per_leaf = 1;
+  std::optional<std::int64_t> servers_per_leaf;
+  std::optional<std::int64_t> spines;
+  std::optional<std::int64_t> parallel_links;
+  std::optional<Ratio> oversubscription;
+  std::optional<std::int64_t> pod;
+  std::optional<std::int64_t> super_spines;
+  std::optional<std::int64_t> super_parallel_links;
+  std::optional<Ratio> super_oversubscription;
+  std::optional<std::int64_t> k;
+  std::int64_t servers_per_router = 1;
+  std::int64_t routers_per_group = 0;
+  std::int64_t global_links = 0;
+  std::optional<std::int64_t> groups;
+  std::string routing;
+  std::optional<SitesSpec> sites;
+};
+
+struct TransportSpec {
+  std::string kind;
+  std::string balance;
+  Bytes mtu;
+  std::int64_t paths = 64;
+};
+
+struct StorageTier {
+  std::string name;
+  std::string kind;
+  std::optional<Bytes> size;
+  std::optional<Bandwidth> rate;
+  std::optional<Duration> latency;
+  std::optional<Price> price;
+};
+
+struct TenantSpec {
+  std::string name;
+  Indices servers;
+};
+
+struct CollectiveRun {
+  std::optional<std::int64_t> gpus;
+  Sizes sizes;
+};
+
+struct RunSpec {
+  std::optional<CollectiveRun> all_reduce;
+  std::optional<CollectiveRun> all_gather;
+  std::optional<CollectiveRun> reduce_scatter;
+  std::optional<CollectiveRun> broadcast;
+  std::optional<CollectiveRun> reduce;
+  std::optional<CollectiveRun> all_to_all;
+  std::optional<CollectiveRun> send_recv;
+};
+
+struct ClusterFile {
+  std::int64_t version = 1;
+  std::string name;
+  std::vector<ServerGroup> servers;
+  FabricSpec fabric;
+  TransportSpec transport;
+  std::vector<StorageTier> storage;
+  std::vector<TenantSpec> tenants;
+  std::vector<RunSpec> run;
+};
+
+// Views of its field tables: the reference page and the JSON Schema.
+std::string cluster_file_reference();
+std::string cluster_file_schema();
+
+}  // namespace weft::model

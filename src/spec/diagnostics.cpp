@@ -1,0 +1,170 @@
+#include "spec/diagnostics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "base/text.hpp"
+
+namespace weft::spec {
+namespace {
+
+// A source line can be a megabyte long; a person sees a window around the fault.
+constexpr std::size_t kWindow = 100;
+
+struct Excerpt {
+  std::string text;
+  std::size_t caret;  // display column of the fault in `text`
+  std::size_t width;
+};
+
+std::size_t back_to_character(std::string_view line, std::size_t at) {
+  while (at > 0 && at < line.size() && (line[at] & 0xC0) == 0x80) --at;
+  return at;
+}
+
+// Control characters would move the cursor or colour the terminal of whoever reads the error.
+std::string printable(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += byte < 0x20 || byte == 0x7F ? ' ' : c;
+  }
+  return out;
+}
+
+Excerpt excerpt(std::string_view line, const Place& place) {
+  const std::size_t at = std::min<std::size_t>(place.column - 1, line.size());
+  std::size_t begin = at > kWindow - 20 ? back_to_character(line, at - (kWindow - 20)) : 0;
+  std::size_t end = std::min(line.size(), begin + kWindow);
+  if (end < line.size()) end = back_to_character(line, end);
+  const std::string before = printable(line.substr(begin, at - begin));
+  const std::size_t fault_end = std::min<std::size_t>(end, at + place.length);
+  Excerpt out;
+  out.text = before + printable(line.substr(at, end - at));
+  out.caret = display_width(before);
+  out.width = std::max<std::size_t>(
+      1, fault_end > at ? display_width(line.substr(at, fault_end - at)) : 0);
+  if (begin > 0) {
+    out.text = "..." + out.text;
+    out.caret += 3;
+  }
+  if (end < line.size()) out.text += "...";
+  return out;
+}
+
+struct Paint {
+  bool on;
+  std::string operator()(std::string_view code, std::string_view text) const {
+    return on ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
+  }
+};
+
+std::string_view word(Severity severity) {
+  return severity == Severity::error ? "error" : "warning";
+}
+
+std::string where(const Sources& sources, const Place& place) {
+  if (place.source == 0) return "";
+  if (place.line == 0) return fmt::format("{}: ", sources.name(place.source));
+  return fmt::format("{}:{}:{}: ", sources.name(place.source), place.line, place.column);
+}
+
+void render_one(std::string& out, const Sources& sources, const Diagnostic& d, const Paint& paint) {
+  const ComplaintInfo& what = info(d.complaint);
+  const std::string_view colour = what.severity() == Severity::error ? "1;31" : "1;33";
+  out += fmt::format("{}{}: {}\n", paint("1", where(sources, d.place)),
+                     paint(colour, fmt::format("{} {}", word(what.severity()), what.code)),
+                     printable(d.message));
+  if (d.place.line > 0) {
+    const Excerpt shown = excerpt(sources.line(d.place), d.place);
+    const std::string number = std::to_string(d.place.line);
+    const std::string gutter(number.size(), ' ');
+    out += fmt::format("  {} | {}\n", number, shown.text);
+    out += fmt::format("  {} | {}{}\n", gutter, std::string(shown.caret, ' '),
+                       paint(colour, std::string(shown.width, '^')));
+  }
+  if (!d.help.empty()) out += fmt::format("  = {}\n", printable(d.help));
+}
+
+}  // namespace
+
+std::uint32_t Sources::add(std::string name, std::string text) {
+  File file{std::move(name), std::move(text), {0}};
+  for (std::size_t i = 0; i < file.text.size(); ++i)
+    if (file.text[i] == '\n') file.line_starts.push_back(i + 1);
+  files_.push_back(std::move(file));
+  return static_cast<std::uint32_t>(files_.size());
+}
+
+std::string_view Sources::line(const Place& place) const {
+  const File& file = files_[place.source - 1];
+  if (place.line == 0 || place.line > file.line_starts.size()) return "";
+  const std::size_t begin = file.line_starts[place.line - 1];
+  std::size_t end = file.text.find('\n', begin);
+  if (end == std::string::npos) end = file.text.size();
+  if (end > begin && file.text[end - 1] == '\r') --end;
+  return std::string_view(file.text).substr(begin, end - begin);
+}
+
+void Diagnostics::add(Complaint complaint, Place place, std::string message, std::string help) {
+  all_.push_back({complaint, place, std::move(message), std::move(help)});
+}
+
+bool Diagnostics::has_errors() const {
+  return std::any_of(all_.begin(), all_.end(), [](const Diagnostic& d) {
+    return info(d.complaint).severity() == Severity::error;
+  });
+}
+
+std::vector<Diagnostic> Diagnostics::sorted() const {
+  const auto key = [](const Diagnostic& d) {
+    return std::tie(d.place.source, d.place.line, d.place.column, d.complaint, d.message);
+  };
+  std::vector<Diagnostic> out = all_;
+  std::stable_sort(out.begin(), out.end(),
+                   [&](const auto& a, const auto& b) { return key(a) < key(b); });
+  out.erase(std::unique(out.begin(), out.end(),
+                        [&](const auto& a, const auto& b) { return key(a) == key(b); }),
+            out.end());
+  return out;
+}
+
+std::string render_text(const Diagnostics& diagnostics, bool colour) {
+  const Paint paint{colour};
+  std::string out;
+  std::int64_t errors = 0;
+  std::int64_t warnings = 0;
+  for (const Diagnostic& d : diagnostics.sorted()) {
+    (info(d.complaint).severity() == Severity::error ? errors : warnings)++;
+    render_one(out, diagnostics.sources(), d, paint);
+  }
+  if (errors + warnings == 0) return out;
+  std::string summary;
+  if (errors > 0) summary = counted(errors, "error");
+  if (warnings > 0) summary += (errors > 0 ? ", " : "") + counted(warnings, "warning");
+  const Diagnostic first = diagnostics.sorted().front();
+  return out + fmt::format("{}; `weft explain {}` says more\n", summary, info(first.complaint).code);
+}
+
+std::string render_json(const Diagnostics& diagnostics) {
+  nlohmann::ordered_json array = nlohmann::ordered_json::array();
+  for (const Diagnostic& d : diagnostics.sorted()) {
+    const ComplaintInfo& what = info(d.complaint);
+    nlohmann::ordered_json record = {{"severity", word(what.severity())}, {"code", what.code}};
+    if (d.place.source > 0) record["file"] = diagnostics.sources().name(d.place.source);
+    if (d.place.line > 0) {
+      record["line"] = d.place.line;
+      record["column"] = d.place.column;
+      record["source_line"] = diagnostics.sources().line(d.place);
+    }
+    record["message"] = d.message;
+    if (!d.help.empty()) record["help"] = d.help;
+    array.push_back(std::move(record));
+  }
+  return array.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace weft::spec

@@ -1,0 +1,67 @@
+#pragma once
+// A complaint is data: where, what, what would be right. It is rendered twice, for people with the
+// source line and a caret, and as JSON.
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "spec/codes.hpp"
+
+namespace weft::spec {
+
+// A span of a source text, 1-based. source 0 is "nowhere": the complaint concerns the whole input.
+struct Place {
+  std::uint32_t source = 0;
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;  // in bytes
+  std::uint32_t length = 1;
+};
+
+// The texts that places point into.
+class Sources {
+ public:
+  std::uint32_t add(std::string name, std::string text);
+  const std::string& name(std::uint32_t source) const { return files_[source - 1].name; }
+  const std::string& text(std::uint32_t source) const { return files_[source - 1].text; }
+  std::string_view line(const Place& place) const;
+
+ private:
+  struct File {
+    std::string name;
+    std::string text;
+    std::vector<std::size_t> line_starts;
+  };
+  std::deque<File> files_;  // a deque keeps the texts in place while more are added
+};
+
+struct Diagnostic {
+  Complaint complaint;
+  Place place;
+  std::string message;
+  std::string help;  // what would be right; may be empty
+};
+
+class Diagnostics {
+ public:
+  Sources& sources() { return sources_; }
+  const Sources& sources() const { return sources_; }
+
+  void add(Complaint complaint, Place place, std::string message, std::string help = "");
+  bool has_errors() const;
+  // In source order; the same complaint at the same place only once.
+  std::vector<Diagnostic> sorted() const;
+
+ private:
+  Sources sources_;
+  std::vector<Diagnostic> all_;
+};
+
+// `colour` adds ANSI codes. Ends with a line that counts the errors and warnings.
+std::string render_text(const Diagnostics& diagnostics, bool colour);
+// An array of {severity, code, file, line, column, message, help, source_line}.
+std::string render_json(const Diagnostics& diagnostics);
+
+}  // namespace weft::spec

@@ -1,0 +1,34 @@
+#include "spec/files.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace weft::spec {
+
+std::optional<std::uint32_t> load_file(const std::filesystem::path& path, Diagnostics& diagnostics) {
+  // A device or pipe could deliver without end, so only regular files are opened, and one byte more
+  // than the parser's limit is enough to know that a file is too large.
+  constexpr std::streamsize kMost = (1 << 20) + 1;
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  const auto refuse = [&](std::string_view why, std::string_view help) {
+    const std::uint32_t source = diagnostics.sources().add(path.string(), "");
+    diagnostics.add(Complaint::cannot_read, {source, 0, 0, 1}, std::string(why), std::string(help));
+    return std::nullopt;
+  };
+  if (!std::filesystem::exists(status))
+    return refuse("no such file", "`weft init` writes a cluster file to start from");
+  if (std::filesystem::is_directory(status))
+    return refuse("this is a directory", "name the cluster file inside it");
+  if (!std::filesystem::is_regular_file(status)) return refuse("not a regular file", "");
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) return refuse("cannot be opened", "check its permissions");
+  std::string text(static_cast<std::size_t>(kMost), '\0');
+  stream.read(text.data(), kMost);
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  return diagnostics.sources().add(path.string(), std::move(text));
+}
+
+}  // namespace weft::spec
