@@ -68,6 +68,9 @@ std::string grouped(std::int64_t n) {
 
 std::string counted(std::int64_t n, std::string_view noun) {
   if (n == 1) return fmt::format("1 {}", noun);
+  const std::string_view stem = noun.substr(0, noun.size() - 1);
+  if (noun.ends_with("f")) return fmt::format("{} {}ves", grouped(n), stem);   // leaves
+  if (noun.ends_with("ry")) return fmt::format("{} {}ies", grouped(n), stem);  // entries
   const bool sibilant = noun.ends_with("ch") || noun.ends_with("s") || noun.ends_with("x");
   return fmt::format("{} {}{}", grouped(n), noun, sibilant ? "es" : "s");
 }

@@ -137,6 +137,13 @@ std::vector<std::string> Catalog::names(const std::string& section) const {
   return out;
 }
 
+const Node* Catalog::own(const std::string& section, const std::string& name) const {
+  const auto in_section = sections_.find(section);
+  if (in_section == sections_.end()) return nullptr;
+  const auto found = in_section->second.find(name);
+  return found == in_section->second.end() ? nullptr : &found->second.value;
+}
+
 std::optional<Node> Catalog::entry(const std::string& section, const Node& name,
                                    Diagnostics& diagnostics) const {
   std::vector<std::string> chain;
@@ -150,9 +157,8 @@ std::optional<Node> Catalog::entry(const std::string& section, const Node& name,
       return std::nullopt;
     }
     chain.push_back(at.text);
-    const auto in_section = sections_.find(section);
-    const bool known = in_section != sections_.end() && in_section->second.contains(at.text);
-    if (!known) {
+    const Node* here = own(section, at.text);
+    if (here == nullptr) {
       const auto guess = did_you_mean(at.text, names(section));
       diagnostics.add(Complaint::unknown_kind, at.place,
                       fmt::format("no '{}' among the {} of the catalog", at.text, section),
@@ -160,7 +166,7 @@ std::optional<Node> Catalog::entry(const std::string& section, const Node& name,
                             : fmt::format("`weft catalog {}` lists them", section));
       return std::nullopt;
     }
-    layers.push_back(in_section->second.at(at.text).value);
+    layers.push_back(*here);
     const Entry* base = layers.back().find("base");
     if (base == nullptr || !base->value.is_scalar()) break;
     at = base->value;
@@ -199,7 +205,7 @@ void Catalog::check(Diagnostics& diagnostics) const {
   const auto read = [&]<class T>(const std::string& section) {
     for (const std::string& name : names(section)) {
       load<T>(section, name, diagnostics);
-      check_sources(name, sections_.at(section).at(name).value, diagnostics);
+      check_sources(name, *own(section, name), diagnostics);
     }
   };
   read.template operator()<ServerKind>("servers");

@@ -21,6 +21,9 @@ class Catalog {
   static const std::vector<std::string>& sections();
   std::vector<std::string> names(const std::string& section) const;
 
+  // The entry as its file has it; nullptr when there is none.
+  const spec::Node* own(const std::string& section, const std::string& name) const;
+
   // The entry with its `base` chain laid out; nullopt with a complaint when there is none.
   std::optional<spec::Node> entry(const std::string& section, const spec::Node& name,
                                   spec::Diagnostics& diagnostics) const;

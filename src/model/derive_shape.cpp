@@ -256,8 +256,9 @@ std::optional<Problem> solve_spines(Plan& plan, const SwitchKind& spine) {
     plan.clos.bundle = u32(*links / *spec.spines);
   } else {
     std::int64_t bundle = spec.parallel_links.value_or(0);
-    // Fewest spines that still have a port for every leaf: the widest bundle that fits.
-    for (std::int64_t wide = *links; bundle == 0 && wide > 0; --wide) {
+    // Fewest spines that still have a port for every leaf, the widest bundle that fits; but two where
+    // possible, for one spine is a single point of failure.
+    for (std::int64_t wide = std::max<std::int64_t>(1, *links / 2); bundle == 0 && wide > 0; --wide) {
       const std::int64_t both_sides = plan.clos.tiers == 3 ? 2 : 1;
       const std::int64_t ports = plan.clos.leaves_per_pod * wide * both_sides;
       const std::int64_t needed = ports_needed(spine, {{rate, ports}});

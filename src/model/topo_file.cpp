@@ -192,6 +192,8 @@ std::optional<Cluster> load_topo(std::uint32_t source, const std::string& name,
   group.spec.count = nodes;
   group.spec.gpus = group.spec.nics = 1;
   group.spec.gpu = *gpu;
+  group.spec.gpu.kind = "host";
+  group.spec.gpu.power = Power(0);
   group.spec.nic = *nic;
   group.spec.nic.rate = nic_wire.rate;
   group.spec.nic.latency = Duration(0);  // htsim's hosts add nothing

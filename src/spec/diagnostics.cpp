@@ -99,6 +99,12 @@ std::uint32_t Sources::add(std::string name, std::string text) {
   return static_cast<std::uint32_t>(files_.size());
 }
 
+std::uint32_t Sources::find(std::string_view name) const {
+  const auto found = std::find_if(files_.begin(), files_.end(),
+                                  [&](const File& file) { return file.name == name; });
+  return found == files_.end() ? 0 : static_cast<std::uint32_t>(found - files_.begin()) + 1;
+}
+
 std::string_view Sources::line(const Place& place) const {
   const File& file = files_[place.source - 1];
   if (place.line == 0 || place.line > file.line_starts.size()) return "";

@@ -27,6 +27,7 @@ class Sources {
   const std::string& name(std::uint32_t source) const { return files_[source - 1].name; }
   const std::string& text(std::uint32_t source) const { return files_[source - 1].text; }
   std::string_view line(const Place& place) const;
+  std::uint32_t find(std::string_view name) const;  // 0 when there is none
 
  private:
   struct File {

@@ -1,0 +1,122 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "base/text.hpp"
+#include "report/table.hpp"
+
+namespace weft::app {
+namespace {
+
+using spec::Entry;
+using spec::Node;
+using Json = nlohmann::ordered_json;
+
+std::string value_text(const Node& node) {
+  if (node.is_scalar()) return node.text;
+  std::vector<std::string> parts;
+  for (const Node& item : node.items) parts.push_back(value_text(item));
+  if (node.is_sequence()) return fmt::format("[{}]", fmt::join(parts, ", "));
+  for (const Entry& entry : node.entries) parts.push_back(fmt::format("{}: {}", entry.key, value_text(entry.value)));
+  return fmt::format("{{{}}}", fmt::join(parts, ", "));
+}
+
+Json to_json(const Node& node) {
+  if (node.is_scalar()) return node.text;
+  Json out = node.is_sequence() ? Json::array() : Json::object();
+  for (const Node& item : node.items) out.push_back(to_json(item));
+  for (const Entry& entry : node.entries) out[entry.key] = to_json(entry.value);
+  return out;
+}
+
+std::string text_of(const Node& node, std::string_view key) {
+  const Entry* entry = node.find(key);
+  return entry != nullptr ? value_text(entry->value) : "";
+}
+
+// Which field comes from where: the entry's own rows, then those of the entries it builds on.
+void add_sources(const Node& node, report::Table& table) {
+  const Entry* sources = node.find("sources");
+  if (sources == nullptr) return;
+  for (const Node& row : sources->value.items) {
+    const bool used = text_of(row, "used") != "false";
+    std::string from = text_of(row, "from");
+    if (!used) from += fmt::format(" says {}; not used: {}", text_of(row, "value"), text_of(row, "why"));
+    std::vector<std::string> fields;
+    if (const Entry* named = row.find("fields"))
+      for (const Node& field : named->value.items) fields.push_back(field.text);
+    table.add({fmt::format("{}", fmt::join(fields, " ")), used ? "used" : "-", from});
+  }
+}
+
+void show_entry(const model::Catalog& catalog, const std::string& section, const std::string& name,
+                const InputOptions& input, spec::Diagnostics& diagnostics, Console& console) {
+  Node wanted;
+  wanted.kind = Node::Kind::scalar;
+  wanted.text = name;
+  const auto entry = catalog.entry(section, wanted, diagnostics);
+  if (!entry) return;
+  if (input.json) {
+    Json record = to_json(*entry);
+    record["section"] = section;
+    console.out << record.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    return;
+  }
+  report::Facts facts;
+  facts.add(section, name);
+  for (const Entry& field : entry->entries)
+    if (field.key != "sources" && field.key != "kind") facts.add(field.key, value_text(field.value));
+  console.out << facts.text(console.width, console.colour_out) << "\n";
+  report::Table sources({{"fields"}, {"", false}, {"source"}});
+  for (std::string layer = name; !layer.empty();) {  // what it says itself, then what it builds on
+    const Node& own = *catalog.own(section, layer);
+    add_sources(own, sources);
+    layer = text_of(own, "base");
+  }
+  console.out << sources.text(0, console.colour_out);
+}
+
+}  // namespace
+
+int catalog(const CatalogOptions& options, Console& console) {
+  spec::Diagnostics diagnostics;
+  const model::Catalog catalog = load_catalog(options.input, diagnostics);
+  if (report(diagnostics, options.input, console)) return kYourInput;
+  const auto& sections = model::Catalog::sections();
+  std::vector<std::string> all;
+  for (const std::string& section : sections) {
+    for (const std::string& name : catalog.names(section)) {
+      all.push_back(name);
+      if (name != options.name) continue;
+      show_entry(catalog, section, name, options.input, diagnostics, console);
+      return report(diagnostics, options.input, console) ? kYourInput : kFine;
+    }
+  }
+  const bool one_section = std::find(sections.begin(), sections.end(), options.name) != sections.end();
+  if (!options.name.empty() && !one_section) {
+    all.insert(all.end(), sections.begin(), sections.end());
+    const auto guess = did_you_mean(options.name, all);
+    diagnostics.add(spec::Complaint::unknown_kind, {}, fmt::format("nothing in the catalog is called '{}'", options.name),
+                    guess ? fmt::format("did you mean '{}'?", *guess) : "`weft catalog` lists everything");
+    report(diagnostics, options.input, console);
+    return kYourInput;
+  }
+  report::Table table({{"section"}, {"name"}, {"what it is"}});
+  for (const std::string& section : sections) {
+    if (one_section && section != options.name) continue;
+    for (const std::string& name : catalog.names(section)) {
+      const std::string text = text_of(*catalog.own(section, name), "text");
+      if (options.input.json) {
+        console.out << Json({{"record", "catalog"}, {"section", section}, {"name", name}, {"text", text}}).dump() << "\n";
+      } else {
+        table.add({section, name, text});
+      }
+    }
+  }
+  if (!options.input.json) console.out << table.text(console.width, console.colour_out);
+  return kFine;
+}
+
+}  // namespace weft::app

@@ -1,0 +1,44 @@
+#pragma once
+// One function per verb. Each returns the exit code.
+
+#include <string>
+#include <vector>
+
+#include "app/console.hpp"
+#include "app/session.hpp"
+
+namespace weft::app {
+
+int check(const InputOptions& input, Console& console);
+
+struct ShowOptions {
+  InputOptions input;
+  std::string what;                // servers, gpus, nics, links, paths, fabric, server
+  std::vector<std::string> names;  // paths: two GPUs; server: a group
+  std::string as = "table";        // table, svg, dot, json
+  std::string output;              // a file instead of stdout
+  std::size_t limit = 40;          // rows of a table; 0: all
+  std::vector<std::string> fail;   // switches, NICs or links (a:b) to route around
+};
+int show(const ShowOptions& options, Console& console);
+
+struct CatalogOptions {
+  InputOptions input;
+  std::string name;  // an entry, a section, or nothing for everything
+};
+int catalog(const CatalogOptions& options, Console& console);
+
+struct InitOptions {
+  std::string kind = "rail-optimized";
+  std::string file = "cluster.weft.yaml";
+};
+int init(const InitOptions& options, Console& console);
+const std::vector<std::string>& init_kinds();
+std::string init_text(const std::string& kind);
+
+enum class SchemaView { json_schema, reference, errors };
+int schema(SchemaView view, Console& console);
+int explain(const std::string& code, bool json, Console& console);
+int version(bool json, Console& console);
+
+}  // namespace weft::app

@@ -1,0 +1,59 @@
+// The commands that read no cluster: schema, explain, version.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "base/text.hpp"
+#include "model/cluster_file.hpp"
+#include "report/table.hpp"
+#include "spec/codes.hpp"
+#include "spec/schema.hpp"
+
+namespace weft::app {
+
+int schema(SchemaView view, Console& console) {
+  switch (view) {
+    case SchemaView::json_schema: console.out << model::cluster_file_schema(); break;
+    case SchemaView::reference: console.out << model::cluster_file_reference(); break;
+    case SchemaView::errors: console.out << spec::complaints_page(); break;
+  }
+  return kFine;
+}
+
+int explain(const std::string& code, bool json, Console& console) {
+  const spec::ComplaintInfo* complaint = spec::find_complaint(code);
+  if (complaint == nullptr) {
+    std::vector<std::string> codes;
+    for (const auto& known : spec::all_complaints()) codes.emplace_back(known.code);
+    const auto guess = did_you_mean(code, codes);
+    console.err << fmt::format("there is no complaint {}{}; codes run from {} to {}\n", code,
+                               guess ? fmt::format(" (did you mean {}?)", *guess) : "", codes.front(), codes.back());
+    return kYourInput;
+  }
+  if (json) {
+    console.out << nlohmann::ordered_json({{"code", complaint->code},
+                                           {"title", complaint->title},
+                                           {"explanation", complaint->explanation}})
+                       .dump(2)
+                << "\n";
+    return kFine;
+  }
+  report::Facts facts;
+  facts.add(std::string(complaint->code), std::string(complaint->title));
+  facts.add("", std::string(complaint->explanation));
+  console.out << facts.text(console.width > 0 ? console.width : 80, console.colour_out);
+  return kFine;
+}
+
+int version(bool json, Console& console) {
+  if (json) {
+    console.out << nlohmann::ordered_json({{"weft", WEFT_VERSION}, {"commit", WEFT_COMMIT}, {"compiler", WEFT_COMPILER}}).dump()
+                << "\n";
+  } else {
+    console.out << fmt::format("weft {} ({}, {})\n", WEFT_VERSION, WEFT_COMMIT, WEFT_COMPILER);
+  }
+  return kFine;
+}
+
+}  // namespace weft::app

@@ -1,0 +1,51 @@
+#include "app/session.hpp"
+
+#include "spec/files.hpp"
+
+namespace weft::app {
+
+model::Catalog load_catalog(const InputOptions& options, spec::Diagnostics& diagnostics) {
+  model::Catalog catalog = model::Catalog::embedded(diagnostics);
+  if (!options.catalog.empty()) catalog.add_directory(options.catalog, diagnostics);
+  return catalog;
+}
+
+bool report(const spec::Diagnostics& diagnostics, const InputOptions& options, Console& console) {
+  if (!diagnostics.has_errors()) return false;
+  if (options.json) {
+    console.out << spec::render_json(diagnostics);
+  } else {
+    console.err << spec::render_text(diagnostics, console.colour_err);
+  }
+  return true;
+}
+
+Session::Session(const InputOptions& options, Console& console) {
+  const model::Catalog catalog = load_catalog(options, diagnostics_);
+  std::optional<std::filesystem::path> path = options.file;
+  if (options.file.empty()) path = model::find_cluster_file(".", diagnostics_);
+  if (path && !diagnostics_.has_errors())
+    cluster_ = model::load_cluster(*path, {options.set}, catalog, diagnostics_);
+  if (report(diagnostics_, options, console) || !cluster_) return;
+  fabric_ = std::make_unique<fabric::Fabric>(*cluster_);
+  source_ = diagnostics_.sources().find(path->string());
+}
+
+spec::Place Session::place(const std::string& section, const std::string& key, std::size_t item) {
+  const spec::Place whole{source_, 0, 0, 1};
+  if (source_ == 0) return {};
+  spec::Diagnostics scratch;  // the file was read without errors; it is read again for its places
+  const std::uint32_t again = scratch.sources().add("", diagnostics_.sources().text(source_));
+  const spec::Node root = spec::parse_yaml(again, scratch);
+  const spec::Entry* found = root.find(section);
+  if (found == nullptr) return whole;
+  const spec::Node& value = found->value;
+  const spec::Node& node = value.is_sequence() && item < value.items.size() ? value.items[item] : value;
+  const spec::Entry* entry = node.find(key);
+  if (entry == nullptr) entry = node.find("kind");
+  spec::Place place = entry != nullptr ? entry->value.place : found->key_place;
+  place.source = source_;
+  return place;
+}
+
+}  // namespace weft::app

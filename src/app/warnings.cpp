@@ -1,0 +1,85 @@
+#include "app/warnings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "base/wide.hpp"
+
+namespace weft::app {
+namespace {
+
+using spec::Complaint;
+
+void unused_ports(Session& session, const fabric::Summary& summary) {
+  std::vector<std::string> tiers;
+  for (const fabric::TierSummary& tier : summary.tiers) {
+    const std::int64_t all = tier.ports * static_cast<std::int64_t>(tier.switches);
+    if (tier.ports_in_use * 2 < all)
+      tiers.push_back(fmt::format("{} of {} {} ports", grouped(all - tier.ports_in_use), grouped(all), tier.name));
+  }
+  if (tiers.empty()) return;
+  session.diagnostics().add(Complaint::unused_ports, session.place("fabric", "switch"),
+                            fmt::format("unused: {}", fmt::join(tiers, ", ")),
+                            "room to grow, or a smaller switch would do");
+}
+
+void slow_slot(Session& session, const model::Group& group, std::size_t index) {
+  if (group.spec.nics == 0) return;
+  const Bandwidth slot = std::min(group.nic_pcie.one_way(group.spec.nic.pcie_lanes), group.pcie.one_way(group.spec.pcie_lanes));
+  if (slot >= group.spec.nic.rate || slot.count() == 0) return;
+  session.diagnostics().add(Complaint::slow_slot, session.place("servers", "nic", index),
+                            fmt::format("{} at {} sits in a slot of {}", group.spec.nic.kind,
+                                        brief(group.spec.nic.rate), brief(slot)),
+                            fmt::format("PCIe {} x{} would have to be wider or newer",
+                                        group.spec.nic.pcie_gen, group.spec.nic.pcie_lanes));
+}
+
+void far_nics(Session& session, const model::Group& group, std::size_t index) {
+  if (group.spec.nics == 0) return;
+  std::vector<std::string> far;
+  for (std::uint32_t gpu = 0; gpu < group.gpus(); ++gpu) {
+    const auto& near = group.diagram.near_nics[gpu];
+    const bool direct = std::any_of(near.begin(), near.end(), [&](std::uint32_t nic) { return group.diagram.direct(gpu, nic); });
+    if (!direct) far.push_back(std::to_string(gpu));
+  }
+  if (far.empty()) return;
+  session.diagnostics().add(
+      Complaint::far_nic, session.place("servers", "nics", index),
+      fmt::format("GPU {} of every {} reach their NIC through host memory", fmt::join(far, ", "), group.spec.kind),
+      "their NIC is behind another root complex; `weft show server --as svg` draws it");
+}
+
+// A round trip over the longest path, at the rate of a NIC, against one port's share of the buffer
+// of the smallest switch on it.
+void small_buffer(Session& session, const fabric::Summary& summary) {
+  if (!summary.longest || summary.longest->switches == 0) return;
+  Bandwidth rate;
+  for (const model::Wiring& wiring : session.cluster().shape.wiring) rate = std::max(rate, wiring.wire.rate);
+  const auto product = static_cast<std::int64_t>(static_cast<Wide>(rate.count()) * 2 * summary.longest->latency.count() / 8 / 1'000'000'000'000);
+  const auto share = [&](const model::SwitchKind& kind) {
+    return kind.buffer / std::max<std::int64_t>(1, kind.ports * (kind.rate.count() / rate.count()));
+  };
+  const auto& kinds = session.cluster().shape.switches;
+  const auto smallest = std::min_element(kinds.begin(), kinds.end(), [&](auto& a, auto& b) { return share(a) < share(b); });
+  if (share(*smallest).count() >= product) return;
+  session.diagnostics().add(Complaint::small_buffer, session.place("fabric", "switch"),
+                            fmt::format("one port's share of a {} buffer is {}; one bandwidth-delay product is {}",
+                                        smallest->kind, brief(share(*smallest)), brief(Bytes(product))),
+                            fmt::format("{} x a round trip of {}", brief(rate), brief(summary.longest->latency * 2)));
+}
+
+}  // namespace
+
+void add_warnings(Session& session, const fabric::Summary& summary) {
+  if (session.cluster().file.fabric.kind == "topo") return;  // htsim's files describe no hardware
+  unused_ports(session, summary);
+  for (std::size_t i = 0; i < session.cluster().groups.size(); ++i) {
+    slow_slot(session, session.cluster().groups[i], i);
+    far_nics(session, session.cluster().groups[i], i);
+  }
+  small_buffer(session, summary);
+}
+
+}  // namespace weft::app

@@ -1,0 +1,167 @@
+#include "cli/cli.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "app/commands.hpp"
+#include "base/text.hpp"
+#include "cli/completion.hpp"
+#include "model/catalog.hpp"
+
+namespace weft::cli {
+namespace {
+
+bool names_a_file(const std::string& text) {
+  return text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".topo");
+}
+
+// The options every command with a cluster has.
+void add_input(CLI::App& command, app::InputOptions& input, bool positional) {
+  if (positional) command.add_option("file", input.file, "cluster file or .topo file; default: the *.weft.yaml here");
+  command.add_option("--set", input.set, "change the file for this run: fabric.spines=8")
+      ->type_name("PATH=VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
+  command.add_option("--catalog", input.catalog, "directory of catalog files that add to the built-in ones")->type_name("DIR");
+  command.add_flag("--json", input.json, "machine-readable output");
+}
+
+// Everything that the parsed command line fills in; one verb is chosen by CLI11.
+struct Verbs {
+  app::InputOptions check;
+  app::ShowOptions show;
+  std::vector<std::string> show_rest;
+  app::CatalogOptions catalog;
+  app::InitOptions init;
+  app::SchemaView view = app::SchemaView::json_schema;
+  std::string code;
+  bool json = false;
+  std::string shell;
+};
+
+void add_check(CLI::App& app, Verbs& verbs) {
+  CLI::App* command = app.add_subcommand("check", "read a cluster file, complain about it, say what it amounts to");
+  add_input(*command, verbs.check, true);
+  command->footer("Examples:\n"
+                  "  weft check\n"
+                  "  weft check acp.weft.yaml --set servers.nics=8\n"
+                  "  weft check fat_tree_1024.topo --json");
+}
+
+void add_show(CLI::App& app, Verbs& verbs) {
+  CLI::App* command = app.add_subcommand("show", "list or draw the parts of a cluster");
+  add_input(*command, verbs.show.input, false);
+  command->add_option("what", verbs.show.what, "servers, gpus, nics, links, paths, fabric or server")
+      ->required()
+      ->check(CLI::IsMember({"servers", "gpus", "nics", "links", "paths", "fabric", "server"}));
+  command->add_option("names", verbs.show_rest, "paths: two GPUs; server: a group; and the cluster file");
+  command->add_option("--as", verbs.show.as, "table, svg, dot or json")->check(CLI::IsMember({"table", "svg", "dot", "json"}));
+  command->add_option("-o,--output", verbs.show.output, "write to a file instead of stdout")->type_name("FILE");
+  command->add_option("--limit", verbs.show.limit, "rows of a table; 0 shows all")->capture_default_str();
+  command->add_option("--fail", verbs.show.fail, "paths: route around a switch, NIC or link (leaf0:spine1)")
+      ->type_name("PART")
+      ->take_all()
+      ->allow_extra_args(false);
+  command->footer("Examples:\n"
+                  "  weft show gpus acp.weft.yaml\n"
+                  "  weft show paths s0/gpu0 s17/gpu3 acp.weft.yaml --fail spine0\n"
+                  "  weft show fabric --as svg -o fabric.svg acp.weft.yaml\n"
+                  "  weft show server --as svg -o server.svg acp.weft.yaml --set servers.nics=2");
+}
+
+void add_rest(CLI::App& app, Verbs& verbs) {
+  CLI::App* init = app.add_subcommand("init", "write a small cluster file that works, with comments");
+  init->add_option("file", verbs.init.file, "name of the new file")->capture_default_str();
+  init->add_option("--kind", verbs.init.kind, "shape to start from: " + either(app::init_kinds()))->capture_default_str();
+  init->footer("Examples:\n  weft init\n  weft init --kind rail-only mine.weft.yaml");
+
+  CLI::App* catalog = app.add_subcommand("catalog", "list the built-in kinds, or show one with its sources");
+  catalog->add_option("name", verbs.catalog.name, "an entry (hgx-h100) or a section (" + either(model::Catalog::sections()) + ")");
+  catalog->add_option("--catalog", verbs.catalog.input.catalog, "directory of catalog files that add to the built-in ones")->type_name("DIR");
+  catalog->add_flag("--json", verbs.catalog.input.json, "machine-readable output");
+  catalog->footer("Examples:\n  weft catalog servers\n  weft catalog p5.48xlarge");
+
+  CLI::App* schema = app.add_subcommand("schema", "print the JSON Schema of the cluster file");
+  schema->add_flag_callback("--reference", [&verbs] { verbs.view = app::SchemaView::reference; }, "the reference page (Markdown) instead");
+  schema->add_flag_callback("--errors", [&verbs] { verbs.view = app::SchemaView::errors; }, "the page of all complaints instead");
+  schema->footer("Example:\n  weft schema > cluster.schema.json   # for editors: # yaml-language-server: $schema=...");
+
+  CLI::App* explain = app.add_subcommand("explain", "say more about a complaint");
+  explain->add_option("code", verbs.code, "as printed, such as E0107")->required();
+  explain->add_flag("--json", verbs.json, "machine-readable output");
+
+  CLI::App* completion = app.add_subcommand("completion", "print a completion script for bash or zsh");
+  completion->add_option("shell", verbs.shell, "bash or zsh")->required()->check(CLI::IsMember({"bash", "zsh"}));
+  completion->footer("Examples:\n  source <(weft completion bash)\n  weft completion zsh > ~/.zfunc/_weft");
+
+  CLI::App* version = app.add_subcommand("version", "print the version");
+  version->add_flag("--json", verbs.json, "machine-readable output");
+}
+
+int dispatch(const CLI::App& app, Verbs& verbs, app::Console& console) {
+  const std::string verb = app.get_subcommands().front()->get_name();
+  if (verb == "check") return app::check(verbs.check, console);
+  if (verb == "catalog") return app::catalog(verbs.catalog, console);
+  if (verb == "init") return app::init(verbs.init, console);
+  if (verb == "schema") return app::schema(verbs.view, console);
+  if (verb == "explain") return app::explain(verbs.code, verbs.json, console);
+  if (verb == "version") return app::version(verbs.json, console);
+  if (verb == "completion") {
+    console.out << completion_script(app, verbs.shell);
+    return app::kFine;
+  }
+  for (const std::string& word : verbs.show_rest) {
+    if (names_a_file(word)) {
+      verbs.show.input.file = word;
+    } else {
+      verbs.show.names.push_back(word);
+    }
+  }
+  if (verbs.show.input.json) verbs.show.as = "json";
+  return app::show(verbs.show, console);
+}
+
+std::vector<std::string> verb_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(command->get_name());
+  return names;
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& arguments, app::Console& console) {
+  CLI::App app("weft takes one description of an AI cluster and checks it, numbers it, routes it and draws it.", "weft");
+  app.require_subcommand(1);
+  app.set_help_all_flag("--help-all", "help for all commands");
+  app.footer("First steps:\n"
+             "  weft init                      write cluster.weft.yaml\n"
+             "  weft check                     what it amounts to\n"
+             "  weft show fabric --as svg      draw it\n"
+             "\n"
+             "Exit codes: 0 fine, 1 an expectation failed, 2 your input, 3 this machine, 70 a bug in weft.");
+  Verbs verbs;
+  add_check(app, verbs);
+  add_show(app, verbs);
+  add_rest(app, verbs);
+
+  if (!arguments.empty() && !arguments[0].starts_with('-')) {
+    const auto names = verb_names(app);
+    if (std::find(names.begin(), names.end(), arguments[0]) == names.end()) {
+      const auto guess = did_you_mean(arguments[0], names);
+      console.err << fmt::format("there is no command '{}'; {}\n", arguments[0],
+                                 guess ? fmt::format("did you mean '{}'?", *guess) : "commands are " + either(names));
+      return app::kYourInput;
+    }
+  }
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error, console.out, console.err);
+    return code == 0 ? app::kFine : app::kYourInput;
+  }
+  return dispatch(app, verbs, console);
+}
+
+}  // namespace weft::cli
