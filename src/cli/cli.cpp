@@ -19,12 +19,12 @@ bool names_a_file(const std::string& text) {
 
 // The options every command with a cluster has.
 void add_input(CLI::App& command, app::InputOptions& input, bool positional) {
-  if (positional) command.add_option("file", input.file, "cluster file or .topo file; default: the *.weft.yaml here");
+  if (positional) command.add_option("file", input.file, "default: the *.weft.yaml here; .topo works too");
   command.add_option("--set", input.set, "change the file for this run: fabric.spines=8")
       ->type_name("PATH=VALUE")
       ->take_all()
       ->allow_extra_args(false);
-  command.add_option("--catalog", input.catalog, "directory of catalog files that add to the built-in ones")->type_name("DIR");
+  command.add_option("--catalog", input.catalog, "directory with more catalog files")->type_name("DIR");
   command.add_flag("--json", input.json, "machine-readable output");
 }
 
@@ -42,7 +42,7 @@ struct Verbs {
 };
 
 void add_check(CLI::App& app, Verbs& verbs) {
-  CLI::App* command = app.add_subcommand("check", "read a cluster file, complain about it, say what it amounts to");
+  CLI::App* command = app.add_subcommand("check", "read a cluster file, say what is wrong or what it is");
   add_input(*command, verbs.check, true);
   command->footer("Examples:\n"
                   "  weft check\n"
@@ -56,11 +56,11 @@ void add_show(CLI::App& app, Verbs& verbs) {
   command->add_option("what", verbs.show.what, "servers, gpus, nics, links, paths, fabric or server")
       ->required()
       ->check(CLI::IsMember({"servers", "gpus", "nics", "links", "paths", "fabric", "server"}));
-  command->add_option("names", verbs.show_rest, "paths: two GPUs; server: a group; and the cluster file");
+  command->add_option("names", verbs.show_rest, "paths: two GPUs; server: a group; a cluster file");
   command->add_option("--as", verbs.show.as, "table, svg, dot or json")->check(CLI::IsMember({"table", "svg", "dot", "json"}));
   command->add_option("-o,--output", verbs.show.output, "write to a file instead of stdout")->type_name("FILE");
   command->add_option("--limit", verbs.show.limit, "rows of a table; 0 shows all")->capture_default_str();
-  command->add_option("--fail", verbs.show.fail, "paths: route around a switch, NIC or link (leaf0:spine1)")
+  command->add_option("--fail", verbs.show.fail, "paths: route around leaf0, s0/nic1 or leaf0:spine1")
       ->type_name("PART")
       ->take_all()
       ->allow_extra_args(false);
@@ -74,19 +74,21 @@ void add_show(CLI::App& app, Verbs& verbs) {
 void add_rest(CLI::App& app, Verbs& verbs) {
   CLI::App* init = app.add_subcommand("init", "write a small cluster file that works, with comments");
   init->add_option("file", verbs.init.file, "name of the new file")->capture_default_str();
-  init->add_option("--kind", verbs.init.kind, "shape to start from: " + either(app::init_kinds()))->capture_default_str();
-  init->footer("Examples:\n  weft init\n  weft init --kind rail-only mine.weft.yaml");
+  init->add_option("--kind", verbs.init.kind, "shape to start from; see below")->capture_default_str();
+  init->footer(fmt::format("Kinds:\n  {}\n\nExamples:\n  weft init\n  weft init --kind rail-only mine.weft.yaml",
+                           fmt::join(app::init_kinds(), "\n  ")));
 
   CLI::App* catalog = app.add_subcommand("catalog", "list the built-in kinds, or show one with its sources");
-  catalog->add_option("name", verbs.catalog.name, "an entry (hgx-h100) or a section (" + either(model::Catalog::sections()) + ")");
-  catalog->add_option("--catalog", verbs.catalog.input.catalog, "directory of catalog files that add to the built-in ones")->type_name("DIR");
+  catalog->add_option("name", verbs.catalog.name, "an entry or a section; default: everything");
+  catalog->add_option("--catalog", verbs.catalog.input.catalog, "directory with more catalog files")->type_name("DIR");
   catalog->add_flag("--json", verbs.catalog.input.json, "machine-readable output");
-  catalog->footer("Examples:\n  weft catalog servers\n  weft catalog p5.48xlarge");
+  catalog->footer(fmt::format("Sections:\n  {}\n\nExamples:\n  weft catalog servers\n  weft catalog p5.48xlarge",
+                              fmt::join(model::Catalog::sections(), " ")));
 
   CLI::App* schema = app.add_subcommand("schema", "print the JSON Schema of the cluster file");
   schema->add_flag_callback("--reference", [&verbs] { verbs.view = app::SchemaView::reference; }, "the reference page (Markdown) instead");
   schema->add_flag_callback("--errors", [&verbs] { verbs.view = app::SchemaView::errors; }, "the page of all complaints instead");
-  schema->footer("Example:\n  weft schema > cluster.schema.json   # for editors: # yaml-language-server: $schema=...");
+  schema->footer("Example:\n  weft schema > cluster.schema.json     (for editors that check YAML)");
 
   CLI::App* explain = app.add_subcommand("explain", "say more about a complaint");
   explain->add_option("code", verbs.code, "as printed, such as E0107")->required();
@@ -132,15 +134,16 @@ std::vector<std::string> verb_names(const CLI::App& app) {
 }  // namespace
 
 int run(const std::vector<std::string>& arguments, app::Console& console) {
-  CLI::App app("weft takes one description of an AI cluster and checks it, numbers it, routes it and draws it.", "weft");
+  CLI::App app("weft: one description of an AI cluster, checked, numbered, routed and drawn.", "weft");
   app.require_subcommand(1);
+  app.get_formatter()->column_width(24);  // every help line fits 80 columns
   app.set_help_all_flag("--help-all", "help for all commands");
   app.footer("First steps:\n"
              "  weft init                      write cluster.weft.yaml\n"
              "  weft check                     what it amounts to\n"
              "  weft show fabric --as svg      draw it\n"
              "\n"
-             "Exit codes: 0 fine, 1 an expectation failed, 2 your input, 3 this machine, 70 a bug in weft.");
+             "Exit codes: 0 fine, 1 an expectation failed, 2 your input, 3 this machine,\n70 a bug in weft.");
   Verbs verbs;
   add_check(app, verbs);
   add_show(app, verbs);
