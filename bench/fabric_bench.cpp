@@ -32,7 +32,8 @@ using fabric::Fabric;
 constexpr const char* kCluster =
     "version: 1\n"
     "servers: {kind: hgx-h100, count: 131072}\n"
-    "fabric: {kind: rail-optimized, switch: tomahawk-6, scalable_unit: 128, pod: 16, spines: 128}\n";
+    "fabric: {kind: rail-optimized, switch: tomahawk-6, scalable_unit: 128, pod: 16, spines: "
+    "128}\n";
 
 struct Row {
   std::string name;
@@ -87,10 +88,13 @@ class Search {
         const std::uint32_t far = seen_[side][at] + 1;
         for (std::uint32_t port = 0; port < fabric_.ports(at); ++port) {
           const fabric::Peer peer = fabric_.peer(at, port);
-          if (peer.kind != fabric::Peer::Kind::other_switch || broken_.switch_down(peer.switch_index)) continue;
+          if (peer.kind != fabric::Peer::Kind::other_switch ||
+              broken_.switch_down(peer.switch_index))
+            continue;
           if (!seen_[side].emplace(peer.switch_index, far).second) continue;
           next.push_back(peer.switch_index);
-          if (const auto met = seen_[1 - side].find(peer.switch_index); met != seen_[1 - side].end())
+          if (const auto met = seen_[1 - side].find(peer.switch_index);
+              met != seen_[1 - side].end())
             best = std::min(best, far + met->second);
         }
       }
@@ -168,8 +172,8 @@ Queries time_next_hop(const Fabric& fabric, std::uint32_t count) {
   };
   std::vector<Query> queries(count);
   for (std::uint32_t i = 0; i < count; ++i)
-    queries[i] = {draw(4, i, fabric.switches_per_plane()), fabric.attachment(draw(5, i, fabric.endpoints())).target,
-                  draw(6, i, ~0u)};
+    queries[i] = {draw(4, i, fabric.switches_per_plane()),
+                  fabric.attachment(draw(5, i, fabric.endpoints())).target, draw(6, i, ~0u)};
   Queries best{0, 0};
   for (int round = 0; round < 5; ++round) {
     std::uint64_t digest = 0;
@@ -199,20 +203,23 @@ std::vector<Row> measure(std::uint64_t& digest) {
   std::uint64_t cables = fabric.endpoints();
   std::int64_t bits = 0;
   for (const auto tier : {fabric::Clos::Tier::leaf, fabric::Clos::Tier::spine}) {
-    const std::uint32_t first = tier == fabric::Clos::Tier::leaf ? 0 : clos.count(fabric::Clos::Tier::leaf);
+    const std::uint32_t first =
+        tier == fabric::Clos::Tier::leaf ? 0 : clos.count(fabric::Clos::Tier::leaf);
     std::uint64_t up = 0;
-    fabric.for_each_link(fabric.node(fabric::NodeKind::network_switch, first), [&](const fabric::Link& link) {
-      up += fabric.describe(link.to).kind == fabric::NodeKind::network_switch &&
-            fabric.describe(link.to).local > first;
-      bits += link.rate.count();
-    });
+    fabric.for_each_link(
+        fabric.node(fabric::NodeKind::network_switch, first), [&](const fabric::Link& link) {
+          up += fabric.describe(link.to).kind == fabric::NodeKind::network_switch &&
+                fabric.describe(link.to).local > first;
+          bits += link.rate.count();
+        });
     cables += up * clos.count(tier);
   }
   const double seconds = watch.seconds();
   digest = mix64(static_cast<std::uint64_t>(bits) + cables + fabric.nodes());
 
   const auto count = [&](std::string name, std::uint64_t value, std::uint64_t expected) {
-    rows.push_back({std::move(name), static_cast<double>(value), "", "==", static_cast<double>(expected)});
+    rows.push_back(
+        {std::move(name), static_cast<double>(value), "", "==", static_cast<double>(expected)});
   };
   rows.push_back({"load, check, build, summarise", seconds, "s", "<=", 2});
   rows.push_back({"peak memory", peak_gibibytes(), "GiB", "<=", 2});
@@ -221,7 +228,8 @@ std::vector<Row> measure(std::uint64_t& digest) {
   count("spines", clos.count(fabric::Clos::Tier::spine), 8'192);
   count("super-spines", clos.count(fabric::Clos::Tier::super_spine), 16'384);
   count("cables of the network", cables, 3ull * 1'048'576);
-  count("paths between the first and the last GPU", fabric.path_count(0, fabric.endpoints() - 1), 128 * 128);
+  count("paths between the first and the last GPU", fabric.path_count(0, fabric.endpoints() - 1),
+        128 * 128);
 
   const Queries queries = time_next_hop(fabric, 1'000'000);
   digest = mix64(digest + queries.digest);
@@ -231,7 +239,8 @@ std::vector<Row> measure(std::uint64_t& digest) {
   count("pairs as far as search says", compare(fabric, fabric::kNone, kPairs).equal, kPairs);
   const Agreement without = compare(fabric, clos.count(fabric::Clos::Tier::leaf) + 5, kPairs);
   count("the same without a spine", without.equal, kPairs);
-  rows.push_back({"of these, routes that it had carried", static_cast<double>(without.around), "", ">=", 900});
+  rows.push_back(
+      {"of these, routes that it had carried", static_cast<double>(without.around), "", ">=", 900});
   rows.push_back({"peak memory at the end", peak_gibibytes(), "GiB", "<=", 2});
   return rows;
 }
@@ -240,8 +249,8 @@ void print_table(const std::vector<Row>& rows, std::uint64_t digest) {
   fmt::print("{:<42} {:>14}       {:>14}  ok\n", "name", "value", "limit");
   for (const Row& row : rows) {
     const bool whole = row.unit.empty();
-    fmt::print("{:<42} {:>14.{}f} {:<4} {:>2} {:>11.{}f}  {}\n", row.name, row.value, whole ? 0 : 3, row.unit,
-               row.relation, row.limit, whole ? 0 : 1, row.ok() ? "yes" : "NO");
+    fmt::print("{:<42} {:>14.{}f} {:<4} {:>2} {:>11.{}f}  {}\n", row.name, row.value, whole ? 0 : 3,
+               row.unit, row.relation, row.limit, whole ? 0 : 1, row.ok() ? "yes" : "NO");
   }
   fmt::print("digest {:016x}\n", digest);
 }

@@ -13,9 +13,10 @@ namespace {
 using namespace testing;
 
 Built dragonfly(int servers, int routers, int globals, const std::string& routing) {
-  return Built(cluster_of("version: 1\nservers: {kind: hgx-h100, nics: 1, count: " + std::to_string(servers) +
-                          "}\nfabric: {kind: dragonfly, routers_per_group: " + std::to_string(routers) +
-                          ", global_links: " + std::to_string(globals) + ", routing: " + routing + "}\n"));
+  return Built(cluster_of(
+      "version: 1\nservers: {kind: hgx-h100, nics: 1, count: " + std::to_string(servers) +
+      "}\nfabric: {kind: dragonfly, routers_per_group: " + std::to_string(routers) +
+      ", global_links: " + std::to_string(globals) + ", routing: " + routing + "}\n"));
 }
 
 // Which buffer waits for which: an edge from the channel a packet holds to the one it asks for
@@ -26,7 +27,8 @@ class Waiting {
   void route(const std::vector<std::uint32_t>& routers, const std::vector<std::uint32_t>& ports,
              const std::vector<std::uint32_t>& channels) {
     for (std::size_t i = 1; i < routers.size(); ++i)
-      edges_[key(routers[i - 1], ports[i - 1], channels[i - 1])].insert(key(routers[i], ports[i], channels[i]));
+      edges_[key(routers[i - 1], ports[i - 1], channels[i - 1])].insert(
+          key(routers[i], ports[i], channels[i]));
   }
   bool cyclic() const {
     std::map<Key, int> colour;
@@ -65,7 +67,8 @@ Routes add_all_routes(const Fabric& fabric, bool valiant, Waiting& waiting) {
   const Dragonfly& fly = *fabric.dragonfly();
   Routes routes;
   std::vector<std::uint32_t> routers, ports, channels;
-  const auto follow = [&](auto&& self, std::uint32_t at, const Target& target, RouteState state) -> void {
+  const auto follow = [&](auto&& self, std::uint32_t at, const Target& target,
+                          RouteState state) -> void {
     fly.for_each_port(at, target, state, [&](std::uint32_t port) {
       routers.push_back(at);
       ports.push_back(port);
@@ -75,10 +78,12 @@ Routes add_all_routes(const Fabric& fabric, bool valiant, Waiting& waiting) {
         waiting.route(routers, ports, channels);
         ++routes.count;
       } else {
-        std::uint32_t& most = next.tier == LinkTier::global ? routes.most_global : routes.most_local;
+        std::uint32_t& most =
+            next.tier == LinkTier::global ? routes.most_global : routes.most_local;
         most = std::max<std::uint32_t>(most, state.global_hops);
         RouteState after = state;
-        after.global_hops = static_cast<std::uint8_t>(after.global_hops + (next.tier == LinkTier::global));
+        after.global_hops =
+            static_cast<std::uint8_t>(after.global_hops + (next.tier == LinkTier::global));
         self(self, next.switch_index, target, after);
       }
       routers.pop_back();
@@ -92,7 +97,8 @@ Routes add_all_routes(const Fabric& fabric, bool valiant, Waiting& waiting) {
       follow(follow, from, target, {});
       if (!valiant || fly.group_of(from) == fly.group_of(to)) continue;
       for (std::uint32_t via = 0; via < fly.shape().groups; ++via)
-        if (via != fly.group_of(from) && via != fly.group_of(to)) follow(follow, from, target, {via, 0});
+        if (via != fly.group_of(from) && via != fly.group_of(to))
+          follow(follow, from, target, {via, 0});
     }
   return routes;
 }
@@ -103,7 +109,8 @@ struct Size {
 
 class DragonflyChannels : public ::testing::TestWithParam<Size> {};
 // One link per pair of groups; one round and some left over; several links per pair.
-INSTANTIATE_TEST_SUITE_P(Dragonfly, DragonflyChannels, ::testing::Values(Size{36, 4, 2}, Size{15, 3, 2}, Size{12, 4, 3}));
+INSTANTIATE_TEST_SUITE_P(Dragonfly, DragonflyChannels,
+                         ::testing::Values(Size{36, 4, 2}, Size{15, 3, 2}, Size{12, 4, 3}));
 
 TEST_P(DragonflyChannels, RiseSoThatNothingWaitsInACircle) {
   const auto [servers, routers, globals] = GetParam();
@@ -150,7 +157,8 @@ TEST(Dragonfly, ADetourIsNeitherEnd) {
   for (std::uint32_t from = 0; from < 9; ++from)
     for (std::uint32_t to = 0; to < 9; ++to) {
       std::map<std::uint32_t, int> drawn;
-      for (std::uint32_t entropy = 0; entropy < 1400; ++entropy) ++drawn[fly.detour(from * 4, {to * 4, 0}, entropy).via];
+      for (std::uint32_t entropy = 0; entropy < 1400; ++entropy)
+        ++drawn[fly.detour(from * 4, {to * 4, 0}, entropy).via];
       if (from == to) {
         EXPECT_EQ(drawn.size(), 1u);
         EXPECT_TRUE(drawn.contains(kNone));

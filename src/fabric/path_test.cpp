@@ -22,7 +22,8 @@ std::vector<std::string> names(const Fabric& fabric, const Path& path) {
   return out;
 }
 
-Path path_of(const Fabric& fabric, std::uint32_t from, std::uint32_t to, std::uint32_t entropy = 0) {
+Path path_of(const Fabric& fabric, std::uint32_t from, std::uint32_t to,
+             std::uint32_t entropy = 0) {
   const auto path = fabric.path(from, to, entropy, fabric.no_failures());
   EXPECT_TRUE(path.has_value()) << from << " -> " << to;
   return path.value_or(Path{});
@@ -37,7 +38,8 @@ std::string acp(int count) {
 //
 //   s0 gpu1 ==NVLink== gpu6 -- nic6 --- rail6/leaf0 --- nic6 -- gpu6 s1
 TEST(Path, CrossRailGoesOverTheGpuOfTheDestinationsRail) {
-  const Built built(cluster_of("version: 1\nservers: {kind: hgx-h100, count: 3}\nfabric: {kind: rail-only}\n"));
+  const Built built(
+      cluster_of("version: 1\nservers: {kind: hgx-h100, count: 3}\nfabric: {kind: rail-only}\n"));
   const Fabric& fabric = built.fabric;
   for (std::uint32_t a = 0; a < 8; ++a)
     for (std::uint32_t b = 0; b < 8; ++b) {
@@ -56,7 +58,8 @@ TEST(Path, CrossRailGoesOverTheGpuOfTheDestinationsRail) {
   EXPECT_EQ(walked[0], "s0/gpu1");
   EXPECT_TRUE(walked[1].starts_with("s0/nvswitch")) << walked[1];
   EXPECT_EQ((std::vector<std::string>(walked.begin() + 2, walked.end())),
-            (std::vector<std::string>{"s0/gpu6", "s0/pcie6", "s0/nic6", "rail6/leaf0", "s1/nic6", "s1/pcie6", "s1/gpu6"}));
+            (std::vector<std::string>{"s0/gpu6", "s0/pcie6", "s0/nic6", "rail6/leaf0", "s1/nic6",
+                                      "s1/pcie6", "s1/gpu6"}));
 }
 
 // Two NICs beside GPU 0 and GPU 4; the others meet theirs only above the root complexes.
@@ -78,20 +81,24 @@ TEST(Path, AGpuWithoutANicBesideItBouncesThroughHostMemory) {
 }
 
 TEST(Path, ToItselfIsEmptyAndInsideAServerStaysThere) {
-  const Built built(cluster_of("version: 1\nservers: {kind: h100-pcie-8, count: 1}\nfabric: {kind: single-chassis}\n"));
+  const Built built(cluster_of(
+      "version: 1\nservers: {kind: h100-pcie-8, count: 1}\nfabric: {kind: single-chassis}\n"));
   const Fabric& fabric = built.fabric;
   EXPECT_TRUE(path_of(fabric, 3, 3).links.empty());
   // No NVLink: two GPUs of one PCIe switch, two switches of one socket, two sockets.
-  EXPECT_EQ(names(fabric, path_of(fabric, 0, 1)), (std::vector<std::string>{"s0/gpu0", "s0/pcie0", "s0/gpu1"}));
+  EXPECT_EQ(names(fabric, path_of(fabric, 0, 1)),
+            (std::vector<std::string>{"s0/gpu0", "s0/pcie0", "s0/gpu1"}));
   EXPECT_EQ(names(fabric, path_of(fabric, 0, 2)),
-            (std::vector<std::string>{"s0/gpu0", "s0/pcie0", "s0/rc0", "s0/cpu0", "s0/rc1", "s0/pcie1", "s0/gpu2"}));
+            (std::vector<std::string>{"s0/gpu0", "s0/pcie0", "s0/rc0", "s0/cpu0", "s0/rc1",
+                                      "s0/pcie1", "s0/gpu2"}));
   EXPECT_EQ(path_of(fabric, 0, 7).links.size(), 7u);
   EXPECT_EQ(path_of(fabric, 0, 7).links[3].link, LinkClass::socket);
 }
 
 // 18 trays of 4 GPUs, every GPU on all 18 NVSwitches.
 TEST(ScaleUp, AnyTwoGpusOfAnNvl72AreOneNvSwitchApart) {
-  const Built built(cluster_of("version: 1\nservers: {kind: gb200-nvl72, count: 18}\nfabric: {kind: none}\n"));
+  const Built built(
+      cluster_of("version: 1\nservers: {kind: gb200-nvl72, count: 18}\nfabric: {kind: none}\n"));
   const Fabric& fabric = built.fabric;
   EXPECT_FALSE(fabric.has_network());
   EXPECT_EQ(fabric.count(NodeKind::gpu), 72u);
@@ -152,8 +159,8 @@ std::vector<std::uint32_t> scale_up_distances(const Fabric& fabric, std::uint32_
 TEST(ScaleUp, TorusPathsAreAsLongAsSearchSays) {
   for (const auto& [kind, count, chips, farthest] :
        {std::tuple("trn2.48xlarge", 1, 16u, 4u), std::tuple("trn2u.48xlarge", 4, 64u, 6u)}) {
-    const Built built(cluster_of(std::string("version: 1\nservers: {kind: ") + kind +
-                                 ", count: " + std::to_string(count) + "}\nfabric: {kind: none}\n"));
+    const Built built(cluster_of(std::string("version: 1\nservers: {kind: ") + kind + ", count: " +
+                                 std::to_string(count) + "}\nfabric: {kind: none}\n"));
     const Fabric& fabric = built.fabric;
     ASSERT_EQ(fabric.count(NodeKind::gpu), chips);
     std::uint32_t most = 0;
@@ -270,24 +277,27 @@ struct Bisection {
   std::uint32_t first_servers;
   std::int64_t gigabits;  // closed form in the comment beside it
 };
-void PrintTo(const Bisection& cut, std::ostream* out) { *out << cut.sample; }
+void PrintTo(const Bisection& cut, std::ostream* out) {
+  *out << cut.sample;
+}
 
 class BandwidthBetweenHalves : public ::testing::TestWithParam<Bisection> {};
 INSTANTIATE_TEST_SUITE_P(
     Bandwidth, BandwidthBetweenHalves,
-    ::testing::Values(Bisection{"rail_two_tiers", 4, 16 * 400},              // 16 NICs, full bandwidth
-                      Bisection{"rail_three_tiers_mesh", 8, 4 * 4 * 400},    // 4 spines x 4 links up
-                      Bisection{"rail_three_tiers_pairs", 4, 16 * 400},      // one pod of 16 NICs against two
-                      Bisection{"rail_only_one_tier", 2, 8 * 400},           // every rail crosses its leaf
-                      Bisection{"tor_one_to_one", 4, 12 * 400},              // 3 servers receive
-                      Bisection{"tor_two_to_one", 2, 4 * 400},               // one leaf with 4 uplinks
-                      Bisection{"tor_three_to_one_parallel", 3, 4 * 400},    // one leaf with 4 uplinks
-                      Bisection{"fat_tree_4", 8, 8 * 400},                   // rearrangeably free of blocking
-                      Bisection{"tor_two_planes", 2, 4 * 2 * 200},           // 4 NICs of 2 x 200G
-                      Bisection{"dragonfly_two_groups", 4, 4 * 400},         // 8 links, but 4 NICs
-                      Bisection{"sites_one_tier", 3, 4 * 400},               // 4 links, 4 receiving NICs
-                      Bisection{"sites_triangle", 2, 1 * 400},               // one link to the gateway
-                      Bisection{"sites_two_tiers", 4, 4 * 400}),             // 2 gateways x 2 links
+    ::testing::Values(
+        Bisection{"rail_two_tiers", 4, 16 * 400},            // 16 NICs, full bandwidth
+        Bisection{"rail_three_tiers_mesh", 8, 4 * 4 * 400},  // 4 spines x 4 links up
+        Bisection{"rail_three_tiers_pairs", 4, 16 * 400},    // one pod of 16 NICs against two
+        Bisection{"rail_only_one_tier", 2, 8 * 400},         // every rail crosses its leaf
+        Bisection{"tor_one_to_one", 4, 12 * 400},            // 3 servers receive
+        Bisection{"tor_two_to_one", 2, 4 * 400},             // one leaf with 4 uplinks
+        Bisection{"tor_three_to_one_parallel", 3, 4 * 400},  // one leaf with 4 uplinks
+        Bisection{"fat_tree_4", 8, 8 * 400},                 // rearrangeably free of blocking
+        Bisection{"tor_two_planes", 2, 4 * 2 * 200},         // 4 NICs of 2 x 200G
+        Bisection{"dragonfly_two_groups", 4, 4 * 400},       // 8 links, but 4 NICs
+        Bisection{"sites_one_tier", 3, 4 * 400},             // 4 links, 4 receiving NICs
+        Bisection{"sites_triangle", 2, 1 * 400},             // one link to the gateway
+        Bisection{"sites_two_tiers", 4, 4 * 400}),           // 2 gateways x 2 links
     [](const auto& sample) { return sample.param.sample; });
 
 TEST_P(BandwidthBetweenHalves, IsTheClosedForm) {
@@ -295,7 +305,8 @@ TEST_P(BandwidthBetweenHalves, IsTheClosedForm) {
                                    [](const Sample& s) { return s.name == GetParam().sample; });
   ASSERT_NE(sample, samples().end());
   const Built built(cluster_of(sample->yaml));
-  EXPECT_EQ(between_halves(built.fabric, GetParam().first_servers).count(), GetParam().gigabits * 1'000'000'000);
+  EXPECT_EQ(between_halves(built.fabric, GetParam().first_servers).count(),
+            GetParam().gigabits * 1'000'000'000);
 }
 
 // ---- what cannot be built is refused
@@ -316,7 +327,8 @@ TEST(Budget, EveryGroupsLeavesAreChecked) {
   const auto mixed = [](int spines) {
     return "version: 1\nservers:\n  - {kind: hgx-h100, nics: 4, count: 30, name: a}\n"
            "  - {kind: dgx-a100, nics: 5, nic: connectx-6, count: 30, name: b}\n"
-           "fabric: {kind: tor-clos, switch: quantum-2, servers_per_leaf: 15, parallel_links: 1, spines: " +
+           "fabric: {kind: tor-clos, switch: quantum-2, servers_per_leaf: 15, parallel_links: 1, "
+           "spines: " +
            std::to_string(spines) + "}\n";
   };
   EXPECT_TRUE(loads(mixed(4)));

@@ -1,6 +1,6 @@
 #pragma once
-// What the fabric's tests share: clusters from YAML, one of every kind of fabric, and the graph of a
-// plane as the links tell it, to search without the routing under test.
+// What the fabric's tests share: clusters from YAML, one of every kind of fabric, and the graph of
+// a plane as the links tell it, to search without the routing under test.
 
 #include <cstdint>
 #include <deque>
@@ -25,7 +25,8 @@ std::optional<model::Cluster> topo_cluster(const std::string& file);
 
 // A cluster with its fabric; the fabric points into the cluster, so they stay together.
 struct Built {
-  explicit Built(model::Cluster made) : cluster(std::make_unique<model::Cluster>(std::move(made))), fabric(*cluster) {}
+  explicit Built(model::Cluster made)
+      : cluster(std::make_unique<model::Cluster>(std::move(made))), fabric(*cluster) {}
   std::unique_ptr<model::Cluster> cluster;
   Fabric fabric;
 };
@@ -38,7 +39,9 @@ struct Sample {
   std::uint32_t endpoints;  // of all planes
 };
 const std::vector<Sample>& samples();
-inline void PrintTo(const Sample& sample, std::ostream* out) { *out << sample.name; }
+inline void PrintTo(const Sample& sample, std::ostream* out) {
+  *out << sample.name;
+}
 
 // One plane's switches, read from Fabric::for_each_link.
 struct Edge {
@@ -54,7 +57,9 @@ Graph graph_of(const Fabric& fabric, std::uint32_t plane);
 // Which parts a search leaves out, kept apart from `Broken` on purpose.
 struct Dead {
   std::function<bool(std::uint32_t)> node = [](std::uint32_t) { return false; };
-  std::function<bool(std::uint32_t, std::uint32_t)> port = [](std::uint32_t, std::uint32_t) { return false; };
+  std::function<bool(std::uint32_t, std::uint32_t)> port = [](std::uint32_t, std::uint32_t) {
+    return false;
+  };
 };
 
 inline constexpr std::uint32_t kFar = 0xFFFFFFFFu;
@@ -68,11 +73,12 @@ struct Distances {
 Distances search(const Graph& graph, std::uint32_t from, const Dead& dead = {},
                  std::uint32_t global_limit = kFar);
 
-// The walk of one packet by next_hop. Stops at `limit` hops, so that a loop is a failure and no hang.
+// The walk of one packet by next_hop. Stops at `limit` hops, so that a loop is a failure and no
+// hang.
 struct Walk {
   bool arrived = false;
   std::vector<std::uint32_t> switches;
-  std::vector<std::uint32_t> ports;  // the last is the NIC's
+  std::vector<std::uint32_t> ports;     // the last is the NIC's
   std::vector<std::uint32_t> channels;  // global links before each hop
   std::uint32_t via = kNone;
 };
