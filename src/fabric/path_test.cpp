@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <set>
 
 #include "fabric/testing_fabrics.hpp"
@@ -194,6 +195,39 @@ TEST(Bandwidth, LeavesWithoutOversubscriptionCarryAsMuchUpAsDown) {
     EXPECT_EQ(sum_of_rates(built.fabric, at, LinkTier::nic), 1'600'000'000'000);
     EXPECT_EQ(sum_of_rates(built.fabric, at, LinkTier::spine), 1'600'000'000'000);
   }
+}
+
+//   super-spines
+//     | 200G, 100 m
+//   spines
+//     | 800G, 20 m
+//   leaves
+//     | 400G, 3 m
+//   NICs
+TEST(Bandwidth, EachTierHasTheCablesTheFileGivesIt) {
+  const auto unlike = std::find_if(samples().begin(), samples().end(),
+                                   [](const Sample& s) { return s.name == "tor_unlike_cables"; });
+  const Built built(cluster_of(unlike->yaml));
+  const Fabric& fabric = built.fabric;
+  std::map<LinkTier, std::set<std::pair<std::int64_t, std::int64_t>>> seen;  // rate, latency
+  for (const NodeKind kind : {NodeKind::nic, NodeKind::network_switch})
+    for (std::uint32_t i = 0; i < fabric.count(kind); ++i)
+      fabric.for_each_link(fabric.node(kind, i), [&](const Link& link) {
+        if (link.link == LinkClass::network)
+          seen[link.tier].insert({link.rate.count(), link.latency.count()});
+      });
+  ASSERT_EQ(seen.size(), 3u);
+  for (const auto& [tier, cables] : seen) EXPECT_EQ(cables.size(), 1u);
+  const auto [nic_rate, nic_latency] = *seen[LinkTier::nic].begin();
+  const auto [spine_rate, spine_latency] = *seen[LinkTier::spine].begin();
+  const auto [super_rate, super_latency] = *seen[LinkTier::super_spine].begin();
+  EXPECT_EQ(nic_rate, 400'000'000'000);
+  EXPECT_EQ(spine_rate, 800'000'000'000);
+  EXPECT_EQ(super_rate, 200'000'000'000);
+  EXPECT_NEAR(static_cast<double>(spine_latency) / static_cast<double>(nic_latency), 20.0 / 3,
+              1e-3);
+  EXPECT_NEAR(static_cast<double>(super_latency) / static_cast<double>(nic_latency), 100.0 / 3,
+              1e-3);
 }
 
 // Dinic's maximum flow over the network's links, capacities in bits per second.

@@ -132,6 +132,14 @@ const std::vector<Sample>& samples() {
            "fabric: {kind: tor-clos, servers_per_leaf: 1, pod: 3, spines: 2, parallel_links: 2, "
            "super_spines: 2, super_parallel_links: 1}\n",
        1, 10 + 8 + 2, 40},
+      // Cables of another rate and length at every tier.
+      {"tor_unlike_cables",
+       servers(6) +
+           "fabric: {kind: tor-clos, servers_per_leaf: 1, pod: 2, spines: 2, "
+           "parallel_links: 1, super_spines: 2, super_parallel_links: 1, link: {cable: 3m}, "
+           "spine_link: {rate: 800Gbps, cable: 20m}, "
+           "super_spine_link: {rate: 200Gbps, cable: 100m}}\n",
+       1, 6 + 6 + 2, 24},
       {"fat_tree_4", servers(16, "nics: 1") + "fabric: {kind: fat-tree, k: 4}\n", 1, 20, 16},
       {"fat_tree_8_part_full", servers(25, "nics: 4") + "fabric: {kind: fat-tree, k: 8}\n", 1,
        25 + 28 + 16, 100},
