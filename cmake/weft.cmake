@@ -1,5 +1,6 @@
-# weft_library(NAME [MAY_INCLUDE folder...] [LINK target...])
-#   One static library weft_NAME from src/NAME/*.cpp; src/NAME/*_test.cpp go into weft_NAME_test.
+# weft_library(NAME [MAY_INCLUDE folder...] [TESTS_MAY_INCLUDE folder...] [LINK target...])
+#   One static library weft_NAME from src/NAME/*.cpp; src/NAME/*_test.cpp go into weft_NAME_test,
+#   which also sees TESTS_MAY_INCLUDE: folders a test builds its inputs with.
 #
 # Includes are written "folder/file.hpp". To make that path exist only for the folders that may be
 # included, each folder gets a private root, build/include/FOLDER/FOLDER -> src/FOLDER, and a target
@@ -36,7 +37,7 @@ function(weft_link target)
 endfunction()
 
 function(weft_library name)
-  cmake_parse_arguments(arg "" "" "MAY_INCLUDE;LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "" "MAY_INCLUDE;TESTS_MAY_INCLUDE;LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS src/${name}/*.cpp)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
@@ -49,7 +50,7 @@ function(weft_library name)
   if(WEFT_TESTS AND tests)
     set_property(GLOBAL APPEND PROPERTY weft_tested ${name})
     set_property(GLOBAL PROPERTY weft_tests_${name} "${tests}")
-    set_property(GLOBAL PROPERTY weft_sees_${name} "${name};${arg_MAY_INCLUDE}")
+    set_property(GLOBAL PROPERTY weft_sees_${name} "${name};${arg_MAY_INCLUDE};${arg_TESTS_MAY_INCLUDE}")
     set_property(GLOBAL PROPERTY weft_links_${name} "${arg_LINK}")
   endif()
 endfunction()

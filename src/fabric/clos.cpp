@@ -71,10 +71,6 @@ Clos::Position Clos::position(std::uint32_t index) const {
   return {Tier::gateway, gateway / shape_.gateways, 0, gateway};
 }
 
-std::uint32_t Clos::salt(std::uint32_t index) const {
-  return index < spine0_ ? 1 : index < super0_ ? 2 : index < gateway0_ ? 3 : 4;
-}
-
 std::uint32_t Clos::ports(std::uint32_t index) const {
   const Position at = position(index);
   const std::uint32_t to_gateways = shape_.gateways * shape_.gateway_bundle;
@@ -102,30 +98,32 @@ Clos::PortRange Clos::towards(std::uint32_t index, const Target& target) const {
   switch (at.tier) {
     case Tier::leaf:
       if (index == target.leaf) return {target.port, 1};
-      if (shape_.tiers >= 2) return {shape_.leaf_down, shape_.spines_per_pod * shape_.bundle};
-      return here ? PortRange{0, 0} : towards_gateways(shape_.leaf_down);
+      if (shape_.tiers >= 2) return {shape_.leaf_down, shape_.spines_per_pod * shape_.bundle, kLeafUp};
+      return here ? PortRange{0, 0} : towards_gateways(shape_.leaf_down, kLeafUp);
     case Tier::spine: {
       const std::uint32_t down = shape_.leaves_per_pod * shape_.bundle;
       if (at.pod == target_pod) {
         const std::uint32_t leaf = (target.leaf - site.first_leaf) % shape_.leaves_per_pod;
-        return {leaf * shape_.bundle, shape_.bundle};
+        return {leaf * shape_.bundle, shape_.bundle, kSpineDown};
       }
-      if (shape_.tiers == 3) return {down, shape_.supers_per_group * shape_.super_bundle};
-      return towards_gateways(down);
+      if (shape_.tiers == 3)
+        return {down, shape_.supers_per_group * shape_.super_bundle, kSpineUp};
+      return towards_gateways(down, kSpineUp);
     }
     case Tier::super_spine: {
       const std::uint32_t per_pod = spines_per_group() * shape_.super_bundle;
-      if (here) return {(target_pod - site.first_pod) * per_pod, per_pod};
-      return towards_gateways(site.pods * per_pod);
+      if (here) return {(target_pod - site.first_pod) * per_pod, per_pod, kSuperDown};
+      return towards_gateways(site.pods * per_pod, kSuperUp);
     }
     case Tier::gateway: {
       const std::uint32_t all_tops = tops(at.site) * shape_.gateway_bundle;
       if (!here) {
         const std::uint32_t other = target_site - (target_site > at.site ? 1 : 0);
-        return {all_tops + other * shape_.site_links, shape_.site_links};
+        return {all_tops + other * shape_.site_links, shape_.site_links, kAcross};
       }
-      if (shape_.tiers >= 2) return {0, all_tops};
-      return {(target.leaf - site.first_leaf) * shape_.gateway_bundle, shape_.gateway_bundle};
+      if (shape_.tiers >= 2) return {0, all_tops, kGatewayDown};
+      return {(target.leaf - site.first_leaf) * shape_.gateway_bundle, shape_.gateway_bundle,
+              kGatewayDown};
     }
   }
   return {0, 0};
@@ -210,38 +208,65 @@ Peer Clos::peer(std::uint32_t index, std::uint32_t port) const {
   return {};
 }
 
+Clos::PortRange Clos::over_other_sites(std::uint32_t index, const Target& target) const {
+  if (index < gateway0_ || site_count() < 3) return {0, 0};
+  const std::uint32_t site = (index - gateway0_) / shape_.gateways;
+  if (site == site_of_leaf(target.leaf)) return {0, 0};
+  return {tops(site) * shape_.gateway_bundle, (site_count() - 1) * shape_.site_links, kAcross};
+}
+
 bool Clos::usable(std::uint32_t index, std::uint32_t port, const Target& target,
-                  const Broken& broken) const {
+                  const Broken& broken, bool around) const {
   if (broken.port_down(index, port)) return false;
   if (index == target.leaf) return true;  // the NIC's own port
   const Peer next = peer(index, port);
-  return next.kind == Peer::Kind::other_switch && !broken.switch_down(next.switch_index) &&
-         reaches(next.switch_index, target, broken);
+  return next.kind == Peer::Kind::other_switch &&
+         reaches(next.switch_index, target, broken, around);
 }
 
-bool Clos::reaches(std::uint32_t index, const Target& target, const Broken& broken) const {
+bool Clos::reaches(std::uint32_t index, const Target& target, const Broken& broken,
+                   bool around) const {
   if (broken.switch_down(index)) return false;
-  // Up and then down, never up again, so this recursion is at most seven deep; it ends at the first
+  // Up and then down, never up again, so this recursion is at most eight deep; it ends at the first
   // live way, which with few failures is the first one tried.
   const PortRange range = towards(index, target);
   for (std::uint32_t i = 0; i < range.count; ++i)
-    if (usable(index, range.first + i, target, broken)) return true;
+    if (usable(index, range.first + i, target, broken, around)) return true;
+  if (!around) return false;
+  // The third site must go on directly: two gateways that send around over each other would loop.
+  const PortRange detour = over_other_sites(index, target);
+  for (std::uint32_t i = 0; i < detour.count; ++i)
+    if (usable(index, detour.first + i, target, broken, false)) return true;
   return false;
+}
+
+bool Clos::reaches(std::uint32_t index, const Target& target, const Broken& broken) const {
+  return reaches(index, target, broken, false) ||
+         (site_count() > 2 && reaches(index, target, broken, true));
+}
+
+Hop Clos::choose_live(std::uint32_t index, const PortRange& range, const Target& target,
+                      std::uint32_t entropy, const Broken& broken, bool around) const {
+  // A few fresh draws spread the load of a dead port over all others; then every port in turn.
+  constexpr std::uint32_t kDraws = 8;
+  for (std::uint32_t draw = 0; draw < kDraws && range.count > 0; ++draw) {
+    const std::uint32_t port = range.first + choose(entropy, range.salt + 16 * draw, range.count);
+    if (usable(index, port, target, broken, around)) return {port, {}};
+  }
+  for (std::uint32_t i = 0; i < range.count; ++i)
+    if (usable(index, range.first + i, target, broken, around)) return {range.first + i, {}};
+  return {};
 }
 
 Hop Clos::next_hop(std::uint32_t index, const Target& target, std::uint32_t entropy,
                    const Broken& broken) const {
   if (broken.empty()) return next_hop(index, target, entropy);
   const PortRange range = towards(index, target);
-  // A few fresh draws spread the load of a dead port over all others; then every port in turn.
-  constexpr std::uint32_t kDraws = 8;
-  for (std::uint32_t draw = 0; draw < kDraws && range.count > 0; ++draw) {
-    const std::uint32_t port = range.first + choose(entropy, salt(index) + 16 * draw, range.count);
-    if (usable(index, port, target, broken)) return {port, {}};
-  }
-  for (std::uint32_t i = 0; i < range.count; ++i)
-    if (usable(index, range.first + i, target, broken)) return {range.first + i, {}};
-  return {};
+  Hop hop = choose_live(index, range, target, entropy, broken, false);
+  if (hop || site_count() < 3) return hop;
+  hop = choose_live(index, range, target, entropy, broken, true);
+  if (hop) return hop;
+  return choose_live(index, over_other_sites(index, target), target, entropy, broken, false);
 }
 
 }  // namespace weft::fabric

@@ -31,6 +31,7 @@ class Clos {
   struct PortRange {
     std::uint32_t first;
     std::uint32_t count;
+    std::uint32_t salt = 0;  // of the choice in it, its own for every stage of a route
   };
 
   std::uint32_t switches() const { return gateway0_ + site_count() * shape_.gateways; }
@@ -46,9 +47,10 @@ class Clos {
   Hop next_hop(std::uint32_t index, const Target& target, std::uint32_t entropy) const {
     const PortRange range = towards(index, target);
     if (range.count == 0) return {};
-    return {range.first + choose(entropy, salt(index), range.count), {}};
+    return {range.first + choose(entropy, range.salt, range.count), {}};
   }
-  // The same around what is broken.
+  // The same around what is broken. Where no link is left between two sites, a gateway goes over a
+  // third one that has such a link.
   Hop next_hop(std::uint32_t index, const Target& target, std::uint32_t entropy,
                const Broken& broken) const;
   // Whether a switch still has a way to the target.
@@ -63,12 +65,28 @@ class Clos {
   std::uint32_t site_of_pod(std::uint32_t pod) const;
   std::uint32_t tops(std::uint32_t site) const;       // switches below the gateways of a site
   std::uint32_t first_top(std::uint32_t site) const;  // their first switch number
-  std::uint32_t salt(std::uint32_t index) const;
-  PortRange towards_gateways(std::uint32_t first_port) const {
-    return {first_port, shape_.gateways * shape_.gateway_bundle};
+  // A packet passes a tier on its way up and again on its way down. Were both choices made with one
+  // salt, equal numbers of ports would choose alike and half of the paths would stay empty.
+  enum Salt : std::uint32_t {
+    kLeafUp = 1,
+    kSpineUp,
+    kSuperUp,
+    kAcross,
+    kGatewayDown = 10,  // 5 to 9 are taken by Dragonfly and paths
+    kSuperDown,
+    kSpineDown
+  };
+  PortRange towards_gateways(std::uint32_t first_port, Salt salt) const {
+    return {first_port, shape_.gateways * shape_.gateway_bundle, salt};
   }
-  bool usable(std::uint32_t index, std::uint32_t port, const Target& target,
-              const Broken& broken) const;
+  // Every port of a gateway to other sites when the target is not here; else nothing.
+  PortRange over_other_sites(std::uint32_t index, const Target& target) const;
+  // `around`: a gateway on the way may go over a third site.
+  bool usable(std::uint32_t index, std::uint32_t port, const Target& target, const Broken& broken,
+              bool around) const;
+  bool reaches(std::uint32_t index, const Target& target, const Broken& broken, bool around) const;
+  Hop choose_live(std::uint32_t index, const PortRange& range, const Target& target,
+                  std::uint32_t entropy, const Broken& broken, bool around) const;
 
   Peer leaf_peer(const Position& at, std::uint32_t port) const;
   Peer spine_peer(const Position& at, std::uint32_t port) const;

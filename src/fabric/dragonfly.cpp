@@ -53,22 +53,32 @@ RouteState Dragonfly::after(std::uint32_t router, std::uint32_t port, RouteState
 }
 
 bool Dragonfly::usable(std::uint32_t router, std::uint32_t port, const Target& target,
-                       RouteState state, const Broken& broken) const {
+                       RouteState state, const Broken& broken, bool spare) const {
   if (broken.port_down(router, port)) return false;
   const Peer next = peer(router, port);
   if (next.kind == Peer::Kind::nic) return true;
   return next.kind == Peer::Kind::other_switch &&
-         reaches(next.switch_index, target, after(router, port, state), broken);
+         reaches(next.switch_index, target, after(router, port, state), broken, spare);
+}
+
+bool Dragonfly::reaches(std::uint32_t router, const Target& target, RouteState state,
+                        const Broken& broken, bool spare) const {
+  if (broken.switch_down(router)) return false;
+  bool found = false;
+  for_each_port(router, target, state, [&](std::uint32_t port) {
+    found = found || usable(router, port, target, state, broken, spare);
+  });
+  if (found || !spare) return found;
+  for_each_local_port([&](std::uint32_t port) {
+    found = found || usable(router, port, target, state, broken, false);
+  });
+  return found;
 }
 
 bool Dragonfly::reaches(std::uint32_t router, const Target& target, RouteState state,
                         const Broken& broken) const {
-  if (broken.switch_down(router)) return false;
-  bool found = false;
-  for_each_port(router, target, state, [&](std::uint32_t port) {
-    found = found || usable(router, port, target, state, broken);
-  });
-  return found;
+  return reaches(router, target, state, broken, false) ||
+         reaches(router, target, state, broken, true);
 }
 
 RouteState Dragonfly::detour(std::uint32_t router, const Target& target, std::uint32_t entropy) const {
@@ -89,32 +99,42 @@ RouteState Dragonfly::start(std::uint32_t router, const Target& target, std::uin
   const RouteState wanted = shape_.routing == model::DragonflyRouting::valiant
                                 ? detour(router, target, entropy)
                                 : RouteState{};
-  if (broken.empty() || reaches(router, target, wanted, broken)) return wanted;
-  if (reaches(router, target, {}, broken)) return {};
+  if (broken.empty()) return wanted;
   const std::uint32_t first = choose(entropy, kDetourSalt, shape_.groups);
-  for (std::uint32_t i = 0; i < shape_.groups; ++i) {
-    const RouteState around{(first + i) % shape_.groups, 0};
-    if (around.via == group_of(router)) continue;
-    if (reaches(router, target, around, broken)) return around;
+  for (const bool spare : {false, true}) {
+    if (reaches(router, target, wanted, broken, spare)) return wanted;
+    if (reaches(router, target, {}, broken, spare)) return {};
+    for (std::uint32_t i = 0; i < shape_.groups; ++i) {
+      const RouteState around{(first + i) % shape_.groups, 0};
+      if (around.via == group_of(router)) continue;
+      if (reaches(router, target, around, broken, spare)) return around;
+    }
   }
   return wanted;
 }
 
 Hop Dragonfly::next_hop(std::uint32_t router, const Target& target, std::uint32_t entropy,
                         RouteState state, const Broken& broken) const {
-  std::uint32_t live = 0;
-  const auto works = [&](std::uint32_t port) {
-    return broken.empty() || usable(router, port, target, state, broken);
+  const auto choose_live = [&](auto for_each, bool spare) {
+    const auto works = [&](std::uint32_t port) {
+      return broken.empty() || usable(router, port, target, state, broken, spare);
+    };
+    std::uint32_t live = 0;
+    for_each([&](std::uint32_t port) { live += works(port); });
+    if (live == 0) return Hop{};
+    std::uint32_t wanted = choose(entropy, kPortSalt + 16 * state.global_hops, live);
+    Hop hop;
+    for_each([&](std::uint32_t port) {
+      if (!works(port)) return;
+      if (wanted-- == 0) hop = {port, after(router, port, state)};
+    });
+    return hop;
   };
-  for_each_port(router, target, state, [&](std::uint32_t port) { live += works(port); });
-  if (live == 0) return {};
-  std::uint32_t wanted = choose(entropy, kPortSalt + 16 * state.global_hops, live);
-  Hop hop;
-  for_each_port(router, target, state, [&](std::uint32_t port) {
-    if (!works(port)) return;
-    if (wanted-- == 0) hop = {port, after(router, port, state)};
-  });
-  return hop;
+  const auto towards = [&](auto visit) { for_each_port(router, target, state, visit); };
+  const auto anywhere = [&](auto visit) { for_each_local_port(visit); };
+  for (const bool spare : {false, true})
+    if (const Hop hop = choose_live(towards, spare); hop || broken.empty()) return hop;
+  return choose_live(anywhere, false);
 }
 
 }  // namespace weft::fabric

@@ -9,6 +9,9 @@
 // A minimal route crosses one global link: local, global, local. A Valiant route crosses two, over a
 // group drawn from the entropy. The number of global links crossed so far is the virtual channel:
 // channels are then used in rising order and a lossless network cannot lock up.
+//
+// Around failures a route may take a detour that its routing would not, and where no group helps
+// one local hop more than minimal (`spare`). The channels above are those of a whole network.
 
 #include <cstdint>
 
@@ -63,8 +66,16 @@ class Dragonfly {
   }
   std::uint32_t round() const { return shape_.groups - 1; }
   std::uint32_t links_per_group() const { return shape_.routers_per_group * shape_.global_links; }
+  // `spare`: some router on the way may hand over to any other of its group, which must then go on
+  // without a second such hop.
   bool usable(std::uint32_t router, std::uint32_t port, const Target& target, RouteState state,
-              const Broken& broken) const;
+              const Broken& broken, bool spare) const;
+  bool reaches(std::uint32_t router, const Target& target, RouteState state, const Broken& broken,
+               bool spare) const;
+  template <class Visit>
+  void for_each_local_port(Visit visit) const {
+    for (std::uint32_t i = 0; i + 1 < shape_.routers_per_group; ++i) visit(shape_.router_down + i);
+  }
   RouteState after(std::uint32_t router, std::uint32_t port, RouteState state) const;
 
   model::DragonflyShape shape_;

@@ -150,12 +150,15 @@ class PathBuilder {
         for (std::uint32_t i = 0; i < in_ports; ++i) {
           const std::uint32_t port = (first_port + i) % in_ports;
           const std::uint32_t to = endpoint(destination, in, port);
-          const std::uint32_t from = endpoint(source, out, port % out_ports);
-          if (!fabric_.reachable(from, to, failures_)) continue;
-          leave(source, out);
-          cross(from, to);
-          between_gpu_and_nic(destination, in, false);
-          return true;
+          // The like port first: it is in the same plane and spreads the load.
+          for (std::uint32_t j = 0; j < out_ports; ++j) {
+            const std::uint32_t from = endpoint(source, out, (port + j) % out_ports);
+            if (!fabric_.reachable(from, to, failures_)) continue;
+            leave(source, out);
+            cross(from, to);
+            between_gpu_and_nic(destination, in, false);
+            return true;
+          }
         }
       }
     }

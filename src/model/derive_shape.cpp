@@ -345,19 +345,21 @@ std::optional<Problem> check_budget(const Plan& plan) {
   const std::int64_t to_gateways = static_cast<std::int64_t>(clos.gateways) * clos.gateway_bundle;
   const auto gateway_links = [&](std::uint32_t tier) { return clos.tiers == tier ? to_gateways : 0; };
 
-  std::vector<PortUse> leaf;
+  const PortUse to_spines{up, static_cast<std::int64_t>(clos.spines_per_pod) * clos.bundle};
+  const PortUse out_of_site{up, gateway_links(1)};
+  std::vector<PortUse> chassis;
   for (const Wiring& wiring : plan.shape.wiring) {
     const std::int64_t ports = static_cast<std::int64_t>(wiring.servers_per_block) *
                                wiring.nics_per_leaf * wiring.ports_per_plane;
-    if (plan.is("single-chassis")) {
-      leaf.push_back({wiring.wire.rate, ports});
-    } else if (leaf.empty() || ports > leaf[0].count) {
-      leaf.assign(1, {wiring.wire.rate, ports});
-    }
+    chassis.push_back({wiring.wire.rate, ports});
+    if (plan.is("single-chassis")) continue;  // the groups share one switch
+    // Each group by itself: the one with most cables need not be the one with most ports.
+    if (auto problem = check_ports(switches[0], "leaf", block_key(plan),
+                                   {chassis.back(), to_spines, out_of_site}))
+      return problem;
   }
-  leaf.push_back({up, static_cast<std::int64_t>(clos.spines_per_pod) * clos.bundle});
-  leaf.push_back({up, gateway_links(1)});
-  if (auto problem = check_ports(switches[0], "leaf", block_key(plan), leaf)) return problem;
+  if (plan.is("single-chassis"))
+    if (auto problem = check_ports(switches[0], "leaf", block_key(plan), chassis)) return problem;
   if (clos.tiers >= 2) {
     const std::int64_t down = static_cast<std::int64_t>(clos.leaves_per_pod) * clos.bundle;
     const std::int64_t supers = static_cast<std::int64_t>(clos.supers_per_group) * clos.super_bundle;
@@ -365,6 +367,12 @@ std::optional<Problem> check_budget(const Plan& plan) {
                                    {{up, down}, {above, supers + gateway_links(2)}}))
       return problem;
   }
+  if (plan.is("fat-tree") && plan.pods() > 2 * static_cast<std::int64_t>(clos.leaf_down))
+    return Problem{Complaint::port_budget, "k",
+                   fmt::format("{} need {}, but a core of {} ports joins no more than {}",
+                               counted(plan.cluster.servers, "server"), counted(plan.pods(), "pod"),
+                               2 * clos.leaf_down, 2 * clos.leaf_down),
+                   ""};
   if (clos.tiers == 3) {
     const std::int64_t down = plan.pods() * (clos.spines_per_pod / clos.super_groups) * clos.super_bundle;
     if (auto problem = check_ports(switches[2], "super-spine", "super_spines",
