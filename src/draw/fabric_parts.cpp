@@ -1,0 +1,182 @@
+#include "draw/fabric_parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "base/text.hpp"
+
+namespace weft::draw {
+namespace {
+
+using fabric::Fabric;
+
+std::string count_of(std::int64_t n, std::string_view noun) {
+  return fmt::format("{} {}", grouped(n), plural(noun, n));
+}
+
+std::string servers_line(const model::Cluster& cluster) {
+  std::vector<std::string> kinds;
+  std::set<std::string> nics;
+  for (const model::Group& group : cluster.groups) {
+    kinds.push_back(cluster.groups.size() == 1
+                        ? group.spec.kind
+                        : fmt::format("{} {} {}", grouped(group.servers), group.spec.kind, group.spec.name));
+    if (group.nics() > 0) nics.insert(fmt::format("{} {}", group.spec.nic.kind, brief(group.spec.nic.rate)));
+  }
+  if (kinds.size() > 4) kinds = {fmt::format("{} groups", kinds.size())};
+  std::string line = fmt::format("{} ({}), {}, {}", count_of(cluster.servers, "server"), fmt::join(kinds, ", "),
+                                 count_of(cluster.gpus, "GPU"), count_of(cluster.nics, "NIC"));
+  if (!nics.empty() && nics.size() <= 3) line += fmt::format(" ({})", fmt::join(nics, ", "));
+  return line;
+}
+
+std::string switches_line(const Fabric& fabric) {
+  std::vector<std::string> parts;
+  const auto& kinds = fabric.cluster().shape.switches;
+  const auto add = [&](std::int64_t n, std::string_view noun, const model::SwitchKind& kind) {
+    if (n > 0)
+      parts.push_back(fmt::format("{} ({}, {} x {})", count_of(n * fabric.planes(), noun), kind.kind,
+                                  kind.ports, brief(kind.rate)));
+  };
+  if (const fabric::Dragonfly* dragonfly = fabric.dragonfly()) {
+    add(dragonfly->switches(), "router", kinds[0]);
+  } else {
+    using Tier = fabric::Clos::Tier;
+    static constexpr std::string_view kNouns[] = {"leaf", "spine", "super-spine", "gateway"};
+    for (const Tier tier : {Tier::leaf, Tier::spine, Tier::super_spine, Tier::gateway}) {
+      const auto t = static_cast<std::size_t>(tier);
+      add(fabric.clos()->count(tier), kNouns[t], tier == Tier::gateway ? kinds.back() : kinds[std::min(t, kinds.size() - 1)]);
+    }
+  }
+  std::string line = fmt::format("{}", fmt::join(parts, ", "));
+  const model::Shape& shape = fabric.cluster().shape;
+  if (shape.rail_planes > 1) line += fmt::format(", in {} rails that nothing joins", shape.rail_planes);
+  if (shape.port_planes > 1) line += fmt::format(", in {} planes", shape.port_planes);
+  return line;
+}
+
+// Bandwidth below over bandwidth above, tier by tier, where a tier is full.
+std::string oversubscription_line(const Fabric& fabric) {
+  const model::Cluster& cluster = fabric.cluster();
+  const fabric::Clos* tree = fabric.clos();
+  if (tree == nullptr) return "";
+  const model::ClosShape& clos = tree->shape();
+  if (clos.tiers == 1) return clos.gateways > 0 ? "" : "one tier: nothing is oversubscribed";
+  double below = 0;
+  for (std::size_t g = 0; g < cluster.groups.size(); ++g) {
+    const model::Wiring& wiring = cluster.shape.wiring[g];
+    const double servers = std::min(wiring.servers_per_block, cluster.groups[g].servers);
+    below = std::max(below, servers * wiring.nics_per_leaf * wiring.ports_per_plane *
+                                static_cast<double>(wiring.wire.rate.count()));
+  }
+  const auto up = static_cast<double>(clos.spine_wire.rate.count());
+  std::string line = fmt::format("oversubscription at a leaf {}",
+                                 ratio_text(below, up * clos.spines_per_pod * clos.bundle));
+  if (clos.tiers == 3)
+    line += fmt::format(", at a spine {}",
+                        ratio_text(up * clos.leaves_per_pod * clos.bundle,
+                                   static_cast<double>(clos.super_wire.rate.count()) *
+                                       clos.supers_per_group * clos.super_bundle));
+  return line;
+}
+
+std::string sites_line(const Fabric& fabric) {
+  if (fabric.clos() == nullptr) return "";
+  const model::ClosShape& clos = fabric.clos()->shape();
+  if (clos.gateways == 0) return "";
+  return fmt::format("between two sites {}, {} one way",
+                     bundle_text(static_cast<std::int64_t>(clos.gateways) * clos.site_links * fabric.planes(),
+                                 clos.site_wire.rate),
+                     brief(clos.site_wire.latency));
+}
+
+std::string domains_line(const model::Cluster& cluster) {
+  std::set<std::string> lines;
+  for (const model::Group& group : cluster.groups)
+    if (group.spec.scale_up && group.spec.scale_up->servers > 1)
+      lines.insert(fmt::format("{} servers with {} GPUs share one {} domain ({} per GPU one way)",
+                               group.spec.scale_up->servers, group.spec.scale_up->servers * group.spec.gpus,
+                               group.spec.scale_up->link.kind, byte_rate(group.spec.scale_up->link.one_way())));
+  return fmt::format("{}", fmt::join(lines, "; "));
+}
+
+void write_legend(const Fabric& fabric, Picture& picture) {
+  // One entry per rate that was drawn.
+  std::map<Bandwidth, std::string> rates;
+  const auto add = [&](Bandwidth rate) {
+    if (rate.count() > 0) rates[rate] = rate_style(rate);
+  };
+  if (fabric.has_network())
+    for (std::uint32_t g = 0; g < fabric.cluster().groups.size(); ++g) add(fabric.wire(fabric::LinkTier::nic, g).rate);
+  if (fabric.dragonfly() != nullptr) add(fabric.wire(fabric::LinkTier::local).rate);
+  if (fabric.clos() != nullptr && fabric.clos()->shape().tiers > 1) add(fabric.clos()->shape().spine_wire.rate);
+  if (fabric.clos() != nullptr && fabric.clos()->shape().tiers > 2) add(fabric.clos()->shape().super_wire.rate);
+  for (const auto& [rate, style] : rates)
+    picture.legend.push_back({true, style, 3, brief(rate) + " link, or several as one line", {}});
+  const auto drawn = [&](std::string_view style) {
+    return std::any_of(picture.lines.begin(), picture.lines.end(),
+                       [&](const Line& line) { return line.style.find(style) != std::string::npos; });
+  };
+  if (drawn("site")) picture.legend.push_back({true, "site", 3, "between sites", {}});
+  if (drawn("folded"))
+    picture.legend.push_back({true, (rates.empty() ? "link" : rates.begin()->second) + " folded", 3, "to parts that are folded away", {}});
+}
+
+}  // namespace
+
+std::string run_name(const Fabric& fabric, const ServerRun& run) {
+  const std::string& name = fabric.cluster().groups[run.group].spec.name;
+  if (run.count == 1) return fmt::format("{}{}", name, run.first);
+  return fmt::format("{}{} … {}{}", name, run.first, name, run.first + run.count - 1);
+}
+
+Box server_box(const Fabric& fabric, const ServerRun& run, std::uint32_t of_all, bool folded) {
+  const model::Group& group = fabric.cluster().groups[run.group];
+  const std::int64_t gpus = static_cast<std::int64_t>(run.count) * group.gpus();
+  const std::int64_t nics = static_cast<std::int64_t>(run.count) * group.nics();
+  const std::string devices = fmt::format("{}, {}", count_of(gpus, "GPU"), count_of(nics, "NIC"));
+  Box box;
+  box.id = run_name(fabric, run);
+  box.label = run_name(fabric, run);
+  box.style = "server";
+  box.title = fmt::format("{}: {} {}, {}", box.label, count_of(run.count, "server"), group.spec.kind, devices);
+  if (folded) {
+    box.label = fmt::format("… {} more", grouped(run.count));
+    box.notes = {fmt::format("({} in all)", grouped(of_all))};
+    box.style = "more";
+  } else if (run.count > 1) {
+    box.notes = {fmt::format("{} {}", grouped(run.count), group.spec.kind), devices};
+  } else {
+    box.notes = {group.spec.kind, devices};
+  }
+  return box;
+}
+
+std::string rate_style(Bandwidth rate) {
+  const std::int64_t giga = rate.count() / 1'000'000'000;
+  return giga <= 100 ? "r100" : giga <= 200 ? "r200" : giga <= 400 ? "r400" : giga <= 800 ? "r800" : "r1600";
+}
+
+double line_width(std::int64_t links, Bandwidth rate) {
+  const double hundreds = static_cast<double>(links) * static_cast<double>(rate.count()) / 1e11;
+  return std::clamp(0.8 + 0.45 * std::log2(hundreds + 1), 1.0, 6.0);
+}
+
+void describe_fabric(const Fabric& fabric, Picture& picture) {
+  const model::Cluster& cluster = fabric.cluster();
+  picture.title = fmt::format("{}: {}", cluster.name, cluster.file.fabric.kind == "none" ? "scale-up only" : cluster.file.fabric.kind);
+  picture.caption.push_back(servers_line(cluster));
+  if (fabric.has_network()) picture.caption.push_back(switches_line(fabric));
+  std::string last;
+  for (const std::string& part : {oversubscription_line(fabric), sites_line(fabric), domains_line(cluster)})
+    if (!part.empty()) last += (last.empty() ? "" : "; ") + part;
+  if (!last.empty()) picture.caption.push_back(last);
+  picture.description = fmt::format("{}", fmt::join(picture.caption, "; "));
+  write_legend(fabric, picture);
+}
+
+}  // namespace weft::draw

@@ -1,0 +1,36 @@
+#pragma once
+// Short texts for boxes and labels.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/units.hpp"
+
+namespace weft::draw {
+
+// "400G", "1.6T": of a network link, in bits.
+std::string short_rate(Bandwidth rate);
+// "63GB/s": of a link inside a server, in bytes.
+std::string byte_rate(Bandwidth rate);
+// "4 x 400G"; "400G" when there is one.
+std::string bundle_text(std::int64_t links, Bandwidth rate);
+// "0-3, 8".
+std::string ranges_text(const std::vector<std::uint32_t>& sorted);
+// "3:1", in lowest terms; "1.5:1" and the like where the terms would be large.
+std::string ratio_text(double over, double under);
+// "leaf" -> "leaves", "switch" -> "switches", else an s.
+std::string plural(std::string_view noun, std::int64_t n);
+
+// A stretch of equal things in a row: one that is shown, or several that are folded into one.
+struct Stretch {
+  std::uint32_t first = 0;
+  std::uint32_t count = 1;
+  bool folded() const { return count > 1; }
+};
+
+// All of `total` when they fit into `places` (at least 3), else the first ones, a fold, the last.
+std::vector<Stretch> fold(std::uint32_t total, std::uint32_t places);
+
+}  // namespace weft::draw
