@@ -45,12 +45,12 @@ std::optional<std::string> did_you_mean(std::string_view typed,
   const std::string wanted = folded(typed);
   const std::size_t allowed = std::max<std::size_t>(1, wanted.size() / 3);
   std::optional<std::string> best;
-  std::size_t best_distance = allowed + 1;
+  std::size_t best_distance = 2 * allowed + 2;
   for (const std::string& candidate : candidates) {
     const std::string name = folded(candidate);
-    std::size_t d = distance(wanted, name);
+    std::size_t d = 2 * distance(wanted, name);
     // "h100" for "hgx-h100": a whole part of the name is a good guess, but never beats a typo.
-    if (wanted.size() >= 3 && name.find(wanted) != std::string::npos) d = std::min(d, allowed);
+    if (wanted.size() >= 3 && name.find(wanted) != std::string::npos) d = std::min(d, 2 * allowed + 1);
     if (d < best_distance) {
       best = candidate;
       best_distance = d;

@@ -111,7 +111,9 @@ void Catalog::add_directory(const std::filesystem::path& directory, Diagnostics&
 }
 
 void Catalog::add_source(std::uint32_t source, Diagnostics& diagnostics) {
+  const bool had_errors = diagnostics.has_errors();
   const Node root = spec::parse_yaml(source, diagnostics);
+  if (!had_errors && diagnostics.has_errors()) return;  // what is left of it would only raise more
   if (!root.is_map()) {
     diagnostics.add(Complaint::wrong_type, {source, 0, 0, 1}, "a catalog file is a mapping of sections",
                     fmt::format("sections: {}", either(sections())));
@@ -119,14 +121,31 @@ void Catalog::add_source(std::uint32_t source, Diagnostics& diagnostics) {
   }
   for (const Entry& section : root.entries) {
     const auto& known = sections();
-    if (std::find(known.begin(), known.end(), section.key) == known.end() || !section.value.is_map()) {
+    if (std::find(known.begin(), known.end(), section.key) == known.end()) {
+      const auto guess = did_you_mean(section.key, known);
       diagnostics.add(Complaint::unknown_key, section.key_place,
-                      fmt::format("'{}' is not a catalog section", section.key),
-                      fmt::format("sections: {}", either(known)));
+                      fmt::format("'{}' is not a catalog section", spec::shown(section.key)),
+                      guess ? fmt::format("did you mean '{}'?", *guess)
+                            : fmt::format("sections: {}", either(known)));
       continue;
     }
-    for (const Entry& entry : section.value.entries)
-      sections_[section.key].insert_or_assign(entry.key, entry);
+    if (!section.value.is_map()) {
+      diagnostics.add(Complaint::wrong_type, section.value.place,
+                      fmt::format("'{}' must be a mapping of names, not {}", section.key,
+                                  spec::describe(section.value)),
+                      fmt::format("{}: {{my-own: {{base: ...}}}}", section.key));
+      continue;
+    }
+    for (const Entry& entry : section.value.entries) {
+      if (entry.value.is_map()) {
+        sections_[section.key].insert_or_assign(entry.key, entry);
+      } else {
+        diagnostics.add(Complaint::wrong_type, entry.value.place,
+                        fmt::format("'{}' must be a mapping, not {}", spec::shown(entry.key),
+                                    spec::describe(entry.value)),
+                        "an entry has keys with values, such as base: and what differs from it");
+      }
+    }
   }
 }
 
@@ -150,10 +169,16 @@ std::optional<Node> Catalog::entry(const std::string& section, const Node& name,
   std::vector<Node> layers;
   Node at = name;
   while (true) {
-    if (std::find(chain.begin(), chain.end(), at.text) != chain.end()) {
+    constexpr std::size_t kLongestChain = 32;
+    const bool cycle = std::find(chain.begin(), chain.end(), at.text) != chain.end();
+    if (cycle || chain.size() >= kLongestChain) {
       diagnostics.add(Complaint::reference_cycle, at.place,
-                      fmt::format("'{}' builds on itself", at.text),
-                      fmt::format("the chain is {} -> {}", fmt::join(chain, " -> "), at.text));
+                      cycle ? fmt::format("'{}' builds on itself", spec::shown(at.text))
+                            : fmt::format("'{}' builds on more than {} others", spec::shown(name.text),
+                                          kLongestChain),
+                      cycle ? fmt::format("the chain is {} -> {}; one of them must not have a 'base'",
+                                          fmt::join(chain, " -> "), at.text)
+                            : "let entries build on the first of them");
       return std::nullopt;
     }
     chain.push_back(at.text);
@@ -161,7 +186,7 @@ std::optional<Node> Catalog::entry(const std::string& section, const Node& name,
     if (here == nullptr) {
       const auto guess = did_you_mean(at.text, names(section));
       diagnostics.add(Complaint::unknown_kind, at.place,
-                      fmt::format("no '{}' among the {} of the catalog", at.text, section),
+                      fmt::format("no '{}' among the {} of the catalog", spec::shown(at.text), section),
                       guess ? fmt::format("did you mean '{}'?", *guess)
                             : fmt::format("`weft catalog {}` lists them", section));
       return std::nullopt;

@@ -303,7 +303,7 @@ const Table& table_of<ClusterFile>() {
       TableOf<ClusterFile>("cluster file", "The whole file.")
           .field("version", &ClusterFile::version,
                  {.text = "Format of the file: 1.", .example = "1", .required = true})
-          .field("name", &ClusterFile::name, {.text = "What the cluster is called."})
+          .field("name", &ClusterFile::name, {.text = "What the cluster is called.", .example = "acp"})
           .field("servers", &ClusterFile::servers,
                  {.text = "One group of servers, or a list of groups.", .required = true, .section = "servers"})
           .field("fabric", &ClusterFile::fabric,

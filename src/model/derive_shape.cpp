@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <numeric>
 
 #include "base/result.hpp"
@@ -21,9 +22,14 @@ using spec::Complaint;
 
 struct Problem {
   Complaint complaint;
-  std::string key;  // of the fabric section; "count" is the servers'
+  std::string key;  // of the fabric section; "count" and "nics" are the servers'
   std::string message;
-  std::string help;
+  std::string help;         // empty: other values of `key` are tried
+  std::size_t group = 0;    // of servers, where `key` is theirs
+  std::vector<std::int64_t> values = {};  // to try for `key` before searching
+  // Ratios to try, for `ratio_key`, and the uplinks each of them means.
+  std::string ratio_key = "";
+  std::vector<std::pair<Ratio, std::int64_t>> ratios = {};
 };
 
 using Attempt = Result<Shape, Problem>;
@@ -33,7 +39,22 @@ Failure<Problem> fail(Complaint complaint, std::string key, std::string message,
   return Failure<Problem>({complaint, std::move(key), std::move(message), std::move(help)});
 }
 
+constexpr std::int64_t kMostSwitches = 16'000'000;  // node numbers are 32 bits
+
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// In ascending order.
+std::vector<std::int64_t> divisors(std::int64_t n) {
+  std::vector<std::int64_t> out;
+  for (std::int64_t d = 1; d * d <= n; ++d) {
+    if (n % d != 0) continue;
+    out.push_back(d);
+    if (d != n / d) out.push_back(n / d);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
 std::uint32_t u32(std::int64_t n) { return static_cast<std::uint32_t>(n); }
 
 std::string ratio_text(std::int64_t over, std::int64_t under) {
@@ -79,7 +100,8 @@ struct Plan {
     for (const SiteShape& site : clos.sites) most = std::max<std::int64_t>(most, site.pods);
     return most;
   }
-  // NIC bandwidth a full leaf receives, in bits per second.
+  // NIC bandwidth a full leaf receives, in bits per second. The ports of the leaf have been checked,
+  // so that this is at most 4096 ports x 1 Pb/s.
   std::int64_t bandwidth_below_leaf() const {
     std::int64_t most = 0;
     for (const Wiring& wiring : shape.wiring)
@@ -92,22 +114,28 @@ struct Plan {
 std::optional<Problem> check_servers(const Cluster& cluster, const FabricSpec& spec) {
   const bool rails = spec.kind == "rail-optimized" || spec.kind == "rail-only";
   const Group& first = cluster.groups[0];
-  for (const Group& group : cluster.groups) {
+  const auto nics = [](const Group& group) {
+    return fmt::format("{} of {} x {}", counted(group.spec.nics, "NIC"), group.spec.nic.ports,
+                       brief(group.spec.nic.port_rate()));
+  };
+  for (std::size_t i = 0; i < cluster.groups.size(); ++i) {
+    const Group& group = cluster.groups[i];
     if (group.spec.nics == 0)
       return Problem{Complaint::no_nics, "nics",
                      fmt::format("the servers '{}' have no NICs to join the fabric with", group.spec.name),
-                     "set nics, or use fabric: {kind: none} for a single scale-up domain"};
+                     "set nics, or use fabric: {kind: none} for a single scale-up domain", i};
     if (group.spec.nic.ports % spec.planes != 0)
       return Problem{Complaint::planes_mismatch, "planes",
-                     fmt::format("{} do not divide over {}", counted(group.spec.nic.ports, "NIC port"),
+                     fmt::format("{} of the NIC '{}' cannot be spread over {}",
+                                 counted(group.spec.nic.ports, "port"), group.spec.nic.kind,
                                  counted(spec.planes, "plane")),
-                     fmt::format("give the NICs as many ports: nic: {{kind: {}, ports: {}}}",
+                     fmt::format("give the servers a NIC with more ports: nic: {{kind: {}, ports: {}}}",
                                  group.spec.nic.kind, spec.planes)};
-    if (rails && (group.spec.nics != first.spec.nics || group.spec.nic.ports != first.spec.nic.ports))
+    if (rails && (group.spec.nics != first.spec.nics || group.spec.nic.ports != first.spec.nic.ports ||
+                  group.spec.nic.rate != first.spec.nic.rate))
       return Problem{Complaint::rails_differ, "kind",
-                     fmt::format("'{}' has {}, '{}' has {}", first.spec.name,
-                                 counted(first.spec.nics, "NIC"), group.spec.name,
-                                 counted(group.spec.nics, "NIC")),
+                     fmt::format("'{}' has {}, '{}' has {}", first.spec.name, nics(first),
+                                 group.spec.name, nics(group)),
                      "rail fabrics need equal NICs everywhere; kind: tor-clos does not"};
   }
   return std::nullopt;
@@ -122,23 +150,32 @@ std::int64_t default_block(const Plan& plan, const Group& group) {
   const Bandwidth rate = std::min(group.spec.nic.port_rate(),
                                   plan.spec.link.rate.value_or(group.spec.nic.port_rate()));
   const Ratio over = plan.spec.oversubscription.value_or(Ratio{});
-  for (std::int64_t servers = group.servers; servers > 0; --servers) {
+  const auto needs = [&](std::int64_t servers) {
+    return ports_needed(leaf, {{rate, servers * per_server}});
+  };
+  if (needs(1) < 0) return 1;  // the link is too fast for the leaf; check_ports says so
+  if (plan.cluster.groups.size() == 1 && needs(group.servers) <= leaf.ports) return group.servers;
+  const auto fits = [&](std::int64_t servers) {
     const std::int64_t down = servers * per_server;
-    if (ports_needed(leaf, {{rate, down}}) > leaf.ports) {
-      // Jump to the first count that could fit instead of walking down one by one.
-      servers = std::min(servers, leaf.ports * std::max<std::int64_t>(1, leaf.rate.count() / rate.count()) / per_server + 1);
-      continue;
-    }
-    if (servers == group.servers && plan.cluster.groups.size() == 1) return servers;  // one leaf is all
-    const std::int64_t up_bits = rate.count() * down * over.under / over.over;
+    if (needs(servers) > leaf.ports) return false;
+    const Wide up_bits = static_cast<Wide>(rate.count()) * down * over.under / over.over;
     const Bandwidth up_rate = plan.spec.spine_link && plan.spec.spine_link->rate
                                   ? *plan.spec.spine_link->rate
                                   : plan.spec.link.rate.value_or(rate);
-    std::int64_t up = ceil_div(up_bits, up_rate.count());
+    const Wide links = (up_bits + up_rate.count() - 1) / up_rate.count();
+    std::int64_t up = static_cast<std::int64_t>(std::min<Wide>(links, kMostSwitches));
     if (plan.spec.spines && plan.spec.parallel_links) up = *plan.spec.spines * *plan.spec.parallel_links;
-    if (ports_needed(leaf, {{rate, down}, {up_rate, up}}) <= leaf.ports) return servers;
+    const std::int64_t needed = ports_needed(leaf, {{rate, down}, {up_rate, up}});
+    return needed >= 0 && needed <= leaf.ports;
+  };
+  // More servers never need fewer ports, so the largest count that fits is found by halving.
+  std::int64_t low = 1;
+  std::int64_t high = static_cast<std::int64_t>(group.servers) + 1;
+  while (high - low > 1) {
+    const std::int64_t middle = (low + high) / 2;
+    (fits(middle) ? low : high) = middle;
   }
-  return 1;
+  return low;
 }
 
 // Lays the server groups onto leaves: one formula for every kind (see Wiring).
@@ -205,21 +242,27 @@ std::string block_key(const Plan& plan) {
 // How many links leave a switch upwards, from what it receives below and the ratio.
 Result<std::int64_t, Problem> uplinks(std::int64_t below, Bandwidth rate, const Ratio& ratio,
                                       std::int64_t per, const std::string& key,
-                                      std::string_view where) {
+                                      const std::string& ratio_key, std::string_view where) {
+  const std::string_view asked = key == ratio_key ? "an oversubscription" : "the default oversubscription";
   const auto bits = static_cast<Wide>(below) * ratio.under;
   const auto link = static_cast<Wide>(ratio.over) * rate.count();
-  if (bits % link == 0 && (bits / link) % per == 0 && bits > 0) return static_cast<std::int64_t>(bits / link);
+  if (bits % link == 0 && (bits / link) % per == 0 && bits > 0 && bits / link <= kMostSwitches)
+    return static_cast<std::int64_t>(bits / link);
+  Problem problem{Complaint::oversubscription, key, "", ""};
+  const std::string share = per > 1 ? fmt::format(", and {} come at a time", counted(per, "uplink")) : "";
+  problem.message = fmt::format("{} of {} cannot be built: a {} has {} below, an uplink carries {}{}",
+                                asked, ratio_text(ratio.over, ratio.under), where,
+                                brief(Bandwidth(below)), brief(rate), share);
   // The nearest whole numbers of links, as ratios.
-  const std::int64_t low = static_cast<std::int64_t>(bits / link) / per * per;
-  std::vector<std::string> near;
-  for (const std::int64_t links : {low, low + per})
-    if (links > 0) near.push_back(fmt::format("{} ({})", ratio_text(below, links * rate.count()), counted(links, "uplink")));
-  const std::string share = per > 1 ? fmt::format(", in multiples of {}", per) : "";
-  return fail(Complaint::oversubscription, key,
-              fmt::format("an oversubscription of {} cannot be built: {} carries {} below and each "
-                          "uplink {}{}",
-                          ratio_text(ratio.over, ratio.under), where, brief(Bandwidth(below)), brief(rate), share),
-              fmt::format("{} would work", either(near)));
+  problem.ratio_key = ratio_key;
+  const std::int64_t low = static_cast<std::int64_t>(std::min<Wide>(bits / link, kMostSwitches)) / per * per;
+  for (const std::int64_t links : {low, low + per}) {
+    const Wide above = static_cast<Wide>(links) * rate.count();
+    if (links == 0 || above > std::numeric_limits<std::int64_t>::max()) continue;
+    const std::int64_t common = std::gcd(below, static_cast<std::int64_t>(above));
+    problem.ratios.push_back({{below / common, static_cast<std::int64_t>(above) / common}, links});
+  }
+  return Failure<Problem>(std::move(problem));
 }
 
 std::optional<Problem> solve_spines(Plan& plan, const SwitchKind& spine) {
@@ -249,7 +292,7 @@ std::optional<Problem> solve_spines(Plan& plan, const SwitchKind& spine) {
   const std::int64_t per = spec.spines.value_or(spec.parallel_links.value_or(1));
   const bool by_spines = spec.spines && !spec.oversubscription;
   const auto links = uplinks(below, rate, spec.oversubscription.value_or(Ratio{}), per,
-                             by_spines ? "spines" : "oversubscription", "a leaf");
+                             by_spines ? "spines" : "oversubscription", "oversubscription", "leaf");
   if (!links) return links.error();
   if (spec.spines) {
     plan.clos.spines_per_pod = u32(*spec.spines);
@@ -258,11 +301,13 @@ std::optional<Problem> solve_spines(Plan& plan, const SwitchKind& spine) {
     std::int64_t bundle = spec.parallel_links.value_or(0);
     // Fewest spines that still have a port for every leaf, the widest bundle that fits; but two where
     // possible, for one spine is a single point of failure.
-    for (std::int64_t wide = std::max<std::int64_t>(1, *links / 2); bundle == 0 && wide > 0; --wide) {
+    for (const std::int64_t wide : divisors(*links)) {
+      if (spec.parallel_links) break;
+      if (wide == *links && *links > 1) continue;
       const std::int64_t both_sides = plan.clos.tiers == 3 ? 2 : 1;
       const std::int64_t ports = plan.clos.leaves_per_pod * wide * both_sides;
       const std::int64_t needed = ports_needed(spine, {{rate, ports}});
-      if (*links % wide == 0 && needed > 0 && needed <= spine.ports) bundle = wide;
+      if (needed > 0 && needed <= spine.ports) bundle = std::max(bundle, wide);
     }
     plan.clos.bundle = u32(std::max<std::int64_t>(1, bundle));
     plan.clos.spines_per_pod = u32(*links / plan.clos.bundle);
@@ -291,7 +336,8 @@ std::optional<Problem> solve_supers(Plan& plan) {
   }
   const std::int64_t bundle = spec.super_parallel_links.value_or(1);
   const auto links = uplinks(below, rate, spec.super_oversubscription.value_or(Ratio{}), bundle,
-                             "super_oversubscription", "a spine");
+                             spec.super_oversubscription ? "super_oversubscription" : "pod",
+                             "super_oversubscription", "spine");
   if (!links) return links.error();
   if (!spec.super_spines) {
     clos.super_groups = u32(spines);
@@ -300,9 +346,8 @@ std::optional<Problem> solve_supers(Plan& plan) {
     return std::nullopt;
   }
   // Fewest groups first: a full mesh of spines and super-spines where the links allow it.
-  for (std::int64_t groups = 1; groups <= spines; ++groups) {
+  for (const std::int64_t groups : divisors(std::gcd(spines, *spec.super_spines))) {
     const std::int64_t each = *spec.super_spines / groups;
-    if (spines % groups != 0 || *spec.super_spines % groups != 0 || each == 0) continue;
     if (*links % each != 0) continue;
     if (spec.super_parallel_links && *links / each != bundle) continue;
     clos.super_groups = u32(groups);
@@ -311,8 +356,9 @@ std::optional<Problem> solve_supers(Plan& plan) {
     return std::nullopt;
   }
   return Problem{Complaint::oversubscription, "super_spines",
-                 fmt::format("{} of each of {} do not divide over {}", counted(*links, "uplink"),
-                             counted(spines, "spine"), counted(*spec.super_spines, "super-spine")),
+                 fmt::format("the {} of each spine, {} per pod, cannot be spread evenly over {}",
+                             counted(*links, "uplink"), counted(spines, "spine"),
+                             counted(*spec.super_spines, "super-spine")),
                  ""};
 }
 
@@ -320,53 +366,66 @@ std::optional<Problem> check_ports(const SwitchKind& kind, std::string_view tier
                                    const std::vector<PortUse>& uses) {
   const std::int64_t needed = ports_needed(kind, uses);
   std::vector<std::string> parts;
-  for (const PortUse& use : uses)
-    if (use.count > 0) parts.push_back(fmt::format("{} x {}", grouped(use.count), brief(use.rate)));
+  Bandwidth fastest;
+  for (const PortUse& use : uses) {
+    if (use.count == 0) continue;
+    parts.push_back(fmt::format("{} x {}", grouped(use.count), brief(use.rate)));
+    fastest = std::max(fastest, use.rate);
+  }
   if (needed < 0)
     return Problem{Complaint::port_budget, "link",
-                   fmt::format("a {} link is faster than the ports of {} ({})",
-                               brief(std::max_element(uses.begin(), uses.end(), [](auto& a, auto& b) {
-                                       return a.rate < b.rate;
-                                     })->rate),
-                               kind.kind, brief(kind.rate)),
-                   "`weft catalog switches` lists faster ones"};
+                   fmt::format("a {} has links of {}, but the ports of {} are {} at most", tier,
+                               brief(fastest), kind.kind, brief(kind.rate)),
+                   "set a slower rate in fabric.link, or take a faster switch (`weft catalog switches`)"};
   if (needed <= kind.ports) return std::nullopt;
   return Problem{Complaint::port_budget, std::move(key),
-                 fmt::format("a {} needs {} ({}) but {} has {}", tier, counted(needed, "port"),
+                 fmt::format("a {} needs {} ({}), but {} has {}", tier, counted(needed, "port"),
                              fmt::join(parts, " + "), kind.kind, grouped(kind.ports)),
                  ""};
 }
 
-std::optional<Problem> check_budget(const Plan& plan) {
-  const ClosShape& clos = plan.clos;
-  const Bandwidth up = plan.up_rate();
-  const Bandwidth above = plan.super_rate();
-  const auto& switches = plan.shape.switches;
-  const std::int64_t to_gateways = static_cast<std::int64_t>(clos.gateways) * clos.gateway_bundle;
-  const auto gateway_links = [&](std::uint32_t tier) { return clos.tiers == tier ? to_gateways : 0; };
-
-  const PortUse to_spines{up, static_cast<std::int64_t>(clos.spines_per_pod) * clos.bundle};
-  const PortUse out_of_site{up, gateway_links(1)};
-  std::vector<PortUse> chassis;
+// What the NICs of the server groups take of a leaf: every group has leaves of its own, except in a
+// single chassis.
+std::vector<std::vector<PortUse>> leaf_uses(const Plan& plan) {
+  std::vector<std::vector<PortUse>> out;
   for (const Wiring& wiring : plan.shape.wiring) {
-    const std::int64_t ports = static_cast<std::int64_t>(wiring.servers_per_block) *
-                               wiring.nics_per_leaf * wiring.ports_per_plane;
-    chassis.push_back({wiring.wire.rate, ports});
-    if (plan.is("single-chassis")) continue;  // the groups share one switch
-    // Each group by itself: the one with most cables need not be the one with most ports.
-    if (auto problem = check_ports(switches[0], "leaf", block_key(plan),
-                                   {chassis.back(), to_spines, out_of_site}))
-      return problem;
+    const PortUse use{wiring.wire.rate, static_cast<std::int64_t>(wiring.servers_per_block) *
+                                            wiring.nics_per_leaf * wiring.ports_per_plane};
+    if (out.empty() || !plan.is("single-chassis")) out.emplace_back();
+    out.back().push_back(use);
   }
-  if (plan.is("single-chassis"))
-    if (auto problem = check_ports(switches[0], "leaf", block_key(plan), chassis)) return problem;
-  if (clos.tiers >= 2) {
-    const std::int64_t down = static_cast<std::int64_t>(clos.leaves_per_pod) * clos.bundle;
-    const std::int64_t supers = static_cast<std::int64_t>(clos.supers_per_group) * clos.super_bundle;
-    if (auto problem = check_ports(switches[1], "spine", clos.tiers == 3 ? "pod" : "spines",
-                                   {{up, down}, {above, supers + gateway_links(2)}}))
-      return problem;
+  return out;
+}
+
+// The ports of each tier are checked before anything is computed from them: a count that a switch
+// has no ports for could be of any size.
+std::optional<Problem> check_leaves(const Plan& plan, bool with_uplinks) {
+  const ClosShape& clos = plan.clos;
+  for (std::vector<PortUse> uses : leaf_uses(plan)) {
+    if (with_uplinks) {
+      const std::int64_t to_gateways = static_cast<std::int64_t>(clos.gateways) * clos.gateway_bundle;
+      uses.push_back({plan.up_rate(), static_cast<std::int64_t>(clos.spines_per_pod) * clos.bundle});
+      uses.push_back({plan.up_rate(), clos.tiers == 1 ? to_gateways : 0});
+    }
+    if (auto problem = check_ports(plan.shape.switches[0], plan.is("single-chassis") ? "chassis" : "leaf", block_key(plan), uses)) return problem;
   }
+  return std::nullopt;
+}
+
+std::optional<Problem> check_spines(const Plan& plan, bool with_uplinks) {
+  const ClosShape& clos = plan.clos;
+  std::int64_t above = 0;
+  if (with_uplinks && clos.tiers == 3) above = static_cast<std::int64_t>(clos.supers_per_group) * clos.super_bundle;
+  if (with_uplinks && clos.tiers == 2) above = static_cast<std::int64_t>(clos.gateways) * clos.gateway_bundle;
+  return check_ports(plan.shape.switches[1], "spine", clos.tiers == 3 ? "pod" : "spines",
+                     {{plan.up_rate(), static_cast<std::int64_t>(clos.leaves_per_pod) * clos.bundle},
+                      {plan.super_rate(), above}});
+}
+
+std::optional<Problem> check_top(const Plan& plan) {
+  const ClosShape& clos = plan.clos;
+  const Bandwidth above = plan.super_rate();
+  const std::int64_t to_gateways = static_cast<std::int64_t>(clos.gateways) * clos.gateway_bundle;
   if (plan.is("fat-tree") && plan.pods() > 2 * static_cast<std::int64_t>(clos.leaf_down))
     return Problem{Complaint::port_budget, "k",
                    fmt::format("{} need {}, but a core of {} ports joins no more than {}",
@@ -375,8 +434,8 @@ std::optional<Problem> check_budget(const Plan& plan) {
                    ""};
   if (clos.tiers == 3) {
     const std::int64_t down = plan.pods() * (clos.spines_per_pod / clos.super_groups) * clos.super_bundle;
-    if (auto problem = check_ports(switches[2], "super-spine", "super_spines",
-                                   {{above, down}, {above, gateway_links(3)}}))
+    if (auto problem = check_ports(plan.shape.switches[2], "super-spine", "super_spines",
+                                   {{above, down}, {above, to_gateways}}))
       return problem;
   }
   if (clos.gateways > 0) {
@@ -384,8 +443,8 @@ std::optional<Problem> check_budget(const Plan& plan) {
     if (clos.tiers == 2) tops = clos.spines_per_pod;
     if (clos.tiers == 3) tops = static_cast<std::int64_t>(clos.super_groups) * clos.supers_per_group;
     const std::int64_t sites = static_cast<std::int64_t>(clos.sites.size()) - 1;
-    const Bandwidth top_rate = clos.tiers == 3 ? above : up;
-    if (auto problem = check_ports(switches.back(), "gateway", "sites",
+    const Bandwidth top_rate = clos.tiers == 3 ? above : plan.up_rate();
+    if (auto problem = check_ports(plan.shape.switches.back(), "gateway", "sites",
                                    {{top_rate, tops * clos.gateway_bundle},
                                     {clos.site_wire.rate, sites * clos.site_links}}))
       return problem;
@@ -394,8 +453,6 @@ std::optional<Problem> check_budget(const Plan& plan) {
 }
 
 std::optional<Problem> check_size(const ClosShape& clos, std::uint32_t planes) {
-  // Node numbers are 32 bits; refuse before multiplying further.
-  constexpr std::int64_t kMost = 16'000'000;
   std::int64_t leaves = 0;
   std::int64_t pods = 0;
   for (const SiteShape& site : clos.sites) {
@@ -405,10 +462,25 @@ std::optional<Problem> check_size(const ClosShape& clos, std::uint32_t planes) {
   const std::int64_t supers = static_cast<std::int64_t>(clos.super_groups) * clos.supers_per_group *
                               static_cast<std::int64_t>(clos.sites.size());
   const std::int64_t total = (leaves + pods * clos.spines_per_pod + supers) * planes;
-  if (total <= kMost) return std::nullopt;
+  if (total <= kMostSwitches) return std::nullopt;
   return Problem{Complaint::out_of_range, "kind",
                  fmt::format("this fabric would have {} switches", grouped(total)),
-                 fmt::format("at most {}", grouped(kMost))};
+                 fmt::format("at most {}", grouped(kMostSwitches))};
+}
+
+// Keys of a tier that is not there would be ignored.
+std::optional<Problem> check_third_tier(const FabricSpec& spec) {
+  const std::pair<bool, std::string> keys[] = {
+      {spec.super_parallel_links.has_value(), "super_parallel_links"},
+      {spec.super_oversubscription.has_value(), "super_oversubscription"},
+      {spec.super_spine_link.has_value(), "super_spine_link"},
+      {spec.super_spine_switch.has_value(), "super_spine_switch"}};
+  for (const auto& [given, key] : keys)
+    if (given)
+      return Problem{Complaint::contradiction, key,
+                     fmt::format("'{}' is given, but there are no super-spines", key),
+                     "'pod' makes a third tier; without it, remove this key"};
+  return std::nullopt;
 }
 
 Attempt attempt_clos(const Cluster& cluster, const FabricSpec& spec) {
@@ -418,8 +490,7 @@ Attempt attempt_clos(const Cluster& cluster, const FabricSpec& spec) {
   if (plan.is("fat-tree")) {
     const std::int64_t k = spec.k.value_or(spec.leaf_switch.ports);
     if (k % 2 != 0)
-      return fail(Complaint::contradiction, "k", fmt::format("k must be even, not {}", k),
-                  fmt::format("{} or {} would work", k - 1, k + 1));
+      return fail(Complaint::contradiction, "k", fmt::format("k must be even, not {}", k));
     clos.leaf_down = u32(k / 2);
   }
   wire_groups(plan);
@@ -430,21 +501,22 @@ Attempt attempt_clos(const Cluster& cluster, const FabricSpec& spec) {
                                       plan.shape.wiring[g].ports_per_plane;
       if (clos.leaf_down % per_server != 0)
         return fail(Complaint::contradiction, "k",
-                    fmt::format("a leaf has {} for NICs, which do not divide over servers with {}",
-                                counted(clos.leaf_down, "port"), counted(per_server, "NIC port")),
-                    fmt::format("k: {} would work", 2 * per_server * ceil_div(clos.leaf_down, per_server)));
+                    fmt::format("a leaf has {} for NICs, no whole number of servers with {}",
+                                counted(clos.leaf_down, "port"), counted(per_server, "NIC port")));
     }
   }
   const bool three = spec.pod || spec.super_spines || plan.is("fat-tree");
   const bool spines_asked = spec.spines || spec.parallel_links || spec.oversubscription;
+  if (!three)
+    if (auto problem = check_third_tier(spec)) return Failure<Problem>(*problem);
   clos.tiers = three ? 3 : plan.leaves() > 1 || (spines_asked && !plan.is("single-chassis")) ? 2 : 1;
 
   clos.leaves_per_pod = u32(plan.leaves());
   if (three) {
     const std::int64_t block = plan.is("rail-optimized") ? plan.shape.wiring[0].leaves_per_block : 1;
     if (!spec.pod && plan.is("tor-clos"))
-      return fail(Complaint::missing_key, "super_spines", "super-spines join pods; 'pod' is not given",
-                  "pod: leaves of one pod");
+      return fail(Complaint::missing_key, "super_spines", "super-spines join pods, but 'pod' is not given",
+                  "add pod: the number of leaves in one pod");
     clos.leaves_per_pod = plan.is("fat-tree") ? clos.leaf_down : u32(spec.pod.value_or(1) * block);
   }
   std::uint32_t first_pod = 0;
@@ -457,8 +529,12 @@ Attempt attempt_clos(const Cluster& cluster, const FabricSpec& spec) {
   if (clos.tiers >= 2) plan.shape.switches.push_back(spine);
   if (clos.tiers == 3)
     plan.shape.switches.push_back(spec.super_spine_switch ? *spec.super_spine_switch : spine);
-  if (clos.tiers >= 2)
+  if (auto problem = check_leaves(plan, false)) return Failure<Problem>(*problem);
+  if (clos.tiers >= 2) {
     if (auto problem = solve_spines(plan, spine)) return Failure<Problem>(*problem);
+    if (auto problem = check_leaves(plan, true)) return Failure<Problem>(*problem);
+    if (auto problem = check_spines(plan, false)) return Failure<Problem>(*problem);
+  }
   if (clos.tiers == 3)
     if (auto problem = solve_supers(plan)) return Failure<Problem>(*problem);
 
@@ -473,7 +549,10 @@ Attempt attempt_clos(const Cluster& cluster, const FabricSpec& spec) {
     plan.shape.switches.push_back(spec.leaf_switch);
   }
   if (auto problem = check_size(clos, plan.shape.planes())) return Failure<Problem>(*problem);
-  if (auto problem = check_budget(plan)) return Failure<Problem>(*problem);
+  if (auto problem = check_leaves(plan, true)) return Failure<Problem>(*problem);
+  if (clos.tiers >= 2)
+    if (auto problem = check_spines(plan, true)) return Failure<Problem>(*problem);
+  if (auto problem = check_top(plan)) return Failure<Problem>(*problem);
   plan.shape.layout = clos;
   return plan.shape;
 }
@@ -487,20 +566,30 @@ Attempt attempt_dragonfly(const Cluster& cluster, const FabricSpec& spec) {
   dragonfly.global_links = u32(spec.global_links);
   const std::int64_t needed = ceil_div(plan.leaves(), spec.routers_per_group);
   dragonfly.groups = u32(spec.groups.value_or(needed));
-  if (dragonfly.groups < needed)
-    return fail(Complaint::bad_dragonfly, "groups",
-                fmt::format("{} need {}", counted(cluster.servers, "server"), counted(needed, "group")),
-                fmt::format("groups: {} or more would work", needed));
+  if (dragonfly.groups < needed) {
+    Problem problem{Complaint::bad_dragonfly, "groups",
+                    fmt::format("{} need {}, not {}", counted(cluster.servers, "server"),
+                                counted(needed, "group"), dragonfly.groups),
+                    ""};
+    problem.values = {needed};
+    return Failure<Problem>(problem);
+  }
   const std::int64_t reach = spec.routers_per_group * spec.global_links + 1;
-  if (dragonfly.groups > reach)
-    return fail(Complaint::bad_dragonfly, "global_links",
-                fmt::format("{} with {} each reach {} other groups; there are {}",
-                            counted(spec.routers_per_group, "router"),
-                            counted(spec.global_links, "global link"), reach - 1, dragonfly.groups - 1),
-                fmt::format("global_links: {} would work",
-                            ceil_div(dragonfly.groups - 1, spec.routers_per_group)));
-  if (static_cast<std::int64_t>(dragonfly.groups) * spec.routers_per_group > 16'000'000)
-    return fail(Complaint::out_of_range, "groups", "more than 16,000,000 routers");
+  if (dragonfly.groups > reach) {
+    Problem problem{Complaint::bad_dragonfly, "global_links",
+                    fmt::format("a group of {} with {} each reaches {}, but there are {}",
+                                counted(spec.routers_per_group, "router"),
+                                counted(spec.global_links, "global link"),
+                                counted(reach - 1, "other group"), dragonfly.groups - 1),
+                    ""};
+    problem.values = {ceil_div(dragonfly.groups - 1, spec.routers_per_group)};
+    return Failure<Problem>(problem);
+  }
+  if (static_cast<std::int64_t>(dragonfly.groups) * spec.routers_per_group > kMostSwitches)
+    return fail(Complaint::out_of_range, "groups",
+                fmt::format("this fabric would have {} routers",
+                            grouped(static_cast<std::int64_t>(dragonfly.groups) * spec.routers_per_group)),
+                fmt::format("at most {}", grouped(kMostSwitches)));
   dragonfly.routing = spec.routing == "valiant" ? DragonflyRouting::valiant
                       : spec.routing == "ugal"  ? DragonflyRouting::ugal
                                                 : DragonflyRouting::minimal;
@@ -521,8 +610,8 @@ Attempt attempt(const Cluster& cluster, const FabricSpec& spec) {
       const std::int64_t domain = group.spec.scale_up ? group.spec.scale_up->servers : 1;
       if (cluster.groups.size() > 1 || group.servers > domain)
         return fail(Complaint::no_nics, "kind",
-                    fmt::format("{} are not joined by anything", counted(cluster.servers, "server")),
-                    "choose a fabric kind, or one server or scale-up domain");
+                    fmt::format("kind none joins nothing, but there are {}", counted(cluster.servers, "server")),
+                    "choose another kind of fabric; none is for one server or one scale-up domain");
     }
     return Shape{};
   }
@@ -537,17 +626,33 @@ std::optional<std::int64_t> nearest(std::int64_t from, const std::function<bool(
     if (from > apart && works(from - apart)) return from - apart;
     if (works(from + apart)) return from + apart;
   }
+  // Far too large: down by halves.
+  for (std::int64_t value = from / 2; value > 0; value /= 2)
+    if (works(value)) return value;
   return std::nullopt;
 }
 
 // What would be right: other values of the key to blame, tried for real.
-std::string what_would_work(const Cluster& cluster, const FabricSpec& spec, const std::string& key) {
+std::string what_would_work(const Cluster& cluster, const FabricSpec& spec, const Problem& problem) {
+  const std::string& key = problem.key;
+  std::vector<std::string> ratios;
+  for (const auto& [ratio, links] : problem.ratios) {
+    FabricSpec other = spec;
+    (problem.ratio_key == "oversubscription" ? other.oversubscription : other.super_oversubscription) = ratio;
+    if (ratio.over <= 1'000'000 && ratio.under <= 1'000'000 && attempt(cluster, other))
+      ratios.push_back(fmt::format("{} ({})", ratio_text(ratio.over, ratio.under), counted(links, "uplink")));
+  }
+  if (!ratios.empty()) return fmt::format("{}: {} would work", problem.ratio_key, either(ratios));
   const auto with = [&](auto FabricSpec::*member, std::int64_t from) -> std::string {
-    const auto value = nearest(from, [&](std::int64_t candidate) {
+    const auto works = [&](std::int64_t candidate) {
       FabricSpec other = spec;
       other.*member = candidate;
       return attempt(cluster, other).has_value();
-    });
+    };
+    std::optional<std::int64_t> value;
+    for (const std::int64_t candidate : problem.values)
+      if (!value && works(candidate)) value = candidate;
+    if (!value) value = nearest(from, works);
     return value ? fmt::format("{}: {} would work", key, *value) : "";
   };
   std::string help;
@@ -556,6 +661,13 @@ std::string what_would_work(const Cluster& cluster, const FabricSpec& spec, cons
   if (key == "servers_per_router") help = with(&FabricSpec::servers_per_router, spec.servers_per_router);
   if (key == "spines" && spec.spines) help = with(&FabricSpec::spines, *spec.spines);
   if (key == "super_spines" && spec.super_spines) help = with(&FabricSpec::super_spines, *spec.super_spines);
+  if (key == "groups") help = with(&FabricSpec::groups, spec.groups.value_or(1));
+  if (key == "global_links") help = with(&FabricSpec::global_links, spec.global_links);
+  for (std::int64_t uplinks = key == "sites" ? spec.sites->uplinks - 1 : 0; uplinks > 0 && help.empty(); --uplinks) {
+    FabricSpec other = spec;
+    other.sites->uplinks = uplinks;
+    if (attempt(cluster, other)) help = fmt::format("sites.uplinks: {} would work", uplinks);
+  }
   if (key == "pod") help = with(&FabricSpec::pod, spec.pod.value_or(1));
   if (key == "k") help = with(&FabricSpec::k, spec.k.value_or(spec.leaf_switch.ports));
   if (!help.empty() || cluster.groups.size() > 1) return help;
@@ -572,12 +684,12 @@ std::string what_would_work(const Cluster& cluster, const FabricSpec& spec, cons
 }
 
 // Where a key stands; what is not written is blamed on the nearest thing that is.
-spec::Place place_of(const spec::Node& root, const std::string& key) {
+spec::Place place_of(const spec::Node& root, const std::string& key, std::size_t group = 0) {
   const bool of_servers = key == "count" || key == "nics";
   const spec::Entry* section = root.find(of_servers ? "servers" : "fabric");
   if (section == nullptr) return root.place;
-  const spec::Node& node =
-      section->value.is_sequence() ? section->value.items.front() : section->value;
+  const auto& items = section->value.items;
+  const spec::Node& node = group < items.size() ? items[group] : section->value;
   const spec::Entry* entry = node.find(key);
   if (entry == nullptr) entry = node.find("kind");
   return entry != nullptr ? entry->value.place : node.place;
@@ -613,20 +725,24 @@ std::optional<Shape> derive_shape(const Cluster& cluster, const spec::Node& root
                                   spec::Diagnostics& diagnostics) {
   const FabricSpec& spec = cluster.file.fabric;
   const bool has_sites = spec.sites.has_value();
+  const bool joins_sites = spec.kind != "none" && spec.kind != "single-chassis" && spec.kind != "dragonfly";
   if (has_sites != (cluster.sites.size() > 1)) {
     diagnostics.add(Complaint::bad_sites, place_of(root, "sites"),
                     has_sites ? "'sites' joins sites, but all servers stand on one"
                               : fmt::format("the servers stand on {} sites that nothing joins",
                                             cluster.sites.size()),
                     has_sites ? "give the server groups a site, or remove 'sites'"
-                              : "add fabric.sites: {latency: 1ms, rate: 400Gbps}");
+                    : joins_sites ? "add to the fabric sites: {latency: 1ms, rate: 400Gbps}"
+                                  : fmt::format("fabric kind {} cannot join sites; tor-clos can", spec.kind));
     return std::nullopt;
   }
   auto shape = attempt(cluster, spec);
   if (shape) return std::move(*shape);
   Problem problem = std::move(shape.error());
-  if (problem.help.empty()) problem.help = what_would_work(cluster, spec, problem.key);
-  diagnostics.add(problem.complaint, place_of(root, problem.key), problem.message, problem.help);
+  if (problem.help.empty()) problem.help = what_would_work(cluster, spec, problem);
+  if (problem.help.empty()) problem.help = "a switch with more ports, another tier (pod) or fewer servers would be needed";
+  diagnostics.add(problem.complaint, place_of(root, problem.key, problem.group), problem.message,
+                  problem.help);
   return std::nullopt;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/result.hpp"
 #include "base/text.hpp"
 #include "model/derive_shape.hpp"
 #include "model/topo_file.hpp"
@@ -29,38 +30,54 @@ struct GroupPlaces {
     if (entry == nullptr) entry = node.find("kind");
     return entry != nullptr ? entry->value.place : node.place;
   }
+  Place item(std::string_view key, std::size_t index) const {
+    const Entry* entry = node.find(key);
+    return entry != nullptr && index < entry->value.items.size() ? entry->value.items[index].place : of(key);
+  }
 };
 
 void check_list(const std::vector<std::int64_t>& list, std::string_view key, std::int64_t length,
-                std::int64_t places, std::string_view what, const GroupPlaces& at,
+                std::string_view part, std::int64_t places, std::string_view what, const GroupPlaces& at,
                 Diagnostics& diagnostics) {
   if (list.empty()) return;
   if (static_cast<std::int64_t>(list.size()) != length) {
     diagnostics.add(Complaint::placement_mismatch, at.of(key),
-                    fmt::format("'{}' has {} for {} parts", key,
-                                counted(static_cast<std::int64_t>(list.size()), "entry"), length),
-                    fmt::format("one number per part, from 0 to {}", places - 1));
+                    fmt::format("'{}' has {} for {}", key,
+                                counted(static_cast<std::int64_t>(list.size()), "number"), counted(length, part)),
+                    fmt::format("one number per {}, each from 0 to {}", part, places - 1));
     return;
   }
-  const auto worst = *std::max_element(list.begin(), list.end());
-  if (worst >= places)
-    diagnostics.add(Complaint::placement_mismatch, at.of(key),
-                    fmt::format("'{}' names {} {}, but there are {}", key, what, worst, places),
+  const auto worst = std::max_element(list.begin(), list.end());
+  if (*worst >= places)
+    diagnostics.add(Complaint::placement_mismatch,
+                    at.item(key, static_cast<std::size_t>(worst - list.begin())),
+                    fmt::format("'{}' names {} {}, but the server has {}", key, what, *worst,
+                                counted(places, what)),
                     fmt::format("numbers from 0 to {}", places - 1));
+}
+
+// A link that is not PCIe must say what it carries: nothing crosses a link of rate 0.
+void check_both_ways(const LinkKind& link, Place place, Diagnostics& diagnostics) {
+  if (link.both_ways) return;
+  diagnostics.add(Complaint::missing_key, place,
+                  fmt::format("the link '{}' does not say what it carries ('both_ways')", link.kind),
+                  fmt::format("another of `weft catalog links`, or {{kind: {}, both_ways: 900GB/s}}", link.kind));
 }
 
 void check_diagram(const ServerGroup& group, const GroupPlaces& at, Diagnostics& diagnostics) {
   const bool switched = group.pcie_switches > 0;
   const std::int64_t places = switched ? group.pcie_switches : group.sockets;
   const std::string_view what = switched ? "PCIe switch" : "CPU";
-  check_list(group.gpu_switch, "gpu_switch", group.gpus, places, what, at, diagnostics);
-  check_list(group.nic_switch, "nic_switch", group.nics, places, what, at, diagnostics);
-  check_list(group.switch_socket, "switch_socket", group.pcie_switches, group.sockets, "CPU", at,
+  check_list(group.gpu_switch, "gpu_switch", group.gpus, "GPU", places, what, at, diagnostics);
+  check_list(group.nic_switch, "nic_switch", group.nics, "NIC", places, what, at, diagnostics);
+  check_list(group.switch_socket, "switch_socket", group.pcie_switches, "PCIe switch", group.sockets, "CPU", at,
              diagnostics);
   if (group.sockets > 1 && !group.socket_link)
     diagnostics.add(Complaint::placement_mismatch, at.of("sockets"),
                     fmt::format("{} CPUs need a 'socket_link' between them", group.sockets),
                     "socket_link: upi, xgmi or another of `weft catalog links`");
+  if (group.socket_link) check_both_ways(*group.socket_link, at.of("socket_link"), diagnostics);
+  if (group.host_link) check_both_ways(*group.host_link, at.of("host_link"), diagnostics);
 }
 
 void check_domain(const ServerGroup& group, const GroupPlaces& at, Diagnostics& diagnostics) {
@@ -74,22 +91,22 @@ void check_domain(const ServerGroup& group, const GroupPlaces& at, Diagnostics& 
                     "scale_up: {link: nvlink4, switches: 4}, or {link: neuronlink-v2, torus: [4, 4]}");
     return;
   }
-  if (!domain.link.both_ways)
-    diagnostics.add(Complaint::missing_key, place,
-                    fmt::format("the link '{}' has no 'both_ways' bandwidth", domain.link.kind), "");
+  check_both_ways(domain.link, place, diagnostics);
   if (!domain.torus.empty()) {
     std::int64_t positions = 1;
     for (const std::int64_t side : domain.torus) positions = std::min(positions * side, kMaxGpus);
     if (positions != chips)
       diagnostics.add(Complaint::domain_mismatch, place,
-                      fmt::format("the torus has {} positions for {} chips", grouped(positions), grouped(chips)),
-                      "the product of its sides is the chips of one domain");
+                      fmt::format("the torus has {} for {} of one domain",
+                                  counted(positions, "position"), counted(chips, "GPU")),
+                      "the sides of the torus multiply to the GPUs of one domain");
   }
   if (group.count % domain.servers != 0) {
     const std::int64_t whole = group.count / domain.servers * domain.servers;
     const std::string fewer = whole > 0 ? fmt::format("{} or ", whole) : "";
     diagnostics.add(Complaint::domain_mismatch, at.of("count"),
-                    fmt::format("{} servers do not fill scale-up domains of {}", group.count, domain.servers),
+                    fmt::format("{} cannot fill scale-up domains of {}", counted(group.count, "server"),
+                                domain.servers),
                     fmt::format("count: {}{} would work", fewer, whole + domain.servers));
   }
 }
@@ -101,11 +118,27 @@ void check_breakouts(const FabricSpec& fabric, const Node& root, Diagnostics& di
       const auto x = text.find('x');
       const bool digits = x != std::string::npos && x > 0 && x <= 3 &&
                           text.find_first_not_of("0123456789") == x && text[0] != '0';
-      if (digits && parse<BandwidthDimension>(text.substr(x + 1))) continue;
-      const Entry* section = root.find("fabric");
-      const Entry* entry = section ? section->value.find(key) : nullptr;
-      diagnostics.add(Complaint::wrong_type, entry ? entry->value.place : root.place,
-                      fmt::format("'breakout' cannot be '{}'", text), "for example [2x400Gbps]");
+      const auto rate = digits ? parse<BandwidthDimension>(text.substr(x + 1))
+                               : Failure<UnitFault>(UnitFault::not_a_number);
+      const std::int64_t ways = digits ? std::atoll(text.c_str()) : 0;
+      if (rate && rate->count() > 0 && rate->count() <= kind->rate.count() / ways) continue;
+      Place place = root.place;
+      if (const Entry* section = root.find("fabric")) {
+        place = section->value.place;
+        if (const Entry* entry = section->value.find(key)) {
+          place = entry->value.place;
+          if (const Entry* own = entry->value.find("breakout")) place = own->value.place;
+        }
+      }
+      if (rate && rate->count() > 0) {
+        diagnostics.add(Complaint::out_of_range, place,
+                        fmt::format("a port of {} cannot be split into {}", exact(kind->rate), spec::shown(text)),
+                        "breakout: [] says that ports do not split");
+      } else {
+        diagnostics.add(Complaint::wrong_type, place,
+                        fmt::format("'breakout' cannot be '{}'", spec::shown(text)),
+                        "ways x rate, for example breakout: [2x400Gbps, 4x200Gbps]");
+      }
     }
   };
   check(fabric.leaf_switch, "switch");
@@ -118,41 +151,98 @@ const Node& group_node(const Node& servers, std::size_t index) {
   return servers.is_sequence() && index < servers.items.size() ? servers.items[index] : servers;
 }
 
+bool usable_name(std::string_view name) {
+  constexpr std::size_t kLongest = 40;
+  return name.size() <= kLongest && std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '.' || c == '-' || c == '_';
+         });
+}
+
+// a, b, ..., z, aa, ab, ...
+std::string letters(std::size_t index) {
+  std::string out;
+  for (std::size_t rest = index + 1; rest > 0; rest = (rest - 1) / 26)
+    out.insert(out.begin(), static_cast<char>('a' + (rest - 1) % 26));
+  return out;
+}
+
+// Servers are called name0, name1, ...: with groups 's' and 's1' there could be two s10.
+bool names_collide(const ServerGroup& shorter, const ServerGroup& longer) {
+  if (!longer.name.starts_with(shorter.name)) return false;
+  const std::string digits = longer.name.substr(shorter.name.size());
+  if (digits.empty()) return true;
+  if (digits[0] == '0' || digits.size() > 7 ||
+      digits.find_first_not_of("0123456789") != std::string::npos)
+    return false;
+  return std::atoll((digits + "0").c_str()) < shorter.count;
+}
+
+void check_names(const std::vector<ServerGroup>& groups, std::size_t index, Place place,
+                 Diagnostics& diagnostics) {
+  for (std::size_t i = 0; i < index; ++i) {
+    const ServerGroup& other = groups[i];
+    const ServerGroup& mine = groups[index];
+    if (other.name == mine.name) {
+      diagnostics.add(Complaint::same_name, place,
+                      fmt::format("two groups of servers are called '{}'", mine.name),
+                      "give each group a name of its own");
+      return;
+    }
+    const bool other_shorter = other.name.size() < mine.name.size();
+    if (!names_collide(other_shorter ? other : mine, other_shorter ? mine : other)) continue;
+    diagnostics.add(Complaint::same_name, place,
+                    fmt::format("groups '{}' and '{}' both have a server {}0", other.name, mine.name,
+                                other_shorter ? mine.name : other.name),
+                    "let group names end in something else than a digit");
+    return;
+  }
+}
+
 void number_groups(Cluster& cluster, const Node& servers, const Catalog& catalog,
                    Diagnostics& diagnostics) {
-  std::set<std::string> names;
   std::int64_t total_gpus = 0;
   std::int64_t total_nics = 0;
   for (std::size_t i = 0; i < cluster.file.servers.size(); ++i) {
     ServerGroup& spec = cluster.file.servers[i];
     const GroupPlaces at{group_node(servers, i)};
     if (spec.name.empty())
-      spec.name = cluster.file.servers.size() == 1 ? "s" : std::string(1, static_cast<char>('a' + i % 26));
-    if (spec.name.find_first_of("/ \t\"<>&'") != std::string::npos || spec.name.size() > 40)
-      diagnostics.add(Complaint::out_of_range, at.of("name"), "this name cannot be used for servers",
-                      "at most 40 letters, digits, dots and dashes");
-    if (!names.insert(spec.name).second)
-      diagnostics.add(Complaint::same_name, at.of("name"),
-                      fmt::format("two groups of servers are called '{}'", spec.name),
-                      "give each group a name of its own");
+      spec.name = cluster.file.servers.size() == 1 ? "s" : letters(i);
+    if (!usable_name(spec.name)) {
+      diagnostics.add(Complaint::out_of_range, at.of("name"),
+                      fmt::format("servers cannot be called '{}'", spec::shown(spec.name)),
+                      "at most 40 letters, digits, dots, dashes and underscores");
+    } else {
+      check_names(cluster.file.servers, i, at.of("name"), diagnostics);
+    }
     check_diagram(spec, at, diagnostics);
     check_domain(spec, at, diagnostics);
     total_gpus += spec.gpus * spec.count;
     total_nics += spec.nics * spec.nic.ports * spec.count;
     if (total_gpus > kMaxGpus || total_nics > 4 * kMaxGpus) {
       diagnostics.add(Complaint::too_many_gpus, at.of("count"),
-                      fmt::format("{} GPUs", grouped(total_gpus)),
-                      fmt::format("at most {}", grouped(kMaxGpus)));
+                      total_gpus > kMaxGpus
+                          ? fmt::format("the servers so far have {}", counted(total_gpus, "GPU"))
+                          : fmt::format("the servers so far have {}", counted(total_nics, "NIC port")),
+                      fmt::format("at most {} GPUs and {} NIC ports", grouped(kMaxGpus), grouped(4 * kMaxGpus)));
       return;
     }
     if (diagnostics.has_errors()) continue;
 
     Group group;
-    const auto pcie = [&](std::int64_t gen) {
-      return catalog.load<LinkKind>("links", fmt::format("pcie{}", gen), diagnostics).value_or(LinkKind{});
+    const auto pcie = [&](std::int64_t gen, std::string_view key) {
+      const auto known = catalog.names("links");
+      if (std::find(known.begin(), known.end(), fmt::format("pcie{}", gen)) == known.end()) {
+        diagnostics.add(Complaint::unknown_kind, at.of(key),
+                        fmt::format("the catalog does not know PCIe generation {}", gen),
+                        fmt::format("add a link 'pcie{}' to a directory given with --catalog", gen));
+        return LinkKind{};
+      }
+      return catalog.load<LinkKind>("links", fmt::format("pcie{}", gen), diagnostics, at.of(key))
+          .value_or(LinkKind{});
     };
-    group.pcie = pcie(spec.pcie_gen);
-    group.nic_pcie = spec.nics > 0 ? pcie(spec.nic.pcie_gen) : LinkKind{};
+    group.pcie = pcie(spec.pcie_gen, "pcie_gen");
+    group.nic_pcie = spec.nics > 0 ? pcie(spec.nic.pcie_gen, "nic") : LinkKind{};
     group.diagram = make_diagram(spec);
     group.servers = static_cast<std::uint32_t>(spec.count);
     group.first_server = cluster.servers;
@@ -181,7 +271,8 @@ void check_tenants(const Cluster& cluster, const Node& root, Diagnostics& diagno
     };
     if (!names.insert(tenant.name).second)
       diagnostics.add(Complaint::same_name, place("name"),
-                      fmt::format("two tenants are called '{}'", tenant.name));
+                      fmt::format("two tenants are called '{}'", spec::shown(tenant.name)),
+                      "give each tenant a name of its own");
     if (tenant.servers.max() >= static_cast<std::int64_t>(cluster.servers))
       diagnostics.add(Complaint::out_of_range, place("servers"),
                       fmt::format("there is no server {}", tenant.servers.max()),
@@ -197,12 +288,20 @@ void check_run(const Cluster& cluster, const Node& root, Diagnostics& diagnostic
     for (const Entry& entry : work.entries) {
       const Entry* gpus = entry.value.find("gpus");
       if (gpus == nullptr || !gpus->value.is_scalar()) continue;
-      if (std::atoll(gpus->value.text.c_str()) > static_cast<std::int64_t>(cluster.gpus))
+      std::string digits = gpus->value.text;  // 1_024 is a number, too
+      std::erase(digits, '_');
+      if (std::atoll(digits.c_str()) > static_cast<std::int64_t>(cluster.gpus))
         diagnostics.add(Complaint::out_of_range, gpus->value.place,
-                        fmt::format("the cluster has no {} GPUs", gpus->value.text),
-                        fmt::format("at most {}", grouped(cluster.gpus)));
+                        fmt::format("'gpus' is {}, but the cluster has {}", digits,
+                                    counted(cluster.gpus, "GPU")),
+                        fmt::format("gpus: {} takes all of them", cluster.gpus));
     }
   }
+}
+
+bool is_other_version(const Node& node) {
+  return node.is_scalar() && !node.text.empty() && node.text != "1" &&
+         node.text.find_first_not_of("0123456789") == std::string::npos;
 }
 
 }  // namespace
@@ -215,20 +314,27 @@ std::optional<Cluster> load_cluster(std::uint32_t source, const std::string& nam
   Node root = spec::parse_yaml(source, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
   if (root.kind == Node::Kind::null) {
-    diagnostics.add(Complaint::empty_file, {source, 0, 0, 1}, "the file is empty",
+    diagnostics.add(Complaint::empty_file, {source, 0, 0, 1}, "the file describes nothing",
                     "`weft init` writes a cluster file to start from");
     return std::nullopt;
   }
   for (const std::string& assignment : options.set) spec::apply_set(root, assignment, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
 
+  // Of a file in another format, nothing else can be said.
+  if (const Entry* version = root.find("version"); version && is_other_version(version->value)) {
+    diagnostics.add(Complaint::bad_version, version->value.place,
+                    fmt::format("version {} is not known", spec::shown(version->value.text)),
+                    "this weft reads version: 1");
+    return std::nullopt;
+  }
   Cluster cluster;
   cluster.name = name;
   spec::Reader reader = catalog.reader(diagnostics);
   reader.read(root, cluster.file);
-  if (const Entry* version = root.find("version"); version && cluster.file.version != 1)
-    diagnostics.add(Complaint::bad_version, version->value.place,
-                    fmt::format("version {} is not known", version->value.text), "version: 1");
+  if (const Entry* servers = root.find("servers"); servers && servers->value.is_sequence() && servers->value.items.empty())
+    diagnostics.add(Complaint::empty_value, servers->value.place, "'servers' is an empty list",
+                    "for example servers: {kind: hgx-h100, count: 4}");
   if (!cluster.file.name.empty()) cluster.name = cluster.file.name;
   if (diagnostics.has_errors()) return std::nullopt;
 

@@ -54,8 +54,13 @@ class TopoReader {
                    std::optional<std::int64_t> fallback = std::nullopt) {
     if (const auto found = section.find(key); found != section.end()) return found->second.number;
     if (!fallback)
-      diagnostics_.add(Complaint::bad_topo, {source_, 0, 0, 1}, fmt::format("'{}' is missing", key),
-                       "see `weft explain E0409`");
+      diagnostics_.add(Complaint::bad_topo, {source_, 0, 0, 1},
+                       &section == &globals
+                           ? fmt::format("'{}' is missing", spelled(key))
+                           : fmt::format("'{}' of tier {} is missing", spelled(key), &section - tiers.data()),
+                       &section == &globals
+                           ? fmt::format("a line such as {} 1024, before the first Tier", spelled(key))
+                           : fmt::format("a line {} and a number, below Tier {}", spelled(key), &section - tiers.data()));
     return fallback.value_or(1);
   }
 
@@ -67,6 +72,15 @@ class TopoReader {
   std::array<std::map<std::string, Value>, 3> tiers;
 
  private:
+  // As htsim's own files write it.
+  static std::string spelled(const std::string& key) {
+    static const std::map<std::string, std::string> names = {
+        {"nodes", "Nodes"}, {"radix_down", "Radix_Down"}, {"radix_up", "Radix_Up"},
+        {"downlink_speed_gbps", "Downlink_speed_Gbps"}, {"downlink_latency_ns", "Downlink_Latency_ns"}};
+    const auto found = names.find(key);
+    return found == names.end() ? key : found->second;
+  }
+
   void read_line(std::string_view text, std::uint32_t line, std::map<std::string, Value>*& section) {
     if (const auto hash = text.find('#'); hash != std::string_view::npos) text = text.substr(0, hash);
     const auto skip = [&](std::size_t from, bool blanks) {
@@ -85,8 +99,9 @@ class TopoReader {
         "radix_up", "downlink_latency_ns", "switch_latency_ns", "bundle", "queue_down", "queue_up"};
     if (std::find(known.begin(), known.end(), key) == known.end()) {
       const auto guess = did_you_mean(key, known);
-      diagnostics_.add(Complaint::bad_topo, place, fmt::format("unknown key '{}'", key),
-                       guess ? fmt::format("did you mean '{}'?", *guess) : "");
+      diagnostics_.add(Complaint::bad_topo, place, fmt::format("unknown key '{}'", spec::shown(key)),
+                       guess ? fmt::format("did you mean '{}'?", *guess)
+                             : fmt::format("a .topo file has {}", either(known)));
       return;
     }
     Value value{0, place};
@@ -94,23 +109,34 @@ class TopoReader {
     const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value.number);
     const std::int64_t least = key.ends_with("latency_ns") || key == "tier" ? 0 : 1;
     if (error != std::errc{} || stop != digits.data() + digits.size() || value.number < least || value.number > kMost) {
-      diagnostics_.add(Complaint::bad_topo, place, fmt::format("'{}' cannot be '{}'", key, digits.substr(0, 40)),
+      diagnostics_.add(Complaint::bad_topo, place, digits.empty() ? fmt::format("'{}' has no value", key)
+                                      : fmt::format("'{}' cannot be '{}'", key, spec::shown(digits)),
                        fmt::format("a whole number from {} to {}", least, grouped(kMost)));
       return;
     }
     if (key == "tier") {
       if (value.number > 2) {
-        diagnostics_.add(Complaint::bad_topo, place, "tiers are numbered 0 to 2", "");
+        diagnostics_.add(Complaint::bad_topo, place, fmt::format("there is no tier {}", value.number),
+                         "tiers are numbered 0 (leaves), 1 (spines) and 2 (cores)");
+        section = &no_tier_;
         return;
       }
       section = &tiers[static_cast<std::size_t>(value.number)];
-    } else if (!section->emplace(key, value).second) {
-      diagnostics_.add(Complaint::duplicate_key, place, fmt::format("'{}' stands here a second time", key));
+    } else if ((key == "nodes" || key == "tiers" || key == "podsize") != (section == &globals)) {
+      diagnostics_.add(Complaint::bad_topo, place,
+                       section == &globals ? fmt::format("'{}' belongs to a tier", key)
+                                           : fmt::format("'{}' belongs to the whole file", key),
+                       section == &globals ? "write it below a line such as Tier 0"
+                                           : "write it before the first Tier");
+    } else if (const auto [first, is_new] = section->emplace(key, value); !is_new) {
+      diagnostics_.add(Complaint::duplicate_key, place, fmt::format("'{}' stands here a second time", key),
+                       fmt::format("the first is on line {}; keep one of them", first->second.place.line));
     }
   }
 
   std::uint32_t source_;
   Diagnostics& diagnostics_;
+  std::map<std::string, Value> no_tier_;  // keys of a tier that does not exist
 };
 
 Wire link_below(TopoReader& topo, std::size_t tier) {
@@ -126,18 +152,23 @@ std::uint32_t u32(std::int64_t n) { return static_cast<std::uint32_t>(n); }
 std::optional<Cluster> load_topo(std::uint32_t source, const std::string& name,
                                  const std::vector<std::string>& set, const Catalog& catalog,
                                  Diagnostics& diagnostics) {
+  if (!spec::check_text(source, diagnostics)) return std::nullopt;
   TopoReader topo(source, diagnostics);
   topo.read();
   if (!set.empty())
-    diagnostics.add(Complaint::bad_set, {source, 0, 0, 1}, "--set needs a cluster file",
-                    "a .topo file has none of its keys");
+    diagnostics.add(Complaint::bad_set, {source, 0, 0, 1}, "--set cannot change a .topo file",
+                    "edit the file itself; --set is for cluster files");
+  if (topo.globals.empty() && topo.tiers[0].empty() && !diagnostics.has_errors())
+    diagnostics.add(Complaint::empty_file, {source, 0, 0, 1}, "the file describes nothing",
+                    "a .topo file starts with lines such as Nodes 1024 and Tiers 3");
+  if (diagnostics.has_errors()) return std::nullopt;
   const std::int64_t nodes = topo.get(topo.globals, "nodes");
   const std::int64_t tiers = topo.get(topo.globals, "tiers", 3);
   const std::int64_t pod_size = topo.get(topo.globals, "podsize", nodes);
   const std::int64_t leaf_down = topo.get(topo.tiers[0], "radix_down");
   const std::int64_t leaf_up = topo.get(topo.tiers[0], "radix_up");
   const std::int64_t spine_down = topo.get(topo.tiers[1], "radix_down");
-  if (tiers != 2 && tiers != 3) topo.refuse("Tiers must be 2 or 3", "");
+  if (tiers != 2 && tiers != 3) topo.refuse(fmt::format("Tiers is {}", tiers), "Tiers 2 or Tiers 3");
   if (diagnostics.has_errors()) return std::nullopt;
 
   ClosShape clos;
@@ -148,31 +179,44 @@ std::optional<Cluster> load_topo(std::uint32_t source, const std::string& name,
   const auto require = [&](bool holds, std::string message, std::string help) {
     if (!holds) topo.refuse(std::move(message), std::move(help));
   };
-  require(nodes % per_pod == 0, fmt::format("{} nodes are no whole number of pods of {}", nodes, per_pod), "");
-  require(per_pod % leaf_down == 0, fmt::format("a pod of {} is no whole number of leaves of {}", per_pod, leaf_down), "");
-  require(leaf_up % clos.bundle == 0, fmt::format("{} uplinks do not divide into bundles of {}", leaf_up, clos.bundle), "");
+  require(nodes % per_pod == 0, fmt::format("{} nodes are no whole number of pods of {}", nodes, per_pod),
+          "Nodes is a multiple of Podsize");
+  require(per_pod % leaf_down == 0, fmt::format("a pod of {} is no whole number of leaves with {}", counted(per_pod, "node"), leaf_down),
+          tiers == 3 ? "Podsize is a multiple of Radix_Down of tier 0" : "Nodes is a multiple of Radix_Down of tier 0");
+  require(leaf_up % clos.bundle == 0, fmt::format("{} uplinks of a leaf cannot be bundles of {}", leaf_up, clos.bundle),
+          "Radix_Up of tier 0 is a multiple of Bundle of tier 1");
   if (diagnostics.has_errors()) return std::nullopt;
   clos.leaves_per_pod = u32(per_pod / leaf_down);
   clos.spines_per_pod = u32(leaf_up / clos.bundle);
   require(spine_down == static_cast<std::int64_t>(clos.leaves_per_pod) * clos.bundle,
-          fmt::format("a spine has {} ports down, but a pod has {} leaves with {} links each", spine_down,
-                      clos.leaves_per_pod, clos.bundle),
-          fmt::format("Radix_Down {} in tier 1", clos.leaves_per_pod * clos.bundle));
+          fmt::format("a spine has {} down, but a pod has {} with {} each", counted(spine_down, "port"),
+                      counted(clos.leaves_per_pod, "leaf switch"), counted(clos.bundle, "link")),
+          fmt::format("Radix_Down {} in tier 1", static_cast<std::int64_t>(clos.leaves_per_pod) * clos.bundle));
   const std::int64_t pods = nodes / per_pod;
   if (tiers == 3) {
     clos.super_bundle = u32(topo.get(topo.tiers[2], "bundle", 1));
     const std::int64_t spine_up = topo.get(topo.tiers[1], "radix_up");
     const std::int64_t core_down = topo.get(topo.tiers[2], "radix_down");
     require(spine_up % clos.super_bundle == 0 && core_down % (pods * clos.super_bundle) == 0,
-            fmt::format("a core has {} ports down for {} pods in bundles of {}", core_down, pods, clos.super_bundle),
-            fmt::format("Radix_Down {} in tier 2", pods * clos.super_bundle));
+            fmt::format("a spine has {} up and a core {} down, for {} in bundles of {}", counted(spine_up, "port"),
+                        core_down, counted(pods, "pod"), clos.super_bundle),
+            fmt::format("Radix_Down {} in tier 2, and Radix_Up of tier 1 a multiple of {}",
+                        pods * clos.super_bundle, clos.super_bundle));
     if (diagnostics.has_errors()) return std::nullopt;
     const std::int64_t spines_of_core = core_down / (pods * clos.super_bundle);
-    require(clos.spines_per_pod % spines_of_core == 0, "the cores do not divide over the spines", "");
+    require(clos.spines_per_pod % spines_of_core == 0,
+            fmt::format("a core is joined to {} of every pod, which has {}", counted(spines_of_core, "spine"),
+                        clos.spines_per_pod),
+            fmt::format("Radix_Down {} in tier 2", pods * clos.super_bundle));
     clos.supers_per_group = u32(spine_up / clos.super_bundle);
     clos.super_groups = u32(clos.spines_per_pod / std::max<std::int64_t>(1, spines_of_core));
     clos.super_wire = link_below(topo, 2);
   }
+  constexpr std::int64_t kMostSwitches = 16'000'000;  // node numbers are 32 bits
+  const std::int64_t switches = nodes / leaf_down + pods * clos.spines_per_pod +
+                                static_cast<std::int64_t>(clos.super_groups) * clos.supers_per_group;
+  require(switches <= kMostSwitches, fmt::format("this fabric would have {} switches", grouped(switches)),
+          fmt::format("at most {}", grouped(kMostSwitches)));
   clos.spine_wire = link_below(topo, 1);
   clos.sites = {{0, u32(nodes / leaf_down), 0, u32(pods)}};
   const Wire nic_wire = link_below(topo, 0);

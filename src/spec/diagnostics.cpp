@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/text.hpp"
+#include "spec/utf8.hpp"
 
 namespace weft::spec {
 namespace {
@@ -26,11 +27,29 @@ std::size_t back_to_character(std::string_view line, std::size_t at) {
 }
 
 // Control characters would move the cursor or colour the terminal of whoever reads the error.
+// So would the C1 controls (U+0080 to U+009F), and the marks that turn the direction of writing
+// (U+202A to U+202E, U+2066 to U+2069) make a line read as something else than it is.
 std::string printable(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += byte < 0x20 || byte == 0x7F ? ' ' : c;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::string_view rest = text.substr(i);
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto last = [&](std::size_t at) { return static_cast<unsigned char>(rest[at]); };
+    if (rest.size() >= 2 && byte == 0xC2 && last(1) < 0xA0) {
+      out += ' ';
+      i += 1;
+    } else if (rest.size() >= 3 && ((rest.starts_with("\xE2\x80") && last(2) >= 0xA8 && last(2) <= 0xAE) ||
+                                    (rest.starts_with("\xE2\x81") && last(2) >= 0xA6 && last(2) <= 0xA9))) {
+      out += ' ';
+      i += 2;
+    } else if (const std::size_t length = character_length(rest); length > 1) {
+      out += rest.substr(0, length);
+      i += length - 1;
+    } else if (length == 0) {
+      out += '?';
+    } else {
+      out += byte < 0x20 || byte == 0x7F ? ' ' : text[i];
+    }
   }
   return out;
 }
@@ -68,8 +87,9 @@ std::string_view word(Severity severity) {
 
 std::string where(const Sources& sources, const Place& place) {
   if (place.source == 0) return "";
-  if (place.line == 0) return fmt::format("{}: ", sources.name(place.source));
-  return fmt::format("{}:{}:{}: ", sources.name(place.source), place.line, place.column);
+  const std::string name = printable(sources.name(place.source));
+  if (place.line == 0) return name + ": ";
+  return fmt::format("{}:{}:{}: ", name, place.line, place.column);
 }
 
 void render_one(std::string& out, const Sources& sources, const Diagnostic& d, const Paint& paint) {
@@ -92,6 +112,7 @@ void render_one(std::string& out, const Sources& sources, const Diagnostic& d, c
 }  // namespace
 
 std::uint32_t Sources::add(std::string name, std::string text) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // a byte order mark is not text
   File file{std::move(name), std::move(text), {0}};
   for (std::size_t i = 0; i < file.text.size(); ++i)
     if (file.text[i] == '\n') file.line_starts.push_back(i + 1);
@@ -116,13 +137,13 @@ std::string_view Sources::line(const Place& place) const {
 }
 
 void Diagnostics::add(Complaint complaint, Place place, std::string message, std::string help) {
+  const bool error = info(complaint).severity() == Severity::error;
+  if (error && full()) {
+    ++left_out_;
+    return;
+  }
+  errors_ += error;
   all_.push_back({complaint, place, std::move(message), std::move(help)});
-}
-
-bool Diagnostics::has_errors() const {
-  return std::any_of(all_.begin(), all_.end(), [](const Diagnostic& d) {
-    return info(d.complaint).severity() == Severity::error;
-  });
 }
 
 std::vector<Diagnostic> Diagnostics::sorted() const {
@@ -151,6 +172,8 @@ std::string render_text(const Diagnostics& diagnostics, bool colour) {
   std::string summary;
   if (errors > 0) summary = counted(errors, "error");
   if (warnings > 0) summary += (errors > 0 ? ", " : "") + counted(warnings, "warning");
+  if (diagnostics.left_out() > 0)
+    summary += fmt::format(" and {} more", grouped(static_cast<std::int64_t>(diagnostics.left_out())));
   const Diagnostic first = diagnostics.sorted().front();
   return out + fmt::format("{}; `weft explain {}` says more\n", summary, info(first.complaint).code);
 }

@@ -51,13 +51,19 @@ class Diagnostics {
   const Sources& sources() const { return sources_; }
 
   void add(Complaint complaint, Place place, std::string message, std::string help = "");
-  bool has_errors() const;
+  bool has_errors() const { return errors_ > 0; }
+  // Enough errors were named: those added from here on are only counted.
+  bool full() const { return errors_ >= kMost; }
+  std::size_t left_out() const { return left_out_; }
   // In source order; the same complaint at the same place only once.
   std::vector<Diagnostic> sorted() const;
 
  private:
   Sources sources_;
+  static constexpr std::size_t kMost = 200;
   std::vector<Diagnostic> all_;
+  std::size_t errors_ = 0;
+  std::size_t left_out_ = 0;
 };
 
 // `colour` adds ANSI codes. Ends with a line that counts the errors and warnings.

@@ -12,12 +12,6 @@ namespace weft::spec {
 namespace {
 
 constexpr std::int64_t kMaxIndex = 1'000'000'000;
-constexpr std::size_t kMaxShownText = 40;
-
-std::string shown(std::string_view text) {
-  if (text.size() <= kMaxShownText) return std::string(text);
-  return std::string(text.substr(0, kMaxShownText)) + "...";
-}
 
 enum class NumberFault { none, not_a_number, too_large };
 
@@ -39,6 +33,48 @@ std::vector<std::string> suffixes(const UnitFamily& family) {
   std::vector<std::string> out;
   for (const Unit& unit : family.units) out.emplace_back(unit.suffix);
   return out;
+}
+
+std::string subject(const Table& table) {
+  return table.name.find(' ') == std::string::npos ? fmt::format("'{}'", table.name) : "the " + table.name;
+}
+
+std::string missing_help(const Field& field) {
+  const FieldOptions& options = field.options;
+  if (!options.choices.empty()) return fmt::format("one of {}", either(options.choices));
+  if (!options.example.empty())
+    return fmt::format("{} For example {}: {}", options.text, field.name, options.example);
+  return options.text;
+}
+
+// What stands there, in words: the text itself, or its type.
+std::string found_there(const Node& node) {
+  return node.is_scalar() ? fmt::format("'{}'", shown(node.text)) : std::string(describe(node));
+}
+
+bool one_line(std::string_view text) {
+  return std::none_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+  });
+}
+
+// The `kind` that decides which fields there are; nothing when it is missing or misspelt, because
+// then every complaint about its keys would only repeat that.
+std::optional<std::string> kind_of(const Table& table, const Node& node) {
+  const Entry* entry = node.find("kind");
+  if (entry == nullptr || !entry->value.is_scalar()) return std::nullopt;
+  for (const Field& field : table.fields) {
+    const auto& choices = field.options.choices;
+    if (field.name == "kind" && !choices.empty() &&
+        std::find(choices.begin(), choices.end(), entry->value.text) == choices.end())
+      return std::nullopt;
+  }
+  return entry->value.text;
+}
+
+bool applies(const Field& field, const std::optional<std::string>& kind) {
+  const auto& only = field.options.only_for;
+  return !kind || only.empty() || std::find(only.begin(), only.end(), *kind) != only.end();
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -76,29 +112,41 @@ std::string type_text(const Field& field) {
 
 void Reader::read_object(const Table& table, const Node& node, void* out) {
   if (!node.is_map()) {
+    std::vector<std::string> needed;
+    for (const Field& field : table.fields)
+      if (field.options.required && field.options.only_for.empty()) needed.push_back(field.name);
+    if (needed.empty()) needed.push_back(table.fields[0].name);
+    const bool is_kind = node.is_scalar() && needed[0] == "kind";
     diagnostics_.add(Complaint::wrong_type, node.place,
-                     fmt::format("'{}' must be a mapping, not {}", table.name, describe(node)),
-                     fmt::format("write it as {}: {{{}: ...}}", table.name, table.fields[0].name));
+                     fmt::format("{} must be a mapping, not {}", subject(table), found_there(node)),
+                     is_kind ? fmt::format("write {{kind: {}}}, with its other keys", shown(node.text))
+                             : fmt::format("a mapping has keys with values: {}: ...", fmt::join(needed, ": ..., ")));
     return;
   }
-  const Entry* kind_entry = node.find("kind");
-  const std::string kind = kind_entry ? kind_entry->value.text : "";
-  for (const Entry& entry : node.entries) unknown_key(table, entry, kind);
+  const std::optional<std::string> kind = kind_of(table, node);
+  std::vector<std::string> meant;  // by misspelt keys: they are not also missing
+  for (const Entry& entry : node.entries) {
+    if (diagnostics_.full()) return;
+    if (auto guess = unknown_key(table, entry, kind)) meant.push_back(*guess);
+  }
   for (const Field& field : table.fields) {
-    const auto& only = field.options.only_for;
-    if (!only.empty() && std::find(only.begin(), only.end(), kind) == only.end()) continue;
+    if (!applies(field, kind)) continue;
+    // Without a kind it is not known which of its keys would be required.
+    const bool required = field.options.required && (kind || field.options.only_for.empty()) &&
+                          std::find(meant.begin(), meant.end(), field.name) == meant.end();
     if (const Entry* entry = node.find(field.name)) {
       if (entry->value.kind == Node::Kind::null) {
         diagnostics_.add(Complaint::empty_value, entry->value.place,
                          fmt::format("'{}' has no value", field.name),
-                         "give it a value, or remove the key to get its default");
+                         field.options.required ? "it needs one: " + missing_help(field)
+                                                : "give it a value, or remove the key to get its default");
       } else {
         field.read(*this, entry->value, field, out);
       }
-    } else if (field.options.required) {
+    } else if (required) {
       diagnostics_.add(Complaint::missing_key, node.place,
-                       fmt::format("'{}' needs the key '{}'", table.name, field.name),
-                       field.options.text);
+                       fmt::format("{} needs the key '{}'", subject(table), field.name),
+                       missing_help(field));
     } else if (!field.options.fallback.empty()) {
       Node fallback;
       fallback.kind = Node::Kind::scalar;
@@ -109,36 +157,40 @@ void Reader::read_object(const Table& table, const Node& node, void* out) {
   }
 }
 
-void Reader::unknown_key(const Table& table, const Entry& entry, std::string_view kind) {
+std::optional<std::string> Reader::unknown_key(const Table& table, const Entry& entry,
+                                               const std::optional<std::string>& kind) {
   std::vector<std::string> names;
   for (const Field& field : table.fields) {
-    const auto& only = field.options.only_for;
-    const bool allowed = only.empty() || std::find(only.begin(), only.end(), kind) != only.end();
+    const bool allowed = applies(field, kind);
     if (field.name == entry.key) {
-      if (allowed) return;
+      if (allowed) return std::nullopt;
       diagnostics_.add(Complaint::not_for_this_kind, entry.key_place,
-                       fmt::format("'{}' does not apply to kind {}", entry.key, shown(kind)),
-                       fmt::format("it belongs to {}", either(only)));
-      return;
+                       fmt::format("'{}' does not apply to kind {}", entry.key, shown(*kind)),
+                       fmt::format("it belongs to {}", either(field.options.only_for)));
+      return std::nullopt;
     }
     if (allowed) names.push_back(field.name);
   }
   std::string help;
-  if (const auto guess = did_you_mean(entry.key, names)) {
+  std::optional<std::string> guess;
+  if (entry.key == "<<") {
+    help = "weft has no merge keys; a kind with changes is written {kind: name, key: value}";
+  } else if ((guess = did_you_mean(entry.key, names))) {
     help = fmt::format("did you mean '{}'?", *guess);
   } else {
     std::sort(names.begin(), names.end());
-    help = fmt::format("'{}' takes {}", table.name, either(names));
+    help = fmt::format("{} takes {}", subject(table), either(names));
   }
   diagnostics_.add(Complaint::unknown_key, entry.key_place,
-                   fmt::format("'{}' has no key '{}'", table.name, shown(entry.key)), help);
+                   fmt::format("{} has no key '{}'", subject(table), shown(entry.key)), help);
+  return guess;
 }
 
 void Reader::wrong_type(const Node& node, const Field& field, std::string_view wanted) {
   const std::string example =
       !field.options.example.empty() ? field.options.example : field.options.fallback;
   diagnostics_.add(Complaint::wrong_type, node.place,
-                   fmt::format("'{}' must be {}, not {}", field.name, wanted, describe(node)),
+                   fmt::format("'{}' must be {}, not {}", field.name, wanted, found_there(node)),
                    example.empty() ? "" : fmt::format("for example {}: {}", field.name, example));
 }
 
@@ -164,10 +216,12 @@ void Reader::value(const Node& node, const Field& field, std::int64_t& out) {
   std::int64_t parsed = 0;
   switch (parse_integer(node.text, parsed)) {
     case NumberFault::not_a_number: return wrong_type(node, field, "a whole number");
-    case NumberFault::too_large:
-      parsed = node.text.starts_with('-') ? std::numeric_limits<std::int64_t>::min()
-                                          : std::numeric_limits<std::int64_t>::max();
-      break;
+    case NumberFault::too_large: {
+      diagnostics_.add(Complaint::out_of_range, node.place,
+                       fmt::format("'{}' cannot be {}", field.name, shown(node.text)),
+                       field.options.max ? "allowed: " + range_text(field) : "the number is too large");
+      return;
+    }
     case NumberFault::none: break;
   }
   if (in_range(node, field, parsed)) out = parsed;
@@ -175,6 +229,12 @@ void Reader::value(const Node& node, const Field& field, std::int64_t& out) {
 
 void Reader::value(const Node& node, const Field& field, std::string& out) {
   if (!node.is_scalar()) return wrong_type(node, field, "text");
+  if (!one_line(node.text)) {
+    diagnostics_.add(Complaint::out_of_range, node.place,
+                     fmt::format("'{}' holds a line break or another control character", field.name),
+                     "one line of printable text");
+    return;
+  }
   const auto& choices = field.options.choices;
   if (!choices.empty() && std::find(choices.begin(), choices.end(), node.text) == choices.end()) {
     const auto guess = did_you_mean(node.text, choices);
@@ -184,11 +244,11 @@ void Reader::value(const Node& node, const Field& field, std::string& out) {
                            : fmt::format("one of {}", either(choices)));
     return;
   }
-  constexpr std::size_t kLongestName = 4096;
-  if (node.text.size() > kLongestName) {
+  constexpr std::int64_t kLongestName = 4096;
+  if (static_cast<std::int64_t>(node.text.size()) > kLongestName) {
     diagnostics_.add(Complaint::out_of_range, node.place,
-                     fmt::format("'{}' is {} bytes long", field.name, node.text.size()),
-                     fmt::format("at most {}", kLongestName));
+                     fmt::format("'{}' is {} bytes long", field.name, grouped(static_cast<std::int64_t>(node.text.size()))),
+                     fmt::format("at most {}", grouped(kLongestName)));
     return;
   }
   out = node.text;
@@ -225,6 +285,30 @@ void Reader::value(const Node& node, const Field& field, Ratio& out) {
   out = parsed;
 }
 
+void Reader::empty_list(const Node& node, const Field& field, std::string_view example) {
+  diagnostics_.add(Complaint::bad_range, node.place, fmt::format("'{}' is an empty list", field.name),
+                   fmt::format("for example {}: {}", field.name, example));
+}
+
+bool Reader::accept_items(const Node& node, const Field& field) {
+  constexpr std::size_t kMostItems = 1024;
+  if (node.items.size() > kMostItems) {
+    diagnostics_.add(Complaint::out_of_range, node.place,
+                     fmt::format("'{}' has {}", field.name,
+                                 counted(static_cast<std::int64_t>(node.items.size()), "item")),
+                     fmt::format("at most {}; equal ones are one item with a count", grouped(kMostItems)));
+    return false;
+  }
+  bool fine = true;
+  for (const Node& item : node.items) {
+    if (item.kind != Node::Kind::null) continue;
+    fine = false;
+    diagnostics_.add(Complaint::empty_value, item.place,
+                     fmt::format("an item of '{}' is empty", field.name), "give it a value, or remove it");
+  }
+  return fine;
+}
+
 std::optional<Indices::Range> Reader::index_range(const Node& node, const Field& field,
                                                   std::string_view text) {
   const auto dots = text.find("..");
@@ -246,6 +330,7 @@ std::optional<Indices::Range> Reader::index_range(const Node& node, const Field&
 void Reader::value(const Node& node, const Field& field, Indices& out) {
   const std::vector<Node> alone = {node};
   Indices parsed;
+  if (node.is_sequence() && node.items.empty()) return empty_list(node, field, "0..7");
   for (const Node& item : node.is_sequence() ? node.items : alone) {
     if (!item.is_scalar()) return wrong_type(item, field, "an index or a range such as 0..7");
     std::string_view rest = item.text;
@@ -282,6 +367,7 @@ std::optional<Bytes> Reader::size(const Node& node, const Field& field, std::str
 void Reader::value(const Node& node, const Field& field, Sizes& out) {
   const std::vector<Node> alone = {node};
   Sizes parsed;
+  if (node.is_sequence() && node.items.empty()) return empty_list(node, field, "8B..8GiB");
   for (const Node& item : node.is_sequence() ? node.items : alone) {
     if (!item.is_scalar()) return wrong_type(item, field, "a size or a range such as 8B..8GiB");
     const std::string_view text = item.text;
@@ -310,7 +396,7 @@ void Reader::value(const Node& node, const Field& field, Sizes& out) {
 
 void Reader::quantity(const Node& node, const Field& field, std::int64_t& out) {
   const UnitFamily& family = *field.units;
-  const std::string like = fmt::format("write it like {}", family.example);
+  const std::string like = fmt::format("write it like {}: {}", field.name, family.example);
   if (!node.is_scalar()) return wrong_type(node, field, fmt::format("a {} such as {}", family.name, family.example));
   const auto parsed = parse_quantity(node.text, family);
   if (parsed) {
@@ -331,7 +417,8 @@ void Reader::quantity(const Node& node, const Field& field, std::int64_t& out) {
       const auto guess = did_you_mean(unit, suffixes(family));
       diagnostics_.add(Complaint::unknown_unit, node.place,
                        fmt::format("'{}' is not a unit of {}", shown(unit), family.name),
-                       guess ? fmt::format("did you mean {}?", *guess)
+                       unit.starts_with(',') ? "decimals stand behind a point, as in 1.5; thousands are not separated"
+                       : guess ? fmt::format("did you mean {}?", *guess)
                              : fmt::format("{}; units: {}", like, either(suffixes(family))));
       return;
     }

@@ -87,13 +87,18 @@ class Reader {
   void value(const Node&, const Field&, Indices& out);
   void value(const Node&, const Field&, Sizes& out);
   void quantity(const Node&, const Field&, std::int64_t& out);
+  // False with complaints when a list is too long or has empty items.
+  bool accept_items(const Node&, const Field&);
 
  private:
   void wrong_type(const Node&, const Field&, std::string_view wanted);
   bool in_range(const Node&, const Field&, std::int64_t value);
   std::optional<Indices::Range> index_range(const Node&, const Field&, std::string_view text);
   std::optional<Bytes> size(const Node&, const Field&, std::string_view text);
-  void unknown_key(const Table&, const Entry&, std::string_view kind);
+  void empty_list(const Node&, const Field&, std::string_view example);
+  // The key that was probably meant.
+  std::optional<std::string> unknown_key(const Table&, const Entry&,
+                                         const std::optional<std::string>& kind);
 
   Diagnostics& diagnostics_;
   Resolve resolve_;
@@ -155,6 +160,7 @@ void read_value(Reader& reader, const Node& node, const Field& field, V& out) {
     out = std::move(inner);
   } else if constexpr (is_vector<V>::value) {
     out.clear();
+    if (!reader.accept_items(node, field)) return;
     const std::vector<Node> alone = {node};
     for (const Node& item : node.is_sequence() ? node.items : alone)
       read_value(reader, item, field, out.emplace_back());

@@ -22,7 +22,7 @@ std::optional<std::uint32_t> load_file(const std::filesystem::path& path, Diagno
     return refuse("no such file", "`weft init` writes a cluster file to start from");
   if (std::filesystem::is_directory(status))
     return refuse("this is a directory", "name the cluster file inside it");
-  if (!std::filesystem::is_regular_file(status)) return refuse("not a regular file", "");
+  if (!std::filesystem::is_regular_file(status)) return refuse("not a regular file", "copy it into a file first");
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return refuse("cannot be opened", "check its permissions");
   std::string text(static_cast<std::size_t>(kMost), '\0');

@@ -28,6 +28,14 @@ std::string_view describe(const Node& node) {
   return digits ? "a number" : "text";
 }
 
+std::string shown(std::string_view text) {
+  constexpr std::size_t kMost = 40;
+  if (text.size() <= kMost) return std::string(text);
+  std::size_t end = kMost;
+  while (end > 0 && (text[end] & 0xC0) == 0x80) --end;  // not inside a character
+  return std::string(text.substr(0, end)) + "...";
+}
+
 Node overlay(const Node& base, const Node& over) {
   if (!over.is_map()) return over;
   Node merged = over;
@@ -56,12 +64,15 @@ Node overlay(const Node& base, const Node& over) {
 namespace {
 
 // Walks one step of a --set path, creating mappings on the way; nullptr when the step is wrong.
-Node* step(Node& at, std::string_view key, Place place, std::string& problem) {
+Node* step(Node& at, std::string_view key, Place place, std::string& problem,
+           std::string& help) {
   if (at.is_sequence()) {
     std::size_t index = 0;
     const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), index);
     if (error != std::errc{} || end != key.data() + key.size() || index >= at.items.size()) {
-      problem = fmt::format("'{}' is not a position in a list of {}", key, at.items.size());
+      problem = fmt::format("'{}' is not a position in a list of {}", shown(key), at.items.size());
+      help = at.items.empty() ? "the list is empty"
+                              : fmt::format("positions count from 0 to {}", at.items.size() - 1);
       return nullptr;
     }
     return &at.items[index];
@@ -70,7 +81,7 @@ Node* step(Node& at, std::string_view key, Place place, std::string& problem) {
     Node kind = at;
     at = Node{};
     at.kind = Node::Kind::map;
-    at.place = kind.place;
+    at.place = place;
     at.entries.push_back({"kind", kind.place, kind});
   }
   at.kind = Node::Kind::map;
@@ -101,7 +112,7 @@ void move_places(Node& node, std::uint32_t source, std::uint32_t shift) {
 void apply_set(Node& root, std::string_view assignment, Diagnostics& diagnostics) {
   const std::uint32_t source = diagnostics.sources().add("--set", std::string(assignment));
   const auto equals = assignment.find('=');
-  const Place start{source, 1, 1, static_cast<std::uint32_t>(assignment.size())};
+  const Place start{source, 1, 1, static_cast<std::uint32_t>(std::max<std::size_t>(1, assignment.size()))};
   if (equals == std::string_view::npos || equals == 0) {
     diagnostics.add(Complaint::bad_set, start, "--set needs path=value",
                     "for example --set fabric.spines=8");
@@ -114,12 +125,11 @@ void apply_set(Node& root, std::string_view assignment, Diagnostics& diagnostics
     const auto dot = path.find('.');
     const std::string_view key = path.substr(0, dot);
     const Place place{source, 1, column, static_cast<std::uint32_t>(std::max<std::size_t>(1, key.size()))};
-    std::string problem;
-    if (key.empty()) problem = "an empty step in the path";
-    at = key.empty() ? nullptr : step(*at, key, place, problem);
+    std::string problem = "a step of the path is empty";
+    std::string help = "a path names keys and list positions, as in servers.0.count";
+    at = key.empty() ? nullptr : step(*at, key, place, problem, help);
     if (at == nullptr) {
-      diagnostics.add(Complaint::bad_set, place, problem,
-                      "a path names keys and list positions, as in servers.0.count");
+      diagnostics.add(Complaint::bad_set, place, problem, help);
       return;
     }
     if (dot == std::string_view::npos) break;

@@ -1,0 +1,163 @@
+#include "spec/fields.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft::spec {
+
+struct Inner {
+  std::int64_t n = 7;
+};
+struct Thing {
+  std::string kind;
+  std::int64_t count = -1;
+  bool flag = false;
+  Ratio ratio{0, 0};
+  Indices indices;
+  Sizes sizes;
+  Bandwidth rate;
+  std::vector<std::int64_t> list;
+  std::optional<Inner> inner;
+  std::optional<std::int64_t> only_b;
+};
+
+template <>
+const Table& table_of<Inner>() {
+  static const Table table = TableOf<Inner>("inner", "Inner.").field("n", &Inner::n, {.text = "N.", .min = 1}).build();
+  return table;
+}
+
+template <>
+const Table& table_of<Thing>() {
+  static const Table table =
+      TableOf<Thing>("thing", "A thing.")
+          .field("kind", &Thing::kind, {.text = "Kind.", .choices = {"a", "b"}})
+          .field("count", &Thing::count, {.text = "Count.", .fallback = "3", .min = 1, .max = 10})
+          .field("flag", &Thing::flag, {.text = "Flag."})
+          .field("ratio", &Thing::ratio, {.text = "Ratio."})
+          .field("indices", &Thing::indices, {.text = "Indices."})
+          .field("sizes", &Thing::sizes, {.text = "Sizes."})
+          .field("rate", &Thing::rate, {.text = "Rate.", .min = 1'000'000'000})
+          .field("list", &Thing::list, {.text = "List.", .max = 9})
+          .field("inner", &Thing::inner, {.text = "Inner."})
+          .field("only_b", &Thing::only_b, {.text = "B.", .required = true, .only_for = {"b"}})
+          .build();
+  return table;
+}
+
+namespace {
+
+Thing read(const std::string& text, std::string& codes) {
+  Diagnostics diagnostics;
+  const Node root = parse_yaml(diagnostics.sources().add("t", text), diagnostics);
+  Thing thing;
+  Reader reader(diagnostics, [](const std::string&, const Node& node) { return std::optional(node); });
+  reader.read(root, thing);
+  codes.clear();
+  for (const Diagnostic& d : diagnostics.sorted()) codes += std::string(info(d.complaint).code);
+  return thing;
+}
+
+Thing good(const std::string& text) {
+  std::string codes;
+  const Thing thing = read(text, codes);
+  EXPECT_EQ(codes, "") << text;
+  return thing;
+}
+
+std::string bad(const std::string& text) {
+  std::string codes;
+  read(text, codes);
+  return codes;
+}
+
+TEST(Fields, DefaultsComeFromTheTable) { EXPECT_EQ(good("{kind: a}").count, 3); }
+
+TEST(Fields, WholeNumbersHaveRanges) {
+  EXPECT_EQ(good("{count: 10}").count, 10);
+  EXPECT_EQ(good("{count: 1_0}").count, 10);
+  for (const char* text : {"{count: 0}", "{count: 11}", "{count: -1}", "{count: 99999999999999999999}"})
+    EXPECT_EQ(bad(text), "E0107") << text;
+  for (const char* text : {"{count: 1.0}", "{count: 0x8}", "{count: +1}", "{count: [1]}", "{count: 1e3}", "{count: ''}"})
+    EXPECT_EQ(bad(text), "E0103") << text;
+}
+
+TEST(Fields, RatiosAreExact) {
+  const auto ratio = [](const char* text) {
+    const Ratio r = good(std::string("{ratio: ") + text + "}").ratio;
+    return static_cast<double>(r.over) / static_cast<double>(r.under);
+  };
+  EXPECT_EQ(ratio("1"), 1.0);
+  EXPECT_EQ(ratio("1.5"), 1.5);
+  EXPECT_EQ(ratio("3:1"), 3.0);
+  EXPECT_EQ(ratio("16:5"), 3.2);
+  EXPECT_EQ(ratio("0.25"), 0.25);
+  for (const char* text : {"0", "-1", "1:0", "0:1", "1000001", "1:1000001"})
+    EXPECT_EQ(bad(std::string("{ratio: ") + text + "}"), "E0107") << text;
+  for (const char* text : {"1.", "a", "1:b", "1.2.3", "''", "1:2:3", "0.0000001"})
+    EXPECT_EQ(bad(std::string("{ratio: ") + text + "}"), "E0103") << text;
+}
+
+TEST(Fields, IndicesAreNumbersListsAndRanges) {
+  const auto size = [](const char* text) { return good(std::string("{indices: ") + text + "}").indices.size(); };
+  EXPECT_EQ(size("3"), 1);
+  EXPECT_EQ(size("[0, 4]"), 2);
+  EXPECT_EQ(size("0..7"), 8);
+  EXPECT_EQ(size("'0..3,8..11'"), 8);
+  EXPECT_EQ(size("[0..3, 8 .. 11]"), 8);
+  EXPECT_EQ(good("{indices: '5,2..3'}").indices.max(), 5);
+  for (const char* text : {"-1", "3..1", "a", "1..", "..1", "'1,,2'", "[]", "1...3", "99999999999"})
+    EXPECT_EQ(bad(std::string("{indices: ") + text + "}"), "E0111") << text;
+  EXPECT_EQ(bad("{indices: 0..900000000}"), "E0107");
+  EXPECT_EQ(bad("{indices: {a: 1}}"), "E0103");
+}
+
+TEST(Fields, SizesDouble) {
+  const auto sizes = [](const char* text) { return good(std::string("{sizes: ") + text + "}").sizes.values; };
+  EXPECT_EQ(sizes("1MiB"), std::vector{Bytes(1 << 20)});
+  EXPECT_EQ(sizes("8B..64B"), (std::vector{Bytes(8), Bytes(16), Bytes(32), Bytes(64)}));
+  EXPECT_EQ(sizes("8B..63B"), (std::vector{Bytes(8), Bytes(16), Bytes(32)}));
+  EXPECT_EQ(sizes("[1B, 2B..4B]"), (std::vector{Bytes(1), Bytes(2), Bytes(4)}));
+  EXPECT_EQ(sizes("1B..8000PiB").size(), 63U);
+  EXPECT_EQ(bad("{sizes: 2B..1B}"), "E0111");
+  EXPECT_EQ(bad("{sizes: []}"), "E0111");
+  EXPECT_EQ(bad("{sizes: 8}"), "E0104");
+  EXPECT_EQ(bad("{sizes: 8B..}"), "E0103");
+  EXPECT_EQ(bad("{sizes: 0B}"), "E0107");
+}
+
+TEST(Fields, QuantitiesNeedUnits) {
+  EXPECT_EQ(good("{rate: 400Gbps}").rate, gigabits_per_second(400));
+  EXPECT_EQ(good("{rate: 50 GB/s}").rate, gigabits_per_second(400));
+  EXPECT_EQ(bad("{rate: 400}"), "E0104");
+  EXPECT_EQ(bad("{rate: 400gbps}"), "E0105");
+  EXPECT_EQ(bad("{rate: 1.5bps}"), "E0106");
+  EXPECT_EQ(bad("{rate: 1Mbps}"), "E0107");
+  EXPECT_EQ(bad("{rate: fast}"), "E0103");
+}
+
+TEST(Fields, OneValueIsAListOfOne) {
+  EXPECT_EQ(good("{list: 4}").list, std::vector<std::int64_t>{4});
+  EXPECT_EQ(good("{list: []}").list.size(), 0U);
+  EXPECT_EQ(bad("{list: [1, null]}"), "E0114");
+  EXPECT_EQ(bad("{list: [1, 10, x]}"), "E0107E0103");
+  std::string many = "{list: [";
+  for (int i = 0; i < 1025; ++i) many += "1,";
+  EXPECT_EQ(bad(many + "]}"), "E0107");
+}
+
+TEST(Fields, AMissingOrMisspeltKindIsSaidOnce) {
+  EXPECT_EQ(bad("{kind: c, only_b: 1}"), "E0109");
+  EXPECT_EQ(bad("{kind: a, only_b: 1}"), "E0110");
+  EXPECT_EQ(bad("{kind: b}"), "E0108");
+  EXPECT_EQ(bad("{only_b: 1}"), "");
+}
+
+TEST(Fields, AMisspeltKeyIsNotAlsoMissing) { EXPECT_EQ(bad("{kind: b, onlyb: 1}"), "E0101"); }
+
+TEST(Fields, TextHasNoControlCharacters) {
+  EXPECT_EQ(bad("{kind: \"a\\n\"}"), "E0107");
+  EXPECT_EQ(bad("{kind: \"\\x1b[31m\"}"), "E0107");
+}
+
+}  // namespace
+}  // namespace weft::spec

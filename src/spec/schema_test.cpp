@@ -1,0 +1,71 @@
+#include "spec/schema.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "spec/codes.hpp"
+
+namespace weft::spec {
+
+struct Wheel {
+  Length radius;
+};
+struct Cart {
+  std::string kind;
+  std::int64_t count = 0;
+  std::vector<Wheel> wheels;
+};
+
+template <>
+const Table& table_of<Wheel>() {
+  static const Table table =
+      TableOf<Wheel>("wheel", "A wheel.").field("radius", &Wheel::radius, {.text = "Radius.", .required = true}).build();
+  return table;
+}
+
+template <>
+const Table& table_of<Cart>() {
+  static const Table table = TableOf<Cart>("cart", "A cart.")
+                                 .field("kind", &Cart::kind, {.text = "Kind.", .choices = {"a", "b|c"}})
+                                 .field("count", &Cart::count, {.text = "How many.", .fallback = "2", .min = 1, .max = 4})
+                                 .field("wheels", &Cart::wheels, {.text = "Wheels."})
+                                 .build();
+  return table;
+}
+
+namespace {
+
+TEST(JsonSchema, SaysWhatTheTableSays) {
+  const auto schema = nlohmann::json::parse(json_schema(table_of<Cart>(), "carts"));
+  EXPECT_EQ(schema["title"], "carts");
+  EXPECT_EQ(schema["additionalProperties"], false);
+  EXPECT_EQ(schema["properties"]["count"]["minimum"], 1);
+  EXPECT_EQ(schema["properties"]["count"]["default"], 2);
+  EXPECT_EQ(schema["properties"]["kind"]["enum"], (nlohmann::json{"a", "b|c"}));
+  EXPECT_EQ(schema["$defs"]["wheel"]["required"], nlohmann::json{"radius"});
+}
+
+TEST(ReferencePage, HasARowPerKeyAndEscapesBars) {
+  const std::string page = reference_page(table_of<Cart>(), "# Carts\n");
+  EXPECT_NE(page.find("| `count` | whole number, 1 to 4 | `2` | How many. |"), std::string::npos) << page;
+  EXPECT_NE(page.find("b\\|c"), std::string::npos);
+  EXPECT_NE(page.find("## wheel"), std::string::npos);
+}
+
+TEST(Complaints, HaveUniqueCodesAndTexts) {
+  std::set<std::string_view> codes;
+  for (const ComplaintInfo& complaint : all_complaints()) {
+    EXPECT_TRUE(codes.insert(complaint.code).second) << complaint.code;
+    EXPECT_FALSE(complaint.title.empty());
+    EXPECT_TRUE(complaint.explanation.ends_with('.')) << complaint.code;
+    EXPECT_EQ(find_complaint(complaint.code), &complaint);
+    EXPECT_NE(complaints_page().find(complaint.title), std::string::npos);
+  }
+  EXPECT_EQ(find_complaint("e0101")->code, "E0101");
+  EXPECT_EQ(find_complaint("E9999"), nullptr);
+}
+
+}  // namespace
+}  // namespace weft::spec

@@ -1,0 +1,59 @@
+// Replays the corpus of the fuzz targets, so that every input that once failed is tested by every
+// build, with any compiler.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "../fuzz/fuzz_one.hpp"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+
+void replay(const fs::path& folder, const char* name) {
+  std::set<fs::path> files;
+  for (const auto& item : fs::directory_iterator(folder)) files.insert(item.path());
+  EXPECT_FALSE(files.empty());
+  for (const fs::path& file : files) {
+    SCOPED_TRACE(file.filename().string());
+    std::ostringstream text;
+    text << std::ifstream(file, std::ios::binary).rdbuf();
+    const auto start = std::chrono::steady_clock::now();
+    fuzz::load_text(name, text.str());  // aborts when something does not hold
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+  }
+}
+
+const fs::path kCorpus = fs::path(WEFT_SOURCE_DIR) / "tests/fuzz/corpus";
+
+TEST(Corpus, OfClusterFilesLoadsOrIsRefused) { replay(kCorpus / "cluster", "fuzz.weft.yaml"); }
+TEST(Corpus, OfTopoFilesLoadsOrIsRefused) { replay(kCorpus / "topo", "fuzz.topo"); }
+
+// A mebibyte of one thing repeated: what makes parsers quadratic or deep.
+TEST(Corpus, OfRepeatedTokensIsReadInBoundedTime) {
+  const std::string tokens[] = {"[", "{", "- ", "? ", ": ", "a: ", "&a ", "*a ", "\"", "'", "x", "x ",
+                                "a: 1\n", "- a\n", "[]\n", "a:\n ", "!a ", "|\n", "- [", "[a, ", "{a: ",
+                                "? a\n", "\n", "# \n", "%", "---\n", "a: &a b\n", "\"\\x41", "a: [1]\n", ",", "]"};
+  constexpr std::size_t kSize = 1 << 20;
+  for (const std::string& token : tokens) {
+    SCOPED_TRACE(token);
+    std::string text;
+    while (text.size() + token.size() <= kSize) text += token;
+    const auto start = std::chrono::steady_clock::now();
+    fuzz::load_text("fuzz.weft.yaml", text);
+    const auto took = std::chrono::steady_clock::now() - start;
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
+    RecordProperty("ms_" + std::to_string(&token - tokens), static_cast<int>(ms));
+    if (std::getenv("WEFT_SHOW_TIMES") != nullptr) std::printf("%6lld ms  %s\n", static_cast<long long>(ms), token.c_str());
+    EXPECT_LT(ms, 20'000);  // 2 s on an idle core; sanitizers and shared machines take longer
+  }
+}
+
+}  // namespace
+}  // namespace weft
