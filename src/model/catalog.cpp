@@ -68,7 +68,8 @@ void check_sources(const std::string& name, const Node& node, Diagnostics& diagn
         ++used[field.text];
         if (!numbers.contains(field.text))
           diagnostics.add(Complaint::no_source, field.place,
-                          fmt::format("'{}' has no number '{}'", name, field.text));
+                          fmt::format("'{}' has no number '{}'", name, field.text),
+                          "`fields` names the numbers of this entry, not of its base");
       }
     }
   }

@@ -525,6 +525,10 @@ Attempt attempt_clos(const Cluster& cluster, const FabricSpec& spec) {
     site.pods = u32(ceil_div(site.leaves, clos.leaves_per_pod));
     first_pod += site.pods;
   }
+  if (plan.is("fat-tree") && plan.pods() > 2 * static_cast<std::int64_t>(clos.leaf_down))
+    return fail(Complaint::port_budget, "k",
+                fmt::format("a fat tree of k {} has {} at most, but the servers fill {}", 2 * clos.leaf_down,
+                            counted(2 * static_cast<std::int64_t>(clos.leaf_down), "pod"), plan.pods()));
   plan.shape.switches = {spec.leaf_switch};
   if (clos.tiers >= 2) plan.shape.switches.push_back(spine);
   if (clos.tiers == 3)
