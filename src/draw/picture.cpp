@@ -97,7 +97,8 @@ double place_legend(Picture& picture, double top) {
 
 double text_width(std::string_view utf8, double size) {
   double em = 0;
-  for (std::size_t at = 0; at < utf8.size(); at += char_length(utf8, at)) em += char_width(utf8, at);
+  for (std::size_t at = 0; at < utf8.size(); at += char_length(utf8, at))
+    em += char_width(utf8, at);
   return em * size;
 }
 
