@@ -28,7 +28,7 @@ inline constexpr double kSwitchWidth = 76;
 inline constexpr double kSwitchHeight = 40;
 inline constexpr double kServerWidth = 112;
 inline constexpr double kServerHeight = 52;
-inline constexpr double kFoldWidth = 118;
+inline constexpr double kFoldWidth = 126;
 inline constexpr double kGap = 12;
 inline constexpr double kBlockGap = 26;
 inline constexpr double kPodGap = 40;
@@ -68,7 +68,6 @@ class ClosDrawing {
   struct FramePlan {
     double left, right;
     Rows rows;
-    int inside;  // frames within it
     std::string label;
     std::string title;
     bool below;

@@ -92,14 +92,21 @@ void ClosDrawing::set_heights() {
   }
 }
 
+// Plans come from the inside out, so a frame grows around those already drawn within it.
 void ClosDrawing::draw_frames() {
   for (const FramePlan& plan : frames_) {
-    const double pad = kFramePad + 4 * plan.inside;
-    const double top = y_[plan.rows.top] - pad - (plan.below ? 0 : 14);
-    const double label = plan.below ? kFrameLabel * (plan.inside + 1) : 4;
-    const double bottom = y_[plan.rows.bottom] + height_[plan.rows.bottom] + pad - 6 + label;
-    picture_.frames.push_back({{plan.left, top, plan.right - plan.left, bottom - top},
-                               plan.label,
+    double top = y_[plan.rows.top] - kFramePad;
+    double bottom = y_[plan.rows.bottom] + height_[plan.rows.bottom] + kFramePad;
+    if (plan.below) bottom -= kFrameLabel - kFramePad;  // the label makes the room
+    for (const Frame& inner : picture_.frames) {
+      if (inner.at.x < plan.left || inner.at.right() > plan.right) continue;
+      top = std::min(top, inner.at.y - kFramePad / 2);
+      bottom = std::max(bottom, inner.at.bottom() + (plan.below ? 0 : kFramePad / 2));
+    }
+    (plan.below ? bottom : top) += plan.below ? kFrameLabel + 2 : -kFrameLabel / 2 - 4;
+    const double width = plan.right - plan.left;
+    picture_.frames.push_back({{plan.left, top, width, bottom - top},
+                               fitted(plan.label, width - 18, kTextSize),
                                "",
                                plan.title,
                                plan.below});

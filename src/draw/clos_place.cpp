@@ -105,6 +105,10 @@ std::uint32_t ClosDrawing::fold_box(std::string id, std::string_view noun, std::
                                     Rows rows) {
   std::vector<std::string> notes = {plural(noun, folded), fmt::format("({} in all)", grouped(all))};
   notes.insert(notes.end(), more.begin(), more.end());
+  if (rows.top == rows.bottom && rows.top != kServers) {  // a low box: one line for both
+    const std::string_view short_noun = noun.substr(noun.rfind(' ') + 1);
+    notes = {fmt::format("{} ({} in all)", plural(short_noun, folded), grouped(all))};
+  }
   std::string title = fmt::format("{} {} folded away, {} in all", grouped(folded),
                                   plural(noun, folded), grouped(all));
   return put({std::move(id),
@@ -201,7 +205,6 @@ std::vector<ClosDrawing::Shown> ClosDrawing::place_block(std::uint32_t site, std
     frames_.push_back({extent.left,
                        extent.right,
                        {kLeaves, kServers},
-                       0,
                        fmt::format("{} {}", unit_noun(), index),
                        fmt::format("{}", counted(block.servers(), "server")),
                        true});
@@ -248,11 +251,9 @@ std::vector<ClosDrawing::Shown> ClosDrawing::place_pod(std::uint32_t site, std::
   join_switches(spines, leaves, LinkTier::spine, clos_.bundle);
   if (framed) {
     extent = {x, extent.right + kFramePad};
-    const bool inner = !planes_apart() && blocks.block(first).leaves > 1;
     frames_.push_back({extent.left,
                        extent.right,
                        {kSpines, planes_apart() ? kLeaves : kServers},
-                       inner ? 1 : 0,
                        fmt::format("pod {}", all_pods),
                        counted(static_cast<std::int64_t>(blocks.servers(first, count)), "server"),
                        true});
@@ -315,7 +316,6 @@ void ClosDrawing::place_plane(std::uint32_t site, std::uint32_t plane, double x,
   frames_.push_back({extent.left,
                      extent.right,
                      {top_row(), kLeaves},
-                     clos_.tiers == 3 ? 1 : 0,
                      name.substr(0, name.rfind('/')),
                      "one of " + counted(fabric_.planes(), "plane"),
                      false});
@@ -397,7 +397,6 @@ void ClosDrawing::place_site(std::uint32_t site, double x, Extent& extent) {
       {extent.left,
        extent.right,
        {top_row(), kServers},
-       clos_.tiers == 3 ? 2 : 1,
        fmt::format("site {}", name),
        counted(static_cast<std::int64_t>(sites_[site].servers(0, sites_[site].count())), "server"),
        true});

@@ -94,6 +94,7 @@ class ServerDrawing {
 
   void draw_cpus();
   void draw_socket_links();
+  std::vector<std::uint32_t> cpus_by_place() const;  // boxes, from left to right
   void draw_roots();
   void draw_devices(Column& column);
   void draw_gpu(const Column& column, Stretch which, const Rect& at, double trunk);
@@ -106,6 +107,7 @@ class ServerDrawing {
   void torus_link(std::uint32_t from, std::uint32_t to, double out_x, double out_y);
   Bandwidth torus_rate() const;
   void draw_far_paths();
+  void draw_far_socket_link(std::uint32_t a, std::uint32_t b);
   void far_segment(double x, double top, double bottom, std::string title);
   void draw_gutter();
   void gutter(double y, const std::string& strong, const std::string& aside);
@@ -250,13 +252,18 @@ void ServerDrawing::draw_cpus() {
   draw_socket_links();
 }
 
+std::vector<std::uint32_t> ServerDrawing::cpus_by_place() const {
+  std::vector<std::uint32_t> order(cpus_);
+  std::sort(order.begin(), order.end(),
+            [&](auto a, auto b) { return picture_.boxes[a].at.x < picture_.boxes[b].at.x; });
+  return order;
+}
+
 void ServerDrawing::draw_socket_links() {
   if (!spec_.socket_link || diagram_.sockets < 2) return;
   const model::LinkKind& link = *spec_.socket_link;
   const std::string rate = byte_rate(link.one_way());
-  std::vector<std::uint32_t> order(cpus_);
-  std::sort(order.begin(), order.end(),
-            [&](auto a, auto b) { return picture_.boxes[a].at.x < picture_.boxes[b].at.x; });
+  const std::vector<std::uint32_t> order = cpus_by_place();
   for (std::size_t i = 1; i < order.size(); ++i) {
     const Rect& a = picture_.boxes[order[i - 1]].at;
     const Rect& b = picture_.boxes[order[i]].at;
@@ -470,7 +477,8 @@ void ServerDrawing::draw_scale_up() {
                                                domain.servers * spec_.gpus)
                                  : "";
   if (!torus()) {
-    const auto shown = fold(static_cast<std::uint32_t>(domain.switches), 8);
+    const auto places = static_cast<std::uint32_t>(std::clamp((right_ - left_) / 92, 3.0, 8.0));
+    const auto shown = fold(static_cast<std::uint32_t>(domain.switches), places);
     draw_scale_up_switches(
         shown, scale_up_frame(scale_up_y_, 92 * static_cast<double>(shown.size()) + 20, 74,
                               fmt::format("{}: every GPU to each of {}{}", domain.link.kind,
@@ -593,7 +601,8 @@ void ServerDrawing::far_segment(double x, double top, double bottom, std::string
 // Beside the links, each stretch once however many GPUs use it: from the GPU up to host memory, and
 // down again to the NIC.
 void ServerDrawing::draw_far_paths() {
-  std::set<std::uint32_t> roots, nics, sockets_crossed;
+  std::set<std::uint32_t> roots, nics;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> crossed;  // CPUs
   const auto column_of = [&](std::uint32_t root) -> const Column& {
     return *std::find_if(columns_.begin(), columns_.end(),
                          [&](const Column& c) { return c.root == root; });
@@ -611,8 +620,7 @@ void ServerDrawing::draw_far_paths() {
     roots.insert(diagram_.nic_switch[nic]);
     nics.insert(nic);
     const std::uint32_t there = diagram_.socket_of_root(diagram_.nic_switch[nic]);
-    if (there != column.socket)
-      sockets_crossed.insert(column.socket), sockets_crossed.insert(there);
+    if (there != column.socket) crossed.insert({column.socket, there});
   }
   for (const std::uint32_t nic : nics) {
     const Column& column = column_of(diagram_.nic_switch[nic]);
@@ -632,17 +640,29 @@ void ServerDrawing::draw_far_paths() {
     far_segment(column.axis, picture_.boxes[memory_[column.socket]].at.bottom(), cpu.y,
                 "through host memory");
   }
-  if (sockets_crossed.empty()) return;
-  double from = 1e30;
-  double to = -1e30;
-  for (const std::uint32_t socket : sockets_crossed) {
-    const Rect& cpu = picture_.boxes[cpus_[socket]].at;
-    from = std::min(from, cpu.right());
-    to = std::max(to, cpu.x);
-  }
+  for (const auto& [a, b] : crossed) draw_far_socket_link(a, b);
+}
+
+// In every gap between CPUs that lies between the two.
+void ServerDrawing::draw_far_socket_link(std::uint32_t a, std::uint32_t b) {
+  const std::vector<std::uint32_t> order = cpus_by_place();
+  const auto place = [&](std::uint32_t cpu) {
+    return std::find(order.begin(), order.end(), cpus_[cpu]) - order.begin();
+  };
   const double y = cpu_y_ + kCpuHeight / 2 + kAside;
-  picture_.lines.push_back(
-      {{{from, y}, {to, y}}, "faraway", 2, "", {}, "between the CPUs", kNoBox, kNoBox});
+  for (auto at = std::min(place(a), place(b)); at < std::max(place(a), place(b)); ++at) {
+    const auto i = static_cast<std::size_t>(at);
+    const double from = picture_.boxes[order[i]].at.right();
+    const double to = picture_.boxes[order[i + 1]].at.x;
+    picture_.lines.push_back({{{from, y}, {to, y}},
+                              "faraway",
+                              2,
+                              "",
+                              {},
+                              "through host memory, between the CPUs",
+                              kNoBox,
+                              kNoBox});
+  }
 }
 
 void ServerDrawing::gutter(double y, const std::string& strong, const std::string& aside) {
