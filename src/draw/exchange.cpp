@@ -73,6 +73,7 @@ std::string to_json(const Picture& picture) {
     out["frames"].push_back({{"label", clean_utf8(frame.label)},
                              {"style", frame.style},
                              {"title", clean_utf8(frame.title)},
+                             {"label_below", frame.label_below},
                              {"at", rect_json(frame.at)}});
   for (const Box& box : picture.boxes) out["boxes"].push_back(box_json(box));
   for (const Line& line : picture.lines) out["lines"].push_back(line_json(picture, line));
