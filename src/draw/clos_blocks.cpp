@@ -38,8 +38,9 @@ Block SiteBlocks::block(std::uint32_t index) const {
     const std::uint32_t first = own * wiring.servers_per_block;
     out.first_leaf = wiring.first_leaf + own * wiring.leaves_per_block;
     out.leaves = wiring.leaves_per_block;
-    out.runs.push_back({part.group, first,
-                        std::min(wiring.servers_per_block, cluster.groups[part.group].servers - first)});
+    out.runs.push_back(
+        {part.group, first,
+         std::min(wiring.servers_per_block, cluster.groups[part.group].servers - first)});
   }
   return out;
 }
@@ -49,8 +50,9 @@ std::uint64_t SiteBlocks::servers_before(std::uint32_t block) const {
   for (const Part& part : parts_) {
     if (block <= part.first) continue;
     const std::uint64_t blocks = std::min(block - part.first, part.count);
-    n += std::min<std::uint64_t>(blocks * fabric_.cluster().shape.wiring[part.group].servers_per_block,
-                                 fabric_.cluster().groups[part.group].servers);
+    n += std::min<std::uint64_t>(
+        blocks * fabric_.cluster().shape.wiring[part.group].servers_per_block,
+        fabric_.cluster().groups[part.group].servers);
   }
   return n;
 }

@@ -13,13 +13,17 @@ namespace {
 
 using nlohmann::ordered_json;
 
-double rounded(double v) { return std::round(v * 10) / 10 + 0.0; }
+double rounded(double v) {
+  return std::round(v * 10) / 10 + 0.0;
+}
 
 ordered_json rect_json(const Rect& at) {
   return {{"x", rounded(at.x)}, {"y", rounded(at.y)}, {"w", rounded(at.w)}, {"h", rounded(at.h)}};
 }
 
-ordered_json point_json(Point p) { return ordered_json::array({rounded(p.x), rounded(p.y)}); }
+ordered_json point_json(Point p) {
+  return ordered_json::array({rounded(p.x), rounded(p.y)});
+}
 
 ordered_json box_json(const Box& box) {
   ordered_json out = {{"id", clean_utf8(box.id)}, {"label", clean_utf8(box.label)}};
@@ -69,6 +73,7 @@ std::string to_json(const Picture& picture) {
     out["frames"].push_back({{"label", clean_utf8(frame.label)},
                              {"style", frame.style},
                              {"title", clean_utf8(frame.title)},
+                             {"label_below", frame.label_below},
                              {"at", rect_json(frame.at)}});
   for (const Box& box : picture.boxes) out["boxes"].push_back(box_json(box));
   for (const Line& line : picture.lines) out["lines"].push_back(line_json(picture, line));
@@ -103,9 +108,10 @@ std::string to_dot(const Picture& picture) {
   }
   for (const Line& line : picture.lines) {
     if (line.from == kNoBox || line.to == kNoBox) continue;
-    out += fmt::format("  b{} -- b{} [label=\"{}\", class=\"{}\", penwidth={:.1f}, tooltip=\"{}\"];\n",
-                       line.from, line.to, line.label_at ? dot_escaped(line.label) : "",
-                       dot_escaped(line.style), line.width, dot_escaped(line.title));
+    out +=
+        fmt::format("  b{} -- b{} [label=\"{}\", class=\"{}\", penwidth={:.1f}, tooltip=\"{}\"];\n",
+                    line.from, line.to, line.label_at ? dot_escaped(line.label) : "",
+                    dot_escaped(line.style), line.width, dot_escaped(line.title));
   }
   return out + "}\n";
 }

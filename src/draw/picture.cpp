@@ -7,6 +7,7 @@ namespace weft::draw {
 namespace {
 
 constexpr double kMargin = 24;
+constexpr double kWidestWords = 1200;
 
 // Bytes of the UTF-8 character that starts here, at least 1 and never past the end.
 std::size_t char_length(std::string_view text, std::size_t at) {
@@ -97,7 +98,8 @@ double place_legend(Picture& picture, double top) {
 
 double text_width(std::string_view utf8, double size) {
   double em = 0;
-  for (std::size_t at = 0; at < utf8.size(); at += char_length(utf8, at)) em += char_width(utf8, at);
+  for (std::size_t at = 0; at < utf8.size(); at += char_length(utf8, at))
+    em += char_width(utf8, at);
   return em * size;
 }
 
@@ -124,6 +126,11 @@ void finish(Picture& picture) {
   constexpr double kCaptionLine = 17;
   const Bounds bounds = bounds_of(picture);
   double width = bounds.right - bounds.left;
+  // Words may widen a picture, but a name without end may not.
+  const double most = std::max(width, kWidestWords);
+  picture.title = fitted(picture.title, most, kTitleSize);
+  for (std::string& line : picture.caption) line = fitted(line, most, kCaptionSize);
+  for (LegendEntry& entry : picture.legend) entry.text = fitted(entry.text, most / 2, kTextSize);
   width = std::max(width, text_width(picture.title, kTitleSize) + 8);
   for (const std::string& line : picture.caption)
     width = std::max(width, text_width(line, kCaptionSize));

@@ -1,6 +1,6 @@
 #pragma once
-// A picture as plain data: boxes, lines, frames and texts with positions already worked out, so that
-// the writers only print. Coordinates are pixels at 100 %, y downwards.
+// A picture as plain data: boxes, lines, frames and texts with positions already worked out, so
+// that the writers only print. Coordinates are pixels at 100 %, y downwards.
 //
 // A layout places boxes and frames where it likes, says what the title, caption and legend are, and
 // calls `finish`, which moves everything into view and puts those three around it.

@@ -39,6 +39,7 @@ constexpr BoxStyle kBoxStyles[] = {
     {"pcie", {"#e6e9ee", "#59626e"}, {"#333a44", "#a2acba"}},
     {"nvswitch", {"#eadcfb", "#7340b5"}, {"#33204f", "#b68cf0"}},
     {"server", {"#eef0f3", "#59626e"}, {"#2a3038", "#a2acba"}},
+    {"rack", {"#eef0f3", "#7340b5"}, {"#2a3038", "#b68cf0"}},
     {"leaf", {"#dbeafe", "#2563b0"}, {"#172f52", "#6ea8fe"}},
     {"spine", {"#d5f0f2", "#0f7680"}, {"#103a3f", "#56c5d0"}},
     {"super", {"#eadcfb", "#7340b5"}, {"#33204f", "#b68cf0"}},
@@ -54,11 +55,11 @@ struct LineStyle {
 
 // Rates go from grey over blue to violet, so that a slow tier is seen without reading.
 constexpr LineStyle kLineStyles[] = {
-    {"r100", "#9aa3af", "#6d7784"},    {"r200", "#5e9fb8", "#4d8ea8"},
-    {"r400", "#3f7fd0", "#5b97e8"},    {"r800", "#6a55c9", "#9a87f0"},
-    {"r1600", "#a23aa8", "#dd7ae3"},   {"link", "#6b7480", "#929cab"},
-    {"nvlink", "#8a5fd0", "#a883ea"},  {"faraway", "#d9730d", "#f5a04c"},
-    {"site", "#a8326f", "#f08abb"},    {"global", "#3f7fd0", "#5b97e8"},
+    {"r100", "#9aa3af", "#6d7784"},   {"r200", "#5e9fb8", "#4d8ea8"},
+    {"r400", "#3f7fd0", "#5b97e8"},   {"r800", "#6a55c9", "#9a87f0"},
+    {"r1600", "#a23aa8", "#dd7ae3"},  {"link", "#6b7480", "#929cab"},
+    {"nvlink", "#8a5fd0", "#a883ea"}, {"faraway", "#d9730d", "#f5a04c"},
+    {"site", "#a8326f", "#f08abb"},   {"global", "#3f7fd0", "#5b97e8"},
 };
 
 constexpr std::string_view kFont =
@@ -77,7 +78,8 @@ void write_colours(Out out, bool dark) {
                  pick("#aab2bd", "#525b67"));
   for (const BoxStyle& style : kBoxStyles) {
     const Colours& colours = dark ? style.dark : style.light;
-    fmt::format_to(out, ".weft .{}{{fill:{};stroke:{}}}\n", style.name, colours.fill, colours.stroke);
+    fmt::format_to(out, ".weft .{}{{fill:{};stroke:{}}}\n", style.name, colours.fill,
+                   colours.stroke);
   }
   for (const LineStyle& style : kLineStyles)
     fmt::format_to(out, ".weft .{}{{stroke:{}}}\n", style.name, dark ? style.dark : style.light);
@@ -96,6 +98,7 @@ void write_style(Out out) {
                  ".weft .linelabel{{font-weight:600;text-anchor:middle;stroke-width:4px;"
                  "stroke-linejoin:round;paint-order:stroke}}\n"
                  ".weft .box{{stroke-width:1.2px}}\n"
+                 ".weft .rack{{stroke-width:2.4px}}\n"
                  ".weft .more{{stroke-dasharray:4 3}}\n"
                  ".weft .frame{{fill-opacity:.07;stroke-width:1px;stroke-dasharray:6 4}}\n"
                  ".weft .solid{{stroke-dasharray:none}}\n"
@@ -126,9 +129,10 @@ void write_title(Out out, const std::string& title) {
 }
 
 void write_frame(Out out, const Frame& frame) {
-  fmt::format_to(out, "<g><rect class=\"frame {}\" {}/>", xml_escaped(frame.style),
-                 rectangle(frame.at, 6));
+  fmt::format_to(out, "<g>");
   write_title(out, frame.title);
+  fmt::format_to(out, "<rect class=\"frame {}\" {}/>", xml_escaped(frame.style),
+                 rectangle(frame.at, 6));
   fmt::format_to(out, "<text class=\"framelabel\" x=\"{}\" y=\"{}\">{}</text></g>\n",
                  number(frame.at.x + 9),
                  number(frame.label_below ? frame.at.bottom() - 8 : frame.at.y + 15),
@@ -184,8 +188,8 @@ void write_legend(Out out, const LegendEntry& entry) {
     fmt::format_to(out, "<rect class=\"box {}\" {}/>", xml_escaped(entry.style),
                    rectangle({entry.at.x, entry.at.y - 6, 26, 12}, 3));
   }
-  fmt::format_to(out, "<text class=\"aside\" x=\"{}\" y=\"{}\">{}</text>\n", number(entry.at.x + 33),
-                 number(entry.at.y + 4), xml_escaped(entry.text));
+  fmt::format_to(out, "<text class=\"aside\" x=\"{}\" y=\"{}\">{}</text>\n",
+                 number(entry.at.x + 33), number(entry.at.y + 4), xml_escaped(entry.text));
 }
 
 }  // namespace
@@ -200,8 +204,8 @@ std::string to_svg(const Picture& picture) {
   fmt::format_to(out, "<title>{}</title>\n<desc>{}</desc>\n", xml_escaped(picture.title),
                  xml_escaped(picture.description));
   write_style(out);
-  fmt::format_to(out, "<rect class=\"ground\" width=\"{}\" height=\"{}\"/>\n", number(picture.width),
-                 number(picture.height));
+  fmt::format_to(out, "<rect class=\"ground\" width=\"{}\" height=\"{}\"/>\n",
+                 number(picture.width), number(picture.height));
   for (const Frame& frame : picture.frames) write_frame(out, frame);
   for (const Line& line : picture.lines) write_line(out, line);
   for (const Box& box : picture.boxes) write_box(out, box);

@@ -12,7 +12,8 @@ struct Decoded {
   std::size_t length = 0;  // 0: not UTF-8
 };
 
-// Table 3-7 of the Unicode standard: overlong forms, surrogates and what lies past U+10FFFF are out.
+// Table 3-7 of the Unicode standard: overlong forms, surrogates and what lies past U+10FFFF are
+// out.
 Decoded decode(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
@@ -56,12 +57,23 @@ std::string xml_escaped(std::string_view text) {
   std::string out;
   for (const char c : clean_utf8(text)) {
     switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += c;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
     }
   }
   return out;

@@ -69,13 +69,13 @@ std::string plural(std::string_view noun, std::int64_t n) {
 }
 
 std::vector<Stretch> fold(std::uint32_t total, std::uint32_t places) {
-  places = std::max(places, 3u);
   std::vector<Stretch> out;
-  const std::uint32_t front = total <= places ? total : places - 2;
-  for (std::uint32_t i = 0; i < front; ++i) out.push_back({i, 1});
+  const std::uint32_t front = total <= places ? total : places < 3 ? 1 : places - 2;
+  for (std::uint32_t i = 0; i < front; ++i) out.push_back({i, 1, false});
   if (front == total) return out;
-  out.push_back({front, total - front - 1});
-  out.push_back({total - 1, 1});
+  const std::uint32_t back = places < 3 ? 0 : 1;
+  out.push_back({front, total - front - back, true});
+  if (back > 0) out.push_back({total - 1, 1, false});
   return out;
 }
 

@@ -27,10 +27,11 @@ std::string plural(std::string_view noun, std::int64_t n);
 struct Stretch {
   std::uint32_t first = 0;
   std::uint32_t count = 1;
-  bool folded() const { return count > 1; }
+  bool folded = false;
 };
 
-// All of `total` when they fit into `places` (at least 3), else the first ones, a fold, the last.
+// All of `total` when they fit into `places`, else the first ones, a fold, and the last; with fewer
+// than three places the first and a fold.
 std::vector<Stretch> fold(std::uint32_t total, std::uint32_t places);
 
 }  // namespace weft::draw

@@ -1,0 +1,117 @@
+#include "draw/picture.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "draw/picture_checks.hpp"
+#include "draw/utf8.hpp"
+#include "draw/words.hpp"
+
+namespace weft::draw {
+namespace {
+
+Picture two_boxes(const std::string& name) {
+  Picture picture;
+  picture.title = name;
+  picture.description = name;
+  picture.caption = {name};
+  const std::uint32_t a =
+      add_box(picture, {name + "a", {0, 0, 90, 40}, name, {name}, "leaf", name});
+  const std::uint32_t b =
+      add_box(picture, {name + "b", {0, 100, 90, 40}, name, {}, "server", name});
+  picture.lines.push_back({{{45, 40}, {45, 100}}, "r400", 2, name, Point{45, 70}, name, a, b});
+  picture.frames.push_back({{-20, -20, 400, 180}, "all", "", name});
+  picture.legend.push_back({true, "r400", 2, name, {}});
+  finish(picture);
+  return picture;
+}
+
+TEST(Picture, HostileNamesStayText) {
+  const std::string evil = "<script>alert('1')</script> & \"quotes\" ]]> --> \\";
+  const Picture picture = two_boxes(evil);
+  const std::string svg = to_svg(picture);
+  EXPECT_EQ(checks::xml_fault(svg), "");
+  EXPECT_EQ(svg.find("<script"), std::string::npos);
+  EXPECT_NE(svg.find("&lt;script&gt;"), std::string::npos);
+  EXPECT_NE(to_dot(picture).find("\\\"quotes\\\""), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(to_json(picture))["title"], evil);
+}
+
+RC_GTEST_PROP(Picture, AnyBytesMakeAWellFormedDocument, (const std::string& name)) {
+  const Picture picture = two_boxes(name);
+  RC_ASSERT(checks::xml_fault(to_svg(picture)) == "");
+  RC_ASSERT(nlohmann::json::accept(to_json(picture)));
+  RC_ASSERT(clean_utf8(clean_utf8(name)) == clean_utf8(name));
+}
+
+TEST(Picture, BrokenUtf8IsReplaced) {
+  EXPECT_EQ(clean_utf8("a\xFFz"), "a\xEF\xBF\xBDz");
+  EXPECT_EQ(clean_utf8("\xC0\xAF"), "\xEF\xBF\xBD\xEF\xBF\xBD");          // overlong
+  EXPECT_EQ(clean_utf8("\xED\xA0\x80").find('\xED'), std::string::npos);  // surrogate
+  EXPECT_EQ(clean_utf8("東京…"), "東京…");
+  EXPECT_EQ(clean_utf8(std::string("a\0b", 3)),
+            "a\xEF\xBF\xBD"
+            "b");
+}
+
+RC_GTEST_PROP(Picture, FittedTextsFit, (const std::string& text)) {
+  RC_ASSERT(text_width(fitted(text, 40, 12), 12) <= 40);
+}
+
+TEST(Picture, SvgTellsWhatItShows) {
+  const std::string svg = to_svg(two_boxes("x"));
+  for (const char* part : {"role=\"img\"", "viewBox=\"0 0 ", "<title>x</title>", "<desc>x</desc>",
+                           "prefers-color-scheme:dark", "data-name=\"xa\""})
+    EXPECT_NE(svg.find(part), std::string::npos) << part;
+}
+
+TEST(Picture, AnEmptyPictureIsStillADocument) {
+  Picture picture;
+  finish(picture);
+  EXPECT_EQ(checks::xml_fault(to_svg(picture)), "");
+  EXPECT_TRUE(nlohmann::json::accept(to_json(picture)));
+}
+
+TEST(Words, RatesAreShort) {
+  EXPECT_EQ(short_rate(gigabits_per_second(400)), "400G");
+  EXPECT_EQ(short_rate(gigabits_per_second(1600)), "1.6T");
+  EXPECT_EQ(short_rate(Bandwidth(25'000'000)), "25M");
+  EXPECT_EQ(byte_rate(Bandwidth(504'120'000'000)), "63GB/s");
+  EXPECT_EQ(byte_rate(gigabits_per_second(900)), "112.5GB/s");
+  EXPECT_EQ(bundle_text(1, gigabits_per_second(400)), "400G");
+  EXPECT_EQ(bundle_text(4, gigabits_per_second(400)), "4 x 400G");
+}
+
+TEST(Words, NumbersInARowBecomeRanges) {
+  EXPECT_EQ(ranges_text({}), "");
+  EXPECT_EQ(ranges_text({3}), "3");
+  EXPECT_EQ(ranges_text({0, 1}), "0, 1");
+  EXPECT_EQ(ranges_text({0, 1, 2, 5, 7, 8, 9}), "0-2, 5, 7-9");
+}
+
+TEST(Words, RatiosAreInLowestTerms) {
+  EXPECT_EQ(ratio_text(6.4e12, 6.4e12), "1:1");
+  EXPECT_EQ(ratio_text(3, 1), "3:1");
+  EXPECT_EQ(ratio_text(1, 8), "1:8");
+  EXPECT_EQ(ratio_text(64, 9), "64:9");
+  EXPECT_EQ(ratio_text(1, 0), "no way up");
+}
+
+RC_GTEST_PROP(Words, FoldsCoverEverythingInOrder, ()) {
+  const auto total = *rc::gen::inRange(0u, 5000u);
+  const auto places = *rc::gen::inRange(1u, 12u);
+  std::uint32_t next = 0;
+  const auto parts = fold(total, places);
+  for (const Stretch& part : parts) {
+    RC_ASSERT(part.first == next);
+    RC_ASSERT(part.folded || part.count == 1);
+    next += part.count;
+  }
+  RC_ASSERT(next == total);
+  RC_ASSERT(parts.size() <= std::max<std::size_t>(places, 2));
+}
+
+}  // namespace
+}  // namespace weft::draw
