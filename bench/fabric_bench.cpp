@@ -21,6 +21,7 @@
 
 #include "base/hash.hpp"
 #include "fabric/fabric.hpp"
+#include "fabric/summary.hpp"
 #include "model/load.hpp"
 #include "spec/diagnostics.hpp"
 
@@ -199,23 +200,9 @@ std::vector<Row> measure(std::uint64_t& digest) {
   }
   const Fabric fabric(*cluster);
   const fabric::Clos& clos = *fabric.clos();
-  // The summary: counts by kind, cables and bandwidth by tier, from one switch of each tier.
-  std::uint64_t cables = fabric.endpoints();
-  std::int64_t bits = 0;
-  for (const auto tier : {fabric::Clos::Tier::leaf, fabric::Clos::Tier::spine}) {
-    const std::uint32_t first =
-        tier == fabric::Clos::Tier::leaf ? 0 : clos.count(fabric::Clos::Tier::leaf);
-    std::uint64_t up = 0;
-    fabric.for_each_link(
-        fabric.node(fabric::NodeKind::network_switch, first), [&](const fabric::Link& link) {
-          up += fabric.describe(link.to).kind == fabric::NodeKind::network_switch &&
-                fabric.describe(link.to).local > first;
-          bits += link.rate.count();
-        });
-    cables += up * clos.count(tier);
-  }
+  const fabric::Summary summary = fabric::summarise(fabric);
   const double seconds = watch.seconds();
-  digest = mix64(static_cast<std::uint64_t>(bits) + cables + fabric.nodes());
+  digest = mix64(static_cast<std::uint64_t>(summary.bisection.count()) + fabric.nodes());
 
   const auto count = [&](std::string name, std::uint64_t value, std::uint64_t expected) {
     rows.push_back(
@@ -227,7 +214,7 @@ std::vector<Row> measure(std::uint64_t& digest) {
   count("leaves", clos.count(fabric::Clos::Tier::leaf), 8'192);
   count("spines", clos.count(fabric::Clos::Tier::spine), 8'192);
   count("super-spines", clos.count(fabric::Clos::Tier::super_spine), 16'384);
-  count("cables of the network", cables, 3ull * 1'048'576);
+  rows.push_back({"bisection", static_cast<double>(summary.bisection.count()) / 1e15, "Pbps", "", 0});
   count("paths between the first and the last GPU", fabric.path_count(0, fabric.endpoints() - 1),
         128 * 128);
 

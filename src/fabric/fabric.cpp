@@ -459,8 +459,10 @@ void Fabric::links_of(NodeId id, std::vector<Link>& out) const {
   const auto add_host = [&](NodeId to) {
     add(to, LinkClass::host, group.spec.host_link->one_way(), group.spec.host_link->latency.value_or(Duration{}));
   };
+  // A GPU with a host link (C2C) hangs on PCIe only where there is a switch for it, as on GB300.
+  const bool gpus_on_pcie = !group.spec.host_link || diagram.pcie_switches > 0;
   const auto add_devices_below = [&](std::uint32_t place) {
-    for (std::uint32_t gpu = 0; gpu < group.gpus() && !group.spec.host_link; ++gpu)
+    for (std::uint32_t gpu = 0; gpu < group.gpus() && gpus_on_pcie; ++gpu)
       if (diagram.gpu_switch[gpu] == place) add_pcie(here(NodeKind::gpu, gpu));
     for (std::uint32_t nic = 0; nic < group.nics(); ++nic)
       if (diagram.nic_switch[nic] == place) add(here(NodeKind::nic, nic), LinkClass::pcie, nic_pcie, pcie_latency);
@@ -469,11 +471,9 @@ void Fabric::links_of(NodeId id, std::vector<Link>& out) const {
   switch (at.kind) {
     case NodeKind::gpu:
       scale_up_links(at, id, out);
-      if (group.spec.host_link) {
+      if (group.spec.host_link)
         add_host(here(NodeKind::cpu, diagram.socket_of_root(diagram.gpu_switch[at.local])));
-      } else {
-        add_pcie(here(above, diagram.gpu_switch[at.local]));
-      }
+      if (gpus_on_pcie) add_pcie(here(above, diagram.gpu_switch[at.local]));
       break;
     case NodeKind::nic:
       add(here(above, diagram.nic_switch[at.local]), LinkClass::pcie, nic_pcie, pcie_latency);

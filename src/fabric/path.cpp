@@ -90,7 +90,7 @@ class PathBuilder {
     const std::uint32_t place =
         at.kind == NodeKind::gpu ? diagram.gpu_switch[at.local] : diagram.nic_switch[at.local];
     std::vector<NodeId> chain = {device};
-    if (at.kind == NodeKind::nic || !group(at).spec.host_link) {
+    if (at.kind == NodeKind::nic || !group(at).spec.host_link || diagram.pcie_switches > 0) {
       if (diagram.pcie_switches > 0) chain.push_back(here(NodeKind::pcie_switch, place));
       chain.push_back(here(NodeKind::root_complex, place));
     }

@@ -24,6 +24,24 @@ TEST(Cli, GeneratedFilesAreFresh) {
   expect_file(kSource / "docs/reference/complaints.md", weft({"schema", "--errors"}).out);
 }
 
+TEST(Cli, TheReadmeShowsWhatIsPrinted) {
+  const std::string readme = read(kSource / "README.md");
+  const InDirectory here(kSource / "docs/readme");
+  for (const std::string file : {"acp.weft.yaml", "typo.weft.yaml"}) {
+    const Outcome outcome = weft({"check", file}, 100);
+    EXPECT_NE(readme.find("$ weft check " + file + "\n" + outcome.out + outcome.err + "```"), std::string::npos)
+        << "README.md should show:\n"
+        << outcome.out << outcome.err;
+  }
+  EXPECT_NE(readme.find(read("acp.weft.yaml")), std::string::npos);
+}
+
+TEST(Cli, TheReadmesPicturesAreFresh) {
+  const std::string file = (kSource / "docs/readme/acp.weft.yaml").string();
+  for (const std::string what : {"server", "fabric"})
+    expect_file(kSource / "docs/pictures" / ("acp-" + what + ".svg"), weft({"show", what, "--as", "svg", file}).out);
+}
+
 TEST(Cli, TheSchemaIsJson) {
   EXPECT_FALSE(nlohmann::json::parse(weft({"schema"}).out, nullptr, false).is_discarded());
 }

@@ -39,11 +39,11 @@ struct Outcome {
   std::string err;
 };
 
-// The command line in this process, as if its output went to a file.
-inline Outcome weft(const std::vector<std::string>& arguments) {
+// The command line in this process, as if its output went to a file; `width`: to a terminal.
+inline Outcome weft(const std::vector<std::string>& arguments, std::size_t width = 0) {
   std::ostringstream out;
   std::ostringstream err;
-  app::Console console{out, err, false, false, 0};
+  app::Console console{out, err, false, false, width};
   const int code = cli::run(arguments, console);
   return {code, out.str(), err.str()};
 }
