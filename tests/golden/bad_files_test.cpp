@@ -15,7 +15,6 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <set>
 #include <sstream>
 
@@ -128,12 +127,14 @@ void expect_same_as_json(const Answer& answer) {
 
 // "KEY: A or B (words) would work" as --set assignments.
 std::vector<std::string> suggestions(const spec::Diagnostic& d, const spec::Node& root) {
-  static const std::regex pattern(R"(^([\w.]+): (.*) would (work|fit).*$)");
-  std::smatch match;
-  if (!std::regex_match(d.help, match, pattern)) return {};
-  const std::string key = match[1];
-  std::string values = std::regex_replace(match[2].str(), std::regex(R"( \([^)]*\))"), "");
-  values = std::regex_replace(values, std::regex(" or "), ",");
+  const std::size_t colon = d.help.find(": ");
+  const std::size_t end = std::min(d.help.find(" would work"), d.help.find(" would fit"));
+  if (colon == std::string::npos || end == std::string::npos || colon > end) return {};
+  const std::string key = d.help.substr(0, colon);
+  std::string values = d.help.substr(colon + 2, end - colon - 2);
+  for (std::size_t at; (at = values.find(" (")) != std::string::npos;)
+    values.erase(at, values.find(')', at) + 1 - at);
+  for (std::size_t at; (at = values.find(" or ")) != std::string::npos;) values.replace(at, 4, ",");
   std::string path = "fabric." + key;
   if (key == "count") {
     const spec::Entry* servers = root.find("servers");
