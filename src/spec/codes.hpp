@@ -50,8 +50,10 @@ enum class Severity { error, warning };
     "stands, and so on. The message says which.")                                                  \
   X(missing_unit, "E0104", "a number without its unit",                                            \
     "Physical quantities carry their unit, because 400 could mean Gb/s or GB/s and both have "     \
-    "cost somebody a month. Rates: 400Gbps, 50GB/s. Times: 600ns, 1.5us, 1ms. Sizes: 8MiB, "       \
-    "80GB. Lengths: 5m. Power: 700W. Prices: $98.32/h. Packet rates: 200Mpps.")                    \
+    "cost somebody a month. Rates: bps kbps Mbps Gbps Tbps Pbps, the same as Gb/s, and in bytes "  \
+    "kB/s MB/s GB/s TB/s. Times: ps ns us ms s min h. Sizes: B kB MB GB TB PB and KiB MiB GiB TiB " \
+    "PiB. Lengths: mm cm m km. Power: mW W kW MW. Prices: $98.32/h. Packet rates: pps kpps Mpps "  \
+    "Gpps. Compute: GFLOPS TFLOPS PFLOPS.")                                                        \
   X(unknown_unit, "E0105", "an unknown unit",                                                      \
     "The number is followed by something that is not a unit of this kind of quantity. Units are "  \
     "case-sensitive: Gbps is bits, GB/s is bytes; m is metres, ms is milliseconds.")               \

@@ -409,7 +409,7 @@ void Reader::quantity(const Node& node, const Field& field, std::int64_t& out) {
     case UnitFault::no_unit:
       diagnostics_.add(Complaint::missing_unit, node.place,
                        fmt::format("'{}' is a {} and needs a unit", field.name, family.name),
-                       fmt::format("{}; units: {}", like, either(suffixes(family))));
+                       fmt::format("{}; `weft explain E0104` lists the units", like));
       return;
     case UnitFault::unknown_unit: {
       const std::size_t at = node.text.find_first_not_of("0123456789._ $");
@@ -419,7 +419,7 @@ void Reader::quantity(const Node& node, const Field& field, std::int64_t& out) {
                        fmt::format("'{}' is not a unit of {}", shown(unit), family.name),
                        unit.starts_with(',') ? "decimals stand behind a point, as in 1.5; thousands are not separated"
                        : guess ? fmt::format("did you mean {}?", *guess)
-                             : fmt::format("{}; units: {}", like, either(suffixes(family))));
+                             : fmt::format("{}; `weft explain E0104` lists the units", like));
       return;
     }
     case UnitFault::not_exact:
