@@ -1,6 +1,7 @@
 #pragma once
 // One function per verb. Each returns the exit code.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,17 @@ struct ShowOptions {
   std::vector<std::string> fail;   // switches, NICs or links (a:b) to route around
 };
 int show(const ShowOptions& options, Console& console);
+
+struct SimOptions {
+  InputOptions input;
+  std::string matrix;                   // a .cm file, or
+  std::string pattern = "permutation";  // a pattern of
+  std::string size = "2MB";             // bytes per flow between
+  std::uint32_t nodes = 0;              // GPUs; 0: all
+  std::uint64_t seed = 1;
+  std::uint32_t seeds = 1;  // runs, with seeds from `seed` on
+};
+int sim(const SimOptions& options, Console& console);
 
 struct CatalogOptions {
   InputOptions input;

@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "cli/completion.hpp"
 #include "model/catalog.hpp"
+#include "workload/patterns.hpp"
 
 namespace weft::cli {
 namespace {
@@ -33,6 +34,7 @@ struct Verbs {
   app::InputOptions check;
   app::ShowOptions show;
   std::vector<std::string> show_rest;
+  app::SimOptions sim;
   app::CatalogOptions catalog;
   app::InitOptions init;
   app::SchemaView view = app::SchemaView::json_schema;
@@ -71,6 +73,22 @@ void add_show(CLI::App& app, Verbs& verbs) {
                   "  weft show server --as svg -o server.svg acp.weft.yaml --set servers.nics=2");
 }
 
+void add_sim(CLI::App& app, Verbs& verbs) {
+  CLI::App* command = app.add_subcommand("sim", "run traffic over the fabric, packet by packet, on SRD");
+  add_input(*command, verbs.sim.input, true);
+  command->add_option("--matrix", verbs.sim.matrix, "uet-htsim's connection matrix")->type_name("FILE.cm");
+  command->add_option("--pattern", verbs.sim.pattern, "without a matrix: who sends to whom")
+      ->check(CLI::IsMember(workload::pattern_names()))
+      ->capture_default_str();
+  command->add_option("--size", verbs.sim.size, "bytes of each flow of a pattern")->capture_default_str();
+  command->add_option("--nodes", verbs.sim.nodes, "GPUs that take part; 0: all")->capture_default_str();
+  command->add_option("--seed", verbs.sim.seed, "of everything random")->capture_default_str();
+  command->add_option("--seeds", verbs.sim.seeds, "how many runs, each with the next seed")->check(CLI::Range(1, 100000))->capture_default_str();
+  command->footer("Examples:\n"
+                  "  weft sim fat_tree_1024.topo --matrix perm_1024.cm\n"
+                  "  weft sim acp.weft.yaml --pattern incast --nodes 64 --size 1MB");
+}
+
 void add_rest(CLI::App& app, Verbs& verbs) {
   CLI::App* init = app.add_subcommand("init", "write a small cluster file that works, with comments");
   init->add_option("file", verbs.init.file, "name of the new file")->capture_default_str();
@@ -105,6 +123,7 @@ void add_rest(CLI::App& app, Verbs& verbs) {
 int dispatch(const CLI::App& app, Verbs& verbs, app::Console& console) {
   const std::string verb = app.get_subcommands().front()->get_name();
   if (verb == "check") return app::check(verbs.check, console);
+  if (verb == "sim") return app::sim(verbs.sim, console);
   if (verb == "catalog") return app::catalog(verbs.catalog, console);
   if (verb == "init") return app::init(verbs.init, console);
   if (verb == "schema") return app::schema(verbs.view, console);
@@ -147,6 +166,7 @@ int run(const std::vector<std::string>& arguments, app::Console& console) {
   Verbs verbs;
   add_check(app, verbs);
   add_show(app, verbs);
+  add_sim(app, verbs);
   add_rest(app, verbs);
 
   if (!arguments.empty() && !arguments[0].starts_with('-')) {

@@ -128,6 +128,15 @@ enum class Severity { error, warning };
   X(bad_reference, "E0410", "no such part",                                                        \
     "A GPU is written s0/gpu3 (server s0, GPU 3) or by its number in the whole cluster; a NIC "    \
     "s0/nic1; a switch by the name `weft show links` prints, such as leaf0 or spine2.")            \
+  X(bad_matrix, "E0411", "a connection matrix that cannot be used",                                \
+    "uet-htsim's .cm files give Nodes, then flows such as 0->5 id 1 start 0 size 2000000, with "   \
+    "trigger, send_done_trigger or recv_done_trigger, and lines that declare the triggers. ")      \
+  X(not_simulated, "E0412", "this cannot be simulated yet",                                        \
+    "The cluster is fine, but the simulator does not cover this part of it. The message says "     \
+    "which; other commands work.")                                                                 \
+  X(srd_between_sites, "E0413", "SRD does not cross sites",                                        \
+    "SRD stays within one site (an availability zone): between sites there is plain IP only, and " \
+    "no path on which its feedback would come back in microseconds.")                              \
   X(unused_ports, "W0501", "switch ports left unused",                                             \
     "More than half of the ports of a tier are free. That is fine when growth is planned; "        \
     "otherwise a smaller switch or larger units would do.")                                        \

@@ -2,15 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
 namespace weft::spec {
 
-std::optional<std::uint32_t> load_file(const std::filesystem::path& path, Diagnostics& diagnostics) {
-  // A device or pipe could deliver without end, so only regular files are opened, and one byte more
-  // than the parser's limit is enough to know that a file is too large.
-  constexpr std::streamsize kMost = (1 << 20) + 1;
+std::optional<std::uint32_t> load_file(const std::filesystem::path& path, Diagnostics& diagnostics,
+                                       std::size_t limit) {
+  // A device or pipe could deliver without end, so only regular files are opened.
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   const auto refuse = [&](std::string_view why, std::string_view help) {
@@ -25,8 +25,9 @@ std::optional<std::uint32_t> load_file(const std::filesystem::path& path, Diagno
   if (!std::filesystem::is_regular_file(status)) return refuse("not a regular file", "copy it into a file first");
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return refuse("cannot be opened", "check its permissions");
-  std::string text(static_cast<std::size_t>(kMost), '\0');
-  stream.read(text.data(), kMost);
+  const auto size = static_cast<std::size_t>(std::filesystem::file_size(path, error));
+  std::string text(std::min(error ? limit + 1 : size, limit + 1), '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(stream.gcount()));
   return diagnostics.sources().add(path.string(), std::move(text));
 }

@@ -1,0 +1,206 @@
+#include "workload/matrix.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/text.hpp"
+
+namespace weft::workload {
+namespace {
+
+using spec::Complaint;
+using spec::Place;
+
+constexpr std::uint32_t kMostNodes = 16'777'216;
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;
+
+struct Word {
+  std::string_view text;
+  std::uint32_t column;
+};
+
+class MatrixReader {
+ public:
+  MatrixReader(std::uint32_t source, spec::Diagnostics& diagnostics)
+      : source_(source), diagnostics_(diagnostics) {}
+
+  Matrix read() {
+    const std::string& text = diagnostics_.sources().text(source_);
+    for (std::size_t at = 0; at < text.size();) {
+      std::size_t end = text.find('\n', at);
+      if (end == std::string::npos) end = text.size();
+      ++line_;
+      split(std::string_view(text).substr(at, end - at));
+      if (!words_.empty()) read_line();
+      at = end + 1;
+    }
+    finish();
+    return std::move(matrix_);
+  }
+
+ private:
+  void split(std::string_view text) {
+    words_.clear();
+    if (const auto hash = text.find('#'); hash != std::string_view::npos) text = text.substr(0, hash);
+    for (std::size_t at = 0; at < text.size();) {
+      if (text[at] == ' ' || text[at] == '\t' || text[at] == '\r') {
+        ++at;
+        continue;
+      }
+      std::size_t end = text.find_first_of(" \t\r", at);
+      if (end == std::string_view::npos) end = text.size();
+      words_.push_back({text.substr(at, end - at), static_cast<std::uint32_t>(at + 1)});
+      at = end;
+    }
+  }
+
+  void refuse(const Word& word, std::string message, std::string help) {
+    diagnostics_.add(Complaint::bad_matrix, {source_, line_, word.column, static_cast<std::uint32_t>(word.text.size())},
+                     std::move(message), std::move(help));
+  }
+
+  std::optional<std::uint64_t> number(const Word& word, std::uint64_t most) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(word.text.data(), word.text.data() + word.text.size(), value);
+    if (error == std::errc{} && end == word.text.data() + word.text.size() && value <= most) return value;
+    refuse(word, fmt::format("'{}' is not a number that can stand here", word.text.substr(0, 40)),
+           fmt::format("a whole number from 0 to {}", grouped(static_cast<std::int64_t>(most))));
+    return std::nullopt;
+  }
+
+  void read_line() {
+    const std::string_view first = words_[0].text;
+    if (first.find("->") != std::string_view::npos) return read_flow();
+    if (first == "trigger") return read_trigger();
+    if (first == "failure") return refuse(words_[0], "failures of a connection matrix are not simulated yet", "remove the line");
+    if ((first == "Nodes" || first == "Connections" || first == "Triggers") && words_.size() == 2) {
+      const auto value = number(words_[1], kMostNodes);
+      if (value && first == "Nodes") matrix_.nodes = static_cast<std::uint32_t>(*value);
+      if (value && first == "Connections") connections_ = *value;
+      return;
+    }
+    refuse(words_[0], fmt::format("a line cannot begin with '{}'", first.substr(0, 40)),
+           "lines are Nodes n, Connections n, Triggers n, a->b ..., or trigger id n oneshot");
+  }
+
+  std::uint32_t trigger_index(std::uint64_t id) {
+    const auto [found, is_new] = ids_.try_emplace(id, static_cast<std::uint32_t>(matrix_.triggers.size()));
+    if (is_new) {
+      matrix_.triggers.emplace_back();
+      declared_.push_back(false);
+    }
+    return found->second;
+  }
+
+  void read_flow() {
+    const Word& pair = words_[0];
+    const auto arrow = pair.text.find("->");
+    const auto source = number({pair.text.substr(0, arrow), pair.column}, kMostNodes);
+    const auto destination = number({pair.text.substr(arrow + 2), pair.column}, kMostNodes);
+    MatrixFlow flow;
+    bool has_size = false;
+    bool has_start = false;
+    for (std::size_t i = 1; i < words_.size(); i += 2) {
+      const std::string_view key = words_[i].text;
+      if (i + 1 == words_.size()) return refuse(words_[i], fmt::format("'{}' has no value", key), "keys and values come in pairs");
+      const auto value = number(words_[i + 1], key == "size" ? kMostBytes : static_cast<std::uint64_t>(INT64_MAX) / 2);
+      if (!value) return;
+      if (key == "size") flow.bytes = *value;
+      if (key == "start") flow.start = static_cast<std::int64_t>(*value);
+      if (key == "trigger") flow.started_by = trigger_index(*value);
+      if (key == "send_done_trigger") flow.when_sent = trigger_index(*value);
+      if (key == "recv_done_trigger") flow.when_received = trigger_index(*value);
+      has_size |= key == "size";
+      has_start |= key == "start" || key == "trigger";
+      static const std::vector<std::string> known = {"id", "start", "size", "trigger", "send_done_trigger", "recv_done_trigger", "prio"};
+      if (std::find(known.begin(), known.end(), key) == known.end()) {
+        const auto guess = did_you_mean(key, known);
+        return refuse(words_[i], fmt::format("a flow has no '{}'", key.substr(0, 40)),
+                      guess ? fmt::format("did you mean '{}'?", *guess) : fmt::format("one of {}", either(known)));
+      }
+    }
+    if (!source || !destination) return;
+    if (*source == *destination) return refuse(pair, "a flow from a node to itself", "");
+    if (!has_size || !has_start) return refuse(pair, "a flow needs a size, and a start or a trigger", "0->5 id 1 start 0 size 2000000");
+    flow.source = static_cast<std::uint32_t>(*source);
+    flow.destination = static_cast<std::uint32_t>(*destination);
+    last_node_ = std::max({last_node_, flow.source, flow.destination});
+    if (flow.started_by != kNoTrigger)
+      matrix_.triggers[flow.started_by].starts.push_back(static_cast<std::uint32_t>(matrix_.flows.size()));
+    matrix_.flows.push_back(flow);
+  }
+
+  void read_trigger() {
+    if (words_.size() < 4 || words_[1].text != "id")
+      return refuse(words_[0], "a trigger needs an id and a kind", "trigger id 1 oneshot, multishot, or barrier count 4");
+    const auto id = number(words_[2], kMostNodes * std::uint64_t{256});
+    if (!id) return;
+    const std::uint32_t index = trigger_index(*id);
+    MatrixTrigger& trigger = matrix_.triggers[index];
+    declared_[index] = true;
+    const std::string_view kind = words_[3].text;
+    if (kind == "multishot") {
+      trigger.kind = MatrixTrigger::Kind::multishot;
+    } else if (kind == "barrier" && words_.size() == 6 && words_[4].text == "count") {
+      trigger.kind = MatrixTrigger::Kind::barrier;
+      if (const auto count = number(words_[5], kMostNodes)) trigger.count = static_cast<std::uint32_t>(*count);
+    } else if (kind != "oneshot") {
+      refuse(words_[3], fmt::format("'{}' is not a kind of trigger", kind.substr(0, 40)), "oneshot, multishot, or barrier count n");
+    }
+  }
+
+  void finish() {
+    const Place whole{source_, 0, 0, 1};
+    if (matrix_.nodes == 0 || last_node_ >= matrix_.nodes)
+      diagnostics_.add(Complaint::bad_matrix, whole, fmt::format("Nodes is {}, but there are flows of node {}", matrix_.nodes, last_node_),
+                       fmt::format("Nodes {}", last_node_ + 1));
+    if (connections_ && *connections_ != matrix_.flows.size())
+      diagnostics_.add(Complaint::bad_matrix, whole, fmt::format("Connections is {}, but there are {} flows", *connections_, matrix_.flows.size()),
+                       fmt::format("Connections {}", matrix_.flows.size()));
+    for (const auto& flow : matrix_.flows)
+      for (const std::uint32_t trigger : {flow.started_by, flow.when_sent, flow.when_received})
+        if (trigger != kNoTrigger && !declared_[trigger]) {
+          diagnostics_.add(Complaint::bad_matrix, whole, "a trigger is used that no line declares", "trigger id 1 oneshot");
+          return;
+        }
+  }
+
+  std::uint32_t source_;
+  spec::Diagnostics& diagnostics_;
+  Matrix matrix_;
+  std::uint32_t line_ = 0;
+  std::uint32_t last_node_ = 0;
+  std::optional<std::uint64_t> connections_;
+  std::vector<Word> words_;
+  std::unordered_map<std::uint64_t, std::uint32_t> ids_;
+  std::vector<bool> declared_;
+};
+
+}  // namespace
+
+Matrix read_matrix(std::uint32_t source, spec::Diagnostics& diagnostics) {
+  return MatrixReader(source, diagnostics).read();
+}
+
+Triggers::Triggers(const Matrix& matrix) : matrix_(matrix), fired_(matrix.triggers.size()) {}
+
+std::vector<std::uint32_t> Triggers::fire(std::uint32_t trigger) {
+  if (trigger == kNoTrigger) return {};
+  const MatrixTrigger& each = matrix_.triggers[trigger];
+  const std::uint32_t times = ++fired_[trigger];
+  switch (each.kind) {
+    case MatrixTrigger::Kind::oneshot: return times == 1 ? each.starts : std::vector<std::uint32_t>{};
+    case MatrixTrigger::Kind::multishot:
+      if (times > each.starts.size()) return {};
+      return {each.starts[times - 1]};
+    case MatrixTrigger::Kind::barrier: return times == each.count ? each.starts : std::vector<std::uint32_t>{};
+  }
+  return {};
+}
+
+}  // namespace weft::workload
