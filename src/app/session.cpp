@@ -28,6 +28,7 @@ Session::Session(const InputOptions& options, Console& console) {
     cluster_ = model::load_cluster(*path, {options.set}, catalog, diagnostics_);
   if (report(diagnostics_, options, console) || !cluster_) return;
   fabric_ = std::make_unique<fabric::Fabric>(*cluster_);
+  file_ = *path;
   source_ = diagnostics_.sources().find(path->string());
 }
 
