@@ -15,7 +15,7 @@ bool report(const spec::Diagnostics& diagnostics, const InputOptions& options, C
   if (options.json) {
     console.out << spec::render_json(diagnostics);
   } else {
-    console.err << spec::render_text(diagnostics, console.colour_err);
+    console.err << spec::render_text(diagnostics, console.colour_err, console.width);
   }
   return true;
 }

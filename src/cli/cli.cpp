@@ -64,7 +64,7 @@ void add_show(CLI::App& app, Verbs& verbs) {
   command->add_option("-o,--output", verbs.show.output, "write to a file instead of stdout")->type_name("FILE");
   command->add_option("--limit", verbs.show.limit, "rows of a table; 0 shows all")
       ->capture_default_str()
-      ->check(CLI::Range(0, 1'000'000'000));
+      ->check(CLI::Range(0, 1'000'000'000).description(""));
   command->add_option("--fail", verbs.show.fail, "paths: route around leaf0, s0/nic1 or leaf0:spine1")
       ->type_name("PART")
       ->take_all()
@@ -98,6 +98,7 @@ void add_rest(CLI::App& app, Verbs& verbs) {
   CLI::App* explain = app.add_subcommand("explain", "say more about a complaint");
   explain->add_option("code", verbs.code, "as printed, such as E0107")->required();
   explain->add_flag("--json", verbs.json, "machine-readable output");
+  explain->footer("Example:\n  weft explain E0107");
 
   CLI::App* completion = app.add_subcommand("completion", "print a completion script for bash or zsh");
   completion->add_option("shell", verbs.shell, "bash or zsh")->required()->check(CLI::IsMember({"bash", "zsh"}));
@@ -105,6 +106,7 @@ void add_rest(CLI::App& app, Verbs& verbs) {
 
   CLI::App* version = app.add_subcommand("version", "print the version");
   version->add_flag("--json", verbs.json, "machine-readable output");
+  version->footer("Example:\n  weft version --json");
 }
 
 int show(Verbs& verbs, app::Console& console) {
