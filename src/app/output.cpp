@@ -18,15 +18,22 @@ bool write_file(const fs::path& path, const std::function<void(std::ostream&)>& 
   return static_cast<bool>(file);
 }
 
-// Beside its final place first: an interrupted run leaves what was there before.
+// A file beside its final place; it goes away when it did not get there.
+struct Part {
+  fs::path path;
+  ~Part() {
+    std::error_code gone;
+    fs::remove(path, gone);
+  }
+};
+
+// An interrupted run leaves what was there before.
 bool replace_file(const fs::path& path, const std::function<void(std::ostream&)>& write) {
-  fs::path part = path;
-  part += fmt::format(".part{}", getpid());
+  const Part part{path.string() + fmt::format(".part{}", getpid())};
+  if (!write_file(part.path, write)) return false;
   std::error_code fault;
-  if (write_file(part, write)) fs::rename(part, path, fault);
-  const bool done = !fault && !fs::exists(part);
-  fs::remove(part, fault);
-  return done && fs::exists(path);
+  fs::rename(part.path, path, fault);
+  return !fault;
 }
 
 }  // namespace

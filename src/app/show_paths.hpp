@@ -14,9 +14,9 @@ struct Route {
 };
 
 struct Routes {
-  std::vector<Route> all;       // distinct, in the order of their nodes' numbers
+  std::vector<Route> all;           // distinct, in the order of their nodes' numbers
   std::uint64_t with_parallel = 0;  // how many there are when parallel links are told apart; 0: not counted
-  bool complete = true;         // false: there may be more than were found
+  bool complete = true;             // false: there may be more than were found
 };
 
 inline constexpr std::size_t kMostRoutes = 100'000;
