@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <new>
 
 #include "cli/cli.hpp"
 
@@ -37,6 +38,9 @@ int main(int argc, char** argv) {
       return weft::app::kThisMachine;
     }
     return code;
+  } catch (const std::bad_alloc&) {
+    std::cerr << "weft: out of memory\n";
+    return weft::app::kThisMachine;
   } catch (const std::exception& error) {
     std::cerr << "weft: this is a bug: " << error.what() << "\nrepeat with:";
     for (int i = 0; i < argc; ++i) std::cerr << ' ' << argv[i];

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "app/commands.hpp"
 #include "base/text.hpp"
@@ -36,19 +37,32 @@ std::string text_of(const Node& node, std::string_view key) {
   return entry != nullptr ? value_text(entry->value) : "";
 }
 
-// Which field comes from where: the entry's own rows, then those of the entries it builds on.
-void add_sources(const Node& node, report::Table& table) {
-  const Entry* sources = node.find("sources");
+// Whether "scale_up.switches" is there.
+bool has_field(const Node& node, const std::string& path) {
+  const std::size_t dot = path.find('.');
+  const Entry* entry = node.find(path.substr(0, dot));
+  return entry != nullptr && (dot == std::string::npos || has_field(entry->value, path.substr(dot + 1)));
+}
+
+// Which field comes from where. `whole` is the entry with all its layers, `settled` the fields that
+// nearer layers gave: what a layer says about those is not what holds.
+void add_sources(const Node& layer, const Node& whole, std::set<std::string>& settled, report::Table& table) {
+  const Entry* sources = layer.find("sources");
   if (sources == nullptr) return;
+  std::set<std::string> given;
   for (const Node& row : sources->value.items) {
     const bool used = text_of(row, "used") != "false";
     std::string from = text_of(row, "from");
     if (!used) from += fmt::format(" says {}; not used: {}", text_of(row, "value"), text_of(row, "why"));
     std::vector<std::string> fields;
     if (const Entry* named = row.find("fields"))
-      for (const Node& field : named->value.items) fields.push_back(field.text);
+      for (const Node& field : named->value.items)
+        if (!settled.contains(field.text) && has_field(whole, field.text)) fields.push_back(field.text);
+    given.insert(fields.begin(), fields.end());
+    if (fields.empty()) continue;
     table.add({fmt::format("{}", fmt::join(fields, " ")), used ? "used" : "-", from});
   }
+  settled.insert(given.begin(), given.end());
 }
 
 void show_entry(const model::Catalog& catalog, const std::string& section, const std::string& name,
@@ -70,12 +84,13 @@ void show_entry(const model::Catalog& catalog, const std::string& section, const
     if (field.key != "sources" && field.key != "kind") facts.add(field.key, value_text(field.value));
   console.out << facts.text(console.width, console.colour_out) << "\n";
   report::Table sources({{"fields"}, {"", false}, {"source"}});
+  std::set<std::string> settled;
   for (std::string layer = name; !layer.empty();) {  // what it says itself, then what it builds on
     const Node& own = *catalog.own(section, layer);
-    add_sources(own, sources);
+    add_sources(own, *entry, settled, sources);
     layer = text_of(own, "base");
   }
-  console.out << sources.text(0, console.colour_out);
+  console.out << sources.text(console.width, console.colour_out, true);
 }
 
 }  // namespace

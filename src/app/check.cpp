@@ -21,8 +21,8 @@ constexpr std::int64_t kHoursPerMonth = 730;  // 8760 / 12, as cloud price lists
 
 std::string dollars(double amount) {
   if (amount < 100'000) return fmt::format("${}", grouped(static_cast<std::int64_t>(amount + 0.5)));
-  if (amount < 10'000'000) return fmt::format("${:.0f}k", amount / 1e3);
-  return fmt::format("${:.1f}M", amount / 1e6);
+  if (amount < 999'500) return fmt::format("${:.0f}k", amount / 1e3);
+  return fmt::format("${:.2f}M", amount / 1e6);
 }
 
 double price_per_month(Price price) {
@@ -68,7 +68,8 @@ void add_network(const Session& session, const Summary& summary, report::Facts& 
   facts.add("bisection", fmt::format("{} one way, {:.0f}% of what the NICs could send", brief(summary.bisection), share * 100));
   if (summary.between_sites)
     facts.add("between sites", fmt::format("{} one way for each pair of sites", brief(*summary.between_sites)));
-  const std::string paths = summary.paths_far == 0 ? "one leaf for all: no choice of path"
+  const bool apart = session.cluster().shape.rail_planes > 1;
+  const std::string paths = summary.paths_far == 0 ? (apart ? "one leaf per rail: no choice of path" : "one leaf for all: no choice of path")
                             : summary.paths_near == summary.paths_far
                                 ? fmt::format("{} between NICs on different leaves", grouped(static_cast<std::int64_t>(summary.paths_far)))
                                 : fmt::format("{} to {} between NICs on different leaves",
@@ -123,9 +124,10 @@ void print(Session& session, const Summary& summary, Console& console) {
   add_network(session, summary, facts);
   if (summary.longest) {
     const fabric::LongestPath& far = *summary.longest;
-    facts.add("longest path", fmt::format("{} to {}: {}, {}, {} one way unloaded", fabric.name(fabric.gpu(far.from_gpu)),
-                                          fabric.name(fabric.gpu(far.to_gpu)), counted(far.links, "link"),
-                                          counted(far.switches, "switch"), brief(far.latency)));
+    const std::string switches = far.switches > 0 ? ", " + counted(far.switches, "switch") : "";  // NVLink or PCIe only
+    facts.add("longest path", fmt::format("{} to {}: {}{}, {} one way unloaded", fabric.name(fabric.gpu(far.from_gpu)),
+                                          fabric.name(fabric.gpu(far.to_gpu)), counted(far.links, "link"), switches,
+                                          brief(far.latency)));
   }
   const bool hardware = cluster.file.fabric.kind != "topo";  // htsim's files name no machines
   if (hardware) add_costs(cluster, summary, facts);
@@ -159,7 +161,7 @@ nlohmann::ordered_json to_json(const Session& session, const Summary& summary) {
                               {"switches", summary.longest->switches},
                               {"latency_ps", summary.longest->latency.count()}};
   }
-  record["power_mw"] = summary.servers_power.count() + summary.switches_power.count();
+  record["power_milliwatts"] = summary.servers_power.count() + summary.switches_power.count();
   record["power_is_partial"] = summary.power_is_partial;
   if (summary.price) {
     record["price_usd_per_hour"] = static_cast<double>(summary.price->count()) / 1e6;
@@ -167,11 +169,17 @@ nlohmann::ordered_json to_json(const Session& session, const Summary& summary) {
   }
   record["scale_step"] = fabric::scale_step(cluster.servers).name;
   record["tiers"] = nlohmann::ordered_json::array();
-  for (const TierSummary& tier : summary.tiers)
-    record["tiers"].push_back({{"name", tier.name}, {"kind", tier.kind}, {"switches", tier.switches},
-                               {"ports", tier.ports}, {"ports_used", tier.ports_used},
-                               {"ports_in_use", tier.ports_in_use}, {"below_bps", tier.below.count()},
-                               {"above_bps", tier.above.count()}, {"oversubscription", tier.oversubscription()}});
+  for (const TierSummary& tier : summary.tiers) {
+    nlohmann::ordered_json row = {{"name", tier.name}, {"kind", tier.kind}, {"switches", tier.switches},
+                                  {"ports", tier.ports}, {"ports_used", tier.ports_used},
+                                  {"ports_in_use", tier.ports_in_use}, {"below_bps", tier.below.count()},
+                                  {"above_bps", nullptr}, {"oversubscription", nullptr}};  // null: nothing above
+    if (tier.above.count() > 0) {
+      row["above_bps"] = tier.above.count();
+      row["oversubscription"] = tier.oversubscription();
+    }
+    record["tiers"].push_back(std::move(row));
+  }
   return record;
 }
 
@@ -189,7 +197,7 @@ int check(const InputOptions& input, Console& console) {
     return kFine;
   }
   print(session, summary, console);
-  const std::string warnings = spec::render_text(session.diagnostics(), console.colour_out);
+  const std::string warnings = spec::render_text(session.diagnostics(), console.colour_out, console.width);
   if (!warnings.empty()) console.out << "\n" << warnings;
   return kFine;
 }

@@ -15,7 +15,7 @@ bool report(const spec::Diagnostics& diagnostics, const InputOptions& options, C
   if (options.json) {
     console.out << spec::render_json(diagnostics);
   } else {
-    console.err << spec::render_text(diagnostics, console.colour_err);
+    console.err << spec::render_text(diagnostics, console.colour_err, console.width);
   }
   return true;
 }
@@ -28,6 +28,7 @@ Session::Session(const InputOptions& options, Console& console) {
     cluster_ = model::load_cluster(*path, {options.set}, catalog, diagnostics_);
   if (report(diagnostics_, options, console) || !cluster_) return;
   fabric_ = std::make_unique<fabric::Fabric>(*cluster_);
+  file_ = *path;
   source_ = diagnostics_.sources().find(path->string());
 }
 

@@ -28,6 +28,7 @@ class Session {
 
   bool ok() const { return fabric_ != nullptr; }
   const model::Cluster& cluster() const { return *cluster_; }
+  const std::filesystem::path& file() const { return file_; }
   const fabric::Fabric& fabric() const { return *fabric_; }
   spec::Diagnostics& diagnostics() { return diagnostics_; }
 
@@ -38,6 +39,7 @@ class Session {
   spec::Diagnostics diagnostics_;
   std::optional<model::Cluster> cluster_;
   std::unique_ptr<fabric::Fabric> fabric_;
+  std::filesystem::path file_;
   std::uint32_t source_ = 0;
 };
 

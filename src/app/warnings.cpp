@@ -27,13 +27,18 @@ void unused_ports(Session& session, const fabric::Summary& summary) {
 
 void slow_slot(Session& session, const model::Group& group, std::size_t index) {
   if (group.spec.nics == 0) return;
-  const Bandwidth slot = std::min(group.nic_pcie.one_way(group.spec.nic.pcie_lanes), group.pcie.one_way(group.spec.pcie_lanes));
+  const Bandwidth own = group.nic_pcie.one_way(group.spec.nic.pcie_lanes);
+  const Bandwidth server = group.pcie.one_way(group.spec.pcie_lanes);
+  const Bandwidth slot = std::min(own, server);
   if (slot >= group.spec.nic.rate || slot.count() == 0) return;
   session.diagnostics().add(Complaint::slow_slot, session.place("servers", "nic", index),
                             fmt::format("{} at {} sits in a slot of {}", group.spec.nic.kind,
                                         brief(group.spec.nic.rate), brief(slot)),
-                            fmt::format("PCIe {} x{} would have to be wider or newer",
-                                        group.spec.nic.pcie_gen, group.spec.nic.pcie_lanes));
+                            own < server ? fmt::format("{} itself is PCIe {} x{} ({})", group.spec.nic.kind,
+                                                       group.spec.nic.pcie_gen, group.spec.nic.pcie_lanes, brief(own))
+                                         : fmt::format("the slot is PCIe {} x{} ({}); {} wants PCIe {} x{}",
+                                                       group.spec.pcie_gen, group.spec.pcie_lanes, brief(server),
+                                                       group.spec.nic.kind, group.spec.nic.pcie_gen, group.spec.nic.pcie_lanes));
 }
 
 void far_nics(Session& session, const model::Group& group, std::size_t index) {

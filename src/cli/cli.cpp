@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <functional>
 
 #include "app/commands.hpp"
@@ -15,7 +16,9 @@ namespace weft::cli {
 namespace {
 
 bool names_a_file(const std::string& text) {
-  return text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".topo");
+  std::error_code unreadable;
+  return text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".topo") ||
+         std::filesystem::is_regular_file(text, unreadable);
 }
 
 // The options every command with a cluster has.
@@ -61,7 +64,9 @@ void add_show(CLI::App& app, Verbs& verbs) {
   command->add_option("names", verbs.show_rest, "paths: two GPUs; server: a group; a cluster file");
   command->add_option("--as", verbs.show.as, "table, svg, dot or json")->check(CLI::IsMember({"table", "svg", "dot", "json"}));
   command->add_option("-o,--output", verbs.show.output, "write to a file instead of stdout")->type_name("FILE");
-  command->add_option("--limit", verbs.show.limit, "rows of a table; 0 shows all")->capture_default_str();
+  command->add_option("--limit", verbs.show.limit, "rows of a table; 0 shows all")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1'000'000'000).description(""));
   command->add_option("--fail", verbs.show.fail, "paths: route around leaf0, s0/nic1 or leaf0:spine1")
       ->type_name("PART")
       ->take_all()
@@ -111,6 +116,7 @@ void add_rest(CLI::App& app, Verbs& verbs) {
   CLI::App* explain = app.add_subcommand("explain", "say more about a complaint");
   explain->add_option("code", verbs.code, "as printed, such as E0107")->required();
   explain->add_flag("--json", verbs.json, "machine-readable output");
+  explain->footer("Example:\n  weft explain E0107");
 
   CLI::App* completion = app.add_subcommand("completion", "print a completion script for bash or zsh");
   completion->add_option("shell", verbs.shell, "bash or zsh")->required()->check(CLI::IsMember({"bash", "zsh"}));
@@ -118,6 +124,27 @@ void add_rest(CLI::App& app, Verbs& verbs) {
 
   CLI::App* version = app.add_subcommand("version", "print the version");
   version->add_flag("--json", verbs.json, "machine-readable output");
+  version->footer("Example:\n  weft version --json");
+}
+
+int show(Verbs& verbs, app::Console& console) {
+  app::ShowOptions& options = verbs.show;
+  for (const std::string& word : verbs.show_rest) {
+    if (!names_a_file(word)) {
+      options.names.push_back(word);
+    } else if (options.input.file.empty()) {
+      options.input.file = word;
+    } else {
+      console.err << fmt::format("two cluster files, {} and {}: show takes one\n", options.input.file, word);
+      return app::kYourInput;
+    }
+  }
+  if (options.input.json && (options.as == "svg" || options.as == "dot")) {
+    console.err << fmt::format("--json and --as {} contradict each other\n", options.as);
+    return app::kYourInput;
+  }
+  if (options.input.json) options.as = "json";
+  return app::show(options, console);
 }
 
 int dispatch(const CLI::App& app, Verbs& verbs, app::Console& console) {
@@ -133,15 +160,7 @@ int dispatch(const CLI::App& app, Verbs& verbs, app::Console& console) {
     console.out << completion_script(app, verbs.shell);
     return app::kFine;
   }
-  for (const std::string& word : verbs.show_rest) {
-    if (names_a_file(word)) {
-      verbs.show.input.file = word;
-    } else {
-      verbs.show.names.push_back(word);
-    }
-  }
-  if (verbs.show.input.json) verbs.show.as = "json";
-  return app::show(verbs.show, console);
+  return show(verbs, console);
 }
 
 std::vector<std::string> verb_names(const CLI::App& app) {

@@ -4,6 +4,9 @@
 
 #include <vector>
 
+#include "app/commands.hpp"
+#include "spec/codes.hpp"
+
 namespace weft::cli {
 namespace {
 
@@ -18,11 +21,25 @@ std::string flags(const CLI::App& command) {
   return fmt::format("{}", fmt::join(names, " "));
 }
 
+// Names are asked of weft itself when they are wanted: a --catalog directory may add some.
+constexpr std::string_view kCatalogNames = R"sed(weft catalog --json 2>/dev/null | sed -n 's/.*"name":"\([^"]*\)".*/\1/p')sed";
+
 // Words that may stand as first argument of a verb, beside file names.
 std::string words(const std::string& verb) {
   if (verb == "show") return "servers gpus nics links paths fabric server";
   if (verb == "completion") return "bash zsh";
-  if (verb == "catalog") return "$(weft catalog --json 2>/dev/null | sed -n 's/.*\"name\":\"\\([^\"]*\\)\".*/\\1/p')";
+  std::vector<std::string_view> codes;
+  if (verb == "explain")
+    for (const auto& complaint : spec::all_complaints()) codes.push_back(complaint.code);
+  return fmt::format("{}", fmt::join(codes, " "));
+}
+
+bool takes_file(const std::string& verb) { return verb == "check" || verb == "show" || verb == "init"; }
+
+// The values an option takes; empty when they cannot be listed.
+std::string values(const std::string& option) {
+  if (option == "as") return "table svg dot json";
+  if (option == "kind") return fmt::format("{}", fmt::join(app::init_kinds(), " "));
   return "";
 }
 
@@ -30,32 +47,37 @@ std::string bash_script(const CLI::App& app) {
   std::vector<std::string> names;
   std::string cases;
   for (const CLI::App* command : verbs(app)) {
-    names.push_back(command->get_name());
-    cases += fmt::format("    {}) words=\"{} {}\" ;;\n", command->get_name(), flags(*command), words(command->get_name()));
+    const std::string name = command->get_name();
+    names.push_back(name);
+    const std::string first = name == "catalog" ? fmt::format("$({})", kCatalogNames) : words(name);
+    cases += fmt::format("    {}) words=\"{} {}\"{} ;;\n", name, flags(*command), first, takes_file(name) ? " files=yes" : "");
   }
   return fmt::format(
       "# bash completion for weft; source <(weft completion bash)\n"
       "_weft() {{\n"
-      "  local current=\"${{COMP_WORDS[COMP_CWORD]}}\" previous=\"${{COMP_WORDS[COMP_CWORD-1]}}\" words\n"
+      "  local current=\"${{COMP_WORDS[COMP_CWORD]}}\" previous=\"${{COMP_WORDS[COMP_CWORD-1]}}\" words files=\n"
       "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
       "    COMPREPLY=($(compgen -W \"{} --help\" -- \"$current\"))\n"
       "    return\n"
       "  fi\n"
       "  case \"$previous\" in\n"
-      "    --as) COMPREPLY=($(compgen -W \"table svg dot json\" -- \"$current\")); return ;;\n"
+      "    --as) COMPREPLY=($(compgen -W \"{}\" -- \"$current\")); return ;;\n"
+      "    --kind) COMPREPLY=($(compgen -W \"{}\" -- \"$current\")); return ;;\n"
       "    --catalog) COMPREPLY=($(compgen -d -- \"$current\")); return ;;\n"
+      "    -o|--output) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
       "  esac\n"
       "  case \"${{COMP_WORDS[1]}}\" in\n"
       "{}"
       "  esac\n"
-      "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\") $(compgen -f -X '!*.@(yaml|topo)' -- \"$current\"))\n"
+      "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+      "  [ -z \"$files\" ] || COMPREPLY+=($(compgen -f -X '!*.@(yaml|topo)' -- \"$current\") $(compgen -d -- \"$current\"))\n"
       "}}\n"
       "shopt -s extglob\n"
       "complete -o filenames -F _weft weft\n",
-      fmt::join(names, " "), cases);
+      fmt::join(names, " "), values("as"), values("kind"), cases);
 }
 
-std::string zsh_quoted(std::string text) {
+std::string zsh_quoted(const std::string& text) {
   std::string out;
   for (const char c : text) {
     if (c == '\'') out += "'\\'";
@@ -65,22 +87,40 @@ std::string zsh_quoted(std::string text) {
   return out;
 }
 
+// What follows an option: nothing, a listed value, a directory, a file or any text.
+std::string zsh_value(const CLI::Option& option, const std::string& name) {
+  if (option.get_items_expected_max() == 0) return "";
+  if (name == "catalog") return ":directory:_files -/";
+  if (name == "output") return ":file:_files";
+  const std::string listed = values(name);
+  return listed.empty() ? ":value:" : fmt::format(":value:({})", listed);
+}
+
+std::string zsh_arguments(const CLI::App& command) {
+  const std::string verb = command.get_name();
+  std::string out;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames())
+      out += fmt::format(" '{}--{}[{}]{}'", name == "set" || name == "fail" ? "*" : "", name,
+                         zsh_quoted(option->get_description()), zsh_value(*option, name));
+  if (verb == "catalog") out += " '1:name:_weft_catalog'";
+  if (const std::string first = words(verb); !first.empty()) out += fmt::format(" '1:what:({})'", first);
+  if (takes_file(verb)) out += " '*:file:_files -g \"*.(yaml|topo)\"'";
+  return out;
+}
+
 std::string zsh_script(const CLI::App& app) {
   std::string commands;
   std::string cases;
   for (const CLI::App* command : verbs(app)) {
     commands += fmt::format("    '{}:{}'\n", command->get_name(), zsh_quoted(command->get_description()));
-    std::string arguments;
-    for (const CLI::Option* option : command->get_options())
-      for (const std::string& name : option->get_lnames())
-        arguments += fmt::format(" '--{}[{}]{}'", name, zsh_quoted(option->get_description()),
-                                 option->get_items_expected_max() > 0 ? ":value:" : "");
-    const std::string first = words(command->get_name());
-    const std::string values = first.empty() || first[0] == '$' ? "" : fmt::format(" '1:what:({})'", first);
-    cases += fmt::format("      {}) _arguments{}{} '*:file:_files -g \"*.(yaml|topo)\"' ;;\n", command->get_name(), arguments, values);
+    cases += fmt::format("      {}) _arguments{} ;;\n", command->get_name(), zsh_arguments(*command));
   }
   return fmt::format(
       "#compdef weft\n"
+      "_weft_catalog() {{\n"
+      "  compadd -- $({})\n"
+      "}}\n"
       "_weft() {{\n"
       "  local -a commands\n"
       "  commands=(\n{}  )\n"
@@ -92,8 +132,13 @@ std::string zsh_script(const CLI::App& app) {
       "    case $verb in\n{}    esac\n"
       "  fi\n"
       "}}\n"
-      "compdef _weft weft\n",
-      commands, cases);
+      "# Loaded from fpath this file is the body of _weft; sourced, it has to register it.\n"
+      "if [ \"$funcstack[1]\" = _weft ]; then\n"
+      "  _weft \"$@\"\n"
+      "else\n"
+      "  compdef _weft weft\n"
+      "fi\n",
+      kCatalogNames, commands, cases);
 }
 
 }  // namespace

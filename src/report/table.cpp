@@ -46,34 +46,78 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
 
 }  // namespace
 
-std::string Table::text(std::size_t width, bool colour) const {
-  std::vector<std::size_t> widths;
-  for (const Column& column : columns_) widths.push_back(display_width(column.title));
-  for (const auto& row : rows_)
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], display_width(row[i]));
-  std::size_t total = 2 * (widths.size() - 1);
-  for (const std::size_t w : widths) total += w;
-  if (width > 0 && total > width) {
-    for (std::size_t i = widths.size(); i-- > 0;) {
-      if (columns_[i].number) continue;
-      const std::size_t excess = total - width;
-      widths[i] = std::max<std::size_t>(8, widths[i] > excess ? widths[i] - excess : 0);
-      break;
-    }
+Layout::Layout(std::vector<Column> columns) : columns_(std::move(columns)) {
+  for (const Column& column : columns_) widths_.push_back(display_width(column.title));
+}
+
+void Layout::measure(const std::vector<std::string>& cells) {
+  for (std::size_t i = 0; i < cells.size(); ++i) widths_[i] = std::max(widths_[i], display_width(cells[i]));
+}
+
+void Layout::fit(std::size_t width, bool wrap) {
+  std::size_t total = 2 * (widths_.size() - 1);
+  for (const std::size_t w : widths_) total += w;
+  if (width == 0 || total <= width) return;
+  if (wrap) {
+    wrap_at_ = width;
+    return;
   }
-  const auto line = [&](const auto& cell_at) {
-    std::string out;
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      if (i > 0) out += "  ";
-      out += padded(cut(cell_at(i), widths[i]), widths[i], columns_[i].number);
-    }
+  for (std::size_t i = widths_.size(); i-- > 0;) {
+    if (columns_[i].number) continue;
+    const std::size_t excess = total - width;
+    widths_[i] = std::max<std::size_t>(8, widths_[i] > excess ? widths_[i] - excess : 0);
+    break;
+  }
+}
+
+std::string Layout::cells_before(const std::vector<std::string>& cells, std::size_t end) const {
+  std::string out;
+  for (std::size_t i = 0; i < end; ++i) {
+    if (i > 0) out += "  ";
+    out += padded(cut(i < cells.size() ? cells[i] : "", widths_[i]), widths_[i], columns_[i].number);
+  }
+  return out;
+}
+
+std::string Layout::wrapped_line(const std::vector<std::string>& cells) const {
+  constexpr std::size_t kNarrowest = 24;  // a narrower last column starts on a line of its own
+  constexpr std::size_t kIndent = 4;
+  std::string out = cells_before(cells, columns_.size() - 1) + "  ";
+  std::size_t indent = display_width(out);
+  if (indent + kNarrowest > wrap_at_) {
     out.erase(out.find_last_not_of(' ') + 1);
-    return out + "\n";
-  };
-  std::string head = line([&](std::size_t i) { return columns_[i].title; });
-  if (colour) head = "\x1b[1m" + head.substr(0, head.size() - 1) + "\x1b[0m\n";
-  std::string out = head;
-  for (const auto& row : rows_) out += line([&](std::size_t i) { return i < row.size() ? row[i] : ""; });
+    out += "\n" + std::string(kIndent, ' ');
+    indent = kIndent;
+  }
+  bool first = true;
+  const std::size_t room = wrap_at_ > indent + kNarrowest ? wrap_at_ - indent : kNarrowest;
+  for (const std::string& part : wrapped(cells.back(), room)) {
+    out += (first ? "" : "\n" + std::string(indent, ' ')) + part;
+    first = false;
+  }
+  return out + "\n";
+}
+
+std::string Layout::line(const std::vector<std::string>& cells) const {
+  if (wrap_at_ > 0) return wrapped_line(cells);
+  std::string out = cells_before(cells, columns_.size());
+  out.erase(out.find_last_not_of(' ') + 1);
+  return out + "\n";
+}
+
+std::string Layout::head(bool colour) const {
+  std::vector<std::string> titles;
+  for (const Column& column : columns_) titles.push_back(column.title);
+  const std::string text = line(titles);
+  return colour ? "\x1b[1m" + text.substr(0, text.size() - 1) + "\x1b[0m\n" : text;
+}
+
+std::string Table::text(std::size_t width, bool colour, bool wrap) const {
+  Layout layout(columns_);
+  for (const auto& row : rows_) layout.measure(row);
+  layout.fit(width, wrap);
+  std::string out = layout.head(colour);
+  for (const auto& row : rows_) out += layout.line(row);
   return out;
 }
 

@@ -13,7 +13,14 @@ namespace weft::spec {
 namespace {
 
 // A source line can be a megabyte long; a person sees a window around the fault.
-constexpr std::size_t kWindow = 100;
+constexpr std::size_t kWidestWindow = 100;
+constexpr std::size_t kNarrowestWindow = 30;
+
+std::size_t window_for(std::size_t width, std::size_t gutter) {
+  constexpr std::size_t kDots = 6;  // at both ends
+  if (width == 0) return kWidestWindow;
+  return std::clamp(width > gutter + kDots ? width - gutter - kDots : 0, kNarrowestWindow, kWidestWindow);
+}
 
 struct Excerpt {
   std::string text;
@@ -54,10 +61,10 @@ std::string printable(std::string_view text) {
   return out;
 }
 
-Excerpt excerpt(std::string_view line, const Place& place) {
+Excerpt excerpt(std::string_view line, const Place& place, std::size_t window) {
   const std::size_t at = std::min<std::size_t>(place.column - 1, line.size());
-  std::size_t begin = at > kWindow - 20 ? back_to_character(line, at - (kWindow - 20)) : 0;
-  std::size_t end = std::min(line.size(), begin + kWindow);
+  std::size_t begin = at > window - 20 ? back_to_character(line, at - (window - 20)) : 0;
+  std::size_t end = std::min(line.size(), begin + window);
   if (end < line.size()) end = back_to_character(line, end);
   const std::string before = printable(line.substr(begin, at - begin));
   const std::size_t fault_end = std::min<std::size_t>(end, at + place.length);
@@ -92,15 +99,15 @@ std::string where(const Sources& sources, const Place& place) {
   return fmt::format("{}:{}:{}: ", name, place.line, place.column);
 }
 
-void render_one(std::string& out, const Sources& sources, const Diagnostic& d, const Paint& paint) {
+void render_one(std::string& out, const Sources& sources, const Diagnostic& d, const Paint& paint, std::size_t width) {
   const ComplaintInfo& what = info(d.complaint);
   const std::string_view colour = what.severity() == Severity::error ? "1;31" : "1;33";
   out += fmt::format("{}{}: {}\n", paint("1", where(sources, d.place)),
                      paint(colour, fmt::format("{} {}", word(what.severity()), what.code)),
                      printable(d.message));
   if (d.place.line > 0) {
-    const Excerpt shown = excerpt(sources.line(d.place), d.place);
     const std::string number = std::to_string(d.place.line);
+    const Excerpt shown = excerpt(sources.line(d.place), d.place, window_for(width, number.size() + 5));
     const std::string gutter(number.size(), ' ');
     out += fmt::format("  {} | {}\n", number, shown.text);
     out += fmt::format("  {} | {}{}\n", gutter, std::string(shown.caret, ' '),
@@ -159,14 +166,14 @@ std::vector<Diagnostic> Diagnostics::sorted() const {
   return out;
 }
 
-std::string render_text(const Diagnostics& diagnostics, bool colour) {
+std::string render_text(const Diagnostics& diagnostics, bool colour, std::size_t width) {
   const Paint paint{colour};
   std::string out;
   std::int64_t errors = 0;
   std::int64_t warnings = 0;
   for (const Diagnostic& d : diagnostics.sorted()) {
     (info(d.complaint).severity() == Severity::error ? errors : warnings)++;
-    render_one(out, diagnostics.sources(), d, paint);
+    render_one(out, diagnostics.sources(), d, paint, width);
   }
   if (errors + warnings == 0) return out;
   std::string summary;

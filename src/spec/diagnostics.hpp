@@ -2,6 +2,7 @@
 // A complaint is data: where, what, what would be right. It is rendered twice, for people with the
 // source line and a caret, and as JSON.
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -66,8 +67,9 @@ class Diagnostics {
   std::size_t left_out_ = 0;
 };
 
-// `colour` adds ANSI codes. Ends with a line that counts the errors and warnings.
-std::string render_text(const Diagnostics& diagnostics, bool colour);
+// `colour` adds ANSI codes; `width` is that of the terminal, 0 when there is none: source lines are
+// shown as far as they fit. Ends with a line that counts the errors and warnings.
+std::string render_text(const Diagnostics& diagnostics, bool colour, std::size_t width = 0);
 // An array of {severity, code, file, line, column, message, help, source_line}.
 std::string render_json(const Diagnostics& diagnostics);
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
@@ -171,6 +172,162 @@ TEST(Cli, CompletionScriptsNameEveryCommand) {
     const std::string script = weft({"completion", shell}).out;
     for (const std::string verb : {"init", "check", "show", "catalog", "schema", "explain", "version", "--as", "--set"})
       EXPECT_NE(script.find(verb), std::string::npos) << shell << " " << verb;
+  }
+}
+
+std::vector<nlohmann::json> records(const std::string& text) {
+  std::vector<nlohmann::json> out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) out.push_back(nlohmann::json::parse(line));
+  return out;
+}
+
+TEST(Show, NeverWritesOverItsInput) {
+  const Scratch scratch;
+  const InDirectory here(scratch.path());
+  weft({"init", "c.weft.yaml"});
+  const std::string before = read("c.weft.yaml");
+  std::ofstream("plain.yaml") << before;
+  std::filesystem::create_symlink("plain.yaml", "link.svg");
+  for (const std::string line : {"show gpus c.weft.yaml -o c.weft.yaml", "show fabric --as svg c.weft.yaml -o other.weft.yaml",
+                                 "show links c.weft.yaml -o new.topo", "show paths 0 9 plain.yaml -o ./plain.yaml",
+                                 "show server plain.yaml --as svg -o link.svg"}) {
+    const Outcome outcome = weft(words(line));
+    EXPECT_EQ(outcome.code, 2) << line;
+    EXPECT_NE(outcome.err.find("give -o another name"), std::string::npos) << outcome.err;
+  }
+  EXPECT_EQ(read("c.weft.yaml"), before);
+  EXPECT_EQ(read("plain.yaml"), before);
+  EXPECT_FALSE(std::filesystem::exists("new.topo"));
+}
+
+TEST(Show, WritesTheFileThatIsAskedFor) {
+  const Scratch scratch;
+  const InDirectory here(scratch.path());
+  weft({"init", "c.weft.yaml"});
+  for (const std::string line : {"show paths 0 9", "show gpus", "show links --json", "show fabric --as svg"}) {
+    const Outcome direct = weft(words(line));
+    const Outcome filed = weft(words(line + " -o out.txt"));
+    EXPECT_EQ(filed.code, 0) << filed.err;
+    EXPECT_EQ(filed.out, "");
+    EXPECT_EQ(read("out.txt"), direct.out) << line;
+  }
+  std::size_t files = 0;
+  for ([[maybe_unused]] const auto& item : std::filesystem::directory_iterator(".")) ++files;
+  EXPECT_EQ(files, 2u) << "nothing is left beside the result";
+  EXPECT_EQ(weft({"show", "gpus", "-o", "no/such/folder.txt"}).code, 3);
+}
+
+TEST(Show, CountsWhatItLeavesOut) {
+  for (const std::string example : {"01-acp-2-nics", "07-multi-plane", "08-two-sites", "09-dragonfly", "10-mixed-generations"}) {
+    const InDirectory here(kSource / "examples" / example);
+    for (const std::string what : {"servers", "gpus", "nics", "links"}) {
+      const std::size_t all = records(weft({"show", what, "--json", "--limit", "0"}).out).size();
+      const Outcome outcome = weft({"show", what, "--json", "--limit", "1"});
+      EXPECT_EQ(records(outcome.out).size(), 1u);
+      std::string said;
+      for (const char c : outcome.err.substr(0, outcome.err.find(" more")))
+        if (c >= '0' && c <= '9') said += c;
+      EXPECT_EQ(said, std::to_string(all - 1)) << example << " " << what << "\n" << outcome.err;
+    }
+  }
+}
+
+TEST(Show, RefusesLimitsThatAreNone) {
+  const InDirectory here(kSource / "examples/01-acp-2-nics");
+  for (const std::string limit : {"-1", "1000000001", "99999999999999999999", "x"})
+    EXPECT_EQ(weft({"show", "gpus", "--limit", limit}).code, 2) << limit;
+  EXPECT_EQ(weft({"show", "gpus", "--limit", "1000000000"}).code, 0);
+}
+
+TEST(Show, IgnoresNothing) {
+  const InDirectory here(kSource / "examples/01-acp-2-nics");
+  const auto error = [](const std::string& line) {
+    const Outcome outcome = weft(words(line));
+    EXPECT_EQ(outcome.code, 2) << line;
+    return outcome.err;
+  };
+  EXPECT_NE(error("show gpus foo").find("'foo'"), std::string::npos);
+  EXPECT_NE(error("show gpus a.yaml b.yaml").find("two cluster files, a.yaml and b.yaml"), std::string::npos);
+  EXPECT_NE(error("show server nosuch").find("no group of servers is called 'nosuch'"), std::string::npos);
+  EXPECT_NE(error("show gpus --fail spine0").find("--fail spine0"), std::string::npos);
+  EXPECT_NE(error("show paths 0 9 12").find("'12'"), std::string::npos);
+  EXPECT_NE(error("show fabric --json --as svg").find("contradict"), std::string::npos);
+  const std::string both = error("show paths 0 9 --fail spine98 --fail spine99");
+  EXPECT_NE(both.find("spine98"), std::string::npos);
+  EXPECT_NE(both.find("spine99"), std::string::npos);
+}
+
+TEST(Show, TakesAFileOfAnyName) {
+  const Scratch scratch;
+  const InDirectory here(scratch.path());
+  weft({"init", "c.weft.yaml"});
+  std::filesystem::rename("c.weft.yaml", "cluster");
+  EXPECT_EQ(weft({"show", "gpus", "cluster"}).code, 0);
+}
+
+TEST(Show, RecordsHoldNumbers) {
+  const InDirectory here(kSource / "examples/01-acp-2-nics");
+  for (const std::string line : {"show servers", "show gpus", "show nics", "show links", "show paths 0 9"})
+    for (const auto& record : records(weft(words(line + " --json")).out)) {
+      EXPECT_EQ(record["version"], 1);
+      for (const auto& [key, field] : record.items()) {
+        EXPECT_EQ(key.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"), std::string::npos) << key;
+        if (key.ends_with("_bps") || key.ends_with("_ps") || key == "number" || key == "socket" || key == "port") {
+          EXPECT_TRUE(field.is_number()) << key << " " << field;
+        }
+      }
+    }
+  EXPECT_TRUE(records(weft({"show", "paths", "0", "9", "--json"}).out)[0]["route"].is_array());
+}
+
+TEST(Show, RoutesAreDistinctAndSorted) {
+  const InDirectory here(kSource / "examples/07-multi-plane");
+  const Outcome all = weft({"show", "paths", "s0/gpu0", "s40/gpu0", "--limit", "0"});
+  EXPECT_NE(all.out.find("256 shortest paths when parallel links are counted"), std::string::npos) << all.out;
+  EXPECT_EQ(records(weft({"show", "paths", "s0/gpu0", "s40/gpu0", "--json", "--limit", "0"}).out).size(), 16u);
+}
+
+TEST(Show, FitsTheTerminal) {
+  const InDirectory here(kSource / "examples/03-acp-8-nics");
+  for (const std::string line : {"show paths 0 255 --limit 3", "catalog hgx-h100", "catalog p5.48xlarge"}) {
+    std::istringstream lines(weft(words(line), 80).out);
+    for (std::string each; std::getline(lines, each);) EXPECT_LE(each.size(), 80u) << line << "\n" << each;
+  }
+}
+
+TEST(Cli, TheTopTierHasNothingAbove) {
+  const InDirectory here(kSource / "examples/01-acp-2-nics");
+  const auto record = nlohmann::json::parse(weft({"check", "--json"}).out);
+  EXPECT_TRUE(record["tiers"].back()["above_bps"].is_null());
+  EXPECT_TRUE(record["tiers"].back()["oversubscription"].is_null());
+  EXPECT_TRUE(record["tiers"].front()["oversubscription"].is_number());
+  EXPECT_TRUE(record["power_milliwatts"].is_number());
+}
+
+TEST(Cli, TheCatalogNamesOneUsedSourceForAField) {
+  for (const std::string kind : {"dgx-h100", "acp-h100-2nic", "p5.48xlarge", "hgx-h200"}) {
+    const Outcome outcome = weft({"catalog", kind});
+    if (outcome.code != 0) continue;
+    std::istringstream lines(outcome.out.substr(outcome.out.find("\n\n") + 2));
+    std::vector<std::string> seen;
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t used = line.find("  used  ");
+      if (used == std::string::npos) continue;
+      for (const std::string& field : words(line.substr(0, used))) {
+        EXPECT_EQ(std::count(seen.begin(), seen.end(), field), 0) << kind << " " << field << "\n" << outcome.out;
+        seen.push_back(field);
+      }
+    }
+    EXPECT_FALSE(seen.empty()) << outcome.out;
+  }
+}
+
+TEST(Cli, CompletionScriptsListValues) {
+  for (const std::string shell : {"bash", "zsh"}) {
+    const std::string script = weft({"completion", shell}).out;
+    for (const std::string each : {"table svg dot json", "rail-only", "E0107", "weft catalog --json"})
+      EXPECT_NE(script.find(each), std::string::npos) << shell << " " << each;
   }
 }
 
