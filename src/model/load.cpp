@@ -146,6 +146,32 @@ void check_breakouts(const FabricSpec& fabric, const Node& root, Diagnostics& di
   check(fabric.super_spine_switch, "super_spine_switch");
 }
 
+// A warning for cables that are longer than their kind is sold.
+void check_cables(const FabricSpec& fabric, const Node& root, Diagnostics& diagnostics) {
+  if (fabric.kind == "none") return;
+  const auto check = [&](const LinkSpec& link, std::string_view key) {
+    if (!link.medium.max_length || link.cable <= *link.medium.max_length) return;
+    Place place = root.place;
+    if (const Entry* section = root.find("fabric")) {
+      place = section->value.place;
+      if (const Entry* entry = section->value.find(key)) {
+        place = entry->value.place;
+        for (const std::string_view part : {"medium", "cable"})
+          if (const Entry* own = entry->value.find(part)) place = own->value.place;
+      }
+    }
+    const std::string kind = link.medium.kind.empty() ? "this cable" : fmt::format("'{}'", spec::shown(link.medium.kind));
+    diagnostics.add(Complaint::long_cable, place,
+                    fmt::format("{} of {} is longer than it is sold ({})", exact(link.cable), kind,
+                                exact(*link.medium.max_length)),
+                    fmt::format("{}: {{cable: {}}}, or another medium of `weft catalog cables`", key,
+                                exact(*link.medium.max_length)));
+  };
+  check(fabric.link, "link");
+  if (fabric.spine_link) check(*fabric.spine_link, "spine_link");
+  if (fabric.super_spine_link) check(*fabric.super_spine_link, "super_spine_link");
+}
+
 // The user's node for each group: the list's items, or the one mapping.
 const Node& group_node(const Node& servers, std::size_t index) {
   return servers.is_sequence() && index < servers.items.size() ? servers.items[index] : servers;
@@ -340,10 +366,13 @@ std::optional<Cluster> load_cluster(std::uint32_t source, const std::string& nam
 
   // The reader has seen to it that the required sections are there.
   number_groups(cluster, root.find("servers")->value, catalog, diagnostics);
+  const bool numbered = !diagnostics.has_errors();
   check_breakouts(cluster.file.fabric, root, diagnostics);
-  if (diagnostics.has_errors()) return std::nullopt;
-  check_tenants(cluster, root, diagnostics);
-  check_run(cluster, root, diagnostics);
+  const bool can_close = !diagnostics.has_errors();
+  check_cables(cluster.file.fabric, root, diagnostics);
+  if (numbered) check_tenants(cluster, root, diagnostics);
+  if (numbered) check_run(cluster, root, diagnostics);
+  if (!can_close) return std::nullopt;
   auto shape = derive_shape(cluster, root, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
   cluster.shape = std::move(*shape);
