@@ -216,57 +216,65 @@ Clos::PortRange Clos::over_other_sites(std::uint32_t index, const Target& target
 }
 
 bool Clos::usable(std::uint32_t index, std::uint32_t port, const Target& target,
-                  const Broken& broken, bool around) const {
+                  const Broken& broken, bool around, Search& search) const {
   if (broken.port_down(index, port)) return false;
   if (index == target.leaf) return true;  // the NIC's own port
   const Peer next = peer(index, port);
   return next.kind == Peer::Kind::other_switch &&
-         reaches(next.switch_index, target, broken, around);
+         reaches(next.switch_index, target, broken, around, search);
 }
 
-bool Clos::reaches(std::uint32_t index, const Target& target, const Broken& broken,
-                   bool around) const {
+bool Clos::reaches(std::uint32_t index, const Target& target, const Broken& broken, bool around,
+                   Search& search) const {
   if (broken.switch_down(index)) return false;
+  const std::uint64_t key = 2 * std::uint64_t{index} + (around ? 1 : 0);
+  if (const bool* known = search.known(key)) return *known;
+  search.expand();
   // Up and then down, never up again, so this recursion is at most eight deep; it ends at the first
   // live way, which with few failures is the first one tried.
   const PortRange range = towards(index, target);
   for (std::uint32_t i = 0; i < range.count; ++i)
-    if (usable(index, range.first + i, target, broken, around)) return true;
-  if (!around) return false;
+    if (usable(index, range.first + i, target, broken, around, search)) return true;
+  if (!around) return search.remember(key, false);
   // The third site must go on directly: two gateways that send around over each other would loop.
   const PortRange detour = over_other_sites(index, target);
   for (std::uint32_t i = 0; i < detour.count; ++i)
-    if (usable(index, detour.first + i, target, broken, false)) return true;
-  return false;
+    if (usable(index, detour.first + i, target, broken, false, search)) return true;
+  return search.remember(key, false);
 }
 
-bool Clos::reaches(std::uint32_t index, const Target& target, const Broken& broken) const {
-  return reaches(index, target, broken, false) ||
-         (site_count() > 2 && reaches(index, target, broken, true));
+bool Clos::reaches(std::uint32_t index, const Target& target, const Broken& broken,
+                   Search& search) const {
+  if (broken.target_down(target)) return false;
+  return reaches(index, target, broken, false, search) ||
+         (site_count() > 2 && reaches(index, target, broken, true, search));
 }
 
 Hop Clos::choose_live(std::uint32_t index, const PortRange& range, const Target& target,
-                      std::uint32_t entropy, const Broken& broken, bool around) const {
+                      std::uint32_t entropy, const Broken& broken, bool around,
+                      Search& search) const {
   // A few fresh draws spread the load of a dead port over all others; then every port in turn.
   constexpr std::uint32_t kDraws = 8;
   for (std::uint32_t draw = 0; draw < kDraws && range.count > 0; ++draw) {
     const std::uint32_t port = range.first + choose(entropy, range.salt + 16 * draw, range.count);
-    if (usable(index, port, target, broken, around)) return {port, {}};
+    if (usable(index, port, target, broken, around, search)) return {port, {}};
   }
   for (std::uint32_t i = 0; i < range.count; ++i)
-    if (usable(index, range.first + i, target, broken, around)) return {range.first + i, {}};
+    if (usable(index, range.first + i, target, broken, around, search)) return {range.first + i, {}};
   return {};
 }
 
 Hop Clos::next_hop(std::uint32_t index, const Target& target, std::uint32_t entropy,
                    const Broken& broken) const {
   if (broken.empty()) return next_hop(index, target, entropy);
+  if (broken.target_down(target)) return {};
   const PortRange range = towards(index, target);
-  Hop hop = choose_live(index, range, target, entropy, broken, false);
+  Search search;
+  Hop hop = choose_live(index, range, target, entropy, broken, false, search);
   if (hop || site_count() < 3) return hop;
-  hop = choose_live(index, range, target, entropy, broken, true);
+  hop = choose_live(index, range, target, entropy, broken, true, search);
   if (hop) return hop;
-  return choose_live(index, over_other_sites(index, target), target, entropy, broken, false);
+  return choose_live(index, over_other_sites(index, target), target, entropy, broken, false, search);
 }
 
 }  // namespace weft::fabric

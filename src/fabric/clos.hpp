@@ -54,7 +54,11 @@ class Clos {
   Hop next_hop(std::uint32_t index, const Target& target, std::uint32_t entropy,
                const Broken& broken) const;
   // Whether a switch still has a way to the target.
-  bool reaches(std::uint32_t index, const Target& target, const Broken& broken) const;
+  bool reaches(std::uint32_t index, const Target& target, const Broken& broken) const {
+    Search search;
+    return reaches(index, target, broken, search);
+  }
+  bool reaches(std::uint32_t index, const Target& target, const Broken& broken, Search& search) const;
 
  private:
   std::uint32_t site_count() const { return static_cast<std::uint32_t>(shape_.sites.size()); }
@@ -83,10 +87,11 @@ class Clos {
   PortRange over_other_sites(std::uint32_t index, const Target& target) const;
   // `around`: a gateway on the way may go over a third site.
   bool usable(std::uint32_t index, std::uint32_t port, const Target& target, const Broken& broken,
-              bool around) const;
-  bool reaches(std::uint32_t index, const Target& target, const Broken& broken, bool around) const;
+              bool around, Search& search) const;
+  bool reaches(std::uint32_t index, const Target& target, const Broken& broken, bool around,
+               Search& search) const;
   Hop choose_live(std::uint32_t index, const PortRange& range, const Target& target,
-                  std::uint32_t entropy, const Broken& broken, bool around) const;
+                  std::uint32_t entropy, const Broken& broken, bool around, Search& search) const;
 
   Peer leaf_peer(const Position& at, std::uint32_t port) const;
   Peer spine_peer(const Position& at, std::uint32_t port) const;

@@ -1,5 +1,7 @@
 #include "fabric/dragonfly.hpp"
 
+#include <algorithm>
+
 namespace weft::fabric {
 namespace {
 
@@ -14,6 +16,24 @@ std::uint32_t Dragonfly::links_between(std::uint32_t ahead) const {
   const std::uint32_t rest = links_per_group() % round();
   const bool extra = ahead - 1 < rest && shape_.groups - ahead - 1 < rest;
   return links_per_group() / round() + (extra ? 1 : 0);
+}
+
+Dragonfly::Share Dragonfly::own_links(std::uint32_t me, std::uint32_t ahead) const {
+  // Link number i * round + ahead - 1 lies in [me * global_links, (me + 1) * global_links).
+  const auto below = [&](std::uint32_t bound) {  // how many of them are below a number
+    return bound < ahead ? 0 : std::min(links_between(ahead), (bound - ahead) / round() + 1);
+  };
+  const std::uint32_t first = below(me * shape_.global_links);
+  return {first, below((me + 1) * shape_.global_links) - first};
+}
+
+std::uint64_t Dragonfly::path_count(std::uint32_t from, std::uint32_t to) const {
+  const std::uint32_t group = group_of(from);
+  if (group == group_of(to)) return 1;
+  // Every link is the choice of a whole route: the hops in both groups follow from it.
+  const std::uint32_t ahead = (group_of(to) + shape_.groups - group) % shape_.groups;
+  const std::uint32_t mine = own_links(from % shape_.routers_per_group, ahead).count;
+  return mine > 0 ? mine : links_between(ahead);
 }
 
 std::uint32_t Dragonfly::local_port(std::uint32_t router, std::uint32_t to) const {
@@ -53,32 +73,39 @@ RouteState Dragonfly::after(std::uint32_t router, std::uint32_t port, RouteState
 }
 
 bool Dragonfly::usable(std::uint32_t router, std::uint32_t port, const Target& target,
-                       RouteState state, const Broken& broken, bool spare) const {
+                       RouteState state, const Broken& broken, bool spare, Search& search) const {
   if (broken.port_down(router, port)) return false;
   const Peer next = peer(router, port);
   if (next.kind == Peer::Kind::nic) return true;
   return next.kind == Peer::Kind::other_switch &&
-         reaches(next.switch_index, target, after(router, port, state), broken, spare);
+         reaches(next.switch_index, target, after(router, port, state), broken, spare, search);
 }
 
 bool Dragonfly::reaches(std::uint32_t router, const Target& target, RouteState state,
-                        const Broken& broken, bool spare) const {
+                        const Broken& broken, bool spare, Search& search) const {
   if (broken.switch_down(router)) return false;
+  // Behind the first global link it no longer matters which detour was meant.
+  const std::uint32_t via = state.global_hops > 0 ? kNone : state.via;
+  const std::uint64_t key = std::uint64_t{router} << 35 | std::uint64_t{via} << 3 |
+                            std::min<std::uint64_t>(state.global_hops, 3) << 1 | (spare ? 1 : 0);
+  if (const bool* known = search.known(key)) return *known;
+  search.expand();
   bool found = false;
   for_each_port(router, target, state, [&](std::uint32_t port) {
-    found = found || usable(router, port, target, state, broken, spare);
+    found = found || usable(router, port, target, state, broken, spare, search);
   });
-  if (found || !spare) return found;
+  if (found || !spare) return search.remember(key, found);
   for_each_local_port([&](std::uint32_t port) {
-    found = found || usable(router, port, target, state, broken, false);
+    found = found || usable(router, port, target, state, broken, false, search);
   });
-  return found;
+  return search.remember(key, found);
 }
 
 bool Dragonfly::reaches(std::uint32_t router, const Target& target, RouteState state,
-                        const Broken& broken) const {
-  return reaches(router, target, state, broken, false) ||
-         reaches(router, target, state, broken, true);
+                        const Broken& broken, Search& search) const {
+  if (broken.target_down(target)) return false;
+  return reaches(router, target, state, broken, false, search) ||
+         reaches(router, target, state, broken, true, search);
 }
 
 RouteState Dragonfly::detour(std::uint32_t router, const Target& target, std::uint32_t entropy) const {
@@ -99,15 +126,16 @@ RouteState Dragonfly::start(std::uint32_t router, const Target& target, std::uin
   const RouteState wanted = shape_.routing == model::DragonflyRouting::valiant
                                 ? detour(router, target, entropy)
                                 : RouteState{};
-  if (broken.empty()) return wanted;
+  if (broken.empty() || broken.target_down(target)) return wanted;
+  Search search;
   const std::uint32_t first = choose(entropy, kDetourSalt, shape_.groups);
   for (const bool spare : {false, true}) {
-    if (reaches(router, target, wanted, broken, spare)) return wanted;
-    if (reaches(router, target, {}, broken, spare)) return {};
+    if (reaches(router, target, wanted, broken, spare, search)) return wanted;
+    if (reaches(router, target, {}, broken, spare, search)) return {};
     for (std::uint32_t i = 0; i < shape_.groups; ++i) {
       const RouteState around{(first + i) % shape_.groups, 0};
       if (around.via == group_of(router)) continue;
-      if (reaches(router, target, around, broken, spare)) return around;
+      if (reaches(router, target, around, broken, spare, search)) return around;
     }
   }
   return wanted;
@@ -115,9 +143,11 @@ RouteState Dragonfly::start(std::uint32_t router, const Target& target, std::uin
 
 Hop Dragonfly::next_hop(std::uint32_t router, const Target& target, std::uint32_t entropy,
                         RouteState state, const Broken& broken) const {
+  if (!broken.empty() && broken.target_down(target)) return {};
+  Search search;
   const auto choose_live = [&](auto for_each, bool spare) {
     const auto works = [&](std::uint32_t port) {
-      return broken.empty() || usable(router, port, target, state, broken, spare);
+      return broken.empty() || usable(router, port, target, state, broken, spare, search);
     };
     std::uint32_t live = 0;
     for_each([&](std::uint32_t port) { live += works(port); });

@@ -51,8 +51,14 @@ class Dragonfly {
 
   Hop next_hop(std::uint32_t router, const Target& target, std::uint32_t entropy, RouteState state,
                const Broken& broken) const;
-  bool reaches(std::uint32_t router, const Target& target, RouteState state,
-               const Broken& broken) const;
+  bool reaches(std::uint32_t router, const Target& target, RouteState state, const Broken& broken) const {
+    Search search;
+    return reaches(router, target, state, broken, search);
+  }
+  bool reaches(std::uint32_t router, const Target& target, RouteState state, const Broken& broken,
+               Search& search) const;
+  // How many minimal routes lead from a router to another one.
+  std::uint64_t path_count(std::uint32_t from, std::uint32_t to) const;
 
   // Calls visit(port) for every port that leads towards the target in this state.
   template <class Visit>
@@ -69,9 +75,15 @@ class Dragonfly {
   // `spare`: some router on the way may hand over to any other of its group, which must then go on
   // without a second such hop.
   bool usable(std::uint32_t router, std::uint32_t port, const Target& target, RouteState state,
-              const Broken& broken, bool spare) const;
+              const Broken& broken, bool spare, Search& search) const;
   bool reaches(std::uint32_t router, const Target& target, RouteState state, const Broken& broken,
-               bool spare) const;
+               bool spare, Search& search) const;
+  // Of the links to the group `ahead`, those that router `me` of a group owns: first and how many.
+  struct Share {
+    std::uint32_t first;
+    std::uint32_t count;
+  };
+  Share own_links(std::uint32_t me, std::uint32_t ahead) const;
   template <class Visit>
   void for_each_local_port(Visit visit) const {
     for (std::uint32_t i = 0; i + 1 < shape_.routers_per_group; ++i) visit(shape_.router_down + i);
@@ -103,15 +115,10 @@ void Dragonfly::for_each_port(std::uint32_t router, const Target& target, RouteS
   const std::uint32_t ahead = (goal + shape_.groups - group) % shape_.groups;
   const std::uint32_t many = links_between(ahead);
   const std::uint32_t me = router % shape_.routers_per_group;
-  bool mine = false;
-  for (std::uint32_t i = 0; i < many; ++i) {
-    const std::uint32_t link = i * round() + ahead - 1;
-    if (link / shape_.global_links == me) {
-      mine = true;
-      visit(global_port(link));
-    }
-  }
-  if (mine) return;  // a router with a link of its own never hands over to another
+  const Share mine = own_links(me, ahead);
+  for (std::uint32_t i = 0; i < mine.count; ++i)
+    visit(global_port((mine.first + i) * round() + ahead - 1));
+  if (mine.count > 0) return;  // a router with a link of its own never hands over to another
   std::uint32_t last = kNone;
   for (std::uint32_t i = 0; i < many; ++i) {
     const std::uint32_t owner = (i * round() + ahead - 1) / shape_.global_links;

@@ -180,5 +180,15 @@ TEST(Dragonfly, UgalComparesQueueTimesHops) {
   EXPECT_TRUE(ugal_prefers_detour(3'000'000'000, 3, 1'000'000'000, 5));
 }
 
+TEST(Dragonfly, CountsItsPathsByArithmetic) {
+  for (const auto& [servers, routers, globals] : {std::tuple{24, 4, 2}, {20, 5, 3}, {9, 3, 4}, {72, 8, 1}}) {
+    const Built built = dragonfly(servers, routers, globals, "minimal");
+    for (std::uint32_t from = 0; from < built.fabric.endpoints(); ++from)
+      for (std::uint32_t to = 0; to < built.fabric.endpoints(); ++to)
+        EXPECT_EQ(built.fabric.path_count(from, to), built.fabric.all_paths(from, to, 1'000).size())
+            << servers << " servers, " << from << " to " << to;
+  }
+}
+
 }  // namespace
 }  // namespace weft::fabric

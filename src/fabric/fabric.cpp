@@ -10,13 +10,20 @@ namespace {
 
 using model::Group;
 
-// PCIe switch and root complex counts of one server.
+// Servers that share one scale-up domain.
 std::uint32_t domain_servers(const Group& group) {
   return group.spec.scale_up ? static_cast<std::uint32_t>(group.spec.scale_up->servers) : 1;
 }
 
 std::uint32_t domain_switches(const Group& group) {
   return group.spec.scale_up ? static_cast<std::uint32_t>(group.spec.scale_up->switches) : 0;
+}
+
+// What parts of a server are called, with their number behind it.
+std::string_view part_name(NodeKind kind, const Group& group) {
+  static constexpr std::string_view kParts[] = {"gpu", "nic", "pcie", "rc", "cpu"};
+  if (kind != NodeKind::scale_up_switch) return kParts[static_cast<std::size_t>(kind)];
+  return group.spec.scale_up && group.spec.scale_up->link.kind.starts_with("nvlink") ? "nvswitch" : "switch";
 }
 
 // Largest group whose first index is not above `index`; groups are few.
@@ -127,8 +134,7 @@ std::string Fabric::name(NodeId id) const {
   if (at.kind == NodeKind::network_switch) return switch_name(at.local);
   const Group& group = cluster_->groups[at.group];
   const std::string server = fmt::format("{}{}", group.spec.name, at.server - group.first_server);
-  static constexpr std::string_view kParts[] = {"gpu", "nic", "pcie", "rc", "cpu", "nvswitch"};
-  return fmt::format("{}/{}{}", server, kParts[static_cast<std::size_t>(at.kind)], at.local);
+  return fmt::format("{}/{}{}", server, part_name(at.kind, group), at.local);
 }
 
 std::optional<NodeId> Fabric::find(std::string_view name) const {
@@ -149,11 +155,7 @@ std::optional<NodeId> Fabric::find(std::string_view name) const {
     const auto server = number(name.substr(group.spec.name.size(), slash - group.spec.name.size()));
     if (!server || *server >= group.servers) continue;
     for (std::size_t k = 0; k + 1 < kNodeKinds; ++k) {
-      const NodeId first = NodeId{first_[k]};
-      if (first_[k] == first_[k + 1]) continue;
-      const std::string sample = this->name(first);
-      const std::string_view part = std::string_view(sample).substr(sample.find('/') + 1);
-      const std::string_view word = part.substr(0, part.find_first_of("0123456789"));
+      const std::string_view word = part_name(static_cast<NodeKind>(k), group);
       const std::string_view rest = name.substr(slash + 1);
       if (!rest.starts_with(word)) continue;
       const auto local = number(rest.substr(word.size()));
@@ -316,7 +318,7 @@ std::uint64_t Fabric::path_count(std::uint32_t from, std::uint32_t to) const {
       at = tree->peer(at, range.first).switch_index;
     }
   }
-  return all_paths(from, to, 1'000'000).size();
+  return dragonfly()->path_count(a.target.leaf, b.target.leaf);
 }
 
 std::vector<std::vector<NodeId>> Fabric::all_paths(std::uint32_t from, std::uint32_t to,

@@ -102,13 +102,15 @@ class Fabric {
   model::Wire wire(LinkTier tier, std::uint32_t group = 0) const;
   const model::SwitchKind& switch_kind(std::uint32_t network_switch) const;
 
-  // Routing, O(1): the port of a switch (numbered within its plane) towards an endpoint.
+  // Routing: the port of a switch (numbered within its plane) towards an endpoint. In a tree O(1),
+  // in a Dragonfly the number of parallel global links; with failures see `Search`.
   Hop next_hop(std::uint32_t at, Target target, std::uint32_t entropy, RouteState state = {}) const;
   Hop next_hop(std::uint32_t at, Target target, std::uint32_t entropy, RouteState state,
                const Broken& broken) const;
   RouteState start(std::uint32_t at, Target target, std::uint32_t entropy, const Broken& broken) const;
   bool reachable(std::uint32_t from, std::uint32_t to, const Failures& failures) const;
-  // How many shortest routes the network offers between two endpoints; nullopt above `limit`.
+  // How many shortest routes the network offers between two endpoints, by arithmetic; 0 when they
+  // are not joined.
   std::uint64_t path_count(std::uint32_t from, std::uint32_t to) const;
   // Every shortest route between two endpoints as switch sequences, at most `limit` of them.
   std::vector<std::vector<NodeId>> all_paths(std::uint32_t from, std::uint32_t to, std::size_t limit) const;

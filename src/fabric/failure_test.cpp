@@ -270,5 +270,53 @@ TEST(Failure, AThirdSiteStandsInForALostLinkBetweenTwo) {
   EXPECT_EQ(w.switches, (std::vector<std::uint32_t>{0, 3, 5, 4, 1}));
 }
 
+// Work is counted, not timed: however many ways lead to a target that is cut off, each switch is
+// looked at once per query.
+TEST(FailureCost, OfATargetThatIsCutOffIsBoundedByTheSwitches) {
+  const Built built(cluster_of(
+      "version: 1\nservers: {kind: hgx-h100, nics: 1, count: 512}\nfabric: {kind: tor-clos, servers_per_leaf: 8, "
+      "pod: 8, spines: 64, parallel_links: 1, super_spines: 64, oversubscription: 1:8, super_oversubscription: 1:8, "
+      "switch: {kind: tomahawk-5, ports: 1024}}\n"));
+  const Clos& tree = *built.fabric.clos();
+  const Target target = built.fabric.attachment(511).target;
+  Broken broken;
+  for (std::uint32_t port = 0; port < tree.ports(target.leaf); ++port)
+    if (tree.peer(target.leaf, port).kind == Peer::Kind::other_switch) {
+      const Peer above = tree.peer(target.leaf, port);
+      broken.fail_port(target.leaf, port);
+      broken.fail_port(above.switch_index, above.port);
+    }
+  Search search;
+  EXPECT_FALSE(tree.reaches(0, target, broken, search));
+  EXPECT_GT(search.expanded(), 64U);
+  EXPECT_LE(search.expanded(), tree.switches());
+
+  Broken dead;
+  dead.fail_switch(target.leaf);
+  Search none;
+  EXPECT_FALSE(tree.reaches(0, target, dead, none));
+  EXPECT_EQ(none.expanded(), 0U);
+}
+
+TEST(FailureCost, OfADragonflyIsBoundedByTheRouters) {
+  const Built built(cluster_of(
+      "version: 1\nservers: {kind: hgx-h100, nics: 1, count: 800}\nfabric: {kind: dragonfly, routers_per_group: 200, "
+      "global_links: 4, groups: 4, routing: valiant, switch: {kind: tomahawk-5, ports: 1024}}\n"));
+  const Dragonfly& network = *built.fabric.dragonfly();
+  const Target target = built.fabric.attachment(799).target;
+  Broken broken;  // the target's router is cut off from its group, and has no global links
+  for (std::uint32_t port = network.shape().router_down; port < network.ports(target.leaf); ++port) {
+    const Peer other = network.peer(target.leaf, port);
+    broken.fail_port(target.leaf, port);
+    if (other.kind == Peer::Kind::other_switch) broken.fail_port(other.switch_index, other.port);
+  }
+  for (const std::uint32_t via : {kNone, 1U, 2U}) {
+    Search search;
+    EXPECT_FALSE(network.reaches(0, target, {via, 0}, broken, search));
+    // By router: with and without a spare hop, before and behind each of two global links.
+    EXPECT_LE(search.expanded(), 6 * network.switches());
+  }
+}
+
 }  // namespace
 }  // namespace weft::fabric

@@ -3,6 +3,7 @@
 // switches numbered from 0; `Fabric` adds planes, NICs and servers.
 
 #include <cstdint>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/hash.hpp"
@@ -52,6 +53,9 @@ class Broken {
   bool port_down(std::uint32_t index, std::uint32_t port) const {
     return ports_.contains(key(index, port));
   }
+  bool target_down(const Target& target) const {
+    return switch_down(target.leaf) || port_down(target.leaf, target.port);
+  }
 
  private:
   static std::uint64_t key(std::uint32_t index, std::uint32_t port) {
@@ -59,6 +63,25 @@ class Broken {
   }
   std::unordered_set<std::uint32_t> switches_;
   std::unordered_set<std::uint64_t> ports_;
+};
+
+// What one query towards one target has found out about switches. Whether a switch reaches the
+// target does not depend on how it was come by, so each is expanded once, however many ways lead
+// to it. Empty, and without memory of its own, while every way that is tried is live.
+class Search {
+ public:
+  const bool* known(std::uint64_t key) const {
+    if (answers_.empty()) return nullptr;
+    const auto found = answers_.find(key);
+    return found == answers_.end() ? nullptr : &found->second;
+  }
+  bool remember(std::uint64_t key, bool reaches) { return answers_[key] = reaches; }
+  void expand() { ++expanded_; }
+  std::uint64_t expanded() const { return expanded_; }  // switches whose ports were tried
+
+ private:
+  std::unordered_map<std::uint64_t, bool> answers_;
+  std::uint64_t expanded_ = 0;
 };
 
 // The choice a switch of a tier makes for an entropy. Tiers are salted so that equal-size tiers do

@@ -369,5 +369,13 @@ TEST(Budget, EveryGroupsLeavesAreChecked) {
   EXPECT_FALSE(loads(mixed(8)));
 }
 
+TEST(Names, OfScaleUpSwitchesFollowTheirLinks) {
+  const Built built(cluster_of("version: 1\nservers: {kind: trn3, count: 36}\nfabric: {kind: none}\n"));
+  const NodeId first = built.fabric.node(NodeKind::scale_up_switch, 0);
+  EXPECT_EQ(built.fabric.name(first), "s0/switch0");
+  EXPECT_EQ(built.fabric.find("s0/switch0"), first);
+  EXPECT_EQ(built.fabric.find("s0/nvswitch0"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace weft::fabric

@@ -1,13 +1,22 @@
 #include "fabric/summary.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <set>
+
+#include "base/wide.hpp"
 
 namespace weft::fabric {
 namespace {
 
 using model::ports_needed;
 using model::PortUse;
+
+// Sums over a whole cluster are made in 128 bits; what does not fit 64 is the largest that does.
+template <class Q>
+Q saturated(Wide count) {
+  return Q(static_cast<std::int64_t>(std::min<Wide>(count, std::numeric_limits<std::int64_t>::max())));
+}
 
 std::uint64_t nic_links(const Fabric& fabric) { return fabric.endpoints(); }
 
@@ -23,7 +32,8 @@ std::vector<PortUse> fullest_leaf(const Fabric& fabric) {
                       static_cast<std::int64_t>(servers) * wiring.nics_per_leaf * wiring.ports_per_plane};
     if (chassis || uses.empty()) {
       uses.push_back(use);
-    } else if (use.count * use.rate.count() > uses[0].count * uses[0].rate.count()) {
+    } else if (static_cast<Wide>(use.count) * use.rate.count() >
+               static_cast<Wide>(uses[0].count) * uses[0].rate.count()) {
       uses[0] = use;
     }
   }
@@ -31,9 +41,9 @@ std::vector<PortUse> fullest_leaf(const Fabric& fabric) {
 }
 
 Bandwidth total(const std::vector<PortUse>& uses) {
-  std::int64_t sum = 0;
-  for (const PortUse& use : uses) sum += use.count * use.rate.count();
-  return Bandwidth(sum);
+  Wide sum = 0;
+  for (const PortUse& use : uses) sum += static_cast<Wide>(use.count) * use.rate.count();
+  return saturated<Bandwidth>(sum);
 }
 
 TierSummary tier(std::string name, const model::SwitchKind& kind, std::uint64_t switches,
@@ -91,20 +101,40 @@ void clos_tiers(const Fabric& fabric, Summary& summary) {
   }
 }
 
+// What all leaves together can pass up: of each its uplinks, or the NICs below it where those are
+// fewer, as on the last leaf of a group that is part full.
+Wide above_leaves(const Fabric& fabric) {
+  const model::ClosShape& clos = fabric.clos()->shape();
+  const model::Shape& shape = fabric.cluster().shape;
+  const Wide uplinks = static_cast<Wide>(clos.spines_per_pod) * clos.bundle * clos.spine_wire.rate.count();
+  Wide sum = 0;
+  for (std::size_t g = 0; g < shape.wiring.size(); ++g) {
+    const model::Wiring& wiring = shape.wiring[g];
+    const model::Group& group = fabric.cluster().groups[g];
+    const std::uint32_t nics = shape.rail_planes > 1 ? 1 : group.nics();  // of a server in one plane
+    const auto leaf = [&](std::uint32_t servers, std::uint32_t nics_here) {
+      const Wide links = static_cast<Wide>(servers) * nics_here * wiring.ports_per_plane;
+      return std::min(uplinks, links * wiring.wire.rate.count());
+    };
+    const auto block = [&](std::uint32_t servers) {
+      const std::uint32_t full = nics / wiring.nics_per_leaf;
+      return full * leaf(servers, wiring.nics_per_leaf) + leaf(servers, nics % wiring.nics_per_leaf);
+    };
+    sum += group.servers / wiring.servers_per_block * block(wiring.servers_per_block) +
+           block(group.servers % wiring.servers_per_block);
+  }
+  return sum * fabric.planes();
+}
+
 // What crosses a cut through the middle of the servers cannot exceed half of what any tier passes up.
 Bandwidth clos_bisection(const Fabric& fabric, const Summary& summary) {
   const model::ClosShape& shape = fabric.clos()->shape();
-  const std::int64_t planes = fabric.planes();
-  std::int64_t least = summary.nic_bandwidth.count() / 2;
-  const auto limit = [&](std::uint64_t switches, std::uint32_t a, std::uint32_t b, Bandwidth rate) {
-    least = std::min(least, planes * static_cast<std::int64_t>(switches) * a * b * rate.count() / 2);
-  };
-  const bool one_leaf = shape.tiers == 1 && fabric.clos()->count(Clos::Tier::leaf) == shape.sites.size();
-  if (shape.tiers >= 2 && !one_leaf)
-    limit(fabric.clos()->count(Clos::Tier::leaf), shape.spines_per_pod, shape.bundle, shape.spine_wire.rate);
+  Wide least = summary.nic_bandwidth.count() / 2;
+  if (shape.tiers >= 2) least = std::min(least, above_leaves(fabric) / 2);
   if (shape.tiers == 3)
-    limit(fabric.clos()->count(Clos::Tier::spine), shape.supers_per_group, shape.super_bundle, shape.super_wire.rate);
-  return Bandwidth(least);
+    least = std::min(least, static_cast<Wide>(fabric.planes()) * fabric.clos()->count(Clos::Tier::spine) *
+                                shape.supers_per_group * shape.super_bundle * shape.super_wire.rate.count() / 2);
+  return saturated<Bandwidth>(least);
 }
 
 Bandwidth dragonfly_bisection(const Fabric& fabric, const Summary& summary) {
@@ -120,26 +150,30 @@ Bandwidth dragonfly_bisection(const Fabric& fabric, const Summary& summary) {
     const std::uint32_t high = std::min(half, groups - ahead);
     if (high > low) links += static_cast<std::int64_t>(high - low) * dragonfly.links_between(ahead);
   }
-  const std::int64_t cut = links * dragonfly.shape().global_wire.rate.count() * fabric.planes();
-  return Bandwidth(std::min(cut, summary.nic_bandwidth.count() / 2));
+  const Wide cut = static_cast<Wide>(links) * dragonfly.shape().global_wire.rate.count() * fabric.planes();
+  return saturated<Bandwidth>(std::min<Wide>(cut, summary.nic_bandwidth.count() / 2));
 }
 
 void power_and_price(const Fabric& fabric, Summary& summary) {
-  Price price;
+  Wide price = 0;
+  Wide servers_power = 0;
+  Wide switches_power = 0;
   bool priced = true;
   for (const model::Group& group : fabric.cluster().groups) {
     const Power gpus_only = group.spec.gpu.power * group.spec.gpus;
-    summary.servers_power += group.spec.power.value_or(gpus_only) * group.servers;
+    servers_power += static_cast<Wide>(group.spec.power.value_or(gpus_only).count()) * group.servers;
     summary.power_is_partial |= !group.spec.power;
     priced = priced && group.spec.price;
-    price += group.spec.price.value_or(Price{}) * group.servers;
+    price += static_cast<Wide>(group.spec.price.value_or(Price{}).count()) * group.servers;
   }
-  if (priced) summary.price = price;
+  if (priced) summary.price = saturated<Price>(price);
   const auto& kinds = fabric.cluster().shape.switches;
   for (std::size_t i = 0; i < summary.tiers.size(); ++i) {
     summary.power_is_partial |= !kinds[i].power;
-    summary.switches_power += kinds[i].power.value_or(Power{}) * static_cast<std::int64_t>(summary.tiers[i].switches);
+    switches_power += static_cast<Wide>(kinds[i].power.value_or(Power{}).count()) * summary.tiers[i].switches;
   }
+  summary.servers_power = saturated<Power>(servers_power);
+  summary.switches_power = saturated<Power>(switches_power);
 }
 
 // Far pairs are at the ends of groups, pods and sites, and in a Dragonfly anywhere: the ends of each
@@ -207,16 +241,19 @@ Duration path_latency(const Fabric& fabric, const Path& path) {
 
 Summary summarise(const Fabric& fabric) {
   Summary summary;
+  Wide nic_bandwidth = 0;
   for (const model::Group& group : fabric.cluster().groups)
-    summary.nic_bandwidth += group.spec.nic.rate * group.nics() * group.servers;
+    nic_bandwidth += static_cast<Wide>(group.spec.nic.rate.count()) * group.nics() * group.servers;
+  summary.nic_bandwidth = saturated<Bandwidth>(nic_bandwidth);
   if (const Clos* clos = fabric.clos()) {
     clos_tiers(fabric, summary);
     summary.bisection = clos_bisection(fabric, summary);
     if (const auto sites = static_cast<std::int64_t>(clos->shape().sites.size()); sites > 1) {
-      summary.between_sites = clos->shape().site_wire.rate * clos->shape().site_links *
-                              clos->shape().gateways * fabric.planes();
+      const Wide pair = static_cast<Wide>(clos->shape().site_wire.rate.count()) * clos->shape().site_links *
+                        clos->shape().gateways * fabric.planes();
+      summary.between_sites = saturated<Bandwidth>(pair);
       const std::int64_t pairs_cut = sites / 2 * (sites - sites / 2);
-      summary.bisection = std::min(summary.bisection, *summary.between_sites * pairs_cut);
+      summary.bisection = std::min(summary.bisection, saturated<Bandwidth>(pair * pairs_cut));
     }
   } else if (const Dragonfly* dragonfly = fabric.dragonfly()) {
     const model::DragonflyShape& shape = dragonfly->shape();

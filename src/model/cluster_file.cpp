@@ -17,6 +17,9 @@ const std::vector<std::string> kAllFabrics = {"single-chassis", "rail-optimized"
 constexpr std::int64_t kMaxServers = 2'000'000;
 constexpr std::int64_t kMaxSwitches = 1'000'000;
 constexpr std::int64_t kMaxParallel = 4096;
+constexpr std::int64_t kMaxGpus = 16'777'216;
+constexpr std::int64_t kMaxStorage = 1'000'000'000'000'000'000;      // 1,000 PB
+constexpr std::int64_t kMaxStorageRate = 1'000'000'000'000'000'000;  // 1,000 Pb/s
 
 }  // namespace
 
@@ -94,7 +97,8 @@ const Table& table_of<FabricSpec>() {
                  {.text = "Shape. `none` is for servers joined by scale-up links alone.",
                   .required = true,
                   .choices = {"none", "single-chassis", "rail-optimized", "rail-only", "tor-clos",
-                              "fat-tree", "dragonfly"}})
+                              "fat-tree", "dragonfly"},
+                  .meant = {{"scale-up", "none"}, {"scale_up", "none"}, {"nvlink", "none"}}})
           .field("switch", &FabricSpec::leaf_switch,
                  {.text = "Switch of the lowest tier, and of all tiers unless said otherwise.",
                   .fallback = "tomahawk-5",
@@ -247,12 +251,12 @@ const Table& table_of<StorageTier>() {
                  {.text = "Sort of storage.",
                   .required = true,
                   .choices = {"object", "parallel-fs", "nvme", "block"}})
-          .field("size", &StorageTier::size, {.text = "Capacity.", .example = "2.5TB", .min = 1})
+          .field("size", &StorageTier::size, {.text = "Capacity.", .example = "2.5TB", .min = 1, .max = kMaxStorage})
           .field("rate", &StorageTier::rate,
-                 {.text = "Bandwidth in all.", .example = "1200Gbps", .min = 1})
+                 {.text = "Bandwidth in all.", .example = "1200Gbps", .min = 1, .max = kMaxStorageRate})
           .field("latency", &StorageTier::latency,
-                 {.text = "Of one access.", .example = "500us", .min = 0})
-          .field("price", &StorageTier::price, {.text = "Per hour.", .example = "$8.25/h", .min = 0})
+                 {.text = "Of one access.", .example = "500us", .min = 0, .max = 3'600'000'000'000'000})
+          .field("price", &StorageTier::price, {.text = "Per hour.", .example = "$8.25/h", .min = 0, .max = 1'000'000'000'000})
           .build();
   return table;
 }
@@ -275,7 +279,7 @@ const Table& table_of<CollectiveRun>() {
   static const Table table =
       TableOf<CollectiveRun>("collective", "One collective operation.")
           .field("gpus", &CollectiveRun::gpus,
-                 {.text = "How many GPUs take part. Default: all.", .example = "64", .min = 1})
+                 {.text = "How many GPUs take part. Default: all.", .example = "64", .min = 1, .max = kMaxGpus})
           .field("sizes", &CollectiveRun::sizes,
                  {.text = "Message sizes.", .fallback = "8B..8GiB", .example = "[1MiB, 1GiB]"})
           .build();

@@ -39,8 +39,6 @@ Failure<Problem> fail(Complaint complaint, std::string key, std::string message,
   return Failure<Problem>({complaint, std::move(key), std::move(message), std::move(help)});
 }
 
-constexpr std::int64_t kMostSwitches = 16'000'000;  // node numbers are 32 bits
-
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // In ascending order.

@@ -9,7 +9,17 @@ using namespace weft::model;
 
 namespace {
 
-constexpr std::int64_t kMaxRate = 1'000'000'000'000'000;  // 1 Pb/s, far above any link announced
+// Far above anything announced, and low enough that sums over the largest cluster can be computed.
+constexpr std::int64_t kMaxRate = 1'000'000'000'000'000;           // 1 Pb/s
+constexpr std::int64_t kMaxNicRate = 100'000'000'000'000;          // 100 Tb/s
+constexpr std::int64_t kMaxMemoryRate = 8'000'000'000'000'000;     // 1 PB/s
+constexpr std::int64_t kMaxMemory = 1'000'000'000'000'000;         // 1 PB
+constexpr std::int64_t kMaxCompute = 1'000'000'000'000'000'000;    // 1,000 PFLOPS
+constexpr std::int64_t kMaxPacketRate = 1'000'000'000'000;         // 1,000 Gpps
+constexpr std::int64_t kMaxPartPower = 100'000'000;                // 100 kW
+constexpr std::int64_t kMaxServerPower = 10'000'000'000;           // 10 MW
+constexpr std::int64_t kMaxPrice = 1'000'000'000'000;              // $1,000,000/h
+constexpr std::int64_t kMaxLength = 100'000'000;                   // 100 km
 constexpr std::int64_t kMaxPorts = 4096;
 constexpr std::int64_t kMaxPerServer = 256;
 
@@ -51,13 +61,17 @@ const Table& table_of<GpuKind>() {
       TableOf<GpuKind>("gpu", "An accelerator.")
           .include<Kind>()
           .field("memory", &GpuKind::memory,
-                 {.text = "Device memory.", .example = "80GB", .required = true, .min = 1})
+                 {.text = "Device memory.", .example = "80GB", .required = true, .min = 1, .max = kMaxMemory})
           .field("memory_bandwidth", &GpuKind::memory_bandwidth,
-                 {.text = "Bandwidth of the device memory.", .example = "3.35TB/s", .min = 1})
+                 {.text = "Bandwidth of the device memory.", .example = "3.35TB/s", .min = 1, .max = kMaxMemoryRate})
           .field("fp16_dense", &GpuKind::fp16_dense,
-                 {.text = "Dense 16-bit compute rate.", .example = "989TFLOPS", .min = 1})
+                 {.text = "Dense 16-bit compute rate.", .example = "989TFLOPS", .min = 1, .max = kMaxCompute})
           .field("power", &GpuKind::power,
-                 {.text = "Thermal design power.", .example = "700W", .required = true, .min = 1})
+                 {.text = "Thermal design power.",
+                  .example = "700W",
+                  .required = true,
+                  .min = 1,
+                  .max = kMaxPartPower})
           .field("scale_up", &GpuKind::scale_up,
                  {.text = "Its scale-up link generation, a name in the catalog section `links`."})
           .build();
@@ -81,7 +95,11 @@ const Table& table_of<LinkKind>() {
           .field("links", &LinkKind::links,
                  {.text = "Physical links per GPU.", .min = 1, .max = kMaxPerServer})
           .field("latency", &LinkKind::latency,
-                 {.text = "One hop, one way.", .example = "300ns", .min = 0, .max = 1'000'000'000})
+                 {.text = "Of one link, one way. A way through a switch passes two links, so each has half "
+                          "of what one crossing takes.",
+                  .example = "300ns",
+                  .min = 0,
+                  .max = 1'000'000'000})
           .build();
   return table;
 }
@@ -96,11 +114,11 @@ const Table& table_of<NicKind>() {
                   .example = "400Gbps",
                   .required = true,
                   .min = 1'000'000'000,
-                  .max = kMaxRate})
+                  .max = kMaxNicRate})
           .field("ports", &NicKind::ports,
                  {.text = "Ports the rate is split over.", .fallback = "1", .min = 1, .max = 16})
           .field("packet_rate", &NicKind::packet_rate,
-                 {.text = "Packets per second, one way.", .example = "200Mpps", .min = 1})
+                 {.text = "Packets per second, one way.", .example = "200Mpps", .min = 1, .max = kMaxPacketRate})
           .field("latency", &NicKind::latency,
                  {.text = "What the card adds one way.",
                   .example = "600ns",
@@ -111,7 +129,7 @@ const Table& table_of<NicKind>() {
                  {.text = "PCIe generation of its slot.", .required = true, .min = 3, .max = 7})
           .field("pcie_lanes", &NicKind::pcie_lanes,
                  {.text = "PCIe lanes of its slot.", .required = true, .min = 1, .max = 32})
-          .field("power", &NicKind::power, {.text = "Typical.", .example = "25W", .min = 1})
+          .field("power", &NicKind::power, {.text = "Typical.", .example = "25W", .min = 1, .max = kMaxPartPower})
           .field("efa", &NicKind::efa,
                  {.text = "EFA generation, for AWS's cards.", .min = 1, .max = 9})
           .build();
@@ -134,7 +152,11 @@ const Table& table_of<SwitchKind>() {
           .field("breakout", &SwitchKind::breakout,
                  {.text = "How one port splits into slower ones.", .example = "[2x400Gbps, 4x200Gbps]"})
           .field("buffer", &SwitchKind::buffer,
-                 {.text = "Packet memory of the whole switch.", .example = "64MiB", .required = true, .min = 1})
+                 {.text = "Packet memory of the whole switch.",
+                  .example = "64MiB",
+                  .required = true,
+                  .min = 1,
+                  .max = kMaxMemory})
           .field("latency", &SwitchKind::latency,
                  {.text = "Port to port, first bit in to first bit out (cut-through).",
                   .example = "600ns",
@@ -142,7 +164,7 @@ const Table& table_of<SwitchKind>() {
                   .min = 0,
                   .max = 1'000'000'000})
           .field("power", &SwitchKind::power,
-                 {.text = "Typical, of the whole switch.", .example = "1500W", .min = 1})
+                 {.text = "Typical, of the whole switch.", .example = "1500W", .min = 1, .max = kMaxPartPower})
           .build();
   return table;
 }
@@ -159,7 +181,10 @@ const Table& table_of<CableKind>() {
                   .min = 3'335,  // light in vacuum
                   .max = 1'000'000})
           .field("max_length", &CableKind::max_length,
-                 {.text = "Longest that is sold at 400G and above.", .example = "3m", .min = 1})
+                 {.text = "Longest that is sold at 400G and above.",
+                  .example = "3m",
+                  .min = 1,
+                  .max = kMaxLength})
           .build();
   return table;
 }
@@ -198,7 +223,11 @@ const Table& table_of<ServerKind>() {
           .field("gpu", &ServerKind::gpu,
                  {.text = "Accelerator.", .required = true, .section = "gpus"})
           .field("gpus", &ServerKind::gpus,
-                 {.text = "Accelerators per server.", .required = true, .min = 1, .max = kMaxPerServer})
+                 {.text = "Accelerators per server.",
+                  .example = "8",
+                  .required = true,
+                  .min = 1,
+                  .max = kMaxPerServer})
           .field("nic", &ServerKind::nic,
                  {.text = "Network card on the GPU fabric.", .fallback = "connectx-7", .section = "nics"})
           .field("nics", &ServerKind::nics,
@@ -245,15 +274,18 @@ const Table& table_of<ServerKind>() {
           .field("scale_up", &ServerKind::scale_up, {.text = "Scale-up network between its GPUs."})
           .field("vcpus", &ServerKind::vcpus, {.text = "Virtual CPUs.", .min = 1, .max = 100'000})
           .field("memory", &ServerKind::memory,
-                 {.text = "Host memory.", .example = "2TiB", .min = 1})
+                 {.text = "Host memory.", .example = "2TiB", .min = 1, .max = kMaxMemory})
           .field("nvme_count", &ServerKind::nvme_count,
                  {.text = "Local NVMe drives.", .min = 0, .max = 1024})
           .field("nvme_size", &ServerKind::nvme_size,
-                 {.text = "Size of one drive.", .example = "3.84TB", .min = 1})
+                 {.text = "Size of one drive.", .example = "3.84TB", .min = 1, .max = kMaxMemory})
           .field("power", &ServerKind::power,
-                 {.text = "Of the whole server, at most.", .example = "10.2kW", .min = 1})
+                 {.text = "Of the whole server, at most.",
+                  .example = "10.2kW",
+                  .min = 1,
+                  .max = kMaxServerPower})
           .field("price", &ServerKind::price,
-                 {.text = "On demand, per server.", .example = "$98.32/h", .min = 0})
+                 {.text = "On demand, per server.", .example = "$98.32/h", .min = 0, .max = kMaxPrice})
           .field("ultracluster", &ServerKind::ultracluster,
                  {.text = "EC2 UltraClusters generation it is offered in."})
           .build();

@@ -146,6 +146,32 @@ void check_breakouts(const FabricSpec& fabric, const Node& root, Diagnostics& di
   check(fabric.super_spine_switch, "super_spine_switch");
 }
 
+// A warning for cables that are longer than their kind is sold.
+void check_cables(const FabricSpec& fabric, const Node& root, Diagnostics& diagnostics) {
+  if (fabric.kind == "none") return;
+  const auto check = [&](const LinkSpec& link, std::string_view key) {
+    if (!link.medium.max_length || link.cable <= *link.medium.max_length) return;
+    Place place = root.place;
+    if (const Entry* section = root.find("fabric")) {
+      place = section->value.place;
+      if (const Entry* entry = section->value.find(key)) {
+        place = entry->value.place;
+        for (const std::string_view part : {"medium", "cable"})
+          if (const Entry* own = entry->value.find(part)) place = own->value.place;
+      }
+    }
+    const std::string kind = link.medium.kind.empty() ? "this cable" : fmt::format("'{}'", spec::shown(link.medium.kind));
+    diagnostics.add(Complaint::long_cable, place,
+                    fmt::format("{} of {} is longer than it is sold ({})", exact(link.cable), kind,
+                                exact(*link.medium.max_length)),
+                    fmt::format("{}: {{cable: {}}}, or another medium of `weft catalog cables`", key,
+                                exact(*link.medium.max_length)));
+  };
+  check(fabric.link, "link");
+  if (fabric.spine_link) check(*fabric.spine_link, "spine_link");
+  if (fabric.super_spine_link) check(*fabric.super_spine_link, "super_spine_link");
+}
+
 // The user's node for each group: the list's items, or the one mapping.
 const Node& group_node(const Node& servers, std::size_t index) {
   return servers.is_sequence() && index < servers.items.size() ? servers.items[index] : servers;
@@ -269,11 +295,11 @@ void check_tenants(const Cluster& cluster, const Node& root, Diagnostics& diagno
       const Entry* entry = node.find(key);
       return entry ? entry->value.place : node.place;
     };
-    if (!names.insert(tenant.name).second)
+    if (!tenant.name.empty() && !names.insert(tenant.name).second)
       diagnostics.add(Complaint::same_name, place("name"),
                       fmt::format("two tenants are called '{}'", spec::shown(tenant.name)),
                       "give each tenant a name of its own");
-    if (tenant.servers.max() >= static_cast<std::int64_t>(cluster.servers))
+    if (!tenant.servers.ranges.empty() && tenant.servers.max() >= static_cast<std::int64_t>(cluster.servers))
       diagnostics.add(Complaint::out_of_range, place("servers"),
                       fmt::format("there is no server {}", tenant.servers.max()),
                       fmt::format("servers are numbered 0 to {}", cluster.servers - 1));
@@ -290,13 +316,29 @@ void check_run(const Cluster& cluster, const Node& root, Diagnostics& diagnostic
       if (gpus == nullptr || !gpus->value.is_scalar()) continue;
       std::string digits = gpus->value.text;  // 1_024 is a number, too
       std::erase(digits, '_');
-      if (std::atoll(digits.c_str()) > static_cast<std::int64_t>(cluster.gpus))
+      const std::int64_t wanted = std::atoll(digits.c_str());
+      if (wanted > static_cast<std::int64_t>(cluster.gpus) && wanted <= kMaxGpus)  // else it is out of range anyhow
         diagnostics.add(Complaint::out_of_range, gpus->value.place,
                         fmt::format("'gpus' is {}, but the cluster has {}", digits,
                                     counted(cluster.gpus, "GPU")),
                         fmt::format("gpus: {} takes all of them", cluster.gpus));
     }
   }
+}
+
+// Servers and GPUs in all, where every group has said how many; the rest of it may be wrong.
+bool count_servers(Cluster& cluster) {
+  std::int64_t servers = 0;
+  std::int64_t gpus = 0;
+  for (const ServerGroup& group : cluster.file.servers) {
+    if (group.count < 1 || group.gpus < 1) return false;
+    servers += group.count;
+    gpus += group.count * group.gpus;
+  }
+  if (servers == 0 || gpus > kMaxGpus) return false;
+  cluster.servers = static_cast<std::uint32_t>(servers);
+  cluster.gpus = static_cast<std::uint32_t>(gpus);
+  return true;
 }
 
 bool is_other_version(const Node& node) {
@@ -336,14 +378,24 @@ std::optional<Cluster> load_cluster(std::uint32_t source, const std::string& nam
     diagnostics.add(Complaint::empty_value, servers->value.place, "'servers' is an empty list",
                     "for example servers: {kind: hgx-h100, count: 4}");
   if (!cluster.file.name.empty()) cluster.name = cluster.file.name;
-  if (diagnostics.has_errors()) return std::nullopt;
+  if (diagnostics.has_errors()) {
+    // Who owns and runs what can be checked as long as it is known how many servers there are.
+    if (count_servers(cluster)) {
+      check_tenants(cluster, root, diagnostics);
+      check_run(cluster, root, diagnostics);
+    }
+    return std::nullopt;
+  }
 
   // The reader has seen to it that the required sections are there.
   number_groups(cluster, root.find("servers")->value, catalog, diagnostics);
+  const bool numbered = !diagnostics.has_errors();
   check_breakouts(cluster.file.fabric, root, diagnostics);
-  if (diagnostics.has_errors()) return std::nullopt;
-  check_tenants(cluster, root, diagnostics);
-  check_run(cluster, root, diagnostics);
+  const bool can_close = !diagnostics.has_errors();
+  check_cables(cluster.file.fabric, root, diagnostics);
+  if (numbered) check_tenants(cluster, root, diagnostics);
+  if (numbered) check_run(cluster, root, diagnostics);
+  if (!can_close) return std::nullopt;
   auto shape = derive_shape(cluster, root, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
   cluster.shape = std::move(*shape);

@@ -104,5 +104,25 @@ TEST(Load, AFileIsEitherAClusterOrAnErrorInsideIt) {
   }));
 }
 
+TEST(Load, AMappingThatIsNotWrittenHasItsDefaults) {
+  const Cluster without = good(kAcp);
+  const Cluster with = good(kAcp, {"fabric.link.cable=5m"});
+  EXPECT_EQ(without.file.fabric.link.cable, metres(5));
+  EXPECT_EQ(without.file.fabric.link.medium.kind, "fiber");
+  EXPECT_EQ(without.shape.wiring[0].wire.latency, with.shape.wiring[0].wire.latency);
+  EXPECT_GT(without.shape.wiring[0].wire.latency.count(), 0);
+  EXPECT_EQ(without.file.transport.kind, "srd");
+}
+
+TEST(Load, WarnsOfCablesThatAreNotSoldThatLong) {
+  const auto warnings = [](const std::string& set) {
+    spec::Diagnostics diagnostics;
+    EXPECT_TRUE(load(kAcp, {"fabric.link.medium=dac", set}, diagnostics));
+    return spec::render_text(diagnostics, false);
+  };
+  EXPECT_EQ(warnings("fabric.link.cable=3m"), "");
+  EXPECT_NE(warnings("fabric.link.cable=50m").find("W0505"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace weft::model

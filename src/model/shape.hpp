@@ -12,6 +12,8 @@
 
 namespace weft::model {
 
+inline constexpr std::int64_t kMostSwitches = 16'000'000;  // node numbers are 32 bits
+
 // One direction of one cable of a tier.
 struct Wire {
   Bandwidth rate;

@@ -212,7 +212,6 @@ std::optional<Cluster> load_topo(std::uint32_t source, const std::string& name,
     clos.super_groups = u32(clos.spines_per_pod / std::max<std::int64_t>(1, spines_of_core));
     clos.super_wire = link_below(topo, 2);
   }
-  constexpr std::int64_t kMostSwitches = 16'000'000;  // node numbers are 32 bits
   const std::int64_t switches = nodes / leaf_down + pods * clos.spines_per_pod +
                                 static_cast<std::int64_t>(clos.super_groups) * clos.supers_per_group;
   require(switches <= kMostSwitches, fmt::format("this fabric would have {} switches", grouped(switches)),
@@ -227,6 +226,8 @@ std::optional<Cluster> load_topo(std::uint32_t source, const std::string& name,
   auto nic = catalog.load<NicKind>("nics", "connectx-7", diagnostics);
   if (diagnostics.has_errors() || !bare || !pcie || !gpu || !nic) return std::nullopt;
 
+  pcie->latency = Duration(0);  // htsim's hosts add nothing
+
   Cluster cluster;
   cluster.name = name;
   cluster.sites = {""};
@@ -240,7 +241,7 @@ std::optional<Cluster> load_topo(std::uint32_t source, const std::string& name,
   group.spec.gpu.power = Power(0);
   group.spec.nic = *nic;
   group.spec.nic.rate = nic_wire.rate;
-  group.spec.nic.latency = Duration(0);  // htsim's hosts add nothing
+  group.spec.nic.latency = Duration(0);
   group.spec.nic.pcie_gen = group.spec.pcie_gen = 6;
   group.spec.nic.pcie_lanes = group.spec.pcie_lanes = 32;
   group.pcie = group.nic_pcie = *pcie;

@@ -149,7 +149,10 @@ enum class Severity { error, warning };
     "only. `weft show server --as svg` draws which GPU is far from which NIC.")                    \
   X(small_buffer, "W0504", "a buffer below one bandwidth-delay product",                           \
     "A port's fair share of the switch buffer is smaller than rate x round-trip time over the "    \
-    "longest path, so one round trip's worth of packets does not fit when many ports congest.")
+    "longest path, so one round trip's worth of packets does not fit when many ports congest.")    \
+  X(long_cable, "W0505", "a cable longer than its kind is sold",                                   \
+    "Copper reaches a few metres at 400G and above, active optical cables some tens. A longer "    \
+    "link needs another `medium` (`weft catalog cables`), such as fiber with transceivers.")
 
 enum class Complaint {
 #define WEFT_X(name, code, title, text) name,

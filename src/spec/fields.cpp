@@ -131,8 +131,9 @@ void Reader::read_object(const Table& table, const Node& node, void* out) {
   }
   for (const Field& field : table.fields) {
     if (!applies(field, kind)) continue;
+    if (kind_unknown_ && field.name == "kind") continue;  // that has been said
     // Without a kind it is not known which of its keys would be required.
-    const bool required = field.options.required && (kind || field.options.only_for.empty()) &&
+    const bool required = field.options.required && !kind_unknown_ && (kind || field.options.only_for.empty()) &&
                           std::find(meant.begin(), meant.end(), field.name) == meant.end();
     if (const Entry* entry = node.find(field.name)) {
       if (entry->value.kind == Node::Kind::null) {
@@ -153,6 +154,13 @@ void Reader::read_object(const Table& table, const Node& node, void* out) {
       fallback.text = field.options.fallback;
       fallback.place = node.place;
       field.read(*this, fallback, field, out);
+    } else if (field.shape == Shape::object && !field.list && !field.optional && !field.options.required &&
+               field.options.section.empty()) {
+      // A mapping that is not written is an empty one: its own defaults apply.
+      Node empty;
+      empty.kind = Node::Kind::map;
+      empty.place = node.place;
+      field.read(*this, empty, field, out);
     }
   }
 }
@@ -237,7 +245,9 @@ void Reader::value(const Node& node, const Field& field, std::string& out) {
   }
   const auto& choices = field.options.choices;
   if (!choices.empty() && std::find(choices.begin(), choices.end(), node.text) == choices.end()) {
-    const auto guess = did_you_mean(node.text, choices);
+    auto guess = did_you_mean(node.text, choices);
+    for (const auto& [word, choice] : field.options.meant)
+      if (word == node.text) guess = choice;
     diagnostics_.add(Complaint::not_a_choice, node.place,
                      fmt::format("'{}' cannot be '{}'", field.name, shown(node.text)),
                      guess ? fmt::format("did you mean '{}'? (one of {})", *guess, either(choices))

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/ranges.hpp"
@@ -36,6 +37,7 @@ struct FieldOptions {
   std::optional<std::int64_t> max = std::nullopt;
   std::vector<std::string> only_for = {};  // values of the neighbouring `kind` that have this field
   std::string section = "";                // catalog section of a field that names a kind
+  std::vector<std::pair<std::string, std::string>> meant = {};  // other words for choices
 };
 
 enum class Shape { boolean, integer, text, quantity, ratio, indices, sizes, object };
@@ -45,6 +47,7 @@ struct Field {
   FieldOptions options;
   Shape shape = Shape::text;
   bool list = false;                   // a list of `shape`; one value alone is a list of one
+  bool optional = false;               // stays empty when it is not given
   const UnitFamily* units = nullptr;   // Shape::quantity
   const Table& (*object)() = nullptr;  // Shape::object
   std::function<void(Reader&, const Node&, const Field&, void*)> read;
@@ -73,6 +76,13 @@ class Reader {
     read_object(table_of<T>(), node, &out);
   }
   void read_object(const Table& table, const Node& node, void* out);
+  // A mapping whose kind is not known: what stands in it is checked, what is missing is not.
+  template <class T>
+  void read_without_kind(const Node& node, T& out) {
+    const bool before = std::exchange(kind_unknown_, true);
+    read(node, out);
+    kind_unknown_ = before;
+  }
 
   Diagnostics& diagnostics() { return diagnostics_; }
   std::optional<Node> resolve(const Field& field, const Node& node) {
@@ -102,6 +112,7 @@ class Reader {
 
   Diagnostics& diagnostics_;
   Resolve resolve_;
+  bool kind_unknown_ = false;
 };
 
 // How a range reads in a message and in the reference: "1 to 64", "at least 1", "" when unbounded.
@@ -128,6 +139,7 @@ template <class V>
 void describe_value(Field& field) {
   if constexpr (is_optional<V>::value) {
     describe_value<typename V::value_type>(field);
+    field.optional = true;
   } else if constexpr (is_vector<V>::value) {
     describe_value<typename V::value_type>(field);
     field.list = true;
@@ -175,6 +187,8 @@ void read_value(Reader& reader, const Node& node, const Field& field, V& out) {
       reader.read(node, out);
     } else if (const auto resolved = reader.resolve(field, node)) {
       reader.read(*resolved, out);
+    } else if (node.is_map()) {
+      reader.read_without_kind(node, out);
     }
   } else {
     reader.value(node, field, out);

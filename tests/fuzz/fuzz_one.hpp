@@ -6,6 +6,7 @@
 #include <string>
 
 #include "fabric/fabric.hpp"
+#include "fabric/summary.hpp"
 #include "model/load.hpp"
 
 namespace weft::fuzz {
@@ -42,6 +43,15 @@ inline void walk(const model::Cluster& cluster) {
     if (fabric.describe(node).kind == fabric::NodeKind::gpu) fabric.for_each_link(node, [](const fabric::Link&) {});
   }
   if (cluster.gpus > 1) fabric.path(0, cluster.gpus - 1, 7, fabric.no_failures());
+  constexpr std::uint32_t kMostToSummarise = 65'536;
+  if (cluster.gpus > kMostToSummarise) return;
+  const fabric::Summary summary = fabric::summarise(fabric);
+  require(summary.nic_bandwidth.count() >= 0 && summary.bisection.count() >= 0 &&
+              summary.bisection <= summary.nic_bandwidth,
+          "sums of rates do not overflow");
+  require(summary.servers_power.count() >= 0 && summary.switches_power.count() >= 0 &&
+              summary.price.value_or(Price{}).count() >= 0,
+          "sums of power and price do not overflow");
 }
 
 inline void load_text(const char* name, std::string text) {
