@@ -236,6 +236,10 @@ void print_table(const std::vector<Row>& rows, std::uint64_t digest) {
   fmt::print("{:<42} {:>14}       {:>14}  ok\n", "name", "value", "limit");
   for (const Row& row : rows) {
     const bool whole = row.unit.empty();
+    if (row.relation.empty()) {
+      fmt::print("{:<42} {:>14.3f} {}\n", row.name, row.value, row.unit);
+      continue;
+    }
     fmt::print("{:<42} {:>14.{}f} {:<4} {:>2} {:>11.{}f}  {}\n", row.name, row.value, whole ? 0 : 3,
                row.unit, row.relation, row.limit, whole ? 0 : 1, row.ok() ? "yes" : "NO");
   }
