@@ -63,8 +63,8 @@ void PacketSim::find_links() {
   links_.resize(kTiers + groups);
   const auto describe = [&](std::size_t index, const model::Wire& wire) {
     links_[index].latency = wire.latency.count();
-    const std::int64_t rate = std::max<std::int64_t>(1, wire.rate.count());
-    links_[index].ps_per_byte = (kPicosPerSecondByte + rate - 1) / rate;  // a wire is never early
+    if (wire.rate.count() == 0) return;  // a tier this fabric does not have
+    links_[index].ps_per_byte = (kPicosPerSecondByte + wire.rate.count() - 1) / wire.rate.count();  // never early
   };
   for (const LinkTier tier : {LinkTier::spine, LinkTier::super_spine, LinkTier::gateway, LinkTier::site, LinkTier::local, LinkTier::global})
     if ((fabric_.clos() != nullptr) == (tier < LinkTier::local)) describe(static_cast<std::size_t>(tier), fabric_.wire(tier));

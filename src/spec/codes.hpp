@@ -130,7 +130,7 @@ enum class Severity { error, warning };
     "s0/nic1; a switch by the name `weft show links` prints, such as leaf0 or spine2.")            \
   X(bad_matrix, "E0411", "a connection matrix that cannot be used",                                \
     "uet-htsim's .cm files give Nodes, then flows such as 0->5 id 1 start 0 size 2000000, with "   \
-    "trigger, send_done_trigger or recv_done_trigger, and lines that declare the triggers. ")      \
+    "trigger, send_done_trigger or recv_done_trigger, and lines that declare the triggers.")       \
   X(not_simulated, "E0412", "this cannot be simulated yet",                                        \
     "The cluster is fine, but the simulator does not cover this part of it. The message says "     \
     "which; other commands work.")                                                                 \
