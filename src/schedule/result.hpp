@@ -1,0 +1,73 @@
+#pragma once
+// What came of a schedule: one type for every executor. Tables, plots and files are views of it.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft::schedule {
+
+inline constexpr std::int64_t kNotYet = -1;
+
+// One transfer between two ranks.
+struct FlowRecord {
+  std::uint32_t source = 0;  // rank
+  std::uint32_t destination = 0;
+  std::uint64_t bytes = 0;
+  std::int64_t start = 0;            // ps
+  std::int64_t sent = kNotYet;       // the sender has the last acknowledgement
+  std::int64_t received = kNotYet;   // the receiver has the last byte
+  std::int64_t unloaded = 0;         // how long it would take alone, until `sent`
+};
+
+// One direction of one link.
+struct LinkRecord {
+  std::string from;
+  std::string to;
+  std::int64_t rate = 0;         // bit/s
+  std::uint64_t bytes = 0;       // carried
+  std::uint64_t packets = 0;
+  std::int64_t waited = 0;       // ps that its packets queued, summed
+  std::int64_t peak_bytes = 0;   // longest queue
+  std::uint64_t marked = 0;
+  std::uint64_t trimmed = 0;
+  std::uint64_t dropped = 0;     // queue full, or lost to a fault
+};
+
+// One link during one interval of --sample. Intervals in which nothing happened are left out.
+struct LinkSample {
+  std::int64_t time = 0;        // ps: start of the interval
+  std::uint32_t link = 0;       // into RunResult::links
+  std::int64_t peak_bytes = 0;  // longest queue in it
+  std::uint64_t bytes = 0;      // put on the wire in it
+  std::uint32_t marked = 0;
+  std::uint32_t trimmed = 0;
+  std::uint32_t dropped = 0;
+};
+
+struct Counters {
+  std::uint64_t events = 0;
+  std::uint64_t packet_hops = 0;
+  std::uint64_t data_sent = 0;    // first transmissions
+  std::uint64_t data_resent = 0;
+  std::uint64_t acks_sent = 0;
+  std::uint64_t marked = 0;       // data packets that arrived marked
+  std::uint64_t trimmed = 0;
+  std::uint64_t dropped = 0;      // queue full
+  std::uint64_t lost = 0;         // to faults
+  std::uint64_t timeouts = 0;
+};
+
+struct RunResult {
+  std::string executor;         // "packet", "message"
+  std::uint64_t seed = 0;
+  std::uint64_t digest = 0;
+  std::int64_t end = 0;         // ps: the last transfer was done
+  std::string stopped_by;       // empty: everything was done; else "ctrl-c" or the limit, and the result is partial
+  Counters counters;
+  std::vector<FlowRecord> flows;
+  std::vector<LinkRecord> links;     // those that carried anything, busiest first
+  std::vector<LinkSample> samples;   // by time, then link
+};
+
+}  // namespace weft::schedule
