@@ -186,8 +186,17 @@ sim::SimConfig config_for(const model::Cluster& cluster, const Matrix& matrix) {
   // Triggers act on other hosts without delay, which only a run in time order can keep exact.
   config.in_time_order = !matrix.triggers.empty();
   const model::TransportSpec& transport = cluster.file.transport;
-  if (transport.mtu.count() > 0) config.srd.payload = static_cast<std::uint32_t>(transport.mtu.count());
-  config.srd.paths = static_cast<std::uint32_t>(std::clamp<std::int64_t>(transport.paths, 1, 64));
+  const model::SwitchingSpec& switching = cluster.file.switching;
+  config.srd.payload = static_cast<std::uint32_t>(transport.mtu.value_or(Bytes(4096)).count());
+  config.srd.paths = static_cast<std::uint32_t>(transport.paths);
+  config.cut_through = switching.forwarding.value_or("cut-through") == "cut-through";
+  config.fifo = switching.classes == "one";
+  config.trimming = switching.full == "trim";
+  config.queue_bytes = switching.queue.value_or(Bytes(0)).count();
+  config.mark_from = static_cast<std::uint32_t>(switching.mark_from.count());
+  config.mark_to = static_cast<std::uint32_t>(switching.mark_to.count());
+  if (transport.balance == "ecmp") config.balance = sim::Balance::ecmp;
+  if (transport.balance == "spray") config.balance = sim::Balance::spray;
   return config;
 }
 

@@ -198,8 +198,18 @@ inline std::uint32_t Shard::entropy_of(const transport::Header& header, std::uin
   return pair;
 }
 
+bool Shard::avoids(std::uint32_t port, std::int64_t now) const {
+  const std::uint32_t special = world_.ports[port].special;
+  return special != 0 && known_down(world_.specials[special - 1].conditions, now);
+}
+
 void Shard::at_switch(const Event& event) {
-  const std::uint32_t port = layout_.next_port(event.to, event.header.destination, entropy_of(event.header, event.to));
+  const std::uint32_t entropy = entropy_of(event.header, event.to);
+  std::uint32_t port = layout_.next_port(event.to, event.header.destination, entropy);
+  // A switch whose own link is down hashes again; what is broken further away it does not know.
+  constexpr std::uint32_t kDraws = 16;
+  for (std::uint32_t draw = 1; draw <= kDraws && avoids(port, event.time); ++draw)
+    port = layout_.next_port(event.to, event.header.destination, entropy + draw * 0x9e3779b1u);
   std::int64_t ready = event.time + layout_.switch_latency(event.to);
   if (layout_.cut_through()) {
     // Where the way out is faster than the way in, it must not run dry.
