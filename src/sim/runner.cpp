@@ -39,7 +39,8 @@ Mailbox& Runner::mailbox(std::uint32_t rank) {
 }
 
 void Runner::start(std::int64_t now, std::uint32_t rank) {
-  for (std::uint32_t lane = 0; lane < schedule_.lanes(rank); ++lane) advance(now, rank, lane);
+  const std::uint32_t lanes = first_lane_[rank + 1] - first_lane_[rank];
+  for (std::uint32_t lane = 0; lane < lanes; ++lane) advance(now, rank, lane);
 }
 
 void Runner::advance(std::int64_t now, std::uint32_t rank, std::uint32_t number) {
