@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "schedule/testing_script.hpp"
+#include "workload/matrix_schedule.hpp"
+#include "workload/patterns.hpp"
 
 namespace weft::sim {
 namespace {
@@ -98,6 +100,64 @@ RC_GTEST_PROP(MessageSim, APipelineOfChunksOverlapsItsStages, ()) {
   const std::int64_t last = ranks * reduction + (ranks - 1) * transfer(bytes) + (chunks - 1) * reduction;
   RC_ASSERT(last_received(result) == last - reduction);
   RC_ASSERT(result.flows.size() == std::size_t{ranks - 1} * chunks);
+}
+
+// A node has `window` flows going; each takes a transfer and its acknowledgement, and they go in step.
+RC_GTEST_PROP(MessageSim, AWindowedAllToAllTakesItsRounds, ()) {
+  const auto nodes = *rc::gen::inRange(2u, 40u);
+  const auto window = *rc::gen::inRange(1u, 65u);
+  const auto bytes = *rc::gen::inRange<std::uint64_t>(1, 1 << 20);
+  spec::Diagnostics diagnostics;
+  const auto traffic = workload::make_traffic({.name = "all-to-all", .nodes = nodes, .bytes = bytes, .window = window}, diagnostics);
+  const RunResult result = run_messages(*traffic, config());
+  const std::int64_t rounds = (nodes - 1 + window - 1) / window;
+  RC_ASSERT(result.end == rounds * (transfer(bytes) + kAcknowledgement));
+  RC_ASSERT(result.flows.size() == std::size_t{nodes} * (nodes - 1));
+  // At no time has a node more than its window unfinished.
+  for (std::uint32_t node = 0; node < nodes; ++node)
+    for (std::int64_t round = 0; round < rounds; ++round) {
+      const std::int64_t begin = round * (transfer(bytes) + kAcknowledgement);
+      const auto going = std::count_if(result.flows.begin(), result.flows.end(), [&](const FlowRecord& flow) {
+        return flow.source == node && flow.start <= begin && flow.sent > begin;
+      });
+      RC_ASSERT(going <= window);
+    }
+}
+
+//   0 --sent--> trigger 0: 1->2 at once; that --received--> barrier of two with 3->0: 2->3
+TEST(MessageSim, TriggersOfAMatrixActWithoutDelay) {
+  workload::Matrix matrix;
+  matrix.nodes = 4;
+  matrix.flows = {{.source = 0, .destination = 1, .bytes = 1000, .when_sent = 0},
+                  {.source = 1, .destination = 2, .bytes = 2000, .started_by = 0, .when_received = 1},
+                  {.source = 3, .destination = 0, .bytes = 10, .start = 500, .when_sent = 1},
+                  {.source = 2, .destination = 3, .bytes = 3000, .started_by = 1}};
+  matrix.triggers = {{workload::MatrixTrigger::Kind::oneshot, 1, {1}}, {workload::MatrixTrigger::Kind::barrier, 2, {3}}};
+  workload::MatrixSchedule traffic(matrix);
+  const RunResult result = run_messages(traffic, config());
+  ASSERT_EQ(result.flows.size(), 4u);
+  EXPECT_EQ(result.flows[0].sent, transfer(1000) + kAcknowledgement);
+  EXPECT_EQ(result.flows[1].start, result.flows[0].sent);
+  EXPECT_EQ(result.flows[1].received, result.flows[0].sent + transfer(2000));
+  EXPECT_EQ(result.flows[3].source, 3u);
+  EXPECT_EQ(result.flows[3].start, 500);
+  EXPECT_EQ(result.flows[2].start, result.flows[1].received) << "the later of the two the barrier is for";
+}
+
+TEST(MessageSim, PoissonTrafficIsTheSameEveryTime) {
+  const auto digest = [](std::uint64_t seed) {
+    workload::PatternOptions options{.name = "poisson", .nodes = 20, .bytes = 100'000, .seed = seed};
+    options.line_rate = gigabits_per_second(400);
+    options.flows = 2000;
+    spec::Diagnostics diagnostics;
+    const auto traffic = workload::make_traffic(options, diagnostics);
+    const RunResult result = run_messages(*traffic, config());
+    EXPECT_EQ(result.flows.size(), 2000u);
+    for (const FlowRecord& flow : result.flows) EXPECT_EQ(flow.sent - flow.start, flow.unloaded);
+    return result.digest;
+  };
+  EXPECT_EQ(digest(1), digest(1));
+  EXPECT_NE(digest(1), digest(2));
 }
 
 RC_GTEST_PROP(MessageSim, EqualRunsHaveEqualDigestsAndOtherWorkAnother, ()) {
