@@ -4,7 +4,10 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <map>
+#include <barrier>
+#include <thread>
+#include <tuple>
+#include <utility>
 
 #include "schedule/testing_script.hpp"
 
@@ -227,6 +230,103 @@ TEST(Runner, EveryMessageBecomesARecordInTheOrderOfRanks) {
   EXPECT_EQ(flows[40].source, 2u);
   EXPECT_EQ(flows[40].sent, schedule::kNotYet);
   EXPECT_EQ(flows[40].received, schedule::kNotYet);
+}
+
+// Ranks spread over partitions, each with a thread of its own, in steps as long as a message takes: what
+// is sent in one step comes in the next. The thread sanitizer watches what partitions share.
+class Partitions final : public Network {
+ public:
+  Partitions(Schedule& schedule, std::uint32_t partitions)
+      : runner_(schedule, *this), ranks_(schedule.ranks()), parts_(partitions, Part(partitions)) {}
+
+  std::vector<FlowRecord> run(std::uint32_t steps) {
+    std::barrier step(static_cast<std::ptrdiff_t>(parts_.size()));
+    std::vector<std::thread> threads;
+    for (std::uint32_t p = 0; p < parts_.size(); ++p)
+      threads.emplace_back([this, p, steps, &step] {
+        for (std::uint32_t i = 0; i < steps; ++i) {
+          take_step(p, i);
+          step.arrive_and_wait();
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(runner_.unfinished(), 0u);
+    return runner_.take_flows();
+  }
+
+  void send(std::int64_t now, std::uint32_t from, std::uint32_t to, std::uint64_t, std::uint32_t message) override {
+    part_of(from).outbox(part_number(to)).push_back({now + kStep, to, from, message, true});
+    part_of(from).outbox(part_number(from)).push_back({now + kStep, from, from, message, false});
+  }
+  void wake(std::int64_t, std::uint32_t, std::uint32_t) override { FAIL(); }
+  void local(std::int64_t, std::uint32_t, Instruction::Kind, std::uint64_t, std::uint32_t) override { FAIL(); }
+
+ private:
+  static constexpr std::int64_t kStep = 1000;
+  struct Event {
+    std::int64_t time;
+    std::uint32_t rank, from, message;
+    bool is_received;
+    auto operator<=>(const Event&) const = default;
+  };
+  struct Part {
+    explicit Part(std::size_t parts) : out{std::vector<std::vector<Event>>(parts), std::vector<std::vector<Event>>(parts)} {}
+    std::vector<Event>& outbox(std::uint32_t to) { return out[writing][to]; }
+    std::uint32_t writing = 0;                // by step: one half is written while the other is read
+    std::vector<std::vector<Event>> out[2];
+  };
+  std::uint32_t part_number(std::uint32_t rank) const { return rank % static_cast<std::uint32_t>(parts_.size()); }
+  Part& part_of(std::uint32_t rank) { return parts_[part_number(rank)]; }
+
+  void take_step(std::uint32_t p, std::uint32_t step) {
+    Part& mine = parts_[p];
+    mine.writing = step % 2;
+    for (auto& list : mine.out[mine.writing]) list.clear();
+    if (step == 0)
+      for (std::uint32_t rank = 0; rank < ranks_; ++rank)
+        if (part_number(rank) == p) runner_.start(0, rank);
+    std::vector<Event> come;
+    for (const Part& part : parts_) come.insert(come.end(), part.out[1 - step % 2][p].begin(), part.out[1 - step % 2][p].end());
+    std::sort(come.begin(), come.end());
+    for (const Event& event : come) {
+      if (event.is_received) {
+        runner_.received(event.time, event.rank, event.from, event.message);
+      } else {
+        runner_.sent(event.time, event.rank, event.message);
+      }
+    }
+  }
+
+  Runner runner_;
+  std::uint32_t ranks_;
+  std::vector<Part> parts_;
+};
+
+// Everybody to everybody, in rounds that begin when the message of the round before has come.
+TEST(Runner, PartitionsOnThreadsGiveWhatOneThreadGives) {
+  constexpr std::uint32_t kRanks = 7;
+  constexpr std::uint32_t kRounds = 50;
+  const auto run = [](std::uint32_t partitions) {
+    Script script(kRanks);
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+      std::vector<Instruction> lane;
+      for (std::uint32_t round = 0; round < kRounds; ++round) {
+        const std::uint32_t shift = 1 + round % (kRanks - 1);
+        lane.push_back(Instruction::send((rank + shift) % kRanks, round + 1, round));
+        lane.push_back(Instruction::recv((rank + kRanks - shift) % kRanks, round));
+        lane.push_back(Instruction::wait(1));
+      }
+      script.add(rank, lane);
+    }
+    std::vector<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t, std::int64_t, std::int64_t, std::int64_t>> flows;
+    for (const FlowRecord& flow : Partitions(script, partitions).run(kRounds + 2))
+      flows.emplace_back(flow.source, flow.destination, flow.bytes, flow.start, flow.sent, flow.received);
+    return flows;
+  };
+  const auto one = run(1);
+  EXPECT_EQ(one.size(), std::size_t{kRanks} * kRounds);
+  EXPECT_EQ(run(2), one);
+  EXPECT_EQ(run(4), one);
 }
 
 // One flow per rank, and as many flows as memory is counted for.
