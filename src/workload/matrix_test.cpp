@@ -96,6 +96,7 @@ TEST(Triggers, FireByTheirKind) {
   EXPECT_EQ(fire(1), List{});
   EXPECT_EQ(fire(2), List{});
   EXPECT_EQ(fire(2), (List{8, 9}));
+  EXPECT_EQ(fire(2), List{});
   EXPECT_EQ(fire(kNoTrigger), List{});
 }
 
