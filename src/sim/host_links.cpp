@@ -23,6 +23,7 @@ HostLinks::Domain& HostLinks::make_domain(std::uint32_t number) {
   domain_index_.insert(number, static_cast<std::uint32_t>(domains_.size()));
   Domain& domain = domains_.emplace_back();
   domain.number = number;
+  domain.users.resize(links);
   domain.carried.resize(links);
   filling_.resize(std::max(filling_.size(), links));
   return domain;
@@ -47,13 +48,16 @@ HostLinks::TransferId HostLinks::start(std::int64_t now, std::uint32_t number, c
   transfer.context = context;
   transfer.bytes = bytes;
   transfer.wake = 0;
+  transfer.order = domain.started++;
   transfer.begins = later(domain.time, route.latency.count());
   transfer.domain = static_cast<std::uint32_t>(&domain - domains_.data());
+  transfer.entry = static_cast<std::uint32_t>(domain.going.size());
   transfer.begun = false;
   transfer.done = false;
   transfer.route = route;
   transfer.legs.fill({});
-  domain.transfers.push_back(slot);
+  transfer.uses.resize(route.links.size());
+  domain.going.push_back({transfer.begins, slot});
   domain.next = std::min(domain.next, transfer.begins);
   return {slot, transfer.generation};
 }
@@ -62,7 +66,7 @@ std::int64_t HostLinks::next_event(std::uint32_t number) {
   Domain* domain = find_domain(number);
   if (domain == nullptr) return kNever;
   if (!domain->reports.empty()) return domain->reports.front().ready.time;
-  if (domain->shares_stale) share(*domain);
+  share(*domain);
   return domain->next;
 }
 
@@ -100,6 +104,7 @@ void HostLinks::wake_at(std::int64_t now, TransferId id, std::uint64_t bytes) {
   transfer->wake = bytes;
   if (!transfer->begun || transfer->done) return;
   aim(*transfer, transfer->route.legs - 1);
+  set_due(domain, *transfer);
   find_next(domain);
   run_until(domain, now);
 }
@@ -120,25 +125,43 @@ std::int64_t HostLinks::rate(std::int64_t now, TransferId id) {
 // ---- what happens in the course of time
 
 void HostLinks::run_until(Domain& domain, std::int64_t now) {
-  while (true) {
-    if (domain.shares_stale) share(domain);
-    if (domain.next > std::max(now, domain.time)) break;
+  for (share(domain); domain.next <= std::max(now, domain.time); share(domain)) {
     domain.time = std::max(domain.time, domain.next);
-    for (const std::uint32_t slot : domain.transfers) handle(domain, slot);
-    std::erase_if(domain.transfers, [&](std::uint32_t slot) { return transfers_[slot].done; });
-    find_next(domain);
+    happen(domain);
   }
   domain.time = std::max(domain.time, now);
 }
 
-void HostLinks::find_next(Domain& domain) {
-  domain.next = kNever;
-  for (const std::uint32_t slot : domain.transfers) {
+// Everything that is due by the domain's time, in order of start.
+void HostLinks::happen(Domain& domain) {
+  due_.clear();
+  for (const Going& going : domain.going)
+    if (going.due <= domain.time) due_.push_back(going.slot);
+  std::sort(due_.begin(), due_.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return transfers_[a].order < transfers_[b].order; });
+  for (const std::uint32_t slot : due_) {
+    handle(domain, slot);
     const Transfer& transfer = transfers_[slot];
-    if (!transfer.begun) domain.next = std::min(domain.next, transfer.begins);
-    for (std::uint32_t i = 0; i < transfer.route.legs; ++i)
-      domain.next = std::min(domain.next, transfer.legs[i].goal_at);
+    if (!transfer.done) {
+      set_due(domain, transfer);
+      continue;
+    }
+    domain.going[transfer.entry] = domain.going.back();
+    transfers_[domain.going.back().slot].entry = transfer.entry;
+    domain.going.pop_back();
   }
+  find_next(domain);
+}
+
+void HostLinks::find_next(Domain& domain) const {
+  domain.next = kNever;
+  for (const Going& going : domain.going) domain.next = std::min(domain.next, going.due);
+}
+
+void HostLinks::set_due(Domain& domain, const Transfer& transfer) const {
+  std::int64_t due = transfer.begun ? kNever : transfer.begins;
+  for (std::uint32_t i = 0; i < transfer.route.legs; ++i) due = std::min(due, transfer.legs[i].goal_at);
+  domain.going[transfer.entry].due = due;
 }
 
 void HostLinks::handle(Domain& domain, std::uint32_t slot) {
@@ -147,58 +170,75 @@ void HostLinks::handle(Domain& domain, std::uint32_t slot) {
     transfer.begun = true;
     if (transfer.bytes == 0 || transfer.route.legs == 0) return finish(domain, slot);
     transfer.legs[0].available = transfer.bytes;
-    begin_leg(domain, transfer, 0);
+    begin_leg(domain, slot, 0);
   }
   for (std::uint32_t i = 0; i < transfer.route.legs; ++i)
     while (transfer.legs[i].goal_at <= domain.time)
-      i + 1 < transfer.route.legs ? hand_over(domain, transfer, i) : arrive(domain, slot);
+      i + 1 < transfer.route.legs ? hand_over(domain, slot, i) : arrive(domain, slot);
 }
 
 // A chunk stands in memory whole and may go on.
-void HostLinks::hand_over(Domain& domain, Transfer& transfer, std::uint32_t index) {
-  Leg& leg = transfer.legs[index];
+void HostLinks::hand_over(Domain& domain, std::uint32_t slot, std::uint32_t index) {
+  Transfer& transfer = transfers_[slot];
+  const Leg& leg = transfer.legs[index];
   Leg& next = transfer.legs[index + 1];
   next.available = leg.goal;
-  next.moving ? aim(transfer, index + 1) : begin_leg(domain, transfer, index + 1);
-  leg.goal == leg.available ? stop_leg(domain, leg) : aim(transfer, index);
+  next.moving ? aim(transfer, index + 1) : begin_leg(domain, slot, index + 1);
+  leg.goal == leg.available ? stop_leg(domain, slot, index) : aim(transfer, index);
 }
 
 // The last leg has brought what was waited for, or all that there was to bring.
 void HostLinks::arrive(Domain& domain, std::uint32_t slot) {
   Transfer& transfer = transfers_[slot];
   const std::uint32_t index = transfer.route.legs - 1;
-  Leg& leg = transfer.legs[index];
-  if (leg.goal == transfer.bytes) return finish(domain, slot);
+  const Leg& leg = transfer.legs[index];
+  if (leg.goal == transfer.bytes) {
+    stop_leg(domain, slot, index);
+    return finish(domain, slot);
+  }
   if (leg.goal == transfer.wake) {
     domain.reports.push_back({{domain.time, transfer.context, leg.goal, false}, slot});
     transfer.wake = 0;
   }
-  leg.goal == leg.available ? stop_leg(domain, leg) : aim(transfer, index);
+  leg.goal == leg.available ? stop_leg(domain, slot, index) : aim(transfer, index);
 }
 
 void HostLinks::finish(Domain& domain, std::uint32_t slot) {
   Transfer& transfer = transfers_[slot];
   transfer.done = true;
-  if (transfer.route.legs > 0 && transfer.bytes > 0) stop_leg(domain, transfer.legs[transfer.route.legs - 1]);
   for (const std::uint32_t link : transfer.route.links) domain.carried[link] += transfer.bytes;
   domain.reports.push_back({{domain.time, transfer.context, transfer.bytes, true}, slot});
 }
 
-void HostLinks::begin_leg(Domain& domain, Transfer& transfer, std::uint32_t index) {
+void HostLinks::begin_leg(Domain& domain, std::uint32_t slot, std::uint32_t index) {
+  Transfer& transfer = transfers_[slot];
   Leg& leg = transfer.legs[index];
   leg.moving = true;
   leg.since = domain.time;
   aim(transfer, index);
-  domain.shares_stale = true;
+  for (std::uint32_t i = transfer.route.leg_begin(index); i < transfer.route.leg_end[index]; ++i) {
+    Place& first = domain.users[transfer.route.links[i]];
+    transfer.uses[i] = {first, {}};
+    if (first.slot != kNowhere) use(first).before = {slot, i};
+    first = {slot, i};
+    domain.changed.push_back(transfer.route.links[i]);
+  }
 }
 
-// Whole picoseconds may have moved a fraction too much; the leg stands where its data end.
-void HostLinks::stop_leg(Domain& domain, Leg& leg) {
+void HostLinks::stop_leg(Domain& domain, std::uint32_t slot, std::uint32_t index) {
+  Transfer& transfer = transfers_[slot];
+  Leg& leg = transfer.legs[index];
+  // Whole picoseconds may have moved a fraction too much; the leg stands where its data end.
   leg.moved = Wide{leg.goal} * kWorkPerByte;
   leg.moving = false;
   leg.rate = 0;
   leg.goal_at = kNever;
-  domain.shares_stale = true;
+  for (std::uint32_t i = transfer.route.leg_begin(index); i < transfer.route.leg_end[index]; ++i) {
+    const auto [next, before] = transfer.uses[i];
+    if (next.slot != kNowhere) use(next).before = before;
+    (before.slot != kNowhere ? use(before).next : domain.users[transfer.route.links[i]]) = next;
+    domain.changed.push_back(transfer.route.links[i]);
+  }
 }
 
 void HostLinks::aim(Transfer& transfer, std::uint32_t index) const {
@@ -216,36 +256,42 @@ void HostLinks::aim(Transfer& transfer, std::uint32_t index) const {
 // ---- rates
 
 void HostLinks::share(Domain& domain) {
-  domain.shares_stale = false;
+  if (domain.changed.empty()) return;
   gather(domain);
+  domain.changed.clear();
   fill(domain);
   for (const std::uint32_t link : used_) filling_[link] = {};
   find_next(domain);
 }
 
-// Which legs move, and how many use each link.
+// The links that have changed, the legs that use them, the links of those, and so on.
 void HostLinks::gather(const Domain& domain) {
-  const std::span<const HostLink> links = routes_.links(domain.number);
   moving_.clear();
   used_.clear();
-  for (const std::uint32_t slot : domain.transfers) {
-    const Transfer& transfer = transfers_[slot];
-    for (std::uint32_t i = 0; i < transfer.route.legs; ++i) {
-      if (!transfer.legs[i].moving) continue;
-      moving_.push_back({slot, i});
-      for (const std::uint32_t link : transfer.route.leg(i)) {
-        Filling& filling = filling_[link];
-        if (filling.users++ > 0) continue;
-        used_.push_back(link);
-        filling.left = std::clamp<std::int64_t>(links[link].rate.count(), 1, kNever / kParts) * kParts;
-      }
+  for (const std::uint32_t link : domain.changed) see(domain, link);
+  for (std::size_t i = 0; i < used_.size(); ++i)
+    for (Place at = domain.users[used_[i]]; at.slot != kNowhere; at = use(at).next) {
+      ++filling_[used_[i]].users;
+      Transfer& transfer = transfers_[at.slot];
+      const std::uint32_t leg = transfer.route.leg_of(at.position);
+      if (transfer.legs[leg].seen) continue;
+      transfer.legs[leg].seen = true;
+      moving_.push_back({at.slot, leg});
+      for (const std::uint32_t link : transfer.route.leg(leg)) see(domain, link);
     }
-  }
+}
+
+void HostLinks::see(const Domain& domain, std::uint32_t link) {
+  Filling& filling = filling_[link];
+  if (filling.seen) return;
+  filling.seen = true;
+  filling.left = std::clamp<std::int64_t>(routes_.links(domain.number)[link].rate.count(), 1, kNever / kParts) * kParts;
+  used_.push_back(link);
 }
 
 // Progressive filling: each round gives the smallest fair share to everyone on the links that have no
 // more than that. Shares are those at the start of the round, so the order of links and legs is nothing.
-void HostLinks::fill(const Domain& domain) {
+void HostLinks::fill(Domain& domain) {
   while (!moving_.empty()) {
     std::int64_t fair = kNever;
     for (const std::uint32_t link : used_) {
@@ -264,18 +310,20 @@ void HostLinks::fill(const Domain& domain) {
   }
 }
 
-void HostLinks::give(const Domain& domain, const Moving& moving, std::int64_t rate) {
+void HostLinks::give(Domain& domain, const Moving& moving, std::int64_t rate) {
   Transfer& transfer = transfers_[moving.slot];
   for (const std::uint32_t link : transfer.route.leg(moving.leg)) {
     filling_[link].left -= rate;
     --filling_[link].users;
   }
   Leg& leg = transfer.legs[moving.leg];
+  leg.seen = false;
   if (leg.rate == rate) return;
   leg.moved += Wide{leg.rate} * (domain.time - leg.since);
   leg.since = domain.time;
   leg.rate = rate;
   aim(transfer, moving.leg);
+  set_due(domain, transfer);
 }
 
 }  // namespace weft::sim

@@ -3,8 +3,8 @@
 //
 // A transfer is a fluid over the links of a leg. Rates are max-min fair (progressive filling): they
 // grow together until a link is full, its transfers keep that rate, the others grow on. They change
-// only when a leg of the domain begins or stops to move, so a message costs a few computations and not
-// one per packet. Rates change at once, without slow start: PCIe and NVLink have credits on every hop.
+// only when a leg begins or stops to move, and only for those it shares links with, directly or through
+// others; so a message costs a few computations and not one per packet. Rates change at once, without slow start: PCIe and NVLink have credits on every hop.
 //
 // Chunks. Where data rest in memory between two legs (a relay, a bounce through host memory), a chunk
 // moves on when all of it is there. At the last leg data count byte by byte: a NIC reads what it sends
@@ -78,6 +78,7 @@ class HostLinks {
  private:
   // Rates are in parts of a bit per second: a link shared by up to ten is divided without a rest.
   static constexpr std::int64_t kParts = 2520;
+  static constexpr std::uint32_t kNowhere = 0xFFFFFFFFu;
   static constexpr Wide kWorkPerByte = Wide{8} * 1'000'000'000'000 * kParts;  // rate x picoseconds
 
   struct Leg {
@@ -88,31 +89,50 @@ class HostLinks {
     std::uint64_t goal = 0;         // bytes: where something happens next
     std::uint64_t available = 0;    // bytes that may be moved by now
     bool moving = false;
+    bool seen = false;  // while rates are computed
+  };
+  // One link of a transfer's way. While its leg moves, it is in the list of those that use the link.
+  struct Place {
+    std::uint32_t slot = kNowhere;
+    std::uint32_t position = 0;  // in HostRoute::links
+  };
+  struct Use {
+    Place next;
+    Place before;
   };
   struct Transfer {
     std::uint64_t context = 0;
     std::uint64_t bytes = 0;
     std::uint64_t wake = 0;  // bytes, 0: none
+    std::uint64_t order = 0;  // of its start, in its domain
     std::int64_t begins = 0;
     std::uint32_t domain = 0;  // into domains_
+    std::uint32_t entry = 0;   // into Domain::going
     std::uint32_t generation = 0;
     bool begun = false;
     bool done = false;  // and not yet reported
     HostRoute route;
     std::array<Leg, HostRoute::kMaxLegs> legs;
+    std::vector<Use> uses;  // by position
   };
   struct Report {
     Ready ready;
+    std::uint32_t slot;
+  };
+  struct Going {
+    std::int64_t due;  // when something happens to it
     std::uint32_t slot;
   };
   struct Domain {
     std::uint32_t number = 0;
     std::int64_t time = 0;
     std::int64_t next = kNever;
-    bool shares_stale = false;
-    std::vector<std::uint32_t> transfers;  // slots, in order of start
-    std::vector<Report> reports;           // not yet fetched
-    std::vector<std::uint64_t> carried;    // by link
+    std::uint64_t started = 0;
+    std::vector<Going> going;             // in no order
+    std::vector<Place> users;             // by link: the first in its list
+    std::vector<std::uint32_t> changed;   // links whose users have changed since rates were computed
+    std::vector<Report> reports;          // not yet fetched
+    std::vector<std::uint64_t> carried;   // by link
   };
   struct Moving {
     std::uint32_t slot;
@@ -122,24 +142,29 @@ class HostLinks {
     std::int64_t left = 0;
     std::int64_t users = 0;
     std::int64_t share = 0;
+    bool seen = false;
   };
 
   Domain* find_domain(std::uint32_t number);
   Domain& make_domain(std::uint32_t number);
   Transfer* alive(TransferId id);
   void run_until(Domain& domain, std::int64_t now);
-  void find_next(Domain& domain);
+  void happen(Domain& domain);
+  void find_next(Domain& domain) const;
+  void set_due(Domain& domain, const Transfer& transfer) const;
   void handle(Domain& domain, std::uint32_t slot);
-  void hand_over(Domain& domain, Transfer& transfer, std::uint32_t index);
+  void hand_over(Domain& domain, std::uint32_t slot, std::uint32_t index);
   void arrive(Domain& domain, std::uint32_t slot);
   void finish(Domain& domain, std::uint32_t slot);
-  void begin_leg(Domain& domain, Transfer& transfer, std::uint32_t index);
-  void stop_leg(Domain& domain, Leg& leg);
+  void begin_leg(Domain& domain, std::uint32_t slot, std::uint32_t index);
+  void stop_leg(Domain& domain, std::uint32_t slot, std::uint32_t index);
   void aim(Transfer& transfer, std::uint32_t index) const;
   void share(Domain& domain);
   void gather(const Domain& domain);
-  void fill(const Domain& domain);
-  void give(const Domain& domain, const Moving& moving, std::int64_t rate);
+  void see(const Domain& domain, std::uint32_t link);
+  void fill(Domain& domain);
+  void give(Domain& domain, const Moving& moving, std::int64_t rate);
+  Use& use(Place place) { return transfers_[place.slot].uses[place.position]; }
 
   const HostRoutes& routes_;
   std::uint64_t chunk_;
@@ -147,8 +172,10 @@ class HostLinks {
   std::vector<Domain> domains_;
   std::vector<Transfer> transfers_;
   std::vector<std::uint32_t> free_;
-  std::vector<Moving> moving_;      // while rates are computed
-  std::vector<Filling> filling_;    // by link
+  std::vector<std::uint32_t> due_;  // slots, while they are handled
+  // While rates are computed:
+  std::vector<Moving> moving_;
+  std::vector<Filling> filling_;  // by link
   std::vector<std::uint32_t> used_;
 };
 

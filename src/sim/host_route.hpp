@@ -46,9 +46,15 @@ struct HostRoute {
   Duration latency;                  // of all links
   bool host_memory = false;          // bounces: no GPUDirect RDMA
 
+  std::uint32_t leg_begin(std::uint32_t index) const { return index == 0 ? 0 : leg_end[index - 1]; }
   std::span<const std::uint32_t> leg(std::uint32_t index) const {
-    const std::uint32_t first = index == 0 ? 0 : leg_end[index - 1];
-    return std::span(links).subspan(first, leg_end[index] - first);
+    return std::span(links).subspan(leg_begin(index), leg_end[index] - leg_begin(index));
+  }
+  // The leg to which the link at a position belongs.
+  std::uint32_t leg_of(std::uint32_t position) const {
+    std::uint32_t index = 0;
+    while (leg_end[index] <= position) ++index;
+    return index;
   }
 };
 
