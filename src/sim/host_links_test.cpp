@@ -593,6 +593,22 @@ RC_GTEST_PROP(HostLinks, LateEarlyAndRepeatedCallsAreHarmless, ()) {
   RC_ASSERT(a == b);
 }
 
+TEST(HostLinks, WhatEndsTogetherIsReportedInOrderOfStart) {
+  HostLinks links(hgx().routes);
+  // Slots come back in the order of these ends, so that order of slots and of starts differ.
+  for (const std::uint64_t bytes : {3000u, 1000u, 2000u, 500u})
+    links.start(0, 0, route(hgx(), hgx().gpu(0), hgx().nic(0)), bytes, bytes);
+  const std::int64_t now = drain(links).back().time;
+  for (std::uint32_t i = 0; i < 4; ++i)
+    links.start(now, 0, route(hgx(), hgx().gpu(i), hgx().nic(i)), kMiB, i);
+  const auto all = drain(links);
+  ASSERT_EQ(all.size(), 4u);
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(all[i].context, i);
+    EXPECT_EQ(all[i].time, all[0].time);
+  }
+}
+
 TEST(HostLinks, SlotsAreUsedAgainAndOldNamesAreDead) {
   const HostRoute way = route(hgx(), hgx().gpu(0), hgx().nic(0));
   HostLinks links(hgx().routes);
