@@ -4,16 +4,18 @@
 // A transfer is a fluid over the links of a leg. Rates are max-min fair (progressive filling): they
 // grow together until a link is full, its transfers keep that rate, the others grow on. They change
 // only when a leg begins or stops to move, and only for those it shares links with, directly or through
-// others; so a message costs a few computations and not one per packet. Rates change at once, without slow start: PCIe and NVLink have credits on every hop.
+// others; so a message costs a few computations and not one per packet. Rates change at once, without
+// slow start: PCIe and NVLink have credits on every hop.
 //
 // Chunks. Where data rest in memory between two legs (a relay, a bounce through host memory), a chunk
 // moves on when all of it is there. At the last leg data count byte by byte: a NIC reads what it sends
 // and may send what has arrived. It asks for that with `ready`, and where it has to wait says with
-// `wake_at` for how much.
+// `wake_at` for how much. Into a GPU data come packet by packet and need no chunk to be whole: start
+// the transfer at the first packet; it is over at its report, but not before the last packet is there.
 //
 // Latency is paid once, before the first byte moves, and data are counted where they arrive. For a
-// transfer alone that is exact: it takes transfer_time(bytes, slowest link) + latency. Where transfers
-// share, a link sees each of them later by its latency than it would in truth.
+// transfer alone that is exact: over one leg it takes transfer_time(bytes, slowest link) + latency. Where
+// transfers share, a link sees each of them later by its latency than it would in truth.
 //
 // Arithmetic is exact: rates are whole fractions of a bit per second, work is rate times time in 128
 // bits. Only shares are rounded, down, so a link never carries more than it can. When transfers start at
@@ -56,11 +58,13 @@ class HostLinks {
     bool operator==(const Ready&) const = default;
   };
 
+  // `chunk` in bytes, at least 1.
   explicit HostLinks(const HostRoutes& routes, std::uint64_t chunk = kChunk) : routes_(routes), chunk_(chunk) {}
 
   TransferId start(std::int64_t now, std::uint32_t domain, const HostRoute& route, std::uint64_t bytes,
                    std::uint64_t context);
-  // When `advance` has something to do next; kNever when nothing moves.
+  // When `advance` has something to do next, which may be past already when other calls have moved the
+  // domain on; kNever when nothing moves.
   std::int64_t next_event(std::uint32_t domain);
   // Appends what became ready until `now`, in order of time, then of start.
   void advance(std::int64_t now, std::uint32_t domain, std::vector<Ready>& out);

@@ -149,8 +149,20 @@ TEST(HostLinks, ARelayThatBouncesPaysAChunkAtEachRest) {
   const Bandwidth pcie = slowest(hosts, way.leg(2));
   HostLinks links(hosts.routes);
   links.start(0, 0, way, 100 * HostLinks::kChunk, 1);
-  const std::int64_t up = time_at(HostLinks::kChunk, slowest(hosts, way.leg(0))) + time_at(100 * HostLinks::kChunk, pcie);
-  EXPECT_EQ(drain(links)[0].time, way.latency.count() + up + time_at(HostLinks::kChunk, pcie));
+  const std::int64_t first = time_at(HostLinks::kChunk, slowest(hosts, way.leg(0)));
+  const std::int64_t in_memory = first + time_at(100 * HostLinks::kChunk, pcie);
+  EXPECT_EQ(drain(links)[0].time, way.latency.count() + in_memory + time_at(HostLinks::kChunk, pcie));
+}
+
+// Down to a single byte.
+TEST(HostLinks, SmallerChunksRestShorter) {
+  const HostRoute relay = route(hgx(), hgx().gpu(1), hgx().nic(6));
+  for (const std::uint64_t chunk : {4096u, 1u}) {
+    HostLinks links(hgx().routes, chunk);
+    links.start(0, 0, relay, 100'000, 1);
+    EXPECT_EQ(drain(links)[0].time, relay.latency.count() + time_at(chunk, slowest(hgx(), relay.leg(0))) +
+                                        time_at(100'000, slowest(hgx(), relay.leg(1))));
+  }
 }
 
 // ---- a NIC sends what has arrived
