@@ -96,17 +96,22 @@ std::optional<std::uint64_t> HostLinks::ready(std::int64_t now, TransferId id) {
 }
 
 void HostLinks::wake_at(std::int64_t now, TransferId id, std::uint64_t bytes) {
-  Transfer* transfer = alive(id);
-  if (transfer == nullptr) return;
-  Domain& domain = domains_[transfer->domain];
-  run_until(domain, now);
-  if (transfer->done || bytes >= transfer->bytes) bytes = 0;  // the last report says it
-  transfer->wake = bytes;
-  if (!transfer->begun || transfer->done) return;
-  aim(*transfer, transfer->route.legs - 1);
-  set_due(domain, *transfer);
+  const auto there = ready(now, id);
+  Transfer& transfer = transfers_[id.slot];
+  if (!there || transfer.done) return;
+  Domain& domain = domains_[transfer.domain];
+  transfer.wake = 0;
+  if (bytes > 0 && bytes < transfer.bytes) {  // else the last report says it
+    if (*there >= bytes) {
+      domain.reports.push_back({{domain.time, transfer.context, bytes, false}, id.slot});
+    } else {
+      transfer.wake = bytes;
+    }
+  }
+  if (!transfer.begun) return;
+  aim(transfer, transfer.route.legs - 1);
+  set_due(domain, transfer);
   find_next(domain);
-  run_until(domain, now);
 }
 
 std::span<const std::uint64_t> HostLinks::carried(std::uint32_t number) const {

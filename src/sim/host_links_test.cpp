@@ -219,6 +219,31 @@ TEST(HostLinks, AWakeForWhatIsThereComesAtOnceAndCanBeTakenBack) {
   EXPECT_TRUE(all[0].done);
 }
 
+TEST(HostLinks, NothingIsReportedAfterTheEnd) {
+  HostLinks links(hgx().routes);
+  const auto id = links.start(0, 0, route(hgx(), hgx().gpu(0), hgx().nic(0)), kMiB, 1);
+  links.wake_at(1'000'000'000, id, 4096);  // long after its end, of which nobody has asked yet
+  const auto all = drain(links);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_TRUE(all[0].done);
+}
+
+// Also while nothing comes: here a slow NVLink fills the next chunk.
+TEST(HostLinks, AWakeForWhatIsThereComesAtOnceBetweenChunks) {
+  Hosts hosts("{kind: hgx-h100, count: 1, scale_up: {link: {kind: nvlink4, both_ways: 20GB/s}, switches: 1}}");
+  const HostRoute relay = route(hosts, hosts.gpu(1), hosts.nic(6));
+  HostLinks links(hosts.routes);
+  const auto id = links.start(0, 0, relay, kMiB, 1);
+  const std::int64_t gap = relay.latency.count() + 3 * time_at(HostLinks::kChunk, slowest(hosts, relay.leg(0))) / 2;
+  EXPECT_EQ(links.rate(gap, id), 0);
+  links.wake_at(gap, id, 4096);
+  EXPECT_EQ(links.next_event(0), gap);
+  std::vector<Ready> all;
+  links.advance(gap, 0, all);
+  EXPECT_EQ(all, (std::vector<Ready>{{gap, 1, 4096, false}}));
+  EXPECT_EQ(drain(links).size(), 1u);
+}
+
 // At a relay a whole chunk has to be there first.
 TEST(HostLinks, NothingPassesARelayBeforeItsChunkIsWhole) {
   const HostRoute relay = route(hgx(), hgx().gpu(1), hgx().nic(6));
