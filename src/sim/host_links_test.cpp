@@ -609,6 +609,32 @@ RC_GTEST_PROP(HostLinks, TheOrderOfStartsAtOneInstantDecidesNothing, ()) {
   RC_ASSERT(run() == straight);
 }
 
+// A wake comes at the first picosecond at which its bytes are there, and disturbs nobody.
+RC_GTEST_PROP(HostLinks, WakesComeWhenTheirBytesAreThere, ()) {
+  const auto hosts = random_hosts();
+  const auto work = random_work(*hosts);
+  HostLinks woken(hosts->routes);
+  HostLinks asked(hosts->routes);
+  std::vector<HostLinks::TransferId> ids;
+  std::size_t expected = work.size();
+  for (std::uint64_t i = 0; i < work.size(); ++i) {
+    const auto id = woken.start(0, 0, work[i].way, work[i].bytes, i);
+    const auto wake = *rc::gen::inRange<std::uint64_t>(1, 2'000'000);
+    woken.wake_at(0, id, wake);
+    expected += wake < work[i].bytes && work[i].way.legs > 0 ? 1 : 0;
+    ids.push_back(asked.start(0, 0, work[i].way, work[i].bytes, i));
+  }
+  const auto all = drain(woken);
+  RC_ASSERT(all.size() == expected);
+  for (const Ready& ready : all) {
+    if (ready.time > 0) {
+      const auto before = asked.ready(ready.time - 1, ids[ready.context]);
+      RC_ASSERT(before < ready.bytes || ready.bytes == 0);
+    }
+    RC_ASSERT(asked.ready(ready.time, ids[ready.context]) >= ready.bytes);
+  }
+}
+
 // Called at every event, late, or again and again, the same happens at the same times.
 RC_GTEST_PROP(HostLinks, LateEarlyAndRepeatedCallsAreHarmless, ()) {
   const auto hosts = random_hosts();
