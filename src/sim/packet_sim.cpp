@@ -144,7 +144,7 @@ void PacketSim::emit(Event& event, std::uint32_t from) {
 
 void PacketSim::start(std::uint32_t tag, const Flow& flow) {
   if (config_.in_time_order && flow.start <= now_ && running_) {
-    srd_.post(now_, flow.source, flow.destination, flow.bytes, tag);
+    srd_.post(now_, flow.source, {.peer = flow.destination, .bytes = flow.bytes, .tag = tag});
     pump(flow.source, now_);
     return;
   }
@@ -261,7 +261,7 @@ void PacketSim::at_host(const Event& event) {
     endpoint = event.header.destination;
     srd_.handle(now, endpoint, event.type, event.flags, event.header);
   } else if (event.kind == EventKind::start) {
-    srd_.post(now, endpoint, event.header.destination, event.header.data.size, event.header.data.tag);
+    srd_.post(now, endpoint, {.peer = event.header.destination, .bytes = event.header.data.size, .tag = event.header.data.tag});
   } else {
     if (armed_[endpoint] != now) return;  // superseded
     armed_[endpoint] = transport::kNever;
@@ -274,8 +274,8 @@ void PacketSim::complete(std::int64_t now) {
   auto& done = srd_.completions();
   for (std::size_t i = 0; i < done.size(); ++i) {
     const transport::Completion each = done[i];
-    if (each.sent && on_sent) on_sent(each.tag, now);
-    if (!each.sent && on_received) on_received(each.tag, now);
+    if (each.kind == transport::Completion::Kind::sent && on_sent) on_sent(each.tag, now);
+    if (each.kind == transport::Completion::Kind::received && on_received) on_received(each.tag, now);
   }
   done.clear();
 }
