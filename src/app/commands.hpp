@@ -30,6 +30,7 @@ struct SimOptions {
   std::string size = "2MB";             // bytes per flow between
   std::uint32_t nodes = 0;              // GPUs; 0: all
   std::uint64_t seed = 1;
+  std::uint32_t threads = 1;
   std::uint32_t seeds = 1;  // runs, with seeds from `seed` on
 };
 int sim(const SimOptions& options, Console& console);

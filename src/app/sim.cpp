@@ -72,7 +72,7 @@ void check_coverage(Session& session, const std::vector<sim::Flow>& flows, const
       diagnostics.add(Complaint::srd_between_sites, {}, "a flow goes from one site to another", "keep the traffic within a site");
       return;
     }
-    if (!engine.reachable(flow.source, flow.destination)) {
+    if (!engine.layout().reachable(flow.source, flow.destination)) {
       diagnostics.add(Complaint::not_simulated, {}, "a flow needs NVLink to change its rail, which is not simulated yet",
                       "traffic within a rail, or another fabric");
       return;
@@ -85,7 +85,7 @@ struct Outcome {
   std::vector<std::int64_t> slowdowns;  // against unloaded, in thousandths, sorted
   std::uint64_t bytes = 0;
   std::int64_t end = 0;
-  sim::SimResult result;
+  schedule::RunResult result;
   double seconds = 0;
 };
 
@@ -94,47 +94,61 @@ T quantile(const std::vector<T>& sorted, std::size_t per_mille) {
   return sorted[std::min(sorted.size() - 1, sorted.size() * per_mille / 1000)];
 }
 
-Outcome run(sim::PacketSim& engine, const Matrix& matrix, const std::vector<sim::Flow>& flows, Console& console) {
+class Driver : public sim::Client {
+ public:
+  Driver(sim::PacketSim& engine, const Matrix& matrix, const std::vector<sim::Flow>& flows)
+      : engine_(engine), matrix_(matrix), flows_(flows), triggers_(matrix), started_(flows.size()), sent_(flows.size(), -1) {
+    for (std::uint32_t i = 0; i < flows.size(); ++i)
+      if (matrix.flows[i].started_by == workload::kNoTrigger) begin(i, matrix.flows[i].start);
+  }
+  void completed(std::int64_t now, const transport::Completion& done) override {
+    const std::uint32_t index = done.tag;
+    if (done.kind == transport::Completion::Kind::failed) return;  // shows as a flow without an end
+    const bool sent = done.kind == transport::Completion::Kind::sent;
+    if (sent) sent_[index] = now;
+    const MatrixFlow& flow = matrix_.flows[index];
+    const std::uint32_t trigger = sent ? flow.when_sent : flow.when_received;
+    if (trigger == workload::kNoTrigger) return;
+    for (const std::uint32_t next : triggers_.fire(trigger)) begin(next, now);
+  }
+  void called(std::int64_t, std::uint32_t, std::uint32_t) override {}
+  void add_to(Outcome& outcome) const {
+    for (std::size_t i = 0; i < flows_.size(); ++i) {
+      if (sent_[i] < 0) continue;
+      outcome.times.push_back(sent_[i] - started_[i]);
+      outcome.slowdowns.push_back((sent_[i] - started_[i]) * 1000 / engine_.unloaded(flows_[i]));
+      outcome.bytes += flows_[i].bytes;
+      outcome.end = std::max(outcome.end, sent_[i]);
+    }
+  }
+
+ private:
+  void begin(std::uint32_t index, std::int64_t now) {
+    started_[index] = now;
+    engine_.post(now, flows_[index].source, flows_[index].destination, flows_[index].bytes, index);
+  }
+  sim::PacketSim& engine_;
+  const Matrix& matrix_;
+  const std::vector<sim::Flow>& flows_;
+  workload::Triggers triggers_;
+  std::vector<std::int64_t> started_;
+  std::vector<std::int64_t> sent_;
+};
+
+Outcome run(sim::PacketSim& engine, const Matrix& matrix, const std::vector<sim::Flow>& flows, Console&) {
   Outcome outcome;
-  workload::Triggers triggers(matrix);
-  std::vector<std::int64_t> started(flows.size(), 0);
-  const auto begin = [&](std::uint32_t index, std::int64_t now) {
-    started[index] = now;
-    sim::Flow flow = flows[index];
-    flow.start = now;
-    engine.start(index, flow);
-  };
-  engine.on_sent = [&](std::uint32_t index, std::int64_t now) {
-    const std::int64_t took = now - started[index];
-    outcome.times.push_back(took);
-    outcome.slowdowns.push_back(took * 1000 / engine.unloaded(flows[index]));
-    outcome.bytes += flows[index].bytes;
-    outcome.end = std::max(outcome.end, now);
-    for (const std::uint32_t next : triggers.fire(matrix.flows[index].when_sent)) begin(next, now);
-  };
-  engine.on_received = [&](std::uint32_t index, std::int64_t now) {
-    for (const std::uint32_t next : triggers.fire(matrix.flows[index].when_received)) begin(next, now);
-  };
+  Driver driver(engine, matrix, flows);
   const auto clock_start = std::chrono::steady_clock::now();
-  auto last_line = clock_start;
-  engine.on_window = [&](std::int64_t now) {
-    const auto at = std::chrono::steady_clock::now();
-    if (at - last_line < std::chrono::seconds(10)) return;
-    last_line = at;
-    console.err << fmt::format("{} simulated, {} of {} flows done\n", brief(Duration(now)), grouped(static_cast<std::int64_t>(outcome.times.size())),
-                               grouped(static_cast<std::int64_t>(flows.size())));
-  };
-  for (std::uint32_t i = 0; i < flows.size(); ++i)
-    if (matrix.flows[i].started_by == workload::kNoTrigger) begin(i, matrix.flows[i].start);
-  outcome.result = engine.run();
+  outcome.result = engine.run(driver);
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - clock_start).count();
+  driver.add_to(outcome);
   std::sort(outcome.times.begin(), outcome.times.end());
   std::sort(outcome.slowdowns.begin(), outcome.slowdowns.end());
   return outcome;
 }
 
 void print(const Outcome& outcome, std::size_t flows, std::uint64_t seed, Console& console) {
-  const sim::SimResult& result = outcome.result;
+  const schedule::Counters& result = outcome.result.counters;
   const auto time = [&](std::size_t per_mille) { return brief(Duration(quantile(outcome.times, per_mille))); };
   const auto slow = [&](std::size_t per_mille) { return fmt::format("{:.2f}", static_cast<double>(quantile(outcome.slowdowns, per_mille)) / 1000); };
   const double rate = static_cast<double>(outcome.bytes) * 8e12 / static_cast<double>(std::max<std::int64_t>(1, outcome.end));
@@ -148,14 +162,14 @@ void print(const Outcome& outcome, std::size_t flows, std::uint64_t seed, Consol
                                    grouped(static_cast<std::int64_t>(result.data_resent)), grouped(static_cast<std::int64_t>(result.acks_sent))));
   facts.add("congestion", fmt::format("{} marked, {} trimmed, {} dropped, {} timeouts", grouped(static_cast<std::int64_t>(result.marked)),
                                       grouped(static_cast<std::int64_t>(result.trimmed)), grouped(static_cast<std::int64_t>(result.dropped)), result.timeouts));
-  facts.add("digest", fmt::format("{:016x} (seed {}, {} packet-hops)", result.digest, seed, grouped(static_cast<std::int64_t>(result.packet_hops))));
+  facts.add("digest", fmt::format("{:016x} (seed {}, {} packet-hops)", outcome.result.digest, seed, grouped(static_cast<std::int64_t>(result.packet_hops))));
   console.out << facts.text(console.width, console.colour_out);
   if (console.width > 0)  // somebody is watching
     console.err << fmt::format("{:.2f} s, {:.1f} M packet-hops/s\n", outcome.seconds, static_cast<double>(result.packet_hops) / 1e6 / outcome.seconds);
 }
 
 void print_json(const Outcome& outcome, const Session& session, std::uint64_t seed, Console& console) {
-  const sim::SimResult& result = outcome.result;
+  const schedule::Counters& result = outcome.result.counters;
   const nlohmann::ordered_json record = {
       {"record", "sim"}, {"version", 1}, {"cluster", session.cluster().name}, {"seed", seed},
       {"flows", outcome.times.size()}, {"bytes", outcome.bytes}, {"end_ps", outcome.end},
@@ -165,7 +179,7 @@ void print_json(const Outcome& outcome, const Session& session, std::uint64_t se
       {"slowdown_max", static_cast<double>(outcome.slowdowns.back()) / 1000},
       {"data_packets", result.data_sent}, {"resent", result.data_resent}, {"acks", result.acks_sent},
       {"marked", result.marked}, {"trimmed", result.trimmed}, {"dropped", result.dropped}, {"timeouts", result.timeouts},
-      {"packet_hops", result.packet_hops}, {"events", result.events}, {"digest", fmt::format("{:016x}", result.digest)}};
+      {"packet_hops", result.packet_hops}, {"events", result.events}, {"digest", fmt::format("{:016x}", outcome.result.digest)}};
   console.out << record.dump() << "\n";
 }
 
@@ -195,6 +209,7 @@ int sim(const SimOptions& options, Console& console) {
     flows.push_back({endpoint_of_gpu(session.fabric(), flow.source), endpoint_of_gpu(session.fabric(), flow.destination), flow.bytes, flow.start});
   sim::SimConfig config = config_for(session.cluster(), *matrix);
   config.seed = options.seed;
+  config.threads = options.threads;
   check_coverage(session, flows, sim::PacketSim(session.fabric(), config));
   if (report(session.diagnostics(), options.input, console)) return kYourInput;
 

@@ -89,6 +89,7 @@ void add_sim(CLI::App& app, Verbs& verbs) {
   command->add_option("--nodes", verbs.sim.nodes, "GPUs that take part; 0: all")->capture_default_str();
   command->add_option("--seed", verbs.sim.seed, "of everything random")->capture_default_str();
   command->add_option("--seeds", verbs.sim.seeds, "how many runs, each with the next seed")->check(CLI::Range(1, 100000))->capture_default_str();
+  command->add_option("--threads", verbs.sim.threads, "that share the work; the result is the same")->check(CLI::Range(1, 256))->capture_default_str();
   command->footer("Examples:\n"
                   "  weft sim fat_tree_1024.topo --matrix perm_1024.cm\n"
                   "  weft sim acp.weft.yaml --pattern incast --nodes 64 --size 1MB");
