@@ -38,7 +38,7 @@ std::string_view Srd::check_invariants() const {
       last = slot;
       ++send_messages;
     }
-    if (last != kNone && from != sender.end) return "the last message ends where numbers end";
+    if (before(sender.end, from)) return "no message goes beyond the numbers given out";
     if (last != sender.last_message || (last == kNone) != (sender.una == sender.end)) return "messages cover what is open";
     if (responses != sender.responses) return "responses are counted";
     for (std::uint32_t slot = sender.reads; slot != kNone; slot = reads_[slot].next) {

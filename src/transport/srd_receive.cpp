@@ -23,8 +23,10 @@ bool Srd::admit(Instant now, std::uint32_t index, const Header& header) {
   Receiver& receiver = receivers_[index];
   if (header.generation != receiver.generation && !meet(now, receiver.endpoint, receiver.peer, header.generation)) return false;
   if (header.peer_generation != 0 && header.peer_generation != config_.generation) {
-    // Meant for our predecessor: the peer has to learn that it is gone.
-    if (newer(config_.generation, header.peer_generation)) owe(index, kStale);
+    // Meant for our predecessor. The peer has to learn that it is gone, which our generation says; more
+    // would be wrong where it has long known and this packet is a late copy.
+    receiver.echo_path = header.path;
+    if (newer(config_.generation, header.peer_generation)) owe(index, 0);
     return false;
   }
   if (header.stream == 0) return false;
@@ -42,8 +44,6 @@ Placement Srd::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fla
   Receiver& receiver = receivers_[index];
   if (header.generation != receiver.generation || header.stream != receiver.stream ||
       header.peer_generation != config_.generation) {
-    receiver.echo = header.sequence;
-    receiver.echo_path = header.path;
     if (!admit(now, index, header)) {
       ++counters_.ignored;
       return kDropped;
