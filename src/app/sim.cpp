@@ -103,9 +103,11 @@ class Driver : public sim::Client {
   }
   void completed(std::int64_t now, const transport::Completion& done) override {
     const std::uint32_t index = done.tag;
-    if (done.sent) sent_[index] = now;
+    if (done.kind == transport::Completion::Kind::failed) return;  // shows as a flow without an end
+    const bool sent = done.kind == transport::Completion::Kind::sent;
+    if (sent) sent_[index] = now;
     const MatrixFlow& flow = matrix_.flows[index];
-    const std::uint32_t trigger = done.sent ? flow.when_sent : flow.when_received;
+    const std::uint32_t trigger = sent ? flow.when_sent : flow.when_received;
     if (trigger == workload::kNoTrigger) return;
     for (const std::uint32_t next : triggers_.fire(trigger)) begin(next, now);
   }

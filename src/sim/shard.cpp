@@ -58,7 +58,7 @@ void Shard::take_from(Shard& other) {
 
 void Shard::post(std::int64_t when, std::uint32_t endpoint, std::uint32_t peer, std::uint64_t bytes, std::uint32_t tag) {
   if (window_end_ > 0 && when <= now_) {
-    srd_.post(now_, endpoint, peer, bytes, tag);
+    srd_.post(now_, endpoint, {.peer = peer, .bytes = bytes, .tag = tag});
     pump(endpoint, now_);
     return;
   }
@@ -66,8 +66,7 @@ void Shard::post(std::int64_t when, std::uint32_t endpoint, std::uint32_t peer, 
   event.kind = EventKind::post;
   event.header.source = endpoint;
   event.header.destination = peer;
-  event.header.data = {0, 0, bytes};
-  event.header.tag = tag;
+  event.header.data = {0, tag, bytes};
   const std::uint32_t host = layout_.host_of(endpoint);
   emit(event, when, host, host);
 }
@@ -75,7 +74,7 @@ void Shard::post(std::int64_t when, std::uint32_t endpoint, std::uint32_t peer, 
 void Shard::call(std::int64_t when, std::uint32_t host, std::uint32_t context) {
   Event event;
   event.kind = EventKind::call;
-  event.header.tag = context;
+  event.header.data.tag = context;
   emit(event, std::max(when, now_), host, host);
 }
 
@@ -269,14 +268,14 @@ void Shard::at_host(const Event& event) {
       srd_.handle(now, endpoint, event.type, event.flags, event.header);
       break;
     case EventKind::post:
-      srd_.post(now, endpoint, event.header.destination, event.header.data.size, event.header.tag);
+      srd_.post(now, endpoint, {.peer = event.header.destination, .bytes = event.header.data.size, .tag = event.header.data.tag});
       break;
     case EventKind::wake:
       if (world_.armed[endpoint] != now) return;  // superseded
       world_.armed[endpoint] = 0;
       break;
     case EventKind::call:
-      client_->called(now, event.to, event.header.tag);
+      client_->called(now, event.to, event.header.data.tag);
       return complete(now);
   }
   pump(endpoint, now);
