@@ -18,6 +18,7 @@ struct Message {
   std::uint64_t bytes;
   std::uint64_t tag;
   std::int64_t start;
+  // When, or less than 0 while parts of it are on their way: how many.
   std::int64_t sent;
   std::int64_t received;  // the only word that the receiver writes
   std::uint32_t destination;

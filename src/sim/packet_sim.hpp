@@ -27,6 +27,7 @@ class PacketSim {
 
   // Before the run. A port is one direction of a link; see Layout.
   const Layout& layout() const { return layout_; }
+  const SimConfig& config() const { return config_; }
   void add_condition(std::uint32_t port, const Condition& condition);
   void add_to_link(std::uint32_t port, const Condition& condition);  // both directions
   void add_to_switch(std::uint32_t network_switch, const Condition& condition);  // all its links
@@ -35,11 +36,14 @@ class PacketSim {
 
   // Hands a message to the transport of an endpoint, at a time from now on. Before the run, or by a
   // client during a call about the same host (about any host when the run is in time order).
-  void post(std::int64_t when, std::uint32_t endpoint, std::uint32_t peer, std::uint64_t bytes, std::uint32_t tag) {
-    shard_of_host(layout_.host_of(endpoint)).post(when, endpoint, peer, bytes, tag);
+  void post(std::int64_t when, std::uint32_t endpoint, const transport::Operation& operation) {
+    shards_[shard_of(layout_.host_of(endpoint))]->post(when, endpoint, operation);
   }
   // Calls the client back at a time.
-  void call(std::int64_t when, std::uint32_t host, std::uint32_t context) { shard_of_host(host).call(when, host, context); }
+  void call(std::int64_t when, std::uint32_t host, std::uint64_t context) { shards_[shard_of(host)]->call(when, host, context); }
+  // Calls about hosts of one shard never come at once.
+  std::uint32_t shards() const { return static_cast<std::uint32_t>(shards_.size()); }
+  std::uint32_t shard_of(std::uint32_t host) const { return shards_.size() == 1 ? 0 : world_.shard_of[host]; }
 
   // False stops the run, which leaves a partial result. Called between windows.
   std::function<bool(const schedule::Progress&)> on_progress;
@@ -54,7 +58,6 @@ class PacketSim {
   std::int64_t unloaded(const Flow& flow) const;
 
  private:
-  Shard& shard_of_host(std::uint32_t host) { return *shards_[shards_.size() == 1 ? 0 : world_.shard_of[host]]; }
   Special& special(std::uint32_t port);
   void work(std::uint32_t shard);
   void choose_window();

@@ -97,11 +97,14 @@ void Runner::send(std::int64_t now, std::uint32_t rank, const Instruction& each,
                                                  .context = context,
                                                  .when_sent = each.when_sent,
                                                  .when_received = each.when_received});
-  network_.send(now, rank, each.peer, each.bytes, message);
+  const std::int64_t parts = network_.send(now, rank, each.peer, each.bytes, message);
+  Message& sending = logs_[rank][message];
+  sending.sent = sending.received = -parts;
 }
 
 void Runner::sent(std::int64_t now, std::uint32_t rank, std::uint32_t message) {
   Message& each = logs_[rank][message];
+  if (++each.sent < 0) return;
   each.sent = now;
   if (each.context != kNobody) done(now, rank, each.context);
   fire(now, each.when_sent);
@@ -109,6 +112,7 @@ void Runner::sent(std::int64_t now, std::uint32_t rank, std::uint32_t message) {
 
 void Runner::received(std::int64_t now, std::uint32_t rank, std::uint32_t from, std::uint32_t message) {
   Message& each = logs_[from][message];
+  if (++each.received < 0) return;
   each.received = now;
   if (each.tag != schedule::kOneSided) {
     const std::uint32_t context = mailbox(rank).arrive(from, each.tag);
@@ -152,7 +156,8 @@ std::vector<schedule::FlowRecord> Runner::take_flows() {
     const MessageLog log = std::exchange(logs_[rank], {});  // freed rank by rank: never everything twice
     for (std::uint32_t number = 0; number < log.size(); ++number) {
       const Message& each = log[number];
-      flows.push_back({rank, each.destination, each.bytes, each.start, each.sent, each.received, 0});
+      const auto when = [](std::int64_t time) { return time < 0 ? schedule::kNotYet : time; };
+      flows.push_back({rank, each.destination, each.bytes, each.start, when(each.sent), when(each.received), 0});
     }
   }
   return flows;

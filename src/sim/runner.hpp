@@ -23,9 +23,10 @@ namespace weft::sim {
 class Network {
  public:
   virtual ~Network() = default;
-  // Answered by `sent` when the sender has the last acknowledgement and by `received` when the receiver
-  // has the last byte, both with the message's number, which is counted per sender.
-  virtual void send(std::int64_t now, std::uint32_t from, std::uint32_t to, std::uint64_t bytes, std::uint32_t message) = 0;
+  // Into how many parts it goes. Each is answered by `sent` when the sender has its last acknowledgement
+  // and by `received` when the receiver has its last byte, both with the message's number, which is
+  // counted per sender.
+  virtual std::uint32_t send(std::int64_t now, std::uint32_t from, std::uint32_t to, std::uint64_t bytes, std::uint32_t message) = 0;
   // Answered by `done` at that time.
   virtual void wake(std::int64_t at, std::uint32_t rank, std::uint32_t context) = 0;
   // A copy or a reduction on the rank itself, answered by `done`.
@@ -42,6 +43,8 @@ class Runner {
   void sent(std::int64_t now, std::uint32_t rank, std::uint32_t message);
   void received(std::int64_t now, std::uint32_t rank, std::uint32_t from, std::uint32_t message);
   void done(std::int64_t now, std::uint32_t rank, std::uint32_t context);
+
+  const Message& message(std::uint32_t from, std::uint32_t number) const { return logs_[from][number]; }
 
   // Lanes that have not come to their end, or whose operations have not. Zero when all work is done.
   std::uint64_t unfinished() const;

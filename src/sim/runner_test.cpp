@@ -36,8 +36,9 @@ class Notebook final : public Network {
   std::vector<Asked> wakes;
   std::vector<Asked> locals;
 
-  void send(std::int64_t now, std::uint32_t from, std::uint32_t to, std::uint64_t bytes, std::uint32_t message) override {
+  std::uint32_t send(std::int64_t now, std::uint32_t from, std::uint32_t to, std::uint64_t bytes, std::uint32_t message) override {
     sends.push_back({now, from, to, bytes, message});
+    return 1;
   }
   void wake(std::int64_t at, std::uint32_t rank, std::uint32_t context) override { wakes.push_back({at, rank, context}); }
   void local(std::int64_t now, std::uint32_t rank, Instruction::Kind, std::uint64_t, std::uint32_t context) override {
@@ -254,9 +255,10 @@ class Partitions final : public Network {
     return runner_.take_flows();
   }
 
-  void send(std::int64_t now, std::uint32_t from, std::uint32_t to, std::uint64_t, std::uint32_t message) override {
+  std::uint32_t send(std::int64_t now, std::uint32_t from, std::uint32_t to, std::uint64_t, std::uint32_t message) override {
     part_of(from).outbox(part_number(to)).push_back({now + kStep, to, from, message, true});
     part_of(from).outbox(part_number(from)).push_back({now + kStep, from, from, message, false});
+    return 1;
   }
   void wake(std::int64_t, std::uint32_t, std::uint32_t) override { FAIL(); }
   void local(std::int64_t, std::uint32_t, Instruction::Kind, std::uint64_t, std::uint32_t) override { FAIL(); }
@@ -349,7 +351,7 @@ class OneEach final : public Schedule {
 
 class Silence final : public Network {
  public:
-  void send(std::int64_t, std::uint32_t, std::uint32_t, std::uint64_t, std::uint32_t) override {}
+  std::uint32_t send(std::int64_t, std::uint32_t, std::uint32_t, std::uint64_t, std::uint32_t) override { return 1; }
   void wake(std::int64_t, std::uint32_t, std::uint32_t) override {}
   void local(std::int64_t, std::uint32_t, Instruction::Kind, std::uint64_t, std::uint32_t) override {}
 };

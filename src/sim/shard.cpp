@@ -56,25 +56,27 @@ void Shard::take_from(Shard& other) {
   events.clear();
 }
 
-void Shard::post(std::int64_t when, std::uint32_t endpoint, std::uint32_t peer, std::uint64_t bytes, std::uint32_t tag) {
+void Shard::post(std::int64_t when, std::uint32_t endpoint, const transport::Operation& operation) {
   if (window_end_ > 0 && when <= now_) {
-    srd_.post(now_, endpoint, {.peer = peer, .bytes = bytes, .tag = tag});
+    srd_.post(now_, endpoint, operation);
     pump(endpoint, now_);
     return;
   }
   Event event;
   event.kind = EventKind::post;
   event.header.source = endpoint;
-  event.header.destination = peer;
-  event.header.data = {0, tag, bytes};
+  event.header.destination = operation.peer;
+  event.header.op = operation.op;
+  event.header.sequence = operation.context;
+  event.header.data = {0, operation.tag, operation.bytes};
   const std::uint32_t host = layout_.host_of(endpoint);
   emit(event, when, host, host);
 }
 
-void Shard::call(std::int64_t when, std::uint32_t host, std::uint32_t context) {
+void Shard::call(std::int64_t when, std::uint32_t host, std::uint64_t context) {
   Event event;
   event.kind = EventKind::call;
-  event.header.data.tag = context;
+  event.header.data.size = context;
   emit(event, std::max(when, now_), host, host);
 }
 
@@ -268,14 +270,14 @@ void Shard::at_host(const Event& event) {
       srd_.handle(now, endpoint, event.type, event.flags, event.header);
       break;
     case EventKind::post:
-      srd_.post(now, endpoint, {.peer = event.header.destination, .bytes = event.header.data.size, .tag = event.header.data.tag});
+      srd_.post(now, endpoint, {event.header.op, event.header.destination, event.header.data.size, event.header.data.tag, event.header.sequence});
       break;
     case EventKind::wake:
       if (world_.armed[endpoint] != now) return;  // superseded
       world_.armed[endpoint] = 0;
       break;
     case EventKind::call:
-      client_->called(now, event.to, event.header.data.tag);
+      client_->called(now, event.to, event.header.data.size);
       return complete(now);
   }
   pump(endpoint, now);

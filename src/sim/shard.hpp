@@ -50,7 +50,7 @@ class Client {
  public:
   virtual ~Client() = default;
   virtual void completed(std::int64_t now, const transport::Completion& completion) = 0;
-  virtual void called(std::int64_t now, std::uint32_t host, std::uint32_t context) = 0;
+  virtual void called(std::int64_t now, std::uint32_t host, std::uint64_t context) = 0;
 };
 
 // State of all entities, each part touched by one shard only.
@@ -85,8 +85,8 @@ class Shard {
   Shard(World& world, std::uint32_t number, std::uint32_t shards);
   void set_client(Client& client) { client_ = &client; }
 
-  void post(std::int64_t when, std::uint32_t endpoint, std::uint32_t peer, std::uint64_t bytes, std::uint32_t tag);
-  void call(std::int64_t when, std::uint32_t host, std::uint32_t context);
+  void post(std::int64_t when, std::uint32_t endpoint, const transport::Operation& operation);
+  void call(std::int64_t when, std::uint32_t host, std::uint64_t context);
 
   // The first window with anything in it, of its own or on the way to another shard.
   std::int64_t next_window() const { return std::min(wheel_.next(), outbox_first_); }

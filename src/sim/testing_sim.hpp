@@ -61,7 +61,7 @@ struct Recorder : Client {
       ++times_received[done.tag];
     }
   }
-  void called(std::int64_t, std::uint32_t, std::uint32_t) override {}
+  void called(std::int64_t, std::uint32_t, std::uint64_t) override {}
 };
 
 struct Outcome {
@@ -78,7 +78,7 @@ struct Outcome {
 
 inline Outcome run_on(PacketSim& sim, const std::vector<Flow>& flows) {
   Recorder recorder;
-  for (std::uint32_t i = 0; i < flows.size(); ++i) sim.post(flows[i].start, flows[i].source, flows[i].destination, flows[i].bytes, i);
+  for (std::uint32_t i = 0; i < flows.size(); ++i) sim.post(flows[i].start, flows[i].source, {.peer = flows[i].destination, .bytes = flows[i].bytes, .tag = i});
   Outcome out;
   out.result = sim.run(recorder);
   sim.collect_links(out.result, 1000);

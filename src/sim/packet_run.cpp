@@ -1,0 +1,254 @@
+#include "sim/packet_run.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+
+#include "fabric/path_cost.hpp"
+
+namespace weft::sim {
+namespace {
+
+constexpr std::uint64_t kHostLinks = std::uint64_t{1} << 63;  // a call about the links of a host, not of a rank
+constexpr std::uint64_t kPartsPerStripe = 64;
+constexpr std::uint64_t kLargestPart = 64 * 1024;
+
+// The endpoints near a GPU: every port of its nearest cards.
+template <class Visit>
+void for_each_near(const fabric::Fabric& fabric, std::uint32_t gpu, Visit visit) {
+  const fabric::Node at = fabric.describe(fabric.gpu(gpu));
+  const model::Group& group = fabric.cluster().groups[at.group];
+  const std::uint32_t first = group.first_nic + (at.server - group.first_server) * group.nics();
+  for (const std::uint32_t nic : group.diagram.near_nics[at.local])
+    for (std::uint32_t port = 0; port < static_cast<std::uint32_t>(group.spec.nic.ports); ++port) visit(fabric.endpoint(first + nic, port));
+}
+
+}  // namespace
+
+PacketRun::PacketRun(schedule::Schedule& schedule, PacketSim& engine, bool hosts)
+    : engine_(engine), fabric_(engine.layout().fabric()), model_hosts_(hosts), runner_(schedule, *this), ranks_(schedule.ranks()) {
+  const HostRoutes routes(fabric_);
+  armed_.assign(routes.domains(), HostLinks::kNever);
+  first_rank_.assign(routes.domains(), 0xFFFFFFFFu);
+  const std::uint32_t gpus = fabric_.cluster().gpus;
+  std::uint32_t widest = 1;
+  for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
+    domain_of_.push_back(routes.domain_of(fabric_.gpu(gpu)));
+    std::uint32_t& first = first_rank_[domain_of_.back()];
+    first = std::min(first, gpu);
+    widest = std::max(widest, gpu - first + 1);
+  }
+  message_bits_ = 32 - static_cast<std::uint32_t>(std::bit_width(widest - 1));
+  for (std::uint32_t i = 0; i < engine_.shards(); ++i) hosts_.push_back(std::make_unique<Hosts>(fabric_));
+}
+
+PacketRun::~PacketRun() = default;
+
+// ---- which NICs
+
+std::optional<std::uint32_t> PacketRun::endpoint_on_plane(std::uint32_t rank, std::uint32_t endpoint, std::size_t first) const {
+  // Of its own NICs the one at the same place, else any; else another NIC of its server.
+  std::optional<std::uint32_t> found;
+  std::size_t place = 0;
+  for_each_near(fabric_, rank, [&](std::uint32_t own) {
+    if (engine_.layout().reachable(own, endpoint) && (!found || place <= first)) found = own;
+    ++place;
+  });
+  if (found) return found;
+  const fabric::Node at = fabric_.describe(gpu(rank));
+  const model::Group& group = fabric_.cluster().groups[at.group];
+  const std::uint32_t nic = group.first_nic + (at.server - group.first_server) * group.nics();
+  for (std::uint32_t i = 0; i < group.nics() && !found; ++i)
+    for (std::uint32_t port = 0; port < static_cast<std::uint32_t>(group.spec.nic.ports) && !found; ++port)
+      if (const std::uint32_t other = fabric_.endpoint(nic + i, port); engine_.layout().reachable(other, endpoint)) found = other;
+  return found;
+}
+
+void PacketRun::find_pairs(std::uint32_t from, std::uint32_t to, std::vector<Pair>& pairs) const {
+  pairs.clear();
+  std::size_t place = 0;
+  for_each_near(fabric_, to, [&](std::uint32_t destination) {
+    if (const auto source = endpoint_on_plane(from, destination, place)) pairs.push_back({*source, destination});
+    ++place;
+  });
+}
+
+bool PacketRun::joined(std::uint32_t from, std::uint32_t to) {
+  if (model_hosts_ && domain_of(from) == domain_of(to)) return hosts_[0]->routes.find(gpu(from), gpu(to)) != nullptr;
+  find_pairs(from, to, hosts_[0]->pairs);
+  return !hosts_[0]->pairs.empty();
+}
+
+// ---- messages
+
+// What the receiver sees of a message: who sent it, and which of its own it is.
+std::uint32_t PacketRun::name(std::uint32_t rank, std::uint32_t message) const {
+  const std::uint32_t within = rank - first_rank_[domain_of(rank)];
+  if (message_bits_ == 32) return message;
+  if (message >> message_bits_ != 0) throw std::logic_error("one GPU sent more messages than can be told apart");
+  return within << message_bits_ | message;
+}
+
+std::uint32_t PacketRun::part_size(std::uint64_t bytes) const {
+  const std::uint64_t payload = engine_.config().srd.payload;
+  const std::uint64_t wanted = std::min(kLargestPart, bytes / kPartsPerStripe);
+  return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (wanted + payload - 1) / payload) * payload);
+}
+
+void PacketRun::post(std::int64_t now, const Pair& pair, std::uint32_t from, std::uint32_t message, std::uint64_t bytes) {
+  const std::uint32_t tag = name(from, message);
+  engine_.post(now, pair.source, {transport::Op::send, pair.destination, bytes, tag, tag});
+}
+
+std::uint32_t PacketRun::send(std::int64_t now, std::uint32_t from, std::uint32_t to, std::uint64_t bytes, std::uint32_t message) {
+  Hosts& hosts = hosts_of(domain_of(from));
+  if (model_hosts_ && domain_of(from) == domain_of(to)) {
+    cross(now, domain_of(from), gpu(from), gpu(to), {Crossing::Kind::inside, from, to, message, {}, bytes, 0, 0, {}});
+    return 1;
+  }
+  find_pairs(from, to, hosts.pairs);
+  // A message of few packets takes one pair, in turn; a larger one is striped over all of them.
+  const std::uint64_t payload = engine_.config().srd.payload;
+  const std::size_t all = hosts.pairs.size();
+  const std::size_t used = static_cast<std::size_t>(std::clamp<std::uint64_t>(bytes / payload, 1, all));
+  std::uint32_t parts = 0;
+  for (std::size_t i = 0; i < used; ++i) {
+    const Pair pair = hosts.pairs[(message + i) % all];
+    const std::uint64_t stripe = bytes * (i + 1) / used - bytes * i / used;
+    if (!model_hosts_) {
+      post(now, pair, from, message, stripe);
+      ++parts;
+      continue;
+    }
+    const std::uint32_t part = part_size(stripe);
+    parts += static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (stripe + part - 1) / part));
+    cross(now, domain_of(from), gpu(from), nic(pair.source), {Crossing::Kind::out, from, to, message, pair, stripe, part, 0, {}});
+  }
+  return parts;
+}
+
+void PacketRun::completed(std::int64_t now, const transport::Completion& done) {
+  using Kind = transport::Completion::Kind;
+  if (done.kind == Kind::failed) return;  // shows as a flow without an end
+  const std::uint32_t sender = done.kind == Kind::sent ? done.endpoint : done.peer;
+  const std::uint32_t domain = engine_.layout().host_of(sender) - engine_.layout().switches();
+  const std::uint32_t named = done.kind == Kind::sent ? done.context : done.tag;
+  const std::uint32_t from = first_rank_[domain] + (message_bits_ == 32 ? 0 : named >> message_bits_);
+  const std::uint32_t message = message_bits_ == 32 ? named : named & ((1u << message_bits_) - 1);
+  if (done.kind == Kind::sent) return runner_.sent(now, from, message);
+  const std::uint32_t to = runner_.message(from, message).destination;
+  if (!model_hosts_) return runner_.received(now, to, from, message);
+  cross(now, domain_of(to), nic(done.endpoint), gpu(to), {Crossing::Kind::in, from, to, message, {}, done.bytes, 0, 0, {}});
+}
+
+// ---- inside the servers
+
+void PacketRun::cross(std::int64_t now, std::uint32_t domain, fabric::NodeId begin, fabric::NodeId end, const Crossing& crossing) {
+  Hosts& hosts = hosts_of(domain);
+  std::uint32_t slot = static_cast<std::uint32_t>(hosts.crossings.size());
+  if (hosts.free.empty()) {
+    hosts.crossings.push_back(crossing);
+  } else {
+    slot = hosts.free.back();
+    hosts.free.pop_back();
+    hosts.crossings[slot] = crossing;
+  }
+  const HostRoute* route = hosts.routes.find(begin, end);
+  if (route == nullptr) throw std::logic_error("a GPU and its NIC are not joined");
+  Crossing& mine = hosts.crossings[slot];
+  mine.transfer = hosts.links.start(now, domain, *route, crossing.bytes, slot);
+  if (crossing.kind == Crossing::Kind::out && crossing.bytes > crossing.part) hosts.links.wake_at(now, mine.transfer, crossing.part);
+  arm(hosts, domain);
+}
+
+void PacketRun::moved(std::int64_t now, Hosts& hosts, const HostLinks::Ready& ready) {
+  const auto slot = static_cast<std::uint32_t>(ready.context);
+  Crossing each = hosts.crossings[slot];
+  if (ready.done) {
+    hosts.free.push_back(slot);
+  } else {
+    hosts.links.wake_at(now, each.transfer, std::min(each.bytes, ready.bytes / each.part * each.part + each.part));
+  }
+  switch (each.kind) {
+    case Crossing::Kind::inside:
+      runner_.received(now, each.to, each.from, each.message);
+      return runner_.sent(now, each.from, each.message);
+    case Crossing::Kind::in: return runner_.received(now, each.to, each.from, each.message);
+    case Crossing::Kind::out: break;
+  }
+  const std::uint64_t ready_bytes = ready.done ? each.bytes : ready.bytes;
+  if (each.bytes == 0) return post(now, each.pair, each.from, each.message, 0);
+  std::uint64_t posted = each.posted;
+  while (posted < each.bytes && std::min(each.bytes, posted + each.part) <= ready_bytes) {
+    const std::uint64_t size = std::min(each.part, each.bytes - posted);
+    post(now, each.pair, each.from, each.message, size);
+    posted += size;
+  }
+  if (!ready.done) hosts.crossings[slot].posted = posted;
+}
+
+// Sees to it that the links of a domain are looked at when something happens on them.
+void PacketRun::arm(Hosts& hosts, std::uint32_t domain) {
+  const std::int64_t next = hosts.links.next_event(domain);
+  if (next >= armed_[domain]) return;
+  armed_[domain] = next;
+  engine_.call(next, engine_.layout().switches() + domain, kHostLinks | domain);
+}
+
+void PacketRun::called(std::int64_t now, std::uint32_t, std::uint64_t context) {
+  if ((context & kHostLinks) == 0) return runner_.done(now, static_cast<std::uint32_t>(context >> 32), static_cast<std::uint32_t>(context));
+  const auto domain = static_cast<std::uint32_t>(context);
+  if (armed_[domain] != now) return;  // superseded
+  armed_[domain] = HostLinks::kNever;
+  Hosts& hosts = hosts_of(domain);
+  hosts.ready.clear();
+  hosts.links.advance(now, domain, hosts.ready);
+  // What is answered may start more, but never reports into this list.
+  for (std::size_t i = 0; i < hosts.ready.size(); ++i) moved(now, hosts, hosts.ready[i]);
+  arm(hosts, domain);
+}
+
+void PacketRun::wake(std::int64_t at, std::uint32_t rank, std::uint32_t context) {
+  engine_.call(at, host_of(rank), std::uint64_t{rank} << 32 | context);
+}
+
+// A copy reads and writes every byte once, a reduction reads twice and writes once.
+void PacketRun::local(std::int64_t now, std::uint32_t rank, schedule::Instruction::Kind kind, std::uint64_t bytes, std::uint32_t context) {
+  const auto& memory = fabric_.cluster().groups[fabric_.describe(gpu(rank)).group].spec.gpu.memory_bandwidth;
+  const std::int64_t passes = kind == schedule::Instruction::Kind::reduce ? 3 : 2;
+  const Duration takes = memory ? transfer_time(Bytes(static_cast<std::int64_t>(bytes)), *memory / passes) : Duration(0);
+  wake(now + takes.count(), rank, context);
+}
+
+// ---- the run
+
+std::int64_t PacketRun::unloaded(const schedule::FlowRecord& flow) {
+  Hosts& hosts = *hosts_[0];
+  if (model_hosts_ && domain_of(flow.source) == domain_of(flow.destination)) {
+    const auto path = fabric_.path_inside(gpu(flow.source), gpu(flow.destination), 0);
+    return path ? fabric::path_cost(fabric_, *path).of(Bytes(static_cast<std::int64_t>(flow.bytes))).count() : 0;
+  }
+  find_pairs(flow.source, flow.destination, hosts.pairs);
+  if (hosts.pairs.empty()) return 0;
+  const std::uint64_t used = std::clamp<std::uint64_t>(flow.bytes / engine_.config().srd.payload, 1, hosts.pairs.size());
+  const Pair pair = hosts.pairs[0];
+  std::int64_t time = engine_.unloaded({pair.source, pair.destination, (flow.bytes + used - 1) / used, 0});
+  if (!model_hosts_) return time;
+  if (const HostRoute* out = hosts.routes.find(gpu(flow.source), nic(pair.source))) time += out->latency.count();
+  if (const HostRoute* in = hosts.routes.find(nic(pair.destination), gpu(flow.destination))) time += in->latency.count();
+  return time;
+}
+
+schedule::RunResult PacketRun::run() {
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank) runner_.start(0, rank);
+  schedule::RunResult result = engine_.run(*this);
+  if (result.stopped_by.empty() && runner_.unfinished() > 0) result.stopped_by = "a wait that never ends";
+  result.flows = runner_.take_flows();
+  for (schedule::FlowRecord& flow : result.flows) flow.unloaded = unloaded(flow);
+  if (!result.stopped_by.empty()) return result;
+  result.end = 0;  // wake-ups after the last acknowledgement do not count
+  for (const schedule::FlowRecord& flow : result.flows) result.end = std::max({result.end, flow.sent, flow.received});
+  return result;
+}
+
+}  // namespace weft::sim

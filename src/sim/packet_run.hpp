@@ -1,0 +1,100 @@
+#pragma once
+// The packet executor: carries out a schedule on the packet simulator, rank i on GPU i.
+//
+// A message leaves by all NICs near its GPU, a stripe on each, towards the NICs near the other GPU; on
+// rails that are not joined, by the NIC of the destination's rail, to which NVLink leads. Where hosts are
+// modelled, a stripe crosses NVLink and PCIe first (host_links.hpp), enters the NIC part by part as its
+// bytes become ready, and each part that has arrived crosses to the GPU. Between GPUs of one scale-up
+// domain a message does not touch the network.
+//
+// A part is 1/64 of the stripe, at least one packet and at most 64 KiB: so small that waiting for it
+// hardly shows, so large that it costs little beside its packets.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "schedule/result.hpp"
+#include "schedule/schedule.hpp"
+#include "sim/host_links.hpp"
+#include "sim/host_route.hpp"
+#include "sim/packet_sim.hpp"
+#include "sim/runner.hpp"
+
+namespace weft::sim {
+
+class PacketRun final : public Network, public Client {
+ public:
+  // `hosts`: what happens inside servers counts. Both must outlive it.
+  PacketRun(schedule::Schedule& schedule, PacketSim& engine, bool hosts);
+  ~PacketRun() override;
+
+  // Whether there is a way between two GPUs.
+  bool joined(std::uint32_t from, std::uint32_t to);
+  schedule::RunResult run();
+
+  // Answers of the engine, and wishes of the runner.
+  void completed(std::int64_t now, const transport::Completion& completion) override;
+  void called(std::int64_t now, std::uint32_t host, std::uint64_t context) override;
+  std::uint32_t send(std::int64_t now, std::uint32_t from, std::uint32_t to, std::uint64_t bytes, std::uint32_t message) override;
+  void wake(std::int64_t at, std::uint32_t rank, std::uint32_t context) override;
+  void local(std::int64_t now, std::uint32_t rank, schedule::Instruction::Kind kind, std::uint64_t bytes, std::uint32_t context) override;
+
+ private:
+  struct Pair {  // endpoints
+    std::uint32_t source;
+    std::uint32_t destination;
+  };
+  // What crosses a server: a stripe on its way to a NIC, a part from a NIC, or a whole message.
+  struct Crossing {
+    enum class Kind : std::uint8_t { out, in, inside };
+    Kind kind;
+    std::uint32_t from;  // rank
+    std::uint32_t to;
+    std::uint32_t message;
+    Pair pair;
+    std::uint64_t bytes;
+    std::uint64_t part;    // out
+    std::uint64_t posted;  // out: bytes that the NIC has
+    HostLinks::TransferId transfer;
+  };
+  // What belongs to the hosts of one shard, and is touched by its thread only.
+  struct Hosts {
+    explicit Hosts(const fabric::Fabric& fabric) : routes(fabric), links(routes) {}
+    HostRoutes routes;
+    HostLinks links;
+    std::vector<Crossing> crossings;
+    std::vector<std::uint32_t> free;
+    std::vector<HostLinks::Ready> ready;
+    std::vector<Pair> pairs;
+  };
+
+  std::uint32_t domain_of(std::uint32_t rank) const { return domain_of_[rank]; }
+  std::uint32_t host_of(std::uint32_t rank) const { return engine_.layout().switches() + domain_of_[rank]; }
+  Hosts& hosts_of(std::uint32_t domain) { return *hosts_[engine_.shard_of(engine_.layout().switches() + domain)]; }
+  void find_pairs(std::uint32_t from, std::uint32_t to, std::vector<Pair>& pairs) const;
+  std::optional<std::uint32_t> endpoint_on_plane(std::uint32_t rank, std::uint32_t endpoint, std::size_t first) const;
+  std::uint32_t part_size(std::uint64_t bytes) const;
+  void cross(std::int64_t now, std::uint32_t domain, fabric::NodeId begin, fabric::NodeId end, const Crossing& crossing);
+  void moved(std::int64_t now, Hosts& hosts, const HostLinks::Ready& ready);
+  void post(std::int64_t now, const Pair& pair, std::uint32_t from, std::uint32_t message, std::uint64_t bytes);
+  void arm(Hosts& hosts, std::uint32_t domain);
+  std::uint32_t name(std::uint32_t rank, std::uint32_t message) const;
+  std::int64_t unloaded(const schedule::FlowRecord& flow);
+  fabric::NodeId gpu(std::uint32_t rank) const { return fabric_.gpu(rank); }
+  fabric::NodeId nic(std::uint32_t endpoint) const { return fabric_.nic_of(endpoint); }
+
+  PacketSim& engine_;
+  const fabric::Fabric& fabric_;
+  bool model_hosts_;
+  Runner runner_;
+  std::uint32_t ranks_;
+  std::uint32_t message_bits_ = 32;           // of a tag; above them: which GPU of its domain
+  std::vector<std::uint32_t> domain_of_;      // by rank
+  std::vector<std::uint32_t> first_rank_;     // by domain
+  std::vector<std::int64_t> armed_;           // by domain: when its links are looked at next
+  std::vector<std::unique_ptr<Hosts>> hosts_;  // by shard
+};
+
+}  // namespace weft::sim

@@ -1,0 +1,149 @@
+#include "sim/packet_run.hpp"
+
+#include <gtest/gtest.h>
+
+#include "schedule/testing_script.hpp"
+#include "sim/testing_sim.hpp"
+#include "workload/matrix_schedule.hpp"
+#include "workload/patterns.hpp"
+
+namespace weft::sim {
+namespace {
+
+using namespace testing;
+using schedule::FlowRecord;
+
+workload::Matrix matrix_of(std::uint32_t nodes, const std::vector<Flow>& flows) {
+  workload::Matrix matrix;
+  matrix.nodes = nodes;
+  for (const Flow& flow : flows) {
+    workload::MatrixFlow each;
+    each.source = flow.source;
+    each.destination = flow.destination;
+    each.bytes = flow.bytes;
+    each.start = flow.start;
+    matrix.flows.push_back(each);
+  }
+  return matrix;
+}
+
+schedule::RunResult run_matrix(const Built& built, const workload::Matrix& matrix, bool hosts, SimConfig config = {}) {
+  workload::MatrixSchedule schedule(matrix);
+  PacketSim engine(built.fabric, config);
+  PacketRun run(schedule, engine, hosts);
+  return run.run();
+}
+
+Built cluster(const std::string& servers, const std::string& fabric) {
+  return build("c.weft.yaml", "version: 1\nservers: " + servers + "\nfabric: " + fabric + "\n");
+}
+
+const char* kRails = "{kind: rail-optimized, scalable_unit: 4, spines: 4, link: {rate: 400Gbps, cable: 5m}}";
+
+TEST(PacketRun, WithoutHostsAFlowTakesWhatTheNetworkTakes) {
+  const Built tree = build("tree.topo", fat_tree_text());
+  const schedule::RunResult result = run_matrix(tree, matrix_of(64, {{0, 63, 100 * 4086, 5'000'000}}), false);
+  ASSERT_EQ(result.flows.size(), 1u);
+  const FlowRecord& flow = result.flows[0];
+  EXPECT_EQ(flow.start, 5'000'000);
+  EXPECT_EQ(flow.sent - flow.start, flow.unloaded);
+  EXPECT_LT(flow.received, flow.sent);
+}
+
+TEST(PacketRun, GpusOfOneServerUseNvlinkAlone) {
+  const Built hgx = cluster("{kind: hgx-h100, count: 8}", kRails);
+  const schedule::RunResult result = run_matrix(hgx, matrix_of(64, {{0, 5, 450'000'000, 0}}), true);
+  // 450 GB/s one way: a millisecond, and the latency of two hops.
+  EXPECT_EQ(result.flows[0].received, result.flows[0].unloaded);
+  EXPECT_GE(result.flows[0].received, 1'000'000'000);
+  EXPECT_LT(result.flows[0].received, 1'010'000'000);
+  EXPECT_EQ(result.counters.data_sent, 0u);
+}
+
+TEST(PacketRun, TheSlowestOfNicAndPcieDecides) {
+  // A 400G card behind its own Gen5 x16 reaches the line rate. Without GPUDirect, when the GPU hangs on
+  // another socket's root complex, data go through host memory and PCIe twice, which the card still keeps up with.
+  const auto rate = [](const Built& built) {
+    const schedule::RunResult result = run_matrix(built, matrix_of(16, {{0, 8, 40'000'000, 0}}), true);
+    return static_cast<double>(result.flows[0].bytes) * 8000 / static_cast<double>(result.flows[0].received);  // Gb/s
+  };
+  const Built eight = cluster("{kind: hgx-h100, count: 8, nics: 8}", kRails);
+  const double near = rate(eight);
+  EXPECT_GT(near, 400 * 0.95 * 4096 / 4160);
+  EXPECT_LT(near, 400.0 * 4096 / 4160);
+}
+
+TEST(PacketRun, GpusThatShareACardShareItsRate) {
+  // Two cards for eight GPUs: four flows leave by one card.
+  const Built two = cluster("{kind: hgx-h100, count: 8, nics: 2}", kRails);
+  const workload::Matrix one = matrix_of(64, {{0, 8, 4'000'000, 0}});
+  const workload::Matrix four = matrix_of(64, {{0, 8, 4'000'000, 0}, {1, 9, 4'000'000, 0}, {2, 10, 4'000'000, 0}, {3, 11, 4'000'000, 0}});
+  const double alone = static_cast<double>(run_matrix(two, one, true).end);
+  EXPECT_NEAR(static_cast<double>(run_matrix(two, four, true).end) / alone, 4, 0.4);
+}
+
+TEST(PacketRun, MessagesAreStripedOverTheCardsNearAGpu) {
+  // P5: 32 cards of 100G, four beside each GPU.
+  const Built p5 = cluster("{kind: p5.48xlarge, count: 8}", "{kind: tor-clos, servers_per_leaf: 4, switch: tomahawk-4}");
+  const schedule::RunResult result = run_matrix(p5, matrix_of(64, {{0, 63, 20'000'000, 0}}), true);
+  const double gbps = static_cast<double>(result.flows[0].bytes) * 8000 / static_cast<double>(result.flows[0].received);
+  EXPECT_GT(gbps, 330);
+  EXPECT_LT(gbps, 400);
+}
+
+TEST(PacketRun, RailsThatAreNotJoinedAreChangedByNvlink) {
+  const Built rails = cluster("{kind: hgx-h100, count: 8}", "{kind: rail-only, link: {rate: 400Gbps, cable: 5m}}");
+  const schedule::RunResult same = run_matrix(rails, matrix_of(64, {{0, 8, 8'000'000, 0}}), true);
+  const schedule::RunResult other = run_matrix(rails, matrix_of(64, {{0, 9, 8'000'000, 0}}), true);
+  EXPECT_GT(other.flows[0].received, same.flows[0].received);
+  EXPECT_LT(other.flows[0].received, same.flows[0].received * 12 / 10);  // pipelined chunk by chunk
+}
+
+TEST(PacketRun, AnyNumberOfThreadsGivesTheSameWithHosts) {
+  const Built hgx = cluster("{kind: hgx-h100, count: 8}", kRails);
+  workload::PatternOptions options;
+  options.name = "all-to-all";
+  options.nodes = 64;
+  options.bytes = 20'000;
+  std::uint64_t digest = 0;
+  for (const std::uint32_t threads : {1u, 2u, 8u}) {
+    spec::Diagnostics diagnostics;
+    const auto schedule = workload::make_traffic(options, diagnostics);
+    SimConfig config;
+    config.threads = threads;
+    PacketSim engine(hgx.fabric, config);
+    PacketRun run(*schedule, engine, true);
+    const schedule::RunResult result = run.run();
+    EXPECT_EQ(result.flows.size(), 64u * 63);
+    for (const FlowRecord& flow : result.flows) ASSERT_GT(flow.received, 0);
+    if (digest == 0) digest = result.digest;
+    EXPECT_EQ(result.digest, digest) << threads;
+  }
+}
+
+// A pipeline: rank 0 sends chunks, rank 1 receives, adds and sends on.
+TEST(PacketRun, LanesWaitForWhatTheyReceive) {
+  using schedule::Instruction;
+  const Built hgx = cluster("{kind: hgx-h100, count: 8}", kRails);
+  schedule::Script script(24);
+  std::vector<Instruction> first, middle, last;
+  for (int chunk = 0; chunk < 4; ++chunk) {
+    first.push_back(Instruction::send(8, 1'000'000, 7));
+    for (const Instruction& each : {Instruction::recv(0, 7), Instruction::wait(1), Instruction::reduce(1'000'000), Instruction::wait(1),
+                                    Instruction::send(16, 1'000'000, 7)})
+      middle.push_back(each);
+    last.push_back(Instruction::recv(8, 7));
+  }
+  script.add(0, first);
+  script.add(8, middle);
+  script.add(16, last);
+  PacketSim engine(hgx.fabric, {});
+  PacketRun run(script, engine, true);
+  const schedule::RunResult result = run.run();
+  EXPECT_EQ(result.stopped_by, "");
+  ASSERT_EQ(result.flows.size(), 8u);
+  for (std::size_t chunk = 0; chunk < 4; ++chunk) EXPECT_GT(result.flows[4 + chunk].start, result.flows[chunk].received);
+}
+
+}  // namespace
+}  // namespace weft::sim
