@@ -7,9 +7,10 @@
 //   send, recv, compute, copy, reduce   begin an operation; the lane goes on at once
 //   wait, wait_all, at                  hold the lane until an operation, all of them, or a time has come
 //
-// Operations of a lane are counted; wait(1) is for the last one begun, wait(2) for the one before it. At
-// most kMostOutstanding are unfinished: with the oldest of so many still running the lane pauses before
-// it is pulled again. So what is kept for a lane never grows, however long it is.
+// Operations of a lane are counted; wait(1) is for the last one begun, wait(2) for the one before it. A
+// lane is pulled again only when the operation kMostOutstanding places back is finished, as if it waited
+// for that one each time. So what is kept for a lane never grows, however long it is. A send that is
+// detached counts as finished when it has begun.
 //
 // Messages match by (source rank, tag), first come first served; one that comes before its recv is kept.
 // A one-sided message needs no recv. A channel of a collective is a lane: its steps are in order, those
@@ -28,7 +29,7 @@ struct Instruction {
   enum class Kind : std::uint8_t { send, recv, compute, copy, reduce, wait, wait_all, at };
 
   Kind kind = Kind::wait_all;
-  bool detached = false;                    // send: nobody waits for it, so it may outnumber the bound
+  bool detached = false;                    // send: the lane never waits for it
   std::uint32_t peer = 0;                   // send, recv
   std::uint64_t bytes = 0;                  // send, copy, reduce
   std::uint64_t tag = kOneSided;            // send, recv

@@ -91,7 +91,9 @@ RC_GTEST_PROP(MessageSim, APipelineOfChunksOverlapsItsStages, ()) {
     for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
       if (rank > 0) lane.insert(lane.end(), {Instruction::recv(rank - 1, chunk), Instruction::wait(1)});
       lane.insert(lane.end(), {Instruction::reduce(bytes), Instruction::wait(1)});
-      if (rank + 1 < ranks) lane.push_back(Instruction::send(rank + 1, bytes, chunk));
+      if (rank + 1 == ranks) continue;
+      lane.push_back(Instruction::send(rank + 1, bytes, chunk));
+      lane.back().detached = true;
     }
     script.add(rank, lane);
   }

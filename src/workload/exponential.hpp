@@ -12,8 +12,8 @@ namespace weft::workload {
 
 __extension__ using Unsigned128 = unsigned __int128;
 
-// -ln(x / 2^64) in units of 2^-32, for x of at least 1. Exact to 2^-31: the logarithm to base 2 gives one
-// bit per squaring.
+// -ln(x / 2^64) in units of 2^-32, for x of at least 1, right to a few of them: the logarithm to base 2
+// gives one bit per squaring.
 constexpr std::uint64_t minus_log(std::uint64_t x) {
   const int zeros = std::countl_zero(x);
   std::uint64_t mantissa = x << zeros;  // 1 is 2^63
@@ -25,8 +25,8 @@ constexpr std::uint64_t minus_log(std::uint64_t x) {
     fraction = fraction << 1 | (two_or_more ? 1 : 0);
   }
   const std::uint64_t minus_log2 = (static_cast<std::uint64_t>(zeros + 1) << 32) - fraction;
-  constexpr std::uint64_t kLn2 = 2'977'044'472;  // ln 2 in 2^-32
-  return static_cast<std::uint64_t>(static_cast<Wide>(minus_log2) * kLn2 >> 32);
+  constexpr std::uint64_t kLn2 = 0xB17217F7D1CF79ABULL;  // ln 2 in 2^-64
+  return static_cast<std::uint64_t>(static_cast<Unsigned128>(minus_log2) * kLn2 >> 64);
 }
 
 // A time between two events that come at random, `mean` apart on average.

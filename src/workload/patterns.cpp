@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -11,7 +10,8 @@
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "base/wide.hpp"
-#include "workload/exponential.hpp"
+#include "workload/fan.hpp"
+#include "workload/poisson.hpp"
 #include "workload/sizes.hpp"
 
 namespace weft::workload {
@@ -36,93 +36,6 @@ std::vector<std::uint32_t> random_cycle(std::uint32_t nodes, std::uint64_t seed)
   return to;
 }
 
-// Every node sends to a list of others, all at once or a window at a time.
-class Fan final : public schedule::Schedule {
- public:
-  struct Targets {
-    std::function<std::uint32_t(std::uint32_t rank)> count;
-    std::function<std::uint32_t(std::uint32_t rank, std::uint32_t i)> target;
-  };
-  Fan(std::uint32_t nodes, std::uint64_t bytes, std::uint32_t window, Targets targets)
-      : bytes_(bytes), window_(window), targets_(std::move(targets)), cursors_(nodes) {}
-
-  std::uint32_t ranks() const override { return static_cast<std::uint32_t>(cursors_.size()); }
-  std::uint32_t lanes(std::uint32_t rank) const override { return targets_.count(rank) > 0 ? 1 : 0; }
-  bool next(std::uint32_t rank, std::uint32_t, Instruction& out) override {
-    Cursor& at = cursors_[rank];
-    if (at.sent == targets_.count(rank)) return false;
-    if (window_ > 0 && at.sent >= window_ && !std::exchange(at.waited, true)) {
-      out = Instruction::wait(window_);
-      return true;
-    }
-    at.waited = false;
-    out = Instruction::put(targets_.target(rank, at.sent++), bytes_);
-    out.detached = window_ == 0;
-    return true;
-  }
-
- private:
-  struct Cursor {
-    std::uint32_t sent = 0;
-    bool waited = false;
-  };
-  std::uint64_t bytes_;
-  std::uint32_t window_;
-  Targets targets_;
-  std::vector<Cursor> cursors_;
-};
-
-// Flows begin at random times, whether or not earlier ones are done, towards random others. Every node
-// draws from its own stream, so that what it does depends on no other and on no executor.
-class Poisson final : public schedule::Schedule {
- public:
-  struct Process {
-    std::uint32_t nodes;
-    SizeDistribution sizes;
-    std::int64_t gap;       // ps between two flows of a node, on average
-    std::uint64_t flows;    // in all; 0: no limit
-    std::int64_t duration;  // ps
-    std::uint64_t seed;
-  };
-  explicit Poisson(Process process) : process_(std::move(process)), sources_(process_.nodes) {
-    for (std::uint32_t rank = 0; rank < process_.nodes; ++rank) {
-      Source& source = sources_[rank];
-      source.random = Random(process_.seed, 0, rank);
-      source.left = process_.flows == 0 ? UINT64_MAX : process_.flows / process_.nodes + (rank < process_.flows % process_.nodes ? 1 : 0);
-    }
-  }
-
-  std::uint32_t ranks() const override { return process_.nodes; }
-  std::uint32_t lanes(std::uint32_t) const override { return 1; }
-  bool next(std::uint32_t rank, std::uint32_t, Instruction& out) override {
-    Source& source = sources_[rank];
-    if (std::exchange(source.due, false)) {
-      const std::uint32_t other = source.random.below(process_.nodes - 1);
-      out = Instruction::put(other + (other >= rank ? 1 : 0), process_.sizes.draw(source.random));
-      out.detached = true;
-      return true;
-    }
-    if (source.left == 0) return false;
-    const std::int64_t gap = draw_exponential(source.random, process_.gap);
-    if (gap > process_.duration - source.time) return false;
-    source.time += gap;
-    --source.left;
-    source.due = true;
-    out = Instruction::at(source.time);
-    return true;
-  }
-
- private:
-  struct Source {
-    Random random;
-    std::int64_t time = 0;
-    std::uint64_t left = 0;
-    bool due = false;  // the flow whose time was just given comes next
-  };
-  Process process_;
-  std::vector<Source> sources_;
-};
-
 std::unique_ptr<schedule::Schedule> make_fan(const PatternOptions& options) {
   const std::uint32_t nodes = options.nodes;
   const auto one = [](std::uint32_t) { return 1u; };
@@ -137,7 +50,7 @@ std::unique_ptr<schedule::Schedule> make_fan(const PatternOptions& options) {
   };
   if (options.name == "one") return fan({only_first(1), [nodes](auto, auto) { return nodes - 1; }});
   if (options.name == "ring") return fan({one, ahead});
-  if (options.name == "incast") return fan({[](std::uint32_t rank) { return rank > 0 ? 1u : 0u; }, [](auto, auto) { return 0u; }});
+  if (options.name == "incast") return fan({[](auto rank) { return rank > 0 ? 1u : 0u; }, [](auto, auto) { return 0u; }});
   if (options.name == "outcast") return fan({only_first(nodes - 1), ahead});
   // Everybody starts with its neighbour and goes on to the next: at no time have all the same target.
   if (options.name == "all-to-all") return fan({[nodes](auto) { return nodes - 1; }, ahead}, options.window);
@@ -163,7 +76,7 @@ class Maker {
     if (options_.name == "poisson") return make_poisson();
     if (options_.name == "all-to-all") {
       if (options_.window > schedule::kMostOutstanding)
-        return refuse(fmt::format("a node keeps at most {} flows going, not {}", schedule::kMostOutstanding, options_.window), "--window 8");
+        return refuse(fmt::format("a node has at most {} flows going", schedule::kMostOutstanding), "--window 8");
       if (std::uint64_t{options_.nodes} * (options_.nodes - 1) > kMostFlows) return too_many();
     }
     return make_fan(options_);
@@ -191,13 +104,15 @@ class Maker {
   std::unique_ptr<schedule::Schedule> make_poisson() {
     const auto sizes = sizes_for(options_);
     if (!sizes)
-      return refuse(fmt::format("there is no size distribution '{}'", options_.sizes.substr(0, 40)), fmt::format("one of {}", either(size_names())));
+      return refuse(fmt::format("there is no size distribution '{}'", options_.sizes.substr(0, 40)),
+                    fmt::format("one of {}", either(size_names())));
     if (options_.load_per_mille < 1 || options_.load_per_mille > 1000)
       return refuse("the load is a share of the line rate: from 0.001 to 1", "--load 0.5");
     if (options_.line_rate.count() <= 0) return refuse("the load of a node without a network cannot be told", "");
-    if (options_.duration.count() < 0 || options_.duration.count() > kMostDuration || (options_.duration.count() == 0 && options_.flows == 0))
+    const std::int64_t given = options_.duration.count();
+    if (given < 0 || given > kMostDuration || (given == 0 && options_.flows == 0))
       return refuse("Poisson arrivals end after a time or a number of flows", "--duration 1ms");
-    const std::int64_t duration = options_.duration.count() > 0 ? options_.duration.count() : kMostDuration;
+    const std::int64_t duration = given > 0 ? given : kMostDuration;
     const Wide wire = static_cast<Wide>(sizes->mean()) * 8 * 1'000'000'000'000 / options_.line_rate.count();
     const Wide gap = std::max<Wide>(1, wire * 1000 / options_.load_per_mille);
     if (gap > kMostDuration) return refuse("flows would begin years apart", "a higher --load");
@@ -251,7 +166,8 @@ Matrix make_pattern(const std::string& name, std::uint32_t nodes, std::uint64_t 
   Instruction each;
   for (std::uint32_t rank = 0; rank < nodes; ++rank)
     for (std::uint32_t lane = 0; lane < schedule->lanes(rank); ++lane)
-      while (schedule->next(rank, lane, each)) matrix.flows.push_back({.source = rank, .destination = each.peer, .bytes = each.bytes});
+      while (schedule->next(rank, lane, each))
+        matrix.flows.push_back({.source = rank, .destination = each.peer, .bytes = each.bytes});
   return matrix;
 }
 

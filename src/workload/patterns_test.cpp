@@ -226,15 +226,18 @@ TEST(Patterns, OptionsThatCannotBeAreNamed) {
     change(options);
     return error(options);
   };
-  EXPECT_NE(poisson_error([](PatternOptions& o) { o.sizes = "huge"; }).find("no size distribution 'huge'"), std::string::npos);
-  EXPECT_NE(poisson_error([](PatternOptions& o) { o.load_per_mille = 0; }).find("--load"), std::string::npos);
-  EXPECT_NE(poisson_error([](PatternOptions& o) { o.load_per_mille = 1001; }).find("--load"), std::string::npos);
-  EXPECT_NE(poisson_error([](PatternOptions& o) { o.line_rate = Bandwidth(0); }).find("without a network"), std::string::npos);
-  EXPECT_NE(poisson_error([](PatternOptions& o) { o.duration = Duration(0); }).find("--duration"), std::string::npos);
-  EXPECT_NE(poisson_error([](PatternOptions& o) { o.duration = Duration(INT64_MAX); }).find("--duration"), std::string::npos);
-  EXPECT_NE(poisson_error([](PatternOptions& o) { o.flows = std::uint64_t{1} << 40; }).find("fewer nodes"), std::string::npos);
-  EXPECT_NE(poisson_error([](PatternOptions& o) { o.bytes = 1; o.duration = Duration(std::int64_t{1} << 60); }).find("fewer nodes"), std::string::npos);
-  EXPECT_NE(poisson_error([](PatternOptions& o) { o.bytes = std::uint64_t{1} << 40; o.line_rate = Bandwidth(1); }).find("years"), std::string::npos);
+  const auto says = [&](auto change, const char* part) {
+    EXPECT_NE(poisson_error(change).find(part), std::string::npos) << part;
+  };
+  says([](PatternOptions& o) { o.sizes = "huge"; }, "no size distribution 'huge'");
+  says([](PatternOptions& o) { o.load_per_mille = 0; }, "--load");
+  says([](PatternOptions& o) { o.load_per_mille = 1001; }, "--load");
+  says([](PatternOptions& o) { o.line_rate = Bandwidth(0); }, "without a network");
+  says([](PatternOptions& o) { o.duration = Duration(0); }, "--duration");
+  says([](PatternOptions& o) { o.duration = Duration(INT64_MAX); }, "--duration");
+  says([](PatternOptions& o) { o.flows = std::uint64_t{1} << 40; }, "fewer nodes");
+  says([](PatternOptions& o) { o.bytes = 1, o.duration = Duration(std::int64_t{1} << 60); }, "fewer nodes");
+  says([](PatternOptions& o) { o.bytes = std::uint64_t{1} << 40, o.line_rate = Bandwidth(1); }, "years");
 }
 
 }  // namespace
