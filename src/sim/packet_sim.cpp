@@ -155,7 +155,7 @@ void PacketSim::start(std::uint32_t tag, const Flow& flow) {
   event.header.source = flow.source;
   event.header.destination = flow.destination;
   event.header.data.size = flow.bytes;
-  event.header.tag = tag;
+  event.header.data.tag = tag;
   emit(event, event.to);
 }
 
@@ -261,7 +261,7 @@ void PacketSim::at_host(const Event& event) {
     endpoint = event.header.destination;
     srd_.handle(now, endpoint, event.type, event.flags, event.header);
   } else if (event.kind == EventKind::start) {
-    srd_.post(now, endpoint, event.header.destination, event.header.data.size, event.header.tag);
+    srd_.post(now, endpoint, event.header.destination, event.header.data.size, event.header.data.tag);
   } else {
     if (armed_[endpoint] != now) return;  // superseded
     armed_[endpoint] = transport::kNever;

@@ -1,39 +1,60 @@
 #pragma once
 // A packet as the transports see it: a decoded header, never payload bytes. 40 bytes, so that a
-// packet in flight and its event share one cache line (sim/event.hpp).
+// packet in flight and its event share one cache line (sim/event.hpp). codec.hpp says how it looks on
+// the wire.
 
 #include <cstdint>
 
 namespace weft::transport {
 
-enum class PacketType : std::uint8_t { data, ack };
+enum class PacketType : std::uint8_t { data, ack, raw };
 
+// Four bits: all that an event of the simulator has room for.
 enum PacketFlags : std::uint8_t {
-  kMarked = 1,      // a switch marked it (ECN)
-  kTrimmed = 2,     // a switch dropped its payload
-  kAckNow = 4,      // the sender wants to hear at once
-  kResent = 8,      // not the first transmission: says nothing about round-trip time
+  kMarked = 1,    // a switch marked it (ECN)
+  kTrimmed = 2,   // a switch dropped its payload; in an ack: the echoed packet came without it
+  kAckNow = 4,    // data: the sender wants to hear at once
+  kNotReady = 4,  // ack: no room for the echoed packet's message now, send it again later
+  kResent = 8,    // data: not the first transmission
+  kStale = 8,     // ack: the echoed packet was for an endpoint that has restarted since
+};
+
+enum class Op : std::uint16_t {
+  send,      // the receiver is told
+  write,     // placed without telling
+  read,      // one packet without payload that asks for `size` bytes
+  response,  // what was read; its tag is the `first` of the request
 };
 
 struct Header {
   std::uint32_t source = 0;       // endpoint that sent it
   std::uint32_t destination = 0;  // endpoint it is for
   std::uint16_t path = 0;
-  std::uint16_t fan_in = 0;       // ack: senders the receiver is listening to
+  union {
+    std::uint16_t fan_in = 0;     // ack: senders the receiver is listening to
+    Op op;                        // data
+  };
   std::uint32_t sequence = 0;     // data: its number; ack: all below have arrived
   union {
     struct {
-      std::uint32_t message;  // of the sender, counted per peer
-      std::uint32_t first;    // sequence of the message's first packet
-      std::uint64_t size;     // of the whole message, bytes
+      std::uint32_t first;  // sequence of the message's first packet: names the message
+      std::uint32_t tag;    // the poster's own, handed over with the message
+      std::uint64_t size;   // of the whole message, bytes
     } data;
     struct {
       std::uint64_t arrived;  // bit i: sequence + i has arrived
       std::uint64_t marked;   // bit i: echo - i was marked
     } ack{};
   };
-  std::uint32_t echo = 0;  // ack: the packet that caused it
-  std::uint32_t tag = 0;   // data: the poster's own, handed over with the message
+  std::uint16_t echo = 0;             // ack: low bits of the sequence that caused it
+  std::uint16_t stream = 0;           // numbers begin anew with each; an ack repeats that of the data
+  std::uint16_t generation = 0;       // of the source: grows when it restarts, never 0
+  std::uint16_t peer_generation = 0;  // of the destination as far as the source knows, else 0
+
+  // Near `sequence`, so the low bits say all.
+  std::uint32_t echoed() const {
+    return sequence + static_cast<std::uint32_t>(static_cast<std::int16_t>(echo - static_cast<std::uint16_t>(sequence)));
+  }
 };
 static_assert(sizeof(Header) == 40);
 

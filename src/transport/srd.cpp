@@ -168,13 +168,13 @@ void Srd::handle_data(Instant, std::uint32_t endpoint, std::uint8_t flags, const
 
 bool Srd::deliver(Receiver& receiver, const Header& header) {
   std::uint32_t* link = &receiver.messages;
-  while (*link != kNone && receive_messages_[*link].number != header.data.message)
+  while (*link != kNone && receive_messages_[*link].number != header.data.first)
     link = &receive_messages_[*link].next;
   if (*link == kNone) {
     if (receiver.messages == kNone) ++state_of(receiver.endpoint).listening;
     const std::uint32_t slot = receive_messages_.take();
     const auto packets = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (header.data.size + config_.payload - 1) / config_.payload));
-    receive_messages_[slot] = {header.data.message, packets, header.data.size, header.tag, kNone};
+    receive_messages_[slot] = {header.data.first, packets, header.data.size, header.data.tag, kNone};
     *link = slot;
     // `link` may point into the slab that just grew; find it again from the head.
     link = &receiver.messages;
@@ -196,9 +196,10 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   if (index == kNone) return;
   Sender& sender = senders_[index];
   if (before(sender.next, header.sequence)) return;  // acknowledges what was never sent
+  const std::uint32_t echo = header.echoed();
   sender.fan_in = std::max<std::uint16_t>(1, header.fan_in);
   const auto marked = [&](std::uint32_t sequence) {
-    const std::uint32_t back = header.echo - sequence;
+    const std::uint32_t back = echo - sequence;
     return back < 64 && (header.ack.marked >> back & 1);
   };
   const std::uint32_t una = sender.una;
@@ -214,13 +215,13 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
     ++sender.una;
   }
   if (flags & kTrimmed) {
-    State& state = sender.state[header.echo % kWindow];
-    if (before(header.echo, sender.next) && !before(header.echo, sender.una) && state == State::flying) {
+    State& state = sender.state[echo % kWindow];
+    if (before(echo, sender.next) && !before(echo, sender.una) && state == State::flying) {
       state = State::lost;
       --sender.flying;
       ++sender.lost;
-      if (before(header.echo, sender.lost_scan) || sender.lost == 1) sender.lost_scan = header.echo;
-      const std::uint8_t path = sender.path_of[header.echo % kWindow];
+      if (before(echo, sender.lost_scan) || sender.lost == 1) sender.lost_scan = echo;
+      const std::uint8_t path = sender.path_of[echo % kWindow];
       blame(sender, path, false);
       ++sender.epoch_acked;
       ++sender.epoch_marked;
@@ -425,8 +426,8 @@ void Srd::fill_data(Instant now, Sender& sender, Transmit& out) {
   out.header.destination = sender.peer;
   out.header.path = sender.entropy[path];
   out.header.sequence = sequence;
-  out.header.data = {part.number, part.first, part.bytes};
-  out.header.tag = part.tag;
+  out.header.op = Op::send;
+  out.header.data = {part.first, part.tag, part.bytes};
   if (sender.fan_in > 1) sender.paced_until = now + config_.packet_time * sender.fan_in;
 }
 
@@ -445,7 +446,7 @@ void Srd::fill_ack(EndpointState& state, Transmit& out) {
   out.header.destination = receiver.peer;
   out.header.path = receiver.echo_path;
   out.header.sequence = receiver.expected;
-  out.header.echo = receiver.echo;
+  out.header.echo = static_cast<std::uint16_t>(receiver.echo);
   out.header.fan_in = static_cast<std::uint16_t>(std::min<std::uint32_t>(0xFFFF, state.listening));
   const auto gather = [](const std::uint64_t* words, std::uint32_t from) {
     const std::uint32_t word = from % kWindow / 64;
