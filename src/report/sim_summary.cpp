@@ -35,8 +35,8 @@ std::string facts_text(const RunResult& result, const SimSummary& summary, std::
   const schedule::Counters& count = result.counters;
   Facts facts;
   if (!result.stopped_by.empty()) facts.add("partial", reason(result));
-  facts.add("traffic", fmt::format("{} of {}, {} in {}", counted(static_cast<std::int64_t>(summary.done), "flow"),
-                                   number(summary.flows), size(summary.bytes), brief(Duration(result.end))));
+  facts.add("traffic", fmt::format("{} of {}, {} in {}", number(summary.done),
+                                   counted(static_cast<std::int64_t>(summary.flows), "flow"), size(summary.bytes), brief(Duration(result.end))));
   if (summary.completion)
     facts.add("completion", spread(*summary.completion, [](std::int64_t ps) { return brief(Duration(ps)); }));
   if (summary.slowdown) facts.add("slowdown", spread(*summary.slowdown, thousandths) + " against the flow alone");

@@ -1,16 +1,14 @@
 #pragma once
-// How far a run has come. An executor that offers
-//   std::function<bool(const Progress&)> on_progress
-// calls it about once per window, from one thread; false means stop and hand over what there is.
+// How far a run is, for whoever watches or limits it.
 
 #include <cstdint>
 
 namespace weft::schedule {
 
 struct Progress {
-  std::int64_t now = 0;  // ps
+  std::int64_t now = 0;  // ps, simulated
   std::uint64_t events = 0;
-  std::uint64_t delivered_bytes = 0;  // of flows that are done
+  std::uint64_t delivered_bytes = 0;
 };
 
 }  // namespace weft::schedule
