@@ -104,7 +104,7 @@ void add_sim(CLI::App& app, Verbs& verbs) {
   command->add_option("--links", output.links, "busiest links shown, 0: all; with --json as records")->type_name("N");
   command->add_flag("--flows", output.flows, "with --json: a record per flow");
   command->add_flag("--samples", output.samples, "with --json: a record per sample");
-  command->add_option("--csv", output.csv, "tables: DIR for all, or flows=FILE, links=FILE, samples=FILE")
+  command->add_option("--csv", output.csv, "tables: DIR, or flows=FILE, links=FILE, samples=FILE")
       ->type_name("DIR")
       ->take_all()
       ->allow_extra_args(false);
