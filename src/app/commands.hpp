@@ -7,8 +7,7 @@
 
 #include "app/console.hpp"
 #include "app/session.hpp"
-#include "app/sim_output.hpp"
-#include "app/sim_traffic.hpp"
+#include "app/sim_options.hpp"
 
 namespace weft::app {
 
@@ -28,10 +27,10 @@ int show(const ShowOptions& options, Console& console);
 struct SimOptions {
   InputOptions input;
   TrafficOptions traffic;
+  RunOptions run;
   SimOutputOptions output;
-  std::string limit;  // time=10ms,events=1e9,memory=4GiB,wall=60s
-  std::uint64_t seed = 1;
-  std::uint32_t seeds = 1;  // runs, with seeds from `seed` on
+  std::string limit;        // time=10ms,events=1e9,memory=4GiB,wall=60s
+  std::uint32_t seeds = 1;  // runs, with seeds from that of `run` on
 };
 int sim(const SimOptions& options, Console& console);
 
@@ -40,8 +39,8 @@ struct CompareOptions {
   InputOptions input;              // what all of them have in common; its file is not used
   std::vector<std::string> vary;   // transport.paths=1,64: a variant for each value
   TrafficOptions traffic;
+  RunOptions run;
   std::string limit;
-  std::uint64_t seed = 1;
   std::uint32_t seeds = 1;
 };
 int compare(const CompareOptions& options, Console& console);

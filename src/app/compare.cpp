@@ -121,14 +121,14 @@ bool load(const std::vector<Recipe>& recipes, std::vector<Candidate>& candidates
 }
 
 // Whether the traffic can run on every variant; says why not.
-bool covered(const Traffic& traffic, std::vector<Candidate>& candidates, Console& console) {
+bool covered(const Traffic& traffic, const RunOptions& options, std::vector<Candidate>& candidates, Console& console) {
   for (Candidate& candidate : candidates) {
-    check_coverage(*candidate.session, traffic);
+    check_run(*candidate.session, traffic, options);
     if (report(candidate.session->diagnostics(), candidate.input, console)) {
       if (!candidate.input.json) console.err << fmt::format("so {} cannot be compared\n", candidate.variant.label);
       return false;
     }
-    candidate.variant.info = run_info(*candidate.session, candidate.input, traffic);
+    candidate.variant.info = run_info(*candidate.session, candidate.input, traffic, options);
   }
   return true;
 }
@@ -148,13 +148,13 @@ int explain_stop(const std::string& label, const RunResult& result, Console& con
 }
 
 // One seed on every variant; the round counts only when all of them are done.
-int run_round(const Traffic& traffic, std::uint64_t seed, const Limits& limits, std::vector<Candidate>& candidates, Console& console) {
+int run_round(const Traffic& traffic, const RunOptions& options, const Limits& limits, std::vector<Candidate>& candidates, Console& console) {
   std::vector<report::ComparedRun> round;
   for (const Candidate& candidate : candidates) {
     Watch watch(limits, traffic.bytes, console);
-    const RunResult result = run_packets(*candidate.session, traffic, seed, watch);
+    const RunResult result = run_packets(*candidate.session, traffic, options, false, watch).result;
     if (const int code = explain_stop(candidate.variant.label, result, console); code != kFine) return code;
-    round.push_back({seed, result.end, result.digest, result.counters.trimmed, result.counters.data_resent, report::summarise(result)});
+    round.push_back({options.seed, result.end, result.digest, result.counters.trimmed, result.counters.data_resent, report::summarise(result)});
   }
   for (std::size_t i = 0; i < candidates.size(); ++i) candidates[i].variant.runs.push_back(std::move(round[i]));
   return kFine;
@@ -191,10 +191,11 @@ int compare(const CompareOptions& options, Console& console) {
   std::optional<Traffic> traffic;
   int code = kFine;
   for (std::uint32_t i = 0; i < options.seeds && code == kFine; ++i) {
-    const std::uint64_t seed = options.seed + i;
-    if (!traffic || options.traffic.matrix.empty()) traffic = load_traffic(options.traffic, gpus, seed, diagnostics);
-    if (report(diagnostics, options.input, console) || !covered(*traffic, candidates, console)) return kYourInput;
-    code = run_round(*traffic, seed, limits, candidates, console);
+    RunOptions run = options.run;
+    run.seed += i;
+    if (!traffic || options.traffic.matrix.empty()) traffic = load_traffic(options.traffic, gpus, run.seed, diagnostics);
+    if (report(diagnostics, options.input, console) || !covered(*traffic, run, candidates, console)) return kYourInput;
+    code = run_round(*traffic, run, limits, candidates, console);
   }
   if (candidates[0].variant.runs.empty()) return code;
   print(options, candidates, console);

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "app/commands.hpp"
+#include "app/sim_output.hpp"
 #include "app/sim_run.hpp"
 #include "base/text.hpp"
 
@@ -39,12 +40,12 @@ int sim(const SimOptions& options, Console& console) {
   Session session(options.input, console);
   if (!session.ok()) return kYourInput;
   const Limits limits = parse_limits(options.limit, session.diagnostics());
-  check_outputs(options.output, options.input, options.seeds, session);
-  const auto traffic = load_traffic(options.traffic, session.cluster().gpus, options.seed, session.diagnostics());
-  if (traffic) check_coverage(session, *traffic);
+  check_outputs(options.output, options.input, options.run, options.seeds, session);
+  const auto traffic = load_traffic(options.traffic, session.cluster().gpus, options.run.seed, session.diagnostics());
+  if (traffic) check_run(session, *traffic, options.run);
   if (report(session.diagnostics(), options.input, console)) return kYourInput;
 
-  const report::RunInfo info = run_info(session, options.input, *traffic);
+  const report::RunInfo info = run_info(session, options.input, *traffic, options.run);
   const CtrlC ctrl_c;
   int code = kFine;
   std::int64_t least = INT64_MAX;
@@ -52,7 +53,10 @@ int sim(const SimOptions& options, Console& console) {
   for (std::uint32_t run_number = 0; run_number < options.seeds && code <= kExpectationFailed; ++run_number) {
     const auto begin = std::chrono::steady_clock::now();
     Watch watch(limits, traffic->bytes, console);
-    const RunResult result = run_packets(session, *traffic, options.seed + run_number, watch);
+    RunOptions run_options = options.run;
+    run_options.seed += run_number;
+    const Run run = run_packets(session, *traffic, run_options, wants_links(options.output, options.input), watch);
+    const RunResult& result = run.result;
     if (nothing_started(result)) {
       console.err << "no flow ever started: every one waits for a trigger\n";
       return kExpectationFailed;
@@ -62,7 +66,7 @@ int sim(const SimOptions& options, Console& console) {
     least = std::min(least, result.end);
     most = std::max(most, result.end);
     code = std::max(code, exit_code(result, console));
-    if (const int written = write_files(options.output, info, result, session, console); written != kFine) return written;
+    if (const int written = write_files(options.output, info, run, session, console); written != kFine) return written;
   }
   if (options.seeds > 1 && code <= kExpectationFailed && !options.input.json)
     console.out << fmt::format("over {}: all done between {} and {}\n", counted(options.seeds, "seed"), brief(Duration(least)), brief(Duration(most)));

@@ -7,6 +7,7 @@
 
 #include "app/output.hpp"
 #include "base/text.hpp"
+#include "report/pcapng.hpp"
 #include "report/trace.hpp"
 
 namespace weft::app {
@@ -63,19 +64,32 @@ int write_csv(const CsvFile& file, const report::RunInfo& info, const RunResult&
 
 }  // namespace
 
-void check_outputs(const SimOutputOptions& options, const InputOptions& input, std::uint32_t seeds, Session& session) {
+void check_outputs(const SimOutputOptions& options, const InputOptions& input, const RunOptions& run, std::uint32_t seeds,
+                   Session& session) {
   spec::Diagnostics& diagnostics = session.diagnostics();
   const auto forbid = [&](const std::string& output) {
     if (const std::string why = why_not_write(output, session.file()); !why.empty()) diagnostics.add(Complaint::contradiction, {}, why);
   };
   for (const std::string& item : options.csv) check_csv(item, diagnostics);
-  for (const CsvFile& file : csv_files(options.csv, true)) forbid(file.path);
+  const std::vector<CsvFile> tables = csv_files(options.csv, !run.sample.empty());
+  for (const CsvFile& file : tables) forbid(file.path);
   forbid(options.trace);
-  if (seeds > 1 && (!options.csv.empty() || !options.trace.empty()))
-    diagnostics.add(Complaint::contradiction, {}, "--csv and --trace are of one run, --seeds makes several", "one run per file: --seed N");
+  forbid(options.pcap);
+  if (seeds > 1 && (!tables.empty() || !options.trace.empty() || !options.pcap.empty()))
+    diagnostics.add(Complaint::contradiction, {}, "--csv, --trace and --pcap are of one run, --seeds makes several", "one run per file: --seed N");
   if (!input.json && (options.flows || options.samples))
     diagnostics.add(Complaint::contradiction, {}, fmt::format("--{} chooses records of --json", options.flows ? "flows" : "samples"),
                     fmt::format("add --json, or --csv {}=FILE for a table", options.flows ? "flows" : "samples"));
+  const bool wants_samples = options.samples || std::any_of(tables.begin(), tables.end(), [](const CsvFile& file) { return file.kind == "samples"; });
+  if (wants_samples && run.sample.empty())
+    diagnostics.add(Complaint::contradiction, {}, "samples are wanted, but nothing is sampled", "add --sample 1us");
+  if (options.pcap.empty() != run.capture.empty())
+    diagnostics.add(Complaint::contradiction, {}, options.pcap.empty() ? "--capture needs a file" : "--pcap needs links",
+                    "for example --pcap leaf.pcapng --capture leaf0:spine1");
+}
+
+bool wants_links(const SimOutputOptions& options, const InputOptions& input) {
+  return !input.json || options.links || options.samples || !options.csv.empty() || !options.trace.empty();
 }
 
 void print_result(const SimOutputOptions& options, const InputOptions& input, const report::RunInfo& info, const RunResult& result,
@@ -91,18 +105,27 @@ void print_result(const SimOutputOptions& options, const InputOptions& input, co
   if (options.samples) report::write_sample_records(info, result, console.out);
 }
 
-int write_files(const SimOutputOptions& options, const report::RunInfo& info, const RunResult& result, const Session& session,
-                Console& console) {
+int write_files(const SimOutputOptions& options, const report::RunInfo& info, const Run& run, const Session& session, Console& console) {
   for (const std::string& item : options.csv) {
     std::error_code fault;  // a directory that could not be made is noticed when its files are written
     if (item.find('=') == std::string::npos) std::filesystem::create_directories(item, fault);
   }
   int code = kFine;
-  for (const CsvFile& file : csv_files(options.csv, info.sample_interval > 0)) code = std::max(code, write_csv(file, info, result, console));
-  if (options.trace.empty()) return code;
-  const fabric::Fabric& fabric = session.fabric();
-  const auto rank_name = [&](std::uint32_t rank) { return fabric.name(fabric.gpu(rank)); };
-  return std::max(code, write_output(options.trace, console, [&](std::ostream& out) { report::write_trace(info, result, rank_name, out); }));
+  for (const CsvFile& file : csv_files(options.csv, info.sample_interval > 0)) code = std::max(code, write_csv(file, info, run.result, console));
+  if (!options.trace.empty()) {
+    const fabric::Fabric& fabric = session.fabric();
+    const auto rank_name = [&](std::uint32_t rank) { return fabric.name(fabric.gpu(rank)); };
+    const auto write = [&](std::ostream& out) { report::write_trace(info, run.result, rank_name, out); };
+    code = std::max(code, write_output(options.trace, console, write));
+  }
+  if (!options.pcap.empty()) {
+    const auto write = [&](std::ostream& out) {
+      report::PcapngWriter writer(out, run.captured_links);
+      for (const transport::Captured& packet : run.captured) writer.add(packet);
+    };
+    code = std::max(code, write_output(options.pcap, console, write));
+  }
+  return code;
 }
 
 }  // namespace weft::app

@@ -6,6 +6,8 @@
 
 #include "app/build_info.hpp"
 #include "app/fingerprint.hpp"
+#include "app/sim_capture.hpp"
+#include "base/units.hpp"
 #include "sim/packet_sim.hpp"
 
 namespace weft::app {
@@ -31,19 +33,30 @@ std::vector<sim::Flow> flows_between_endpoints(const fabric::Fabric& fabric, con
   return flows;
 }
 
-sim::SimConfig config_for(const model::Cluster& cluster, const workload::Matrix& matrix, std::uint64_t seed) {
+std::int64_t sample_interval(const std::string& text) {
+  const auto interval = parse<DurationDimension>(text);
+  return interval ? interval->count() : 0;
+}
+
+sim::SimConfig config_for(const model::Cluster& cluster, const workload::Matrix& matrix, const RunOptions& options) {
   sim::SimConfig config;
-  config.seed = seed;
+  config.seed = options.seed;
+  config.threads = options.threads;
+  config.sample = sample_interval(options.sample);
   // Triggers act on other hosts without delay, which only a run in time order can keep exact.
   config.in_time_order = !matrix.triggers.empty();
   const model::TransportSpec& transport = cluster.file.transport;
+  // SRD sprays by the entropy it puts into each burst; with ECMP switches look at who talks to whom only.
+  if (transport.balance == "ecmp") config.balance = sim::Balance::ecmp;
   if (transport.mtu.count() > 0) config.srd.payload = static_cast<std::uint32_t>(transport.mtu.count());
   config.srd.paths = static_cast<std::uint32_t>(std::clamp<std::int64_t>(transport.paths, 1, 64));
   return config;
 }
 
-// Starts the flows of a matrix on an engine and writes down what becomes of them.
-class Driver {
+// Starts the flows of a matrix on an engine and writes down what becomes of them. Calls about different hosts come
+// from different threads: the two ends of a flow write different members of its record, and triggers, which
+// reach across hosts, are run on one thread.
+class Driver : public sim::Client {
  public:
   Driver(sim::PacketSim& engine, const workload::Matrix& matrix, std::vector<sim::Flow> flows)
       : engine_(engine), matrix_(matrix), flows_(std::move(flows)), triggers_(matrix), records_(flows_.size()) {
@@ -52,31 +65,22 @@ class Driver {
       records_[i] = {flow.source, flow.destination, flow.bytes, schedule::kNotYet, schedule::kNotYet, schedule::kNotYet, engine.unloaded(flows_[i])};
       if (flow.started_by == workload::kNoTrigger) begin(i, flow.start);
     }
-    engine.on_sent = [this](std::uint32_t index, std::int64_t now) {
-      records_[index].sent = now;
-      end_ = std::max(end_, now);
-      delivered_ += records_[index].bytes;
-      fire(matrix_.flows[index].when_sent, now);
-    };
-    engine.on_received = [this](std::uint32_t index, std::int64_t now) {
-      records_[index].received = now;
-      fire(matrix_.flows[index].when_received, now);
-    };
   }
-  std::uint64_t delivered() const { return delivered_; }
-  std::int64_t end() const { return end_; }
+  void completed(std::int64_t now, const transport::Completion& done) override {
+    FlowRecord& record = records_[done.tag];
+    (done.sent ? record.sent : record.received) = now;
+    const workload::MatrixFlow& flow = matrix_.flows[done.tag];
+    const std::uint32_t trigger = done.sent ? flow.when_sent : flow.when_received;
+    if (trigger == workload::kNoTrigger) return;
+    for (const std::uint32_t next : triggers_.fire(trigger)) begin(next, now);
+  }
+  void called(std::int64_t, std::uint32_t, std::uint32_t) override {}
   std::vector<FlowRecord> take_records() { return std::move(records_); }
 
  private:
   void begin(std::uint32_t index, std::int64_t now) {
     records_[index].start = now;
-    sim::Flow flow = flows_[index];
-    flow.start = now;
-    engine_.start(index, flow);
-  }
-  void fire(std::uint32_t trigger, std::int64_t now) {
-    if (trigger == workload::kNoTrigger) return;
-    for (const std::uint32_t next : triggers_.fire(trigger)) begin(next, now);
+    engine_.post(now, flows_[index].source, flows_[index].destination, flows_[index].bytes, index);
   }
 
   sim::PacketSim& engine_;
@@ -84,35 +88,32 @@ class Driver {
   std::vector<sim::Flow> flows_;
   workload::Triggers triggers_;
   std::vector<FlowRecord> records_;
-  std::uint64_t delivered_ = 0;
-  std::int64_t end_ = 0;
 };
 
-}  // namespace
+void check_transport(Session& session) {
+  spec::Diagnostics& diagnostics = session.diagnostics();
+  const model::TransportSpec& transport = session.cluster().file.transport;
+  if (session.cluster().file.fabric.kind == "topo") return;  // htsim's files name no transport
+  if (transport.kind != "srd")
+    diagnostics.add(Complaint::not_simulated, session.place("transport", "kind"), fmt::format("transport '{}' is not simulated yet", transport.kind),
+                    "--set transport.kind=srd");
+  if (transport.balance != "ecmp" && transport.balance != "spray")
+    diagnostics.add(Complaint::not_simulated, session.place("transport", "balance"), fmt::format("balance '{}' is not simulated yet", transport.balance),
+                    "--set transport.balance=spray");
+}
 
-void check_coverage(Session& session, const Traffic& traffic) {
+void check_flows(Session& session, const Traffic& traffic, const sim::PacketSim& engine) {
   spec::Diagnostics& diagnostics = session.diagnostics();
   const fabric::Fabric& fabric = session.fabric();
-  if (!fabric.has_network()) {
-    diagnostics.add(Complaint::not_simulated, {}, "this cluster has no network", "a fabric other than none");
-    return;
-  }
-  if (const auto* dragonfly = fabric.dragonfly(); dragonfly && dragonfly->shape().routing != model::DragonflyRouting::minimal)
-    diagnostics.add(Complaint::not_simulated, session.place("fabric", "routing"), "only minimal Dragonfly routes are simulated so far",
-                    "routing: minimal");
-  if (session.cluster().file.transport.kind != "srd" && session.cluster().file.fabric.kind != "topo")
-    diagnostics.add(Complaint::not_simulated, session.place("transport", "kind"),
-                    fmt::format("transport '{}' is not simulated yet", session.cluster().file.transport.kind), "--set transport.kind=srd");
   const auto site_of = [&](std::uint32_t endpoint) {
     return fabric.cluster().groups[fabric.describe(fabric.nic_of(endpoint)).group].site;
   };
-  const sim::PacketSim engine(fabric, config_for(session.cluster(), traffic.matrix, 0));
   for (const sim::Flow& flow : flows_between_endpoints(fabric, traffic.matrix)) {
     if (site_of(flow.source) != site_of(flow.destination)) {
       diagnostics.add(Complaint::srd_between_sites, {}, "a flow goes from one site to another", "keep the traffic within a site");
       return;
     }
-    if (!engine.reachable(flow.source, flow.destination)) {
+    if (!engine.layout().reachable(flow.source, flow.destination)) {
       diagnostics.add(Complaint::not_simulated, {}, "a flow needs NVLink to change its rail, which is not simulated yet",
                       "traffic within a rail, or another fabric");
       return;
@@ -120,26 +121,52 @@ void check_coverage(Session& session, const Traffic& traffic) {
   }
 }
 
-RunResult run_packets(const Session& session, const Traffic& traffic, std::uint64_t seed, Watch& watch) {
-  sim::PacketSim engine(session.fabric(), config_for(session.cluster(), traffic.matrix, seed));
-  Driver driver(engine, traffic.matrix, flows_between_endpoints(session.fabric(), traffic.matrix));
-  engine.on_window = [&](std::int64_t now) { watch({now, 0, driver.delivered()}); };
-  const sim::SimResult counted = engine.run();
-  watch.finish();
+}  // namespace
 
-  RunResult result;
-  result.executor = "packet";
-  result.seed = seed;
-  result.digest = counted.digest;
-  result.end = driver.end();
-  result.stopped_by = watch.stopped_by();
-  result.counters = {counted.events, counted.packet_hops, counted.data_sent, counted.data_resent, counted.acks_sent,
-                     counted.marked, counted.trimmed,     counted.dropped,   0,                   counted.timeouts};
-  result.flows = driver.take_records();
-  return result;
+void check_run(Session& session, const Traffic& traffic, const RunOptions& options) {
+  spec::Diagnostics& diagnostics = session.diagnostics();
+  const fabric::Fabric& fabric = session.fabric();
+  if (!options.sample.empty() && sample_interval(options.sample) <= 0)
+    diagnostics.add(Complaint::wrong_type, {}, fmt::format("--sample cannot be '{}'", options.sample), "for example --sample 1us");
+  if (!fabric.has_network()) {
+    diagnostics.add(Complaint::not_simulated, {}, "this cluster has no network", "a fabric other than none");
+    return;
+  }
+  if (const auto* dragonfly = fabric.dragonfly(); dragonfly && dragonfly->shape().routing != model::DragonflyRouting::minimal)
+    diagnostics.add(Complaint::not_simulated, session.place("fabric", "routing"), "only minimal Dragonfly routes are simulated so far",
+                    "routing: minimal");
+  check_transport(session);
+  if (diagnostics.has_errors()) return;
+  const sim::PacketSim engine(fabric, config_for(session.cluster(), traffic.matrix, options));
+  check_flows(session, traffic, engine);
+  find_links(engine.layout(), options.capture, diagnostics);
 }
 
-report::RunInfo run_info(Session& session, const InputOptions& input, const Traffic& traffic) {
+Run run_packets(const Session& session, const Traffic& traffic, const RunOptions& options, bool with_links, Watch& watch) {
+  sim::PacketSim engine(session.fabric(), config_for(session.cluster(), traffic.matrix, options));
+  Run run;
+  spec::Diagnostics nothing;  // the names were checked before
+  for (const CapturedLink& link : find_links(engine.layout(), options.capture, nothing)) {
+    engine.capture(link.port);
+    run.captured_links.push_back(link.name);
+  }
+  Driver driver(engine, traffic.matrix, flows_between_endpoints(session.fabric(), traffic.matrix));
+  engine.on_progress = [&](const schedule::Progress& progress) { return watch(progress); };
+  run.result = engine.run(driver);
+  watch.finish();
+  run.captured = engine.captured();
+  if (with_links) engine.collect_links(run.result, SIZE_MAX);
+
+  RunResult& result = run.result;
+  result.stopped_by = watch.stopped_by();
+  result.flows = driver.take_records();
+  if (!result.stopped_by.empty()) return run;  // it ended when it was stopped
+  result.end = 0;  // wake-ups after the last acknowledgement do not count
+  for (const FlowRecord& flow : result.flows) result.end = std::max(result.end, flow.sent);
+  return run;
+}
+
+report::RunInfo run_info(Session& session, const InputOptions& input, const Traffic& traffic, const RunOptions& options) {
   const spec::Sources& sources = session.diagnostics().sources();
   Fingerprint fingerprint;
   if (const std::uint32_t file = sources.find(session.file().string()); file != 0) fingerprint.add(sources.text(file));
@@ -152,6 +179,7 @@ report::RunInfo run_info(Session& session, const InputOptions& input, const Traf
   info.version = build_info().version;
   info.commit = build_info().commit;
   info.configuration = fingerprint.value();
+  info.sample_interval = sample_interval(options.sample);
   return info;
 }
 

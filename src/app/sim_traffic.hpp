@@ -5,17 +5,11 @@
 #include <optional>
 #include <string>
 
+#include "app/sim_options.hpp"
 #include "spec/diagnostics.hpp"
 #include "workload/matrix.hpp"
 
 namespace weft::app {
-
-struct TrafficOptions {
-  std::string matrix;                   // a .cm file, or
-  std::string pattern = "permutation";  // a pattern of
-  std::string size = "2MB";             // bytes per flow between
-  std::uint32_t nodes = 0;              // GPUs; 0: all
-};
 
 struct Traffic {
   workload::Matrix matrix;

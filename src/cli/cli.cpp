@@ -89,8 +89,9 @@ void add_traffic(CLI::App& command, app::TrafficOptions& traffic) {
   command.add_option("--nodes", traffic.nodes, "GPUs that take part; 0: all")->capture_default_str();
 }
 
-void add_runs(CLI::App& command, std::uint64_t& seed, std::uint32_t& seeds, std::string& limit) {
-  command.add_option("--seed", seed, "of everything random")->capture_default_str();
+void add_runs(CLI::App& command, app::RunOptions& run, std::uint32_t& seeds, std::string& limit) {
+  command.add_option("--seed", run.seed, "of everything random")->capture_default_str();
+  command.add_option("--threads", run.threads, "that share the work; the result is the same")->check(CLI::Range(1, 256))->capture_default_str();
   command.add_option("--seeds", seeds, "how many runs, each with the next seed")->check(CLI::Range(1, 100000))->capture_default_str();
   command.add_option("--limit", limit, "of a run: time=10ms,events=1e9,memory=4GiB,wall=60s")->type_name("WHAT=MOST");
 }
@@ -99,8 +100,9 @@ void add_sim(CLI::App& app, Verbs& verbs) {
   CLI::App* command = app.add_subcommand("sim", "run traffic over the fabric, packet by packet, on SRD");
   add_input(*command, verbs.sim.input, true);
   add_traffic(*command, verbs.sim.traffic);
-  add_runs(*command, verbs.sim.seed, verbs.sim.seeds, verbs.sim.limit);
+  add_runs(*command, verbs.sim.run, verbs.sim.seeds, verbs.sim.limit);
   app::SimOutputOptions& output = verbs.sim.output;
+  command->add_option("--sample", verbs.sim.run.sample, "queue, marks and load of every link, each interval: 1us")->type_name("TIME");
   command->add_option("--links", output.links, "busiest links shown, 0: all; with --json as records")->type_name("N");
   command->add_flag("--flows", output.flows, "with --json: a record per flow");
   command->add_flag("--samples", output.samples, "with --json: a record per sample");
@@ -109,10 +111,16 @@ void add_sim(CLI::App& app, Verbs& verbs) {
       ->take_all()
       ->allow_extra_args(false);
   command->add_option("--trace", output.trace, "a trace to look at in ui.perfetto.dev")->type_name("FILE.json");
+  command->add_option("--pcap", output.pcap, "packets of the links of --capture, for Wireshark")->type_name("FILE.pcapng");
+  command->add_option("--capture", verbs.sim.run.capture, "links for --pcap: leaf0:spine1, or all of s0/nic1")
+      ->type_name("LINK")
+      ->take_all()
+      ->allow_extra_args(false);
   command->footer("Examples:\n"
                   "  weft sim fat_tree_1024.topo --matrix perm_1024.cm\n"
                   "  weft sim acp.weft.yaml --pattern incast --nodes 64 --size 1MB\n"
-                  "  weft sim acp.weft.yaml --trace trace.json --csv results --limit wall=60s");
+                  "  weft sim acp.weft.yaml --sample 1us --trace trace.json --csv results\n"
+                  "  weft sim acp.weft.yaml --pcap leaf.pcapng --capture leaf0 --limit time=50us");
 }
 
 void add_compare(CLI::App& app, Verbs& verbs) {
@@ -125,7 +133,7 @@ void add_compare(CLI::App& app, Verbs& verbs) {
       ->take_all()
       ->allow_extra_args(false);
   add_traffic(*command, options.traffic);
-  add_runs(*command, options.seed, options.seeds, options.limit);
+  add_runs(*command, options.run, options.seeds, options.limit);
   command->footer("The winner is who has all traffic done first. Clusters of different size run the\n"
                   "traffic of the smallest.\n"
                   "\n"

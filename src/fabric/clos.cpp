@@ -136,6 +136,45 @@ Peer Clos::to_gateway(std::uint32_t site, std::uint32_t top, std::uint32_t port)
           top * shape_.gateway_bundle + port % shape_.gateway_bundle};
 }
 
+Clos::Waypoint Clos::waypoint(std::uint32_t index) const {
+  const Position at = position(index);
+  // The two answers of `towards`, asked for a target below and for one that is not.
+  Waypoint way;
+  way.tier = at.tier;
+  switch (at.tier) {
+    case Tier::leaf:
+      way.place = index;
+      way.down = {0, 1};
+      way.up = shape_.tiers >= 2 ? PortRange{shape_.leaf_down, shape_.spines_per_pod * shape_.bundle, kLeafUp}
+                                 : towards_gateways(shape_.leaf_down, kLeafUp);
+      break;
+    case Tier::spine:
+      way.place = at.pod;
+      way.step = shape_.bundle;
+      way.down = {0, shape_.bundle, kSpineDown};
+      way.up = shape_.tiers == 3 ? PortRange{shape_.leaves_per_pod * shape_.bundle,
+                                             shape_.supers_per_group * shape_.super_bundle, kSpineUp}
+                                 : towards_gateways(shape_.leaves_per_pod * shape_.bundle, kSpineUp);
+      break;
+    case Tier::super_spine:
+    case Tier::gateway:
+      way.place = at.site;
+      way.step = spines_per_group() * shape_.super_bundle;
+      way.down = {0, way.step, kSuperDown};
+      way.up = towards_gateways(shape_.sites[at.site].pods * way.step, kSuperUp);
+      break;
+  }
+  return way;
+}
+
+Clos::Destination Clos::destination(const Target& target) const {
+  const std::uint32_t site = site_of_leaf(target.leaf);
+  const std::uint32_t pod = pod_of_leaf(target.leaf, site);
+  return {{target.leaf, pod, site},
+          {target.port, (target.leaf - shape_.sites[site].first_leaf) % shape_.leaves_per_pod,
+           pod - shape_.sites[site].first_pod}};
+}
+
 Peer Clos::leaf_peer(const Position& at, std::uint32_t port) const {
   if (port < shape_.leaf_down) return {Peer::Kind::nic, LinkTier::nic, 0, 0};
   const model::SiteShape& site = shape_.sites[at.site];

@@ -44,6 +44,31 @@ class Clos {
   // The ports of `index` that lead towards the target on a shortest path; count 0 when none does.
   PortRange towards(std::uint32_t index, const Target& target) const;
 
+  // The same for who asks often: what a switch and a target are is worked out once, and only one
+  // comparison is left. A switch leads down when the target lies below it, else up. Gateways, whose
+  // way depends on the other site, have no waypoint; nor have leaves that hang on them.
+  struct Waypoint {
+    Tier tier = Tier::leaf;
+    std::uint32_t place = 0;  // leaf, pod or site that lies below it
+    std::uint32_t step = 1;   // ports per thing below it
+    PortRange down;           // `first` counts from the target's step
+    PortRange up;
+  };
+  struct Destination {
+    std::uint32_t place[3];  // its leaf, pod and site
+    std::uint32_t below[3];  // port of the leaf, leaf of the pod, pod of the site
+  };
+  bool has_waypoint(std::uint32_t index) const {
+    return index < gateway0_ && (shape_.tiers > 1 || shape_.gateways == 0);
+  }
+  Waypoint waypoint(std::uint32_t index) const;
+  Destination destination(const Target& target) const;
+  static PortRange towards(const Waypoint& at, const Destination& to) {
+    const auto tier = static_cast<std::size_t>(at.tier);
+    if (to.place[tier] != at.place) return at.up;
+    return {to.below[tier] * at.step, at.down.count, at.down.salt};
+  }
+
   Hop next_hop(std::uint32_t index, const Target& target, std::uint32_t entropy) const {
     const PortRange range = towards(index, target);
     if (range.count == 0) return {};

@@ -50,6 +50,24 @@ struct Property {
       }
   }
 
+  void waypoints_agree() const {
+    const Clos* clos = fabric.clos();
+    if (clos == nullptr) return;
+    for (std::uint32_t at = 0; at < fabric.switches_per_plane(); ++at) {
+      if (!clos->has_waypoint(at)) continue;
+      const Clos::Waypoint way = clos->waypoint(at);
+      const std::uint32_t step = std::max(1u, fabric.endpoints() / 200);
+      for (std::uint32_t end = 0; end < fabric.endpoints(); end += step) {
+        const Target target = fabric.attachment(end).target;
+        const Clos::PortRange slow = clos->towards(at, target);
+        const Clos::PortRange fast = Clos::towards(way, clos->destination(target));
+        ASSERT_EQ(fast.first, slow.first) << at << " to " << end;
+        ASSERT_EQ(fast.count, slow.count) << at << " to " << end;
+        ASSERT_EQ(fast.salt, slow.salt) << at << " to " << end;
+      }
+    }
+  }
+
   void attachments_are_mutual() const {
     std::uint32_t found = 0;
     for (std::uint32_t plane = 0; plane < fabric.planes(); ++plane)
@@ -189,6 +207,7 @@ TEST_P(EveryFabric, PeerIsAnInvolution) {
 }
 TEST_P(EveryFabric, AttachmentAndEndpointAtAreInverse) {
   Property(fabric).attachments_are_mutual();
+  Property(fabric).waypoints_agree();
 }
 TEST_P(EveryFabric, LinksLeadBackAtTheSameRateAndLatency) {
   Property(fabric).links_have_two_ends();
@@ -288,6 +307,7 @@ TEST(Routing, AnyDrawnClosAgreesWithSearch) {
     const Built built(cluster_of(yaml));
     const Property property(built.fabric);
     property.peers_are_mutual();
+    property.waypoints_agree();
     property.attachments_are_mutual();
     property.pairs_agree_with_search(6);
     RC_ASSERT(!::testing::Test::HasFatalFailure());
@@ -310,6 +330,7 @@ TEST(Routing, AnyDrawnDragonflyAgreesWithSearch) {
     const Built built(cluster_of(yaml));
     const Property property(built.fabric);
     property.peers_are_mutual();
+    property.waypoints_agree();
     property.attachments_are_mutual();
     property.pairs_agree_with_search(8);
     RC_ASSERT(!::testing::Test::HasFatalFailure());
@@ -339,6 +360,7 @@ TEST_P(TopoFile, AgreesWithSearch) {
   EXPECT_EQ(built.fabric.switches_per_plane(), switches);
   const Property property(built.fabric);
   property.peers_are_mutual();
+  property.waypoints_agree();
   property.attachments_are_mutual();
   if (nodes <= 128) property.links_have_two_ends();
   EXPECT_TRUE(rc::check("sampled pairs", [&] {

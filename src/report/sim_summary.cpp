@@ -39,7 +39,7 @@ std::string facts_text(const RunResult& result, const SimSummary& summary, std::
                                    counted(static_cast<std::int64_t>(summary.flows), "flow"), size(summary.bytes), brief(Duration(result.end))));
   if (summary.completion)
     facts.add("completion", spread(*summary.completion, [](std::int64_t ps) { return brief(Duration(ps)); }));
-  if (summary.slowdown) facts.add("slowdown", spread(*summary.slowdown, thousandths) + " against the flow alone");
+  if (summary.slowdown) facts.add("slowdown", spread(*summary.slowdown, thousandths) + " against alone");
   if (summary.done > 0)
     facts.add("goodput", fmt::format("{} in all; per flow {} on average, {} at least", brief(Bandwidth(summary.goodput)),
                                      brief(Bandwidth(summary.flow_goodput_mean)), brief(Bandwidth(summary.flow_goodput_min))));

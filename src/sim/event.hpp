@@ -8,19 +8,23 @@
 
 namespace weft::sim {
 
-enum class EventKind : std::uint8_t { packet, wake, start };
+enum class EventKind : std::uint8_t { packet, wake, post, call };
 
 struct alignas(64) Event {
-  std::int64_t time = 0;      // ps
-  std::uint32_t to = 0;       // entity that handles it
-  std::uint32_t from = 0;     // entity that caused it
-  std::uint32_t number = 0;   // of its cause, counted by `from`
-  std::uint16_t bytes = 0;    // on the wire
-  EventKind kind = EventKind::packet;
+  std::int64_t time = 0;     // ps
+  std::uint32_t to = 0;      // entity that handles it
+  std::uint32_t from = 0;    // entity that caused it
+  std::uint32_t number = 0;  // of its cause, counted by `from`
+  std::uint16_t bytes = 0;   // on the wire
+  EventKind kind : 2 = EventKind::packet;
+  std::uint8_t rate : 6 = 0;  // of the link it came by, where a switch cuts through (Layout::rates)
   transport::PacketType type : 4 = transport::PacketType::data;
   std::uint8_t flags : 4 = 0;
   transport::Header header;
 };
 static_assert(sizeof(Event) == 64);
+
+// The order in which an entity handles what happens at one time.
+inline std::uint64_t cause(const Event& event) { return (std::uint64_t{event.from} << 32) | event.number; }
 
 }  // namespace weft::sim

@@ -1,380 +1,212 @@
 #include "sim/packet_sim.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <stdexcept>
+#include <thread>
+
+#include "sim/barrier.hpp"
 
 namespace weft::sim {
 namespace {
 
-using fabric::LinkTier;
-using transport::PacketType;
-
-constexpr std::size_t kTiers = 7;
-constexpr std::int64_t kPicosPerSecondByte = 8'000'000'000'000;
-
-// Endpoints and path to the number that switches hash: different for every path of every pair.
-std::uint32_t entropy_of(const transport::Header& header) {
-  return header.source * 0x9e3779b1u + header.destination * 0x85ebca77u + header.path * 0xc2b2ae3du;
-}
-
-bool later(const Event& a, const Event& b) {
-  if (a.time != b.time) return a.time > b.time;
-  if (a.from != b.from) return a.from > b.from;
-  return a.number > b.number;
+LinkOptions link_options(const SimConfig& config) {
+  LinkOptions options;
+  options.header = config.srd.header;
+  options.full_packet = config.srd.payload + config.srd.header;
+  options.queue_bytes = config.queue_bytes;
+  options.mark_from = config.mark_from;
+  options.mark_to = config.mark_to;
+  options.cut_through = config.cut_through;
+  return options;
 }
 
 }  // namespace
 
 PacketSim::PacketSim(const fabric::Fabric& fabric, const SimConfig& config)
-    : fabric_(fabric), config_(config), srd_({}), wheel_(1, 0) {
-  hosts0_ = fabric.count(fabric::NodeKind::network_switch);
-  per_plane_ = fabric.switches_per_plane();
-  for (std::uint32_t e = 0; e < fabric.endpoints(); ++e) {
-    attached_.push_back(fabric.attachment(e));
-    host_of_.push_back(fabric.describe(fabric.nic_of(e)).server);
-  }
-  nic_ports_.resize(fabric.endpoints());
-  armed_.assign(fabric.endpoints(), transport::kNever);
-  entities_.resize(hosts0_ + fabric.cluster().servers);
-  for (std::uint32_t i = 0; i < entities_.size(); ++i) entities_[i].random = Random(config.seed, 0, i);
-  counts_.resize(entities_.size() + 1);
-
-  find_links();
-  const std::int64_t look_ahead = connect_ports();
-  wheel_ = Wheel(std::max<std::int64_t>(1, look_ahead), 0);
-
-  // The longest unloaded round trip: a full packet out, a header back.
-  const std::uint32_t full = config_.srd.payload + config_.srd.header;
-  const std::uint32_t last = fabric.endpoints() - 1;
-  const std::uint32_t first = reachable(0, last) ? 0 : last;
-  base_rtt_ = one_way(first, last, full) + one_way(last, first, config_.srd.header);
-  for (Link& link : links_) {
-    link.queue = config_.queue_bytes > 0 ? config_.queue_bytes * link.ps_per_byte : base_rtt_;
-    link.mark_from = link.queue * config_.mark_from / 100;
-    link.mark_to = link.queue * config_.mark_to / 100;
-  }
-  config_.srd.base_rtt = base_rtt_;
-  if (config_.srd.rto == 0) config_.srd.rto = 5 * base_rtt_;
-  srd_ = transport::Srd(config_.srd);
+    : config_(config), layout_(fabric, link_options(config)), world_{layout_, config_, {}, {}, {}, {}, {}, 0} {
+  config_.srd.base_rtt = layout_.base_rtt();
+  config_.srd.packet_time = layout_.slowest_packet();
+  if (config_.srd.rto == 0) config_.srd.rto = 5 * config_.srd.base_rtt;
+  world_.ports = Zeroed<Port>(layout_.ports());
+  world_.armed = Zeroed<std::int64_t>(layout_.endpoints());
+  world_.entities.resize(layout_.entities());
+  for (std::uint32_t i = 0; i < layout_.entities(); ++i) world_.entities[i].random = Random(config_.seed, 0, i);
+  world_.entropy_salt = static_cast<std::uint32_t>(mix64(config_.seed));
+  // Effects without delay between hosts leave no look-ahead to share out.
+  const std::uint32_t shards = config_.in_time_order ? 1 : std::clamp<std::uint32_t>(config_.threads, 1, layout_.entities());
+  if (shards > 1) world_.shard_of = layout_.partition(shards);
+  for (std::uint32_t i = 0; i < shards; ++i) shards_.push_back(std::make_unique<Shard>(world_, i, shards));
+  if (config_.sample > 0)
+    for (std::uint32_t port = 0; port < layout_.ports(); ++port) special(port).sampled = true;
 }
 
-// Kinds of links: those between switches by tier, then NIC links by server group.
-void PacketSim::find_links() {
-  const std::size_t groups = fabric_.cluster().groups.size();
-  links_.resize(kTiers + groups);
-  const auto describe = [&](std::size_t index, const model::Wire& wire) {
-    links_[index].latency = wire.latency.count();
-    if (wire.rate.count() == 0) return;  // a tier this fabric does not have
-    links_[index].ps_per_byte = (kPicosPerSecondByte + wire.rate.count() - 1) / wire.rate.count();  // never early
-  };
-  for (const LinkTier tier : {LinkTier::spine, LinkTier::super_spine, LinkTier::gateway, LinkTier::site, LinkTier::local, LinkTier::global})
-    if ((fabric_.clos() != nullptr) == (tier < LinkTier::local)) describe(static_cast<std::size_t>(tier), fabric_.wire(tier));
-  for (std::uint32_t g = 0; g < groups; ++g) {
-    describe(kTiers + g, fabric_.wire(LinkTier::nic, g));
-    config_.srd.packet_time = std::max(config_.srd.packet_time, links_[kTiers + g].ps_per_byte * (config_.srd.payload + config_.srd.header));
+PacketSim::~PacketSim() = default;
+
+Special& PacketSim::special(std::uint32_t port) {
+  std::uint32_t& number = world_.ports[port].special;
+  if (number == 0) {
+    world_.specials.emplace_back();
+    number = static_cast<std::uint32_t>(world_.specials.size());
+  }
+  return world_.specials[number - 1];
+}
+
+void PacketSim::add_condition(std::uint32_t port, const Condition& condition) { special(port).conditions.push_back(condition); }
+
+void PacketSim::add_to_link(std::uint32_t port, const Condition& condition) {
+  add_condition(port, condition);
+  add_condition(layout_.reverse(port), condition);
+}
+
+void PacketSim::add_to_switch(std::uint32_t network_switch, const Condition& condition) {
+  for (std::uint32_t port = 0; port < layout_.fabric().ports(network_switch); ++port) {
+    const std::uint32_t index = layout_.port_of(network_switch, port);
+    if (layout_.connected(index)) add_to_link(index, condition);
   }
 }
 
-std::int64_t PacketSim::connect_ports() {
-  std::int64_t look_ahead = INT64_MAX;
-  for (std::uint32_t s = 0; s < hosts0_; ++s) {
-    first_port_.push_back(static_cast<std::uint32_t>(far_.size()));
-    const std::int64_t latency = fabric_.switch_kind(s).latency.count();
-    switch_latency_.push_back(latency);
-    const std::uint32_t plane = s / per_plane_;
-    for (std::uint32_t port = 0; port < fabric_.ports(s); ++port) {
-      const fabric::Peer other = fabric_.peer(s, port);
-      far_.push_back({0, 0});
-      std::int64_t before = latency;
-      if (other.kind == fabric::Peer::Kind::other_switch) {
-        far_.back() = {plane * per_plane_ + other.switch_index, static_cast<std::uint32_t>(other.tier)};
-      } else {
-        const auto end = other.kind == fabric::Peer::Kind::nic ? fabric_.endpoint_at(plane, {s % per_plane_, port}) : std::nullopt;
-        if (!end) continue;
-        far_.back() = {hosts0_ + host_of_[*end], static_cast<std::uint32_t>(kTiers + fabric_.describe(fabric_.nic_of(*end)).group)};
-        before = 0;  // from the NIC's side nothing precedes the cable
-      }
-      const Link& link = links_[far_.back().link];
-      look_ahead = std::min(look_ahead, before + link.latency + link.ps_per_byte * config_.srd.header);
-    }
-  }
-  ports_.resize(far_.size());
-  return look_ahead;
-}
+void PacketSim::shape(std::uint32_t port, const Bucket& bucket) { special(port).bucket = bucket; }
 
-std::int64_t PacketSim::one_way(std::uint32_t from, std::uint32_t to, std::uint32_t bytes) const {
-  const fabric::Attachment& start = attached_[from];
-  const fabric::Target target = attached_[to].target;
-  std::uint32_t at = start.target.leaf;
-  const Link& nic = links_[far_[first_port_[start.plane * per_plane_ + at] + start.target.port].link];
-  std::int64_t time = nic.latency + nic.ps_per_byte * bytes;
-  while (true) {
-    const std::uint32_t here = start.plane * per_plane_ + at;
-    const Far& far = far_[first_port_[here] + fabric_.next_hop(at, target, 0).port];
-    time += switch_latency_[here] + links_[far.link].latency + links_[far.link].ps_per_byte * bytes;
-    if (far.entity >= hosts0_) return time;
-    at = far.entity % per_plane_;
-  }
-}
+void PacketSim::capture(std::uint32_t port) { special(port).capture = ++captures_; }
 
 std::int64_t PacketSim::unloaded(const Flow& flow) const {
-  const std::uint64_t payload = config_.srd.payload;
-  const std::uint64_t packets = std::max<std::uint64_t>(1, (flow.bytes + payload - 1) / payload);
-  const auto last = static_cast<std::uint32_t>(flow.bytes - (packets - 1) * payload);
-  const fabric::Attachment& start = attached_[flow.source];
-  const Link& nic = links_[far_[first_port_[start.plane * per_plane_ + start.target.leaf] + start.target.port].link];
-  const std::int64_t full = static_cast<std::int64_t>(payload) + config_.srd.header;
-  const std::int64_t each = nic.ps_per_byte * full;
-  const auto before = static_cast<std::int64_t>(packets - 1);
-  std::int64_t arrived = before * each + one_way(flow.source, flow.destination, last + config_.srd.header);
+  const std::int64_t payload = config_.srd.payload;
+  const std::int64_t header = config_.srd.header;
+  const auto bytes = static_cast<std::int64_t>(flow.bytes);
+  const std::int64_t before = std::max<std::int64_t>(1, (bytes + payload - 1) / payload) - 1;  // full packets before the last
+  const Link& nic = layout_.link(layout_.far(layout_.port_of_endpoint(flow.source)).link);
+  const std::int64_t each = nic.occupancy(payload + header);
+  std::int64_t arrived = before * each + layout_.one_way(flow.source, flow.destination, bytes - before * payload + header);
   if (before > 0)  // a short last packet may overtake the full one before it on another path
-    arrived = std::max(arrived, (before - 1) * each + one_way(flow.source, flow.destination, static_cast<std::uint32_t>(full)));
-  return arrived + one_way(flow.destination, flow.source, config_.srd.header);
+    arrived = std::max(arrived, (before - 1) * each + layout_.one_way(flow.source, flow.destination, payload + header));
+  return arrived + layout_.one_way(flow.destination, flow.source, header);
 }
 
-void PacketSim::emit(Event& event, std::uint32_t from) {
-  event.from = from;
-  event.number = entities_[from].caused++;
-  if (event.time < window_end_) {  // a wake-up of the entity itself, or a run in time order
-    late_.push_back(event);
-    std::push_heap(late_.begin(), late_.end(), later);
-  } else {
-    wheel_.add(event);
+// ---- the run
+
+void PacketSim::choose_window() {
+  window_ = Wheel::kNothing;
+  schedule::Progress progress;
+  for (const auto& shard : shards_) {
+    window_ = std::min(window_, shard->next_window());
+    progress.now = std::max(progress.now, shard->now());
+    progress.events += shard->tally().events;
+    progress.delivered_bytes += shard->srd().counters().payload_delivered;
+  }
+  if (window_ != Wheel::kNothing && on_progress && !on_progress(progress)) stopped_ = true;
+}
+
+void PacketSim::work(std::uint32_t number) {
+  Shard& mine = *shards_[number];
+  while (true) {
+    barrier_->wait([&] { choose_window(); });
+    if (window_ == Wheel::kNothing || stopped_) return;
+    for (const auto& other : shards_)
+      if (other.get() != &mine) mine.take_from(*other);
+    barrier_->wait();  // what was taken is out of the way before anybody writes anew
+    mine.run(window_);
   }
 }
 
-void PacketSim::start(std::uint32_t tag, const Flow& flow) {
-  if (config_.in_time_order && flow.start <= now_ && running_) {
-    srd_.post(now_, flow.source, flow.destination, flow.bytes, tag);
-    pump(flow.source, now_);
-    return;
-  }
-  Event event;
-  event.kind = EventKind::start;
-  event.time = flow.start;
-  event.to = host_entity(flow.source);
-  event.header.source = flow.source;
-  event.header.destination = flow.destination;
-  event.header.data.size = flow.bytes;
-  event.header.data.tag = tag;
-  emit(event, event.to);
-}
+schedule::RunResult PacketSim::run(Client& client) {
+  for (const auto& shard : shards_) shard->set_client(client);
+  barrier_ = std::make_unique<Barrier>(static_cast<std::uint32_t>(shards_.size()));
+  std::vector<std::thread> threads;
+  for (std::uint32_t i = 1; i < shards_.size(); ++i) threads.emplace_back([this, i] { work(i); });
+  work(0);
+  for (std::thread& thread : threads) thread.join();
+  check_conservation();
 
-void PacketSim::forward(Event packet, Port& port, const Link& link, std::uint32_t entity, std::int64_t ready) {
-  std::int64_t begin = 0;
-  bool high = packet.type == PacketType::ack || (packet.flags & transport::kTrimmed);
-  if (!high) {
-    const std::int64_t ahead = port.busy - ready;
-    if (entity < hosts0_ && ahead > link.mark_from) {
-      if (ahead > link.queue) {
-        if (!config_.trimming) {
-          ++dropped_;
-          return;
-        }
-        packet.flags |= transport::kTrimmed;
-        packet.bytes = static_cast<std::uint16_t>(config_.srd.header);
-        ++port.trimmed;
-        high = true;
-      } else {
-        const std::int64_t span = link.mark_to - link.mark_from;
-        const bool mark = ahead >= link.mark_to ||
-                          static_cast<std::int64_t>(entities_[entity].random.next() >> 33) * span < ((ahead - link.mark_from) << 31);
-        if (mark) {
-          packet.flags |= transport::kMarked;
-          ++port.marked;
-        }
-      }
-    }
+  schedule::RunResult result;
+  result.executor = "packet";
+  result.seed = config_.seed;
+  if (stopped_) result.stopped_by = "stopped";
+  schedule::Counters& counters = result.counters;
+  for (const auto& shard : shards_) {
+    const Tally& tally = shard->tally();
+    const transport::SrdCounters& srd = shard->srd().counters();
+    result.end = std::max(result.end, shard->now());
+    counters.events += tally.events;
+    counters.packet_hops += tally.hops;
+    counters.dropped += tally.dropped;
+    counters.lost += tally.lost + tally.corrupted;
+    counters.data_sent += srd.data_sent;
+    counters.data_resent += srd.data_resent;
+    counters.acks_sent += srd.acks_sent;
+    counters.marked += srd.marked_seen;
+    counters.trimmed += srd.trimmed_seen;
+    counters.timeouts += srd.timeouts;
   }
-  const std::int64_t wire = link.ps_per_byte * packet.bytes;
-  if (high) {
-    begin = std::max(ready, port.busy_high);
-    // The data packet on the wire is not interrupted: on average half of one is still to go.
-    if (port.busy > begin) begin += std::min(port.busy - begin, config_.srd.packet_time / 2);
-    port.busy_high = begin + wire;
-    if (port.busy > begin) port.busy += wire;
-    packet.time = port.busy_high + link.latency;
-  } else {
-    begin = std::max({ready, port.busy, port.busy_high});
-    port.busy = begin + wire;
-    packet.time = port.busy + link.latency;
-  }
-  port.bytes += packet.bytes;
-  ++hops_;
-  packet.kind = EventKind::packet;
-  emit(packet, entity);
-}
-
-void PacketSim::at_switch(const Event& event) {
-  const fabric::Attachment& to = attached_[event.header.destination];
-  const std::uint32_t local = event.to % per_plane_;
-  const fabric::Hop hop = fabric_.next_hop(local, to.target, entropy_of(event.header));
-  const std::uint32_t index = first_port_[event.to] + hop.port;
-  const Far& far = far_[index];
-  Event packet = event;
-  packet.to = far.entity;
-  forward(packet, ports_[index], links_[far.link], event.to, event.time + switch_latency_[event.to]);
-}
-
-void PacketSim::send(std::uint32_t endpoint, const transport::Transmit& out, std::int64_t now) {
-  Event packet;
-  packet.type = out.type;
-  packet.flags = out.flags & 0xF;
-  packet.bytes = static_cast<std::uint16_t>(out.wire_bytes);
-  packet.header = out.header;
-  const fabric::Attachment& here = attached_[endpoint];
-  packet.to = here.plane * per_plane_ + here.target.leaf;
-  const std::uint32_t link = far_[first_port_[packet.to] + here.target.port].link;
-  forward(packet, nic_ports_[endpoint], links_[link], host_entity(endpoint), now);
-}
-
-void PacketSim::arm(std::uint32_t endpoint, std::int64_t when, std::int64_t now) {
-  when = std::max(when, now + 1);
-  if (when >= armed_[endpoint] || when == transport::kNever) return;
-  armed_[endpoint] = when;
-  Event wake;
-  wake.kind = EventKind::wake;
-  wake.time = when;
-  wake.to = host_entity(endpoint);
-  wake.header.source = endpoint;
-  emit(wake, wake.to);
-}
-
-void PacketSim::pump(std::uint32_t endpoint, std::int64_t now) {
-  // The card takes a few packets ahead of the wire; deciding later means deciding with newer news.
-  const std::int64_t ahead = 4 * config_.srd.packet_time;
-  transport::Transmit out;
-  while (srd_.poll_ack(endpoint, out)) send(endpoint, out, now);
-  while (nic_ports_[endpoint].busy - now < ahead) {
-    if (!srd_.poll(now, endpoint, out)) {
-      arm(endpoint, srd_.next_wake(endpoint), now);
-      return;
-    }
-    send(endpoint, out, now);
-  }
-  arm(endpoint, nic_ports_[endpoint].busy - ahead + 1, now);
-}
-
-void PacketSim::at_host(const Event& event) {
-  const std::int64_t now = event.time;
-  std::uint32_t endpoint = event.header.source;
-  if (event.kind == EventKind::packet) {
-    endpoint = event.header.destination;
-    srd_.handle(now, endpoint, event.type, event.flags, event.header);
-  } else if (event.kind == EventKind::start) {
-    srd_.post(now, endpoint, event.header.destination, event.header.data.size, event.header.data.tag);
-  } else {
-    if (armed_[endpoint] != now) return;  // superseded
-    armed_[endpoint] = transport::kNever;
-  }
-  pump(endpoint, now);
-  complete(now);
-}
-
-void PacketSim::complete(std::int64_t now) {
-  auto& done = srd_.completions();
-  for (std::size_t i = 0; i < done.size(); ++i) {
-    const transport::Completion each = done[i];
-    if (each.sent && on_sent) on_sent(each.tag, now);
-    if (!each.sent && on_received) on_received(each.tag, now);
-  }
-  done.clear();
-}
-
-void PacketSim::handle(const Event& event) {
-  ++events_;
-  now_ = event.time;
-  Digest& digest = entities_[event.to].digest;
-  digest.add(static_cast<std::uint64_t>(event.time));
-  digest.add((std::uint64_t{event.from} << 32) ^ event.number ^ (std::uint64_t{event.header.sequence} << 20) ^
-             (std::uint64_t{event.bytes} << 48) ^ (std::uint64_t{event.flags} << 44));
-  if (event.to < hosts0_) {
-    at_switch(event);
-  } else {
-    at_host(event);
-  }
-}
-
-void PacketSim::run_group(std::span<Pending> group) {
-  const auto earlier = [](const Pending& a, const Pending& b) {
-    return a.time != b.time ? a.time < b.time : a.cause < b.cause;
-  };
-  constexpr std::size_t kFew = 24;  // one entity's share of a window: nearly sorted and short
-  if (group.size() > kFew) {
-    std::sort(group.begin(), group.end(), earlier);
-  } else {
-    for (std::size_t i = 1; i < group.size(); ++i) {
-      const Pending moving = group[i];
-      std::size_t at = i;
-      for (; at > 0 && earlier(moving, group[at - 1]); --at) group[at] = group[at - 1];
-      group[at] = moving;
-    }
-  }
-  std::size_t next = 0;
-  while (next < group.size() || !late_.empty()) {
-    if (!late_.empty()) {
-      const Event& first = late_.front();
-      const bool take = next == group.size() || first.time < group[next].time ||
-                        (first.time == group[next].time && ((std::uint64_t{first.from} << 32) | first.number) < group[next].cause);
-      if (take) {
-        const Event event = first;
-        std::pop_heap(late_.begin(), late_.end(), later);
-        late_.pop_back();
-        handle(event);
-        continue;
-      }
-    }
-    handle(wheel_.event(group[next++].event));
-  }
-}
-
-void PacketSim::run_window() {
-  const auto key = [](const Event& event) { return (std::uint64_t{event.from} << 32) | event.number; };
-  pending_.resize(wheel_.size());
-  if (config_.in_time_order) {
-    std::size_t n = 0;
-    wheel_.for_each([&](std::uint32_t index, const Event& event) { pending_[n++] = {event.time, key(event), index}; });
-    run_group(pending_);
-    return;
-  }
-  // Counting sort by entity, then each entity's events by time.
-  std::fill(counts_.begin(), counts_.end(), 0);
-  wheel_.for_each([&](std::uint32_t, const Event& event) { ++counts_[event.to + 1]; });
-  for (std::size_t i = 1; i < counts_.size(); ++i) counts_[i] += counts_[i - 1];
-  wheel_.for_each([&](std::uint32_t index, const Event& event) { pending_[counts_[event.to]++] = {event.time, key(event), index}; });
-  std::uint32_t begin = 0;
-  for (std::size_t entity = 0; entity < entities_.size(); ++entity) {
-    const std::uint32_t end = counts_[entity];
-    if (end == begin) continue;
-    run_group(std::span(pending_).subspan(begin, end - begin));
-    begin = end;
-  }
-}
-
-SimResult PacketSim::run() {
-  running_ = true;
-  while (wheel_.advance()) {
-    window_end_ = wheel_.window_end();
-    run_window();
-    wheel_.clear();
-    window_end_ = 0;
-    if (on_window) on_window(now_);
-  }
-  SimResult result;
-  result.end = now_;
-  result.events = events_;
-  result.packet_hops = hops_;
-  const transport::SrdCounters& counters = srd_.counters();
-  result.data_sent = counters.data_sent;
-  result.data_resent = counters.data_resent;
-  result.acks_sent = counters.acks_sent;
-  result.marked = counters.marked_seen;
-  result.trimmed = counters.trimmed_seen;
-  result.timeouts = counters.timeouts;
-  result.dropped = dropped_;
   Digest all;
-  for (const Entity& entity : entities_) all.add(entity.digest.value());
+  for (const World::Entity& entity : world_.entities) all.add(entity.digest.value());
   result.digest = all.value();
   return result;
+}
+
+// Every packet that a host sent has arrived, was dropped or lost, or is on its way.
+void PacketSim::check_conservation() const {
+  std::uint64_t injected = 0;
+  std::uint64_t accounted = 0;
+  for (const auto& shard : shards_) {
+    const Tally& tally = shard->tally();
+    injected += tally.injected;
+    accounted += tally.arrived + tally.dropped + tally.lost + tally.corrupted + (stopped_ ? shard->packets_in_flight() : 0);
+  }
+  if (injected != accounted)
+    throw std::logic_error(fmt::format("packets are not conserved: {} sent, {} accounted for (seed {})", injected, accounted, config_.seed));
+}
+
+// ---- what was seen
+
+std::string PacketSim::name_of_end(std::uint32_t port) const {
+  const fabric::Fabric& fabric = layout_.fabric();
+  if (layout_.is_endpoint_port(port)) return fabric.name(fabric.nic_of(port - layout_.port_of_endpoint(0)));
+  return fabric.name(fabric.node(fabric::NodeKind::network_switch, layout_.owner(port)));
+}
+
+void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) const {
+  std::vector<std::uint32_t> used;
+  for (std::uint32_t port = 0; port < layout_.ports(); ++port)
+    if (world_.ports[port].packets > 0 || world_.ports[port].dropped > 0) used.push_back(port);
+  const auto load = [&](std::uint32_t port) {
+    return world_.ports[port].bytes * static_cast<std::uint64_t>(layout_.link(layout_.far(port).link).ps_per_byte);
+  };
+  const std::size_t kept = config_.sample > 0 ? used.size() : std::min(most, used.size());
+  std::partial_sort(used.begin(), used.begin() + static_cast<std::ptrdiff_t>(kept), used.end(),
+                    [&](std::uint32_t a, std::uint32_t b) { return load(a) != load(b) ? load(a) > load(b) : a < b; });
+  used.resize(kept);
+  for (const std::uint32_t index : used) {
+    const Port& port = world_.ports[index];
+    const Link& link = layout_.link(layout_.far(index).link);
+    const auto number = static_cast<std::uint32_t>(result.links.size());
+    schedule::LinkRecord& record = result.links.emplace_back();
+    record.from = name_of_end(index);
+    record.to = name_of_end(layout_.reverse(index));
+    record.rate = 8'000'000'000'000 / link.ps_per_byte;
+    record.bytes = port.bytes;
+    record.packets = port.packets;
+    record.waited = port.waited;
+    record.peak_bytes = port.peak / link.ps_per_byte;
+    record.marked = port.marked;
+    record.trimmed = port.trimmed;
+    record.dropped = port.dropped + port.lost;
+    if (port.special == 0) continue;
+    for (schedule::LinkSample sample : world_.specials[port.special - 1].samples) {
+      sample.link = number;
+      result.samples.push_back(sample);
+    }
+  }
+  std::sort(result.samples.begin(), result.samples.end(),
+            [](const auto& a, const auto& b) { return a.time != b.time ? a.time < b.time : a.link < b.link; });
+}
+
+std::vector<transport::Captured> PacketSim::captured() const {
+  std::vector<transport::Captured> all;
+  for (const auto& shard : shards_) all.insert(all.end(), shard->captured().begin(), shard->captured().end());
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.time != b.time ? a.time < b.time : a.link < b.link; });
+  return all;
 }
 
 }  // namespace weft::sim

@@ -3,60 +3,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <map>
-
-#include "model/load.hpp"
+#include "sim/testing_sim.hpp"
 
 namespace weft::sim {
 namespace {
 
-//   2 super-spine groups of 2   64 hosts at 100G, four to a leaf, four leaves and four spines to a pod
-//   4 pods x 4 spines           cables of 1 us
-//   4 pods x 4 leaves
-const char* kFatTree =
-    "Nodes 64\nTiers 3\nPodsize 16\n"
-    "Tier 0\nDownlink_speed_Gbps 100\nRadix_Down 4\nRadix_Up 4\nDownlink_Latency_ns 1000\nSwitch_Latency_ns 0\n"
-    "Tier 1\nDownlink_speed_Gbps 100\nRadix_Down 4\nRadix_Up 4\nDownlink_Latency_ns 1000\nSwitch_Latency_ns 0\n"
-    "Tier 2\nDownlink_speed_Gbps 100\nRadix_Down 4\nDownlink_Latency_ns 1000\nSwitch_Latency_ns 0\n";
-
-const fabric::Fabric& fat_tree() {
-  static const model::Cluster cluster = [] {
-    spec::Diagnostics diagnostics;
-    const auto catalog = model::Catalog::embedded(diagnostics);
-    const std::uint32_t source = diagnostics.sources().add("tree.topo", kFatTree);
-    return *model::load_cluster(source, "tree", {}, catalog, diagnostics);
-  }();
-  static const fabric::Fabric fabric(cluster);
-  return fabric;
-}
-
-struct Outcome {
-  std::map<std::uint32_t, std::int64_t> sent;
-  std::map<std::uint32_t, int> received;
-  SimResult result;
-};
-
-Outcome run(const std::vector<Flow>& flows, SimConfig config = {}) {
-  Outcome out;
-  PacketSim sim(fat_tree(), config);
-  sim.on_sent = [&](std::uint32_t tag, std::int64_t now) { out.sent[tag] = now; };
-  sim.on_received = [&](std::uint32_t tag, std::int64_t) { ++out.received[tag]; };
-  for (std::uint32_t i = 0; i < flows.size(); ++i) sim.start(i, flows[i]);
-  out.result = sim.run();
-  return out;
-}
-
-std::vector<Flow> shifted(std::uint32_t by, std::uint64_t bytes) {
-  std::vector<Flow> flows;
-  for (std::uint32_t i = 0; i < 64; ++i) flows.push_back({i, (i + by) % 64, bytes, 0});
-  return flows;
-}
-
-std::int64_t last(const Outcome& outcome) {
-  std::int64_t end = 0;
-  for (const auto& [tag, time] : outcome.sent) end = std::max(end, time);
-  return end;
-}
+using namespace testing;
 
 TEST(PacketSim, OnePacketTakesWhatItsLinksTake) {
   // Across pods: 6 cables of 1 us; 100 + 64 bytes at 80 ps each, six times; 64 bytes back.
@@ -79,11 +31,9 @@ RC_GTEST_PROP(PacketSim, AFlowAloneTakesItsClosedFormToThePicosecond, ()) {
 TEST(PacketSim, EverythingArrivesOnce) {
   for (const std::uint32_t by : {1u, 5u, 17u, 63u}) {
     const Outcome all = run(shifted(by, 500'000));
-    EXPECT_EQ(all.sent.size(), 64u);
-    EXPECT_EQ(all.received.size(), 64u);
-    for (const auto& [tag, times] : all.received) EXPECT_EQ(times, 1) << tag;
-    EXPECT_EQ(all.result.data_sent, 64u * ((500'000 + 4085) / 4086));
-    EXPECT_EQ(all.result.dropped, 0u);
+    EXPECT_TRUE(delivered_once(all, 64));
+    EXPECT_EQ(all.result.counters.data_sent, 64u * ((500'000 + 4085) / 4086));
+    EXPECT_EQ(all.result.counters.dropped, 0u);
   }
 }
 
@@ -94,9 +44,8 @@ TEST(PacketSim, LossWithoutTrimmingIsRepaired) {
   std::vector<Flow> flows;
   for (std::uint32_t i = 1; i < 33; ++i) flows.push_back({i, 0, 300'000, 0});
   const Outcome incast = run(flows, config);
-  EXPECT_GT(incast.result.dropped, 100u);
-  EXPECT_EQ(incast.sent.size(), flows.size());
-  for (const auto& [tag, times] : incast.received) EXPECT_EQ(times, 1) << tag;
+  EXPECT_GT(incast.result.counters.dropped, 100u);
+  EXPECT_TRUE(delivered_once(incast, flows.size()));
 }
 
 TEST(PacketSim, EqualSeedsGiveEqualDigestsAndOthersDoNot) {
@@ -106,6 +55,32 @@ TEST(PacketSim, EqualSeedsGiveEqualDigestsAndOthersDoNot) {
   EXPECT_EQ(a.result.digest, run(shifted(21, 300'000)).result.digest);
   EXPECT_NE(a.result.digest, run(shifted(21, 300'000), other).result.digest);
   EXPECT_NE(a.result.digest, run(shifted(21, 300'001)).result.digest);
+}
+
+// The promise behind partitions, with everything on that draws random numbers or adapts.
+TEST(PacketSim, AnyNumberOfThreadsGivesTheSame) {
+  for (const Balance balance : {Balance::entropy, Balance::ecmp, Balance::spray}) {
+    SimConfig config;
+    config.balance = balance;
+    const auto faults = [](PacketSim& sim) {
+      const Layout& layout = sim.layout();
+      sim.add_to_link(layout.port_of(0, 5), {Condition::Kind::loss, 0, kForever, 20'000});
+      sim.add_to_link(layout.port_of(1, 4), {Condition::Kind::degraded, 10'000'000, 60'000'000, 250'000});
+      sim.add_to_switch(17, {Condition::Kind::down, 20'000'000, 40'000'000, 0});
+    };
+    std::vector<Flow> flows = shifted(21, 300'000);
+    for (std::uint32_t i = 1; i < 40; ++i) flows.push_back({i, 0, 150'000, 777 * std::int64_t{i}});
+    const Outcome one = run(flows, config, faults);
+    EXPECT_TRUE(delivered_once(one, flows.size()));
+    EXPECT_GT(one.result.counters.lost, 0u);
+    for (const std::uint32_t threads : {2u, 3u, 8u}) {
+      config.threads = threads;
+      const Outcome more = run(flows, config, faults);
+      EXPECT_EQ(one.result.digest, more.result.digest) << threads;
+      EXPECT_EQ(one.sent, more.sent);
+      EXPECT_EQ(one.received, more.received);
+    }
+  }
 }
 
 // The promise behind windows: entity by entity or strictly in time, nobody can tell the difference.
@@ -126,8 +101,8 @@ TEST(PacketSim, SprayKeepsAPermutationNearLineRate) {
   const std::vector<Flow> flows = shifted(21, 2'000'000);
   const PacketSim sim(fat_tree(), {});
   const std::int64_t ideal = sim.unloaded(flows[0]);
-  EXPECT_LT(last(run(flows)), ideal * 120 / 100);
-  EXPECT_GE(last(run(flows)), ideal);
+  EXPECT_LT(run(flows).last(), ideal * 120 / 100);
+  EXPECT_GE(run(flows).last(), ideal);
 }
 
 TEST(PacketSim, IncastSharesTheReceiversLink) {
@@ -136,9 +111,9 @@ TEST(PacketSim, IncastSharesTheReceiversLink) {
   const Outcome incast = run(flows);
   const std::int64_t packets = 63 * ((2'000'000 + 4085) / 4086);
   const std::int64_t bytes = 63 * 2'000'000 + packets * 64;
-  EXPECT_GE(last(incast), bytes * 80);
-  EXPECT_LT(last(incast), bytes * 80 * 105 / 100);
-  EXPECT_LT(incast.result.trimmed * 100, static_cast<std::uint64_t>(packets) * 15);
+  EXPECT_GE(incast.last(), bytes * 80);
+  EXPECT_LT(incast.last(), bytes * 80 * 105 / 100);
+  EXPECT_LT(incast.result.counters.trimmed * 100, static_cast<std::uint64_t>(packets) * 15);
 }
 
 }  // namespace

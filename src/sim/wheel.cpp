@@ -4,7 +4,8 @@
 
 namespace weft::sim {
 
-Wheel::Wheel(std::int64_t window, std::int64_t start) : window_(window), current_(start / window - 1), slots_(kSlots) {}
+Wheel::Wheel(std::int64_t window)
+    : window_(window), inverse_(window == 1 ? UINT64_MAX : UINT64_MAX / static_cast<std::uint64_t>(window)), slots_(kSlots) {}
 
 std::uint32_t Wheel::take_chunk() {
   if (free_ == kNone) {
@@ -21,50 +22,40 @@ std::uint32_t Wheel::take_chunk() {
   return chunk;
 }
 
-void Wheel::put(const Event& event, std::int64_t window) {
-  Slot& at = slots_[slot(window)];
-  if (at.last == kNone || fill_[at.last] == kChunk) {
-    const std::uint32_t chunk = take_chunk();
-    (at.last == kNone ? at.first : next_[at.last]) = chunk;
-    at.last = chunk;
-  }
-  (*chunks_[at.last])[fill_[at.last]++] = event;
-  ++at.count;
+void Wheel::lengthen(Slot& slot) {
+  const std::uint32_t chunk = take_chunk();
+  (slot.last == kNone ? slot.first : next_[slot.last]) = chunk;
+  slot.last = chunk;
 }
 
-void Wheel::add(const Event& event) {
-  ++pending_;
-  const std::int64_t window = event.time / window_;
-  if (window - current_ < static_cast<std::int64_t>(kSlots)) {
-    put(event, window);
-  } else {
-    overflow_.push_back(event);
-  }
+Event& Wheel::wait(std::int64_t window) {
+  overflow_first_ = std::min(overflow_first_, window);
+  return overflow_.emplace_back();
 }
 
-bool Wheel::advance() {
-  if (pending_ == 0) return false;
-  for (std::uint32_t step = 0; step < kSlots; ++step) {
-    ++current_;
-    // Once a turn, what waited beyond the wheel comes within reach.
-    if (!overflow_.empty() && slot(current_) == 0) {
-      std::vector<Event> waiting;
-      waiting.swap(overflow_);
-      pending_ -= waiting.size();
-      for (const Event& event : waiting) add(event);
+std::int64_t Wheel::next() const {
+  if (pending_ == overflow_.size()) return overflow_first_;
+  std::int64_t window = current_;
+  while (slots_[slot(window)].count == 0) ++window;
+  return std::min(window, overflow_first_);
+}
+
+void Wheel::move_to(std::int64_t window) {
+  current_ = window;
+  // What waited beyond the wheel comes within reach: in large helpings, so that it is seldom looked at.
+  if (overflow_first_ - window > kSlots / 2) return;
+  std::size_t kept = 0;
+  overflow_first_ = kNothing;
+  for (std::size_t i = 0; i < overflow_.size(); ++i) {
+    const std::int64_t its = window_of(overflow_[i].time);
+    if (its - window < kSlots) {
+      put(its) = overflow_[i];
+    } else {
+      overflow_first_ = std::min(overflow_first_, its);
+      overflow_[kept++] = overflow_[i];
     }
-    if (slots_[slot(current_)].count > 0) return true;
   }
-  // A whole empty turn: jump to the earliest event that waits.
-  std::int64_t earliest = INT64_MAX;
-  for (const Event& event : overflow_) earliest = std::min(earliest, event.time);
-  if (earliest == INT64_MAX) return false;
-  current_ = earliest / window_ - 1;
-  std::vector<Event> waiting;
-  waiting.swap(overflow_);
-  pending_ -= waiting.size();
-  for (const Event& event : waiting) add(event);
-  return advance();
+  overflow_.resize(kept);
 }
 
 void Wheel::clear() {

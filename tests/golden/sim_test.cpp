@@ -1,7 +1,14 @@
-// `weft sim` as a person meets it.
+// `weft sim` and `weft compare` as a person meets them.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <chrono>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "golden.hpp"
 
@@ -108,6 +115,104 @@ TEST(Sim, WhatCannotBeWrittenIsSaidBeforeItRuns) {
   for (const std::string part : {"did you mean flows=FILE?", "is the cluster file itself", "add --json", "did you mean time?", "--seeds makes several"})
     EXPECT_NE(outcome.err.find(part), std::string::npos) << part << " in:\n" << outcome.err;
   EXPECT_EQ(weft({"sim", kClos, "--nodes", "2", "--size", "1kB", "--csv", "flows=/proc/nothing/f.csv"}).code, 3);
+}
+
+TEST(Sim, ALimitLeavesAPartialResultAndItsOwnExitCode) {
+  const auto partial = [](const std::string& limit) {
+    const Outcome outcome = weft({"sim", kClos, "--nodes", "64", "--size", "1MB", "--limit", limit, "--json"});
+    EXPECT_EQ(outcome.code, 4);
+    EXPECT_NE(outcome.err.find("limit " + limit + " reached: the result is partial"), std::string::npos) << outcome.err;
+    return records(outcome.out).at(0);
+  };
+  const auto early = partial("time=30us");
+  EXPECT_EQ(early["partial"], true);
+  EXPECT_EQ(early["stopped_by"], "time=30us");
+  EXPECT_EQ(early["flows_done"], 0);
+  EXPECT_TRUE(early["fct_p50_ps"].is_null());
+  EXPECT_GE(early["end_ps"].get<double>(), 30e6);
+  EXPECT_LT(early["end_ps"].get<double>(), 40e6);
+  EXPECT_GE(partial("events=5000")["events"].get<int>(), 5000);
+  EXPECT_EQ(partial("memory=1MB")["flows_done"], 0) << "this program is larger than that";
+  EXPECT_EQ(weft({"sim", kClos, "--nodes", "4", "--size", "8kB", "--limit", "time=1s,wall=1000s,events=1e9"}).code, 0);
+}
+
+// Whether a process has a handler of its own for SIGINT.
+bool catches_ctrl_c(pid_t process) {
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("SigCgt:")) return (std::stoull(line.substr(7), nullptr, 16) >> (SIGINT - 1) & 1) != 0;
+  return false;
+}
+
+TEST(Sim, CtrlCLeavesAPartialResult) {
+  const Scratch scratch;
+  const InDirectory here(scratch.path());
+  const pid_t child = fork();
+  if (child == 0) {
+    const Outcome outcome = weft({"sim", kClos, "--size", "100GB", "--json"});
+    std::ofstream("out") << outcome.out;
+    std::ofstream("err") << outcome.err;
+    _exit(outcome.code);
+  }
+  while (!catches_ctrl_c(child)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  EXPECT_EQ(read("err"), "interrupted: the result is partial\n");
+  EXPECT_EQ(records(read("out")).at(0)["stopped_by"], "ctrl-c");
+}
+
+TEST(Sim, ThreadsDoNotChangeTheResult) {
+  const auto run = [](const std::string& threads) { return weft({"sim", kClos, "--size", "50kB", "--json", "--flows", "--threads", threads}).out; };
+  EXPECT_EQ(run("1"), run("3"));
+}
+
+TEST(Sim, SamplesAddUpToWhatLinksCarried) {
+  const Outcome outcome = weft({"sim", kClos, "--pattern", "incast", "--nodes", "16", "--size", "200kB", "--sample", "2us", "--json", "--links", "0", "--samples"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  std::map<std::string, std::uint64_t> carried;
+  std::map<std::string, std::uint64_t> sampled;
+  for (const auto& record : records(outcome.out)) {
+    if (record["record"] == "sim") continue;
+    const std::string name = record["from"].get<std::string>() + " " + record["to"].get<std::string>();
+    (record["record"] == "link" ? carried : sampled)[name] += record["bytes"].get<std::uint64_t>();
+  }
+  EXPECT_GT(carried.size(), 16u);
+  EXPECT_EQ(carried, sampled);
+}
+
+TEST(Sim, ACaptureHasThePacketsOfItsLinks) {
+  const Scratch scratch;
+  const InDirectory here(scratch.path());
+  const Outcome outcome = weft({"sim", kClos, "--pattern", "ring", "--nodes", "16", "--size", "100kB", "--pcap", "c.pcapng", "--capture", "s0/nic0",
+                                "--json", "--links", "0"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  std::size_t packets = 0;
+  for (const auto& record : records(outcome.out))
+    if (record["record"] == "link" && (record["from"] == "s0/nic0" || record["to"] == "s0/nic0")) packets += record["packets"].get<std::size_t>();
+  EXPECT_GT(packets, 25u);
+  // A packet is a block of 94 bytes padded to 96, its frame of 32, and at most 20 of a comment.
+  const std::size_t size = read("c.pcapng").size();
+  EXPECT_GE(size, packets * 128);
+  EXPECT_LE(size, packets * 148 + 200);
+}
+
+TEST(Sim, ACaptureOfNothingIsAComplaint) {
+  const auto error = [](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"sim", kClos, "--nodes", "2"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = weft(arguments);
+    EXPECT_EQ(outcome.code, 2);
+    return outcome.err;
+  };
+  EXPECT_NE(error({"--pcap", "x", "--capture", "leaf0:nowhere"}).find("finds no 'leaf0:nowhere'"), std::string::npos);
+  EXPECT_NE(error({"--pcap", "x", "--capture", "leaf0:leaf1"}).find("no link of the network is 'leaf0:leaf1'"), std::string::npos);
+  EXPECT_NE(error({"--pcap", "x"}).find("--pcap needs links"), std::string::npos);
+  EXPECT_NE(error({"--capture", "leaf0"}).find("--capture needs a file"), std::string::npos);
+  EXPECT_NE(error({"--csv", "samples=x.csv"}).find("add --sample 1us"), std::string::npos);
+  EXPECT_NE(error({"--sample", "3"}).find("for example --sample 1us"), std::string::npos);
 }
 
 TEST(Compare, RunsTheSameTrafficOnEachAndNamesTheWinner) {

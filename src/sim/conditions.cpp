@@ -1,0 +1,62 @@
+#include "sim/conditions.hpp"
+
+#include <algorithm>
+
+namespace weft::sim {
+namespace {
+
+constexpr std::int64_t kMillion = 1'000'000;
+
+}  // namespace
+
+schedule::LinkSample& sample_at(Special& special, std::int64_t interval, std::int64_t time, std::uint32_t link) {
+  const std::int64_t start = time / interval * interval;
+  auto& samples = special.samples;
+  auto after = samples.end();
+  while (after != samples.begin() && (after - 1)->time > start) --after;
+  if (after != samples.begin() && (after - 1)->time == start) return *(after - 1);
+  schedule::LinkSample fresh;
+  fresh.time = start;
+  fresh.link = link;
+  return *samples.insert(after, fresh);
+}
+
+std::int64_t finish(const std::vector<Condition>& conditions, std::int64_t begin, std::int64_t picoseconds) {
+  // Work is counted in picoseconds at full rate times a million; the rate changes where a condition
+  // starts or ends, so from change to change.
+  std::int64_t at = begin;
+  std::int64_t left = picoseconds * kMillion;
+  while (left > 0) {
+    std::int64_t rate = kMillion;
+    std::int64_t until = kForever;
+    for (const Condition& each : conditions) {
+      if (each.kind != Condition::Kind::degraded) continue;
+      if (each.from <= at && at < each.to) {
+        rate = rate * each.amount / kMillion;
+        until = std::min(until, each.to);
+      } else if (each.from > at) {
+        until = std::min(until, each.from);
+      }
+    }
+    rate = std::max<std::int64_t>(rate, 1);
+    const std::int64_t needed = (left + rate - 1) / rate;
+    if (until == kForever || needed <= until - at) return at + needed;
+    left -= (until - at) * rate;
+    at = until;
+  }
+  return at;
+}
+
+Fate fate(const std::vector<Condition>& conditions, std::int64_t begin, std::int64_t end, Random& random) {
+  Fate result = Fate::arrives;
+  for (const Condition& each : conditions) {
+    if (each.kind == Condition::Kind::degraded || each.from >= end || each.to <= begin) continue;
+    if (each.kind == Condition::Kind::down) return Fate::lost;
+    if (random.below(kMillion) >= each.amount) continue;
+    if (each.kind == Condition::Kind::loss) return Fate::lost;
+    result = Fate::corrupted;
+  }
+  return result;
+}
+
+}  // namespace weft::sim

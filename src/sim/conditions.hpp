@@ -1,0 +1,63 @@
+#pragma once
+// What is unusual about a port: faults at times of the run, a token bucket, an observer. All of it is
+// known before the run, so a port with computed departures stays exact.
+
+#include <cstdint>
+#include <vector>
+
+#include "base/random.hpp"
+#include "schedule/result.hpp"
+#include "sim/port.hpp"
+
+namespace weft::sim {
+
+inline constexpr std::int64_t kForever = INT64_MAX;
+
+// One thing that is wrong with one direction of a link during [from, to).
+struct Condition {
+  enum class Kind : std::uint8_t {
+    down,      // a packet whose time on the wire overlaps it is lost
+    loss,      // packets vanish at random
+    corrupt,   // packets arrive damaged at random, and are thrown away there
+    degraded,  // the rate is a part of what it was
+  };
+  Kind kind = Kind::down;
+  std::int64_t from = 0;
+  std::int64_t to = kForever;
+  std::uint32_t amount = 0;  // loss, corrupt: parts per million of packets; degraded: of the rate
+};
+
+// Tokens flow in at a rate into a bucket; a packet needs its size in tokens (Linux's tbf). Kept as the
+// time at which the bucket would be full again.
+struct Bucket {
+  std::int64_t ps_per_byte = 0;  // 0: none
+  std::int64_t burst = 0;        // bytes
+  std::int64_t queue = 0;        // bytes that may wait; more are dropped
+  std::int64_t full_at = 0;
+
+  // The first time from `ready` on at which the bucket holds that many tokens.
+  std::int64_t conforms(std::int64_t ready, std::int64_t bytes) const {
+    return std::max(ready, full_at - (burst - bytes) * ps_per_byte);
+  }
+  void take(std::int64_t now, std::int64_t bytes) { full_at = std::max(full_at, now) + bytes * ps_per_byte; }
+};
+
+struct Special {
+  std::vector<Condition> conditions;  // by start
+  Bucket bucket;
+  std::uint32_t capture = 0;  // 1 + number of the link in the capture; 0: not captured
+  bool sampled = false;
+  std::vector<schedule::LinkSample> samples;
+};
+
+// The sample of the interval that a time falls into. Times go almost in order.
+schedule::LinkSample& sample_at(Special& special, std::int64_t interval, std::int64_t time, std::uint32_t link);
+
+// When a packet that starts at `begin` has left, with the rates of that time.
+std::int64_t finish(const std::vector<Condition>& conditions, std::int64_t begin, std::int64_t picoseconds);
+
+// Whether a packet that is on the wire during [begin, end) arrives.
+enum class Fate : std::uint8_t { arrives, lost, corrupted };
+Fate fate(const std::vector<Condition>& conditions, std::int64_t begin, std::int64_t end, Random& random);
+
+}  // namespace weft::sim

@@ -1,0 +1,194 @@
+#include "sim/layout.hpp"
+
+#include <algorithm>
+
+namespace weft::sim {
+namespace {
+
+using fabric::LinkTier;
+
+constexpr std::size_t kTiers = 7;
+constexpr std::size_t kMostRates = 63;  // Event::rate has six bits
+constexpr std::int64_t kBitPicoseconds = 8'000'000'000'000;  // a byte at 1 bit/s
+constexpr std::int64_t kLongestLookAhead = INT64_C(1) << 32;  // a window's times fit 32 bits
+
+std::int64_t per_byte(Bandwidth rate) { return (kBitPicoseconds + rate.count() - 1) / rate.count(); }  // never early
+
+}  // namespace
+
+Layout::Layout(const fabric::Fabric& fabric, const LinkOptions& options)
+    : fabric_(&fabric), options_(options), per_plane_(fabric.switches_per_plane()) {
+  nodes_.resize(fabric.count(fabric::NodeKind::network_switch));
+  find_hosts();
+  find_links();
+  connect_ports();
+  const std::uint32_t last = endpoints() - 1;
+  const std::uint32_t first = reachable(0, last) ? 0 : last;
+  base_rtt_ = one_way(first, last, options_.full_packet) + one_way(last, first, options_.header);
+  set_queues();
+}
+
+void Layout::find_hosts() {
+  std::vector<std::uint32_t> first_host;
+  entities_ = switches();
+  for (const model::Group& group : fabric_->cluster().groups) {
+    const auto together = static_cast<std::uint32_t>(group.spec.scale_up ? std::max<std::int64_t>(1, group.spec.scale_up->servers) : 1);
+    first_host.push_back(entities_);
+    entities_ += (group.servers + together - 1) / together;
+  }
+  ends_.resize(fabric_->endpoints());
+  for (std::uint32_t e = 0; e < ends_.size(); ++e) {
+    const fabric::Attachment at = fabric_->attachment(e);
+    const fabric::Node nic = fabric_->describe(fabric_->nic_of(e));
+    const model::Group& group = fabric_->cluster().groups[nic.group];
+    const auto together = static_cast<std::uint32_t>(group.spec.scale_up ? std::max<std::int64_t>(1, group.spec.scale_up->servers) : 1);
+    ends_[e].plane = at.plane;
+    ends_[e].host = first_host[nic.group] + (nic.server - group.first_server) / together;
+    if (fabric_->clos() != nullptr) {
+      ends_[e].destination = fabric_->clos()->destination(at.target);
+    } else {
+      ends_[e].destination.place[0] = at.target.leaf;
+      ends_[e].destination.below[0] = at.target.port;
+    }
+  }
+}
+
+// Kinds of links: those between switches by tier, then NIC links by server group.
+void Layout::find_links() {
+  const std::size_t groups = fabric_->cluster().groups.size();
+  links_.resize(kTiers + groups);
+  const auto describe = [&](std::size_t index, const model::Wire& wire) {
+    if (wire.rate.count() == 0) return;  // a tier this fabric does not have
+    links_[index].latency = wire.latency.count();
+    links_[index].ps_per_byte = per_byte(wire.rate);
+  };
+  for (const LinkTier tier : {LinkTier::spine, LinkTier::super_spine, LinkTier::gateway, LinkTier::site, LinkTier::local, LinkTier::global})
+    if ((fabric_->clos() != nullptr) == (tier < LinkTier::local)) describe(static_cast<std::size_t>(tier), fabric_->wire(tier));
+  for (std::uint32_t g = 0; g < groups; ++g) {
+    Link& link = links_[kTiers + g];
+    describe(kTiers + g, fabric_->wire(LinkTier::nic, g));
+    // The card's own latency and packet rate belong to its cable, in both directions.
+    const model::NicKind& nic = fabric_->cluster().groups[g].spec.nic;
+    link.latency += nic.latency.count();
+    if (nic.packet_rate) link.gap = 1'000'000'000'000 * nic.ports / std::max<std::int64_t>(1, nic.packet_rate->count());
+    slowest_packet_ = std::max(slowest_packet_, link.occupancy(options_.full_packet));
+  }
+  for (Link& link : links_) {
+    if (link.ps_per_byte == 0) continue;
+    auto known = std::find(rates_.begin(), rates_.end(), link.ps_per_byte);
+    if (known == rates_.end()) known = rates_.insert(known, link.ps_per_byte);
+    link.rate = static_cast<std::uint8_t>(known - rates_.begin());
+    link.half_packet = link.ps_per_byte * options_.full_packet / 2;
+  }
+  if (rates_.size() > kMostRates) options_.cut_through = false;
+}
+
+void Layout::connect_ports() {
+  std::int64_t look_ahead = kLongestLookAhead;
+  for (std::uint32_t s = 0; s < switches(); ++s) {
+    const std::uint32_t plane = s / per_plane_;
+    const std::uint32_t local = s % per_plane_;
+    Node& node = nodes_[s];
+    node.first_port = static_cast<std::uint32_t>(far_.size());
+    node.latency = fabric_->switch_kind(s).latency.count();
+    node.simple = fabric_->clos() != nullptr && fabric_->clos()->has_waypoint(local);
+    if (node.simple) node.way = fabric_->clos()->waypoint(local);
+    for (std::uint32_t port = 0; port < fabric_->ports(s); ++port) {
+      const fabric::Peer other = fabric_->peer(s, port);
+      Far& far = far_.emplace_back();
+      if (other.kind == fabric::Peer::Kind::other_switch) {
+        far = {plane * per_plane_ + other.switch_index, static_cast<std::uint32_t>(other.tier)};
+        const Link& link = links_[far.link];
+        look_ahead = std::min(look_ahead, node.latency + link.latency + link.ps_per_byte * options_.header);
+        continue;
+      }
+      const auto end = other.kind == fabric::Peer::Kind::nic ? fabric_->endpoint_at(plane, {local, port}) : std::nullopt;
+      if (end) far = {ends_[*end].host, static_cast<std::uint32_t>(kTiers + fabric_->describe(fabric_->nic_of(*end)).group)};
+    }
+  }
+  endpoint_ports_ = static_cast<std::uint32_t>(far_.size());
+  far_.reserve(far_.size() + ends_.size());
+  for (std::uint32_t e = 0; e < ends_.size(); ++e) {
+    const fabric::Clos::Destination& at = ends_[e].destination;
+    const std::uint32_t leaf = ends_[e].plane * per_plane_ + at.place[0];
+    const Far far{leaf, far_[nodes_[leaf].first_port + at.below[0]].link};
+    far_.push_back(far);
+    const Link& link = links_[far.link];  // nothing precedes the cable
+    look_ahead = std::min(look_ahead, link.latency + link.ps_per_byte * options_.header);
+  }
+  look_ahead_ = std::max<std::int64_t>(1, look_ahead);
+}
+
+void Layout::set_queues() {
+  for (Link& link : links_) {
+    link.queue = options_.queue_bytes > 0 ? options_.queue_bytes * link.ps_per_byte : base_rtt_;
+    link.mark_from = link.queue * options_.mark_from / 100;
+    link.mark_to = link.queue * options_.mark_to / 100;
+  }
+}
+
+std::uint32_t Layout::next_port_slowly(std::uint32_t at, const End& end, std::uint32_t entropy) const {
+  const fabric::Target target{end.destination.place[0], end.destination.below[0]};
+  return nodes_[at].first_port + fabric_->next_hop(at % per_plane_, target, entropy).port;
+}
+
+std::uint32_t Layout::owner(std::uint32_t port) const {
+  if (is_endpoint_port(port)) return ends_[port - endpoint_ports_].host;
+  const auto after = std::upper_bound(nodes_.begin(), nodes_.end(), port, [](std::uint32_t p, const Node& node) { return p < node.first_port; });
+  return static_cast<std::uint32_t>(after - nodes_.begin()) - 1;
+}
+
+std::uint32_t Layout::reverse(std::uint32_t port) const {
+  if (is_endpoint_port(port)) {
+    const End& end = ends_[port - endpoint_ports_];
+    return port_of(end.plane * per_plane_ + end.destination.place[0], end.destination.below[0]);
+  }
+  const std::uint32_t at = owner(port);
+  const std::uint32_t local = port - nodes_[at].first_port;
+  const fabric::Peer other = fabric_->peer(at, local);
+  const std::uint32_t plane = at / per_plane_;
+  if (other.kind == fabric::Peer::Kind::other_switch) return port_of(plane * per_plane_ + other.switch_index, other.port);
+  return port_of_endpoint(*fabric_->endpoint_at(plane, {at % per_plane_, local}));
+}
+
+// The same steps as a packet takes on empty ports.
+std::int64_t Layout::one_way(std::uint32_t from, std::uint32_t to, std::int64_t bytes) const {
+  const std::int64_t rest = options_.cut_through ? bytes - options_.header : 0;  // not waited for by a switch
+  std::uint32_t port = port_of_endpoint(from);
+  std::int64_t begin = 0;
+  while (true) {
+    const Far& far = far_[port];
+    const Link& in = links_[far.link];
+    const std::int64_t arrived = begin + in.ps_per_byte * bytes + in.latency;
+    if (is_host(far.entity)) return arrived;
+    const std::int64_t latency = nodes_[far.entity].latency;
+    port = next_port(far.entity, to, 0);
+    const Link& out = links_[far_[port].link];
+    begin = arrived + latency - in.ps_per_byte * rest;
+    // A faster link behind a slower one must not run dry.
+    if (out.ps_per_byte < in.ps_per_byte) begin = std::max(begin, arrived + latency - out.ps_per_byte * rest);
+  }
+}
+
+std::vector<std::uint16_t> Layout::partition(std::uint32_t n) const {
+  std::vector<std::uint16_t> result(entities_);
+  const auto split = [&](std::uint32_t first, std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count; ++i) result[first + i] = static_cast<std::uint16_t>(std::uint64_t{i} * n / count);
+  };
+  for (std::uint32_t first = 0; first < switches(); first += per_plane_) {
+    if (const fabric::Clos* clos = fabric_->clos()) {
+      using Tier = fabric::Clos::Tier;
+      std::uint32_t at = first;
+      for (const Tier tier : {Tier::leaf, Tier::spine, Tier::super_spine, Tier::gateway}) {
+        split(at, clos->count(tier));
+        at += clos->count(tier);
+      }
+    } else {
+      split(first, per_plane_);
+    }
+  }
+  split(switches(), entities_ - switches());
+  return result;
+}
+
+}  // namespace weft::sim

@@ -1,0 +1,113 @@
+#pragma once
+// The fabric as the packet simulator needs it: entities, ports, kinds of links, where a packet goes
+// next. Immutable during a run and shared by all partitions.
+//
+// Entities are switches (numbered as in the fabric) and, behind them, hosts: scale-up domains, that
+// is servers where NVLink does not leave the server.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "fabric/fabric.hpp"
+#include "sim/port.hpp"
+
+namespace weft::sim {
+
+struct LinkOptions {
+  std::int64_t full_packet = 0;  // bytes on the wire
+  std::int64_t header = 0;
+  std::int64_t queue_bytes = 0;  // of one port; 0: one bandwidth-delay product
+  std::uint32_t mark_from = 20;  // percent of the queue
+  std::uint32_t mark_to = 80;
+  bool cut_through = false;
+};
+
+class Layout {
+ public:
+  Layout(const fabric::Fabric& fabric, const LinkOptions& options);
+
+  const fabric::Fabric& fabric() const { return *fabric_; }
+  std::uint32_t switches() const { return static_cast<std::uint32_t>(nodes_.size()); }
+  std::uint32_t entities() const { return entities_; }
+  bool is_host(std::uint32_t entity) const { return entity >= nodes_.size(); }
+  std::uint32_t host_of(std::uint32_t endpoint) const { return ends_[endpoint].host; }
+  std::uint32_t endpoints() const { return static_cast<std::uint32_t>(ends_.size()); }
+
+  // Where a link ends.
+  struct Far {
+    std::uint32_t entity = 0;
+    std::uint32_t link = 0;  // its kind; 0, of no rate: nothing hangs there
+  };
+  // Ports of all switches, then one for each endpoint: its side of the NIC's cable.
+  std::uint32_t ports() const { return static_cast<std::uint32_t>(far_.size()); }
+  const Far& far(std::uint32_t port) const { return far_[port]; }
+  const Link& link(std::uint32_t kind) const { return links_[kind]; }
+  std::uint32_t port_of(std::uint32_t network_switch, std::uint32_t port) const { return nodes_[network_switch].first_port + port; }
+  std::uint32_t port_of_endpoint(std::uint32_t endpoint) const { return endpoint_ports_ + endpoint; }
+  bool is_endpoint_port(std::uint32_t port) const { return port >= endpoint_ports_; }
+  // Whether anything hangs on it.
+  bool connected(std::uint32_t port) const { return links_[far_[port].link].ps_per_byte > 0; }
+  // The entity whose port it is.
+  std::uint32_t owner(std::uint32_t port) const;
+  // The same cable in the other direction.
+  std::uint32_t reverse(std::uint32_t port) const;
+
+  // The port by which a switch sends a packet on.
+  std::uint32_t next_port(std::uint32_t at, std::uint32_t endpoint, std::uint32_t entropy) const {
+    const Node& node = nodes_[at];
+    const End& end = ends_[endpoint];
+    if (!node.simple) return next_port_slowly(at, end, entropy);
+    const fabric::Clos::PortRange range = fabric::Clos::towards(node.way, end.destination);
+    return node.first_port + range.first + fabric::choose(entropy, range.salt, range.count);
+  }
+  std::int64_t switch_latency(std::uint32_t at) const { return nodes_[at].latency; }
+  // Picoseconds per byte of a link, by Link::rate.
+  std::int64_t rate(std::uint8_t number) const { return rates_[number]; }
+  bool cut_through() const { return options_.cut_through; }
+
+  std::int64_t look_ahead() const { return look_ahead_; }
+  // The longest unloaded round trip: a full packet out, a header back.
+  std::int64_t base_rtt() const { return base_rtt_; }
+  std::int64_t one_way(std::uint32_t from, std::uint32_t to, std::int64_t bytes) const;
+  bool reachable(std::uint32_t from, std::uint32_t to) const { return ends_[from].plane == ends_[to].plane; }
+  std::int64_t slowest_packet() const { return slowest_packet_; }  // ps that a full packet takes on a NIC's cable
+
+  // Splits entities over n partitions: neighbouring pods, and the hosts below them, stay together.
+  std::vector<std::uint16_t> partition(std::uint32_t n) const;
+
+ private:
+  struct Node {
+    fabric::Clos::Waypoint way;
+    std::int64_t latency = 0;
+    std::uint32_t first_port = 0;
+    bool simple = false;  // a waypoint tells the way
+  };
+  struct End {
+    fabric::Clos::Destination destination;
+    std::uint32_t plane = 0;
+    std::uint32_t host = 0;
+  };
+  void find_hosts();
+  void find_links();
+  void connect_ports();
+  void set_queues();
+  std::uint32_t next_port_slowly(std::uint32_t at, const End& end, std::uint32_t entropy) const;
+
+  const fabric::Fabric* fabric_;
+  LinkOptions options_;
+  std::uint32_t per_plane_ = 0;
+  std::uint32_t entities_ = 0;
+  std::uint32_t endpoint_ports_ = 0;
+  std::int64_t look_ahead_ = 0;
+  std::int64_t base_rtt_ = 0;
+  std::int64_t slowest_packet_ = 0;
+  std::vector<Link> links_;  // by LinkTier, then per server group for NIC links
+  std::vector<std::int64_t> rates_;
+  std::vector<Node> nodes_;  // switches
+  std::vector<End> ends_;
+  std::vector<Far> far_;
+};
+
+}  // namespace weft::sim

@@ -1,0 +1,61 @@
+#pragma once
+// A port with computed departures: when a packet arrives, the time it leaves is known, so one event
+// per packet and link is enough. Queue length, marks, trimming and drops follow from how far ahead
+// the port is booked.
+//
+// *fifo*: one class. *two-class*: acknowledgements and trimmed headers in a strict-priority class
+// with a booking of its own. It is an approximation: a header waits for half a data packet when
+// the port is busy (the one on the wire is not interrupted), and data booked before it is not moved.
+// Link faults and shapers are known in advance, so departures are exact under them too (conditions.hpp).
+
+#include <algorithm>
+#include <cstdint>
+
+namespace weft::sim {
+
+struct alignas(64) Port {
+  std::int64_t busy;       // data leaves until then
+  std::int64_t busy_high;  // headers and acknowledgements
+  std::int64_t waited;     // ps, all packets together
+  std::int64_t peak;       // ps: longest that it was booked ahead
+  std::uint64_t bytes;
+  std::uint32_t packets;
+  std::uint32_t marked;
+  std::uint32_t trimmed;
+  std::uint32_t dropped;   // the queue was full
+  std::uint32_t lost;      // to a fault
+  std::uint32_t special;   // 1 + index of what is unusual about it; 0: nothing
+};
+
+// What a kind of link is like; few exist.
+struct Link {
+  std::int64_t latency = 0;
+  std::int64_t ps_per_byte = 0;
+  std::int64_t gap = 0;    // least time between the starts of two packets: a card's packet rate
+  std::int64_t queue = 0;  // in time: how far ahead a port may be booked
+  std::int64_t mark_from = 0;
+  std::int64_t mark_to = 0;
+  std::int64_t half_packet = 0;  // what a header waits on average for the packet on the wire
+  std::uint8_t rate = 0;         // its number among the rates of the fabric
+  bool shaped = false;
+
+  std::int64_t occupancy(std::int64_t bytes) const { return std::max(ps_per_byte * bytes, gap); }
+};
+
+// Each books a packet that is ready at a time and gives the start of its first bit.
+inline std::int64_t book(Port& port, const Link& link, std::int64_t ready, std::int64_t bytes) {
+  const std::int64_t begin = std::max({ready, port.busy, port.busy_high});
+  port.busy = begin + link.occupancy(bytes);
+  return begin;
+}
+
+inline std::int64_t book_high(Port& port, const Link& link, std::int64_t ready, std::int64_t bytes) {
+  std::int64_t begin = std::max(ready, port.busy_high);
+  if (port.busy > begin) begin += std::min(port.busy - begin, link.half_packet);
+  const std::int64_t takes = link.occupancy(bytes);
+  port.busy_high = begin + takes;
+  if (port.busy > begin) port.busy += takes;
+  return begin;
+}
+
+}  // namespace weft::sim

@@ -1,0 +1,371 @@
+#include "sim/shard.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "base/hash.hpp"
+
+namespace weft::sim {
+namespace {
+
+using transport::PacketType;
+
+constexpr std::size_t kFewEvents = 24;  // one entity's share of a window is short and nearly sorted
+constexpr std::size_t kMostCaptured = 10'000'000;  // per shard, 64 bytes each
+constexpr std::int64_t kPacketsAhead = 4;  // that a card takes ahead of the wire; fewer: newer news
+
+bool later(const Event& a, const Event& b) { return a.time != b.time ? a.time > b.time : cause(a) > cause(b); }
+
+// Every word of the event, each by a factor of its own: a change in any one of them shows.
+std::uint64_t hash_of(const Event& event) {
+  static_assert(sizeof(Event) == 8 * sizeof(std::uint64_t));
+  const auto w = std::bit_cast<std::array<std::uint64_t, 8>>(event);
+  return (w[0] * 0x9e3779b97f4a7c15ULL + w[1] * 0xbf58476d1ce4e5b9ULL) ^ (w[2] * 0x94d049bb133111ebULL + w[3] * 0xd6e8feb86659fd93ULL) ^
+         (w[4] * 0xa0761d6478bd642fULL + w[5] * 0xe7037ed1a0b428dbULL) ^ (w[6] * 0x8ebc6af09c88c6e3ULL + w[7] * 0x589965cc75374cc3ULL);
+}
+
+}  // namespace
+
+Shard::Shard(World& world, std::uint32_t number, std::uint32_t shards)
+    : world_(world), layout_(world.layout), config_(world.config), number_(number), srd_(world.config.srd),
+      wheel_(world.layout.look_ahead()), counts_(world.layout.entities() + 1), outbox_(shards) {}
+
+void Shard::emit(const Event& event, std::int64_t time, std::uint32_t to, std::uint32_t from) {
+  Event* slot = nullptr;
+  const bool late = time < window_end_;  // a wake-up of the entity itself, or a run in time order
+  if (late) {
+    slot = &late_.emplace_back();
+  } else if (outbox_.size() == 1 || world_.shard_of[to] == number_) {
+    slot = &wheel_.add(time);
+  } else {
+    slot = &outbox_[world_.shard_of[to]].emplace_back();
+    outbox_first_ = std::min(outbox_first_, wheel_.window_of(time));
+  }
+  *slot = event;
+  slot->time = time;
+  slot->to = to;
+  slot->from = from;
+  slot->number = world_.entities[from].caused++;
+  if (late) std::push_heap(late_.begin(), late_.end(), later);
+}
+
+void Shard::take_from(Shard& other) {
+  std::vector<Event>& events = other.outbox_[number_];
+  for (const Event& event : events) wheel_.add(event.time) = event;
+  events.clear();
+}
+
+void Shard::post(std::int64_t when, std::uint32_t endpoint, std::uint32_t peer, std::uint64_t bytes, std::uint32_t tag) {
+  if (window_end_ > 0 && when <= now_) {
+    srd_.post(now_, endpoint, peer, bytes, tag);
+    pump(endpoint, now_);
+    return;
+  }
+  Event event;
+  event.kind = EventKind::post;
+  event.header.source = endpoint;
+  event.header.destination = peer;
+  event.header.data = {0, tag, bytes};
+  const std::uint32_t host = layout_.host_of(endpoint);
+  emit(event, when, host, host);
+}
+
+void Shard::call(std::int64_t when, std::uint32_t host, std::uint32_t context) {
+  Event event;
+  event.kind = EventKind::call;
+  event.header.data.tag = context;
+  emit(event, std::max(when, now_), host, host);
+}
+
+// ---- ports
+
+// Marks, trims or refuses (false) a data packet by how far ahead the port is booked.
+inline bool Shard::admit(Event& packet, Port& port, const Link& link, std::uint32_t entity, std::int64_t ready) {
+  const std::int64_t ahead = port.busy - ready;
+  if (ahead > port.peak) port.peak = ahead;
+  if (ahead <= link.mark_from) return true;
+  if (ahead > link.queue) {
+    if (!config_.trimming || config_.fifo) {
+      ++port.dropped;
+      ++tally_.dropped;
+      return false;
+    }
+    packet.flags |= transport::kTrimmed;
+    packet.bytes = static_cast<std::uint16_t>(config_.srd.header);
+    ++port.trimmed;
+    return true;
+  }
+  const std::int64_t span = link.mark_to - link.mark_from;
+  if (ahead >= link.mark_to ||
+      static_cast<std::int64_t>(world_.entities[entity].random.next() >> 33) * span < ((ahead - link.mark_from) << 31)) {
+    packet.flags |= transport::kMarked;
+    ++port.marked;
+  }
+  return true;
+}
+
+// A switch that cuts through acts when the header is in, everybody else when the last byte is.
+inline void Shard::leave(const Event& packet, const Layout::Far& far, const Link& link, std::uint32_t entity, std::int64_t begin,
+                         std::int64_t wire) {
+  std::int64_t arrives = begin + wire + link.latency;
+  if (layout_.cut_through() && !layout_.is_host(far.entity)) arrives = begin + link.ps_per_byte * config_.srd.header + link.latency;
+  emit(packet, arrives, far.entity, entity);
+}
+
+inline void Shard::forward(const Event& arrived, std::uint32_t index, std::uint32_t entity, std::int64_t ready) {
+  Port& port = world_.ports[index];
+  if (port.special != 0) return forward_specially(arrived, index, entity, ready);
+  const Layout::Far& far = layout_.far(index);
+  const Link& link = layout_.link(far.link);
+  Event packet = arrived;
+  packet.rate = link.rate & 63;
+  bool high = !config_.fifo && (packet.type == PacketType::ack || (packet.flags & transport::kTrimmed));
+  if (!high && !layout_.is_host(entity)) {
+    if (!admit(packet, port, link, entity, ready)) return;
+    high = packet.flags & transport::kTrimmed;
+  }
+  const std::int64_t begin = high ? book_high(port, link, ready, packet.bytes) : book(port, link, ready, packet.bytes);
+  port.bytes += packet.bytes;
+  port.waited += begin - ready;
+  ++port.packets;
+  ++tally_.hops;
+  leave(packet, far, link, entity, begin, link.ps_per_byte * packet.bytes);
+}
+
+// The same with all that may be unusual about a port.
+void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::uint32_t entity, std::int64_t ready) {
+  Port& port = world_.ports[index];
+  const Port before = port;
+  Special& special = world_.specials[port.special - 1];
+  const Layout::Far& far = layout_.far(index);
+  const Link& link = layout_.link(far.link);
+  Event packet = arrived;
+  packet.rate = link.rate & 63;
+  const bool header = packet.type == PacketType::ack || (packet.flags & transport::kTrimmed);
+  bool admitted = header || layout_.is_host(entity) || admit(packet, port, link, entity, ready);
+  const bool high = !config_.fifo && (header || (packet.flags & transport::kTrimmed));
+  std::int64_t begin = ready;
+  if (Bucket& bucket = special.bucket; admitted && bucket.ps_per_byte > 0) {
+    begin = bucket.conforms(std::max(ready, port.busy), packet.bytes);
+    if (begin - ready > bucket.queue * bucket.ps_per_byte) {
+      admitted = false;
+      ++port.dropped;
+      ++tally_.dropped;
+    } else {
+      bucket.take(begin, packet.bytes);
+    }
+  }
+  std::int64_t wire = link.ps_per_byte * packet.bytes;
+  if (admitted) {
+    begin = high ? book_high(port, link, begin, packet.bytes) : book(port, link, begin, packet.bytes);
+    // A slower rate makes the booking longer by as much as the packet takes longer.
+    const std::int64_t extra = finish(special.conditions, begin, wire) - begin - wire;
+    wire += extra;
+    if (high) port.busy_high += extra;
+    if (!high || port.busy > begin) port.busy += extra;
+    port.bytes += packet.bytes;
+    port.waited += begin - ready;
+    ++port.packets;
+    ++tally_.hops;
+  }
+  if (special.sampled) {
+    schedule::LinkSample& now = sample_at(special, config_.sample, ready, index);
+    now.peak_bytes = std::max(now.peak_bytes, std::max<std::int64_t>(0, before.busy - ready) / link.ps_per_byte);
+    now.marked += port.marked - before.marked;
+    now.trimmed += port.trimmed - before.trimmed;
+    now.dropped += port.dropped - before.dropped;
+    if (admitted) sample_at(special, config_.sample, begin, index).bytes += packet.bytes;
+  }
+  if (!admitted) return;
+  if (special.capture > 0 && captured_.size() < kMostCaptured)
+    captured_.push_back({begin, special.capture - 1, packet.bytes, packet.type, packet.flags, packet.header});
+  const Fate end = fate(special.conditions, begin, begin + wire + link.latency, world_.entities[entity].random);
+  if (end == Fate::arrives) return leave(packet, far, link, entity, begin, wire);
+  ++port.lost;
+  ++(end == Fate::lost ? tally_.lost : tally_.corrupted);
+}
+
+inline std::uint32_t Shard::entropy_of(const transport::Header& header, std::uint32_t entity) {
+  // Who talks to whom, and on which path: different for every path of every pair.
+  const std::uint32_t pair = header.source * 0x9e3779b1u + header.destination * 0x85ebca77u + world_.entropy_salt;
+  switch (config_.balance) {
+    case Balance::entropy: return pair + header.path * 0xc2b2ae3du;
+    case Balance::ecmp: return pair;
+    case Balance::spray: return static_cast<std::uint32_t>(world_.entities[entity].random.next());
+  }
+  return pair;
+}
+
+void Shard::at_switch(const Event& event) {
+  const std::uint32_t port = layout_.next_port(event.to, event.header.destination, entropy_of(event.header, event.to));
+  std::int64_t ready = event.time + layout_.switch_latency(event.to);
+  if (layout_.cut_through()) {
+    // Where the way out is faster than the way in, it must not run dry.
+    const std::int64_t in = layout_.rate(event.rate);
+    const std::int64_t out = layout_.link(layout_.far(port).link).ps_per_byte;
+    if (out < in) ready += (in - out) * (event.bytes - config_.srd.header);
+  }
+  forward(event, port, event.to, ready);
+}
+
+// ---- hosts
+
+void Shard::send(std::uint32_t endpoint, const transport::Transmit& out, std::int64_t now) {
+  Event packet;
+  packet.type = out.type;
+  packet.flags = out.flags & 0xF;
+  packet.bytes = static_cast<std::uint16_t>(out.wire_bytes);
+  packet.header = out.header;
+  ++tally_.injected;
+  forward(packet, layout_.port_of_endpoint(endpoint), layout_.host_of(endpoint), now);
+}
+
+void Shard::arm(std::uint32_t endpoint, std::int64_t when, std::int64_t now) {
+  when = std::max(when, now + 1);
+  std::int64_t& armed = world_.armed[endpoint];
+  if (when == transport::kNever || (armed != 0 && when >= armed)) return;
+  armed = when;
+  Event wake;
+  wake.kind = EventKind::wake;
+  wake.header.source = endpoint;
+  const std::uint32_t host = layout_.host_of(endpoint);
+  emit(wake, when, host, host);
+}
+
+void Shard::pump(std::uint32_t endpoint, std::int64_t now) {
+  const Port& port = world_.ports[layout_.port_of_endpoint(endpoint)];
+  const std::int64_t ahead = kPacketsAhead * config_.srd.packet_time;
+  transport::Transmit out;
+  while (srd_.poll_ack(endpoint, out)) send(endpoint, out, now);
+  while (port.busy - now < ahead) {
+    if (!srd_.poll(now, endpoint, out)) {
+      arm(endpoint, srd_.next_wake(endpoint), now);
+      return;
+    }
+    send(endpoint, out, now);
+  }
+  arm(endpoint, port.busy - ahead + 1, now);
+}
+
+void Shard::at_host(const Event& event) {
+  const std::int64_t now = event.time;
+  std::uint32_t endpoint = event.header.source;
+  switch (event.kind) {
+    case EventKind::packet:
+      ++tally_.arrived;
+      endpoint = event.header.destination;
+      srd_.handle(now, endpoint, event.type, event.flags, event.header);
+      break;
+    case EventKind::post:
+      srd_.post(now, endpoint, event.header.destination, event.header.data.size, event.header.data.tag);
+      break;
+    case EventKind::wake:
+      if (world_.armed[endpoint] != now) return;  // superseded
+      world_.armed[endpoint] = 0;
+      break;
+    case EventKind::call:
+      client_->called(now, event.to, event.header.data.tag);
+      return complete(now);
+  }
+  pump(endpoint, now);
+  complete(now);
+}
+
+void Shard::complete(std::int64_t now) {
+  // A client may post in answer, which may complete more.
+  auto& done = srd_.completions();
+  for (std::size_t i = 0; i < done.size(); ++i) {
+    const transport::Completion each = done[i];
+    client_->completed(now, each);
+  }
+  done.clear();
+}
+
+void Shard::handle(const Event& event) {
+  ++tally_.events;
+  now_ = event.time;
+  world_.entities[event.to].digest.add(hash_of(event));
+  if (layout_.is_host(event.to)) {
+    at_host(event);
+  } else {
+    at_switch(event);
+  }
+}
+
+// ---- windows
+
+void Shard::run_group(std::span<Pending> group) {
+  const auto earlier = [](const Pending& a, const Pending& b) { return a.when != b.when ? a.when < b.when : a.number < b.number; };
+  if (group.size() > kFewEvents) {
+    std::sort(group.begin(), group.end(), earlier);
+  } else {
+    for (std::size_t i = 1; i < group.size(); ++i) {
+      const Pending moving = group[i];
+      std::size_t at = i;
+      for (; at > 0 && earlier(moving, group[at - 1]); --at) group[at] = group[at - 1];
+      group[at] = moving;
+    }
+  }
+  std::size_t next = 0;
+  while (next < group.size() || !late_.empty()) {
+    if (!late_.empty() && (next == group.size() || later(wheel_.event(group[next].event), late_.front()))) {
+      const Event event = late_.front();
+      std::pop_heap(late_.begin(), late_.end(), later);
+      late_.pop_back();
+      handle(event);
+      continue;
+    }
+    handle(wheel_.event(group[next++].event));
+  }
+}
+
+void Shard::run(std::int64_t window) {
+  outbox_first_ = Wheel::kNothing;
+  wheel_.move_to(window);
+  window_start_ = wheel_.start_of(window);
+  window_end_ = wheel_.end_of(window);
+  pending_.resize(wheel_.size());
+  const auto note = [&](std::size_t at, std::uint32_t index, const Event& event) {
+    pending_[at] = {(static_cast<std::uint64_t>(event.time - window_start_) << 32) | event.from, index, event.number};
+  };
+  if (config_.in_time_order) {
+    std::size_t n = 0;
+    wheel_.for_each([&](std::uint32_t index, const Event& event) { note(n++, index, event); });
+    run_group(pending_);
+  } else if (pending_.size() * 16 < counts_.size()) {
+    // A large fabric with little to do.
+    const auto entity = [&](const Pending& pending) { return wheel_.event(pending.event).to; };
+    std::size_t n = 0;
+    wheel_.for_each([&](std::uint32_t index, const Event& event) { note(n++, index, event); });
+    std::sort(pending_.begin(), pending_.end(), [&](const Pending& a, const Pending& b) { return entity(a) < entity(b); });
+    for (std::size_t begin = 0, end = 0; begin < pending_.size(); begin = end) {
+      while (end < pending_.size() && entity(pending_[end]) == entity(pending_[begin])) ++end;
+      run_group(std::span(pending_).subspan(begin, end - begin));
+    }
+  } else {
+    // Counting sort by entity, then each entity's events by time.
+    std::fill(counts_.begin(), counts_.end(), 0);
+    wheel_.for_each([&](std::uint32_t, const Event& event) { ++counts_[event.to + 1]; });
+    for (std::size_t i = 1; i < counts_.size(); ++i) counts_[i] += counts_[i - 1];
+    wheel_.for_each([&](std::uint32_t index, const Event& event) { note(counts_[event.to]++, index, event); });
+    std::uint32_t begin = 0;
+    while (begin < pending_.size()) {
+      const std::uint32_t end = counts_[wheel_.event(pending_[begin].event).to];
+      run_group(std::span(pending_).subspan(begin, end - begin));
+      begin = end;
+    }
+  }
+  wheel_.clear();
+  window_end_ = 0;
+}
+
+std::uint64_t Shard::packets_in_flight() const {
+  std::uint64_t packets = 0;
+  wheel_.for_all([&](const Event& event) { packets += event.kind == EventKind::packet; });
+  for (const auto& events : outbox_)
+    for (const Event& event : events) packets += event.kind == EventKind::packet;
+  return packets;
+}
+
+}  // namespace weft::sim
