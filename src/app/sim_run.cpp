@@ -46,10 +46,17 @@ sim::SimConfig config_for(const model::Cluster& cluster, const workload::Matrix&
   // Triggers act on other hosts without delay, which only a run in time order can keep exact.
   config.in_time_order = !matrix.triggers.empty();
   const model::TransportSpec& transport = cluster.file.transport;
-  // SRD sprays by the entropy it puts into each burst; with ECMP switches look at who talks to whom only.
+  const model::SwitchingSpec& switching = cluster.file.switching;
+  config.srd.payload = static_cast<std::uint32_t>(transport.mtu.value_or(Bytes(4096)).count());
+  config.srd.paths = static_cast<std::uint32_t>(transport.paths);
+  config.cut_through = switching.forwarding.value_or("cut-through") == "cut-through";
+  config.fifo = switching.classes == "one";
+  config.trimming = switching.full == "trim";
+  config.queue_bytes = switching.queue.value_or(Bytes(0)).count();
+  config.mark_from = static_cast<std::uint32_t>(switching.mark_from.count());
+  config.mark_to = static_cast<std::uint32_t>(switching.mark_to.count());
   if (transport.balance == "ecmp") config.balance = sim::Balance::ecmp;
-  if (transport.mtu.count() > 0) config.srd.payload = static_cast<std::uint32_t>(transport.mtu.count());
-  config.srd.paths = static_cast<std::uint32_t>(std::clamp<std::int64_t>(transport.paths, 1, 64));
+  if (transport.balance == "spray") config.balance = sim::Balance::spray;
   return config;
 }
 
@@ -67,10 +74,12 @@ class Driver : public sim::Client {
     }
   }
   void completed(std::int64_t now, const transport::Completion& done) override {
+    if (done.kind == transport::Completion::Kind::failed) return;  // shows as a flow that is not done
+    const bool sent = done.kind == transport::Completion::Kind::sent;
     FlowRecord& record = records_[done.tag];
-    (done.sent ? record.sent : record.received) = now;
+    (sent ? record.sent : record.received) = now;
     const workload::MatrixFlow& flow = matrix_.flows[done.tag];
-    const std::uint32_t trigger = done.sent ? flow.when_sent : flow.when_received;
+    const std::uint32_t trigger = sent ? flow.when_sent : flow.when_received;
     if (trigger == workload::kNoTrigger) return;
     for (const std::uint32_t next : triggers_.fire(trigger)) begin(next, now);
   }
@@ -97,9 +106,9 @@ void check_transport(Session& session) {
   if (transport.kind != "srd")
     diagnostics.add(Complaint::not_simulated, session.place("transport", "kind"), fmt::format("transport '{}' is not simulated yet", transport.kind),
                     "--set transport.kind=srd");
-  if (transport.balance != "ecmp" && transport.balance != "spray")
+  if (transport.balance != "entropy" && transport.balance != "ecmp" && transport.balance != "spray")
     diagnostics.add(Complaint::not_simulated, session.place("transport", "balance"), fmt::format("balance '{}' is not simulated yet", transport.balance),
-                    "--set transport.balance=spray");
+                    "--set transport.balance=entropy");
 }
 
 void check_flows(Session& session, const Traffic& traffic, const sim::PacketSim& engine) {

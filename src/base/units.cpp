@@ -38,6 +38,7 @@ constexpr Unit kWatts[] = {{"mW", 1}, {"W", kKilo}, {"kW", kMega}, {"MW", kGiga}
 // A month is 730 hours (8760 / 12), the convention of cloud price lists.
 constexpr Unit kDollars[] = {{"/h", kMega}};
 constexpr Unit kPackets[] = {{"pps", 1}, {"kpps", kKilo}, {"Mpps", kMega}, {"Gpps", kGiga}};
+constexpr Unit kParts[] = {{"ppm", 1}, {"%", 10'000}};
 constexpr Unit kFlops[] = {{"GFLOPS", kGiga}, {"TFLOPS", kTera}, {"PFLOPS", kPeta}};
 
 constexpr UnitFamily kTimeFamily{"time", "600ns", "", kTime, "ps ns us ms s"};
@@ -48,6 +49,8 @@ constexpr UnitFamily kPowerFamily{"power", "700W", "", kWatts, "mW W kW MW GW"};
 constexpr UnitFamily kPriceFamily{"price", "$98.32/h", "$", kDollars, "/h"};
 constexpr UnitFamily kPacketFamily{"packet rate", "200Mpps", "", kPackets, "pps kpps Mpps Gpps"};
 constexpr UnitFamily kComputeFamily{"compute rate", "989TFLOPS", "", kFlops, "GFLOPS TFLOPS PFLOPS"};
+
+constexpr UnitFamily kShareFamily{"share", "0.1%", "", kParts, "ppm %"};
 
 constexpr int kMaxDigits = 24;
 
@@ -100,6 +103,8 @@ template <>
 const UnitFamily& unit_family<PacketRate>() { return kPacketFamily; }
 template <>
 const UnitFamily& unit_family<Compute>() { return kComputeFamily; }
+template <>
+const UnitFamily& unit_family<Share>() { return kShareFamily; }
 
 Duration transfer_time(Bytes size, Bandwidth rate) {
   const Wide bits = static_cast<Wide>(size.count()) * 8 * kTera;

@@ -42,6 +42,7 @@ using Power = Quantity<struct PowerDimension>;            // milliwatts
 using Price = Quantity<struct PriceDimension>;            // micro-dollars per hour
 using PacketRate = Quantity<struct PacketRateDimension>;  // packets per second
 using Compute = Quantity<struct ComputeDimension>;        // floating-point operations per second
+using Share = Quantity<struct ShareDimension>;            // parts per million of something
 
 constexpr Duration nanoseconds(std::int64_t n) { return Duration(n * 1000); }
 constexpr Duration microseconds(std::int64_t n) { return Duration(n * 1'000'000); }

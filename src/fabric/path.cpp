@@ -15,19 +15,25 @@ class PathBuilder {
   std::optional<Path> build(std::uint32_t from, std::uint32_t to) {
     const NodeId a = fabric_.gpu(from);
     const NodeId b = fabric_.gpu(to);
-    const Node source = fabric_.describe(a);
-    const Node destination = fabric_.describe(b);
-    if (a == b) return path_;
-    if (same_domain(source, destination)) {
-      scale_up(a, b);
-      return path_;
-    }
-    if (source.server == destination.server) {
-      inside_server(a, b);
-      return path_;
-    }
+    if (between_gpus(a, b)) return path_;
     if (!fabric_.has_network()) return std::nullopt;
-    return over_network(source, destination) ? std::optional(path_) : std::nullopt;
+    return over_network(fabric_.describe(a), fabric_.describe(b)) ? std::optional(path_) : std::nullopt;
+  }
+
+  std::optional<Path> build_inside(NodeId from, NodeId to) {
+    const Node source = fabric_.describe(from);
+    const Node destination = fabric_.describe(to);
+    if (source.kind == NodeKind::gpu && destination.kind == NodeKind::gpu)
+      return between_gpus(from, to) ? std::optional(path_) : std::nullopt;
+    if (source.server != destination.server) return std::nullopt;
+    if (source.kind == NodeKind::gpu && destination.kind == NodeKind::nic) {
+      leave(source, destination.local);
+    } else if (source.kind == NodeKind::nic && destination.kind == NodeKind::gpu) {
+      between_gpu_and_nic(destination, source.local, false);
+    } else {
+      return std::nullopt;
+    }
+    return path_;
   }
 
  private:
@@ -38,6 +44,21 @@ class PathBuilder {
     const auto servers = static_cast<std::uint32_t>(group(a).spec.scale_up->servers);
     const std::uint32_t first = group(a).first_server;
     return (a.server - first) / servers == (b.server - first) / servers;
+  }
+
+  // Without the network; false when nothing else joins them.
+  bool between_gpus(NodeId from, NodeId to) {
+    if (from == to) return true;
+    const Node source = fabric_.describe(from);
+    const Node destination = fabric_.describe(to);
+    if (same_domain(source, destination)) {
+      scale_up(from, to);
+    } else if (source.server == destination.server) {
+      inside_server(from, to);
+    } else {
+      return false;
+    }
+    return true;
   }
 
   void step(NodeId from, NodeId to, std::uint32_t port = kNone) {
@@ -211,6 +232,10 @@ class PathBuilder {
 std::optional<Path> Fabric::path(std::uint32_t from_gpu, std::uint32_t to_gpu, std::uint32_t entropy,
                                  const Failures& failures) const {
   return PathBuilder(*this, entropy, failures).build(from_gpu, to_gpu);
+}
+
+std::optional<Path> Fabric::path_inside(NodeId from, NodeId to, std::uint32_t entropy) const {
+  return PathBuilder(*this, entropy, Failures{}).build_inside(from, to);
 }
 
 }  // namespace weft::fabric

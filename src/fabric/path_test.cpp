@@ -81,6 +81,38 @@ TEST(Path, AGpuWithoutANicBesideItBouncesThroughHostMemory) {
   EXPECT_TRUE(path_of(fabric, 0, 9).host_memory) << "the far end counts too";
 }
 
+// A path over the network is a way to a NIC, cables, and a way from a NIC.
+TEST(Path, ItsEndsAreTheWaysInsideTheServers) {
+  const auto same = [](const Link& a, const Link& b) { return a.from == b.from && a.to == b.to; };
+  const auto wired = [](const Link& link) { return link.link == LinkClass::network; };
+  std::size_t relays = 0;
+  std::size_t bounces = 0;
+  const std::string rail_only = "version: 1\nservers: {kind: hgx-h100, count: 8}\nfabric: {kind: rail-only}\n";
+  for (const std::string& yaml : {acp(8), rail_only}) {
+    const Built built(cluster_of(yaml));
+    const Fabric& fabric = built.fabric;
+    for (std::uint32_t a = 0; a < 8; ++a)
+      for (std::uint32_t b = 8; b < 64; ++b) {
+        const Path path = path_of(fabric, a, b, a * 64 + b);
+        const auto leaves = std::find_if(path.links.begin(), path.links.end(), wired);
+        const auto enters = std::find_if(path.links.rbegin(), path.links.rend(), wired).base();
+        const auto out = fabric.path_inside(fabric.gpu(a), leaves->from, a * 64 + b);
+        const auto in = fabric.path_inside((enters - 1)->to, fabric.gpu(b), a * 64 + b);
+        ASSERT_TRUE(out && in);
+        EXPECT_TRUE(std::equal(path.links.begin(), leaves, out->links.begin(), out->links.end(), same));
+        EXPECT_TRUE(std::equal(enters, path.links.end(), in->links.begin(), in->links.end(), same));
+        EXPECT_EQ(path.host_memory, out->host_memory || in->host_memory);
+        EXPECT_EQ(path.relay, out->relay);
+        relays += path.relay ? 1 : 0;
+        bounces += path.host_memory ? 1 : 0;
+      }
+    EXPECT_FALSE(fabric.path_inside(fabric.gpu(0), fabric.node(NodeKind::nic, 8), 0));
+    EXPECT_FALSE(fabric.path_inside(fabric.gpu(0), fabric.gpu(8), 0));
+  }
+  EXPECT_GT(relays, 0u);
+  EXPECT_GT(bounces, 0u);
+}
+
 TEST(Path, ToItselfIsEmptyAndInsideAServerStaysThere) {
   const Built built(cluster_of(
       "version: 1\nservers: {kind: h100-pcie-8, count: 1}\nfabric: {kind: single-chassis}\n"));

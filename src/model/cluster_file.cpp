@@ -14,6 +14,8 @@ const std::vector<std::string> kClosOrRailOnly = {"rail-optimized", "tor-clos", 
 const std::vector<std::string> kTreeKinds = {"rail-optimized", "tor-clos", "rail-only", "fat-tree"};
 const std::vector<std::string> kAllFabrics = {"single-chassis", "rail-optimized", "rail-only",
                                               "tor-clos",       "fat-tree",       "dragonfly"};
+constexpr std::int64_t kMaxQueue = INT64_C(1) << 33;
+constexpr std::int64_t kMaxTime = 3'600'000'000'000'000;  // an hour
 constexpr std::int64_t kMaxServers = 2'000'000;
 constexpr std::int64_t kMaxSwitches = 1'000'000;
 constexpr std::int64_t kMaxParallel = 4096;
@@ -41,6 +43,20 @@ const Table& table_of<ServerGroup>() {
 }
 
 template <>
+const Table& table_of<Shaper>() {
+  static const Table table =
+      TableOf<Shaper>("shaper", "A token bucket before the cable, as Linux's tbf.")
+          .field("rate", &Shaper::rate,
+                 {.text = "At which tokens flow in.", .example = "100Gbps", .required = true, .min = 1'000'000, .max = 100'000'000'000'000})
+          .field("burst", &Shaper::burst,
+                 {.text = "Tokens that the bucket holds; a whole packet must fit.", .example = "64KiB", .required = true, .min = 65536 + 256, .max = kMaxQueue})
+          .field("queue", &Shaper::queue,
+                 {.text = "Bytes that may wait for tokens; more are dropped.", .fallback = "1MiB", .min = 0, .max = kMaxQueue})
+          .build();
+  return table;
+}
+
+template <>
 const Table& table_of<LinkSpec>() {
   static const Table table =
       TableOf<LinkSpec>("link", "The cables of one tier.")
@@ -53,6 +69,7 @@ const Table& table_of<LinkSpec>() {
                  {.text = "Length of each cable.", .fallback = "5m", .min = 0, .max = 100'000'000})
           .field("medium", &LinkSpec::medium,
                  {.text = "Kind of cable.", .fallback = "fiber", .section = "cables"})
+          .field("shaper", &LinkSpec::shaper, {.text = "Holds packets back before the cable. Default: nothing does."})
           .build();
   return table;
 }
@@ -225,19 +242,90 @@ const Table& table_of<FabricSpec>() {
 template <>
 const Table& table_of<TransportSpec>() {
   static const Table table =
-      TableOf<TransportSpec>("transport", "How data crosses the fabric. Not used by any command yet.")
+      TableOf<TransportSpec>("transport", "How data crosses the fabric.")
           .field("kind", &TransportSpec::kind,
                  {.text = "Protocol.",
                   .fallback = "srd",
                   .choices = {"srd", "rocev2", "uet", "tcp", "raw"}})
           .field("balance", &TransportSpec::balance,
-                 {.text = "How packets choose among equal paths.",
-                  .fallback = "spray",
-                  .choices = {"ecmp", "spray", "flowlet", "adaptive", "pinned"}})
+                 {.text = "How packets choose among equal paths. `entropy`: the host chooses a number that switches hash; "
+                          "`ecmp`: switches hash who talks to whom; `spray`: switches choose at random.",
+                  .fallback = "entropy",
+                  .choices = {"entropy", "ecmp", "spray", "flowlet", "adaptive", "pinned"}})
           .field("mtu", &TransportSpec::mtu,
-                 {.text = "Payload of one packet.", .fallback = "4096B", .min = 64, .max = 65536})
+                 {.text = "Payload of one packet. Default: 4096B; 4086B for a .topo file, as htsim.",
+                  .example = "4096B",
+                  .min = 64,
+                  .max = 9000})
           .field("paths", &TransportSpec::paths,
-                 {.text = "Paths one flow may use.", .fallback = "64", .min = 1, .max = 65536})
+                 {.text = "Paths between two endpoints that are used at once.", .fallback = "64", .min = 1, .max = 64})
+          .build();
+  return table;
+}
+
+template <>
+const Table& table_of<SwitchingSpec>() {
+  static const Table table =
+      TableOf<SwitchingSpec>("switching", "What switches do with packets.")
+          .field("forwarding", &SwitchingSpec::forwarding,
+                 {.text = "When a packet is sent on: as soon as its header is in, or when all of it is. Default: "
+                          "cut-through; store-and-forward for a .topo file, as htsim.",
+                  .example = "cut-through",
+                  .choices = {"cut-through", "store-and-forward"}})
+          .field("classes", &SwitchingSpec::classes,
+                 {.text = "`two`: acknowledgements and trimmed headers go before data; `one`: first come, first served.",
+                  .fallback = "two",
+                  .choices = {"two", "one"}})
+          .field("queue", &SwitchingSpec::queue,
+                 {.text = "Bytes of data that may wait at a port. Default: the rate times the longest unloaded round trip.",
+                  .example = "512KiB",
+                  .min = 1024,
+                  .max = kMaxQueue})
+          .field("mark_from", &SwitchingSpec::mark_from,
+                 {.text = "Part of the queue from which on packets are marked (ECN), at random and ever more.",
+                  .fallback = "20%",
+                  .min = 0,
+                  .max = 1'000'000})
+          .field("mark_to", &SwitchingSpec::mark_to,
+                 {.text = "Part of the queue from which on all are. Equal to mark_from: a step.", .fallback = "80%", .min = 0, .max = 1'000'000})
+          .field("full", &SwitchingSpec::full,
+                 {.text = "What becomes of a packet that finds the queue full: only its header goes on, before data, or nothing.",
+                  .fallback = "trim",
+                  .choices = {"trim", "drop"}})
+          .build();
+  return table;
+}
+
+template <>
+const Table& table_of<FaultSpec>() {
+  static const Table table =
+      TableOf<FaultSpec>("faults", "Something that breaks during a run.")
+          .field("part", &FaultSpec::part,
+                 {.text = "A switch, a NIC, or the links between two parts.", .example = "leaf0:spine1", .required = true})
+          .field("kind", &FaultSpec::kind,
+                 {.text = "`down`: packets on the wire are lost, and the switches at its ends notice and use other ports; "
+                          "`blackhole`: lost without anybody noticing; `flapping`: down again and again; `lossy` and `corrupting`: some packets are; "
+                          "`slow`: at a part of its rate.",
+                  .fallback = "down",
+                  .choices = {"down", "blackhole", "flapping", "lossy", "corrupting", "slow"}})
+          .field("at", &FaultSpec::at, {.text = "When it begins.", .fallback = "0us", .min = 0, .max = kMaxTime})
+          .field("for", &FaultSpec::lasts,
+                 {.text = "How long; of a flapping part, each time. Default: to the end of the run.", .example = "50us", .min = 1, .max = kMaxTime})
+          .field("share", &FaultSpec::share,
+                 {.text = "Lossy, corrupting: of the packets; slow: of the rate that is left.", .example = "0.1%", .min = 1, .max = 1'000'000})
+          .field("every", &FaultSpec::every,
+                 {.text = "Flapping: from one time down to the next.", .example = "200us", .min = 1, .max = kMaxTime})
+          .build();
+  return table;
+}
+
+template <>
+const Table& table_of<TrafficRules>() {
+  static const Table table =
+      TableOf<TrafficRules>("rules", "What does not depend on the shape of the network.")
+          .field("transport", &TrafficRules::transport, {.text = "How data crosses it."})
+          .field("switching", &TrafficRules::switching, {.text = "What switches do with packets."})
+          .field("faults", &TrafficRules::faults, {.text = "What breaks during a run."})
           .build();
   return table;
 }
@@ -312,7 +400,7 @@ const Table& table_of<ClusterFile>() {
                  {.text = "One group of servers, or a list of groups.", .required = true, .section = "servers"})
           .field("fabric", &ClusterFile::fabric,
                  {.text = "The network between them.", .required = true})
-          .field("transport", &ClusterFile::transport, {.text = "How data crosses it."})
+          .include<TrafficRules>()
           .field("storage", &ClusterFile::storage, {.text = "Storage tiers."})
           .field("tenants", &ClusterFile::tenants, {.text = "Who owns which servers."})
           .field("run", &ClusterFile::run, {.text = "Work to run on it."})

@@ -8,6 +8,7 @@
 
 #include "base/ranges.hpp"
 #include "model/kinds.hpp"
+#include "model/shape.hpp"
 
 namespace weft::model {
 
@@ -21,6 +22,7 @@ struct LinkSpec {
   std::optional<Bandwidth> rate;
   Length cable;
   CableKind medium;
+  std::optional<Shaper> shaper;
 };
 
 struct SitesSpec {
@@ -62,8 +64,33 @@ struct FabricSpec {
 struct TransportSpec {
   std::string kind;
   std::string balance;
-  Bytes mtu;
+  std::optional<Bytes> mtu;
   std::int64_t paths = 64;
+};
+
+struct SwitchingSpec {
+  std::optional<std::string> forwarding;
+  std::string classes;
+  std::optional<Bytes> queue;
+  Share mark_from;
+  Share mark_to;
+  std::string full;
+};
+
+struct FaultSpec {
+  std::string part;
+  std::string kind;
+  Duration at;
+  std::optional<Duration> lasts;
+  std::optional<Share> share;
+  std::optional<Duration> every;
+};
+
+// What does not depend on the shape of the network, and so can be set for a .topo file too.
+struct TrafficRules {
+  TransportSpec transport;
+  SwitchingSpec switching;
+  std::vector<FaultSpec> faults;
 };
 
 struct StorageTier {
@@ -95,12 +122,11 @@ struct RunSpec {
   std::optional<CollectiveRun> send_recv;
 };
 
-struct ClusterFile {
+struct ClusterFile : TrafficRules {
   std::int64_t version = 1;
   std::string name;
   std::vector<ServerGroup> servers;
   FabricSpec fabric;
-  TransportSpec transport;
   std::vector<StorageTier> storage;
   std::vector<TenantSpec> tenants;
   std::vector<RunSpec> run;

@@ -64,7 +64,7 @@ Wire wire_of(const LinkSpec& link, Bandwidth rate) {
   // millimetres x picoseconds per metre / 1000, rounded up: a signal is never early.
   const std::int64_t latency =
       ceil_div(link.cable.count() * link.medium.latency_per_metre.count(), 1000);
-  return {rate, Duration(latency)};
+  return {rate, Duration(latency), link.shaper.value_or(Shaper{})};
 }
 
 // The links of a server that reach one plane, and how many servers must be placed.

@@ -14,10 +14,18 @@ namespace weft::model {
 
 inline constexpr std::int64_t kMostSwitches = 16'000'000;  // node numbers are 32 bits
 
+// A token bucket before a wire (Linux's tbf); of no rate: none.
+struct Shaper {
+  Bandwidth rate;
+  Bytes burst;
+  Bytes queue;
+};
+
 // One direction of one cable of a tier.
 struct Wire {
   Bandwidth rate;
   Duration latency;
+  Shaper shaper = {};
 };
 
 // How the NIC ports of one server group meet the leaves (or routers) of a plane. A block of

@@ -147,6 +147,24 @@ Wire link_below(TopoReader& topo, std::size_t tier) {
 
 std::uint32_t u32(std::int64_t n) { return static_cast<std::uint32_t>(n); }
 
+// A .topo file says nothing about transport, switching and faults; --set may, and where it does not
+// they are as in htsim.
+TrafficRules read_rules(std::uint32_t source, const std::vector<std::string>& set, const Catalog& catalog, Diagnostics& diagnostics) {
+  spec::Node root;
+  root.kind = spec::Node::Kind::map;
+  for (const std::string& assignment : set) spec::apply_set(root, assignment, diagnostics);
+  for (const spec::Entry& entry : root.entries)
+    if (entry.key == "version" || entry.key == "name" || entry.key == "servers" || entry.key == "fabric")
+      diagnostics.add(Complaint::bad_set, {source, 0, 0, 1}, fmt::format("--set cannot change '{}' of a .topo file", entry.key),
+                      "edit the file itself; --set is for transport, switching and faults here");
+  TrafficRules rules;
+  if (diagnostics.has_errors()) return rules;
+  catalog.reader(diagnostics).read(root, rules);
+  if (!rules.switching.forwarding) rules.switching.forwarding = "store-and-forward";
+  if (!rules.transport.mtu) rules.transport.mtu = Bytes(4086);
+  return rules;
+}
+
 }  // namespace
 
 std::optional<Cluster> load_topo(std::uint32_t source, const std::string& name,
@@ -155,9 +173,7 @@ std::optional<Cluster> load_topo(std::uint32_t source, const std::string& name,
   if (!spec::check_text(source, diagnostics)) return std::nullopt;
   TopoReader topo(source, diagnostics);
   topo.read();
-  if (!set.empty())
-    diagnostics.add(Complaint::bad_set, {source, 0, 0, 1}, "--set cannot change a .topo file",
-                    "edit the file itself; --set is for cluster files");
+  const TrafficRules rules = read_rules(source, set, catalog, diagnostics);
   if (topo.globals.empty() && topo.tiers[0].empty() && !diagnostics.has_errors())
     diagnostics.add(Complaint::empty_file, {source, 0, 0, 1}, "the file describes nothing",
                     "a .topo file starts with lines such as Nodes 1024 and Tiers 3");
@@ -249,6 +265,7 @@ std::optional<Cluster> load_topo(std::uint32_t source, const std::string& name,
   group.servers = u32(nodes);
   cluster.servers = cluster.gpus = cluster.nics = u32(nodes);
   cluster.file.servers = {group.spec};
+  static_cast<TrafficRules&>(cluster.file) = rules;
   cluster.file.fabric.kind = "topo";
   cluster.groups = {group};
   for (std::size_t tier = 0; tier < static_cast<std::size_t>(tiers); ++tier) {

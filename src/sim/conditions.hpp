@@ -16,7 +16,8 @@ inline constexpr std::int64_t kForever = INT64_MAX;
 // One thing that is wrong with one direction of a link during [from, to).
 struct Condition {
   enum class Kind : std::uint8_t {
-    down,      // a packet whose time on the wire overlaps it is lost
+    down,      // a packet whose time on the wire overlaps it is lost; the switch avoids the port
+    blackhole, // the same, but nobody notices
     loss,      // packets vanish at random
     corrupt,   // packets arrive damaged at random, and are thrown away there
     degraded,  // the rate is a part of what it was
@@ -55,6 +56,9 @@ schedule::LinkSample& sample_at(Special& special, std::int64_t interval, std::in
 
 // When a packet that starts at `begin` has left, with the rates of that time.
 std::int64_t finish(const std::vector<Condition>& conditions, std::int64_t begin, std::int64_t picoseconds);
+
+// Whether a switch knows at a time that nothing leaves by this port.
+bool known_down(const std::vector<Condition>& conditions, std::int64_t now);
 
 // Whether a packet that is on the wire during [begin, end) arrives.
 enum class Fate : std::uint8_t { arrives, lost, corrupted };

@@ -87,10 +87,22 @@ TEST(Faults, DamagedPacketsCountAsLostAndAreRepaired) {
 TEST(Faults, EverythingArrivesOnceAfterASwitchWasGoneForAWhile) {
   // Spine 0 of the first pod, silently: routing goes on sending to it.
   const Outcome out = run(shifted(21, 2'000'000), {}, [](PacketSim& sim) {
-    sim.add_to_switch(16, {Kind::down, 20 * kMicrosecond, 120 * kMicrosecond, 0});
+    sim.add_to_switch(16, {Kind::blackhole, 20 * kMicrosecond, 120 * kMicrosecond, 0});
   });
   EXPECT_TRUE(delivered_once(out, 64));
   EXPECT_GT(out.result.counters.lost, 0u);
+}
+
+TEST(Faults, ASwitchAvoidsItsOwnLinkThatIsDown) {
+  // Two of the four uplinks of leaf 0, from the start and for good. From the spines down nobody knows
+  // better, so it is only the way up that must not lose anything.
+  const auto lost = [](Kind kind) {
+    return run({{0, 63, 400'000, 0}}, {}, [&](PacketSim& sim) {
+             for (const std::uint32_t port : {4u, 6u}) sim.add_condition(sim.layout().port_of(0, port), {kind, 0, 1'000 * kMicrosecond, 0});
+           }).result.counters.lost;
+  };
+  EXPECT_EQ(lost(Kind::down), 0u);
+  EXPECT_GT(lost(Kind::blackhole), 0u);
 }
 
 TEST(Shaper, BurstThenRate) {

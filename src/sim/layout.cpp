@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/wide.hpp"
+
 namespace weft::sim {
 namespace {
 
@@ -57,10 +59,12 @@ void Layout::find_hosts() {
 void Layout::find_links() {
   const std::size_t groups = fabric_->cluster().groups.size();
   links_.resize(kTiers + groups);
+  shapers_.resize(links_.size());
   const auto describe = [&](std::size_t index, const model::Wire& wire) {
     if (wire.rate.count() == 0) return;  // a tier this fabric does not have
     links_[index].latency = wire.latency.count();
     links_[index].ps_per_byte = per_byte(wire.rate);
+    shapers_[index] = wire.shaper;
   };
   for (const LinkTier tier : {LinkTier::spine, LinkTier::super_spine, LinkTier::gateway, LinkTier::site, LinkTier::local, LinkTier::global})
     if ((fabric_->clos() != nullptr) == (tier < LinkTier::local)) describe(static_cast<std::size_t>(tier), fabric_->wire(tier));
@@ -122,8 +126,9 @@ void Layout::connect_ports() {
 void Layout::set_queues() {
   for (Link& link : links_) {
     link.queue = options_.queue_bytes > 0 ? options_.queue_bytes * link.ps_per_byte : base_rtt_;
-    link.mark_from = link.queue * options_.mark_from / 100;
-    link.mark_to = link.queue * options_.mark_to / 100;
+    const auto part = [&](std::uint32_t millionths) { return static_cast<std::int64_t>(static_cast<Wide>(link.queue) * millionths / 1'000'000); };
+    link.mark_from = part(options_.mark_from);
+    link.mark_to = part(options_.mark_to);
   }
 }
 

@@ -19,8 +19,8 @@ struct LinkOptions {
   std::int64_t full_packet = 0;  // bytes on the wire
   std::int64_t header = 0;
   std::int64_t queue_bytes = 0;  // of one port; 0: one bandwidth-delay product
-  std::uint32_t mark_from = 20;  // percent of the queue
-  std::uint32_t mark_to = 80;
+  std::uint32_t mark_from = 200'000;  // parts per million of the queue
+  std::uint32_t mark_to = 800'000;
   bool cut_through = false;
 };
 
@@ -44,6 +44,7 @@ class Layout {
   std::uint32_t ports() const { return static_cast<std::uint32_t>(far_.size()); }
   const Far& far(std::uint32_t port) const { return far_[port]; }
   const Link& link(std::uint32_t kind) const { return links_[kind]; }
+  const model::Shaper& shaper(std::uint32_t kind) const { return shapers_[kind]; }
   std::uint32_t port_of(std::uint32_t network_switch, std::uint32_t port) const { return nodes_[network_switch].first_port + port; }
   std::uint32_t port_of_endpoint(std::uint32_t endpoint) const { return endpoint_ports_ + endpoint; }
   bool is_endpoint_port(std::uint32_t port) const { return port >= endpoint_ports_; }
@@ -104,6 +105,7 @@ class Layout {
   std::int64_t base_rtt_ = 0;
   std::int64_t slowest_packet_ = 0;
   std::vector<Link> links_;  // by LinkTier, then per server group for NIC links
+  std::vector<model::Shaper> shapers_;  // by kind of link
   std::vector<std::int64_t> rates_;
   std::vector<Node> nodes_;  // switches
   std::vector<End> ends_;

@@ -38,6 +38,11 @@ PacketSim::PacketSim(const fabric::Fabric& fabric, const SimConfig& config)
   const std::uint32_t shards = config_.in_time_order ? 1 : std::clamp<std::uint32_t>(config_.threads, 1, layout_.entities());
   if (shards > 1) world_.shard_of = layout_.partition(shards);
   for (std::uint32_t i = 0; i < shards; ++i) shards_.push_back(std::make_unique<Shard>(world_, i, shards));
+  for (std::uint32_t port = 0; port < layout_.ports(); ++port) {
+    const model::Shaper& shaper = layout_.shaper(layout_.far(port).link);
+    if (shaper.rate.count() > 0)
+      shape(port, {(8'000'000'000'000 + shaper.rate.count() - 1) / shaper.rate.count(), shaper.burst.count(), shaper.queue.count(), 0});
+  }
   if (config_.sample > 0)
     for (std::uint32_t port = 0; port < layout_.ports(); ++port) special(port).sampled = true;
 }

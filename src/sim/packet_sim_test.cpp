@@ -66,7 +66,7 @@ TEST(PacketSim, AnyNumberOfThreadsGivesTheSame) {
       const Layout& layout = sim.layout();
       sim.add_to_link(layout.port_of(0, 5), {Condition::Kind::loss, 0, kForever, 20'000});
       sim.add_to_link(layout.port_of(1, 4), {Condition::Kind::degraded, 10'000'000, 60'000'000, 250'000});
-      sim.add_to_switch(17, {Condition::Kind::down, 20'000'000, 40'000'000, 0});
+      sim.add_to_switch(17, {Condition::Kind::blackhole, 20'000'000, 40'000'000, 0});
     };
     std::vector<Flow> flows = shifted(21, 300'000);
     for (std::uint32_t i = 1; i < 40; ++i) flows.push_back({i, 0, 150'000, 777 * std::int64_t{i}});

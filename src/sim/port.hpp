@@ -37,7 +37,6 @@ struct Link {
   std::int64_t mark_to = 0;
   std::int64_t half_packet = 0;  // what a header waits on average for the packet on the wire
   std::uint8_t rate = 0;         // its number among the rates of the fabric
-  bool shaped = false;
 
   std::int64_t occupancy(std::int64_t bytes) const { return std::max(ps_per_byte * bytes, gap); }
 };

@@ -58,7 +58,7 @@ void Shard::take_from(Shard& other) {
 
 void Shard::post(std::int64_t when, std::uint32_t endpoint, std::uint32_t peer, std::uint64_t bytes, std::uint32_t tag) {
   if (window_end_ > 0 && when <= now_) {
-    srd_.post(now_, endpoint, peer, bytes, tag);
+    srd_.post(now_, endpoint, {.peer = peer, .bytes = bytes, .tag = tag});
     pump(endpoint, now_);
     return;
   }
@@ -197,8 +197,18 @@ inline std::uint32_t Shard::entropy_of(const transport::Header& header, std::uin
   return pair;
 }
 
+bool Shard::avoids(std::uint32_t port, std::int64_t now) const {
+  const std::uint32_t special = world_.ports[port].special;
+  return special != 0 && known_down(world_.specials[special - 1].conditions, now);
+}
+
 void Shard::at_switch(const Event& event) {
-  const std::uint32_t port = layout_.next_port(event.to, event.header.destination, entropy_of(event.header, event.to));
+  const std::uint32_t entropy = entropy_of(event.header, event.to);
+  std::uint32_t port = layout_.next_port(event.to, event.header.destination, entropy);
+  // A switch whose own link is down hashes again; what is broken further away it does not know.
+  constexpr std::uint32_t kDraws = 16;
+  for (std::uint32_t draw = 1; draw <= kDraws && avoids(port, event.time); ++draw)
+    port = layout_.next_port(event.to, event.header.destination, entropy + draw * 0x9e3779b1u);
   std::int64_t ready = event.time + layout_.switch_latency(event.to);
   if (layout_.cut_through()) {
     // Where the way out is faster than the way in, it must not run dry.
@@ -258,7 +268,7 @@ void Shard::at_host(const Event& event) {
       srd_.handle(now, endpoint, event.type, event.flags, event.header);
       break;
     case EventKind::post:
-      srd_.post(now, endpoint, event.header.destination, event.header.data.size, event.header.data.tag);
+      srd_.post(now, endpoint, {.peer = event.header.destination, .bytes = event.header.data.size, .tag = event.header.data.tag});
       break;
     case EventKind::wake:
       if (world_.armed[endpoint] != now) return;  // superseded

@@ -38,8 +38,8 @@ struct SimConfig {
   bool trimming = true;
   bool cut_through = false;
   std::int64_t queue_bytes = 0;  // of one port; 0: one bandwidth-delay product
-  std::uint32_t mark_from = 20;  // percent of the queue; equal to mark_to: a step
-  std::uint32_t mark_to = 80;
+  std::uint32_t mark_from = 200'000;  // parts per million of the queue; equal to mark_to: a step
+  std::uint32_t mark_to = 800'000;
   bool in_time_order = false;    // effects between hosts without delay
   std::uint32_t threads = 1;
   std::int64_t sample = 0;       // ps; 0: no time series
@@ -121,6 +121,7 @@ class Shard {
   void complete(std::int64_t now);
   void emit(const Event& event, std::int64_t time, std::uint32_t to, std::uint32_t from);
   void leave(const Event& packet, const Layout::Far& far, const Link& link, std::uint32_t entity, std::int64_t begin, std::int64_t wire);
+  bool avoids(std::uint32_t port, std::int64_t now) const;
   void run_group(std::span<Pending> group);
   std::uint32_t entropy_of(const transport::Header& header, std::uint32_t entity);
 

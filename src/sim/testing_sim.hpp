@@ -54,9 +54,9 @@ struct Recorder : Client {
   std::mutex mutex;
   void completed(std::int64_t now, const transport::Completion& done) override {
     const std::lock_guard lock(mutex);
-    if (done.sent) {
+    if (done.kind == transport::Completion::Kind::sent) {
       sent[done.tag] = now;
-    } else {
+    } else if (done.kind == transport::Completion::Kind::received) {
       received[done.tag] = now;
       ++times_received[done.tag];
     }

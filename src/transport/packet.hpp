@@ -16,7 +16,7 @@ enum PacketFlags : std::uint8_t {
   kAckNow = 4,    // data: the sender wants to hear at once
   kNotReady = 4,  // ack: no room for the echoed packet's message now, send it again later
   kResent = 8,    // data: not the first transmission
-  kStale = 8,     // ack: the echoed packet was for an endpoint that has restarted since
+  kStale = 8,     // ack: the receiver has given up this stream
 };
 
 enum class Op : std::uint16_t {

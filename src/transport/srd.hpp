@@ -2,11 +2,13 @@
 // SRD: reliable, unordered datagrams over many paths, sans I/O.
 //
 // The driver (simulator or socket loop) owns the clock and the wire:
-//   post()            hands in a message; completed() tells when the last acknowledgement is in
-//   handle()          takes every packet that arrives
+//   post()            hands in an operation; completions() tells what became of it
+//   handle()          takes every packet that arrives and says where its payload goes
+//   poll_ack()        gives the acknowledgements due; to be asked after every handle()
 //   poll()            gives the next packet to send, or nothing until next_wake()
 // Late and repeated calls are harmless. One Srd object serves all endpoints of a driver's partition
-// and draws every byte of memory from its own slabs; an endpoint that is idle costs 16 bytes.
+// and draws every byte of memory from its own slabs; an endpoint that is idle costs 16 bytes. The driver
+// lets in only packets of peers it knows; beyond that, a header may say anything.
 //
 // How it works, and why:
 // - Packets of one peer are numbered; a message is a run of numbers, so nothing per packet is kept
@@ -15,49 +17,78 @@
 // - A path is an entropy. Paths are taken in turn; one whose packets come back marked is skipped for
 //   a while, twice as long each time, and half as long after each clean packet; one that stays bad is
 //   given up for another entropy (compare: entropy recycling in REPS, bitmap balancing in Ultra
-//   Ethernet).
-// - The window follows the typical path: it shrinks when more than half of a round trip's packets
-//   were marked, for then no choice of path helps, and grows otherwise.
+//   Ethernet). Where a packet vanished, another entropy is tried with one packet at a time until one
+//   comes through; the pauses between trials grow.
+// - The window follows the typical path: once per round trip it is scaled by target / mean round-trip
+//   time where that is above the target, and grows by a constant. Flows that share a queue see the same
+//   delay, so they settle at equal windows within tens of round trips (the law of FAST TCP, Jin et al.,
+//   INFOCOM 2004, with Swift's tolerated delay). Marks choose paths; judged by them alone, windows
+//   shared a 4:1 oversubscribed uplink so unevenly that the last flow took 1.2 times the ideal.
 // - Incast: the receiver counts the senders it is listening to and says so in every acknowledgement;
 //   a sender keeps 1/n of the window and paces to 1/n of the rate. Nobody has to ask for credits, and
 //   one round trip after the burst the receiver's link is shared evenly.
 // - Loss is seen by trimming (the header arrives and is answered at once), or by time: a packet is
 //   lost when one sent two round trips later has been acknowledged. After two round trips of silence
-//   the oldest packet is sent again to ask; after a few more all are. What is lost goes out again on
-//   another path.
+//   the oldest packet is sent again to ask; then all count as lost and one at a time asks, ever more
+//   rarely, until something is heard. What is lost goes out again on another path.
 // - Acknowledgements are few (one for `ack_every` packets) because the sender says when it waits: the
 //   packet that fills the window and the last of a message ask for one. Those that it overtook are
 //   acknowledged when the gap closes.
+// - A read is a request of one packet; the peer posts the response, whose tag names the request.
+// - Restarts: each process has a generation and each run of numbers a stream. What belongs to an older
+//   one is ignored; a newer generation or a stream that the receiver has forgotten fails what is
+//   outstanding, and the next message begins a new stream.
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "base/flat_map.hpp"
-#include "base/units.hpp"
 #include "transport/packet.hpp"
+#include "transport/slab.hpp"
+#include "transport/srd_config.hpp"
 
 namespace weft::transport {
 
-using Instant = std::int64_t;  // picoseconds
-inline constexpr Instant kNever = INT64_MAX;
-
-struct SrdConfig {
-  std::uint32_t payload = 4086;      // bytes of a message in one packet
-  std::uint32_t header = 64;         // bytes on the wire beside it
-  std::uint32_t paths = 64;          // at most 64
-  std::uint32_t burst = 1;           // packets per choice of path
-  std::uint32_t ack_every = 8;       // packets per acknowledgement
-  std::int64_t packet_time = 0;      // ps that a full packet takes on the sender's wire
-  std::int64_t base_rtt = 0;         // ps, unloaded, longest path
-  std::int64_t rto = 0;              // ps without news before a packet counts as lost
+struct Operation {
+  Op op = Op::send;  // send, write or read
+  std::uint32_t peer = 0;
+  std::uint64_t bytes = 0;
+  std::uint32_t tag = 0;      // travels to the peer
+  std::uint32_t context = 0;  // comes back with the completion
 };
 
 struct Completion {
+  enum class Kind : std::uint8_t {
+    sent,       // a send or write: the last acknowledgement is in
+    received,   // a send of the peer: the last byte is in; context means nothing
+    read_done,  // a read: the last byte is in
+    failed,     // the peer restarted or stayed silent; it may or may not have arrived
+  };
   std::uint32_t endpoint;
   std::uint32_t peer;
   std::uint32_t tag;
+  std::uint32_t context;
   std::uint64_t bytes;
-  bool sent;  // true: the sender has the last acknowledgement; false: the receiver has the last byte
+  Kind kind;
+};
+
+// Where the payload of a packet goes.
+struct Placement {
+  enum class Kind : std::uint8_t {
+    none,       // it has no payload
+    place,      // at `offset` of the message
+    duplicate,  // seen before
+    dropped,    // old, refused or nonsense
+  };
+  Kind kind = Kind::none;
+  bool complete = false;      // the message's last missing packet
+  Op op = Op::send;           // send, write, or response: what this endpoint read
+  std::uint32_t length = 0;
+  std::uint64_t offset = 0;
+  std::uint32_t first = 0;    // names the message among those of the peer
+  std::uint32_t tag = 0;      // of the poster: the peer for send and write, ourselves for a response
+  std::uint32_t context = 0;  // response: of the read
 };
 
 struct Transmit {
@@ -76,14 +107,19 @@ struct SrdCounters {
   std::uint64_t duplicates = 0;
   std::uint64_t timeouts = 0;
   std::uint64_t payload_delivered = 0;
+  std::uint64_t ignored = 0;    // of an older generation or stream, or nonsense
+  std::uint64_t not_ready = 0;  // refused for want of room
+  std::uint64_t restarts = 0;   // peers seen to have restarted, or streams given up
+  std::uint64_t paths_left = 0;  // entropies exchanged for another
 };
 
 class Srd {
  public:
   explicit Srd(const SrdConfig& config);
 
-  void post(Instant now, std::uint32_t endpoint, std::uint32_t peer, std::uint64_t bytes, std::uint32_t tag);
-  void handle(Instant now, std::uint32_t endpoint, PacketType type, std::uint8_t flags, const Header& header);
+  // False when the message is longer than 2^30 packets or 2^31 packets are waiting for the peer.
+  bool post(Instant now, std::uint32_t endpoint, const Operation& operation);
+  Placement handle(Instant now, std::uint32_t endpoint, PacketType type, std::uint8_t flags, const Header& header);
   // The next acknowledgement of an endpoint; they are small, never wait behind data, and are not
   // merged, for each may carry the only news of a trimmed packet.
   bool poll_ack(std::uint32_t endpoint, Transmit& out);
@@ -93,64 +129,111 @@ class Srd {
 
   std::vector<Completion>& completions() { return completions_; }
   const SrdCounters& counters() const { return counters_; }
+  const SrdConfig& config() const { return config_; }  // with what was derived
+
+  // What is wrong inside, or nothing. Looks at everything: for tests.
+  std::string_view check_invariants() const;
+  std::size_t messages_held() const { return send_messages_.used() + receive_messages_.used() + reads_.used(); }
 
  private:
   static constexpr std::uint32_t kWindow = 256;  // packets in flight to one peer
   static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
   static constexpr std::uint32_t kMaxPaths = 64;
+  static constexpr std::uint32_t kMaxPackets = 1u << 30;  // of one message
+  static constexpr std::uint32_t kFixed = 256;            // fixed point of windows
 
   enum class State : std::uint8_t { empty, flying, arrived, lost };
 
   struct SendMessage {
     std::uint64_t bytes;
     std::uint32_t tag;
-    std::uint32_t first;    // sequence of its first packet
+    std::uint32_t context;
+    std::uint32_t first;  // sequence of its first packet
     std::uint32_t packets;
-    std::uint32_t left;     // not yet acknowledged
-    std::uint32_t number;
-    std::uint32_t next;     // later message of the peer
+    std::uint32_t left;   // not yet acknowledged
+    std::uint32_t next;   // later message of the peer
+    Op op;
   };
 
-  struct Sender {
+  struct Slot {  // of a packet in flight
+    std::uint32_t sent : 23;  // in units of 2^kTimeShift ps
+    std::uint32_t resent : 1;
+    std::uint32_t path : 6;
+    std::uint32_t state : 2;  // State
+
+    bool is(State which) const { return state == static_cast<std::uint32_t>(which); }
+    void become(State which) { state = static_cast<std::uint32_t>(which) & 3; }
+  };
+  static_assert(sizeof(Slot) == 4);
+
+  struct Path {
+    std::uint16_t entropy;  // what it is on the wire
+    std::uint8_t level;     // how many turns it is skipped each time round; with kUnproven: times it failed
+    std::uint8_t skip;      // turns left to skip
+  };
+  static constexpr std::uint8_t kUnproven = 0x80;  // nothing came through since a packet vanished
+
+  struct alignas(64) Sender {
+    // Looked at for every packet: one cache line.
+    std::uint32_t next_active;  // ring of peers with something to do
+    std::uint32_t una;          // oldest sequence not acknowledged
+    std::uint32_t next;         // next fresh sequence
+    std::uint32_t end;          // sequence behind the last posted packet
+    std::uint32_t flying;       // packets in flight
+    std::uint32_t allowed;      // that may be: the window, the receiver's share, one in silence
+    std::uint32_t lost;         // packets to send again
+    std::uint32_t first_message;
+    std::uint32_t sending;      // message that `next` belongs to
+    std::uint16_t fan_in;
+    std::uint8_t path;          // last used
+    std::uint8_t burst_left;
+    Instant paced_until;
+    Instant deadline;           // next thing to do about silence
     std::uint32_t endpoint;
     std::uint32_t peer;
-    std::uint32_t next_active;    // ring of peers with something to do
-    std::uint32_t una;            // oldest sequence not acknowledged
-    std::uint32_t next;           // next fresh sequence
-    std::uint32_t end;            // sequence behind the last posted packet
-    std::uint32_t flying;         // packets in flight
-    std::uint32_t lost;           // packets to send again
-    std::uint32_t lost_scan;      // no lost packet below it
-    std::uint32_t window;         // packets, times 256
+
+    // Looked at for every acknowledgement.
+    std::uint32_t window;         // packets, times kFixed
     std::uint32_t epoch_acked;    // since the window was last judged; a window's worth is a round trip
-    std::uint32_t epoch_marked;
-    std::uint32_t first_message;
-    std::uint32_t last_message;
-    std::uint32_t sending;        // message that `next` belongs to
-    std::uint32_t messages;       // posted so far
-    std::uint16_t fan_in;
-    std::uint8_t path;            // last used
-    std::uint8_t burst_left;
-    bool probed;                  // silence was answered by a probe already
-    std::uint16_t fresh_entropy;  // next one to try
-    Instant paced_until;
-    Instant deadline;             // of the RTO
+    std::uint32_t epoch_rtt;      // sum of the samples since then
+    std::uint32_t epoch_samples;
+    std::uint32_t least_rtt;      // ever seen, in units of 2^kTimeShift ps
     std::uint32_t latest_sent;    // send time of the newest packet known to have arrived
-    std::uint32_t sent_at[kWindow];  // in units of 2^kTimeShift ps
-    std::uint8_t path_of[kWindow];
-    State state[kWindow];
-    std::uint8_t level[kMaxPaths];  // how many turns a path is skipped each time round
-    std::uint8_t skip[kMaxPaths];   // turns left to skip
-    std::uint16_t entropy[kMaxPaths];  // what the path is on the wire
+    std::uint32_t lost_scan;      // no lost packet below it
+    std::uint32_t last_message;
+    std::uint64_t trying;         // bit per path: the one packet of an unproven path is in flight
+    Instant heard;                // the peer's last sign of life
+    std::uint16_t stream;
+    std::uint16_t peer_generation;  // 0: not known
+    std::uint16_t fresh_entropy;    // next one to try
+    std::uint8_t silent;            // times the deadline passed without news
+    std::uint8_t reserved;
+    std::uint32_t reads;            // list of those without an answer
+    std::uint32_t responses;        // messages that answer reads
+
+    Slot slot[kWindow];
+    Path paths[kMaxPaths];
   };
   static_assert(sizeof(Sender) <= 2048);
 
-  struct ReceiveMessage {
-    std::uint32_t number;
-    std::uint32_t left;
+  struct Read {
     std::uint64_t bytes;
+    std::uint32_t id;      // what the response's tag says
     std::uint32_t tag;
+    std::uint32_t context;
+    std::uint32_t sender;
     std::uint32_t next;
+  };
+
+  struct ReceiveMessage {
+    std::uint32_t first;
+    std::uint32_t packets;
+    std::uint64_t bytes;
+    std::uint32_t left;
+    std::uint32_t tag;
+    std::uint32_t read;  // response: which read, or kNone when nobody asked
+    std::uint32_t next;
+    Op op;
   };
 
   struct Receiver {
@@ -165,68 +248,84 @@ class Srd {
     std::uint8_t owe_flags;
     bool owing;
     bool hurry;                   // the sender waits; acknowledge as soon as no gap is left
+    bool broken;                  // messages of this stream were dropped: it cannot go on
+    std::uint16_t generation;     // of the peer; 0: not known
+    std::uint16_t stream;         // 0: none yet
+    std::uint32_t heard;          // when, in units of 2^kHeardShift ps
+    std::uint32_t listen_next;    // ring of those with incomplete messages
+    std::uint32_t listen_before;
+    std::uint16_t incomplete;     // messages in the list
     std::uint64_t arrived[kWindow / 64];
     std::uint64_t marked[kWindow / 64];
   };
   static_assert(sizeof(Receiver) <= 128);
 
   struct EndpointState {
-    std::uint32_t active = kNone;   // a sender in the ring of those with work, the last one served
-    std::uint32_t owing = kNone;    // first receiver owed an acknowledgement
-    std::uint32_t listening = 0;    // senders with unfinished messages
-    std::uint32_t reserved = 0;
+    std::uint32_t active = kNone;     // a sender in the ring of those with work, the last one served
+    std::uint32_t owing = kNone;      // first receiver owed an acknowledgement
+    std::uint32_t listeners = kNone;  // a receiver in the ring of those with incomplete messages
+    std::uint16_t listening = 0;      // how many those are
+    std::uint16_t incomplete = 0;     // messages
   };
+  static_assert(sizeof(EndpointState) == 16);
 
-  template <class T>
-  class Slab {
-   public:
-    std::uint32_t take() {
-      if (!free_.empty()) {
-        const std::uint32_t index = free_.back();
-        free_.pop_back();
-        return index;
-      }
-      items_.emplace_back();
-      return static_cast<std::uint32_t>(items_.size() - 1);
-    }
-    void give_back(std::uint32_t index) { free_.push_back(index); }
-    T& operator[](std::uint32_t index) { return items_[index]; }
-    const T& operator[](std::uint32_t index) const { return items_[index]; }
-
-   private:
-    std::vector<T> items_;
-    std::vector<std::uint32_t> free_;
-  };
-
+  // srd.cpp: endpoints, peers, restarts
   EndpointState& state_of(std::uint32_t endpoint);
   std::uint32_t sender_for(std::uint32_t endpoint, std::uint32_t peer);
   std::uint32_t receiver_for(std::uint32_t endpoint, std::uint32_t peer);
-  void activate(std::uint32_t sender);
+  std::uint32_t packets_of(Op op, std::uint64_t bytes) const;  // 0: too long
+  bool meet(Instant now, std::uint32_t endpoint, std::uint32_t peer, std::uint16_t generation);
+  void begin_stream(Sender& sender);
+  void fail(Instant now, std::uint32_t sender);
+  void fail_reads(Sender& sender);
 
-  void handle_data(Instant now, std::uint32_t endpoint, std::uint8_t flags, const Header& header);
-  bool deliver(Receiver& receiver, const Header& header);  // true: its message is complete
+  // srd_receive.cpp
+  Placement handle_data(Instant now, std::uint32_t endpoint, std::uint8_t flags, const Header& header);
+  bool admit(Instant now, std::uint32_t receiver, const Header& header);
+  std::uint32_t* message_of(Receiver& receiver, const Header& header);
+  bool begin_message(Instant now, Receiver& receiver, const Header& header, bool& not_ready);
+  Placement deliver(Instant now, Receiver& receiver, const Header& header, std::uint32_t* link);
+  void finish(Instant now, Receiver& receiver, std::uint32_t* link);
+  void listen(Receiver& receiver);
+  void stop_listening(Receiver& receiver);
+  void forget(Receiver& receiver);
+  void drop_silent_listener(Instant now, EndpointState& state);
   void owe(std::uint32_t receiver, std::uint8_t flags);
-  void handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, const Header& header);
-  void acknowledge(Sender& sender, std::uint32_t sequence, bool marked);
-  void blame(Sender& sender, std::uint8_t path, bool dead);
-  void end_epoch(Sender& sender);
-  void finish_messages(Sender& sender);
-  void find_lost(Instant now, Sender& sender);
-  bool time_out(Instant now, Sender& sender);
-
-  std::uint32_t window_of(const Sender& sender) const;
-  bool can_send(Instant now, const Sender& sender) const;
-  std::uint8_t choose_path(Sender& sender, std::uint8_t avoid);
-  void fill_data(Instant now, Sender& sender, Transmit& out);
   void fill_ack(EndpointState& state, Transmit& out);
 
+  // srd_send.cpp
+  bool enqueue(Instant now, std::uint32_t sender, const Operation& operation);
+  void activate(std::uint32_t sender);
+  bool idle(const Sender& sender) const { return sender.first_message == kNone && sender.reads == kNone; }
+  void handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, const Header& header);
+  void acknowledge(Sender& sender, std::uint32_t sequence, bool marked, std::uint32_t& message);
+  void refuse(Instant now, Sender& sender, std::uint32_t sequence, std::uint8_t flags);
+  void lose(Sender& sender, std::uint32_t sequence);
+  void blame(Sender& sender, std::uint32_t path);
+  void bury(Sender& sender, std::uint32_t path);
+  void sample(Sender& sender, std::uint32_t rtt);
+  void end_epoch(Sender& sender);
+  void set_allowed(Sender& sender) const;
+  void finish_messages(Sender& sender);
+  void find_lost(Sender& sender);
+  void time_out(Instant now, std::uint32_t sender);
+  Instant patience(const Sender& sender) const;
+  bool can_send(const Sender& sender) const;
+  std::uint32_t choose_path(Sender& sender, bool resend, std::uint32_t avoid);
+  void fill_data(Instant now, Sender& sender, Transmit& out);
+
   SrdConfig config_;
-  std::uint32_t full_window_;  // packets, times 256
+  std::uint32_t full_window_;  // packets, times kFixed
+  std::uint32_t target_;       // of queueing delay, in units of 2^kTimeShift ps
+  std::uint32_t base_;         // base_rtt, likewise
+  std::uint32_t reorder_;      // likewise
+  std::uint8_t leave_level_;   // of a path that is left for another entropy
   std::vector<EndpointState> endpoints_;
   Slab<Sender> senders_;
   Slab<Receiver> receivers_;
   Slab<SendMessage> send_messages_;
   Slab<ReceiveMessage> receive_messages_;
+  Slab<Read> reads_;
   FlatMap sender_index_;  // (endpoint, peer) to slab
   FlatMap receiver_index_;
   std::vector<Completion> completions_;

@@ -77,15 +77,17 @@ class MatrixReader {
     const std::string_view first = words_[0].text;
     if (first.find("->") != std::string_view::npos) return read_flow();
     if (first == "trigger") return read_trigger();
-    if (first == "failure") return refuse(words_[0], "failures of a connection matrix are not simulated yet", "remove the line");
-    if ((first == "Nodes" || first == "Connections" || first == "Triggers") && words_.size() == 2) {
+    if (first == "failure") return read_failure();
+    if ((first == "Nodes" || first == "Connections" || first == "Triggers" || first == "Failures") && words_.size() == 2) {
       const auto value = number(words_[1], kMostNodes);
       if (value && first == "Nodes") matrix_.nodes = static_cast<std::uint32_t>(*value);
       if (value && first == "Connections") connections_ = *value;
+      if (value && first == "Triggers") triggers_ = *value;
+      if (value && first == "Failures") failures_ = *value;
       return;
     }
     refuse(words_[0], fmt::format("a line cannot begin with '{}'", first.substr(0, 40)),
-           "lines are Nodes n, Connections n, Triggers n, a->b ..., or trigger id n oneshot");
+           "lines are Nodes n, Connections n, Triggers n, Failures n, a->b ..., trigger id n oneshot, or failure ...");
   }
 
   std::uint32_t trigger_index(std::uint64_t id) {
@@ -143,6 +145,7 @@ class MatrixReader {
     const std::uint32_t index = trigger_index(*id);
     MatrixTrigger& trigger = matrix_.triggers[index];
     declared_[index] = true;
+    ++trigger_lines_;
     const std::string_view kind = words_[3].text;
     if (kind == "multishot") {
       trigger.kind = MatrixTrigger::Kind::multishot;
@@ -154,14 +157,48 @@ class MatrixReader {
     }
   }
 
+  void read_failure() {
+    using Switch = MatrixFailure::Switch;
+    MatrixFailure failure;
+    bool has_type = false;
+    bool has_switch = false;
+    bool has_link = false;
+    for (std::size_t i = 1; i + 1 < words_.size(); i += 2) {
+      const std::string_view key = words_[i].text;
+      const Word& value = words_[i + 1];
+      if (key == "switch_type") {
+        has_type = value.text == "TOR" || value.text == "AGG" || value.text == "CORE";
+        if (!has_type) return refuse(value, fmt::format("'{}' is not a type of switch", value.text.substr(0, 40)), "TOR, AGG or CORE");
+        failure.type = value.text == "TOR" ? Switch::tor : value.text == "AGG" ? Switch::agg : Switch::core;
+      } else if (key == "switch_id" || key == "link_id") {
+        const auto id = number(value, kMostNodes);
+        if (!id) return;
+        (key == "switch_id" ? failure.switch_id : failure.link_id) = static_cast<std::uint32_t>(*id);
+        (key == "switch_id" ? has_switch : has_link) = true;
+      } else {
+        return refuse(words_[i], fmt::format("a failure has no '{}'", key.substr(0, 40)), "switch_type, switch_id and link_id");
+      }
+    }
+    if (!has_type || !has_switch || !has_link || words_.size() != 7)
+      return refuse(words_[0], "a failure needs a type of switch, a switch and a link", "failure switch_type AGG switch_id 3 link_id 1");
+    failure.place = {source_, line_, words_[0].column, static_cast<std::uint32_t>(words_[0].text.size())};
+    matrix_.failures.push_back(failure);
+  }
+
+  void check_count(std::string_view what, const std::optional<std::uint64_t>& said, std::uint64_t count, std::string_view things) {
+    if (!said || *said == count) return;
+    diagnostics_.add(Complaint::bad_matrix, {source_, 0, 0, 1}, fmt::format("{} is {}, but there are {} {}", what, *said, count, things),
+                     fmt::format("{} {}", what, count));
+  }
+
   void finish() {
     const Place whole{source_, 0, 0, 1};
     if (matrix_.nodes == 0 || last_node_ >= matrix_.nodes)
       diagnostics_.add(Complaint::bad_matrix, whole, fmt::format("Nodes is {}, but there are flows of node {}", matrix_.nodes, last_node_),
                        fmt::format("Nodes {}", last_node_ + 1));
-    if (connections_ && *connections_ != matrix_.flows.size())
-      diagnostics_.add(Complaint::bad_matrix, whole, fmt::format("Connections is {}, but there are {} flows", *connections_, matrix_.flows.size()),
-                       fmt::format("Connections {}", matrix_.flows.size()));
+    check_count("Connections", connections_, matrix_.flows.size(), "flows");
+    check_count("Triggers", triggers_, trigger_lines_, "triggers");
+    check_count("Failures", failures_, matrix_.failures.size(), "failures");
     for (const auto& flow : matrix_.flows)
       for (const std::uint32_t trigger : {flow.started_by, flow.when_sent, flow.when_received})
         if (trigger != kNoTrigger && !declared_[trigger]) {
@@ -176,6 +213,9 @@ class MatrixReader {
   std::uint32_t line_ = 0;
   std::uint32_t last_node_ = 0;
   std::optional<std::uint64_t> connections_;
+  std::optional<std::uint64_t> triggers_;
+  std::optional<std::uint64_t> failures_;
+  std::uint64_t trigger_lines_ = 0;
   std::vector<Word> words_;
   std::unordered_map<std::uint64_t, std::uint32_t> ids_;
   std::vector<bool> declared_;
@@ -189,16 +229,15 @@ Matrix read_matrix(std::uint32_t source, spec::Diagnostics& diagnostics) {
 
 Triggers::Triggers(const Matrix& matrix) : matrix_(matrix), fired_(matrix.triggers.size()) {}
 
-std::vector<std::uint32_t> Triggers::fire(std::uint32_t trigger) {
+std::span<const std::uint32_t> Triggers::fire(std::uint32_t trigger) {
   if (trigger == kNoTrigger) return {};
   const MatrixTrigger& each = matrix_.triggers[trigger];
+  const std::span<const std::uint32_t> starts(each.starts);
   const std::uint32_t times = ++fired_[trigger];
   switch (each.kind) {
-    case MatrixTrigger::Kind::oneshot: return times == 1 ? each.starts : std::vector<std::uint32_t>{};
-    case MatrixTrigger::Kind::multishot:
-      if (times > each.starts.size()) return {};
-      return {each.starts[times - 1]};
-    case MatrixTrigger::Kind::barrier: return times == each.count ? each.starts : std::vector<std::uint32_t>{};
+    case MatrixTrigger::Kind::oneshot: return starts.first(times == 1 ? starts.size() : 0);
+    case MatrixTrigger::Kind::multishot: return times <= starts.size() ? starts.subspan(times - 1, 1) : starts.first(0);
+    case MatrixTrigger::Kind::barrier: return starts.first(times == each.count ? starts.size() : 0);
   }
   return {};
 }

@@ -5,8 +5,10 @@
 //   0->5 id 1 start 0 size 2000000 send_done_trigger 1
 //   5->7 id 2 trigger 1 size 2000000
 //   trigger id 1 oneshot                               (or multishot, or barrier count 4)
+//   failure switch_type AGG switch_id 3 link_id 1      (also counted, as Failures 1)
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,10 +35,22 @@ struct MatrixTrigger {
   std::vector<std::uint32_t> starts;  // flows
 };
 
+// A link that is down in both directions from the start, known to routing. Switches are counted over the
+// whole tier, links over the uplinks of the switch. htsim's own loader takes all three types, its fat tree
+// only AGG, and of a bundle it fails the first link.
+struct MatrixFailure {
+  enum class Switch : std::uint8_t { tor, agg, core };
+  Switch type = Switch::agg;
+  std::uint32_t switch_id = 0;
+  std::uint32_t link_id = 0;
+  spec::Place place;
+};
+
 struct Matrix {
   std::uint32_t nodes = 0;
   std::vector<MatrixFlow> flows;
   std::vector<MatrixTrigger> triggers;
+  std::vector<MatrixFailure> failures;
 };
 
 Matrix read_matrix(std::uint32_t source, spec::Diagnostics& diagnostics);
@@ -47,7 +61,7 @@ class Triggers {
  public:
   explicit Triggers(const Matrix& matrix);
   // The flows to start now.
-  std::vector<std::uint32_t> fire(std::uint32_t trigger);
+  std::span<const std::uint32_t> fire(std::uint32_t trigger);
 
  private:
   const Matrix& matrix_;

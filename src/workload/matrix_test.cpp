@@ -2,10 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
-
-#include "workload/patterns.hpp"
-
 namespace weft::workload {
 namespace {
 
@@ -44,8 +40,42 @@ TEST(Matrix, FaultsAreNamedWithTheirPlace) {
        {"Nodes 2\n0->5 id 1 start 0 size 1\n", "Nodes 2\n0->0 id 1 start 0 size 1\n", "Nodes 2\n0->1 id 1 size 1\n",
         "Nodes 2\n0->1 id 1 start x size 1\n", "Nodes 2\n0->1 id 1 start\n", "Nodes 2\nConnections 5\n0->1 id 1 start 0 size 1\n",
         "Nodes 2\n0->1 id 1 trigger 3 size 1\n", "Nodes 2\ntrigger id 3 sometimes\n", "Nodes 2\nfailure link 1\n", "hello\n", "",
+        "Nodes 2\nTriggers 2\ntrigger id 3 oneshot\n", "Nodes 2\nFailures 1\n",
         "Nodes 99999999999999999999\n", "Nodes 2\n0->1 id 1 start 0 size 99999999999999999\n"})
     EXPECT_NE(errors(text), "") << text;
+}
+
+TEST(Matrix, FailuresAreRead) {
+  spec::Diagnostics diagnostics;
+  const Matrix matrix = read(
+      "Nodes 4\nConnections 0\nFailures 3\nfailure switch_type AGG switch_id 7 link_id 2\n"
+      "failure link_id 0 switch_id 1 switch_type TOR\nfailure switch_type CORE switch_id 0 link_id 5\n",
+      diagnostics);
+  EXPECT_FALSE(diagnostics.has_errors());
+  ASSERT_EQ(matrix.failures.size(), 3u);
+  EXPECT_EQ(matrix.failures[0].type, MatrixFailure::Switch::agg);
+  EXPECT_EQ(matrix.failures[0].switch_id, 7u);
+  EXPECT_EQ(matrix.failures[0].link_id, 2u);
+  EXPECT_EQ(matrix.failures[0].place.line, 4u);
+  EXPECT_EQ(matrix.failures[1].type, MatrixFailure::Switch::tor);
+  EXPECT_EQ(matrix.failures[1].switch_id, 1u);
+  EXPECT_EQ(matrix.failures[1].link_id, 0u);
+  EXPECT_EQ(matrix.failures[2].type, MatrixFailure::Switch::core);
+}
+
+TEST(Matrix, AFailureThatIsNotWholeIsRefused) {
+  EXPECT_EQ(errors("Nodes 2\nfailure switch_type SPINE switch_id 0 link_id 0\n"),
+            "m.cm:2:21: error E0411: 'SPINE' is not a type of switch\n"
+            "  2 | failure switch_type SPINE switch_id 0 link_id 0\n"
+            "    |                     ^^^^^\n"
+            "  = TOR, AGG or CORE\n"
+            "1 error; `weft explain E0411` says more\n");
+  for (const std::string text :
+       {"failure", "failure switch_type AGG", "failure switch_type AGG switch_id 1", "failure switch_type AGG link_id 1",
+        "failure switch_id 1 link_id 1", "failure switch_type AGG switch_id 1 link_id", "failure switch_type AGG switch_id x link_id 1",
+        "failure switch_type AGG switch_id 1 link_id 1 port 2", "failure switch_type AGG switch_id 1 link_id 1 link_id 1",
+        "failure switch_type AGG switch_id 1 link_id 99999999999"})
+    EXPECT_NE(errors("Nodes 2\n" + text + "\n"), "") << text;
 }
 
 TEST(Triggers, FireByTheirKind) {
@@ -55,26 +85,19 @@ TEST(Triggers, FireByTheirKind) {
                      {MatrixTrigger::Kind::barrier, 2, {8, 9}}};
   Triggers triggers(matrix);
   using List = std::vector<std::uint32_t>;
-  EXPECT_EQ(triggers.fire(0), (List{4, 5}));
-  EXPECT_EQ(triggers.fire(0), List{});
-  EXPECT_EQ(triggers.fire(1), List{6});
-  EXPECT_EQ(triggers.fire(1), List{7});
-  EXPECT_EQ(triggers.fire(1), List{});
-  EXPECT_EQ(triggers.fire(2), List{});
-  EXPECT_EQ(triggers.fire(2), (List{8, 9}));
-  EXPECT_EQ(triggers.fire(kNoTrigger), List{});
-}
-
-TEST(Patterns, APermutationGivesEverybodyOneOther) {
-  for (const std::uint32_t nodes : {2u, 3u, 64u, 1000u}) {
-    const Matrix matrix = make_pattern("permutation", nodes, 1, 7);
-    std::set<std::uint32_t> to;
-    for (const MatrixFlow& flow : matrix.flows) {
-      EXPECT_NE(flow.source, flow.destination);
-      to.insert(flow.destination);
-    }
-    EXPECT_EQ(to.size(), nodes);
-  }
+  const auto fire = [&](std::uint32_t trigger) {
+    const auto started = triggers.fire(trigger);
+    return List(started.begin(), started.end());
+  };
+  EXPECT_EQ(fire(0), (List{4, 5}));
+  EXPECT_EQ(fire(0), List{});
+  EXPECT_EQ(fire(1), List{6});
+  EXPECT_EQ(fire(1), List{7});
+  EXPECT_EQ(fire(1), List{});
+  EXPECT_EQ(fire(2), List{});
+  EXPECT_EQ(fire(2), (List{8, 9}));
+  EXPECT_EQ(fire(2), List{});
+  EXPECT_EQ(fire(kNoTrigger), List{});
 }
 
 }  // namespace

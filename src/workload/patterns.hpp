@@ -1,19 +1,47 @@
 #pragma once
-// Traffic that needs no file: who sends to whom, all at once.
+// Traffic that needs no file, as schedules: one-sided messages between ranks.
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/units.hpp"
+#include "schedule/schedule.hpp"
+#include "spec/diagnostics.hpp"
 #include "workload/matrix.hpp"
 
 namespace weft::workload {
 
-// The names `make_pattern` knows.
-const std::vector<std::string>& pattern_names();
+struct PatternOptions {
+  std::string name = "permutation";
+  std::uint32_t nodes = 0;   // that take part
+  std::uint64_t bytes = 0;   // of a flow
+  std::uint64_t seed = 1;
+  std::uint32_t window = 8;  // all-to-all: flows that a node has unfinished, at most 64; 0: all at once
+  // For poisson:
+  std::string sizes = "fixed";         // fixed, uniform (on average `bytes`), or a published distribution
+  std::uint32_t load_per_mille = 500;  // of the line rate, offered by every node
+  Bandwidth line_rate{};               // of a node
+  std::uint64_t flows = 0;             // in all; 0: as many as begin within `duration`
+  Duration duration{};                 // 0: until there were `flows`
+};
 
-// permutation: everybody to somebody else, everybody from one; incast: all to node 0; outcast: node 0
-// to all; ring: each to the next. `nodes` take part, `bytes` per flow.
+struct PatternName {
+  std::string_view name;
+  std::string_view text;
+};
+// The names that `make_traffic` knows, with a line about each.
+const std::vector<PatternName>& traffic_patterns();
+// The names that stand for a size distribution.
+const std::vector<std::string>& size_names();
+
+// The schedule, or null and a complaint that names the option to blame.
+std::unique_ptr<schedule::Schedule> make_traffic(const PatternOptions& options, spec::Diagnostics& diagnostics);
+
+// Until the commands run schedules: the patterns that are a list of flows, as such a list.
+const std::vector<std::string>& pattern_names();
 Matrix make_pattern(const std::string& name, std::uint32_t nodes, std::uint64_t bytes, std::uint64_t seed);
 
 }  // namespace weft::workload

@@ -1,0 +1,42 @@
+#pragma once
+// Deterministic simulation tests of the transport: one seed draws a small world (endpoints, parameters,
+// a network that loses, reorders, duplicates, corrupts, clogs and parts, endpoints that restart) and the
+// work done in it. First safety under faults: what is delivered is delivered once, whole and to the
+// right one, and everything inside holds after every step. Then all is healed and liveness is demanded:
+// whatever was asked completes, or fails where a fault explains it, and what is asked then succeeds.
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+
+namespace weft::dst {
+
+struct Options {
+  std::uint64_t first_seed = 1;
+  std::uint64_t seeds = 500;
+  bool canary = false;   // plant a bug: acknowledgements that now and then claim too much
+  bool verbose = false;  // a line per seed
+};
+
+struct Outcome {
+  std::string problem;  // empty: all is well
+  std::uint64_t digest = 0;
+  std::uint64_t events = 0;
+  std::uint64_t operations = 0;
+  std::uint64_t failed_operations = 0;  // each explained
+};
+
+struct Summary {
+  std::uint64_t seeds = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t first_failed = 0;  // seed, when failed > 0
+  std::uint64_t events = 0;
+  std::uint64_t digest = 0;
+};
+
+Outcome run_seed(std::uint64_t seed, bool canary);
+
+// Runs the seeds, those that once failed before them, and prints each failure with the line that repeats it.
+Summary run(const Options& options, std::ostream& out);
+
+}  // namespace weft::dst

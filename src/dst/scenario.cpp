@@ -1,0 +1,74 @@
+#include "dst/scenario.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/random.hpp"
+
+namespace weft::dst {
+namespace {
+
+constexpr Instant kSecond = 1'000'000 * kMicrosecond;
+
+}  // namespace
+
+Scenario draw(std::uint64_t seed) {
+  Random random(seed, 0xd57, 0);
+  // Faults are rarer than their absence, so that each is also seen alone.
+  const auto sometimes = [&](std::uint32_t one_in, std::uint32_t below) { return random.below(one_in) == 0 ? 1 + random.below(below) : 0; };
+  Scenario s;
+  s.nodes = 2 + random.below(4);
+  s.hostile = s.nodes > 2 && random.below(6) == 0;
+  s.codec = random.below(3) == 0;
+
+  transport::SrdConfig& srd = s.srd;
+  srd.payload = 1 + random.below(4096);
+  srd.ack_every = 1 + random.below(16);
+  srd.paths = random.below(4) == 0 ? 1 + random.below(4) : 1 + random.below(64);
+  srd.burst = 1 + random.below(16);
+  srd.bad_marks = 1 + random.below(6);
+  srd.window = random.below(3) == 0 ? 1 + random.below(255) : 0;
+  srd.increase = 1 + random.below(8);
+  srd.packet_time = 50'000 + random.below(400'000);
+  if (random.below(2) == 0) srd.first_sequence = 0u - random.below(400);
+  srd.generation = static_cast<std::uint16_t>(random.below(2) == 0 ? 1 : 0xFFFA + random.below(6));
+
+  s.delay = kMicrosecond / 2 + random.below(5 * kMicrosecond);
+  s.spread = sometimes(2, 4) * kMicrosecond;
+  s.jitter = sometimes(2, 30) * kMicrosecond;
+  s.loss = sometimes(2, 200);
+  s.duplicate = sometimes(3, 200);
+  s.corrupt = sometimes(3, 100);
+  s.mark = sometimes(2, 700);
+  s.trim = sometimes(3, 300);
+  s.dead_ways = sometimes(4, 4);
+  s.clogs = sometimes(3, 3);
+  s.partitions = sometimes(3, 3);
+  s.restarts = sometimes(3, 4);
+  srd.base_rtt = 2 * (s.delay + s.spread + srd.packet_time);
+
+  s.operations = 1 + random.below(24);
+  s.longest = random.below(3) == 0 ? 1 + random.below(4) : 1 + random.below(300);
+  s.faulty = Instant{1 + random.below(40)} * 100 * kMicrosecond;
+
+  // Scarce room for incomplete messages waits for the dead only as long as their peers do.
+  const bool scarce = !s.hostile && random.below(4) == 0;
+  if (scarce) srd.receive_messages = 1 + random.below(6);
+  if (random.below(4) == 0) srd.responses = 1 + random.below(4);
+  srd.give_up = scarce || random.below(3) == 0 ? Instant{2 + random.below(8)} * 1000 * kMicrosecond : 5 * kSecond;
+  return s;
+}
+
+std::string Scenario::text() const {
+  return fmt::format(
+      "{} nodes{}{}, payload {}, ack every {}, {} paths, burst {}, window {}, first sequence {}, generation {}, receive {}, responses {}, "
+      "give up {} us; delay {} ns + {} us spread + {} us jitter; per 1024: loss {}, duplicate {}, corrupt {}, mark {}, trim {}; "
+      "{} dead ways, {} clogs, {} partitions, {} restarts; {} operations up to {} packets in {} us",
+      nodes, hostile ? " (one hostile)" : "", codec ? ", encoded" : "", srd.payload, srd.ack_every, srd.paths, srd.burst, srd.window,
+      srd.first_sequence, srd.generation, srd.receive_messages, srd.responses, srd.give_up / kMicrosecond, delay / 1000, spread / kMicrosecond,
+      jitter / kMicrosecond, loss, duplicate, corrupt, mark, trim, dead_ways, clogs, partitions, restarts, operations, longest,
+      faulty / kMicrosecond);
+}
+
+}  // namespace weft::dst

@@ -1,0 +1,93 @@
+#pragma once
+// The world of one seed: nodes with a transport each, a network with faults between them, and a clock that
+// jumps from event to event.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/digest.hpp"
+#include "base/random.hpp"
+#include "dst/dst.hpp"
+#include "dst/ledger.hpp"
+#include "dst/scenario.hpp"
+#include "transport/codec.hpp"
+#include "transport/srd.hpp"
+
+namespace weft::dst {
+
+class World {
+ public:
+  World(const Scenario& scenario, std::uint64_t seed, bool canary);
+  Outcome run();
+
+ private:
+  enum class Kind : std::uint8_t { packet, wake, post, restart, noise };
+
+  struct Event {
+    Instant time;
+    std::uint64_t number;  // in order of their making: ties are broken the same way every time
+    Kind kind;
+    std::uint32_t node;  // that it happens to
+    transport::PacketType type{};
+    std::uint8_t flags = 0;
+    transport::Header header{};
+    std::array<std::uint8_t, transport::kWireHeader> bytes{};  // where packets are encoded
+  };
+
+  struct Node {
+    std::unique_ptr<transport::Srd> srd;
+    std::uint32_t incarnation = 0;
+    std::uint16_t generation = 1;
+    Instant busy = 0;   // its wire
+    Instant armed = transport::kNever;
+  };
+
+  struct Trouble {  // of a pair, or of everybody
+    enum class Kind : std::uint8_t { clog, partition, dead_ways } kind;
+    std::uint32_t a;
+    std::uint32_t b;
+    Instant from;
+    Instant to;
+  };
+
+  void draw_faults();
+  void draw_operations();
+  void post(std::uint32_t node, std::uint32_t peer);
+  bool excused(std::uint32_t peer) const;
+
+  void push(Event event);
+  void run_until_idle(Instant limit);
+  void step(const Event& event);
+  void arrive(const Event& event);
+  void pump(std::uint32_t node);
+  void start(Node& node);
+  void restart(std::uint32_t node);
+  void make_noise(std::uint32_t node);
+  void look(std::uint32_t node);
+
+  void transmit(std::uint32_t node, const transport::Transmit& packet, Instant when);
+  bool swallowed(const transport::Header& header, Instant when) const;
+  Instant arrival(const transport::Header& header, Instant when);
+  bool chance(std::uint32_t of_1024) { return !healed_ && random_.below(1024) < of_1024; }
+  std::uint32_t partners() const { return scenario_.hostile ? scenario_.nodes - 1 : scenario_.nodes; }
+  Ledger::Life life(std::uint32_t node) const { return {node, nodes_[node].incarnation}; }
+
+  Scenario scenario_;
+  bool canary_;
+  Random random_;
+  Ledger ledger_;
+  std::vector<Node> nodes_;
+  std::vector<Trouble> troubles_;
+  std::vector<bool> restarts_;   // by node: whether it ever does
+  std::vector<Event> events_;    // a heap
+  std::uint64_t made_ = 0;
+  std::uint64_t handled_ = 0;
+  Instant now_ = 0;
+  bool healed_ = false;
+  bool must_succeed_ = false;
+  Digest digest_;
+};
+
+}  // namespace weft::dst

@@ -1,2 +1,0 @@
-#include "schedule/result.hpp"  // a header must stand on its own
-#include "schedule/progress.hpp"

@@ -1,0 +1,78 @@
+#pragma once
+// The common language of work. Producers (patterns, connection matrices, collectives) know nothing of
+// executors, and executors know nothing of what the work is for.
+//
+// A rank has lanes; a lane is a stream of instructions, pulled one at a time and carried out in order:
+//
+//   send, recv, compute, copy, reduce   begin an operation; the lane goes on at once
+//   wait, wait_all, at                  hold the lane until an operation, all of them, or a time has come
+//
+// Operations of a lane are counted; wait(1) is for the last one begun, wait(2) for the one before it. At
+// most kMostOutstanding are unfinished: with the oldest of so many still running the lane pauses before
+// it is pulled again. So what is kept for a lane never grows, however long it is.
+//
+// Messages match by (source rank, tag), first come first served; one that comes before its recv is kept.
+// A one-sided message needs no recv. A channel of a collective is a lane: its steps are in order, those
+// of different lanes run side by side.
+
+#include <cstdint>
+#include <vector>
+
+namespace weft::schedule {
+
+inline constexpr std::uint32_t kMostOutstanding = 64;
+inline constexpr std::uint32_t kNoSignal = 0xFFFFFFFFu;
+inline constexpr std::uint64_t kOneSided = ~std::uint64_t{0};  // a tag that no recv waits for
+
+struct Instruction {
+  enum class Kind : std::uint8_t { send, recv, compute, copy, reduce, wait, wait_all, at };
+
+  Kind kind = Kind::wait_all;
+  bool detached = false;                    // send: nobody waits for it, so it may outnumber the bound
+  std::uint32_t peer = 0;                   // send, recv
+  std::uint64_t bytes = 0;                  // send, copy, reduce
+  std::uint64_t tag = kOneSided;            // send, recv
+  std::int64_t time = 0;                    // compute: how long, at: when; ps
+  std::uint32_t back = 0;                   // wait
+  std::uint32_t when_sent = kNoSignal;      // send: fired when the sender has the last acknowledgement
+  std::uint32_t when_received = kNoSignal;  // send: fired when the receiver has the last byte
+
+  static Instruction send(std::uint32_t peer, std::uint64_t bytes, std::uint64_t tag) {
+    return {.kind = Kind::send, .peer = peer, .bytes = bytes, .tag = tag};
+  }
+  // One-sided: the peer does nothing.
+  static Instruction put(std::uint32_t peer, std::uint64_t bytes) { return send(peer, bytes, kOneSided); }
+  static Instruction recv(std::uint32_t peer, std::uint64_t tag) { return {.kind = Kind::recv, .peer = peer, .tag = tag}; }
+  static Instruction compute(std::int64_t time) { return {.kind = Kind::compute, .time = time}; }
+  static Instruction copy(std::uint64_t bytes) { return {.kind = Kind::copy, .bytes = bytes}; }
+  static Instruction reduce(std::uint64_t bytes) { return {.kind = Kind::reduce, .bytes = bytes}; }
+  static Instruction wait(std::uint32_t back) { return {.kind = Kind::wait, .back = back}; }
+  static Instruction wait_all() { return {.kind = Kind::wait_all}; }
+  static Instruction at(std::int64_t time) { return {.kind = Kind::at, .time = time}; }
+};
+
+// A send that a signal begins, on whatever rank.
+struct Start {
+  std::uint32_t rank = 0;
+  Instruction send;
+};
+
+// Lanes of different ranks may be pulled from different threads at once, those of one rank never: a
+// producer keeps its state per rank and needs no lock.
+class Schedule {
+ public:
+  virtual ~Schedule();
+
+  virtual std::uint32_t ranks() const = 0;
+  virtual std::uint32_t lanes(std::uint32_t rank) const = 0;
+  // The next instruction of a lane; false at its end, after which it is not asked again.
+  virtual bool next(std::uint32_t rank, std::uint32_t lane, Instruction& out) = 0;
+
+  // Signals are effects between ranks without any delay (the triggers of a connection matrix), and so the
+  // one thing that look-ahead cannot hide: where they exist, executors run the whole schedule as one
+  // partition, strictly in time order. `fire` adds the sends that begin now; nobody waits for them.
+  virtual bool has_signals() const { return false; }
+  virtual void fire(std::uint32_t signal, std::vector<Start>& begin);
+};
+
+}  // namespace weft::schedule

@@ -1,0 +1,58 @@
+#include "sim/message_cost.hpp"
+
+#include <gtest/gtest.h>
+
+#include "model/load.hpp"
+
+namespace weft::sim {
+namespace {
+
+model::Cluster cluster_of(const std::string& file, const std::string& text) {
+  spec::Diagnostics diagnostics;
+  const auto catalog = model::Catalog::embedded(diagnostics);
+  const auto cluster = model::load_cluster(diagnostics.sources().add(file, text), "test", {}, catalog, diagnostics);
+  EXPECT_TRUE(cluster) << spec::render_text(diagnostics, false);
+  return *cluster;
+}
+
+//   4 pods x (2 spines, 2 leaves x 2 hosts); cables of 1 us, leaves take 100 ns, spines 200 ns, super-spines 400 ns
+TEST(MessageCost, LatencyIsThatOfTheCablesAndSwitchesOnTheWay) {
+  const model::Cluster cluster = cluster_of(
+      "tree.topo",
+      "Nodes 16\nTiers 3\nPodsize 4\n"
+      "Tier 0\nDownlink_speed_Gbps 100\nRadix_Down 2\nRadix_Up 2\nDownlink_Latency_ns 1000\nSwitch_Latency_ns 100\n"
+      "Tier 1\nDownlink_speed_Gbps 100\nRadix_Down 2\nRadix_Up 2\nDownlink_Latency_ns 1000\nSwitch_Latency_ns 200\n"
+      "Tier 2\nDownlink_speed_Gbps 100\nRadix_Down 4\nDownlink_Latency_ns 1000\nSwitch_Latency_ns 400\n");
+  const fabric::Fabric fabric(cluster);
+  const auto latency = [&](std::uint32_t to) {
+    const auto cost = unloaded_cost(fabric, 0, to);
+    EXPECT_TRUE(cost);
+    EXPECT_EQ(cost->rate, gigabits_per_second(100));
+    EXPECT_EQ(cost->acknowledgement, cost->latency);
+    return cost->latency;
+  };
+  EXPECT_EQ(latency(1), nanoseconds(2 * 1000 + 100));
+  EXPECT_EQ(latency(2), nanoseconds(4 * 1000 + 100 + 200 + 100));
+  EXPECT_EQ(latency(15), nanoseconds(6 * 1000 + 100 + 200 + 400 + 200 + 100));
+}
+
+TEST(MessageCost, ARelaySendsTwiceInARow) {
+  const model::Cluster cluster = cluster_of(
+      "rails.weft.yaml",
+      "version: 1\nservers: {kind: hgx-h100, count: 4}\n"
+      "fabric: {kind: rail-only, switch: tomahawk-4, link: {rate: 400Gbps, cable: 10m}}\n");
+  const fabric::Fabric fabric(cluster);
+  const auto own_rail = unloaded_cost(fabric, 0, 8);
+  const auto other_rail = unloaded_cost(fabric, 0, 9);
+  const auto scale_up = unloaded_cost(fabric, 0, 1);
+  ASSERT_TRUE(own_rail && other_rail && scale_up);
+  EXPECT_EQ(own_rail->rate, gigabits_per_second(400));
+  EXPECT_EQ(other_rail->latency, own_rail->latency + scale_up->latency);
+  // As long as both transfers together.
+  const Bytes size(1'000'000'000);
+  const std::int64_t both = (transfer_time(size, own_rail->rate) + transfer_time(size, scale_up->rate)).count();
+  EXPECT_NEAR(static_cast<double>(transfer_time(size, other_rail->rate).count()), static_cast<double>(both), 2);
+}
+
+}  // namespace
+}  // namespace weft::sim

@@ -1,0 +1,61 @@
+#pragma once
+// The messages a rank has sent, by number, for as long as the run lasts: they become its flow records.
+//
+// Chunks double in size and never move, so a message stays where it is while more are added. That is what
+// lets the receiver's thread read a message's tag and note when it was received while the sender's thread
+// adds others: each word has one writer, and a message that has come was sent at least a look-ahead, and
+// so a synchronisation, earlier.
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <memory>
+
+namespace weft::sim {
+
+// No initialisers: room for messages that are not there yet is not touched.
+struct Message {
+  std::uint64_t bytes;
+  std::uint64_t tag;
+  std::int64_t start;
+  std::int64_t sent;
+  std::int64_t received;  // the only word that the receiver writes
+  std::uint32_t destination;
+  std::uint32_t context;  // of the operation at the sender
+  std::uint32_t when_sent;
+  std::uint32_t when_received;
+};
+static_assert(sizeof(Message) <= 56);
+
+class MessageLog {
+ public:
+  std::uint32_t size() const { return size_; }
+
+  std::uint32_t add(const Message& message) {
+    const std::uint32_t number = size_++;
+    if (number == 0) first_ = std::make_unique_for_overwrite<Message[]>(kFirst);
+    if (number >= kFirst && std::has_single_bit(number)) {
+      if (!more_) more_ = std::make_unique<More>();
+      (*more_)[chunk(number)] = std::make_unique_for_overwrite<Message[]>(number);
+    }
+    (*this)[number] = message;
+    return number;
+  }
+
+  Message& operator[](std::uint32_t number) const {
+    if (number < kFirst) return first_[number];
+    return (*more_)[chunk(number)][number - std::bit_floor(number)];
+  }
+
+ private:
+  // Most ranks of a large run send once or twice; they need no table of chunks.
+  static constexpr std::uint32_t kFirst = 2;
+  using More = std::array<std::unique_ptr<Message[]>, 31>;  // chunk i holds numbers 2^(i+1) to 2^(i+2)-1
+  static std::size_t chunk(std::uint32_t number) { return static_cast<std::size_t>(std::bit_width(number)) - 2; }
+
+  std::unique_ptr<Message[]> first_;
+  std::unique_ptr<More> more_;
+  std::uint32_t size_ = 0;
+};
+
+}  // namespace weft::sim

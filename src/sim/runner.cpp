@@ -1,0 +1,161 @@
+#include "sim/runner.hpp"
+
+#include <cassert>
+#include <utility>
+
+namespace weft::sim {
+
+using schedule::Instruction;
+
+namespace {
+
+constexpr std::uint32_t kSlots = schedule::kMostOutstanding;
+static_assert(kSlots == 64, "a lane's slots are the bits of a word");
+
+constexpr std::uint64_t bit(std::uint32_t slot) { return std::uint64_t{1} << slot; }
+
+// An operation is named by its lane and slot.
+constexpr std::uint32_t context_of(std::uint32_t lane, std::uint32_t slot) { return lane << 8 | slot; }
+constexpr std::uint32_t kMostLanes = 1u << 24;
+
+}  // namespace
+
+Runner::Runner(schedule::Schedule& schedule, Network& network) : schedule_(schedule), network_(network) {
+  const std::uint32_t ranks = schedule.ranks();
+  first_lane_.reserve(ranks + std::size_t{1});
+  first_lane_.push_back(0);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    assert(schedule.lanes(rank) < kMostLanes);
+    first_lane_.push_back(first_lane_.back() + schedule.lanes(rank));
+  }
+  lanes_.resize(first_lane_.back());
+  logs_.resize(ranks);
+  mailboxes_.resize(ranks);
+}
+
+Mailbox& Runner::mailbox(std::uint32_t rank) {
+  if (!mailboxes_[rank]) mailboxes_[rank] = std::make_unique<Mailbox>();
+  return *mailboxes_[rank];
+}
+
+void Runner::start(std::int64_t now, std::uint32_t rank) {
+  const std::uint32_t lanes = first_lane_[rank + 1] - first_lane_[rank];
+  for (std::uint32_t lane = 0; lane < lanes; ++lane) advance(now, rank, lane);
+}
+
+void Runner::advance(std::int64_t now, std::uint32_t rank, std::uint32_t number) {
+  Lane& lane = lane_of(rank, number);
+  while (!lane.ended && !lane.asleep && (lane.outstanding & (lane.awaited | bit(lane.next))) == 0) {
+    lane.awaited = 0;
+    Instruction each;
+    if (schedule_.next(rank, number, each)) {
+      begin(now, rank, number, each);
+    } else {
+      lane.ended = true;
+    }
+  }
+}
+
+void Runner::begin(std::int64_t now, std::uint32_t rank, std::uint32_t number, const Instruction& each) {
+  Lane& lane = lane_of(rank, number);
+  switch (each.kind) {
+    case Instruction::Kind::wait:
+      // Further back than the slots reach everything is finished, or the lane would not have come here.
+      if (each.back >= 1 && each.back <= kSlots) lane.awaited = bit((lane.next + kSlots - each.back) % kSlots);
+      return;
+    case Instruction::Kind::wait_all: lane.awaited = ~std::uint64_t{0}; return;
+    case Instruction::Kind::at:
+      if (each.time <= now) return;
+      lane.asleep = true;
+      network_.wake(each.time, rank, context_of(number, kAlarm));
+      return;
+    default: break;
+  }
+  const std::uint32_t slot = lane.next;
+  const std::uint32_t context = context_of(number, slot);
+  lane.next = static_cast<std::uint8_t>((slot + 1) % kSlots);
+  bool unfinished = true;
+  switch (each.kind) {
+    case Instruction::Kind::send:
+      unfinished = !each.detached;
+      send(now, rank, each, unfinished ? context : kNobody);
+      break;
+    case Instruction::Kind::recv: unfinished = !mailbox(rank).post(each.peer, each.tag, context); break;
+    case Instruction::Kind::compute: network_.wake(now + each.time, rank, context); break;
+    default: network_.local(now, rank, each.kind, each.bytes, context); break;
+  }
+  if (unfinished) lane.outstanding |= bit(slot);
+}
+
+void Runner::send(std::int64_t now, std::uint32_t rank, const Instruction& each, std::uint32_t context) {
+  const std::uint32_t message = logs_[rank].add({.bytes = each.bytes,
+                                                 .tag = each.tag,
+                                                 .start = now,
+                                                 .sent = schedule::kNotYet,
+                                                 .received = schedule::kNotYet,
+                                                 .destination = each.peer,
+                                                 .context = context,
+                                                 .when_sent = each.when_sent,
+                                                 .when_received = each.when_received});
+  network_.send(now, rank, each.peer, each.bytes, message);
+}
+
+void Runner::sent(std::int64_t now, std::uint32_t rank, std::uint32_t message) {
+  Message& each = logs_[rank][message];
+  each.sent = now;
+  if (each.context != kNobody) done(now, rank, each.context);
+  fire(now, each.when_sent);
+}
+
+void Runner::received(std::int64_t now, std::uint32_t rank, std::uint32_t from, std::uint32_t message) {
+  Message& each = logs_[from][message];
+  each.received = now;
+  if (each.tag != schedule::kOneSided) {
+    const std::uint32_t context = mailbox(rank).arrive(from, each.tag);
+    if (context != kNobody) done(now, rank, context);
+  }
+  fire(now, each.when_received);
+}
+
+void Runner::done(std::int64_t now, std::uint32_t rank, std::uint32_t context) {
+  const std::uint32_t number = context >> 8;
+  const std::uint32_t slot = context & 0xFF;
+  Lane& lane = lane_of(rank, number);
+  if (slot == kAlarm) {
+    lane.asleep = false;
+  } else {
+    assert(lane.outstanding & bit(slot));
+    lane.outstanding &= ~bit(slot);
+  }
+  advance(now, rank, number);
+}
+
+void Runner::fire(std::int64_t now, std::uint32_t signal) {
+  if (signal == schedule::kNoSignal) return;
+  signalled_.clear();
+  schedule_.fire(signal, signalled_);
+  for (const schedule::Start& each : signalled_) send(now, each.rank, each.send, kNobody);
+}
+
+std::uint64_t Runner::unfinished() const {
+  std::uint64_t count = 0;
+  for (const Lane& lane : lanes_) count += !lane.ended || lane.outstanding != 0;
+  return count;
+}
+
+std::vector<schedule::FlowRecord> Runner::take_flows() {
+  std::size_t count = 0;
+  for (const MessageLog& log : logs_) count += log.size();
+  std::vector<schedule::FlowRecord> flows;
+  flows.reserve(count);
+  for (std::uint32_t rank = 0; rank < logs_.size(); ++rank) {
+    const MessageLog log = std::exchange(logs_[rank], {});  // freed rank by rank: never everything twice
+    for (std::uint32_t number = 0; number < log.size(); ++number) {
+      const Message& each = log[number];
+      flows.push_back({rank, each.destination, each.bytes, each.start, each.sent, each.received, 0});
+    }
+  }
+  return flows;
+}
+
+}  // namespace weft::sim

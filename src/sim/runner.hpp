@@ -1,0 +1,78 @@
+#pragma once
+// Carries out a schedule over any network. The runner knows what each lane waits for; the network knows
+// how long things take. Every executor is a Network with a clock:
+//
+//   runner.start()  ->  network.send, wake, local  ->  runner.sent, received, done  ->  network.send ...
+//
+// Threads: a call changes only the state of the rank it names, so ranks may be spread over partitions
+// that run at once, as long as one rank's calls come in order and a message's `received` is synchronised
+// with its `send` (see message_log.hpp). A schedule with signals acts on other ranks: one partition.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "schedule/result.hpp"
+#include "schedule/schedule.hpp"
+#include "sim/mailbox.hpp"
+#include "sim/message_log.hpp"
+
+namespace weft::sim {
+
+// What the runner needs done. The answers come later through the runner, never from within the call.
+class Network {
+ public:
+  virtual ~Network() = default;
+  // Answered by `sent` when the sender has the last acknowledgement and by `received` when the receiver
+  // has the last byte, both with the message's number, which is counted per sender.
+  virtual void send(std::int64_t now, std::uint32_t from, std::uint32_t to, std::uint64_t bytes, std::uint32_t message) = 0;
+  // Answered by `done` at that time.
+  virtual void wake(std::int64_t at, std::uint32_t rank, std::uint32_t context) = 0;
+  // A copy or a reduction on the rank itself, answered by `done`.
+  virtual void local(std::int64_t now, std::uint32_t rank, schedule::Instruction::Kind kind, std::uint64_t bytes,
+                     std::uint32_t context) = 0;
+};
+
+class Runner {
+ public:
+  Runner(schedule::Schedule& schedule, Network& network);
+
+  void start(std::int64_t now, std::uint32_t rank);  // all its lanes; once per rank
+
+  void sent(std::int64_t now, std::uint32_t rank, std::uint32_t message);
+  void received(std::int64_t now, std::uint32_t rank, std::uint32_t from, std::uint32_t message);
+  void done(std::int64_t now, std::uint32_t rank, std::uint32_t context);
+
+  // Lanes that have not come to their end, or whose operations have not. Zero when all work is done.
+  std::uint64_t unfinished() const;
+  // Every message as a record, by source and then by number. Ends the run.
+  std::vector<schedule::FlowRecord> take_flows();
+
+ private:
+  struct Lane {
+    std::uint64_t outstanding = 0;  // bit i: the operation in slot i is unfinished
+    std::uint64_t awaited = 0;      // slots that hold the lane
+    std::uint8_t next = 0;          // slot of the next operation
+    bool asleep = false;            // until a time
+    bool ended = false;
+  };
+  static constexpr std::uint32_t kAlarm = schedule::kMostOutstanding;  // stands for a slot: the lane's `at`
+  static constexpr std::uint32_t kNobody = Mailbox::kNobody;
+
+  Lane& lane_of(std::uint32_t rank, std::uint32_t lane) { return lanes_[first_lane_[rank] + lane]; }
+  Mailbox& mailbox(std::uint32_t rank);
+  void advance(std::int64_t now, std::uint32_t rank, std::uint32_t number);
+  void begin(std::int64_t now, std::uint32_t rank, std::uint32_t number, const schedule::Instruction& each);
+  void send(std::int64_t now, std::uint32_t rank, const schedule::Instruction& each, std::uint32_t context);
+  void fire(std::int64_t now, std::uint32_t signal);
+
+  schedule::Schedule& schedule_;
+  Network& network_;
+  std::vector<std::uint32_t> first_lane_;  // by rank, and one behind the last
+  std::vector<Lane> lanes_;
+  std::vector<MessageLog> logs_;                     // by rank
+  std::vector<std::unique_ptr<Mailbox>> mailboxes_;  // by rank; made for those that match messages
+  std::vector<schedule::Start> signalled_;
+};
+
+}  // namespace weft::sim

@@ -1,0 +1,83 @@
+// What must always hold inside SRD, looked at from outside the hot path.
+
+#include "transport/srd.hpp"
+#include "transport/srd_numbers.hpp"
+
+namespace weft::transport {
+
+std::string_view Srd::check_invariants() const {
+  std::size_t send_messages = 0;
+  std::size_t reads = 0;
+  for (std::uint32_t index = 0; index < senders_.size(); ++index) {
+    const Sender& sender = senders_[index];
+    if (before(sender.next, sender.una) || before(sender.end, sender.next)) return "una <= next <= end";
+    if (sender.next - sender.una > kWindow) return "at most a window of sequences is open";
+    std::uint32_t flying = 0;
+    std::uint32_t lost = 0;
+    for (std::uint32_t s = sender.una; s != sender.una + kWindow; ++s) {
+      const Slot& slot = sender.slot[s % kWindow];
+      if (before(s, sender.next) == slot.is(State::empty)) return "slots are in use from una to next";
+      if (slot.is(State::lost) && before(s, sender.lost_scan)) return "no lost packet is below the scan";
+      flying += slot.is(State::flying);
+      lost += slot.is(State::lost);
+    }
+    if (flying != sender.flying) return "flying packets are counted";
+    if (lost != sender.lost) return "lost packets are counted";
+    if (sender.una != sender.next && sender.slot[sender.una % kWindow].is(State::arrived)) return "una is the oldest not acknowledged";
+    if (sender.allowed == 0) return "one packet may always fly";
+    if (!idle(sender) && (sender.next_active == kNone || sender.deadline == kNever)) return "who waits has a deadline";
+    std::uint32_t last = kNone;
+    std::uint32_t responses = 0;
+    std::uint32_t from = sender.una;
+    for (std::uint32_t slot = sender.first_message; slot != kNone; slot = send_messages_[slot].next) {
+      const SendMessage& message = send_messages_[slot];
+      if (message.left == 0 || message.left > message.packets) return "a message in the list has packets left";
+      if (last != kNone && before(message.first, from)) return "messages follow one another";
+      from = message.first + message.packets;
+      responses += message.op == Op::response;
+      last = slot;
+      ++send_messages;
+    }
+    if (before(sender.end, from)) return "no message goes beyond the numbers given out";
+    if (last != sender.last_message || (last == kNone) != (sender.una == sender.end)) return "messages cover what is open";
+    if (responses != sender.responses) return "responses are counted";
+    for (std::uint32_t slot = sender.reads; slot != kNone; slot = reads_[slot].next) {
+      if (reads_[slot].sender != index) return "a read belongs to its sender";
+      ++reads;
+    }
+  }
+  if (send_messages != send_messages_.used()) return "no message is lost to the slab";
+  if (reads != reads_.used()) return "no read is lost to the slab";
+
+  std::size_t receive_messages = 0;
+  for (std::uint32_t index = 0; index < receivers_.size(); ++index) {
+    const Receiver& receiver = receivers_[index];
+    std::uint32_t incomplete = 0;
+    for (std::uint32_t slot = receiver.messages; slot != kNone; slot = receive_messages_[slot].next) {
+      const ReceiveMessage& message = receive_messages_[slot];
+      if (message.left == 0 || message.left > message.packets) return "an incomplete message misses packets";
+      ++incomplete;
+    }
+    receive_messages += incomplete;
+    if (incomplete != receiver.incomplete || incomplete > kWindow) return "incomplete messages are counted and bounded";
+    if ((incomplete > 0) != (receiver.listen_next != kNone)) return "who has incomplete messages is listened to";
+    if (receiver.arrived[receiver.expected % kWindow / 64] >> (receiver.expected % 64) & 1) return "expected has not arrived";
+  }
+  if (receive_messages != receive_messages_.used()) return "no received message is lost to the slab";
+  for (const EndpointState& state : endpoints_) {
+    std::uint32_t listening = 0;
+    std::uint32_t incomplete = 0;
+    for (std::uint32_t index = state.listeners; index != kNone;) {
+      incomplete += receivers_[index].incomplete;
+      if (++listening > state.listening) return "listeners are a ring";
+      index = receivers_[index].listen_next;
+      if (receivers_[index].listen_before == kNone) return "listeners are linked both ways";
+      if (index == state.listeners) break;
+    }
+    if (listening != state.listening || incomplete != state.incomplete) return "listeners are counted";
+    if (incomplete > config_.receive_messages) return "what is held for others is bounded";
+  }
+  return {};
+}
+
+}  // namespace weft::transport

@@ -1,0 +1,53 @@
+#pragma once
+// Every number of SRD in one place, with its default and where that comes from. Zero where a time or a
+// count is asked means: derived, as said beside it.
+
+#include <cstdint>
+
+namespace weft::transport {
+
+using Instant = std::int64_t;  // picoseconds
+inline constexpr Instant kNever = INT64_MAX;
+
+struct SrdConfig {
+  // ---- packets
+  std::uint32_t payload = 4086;  // bytes of a message in one packet; with 64 of headers uet-htsim's 4150
+  std::uint32_t header = 64;     // bytes on the wire beside it
+  std::uint32_t ack_every = 8;   // packets per acknowledgement: a quarter of the smallest round trip's worth
+  std::uint32_t first_sequence = 0;  // both ends must agree; other than 0 only in tests of the wrap
+
+  // ---- paths
+  std::uint32_t paths = 64;  // at most 64, as EFA's SRD (Shalev et al., IEEE Micro 2020); fewer find fewer spines
+  std::uint32_t burst = 1;   // packets per choice of path, 1 to 16: 1 balances best, more makes trains for GSO
+  std::uint32_t bad_marks = 3;  // marks in a row after which a path is left for another entropy
+
+  // ---- what the network is like: given by the driver
+  std::int64_t packet_time = 0;  // ps that a full packet takes on the sender's wire
+  std::int64_t base_rtt = 0;     // ps, unloaded, longest path
+
+  // ---- congestion
+  std::uint32_t window = 0;        // packets in flight to one peer at most; 0: 1.5 base round trips' worth + ack_every
+  // The next two and trim_cut were swept together (25 to 80 % of base_rtt, 1 to 8 packets, 0.25 to 2 packets):
+  // below 70 % a permutation at full load loses 5 % and more to collisions of paths; with fewer than 4 packets
+  // or a greater cut, flows on an oversubscribed uplink stay unequal too long.
+  std::int64_t delay_target = 0;   // ps of queueing, over all hops, that is fine; 0: 4/5 of base_rtt
+  std::uint32_t increase = 5;      // packets per round trip
+  std::uint32_t trim_cut = 96;     // 1/256 packets that the window shrinks for each trimmed packet
+  std::uint32_t most_cut = 50;     // percent of the window lost in one round trip at most (Swift, SIGCOMM 2020)
+
+  // ---- loss and silence
+  std::int64_t reorder = 0;  // ps by which a later packet may overtake; 0: 2 base_rtt, above what queues differ
+  std::int64_t rto = 0;      // ps of silence after a probe before all is sent again; 0: 5 base_rtt; doubles each time
+  std::int64_t not_ready_wait = 0;  // ps before a refused packet is tried again; 0: base_rtt
+  // Long enough for routing to converge around a failure (BGP without BFD: 3 s), shorter than the
+  // watchdogs of jobs (minutes).
+  std::int64_t give_up = 5'000'000'000'000;  // ps without a word from a peer before its messages fail
+
+  // ---- bounds on what others can make us hold
+  std::uint32_t receive_messages = 16384;  // incomplete ones per endpoint: the widest incast in use, at 40 bytes each
+  std::uint32_t responses = 64;            // reads of one peer waiting to be answered: what a verbs QP offers at most
+
+  std::uint16_t generation = 1;  // of this process, greater than that of the one it replaces; not 0
+};
+
+}  // namespace weft::transport

@@ -1,0 +1,375 @@
+// SRD's sending half: windows, paths, acknowledgements, loss and silence.
+
+#include <algorithm>
+#include <bit>
+
+#include "transport/srd.hpp"
+#include "transport/srd_numbers.hpp"
+
+namespace weft::transport {
+namespace {
+
+constexpr std::uint8_t kMaxLevel = 63;
+constexpr std::uint32_t kNoPath = 0xFF;
+
+}  // namespace
+
+void Srd::activate(std::uint32_t index) {
+  Sender& sender = senders_[index];
+  if (sender.next_active != kNone) return;
+  EndpointState& state = state_of(sender.endpoint);
+  if (state.active == kNone) {
+    sender.next_active = index;
+    state.active = index;
+  } else {
+    sender.next_active = senders_[state.active].next_active;
+    senders_[state.active].next_active = index;
+  }
+}
+
+bool Srd::enqueue(Instant now, std::uint32_t index, const Operation& operation) {
+  Sender& sender = senders_[index];
+  const std::uint32_t packets = packets_of(operation.op, operation.bytes);
+  if (packets == 0 || sender.end - sender.una + packets > (1u << 31) - kWindow) return false;
+  if (idle(sender)) sender.heard = now;
+  if (sender.first_message == kNone) sender.deadline = now + 2 * config_.base_rtt;
+  const std::uint32_t slot = send_messages_.take();
+  send_messages_[slot] = {operation.bytes, operation.tag, operation.context, sender.end, packets, packets, kNone, operation.op};
+  if (operation.op == Op::read) {
+    const std::uint32_t read = reads_.take();
+    reads_[read] = {operation.bytes, sender.end + (std::uint32_t{sender.stream} << 16), operation.tag, operation.context, index, sender.reads};
+    sender.reads = read;
+  }
+  sender.end += packets;
+  if (sender.last_message == kNone) {
+    sender.first_message = slot;
+  } else {
+    send_messages_[sender.last_message].next = slot;
+  }
+  sender.last_message = slot;
+  if (sender.sending == kNone) sender.sending = slot;
+  activate(index);
+  return true;
+}
+
+// ---- acknowledgements
+
+void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, const Header& header) {
+  const std::uint32_t index = sender_index_.find(pair_key(endpoint, header.source));
+  if (index == kNone) return;
+  Sender& sender = senders_[index];
+  if (header.peer_generation != config_.generation ||
+      (header.generation != sender.peer_generation && !meet(now, endpoint, header.source, header.generation)) ||
+      header.stream != sender.stream || before(sender.next, header.sequence)) {
+    ++counters_.ignored;
+    return;
+  }
+  if (flags & kStale) {
+    fail(now, index);
+    return;
+  }
+  if (sender.fan_in != header.fan_in) {
+    sender.fan_in = std::max<std::uint16_t>(1, header.fan_in);
+    set_allowed(sender);
+  }
+  const std::uint32_t echo = header.echoed();
+  const bool echo_known = before(echo, sender.next) && !before(echo, sender.una);
+  if (const Slot& slot = sender.slot[echo % kWindow]; echo_known && slot.is(State::flying) && !slot.resent && !(flags & kTrimmed))
+    sample(sender, static_cast<std::uint32_t>(std::max(0, since(stamp(now), slot.sent))));
+  const auto marked = [&](std::uint32_t sequence) {
+    const std::uint32_t back = echo - sequence;
+    return back < 64 && (header.ack.marked >> back & 1);
+  };
+  std::uint32_t message = sender.first_message;
+  const std::uint32_t una = sender.una;
+  for (std::uint32_t s = una; before(s, header.sequence); ++s)
+    if (!sender.slot[s % kWindow].is(State::arrived)) acknowledge(sender, s, marked(s), message);
+  for (std::uint64_t bits = header.ack.arrived; bits != 0; bits &= bits - 1) {
+    const std::uint32_t s = header.sequence + static_cast<std::uint32_t>(std::countr_zero(bits));
+    if (before(s, sender.next) && !before(s, una) && !sender.slot[s % kWindow].is(State::arrived))
+      acknowledge(sender, s, marked(s), message);
+  }
+  while (sender.una != sender.next && sender.slot[sender.una % kWindow].is(State::arrived)) {
+    sender.slot[sender.una % kWindow].become(State::empty);
+    ++sender.una;
+  }
+  if ((flags & (kTrimmed | kNotReady)) && echo_known) refuse(now, sender, echo, flags);
+  sender.heard = now;
+  sender.deadline = now + patience(sender);
+  if (sender.silent > 0) {
+    sender.silent = 0;
+    set_allowed(sender);
+  }
+  find_lost(sender);
+  if (sender.epoch_acked >= sender.allowed) end_epoch(sender);
+  finish_messages(sender);
+  if (sender.first_message == kNone) sender.deadline = sender.reads == kNone ? kNever : now + 2 * config_.give_up;
+}
+
+void Srd::acknowledge(Sender& sender, std::uint32_t sequence, bool marked, std::uint32_t& message) {
+  Slot& slot = sender.slot[sequence % kWindow];
+  if (slot.is(State::flying)) --sender.flying;
+  if (slot.is(State::lost)) --sender.lost;
+  slot.become(State::arrived);
+  Path& path = sender.paths[slot.path];
+  if (path.level & kUnproven) {
+    path.level = path.skip = 0;
+    sender.trying &= ~(std::uint64_t{1} << slot.path);
+  }
+  if (marked) {
+    blame(sender, slot.path);
+  } else {
+    path.level /= 2;
+  }
+  ++sender.epoch_acked;
+  if (since(slot.sent, sender.latest_sent) > 0) sender.latest_sent = slot.sent;
+  // Messages are runs of sequences, and acknowledgements go upwards from one to the next.
+  while (sequence - send_messages_[message].first >= send_messages_[message].packets) message = send_messages_[message].next;
+  --send_messages_[message].left;
+}
+
+// The echoed packet got there without its payload, or there was no room for it.
+void Srd::refuse(Instant now, Sender& sender, std::uint32_t sequence, std::uint8_t flags) {
+  const Slot& slot = sender.slot[sequence % kWindow];
+  if (!slot.is(State::flying)) return;
+  lose(sender, sequence);
+  if (flags & kNotReady) {
+    sender.paced_until = now + config_.not_ready_wait;
+    return;
+  }
+  sender.trying &= ~(std::uint64_t{1} << slot.path);
+  blame(sender, slot.path);
+  ++sender.epoch_acked;
+  sender.window = std::max(kFixed, sender.window - std::min(sender.window, config_.trim_cut));
+  set_allowed(sender);
+}
+
+void Srd::finish_messages(Sender& sender) {
+  std::uint32_t* link = &sender.first_message;
+  std::uint32_t last = kNone;
+  // Behind the one being sent, none has begun.
+  while (*link != kNone) {
+    SendMessage& message = send_messages_[*link];
+    if (message.left > 0) {
+      if (!before(message.first, sender.next)) return;
+      last = *link;
+      link = &message.next;
+      continue;
+    }
+    if (message.op == Op::send || message.op == Op::write)
+      completions_.push_back({sender.endpoint, sender.peer, message.tag, message.context, message.bytes, Completion::Kind::sent});
+    sender.responses -= message.op == Op::response;
+    const std::uint32_t done = *link;
+    *link = message.next;
+    send_messages_.give_back(done);
+  }
+  sender.last_message = last;
+}
+
+// ---- windows
+
+void Srd::sample(Sender& sender, std::uint32_t rtt) {
+  sender.least_rtt = std::max(1u, std::min(sender.least_rtt, rtt));
+  sender.epoch_rtt += std::min(rtt, 4 * base_);
+  ++sender.epoch_samples;
+}
+
+void Srd::end_epoch(Sender& sender) {
+  if (sender.epoch_samples > 0) {
+    const std::uint32_t rtt = sender.epoch_rtt / sender.epoch_samples;
+    const std::uint32_t fine = sender.least_rtt + target_;
+    if (rtt > fine) {
+      const auto scaled = static_cast<std::uint32_t>(std::uint64_t{sender.window} * fine / rtt);
+      sender.window = std::max(scaled, sender.window * (100 - config_.most_cut) / 100);
+    }
+    sender.window = std::clamp(sender.window + kFixed * config_.increase, kFixed, full_window_);
+  }
+  sender.epoch_acked = sender.epoch_rtt = sender.epoch_samples = 0;
+  set_allowed(sender);
+}
+
+void Srd::set_allowed(Sender& sender) const {
+  const std::uint32_t share = sender.fan_in > 1 ? full_window_ / sender.fan_in : full_window_;
+  sender.allowed = std::max(1u, std::min(sender.window, share) / kFixed);
+  if (sender.silent > 1) sender.allowed = 1;
+}
+
+// ---- paths
+
+// A path that stays marked is given up for another entropy: there are more ways than paths in use.
+void Srd::blame(Sender& sender, std::uint32_t index) {
+  Path& path = sender.paths[index];
+  if (path.level & kUnproven) return;
+  path.level = std::min<std::uint8_t>(kMaxLevel, static_cast<std::uint8_t>(path.level * 2 + 1));
+  path.skip = path.level;
+  if (path.level < leave_level_) return;
+  ++counters_.paths_left;
+  path.entropy = sender.fresh_entropy++;
+  path.level = path.skip = 1;
+}
+
+// A packet vanished: perhaps the way is dead. Another entropy is tried, first soon, then ever more rarely.
+void Srd::bury(Sender& sender, std::uint32_t index) {
+  Path& path = sender.paths[index];
+  const std::uint32_t failed = path.level & kUnproven ? std::min(7u, (path.level & ~kUnproven) + 1u) : 0;
+  ++counters_.paths_left;
+  path.entropy = sender.fresh_entropy++;
+  path.level = static_cast<std::uint8_t>(kUnproven | failed);
+  path.skip = static_cast<std::uint8_t>((2u << failed) - 2);
+  sender.trying &= ~(std::uint64_t{1} << index);
+}
+
+std::uint32_t Srd::choose_path(Sender& sender, bool resend, std::uint32_t avoid) {
+  if (sender.burst_left > 0 && !resend) {
+    --sender.burst_left;
+    return sender.path;
+  }
+  // In turn; a path with turns to skip gives them up one by one. Two rounds at most: when every path
+  // is bad, the next one it is.
+  std::uint32_t at = sender.path;
+  for (std::uint32_t tries = 0; tries < 2 * config_.paths; ++tries) {
+    if (++at >= config_.paths) at = 0;
+    Path& path = sender.paths[at];
+    if (path.skip > 0) {
+      --path.skip;
+      continue;
+    }
+    if (at == avoid) continue;
+    if (!(path.level & kUnproven)) {
+      // A path that stays marked is skipped again next time without waiting for the mark to come back.
+      path.skip = path.level;
+      break;
+    }
+    const std::uint64_t bit = std::uint64_t{1} << at;
+    if (resend || (sender.trying & bit)) continue;
+    sender.trying |= bit;
+    sender.path = static_cast<std::uint8_t>(at);
+    return at;
+  }
+  sender.path = static_cast<std::uint8_t>(at);
+  sender.burst_left = static_cast<std::uint8_t>(config_.burst - 1);
+  return at;
+}
+
+// ---- loss and silence
+
+void Srd::lose(Sender& sender, std::uint32_t sequence) {
+  sender.slot[sequence % kWindow].become(State::lost);
+  --sender.flying;
+  if (sender.lost++ == 0 || before(sequence, sender.lost_scan)) sender.lost_scan = sequence;
+}
+
+// A packet sent well before one that has arrived is lost. Usually a look at the oldest tells that there
+// is none; where it was sent again, others may be older than it.
+void Srd::find_lost(Sender& sender) {
+  for (std::uint32_t s = sender.una; before(s, sender.next); ++s) {
+    const Slot& slot = sender.slot[s % kWindow];
+    if (!slot.is(State::flying)) continue;
+    if (since(sender.latest_sent, slot.sent) > static_cast<std::int32_t>(reorder_)) {
+      bury(sender, slot.path);
+      lose(sender, s);
+    } else if (!slot.resent) {
+      return;
+    }
+  }
+}
+
+// How long to wait for news.
+Instant Srd::patience(const Sender& sender) const { return 2 * (config_.base_rtt + config_.packet_time * sender.fan_in); }
+
+// The deadline has passed without news.
+void Srd::time_out(Instant now, std::uint32_t index) {
+  Sender& sender = senders_[index];
+  if (idle(sender)) {
+    sender.deadline = kNever;
+    return;
+  }
+  // Who was asked nothing keeps silent: a read is given the peer's own patience besides ours.
+  const Instant limit = sender.first_message == kNone ? 2 * config_.give_up : config_.give_up;
+  if (now - sender.heard >= limit) {
+    fail(now, index);
+    return;
+  }
+  if (sender.first_message == kNone) {
+    sender.deadline = sender.heard + limit;
+    return;
+  }
+  if (sender.silent < 255) ++sender.silent;
+  if (sender.silent == 1) {
+    // Perhaps only nobody asked for an acknowledgement: the oldest packet asks again.
+    for (std::uint32_t s = sender.una; before(s, sender.next); ++s) {
+      if (!sender.slot[s % kWindow].is(State::flying)) continue;
+      lose(sender, s);
+      break;
+    }
+    sender.paced_until = now;
+    sender.deadline = now + config_.rto;
+    return;
+  }
+  ++counters_.timeouts;
+  for (std::uint32_t s = sender.una; before(s, sender.next); ++s) {
+    const Slot& slot = sender.slot[s % kWindow];
+    if (!slot.is(State::flying)) continue;
+    bury(sender, slot.path);
+    lose(sender, s);
+  }
+  set_allowed(sender);
+  sender.deadline = now + std::min(config_.rto << std::min(6, sender.silent - 2), kLongestFlight);
+}
+
+// ---- sending
+
+bool Srd::can_send(const Sender& sender) const {
+  if (sender.flying >= sender.allowed) return false;
+  return sender.lost > 0 || (sender.next != sender.end && sender.next - sender.una < kWindow);
+}
+
+void Srd::fill_data(Instant now, Sender& sender, Transmit& out) {
+  std::uint32_t sequence = sender.next;
+  std::uint32_t index = sender.sending;
+  std::uint32_t avoid = kNoPath;
+  const bool resend = sender.lost > 0;
+  out.flags = 0;
+  if (resend) {
+    sequence = sender.lost_scan;
+    while (!sender.slot[sequence % kWindow].is(State::lost)) ++sequence;
+    sender.lost_scan = sequence + 1;
+    --sender.lost;
+    ++counters_.data_resent;
+    out.flags = kResent | kAckNow;
+    avoid = sender.slot[sequence % kWindow].path;
+    index = sender.first_message;
+    while (sequence - send_messages_[index].first >= send_messages_[index].packets) index = send_messages_[index].next;
+  } else {
+    ++sender.next;
+    if (sender.next == send_messages_[index].first + send_messages_[index].packets) sender.sending = send_messages_[index].next;
+    ++counters_.data_sent;
+  }
+  const SendMessage& message = send_messages_[index];
+  const std::uint32_t path = choose_path(sender, resend, avoid);
+  sender.slot[sequence % kWindow] = {stamp(now) & kTimeMask, resend, path & (kMaxPaths - 1), static_cast<std::uint32_t>(State::flying)};
+  ++sender.flying;
+  const bool last = sequence + 1 == message.first + message.packets;
+  if (last || sender.flying >= sender.allowed) out.flags |= kAckNow;
+  std::uint32_t bytes = config_.payload;
+  if (last) {
+    const std::uint64_t offset = std::uint64_t{sequence - message.first} * config_.payload;
+    bytes = message.op == Op::read ? 0 : static_cast<std::uint32_t>(message.bytes - std::min(message.bytes, offset));
+  }
+  out.type = PacketType::data;
+  out.wire_bytes = bytes + config_.header;
+  Header& header = out.header;
+  header.source = sender.endpoint;
+  header.destination = sender.peer;
+  header.path = sender.paths[path].entropy;
+  header.op = message.op;
+  header.sequence = sequence;
+  header.data = {message.first, message.tag, message.bytes};
+  header.echo = 0;
+  header.stream = sender.stream;
+  header.generation = config_.generation;
+  header.peer_generation = sender.peer_generation;
+  if (sender.fan_in > 1) sender.paced_until = now + config_.packet_time * sender.fan_in;
+}
+
+}  // namespace weft::transport
