@@ -55,11 +55,13 @@ std::vector<std::string> labels_of(const std::vector<std::string>& files) {
 }
 
 // "transport.paths=1,64" makes two recipes of each.
-std::vector<Recipe> varied(const std::vector<Recipe>& recipes, const std::string& vary, spec::Diagnostics& diagnostics) {
+std::vector<Recipe> varied(const std::vector<Recipe>& recipes, const std::string& vary,
+                           spec::Diagnostics& diagnostics) {
   const std::size_t equals = vary.find('=');
   std::vector<Recipe> out;
   if (equals == 0 || equals == std::string::npos || equals + 1 == vary.size()) {
-    diagnostics.add(Complaint::wrong_type, {}, fmt::format("--vary cannot be '{}'", vary), "for example --vary transport.paths=1,64");
+    diagnostics.add(Complaint::wrong_type, {}, fmt::format("--vary cannot be '{}'", vary),
+                    "for example --vary transport.paths=1,64");
     return out;
   }
   const std::string path = vary.substr(0, equals);
@@ -90,9 +92,11 @@ std::vector<Recipe> recipes_of(const CompareOptions& options, spec::Diagnostics&
   for (const std::string& vary : options.vary) recipes = varied(recipes, vary, diagnostics);
   if (diagnostics.has_errors()) return recipes;
   if (recipes.size() < 2)
-    diagnostics.add(Complaint::out_of_range, {}, "one cluster cannot be compared", "a second file, or --vary transport.paths=1,64");
+    diagnostics.add(Complaint::out_of_range, {}, "one cluster cannot be compared",
+                    "a second file, or --vary transport.paths=1,64");
   if (recipes.size() > kMostVariants)
-    diagnostics.add(Complaint::out_of_range, {}, fmt::format("{} variants are too many", recipes.size()), fmt::format("at most {}", kMostVariants));
+    diagnostics.add(Complaint::out_of_range, {}, fmt::format("{} variants are too many", recipes.size()),
+                    fmt::format("at most {}", kMostVariants));
   return recipes;
 }
 
@@ -148,13 +152,15 @@ int explain_stop(const std::string& label, const RunResult& result, Console& con
 }
 
 // One seed on every variant; the round counts only when all of them are done.
-int run_round(const Traffic& traffic, const RunOptions& options, const Limits& limits, std::vector<Candidate>& candidates, Console& console) {
+int run_round(const Traffic& traffic, const RunOptions& options, const Limits& limits,
+              std::vector<Candidate>& candidates, Console& console) {
   std::vector<report::ComparedRun> round;
   for (const Candidate& candidate : candidates) {
     Watch watch(limits, traffic.bytes, console);
     const RunResult result = run_packets(*candidate.session, traffic, options, false, watch).result;
     if (const int code = explain_stop(candidate.variant.label, result, console); code != kFine) return code;
-    round.push_back({options.seed, result.end, result.digest, result.counters.trimmed, result.counters.data_resent, report::summarise(result)});
+    round.push_back({options.seed, result.end, result.digest, result.counters.trimmed, result.counters.data_resent,
+                     report::summarise(result)});
   }
   for (std::size_t i = 0; i < candidates.size(); ++i) candidates[i].variant.runs.push_back(std::move(round[i]));
   return kFine;
@@ -193,7 +199,8 @@ int compare(const CompareOptions& options, Console& console) {
   for (std::uint32_t i = 0; i < options.seeds && code == kFine; ++i) {
     RunOptions run = options.run;
     run.seed += i;
-    if (!traffic || options.traffic.matrix.empty()) traffic = load_traffic(options.traffic, gpus, run.seed, diagnostics);
+    if (!traffic || options.traffic.matrix.empty())
+      traffic = load_traffic(options.traffic, gpus, run.seed, diagnostics);
     if (report(diagnostics, options.input, console) || !covered(*traffic, run, candidates, console)) return kYourInput;
     code = run_round(*traffic, run, limits, candidates, console);
   }

@@ -58,7 +58,8 @@ std::optional<std::int64_t> parse_most(Limit::Kind kind, std::string_view text) 
 void add_limit(const std::string& item, Limits& limits, spec::Diagnostics& diagnostics) {
   const std::size_t equals = std::min(item.find('='), item.size());
   const std::string name = item.substr(0, equals);
-  const auto* known = std::find_if(std::begin(kKnown), std::end(kKnown), [&](const Known& k) { return k.name == name; });
+  const auto* known =
+      std::find_if(std::begin(kKnown), std::end(kKnown), [&](const Known& k) { return k.name == name; });
   if (known == std::end(kKnown)) {
     std::vector<std::string> names;
     for (const Known& k : kKnown) names.emplace_back(k.name);
@@ -69,7 +70,8 @@ void add_limit(const std::string& item, Limits& limits, spec::Diagnostics& diagn
   }
   const auto most = parse_most(known->kind, equals < item.size() ? item.substr(equals + 1) : "");
   if (!most || *most <= 0) {
-    diagnostics.add(Complaint::wrong_type, {}, fmt::format("--limit cannot be '{}'", item), fmt::format("for example --limit {}", known->example));
+    diagnostics.add(Complaint::wrong_type, {}, fmt::format("--limit cannot be '{}'", item),
+                    fmt::format("for example --limit {}", known->example));
     return;
   }
   if (std::any_of(limits.begin(), limits.end(), [&](const Limit& limit) { return limit.kind == known->kind; })) {

@@ -15,23 +15,27 @@ using schedule::FlowRecord;
 using schedule::RunResult;
 
 bool nothing_started(const RunResult& result) {
-  return std::all_of(result.flows.begin(), result.flows.end(), [](const FlowRecord& flow) { return flow.start == schedule::kNotYet; });
+  return std::all_of(result.flows.begin(), result.flows.end(),
+                     [](const FlowRecord& flow) { return flow.start == schedule::kNotYet; });
 }
 
 bool all_done(const RunResult& result) {
-  return std::all_of(result.flows.begin(), result.flows.end(), [](const FlowRecord& flow) { return report::is_done(flow); });
+  return std::all_of(result.flows.begin(), result.flows.end(),
+                     [](const FlowRecord& flow) { return report::is_done(flow); });
 }
 
 int exit_code(const RunResult& result, Console& console) {
   if (result.stopped_by.empty()) return all_done(result) ? kFine : kExpectationFailed;
   const bool interrupted = result.stopped_by == "ctrl-c";
-  console.err << fmt::format("{}: the result is partial\n", interrupted ? "interrupted" : "limit " + result.stopped_by + " reached");
+  console.err << fmt::format("{}: the result is partial\n",
+                             interrupted ? "interrupted" : "limit " + result.stopped_by + " reached");
   return interrupted ? kInterrupted : kLimitReached;
 }
 
 void print_speed(const RunResult& result, double seconds, Console& console) {
   if (console.width > 0)  // somebody is watching
-    console.err << fmt::format("{:.2f} s, {:.1f} M packet-hops/s\n", seconds, static_cast<double>(result.counters.packet_hops) / 1e6 / seconds);
+    console.err << fmt::format("{:.2f} s, {:.1f} M packet-hops/s\n", seconds,
+                               static_cast<double>(result.counters.packet_hops) / 1e6 / seconds);
 }
 
 }  // namespace
@@ -62,14 +66,16 @@ int sim(const SimOptions& options, Console& console) {
       return kExpectationFailed;
     }
     if (options.input.json || run_number == 0) print_result(options.output, options.input, info, result, console);
-    if (run_number == 0) print_speed(result, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), console);
+    if (run_number == 0)
+      print_speed(result, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), console);
     least = std::min(least, result.end);
     most = std::max(most, result.end);
     code = std::max(code, exit_code(result, console));
     if (const int written = write_files(options.output, info, run, session, console); written != kFine) return written;
   }
   if (options.seeds > 1 && code <= kExpectationFailed && !options.input.json)
-    console.out << fmt::format("over {}: all done between {} and {}\n", counted(options.seeds, "seed"), brief(Duration(least)), brief(Duration(most)));
+    console.out << fmt::format("over {}: all done between {} and {}\n", counted(options.seeds, "seed"),
+                               brief(Duration(least)), brief(Duration(most)));
   return code;
 }
 

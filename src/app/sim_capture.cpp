@@ -40,13 +40,16 @@ bool matches(const Wanted& wanted, NodeId a, NodeId b) {
 
 }  // namespace
 
-std::vector<CapturedLink> find_links(const sim::Layout& layout, const std::vector<std::string>& names, spec::Diagnostics& diagnostics) {
+std::vector<CapturedLink> find_links(const sim::Layout& layout, const std::vector<std::string>& names,
+                                     spec::Diagnostics& diagnostics) {
   const fabric::Fabric& fabric = layout.fabric();
   std::vector<std::pair<Wanted, bool>> wanted;  // and whether there is such a link
   for (const std::string& name : names) {
     const auto link = parse_link(fabric, name);
     if (link) wanted.emplace_back(*link, false);
-    if (!link) diagnostics.add(Complaint::bad_reference, {}, fmt::format("--capture finds no '{}'", name), "two ends such as leaf0:spine1, or one: leaf0, s0/nic1");
+    if (!link)
+      diagnostics.add(Complaint::bad_reference, {}, fmt::format("--capture finds no '{}'", name),
+                      "two ends such as leaf0:spine1, or one: leaf0, s0/nic1");
   }
   std::vector<CapturedLink> links;
   if (wanted.size() < names.size() || names.empty()) return links;
@@ -68,9 +71,11 @@ std::vector<CapturedLink> find_links(const sim::Layout& layout, const std::vecto
   }
   for (std::size_t i = 0; i < names.size(); ++i)
     if (!wanted[i].second)
-      diagnostics.add(Complaint::bad_reference, {}, fmt::format("--capture: no link of the network is '{}'", names[i]), "`weft show links` lists them");
+      diagnostics.add(Complaint::bad_reference, {}, fmt::format("--capture: no link of the network is '{}'", names[i]),
+                      "`weft show links` lists them");
   if (links.size() > kMostLinks)
-    diagnostics.add(Complaint::out_of_range, {}, "--capture names too many links", fmt::format("at most {}", kMostLinks));
+    diagnostics.add(Complaint::out_of_range, {}, "--capture names too many links",
+                    fmt::format("at most {}", kMostLinks));
   return links;
 }
 

@@ -17,6 +17,7 @@ struct CapturedLink {
 
 // "leaf0:spine1" is every cable between the two, "leaf0" all of its cables, in both directions. Complains about
 // names that are not there.
-std::vector<CapturedLink> find_links(const sim::Layout& layout, const std::vector<std::string>& names, spec::Diagnostics& diagnostics);
+std::vector<CapturedLink> find_links(const sim::Layout& layout, const std::vector<std::string>& names,
+                                     spec::Diagnostics& diagnostics);
 
 }  // namespace weft::app

@@ -25,7 +25,9 @@ struct CsvFile {
   std::string path;
 };
 
-bool is_csv_kind(const std::string& word) { return std::find(kCsvKinds.begin(), kCsvKinds.end(), word) != kCsvKinds.end(); }
+bool is_csv_kind(const std::string& word) {
+  return std::find(kCsvKinds.begin(), kCsvKinds.end(), word) != kCsvKinds.end();
+}
 
 // A directory gets all kinds; samples only when there are any.
 std::vector<CsvFile> csv_files(const std::vector<std::string>& csv, bool sampled) {
@@ -36,7 +38,8 @@ std::vector<CsvFile> csv_files(const std::vector<std::string>& csv, bool sampled
       continue;
     }
     for (const std::string& kind : kCsvKinds)
-      if (kind != "samples" || sampled) files.push_back({kind, (std::filesystem::path(item) / (kind + ".csv")).string()});
+      if (kind != "samples" || sampled)
+        files.push_back({kind, (std::filesystem::path(item) / (kind + ".csv")).string()});
   }
   return files;
 }
@@ -46,12 +49,14 @@ void check_csv(const std::string& item, spec::Diagnostics& diagnostics) {
   const std::string kind = item.substr(0, equals);
   if (equals == std::string::npos || (is_csv_kind(kind) && equals + 1 < item.size())) return;
   if (is_csv_kind(kind)) {
-    diagnostics.add(Complaint::wrong_type, {}, fmt::format("--csv {} names no file", item), fmt::format("for example --csv {}=out.csv", kind));
+    diagnostics.add(Complaint::wrong_type, {}, fmt::format("--csv {} names no file", item),
+                    fmt::format("for example --csv {}=out.csv", kind));
     return;
   }
   const auto guess = did_you_mean(kind, kCsvKinds);
-  diagnostics.add(Complaint::unknown_key, {}, fmt::format("--csv knows no '{}'", kind),
-                  guess ? fmt::format("did you mean {}=FILE?", *guess) : "a directory, or flows=FILE, links=FILE, samples=FILE");
+  diagnostics.add(
+      Complaint::unknown_key, {}, fmt::format("--csv knows no '{}'", kind),
+      guess ? fmt::format("did you mean {}=FILE?", *guess) : "a directory, or flows=FILE, links=FILE, samples=FILE");
 }
 
 int write_csv(const CsvFile& file, const report::RunInfo& info, const RunResult& result, Console& console) {
@@ -64,11 +69,12 @@ int write_csv(const CsvFile& file, const report::RunInfo& info, const RunResult&
 
 }  // namespace
 
-void check_outputs(const SimOutputOptions& options, const InputOptions& input, const RunOptions& run, std::uint32_t seeds,
-                   Session& session) {
+void check_outputs(const SimOutputOptions& options, const InputOptions& input, const RunOptions& run,
+                   std::uint32_t seeds, Session& session) {
   spec::Diagnostics& diagnostics = session.diagnostics();
   const auto forbid = [&](const std::string& output) {
-    if (const std::string why = why_not_write(output, session.file()); !why.empty()) diagnostics.add(Complaint::contradiction, {}, why);
+    if (const std::string why = why_not_write(output, session.file()); !why.empty())
+      diagnostics.add(Complaint::contradiction, {}, why);
   };
   for (const std::string& item : options.csv) check_csv(item, diagnostics);
   const std::vector<CsvFile> tables = csv_files(options.csv, !run.sample.empty());
@@ -76,15 +82,19 @@ void check_outputs(const SimOutputOptions& options, const InputOptions& input, c
   forbid(options.trace);
   forbid(options.pcap);
   if (seeds > 1 && (!tables.empty() || !options.trace.empty() || !options.pcap.empty()))
-    diagnostics.add(Complaint::contradiction, {}, "--csv, --trace and --pcap are of one run, --seeds makes several", "one run per file: --seed N");
+    diagnostics.add(Complaint::contradiction, {}, "--csv, --trace and --pcap are of one run, --seeds makes several",
+                    "one run per file: --seed N");
   if (!input.json && (options.flows || options.samples))
-    diagnostics.add(Complaint::contradiction, {}, fmt::format("--{} chooses records of --json", options.flows ? "flows" : "samples"),
+    diagnostics.add(Complaint::contradiction, {},
+                    fmt::format("--{} chooses records of --json", options.flows ? "flows" : "samples"),
                     fmt::format("add --json, or --csv {}=FILE for a table", options.flows ? "flows" : "samples"));
-  const bool wants_samples = options.samples || std::any_of(tables.begin(), tables.end(), [](const CsvFile& file) { return file.kind == "samples"; });
+  const bool wants_samples = options.samples || std::any_of(tables.begin(), tables.end(),
+                                                            [](const CsvFile& file) { return file.kind == "samples"; });
   if (wants_samples && run.sample.empty())
     diagnostics.add(Complaint::contradiction, {}, "samples are wanted, but nothing is sampled", "add --sample 1us");
   if (options.pcap.empty() != run.capture.empty())
-    diagnostics.add(Complaint::contradiction, {}, options.pcap.empty() ? "--capture needs a file" : "--pcap needs links",
+    diagnostics.add(Complaint::contradiction, {},
+                    options.pcap.empty() ? "--capture needs a file" : "--pcap needs links",
                     "for example --pcap leaf.pcapng --capture leaf0:spine1");
 }
 
@@ -92,11 +102,12 @@ bool wants_links(const SimOutputOptions& options, const InputOptions& input) {
   return !input.json || options.links || options.samples || !options.csv.empty() || !options.trace.empty();
 }
 
-void print_result(const SimOutputOptions& options, const InputOptions& input, const report::RunInfo& info, const RunResult& result,
-                  Console& console) {
+void print_result(const SimOutputOptions& options, const InputOptions& input, const report::RunInfo& info,
+                  const RunResult& result, Console& console) {
   const report::SimSummary summary = report::summarise(result);
   if (!input.json) {
-    console.out << report::summary_text(result, summary, options.links.value_or(kLinksShown), console.width, console.colour_out);
+    console.out << report::summary_text(result, summary, options.links.value_or(kLinksShown), console.width,
+                                        console.colour_out);
     return;
   }
   report::write_sim_record(info, result, summary, console.out);
@@ -105,13 +116,15 @@ void print_result(const SimOutputOptions& options, const InputOptions& input, co
   if (options.samples) report::write_sample_records(info, result, console.out);
 }
 
-int write_files(const SimOutputOptions& options, const report::RunInfo& info, const Run& run, const Session& session, Console& console) {
+int write_files(const SimOutputOptions& options, const report::RunInfo& info, const Run& run, const Session& session,
+                Console& console) {
   for (const std::string& item : options.csv) {
     std::error_code fault;  // a directory that could not be made is noticed when its files are written
     if (item.find('=') == std::string::npos) std::filesystem::create_directories(item, fault);
   }
   int code = kFine;
-  for (const CsvFile& file : csv_files(options.csv, info.sample_interval > 0)) code = std::max(code, write_csv(file, info, run.result, console));
+  for (const CsvFile& file : csv_files(options.csv, info.sample_interval > 0))
+    code = std::max(code, write_csv(file, info, run.result, console));
   if (!options.trace.empty()) {
     const fabric::Fabric& fabric = session.fabric();
     const auto rank_name = [&](std::uint32_t rank) { return fabric.name(fabric.gpu(rank)); };

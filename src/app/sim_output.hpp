@@ -9,8 +9,8 @@
 namespace weft::app {
 
 // Complains, before anything runs, about what could not be written after it.
-void check_outputs(const SimOutputOptions& options, const InputOptions& input, const RunOptions& run, std::uint32_t seeds,
-                   Session& session);
+void check_outputs(const SimOutputOptions& options, const InputOptions& input, const RunOptions& run,
+                   std::uint32_t seeds, Session& session);
 
 // Whether anything of it needs to know what links carried.
 bool wants_links(const SimOutputOptions& options, const InputOptions& input);

@@ -29,7 +29,8 @@ std::vector<sim::Flow> flows_between_endpoints(const fabric::Fabric& fabric, con
   std::vector<sim::Flow> flows;
   flows.reserve(matrix.flows.size());
   for (const workload::MatrixFlow& flow : matrix.flows)
-    flows.push_back({endpoint_of_gpu(fabric, flow.source), endpoint_of_gpu(fabric, flow.destination), flow.bytes, flow.start});
+    flows.push_back(
+        {endpoint_of_gpu(fabric, flow.source), endpoint_of_gpu(fabric, flow.destination), flow.bytes, flow.start});
   return flows;
 }
 
@@ -69,7 +70,8 @@ class Driver : public sim::Client {
       : engine_(engine), matrix_(matrix), flows_(std::move(flows)), triggers_(matrix), records_(flows_.size()) {
     for (std::uint32_t i = 0; i < flows_.size(); ++i) {
       const workload::MatrixFlow& flow = matrix.flows[i];
-      records_[i] = {flow.source, flow.destination, flow.bytes, schedule::kNotYet, schedule::kNotYet, schedule::kNotYet, engine.unloaded(flows_[i])};
+      records_[i] = {flow.source,       flow.destination,          flow.bytes, schedule::kNotYet, schedule::kNotYet,
+                     schedule::kNotYet, engine.unloaded(flows_[i])};
       if (flow.started_by == workload::kNoTrigger) begin(i, flow.start);
     }
   }
@@ -104,10 +106,11 @@ void check_transport(Session& session) {
   const model::TransportSpec& transport = session.cluster().file.transport;
   if (session.cluster().file.fabric.kind == "topo") return;  // htsim's files name no transport
   if (transport.kind != "srd")
-    diagnostics.add(Complaint::not_simulated, session.place("transport", "kind"), fmt::format("transport '{}' is not simulated yet", transport.kind),
-                    "--set transport.kind=srd");
+    diagnostics.add(Complaint::not_simulated, session.place("transport", "kind"),
+                    fmt::format("transport '{}' is not simulated yet", transport.kind), "--set transport.kind=srd");
   if (transport.balance != "entropy" && transport.balance != "ecmp" && transport.balance != "spray")
-    diagnostics.add(Complaint::not_simulated, session.place("transport", "balance"), fmt::format("balance '{}' is not simulated yet", transport.balance),
+    diagnostics.add(Complaint::not_simulated, session.place("transport", "balance"),
+                    fmt::format("balance '{}' is not simulated yet", transport.balance),
                     "--set transport.balance=entropy");
 }
 
@@ -119,11 +122,13 @@ void check_flows(Session& session, const Traffic& traffic, const sim::PacketSim&
   };
   for (const sim::Flow& flow : flows_between_endpoints(fabric, traffic.matrix)) {
     if (site_of(flow.source) != site_of(flow.destination)) {
-      diagnostics.add(Complaint::srd_between_sites, {}, "a flow goes from one site to another", "keep the traffic within a site");
+      diagnostics.add(Complaint::srd_between_sites, {}, "a flow goes from one site to another",
+                      "keep the traffic within a site");
       return;
     }
     if (!engine.layout().reachable(flow.source, flow.destination)) {
-      diagnostics.add(Complaint::not_simulated, {}, "a flow needs NVLink to change its rail, which is not simulated yet",
+      diagnostics.add(Complaint::not_simulated, {},
+                      "a flow needs NVLink to change its rail, which is not simulated yet",
                       "traffic within a rail, or another fabric");
       return;
     }
@@ -136,14 +141,16 @@ void check_run(Session& session, const Traffic& traffic, const RunOptions& optio
   spec::Diagnostics& diagnostics = session.diagnostics();
   const fabric::Fabric& fabric = session.fabric();
   if (!options.sample.empty() && sample_interval(options.sample) <= 0)
-    diagnostics.add(Complaint::wrong_type, {}, fmt::format("--sample cannot be '{}'", options.sample), "for example --sample 1us");
+    diagnostics.add(Complaint::wrong_type, {}, fmt::format("--sample cannot be '{}'", options.sample),
+                    "for example --sample 1us");
   if (!fabric.has_network()) {
     diagnostics.add(Complaint::not_simulated, {}, "this cluster has no network", "a fabric other than none");
     return;
   }
-  if (const auto* dragonfly = fabric.dragonfly(); dragonfly && dragonfly->shape().routing != model::DragonflyRouting::minimal)
-    diagnostics.add(Complaint::not_simulated, session.place("fabric", "routing"), "only minimal Dragonfly routes are simulated so far",
-                    "routing: minimal");
+  if (const auto* dragonfly = fabric.dragonfly();
+      dragonfly && dragonfly->shape().routing != model::DragonflyRouting::minimal)
+    diagnostics.add(Complaint::not_simulated, session.place("fabric", "routing"),
+                    "only minimal Dragonfly routes are simulated so far", "routing: minimal");
   check_transport(session);
   if (diagnostics.has_errors()) return;
   const sim::PacketSim engine(fabric, config_for(session.cluster(), traffic.matrix, options));
@@ -151,7 +158,8 @@ void check_run(Session& session, const Traffic& traffic, const RunOptions& optio
   find_links(engine.layout(), options.capture, diagnostics);
 }
 
-Run run_packets(const Session& session, const Traffic& traffic, const RunOptions& options, bool with_links, Watch& watch) {
+Run run_packets(const Session& session, const Traffic& traffic, const RunOptions& options, bool with_links,
+                Watch& watch) {
   sim::PacketSim engine(session.fabric(), config_for(session.cluster(), traffic.matrix, options));
   Run run;
   spec::Diagnostics nothing;  // the names were checked before
@@ -170,12 +178,13 @@ Run run_packets(const Session& session, const Traffic& traffic, const RunOptions
   result.stopped_by = watch.stopped_by();
   result.flows = driver.take_records();
   if (!result.stopped_by.empty()) return run;  // it ended when it was stopped
-  result.end = 0;  // wake-ups after the last acknowledgement do not count
+  result.end = 0;                              // wake-ups after the last acknowledgement do not count
   for (const FlowRecord& flow : result.flows) result.end = std::max(result.end, flow.sent);
   return run;
 }
 
-report::RunInfo run_info(Session& session, const InputOptions& input, const Traffic& traffic, const RunOptions& options) {
+report::RunInfo run_info(Session& session, const InputOptions& input, const Traffic& traffic,
+                         const RunOptions& options) {
   const spec::Sources& sources = session.diagnostics().sources();
   Fingerprint fingerprint;
   if (const std::uint32_t file = sources.find(session.file().string()); file != 0) fingerprint.add(sources.text(file));

@@ -22,9 +22,11 @@ void check_run(Session& session, const Traffic& traffic, const RunOptions& optio
 
 // Runs until everything is done or `watch` stops it; check_run() had no complaint. `with_links`: what links carried
 // is wanted, which takes a moment and some memory where there are many.
-Run run_packets(const Session& session, const Traffic& traffic, const RunOptions& options, bool with_links, Watch& watch);
+Run run_packets(const Session& session, const Traffic& traffic, const RunOptions& options, bool with_links,
+                Watch& watch);
 
 // What identifies the result: cluster, traffic, version, and a hash of all the user gave.
-report::RunInfo run_info(Session& session, const InputOptions& input, const Traffic& traffic, const RunOptions& options);
+report::RunInfo run_info(Session& session, const InputOptions& input, const Traffic& traffic,
+                         const RunOptions& options);
 
 }  // namespace weft::app

@@ -31,11 +31,13 @@ Traffic from_file(const std::string& file, spec::Diagnostics& diagnostics) {
   return traffic;
 }
 
-Traffic from_pattern(const TrafficOptions& options, std::uint32_t gpus, std::uint64_t seed, spec::Diagnostics& diagnostics) {
+Traffic from_pattern(const TrafficOptions& options, std::uint32_t gpus, std::uint64_t seed,
+                     spec::Diagnostics& diagnostics) {
   Traffic traffic;
   const auto size = parse<BytesDimension>(options.size);
   if (!size || size->count() == 0)
-    diagnostics.add(Complaint::wrong_type, {}, fmt::format("--size cannot be '{}'", options.size), "for example --size 2MB");
+    diagnostics.add(Complaint::wrong_type, {}, fmt::format("--size cannot be '{}'", options.size),
+                    "for example --size 2MB");
   const std::uint32_t nodes = options.nodes == 0 ? gpus : options.nodes;
   traffic.matrix.nodes = nodes;
   if (nodes < 2 && size) diagnostics.add(Complaint::out_of_range, {}, "traffic needs two GPUs", "--nodes 2 or more");
@@ -48,11 +50,14 @@ Traffic from_pattern(const TrafficOptions& options, std::uint32_t gpus, std::uin
 
 }  // namespace
 
-std::optional<Traffic> load_traffic(const TrafficOptions& options, std::uint32_t gpus, std::uint64_t seed, spec::Diagnostics& diagnostics) {
-  Traffic traffic = options.matrix.empty() ? from_pattern(options, gpus, seed, diagnostics) : from_file(options.matrix, diagnostics);
+std::optional<Traffic> load_traffic(const TrafficOptions& options, std::uint32_t gpus, std::uint64_t seed,
+                                    spec::Diagnostics& diagnostics) {
+  Traffic traffic =
+      options.matrix.empty() ? from_pattern(options, gpus, seed, diagnostics) : from_file(options.matrix, diagnostics);
   if (traffic.matrix.nodes > gpus)
     diagnostics.add(Complaint::out_of_range, {},
-                    fmt::format("the traffic is of {} nodes, the cluster has {} GPUs", grouped(traffic.matrix.nodes), grouped(gpus)),
+                    fmt::format("the traffic is of {} nodes, the cluster has {} GPUs", grouped(traffic.matrix.nodes),
+                                grouped(gpus)),
                     "a larger cluster, or fewer nodes");
   if (diagnostics.has_errors()) return std::nullopt;
   for (const workload::MatrixFlow& flow : traffic.matrix.flows) traffic.bytes += flow.bytes;

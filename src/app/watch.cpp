@@ -19,11 +19,11 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-constexpr nanoseconds kQuiet = milliseconds(500);     // a shorter run needs no progress
-constexpr nanoseconds kRedraw = milliseconds(200);    // of a bar: often enough to look alive
-constexpr nanoseconds kLineEvery = seconds(10);       // where lines pile up in a log
-constexpr nanoseconds kWeighEvery = milliseconds(20); // asking for memory is a system call
-constexpr double kTooFar = 100 * 3600;               // seconds; an estimate beyond is a guess
+constexpr nanoseconds kQuiet = milliseconds(500);      // a shorter run needs no progress
+constexpr nanoseconds kRedraw = milliseconds(200);     // of a bar: often enough to look alive
+constexpr nanoseconds kLineEvery = seconds(10);        // where lines pile up in a log
+constexpr nanoseconds kWeighEvery = milliseconds(20);  // asking for memory is a system call
+constexpr double kTooFar = 100 * 3600;                 // seconds; an estimate beyond is a guess
 
 volatile sig_atomic_t ctrl_c_pressed = 0;
 struct sigaction before_ctrl_c;
@@ -40,7 +40,8 @@ std::int64_t resident_bytes() {
 
 std::string clock_text(nanoseconds time) {
   const std::int64_t s = std::chrono::duration_cast<seconds>(time).count();
-  return s < 3600 ? fmt::format("{}:{:02}", s / 60, s % 60) : fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
+  return s < 3600 ? fmt::format("{}:{:02}", s / 60, s % 60)
+                  : fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
 }
 
 std::string rate_text(double per_second) {
@@ -51,7 +52,8 @@ std::string rate_text(double per_second) {
 std::string bar(double share) {
   constexpr int kCells = 20;
   const int full = static_cast<int>(share * kCells);
-  return fmt::format("[{}{}]", std::string(static_cast<std::size_t>(full), '#'), std::string(static_cast<std::size_t>(kCells - full), '.'));
+  return fmt::format("[{}{}]", std::string(static_cast<std::size_t>(full), '#'),
+                     std::string(static_cast<std::size_t>(kCells - full), '.'));
 }
 
 }  // namespace
@@ -74,7 +76,11 @@ Surroundings real_surroundings() {
 }
 
 Watch::Watch(const Limits& limits, std::uint64_t total_bytes, Console& console, Surroundings around)
-    : limits_(limits), total_bytes_(total_bytes), console_(console), around_(std::move(around)), started_(around_.clock()),
+    : limits_(limits),
+      total_bytes_(total_bytes),
+      console_(console),
+      around_(std::move(around)),
+      started_(around_.clock()),
       next_show_(console.err_width > 0 ? kQuiet : kLineEvery) {}
 
 bool Watch::operator()(const schedule::Progress& progress) {
@@ -95,10 +101,14 @@ bool Watch::operator()(const schedule::Progress& progress) {
 
 bool Watch::exceeds(const Limit& limit, const schedule::Progress& progress, nanoseconds elapsed) {
   switch (limit.kind) {
-    case Limit::Kind::time: return progress.now >= limit.most;
-    case Limit::Kind::events: return progress.events >= static_cast<std::uint64_t>(limit.most);
-    case Limit::Kind::wall: return elapsed.count() >= limit.most / 1000;
-    case Limit::Kind::memory: break;
+    case Limit::Kind::time:
+      return progress.now >= limit.most;
+    case Limit::Kind::events:
+      return progress.events >= static_cast<std::uint64_t>(limit.most);
+    case Limit::Kind::wall:
+      return elapsed.count() >= limit.most / 1000;
+    case Limit::Kind::memory:
+      break;
   }
   if (elapsed < next_weighing_) return false;
   next_weighing_ = elapsed + kWeighEvery;
@@ -120,9 +130,13 @@ void Watch::show(const schedule::Progress& progress, nanoseconds elapsed) {
 
 std::string Watch::describe(const schedule::Progress& progress, nanoseconds elapsed) const {
   const double spent = static_cast<double>(elapsed.count()) / 1e9;
-  const double share = total_bytes_ == 0 ? 0 : std::min(1.0, static_cast<double>(progress.delivered_bytes) / static_cast<double>(total_bytes_));
-  std::string text = fmt::format("{:3.0f}% delivered, {} simulated, {} events/s", share * 100, brief(Duration(progress.now)),
-                                 rate_text(static_cast<double>(progress.events) / spent));
+  const double share =
+      total_bytes_ == 0
+          ? 0
+          : std::min(1.0, static_cast<double>(progress.delivered_bytes) / static_cast<double>(total_bytes_));
+  std::string text =
+      fmt::format("{:3.0f}% delivered, {} simulated, {} events/s", share * 100, brief(Duration(progress.now)),
+                  rate_text(static_cast<double>(progress.events) / spent));
   const double left = share > 0 ? spent * (1 - share) / share : kTooFar;
   if (left < kTooFar) text += fmt::format(", {} left", clock_text(nanoseconds(static_cast<std::int64_t>(left * 1e9))));
   return console_.err_width > 0 ? bar(share) + " " + text : text;

@@ -29,15 +29,17 @@ struct Range {
   std::int64_t most;
 };
 Range end_range(const Variant& variant) {
-  const auto [least, most] = std::minmax_element(variant.runs.begin(), variant.runs.end(),
-                                                 [](const ComparedRun& a, const ComparedRun& b) { return a.end < b.end; });
+  const auto [least, most] =
+      std::minmax_element(variant.runs.begin(), variant.runs.end(),
+                          [](const ComparedRun& a, const ComparedRun& b) { return a.end < b.end; });
   return {least->end, most->end};
 }
 
 bool all_the_same(const std::vector<Variant>& variants) {
   return std::all_of(variants.begin(), variants.end(), [&](const Variant& variant) {
-    return std::equal(variant.runs.begin(), variant.runs.end(), variants[0].runs.begin(), variants[0].runs.end(),
-                      [](const ComparedRun& a, const ComparedRun& b) { return a.digest == b.digest && a.end == b.end; });
+    return std::equal(
+        variant.runs.begin(), variant.runs.end(), variants[0].runs.begin(), variants[0].runs.end(),
+        [](const ComparedRun& a, const ComparedRun& b) { return a.digest == b.digest && a.end == b.end; });
   });
 }
 
@@ -45,11 +47,14 @@ std::string duration(double ps) { return brief(Duration(static_cast<std::int64_t
 
 std::string spread_words(const Verdict& verdict, std::size_t seeds) {
   if (seeds == 1) return "one seed says nothing about the spread, --seeds 5 would";
-  return verdict.outside_spread ? fmt::format("outside the spread over {}", counted(static_cast<std::int64_t>(seeds), "seed"))
-                                : fmt::format("within the spread over {}, so it may be chance", counted(static_cast<std::int64_t>(seeds), "seed"));
+  return verdict.outside_spread
+             ? fmt::format("outside the spread over {}", counted(static_cast<std::int64_t>(seeds), "seed"))
+             : fmt::format("within the spread over {}, so it may be chance",
+                           counted(static_cast<std::int64_t>(seeds), "seed"));
 }
 
-std::string sentence_for(const std::vector<Variant>& variants, const Verdict& verdict, const std::vector<std::size_t>& ranking) {
+std::string sentence_for(const std::vector<Variant>& variants, const Verdict& verdict,
+                         const std::vector<std::size_t>& ranking) {
   if (verdict.same) return "no difference: the runs are the same to the last packet";
   const Variant& winner = variants[verdict.winner];
   const Variant& next = variants[verdict.next];
@@ -60,7 +65,8 @@ std::string sentence_for(const std::vector<Variant>& variants, const Verdict& ve
     const Variant& last = variants[ranking.back()];
     others += fmt::format(" (and {:.2f}x sooner than {})", mean(last, end_of) / mean(winner, end_of), last.label);
   }
-  return fmt::format("{} wins: all done after {}, {}; {}", winner.label, duration(mean(winner, end_of)), others, spread);
+  return fmt::format("{} wins: all done after {}, {}; {}", winner.label, duration(mean(winner, end_of)), others,
+                     spread);
 }
 
 // A row of the table: what it is called and its text for one variant.
@@ -72,16 +78,22 @@ struct Metric {
 std::vector<Metric> metrics(const std::vector<Variant>& variants) {
   const auto completion = [](std::int64_t Quantiles::*which) {
     return [which](const Variant& variant) {
-      return duration(mean(variant, [&](const ComparedRun& run) { return run.summary.completion ? (*run.summary.completion).*which : 0; }));
+      return duration(mean(variant, [&](const ComparedRun& run) {
+        return run.summary.completion ? (*run.summary.completion).*which : 0;
+      }));
     };
   };
   const auto slow = [](std::int64_t Quantiles::*which) {
     return [which](const Variant& variant) {
-      return fmt::format("{:.2f}", mean(variant, [&](const ComparedRun& run) { return run.summary.slowdown ? (*run.summary.slowdown).*which : 0; }) / 1000);
+      return fmt::format("{:.2f}", mean(variant, [&](const ComparedRun& run) {
+                                     return run.summary.slowdown ? (*run.summary.slowdown).*which : 0;
+                                   }) / 1000);
     };
   };
   const auto packets = [](std::uint64_t ComparedRun::*which) {
-    return [which](const Variant& variant) { return grouped(static_cast<std::int64_t>(mean(variant, [&](const ComparedRun& run) { return run.*which; }))); };
+    return [which](const Variant& variant) {
+      return grouped(static_cast<std::int64_t>(mean(variant, [&](const ComparedRun& run) { return run.*which; })));
+    };
   };
   std::vector<Metric> rows = {
       {"all done", [](const Variant& v) { return duration(mean(v, end_of)); }},
@@ -92,7 +104,11 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
       {"completion max", completion(&Quantiles::max)},
       {"slowdown p50", slow(&Quantiles::p50)},
       {"slowdown p99", slow(&Quantiles::p99)},
-      {"goodput", [](const Variant& v) { return brief(Bandwidth(static_cast<std::int64_t>(mean(v, [](const ComparedRun& run) { return run.summary.goodput; })))); }},
+      {"goodput",
+       [](const Variant& v) {
+         return brief(
+             Bandwidth(static_cast<std::int64_t>(mean(v, [](const ComparedRun& run) { return run.summary.goodput; }))));
+       }},
       {"trimmed", packets(&ComparedRun::trimmed)},
       {"sent again", packets(&ComparedRun::resent)},
       {"price", [](const Variant& v) { return v.price ? brief(*v.price) : "-"; }},
@@ -121,7 +137,8 @@ Verdict judge(const std::vector<Variant>& variants) {
   verdict.next = ranking[1];
   verdict.lead = mean(variants[verdict.next], end_of) / std::max(1.0, mean(variants[verdict.winner], end_of));
   verdict.same = all_the_same(variants);
-  verdict.outside_spread = variants[verdict.winner].runs.size() > 1 && end_range(variants[verdict.winner]).most < end_range(variants[verdict.next]).least;
+  verdict.outside_spread = variants[verdict.winner].runs.size() > 1 &&
+                           end_range(variants[verdict.winner]).most < end_range(variants[verdict.next]).least;
   verdict.sentence = sentence_for(variants, verdict, ranking);
   return verdict;
 }
@@ -140,7 +157,8 @@ std::string comparison_text(const std::vector<Variant>& variants, std::size_t wi
     std::vector<Column> columns = {{""}};
     std::size_t used = titles;
     std::size_t end = first;
-    for (; end < variants.size() && (end == first || width == 0 || used + column_width(variants[end]) <= width); ++end) {
+    for (; end < variants.size() && (end == first || width == 0 || used + column_width(variants[end]) <= width);
+         ++end) {
       used += column_width(variants[end]);
       columns.push_back({variants[end].label, true});
     }
@@ -157,23 +175,36 @@ std::string comparison_text(const std::vector<Variant>& variants, std::size_t wi
 }
 
 void write_comparison(const std::vector<Variant>& variants, const Verdict& verdict, std::ostream& out) {
-  nlohmann::ordered_json record = {{"record", "compare"}, {"version", 1}, {"weft", variants[0].info.version},
-                                   {"commit", variants[0].info.commit}, {"traffic", variants[0].info.traffic}};
+  nlohmann::ordered_json record = {{"record", "compare"},
+                                   {"version", 1},
+                                   {"weft", variants[0].info.version},
+                                   {"commit", variants[0].info.commit},
+                                   {"traffic", variants[0].info.traffic}};
   record["variants"] = nlohmann::ordered_json::array();
   for (const Variant& variant : variants) {
-    nlohmann::ordered_json row = {{"label", variant.label}, {"cluster", variant.info.cluster},
+    nlohmann::ordered_json row = {{"label", variant.label},
+                                  {"cluster", variant.info.cluster},
                                   {"configuration", fmt::format("{:016x}", variant.info.configuration)}};
-    row["price_usd_per_hour"] = variant.price ? nlohmann::ordered_json(static_cast<double>(variant.price->count()) / 1e6) : nlohmann::ordered_json();
+    row["price_usd_per_hour"] = variant.price
+                                    ? nlohmann::ordered_json(static_cast<double>(variant.price->count()) / 1e6)
+                                    : nlohmann::ordered_json();
     row["power_milliwatts"] = variant.power ? nlohmann::ordered_json(variant.power->count()) : nlohmann::ordered_json();
     row["end_mean_ps"] = static_cast<std::int64_t>(mean(variant, end_of));
     row["runs"] = nlohmann::ordered_json::array();
     for (const ComparedRun& run : variant.runs) {
       const Quantiles completion = run.summary.completion.value_or(Quantiles{});
       const Quantiles slow = run.summary.slowdown.value_or(Quantiles{});
-      row["runs"].push_back({{"seed", run.seed}, {"end_ps", run.end}, {"fct_p50_ps", completion.p50}, {"fct_p99_ps", completion.p99},
-                             {"fct_max_ps", completion.max}, {"slowdown_p50", static_cast<double>(slow.p50) / 1000},
-                             {"slowdown_p99", static_cast<double>(slow.p99) / 1000}, {"goodput_bps", run.summary.goodput},
-                             {"trimmed", run.trimmed}, {"resent", run.resent}, {"digest", fmt::format("{:016x}", run.digest)}});
+      row["runs"].push_back({{"seed", run.seed},
+                             {"end_ps", run.end},
+                             {"fct_p50_ps", completion.p50},
+                             {"fct_p99_ps", completion.p99},
+                             {"fct_max_ps", completion.max},
+                             {"slowdown_p50", static_cast<double>(slow.p50) / 1000},
+                             {"slowdown_p99", static_cast<double>(slow.p99) / 1000},
+                             {"goodput_bps", run.summary.goodput},
+                             {"trimmed", run.trimmed},
+                             {"resent", run.resent},
+                             {"digest", fmt::format("{:016x}", run.digest)}});
     }
     record["variants"].push_back(std::move(row));
   }

@@ -34,8 +34,8 @@ struct Variant {
 struct Verdict {
   std::size_t winner = 0;
   std::size_t next = 0;
-  double lead = 1;             // how many times longer the next one takes
-  bool same = false;           // all variants are the same to the last packet
+  double lead = 1;    // how many times longer the next one takes
+  bool same = false;  // all variants are the same to the last packet
   bool outside_spread = false;
   std::string sentence;
 };

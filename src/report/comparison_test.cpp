@@ -36,8 +36,10 @@ TEST(Comparison, ALeadBeyondTheSpreadIsSaidToBe) {
 TEST(Comparison, ALeadWithinTheSpreadMayBeChance) {
   const Verdict verdict = judge({variant("a", {100, 140}), variant("b", {110, 90})});
   EXPECT_FALSE(verdict.outside_spread);
-  EXPECT_NE(verdict.sentence.find("b wins: all done after 100us, 1.20x sooner than a; within the spread over 2 seeds, so it may be chance"),
-            std::string::npos)
+  EXPECT_NE(
+      verdict.sentence.find(
+          "b wins: all done after 100us, 1.20x sooner than a; within the spread over 2 seeds, so it may be chance"),
+      std::string::npos)
       << verdict.sentence;
 }
 
@@ -48,14 +50,17 @@ TEST(Comparison, OneSeedHasNoSpread) {
 }
 
 TEST(Comparison, TheLastOfManyIsNamedToo) {
-  const Verdict verdict = judge({variant("slow", {400, 401}), variant("fast", {100, 100}), variant("middle", {200, 200})});
+  const Verdict verdict =
+      judge({variant("slow", {400, 401}), variant("fast", {100, 100}), variant("middle", {200, 200})});
   EXPECT_EQ(verdict.winner, 1u);
   EXPECT_EQ(verdict.next, 2u);
-  EXPECT_NE(verdict.sentence.find("2.00x sooner than middle (and 4.00x sooner than slow)"), std::string::npos) << verdict.sentence;
+  EXPECT_NE(verdict.sentence.find("2.00x sooner than middle (and 4.00x sooner than slow)"), std::string::npos)
+      << verdict.sentence;
 }
 
 TEST(Comparison, WhatPrintsAsNoLeadIsATie) {
-  EXPECT_NE(judge({variant("a", {1000}), variant("b", {1004})}).sentence.find("a tie between a and b"), std::string::npos);
+  EXPECT_NE(judge({variant("a", {1000}), variant("b", {1004})}).sentence.find("a tie between a and b"),
+            std::string::npos);
 }
 
 TEST(Comparison, EqualDigestsMeanThatNothingChanged) {

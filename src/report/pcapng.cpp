@@ -89,14 +89,15 @@ class Frame {
 
 std::uint16_t ip_checksum(std::span<const std::uint8_t> header) {
   std::uint32_t sum = 0;
-  for (std::size_t i = 0; i + 1 < header.size(); i += 2) sum += static_cast<std::uint32_t>(header[i] << 8 | header[i + 1]);
+  for (std::size_t i = 0; i + 1 < header.size(); i += 2)
+    sum += static_cast<std::uint32_t>(header[i] << 8 | header[i + 1]);
   while (sum > 0xFFFF) sum = (sum & 0xFFFF) + (sum >> 16);
   return static_cast<std::uint16_t>(~sum & 0xFFFF);
 }
 
 unsigned traffic_class(const Captured& packet) {
   constexpr unsigned kNotCapable = 0;
-  constexpr unsigned kCapable = 2;   // ECT(0)
+  constexpr unsigned kCapable = 2;  // ECT(0)
   constexpr unsigned kExperienced = 3;
   const bool ack = packet.type == PacketType::ack;
   const unsigned ecn = (packet.flags & transport::kMarked) != 0 ? kExperienced : ack ? kNotCapable : kCapable;

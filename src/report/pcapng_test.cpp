@@ -49,7 +49,8 @@ std::vector<Captured> some_packets() {
       p.header.ack = {random() * std::uint64_t{0x100000001}, random()};
     } else {
       p.header.op = static_cast<Op>(random() % 4);
-      p.header.data = {static_cast<std::uint32_t>(random()), static_cast<std::uint32_t>(random()), random() * std::uint64_t{77777}};
+      p.header.data = {static_cast<std::uint32_t>(random()), static_cast<std::uint32_t>(random()),
+                       random() * std::uint64_t{77777}};
     }
     packets.push_back(p);
   }
@@ -75,15 +76,17 @@ std::pair<std::string, int> shell(const std::string& command) {
 class Tshark : public testing::Test {
  protected:
   void SetUp() override {
-    if (shell("command -v tshark").second != 0) GTEST_SKIP() << "tshark is not installed: nobody reads the capture (apt-get install tshark)";
+    if (shell("command -v tshark").second != 0)
+      GTEST_SKIP() << "tshark is not installed: nobody reads the capture (apt-get install tshark)";
     file_ = std::filesystem::temp_directory_path() / fmt::format("weft-{}.pcapng", getpid());
   }
   void TearDown() override { std::filesystem::remove(file_); }
 
   std::string ask(const std::string& bytes, const std::string& arguments) {
     std::ofstream(file_, std::ios::binary) << bytes;
-    const auto [text, code] = shell(fmt::format("tshark -n -X lua_script:{}/share/wireshark/weft_srd.lua -r {} {} 2>/dev/null",
-                                                WEFT_SOURCE_DIR, file_.string(), arguments));
+    const auto [text, code] =
+        shell(fmt::format("tshark -n -X lua_script:{}/share/wireshark/weft_srd.lua -r {} {} 2>/dev/null",
+                          WEFT_SOURCE_DIR, file_.string(), arguments));
     EXPECT_EQ(code, 0);
     return text;
   }
@@ -102,21 +105,37 @@ std::string address(std::uint32_t endpoint) {
 
 TEST_F(Tshark, ReadsBackEveryFieldThatWasWritten) {
   const auto packets = some_packets();
-  std::istringstream lines(ask(capture(packets), fields({"frame.time_epoch", "frame.interface_name", "frame.len", "eth.src", "eth.dst", "ip.src",
-                                                         "ip.dst", "ip.dsfield.ecn", "ip.dsfield.dscp", "ip.checksum.status", "udp.srcport",
-                                                         "udp.dstport", "srd.type", "srd.source", "srd.destination", "srd.path",
-                                                         "srd.sequence", "srd.generation", "srd.stream", "srd.checksum.good", "srd.flags", "frame.comment"})));
+  std::istringstream lines(ask(capture(packets), fields({"frame.time_epoch", "frame.interface_name",
+                                                         "frame.len",        "eth.src",
+                                                         "eth.dst",          "ip.src",
+                                                         "ip.dst",           "ip.dsfield.ecn",
+                                                         "ip.dsfield.dscp",  "ip.checksum.status",
+                                                         "udp.srcport",      "udp.dstport",
+                                                         "srd.type",         "srd.source",
+                                                         "srd.destination",  "srd.path",
+                                                         "srd.sequence",     "srd.generation",
+                                                         "srd.stream",       "srd.checksum.good",
+                                                         "srd.flags",        "frame.comment"})));
   for (const Captured& p : packets) {
     const bool ack = p.type == PacketType::ack;
     const bool marked = (p.flags & transport::kMarked) != 0;
     const bool trimmed = (p.flags & transport::kTrimmed) != 0;
-    const auto mac = [](std::uint32_t n) { return fmt::format("02:00:{:02x}:{:02x}:{:02x}:{:02x}", n >> 24, n >> 16 & 255, n >> 8 & 255, n & 255); };
+    const auto mac = [](std::uint32_t n) {
+      return fmt::format("02:00:{:02x}:{:02x}:{:02x}:{:02x}", n >> 24, n >> 16 & 255, n >> 8 & 255, n & 255);
+    };
     const int flags = p.flags & ~(ack ? transport::kMarked : transport::kMarked | transport::kTrimmed);
     const std::string expected = fmt::format(
-        "{}.{:09}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t1\t{}\t7791\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t1\t0x{:02x}\t+{} ps", p.time / 1'000'000'000'000,
-        p.time % 1'000'000'000'000 / 1000, kLinks[p.link], p.bytes == 64 ? 94 : p.bytes, mac(p.header.source), mac(p.header.destination),
-        address(p.header.source), address(p.header.destination), marked ? 3 : ack ? 0 : 2, ack ? 46 : trimmed ? 45 : 0, 49152 + p.header.path,
-        static_cast<int>(p.type), p.header.source, p.header.destination, p.header.path, p.header.sequence, p.header.generation, p.header.stream, flags, p.time % 1000);
+        "{}.{:09}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t1\t{}\t7791\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t1\t0x{:02x}\t+{} ps",
+        p.time / 1'000'000'000'000, p.time % 1'000'000'000'000 / 1000, kLinks[p.link], p.bytes == 64 ? 94 : p.bytes,
+        mac(p.header.source), mac(p.header.destination), address(p.header.source), address(p.header.destination),
+        marked ? 3
+        : ack  ? 0
+               : 2,
+        ack       ? 46
+        : trimmed ? 45
+                  : 0,
+        49152 + p.header.path, static_cast<int>(p.type), p.header.source, p.header.destination, p.header.path,
+        p.header.sequence, p.header.generation, p.header.stream, flags, p.time % 1000);
     std::string line;
     ASSERT_TRUE(std::getline(lines, line));
     EXPECT_EQ(line, expected);
@@ -125,14 +144,16 @@ TEST_F(Tshark, ReadsBackEveryFieldThatWasWritten) {
 
 TEST_F(Tshark, ReadsWhatOnlyDataOrOnlyAcknowledgementsHave) {
   const auto packets = some_packets();
-  std::istringstream lines(ask(capture(packets), fields({"srd.op", "srd.first", "srd.tag", "srd.size", "srd.payload_length", "srd.echo", "srd.fan_in",
-                                                         "srd.arrived", "srd.marked"})));
+  std::istringstream lines(
+      ask(capture(packets), fields({"srd.op", "srd.first", "srd.tag", "srd.size", "srd.payload_length", "srd.echo",
+                                    "srd.fan_in", "srd.arrived", "srd.marked"})));
   for (const Captured& p : packets) {
     const std::string expected =
         p.type == PacketType::ack
-            ? fmt::format("\t\t\t\t\t{}\t{}\t0x{:016x}\t0x{:016x}", p.header.echo, p.header.fan_in, p.header.ack.arrived, p.header.ack.marked)
-            : fmt::format("{}\t{}\t{}\t{}\t{}\t\t\t\t", static_cast<int>(p.header.op), p.header.data.first, p.header.data.tag, p.header.data.size,
-                          p.bytes == 64 ? 0 : p.bytes - 94);
+            ? fmt::format("\t\t\t\t\t{}\t{}\t0x{:016x}\t0x{:016x}", p.header.echo, p.header.fan_in,
+                          p.header.ack.arrived, p.header.ack.marked)
+            : fmt::format("{}\t{}\t{}\t{}\t{}\t\t\t\t", static_cast<int>(p.header.op), p.header.data.first,
+                          p.header.data.tag, p.header.data.size, p.bytes == 64 ? 0 : p.bytes - 94);
     std::string line;
     ASSERT_TRUE(std::getline(lines, line));
     EXPECT_EQ(line, expected);
@@ -141,7 +162,9 @@ TEST_F(Tshark, ReadsWhatOnlyDataOrOnlyAcknowledgementsHave) {
 
 TEST_F(Tshark, FindsNothingWrong) {
   // 0x600000 is "warning"; below it are comments and notes.
-  EXPECT_EQ(ask(capture(some_packets()), "-o ip.check_checksum:TRUE -Y '_ws.malformed || _ws.expert.severity >= 0x600000 || !srd'"), "");
+  EXPECT_EQ(ask(capture(some_packets()),
+                "-o ip.check_checksum:TRUE -Y '_ws.malformed || _ws.expert.severity >= 0x600000 || !srd'"),
+            "");
 }
 
 TEST_F(Tshark, SeesThatABitOfTheHeaderWasTurned) {

@@ -56,7 +56,9 @@ constexpr Field<FlowRow> kFlowFields[] = {
        return slow ? Cell(static_cast<double>(*slow) / 1000) : Cell();
      }},
     {"goodput_bps",
-     [](const FlowRow& row) { return is_done(row.flow) ? Cell(goodput(row.flow.bytes, completion_time(row.flow))) : Cell(); }},
+     [](const FlowRow& row) {
+       return is_done(row.flow) ? Cell(goodput(row.flow.bytes, completion_time(row.flow))) : Cell();
+     }},
 };
 
 constexpr Field<LinkRow> kLinkFields[] = {
@@ -79,7 +81,8 @@ constexpr Field<SampleRow> kSampleFields[] = {
     {"to", [](const SampleRow& row) -> Cell { return row.link.to; }},
     {"peak_queue_bytes", [](const SampleRow& row) -> Cell { return row.sample.peak_bytes; }},
     {"bytes", [](const SampleRow& row) -> Cell { return row.sample.bytes; }},
-    {"utilisation", [](const SampleRow& row) -> Cell { return utilisation(row.sample.bytes, row.link.rate, row.interval); }},
+    {"utilisation",
+     [](const SampleRow& row) -> Cell { return utilisation(row.sample.bytes, row.link.rate, row.interval); }},
     {"marked", [](const SampleRow& row) -> Cell { return std::uint64_t{row.sample.marked}; }},
     {"trimmed", [](const SampleRow& row) -> Cell { return std::uint64_t{row.sample.trimmed}; }},
     {"dropped", [](const SampleRow& row) -> Cell { return std::uint64_t{row.sample.dropped}; }},
@@ -163,10 +166,16 @@ void add_quantiles(nlohmann::ordered_json& record, const std::string& prefix, co
 
 void write_sim_record(const RunInfo& info, const RunResult& result, const SimSummary& summary, std::ostream& out) {
   const schedule::Counters& count = result.counters;
-  nlohmann::ordered_json record = {
-      {"record", "sim"}, {"version", 1}, {"weft", info.version}, {"commit", info.commit}, {"cluster", info.cluster},
-      {"traffic", info.traffic}, {"configuration", fmt::format("{:016x}", info.configuration)}, {"executor", result.executor},
-      {"seed", result.seed}, {"partial", !result.stopped_by.empty()}};
+  nlohmann::ordered_json record = {{"record", "sim"},
+                                   {"version", 1},
+                                   {"weft", info.version},
+                                   {"commit", info.commit},
+                                   {"cluster", info.cluster},
+                                   {"traffic", info.traffic},
+                                   {"configuration", fmt::format("{:016x}", info.configuration)},
+                                   {"executor", result.executor},
+                                   {"seed", result.seed},
+                                   {"partial", !result.stopped_by.empty()}};
   if (!result.stopped_by.empty()) record["stopped_by"] = result.stopped_by;
   record["flows"] = summary.flows;
   record["flows_done"] = summary.done;

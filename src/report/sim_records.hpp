@@ -12,15 +12,16 @@ namespace weft::report {
 // What a result is of, beside what stands in it.
 struct RunInfo {
   std::string cluster;
-  std::string traffic;              // "permutation of 64 nodes, 2MB each", or the name of a matrix
-  std::string version;              // of weft
+  std::string traffic;  // "permutation of 64 nodes, 2MB each", or the name of a matrix
+  std::string version;  // of weft
   std::string commit;
-  std::uint64_t configuration = 0;  // hash of everything the user gave: equal inputs, equal hash
+  std::uint64_t configuration = 0;   // hash of everything the user gave: equal inputs, equal hash
   std::int64_t sample_interval = 0;  // ps; 0: nothing was sampled
 };
 
 // The one line that stands for the whole run.
-void write_sim_record(const RunInfo& info, const schedule::RunResult& result, const SimSummary& summary, std::ostream& out);
+void write_sim_record(const RunInfo& info, const schedule::RunResult& result, const SimSummary& summary,
+                      std::ostream& out);
 
 // A line per flow, per link (the `most` busiest, 0: all), per sample.
 void write_flow_records(const schedule::RunResult& result, std::ostream& out);

@@ -12,7 +12,12 @@ namespace {
 
 using schedule::RunResult;
 
-const RunInfo kInfo{.cluster = "acp", .traffic = "permutation", .version = "0.1", .commit = "abc", .configuration = 0xc0ffee, .sample_interval = 1'000'000};
+const RunInfo kInfo{.cluster = "acp",
+                    .traffic = "permutation",
+                    .version = "0.1",
+                    .commit = "abc",
+                    .configuration = 0xc0ffee,
+                    .sample_interval = 1'000'000};
 
 std::vector<nlohmann::json> lines(const std::string& text) {
   std::vector<nlohmann::json> out;
@@ -94,8 +99,12 @@ TEST(SimRecords, CsvHasTheSameColumnsAndQuotesWhatNeedsIt) {
             "0,5,1000000,0,40000000,39000000,40000000,20000000,2,200000000000\n"
             "0,6,1000000,10000000,60000000,59000000,50000000,20000000,2.5,160000000000");
   EXPECT_TRUE(flows.str().ends_with("3,1,1000000,30000000,,,,20000000,,\n"));
-  EXPECT_NE(links.str().find("\n\"a,b\"\"c\",spine1,400000000000,2400000,600,0.8,100000,90000,12,3,2\n"), std::string::npos) << links.str();
-  EXPECT_TRUE(samples.str().starts_with("time_ps,from,to,peak_queue_bytes,bytes,utilisation,marked,trimmed,dropped\n0,")) << samples.str();
+  EXPECT_NE(links.str().find("\n\"a,b\"\"c\",spine1,400000000000,2400000,600,0.8,100000,90000,12,3,2\n"),
+            std::string::npos)
+      << links.str();
+  EXPECT_TRUE(
+      samples.str().starts_with("time_ps,from,to,peak_queue_bytes,bytes,utilisation,marked,trimmed,dropped\n0,"))
+      << samples.str();
 }
 
 }  // namespace

@@ -36,39 +36,50 @@ std::string facts_text(const RunResult& result, const SimSummary& summary, std::
   Facts facts;
   if (!result.stopped_by.empty()) facts.add("partial", reason(result));
   facts.add("traffic", fmt::format("{} of {}, {} in {}", number(summary.done),
-                                   counted(static_cast<std::int64_t>(summary.flows), "flow"), size(summary.bytes), brief(Duration(result.end))));
+                                   counted(static_cast<std::int64_t>(summary.flows), "flow"), size(summary.bytes),
+                                   brief(Duration(result.end))));
   if (summary.completion)
     facts.add("completion", spread(*summary.completion, [](std::int64_t ps) { return brief(Duration(ps)); }));
   if (summary.slowdown) facts.add("slowdown", spread(*summary.slowdown, thousandths) + " against alone");
   if (summary.done > 0)
-    facts.add("goodput", fmt::format("{} in all; per flow {} on average, {} at least", brief(Bandwidth(summary.goodput)),
-                                     brief(Bandwidth(summary.flow_goodput_mean)), brief(Bandwidth(summary.flow_goodput_min))));
+    facts.add("goodput",
+              fmt::format("{} in all; per flow {} on average, {} at least", brief(Bandwidth(summary.goodput)),
+                          brief(Bandwidth(summary.flow_goodput_mean)), brief(Bandwidth(summary.flow_goodput_min))));
   facts.add("packets", fmt::format("{} data, {} sent again, {} acknowledgements", number(count.data_sent),
                                    number(count.data_resent), number(count.acks_sent)));
-  facts.add("congestion", fmt::format("{} marked, {} trimmed, {} dropped, {} lost, {} timeouts", number(count.marked),
-                                      number(count.trimmed), number(count.dropped), number(count.lost), number(count.timeouts)));
+  facts.add("congestion",
+            fmt::format("{} marked, {} trimmed, {} dropped, {} lost, {} timeouts", number(count.marked),
+                        number(count.trimmed), number(count.dropped), number(count.lost), number(count.timeouts)));
   if (summary.fullest) {
     const LinkRecord& link = result.links[*summary.fullest];
     facts.add("longest queue", fmt::format("{}, {} to {}", brief(Bytes(link.peak_bytes)), link.from, link.to));
   }
-  facts.add("digest", fmt::format("{:016x} (seed {}, {} packet-hops)", result.digest, result.seed, number(count.packet_hops)));
+  facts.add("digest",
+            fmt::format("{:016x} (seed {}, {} packet-hops)", result.digest, result.seed, number(count.packet_hops)));
   return facts.text(width, colour);
 }
 
 std::string links_text(const RunResult& result, std::size_t most, std::size_t width, bool colour) {
   const std::size_t shown = most == 0 ? result.links.size() : std::min(most, result.links.size());
-  Table table({{"busiest links"}, {"used", true}, {"carried", true}, {"mean wait", true}, {"queue", true}, {"marks", true},
-               {"trims", true}, {"drops", true}});
+  Table table({{"busiest links"},
+               {"used", true},
+               {"carried", true},
+               {"mean wait", true},
+               {"queue", true},
+               {"marks", true},
+               {"trims", true},
+               {"drops", true}});
   for (std::size_t i = 0; i < shown; ++i) {
     const LinkRecord& link = result.links[i];
     table.add({fmt::format("{} to {}", link.from, link.to),
                fmt::format("{:.1f}%", 100 * utilisation(link.bytes, link.rate, result.end)), size(link.bytes),
-               brief(Duration(mean_wait(link))), brief(Bytes(link.peak_bytes)), number(link.marked), number(link.trimmed),
-               number(link.dropped)});
+               brief(Duration(mean_wait(link))), brief(Bytes(link.peak_bytes)), number(link.marked),
+               number(link.trimmed), number(link.dropped)});
   }
   std::string text = "\n" + table.text(width, colour);
   if (shown < result.links.size())
-    text += fmt::format("{} more; --links 0 shows all\n", counted(static_cast<std::int64_t>(result.links.size() - shown), "link"));
+    text += fmt::format("{} more; --links 0 shows all\n",
+                        counted(static_cast<std::int64_t>(result.links.size() - shown), "link"));
   return text;
 }
 
@@ -77,7 +88,9 @@ std::string links_text(const RunResult& result, std::size_t most, std::size_t wi
 std::optional<Quantiles> quantiles(std::vector<std::int64_t> values) {
   if (values.empty()) return std::nullopt;
   std::sort(values.begin(), values.end());
-  const auto at = [&](std::size_t per_mille) { return values[std::min(values.size() - 1, values.size() * per_mille / 1000)]; };
+  const auto at = [&](std::size_t per_mille) {
+    return values[std::min(values.size() - 1, values.size() * per_mille / 1000)];
+  };
   return Quantiles{at(500), at(990), at(999), values.back()};
 }
 
@@ -87,11 +100,13 @@ std::int64_t completion_time(const FlowRecord& flow) { return flow.sent - flow.s
 
 std::optional<std::int64_t> slowdown(const FlowRecord& flow) {
   if (!is_done(flow) || flow.unloaded <= 0) return std::nullopt;
-  return static_cast<std::int64_t>(static_cast<double>(completion_time(flow)) * 1000 / static_cast<double>(flow.unloaded));
+  return static_cast<std::int64_t>(static_cast<double>(completion_time(flow)) * 1000 /
+                                   static_cast<double>(flow.unloaded));
 }
 
 std::int64_t goodput(std::uint64_t bytes, std::int64_t time) {
-  return static_cast<std::int64_t>(static_cast<double>(bytes) * 8 * kPsPerSecond / static_cast<double>(std::max<std::int64_t>(1, time)));
+  return static_cast<std::int64_t>(static_cast<double>(bytes) * 8 * kPsPerSecond /
+                                   static_cast<double>(std::max<std::int64_t>(1, time)));
 }
 
 double utilisation(std::uint64_t bytes, std::int64_t rate, std::int64_t time) {
@@ -130,7 +145,8 @@ SimSummary summarise(const RunResult& result) {
   return summary;
 }
 
-std::string summary_text(const RunResult& result, const SimSummary& summary, std::size_t links, std::size_t width, bool colour) {
+std::string summary_text(const RunResult& result, const SimSummary& summary, std::size_t links, std::size_t width,
+                         bool colour) {
   std::string text = facts_text(result, summary, width, colour);
   if (!result.links.empty()) text += links_text(result, links, width, colour);
   return text;

@@ -29,17 +29,17 @@ struct SimSummary {
   std::int64_t goodput = 0;             // bit/s, of all together until the last was done
   std::int64_t flow_goodput_min = 0;
   std::int64_t flow_goodput_mean = 0;
-  std::optional<std::size_t> fullest;   // the link with the longest queue, where links are known
+  std::optional<std::size_t> fullest;  // the link with the longest queue, where links are known
 };
 SimSummary summarise(const schedule::RunResult& result);
 
 // What a record of a flow or link implies.
 bool is_done(const schedule::FlowRecord& flow);
-std::int64_t completion_time(const schedule::FlowRecord& flow);     // ps, of a flow that is done
-std::optional<std::int64_t> slowdown(const schedule::FlowRecord& flow);  // thousandths
-std::int64_t goodput(std::uint64_t bytes, std::int64_t time);       // bit/s
+std::int64_t completion_time(const schedule::FlowRecord& flow);                 // ps, of a flow that is done
+std::optional<std::int64_t> slowdown(const schedule::FlowRecord& flow);         // thousandths
+std::int64_t goodput(std::uint64_t bytes, std::int64_t time);                   // bit/s
 double utilisation(std::uint64_t bytes, std::int64_t rate, std::int64_t time);  // 0..1
-std::int64_t mean_wait(const schedule::LinkRecord& link);           // ps per packet
+std::int64_t mean_wait(const schedule::LinkRecord& link);                       // ps per packet
 
 // Facts, then the busiest `links` of the links; 0: all.
 std::string summary_text(const schedule::RunResult& result, const SimSummary& summary, std::size_t links,

@@ -38,10 +38,15 @@ TEST(SimSummary, ARunInWhichNothingEndedHasNoQuantiles) {
 }
 
 RC_GTEST_PROP(SimSummary, QuantilesLeaveTheRightShareBehindThem, ()) {
-  const auto values = *rc::gen::nonEmpty(rc::gen::container<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(0, 1000)));
+  const auto values =
+      *rc::gen::nonEmpty(rc::gen::container<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(0, 1000)));
   const Quantiles q = *quantiles(values);
-  const auto above = [&](std::int64_t limit) { return std::count_if(values.begin(), values.end(), [&](auto v) { return v > limit; }); };
-  const auto share = [&](std::size_t per_mille) { return static_cast<std::ptrdiff_t>(values.size() * (1000 - per_mille) / 1000); };
+  const auto above = [&](std::int64_t limit) {
+    return std::count_if(values.begin(), values.end(), [&](auto v) { return v > limit; });
+  };
+  const auto share = [&](std::size_t per_mille) {
+    return static_cast<std::ptrdiff_t>(values.size() * (1000 - per_mille) / 1000);
+  };
   RC_ASSERT(above(q.p50) <= share(500));
   RC_ASSERT(above(q.p99) <= share(990));
   RC_ASSERT(above(q.p999) <= share(999));
@@ -63,7 +68,8 @@ TEST(SimSummary, APartialResultSaysSoFirst) {
   RunResult result = sample_result();
   EXPECT_EQ(summary_text(result, summarise(result), 10, 80, false).find("partial"), std::string::npos);
   result.stopped_by = "time=10ms";
-  EXPECT_TRUE(summary_text(result, summarise(result), 10, 80, false).starts_with("partial        stopped at the limit time=10ms"));
+  EXPECT_TRUE(summary_text(result, summarise(result), 10, 80, false)
+                  .starts_with("partial        stopped at the limit time=10ms"));
   result.stopped_by = "ctrl-c";
   EXPECT_TRUE(summary_text(result, summarise(result), 10, 80, false).starts_with("partial        interrupted"));
 }

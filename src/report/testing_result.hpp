@@ -14,7 +14,8 @@ inline schedule::RunResult sample_result() {
   result.counters.data_sent = 733;
   result.counters.lost = 5;
   const auto flow = [&](std::uint32_t from, std::uint32_t to, std::int64_t start, std::int64_t sent) {
-    result.flows.push_back({from, to, 1'000'000, start, sent, sent == schedule::kNotYet ? sent : sent - 1'000'000, 20'000'000});
+    result.flows.push_back(
+        {from, to, 1'000'000, start, sent, sent == schedule::kNotYet ? sent : sent - 1'000'000, 20'000'000});
   };
   flow(0, 5, 0, 40'000'000);
   flow(0, 6, 10'000'000, 60'000'000);

@@ -37,18 +37,22 @@ class Events {
     write(R"({{"ph":"M","pid":{},"name":"process_name","args":{{"name":"{}"}}}})", process, name);
   }
   void name_track(int process, std::uint64_t track, const std::string& name) {
-    write(R"({{"ph":"M","pid":{0},"tid":{1},"name":"thread_name","args":{{"name":{2}}}}})", process, track, quoted(name));
+    write(R"({{"ph":"M","pid":{0},"tid":{1},"name":"thread_name","args":{{"name":{2}}}}})", process, track,
+          quoted(name));
     write(R"({{"ph":"M","pid":{0},"tid":{1},"name":"thread_sort_index","args":{{"sort_index":{1}}}}})", process, track);
   }
-  void slice(std::uint64_t track, const std::string& name, std::int64_t start, std::int64_t end, const std::string& arguments) {
-    write(R"({{"ph":"X","pid":{},"tid":{},"name":{},"ts":{},"dur":{},"args":{{{}}}}})", kFlowsProcess, track, quoted(name),
-          microseconds_text(start), microseconds_text(end - start), arguments);
+  void slice(std::uint64_t track, const std::string& name, std::int64_t start, std::int64_t end,
+             const std::string& arguments) {
+    write(R"({{"ph":"X","pid":{},"tid":{},"name":{},"ts":{},"dur":{},"args":{{{}}}}})", kFlowsProcess, track,
+          quoted(name), microseconds_text(start), microseconds_text(end - start), arguments);
   }
   void counter(const std::string& name, std::string_view unit, std::int64_t time, double value) {
-    write(R"({{"ph":"C","pid":{},"name":{},"ts":{},"args":{{"{}":{:.6g}}}}})", kLinksProcess, quoted(name), microseconds_text(time), unit, value);
+    write(R"({{"ph":"C","pid":{},"name":{},"ts":{},"args":{{"{}":{:.6g}}}}})", kLinksProcess, quoted(name),
+          microseconds_text(time), unit, value);
   }
   void instant(std::uint64_t track, const std::string& name, std::int64_t time) {
-    write(R"({{"ph":"i","s":"t","pid":{},"tid":{},"name":{},"ts":{}}})", kLinksProcess, track, quoted(name), microseconds_text(time));
+    write(R"({{"ph":"i","s":"t","pid":{},"tid":{},"name":{},"ts":{}}})", kLinksProcess, track, quoted(name),
+          microseconds_text(time));
   }
 
  private:
@@ -136,7 +140,8 @@ void write_flows(const RunResult& result, const RankName& rank_name, Events& eve
     const std::uint64_t track = tracks.take(flow.start, end);
     if (track == known) {
       const std::string sender = rank_name(flow.source);
-      events.name_track(kFlowsProcess, track, track == sender_track ? sender : fmt::format("{} ({})", sender, track - sender_track + 1));
+      events.name_track(kFlowsProcess, track,
+                        track == sender_track ? sender : fmt::format("{} ({})", sender, track - sender_track + 1));
     }
     events.slice(track, "to " + rank_name(flow.destination), flow.start, end, arguments_of(flow, rank_name));
   }
@@ -145,7 +150,9 @@ void write_flows(const RunResult& result, const RankName& rank_name, Events& eve
 void write_links(const RunInfo& info, const RunResult& result, Events& events) {
   constexpr std::int64_t kNever = -1;
   std::vector<std::int64_t> shown_until(result.links.size(), kNever);  // end of the link's last interval
-  const auto label = [&](std::uint32_t link) { return fmt::format("{} to {}", result.links[link].from, result.links[link].to); };
+  const auto label = [&](std::uint32_t link) {
+    return fmt::format("{} to {}", result.links[link].from, result.links[link].to);
+  };
   const auto count = [&](std::uint32_t link, std::int64_t time, std::int64_t queue, double used) {
     events.counter(label(link) + " queue", "bytes", time, static_cast<double>(queue));
     events.counter(label(link) + " utilisation", "percent", time, used * 100);
@@ -155,7 +162,8 @@ void write_links(const RunInfo& info, const RunResult& result, Events& events) {
     // Intervals in which nothing happened are left out of the samples; the counter falls to zero there.
     if (until != kNever && until < sample.time) count(sample.link, until, 0, 0);
     until = sample.time + info.sample_interval;
-    count(sample.link, sample.time, sample.peak_bytes, utilisation(sample.bytes, result.links[sample.link].rate, info.sample_interval));
+    count(sample.link, sample.time, sample.peak_bytes,
+          utilisation(sample.bytes, result.links[sample.link].rate, info.sample_interval));
   }
   for (std::uint32_t link = 0; link < shown_until.size(); ++link)
     if (shown_until[link] != kNever) count(link, shown_until[link], 0, 0);

@@ -19,7 +19,8 @@ nlohmann::json trace_of(const RunResult& result) {
   std::ostringstream out;
   RunInfo info;
   info.sample_interval = 1'000'000;
-  write_trace(info, result, [](std::uint32_t rank) { return fmt::format("s0/gpu\"{}", rank); }, out);
+  write_trace(
+      info, result, [](std::uint32_t rank) { return fmt::format("s0/gpu\"{}", rank); }, out);
   return nlohmann::json::parse(out.str());
 }
 
@@ -89,7 +90,8 @@ RC_GTEST_PROP(Trace, SlicesNeverOverlapOnATrack, ()) {
     const auto start = *rc::gen::inRange<std::int64_t>(0, 1000) * 1'000'000;
     const auto length = *rc::gen::inRange<std::int64_t>(0, 300) * 1'000'000;
     const bool done = *rc::gen::arbitrary<bool>();
-    result.flows.push_back({*rc::gen::inRange<std::uint32_t>(0, 4), 9, 1, start, done ? start + length : schedule::kNotYet, -1, 1});
+    result.flows.push_back(
+        {*rc::gen::inRange<std::uint32_t>(0, 4), 9, 1, start, done ? start + length : schedule::kNotYet, -1, 1});
   }
   const nlohmann::json trace = trace_of(result);
   expect_readable(trace);
