@@ -18,10 +18,10 @@ bool wants_colour(int descriptor) {
   return isatty(descriptor) == 1;
 }
 
-std::size_t terminal_width() {
+std::size_t terminal_width(int descriptor) {
   winsize size{};
-  if (isatty(STDOUT_FILENO) != 1) return 0;
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  if (isatty(descriptor) != 1) return 0;
+  if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
   return 80;
 }
 
@@ -29,7 +29,7 @@ std::size_t terminal_width() {
 
 int main(int argc, char** argv) {
   weft::app::Console console{std::cout, std::cerr, wants_colour(STDOUT_FILENO), wants_colour(STDERR_FILENO),
-                             terminal_width()};
+                             terminal_width(STDOUT_FILENO), terminal_width(STDERR_FILENO)};
   try {
     const int code = weft::cli::run({argv + 1, argv + argc}, console);
     std::cout.flush();

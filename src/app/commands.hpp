@@ -7,6 +7,7 @@
 
 #include "app/console.hpp"
 #include "app/session.hpp"
+#include "app/sim_options.hpp"
 
 namespace weft::app {
 
@@ -25,15 +26,24 @@ int show(const ShowOptions& options, Console& console);
 
 struct SimOptions {
   InputOptions input;
-  std::string matrix;                   // a .cm file, or
-  std::string pattern = "permutation";  // a pattern of
-  std::string size = "2MB";             // bytes per flow between
-  std::uint32_t nodes = 0;              // GPUs; 0: all
-  std::uint64_t seed = 1;
-  std::uint32_t threads = 1;
-  std::uint32_t seeds = 1;  // runs, with seeds from `seed` on
+  TrafficOptions traffic;
+  RunOptions run;
+  SimOutputOptions output;
+  std::string limit;        // time=10ms,events=1e9,memory=4GiB,wall=60s
+  std::uint32_t seeds = 1;  // runs, with seeds from that of `run` on
 };
 int sim(const SimOptions& options, Console& console);
+
+struct CompareOptions {
+  std::vector<std::string> files;  // empty: the one of the current directory
+  InputOptions input;              // what all of them have in common; its file is not used
+  std::vector<std::string> vary;   // transport.paths=1,64: a variant for each value
+  TrafficOptions traffic;
+  RunOptions run;
+  std::string limit;
+  std::uint32_t seeds = 1;
+};
+int compare(const CompareOptions& options, Console& console);
 
 struct CatalogOptions {
   InputOptions input;

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/build_info.hpp"
 #include "app/commands.hpp"
 #include "base/text.hpp"
 #include "model/cluster_file.hpp"
@@ -46,12 +47,17 @@ int explain(const std::string& code, bool json, Console& console) {
   return kFine;
 }
 
+const BuildInfo& build_info() {
+  static const BuildInfo info{WEFT_VERSION, WEFT_COMMIT, WEFT_COMPILER};
+  return info;
+}
+
 int version(bool json, Console& console) {
+  const auto& [version, commit, compiler] = build_info();
   if (json) {
-    console.out << nlohmann::ordered_json({{"weft", WEFT_VERSION}, {"commit", WEFT_COMMIT}, {"compiler", WEFT_COMPILER}}).dump()
-                << "\n";
+    console.out << nlohmann::ordered_json({{"weft", version}, {"commit", commit}, {"compiler", compiler}}).dump() << "\n";
   } else {
-    console.out << fmt::format("weft {} ({}, {})\n", WEFT_VERSION, WEFT_COMMIT, WEFT_COMPILER);
+    console.out << fmt::format("weft {} ({}, {})\n", version, commit, compiler);
   }
   return kFine;
 }

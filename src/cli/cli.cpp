@@ -38,6 +38,7 @@ struct Verbs {
   app::ShowOptions show;
   std::vector<std::string> show_rest;
   app::SimOptions sim;
+  app::CompareOptions compare;
   app::CatalogOptions catalog;
   app::InitOptions init;
   app::SchemaView view = app::SchemaView::json_schema;
@@ -78,21 +79,67 @@ void add_show(CLI::App& app, Verbs& verbs) {
                   "  weft show server --as svg -o server.svg acp.weft.yaml --set servers.nics=2");
 }
 
+// What both verbs that simulate are told.
+void add_traffic(CLI::App& command, app::TrafficOptions& traffic) {
+  command.add_option("--matrix", traffic.matrix, "uet-htsim's connection matrix")->type_name("FILE.cm");
+  command.add_option("--pattern", traffic.pattern, "without a matrix: who sends to whom")
+      ->check(CLI::IsMember(workload::pattern_names()))
+      ->capture_default_str();
+  command.add_option("--size", traffic.size, "bytes of each flow of a pattern")->capture_default_str();
+  command.add_option("--nodes", traffic.nodes, "GPUs that take part; 0: all")->capture_default_str();
+}
+
+void add_runs(CLI::App& command, app::RunOptions& run, std::uint32_t& seeds, std::string& limit) {
+  command.add_option("--seed", run.seed, "of everything random")->capture_default_str();
+  command.add_option("--threads", run.threads, "that share the work; the result is the same")->check(CLI::Range(1, 256))->capture_default_str();
+  command.add_option("--seeds", seeds, "how many runs, each with the next seed")->check(CLI::Range(1, 100000))->capture_default_str();
+  command.add_option("--limit", limit, "of a run: time=10ms,events=1e9,memory=4GiB,wall=60s")->type_name("WHAT=MOST");
+}
+
 void add_sim(CLI::App& app, Verbs& verbs) {
   CLI::App* command = app.add_subcommand("sim", "run traffic over the fabric, packet by packet, on SRD");
   add_input(*command, verbs.sim.input, true);
-  command->add_option("--matrix", verbs.sim.matrix, "uet-htsim's connection matrix")->type_name("FILE.cm");
-  command->add_option("--pattern", verbs.sim.pattern, "without a matrix: who sends to whom")
-      ->check(CLI::IsMember(workload::pattern_names()))
-      ->capture_default_str();
-  command->add_option("--size", verbs.sim.size, "bytes of each flow of a pattern")->capture_default_str();
-  command->add_option("--nodes", verbs.sim.nodes, "GPUs that take part; 0: all")->capture_default_str();
-  command->add_option("--seed", verbs.sim.seed, "of everything random")->capture_default_str();
-  command->add_option("--seeds", verbs.sim.seeds, "how many runs, each with the next seed")->check(CLI::Range(1, 100000))->capture_default_str();
-  command->add_option("--threads", verbs.sim.threads, "that share the work; the result is the same")->check(CLI::Range(1, 256))->capture_default_str();
+  add_traffic(*command, verbs.sim.traffic);
+  add_runs(*command, verbs.sim.run, verbs.sim.seeds, verbs.sim.limit);
+  app::SimOutputOptions& output = verbs.sim.output;
+  command->add_option("--sample", verbs.sim.run.sample, "queue, marks and load of every link, each interval: 1us")->type_name("TIME");
+  command->add_option("--links", output.links, "busiest links shown, 0: all; with --json as records")->type_name("N");
+  command->add_flag("--flows", output.flows, "with --json: a record per flow");
+  command->add_flag("--samples", output.samples, "with --json: a record per sample");
+  command->add_option("--csv", output.csv, "tables: DIR, or flows=FILE, links=FILE, samples=FILE")
+      ->type_name("DIR")
+      ->take_all()
+      ->allow_extra_args(false);
+  command->add_option("--trace", output.trace, "a trace to look at in ui.perfetto.dev")->type_name("FILE.json");
+  command->add_option("--pcap", output.pcap, "packets of the links of --capture, for Wireshark")->type_name("FILE.pcapng");
+  command->add_option("--capture", verbs.sim.run.capture, "links for --pcap: leaf0:spine1, or all of s0/nic1")
+      ->type_name("LINK")
+      ->take_all()
+      ->allow_extra_args(false);
   command->footer("Examples:\n"
                   "  weft sim fat_tree_1024.topo --matrix perm_1024.cm\n"
-                  "  weft sim acp.weft.yaml --pattern incast --nodes 64 --size 1MB");
+                  "  weft sim acp.weft.yaml --pattern incast --nodes 64 --size 1MB\n"
+                  "  weft sim acp.weft.yaml --sample 1us --trace trace.json --csv results\n"
+                  "  weft sim acp.weft.yaml --pcap leaf.pcapng --capture leaf0 --limit time=50us");
+}
+
+void add_compare(CLI::App& app, Verbs& verbs) {
+  app::CompareOptions& options = verbs.compare;
+  CLI::App* command = app.add_subcommand("compare", "run the same traffic on several clusters, say which wins");
+  command->add_option("files", options.files, "clusters; one is enough with --vary");
+  add_input(*command, options.input, false);
+  command->add_option("--vary", options.vary, "a variant for each value: transport.paths=1,64")
+      ->type_name("PATH=A,B")
+      ->take_all()
+      ->allow_extra_args(false);
+  add_traffic(*command, options.traffic);
+  add_runs(*command, options.run, options.seeds, options.limit);
+  command->footer("The winner is who has all traffic done first. Clusters of different size run the\n"
+                  "traffic of the smallest.\n"
+                  "\n"
+                  "Examples:\n"
+                  "  weft compare two.weft.yaml four.weft.yaml --seeds 5\n"
+                  "  weft compare acp.weft.yaml --vary fabric.spines=2,4 --pattern ring");
 }
 
 void add_rest(CLI::App& app, Verbs& verbs) {
@@ -152,6 +199,7 @@ int dispatch(const CLI::App& app, Verbs& verbs, app::Console& console) {
   const std::string verb = app.get_subcommands().front()->get_name();
   if (verb == "check") return app::check(verbs.check, console);
   if (verb == "sim") return app::sim(verbs.sim, console);
+  if (verb == "compare") return app::compare(verbs.compare, console);
   if (verb == "catalog") return app::catalog(verbs.catalog, console);
   if (verb == "init") return app::init(verbs.init, console);
   if (verb == "schema") return app::schema(verbs.view, console);
@@ -182,11 +230,12 @@ int run(const std::vector<std::string>& arguments, app::Console& console) {
              "  weft check                     what it amounts to\n"
              "  weft show fabric --as svg      draw it\n"
              "\n"
-             "Exit codes: 0 fine, 1 an expectation failed, 2 your input, 3 this machine,\n70 a bug in weft.");
+             "Exit codes: 0 fine, 1 an expectation failed, 2 your input, 3 this machine,\n4 a limit you set, 70 a bug in weft, 130 interrupted.");
   Verbs verbs;
   add_check(app, verbs);
   add_show(app, verbs);
   add_sim(app, verbs);
+  add_compare(app, verbs);
   add_rest(app, verbs);
 
   if (!arguments.empty() && !arguments[0].starts_with('-')) {

@@ -6,6 +6,7 @@
 
 #include "app/commands.hpp"
 #include "spec/codes.hpp"
+#include "workload/patterns.hpp"
 
 namespace weft::cli {
 namespace {
@@ -34,12 +35,15 @@ std::string words(const std::string& verb) {
   return fmt::format("{}", fmt::join(codes, " "));
 }
 
-bool takes_file(const std::string& verb) { return verb == "check" || verb == "show" || verb == "init"; }
+bool takes_file(const std::string& verb) {
+  return verb == "check" || verb == "show" || verb == "sim" || verb == "compare" || verb == "init";
+}
 
 // The values an option takes; empty when they cannot be listed.
 std::string values(const std::string& option) {
   if (option == "as") return "table svg dot json";
   if (option == "kind") return fmt::format("{}", fmt::join(app::init_kinds(), " "));
+  if (option == "pattern") return fmt::format("{}", fmt::join(workload::pattern_names(), " "));
   return "";
 }
 
@@ -63,8 +67,9 @@ std::string bash_script(const CLI::App& app) {
       "  case \"$previous\" in\n"
       "    --as) COMPREPLY=($(compgen -W \"{}\" -- \"$current\")); return ;;\n"
       "    --kind) COMPREPLY=($(compgen -W \"{}\" -- \"$current\")); return ;;\n"
-      "    --catalog) COMPREPLY=($(compgen -d -- \"$current\")); return ;;\n"
-      "    -o|--output) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
+      "    --pattern) COMPREPLY=($(compgen -W \"{}\" -- \"$current\")); return ;;\n"
+      "    --catalog|--csv) COMPREPLY=($(compgen -d -- \"$current\")); return ;;\n"
+      "    -o|--output|--matrix|--trace|--pcap) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
       "  esac\n"
       "  case \"${{COMP_WORDS[1]}}\" in\n"
       "{}"
@@ -74,7 +79,7 @@ std::string bash_script(const CLI::App& app) {
       "}}\n"
       "shopt -s extglob\n"
       "complete -o filenames -F _weft weft\n",
-      fmt::join(names, " "), values("as"), values("kind"), cases);
+      fmt::join(names, " "), values("as"), values("kind"), values("pattern"), cases);
 }
 
 std::string zsh_quoted(const std::string& text) {
@@ -90,8 +95,8 @@ std::string zsh_quoted(const std::string& text) {
 // What follows an option: nothing, a listed value, a directory, a file or any text.
 std::string zsh_value(const CLI::Option& option, const std::string& name) {
   if (option.get_items_expected_max() == 0) return "";
-  if (name == "catalog") return ":directory:_files -/";
-  if (name == "output") return ":file:_files";
+  if (name == "catalog" || name == "csv") return ":directory:_files -/";
+  if (name == "output" || name == "matrix" || name == "trace" || name == "pcap") return ":file:_files";
   const std::string listed = values(name);
   return listed.empty() ? ":value:" : fmt::format(":value:({})", listed);
 }
@@ -101,7 +106,7 @@ std::string zsh_arguments(const CLI::App& command) {
   std::string out;
   for (const CLI::Option* option : command.get_options())
     for (const std::string& name : option->get_lnames())
-      out += fmt::format(" '{}--{}[{}]{}'", name == "set" || name == "fail" ? "*" : "", name,
+      out += fmt::format(" '{}--{}[{}]{}'", name == "set" || name == "fail" || name == "vary" || name == "csv" || name == "capture" ? "*" : "", name,
                          zsh_quoted(option->get_description()), zsh_value(*option, name));
   if (verb == "catalog") out += " '1:name:_weft_catalog'";
   if (const std::string first = words(verb); !first.empty()) out += fmt::format(" '1:what:({})'", first);

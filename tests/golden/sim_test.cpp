@@ -1,5 +1,14 @@
-// `weft sim` as a person meets it.
+// `weft sim` and `weft compare` as a person meets them.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
 
 #include "golden.hpp"
 
@@ -48,6 +57,205 @@ TEST(Sim, AFlowThatNeverStartsIsAFailure) {
   std::ofstream("stuck.cm") << "Nodes 2\n0->1 id 1 trigger 1 size 1\ntrigger id 1 oneshot\n";
   const std::string cluster = (kSource / "examples/05-p5-tor-clos/cluster.weft.yaml").string();
   EXPECT_EQ(weft({"sim", cluster, "--matrix", "stuck.cm"}).code, 1);
+}
+
+const std::string kClos = (kSource / "examples/05-p5-tor-clos/cluster.weft.yaml").string();
+
+std::vector<nlohmann::json> records(const std::string& text) {
+  std::vector<nlohmann::json> out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) out.push_back(nlohmann::json::parse(line));
+  return out;
+}
+
+TEST(Sim, JsonIsOneRecordUntilMoreIsAskedFor) {
+  const std::vector<std::string> run = {"sim", kClos, "--nodes", "16", "--size", "100kB", "--json"};
+  const auto only = records(weft(run).out);
+  ASSERT_EQ(only.size(), 1u);
+  EXPECT_EQ(only[0]["record"], "sim");
+  EXPECT_EQ(only[0]["traffic"], "permutation of 16 nodes, 100kB each");
+  EXPECT_EQ(only[0]["partial"], false);
+  auto more = run;
+  more.push_back("--flows");
+  const auto all = records(weft(more).out);
+  ASSERT_EQ(all.size(), 17u);
+  EXPECT_EQ(all[0], only[0]) << "the same run";
+  EXPECT_EQ(all[16]["record"], "flow");
+  EXPECT_EQ(all[16]["source"], 15);
+}
+
+TEST(Sim, TheConfigurationHashFollowsWhatWasGiven) {
+  const auto hash = [](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"sim", kClos, "--nodes", "4", "--size", "8kB", "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return records(weft(arguments).out).at(0)["configuration"].get<std::string>();
+  };
+  EXPECT_EQ(hash({}), hash({"--seed", "9"})) << "the seed stands beside it";
+  EXPECT_NE(hash({}), hash({"--pattern", "ring"}));
+  EXPECT_NE(hash({}), hash({"--set", "transport.paths=3"}));
+}
+
+TEST(Sim, TablesAndTracesAreFiles) {
+  const Scratch scratch;
+  const InDirectory here(scratch.path());
+  const Outcome outcome = weft({"sim", kClos, "--nodes", "16", "--size", "100kB", "--csv", "all/of/it", "--csv", "flows=f.csv", "--trace", "t.json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(read("f.csv"), read("all/of/it/flows.csv"));
+  const std::string flows = read("f.csv");
+  EXPECT_EQ(std::count(flows.begin(), flows.end(), '\n'), 17);
+  EXPECT_TRUE(read("all/of/it/links.csv").starts_with("from,to,rate_bps,"));
+  const auto trace = nlohmann::json::parse(read("t.json"));
+  EXPECT_EQ(std::count_if(trace["traceEvents"].begin(), trace["traceEvents"].end(), [](const auto& e) { return e["ph"] == "X"; }), 16);
+}
+
+TEST(Sim, WhatCannotBeWrittenIsSaidBeforeItRuns) {
+  const Outcome outcome = weft({"sim", kClos, "--csv", "flow=x", "--trace", kClos, "--flows", "--limit", "tine=1us", "--seeds", "2"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.out, "");
+  for (const std::string part : {"did you mean flows=FILE?", "is the cluster file itself", "add --json", "did you mean time?", "--seeds makes several"})
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << part << " in:\n" << outcome.err;
+  EXPECT_EQ(weft({"sim", kClos, "--nodes", "2", "--size", "1kB", "--csv", "flows=/proc/nothing/f.csv"}).code, 3);
+}
+
+TEST(Sim, ALimitLeavesAPartialResultAndItsOwnExitCode) {
+  const auto partial = [](const std::string& limit) {
+    const Outcome outcome = weft({"sim", kClos, "--nodes", "64", "--size", "1MB", "--limit", limit, "--json"});
+    EXPECT_EQ(outcome.code, 4);
+    EXPECT_NE(outcome.err.find("limit " + limit + " reached: the result is partial"), std::string::npos) << outcome.err;
+    return records(outcome.out).at(0);
+  };
+  const auto early = partial("time=30us");
+  EXPECT_EQ(early["partial"], true);
+  EXPECT_EQ(early["stopped_by"], "time=30us");
+  EXPECT_EQ(early["flows_done"], 0);
+  EXPECT_TRUE(early["fct_p50_ps"].is_null());
+  EXPECT_GE(early["end_ps"].get<double>(), 30e6);
+  EXPECT_LT(early["end_ps"].get<double>(), 40e6);
+  EXPECT_GE(partial("events=5000")["events"].get<int>(), 5000);
+  EXPECT_EQ(partial("memory=1MB")["flows_done"], 0) << "this program is larger than that";
+  EXPECT_EQ(weft({"sim", kClos, "--nodes", "4", "--size", "8kB", "--limit", "time=1s,wall=1000s,events=1e9"}).code, 0);
+}
+
+// Whether a process has a handler of its own for SIGINT.
+bool catches_ctrl_c(pid_t process) {
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("SigCgt:")) return (std::stoull(line.substr(7), nullptr, 16) >> (SIGINT - 1) & 1) != 0;
+  return false;
+}
+
+TEST(Sim, CtrlCLeavesAPartialResult) {
+  const Scratch scratch;
+  const InDirectory here(scratch.path());
+  const pid_t child = fork();
+  if (child == 0) {
+    const Outcome outcome = weft({"sim", kClos, "--size", "100GB", "--json"});
+    std::ofstream("out") << outcome.out;
+    std::ofstream("err") << outcome.err;
+    _exit(outcome.code);
+  }
+  while (!catches_ctrl_c(child)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  EXPECT_EQ(read("err"), "interrupted: the result is partial\n");
+  EXPECT_EQ(records(read("out")).at(0)["stopped_by"], "ctrl-c");
+}
+
+TEST(Sim, ThreadsDoNotChangeTheResult) {
+  const auto run = [](const std::string& threads) { return weft({"sim", kClos, "--size", "50kB", "--json", "--flows", "--threads", threads}).out; };
+  EXPECT_EQ(run("1"), run("3"));
+}
+
+TEST(Sim, SamplesAddUpToWhatLinksCarried) {
+  const Outcome outcome = weft({"sim", kClos, "--pattern", "incast", "--nodes", "16", "--size", "200kB", "--sample", "2us", "--json", "--links", "0", "--samples"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  std::map<std::string, std::uint64_t> carried;
+  std::map<std::string, std::uint64_t> sampled;
+  for (const auto& record : records(outcome.out)) {
+    if (record["record"] == "sim") continue;
+    const std::string name = record["from"].get<std::string>() + " " + record["to"].get<std::string>();
+    (record["record"] == "link" ? carried : sampled)[name] += record["bytes"].get<std::uint64_t>();
+  }
+  EXPECT_GT(carried.size(), 16u);
+  EXPECT_EQ(carried, sampled);
+}
+
+TEST(Sim, ACaptureHasThePacketsOfItsLinks) {
+  const Scratch scratch;
+  const InDirectory here(scratch.path());
+  const Outcome outcome = weft({"sim", kClos, "--pattern", "ring", "--nodes", "16", "--size", "100kB", "--pcap", "c.pcapng", "--capture", "s0/nic0",
+                                "--json", "--links", "0"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  std::size_t packets = 0;
+  for (const auto& record : records(outcome.out))
+    if (record["record"] == "link" && (record["from"] == "s0/nic0" || record["to"] == "s0/nic0")) packets += record["packets"].get<std::size_t>();
+  EXPECT_GT(packets, 25u);
+  // A packet is a block of 94 bytes padded to 96, its frame of 32, and at most 20 of a comment.
+  const std::size_t size = read("c.pcapng").size();
+  EXPECT_GE(size, packets * 128);
+  EXPECT_LE(size, packets * 148 + 200);
+}
+
+TEST(Sim, ACaptureOfNothingIsAComplaint) {
+  const auto error = [](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"sim", kClos, "--nodes", "2"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = weft(arguments);
+    EXPECT_EQ(outcome.code, 2);
+    return outcome.err;
+  };
+  EXPECT_NE(error({"--pcap", "x", "--capture", "leaf0:nowhere"}).find("finds no 'leaf0:nowhere'"), std::string::npos);
+  EXPECT_NE(error({"--pcap", "x", "--capture", "leaf0:leaf1"}).find("no link of the network is 'leaf0:leaf1'"), std::string::npos);
+  EXPECT_NE(error({"--pcap", "x"}).find("--pcap needs links"), std::string::npos);
+  EXPECT_NE(error({"--capture", "leaf0"}).find("--capture needs a file"), std::string::npos);
+  EXPECT_NE(error({"--csv", "samples=x.csv"}).find("add --sample 1us"), std::string::npos);
+  EXPECT_NE(error({"--sample", "3"}).find("for example --sample 1us"), std::string::npos);
+}
+
+TEST(Compare, RunsTheSameTrafficOnEachAndNamesTheWinner) {
+  const std::vector<std::string> command = {"compare", kClos, "--vary", "transport.mtu=512B,4KiB", "--nodes", "16", "--size", "1MB", "--seeds", "3"};
+  const Outcome outcome = weft(command);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("permutation of 16 nodes, 1MB each, mean of 3 seeds\n"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("mtu=4KiB wins"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("outside the spread over 3 seeds"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("price"), std::string::npos) << outcome.out;
+  std::istringstream lines(weft(command, 80).out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+}
+
+TEST(Compare, DifferentSizesRunTheTrafficOfTheSmallest) {
+  const Outcome outcome = weft({"compare", kClos, "--vary", "servers.count=2,4", "--size", "8kB", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto record = records(outcome.out).at(0);
+  EXPECT_EQ(record["traffic"], "permutation of 16 nodes, 8kB each");
+  EXPECT_EQ(record["variants"].size(), 2u);
+  EXPECT_EQ(record["variants"][1]["label"], "count=4");
+}
+
+TEST(Compare, AChangeWithoutEffectIsCalledThat) {
+  const Outcome outcome = weft({"compare", kClos, "--vary", "name=a,b", "--nodes", "4", "--size", "8kB"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("no difference: the runs are the same to the last packet"), std::string::npos) << outcome.out;
+}
+
+TEST(Compare, FilesOfOneNameAreToldApartByTheirFolders) {
+  const std::string other = (kSource / "examples/12-trn2-ultraserver/cluster.weft.yaml").string();
+  const Outcome outcome = weft({"compare", kClos, other, "--nodes", "4", "--size", "8kB"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("  05-p5-tor-clos  12-trn2-ultraserver\n"), std::string::npos) << outcome.out;
+}
+
+TEST(Compare, SaysWhatIsMissing) {
+  EXPECT_NE(weft({"compare", kClos}).err.find("one cluster cannot be compared"), std::string::npos);
+  EXPECT_NE(weft({"compare", kClos, "--vary", "paths"}).err.find("for example --vary"), std::string::npos);
+  EXPECT_NE(weft({"compare", kClos, "--vary", "transport.paths=" + std::string(99, ',')}).err.find("too many"), std::string::npos);
+  const Outcome outcome = weft({"compare", kClos, "--vary", "transport.kind=srd,tcp"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("so kind=tcp cannot be compared"), std::string::npos) << outcome.err;
 }
 
 }  // namespace

@@ -1,0 +1,119 @@
+-- Wireshark's dissector for SRD as weft puts it on the wire (src/transport/codec.hpp has the table).
+--   tshark -X lua_script:share/wireshark/weft_srd.lua -r capture.pcapng
+-- or copy it to the personal Lua plugins folder (Help > About Wireshark > Folders).
+
+local srd = Proto("srd", "Scalable Reliable Datagram (weft)")
+
+local PORT, HEADER, VERSION = 7791, 52, 1
+local TYPES = { [0] = "data", [1] = "ack", [2] = "raw" }
+local OPS = { [0] = "send", [1] = "write", [2] = "read", [3] = "response" }
+local DATA, ACK = 0, 1
+
+local f = {
+  version = ProtoField.uint8("srd.version", "Version"),
+  type = ProtoField.uint8("srd.type", "Type", base.DEC, TYPES),
+  flags = ProtoField.uint8("srd.flags", "Flags", base.HEX),
+  ack_now = ProtoField.bool("srd.flags.ack_now", "Acknowledge now", 8, nil, 4),
+  resent = ProtoField.bool("srd.flags.resent", "Sent again", 8, nil, 8),
+  trimmed = ProtoField.bool("srd.flags.trimmed", "Echoed packet was trimmed", 8, nil, 2),
+  not_ready = ProtoField.bool("srd.flags.not_ready", "Receiver not ready", 8, nil, 4),
+  stale = ProtoField.bool("srd.flags.stale", "Receiver has restarted", 8, nil, 8),
+  op = ProtoField.uint8("srd.op", "Operation", base.DEC, OPS),
+  checksum = ProtoField.uint32("srd.checksum", "Header checksum", base.HEX),
+  checksum_good = ProtoField.bool("srd.checksum.good", "Header checksum is right"),
+  source = ProtoField.uint32("srd.source", "Source endpoint"),
+  destination = ProtoField.uint32("srd.destination", "Destination endpoint"),
+  path = ProtoField.uint16("srd.path", "Path"),
+  generation = ProtoField.uint16("srd.generation", "Generation"),
+  peer_generation = ProtoField.uint16("srd.peer_generation", "Peer's generation"),
+  stream = ProtoField.uint16("srd.stream", "Stream"),
+  sequence = ProtoField.uint32("srd.sequence", "Sequence"),
+  echo = ProtoField.uint16("srd.echo", "Echo (low bits of the packet answered)"),
+  fan_in = ProtoField.uint16("srd.fan_in", "Senders the receiver listens to"),
+  first = ProtoField.uint32("srd.first", "First sequence of the message"),
+  tag = ProtoField.uint32("srd.tag", "Tag"),
+  size = ProtoField.uint64("srd.size", "Size of the message"),
+  arrived = ProtoField.uint64("srd.arrived", "Arrived from sequence on", base.HEX),
+  marked = ProtoField.uint64("srd.marked", "Marked from echo backwards", base.HEX),
+  payload_checksum = ProtoField.uint32("srd.payload_checksum", "Payload checksum", base.HEX),
+  payload = ProtoField.uint32("srd.payload_length", "Payload length"),
+}
+srd.fields = f
+
+local bad_checksum = ProtoExpert.new("srd.checksum.bad", "header checksum is wrong", expert.group.CHECKSUM, expert.severity.ERROR)
+local unknown = ProtoExpert.new("srd.unknown", "version or type is not known", expert.group.PROTOCOL, expert.severity.WARN)
+srd.experts = { bad_checksum, unknown }
+
+-- CRC-32C (Castagnoli), bit by bit reflected; the field itself counts as zero.
+local function crc32c(bytes, skip_from, skip_to)
+  local crc = bit.bnot(0)
+  for i = 0, bytes:len() - 1 do
+    local byte = (i >= skip_from and i < skip_to) and 0 or bytes:get_index(i)
+    crc = bit.bxor(crc, byte)
+    for _ = 1, 8 do
+      local low = bit.band(crc, 1)
+      crc = bit.rshift(crc, 1)
+      if low == 1 then crc = bit.bxor(crc, 0x82F63B78) end
+    end
+  end
+  return bit.bnot(crc)
+end
+
+local function add_flags(tree, range, kind)
+  local flags = tree:add(f.flags, range)
+  if kind == ACK then
+    flags:add(f.trimmed, range)
+    flags:add(f.not_ready, range)
+    flags:add(f.stale, range)
+  else
+    flags:add(f.ack_now, range)
+    flags:add(f.resent, range)
+  end
+end
+
+function srd.dissector(buffer, packet, tree)
+  if buffer:len() < HEADER then return 0 end
+  packet.cols.protocol = "SRD"
+  local root = tree:add(srd, buffer(0, HEADER))
+  local version, kind = buffer(0, 1):uint(), buffer(1, 1):uint()
+  root:add(f.version, buffer(0, 1))
+  local type_item = root:add(f.type, buffer(1, 1))
+  if version ~= VERSION or TYPES[kind] == nil then
+    type_item:add_proto_expert_info(unknown)
+    return HEADER
+  end
+  add_flags(root, buffer(2, 1), kind)
+  if kind ~= ACK then root:add(f.op, buffer(3, 1)) end
+  local sum_item = root:add(f.checksum, buffer(4, 4))
+  local good = bit.tobit(buffer(4, 4):uint()) == bit.tobit(crc32c(buffer(0, HEADER):bytes(), 4, 8))
+  sum_item:add(f.checksum_good, buffer(4, 4), good):set_generated()
+  if not good then sum_item:add_proto_expert_info(bad_checksum) end
+  root:add(f.source, buffer(8, 4))
+  root:add(f.destination, buffer(12, 4))
+  root:add(f.path, buffer(16, 2))
+  root:add(f.generation, buffer(18, 2))
+  root:add(f.peer_generation, buffer(20, 2))
+  root:add(f.stream, buffer(22, 2))
+  root:add(f.sequence, buffer(24, 4))
+
+  local sequence, path = buffer(24, 4):uint(), buffer(16, 2):uint()
+  if kind == ACK then
+    root:add(f.echo, buffer(28, 2))
+    root:add(f.fan_in, buffer(30, 2))
+    root:add(f.arrived, buffer(32, 8))
+    root:add(f.marked, buffer(40, 8))
+    packet.cols.info = string.format("ack below %u, echo %u, path %u", sequence, buffer(28, 2):uint(), path)
+  else
+    root:add(f.first, buffer(32, 4))
+    root:add(f.tag, buffer(36, 4))
+    root:add(f.size, buffer(40, 8))
+    local length = math.max(0, buffer:reported_len() - HEADER)
+    root:add(f.payload, length):set_generated()
+    local what = kind == DATA and (OPS[buffer(3, 1):uint()] or "data") or "raw"
+    packet.cols.info = string.format("%s sequence %u, path %u, %u bytes", what, sequence, path, length)
+  end
+  root:add(f.payload_checksum, buffer(48, 4))
+  return HEADER
+end
+
+DissectorTable.get("udp.port"):add(PORT, srd)

@@ -1,0 +1,212 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "app/commands.hpp"
+#include "app/sim_run.hpp"
+#include "base/text.hpp"
+#include "fabric/summary.hpp"
+#include "report/comparison.hpp"
+#include "report/table.hpp"
+
+namespace weft::app {
+namespace {
+
+using report::Variant;
+using schedule::RunResult;
+using spec::Complaint;
+
+constexpr std::size_t kMostVariants = 64;
+
+// What one variant is made of, before it is loaded.
+struct Recipe {
+  std::string label;
+  InputOptions input;
+};
+
+struct Candidate {
+  std::unique_ptr<Session> session;
+  InputOptions input;
+  Variant variant;
+};
+
+std::string without_ending(const std::string& name) {
+  for (const std::string_view ending : {".weft.yaml", ".yaml", ".topo"})
+    if (name.ends_with(ending)) return name.substr(0, name.size() - ending.size());
+  return name;
+}
+
+bool all_differ(std::vector<std::string> names) {
+  std::sort(names.begin(), names.end());
+  return std::adjacent_find(names.begin(), names.end()) == names.end();
+}
+
+// The file's name where that tells them apart, else its folder's, else all of it.
+std::vector<std::string> labels_of(const std::vector<std::string>& files) {
+  std::vector<std::string> names;
+  std::vector<std::string> folders;
+  for (const std::string& file : files) {
+    names.push_back(without_ending(std::filesystem::path(file).filename().string()));
+    folders.push_back(std::filesystem::path(file).parent_path().filename().string());
+  }
+  return all_differ(names) ? names : all_differ(folders) ? folders : files;
+}
+
+// "transport.paths=1,64" makes two recipes of each.
+std::vector<Recipe> varied(const std::vector<Recipe>& recipes, const std::string& vary,
+                           spec::Diagnostics& diagnostics) {
+  const std::size_t equals = vary.find('=');
+  std::vector<Recipe> out;
+  if (equals == 0 || equals == std::string::npos || equals + 1 == vary.size()) {
+    diagnostics.add(Complaint::wrong_type, {}, fmt::format("--vary cannot be '{}'", vary),
+                    "for example --vary transport.paths=1,64");
+    return out;
+  }
+  const std::string path = vary.substr(0, equals);
+  const std::string key = path.substr(path.rfind('.') + 1);
+  for (const Recipe& recipe : recipes) {
+    for (std::size_t at = equals + 1; at <= vary.size() && out.size() <= kMostVariants;) {
+      const std::size_t comma = std::min(vary.find(',', at), vary.size());
+      const std::string value = vary.substr(at, comma - at);
+      Recipe next = recipe;
+      next.input.set.push_back(path + "=" + value);
+      next.label += fmt::format("{}{}={}", next.label.empty() ? "" : " ", key, value);
+      out.push_back(std::move(next));
+      at = comma + 1;
+    }
+  }
+  return out;
+}
+
+std::vector<Recipe> recipes_of(const CompareOptions& options, spec::Diagnostics& diagnostics) {
+  const std::vector<std::string> files = options.files.empty() ? std::vector<std::string>{""} : options.files;
+  const std::vector<std::string> labels = labels_of(files);
+  std::vector<Recipe> recipes;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    Recipe recipe{files.size() > 1 ? labels[i] : "", options.input};
+    recipe.input.file = files[i];
+    recipes.push_back(std::move(recipe));
+  }
+  for (const std::string& vary : options.vary) recipes = varied(recipes, vary, diagnostics);
+  if (diagnostics.has_errors()) return recipes;
+  if (recipes.size() < 2)
+    diagnostics.add(Complaint::out_of_range, {}, "one cluster cannot be compared",
+                    "a second file, or --vary transport.paths=1,64");
+  if (recipes.size() > kMostVariants)
+    diagnostics.add(Complaint::out_of_range, {}, fmt::format("{} variants are too many", recipes.size()),
+                    fmt::format("at most {}", kMostVariants));
+  return recipes;
+}
+
+std::uint32_t smallest(const std::vector<Candidate>& candidates) {
+  std::uint32_t gpus = UINT32_MAX;
+  for (const Candidate& candidate : candidates) gpus = std::min(gpus, candidate.session->cluster().gpus);
+  return gpus;
+}
+
+void add_costs(Candidate& candidate) {
+  if (candidate.session->cluster().file.fabric.kind == "topo") return;  // htsim's files name no machines
+  const fabric::Summary summary = fabric::summarise(candidate.session->fabric());
+  candidate.variant.price = summary.price;
+  if (!summary.power_is_partial) candidate.variant.power = summary.servers_power + summary.switches_power;
+}
+
+// Loads every variant; false when something was wrong and said.
+bool load(const std::vector<Recipe>& recipes, std::vector<Candidate>& candidates, Console& console) {
+  for (const Recipe& recipe : recipes) {
+    candidates.push_back({std::make_unique<Session>(recipe.input, console), recipe.input, {}});
+    if (!candidates.back().session->ok()) return false;
+    candidates.back().variant.label = recipe.label;
+    add_costs(candidates.back());
+  }
+  return true;
+}
+
+// Whether the traffic can run on every variant; says why not.
+bool covered(const Traffic& traffic, const RunOptions& options, std::vector<Candidate>& candidates, Console& console) {
+  for (Candidate& candidate : candidates) {
+    check_run(*candidate.session, traffic, options);
+    if (report(candidate.session->diagnostics(), candidate.input, console)) {
+      if (!candidate.input.json) console.err << fmt::format("so {} cannot be compared\n", candidate.variant.label);
+      return false;
+    }
+    candidate.variant.info = run_info(*candidate.session, candidate.input, traffic, options);
+  }
+  return true;
+}
+
+int explain_stop(const std::string& label, const RunResult& result, Console& console) {
+  if (result.stopped_by == "ctrl-c") {
+    console.err << "interrupted\n";
+    return kInterrupted;
+  }
+  if (!result.stopped_by.empty()) {
+    console.err << fmt::format("{} reached the limit {}\n", label, result.stopped_by);
+    return kLimitReached;
+  }
+  const bool done = std::all_of(result.flows.begin(), result.flows.end(), report::is_done);
+  if (!done) console.err << fmt::format("{} does not finish its traffic\n", label);
+  return done ? kFine : kExpectationFailed;
+}
+
+// One seed on every variant; the round counts only when all of them are done.
+int run_round(const Traffic& traffic, const RunOptions& options, const Limits& limits,
+              std::vector<Candidate>& candidates, Console& console) {
+  std::vector<report::ComparedRun> round;
+  for (const Candidate& candidate : candidates) {
+    Watch watch(limits, traffic.bytes, console);
+    const RunResult result = run_packets(*candidate.session, traffic, options, false, watch).result;
+    if (const int code = explain_stop(candidate.variant.label, result, console); code != kFine) return code;
+    round.push_back({options.seed, result.end, result.digest, result.counters.trimmed, result.counters.data_resent,
+                     report::summarise(result)});
+  }
+  for (std::size_t i = 0; i < candidates.size(); ++i) candidates[i].variant.runs.push_back(std::move(round[i]));
+  return kFine;
+}
+
+void print(const CompareOptions& options, std::vector<Candidate>& candidates, Console& console) {
+  std::vector<Variant> variants;
+  for (Candidate& candidate : candidates) variants.push_back(std::move(candidate.variant));
+  const report::Verdict verdict = report::judge(variants);
+  if (options.input.json) {
+    report::write_comparison(variants, verdict, console.out);
+    return;
+  }
+  const std::size_t seeds = variants[0].runs.size();
+  console.out << variants[0].info.traffic << (seeds > 1 ? fmt::format(", mean of {} seeds", seeds) : "") << "\n\n"
+              << report::comparison_text(variants, console.width, console.colour_out) << "\n";
+  report::Facts facts;
+  facts.add("result", verdict.sentence);
+  console.out << facts.text(console.width, console.colour_out);
+}
+
+}  // namespace
+
+int compare(const CompareOptions& options, Console& console) {
+  spec::Diagnostics diagnostics;
+  const std::vector<Recipe> recipes = recipes_of(options, diagnostics);
+  const Limits limits = parse_limits(options.limit, diagnostics);
+  if (report(diagnostics, options.input, console)) return kYourInput;
+  std::vector<Candidate> candidates;
+  if (!load(recipes, candidates, console)) return kYourInput;
+
+  const std::uint32_t gpus = smallest(candidates);
+  const CtrlC ctrl_c;
+  std::optional<Traffic> traffic;
+  int code = kFine;
+  for (std::uint32_t i = 0; i < options.seeds && code == kFine; ++i) {
+    RunOptions run = options.run;
+    run.seed += i;
+    if (!traffic || options.traffic.matrix.empty())
+      traffic = load_traffic(options.traffic, gpus, run.seed, diagnostics);
+    if (report(diagnostics, options.input, console) || !covered(*traffic, run, candidates, console)) return kYourInput;
+    code = run_round(*traffic, run, limits, candidates, console);
+  }
+  if (candidates[0].variant.runs.empty()) return code;
+  print(options, candidates, console);
+  return code;
+}
+
+}  // namespace weft::app

@@ -1,0 +1,34 @@
+#pragma once
+// What the verbs that simulate are told; plain data, filled in by the command line.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weft::app {
+
+struct TrafficOptions {
+  std::string matrix;                   // a .cm file, or
+  std::string pattern = "permutation";  // a pattern of
+  std::string size = "2MB";             // bytes per flow between
+  std::uint32_t nodes = 0;              // GPUs; 0: all
+};
+
+struct RunOptions {
+  std::uint64_t seed = 1;
+  std::uint32_t threads = 1;
+  std::string sample;                // interval of the time series: "1us"; empty: none
+  std::vector<std::string> capture;  // links whose packets are kept: "leaf0:spine1", or "leaf0" for all of its
+};
+
+struct SimOutputOptions {
+  std::optional<std::size_t> links;  // busiest links shown; 0: all. With --json: "link" records
+  bool flows = false;                // with --json: "flow" records
+  bool samples = false;              // with --json: "sample" records
+  std::vector<std::string> csv;      // a directory, or flows=FILE, links=FILE, samples=FILE
+  std::string trace;                 // a file for ui.perfetto.dev
+  std::string pcap;                  // a file for Wireshark, of the links that are captured
+};
+
+}  // namespace weft::app

@@ -1,0 +1,32 @@
+#pragma once
+// One simulation: traffic on the fabric of a session, and what came of it.
+
+#include "app/session.hpp"
+#include "app/sim_options.hpp"
+#include "app/sim_traffic.hpp"
+#include "app/watch.hpp"
+#include "report/sim_records.hpp"
+#include "schedule/result.hpp"
+#include "transport/capture.hpp"
+
+namespace weft::app {
+
+struct Run {
+  schedule::RunResult result;               // flows in the order of the traffic's
+  std::vector<std::string> captured_links;  // what a captured packet's `link` counts
+  std::vector<transport::Captured> captured;
+};
+
+// What cannot be run is said before it starts: adds complaints to the session's.
+void check_run(Session& session, const Traffic& traffic, const RunOptions& options);
+
+// Runs until everything is done or `watch` stops it; check_run() had no complaint. `with_links`: what links carried
+// is wanted, which takes a moment and some memory where there are many.
+Run run_packets(const Session& session, const Traffic& traffic, const RunOptions& options, bool with_links,
+                Watch& watch);
+
+// What identifies the result: cluster, traffic, version, and a hash of all the user gave.
+report::RunInfo run_info(Session& session, const InputOptions& input, const Traffic& traffic,
+                         const RunOptions& options);
+
+}  // namespace weft::app

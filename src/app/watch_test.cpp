@@ -1,0 +1,146 @@
+#include "app/watch.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <sstream>
+
+#include "base/text.hpp"
+#include "base/units.hpp"
+
+namespace weft::app {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+constexpr std::uint64_t kTotal = 1'000'000;
+
+// A machine whose clock, memory and keyboard the test holds.
+struct Machine {
+  nanoseconds now{0};
+  std::int64_t memory = 0;
+  bool interrupted = false;
+  std::ostringstream out;
+  std::ostringstream err;
+  Console console{out, err, false, false, 0, 0};
+  Surroundings around() {
+    return {[this] { return now; }, [this] { return memory; }, [this] { return interrupted; }};
+  }
+  Watch watch(const std::string& limit = "") {
+    spec::Diagnostics diagnostics;
+    Watch made(parse_limits(limit, diagnostics), kTotal, console, around());
+    EXPECT_FALSE(diagnostics.has_errors());
+    return made;
+  }
+};
+
+TEST(Watch, EachLimitStopsTheRunAndIsNamed) {
+  Machine machine;
+  const std::string all = "time=1us,events=1000,memory=1MB,wall=2s";
+  {
+    Watch watch = machine.watch(all);
+    EXPECT_TRUE(watch({999'999, 999, 0}));
+    EXPECT_FALSE(watch({1'000'000, 999, 0}));
+    EXPECT_EQ(watch.stopped_by(), "time=1us");
+    EXPECT_FALSE(watch({0, 0, 0})) << "stopped is stopped";
+  }
+  {
+    Watch watch = machine.watch(all);
+    EXPECT_FALSE(watch({0, 1000, 0}));
+    EXPECT_EQ(watch.stopped_by(), "events=1000");
+  }
+  {
+    Watch watch = machine.watch(all);
+    machine.memory = 1'000'000;
+    EXPECT_FALSE(watch({0, 0, 0}));
+    EXPECT_EQ(watch.stopped_by(), "memory=1MB");
+    machine.memory = 0;
+  }
+  {
+    Watch watch = machine.watch(all);
+    machine.now += milliseconds(1999);
+    EXPECT_TRUE(watch({0, 0, 0}));
+    machine.now += milliseconds(1);
+    EXPECT_FALSE(watch({0, 0, 0}));
+    EXPECT_EQ(watch.stopped_by(), "wall=2s");
+  }
+}
+
+TEST(Watch, CtrlCStopsTheRun) {
+  Machine machine;
+  Watch watch = machine.watch();
+  EXPECT_TRUE(watch({0, 0, 0}));
+  machine.interrupted = true;
+  EXPECT_FALSE(watch({0, 0, 0}));
+  EXPECT_EQ(watch.stopped_by(), "ctrl-c");
+}
+
+TEST(Watch, AShortRunShowsNothing) {
+  for (const std::size_t width : {0, 80}) {
+    Machine machine;
+    machine.console.err_width = width;
+    Watch watch = machine.watch();
+    machine.now += milliseconds(499);
+    watch({1'000'000, 100, 10});
+    watch.finish();
+    EXPECT_EQ(machine.err.str(), "");
+  }
+}
+
+TEST(Watch, ALogGetsALineEveryTenSeconds) {
+  Machine machine;
+  Watch watch = machine.watch();
+  for (int i = 0; i < 25; ++i) {
+    machine.now += seconds(1);
+    watch({microseconds(120).count(), 40'000'000, kTotal / 4});
+  }
+  watch.finish();
+  EXPECT_EQ(machine.err.str(),
+            " 25% delivered, 120us simulated, 4.0M events/s, 0:30 left\n"
+            " 25% delivered, 120us simulated, 2.0M events/s, 1:00 left\n");
+}
+
+TEST(Watch, ATerminalGetsABarThatIsClearedAtTheEnd) {
+  Machine machine;
+  machine.console.err_width = 40;
+  Watch watch = machine.watch();
+  machine.now += milliseconds(500);
+  watch({microseconds(120).count(), 40'000'000, kTotal / 2});
+  const std::string drawn = machine.err.str();
+  EXPECT_TRUE(drawn.starts_with("\r[##########..........]  50% delivered")) << drawn;
+  EXPECT_LE(display_width(drawn), 40u + 4u) << "one line: " << drawn;  // \r and \x1b[K do not show
+  machine.now += milliseconds(100);
+  watch({microseconds(130).count(), 40'000'000, kTotal / 2});
+  EXPECT_EQ(machine.err.str(), drawn) << "not redrawn so soon";
+  watch.finish();
+  EXPECT_TRUE(machine.err.str().ends_with("\r\x1b[K"));
+}
+
+TEST(Watch, TheFirstCtrlCIsANoteAndTheSecondKills) {
+  {
+    const CtrlC guard;
+    EXPECT_FALSE(CtrlC::pressed());
+    std::raise(SIGINT);
+    EXPECT_TRUE(CtrlC::pressed());
+  }
+  EXPECT_EXIT(
+      {
+        const CtrlC guard;
+        std::raise(SIGINT);
+        std::raise(SIGINT);
+      },
+      testing::KilledBySignal(SIGINT), "");
+}
+
+TEST(Watch, TheMachineIsAskedForRealMemoryAndTime) {
+  const Surroundings around = real_surroundings();
+  EXPECT_GT(around.memory(), 1 << 20);
+  const nanoseconds before = around.clock();
+  EXPECT_GT(before.count(), 0);
+  EXPECT_LE(before, around.clock());
+}
+
+}  // namespace
+}  // namespace weft::app

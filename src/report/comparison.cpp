@@ -1,0 +1,219 @@
+#include "report/comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/text.hpp"
+#include "report/table.hpp"
+
+namespace weft::report {
+namespace {
+
+constexpr double kTie = 1.005;  // a lead that would be printed as 1.00x
+
+template <class Value>
+double mean(const Variant& variant, const Value& value) {
+  double sum = 0;
+  for (const ComparedRun& run : variant.runs) sum += static_cast<double>(value(run));
+  return sum / static_cast<double>(variant.runs.size());
+}
+
+std::int64_t end_of(const ComparedRun& run) { return run.end; }
+
+struct Range {
+  std::int64_t least;
+  std::int64_t most;
+};
+Range end_range(const Variant& variant) {
+  const auto [least, most] =
+      std::minmax_element(variant.runs.begin(), variant.runs.end(),
+                          [](const ComparedRun& a, const ComparedRun& b) { return a.end < b.end; });
+  return {least->end, most->end};
+}
+
+bool all_the_same(const std::vector<Variant>& variants) {
+  return std::all_of(variants.begin(), variants.end(), [&](const Variant& variant) {
+    return std::equal(
+        variant.runs.begin(), variant.runs.end(), variants[0].runs.begin(), variants[0].runs.end(),
+        [](const ComparedRun& a, const ComparedRun& b) { return a.digest == b.digest && a.end == b.end; });
+  });
+}
+
+std::string duration(double ps) { return brief(Duration(static_cast<std::int64_t>(ps))); }
+
+std::string spread_words(const Verdict& verdict, std::size_t seeds) {
+  if (seeds == 1) return "one seed says nothing about the spread, --seeds 5 would";
+  return verdict.outside_spread
+             ? fmt::format("outside the spread over {}", counted(static_cast<std::int64_t>(seeds), "seed"))
+             : fmt::format("within the spread over {}, so it may be chance",
+                           counted(static_cast<std::int64_t>(seeds), "seed"));
+}
+
+std::string sentence_for(const std::vector<Variant>& variants, const Verdict& verdict,
+                         const std::vector<std::size_t>& ranking) {
+  if (verdict.same) return "no difference: the runs are the same to the last packet";
+  const Variant& winner = variants[verdict.winner];
+  const Variant& next = variants[verdict.next];
+  const std::string spread = spread_words(verdict, winner.runs.size());
+  if (verdict.lead < kTie) return fmt::format("a tie between {} and {}; {}", winner.label, next.label, spread);
+  std::string others = fmt::format("{:.2f}x sooner than {}", verdict.lead, next.label);
+  if (ranking.size() > 2) {
+    const Variant& last = variants[ranking.back()];
+    others += fmt::format(" (and {:.2f}x sooner than {})", mean(last, end_of) / mean(winner, end_of), last.label);
+  }
+  return fmt::format("{} wins: all done after {}, {}; {}", winner.label, duration(mean(winner, end_of)), others,
+                     spread);
+}
+
+// A row of the table: what it is called and its text for one variant.
+struct Metric {
+  std::string title;
+  std::function<std::string(const Variant&)> text;
+};
+
+std::vector<Metric> metrics(const std::vector<Variant>& variants) {
+  const auto completion = [](std::int64_t Quantiles::*which) {
+    return [which](const Variant& variant) {
+      return duration(mean(variant, [&](const ComparedRun& run) {
+        return run.summary.completion ? (*run.summary.completion).*which : 0;
+      }));
+    };
+  };
+  const auto slow = [](std::int64_t Quantiles::*which) {
+    return [which](const Variant& variant) {
+      return fmt::format("{:.2f}", mean(variant, [&](const ComparedRun& run) {
+                                     return run.summary.slowdown ? (*run.summary.slowdown).*which : 0;
+                                   }) / 1000);
+    };
+  };
+  const auto packets = [](std::uint64_t ComparedRun::*which) {
+    return [which](const Variant& variant) {
+      return grouped(static_cast<std::int64_t>(mean(variant, [&](const ComparedRun& run) { return run.*which; })));
+    };
+  };
+  std::vector<Metric> rows = {
+      {"all done", [](const Variant& v) { return duration(mean(v, end_of)); }},
+      {"  at best", [](const Variant& v) { return brief(Duration(end_range(v).least)); }},
+      {"  at worst", [](const Variant& v) { return brief(Duration(end_range(v).most)); }},
+      {"completion p50", completion(&Quantiles::p50)},
+      {"completion p99", completion(&Quantiles::p99)},
+      {"completion max", completion(&Quantiles::max)},
+      {"slowdown p50", slow(&Quantiles::p50)},
+      {"slowdown p99", slow(&Quantiles::p99)},
+      {"goodput",
+       [](const Variant& v) {
+         return brief(
+             Bandwidth(static_cast<std::int64_t>(mean(v, [](const ComparedRun& run) { return run.summary.goodput; }))));
+       }},
+      {"trimmed", packets(&ComparedRun::trimmed)},
+      {"sent again", packets(&ComparedRun::resent)},
+      {"price", [](const Variant& v) { return v.price ? brief(*v.price) : "-"; }},
+      {"power", [](const Variant& v) { return v.power ? brief(*v.power) : "-"; }},
+  };
+  const auto drop = [&](std::string_view title, bool unwanted) {
+    if (unwanted) std::erase_if(rows, [&](const Metric& row) { return row.title == title; });
+  };
+  const bool one_seed = variants[0].runs.size() == 1;
+  drop("  at best", one_seed);
+  drop("  at worst", one_seed);
+  drop("price", std::none_of(variants.begin(), variants.end(), [](const Variant& v) { return v.price.has_value(); }));
+  drop("power", std::none_of(variants.begin(), variants.end(), [](const Variant& v) { return v.power.has_value(); }));
+  return rows;
+}
+
+}  // namespace
+
+Verdict judge(const std::vector<Variant>& variants) {
+  std::vector<std::size_t> ranking(variants.size());
+  std::iota(ranking.begin(), ranking.end(), std::size_t{0});
+  std::stable_sort(ranking.begin(), ranking.end(),
+                   [&](std::size_t a, std::size_t b) { return mean(variants[a], end_of) < mean(variants[b], end_of); });
+  Verdict verdict;
+  verdict.winner = ranking[0];
+  verdict.next = ranking[1];
+  verdict.lead = mean(variants[verdict.next], end_of) / std::max(1.0, mean(variants[verdict.winner], end_of));
+  verdict.same = all_the_same(variants);
+  verdict.outside_spread = variants[verdict.winner].runs.size() > 1 &&
+                           end_range(variants[verdict.winner]).most < end_range(variants[verdict.next]).least;
+  verdict.sentence = sentence_for(variants, verdict, ranking);
+  return verdict;
+}
+
+std::string comparison_text(const std::vector<Variant>& variants, std::size_t width, bool colour) {
+  const std::vector<Metric> rows = metrics(variants);
+  std::size_t titles = 0;
+  for (const Metric& row : rows) titles = std::max(titles, display_width(row.title));
+  const auto column_width = [&](const Variant& variant) {
+    std::size_t widest = display_width(variant.label);
+    for (const Metric& row : rows) widest = std::max(widest, display_width(row.text(variant)));
+    return widest + 2;
+  };
+  std::string text;
+  for (std::size_t first = 0; first < variants.size();) {
+    std::vector<Column> columns = {{""}};
+    std::size_t used = titles;
+    std::size_t end = first;
+    for (; end < variants.size() && (end == first || width == 0 || used + column_width(variants[end]) <= width);
+         ++end) {
+      used += column_width(variants[end]);
+      columns.push_back({variants[end].label, true});
+    }
+    Table table(std::move(columns));
+    for (const Metric& row : rows) {
+      std::vector<std::string> cells = {row.title};
+      for (std::size_t i = first; i < end; ++i) cells.push_back(row.text(variants[i]));
+      table.add(std::move(cells));
+    }
+    text += (first == 0 ? "" : "\n") + table.text(0, colour);
+    first = end;
+  }
+  return text;
+}
+
+void write_comparison(const std::vector<Variant>& variants, const Verdict& verdict, std::ostream& out) {
+  nlohmann::ordered_json record = {{"record", "compare"},
+                                   {"version", 1},
+                                   {"weft", variants[0].info.version},
+                                   {"commit", variants[0].info.commit},
+                                   {"traffic", variants[0].info.traffic}};
+  record["variants"] = nlohmann::ordered_json::array();
+  for (const Variant& variant : variants) {
+    nlohmann::ordered_json row = {{"label", variant.label},
+                                  {"cluster", variant.info.cluster},
+                                  {"configuration", fmt::format("{:016x}", variant.info.configuration)}};
+    row["price_usd_per_hour"] = variant.price
+                                    ? nlohmann::ordered_json(static_cast<double>(variant.price->count()) / 1e6)
+                                    : nlohmann::ordered_json();
+    row["power_milliwatts"] = variant.power ? nlohmann::ordered_json(variant.power->count()) : nlohmann::ordered_json();
+    row["end_mean_ps"] = static_cast<std::int64_t>(mean(variant, end_of));
+    row["runs"] = nlohmann::ordered_json::array();
+    for (const ComparedRun& run : variant.runs) {
+      const Quantiles completion = run.summary.completion.value_or(Quantiles{});
+      const Quantiles slow = run.summary.slowdown.value_or(Quantiles{});
+      row["runs"].push_back({{"seed", run.seed},
+                             {"end_ps", run.end},
+                             {"fct_p50_ps", completion.p50},
+                             {"fct_p99_ps", completion.p99},
+                             {"fct_max_ps", completion.max},
+                             {"slowdown_p50", static_cast<double>(slow.p50) / 1000},
+                             {"slowdown_p99", static_cast<double>(slow.p99) / 1000},
+                             {"goodput_bps", run.summary.goodput},
+                             {"trimmed", run.trimmed},
+                             {"resent", run.resent},
+                             {"digest", fmt::format("{:016x}", run.digest)}});
+    }
+    record["variants"].push_back(std::move(row));
+  }
+  record["winner"] = variants[verdict.winner].label;
+  record["lead"] = verdict.lead;
+  record["same"] = verdict.same;
+  record["outside_spread"] = verdict.outside_spread;
+  record["sentence"] = verdict.sentence;
+  out << record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+}
+
+}  // namespace weft::report

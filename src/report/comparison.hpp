@@ -1,0 +1,51 @@
+#pragma once
+// Variants of a cluster that ran the same traffic, side by side, and which of them wins.
+
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "report/sim_records.hpp"
+
+namespace weft::report {
+
+struct ComparedRun {
+  std::uint64_t seed = 0;
+  std::int64_t end = 0;  // ps: everything was done
+  std::uint64_t digest = 0;
+  std::uint64_t trimmed = 0;
+  std::uint64_t resent = 0;
+  SimSummary summary;
+};
+
+struct Variant {
+  std::string label;
+  RunInfo info;
+  std::vector<ComparedRun> runs;  // one per seed, the same seeds for every variant
+  std::optional<Price> price;     // of the servers; nothing: not public
+  std::optional<Power> power;
+};
+
+// The winner is the variant that on average has everything done first. Its lead is beyond chance, as far as
+// the seeds tell, when its slowest run is still faster than the fastest of the next variant.
+struct Verdict {
+  std::size_t winner = 0;
+  std::size_t next = 0;
+  double lead = 1;    // how many times longer the next one takes
+  bool same = false;  // all variants are the same to the last packet
+  bool outside_spread = false;
+  std::string sentence;
+};
+// At least two variants with at least one run each.
+Verdict judge(const std::vector<Variant>& variants);
+
+// Variants are columns, as many beside each other as fit `width` (0: all).
+std::string comparison_text(const std::vector<Variant>& variants, std::size_t width, bool colour);
+
+// One "compare" record.
+void write_comparison(const std::vector<Variant>& variants, const Verdict& verdict, std::ostream& out);
+
+}  // namespace weft::report

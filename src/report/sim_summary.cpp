@@ -1,0 +1,155 @@
+#include "report/sim_summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "base/units.hpp"
+#include "report/table.hpp"
+
+namespace weft::report {
+namespace {
+
+using schedule::FlowRecord;
+using schedule::LinkRecord;
+using schedule::RunResult;
+
+constexpr double kPsPerSecond = 1e12;
+
+std::string number(std::uint64_t n) { return grouped(static_cast<std::int64_t>(n)); }
+std::string size(std::uint64_t bytes) { return brief(Bytes(static_cast<std::int64_t>(bytes))); }
+std::string thousandths(std::int64_t n) { return fmt::format("{:.2f}", static_cast<double>(n) / 1000); }
+
+template <class Show>
+std::string spread(const Quantiles& q, const Show& show) {
+  return fmt::format("p50 {}, p99 {}, p99.9 {}, max {}", show(q.p50), show(q.p99), show(q.p999), show(q.max));
+}
+
+std::string reason(const RunResult& result) {
+  if (result.stopped_by == "ctrl-c") return "interrupted: this is what was done until then";
+  return fmt::format("stopped at the limit {}: this is what was done until then", result.stopped_by);
+}
+
+std::string facts_text(const RunResult& result, const SimSummary& summary, std::size_t width, bool colour) {
+  const schedule::Counters& count = result.counters;
+  Facts facts;
+  if (!result.stopped_by.empty()) facts.add("partial", reason(result));
+  facts.add("traffic", fmt::format("{} of {}, {} in {}", number(summary.done),
+                                   counted(static_cast<std::int64_t>(summary.flows), "flow"), size(summary.bytes),
+                                   brief(Duration(result.end))));
+  if (summary.completion)
+    facts.add("completion", spread(*summary.completion, [](std::int64_t ps) { return brief(Duration(ps)); }));
+  if (summary.slowdown) facts.add("slowdown", spread(*summary.slowdown, thousandths) + " against alone");
+  if (summary.done > 0)
+    facts.add("goodput",
+              fmt::format("{} in all; per flow {} on average, {} at least", brief(Bandwidth(summary.goodput)),
+                          brief(Bandwidth(summary.flow_goodput_mean)), brief(Bandwidth(summary.flow_goodput_min))));
+  facts.add("packets", fmt::format("{} data, {} sent again, {} acknowledgements", number(count.data_sent),
+                                   number(count.data_resent), number(count.acks_sent)));
+  facts.add("congestion",
+            fmt::format("{} marked, {} trimmed, {} dropped, {} lost, {} timeouts", number(count.marked),
+                        number(count.trimmed), number(count.dropped), number(count.lost), number(count.timeouts)));
+  if (summary.fullest) {
+    const LinkRecord& link = result.links[*summary.fullest];
+    facts.add("longest queue", fmt::format("{}, {} to {}", brief(Bytes(link.peak_bytes)), link.from, link.to));
+  }
+  facts.add("digest",
+            fmt::format("{:016x} (seed {}, {} packet-hops)", result.digest, result.seed, number(count.packet_hops)));
+  return facts.text(width, colour);
+}
+
+std::string links_text(const RunResult& result, std::size_t most, std::size_t width, bool colour) {
+  const std::size_t shown = most == 0 ? result.links.size() : std::min(most, result.links.size());
+  Table table({{"busiest links"},
+               {"used", true},
+               {"carried", true},
+               {"mean wait", true},
+               {"queue", true},
+               {"marks", true},
+               {"trims", true},
+               {"drops", true}});
+  for (std::size_t i = 0; i < shown; ++i) {
+    const LinkRecord& link = result.links[i];
+    table.add({fmt::format("{} to {}", link.from, link.to),
+               fmt::format("{:.1f}%", 100 * utilisation(link.bytes, link.rate, result.end)), size(link.bytes),
+               brief(Duration(mean_wait(link))), brief(Bytes(link.peak_bytes)), number(link.marked),
+               number(link.trimmed), number(link.dropped)});
+  }
+  std::string text = "\n" + table.text(width, colour);
+  if (shown < result.links.size())
+    text += fmt::format("{} more; --links 0 shows all\n",
+                        counted(static_cast<std::int64_t>(result.links.size() - shown), "link"));
+  return text;
+}
+
+}  // namespace
+
+std::optional<Quantiles> quantiles(std::vector<std::int64_t> values) {
+  if (values.empty()) return std::nullopt;
+  std::sort(values.begin(), values.end());
+  const auto at = [&](std::size_t per_mille) {
+    return values[std::min(values.size() - 1, values.size() * per_mille / 1000)];
+  };
+  return Quantiles{at(500), at(990), at(999), values.back()};
+}
+
+bool is_done(const FlowRecord& flow) { return flow.sent != schedule::kNotYet; }
+
+std::int64_t completion_time(const FlowRecord& flow) { return flow.sent - flow.start; }
+
+std::optional<std::int64_t> slowdown(const FlowRecord& flow) {
+  if (!is_done(flow) || flow.unloaded <= 0) return std::nullopt;
+  return static_cast<std::int64_t>(static_cast<double>(completion_time(flow)) * 1000 /
+                                   static_cast<double>(flow.unloaded));
+}
+
+std::int64_t goodput(std::uint64_t bytes, std::int64_t time) {
+  return static_cast<std::int64_t>(static_cast<double>(bytes) * 8 * kPsPerSecond /
+                                   static_cast<double>(std::max<std::int64_t>(1, time)));
+}
+
+double utilisation(std::uint64_t bytes, std::int64_t rate, std::int64_t time) {
+  if (rate <= 0 || time <= 0) return 0;
+  return static_cast<double>(bytes) * 8 * kPsPerSecond / static_cast<double>(rate) / static_cast<double>(time);
+}
+
+std::int64_t mean_wait(const LinkRecord& link) {
+  return link.packets == 0 ? 0 : link.waited / static_cast<std::int64_t>(link.packets);
+}
+
+SimSummary summarise(const RunResult& result) {
+  SimSummary summary;
+  summary.flows = result.flows.size();
+  std::vector<std::int64_t> times;
+  std::vector<std::int64_t> slowdowns;
+  double rates = 0;
+  for (const FlowRecord& flow : result.flows) {
+    if (!is_done(flow)) continue;
+    times.push_back(completion_time(flow));
+    if (const auto slow = slowdown(flow)) slowdowns.push_back(*slow);
+    const std::int64_t rate = goodput(flow.bytes, times.back());
+    summary.flow_goodput_min = summary.done == 0 ? rate : std::min(summary.flow_goodput_min, rate);
+    rates += static_cast<double>(rate);
+    summary.bytes += flow.bytes;
+    ++summary.done;
+  }
+  if (summary.done > 0) {
+    summary.goodput = goodput(summary.bytes, result.end);
+    summary.flow_goodput_mean = static_cast<std::int64_t>(rates / static_cast<double>(summary.done));
+  }
+  summary.completion = quantiles(std::move(times));
+  summary.slowdown = quantiles(std::move(slowdowns));
+  for (std::size_t i = 0; i < result.links.size(); ++i)
+    if (!summary.fullest || result.links[i].peak_bytes > result.links[*summary.fullest].peak_bytes) summary.fullest = i;
+  return summary;
+}
+
+std::string summary_text(const RunResult& result, const SimSummary& summary, std::size_t links, std::size_t width,
+                         bool colour) {
+  std::string text = facts_text(result, summary, width, colour);
+  if (!result.links.empty()) text += links_text(result, links, width, colour);
+  return text;
+}
+
+}  // namespace weft::report

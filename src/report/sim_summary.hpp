@@ -1,0 +1,48 @@
+#pragma once
+// The figures a person asks of a run first. They are computed once from its records; the text here and
+// the "sim" record (report/sim_records.hpp) are views of them.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedule/result.hpp"
+
+namespace weft::report {
+
+struct Quantiles {
+  std::int64_t p50 = 0;
+  std::int64_t p99 = 0;
+  std::int64_t p999 = 0;
+  std::int64_t max = 0;
+};
+// Nothing when there are no values.
+std::optional<Quantiles> quantiles(std::vector<std::int64_t> values);
+
+struct SimSummary {
+  std::size_t flows = 0;
+  std::size_t done = 0;                 // the sender has the last acknowledgement
+  std::uint64_t bytes = 0;              // of those
+  std::optional<Quantiles> completion;  // ps
+  std::optional<Quantiles> slowdown;    // thousandths of the time the flow takes alone
+  std::int64_t goodput = 0;             // bit/s, of all together until the last was done
+  std::int64_t flow_goodput_min = 0;
+  std::int64_t flow_goodput_mean = 0;
+  std::optional<std::size_t> fullest;  // the link with the longest queue, where links are known
+};
+SimSummary summarise(const schedule::RunResult& result);
+
+// What a record of a flow or link implies.
+bool is_done(const schedule::FlowRecord& flow);
+std::int64_t completion_time(const schedule::FlowRecord& flow);                 // ps, of a flow that is done
+std::optional<std::int64_t> slowdown(const schedule::FlowRecord& flow);         // thousandths
+std::int64_t goodput(std::uint64_t bytes, std::int64_t time);                   // bit/s
+double utilisation(std::uint64_t bytes, std::int64_t rate, std::int64_t time);  // 0..1
+std::int64_t mean_wait(const schedule::LinkRecord& link);                       // ps per packet
+
+// Facts, then the busiest `links` of the links; 0: all.
+std::string summary_text(const schedule::RunResult& result, const SimSummary& summary, std::size_t links,
+                         std::size_t width, bool colour);
+
+}  // namespace weft::report

@@ -1,0 +1,78 @@
+#include "report/sim_summary.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <sstream>
+
+#include "base/text.hpp"
+#include "report/testing_result.hpp"
+
+namespace weft::report {
+namespace {
+
+using schedule::RunResult;
+
+TEST(SimSummary, CountsWhatIsDoneAndNothingElse) {
+  RunResult result = sample_result();
+  const SimSummary summary = summarise(result);
+  EXPECT_EQ(summary.flows, 4u);
+  EXPECT_EQ(summary.done, 3u);
+  EXPECT_EQ(summary.bytes, 3'000'000u);
+  EXPECT_EQ(summary.completion->p50, 40'000'000);
+  EXPECT_EQ(summary.completion->max, 50'000'000);
+  EXPECT_EQ(summary.slowdown->max, 2500);
+  EXPECT_EQ(summary.goodput, 400'000'000'000);           // 3 MB in 60 us
+  EXPECT_EQ(summary.flow_goodput_min, 160'000'000'000);  // 1 MB in 50 us
+  EXPECT_EQ(*summary.fullest, 1u);
+}
+
+TEST(SimSummary, ARunInWhichNothingEndedHasNoQuantiles) {
+  RunResult result = sample_result();
+  for (auto& flow : result.flows) flow.sent = schedule::kNotYet;
+  const SimSummary summary = summarise(result);
+  EXPECT_FALSE(summary.completion);
+  EXPECT_FALSE(summary.slowdown);
+  EXPECT_EQ(summary.goodput, 0);
+  EXPECT_EQ(summary_text(result, summary, 10, 80, false).find("completion"), std::string::npos);
+}
+
+RC_GTEST_PROP(SimSummary, QuantilesLeaveTheRightShareBehindThem, ()) {
+  const auto values =
+      *rc::gen::nonEmpty(rc::gen::container<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(0, 1000)));
+  const Quantiles q = *quantiles(values);
+  const auto above = [&](std::int64_t limit) {
+    return std::count_if(values.begin(), values.end(), [&](auto v) { return v > limit; });
+  };
+  const auto share = [&](std::size_t per_mille) {
+    return static_cast<std::ptrdiff_t>(values.size() * (1000 - per_mille) / 1000);
+  };
+  RC_ASSERT(above(q.p50) <= share(500));
+  RC_ASSERT(above(q.p99) <= share(990));
+  RC_ASSERT(above(q.p999) <= share(999));
+  RC_ASSERT(above(q.max) == 0);
+  RC_ASSERT(q.p50 <= q.p99 && q.p99 <= q.p999 && q.p999 <= q.max);
+}
+
+TEST(SimSummary, TheTextNamesTheBusiestLinksAndFitsEightyColumns) {
+  RunResult result = sample_result();
+  result.links[0].from = "a-rather-long-group-name-17/nic3";
+  const std::string text = summary_text(result, summarise(result), 1, 80, false);
+  EXPECT_NE(text.find("1 link more"), std::string::npos) << text;
+  EXPECT_NE(text.find("longest queue"), std::string::npos) << text;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(display_width(line), 80u) << line;
+}
+
+TEST(SimSummary, APartialResultSaysSoFirst) {
+  RunResult result = sample_result();
+  EXPECT_EQ(summary_text(result, summarise(result), 10, 80, false).find("partial"), std::string::npos);
+  result.stopped_by = "time=10ms";
+  EXPECT_TRUE(summary_text(result, summarise(result), 10, 80, false)
+                  .starts_with("partial        stopped at the limit time=10ms"));
+  result.stopped_by = "ctrl-c";
+  EXPECT_TRUE(summary_text(result, summarise(result), 10, 80, false).starts_with("partial        interrupted"));
+}
+
+}  // namespace
+}  // namespace weft::report
