@@ -83,6 +83,15 @@ void Ledger::completed(const Life& at, const Completion& completion) {
   }
 }
 
+bool Ledger::withdraw(std::uint32_t tag, std::uint32_t reads) {
+  Entry& entry = entries_[tag];
+  const auto open = std::count_if(entries_.begin(), entries_.end(), [&](const Entry& other) {
+    return other.op == Op::read && !other.done && other.poster == entry.poster && other.incarnation == entry.incarnation && other.peer == entry.peer;
+  });
+  entry.done = true;
+  return entry.op == Op::read && open > reads;
+}
+
 void Ledger::abandon(const Life& gone) {
   for (Entry& entry : entries_)
     if (entry.poster == gone.node && entry.incarnation == gone.incarnation) entry.done = true;

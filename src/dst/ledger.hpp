@@ -39,6 +39,8 @@ class Ledger {
 
   void placed(const Life& at, std::uint32_t from, const transport::Placement& placement);
   void completed(const Life& at, const transport::Completion& completion);
+  // The transport would not take it; false unless it is a read and `reads` of them are open.
+  bool withdraw(std::uint32_t tag, std::uint32_t reads);
   // The poster's process is gone, and with it whoever waited for the operation.
   void abandon(const Life& gone);
 

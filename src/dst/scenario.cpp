@@ -55,18 +55,18 @@ Scenario draw(std::uint64_t seed) {
   // Scarce room for incomplete messages waits for the dead only as long as their peers do.
   const bool scarce = !s.hostile && random.below(4) == 0;
   if (scarce) srd.receive_messages = 1 + random.below(6);
-  if (random.below(4) == 0) srd.responses = 1 + random.below(4);
+  if (random.below(4) == 0) srd.reads = 1 + random.below(4);
   srd.give_up = scarce || random.below(3) == 0 ? Instant{2 + random.below(8)} * 1000 * kMicrosecond : 5 * kSecond;
   return s;
 }
 
 std::string Scenario::text() const {
   return fmt::format(
-      "{} nodes{}{}, payload {}, ack every {}, {} paths, burst {}, window {}, first sequence {}, generation {}, receive {}, responses {}, "
+      "{} nodes{}{}, payload {}, ack every {}, {} paths, burst {}, window {}, first sequence {}, generation {}, receive {}, reads {}, "
       "give up {} us; delay {} ns + {} us spread + {} us jitter; per 1024: loss {}, duplicate {}, corrupt {}, mark {}, trim {}; "
       "{} dead ways, {} clogs, {} partitions, {} restarts; {} operations up to {} packets in {} us",
       nodes, hostile ? " (one hostile)" : "", codec ? ", encoded" : "", srd.payload, srd.ack_every, srd.paths, srd.burst, srd.window,
-      srd.first_sequence, srd.generation, srd.receive_messages, srd.responses, srd.give_up / kMicrosecond, delay / 1000, spread / kMicrosecond,
+      srd.first_sequence, srd.generation, srd.receive_messages, srd.reads, srd.give_up / kMicrosecond, delay / 1000, spread / kMicrosecond,
       jitter / kMicrosecond, loss, duplicate, corrupt, mark, trim, dead_ways, clogs, partitions, restarts, operations, longest,
       faulty / kMicrosecond);
 }

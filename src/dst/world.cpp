@@ -102,7 +102,8 @@ void World::post(std::uint32_t node, std::uint32_t peer) {
   entry.bytes = random_.below(8) == 0 ? 0 : random_.next() % (std::uint64_t{scenario_.longest} * scenario_.srd.payload + 1);
   entry.must_succeed = must_succeed_ || !excused(peer);
   const std::uint32_t tag = ledger_.add(entry);
-  if (!nodes_[node].srd->post(now_, node, {entry.op, peer, entry.bytes, tag, Ledger::context_of(tag)}))
+  if (!nodes_[node].srd->post(now_, node, {entry.op, peer, entry.bytes, tag, Ledger::context_of(tag)}) &&
+      !ledger_.withdraw(tag, scenario_.srd.reads))
     ledger_.complain(fmt::format("operation {} was refused", tag));
   pump(node);
 }
@@ -210,7 +211,7 @@ void World::look(std::uint32_t index) {
   const transport::Srd& srd = *nodes_[index].srd;
   if (const std::string_view wrong = srd.check_invariants(); !wrong.empty()) ledger_.complain(fmt::format("node {} violates: {}", index, wrong));
   // What the node asked for twice over (a read is a message and a wait), and what others may make it hold.
-  const std::size_t most = 2 * ledger_.entries().size() + scenario_.nodes * (256 + std::size_t{srd.config().responses});
+  const std::size_t most = 2 * ledger_.entries().size() + scenario_.nodes * (256 + 2 * std::size_t{srd.config().reads});
   if (srd.messages_held() > most) ledger_.complain(fmt::format("node {} holds {} messages", index, srd.messages_held()));
 }
 

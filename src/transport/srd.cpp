@@ -12,8 +12,9 @@ Srd::Srd(const SrdConfig& config) : config_(config) {
   config_.paths = std::clamp(config_.paths, 1u, kMaxPaths);
   config_.burst = std::clamp(config_.burst, 1u, 16u);
   config_.ack_every = std::clamp(config_.ack_every, 1u, 64u);  // the acknowledgement's bitmap
-  config_.receive_messages = std::clamp(config_.receive_messages, 1u, 0xFF00u);
+  config_.receive_messages = std::clamp(config_.receive_messages, 1u, 0x8000u);
   config_.generation = std::max<std::uint16_t>(1, config_.generation);
+  config_.reads = std::clamp(config_.reads, 1u, 1024u);
   config_.most_cut = std::min(config_.most_cut, 100u);
   config_.base_rtt = std::clamp<std::int64_t>(config_.base_rtt, 1, kLongestFlight / 8);
   config_.packet_time = std::max<std::int64_t>(1, config_.packet_time);

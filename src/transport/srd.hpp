@@ -117,7 +117,8 @@ class Srd {
  public:
   explicit Srd(const SrdConfig& config);
 
-  // False when the message is longer than 2^30 packets or 2^31 packets are waiting for the peer.
+  // False when there is no room: a message longer than 2^30 packets, 2^31 packets waiting for the peer, or
+  // `reads` of it without an answer yet.
   bool post(Instant now, std::uint32_t endpoint, const Operation& operation);
   Placement handle(Instant now, std::uint32_t endpoint, PacketType type, std::uint8_t flags, const Header& header);
   // The next acknowledgement of an endpoint; they are small, never wait behind data, and are not

@@ -44,8 +44,8 @@ struct SrdConfig {
   std::int64_t give_up = 5'000'000'000'000;  // ps without a word from a peer before its messages fail
 
   // ---- bounds on what others can make us hold
-  std::uint32_t receive_messages = 16384;  // incomplete ones per endpoint: the widest incast in use, at 40 bytes each
-  std::uint32_t responses = 64;            // reads of one peer waiting to be answered: what a verbs QP offers at most
+  std::uint32_t receive_messages = 16384;  // incomplete ones per endpoint, and the oldest of each peer: 40 bytes each
+  std::uint32_t reads = 64;                // open to one peer; it must be able to answer as many. A verbs QP has 16
 
   std::uint16_t generation = 1;  // of this process, greater than that of the one it replaces; not 0
 };

@@ -123,10 +123,14 @@ bool Srd::begin_message(Instant now, Receiver& receiver, const Header& header, b
   if (receiver.incomplete >= kWindow) return false;
   if (header.op == Op::read) {
     const std::uint32_t sender = sender_index_.find(pair_key(receiver.endpoint, receiver.peer));
-    not_ready = sender != kNone && senders_[sender].responses >= config_.responses;
+    // Twice what an honest peer has open, for it opens the next before we have its last acknowledgement.
+    not_ready = sender != kNone && senders_[sender].responses >= 2 * config_.reads;
   } else if (packets > 1) {
     drop_silent_listener(now, state);
-    not_ready = state.incomplete >= config_.receive_messages;
+    // The oldest message of a peer always has room: behind it the peer's window is closed, so that whoever
+    // took the room instead could wait for ever.
+    const bool oldest = receiver.expected - header.data.first < packets;
+    not_ready = state.incomplete >= (oldest ? 0xFFFFu : config_.receive_messages);
   }
   if (not_ready) return false;
   std::uint32_t read = kNone;

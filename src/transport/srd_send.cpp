@@ -31,6 +31,12 @@ bool Srd::enqueue(Instant now, std::uint32_t index, const Operation& operation) 
   Sender& sender = senders_[index];
   const std::uint32_t packets = packets_of(operation.op, operation.bytes);
   if (packets == 0 || sender.end - sender.una + packets > (1u << 31) - kWindow) return false;
+  if (operation.op == Op::read) {
+    // More would wait in the stream, and what answers the peer's reads behind them: both could wait for ever.
+    std::uint32_t open = 0;
+    for (std::uint32_t read = sender.reads; read != kNone; read = reads_[read].next) ++open;
+    if (open >= config_.reads) return false;
+  }
   if (idle(sender)) sender.heard = now;
   if (sender.first_message == kNone) sender.deadline = now + 2 * config_.base_rtt;
   const std::uint32_t slot = send_messages_.take();
@@ -82,6 +88,7 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   };
   std::uint32_t message = sender.first_message;
   const std::uint32_t una = sender.una;
+  const std::uint32_t open = sender.flying + sender.lost;
   for (std::uint32_t s = una; before(s, header.sequence); ++s)
     if (!sender.slot[s % kWindow].is(State::arrived)) acknowledge(sender, s, marked(s), message);
   for (std::uint64_t bits = header.ack.arrived; bits != 0; bits &= bits - 1) {
@@ -93,12 +100,19 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
     sender.slot[sender.una % kWindow].become(State::empty);
     ++sender.una;
   }
-  if ((flags & (kTrimmed | kNotReady)) && echo_known) refuse(now, sender, echo, flags);
+  bool news = sender.flying + sender.lost != open;
+  if ((flags & (kTrimmed | kNotReady)) && echo_known && sender.slot[echo % kWindow].is(State::flying)) {
+    refuse(now, sender, echo, flags);
+    news = true;
+  }
   sender.heard = now;
-  sender.deadline = now + patience(sender);
-  if (sender.silent > 0) {
-    sender.silent = 0;
-    set_allowed(sender);
+  // What repeats old news does not end the wait for new ones.
+  if (news) {
+    sender.deadline = now + patience(sender);
+    if (sender.silent > 0) {
+      sender.silent = 0;
+      set_allowed(sender);
+    }
   }
   find_lost(sender);
   if (sender.epoch_acked >= sender.allowed) end_epoch(sender);
@@ -131,8 +145,8 @@ void Srd::acknowledge(Sender& sender, std::uint32_t sequence, bool marked, std::
 // The echoed packet got there without its payload, or there was no room for it.
 void Srd::refuse(Instant now, Sender& sender, std::uint32_t sequence, std::uint8_t flags) {
   const Slot& slot = sender.slot[sequence % kWindow];
-  if (!slot.is(State::flying)) return;
   lose(sender, sequence);
+  if (since(slot.sent, sender.latest_sent) > 0) sender.latest_sent = slot.sent;
   if (flags & kNotReady) {
     sender.paced_until = now + config_.not_ready_wait;
     return;
