@@ -157,7 +157,7 @@ int run_round(const Traffic& traffic, const RunOptions& options, const Limits& l
   std::vector<report::ComparedRun> round;
   for (const Candidate& candidate : candidates) {
     Watch watch(limits, traffic.bytes, console);
-    const RunResult result = run_packets(*candidate.session, traffic, options, false, watch).result;
+    const RunResult result = run_traffic(*candidate.session, traffic, options, false, watch).result;
     if (const int code = explain_stop(candidate.variant.label, result, console); code != kFine) return code;
     round.push_back({options.seed, result.end, result.digest, result.counters.trimmed, result.counters.data_resent,
                      report::summarise(result)});
@@ -200,7 +200,7 @@ int compare(const CompareOptions& options, Console& console) {
     RunOptions run = options.run;
     run.seed += i;
     if (!traffic || options.traffic.matrix.empty())
-      traffic = load_traffic(options.traffic, gpus, run.seed, diagnostics);
+      traffic = load_traffic(options.traffic, {gpus, ground_of(*candidates[0].session, 0).line_rate, run.seed}, diagnostics);
     if (report(diagnostics, options.input, console) || !covered(*traffic, run, candidates, console)) return kYourInput;
     code = run_round(*traffic, run, limits, candidates, console);
   }

@@ -45,7 +45,7 @@ int sim(const SimOptions& options, Console& console) {
   if (!session.ok()) return kYourInput;
   const Limits limits = parse_limits(options.limit, session.diagnostics());
   check_outputs(options.output, options.input, options.run, options.seeds, session);
-  const auto traffic = load_traffic(options.traffic, session.cluster().gpus, options.run.seed, session.diagnostics());
+  const auto traffic = load_traffic(options.traffic, ground_of(session, options.run.seed), session.diagnostics());
   if (traffic) check_run(session, *traffic, options.run);
   if (report(session.diagnostics(), options.input, console)) return kYourInput;
 
@@ -59,7 +59,7 @@ int sim(const SimOptions& options, Console& console) {
     Watch watch(limits, traffic->bytes, console);
     RunOptions run_options = options.run;
     run_options.seed += run_number;
-    const Run run = run_packets(session, *traffic, run_options, wants_links(options.output, options.input), watch);
+    const Run run = run_traffic(session, *traffic, run_options, wants_links(options.output, options.input), watch);
     const RunResult& result = run.result;
     if (nothing_started(result)) {
       console.err << "no flow ever started: every one waits for a trigger\n";

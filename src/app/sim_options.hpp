@@ -13,11 +13,17 @@ struct TrafficOptions {
   std::string pattern = "permutation";  // a pattern of
   std::string size = "2MB";             // bytes per flow between
   std::uint32_t nodes = 0;              // GPUs; 0: all
+  std::uint32_t window = 8;             // all-to-all: flows that a node has unfinished
+  std::string load = "50%";             // poisson: of the line rate
+  std::string sizes = "fixed";          // poisson: distribution
+  std::string duration = "1ms";         // poisson: flows begin within it
 };
 
 struct RunOptions {
   std::uint64_t seed = 1;
   std::uint32_t threads = 1;
+  std::string fidelity = "packet";   // or message
+  std::vector<std::string> faults;   // beside those of the cluster file
   std::string sample;                // interval of the time series: "1us"; empty: none
   std::vector<std::string> capture;  // links whose packets are kept: "leaf0:spine1", or "leaf0" for all of its
 };

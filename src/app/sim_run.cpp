@@ -7,99 +7,67 @@
 #include "app/build_info.hpp"
 #include "app/fingerprint.hpp"
 #include "app/sim_capture.hpp"
+#include "app/sim_faults.hpp"
 #include "base/units.hpp"
-#include "sim/packet_sim.hpp"
+#include "sim/message_cost.hpp"
+#include "sim/packet_run.hpp"
 
 namespace weft::app {
 namespace {
 
-using schedule::FlowRecord;
 using schedule::RunResult;
 using spec::Complaint;
-
-// The NIC port a GPU sends and receives with: the first of its nearest card.
-std::uint32_t endpoint_of_gpu(const fabric::Fabric& fabric, std::uint32_t gpu) {
-  const fabric::Node at = fabric.describe(fabric.gpu(gpu));
-  const model::Group& group = fabric.cluster().groups[at.group];
-  const std::uint32_t nic = group.diagram.near_nics[at.local][0];
-  return fabric.endpoint(group.first_nic + (at.server - group.first_server) * group.nics() + nic, 0);
-}
-
-std::vector<sim::Flow> flows_between_endpoints(const fabric::Fabric& fabric, const workload::Matrix& matrix) {
-  std::vector<sim::Flow> flows;
-  flows.reserve(matrix.flows.size());
-  for (const workload::MatrixFlow& flow : matrix.flows)
-    flows.push_back(
-        {endpoint_of_gpu(fabric, flow.source), endpoint_of_gpu(fabric, flow.destination), flow.bytes, flow.start});
-  return flows;
-}
 
 std::int64_t sample_interval(const std::string& text) {
   const auto interval = parse<DurationDimension>(text);
   return interval ? interval->count() : 0;
 }
 
-sim::SimConfig config_for(const model::Cluster& cluster, const workload::Matrix& matrix, const RunOptions& options) {
+std::uint32_t u32(std::int64_t n) { return static_cast<std::uint32_t>(n); }
+
+transport::SrdConfig srd_config(const model::TransportSpec& spec) {
+  transport::SrdConfig srd;
+  srd.payload = u32(spec.mtu.value_or(Bytes(4096)).count());
+  srd.header = u32(spec.header.count());
+  srd.paths = spec.balance == "ecmp" ? 1 : u32(spec.paths);  // switches do not look at the path
+  srd.burst = u32(spec.burst);
+  srd.ack_every = u32(spec.ack_every);
+  srd.bad_marks = u32(spec.bad_marks);
+  srd.window = u32(spec.window.value_or(0));
+  srd.delay_target = spec.delay_target.value_or(Duration(0)).count();
+  srd.increase = u32(spec.increase);
+  srd.trim_cut = u32(spec.trim_cut);
+  srd.most_cut = u32(spec.most_cut.count() / 10'000);
+  srd.reorder = spec.reorder.value_or(Duration(0)).count();
+  srd.rto = spec.rto.value_or(Duration(0)).count();
+  srd.not_ready_wait = spec.not_ready_wait.value_or(Duration(0)).count();
+  srd.give_up = spec.give_up.count();
+  srd.receive_messages = u32(spec.receive_messages);
+  return srd;
+}
+
+sim::SimConfig config_for(const model::Cluster& cluster, const Traffic& traffic, const RunOptions& options) {
   sim::SimConfig config;
   config.seed = options.seed;
   config.threads = options.threads;
   config.sample = sample_interval(options.sample);
   // Triggers act on other hosts without delay, which only a run in time order can keep exact.
-  config.in_time_order = !matrix.triggers.empty();
-  const model::TransportSpec& transport = cluster.file.transport;
+  config.in_time_order = traffic.matrix && !traffic.matrix->triggers.empty();
+  config.srd = srd_config(cluster.file.transport);
   const model::SwitchingSpec& switching = cluster.file.switching;
-  config.srd.payload = static_cast<std::uint32_t>(transport.mtu.value_or(Bytes(4096)).count());
-  config.srd.paths = static_cast<std::uint32_t>(transport.paths);
   config.cut_through = switching.forwarding.value_or("cut-through") == "cut-through";
   config.fifo = switching.classes == "one";
   config.trimming = switching.full == "trim";
   config.queue_bytes = switching.queue.value_or(Bytes(0)).count();
-  config.mark_from = static_cast<std::uint32_t>(switching.mark_from.count());
-  config.mark_to = static_cast<std::uint32_t>(switching.mark_to.count());
-  if (transport.balance == "ecmp") config.balance = sim::Balance::ecmp;
-  if (transport.balance == "spray") config.balance = sim::Balance::spray;
+  config.mark_from = u32(switching.mark_from.count());
+  config.mark_to = u32(switching.mark_to.count());
+  if (cluster.file.transport.balance == "ecmp") config.balance = sim::Balance::ecmp;
+  if (cluster.file.transport.balance == "spray") config.balance = sim::Balance::spray;
   return config;
 }
 
-// Starts the flows of a matrix on an engine and writes down what becomes of them. Calls about different hosts come
-// from different threads: the two ends of a flow write different members of its record, and triggers, which
-// reach across hosts, are run on one thread.
-class Driver : public sim::Client {
- public:
-  Driver(sim::PacketSim& engine, const workload::Matrix& matrix, std::vector<sim::Flow> flows)
-      : engine_(engine), matrix_(matrix), flows_(std::move(flows)), triggers_(matrix), records_(flows_.size()) {
-    for (std::uint32_t i = 0; i < flows_.size(); ++i) {
-      const workload::MatrixFlow& flow = matrix.flows[i];
-      records_[i] = {flow.source,       flow.destination,          flow.bytes, schedule::kNotYet, schedule::kNotYet,
-                     schedule::kNotYet, engine.unloaded(flows_[i])};
-      if (flow.started_by == workload::kNoTrigger) begin(i, flow.start);
-    }
-  }
-  void completed(std::int64_t now, const transport::Completion& done) override {
-    if (done.kind == transport::Completion::Kind::failed) return;  // shows as a flow that is not done
-    const bool sent = done.kind == transport::Completion::Kind::sent;
-    FlowRecord& record = records_[done.tag];
-    (sent ? record.sent : record.received) = now;
-    const workload::MatrixFlow& flow = matrix_.flows[done.tag];
-    const std::uint32_t trigger = sent ? flow.when_sent : flow.when_received;
-    if (trigger == workload::kNoTrigger) return;
-    for (const std::uint32_t next : triggers_.fire(trigger)) begin(next, now);
-  }
-  void called(std::int64_t, std::uint32_t, std::uint32_t) override {}
-  std::vector<FlowRecord> take_records() { return std::move(records_); }
-
- private:
-  void begin(std::uint32_t index, std::int64_t now) {
-    records_[index].start = now;
-    engine_.post(now, flows_[index].source, flows_[index].destination, flows_[index].bytes, index);
-  }
-
-  sim::PacketSim& engine_;
-  const workload::Matrix& matrix_;
-  std::vector<sim::Flow> flows_;
-  workload::Triggers triggers_;
-  std::vector<FlowRecord> records_;
-};
+// htsim's hosts are a wire and nothing else.
+bool has_hosts(const model::Cluster& cluster) { return cluster.file.fabric.kind != "topo"; }
 
 void check_transport(Session& session) {
   spec::Diagnostics& diagnostics = session.diagnostics();
@@ -114,25 +82,58 @@ void check_transport(Session& session) {
                     "--set transport.balance=entropy");
 }
 
-void check_flows(Session& session, const Traffic& traffic, const sim::PacketSim& engine) {
+void check_flow(Session& session, sim::PacketRun& run, std::uint32_t from, std::uint32_t to) {
   spec::Diagnostics& diagnostics = session.diagnostics();
   const fabric::Fabric& fabric = session.fabric();
-  const auto site_of = [&](std::uint32_t endpoint) {
-    return fabric.cluster().groups[fabric.describe(fabric.nic_of(endpoint)).group].site;
-  };
-  for (const sim::Flow& flow : flows_between_endpoints(fabric, traffic.matrix)) {
-    if (site_of(flow.source) != site_of(flow.destination)) {
-      diagnostics.add(Complaint::srd_between_sites, {}, "a flow goes from one site to another",
-                      "keep the traffic within a site");
-      return;
-    }
-    if (!engine.layout().reachable(flow.source, flow.destination)) {
-      diagnostics.add(Complaint::not_simulated, {},
-                      "a flow needs NVLink to change its rail, which is not simulated yet",
-                      "traffic within a rail, or another fabric");
-      return;
-    }
+  const auto site_of = [&](std::uint32_t gpu) { return fabric.cluster().groups[fabric.describe(fabric.gpu(gpu)).group].site; };
+  if (site_of(from) != site_of(to)) {
+    diagnostics.add(Complaint::srd_between_sites, {}, "a flow goes from one site to another", "keep the traffic within a site");
+  } else if (!run.joined(from, to)) {
+    diagnostics.add(Complaint::not_simulated, {},
+                    fmt::format("nothing joins {} and {}", fabric.name(fabric.gpu(from)), fabric.name(fabric.gpu(to))),
+                    "traffic between GPUs that are joined, or another fabric");
   }
+}
+
+// Every flow of a matrix; of a pattern, from one GPU to each and back.
+void check_flows(Session& session, const Traffic& traffic, sim::PacketRun& run) {
+  const spec::Diagnostics& diagnostics = session.diagnostics();
+  if (traffic.matrix) {
+    for (const workload::MatrixFlow& flow : traffic.matrix->flows)
+      if (!diagnostics.has_errors()) check_flow(session, run, flow.source, flow.destination);
+    return;
+  }
+  for (std::uint32_t gpu = 1; gpu < traffic.nodes && !diagnostics.has_errors(); ++gpu) {
+    check_flow(session, run, 0, gpu);
+    if (!diagnostics.has_errors()) check_flow(session, run, gpu, 0);
+  }
+}
+
+// All that can be wrong about a run, before it and again while it is set up.
+std::vector<model::FaultSpec> all_faults(const Session& session, const RunOptions& options, spec::Diagnostics& diagnostics) {
+  std::vector<model::FaultSpec> faults = session.cluster().file.faults;
+  const auto more = read_faults(options.faults, {}, diagnostics);
+  faults.insert(faults.end(), more.begin(), more.end());
+  return faults;
+}
+
+void set_up_faults(const Session& session, const Traffic& traffic, const RunOptions& options, sim::PacketSim& engine,
+                spec::Diagnostics& diagnostics) {
+  const auto faults = all_faults(session, options, diagnostics);
+  if (diagnostics.has_errors()) return;
+  add_faults(faults, engine, diagnostics);
+  if (traffic.matrix) add_failures(*traffic.matrix, engine, diagnostics);
+}
+
+RunResult run_as_messages(const Session& session, schedule::Schedule& schedule, const RunOptions& options, Watch& watch) {
+  const fabric::Fabric& fabric = session.fabric();
+  sim::MessageConfig config;
+  config.seed = options.seed;
+  config.transfer = [&](std::uint32_t from, std::uint32_t to) {
+    return sim::unloaded_cost(fabric, from, to).value_or(sim::TransferCost{});
+  };
+  config.keep_going = [&](std::int64_t now, std::uint64_t events, std::uint64_t bytes) { return watch({now, events, bytes}); };
+  return sim::run_messages(schedule, config);
 }
 
 }  // namespace
@@ -153,33 +154,42 @@ void check_run(Session& session, const Traffic& traffic, const RunOptions& optio
                     "only minimal Dragonfly routes are simulated so far", "routing: minimal");
   check_transport(session);
   if (diagnostics.has_errors()) return;
-  const sim::PacketSim engine(fabric, config_for(session.cluster(), traffic.matrix, options));
-  check_flows(session, traffic, engine);
+  sim::PacketSim engine(fabric, config_for(session.cluster(), traffic, options));
+  const auto schedule = traffic.make();
+  sim::PacketRun run(*schedule, engine, has_hosts(session.cluster()));
+  check_flows(session, traffic, run);
   find_links(engine.layout(), options.capture, diagnostics);
+  if (!diagnostics.has_errors()) set_up_faults(session, traffic, options, engine, diagnostics);
 }
 
-Run run_packets(const Session& session, const Traffic& traffic, const RunOptions& options, bool with_links,
-                Watch& watch) {
-  sim::PacketSim engine(session.fabric(), config_for(session.cluster(), traffic.matrix, options));
-  Run run;
-  spec::Diagnostics nothing;  // the names were checked before
-  for (const CapturedLink& link : find_links(engine.layout(), options.capture, nothing)) {
-    engine.capture(link.port);
-    run.captured_links.push_back(link.name);
-  }
-  Driver driver(engine, traffic.matrix, flows_between_endpoints(session.fabric(), traffic.matrix));
-  engine.on_progress = [&](const schedule::Progress& progress) { return watch(progress); };
-  run.result = engine.run(driver);
-  watch.finish();
-  run.captured = engine.captured();
-  if (with_links) engine.collect_links(run.result, SIZE_MAX);
+TrafficGround ground_of(const Session& session, std::uint64_t seed) {
+  const model::Cluster& cluster = session.cluster();
+  const model::Group& group = cluster.groups[0];
+  return {cluster.gpus, group.spec.nic.rate * group.spec.nics / std::max<std::int64_t>(1, group.spec.gpus), seed};
+}
 
-  RunResult& result = run.result;
-  result.stopped_by = watch.stopped_by();
-  result.flows = driver.take_records();
-  if (!result.stopped_by.empty()) return run;  // it ended when it was stopped
-  result.end = 0;                              // wake-ups after the last acknowledgement do not count
-  for (const FlowRecord& flow : result.flows) result.end = std::max(result.end, flow.sent);
+Run run_traffic(const Session& session, const Traffic& traffic, const RunOptions& options, bool with_links,
+                Watch& watch) {
+  Run run;
+  const auto schedule = traffic.make();
+  if (options.fidelity == "message") {
+    run.result = run_as_messages(session, *schedule, options, watch);
+    watch.finish();
+  } else {
+    sim::PacketSim engine(session.fabric(), config_for(session.cluster(), traffic, options));
+    spec::Diagnostics nothing;  // the names were checked before
+    set_up_faults(session, traffic, options, engine, nothing);
+    for (const CapturedLink& link : find_links(engine.layout(), options.capture, nothing)) {
+      engine.capture(link.port);
+      run.captured_links.push_back(link.name);
+    }
+    engine.on_progress = [&](const schedule::Progress& progress) { return watch(progress); };
+    run.result = sim::PacketRun(*schedule, engine, has_hosts(session.cluster())).run();
+    watch.finish();
+    run.captured = engine.captured();
+    if (with_links) engine.collect_links(run.result, SIZE_MAX);
+  }
+  if (!watch.stopped_by().empty()) run.result.stopped_by = watch.stopped_by();
   return run;
 }
 
@@ -191,6 +201,8 @@ report::RunInfo run_info(Session& session, const InputOptions& input, const Traf
   for (const std::string& change : input.set) fingerprint.add(change);
   fingerprint.add(input.catalog);
   fingerprint.add(traffic.fingerprint);
+  fingerprint.add(options.fidelity);
+  for (const std::string& fault : options.faults) fingerprint.add(fault);
   report::RunInfo info;
   info.cluster = session.cluster().name;
   info.traffic = traffic.name;

@@ -17,12 +17,15 @@ struct Run {
   std::vector<transport::Captured> captured;
 };
 
+// What random traffic is drawn for.
+TrafficGround ground_of(const Session& session, std::uint64_t seed);
+
 // What cannot be run is said before it starts: adds complaints to the session's.
 void check_run(Session& session, const Traffic& traffic, const RunOptions& options);
 
 // Runs until everything is done or `watch` stops it; check_run() had no complaint. `with_links`: what links carried
 // is wanted, which takes a moment and some memory where there are many.
-Run run_packets(const Session& session, const Traffic& traffic, const RunOptions& options, bool with_links,
+Run run_traffic(const Session& session, const Traffic& traffic, const RunOptions& options, bool with_links,
                 Watch& watch);
 
 // What identifies the result: cluster, traffic, version, and a hash of all the user gave.

@@ -87,11 +87,24 @@ void add_traffic(CLI::App& command, app::TrafficOptions& traffic) {
       ->capture_default_str();
   command.add_option("--size", traffic.size, "bytes of each flow of a pattern")->capture_default_str();
   command.add_option("--nodes", traffic.nodes, "GPUs that take part; 0: all")->capture_default_str();
+  command.add_option("--window", traffic.window, "all-to-all: flows of a GPU at a time")->check(CLI::Range(0, 64))->capture_default_str();
+  command.add_option("--load", traffic.load, "poisson: of the line rate")->capture_default_str();
+  command.add_option("--sizes", traffic.sizes, "poisson: distribution of sizes")
+      ->check(CLI::IsMember(workload::size_names()))
+      ->capture_default_str();
+  command.add_option("--duration", traffic.duration, "poisson: how long flows begin")->capture_default_str();
 }
 
 void add_runs(CLI::App& command, app::RunOptions& run, std::uint32_t& seeds, std::string& limit) {
   command.add_option("--seed", run.seed, "of everything random")->capture_default_str();
   command.add_option("--threads", run.threads, "that share the work; the result is the same")->check(CLI::Range(1, 256))->capture_default_str();
+  command.add_option("--fidelity", run.fidelity, "packet, or message: latency and rate without sharing")
+      ->check(CLI::IsMember({"packet", "message"}))
+      ->capture_default_str();
+  command.add_option("--fault", run.faults, "what breaks: spine0,kind=blackhole,at=50us,for=1ms")
+      ->type_name("PART,KEY=VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
   command.add_option("--seeds", seeds, "how many runs, each with the next seed")->check(CLI::Range(1, 100000))->capture_default_str();
   command.add_option("--limit", limit, "of a run: time=10ms,events=1e9,memory=4GiB,wall=60s")->type_name("WHAT=MOST");
 }

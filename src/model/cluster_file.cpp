@@ -258,7 +258,67 @@ const Table& table_of<TransportSpec>() {
                   .min = 64,
                   .max = 9000})
           .field("paths", &TransportSpec::paths,
-                 {.text = "Paths between two endpoints that are used at once.", .fallback = "64", .min = 1, .max = 64})
+                 {.text = "Paths between two endpoints that are used at once; 64 as EFA's SRD (Shalev et al., IEEE Micro 2020).",
+                  .fallback = "64",
+                  .min = 1,
+                  .max = 64})
+          .field("header", &TransportSpec::header,
+                 {.text = "Of every packet, beside its payload; an acknowledgement is nothing else. As uet-htsim.",
+                  .fallback = "64B",
+                  .min = 16,
+                  .max = 256})
+          .field("burst", &TransportSpec::burst,
+                 {.text = "Packets per choice of path: 1 balances best, more makes trains for segmentation offload.",
+                  .fallback = "1",
+                  .min = 1,
+                  .max = 16})
+          .field("ack_every", &TransportSpec::ack_every,
+                 {.text = "Packets per acknowledgement; senders ask for one where they would wait.", .fallback = "8", .min = 1, .max = 64})
+          .field("bad_marks", &TransportSpec::bad_marks,
+                 {.text = "Marks in a row after which a path is left for another.", .fallback = "3", .min = 1, .max = 6})
+          .field("window", &TransportSpec::window,
+                 {.text = "Packets in flight to one peer at most. Default: 1.5 unloaded round trips' worth and ack_every.",
+                  .example = "64",
+                  .min = 1,
+                  .max = 255})
+          .field("delay_target", &TransportSpec::delay_target,
+                 {.text = "Queueing, over all hops, that is fine. Default: 4/5 of the unloaded round trip; swept from 25 to 80 %, "
+                          "below 70 % a permutation loses 5 % and more.",
+                  .example = "5us",
+                  .min = 1,
+                  .max = kMaxTime})
+          .field("increase", &TransportSpec::increase,
+                 {.text = "Packets by which a window grows per round trip; with fewer than 4, shares become equal too slowly.",
+                  .fallback = "5",
+                  .min = 1,
+                  .max = 255})
+          .field("trim_cut", &TransportSpec::trim_cut,
+                 {.text = "1/256 packets by which a window shrinks for each trimmed packet.", .fallback = "96", .min = 0, .max = 65535})
+          .field("most_cut", &TransportSpec::most_cut,
+                 {.text = "Of the window, lost in one round trip at most (Swift, SIGCOMM 2020).", .fallback = "50%", .min = 10'000, .max = 1'000'000})
+          .field("reorder", &TransportSpec::reorder,
+                 {.text = "By which a later packet may overtake before an earlier one counts as lost. Default: 2 unloaded round trips.",
+                  .example = "20us",
+                  .min = 1,
+                  .max = kMaxTime})
+          .field("rto", &TransportSpec::rto,
+                 {.text = "Silence after a probe before everything is sent again. Default: 5 unloaded round trips; doubles each time.",
+                  .example = "60us",
+                  .min = 1,
+                  .max = kMaxTime})
+          .field("not_ready_wait", &TransportSpec::not_ready_wait,
+                 {.text = "Before a packet for which the receiver had no room is tried again. Default: the unloaded round trip.",
+                  .example = "10us",
+                  .min = 1,
+                  .max = kMaxTime})
+          .field("give_up", &TransportSpec::give_up,
+                 {.text = "Silence of a peer after which its messages fail: longer than routing takes to converge (BGP without BFD: 3 s), "
+                          "shorter than the watchdogs of jobs.",
+                  .fallback = "5s",
+                  .min = 1,
+                  .max = kMaxTime})
+          .field("receive_messages", &TransportSpec::receive_messages,
+                 {.text = "Incomplete messages that an endpoint holds.", .fallback = "16384", .min = 1, .max = 65535})
           .build();
   return table;
 }

@@ -66,6 +66,20 @@ struct TransportSpec {
   std::string balance;
   std::optional<Bytes> mtu;
   std::int64_t paths = 64;
+  Bytes header;
+  std::int64_t burst = 1;
+  std::int64_t ack_every = 8;
+  std::int64_t bad_marks = 3;
+  std::optional<std::int64_t> window;
+  std::optional<Duration> delay_target;
+  std::int64_t increase = 5;
+  std::int64_t trim_cut = 96;
+  Share most_cut;
+  std::optional<Duration> reorder;
+  std::optional<Duration> rto;
+  std::optional<Duration> not_ready_wait;
+  Duration give_up;
+  std::int64_t receive_messages = 0;
 };
 
 struct SwitchingSpec {

@@ -412,6 +412,24 @@ std::optional<Cluster> load_cluster(const std::filesystem::path& path, const Loa
   return load_cluster(*source, name, options, catalog, diagnostics);
 }
 
+FaultSpec read_fault(const std::string& text, const Catalog& catalog, spec::Diagnostics& diagnostics) {
+  std::string yaml = "{part: '";
+  const std::size_t comma = std::min(text.find(','), text.size());
+  yaml += text.substr(0, comma) + "'";
+  for (std::size_t at = comma; at < text.size();) {
+    const std::size_t end = std::min(text.find(',', at + 1), text.size());
+    std::string item = text.substr(at, end - at);
+    if (const std::size_t equals = item.find('='); equals != std::string::npos) item.replace(equals, 1, ": ");
+    yaml += item;
+    at = end;
+  }
+  const std::uint32_t source = diagnostics.sources().add("--fault", yaml + "}");
+  FaultSpec fault;
+  const spec::Node node = spec::parse_yaml(source, diagnostics);
+  if (!diagnostics.has_errors()) catalog.reader(diagnostics).read(node, fault);
+  return fault;
+}
+
 std::optional<std::filesystem::path> find_cluster_file(const std::filesystem::path& directory,
                                                        Diagnostics& diagnostics) {
   std::set<std::filesystem::path> found;

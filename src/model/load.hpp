@@ -28,4 +28,7 @@ std::optional<Cluster> load_cluster(std::uint32_t source, const std::string& nam
 std::optional<std::filesystem::path> find_cluster_file(const std::filesystem::path& directory,
                                                        spec::Diagnostics& diagnostics);
 
+// One fault as it is written on a command line: a part, then keys with values, "spine0,at=50us".
+FaultSpec read_fault(const std::string& text, const Catalog& catalog, spec::Diagnostics& diagnostics);
+
 }  // namespace weft::model

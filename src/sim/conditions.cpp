@@ -49,14 +49,14 @@ std::int64_t finish(const std::vector<Condition>& conditions, std::int64_t begin
 
 bool known_down(const std::vector<Condition>& conditions, std::int64_t now) {
   return std::any_of(conditions.begin(), conditions.end(), [&](const Condition& each) {
-    return each.kind == Condition::Kind::down && each.from <= now && now < each.to;
+    return each.kind == Condition::Kind::down && each.during(now, now + 1);
   });
 }
 
 Fate fate(const std::vector<Condition>& conditions, std::int64_t begin, std::int64_t end, Random& random) {
   Fate result = Fate::arrives;
   for (const Condition& each : conditions) {
-    if (each.kind == Condition::Kind::degraded || each.from >= end || each.to <= begin) continue;
+    if (each.kind == Condition::Kind::degraded || !each.during(begin, end)) continue;
     if (each.kind == Condition::Kind::down || each.kind == Condition::Kind::blackhole) return Fate::lost;
     if (random.below(kMillion) >= each.amount) continue;
     if (each.kind == Condition::Kind::loss) return Fate::lost;

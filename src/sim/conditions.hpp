@@ -26,6 +26,15 @@ struct Condition {
   std::int64_t from = 0;
   std::int64_t to = kForever;
   std::uint32_t amount = 0;  // loss, corrupt: parts per million of packets; degraded: of the rate
+  std::int64_t period = 0;   // again and again, so far apart; 0: once
+
+  // Whether it holds at any time of [begin, end).
+  bool during(std::int64_t begin, std::int64_t end) const {
+    if (end <= from) return false;
+    if (period == 0) return begin < to;
+    const std::int64_t last = (end - 1 - from) / period;  // the last one that starts before the end
+    return begin < to + last * period;
+  }
 };
 
 // Tokens flow in at a rate into a bucket; a packet needs its size in tokens (Linux's tbf). Kept as the

@@ -19,7 +19,7 @@ std::int64_t per_byte(Bandwidth rate) { return (kBitPicoseconds + rate.count() -
 }  // namespace
 
 Layout::Layout(const fabric::Fabric& fabric, const LinkOptions& options)
-    : fabric_(&fabric), options_(options), per_plane_(fabric.switches_per_plane()) {
+    : fabric_(&fabric), options_(options), per_plane_(fabric.switches_per_plane()), removed_(fabric.no_failures()) {
   nodes_.resize(fabric.count(fabric::NodeKind::network_switch));
   find_hosts();
   find_links();
@@ -134,7 +134,15 @@ void Layout::set_queues() {
 
 std::uint32_t Layout::next_port_slowly(std::uint32_t at, const End& end, std::uint32_t entropy) const {
   const fabric::Target target{end.destination.place[0], end.destination.below[0]};
-  return nodes_[at].first_port + fabric_->next_hop(at % per_plane_, target, entropy).port;
+  const fabric::Hop hop = removed_.empty() ? fabric_->next_hop(at % per_plane_, target, entropy)
+                                           : fabric_->next_hop(at % per_plane_, target, entropy, {}, removed_.planes[end.plane]);
+  return hop ? nodes_[at].first_port + hop.port : kNowhere;
+}
+
+void Layout::remove_link(std::uint32_t port) {
+  const std::uint32_t at = owner(port);
+  fabric_->fail_link(removed_, at, port - nodes_[at].first_port);
+  for (Node& node : nodes_) node.simple = false;
 }
 
 std::uint32_t Layout::owner(std::uint32_t port) const {

@@ -55,7 +55,8 @@ class Layout {
   // The same cable in the other direction.
   std::uint32_t reverse(std::uint32_t port) const;
 
-  // The port by which a switch sends a packet on.
+  static constexpr std::uint32_t kNowhere = 0xFFFFFFFFu;
+  // The port by which a switch sends a packet on; kNowhere when there is none.
   std::uint32_t next_port(std::uint32_t at, std::uint32_t endpoint, std::uint32_t entropy) const {
     const Node& node = nodes_[at];
     const End& end = ends_[endpoint];
@@ -63,6 +64,8 @@ class Layout {
     const fabric::Clos::PortRange range = fabric::Clos::towards(node.way, end.destination);
     return node.first_port + range.first + fabric::choose(entropy, range.salt, range.count);
   }
+  // Takes a cable out of both its ends, and lets routing know. Routes are then searched for, which is slower.
+  void remove_link(std::uint32_t port);
   std::int64_t switch_latency(std::uint32_t at) const { return nodes_[at].latency; }
   // Picoseconds per byte of a link, by Link::rate.
   std::int64_t rate(std::uint8_t number) const { return rates_[number]; }
@@ -110,6 +113,7 @@ class Layout {
   std::vector<Node> nodes_;  // switches
   std::vector<End> ends_;
   std::vector<Far> far_;
+  fabric::Failures removed_;
 };
 
 }  // namespace weft::sim

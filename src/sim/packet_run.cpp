@@ -10,7 +10,8 @@ namespace weft::sim {
 namespace {
 
 constexpr std::uint64_t kHostLinks = std::uint64_t{1} << 63;  // a call about the links of a host, not of a rank
-constexpr std::uint64_t kPartsPerStripe = 64;
+constexpr std::uint64_t kPartsPerStripe = 16;
+constexpr std::uint64_t kFewestPackets = 8;
 constexpr std::uint64_t kLargestPart = 64 * 1024;
 
 // The endpoints near a GPU: every port of its nearest cards.
@@ -92,7 +93,7 @@ std::uint32_t PacketRun::name(std::uint32_t rank, std::uint32_t message) const {
 std::uint32_t PacketRun::part_size(std::uint64_t bytes) const {
   const std::uint64_t payload = engine_.config().srd.payload;
   const std::uint64_t wanted = std::min(kLargestPart, bytes / kPartsPerStripe);
-  return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (wanted + payload - 1) / payload) * payload);
+  return static_cast<std::uint32_t>(std::max(kFewestPackets, (wanted + payload - 1) / payload) * payload);
 }
 
 void PacketRun::post(std::int64_t now, const Pair& pair, std::uint32_t from, std::uint32_t message, std::uint64_t bytes) {

@@ -7,8 +7,8 @@
 // bytes become ready, and each part that has arrived crosses to the GPU. Between GPUs of one scale-up
 // domain a message does not touch the network.
 //
-// A part is 1/64 of the stripe, at least one packet and at most 64 KiB: so small that waiting for it
-// hardly shows, so large that it costs little beside its packets.
+// A part is 1/16 of the stripe, at least eight packets and at most 64 KiB: so small that waiting for it
+// hardly shows, so large that it costs little beside its packets and needs no acknowledgements of its own.
 
 #include <cstdint>
 #include <memory>

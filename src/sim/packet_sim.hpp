@@ -31,6 +31,7 @@ class PacketSim {
   void add_condition(std::uint32_t port, const Condition& condition);
   void add_to_link(std::uint32_t port, const Condition& condition);  // both directions
   void add_to_switch(std::uint32_t network_switch, const Condition& condition);  // all its links
+  void remove_link(std::uint32_t port) { layout_.remove_link(port); }  // of a switch; routing knows
   void shape(std::uint32_t port, const Bucket& bucket);
   void capture(std::uint32_t port);  // numbered in the order of these calls
 

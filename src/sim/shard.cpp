@@ -209,8 +209,12 @@ void Shard::at_switch(const Event& event) {
   std::uint32_t port = layout_.next_port(event.to, event.header.destination, entropy);
   // A switch whose own link is down hashes again; what is broken further away it does not know.
   constexpr std::uint32_t kDraws = 16;
-  for (std::uint32_t draw = 1; draw <= kDraws && avoids(port, event.time); ++draw)
+  for (std::uint32_t draw = 1; draw <= kDraws && port != Layout::kNowhere && avoids(port, event.time); ++draw)
     port = layout_.next_port(event.to, event.header.destination, entropy + draw * 0x9e3779b1u);
+  if (port == Layout::kNowhere) {
+    ++tally_.lost;
+    return;
+  }
   std::int64_t ready = event.time + layout_.switch_latency(event.to);
   if (layout_.cut_through()) {
     // Where the way out is faster than the way in, it must not run dry.

@@ -155,20 +155,12 @@ std::unique_ptr<schedule::Schedule> make_traffic(const PatternOptions& options, 
 }
 
 const std::vector<std::string>& pattern_names() {
-  static const std::vector<std::string> names = {"permutation", "incast", "outcast", "ring"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> list;
+    for (const PatternName& each : traffic_patterns()) list.emplace_back(each.name);
+    return list;
+  }();
   return names;
-}
-
-Matrix make_pattern(const std::string& name, std::uint32_t nodes, std::uint64_t bytes, std::uint64_t seed) {
-  Matrix matrix;
-  matrix.nodes = nodes;
-  const auto schedule = make_fan({.name = name, .nodes = nodes, .bytes = bytes, .seed = seed});
-  Instruction each;
-  for (std::uint32_t rank = 0; rank < nodes; ++rank)
-    for (std::uint32_t lane = 0; lane < schedule->lanes(rank); ++lane)
-      while (schedule->next(rank, lane, each))
-        matrix.flows.push_back({.source = rank, .destination = each.peer, .bytes = each.bytes});
-  return matrix;
 }
 
 }  // namespace weft::workload

@@ -34,14 +34,11 @@ struct PatternName {
 };
 // The names that `make_traffic` knows, with a line about each.
 const std::vector<PatternName>& traffic_patterns();
+const std::vector<std::string>& pattern_names();
 // The names that stand for a size distribution.
 const std::vector<std::string>& size_names();
 
 // The schedule, or null and a complaint that names the option to blame.
 std::unique_ptr<schedule::Schedule> make_traffic(const PatternOptions& options, spec::Diagnostics& diagnostics);
-
-// Until the commands run schedules: the patterns that are a list of flows, as such a list.
-const std::vector<std::string>& pattern_names();
-Matrix make_pattern(const std::string& name, std::uint32_t nodes, std::uint64_t bytes, std::uint64_t seed);
 
 }  // namespace weft::workload

@@ -1,0 +1,89 @@
+#include "app/sim_faults.hpp"
+
+#include <fmt/format.h>
+
+#include "app/sim_capture.hpp"
+#include "base/text.hpp"
+
+namespace weft::app {
+namespace {
+
+using sim::Condition;
+using spec::Complaint;
+
+// What a fault does to each direction of its links; nothing with a complaint when keys do not fit.
+std::optional<Condition> condition_of(const model::FaultSpec& fault, spec::Diagnostics& diagnostics) {
+  Condition condition;
+  condition.from = fault.at.count();
+  condition.to = fault.lasts ? condition.from + fault.lasts->count() : sim::kForever;
+  const bool shares = fault.kind == "lossy" || fault.kind == "corrupting" || fault.kind == "slow";
+  const bool flaps = fault.kind == "flapping";
+  const auto refuse = [&](std::string what, std::string help) {
+    diagnostics.add(Complaint::contradiction, {}, std::move(what), std::move(help));
+  };
+  if (shares != fault.share.has_value())
+    refuse(fmt::format("a fault of '{}' that is {} {} 'share'", fault.part, fault.kind, shares ? "needs" : "has no"),
+           shares ? "for example share: 1%" : "share is for lossy, corrupting and slow");
+  if (flaps != fault.every.has_value())
+    refuse(fmt::format("a fault of '{}' that is {} {} 'every'", fault.part, fault.kind, flaps ? "needs" : "has no"),
+           flaps ? "for example every: 200us" : "every is for flapping");
+  if (flaps && (!fault.lasts || (fault.every && *fault.lasts >= *fault.every)))
+    refuse(fmt::format("'{}' flaps, but is never up again", fault.part), "a 'for' that is shorter than 'every'");
+  if (diagnostics.has_errors()) return std::nullopt;
+  if (fault.kind == "blackhole") condition.kind = Condition::Kind::blackhole;
+  if (fault.kind == "lossy") condition.kind = Condition::Kind::loss;
+  if (fault.kind == "corrupting") condition.kind = Condition::Kind::corrupt;
+  if (fault.kind == "slow") condition.kind = Condition::Kind::degraded;
+  if (fault.share) condition.amount = static_cast<std::uint32_t>(fault.share->count());
+  if (fault.every) condition.period = fault.every->count();
+  return condition;
+}
+
+}  // namespace
+
+std::vector<model::FaultSpec> read_faults(const std::vector<std::string>& texts, const InputOptions& input,
+                                          spec::Diagnostics& diagnostics) {
+  std::vector<model::FaultSpec> faults;
+  if (texts.empty()) return faults;
+  const model::Catalog catalog = load_catalog(input, diagnostics);
+  for (const std::string& text : texts) faults.push_back(model::read_fault(text, catalog, diagnostics));
+  return faults;
+}
+
+void add_faults(const std::vector<model::FaultSpec>& faults, sim::PacketSim& engine, spec::Diagnostics& diagnostics) {
+  for (const model::FaultSpec& fault : faults) {
+    const auto condition = condition_of(fault, diagnostics);
+    const auto links = find_links(engine.layout(), {fault.part}, diagnostics);
+    if (!condition) return;
+    for (const CapturedLink& link : links) engine.add_condition(link.port, *condition);
+  }
+}
+
+void add_failures(const workload::Matrix& matrix, sim::PacketSim& engine, spec::Diagnostics& diagnostics) {
+  const fabric::Clos* clos = engine.layout().fabric().clos();
+  using Tier = fabric::Clos::Tier;
+  for (const workload::MatrixFailure& failure : matrix.failures) {
+    const auto refuse = [&](const std::string& what, const std::string& help) {
+      diagnostics.add(Complaint::bad_matrix, failure.place, what, help);
+    };
+    if (clos == nullptr || failure.type == workload::MatrixFailure::Switch::core) {
+      refuse("this failure names no uplink", "a ToR or AGG switch of a fat tree has uplinks");
+      continue;
+    }
+    const model::ClosShape& shape = clos->shape();
+    const bool leaf = failure.type == workload::MatrixFailure::Switch::tor;
+    const std::uint32_t switches = clos->count(leaf ? Tier::leaf : Tier::spine);
+    const std::uint32_t index = (leaf ? 0 : clos->count(Tier::leaf)) + failure.switch_id;
+    const std::uint32_t down = leaf ? shape.leaf_down : shape.leaves_per_pod * shape.bundle;
+    if (failure.switch_id >= switches) {
+      refuse(fmt::format("there is no switch {}", failure.switch_id), fmt::format("the tier has {}", counted(switches, "switch")));
+    } else if (down + failure.link_id >= clos->ports(index)) {
+      refuse(fmt::format("switch {} has no uplink {}", failure.switch_id, failure.link_id),
+             fmt::format("it has {}", counted(clos->ports(index) - down, "uplink")));
+    } else {
+      engine.remove_link(engine.layout().port_of(index, down + failure.link_id));
+    }
+  }
+}
+
+}  // namespace weft::app
