@@ -34,6 +34,7 @@ TEST(Limits, SaysWhatWouldBeRight) {
   EXPECT_NE(complaint("events=1.5").find("for example --limit events=1e9"), std::string::npos);
   EXPECT_NE(complaint("events=0").find("--limit cannot be 'events=0'"), std::string::npos);
   EXPECT_NE(complaint("events=1e19").find("--limit cannot be"), std::string::npos);
+  EXPECT_NE(complaint("events=0e999999999999").find("--limit cannot be"), std::string::npos) << "and takes no time";
   EXPECT_NE(complaint("wall=1s,wall=2s").find("gives wall twice"), std::string::npos);
   EXPECT_NE(complaint("time=1ms,").find("--limit knows no ''"), std::string::npos);
 }
