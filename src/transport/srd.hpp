@@ -208,7 +208,7 @@ class Srd {
     std::uint16_t peer_generation;  // 0: not known
     std::uint16_t fresh_entropy;    // next one to try
     std::uint8_t silent;            // times the deadline passed without news
-    std::uint8_t reserved;
+    bool buried;                    // a path seemed dead: those that work are kept
     std::uint32_t reads;            // list of those without an answer
     std::uint32_t responses;        // messages that answer reads
 

@@ -49,7 +49,6 @@ Placement Srd::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fla
       return kDropped;
     }
   }
-  receiver.echo = header.sequence;
   receiver.echo_path = header.path;
   receiver.heard = static_cast<std::uint32_t>(now >> kHeardShift);
   if (receiver.broken) {
@@ -57,6 +56,7 @@ Placement Srd::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fla
     return kDropped;
   }
   const std::uint32_t ahead = header.sequence - receiver.expected;
+  if (ahead < kWindow) receiver.echo = header.sequence;
   const std::uint64_t bit = std::uint64_t{1} << (header.sequence % 64);
   std::uint64_t& word = receiver.arrived[header.sequence % kWindow / 64];
   const bool seen = ahead >= kWindow || (word & bit);  // or ancient, or from beyond any window
@@ -213,7 +213,7 @@ void Srd::forget(Receiver& receiver) {
     --state_of(receiver.endpoint).incomplete;
     if (--receiver.incomplete == 0) stop_listening(receiver);
   }
-  receiver.expected = config_.first_sequence;
+  receiver.expected = receiver.echo = config_.first_sequence;
   receiver.unacked = 0;
   receiver.hurry = receiver.broken = false;
   std::fill(std::begin(receiver.arrived), std::end(receiver.arrived), 0);
@@ -291,7 +291,7 @@ void Srd::fill_ack(EndpointState& state, Transmit& out) {
     if (shift > 0) bits |= words[(word + 1) % (kWindow / 64)] << (64 - shift);
     return bits;
   };
-  header.ack.arrived = gather(receiver.arrived, receiver.expected);
+  header.ack.arrived = gather(receiver.arrived, header.arrived_from());
   // Marks of the 64 sequences up to the echo, newest in bit 0.
   std::uint64_t marks = gather(receiver.marked, receiver.echo - 63);
   std::uint64_t reversed = 0;

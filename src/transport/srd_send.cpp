@@ -9,7 +9,6 @@
 namespace weft::transport {
 namespace {
 
-constexpr std::uint8_t kMaxLevel = 63;
 constexpr std::uint32_t kNoPath = 0xFF;
 
 }  // namespace
@@ -91,8 +90,9 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   const std::uint32_t open = sender.flying + sender.lost;
   for (std::uint32_t s = una; before(s, header.sequence); ++s)
     if (!sender.slot[s % kWindow].is(State::arrived)) acknowledge(sender, s, marked(s), message);
+  const std::uint32_t from = header.arrived_from();
   for (std::uint64_t bits = header.ack.arrived; bits != 0; bits &= bits - 1) {
-    const std::uint32_t s = header.sequence + static_cast<std::uint32_t>(std::countr_zero(bits));
+    const std::uint32_t s = from + static_cast<std::uint32_t>(std::countr_zero(bits));
     if (before(s, sender.next) && !before(s, una) && !sender.slot[s % kWindow].is(State::arrived))
       acknowledge(sender, s, marked(s), message);
   }
@@ -214,9 +214,9 @@ void Srd::set_allowed(Sender& sender) const {
 void Srd::blame(Sender& sender, std::uint32_t index) {
   Path& path = sender.paths[index];
   if (path.level & kUnproven) return;
-  path.level = std::min<std::uint8_t>(kMaxLevel, static_cast<std::uint8_t>(path.level * 2 + 1));
+  path.level = std::min<std::uint8_t>(leave_level_, static_cast<std::uint8_t>(path.level * 2 + 1));
   path.skip = path.level;
-  if (path.level < leave_level_) return;
+  if (path.level < leave_level_ || sender.buried) return;
   ++counters_.paths_left;
   path.entropy = sender.fresh_entropy++;
   path.level = path.skip = 1;
@@ -227,6 +227,7 @@ void Srd::bury(Sender& sender, std::uint32_t index) {
   Path& path = sender.paths[index];
   const std::uint32_t failed = path.level & kUnproven ? std::min(7u, (path.level & ~kUnproven) + 1u) : 0;
   ++counters_.paths_left;
+  sender.buried = true;
   path.entropy = sender.fresh_entropy++;
   path.level = static_cast<std::uint8_t>(kUnproven | failed);
   path.skip = static_cast<std::uint8_t>((2u << failed) - 2);
