@@ -92,12 +92,6 @@ bool Srd::post(Instant now, std::uint32_t endpoint, const Operation& operation) 
   return operation.op != Op::response && enqueue(now, sender_for(endpoint, operation.peer), operation);
 }
 
-Placement Srd::handle(Instant now, std::uint32_t endpoint, PacketType type, std::uint8_t flags, const Header& header) {
-  if (type == PacketType::data) return handle_data(now, endpoint, flags, header);
-  if (type == PacketType::ack) handle_ack(now, endpoint, flags, header);
-  return {};
-}
-
 bool Srd::poll_ack(std::uint32_t endpoint, Transmit& out) {
   if (endpoint >= endpoints_.size() || endpoints_[endpoint].owing == kNone) return false;
   fill_ack(endpoints_[endpoint], out);

@@ -1,5 +1,7 @@
 // What must always hold inside SRD, looked at from outside the hot path.
 
+#include <bit>
+
 #include "transport/srd.hpp"
 #include "transport/srd_numbers.hpp"
 
@@ -61,6 +63,9 @@ std::string_view Srd::check_invariants() const {
     receive_messages += incomplete;
     if (incomplete != receiver.incomplete || incomplete > kWindow) return "incomplete messages are counted and bounded";
     if ((incomplete > 0) != (receiver.listen_next != kNone)) return "who has incomplete messages is listened to";
+    int beyond = 0;
+    for (const std::uint64_t bits : receiver.arrived) beyond += std::popcount(bits);
+    if (beyond != receiver.beyond) return "arrivals beyond the gap are counted";
     if (receiver.arrived[receiver.expected % kWindow / 64] >> (receiver.expected % 64) & 1) return "expected has not arrived";
   }
   if (receive_messages != receive_messages_.used()) return "no received message is lost to the slab";

@@ -290,7 +290,9 @@ void Srd::find_lost(Sender& sender) {
 }
 
 // How long to wait for news.
-Instant Srd::patience(const Sender& sender) const { return 2 * (config_.base_rtt + config_.packet_time * sender.fan_in); }
+Instant Srd::patience(const Sender& sender) const {
+  return std::min(2 * (config_.base_rtt + config_.packet_time * sender.fan_in), kLongestFlight);
+}
 
 // The deadline has passed without news.
 void Srd::time_out(Instant now, std::uint32_t index) {
@@ -333,11 +335,6 @@ void Srd::time_out(Instant now, std::uint32_t index) {
 }
 
 // ---- sending
-
-bool Srd::can_send(const Sender& sender) const {
-  if (sender.flying >= sender.allowed) return false;
-  return sender.lost > 0 || (sender.next != sender.end && sender.next - sender.una < kWindow);
-}
 
 void Srd::fill_data(Instant now, Sender& sender, Transmit& out) {
   std::uint32_t sequence = sender.next;
