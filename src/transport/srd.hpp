@@ -306,6 +306,7 @@ class Srd {
   void lose(Sender& sender, std::uint32_t sequence);
   void blame(Sender& sender, std::uint32_t path);
   void bury(Sender& sender, std::uint32_t path);
+  void prove(Sender& sender, std::uint32_t path);
   void sample(Sender& sender, std::uint32_t rtt);
   void end_epoch(Sender& sender);
   void set_allowed(Sender& sender) const;

@@ -37,7 +37,10 @@ bool Srd::enqueue(Instant now, std::uint32_t index, const Operation& operation) 
     if (open >= config_.reads) return false;
   }
   if (idle(sender)) sender.heard = now;
-  if (sender.first_message == kNone) sender.deadline = now + 2 * config_.base_rtt;
+  if (sender.first_message == kNone) {
+    sender.deadline = now + 2 * config_.base_rtt;
+    sender.latest_sent = stamp(now);  // after a long pause the old one may have wrapped
+  }
   const std::uint32_t slot = send_messages_.take();
   send_messages_[slot] = {operation.bytes, operation.tag, operation.context, sender.end, packets, packets, kNone, operation.op};
   if (operation.op == Op::read) {
@@ -125,15 +128,11 @@ void Srd::acknowledge(Sender& sender, std::uint32_t sequence, bool marked, std::
   if (slot.is(State::flying)) --sender.flying;
   if (slot.is(State::lost)) --sender.lost;
   slot.become(State::arrived);
-  Path& path = sender.paths[slot.path];
-  if (path.level & kUnproven) {
-    path.level = path.skip = 0;
-    sender.trying &= ~(std::uint64_t{1} << slot.path);
-  }
+  prove(sender, slot.path);
   if (marked) {
     blame(sender, slot.path);
   } else {
-    path.level /= 2;
+    sender.paths[slot.path].level /= 2;
   }
   ++sender.epoch_acked;
   if (since(slot.sent, sender.latest_sent) > 0) sender.latest_sent = slot.sent;
@@ -147,11 +146,11 @@ void Srd::refuse(Instant now, Sender& sender, std::uint32_t sequence, std::uint8
   const Slot& slot = sender.slot[sequence % kWindow];
   lose(sender, sequence);
   if (since(slot.sent, sender.latest_sent) > 0) sender.latest_sent = slot.sent;
+  prove(sender, slot.path);
   if (flags & kNotReady) {
     sender.paced_until = now + config_.not_ready_wait;
     return;
   }
-  sender.trying &= ~(std::uint64_t{1} << slot.path);
   blame(sender, slot.path);
   ++sender.epoch_acked;
   sender.window = std::max(kFixed, sender.window - std::min(sender.window, config_.trim_cut));
@@ -222,6 +221,14 @@ void Srd::blame(Sender& sender, std::uint32_t index) {
   path.level = path.skip = 1;
 }
 
+// Something came through.
+void Srd::prove(Sender& sender, std::uint32_t index) {
+  Path& path = sender.paths[index];
+  if (!(path.level & kUnproven)) return;
+  path.level = path.skip = 0;
+  sender.trying &= ~(std::uint64_t{1} << index);
+}
+
 // A packet vanished: perhaps the way is dead. Another entropy is tried, first soon, then ever more rarely.
 void Srd::bury(Sender& sender, std::uint32_t index) {
   Path& path = sender.paths[index];
@@ -269,7 +276,9 @@ std::uint32_t Srd::choose_path(Sender& sender, bool resend, std::uint32_t avoid)
 // ---- loss and silence
 
 void Srd::lose(Sender& sender, std::uint32_t sequence) {
-  sender.slot[sequence % kWindow].become(State::lost);
+  Slot& slot = sender.slot[sequence % kWindow];
+  slot.become(State::lost);
+  sender.trying &= ~(std::uint64_t{1} << slot.path);
   --sender.flying;
   if (sender.lost++ == 0 || before(sequence, sender.lost_scan)) sender.lost_scan = sequence;
 }
@@ -330,6 +339,7 @@ void Srd::time_out(Instant now, std::uint32_t index) {
     bury(sender, slot.path);
     lose(sender, s);
   }
+  sender.latest_sent = stamp(now);
   set_allowed(sender);
   sender.deadline = now + std::min(config_.rto << std::min(6, sender.silent - 2), kLongestFlight);
 }

@@ -182,6 +182,20 @@ TEST(Srd, ReorderingAcrossPathsIsNotLoss) {
   EXPECT_EQ(pair.srd[0].counters().data_resent, 0u);
 }
 
+TEST(Srd, APauseOfAnyLengthIsNotLoss) {
+  // Send times are kept in few bits, which wrap every 137 ms.
+  for (Instant pause = 0; pause < 300'000 * kMicrosecond; pause += 20'000 * kMicrosecond) {
+    Pair pair;
+    pair.srd[0].post(0, 0, {Op::send, 1, 100'000, 1, 1});
+    pair.run();
+    pair.now += pause;
+    pair.srd[0].post(pair.now, 0, {Op::send, 1, 100'000, 1, 1});
+    pair.run();
+    EXPECT_EQ(pair.count[Completion::Kind::sent], 2);
+    EXPECT_EQ(pair.srd[0].counters().data_resent, 0u) << pause;
+  }
+}
+
 TEST(Srd, ADeadPathIsLeftAndNeverGivenMuch) {
   SrdConfig config = config_of();
   config.paths = 8;
