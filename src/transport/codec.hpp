@@ -20,10 +20,11 @@
 //       24    4 sequence          its number              all below have arrived
 //       28    2 echo              0                       low 16 bits of the packet answered
 //       30    2 fan-in            0                       senders the receiver listens to
-//       32    8                   first (4), tag (4)      arrived: bit i is sequence + i
+//       32    8                   first (4), tag (4)      arrived: bit i is from + i
 //       40    8                   size of the message     marked: bit i is echo - i
 //       48    4 payload checksum  CRC-32C of the payload  0
 //
+// An ack's `from` is its sequence, or echo - 63 where the echo is at least 64 above the sequence.
 // The two checksums are separate because a switch may cut the payload and the header must still count.
 
 #include <cstddef>

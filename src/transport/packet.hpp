@@ -42,7 +42,7 @@ struct Header {
       std::uint64_t size;   // of the whole message, bytes
     } data;
     struct {
-      std::uint64_t arrived;  // bit i: sequence + i has arrived
+      std::uint64_t arrived;  // bit i: arrived_from() + i has arrived
       std::uint64_t marked;   // bit i: echo - i was marked
     } ack{};
   };
@@ -54,6 +54,12 @@ struct Header {
   // Near `sequence`, so the low bits say all.
   std::uint32_t echoed() const {
     return sequence + static_cast<std::uint32_t>(static_cast<std::int16_t>(echo - static_cast<std::uint16_t>(sequence)));
+  }
+  // Acks: usually the 64 from `sequence` on; where the echo is beyond them, the 64 up to it. Otherwise one
+  // packet that is missing for long would hide the arrival of all later ones.
+  std::uint32_t arrived_from() const {
+    const std::uint32_t at = echoed();
+    return static_cast<std::int32_t>(at - sequence) >= 64 ? at - 63 : sequence;
   }
 };
 static_assert(sizeof(Header) == 40);

@@ -76,7 +76,7 @@ std::uint32_t Srd::receiver_for(std::uint32_t endpoint, std::uint32_t peer) {
   receiver.endpoint = endpoint;
   receiver.peer = peer;
   receiver.next_owing = receiver.listen_next = receiver.listen_before = receiver.messages = kNone;
-  receiver.expected = config_.first_sequence;
+  receiver.expected = receiver.echo = config_.first_sequence;
   const std::uint32_t sender = sender_index_.find(pair_key(endpoint, peer));
   if (sender != kNone) receiver.generation = senders_[sender].peer_generation;
   return index;
@@ -90,12 +90,6 @@ std::uint32_t Srd::packets_of(Op op, std::uint64_t bytes) const {
 
 bool Srd::post(Instant now, std::uint32_t endpoint, const Operation& operation) {
   return operation.op != Op::response && enqueue(now, sender_for(endpoint, operation.peer), operation);
-}
-
-Placement Srd::handle(Instant now, std::uint32_t endpoint, PacketType type, std::uint8_t flags, const Header& header) {
-  if (type == PacketType::data) return handle_data(now, endpoint, flags, header);
-  if (type == PacketType::ack) handle_ack(now, endpoint, flags, header);
-  return {};
 }
 
 bool Srd::poll_ack(std::uint32_t endpoint, Transmit& out) {

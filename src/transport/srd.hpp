@@ -208,7 +208,7 @@ class Srd {
     std::uint16_t peer_generation;  // 0: not known
     std::uint16_t fresh_entropy;    // next one to try
     std::uint8_t silent;            // times the deadline passed without news
-    std::uint8_t reserved;
+    bool buried;                    // a path seemed dead: those that work are kept
     std::uint32_t reads;            // list of those without an answer
     std::uint32_t responses;        // messages that answer reads
 
@@ -256,6 +256,7 @@ class Srd {
     std::uint32_t listen_next;    // ring of those with incomplete messages
     std::uint32_t listen_before;
     std::uint16_t incomplete;     // messages in the list
+    std::uint16_t beyond;         // packets that have arrived above `expected`
     std::uint64_t arrived[kWindow / 64];
     std::uint64_t marked[kWindow / 64];
   };
@@ -285,12 +286,13 @@ class Srd {
   bool admit(Instant now, std::uint32_t receiver, const Header& header);
   std::uint32_t* message_of(Receiver& receiver, const Header& header);
   bool begin_message(Instant now, Receiver& receiver, const Header& header, bool& not_ready);
-  Placement deliver(Instant now, Receiver& receiver, const Header& header, std::uint32_t* link);
+  void deliver(Instant now, Receiver& receiver, const Header& header, std::uint32_t* link, Placement& out);
   void finish(Instant now, Receiver& receiver, std::uint32_t* link);
   void listen(Receiver& receiver);
   void stop_listening(Receiver& receiver);
   void forget(Receiver& receiver);
   void drop_silent_listener(Instant now, EndpointState& state);
+  static void advance(Receiver& receiver);
   void owe(std::uint32_t receiver, std::uint8_t flags);
   void fill_ack(EndpointState& state, Transmit& out);
 
@@ -304,6 +306,7 @@ class Srd {
   void lose(Sender& sender, std::uint32_t sequence);
   void blame(Sender& sender, std::uint32_t path);
   void bury(Sender& sender, std::uint32_t path);
+  void prove(Sender& sender, std::uint32_t path);
   void sample(Sender& sender, std::uint32_t rtt);
   void end_epoch(Sender& sender);
   void set_allowed(Sender& sender) const;
@@ -311,7 +314,10 @@ class Srd {
   void find_lost(Sender& sender);
   void time_out(Instant now, std::uint32_t sender);
   Instant patience(const Sender& sender) const;
-  bool can_send(const Sender& sender) const;
+  bool can_send(const Sender& sender) const {
+    if (sender.flying >= sender.allowed) return false;
+    return sender.lost > 0 || (sender.next != sender.end && sender.next - sender.una < kWindow);
+  }
   std::uint32_t choose_path(Sender& sender, bool resend, std::uint32_t avoid);
   void fill_data(Instant now, Sender& sender, Transmit& out);
 

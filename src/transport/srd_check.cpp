@@ -1,5 +1,7 @@
 // What must always hold inside SRD, looked at from outside the hot path.
 
+#include <bit>
+
 #include "transport/srd.hpp"
 #include "transport/srd_numbers.hpp"
 
@@ -14,15 +16,18 @@ std::string_view Srd::check_invariants() const {
     if (sender.next - sender.una > kWindow) return "at most a window of sequences is open";
     std::uint32_t flying = 0;
     std::uint32_t lost = 0;
+    std::uint64_t tried = 0;
     for (std::uint32_t s = sender.una; s != sender.una + kWindow; ++s) {
       const Slot& slot = sender.slot[s % kWindow];
       if (before(s, sender.next) == slot.is(State::empty)) return "slots are in use from una to next";
       if (slot.is(State::lost) && before(s, sender.lost_scan)) return "no lost packet is below the scan";
       flying += slot.is(State::flying);
       lost += slot.is(State::lost);
+      if (slot.is(State::flying)) tried |= std::uint64_t{1} << slot.path;
     }
     if (flying != sender.flying) return "flying packets are counted";
     if (lost != sender.lost) return "lost packets are counted";
+    if (sender.trying & ~tried) return "a path is being tried only while its packet flies";
     if (sender.una != sender.next && sender.slot[sender.una % kWindow].is(State::arrived)) return "una is the oldest not acknowledged";
     if (sender.allowed == 0) return "one packet may always fly";
     if (!idle(sender) && (sender.next_active == kNone || sender.deadline == kNever)) return "who waits has a deadline";
@@ -61,6 +66,9 @@ std::string_view Srd::check_invariants() const {
     receive_messages += incomplete;
     if (incomplete != receiver.incomplete || incomplete > kWindow) return "incomplete messages are counted and bounded";
     if ((incomplete > 0) != (receiver.listen_next != kNone)) return "who has incomplete messages is listened to";
+    int beyond = 0;
+    for (const std::uint64_t bits : receiver.arrived) beyond += std::popcount(bits);
+    if (beyond != receiver.beyond) return "arrivals beyond the gap are counted";
     if (receiver.arrived[receiver.expected % kWindow / 64] >> (receiver.expected % 64) & 1) return "expected has not arrived";
   }
   if (receive_messages != receive_messages_.used()) return "no received message is lost to the slab";

@@ -39,36 +39,40 @@ bool Srd::admit(Instant now, std::uint32_t index, const Header& header) {
 }
 
 Placement Srd::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t flags, const Header& header) {
-  constexpr Placement kDropped{.kind = Placement::Kind::dropped};
-  const std::uint32_t index = receiver_for(endpoint, header.source);
+  Placement placement;  // one object for every return, built where the caller wants it
+  placement.kind = Placement::Kind::dropped;
+  std::uint32_t index = receiver_index_.find(pair_key(endpoint, header.source));
+  if (index == kNone) index = receiver_for(endpoint, header.source);
   Receiver& receiver = receivers_[index];
   if (header.generation != receiver.generation || header.stream != receiver.stream ||
       header.peer_generation != config_.generation) {
     if (!admit(now, index, header)) {
       ++counters_.ignored;
-      return kDropped;
+      return placement;
     }
   }
-  receiver.echo = header.sequence;
   receiver.echo_path = header.path;
   receiver.heard = static_cast<std::uint32_t>(now >> kHeardShift);
   if (receiver.broken) {
     owe(index, kStale);
-    return kDropped;
+    return placement;
   }
   const std::uint32_t ahead = header.sequence - receiver.expected;
+  if (ahead < kWindow) receiver.echo = header.sequence;
   const std::uint64_t bit = std::uint64_t{1} << (header.sequence % 64);
   std::uint64_t& word = receiver.arrived[header.sequence % kWindow / 64];
   const bool seen = ahead >= kWindow || (word & bit);  // or ancient, or from beyond any window
   if (flags & kTrimmed) {
     ++counters_.trimmed_seen;
     owe(index, seen ? 0 : kTrimmed);
-    return {};
+    placement.kind = Placement::Kind::none;
+    return placement;
   }
   if (seen) {
     ++counters_.duplicates;
     owe(index, 0);
-    return {.kind = Placement::Kind::duplicate};
+    placement.kind = Placement::Kind::duplicate;
+    return placement;
   }
   std::uint32_t* link = message_of(receiver, header);
   if (*link == kNone) {
@@ -80,31 +84,47 @@ Placement Srd::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fla
       } else {
         ++counters_.ignored;
       }
-      return kDropped;
+      return placement;
     }
     link = message_of(receiver, header);  // the slab may have grown
   } else if (const ReceiveMessage& message = receive_messages_[*link];
              message.op != header.op || message.bytes != header.data.size || header.sequence - message.first >= message.packets) {
     ++counters_.ignored;
-    return kDropped;
+    return placement;
   }
   word |= bit;
+  ++receiver.beyond;
   std::uint64_t& marks = receiver.marked[header.sequence % kWindow / 64];
   marks = flags & kMarked ? marks | bit : marks & ~bit;
   counters_.marked_seen += (flags & kMarked) != 0;
-  const Placement placement = deliver(now, receiver, header, link);
-  while (receiver.arrived[receiver.expected % kWindow / 64] >> (receiver.expected % 64) & 1) {
-    receiver.arrived[receiver.expected % kWindow / 64] &= ~(std::uint64_t{1} << (receiver.expected % 64));
-    ++receiver.expected;
-  }
+  deliver(now, receiver, header, link, placement);
+  if (ahead == 0) advance(receiver);
   // The packet that asks may overtake others; those are then acknowledged when they close the gap.
   receiver.hurry = receiver.hurry || (flags & kAckNow);
-  bool gap = false;
-  for (const std::uint64_t bits : receiver.arrived) gap = gap || bits != 0;
+  const bool gap = receiver.beyond > 0;
   const bool due = ++receiver.unacked >= config_.ack_every || (flags & kAckNow) || placement.complete || (receiver.hurry && !gap);
   if (due) owe(index, 0);
   if (!gap) receiver.hurry = false;
   return placement;
+}
+
+Placement Srd::handle(Instant now, std::uint32_t endpoint, PacketType type, std::uint8_t flags, const Header& header) {
+  if (type == PacketType::data) return handle_data(now, endpoint, flags, header);
+  if (type == PacketType::ack) handle_ack(now, endpoint, flags, header);
+  return {};
+}
+
+// Moves `expected` over what has arrived.
+void Srd::advance(Receiver& receiver) {
+  while (true) {
+    std::uint64_t& word = receiver.arrived[receiver.expected % kWindow / 64];
+    const std::uint32_t shift = receiver.expected % 64;
+    const auto run = static_cast<std::uint32_t>(std::countr_one(word >> shift));
+    word &= run == 64 ? 0 : ~(((std::uint64_t{1} << run) - 1) << shift);
+    receiver.expected += run;
+    receiver.beyond = static_cast<std::uint16_t>(receiver.beyond - run);
+    if (shift + run < 64) return;  // not the end of a word
+  }
 }
 
 // ---- messages
@@ -149,9 +169,8 @@ bool Srd::begin_message(Instant now, Receiver& receiver, const Header& header, b
   return true;
 }
 
-Placement Srd::deliver(Instant now, Receiver& receiver, const Header& header, std::uint32_t* link) {
+void Srd::deliver(Instant now, Receiver& receiver, const Header& header, std::uint32_t* link, Placement& out) {
   ReceiveMessage& message = receive_messages_[*link];
-  Placement out;
   out.kind = message.op == Op::read ? Placement::Kind::none : Placement::Kind::place;
   out.op = message.op;
   out.first = message.first;
@@ -173,7 +192,6 @@ Placement Srd::deliver(Instant now, Receiver& receiver, const Header& header, st
     out.complete = true;
     finish(now, receiver, link);
   }
-  return out;
 }
 
 void Srd::finish(Instant now, Receiver& receiver, std::uint32_t* link) {
@@ -213,8 +231,8 @@ void Srd::forget(Receiver& receiver) {
     --state_of(receiver.endpoint).incomplete;
     if (--receiver.incomplete == 0) stop_listening(receiver);
   }
-  receiver.expected = config_.first_sequence;
-  receiver.unacked = 0;
+  receiver.expected = receiver.echo = config_.first_sequence;
+  receiver.unacked = receiver.beyond = 0;
   receiver.hurry = receiver.broken = false;
   std::fill(std::begin(receiver.arrived), std::end(receiver.arrived), 0);
   std::fill(std::begin(receiver.marked), std::end(receiver.marked), 0);
@@ -291,7 +309,7 @@ void Srd::fill_ack(EndpointState& state, Transmit& out) {
     if (shift > 0) bits |= words[(word + 1) % (kWindow / 64)] << (64 - shift);
     return bits;
   };
-  header.ack.arrived = gather(receiver.arrived, receiver.expected);
+  header.ack.arrived = gather(receiver.arrived, header.arrived_from());
   // Marks of the 64 sequences up to the echo, newest in bit 0.
   std::uint64_t marks = gather(receiver.marked, receiver.echo - 63);
   std::uint64_t reversed = 0;

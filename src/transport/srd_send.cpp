@@ -9,7 +9,6 @@
 namespace weft::transport {
 namespace {
 
-constexpr std::uint8_t kMaxLevel = 63;
 constexpr std::uint32_t kNoPath = 0xFF;
 
 }  // namespace
@@ -38,7 +37,10 @@ bool Srd::enqueue(Instant now, std::uint32_t index, const Operation& operation) 
     if (open >= config_.reads) return false;
   }
   if (idle(sender)) sender.heard = now;
-  if (sender.first_message == kNone) sender.deadline = now + 2 * config_.base_rtt;
+  if (sender.first_message == kNone) {
+    sender.deadline = now + 2 * config_.base_rtt;
+    sender.latest_sent = stamp(now);  // after a long pause the old one may have wrapped
+  }
   const std::uint32_t slot = send_messages_.take();
   send_messages_[slot] = {operation.bytes, operation.tag, operation.context, sender.end, packets, packets, kNone, operation.op};
   if (operation.op == Op::read) {
@@ -91,8 +93,9 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   const std::uint32_t open = sender.flying + sender.lost;
   for (std::uint32_t s = una; before(s, header.sequence); ++s)
     if (!sender.slot[s % kWindow].is(State::arrived)) acknowledge(sender, s, marked(s), message);
+  const std::uint32_t from = header.arrived_from();
   for (std::uint64_t bits = header.ack.arrived; bits != 0; bits &= bits - 1) {
-    const std::uint32_t s = header.sequence + static_cast<std::uint32_t>(std::countr_zero(bits));
+    const std::uint32_t s = from + static_cast<std::uint32_t>(std::countr_zero(bits));
     if (before(s, sender.next) && !before(s, una) && !sender.slot[s % kWindow].is(State::arrived))
       acknowledge(sender, s, marked(s), message);
   }
@@ -125,15 +128,11 @@ void Srd::acknowledge(Sender& sender, std::uint32_t sequence, bool marked, std::
   if (slot.is(State::flying)) --sender.flying;
   if (slot.is(State::lost)) --sender.lost;
   slot.become(State::arrived);
-  Path& path = sender.paths[slot.path];
-  if (path.level & kUnproven) {
-    path.level = path.skip = 0;
-    sender.trying &= ~(std::uint64_t{1} << slot.path);
-  }
+  prove(sender, slot.path);
   if (marked) {
     blame(sender, slot.path);
   } else {
-    path.level /= 2;
+    sender.paths[slot.path].level /= 2;
   }
   ++sender.epoch_acked;
   if (since(slot.sent, sender.latest_sent) > 0) sender.latest_sent = slot.sent;
@@ -147,11 +146,11 @@ void Srd::refuse(Instant now, Sender& sender, std::uint32_t sequence, std::uint8
   const Slot& slot = sender.slot[sequence % kWindow];
   lose(sender, sequence);
   if (since(slot.sent, sender.latest_sent) > 0) sender.latest_sent = slot.sent;
+  prove(sender, slot.path);
   if (flags & kNotReady) {
     sender.paced_until = now + config_.not_ready_wait;
     return;
   }
-  sender.trying &= ~(std::uint64_t{1} << slot.path);
   blame(sender, slot.path);
   ++sender.epoch_acked;
   sender.window = std::max(kFixed, sender.window - std::min(sender.window, config_.trim_cut));
@@ -214,12 +213,20 @@ void Srd::set_allowed(Sender& sender) const {
 void Srd::blame(Sender& sender, std::uint32_t index) {
   Path& path = sender.paths[index];
   if (path.level & kUnproven) return;
-  path.level = std::min<std::uint8_t>(kMaxLevel, static_cast<std::uint8_t>(path.level * 2 + 1));
+  path.level = std::min<std::uint8_t>(leave_level_, static_cast<std::uint8_t>(path.level * 2 + 1));
   path.skip = path.level;
-  if (path.level < leave_level_) return;
+  if (path.level < leave_level_ || sender.buried) return;
   ++counters_.paths_left;
   path.entropy = sender.fresh_entropy++;
   path.level = path.skip = 1;
+}
+
+// Something came through.
+void Srd::prove(Sender& sender, std::uint32_t index) {
+  Path& path = sender.paths[index];
+  if (!(path.level & kUnproven)) return;
+  path.level = path.skip = 0;
+  sender.trying &= ~(std::uint64_t{1} << index);
 }
 
 // A packet vanished: perhaps the way is dead. Another entropy is tried, first soon, then ever more rarely.
@@ -227,6 +234,7 @@ void Srd::bury(Sender& sender, std::uint32_t index) {
   Path& path = sender.paths[index];
   const std::uint32_t failed = path.level & kUnproven ? std::min(7u, (path.level & ~kUnproven) + 1u) : 0;
   ++counters_.paths_left;
+  sender.buried = true;
   path.entropy = sender.fresh_entropy++;
   path.level = static_cast<std::uint8_t>(kUnproven | failed);
   path.skip = static_cast<std::uint8_t>((2u << failed) - 2);
@@ -268,7 +276,9 @@ std::uint32_t Srd::choose_path(Sender& sender, bool resend, std::uint32_t avoid)
 // ---- loss and silence
 
 void Srd::lose(Sender& sender, std::uint32_t sequence) {
-  sender.slot[sequence % kWindow].become(State::lost);
+  Slot& slot = sender.slot[sequence % kWindow];
+  slot.become(State::lost);
+  sender.trying &= ~(std::uint64_t{1} << slot.path);
   --sender.flying;
   if (sender.lost++ == 0 || before(sequence, sender.lost_scan)) sender.lost_scan = sequence;
 }
@@ -289,7 +299,9 @@ void Srd::find_lost(Sender& sender) {
 }
 
 // How long to wait for news.
-Instant Srd::patience(const Sender& sender) const { return 2 * (config_.base_rtt + config_.packet_time * sender.fan_in); }
+Instant Srd::patience(const Sender& sender) const {
+  return std::min(2 * (config_.base_rtt + config_.packet_time * sender.fan_in), kLongestFlight);
+}
 
 // The deadline has passed without news.
 void Srd::time_out(Instant now, std::uint32_t index) {
@@ -327,16 +339,12 @@ void Srd::time_out(Instant now, std::uint32_t index) {
     bury(sender, slot.path);
     lose(sender, s);
   }
+  sender.latest_sent = stamp(now);
   set_allowed(sender);
   sender.deadline = now + std::min(config_.rto << std::min(6, sender.silent - 2), kLongestFlight);
 }
 
 // ---- sending
-
-bool Srd::can_send(const Sender& sender) const {
-  if (sender.flying >= sender.allowed) return false;
-  return sender.lost > 0 || (sender.next != sender.end && sender.next - sender.una < kWindow);
-}
 
 void Srd::fill_data(Instant now, Sender& sender, Transmit& out) {
   std::uint32_t sequence = sender.next;
