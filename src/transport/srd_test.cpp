@@ -285,7 +285,6 @@ TEST(Srd, AReceiverWithoutRoomIsTriedAgain) {
   SrdConfig config = config_of();
   config.receive_messages = 1;
   Pair pair(config);
-  // The second message overtakes the first, which then has to wait for nothing: the oldest has room.
   for (std::uint32_t i = 0; i < 8; ++i) pair.srd[0].post(0, 0, {Op::send, 1, 30'000, i, i});
   pair.deliver = [&](Transmit& packet) {
     if (packet.type == PacketType::data && packet.header.data.tag % 2 == 0 && !(packet.flags & kResent)) {
@@ -298,6 +297,47 @@ TEST(Srd, AReceiverWithoutRoomIsTriedAgain) {
   EXPECT_EQ(pair.count[Completion::Kind::received], 8);
   EXPECT_EQ(pair.count[Completion::Kind::sent], 8);
   EXPECT_GT(pair.srd[1].counters().not_ready, 0u);
+}
+
+TEST(Srd, TheOldestMessageHasRoomEvenWhereALongerOneOvertookIt) {
+  SrdConfig config = config_of();
+  config.receive_messages = 1;
+  Pair pair(config);
+  pair.srd[0].post(0, 0, {Op::send, 1, 10'000, 0, 0});
+  pair.srd[0].post(0, 0, {Op::send, 1, 400'000, 1, 1});  // more than a window: it cannot end before the first
+  pair.deliver = [&](Transmit& packet) {
+    if (packet.type != PacketType::data || packet.header.data.tag != 0 || pair.now > kDelay) return true;
+    pair.wire.emplace(pair.now + 2 * kDelay, packet);
+    return false;
+  };
+  pair.run(5'000 * kMicrosecond);
+  EXPECT_EQ(pair.count[Completion::Kind::sent], 2);
+}
+
+TEST(Srd, AReceiverThatGaveUpAStreamSaysSo) {
+  SrdConfig patient = config_of();
+  patient.give_up = 1'000'000 * kMicrosecond;
+  Pair pair(patient, config_of());
+  pair.srd[0].post(0, 0, {Op::send, 1, 300'000, 1, 1});
+  pair.run(8 * kMicrosecond);
+  EXPECT_EQ(pair.srd[1].messages_held(), 1u);
+  pair.deliver = [](Transmit&) { return false; };
+  pair.run(50'000 * kMicrosecond);
+  // Another peer's message makes the receiver look round for room that nobody uses.
+  Header other;
+  other.source = 2;
+  other.destination = 1;
+  other.op = Op::send;
+  other.data = {0, 9, 5000};
+  other.stream = other.generation = 1;
+  pair.srd[1].handle(pair.now, 1, PacketType::data, 0, other);
+  EXPECT_EQ(pair.srd[1].messages_held(), 1u);
+  pair.deliver = [](Transmit& packet) { return packet.header.destination != 2; };
+  pair.run(200'000 * kMicrosecond);
+  EXPECT_EQ(pair.count[Completion::Kind::failed], 1);
+  pair.srd[0].post(pair.now, 0, {Op::send, 1, 300'000, 2, 2});
+  pair.run(300'000 * kMicrosecond);
+  EXPECT_EQ(pair.count[Completion::Kind::sent], 1);
 }
 
 // A peer that says anything may hurt itself, but not us: no crash, no growth, and others are served.
