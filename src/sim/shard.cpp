@@ -13,7 +13,7 @@ using transport::PacketType;
 
 constexpr std::size_t kFewEvents = 24;  // one entity's share of a window is short and nearly sorted
 constexpr std::size_t kMostCaptured = 10'000'000;  // per shard, 64 bytes each
-constexpr std::int64_t kPacketsAhead = 4;  // that a card takes ahead of the wire; fewer: newer news
+constexpr std::int64_t kPacketsAhead = 1;  // that a card takes ahead of the wire: who decides late decides with newer news
 
 bool later(const Event& a, const Event& b) { return a.time != b.time ? a.time > b.time : cause(a) > cause(b); }
 

@@ -114,12 +114,14 @@ bool Srd::poll(Instant now, std::uint32_t endpoint, Transmit& out) {
         const bool alone = sender.next_active == index;
         senders_[before_it].next_active = sender.next_active;
         sender.next_active = kNone;
+        --endpoints_[endpoint].working;
         endpoints_[endpoint].active = alone ? kNone : before_it;
         removed = true;
         break;
       }
-      if (now >= sender.paced_until && can_send(sender)) {
-        fill_data(now, sender, out);
+      const std::uint32_t share = share_of(endpoints_[endpoint]);
+      if (now >= sender.paced_until && can_send(sender, share)) {
+        fill_data(now, sender, share, out);
         endpoints_[endpoint].active = index;
         return true;
       }
@@ -133,12 +135,13 @@ Instant Srd::next_wake(std::uint32_t endpoint) const {
   if (endpoint >= endpoints_.size()) return kNever;
   const std::uint32_t start = endpoints_[endpoint].active;
   if (start == kNone) return kNever;
+  const std::uint32_t share = share_of(endpoints_[endpoint]);
   Instant wake = kNever;
   std::uint32_t index = start;
   do {
     const Sender& sender = senders_[index];
     wake = std::min(wake, sender.deadline);
-    if (can_send(sender)) wake = std::min(wake, sender.paced_until);
+    if (can_send(sender, share)) wake = std::min(wake, sender.paced_until);
     index = sender.next_active;
   } while (index != start);
   return wake;

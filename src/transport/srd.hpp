@@ -7,7 +7,7 @@
 //   poll_ack()        gives the acknowledgements due; to be asked after every handle()
 //   poll()            gives the next packet to send, or nothing until next_wake()
 // Late and repeated calls are harmless. One Srd object serves all endpoints of a driver's partition
-// and draws every byte of memory from its own slabs; an endpoint that is idle costs 16 bytes. The driver
+// and draws every byte of memory from its own slabs; an endpoint that is idle costs 20 bytes. The driver
 // lets in only packets of peers it knows; beyond that, a header may say anything.
 //
 // How it works, and why:
@@ -142,6 +142,7 @@ class Srd {
   static constexpr std::uint32_t kMaxPaths = 64;
   static constexpr std::uint32_t kMaxPackets = 1u << 30;  // of one message
   static constexpr std::uint32_t kFixed = 256;            // fixed point of windows
+  static constexpr std::uint32_t kLeastShare = 4;         // packets in flight, with however many peers
 
   enum class State : std::uint8_t { empty, flying, arrived, lost };
 
@@ -264,12 +265,13 @@ class Srd {
 
   struct EndpointState {
     std::uint32_t active = kNone;     // a sender in the ring of those with work, the last one served
+    std::uint32_t working = 0;        // how many are in it
     std::uint32_t owing = kNone;      // first receiver owed an acknowledgement
     std::uint32_t listeners = kNone;  // a receiver in the ring of those with incomplete messages
     std::uint16_t listening = 0;      // how many those are
     std::uint16_t incomplete = 0;     // messages
   };
-  static_assert(sizeof(EndpointState) == 16);
+  static_assert(sizeof(EndpointState) == 20);
 
   // srd.cpp: endpoints, peers, restarts
   EndpointState& state_of(std::uint32_t endpoint);
@@ -314,12 +316,17 @@ class Srd {
   void find_lost(Sender& sender);
   void time_out(Instant now, std::uint32_t sender);
   Instant patience(const Sender& sender) const;
-  bool can_send(const Sender& sender) const {
-    if (sender.flying >= sender.allowed) return false;
+  // Several peers share what fills the sender's own wire: more in flight would only queue, and first
+  // windows of many short messages would fall together on some receiver.
+  std::uint32_t share_of(const EndpointState& state) const {
+    return std::max(kLeastShare, full_window_ / kFixed / std::max(1u, state.working));
+  }
+  bool can_send(const Sender& sender, std::uint32_t share) const {
+    if (sender.flying >= std::min(sender.allowed, share)) return false;
     return sender.lost > 0 || (sender.next != sender.end && sender.next - sender.una < kWindow);
   }
   std::uint32_t choose_path(Sender& sender, bool resend, std::uint32_t avoid);
-  void fill_data(Instant now, Sender& sender, Transmit& out);
+  void fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& out);
 
   SrdConfig config_;
   std::uint32_t full_window_;  // packets, times kFixed

@@ -17,6 +17,7 @@ void Srd::activate(std::uint32_t index) {
   Sender& sender = senders_[index];
   if (sender.next_active != kNone) return;
   EndpointState& state = state_of(sender.endpoint);
+  ++state.working;
   if (state.active == kNone) {
     sender.next_active = index;
     state.active = index;
@@ -300,7 +301,7 @@ void Srd::find_lost(Sender& sender) {
 
 // How long to wait for news.
 Instant Srd::patience(const Sender& sender) const {
-  return std::min(2 * (config_.base_rtt + config_.packet_time * sender.fan_in), kLongestFlight);
+  return std::min(2 * (config_.base_rtt + config_.packet_time * (sender.fan_in + config_.ack_every)), kLongestFlight);
 }
 
 // The deadline has passed without news.
@@ -346,7 +347,7 @@ void Srd::time_out(Instant now, std::uint32_t index) {
 
 // ---- sending
 
-void Srd::fill_data(Instant now, Sender& sender, Transmit& out) {
+void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& out) {
   std::uint32_t sequence = sender.next;
   std::uint32_t index = sender.sending;
   std::uint32_t avoid = kNoPath;
@@ -372,7 +373,7 @@ void Srd::fill_data(Instant now, Sender& sender, Transmit& out) {
   sender.slot[sequence % kWindow] = {stamp(now) & kTimeMask, resend, path & (kMaxPaths - 1), static_cast<std::uint32_t>(State::flying)};
   ++sender.flying;
   const bool last = sequence + 1 == message.first + message.packets;
-  if (last || sender.flying >= sender.allowed) out.flags |= kAckNow;
+  if (last || sender.flying >= std::min(sender.allowed, share)) out.flags |= kAckNow;
   std::uint32_t bytes = config_.payload;
   if (last) {
     const std::uint64_t offset = std::uint64_t{sequence - message.first} * config_.payload;
