@@ -32,7 +32,9 @@ TEST(Dst, TheCanaryIsFound) {
   const Summary summary = run(options, out);
   EXPECT_GT(summary.failed, 5u);
   EXPECT_NE(out.str().find(" FAILED: "), std::string::npos);
-  EXPECT_NE(out.str().find("--first-seed " + std::to_string(summary.first_failed) + " --seeds 1 --verbose --canary"), std::string::npos) << out.str();
+  EXPECT_NE(out.str().find("--first-seed " + std::to_string(summary.first_failed) + " --seeds 1 --verbose --canary"),
+            std::string::npos)
+      << out.str();
 }
 
 }  // namespace

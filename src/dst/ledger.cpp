@@ -44,7 +44,8 @@ void Ledger::placed(const Life& at, std::uint32_t from, const Placement& placeme
   if (coverage.packets[index]) return complain(fmt::format("operation {}: packet {} placed twice", tag, index));
   coverage.packets[index] = true;
   --coverage.left;
-  if (placement.complete != (coverage.left == 0)) return complain(fmt::format("operation {}: complete with {} packets missing", tag, coverage.left));
+  if (placement.complete != (coverage.left == 0))
+    return complain(fmt::format("operation {}: complete with {} packets missing", tag, coverage.left));
   if (placement.complete) ++entry.deliveries;
 }
 
@@ -63,7 +64,8 @@ void Ledger::completed(const Life& at, const Completion& completion) {
     // A second time at the same life would have been a second placement.
     return;
   }
-  if (entry.poster != at.node || entry.incarnation != at.incarnation || entry.peer != completion.peer || completion.context != context_of(tag))
+  if (entry.poster != at.node || entry.incarnation != at.incarnation || entry.peer != completion.peer ||
+      completion.context != context_of(tag))
     return complain(fmt::format("operation {} completed for somebody else", tag));
   if (entry.done) return complain(fmt::format("operation {} completed twice", tag));
   entry.done = true;
@@ -79,14 +81,16 @@ void Ledger::completed(const Life& at, const Completion& completion) {
       entry.failed = true;
       if (entry.must_succeed) complain(fmt::format("operation {} failed although nothing explains it", tag));
       break;
-    case Completion::Kind::received: break;
+    case Completion::Kind::received:
+      break;
   }
 }
 
 bool Ledger::withdraw(std::uint32_t tag, std::uint32_t reads) {
   Entry& entry = entries_[tag];
   const auto open = std::count_if(entries_.begin(), entries_.end(), [&](const Entry& other) {
-    return other.op == Op::read && !other.done && other.poster == entry.poster && other.incarnation == entry.incarnation && other.peer == entry.peer;
+    return other.op == Op::read && !other.done && other.poster == entry.poster &&
+           other.incarnation == entry.incarnation && other.peer == entry.peer;
   });
   entry.done = true;
   return entry.op == Op::read && open > reads;
@@ -98,11 +102,13 @@ void Ledger::abandon(const Life& gone) {
 }
 
 std::uint32_t Ledger::open() const {
-  return static_cast<std::uint32_t>(std::count_if(entries_.begin(), entries_.end(), [](const Entry& entry) { return !entry.done; }));
+  return static_cast<std::uint32_t>(
+      std::count_if(entries_.begin(), entries_.end(), [](const Entry& entry) { return !entry.done; }));
 }
 
 std::uint64_t Ledger::failed_operations() const {
-  return static_cast<std::uint64_t>(std::count_if(entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.failed; }));
+  return static_cast<std::uint64_t>(
+      std::count_if(entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.failed; }));
 }
 
 }  // namespace weft::dst

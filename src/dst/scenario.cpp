@@ -16,7 +16,9 @@ constexpr Instant kSecond = 1'000'000 * kMicrosecond;
 Scenario draw(std::uint64_t seed) {
   Random random(seed, 0xd57, 0);
   // Faults are rarer than their absence, so that each is also seen alone.
-  const auto sometimes = [&](std::uint32_t one_in, std::uint32_t below) { return random.below(one_in) == 0 ? 1 + random.below(below) : 0; };
+  const auto sometimes = [&](std::uint32_t one_in, std::uint32_t below) {
+    return random.below(one_in) == 0 ? 1 + random.below(below) : 0;
+  };
   Scenario s;
   s.nodes = 2 + random.below(4);
   s.hostile = s.nodes > 2 && random.below(6) == 0;
@@ -62,13 +64,15 @@ Scenario draw(std::uint64_t seed) {
 
 std::string Scenario::text() const {
   return fmt::format(
-      "{} nodes{}{}, payload {}, ack every {}, {} paths, burst {}, window {}, first sequence {}, generation {}, receive {}, reads {}, "
-      "give up {} us; delay {} ns + {} us spread + {} us jitter; per 1024: loss {}, duplicate {}, corrupt {}, mark {}, trim {}; "
+      "{} nodes{}{}, payload {}, ack every {}, {} paths, burst {}, window {}, first sequence {}, generation {}, "
+      "receive {}, reads {}, "
+      "give up {} us; delay {} ns + {} us spread + {} us jitter; per 1024: loss {}, duplicate {}, corrupt {}, mark {}, "
+      "trim {}; "
       "{} dead ways, {} clogs, {} partitions, {} restarts; {} operations up to {} packets in {} us",
-      nodes, hostile ? " (one hostile)" : "", codec ? ", encoded" : "", srd.payload, srd.ack_every, srd.paths, srd.burst, srd.window,
-      srd.first_sequence, srd.generation, srd.receive_messages, srd.reads, srd.give_up / kMicrosecond, delay / 1000, spread / kMicrosecond,
-      jitter / kMicrosecond, loss, duplicate, corrupt, mark, trim, dead_ways, clogs, partitions, restarts, operations, longest,
-      faulty / kMicrosecond);
+      nodes, hostile ? " (one hostile)" : "", codec ? ", encoded" : "", srd.payload, srd.ack_every, srd.paths,
+      srd.burst, srd.window, srd.first_sequence, srd.generation, srd.receive_messages, srd.reads,
+      srd.give_up / kMicrosecond, delay / 1000, spread / kMicrosecond, jitter / kMicrosecond, loss, duplicate, corrupt,
+      mark, trim, dead_ways, clogs, partitions, restarts, operations, longest, faulty / kMicrosecond);
 }
 
 }  // namespace weft::dst

@@ -14,14 +14,18 @@ using transport::Transmit;
 
 constexpr Instant kSecond = 1'000'000 * kMicrosecond;
 constexpr std::uint32_t kEverybody = 0xFFFFFFFFu;
-constexpr std::uint32_t kWays = 4;             // through the network; a path's entropy chooses one
+constexpr std::uint32_t kWays = 4;              // through the network; a path's entropy chooses one
 constexpr std::uint64_t kMostEvents = 600'000;  // of one seed: an honest one needs a tenth
-constexpr std::uint64_t kLookEvery = 5;        // events; a look costs more than an event
+constexpr std::uint64_t kLookEvery = 5;         // events; a look costs more than an event
 
 }  // namespace
 
 World::World(const Scenario& scenario, std::uint64_t seed, bool canary)
-    : scenario_(scenario), canary_(canary), random_(seed, 0xd57, 1), ledger_(scenario.srd.payload), nodes_(scenario.nodes),
+    : scenario_(scenario),
+      canary_(canary),
+      random_(seed, 0xd57, 1),
+      ledger_(scenario.srd.payload),
+      nodes_(scenario.nodes),
       restarts_(scenario.nodes) {
   for (Node& node : nodes_) {
     node.generation = scenario_.srd.generation;
@@ -48,8 +52,9 @@ Outcome World::run() {
     if (ledger_.open() > 0)
       for (std::uint32_t tag = 0; tag < ledger_.entries().size(); ++tag)
         if (!ledger_.entries()[tag].done)
-          ledger_.complain(fmt::format("operation {} (node {} to {}) still waits {} us after healing", tag, ledger_.entries()[tag].poster,
-                                       ledger_.entries()[tag].peer, (now_ - scenario_.faulty) / kMicrosecond));
+          ledger_.complain(fmt::format("operation {} (node {} to {}) still waits {} us after healing", tag,
+                                       ledger_.entries()[tag].poster, ledger_.entries()[tag].peer,
+                                       (now_ - scenario_.faulty) / kMicrosecond));
   }
   return {ledger_.problem(), digest_.value(), handled_, ledger_.entries().size(), ledger_.failed_operations()};
 }
@@ -57,13 +62,16 @@ Outcome World::run() {
 // ---- what happens, and when
 
 void World::draw_faults() {
-  const auto some_time = [&] { return static_cast<Instant>(random_.next() % static_cast<std::uint64_t>(scenario_.faulty)); };
+  const auto some_time = [&] {
+    return static_cast<Instant>(random_.next() % static_cast<std::uint64_t>(scenario_.faulty));
+  };
   const auto trouble = [&](Trouble::Kind kind, std::uint32_t a, std::uint32_t b) {
     const Instant from = some_time();
     troubles_.push_back({kind, a, b, from, from + some_time()});
   };
   const auto pairs = [&](Trouble::Kind kind, std::uint32_t count) {
-    for (std::uint32_t i = 0; i < count; ++i) trouble(kind, random_.below(scenario_.nodes), random_.below(scenario_.nodes));
+    for (std::uint32_t i = 0; i < count; ++i)
+      trouble(kind, random_.below(scenario_.nodes), random_.below(scenario_.nodes));
   };
   pairs(Trouble::Kind::clog, scenario_.clogs);
   pairs(Trouble::Kind::partition, scenario_.partitions);
@@ -74,14 +82,16 @@ void World::draw_faults() {
     push({.time = some_time(), .number = 0, .kind = Kind::restart, .node = node});
   }
   if (scenario_.hostile)
-    for (std::uint32_t i = 0; i < 400; ++i) push({.time = some_time(), .number = 0, .kind = Kind::noise, .node = scenario_.nodes - 1});
+    for (std::uint32_t i = 0; i < 400; ++i)
+      push({.time = some_time(), .number = 0, .kind = Kind::noise, .node = scenario_.nodes - 1});
 }
 
 void World::draw_operations() {
   if (partners() < 2) return;
   for (std::uint32_t i = 0; i < scenario_.operations; ++i) {
     // Half of them at once, for they shall meet.
-    const Instant when = random_.below(2) == 0 ? 0 : static_cast<Instant>(random_.next() % static_cast<std::uint64_t>(scenario_.faulty));
+    const Instant when =
+        random_.below(2) == 0 ? 0 : static_cast<Instant>(random_.next() % static_cast<std::uint64_t>(scenario_.faulty));
     push({.time = when, .number = 0, .kind = Kind::post, .node = random_.below(partners())});
   }
 }
@@ -99,7 +109,8 @@ void World::post(std::uint32_t node, std::uint32_t peer) {
   entry.poster = node;
   entry.incarnation = nodes_[node].incarnation;
   entry.peer = peer;
-  entry.bytes = random_.below(8) == 0 ? 0 : random_.next() % (std::uint64_t{scenario_.longest} * scenario_.srd.payload + 1);
+  entry.bytes =
+      random_.below(8) == 0 ? 0 : random_.next() % (std::uint64_t{scenario_.longest} * scenario_.srd.payload + 1);
   entry.must_succeed = must_succeed_ || !excused(peer);
   const std::uint32_t tag = ledger_.add(entry);
   if (!nodes_[node].srd->post(now_, node, {entry.op, peer, entry.bytes, tag, Ledger::context_of(tag)}) &&
@@ -111,14 +122,18 @@ void World::post(std::uint32_t node, std::uint32_t peer) {
 void World::push(Event event) {
   event.number = made_++;
   events_.push_back(event);
-  std::push_heap(events_.begin(), events_.end(), [](const Event& a, const Event& b) { return a.time != b.time ? a.time > b.time : a.number > b.number; });
+  std::push_heap(events_.begin(), events_.end(), [](const Event& a, const Event& b) {
+    return a.time != b.time ? a.time > b.time : a.number > b.number;
+  });
 }
 
 // Until `limit`; after healing also no longer than somebody waits.
 void World::run_until_idle(Instant limit) {
   while (!events_.empty() && ledger_.problem().empty() && events_.front().time <= limit) {
     if (healed_ && ledger_.open() == 0) return;
-    std::pop_heap(events_.begin(), events_.end(), [](const Event& a, const Event& b) { return a.time != b.time ? a.time > b.time : a.number > b.number; });
+    std::pop_heap(events_.begin(), events_.end(), [](const Event& a, const Event& b) {
+      return a.time != b.time ? a.time > b.time : a.number > b.number;
+    });
     const Event event = events_.back();
     events_.pop_back();
     now_ = std::max(now_, event.time);
@@ -129,16 +144,25 @@ void World::run_until_idle(Instant limit) {
 
 void World::step(const Event& event) {
   digest_.add(static_cast<std::uint64_t>(event.time));
-  digest_.add((std::uint64_t{event.node} << 40) ^ (static_cast<std::uint64_t>(event.kind) << 32) ^ event.header.sequence);
+  digest_.add((std::uint64_t{event.node} << 40) ^ (static_cast<std::uint64_t>(event.kind) << 32) ^
+              event.header.sequence);
   switch (event.kind) {
-    case Kind::packet: arrive(event); break;
+    case Kind::packet:
+      arrive(event);
+      break;
     case Kind::wake:
       if (nodes_[event.node].armed != event.time) return;  // superseded
       nodes_[event.node].armed = transport::kNever;
       break;
-    case Kind::post: post(event.node, (event.node + 1 + random_.below(partners() - 1)) % partners()); break;
-    case Kind::restart: restart(event.node); break;
-    case Kind::noise: make_noise(event.node); break;
+    case Kind::post:
+      post(event.node, (event.node + 1 + random_.below(partners() - 1)) % partners());
+      break;
+    case Kind::restart:
+      restart(event.node);
+      break;
+    case Kind::noise:
+      make_noise(event.node);
+      break;
   }
   pump(event.node);
   look(event.node);
@@ -171,7 +195,8 @@ void World::arrive(const Event& event) {
     type = decoded->type;
     header = decoded->header;
     // Switches speak through IP, not through our header.
-    flags = static_cast<std::uint8_t>(decoded->flags | (type == PacketType::data ? event.flags & (transport::kMarked | transport::kTrimmed) : 0));
+    flags = static_cast<std::uint8_t>(
+        decoded->flags | (type == PacketType::data ? event.flags & (transport::kMarked | transport::kTrimmed) : 0));
   }
   if (scenario_.hostile && event.node == scenario_.nodes - 1) return;  // it does not listen
   const transport::Placement placement = nodes_[event.node].srd->handle(now_, event.node, type, flags, header);
@@ -209,10 +234,12 @@ void World::pump(std::uint32_t index) {
 void World::look(std::uint32_t index) {
   if (handled_ % kLookEvery != 0) return;
   const transport::Srd& srd = *nodes_[index].srd;
-  if (const std::string_view wrong = srd.check_invariants(); !wrong.empty()) ledger_.complain(fmt::format("node {} violates: {}", index, wrong));
+  if (const std::string_view wrong = srd.check_invariants(); !wrong.empty())
+    ledger_.complain(fmt::format("node {} violates: {}", index, wrong));
   // What the node asked for twice over (a read is a message and a wait), and what others may make it hold.
   const std::size_t most = 2 * ledger_.entries().size() + scenario_.nodes * (256 + 2 * std::size_t{srd.config().reads});
-  if (srd.messages_held() > most) ledger_.complain(fmt::format("node {} holds {} messages", index, srd.messages_held()));
+  if (srd.messages_held() > most)
+    ledger_.complain(fmt::format("node {} holds {} messages", index, srd.messages_held()));
 }
 
 // Headers that look like ours and say anything.
@@ -225,10 +252,12 @@ void World::make_noise(std::uint32_t index) {
   header.source = index;
   header.destination = some(partners());
   header.path = static_cast<std::uint16_t>(some(64));
-  header.sequence = scenario_.srd.first_sequence + (some(8) == 0 ? static_cast<std::uint32_t>(random_.next()) : some(300));
+  header.sequence =
+      scenario_.srd.first_sequence + (some(8) == 0 ? static_cast<std::uint32_t>(random_.next()) : some(300));
   header.stream = static_cast<std::uint16_t>(some(8) == 0 ? random_.next() : 1 + some(2));
   header.generation = static_cast<std::uint16_t>(scenario_.srd.generation + (some(16) == 0 ? random_.next() : 0));
-  header.peer_generation = static_cast<std::uint16_t>(some(4) == 0 ? random_.next() : nodes_[header.destination].generation);
+  header.peer_generation =
+      static_cast<std::uint16_t>(some(4) == 0 ? random_.next() : nodes_[header.destination].generation);
   if (out.type == PacketType::ack) {
     header.fan_in = static_cast<std::uint16_t>(random_.next());
     header.echo = static_cast<std::uint16_t>(header.sequence + some(300));
@@ -248,7 +277,8 @@ void World::transmit(std::uint32_t node, const Transmit& packet, Instant when) {
   event.type = packet.type;
   event.flags = packet.flags;
   event.header = packet.header;
-  if (canary_ && event.type == PacketType::ack && random_.below(16) == 0) event.header.ack.arrived |= event.header.ack.arrived + 1;
+  if (canary_ && event.type == PacketType::ack && random_.below(16) == 0)
+    event.header.ack.arrived |= event.header.ack.arrived + 1;
   if (packet.header.source != node) ledger_.complain(fmt::format("node {} sends in another's name", node));
   if (scenario_.codec) transport::encode(event.type, event.flags, event.header, event.bytes);
   if (event.type == PacketType::data) {
@@ -272,18 +302,23 @@ void World::transmit(std::uint32_t node, const Transmit& packet, Instant when) {
 bool World::swallowed(const Header& header, Instant when) const {
   return std::any_of(troubles_.begin(), troubles_.end(), [&](const Trouble& trouble) {
     if (when < trouble.from || when >= trouble.to) return false;
-    if (trouble.kind == Trouble::Kind::dead_ways) return pick(mix64(header.path * 31u + header.source), kWays) < scenario_.dead_ways;
+    if (trouble.kind == Trouble::Kind::dead_ways)
+      return pick(mix64(header.path * 31u + header.source), kWays) < scenario_.dead_ways;
     return trouble.kind == Trouble::Kind::partition &&
-           ((trouble.a == header.source && trouble.b == header.destination) || (trouble.b == header.source && trouble.a == header.destination));
+           ((trouble.a == header.source && trouble.b == header.destination) ||
+            (trouble.b == header.source && trouble.a == header.destination));
   });
 }
 
 Instant World::arrival(const Header& header, Instant when) {
   Instant at = when + scenario_.delay;
-  if (scenario_.spread > 0) at += static_cast<Instant>(mix64(header.path) % static_cast<std::uint64_t>(scenario_.spread));
-  if (scenario_.jitter > 0 && !healed_) at += static_cast<Instant>(random_.next() % static_cast<std::uint64_t>(scenario_.jitter));
+  if (scenario_.spread > 0)
+    at += static_cast<Instant>(mix64(header.path) % static_cast<std::uint64_t>(scenario_.spread));
+  if (scenario_.jitter > 0 && !healed_)
+    at += static_cast<Instant>(random_.next() % static_cast<std::uint64_t>(scenario_.jitter));
   for (const Trouble& trouble : troubles_)
-    if (trouble.kind == Trouble::Kind::clog && trouble.a == header.source && trouble.b == header.destination && when >= trouble.from && when < trouble.to)
+    if (trouble.kind == Trouble::Kind::clog && trouble.a == header.source && trouble.b == header.destination &&
+        when >= trouble.from && when < trouble.to)
       at = std::max(at, trouble.to);
   return at;
 }

@@ -40,7 +40,7 @@ class World {
     std::unique_ptr<transport::Srd> srd;
     std::uint32_t incarnation = 0;
     std::uint16_t generation = 1;
-    Instant busy = 0;   // its wire
+    Instant busy = 0;  // its wire
     Instant armed = transport::kNever;
   };
 
@@ -80,8 +80,8 @@ class World {
   Ledger ledger_;
   std::vector<Node> nodes_;
   std::vector<Trouble> troubles_;
-  std::vector<bool> restarts_;   // by node: whether it ever does
-  std::vector<Event> events_;    // a heap
+  std::vector<bool> restarts_;  // by node: whether it ever does
+  std::vector<Event> events_;   // a heap
   std::uint64_t made_ = 0;
   std::uint64_t handled_ = 0;
   Instant now_ = 0;

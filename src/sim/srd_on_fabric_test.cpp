@@ -18,10 +18,11 @@ constexpr std::uint32_t kSpines = 4;
 //   4 spines                      cables of 1 us, all links 100G
 //   16 leaves, `hosts` on each    4 uplinks per leaf: 16 hosts make it 4:1 oversubscribed
 Built leaf_spine(std::uint32_t hosts) {
-  return build("os.topo", "Nodes " + std::to_string(kLeaves * hosts) + "\nTiers 2\nPodsize " + std::to_string(kLeaves * hosts) +
-                              "\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down " + std::to_string(hosts) +
-                              "\nRadix_Up 4\nDownlink_Latency_ns 1000\nSwitch_Latency_ns 0\n"
-                              "Tier 1\nDownlink_speed_Gbps 100\nRadix_Down 16\nDownlink_Latency_ns 1000\nSwitch_Latency_ns 0\n");
+  return build("os.topo",
+               "Nodes " + std::to_string(kLeaves * hosts) + "\nTiers 2\nPodsize " + std::to_string(kLeaves * hosts) +
+                   "\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down " + std::to_string(hosts) +
+                   "\nRadix_Up 4\nDownlink_Latency_ns 1000\nSwitch_Latency_ns 0\n"
+                   "Tier 1\nDownlink_speed_Gbps 100\nRadix_Down 16\nDownlink_Latency_ns 1000\nSwitch_Latency_ns 0\n");
 }
 
 // A permutation in which nobody sends to its own leaf, so that every uplink carries the same.

@@ -13,7 +13,8 @@ constexpr std::uint8_t kFlagBits = kMarked | kTrimmed | kAckNow | kResent;
 
 template <class T>
 void put(std::span<std::uint8_t> out, std::size_t at, T value) {
-  for (std::size_t i = 0; i < sizeof(T); ++i) out[at + i] = static_cast<std::uint8_t>(value >> (8 * (sizeof(T) - 1 - i)));
+  for (std::size_t i = 0; i < sizeof(T); ++i)
+    out[at + i] = static_cast<std::uint8_t>(value >> (8 * (sizeof(T) - 1 - i)));
 }
 
 template <class T>
@@ -83,7 +84,8 @@ std::optional<Decoded> decode(std::span<const std::uint8_t> in) {
     header.fan_in = get<std::uint16_t>(in, 30);
     header.ack = {get<std::uint64_t>(in, 32), get<std::uint64_t>(in, 40)};
   } else {
-    if (in[3] > static_cast<std::uint8_t>(Op::response) || header.echo != 0 || in[30] != 0 || in[31] != 0) return std::nullopt;
+    if (in[3] > static_cast<std::uint8_t>(Op::response) || header.echo != 0 || in[30] != 0 || in[31] != 0)
+      return std::nullopt;
     header.op = static_cast<Op>(in[3]);
     header.data = {get<std::uint32_t>(in, 32), get<std::uint32_t>(in, 36), get<std::uint64_t>(in, 40)};
   }

@@ -33,7 +33,8 @@ Decoded some_packet() {
     header.ack = {*rc::gen::arbitrary<std::uint64_t>(), *rc::gen::arbitrary<std::uint64_t>()};
   } else {
     header.op = *rc::gen::element(Op::send, Op::write, Op::read, Op::response);
-    header.data = {*rc::gen::arbitrary<std::uint32_t>(), *rc::gen::arbitrary<std::uint32_t>(), *rc::gen::arbitrary<std::uint64_t>()};
+    header.data = {*rc::gen::arbitrary<std::uint32_t>(), *rc::gen::arbitrary<std::uint32_t>(),
+                   *rc::gen::arbitrary<std::uint64_t>()};
   }
   return x;
 }

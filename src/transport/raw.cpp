@@ -29,7 +29,8 @@ std::uint64_t exponential(std::uint64_t bits) {
 
 std::int64_t Raw::gap(Running& running) const {
   if (!running.stream.poisson) return running.stream.interval;
-  return static_cast<std::int64_t>(static_cast<Wide>(exponential(running.random.next())) * running.stream.interval >> 32);
+  return static_cast<std::int64_t>(static_cast<Wide>(exponential(running.random.next())) * running.stream.interval >>
+                                   32);
 }
 
 void Raw::start(Instant now, std::uint32_t endpoint, const RawStream& stream) {
@@ -44,7 +45,8 @@ void Raw::start(Instant now, std::uint32_t endpoint, const RawStream& stream) {
 bool Raw::poll(Instant now, std::uint32_t endpoint, Transmit& out) {
   if (endpoint >= streams_.size()) return false;
   std::vector<Running>& streams = streams_[endpoint];
-  const auto first = std::min_element(streams.begin(), streams.end(), [](const Running& a, const Running& b) { return a.due < b.due; });
+  const auto first = std::min_element(streams.begin(), streams.end(),
+                                      [](const Running& a, const Running& b) { return a.due < b.due; });
   if (first == streams.end() || first->due > now) return false;
   ++counters_.sent;
   out.type = PacketType::raw;

@@ -18,7 +18,9 @@ Srd::Srd(const SrdConfig& config) : config_(config) {
   config_.most_cut = std::min(config_.most_cut, 100u);
   config_.base_rtt = std::clamp<std::int64_t>(config_.base_rtt, 1, kLongestFlight / 8);
   config_.packet_time = std::max<std::int64_t>(1, config_.packet_time);
-  const auto derive = [](std::int64_t& time, std::int64_t otherwise) { time = std::min(time > 0 ? time : otherwise, kLongestFlight); };
+  const auto derive = [](std::int64_t& time, std::int64_t otherwise) {
+    time = std::min(time > 0 ? time : otherwise, kLongestFlight);
+  };
   derive(config_.delay_target, config_.base_rtt * 4 / 5);
   derive(config_.reorder, 2 * config_.base_rtt);
   derive(config_.rto, 5 * config_.base_rtt);
@@ -31,7 +33,9 @@ Srd::Srd(const SrdConfig& config) : config_(config) {
   }
   config_.window = std::min(config_.window, kWindow - 1);
   full_window_ = config_.window * kFixed;
-  const auto units = [](std::int64_t time) { return static_cast<std::uint32_t>(std::max<std::int64_t>(1, time >> kTimeShift)); };
+  const auto units = [](std::int64_t time) {
+    return static_cast<std::uint32_t>(std::max<std::int64_t>(1, time >> kTimeShift));
+  };
   target_ = units(config_.delay_target);
   base_ = units(config_.base_rtt);
   reorder_ = units(config_.reorder);
@@ -178,7 +182,8 @@ void Srd::fail(Instant, std::uint32_t index) {
     const std::uint32_t slot = sender.first_message;
     const SendMessage& message = send_messages_[slot];
     if (message.op == Op::send || message.op == Op::write)
-      completions_.push_back({sender.endpoint, sender.peer, message.tag, message.context, message.bytes, Completion::Kind::failed});
+      completions_.push_back(
+          {sender.endpoint, sender.peer, message.tag, message.context, message.bytes, Completion::Kind::failed});
     sender.first_message = message.next;
     send_messages_.give_back(slot);
   }
@@ -194,7 +199,8 @@ void Srd::fail_reads(Sender& sender) {
   while (sender.reads != kNone) {
     const std::uint32_t slot = sender.reads;
     const Read& read = reads_[slot];
-    completions_.push_back({sender.endpoint, sender.peer, read.tag, read.context, read.bytes, Completion::Kind::failed});
+    completions_.push_back(
+        {sender.endpoint, sender.peer, read.tag, read.context, read.bytes, Completion::Kind::failed});
     sender.reads = read.next;
     reads_.give_back(slot);
   }

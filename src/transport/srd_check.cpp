@@ -28,7 +28,8 @@ std::string_view Srd::check_invariants() const {
     if (flying != sender.flying) return "flying packets are counted";
     if (lost != sender.lost) return "lost packets are counted";
     if (sender.trying & ~tried) return "a path is being tried only while its packet flies";
-    if (sender.una != sender.next && sender.slot[sender.una % kWindow].is(State::arrived)) return "una is the oldest not acknowledged";
+    if (sender.una != sender.next && sender.slot[sender.una % kWindow].is(State::arrived))
+      return "una is the oldest not acknowledged";
     if (sender.allowed == 0) return "one packet may always fly";
     if (!idle(sender) && (sender.next_active == kNone || sender.deadline == kNever)) return "who waits has a deadline";
     std::uint32_t last = kNone;
@@ -44,7 +45,8 @@ std::string_view Srd::check_invariants() const {
       ++send_messages;
     }
     if (before(sender.end, from)) return "no message goes beyond the numbers given out";
-    if (last != sender.last_message || (last == kNone) != (sender.una == sender.end)) return "messages cover what is open";
+    if (last != sender.last_message || (last == kNone) != (sender.una == sender.end))
+      return "messages cover what is open";
     if (responses != sender.responses) return "responses are counted";
     for (std::uint32_t slot = sender.reads; slot != kNone; slot = reads_[slot].next) {
       if (reads_[slot].sender != index) return "a read belongs to its sender";
@@ -69,7 +71,8 @@ std::string_view Srd::check_invariants() const {
     int beyond = 0;
     for (const std::uint64_t bits : receiver.arrived) beyond += std::popcount(bits);
     if (beyond != receiver.beyond) return "arrivals beyond the gap are counted";
-    if (receiver.arrived[receiver.expected % kWindow / 64] >> (receiver.expected % 64) & 1) return "expected has not arrived";
+    if (receiver.arrived[receiver.expected % kWindow / 64] >> (receiver.expected % 64) & 1)
+      return "expected has not arrived";
   }
   if (receive_messages != receive_messages_.used()) return "no received message is lost to the slab";
   for (const EndpointState& state : endpoints_) {

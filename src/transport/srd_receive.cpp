@@ -21,7 +21,8 @@ void Srd::owe(std::uint32_t index, std::uint8_t flags) {
 // A packet whose generations or stream are not those of the packet before it. True: it counts.
 bool Srd::admit(Instant now, std::uint32_t index, const Header& header) {
   Receiver& receiver = receivers_[index];
-  if (header.generation != receiver.generation && !meet(now, receiver.endpoint, receiver.peer, header.generation)) return false;
+  if (header.generation != receiver.generation && !meet(now, receiver.endpoint, receiver.peer, header.generation))
+    return false;
   if (header.peer_generation != 0 && header.peer_generation != config_.generation) {
     // Meant for our predecessor. The peer has to learn that it is gone, which our generation says; more
     // would be wrong where it has long known and this packet is a late copy.
@@ -88,7 +89,8 @@ Placement Srd::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fla
     }
     link = message_of(receiver, header);  // the slab may have grown
   } else if (const ReceiveMessage& message = receive_messages_[*link];
-             message.op != header.op || message.bytes != header.data.size || header.sequence - message.first >= message.packets) {
+             message.op != header.op || message.bytes != header.data.size ||
+             header.sequence - message.first >= message.packets) {
     ++counters_.ignored;
     return placement;
   }
@@ -102,7 +104,8 @@ Placement Srd::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fla
   // The packet that asks may overtake others; those are then acknowledged when they close the gap.
   receiver.hurry = receiver.hurry || (flags & kAckNow);
   const bool gap = receiver.beyond > 0;
-  const bool due = ++receiver.unacked >= config_.ack_every || (flags & kAckNow) || placement.complete || (receiver.hurry && !gap);
+  const bool due =
+      ++receiver.unacked >= config_.ack_every || (flags & kAckNow) || placement.complete || (receiver.hurry && !gap);
   if (due) owe(index, 0);
   if (!gap) receiver.hurry = false;
   return placement;
@@ -157,12 +160,14 @@ bool Srd::begin_message(Instant now, Receiver& receiver, const Header& header, b
   if (header.op == Op::response) {
     const std::uint32_t sender = sender_index_.find(pair_key(receiver.endpoint, receiver.peer));
     if (sender != kNone) read = senders_[sender].reads;
-    while (read != kNone && !(reads_[read].id == header.data.tag && reads_[read].bytes == header.data.size)) read = reads_[read].next;
+    while (read != kNone && !(reads_[read].id == header.data.tag && reads_[read].bytes == header.data.size))
+      read = reads_[read].next;
     for (std::uint32_t other = receiver.messages; other != kNone; other = receive_messages_[other].next)
       if (receive_messages_[other].read == read) read = kNone;  // is being answered already
   }
   const std::uint32_t slot = receive_messages_.take();
-  receive_messages_[slot] = {header.data.first, packets, header.data.size, packets, header.data.tag, read, receiver.messages, header.op};
+  receive_messages_[slot] = {header.data.first, packets, header.data.size,  packets,
+                             header.data.tag,   read,    receiver.messages, header.op};
   receiver.messages = slot;
   if (receiver.incomplete++ == 0) listen(receiver);
   ++state.incomplete;
@@ -177,7 +182,8 @@ void Srd::deliver(Instant now, Receiver& receiver, const Header& header, std::ui
   out.tag = message.tag;
   out.offset = std::uint64_t{header.sequence - message.first} * config_.payload;
   if (message.op != Op::read)
-    out.length = static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.payload, message.bytes - std::min(message.bytes, out.offset)));
+    out.length = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(config_.payload, message.bytes - std::min(message.bytes, out.offset)));
   if (message.op == Op::response) {
     if (message.read == kNone) {
       out.kind = Placement::Kind::dropped;  // nobody waits for it any more

@@ -43,10 +43,13 @@ bool Srd::enqueue(Instant now, std::uint32_t index, const Operation& operation) 
     sender.latest_sent = stamp(now);  // after a long pause the old one may have wrapped
   }
   const std::uint32_t slot = send_messages_.take();
-  send_messages_[slot] = {operation.bytes, operation.tag, operation.context, sender.end, packets, packets, kNone, operation.op};
+  send_messages_[slot] = {operation.bytes, operation.tag, operation.context, sender.end, packets,
+                          packets,         kNone,         operation.op};
   if (operation.op == Op::read) {
     const std::uint32_t read = reads_.take();
-    reads_[read] = {operation.bytes, sender.end + (std::uint32_t{sender.stream} << 16), operation.tag, operation.context, index, sender.reads};
+    reads_[read] = {operation.bytes, sender.end + (std::uint32_t{sender.stream} << 16),
+                    operation.tag,   operation.context,
+                    index,           sender.reads};
     sender.reads = read;
   }
   sender.end += packets;
@@ -83,7 +86,8 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   }
   const std::uint32_t echo = header.echoed();
   const bool echo_known = before(echo, sender.next) && !before(echo, sender.una);
-  if (const Slot& slot = sender.slot[echo % kWindow]; echo_known && slot.is(State::flying) && !slot.resent && !(flags & kTrimmed))
+  if (const Slot& slot = sender.slot[echo % kWindow];
+      echo_known && slot.is(State::flying) && !slot.resent && !(flags & kTrimmed))
     sample(sender, static_cast<std::uint32_t>(std::max(0, since(stamp(now), slot.sent))));
   const auto marked = [&](std::uint32_t sequence) {
     const std::uint32_t back = echo - sequence;
@@ -138,7 +142,8 @@ void Srd::acknowledge(Sender& sender, std::uint32_t sequence, bool marked, std::
   ++sender.epoch_acked;
   if (since(slot.sent, sender.latest_sent) > 0) sender.latest_sent = slot.sent;
   // Messages are runs of sequences, and acknowledgements go upwards from one to the next.
-  while (sequence - send_messages_[message].first >= send_messages_[message].packets) message = send_messages_[message].next;
+  while (sequence - send_messages_[message].first >= send_messages_[message].packets)
+    message = send_messages_[message].next;
   --send_messages_[message].left;
 }
 
@@ -171,7 +176,8 @@ void Srd::finish_messages(Sender& sender) {
       continue;
     }
     if (message.op == Op::send || message.op == Op::write)
-      completions_.push_back({sender.endpoint, sender.peer, message.tag, message.context, message.bytes, Completion::Kind::sent});
+      completions_.push_back(
+          {sender.endpoint, sender.peer, message.tag, message.context, message.bytes, Completion::Kind::sent});
     sender.responses -= message.op == Op::response;
     const std::uint32_t done = *link;
     *link = message.next;
@@ -365,12 +371,14 @@ void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& 
     while (sequence - send_messages_[index].first >= send_messages_[index].packets) index = send_messages_[index].next;
   } else {
     ++sender.next;
-    if (sender.next == send_messages_[index].first + send_messages_[index].packets) sender.sending = send_messages_[index].next;
+    if (sender.next == send_messages_[index].first + send_messages_[index].packets)
+      sender.sending = send_messages_[index].next;
     ++counters_.data_sent;
   }
   const SendMessage& message = send_messages_[index];
   const std::uint32_t path = choose_path(sender, resend, avoid);
-  sender.slot[sequence % kWindow] = {stamp(now) & kTimeMask, resend, path & (kMaxPaths - 1), static_cast<std::uint32_t>(State::flying)};
+  sender.slot[sequence % kWindow] = {stamp(now) & kTimeMask, resend, path & (kMaxPaths - 1),
+                                     static_cast<std::uint32_t>(State::flying)};
   ++sender.flying;
   const bool last = sequence + 1 == message.first + message.packets;
   if (last || sender.flying >= std::min(sender.allowed, share)) out.flags |= kAckNow;

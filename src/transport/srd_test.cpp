@@ -143,7 +143,9 @@ RC_GTEST_PROP(Srd, NumbersMayWrapAnywhereInATransfer, ()) {
   config.first_sequence = 0u - *rc::gen::inRange<std::uint32_t>(0, 700);
   Pair pair(config);
   std::uint32_t dropped = 0;
-  pair.deliver = [&](Transmit& packet) { return packet.type == PacketType::ack || packet.header.sequence % 7 != 3 || ++dropped % 2 == 0; };
+  pair.deliver = [&](Transmit& packet) {
+    return packet.type == PacketType::ack || packet.header.sequence % 7 != 3 || ++dropped % 2 == 0;
+  };
   for (std::uint32_t i = 0; i < 3; ++i) RC_ASSERT(pair.srd[0].post(0, 0, {Op::send, 1, 200'000, i, i}));
   pair.run();
   RC_ASSERT(pair.count[Completion::Kind::sent] == 3);
@@ -343,11 +345,13 @@ TEST(Srd, AReceiverThatGaveUpAStreamSaysSo) {
 // A peer that says anything may hurt itself, but not us: no crash, no growth, and others are served.
 RC_GTEST_PROP(Srd, NonsenseIsHarmless, ()) {
   Srd srd(config_of());
-  for (std::uint32_t i = 0; i < 20; ++i) srd.post(0, 0, {*rc::gen::element(Op::send, Op::write, Op::read), 1, 5000, i, i});
+  for (std::uint32_t i = 0; i < 20; ++i)
+    srd.post(0, 0, {*rc::gen::element(Op::send, Op::write, Op::read), 1, 5000, i, i});
   Transmit out;
   const auto near = [](std::uint32_t range) { return *rc::gen::inRange<std::uint32_t>(0, range) - range / 4; };
   for (Instant now = 0; now < 300 * kMicrosecond; now += kMicrosecond) {
-    while (srd.poll(now, 0, out)) {}
+    while (srd.poll(now, 0, out)) {
+    }
     Header header;
     header.source = 1;
     header.destination = 0;
@@ -363,10 +367,12 @@ RC_GTEST_PROP(Srd, NonsenseIsHarmless, ()) {
       srd.handle(now, 0, PacketType::ack, flags, header);
     } else {
       header.op = *rc::gen::element(Op::send, Op::write, Op::read, Op::response);
-      header.data = {near(400), *rc::gen::inRange<std::uint32_t>(0, 20), *rc::gen::element<std::uint64_t>(0, 5000, 50'000, UINT64_MAX)};
+      header.data = {near(400), *rc::gen::inRange<std::uint32_t>(0, 20),
+                     *rc::gen::element<std::uint64_t>(0, 5000, 50'000, UINT64_MAX)};
       srd.handle(now, 0, PacketType::data, flags, header);
     }
-    while (srd.poll_ack(0, out)) {}
+    while (srd.poll_ack(0, out)) {
+    }
     RC_ASSERT(srd.check_invariants() == "");
     RC_ASSERT(srd.messages_held() <= 40u + 256 + 2 * 64);
   }
