@@ -11,21 +11,19 @@
 namespace weft::app {
 namespace {
 
-using schedule::FlowRecord;
 using schedule::RunResult;
 
-bool nothing_started(const RunResult& result) {
-  return std::all_of(result.flows.begin(), result.flows.end(),
-                     [](const FlowRecord& flow) { return flow.start == schedule::kNotYet; });
-}
-
-bool all_done(const RunResult& result) {
-  return std::all_of(result.flows.begin(), result.flows.end(),
-                     [](const FlowRecord& flow) { return report::is_done(flow); });
-}
-
-int exit_code(const RunResult& result, Console& console) {
-  if (result.stopped_by.empty()) return all_done(result) ? kFine : kExpectationFailed;
+int exit_code(const RunResult& result, const Traffic& traffic, Console& console) {
+  if (result.stopped_by.empty()) {
+    const auto done = static_cast<std::uint64_t>(std::count_if(result.flows.begin(), result.flows.end(), report::is_done));
+    if (result.flows.size() < traffic.flows)
+      console.err << fmt::format("{} never started: they wait for a trigger\n",
+                                 counted(static_cast<std::int64_t>(traffic.flows - result.flows.size()), "flow"));
+    if (done < result.flows.size())
+      console.err << fmt::format("{} did not get through\n", counted(static_cast<std::int64_t>(result.flows.size() - done), "flow"));
+    if (result.unfinished > 0) console.err << "some of the work waits for what never comes\n";
+    return result.unfinished == 0 && done == std::max<std::uint64_t>(traffic.flows, result.flows.size()) ? kFine : kExpectationFailed;
+  }
   const bool interrupted = result.stopped_by == "ctrl-c";
   console.err << fmt::format("{}: the result is partial\n",
                              interrupted ? "interrupted" : "limit " + result.stopped_by + " reached");
@@ -61,7 +59,7 @@ int sim(const SimOptions& options, Console& console) {
     run_options.seed += run_number;
     const Run run = run_traffic(session, *traffic, run_options, wants_links(options.output, options.input), watch);
     const RunResult& result = run.result;
-    if (nothing_started(result)) {
+    if (result.flows.empty()) {
       console.err << "no flow ever started: every one waits for a trigger\n";
       return kExpectationFailed;
     }
@@ -70,7 +68,7 @@ int sim(const SimOptions& options, Console& console) {
       print_speed(result, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), console);
     least = std::min(least, result.end);
     most = std::max(most, result.end);
-    code = std::max(code, exit_code(result, console));
+    code = std::max(code, exit_code(result, *traffic, console));
     if (const int written = write_files(options.output, info, run, session, console); written != kFine) return written;
   }
   if (options.seeds > 1 && code <= kExpectationFailed && !options.input.json)

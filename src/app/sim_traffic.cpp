@@ -73,7 +73,7 @@ Traffic from_pattern(const TrafficOptions& options, const TrafficGround& ground,
   traffic.name = random ? fmt::format("poisson of {}, {} sizes at {} of the line rate for {}", counted(nodes, "node"),
                                       pattern.sizes, options.load, options.duration)
                         : fmt::format("{} of {}, {} each", options.pattern, counted(nodes, "node"), options.size);
-  traffic.fingerprint = fingerprint_of(fmt::format("{} {} {} {} {} {} {} {}", pattern.name, nodes, pattern.bytes, pattern.seed,
+  traffic.fingerprint = fingerprint_of(fmt::format("{} {} {} {} {} {} {}", pattern.name, nodes, pattern.bytes,
                                                    pattern.window, pattern.sizes, pattern.load_per_mille,
                                                    pattern.duration.count()));
   return traffic;

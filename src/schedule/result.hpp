@@ -64,6 +64,7 @@ struct RunResult {
   std::uint64_t digest = 0;
   std::int64_t end = 0;         // ps: the last transfer was done
   std::string stopped_by;       // empty: everything was done; else "ctrl-c" or the limit, and the result is partial
+  std::uint64_t unfinished = 0;  // lanes that wait for what never came
   Counters counters;
   std::vector<FlowRecord> flows;
   std::vector<LinkRecord> links;     // those that carried anything, busiest first

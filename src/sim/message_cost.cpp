@@ -1,36 +1,26 @@
 #include "sim/message_cost.hpp"
 
 #include <algorithm>
-#include <utility>
 
-#include "base/wide.hpp"
+#include "fabric/path_cost.hpp"
 
 namespace weft::sim {
 namespace {
 
-Bandwidth in_a_row(Bandwidth first, Bandwidth second) {
-  const Wide product = static_cast<Wide>(first.count()) * second.count();
-  return Bandwidth(static_cast<std::int64_t>(product / (first.count() + second.count())));
+// Every port of the NICs nearest to a GPU carries a stripe.
+std::int64_t stripes(const fabric::Fabric& fabric, std::uint32_t gpu) {
+  const fabric::Node at = fabric.describe(fabric.gpu(gpu));
+  const model::Group& group = fabric.cluster().groups[at.group];
+  return static_cast<std::int64_t>(group.diagram.near_nics[at.local].size()) * group.spec.nic.ports;
 }
 
-Duration latency_of(const fabric::Fabric& fabric, const fabric::Path& path) {
-  Duration sum;
-  for (const fabric::Link& link : path.links) {
-    sum += link.latency;
-    const fabric::Node node = fabric.describe(link.to);
-    if (node.kind == fabric::NodeKind::network_switch) sum += fabric.switch_kind(node.local).latency;
+// A path names one NIC; what begins or ends at a NIC, and the network between, is there once for each.
+Bandwidth rate_of(const fabric::Fabric& fabric, fabric::Path path, std::int64_t times) {
+  for (fabric::Link& link : path.links) {
+    const auto is_nic = [&](fabric::NodeId id) { return fabric.describe(id).kind == fabric::NodeKind::nic; };
+    if (link.link == fabric::LinkClass::network || is_nic(link.from) || is_nic(link.to)) link.rate = link.rate * times;
   }
-  return sum;
-}
-
-Bandwidth rate_of(const fabric::Path& path) {
-  Bandwidth before_relay;
-  Bandwidth slowest;
-  for (const fabric::Link& link : path.links) {
-    if (path.relay && link.from == *path.relay) before_relay = std::exchange(slowest, {});
-    slowest = slowest.count() == 0 ? link.rate : std::min(slowest, link.rate);
-  }
-  return before_relay.count() == 0 ? slowest : in_a_row(before_relay, slowest);
+  return fabric::path_cost(fabric, path).rate;
 }
 
 }  // namespace
@@ -40,7 +30,8 @@ std::optional<TransferCost> unloaded_cost(const fabric::Fabric& fabric, std::uin
   const auto there = fabric.path(from_gpu, to_gpu, 0, none);
   const auto back = fabric.path(to_gpu, from_gpu, 0, none);
   if (!there || !back) return std::nullopt;
-  return TransferCost{latency_of(fabric, *there), rate_of(*there), latency_of(fabric, *back)};
+  return TransferCost{fabric::path_cost(fabric, *there).latency, rate_of(fabric, *there, stripes(fabric, to_gpu)),
+                      fabric::path_cost(fabric, *back).latency};
 }
 
 }  // namespace weft::sim

@@ -9,9 +9,9 @@
 
 namespace weft::sim {
 
-// Latency of cables and switches, and the rate of the slowest link. Data that a relay stores and forwards
-// is sent twice, one after the other: the rate that remains is that of both in a row. nullopt when nothing
-// joins the two.
+// Latency of cables, cards and switches, and the rate of the slowest part when a message is striped over
+// all NICs near the GPU. A relay passes data on chunk by chunk, so it costs latency and no rate. nullopt
+// when nothing joins the two.
 std::optional<TransferCost> unloaded_cost(const fabric::Fabric& fabric, std::uint32_t from_gpu, std::uint32_t to_gpu);
 
 }  // namespace weft::sim

@@ -36,22 +36,25 @@ TEST(MessageCost, LatencyIsThatOfTheCablesAndSwitchesOnTheWay) {
   EXPECT_EQ(latency(15), nanoseconds(6 * 1000 + 100 + 200 + 400 + 200 + 100));
 }
 
-TEST(MessageCost, ARelaySendsTwiceInARow) {
-  const model::Cluster cluster = cluster_of(
+TEST(MessageCost, ARelayCostsLatencyAndStripesAddUp) {
+  const model::Cluster rails = cluster_of(
       "rails.weft.yaml",
       "version: 1\nservers: {kind: hgx-h100, count: 4}\n"
       "fabric: {kind: rail-only, switch: tomahawk-4, link: {rate: 400Gbps, cable: 10m}}\n");
-  const fabric::Fabric fabric(cluster);
+  const fabric::Fabric fabric(rails);
   const auto own_rail = unloaded_cost(fabric, 0, 8);
   const auto other_rail = unloaded_cost(fabric, 0, 9);
   const auto scale_up = unloaded_cost(fabric, 0, 1);
   ASSERT_TRUE(own_rail && other_rail && scale_up);
   EXPECT_EQ(own_rail->rate, gigabits_per_second(400));
+  EXPECT_EQ(other_rail->rate, gigabits_per_second(400));
   EXPECT_EQ(other_rail->latency, own_rail->latency + scale_up->latency);
-  // As long as both transfers together.
-  const Bytes size(1'000'000'000);
-  const std::int64_t both = (transfer_time(size, own_rail->rate) + transfer_time(size, scale_up->rate)).count();
-  EXPECT_NEAR(static_cast<double>(transfer_time(size, other_rail->rate).count()), static_cast<double>(both), 2);
+  EXPECT_EQ(scale_up->rate, gigabits_per_second(3600));
+
+  const model::Cluster p5 = cluster_of("p5.weft.yaml",
+                                       "version: 1\nservers: {kind: p5.48xlarge, count: 8}\n"
+                                       "fabric: {kind: tor-clos, servers_per_leaf: 4, switch: tomahawk-4}\n");
+  EXPECT_EQ(unloaded_cost(fabric::Fabric(p5), 0, 63)->rate, gigabits_per_second(400));
 }
 
 }  // namespace

@@ -106,10 +106,10 @@ schedule::RunResult MessageSim::run() {
       break;
     }
   }
-  if (result.stopped_by.empty() && runner_.unfinished() > 0) result.stopped_by = "a wait that never ends";
   Digest all;
   for (const Rank& rank : ranks_) all.add(rank.digest.value());
   result.digest = all.value();
+  result.unfinished = runner_.unfinished();
   result.flows = runner_.take_flows();
   for (schedule::FlowRecord& flow : result.flows) {
     const TransferCost cost = config_.transfer(flow.source, flow.destination);

@@ -177,7 +177,7 @@ TEST(MessageSim, WaitingForWhatNeverComesIsSaid) {
   Script script(2);
   script.add(0, {Instruction::recv(1, 0), Instruction::wait(1), Instruction::put(1, 1)});
   const RunResult result = run_messages(script, config());
-  EXPECT_EQ(result.stopped_by, "a wait that never ends");
+  EXPECT_GT(result.unfinished, 0u);
   EXPECT_TRUE(result.flows.empty());
 }
 

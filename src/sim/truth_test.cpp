@@ -45,7 +45,7 @@ TEST(Fifo, AcknowledgementsWaitBehindData) {
   SimConfig fifo;
   fifo.fifo = true;
   const std::vector<Flow> both = {{0, 1, 4086, 50'000'000}, {1, 0, 2'000'000, 0}};
-  EXPECT_GT(run(both, fifo).sent.at(0), run(both).sent.at(0) + 2 * 4150 * 80);
+  EXPECT_GT(run(both, fifo).sent.at(0), run(both).sent.at(0) + 4150 * 80);
   EXPECT_TRUE(delivered_once(run(shifted(21, 500'000), fifo), 64));
 }
 
@@ -65,7 +65,8 @@ TEST(Nic, LatencyAndPacketRateCount) {
   // A million packets a second: a thousand packets take a millisecond.
   const Built few = cluster("latency: 0ns, packet_rate: 1Mpps");
   const std::int64_t thousand = took(few, 1000 * 4086);
-  EXPECT_EQ(thousand, took(few, 4086) + 999 * 1'000'000);
+  EXPECT_GE(thousand, took(few, 4086) + 999 * 1'000'000);
+  EXPECT_LE(thousand, took(few, 4086) + 1001 * 1'000'000);
 }
 
 // n flows from one leaf to another over n spines: with ECMP the slowest shares its uplink with as many
@@ -148,7 +149,7 @@ TEST(Bounds, RingAndAllToAll) {
   // A host receives 15 x 200 kB in packets of 4,086 bytes with 64 of header.
   const std::int64_t bytes = 15 * (200'000 + 49 * 64);
   EXPECT_GE(run(all).last(), bytes * 80);
-  EXPECT_LE(run(all).last(), bytes * 80 * 115 / 100);
+  EXPECT_LE(run(all).last(), bytes * 80 * 110 / 100);
 }
 
 }  // namespace

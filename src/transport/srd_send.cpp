@@ -381,7 +381,9 @@ void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& 
                                      static_cast<std::uint32_t>(State::flying)};
   ++sender.flying;
   const bool last = sequence + 1 == message.first + message.packets;
-  if (last || sender.flying >= std::min(sender.allowed, share)) out.flags |= kAckNow;
+  // A small window asks when half of it is out: the answer comes before the rest is gone.
+  const std::uint32_t limit = std::min(sender.allowed, share);
+  if (last || sender.flying >= limit || (limit < 2 * config_.ack_every && sequence % std::max(1u, limit / 2) == 0)) out.flags |= kAckNow;
   std::uint32_t bytes = config_.payload;
   if (last) {
     const std::uint64_t offset = std::uint64_t{sequence - message.first} * config_.payload;
@@ -400,7 +402,11 @@ void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& 
   header.stream = sender.stream;
   header.generation = config_.generation;
   header.peer_generation = sender.peer_generation;
-  if (sender.fan_in > 1) sender.paced_until = now + config_.packet_time * sender.fan_in;
+  if (sender.fan_in > 1) {
+    // A turn that came late, because other peers were served, is made up for by the next.
+    const Instant turn = config_.packet_time * sender.fan_in;
+    sender.paced_until = std::max(sender.paced_until, now - turn) + turn;
+  }
 }
 
 }  // namespace weft::transport

@@ -15,6 +15,15 @@
 namespace weft::golden {
 namespace {
 
+const std::string kClos = (kSource / "examples/05-p5-tor-clos/cluster.weft.yaml").string();
+
+std::vector<nlohmann::json> records(const std::string& text) {
+  std::vector<nlohmann::json> out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) out.push_back(nlohmann::json::parse(line));
+  return out;
+}
+
 TEST(Sim, WhatIsNotCoveredIsSaidBeforeItStarts) {
   const auto error = [](const std::string& example, const std::vector<std::string>& more) {
     const InDirectory here(kSource / "examples" / example);
@@ -26,7 +35,6 @@ TEST(Sim, WhatIsNotCoveredIsSaidBeforeItStarts) {
   };
   EXPECT_NE(error("01-acp-2-nics", {}).find("transport 'rocev2' is not simulated yet"), std::string::npos);
   EXPECT_NE(error("08-two-sites", {}).find("E0413"), std::string::npos);
-  EXPECT_NE(error("04-rail-only", {}).find("needs NVLink to change its rail"), std::string::npos);
   EXPECT_NE(error("09-dragonfly", {"--set", "fabric.routing=valiant"}).find("only minimal"), std::string::npos);
   EXPECT_NE(error("05-p5-tor-clos", {"--size", "many"}).find("for example --size 2MB"), std::string::npos);
   EXPECT_NE(error("05-p5-tor-clos", {"--nodes", "999999"}).find("the cluster has 512 GPUs"), std::string::npos);
@@ -48,7 +56,71 @@ TEST(Sim, AMatrixWithTriggersRunsAndChainsItsFlows) {
   EXPECT_EQ(record["flows"], 3);
   // Three in a row: the whole takes longer than twice the longest, and each is alone on its way.
   EXPECT_GT(record["end_ps"].get<double>(), 2 * record["fct_max_ps"].get<double>());
-  EXPECT_EQ(record["slowdown_max"], 1.0);
+  EXPECT_GE(record["slowdown_max"], 1.0);
+  EXPECT_LT(record["slowdown_max"], 1.05) << "but for the first part of each, which waits at the NIC until it is whole";
+}
+
+TEST(Sim, RailsAreChangedInsideTheServers) {
+  const std::string cluster = (kSource / "examples/04-rail-only/cluster.weft.yaml").string();
+  const Outcome outcome = weft({"sim", cluster, "--nodes", "32", "--size", "100kB", "--set", "transport.kind=srd", "--set", "transport.balance=entropy"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+}
+
+TEST(Sim, FaultsAreReadFromTheCommandLineAndTheFile) {
+  const std::vector<std::string> base = {"sim", kClos, "--nodes", "64", "--size", "1MB", "--json"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), base.begin(), base.end());
+    const Outcome outcome = weft(more);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return records(outcome.out).at(0);
+  };
+  EXPECT_EQ(with({})["lost"], 0);
+  const auto fault = with({"--fault", "spine0,kind=blackhole,at=5us,for=20us"});
+  EXPECT_GT(fault["lost"], 0);
+  EXPECT_EQ(fault["digest"], with({"--set", "faults=[{part: spine0, kind: blackhole, at: 5us, for: 20us}]"})["digest"]);
+  EXPECT_GT(with({"--fault", "spine1,kind=lossy,share=1%"})["lost"], 0);
+  EXPECT_GT(with({"--fault", "spine1,kind=flapping,at=1us,for=2us,every=10us"})["lost"], 0);
+  const auto refused = [&](const std::string& text) {
+    std::vector<std::string> arguments = base;
+    arguments.insert(arguments.end(), {"--fault", text});
+    const Outcome outcome = weft(arguments);
+    EXPECT_EQ(outcome.code, 2) << text;
+    return outcome.err + outcome.out;
+  };
+  EXPECT_NE(refused("spine999").find("spine999"), std::string::npos);
+  EXPECT_NE(refused("spine0,kind=lossy").find("needs 'share'"), std::string::npos);
+  EXPECT_NE(refused("spine0,kind=tired").find("tired"), std::string::npos);
+  EXPECT_NE(refused("spine0,kind=flapping,every=10us").find("never up again"), std::string::npos);
+}
+
+TEST(Sim, FailuresOfAMatrixAreRoutedAround) {
+  const Scratch scratch;
+  const InDirectory here(scratch.path());
+  std::ofstream("tree.topo") << "Nodes 16\nTiers 3\nPodsize 4\n"
+                                "Tier 0\nDownlink_speed_Gbps 100\nRadix_Down 2\nRadix_Up 2\nDownlink_Latency_ns 500\n"
+                                "Tier 1\nDownlink_speed_Gbps 100\nRadix_Down 2\nRadix_Up 2\nDownlink_Latency_ns 500\n"
+                                "Tier 2\nDownlink_speed_Gbps 100\nRadix_Down 4\nDownlink_Latency_ns 500\n";
+  const std::string flows = "Nodes 16\nConnections 1\n0->15 id 1 start 0 size 1000000\n";
+  std::ofstream("good.cm") << flows;
+  std::ofstream("bad.cm") << flows << "failure switch_type AGG switch_id 0 link_id 0\n";
+  std::ofstream("none.cm") << flows << "failure switch_type AGG switch_id 99 link_id 0\n";
+  const auto links = [&](const std::string& matrix) {
+    const Outcome outcome = weft({"sim", "tree.topo", "--matrix", matrix, "--json", "--links", "0"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    const auto all = records(outcome.out);
+    EXPECT_EQ(all[0]["lost"], 0);
+    return std::count_if(all.begin(), all.end(), [](const auto& r) { return r["record"] == "link" && r["from"] == "spine0"; });
+  };
+  EXPECT_EQ(links("good.cm"), links("bad.cm") + 1) << "one uplink of spine0 is not used any more";
+  EXPECT_EQ(weft({"sim", "tree.topo", "--matrix", "none.cm"}).code, 2);
+}
+
+TEST(Sim, MessagesAreALowerBoundOfPackets) {
+  const auto end = [](const std::string& fidelity) {
+    return records(weft({"sim", kClos, "--nodes", "64", "--size", "1MB", "--json", "--fidelity", fidelity}).out).at(0)["end_ps"].get<double>();
+  };
+  EXPECT_LT(end("message"), end("packet"));
+  EXPECT_GT(end("message"), end("packet") / 3);
 }
 
 TEST(Sim, AFlowThatNeverStartsIsAFailure) {
@@ -59,14 +131,7 @@ TEST(Sim, AFlowThatNeverStartsIsAFailure) {
   EXPECT_EQ(weft({"sim", cluster, "--matrix", "stuck.cm"}).code, 1);
 }
 
-const std::string kClos = (kSource / "examples/05-p5-tor-clos/cluster.weft.yaml").string();
 
-std::vector<nlohmann::json> records(const std::string& text) {
-  std::vector<nlohmann::json> out;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) out.push_back(nlohmann::json::parse(line));
-  return out;
-}
 
 TEST(Sim, JsonIsOneRecordUntilMoreIsAskedFor) {
   const std::vector<std::string> run = {"sim", kClos, "--nodes", "16", "--size", "100kB", "--json"};
@@ -119,7 +184,7 @@ TEST(Sim, WhatCannotBeWrittenIsSaidBeforeItRuns) {
 
 TEST(Sim, ALimitLeavesAPartialResultAndItsOwnExitCode) {
   const auto partial = [](const std::string& limit) {
-    const Outcome outcome = weft({"sim", kClos, "--nodes", "64", "--size", "1MB", "--limit", limit, "--json"});
+    const Outcome outcome = weft({"sim", kClos, "--nodes", "64", "--size", "40MB", "--limit", limit, "--json"});
     EXPECT_EQ(outcome.code, 4);
     EXPECT_NE(outcome.err.find("limit " + limit + " reached: the result is partial"), std::string::npos) << outcome.err;
     return records(outcome.out).at(0);
@@ -192,7 +257,7 @@ TEST(Sim, ACaptureHasThePacketsOfItsLinks) {
   std::size_t packets = 0;
   for (const auto& record : records(outcome.out))
     if (record["record"] == "link" && (record["from"] == "s0/nic0" || record["to"] == "s0/nic0")) packets += record["packets"].get<std::size_t>();
-  EXPECT_GT(packets, 25u);
+  EXPECT_GT(packets, 5u);
   // A packet is a block of 94 bytes padded to 96, its frame of 32, and at most 20 of a comment.
   const std::size_t size = read("c.pcapng").size();
   EXPECT_GE(size, packets * 128);
