@@ -65,7 +65,7 @@ TEST(SrdOnFabric, ASpineThatDiesSilentlyCostsItsShareAndLittleMore) {
   const std::vector<Flow> flows = across_leaves(4, kBytes, 2);
   const std::int64_t whole = run_on(healthy, flows).last();
   PacketSim sim(built.fabric, {});
-  sim.add_to_switch(kLeaves, {Condition::Kind::down, kDeath, kForever, 0});
+  sim.add_to_switch(kLeaves, {Condition::Kind::blackhole, kDeath, kForever, 0});
   const Outcome out = run_on(sim, flows);
   EXPECT_TRUE(delivered_once(out, flows.size()));
   // What was left at the death goes at three quarters of the rate, of which nine tenths are demanded.
