@@ -83,8 +83,7 @@ void Shard::call(std::int64_t when, std::uint32_t host, std::uint64_t context) {
 // ---- ports
 
 // Marks, trims or refuses (false) a data packet by how far ahead the port is booked.
-inline bool Shard::admit(Event& packet, Port& port, const Link& link, std::uint32_t entity, std::int64_t ready) {
-  const std::int64_t ahead = port.busy - ready;
+inline bool Shard::admit(Event& packet, Port& port, const Link& link, std::uint32_t entity, std::int64_t ahead) {
   if (ahead > port.peak) port.peak = ahead;
   if (ahead <= link.mark_from) return true;
   if (ahead > link.queue) {
@@ -124,7 +123,7 @@ inline void Shard::forward(const Event& arrived, std::uint32_t index, std::uint3
   packet.rate = link.rate & 63;
   bool high = !config_.fifo && (packet.type == PacketType::ack || (packet.flags & transport::kTrimmed));
   if (!high && !layout_.is_host(entity)) {
-    if (!admit(packet, port, link, entity, ready)) return;
+    if (!admit(packet, port, link, entity, port.busy - ready)) return;
     high = packet.flags & transport::kTrimmed;
   }
   const std::int64_t begin = high ? book_high(port, link, ready, packet.bytes) : book(port, link, ready, packet.bytes);
@@ -145,7 +144,9 @@ void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::ui
   Event packet = arrived;
   packet.rate = link.rate & 63;
   const bool header = packet.type == PacketType::ack || (packet.flags & transport::kTrimmed);
-  bool admitted = header || layout_.is_host(entity) || admit(packet, port, link, entity, ready);
+  // A queue is of bytes: where they leave more slowly, being booked further ahead is no longer a queue.
+  const std::int64_t ahead = at_full_rate(special.conditions, ready, port.busy - ready);
+  bool admitted = header || layout_.is_host(entity) || admit(packet, port, link, entity, ahead);
   const bool high = !config_.fifo && (header || (packet.flags & transport::kTrimmed));
   std::int64_t begin = ready;
   if (Bucket& bucket = special.bucket; admitted && bucket.ps_per_byte > 0) {

@@ -114,7 +114,7 @@ class Shard {
   void at_host(const Event& event);
   void forward(const Event& packet, std::uint32_t port, std::uint32_t entity, std::int64_t ready);
   void forward_specially(const Event& packet, std::uint32_t port, std::uint32_t entity, std::int64_t ready);
-  bool admit(Event& packet, Port& port, const Link& link, std::uint32_t entity, std::int64_t ready);
+  bool admit(Event& packet, Port& port, const Link& link, std::uint32_t entity, std::int64_t ahead);
   void pump(std::uint32_t endpoint, std::int64_t now);
   void send(std::uint32_t endpoint, const transport::Transmit& packet, std::int64_t now);
   void arm(std::uint32_t endpoint, std::int64_t when, std::int64_t now);
