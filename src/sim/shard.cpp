@@ -28,7 +28,7 @@ std::uint64_t hash_of(const Event& event) {
 }  // namespace
 
 Shard::Shard(World& world, std::uint32_t number, std::uint32_t shards)
-    : world_(world), layout_(world.layout), config_(world.config), number_(number), srd_(world.config.srd),
+    : world_(world), layout_(world.layout), config_(world.config), number_(number), srd_(world.config.srd), raw_(world.config.srd.header, world.config.seed),
       wheel_(world.layout.look_ahead()), counts_(world.layout.entities() + 1), outbox_(shards) {}
 
 void Shard::emit(const Event& event, std::int64_t time, std::uint32_t to, std::uint32_t from) {
@@ -78,6 +78,11 @@ void Shard::call(std::int64_t when, std::uint32_t host, std::uint64_t context) {
   event.kind = EventKind::call;
   event.header.data.size = context;
   emit(event, std::max(when, now_), host, host);
+}
+
+void Shard::start_raw(std::uint32_t endpoint, const transport::RawStream& stream) {
+  raw_.start(0, endpoint, stream);
+  arm(endpoint, raw_.next_wake(endpoint), 0);
 }
 
 // ---- ports
@@ -254,6 +259,10 @@ void Shard::pump(std::uint32_t endpoint, std::int64_t now) {
   const Port& port = world_.ports[layout_.port_of_endpoint(endpoint)];
   const std::int64_t ahead = kPacketsAhead * config_.srd.packet_time;
   transport::Transmit out;
+  if (raw_.used()) {
+    while (raw_.poll(now, endpoint, out)) send(endpoint, out, now);
+    arm(endpoint, raw_.next_wake(endpoint), now);
+  }
   while (srd_.poll_ack(endpoint, out)) send(endpoint, out, now);
   while (port.busy - now < ahead) {
     if (!srd_.poll(now, endpoint, out)) {
@@ -272,6 +281,7 @@ void Shard::at_host(const Event& event) {
     case EventKind::packet:
       ++tally_.arrived;
       endpoint = event.header.destination;
+      if (event.type == PacketType::raw) return raw_.handle(event.header);
       srd_.handle(now, endpoint, event.type, event.flags, event.header);
       break;
     case EventKind::post:
