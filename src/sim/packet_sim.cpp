@@ -83,10 +83,13 @@ std::int64_t PacketSim::unloaded(const Flow& flow) const {
   const std::int64_t before = std::max<std::int64_t>(1, (bytes + payload - 1) / payload) - 1;  // full packets before the last
   const Link& nic = layout_.link(layout_.far(layout_.port_of_endpoint(flow.source)).link);
   const std::int64_t each = nic.occupancy(payload + header);
-  std::int64_t arrived = before * each + layout_.one_way(flow.source, flow.destination, bytes - before * payload + header);
-  if (before > 0)  // a short last packet may overtake the full one before it on another path
-    arrived = std::max(arrived, (before - 1) * each + layout_.one_way(flow.source, flow.destination, payload + header));
-  return arrived + layout_.one_way(flow.destination, flow.source, header);
+  const auto last = layout_.one_way(flow.source, flow.destination, bytes - before * payload + header);
+  const auto full = layout_.one_way(flow.source, flow.destination, payload + header);
+  const auto back = layout_.one_way(flow.destination, flow.source, header);
+  if (!last || !full || !back) return 0;
+  std::int64_t arrived = before * each + *last;
+  if (before > 0) arrived = std::max(arrived, (before - 1) * each + *full);  // a short one may overtake on another path
+  return arrived + *back;
 }
 
 // ---- the run
