@@ -99,7 +99,7 @@ void PacketSim::choose_window() {
   schedule::Progress progress;
   for (const auto& shard : shards_) {
     window_ = std::min(window_, shard->next_window());
-    progress.now = std::max(progress.now, shard->now());
+    progress.now = std::max(progress.now, shard->reached());
     progress.events += shard->tally().events;
     progress.delivered_bytes += shard->srd().counters().payload_delivered;
   }
@@ -135,7 +135,7 @@ schedule::RunResult PacketSim::run(Client& client) {
   for (const auto& shard : shards_) {
     const Tally& tally = shard->tally();
     const transport::SrdCounters& srd = shard->srd().counters();
-    result.end = std::max(result.end, shard->now());
+    result.end = std::max(result.end, shard->reached());
     counters.events += tally.events;
     counters.packet_hops += tally.hops;
     counters.dropped += tally.dropped;

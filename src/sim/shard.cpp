@@ -82,11 +82,11 @@ void Shard::call(std::int64_t when, std::uint32_t host, std::uint64_t context) {
 
 // ---- ports
 
-// Marks, trims or refuses (false) a data packet by how far ahead the port is booked.
+// Marks, trims or refuses (false) a packet by how far ahead the port is booked. A host's own port only queues.
 inline bool Shard::admit(Event& packet, Port& port, const Link& link, std::uint32_t entity, std::int64_t ready) {
   const std::int64_t ahead = port.busy - ready;
   if (ahead > port.peak) port.peak = ahead;
-  if (ahead <= link.mark_from) return true;
+  if (ahead <= link.mark_from || layout_.is_host(entity)) return true;
   if (ahead > link.queue) {
     if (!config_.trimming || config_.fifo) {
       ++port.dropped;
@@ -98,9 +98,7 @@ inline bool Shard::admit(Event& packet, Port& port, const Link& link, std::uint3
     ++port.trimmed;
     return true;
   }
-  const std::int64_t span = link.mark_to - link.mark_from;
-  if (ahead >= link.mark_to ||
-      static_cast<std::int64_t>(world_.entities[entity].random.next() >> 33) * span < ((ahead - link.mark_from) << 31)) {
+  if (ahead >= link.mark_to || marks(link, ahead, static_cast<std::uint32_t>(world_.entities[entity].random.next() >> 33))) {
     packet.flags |= transport::kMarked;
     ++port.marked;
   }
@@ -111,7 +109,8 @@ inline bool Shard::admit(Event& packet, Port& port, const Link& link, std::uint3
 inline void Shard::leave(const Event& packet, const Layout::Far& far, const Link& link, std::uint32_t entity, std::int64_t begin,
                          std::int64_t wire) {
   std::int64_t arrives = begin + wire + link.latency;
-  if (layout_.cut_through() && !layout_.is_host(far.entity)) arrives = begin + link.ps_per_byte * config_.srd.header + link.latency;
+  // A degraded link gives the header out later, so that the next one does not run dry.
+  if (layout_.cut_through() && !layout_.is_host(far.entity)) arrives -= link.ps_per_byte * (packet.bytes - config_.srd.header);
   emit(packet, arrives, far.entity, entity);
 }
 
@@ -123,7 +122,7 @@ inline void Shard::forward(const Event& arrived, std::uint32_t index, std::uint3
   Event packet = arrived;
   packet.rate = link.rate & 63;
   bool high = !config_.fifo && (packet.type == PacketType::ack || (packet.flags & transport::kTrimmed));
-  if (!high && !layout_.is_host(entity)) {
+  if (!high) {
     if (!admit(packet, port, link, entity, ready)) return;
     high = packet.flags & transport::kTrimmed;
   }
@@ -144,9 +143,9 @@ void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::ui
   const Link& link = layout_.link(far.link);
   Event packet = arrived;
   packet.rate = link.rate & 63;
-  const bool header = packet.type == PacketType::ack || (packet.flags & transport::kTrimmed);
-  bool admitted = header || layout_.is_host(entity) || admit(packet, port, link, entity, ready);
-  const bool high = !config_.fifo && (header || (packet.flags & transport::kTrimmed));
+  bool high = !config_.fifo && (packet.type == PacketType::ack || (packet.flags & transport::kTrimmed));
+  bool admitted = high || admit(packet, port, link, entity, ready);
+  high = high || (packet.flags & transport::kTrimmed);
   std::int64_t begin = ready;
   if (Bucket& bucket = special.bucket; admitted && bucket.ps_per_byte > 0) {
     begin = bucket.conforms(std::max(ready, port.busy), packet.bytes);
@@ -334,6 +333,7 @@ void Shard::run_group(std::span<Pending> group) {
     }
     handle(wheel_.event(group[next++].event));
   }
+  reached_ = std::max(reached_, now_);
 }
 
 void Shard::run(std::int64_t window) {
