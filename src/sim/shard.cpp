@@ -28,7 +28,7 @@ std::uint64_t hash_of(const Event& event) {
 }  // namespace
 
 Shard::Shard(World& world, std::uint32_t number, std::uint32_t shards)
-    : world_(world), layout_(world.layout), config_(world.config), number_(number), srd_(world.config.srd),
+    : world_(world), layout_(world.layout), config_(world.config), number_(number), srd_(world.config.srd), raw_(world.config.srd.header, world.config.seed),
       wheel_(world.layout.look_ahead()), counts_(world.layout.entities() + 1), outbox_(shards) {}
 
 void Shard::emit(const Event& event, std::int64_t time, std::uint32_t to, std::uint32_t from) {
@@ -80,11 +80,15 @@ void Shard::call(std::int64_t when, std::uint32_t host, std::uint64_t context) {
   emit(event, std::max(when, now_), host, host);
 }
 
+void Shard::start_raw(std::uint32_t endpoint, const transport::RawStream& stream) {
+  raw_.start(0, endpoint, stream);
+  arm(endpoint, raw_.next_wake(endpoint), 0);
+}
+
 // ---- ports
 
 // Marks, trims or refuses (false) a packet by how far ahead the port is booked. A host's own port only queues.
-inline bool Shard::admit(Event& packet, Port& port, const Link& link, std::uint32_t entity, std::int64_t ready) {
-  const std::int64_t ahead = port.busy - ready;
+inline bool Shard::admit(Event& packet, Port& port, const Link& link, std::uint32_t entity, std::int64_t ahead) {
   if (ahead > port.peak) port.peak = ahead;
   if (ahead <= link.mark_from || layout_.is_host(entity)) return true;
   if (ahead > link.queue) {
@@ -123,7 +127,7 @@ inline void Shard::forward(const Event& arrived, std::uint32_t index, std::uint3
   packet.rate = link.rate & 63;
   bool high = !config_.fifo && (packet.type == PacketType::ack || (packet.flags & transport::kTrimmed));
   if (!high) {
-    if (!admit(packet, port, link, entity, ready)) return;
+    if (!admit(packet, port, link, entity, port.busy - ready)) return;
     high = packet.flags & transport::kTrimmed;
   }
   const std::int64_t begin = high ? book_high(port, link, ready, packet.bytes) : book(port, link, ready, packet.bytes);
@@ -144,7 +148,9 @@ void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::ui
   Event packet = arrived;
   packet.rate = link.rate & 63;
   bool high = !config_.fifo && (packet.type == PacketType::ack || (packet.flags & transport::kTrimmed));
-  bool admitted = high || admit(packet, port, link, entity, ready);
+  // A queue is of bytes: where they leave more slowly, being booked further ahead is no longer a queue.
+  const std::int64_t ahead = at_full_rate(special.conditions, ready, port.busy - ready);
+  bool admitted = high || admit(packet, port, link, entity, ahead);
   high = high || (packet.flags & transport::kTrimmed);
   std::int64_t begin = ready;
   if (Bucket& bucket = special.bucket; admitted && bucket.ps_per_byte > 0) {
@@ -252,6 +258,10 @@ void Shard::pump(std::uint32_t endpoint, std::int64_t now) {
   const Port& port = world_.ports[layout_.port_of_endpoint(endpoint)];
   const std::int64_t ahead = kPacketsAhead * config_.srd.packet_time;
   transport::Transmit out;
+  if (raw_.used()) {
+    while (raw_.poll(now, endpoint, out)) send(endpoint, out, now);
+    arm(endpoint, raw_.next_wake(endpoint), now);
+  }
   while (srd_.poll_ack(endpoint, out)) send(endpoint, out, now);
   while (port.busy - now < ahead) {
     if (!srd_.poll(now, endpoint, out)) {
@@ -270,6 +280,7 @@ void Shard::at_host(const Event& event) {
     case EventKind::packet:
       ++tally_.arrived;
       endpoint = event.header.destination;
+      if (event.type == PacketType::raw) return raw_.handle(event.header);
       srd_.handle(now, endpoint, event.type, event.flags, event.header);
       break;
     case EventKind::post:

@@ -20,6 +20,7 @@
 #include "sim/layout.hpp"
 #include "sim/wheel.hpp"
 #include "transport/capture.hpp"
+#include "transport/raw.hpp"
 #include "transport/srd.hpp"
 
 namespace weft::sim {
@@ -87,6 +88,7 @@ class Shard {
 
   void post(std::int64_t when, std::uint32_t endpoint, const transport::Operation& operation);
   void call(std::int64_t when, std::uint32_t host, std::uint64_t context);
+  void start_raw(std::uint32_t endpoint, const transport::RawStream& stream);  // before the run
 
   // The first window with anything in it, of its own or on the way to another shard.
   std::int64_t next_window() const { return std::min(wheel_.next(), outbox_first_); }
@@ -98,6 +100,7 @@ class Shard {
   std::int64_t reached() const { return reached_; }
   const Tally& tally() const { return tally_; }
   const transport::Srd& srd() const { return srd_; }
+  const transport::Raw& raw() const { return raw_; }
   std::uint64_t pending() const { return wheel_.pending(); }
   std::uint64_t packets_in_flight() const;
   const std::vector<transport::Captured>& captured() const { return captured_; }
@@ -115,7 +118,7 @@ class Shard {
   void at_host(const Event& event);
   void forward(const Event& packet, std::uint32_t port, std::uint32_t entity, std::int64_t ready);
   void forward_specially(const Event& packet, std::uint32_t port, std::uint32_t entity, std::int64_t ready);
-  bool admit(Event& packet, Port& port, const Link& link, std::uint32_t entity, std::int64_t ready);
+  bool admit(Event& packet, Port& port, const Link& link, std::uint32_t entity, std::int64_t ahead);
   void pump(std::uint32_t endpoint, std::int64_t now);
   void send(std::uint32_t endpoint, const transport::Transmit& packet, std::int64_t now);
   void arm(std::uint32_t endpoint, std::int64_t when, std::int64_t now);
@@ -132,6 +135,7 @@ class Shard {
   Client* client_ = nullptr;
   std::uint32_t number_;
   transport::Srd srd_;
+  transport::Raw raw_;
   Wheel wheel_;
   std::int64_t window_start_ = 0;
   std::int64_t window_end_ = 0;
