@@ -40,6 +40,19 @@ TEST(Faults, ADegradedLinkIsSlowerByWhatItSays) {
   EXPECT_EQ(took(kWire), healthy);
 }
 
+// A switch that cuts through must not send on what has not come yet.
+TEST(Faults, WhatASlowLinkTakesIsWaitedForByASwitchThatCutsThrough) {
+  SimConfig config;
+  config.cut_through = true;
+  const auto took = [&](std::uint32_t share) {
+    return run({{0, 63, 100, 0}}, config, [&](PacketSim& sim) {
+      for (std::uint32_t up = 4; up < 8; ++up)
+        sim.add_condition(sim.layout().port_of(0, up), {Kind::degraded, 0, kForever, share});
+    }).received.at(0);
+  };
+  EXPECT_EQ(took(10'000) - took(1'000'000), 99 * kWire);
+}
+
 RC_GTEST_PROP(Faults, RatesThatChangeDuringAPacketAddUp, ()) {
   // Against stepping picosecond by picosecond.
   std::vector<Condition> conditions;

@@ -1,6 +1,8 @@
 #include "sim/layout.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "base/wide.hpp"
 
@@ -24,9 +26,7 @@ Layout::Layout(const fabric::Fabric& fabric, const LinkOptions& options)
   find_hosts();
   find_links();
   connect_ports();
-  const std::uint32_t last = endpoints() - 1;
-  const std::uint32_t first = reachable(0, last) ? 0 : last;
-  base_rtt_ = one_way(first, last, options_.full_packet) + one_way(last, first, options_.header);
+  base_rtt_ = longest_round_trip();
   set_queues();
 }
 
@@ -123,6 +123,37 @@ void Layout::connect_ports() {
   look_ahead_ = std::max<std::int64_t>(1, look_ahead);
 }
 
+// Between servers at both ends of every group and a few between, by the first and the last of their NICs on each
+// plane: rates differ by group, the tiers that are crossed by how far apart two servers are.
+std::int64_t Layout::longest_round_trip() const {
+  constexpr std::size_t kMostServers = 32;
+  constexpr std::uint32_t kSteps = 8;
+  using Network = std::pair<std::uint32_t, std::uint32_t>;  // site and plane: SRD does not go from one to another
+  std::map<Network, std::vector<std::uint32_t>> ends;
+  std::size_t tried = 0;
+  for (const model::Group& group : fabric_->cluster().groups) {
+    const std::uint32_t steps = std::min(kSteps, group.servers - 1);
+    for (std::uint32_t i = 0; i <= steps && tried < kMostServers; ++i, ++tried) {
+      const auto server = static_cast<std::uint32_t>(std::uint64_t{i} * (group.servers - 1) / std::max(1u, steps));
+      std::map<std::uint32_t, std::uint32_t> last;  // by plane
+      for (std::uint32_t nic = 0; nic < group.nics(); ++nic) {
+        for (std::uint32_t port = 0; port < static_cast<std::uint32_t>(group.spec.nic.ports); ++port) {
+          const std::uint32_t end = fabric_->endpoint(group.first_nic + server * group.nics() + nic, port);
+          const bool is_first = last.insert_or_assign(ends_[end].plane, end).second;
+          if (is_first) ends[{group.site, ends_[end].plane}].push_back(end);
+        }
+      }
+      for (const auto& [plane, end] : last) ends[{group.site, plane}].push_back(end);
+    }
+  }
+  std::int64_t longest = 0;
+  for (const auto& [network, tries] : ends)
+    for (const std::uint32_t from : tries)
+      for (const std::uint32_t to : tries)
+        longest = std::max(longest, *one_way(from, to, options_.full_packet) + *one_way(to, from, options_.header));
+  return longest;
+}
+
 void Layout::set_queues() {
   for (Link& link : links_) {
     link.queue = options_.queue_bytes > 0 ? options_.queue_bytes * link.ps_per_byte : base_rtt_;
@@ -165,7 +196,7 @@ std::uint32_t Layout::reverse(std::uint32_t port) const {
 }
 
 // The same steps as a packet takes on empty ports.
-std::int64_t Layout::one_way(std::uint32_t from, std::uint32_t to, std::int64_t bytes) const {
+std::optional<std::int64_t> Layout::one_way(std::uint32_t from, std::uint32_t to, std::int64_t bytes) const {
   const std::int64_t rest = options_.cut_through ? bytes - options_.header : 0;  // not waited for by a switch
   std::uint32_t port = port_of_endpoint(from);
   std::int64_t begin = 0;
@@ -176,6 +207,7 @@ std::int64_t Layout::one_way(std::uint32_t from, std::uint32_t to, std::int64_t 
     if (is_host(far.entity)) return arrived;
     const std::int64_t latency = nodes_[far.entity].latency;
     port = next_port(far.entity, to, 0);
+    if (port == kNowhere) return std::nullopt;
     const Link& out = links_[far_[port].link];
     begin = arrived + latency - in.ps_per_byte * rest;
     // A faster link behind a slower one must not run dry.

@@ -72,9 +72,10 @@ class Layout {
   bool cut_through() const { return options_.cut_through; }
 
   std::int64_t look_ahead() const { return look_ahead_; }
-  // The longest unloaded round trip: a full packet out, a header back.
+  // The longest unloaded round trip within a site: a full packet out, a header back.
   std::int64_t base_rtt() const { return base_rtt_; }
-  std::int64_t one_way(std::uint32_t from, std::uint32_t to, std::int64_t bytes) const;
+  // What a packet takes alone; nullopt where removed links leave no way.
+  std::optional<std::int64_t> one_way(std::uint32_t from, std::uint32_t to, std::int64_t bytes) const;
   bool reachable(std::uint32_t from, std::uint32_t to) const { return ends_[from].plane == ends_[to].plane; }
   std::int64_t slowest_packet() const { return slowest_packet_; }  // ps that a full packet takes on a NIC's cable
 
@@ -97,6 +98,7 @@ class Layout {
   void find_links();
   void connect_ports();
   void set_queues();
+  std::int64_t longest_round_trip() const;
   std::uint32_t next_port_slowly(std::uint32_t at, const End& end, std::uint32_t entropy) const;
 
   const fabric::Fabric* fabric_;

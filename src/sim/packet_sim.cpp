@@ -83,10 +83,13 @@ std::int64_t PacketSim::unloaded(const Flow& flow) const {
   const std::int64_t before = std::max<std::int64_t>(1, (bytes + payload - 1) / payload) - 1;  // full packets before the last
   const Link& nic = layout_.link(layout_.far(layout_.port_of_endpoint(flow.source)).link);
   const std::int64_t each = nic.occupancy(payload + header);
-  std::int64_t arrived = before * each + layout_.one_way(flow.source, flow.destination, bytes - before * payload + header);
-  if (before > 0)  // a short last packet may overtake the full one before it on another path
-    arrived = std::max(arrived, (before - 1) * each + layout_.one_way(flow.source, flow.destination, payload + header));
-  return arrived + layout_.one_way(flow.destination, flow.source, header);
+  const auto last = layout_.one_way(flow.source, flow.destination, bytes - before * payload + header);
+  const auto full = layout_.one_way(flow.source, flow.destination, payload + header);
+  const auto back = layout_.one_way(flow.destination, flow.source, header);
+  if (!last || !full || !back) return 0;
+  std::int64_t arrived = before * each + *last;
+  if (before > 0) arrived = std::max(arrived, (before - 1) * each + *full);  // a short one may overtake on another path
+  return arrived + *back;
 }
 
 // ---- the run
@@ -96,7 +99,7 @@ void PacketSim::choose_window() {
   schedule::Progress progress;
   for (const auto& shard : shards_) {
     window_ = std::min(window_, shard->next_window());
-    progress.now = std::max(progress.now, shard->now());
+    progress.now = std::max(progress.now, shard->reached());
     progress.events += shard->tally().events;
     progress.delivered_bytes += shard->srd().counters().payload_delivered;
   }
@@ -132,7 +135,7 @@ schedule::RunResult PacketSim::run(Client& client) {
   for (const auto& shard : shards_) {
     const Tally& tally = shard->tally();
     const transport::SrdCounters& srd = shard->srd().counters();
-    result.end = std::max(result.end, shard->now());
+    result.end = std::max(result.end, shard->reached());
     counters.events += tally.events;
     counters.packet_hops += tally.hops;
     counters.dropped += tally.dropped;

@@ -62,7 +62,7 @@ class PacketSim {
   std::vector<transport::Captured> captured() const;  // by time
 
   // What a flow takes alone until the sender has the last acknowledgement: to the picosecond for whole
-  // packets on links of one rate, else a lower bound.
+  // packets on links of one rate, else a lower bound. 0 where removed links leave no way.
   std::int64_t unloaded(const Flow& flow) const;
 
  private:

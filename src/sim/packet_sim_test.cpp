@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+
 #include "sim/testing_sim.hpp"
 
 namespace weft::sim {
@@ -95,6 +97,49 @@ TEST(PacketSim, EntityByEntityAndInTimeOrderAreTheSame) {
     EXPECT_EQ(batched.result.digest, in_order.result.digest);
     EXPECT_EQ(batched.sent, in_order.sent);
   }
+}
+
+// Limits are checked between windows, so what they compare must not depend on who handled what last.
+TEST(PacketSim, StoppedAtATimeAnyNumberOfThreadsGivesTheSame) {
+  const auto stopped = [](std::int64_t time, std::uint32_t threads) {
+    SimConfig config;
+    config.threads = threads;
+    return run(shifted(21, 300'000), config, [&](PacketSim& sim) {
+      sim.on_progress = [=](const schedule::Progress& progress) { return progress.now < time; };
+    }).result;
+  };
+  for (std::int64_t time = 1'000'000; time < 20'000'000; time += 1'370'000) {
+    const schedule::RunResult one = stopped(time, 1);
+    EXPECT_EQ(one.stopped_by, "stopped");
+    for (const std::uint32_t threads : {2u, 3u, 8u}) {
+      const schedule::RunResult more = stopped(time, threads);
+      EXPECT_EQ(one.digest, more.digest) << time << " ps, " << threads << " threads";
+      EXPECT_EQ(one.end, more.end) << time << " ps, " << threads << " threads";
+    }
+  }
+}
+
+TEST(PacketSim, WatchingALinkChangesNothing) {
+  for (const bool fifo : {false, true}) {
+    SimConfig config;
+    config.fifo = fifo;
+    config.queue_bytes = 40'000;  // so short that there are marks, and trimmed or dropped packets
+    std::vector<Flow> flows = shifted(21, 300'000);
+    for (std::uint32_t i = 1; i < 40; ++i) flows.push_back({i, 0, 150'000, 777 * std::int64_t{i}});
+    const Outcome plain = run(flows, config);
+    config.sample = 1'000'000;
+    const Outcome sampled = run(flows, config, [](PacketSim& sim) { sim.capture(0); });
+    EXPECT_EQ(plain.result.digest, sampled.result.digest) << "fifo: " << fifo;
+    EXPECT_GT(sampled.result.samples.size(), 100u);
+  }
+}
+
+TEST(PacketSim, TheQueueOfANicIsSeen) {
+  const Outcome out = run({{0, 1, 100'000, 0}});
+  const auto nic = std::find_if(out.result.links.begin(), out.result.links.end(), [](const auto& link) { return link.from.ends_with("nic0") && link.bytes > 100'000; });
+  ASSERT_NE(nic, out.result.links.end());
+  EXPECT_GT(nic->peak_bytes, 0);
+  EXPECT_LE(nic->peak_bytes, 4150) << "a card takes one packet ahead of the wire";
 }
 
 TEST(PacketSim, SprayKeepsAPermutationNearLineRate) {

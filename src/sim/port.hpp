@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/wide.hpp"
+
 namespace weft::sim {
 
 struct alignas(64) Port {
@@ -40,6 +42,12 @@ struct Link {
 
   std::int64_t occupancy(std::int64_t bytes) const { return std::max(ps_per_byte * bytes, gap); }
 };
+
+// Whether a packet is marked that finds so much before it, between mark_from and mark_to, given 31 random bits.
+// Wide, because a slow port's queue may be seconds long.
+inline bool marks(const Link& link, std::int64_t ahead, std::uint32_t draw) {
+  return static_cast<Wide>(draw) * (link.mark_to - link.mark_from) < static_cast<Wide>(ahead - link.mark_from) << 31;
+}
 
 // Each books a packet that is ready at a time and gives the start of its first bit.
 inline std::int64_t book(Port& port, const Link& link, std::int64_t ready, std::int64_t bytes) {

@@ -94,10 +94,10 @@ void Shard::start_raw(std::uint32_t endpoint, const transport::RawStream& stream
 
 // ---- ports
 
-// Marks, trims or refuses (false) a data packet by how far ahead the port is booked.
+// Marks, trims or refuses (false) a packet by how far ahead the port is booked. A host's own port only queues.
 inline bool Shard::admit(Passing& packet, Port& port, const Link& link, std::uint32_t entity, std::int64_t ahead) {
   if (ahead > port.peak) port.peak = ahead;
-  if (ahead <= link.mark_from) return true;
+  if (ahead <= link.mark_from || layout_.is_host(entity)) return true;
   if (ahead > link.queue) {
     if (!config_.trimming || config_.fifo) {
       ++port.dropped;
@@ -109,9 +109,7 @@ inline bool Shard::admit(Passing& packet, Port& port, const Link& link, std::uin
     ++port.trimmed;
     return true;
   }
-  const std::int64_t span = link.mark_to - link.mark_from;
-  if (ahead >= link.mark_to ||
-      static_cast<std::int64_t>(world_.entities[entity].random.next() >> 33) * span < ((ahead - link.mark_from) << 31)) {
+  if (ahead >= link.mark_to || marks(link, ahead, static_cast<std::uint32_t>(world_.entities[entity].random.next() >> 33))) {
     packet.flags |= transport::kMarked;
     ++port.marked;
   }
@@ -122,7 +120,8 @@ inline bool Shard::admit(Passing& packet, Port& port, const Link& link, std::uin
 inline void Shard::leave(const Event& arrived, const Passing& packet, const Layout::Far& far, const Link& link, std::uint32_t entity,
                          std::int64_t begin, std::int64_t wire) {
   std::int64_t arrives = begin + wire + link.latency;
-  if (layout_.cut_through() && !layout_.is_host(far.entity)) arrives = begin + link.ps_per_byte * config_.srd.header + link.latency;
+  // A degraded link gives the header out later, so that the next one does not run dry.
+  if (layout_.cut_through() && !layout_.is_host(far.entity)) arrives -= link.ps_per_byte * (packet.bytes - config_.srd.header);
   Event& slot = place(arrives, far.entity);
   slot = arrived;
   slot.bytes = static_cast<std::uint16_t>(packet.bytes);
@@ -138,7 +137,7 @@ inline void Shard::forward(const Event& arrived, std::uint32_t index, std::uint3
   const Link& link = layout_.link(far.link);
   Passing packet{arrived.bytes, arrived.flags};
   bool high = !config_.fifo && (arrived.type == PacketType::ack || (packet.flags & transport::kTrimmed));
-  if (!high && !layout_.is_host(entity)) {
+  if (!high) {
     if (!admit(packet, port, link, entity, port.busy - ready)) return;
     high = packet.flags & transport::kTrimmed;
   }
@@ -158,11 +157,11 @@ void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::ui
   const Layout::Far& far = layout_.far(index);
   const Link& link = layout_.link(far.link);
   Passing packet{arrived.bytes, arrived.flags};
-  const bool header = arrived.type == PacketType::ack || (packet.flags & transport::kTrimmed);
+  bool high = !config_.fifo && (arrived.type == PacketType::ack || (packet.flags & transport::kTrimmed));
   // A queue is of bytes: where they leave more slowly, being booked further ahead is no longer a queue.
   const std::int64_t ahead = at_full_rate(special.conditions, ready, port.busy - ready);
-  bool admitted = header || layout_.is_host(entity) || admit(packet, port, link, entity, ahead);
-  const bool high = !config_.fifo && (header || (packet.flags & transport::kTrimmed));
+  bool admitted = high || admit(packet, port, link, entity, ahead);
+  high = high || (packet.flags & transport::kTrimmed);
   std::int64_t begin = ready;
   if (Bucket& bucket = special.bucket; admitted && bucket.ps_per_byte > 0) {
     begin = bucket.conforms(std::max(ready, port.busy), packet.bytes);
@@ -355,6 +354,7 @@ void Shard::run_group(std::span<Pending> group) {
     }
     handle(wheel_.event(group[next++].event));
   }
+  reached_ = std::max(reached_, now_);
 }
 
 void Shard::run(std::int64_t window) {

@@ -96,7 +96,8 @@ class Shard {
   void take_from(Shard& other);
   void run(std::int64_t window);
 
-  std::int64_t now() const { return now_; }
+  // The latest event it has handled; the same for all shards together however many there are.
+  std::int64_t reached() const { return reached_; }
   const Tally& tally() const { return tally_; }
   const transport::Srd& srd() const { return srd_; }
   const transport::Raw& raw() const { return raw_; }
@@ -147,7 +148,8 @@ class Shard {
   Wheel wheel_;
   std::int64_t window_start_ = 0;
   std::int64_t window_end_ = 0;
-  std::int64_t now_ = 0;
+  std::int64_t now_ = 0;  // of the entity at work; the next one may start earlier
+  std::int64_t reached_ = 0;
   std::vector<Pending> pending_;
   std::vector<std::uint32_t> counts_;   // by entity
   std::vector<Event> late_;             // min-heap of events within the running window
