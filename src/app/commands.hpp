@@ -45,6 +45,15 @@ struct CompareOptions {
 };
 int compare(const CompareOptions& options, Console& console);
 
+struct DstOptions {
+  std::uint64_t first_seed = 1;
+  std::uint64_t seeds = 500;
+  bool canary = false;  // plant a bug that must be found
+  bool verbose = false;
+  bool json = false;
+};
+int dst(const DstOptions& options, Console& console);
+
 struct CatalogOptions {
   InputOptions input;
   std::string name;  // an entry, a section, or nothing for everything

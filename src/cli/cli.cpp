@@ -39,6 +39,7 @@ struct Verbs {
   std::vector<std::string> show_rest;
   app::SimOptions sim;
   app::CompareOptions compare;
+  app::DstOptions dst;
   app::CatalogOptions catalog;
   app::InitOptions init;
   app::SchemaView view = app::SchemaView::json_schema;
@@ -155,6 +156,24 @@ void add_compare(CLI::App& app, Verbs& verbs) {
                   "  weft compare acp.weft.yaml --vary fabric.spines=2,4 --pattern ring");
 }
 
+void add_dst(CLI::App& app, Verbs& verbs) {
+  app::DstOptions& options = verbs.dst;
+  CLI::App* command = app.add_subcommand("dst", "test the transport under drawn faults, by seed");
+  command->add_option("--first-seed", options.first_seed, "where to begin")->capture_default_str();
+  command->add_option("--seeds", options.seeds, "how many, beside those that once failed")->capture_default_str();
+  command->add_flag("--canary", options.canary, "plant a bug, which must be found");
+  command->add_flag("--verbose", options.verbose, "a line per seed");
+  command->add_flag("--json", options.json, "machine-readable output");
+  command->footer("A seed draws endpoints, parameters, loss, reordering, duplicates, corruption, clogged\n"
+                  "paths, partitions and restarts. First nothing wrong may happen, then, when all is\n"
+                  "healed, everything must come to an end.\n"
+                  "\n"
+                  "Examples:\n"
+                  "  weft dst\n"
+                  "  weft dst --first-seed 1000 --seeds 100000\n"
+                  "  weft dst --canary");
+}
+
 void add_rest(CLI::App& app, Verbs& verbs) {
   CLI::App* init = app.add_subcommand("init", "write a small cluster file that works, with comments");
   init->add_option("file", verbs.init.file, "name of the new file")->capture_default_str();
@@ -213,6 +232,7 @@ int dispatch(const CLI::App& app, Verbs& verbs, app::Console& console) {
   if (verb == "check") return app::check(verbs.check, console);
   if (verb == "sim") return app::sim(verbs.sim, console);
   if (verb == "compare") return app::compare(verbs.compare, console);
+  if (verb == "dst") return app::dst(verbs.dst, console);
   if (verb == "catalog") return app::catalog(verbs.catalog, console);
   if (verb == "init") return app::init(verbs.init, console);
   if (verb == "schema") return app::schema(verbs.view, console);
@@ -249,6 +269,7 @@ int run(const std::vector<std::string>& arguments, app::Console& console) {
   add_show(app, verbs);
   add_sim(app, verbs);
   add_compare(app, verbs);
+  add_dst(app, verbs);
   add_rest(app, verbs);
 
   if (!arguments.empty() && !arguments[0].starts_with('-')) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/wide.hpp"
+
 namespace weft::sim {
 namespace {
 
@@ -45,6 +47,13 @@ std::int64_t finish(const std::vector<Condition>& conditions, std::int64_t begin
     at = until;
   }
   return at;
+}
+
+std::int64_t at_full_rate(const std::vector<Condition>& conditions, std::int64_t now, std::int64_t picoseconds) {
+  for (const Condition& each : conditions)
+    if (each.kind == Condition::Kind::degraded && each.during(now, now + 1))
+      picoseconds = static_cast<std::int64_t>(static_cast<Wide>(picoseconds) * each.amount / kMillion);
+  return picoseconds;
 }
 
 bool known_down(const std::vector<Condition>& conditions, std::int64_t now) {

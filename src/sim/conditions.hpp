@@ -66,6 +66,9 @@ schedule::LinkSample& sample_at(Special& special, std::int64_t interval, std::in
 // When a packet that starts at `begin` has left, with the rates of that time.
 std::int64_t finish(const std::vector<Condition>& conditions, std::int64_t begin, std::int64_t picoseconds);
 
+// What a time ahead of `now` would be at full rate, with the rate of now.
+std::int64_t at_full_rate(const std::vector<Condition>& conditions, std::int64_t now, std::int64_t picoseconds);
+
 // Whether a switch knows at a time that nothing leaves by this port.
 bool known_down(const std::vector<Condition>& conditions, std::int64_t now);
 

@@ -150,6 +150,16 @@ schedule::RunResult PacketSim::run(Client& client) {
   return result;
 }
 
+transport::RawCounters PacketSim::raw_counters() const {
+  transport::RawCounters all;
+  for (const auto& shard : shards_) {
+    all.sent += shard->raw().counters().sent;
+    all.received += shard->raw().counters().received;
+    all.bytes_received += shard->raw().counters().bytes_received;
+  }
+  return all;
+}
+
 // Every packet that a host sent has arrived, was dropped or lost, or is on its way.
 void PacketSim::check_conservation() const {
   std::uint64_t injected = 0;

@@ -46,10 +46,17 @@ class PacketSim {
   std::uint32_t shards() const { return static_cast<std::uint32_t>(shards_.size()); }
   std::uint32_t shard_of(std::uint32_t host) const { return shards_.size() == 1 ? 0 : world_.shard_of[host]; }
 
+  // An open-loop source beside it: packets that nobody acknowledges. Before the run.
+  void start_raw(std::uint32_t endpoint, const transport::RawStream& stream) {
+    shards_[shard_of(layout_.host_of(endpoint))]->start_raw(endpoint, stream);
+  }
+  transport::RawCounters raw_counters() const;
+
   // False stops the run, which leaves a partial result. Called between windows.
   std::function<bool(const schedule::Progress&)> on_progress;
 
   schedule::RunResult run(Client& client);
+  const Port& port(std::uint32_t number) const { return world_.ports[number]; }
   // What links carried; at most so many, the busiest first. All that were sampled.
   void collect_links(schedule::RunResult& result, std::size_t most) const;
   std::vector<transport::Captured> captured() const;  // by time

@@ -20,6 +20,7 @@
 #include "sim/layout.hpp"
 #include "sim/wheel.hpp"
 #include "transport/capture.hpp"
+#include "transport/raw.hpp"
 #include "transport/srd.hpp"
 
 namespace weft::sim {
@@ -87,6 +88,7 @@ class Shard {
 
   void post(std::int64_t when, std::uint32_t endpoint, const transport::Operation& operation);
   void call(std::int64_t when, std::uint32_t host, std::uint64_t context);
+  void start_raw(std::uint32_t endpoint, const transport::RawStream& stream);  // before the run
 
   // The first window with anything in it, of its own or on the way to another shard.
   std::int64_t next_window() const { return std::min(wheel_.next(), outbox_first_); }
@@ -97,6 +99,7 @@ class Shard {
   std::int64_t now() const { return now_; }
   const Tally& tally() const { return tally_; }
   const transport::Srd& srd() const { return srd_; }
+  const transport::Raw& raw() const { return raw_; }
   std::uint64_t pending() const { return wheel_.pending(); }
   std::uint64_t packets_in_flight() const;
   const std::vector<transport::Captured>& captured() const { return captured_; }
@@ -109,18 +112,27 @@ class Shard {
     std::uint32_t number;
   };
 
+  // What a port changes about a packet.
+  struct Passing {
+    std::uint32_t bytes;
+    std::uint8_t flags;
+  };
+
   void handle(const Event& event);
   void at_switch(const Event& event);
   void at_host(const Event& event);
   void forward(const Event& packet, std::uint32_t port, std::uint32_t entity, std::int64_t ready);
   void forward_specially(const Event& packet, std::uint32_t port, std::uint32_t entity, std::int64_t ready);
-  bool admit(Event& packet, Port& port, const Link& link, std::uint32_t entity, std::int64_t ready);
+  bool admit(Passing& packet, Port& port, const Link& link, std::uint32_t entity, std::int64_t ahead);
   void pump(std::uint32_t endpoint, std::int64_t now);
   void send(std::uint32_t endpoint, const transport::Transmit& packet, std::int64_t now);
   void arm(std::uint32_t endpoint, std::int64_t when, std::int64_t now);
   void complete(std::int64_t now);
-  void emit(const Event& event, std::int64_t time, std::uint32_t to, std::uint32_t from);
-  void leave(const Event& packet, const Layout::Far& far, const Link& link, std::uint32_t entity, std::int64_t begin, std::int64_t wire);
+  Event& place(std::int64_t time, std::uint32_t to);
+  void address(Event& event, std::int64_t time, std::uint32_t to, std::uint32_t from);
+  void emit(const Event& event, std::int64_t time, std::uint32_t host);  // of a host, to itself
+  void leave(const Event& arrived, const Passing& packet, const Layout::Far& far, const Link& link, std::uint32_t entity, std::int64_t begin,
+             std::int64_t wire);
   bool avoids(std::uint32_t port, std::int64_t now) const;
   void run_group(std::span<Pending> group);
   std::uint32_t entropy_of(const transport::Header& header, std::uint32_t entity);
@@ -131,6 +143,7 @@ class Shard {
   Client* client_ = nullptr;
   std::uint32_t number_;
   transport::Srd srd_;
+  transport::Raw raw_;
   Wheel wheel_;
   std::int64_t window_start_ = 0;
   std::int64_t window_end_ = 0;

@@ -135,6 +135,44 @@ TEST(Acp, TheWayOverTheSpineFollowsFromTheLeaf) {
   EXPECT_LE(one_way(measured, 32), 4'200'000);
 }
 
+// Many Poisson sources into one port make M/D/1: packets of one length S at load r wait r S / (2 (1 - r))
+// on average (Pollaczek and Khinchine).
+TEST(Queueing, WaitingTimesAreThoseOfMD1) {
+  constexpr std::uint32_t kRuns = 8;
+  constexpr std::uint32_t kSources = 63;
+  constexpr std::int64_t kService = 4150 * 80;
+  // All on one leaf: links on the way would sort the packets before they come to the port.
+  const Built leaf = build("leaf.topo",
+                           "Nodes 128\nTiers 2\nPodsize 128\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 64\nRadix_Up 1\n"
+                           "Downlink_Latency_ns 500\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 2\nDownlink_Latency_ns 500\n");
+  for (const double load : {0.3, 0.6, 0.8}) {
+    double sum = 0;
+    double squares = 0;
+    for (std::uint32_t run = 1; run <= kRuns; ++run) {
+      SimConfig config;
+      config.seed = run;
+      config.queue_bytes = 100'000'000;  // as good as endless
+      PacketSim sim(leaf.fabric, config);
+      for (std::uint32_t source = 1; source <= kSources; ++source)
+        sim.start_raw(source, {.peer = 0, .packets = 1500, .bytes = 4086,
+                               .interval = static_cast<std::int64_t>(static_cast<double>(kService * kSources) / load), .poisson = true});
+      Recorder nobody;
+      sim.run(nobody);
+      EXPECT_EQ(sim.raw_counters().received, std::uint64_t{kSources} * 1500);
+      const Port& last = sim.port(sim.layout().reverse(sim.layout().port_of_endpoint(0)));
+      const double mean = static_cast<double>(last.waited) / static_cast<double>(last.packets);
+      sum += mean;
+      squares += mean * mean;
+    }
+    const double mean = sum / kRuns;
+    const double error = std::sqrt(std::max(0.0, squares / kRuns - mean * mean) / (kRuns - 1));
+    const double expected = load * kService / (2 * (1 - load));
+    // Four standard errors, and two per cent because 63 sources that cannot overlap themselves are not quite Poisson.
+    EXPECT_NEAR(mean, expected, 4 * error + 0.02 * expected) << load;
+    EXPECT_LT(error, 0.06 * expected) << "or the bound above says nothing";
+  }
+}
+
 // Lower bounds are never beaten, and nearly reached.
 TEST(Bounds, RingAndAllToAll) {
   const std::vector<Flow> ring = shifted(1, 1'000'000);

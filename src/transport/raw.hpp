@@ -33,6 +33,8 @@ class Raw {
  public:
   Raw(std::uint32_t header, std::uint64_t seed) : header_(header), seed_(seed) {}
 
+  bool used() const { return !streams_.empty(); }
+
   void start(Instant now, std::uint32_t endpoint, const RawStream& stream);
   bool poll(Instant now, std::uint32_t endpoint, Transmit& out);
   Instant next_wake(std::uint32_t endpoint) const;
@@ -50,12 +52,8 @@ class Raw {
 
   std::uint32_t header_;
   std::uint64_t seed_;
-  std::uint64_t started_ = 0;
   std::vector<std::vector<Running>> streams_;  // by endpoint
   RawCounters counters_;
 };
-
-// -ln(u) for u = (bits + 1) / 2^64, in units of 2^-32: exponential with mean 1 for random bits.
-std::uint64_t exponential(std::uint64_t bits);
 
 }  // namespace weft::transport

@@ -9,16 +9,6 @@
 namespace weft::transport {
 namespace {
 
-TEST(Raw, ExponentialIsMinusTheLogarithm) {
-  EXPECT_EQ(exponential(UINT64_MAX), 0u);
-  Random random(1, 2, 3);
-  for (int i = 0; i < 10'000; ++i) {
-    const std::uint64_t bits = random.next() >> random.below(64);
-    const double expected = -std::log((static_cast<double>(bits) + 1) / 18446744073709551616.0);
-    EXPECT_NEAR(static_cast<double>(exponential(bits)) / 4294967296.0, expected, 1e-6 + expected * 1e-7) << bits;
-  }
-}
-
 std::vector<Instant> times(const RawStream& stream, std::uint64_t seed) {
   Raw raw(64, seed);
   raw.start(1000, 3, stream);

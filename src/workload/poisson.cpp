@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "workload/exponential.hpp"
+#include "base/exponential.hpp"
 
 namespace weft::workload {
 

@@ -8,9 +8,7 @@
 #include "base/random.hpp"
 #include "base/wide.hpp"
 
-namespace weft::workload {
-
-__extension__ using Unsigned128 = unsigned __int128;
+namespace weft {
 
 // -ln(x / 2^64) in units of 2^-32, for x of at least 1, right to a few of them: the logarithm to base 2
 // gives one bit per squaring.
@@ -19,14 +17,14 @@ constexpr std::uint64_t minus_log(std::uint64_t x) {
   std::uint64_t mantissa = x << zeros;  // 1 is 2^63
   std::uint64_t fraction = 0;           // of log2(mantissa), 2^-32
   for (int i = 0; i < 32; ++i) {
-    const auto square = static_cast<Unsigned128>(mantissa) * mantissa >> 63;
+    const auto square = static_cast<UnsignedWide>(mantissa) * mantissa >> 63;
     const bool two_or_more = (square >> 64) != 0;
     mantissa = static_cast<std::uint64_t>(two_or_more ? square >> 1 : square);
     fraction = fraction << 1 | (two_or_more ? 1 : 0);
   }
   const std::uint64_t minus_log2 = (static_cast<std::uint64_t>(zeros + 1) << 32) - fraction;
   constexpr std::uint64_t kLn2 = 0xB17217F7D1CF79ABULL;  // ln 2 in 2^-64
-  return static_cast<std::uint64_t>(static_cast<Unsigned128>(minus_log2) * kLn2 >> 64);
+  return static_cast<std::uint64_t>(static_cast<UnsignedWide>(minus_log2) * kLn2 >> 64);
 }
 
 // A time between two events that come at random, `mean` apart on average.
@@ -37,4 +35,4 @@ constexpr std::int64_t draw_exponential(Random& random, std::int64_t mean) {
   return time > kMost ? kMost : static_cast<std::int64_t>(time);
 }
 
-}  // namespace weft::workload
+}  // namespace weft

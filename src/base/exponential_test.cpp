@@ -1,10 +1,10 @@
-#include "workload/exponential.hpp"
+#include "base/exponential.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-namespace weft::workload {
+namespace weft {
 namespace {
 
 constexpr int kDraws = 200'000;
@@ -42,4 +42,4 @@ TEST(Exponential, AnEndlessMeanDoesNotOverflow) {
 }
 
 }  // namespace
-}  // namespace weft::workload
+}  // namespace weft
