@@ -82,7 +82,7 @@ void Layout::find_links() {
     auto known = std::find(rates_.begin(), rates_.end(), link.ps_per_byte);
     if (known == rates_.end()) known = rates_.insert(known, link.ps_per_byte);
     link.rate = static_cast<std::uint8_t>(known - rates_.begin());
-    link.half_packet = link.ps_per_byte * options_.full_packet / 2;
+    link.full_packet = link.occupancy(options_.full_packet);
   }
   if (rates_.size() > kMostRates) options_.cut_through = false;
 }

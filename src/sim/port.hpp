@@ -4,8 +4,10 @@
 // the port is booked.
 //
 // *fifo*: one class. *two-class*: acknowledgements and trimmed headers in a strict-priority class
-// with a booking of its own. It is an approximation: a header waits for half a data packet when
-// the port is busy (the one on the wire is not interrupted), and data booked before it is not moved.
+// with a booking of its own. A header waits for the packet on the wire, which is not interrupted, and
+// for headers before it. It is an approximation: data packets are taken to be full ones, which tells
+// when the one on the wire ends, and the departures of data that were told already are not moved
+// (port_exact_test.cpp says how far it is from a port with real queues).
 // Link faults and shapers are known in advance, so departures are exact under them too (conditions.hpp).
 
 #include <algorithm>
@@ -37,7 +39,7 @@ struct Link {
   std::int64_t queue = 0;  // in time: how far ahead a port may be booked
   std::int64_t mark_from = 0;
   std::int64_t mark_to = 0;
-  std::int64_t half_packet = 0;  // what a header waits on average for the packet on the wire
+  std::int64_t full_packet = 0;  // what a data packet takes
   std::uint8_t rate = 0;         // its number among the rates of the fabric
 
   std::int64_t occupancy(std::int64_t bytes) const { return std::max(ps_per_byte * bytes, gap); }
@@ -57,8 +59,9 @@ inline std::int64_t book(Port& port, const Link& link, std::int64_t ready, std::
 }
 
 inline std::int64_t book_high(Port& port, const Link& link, std::int64_t ready, std::int64_t bytes) {
+  // Behind other headers it goes at once; else the data packet on the wire ends first.
   std::int64_t begin = std::max(ready, port.busy_high);
-  if (port.busy > begin) begin += std::min(port.busy - begin, link.half_packet);
+  if (begin > port.busy_high && port.busy > begin) begin += (port.busy - begin) % link.full_packet;
   const std::int64_t takes = link.occupancy(bytes);
   port.busy_high = begin + takes;
   if (port.busy > begin) port.busy += takes;
