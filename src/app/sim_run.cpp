@@ -160,6 +160,9 @@ void check_run(Session& session, const Traffic& traffic, const RunOptions& optio
   check_flows(session, traffic, run);
   find_links(engine.layout(), options.capture, "--capture", diagnostics);
   if (!diagnostics.has_errors()) set_up_faults(session, traffic, options, engine, diagnostics);
+  const bool needs_packets = !options.faults.empty() || !session.cluster().file.faults.empty() || !options.capture.empty() || !options.sample.empty();
+  if (options.fidelity == "message" && needs_packets)
+    diagnostics.add(Complaint::contradiction, {}, "messages know no faults, captures or samples", "--fidelity packet");
 }
 
 TrafficGround ground_of(const Session& session, std::uint64_t seed) {

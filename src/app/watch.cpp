@@ -50,7 +50,7 @@ std::string rate_text(double per_second) {
 }
 
 std::string bar(double share) {
-  constexpr int kCells = 20;
+  constexpr int kCells = 14;  // with the longest words beside it, 80 columns
   const int full = static_cast<int>(share * kCells);
   return fmt::format("[{}{}]", std::string(static_cast<std::size_t>(full), '#'),
                      std::string(static_cast<std::size_t>(kCells - full), '.'));

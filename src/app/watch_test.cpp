@@ -109,7 +109,7 @@ TEST(Watch, ATerminalGetsABarThatIsClearedAtTheEnd) {
   machine.now += milliseconds(500);
   watch({microseconds(120).count(), 40'000'000, kTotal / 2});
   const std::string drawn = machine.err.str();
-  EXPECT_TRUE(drawn.starts_with("\r[##########..........]  50% delivered")) << drawn;
+  EXPECT_TRUE(drawn.starts_with("\r[#######.......]  50% delivered")) << drawn;
   EXPECT_LE(display_width(drawn), 40u + 4u) << "one line: " << drawn;  // \r and \x1b[K do not show
   machine.now += milliseconds(100);
   watch({microseconds(130).count(), 40'000'000, kTotal / 2});
