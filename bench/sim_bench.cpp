@@ -1,112 +1,236 @@
-// The simulator beside uet-htsim, on htsim's own inputs: CPU seconds of a whole process for the same
-// bytes delivered, peak memory, and tail completion time so that speed is not bought with a worse
-// transport. The peer's figures were measured once on the same kind of machine (2.3 GHz Xeon, one
-// core, user time); its inputs are read from WEFT_SHARED or ../shared and not part of this project.
+// The simulator beside uet-htsim: CPU seconds of a whole process for the same bytes delivered, peak memory,
+// and tail completion times, so that speed is not bought with a worse transport. Then what the transport must
+// do besides, what a second thread gives, and the largest fabric. The peer's figures were measured once on the
+// same kind of machine (2.3 GHz Xeon, one core, user time).
+//
+//   sim_bench [--json] [--quick]     --quick: the small sizes, for tests: results only, no limits on time
 
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstring>
-#include <filesystem>
+#include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "cli/cli.hpp"
+#include "sim_inputs.hpp"
 
 namespace {
 
-struct Work {
-  std::string name;
-  std::string topology;
-  std::string matrix;
-  int runs;              // short ones are repeated in one process
-  double peer_seconds;   // of one run
-  double peer_megabytes;
-  double peer_tail_us;
-  double most_megabytes;
-};
-
-const Work kWorks[] = {
-    {"perm_128", "fat_tree_128_1os.topo", "perm_128n_128c_2MB.cm", 20, 0.47, 15, 202.0, 24},
-    {"perm_1024", "fat_tree_1024_1os.topo", "perm_1024n_1024c_0u_2000000b.cm", 1, 10.6, 161, 111.4, 24},
-    {"perm_8192", "fat_tree_8192_1os.topo", "perm_8192n_8192c_2MB.cm", 1, 167, 2426, 209.4, 242.6},
-    {"ar128", "fat_tree_128_1os.topo", "ar128.cm", 1, 20.3, 661, 6507, 66.1},
-};
+using weft::bench::SimInputs;
+using Json = nlohmann::ordered_json;
 
 struct Measured {
-  double seconds = 0;
+  double cpu = 0;  // seconds, user and system
+  double wall = 0;
   double megabytes = 0;
-  nlohmann::json record;
+  nlohmann::json record;  // of the first run
+  std::string digest() const { return record.value("digest", ""); }
+  double number(const char* key) const { return record.value(key, 0.0); }
+  double tail_us() const { return number("end_ps") / 1e6; }
 };
 
 // In a process of its own, so that its CPU time and memory are its own.
-Measured measure(const Work& work, const std::filesystem::path& inputs) {
-  int pipe_ends[2];
-  if (pipe(pipe_ends) != 0) return {};
+std::optional<Measured> measure(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "sim");
+  arguments.push_back("--json");
+  int ends[2];
+  if (pipe(ends) != 0) return std::nullopt;
+  const auto begin = std::chrono::steady_clock::now();
   const pid_t child = fork();
   if (child == 0) {
     std::ostringstream out;
     std::ostringstream err;
-    weft::app::Console console{out, err, false, false, 0};
-    weft::cli::run({"sim", inputs / work.topology, "--matrix", inputs / work.matrix, "--json", "--seeds", std::to_string(work.runs)}, console);
-    const std::string all = out.str();
-    const std::string text = all.substr(0, all.find('\n'));  // the first seed stands for the tail
-    const ssize_t written = write(pipe_ends[1], text.data(), text.size());
-    _exit(written == static_cast<ssize_t>(text.size()) ? 0 : 1);
+    weft::app::Console console{out, err, false, false, 0, 0};
+    weft::cli::run(arguments, console);
+    const std::string all = out.str().empty() ? err.str() : out.str();
+    const std::string first = all.substr(0, all.find('\n'));
+    const ssize_t written = write(ends[1], first.data(), first.size());
+    _exit(written == static_cast<ssize_t>(first.size()) ? 0 : 1);
   }
-  close(pipe_ends[1]);
+  close(ends[1]);
   std::string text;
   char buffer[4096];
-  for (ssize_t n; (n = read(pipe_ends[0], buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(n));
-  close(pipe_ends[0]);
+  for (ssize_t n; (n = read(ends[0], buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(n));
+  close(ends[0]);
   int status = 0;
   rusage usage{};
   wait4(child, &status, 0, &usage);
   const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6; };
-  return {(seconds(usage.ru_utime) + seconds(usage.ru_stime)) / work.runs, static_cast<double>(usage.ru_maxrss) / 1024,
-          nlohmann::json::parse(text, nullptr, false)};
+  Measured measured;
+  measured.cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+  measured.wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  measured.megabytes = static_cast<double>(usage.ru_maxrss) / 1024;
+  measured.record = nlohmann::json::parse(text, nullptr, false);
+  if (measured.record.is_discarded() || !measured.record.contains("end_ps")) {
+    fmt::print(stderr, "weft {} failed: {}\n", fmt::join(arguments, " "), text);
+    return std::nullopt;
+  }
+  return measured;
 }
+
+class Bench {
+ public:
+  Bench(bool json, bool quick) : json_(json), quick_(quick) {}
+
+  bool run() {
+    if (!inputs_.peers_own() && !json_) fmt::print("uet-htsim's inputs are not at hand: equal ones are made\n");
+    beside_htsim();
+    transport();
+    if (!quick_) threads();
+    if (!quick_) million();
+    return ok_;
+  }
+
+ private:
+  struct Peer {
+    std::string name;
+    std::uint32_t hosts;
+    bool ring;
+    int runs;  // short ones are repeated in one process
+    double cpu;
+    double megabytes;
+    double tail_us;
+    double most_megabytes;
+  };
+
+  void say(const Json& record, const std::string& line, bool ok) {
+    ok_ = ok_ && ok;
+    if (json_) {
+      fmt::print("{}\n", record.dump());
+    } else {
+      fmt::print("{}{}\n", line, ok ? "" : "  MISSED");
+    }
+    std::fflush(stdout);
+  }
+
+  void head(const std::string& line) const {
+    if (!json_) fmt::print("\n{}\n", line);
+  }
+
+  void beside_htsim() {
+    head(fmt::format("{:<10} {:>7} {:>7} {:>6} {:>6} {:>6} {:>7} {:>8} {:>8} {:>8}  {}", "work", "cpu s", "htsim", "ratio", "MB", "htsim", "hops M",
+                     "tail us", "htsim", "data:ack", "digest"));
+    for (const Peer& peer : {Peer{"perm_128", 128, false, 20, 0.47, 15, 202.0, 24}, Peer{"perm_1024", 1024, false, 1, 10.6, 161, 111.4, 24},
+                             Peer{"perm_8192", 8192, false, 1, 167, 2426, 209.4, 242.6}, Peer{"ar128", 128, true, 1, 20.3, 661, 6507, 66.1}}) {
+      if (quick_ && peer.hosts > 128) continue;
+      const auto measured = measure({inputs_.topology(peer.hosts), "--matrix", peer.ring ? inputs_.ring_all_reduce() : inputs_.permutation(peer.hosts),
+                                     "--seeds", std::to_string(quick_ ? 1 : peer.runs)});
+      if (!measured) {
+        ok_ = false;
+        continue;
+      }
+      const double cpu = measured->cpu / (quick_ ? 1 : peer.runs);
+      const double ratio = peer.cpu / cpu;
+      const double acks = measured->number("data_packets") / measured->number("acks");
+      const bool fast = quick_ || (ratio >= 10 && measured->megabytes <= peer.most_megabytes);
+      say({{"name", peer.name}, {"cpu_s", cpu}, {"peak_rss_mb", measured->megabytes}, {"packet_hops", measured->number("packet_hops")},
+           {"tail_fct_us", measured->tail_us()}, {"peer_cpu_s", peer.cpu}, {"ratio", ratio}, {"digest", measured->digest()}},
+          fmt::format("{:<10} {:>7.3f} {:>7.2f} {:>5.1f}x {:>6.1f} {:>6.0f} {:>7.2f} {:>8.1f} {:>8.1f} {:>6.2f}:1  {}", peer.name, cpu, peer.cpu, ratio,
+                      measured->megabytes, peer.megabytes, measured->number("packet_hops") / 1e6, measured->tail_us(), peer.tail_us, acks,
+                      measured->digest()),
+          fast && measured->tail_us() <= 1.05 * peer.tail_us);
+    }
+  }
+
+  // Time on a wire of 100 Gb/s, with a header of 64 bytes for every 4086; ps.
+  static double on_the_wire(double bytes) { return (bytes + bytes / 4086 * 64) * 80; }
+
+  void scenario(const std::string& name, const std::vector<std::string>& arguments, double ideal_us, double most, double most_trimmed) {
+    const auto measured = measure(arguments);
+    if (!measured) {
+      ok_ = false;
+      return;
+    }
+    const double over = measured->tail_us() / ideal_us;
+    const double trimmed = measured->number("trimmed") / measured->number("data_packets");
+    say({{"name", name}, {"cpu_s", measured->cpu}, {"peak_rss_mb", measured->megabytes}, {"packet_hops", measured->number("packet_hops")},
+         {"tail_fct_us", measured->tail_us()}, {"ideal_us", ideal_us}, {"ratio", over}, {"trimmed", trimmed}, {"digest", measured->digest()}},
+        fmt::format("{:<34} {:>9.1f} {:>9.1f} {:>7.3f}x {:>6.2f}x {:>7.1f}%  {}", name, measured->tail_us(), ideal_us, over, most, 100 * trimmed,
+                    measured->digest()),
+        over <= most && trimmed <= most_trimmed);
+  }
+
+  void transport() {
+    head(fmt::format("{:<34} {:>9} {:>9} {:>8} {:>7} {:>8}  {}", "transport", "tail us", "ideal us", "is", "limit", "trimmed", "digest"));
+    const double rtt = 13.0;  // us: 12 cables of 1 us, a full packet out and a header back on six links each
+    scenario("incast 64:1, 2 MB", {inputs_.topology(128), "--pattern", "incast", "--nodes", "65", "--size", "2MB"}, on_the_wire(64 * 2e6) / 1e6, 1.05,
+             0.15);
+    const std::uint64_t bytes = 6'000'000;
+    scenario("permutation, 4:1 oversubscribed", {inputs_.oversubscribed(), "--matrix", inputs_.across_leaves(bytes)},
+             4 * on_the_wire(static_cast<double>(bytes)) / 1e6, 1.1, 1);
+    // One of the four uplinks of each ToR, another spine for each: 3.25 links are left for four flows.
+    std::vector<std::string> slow = {inputs_.topology(128), "--matrix", inputs_.permutation(128)};
+    for (int leaf = 0; leaf < 32; ++leaf) {
+      slow.push_back("--fault");
+      slow.push_back(fmt::format("leaf{}:spine{},kind=slow,share=25%", leaf, leaf / 4 * 4 + leaf % 4));
+    }
+    scenario("perm_128, an uplink at a quarter", slow, on_the_wire(2e6) / 0.8125 / 1e6 + rtt, 1 / 0.9, 1);
+  }
+
+  void threads() {
+    head(fmt::format("{:<34} {:>9} {:>9} {:>8} {:>7}  {}", "threads, wall, best of five", "one s", "two s", "is", "limit", "digests"));
+    speed_up("perm_8192, cables of 1 us", inputs_.topology(8192), 1.6);
+    // With 5 m a window is 26 ns instead of 1 us; what it gives is stated, not demanded.
+    speed_up("perm_8192, cables of 5 m", inputs_.fat_tree(8192, 16, 100, 25), 0);
+  }
+
+  void speed_up(const std::string& name, const std::string& topology, double least) {
+    double best[2] = {1e9, 1e9};
+    std::string digests[2];
+    for (int round = 0; round < 5; ++round)
+      for (int threads = 1; threads <= 2; ++threads) {
+        const auto measured = measure({topology, "--matrix", inputs_.permutation(8192), "--threads", std::to_string(threads)});
+        if (!measured) {
+          ok_ = false;
+          return;
+        }
+        best[threads - 1] = std::min(best[threads - 1], measured->wall);
+        digests[threads - 1] = measured->digest();
+      }
+    const double ratio = best[0] / best[1];
+    const bool same = digests[0] == digests[1];
+    say({{"name", name}, {"one_thread_s", best[0]}, {"two_threads_s", best[1]}, {"ratio", ratio}, {"digest", digests[0]}, {"same_digest", same}},
+        fmt::format("{:<34} {:>9.2f} {:>9.2f} {:>7.2f}x {:>7}  {}", name, best[0], best[1], ratio, least > 0 ? fmt::format("{:.1f}x", least) : "none",
+                    same ? "equal" : "DIFFER"),
+        same && ratio >= least);
+  }
+
+  void million() {
+    head(fmt::format("{:<34} {:>9} {:>9} {:>8} {:>7}  {}", "size", "cpu s", "MB", "limit", "hops M", "digest"));
+    const auto measured = measure({inputs_.million(), "--matrix", inputs_.thousand_flows()});
+    if (!measured) {
+      ok_ = false;
+      return;
+    }
+    say({{"name", "1000 flows, 1048576 GPUs"}, {"cpu_s", measured->cpu}, {"peak_rss_mb", measured->megabytes},
+         {"packet_hops", measured->number("packet_hops")}, {"tail_fct_us", measured->tail_us()}, {"digest", measured->digest()}},
+        fmt::format("{:<34} {:>9.2f} {:>9.0f} {:>8} {:>7.2f}  {}", "1,000 flows on 1,048,576 GPUs", measured->cpu, measured->megabytes, 1024,
+                    measured->number("packet_hops") / 1e6, measured->digest()),
+        measured->megabytes <= 1024);
+  }
+
+  bool json_;
+  bool quick_;
+  bool ok_ = true;
+  SimInputs inputs_;
+};
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool json = argc > 1 && std::strcmp(argv[1], "--json") == 0;
-  const char* shared = std::getenv("WEFT_SHARED");
-  const std::filesystem::path inputs = std::filesystem::path(shared ? shared : WEFT_SOURCE_DIR "/../shared") / "peers/htsim";
-  if (!std::filesystem::exists(inputs)) {
-    fmt::print(stderr, "skipped: uet-htsim's inputs are not in {}\n", inputs.string());
-    return 0;
+  bool json = false;
+  bool quick = false;
+  for (int i = 1; i < argc; ++i) {
+    json = json || std::string_view(argv[i]) == "--json";
+    quick = quick || std::string_view(argv[i]) == "--quick";
   }
-  if (!json)
-    fmt::print("{:<10} {:>8} {:>8} {:>6} {:>8} {:>7} {:>9} {:>9} {:>9} {:>7}  {}\n", "work", "cpu s", "htsim s", "ratio", "MB", "htsim", "hops M",
-               "tail us", "htsim us", "data:ack", "digest");
-  bool ok = true;
-  for (const Work& work : kWorks) {
-    const Measured measured = measure(work, inputs);
-    if (measured.record.is_discarded() || !measured.record.contains("fct_max_ps")) {
-      fmt::print(stderr, "{} did not run\n", work.name);
-      ok = false;
-      continue;
-    }
-    const double tail = measured.record["end_ps"].get<double>() / 1e6;
-    const double hops = measured.record["packet_hops"].get<double>();
-    const double acks = measured.record["data_packets"].get<double>() / measured.record["acks"].get<double>();
-    const double ratio = work.peer_seconds / measured.seconds;
-    const std::string digest = measured.record["digest"];
-    const bool row_ok = ratio >= 10 && tail <= 1.05 * work.peer_tail_us && measured.megabytes <= work.most_megabytes;
-    ok = ok && row_ok;
-    if (json) {
-      fmt::print("{}\n", nlohmann::ordered_json({{"name", work.name}, {"cpu_s", measured.seconds}, {"peak_rss_mb", measured.megabytes},
-                                                 {"packet_hops", hops}, {"tail_fct_us", tail}, {"peer_cpu_s", work.peer_seconds},
-                                                 {"ratio", ratio}, {"ok", row_ok}, {"digest", digest}})
-                             .dump());
-    } else {
-      fmt::print("{:<10} {:>8.3f} {:>8.2f} {:>5.1f}x {:>8.1f} {:>7.0f} {:>9.2f} {:>9.1f} {:>9.1f} {:>7.2f}:1  {}{}\n", work.name, measured.seconds,
-                 work.peer_seconds, ratio, measured.megabytes, work.peer_megabytes, hops / 1e6, tail, work.peer_tail_us, acks, digest, row_ok ? "" : "  MISSED");
-    }
-  }
-  return ok ? 0 : 1;
+  return Bench(json, quick).run() ? 0 : 1;
 }

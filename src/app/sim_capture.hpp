@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/layout.hpp"
@@ -16,8 +17,8 @@ struct CapturedLink {
 };
 
 // "leaf0:spine1" is every cable between the two, "leaf0" all of its cables, in both directions. Complains about
-// names that are not there.
+// names that are not there; `who` wants them.
 std::vector<CapturedLink> find_links(const sim::Layout& layout, const std::vector<std::string>& names,
-                                     spec::Diagnostics& diagnostics);
+                                     std::string_view who, spec::Diagnostics& diagnostics);
 
 }  // namespace weft::app

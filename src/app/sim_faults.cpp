@@ -53,7 +53,7 @@ std::vector<model::FaultSpec> read_faults(const std::vector<std::string>& texts,
 void add_faults(const std::vector<model::FaultSpec>& faults, sim::PacketSim& engine, spec::Diagnostics& diagnostics) {
   for (const model::FaultSpec& fault : faults) {
     const auto condition = condition_of(fault, diagnostics);
-    const auto links = find_links(engine.layout(), {fault.part}, diagnostics);
+    const auto links = find_links(engine.layout(), {fault.part}, "a fault", diagnostics);
     if (!condition) return;
     for (const CapturedLink& link : links) engine.add_condition(link.port, *condition);
   }

@@ -158,7 +158,7 @@ void check_run(Session& session, const Traffic& traffic, const RunOptions& optio
   const auto schedule = traffic.make();
   sim::PacketRun run(*schedule, engine, has_hosts(session.cluster()));
   check_flows(session, traffic, run);
-  find_links(engine.layout(), options.capture, diagnostics);
+  find_links(engine.layout(), options.capture, "--capture", diagnostics);
   if (!diagnostics.has_errors()) set_up_faults(session, traffic, options, engine, diagnostics);
 }
 
@@ -179,7 +179,7 @@ Run run_traffic(const Session& session, const Traffic& traffic, const RunOptions
     sim::PacketSim engine(session.fabric(), config_for(session.cluster(), traffic, options));
     spec::Diagnostics nothing;  // the names were checked before
     set_up_faults(session, traffic, options, engine, nothing);
-    for (const CapturedLink& link : find_links(engine.layout(), options.capture, nothing)) {
+    for (const CapturedLink& link : find_links(engine.layout(), options.capture, "--capture", nothing)) {
       engine.capture(link.port);
       run.captured_links.push_back(link.name);
     }

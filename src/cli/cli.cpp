@@ -83,30 +83,30 @@ void add_show(CLI::App& app, Verbs& verbs) {
 // What both verbs that simulate are told.
 void add_traffic(CLI::App& command, app::TrafficOptions& traffic) {
   command.add_option("--matrix", traffic.matrix, "uet-htsim's connection matrix")->type_name("FILE.cm");
-  command.add_option("--pattern", traffic.pattern, "without a matrix: who sends to whom")
+  command.add_option("--pattern", traffic.pattern, fmt::format("{}", fmt::join(workload::pattern_names(), " ")))
       ->check(CLI::IsMember(workload::pattern_names()))
-      ->capture_default_str();
+      ->option_text("NAME=permutation");
   command.add_option("--size", traffic.size, "bytes of each flow of a pattern")->capture_default_str();
   command.add_option("--nodes", traffic.nodes, "GPUs that take part; 0: all")->capture_default_str();
-  command.add_option("--window", traffic.window, "all-to-all: flows of a GPU at a time")->check(CLI::Range(0, 64))->capture_default_str();
+  command.add_option("--window", traffic.window, "all-to-all: flows of a GPU at a time")->check(CLI::Range(0, 64))->option_text("N=8");
   command.add_option("--load", traffic.load, "poisson: of the line rate")->capture_default_str();
-  command.add_option("--sizes", traffic.sizes, "poisson: distribution of sizes")
+  command.add_option("--sizes", traffic.sizes, fmt::format("poisson: {}", fmt::join(workload::size_names(), ", ")))
       ->check(CLI::IsMember(workload::size_names()))
-      ->capture_default_str();
+      ->option_text("NAME=fixed");
   command.add_option("--duration", traffic.duration, "poisson: how long flows begin")->capture_default_str();
 }
 
 void add_runs(CLI::App& command, app::RunOptions& run, std::uint32_t& seeds, std::string& limit) {
   command.add_option("--seed", run.seed, "of everything random")->capture_default_str();
-  command.add_option("--threads", run.threads, "that share the work; the result is the same")->check(CLI::Range(1, 256))->capture_default_str();
+  command.add_option("--threads", run.threads, "that share the work; the result is the same")->check(CLI::Range(1, 256))->option_text("N=1");
   command.add_option("--fidelity", run.fidelity, "packet, or message: latency and rate without sharing")
       ->check(CLI::IsMember({"packet", "message"}))
-      ->capture_default_str();
+      ->option_text("NAME=packet");
   command.add_option("--fault", run.faults, "what breaks: spine0,kind=blackhole,at=50us,for=1ms")
       ->type_name("PART,KEY=VALUE")
       ->take_all()
       ->allow_extra_args(false);
-  command.add_option("--seeds", seeds, "how many runs, each with the next seed")->check(CLI::Range(1, 100000))->capture_default_str();
+  command.add_option("--seeds", seeds, "how many runs, each with the next seed")->check(CLI::Range(1, 100000))->option_text("N=1");
   command.add_option("--limit", limit, "of a run: time=10ms,events=1e9,memory=4GiB,wall=60s")->type_name("WHAT=MOST");
 }
 

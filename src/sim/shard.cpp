@@ -31,23 +31,30 @@ Shard::Shard(World& world, std::uint32_t number, std::uint32_t shards)
     : world_(world), layout_(world.layout), config_(world.config), number_(number), srd_(world.config.srd), raw_(world.config.srd.header, world.config.seed),
       wheel_(world.layout.look_ahead()), counts_(world.layout.entities() + 1), outbox_(shards) {}
 
-void Shard::emit(const Event& event, std::int64_t time, std::uint32_t to, std::uint32_t from) {
-  Event* slot = nullptr;
-  const bool late = time < window_end_;  // a wake-up of the entity itself, or a run in time order
-  if (late) {
-    slot = &late_.emplace_back();
-  } else if (outbox_.size() == 1 || world_.shard_of[to] == number_) {
-    slot = &wheel_.add(time);
-  } else {
-    slot = &outbox_[world_.shard_of[to]].emplace_back();
-    outbox_first_ = std::min(outbox_first_, wheel_.window_of(time));
+// Room for an event behind the running window, with all but its content.
+inline Event& Shard::place(std::int64_t time, std::uint32_t to) {
+  if (outbox_.size() == 1 || world_.shard_of[to] == number_) return wheel_.add(time);
+  outbox_first_ = std::min(outbox_first_, wheel_.window_of(time));
+  return outbox_[world_.shard_of[to]].emplace_back();
+}
+
+inline void Shard::address(Event& event, std::int64_t time, std::uint32_t to, std::uint32_t from) {
+  event.time = time;
+  event.to = to;
+  event.from = from;
+  event.number = world_.entities[from].caused++;
+}
+
+void Shard::emit(const Event& event, std::int64_t time, std::uint32_t host) {
+  if (time >= window_end_) {
+    Event& slot = place(time, host);
+    slot = event;
+    return address(slot, time, host, host);
   }
-  *slot = event;
-  slot->time = time;
-  slot->to = to;
-  slot->from = from;
-  slot->number = world_.entities[from].caused++;
-  if (late) std::push_heap(late_.begin(), late_.end(), later);
+  // A wake-up within the window, or a run in time order.
+  late_.push_back(event);
+  address(late_.back(), time, host, host);
+  std::push_heap(late_.begin(), late_.end(), later);
 }
 
 void Shard::take_from(Shard& other) {
@@ -70,14 +77,14 @@ void Shard::post(std::int64_t when, std::uint32_t endpoint, const transport::Ope
   event.header.sequence = operation.context;
   event.header.data = {0, operation.tag, operation.bytes};
   const std::uint32_t host = layout_.host_of(endpoint);
-  emit(event, when, host, host);
+  emit(event, when, host);
 }
 
 void Shard::call(std::int64_t when, std::uint32_t host, std::uint64_t context) {
   Event event;
   event.kind = EventKind::call;
   event.header.data.size = context;
-  emit(event, std::max(when, now_), host, host);
+  emit(event, std::max(when, now_), host);
 }
 
 void Shard::start_raw(std::uint32_t endpoint, const transport::RawStream& stream) {
@@ -88,7 +95,7 @@ void Shard::start_raw(std::uint32_t endpoint, const transport::RawStream& stream
 // ---- ports
 
 // Marks, trims or refuses (false) a packet by how far ahead the port is booked. A host's own port only queues.
-inline bool Shard::admit(Event& packet, Port& port, const Link& link, std::uint32_t entity, std::int64_t ahead) {
+inline bool Shard::admit(Passing& packet, Port& port, const Link& link, std::uint32_t entity, std::int64_t ahead) {
   if (ahead > port.peak) port.peak = ahead;
   if (ahead <= link.mark_from || layout_.is_host(entity)) return true;
   if (ahead > link.queue) {
@@ -98,7 +105,7 @@ inline bool Shard::admit(Event& packet, Port& port, const Link& link, std::uint3
       return false;
     }
     packet.flags |= transport::kTrimmed;
-    packet.bytes = static_cast<std::uint16_t>(config_.srd.header);
+    packet.bytes = config_.srd.header;
     ++port.trimmed;
     return true;
   }
@@ -110,12 +117,17 @@ inline bool Shard::admit(Event& packet, Port& port, const Link& link, std::uint3
 }
 
 // A switch that cuts through acts when the header is in, everybody else when the last byte is.
-inline void Shard::leave(const Event& packet, const Layout::Far& far, const Link& link, std::uint32_t entity, std::int64_t begin,
-                         std::int64_t wire) {
+inline void Shard::leave(const Event& arrived, const Passing& packet, const Layout::Far& far, const Link& link, std::uint32_t entity,
+                         std::int64_t begin, std::int64_t wire) {
   std::int64_t arrives = begin + wire + link.latency;
   // A degraded link gives the header out later, so that the next one does not run dry.
   if (layout_.cut_through() && !layout_.is_host(far.entity)) arrives -= link.ps_per_byte * (packet.bytes - config_.srd.header);
-  emit(packet, arrives, far.entity, entity);
+  Event& slot = place(arrives, far.entity);
+  slot = arrived;
+  slot.bytes = static_cast<std::uint16_t>(packet.bytes);
+  slot.flags = packet.flags & 0xF;
+  slot.rate = link.rate & 63;
+  address(slot, arrives, far.entity, entity);
 }
 
 inline void Shard::forward(const Event& arrived, std::uint32_t index, std::uint32_t entity, std::int64_t ready) {
@@ -123,9 +135,8 @@ inline void Shard::forward(const Event& arrived, std::uint32_t index, std::uint3
   if (port.special != 0) return forward_specially(arrived, index, entity, ready);
   const Layout::Far& far = layout_.far(index);
   const Link& link = layout_.link(far.link);
-  Event packet = arrived;
-  packet.rate = link.rate & 63;
-  bool high = !config_.fifo && (packet.type == PacketType::ack || (packet.flags & transport::kTrimmed));
+  Passing packet{arrived.bytes, arrived.flags};
+  bool high = !config_.fifo && (arrived.type == PacketType::ack || (packet.flags & transport::kTrimmed));
   if (!high) {
     if (!admit(packet, port, link, entity, port.busy - ready)) return;
     high = packet.flags & transport::kTrimmed;
@@ -135,7 +146,7 @@ inline void Shard::forward(const Event& arrived, std::uint32_t index, std::uint3
   port.waited += begin - ready;
   ++port.packets;
   ++tally_.hops;
-  leave(packet, far, link, entity, begin, link.ps_per_byte * packet.bytes);
+  leave(arrived, packet, far, link, entity, begin, link.ps_per_byte * packet.bytes);
 }
 
 // The same with all that may be unusual about a port.
@@ -145,9 +156,8 @@ void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::ui
   Special& special = world_.specials[port.special - 1];
   const Layout::Far& far = layout_.far(index);
   const Link& link = layout_.link(far.link);
-  Event packet = arrived;
-  packet.rate = link.rate & 63;
-  bool high = !config_.fifo && (packet.type == PacketType::ack || (packet.flags & transport::kTrimmed));
+  Passing packet{arrived.bytes, arrived.flags};
+  bool high = !config_.fifo && (arrived.type == PacketType::ack || (packet.flags & transport::kTrimmed));
   // A queue is of bytes: where they leave more slowly, being booked further ahead is no longer a queue.
   const std::int64_t ahead = at_full_rate(special.conditions, ready, port.busy - ready);
   bool admitted = high || admit(packet, port, link, entity, ahead);
@@ -186,9 +196,9 @@ void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::ui
   }
   if (!admitted) return;
   if (special.capture > 0 && captured_.size() < kMostCaptured)
-    captured_.push_back({begin, special.capture - 1, packet.bytes, packet.type, packet.flags, packet.header});
+    captured_.push_back({begin, special.capture - 1, packet.bytes, arrived.type, packet.flags, arrived.header});
   const Fate end = fate(special.conditions, begin, begin + wire + link.latency, world_.entities[entity].random);
-  if (end == Fate::arrives) return leave(packet, far, link, entity, begin, wire);
+  if (end == Fate::arrives) return leave(arrived, packet, far, link, entity, begin, wire);
   ++port.lost;
   ++(end == Fate::lost ? tally_.lost : tally_.corrupted);
 }
@@ -251,7 +261,7 @@ void Shard::arm(std::uint32_t endpoint, std::int64_t when, std::int64_t now) {
   wake.kind = EventKind::wake;
   wake.header.source = endpoint;
   const std::uint32_t host = layout_.host_of(endpoint);
-  emit(wake, when, host, host);
+  emit(wake, when, host);
 }
 
 void Shard::pump(std::uint32_t endpoint, std::int64_t now) {

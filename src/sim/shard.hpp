@@ -113,18 +113,27 @@ class Shard {
     std::uint32_t number;
   };
 
+  // What a port changes about a packet.
+  struct Passing {
+    std::uint32_t bytes;
+    std::uint8_t flags;
+  };
+
   void handle(const Event& event);
   void at_switch(const Event& event);
   void at_host(const Event& event);
   void forward(const Event& packet, std::uint32_t port, std::uint32_t entity, std::int64_t ready);
   void forward_specially(const Event& packet, std::uint32_t port, std::uint32_t entity, std::int64_t ready);
-  bool admit(Event& packet, Port& port, const Link& link, std::uint32_t entity, std::int64_t ahead);
+  bool admit(Passing& packet, Port& port, const Link& link, std::uint32_t entity, std::int64_t ahead);
   void pump(std::uint32_t endpoint, std::int64_t now);
   void send(std::uint32_t endpoint, const transport::Transmit& packet, std::int64_t now);
   void arm(std::uint32_t endpoint, std::int64_t when, std::int64_t now);
   void complete(std::int64_t now);
-  void emit(const Event& event, std::int64_t time, std::uint32_t to, std::uint32_t from);
-  void leave(const Event& packet, const Layout::Far& far, const Link& link, std::uint32_t entity, std::int64_t begin, std::int64_t wire);
+  Event& place(std::int64_t time, std::uint32_t to);
+  void address(Event& event, std::int64_t time, std::uint32_t to, std::uint32_t from);
+  void emit(const Event& event, std::int64_t time, std::uint32_t host);  // of a host, to itself
+  void leave(const Event& arrived, const Passing& packet, const Layout::Far& far, const Link& link, std::uint32_t entity, std::int64_t begin,
+             std::int64_t wire);
   bool avoids(std::uint32_t port, std::int64_t now) const;
   void run_group(std::span<Pending> group);
   std::uint32_t entropy_of(const transport::Header& header, std::uint32_t entity);
