@@ -30,6 +30,13 @@ int exit_code(const RunResult& result, const Traffic& traffic, Console& console)
   return interrupted ? kInterrupted : kLimitReached;
 }
 
+int explain_nothing(const RunResult& result, const Traffic& traffic, Console& console) {
+  if (!result.stopped_by.empty()) return exit_code(result, traffic, console);
+  console.err << (traffic.matrix ? "no flow ever started: every one waits for a trigger\n"
+                                 : "no flow began in that time: a longer --duration, a higher --load or smaller flows\n");
+  return kExpectationFailed;
+}
+
 void print_speed(const RunResult& result, double seconds, Console& console) {
   if (console.width > 0)  // somebody is watching
     console.err << fmt::format("{:.2f} s, {:.1f} M packet-hops/s\n", seconds,
@@ -59,10 +66,7 @@ int sim(const SimOptions& options, Console& console) {
     run_options.seed += run_number;
     const Run run = run_traffic(session, *traffic, run_options, wants_links(options.output, options.input), watch);
     const RunResult& result = run.result;
-    if (result.flows.empty()) {
-      console.err << "no flow ever started: every one waits for a trigger\n";
-      return kExpectationFailed;
-    }
+    if (result.flows.empty()) return explain_nothing(result, *traffic, console);
     if (options.input.json || run_number == 0) print_result(options.output, options.input, info, result, console);
     if (run_number == 0)
       print_speed(result, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), console);

@@ -1,5 +1,5 @@
 #pragma once
-// What both fuzz targets and the replay of their corpus do with one input.
+// What the fuzz targets of clusters and the replay of their corpus do with one input.
 
 #include <cstdio>
 #include <cstdlib>

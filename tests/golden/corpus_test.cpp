@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "../fuzz/fuzz_matrix.hpp"
 #include "../fuzz/fuzz_one.hpp"
 
 namespace weft {
@@ -16,7 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void replay(const fs::path& folder, const char* name) {
+template <class Load>
+void replay(const fs::path& folder, Load load) {
   std::set<fs::path> files;
   for (const auto& item : fs::directory_iterator(folder)) files.insert(item.path());
   EXPECT_FALSE(files.empty());
@@ -25,15 +27,22 @@ void replay(const fs::path& folder, const char* name) {
     std::ostringstream text;
     text << std::ifstream(file, std::ios::binary).rdbuf();
     const auto start = std::chrono::steady_clock::now();
-    fuzz::load_text(name, text.str());  // aborts when something does not hold
+    load(text.str());  // aborts when something does not hold
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
   }
 }
 
 const fs::path kCorpus = fs::path(WEFT_SOURCE_DIR) / "tests/fuzz/corpus";
 
-TEST(Corpus, OfClusterFilesLoadsOrIsRefused) { replay(kCorpus / "cluster", "fuzz.weft.yaml"); }
-TEST(Corpus, OfTopoFilesLoadsOrIsRefused) { replay(kCorpus / "topo", "fuzz.topo"); }
+TEST(Corpus, OfClusterFilesLoadsOrIsRefused) {
+  replay(kCorpus / "cluster", [](const std::string& text) { fuzz::load_text("fuzz.weft.yaml", text); });
+}
+TEST(Corpus, OfTopoFilesLoadsOrIsRefused) {
+  replay(kCorpus / "topo", [](const std::string& text) { fuzz::load_text("fuzz.topo", text); });
+}
+TEST(Corpus, OfMatricesLoadsOrIsRefused) {
+  replay(kCorpus / "matrix", [](const std::string& text) { fuzz::load_matrix(text); });
+}
 
 // A mebibyte of one thing repeated: what makes parsers quadratic or deep.
 TEST(Corpus, OfRepeatedTokensIsReadInBoundedTime) {

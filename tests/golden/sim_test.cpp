@@ -60,6 +60,25 @@ TEST(Sim, AMatrixWithTriggersRunsAndChainsItsFlows) {
   EXPECT_LT(record["slowdown_max"], 1.05) << "but for the first part of each, which waits at the NIC until it is whole";
 }
 
+TEST(Sim, RandomTrafficThatNeverBeginsSaysWhatWouldHelp) {
+  const Outcome outcome = weft({"sim", kClos, "--nodes", "2", "--pattern", "poisson", "--load", "0.1%", "--size", "1TB", "--duration", "1ns"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.err.find("a longer --duration"), std::string::npos) << outcome.err;
+}
+
+TEST(Sim, AMatrixWhoseFailuresCutAPairOffEndsAndSaysSo) {
+  const Scratch scratch;
+  const InDirectory here(scratch.path());
+  std::ofstream("tree.topo") << "Nodes 4\nTiers 2\nPodsize 4\n"
+                                "Tier 0\nDownlink_speed_Gbps 100\nRadix_Down 2\nRadix_Up 1\nDownlink_Latency_ns 500\n"
+                                "Tier 1\nDownlink_speed_Gbps 100\nRadix_Down 2\nDownlink_Latency_ns 500\n";
+  std::ofstream("cut.cm") << "Nodes 4\nConnections 2\n0->3 id 1 start 0 size 1000\n0->1 id 2 start 0 size 1000\n"
+                             "failure switch_type TOR switch_id 0 link_id 0\n";
+  const Outcome outcome = weft({"sim", "tree.topo", "--matrix", "cut.cm"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.err.find("1 flow did not get through"), std::string::npos) << outcome.err;
+}
+
 TEST(Sim, RailsAreChangedInsideTheServers) {
   const std::string cluster = (kSource / "examples/04-rail-only/cluster.weft.yaml").string();
   const Outcome outcome = weft({"sim", cluster, "--nodes", "32", "--size", "100kB", "--set", "transport.kind=srd", "--set", "transport.balance=entropy"});
