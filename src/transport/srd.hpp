@@ -31,7 +31,7 @@
 //   one round trip after the burst the receiver's link is shared evenly.
 // - Loss is seen by trimming (the header arrives and is answered at once), or by time: a packet is
 //   lost when one sent five round trips later has been acknowledged. After two round trips of silence
-//   the oldest packets are sent again to ask; then all count as lost and a few at a time ask, ever more
+//   the two oldest packets are sent again to ask; then all count as lost and two at a time ask, ever more
 //   rarely, until something is heard. What is lost goes out again on another path.
 // - Acknowledgements are few (one for `ack_every` packets) because the sender says when it waits: the
 //   packet that fills the window and the last of a message ask for one. Those that it overtook are
@@ -185,7 +185,7 @@ class Srd {
     std::uint32_t next;         // next fresh sequence
     std::uint32_t end;          // sequence behind the last posted packet
     std::uint32_t flying;       // packets in flight
-    std::uint32_t allowed;      // that may be: the window, the receiver's share, few in silence
+    std::uint32_t allowed;      // that may be: the window, the receiver's share, two in silence
     std::uint32_t lost;         // packets to send again
     std::uint32_t first_message;
     std::uint32_t sending;      // message that `next` belongs to
