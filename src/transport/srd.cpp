@@ -22,7 +22,7 @@ Srd::Srd(const SrdConfig& config) : config_(config) {
     time = std::min(time > 0 ? time : otherwise, kLongestFlight);
   };
   derive(config_.delay_target, config_.base_rtt * 4 / 5);
-  derive(config_.reorder, 2 * config_.base_rtt);
+  derive(config_.reorder, 5 * config_.base_rtt);
   derive(config_.rto, 5 * config_.base_rtt);
   derive(config_.not_ready_wait, config_.base_rtt);
   if (config_.window == 0) {
@@ -39,7 +39,7 @@ Srd::Srd(const SrdConfig& config) : config_(config) {
   target_ = units(config_.delay_target);
   base_ = units(config_.base_rtt);
   reorder_ = units(config_.reorder);
-  // Levels of a path go 1, 3, 7, ...: as many ones as marks.
+  // Levels of a path go 1, 3, 7, ...: as many ones as bad packets in a row.
   leave_level_ = static_cast<std::uint8_t>((1u << std::clamp(config_.bad_marks, 1u, 6u)) - 1);
 }
 
@@ -61,6 +61,7 @@ std::uint32_t Srd::sender_for(std::uint32_t endpoint, std::uint32_t peer) {
   sender.next_active = kNone;
   sender.reads = kNone;
   sender.least_rtt = base_;
+  sender.typical_rtt = base_ + target_;
   const std::uint32_t receiver = receiver_index_.find(pair_key(endpoint, peer));
   if (receiver != kNone) sender.peer_generation = receivers_[receiver].generation;
   // Each pair starts its turn of the paths elsewhere, so that senders do not march in step.
@@ -215,10 +216,11 @@ void Srd::begin_stream(Sender& sender) {
   sender.epoch_acked = sender.epoch_rtt = sender.epoch_samples = 0;
   sender.fan_in = 1;
   sender.burst_left = sender.silent = 0;
-  sender.trying = 0;
+  sender.busy = sender.trying = 0;
   sender.deadline = kNever;
   sender.paced_until = 0;
   for (Slot& slot : sender.slot) slot = Slot{};
+  for (Path& path : sender.paths) path.flying = 0;
   set_allowed(sender);
 }
 

@@ -14,22 +14,24 @@
 // - Packets of one peer are numbered; a message is a run of numbers, so nothing per packet is kept
 //   but when and where it was sent. The receiver acknowledges a number below which all has arrived
 //   and a bitmap above it; messages complete in any order.
-// - A path is an entropy. Paths are taken in turn; one whose packets come back marked is skipped for
-//   a while, twice as long each time, and half as long after each clean packet; one that stays bad is
-//   given up for another entropy (compare: entropy recycling in REPS, bitmap balancing in Ultra
-//   Ethernet). Where a packet vanished, another entropy is tried with one packet at a time until one
-//   comes through; the pauses between trials grow.
+// - A path is an entropy. Paths are taken in turn, first those without a packet in flight: a slow path gets
+//   its next packet later because the answer to the last one comes later. One whose packet was trimmed, or
+//   took half as long again as is typical, is left out for some rounds, twice as many each time, and half as
+//   many after each clean packet; one that stays bad is given up for another entropy (compare: entropy
+//   recycling in REPS, bitmap balancing in Ultra Ethernet). Marks do not condemn a path, for at full load
+//   every second packet bears one, but a marked packet does not redeem it. Where a packet vanished, another
+//   entropy is tried with one packet at a time until one comes through; the pauses between trials grow.
 // - The window follows the typical path: once per round trip it is scaled by target / mean round-trip
 //   time where that is above the target, and grows by a constant. Flows that share a queue see the same
 //   delay, so they settle at equal windows within tens of round trips (the law of FAST TCP, Jin et al.,
-//   INFOCOM 2004, with Swift's tolerated delay). Marks choose paths; judged by them alone, windows
+//   INFOCOM 2004, with Swift's tolerated delay). Judged by marks alone, windows
 //   shared a 4:1 oversubscribed uplink so unevenly that the last flow took 1.2 times the ideal.
 // - Incast: the receiver counts the senders it is listening to and says so in every acknowledgement;
 //   a sender keeps 1/n of the window and paces to 1/n of the rate. Nobody has to ask for credits, and
 //   one round trip after the burst the receiver's link is shared evenly.
 // - Loss is seen by trimming (the header arrives and is answered at once), or by time: a packet is
-//   lost when one sent two round trips later has been acknowledged. After two round trips of silence
-//   the oldest packet is sent again to ask; then all count as lost and one at a time asks, ever more
+//   lost when one sent five round trips later has been acknowledged. After two round trips of silence
+//   the two oldest packets are sent again to ask; then all count as lost and two at a time ask, ever more
 //   rarely, until something is heard. What is lost goes out again on another path.
 // - Acknowledgements are few (one for `ack_every` packets) because the sender says when it waits: the
 //   packet that fills the window and the last of a message ask for one. Those that it overtook are
@@ -170,8 +172,9 @@ class Srd {
 
   struct Path {
     std::uint16_t entropy;  // what it is on the wire
-    std::uint8_t level;     // how many turns it is skipped each time round; with kUnproven: times it failed
-    std::uint8_t skip;      // turns left to skip
+    std::uint8_t level;     // half rounds that it is left out each time; with kUnproven: times it failed
+    std::uint8_t flying;    // packets on it
+    std::uint16_t ready;    // the turn from which it may be taken
   };
   static constexpr std::uint8_t kUnproven = 0x80;  // nothing came through since a packet vanished
 
@@ -182,7 +185,7 @@ class Srd {
     std::uint32_t next;         // next fresh sequence
     std::uint32_t end;          // sequence behind the last posted packet
     std::uint32_t flying;       // packets in flight
-    std::uint32_t allowed;      // that may be: the window, the receiver's share, one in silence
+    std::uint32_t allowed;      // that may be: the window, the receiver's share, two in silence
     std::uint32_t lost;         // packets to send again
     std::uint32_t first_message;
     std::uint32_t sending;      // message that `next` belongs to
@@ -200,14 +203,17 @@ class Srd {
     std::uint32_t epoch_rtt;      // sum of the samples since then
     std::uint32_t epoch_samples;
     std::uint32_t least_rtt;      // ever seen, in units of 2^kTimeShift ps
+    std::uint32_t typical_rtt;    // mean of the last epoch, likewise
     std::uint32_t latest_sent;    // send time of the newest packet known to have arrived
     std::uint32_t lost_scan;      // no lost packet below it
     std::uint32_t last_message;
+    std::uint64_t busy;           // bit per path: a packet of it is in flight
     std::uint64_t trying;         // bit per path: the one packet of an unproven path is in flight
     Instant heard;                // the peer's last sign of life
     std::uint16_t stream;
     std::uint16_t peer_generation;  // 0: not known
     std::uint16_t fresh_entropy;    // next one to try
+    std::uint16_t turn;             // choices of a path so far
     std::uint8_t silent;            // times the deadline passed without news
     bool buried;                    // a path seemed dead: those that work are kept
     std::uint32_t reads;            // list of those without an answer
@@ -303,10 +309,12 @@ class Srd {
   void activate(std::uint32_t sender);
   bool idle(const Sender& sender) const { return sender.first_message == kNone && sender.reads == kNone; }
   void handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, const Header& header);
-  void acknowledge(Sender& sender, std::uint32_t sequence, bool marked, std::uint32_t& message);
+  void acknowledge(Sender& sender, std::uint32_t sequence, bool marked, std::uint32_t now, std::uint32_t& message);
   void refuse(Instant now, Sender& sender, std::uint32_t sequence, std::uint8_t flags);
   void lose(Sender& sender, std::uint32_t sequence);
+  void land(Sender& sender, std::uint32_t path);
   void blame(Sender& sender, std::uint32_t path);
+  void rest(const Sender& sender, Path& path) const;
   void bury(Sender& sender, std::uint32_t path);
   void prove(Sender& sender, std::uint32_t path);
   void sample(Sender& sender, std::uint32_t rtt);
@@ -326,6 +334,8 @@ class Srd {
     return sender.lost > 0 || (sender.next != sender.end && sender.next - sender.una < kWindow);
   }
   std::uint32_t choose_path(Sender& sender, bool resend, std::uint32_t avoid);
+  std::uint32_t take_ready(Sender& sender, std::uint64_t among, bool only_clean, bool resend, std::uint32_t avoid);
+  std::uint32_t least_bad(const Sender& sender, std::uint32_t avoid) const;
   void fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& out);
 
   SrdConfig config_;

@@ -16,18 +16,24 @@ std::string_view Srd::check_invariants() const {
     if (sender.next - sender.una > kWindow) return "at most a window of sequences is open";
     std::uint32_t flying = 0;
     std::uint32_t lost = 0;
-    std::uint64_t tried = 0;
+    std::uint64_t busy = 0;
+    std::uint32_t on_path[kMaxPaths] = {};
     for (std::uint32_t s = sender.una; s != sender.una + kWindow; ++s) {
       const Slot& slot = sender.slot[s % kWindow];
       if (before(s, sender.next) == slot.is(State::empty)) return "slots are in use from una to next";
       if (slot.is(State::lost) && before(s, sender.lost_scan)) return "no lost packet is below the scan";
       flying += slot.is(State::flying);
       lost += slot.is(State::lost);
-      if (slot.is(State::flying)) tried |= std::uint64_t{1} << slot.path;
+      if (!slot.is(State::flying)) continue;
+      busy |= std::uint64_t{1} << slot.path;
+      ++on_path[slot.path];
     }
     if (flying != sender.flying) return "flying packets are counted";
     if (lost != sender.lost) return "lost packets are counted";
-    if (sender.trying & ~tried) return "a path is being tried only while its packet flies";
+    for (std::uint32_t path = 0; path < kMaxPaths; ++path)
+      if (on_path[path] != sender.paths[path].flying) return "flying packets are counted by path";
+    if (busy != sender.busy) return "a path is busy while a packet of it flies";
+    if (sender.trying & ~busy) return "a path is being tried only while its packet flies";
     if (sender.una != sender.next && sender.slot[sender.una % kWindow].is(State::arrived))
       return "una is the oldest not acknowledged";
     if (sender.allowed == 0) return "one packet may always fly";

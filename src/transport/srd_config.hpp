@@ -19,7 +19,7 @@ struct SrdConfig {
   // ---- paths
   std::uint32_t paths = 64;  // at most 64, as EFA's SRD (Shalev et al., IEEE Micro 2020); fewer find fewer spines
   std::uint32_t burst = 1;   // packets per choice of path, 1 to 16: 1 balances best, more makes trains for GSO
-  std::uint32_t bad_marks = 3;  // marks in a row after which a path is left for another entropy
+  std::uint32_t bad_marks = 3;  // slow or trimmed packets in a row after which a path is left for another entropy
 
   // ---- what the network is like: given by the driver
   std::int64_t packet_time = 0;  // ps that a full packet takes on the sender's wire
@@ -36,7 +36,9 @@ struct SrdConfig {
   std::uint32_t most_cut = 50;     // percent of the window lost in one round trip at most (Swift, SIGCOMM 2020)
 
   // ---- loss and silence
-  std::int64_t reorder = 0;  // ps by which a later packet may overtake; 0: 2 base_rtt, above what queues differ
+  // A link that has fallen to a quarter of its rate holds a queue of four round trips; taken for lost, each of its
+  // packets would be sent twice.
+  std::int64_t reorder = 0;  // ps by which a later packet may overtake; 0: 5 base_rtt, above what queues differ
   std::int64_t rto = 0;      // ps of silence after a probe before all is sent again; 0: 5 base_rtt; doubles each time
   std::int64_t not_ready_wait = 0;  // ps before a refused packet is tried again; 0: base_rtt
   // Long enough for routing to converge around a failure (BGP without BFD: 3 s), shorter than the

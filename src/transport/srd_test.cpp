@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 
 namespace weft::transport {
 namespace {
@@ -196,6 +197,38 @@ TEST(Srd, APauseOfAnyLengthIsNotLoss) {
     EXPECT_EQ(pair.count[Completion::Kind::sent], 2);
     EXPECT_EQ(pair.srd[0].counters().data_resent, 0u) << pause;
   }
+}
+
+// A quarter of the paths takes four round trips instead of one, as behind a link that lost three quarters of its rate.
+TEST(Srd, ASlowPathGetsFewPacketsAndIsNotTakenForDead) {
+  Pair pair;
+  const Instant longer = 3 * config_of().base_rtt;
+  std::uint64_t slow = 0;
+  pair.deliver = [&](Transmit& packet) {
+    if (packet.type != PacketType::data || packet.header.path % 4 != 0) return true;
+    ++slow;
+    pair.wire.emplace(pair.now + kDelay + longer, packet);
+    return false;
+  };
+  ASSERT_TRUE(pair.srd[0].post(0, 0, {Op::send, 1, 1'000'000, 0, 0}));
+  pair.run();
+  EXPECT_EQ(pair.count[Completion::Kind::sent], 1);
+  EXPECT_LE(pair.srd[0].counters().data_resent, 2u);  // those asked about when only slow ones are left at the end
+  EXPECT_EQ(pair.srd[0].counters().timeouts, 0u);
+  EXPECT_LT(slow * 10, pair.data);  // in turn it would be a quarter
+}
+
+TEST(Srd, TwoPathsAreAskedAfterSilence) {
+  Pair pair;
+  std::set<std::uint16_t> asked;
+  pair.deliver = [&](Transmit& packet) {
+    if (packet.flags & kResent) asked.insert(packet.header.path);
+    return false;
+  };
+  ASSERT_TRUE(pair.srd[0].post(0, 0, {Op::send, 1, 20'000, 0, 0}));
+  pair.run(2 * config_of().base_rtt + kMicrosecond);
+  EXPECT_EQ(pair.srd[0].counters().data_resent, 2u);
+  EXPECT_EQ(asked.size(), 2u);
 }
 
 TEST(Srd, ADeadPathIsLeftAndNeverGivenMuch) {
