@@ -275,7 +275,7 @@ const Table& table_of<TransportSpec>() {
           .field("ack_every", &TransportSpec::ack_every,
                  {.text = "Packets per acknowledgement; senders ask for one where they would wait.", .fallback = "8", .min = 1, .max = 64})
           .field("bad_marks", &TransportSpec::bad_marks,
-                 {.text = "Marks in a row after which a path is left for another.", .fallback = "3", .min = 1, .max = 6})
+                 {.text = "Slow or trimmed packets in a row after which a path is left for another.", .fallback = "3", .min = 1, .max = 6})
           .field("window", &TransportSpec::window,
                  {.text = "Packets in flight to one peer at most. Default: 1.5 unloaded round trips' worth and ack_every.",
                   .example = "64",
@@ -297,7 +297,7 @@ const Table& table_of<TransportSpec>() {
           .field("most_cut", &TransportSpec::most_cut,
                  {.text = "Of the window, lost in one round trip at most (Swift, SIGCOMM 2020).", .fallback = "50%", .min = 10'000, .max = 1'000'000})
           .field("reorder", &TransportSpec::reorder,
-                 {.text = "By which a later packet may overtake before an earlier one counts as lost. Default: 2 unloaded round trips.",
+                 {.text = "By which a later packet may overtake before an earlier one counts as lost. Default: 5 unloaded round trips, more than a queue of a link at a quarter of its rate.",
                   .example = "20us",
                   .min = 1,
                   .max = kMaxTime})
