@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "transport/operation.hpp"
 #include "transport/srd_config.hpp"
 
 namespace weft::dst {

@@ -7,7 +7,26 @@
 
 namespace weft::transport {
 
-enum class PacketType : std::uint8_t { data, ack, raw };
+enum class Protocol : std::uint8_t { srd, rocev2, tcp, uet, raw };
+
+// Four bits: all that an event of the simulator has room for.
+enum class PacketType : std::uint8_t { data, ack, raw, roce_data, roce_ack, roce_cnp, tcp_data, tcp_ack, uet_data, uet_ack };
+
+constexpr Protocol protocol_of(PacketType type) {
+  switch (type) {
+    case PacketType::data:
+    case PacketType::ack: return Protocol::srd;
+    case PacketType::raw: return Protocol::raw;
+    case PacketType::roce_data:
+    case PacketType::roce_ack:
+    case PacketType::roce_cnp: return Protocol::rocev2;
+    case PacketType::tcp_data:
+    case PacketType::tcp_ack: return Protocol::tcp;
+    case PacketType::uet_data:
+    case PacketType::uet_ack: return Protocol::uet;
+  }
+  return Protocol::raw;
+}
 
 // Four bits: all that an event of the simulator has room for.
 enum PacketFlags : std::uint8_t {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "transport/srd.hpp"
+#include "transport/operation.hpp"
 
 namespace weft::transport {
 

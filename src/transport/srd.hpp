@@ -46,72 +46,15 @@
 #include <vector>
 
 #include "base/flat_map.hpp"
-#include "transport/packet.hpp"
+#include "transport/operation.hpp"
 #include "transport/slab.hpp"
 #include "transport/srd_config.hpp"
 
 namespace weft::transport {
 
-struct Operation {
-  Op op = Op::send;  // send, write or read
-  std::uint32_t peer = 0;
-  std::uint64_t bytes = 0;
-  std::uint32_t tag = 0;      // travels to the peer
-  std::uint32_t context = 0;  // comes back with the completion
-};
-
-struct Completion {
-  enum class Kind : std::uint8_t {
-    sent,       // a send or write: the last acknowledgement is in
-    received,   // a send of the peer: the last byte is in; context means nothing
-    read_done,  // a read: the last byte is in
-    failed,     // the peer restarted or stayed silent; it may or may not have arrived
-  };
-  std::uint32_t endpoint;
-  std::uint32_t peer;
-  std::uint32_t tag;
-  std::uint32_t context;
-  std::uint64_t bytes;
-  Kind kind;
-};
-
-// Where the payload of a packet goes.
-struct Placement {
-  enum class Kind : std::uint8_t {
-    none,       // it has no payload
-    place,      // at `offset` of the message
-    duplicate,  // seen before
-    dropped,    // old, refused or nonsense
-  };
-  Kind kind = Kind::none;
-  bool complete = false;      // the message's last missing packet
-  Op op = Op::send;           // send, write, or response: what this endpoint read
-  std::uint32_t length = 0;
-  std::uint64_t offset = 0;
-  std::uint32_t first = 0;    // names the message among those of the peer
-  std::uint32_t tag = 0;      // of the poster: the peer for send and write, ourselves for a response
-  std::uint32_t context = 0;  // response: of the read
-};
-
-struct Transmit {
-  Header header;
-  PacketType type;
-  std::uint8_t flags;
-  std::uint32_t wire_bytes;
-};
-
-struct SrdCounters {
-  std::uint64_t data_sent = 0;
-  std::uint64_t data_resent = 0;
-  std::uint64_t acks_sent = 0;
-  std::uint64_t trimmed_seen = 0;
-  std::uint64_t marked_seen = 0;
-  std::uint64_t duplicates = 0;
-  std::uint64_t timeouts = 0;
-  std::uint64_t payload_delivered = 0;
-  std::uint64_t ignored = 0;    // of an older generation or stream, or nonsense
-  std::uint64_t not_ready = 0;  // refused for want of room
-  std::uint64_t restarts = 0;   // peers seen to have restarted, or streams given up
+struct SrdCounters : Counters {
+  std::uint64_t not_ready = 0;   // refused for want of room
+  std::uint64_t restarts = 0;    // peers seen to have restarted, or streams given up
   std::uint64_t paths_left = 0;  // entropies exchanged for another
 };
 

@@ -6,9 +6,6 @@
 
 namespace weft::transport {
 
-using Instant = std::int64_t;  // picoseconds
-inline constexpr Instant kNever = INT64_MAX;
-
 struct SrdConfig {
   // ---- packets
   std::uint32_t payload = 4086;  // bytes of a message in one packet; with 64 of headers uet-htsim's 4150
