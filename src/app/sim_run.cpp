@@ -53,7 +53,9 @@ sim::SimConfig config_for(const model::Cluster& cluster, const Traffic& traffic,
   config.sample = sample_interval(options.sample);
   // Triggers act on other hosts without delay, which only a run in time order can keep exact.
   config.in_time_order = traffic.matrix && !traffic.matrix->triggers.empty();
-  config.srd = srd_config(cluster.file.transport);
+  config.stack.srd = srd_config(cluster.file.transport);
+  config.header = config.stack.srd.header;
+  config.full_packet = config.stack.srd.payload + config.header;
   const model::SwitchingSpec& switching = cluster.file.switching;
   config.cut_through = switching.forwarding.value_or("cut-through") == "cut-through";
   config.fifo = switching.classes == "one";

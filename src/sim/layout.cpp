@@ -16,7 +16,7 @@ constexpr std::size_t kMostRates = 63;  // Event::rate has six bits
 constexpr std::int64_t kBitPicoseconds = 8'000'000'000'000;  // a byte at 1 bit/s
 constexpr std::int64_t kLongestLookAhead = INT64_C(1) << 32;  // a window's times fit 32 bits
 
-std::int64_t per_byte(Bandwidth rate) { return (kBitPicoseconds + rate.count() - 1) / rate.count(); }  // never early
+std::int64_t per_byte(Bandwidth rate) { return ((kBitPicoseconds << 10) + rate.count() - 1) / rate.count(); }  // never early
 
 }  // namespace
 
@@ -63,7 +63,7 @@ void Layout::find_links() {
   const auto describe = [&](std::size_t index, const model::Wire& wire) {
     if (wire.rate.count() == 0) return;  // a tier this fabric does not have
     links_[index].latency = wire.latency.count();
-    links_[index].ps_per_byte = per_byte(wire.rate);
+    links_[index].per_byte = per_byte(wire.rate);
     shapers_[index] = wire.shaper;
   };
   for (const LinkTier tier : {LinkTier::spine, LinkTier::super_spine, LinkTier::gateway, LinkTier::site, LinkTier::local, LinkTier::global})
@@ -78,9 +78,9 @@ void Layout::find_links() {
     slowest_packet_ = std::max(slowest_packet_, link.occupancy(options_.full_packet));
   }
   for (Link& link : links_) {
-    if (link.ps_per_byte == 0) continue;
-    auto known = std::find(rates_.begin(), rates_.end(), link.ps_per_byte);
-    if (known == rates_.end()) known = rates_.insert(known, link.ps_per_byte);
+    if (link.per_byte == 0) continue;
+    auto known = std::find(rates_.begin(), rates_.end(), link.per_byte);
+    if (known == rates_.end()) known = rates_.insert(known, link.per_byte);
     link.rate = static_cast<std::uint8_t>(known - rates_.begin());
     link.full_packet = link.occupancy(options_.full_packet);
   }
@@ -103,7 +103,7 @@ void Layout::connect_ports() {
       if (other.kind == fabric::Peer::Kind::other_switch) {
         far = {plane * per_plane_ + other.switch_index, static_cast<std::uint32_t>(other.tier)};
         const Link& link = links_[far.link];
-        look_ahead = std::min(look_ahead, node.latency + link.latency + link.ps_per_byte * options_.header);
+        look_ahead = std::min(look_ahead, node.latency + link.latency + link.wire(options_.header));
         continue;
       }
       const auto end = other.kind == fabric::Peer::Kind::nic ? fabric_->endpoint_at(plane, {local, port}) : std::nullopt;
@@ -118,7 +118,7 @@ void Layout::connect_ports() {
     const Far far{leaf, far_[nodes_[leaf].first_port + at.below[0]].link};
     far_.push_back(far);
     const Link& link = links_[far.link];  // nothing precedes the cable
-    look_ahead = std::min(look_ahead, link.latency + link.ps_per_byte * options_.header);
+    look_ahead = std::min(look_ahead, link.latency + link.wire(options_.header));
   }
   look_ahead_ = std::max<std::int64_t>(1, look_ahead);
 }
@@ -156,7 +156,7 @@ std::int64_t Layout::longest_round_trip() const {
 
 void Layout::set_queues() {
   for (Link& link : links_) {
-    link.queue = options_.queue_bytes > 0 ? options_.queue_bytes * link.ps_per_byte : base_rtt_;
+    link.queue = options_.queue_bytes > 0 ? link.wire(options_.queue_bytes) : base_rtt_;
     const auto part = [&](std::uint32_t millionths) { return static_cast<std::int64_t>(static_cast<Wide>(link.queue) * millionths / 1'000'000); };
     link.mark_from = part(options_.mark_from);
     link.mark_to = part(options_.mark_to);
@@ -197,21 +197,22 @@ std::uint32_t Layout::reverse(std::uint32_t port) const {
 
 // The same steps as a packet takes on empty ports.
 std::optional<std::int64_t> Layout::one_way(std::uint32_t from, std::uint32_t to, std::int64_t bytes) const {
-  const std::int64_t rest = options_.cut_through ? bytes - options_.header : 0;  // not waited for by a switch
+  // Not waited for by a switch that cuts through.
+  const auto rest = [&](const Link& link) { return options_.cut_through ? link.wire(bytes) - link.wire(options_.header) : 0; };
   std::uint32_t port = port_of_endpoint(from);
   std::int64_t begin = 0;
   while (true) {
     const Far& far = far_[port];
     const Link& in = links_[far.link];
-    const std::int64_t arrived = begin + in.ps_per_byte * bytes + in.latency;
+    const std::int64_t arrived = begin + in.wire(bytes) + in.latency;
     if (is_host(far.entity)) return arrived;
     const std::int64_t latency = nodes_[far.entity].latency;
     port = next_port(far.entity, to, 0);
     if (port == kNowhere) return std::nullopt;
     const Link& out = links_[far_[port].link];
-    begin = arrived + latency - in.ps_per_byte * rest;
+    begin = arrived + latency - rest(in);
     // A faster link behind a slower one must not run dry.
-    if (out.ps_per_byte < in.ps_per_byte) begin = std::max(begin, arrived + latency - out.ps_per_byte * rest);
+    if (out.per_byte < in.per_byte) begin = std::max(begin, arrived + latency - rest(out));
   }
 }
 

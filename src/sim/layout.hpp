@@ -49,7 +49,7 @@ class Layout {
   std::uint32_t port_of_endpoint(std::uint32_t endpoint) const { return endpoint_ports_ + endpoint; }
   bool is_endpoint_port(std::uint32_t port) const { return port >= endpoint_ports_; }
   // Whether anything hangs on it.
-  bool connected(std::uint32_t port) const { return links_[far_[port].link].ps_per_byte > 0; }
+  bool connected(std::uint32_t port) const { return links_[far_[port].link].per_byte > 0; }
   // The entity whose port it is.
   std::uint32_t owner(std::uint32_t port) const;
   // The same cable in the other direction.
@@ -67,7 +67,7 @@ class Layout {
   // Takes a cable out of both its ends, and lets routing know. Routes are then searched for, which is slower.
   void remove_link(std::uint32_t port);
   std::int64_t switch_latency(std::uint32_t at) const { return nodes_[at].latency; }
-  // Picoseconds per byte of a link, by Link::rate.
+  // Link::per_byte, by Link::rate.
   std::int64_t rate(std::uint8_t number) const { return rates_[number]; }
   bool cut_through() const { return options_.cut_through; }
 

@@ -91,7 +91,7 @@ std::uint32_t PacketRun::name(std::uint32_t rank, std::uint32_t message) const {
 }
 
 std::uint32_t PacketRun::part_size(std::uint64_t bytes) const {
-  const std::uint64_t payload = engine_.config().srd.payload;
+  const std::uint64_t payload = engine_.config().payload();
   const std::uint64_t wanted = std::min(kLargestPart, bytes / kPartsPerStripe);
   return static_cast<std::uint32_t>(std::max(kFewestPackets, (wanted + payload - 1) / payload) * payload);
 }
@@ -109,7 +109,7 @@ std::uint32_t PacketRun::send(std::int64_t now, std::uint32_t from, std::uint32_
   }
   find_pairs(from, to, hosts.pairs);
   // A message of few packets takes one pair, in turn; a larger one is striped over all of them.
-  const std::uint64_t payload = engine_.config().srd.payload;
+  const std::uint64_t payload = engine_.config().payload();
   const std::size_t all = hosts.pairs.size();
   const std::size_t used = static_cast<std::size_t>(std::clamp<std::uint64_t>(bytes / payload, 1, all));
   std::uint32_t parts = 0;
@@ -231,7 +231,7 @@ std::int64_t PacketRun::unloaded(const schedule::FlowRecord& flow) {
   }
   find_pairs(flow.source, flow.destination, hosts.pairs);
   if (hosts.pairs.empty()) return 0;
-  const std::uint64_t used = std::clamp<std::uint64_t>(flow.bytes / engine_.config().srd.payload, 1, hosts.pairs.size());
+  const std::uint64_t used = std::clamp<std::uint64_t>(flow.bytes / engine_.config().payload(), 1, hosts.pairs.size());
   const Pair pair = hosts.pairs[0];
   std::int64_t time = engine_.unloaded({pair.source, pair.destination, (flow.bytes + used - 1) / used, 0});
   if (!model_hosts_) return time;

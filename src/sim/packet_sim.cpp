@@ -13,8 +13,8 @@ namespace {
 
 LinkOptions link_options(const SimConfig& config) {
   LinkOptions options;
-  options.header = config.srd.header;
-  options.full_packet = config.srd.payload + config.srd.header;
+  options.header = config.header;
+  options.full_packet = config.full_packet;
   options.queue_bytes = config.queue_bytes;
   options.mark_from = config.mark_from;
   options.mark_to = config.mark_to;
@@ -25,12 +25,12 @@ LinkOptions link_options(const SimConfig& config) {
 }  // namespace
 
 PacketSim::PacketSim(const fabric::Fabric& fabric, const SimConfig& config)
-    : config_(config), layout_(fabric, link_options(config)), world_{layout_, config_, {}, {}, {}, {}, {}, 0} {
-  config_.srd.base_rtt = layout_.base_rtt();
-  config_.srd.packet_time = layout_.slowest_packet();
-  if (config_.srd.rto == 0) config_.srd.rto = 5 * config_.srd.base_rtt;
+    : config_(config), layout_(fabric, link_options(config)), world_{layout_, config_, {}, {}, {}, {}, {}, {}, 0} {
+  config_.stack.set_network(layout_.base_rtt(), layout_.slowest_packet());
+  config_.stack.seed = config_.seed;
   world_.ports = Zeroed<Port>(layout_.ports());
   world_.armed = Zeroed<std::int64_t>(layout_.endpoints());
+  world_.served = Zeroed<std::uint8_t>(layout_.endpoints());
   world_.entities.resize(layout_.entities());
   for (std::uint32_t i = 0; i < layout_.entities(); ++i) world_.entities[i].random = Random(config_.seed, 0, i);
   world_.entropy_salt = static_cast<std::uint32_t>(mix64(config_.seed));
@@ -77,8 +77,8 @@ void PacketSim::shape(std::uint32_t port, const Bucket& bucket) { special(port).
 void PacketSim::capture(std::uint32_t port) { special(port).capture = ++captures_; }
 
 std::int64_t PacketSim::unloaded(const Flow& flow) const {
-  const std::int64_t payload = config_.srd.payload;
-  const std::int64_t header = config_.srd.header;
+  const std::int64_t header = config_.header;
+  const std::int64_t payload = config_.full_packet - header;
   const auto bytes = static_cast<std::int64_t>(flow.bytes);
   const std::int64_t before = std::max<std::int64_t>(1, (bytes + payload - 1) / payload) - 1;  // full packets before the last
   const Link& nic = layout_.link(layout_.far(layout_.port_of_endpoint(flow.source)).link);
@@ -101,9 +101,10 @@ void PacketSim::choose_window() {
     window_ = std::min(window_, shard->next_window());
     progress.now = std::max(progress.now, shard->reached());
     progress.events += shard->tally().events;
-    progress.delivered_bytes += shard->srd().counters().payload_delivered;
+    progress.delivered_bytes += shard->stack().counters().payload_delivered;
   }
   if (window_ != Wheel::kNothing && on_progress && !on_progress(progress)) stopped_ = true;
+  for (const std::exception_ptr& failure : failures_) stopped_ = stopped_ || failure;
 }
 
 void PacketSim::work(std::uint32_t number) {
@@ -114,17 +115,24 @@ void PacketSim::work(std::uint32_t number) {
     for (const auto& other : shards_)
       if (other.get() != &mine) mine.take_from(*other);
     barrier_->wait();  // what was taken is out of the way before anybody writes anew
-    mine.run(window_);
+    try {
+      mine.run(window_);
+    } catch (...) {
+      failures_[number] = std::current_exception();  // the others must not wait for ever
+    }
   }
 }
 
 schedule::RunResult PacketSim::run(Client& client) {
   for (const auto& shard : shards_) shard->set_client(client);
+  failures_.assign(shards_.size(), nullptr);
   barrier_ = std::make_unique<Barrier>(static_cast<std::uint32_t>(shards_.size()));
   std::vector<std::thread> threads;
   for (std::uint32_t i = 1; i < shards_.size(); ++i) threads.emplace_back([this, i] { work(i); });
   work(0);
   for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& failure : failures_)
+    if (failure) std::rethrow_exception(failure);
   check_conservation();
 
   schedule::RunResult result;
@@ -134,18 +142,18 @@ schedule::RunResult PacketSim::run(Client& client) {
   schedule::Counters& counters = result.counters;
   for (const auto& shard : shards_) {
     const Tally& tally = shard->tally();
-    const transport::SrdCounters& srd = shard->srd().counters();
+    const transport::Counters sent = shard->stack().counters();
     result.end = std::max(result.end, shard->reached());
     counters.events += tally.events;
     counters.packet_hops += tally.hops;
     counters.dropped += tally.dropped;
     counters.lost += tally.lost + tally.corrupted;
-    counters.data_sent += srd.data_sent;
-    counters.data_resent += srd.data_resent;
-    counters.acks_sent += srd.acks_sent;
-    counters.marked += srd.marked_seen;
-    counters.trimmed += srd.trimmed_seen;
-    counters.timeouts += srd.timeouts;
+    counters.data_sent += sent.data_sent;
+    counters.data_resent += sent.data_resent;
+    counters.acks_sent += sent.acks_sent;
+    counters.marked += sent.marked_seen;
+    counters.trimmed += sent.trimmed_seen;
+    counters.timeouts += sent.timeouts;
   }
   Digest all;
   for (const World::Entity& entity : world_.entities) all.add(entity.digest.value());
@@ -156,9 +164,9 @@ schedule::RunResult PacketSim::run(Client& client) {
 transport::RawCounters PacketSim::raw_counters() const {
   transport::RawCounters all;
   for (const auto& shard : shards_) {
-    all.sent += shard->raw().counters().sent;
-    all.received += shard->raw().counters().received;
-    all.bytes_received += shard->raw().counters().bytes_received;
+    all.sent += shard->stack().raw().counters().sent;
+    all.received += shard->stack().raw().counters().received;
+    all.bytes_received += shard->stack().raw().counters().bytes_received;
   }
   return all;
 }
@@ -189,7 +197,7 @@ void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) con
   for (std::uint32_t port = 0; port < layout_.ports(); ++port)
     if (world_.ports[port].packets > 0 || world_.ports[port].dropped > 0) used.push_back(port);
   const auto load = [&](std::uint32_t port) {
-    return world_.ports[port].bytes * static_cast<std::uint64_t>(layout_.link(layout_.far(port).link).ps_per_byte);
+    return world_.ports[port].bytes * static_cast<std::uint64_t>(layout_.link(layout_.far(port).link).per_byte);
   };
   const std::size_t kept = config_.sample > 0 ? used.size() : std::min(most, used.size());
   std::partial_sort(used.begin(), used.begin() + static_cast<std::ptrdiff_t>(kept), used.end(),
@@ -202,11 +210,11 @@ void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) con
     schedule::LinkRecord& record = result.links.emplace_back();
     record.from = name_of_end(index);
     record.to = name_of_end(layout_.reverse(index));
-    record.rate = 8'000'000'000'000 / link.ps_per_byte;
+    record.rate = (INT64_C(8'000'000'000'000) << 10) / link.per_byte;
     record.bytes = port.bytes;
     record.packets = port.packets;
     record.waited = port.waited;
-    record.peak_bytes = port.peak / link.ps_per_byte;
+    record.peak_bytes = link.bytes_in(port.peak);
     record.marked = port.marked;
     record.trimmed = port.trimmed;
     record.dropped = port.dropped + port.lost;

@@ -3,6 +3,7 @@
 // packet and link, on any number of threads with one result (shard.hpp says how).
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -80,6 +81,7 @@ class PacketSim {
   std::unique_ptr<class Barrier> barrier_;
   std::int64_t window_ = 0;
   bool stopped_ = false;
+  std::vector<std::exception_ptr> failures_;  // by shard
 };
 
 }  // namespace weft::sim

@@ -30,6 +30,33 @@ RC_GTEST_PROP(PacketSim, AFlowAloneTakesItsClosedFormToThePicosecond, ()) {
   RC_ASSERT(run({flow}).sent.at(0) == flow.start + sim.unloaded(flow));
 }
 
+// 3.2 Tb/s is 2.5 ps per byte.
+TEST(PacketSim, RatesNeedNotBeWholePicosecondsPerByte) {
+  std::string text = fat_tree_text();
+  for (std::size_t at = text.find("Gbps 100"); at != std::string::npos; at = text.find("Gbps 100")) text.replace(at, 8, "Gbps 3200");
+  const Built built = build("fast.topo", text);
+  PacketSim sim(built.fabric, {});
+  const Flow flow{0, 63, 4086, 0};
+  const std::int64_t cables = 2 * 6 * 1'000'000;
+  EXPECT_EQ(run_on(sim, {flow}).last(), cables + 6 * (4150 * 5 / 2) + 6 * (64 * 5 / 2));
+}
+
+// A bug in a client on any thread comes out of run(), which says where it was; nobody waits for ever.
+TEST(PacketSim, WhatAClientThrowsComesOut) {
+  struct Failing : Client {
+    void completed(std::int64_t, const transport::Completion&) override { throw std::logic_error("planted"); }
+    void called(std::int64_t, std::uint32_t, std::uint64_t) override {}
+  };
+  for (const std::uint32_t threads : {1u, 3u}) {
+    SimConfig config;
+    config.threads = threads;
+    PacketSim sim(fat_tree(), config);
+    for (const Flow& flow : shifted(21, 50'000)) sim.post(0, flow.source, {.peer = flow.destination, .bytes = flow.bytes});
+    Failing client;
+    EXPECT_THROW(sim.run(client), std::logic_error) << threads;
+  }
+}
+
 TEST(PacketSim, EverythingArrivesOnce) {
   for (const std::uint32_t by : {1u, 5u, 17u, 63u}) {
     const Outcome all = run(shifted(by, 500'000));

@@ -30,7 +30,7 @@ struct Packet {
 
 Link link_of() {
   Link link;
-  link.ps_per_byte = kPerByte;
+  link.per_byte = kPerByte << 10;
   link.full_packet = kPerByte * kData;
   return link;
 }

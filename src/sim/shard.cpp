@@ -10,6 +10,7 @@ namespace weft::sim {
 namespace {
 
 using transport::PacketType;
+using transport::Protocol;
 
 constexpr std::size_t kFewEvents = 24;  // one entity's share of a window is short and nearly sorted
 constexpr std::size_t kMostCaptured = 10'000'000;  // per shard, 64 bytes each
@@ -28,7 +29,7 @@ std::uint64_t hash_of(const Event& event) {
 }  // namespace
 
 Shard::Shard(World& world, std::uint32_t number, std::uint32_t shards)
-    : world_(world), layout_(world.layout), config_(world.config), number_(number), srd_(world.config.srd), raw_(world.config.srd.header, world.config.seed),
+    : world_(world), layout_(world.layout), config_(world.config), number_(number), stack_(world.config.stack),
       wheel_(world.layout.look_ahead()), counts_(world.layout.entities() + 1), outbox_(shards) {}
 
 // Room for an event behind the running window, with all but its content.
@@ -65,7 +66,7 @@ void Shard::take_from(Shard& other) {
 
 void Shard::post(std::int64_t when, std::uint32_t endpoint, const transport::Operation& operation) {
   if (window_end_ > 0 && when <= now_) {
-    srd_.post(now_, endpoint, operation);
+    stack_.post(now_, endpoint, operation);
     pump(endpoint, now_);
     return;
   }
@@ -74,6 +75,7 @@ void Shard::post(std::int64_t when, std::uint32_t endpoint, const transport::Ope
   event.header.source = endpoint;
   event.header.destination = operation.peer;
   event.header.op = operation.op;
+  event.header.stream = static_cast<std::uint16_t>(operation.protocol);
   event.header.sequence = operation.context;
   event.header.data = {0, operation.tag, operation.bytes};
   const std::uint32_t host = layout_.host_of(endpoint);
@@ -88,8 +90,8 @@ void Shard::call(std::int64_t when, std::uint32_t host, std::uint64_t context) {
 }
 
 void Shard::start_raw(std::uint32_t endpoint, const transport::RawStream& stream) {
-  raw_.start(0, endpoint, stream);
-  arm(endpoint, raw_.next_wake(endpoint), 0);
+  stack_.raw().start(0, endpoint, stream);
+  arm(endpoint, stack_.raw().next_wake(endpoint), 0);
 }
 
 // ---- ports
@@ -105,7 +107,7 @@ inline bool Shard::admit(Passing& packet, Port& port, const Link& link, std::uin
       return false;
     }
     packet.flags |= transport::kTrimmed;
-    packet.bytes = config_.srd.header;
+    packet.bytes = config_.header;
     ++port.trimmed;
     return true;
   }
@@ -121,7 +123,7 @@ inline void Shard::leave(const Event& arrived, const Passing& packet, const Layo
                          std::int64_t begin, std::int64_t wire) {
   std::int64_t arrives = begin + wire + link.latency;
   // A degraded link gives the header out later, so that the next one does not run dry.
-  if (layout_.cut_through() && !layout_.is_host(far.entity)) arrives -= link.ps_per_byte * (packet.bytes - config_.srd.header);
+  if (layout_.cut_through() && !layout_.is_host(far.entity)) arrives -= link.wire(packet.bytes) - link.wire(config_.header);
   Event& slot = place(arrives, far.entity);
   slot = arrived;
   slot.bytes = static_cast<std::uint16_t>(packet.bytes);
@@ -146,7 +148,7 @@ inline void Shard::forward(const Event& arrived, std::uint32_t index, std::uint3
   port.waited += begin - ready;
   ++port.packets;
   ++tally_.hops;
-  leave(arrived, packet, far, link, entity, begin, link.ps_per_byte * packet.bytes);
+  leave(arrived, packet, far, link, entity, begin, link.wire(packet.bytes));
 }
 
 // The same with all that may be unusual about a port.
@@ -173,7 +175,7 @@ void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::ui
       bucket.take(begin, packet.bytes);
     }
   }
-  std::int64_t wire = link.ps_per_byte * packet.bytes;
+  std::int64_t wire = link.wire(packet.bytes);
   if (admitted) {
     begin = high ? book_high(port, link, begin, packet.bytes) : book(port, link, begin, packet.bytes);
     // A slower rate makes the booking longer by as much as the packet takes longer.
@@ -188,7 +190,7 @@ void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::ui
   }
   if (special.sampled) {
     schedule::LinkSample& now = sample_at(special, config_.sample, ready, index);
-    now.peak_bytes = std::max(now.peak_bytes, std::max<std::int64_t>(0, before.busy - ready) / link.ps_per_byte);
+    now.peak_bytes = std::max(now.peak_bytes, link.bytes_in(std::max<std::int64_t>(0, before.busy - ready)));
     now.marked += port.marked - before.marked;
     now.trimmed += port.trimmed - before.trimmed;
     now.dropped += port.dropped - before.dropped;
@@ -234,8 +236,8 @@ void Shard::at_switch(const Event& event) {
   if (layout_.cut_through()) {
     // Where the way out is faster than the way in, it must not run dry.
     const std::int64_t in = layout_.rate(event.rate);
-    const std::int64_t out = layout_.link(layout_.far(port).link).ps_per_byte;
-    if (out < in) ready += (in - out) * (event.bytes - config_.srd.header);
+    const std::int64_t out = layout_.link(layout_.far(port).link).per_byte;
+    if (out < in) ready += (in - out) * (event.bytes - config_.header) >> 10;
   }
   forward(event, port, event.to, ready);
 }
@@ -264,20 +266,37 @@ void Shard::arm(std::uint32_t endpoint, std::int64_t when, std::int64_t now) {
   emit(wake, when, host);
 }
 
+// The next packet of any transport, which take turns; where there is none, the endpoint is woken in time.
+inline bool Shard::poll(std::uint32_t endpoint, std::int64_t now, transport::Transmit& out) {
+  if (const auto only = stack_.only()) {
+    if (stack_.poll(*only, now, endpoint, out)) return true;
+    arm(endpoint, stack_.next_wake(*only, endpoint), now);
+    return false;
+  }
+  std::uint8_t& last = world_.served[endpoint];
+  for (std::uint32_t i = 1; i <= transport::kProtocols; ++i) {
+    const std::uint32_t at = (last + i) % transport::kProtocols;
+    if (!stack_.poll(static_cast<Protocol>(at), now, endpoint, out)) continue;
+    last = static_cast<std::uint8_t>(at);
+    return true;
+  }
+  stack_.for_each_used([&](Protocol protocol) { arm(endpoint, stack_.next_wake(protocol, endpoint), now); });
+  return false;
+}
+
 void Shard::pump(std::uint32_t endpoint, std::int64_t now) {
   const Port& port = world_.ports[layout_.port_of_endpoint(endpoint)];
-  const std::int64_t ahead = kPacketsAhead * config_.srd.packet_time;
+  const std::int64_t ahead = kPacketsAhead * layout_.slowest_packet();
   transport::Transmit out;
-  if (raw_.used()) {
-    while (raw_.poll(now, endpoint, out)) send(endpoint, out, now);
-    arm(endpoint, raw_.next_wake(endpoint), now);
+  if (stack_.raw().used()) {
+    while (stack_.raw().poll(now, endpoint, out)) send(endpoint, out, now);
+    arm(endpoint, stack_.raw().next_wake(endpoint), now);
   }
-  while (srd_.poll_ack(endpoint, out)) send(endpoint, out, now);
+  stack_.for_each_used([&](Protocol protocol) {
+    while (stack_.poll_ack(protocol, endpoint, out)) send(endpoint, out, now);
+  });
   while (port.busy - now < ahead) {
-    if (!srd_.poll(now, endpoint, out)) {
-      arm(endpoint, srd_.next_wake(endpoint), now);
-      return;
-    }
+    if (!poll(endpoint, now, out)) return;
     send(endpoint, out, now);
   }
   arm(endpoint, port.busy - ahead + 1, now);
@@ -290,11 +309,12 @@ void Shard::at_host(const Event& event) {
     case EventKind::packet:
       ++tally_.arrived;
       endpoint = event.header.destination;
-      if (event.type == PacketType::raw) return raw_.handle(event.header);
-      srd_.handle(now, endpoint, event.type, event.flags, event.header);
+      stack_.handle(now, endpoint, event.type, event.flags, event.header);
+      if (event.type == PacketType::raw) return;  // nobody answers
       break;
     case EventKind::post:
-      srd_.post(now, endpoint, {event.header.op, event.header.destination, event.header.data.size, event.header.data.tag, event.header.sequence});
+      stack_.post(now, endpoint, {event.header.op, event.header.destination, event.header.data.size, event.header.data.tag, event.header.sequence,
+                                  static_cast<transport::Protocol>(event.header.stream)});
       break;
     case EventKind::wake:
       if (world_.armed[endpoint] != now) return;  // superseded
@@ -309,13 +329,14 @@ void Shard::at_host(const Event& event) {
 }
 
 void Shard::complete(std::int64_t now) {
-  // A client may post in answer, which may complete more.
-  auto& done = srd_.completions();
-  for (std::size_t i = 0; i < done.size(); ++i) {
-    const transport::Completion each = done[i];
-    client_->completed(now, each);
-  }
-  done.clear();
+  stack_.drain([&](std::vector<transport::Completion>& done) {
+    // A client may post in answer, which may complete more.
+    for (std::size_t i = 0; i < done.size(); ++i) {
+      const transport::Completion each = done[i];
+      client_->completed(now, each);
+    }
+    done.clear();
+  });
 }
 
 void Shard::handle(const Event& event) {

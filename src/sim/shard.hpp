@@ -20,8 +20,7 @@
 #include "sim/layout.hpp"
 #include "sim/wheel.hpp"
 #include "transport/capture.hpp"
-#include "transport/raw.hpp"
-#include "transport/srd.hpp"
+#include "transport/stack.hpp"
 
 namespace weft::sim {
 
@@ -33,7 +32,9 @@ enum class Balance : std::uint8_t {
 
 struct SimConfig {
   std::uint64_t seed = 1;
-  transport::SrdConfig srd;
+  transport::StackConfig stack;
+  std::uint32_t header = 64;       // bytes: what a trimmed packet keeps, and what a switch that cuts through waits for
+  std::uint32_t full_packet = 4150;  // bytes on the wire
   Balance balance = Balance::entropy;
   bool fifo = false;      // acknowledgements wait behind data, and nothing is trimmed
   bool trimming = true;
@@ -44,6 +45,8 @@ struct SimConfig {
   bool in_time_order = false;    // effects between hosts without delay
   std::uint32_t threads = 1;
   std::int64_t sample = 0;       // ps; 0: no time series
+
+  std::uint32_t payload() const { return full_packet - header; }
 };
 
 // What runs on the hosts. Calls about different hosts come from different threads at once.
@@ -65,6 +68,7 @@ struct World {
   const SimConfig& config;
   Zeroed<Port> ports;
   Zeroed<std::int64_t> armed;  // by endpoint: the wake-up that counts; 0: none
+  Zeroed<std::uint8_t> served;  // by endpoint: the transport that sent last
   std::vector<Entity> entities;
   std::vector<Special> specials;
   std::vector<std::uint16_t> shard_of;
@@ -99,9 +103,7 @@ class Shard {
   // The latest event it has handled; the same for all shards together however many there are.
   std::int64_t reached() const { return reached_; }
   const Tally& tally() const { return tally_; }
-  const transport::Srd& srd() const { return srd_; }
-  const transport::Raw& raw() const { return raw_; }
-  std::uint64_t pending() const { return wheel_.pending(); }
+  const transport::Stack& stack() const { return stack_; }
   std::uint64_t packets_in_flight() const;
   const std::vector<transport::Captured>& captured() const { return captured_; }
 
@@ -125,6 +127,7 @@ class Shard {
   void forward(const Event& packet, std::uint32_t port, std::uint32_t entity, std::int64_t ready);
   void forward_specially(const Event& packet, std::uint32_t port, std::uint32_t entity, std::int64_t ready);
   bool admit(Passing& packet, Port& port, const Link& link, std::uint32_t entity, std::int64_t ahead);
+  bool poll(std::uint32_t endpoint, std::int64_t now, transport::Transmit& out);
   void pump(std::uint32_t endpoint, std::int64_t now);
   void send(std::uint32_t endpoint, const transport::Transmit& packet, std::int64_t now);
   void arm(std::uint32_t endpoint, std::int64_t when, std::int64_t now);
@@ -143,8 +146,7 @@ class Shard {
   const SimConfig& config_;
   Client* client_ = nullptr;
   std::uint32_t number_;
-  transport::Srd srd_;
-  transport::Raw raw_;
+  transport::Stack stack_;
   Wheel wheel_;
   std::int64_t window_start_ = 0;
   std::int64_t window_end_ = 0;

@@ -97,7 +97,7 @@ TEST(Balance, EcmpIsBallsInBinsAndSprayIsNot) {
     for (std::uint32_t seed = 1; seed <= kSeeds; ++seed) {
       SimConfig config;
       config.seed = seed;
-      config.srd.paths = 1;
+      config.stack.srd.paths = 1;
       config.balance = Balance::ecmp;
       PacketSim ecmp(built.fabric, config);
       const double alone = static_cast<double>(ecmp.unloaded(flows[0]));

@@ -23,6 +23,7 @@ struct Operation {
   std::uint64_t bytes = 0;
   std::uint32_t tag = 0;      // travels to the peer
   std::uint32_t context = 0;  // comes back with the completion
+  Protocol protocol = Protocol::srd;
 };
 
 struct Completion {

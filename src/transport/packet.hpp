@@ -8,6 +8,7 @@
 namespace weft::transport {
 
 enum class Protocol : std::uint8_t { srd, rocev2, tcp, uet, raw };
+inline constexpr std::uint32_t kProtocols = 5;
 
 // Four bits: all that an event of the simulator has room for.
 enum class PacketType : std::uint8_t { data, ack, raw, roce_data, roce_ack, roce_cnp, tcp_data, tcp_ack, uet_data, uet_ack };

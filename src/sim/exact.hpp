@@ -1,0 +1,124 @@
+#pragma once
+// Exact ports: real queues, for what computed departures cannot know: pauses, credits, weights, shared buffers.
+// A packet costs one event per link, and a second one only where it finds the wire taken.
+//
+// A switch has one buffer. What waits in a class that may lose packets is held by its queue on the way out: the
+// queue may be as long as `alpha` times what is free (Choudhury and Hahne, dynamic thresholds, 1998). In a class
+// that must not lose any, packets are held by the port they came in by, likewise; one that goes beyond the
+// threshold stands in that port's headroom and makes it pause its neighbour (802.1Qbb). Headroom must take what
+// is still on its way until the neighbour has stopped; what does not fit is dropped, and counted.
+// With credits (InfiniBand) each port has a buffer of its own for what comes in, and the neighbour sends no more
+// than has room there.
+//
+// A packet leaves the buffer when its first bit leaves.
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "base/zeroed.hpp"
+#include "sim/event.hpp"
+
+namespace weft::sim {
+
+inline constexpr std::uint32_t kMostClasses = 8;
+
+enum class FlowControl : std::uint8_t { none, pause, credits };
+
+struct ExactConfig {
+  bool on = false;
+  std::uint32_t classes = 2;
+  // By PacketType. Class 0 is served first.
+  std::array<std::uint8_t, 16> class_of{1, 0, 1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1};
+  std::uint8_t trimmed_class = 0;
+  std::array<std::uint32_t, kMostClasses> weight{};  // of what strict classes leave; 0: strict, lower numbers first
+  std::uint8_t lossless = 0;                         // bit per class
+  FlowControl flow_control = FlowControl::none;
+  std::int64_t buffer = 0;        // bytes of a switch; 0: as the catalog says
+  std::uint32_t alpha = 256;      // 1/256
+  std::int64_t headroom = 0;      // bytes per port and lossless class; 0: computed from rate, cable, packet and ASIC
+  std::int64_t resume_below = 0;  // bytes under the threshold; 0: two full packets
+  std::int64_t reaction = 0;      // ps from the arrival of a pause to its effect
+  std::int64_t nic_buffer = 0;    // bytes that a card holds for its host
+  std::int64_t watchdog = 0;      // ps of pause after which a queue is thrown away; 0: never
+  std::int64_t deadlock_check = 0;  // ps between looks for circles of paused ports; 0: never
+};
+
+// What waits to leave by a port in one class.
+struct Gate {
+  std::uint32_t head = 0xFFFFFFFFu;
+  std::uint32_t tail = 0xFFFFFFFFu;
+  std::int64_t bytes = 0;
+  std::int64_t credit = 0;        // bytes that the other end has room for
+  std::int64_t paused_since = 0;  // 0: not paused
+  std::int64_t paused_for = 0;    // in all
+  std::uint32_t pauses = 0;
+  std::int32_t deficit = 0;       // bytes that it may still send in its turn
+  bool thrown_away = false;       // by the watchdog, until the pause ends
+};
+
+// What has come in by a port in one class and is still here.
+struct Hold {
+  std::int64_t shared = 0;
+  std::int64_t headroom = 0;
+  std::int64_t owed = 0;  // credit not yet given back
+  bool pausing = false;
+};
+
+struct ExactPort {
+  std::int64_t armed = 0;    // when it is looked at next; 0: no need
+  std::uint32_t waiting = 0;  // bit per class: something waits
+  std::uint8_t turn = 0;      // class whose turn it is among the weighted
+  std::uint32_t dropped_headroom = 0;
+  std::uint32_t dropped_watchdog = 0;
+};
+
+// State of all entities; each part is touched by the shard of its entity only.
+struct ExactWorld {
+  std::vector<Gate> gates;     // by port and class
+  std::vector<Hold> holds;     // likewise: the same cable, the other direction
+  std::vector<ExactPort> ports;
+  std::vector<std::int64_t> used;      // by switch: bytes of the shared buffer
+  std::vector<std::int64_t> shared;    // by switch: its size
+  std::vector<std::int64_t> headroom;  // by kind of link
+  std::vector<std::int64_t> drained;   // by endpoint: when the host has taken all that has come
+  std::vector<std::int64_t> drain;     // by endpoint: 1/1024 ps per byte; 0: at once
+};
+
+// Packets that wait, of one shard.
+class PacketPool {
+ public:
+  static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
+  std::uint32_t take(const Event& packet, std::uint32_t ingress) {
+    ++used_;
+    std::uint32_t index = free_;
+    if (index == kNone) {
+      index = static_cast<std::uint32_t>(packets_.size());
+      packets_.emplace_back();
+    } else {
+      free_ = packets_[index].next;
+    }
+    packets_[index] = {packet, kNone, ingress};
+    return index;
+  }
+  void give_back(std::uint32_t index) {
+    --used_;
+    packets_[index].next = free_;
+    free_ = index;
+  }
+  struct Waiting {
+    Event packet;
+    std::uint32_t next = kNone;
+    std::uint32_t ingress = kNone;  // port it came in by
+  };
+  Waiting& operator[](std::uint32_t index) { return packets_[index]; }
+  const Waiting& operator[](std::uint32_t index) const { return packets_[index]; }
+  std::uint64_t used() const { return used_; }
+
+ private:
+  std::vector<Waiting> packets_;
+  std::uint32_t free_ = kNone;
+  std::uint64_t used_ = 0;
+};
+
+}  // namespace weft::sim

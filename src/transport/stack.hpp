@@ -1,0 +1,88 @@
+#pragma once
+// All transports of a partition behind one door. The set is closed: a switch and direct calls, no virtual
+// call per packet. Only those that a run uses are made.
+
+#include <bit>
+#include <cstdint>
+#include <optional>
+
+#include "transport/raw.hpp"
+#include "transport/srd.hpp"
+
+namespace weft::transport {
+
+struct StackConfig {
+  SrdConfig srd;
+  std::uint32_t raw_header = 64;
+  std::uint64_t seed = 1;
+  std::uint8_t used = 1;  // bit per Protocol
+
+  bool uses(Protocol protocol) const { return used >> static_cast<int>(protocol) & 1; }
+  // What the network is like, as each wants to know it.
+  void set_network(Instant base_rtt, Instant packet_time);
+  void use(Protocol protocol) { used = static_cast<std::uint8_t>(used | 1 << static_cast<int>(protocol)); }
+};
+
+class Stack {
+ public:
+  explicit Stack(const StackConfig& config) : used_(config.used), raw_(config.raw_header, config.seed) {
+    if (config.uses(Protocol::srd)) srd_.emplace(config.srd);
+  }
+
+  bool post(Instant now, std::uint32_t endpoint, const Operation& operation) {
+    return visit(operation.protocol, false, [&](auto& transport) { return transport.post(now, endpoint, operation); });
+  }
+  void handle(Instant now, std::uint32_t endpoint, PacketType type, std::uint8_t flags, const Header& header) {
+    if (type == PacketType::raw) return raw_.handle(header);
+    visit(protocol_of(type), false, [&](auto& transport) {
+      transport.handle(now, endpoint, type, flags, header);
+      return true;
+    });
+  }
+  bool poll_ack(Protocol protocol, std::uint32_t endpoint, Transmit& out) {
+    return visit(protocol, false, [&](auto& transport) { return transport.poll_ack(endpoint, out); });
+  }
+  bool poll(Protocol protocol, Instant now, std::uint32_t endpoint, Transmit& out) {
+    return visit(protocol, false, [&](auto& transport) { return transport.poll(now, endpoint, out); });
+  }
+  Instant next_wake(Protocol protocol, std::uint32_t endpoint) {
+    return visit(protocol, kNever, [&](auto& transport) { return transport.next_wake(endpoint); });
+  }
+  // The only one that a run uses, if so.
+  std::optional<Protocol> only() const {
+    if (!std::has_single_bit(used_)) return std::nullopt;
+    return static_cast<Protocol>(std::countr_zero(used_));
+  }
+  template <class Visit>
+  void for_each_used(Visit visit) const {
+    for (std::uint32_t left = used_; left != 0; left &= left - 1) visit(static_cast<Protocol>(std::countr_zero(left)));
+  }
+  // Calls use(completions) for each transport that has any, and again when using them completes more.
+  template <class Use>
+  void drain(Use use) {
+    if (srd_) use(srd_->completions());
+  }
+  Counters counters() const;
+
+  Raw& raw() { return raw_; }
+  const Raw& raw() const { return raw_; }
+
+ private:
+  template <class Result, class Call>
+  Result visit(Protocol protocol, Result otherwise, Call call) {
+    switch (protocol) {
+      case Protocol::srd: return srd_ ? call(*srd_) : otherwise;
+      case Protocol::rocev2:
+      case Protocol::tcp:
+      case Protocol::uet:
+      case Protocol::raw: return otherwise;
+    }
+    return otherwise;
+  }
+
+  std::uint8_t used_;  // bit per Protocol
+  std::optional<Srd> srd_;
+  Raw raw_;
+};
+
+}  // namespace weft::transport
