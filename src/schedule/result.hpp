@@ -32,6 +32,8 @@ struct LinkRecord {
   std::uint64_t marked = 0;
   std::uint64_t trimmed = 0;
   std::uint64_t dropped = 0;     // queue full, or lost to a fault
+  std::uint64_t pauses = 0;      // that its other end asked for
+  std::int64_t paused = 0;       // ps, all classes together
 };
 
 // One link during one interval of --sample. Intervals in which nothing happened are left out.
@@ -56,6 +58,9 @@ struct Counters {
   std::uint64_t dropped = 0;      // queue full
   std::uint64_t lost = 0;         // to faults
   std::uint64_t timeouts = 0;
+  std::uint64_t pauses = 0;            // of all ports
+  std::uint64_t headroom_drops = 0;    // of `dropped`: a paused neighbour's packets did not fit the headroom
+  std::uint64_t watchdog_drops = 0;    // of `dropped`: thrown away after a long pause
 };
 
 struct RunResult {
@@ -64,6 +69,7 @@ struct RunResult {
   std::uint64_t digest = 0;
   std::int64_t end = 0;         // ps: the last transfer was done
   std::string stopped_by;       // empty: everything was done; else "ctrl-c" or the limit, and the result is partial
+  std::string deadlock;         // the ports that wait for each other, where the run was stopped by that
   std::uint64_t unfinished = 0;  // lanes that wait for what never came
   Counters counters;
   std::vector<FlowRecord> flows;

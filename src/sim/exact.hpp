@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/zeroed.hpp"
 #include "sim/event.hpp"
 
 namespace weft::sim {
@@ -36,10 +35,10 @@ struct ExactConfig {
   FlowControl flow_control = FlowControl::none;
   std::int64_t buffer = 0;        // bytes of a switch; 0: as the catalog says
   std::uint32_t alpha = 256;      // 1/256
-  std::int64_t headroom = 0;      // bytes per port and lossless class; 0: computed from rate, cable, packet and ASIC
+  std::int64_t headroom_latency = 0;  // ps of cable that headroom is meant for; 0: what the cables have
   std::int64_t resume_below = 0;  // bytes under the threshold; 0: two full packets
   std::int64_t reaction = 0;      // ps from the arrival of a pause to its effect
-  std::int64_t nic_buffer = 0;    // bytes that a card holds for its host
+  std::int64_t nic_buffer = 2 << 20;  // bytes that a card holds for its host
   std::int64_t watchdog = 0;      // ps of pause after which a queue is thrown away; 0: never
   std::int64_t deadlock_check = 0;  // ps between looks for circles of paused ports; 0: never
 };
@@ -73,6 +72,12 @@ struct ExactPort {
   std::uint32_t dropped_watchdog = 0;
 };
 
+// How a host takes what its card has received.
+struct Intake {
+  std::int64_t per_byte = 0;  // 1/1024 ps; 0: at once
+  std::int64_t done = 0;      // when it has taken all that has come
+};
+
 // State of all entities; each part is touched by the shard of its entity only.
 struct ExactWorld {
   std::vector<Gate> gates;     // by port and class
@@ -81,42 +86,38 @@ struct ExactWorld {
   std::vector<std::int64_t> used;      // by switch: bytes of the shared buffer
   std::vector<std::int64_t> shared;    // by switch: its size
   std::vector<std::int64_t> headroom;  // by kind of link
-  std::vector<std::int64_t> drained;   // by endpoint: when the host has taken all that has come
-  std::vector<std::int64_t> drain;     // by endpoint: 1/1024 ps per byte; 0: at once
+  std::int64_t credit = 0;             // bytes of the buffer that each port has for each lossless class
+  std::vector<Intake> intakes;         // by endpoint
 };
 
-// Packets that wait, of one shard.
+// Packets that wait, of one shard. A packet in a queue needs its number no more: it names the next one.
 class PacketPool {
  public:
   static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
-  std::uint32_t take(const Event& packet, std::uint32_t ingress) {
+  std::uint32_t take(const Event& packet) {
     ++used_;
     std::uint32_t index = free_;
     if (index == kNone) {
       index = static_cast<std::uint32_t>(packets_.size());
-      packets_.emplace_back();
+      packets_.push_back(packet);
     } else {
-      free_ = packets_[index].next;
+      free_ = packets_[index].number;
+      packets_[index] = packet;
     }
-    packets_[index] = {packet, kNone, ingress};
+    packets_[index].number = kNone;
     return index;
   }
   void give_back(std::uint32_t index) {
     --used_;
-    packets_[index].next = free_;
+    packets_[index].number = free_;
     free_ = index;
   }
-  struct Waiting {
-    Event packet;
-    std::uint32_t next = kNone;
-    std::uint32_t ingress = kNone;  // port it came in by
-  };
-  Waiting& operator[](std::uint32_t index) { return packets_[index]; }
-  const Waiting& operator[](std::uint32_t index) const { return packets_[index]; }
+  Event& operator[](std::uint32_t index) { return packets_[index]; }
+  const Event& operator[](std::uint32_t index) const { return packets_[index]; }
   std::uint64_t used() const { return used_; }
 
  private:
-  std::vector<Waiting> packets_;
+  std::vector<Event> packets_;
   std::uint32_t free_ = kNone;
   std::uint64_t used_ = 0;
 };

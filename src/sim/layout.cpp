@@ -12,7 +12,7 @@ namespace {
 using fabric::LinkTier;
 
 constexpr std::size_t kTiers = 7;
-constexpr std::size_t kMostRates = 63;  // Event::rate has six bits
+constexpr std::size_t kMostRates = 31;  // Event::rate has five bits
 constexpr std::int64_t kBitPicoseconds = 8'000'000'000'000;  // a byte at 1 bit/s
 constexpr std::int64_t kLongestLookAhead = INT64_C(1) << 32;  // a window's times fit 32 bits
 
@@ -103,7 +103,7 @@ void Layout::connect_ports() {
       if (other.kind == fabric::Peer::Kind::other_switch) {
         far = {plane * per_plane_ + other.switch_index, static_cast<std::uint32_t>(other.tier)};
         const Link& link = links_[far.link];
-        look_ahead = std::min(look_ahead, node.latency + link.latency + link.wire(options_.header));
+        look_ahead = std::min(look_ahead, (options_.exact ? 0 : node.latency) + link.latency + link.wire(options_.header));
         continue;
       }
       const auto end = other.kind == fabric::Peer::Kind::nic ? fabric_->endpoint_at(plane, {local, port}) : std::nullopt;
@@ -121,6 +121,10 @@ void Layout::connect_ports() {
     look_ahead = std::min(look_ahead, link.latency + link.wire(options_.header));
   }
   look_ahead_ = std::max<std::int64_t>(1, look_ahead);
+  if (!options_.exact) return;
+  reverse_.resize(far_.size());
+  for (std::uint32_t port = 0; port < far_.size(); ++port)
+    if (connected(port)) reverse_[port] = reverse(port);
 }
 
 // Between servers at both ends of every group and a few between, by the first and the last of their NICs on each
@@ -160,6 +164,7 @@ void Layout::set_queues() {
     const auto part = [&](std::uint32_t millionths) { return static_cast<std::int64_t>(static_cast<Wide>(link.queue) * millionths / 1'000'000); };
     link.mark_from = part(options_.mark_from);
     link.mark_to = part(options_.mark_to);
+    link.mark_most = (INT64_C(1) << 31) * options_.mark_most / 1'000'000;
   }
 }
 

@@ -21,7 +21,9 @@ struct LinkOptions {
   std::int64_t queue_bytes = 0;  // of one port; 0: one bandwidth-delay product
   std::uint32_t mark_from = 200'000;  // parts per million of the queue
   std::uint32_t mark_to = 800'000;
+  std::uint32_t mark_most = 1'000'000;
   bool cut_through = false;
+  bool exact = false;  // neighbours tell each other to pause: the look-ahead is that of the cable
 };
 
 class Layout {
@@ -44,6 +46,7 @@ class Layout {
   std::uint32_t ports() const { return static_cast<std::uint32_t>(far_.size()); }
   const Far& far(std::uint32_t port) const { return far_[port]; }
   const Link& link(std::uint32_t kind) const { return links_[kind]; }
+  std::uint32_t link_kinds() const { return static_cast<std::uint32_t>(links_.size()); }
   const model::Shaper& shaper(std::uint32_t kind) const { return shapers_[kind]; }
   std::uint32_t port_of(std::uint32_t network_switch, std::uint32_t port) const { return nodes_[network_switch].first_port + port; }
   std::uint32_t port_of_endpoint(std::uint32_t endpoint) const { return endpoint_ports_ + endpoint; }
@@ -54,6 +57,10 @@ class Layout {
   std::uint32_t owner(std::uint32_t port) const;
   // The same cable in the other direction.
   std::uint32_t reverse(std::uint32_t port) const;
+  // The same by a look into a table, which exists where ports are exact; and counted among the ports of its switch.
+  std::uint32_t reverse_port(std::uint32_t port) const { return reverse_[port]; }
+  std::uint32_t reverse_local(std::uint32_t port) const { return reverse_[port] - nodes_[far_[port].entity].first_port; }
+  std::uint32_t endpoint_of_port(std::uint32_t port) const { return port - endpoint_ports_; }
 
   static constexpr std::uint32_t kNowhere = 0xFFFFFFFFu;
   // The port by which a switch sends a packet on; kNowhere when there is none.
@@ -64,6 +71,19 @@ class Layout {
     const fabric::Clos::PortRange range = fabric::Clos::towards(node.way, end.destination);
     return node.first_port + range.first + fabric::choose(entropy, range.salt, range.count);
   }
+  // Where several ports lead there, all of them; a count of 0 where they are not a range.
+  struct Range {
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+  };
+  Range ports_towards(std::uint32_t at, std::uint32_t endpoint) const {
+    const Node& node = nodes_[at];
+    if (!node.simple) return {};
+    const fabric::Clos::PortRange range = fabric::Clos::towards(node.way, ends_[endpoint].destination);
+    return {node.first_port + range.first, range.count};
+  }
+  // The port of its leaf that an endpoint hangs on.
+  std::uint32_t leaf_port(std::uint32_t endpoint) const { return ends_[endpoint].destination.below[0]; }
   // Takes a cable out of both its ends, and lets routing know. Routes are then searched for, which is slower.
   void remove_link(std::uint32_t port);
   std::int64_t switch_latency(std::uint32_t at) const { return nodes_[at].latency; }
@@ -115,6 +135,7 @@ class Layout {
   std::vector<Node> nodes_;  // switches
   std::vector<End> ends_;
   std::vector<Far> far_;
+  std::vector<std::uint32_t> reverse_;  // by port, where ports are exact
   fabric::Failures removed_;
 };
 

@@ -18,20 +18,25 @@ LinkOptions link_options(const SimConfig& config) {
   options.queue_bytes = config.queue_bytes;
   options.mark_from = config.mark_from;
   options.mark_to = config.mark_to;
+  options.mark_most = config.mark_most;
   options.cut_through = config.cut_through;
+  options.exact = config.exact.on;
   return options;
 }
 
 }  // namespace
 
 PacketSim::PacketSim(const fabric::Fabric& fabric, const SimConfig& config)
-    : config_(config), layout_(fabric, link_options(config)), world_{layout_, config_, {}, {}, {}, {}, {}, {}, 0} {
+    : config_(config), layout_(fabric, link_options(config)), world_{layout_, config_, {}, {}, {}, {}, {}, {}, 0, {}, {}, {}} {
   config_.stack.set_network(layout_.base_rtt(), layout_.slowest_packet());
   config_.stack.seed = config_.seed;
   world_.ports = Zeroed<Port>(layout_.ports());
   world_.armed = Zeroed<std::int64_t>(layout_.endpoints());
   world_.served = Zeroed<std::uint8_t>(layout_.endpoints());
   world_.entities.resize(layout_.entities());
+  if (config_.exact.on) prepare_exact();
+  if (config_.balance == Balance::flowlet || config_.balance == Balance::flowlet_global) world_.flowlets.resize(layout_.switches());
+  if (config_.balance == Balance::flowlet_global) world_.published.resize(layout_.ports());
   for (std::uint32_t i = 0; i < layout_.entities(); ++i) world_.entities[i].random = Random(config_.seed, 0, i);
   world_.entropy_salt = static_cast<std::uint32_t>(mix64(config_.seed));
   // Effects without delay between hosts leave no look-ahead to share out.
@@ -94,6 +99,20 @@ std::int64_t PacketSim::unloaded(const Flow& flow) const {
 
 // ---- the run
 
+// What is done between windows, when nobody is at work: everything before this window is known.
+void PacketSim::look_around() {
+  const std::int64_t now = window_ * layout_.look_ahead();
+  if (now < next_look_) return;
+  const bool publish = config_.balance == Balance::flowlet_global;
+  const bool search = config_.exact.on && config_.exact.deadlock_check > 0;
+  if (!publish && !search) return;
+  next_look_ = now + (publish ? config_.load_interval : config_.exact.deadlock_check);
+  if (publish)
+    for (std::uint32_t port = 0; port < layout_.ports(); ++port) world_.published[port] = shards_[0]->load(port, now);
+  if (search) deadlock_ = find_deadlock();
+  if (!deadlock_.empty()) stopped_ = true;
+}
+
 void PacketSim::choose_window() {
   window_ = Wheel::kNothing;
   schedule::Progress progress;
@@ -103,6 +122,7 @@ void PacketSim::choose_window() {
     progress.events += shard->tally().events;
     progress.delivered_bytes += shard->stack().counters().payload_delivered;
   }
+  if (window_ != Wheel::kNothing) look_around();
   if (window_ != Wheel::kNothing && on_progress && !on_progress(progress)) stopped_ = true;
   for (const std::exception_ptr& failure : failures_) stopped_ = stopped_ || failure;
 }
@@ -138,7 +158,8 @@ schedule::RunResult PacketSim::run(Client& client) {
   schedule::RunResult result;
   result.executor = "packet";
   result.seed = config_.seed;
-  if (stopped_) result.stopped_by = "stopped";
+  if (stopped_) result.stopped_by = deadlock_.empty() ? "stopped" : "deadlock";
+  result.deadlock = deadlock_;
   schedule::Counters& counters = result.counters;
   for (const auto& shard : shards_) {
     const Tally& tally = shard->tally();
@@ -154,6 +175,11 @@ schedule::RunResult PacketSim::run(Client& client) {
     counters.marked += sent.marked_seen;
     counters.trimmed += sent.trimmed_seen;
     counters.timeouts += sent.timeouts;
+  }
+  for (const Gate& gate : world_.exact.gates) counters.pauses += gate.pauses;
+  for (const ExactPort& port : world_.exact.ports) {
+    counters.headroom_drops += port.dropped_headroom;
+    counters.watchdog_drops += port.dropped_watchdog;
   }
   Digest all;
   for (const World::Entity& entity : world_.entities) all.add(entity.digest.value());
@@ -178,7 +204,7 @@ void PacketSim::check_conservation() const {
   for (const auto& shard : shards_) {
     const Tally& tally = shard->tally();
     injected += tally.injected;
-    accounted += tally.arrived + tally.dropped + tally.lost + tally.corrupted + (stopped_ ? shard->packets_in_flight() : 0);
+    accounted += tally.arrived + tally.dropped + tally.lost + tally.corrupted + (stopped_ ? shard->packets_in_flight() : shard->pool().used());
   }
   if (injected != accounted)
     throw std::logic_error(fmt::format("packets are not conserved: {} sent, {} accounted for (seed {})", injected, accounted, config_.seed));
@@ -218,6 +244,13 @@ void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) con
     record.marked = port.marked;
     record.trimmed = port.trimmed;
     record.dropped = port.dropped + port.lost;
+    if (config_.exact.on) {
+      for (std::uint32_t cls = 0; cls < config_.exact.classes; ++cls) {
+        const Gate& gate = world_.exact.gates[index * config_.exact.classes + cls];
+        record.pauses += gate.pauses;
+        record.paused += gate.paused_for + (gate.paused_since > 0 ? std::max<std::int64_t>(0, result.end - gate.paused_since) : 0);
+      }
+    }
     if (port.special == 0) continue;
     for (schedule::LinkSample sample : world_.specials[port.special - 1].samples) {
       sample.link = number;

@@ -34,6 +34,7 @@ class PacketSim {
   void add_to_switch(std::uint32_t network_switch, const Condition& condition);  // all its links
   void remove_link(std::uint32_t port) { layout_.remove_link(port); }  // of a switch; routing knows
   void shape(std::uint32_t port, const Bucket& bucket);
+  void slow_receiver(std::uint32_t endpoint, Bandwidth rate);  // exact ports: the host takes no more than that
   void capture(std::uint32_t port);  // numbered in the order of these calls
 
   // Hands a message to the transport of an endpoint, at a time from now on. Before the run, or by a
@@ -62,14 +63,20 @@ class PacketSim {
   void collect_links(schedule::RunResult& result, std::size_t most) const;
   std::vector<transport::Captured> captured() const;  // by time
 
+  // Exact ports: what is left of a switch's buffer beside the headroom of its ports; the least of all switches.
+  std::int64_t shared_buffer() const;
   // What a flow takes alone until the sender has the last acknowledgement: to the picosecond for whole
   // packets on links of one rate, else a lower bound. 0 where removed links leave no way.
   std::int64_t unloaded(const Flow& flow) const;
 
  private:
   Special& special(std::uint32_t port);
+  void prepare_exact();
   void work(std::uint32_t shard);
   void choose_window();
+  void look_around();
+  std::string find_deadlock() const;
+  const PacketPool& pool_of(std::uint32_t port) const { return shards_[shard_of(layout_.owner(port))]->pool(); }
   void check_conservation() const;
   std::string name_of_end(std::uint32_t port) const;
 
@@ -80,6 +87,8 @@ class PacketSim {
   std::uint32_t captures_ = 0;
   std::unique_ptr<class Barrier> barrier_;
   std::int64_t window_ = 0;
+  std::int64_t next_look_ = 0;  // ps: when queues are published or deadlocks looked for
+  std::string deadlock_;
   bool stopped_ = false;
   std::vector<std::exception_ptr> failures_;  // by shard
 };

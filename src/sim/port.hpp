@@ -39,6 +39,7 @@ struct Link {
   std::int64_t queue = 0;  // in time: how far ahead a port may be booked
   std::int64_t mark_from = 0;
   std::int64_t mark_to = 0;
+  std::int64_t mark_most = INT64_C(1) << 31;  // of 2^31: the share that is marked just below mark_to
   std::int64_t full_packet = 0;  // what a data packet takes
   std::uint8_t rate = 0;         // its number among the rates of the fabric
 
@@ -50,7 +51,7 @@ struct Link {
 // Whether a packet is marked that finds so much before it, between mark_from and mark_to, given 31 random bits.
 // Wide, because a slow port's queue may be seconds long.
 inline bool marks(const Link& link, std::int64_t ahead, std::uint32_t draw) {
-  return static_cast<Wide>(draw) * (link.mark_to - link.mark_from) < static_cast<Wide>(ahead - link.mark_from) << 31;
+  return static_cast<Wide>(draw) * (link.mark_to - link.mark_from) < static_cast<Wide>(ahead - link.mark_from) * link.mark_most;
 }
 
 // Each books a packet that is ready at a time and gives the start of its first bit.

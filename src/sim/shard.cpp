@@ -13,6 +13,7 @@ using transport::PacketType;
 using transport::Protocol;
 
 constexpr std::size_t kFewEvents = 24;  // one entity's share of a window is short and nearly sorted
+constexpr std::uint32_t kDraws = 16;    // ways that are tried where the one that was hashed is down
 constexpr std::size_t kMostCaptured = 10'000'000;  // per shard, 64 bytes each
 constexpr std::int64_t kPacketsAhead = 1;  // that a card takes ahead of the wire: who decides late decides with newer news
 
@@ -31,20 +32,6 @@ std::uint64_t hash_of(const Event& event) {
 Shard::Shard(World& world, std::uint32_t number, std::uint32_t shards)
     : world_(world), layout_(world.layout), config_(world.config), number_(number), stack_(world.config.stack),
       wheel_(world.layout.look_ahead()), counts_(world.layout.entities() + 1), outbox_(shards) {}
-
-// Room for an event behind the running window, with all but its content.
-inline Event& Shard::place(std::int64_t time, std::uint32_t to) {
-  if (outbox_.size() == 1 || world_.shard_of[to] == number_) return wheel_.add(time);
-  outbox_first_ = std::min(outbox_first_, wheel_.window_of(time));
-  return outbox_[world_.shard_of[to]].emplace_back();
-}
-
-inline void Shard::address(Event& event, std::int64_t time, std::uint32_t to, std::uint32_t from) {
-  event.time = time;
-  event.to = to;
-  event.from = from;
-  event.number = world_.entities[from].caused++;
-}
 
 void Shard::emit(const Event& event, std::int64_t time, std::uint32_t host) {
   if (time >= window_end_) {
@@ -97,11 +84,11 @@ void Shard::start_raw(std::uint32_t endpoint, const transport::RawStream& stream
 // ---- ports
 
 // Marks, trims or refuses (false) a packet by how far ahead the port is booked. A host's own port only queues.
-inline bool Shard::admit(Passing& packet, Port& port, const Link& link, std::uint32_t entity, std::int64_t ahead) {
+inline bool Shard::admit(Passing& packet, PacketType type, Port& port, const Link& link, std::uint32_t entity, std::int64_t ahead) {
   if (ahead > port.peak) port.peak = ahead;
   if (ahead <= link.mark_from || layout_.is_host(entity)) return true;
   if (ahead > link.queue) {
-    if (!config_.trimming || config_.fifo) {
+    if (!config_.trimming || config_.fifo || !transport::can_be_trimmed(type)) {
       ++port.dropped;
       ++tally_.dropped;
       return false;
@@ -128,7 +115,7 @@ inline void Shard::leave(const Event& arrived, const Passing& packet, const Layo
   slot = arrived;
   slot.bytes = static_cast<std::uint16_t>(packet.bytes);
   slot.flags = packet.flags & 0xF;
-  slot.rate = link.rate & 63;
+  slot.rate = link.rate & 31;
   address(slot, arrives, far.entity, entity);
 }
 
@@ -138,9 +125,9 @@ inline void Shard::forward(const Event& arrived, std::uint32_t index, std::uint3
   const Layout::Far& far = layout_.far(index);
   const Link& link = layout_.link(far.link);
   Passing packet{arrived.bytes, arrived.flags};
-  bool high = !config_.fifo && (arrived.type == PacketType::ack || (packet.flags & transport::kTrimmed));
+  bool high = !config_.fifo && (transport::goes_first(arrived.type) || (packet.flags & transport::kTrimmed));
   if (!high) {
-    if (!admit(packet, port, link, entity, port.busy - ready)) return;
+    if (!admit(packet, arrived.type, port, link, entity, port.busy - ready)) return;
     high = packet.flags & transport::kTrimmed;
   }
   const std::int64_t begin = high ? book_high(port, link, ready, packet.bytes) : book(port, link, ready, packet.bytes);
@@ -159,10 +146,10 @@ void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::ui
   const Layout::Far& far = layout_.far(index);
   const Link& link = layout_.link(far.link);
   Passing packet{arrived.bytes, arrived.flags};
-  bool high = !config_.fifo && (arrived.type == PacketType::ack || (packet.flags & transport::kTrimmed));
+  bool high = !config_.fifo && (transport::goes_first(arrived.type) || (packet.flags & transport::kTrimmed));
   // A queue is of bytes: where they leave more slowly, being booked further ahead is no longer a queue.
   const std::int64_t ahead = at_full_rate(special.conditions, ready, port.busy - ready);
-  bool admitted = high || admit(packet, port, link, entity, ahead);
+  bool admitted = high || admit(packet, arrived.type, port, link, entity, ahead);
   high = high || (packet.flags & transport::kTrimmed);
   std::int64_t begin = ready;
   if (Bucket& bucket = special.bucket; admitted && bucket.ps_per_byte > 0) {
@@ -197,41 +184,45 @@ void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::ui
     if (admitted) sample_at(special, config_.sample, begin, index).bytes += packet.bytes;
   }
   if (!admitted) return;
-  if (special.capture > 0 && captured_.size() < kMostCaptured)
-    captured_.push_back({begin, special.capture - 1, packet.bytes, arrived.type, packet.flags, arrived.header});
+  if (special.capture > 0) {
+    Event seen = arrived;
+    seen.bytes = static_cast<std::uint16_t>(packet.bytes);
+    seen.flags = packet.flags & 0xF;
+    capture(special, seen, begin);
+  }
   const Fate end = fate(special.conditions, begin, begin + wire + link.latency, world_.entities[entity].random);
   if (end == Fate::arrives) return leave(arrived, packet, far, link, entity, begin, wire);
   ++port.lost;
   ++(end == Fate::lost ? tally_.lost : tally_.corrupted);
 }
 
-inline std::uint32_t Shard::entropy_of(const transport::Header& header, std::uint32_t entity) {
-  // Who talks to whom, and on which path: different for every path of every pair.
-  const std::uint32_t pair = header.source * 0x9e3779b1u + header.destination * 0x85ebca77u + world_.entropy_salt;
-  switch (config_.balance) {
-    case Balance::entropy: return pair + header.path * 0xc2b2ae3du;
-    case Balance::ecmp: return pair;
-    case Balance::spray: return static_cast<std::uint32_t>(world_.entities[entity].random.next());
+inline std::uint32_t Shard::choose_port(const Event& event) {
+  if (config_.balance >= Balance::flowlet) {
+    const std::uint32_t port = choose_by_load(event);
+    if (port != Layout::kNowhere) return port;
   }
-  return pair;
+  const std::uint32_t entropy = entropy_of(event);
+  std::uint32_t port = layout_.next_port(event.to, event.header.destination, entropy);
+  // A switch whose own link is down hashes again; what is broken further away it does not know.
+  for (std::uint32_t draw = 1; draw <= kDraws && port != Layout::kNowhere && avoids(port, event.time); ++draw)
+    port = layout_.next_port(event.to, event.header.destination, entropy + draw * 0x9e3779b1u);
+  return port;
 }
 
-bool Shard::avoids(std::uint32_t port, std::int64_t now) const {
-  const std::uint32_t special = world_.ports[port].special;
-  return special != 0 && known_down(world_.specials[special - 1].conditions, now);
+void Shard::capture(const Special& special, const Event& packet, std::int64_t begin) {
+  if (captured_.size() < kMostCaptured)
+    captured_.push_back({begin, special.capture - 1, packet.bytes, packet.type, packet.flags, packet.header});
 }
 
 void Shard::at_switch(const Event& event) {
-  const std::uint32_t entropy = entropy_of(event.header, event.to);
-  std::uint32_t port = layout_.next_port(event.to, event.header.destination, entropy);
-  // A switch whose own link is down hashes again; what is broken further away it does not know.
-  constexpr std::uint32_t kDraws = 16;
-  for (std::uint32_t draw = 1; draw <= kDraws && port != Layout::kNowhere && avoids(port, event.time); ++draw)
-    port = layout_.next_port(event.to, event.header.destination, entropy + draw * 0x9e3779b1u);
+  if (event.kind == EventKind::control) return at_control(event);
+  if (event.kind == EventKind::wake) return at_port(event);
+  const std::uint32_t port = choose_port(event);
   if (port == Layout::kNowhere) {
     ++tally_.lost;
     return;
   }
+  if (config_.exact.on) return arrive_exactly(event, port);
   std::int64_t ready = event.time + layout_.switch_latency(event.to);
   if (layout_.cut_through()) {
     // Where the way out is faster than the way in, it must not run dry.
@@ -245,13 +236,8 @@ void Shard::at_switch(const Event& event) {
 // ---- hosts
 
 void Shard::send(std::uint32_t endpoint, const transport::Transmit& out, std::int64_t now) {
-  Event packet;
-  packet.type = out.type;
-  packet.flags = out.flags & 0xF;
-  packet.bytes = static_cast<std::uint16_t>(out.wire_bytes);
-  packet.header = out.header;
   ++tally_.injected;
-  forward(packet, layout_.port_of_endpoint(endpoint), layout_.host_of(endpoint), now);
+  forward(packet_of(out), layout_.port_of_endpoint(endpoint), layout_.host_of(endpoint), now);
 }
 
 void Shard::arm(std::uint32_t endpoint, std::int64_t when, std::int64_t now) {
@@ -285,6 +271,7 @@ inline bool Shard::poll(std::uint32_t endpoint, std::int64_t now, transport::Tra
 }
 
 void Shard::pump(std::uint32_t endpoint, std::int64_t now) {
+  if (config_.exact.on) return pump_exactly(endpoint, now);
   const Port& port = world_.ports[layout_.port_of_endpoint(endpoint)];
   const std::int64_t ahead = kPacketsAhead * layout_.slowest_packet();
   transport::Transmit out;
@@ -307,7 +294,12 @@ void Shard::at_host(const Event& event) {
   std::uint32_t endpoint = event.header.source;
   switch (event.kind) {
     case EventKind::packet:
-      ++tally_.arrived;
+    case EventKind::delivered:
+      if (!config_.exact.on) {
+        ++tally_.arrived;
+      } else if (!intake(event)) {
+        return;
+      }
       endpoint = event.header.destination;
       stack_.handle(now, endpoint, event.type, event.flags, event.header);
       if (event.type == PacketType::raw) return;  // nobody answers
@@ -323,6 +315,7 @@ void Shard::at_host(const Event& event) {
     case EventKind::call:
       client_->called(now, event.to, event.header.data.size);
       return complete(now);
+    case EventKind::control: return at_control(event);
   }
   pump(endpoint, now);
   complete(now);
@@ -419,10 +412,11 @@ void Shard::run(std::int64_t window) {
 }
 
 std::uint64_t Shard::packets_in_flight() const {
-  std::uint64_t packets = 0;
-  wheel_.for_all([&](const Event& event) { packets += event.kind == EventKind::packet; });
+  std::uint64_t packets = pool_.used();
+  const auto count = [&](const Event& event) { packets += event.kind == EventKind::packet || event.kind == EventKind::delivered; };
+  wheel_.for_all(count);
   for (const auto& events : outbox_)
-    for (const Event& event : events) packets += event.kind == EventKind::packet;
+    for (const Event& event : events) count(event);
   return packets;
 }
 

@@ -17,6 +17,7 @@
 #include "base/random.hpp"
 #include "base/zeroed.hpp"
 #include "sim/conditions.hpp"
+#include "sim/exact.hpp"
 #include "sim/layout.hpp"
 #include "sim/wheel.hpp"
 #include "transport/capture.hpp"
@@ -25,9 +26,13 @@
 namespace weft::sim {
 
 enum class Balance : std::uint8_t {
-  entropy,  // the host chooses a number per burst; switches hash it
-  ecmp,     // switches hash who talks to whom
-  spray,    // switches choose at random, packet by packet
+  entropy,         // the host chooses a number per burst; switches hash it
+  ecmp,            // switches hash who talks to whom
+  spray,           // switches choose at random, packet by packet
+  flowlet,         // after a pause in a flow, the port with the shortest queue (DLB)
+  flowlet_global,  // likewise, and the next switch's queue counts (GLB)
+  adaptive,        // the port with the shortest queue, packet by packet
+  pinned,          // every queue pair of a leaf has its uplink, in turn
 };
 
 struct SimConfig {
@@ -42,6 +47,11 @@ struct SimConfig {
   std::int64_t queue_bytes = 0;  // of one port; 0: one bandwidth-delay product
   std::uint32_t mark_from = 200'000;  // parts per million of the queue; equal to mark_to: a step
   std::uint32_t mark_to = 800'000;
+  std::uint32_t mark_most = 1'000'000;  // parts per million of the packets marked just below mark_to
+  std::int64_t flowlet_gap = 0;         // ps of silence after which a flow may move
+  std::int64_t load_interval = 0;       // ps between two looks at other switches' queues
+  std::uint32_t pins = 1;               // queue pairs of a pair of hosts that are pinned one by one
+  ExactConfig exact;
   bool in_time_order = false;    // effects between hosts without delay
   std::uint32_t threads = 1;
   std::int64_t sample = 0;       // ps; 0: no time series
@@ -64,6 +74,10 @@ struct World {
     std::uint32_t caused = 0;  // number of its next effect
     Random random;
   };
+  struct Flowlet {
+    std::int64_t last = 0;   // when its latest packet came
+    std::uint32_t port = 0;
+  };
   const Layout& layout;
   const SimConfig& config;
   Zeroed<Port> ports;
@@ -73,6 +87,9 @@ struct World {
   std::vector<Special> specials;
   std::vector<std::uint16_t> shard_of;
   std::uint32_t entropy_salt = 0;
+  ExactWorld exact;
+  std::vector<std::vector<Flowlet>> flowlets;  // by switch
+  std::vector<std::int64_t> published;         // by port: its queue as other switches know it, ps
 };
 
 struct Tally {
@@ -105,6 +122,9 @@ class Shard {
   const Tally& tally() const { return tally_; }
   const transport::Stack& stack() const { return stack_; }
   std::uint64_t packets_in_flight() const;
+  const PacketPool& pool() const { return pool_; }
+  // Picoseconds of work before a port.
+  std::int64_t load(std::uint32_t port, std::int64_t now) const;
   const std::vector<transport::Captured>& captured() const { return captured_; }
 
  private:
@@ -121,12 +141,13 @@ class Shard {
     std::uint8_t flags;
   };
 
+  // shard.cpp
   void handle(const Event& event);
   void at_switch(const Event& event);
   void at_host(const Event& event);
   void forward(const Event& packet, std::uint32_t port, std::uint32_t entity, std::int64_t ready);
   void forward_specially(const Event& packet, std::uint32_t port, std::uint32_t entity, std::int64_t ready);
-  bool admit(Passing& packet, Port& port, const Link& link, std::uint32_t entity, std::int64_t ahead);
+  bool admit(Passing& packet, transport::PacketType type, Port& port, const Link& link, std::uint32_t entity, std::int64_t ahead);
   bool poll(std::uint32_t endpoint, std::int64_t now, transport::Transmit& out);
   void pump(std::uint32_t endpoint, std::int64_t now);
   void send(std::uint32_t endpoint, const transport::Transmit& packet, std::int64_t now);
@@ -137,9 +158,39 @@ class Shard {
   void emit(const Event& event, std::int64_t time, std::uint32_t host);  // of a host, to itself
   void leave(const Event& arrived, const Passing& packet, const Layout::Far& far, const Link& link, std::uint32_t entity, std::int64_t begin,
              std::int64_t wire);
-  bool avoids(std::uint32_t port, std::int64_t now) const;
+  void capture(const Special& special, const Event& packet, std::int64_t begin);
+  static Event packet_of(const transport::Transmit& packet);
   void run_group(std::span<Pending> group);
-  std::uint32_t entropy_of(const transport::Header& header, std::uint32_t entity);
+
+  std::uint32_t entropy_of(const Event& packet);
+  std::uint32_t choose_port(const Event& packet);
+
+  // shard_balance.cpp
+  std::uint32_t choose_by_load(const Event& packet);
+  std::uint32_t least_loaded(const Event& packet, std::uint32_t first, std::uint32_t count);
+  bool avoids(std::uint32_t port, std::int64_t now) const;
+
+  // shard_exact.cpp
+  Gate& gate(std::uint32_t port, std::uint32_t cls);
+  Hold& hold(std::uint32_t port, std::uint32_t cls);
+  std::uint32_t class_of(const Event& packet) const;
+  bool lossless(std::uint32_t cls) const;
+  std::int64_t threshold(std::uint32_t network_switch) const;
+  bool open(const Gate& gate, std::uint32_t cls, std::int64_t bytes) const;
+  bool take_in(Event& packet, std::uint32_t out, std::uint32_t entity);
+  void let_out(const Event& packet, std::uint32_t entity);
+  void give_credit(std::uint32_t entity, std::uint32_t port, std::uint32_t cls, std::int64_t bytes);
+  void control(std::uint32_t entity, std::uint32_t port, std::uint32_t cls, std::uint32_t what, std::int64_t amount);
+  void at_control(const Event& event);
+  void throw_away(std::uint32_t port, std::uint32_t cls, std::uint32_t entity);
+  void enqueue(const Event& packet, std::uint32_t port);
+  std::uint32_t next_class(std::uint32_t port);
+  void serve(std::uint32_t port, std::uint32_t entity);
+  void transmit(const Event& packet, std::uint32_t port, std::uint32_t entity, std::int64_t begin);
+  void arrive_exactly(const Event& event, std::uint32_t out);
+  void at_port(const Event& event);
+  void pump_exactly(std::uint32_t endpoint, std::int64_t now);
+  bool intake(const Event& event);
 
   World& world_;
   const Layout& layout_;
@@ -158,7 +209,44 @@ class Shard {
   std::vector<std::vector<Event>> outbox_;  // by shard
   std::int64_t outbox_first_ = Wheel::kNothing;
   std::vector<transport::Captured> captured_;
+  PacketPool pool_;  // what waits in exact ports
   Tally tally_;
 };
+
+// Room for an event behind the running window, with all but its content.
+inline Event& Shard::place(std::int64_t time, std::uint32_t to) {
+  if (outbox_.size() == 1 || world_.shard_of[to] == number_) return wheel_.add(time);
+  outbox_first_ = std::min(outbox_first_, wheel_.window_of(time));
+  return outbox_[world_.shard_of[to]].emplace_back();
+}
+
+inline void Shard::address(Event& event, std::int64_t time, std::uint32_t to, std::uint32_t from) {
+  event.time = time;
+  event.to = to;
+  event.from = from;
+  event.number = world_.entities[from].caused++;
+}
+
+inline Event Shard::packet_of(const transport::Transmit& out) {
+  Event packet;
+  packet.type = out.type;
+  packet.flags = out.flags & 0xF;
+  packet.bytes = static_cast<std::uint16_t>(out.wire_bytes);
+  packet.header = out.header;
+  return packet;
+}
+
+inline std::uint32_t Shard::entropy_of(const Event& packet) {
+  const transport::Header& header = packet.header;
+  // Who talks to whom, and on which path: different for every path of every pair.
+  const std::uint32_t pair = header.source * 0x9e3779b1u + header.destination * 0x85ebca77u + world_.entropy_salt;
+  switch (config_.balance) {
+    case Balance::spray: return static_cast<std::uint32_t>(world_.entities[packet.to].random.next());
+    case Balance::ecmp:
+      if (transport::protocol_of(packet.type) == transport::Protocol::srd) return pair;
+      [[fallthrough]];
+    default: return pair + header.path * 0xc2b2ae3du;
+  }
+}
 
 }  // namespace weft::sim

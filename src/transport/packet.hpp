@@ -84,4 +84,21 @@ struct Header {
 };
 static_assert(sizeof(Header) == 40);
 
+// What a switch of two classes lets go first. RoCE's and TCP's acknowledgements share the class of their data.
+constexpr bool goes_first(PacketType type) { return type == PacketType::ack || type == PacketType::roce_cnp || type == PacketType::uet_ack; }
+
+// Whose header alone is news to the receiver.
+constexpr bool can_be_trimmed(PacketType type) { return type == PacketType::data || type == PacketType::uet_data; }
+
+constexpr PacketType data_of(Protocol protocol) {
+  switch (protocol) {
+    case Protocol::srd: return PacketType::data;
+    case Protocol::rocev2: return PacketType::roce_data;
+    case Protocol::tcp: return PacketType::tcp_data;
+    case Protocol::uet: return PacketType::uet_data;
+    case Protocol::raw: return PacketType::raw;
+  }
+  return PacketType::raw;
+}
+
 }  // namespace weft::transport

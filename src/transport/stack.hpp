@@ -48,6 +48,7 @@ class Stack {
   Instant next_wake(Protocol protocol, std::uint32_t endpoint) {
     return visit(protocol, kNever, [&](auto& transport) { return transport.next_wake(endpoint); });
   }
+  bool uses(Protocol protocol) const { return used_ >> static_cast<int>(protocol) & 1; }
   // The only one that a run uses, if so.
   std::optional<Protocol> only() const {
     if (!std::has_single_bit(used_)) return std::nullopt;

@@ -1,0 +1,73 @@
+// By which of several ports a packet goes on.
+
+#include <algorithm>
+
+#include "base/hash.hpp"
+#include "sim/shard.hpp"
+
+namespace weft::sim {
+namespace {
+
+constexpr std::uint32_t kFlowlets = 4096;  // of a switch; flows that share one move together, as in an ASIC
+
+}  // namespace
+
+bool Shard::avoids(std::uint32_t port, std::int64_t now) const {
+  const std::uint32_t special = world_.ports[port].special;
+  return special != 0 && known_down(world_.specials[special - 1].conditions, now);
+}
+
+std::int64_t Shard::load(std::uint32_t port, std::int64_t now) const {
+  std::int64_t load = std::max<std::int64_t>(0, world_.ports[port].busy - now);
+  if (!config_.exact.on) return load;
+  const Link& link = layout_.link(layout_.far(port).link);
+  for (std::uint32_t cls = 0; cls < config_.exact.classes; ++cls) {
+    const Gate& way = world_.exact.gates[port * config_.exact.classes + cls];
+    load += link.wire(way.bytes);
+  }
+  return load;
+}
+
+// Equal ones are taken in turn, beginning anywhere.
+std::uint32_t Shard::least_loaded(const Event& packet, std::uint32_t first, std::uint32_t count) {
+  const std::uint32_t start = world_.entities[packet.to].random.below(count);
+  std::uint32_t best = Layout::kNowhere;
+  std::int64_t least = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t port = first + (start + i) % count;
+    if (avoids(port, packet.time)) continue;
+    std::int64_t each = load(port, packet.time);
+    if (config_.balance == Balance::flowlet_global) {
+      const std::uint32_t next = layout_.far(port).entity;
+      const std::uint32_t behind = layout_.is_host(next) ? Layout::kNowhere : layout_.next_port(next, packet.header.destination, 0);
+      if (behind != Layout::kNowhere) each += world_.published[behind];
+    }
+    if (best == Layout::kNowhere || each < least) {
+      best = port;
+      least = each;
+    }
+  }
+  return best;
+}
+
+// kNowhere: there is nothing to choose, or the ports are not a range.
+std::uint32_t Shard::choose_by_load(const Event& event) {
+  const Layout::Range range = layout_.ports_towards(event.to, event.header.destination);
+  if (range.count < 2) return Layout::kNowhere;
+  if (config_.balance == Balance::adaptive) return least_loaded(event, range.first, range.count);
+  if (config_.balance == Balance::pinned) {
+    const std::uint32_t pin = layout_.leaf_port(event.header.source) * config_.pins + event.header.path % config_.pins;
+    const std::uint32_t port = range.first + pin % range.count;
+    return avoids(port, event.time) ? Layout::kNowhere : port;
+  }
+  auto& table = world_.flowlets[event.to];
+  if (table.empty()) table.resize(kFlowlets);
+  World::Flowlet& flowlet = table[mix64(entropy_of(event)) % kFlowlets];
+  if (flowlet.last == 0 || event.time - flowlet.last > config_.flowlet_gap || flowlet.port - range.first >= range.count ||
+      avoids(flowlet.port, event.time))
+    flowlet.port = least_loaded(event, range.first, range.count);
+  flowlet.last = event.time;
+  return flowlet.port;
+}
+
+}  // namespace weft::sim

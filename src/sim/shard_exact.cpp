@@ -1,0 +1,433 @@
+// Ports with real queues; exact.hpp says what they do.
+
+#include <algorithm>
+#include <bit>
+
+#include "sim/shard.hpp"
+
+namespace weft::sim {
+namespace {
+
+constexpr std::uint32_t kNone = PacketPool::kNone;
+constexpr std::int64_t kControlBytes = 64;  // the smallest frame of Ethernet
+constexpr std::uint32_t kIngressShift = 22;  // Event::from: entity below, the port it comes in by above
+
+enum Control : std::uint32_t { kPause, kResume, kCredit, kWatch };
+
+}  // namespace
+
+inline Gate& Shard::gate(std::uint32_t port, std::uint32_t cls) { return world_.exact.gates[port * config_.exact.classes + cls]; }
+inline Hold& Shard::hold(std::uint32_t port, std::uint32_t cls) { return world_.exact.holds[port * config_.exact.classes + cls]; }
+
+inline std::uint32_t Shard::class_of(const Event& packet) const {
+  return packet.flags & transport::kTrimmed ? config_.exact.trimmed_class : config_.exact.class_of[static_cast<std::size_t>(packet.type)];
+}
+
+inline bool Shard::lossless(std::uint32_t cls) const { return config_.exact.lossless >> cls & 1; }
+
+// How much a queue of a switch may hold now.
+inline std::int64_t Shard::threshold(std::uint32_t network_switch) const {
+  const std::int64_t left = world_.exact.shared[network_switch] - world_.exact.used[network_switch];
+  return std::max<std::int64_t>(0, left) * config_.exact.alpha >> 8;
+}
+
+inline bool Shard::open(const Gate& gate, std::uint32_t cls, std::int64_t bytes) const {
+  if (!lossless(cls)) return true;
+  if (config_.exact.flow_control == FlowControl::credits) return gate.credit >= bytes;
+  return gate.paused_since == 0;
+}
+
+// ---- into the buffer and out of it
+
+// Finds room for a packet that goes out by a port; trims or refuses (false) it where there is none.
+bool Shard::take_in(Event& packet, std::uint32_t out, std::uint32_t entity) {
+  const ExactConfig& exact = config_.exact;
+  std::uint32_t cls = class_of(packet);
+  const Link& link = layout_.link(layout_.far(out).link);
+  if (gate(out, cls).thrown_away) {
+    ++world_.exact.ports[out].dropped_watchdog;
+    return false;
+  }
+  const std::int64_t waiting = gate(out, cls).bytes;
+  if (const std::int64_t ahead = link.wire(waiting); ahead > link.mark_from && cls != exact.trimmed_class) {
+    if (ahead >= link.mark_to || marks(link, ahead, static_cast<std::uint32_t>(world_.entities[entity].random.next() >> 33))) {
+      packet.flags |= transport::kMarked;
+      ++world_.ports[out].marked;
+    }
+  }
+  if (!lossless(cls)) {
+    const std::int64_t limit = std::min(threshold(entity), link.bytes_in(link.queue));
+    if (waiting + packet.bytes > limit && cls != exact.trimmed_class) {
+      if (!config_.trimming || !transport::can_be_trimmed(packet.type)) return false;
+      packet.flags &= 0xF & ~transport::kMarked;
+      packet.flags |= transport::kTrimmed;
+      packet.bytes = static_cast<std::uint16_t>(config_.header);
+      ++world_.ports[out].trimmed;
+      cls = exact.trimmed_class;
+    }
+    if (world_.exact.used[entity] + packet.bytes > world_.exact.shared[entity]) return false;
+    world_.exact.used[entity] += packet.bytes;
+    return true;
+  }
+  if (exact.flow_control == FlowControl::credits) return true;  // who sent it had seen that there is room
+  const std::uint32_t in = layout_.port_of(entity, packet.from >> kIngressShift);
+  Hold& held = hold(in, cls);
+  if (held.shared + packet.bytes <= threshold(entity) && held.headroom == 0) {
+    held.shared += packet.bytes;
+    world_.exact.used[entity] += packet.bytes;
+    return true;
+  }
+  if (!held.pausing) {
+    held.pausing = true;
+    control(entity, in, cls, kPause, 0);
+  }
+  if (held.headroom + packet.bytes > world_.exact.headroom[layout_.far(in).link]) {
+    ++world_.exact.ports[in].dropped_headroom;
+    return false;
+  }
+  held.headroom += packet.bytes;
+  return true;
+}
+
+// A packet leaves the buffer of a switch.
+void Shard::let_out(const Event& packet, std::uint32_t entity) {
+  const ExactConfig& exact = config_.exact;
+  const std::uint32_t cls = class_of(packet);
+  if (!lossless(cls)) {
+    world_.exact.used[entity] -= packet.bytes;
+    return;
+  }
+  const std::uint32_t in = layout_.port_of(entity, packet.from >> kIngressShift);
+  if (exact.flow_control == FlowControl::credits) return give_credit(entity, in, cls, packet.bytes);
+  Hold& held = hold(in, cls);
+  const std::int64_t from_headroom = std::min<std::int64_t>(held.headroom, packet.bytes);
+  held.headroom -= from_headroom;
+  held.shared -= packet.bytes - from_headroom;
+  world_.exact.used[entity] -= packet.bytes - from_headroom;
+  if (!held.pausing || held.headroom > 0) return;
+  // Where others fill the buffer, what is empty may go on all the same.
+  if (held.shared > 0 && held.shared + exact.resume_below > threshold(entity)) return;
+  held.pausing = false;
+  control(entity, in, cls, kResume, 0);
+}
+
+// Credit goes back a quarter of the buffer at a time: the neighbour never lacks more than that.
+void Shard::give_credit(std::uint32_t entity, std::uint32_t port, std::uint32_t cls, std::int64_t bytes) {
+  Hold& held = hold(port, cls);
+  held.owed += bytes;
+  if (held.owed < world_.exact.credit / 4) return;
+  control(entity, port, cls, kCredit, held.owed);
+  held.owed = 0;
+}
+
+// Tells the neighbour on a port. Such a frame goes before all that waits, but not through what is on the wire.
+void Shard::control(std::uint32_t entity, std::uint32_t port, std::uint32_t cls, std::uint32_t what, std::int64_t amount) {
+  const Layout::Far& far = layout_.far(port);
+  const Link& link = layout_.link(far.link);
+  const std::int64_t begin = std::max(now_, world_.ports[port].busy);
+  const std::int64_t end = begin + link.wire(kControlBytes);
+  world_.ports[port].busy = end;
+  const std::int64_t time = end + link.latency + config_.exact.reaction;
+  Event event;
+  event.kind = EventKind::control;
+  event.header.source = layout_.reverse_port(port);
+  event.header.destination = cls;
+  event.header.sequence = what;
+  event.header.data.size = static_cast<std::uint64_t>(amount);
+  Event& slot = place(time, far.entity);
+  slot = event;
+  address(slot, time, far.entity, entity);
+}
+
+void Shard::at_control(const Event& event) {
+  const std::uint32_t port = event.header.source;
+  const std::uint32_t cls = event.header.destination;
+  Gate& way = gate(port, cls);
+  const auto amount = static_cast<std::int64_t>(event.header.data.size);
+  switch (event.header.sequence) {
+    case kPause:
+      if (way.paused_since != 0) return;
+      way.paused_since = event.time;
+      ++way.pauses;
+      if (config_.exact.watchdog > 0 && !layout_.is_host(event.to)) {
+        Event watch = event;
+        watch.header.sequence = kWatch;
+        watch.header.data.size = static_cast<std::uint64_t>(event.time);
+        emit(watch, event.time + config_.exact.watchdog, event.to);
+      }
+      return;
+    case kResume:
+      if (way.paused_since != 0) way.paused_for += event.time - way.paused_since;
+      way.paused_since = 0;
+      way.thrown_away = false;
+      break;
+    case kCredit: way.credit += amount; break;
+    case kWatch:
+      if (way.paused_since == amount) throw_away(port, cls, event.to);
+      return;
+    default: return;
+  }
+  if (layout_.is_host(event.to)) return pump(layout_.endpoint_of_port(port), event.time);
+  serve(port, event.to);
+}
+
+// The watchdog: a queue that has been paused for so long is part of a storm, and spreads it.
+void Shard::throw_away(std::uint32_t port, std::uint32_t cls, std::uint32_t entity) {
+  Gate& way = gate(port, cls);
+  way.thrown_away = true;
+  world_.exact.ports[port].waiting &= ~(1u << cls);
+  while (way.head != kNone) {
+    const std::uint32_t index = way.head;
+    const Event packet = pool_[index];
+    way.head = packet.number;
+    pool_.give_back(index);
+    ++world_.exact.ports[port].dropped_watchdog;
+    ++world_.ports[port].dropped;
+    ++tally_.dropped;
+    let_out(packet, entity);
+  }
+  way.tail = kNone;
+  way.bytes = 0;
+}
+
+// ---- the wire
+
+void Shard::enqueue(const Event& packet, std::uint32_t port) {
+  const std::uint32_t cls = class_of(packet);
+  Gate& way = gate(port, cls);
+  const std::uint32_t index = pool_.take(packet);
+  if (way.head == kNone) {
+    way.head = index;
+  } else {
+    pool_[way.tail].number = index;
+  }
+  way.tail = index;
+  way.bytes += packet.bytes;
+  world_.exact.ports[port].waiting |= 1u << cls;
+  const Link& link = layout_.link(layout_.far(port).link);
+  world_.ports[port].peak = std::max(world_.ports[port].peak, link.wire(way.bytes));
+}
+
+// The class that sends next; kNone when none may. Strict classes first, the others by weight (deficit round robin).
+std::uint32_t Shard::next_class(std::uint32_t port) {
+  ExactPort& state = world_.exact.ports[port];
+  std::uint32_t ready = 0;
+  std::uint32_t weighted = 0;
+  for (std::uint32_t left = state.waiting; left != 0; left &= left - 1) {
+    const auto cls = static_cast<std::uint32_t>(std::countr_zero(left));
+    const Gate& way = gate(port, cls);
+    if (!open(way, cls, pool_[way.head].bytes)) continue;
+    if (config_.exact.weight[cls] == 0) return cls;
+    ready |= 1u << cls;
+    ++weighted;
+  }
+  if (ready == 0) return kNone;
+  if (weighted == 1) return static_cast<std::uint32_t>(std::countr_zero(ready));
+  while (true) {
+    const std::uint32_t cls = state.turn;
+    if (ready >> cls & 1) {
+      Gate& way = gate(port, cls);
+      if (way.deficit >= pool_[way.head].bytes) return cls;
+      way.deficit += static_cast<std::int32_t>(config_.exact.weight[cls] * config_.full_packet);
+    }
+    state.turn = static_cast<std::uint8_t>((cls + 1) % config_.exact.classes);
+  }
+}
+
+// Sends the next packet of a port if the wire is free, else sees to it that it is looked at again.
+void Shard::serve(std::uint32_t index, std::uint32_t entity) {
+  ExactPort& state = world_.exact.ports[index];
+  Port& port = world_.ports[index];
+  if (state.waiting == 0) return;
+  if (port.busy <= now_) {
+    const std::uint32_t cls = next_class(index);
+    if (cls == kNone) return;  // until a gate opens
+    Gate& way = gate(index, cls);
+    const std::uint32_t first = way.head;
+    const Event packet = pool_[first];
+    way.head = packet.number;
+    pool_.give_back(first);
+    way.bytes -= packet.bytes;
+    if (config_.exact.weight[cls] > 0) way.deficit -= packet.bytes;
+    if (way.head == kNone) {
+      way.tail = kNone;
+      way.deficit = 0;
+      state.waiting &= ~(1u << cls);
+    }
+    if (!layout_.is_host(entity)) let_out(packet, entity);
+    transmit(packet, index, entity, std::max(now_, port.busy));
+    if (state.waiting == 0) return;
+  }
+  if (layout_.is_host(entity)) return;  // its endpoint is woken
+  if (state.armed > now_ && state.armed <= port.busy) return;
+  state.armed = port.busy;
+  Event wake;
+  wake.kind = EventKind::wake;
+  wake.header.source = index;
+  emit(wake, port.busy, entity);
+}
+
+void Shard::transmit(const Event& packet, std::uint32_t index, std::uint32_t entity, std::int64_t begin) {
+  Port& port = world_.ports[index];
+  const Layout::Far& far = layout_.far(index);
+  const Link& link = layout_.link(far.link);
+  const std::uint32_t cls = class_of(packet);
+  if (lossless(cls) && config_.exact.flow_control == FlowControl::credits) gate(index, cls).credit -= packet.bytes;
+  std::int64_t wire = link.wire(packet.bytes);
+  const std::int64_t since = packet.time;
+  bool arrives = true;
+  if (port.special != 0) {
+    Special& special = world_.specials[port.special - 1];
+    if (special.bucket.ps_per_byte > 0) {
+      begin = special.bucket.conforms(begin, packet.bytes);
+      special.bucket.take(begin, packet.bytes);
+    }
+    wire = finish(special.conditions, begin, wire) - begin;
+    if (special.sampled) {
+      schedule::LinkSample& now = sample_at(special, config_.sample, begin, index);
+      now.bytes += packet.bytes;
+      now.peak_bytes = std::max(now.peak_bytes, gate(index, cls).bytes);
+      now.marked += (packet.flags & transport::kMarked) != 0;
+      now.trimmed += (packet.flags & transport::kTrimmed) != 0;
+    }
+    if (special.capture > 0) capture(special, packet, begin);
+    const Fate end = fate(special.conditions, begin, begin + wire + link.latency, world_.entities[entity].random);
+    if (end != Fate::arrives) {
+      arrives = false;
+      ++port.lost;
+      ++(end == Fate::lost ? tally_.lost : tally_.corrupted);
+    }
+  }
+  port.busy = begin + std::max(wire, link.gap);
+  port.bytes += packet.bytes;
+  port.waited += begin - since;
+  ++port.packets;
+  ++tally_.hops;
+  if (!arrives) return;
+  // What a switch needs to decide is added here, so that it acts when the packet may leave.
+  std::int64_t time = begin + wire + link.latency;
+  const bool to_switch = !layout_.is_host(far.entity);
+  if (to_switch) time += layout_.switch_latency(far.entity);
+  if (to_switch && layout_.cut_through()) time -= link.wire(packet.bytes) - link.wire(config_.header);
+  Event& slot = place(time, far.entity);
+  slot = packet;
+  slot.kind = EventKind::packet;
+  slot.rate = link.rate & 31;
+  address(slot, time, far.entity, entity);
+  if (to_switch) slot.from |= layout_.reverse_local(index) << kIngressShift;
+}
+
+// ---- switches
+
+void Shard::arrive_exactly(const Event& event, std::uint32_t out) {
+  Event packet = event;
+  const std::uint32_t entity = event.to;
+  if (!take_in(packet, out, entity)) {
+    ++world_.ports[out].dropped;
+    ++tally_.dropped;
+    return;
+  }
+  Port& port = world_.ports[out];
+  const std::uint32_t cls = class_of(packet);
+  if (world_.exact.ports[out].waiting == 0 && port.busy <= now_ && open(gate(out, cls), cls, packet.bytes)) {
+    let_out(packet, entity);
+    std::int64_t begin = now_;
+    if (layout_.cut_through()) {
+      // Where the way out is faster than the way in, it must not run dry.
+      const std::int64_t slower = layout_.rate(event.rate) - layout_.link(layout_.far(out).link).per_byte;
+      if (slower > 0) begin += slower * (packet.bytes - config_.header) >> 10;
+    }
+    return transmit(packet, out, entity, begin);
+  }
+  enqueue(packet, out);
+  serve(out, entity);
+}
+
+void Shard::at_port(const Event& event) {
+  ExactPort& state = world_.exact.ports[event.header.source];
+  if (state.armed != event.time) return;  // superseded
+  state.armed = 0;
+  serve(event.header.source, event.to);
+}
+
+// ---- hosts
+
+// A card takes one packet of each class ahead of the wire.
+void Shard::pump_exactly(std::uint32_t endpoint, std::int64_t now) {
+  const std::uint32_t index = layout_.port_of_endpoint(endpoint);
+  const std::uint32_t host = layout_.host_of(endpoint);
+  transport::Transmit out;
+  const auto put = [&](const transport::Transmit& packet) {
+    Event event = packet_of(packet);
+    event.time = now;
+    ++tally_.injected;
+    enqueue(event, index);
+  };
+  if (stack_.raw().used()) {
+    while (stack_.raw().poll(now, endpoint, out)) put(out);
+    arm(endpoint, stack_.raw().next_wake(endpoint), now);
+  }
+  stack_.for_each_used([&](transport::Protocol protocol) {
+    while (stack_.poll_ack(protocol, endpoint, out)) put(out);
+  });
+  std::uint8_t& last = world_.served[endpoint];
+  const std::uint32_t first = last + 1u;
+  bool more = false;
+  for (std::uint32_t i = 0; i < transport::kProtocols; ++i) {
+    const auto protocol = static_cast<transport::Protocol>((first + i) % transport::kProtocols);
+    if (!stack_.uses(protocol)) continue;
+    const std::uint32_t cls = config_.exact.class_of[static_cast<std::size_t>(transport::data_of(protocol))];
+    Gate& way = gate(index, cls);
+    if (way.head != kNone || !open(way, cls, config_.full_packet)) {
+      more = more || (way.head != kNone && open(way, cls, pool_[way.head].bytes));
+      continue;
+    }
+    if (stack_.poll(protocol, now, endpoint, out)) {
+      put(out);
+      last = static_cast<std::uint8_t>(protocol);
+      more = true;
+    } else {
+      arm(endpoint, stack_.next_wake(protocol, endpoint), now);
+    }
+  }
+  serve(index, host);
+  more = more || world_.exact.ports[index].waiting != 0;
+  if (more && world_.ports[index].busy > now) arm(endpoint, world_.ports[index].busy, now);
+}
+
+// What a card has received waits until the host takes it. True: it is taken now.
+bool Shard::intake(const Event& event) {
+  const std::uint32_t endpoint = event.header.destination;
+  const std::uint32_t cls = class_of(event);
+  const std::uint32_t port = layout_.port_of_endpoint(endpoint);
+  Intake& taking = world_.exact.intakes[endpoint];
+  const bool credits = lossless(cls) && config_.exact.flow_control == FlowControl::credits;
+  if (event.kind == EventKind::packet && taking.per_byte > 0) {
+    const std::int64_t backlog = (std::max<std::int64_t>(0, taking.done - event.time) << 10) / taking.per_byte;
+    if (backlog + event.bytes > config_.exact.nic_buffer && !credits) {
+      ++world_.exact.ports[port].dropped_headroom;
+      ++tally_.dropped;
+      return false;
+    }
+    Hold& held = hold(port, cls);
+    if (lossless(cls) && !credits && !held.pausing && backlog > config_.exact.nic_buffer / 2) {
+      held.pausing = true;
+      control(event.to, port, cls, kPause, 0);
+    }
+    taking.done = std::max(taking.done, event.time) + (taking.per_byte * event.bytes >> 10);
+    Event later = event;
+    later.kind = EventKind::delivered;
+    emit(later, taking.done, event.to);
+    return false;
+  }
+  ++tally_.arrived;
+  if (credits) give_credit(event.to, port, cls, event.bytes);
+  Hold& held = hold(port, cls);
+  if (held.pausing && ((taking.done - event.time) << 10) / taking.per_byte <= config_.exact.nic_buffer / 4) {
+    held.pausing = false;
+    control(event.to, port, cls, kResume, 0);
+  }
+  return true;
+}
+
+}  // namespace weft::sim
