@@ -1,6 +1,7 @@
 #include "transport/roce.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "transport/roce_numbers.hpp"
 
@@ -12,7 +13,7 @@ constexpr std::int64_t kIrnTimeout = 320'000'000;
 constexpr std::int64_t kLongest = 1'000'000'000'000'000;   // any time in the configuration: 1000 s
 
 RoceConfig derived(RoceConfig config) {
-  config.mtu = std::clamp(config.mtu, 256u, 4096u);
+  config.mtu = std::bit_floor(std::clamp(config.mtu, 256u, 4096u));
   config.header = std::clamp(config.header, 1u, 1024u);
   config.ack_every = std::clamp(config.ack_every, 1u, 256u);
   config.first_psn &= kPsnMask;
@@ -32,6 +33,7 @@ RoceConfig derived(RoceConfig config) {
 }  // namespace
 
 Roce::Roce(const RoceConfig& config) : config_(derived(config)), law_(config_) {
+  mtu_shift_ = std::countr_zero(config_.mtu);
   longest_timeout_ = std::max(config_.ack_timeout, kUsualTimeout);
   if (config_.window == 0) {
     const std::int64_t round_trips = 8 * config_.base_rtt / config_.packet_time + 1 + 2 * config_.ack_every;
@@ -126,7 +128,7 @@ std::uint64_t Roce::rate(std::uint32_t endpoint, std::uint32_t peer, std::uint32
 // ---- posting
 
 Roce::Shares Roce::shares_of(std::uint64_t bytes) const {
-  const std::uint64_t count = bytes / config_.mtu + (bytes % config_.mtu != 0);
+  const std::uint64_t count = (bytes >> mtu_shift_) + ((bytes & (config_.mtu - 1)) != 0);
   if (count > kMostPackets) return {0, 0, 0};
   const auto packets = std::max(1u, static_cast<std::uint32_t>(count));
   if (!config_.split || bytes <= config_.split_above) return {packets, packets, 1};

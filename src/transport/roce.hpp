@@ -183,7 +183,10 @@ class Roce {
     std::uint32_t each;     // of a part, but maybe the last
     std::uint32_t parts;
 
-    bool ends_part(std::uint32_t packet) const { return (packet + 1) % each == 0 || packet + 1 == packets; }
+    std::uint32_t begin_on(std::uint32_t qp) const { return parts > 1 ? qp * each : 0; }
+    bool ends_part(std::uint32_t packet) const {
+      return packet + 1 == packets || (parts > 1 && (packet + 1) % each == 0);
+    }
   };
 
   // roce.cpp: peers, posting, turns
@@ -215,6 +218,7 @@ class Roce {
   bool admit(ReceivePeer& peer, const Header& header);
   void forget(ReceivePeer& peer);
   void notice_mark(Instant now, std::uint32_t qp);
+  static bool fits(const ReceiveQp& qp, std::uint32_t sequence, const Shares& shares, std::uint32_t packet);
   bool has_room(const ReceivePeer& peer, const Shares& shares, const Header& header) const;
   Placement keep_early(std::uint32_t qp, std::uint32_t sequence, const Shares& shares, const Header& header);
   Placement place(const ReceiveQp& qp, std::uint32_t sequence, const Shares& shares, const Header& header) const;
@@ -228,6 +232,7 @@ class Roce {
   RoceConfig config_;
   DcqcnLaw law_;
   std::int64_t longest_timeout_;
+  int mtu_shift_;
   std::vector<EndpointState> endpoints_;
   Slab<SendPeer> send_peers_;
   Slab<ReceivePeer> receive_peers_;

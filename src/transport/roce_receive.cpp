@@ -35,6 +35,10 @@ Placement Roce::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fl
     nothing.kind = Placement::Kind::duplicate;
     return nothing;
   }
+  if (!fits(qp, sequence, shares, header.roce.packet)) {
+    ++counters_.ignored;
+    return nothing;
+  }
   const bool trimmed = flags & kTrimmed;
   counters_.trimmed_seen += trimmed;
   const bool selective = config_.recovery == RoceConfig::Recovery::selective;
@@ -58,6 +62,13 @@ Placement Roce::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fl
   const bool closed_a_gap = qp.expected != sequence + 1;
   if (++qp.unacked >= config_.ack_every || (flags & kAckNow) || closed_a_gap) owe(index, 0);
   return out;
+}
+
+// A packet goes on with the part that is being received, or belongs to one that begins beyond. What is so old
+// that its number has come round again mostly does neither.
+bool Roce::fits(const ReceiveQp& qp, std::uint32_t sequence, const Shares& shares, std::uint32_t packet) {
+  const std::uint32_t start = sequence - (packet - shares.begin_on(qp.number));
+  return start == qp.begin || before(qp.expected, start);
 }
 
 // False for a packet of an older connection; a newer one makes us forget the former.
@@ -145,8 +156,7 @@ void Roce::advance(ReceivePeer& peer, ReceiveQp& qp) {
 // True when the whole message is there.
 bool Roce::finish_part(ReceivePeer& peer, ReceiveQp& qp, const End& end) {
   const Shares shares = shares_of(end.size);
-  const std::uint32_t begin = shares.parts > 1 ? qp.number * shares.each : 0;
-  const std::uint32_t packets = std::min(shares.each, shares.packets - begin);
+  const std::uint32_t packets = std::min(shares.each, shares.packets - shares.begin_on(qp.number));
   const bool honest = end.sequence - qp.begin + 1 == packets;
   qp.begin = end.sequence + 1;
   if (!honest) {

@@ -316,6 +316,76 @@ TEST(Roce, PacketsOfAFormerConnectionAreIgnored) {
   EXPECT_EQ(net.roce[0].counters().ignored + net.roce[1].counters().ignored, kept.size());
 }
 
+TEST(Roce, AnOldPacketWhoseNumberHasComeRoundAgainIsIgnored) {
+  for (const RoceConfig& config : {roce_config(), selective_config()}) {
+    Roce roce(config);
+    Header header;
+    header.source = 1;
+    header.op = Op::send;
+    header.stream = 1;
+    for (header.sequence = 0; header.sequence < 5; ++header.sequence) {
+      header.roce = {header.sequence, 7, 10 * 1024};
+      EXPECT_EQ(roce.handle(0, 0, PacketType::roce_data, 0, header).kind, Placement::Kind::place);
+    }
+    header.sequence = 5;
+    for (const std::uint32_t packet : {0u, 4u, 6u, 9u}) {
+      header.roce.packet = packet;
+      EXPECT_EQ(roce.handle(0, 0, PacketType::roce_data, 0, header).kind, Placement::Kind::dropped);
+    }
+    EXPECT_EQ(roce.counters().ignored, 4u);
+    header.roce.packet = 5;
+    EXPECT_EQ(roce.handle(0, 0, PacketType::roce_data, 0, header).kind, Placement::Kind::place);
+  }
+}
+
+TEST(Roce, WhoMayBeAskedForAnythingIsBounded) {
+  // A peer that finishes its part of ever more split messages on one queue pair only.
+  RoceConfig config = roce_config();
+  config.qps = 2;
+  config.split = true;
+  Roce roce(config);
+  Header header;
+  header.source = 1;
+  header.op = Op::send;
+  header.stream = 1;
+  header.roce = {0, 7, 2048};
+  Transmit out;
+  for (std::uint32_t i = 0; i < 10'000; ++i) {
+    header.sequence = i;
+    header.echo = static_cast<std::uint16_t>(i);
+    roce.handle(0, 0, PacketType::roce_data, 0, header);
+    while (roce.poll_ack(0, out)) {
+    }
+  }
+  EXPECT_EQ(roce.messages_held(), 4096u);
+  // The other parts are welcome.
+  header.path = 1;
+  header.roce.packet = 1;
+  for (std::uint32_t i = 0; i < 4096; ++i) {
+    header.sequence = i;
+    header.echo = static_cast<std::uint16_t>(i);
+    EXPECT_TRUE(roce.handle(0, 0, PacketType::roce_data, 0, header).complete);
+  }
+  EXPECT_EQ(roce.messages_held(), 0u);
+  EXPECT_EQ(roce.check_invariants(), "");
+}
+
+TEST(Roce, AQueuePairThatIsFarAheadOfAnotherWaitsAndLosesNothing) {
+  RoceConfig config = roce_config();
+  config.qps = 2;
+  config.split = true;
+  config.ack_timeout = 500 * kMicrosecond;
+  RoceNet net(2, config);
+  net.checking = false;
+  net.deliver = [&](Transmit& packet) { return packet.header.path == 0 || net.now > 2000 * kMicrosecond; };
+  for (std::uint32_t i = 0; i < 6000; ++i) net.post(0, {Op::send, 1, 2048, i, i});
+  net.run(2000 * kMicrosecond);
+  EXPECT_EQ(net.roce[1].messages_held(), 4096u);
+  net.run();
+  EXPECT_EQ(net.count[Completion::Kind::received], 6000);
+  EXPECT_EQ(net.count[Completion::Kind::sent], 6000);
+}
+
 // ---- whatever happens
 
 // Loss, reordering and duplication for a while, then none: everything is placed exactly once and completes.
