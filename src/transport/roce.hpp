@@ -17,8 +17,8 @@
 // - DCQCN (roce_dcqcn.hpp): a receiver of marked packets sends a CNP at most every 50 us and queue pair, before all
 //   else; the sender's queue pair then paces its packets. It starts at line rate. A CNP counts whoever made it: a
 //   switch that wants to be faster sends one with source and destination of the data exchanged and its path.
-// - Silence: after `give_up` without a word on a queue pair, all messages to the peer fail, on all its queue pairs, as a job's
-//   communicator would; the next message begins a new connection (`Header::stream`), which the receiver follows.
+// - Silence: after `give_up` without a word on a queue pair all messages to the peer fail, on all its queue pairs, as
+//   a job's communicator would; the next message begins a new connection (`Header::stream`), and the receiver follows.
 // - Memory that others can make us hold: per queue pair a bitmap and the ends of messages within it, per peer
 //   kMostHalves split messages that wait for parts.
 

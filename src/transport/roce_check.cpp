@@ -13,7 +13,7 @@ std::string_view Roce::check_invariants() const {
     if (before(qp.scan, qp.una) || before(qp.lost, qp.scan) || before(qp.sent, qp.lost) || before(qp.end, qp.sent))
       return "una <= scan <= lost <= sent <= end";
     if (qp.sent - qp.una > config_.window) return "at most a window is under way";
-    if ((qp.deadline == kNever) != (qp.una == qp.sent)) return "who waits for an answer has a deadline, and nobody else";
+    if ((qp.deadline == kNever) != (qp.una == qp.sent)) return "who waits for an answer has a deadline, nobody else";
     std::uint32_t at = qp.first_part == kNone ? qp.end : parts_[qp.first_part].first;
     if (before(qp.una, at)) return "the first part is not yet acknowledged";
     std::uint32_t last = kNone;
@@ -65,7 +65,7 @@ std::string_view Roce::check_invariants() const {
     const ReceivePeer& peer = receive_peers_[index];
     std::uint32_t count = 0;
     for (std::uint32_t slot = peer.halves; slot != kNone; slot = halves_[slot].next) {
-      if (halves_[slot].left == 0 || halves_[slot].left >= config_.qps) return "a split message waits for some of its parts";
+      if (halves_[slot].left == 0 || halves_[slot].left >= config_.qps) return "a split message waits for some parts";
       ++count;
     }
     if (count != peer.half_count || count > kMostHalves + config_.qps * kBitmap)

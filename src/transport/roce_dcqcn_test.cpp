@@ -237,6 +237,44 @@ TEST(RoceCnp, AfterACutPacketsArePacedToTheRate) {
               static_cast<double>(3 * 8 * config.packet_time));
 }
 
+TEST(RoceCnp, ARateThatGrowsBringsTheNextPacketForward) {
+  RoceConfig config = roce_config();
+  config.least_rate = 10 * kMega;  // a packet takes 869 us
+  RoceNet net(2, config);
+  std::vector<Instant> left;
+  net.deliver = [&](Transmit& packet) {
+    if (packet.type == PacketType::roce_data) left.push_back(net.now);
+    return true;
+  };
+  Header header;
+  header.source = 1;
+  net.post(0, {Op::send, 1, 1024, 0, 0});
+  net.run();
+  for (int i = 0; i < 20; ++i, net.now += 5 * kMicrosecond)
+    net.roce[0].handle(net.now, 0, PacketType::roce_cnp, 0, header);
+  ASSERT_EQ(net.roce[0].rate(0, 1, 0), 10 * kMega);
+  net.post(0, {Op::send, 1, 5 * 1024, 0, 0});
+  net.run();
+  ASSERT_EQ(left.size(), 6u);
+  // One at once, one by the credit of a packet, and the next when five timers have passed and the target grows.
+  EXPECT_GT(left[3] - left[2], 5 * 55 * kMicrosecond - 100 * kMicrosecond);
+  EXPECT_LT(left[3] - left[2], 500 * kMicrosecond);
+}
+
+TEST(RoceCnp, AQueuePairThatWasIdleIsBackAtLineRate) {
+  RoceNet net;
+  net.post(0, {Op::send, 1, 1024, 0, 0});
+  net.run();
+  Header header;
+  header.source = 1;
+  for (int i = 0; i < 5; ++i) net.roce[0].handle(net.now + 5 * i * kMicrosecond, 0, PacketType::roce_cnp, 0, header);
+  net.now += 1'000'000 * kMicrosecond;
+  const Instant begin = net.now;
+  net.post(0, {Op::send, 1, 1000 * 1024, 0, 0});
+  net.run();
+  EXPECT_EQ(net.done_at - begin, 1001 * net.config.packet_time + 2 * kDelay);
+}
+
 // ---- many flows on one port
 
 // The fixed point of the fluid model (Zhu et al., "ECN or Delay", CoNEXT 2016: its equations for DCQCN with
@@ -336,9 +374,9 @@ Shared share(std::uint32_t flows, const RoceConfig& config, const RoceNet::Marki
           static_cast<double>(net.roce[flows].counters().marked_seen - marked) / sum};
 }
 
-// The paper's Kmin and Kmax. With its Pmax of 1 % the fixed point of 8 flows is so near Kmax, and that of 32 beyond, that
-// the queue swings over it, where every packet is marked: shares stay equal, but there is no point to compare with.
-// With 20 % all three have one.
+// The paper's Kmin and Kmax. With its Pmax of 1 % the fixed point of 8 flows is so near Kmax, and that of 32 beyond,
+// that the queue swings over it, where every packet is marked: shares stay equal, but there is no point to compare
+// with. With 20 % all three have one.
 TEST(RoceDcqcn, LongFlowsShareAPortAndItsQueueIsWhereTheFluidModelPutsIt) {
   const RoceConfig config = paper_config();
   const double packet = config.mtu + config.header;
@@ -352,8 +390,9 @@ TEST(RoceDcqcn, LongFlowsShareAPortAndItsQueueIsWhereTheFluidModelPutsIt) {
       const double p = balance(fluid);
       const double p_cycle = balance(CycleModel{fluid});
       const Shared got = share(flows, config, marking);
-      std::printf("Pmax %2.0f %%, %2u flows: Jain %.4f, use %.3f, marked %.4f (fluid %.4f, cycle %.4f), queue %.0f B (fluid %.0f, cycle %.0f)\n",
-                  most, flows, got.jain, got.use, got.marked, p, p_cycle, got.queue, queue_at(p), queue_at(p_cycle));
+      std::printf("Pmax %2.0f %%, %2u flows: Jain %.4f, use %.3f, marked %.4f (fluid %.4f, cycle %.4f), ", most, flows,
+                  got.jain, got.use, got.marked, p, p_cycle);
+      std::printf("queue %.0f B (fluid %.0f, cycle %.0f)\n", got.queue, queue_at(p), queue_at(p_cycle));
       EXPECT_GE(got.jain, 0.95);
       EXPECT_GE(got.use, 0.93);
       if (p_cycle > most / 100 / 4) continue;  // no room to swing below Kmax

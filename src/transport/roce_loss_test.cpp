@@ -54,9 +54,9 @@ double in_packets(Instant time, const RoceConfig& config) {
   return static_cast<double>(time) / static_cast<double>(config.packet_time);
 }
 
-// What leaves from the lost packet on until its NAK is there goes again: that packet, the one that shows the gap, the one
-// that the wire has taken ahead, and a round trip's worth. So much time is lost, too. With probability p the first
-// of them is lost again, and all waits for the timeout, after which a whole window goes again.
+// What leaves from the lost packet on until its NAK is there goes again: that packet, the one that shows the gap, the
+// one that the wire has taken ahead, and a round trip's worth. So much time is lost, too. With probability p the
+// first of them is lost again, and all waits for the timeout, after which a whole window goes again.
 TEST(RoceLoss, GoBackNSendsARoundTripAgainForEachLoss) {
   const RoceConfig config = lossy_config(RoceConfig::Recovery::go_back_n);
   const double again = in_packets(config.base_rtt, config) + 3;
@@ -81,7 +81,7 @@ TEST(RoceLoss, GoBackNSendsAWindowAgainWhereThatIsSmaller) {
   EXPECT_NEAR(got.resent, resent, 0.05 * resent);
 }
 
-// One for one. What is lost twice waits for the timeout; until then the window is filled, and then a round trip is idle.
+// One for one. What is lost twice waits for the timeout; until then the window is filled, then a round trip is idle.
 TEST(RoceLoss, SelectiveRepeatSendsOnePacketAgainForEachLoss) {
   const RoceConfig config = lossy_config(RoceConfig::Recovery::selective);
   for (const double p : {0.0001, 0.001, 0.01}) {
