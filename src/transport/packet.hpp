@@ -37,6 +37,7 @@ enum PacketFlags : std::uint8_t {
   kNotReady = 4,  // ack: no room for the echoed packet's message now, send it again later
   kResent = 8,    // data: not the first transmission
   kStale = 8,     // ack: the receiver has given up this stream
+  kNak = 4,       // roce_ack: `sequence` is missing and a later packet has come
 };
 
 enum class Op : std::uint16_t {
@@ -65,6 +66,11 @@ struct Header {
       std::uint64_t arrived;  // bit i: arrived_from() + i has arrived
       std::uint64_t marked;   // bit i: echo - i was marked
     } ack{};
+    struct {
+      std::uint32_t packet;  // place in the message, in packets: the first, the last and all between
+      std::uint32_t tag;     // the poster's own
+      std::uint64_t size;    // of the whole message, bytes
+    } roce;  // roce_data; `path` is the queue pair, `echo` counts split messages (roce.hpp)
   };
   std::uint16_t echo = 0;             // ack: low bits of the sequence that caused it
   std::uint16_t stream = 0;           // numbers begin anew with each; an ack repeats that of the data
