@@ -105,6 +105,8 @@ void Tcp::begin_life(Connection& connection) {
   connection.backoff = 0;
   connection.paced_until = connection.rack_sent = connection.rack_rtt = connection.reorder_left = 0;
   connection.reorder_steps = 1;
+  connection.reorder_persist = 0;
+  connection.widened = false;
   connection.srtt = connection.least_rtt = config_.base_rtt;
   connection.rttvar = config_.base_rtt / 2;
   connection.marks = connection.congested_rounds = 0;

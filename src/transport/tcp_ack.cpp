@@ -28,7 +28,7 @@ void Tcp::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
       deliver_range(now, connection, header.sequence + range.from, header.sequence + range.to, news);
   if (flags & kRepeated) judge_repeat(connection, header.tcp.repeated, news);
   judge_marks(connection, header, news);
-  if (news.delivered == 0 && !news.repeated && news.marked == 0) return;
+  if (news.delivered == 0 && !news.advanced && !news.repeated && news.marked == 0) return;
 
   if (news.delivered > 0) {
     connection.heard = now;
@@ -37,13 +37,14 @@ void Tcp::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   if (news.advanced) connection.backoff = 0;
   if (news.rtt > 0) measure(connection, news.rtt);
   if (news.advanced && !before(connection.una, connection.round_end)) end_round(connection);
-  if (connection.cutting && !before(connection.una, connection.cut_end)) connection.cutting = false;
   judge_probe(connection);
   if (connection.state != State::open && !before(connection.una, connection.recovery_end)) leave_recovery(connection);
   if (news.repeated && connection.undo_cwnd > 0 && connection.undo_resent == 0) undo(connection);
   find_lost(now, connection, news);
   if (news.lost > 0 && connection.state == State::open) recover(connection);
   judge_window(now, connection, news);
+  // What this acknowledgement says of marks is still about segments sent before the reduction.
+  if (connection.cutting && !before(connection.una, connection.cut_end)) connection.cutting = false;
   finish_messages(connection);
   arm(now, connection, news.advanced);
 }

@@ -61,7 +61,7 @@ void Tcp::recover(Connection& connection) {
   remember(connection);
   connection.recovery_window = std::max(1u, connection.window.segments());
   if (!connection.cutting) connection.window.lose(config_);  // a mark has reduced it in this round trip already
-  connection.cutting = false;
+  connection.cutting = connection.probing = false;  // nor will a probe reduce it again
   connection.state = State::recovery;
   connection.recovery_end = connection.next;
   connection.recovery_delivered = connection.recovery_sent = 0;
@@ -101,6 +101,7 @@ void Tcp::undo(Connection& connection) {
   connection.window.cwnd = std::max(connection.window.cwnd, connection.undo_cwnd);
   connection.window.ssthresh = std::max(connection.window.ssthresh, connection.undo_ssthresh);
   connection.undo_cwnd = 0;
+  connection.cutting = false;  // nor is a mark's reduction in force
   if (connection.state == State::open) return;
   connection.state = State::open;
   for_flights(connection, connection.una, connection.next, [&](Flight& flight, std::uint32_t, std::uint64_t mask) {
