@@ -38,6 +38,7 @@ enum PacketFlags : std::uint8_t {
   kResent = 8,    // data: not the first transmission
   kStale = 8,     // ack: the receiver has given up this stream
   kNak = 4,       // roce_ack: `sequence` is missing and a later packet has come
+  kRepeated = 4,  // tcp ack: `tcp.repeated` arrived once more (a D-SACK, RFC 2883)
 };
 
 enum class Op : std::uint16_t {
@@ -54,6 +55,7 @@ struct Header {
   union {
     std::uint16_t fan_in = 0;     // ack: senders the receiver is listening to
     Op op;                        // data
+    std::uint16_t marks;          // tcp ack: segments that came marked since the connection began, low bits
   };
   std::uint32_t sequence = 0;     // data: its number; ack: all below have arrived
   union {
@@ -71,6 +73,13 @@ struct Header {
       std::uint32_t tag;     // the poster's own
       std::uint64_t size;    // of the whole message, bytes
     } roce;  // roce_data; `path` is the queue pair, `echo` counts split messages (roce.hpp)
+    struct {  // tcp ack
+      struct Range {
+        std::uint16_t from;  // segments from `sequence` on that have arrived beyond a gap
+        std::uint16_t to;    // behind the last of them; from == to: none
+      } sack[3];             // the first has the newest arrival (RFC 2018)
+      std::uint32_t repeated;
+    } tcp;
   };
   std::uint16_t echo = 0;             // ack: low bits of the sequence that caused it
   std::uint16_t stream = 0;           // numbers begin anew with each; an ack repeats that of the data
