@@ -4,9 +4,10 @@
 //      endpoint --nic--> switch A ==spines, by entropy==> switch B --port--> endpoint
 //
 // Acknowledgements go the same way over spines of their own, so that data crosses an otherwise empty network.
-// Every link has a rate, a delay and, behind a switch, a queue that marks from 20 to 80 % and trims or drops when
-// full; acknowledgements and trimmed headers have a class of their own, served first. Packets may also be lost,
-// doubled and delayed at random, by seed. The clock goes from event to event.
+// Every link has a rate, a delay and, behind a switch, a queue that marks from 20 to 80 % of a round trip's worth, and
+// trims from one on or drops from five on (as in htsim); acknowledgements and trimmed headers have a class of their
+// own, served first. Packets may also be lost, doubled and delayed at random, by seed. The clock goes from event to
+// event.
 
 #include <gtest/gtest.h>
 
@@ -25,7 +26,7 @@ struct TestLink {
   Instant ps_per_byte = 80;  // 100 Gb/s
   Instant busy = 0;
   Instant busy_high = 0;
-  std::uint64_t packets = 0;  // with payload
+  std::uint64_t packets = 0;  // that came with payload
 };
 
 class TestNet {
@@ -40,15 +41,13 @@ class TestNet {
   }
 
   TestNet(std::uint32_t endpoints, std::uint32_t spine_links, const UetConfig& config = {})
-      : uet(with_times(config)), nics(endpoints), spines(spine_links), returns(spine_links), ports(endpoints),
-        queue(uet.config().base_rtt) {}
+      : uet(with_times(config)), nics(endpoints), spines(spine_links), returns(spine_links), ports(endpoints) {}
 
   Uet uet;
   std::vector<TestLink> nics;
   std::vector<TestLink> spines;
   std::vector<TestLink> returns;  // spines for acknowledgements
   std::vector<TestLink> ports;
-  Instant queue;  // ps at full rate that a switch holds for a link
   std::function<bool(Transmit&)> deliver = [](Transmit&) { return true; };  // asked when a packet leaves its sender
 
   struct Trouble {
@@ -160,21 +159,21 @@ class TestNet {
 
   void pass(TestLink& link, Transmit packet, int hops, bool queues, Instant extra) {
     const auto high = [&] { return packet.type == PacketType::uet_ack || (packet.flags & kTrimmed); };
-    const Instant room = queue / 80 * link.ps_per_byte;
-    const Instant ahead = link.busy - now;
+    link.packets += !high();
     if (queues && !high()) {
-      if (ahead > room) {
+      const Instant round_trip = uet.config().base_rtt / 80 * link.ps_per_byte;  // a queue is of bytes
+      const Instant ahead = link.busy - now;
+      const Instant span = round_trip * 3 / 5;
+      if (ahead > (uet.config().trimming ? 1 : 5) * round_trip) {
         if (!uet.config().trimming) return;
         packet.flags |= kTrimmed;
         packet.wire_bytes = uet.config().header;
-      } else if (const Instant over = ahead - room / 5; over > 0) {
-        const Instant span = room * 3 / 5;
-        if (over >= span || static_cast<Instant>(random.below(1000)) < over * 1000 / span) packet.flags |= kMarked;
+      } else if (static_cast<Instant>(random.below(1000)) * span < (ahead - round_trip / 5) * 1000) {
+        packet.flags |= kMarked;
       }
     }
-    link.packets += !high();
     const Instant wire = link.ps_per_byte * packet.wire_bytes;
-    Instant begin = std::max(now, high() ? link.busy_high : link.busy);
+    const Instant begin = std::max(now, high() ? link.busy_high : link.busy);
     if (high()) {
       link.busy_high = begin + wire;
       link.busy = std::max(now, link.busy) + wire;
