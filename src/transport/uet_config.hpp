@@ -2,9 +2,9 @@
 // Every number of the Ultra Ethernet transport in one place, with its default and where that comes from. Zero
 // where a time is asked means: derived, as said beside it.
 //
-// Sources: [UE] Ultra Ethernet Specification 1.0, 2025, section 3.6 (congestion management sublayer); [htsim]
-// its authors' simulator, ultraethernet/uet-htsim, sim/uec.cpp, uec_mp.cpp and datacenter/main_uec.cpp; [REPS]
-// Bonato et al., "REPS: Recycled Entropy Packet Spraying", arXiv 2407.21625.
+// Sources: [htsim] ultraethernet/uet-htsim, the simulator of those who wrote the Ultra Ethernet Specification 1.0
+// (2025): sim/uec.cpp, sim/uec_mp.cpp and datacenter/main_uec.cpp; [REPS] Bonato et al., "REPS: Recycled Entropy
+// Packet Spraying", arXiv 2407.21625.
 
 #include <cstdint>
 
@@ -29,7 +29,7 @@ struct UetConfig {
   std::int64_t base_rtt = 0;     // ps, unloaded, longest path
   bool trimming = true;          // switches cut packets for which they have no room, instead of dropping them
 
-  // ---- window: NSCC [UE 3.6.13, as in htsim]. A "round trip" is a window's worth of acknowledged bytes.
+  // ---- window: NSCC, all [htsim]. A "round trip" is a window's worth of acknowledged bytes.
   std::uint32_t most_window = 150;  // percent of what fills the round trip; also the first window
   // ps of queueing that is fine; 0: 3/4 of base_rtt, and all of it where nothing is trimmed
   std::int64_t target_delay = 0;
@@ -50,13 +50,13 @@ struct UetConfig {
 
   // ---- loss and silence
   std::int64_t probe = 0;        // ps without news before the receiver is asked; 0: 3 base_rtt [htsim: SLEEK]
-  std::int64_t probe_again = 0;  // ps before it is asked again, doubled each time; 0: 5 base_rtt [htsim: SLEEK]
+  std::int64_t probe_again = 0;  // ps before it is asked again; 0: 5 base_rtt [htsim: SLEEK]
   // Where nothing is trimmed, a packet is lost when so many have overtaken it; where lost packets are announced,
   // overtaking says nothing. [htsim: SLEEK]
   std::uint32_t overtaken = 150;  // percent of the window
   std::uint32_t least_overtaken = 5;  // packets
-  // ps after which a packet without an answer is sent again; 0: 15 us and six full queues [htsim], of a
-  // round trip's worth each, five where nothing is trimmed
+  // ps after which a packet without an answer is sent again, doubled (as probe_again) while nothing is heard; 0:
+  // 15 us and six full queues [htsim], of a round trip's worth each, five where nothing is trimmed
   std::int64_t rto = 0;
   // As SRD: longer than routing takes to converge, shorter than the watchdogs of jobs.
   std::int64_t give_up = 5'000'000'000'000;  // ps without a word from a peer before its messages fail

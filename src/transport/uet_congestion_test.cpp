@@ -56,7 +56,8 @@ TEST(UetCongestion, FlowsOnOneLinkConvergeToEqualShares) {
   }
 }
 
-// More slowly: the target is above where every packet is marked, so that only the constant increase makes windows equal.
+// More slowly: the target is above where every packet is marked, so that only the constant increase makes windows
+// equal.
 TEST(UetCongestion, FlowsConvergeWithoutTrimmingToo) {
   UetConfig config;
   config.trimming = false;

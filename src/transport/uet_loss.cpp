@@ -19,8 +19,7 @@ void Uet::vanish(Sender& sender, std::uint32_t sequence) {
   sender.window.on_loss(rules_);
 }
 
-// Each packet is judged once; one that was sent again is left to probes and its timer, for those that overtook it may
-// have been sent before.
+// Each packet is judged once: when it was sent again, those behind it have overtaken it already.
 void Uet::judge_order(Sender& sender) {
   if (config_.trimming) return;
   constexpr std::uint32_t kMost = kWindow * 3 / 4;  // or a window could be full before it is judged
@@ -29,8 +28,7 @@ void Uet::judge_order(Sender& sender) {
   const std::uint32_t enough = std::min(kMost, std::max(config_.least_overtaken, share / rules_.packet));
   if (before(sender.order_scan, sender.una)) sender.order_scan = sender.una;
   for (; before(sender.order_scan + enough, sender.highest); ++sender.order_scan) {
-    const Slot& slot = sender.slot[sender.order_scan % kWindow];
-    if (!slot.is(State::flying) || slot.resent) continue;
+    if (!sender.slot[sender.order_scan % kWindow].is(State::flying)) continue;
     vanish(sender, sender.order_scan);
     ++counters_.overtaken;
   }
@@ -45,8 +43,9 @@ void Uet::judge_probe(Instant now, Sender& sender, const Header& header) {
   sender.probed = 0;
   if (took >= sender.window.least_rtt + config_.target_delay) return;
   const Instant earlier = config_.base_rtt + config_.target_delay;
-  const std::uint32_t to = header.arrived_from() + 64;
-  for (std::uint32_t s = sender.una; before(s, sender.next) && before(s, to); ++s) {
+  const std::uint32_t from = header.arrived_from();
+  for (std::uint32_t s = from; s != from + 64 && before(s, sender.next); ++s) {
+    if (before(s, sender.una)) continue;
     const Slot& slot = sender.slot[s % kWindow];
     if (slot.is(State::flying) && Instant{since(sent, slot.sent)} << kTimeShift >= earlier) vanish(sender, s);
   }

@@ -45,6 +45,7 @@ Placement Uet::handle_data(std::uint32_t endpoint, std::uint8_t flags, const Hea
   receiver.echo_path = header.path;
   const std::uint8_t echo_flags = flags & kMarked ? kUetMarked : 0;
   if (header.op == Op::read) {
+    receiver.echo = receiver.expected;  // so that the bitmap begins where something is missing
     receiver.answers = static_cast<std::uint16_t>(header.data.tag);
     owe(index, echo_flags);
     placement.kind = Placement::Kind::none;

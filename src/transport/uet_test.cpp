@@ -85,30 +85,34 @@ TEST(Uet, AcknowledgementsAreOneForFourPackets) {
 }
 
 TEST(Uet, ATrimmedPacketIsSentAgainAtOnceAndOnAnotherEntropy) {
-  TestNet net(2, 4);
-  std::map<std::uint32_t, std::vector<std::pair<Instant, std::uint16_t>>> sent;
-  net.deliver = [&](Transmit& packet) {
-    if (packet.type != PacketType::uet_data) return true;
-    auto& times = sent[packet.header.sequence];
-    if (times.empty() && packet.header.sequence % 10 == 3) {
-      packet.flags |= kTrimmed;
-      packet.wire_bytes = 64;
+  for (const std::uint32_t paths : {2u, 64u}) {
+    UetConfig config;
+    config.paths = paths;
+    TestNet net(2, 4, config);
+    std::map<std::uint32_t, std::vector<std::pair<Instant, std::uint16_t>>> sent;
+    net.deliver = [&](Transmit& packet) {
+      if (packet.type != PacketType::uet_data) return true;
+      auto& times = sent[packet.header.sequence];
+      if (times.empty() && packet.header.sequence % 10 == 3) {
+        packet.flags |= kTrimmed;
+        packet.wire_bytes = 64;
+      }
+      times.push_back({net.now, packet.header.path});
+      return true;
+    };
+    net.post(0, 1, 200 * 4086);
+    net.run();
+    EXPECT_EQ(net.completed(Kind::received), 1u);
+    EXPECT_EQ(net.uet.counters().trimmed_seen, 20u);
+    EXPECT_EQ(net.uet.counters().nacks, 20u);
+    EXPECT_EQ(net.uet.counters().data_resent, 20u);
+    EXPECT_EQ(net.uet.counters().timeouts, 0u);
+    for (const auto& [sequence, times] : sent) {
+      ASSERT_EQ(times.size(), sequence % 10 == 3 ? 2u : 1u);
+      if (times.size() == 1) continue;
+      EXPECT_NE(times[0].second, times[1].second);
+      EXPECT_LT(times[1].first - times[0].first, 2 * net.uet.config().base_rtt);
     }
-    times.push_back({net.now, packet.header.path});
-    return true;
-  };
-  net.post(0, 1, 200 * 4086);
-  net.run();
-  EXPECT_EQ(net.completed(Kind::received), 1u);
-  EXPECT_EQ(net.uet.counters().trimmed_seen, 20u);
-  EXPECT_EQ(net.uet.counters().nacks, 20u);
-  EXPECT_EQ(net.uet.counters().data_resent, 20u);
-  EXPECT_EQ(net.uet.counters().timeouts, 0u);
-  for (const auto& [sequence, times] : sent) {
-    ASSERT_EQ(times.size(), sequence % 10 == 3 ? 2u : 1u);
-    if (times.size() == 1) continue;
-    EXPECT_NE(times[0].second, times[1].second);
-    EXPECT_LT(times[1].first - times[0].first, 2 * net.uet.config().base_rtt);
   }
 }
 
@@ -163,14 +167,110 @@ TEST(Uet, APacketThatManyOvertookIsSentAgain) {
   EXPECT_LT(again, 100 * net.uet.config().packet_time + 5 * net.uet.config().base_rtt);
 }
 
-// Every other entropy is longer by a round trip.
-TEST(Uet, ReorderingAcrossPathsIsNotLossWherePacketsAreTrimmed) {
+TEST(Uet, OvertakingIsNotLossWherePacketsAreTrimmed) {
   TestNet net(2, 4);
-  net.trouble = {.loss = 0, .duplicate = 0, .jitter = net.uet.config().base_rtt, .until = kNever};
+  net.trouble = {.loss = 0, .duplicate = 0, .jitter = 3 * net.uet.config().base_rtt, .until = kNever};
   net.post(0, 1, 1000 * 4086);
   net.run();
   EXPECT_EQ(net.completed(Kind::received), 1u);
   EXPECT_EQ(net.uet.counters().data_resent, 0u);
+}
+
+// Three packets are too few bytes to be acknowledged unasked, and the one that asks may be the first to arrive.
+TEST(Uet, ThePacketThatAsksMayOvertakeTheOthers) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    TestNet net(2, 4);
+    net.random = Random(seed, 1, 1);
+    net.trouble = {.loss = 0, .duplicate = 0, .jitter = net.uet.config().base_rtt, .until = kNever};
+    net.post(0, 1, 3 * 4086);
+    net.run();
+    EXPECT_EQ(net.completed(Kind::sent), 1u);
+    EXPECT_EQ(net.uet.counters().probes, 0u);
+  }
+}
+
+// An answer tells of 64 packets: of those beyond them nothing is known, and nothing is sent again.
+TEST(Uet, AProbeCondemnsOnlyWhatItsAnswerTellsOf) {
+  UetConfig config;
+  config.most_window = 500;
+  TestNet net(2, 4, config);
+  bool dropped = false;
+  bool answered = false;
+  net.deliver = [&](Transmit& packet) {
+    if (packet.type == PacketType::uet_ack) return answered = answered || packet.header.fan_in != 0;
+    return packet.header.op == Op::read || packet.header.sequence != 0 || std::exchange(dropped, true);
+  };
+  net.post(0, 1, 180 * 4086);
+  net.run();
+  EXPECT_EQ(net.completed(Kind::sent), 1u);
+  EXPECT_EQ(net.uet.counters().data_resent, 1u);
+  EXPECT_EQ(net.uet.counters().duplicates, 0u);
+}
+
+// Ten packets vanish and three follow just before the probe, which is answered after `took`. Gives how many are
+// sent again.
+int resent_after_probe(Instant took) {
+  Uet uet(TestNet::with_times(UetConfig{}));
+  const UetConfig& config = uet.config();
+  Transmit out;
+  uet.post(0, 0, {Op::send, 1, 10 * 4086, 0, 0});
+  while (uet.poll(0, 0, out)) {
+  }
+  const Instant asked = uet.next_wake(0);
+  EXPECT_EQ(asked, config.probe);
+  uet.post(asked - 1, 0, {Op::send, 1, 3 * 4086, 0, 0});
+  while (uet.poll(asked - 1, 0, out)) {
+  }
+  EXPECT_TRUE(uet.poll(asked, 0, out));
+  EXPECT_EQ(out.header.op, Op::read);
+  EXPECT_EQ(out.wire_bytes, config.header);
+  uet.handle(asked, 1, out.type, out.flags, out.header);
+  EXPECT_TRUE(uet.poll_ack(1, out));
+  uet.handle(asked + took, 0, out.type, out.flags, out.header);
+  int resent = 0;
+  while (uet.poll(asked + took, 0, out)) ++resent;
+  return resent;
+}
+
+TEST(Uet, AProbeCondemnsWhatWasSentWellBeforeItIfItCameBackQuickly) {
+  const UetConfig config = Uet(TestNet::with_times(UetConfig{})).config();
+  EXPECT_EQ(resent_after_probe(config.base_rtt), 10);
+  EXPECT_EQ(resent_after_probe(config.base_rtt + config.target_delay), 0);
+}
+
+TEST(Uet, AShortPacketDoesNotMakeTheRoundTripShorter) {
+  TestNet net(2, 4);
+  net.post(0, 1, 1);
+  net.run();
+  std::uint32_t packets = 0;
+  net.deliver = [&](Transmit& packet) {
+    packets += packet.header.op == Op::send;
+    return false;
+  };
+  net.post(0, 1, 1'000'000);
+  const UetConfig& config = net.uet.config();
+  net.run(net.now + 2 * config.base_rtt);
+  EXPECT_EQ(packets, config.base_rtt * 3 / 2 / config.packet_time);
+}
+
+// What was trimmed before a pause does not make the few acknowledgements after it a sign of congestion.
+TEST(Uet, AfterAPauseTheWindowIsWhatItWas) {
+  TestNet net(2, 4);
+  std::uint32_t trims = 2;
+  net.deliver = [&](Transmit& packet) {
+    if (packet.type == PacketType::uet_data && trims > 0) {
+      --trims;
+      packet.flags |= kTrimmed;
+    }
+    return true;
+  };
+  net.post(0, 1, 100 * 4086);
+  net.run();
+  net.now += 1000 * kMicrosecond;
+  const Instant from = net.now;
+  net.post(0, 1, 490 * 4086);
+  net.run();
+  EXPECT_EQ(net.last_done - from, 489 * net.uet.config().packet_time + net.uet.config().base_rtt);
 }
 
 TEST(Uet, APauseOfAnyLengthIsNotLoss) {
@@ -241,7 +341,12 @@ TEST(Uet, PacketsOfAnOldStreamAreIgnored) {
   net.run(net.now + net.uet.config().base_rtt);
   for (const Transmit& packet : old)
     EXPECT_EQ(net.uet.handle(net.now, 1, packet.type, packet.flags, packet.header).kind, Placement::Kind::dropped);
-  EXPECT_EQ(net.uet.counters().ignored, old.size());
+  Header ack;
+  ack.source = 1;
+  ack.stream = 1;
+  ack.sequence = 20;
+  net.uet.handle(net.now, 0, PacketType::uet_ack, 0, ack);
+  EXPECT_EQ(net.uet.counters().ignored, old.size() + 1);
   net.run();
   EXPECT_EQ(net.completed(Kind::received), 1u);
   EXPECT_EQ(net.placed[0], 1'000'000u);
@@ -304,6 +409,21 @@ RC_GTEST_PROP(Uet, NonsenseIsHarmless, ()) {
   net.run();
   RC_ASSERT(net.completed(Kind::sent) == 2u);
   RC_ASSERT(net.completed(Kind::received) == 2u);
+}
+
+TEST(Uet, MessagesThatNeverEndAreHeldOnlyAsManyAsAWindowBegins) {
+  Uet uet{UetConfig{}};
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    Header header;
+    header.source = 1;
+    header.stream = 1;
+    header.op = Op::send;
+    header.sequence = i;
+    header.data = {i, 0, 2 * 4086};
+    uet.handle(0, 0, PacketType::uet_data, 0, header);
+  }
+  EXPECT_EQ(uet.messages_held(), 256u);
+  EXPECT_EQ(uet.check_invariants(), "");
 }
 
 // Whatever a known peer says in the right stream, what is held for it stays bounded and consistent.

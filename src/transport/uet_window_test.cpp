@@ -138,6 +138,14 @@ TEST_F(UetWindowTest, AShorterRoundTripLowersTheGreatestWindow) {
   EXPECT_EQ(window.sample(rules, 8 * kMicrosecond, false), 2 * kMicrosecond);
 }
 
+TEST_F(UetWindowTest, TheMeanDelayTakesALongWaitWithoutAMarkForAShortOne) {
+  window.sample(rules, 32 * kMicrosecond, true);
+  EXPECT_EQ(window.mean_delay, 20 * kMicrosecond / 80);
+  window.mean_delay = 0;
+  window.sample(rules, 32 * kMicrosecond, false);
+  EXPECT_EQ(window.mean_delay, 3 * kMicrosecond / 80);
+}
+
 RC_GTEST_PROP(UetWindowProperty, ItStaysWithinItsBounds, ()) {
   UetConfig config = reference();
   config.base_rtt = *rc::gen::inRange<Instant>(1, Instant{1} << 32);
