@@ -1,9 +1,9 @@
 #pragma once
-// Numbers that wrap: sequences, generations, times of sending. Private to SRD.
+// Numbers that wrap: sequences, generations, times of sending. Private to SRD and UET.
 
 #include <cstdint>
 
-#include "transport/srd_config.hpp"
+#include "transport/operation.hpp"
 
 namespace weft::transport {
 
