@@ -16,14 +16,14 @@ std::optional<Condition> condition_of(const model::FaultSpec& fault, spec::Diagn
   Condition condition;
   condition.from = fault.at.count();
   condition.to = fault.lasts ? condition.from + fault.lasts->count() : sim::kForever;
-  const bool shares = fault.kind == "lossy" || fault.kind == "corrupting" || fault.kind == "slow";
+  const bool shares = fault.kind == "lossy" || fault.kind == "corrupting" || fault.kind == "slow" || fault.kind == "slow-receiver";
   const bool flaps = fault.kind == "flapping";
   const auto refuse = [&](std::string what, std::string help) {
     diagnostics.add(Complaint::contradiction, {}, std::move(what), std::move(help));
   };
   if (shares != fault.share.has_value())
     refuse(fmt::format("a fault of '{}' that is {} {} 'share'", fault.part, fault.kind, shares ? "needs" : "has no"),
-           shares ? "for example share: 1%" : "share is for lossy, corrupting and slow");
+           shares ? "for example share: 1%" : "share is for lossy, corrupting, slow and slow-receiver");
   if (flaps != fault.every.has_value())
     refuse(fmt::format("a fault of '{}' that is {} {} 'every'", fault.part, fault.kind, flaps ? "needs" : "has no"),
            flaps ? "for example every: 200us" : "every is for flapping");
@@ -37,6 +37,22 @@ std::optional<Condition> condition_of(const model::FaultSpec& fault, spec::Diagn
   if (fault.share) condition.amount = static_cast<std::uint32_t>(fault.share->count());
   if (fault.every) condition.period = fault.every->count();
   return condition;
+}
+
+// The hosts at the ends of these links.
+void slow_down(const model::FaultSpec& fault, const std::vector<CapturedLink>& links, sim::PacketSim& engine, spec::Diagnostics& diagnostics) {
+  const sim::Layout& layout = engine.layout();
+  const auto refuse = [&](std::string what, std::string help) { diagnostics.add(Complaint::contradiction, {}, std::move(what), std::move(help)); };
+  if (!engine.config().exact.on) return refuse("a slow receiver needs exact ports", "--set switching.ports=exact");
+  if (fault.at.count() > 0 || fault.lasts) return refuse("a receiver is slow during the whole run", "no 'at' and no 'for'");
+  bool found = false;
+  for (const CapturedLink& link : links) {
+    if (!layout.is_endpoint_port(link.port)) continue;
+    const std::int64_t rate = (INT64_C(8'000'000'000'000) << 10) / layout.link(layout.far(link.port).link).per_byte;
+    engine.slow_receiver(layout.endpoint_of_port(link.port), Bandwidth(rate / 1'000'000 * fault.share->count()));
+    found = true;
+  }
+  if (!found) refuse(fmt::format("'{}' is not a host's link", fault.part), "a NIC receives");
 }
 
 }  // namespace
@@ -55,6 +71,10 @@ void add_faults(const std::vector<model::FaultSpec>& faults, sim::PacketSim& eng
     const auto condition = condition_of(fault, diagnostics);
     const auto links = find_links(engine.layout(), {fault.part}, "a fault", diagnostics);
     if (!condition) return;
+    if (fault.kind == "slow-receiver") {
+      slow_down(fault, links, engine, diagnostics);
+      continue;
+    }
     for (const CapturedLink& link : links) engine.add_condition(link.port, *condition);
   }
 }

@@ -7,6 +7,7 @@
 #include "app/build_info.hpp"
 #include "app/fingerprint.hpp"
 #include "app/sim_capture.hpp"
+#include "app/sim_config.hpp"
 #include "app/sim_faults.hpp"
 #include "base/units.hpp"
 #include "sim/message_cost.hpp"
@@ -23,48 +24,13 @@ std::int64_t sample_interval(const std::string& text) {
   return interval ? interval->count() : 0;
 }
 
-std::uint32_t u32(std::int64_t n) { return static_cast<std::uint32_t>(n); }
-
-transport::SrdConfig srd_config(const model::TransportSpec& spec) {
-  transport::SrdConfig srd;
-  srd.payload = u32(spec.mtu.value_or(Bytes(4096)).count());
-  srd.header = u32(spec.header.count());
-  srd.paths = spec.balance == "ecmp" ? 1 : u32(spec.paths);  // switches do not look at the path
-  srd.burst = u32(spec.burst);
-  srd.ack_every = u32(spec.ack_every);
-  srd.bad_marks = u32(spec.bad_marks);
-  srd.window = u32(spec.window.value_or(0));
-  srd.delay_target = spec.delay_target.value_or(Duration(0)).count();
-  srd.increase = u32(spec.increase);
-  srd.trim_cut = u32(spec.trim_cut);
-  srd.most_cut = u32(spec.most_cut.count() / 10'000);
-  srd.reorder = spec.reorder.value_or(Duration(0)).count();
-  srd.rto = spec.rto.value_or(Duration(0)).count();
-  srd.not_ready_wait = spec.not_ready_wait.value_or(Duration(0)).count();
-  srd.give_up = spec.give_up.count();
-  srd.receive_messages = u32(spec.receive_messages);
-  return srd;
-}
-
 sim::SimConfig config_for(const model::Cluster& cluster, const Traffic& traffic, const RunOptions& options) {
-  sim::SimConfig config;
+  sim::SimConfig config = sim_config(cluster);
   config.seed = options.seed;
   config.threads = options.threads;
   config.sample = sample_interval(options.sample);
   // Triggers act on other hosts without delay, which only a run in time order can keep exact.
   config.in_time_order = traffic.matrix && !traffic.matrix->triggers.empty();
-  config.stack.srd = srd_config(cluster.file.transport);
-  config.header = config.stack.srd.header;
-  config.full_packet = config.stack.srd.payload + config.header;
-  const model::SwitchingSpec& switching = cluster.file.switching;
-  config.cut_through = switching.forwarding.value_or("cut-through") == "cut-through";
-  config.fifo = switching.classes == "one";
-  config.trimming = switching.full == "trim";
-  config.queue_bytes = switching.queue.value_or(Bytes(0)).count();
-  config.mark_from = u32(switching.mark_from.count());
-  config.mark_to = u32(switching.mark_to.count());
-  if (cluster.file.transport.balance == "ecmp") config.balance = sim::Balance::ecmp;
-  if (cluster.file.transport.balance == "spray") config.balance = sim::Balance::spray;
   return config;
 }
 
@@ -73,22 +39,24 @@ bool has_hosts(const model::Cluster& cluster) { return cluster.file.fabric.kind 
 
 void check_transport(Session& session) {
   spec::Diagnostics& diagnostics = session.diagnostics();
-  const model::TransportSpec& transport = session.cluster().file.transport;
-  if (session.cluster().file.fabric.kind == "topo") return;  // htsim's files name no transport
-  if (transport.kind != "srd")
+  const model::Cluster& cluster = session.cluster();
+  const model::TransportSpec& transport = cluster.file.transport;
+  const model::SwitchingSpec& switching = cluster.file.switching;
+  if (transport.kind == "raw")
     diagnostics.add(Complaint::not_simulated, session.place("transport", "kind"),
-                    fmt::format("transport '{}' is not simulated yet", transport.kind), "--set transport.kind=srd");
-  if (transport.balance != "entropy" && transport.balance != "ecmp" && transport.balance != "spray")
-    diagnostics.add(Complaint::not_simulated, session.place("transport", "balance"),
-                    fmt::format("balance '{}' is not simulated yet", transport.balance),
-                    "--set transport.balance=entropy");
+                    "raw packets are sent by tests only: nobody would learn when a message is done", "--set transport.kind=srd");
+  if (switching.ports == "computed" && switching.flow_control != "none")
+    diagnostics.add(Complaint::contradiction, session.place("switching", "ports"),
+                    fmt::format("computed ports know no flow_control: {}", switching.flow_control), "ports: exact, or flow_control: none");
+  if (switching.ports == "exact" && switching.classes == "one")
+    diagnostics.add(Complaint::contradiction, session.place("switching", "classes"), "exact ports always have classes", "classes: two, or ports: computed");
 }
 
 void check_flow(Session& session, sim::PacketRun& run, std::uint32_t from, std::uint32_t to) {
   spec::Diagnostics& diagnostics = session.diagnostics();
   const fabric::Fabric& fabric = session.fabric();
   const auto site_of = [&](std::uint32_t gpu) { return fabric.cluster().groups[fabric.describe(fabric.gpu(gpu)).group].site; };
-  if (site_of(from) != site_of(to)) {
+  if (site_of(from) != site_of(to) && session.cluster().file.transport.kind == "srd") {
     diagnostics.add(Complaint::srd_between_sites, {}, "a flow goes from one site to another", "keep the traffic within a site");
   } else if (!run.joined(from, to)) {
     diagnostics.add(Complaint::not_simulated, {},
@@ -157,6 +125,9 @@ void check_run(Session& session, const Traffic& traffic, const RunOptions& optio
   check_transport(session);
   if (diagnostics.has_errors()) return;
   sim::PacketSim engine(fabric, config_for(session.cluster(), traffic, options));
+  if (engine.config().exact.flow_control == sim::FlowControl::pause && engine.shared_buffer() <= 0)
+    diagnostics.add(Complaint::contradiction, session.place("switching", "buffer"), "the headroom of the ports takes all of a switch's buffer",
+                    "a larger buffer, or headroom_for shorter cables");
   const auto schedule = traffic.make();
   sim::PacketRun run(*schedule, engine, has_hosts(session.cluster()));
   check_flows(session, traffic, run);

@@ -240,6 +240,109 @@ const Table& table_of<FabricSpec>() {
 }
 
 template <>
+const Table& table_of<RoceSpec>() {
+  static const Table table =
+      TableOf<RoceSpec>("rocev2", "RoCEv2: reliable connections with DCQCN (Zhu et al., SIGCOMM 2015).")
+          .field("qps", &RoceSpec::qps,
+                 {.text = "Queue pairs to each peer, messages in turn (NCCL_IB_QPS_PER_CONNECTION).", .fallback = "1", .min = 1, .max = 16})
+          .field("split", &RoceSpec::split, {.text = "Each message over all queue pairs (NCCL_IB_SPLIT_DATA_ON_QPS).", .fallback = "false"})
+          .field("recovery", &RoceSpec::recovery,
+                 {.text = "After a loss: everything behind it again, as InfiniBand specifies, or only what is missing (IRN, SIGCOMM 2018).",
+                  .fallback = "go-back-n",
+                  .choices = {"go-back-n", "selective"}})
+          .field("control", &RoceSpec::control,
+                 {.text = "How senders answer congestion: by DCQCN, or not at all.", .fallback = "dcqcn", .choices = {"dcqcn", "none"}})
+          .field("ack_every", &RoceSpec::ack_every, {.text = "Packets per acknowledgement.", .fallback = "8", .min = 1, .max = 64})
+          .field("window", &RoceSpec::window,
+                 {.text = "Packets of a queue pair not yet acknowledged. Default: 8 unloaded round trips' worth; cards have no such limit.",
+                  .example = "256",
+                  .min = 1,
+                  .max = 1'000'000})
+          .field("ack_timeout", &RoceSpec::ack_timeout,
+                 {.text = "Silence before all is sent again. Default: 67 ms with go-back-n (NCCL_IB_TIMEOUT 14), 320 us with selective (IRN).",
+                  .example = "1ms",
+                  .min = 1'000'000,
+                  .max = kMaxTime})
+          .field("retries", &RoceSpec::retries, {.text = "After silence (NCCL_IB_RETRY_CNT).", .fallback = "7", .min = 0, .max = 7})
+          .field("cnp_interval", &RoceSpec::cnp_interval,
+                 {.text = "Between two CNPs of one queue pair, at least (DCQCN: 50 us; NVIDIA's cards: 4 us).", .fallback = "50us", .min = 0, .max = kMaxTime})
+          .field("fast_cnp", &RoceSpec::fast_cnp,
+                 {.text = "Switches that mark a packet send the CNP themselves, so far apart at least. Default: they do not.",
+                  .example = "10us",
+                  .min = 1,
+                  .max = kMaxTime})
+          .field("alpha_timer", &RoceSpec::alpha_timer,
+                 {.text = "Without a CNP before a sender thinks better of the network (DCQCN).", .fallback = "55us", .min = 1, .max = kMaxTime})
+          .field("increase_timer", &RoceSpec::increase_timer,
+                 {.text = "Between two rate increases (DCQCN; NVIDIA's cards: 300 us).", .fallback = "55us", .min = 1, .max = kMaxTime})
+          .field("increase_bytes", &RoceSpec::increase_bytes,
+                 {.text = "Sent between two rate increases (DCQCN; NVIDIA's cards: 32767 B).", .fallback = "10MB", .min = 1, .max = 1'000'000'000'000})
+          .field("fast_recovery", &RoceSpec::fast_recovery,
+                 {.text = "Increases that only go half way back (DCQCN; NVIDIA's cards: 1).", .fallback = "5", .min = 1, .max = 255})
+          .field("additive_rate", &RoceSpec::additive_rate,
+                 {.text = "Step of the rate. Default: 1/1000 of the line rate, as DCQCN on 40 Gb/s.", .example = "40Mbps", .min = 1, .max = kMaxStorageRate})
+          .field("hyper_rate", &RoceSpec::hyper_rate,
+                 {.text = "Step after long calm. Default: 1/100 of the line rate.", .example = "400Mbps", .min = 1, .max = kMaxStorageRate})
+          .field("least_rate", &RoceSpec::least_rate, {.text = "Of a queue pair (HPCC, SIGCOMM 2019).", .fallback = "100Mbps", .min = 1, .max = kMaxStorageRate})
+          .build();
+  return table;
+}
+
+template <>
+const Table& table_of<TcpSpec>() {
+  static const Table table =
+      TableOf<TcpSpec>("tcp", "TCP as Linux does it: SACK, RACK-TLP, PRR.")
+          .field("control", &TcpSpec::control,
+                 {.text = "Congestion control: CUBIC (RFC 9438), Linux's default, or DCTCP (RFC 8257).", .fallback = "cubic", .choices = {"cubic", "dctcp"}})
+          .field("connections", &TcpSpec::connections,
+                 {.text = "To each peer, messages in turn (NCCL_NSOCKS_PERTHREAD).", .fallback = "1", .min = 1, .max = 8})
+          .field("initial_window", &TcpSpec::initial_window, {.text = "Segments (RFC 6928).", .fallback = "10", .min = 1, .max = 1000})
+          .field("receive_window", &TcpSpec::receive_window,
+                 {.text = "Where Linux's autotuning ends (tcp_rmem).", .fallback = "6MiB", .min = 65536, .max = 32 << 20})
+          .field("rto_min", &TcpSpec::rto_min, {.text = "Least retransmission timeout (Linux TCP_RTO_MIN).", .fallback = "200ms", .min = 1'000'000, .max = kMaxTime})
+          .field("delayed_ack", &TcpSpec::delayed_ack, {.text = "Linux TCP_DELACK_MIN.", .fallback = "40ms", .min = 0, .max = kMaxTime})
+          .field("tail_probe", &TcpSpec::tail_probe, {.text = "RFC 8985, section 7.", .fallback = "true"})
+          .field("pacing", &TcpSpec::pacing, {.text = "Spread the window over the round trip, as the fq qdisc.", .fallback = "false"})
+          .field("ecn", &TcpSpec::ecn, {.text = "CUBIC takes a mark for a loss (RFC 3168).", .fallback = "false"})
+          .field("idle_restart", &TcpSpec::idle_restart,
+                 {.text = "Slow start after an idle timeout. Linux's default is true, data centres turn it off.", .fallback = "false"})
+          .field("plb_rounds", &TcpSpec::plb_rounds,
+                 {.text = "Rounds in a row with half the segments marked before another path is tried (PLB, SIGCOMM 2022); 0: never.",
+                  .fallback = "0",
+                  .min = 0,
+                  .max = 255})
+          .build();
+  return table;
+}
+
+template <>
+const Table& table_of<UetSpec>() {
+  static const Table table =
+      TableOf<UetSpec>("uet", "Ultra Ethernet's reliable unordered delivery, as uet-htsim has it.")
+          .field("ack_bytes", &UetSpec::ack_bytes,
+                 {.text = "Received before an unmarked packet is acknowledged.", .fallback = "16KiB", .min = 1, .max = 1 << 30})
+          .field("recycle", &UetSpec::recycle, {.text = "Entropies of unmarked packets remembered (REPS).", .fallback = "8", .min = 0, .max = 8})
+          .field("window", &UetSpec::window,
+                 {.text = "Greatest window, of what fills the round trip; also the first.", .fallback = "150%", .min = 10'000, .max = 10'000'000})
+          .field("delay_target", &UetSpec::delay_target,
+                 {.text = "Queueing that is fine. Default: 3/4 of the unloaded round trip, all of it where nothing is trimmed.",
+                  .example = "9us",
+                  .min = 1,
+                  .max = kMaxTime})
+          .field("proportional", &UetSpec::proportional,
+                 {.text = "Packets per round trip that a window grows without delay (NSCC's alpha).", .fallback = "4", .min = 0, .max = 255})
+          .field("fair", &UetSpec::fair,
+                 {.text = "Packets per round trip, unmarked though above the target (NSCC's beta).", .fallback = "5", .min = 0, .max = 255})
+          .field("rto", &UetSpec::rto,
+                 {.text = "Before a packet without an answer is sent again. Default: 15 us and six unloaded round trips.",
+                  .example = "100us",
+                  .min = 1,
+                  .max = kMaxTime})
+          .build();
+  return table;
+}
+
+template <>
 const Table& table_of<TransportSpec>() {
   static const Table table =
       TableOf<TransportSpec>("transport", "How data crosses the fabric.")
@@ -249,11 +352,17 @@ const Table& table_of<TransportSpec>() {
                   .choices = {"srd", "rocev2", "uet", "tcp", "raw"}})
           .field("balance", &TransportSpec::balance,
                  {.text = "How packets choose among equal paths. `entropy`: the host chooses a number that switches hash; "
-                          "`ecmp`: switches hash who talks to whom; `spray`: switches choose at random.",
+                          "`ecmp`: switches hash who talks to whom; `spray`: switches choose at random, packet by packet; "
+                          "`flowlet`: after a pause in a flow, the port with the shortest queue (DLB); `flowlet-global`: likewise, and the next "
+                          "switch's queue counts (GLB); `adaptive`: the port with the shortest queue, packet by packet; `pinned`: every queue pair "
+                          "of a leaf has its uplink.",
                   .fallback = "entropy",
-                  .choices = {"entropy", "ecmp", "spray", "flowlet", "adaptive", "pinned"}})
+                  .choices = {"entropy", "ecmp", "spray", "flowlet", "flowlet-global", "adaptive", "pinned"}})
+          .field("rocev2", &TransportSpec::rocev2, {.text = "What is RoCEv2's own."})
+          .field("tcp", &TransportSpec::tcp, {.text = "What is TCP's own."})
+          .field("uet", &TransportSpec::uet, {.text = "What is Ultra Ethernet's own."})
           .field("mtu", &TransportSpec::mtu,
-                 {.text = "Payload of one packet. Default: 4096B; 4086B for a .topo file, as htsim.",
+                 {.text = "Payload of one packet; of TCP the whole IP packet. Default: 4096B, TCP 9000B; 4086B for a .topo file, as htsim.",
                   .example = "4096B",
                   .min = 64,
                   .max = 9000})
@@ -263,7 +372,7 @@ const Table& table_of<TransportSpec>() {
                   .min = 1,
                   .max = 64})
           .field("header", &TransportSpec::header,
-                 {.text = "Of every packet, beside its payload; an acknowledgement is nothing else. As uet-htsim.",
+                 {.text = "Of every packet of SRD and Ultra Ethernet, beside its payload; an acknowledgement is nothing else. As uet-htsim.",
                   .fallback = "64B",
                   .min = 16,
                   .max = 256})
@@ -348,10 +457,49 @@ const Table& table_of<SwitchingSpec>() {
                   .max = 1'000'000})
           .field("mark_to", &SwitchingSpec::mark_to,
                  {.text = "Part of the queue from which on all are. Equal to mark_from: a step.", .fallback = "80%", .min = 0, .max = 1'000'000})
+          .field("mark_most", &SwitchingSpec::mark_most,
+                 {.text = "Of the packets, marked just below mark_to (DCQCN's Pmax: 1%).", .fallback = "100%", .min = 1, .max = 1'000'000})
           .field("full", &SwitchingSpec::full,
                  {.text = "What becomes of a packet that finds the queue full: only its header goes on, before data, or nothing.",
                   .fallback = "trim",
                   .choices = {"trim", "drop"}})
+          .field("ports", &SwitchingSpec::ports,
+                 {.text = "`computed`: when a packet leaves is known when it comes, which is fast; `exact`: real queues in a shared buffer. "
+                          "`auto`: exact where something needs it.",
+                  .fallback = "auto",
+                  .choices = {"auto", "computed", "exact"}})
+          .field("flow_control", &SwitchingSpec::flow_control,
+                 {.text = "What keeps data from being lost: nothing, pauses (PFC, 802.1Qbb) or credits (InfiniBand). Needs exact ports.",
+                  .fallback = "none",
+                  .choices = {"none", "pfc", "credits"}})
+          .field("buffer", &SwitchingSpec::buffer,
+                 {.text = "Of one switch, for all its ports. Default: as the catalog says; 64MiB for a .topo file.",
+                  .example = "64MiB",
+                  .min = 65536,
+                  .max = kMaxQueue})
+          .field("alpha", &SwitchingSpec::alpha,
+                 {.text = "Of the free buffer, that one queue may take (dynamic threshold, Choudhury and Hahne 1998).",
+                  .fallback = "100%",
+                  .min = 10'000,
+                  .max = 16'000'000})
+          .field("headroom_for", &SwitchingSpec::headroom_for,
+                 {.text = "PFC: the length of cable that headroom is meant for, whatever hangs there. Default: the cables as they are.",
+                  .example = "5m",
+                  .min = 1,
+                  .max = 100'000'000})
+          .field("reaction", &SwitchingSpec::reaction,
+                 {.text = "PFC: from the arrival of a pause until it takes effect; an estimate (802.3 allows 394 quanta at 100 Gb/s: 2 us).",
+                  .fallback = "300ns",
+                  .min = 0,
+                  .max = kMaxTime})
+          .field("nic_buffer", &SwitchingSpec::nic_buffer,
+                 {.text = "That a card has for what its host has not taken yet; an estimate.", .fallback = "2MiB", .min = 65536, .max = kMaxQueue})
+          .field("watchdog", &SwitchingSpec::watchdog,
+                 {.text = "PFC: a queue that was paused for so long is thrown away. Default: never; SONiC's is 200 ms.", .example = "200ms", .min = 1, .max = kMaxTime})
+          .field("flowlet_gap", &SwitchingSpec::flowlet_gap,
+                 {.text = "Silence after which a flow may take another port (Junos: inactivity-interval).", .fallback = "16us", .min = 1, .max = kMaxTime})
+          .field("load_interval", &SwitchingSpec::load_interval,
+                 {.text = "Between two reports of other switches' queues (flowlet-global); an estimate.", .fallback = "10us", .min = 1, .max = kMaxTime})
           .build();
   return table;
 }
@@ -365,14 +513,14 @@ const Table& table_of<FaultSpec>() {
           .field("kind", &FaultSpec::kind,
                  {.text = "`down`: packets on the wire are lost, and the switches at its ends notice and use other ports; "
                           "`blackhole`: lost without anybody noticing; `flapping`: down again and again; `lossy` and `corrupting`: some packets are; "
-                          "`slow`: at a part of its rate.",
+                          "`slow`: at a part of its rate; `slow-receiver`: a host takes what its NIC receives at a part of the rate (exact ports).",
                   .fallback = "down",
-                  .choices = {"down", "blackhole", "flapping", "lossy", "corrupting", "slow"}})
+                  .choices = {"down", "blackhole", "flapping", "lossy", "corrupting", "slow", "slow-receiver"}})
           .field("at", &FaultSpec::at, {.text = "When it begins.", .fallback = "0us", .min = 0, .max = kMaxTime})
           .field("for", &FaultSpec::lasts,
                  {.text = "How long; of a flapping part, each time. Default: to the end of the run.", .example = "50us", .min = 1, .max = kMaxTime})
           .field("share", &FaultSpec::share,
-                 {.text = "Lossy, corrupting: of the packets; slow: of the rate that is left.", .example = "0.1%", .min = 1, .max = 1'000'000})
+                 {.text = "Lossy, corrupting: of the packets; slow, slow-receiver: of the rate that is left.", .example = "0.1%", .min = 1, .max = 1'000'000})
           .field("every", &FaultSpec::every,
                  {.text = "Flapping: from one time down to the next.", .example = "200us", .min = 1, .max = kMaxTime})
           .build();

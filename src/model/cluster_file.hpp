@@ -61,9 +61,56 @@ struct FabricSpec {
   std::optional<SitesSpec> sites;
 };
 
+struct RoceSpec {
+  std::int64_t qps = 1;
+  bool split = false;
+  std::string recovery;
+  std::string control;
+  std::int64_t ack_every = 8;
+  std::optional<std::int64_t> window;
+  std::optional<Duration> ack_timeout;
+  std::int64_t retries = 7;
+  Duration cnp_interval;
+  std::optional<Duration> fast_cnp;
+  Duration alpha_timer;
+  Duration increase_timer;
+  Bytes increase_bytes;
+  std::int64_t fast_recovery = 5;
+  std::optional<Bandwidth> additive_rate;
+  std::optional<Bandwidth> hyper_rate;
+  Bandwidth least_rate;
+};
+
+struct TcpSpec {
+  std::string control;
+  std::int64_t connections = 1;
+  std::int64_t initial_window = 10;
+  Bytes receive_window;
+  Duration rto_min;
+  Duration delayed_ack;
+  bool tail_probe = true;
+  bool pacing = false;
+  bool ecn = false;
+  bool idle_restart = false;
+  std::int64_t plb_rounds = 0;
+};
+
+struct UetSpec {
+  Bytes ack_bytes;
+  std::int64_t recycle = 8;
+  Share window;
+  std::optional<Duration> delay_target;
+  std::int64_t proportional = 4;
+  std::int64_t fair = 5;
+  std::optional<Duration> rto;
+};
+
 struct TransportSpec {
   std::string kind;
   std::string balance;
+  RoceSpec rocev2;
+  TcpSpec tcp;
+  UetSpec uet;
   std::optional<Bytes> mtu;
   std::int64_t paths = 64;
   Bytes header;
@@ -88,7 +135,18 @@ struct SwitchingSpec {
   std::optional<Bytes> queue;
   Share mark_from;
   Share mark_to;
+  Share mark_most;
   std::string full;
+  std::string ports;
+  std::string flow_control;
+  std::optional<Bytes> buffer;
+  Share alpha;
+  std::optional<Length> headroom_for;
+  Duration reaction;
+  Bytes nic_buffer;
+  std::optional<Duration> watchdog;
+  Duration flowlet_gap;
+  Duration load_interval;
 };
 
 struct FaultSpec {

@@ -98,7 +98,7 @@ std::uint32_t PacketRun::part_size(std::uint64_t bytes) const {
 
 void PacketRun::post(std::int64_t now, const Pair& pair, std::uint32_t from, std::uint32_t message, std::uint64_t bytes) {
   const std::uint32_t tag = name(from, message);
-  engine_.post(now, pair.source, {transport::Op::send, pair.destination, bytes, tag, tag});
+  engine_.post(now, pair.source, {transport::Op::send, pair.destination, bytes, tag, tag, engine_.config().protocol});
 }
 
 std::uint32_t PacketRun::send(std::int64_t now, std::uint32_t from, std::uint32_t to, std::uint64_t bytes, std::uint32_t message) {

@@ -27,14 +27,15 @@ LinkOptions link_options(const SimConfig& config) {
 }  // namespace
 
 PacketSim::PacketSim(const fabric::Fabric& fabric, const SimConfig& config)
-    : config_(config), layout_(fabric, link_options(config)), world_{layout_, config_, {}, {}, {}, {}, {}, {}, 0, {}, {}, {}} {
-  config_.stack.set_network(layout_.base_rtt(), layout_.slowest_packet());
+    : config_(config), layout_(fabric, link_options(config)), world_{layout_, config_, {}, {}, {}, {}, {}, {}, 0, {}, {}, {}, {}} {
+  config_.stack.set_network(layout_.base_rtt(), layout_.slowest_packet(), config_.full_packet);
   config_.stack.seed = config_.seed;
   world_.ports = Zeroed<Port>(layout_.ports());
   world_.armed = Zeroed<std::int64_t>(layout_.endpoints());
   world_.served = Zeroed<std::uint8_t>(layout_.endpoints());
   world_.entities.resize(layout_.entities());
   if (config_.exact.on) prepare_exact();
+  if (config_.fast_cnp > 0) world_.told.resize(layout_.switches());
   if (config_.balance == Balance::flowlet || config_.balance == Balance::flowlet_global) world_.flowlets.resize(layout_.switches());
   if (config_.balance == Balance::flowlet_global) world_.published.resize(layout_.ports());
   for (std::uint32_t i = 0; i < layout_.entities(); ++i) world_.entities[i].random = Random(config_.seed, 0, i);

@@ -128,6 +128,7 @@ inline void Shard::forward(const Event& arrived, std::uint32_t index, std::uint3
   bool high = !config_.fifo && (transport::goes_first(arrived.type) || (packet.flags & transport::kTrimmed));
   if (!high) {
     if (!admit(packet, arrived.type, port, link, entity, port.busy - ready)) return;
+    if (config_.fast_cnp > 0 && (packet.flags & ~arrived.flags & transport::kMarked) && arrived.type == PacketType::roce_data) warn(arrived);
     high = packet.flags & transport::kTrimmed;
   }
   const std::int64_t begin = high ? book_high(port, link, ready, packet.bytes) : book(port, link, ready, packet.bytes);

@@ -38,6 +38,7 @@ enum class Balance : std::uint8_t {
 struct SimConfig {
   std::uint64_t seed = 1;
   transport::StackConfig stack;
+  transport::Protocol protocol = transport::Protocol::srd;  // what carries messages
   std::uint32_t header = 64;       // bytes: what a trimmed packet keeps, and what a switch that cuts through waits for
   std::uint32_t full_packet = 4150;  // bytes on the wire
   Balance balance = Balance::entropy;
@@ -51,6 +52,7 @@ struct SimConfig {
   std::int64_t flowlet_gap = 0;         // ps of silence after which a flow may move
   std::int64_t load_interval = 0;       // ps between two looks at other switches' queues
   std::uint32_t pins = 1;               // queue pairs of a pair of hosts that are pinned one by one
+  std::int64_t fast_cnp = 0;            // ps between the CNPs that a switch itself sends to one queue pair; 0: it sends none
   ExactConfig exact;
   bool in_time_order = false;    // effects between hosts without delay
   std::uint32_t threads = 1;
@@ -89,6 +91,7 @@ struct World {
   std::uint32_t entropy_salt = 0;
   ExactWorld exact;
   std::vector<std::vector<Flowlet>> flowlets;  // by switch
+  std::vector<std::vector<std::int64_t>> told;  // by switch and queue pair (a hash): when it was last sent a CNP
   std::vector<std::int64_t> published;         // by port: its queue as other switches know it, ps
 };
 
@@ -169,6 +172,8 @@ class Shard {
   std::uint32_t choose_by_load(const Event& packet);
   std::uint32_t least_loaded(const Event& packet, std::uint32_t first, std::uint32_t count);
   bool avoids(std::uint32_t port, std::int64_t now) const;
+
+  void warn(const Event& packet);
 
   // shard_exact.cpp
   Gate& gate(std::uint32_t port, std::uint32_t cls);

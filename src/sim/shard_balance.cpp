@@ -1,6 +1,7 @@
-// By which of several ports a packet goes on.
+// By which of several ports a packet goes on, and what a switch says about one that has to wait.
 
 #include <algorithm>
+#include <utility>
 
 #include "base/hash.hpp"
 #include "sim/shard.hpp"
@@ -68,6 +69,22 @@ std::uint32_t Shard::choose_by_load(const Event& event) {
     flowlet.port = least_loaded(event, range.first, range.count);
   flowlet.last = event.time;
   return flowlet.port;
+}
+
+// A CNP from the switch itself, as if the receiver had sent it: a round trip earlier, and only where there is a queue.
+void Shard::warn(const Event& packet) {
+  auto& table = world_.told[packet.to];
+  if (table.empty()) table.resize(kFlowlets);
+  std::int64_t& last = table[mix64(entropy_of(packet)) % kFlowlets];
+  if (last != 0 && packet.time - last < config_.fast_cnp) return;
+  last = packet.time;
+  Event cnp = packet;
+  cnp.type = transport::PacketType::roce_cnp;
+  cnp.flags = 0;
+  cnp.bytes = static_cast<std::uint16_t>(config_.stack.roce.cnp_bytes);
+  std::swap(cnp.header.source, cnp.header.destination);
+  ++tally_.injected;
+  at_switch(cnp);
 }
 
 }  // namespace weft::sim

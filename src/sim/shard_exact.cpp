@@ -53,6 +53,7 @@ bool Shard::take_in(Event& packet, std::uint32_t out, std::uint32_t entity) {
     if (ahead >= link.mark_to || marks(link, ahead, static_cast<std::uint32_t>(world_.entities[entity].random.next() >> 33))) {
       packet.flags |= transport::kMarked;
       ++world_.ports[out].marked;
+      if (config_.fast_cnp > 0 && packet.type == transport::PacketType::roce_data) warn(packet);
     }
   }
   if (!lossless(cls)) {

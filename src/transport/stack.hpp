@@ -7,19 +7,29 @@
 #include <optional>
 
 #include "transport/raw.hpp"
+#include "transport/roce.hpp"
 #include "transport/srd.hpp"
+#include "transport/tcp.hpp"
+#include "transport/uet.hpp"
 
 namespace weft::transport {
 
 struct StackConfig {
   SrdConfig srd;
+  RoceConfig roce;
+  TcpConfig tcp;
+  UetConfig uet;
   std::uint32_t raw_header = 64;
   std::uint64_t seed = 1;
   std::uint8_t used = 1;  // bit per Protocol
 
   bool uses(Protocol protocol) const { return used >> static_cast<int>(protocol) & 1; }
-  // What the network is like, as each wants to know it.
-  void set_network(Instant base_rtt, Instant packet_time);
+  // Bytes of a full packet on the wire, and of all that is not payload in it.
+  std::uint32_t packet_of(Protocol protocol) const;
+  std::uint32_t header_of(Protocol protocol) const;
+  // What the network is like, as each wants to know it: the longest round trip, and how long so many bytes take on
+  // a host's wire.
+  void set_network(Instant base_rtt, Instant wire_time, std::uint32_t wire_bytes);
   void use(Protocol protocol) { used = static_cast<std::uint8_t>(used | 1 << static_cast<int>(protocol)); }
 };
 
@@ -27,6 +37,9 @@ class Stack {
  public:
   explicit Stack(const StackConfig& config) : used_(config.used), raw_(config.raw_header, config.seed) {
     if (config.uses(Protocol::srd)) srd_.emplace(config.srd);
+    if (config.uses(Protocol::rocev2)) roce_.emplace(config.roce);
+    if (config.uses(Protocol::tcp)) tcp_.emplace(config.tcp);
+    if (config.uses(Protocol::uet)) uet_.emplace(config.uet);
   }
 
   bool post(Instant now, std::uint32_t endpoint, const Operation& operation) {
@@ -58,10 +71,13 @@ class Stack {
   void for_each_used(Visit visit) const {
     for (std::uint32_t left = used_; left != 0; left &= left - 1) visit(static_cast<Protocol>(std::countr_zero(left)));
   }
-  // Calls use(completions) for each transport that has any, and again when using them completes more.
+  // Calls use(completions) for each transport.
   template <class Use>
   void drain(Use use) {
     if (srd_) use(srd_->completions());
+    if (roce_) use(roce_->completions());
+    if (tcp_) use(tcp_->completions());
+    if (uet_) use(uet_->completions());
   }
   Counters counters() const;
 
@@ -73,9 +89,9 @@ class Stack {
   Result visit(Protocol protocol, Result otherwise, Call call) {
     switch (protocol) {
       case Protocol::srd: return srd_ ? call(*srd_) : otherwise;
-      case Protocol::rocev2:
-      case Protocol::tcp:
-      case Protocol::uet:
+      case Protocol::rocev2: return roce_ ? call(*roce_) : otherwise;
+      case Protocol::tcp: return tcp_ ? call(*tcp_) : otherwise;
+      case Protocol::uet: return uet_ ? call(*uet_) : otherwise;
       case Protocol::raw: return otherwise;
     }
     return otherwise;
@@ -83,6 +99,9 @@ class Stack {
 
   std::uint8_t used_;  // bit per Protocol
   std::optional<Srd> srd_;
+  std::optional<Roce> roce_;
+  std::optional<Tcp> tcp_;
+  std::optional<Uet> uet_;
   Raw raw_;
 };
 
