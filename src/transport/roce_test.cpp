@@ -287,12 +287,21 @@ TEST(Roce, APeerThatStaysSilentFailsItsMessagesOnAllQueuePairs) {
 
 TEST(Roce, ShortTimeoutsDoubleUntilTheUsualOne) {
   RoceNet net(2, selective_config());
-  net.deliver = [](Transmit&) { return false; };
+  std::vector<Instant> tried;
+  net.deliver = [&](Transmit&) {
+    tried.push_back(net.now);
+    return false;
+  };
   net.post(0, {Op::send, 1, 1000, 1, 1});
   net.run();
   EXPECT_EQ(net.count[Completion::Kind::failed], 1);
   EXPECT_GE(net.done_at, 8 * 67'108'864'000);
-  EXPECT_LT(net.roce[0].counters().data_resent, 8u + 8u);
+  Instant wait = 320 * kMicrosecond;
+  for (std::size_t i = 1; i < tried.size(); ++i) {
+    EXPECT_EQ(tried[i] - tried[i - 1], wait);
+    wait = 2 * wait <= 67'108'864'000 ? 2 * wait : 67'108'864'000;
+  }
+  EXPECT_EQ(tried.size(), 15u);  // waits: 8 that double take 82 ms, 7 more make it 551 ms
 }
 
 TEST(Roce, PacketsOfAFormerConnectionAreIgnored) {
