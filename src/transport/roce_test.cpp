@@ -195,7 +195,14 @@ TEST(Roce, GoBackNSendsAgainAllBehindAGapAndIsToldOnce) {
 TEST(Roce, SelectiveRepeatSendsAgainOnlyWhatIsMissing) {
   RoceNet net(2, selective_config());
   std::uint64_t kept = 0;
-  net.placed = [&](std::uint32_t, auto&, const Placement& each) { kept += each.kind == Placement::Kind::place; };
+  std::set<std::uint32_t> complete;
+  net.placed = [&](std::uint32_t, auto&, const Placement& each) {
+    kept += each.kind == Placement::Kind::place;
+    if (!each.complete) return;
+    EXPECT_TRUE(complete.insert(each.tag).second);
+    if (each.tag != 3) return;
+    EXPECT_EQ(net.count[Completion::Kind::received], 2);  // it is all there and waits for message 2
+  };
   net.deliver = lose({10, 11, 20});
   for (std::uint32_t i = 0; i < 8; ++i) net.post(0, {Op::send, 1, 5 * 1024, i, i});
   net.run();
@@ -204,6 +211,7 @@ TEST(Roce, SelectiveRepeatSendsAgainOnlyWhatIsMissing) {
   EXPECT_EQ(net.roce[0].counters().data_resent, 3u);
   EXPECT_EQ(net.roce[0].counters().timeouts, 0u);
   EXPECT_EQ(net.roce[1].counters().duplicates, 0u);
+  EXPECT_EQ(complete.size(), 8u);
   // In order, though the ends of later ones came first.
   std::uint32_t next = 0;
   for (const Completion& each : net.done) {
