@@ -22,6 +22,7 @@
 // - Memory that others can make us hold: per queue pair a bitmap and the ends of messages within it, per peer
 //   kMostHalves split messages that wait for parts.
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -134,13 +135,15 @@ class Roce {
     std::uint32_t next;
     std::uint16_t number;
     Op op;
+    bool covered;  // the whole part is there and waits for what is before it
   };
 
   // A split message of which some parts are there.
   struct Half {
     std::uint32_t next;
     std::uint16_t number;
-    std::uint16_t left;
+    std::uint8_t uncovered;  // parts of which something is missing
+    std::uint8_t left;       // parts that are missing something or wait for what is before them
   };
 
   struct ReceiveQp {
@@ -184,6 +187,7 @@ class Roce {
     std::uint32_t parts;
 
     std::uint32_t begin_on(std::uint32_t qp) const { return parts > 1 ? qp * each : 0; }
+    std::uint32_t packets_on(std::uint32_t qp) const { return std::min(each, packets - begin_on(qp)); }
     bool ends_part(std::uint32_t packet) const {
       return packet + 1 == packets || (parts > 1 && (packet + 1) % each == 0);
     }
@@ -222,9 +226,12 @@ class Roce {
   bool has_room(const ReceivePeer& peer, const Shares& shares, const Header& header) const;
   Placement keep_early(std::uint32_t qp, std::uint32_t sequence, const Shares& shares, const Header& header);
   Placement place(const ReceiveQp& qp, std::uint32_t sequence, const Shares& shares, const Header& header) const;
-  bool finish_part(ReceivePeer& peer, ReceiveQp& qp, const End& end);
+  bool cover_early(ReceiveQp& qp, std::uint32_t sequence, const Shares& shares, std::uint32_t packet);
+  bool cover(ReceivePeer& peer, std::uint16_t number, std::uint32_t parts);
+  void finish_part(ReceivePeer& peer, ReceiveQp& qp, const End& end);
   bool finish_share(ReceivePeer& peer, std::uint16_t number, std::uint32_t parts);
-  void advance(ReceivePeer& peer, ReceiveQp& qp);
+  bool advance(ReceivePeer& peer, ReceiveQp& qp);
+  std::uint32_t* half_of(ReceivePeer& peer, std::uint16_t number, std::uint32_t parts);
   void owe(std::uint32_t qp, std::uint8_t flags);
   void fill_ack(ReceiveQp& qp, Transmit& out);
   void fill_cnp(const ReceiveQp& qp, Transmit& out);

@@ -65,7 +65,7 @@ std::string_view Roce::check_invariants() const {
     const ReceivePeer& peer = receive_peers_[index];
     std::uint32_t count = 0;
     for (std::uint32_t slot = peer.halves; slot != kNone; slot = halves_[slot].next) {
-      if (halves_[slot].left == 0 || halves_[slot].left >= config_.qps) return "a split message waits for some parts";
+      if (halves_[slot].left == 0 || halves_[slot].left > config_.qps) return "a split message waits for some parts";
       ++count;
     }
     if (count != peer.half_count || count > kMostHalves + config_.qps * kBitmap)

@@ -41,12 +41,15 @@ RC_GTEST_PROP(RoceProperty, EverythingArrivesExactlyOnce, ()) {
     const bool late = net.now < healed && random.below(1000) < reordering;
     return late ? static_cast<Instant>(random.below(10 * kMicrosecond)) : 0;
   };
+  std::vector<std::uint64_t> sizes;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::map<std::uint64_t, std::uint32_t>> pieces;  // (to, tag)
   net.placed = [&](std::uint32_t endpoint, auto&, const Placement& each) {
     if (each.kind != Placement::Kind::place) return;
-    RC_ASSERT(pieces[std::make_pair(endpoint, each.tag)].emplace(each.offset, each.length).second);
+    auto& have = pieces[std::make_pair(endpoint, each.tag)];
+    RC_ASSERT(have.emplace(each.offset, each.length).second);
+    const std::uint64_t packets = std::max<std::uint64_t>(1, (sizes[each.tag] + 1023) / 1024);
+    RC_ASSERT(each.complete == (have.size() == packets));
   };
-  std::vector<std::uint64_t> sizes;
   const std::uint32_t messages = *rc::gen::inRange(1u, 40u);
   for (std::uint32_t tag = 0; tag < messages; ++tag) {
     sizes.push_back(random.below(3) == 0 ? random.below(100) : random.below(60'000));

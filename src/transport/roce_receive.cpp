@@ -56,9 +56,11 @@ Placement Roce::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fl
   qp.nak_sent = false;
   qp.echo = sequence;
   ++qp.expected;
-  if (last)
-    out.complete = finish_part(peer, qp, {header.roce.size, sequence, header.roce.tag, kNone, header.echo, header.op});
-  if (selective) advance(peer, qp);
+  if (last) {
+    out.complete = cover(peer, header.echo, shares.parts);
+    finish_part(peer, qp, {header.roce.size, sequence, header.roce.tag, kNone, header.echo, header.op, true});
+  }
+  if (selective && advance(peer, qp)) out.complete = true;
   const bool closed_a_gap = qp.expected != sequence + 1;
   if (++qp.unacked >= config_.ack_every || (flags & kAckNow) || closed_a_gap) owe(index, 0);
   return out;
@@ -128,17 +130,37 @@ Placement Roce::keep_early(std::uint32_t index, std::uint32_t sequence, const Sh
     out = place(qp, sequence, shares, header);
     if (shares.ends_part(header.roce.packet)) {
       const std::uint32_t end = ends_.take();
-      ends_[end] = {header.roce.size, sequence, header.roce.tag, qp.ends, header.echo, header.op};
+      ends_[end] = {header.roce.size, sequence, header.roce.tag, qp.ends, header.echo, header.op, false};
       qp.ends = end;
     }
+    out.complete = cover_early(qp, sequence, shares, header.roce.packet) &&
+                   cover(receive_peers_[qp.peer], header.echo, shares.parts);
   }
   qp.echo = sequence;
   owe(index, kNak);
   return out;
 }
 
-// Over what had come early.
-void Roce::advance(ReceivePeer& peer, ReceiveQp& qp) {
+// True when all of the packet's part is there now, though something before it is not.
+bool Roce::cover_early(ReceiveQp& qp, std::uint32_t sequence, const Shares& shares, std::uint32_t packet) {
+  const std::uint32_t start = sequence - (packet - shares.begin_on(qp.number));
+  const std::uint32_t packets = shares.packets_on(qp.number);
+  if (!before(qp.expected, start) || start - qp.expected + packets > kBitmap) return false;
+  const auto arrived = [&](std::uint32_t s) { return qp.arrived[s % kBitmap / 64] >> s % 64 & 1; };
+  const std::uint32_t last = start + packets - 1;
+  if (!arrived(last)) return false;  // mostly: it comes last
+  for (std::uint32_t s = start; s != last; ++s)
+    if (!arrived(s)) return false;
+  std::uint32_t end = qp.ends;
+  while (end != kNone && ends_[end].sequence != last) end = ends_[end].next;
+  if (end == kNone || ends_[end].covered) return false;  // somebody lies
+  ends_[end].covered = true;
+  return true;
+}
+
+// Over what had come early. True when the message whose gap was closed is complete with it; later ones have been so.
+bool Roce::advance(ReceivePeer& peer, ReceiveQp& qp) {
+  bool complete = false;
   while (qp.arrived[qp.expected % kBitmap / 64] >> qp.expected % 64 & 1) {
     qp.arrived[qp.expected % kBitmap / 64] &= ~(std::uint64_t{1} << qp.expected % 64);
     const std::uint32_t sequence = qp.expected++;
@@ -146,28 +168,28 @@ void Roce::advance(ReceivePeer& peer, ReceiveQp& qp) {
       if (ends_[*link].sequence != sequence) continue;
       const std::uint32_t slot = *link;
       *link = ends_[slot].next;
+      if (!ends_[slot].covered) complete = cover(peer, ends_[slot].number, shares_of(ends_[slot].size).parts);
       finish_part(peer, qp, ends_[slot]);
       ends_.give_back(slot);
       break;
     }
   }
+  return complete;
 }
 
-// True when the whole message is there.
-bool Roce::finish_part(ReceivePeer& peer, ReceiveQp& qp, const End& end) {
+// All of a part has been received in order.
+void Roce::finish_part(ReceivePeer& peer, ReceiveQp& qp, const End& end) {
   const Shares shares = shares_of(end.size);
-  const std::uint32_t packets = std::min(shares.each, shares.packets - shares.begin_on(qp.number));
-  const bool honest = end.sequence - qp.begin + 1 == packets;
+  const bool honest = end.sequence - qp.begin + 1 == shares.packets_on(qp.number);
   qp.begin = end.sequence + 1;
   if (!honest) {
     ++counters_.ignored;
-    return false;
+    return;
   }
-  if (shares.parts > 1 && !finish_share(peer, end.number, shares.parts)) return false;
+  if (shares.parts > 1 && !finish_share(peer, end.number, shares.parts)) return;
   counters_.payload_delivered += end.size;
   if (end.op == Op::send)
     completions_.push_back({peer.endpoint, peer.peer, end.tag, 0, end.size, Completion::Kind::received});
-  return true;
 }
 
 // ---- split messages
@@ -181,7 +203,8 @@ bool Roce::has_room(const ReceivePeer& peer, const Shares& shares, const Header&
   return half != kNone;
 }
 
-bool Roce::finish_share(ReceivePeer& peer, std::uint16_t number, std::uint32_t parts) {
+// The link to a split message; a new one at the end of the list.
+std::uint32_t* Roce::half_of(ReceivePeer& peer, std::uint16_t number, std::uint32_t parts) {
   std::uint32_t before_it = kNone;
   std::uint32_t half = peer.halves;
   while (half != kNone && halves_[half].number != number) {
@@ -190,13 +213,26 @@ bool Roce::finish_share(ReceivePeer& peer, std::uint16_t number, std::uint32_t p
   }
   if (half == kNone) {
     half = halves_.take();
-    halves_[half] = {kNone, number, static_cast<std::uint16_t>(parts - 1)};
+    halves_[half] = {kNone, number, static_cast<std::uint8_t>(parts), static_cast<std::uint8_t>(parts)};
     (before_it == kNone ? peer.halves : halves_[before_it].next) = half;
     ++peer.half_count;
-    return false;
   }
+  return before_it == kNone ? &peer.halves : &halves_[before_it].next;
+}
+
+// Nothing is missing of a part. True when nothing is of the message.
+bool Roce::cover(ReceivePeer& peer, std::uint16_t number, std::uint32_t parts) {
+  if (parts == 1) return true;
+  Half& half = halves_[*half_of(peer, number, parts)];
+  return half.uncovered > 0 && --half.uncovered == 0;
+}
+
+// A part has been received. True when the message has been.
+bool Roce::finish_share(ReceivePeer& peer, std::uint16_t number, std::uint32_t parts) {
+  std::uint32_t* const link = half_of(peer, number, parts);
+  const std::uint32_t half = *link;
   if (--halves_[half].left > 0) return false;
-  (before_it == kNone ? peer.halves : halves_[before_it].next) = halves_[half].next;
+  *link = halves_[half].next;
   halves_.give_back(half);
   --peer.half_count;
   return true;

@@ -94,8 +94,8 @@ void Roce::time_out(Instant now, SendQp& qp) {
   qp.lost = qp.sent;
   skip_arrived(qp);
   if (qp.silent < 32) ++qp.silent;
-  const bool long_enough = qp.silent > 30 || config_.ack_timeout > longest_timeout_ >> qp.silent;
-  qp.deadline = now + (long_enough ? longest_timeout_ : config_.ack_timeout << qp.silent);
+  const bool short_enough = config_.ack_timeout <= longest_timeout_ >> qp.silent;
+  qp.deadline = now + (short_enough ? config_.ack_timeout << qp.silent : longest_timeout_);
 }
 
 // ---- DCQCN

@@ -195,7 +195,14 @@ TEST(Roce, GoBackNSendsAgainAllBehindAGapAndIsToldOnce) {
 TEST(Roce, SelectiveRepeatSendsAgainOnlyWhatIsMissing) {
   RoceNet net(2, selective_config());
   std::uint64_t kept = 0;
-  net.placed = [&](std::uint32_t, auto&, const Placement& each) { kept += each.kind == Placement::Kind::place; };
+  std::set<std::uint32_t> complete;
+  net.placed = [&](std::uint32_t, auto&, const Placement& each) {
+    kept += each.kind == Placement::Kind::place;
+    if (!each.complete) return;
+    EXPECT_TRUE(complete.insert(each.tag).second);
+    if (each.tag != 3) return;
+    EXPECT_EQ(net.count[Completion::Kind::received], 2);  // it is all there and waits for message 2
+  };
   net.deliver = lose({10, 11, 20});
   for (std::uint32_t i = 0; i < 8; ++i) net.post(0, {Op::send, 1, 5 * 1024, i, i});
   net.run();
@@ -204,6 +211,7 @@ TEST(Roce, SelectiveRepeatSendsAgainOnlyWhatIsMissing) {
   EXPECT_EQ(net.roce[0].counters().data_resent, 3u);
   EXPECT_EQ(net.roce[0].counters().timeouts, 0u);
   EXPECT_EQ(net.roce[1].counters().duplicates, 0u);
+  EXPECT_EQ(complete.size(), 8u);
   // In order, though the ends of later ones came first.
   std::uint32_t next = 0;
   for (const Completion& each : net.done) {
@@ -287,12 +295,21 @@ TEST(Roce, APeerThatStaysSilentFailsItsMessagesOnAllQueuePairs) {
 
 TEST(Roce, ShortTimeoutsDoubleUntilTheUsualOne) {
   RoceNet net(2, selective_config());
-  net.deliver = [](Transmit&) { return false; };
+  std::vector<Instant> tried;
+  net.deliver = [&](Transmit&) {
+    tried.push_back(net.now);
+    return false;
+  };
   net.post(0, {Op::send, 1, 1000, 1, 1});
   net.run();
   EXPECT_EQ(net.count[Completion::Kind::failed], 1);
   EXPECT_GE(net.done_at, 8 * 67'108'864'000);
-  EXPECT_LT(net.roce[0].counters().data_resent, 8u + 8u);
+  Instant wait = 320 * kMicrosecond;
+  for (std::size_t i = 1; i < tried.size(); ++i) {
+    EXPECT_EQ(tried[i] - tried[i - 1], wait);
+    wait = 2 * wait <= 67'108'864'000 ? 2 * wait : 67'108'864'000;
+  }
+  EXPECT_EQ(tried.size(), 15u);  // waits: 8 that double take 82 ms, 7 more make it 551 ms
 }
 
 TEST(Roce, PacketsOfAFormerConnectionAreIgnored) {
