@@ -21,7 +21,6 @@ TcpConfig config_of(const WireConfig& wire) {
   TcpConfig config;
   config.mtu = 1052;  // segments of 1000 bytes
   config.base_rtt = 2 * wire.delay + 2 * wire.ps_per_byte * 1180;
-  config.packet_time = wire.ps_per_byte * 1090;
   return config;
 }
 
@@ -255,6 +254,34 @@ TEST(Tcp, APeerThatStaysSilentFailsWhatWasPostedAndANewConnectionFollows) {
   EXPECT_EQ(net.count(Kind::received), 2u);
 }
 
+TEST(Tcp, ALongTransferIsNotSilence) {
+  const WireConfig wire;
+  TcpConfig config = config_of(wire);
+  config.give_up = kMillisecond;
+  config.tail_probe = false;
+  Net net(wire, config);
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 40'000'000, 0, 0}));
+  net.run();
+  EXPECT_GT(net.now(), 3 * config.give_up);
+  EXPECT_EQ(net.count(Kind::sent), 1u);
+}
+
+TEST(Tcp, AnIdleConnectionStartsAnewOnlyWhereAsked) {
+  const WireConfig wire;
+  for (const bool restart : {false, true}) {
+    TcpConfig config = config_of(wire);
+    config.idle_restart = restart;
+    Net net(wire, config);
+    ASSERT_TRUE(net.post(0, {Op::send, 1, 1'000'000, 0, 0}));
+    net.run();
+    const std::uint32_t grown = net[0].window_to(0, 1)->segments();
+    EXPECT_GT(grown, 40u);
+    net.run(net.now() + 10'000 * kMillisecond);
+    ASSERT_TRUE(net.post(0, {Op::send, 1, 1000, 0, 0}));
+    EXPECT_EQ(net[0].window_to(0, 1)->segments(), restart ? 10 : grown);
+  }
+}
+
 // A segment of a connection that has been replaced must not be taken for one of the new.
 TEST(Tcp, AncientSegmentsAreIgnored) {
   const WireConfig wire;
@@ -354,14 +381,16 @@ RC_GTEST_PROP(Tcp, NonsenseIsHarmless, ()) {
     const bool data = random.below(2) == 0;
     if (data) {
       header.op = static_cast<Op>(random.below(5));
-      header.data = {header.sequence - random.below(5), random.below(9), random.below(8) == 0 ? random.next() : random.below(9000)};
+      header.data = {header.sequence - random.below(5), random.below(9), random.below(9000)};
+      if (random.below(8) == 0) header.data.size = random.next();
     } else {
       header.marks = static_cast<std::uint16_t>(random.next());
       for (auto& range : header.tcp.sack)
         range = {static_cast<std::uint16_t>(random.below(50)), static_cast<std::uint16_t>(random.below(50))};
       header.tcp.repeated = random.below(60);
     }
-    tcp.handle(now, 0, data ? PacketType::tcp_data : PacketType::tcp_ack, static_cast<std::uint8_t>(random.below(16)), header);
+    const auto flags = static_cast<std::uint8_t>(random.below(16));
+    tcp.handle(now, 0, data ? PacketType::tcp_data : PacketType::tcp_ack, flags, header);
     if (random.below(2) == 0) tcp.poll_ack(0, out);
     if (random.below(2) == 0) tcp.poll(now, 0, out);
     RC_ASSERT(tcp.check_invariants() == "");
