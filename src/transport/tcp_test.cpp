@@ -164,6 +164,90 @@ TEST(Tcp, ASegmentWithoutPushIsAcknowledgedAfterTheDelay) {
   EXPECT_EQ(receiver.check_invariants(), "");
 }
 
+// The first 64 segments that a sender sends, to be given to a receiver as a test likes.
+std::vector<Transmit> segments_of(TcpConfig config) {
+  config.initial_window = 64;
+  config.receive_window = 1 << 20;
+  Tcp sender(config);
+  EXPECT_TRUE(sender.post(0, 0, {Op::send, 1, 64'000, 0, 0}));
+  std::vector<Transmit> out(64);
+  for (Transmit& one : out) EXPECT_TRUE(sender.poll(0, 0, one));
+  return out;
+}
+
+TEST(Tcp, AcknowledgementsNameTheNewestRangesFirst) {
+  const TcpConfig config = config_of({});
+  const std::vector<Transmit> segments = segments_of(config);
+  Tcp receiver(config);
+  const auto ranges_after = [&](std::uint32_t sequence) {
+    const Transmit& packet = segments[sequence];
+    receiver.handle(0, 1, packet.type, packet.flags, packet.header);
+    Transmit ack;
+    EXPECT_TRUE(receiver.poll_ack(1, ack));
+    EXPECT_FALSE(receiver.poll_ack(1, ack));
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges;
+    for (const auto& range : ack.header.tcp.sack)
+      if (range.from < range.to) ranges.emplace_back(ack.header.sequence + range.from, ack.header.sequence + range.to);
+    return ranges;
+  };
+  using Ranges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+  EXPECT_EQ(ranges_after(0), (Ranges{}));
+  EXPECT_EQ(ranges_after(2), (Ranges{{2, 3}}));
+  EXPECT_EQ(ranges_after(4), (Ranges{{4, 5}, {2, 3}}));
+  EXPECT_EQ(ranges_after(8), (Ranges{{8, 9}, {4, 5}, {2, 3}}));
+  EXPECT_EQ(ranges_after(10), (Ranges{{10, 11}, {8, 9}, {4, 5}}));
+  EXPECT_EQ(ranges_after(9), (Ranges{{8, 11}, {4, 5}}));  // three have grown together
+  EXPECT_EQ(ranges_after(5), (Ranges{{4, 6}, {8, 11}}));
+  EXPECT_EQ(ranges_after(1), (Ranges{{4, 6}, {8, 11}}));
+  EXPECT_EQ(ranges_after(3), (Ranges{{8, 11}}));
+  EXPECT_EQ(receiver.check_invariants(), "");
+}
+
+TEST(Tcp, ASegmentThatCameTwiceIsNamed) {
+  const TcpConfig config = config_of({});
+  const std::vector<Transmit> segments = segments_of(config);
+  Tcp receiver(config);
+  Transmit ack;
+  for (const std::uint32_t sequence : {0, 5, 6, 6, 0}) {
+    const Placement placement =
+        receiver.handle(0, 1, segments[sequence].type, segments[sequence].flags, segments[sequence].header);
+    ASSERT_TRUE(receiver.poll_ack(1, ack));
+    ASSERT_EQ(placement.kind == Placement::Kind::duplicate, (ack.flags & kRepeated) != 0);
+    ASSERT_EQ(ack.header.tcp.repeated, ack.flags & kRepeated ? sequence : 0);
+  }
+  EXPECT_EQ(receiver.counters().duplicates, 2u);
+}
+
+// RFC 8257, 3.2: a change from unmarked to marked, or back, is told at once.
+TEST(Tcp, MarksAreCountedAndAChangeIsToldAtOnce) {
+  TcpConfig config = config_of({});
+  config.quick_acks = 0;
+  const std::vector<Transmit> segments = segments_of(config);
+  Tcp receiver(config);
+  Transmit ack{};
+  std::vector<int> told;
+  const bool marked[] = {false, false, false, true, true, true, false};
+  for (std::uint32_t i = 0; i < 7; ++i) {
+    receiver.handle(0, 1, PacketType::tcp_data, marked[i] ? kMarked : 0, segments[i].header);
+    told.push_back(receiver.poll_ack(1, ack) ? ack.header.marks : -1);
+  }
+  EXPECT_EQ(told, (std::vector<int>{-1, 0, -1, 1, -1, 3, 3}));
+}
+
+TEST(Tcp, WhatIsBeyondTheReceiveWindowIsDropped) {
+  TcpConfig config = config_of({});
+  config.receive_window = 20'000;
+  const std::vector<Transmit> segments = segments_of(config);
+  Tcp receiver(config);
+  const auto kind = [&](std::uint32_t sequence) {
+    return receiver.handle(0, 1, segments[sequence].type, segments[sequence].flags, segments[sequence].header).kind;
+  };
+  EXPECT_EQ(kind(20), Placement::Kind::dropped);
+  EXPECT_EQ(kind(19), Placement::Kind::place);
+  EXPECT_EQ(kind(0), Placement::Kind::place);
+  EXPECT_EQ(kind(20), Placement::Kind::place);
+}
+
 TEST(Tcp, MessagesAreHandedOverInOrder) {
   const WireConfig wire;
   Net net(wire, config_of(wire));
