@@ -1,7 +1,6 @@
 #pragma once
 // Every number of TCP in one place, with its default and where that comes from. "Linux" is include/net/tcp.h,
-// net/ipv4 and Documentation/networking/ip-sysctl.rst of 6.x. Zero where a time is asked means what is said
-// beside it.
+// net/ipv4 and Documentation/networking/ip-sysctl.rst of 6.x.
 
 #include <cstdint>
 
@@ -14,7 +13,8 @@ struct TcpConfig {
   std::uint32_t mtu = 9000;     // bytes of an IP packet: jumbo frames, as data centres have them
   std::uint32_t headers = 52;   // of those, not payload: IPv4 20, TCP 20, timestamps 12 (RFC 7323; Linux: on)
   std::uint32_t framing = 38;   // bytes on the wire beside the IP packet: Ethernet 14 + 4, preamble 8, gap 12
-  std::uint32_t connections = 1;  // per peer, 1 to 8, messages in turn (NCCL_NSOCKS_PERTHREAD: 1 to 8)
+  std::uint32_t connections = 1;  // per peer, 1 to 8, messages in turn; NCCL opens several where asked
+                                  // (NCCL_SOCKET_NTHREADS times NCCL_NSOCKS_PERTHREAD)
   std::uint32_t first_sequence = 0;  // both ends must agree; other than 0 only in tests of the wrap
 
   // ---- what the network is like: given by the driver
