@@ -29,7 +29,6 @@ Tcp::Tcp(const TcpConfig& config) : config_(config) {
   static constexpr std::int64_t kDay = 86'400'000'000'000'000;
   const auto bound = [](std::int64_t& time, std::int64_t least) { time = std::clamp(time, least, kDay); };
   bound(config_.base_rtt, 1);
-  bound(config_.packet_time, 1);
   bound(config_.rto_min, 1);
   bound(config_.rto_max, config_.rto_min);
   bound(config_.timer_least, 0);
@@ -149,7 +148,8 @@ bool Tcp::post(Instant now, std::uint32_t endpoint, const Operation& operation) 
     connection.window.pause(config_, now - connection.last_sent, rto(connection));
   }
   const std::uint32_t slot = send_messages_.take();
-  send_messages_[slot] = {operation.bytes, operation.tag, operation.context, connection.end, segments, kNone, operation.op};
+  send_messages_[slot] = {operation.bytes, operation.tag, operation.context, connection.end, segments, kNone,
+                          operation.op};
   connection.end += segments;
   if (connection.last_message == kNone) {
     connection.first_message = slot;

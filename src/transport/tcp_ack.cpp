@@ -96,12 +96,14 @@ void Tcp::deliver(Instant now, Connection& connection, Flight& flight, std::uint
   const Instant sent = flight.sent[sequence % 64];
   const Instant rtt = std::max<Instant>(1, now - sent);
   if (!resent) {
-    news.rtt = rtt;  // which transmission of a repeated one arrived, nobody knows (Karn)
+    // Which transmission of a repeated one arrived, nobody knows (Karn).
+    news.rtt = news.rtt == 0 ? rtt : std::min(news.rtt, rtt);
     if (before(sequence, news.highest)) connection.reordering = true;
   }
   if (!before(sequence, connection.highest)) connection.highest = sequence + 1;
   if (resent && rtt < connection.least_rtt) return;  // it was the original (RFC 8985, 6.2, step 2)
-  if (sent < connection.rack_sent || (sent == connection.rack_sent && before(sequence, connection.rack_sequence))) return;
+  if (sent < connection.rack_sent) return;
+  if (sent == connection.rack_sent && before(sequence, connection.rack_sequence)) return;
   connection.rack_sent = sent;
   connection.rack_sequence = sequence;
   connection.rack_rtt = rtt;

@@ -16,7 +16,8 @@ std::string_view Tcp::check_invariants() const {
     const std::uint32_t open = connection.next - connection.una;
     if (before(connection.next, connection.una) || before(connection.end, connection.next)) return "una <= next <= end";
     if (open > receive_segments_) return "no more is open than the receiver has room for";
-    if (connection.flying + connection.sacked + connection.lost != open) return "what is open flies, has arrived or is lost";
+    if (connection.flying + connection.sacked + connection.lost != open)
+      return "what is open flies, has arrived or is lost";
     std::uint32_t sacked = 0;
     std::uint32_t lost = 0;
     for (std::uint32_t sequence = connection.una; sequence != connection.next; ++sequence) {
@@ -33,7 +34,8 @@ std::string_view Tcp::check_invariants() const {
     for (const std::uint32_t flight : connection.flight) flights += flight != kNone;
     if (connection.window.cwnd < TcpWindow::kSegment) return "one segment may always fly";
     if (connection.window.segments() > TcpWindow::kMost + connection.flying) return "windows are bounded";
-    if (open > 0 && (connection.deadline == kNever || connection.next_active == kNone)) return "who waits has a deadline";
+    if (open > 0 && (connection.deadline == kNever || connection.next_active == kNone))
+      return "who waits has a deadline";
     std::uint32_t from = connection.una;
     std::uint32_t last = kNone;
     for (std::uint32_t slot = connection.first_message; slot != kNone; slot = send_messages_[slot].next) {
@@ -67,7 +69,8 @@ std::string_view Tcp::check_invariants() const {
     std::uint32_t last = kNone;
     for (std::uint32_t slot = receiver.messages; slot != kNone; slot = receive_messages_[slot].next) {
       if (!before(receiver.expected, receive_messages_[slot].end)) return "a message that is whole is handed over";
-      if (last != kNone && before(receive_messages_[slot].end, receive_messages_[last].end)) return "kept messages are in order";
+      if (last != kNone && before(receive_messages_[slot].end, receive_messages_[last].end))
+        return "kept messages are in order";
       last = slot;
       if (++here > receiver.beyond) return "kept messages are bounded";
     }

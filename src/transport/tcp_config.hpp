@@ -1,7 +1,6 @@
 #pragma once
 // Every number of TCP in one place, with its default and where that comes from. "Linux" is include/net/tcp.h,
-// net/ipv4 and Documentation/networking/ip-sysctl.rst of 6.x. Zero where a time is asked means what is said
-// beside it.
+// net/ipv4 and Documentation/networking/ip-sysctl.rst of 6.x.
 
 #include <cstdint>
 
@@ -14,11 +13,11 @@ struct TcpConfig {
   std::uint32_t mtu = 9000;     // bytes of an IP packet: jumbo frames, as data centres have them
   std::uint32_t headers = 52;   // of those, not payload: IPv4 20, TCP 20, timestamps 12 (RFC 7323; Linux: on)
   std::uint32_t framing = 38;   // bytes on the wire beside the IP packet: Ethernet 14 + 4, preamble 8, gap 12
-  std::uint32_t connections = 1;  // per peer, 1 to 8, messages in turn (NCCL_NSOCKS_PERTHREAD: 1 to 8)
+  std::uint32_t connections = 1;  // per peer, 1 to 8, messages in turn; NCCL opens several where asked
+                                  // (NCCL_SOCKET_NTHREADS times NCCL_NSOCKS_PERTHREAD)
   std::uint32_t first_sequence = 0;  // both ends must agree; other than 0 only in tests of the wrap
 
   // ---- what the network is like: given by the driver
-  std::int64_t packet_time = 0;  // ps that a full packet takes on the sender's wire
   std::int64_t base_rtt = 0;     // ps, unloaded: what the handshake would have measured
 
   // ---- the window
@@ -62,7 +61,7 @@ struct TcpConfig {
   std::int64_t rto_max = 120'000'000'000'000;  // ps (Linux TCP_RTO_MAX)
   std::int64_t timer_least = 2'000'000'000;    // ps that probes and reordering wait at least beyond what their
                                                // formulas say (Linux TCP_TIMEOUT_MIN_US)
-  std::uint32_t dup_thresh = 3;     // segments beyond a gap that make it a loss, until reordering is seen (RFC 8985, 6.2)
+  std::uint32_t dup_thresh = 3;  // segments beyond a gap make it a loss, until reordering is seen (RFC 8985, 6.2)
   std::uint32_t reorder_persist = 16;  // recoveries before a widened reordering window is forgotten (RFC 8985, 6.2)
   bool tail_probe = true;              // RFC 8985, 7
   // Without progress. Linux's TCP_USER_TIMEOUT, where unset, comes to 15 minutes (tcp_retries2); the same five

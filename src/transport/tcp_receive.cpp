@@ -74,7 +74,8 @@ Placement Tcp::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fla
   } else {
     ++receiver.expected;
     if (last && header.op == Op::send)
-      completions_.push_back({receiver.endpoint, receiver.peer, out.tag, 0, header.data.size, Completion::Kind::received});
+      completions_.push_back(
+          {receiver.endpoint, receiver.peer, out.tag, 0, header.data.size, Completion::Kind::received});
     if (receiver.gap != kNone) advance(receiver);
   }
   out.complete = whole(receiver, header.data.first, end);

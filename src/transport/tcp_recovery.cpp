@@ -20,12 +20,13 @@ void Tcp::find_lost(Instant now, Connection& connection, News& news) {
   if (connection.flying == 0) return;
   if (connection.sacked == 0 && connection.state == State::open && !connection.rack_resent) return;
   const Instant allowed = connection.rack_rtt + reorder_window(connection);
-  for_flights(connection, connection.una, connection.next, [&](Flight& flight, std::uint32_t first, std::uint64_t mask) {
+  const auto visit = [&](Flight& flight, std::uint32_t first, std::uint64_t mask) {
     for (std::uint64_t left = mask & ~flight.sacked & ~flight.lost; left != 0; left &= left - 1) {
       const int at = std::countr_zero(left);
       const std::uint32_t sequence = first + static_cast<std::uint32_t>(at);
       const Instant sent = flight.sent[at];
-      if (sent > connection.rack_sent || (sent == connection.rack_sent && !before(sequence, connection.rack_sequence))) {
+      if (sent > connection.rack_sent ||
+          (sent == connection.rack_sent && !before(sequence, connection.rack_sequence))) {
         // First transmissions are in the order of their numbers: all later ones are younger still.
         if (flight.resent >> at & 1) continue;
         return false;
@@ -41,7 +42,8 @@ void Tcp::find_lost(Instant now, Connection& connection, News& news) {
       if (before(sequence, connection.lost_scan)) connection.lost_scan = sequence;
     }
     return true;
-  });
+  };
+  for_flights(connection, connection.una, connection.next, visit);
 }
 
 // What to go back to if all repeats prove needless.

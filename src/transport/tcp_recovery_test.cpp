@@ -29,7 +29,6 @@ TcpConfig config_of(const WireConfig& wire) {
   TcpConfig config;
   config.mtu = 1052;  // segments of 1000 bytes
   config.base_rtt = 2 * wire.delay + 2 * wire.ps_per_byte * 1180;
-  config.packet_time = wire.ps_per_byte * 1090;
   return config;
 }
 
@@ -71,6 +70,7 @@ TEST(TcpRecovery, OneLossReducesTheWindowOnce) {
   };
   net.run();
   EXPECT_EQ(net[0].window_to(0, 1)->ssthresh, static_cast<std::uint32_t>(std::uint64_t{widest} * 70 / 100));
+  EXPECT_GE(net[0].window_to(0, 1)->cwnd, net[0].window_to(0, 1)->ssthresh);  // though little was left to send
 }
 
 TEST(TcpRecovery, ALostTailNeedsAProbeAndNoTimeout) {
@@ -86,6 +86,34 @@ TEST(TcpRecovery, ALostTailNeedsAProbeAndNoTimeout) {
   // Two round trips of the message, two and Linux's 2 ms of patience, two of repair.
   EXPECT_LT(net.now(), config.timer_least + 8 * config.base_rtt);
   EXPECT_GT(net.now(), config.timer_least);
+}
+
+TEST(TcpRecovery, AProbeThatRepairedALossReducesTheWindow) {
+  const WireConfig wire = wire_of();
+  Net net(wire, config_of(wire));
+  net.deliver = losing({29});
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    ASSERT_TRUE(net.post(0, {Op::send, 1, 30'000, i, i}));
+    net.run();
+  }
+  EXPECT_EQ(net[0].counters().probes, 1u);
+  EXPECT_LT(net[0].window_to(0, 1)->ssthresh, TcpWindow::kInfinite);
+}
+
+TEST(TcpRecovery, AProbeThatWasNeedlessDoesNot) {
+  const WireConfig wire = wire_of();
+  Net net(wire, config_of(wire));
+  // No acknowledgement gets through until the probe has gone.
+  net.deliver = [&](Transmit& packet) {
+    return packet.type == PacketType::tcp_data || packet.header.sequence < 25 || net[0].counters().probes > 0;
+  };
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    ASSERT_TRUE(net.post(0, {Op::send, 1, 30'000, i, i}));
+    net.run();
+  }
+  EXPECT_EQ(net[0].counters().probes, 1u);
+  EXPECT_EQ(net[0].counters().needless, 1u);
+  EXPECT_EQ(net[0].window_to(0, 1)->ssthresh, TcpWindow::kInfinite);
 }
 
 TEST(TcpRecovery, WithoutProbesALostTailWaitsForTheTimeoutsFloor) {
@@ -109,6 +137,7 @@ TEST(TcpRecovery, TimeoutsDoubleUntilSomethingIsHeard) {
   const WireConfig wire = wire_of();
   TcpConfig config = config_of(wire);
   config.give_up = 100'000 * kMillisecond;
+  config.tail_probe = false;
   Net net(wire, config);
   std::vector<Instant> sent;
   net.deliver = [&](Transmit& packet) {
@@ -121,6 +150,56 @@ TEST(TcpRecovery, TimeoutsDoubleUntilSomethingIsHeard) {
   for (std::size_t i = 1; i < sent.size(); ++i)
     EXPECT_EQ(sent[i] - sent[i - 1], (200 * kMillisecond) << (i - 1)) << i;
   EXPECT_EQ(net.count(Kind::received), 1u);
+
+  net.deliver = losing({1});
+  const Instant begin = net.now();
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 500, 1, 1}));
+  net.run();
+  EXPECT_LT(net.now() - begin, 201 * kMillisecond);
+}
+
+TEST(TcpRecovery, ATimeoutBeginsWithOneSegment) {
+  const WireConfig wire = wire_of();
+  Net net(wire, config_of(wire));
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 400'000, 0, 0}));
+  net.run(150 * kMicrosecond);
+  const std::uint32_t cwnd = net[0].window_to(0, 1)->cwnd;
+  EXPECT_GE(cwnd, 40 * TcpWindow::kSegment);
+  net.each = [&] {
+    if (net[0].counters().timeouts != 1) return;
+    EXPECT_EQ(net[0].window_to(0, 1)->cwnd, TcpWindow::kSegment);
+    EXPECT_GE(net[0].window_to(0, 1)->ssthresh, cwnd / 10 * 7 - 1);
+    EXPECT_LT(net[0].window_to(0, 1)->ssthresh, TcpWindow::kInfinite);
+  };
+  std::map<Instant, int> sent;  // by round trips since the second timeout
+  Instant begin = 0;
+  net.deliver = [&](Transmit& packet) {
+    if (packet.type != PacketType::tcp_data) return true;
+    if (net[0].counters().timeouts < 2) return false;
+    if (begin == 0) begin = net.now();
+    ++sent[(net.now() - begin) / config_of(wire).base_rtt];
+    return true;
+  };
+  net.run();
+  EXPECT_EQ(net.count(Kind::sent), 1u);
+  EXPECT_EQ(net[0].counters().timeouts, 2u);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(sent[i], 1 << i) << i;
+}
+
+TEST(TcpRecovery, TheTimeoutCountsFromTheLastRepeat) {
+  const WireConfig wire = wire_of();
+  Net net(wire, config_of(wire));
+  std::vector<Instant> sent;
+  net.deliver = [&](Transmit& packet) {
+    if (packet.type != PacketType::tcp_data || packet.header.sequence != 0) return true;
+    sent.push_back(net.now());
+    return sent.size() > 2;
+  };
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 4000, 0, 0}));
+  net.run();
+  ASSERT_EQ(sent.size(), 3u);
+  EXPECT_LT(sent[1], kMillisecond);  // three segments beyond the gap said enough
+  EXPECT_EQ(sent[2] - sent[1], 200 * kMillisecond);
 }
 
 // RACK knows of the repeat's own time; counting duplicates would have to wait for the timeout.
@@ -221,6 +300,41 @@ TEST(TcpRecovery, IncastWaitsForTheFloorOfTheTimeout) {
   EXPECT_LT(with_short, 20 * ideal);
 }
 
+// A segment overtaken by a few is repeated; the answer to its original comes too early for the repeat, of which RACK
+// must not conclude that all sent before the repeat is lost.
+TEST(TcpRecovery, AnAnswerToTheOriginalSaysNothingOfTheRepeat) {
+  const WireConfig wire = wire_of();
+  Net net(wire, config_of(wire));
+  Transmit held{};
+  Instant release = kNever;
+  net.deliver = [&](Transmit& packet) {
+    if (packet.type != PacketType::tcp_data || packet.header.sequence != 40 || held.wire_bytes > 0) return true;
+    held = packet;
+    release = net.now() + 6 * kMicrosecond;
+    return false;
+  };
+  net.each = [&] {
+    if (net.now() < release) return;
+    release = kNever;
+    net.inject(held);
+  };
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 400'000, 0, 0}));
+  net.run();
+  EXPECT_EQ(net[0].counters().data_resent, 1u);
+  EXPECT_EQ(net[0].counters().needless, 1u);
+}
+
+TEST(TcpRecovery, WhatTheNetworkDuplicatesIsNotARepeat) {
+  const WireConfig wire = wire_of();
+  Net net(wire, config_of(wire));
+  net.wire().duplicate = 500;
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 400'000, 0, 0}));
+  net.run();
+  EXPECT_GT(net[1].counters().duplicates, 100u);
+  EXPECT_EQ(net[0].counters().data_resent, 0u);
+  EXPECT_EQ(net[0].counters().needless, 0u);
+}
+
 // ---- sharing a link
 
 struct Shares {
@@ -281,7 +395,7 @@ TEST(TcpRecovery, DctcpKeepsTheQueueNearTheThreshold) {
   config.control = TcpConfig::Control::dctcp;
   for (const std::uint32_t senders : {2u, 8u}) {
     const Shares shares = share(wire, config, senders, 20 * kMillisecond);
-    const double round_trip = static_cast<double>(config.base_rtt) / static_cast<double>(config.packet_time);
+    const double round_trip = static_cast<double>(config.base_rtt) / static_cast<double>(wire.ps_per_byte * 1090);
     const double window = (round_trip + 40) / senders;
     const double swing = std::sqrt(2 * window) * senders / 2;
     EXPECT_LT(shares.queue / 1090, 40 + senders);

@@ -21,7 +21,6 @@ TcpConfig config_of(const WireConfig& wire) {
   TcpConfig config;
   config.mtu = 1052;  // segments of 1000 bytes
   config.base_rtt = 2 * wire.delay + 2 * wire.ps_per_byte * 1180;
-  config.packet_time = wire.ps_per_byte * 1090;
   return config;
 }
 
@@ -165,6 +164,90 @@ TEST(Tcp, ASegmentWithoutPushIsAcknowledgedAfterTheDelay) {
   EXPECT_EQ(receiver.check_invariants(), "");
 }
 
+// The first 64 segments that a sender sends, to be given to a receiver as a test likes.
+std::vector<Transmit> segments_of(TcpConfig config) {
+  config.initial_window = 64;
+  config.receive_window = 1 << 20;
+  Tcp sender(config);
+  EXPECT_TRUE(sender.post(0, 0, {Op::send, 1, 64'000, 0, 0}));
+  std::vector<Transmit> out(64);
+  for (Transmit& one : out) EXPECT_TRUE(sender.poll(0, 0, one));
+  return out;
+}
+
+TEST(Tcp, AcknowledgementsNameTheNewestRangesFirst) {
+  const TcpConfig config = config_of({});
+  const std::vector<Transmit> segments = segments_of(config);
+  Tcp receiver(config);
+  const auto ranges_after = [&](std::uint32_t sequence) {
+    const Transmit& packet = segments[sequence];
+    receiver.handle(0, 1, packet.type, packet.flags, packet.header);
+    Transmit ack;
+    EXPECT_TRUE(receiver.poll_ack(1, ack));
+    EXPECT_FALSE(receiver.poll_ack(1, ack));
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges;
+    for (const auto& range : ack.header.tcp.sack)
+      if (range.from < range.to) ranges.emplace_back(ack.header.sequence + range.from, ack.header.sequence + range.to);
+    return ranges;
+  };
+  using Ranges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+  EXPECT_EQ(ranges_after(0), (Ranges{}));
+  EXPECT_EQ(ranges_after(2), (Ranges{{2, 3}}));
+  EXPECT_EQ(ranges_after(4), (Ranges{{4, 5}, {2, 3}}));
+  EXPECT_EQ(ranges_after(8), (Ranges{{8, 9}, {4, 5}, {2, 3}}));
+  EXPECT_EQ(ranges_after(10), (Ranges{{10, 11}, {8, 9}, {4, 5}}));
+  EXPECT_EQ(ranges_after(9), (Ranges{{8, 11}, {4, 5}}));  // three have grown together
+  EXPECT_EQ(ranges_after(5), (Ranges{{4, 6}, {8, 11}}));
+  EXPECT_EQ(ranges_after(1), (Ranges{{4, 6}, {8, 11}}));
+  EXPECT_EQ(ranges_after(3), (Ranges{{8, 11}}));
+  EXPECT_EQ(receiver.check_invariants(), "");
+}
+
+TEST(Tcp, ASegmentThatCameTwiceIsNamed) {
+  const TcpConfig config = config_of({});
+  const std::vector<Transmit> segments = segments_of(config);
+  Tcp receiver(config);
+  Transmit ack;
+  for (const std::uint32_t sequence : {0, 5, 6, 6, 0}) {
+    const Placement placement =
+        receiver.handle(0, 1, segments[sequence].type, segments[sequence].flags, segments[sequence].header);
+    ASSERT_TRUE(receiver.poll_ack(1, ack));
+    ASSERT_EQ(placement.kind == Placement::Kind::duplicate, (ack.flags & kRepeated) != 0);
+    ASSERT_EQ(ack.header.tcp.repeated, ack.flags & kRepeated ? sequence : 0);
+  }
+  EXPECT_EQ(receiver.counters().duplicates, 2u);
+}
+
+// RFC 8257, 3.2: a change from unmarked to marked, or back, is told at once.
+TEST(Tcp, MarksAreCountedAndAChangeIsToldAtOnce) {
+  TcpConfig config = config_of({});
+  config.quick_acks = 0;
+  const std::vector<Transmit> segments = segments_of(config);
+  Tcp receiver(config);
+  Transmit ack{};
+  std::vector<int> told;
+  const bool marked[] = {false, false, false, true, true, true, false};
+  for (std::uint32_t i = 0; i < 7; ++i) {
+    receiver.handle(0, 1, PacketType::tcp_data, marked[i] ? kMarked : 0, segments[i].header);
+    told.push_back(receiver.poll_ack(1, ack) ? ack.header.marks : -1);
+  }
+  EXPECT_EQ(told, (std::vector<int>{-1, 0, -1, 1, -1, 3, 3}));
+}
+
+TEST(Tcp, WhatIsBeyondTheReceiveWindowIsDropped) {
+  TcpConfig config = config_of({});
+  config.receive_window = 20'000;
+  const std::vector<Transmit> segments = segments_of(config);
+  Tcp receiver(config);
+  const auto kind = [&](std::uint32_t sequence) {
+    return receiver.handle(0, 1, segments[sequence].type, segments[sequence].flags, segments[sequence].header).kind;
+  };
+  EXPECT_EQ(kind(20), Placement::Kind::dropped);
+  EXPECT_EQ(kind(19), Placement::Kind::place);
+  EXPECT_EQ(kind(0), Placement::Kind::place);
+  EXPECT_EQ(kind(20), Placement::Kind::place);
+}
+
 TEST(Tcp, MessagesAreHandedOverInOrder) {
   const WireConfig wire;
   Net net(wire, config_of(wire));
@@ -253,6 +336,34 @@ TEST(Tcp, APeerThatStaysSilentFailsWhatWasPostedAndANewConnectionFollows) {
   EXPECT_EQ(net.count(Kind::sent), 2u);
   EXPECT_EQ(net.done().back().tag, 4u);
   EXPECT_EQ(net.count(Kind::received), 2u);
+}
+
+TEST(Tcp, ALongTransferIsNotSilence) {
+  const WireConfig wire;
+  TcpConfig config = config_of(wire);
+  config.give_up = kMillisecond;
+  config.tail_probe = false;
+  Net net(wire, config);
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 40'000'000, 0, 0}));
+  net.run();
+  EXPECT_GT(net.now(), 3 * config.give_up);
+  EXPECT_EQ(net.count(Kind::sent), 1u);
+}
+
+TEST(Tcp, AnIdleConnectionStartsAnewOnlyWhereAsked) {
+  const WireConfig wire;
+  for (const bool restart : {false, true}) {
+    TcpConfig config = config_of(wire);
+    config.idle_restart = restart;
+    Net net(wire, config);
+    ASSERT_TRUE(net.post(0, {Op::send, 1, 1'000'000, 0, 0}));
+    net.run();
+    const std::uint32_t grown = net[0].window_to(0, 1)->segments();
+    EXPECT_GT(grown, 40u);
+    net.run(net.now() + 10'000 * kMillisecond);
+    ASSERT_TRUE(net.post(0, {Op::send, 1, 1000, 0, 0}));
+    EXPECT_EQ(net[0].window_to(0, 1)->segments(), restart ? 10 : grown);
+  }
 }
 
 // A segment of a connection that has been replaced must not be taken for one of the new.
@@ -354,14 +465,16 @@ RC_GTEST_PROP(Tcp, NonsenseIsHarmless, ()) {
     const bool data = random.below(2) == 0;
     if (data) {
       header.op = static_cast<Op>(random.below(5));
-      header.data = {header.sequence - random.below(5), random.below(9), random.below(8) == 0 ? random.next() : random.below(9000)};
+      header.data = {header.sequence - random.below(5), random.below(9), random.below(9000)};
+      if (random.below(8) == 0) header.data.size = random.next();
     } else {
       header.marks = static_cast<std::uint16_t>(random.next());
       for (auto& range : header.tcp.sack)
         range = {static_cast<std::uint16_t>(random.below(50)), static_cast<std::uint16_t>(random.below(50))};
       header.tcp.repeated = random.below(60);
     }
-    tcp.handle(now, 0, data ? PacketType::tcp_data : PacketType::tcp_ack, static_cast<std::uint8_t>(random.below(16)), header);
+    const auto flags = static_cast<std::uint8_t>(random.below(16));
+    tcp.handle(now, 0, data ? PacketType::tcp_data : PacketType::tcp_ack, flags, header);
     if (random.below(2) == 0) tcp.poll_ack(0, out);
     if (random.below(2) == 0) tcp.poll(now, 0, out);
     RC_ASSERT(tcp.check_invariants() == "");

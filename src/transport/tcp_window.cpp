@@ -119,9 +119,9 @@ void TcpWindow::lose(const TcpConfig& config) {
   }
   w_prior = cwnd;
   // One that had to give way before it was back leaves room for others.
-  w_max = config.fast_convergence && cwnd < w_max ? static_cast<std::uint32_t>(std::uint64_t{cwnd} * (100 + config.cubic_beta) / 200)
-                                                  : cwnd;
-  ssthresh = std::max(kLeast, static_cast<std::uint32_t>(std::uint64_t{cwnd} * config.cubic_beta / 100));
+  const auto percent = [&](std::uint32_t part) { return static_cast<std::uint32_t>(std::uint64_t{cwnd} * part / 100); };
+  w_max = config.fast_convergence && cwnd < w_max ? percent((100 + config.cubic_beta) / 2) : cwnd;
+  ssthresh = std::max(kLeast, percent(config.cubic_beta));
   epoch = kNoEpoch;
 }
 

@@ -72,6 +72,18 @@ TEST(TcpWindow, TheOneThatLosesAgainBeforeItIsBackLeavesRoom) {
   EXPECT_EQ(window.w_max, 60 * kSegment);
 }
 
+TEST(TcpWindow, AfterATimeoutTheCurveBeginsFlatWhereSlowStartEnds) {
+  const TcpConfig config;
+  TcpWindow window;
+  window.begin(config);
+  window.cwnd = 100 * kSegment;
+  window.time_out(config);
+  window.cwnd = window.ssthresh;
+  window.grow(config, kSecond, 1, kMillisecond);
+  EXPECT_EQ(window.k, 0u);
+  EXPECT_EQ(window.w_max, window.ssthresh);
+}
+
 // RFC 8257, 3.3: alpha <- (1 - g) alpha + g F, and the window loses alpha / 2.
 TEST(TcpWindow, AlphaFollowsTheMarkedFraction) {
   TcpConfig config;
@@ -143,6 +155,22 @@ TEST(TcpWindow, APauseHalvesTheWindowOnlyWhereAsked) {
   EXPECT_EQ(window.segments(), 25u);
   window.pause(config, 100 * kSecond, kSecond);
   EXPECT_EQ(window.segments(), 10u);
+}
+
+TEST(TcpWindow, TheCurveStandsStillDuringAPause) {
+  const TcpConfig config;
+  TcpWindow window;
+  window.begin(config);
+  window.cwnd = 100 * kSegment;
+  window.lose(config);
+  window.cwnd = window.ssthresh;
+  window.grow(config, kSecond, 1, kMillisecond);
+  TcpWindow paused = window;
+  window.grow(config, 2 * kSecond, 70, kMillisecond);
+  paused.pause(config, 3600 * kSecond, kSecond);
+  paused.grow(config, 3602 * kSecond, 70, kMillisecond);
+  EXPECT_EQ(paused.cwnd, window.cwnd);
+  EXPECT_GT(window.cwnd, window.ssthresh);
 }
 
 }  // namespace
