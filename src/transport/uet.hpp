@@ -37,7 +37,7 @@ namespace weft::transport {
 // The two flags beside kMarked and kTrimmed that are each type's own.
 enum UetFlags : std::uint8_t {
   kUetAckNow = 4,  // data: the sender wants to hear at once
-  kUetResent = 8,  // data: not the first transmission
+  kUetResent = 8,  // data: not the first transmission; for who reads captures
   kUetMarked = 4,  // ack: the echoed packet was marked. Not kMarked, which a switch may set on the ack itself
   kUetNack = 8,    // ack: the echoed packet came without its payload
 };
