@@ -128,7 +128,7 @@ class Srd {
   };
   static constexpr std::uint8_t kUnproven = 0x80;  // nothing came through since a packet vanished
   static constexpr std::uint8_t kUnused = 0xFF;    // more than `paths`
-  static constexpr std::uint8_t kMostLag = 95;
+  static constexpr std::uint8_t kMostLag = 95;     // with 255 packets in flight the cost of a path fits 15 bits
 
   struct alignas(64) Sender {
     // Looked at for every packet: one cache line.
@@ -287,7 +287,7 @@ class Srd {
   }
   std::uint32_t choose_path(Sender& sender, bool resend, std::uint32_t avoid);
   std::uint32_t take_unproven(Sender& sender);
-  std::uint32_t take_quickest(const Sender& sender, std::uint32_t most_lag, std::uint32_t avoid) const;
+  std::uint32_t take_quickest(const Sender& sender, std::uint8_t most_lag, std::uint32_t avoid) const;
   std::uint32_t take_any(const Sender& sender, std::uint32_t avoid) const;
   void fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& out);
 
