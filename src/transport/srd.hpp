@@ -267,6 +267,8 @@ class Srd {
   void land(Sender& sender, std::uint32_t path);
   void judge(Sender& sender, std::uint32_t path, bool marked, std::uint32_t rtt);
   void set_lag(Sender& sender, std::uint32_t path, std::uint32_t lag);
+  static std::uint32_t mean_of(const Sender& sender) { return std::max(1u, sender.mean_rtt / kMeanOf); }
+  static std::uint32_t lag_of(std::uint32_t late, std::uint32_t mean);
   void bury(Sender& sender, std::uint32_t path);
   void prove(Sender& sender, std::uint32_t path);
   void sample(Sender& sender, std::uint32_t rtt);
@@ -286,7 +288,6 @@ class Srd {
     return sender.lost > 0 || (sender.next != sender.end && sender.next - sender.una < kWindow);
   }
   std::uint32_t choose_path(Sender& sender, bool resend, std::uint32_t avoid);
-  std::uint32_t take_unproven(Sender& sender);
   std::uint32_t take_quickest(const Sender& sender, std::uint8_t most_lag, std::uint32_t avoid) const;
   std::uint32_t take_any(const Sender& sender, std::uint32_t avoid) const;
   void fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& out);

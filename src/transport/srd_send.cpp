@@ -217,16 +217,17 @@ void Srd::set_allowed(Sender& sender) const {
 
 // ---- paths
 
-// How far behind the mean a packet came says how far its path lags: about as many packets as the sender could have
-// sent meanwhile where it is twice the mean, more than in proportion beyond, for a queue that long is a slow link's.
+// How far a path lags whose packet came that far behind the mean: about as many packets as the sender could have
+// sent meanwhile, more than in proportion for long ones, for such a queue is a slow link's.
+std::uint32_t Srd::lag_of(std::uint32_t late, std::uint32_t mean) {
+  const std::uint32_t behind = std::min(1024u, late * 256 / mean);
+  return behind / 8 + behind * behind / 2048;
+}
+
 void Srd::judge(Sender& sender, std::uint32_t path, bool marked, std::uint32_t rtt) {
-  const std::uint32_t mean = std::max(1u, sender.mean_rtt / kMeanOf);
+  const std::uint32_t mean = mean_of(sender);
   sender.mean_rtt += rtt - mean;
-  std::uint32_t seen = 0;
-  if (rtt > mean) {
-    const std::uint32_t behind = std::min(1024u, (rtt - mean) * 256 / mean);
-    seen = behind / 8 + behind * behind / 2048;
-  }
+  const std::uint32_t seen = rtt > mean ? lag_of(rtt - mean, mean) : 0;
   const std::uint32_t lag = sender.paths.lag[path];
   if (seen > lag || !marked) set_lag(sender, path, (lag + seen + (seen > lag)) / 2);
 }
@@ -278,11 +279,17 @@ std::uint32_t Srd::choose_path(Sender& sender, bool resend, std::uint32_t avoid)
     return sender.path;
   }
   ++sender.turn;
-  // In each round every path that is left alone is forgiven a part of its lag.
+  // In each round every path is looked at once: one that is left alone is forgiven a part of its lag, and one on
+  // which nothing came through yet is tried when it is due. All at once, the trials would fill the window.
   const std::uint32_t look = sender.turn % kMaxPaths;
-  if (std::uint8_t& lag = sender.paths.lag[look]; lag <= kMostLag && sender.paths.flying[look] == 0)
-    lag = static_cast<std::uint8_t>(lag - (lag + 7) / 8);
-  std::uint32_t at = resend ? kNoPath : take_unproven(sender);
+  const std::uint64_t bit = std::uint64_t{1} << look;
+  std::uint32_t at = kNoPath;
+  if (std::uint8_t& lag = sender.paths.lag[look]; lag <= kMostLag) {
+    if (sender.paths.flying[look] == 0) lag = static_cast<std::uint8_t>(lag - (lag + 7) / 8);
+  } else if ((sender.unproven & ~sender.trying & bit) && !resend && !newer(sender.paths.ready[look], sender.turn)) {
+    sender.trying |= bit;
+    at = look;
+  }
   sender.burst_left = static_cast<std::uint8_t>(at == kNoPath ? config_.burst - 1 : 0);
   if (at == kNoPath) {
     // What is sent last must not arrive last by far.
@@ -293,17 +300,6 @@ std::uint32_t Srd::choose_path(Sender& sender, bool resend, std::uint32_t avoid)
   if (at == kNoPath) at = take_any(sender, avoid);
   sender.path = static_cast<std::uint8_t>(at);
   return at;
-}
-
-// A path on which nothing came through yet and that is due to be tried.
-std::uint32_t Srd::take_unproven(Sender& sender) {
-  for (std::uint64_t bits = sender.unproven & ~sender.trying; bits != 0; bits &= bits - 1) {
-    const auto at = static_cast<std::uint32_t>(std::countr_zero(bits));
-    if (newer(sender.paths.ready[at], sender.turn)) continue;
-    sender.trying |= std::uint64_t{1} << at;
-    return at;
-  }
-  return kNoPath;
 }
 
 // Where lag and packets in flight are least; of equal ones the next behind the one used last. Written so that
@@ -352,15 +348,22 @@ void Srd::lose(Sender& sender, std::uint32_t sequence) {
   if (sender.lost++ == 0 || before(sequence, sender.lost_scan)) sender.lost_scan = sequence;
 }
 
-// A packet sent well before one that has arrived is lost. Usually a look at the oldest tells that there
-// is none; where it was sent again, others may be older than it.
+// A packet sent well before one that has arrived is lost; sent half a round trip before, it shows that its path lags
+// or is dead, and that is no place for another. Usually a look at the oldest tells that there is none; where it was
+// sent again, others may be older than it.
 void Srd::find_lost(Sender& sender) {
+  const std::uint32_t mean = mean_of(sender);
   for (std::uint32_t s = sender.una; before(s, sender.next); ++s) {
     const Slot& slot = sender.slot[s % kWindow];
     if (!slot.is(State::flying)) continue;
-    if (since(sender.latest_sent, slot.sent) > static_cast<std::int32_t>(reorder_)) {
+    const std::int32_t overtaken = since(sender.latest_sent, slot.sent);
+    if (overtaken > static_cast<std::int32_t>(reorder_)) {
       bury(sender, slot.path);
       lose(sender, s);
+    } else if (2 * overtaken > static_cast<std::int32_t>(mean)) {
+      std::uint8_t& lag = sender.paths.lag[slot.path];  // of an unproven one above all others
+      const std::uint32_t least = std::min(lag_of(static_cast<std::uint32_t>(overtaken), mean), leave_lag_ - 1);
+      lag = std::max(lag, static_cast<std::uint8_t>(least));
     } else if (!slot.resent) {
       return;
     }
