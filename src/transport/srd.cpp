@@ -39,8 +39,7 @@ Srd::Srd(const SrdConfig& config) : config_(config) {
   target_ = units(config_.delay_target);
   base_ = units(config_.base_rtt);
   reorder_ = units(config_.reorder);
-  // Levels of a path go 1, 3, 7, ...: as many ones as bad packets in a row.
-  leave_level_ = static_cast<std::uint8_t>((1u << std::clamp(config_.bad_marks, 1u, 6u)) - 1);
+  leave_lag_ = std::min<std::uint32_t>(std::max(1u, config_.bad_marks) * kTrimmedLag, kMostLag);
 }
 
 // ---- endpoints and peers
@@ -61,12 +60,15 @@ std::uint32_t Srd::sender_for(std::uint32_t endpoint, std::uint32_t peer) {
   sender.next_active = kNone;
   sender.reads = kNone;
   sender.least_rtt = base_;
-  sender.typical_rtt = base_ + target_;
+  sender.mean_rtt = (base_ + target_ / 2) * kMeanOf;
   const std::uint32_t receiver = receiver_index_.find(pair_key(endpoint, peer));
   if (receiver != kNone) sender.peer_generation = receivers_[receiver].generation;
   // Each pair starts its turn of the paths elsewhere, so that senders do not march in step.
   sender.path = static_cast<std::uint8_t>(pick(mix64(pair_key(endpoint, peer)), config_.paths));
-  for (std::uint32_t i = 0; i < config_.paths; ++i) sender.paths[i].entropy = static_cast<std::uint16_t>(i);
+  for (std::uint32_t i = 0; i < kMaxPaths; ++i) {
+    sender.paths.entropy[i] = static_cast<std::uint16_t>(i);
+    sender.paths.lag[i] = i < config_.paths ? 0 : kUnused;
+  }
   sender.fresh_entropy = static_cast<std::uint16_t>(config_.paths);
   begin_stream(sender);
   return index;
@@ -216,11 +218,11 @@ void Srd::begin_stream(Sender& sender) {
   sender.epoch_acked = sender.epoch_rtt = sender.epoch_samples = 0;
   sender.fan_in = 1;
   sender.burst_left = sender.silent = 0;
-  sender.busy = sender.trying = 0;
+  sender.trying = 0;
   sender.deadline = kNever;
   sender.paced_until = 0;
   for (Slot& slot : sender.slot) slot = Slot{};
-  for (Path& path : sender.paths) path.flying = 0;
+  for (std::uint8_t& flying : sender.paths.flying) flying = 0;
   set_allowed(sender);
 }
 

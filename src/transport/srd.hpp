@@ -14,17 +14,22 @@
 // - Packets of one peer are numbered; a message is a run of numbers, so nothing per packet is kept
 //   but when and where it was sent. The receiver acknowledges a number below which all has arrived
 //   and a bitmap above it; messages complete in any order.
-// - A path is an entropy. Paths are taken in turn, first those without a packet in flight: a slow path gets
-//   its next packet later because the answer to the last one comes later. One whose packet was trimmed, or
-//   took half as long again as is typical, is left out for some rounds, twice as many each time, and half as
-//   many after each clean packet; one that stays bad is given up for another entropy (compare: entropy
-//   recycling in REPS, bitmap balancing in Ultra Ethernet). Marks do not condemn a path, for at full load
-//   every second packet bears one, but a marked packet does not redeem it. Where a packet vanished, another
-//   entropy is tried with one packet at a time until one comes through; the pauses between trials grow.
+// - A path is an entropy. Each has a lag: how far its packets came behind the mean of all paths of the peer.
+//   The next packet goes where lag and packets in flight together are least, so that queues of equal length
+//   take equal shares and a slow path gets its next packet late; the lag of a path that is left alone fades,
+//   and it is tried again. Near the end of what there is to send, no path is taken whose lag would outlast
+//   it. One that stays behind is given up for another entropy (compare: entropy recycling in REPS, bitmap
+//   balancing in Ultra Ethernet). Marks do not condemn a path, for at full load every second packet bears
+//   one, but a marked packet does not redeem it. Paths in turn, with pauses for bad ones, left some links
+//   with an eighth more to carry than others. Judged by their own round-trip time, and not by what it is
+//   above the mean, paths are left and taken again by all senders together, and queues swing.
+//   Where a packet vanished, another entropy is tried with one packet at a time until one comes through;
+//   the pauses between trials grow.
 // - The window follows the typical path: once per round trip it is scaled by target / mean round-trip
 //   time where that is above the target, and grows by a constant. Flows that share a queue see the same
 //   delay, so they settle at equal windows within tens of round trips (the law of FAST TCP, Jin et al.,
-//   INFOCOM 2004, with Swift's tolerated delay). Judged by marks alone, windows
+//   INFOCOM 2004, with Swift's tolerated delay). A sample counts as twice the target at most: what lies
+//   beyond tells of one slow path, which is to be left, and not of all. Judged by marks alone, windows
 //   shared a 4:1 oversubscribed uplink so unevenly that the last flow took 1.2 times the ideal.
 // - Incast: the receiver counts the senders it is listening to and says so in every acknowledgement;
 //   a sender keeps 1/n of the window and paces to 1/n of the rate. Nobody has to ask for credits, and
@@ -87,6 +92,7 @@ class Srd {
   static constexpr std::uint32_t kMaxPaths = 64;
   static constexpr std::uint32_t kMaxPackets = 1u << 30;  // of one message
   static constexpr std::uint32_t kFixed = 256;            // fixed point of windows
+  static constexpr std::uint32_t kMeanOf = 64;            // packets that a mean round-trip time is taken over
   static constexpr std::uint32_t kLeastShare = 4;         // packets in flight, with however many peers
 
   enum class State : std::uint8_t { empty, flying, arrived, lost };
@@ -113,13 +119,16 @@ class Srd {
   };
   static_assert(sizeof(Slot) == 4);
 
-  struct Path {
-    std::uint16_t entropy;  // what it is on the wire
-    std::uint8_t level;     // half rounds that it is left out each time; with kUnproven: times it failed
-    std::uint8_t flying;    // packets on it
-    std::uint16_t ready;    // the turn from which it may be taken
+  // All paths are looked at for every packet: an array of each number, so that many are looked at at once.
+  struct Paths {
+    std::uint8_t lag[kMaxPaths];       // behind the mean, in packets of the sender; or kUnproven and times it failed
+    std::uint8_t flying[kMaxPaths];    // packets on it
+    std::uint16_t entropy[kMaxPaths];  // what it is on the wire
+    std::uint16_t ready[kMaxPaths];    // unproven: the turn from which it may be tried
   };
   static constexpr std::uint8_t kUnproven = 0x80;  // nothing came through since a packet vanished
+  static constexpr std::uint8_t kUnused = 0xFF;    // more than `paths`
+  static constexpr std::uint8_t kMostLag = 95;     // with 255 packets in flight the cost of a path fits 15 bits
 
   struct alignas(64) Sender {
     // Looked at for every packet: one cache line.
@@ -146,11 +155,11 @@ class Srd {
     std::uint32_t epoch_rtt;      // sum of the samples since then
     std::uint32_t epoch_samples;
     std::uint32_t least_rtt;      // ever seen, in units of 2^kTimeShift ps
-    std::uint32_t typical_rtt;    // mean of the last epoch, likewise
+    std::uint32_t mean_rtt;       // of the last packets over all paths, likewise, times kMeanOf
     std::uint32_t latest_sent;    // send time of the newest packet known to have arrived
     std::uint32_t lost_scan;      // no lost packet below it
     std::uint32_t last_message;
-    std::uint64_t busy;           // bit per path: a packet of it is in flight
+    std::uint64_t unproven;       // bit per path: its lag says so
     std::uint64_t trying;         // bit per path: the one packet of an unproven path is in flight
     Instant heard;                // the peer's last sign of life
     std::uint16_t stream;
@@ -163,7 +172,7 @@ class Srd {
     std::uint32_t responses;        // messages that answer reads
 
     Slot slot[kWindow];
-    Path paths[kMaxPaths];
+    Paths paths;
   };
   static_assert(sizeof(Sender) <= 2048);
 
@@ -256,8 +265,10 @@ class Srd {
   void refuse(Instant now, Sender& sender, std::uint32_t sequence, std::uint8_t flags);
   void lose(Sender& sender, std::uint32_t sequence);
   void land(Sender& sender, std::uint32_t path);
-  void blame(Sender& sender, std::uint32_t path);
-  void rest(const Sender& sender, Path& path) const;
+  void judge(Sender& sender, std::uint32_t path, bool marked, std::uint32_t rtt);
+  void set_lag(Sender& sender, std::uint32_t path, std::uint32_t lag);
+  static std::uint32_t mean_of(const Sender& sender) { return std::max(1u, sender.mean_rtt / kMeanOf); }
+  static std::uint32_t lag_of(std::uint32_t late, std::uint32_t mean);
   void bury(Sender& sender, std::uint32_t path);
   void prove(Sender& sender, std::uint32_t path);
   void sample(Sender& sender, std::uint32_t rtt);
@@ -277,8 +288,8 @@ class Srd {
     return sender.lost > 0 || (sender.next != sender.end && sender.next - sender.una < kWindow);
   }
   std::uint32_t choose_path(Sender& sender, bool resend, std::uint32_t avoid);
-  std::uint32_t take_ready(Sender& sender, std::uint64_t among, bool only_clean, bool resend, std::uint32_t avoid);
-  std::uint32_t least_bad(const Sender& sender, std::uint32_t avoid) const;
+  std::uint32_t take_quickest(const Sender& sender, std::uint8_t most_lag, std::uint32_t avoid) const;
+  std::uint32_t take_any(const Sender& sender, std::uint32_t avoid) const;
   void fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& out);
 
   SrdConfig config_;
@@ -286,7 +297,7 @@ class Srd {
   std::uint32_t target_;       // of queueing delay, in units of 2^kTimeShift ps
   std::uint32_t base_;         // base_rtt, likewise
   std::uint32_t reorder_;      // likewise
-  std::uint8_t leave_level_;   // of a path that is left for another entropy
+  std::uint32_t leave_lag_;    // of a path that is left for another entropy
   std::vector<EndpointState> endpoints_;
   Slab<Sender> senders_;
   Slab<Receiver> receivers_;

@@ -16,7 +16,7 @@ std::string_view Srd::check_invariants() const {
     if (sender.next - sender.una > kWindow) return "at most a window of sequences is open";
     std::uint32_t flying = 0;
     std::uint32_t lost = 0;
-    std::uint64_t busy = 0;
+    std::uint64_t unproven = 0;
     std::uint32_t on_path[kMaxPaths] = {};
     for (std::uint32_t s = sender.una; s != sender.una + kWindow; ++s) {
       const Slot& slot = sender.slot[s % kWindow];
@@ -25,15 +25,20 @@ std::string_view Srd::check_invariants() const {
       flying += slot.is(State::flying);
       lost += slot.is(State::lost);
       if (!slot.is(State::flying)) continue;
-      busy |= std::uint64_t{1} << slot.path;
       ++on_path[slot.path];
     }
     if (flying != sender.flying) return "flying packets are counted";
     if (lost != sender.lost) return "lost packets are counted";
-    for (std::uint32_t path = 0; path < kMaxPaths; ++path)
-      if (on_path[path] != sender.paths[path].flying) return "flying packets are counted by path";
-    if (busy != sender.busy) return "a path is busy while a packet of it flies";
-    if (sender.trying & ~busy) return "a path is being tried only while its packet flies";
+    for (std::uint32_t path = 0; path < kMaxPaths; ++path) {
+      const std::uint64_t bit = std::uint64_t{1} << path;
+      const std::uint8_t lag = sender.paths.lag[path];
+      if (on_path[path] != sender.paths.flying[path]) return "flying packets are counted by path";
+      if ((sender.trying & bit) && on_path[path] == 0) return "a path is being tried only while its packet flies";
+      if ((lag == kUnused) != (path >= config_.paths)) return "no more paths are in use than asked for";
+      if (lag != kUnused && (lag & kUnproven)) unproven |= bit;
+      if (!(lag & kUnproven) && lag > kMostLag) return "a path lags only so far";
+    }
+    if (unproven != sender.unproven) return "unproven paths are known";
     if (sender.una != sender.next && sender.slot[sender.una % kWindow].is(State::arrived))
       return "una is the oldest not acknowledged";
     if (sender.allowed == 0) return "one packet may always fly";

@@ -139,12 +139,7 @@ void Srd::acknowledge(Sender& sender, std::uint32_t sequence, bool marked, std::
   slot.become(State::arrived);
   prove(sender, slot.path);
   // Which transmission of a packet sent twice arrived, nobody knows.
-  const bool slow = !slot.resent && 2 * since(now, slot.sent) > static_cast<std::int32_t>(3 * sender.typical_rtt);
-  if (slow) {
-    blame(sender, slot.path);
-  } else if (!marked) {
-    sender.paths[slot.path].level /= 2;
-  }
+  if (!slot.resent) judge(sender, slot.path, marked, static_cast<std::uint32_t>(std::max(0, since(now, slot.sent))));
   ++sender.epoch_acked;
   if (since(slot.sent, sender.latest_sent) > 0) sender.latest_sent = slot.sent;
   // Messages are runs of sequences, and acknowledgements go upwards from one to the next.
@@ -163,7 +158,7 @@ void Srd::refuse(Instant now, Sender& sender, std::uint32_t sequence, std::uint8
     sender.paced_until = now + config_.not_ready_wait;
     return;
   }
-  blame(sender, slot.path);
+  set_lag(sender, slot.path, sender.paths.lag[slot.path] + kTrimmedLag);
   ++sender.epoch_acked;
   sender.window = std::max(kFixed, sender.window - std::min(sender.window, config_.trim_cut));
   set_allowed(sender);
@@ -196,14 +191,13 @@ void Srd::finish_messages(Sender& sender) {
 
 void Srd::sample(Sender& sender, std::uint32_t rtt) {
   sender.least_rtt = std::max(1u, std::min(sender.least_rtt, rtt));
-  sender.epoch_rtt += std::min(rtt, 4 * base_);
+  sender.epoch_rtt += std::min(rtt, sender.least_rtt + 2 * target_);
   ++sender.epoch_samples;
 }
 
 void Srd::end_epoch(Sender& sender) {
   if (sender.epoch_samples > 0) {
     const std::uint32_t rtt = sender.epoch_rtt / sender.epoch_samples;
-    sender.typical_rtt = rtt;
     const std::uint32_t fine = sender.least_rtt + target_;
     if (rtt > fine) {
       const auto scaled = static_cast<std::uint32_t>(std::uint64_t{sender.window} * fine / rtt);
@@ -223,47 +217,60 @@ void Srd::set_allowed(Sender& sender) const {
 
 // ---- paths
 
-// A path that stays bad is given up for another entropy: there are more ways than paths in use.
-void Srd::blame(Sender& sender, std::uint32_t index) {
-  Path& path = sender.paths[index];
-  if (path.level & kUnproven) return;
-  path.level = std::min<std::uint8_t>(leave_level_, static_cast<std::uint8_t>(path.level * 2 + 1));
-  if (path.level == leave_level_ && !sender.buried) {
-    ++counters_.paths_left;
-    path.entropy = sender.fresh_entropy++;
-    path.level = 1;
-  }
-  rest(sender, path);
+// How far a path lags whose packet came that far behind the mean: about as many packets as the sender could have
+// sent meanwhile, more than in proportion for long ones, for such a queue is a slow link's.
+std::uint32_t Srd::lag_of(std::uint32_t late, std::uint32_t mean) {
+  const std::uint32_t behind = std::min(1024u, late * 256 / mean);
+  return behind / 8 + behind * behind / 2048;
 }
 
-void Srd::rest(const Sender& sender, Path& path) const {
-  path.ready = static_cast<std::uint16_t>(sender.turn + path.level * config_.paths / 2);
+void Srd::judge(Sender& sender, std::uint32_t path, bool marked, std::uint32_t rtt) {
+  const std::uint32_t mean = mean_of(sender);
+  sender.mean_rtt += rtt - mean;
+  const std::uint32_t seen = rtt > mean ? lag_of(rtt - mean, mean) : 0;
+  const std::uint32_t lag = sender.paths.lag[path];
+  if (seen > lag || !marked) set_lag(sender, path, (lag + seen + (seen > lag)) / 2);
+}
+
+// A path that stays behind is given up for another entropy, of which is not known whether it is any better: there
+// are more ways than paths in use.
+void Srd::set_lag(Sender& sender, std::uint32_t path, std::uint32_t lag) {
+  Paths& paths = sender.paths;
+  if (lag >= leave_lag_ && !sender.buried) {
+    ++counters_.paths_left;
+    paths.entropy[path] = sender.fresh_entropy++;
+    lag = kTrimmedLag / 2;
+  }
+  paths.lag[path] = static_cast<std::uint8_t>(std::min<std::uint32_t>(lag, kMostLag));
 }
 
 // A packet of it is no longer in flight.
 void Srd::land(Sender& sender, std::uint32_t path) {
   --sender.flying;
-  if (--sender.paths[path].flying == 0) sender.busy &= ~(std::uint64_t{1} << path);
+  --sender.paths.flying[path];
 }
 
 // Something came through.
-void Srd::prove(Sender& sender, std::uint32_t index) {
-  Path& path = sender.paths[index];
-  if (!(path.level & kUnproven)) return;
-  path.level = 0;
-  sender.trying &= ~(std::uint64_t{1} << index);
+void Srd::prove(Sender& sender, std::uint32_t path) {
+  const std::uint64_t bit = std::uint64_t{1} << path;
+  if (!(sender.unproven & bit)) return;
+  sender.paths.lag[path] = 0;
+  sender.unproven &= ~bit;
+  sender.trying &= ~bit;
 }
 
 // A packet vanished: perhaps the way is dead. Another entropy is tried, first soon, then ever more rarely.
-void Srd::bury(Sender& sender, std::uint32_t index) {
-  Path& path = sender.paths[index];
-  const std::uint32_t failed = path.level & kUnproven ? std::min(7u, (path.level & ~kUnproven) + 1u) : 0;
+void Srd::bury(Sender& sender, std::uint32_t path) {
+  const std::uint64_t bit = std::uint64_t{1} << path;
+  Paths& paths = sender.paths;
+  const std::uint32_t failed = sender.unproven & bit ? std::min(7u, (paths.lag[path] & ~kUnproven) + 1u) : 0;
   ++counters_.paths_left;
   sender.buried = true;
-  path.entropy = sender.fresh_entropy++;
-  path.level = static_cast<std::uint8_t>(kUnproven | failed);
-  path.ready = static_cast<std::uint16_t>(sender.turn + ((2u << failed) - 2) * config_.paths);
-  sender.trying &= ~(std::uint64_t{1} << index);
+  paths.entropy[path] = sender.fresh_entropy++;
+  paths.lag[path] = static_cast<std::uint8_t>(kUnproven | failed);
+  paths.ready[path] = static_cast<std::uint16_t>(sender.turn + ((2u << failed) - 2) * config_.paths);
+  sender.unproven |= bit;
+  sender.trying &= ~bit;
 }
 
 std::uint32_t Srd::choose_path(Sender& sender, bool resend, std::uint32_t avoid) {
@@ -272,44 +279,57 @@ std::uint32_t Srd::choose_path(Sender& sender, bool resend, std::uint32_t avoid)
     return sender.path;
   }
   ++sender.turn;
-  const std::uint64_t all = ~std::uint64_t{0} >> (kMaxPaths - config_.paths);
-  std::uint32_t at = take_ready(sender, all & ~sender.busy, resend, resend, avoid);
-  if (at == kNoPath) at = take_ready(sender, sender.busy, true, resend, avoid);
-  if (at == kNoPath) at = least_bad(sender, avoid);
+  // In each round every path is looked at once: one that is left alone is forgiven a part of its lag, and one on
+  // which nothing came through yet is tried when it is due. All at once, the trials would fill the window.
+  const std::uint32_t look = sender.turn % kMaxPaths;
+  const std::uint64_t bit = std::uint64_t{1} << look;
+  std::uint32_t at = kNoPath;
+  if (std::uint8_t& lag = sender.paths.lag[look]; lag <= kMostLag) {
+    if (sender.paths.flying[look] == 0) lag = static_cast<std::uint8_t>(lag - (lag + 7) / 8);
+  } else if ((sender.unproven & ~sender.trying & bit) && !resend && !newer(sender.paths.ready[look], sender.turn)) {
+    sender.trying |= bit;
+    at = look;
+  }
+  sender.burst_left = static_cast<std::uint8_t>(at == kNoPath ? config_.burst - 1 : 0);
+  if (at == kNoPath) {
+    // What is sent last must not arrive last by far.
+    const std::uint32_t left = resend ? kMaxPackets : sender.end - sender.next;
+    at = take_quickest(sender, static_cast<std::uint8_t>(std::min<std::uint32_t>(left / 4, kMostLag)), avoid);
+  }
+  if (at == kNoPath) at = take_quickest(sender, kMostLag, avoid);
+  if (at == kNoPath) at = take_any(sender, avoid);
   sender.path = static_cast<std::uint8_t>(at);
-  sender.burst_left = static_cast<std::uint8_t>(sender.paths[at].level & kUnproven ? 0 : config_.burst - 1);
   return at;
 }
 
-// The next path behind the one used last that need not rest.
-std::uint32_t Srd::take_ready(Sender& sender, std::uint64_t among, bool only_clean, bool resend, std::uint32_t avoid) {
-  const std::uint32_t from = (sender.path + 1u) % kMaxPaths;
-  for (std::uint64_t bits = std::rotr(among, static_cast<int>(from)); bits != 0; bits &= bits - 1) {
-    const std::uint32_t at = (from + static_cast<std::uint32_t>(std::countr_zero(bits))) % kMaxPaths;
-    Path& path = sender.paths[at];
-    if (at == avoid || newer(path.ready, sender.turn)) continue;
-    if (path.level & kUnproven) {
-      const std::uint64_t bit = std::uint64_t{1} << at;
-      if (resend || (sender.trying & bit)) continue;
-      sender.trying |= bit;
-      return at;
-    }
-    if (only_clean && path.level > 0) continue;
-    // One that stays bad rests again without waiting for the news to come back.
-    rest(sender, path);
-    return at;
+// Where lag and packets in flight are least; of equal ones the next behind the one used last. Written so that
+// compilers look at eight paths at once.
+std::uint32_t Srd::take_quickest(const Sender& sender, std::uint8_t most_lag, std::uint32_t avoid) const {
+  const Paths& paths = sender.paths;
+  std::uint32_t at = (sender.path + 1u) % kMaxPaths;
+  if ((paths.lag[at] | paths.flying[at]) == 0 && at != avoid) return at;  // none can be better
+  constexpr std::int16_t kOut = 0x7FFF;
+  std::int16_t cost[kMaxPaths];
+  for (std::uint32_t i = 0; i < kMaxPaths; ++i) {
+    const int out = paths.lag[i] > most_lag ? kOut : 0;
+    cost[i] = static_cast<std::int16_t>(((paths.flying[i] + 2) * (paths.lag[i] + 32) | out) & kOut);
   }
-  return kNoPath;
+  if (avoid != kNoPath) cost[avoid] = kOut;
+  std::int16_t least = kOut;
+  for (const std::int16_t each : cost) least = std::min(least, each);
+  if (least == kOut) return kNoPath;
+  while (cost[at] != least) at = (at + 1) % kMaxPaths;
+  return at;
 }
 
-// When none is ready.
-std::uint32_t Srd::least_bad(const Sender& sender, std::uint32_t avoid) const {
+// When there is no other: nothing came through on any of them.
+std::uint32_t Srd::take_any(const Sender& sender, std::uint32_t avoid) const {
   std::uint32_t best = kNoPath;
   std::uint32_t least = kNone;
   for (std::uint32_t i = 1; i <= config_.paths; ++i) {
     const std::uint32_t at = (sender.path + i) % config_.paths;
-    const Path& path = sender.paths[at];  // the level of an unproven one is above all others
-    const std::uint32_t cost = path.level * kWindow + path.flying + (at == avoid ? kWindow * kWindow : 0);
+    const std::uint32_t cost =
+        sender.paths.lag[at] * kWindow + sender.paths.flying[at] + (at == avoid ? kWindow * kWindow : 0);
     if (cost < least) {
       least = cost;
       best = at;
@@ -328,15 +348,22 @@ void Srd::lose(Sender& sender, std::uint32_t sequence) {
   if (sender.lost++ == 0 || before(sequence, sender.lost_scan)) sender.lost_scan = sequence;
 }
 
-// A packet sent well before one that has arrived is lost. Usually a look at the oldest tells that there
-// is none; where it was sent again, others may be older than it.
+// A packet sent well before one that has arrived is lost; sent half a round trip before, it shows that its path lags
+// or is dead, and that is no place for another. Usually a look at the oldest tells that there is none; where it was
+// sent again, others may be older than it.
 void Srd::find_lost(Sender& sender) {
+  const std::uint32_t mean = mean_of(sender);
   for (std::uint32_t s = sender.una; before(s, sender.next); ++s) {
     const Slot& slot = sender.slot[s % kWindow];
     if (!slot.is(State::flying)) continue;
-    if (since(sender.latest_sent, slot.sent) > static_cast<std::int32_t>(reorder_)) {
+    const std::int32_t overtaken = since(sender.latest_sent, slot.sent);
+    if (overtaken > static_cast<std::int32_t>(reorder_)) {
       bury(sender, slot.path);
       lose(sender, s);
+    } else if (2 * overtaken > static_cast<std::int32_t>(mean)) {
+      std::uint8_t& lag = sender.paths.lag[slot.path];  // of an unproven one above all others
+      const std::uint32_t least = std::min(lag_of(static_cast<std::uint32_t>(overtaken), mean), leave_lag_ - 1);
+      lag = std::max(lag, static_cast<std::uint8_t>(least));
     } else if (!slot.resent) {
       return;
     }
@@ -419,8 +446,7 @@ void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& 
   sender.slot[sequence % kWindow] = {stamp(now) & kTimeMask, resend, path & (kMaxPaths - 1),
                                      static_cast<std::uint32_t>(State::flying)};
   ++sender.flying;
-  ++sender.paths[path].flying;
-  sender.busy |= std::uint64_t{1} << path;
+  ++sender.paths.flying[path];
   const bool last = sequence + 1 == message.first + message.packets;
   // A small window asks when half of it is out: the answer comes before the rest is gone.
   const std::uint32_t limit = std::min(sender.allowed, share);
@@ -435,7 +461,7 @@ void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& 
   Header& header = out.header;
   header.source = sender.endpoint;
   header.destination = sender.peer;
-  header.path = sender.paths[path].entropy;
+  header.path = sender.paths.entropy[path];
   header.op = message.op;
   header.sequence = sequence;
   header.data = {message.first, message.tag, message.bytes};
