@@ -70,7 +70,6 @@ class PacketSim {
   void work(std::uint32_t shard);
   void choose_window();
   void check_conservation() const;
-  std::string name_of_end(std::uint32_t port) const;
 
   SimConfig config_;
   Layout layout_;

@@ -4,7 +4,7 @@
 #include <array>
 #include <bit>
 
-#include "base/hash.hpp"
+#include "sim/entropy.hpp"
 
 namespace weft::sim {
 namespace {
@@ -205,7 +205,7 @@ void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::ui
 
 inline std::uint32_t Shard::entropy_of(const transport::Header& header, std::uint32_t entity) {
   // Who talks to whom, and on which path: different for every path of every pair.
-  const std::uint32_t pair = header.source * 0x9e3779b1u + header.destination * 0x85ebca77u + world_.entropy_salt;
+  const std::uint32_t pair = pair_entropy(header.source, header.destination, world_.entropy_salt);
   switch (config_.balance) {
     case Balance::entropy: return pair + header.path * 0xc2b2ae3du;
     case Balance::ecmp: return pair;
