@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "app/sim_capture.hpp"
 #include "base/text.hpp"
 
@@ -50,17 +52,20 @@ std::vector<model::FaultSpec> read_faults(const std::vector<std::string>& texts,
   return faults;
 }
 
-void add_faults(const std::vector<model::FaultSpec>& faults, sim::PacketSim& engine, spec::Diagnostics& diagnostics) {
+void add_faults(const std::vector<model::FaultSpec>& faults, const FaultTaker& taker, spec::Diagnostics& diagnostics) {
   for (const model::FaultSpec& fault : faults) {
     const auto condition = condition_of(fault, diagnostics);
-    const auto links = find_links(engine.layout(), {fault.part}, "a fault", diagnostics);
+    const auto links = find_links(taker.layout, {fault.part}, "a fault", diagnostics);
     if (!condition) return;
-    for (const CapturedLink& link : links) engine.add_condition(link.port, *condition);
+    const auto taken = [&](const CapturedLink& link) { return taker.add(link.port, *condition); };
+    if (!std::all_of(links.begin(), links.end(), taken))
+      diagnostics.add(Complaint::not_simulated, {}, fmt::format("flows cannot show a fault of '{}' that is {}", fault.part, fault.kind),
+                      "down or slow from the start and for good, or --fidelity packet");
   }
 }
 
-void add_failures(const workload::Matrix& matrix, sim::PacketSim& engine, spec::Diagnostics& diagnostics) {
-  const fabric::Clos* clos = engine.layout().fabric().clos();
+void add_failures(const workload::Matrix& matrix, const FaultTaker& taker, spec::Diagnostics& diagnostics) {
+  const fabric::Clos* clos = taker.layout.fabric().clos();
   using Tier = fabric::Clos::Tier;
   for (const workload::MatrixFailure& failure : matrix.failures) {
     const auto refuse = [&](const std::string& what, const std::string& help) {
@@ -81,7 +86,7 @@ void add_failures(const workload::Matrix& matrix, sim::PacketSim& engine, spec::
       refuse(fmt::format("switch {} has no uplink {}", failure.switch_id, failure.link_id),
              fmt::format("it has {}", counted(clos->ports(index) - down, "uplink")));
     } else {
-      engine.remove_link(engine.layout().port_of(index, down + failure.link_id));
+      taker.remove_link(taker.layout.port_of(index, down + failure.link_id));
     }
   }
 }

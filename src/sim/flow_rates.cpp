@@ -12,6 +12,7 @@ constexpr auto later = [](const auto& a, const auto& b) { return a.key > b.key; 
 
 std::uint32_t FlowRates::add_link(std::int64_t capacity) {
   links_.emplace_back().left = Wide{capacity} * kWhole;
+  users_.emplace_back();
   return links() - 1;
 }
 
@@ -27,9 +28,9 @@ std::uint32_t FlowRates::add_flow(std::span<const Share> shares) {
   flow.rate = 0;
   flow.uses.clear();
   for (const Share& share : shares) {
-    Link& link = links_[share.link];
-    flow.uses.push_back({share.link, static_cast<std::uint32_t>(link.users.size()), share.weight});
-    link.users.push_back({number, static_cast<std::uint32_t>(flow.uses.size() - 1), share.weight});
+    std::vector<User>& users = users_[share.link];
+    flow.uses.push_back({share.link, static_cast<std::uint32_t>(users.size()), share.weight});
+    users.push_back({number, static_cast<std::uint32_t>(flow.uses.size() - 1), share.weight});
   }
   open(number);
   return number;
@@ -40,12 +41,12 @@ void FlowRates::remove_flow(std::uint32_t number) {
   if (!flow.open) open(number);
   flow.open = false;
   for (const Use& use : flow.uses) {
-    Link& link = links_[use.link];
-    link.open -= use.weight;
-    const User last = link.users.back();
-    link.users[use.position] = last;
+    links_[use.link].open -= use.weight;
+    std::vector<User>& users = users_[use.link];
+    const User last = users.back();
+    users[use.position] = last;
     flows_[last.flow].uses[last.use].position = use.position;
-    link.users.pop_back();
+    users.pop_back();
   }
   free_.push_back(number);
 }
@@ -71,7 +72,7 @@ std::span<const std::uint32_t> FlowRates::settle() {
     }
     for (const std::uint32_t number : full_) {
       links_[number].level = level;
-      for (const User& user : links_[number].users)
+      for (const User& user : users_[number])
         if (flows_[user.flow].open) fix(user.flow, level);
     }
     queue_stale();
@@ -107,7 +108,7 @@ void FlowRates::open(std::uint32_t number) {
 
 template <class Predicate>
 void FlowRates::open_users(std::uint32_t number, Predicate predicate) {
-  for (const User& user : links_[number].users)
+  for (const User& user : users_[number])
     if (const Flow& flow = flows_[user.flow]; !flow.open && predicate(flow.rate)) open(user.flow);
 }
 
@@ -166,7 +167,7 @@ bool FlowRates::fills_up(std::uint32_t number, std::int64_t level) {
     link.settled = key(link) == level;
   } else {
     Wide held = 0;
-    for (const User& user : link.users)
+    for (const User& user : users_[number])
       if (const Flow& flow = flows_[user.flow]; !flow.open && flow.rate == level) held += user.weight;
     link.settled = link.open + held > 0 && (link.left + held * level) / (link.open + held) == level;
     if (!link.settled) {

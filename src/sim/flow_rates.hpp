@@ -55,6 +55,8 @@ class FlowRates {
   std::int64_t rate(std::uint32_t flow) const { return flows_[flow].rate; }
   // At which a link is full; kUnbound: it is not.
   std::int64_t level(std::uint32_t link) const { return links_[link].level; }
+  // What its flows leave of a link, in parts of a bit per second.
+  std::int64_t unused(std::uint32_t link) const { return static_cast<std::int64_t>(links_[link].left / kWhole); }
   std::uint32_t links() const { return static_cast<std::uint32_t>(links_.size()); }
   // Calls visit(link, weight) for every link of a flow.
   template <class Visit>
@@ -65,7 +67,7 @@ class FlowRates {
  private:
   struct Use {
     std::uint32_t link;
-    std::uint32_t position;  // in Link::users
+    std::uint32_t position;  // in users_
     std::uint64_t weight;
   };
   struct Flow {
@@ -79,7 +81,7 @@ class FlowRates {
     std::uint32_t use;  // in Flow::uses
     std::uint64_t weight;
   };
-  struct Link {
+  struct alignas(64) Link {  // one cache line: links are touched far more often than their users are looked at
     Wide left = 0;  // capacity without the flows that are not open, times kWhole
     Wide open = 0;  // weight of those that are
     std::int64_t level = kUnbound;
@@ -87,7 +89,6 @@ class FlowRates {
     bool touched = false;
     bool stale = false;    // its key is to be found
     bool settled = false;  // its level is found
-    std::vector<User> users;
   };
   struct Queued {
     std::int64_t key;
@@ -105,6 +106,7 @@ class FlowRates {
   bool fills_up(std::uint32_t link, std::int64_t level);
 
   std::vector<Link> links_;
+  std::vector<std::vector<User>> users_;  // by link
   std::vector<Flow> flows_;
   std::vector<std::uint32_t> free_;
   std::vector<std::uint32_t> changed_;

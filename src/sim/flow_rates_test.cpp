@@ -71,9 +71,13 @@ void come_and_go(std::int64_t least, std::int64_t most, bool split, Check check)
   const auto steps = *rc::gen::inRange(1u, 60u);
   const auto flows = *rc::gen::inRange(1u, 60u);
   Random random(seed, 0, 0);
-  WatchedRates watched;
-  for (std::uint32_t i = 0; i < links; ++i)
-    watched.add_link(least + static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(most - least)));
+  FlowRates rates;
+  WatchedRates watched(rates);
+  for (std::uint32_t i = 0; i < links; ++i) {
+    const std::int64_t capacity = least + static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(most - least));
+    rates.add_link(capacity);
+    watched.know_link(capacity);
+  }
   for (std::uint32_t step = 0; step < steps; ++step) {
     for (std::uint32_t events = 1 + random.below(3); events > 0; --events) {
       if (!watched.flows().empty() && random.below(flows) < watched.flows().size()) {

@@ -190,6 +190,11 @@ std::int64_t FlowRoutes::capacity_of(Key key) const {
   return static_cast<std::int64_t>(std::min<Wide>(capacity, FlowRates::kUnbound / 2));
 }
 
+std::int64_t FlowRoutes::packet_time(std::uint32_t link) const {
+  const Wide bits = Wide{config_.payload} * 8 * FlowRates::kParts * kPsPerSecond;
+  return static_cast<std::int64_t>(std::min<Wide>(bits / std::max<std::int64_t>(1, capacity(link)), kPsPerSecond));
+}
+
 schedule::LinkRecord FlowRoutes::describe(std::uint32_t link) const {
   schedule::LinkRecord record;
   const Key key = known_[link].key;

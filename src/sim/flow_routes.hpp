@@ -63,6 +63,7 @@ class FlowRoutes {
   FlowRates& rates() { return rates_; }
   // Of a link by its number in `rates`.
   std::int64_t capacity(std::uint32_t link) const { return known_[link].capacity; }
+  std::int64_t packet_time(std::uint32_t link) const;  // ps that a full packet takes
   schedule::LinkRecord describe(std::uint32_t link) const;
 
  private:

@@ -7,6 +7,7 @@
 
 #include "base/digest.hpp"
 #include "sim/flow_ends.hpp"
+#include "sim/flow_scatter.hpp"
 #include "sim/local_work.hpp"
 #include "sim/runner.hpp"
 
@@ -14,7 +15,8 @@ namespace weft::sim {
 namespace {
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
-constexpr std::uint64_t kEventsBetweenQuestions = 4096;
+constexpr std::int64_t kMillion = 1'000'000;
+constexpr std::uint64_t kEventsBetweenQuestions = 64;
 
 // The time `after` a moment, or never where it does not fit.
 std::int64_t later_by(std::int64_t moment, Wide after) {
@@ -58,6 +60,7 @@ class FlowRun final : public Network {
   struct Stripe {
     Wide left = 0;  // work, at `since`
     Wide work = 0;
+    std::int64_t start = 0;
     std::int64_t since = 0;
     std::int64_t rate = 0;
     std::int64_t latency = 0;
@@ -80,7 +83,8 @@ class FlowRun final : public Network {
   }
   void start(std::int64_t now, const FlowWay& way, Stripe stripe);
   void arrive(std::int64_t now, const Stripe& stripe);
-  void end_flow(std::int64_t now, std::uint32_t flow);
+  std::int64_t scattered(std::int64_t now, std::uint32_t flow) const;
+  void end_flows(std::int64_t now);
   void settle(std::int64_t now);
   void handle(const Event& event);
   bool step(std::int64_t& now);
@@ -95,6 +99,7 @@ class FlowRun final : public Network {
   std::vector<Event> queue_;  // heap, earliest first
   std::vector<Stripe> stripes_;
   FlowEnds ends_;
+  std::vector<std::uint32_t> ending_;  // now
   std::vector<std::uint64_t> carried_;  // bytes on the wire, by link
   std::uint64_t events_ = 0;
   std::uint64_t delivered_ = 0;
@@ -118,7 +123,7 @@ std::uint32_t FlowRun::send(std::int64_t now, std::uint32_t from, std::uint32_t 
 
 void FlowRun::start(std::int64_t now, const FlowWay& way, Stripe stripe) {
   stripe.left = stripe.work = way.work;
-  stripe.since = now;
+  stripe.start = stripe.since = now;
   stripe.latency = way.latency;
   stripe.acknowledgement = way.acknowledgement;
   stripe.bytes = way.bytes;
@@ -137,13 +142,40 @@ void FlowRun::arrive(std::int64_t now, const Stripe& stripe) {
   add({.time = there + stripe.acknowledgement, .source = stripe.from, .rank = stripe.from, .what = stripe.message, .kind = Kind::sent});
 }
 
-void FlowRun::end_flow(std::int64_t now, std::uint32_t flow) {
-  Stripe& stripe = stripes_[flow];
-  if (options_.with_links) carry(stripe, flow, stripe.work);
-  stripe.moving = false;
-  ends_.remove(flow);
-  rates_.remove_flow(flow);
-  arrive(now, stripe);
+// How late the last packets come because packets do not spread evenly: as the fullest of the links tells over which
+// the flow is split.
+std::int64_t FlowRun::scattered(std::int64_t now, std::uint32_t flow) const {
+  std::uint64_t links = 0;
+  std::int64_t unused = kMillion;
+  std::int64_t packet = 0;
+  rates_.for_each_share(flow, [&](std::uint32_t link, std::uint64_t weight) {
+    if (weight >= FlowRates::kWhole) return;
+    ++links;
+    const std::int64_t capacity = routes_.capacity(link);
+    const auto here = static_cast<std::int64_t>(Wide{rates_.unused(link)} * kMillion / std::max<std::int64_t>(1, capacity));
+    if (here >= unused) return;
+    unused = here;
+    packet = routes_.packet_time(link);
+  });
+  return links == 0 ? 0 : scatter_delay(now - stripes_[flow].start, packet, unused, links);
+}
+
+// All that end now, with the loads they leave behind seen by none of them.
+void FlowRun::end_flows(std::int64_t now) {
+  ending_.clear();
+  for (; !ends_.empty() && ends_.time() == now; ++events_) {
+    const std::uint32_t flow = ends_.flow();
+    ending_.push_back(flow);
+    stripes_[flow].latency += scattered(now, flow);
+    ends_.remove(flow);
+  }
+  for (const std::uint32_t flow : ending_) {
+    Stripe& stripe = stripes_[flow];
+    if (options_.with_links) carry(stripe, flow, stripe.work);
+    stripe.moving = false;
+    rates_.remove_flow(flow);
+    arrive(now, stripe);
+  }
 }
 
 void FlowRun::settle(std::int64_t now) {
@@ -175,7 +207,7 @@ bool FlowRun::step(std::int64_t& now) {
   const std::int64_t next = std::min(ends_.empty() ? kNever : ends_.time(), queue_.empty() ? kNever : queue_.front().time);
   if (next == kNever) return false;
   now = next;
-  for (; !ends_.empty() && ends_.time() == now; ++events_) end_flow(now, ends_.flow());
+  end_flows(now);
   for (; !queue_.empty() && queue_.front().time == now; ++events_) {
     std::pop_heap(queue_.begin(), queue_.end(), later);
     const Event event = queue_.back();

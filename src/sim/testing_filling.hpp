@@ -15,10 +15,11 @@ using Shares = std::vector<FlowRates::Share>;
 // Links and the flows that are there at the moment, beside the rates that are kept up to date.
 class WatchedRates {
  public:
-  void add_link(std::int64_t capacity) {
-    rates.add_link(capacity);
-    capacities_.push_back(capacity);
-  }
+  explicit WatchedRates(FlowRates& watched) : rates(watched) {}
+
+  // A link that `rates` has got since.
+  void know_link(std::int64_t capacity) { capacities_.push_back(capacity); }
+  std::uint32_t known_links() const { return static_cast<std::uint32_t>(capacities_.size()); }
   std::uint32_t add_flow(const Shares& shares) {
     const std::uint32_t flow = rates.add_flow(shares);
     flows_[flow] = shares;
@@ -97,7 +98,7 @@ class WatchedRates {
     return most;
   }
 
-  FlowRates rates;
+  FlowRates& rates;
 
  private:
   static constexpr long double kNothing = 1e-12L;
