@@ -40,6 +40,7 @@ void FlowRates::remove_flow(std::uint32_t number) {
   Flow& flow = flows_[number];
   if (!flow.open) open(number);
   flow.open = false;
+  --open_;
   for (const Use& use : flow.uses) {
     links_[use.link].open -= use.weight;
     std::vector<User>& users = users_[use.link];
@@ -54,7 +55,7 @@ void FlowRates::remove_flow(std::uint32_t number) {
 std::span<const std::uint32_t> FlowRates::settle() {
   changed_.clear();
   queue_stale();
-  while (!queue_.empty()) {
+  while (open_ + in_doubt_ > 0) {
     const std::int64_t level = queue_.front().key;
     round_.clear();
     full_.clear();
@@ -77,6 +78,7 @@ std::span<const std::uint32_t> FlowRates::settle() {
     }
     queue_stale();
   }
+  queue_.clear();  // links that would fill up at levels that nobody reaches
   for (const std::uint32_t number : touched_) {
     Link& link = links_[number];
     assert(link.open == 0 && (link.settled || link.level == kUnbound));
@@ -89,7 +91,10 @@ std::span<const std::uint32_t> FlowRates::settle() {
 
 void FlowRates::touch(std::uint32_t number) {
   Link& link = links_[number];
-  if (!link.touched) touched_.push_back(number);
+  if (!link.touched) {
+    touched_.push_back(number);
+    in_doubt_ += link.level != kUnbound;
+  }
   if (!link.stale) stale_.push_back(number);
   link.touched = link.stale = true;
 }
@@ -97,6 +102,7 @@ void FlowRates::touch(std::uint32_t number) {
 void FlowRates::open(std::uint32_t number) {
   Flow& flow = flows_[number];
   flow.open = true;
+  ++open_;
   flow.before = flow.rate;
   for (const Use& use : flow.uses) {
     touch(use.link);
@@ -115,6 +121,7 @@ void FlowRates::open_users(std::uint32_t number, Predicate predicate) {
 void FlowRates::fix(std::uint32_t number, std::int64_t rate) {
   Flow& flow = flows_[number];
   flow.open = false;
+  --open_;
   flow.rate = rate;
   if (rate != flow.before) changed_.push_back(number);
   for (const Use& use : flow.uses) {
@@ -165,11 +172,13 @@ bool FlowRates::fills_up(std::uint32_t number, std::int64_t level) {
   if (link.level > level) {
     open_users(number, [&](std::int64_t rate) { return rate > level; });
     link.settled = key(link) == level;
+    in_doubt_ -= link.settled && link.level != kUnbound;
   } else {
     Wide held = 0;
     for (const User& user : users_[number])
       if (const Flow& flow = flows_[user.flow]; !flow.open && flow.rate == level) held += user.weight;
     link.settled = link.open + held > 0 && (link.left + held * level) / (link.open + held) == level;
+    --in_doubt_;
     if (!link.settled) {
       link.level = kUnbound;
       open_users(number, [&](std::int64_t rate) { return rate == level; });

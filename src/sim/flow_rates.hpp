@@ -111,6 +111,8 @@ class FlowRates {
   std::vector<std::uint32_t> free_;
   std::vector<std::uint32_t> changed_;
   // While rates are found:
+  std::uint64_t open_ = 0;      // flows
+  std::uint64_t in_doubt_ = 0;  // links that were full, and may be so at another level or not at all
   std::vector<std::uint32_t> touched_;
   std::vector<std::uint32_t> stale_;
   std::vector<std::uint32_t> round_;
