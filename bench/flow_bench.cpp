@@ -64,7 +64,9 @@ class ClosedLoop final : public schedule::Schedule {
   std::vector<Random> random_;
 };
 
-double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+double cpu_seconds() {
+  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+}
 
 class Bench {
  public:
@@ -112,40 +114,48 @@ class Bench {
       const double begin = cpu_seconds();
       const schedule::RunResult result = sim::run_flows(schedule, routes);
       const double seconds = cpu_seconds() - begin;
-      const auto done = static_cast<std::uint64_t>(
-          std::count_if(result.flows.begin(), result.flows.end(), [](const auto& flow) { return flow.sent != schedule::kNotYet; }));
+      const auto done = static_cast<std::uint64_t>(std::count_if(
+          result.flows.begin(), result.flows.end(), [](const auto& flow) { return flow.sent != schedule::kNotYet; }));
       best = {std::max(best.per_second, static_cast<double>(done) / seconds), done, result.digest};
     }
     return best;
   }
 
   void completions() {
-    head(fmt::format("{:<34} {:>12} {:>9} {:>8} {:>8}  {}", "each end starts a flow, ECMP", "ends per s", "SimGrid", "is", "limit", "digest"));
+    head(fmt::format("{:<34} {:>12} {:>9} {:>8} {:>8}  {}", "each end starts a flow, ECMP", "ends per s", "SimGrid",
+                     "is", "limit", "digest"));
     const Measured small = closed_loop(128, 20'000);
     report("128 flows on fat_tree_128", small, 0, small.flows == 19'968);
     const std::uint64_t flows = quick_ ? 20'480 : 204'800;
     const Measured large = closed_loop(1024, flows);
-    // A flow's end must cost what it changes and not what there is: eight times the flows, far from eight times the cost.
-    report("1,024 flows on fat_tree_1024", large, quick_ ? 0 : 20'000, large.flows == flows && large.per_second * 4 > small.per_second);
+    // A flow's end must cost what it changes and not what there is: eight times the flows, far from eight times the
+    // cost.
+    report("1,024 flows on fat_tree_1024", large, quick_ ? 0 : 20'000,
+           large.flows == flows && large.per_second * 4 > small.per_second);
   }
 
   void report(const std::string& name, const Measured& measured, double least, bool ok) {
-    say({{"name", name}, {"completions_per_s", measured.per_second}, {"peer_completions_per_s", kSimGrid}, {"ratio", measured.per_second / kSimGrid},
-         {"flows", measured.flows}, {"digest", fmt::format("{:016x}", measured.digest)}},
-        fmt::format("{:<34} {:>12.0f} {:>9.0f} {:>7.0f}x {:>8}  {:016x}", name, measured.per_second, kSimGrid, measured.per_second / kSimGrid,
-                    least > 0 ? fmt::format("{:.0f}", least) : "none", measured.digest),
+    say({{"name", name},
+         {"completions_per_s", measured.per_second},
+         {"peer_completions_per_s", kSimGrid},
+         {"ratio", measured.per_second / kSimGrid},
+         {"flows", measured.flows},
+         {"digest", fmt::format("{:016x}", measured.digest)}},
+        fmt::format("{:<34} {:>12.0f} {:>9.0f} {:>7.0f}x {:>8}  {:016x}", name, measured.per_second, kSimGrid,
+                    measured.per_second / kSimGrid, least > 0 ? fmt::format("{:.0f}", least) : "none", measured.digest),
         ok && measured.per_second >= least);
   }
 
   void beside_packets() {
-    head(fmt::format("{:<34} {:>12} {:>9} {:>8} {:>8}  {}", "spray, all done", "flow us", "packet us", "is", "limit", "digest"));
+    head(fmt::format("{:<34} {:>12} {:>9} {:>8} {:>8}  {}", "spray, all done", "flow us", "packet us", "is", "limit",
+                     "digest"));
     for (const std::uint32_t hosts : {128u, 1024u}) {
       if (quick_ && hosts > 128) continue;
       std::ostringstream out;
       std::ostringstream err;
       app::Console console{out, err, false, false, 0, 0};
-      cli::run({"sim", inputs_.topology(hosts), "--matrix", inputs_.permutation(hosts), "--set", "transport.balance=spray", "--fidelity",
-                "packet,flow", "--json"},
+      cli::run({"sim", inputs_.topology(hosts), "--matrix", inputs_.permutation(hosts), "--set",
+                "transport.balance=spray", "--fidelity", "packet,flow", "--json"},
                console);
       std::istringstream lines(out.str());
       std::string first;
@@ -161,9 +171,13 @@ class Bench {
       }
       const double is = flow.value("end_ps", 0.0) / packet.value("end_ps", 1.0);
       const std::string name = fmt::format("perm_{}", hosts);
-      say({{"name", name}, {"flow_end_ps", flow["end_ps"]}, {"packet_end_ps", packet["end_ps"]}, {"ratio", is}, {"digest", flow["digest"]}},
-          fmt::format("{:<34} {:>12.1f} {:>9.1f} {:>7.3f}x {:>8}  {}", name, flow.value("end_ps", 0.0) / 1e6, packet.value("end_ps", 0.0) / 1e6, is,
-                      "5 %", flow.value("digest", "")),
+      say({{"name", name},
+           {"flow_end_ps", flow["end_ps"]},
+           {"packet_end_ps", packet["end_ps"]},
+           {"ratio", is},
+           {"digest", flow["digest"]}},
+          fmt::format("{:<34} {:>12.1f} {:>9.1f} {:>7.3f}x {:>8}  {}", name, flow.value("end_ps", 0.0) / 1e6,
+                      packet.value("end_ps", 0.0) / 1e6, is, "5 %", flow.value("digest", "")),
           std::abs(is - 1) <= 0.05);
     }
   }

@@ -40,8 +40,8 @@ int explain_nothing(const RunResult& result, const Traffic& traffic, Console& co
   return kExpectationFailed;
 }
 
-void print_difference(const InputOptions& input, std::uint64_t seed, const std::vector<report::FidelityRun>& ran, bool first,
-                      Console& console) {
+void print_difference(const InputOptions& input, std::uint64_t seed, const std::vector<report::FidelityRun>& ran,
+                      bool first, Console& console) {
   if (input.json) report::write_difference(seed, ran, console.out);
   if (!input.json && first) console.out << "\n" << report::difference_text(ran, console.width, console.colour_out);
 }
@@ -77,19 +77,23 @@ int sim(const SimOptions& options, Console& console) {
       const report::RunInfo info = run_info(session, options.input, *traffic, run_options);
       Watch watch(limits, traffic->bytes, console);
       const bool first = ran.empty();
-      const Run run = run_traffic(session, *traffic, run_options, first && wants_links(options.output, options.input), watch);
+      const bool with_links = first && wants_links(options.output, options.input);
+      const Run run = run_traffic(session, *traffic, run_options, with_links, watch);
       const RunResult& result = run.result;
       if (result.flows.empty()) return explain_nothing(result, *traffic, console);
-      if (options.input.json || (first && run_number == 0)) print_result(options.output, options.input, info, result, console);
+      if (options.input.json || (first && run_number == 0))
+        print_result(options.output, options.input, info, result, console);
       if (run_number == 0)
         print_speed(result, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), console);
       code = std::max(code, exit_code(result, *traffic, console));
       ran.push_back({fidelity, result.end, report::summarise(result).completion});
       // Files are of the first fidelity, of which all is told.
-      if (const int written = first ? write_files(options.output, info, run, session, console) : kFine; written != kFine) return written;
+      const int written = first ? write_files(options.output, info, run, session, console) : kFine;
+      if (written != kFine) return written;
       if (code > kExpectationFailed) break;
     }
-    if (ran.size() > 1 && code <= kExpectationFailed) print_difference(options.input, run_options.seed, ran, run_number == 0, console);
+    if (ran.size() > 1 && code <= kExpectationFailed)
+      print_difference(options.input, run_options.seed, ran, run_number == 0, console);
     least = std::min(least, ran[0].end);
     most = std::max(most, ran[0].end);
   }

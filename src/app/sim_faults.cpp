@@ -59,7 +59,8 @@ void add_faults(const std::vector<model::FaultSpec>& faults, const FaultTaker& t
     if (!condition) return;
     const auto taken = [&](const CapturedLink& link) { return taker.add(link.port, *condition); };
     if (!std::all_of(links.begin(), links.end(), taken))
-      diagnostics.add(Complaint::not_simulated, {}, fmt::format("flows cannot show a fault of '{}' that is {}", fault.part, fault.kind),
+      diagnostics.add(Complaint::not_simulated, {},
+                      fmt::format("flows cannot show a fault of '{}' that is {}", fault.part, fault.kind),
                       "down or slow from the start and for good, or --fidelity packet");
   }
 }

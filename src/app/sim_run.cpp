@@ -135,8 +135,10 @@ FaultTaker taker_of(sim::PacketSim& engine) {
 }
 
 FaultTaker taker_of(sim::FlowRoutes& routes) {
-  return {routes.layout(), [&routes](std::uint32_t port, const sim::Condition& condition) { return routes.add_condition(port, condition); },
-          [&routes](std::uint32_t port) { routes.remove_link(port); }};
+  const auto add = [&routes](std::uint32_t port, const sim::Condition& condition) {
+    return routes.add_condition(port, condition);
+  };
+  return {routes.layout(), add, [&routes](std::uint32_t port) { routes.remove_link(port); }};
 }
 
 sim::FlowConfig flow_config(const model::Cluster& cluster, const RunOptions& options) {
@@ -151,8 +153,8 @@ sim::FlowConfig flow_config(const model::Cluster& cluster, const RunOptions& opt
   return config;
 }
 
-RunResult run_as_flows(const Session& session, schedule::Schedule& schedule, const Traffic& traffic, const RunOptions& options,
-                       bool with_links, Watch& watch) {
+RunResult run_as_flows(const Session& session, schedule::Schedule& schedule, const Traffic& traffic,
+                       const RunOptions& options, bool with_links, Watch& watch) {
   sim::FlowRoutes routes(session.fabric(), flow_config(session.cluster(), options));
   spec::Diagnostics nothing;  // the names were checked before
   set_up_faults(session, traffic, options, taker_of(routes), nothing);

@@ -96,16 +96,17 @@ void add_traffic(CLI::App& command, app::TrafficOptions& traffic) {
   command.add_option("--duration", traffic.duration, "poisson: how long flows begin")->capture_default_str();
 }
 
-void add_runs(CLI::App& command, app::RunOptions& run, bool several_fidelities, std::uint32_t& seeds, std::string& limit) {
-  const auto known = [several_fidelities](const std::string& text) -> std::string {
+void add_runs(CLI::App& command, app::RunOptions& run, bool several, std::uint32_t& seeds, std::string& limit) {
+  const auto known = [several](const std::string& text) -> std::string {
     const std::size_t names = app::parse_fidelities(text).size();
-    if (names == 1 || (names > 1 && several_fidelities)) return {};
-    return fmt::format("'{}' is none of packet, flow, message{}", text, several_fidelities ? ", nor several of them (packet,flow), nor all" : "");
+    if (names == 1 || (names > 1 && several)) return {};
+    return fmt::format("'{}' is none of packet, flow, message{}", text,
+                       several ? ", nor several of them (packet,flow), nor all" : "");
   };
   command.add_option("--seed", run.seed, "of everything random")->capture_default_str();
   command.add_option("--threads", run.threads, "that share the work; the result is the same")->check(CLI::Range(1, 256))->option_text("N=1");
   command.add_option("--fidelity", run.fidelity,
-                     several_fidelities ? "packet, flow, message, several (packet,flow) or all" : "packet, flow or message")
+                     several ? "packet, flow, message, several (packet,flow) or all" : "packet, flow or message")
       ->check(CLI::Validator(known, "", "fidelity"))
       ->option_text("NAME=packet");
   command.add_option("--fault", run.faults, "what breaks: spine0,kind=blackhole,at=50us,for=1ms")

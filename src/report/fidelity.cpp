@@ -43,7 +43,8 @@ std::string difference_text(const std::vector<FidelityRun>& runs, std::size_t wi
     std::vector<std::string> cells = {run.executor};
     for (const Figure& figure : figures()) {
       cells.push_back(brief(Duration(figure.value(run))));
-      cells.push_back(&run == &runs[0] ? "" : fmt::format("{:+.1f}%", 100 * difference(figure.value(run), figure.value(runs[0]))));
+      cells.push_back(
+          &run == &runs[0] ? "" : fmt::format("{:+.1f}%", 100 * difference(figure.value(run), figure.value(runs[0]))));
     }
     table.add(std::move(cells));
   }
@@ -51,7 +52,8 @@ std::string difference_text(const std::vector<FidelityRun>& runs, std::size_t wi
 }
 
 void write_difference(std::uint64_t seed, const std::vector<FidelityRun>& runs, std::ostream& out) {
-  nlohmann::ordered_json record = {{"record", "difference"}, {"version", 1}, {"seed", seed}, {"against", runs[0].executor}};
+  nlohmann::ordered_json record = {
+      {"record", "difference"}, {"version", 1}, {"seed", seed}, {"against", runs[0].executor}};
   record["runs"] = nlohmann::ordered_json::array();
   for (const FidelityRun& run : runs) {
     nlohmann::ordered_json row = {{"executor", run.executor}};

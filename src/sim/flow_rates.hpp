@@ -13,8 +13,8 @@
 //   - on a link that is no longer full at its level: the flows that it held there.
 //
 // Everything else stays as it is, and a link or flow is looked at a few times at most, however large the
-// network. Tried before: filling the whole connected part anew. Under random traffic nearly all flows hang
-// together somehow, and a flow's end cost all of them.
+// network. Filling the whole connected part anew would be simpler, but under random traffic nearly all flows
+// hang together somehow, and every end would cost all of them.
 //
 // Arithmetic is exact but for one rounding: a level is what is left of a link by the weight that grows on,
 // rounded down to a part of a bit per second (kParts to a bit). So a link never carries more than it can, and
@@ -44,7 +44,8 @@ class FlowRates {
 
   // `capacity` in parts of a bit per second. Links are numbered in this order.
   std::uint32_t add_link(std::int64_t capacity);
-  // Each link at most once, and one of them with a weight of kWhole or more. The number is that of a flow that was removed, or a new one.
+  // Each link at most once, and one of them with a weight of kWhole or more. The number is that of a flow that was
+  // removed, or a new one.
   std::uint32_t add_flow(std::span<const Share> shares);
   void remove_flow(std::uint32_t flow);
 
@@ -82,8 +83,8 @@ class FlowRates {
     std::uint64_t weight;
   };
   struct alignas(64) Link {  // one cache line: links are touched far more often than their users are looked at
-    Wide left = 0;  // capacity without the flows that are not open, times kWhole
-    Wide open = 0;  // weight of those that are
+    Wide left = 0;           // capacity without the flows that are not open, times kWhole
+    Wide open = 0;           // weight of those that are
     std::int64_t level = kUnbound;
     std::int64_t queued = kUnbound;  // least key that the queue has of it
     bool touched = false;

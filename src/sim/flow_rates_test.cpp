@@ -74,14 +74,17 @@ void come_and_go(std::int64_t least, std::int64_t most, bool split, Check check)
   FlowRates rates;
   WatchedRates watched(rates);
   for (std::uint32_t i = 0; i < links; ++i) {
-    const std::int64_t capacity = least + static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(most - least));
+    const std::int64_t capacity =
+        least + static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(most - least));
     rates.add_link(capacity);
     watched.know_link(capacity);
   }
   for (std::uint32_t step = 0; step < steps; ++step) {
     for (std::uint32_t events = 1 + random.below(3); events > 0; --events) {
       if (!watched.flows().empty() && random.below(flows) < watched.flows().size()) {
-        watched.remove_flow(std::next(watched.flows().begin(), random.below(static_cast<std::uint32_t>(watched.flows().size())))->first);
+        watched.remove_flow(
+            std::next(watched.flows().begin(), random.below(static_cast<std::uint32_t>(watched.flows().size())))
+                ->first);
         continue;
       }
       Shares shares;
@@ -102,10 +105,11 @@ RC_GTEST_PROP(FlowRates, EveryAllocationIsFairToTheLastPart, ()) {
 
 RC_GTEST_PROP(FlowRates, EveryAllocationIsThatOfProgressiveFilling, ()) {
   const bool split = *rc::gen::arbitrary<bool>();
-  come_and_go(1'000'000'000 * FlowRates::kParts, 8'000'000'000'000 * FlowRates::kParts, split, [](const WatchedRates& watched) {
-    RC_ASSERT(watched.is_fair());
-    RC_ASSERT(watched.distance() <= 1e-9L);
-  });
+  come_and_go(1'000'000'000 * FlowRates::kParts, 8'000'000'000'000 * FlowRates::kParts, split,
+              [](const WatchedRates& watched) {
+                RC_ASSERT(watched.is_fair());
+                RC_ASSERT(watched.distance() <= 1e-9L);
+              });
 }
 
 }  // namespace

@@ -27,7 +27,11 @@ std::int64_t parts_of(Wide bits_per_second) {
 }  // namespace
 
 FlowRoutes::FlowRoutes(const fabric::Fabric& fabric, const FlowConfig& config)
-    : fabric_(fabric), config_(config), layout_(fabric, link_options(config)), host_routes_(fabric), salt_(entropy_salt(config.seed)) {}
+    : fabric_(fabric),
+      config_(config),
+      layout_(fabric, link_options(config)),
+      host_routes_(fabric),
+      salt_(entropy_salt(config.seed)) {}
 
 bool FlowRoutes::add_condition(std::uint32_t port, const Condition& condition) {
   if (condition.from > 0 || condition.to != kForever || condition.period != 0) return false;
@@ -41,9 +45,12 @@ bool FlowRoutes::add_condition(std::uint32_t port, const Condition& condition) {
   return true;
 }
 
-void FlowRoutes::remove_link(std::uint32_t port) { layout_.remove_link(layout_.is_endpoint_port(port) ? layout_.reverse(port) : port); }
+void FlowRoutes::remove_link(std::uint32_t port) {
+  layout_.remove_link(layout_.is_endpoint_port(port) ? layout_.reverse(port) : port);
+}
 
-std::span<const FlowWay> FlowRoutes::find(std::uint32_t from, std::uint32_t to, std::uint64_t bytes, std::uint32_t message) {
+std::span<const FlowWay> FlowRoutes::find(std::uint32_t from, std::uint32_t to, std::uint64_t bytes,
+                                          std::uint32_t message) {
   found_ = 0;
   const fabric::NodeId source = fabric_.gpu(from);
   const fabric::NodeId destination = fabric_.gpu(to);
@@ -61,8 +68,9 @@ std::span<const FlowWay> FlowRoutes::find(std::uint32_t from, std::uint32_t to, 
   find_pairs(layout_, from, to, pairs_);
   bool joined = true;
   if (!pairs_.empty())
-    for_each_stripe(pairs_, bytes, config_.payload, message,
-                    [&](const NicPair& pair, std::uint64_t stripe) { joined = joined && across(from, to, pair, stripe); });
+    for_each_stripe(pairs_, bytes, config_.payload, message, [&](const NicPair& pair, std::uint64_t stripe) {
+      joined = joined && across(from, to, pair, stripe);
+    });
   return std::span(ways_).first(joined ? found_ : 0);  // a message without one of its stripes never arrives
 }
 
@@ -81,7 +89,8 @@ bool FlowRoutes::across(std::uint32_t from, std::uint32_t to, const NicPair& pai
   const std::uint64_t payload = config_.payload;
   const std::uint64_t packets = std::max<std::uint64_t>(1, (bytes + payload - 1) / payload);
   way.wire_bytes = bytes + packets * config_.header;
-  const Wide in_full_packets = Wide{std::min(way.wire_bytes, kMostBytes)} * payload * 8 * FlowRates::kParts / (payload + config_.header);
+  const Wide in_full_packets =
+      Wide{std::min(way.wire_bytes, kMostBytes)} * payload * 8 * FlowRates::kParts / (payload + config_.header);
   way.work = in_full_packets * kPsPerSecond;
 
   const auto last = static_cast<std::int64_t>(bytes - (packets - 1) * payload + config_.header);
@@ -100,7 +109,9 @@ bool FlowRoutes::across(std::uint32_t from, std::uint32_t to, const NicPair& pai
       way.latency += route->latency.count();
       return true;
     };
-    if (!cross(fabric_.gpu(from), fabric_.nic_of(pair.source)) || !cross(fabric_.nic_of(pair.destination), fabric_.gpu(to))) return false;
+    if (!cross(fabric_.gpu(from), fabric_.nic_of(pair.source)) ||
+        !cross(fabric_.nic_of(pair.destination), fabric_.gpu(to)))
+      return false;
   }
   finish(way);
   return true;
@@ -147,7 +158,8 @@ bool FlowRoutes::take_all_paths(const NicPair& pair) {
 }
 
 void FlowRoutes::take_inside(std::uint32_t domain, const HostRoute& route) {
-  for (const std::uint32_t link : route.links) parts_.push_back({kInside | Key{domain} << 24 | link, FlowRates::kWhole});
+  for (const std::uint32_t link : route.links)
+    parts_.push_back({kInside | Key{domain} << 24 | link, FlowRates::kWhole});
 }
 
 // From parts to shares: a link that is passed twice counts once, with both weights.
@@ -199,7 +211,8 @@ schedule::LinkRecord FlowRoutes::describe(std::uint32_t link) const {
   schedule::LinkRecord record;
   const Key key = known_[link].key;
   if ((key & kInside) != 0) {
-    const HostLink inside = host_routes_.link(static_cast<std::uint32_t>((key & ~kInside) >> 24), static_cast<std::uint32_t>(key & 0xFFFFFF));
+    const HostLink inside = host_routes_.link(static_cast<std::uint32_t>((key & ~kInside) >> 24),
+                                              static_cast<std::uint32_t>(key & 0xFFFFFF));
     record.from = fabric_.name(inside.from);
     record.to = fabric_.name(inside.to);
     record.rate = inside.rate.count();

@@ -26,10 +26,11 @@ inline std::int64_t whole_root(Wide n) {
 // The expected maximum of 2^i normal variables in thousandths, by numerical integration of its density.
 inline std::int64_t expected_maximum(std::uint64_t variables) {
   constexpr std::array<std::int64_t, 17> kMaximum = {0,    564,  1029, 1424, 1766, 2070, 2344, 2595, 2827,
-                                                    3044, 3248, 3442, 3626, 3802, 3971, 4134, 4291};
+                                                     3044, 3248, 3442, 3626, 3802, 3971, 4134, 4291};
   const auto i = static_cast<std::size_t>(std::bit_width(std::max<std::uint64_t>(1, variables)) - 1);
   if (i + 1 >= kMaximum.size()) return kMaximum.back();
-  const auto beyond = static_cast<std::int64_t>((variables - (std::uint64_t{1} << i)) * 1000 >> i);  // thousandths of the way to the next
+  const auto beyond = static_cast<std::int64_t>((variables - (std::uint64_t{1} << i)) * 1000 >>
+                                                i);  // thousandths of the way to the next
   return kMaximum[i] + (kMaximum[i + 1] - kMaximum[i]) * beyond / 1000;
 }
 

@@ -23,20 +23,28 @@ std::int64_t later_by(std::int64_t moment, Wide after) {
   return after < kNever - moment ? moment + static_cast<std::int64_t>(after) : kNever;
 }
 
-Wide time_to_move(Wide work, std::int64_t rate) { return rate > 0 ? (work + rate - 1) / rate : Wide{kNever}; }
+Wide time_to_move(Wide work, std::int64_t rate) {
+  return rate > 0 ? (work + rate - 1) / rate : Wide{kNever};
+}
 
 class FlowRun final : public Network {
  public:
   FlowRun(schedule::Schedule& schedule, FlowRoutes& routes, const FlowOptions& options)
-      : routes_(routes), rates_(routes.rates()), options_(options), runner_(schedule, *this), ranks_(schedule.ranks()) {}
+      : routes_(routes),
+        rates_(routes.rates()),
+        options_(options),
+        runner_(schedule, *this),
+        ranks_(schedule.ranks()) {}
 
   schedule::RunResult run();
 
-  std::uint32_t send(std::int64_t now, std::uint32_t from, std::uint32_t to, std::uint64_t bytes, std::uint32_t message) override;
+  std::uint32_t send(std::int64_t now, std::uint32_t from, std::uint32_t to, std::uint64_t bytes,
+                     std::uint32_t message) override;
   void wake(std::int64_t at, std::uint32_t rank, std::uint32_t context) override {
     add({.time = at, .source = rank, .rank = rank, .what = context, .kind = Kind::done});
   }
-  void local(std::int64_t now, std::uint32_t rank, schedule::Instruction::Kind kind, std::uint64_t bytes, std::uint32_t context) override {
+  void local(std::int64_t now, std::uint32_t rank, schedule::Instruction::Kind kind, std::uint64_t bytes,
+             std::uint32_t context) override {
     wake(now + local_time(routes_.fabric(), rank, kind, bytes).count(), rank, context);
   }
 
@@ -99,13 +107,14 @@ class FlowRun final : public Network {
   std::vector<Event> queue_;  // heap, earliest first
   std::vector<Stripe> stripes_;
   FlowEnds ends_;
-  std::vector<std::uint32_t> ending_;  // now
+  std::vector<std::uint32_t> ending_;   // now
   std::vector<std::uint64_t> carried_;  // bytes on the wire, by link
   std::uint64_t events_ = 0;
   std::uint64_t delivered_ = 0;
 };
 
-std::uint32_t FlowRun::send(std::int64_t now, std::uint32_t from, std::uint32_t to, std::uint64_t bytes, std::uint32_t message) {
+std::uint32_t FlowRun::send(std::int64_t now, std::uint32_t from, std::uint32_t to, std::uint64_t bytes,
+                            std::uint32_t message) {
   const auto ways = routes_.find(from, to, bytes, message);
   std::int64_t unloaded = 0;
   for (const FlowWay& way : ways) {
@@ -138,8 +147,17 @@ void FlowRun::start(std::int64_t now, const FlowWay& way, Stripe stripe) {
 
 void FlowRun::arrive(std::int64_t now, const Stripe& stripe) {
   const std::int64_t there = now + stripe.latency;
-  add({.time = there, .source = stripe.from, .rank = stripe.to, .what = stripe.message, .bytes = stripe.bytes, .kind = Kind::received});
-  add({.time = there + stripe.acknowledgement, .source = stripe.from, .rank = stripe.from, .what = stripe.message, .kind = Kind::sent});
+  add({.time = there,
+       .source = stripe.from,
+       .rank = stripe.to,
+       .what = stripe.message,
+       .bytes = stripe.bytes,
+       .kind = Kind::received});
+  add({.time = there + stripe.acknowledgement,
+       .source = stripe.from,
+       .rank = stripe.from,
+       .what = stripe.message,
+       .kind = Kind::sent});
 }
 
 // How late the last packets come because packets do not spread evenly: as the fullest of the links tells over which
@@ -152,7 +170,8 @@ std::int64_t FlowRun::scattered(std::int64_t now, std::uint32_t flow) const {
     if (weight >= FlowRates::kWhole) return;
     ++links;
     const std::int64_t capacity = routes_.capacity(link);
-    const auto here = static_cast<std::int64_t>(Wide{rates_.unused(link)} * kMillion / std::max<std::int64_t>(1, capacity));
+    const auto here =
+        static_cast<std::int64_t>(Wide{rates_.unused(link)} * kMillion / std::max<std::int64_t>(1, capacity));
     if (here >= unused) return;
     unused = here;
     packet = routes_.packet_time(link);
@@ -194,8 +213,10 @@ void FlowRun::handle(const Event& event) {
   digest.add(std::uint64_t{event.source} << 32 | event.number);
   digest.add(std::uint64_t{event.what} << 8 | static_cast<std::uint64_t>(event.kind));
   switch (event.kind) {
-    case Kind::done: return runner_.done(event.time, event.rank, event.what);
-    case Kind::sent: return runner_.sent(event.time, event.rank, event.what);
+    case Kind::done:
+      return runner_.done(event.time, event.rank, event.what);
+    case Kind::sent:
+      return runner_.sent(event.time, event.rank, event.what);
     case Kind::received:
       delivered_ += event.bytes;
       return runner_.received(event.time, event.rank, event.source, event.what);
@@ -204,7 +225,8 @@ void FlowRun::handle(const Event& event) {
 
 // All that happens at the next instant, and the rates that follow from it; false when nothing does.
 bool FlowRun::step(std::int64_t& now) {
-  const std::int64_t next = std::min(ends_.empty() ? kNever : ends_.time(), queue_.empty() ? kNever : queue_.front().time);
+  const std::int64_t next =
+      std::min(ends_.empty() ? kNever : ends_.time(), queue_.empty() ? kNever : queue_.front().time);
   if (next == kNever) return false;
   now = next;
   end_flows(now);

@@ -1,9 +1,9 @@
 #pragma once
 // The flow executor: a message is a fluid that moves at the max-min fair rate of its path, so something happens only
 // when one starts or ends. It takes the time to move its bytes, headers included, and then the latency of the way; the
-// sender knows when an acknowledgement has come back. Alone that is what the packet simulator takes. Flows whose packets
-// are spread at random pay for that where links are full (flow_scatter.hpp). There are no other queues, no windows and
-// no losses: it is what a perfect transport would do on these paths.
+// sender knows when an acknowledgement has come back. Alone that is what the packet simulator takes. Flows whose
+// packets are spread at random pay for that where links are full (flow_scatter.hpp). There are no other queues, no
+// windows and no losses: it is what a perfect transport would do on these paths.
 
 #include <cstddef>
 #include <functional>

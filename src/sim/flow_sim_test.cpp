@@ -81,7 +81,9 @@ TEST(FlowSim, AShortPacketCountsWithItsOwnHeader) {
   const PacketSim engine(fat_tree(), packets_of(config));
   for (const std::uint64_t bytes : {0u, 1u, 100u, 4095u}) {
     const RunResult result = run(one_message(0, 63, bytes), config);
-    EXPECT_NEAR(static_cast<double>(result.flows.at(0).sent), static_cast<double>(engine.unloaded({0, 63, bytes, 0})), 1) << bytes;
+    EXPECT_NEAR(static_cast<double>(result.flows.at(0).sent), static_cast<double>(engine.unloaded({0, 63, bytes, 0})),
+                1)
+        << bytes;
   }
 }
 
@@ -154,7 +156,8 @@ void come_and_go(const fabric::Fabric& fabric, const FlowConfig& config, std::ui
   const std::uint32_t gpus = fabric.cluster().gpus;
   for (int step = 0; step < 60; ++step) {
     if (watched.flows().size() > 4 && random.below(2) == 0) {
-      watched.remove_flow(std::next(watched.flows().begin(), random.below(static_cast<std::uint32_t>(watched.flows().size())))->first);
+      watched.remove_flow(
+          std::next(watched.flows().begin(), random.below(static_cast<std::uint32_t>(watched.flows().size())))->first);
     } else {
       // Few receivers, so that flows meet.
       const std::uint32_t from = random.below(gpus);
@@ -170,8 +173,10 @@ void come_and_go(const fabric::Fabric& fabric, const FlowConfig& config, std::ui
 }
 
 RC_GTEST_PROP(FlowSim, EveryAllocationOnAFabricIsThatOfProgressiveFilling, ()) {
-  static const auto rails = testing::cluster_of("{kind: hgx-h100, count: 8}", "{kind: rail-optimized, scalable_unit: 4, spines: 4}");
-  static const auto two_nics = testing::cluster_of("{kind: acp-h100-2nic, count: 8}", "{kind: rail-optimized, scalable_unit: 4, spines: 4}");
+  static const auto rails =
+      testing::cluster_of("{kind: hgx-h100, count: 8}", "{kind: rail-optimized, scalable_unit: 4, spines: 4}");
+  static const auto two_nics =
+      testing::cluster_of("{kind: acp-h100-2nic, count: 8}", "{kind: rail-optimized, scalable_unit: 4, spines: 4}");
   static const fabric::Fabric of_rails(*rails);
   static const fabric::Fabric of_two_nics(*two_nics);
   const fabric::Fabric& fabric = **rc::gen::element(&fat_tree(), &of_rails, &of_two_nics);
@@ -191,7 +196,8 @@ std::int64_t end_of_packets(Script script, const SimConfig& config, const fabric
 TEST(FlowSim, APermutationWithSprayIsWithinFivePercentOfPackets) {
   const FlowConfig config;
   const auto flows = static_cast<double>(run(shifted(21, 2'000'000), config).end);
-  const auto packets = static_cast<double>(end_of_packets(shifted(21, 2'000'000), packets_of(config), fat_tree(), false));
+  const auto packets =
+      static_cast<double>(end_of_packets(shifted(21, 2'000'000), packets_of(config), fat_tree(), false));
   EXPECT_NEAR(flows / packets, 1, 0.05);
 }
 
@@ -206,7 +212,8 @@ TEST(FlowSim, CollisionsOfEcmpSlowTheSameFlowsDown) {
 
 // Inside servers: two NICs for eight GPUs, so four GPUs share one.
 TEST(FlowSim, GpusThatShareANicShareItsRate) {
-  static const auto cluster = testing::cluster_of("{kind: acp-h100-2nic, count: 2}", "{kind: rail-optimized, scalable_unit: 2, spines: 2}");
+  static const auto cluster =
+      testing::cluster_of("{kind: acp-h100-2nic, count: 2}", "{kind: rail-optimized, scalable_unit: 2, spines: 2}");
   static const fabric::Fabric fabric(*cluster);
   FlowConfig config;
   config.hosts = true;
@@ -218,7 +225,8 @@ TEST(FlowSim, GpusThatShareANicShareItsRate) {
 }
 
 TEST(FlowSim, WithinAServerTheNetworkIsNotTouched) {
-  static const auto cluster = testing::cluster_of("{kind: hgx-h100, count: 2}", "{kind: rail-optimized, scalable_unit: 2, spines: 2}");
+  static const auto cluster =
+      testing::cluster_of("{kind: hgx-h100, count: 2}", "{kind: rail-optimized, scalable_unit: 2, spines: 2}");
   static const fabric::Fabric fabric(*cluster);
   FlowConfig config;
   config.hosts = true;
@@ -254,7 +262,8 @@ TEST(FlowSim, ASlowLinkIsSlowForWhoeverTakesIt) {
   const auto end = [](std::uint32_t millionths) {
     FlowRoutes routes(fat_tree(), ecmp());
     if (millionths > 0) {
-      EXPECT_TRUE(routes.add_condition(routes.layout().port_of_endpoint(0), {Condition::Kind::degraded, 0, kForever, millionths, 0}));
+      EXPECT_TRUE(routes.add_condition(routes.layout().port_of_endpoint(0),
+                                       {Condition::Kind::degraded, 0, kForever, millionths, 0}));
     }
     Script script = one_message(0, 63, 4000 * kPayload);
     return static_cast<double>(run_flows(script, routes).flows.at(0).received);

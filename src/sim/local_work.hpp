@@ -9,7 +9,8 @@
 
 namespace weft::sim {
 
-inline Duration local_time(const fabric::Fabric& fabric, std::uint32_t rank, schedule::Instruction::Kind kind, std::uint64_t bytes) {
+inline Duration local_time(const fabric::Fabric& fabric, std::uint32_t rank, schedule::Instruction::Kind kind,
+                           std::uint64_t bytes) {
   const auto& memory = fabric.cluster().groups[fabric.describe(fabric.gpu(rank)).group].spec.gpu.memory_bandwidth;
   const std::int64_t passes = kind == schedule::Instruction::Kind::reduce ? 3 : 2;
   return memory ? transfer_time(Bytes(static_cast<std::int64_t>(bytes)), *memory / passes) : Duration(0);

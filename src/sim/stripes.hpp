@@ -22,7 +22,8 @@ void find_pairs(const Layout& layout, std::uint32_t from, std::uint32_t to, std:
 // Calls visit(pair, bytes) for every stripe of a message. One of few packets takes one pair, in turn by the message's
 // number; a larger one is striped over all of them. There is at least one pair.
 template <class Visit>
-void for_each_stripe(const std::vector<NicPair>& pairs, std::uint64_t bytes, std::uint64_t payload, std::uint32_t message, Visit visit) {
+void for_each_stripe(const std::vector<NicPair>& pairs, std::uint64_t bytes, std::uint64_t payload,
+                     std::uint32_t message, Visit visit) {
   const std::size_t all = pairs.size();
   const std::size_t used = static_cast<std::size_t>(std::clamp<std::uint64_t>(bytes / payload, 1, all));
   for (std::size_t i = 0; i < used; ++i) visit(pairs[(message + i) % all], bytes * (i + 1) / used - bytes * i / used);

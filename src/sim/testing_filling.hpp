@@ -39,7 +39,8 @@ class WatchedRates {
       if (known_.at(flow) == rates.rate(flow)) return false;
       known_[flow] = rates.rate(flow);
     }
-    return std::all_of(known_.begin(), known_.end(), [&](const auto& each) { return rates.rate(each.first) == each.second; });
+    return std::all_of(known_.begin(), known_.end(),
+                       [&](const auto& each) { return rates.rate(each.first) == each.second; });
   }
 
   // What makes an allocation max-min fair, to the last part of a bit: no link carries more than it can, and every
@@ -82,7 +83,8 @@ class WatchedRates {
       long double level = 0;
       std::size_t fullest = left.size();
       for (std::size_t i = 0; i < left.size(); ++i)
-        if (weight[i] > kNothing && (fullest == left.size() || left[i] / weight[i] < level)) level = left[fullest = i] / weight[i];
+        if (weight[i] > kNothing && (fullest == left.size() || left[i] / weight[i] < level))
+          level = left[fullest = i] / weight[i];
       for (auto at = open.begin(); at != open.end();) {
         const Shares& shares = at->second;
         if (std::none_of(shares.begin(), shares.end(), [&](const auto& share) { return share.link == fullest; })) {

@@ -175,7 +175,9 @@ TEST(Sim, WhatFlowsCannotDoIsSaidBeforeTheyStart) {
     EXPECT_EQ(outcome.code, 2);
     return outcome.err;
   };
-  const auto refuses = [&](const std::string& fault) { return error({"--fidelity", "flow", "--fault", fault}).find("flows cannot show a fault of") != std::string::npos; };
+  const auto refuses = [&](const std::string& fault) {
+    return error({"--fidelity", "flow", "--fault", fault}).find("flows cannot show a fault of") != std::string::npos;
+  };
   EXPECT_TRUE(refuses("spine0,kind=blackhole"));
   EXPECT_TRUE(refuses("spine0,kind=down,at=1us"));
   EXPECT_TRUE(refuses("spine0,kind=slow,share=50%,for=1us"));
@@ -187,8 +189,8 @@ TEST(Sim, WhatFlowsCannotDoIsSaidBeforeTheyStart) {
 }
 
 TEST(Sim, ALimitStopsFlowsToo) {
-  const Outcome outcome = weft({"sim", kClos, "--fidelity", "flow", "--pattern", "all-to-all", "--nodes", "64", "--size", "1MB", "--json",
-                                "--limit", "time=50us"});
+  const Outcome outcome = weft({"sim", kClos, "--fidelity", "flow", "--pattern", "all-to-all", "--nodes", "64", "--size",
+                                "1MB", "--json", "--limit", "time=50us"});
   EXPECT_EQ(outcome.code, 4);
   const auto record = records(outcome.out).at(0);
   EXPECT_EQ(record["partial"], true);
