@@ -13,8 +13,8 @@ const std::vector<FidelityRun> kRuns = {{"packet", 200'000'000, Quantiles{100'00
 
 TEST(Fidelity, TheTableHasEveryFigureAndHowFarItIsFromTheFirst) {
   EXPECT_EQ(difference_text(kRuns, 0, false),
-            "fidelity  all done         completion p50         completion p99       \n"
-            "packet       200us                  100us                  150us       \n"
+            "fidelity  all done         completion p50         completion p99\n"
+            "packet       200us                  100us                  150us\n"
             "flow         190us  -5.0%           101us  +1.0%           150us  +0.0%\n");
 }
 
