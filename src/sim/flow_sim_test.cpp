@@ -224,6 +224,19 @@ TEST(FlowSim, GpusThatShareANicShareItsRate) {
   EXPECT_NEAR(shared / packets, 1, 0.1);
 }
 
+// One NIC near each GPU, and PCIe faster than it: servers add their latency and nothing else.
+TEST(FlowSim, ServersAddTheirLatency) {
+  static const auto cluster =
+      testing::cluster_of("{kind: hgx-h100, count: 2}", "{kind: rail-optimized, scalable_unit: 2, spines: 2}");
+  static const fabric::Fabric fabric(*cluster);
+  FlowConfig config;
+  config.hosts = true;
+  const auto alone = static_cast<double>(run(one_message(0, 8, 100 * kPayload, 16), config, fabric).flows.at(0).sent);
+  PacketSim engine(fabric, packets_of(config));
+  Script script = one_message(0, 8, 100 * kPayload, 16);
+  EXPECT_NEAR(alone, static_cast<double>(PacketRun(script, engine, true).run().flows.at(0).unloaded), 1);
+}
+
 TEST(FlowSim, WithinAServerTheNetworkIsNotTouched) {
   static const auto cluster =
       testing::cluster_of("{kind: hgx-h100, count: 2}", "{kind: rail-optimized, scalable_unit: 2, spines: 2}");
