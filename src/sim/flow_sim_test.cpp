@@ -177,9 +177,12 @@ RC_GTEST_PROP(FlowSim, EveryAllocationOnAFabricIsThatOfProgressiveFilling, ()) {
       testing::cluster_of("{kind: hgx-h100, count: 8}", "{kind: rail-optimized, scalable_unit: 4, spines: 4}");
   static const auto two_nics =
       testing::cluster_of("{kind: acp-h100-2nic, count: 8}", "{kind: rail-optimized, scalable_unit: 4, spines: 4}");
+  static const auto groups = testing::cluster_of("{kind: hgx-h100, nics: 1, count: 8}",
+                                                 "{kind: dragonfly, routers_per_group: 4, global_links: 2}");
   static const fabric::Fabric of_rails(*rails);
+  static const fabric::Fabric of_groups(*groups);
   static const fabric::Fabric of_two_nics(*two_nics);
-  const fabric::Fabric& fabric = **rc::gen::element(&fat_tree(), &of_rails, &of_two_nics);
+  const fabric::Fabric& fabric = **rc::gen::element(&fat_tree(), &of_rails, &of_two_nics, &of_groups);
   FlowConfig config;
   config.hosts = &fabric != &fat_tree();
   config.split = *rc::gen::arbitrary<bool>();
