@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
+#include <vector>
 
 #include "app/commands.hpp"
 #include "app/sim_output.hpp"
 #include "app/sim_run.hpp"
 #include "base/text.hpp"
+#include "report/fidelity.hpp"
 
 namespace weft::app {
 namespace {
@@ -37,8 +40,14 @@ int explain_nothing(const RunResult& result, const Traffic& traffic, Console& co
   return kExpectationFailed;
 }
 
+void print_difference(const InputOptions& input, std::uint64_t seed, const std::vector<report::FidelityRun>& ran,
+                      bool first, Console& console) {
+  if (input.json) report::write_difference(seed, ran, console.out);
+  if (!input.json && first) console.out << "\n" << report::difference_text(ran, console.width, console.colour_out);
+}
+
 void print_speed(const RunResult& result, double seconds, Console& console) {
-  if (console.width > 0)  // somebody is watching
+  if (console.width > 0 && result.counters.packet_hops > 0)  // somebody is watching
     console.err << fmt::format("{:.2f} s, {:.1f} M packet-hops/s\n", seconds,
                                static_cast<double>(result.counters.packet_hops) / 1e6 / seconds);
 }
@@ -54,26 +63,39 @@ int sim(const SimOptions& options, Console& console) {
   if (traffic) check_run(session, *traffic, options.run);
   if (report(session.diagnostics(), options.input, console)) return kYourInput;
 
-  const report::RunInfo info = run_info(session, options.input, *traffic, options.run);
   const CtrlC ctrl_c;
   int code = kFine;
   std::int64_t least = INT64_MAX;
   std::int64_t most = 0;
   for (std::uint32_t run_number = 0; run_number < options.seeds && code <= kExpectationFailed; ++run_number) {
-    const auto begin = std::chrono::steady_clock::now();
-    Watch watch(limits, traffic->bytes, console);
     RunOptions run_options = options.run;
     run_options.seed += run_number;
-    const Run run = run_traffic(session, *traffic, run_options, wants_links(options.output, options.input), watch);
-    const RunResult& result = run.result;
-    if (result.flows.empty()) return explain_nothing(result, *traffic, console);
-    if (options.input.json || run_number == 0) print_result(options.output, options.input, info, result, console);
-    if (run_number == 0)
-      print_speed(result, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), console);
-    least = std::min(least, result.end);
-    most = std::max(most, result.end);
-    code = std::max(code, exit_code(result, *traffic, console));
-    if (const int written = write_files(options.output, info, run, session, console); written != kFine) return written;
+    std::vector<report::FidelityRun> ran;
+    for (const std::string& fidelity : parse_fidelities(options.run.fidelity)) {
+      const auto begin = std::chrono::steady_clock::now();
+      run_options.fidelity = fidelity;
+      const report::RunInfo info = run_info(session, options.input, *traffic, run_options);
+      Watch watch(limits, traffic->bytes, console);
+      const bool first = ran.empty();
+      const bool with_links = first && wants_links(options.output, options.input);
+      const Run run = run_traffic(session, *traffic, run_options, with_links, watch);
+      const RunResult& result = run.result;
+      if (result.flows.empty()) return explain_nothing(result, *traffic, console);
+      if (options.input.json || (first && run_number == 0))
+        print_result(options.output, options.input, info, result, console);
+      if (run_number == 0)
+        print_speed(result, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), console);
+      code = std::max(code, exit_code(result, *traffic, console));
+      ran.push_back({fidelity, result.end, report::summarise(result).completion});
+      // Files are of the first fidelity, of which all is told.
+      const int written = first ? write_files(options.output, info, run, session, console) : kFine;
+      if (written != kFine) return written;
+      if (code > kExpectationFailed) break;
+    }
+    if (ran.size() > 1 && code <= kExpectationFailed)
+      print_difference(options.input, run_options.seed, ran, run_number == 0, console);
+    least = std::min(least, ran[0].end);
+    most = std::max(most, ran[0].end);
   }
   if (options.seeds > 1 && code <= kExpectationFailed && !options.input.json)
     console.out << fmt::format("over {}: all done between {} and {}\n", counted(options.seeds, "seed"),

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "app/sim_capture.hpp"
 #include "base/text.hpp"
 
@@ -40,16 +42,14 @@ std::optional<Condition> condition_of(const model::FaultSpec& fault, spec::Diagn
 }
 
 // The hosts at the ends of these links.
-void slow_down(const model::FaultSpec& fault, const std::vector<CapturedLink>& links, sim::PacketSim& engine, spec::Diagnostics& diagnostics) {
-  const sim::Layout& layout = engine.layout();
+void slow_down(const model::FaultSpec& fault, const std::vector<CapturedLink>& links, const FaultTaker& taker, spec::Diagnostics& diagnostics) {
   const auto refuse = [&](std::string what, std::string help) { diagnostics.add(Complaint::contradiction, {}, std::move(what), std::move(help)); };
-  if (!engine.config().exact.on) return refuse("a slow receiver needs exact ports", "--set switching.ports=exact");
   if (fault.at.count() > 0 || fault.lasts) return refuse("a receiver is slow during the whole run", "no 'at' and no 'for'");
   bool found = false;
   for (const CapturedLink& link : links) {
-    if (!layout.is_endpoint_port(link.port)) continue;
-    const std::int64_t rate = (INT64_C(8'000'000'000'000) << 10) / layout.link(layout.far(link.port).link).per_byte;
-    engine.slow_receiver(layout.endpoint_of_port(link.port), Bandwidth(rate / 1'000'000 * fault.share->count()));
+    if (!taker.layout.is_endpoint_port(link.port)) continue;
+    if (!taker.slow_receiver(taker.layout.endpoint_of_port(link.port), static_cast<std::uint32_t>(fault.share->count())))
+      return refuse("a slow receiver needs packets and exact ports", "--fidelity packet --set switching.ports=exact");
     found = true;
   }
   if (!found) refuse(fmt::format("'{}' is not a host's link", fault.part), "a NIC receives");
@@ -66,21 +66,25 @@ std::vector<model::FaultSpec> read_faults(const std::vector<std::string>& texts,
   return faults;
 }
 
-void add_faults(const std::vector<model::FaultSpec>& faults, sim::PacketSim& engine, spec::Diagnostics& diagnostics) {
+void add_faults(const std::vector<model::FaultSpec>& faults, const FaultTaker& taker, spec::Diagnostics& diagnostics) {
   for (const model::FaultSpec& fault : faults) {
     const auto condition = condition_of(fault, diagnostics);
-    const auto links = find_links(engine.layout(), {fault.part}, "a fault", diagnostics);
+    const auto links = find_links(taker.layout, {fault.part}, "a fault", diagnostics);
     if (!condition) return;
     if (fault.kind == "slow-receiver") {
-      slow_down(fault, links, engine, diagnostics);
+      slow_down(fault, links, taker, diagnostics);
       continue;
     }
-    for (const CapturedLink& link : links) engine.add_condition(link.port, *condition);
+    const auto taken = [&](const CapturedLink& link) { return taker.add(link.port, *condition); };
+    if (!std::all_of(links.begin(), links.end(), taken))
+      diagnostics.add(Complaint::not_simulated, {},
+                      fmt::format("flows cannot show a fault of '{}' that is {}", fault.part, fault.kind),
+                      "down or slow from the start and for good, or --fidelity packet");
   }
 }
 
-void add_failures(const workload::Matrix& matrix, sim::PacketSim& engine, spec::Diagnostics& diagnostics) {
-  const fabric::Clos* clos = engine.layout().fabric().clos();
+void add_failures(const workload::Matrix& matrix, const FaultTaker& taker, spec::Diagnostics& diagnostics) {
+  const fabric::Clos* clos = taker.layout.fabric().clos();
   using Tier = fabric::Clos::Tier;
   for (const workload::MatrixFailure& failure : matrix.failures) {
     const auto refuse = [&](const std::string& what, const std::string& help) {
@@ -101,7 +105,7 @@ void add_failures(const workload::Matrix& matrix, sim::PacketSim& engine, spec::
       refuse(fmt::format("switch {} has no uplink {}", failure.switch_id, failure.link_id),
              fmt::format("it has {}", counted(clos->ports(index) - down, "uplink")));
     } else {
-      engine.remove_link(engine.layout().port_of(index, down + failure.link_id));
+      taker.remove_link(taker.layout.port_of(index, down + failure.link_id));
     }
   }
 }

@@ -1,11 +1,14 @@
 #pragma once
 // What breaks during a run: from the cluster file, from --fault and from a connection matrix.
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "app/session.hpp"
-#include "sim/packet_sim.hpp"
+#include "sim/conditions.hpp"
+#include "sim/layout.hpp"
 #include "workload/matrix.hpp"
 
 namespace weft::app {
@@ -14,10 +17,18 @@ namespace weft::app {
 std::vector<model::FaultSpec> read_faults(const std::vector<std::string>& texts, const InputOptions& input,
                                           spec::Diagnostics& diagnostics);
 
-// Complains about parts that are not there and keys that do not fit the kind.
-void add_faults(const std::vector<model::FaultSpec>& faults, sim::PacketSim& engine, spec::Diagnostics& diagnostics);
+// An executor before its run, who is to be told of faults.
+struct FaultTaker {
+  const sim::Layout& layout;
+  std::function<bool(std::uint32_t port, const sim::Condition& condition)> add;  // false: it cannot show such a fault
+  std::function<void(std::uint32_t port)> remove_link;
+  std::function<bool(std::uint32_t endpoint, std::uint32_t millionths)> slow_receiver;  // of the line rate; false likewise
+};
+
+// Complains about parts that are not there, keys that do not fit the kind, and what the executor cannot show.
+void add_faults(const std::vector<model::FaultSpec>& faults, const FaultTaker& taker, spec::Diagnostics& diagnostics);
 
 // Links that are gone from the start, and that routing knows of.
-void add_failures(const workload::Matrix& matrix, sim::PacketSim& engine, spec::Diagnostics& diagnostics);
+void add_failures(const workload::Matrix& matrix, const FaultTaker& taker, spec::Diagnostics& diagnostics);
 
 }  // namespace weft::app

@@ -22,11 +22,14 @@ struct TrafficOptions {
 struct RunOptions {
   std::uint64_t seed = 1;
   std::uint32_t threads = 1;
-  std::string fidelity = "packet";   // or message
+  std::string fidelity = "packet";   // or flow, message; sim: several, "packet,flow"
   std::vector<std::string> faults;   // beside those of the cluster file
   std::string sample;                // interval of the time series: "1us"; empty: none
   std::vector<std::string> capture;  // links whose packets are kept: "leaf0:spine1", or "leaf0" for all of its
 };
+
+// What --fidelity names: "packet", several as "packet,flow", or "all". Empty when it names something else.
+std::vector<std::string> parse_fidelities(const std::string& text);
 
 struct SimOutputOptions {
   std::optional<std::size_t> links;  // busiest links shown; 0: all. With --json: "link" records

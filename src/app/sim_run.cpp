@@ -10,6 +10,7 @@
 #include "app/sim_config.hpp"
 #include "app/sim_faults.hpp"
 #include "base/units.hpp"
+#include "sim/flow_sim.hpp"
 #include "sim/message_cost.hpp"
 #include "sim/packet_run.hpp"
 
@@ -87,12 +88,58 @@ std::vector<model::FaultSpec> all_faults(const Session& session, const RunOption
   return faults;
 }
 
-void set_up_faults(const Session& session, const Traffic& traffic, const RunOptions& options, sim::PacketSim& engine,
-                spec::Diagnostics& diagnostics) {
+void set_up_faults(const Session& session, const Traffic& traffic, const RunOptions& options, const FaultTaker& taker,
+                   spec::Diagnostics& diagnostics) {
   const auto faults = all_faults(session, options, diagnostics);
   if (diagnostics.has_errors()) return;
-  add_faults(faults, engine, diagnostics);
-  if (traffic.matrix) add_failures(*traffic.matrix, engine, diagnostics);
+  add_faults(faults, taker, diagnostics);
+  if (traffic.matrix) add_failures(*traffic.matrix, taker, diagnostics);
+}
+
+FaultTaker taker_of(sim::PacketSim& engine) {
+  const auto add = [&engine](std::uint32_t port, const sim::Condition& condition) {
+    engine.add_condition(port, condition);
+    return true;
+  };
+  const auto slow = [&engine](std::uint32_t endpoint, std::uint32_t millionths) {
+    if (engine.config().exact.on) engine.slow_receiver(endpoint, millionths);
+    return engine.config().exact.on;
+  };
+  return {engine.layout(), add, [&engine](std::uint32_t port) { engine.remove_link(port); }, slow};
+}
+
+FaultTaker taker_of(sim::FlowRoutes& routes) {
+  const auto add = [&routes](std::uint32_t port, const sim::Condition& condition) {
+    return routes.add_condition(port, condition);
+  };
+  return {routes.layout(), add, [&routes](std::uint32_t port) { routes.remove_link(port); }, [](std::uint32_t, std::uint32_t) { return false; }};
+}
+
+// A flow is one path where hosts do not change it and switches only hash.
+bool is_split(const model::TransportSpec& transport) {
+  if (transport.balance == "ecmp" || transport.balance == "pinned") return false;
+  return transport.balance != "entropy" || transport.kind == "srd" || transport.kind == "uet";
+}
+
+sim::FlowConfig flow_config(const model::Cluster& cluster, const RunOptions& options) {
+  const sim::SimConfig packets = sim_config(cluster);
+  sim::FlowConfig config;
+  config.seed = options.seed;
+  config.payload = packets.payload();
+  config.header = packets.header;
+  config.cut_through = packets.cut_through;
+  config.split = is_split(cluster.file.transport);
+  config.hosts = has_hosts(cluster);
+  return config;
+}
+
+RunResult run_as_flows(const Session& session, schedule::Schedule& schedule, const Traffic& traffic,
+                       const RunOptions& options, bool with_links, Watch& watch) {
+  sim::FlowRoutes routes(session.fabric(), flow_config(session.cluster(), options));
+  spec::Diagnostics nothing;  // the names were checked before
+  set_up_faults(session, traffic, options, taker_of(routes), nothing);
+  const auto keep_going = [&](const schedule::Progress& progress) { return watch(progress); };
+  return sim::run_flows(schedule, routes, {with_links, keep_going});
 }
 
 RunResult run_as_messages(const Session& session, schedule::Schedule& schedule, const RunOptions& options, Watch& watch) {
@@ -106,7 +153,37 @@ RunResult run_as_messages(const Session& session, schedule::Schedule& schedule, 
   return sim::run_messages(schedule, config);
 }
 
+// What only some of the fidelities can do.
+void check_fidelities(Session& session, const Traffic& traffic, const RunOptions& options) {
+  spec::Diagnostics& diagnostics = session.diagnostics();
+  const std::vector<std::string> wanted = parse_fidelities(options.fidelity);
+  const auto wants = [&](std::string_view name) { return std::find(wanted.begin(), wanted.end(), name) != wanted.end(); };
+  const bool faults = !options.faults.empty() || !session.cluster().file.faults.empty();
+  const bool looks = !options.capture.empty() || !options.sample.empty();
+  if (wants("message") && (faults || (looks && !wants("packet"))))
+    diagnostics.add(Complaint::contradiction, {}, "messages know no faults, captures or samples", "--fidelity packet");
+  if (!wants("flow")) return;
+  if (looks && !wants("packet"))
+    diagnostics.add(Complaint::contradiction, {}, "flows know no captures or samples", "--fidelity packet");
+  sim::FlowRoutes routes(session.fabric(), flow_config(session.cluster(), options));
+  set_up_faults(session, traffic, options, taker_of(routes), diagnostics);
+}
+
 }  // namespace
+
+std::vector<std::string> parse_fidelities(const std::string& text) {
+  static const std::vector<std::string> kAll = {"packet", "flow", "message"};
+  if (text == "all") return kAll;
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    names.push_back(text.substr(at, comma - at));
+    const auto is_new = [&](const std::string& name) { return std::count(names.begin(), names.end(), name) == 1; };
+    if (std::find(kAll.begin(), kAll.end(), names.back()) == kAll.end() || !is_new(names.back())) return {};
+    at = comma + 1;
+  }
+  return names;
+}
 
 void check_run(Session& session, const Traffic& traffic, const RunOptions& options) {
   spec::Diagnostics& diagnostics = session.diagnostics();
@@ -132,10 +209,8 @@ void check_run(Session& session, const Traffic& traffic, const RunOptions& optio
   sim::PacketRun run(*schedule, engine, has_hosts(session.cluster()));
   check_flows(session, traffic, run);
   find_links(engine.layout(), options.capture, "--capture", diagnostics);
-  if (!diagnostics.has_errors()) set_up_faults(session, traffic, options, engine, diagnostics);
-  const bool needs_packets = !options.faults.empty() || !session.cluster().file.faults.empty() || !options.capture.empty() || !options.sample.empty();
-  if (options.fidelity == "message" && needs_packets)
-    diagnostics.add(Complaint::contradiction, {}, "messages know no faults, captures or samples", "--fidelity packet");
+  if (!diagnostics.has_errors()) set_up_faults(session, traffic, options, taker_of(engine), diagnostics);
+  if (!diagnostics.has_errors()) check_fidelities(session, traffic, options);
 }
 
 TrafficGround ground_of(const Session& session, std::uint64_t seed) {
@@ -151,10 +226,13 @@ Run run_traffic(const Session& session, const Traffic& traffic, const RunOptions
   if (options.fidelity == "message") {
     run.result = run_as_messages(session, *schedule, options, watch);
     watch.finish();
+  } else if (options.fidelity == "flow") {
+    run.result = run_as_flows(session, *schedule, traffic, options, with_links, watch);
+    watch.finish();
   } else {
     sim::PacketSim engine(session.fabric(), config_for(session.cluster(), traffic, options));
     spec::Diagnostics nothing;  // the names were checked before
-    set_up_faults(session, traffic, options, engine, nothing);
+    set_up_faults(session, traffic, options, taker_of(engine), nothing);
     for (const CapturedLink& link : find_links(engine.layout(), options.capture, "--capture", nothing)) {
       engine.capture(link.port);
       run.captured_links.push_back(link.name);

@@ -23,8 +23,8 @@ TrafficGround ground_of(const Session& session, std::uint64_t seed);
 // What cannot be run is said before it starts: adds complaints to the session's.
 void check_run(Session& session, const Traffic& traffic, const RunOptions& options);
 
-// Runs until everything is done or `watch` stops it; check_run() had no complaint. `with_links`: what links carried
-// is wanted, which takes a moment and some memory where there are many.
+// Runs with one fidelity until everything is done or `watch` stops it; check_run() had no complaint. `with_links`: what
+// links carried is wanted, which takes a moment and some memory where there are many.
 Run run_traffic(const Session& session, const Traffic& traffic, const RunOptions& options, bool with_links,
                 Watch& watch);
 

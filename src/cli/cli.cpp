@@ -96,11 +96,18 @@ void add_traffic(CLI::App& command, app::TrafficOptions& traffic) {
   command.add_option("--duration", traffic.duration, "poisson: how long flows begin")->capture_default_str();
 }
 
-void add_runs(CLI::App& command, app::RunOptions& run, std::uint32_t& seeds, std::string& limit) {
+void add_runs(CLI::App& command, app::RunOptions& run, bool several, std::uint32_t& seeds, std::string& limit) {
+  const auto known = [several](const std::string& text) -> std::string {
+    const std::size_t names = app::parse_fidelities(text).size();
+    if (names == 1 || (names > 1 && several)) return {};
+    return fmt::format("'{}' is none of packet, flow, message{}", text,
+                       several ? ", nor several of them (packet,flow), nor all" : "");
+  };
   command.add_option("--seed", run.seed, "of everything random")->capture_default_str();
   command.add_option("--threads", run.threads, "that share the work; the result is the same")->check(CLI::Range(1, 256))->option_text("N=1");
-  command.add_option("--fidelity", run.fidelity, "packet, or message: latency and rate without sharing")
-      ->check(CLI::IsMember({"packet", "message"}))
+  command.add_option("--fidelity", run.fidelity,
+                     several ? "packet, flow, message, several (packet,flow) or all" : "packet, flow or message")
+      ->check(CLI::Validator(known, "", "fidelity"))
       ->option_text("NAME=packet");
   command.add_option("--fault", run.faults, "what breaks: spine0,kind=blackhole,at=50us,for=1ms")
       ->type_name("PART,KEY=VALUE")
@@ -114,7 +121,7 @@ void add_sim(CLI::App& app, Verbs& verbs) {
   CLI::App* command = app.add_subcommand("sim", "run traffic over the fabric, packet by packet, on SRD");
   add_input(*command, verbs.sim.input, true);
   add_traffic(*command, verbs.sim.traffic);
-  add_runs(*command, verbs.sim.run, verbs.sim.seeds, verbs.sim.limit);
+  add_runs(*command, verbs.sim.run, true, verbs.sim.seeds, verbs.sim.limit);
   app::SimOutputOptions& output = verbs.sim.output;
   command->add_option("--sample", verbs.sim.run.sample, "queue, marks and load of every link, each interval: 1us")->type_name("TIME");
   command->add_option("--links", output.links, "busiest links shown, 0: all; with --json as records")->type_name("N");
@@ -147,7 +154,7 @@ void add_compare(CLI::App& app, Verbs& verbs) {
       ->take_all()
       ->allow_extra_args(false);
   add_traffic(*command, options.traffic);
-  add_runs(*command, options.run, options.seeds, options.limit);
+  add_runs(*command, options.run, false, options.seeds, options.limit);
   command->footer("The winner is who has all traffic done first. Clusters of different size run the\n"
                   "traffic of the smallest.\n"
                   "\n"

@@ -47,18 +47,19 @@ TEST(ExactPorts, AnEmptyFabricTakesTheSameTime) {
   }
 }
 
-// The approximation of two classes with computed departures, against real queues, as a whole: a permutation at full
-// load and an incast.
+// The approximation of two classes with computed departures, against real queues, as a whole: permutations at full
+// load and an incast. Which path is a little fuller differs, and so what hosts choose; hence the mean over seeds.
 TEST(ExactPorts, TheTwoClassApproximationIsWithinTwoPercent) {
+  const auto mean_end = [](const std::vector<Flow>& flows, SimConfig config) {
+    double sum = 0;
+    for (config.seed = 1; config.seed <= 6; ++config.seed) sum += static_cast<double>(run(flows, config).last());
+    return sum / 6;
+  };
   for (const std::uint32_t by : {21u, 16u, 5u}) {
     const std::vector<Flow> flows = shifted(by, 1'000'000);
-    const auto exact = static_cast<double>(run(flows, exact_config()).last());
-    const auto fast = static_cast<double>(run(flows).last());
-    EXPECT_NEAR(fast / exact, 1.0, 0.02) << by;
+    EXPECT_NEAR(mean_end(flows, {}) / mean_end(flows, exact_config()), 1.0, 0.02) << by;
   }
-  const auto exact = static_cast<double>(run(incast(32, 300'000), exact_config()).last());
-  const auto fast = static_cast<double>(run(incast(32, 300'000)).last());
-  EXPECT_NEAR(fast / exact, 1.0, 0.02);
+  EXPECT_NEAR(mean_end(incast(32, 300'000), {}) / mean_end(incast(32, 300'000), exact_config()), 1.0, 0.02);
 }
 
 TEST(ExactPorts, AtMostTwoEventsPerHop) {
@@ -111,7 +112,7 @@ TEST(ExactPorts, ASlowReceiverPausesItsSenders) {
   SimConfig config = lossless(FlowControl::pause);
   config.exact.buffer = 2 << 20;
   PacketSim sim(fat_tree(), config);
-  sim.slow_receiver(0, Bandwidth(10'000'000'000));
+  sim.slow_receiver(0, 100'000);
   flood(sim, {1, 2, 17, 33}, 1000);
   const Outcome outcome = run_on(sim, {});
   EXPECT_EQ(sim.raw_counters().received, 4000u);
@@ -149,7 +150,7 @@ TEST(ExactPorts, AnyNumberOfThreadsGivesTheSame) {
     for (std::uint32_t i = 1; i < 40; ++i) flows.push_back({i, 0, 150'000, 777 * std::int64_t{i}});
     const auto prepare = [](PacketSim& sim) {
       sim.add_to_link(sim.layout().port_of(0, 5), {Condition::Kind::loss, 0, kForever, 20'000});
-      sim.slow_receiver(5, Bandwidth(30'000'000'000));
+      sim.slow_receiver(5, 300'000);
     };
     const Outcome one = run(flows, config, prepare);
     EXPECT_TRUE(delivered_once(one, flows.size()));
@@ -195,7 +196,7 @@ TEST(ExactPorts, TheWatchdogEndsAStorm) {
   const auto victim = [&](std::int64_t watchdog) {
     config.exact.watchdog = watchdog;
     PacketSim sim(fat_tree(), config);
-    sim.slow_receiver(0, Bandwidth(1'000'000));
+    sim.slow_receiver(0, 10);
     flood(sim, {1, 2, 16, 17, 33}, 4000);
     sim.on_progress = [](const schedule::Progress& progress) { return progress.now < 20'000'000'000; };
     const Outcome outcome = run_on(sim, {{18, 1, 400'000, 1'000'000'000}});

@@ -175,6 +175,34 @@ std::uint32_t Layout::next_port_slowly(std::uint32_t at, const End& end, std::ui
   return hop ? nodes_[at].first_port + hop.port : kNowhere;
 }
 
+void Layout::next_ports(std::uint32_t at, std::uint32_t endpoint, std::vector<std::uint32_t>& ports) const {
+  ports.clear();
+  const End& end = ends_[endpoint];
+  const std::uint32_t local = at % per_plane_;
+  const fabric::Target target{end.destination.place[0], end.destination.below[0]};
+  const fabric::Broken& broken = removed_.planes[end.plane];
+  const auto live = [&](std::uint32_t port) {
+    if (broken.empty()) return true;
+    if (broken.port_down(local, port)) return false;
+    const fabric::Peer next = fabric_->peer(at, port);
+    if (next.kind != fabric::Peer::Kind::other_switch) return true;
+    return fabric_->clos() != nullptr ? fabric_->clos()->reaches(next.switch_index, target, broken)
+                                      : fabric_->dragonfly()->reaches(next.switch_index, target, {}, broken);
+  };
+  const auto visit = [&](std::uint32_t port) {
+    if (live(port)) ports.push_back(nodes_[at].first_port + port);
+  };
+  if (const fabric::Clos* clos = fabric_->clos()) {
+    const fabric::Clos::PortRange range = clos->towards(local, target);
+    for (std::uint32_t i = 0; i < range.count; ++i) visit(range.first + i);
+  } else {
+    fabric_->dragonfly()->for_each_port(local, target, {}, visit);
+  }
+  if (!ports.empty() || broken.empty()) return;
+  // Around what is broken there may still be a way that is no shortest one.
+  if (const std::uint32_t port = next_port_slowly(at, end, 0); port != kNowhere) ports.push_back(port);
+}
+
 void Layout::remove_link(std::uint32_t port) {
   const std::uint32_t at = owner(port);
   fabric_->fail_link(removed_, at, port - nodes_[at].first_port);
@@ -185,6 +213,11 @@ std::uint32_t Layout::owner(std::uint32_t port) const {
   if (is_endpoint_port(port)) return ends_[port - endpoint_ports_].host;
   const auto after = std::upper_bound(nodes_.begin(), nodes_.end(), port, [](std::uint32_t p, const Node& node) { return p < node.first_port; });
   return static_cast<std::uint32_t>(after - nodes_.begin()) - 1;
+}
+
+std::string Layout::name_of_end(std::uint32_t port) const {
+  if (is_endpoint_port(port)) return fabric_->name(fabric_->nic_of(port - endpoint_ports_));
+  return fabric_->name(fabric_->node(fabric::NodeKind::network_switch, owner(port)));
 }
 
 std::uint32_t Layout::reverse(std::uint32_t port) const {

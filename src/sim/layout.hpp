@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "fabric/fabric.hpp"
@@ -55,6 +56,8 @@ class Layout {
   bool connected(std::uint32_t port) const { return links_[far_[port].link].per_byte > 0; }
   // The entity whose port it is.
   std::uint32_t owner(std::uint32_t port) const;
+  // Name of the switch or NIC whose port it is.
+  std::string name_of_end(std::uint32_t port) const;
   // The same cable in the other direction.
   std::uint32_t reverse(std::uint32_t port) const;
   // The same by a look into a table, which exists where ports are exact; and counted among the ports of its switch.
@@ -84,6 +87,8 @@ class Layout {
   }
   // The port of its leaf that an endpoint hangs on.
   std::uint32_t leaf_port(std::uint32_t endpoint) const { return ends_[endpoint].destination.below[0]; }
+  // All ports by which a switch may send on; none when there is no way.
+  void next_ports(std::uint32_t at, std::uint32_t endpoint, std::vector<std::uint32_t>& ports) const;
   // Takes a cable out of both its ends, and lets routing know. Routes are then searched for, which is slower.
   void remove_link(std::uint32_t port);
   std::int64_t switch_latency(std::uint32_t at) const { return nodes_[at].latency; }

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "fabric/path_cost.hpp"
+#include "sim/local_work.hpp"
 
 namespace weft::sim {
 namespace {
@@ -13,16 +14,6 @@ constexpr std::uint64_t kHostLinks = std::uint64_t{1} << 63;  // a call about th
 constexpr std::uint64_t kPartsPerStripe = 16;
 constexpr std::uint64_t kFewestPackets = 8;
 constexpr std::uint64_t kLargestPart = 64 * 1024;
-
-// The endpoints near a GPU: every port of its nearest cards.
-template <class Visit>
-void for_each_near(const fabric::Fabric& fabric, std::uint32_t gpu, Visit visit) {
-  const fabric::Node at = fabric.describe(fabric.gpu(gpu));
-  const model::Group& group = fabric.cluster().groups[at.group];
-  const std::uint32_t first = group.first_nic + (at.server - group.first_server) * group.nics();
-  for (const std::uint32_t nic : group.diagram.near_nics[at.local])
-    for (std::uint32_t port = 0; port < static_cast<std::uint32_t>(group.spec.nic.ports); ++port) visit(fabric.endpoint(first + nic, port));
-}
 
 }  // namespace
 
@@ -45,38 +36,9 @@ PacketRun::PacketRun(schedule::Schedule& schedule, PacketSim& engine, bool hosts
 
 PacketRun::~PacketRun() = default;
 
-// ---- which NICs
-
-std::optional<std::uint32_t> PacketRun::endpoint_on_plane(std::uint32_t rank, std::uint32_t endpoint, std::size_t first) const {
-  // Of its own NICs the one at the same place, else any; else another NIC of its server.
-  std::optional<std::uint32_t> found;
-  std::size_t place = 0;
-  for_each_near(fabric_, rank, [&](std::uint32_t own) {
-    if (engine_.layout().reachable(own, endpoint) && (!found || place <= first)) found = own;
-    ++place;
-  });
-  if (found) return found;
-  const fabric::Node at = fabric_.describe(gpu(rank));
-  const model::Group& group = fabric_.cluster().groups[at.group];
-  const std::uint32_t nic = group.first_nic + (at.server - group.first_server) * group.nics();
-  for (std::uint32_t i = 0; i < group.nics() && !found; ++i)
-    for (std::uint32_t port = 0; port < static_cast<std::uint32_t>(group.spec.nic.ports) && !found; ++port)
-      if (const std::uint32_t other = fabric_.endpoint(nic + i, port); engine_.layout().reachable(other, endpoint)) found = other;
-  return found;
-}
-
-void PacketRun::find_pairs(std::uint32_t from, std::uint32_t to, std::vector<Pair>& pairs) const {
-  pairs.clear();
-  std::size_t place = 0;
-  for_each_near(fabric_, to, [&](std::uint32_t destination) {
-    if (const auto source = endpoint_on_plane(from, destination, place)) pairs.push_back({*source, destination});
-    ++place;
-  });
-}
-
 bool PacketRun::joined(std::uint32_t from, std::uint32_t to) {
   if (model_hosts_ && domain_of(from) == domain_of(to)) return hosts_[0]->routes.find(gpu(from), gpu(to)) != nullptr;
-  find_pairs(from, to, hosts_[0]->pairs);
+  find_pairs(engine_.layout(), from, to, hosts_[0]->pairs);
   return !hosts_[0]->pairs.empty();
 }
 
@@ -96,7 +58,7 @@ std::uint32_t PacketRun::part_size(std::uint64_t bytes) const {
   return static_cast<std::uint32_t>(std::max(kFewestPackets, (wanted + payload - 1) / payload) * payload);
 }
 
-void PacketRun::post(std::int64_t now, const Pair& pair, std::uint32_t from, std::uint32_t message, std::uint64_t bytes) {
+void PacketRun::post(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint64_t bytes) {
   const std::uint32_t tag = name(from, message);
   engine_.post(now, pair.source, {transport::Op::send, pair.destination, bytes, tag, tag, engine_.config().protocol});
 }
@@ -107,24 +69,18 @@ std::uint32_t PacketRun::send(std::int64_t now, std::uint32_t from, std::uint32_
     cross(now, domain_of(from), gpu(from), gpu(to), {Crossing::Kind::inside, from, to, message, {}, bytes, 0, 0, {}});
     return 1;
   }
-  find_pairs(from, to, hosts.pairs);
-  // A message of few packets takes one pair, in turn; a larger one is striped over all of them.
-  const std::uint64_t payload = engine_.config().payload();
-  const std::size_t all = hosts.pairs.size();
-  const std::size_t used = static_cast<std::size_t>(std::clamp<std::uint64_t>(bytes / payload, 1, all));
+  find_pairs(engine_.layout(), from, to, hosts.pairs);
   std::uint32_t parts = 0;
-  for (std::size_t i = 0; i < used; ++i) {
-    const Pair pair = hosts.pairs[(message + i) % all];
-    const std::uint64_t stripe = bytes * (i + 1) / used - bytes * i / used;
+  for_each_stripe(hosts.pairs, bytes, engine_.config().payload(), message, [&](const NicPair& pair, std::uint64_t stripe) {
     if (!model_hosts_) {
       post(now, pair, from, message, stripe);
       ++parts;
-      continue;
+      return;
     }
     const std::uint32_t part = part_size(stripe);
     parts += static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (stripe + part - 1) / part));
     cross(now, domain_of(from), gpu(from), nic(pair.source), {Crossing::Kind::out, from, to, message, pair, stripe, part, 0, {}});
-  }
+  });
   return parts;
 }
 
@@ -213,12 +169,8 @@ void PacketRun::wake(std::int64_t at, std::uint32_t rank, std::uint32_t context)
   engine_.call(at, host_of(rank), std::uint64_t{rank} << 32 | context);
 }
 
-// A copy reads and writes every byte once, a reduction reads twice and writes once.
 void PacketRun::local(std::int64_t now, std::uint32_t rank, schedule::Instruction::Kind kind, std::uint64_t bytes, std::uint32_t context) {
-  const auto& memory = fabric_.cluster().groups[fabric_.describe(gpu(rank)).group].spec.gpu.memory_bandwidth;
-  const std::int64_t passes = kind == schedule::Instruction::Kind::reduce ? 3 : 2;
-  const Duration takes = memory ? transfer_time(Bytes(static_cast<std::int64_t>(bytes)), *memory / passes) : Duration(0);
-  wake(now + takes.count(), rank, context);
+  wake(now + local_time(fabric_, rank, kind, bytes).count(), rank, context);
 }
 
 // ---- the run
@@ -229,10 +181,10 @@ std::int64_t PacketRun::unloaded(const schedule::FlowRecord& flow) {
     const auto path = fabric_.path_inside(gpu(flow.source), gpu(flow.destination), 0);
     return path ? fabric::path_cost(fabric_, *path).of(Bytes(static_cast<std::int64_t>(flow.bytes))).count() : 0;
   }
-  find_pairs(flow.source, flow.destination, hosts.pairs);
+  find_pairs(engine_.layout(), flow.source, flow.destination, hosts.pairs);
   if (hosts.pairs.empty()) return 0;
   const std::uint64_t used = std::clamp<std::uint64_t>(flow.bytes / engine_.config().payload(), 1, hosts.pairs.size());
-  const Pair pair = hosts.pairs[0];
+  const NicPair pair = hosts.pairs[0];
   std::int64_t time = engine_.unloaded({pair.source, pair.destination, (flow.bytes + used - 1) / used, 0});
   if (!model_hosts_) return time;
   if (const HostRoute* out = hosts.routes.find(gpu(flow.source), nic(pair.source))) time += out->latency.count();

@@ -1,18 +1,16 @@
 #pragma once
 // The packet executor: carries out a schedule on the packet simulator, rank i on GPU i.
 //
-// A message leaves by all NICs near its GPU, a stripe on each, towards the NICs near the other GPU; on
-// rails that are not joined, by the NIC of the destination's rail, to which NVLink leads. Where hosts are
-// modelled, a stripe crosses NVLink and PCIe first (host_links.hpp), enters the NIC part by part as its
-// bytes become ready, and each part that has arrived crosses to the GPU. Between GPUs of one scale-up
-// domain a message does not touch the network.
+// A message leaves by all NICs near its GPU, a stripe on each (stripes.hpp). Where hosts are modelled, a
+// stripe crosses NVLink and PCIe first (host_links.hpp), enters the NIC part by part as its bytes become
+// ready, and each part that has arrived crosses to the GPU. Between GPUs of one scale-up domain a message
+// does not touch the network.
 //
 // A part is 1/16 of the stripe, at least eight packets and at most 64 KiB: so small that waiting for it
 // hardly shows, so large that it costs little beside its packets and needs no acknowledgements of its own.
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "schedule/result.hpp"
@@ -21,6 +19,7 @@
 #include "sim/host_route.hpp"
 #include "sim/packet_sim.hpp"
 #include "sim/runner.hpp"
+#include "sim/stripes.hpp"
 
 namespace weft::sim {
 
@@ -42,10 +41,6 @@ class PacketRun final : public Network, public Client {
   void local(std::int64_t now, std::uint32_t rank, schedule::Instruction::Kind kind, std::uint64_t bytes, std::uint32_t context) override;
 
  private:
-  struct Pair {  // endpoints
-    std::uint32_t source;
-    std::uint32_t destination;
-  };
   // What crosses a server: a stripe on its way to a NIC, a part from a NIC, or a whole message.
   struct Crossing {
     enum class Kind : std::uint8_t { out, in, inside };
@@ -53,7 +48,7 @@ class PacketRun final : public Network, public Client {
     std::uint32_t from;  // rank
     std::uint32_t to;
     std::uint32_t message;
-    Pair pair;
+    NicPair pair;
     std::uint64_t bytes;
     std::uint64_t part;    // out
     std::uint64_t posted;  // out: bytes that the NIC has
@@ -67,18 +62,16 @@ class PacketRun final : public Network, public Client {
     std::vector<Crossing> crossings;
     std::vector<std::uint32_t> free;
     std::vector<HostLinks::Ready> ready;
-    std::vector<Pair> pairs;
+    std::vector<NicPair> pairs;
   };
 
   std::uint32_t domain_of(std::uint32_t rank) const { return domain_of_[rank]; }
   std::uint32_t host_of(std::uint32_t rank) const { return engine_.layout().switches() + domain_of_[rank]; }
   Hosts& hosts_of(std::uint32_t domain) { return *hosts_[engine_.shard_of(engine_.layout().switches() + domain)]; }
-  void find_pairs(std::uint32_t from, std::uint32_t to, std::vector<Pair>& pairs) const;
-  std::optional<std::uint32_t> endpoint_on_plane(std::uint32_t rank, std::uint32_t endpoint, std::size_t first) const;
   std::uint32_t part_size(std::uint64_t bytes) const;
   void cross(std::int64_t now, std::uint32_t domain, fabric::NodeId begin, fabric::NodeId end, const Crossing& crossing);
   void moved(std::int64_t now, Hosts& hosts, const HostLinks::Ready& ready);
-  void post(std::int64_t now, const Pair& pair, std::uint32_t from, std::uint32_t message, std::uint64_t bytes);
+  void post(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint64_t bytes);
   void arm(Hosts& hosts, std::uint32_t domain);
   std::uint32_t name(std::uint32_t rank, std::uint32_t message) const;
   std::int64_t unloaded(const schedule::FlowRecord& flow);

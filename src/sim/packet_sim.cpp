@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "sim/barrier.hpp"
+#include "sim/entropy.hpp"
 
 namespace weft::sim {
 namespace {
@@ -39,7 +40,7 @@ PacketSim::PacketSim(const fabric::Fabric& fabric, const SimConfig& config)
   if (config_.balance == Balance::flowlet || config_.balance == Balance::flowlet_global) world_.flowlets.resize(layout_.switches());
   if (config_.balance == Balance::flowlet_global) world_.published.resize(layout_.ports());
   for (std::uint32_t i = 0; i < layout_.entities(); ++i) world_.entities[i].random = Random(config_.seed, 0, i);
-  world_.entropy_salt = static_cast<std::uint32_t>(mix64(config_.seed));
+  world_.entropy_salt = entropy_salt(config_.seed);
   // Effects without delay between hosts leave no look-ahead to share out.
   const std::uint32_t shards = config_.in_time_order ? 1 : std::clamp<std::uint32_t>(config_.threads, 1, layout_.entities());
   if (shards > 1) world_.shard_of = layout_.partition(shards);
@@ -213,12 +214,6 @@ void PacketSim::check_conservation() const {
 
 // ---- what was seen
 
-std::string PacketSim::name_of_end(std::uint32_t port) const {
-  const fabric::Fabric& fabric = layout_.fabric();
-  if (layout_.is_endpoint_port(port)) return fabric.name(fabric.nic_of(port - layout_.port_of_endpoint(0)));
-  return fabric.name(fabric.node(fabric::NodeKind::network_switch, layout_.owner(port)));
-}
-
 void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) const {
   std::vector<std::uint32_t> used;
   for (std::uint32_t port = 0; port < layout_.ports(); ++port)
@@ -235,8 +230,8 @@ void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) con
     const Link& link = layout_.link(layout_.far(index).link);
     const auto number = static_cast<std::uint32_t>(result.links.size());
     schedule::LinkRecord& record = result.links.emplace_back();
-    record.from = name_of_end(index);
-    record.to = name_of_end(layout_.reverse(index));
+    record.from = layout_.name_of_end(index);
+    record.to = layout_.name_of_end(layout_.reverse(index));
     record.rate = (INT64_C(8'000'000'000'000) << 10) / link.per_byte;
     record.bytes = port.bytes;
     record.packets = port.packets;

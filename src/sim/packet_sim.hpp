@@ -34,7 +34,7 @@ class PacketSim {
   void add_to_switch(std::uint32_t network_switch, const Condition& condition);  // all its links
   void remove_link(std::uint32_t port) { layout_.remove_link(port); }  // of a switch; routing knows
   void shape(std::uint32_t port, const Bucket& bucket);
-  void slow_receiver(std::uint32_t endpoint, Bandwidth rate);  // exact ports: the host takes no more than that
+  void slow_receiver(std::uint32_t endpoint, std::uint32_t millionths);  // exact ports: the host takes so much of the line rate
   void capture(std::uint32_t port);  // numbered in the order of these calls
 
   // Hands a message to the transport of an endpoint, at a time from now on. Before the run, or by a
@@ -78,7 +78,6 @@ class PacketSim {
   std::string find_deadlock() const;
   const PacketPool& pool_of(std::uint32_t port) const { return shards_[shard_of(layout_.owner(port))]->pool(); }
   void check_conservation() const;
-  std::string name_of_end(std::uint32_t port) const;
 
   SimConfig config_;
   Layout layout_;

@@ -59,8 +59,9 @@ std::int64_t PacketSim::shared_buffer() const {
   return *std::min_element(world_.exact.shared.begin(), world_.exact.shared.end());
 }
 
-void PacketSim::slow_receiver(std::uint32_t endpoint, Bandwidth rate) {
-  world_.exact.intakes[endpoint].per_byte = (INT64_C(8'000'000'000'000) << 10) / std::max<std::int64_t>(1, rate.count());
+void PacketSim::slow_receiver(std::uint32_t endpoint, std::uint32_t millionths) {
+  const Link& link = layout_.link(layout_.far(layout_.port_of_endpoint(endpoint)).link);
+  world_.exact.intakes[endpoint].per_byte = link.per_byte * 1'000'000 / std::max(1u, millionths);
 }
 
 // A gate is alive when nothing holds it, or when anything that holds the buffer behind it is alive. What is not
@@ -120,8 +121,8 @@ std::string PacketSim::find_deadlock() const {
     at = behind[static_cast<std::size_t>(number[at])].front();
   }
   std::string circle;
-  for (auto each = std::find(way.begin(), way.end(), at); each != way.end(); ++each) circle += name_of_end(*each / classes) + " -> ";
-  return circle + name_of_end(at / classes);
+  for (auto each = std::find(way.begin(), way.end(), at); each != way.end(); ++each) circle += layout_.name_of_end(*each / classes) + " -> ";
+  return circle + layout_.name_of_end(at / classes);
 }
 
 }  // namespace weft::sim

@@ -4,7 +4,7 @@
 #include <array>
 #include <bit>
 
-#include "base/hash.hpp"
+#include "sim/entropy.hpp"
 
 namespace weft::sim {
 namespace {

@@ -17,6 +17,7 @@
 #include "base/random.hpp"
 #include "base/zeroed.hpp"
 #include "sim/conditions.hpp"
+#include "sim/entropy.hpp"
 #include "sim/exact.hpp"
 #include "sim/layout.hpp"
 #include "sim/wheel.hpp"
@@ -244,7 +245,7 @@ inline Event Shard::packet_of(const transport::Transmit& out) {
 inline std::uint32_t Shard::entropy_of(const Event& packet) {
   const transport::Header& header = packet.header;
   // Who talks to whom, and on which path: different for every path of every pair.
-  const std::uint32_t pair = header.source * 0x9e3779b1u + header.destination * 0x85ebca77u + world_.entropy_salt;
+  const std::uint32_t pair = pair_entropy(header.source, header.destination, world_.entropy_salt);
   switch (config_.balance) {
     case Balance::spray: return static_cast<std::uint32_t>(world_.entities[packet.to].random.next());
     case Balance::ecmp:

@@ -142,6 +142,61 @@ TEST(Sim, MessagesAreALowerBoundOfPackets) {
   EXPECT_GT(end("message"), end("packet") / 3);
 }
 
+TEST(Sim, FlowsLieBetweenMessagesAndPackets) {
+  const auto all = records(weft({"sim", kClos, "--nodes", "64", "--size", "1MB", "--json", "--fidelity", "all"}).out);
+  ASSERT_EQ(all.size(), 4u) << "one for each, and their difference";
+  EXPECT_EQ(all[0]["executor"], "packet");
+  EXPECT_EQ(all[1]["executor"], "flow");
+  EXPECT_EQ(all[2]["executor"], "message");
+  EXPECT_LE(all[1]["end_ps"], all[0]["end_ps"]);
+  EXPECT_GE(all[1]["end_ps"], all[2]["end_ps"]);
+  EXPECT_EQ(all[3]["record"], "difference");
+  EXPECT_EQ(all[3]["against"], "packet");
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(all[3]["runs"][i]["end_ps"], all[i]["end_ps"]);
+  const auto alone = records(weft({"sim", kClos, "--nodes", "64", "--size", "1MB", "--json", "--fidelity", "flow"}).out);
+  ASSERT_EQ(alone.size(), 1u);
+  EXPECT_EQ(alone[0], all[1]) << "the same run, whatever else ran";
+}
+
+TEST(Sim, TheDifferenceOfFidelitiesStandsBelowTheSummary) {
+  const std::string text = weft({"sim", kClos, "--nodes", "32", "--size", "1MB", "--fidelity", "packet,flow"}).out;
+  const auto table = text.find("\nfidelity  all done");
+  ASSERT_NE(table, std::string::npos) << text;
+  EXPECT_NE(text.find("\nflow ", table), std::string::npos) << text;
+  EXPECT_EQ(text.find("traffic "), 0u);
+  EXPECT_EQ(text.find("traffic ", 1), std::string::npos) << "one summary, of the first";
+}
+
+TEST(Sim, WhatFlowsCannotDoIsSaidBeforeTheyStart) {
+  const auto error = [](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"sim", kClos, "--nodes", "16"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = weft(arguments);
+    EXPECT_EQ(outcome.code, 2);
+    return outcome.err;
+  };
+  const auto refuses = [&](const std::string& fault) {
+    return error({"--fidelity", "flow", "--fault", fault}).find("flows cannot show a fault of") != std::string::npos;
+  };
+  EXPECT_TRUE(refuses("spine0,kind=blackhole"));
+  EXPECT_TRUE(refuses("spine0,kind=down,at=1us"));
+  EXPECT_TRUE(refuses("spine0,kind=slow,share=50%,for=1us"));
+  EXPECT_NE(error({"--fidelity", "flow", "--sample", "1us"}).find("flows know no captures or samples"), std::string::npos);
+  EXPECT_NE(error({"--fidelity", "packet,flew"}).find("none of packet, flow, message"), std::string::npos);
+  EXPECT_NE(error({"--fidelity", "flow,flow"}).find("none of packet, flow, message"), std::string::npos);
+  EXPECT_EQ(weft({"sim", kClos, "--nodes", "16", "--fidelity", "flow", "--fault", "spine0,kind=down"}).code, 0);
+  EXPECT_EQ(weft({"compare", kClos, "--vary", "fabric.spines=2,4", "--nodes", "16", "--fidelity", "packet,flow"}).code, 2);
+}
+
+TEST(Sim, ALimitStopsFlowsToo) {
+  const Outcome outcome = weft({"sim", kClos, "--fidelity", "flow", "--pattern", "all-to-all", "--nodes", "64", "--size",
+                                "1MB", "--json", "--limit", "time=50us"});
+  EXPECT_EQ(outcome.code, 4);
+  const auto record = records(outcome.out).at(0);
+  EXPECT_EQ(record["partial"], true);
+  EXPECT_LT(record["flows_done"], record["flows"]);
+}
+
 TEST(Sim, AFlowThatNeverStartsIsAFailure) {
   const Scratch scratch;
   const InDirectory here(scratch.path());

@@ -1,0 +1,19 @@
+#pragma once
+// What switches hash, so that every executor sends a pair of endpoints over the same links.
+
+#include <cstdint>
+
+#include "base/hash.hpp"
+
+namespace weft::sim {
+
+constexpr std::uint32_t entropy_salt(std::uint64_t seed) {
+  return static_cast<std::uint32_t>(mix64(seed));
+}
+
+// Who talks to whom.
+constexpr std::uint32_t pair_entropy(std::uint32_t source, std::uint32_t destination, std::uint32_t salt) {
+  return source * 0x9e3779b1u + destination * 0x85ebca77u + salt;
+}
+
+}  // namespace weft::sim

@@ -1,0 +1,228 @@
+#include "sim/flow_routes.hpp"
+
+#include <algorithm>
+
+#include "sim/entropy.hpp"
+
+namespace weft::sim {
+namespace {
+
+constexpr std::int64_t kPsPerSecond = 1'000'000'000'000;
+constexpr std::int64_t kMillion = 1'000'000;
+// Nine petabytes, more than a day at 800 Gb/s: a message of more counts as that, so that work fits 128 bits.
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 53;
+
+LinkOptions link_options(const FlowConfig& config) {
+  LinkOptions options;
+  options.header = config.header;
+  options.full_packet = config.payload + config.header;
+  options.cut_through = config.cut_through;
+  return options;
+}
+
+std::int64_t parts_of(Wide bits_per_second) {
+  return static_cast<std::int64_t>(std::min<Wide>(bits_per_second * FlowRates::kParts, FlowRates::kUnbound / 2));
+}
+
+}  // namespace
+
+FlowRoutes::FlowRoutes(const fabric::Fabric& fabric, const FlowConfig& config)
+    : fabric_(fabric),
+      config_(config),
+      layout_(fabric, link_options(config)),
+      host_routes_(fabric),
+      salt_(entropy_salt(config.seed)) {}
+
+bool FlowRoutes::add_condition(std::uint32_t port, const Condition& condition) {
+  if (condition.from > 0 || condition.to != kForever || condition.period != 0) return false;
+  if (condition.kind == Condition::Kind::down) {
+    remove_link(port);
+    return true;
+  }
+  if (condition.kind != Condition::Kind::degraded) return false;
+  std::uint32_t& left = slow_.try_emplace(port, kMillion).first->second;
+  left = static_cast<std::uint32_t>(std::uint64_t{left} * condition.amount / kMillion);
+  return true;
+}
+
+void FlowRoutes::remove_link(std::uint32_t port) {
+  layout_.remove_link(layout_.is_endpoint_port(port) ? layout_.reverse(port) : port);
+}
+
+std::span<const FlowWay> FlowRoutes::find(std::uint32_t from, std::uint32_t to, std::uint64_t bytes,
+                                          std::uint32_t message) {
+  found_ = 0;
+  const fabric::NodeId source = fabric_.gpu(from);
+  const fabric::NodeId destination = fabric_.gpu(to);
+  const std::uint32_t domain = host_routes_.domain_of(source);
+  if (config_.hosts && domain == host_routes_.domain_of(destination)) {
+    if (const HostRoute* route = host_routes_.find(source, destination)) {
+      FlowWay& way = add_way(bytes);
+      way.latency = route->latency.count();
+      way.work = Wide{std::min(bytes, kMostBytes)} * 8 * FlowRates::kParts * kPsPerSecond;
+      take_inside(domain, *route);
+      finish(way);
+    }
+    return std::span(ways_).first(found_);
+  }
+  find_pairs(layout_, from, to, pairs_);
+  bool joined = true;
+  if (!pairs_.empty())
+    for_each_stripe(pairs_, bytes, config_.payload, message, [&](const NicPair& pair, std::uint64_t stripe) {
+      joined = joined && across(from, to, pair, stripe);
+    });
+  return std::span(ways_).first(joined ? found_ : 0);  // a message without one of its stripes never arrives
+}
+
+FlowWay& FlowRoutes::add_way(std::uint64_t bytes) {
+  if (found_ == ways_.size()) ways_.emplace_back();
+  FlowWay& way = ways_[found_++];
+  way.bytes = way.wire_bytes = bytes;
+  way.latency = way.acknowledgement = 0;
+  parts_.clear();
+  return way;
+}
+
+// Out of the server, over the network, into the other one.
+bool FlowRoutes::across(std::uint32_t from, std::uint32_t to, const NicPair& pair, std::uint64_t bytes) {
+  FlowWay& way = add_way(bytes);
+  const std::uint64_t payload = config_.payload;
+  const std::uint64_t packets = std::max<std::uint64_t>(1, (bytes + payload - 1) / payload);
+  way.wire_bytes = bytes + packets * config_.header;
+  const Wide in_full_packets =
+      Wide{std::min(way.wire_bytes, kMostBytes)} * payload * 8 * FlowRates::kParts / (payload + config_.header);
+  way.work = in_full_packets * kPsPerSecond;
+
+  const auto last = static_cast<std::int64_t>(bytes - (packets - 1) * payload + config_.header);
+  const auto there = layout_.one_way(pair.source, pair.destination, last);
+  const auto back = layout_.one_way(pair.destination, pair.source, config_.header);
+  if (!there || !back) return false;
+  way.latency = *there - layout_.link(layout_.far(layout_.port_of_endpoint(pair.source)).link).wire(last);
+  way.acknowledgement = *back;
+  if (!(config_.split ? take_all_paths(pair) : take_one_path(pair))) return false;
+
+  if (config_.hosts) {
+    const auto cross = [&](fabric::NodeId begin, fabric::NodeId end) {
+      const HostRoute* route = host_routes_.find(begin, end);
+      if (route == nullptr) return false;
+      take_inside(host_routes_.domain_of(begin), *route);
+      way.latency += route->latency.count();
+      return true;
+    };
+    if (!cross(fabric_.gpu(from), fabric_.nic_of(pair.source)) ||
+        !cross(fabric_.nic_of(pair.destination), fabric_.gpu(to)))
+      return false;
+  }
+  finish(way);
+  return true;
+}
+
+bool FlowRoutes::take_one_path(const NicPair& pair) {
+  const std::uint32_t entropy = pair_entropy(pair.source, pair.destination, salt_);
+  std::uint32_t port = layout_.port_of_endpoint(pair.source);
+  while (port != Layout::kNowhere) {
+    parts_.push_back({port, FlowRates::kWhole});
+    const std::uint32_t entity = layout_.far(port).entity;
+    if (layout_.is_host(entity)) return true;
+    port = layout_.next_port(entity, pair.destination, entropy);
+  }
+  return false;
+}
+
+bool FlowRoutes::take_all_paths(const NicPair& pair) {
+  const std::uint32_t first = layout_.port_of_endpoint(pair.source);
+  parts_.push_back({first, FlowRates::kWhole});
+  branches_.assign({{layout_.far(first).entity, FlowRates::kWhole}});
+  while (!branches_.empty()) {
+    next_.clear();
+    for (const Branch& branch : branches_) {
+      layout_.next_ports(branch.at, pair.destination, ports_);
+      if (ports_.empty()) return false;
+      const std::uint64_t ways = ports_.size();
+      for (std::uint64_t i = 0; i < ways; ++i) {
+        // Rounded so that together they are the whole.
+        const std::uint64_t weight = branch.weight * (i + 1) / ways - branch.weight * i / ways;
+        parts_.push_back({ports_[i], weight});
+        const std::uint32_t entity = layout_.far(ports_[i]).entity;
+        if (!layout_.is_host(entity)) next_.push_back({entity, weight});
+      }
+    }
+    std::sort(next_.begin(), next_.end(), [](const Branch& a, const Branch& b) { return a.at < b.at; });
+    branches_.clear();
+    for (const Branch& branch : next_) {
+      if (branches_.empty() || branches_.back().at != branch.at) branches_.push_back({branch.at, 0});
+      branches_.back().weight += branch.weight;
+    }
+  }
+  return true;
+}
+
+void FlowRoutes::take_inside(std::uint32_t domain, const HostRoute& route) {
+  for (const std::uint32_t link : route.links)
+    parts_.push_back({kInside | Key{domain} << 24 | link, FlowRates::kWhole});
+}
+
+// From parts to shares: a link that is passed twice counts once, with both weights.
+void FlowRoutes::finish(FlowWay& way) {
+  std::sort(parts_.begin(), parts_.end());
+  way.shares.clear();
+  way.alone = FlowRates::kUnbound;
+  for (std::size_t i = 0; i < parts_.size();) {
+    const Key key = parts_[i].key;
+    std::uint64_t weight = 0;
+    for (; i < parts_.size() && parts_[i].key == key; ++i) weight += parts_[i].weight;
+    if (weight == 0) continue;  // split too finely to be seen
+    way.shares.push_back({number_of(key), weight});
+    const Wide most = Wide{capacity(way.shares.back().link)} * FlowRates::kWhole / weight;
+    way.alone = static_cast<std::int64_t>(std::min<Wide>(way.alone, most));
+  }
+}
+
+std::uint32_t FlowRoutes::number_of(Key key) {
+  std::uint32_t number = number_.find(key);
+  if (number != FlatMap::kNone) return number;
+  known_.push_back({key, capacity_of(key)});
+  number = rates_.add_link(known_.back().capacity);
+  number_.insert(key, number);
+  return number;
+}
+
+std::int64_t FlowRoutes::capacity_of(Key key) const {
+  if ((key & kInside) != 0) {
+    const auto domain = static_cast<std::uint32_t>((key & ~kInside) >> 24);
+    return parts_of(host_routes_.links(domain)[key & 0xFFFFFF].rate.count());
+  }
+  const auto port = static_cast<std::uint32_t>(key);
+  const std::uint32_t kind = layout_.far(port).link;
+  const std::int64_t payload = config_.payload;
+  Wide capacity = Wide{payload} * 8 * kPsPerSecond * FlowRates::kParts / layout_.link(kind).full_packet;
+  if (const std::int64_t shaped = layout_.shaper(kind).rate.count(); shaped > 0)
+    capacity = std::min(capacity, Wide{shaped} * FlowRates::kParts * payload / (payload + config_.header));
+  if (const auto slow = slow_.find(port); slow != slow_.end()) capacity = capacity * slow->second / kMillion;
+  return static_cast<std::int64_t>(std::min<Wide>(capacity, FlowRates::kUnbound / 2));
+}
+
+std::int64_t FlowRoutes::packet_time(std::uint32_t link) const {
+  const Wide bits = Wide{config_.payload} * 8 * FlowRates::kParts * kPsPerSecond;
+  return static_cast<std::int64_t>(std::min<Wide>(bits / std::max<std::int64_t>(1, capacity(link)), kPsPerSecond));
+}
+
+schedule::LinkRecord FlowRoutes::describe(std::uint32_t link) const {
+  schedule::LinkRecord record;
+  const Key key = known_[link].key;
+  if ((key & kInside) != 0) {
+    const HostLink inside = host_routes_.link(static_cast<std::uint32_t>((key & ~kInside) >> 24),
+                                              static_cast<std::uint32_t>(key & 0xFFFFFF));
+    record.from = fabric_.name(inside.from);
+    record.to = fabric_.name(inside.to);
+    record.rate = inside.rate.count();
+    return record;
+  }
+  const auto port = static_cast<std::uint32_t>(key);
+  record.from = layout_.name_of_end(port);
+  record.to = layout_.name_of_end(layout_.reverse(port));
+  record.rate = (8 * kPsPerSecond << 10) / layout_.link(layout_.far(port).link).per_byte;
+  return record;
+}
+
+}  // namespace weft::sim

@@ -1,0 +1,311 @@
+#include "sim/flow_sim.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+#include <vector>
+
+#include "base/digest.hpp"
+#include "sim/flow_ends.hpp"
+#include "sim/flow_scatter.hpp"
+#include "sim/local_work.hpp"
+#include "sim/runner.hpp"
+
+namespace weft::sim {
+namespace {
+
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMillion = 1'000'000;
+constexpr std::uint64_t kEventsBetweenQuestions = 64;
+
+// The time `after` a moment, or never where it does not fit.
+std::int64_t later_by(std::int64_t moment, Wide after) {
+  return after < kNever - moment ? moment + static_cast<std::int64_t>(after) : kNever;
+}
+
+Wide time_to_move(Wide work, std::int64_t rate) {
+  return rate > 0 ? (work + rate - 1) / rate : Wide{kNever};
+}
+
+class FlowRun final : public Network {
+ public:
+  FlowRun(schedule::Schedule& schedule, FlowRoutes& routes, const FlowOptions& options)
+      : routes_(routes),
+        rates_(routes.rates()),
+        options_(options),
+        runner_(schedule, *this),
+        ranks_(schedule.ranks()) {}
+
+  schedule::RunResult run();
+
+  std::uint32_t send(std::int64_t now, std::uint32_t from, std::uint32_t to, std::uint64_t bytes,
+                     std::uint32_t message) override;
+  void wake(std::int64_t at, std::uint32_t rank, std::uint32_t context) override {
+    add({.time = at, .source = rank, .rank = rank, .what = context, .kind = Kind::done});
+  }
+  void local(std::int64_t now, std::uint32_t rank, schedule::Instruction::Kind kind, std::uint64_t bytes,
+             std::uint32_t context) override {
+    wake(now + local_time(routes_.fabric(), rank, kind, bytes).count(), rank, context);
+  }
+
+ private:
+  enum class Kind : std::uint8_t { done, sent, received };
+  struct Event {
+    std::int64_t time;
+    std::uint32_t source;      // rank that caused it
+    std::uint32_t number = 0;  // counted by the source
+    std::uint32_t rank;        // rank that handles it
+    std::uint32_t what;        // message or context
+    std::uint64_t bytes = 0;   // received
+    Kind kind;
+  };
+  struct Rank {
+    Digest digest;
+    std::uint32_t caused = 0;
+    std::vector<std::int64_t> unloaded;  // by message
+  };
+  // A stripe of a message; numbered as in FlowRates.
+  struct Stripe {
+    Wide left = 0;  // work, at `since`
+    Wide work = 0;
+    std::int64_t start = 0;
+    std::int64_t since = 0;
+    std::int64_t rate = 0;
+    std::int64_t latency = 0;
+    std::int64_t acknowledgement = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t wire_bytes = 0;
+    std::uint32_t from = 0;  // rank
+    std::uint32_t to = 0;
+    std::uint32_t message = 0;
+    bool moving = false;
+  };
+  static bool later(const Event& a, const Event& b) {
+    return std::tie(a.time, a.source, a.number) > std::tie(b.time, b.source, b.number);
+  }
+
+  void add(Event event) {
+    event.number = ranks_[event.source].caused++;
+    queue_.push_back(event);
+    std::push_heap(queue_.begin(), queue_.end(), later);
+  }
+  void start(std::int64_t now, const FlowWay& way, Stripe stripe);
+  void arrive(std::int64_t now, const Stripe& stripe);
+  std::int64_t scattered(std::int64_t now, std::uint32_t flow) const;
+  void end_flows(std::int64_t now);
+  void settle(std::int64_t now);
+  void handle(const Event& event);
+  bool step(std::int64_t& now);
+  void carry(const Stripe& stripe, std::uint32_t flow, Wide moved);
+  void collect_links(schedule::RunResult& result);
+
+  FlowRoutes& routes_;
+  FlowRates& rates_;
+  const FlowOptions& options_;
+  Runner runner_;
+  std::vector<Rank> ranks_;
+  std::vector<Event> queue_;  // heap, earliest first
+  std::vector<Stripe> stripes_;
+  FlowEnds ends_;
+  std::vector<std::uint32_t> ending_;   // now
+  std::vector<std::uint64_t> carried_;  // bytes on the wire, by link
+  std::uint64_t events_ = 0;
+  std::uint64_t delivered_ = 0;
+};
+
+std::uint32_t FlowRun::send(std::int64_t now, std::uint32_t from, std::uint32_t to, std::uint64_t bytes,
+                            std::uint32_t message) {
+  const auto ways = routes_.find(from, to, bytes, message);
+  std::int64_t unloaded = 0;
+  for (const FlowWay& way : ways) {
+    const Wide moves = way.shares.empty() ? 0 : time_to_move(way.work, way.alone);
+    unloaded = std::max(unloaded, later_by(way.latency + way.acknowledgement, moves));
+    Stripe stripe;
+    stripe.from = from;
+    stripe.to = to;
+    stripe.message = message;
+    start(now, way, stripe);
+  }
+  ranks_[from].unloaded.push_back(unloaded);
+  return static_cast<std::uint32_t>(std::max<std::size_t>(1, ways.size()));  // without a way it never ends
+}
+
+void FlowRun::start(std::int64_t now, const FlowWay& way, Stripe stripe) {
+  stripe.left = stripe.work = way.work;
+  stripe.start = stripe.since = now;
+  stripe.latency = way.latency;
+  stripe.acknowledgement = way.acknowledgement;
+  stripe.bytes = way.bytes;
+  stripe.wire_bytes = way.wire_bytes;
+  if (way.shares.empty() || way.work == 0) return arrive(now, stripe);
+  const std::uint32_t flow = rates_.add_flow(way.shares);
+  if (flow >= stripes_.size()) stripes_.resize(flow + std::size_t{1});
+  stripe.moving = true;
+  stripes_[flow] = stripe;
+  ends_.set(flow, kNever);
+}
+
+void FlowRun::arrive(std::int64_t now, const Stripe& stripe) {
+  const std::int64_t there = now + stripe.latency;
+  add({.time = there,
+       .source = stripe.from,
+       .rank = stripe.to,
+       .what = stripe.message,
+       .bytes = stripe.bytes,
+       .kind = Kind::received});
+  add({.time = there + stripe.acknowledgement,
+       .source = stripe.from,
+       .rank = stripe.from,
+       .what = stripe.message,
+       .kind = Kind::sent});
+}
+
+// How late the last packets come because packets do not spread evenly: as the fullest of the links tells over which
+// the flow is split.
+std::int64_t FlowRun::scattered(std::int64_t now, std::uint32_t flow) const {
+  std::uint64_t links = 0;
+  std::int64_t unused = kMillion;
+  std::int64_t packet = 0;
+  rates_.for_each_share(flow, [&](std::uint32_t link, std::uint64_t weight) {
+    if (weight >= FlowRates::kWhole) return;
+    ++links;
+    const std::int64_t capacity = routes_.capacity(link);
+    const auto here =
+        static_cast<std::int64_t>(Wide{rates_.unused(link)} * kMillion / std::max<std::int64_t>(1, capacity));
+    if (here >= unused) return;
+    unused = here;
+    packet = routes_.packet_time(link);
+  });
+  return links == 0 ? 0 : scatter_delay(now - stripes_[flow].start, packet, unused, links);
+}
+
+// All that end now, with the loads they leave behind seen by none of them.
+void FlowRun::end_flows(std::int64_t now) {
+  ending_.clear();
+  for (; !ends_.empty() && ends_.time() == now; ++events_) {
+    const std::uint32_t flow = ends_.flow();
+    ending_.push_back(flow);
+    stripes_[flow].latency += scattered(now, flow);
+    ends_.remove(flow);
+  }
+  for (const std::uint32_t flow : ending_) {
+    Stripe& stripe = stripes_[flow];
+    if (options_.with_links) carry(stripe, flow, stripe.work);
+    stripe.moving = false;
+    rates_.remove_flow(flow);
+    arrive(now, stripe);
+  }
+}
+
+void FlowRun::settle(std::int64_t now) {
+  for (const std::uint32_t flow : rates_.settle()) {
+    Stripe& stripe = stripes_[flow];
+    stripe.left -= Wide{stripe.rate} * (now - stripe.since);
+    stripe.since = now;
+    stripe.rate = rates_.rate(flow);
+    ends_.set(flow, later_by(now, time_to_move(stripe.left, stripe.rate)));
+  }
+}
+
+void FlowRun::handle(const Event& event) {
+  Digest& digest = ranks_[event.rank].digest;
+  digest.add(static_cast<std::uint64_t>(event.time));
+  digest.add(std::uint64_t{event.source} << 32 | event.number);
+  digest.add(std::uint64_t{event.what} << 8 | static_cast<std::uint64_t>(event.kind));
+  switch (event.kind) {
+    case Kind::done:
+      return runner_.done(event.time, event.rank, event.what);
+    case Kind::sent:
+      return runner_.sent(event.time, event.rank, event.what);
+    case Kind::received:
+      delivered_ += event.bytes;
+      return runner_.received(event.time, event.rank, event.source, event.what);
+  }
+}
+
+// All that happens at the next instant, and the rates that follow from it; false when nothing does.
+bool FlowRun::step(std::int64_t& now) {
+  const std::int64_t next =
+      std::min(ends_.empty() ? kNever : ends_.time(), queue_.empty() ? kNever : queue_.front().time);
+  if (next == kNever) return false;
+  now = next;
+  end_flows(now);
+  for (; !queue_.empty() && queue_.front().time == now; ++events_) {
+    std::pop_heap(queue_.begin(), queue_.end(), later);
+    const Event event = queue_.back();
+    queue_.pop_back();
+    handle(event);
+  }
+  settle(now);
+  return true;
+}
+
+schedule::RunResult FlowRun::run() {
+  schedule::RunResult result;
+  result.executor = "flow";
+  result.seed = routes_.config().seed;
+  for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) runner_.start(0, rank);
+  settle(0);
+  std::int64_t now = 0;
+  for (std::uint64_t asked = 0; step(now);) {
+    if (events_ - asked < kEventsBetweenQuestions || !options_.keep_going) continue;
+    asked = events_;
+    if (options_.keep_going({now, events_, delivered_})) continue;
+    result.stopped_by = "request";
+    break;
+  }
+  result.counters.events = events_;
+  Digest all;
+  for (const Rank& rank : ranks_) all.add(rank.digest.value());
+  result.digest = all.value();
+  result.unfinished = runner_.unfinished();
+  result.flows = runner_.take_flows();
+  std::size_t message = 0;
+  for (schedule::FlowRecord& flow : result.flows) {
+    message = &flow != result.flows.data() && (&flow - 1)->source == flow.source ? message + 1 : 0;
+    flow.unloaded = ranks_[flow.source].unloaded[message];
+    result.end = std::max({result.end, flow.sent, flow.received});
+  }
+  if (!result.stopped_by.empty()) result.end = now;
+  if (options_.with_links) {
+    for (std::uint32_t flow = 0; flow < stripes_.size(); ++flow)
+      if (const Stripe& stripe = stripes_[flow]; stripe.moving)
+        carry(stripe, flow, stripe.work - stripe.left + Wide{stripe.rate} * (now - stripe.since));
+    collect_links(result);
+  }
+  return result;
+}
+
+void FlowRun::carry(const Stripe& stripe, std::uint32_t flow, Wide moved) {
+  carried_.resize(rates_.links());
+  const Wide bytes = moved >= stripe.work ? Wide{stripe.wire_bytes} : moved / (stripe.work / stripe.wire_bytes + 1);
+  rates_.for_each_share(flow, [&](std::uint32_t link, std::uint64_t weight) {
+    carried_[link] += static_cast<std::uint64_t>(bytes * weight / FlowRates::kWhole);
+  });
+}
+
+void FlowRun::collect_links(schedule::RunResult& result) {
+  carried_.resize(rates_.links());
+  std::vector<std::uint32_t> used;
+  for (std::uint32_t link = 0; link < carried_.size(); ++link)
+    if (carried_[link] > 0) used.push_back(link);
+  std::vector<schedule::LinkRecord> records(carried_.size());
+  for (const std::uint32_t link : used) {
+    records[link] = routes_.describe(link);
+    records[link].bytes = carried_[link];
+  }
+  std::sort(used.begin(), used.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const Wide load_a = Wide{records[a].bytes} * records[b].rate;
+    const Wide load_b = Wide{records[b].bytes} * records[a].rate;
+    return load_a != load_b ? load_a > load_b : a < b;
+  });
+  for (const std::uint32_t link : used) result.links.push_back(std::move(records[link]));
+}
+
+}  // namespace
+
+schedule::RunResult run_flows(schedule::Schedule& schedule, FlowRoutes& routes, const FlowOptions& options) {
+  return FlowRun(schedule, routes, options).run();
+}
+
+}  // namespace weft::sim
