@@ -142,6 +142,10 @@ int explain_stop(const std::string& label, const RunResult& result, Console& con
     console.err << "interrupted\n";
     return kInterrupted;
   }
+  if (!result.deadlock.empty()) {
+    console.err << fmt::format("{} ends in a deadlock: {}\n", label, result.deadlock);
+    return kExpectationFailed;
+  }
   if (!result.stopped_by.empty()) {
     console.err << fmt::format("{} reached the limit {}\n", label, result.stopped_by);
     return kLimitReached;

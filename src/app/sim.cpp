@@ -27,6 +27,10 @@ int exit_code(const RunResult& result, const Traffic& traffic, Console& console)
     if (result.unfinished > 0) console.err << "some of the work waits for what never comes\n";
     return result.unfinished == 0 && done == std::max<std::uint64_t>(traffic.flows, result.flows.size()) ? kFine : kExpectationFailed;
   }
+  if (!result.deadlock.empty()) {
+    console.err << fmt::format("deadlock at {}: these ports wait for each other, and nothing they hold will ever move\n", brief(Duration(result.end)));
+    return kExpectationFailed;
+  }
   const bool interrupted = result.stopped_by == "ctrl-c";
   console.err << fmt::format("{}: the result is partial\n",
                              interrupted ? "interrupted" : "limit " + result.stopped_by + " reached");

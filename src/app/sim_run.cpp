@@ -38,7 +38,7 @@ sim::SimConfig config_for(const model::Cluster& cluster, const Traffic& traffic,
 // htsim's hosts are a wire and nothing else.
 bool has_hosts(const model::Cluster& cluster) { return cluster.file.fabric.kind != "topo"; }
 
-void check_transport(Session& session) {
+void check_transport(Session& session, const RunOptions& options) {
   spec::Diagnostics& diagnostics = session.diagnostics();
   const model::Cluster& cluster = session.cluster();
   const model::TransportSpec& transport = cluster.file.transport;
@@ -46,6 +46,8 @@ void check_transport(Session& session) {
   if (transport.kind == "raw")
     diagnostics.add(Complaint::not_simulated, session.place("transport", "kind"),
                     "raw packets are sent by tests only: nobody would learn when a message is done", "--set transport.kind=srd");
+  if (!options.capture.empty() && transport.kind != "srd")
+    diagnostics.add(Complaint::not_simulated, {}, "a capture knows SRD's headers only", "--set transport.kind=srd");
   if (switching.ports == "computed" && switching.flow_control != "none")
     diagnostics.add(Complaint::contradiction, session.place("switching", "ports"),
                     fmt::format("computed ports know no flow_control: {}", switching.flow_control), "ports: exact, or flow_control: none");
@@ -199,7 +201,7 @@ void check_run(Session& session, const Traffic& traffic, const RunOptions& optio
       dragonfly && dragonfly->shape().routing != model::DragonflyRouting::minimal)
     diagnostics.add(Complaint::not_simulated, session.place("fabric", "routing"),
                     "only minimal Dragonfly routes are simulated so far", "routing: minimal");
-  check_transport(session);
+  check_transport(session, options);
   if (diagnostics.has_errors()) return;
   sim::PacketSim engine(fabric, config_for(session.cluster(), traffic, options));
   if (engine.config().exact.flow_control == sim::FlowControl::pause && engine.shared_buffer() <= 0)

@@ -73,6 +73,8 @@ constexpr Field<LinkRow> kLinkFields[] = {
     {"marked", [](const LinkRow& row) -> Cell { return row.link.marked; }},
     {"trimmed", [](const LinkRow& row) -> Cell { return row.link.trimmed; }},
     {"dropped", [](const LinkRow& row) -> Cell { return row.link.dropped; }},
+    {"pauses", [](const LinkRow& row) -> Cell { return row.link.pauses; }},
+    {"paused_ps", [](const LinkRow& row) -> Cell { return row.link.paused; }},
 };
 
 constexpr Field<SampleRow> kSampleFields[] = {
@@ -194,6 +196,10 @@ void write_sim_record(const RunInfo& info, const RunResult& result, const SimSum
   record["dropped"] = count.dropped;
   record["lost"] = count.lost;
   record["timeouts"] = count.timeouts;
+  record["pauses"] = count.pauses;
+  record["headroom_drops"] = count.headroom_drops;
+  record["watchdog_drops"] = count.watchdog_drops;
+  if (!result.deadlock.empty()) record["deadlock"] = result.deadlock;
   if (summary.fullest) record["peak_queue_bytes"] = result.links[*summary.fullest].peak_bytes;
   record["packet_hops"] = count.packet_hops;
   record["events"] = count.events;

@@ -50,6 +50,10 @@ std::string facts_text(const RunResult& result, const SimSummary& summary, std::
   facts.add("congestion",
             fmt::format("{} marked, {} trimmed, {} dropped, {} lost, {} timeouts", number(count.marked),
                         number(count.trimmed), number(count.dropped), number(count.lost), number(count.timeouts)));
+  if (count.pauses + count.headroom_drops + count.watchdog_drops > 0)
+    facts.add("pauses", fmt::format("{}; {} packets found no headroom, {} were thrown away by the watchdog", number(count.pauses),
+                                    number(count.headroom_drops), number(count.watchdog_drops)));
+  if (!result.deadlock.empty()) facts.add("deadlock", result.deadlock);
   if (summary.fullest) {
     const LinkRecord& link = result.links[*summary.fullest];
     facts.add("longest queue", fmt::format("{}, {} to {}", brief(Bytes(link.peak_bytes)), link.from, link.to));
@@ -59,7 +63,10 @@ std::string facts_text(const RunResult& result, const SimSummary& summary, std::
   return facts.text(width, colour);
 }
 
+double share(std::int64_t part, std::int64_t whole) { return whole <= 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole); }
+
 std::string links_text(const RunResult& result, std::size_t most, std::size_t width, bool colour) {
+  const bool pauses = std::any_of(result.links.begin(), result.links.end(), [](const LinkRecord& link) { return link.pauses > 0; });
   const std::size_t shown = most == 0 ? result.links.size() : std::min(most, result.links.size());
   Table table({{"busiest links"},
                {"used", true},
@@ -67,14 +74,14 @@ std::string links_text(const RunResult& result, std::size_t most, std::size_t wi
                {"mean wait", true},
                {"queue", true},
                {"marks", true},
-               {"trims", true},
+               {pauses ? "paused" : "trims", true},
                {"drops", true}});
   for (std::size_t i = 0; i < shown; ++i) {
     const LinkRecord& link = result.links[i];
     table.add({fmt::format("{} to {}", link.from, link.to),
                fmt::format("{:.1f}%", 100 * utilisation(link.bytes, link.rate, result.end)), size(link.bytes),
                brief(Duration(mean_wait(link))), brief(Bytes(link.peak_bytes)), number(link.marked),
-               number(link.trimmed), number(link.dropped)});
+               pauses ? fmt::format("{:.1f}%", 100 * share(link.paused, result.end)) : number(link.trimmed), number(link.dropped)});
   }
   std::string text = "\n" + table.text(width, colour);
   if (shown < result.links.size())

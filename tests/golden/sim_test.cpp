@@ -33,7 +33,7 @@ TEST(Sim, WhatIsNotCoveredIsSaidBeforeItStarts) {
     EXPECT_EQ(outcome.code, 2);
     return outcome.err;
   };
-  EXPECT_NE(error("01-acp-2-nics", {}).find("transport 'rocev2' is not simulated yet"), std::string::npos);
+  EXPECT_NE(error("01-acp-2-nics", {"--set", "transport.kind=raw"}).find("raw packets are sent by tests only"), std::string::npos);
   EXPECT_NE(error("08-two-sites", {}).find("E0413"), std::string::npos);
   EXPECT_NE(error("09-dragonfly", {"--set", "fabric.routing=valiant"}).find("only minimal"), std::string::npos);
   EXPECT_NE(error("05-p5-tor-clos", {"--size", "many"}).find("for example --size 2MB"), std::string::npos);
@@ -392,9 +392,9 @@ TEST(Compare, SaysWhatIsMissing) {
   EXPECT_NE(weft({"compare", kClos}).err.find("one cluster cannot be compared"), std::string::npos);
   EXPECT_NE(weft({"compare", kClos, "--vary", "paths"}).err.find("for example --vary"), std::string::npos);
   EXPECT_NE(weft({"compare", kClos, "--vary", "transport.paths=" + std::string(99, ',')}).err.find("too many"), std::string::npos);
-  const Outcome outcome = weft({"compare", kClos, "--vary", "transport.kind=srd,tcp"});
+  const Outcome outcome = weft({"compare", kClos, "--vary", "transport.kind=srd,raw"});
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_NE(outcome.err.find("so kind=tcp cannot be compared"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("so kind=raw cannot be compared"), std::string::npos) << outcome.err;
 }
 
 }  // namespace
