@@ -54,18 +54,17 @@ inline bool marks(const Link& link, std::int64_t ahead, std::uint32_t draw) {
   return static_cast<Wide>(draw) * (link.mark_to - link.mark_from) < static_cast<Wide>(ahead - link.mark_from) * link.mark_most;
 }
 
-// Each books a packet that is ready at a time and gives the start of its first bit.
-inline std::int64_t book(Port& port, const Link& link, std::int64_t ready, std::int64_t bytes) {
+// Each books a packet that is ready at a time and takes so long, and gives the start of its first bit.
+inline std::int64_t book(Port& port, std::int64_t ready, std::int64_t takes) {
   const std::int64_t begin = std::max({ready, port.busy, port.busy_high});
-  port.busy = begin + link.occupancy(bytes);
+  port.busy = begin + takes;
   return begin;
 }
 
-inline std::int64_t book_high(Port& port, const Link& link, std::int64_t ready, std::int64_t bytes) {
+inline std::int64_t book_high(Port& port, const Link& link, std::int64_t ready, std::int64_t takes) {
   // Behind other headers it goes at once; else the data packet on the wire ends first.
   std::int64_t begin = std::max(ready, port.busy_high);
   if (begin > port.busy_high && port.busy > begin) begin += (port.busy - begin) % link.full_packet;
-  const std::int64_t takes = link.occupancy(bytes);
   port.busy_high = begin + takes;
   if (port.busy > begin) port.busy += takes;
   return begin;

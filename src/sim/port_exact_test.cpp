@@ -77,8 +77,10 @@ std::vector<std::int64_t> computed(const std::vector<Packet>& packets, bool clas
   const Link link = link_of();
   Port port{};
   std::vector<std::int64_t> begins;
-  for (const Packet& packet : packets)
-    begins.push_back(classes && packet.high ? book_high(port, link, packet.ready, packet.bytes) : book(port, link, packet.ready, packet.bytes));
+  for (const Packet& packet : packets) {
+    const std::int64_t takes = link.occupancy(packet.bytes);
+    begins.push_back(classes && packet.high ? book_high(port, link, packet.ready, takes) : book(port, packet.ready, takes));
+  }
   return begins;
 }
 

@@ -30,7 +30,7 @@ std::uint64_t hash_of(const Event& event) {
 }  // namespace
 
 Shard::Shard(World& world, std::uint32_t number, std::uint32_t shards)
-    : world_(world), layout_(world.layout), config_(world.config), number_(number), stack_(world.config.stack),
+    : world_(world), layout_(world.layout), config_(world.config), number_(number), alone_(shards == 1), stack_(world.config.stack),
       wheel_(world.layout.look_ahead()), counts_(world.layout.entities() + 1), outbox_(shards) {}
 
 void Shard::emit(const Event& event, std::int64_t time, std::uint32_t host) {
@@ -131,12 +131,14 @@ inline void Shard::forward(const Event& arrived, std::uint32_t index, std::uint3
     if (config_.fast_cnp > 0 && (packet.flags & ~arrived.flags & transport::kMarked) && arrived.type == PacketType::roce_data) warn(arrived);
     high = packet.flags & transport::kTrimmed;
   }
-  const std::int64_t begin = high ? book_high(port, link, ready, packet.bytes) : book(port, link, ready, packet.bytes);
+  const std::int64_t wire = link.wire(packet.bytes);
+  const std::int64_t takes = std::max(wire, link.gap);
+  const std::int64_t begin = high ? book_high(port, link, ready, takes) : book(port, ready, takes);
   port.bytes += packet.bytes;
   port.waited += begin - ready;
   ++port.packets;
   ++tally_.hops;
-  leave(arrived, packet, far, link, entity, begin, link.wire(packet.bytes));
+  leave(arrived, packet, far, link, entity, begin, wire);
 }
 
 // The same with all that may be unusual about a port.
@@ -165,7 +167,8 @@ void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::ui
   }
   std::int64_t wire = link.wire(packet.bytes);
   if (admitted) {
-    begin = high ? book_high(port, link, begin, packet.bytes) : book(port, link, begin, packet.bytes);
+    const std::int64_t takes = std::max(wire, link.gap);
+    begin = high ? book_high(port, link, begin, takes) : book(port, begin, takes);
     // A slower rate makes the booking longer by as much as the packet takes longer.
     const std::int64_t extra = finish(special.conditions, begin, wire) - begin - wire;
     wire += extra;
@@ -216,8 +219,7 @@ void Shard::capture(const Special& special, const Event& packet, std::int64_t be
 }
 
 void Shard::at_switch(const Event& event) {
-  if (event.kind == EventKind::control) return at_control(event);
-  if (event.kind == EventKind::wake) return at_port(event);
+  if (event.kind != EventKind::packet) return event.kind == EventKind::control ? at_control(event) : at_port(event);
   const std::uint32_t port = choose_port(event);
   if (port == Layout::kNowhere) {
     ++tally_.lost;
@@ -253,13 +255,8 @@ void Shard::arm(std::uint32_t endpoint, std::int64_t when, std::int64_t now) {
   emit(wake, when, host);
 }
 
-// The next packet of any transport, which take turns; where there is none, the endpoint is woken in time.
-inline bool Shard::poll(std::uint32_t endpoint, std::int64_t now, transport::Transmit& out) {
-  if (const auto only = stack_.only()) {
-    if (stack_.poll(*only, now, endpoint, out)) return true;
-    arm(endpoint, stack_.next_wake(*only, endpoint), now);
-    return false;
-  }
+// The next packet of any of several transports, which take turns.
+bool Shard::poll_in_turn(std::uint32_t endpoint, std::int64_t now, transport::Transmit& out) {
   std::uint8_t& last = world_.served[endpoint];
   for (std::uint32_t i = 1; i <= transport::kProtocols; ++i) {
     const std::uint32_t at = (last + i) % transport::kProtocols;
@@ -267,7 +264,6 @@ inline bool Shard::poll(std::uint32_t endpoint, std::int64_t now, transport::Tra
     last = static_cast<std::uint8_t>(at);
     return true;
   }
-  stack_.for_each_used([&](Protocol protocol) { arm(endpoint, stack_.next_wake(protocol, endpoint), now); });
   return false;
 }
 
@@ -280,11 +276,21 @@ void Shard::pump(std::uint32_t endpoint, std::int64_t now) {
     while (stack_.raw().poll(now, endpoint, out)) send(endpoint, out, now);
     arm(endpoint, stack_.raw().next_wake(endpoint), now);
   }
+  const bool only = stack_.with_only([&](auto& transport) {
+    while (transport.poll_ack(endpoint, out)) send(endpoint, out, now);
+    while (port.busy - now < ahead) {
+      if (!transport.poll(now, endpoint, out)) return arm(endpoint, transport.next_wake(endpoint), now);
+      send(endpoint, out, now);
+    }
+    arm(endpoint, port.busy - ahead + 1, now);
+  });
+  if (only) return;
   stack_.for_each_used([&](Protocol protocol) {
     while (stack_.poll_ack(protocol, endpoint, out)) send(endpoint, out, now);
   });
   while (port.busy - now < ahead) {
-    if (!poll(endpoint, now, out)) return;
+    if (!poll_in_turn(endpoint, now, out))
+      return stack_.for_each_used([&](Protocol protocol) { arm(endpoint, stack_.next_wake(protocol, endpoint), now); });
     send(endpoint, out, now);
   }
   arm(endpoint, port.busy - ahead + 1, now);

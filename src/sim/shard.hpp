@@ -152,7 +152,7 @@ class Shard {
   void forward(const Event& packet, std::uint32_t port, std::uint32_t entity, std::int64_t ready);
   void forward_specially(const Event& packet, std::uint32_t port, std::uint32_t entity, std::int64_t ready);
   bool admit(Passing& packet, transport::PacketType type, Port& port, const Link& link, std::uint32_t entity, std::int64_t ahead);
-  bool poll(std::uint32_t endpoint, std::int64_t now, transport::Transmit& out);
+  bool poll_in_turn(std::uint32_t endpoint, std::int64_t now, transport::Transmit& out);
   void pump(std::uint32_t endpoint, std::int64_t now);
   void send(std::uint32_t endpoint, const transport::Transmit& packet, std::int64_t now);
   void arm(std::uint32_t endpoint, std::int64_t when, std::int64_t now);
@@ -203,6 +203,7 @@ class Shard {
   const SimConfig& config_;
   Client* client_ = nullptr;
   std::uint32_t number_;
+  bool alone_;  // it is the only one
   transport::Stack stack_;
   Wheel wheel_;
   std::int64_t window_start_ = 0;
@@ -221,7 +222,7 @@ class Shard {
 
 // Room for an event behind the running window, with all but its content.
 inline Event& Shard::place(std::int64_t time, std::uint32_t to) {
-  if (outbox_.size() == 1 || world_.shard_of[to] == number_) return wheel_.add(time);
+  if (alone_ || world_.shard_of[to] == number_) return wheel_.add(time);
   outbox_first_ = std::min(outbox_first_, wheel_.window_of(time));
   return outbox_[world_.shard_of[to]].emplace_back();
 }
@@ -240,6 +241,11 @@ inline Event Shard::packet_of(const transport::Transmit& out) {
   packet.bytes = static_cast<std::uint16_t>(out.wire_bytes);
   packet.header = out.header;
   return packet;
+}
+
+inline bool Shard::avoids(std::uint32_t port, std::int64_t now) const {
+  const std::uint32_t special = world_.ports[port].special;
+  return special != 0 && known_down(world_.specials[special - 1].conditions, now);
 }
 
 inline std::uint32_t Shard::entropy_of(const Event& packet) {

@@ -13,11 +13,6 @@ constexpr std::uint32_t kFlowlets = 4096;  // of a switch; flows that share one 
 
 }  // namespace
 
-bool Shard::avoids(std::uint32_t port, std::int64_t now) const {
-  const std::uint32_t special = world_.ports[port].special;
-  return special != 0 && known_down(world_.specials[special - 1].conditions, now);
-}
-
 std::int64_t Shard::load(std::uint32_t port, std::int64_t now) const {
   std::int64_t load = std::max<std::int64_t>(0, world_.ports[port].busy - now);
   if (!config_.exact.on) return load;

@@ -36,6 +36,7 @@ struct StackConfig {
 class Stack {
  public:
   explicit Stack(const StackConfig& config) : used_(config.used), raw_(config.raw_header, config.seed) {
+    if (std::has_single_bit(used_)) only_ = static_cast<Protocol>(std::countr_zero(used_));
     if (config.uses(Protocol::srd)) srd_.emplace(config.srd);
     if (config.uses(Protocol::rocev2)) roce_.emplace(config.roce);
     if (config.uses(Protocol::tcp)) tcp_.emplace(config.tcp);
@@ -43,29 +44,36 @@ class Stack {
   }
 
   bool post(Instant now, std::uint32_t endpoint, const Operation& operation) {
-    return visit(operation.protocol, false, [&](auto& transport) { return transport.post(now, endpoint, operation); });
+    bool taken = false;
+    visit(operation.protocol, [&](auto& transport) { taken = transport.post(now, endpoint, operation); });
+    return taken;
   }
   void handle(Instant now, std::uint32_t endpoint, PacketType type, std::uint8_t flags, const Header& header) {
     if (type == PacketType::raw) return raw_.handle(header);
-    visit(protocol_of(type), false, [&](auto& transport) {
-      transport.handle(now, endpoint, type, flags, header);
-      return true;
-    });
+    visit(protocol_of(type), [&](auto& transport) { transport.handle(now, endpoint, type, flags, header); });
   }
   bool poll_ack(Protocol protocol, std::uint32_t endpoint, Transmit& out) {
-    return visit(protocol, false, [&](auto& transport) { return transport.poll_ack(endpoint, out); });
+    bool found = false;
+    visit(protocol, [&](auto& transport) { found = transport.poll_ack(endpoint, out); });
+    return found;
   }
   bool poll(Protocol protocol, Instant now, std::uint32_t endpoint, Transmit& out) {
-    return visit(protocol, false, [&](auto& transport) { return transport.poll(now, endpoint, out); });
+    bool found = false;
+    visit(protocol, [&](auto& transport) { found = transport.poll(now, endpoint, out); });
+    return found;
   }
   Instant next_wake(Protocol protocol, std::uint32_t endpoint) {
-    return visit(protocol, kNever, [&](auto& transport) { return transport.next_wake(endpoint); });
+    Instant when = kNever;
+    visit(protocol, [&](auto& transport) { when = transport.next_wake(endpoint); });
+    return when;
   }
   bool uses(Protocol protocol) const { return used_ >> static_cast<int>(protocol) & 1; }
-  // The only one that a run uses, if so.
-  std::optional<Protocol> only() const {
-    if (!std::has_single_bit(used_)) return std::nullopt;
-    return static_cast<Protocol>(std::countr_zero(used_));
+  // Most runs use one only. Calls call(transport) with it, and says whether there is just one.
+  template <class Call>
+  bool with_only(Call call) {
+    if (!only_) return false;
+    visit(*only_, call);
+    return true;
   }
   template <class Visit>
   void for_each_used(Visit visit) const {
@@ -74,6 +82,7 @@ class Stack {
   // Calls use(completions) for each transport.
   template <class Use>
   void drain(Use use) {
+    if (with_only([&](auto& transport) { use(transport.completions()); })) return;
     if (srd_) use(srd_->completions());
     if (roce_) use(roce_->completions());
     if (tcp_) use(tcp_->completions());
@@ -85,19 +94,21 @@ class Stack {
   const Raw& raw() const { return raw_; }
 
  private:
-  template <class Result, class Call>
-  Result visit(Protocol protocol, Result otherwise, Call call) {
-    switch (protocol) {
-      case Protocol::srd: return srd_ ? call(*srd_) : otherwise;
-      case Protocol::rocev2: return roce_ ? call(*roce_) : otherwise;
-      case Protocol::tcp: return tcp_ ? call(*tcp_) : otherwise;
-      case Protocol::uet: return uet_ ? call(*uet_) : otherwise;
-      case Protocol::raw: return otherwise;
+  template <class Call>
+  void visit(Protocol protocol, Call call) {
+    if (protocol == Protocol::srd) {
+      if (srd_) call(*srd_);
+    } else if (protocol == Protocol::rocev2) {
+      if (roce_) call(*roce_);
+    } else if (protocol == Protocol::tcp) {
+      if (tcp_) call(*tcp_);
+    } else if (protocol == Protocol::uet) {
+      if (uet_) call(*uet_);
     }
-    return otherwise;
   }
 
   std::uint8_t used_;  // bit per Protocol
+  std::optional<Protocol> only_;
   std::optional<Srd> srd_;
   std::optional<Roce> roce_;
   std::optional<Tcp> tcp_;
