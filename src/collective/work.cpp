@@ -1,0 +1,54 @@
+#include "collective/work.hpp"
+
+#include <utility>
+
+namespace weft::collective {
+
+using schedule::Instruction;
+
+std::int64_t occupancy(const Edge& edge, std::uint64_t bytes) {
+  const Duration wire = edge.rate.count() == 0 ? Duration(0) : transfer_time(Bytes(static_cast<std::int64_t>(bytes)), edge.rate);
+  return (edge.overhead + wire).count();
+}
+
+Work::Work(std::uint32_t ranks, std::vector<std::shared_ptr<const Program>> programs, Pace pace)
+    : ranks_(ranks), programs_(std::move(programs)), pace_(pace) {
+  first_lane_.reserve(ranks + std::size_t{1});
+  first_lane_.push_back(0);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    for (std::uint32_t program = 0; program < programs_.size(); ++program)
+      for (std::uint32_t lane = 0; lane < programs_[program]->lanes(rank); ++lane) cursors_.push_back({program, lane});
+    first_lane_.push_back(static_cast<std::uint32_t>(cursors_.size()));
+  }
+}
+
+bool Work::next(std::uint32_t rank, std::uint32_t lane, Instruction& out) {
+  Cursor& cursor = cursors_[first_lane_[rank] + lane];
+  if (cursor.rest == Rest::wait || cursor.rest == Rest::wait_then_send) {
+    cursor.rest = cursor.rest == Rest::wait ? Rest::nothing : Rest::send;
+    out = Instruction::wait(1);
+    return true;
+  }
+  Step step;
+  if (!programs_[cursor.program]->step(rank, cursor.lane, cursor.at, step)) return false;
+  if (step.kind != Step::Kind::send) {
+    ++cursor.at;
+    cursor.rest = Rest::wait;
+    out = Instruction::recv(step.peer, step.tag);
+    return true;
+  }
+  if (pace_ == Pace::timed && cursor.rest != Rest::send && !step.joined) {
+    if (const std::int64_t time = occupancy(step.edge, step.bytes); time > 0) {
+      cursor.rest = Rest::wait_then_send;
+      out = Instruction::compute(time);
+      return true;
+    }
+  }
+  ++cursor.at;
+  cursor.rest = Rest::nothing;
+  out = Instruction::send(step.peer, step.bytes, step.tag);
+  out.detached = pace_ == Pace::timed;
+  return true;
+}
+
+}  // namespace weft::collective
