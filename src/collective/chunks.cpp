@@ -1,0 +1,57 @@
+#include "collective/chunks.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace weft::collective {
+namespace {
+
+constexpr std::uint64_t kKiB = 1024;
+
+// A channel's buffer has 8 steps: 4 MiB for Simple; LL has 8 lines of 8 bytes for each of 512 threads in a step, LL128
+// 120 bytes of 128 for each of 640 threads and 8 lines (NCCL src/include/device.h).
+constexpr std::uint64_t kSimpleStep = 512 * kKiB;
+constexpr std::uint64_t kLlStep = 32 * kKiB;
+constexpr std::uint64_t kLl128Step = 640 * 8 * 120 * 15 / 16;
+
+struct Shrink {
+  std::uint64_t times;  // chunks x channels x heads that the bytes must fill, or the chunk shrinks
+  std::uint64_t to;
+};
+
+// tables/nccl_chunk_rules.csv
+std::uint64_t shrunk(std::uint64_t chunk, std::uint64_t bytes, std::uint64_t lanes, std::initializer_list<Shrink> rules) {
+  for (const Shrink& rule : rules)
+    if (chunk > rule.to && bytes / (lanes * chunk) < rule.times) chunk = rule.to;
+  return chunk;
+}
+
+}  // namespace
+
+std::uint64_t chunk_size(const ChunkRule& rule) {
+  const std::uint64_t lanes = std::uint64_t{rule.channels} * rule.heads;
+  const std::uint64_t step = rule.protocol == Protocol::simple ? kSimpleStep : rule.protocol == Protocol::ll ? kLlStep : kLl128Step;
+  switch (rule.algorithm) {
+    case Algorithm::nvls: return shrunk(128 * kKiB, rule.bytes, lanes, {{64, 64 * kKiB}, {8, 32 * kKiB}, {2, 16 * kKiB}});
+    case Algorithm::nvls_tree:
+      return shrunk(kSimpleStep, rule.bytes, lanes, {{32, 256 * kKiB}, {16, 128 * kKiB}, {4, 64 * kKiB}, {1, 32 * kKiB}});
+    case Algorithm::ring: return rule.protocol == Protocol::simple ? 4 * step : step;
+    case Algorithm::tree: {
+      // As many chunks as the tree is deep, at least, so that all of it is busy.
+      const auto depth = static_cast<std::uint64_t>(std::bit_width(rule.nodes)) + rule.ranks / rule.nodes;
+      std::uint64_t chunk = step;
+      while (chunk > 32 * kKiB && rule.bytes / (lanes * chunk) < depth) chunk /= 2;
+      return chunk;
+    }
+    default: return step;
+  }
+}
+
+// A channel is worth its while when each of its threads has something to do: 512 threads, with 8 bytes each for LL and
+// LL128, 64 for Simple; of a ring's channel every rank has a part (NCCL src/enqueue.cc).
+std::uint32_t channels_used(std::uint32_t most, Algorithm algorithm, Protocol protocol, std::uint64_t bytes, std::uint32_t ranks) {
+  const std::uint64_t each = 512 * (protocol == Protocol::simple ? 64u : 8u) * (algorithm == Algorithm::ring ? ranks : 1u);
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(bytes / each, 1, most));
+}
+
+}  // namespace weft::collective

@@ -1,0 +1,445 @@
+#include "collective/plan.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <utility>
+
+#include "base/wide.hpp"
+#include "collective/chunks.hpp"
+#include "collective/direct.hpp"
+#include "collective/hierarchical.hpp"
+#include "collective/pat.hpp"
+#include "collective/ring.hpp"
+#include "collective/sharing.hpp"
+#include "collective/tree.hpp"
+
+namespace weft::collective {
+namespace {
+
+constexpr std::uint32_t kMostChannels = 32;       // on servers
+constexpr std::uint32_t kMostRackChannels = 64;   // NCCL's MAXCHANNELS
+constexpr std::uint32_t kNoNode = 0xFFFFFFFFu;
+
+// What a chunk costs the GPU that sends it, beside its bytes: a fence and a flag for Simple, nothing where the flag
+// travels with the data. NVLS synchronises all GPUs of its domain for each chunk.
+Duration overhead_of(Algorithm algorithm, Protocol protocol) {
+  if (algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree) return nanoseconds(2'600);
+  return protocol == Protocol::simple ? nanoseconds(1'000) : Duration(0);
+}
+
+class Planner {
+ public:
+  Planner(const Team& team, const PlanOptions& options)
+      : team_(team),
+        options_(options),
+        generation_(generation_of(team.group(0).spec.gpu.kind)),
+        sharing_(team, generation_, *options.stack, {options.pxn}) {}
+
+  Plan make();
+
+ private:
+  std::uint32_t nodes_class() const { return team_.nodes() == 1 ? 0 : team_.nodes() < 4 ? 1 : 2; }
+  std::uint32_t entry(std::uint32_t node, std::uint32_t channel) const;
+  std::uint32_t port(std::uint32_t node, std::uint32_t channel) const;
+  std::uint32_t heads() const;
+  Rounds rounds_of(std::uint64_t bytes) const;
+  Edge edge(const Way& way) const;
+  Way way(std::uint32_t from, std::uint32_t to, std::uint32_t channel) const;
+  std::uint64_t part(std::uint32_t index, std::uint32_t parts) const;
+
+  void add_rings();
+  void add_chains();
+  void add_trees();
+  void add_stars();
+  void add_pairs();
+  void add(std::shared_ptr<const Program> program, bool is_new) {
+    if (is_new) plan_.different.push_back(program);
+    plan_.programs.push_back(std::move(program));
+  }
+  std::vector<std::uint32_t> ring_order(std::uint32_t channel) const;
+  std::vector<Vertex> channel_tree(std::uint32_t channel) const;
+  std::vector<Vertex> star(std::uint32_t channel, std::uint32_t head) const;
+  void add_vertex_trees(std::vector<std::vector<Vertex>> trees, const std::vector<std::uint32_t>& channel_of,
+                        Tree::Direction direction, bool per_head_blocks);
+
+  const Team& team_;
+  const PlanOptions& options_;
+  const Generation& generation_;
+  Sharing sharing_;
+  Plan plan_;
+};
+
+std::uint32_t Planner::port(std::uint32_t node, std::uint32_t channel) const {
+  return channel % static_cast<std::uint32_t>(team_.domain(node).ports.size());
+}
+
+// The rank of a node at which a channel comes in and the others of the node are counted from.
+std::uint32_t Planner::entry(std::uint32_t node, std::uint32_t channel) const {
+  const Domain& domain = team_.domain(node);
+  if (team_.nodes() > 1 && !domain.ports.empty()) return domain.ports[port(node, channel)].rank;
+  return domain.first_rank + channel % domain.ranks;
+}
+
+// Ranks of a node that stand next to a port, or all of them on one node: each takes a part of the data under NVLS.
+std::uint32_t Planner::heads() const { return team_.nodes() == 1 ? team_.ranks() : team_.least_ports(); }
+
+// Equal parts of all bytes, none more than one byte larger than another.
+std::uint64_t Planner::part(std::uint32_t index, std::uint32_t parts) const {
+  const auto upto = [&](std::uint32_t i) { return static_cast<std::uint64_t>(static_cast<UnsignedWide>(options_.bytes) * i / parts); };
+  return upto(index + 1) - upto(index);
+}
+
+Rounds Planner::rounds_of(std::uint64_t bytes) const {
+  Rounds rounds{bytes, plan_.chunk};
+  const std::uint64_t whole = bytes / rounds.chunk;
+  if (options_.most_rounds > 0 && whole > options_.most_rounds) rounds.bytes -= (whole - options_.most_rounds) * rounds.chunk;
+  return rounds;
+}
+
+Way Planner::way(std::uint32_t from, std::uint32_t to, std::uint32_t channel) const {
+  const std::uint32_t a = team_.node_of(from);
+  const std::uint32_t b = team_.node_of(to);
+  return a == b ? sharing_.inside(from, to) : sharing_.across(from, port(a, channel), to, port(b, channel));
+}
+
+// The share of the links, less what the protocol spends on flags, and no more than a channel's threads move.
+Edge Planner::edge(const Way& way) const {
+  const std::uint32_t by_nodes = nodes_class();
+  const auto megabytes = [](std::int64_t n) { return Bandwidth(n * 8'000'000); };
+  Bandwidth rate = sharing_.share(way);
+  switch (plan_.choice.protocol) {
+    case Protocol::ll:
+      rate = std::min(rate / 2, megabytes(generation_.ll_most[by_nodes]) / plan_.choice.channels);
+      break;
+    case Protocol::ll128:
+      rate = std::min(rate / 128 * 120, megabytes(generation_.ring_ll128_most[by_nodes]));
+      break;
+    case Protocol::simple: rate = std::min(rate, megabytes(generation_.ring_ll128_most[by_nodes])); break;
+  }
+  return {rate, overhead_of(plan_.choice.algorithm, plan_.choice.protocol), {}};
+}
+
+// Node after node; within a node from the channel's entry on in order.
+std::vector<std::uint32_t> Planner::ring_order(std::uint32_t channel) const {
+  std::vector<std::uint32_t> order;
+  order.reserve(team_.ranks());
+  for (std::uint32_t node = 0; node < team_.nodes(); ++node) {
+    const Domain& domain = team_.domain(node);
+    const std::uint32_t start = entry(node, channel) - domain.first_rank;
+    for (std::uint32_t i = 0; i < domain.ranks; ++i) order.push_back(domain.first_rank + (start + i) % domain.ranks);
+  }
+  return order;
+}
+
+void Planner::add_rings() {
+  const std::uint32_t channels = plan_.choice.channels;
+  const std::uint32_t size = team_.ranks();
+  std::vector<std::vector<std::uint32_t>> orders;
+  for (std::uint32_t channel = 0; channel < channels; ++channel) {
+    orders.push_back(ring_order(channel));
+    for (std::uint32_t i = 0; i < size; ++i) sharing_.load(way(orders[channel][i], orders[channel][(i + 1) % size], channel));
+  }
+  std::map<std::vector<Edge>, std::uint64_t> seen;  // rings whose edges are alike take the same time
+  for (std::uint32_t channel = 0; channel < channels; ++channel) {
+    std::vector<Edge> edges;
+    for (std::uint32_t i = 0; i < size; ++i) edges.push_back(edge(way(orders[channel][i], orders[channel][(i + 1) % size], channel)));
+    const std::uint64_t bytes = (part(channel, channels) + size - 1) / size;
+    const bool is_new = seen.try_emplace(edges, bytes).second;
+    plan_.rounds = std::max(plan_.rounds, Rounds{bytes, plan_.chunk}.count());
+    const std::uint32_t slices = plan_.choice.protocol == Protocol::simple ? kSlices : 1;
+    add(std::make_shared<Ring>(Ring::Shape{options_.operation, orders[channel], std::move(edges), rounds_of(bytes), slices, channel}),
+        is_new);
+  }
+}
+
+// A tree over all ranks: chains within nodes, from the channel's entry on, and the entries in a binary tree. Every second
+// half of the channels takes the other of the two trees.
+std::vector<Vertex> Planner::channel_tree(std::uint32_t channel) const {
+  const std::uint32_t which = channel < (plan_.choice.channels + 1) / 2 ? 0 : 1;
+  std::vector<Vertex> vertices(team_.ranks());
+  for (std::uint32_t node = 0; node < team_.nodes(); ++node) {
+    const Domain& domain = team_.domain(node);
+    const std::uint32_t start = entry(node, channel) - domain.first_rank;
+    for (std::uint32_t i = 0; i < domain.ranks; ++i) {
+      const std::uint32_t rank = domain.first_rank + (start + i) % domain.ranks;
+      vertices[rank].rank = rank;
+      if (i > 0) vertices[rank].parent = domain.first_rank + (start + i - 1) % domain.ranks;
+    }
+    const std::uint32_t above = double_tree(team_.nodes(), node, which).parent;
+    if (above != kNobody) vertices[domain.first_rank + start].parent = entry(above, channel);
+  }
+  return vertices;
+}
+
+void Planner::add_trees() {
+  std::vector<std::vector<Vertex>> trees;
+  std::vector<std::uint32_t> channel_of;
+  for (std::uint32_t channel = 0; channel < plan_.choice.channels; ++channel) {
+    trees.push_back(channel_tree(channel));
+    channel_of.push_back(channel);
+  }
+  add_vertex_trees(std::move(trees), channel_of, Tree::Direction::both, false);
+}
+
+// A ring cut open at the root.
+void Planner::add_chains() {
+  const bool spreads = options_.operation == Operation::broadcast;
+  std::vector<std::vector<Vertex>> trees;
+  std::vector<std::uint32_t> channel_of;
+  for (std::uint32_t channel = 0; channel < plan_.choice.channels; ++channel) {
+    std::vector<std::uint32_t> order = ring_order(channel);
+    std::rotate(order.begin(), std::find(order.begin(), order.end(), options_.root), order.end());
+    // A reduction runs the other way round, towards the root.
+    if (!spreads) std::reverse(order.begin() + 1, order.end());
+    std::vector<Vertex> vertices(order.size());
+    for (std::uint32_t i = 0; i < order.size(); ++i) {
+      vertices[order[i]].rank = order[i];
+      if (i > 0) vertices[order[i]].parent = order[i - 1];
+    }
+    trees.push_back(std::move(vertices));
+    channel_of.push_back(channel);
+  }
+  add_vertex_trees(std::move(trees), channel_of, spreads ? Tree::Direction::down : Tree::Direction::up, false);
+}
+
+// NVLS and what is built on it. In each node all GPUs give to the NVSwitch, which hands the sum to the head; heads are
+// joined by a binary tree or by the switches of the network. Switch ranks come behind the GPUs, one per node, and one
+// for the network.
+std::vector<Vertex> Planner::star(std::uint32_t channel, std::uint32_t head) const {
+  const std::uint32_t gpus = team_.ranks();
+  const std::uint32_t nodes = team_.nodes();
+  const bool sharp = plan_.choice.algorithm == Algorithm::collnet;
+  const std::uint32_t which = channel % 2;
+  std::vector<Vertex> vertices;
+  // Vertices: heads of all nodes, then their switches, then every GPU in its role as a giver, then the network.
+  const std::uint32_t first_switch = nodes;
+  const std::uint32_t first_giver = 2 * nodes;
+  const std::uint32_t network = first_giver + gpus;
+  vertices.resize(first_giver + gpus + (sharp ? 1 : 0));
+  for (std::uint32_t node = 0; node < nodes; ++node) {
+    Vertex& top = vertices[node];
+    top.rank = entry(node, head);
+    top.gives = false;
+    top.parent = sharp ? network : double_tree(nodes, node, which).parent;
+    vertices[first_switch + node] = {.rank = gpus + node, .parent = node, .gives = false, .up = {}, .down = {}};
+    const Domain& domain = team_.domain(node);
+    for (std::uint32_t i = 0; i < domain.ranks; ++i) {
+      const std::uint32_t rank = domain.first_rank + i;
+      vertices[first_giver + rank] = {.rank = rank, .parent = first_switch + node, .up = {}, .down = {}};
+    }
+  }
+  if (sharp) vertices[network] = {.rank = gpus + nodes, .gives = false, .up = {}, .down = {}};
+  return vertices;
+}
+
+void Planner::add_stars() {
+  const std::uint32_t channels = plan_.choice.channels;
+  plan_.ranks = team_.ranks() + team_.nodes() + (plan_.choice.algorithm == Algorithm::collnet ? 1 : 0);
+  for (std::uint32_t node = 0; node < team_.nodes(); ++node) plan_.node.push_back(node);
+  plan_.node.push_back(kNoNode);
+  std::vector<std::vector<Vertex>> trees;
+  std::vector<std::uint32_t> channel_of;
+  for (std::uint32_t channel = 0; channel < channels; ++channel)
+    for (std::uint32_t head = 0; head < heads(); ++head) {
+      trees.push_back(star(channel, head));
+      channel_of.push_back(head);
+    }
+  const Tree::Direction direction = options_.operation == Operation::all_gather       ? Tree::Direction::down
+                                    : options_.operation == Operation::reduce_scatter ? Tree::Direction::up
+                                                                                      : Tree::Direction::both;
+  add_vertex_trees(std::move(trees), channel_of, direction, true);
+}
+
+void Planner::add_vertex_trees(std::vector<std::vector<Vertex>> trees, const std::vector<std::uint32_t>& channel_of,
+                               Tree::Direction direction, bool stars) {
+  const std::uint32_t gpus = team_.ranks();
+  const auto way_of = [&](const std::vector<Vertex>& tree, std::uint32_t from, std::uint32_t to, std::uint32_t channel) {
+    const std::uint32_t a = tree[from].rank;
+    const std::uint32_t b = tree[to].rank;
+    if (stars && b >= gpus + team_.nodes()) return sharing_.to_network(a, port(team_.node_of(a), channel));
+    if (stars && a >= gpus + team_.nodes()) return sharing_.from_network(b, port(team_.node_of(b), channel));
+    if (b >= gpus) return sharing_.to_switch(a);
+    if (a >= gpus) return sharing_.from_switch(b);
+    return way(a, b, channel);
+  };
+  const auto parts = static_cast<std::uint32_t>(trees.size());
+  for (std::uint32_t i = 0; i < parts; ++i)
+    for (std::uint32_t v = 0; v < trees[i].size(); ++v) {
+      const std::uint32_t parent = trees[i][v].parent;
+      if (parent == kNobody) continue;
+      if (direction != Tree::Direction::down) sharing_.load(way_of(trees[i], v, parent, channel_of[i]));
+      if (direction != Tree::Direction::up) sharing_.load(way_of(trees[i], parent, v, channel_of[i]));
+    }
+  struct Kind {
+    std::vector<std::uint32_t> parents;
+    std::vector<Edge> edges;
+    auto operator<=>(const Kind&) const = default;
+  };
+  std::map<Kind, std::uint32_t> seen;
+  for (std::uint32_t i = 0; i < parts; ++i) {
+    Kind kind;
+    for (std::uint32_t v = 0; v < trees[i].size(); ++v) {
+      Vertex& vertex = trees[i][v];
+      if (vertex.parent != kNobody) {
+        vertex.up = edge(way_of(trees[i], v, vertex.parent, channel_of[i]));
+        vertex.down = edge(way_of(trees[i], vertex.parent, v, channel_of[i]));
+      }
+      // Chains differ in where they begin; what counts is how nodes are joined.
+      kind.edges.push_back(vertex.up);
+      kind.edges.push_back(vertex.down);
+    }
+    for (std::uint32_t node = 0; node < team_.nodes(); ++node) {
+      const std::uint32_t top = stars ? node : entry(node, channel_of[i]);
+      const std::uint32_t parent = trees[i][top].parent;
+      kind.parents.push_back(parent == kNobody || trees[i][parent].rank >= gpus ? kNobody : team_.node_of(trees[i][parent].rank));
+    }
+    std::sort(kind.edges.begin(), kind.edges.end());
+    const std::uint64_t bytes = part(i, parts);
+    const bool is_new = seen.try_emplace(std::move(kind), i).second;
+    plan_.rounds = std::max(plan_.rounds, Rounds{bytes, plan_.chunk}.count());
+    const std::uint64_t tag = std::uint64_t{i} << 32;
+    add(std::make_shared<Tree>(Tree::Shape{std::move(trees[i]), direction, rounds_of(bytes), tag}), is_new);
+  }
+}
+
+// Algorithms in which ranks talk to any others: what one channel does, all do, so one program stands for all.
+void Planner::add_pairs() {
+  Pairs pairs;
+  const std::uint32_t size = team_.ranks();
+  const bool all_to_all = options_.operation == Operation::all_to_all;
+  const bool neighbours = options_.operation == Operation::send_recv;
+  for (std::uint32_t rank = 0; rank < size; ++rank) pairs.node.push_back(team_.node_of(rank));
+  for (std::uint32_t node = 0; node < team_.nodes(); ++node) pairs.first.push_back(team_.domain(node).first_rank);
+  pairs.first.push_back(size);
+  // A partner in another domain with the same number there: what it has in common with all others there is the port.
+  const auto outside_partner = [&](std::uint32_t rank) {
+    const std::uint32_t node = team_.node_of(rank);
+    const Domain& other = team_.domain((node + 1) % team_.nodes());
+    return other.first_rank + (rank - team_.domain(node).first_rank) % other.ranks;
+  };
+  const auto inside = [&](std::uint32_t rank) {
+    const Domain& domain = team_.domain(team_.node_of(rank));
+    return sharing_.inside(rank, domain.first_rank + (rank - domain.first_rank + 1) % domain.ranks);
+  };
+  const auto outside = [&](std::uint32_t rank) {
+    const std::uint32_t to = outside_partner(rank);
+    const std::uint32_t from_port = options_.pxn ? team_.port_of(to) % static_cast<std::uint32_t>(team_.domain(team_.node_of(rank)).ports.size())
+                                                 : team_.port_of(rank);
+    return sharing_.across(rank, from_port, to, team_.port_of(to));
+  };
+  for (std::uint32_t rank = 0; rank < size; ++rank) {
+    const Domain& domain = team_.domain(team_.node_of(rank));
+    const bool last = rank + 1 == domain.first_rank + domain.ranks;
+    if (domain.ranks > 1 && (!neighbours || !last)) sharing_.load(inside(rank));
+    if (team_.nodes() > 1 && (!neighbours || last)) sharing_.load(outside(rank));
+  }
+  for (std::uint32_t rank = 0; rank < size; ++rank) {
+    // Many channels work side by side, so that no single one's speed counts.
+    const auto whole = [&](Way way) {
+      Edge made = edge(way);
+      const Bandwidth share = sharing_.share(way);
+      made.rate = plan_.choice.protocol == Protocol::ll ? share / 2 : plan_.choice.protocol == Protocol::ll128 ? share / 128 * 120 : share;
+      return made;
+    };
+    const Domain& domain = team_.domain(team_.node_of(rank));
+    pairs.within.push_back(domain.ranks > 1 ? whole(inside(rank)) : Edge{});
+    pairs.across.push_back(team_.nodes() > 1 ? whole(outside(rank)) : Edge{});
+  }
+  const std::uint64_t parts = neighbours ? 1 : size;
+  const std::uint64_t bytes = (options_.bytes + parts - 1) / parts;
+  plan_.rounds = Rounds{bytes, plan_.chunk}.count();
+  const Rounds rounds = rounds_of(bytes);
+  if (plan_.choice.algorithm == Algorithm::pat) {
+    add(std::make_shared<Pat>(Pat::Shape{options_.operation, std::move(pairs), rounds}), true);
+  } else if (all_to_all || neighbours) {
+    add(std::make_shared<Direct>(Direct::Shape{options_.operation, std::move(pairs), rounds}), true);
+  } else {
+    add(std::make_shared<Hierarchical>(Hierarchical::Shape{options_.operation, std::move(pairs), rounds}), true);
+  }
+}
+
+Plan Planner::make() {
+  plan_.operation = options_.operation;
+  plan_.choice = options_.choice;
+  plan_.gpus = plan_.ranks = team_.ranks();
+  for (std::uint32_t rank = 0; rank < team_.ranks(); ++rank) plan_.node.push_back(team_.node_of(rank));
+  const Algorithm algorithm = plan_.choice.algorithm;
+  const Protocol protocol = plan_.choice.protocol;
+  const std::uint32_t most = channels_for(team_, algorithm);
+  if (plan_.choice.channels == 0) plan_.choice.channels = channels_used(most, algorithm, protocol, options_.bytes, team_.ranks());
+  const ChunkRule rule{algorithm, protocol, options_.bytes, plan_.choice.channels,
+                       algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree ? heads() : 1, team_.ranks(), team_.nodes()};
+  plan_.chunk = options_.chunk > 0 ? options_.chunk : chunk_size(rule);
+
+  const bool stars = algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree || algorithm == Algorithm::collnet;
+  const Hop near = team_.group(0).spec.scale_up ? Hop::scale_up : Hop::pcie;
+  plan_.inside = hop_latency(near, algorithm, protocol);
+  plan_.outside = hop_latency(Hop::network, algorithm, protocol) + options_.stack->per_hop + team_.network_latency();
+  // NCCL's figure for NVLS is that of the whole way: to the switch, to the head, and back.
+  if (stars) plan_.inside = plan_.inside / 4;
+  plan_.launch = base_latency(algorithm, protocol) + options_.stack->launch;
+
+  if (stars) add_stars();
+  else if (algorithm == Algorithm::tree) add_trees();
+  else if (algorithm != Algorithm::ring) add_pairs();
+  else if (options_.operation == Operation::broadcast || options_.operation == Operation::reduce) add_chains();
+  else add_rings();
+  return std::move(plan_);
+}
+
+}  // namespace
+
+std::uint32_t channels_for(const Team& team, Algorithm algorithm) {
+  const Generation& generation = generation_of(team.group(0).spec.gpu.kind);
+  const bool nvls = algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree;
+  if (nvls && generation.nvls_channels > 0) return generation.nvls_channels;
+  if (team.nodes() == 1) return generation.ring_channels;
+  // Two for each port: NCCL's graph has one, and every channel is set up twice.
+  const std::uint32_t ports = team.least_ports();
+  if (ports > kMostChannels) return std::min(ports, kMostRackChannels);
+  return std::clamp(2 * ports, 2u, kMostChannels);
+}
+
+std::string why_not(const Team& team, Operation operation, Algorithm algorithm, Protocol protocol) {
+  const bool rings = operation == Operation::all_reduce || operation == Operation::all_gather || operation == Operation::reduce_scatter;
+  const bool parts = operation == Operation::all_gather || operation == Operation::reduce_scatter;
+  const bool simple = protocol == Protocol::simple;
+  const bool switches = generation_of(team.group(0).spec.gpu.kind).nvls_channels > 0 && team.group(0).spec.scale_up &&
+                        team.group(0).spec.scale_up->switches > 0;
+  switch (algorithm) {
+    case Algorithm::ring:
+      return operation == Operation::all_to_all || operation == Operation::send_recv ? "a ring has no way to everybody" : "";
+    case Algorithm::tree: return operation == Operation::all_reduce ? "" : "trees do all_reduce only";
+    case Algorithm::nvls:
+      if (!switches) return "its scale-up switches do not reduce";
+      if (!simple) return "NVLS knows the protocol Simple only";
+      if (team.nodes() > 1) return "NVLS works within one domain; NVLSTree spans several";
+      return rings ? "" : "NVLS does all_reduce, all_gather and reduce_scatter";
+    case Algorithm::nvls_tree:
+      if (!switches) return "its scale-up switches do not reduce";
+      if (!simple) return "NVLSTree knows the protocol Simple only";
+      if (team.nodes() < 2) return "NVLSTree spans several domains; NVLS works within one";
+      return operation == Operation::all_reduce ? "" : "NVLSTree does all_reduce only";
+    case Algorithm::collnet:
+      if (!simple) return "CollNet knows the protocol Simple only";
+      if (team.nodes() < 2) return "there is no network between the ranks that could reduce";
+      if (!switches) return "its scale-up switches do not reduce";
+      return operation == Operation::all_reduce ? "" : "CollNet does all_reduce only";
+    case Algorithm::pat:
+      if (!simple) return "PAT knows the protocol Simple only";
+      if (team.nodes() != team.ranks()) return "PAT is for one rank per domain";
+      return parts ? "" : "PAT does all_gather and reduce_scatter";
+    case Algorithm::direct:
+      return operation == Operation::all_to_all || operation == Operation::send_recv ? "" : "Direct does all_to_all and send_recv";
+    case Algorithm::hierarchical:
+      if (!team.even()) return "the hierarchical algorithm needs equally many ranks in every domain";
+      if (team.nodes() < 2 || team.most_per_node() < 2) return "there is only one level";
+      return rings ? "" : "Hierarchical does all_reduce, all_gather and reduce_scatter";
+  }
+  return "";
+}
+
+Plan make_plan(const Team& team, const PlanOptions& options) { return Planner(team, options).make(); }
+
+}  // namespace weft::collective
