@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
+#include <set>
 #include <utility>
 
-#include "base/wide.hpp"
 #include "collective/chunks.hpp"
 #include "collective/direct.hpp"
 #include "collective/hierarchical.hpp"
@@ -43,10 +42,10 @@ class Planner {
   std::uint32_t entry(std::uint32_t node, std::uint32_t channel) const;
   std::uint32_t port(std::uint32_t node, std::uint32_t channel) const;
   std::uint32_t heads() const;
-  Rounds rounds_of(std::uint64_t bytes) const;
+  Rounds rounds_of(std::uint64_t bytes);
   Edge edge(const Way& way) const;
   Way way(std::uint32_t from, std::uint32_t to, std::uint32_t channel) const;
-  std::uint64_t part(std::uint32_t index, std::uint32_t parts) const;
+  std::uint64_t part(std::uint64_t parts) const;
 
   void add_rings();
   void add_chains();
@@ -84,15 +83,12 @@ std::uint32_t Planner::entry(std::uint32_t node, std::uint32_t channel) const {
 // Ranks of a node that stand next to a port, or all of them on one node: each takes a part of the data under NVLS.
 std::uint32_t Planner::heads() const { return team_.nodes() == 1 ? team_.ranks() : team_.least_ports(); }
 
-// Equal parts of all bytes, none more than one byte larger than another.
-std::uint64_t Planner::part(std::uint32_t index, std::uint32_t parts) const {
-  const auto upto = [&](std::uint32_t i) { return static_cast<std::uint64_t>(static_cast<UnsignedWide>(options_.bytes) * i / parts); };
-  return upto(index + 1) - upto(index);
-}
+// Equal parts of all bytes, rounded up.
+std::uint64_t Planner::part(std::uint64_t parts) const { return (options_.bytes + parts - 1) / parts; }
 
-Rounds Planner::rounds_of(std::uint64_t bytes) const {
+Rounds Planner::rounds_of(std::uint64_t bytes) {
   Rounds rounds{bytes, plan_.chunk};
-  const std::uint64_t whole = bytes / rounds.chunk;
+  const std::uint64_t whole = plan_.whole_rounds = bytes / rounds.chunk;
   if (options_.most_rounds > 0 && whole > options_.most_rounds) rounds.bytes -= (whole - options_.most_rounds) * rounds.chunk;
   return rounds;
 }
@@ -140,13 +136,12 @@ void Planner::add_rings() {
     orders.push_back(ring_order(channel));
     for (std::uint32_t i = 0; i < size; ++i) sharing_.load(way(orders[channel][i], orders[channel][(i + 1) % size], channel));
   }
-  std::map<std::vector<Edge>, std::uint64_t> seen;  // rings whose edges are alike take the same time
+  std::set<std::vector<Edge>> seen;  // rings whose edges are alike take the same time
   for (std::uint32_t channel = 0; channel < channels; ++channel) {
     std::vector<Edge> edges;
     for (std::uint32_t i = 0; i < size; ++i) edges.push_back(edge(way(orders[channel][i], orders[channel][(i + 1) % size], channel)));
-    const std::uint64_t bytes = (part(channel, channels) + size - 1) / size;
-    const bool is_new = seen.try_emplace(edges, bytes).second;
-    plan_.rounds = std::max(plan_.rounds, Rounds{bytes, plan_.chunk}.count());
+    const std::uint64_t bytes = part(std::uint64_t{channels} * size);
+    const bool is_new = seen.insert(edges).second;
     const std::uint32_t slices = plan_.choice.protocol == Protocol::simple ? kSlices : 1;
     add(std::make_shared<Ring>(Ring::Shape{options_.operation, orders[channel], std::move(edges), rounds_of(bytes), slices, channel}),
         is_new);
@@ -276,7 +271,7 @@ void Planner::add_vertex_trees(std::vector<std::vector<Vertex>> trees, const std
     std::vector<Edge> edges;
     auto operator<=>(const Kind&) const = default;
   };
-  std::map<Kind, std::uint32_t> seen;
+  std::set<Kind> seen;
   for (std::uint32_t i = 0; i < parts; ++i) {
     Kind kind;
     for (std::uint32_t v = 0; v < trees[i].size(); ++v) {
@@ -295,9 +290,8 @@ void Planner::add_vertex_trees(std::vector<std::vector<Vertex>> trees, const std
       kind.parents.push_back(parent == kNobody || trees[i][parent].rank >= gpus ? kNobody : team_.node_of(trees[i][parent].rank));
     }
     std::sort(kind.edges.begin(), kind.edges.end());
-    const std::uint64_t bytes = part(i, parts);
-    const bool is_new = seen.try_emplace(std::move(kind), i).second;
-    plan_.rounds = std::max(plan_.rounds, Rounds{bytes, plan_.chunk}.count());
+    const std::uint64_t bytes = part(parts);
+    const bool is_new = seen.insert(std::move(kind)).second;
     const std::uint64_t tag = std::uint64_t{i} << 32;
     add(std::make_shared<Tree>(Tree::Shape{std::move(trees[i]), direction, rounds_of(bytes), tag}), is_new);
   }
@@ -346,9 +340,7 @@ void Planner::add_pairs() {
     pairs.within.push_back(domain.ranks > 1 ? whole(inside(rank)) : Edge{});
     pairs.across.push_back(team_.nodes() > 1 ? whole(outside(rank)) : Edge{});
   }
-  const std::uint64_t parts = neighbours ? 1 : size;
-  const std::uint64_t bytes = (options_.bytes + parts - 1) / parts;
-  plan_.rounds = Rounds{bytes, plan_.chunk}.count();
+  const std::uint64_t bytes = part(neighbours ? 1 : size);
   const Rounds rounds = rounds_of(bytes);
   if (plan_.choice.algorithm == Algorithm::pat) {
     add(std::make_shared<Pat>(Pat::Shape{options_.operation, std::move(pairs), rounds}), true);

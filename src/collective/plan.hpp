@@ -39,7 +39,7 @@ struct Plan {
   std::uint32_t gpus = 0;
   std::uint32_t ranks = 0;     // GPUs and the switches that reduce
   std::uint64_t chunk = 0;     // of a step, at most
-  std::uint64_t rounds = 0;    // of the longest program, before any were cut
+  std::uint64_t whole_rounds = 0;  // of a program, with a whole chunk each, before any were cut
   Duration launch;             // before the first step
   Duration inside;             // latency of a step within a domain,
   Duration outside;            // and of one that crosses the network

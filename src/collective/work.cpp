@@ -24,30 +24,24 @@ Work::Work(std::uint32_t ranks, std::vector<std::shared_ptr<const Program>> prog
 
 bool Work::next(std::uint32_t rank, std::uint32_t lane, Instruction& out) {
   Cursor& cursor = cursors_[first_lane_[rank] + lane];
-  if (cursor.rest == Rest::wait || cursor.rest == Rest::wait_then_send) {
-    cursor.rest = cursor.rest == Rest::wait ? Rest::nothing : Rest::send;
+  if (cursor.takes) {
+    cursor.takes = false;
     out = Instruction::wait(1);
     return true;
   }
   Step step;
   if (!programs_[cursor.program]->step(rank, cursor.lane, cursor.at, step)) return false;
+  ++cursor.at;
   if (step.kind != Step::Kind::send) {
-    ++cursor.at;
-    cursor.rest = Rest::wait;
+    cursor.takes = true;
     out = Instruction::recv(step.peer, step.tag);
     return true;
   }
-  if (pace_ == Pace::timed && cursor.rest != Rest::send && !step.joined) {
-    if (const std::int64_t time = occupancy(step.edge, step.bytes); time > 0) {
-      cursor.rest = Rest::wait_then_send;
-      out = Instruction::compute(time);
-      return true;
-    }
-  }
-  ++cursor.at;
-  cursor.rest = Rest::nothing;
   out = Instruction::send(step.peer, step.bytes, step.tag);
-  out.detached = pace_ == Pace::timed;
+  if (pace_ == Pace::timed) {
+    out.detached = true;
+    if (!step.joined) out.time = occupancy(step.edge, step.bytes);
+  }
   return true;
 }
 

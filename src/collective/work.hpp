@@ -1,9 +1,8 @@
 #pragma once
 // Programs as a schedule, for any executor.
 //
-// A message executor shares nothing, so there a lane itself is what its sends take turns on: it computes for as long as
-// a send occupies it and then posts the message, which takes only its latency. A packet executor knows how links are
-// shared, so there a send is all there is to it.
+// A message executor shares nothing, so there a send occupies its lane for as long as its share of the links needs, and
+// the message takes only its latency. A packet executor knows how links are shared, so there a send is all there is.
 
 #include <memory>
 #include <vector>
@@ -24,13 +23,11 @@ class Work final : public schedule::Schedule {
   bool next(std::uint32_t rank, std::uint32_t lane, schedule::Instruction& out) override;
 
  private:
-  // What is left to say about a step that was begun.
-  enum class Rest : std::uint8_t { nothing, wait, wait_then_send, send };
   struct Cursor {
     std::uint32_t program = 0;
     std::uint32_t lane = 0;  // within the program
     std::uint64_t at = 0;
-    Rest rest = Rest::nothing;
+    bool takes = false;  // the step before was a recv, and is waited for
   };
   std::uint32_t ranks_;
   std::vector<std::shared_ptr<const Program>> programs_;
