@@ -27,6 +27,7 @@ int show(const ShowOptions& options, Console& console);
 struct SimOptions {
   InputOptions input;
   TrafficOptions traffic;
+  CollectiveOptions collective;
   RunOptions run;
   SimOutputOptions output;
   std::string limit;        // time=10ms,events=1e9,memory=4GiB,wall=60s

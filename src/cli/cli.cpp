@@ -87,12 +87,11 @@ void add_traffic(CLI::App& command, app::TrafficOptions& traffic) {
       ->check(CLI::IsMember(workload::pattern_names()))
       ->option_text("NAME=permutation");
   command.add_option("--size", traffic.size, "bytes of each flow of a pattern")->capture_default_str();
-  command.add_option("--nodes", traffic.nodes, "GPUs that take part; 0: all")->capture_default_str();
+  command.add_option("--nodes,--gpus", traffic.nodes, "GPUs that take part; 0: all")->option_text("N=0");
   command.add_option("--window", traffic.window, "all-to-all: flows of a GPU at a time")->check(CLI::Range(0, 64))->option_text("N=8");
   command.add_option("--load", traffic.load, "poisson: of the line rate")->capture_default_str();
-  command.add_option("--sizes", traffic.sizes, fmt::format("poisson: {}", fmt::join(workload::size_names(), ", ")))
-      ->check(CLI::IsMember(workload::size_names()))
-      ->option_text("NAME=fixed");
+  command.add_option("--sizes", traffic.sizes, fmt::format("8B..8GiB; poisson: {}", fmt::join(workload::size_names(), " ")))
+      ->option_text("SIZES");
   command.add_option("--duration", traffic.duration, "poisson: how long flows begin")->capture_default_str();
 }
 
@@ -110,10 +109,23 @@ void add_runs(CLI::App& command, app::RunOptions& run, std::uint32_t& seeds, std
   command.add_option("--limit", limit, "of a run: time=10ms,events=1e9,memory=4GiB,wall=60s")->type_name("WHAT=MOST");
 }
 
+void add_collective(CLI::App& command, app::CollectiveOptions& options) {
+  command.add_option("--collective", options.operation, "all_reduce, all_gather, ...; default: the file's run")->type_name("NAME");
+  command.add_option("--per-server", options.per_server, "GPUs of each server that take part; 0: all")->option_text("N=0");
+  command.add_option("--algorithms", options.algorithms, "auto, all (side by side), or names: Ring,NVLSTree")
+      ->delimiter(',')
+      ->option_text("NAMES=auto");
+  command.add_option("--protocol", options.protocol, "auto, LL, LL128 or Simple")->option_text("NAME=auto");
+  command.add_option("--channels", options.channels, "of a collective; 0: as NCCL would")->check(CLI::Range(0, 64))->option_text("N=0");
+  command.add_option("--stack", options.stack, "ib, roce, efa, efa-v1, tcp; default: by network card")->type_name("NAME");
+  command.add_flag_callback("--no-pxn", [&options] { options.pxn = false; }, "GPUs do not hand data to the one next to the NIC");
+}
+
 void add_sim(CLI::App& app, Verbs& verbs) {
-  CLI::App* command = app.add_subcommand("sim", "run traffic over the fabric, packet by packet, on SRD");
+  CLI::App* command = app.add_subcommand("sim", "run traffic packet by packet, or collectives");
   add_input(*command, verbs.sim.input, true);
   add_traffic(*command, verbs.sim.traffic);
+  add_collective(*command, verbs.sim.collective);
   add_runs(*command, verbs.sim.run, verbs.sim.seeds, verbs.sim.limit);
   app::SimOutputOptions& output = verbs.sim.output;
   command->add_option("--sample", verbs.sim.run.sample, "queue, marks and load of every link, each interval: 1us")->type_name("TIME");
@@ -133,6 +145,7 @@ void add_sim(CLI::App& app, Verbs& verbs) {
   command->footer("Examples:\n"
                   "  weft sim fat_tree_1024.topo --matrix perm_1024.cm\n"
                   "  weft sim acp.weft.yaml --pattern incast --nodes 64 --size 1MB\n"
+                  "  weft sim acp.weft.yaml --collective all_reduce --gpus 64 --sizes 8B..16GiB\n"
                   "  weft sim acp.weft.yaml --sample 1us --trace trace.json --csv results\n"
                   "  weft sim acp.weft.yaml --pcap leaf.pcapng --capture leaf0 --limit time=50us");
 }

@@ -26,6 +26,9 @@ class Direct final : public Program {
   bool step(std::uint32_t rank, std::uint32_t lane, std::uint64_t at, Step& out) const override;
   std::uint32_t blocks() const override { return size_; }
   std::uint64_t rounds() const override { return shape_.rounds.count(); }
+  std::uint64_t messages() const override {
+    return rounds() * size_ * (shape_.operation == Operation::all_to_all ? size_ - 1 : size_ > 1 ? 1 : 0);
+  }
 
  private:
   static constexpr std::uint32_t kInside = 0;

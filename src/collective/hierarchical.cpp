@@ -1,6 +1,5 @@
 #include "collective/hierarchical.hpp"
 
-#include <array>
 #include <utility>
 
 #include "collective/ring.hpp"
@@ -11,31 +10,25 @@ Hierarchical::Hierarchical(Shape shape)
     : shape_(std::move(shape)),
       size_(shape_.pairs.ranks()),
       nodes_(static_cast<std::uint32_t>(shape_.pairs.first.size() - 1)),
-      local_(size_ / nodes_) {}
-
-bool Hierarchical::step(std::uint32_t rank, std::uint32_t, std::uint64_t at, Step& out) const {
-  struct Phase {
-    Operation operation;
-    bool inside;
-    std::uint32_t steps;
-  };
+      local_(size_ / nodes_) {
   const Operation wanted = shape_.operation;
   const bool reduces = wanted != Operation::all_gather;
   const bool spreads = wanted != Operation::reduce_scatter;
-  const std::array<Phase, 3> phases = {
-      Phase{Operation::reduce_scatter, true, reduces ? local_ - 1 : 0},
-      Phase{wanted, false, ring_steps(wanted, nodes_)},
-      Phase{Operation::all_gather, true, spreads ? local_ - 1 : 0},
-  };
-  const std::uint64_t per_round = 2 * (std::uint64_t{phases[0].steps} + phases[1].steps + phases[2].steps);
+  phases_ = {Phase{Operation::reduce_scatter, true, reduces ? local_ - 1 : 0},
+             Phase{wanted, false, ring_steps(wanted, nodes_)},
+             Phase{Operation::all_gather, true, spreads ? local_ - 1 : 0}};
+}
+
+bool Hierarchical::step(std::uint32_t rank, std::uint32_t, std::uint64_t at, Step& out) const {
+  const std::uint64_t per_round = 2 * (phases_[0].steps + phases_[1].steps + phases_[2].steps);
   if (per_round == 0) return false;
   out = Step{};
   out.round = at / per_round;
   if (out.round >= rounds()) return false;
   std::uint64_t now = at % per_round / 2;
   std::size_t number = 0;
-  while (now >= phases[number].steps) now -= phases[number++].steps;
-  const Phase& phase = phases[number];
+  while (now >= phases_[number].steps) now -= phases_[number++].steps;
+  const Phase& phase = phases_[number];
 
   const bool sends = at % 2 == 0;
   const std::uint32_t node = rank / local_;

@@ -4,6 +4,8 @@
 //
 // Domains are equal. Blocks are numbered (number in the domain) x domains + domain.
 
+#include <array>
+
 #include "collective/names.hpp"
 #include "collective/pairs.hpp"
 #include "collective/program.hpp"
@@ -24,12 +26,19 @@ class Hierarchical final : public Program {
   bool step(std::uint32_t rank, std::uint32_t lane, std::uint64_t at, Step& out) const override;
   std::uint32_t blocks() const override { return size_; }
   std::uint64_t rounds() const override { return shape_.rounds.count(); }
+  std::uint64_t messages() const override { return rounds() * size_ * (phases_[0].steps + phases_[1].steps + phases_[2].steps); }
 
  private:
   Shape shape_;
   std::uint32_t size_;
   std::uint32_t nodes_;
   std::uint32_t local_;  // ranks of a domain
+  struct Phase {
+    Operation operation;
+    bool inside;
+    std::uint64_t steps;
+  };
+  std::array<Phase, 3> phases_;
 };
 
 }  // namespace weft::collective

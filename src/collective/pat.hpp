@@ -25,6 +25,7 @@ class Pat final : public Program {
   bool step(std::uint32_t rank, std::uint32_t lane, std::uint64_t at, Step& out) const override;
   std::uint32_t blocks() const override { return size_; }
   std::uint64_t rounds() const override { return shape_.rounds.count(); }
+  std::uint64_t messages() const override { return rounds() * steps_ * size_; }
 
  private:
   Shape shape_;

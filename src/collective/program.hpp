@@ -46,6 +46,7 @@ class Program {
   virtual bool step(std::uint32_t rank, std::uint32_t lane, std::uint64_t at, Step& out) const = 0;
   virtual std::uint32_t blocks() const = 0;
   virtual std::uint64_t rounds() const = 0;
+  virtual std::uint64_t messages() const = 0;  // that all ranks send
 };
 
 // How the bytes of one block are cut into rounds; the last may be shorter. A block of no bytes has one round all the

@@ -34,6 +34,7 @@ class Ring final : public Program {
   bool step(std::uint32_t rank, std::uint32_t lane, std::uint64_t at, Step& out) const override;
   std::uint32_t blocks() const override { return size_; }
   std::uint64_t rounds() const override { return shape_.rounds.count() * shape_.slices; }
+  std::uint64_t messages() const override { return rounds() * steps_ * size_; }
 
   const Shape& shape() const { return shape_; }
 

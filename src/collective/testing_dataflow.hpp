@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <tuple>
 #include <vector>
 
@@ -51,6 +52,7 @@ class Dataflow {
         }
     }
     for (const auto& [way, messages] : on_the_way_) EXPECT_TRUE(messages.empty()) << "a message that nobody took";
+    EXPECT_EQ(std::accumulate(sent_messages_.begin(), sent_messages_.end(), std::uint64_t{0}), program_.messages());
     return !waits;
   }
 

@@ -42,6 +42,9 @@ class Tree final : public Program {
   bool step(std::uint32_t rank, std::uint32_t lane, std::uint64_t at, Step& out) const override;
   std::uint32_t blocks() const override { return 1; }
   std::uint64_t rounds() const override { return shape_.rounds.count(); }
+  std::uint64_t messages() const override {
+    return rounds() * (shape_.vertices.size() - 1) * (shape_.direction == Direction::both ? 2 : 1);
+  }
 
   const Shape& shape() const { return shape_; }
   std::uint32_t children(std::uint32_t vertex) const { return first_child_[vertex + 1] - first_child_[vertex]; }

@@ -437,7 +437,7 @@ const Table& table_of<CollectiveRun>() {
 template <>
 const Table& table_of<RunSpec>() {
   static const Table table =
-      TableOf<RunSpec>("run", "One piece of work. Not used by any command yet.")
+      TableOf<RunSpec>("run", "One piece of work, which `weft sim` carries out.")
           .field("all_reduce", &RunSpec::all_reduce, {.text = "Sum over all, result to all."})
           .field("all_gather", &RunSpec::all_gather, {.text = "Everybody's part to everybody."})
           .field("reduce_scatter", &RunSpec::reduce_scatter, {.text = "Sum over all, a part each."})

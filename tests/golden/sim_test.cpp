@@ -33,7 +33,7 @@ TEST(Sim, WhatIsNotCoveredIsSaidBeforeItStarts) {
     EXPECT_EQ(outcome.code, 2);
     return outcome.err;
   };
-  EXPECT_NE(error("01-acp-2-nics", {}).find("transport 'rocev2' is not simulated yet"), std::string::npos);
+  EXPECT_NE(error("01-acp-2-nics", {"--pattern", "permutation"}).find("transport 'rocev2' is not simulated yet"), std::string::npos);
   EXPECT_NE(error("08-two-sites", {}).find("E0413"), std::string::npos);
   EXPECT_NE(error("09-dragonfly", {"--set", "fabric.routing=valiant"}).find("only minimal"), std::string::npos);
   EXPECT_NE(error("05-p5-tor-clos", {"--size", "many"}).find("for example --size 2MB"), std::string::npos);
@@ -340,6 +340,67 @@ TEST(Compare, SaysWhatIsMissing) {
   const Outcome outcome = weft({"compare", kClos, "--vary", "transport.kind=srd,tcp"});
   EXPECT_EQ(outcome.code, 2);
   EXPECT_NE(outcome.err.find("so kind=tcp cannot be compared"), std::string::npos) << outcome.err;
+}
+
+// nccl-tests' lines: numbers in its columns, and behind them what was chosen.
+TEST(Sim, ACollectivePrintsWhatNcclTestsWould) {
+  const InDirectory here(kSource / "examples/01-acp-2-nics");
+  const Outcome outcome = weft({"sim", "--collective", "all_reduce", "--gpus", "16", "--sizes", "1KiB..1GiB"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  std::istringstream lines(outcome.out);
+  std::size_t rows = 0;
+  double last = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("#")) continue;
+    ++rows;
+    std::istringstream row(line);
+    double size = 0, count = 0, root = 0, time = 0, algbw = 0, busbw = 0;
+    std::string type, redop;
+    row >> size >> count >> type >> redop >> root >> time >> algbw >> busbw;
+    EXPECT_EQ(count, size / 4);
+    EXPECT_EQ(type + redop, "floatsum");
+    EXPECT_EQ(root, -1);
+    EXPECT_NEAR(algbw, size / 1e3 / time, 0.01 + algbw / 100);
+    EXPECT_NEAR(busbw, algbw * 30 / 16, 0.02) << "2 (n - 1) / n";
+    EXPECT_GT(time, last) << "larger takes longer";
+    last = time;
+  }
+  EXPECT_EQ(rows, 21u);
+  EXPECT_NE(outcome.out.find("# Avg bus bandwidth    : "), std::string::npos);
+}
+
+TEST(Sim, TheRunOfTheFileIsRunAndAsRecordsToo) {
+  const InDirectory here(kSource / "examples/01-acp-2-nics");
+  const Outcome outcome = weft({"sim", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto all = records(outcome.out);
+  ASSERT_EQ(all.size(), 31u);  // 8 B to 8 GiB
+  EXPECT_EQ(all[0]["record"], "collective");
+  EXPECT_EQ(all[0]["ranks"], 64);
+  EXPECT_EQ(all.back()["bytes"], std::uint64_t{8} << 30);
+  // Two 400G cards for a server: neither a ring nor a tree moves more than they carry.
+  EXPECT_LT(all.back()["busbw_GBps"], 100.0);
+  EXPECT_GT(all.back()["busbw_GBps"], 80.0);
+}
+
+TEST(Sim, AlgorithmsStandSideBySideAndWhatCannotBeIsSaid) {
+  const InDirectory here(kSource / "examples/01-acp-2-nics");
+  const Outcome all = weft({"sim", "--collective", "all-reduce", "--gpus", "16", "--sizes", "1MiB", "--algorithms", "all"});
+  ASSERT_EQ(all.code, 0) << all.err;
+  for (const char* name : {"CollNet", "Hierarchical", "NVLSTree", "Ring", "Tree"}) EXPECT_NE(all.out.find(name), std::string::npos) << name;
+  const auto error = [](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"sim", "--collective", "all_reduce"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = weft(arguments);
+    EXPECT_EQ(outcome.code, 2);
+    return outcome.err;
+  };
+  EXPECT_NE(error({"--algorithms", "nvls"}).find("NVLSTree spans several"), std::string::npos);
+  EXPECT_NE(error({"--algorithms", "rings"}).find("did you mean Ring"), std::string::npos);
+  EXPECT_NE(error({"--gpus", "1000"}).find("the cluster has 256"), std::string::npos);
+  EXPECT_NE(error({"--gpus", "1"}).find("two GPUs"), std::string::npos);
+  EXPECT_NE(error({"--sizes", "8GiB..8B"}).find("--sizes cannot be"), std::string::npos);
+  EXPECT_NE(error({"--trace", "x.json"}).find("collectives run at message level"), std::string::npos);
 }
 
 }  // namespace
