@@ -46,6 +46,13 @@ struct CompareOptions {
 };
 int compare(const CompareOptions& options, Console& console);
 
+struct ValidateOptions {
+  std::string directory = "truth";
+  bool rows = false;  // every row beside the summary
+  bool json = false;
+};
+int validate(const ValidateOptions& options, Console& console);
+
 struct DstOptions {
   std::uint64_t first_seed = 1;
   std::uint64_t seeds = 500;

@@ -62,32 +62,14 @@ std::vector<Bytes> parse_sizes(const std::string& text, spec::Diagnostics& diagn
   return sizes;
 }
 
-std::vector<CollectiveJob> jobs_of_file(const model::Cluster& cluster) {
-  std::vector<CollectiveJob> jobs;
-  for (const model::RunSpec& run : cluster.file.run) {
-    const auto add = [&](Operation operation, const std::optional<model::CollectiveRun>& given) {
-      if (given) jobs.push_back({operation, static_cast<std::uint32_t>(given->gpus.value_or(cluster.gpus)), given->sizes.values});
-    };
-    add(Operation::all_reduce, run.all_reduce);
-    add(Operation::all_gather, run.all_gather);
-    add(Operation::reduce_scatter, run.reduce_scatter);
-    add(Operation::broadcast, run.broadcast);
-    add(Operation::reduce, run.reduce);
-    add(Operation::all_to_all, run.all_to_all);
-    add(Operation::send_recv, run.send_recv);
-  }
-  return jobs;
-}
-
 // What the command line leaves open.
 struct Wanted {
   std::vector<Algorithm> algorithms;  // empty: the one that NCCL would take
   bool all = false;                   // whatever is possible
   std::optional<Protocol> protocol;
-  const collective::Stack* stack = nullptr;
 };
 
-Wanted read_options(const CollectiveOptions& options, const model::Cluster& cluster, spec::Diagnostics& diagnostics) {
+Wanted read_options(const CollectiveOptions& options, spec::Diagnostics& diagnostics) {
   Wanted wanted;
   for (const std::string& text : options.algorithms) {
     if (text == "auto") continue;
@@ -105,23 +87,16 @@ Wanted read_options(const CollectiveOptions& options, const model::Cluster& clus
     wanted.protocol = collective::protocol_named(options.protocol);
     if (!wanted.protocol) unknown("--protocol", options.protocol, names_of(collective::kProtocols), diagnostics);
   }
-  const model::ServerGroup& servers = cluster.groups[0].spec;
-  wanted.stack = options.stack.empty() ? &collective::default_stack(cluster.file.transport.kind, servers.nic.kind)
-                                       : collective::stack_named(options.stack);
-  if (wanted.stack == nullptr) {
-    std::vector<std::string> names;
-    for (const collective::Stack& each : collective::stacks()) names.emplace_back(each.name);
-    unknown("--stack", options.stack, std::move(names), diagnostics);
-  }
   return wanted;
 }
 
 // The choices to be timed for one size, NCCL's own first.
-std::vector<Choice> choices_for(const Team& team, Operation operation, std::uint64_t bytes, const Wanted& wanted, std::uint32_t channels) {
+std::vector<Choice> choices_for(const Team& team, Operation operation, std::uint64_t bytes, const Wanted& wanted, const collective::Stack& stack,
+                                std::uint32_t channels) {
   const auto choice = [&](Algorithm algorithm) {
-    return Choice{algorithm, wanted.protocol.value_or(collective::protocol_for(team, operation, algorithm, bytes, *wanted.stack)), channels};
+    return Choice{algorithm, wanted.protocol.value_or(collective::protocol_for(team, operation, algorithm, bytes, stack)), channels};
   };
-  const collective::Estimate best = collective::estimates(team, operation, bytes, *wanted.stack).front();
+  const collective::Estimate best = collective::estimates(team, operation, bytes, stack).front();
   std::vector<Choice> choices;
   if (wanted.algorithms.empty()) choices.push_back({best.algorithm, wanted.protocol.value_or(best.protocol), channels});
   for (const Algorithm algorithm : wanted.all ? std::vector<Algorithm>(collective::kAlgorithms.begin(), collective::kAlgorithms.end()) : wanted.algorithms) {
@@ -151,6 +126,7 @@ class Runs {
   const Wanted& wanted_;
   const Limits& limits_;
   Console& console_;
+  const collective::Stack* stack_ = nullptr;  // of the job that runs
 };
 
 report::CollectiveHead Runs::head(const CollectiveJob& job, const Team& team) const {
@@ -180,7 +156,7 @@ bool Runs::check(const CollectiveJob& job, const Team& team) {
     diagnostics.add(Complaint::not_simulated, {}, team.broken(), "GPUs that are joined, or another fabric");
   } else {
     for (const Algorithm algorithm : wanted_.algorithms) {
-      const Protocol protocol = wanted_.protocol.value_or(collective::protocol_for(team, job.operation, algorithm, 1, *wanted_.stack));
+      const Protocol protocol = wanted_.protocol.value_or(collective::protocol_for(team, job.operation, algorithm, 1, *stack_));
       if (const std::string why = collective::why_not(team, job.operation, algorithm, protocol); !why.empty())
         diagnostics.add(Complaint::contradiction, {}, fmt::format("{} with {}: {}", collective::name(job.operation), collective::name(algorithm), why),
                         "--algorithms auto, or all to see what is possible");
@@ -190,6 +166,7 @@ bool Runs::check(const CollectiveJob& job, const Team& team) {
 }
 
 int Runs::run(const CollectiveJob& job) {
+  stack_ = stack_of(job, options_.stack, session_.cluster(), session_.diagnostics());
   const Team team(session_.fabric(), collective::pick_gpus(session_.cluster(), job.gpus, options_.per_server));
   if (!check(job, team)) {
     app::report(session_.diagnostics(), input_, console_);
@@ -202,8 +179,8 @@ int Runs::run(const CollectiveJob& job) {
   const auto keep_going = [&](std::int64_t now, std::uint64_t messages, std::uint64_t bytes) { return watch({now, messages, bytes}); };
   for (const Bytes size : job.sizes) {
     const auto bytes = static_cast<std::uint64_t>(size.count());
-    for (const Choice& choice : choices_for(team, job.operation, bytes, wanted_, options_.channels)) {
-      PlanOptions plan{.operation = job.operation, .bytes = bytes, .choice = choice, .stack = wanted_.stack};
+    for (const Choice& choice : choices_for(team, job.operation, bytes, wanted_, *stack_, options_.channels)) {
+      PlanOptions plan{.operation = job.operation, .bytes = bytes, .choice = choice, .stack = stack_};
       plan.pxn = options_.pxn;
       CollectiveRow row = time_collective(team, plan, keep_going);
       if (!watch.stopped_by().empty()) {
@@ -231,6 +208,35 @@ int Runs::run(const CollectiveJob& job) {
 }
 
 }  // namespace
+
+std::vector<CollectiveJob> collectives_of(const model::Cluster& cluster) {
+  std::vector<CollectiveJob> jobs;
+  for (const model::RunSpec& run : cluster.file.run) {
+    const auto add = [&](Operation operation, const std::optional<model::CollectiveRun>& given) {
+      if (given) jobs.push_back({operation, static_cast<std::uint32_t>(given->gpus.value_or(cluster.gpus)), given->sizes.values, given->stack});
+    };
+    add(Operation::all_reduce, run.all_reduce);
+    add(Operation::all_gather, run.all_gather);
+    add(Operation::reduce_scatter, run.reduce_scatter);
+    add(Operation::broadcast, run.broadcast);
+    add(Operation::reduce, run.reduce);
+    add(Operation::all_to_all, run.all_to_all);
+    add(Operation::send_recv, run.send_recv);
+  }
+  return jobs;
+}
+
+const collective::Stack* stack_of(const CollectiveJob& job, const std::string& given, const model::Cluster& cluster,
+                                  spec::Diagnostics& diagnostics) {
+  const std::string& name = given.empty() ? job.stack : given;
+  if (name.empty()) return &collective::default_stack(cluster.file.transport.kind, cluster.groups[0].spec.nic.kind);
+  const collective::Stack* found = collective::stack_named(name);
+  if (found != nullptr) return found;
+  std::vector<std::string> names;
+  for (const collective::Stack& each : collective::stacks()) names.emplace_back(each.name);
+  unknown(given.empty() ? "stack" : "--stack", name, std::move(names), diagnostics);
+  return nullptr;
+}
 
 CollectiveRow time_collective(const Team& team, const PlanOptions& plan,
                               const std::function<bool(std::int64_t, std::uint64_t, std::uint64_t)>& keep_going) {
@@ -293,9 +299,9 @@ int sim_collectives(Session& session, const InputOptions& input, const Collectiv
   spec::Diagnostics& diagnostics = session.diagnostics();
   std::vector<CollectiveJob> jobs;
   if (options.operation.empty()) {
-    jobs = jobs_of_file(session.cluster());
+    jobs = collectives_of(session.cluster());
   } else if (const auto operation = collective::operation_named(options.operation)) {
-    jobs.push_back({*operation, gpus == 0 ? session.cluster().gpus : gpus, parse_sizes(sizes.empty() ? "8B..8GiB" : sizes, diagnostics)});
+    jobs.push_back({*operation, gpus == 0 ? session.cluster().gpus : gpus, parse_sizes(sizes.empty() ? "8B..8GiB" : sizes, diagnostics), {}});
   } else {
     unknown("--collective", options.operation, names_of(collective::kOperations), diagnostics);
   }
@@ -304,7 +310,8 @@ int sim_collectives(Session& session, const InputOptions& input, const Collectiv
       diagnostics.add(Complaint::out_of_range, {},
                       fmt::format("{} of {} GPUs, the cluster has {}", collective::name(job.operation), grouped(job.gpus), grouped(session.cluster().gpus)),
                       "a larger cluster, or fewer GPUs");
-  const Wanted wanted = read_options(options, session.cluster(), diagnostics);
+  const Wanted wanted = read_options(options, diagnostics);
+  for (const CollectiveJob& job : jobs) stack_of(job, options.stack, session.cluster(), diagnostics);
   if (app::report(diagnostics, input, console)) return kYourInput;
   const CtrlC ctrl_c;
   Runs runs(session, input, options, wanted, limits, console);

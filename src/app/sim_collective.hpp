@@ -17,7 +17,14 @@ struct CollectiveJob {
   collective::Operation operation = collective::Operation::all_reduce;
   std::uint32_t gpus = 0;
   std::vector<Bytes> sizes;
+  std::string stack;  // empty: by network card and transport
 };
+
+// What the cluster's file asks for.
+std::vector<CollectiveJob> collectives_of(const model::Cluster& cluster);
+// The stack of a job, unless another is given; nothing, and a complaint, when there is none of that name.
+const collective::Stack* stack_of(const CollectiveJob& job, const std::string& given, const model::Cluster& cluster,
+                                  spec::Diagnostics& diagnostics);
 
 // The command line asks for one, or else the file's `run:` has some and no other traffic is asked for.
 bool wants_collectives(const Session& session, const CollectiveOptions& options, const TrafficOptions& traffic);

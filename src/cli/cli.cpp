@@ -39,6 +39,7 @@ struct Verbs {
   std::vector<std::string> show_rest;
   app::SimOptions sim;
   app::CompareOptions compare;
+  app::ValidateOptions validate;
   app::DstOptions dst;
   app::CatalogOptions catalog;
   app::InitOptions init;
@@ -169,6 +170,21 @@ void add_compare(CLI::App& app, Verbs& verbs) {
                   "  weft compare acp.weft.yaml --vary fabric.spines=2,4 --pattern ring");
 }
 
+void add_validate(CLI::App& app, Verbs& verbs) {
+  app::ValidateOptions& options = verbs.validate;
+  CLI::App* command = app.add_subcommand("validate", "compare collectives with measurements");
+  command->add_option("directory", options.directory, "tables NAME.csv with their clusters NAME.weft.yaml")->capture_default_str();
+  command->add_flag("--rows", options.rows, "every row, measured and simulated");
+  command->add_flag("--json", options.json, "a record per table, with --rows one per row too");
+  command->footer("A table has the columns size_bytes and oop_time_us, ip_time_us (nccl-tests' two\n"
+                  "times; the smaller counts), time_us or algbw_GBps. Rows marked * are not counted:\n"
+                  "their two times differ by more than 15 %. Errors are of time.\n"
+                  "\n"
+                  "Examples:\n"
+                  "  weft validate\n"
+                  "  weft validate my-measurements --rows");
+}
+
 void add_dst(CLI::App& app, Verbs& verbs) {
   app::DstOptions& options = verbs.dst;
   CLI::App* command = app.add_subcommand("dst", "test the transport under drawn faults, by seed");
@@ -245,6 +261,7 @@ int dispatch(const CLI::App& app, Verbs& verbs, app::Console& console) {
   if (verb == "check") return app::check(verbs.check, console);
   if (verb == "sim") return app::sim(verbs.sim, console);
   if (verb == "compare") return app::compare(verbs.compare, console);
+  if (verb == "validate") return app::validate(verbs.validate, console);
   if (verb == "dst") return app::dst(verbs.dst, console);
   if (verb == "catalog") return app::catalog(verbs.catalog, console);
   if (verb == "init") return app::init(verbs.init, console);
@@ -282,6 +299,7 @@ int run(const std::vector<std::string>& arguments, app::Console& console) {
   add_show(app, verbs);
   add_sim(app, verbs);
   add_compare(app, verbs);
+  add_validate(app, verbs);
   add_dst(app, verbs);
   add_rest(app, verbs);
 

@@ -59,8 +59,15 @@ class Planner {
   std::vector<std::uint32_t> ring_order(std::uint32_t channel) const;
   std::vector<Vertex> channel_tree(std::uint32_t channel) const;
   std::vector<Vertex> star(std::uint32_t channel, std::uint32_t head) const;
-  void add_vertex_trees(std::vector<std::vector<Vertex>> trees, const std::vector<std::uint32_t>& channel_of,
-                        Tree::Direction direction, bool per_head_blocks);
+  struct TreeSet {
+    std::vector<std::vector<Vertex>> trees;
+    std::vector<std::uint32_t> port_of;  // by tree: what the ports of its nodes are counted by
+    std::vector<std::uint32_t> copies;   // by tree: how many there are of it
+    std::uint64_t parts = 1;             // of all bytes, each tree has one
+    Tree::Direction direction = Tree::Direction::both;
+    bool stars = false;
+  };
+  void add_tree_set(TreeSet set);
 
   const Team& team_;
   const PlanOptions& options_;
@@ -168,20 +175,22 @@ std::vector<Vertex> Planner::channel_tree(std::uint32_t channel) const {
 }
 
 void Planner::add_trees() {
-  std::vector<std::vector<Vertex>> trees;
-  std::vector<std::uint32_t> channel_of;
+  TreeSet set;
+  set.parts = plan_.choice.channels;
   for (std::uint32_t channel = 0; channel < plan_.choice.channels; ++channel) {
-    trees.push_back(channel_tree(channel));
-    channel_of.push_back(channel);
+    set.trees.push_back(channel_tree(channel));
+    set.port_of.push_back(channel);
+    set.copies.push_back(1);
   }
-  add_vertex_trees(std::move(trees), channel_of, Tree::Direction::both, false);
+  add_tree_set(std::move(set));
 }
 
 // A ring cut open at the root.
 void Planner::add_chains() {
   const bool spreads = options_.operation == Operation::broadcast;
-  std::vector<std::vector<Vertex>> trees;
-  std::vector<std::uint32_t> channel_of;
+  TreeSet set;
+  set.parts = plan_.choice.channels;
+  set.direction = spreads ? Tree::Direction::down : Tree::Direction::up;
   for (std::uint32_t channel = 0; channel < plan_.choice.channels; ++channel) {
     std::vector<std::uint32_t> order = ring_order(channel);
     std::rotate(order.begin(), std::find(order.begin(), order.end(), options_.root), order.end());
@@ -192,10 +201,11 @@ void Planner::add_chains() {
       vertices[order[i]].rank = order[i];
       if (i > 0) vertices[order[i]].parent = order[i - 1];
     }
-    trees.push_back(std::move(vertices));
-    channel_of.push_back(channel);
+    set.trees.push_back(std::move(vertices));
+    set.port_of.push_back(channel);
+    set.copies.push_back(1);
   }
-  add_vertex_trees(std::move(trees), channel_of, spreads ? Tree::Direction::down : Tree::Direction::up, false);
+  add_tree_set(std::move(set));
 }
 
 // NVLS and what is built on it. In each node all GPUs give to the NVSwitch, which hands the sum to the head; heads are
@@ -233,67 +243,67 @@ void Planner::add_stars() {
   plan_.ranks = team_.ranks() + team_.nodes() + (plan_.choice.algorithm == Algorithm::collnet ? 1 : 0);
   for (std::uint32_t node = 0; node < team_.nodes(); ++node) plan_.node.push_back(node);
   plan_.node.push_back(kNoNode);
-  std::vector<std::vector<Vertex>> trees;
-  std::vector<std::uint32_t> channel_of;
-  for (std::uint32_t channel = 0; channel < channels; ++channel)
+  // Channels differ only in which of the two trees joins their heads, so two stand for all.
+  TreeSet set;
+  set.parts = std::uint64_t{channels} * heads();
+  set.stars = true;
+  for (std::uint32_t which = 0; which < std::min(channels, 2u); ++which)
     for (std::uint32_t head = 0; head < heads(); ++head) {
-      trees.push_back(star(channel, head));
-      channel_of.push_back(head);
+      set.trees.push_back(star(which, head));
+      set.port_of.push_back(head);
+      set.copies.push_back((channels + 1 - which) / 2);
     }
-  const Tree::Direction direction = options_.operation == Operation::all_gather       ? Tree::Direction::down
-                                    : options_.operation == Operation::reduce_scatter ? Tree::Direction::up
-                                                                                      : Tree::Direction::both;
-  add_vertex_trees(std::move(trees), channel_of, direction, true);
+  if (options_.operation == Operation::all_gather) set.direction = Tree::Direction::down;
+  if (options_.operation == Operation::reduce_scatter) set.direction = Tree::Direction::up;
+  add_tree_set(std::move(set));
 }
 
-void Planner::add_vertex_trees(std::vector<std::vector<Vertex>> trees, const std::vector<std::uint32_t>& channel_of,
-                               Tree::Direction direction, bool stars) {
+void Planner::add_tree_set(TreeSet set) {
   const std::uint32_t gpus = team_.ranks();
-  const auto way_of = [&](const std::vector<Vertex>& tree, std::uint32_t from, std::uint32_t to, std::uint32_t channel) {
+  const auto way_of = [&](const std::vector<Vertex>& tree, std::uint32_t from, std::uint32_t to, std::uint32_t by) {
     const std::uint32_t a = tree[from].rank;
     const std::uint32_t b = tree[to].rank;
-    if (stars && b >= gpus + team_.nodes()) return sharing_.to_network(a, port(team_.node_of(a), channel));
-    if (stars && a >= gpus + team_.nodes()) return sharing_.from_network(b, port(team_.node_of(b), channel));
+    if (b >= gpus + team_.nodes()) return sharing_.to_network(a, port(team_.node_of(a), by));
+    if (a >= gpus + team_.nodes()) return sharing_.from_network(b, port(team_.node_of(b), by));
     if (b >= gpus) return sharing_.to_switch(a);
     if (a >= gpus) return sharing_.from_switch(b);
-    return way(a, b, channel);
+    return way(a, b, by);
   };
-  const auto parts = static_cast<std::uint32_t>(trees.size());
-  for (std::uint32_t i = 0; i < parts; ++i)
-    for (std::uint32_t v = 0; v < trees[i].size(); ++v) {
-      const std::uint32_t parent = trees[i][v].parent;
+  for (std::uint32_t i = 0; i < set.trees.size(); ++i)
+    for (std::uint32_t v = 0; v < set.trees[i].size(); ++v) {
+      const std::uint32_t parent = set.trees[i][v].parent;
       if (parent == kNobody) continue;
-      if (direction != Tree::Direction::down) sharing_.load(way_of(trees[i], v, parent, channel_of[i]));
-      if (direction != Tree::Direction::up) sharing_.load(way_of(trees[i], parent, v, channel_of[i]));
+      if (set.direction != Tree::Direction::down) sharing_.load(way_of(set.trees[i], v, parent, set.port_of[i]), set.copies[i]);
+      if (set.direction != Tree::Direction::up) sharing_.load(way_of(set.trees[i], parent, v, set.port_of[i]), set.copies[i]);
     }
+  // Trees that join nodes in the same way over the same kinds of links take the same time, whichever of a node's ranks
+  // they begin at.
   struct Kind {
     std::vector<std::uint32_t> parents;
     std::vector<Edge> edges;
     auto operator<=>(const Kind&) const = default;
   };
   std::set<Kind> seen;
-  for (std::uint32_t i = 0; i < parts; ++i) {
+  const std::uint64_t bytes = part(set.parts);
+  for (std::uint32_t i = 0; i < set.trees.size(); ++i) {
+    std::vector<Vertex>& tree = set.trees[i];
     Kind kind;
-    for (std::uint32_t v = 0; v < trees[i].size(); ++v) {
-      Vertex& vertex = trees[i][v];
-      if (vertex.parent != kNobody) {
-        vertex.up = edge(way_of(trees[i], v, vertex.parent, channel_of[i]));
-        vertex.down = edge(way_of(trees[i], vertex.parent, v, channel_of[i]));
-      }
-      // Chains differ in where they begin; what counts is how nodes are joined.
+    for (std::uint32_t v = 0; v < tree.size(); ++v) {
+      Vertex& vertex = tree[v];
+      if (vertex.parent == kNobody) continue;
+      vertex.up = edge(way_of(tree, v, vertex.parent, set.port_of[i]));
+      vertex.down = edge(way_of(tree, vertex.parent, v, set.port_of[i]));
       kind.edges.push_back(vertex.up);
       kind.edges.push_back(vertex.down);
     }
     for (std::uint32_t node = 0; node < team_.nodes(); ++node) {
-      const std::uint32_t top = stars ? node : entry(node, channel_of[i]);
-      const std::uint32_t parent = trees[i][top].parent;
-      kind.parents.push_back(parent == kNobody || trees[i][parent].rank >= gpus ? kNobody : team_.node_of(trees[i][parent].rank));
+      const std::uint32_t parent = tree[set.stars ? node : entry(node, set.port_of[i])].parent;
+      kind.parents.push_back(parent == kNobody || tree[parent].rank >= gpus ? kNobody : team_.node_of(tree[parent].rank));
     }
     std::sort(kind.edges.begin(), kind.edges.end());
-    const std::uint64_t bytes = part(parts);
     const bool is_new = seen.insert(std::move(kind)).second;
     const std::uint64_t tag = std::uint64_t{i} << 32;
-    add(std::make_shared<Tree>(Tree::Shape{std::move(trees[i]), direction, rounds_of(bytes), tag}), is_new);
+    add(std::make_shared<Tree>(Tree::Shape{std::move(tree), set.direction, rounds_of(bytes), tag}), is_new);
   }
 }
 

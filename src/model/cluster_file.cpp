@@ -430,6 +430,8 @@ const Table& table_of<CollectiveRun>() {
                  {.text = "How many GPUs take part. Default: all.", .example = "64", .min = 1, .max = kMaxGpus})
           .field("sizes", &CollectiveRun::sizes,
                  {.text = "Message sizes.", .fallback = "8B..8GiB", .example = "[1MiB, 1GiB]"})
+          .field("stack", &CollectiveRun::stack,
+                 {.text = "Network plugin and launch mode, whose latencies count. Default: by network card.", .example = "ib"})
           .build();
   return table;
 }

@@ -124,6 +124,7 @@ struct TenantSpec {
 struct CollectiveRun {
   std::optional<std::int64_t> gpus;
   Sizes sizes;
+  std::string stack;
 };
 
 struct RunSpec {
