@@ -26,6 +26,12 @@ std::uint64_t shrunk(std::uint64_t chunk, std::uint64_t bytes, std::uint64_t lan
   return chunk;
 }
 
+// Halved until there are as many chunks as it takes to keep all stages of a chain or tree busy.
+std::uint64_t pipelined(std::uint64_t chunk, std::uint64_t least, std::uint64_t bytes, std::uint64_t chunks) {
+  while (chunk > least && bytes / chunk < chunks) chunk /= 2;
+  return chunk;
+}
+
 }  // namespace
 
 std::uint64_t chunk_size(const ChunkRule& rule) {
@@ -35,14 +41,11 @@ std::uint64_t chunk_size(const ChunkRule& rule) {
     case Algorithm::nvls: return shrunk(128 * kKiB, rule.bytes, lanes, {{64, 64 * kKiB}, {8, 32 * kKiB}, {2, 16 * kKiB}});
     case Algorithm::nvls_tree:
       return shrunk(kSimpleStep, rule.bytes, lanes, {{32, 256 * kKiB}, {16, 128 * kKiB}, {4, 64 * kKiB}, {1, 32 * kKiB}});
-    case Algorithm::ring: return rule.protocol == Protocol::simple ? 4 * step : step;
-    case Algorithm::tree: {
-      // As many chunks as the tree is deep, at least, so that all of it is busy.
-      const auto depth = static_cast<std::uint64_t>(std::bit_width(rule.nodes)) + rule.ranks / rule.nodes;
-      std::uint64_t chunk = step;
-      while (chunk > 32 * kKiB && rule.bytes / (lanes * chunk) < depth) chunk /= 2;
-      return chunk;
-    }
+    case Algorithm::ring:
+      if (rule.chain) return pipelined(step, 64 * kKiB, rule.bytes / lanes, 4 * std::uint64_t{rule.ranks});
+      return rule.protocol == Protocol::simple ? 4 * step : step;
+    case Algorithm::tree:
+      return pipelined(step, 32 * kKiB, rule.bytes / lanes, static_cast<std::uint64_t>(std::bit_width(rule.nodes)) + rule.ranks / rule.nodes);
     default: return step;
   }
 }

@@ -18,6 +18,7 @@ struct ChunkRule {
   std::uint32_t heads = 1;  // NVLS
   std::uint32_t ranks = 1;
   std::uint32_t nodes = 1;
+  bool chain = false;  // broadcast and reduce: a ring cut open
 };
 
 std::uint64_t chunk_size(const ChunkRule& rule);

@@ -9,32 +9,36 @@ constexpr Duration ns(std::int64_t n) { return nanoseconds(n); }
 
 // Rates: NCCL src/graph/tuning.cc and topo.h (tables/nccl_tuning_bandwidth.csv). Per-link NVLink rates there are 20.0 of
 // 25 GB/s (SM70, SM80), 20.6 of 25 (SM90), 40.1 of 50 (SM100). Channels: A100 and H100 report 24 on one server, B200 32;
-// NVLS takes 16 on SM90 and 32 on SM100. GPUs of no known generation are taken to be like Hopper without NVLS.
-constexpr std::array<Generation, 5> kGenerations = {{
-    {"Volta", "v100", 800, 24, 0, 0, {39'000, 39'000, 20'400}, {20'000, 20'000, 20'000}, {20'000, 20'000, 20'000},
+// NVLS takes 16 on SM90, 32 on SM100, 24 on SM100 in racks. GPUs of no known generation are taken to be like Hopper without NVLS.
+// What NVLS really gets is worked out from published tables: 8 x H100 302 GB/s before the cost of chunks (18 x 20.6 x 8/9
+// x 0.915), 8 x B200 479 with it, NVL72 racks 430 to 455.
+constexpr std::array<Generation, 6> kGenerations = {{
+    {"Volta", "v100", 800, 24, 0, 0, 0, {39'000, 39'000, 20'400}, {20'000, 20'000, 20'000}, {20'000, 20'000, 20'000},
      {26'500, 18'500, 10'000}, {26'500, 18'500, 10'000}},
-    {"Ampere", "a100", 800, 24, 0, 0, {87'700, 22'500, 19'000}, {20'000, 20'000, 20'000}, {20'000, 20'000, 20'000},
+    {"Ampere", "a100", 800, 24, 0, 0, 0, {87'700, 22'500, 19'000}, {20'000, 20'000, 20'000}, {20'000, 20'000, 20'000},
      {24'000, 23'600, 17'800}, {24'000, 23'600, 17'800}},
-    {"Hopper", "h100 h200", 824, 24, 16, 850, {141'000, 45'000, 35'000}, {36'700, 36'700, 36'700}, {36'700, 36'700, 29'000},
+    {"Hopper", "h100 h200", 824, 24, 16, 850, 915, {141'000, 45'000, 35'000}, {36'700, 36'700, 36'700}, {36'700, 36'700, 29'000},
      {38'700, 41'400, 36'000}, {0, 57'700, 45'500}},
-    {"Blackwell", "b200 b300 gb200 gb300", 802, 32, 32, 740, {282'000, 90'000, 70'000}, {40'000, 40'000, 40'000},
+    {"Blackwell", "b200 b300", 802, 32, 32, 740, 800, {282'000, 90'000, 70'000}, {40'000, 40'000, 40'000},
      {55'600, 31'670, 20'000}, {70'000, 42'800, 24'000}, {0, 96'000, 80'000}},
-    {"other", "", 824, 24, 0, 0, {141'000, 45'000, 35'000}, {36'700, 36'700, 36'700}, {36'700, 36'700, 29'000},
+    {"Blackwell in racks", "gb200 gb300", 802, 32, 24, 740, 620, {282'000, 90'000, 70'000}, {40'000, 40'000, 40'000},
+     {55'600, 31'670, 20'000}, {70'000, 42'800, 24'000}, {0, 96'000, 80'000}},
+    {"other", "", 824, 24, 0, 0, 0, {141'000, 45'000, 35'000}, {36'700, 36'700, 36'700}, {36'700, 36'700, 29'000},
      {38'700, 41'400, 36'000}, {0, 57'700, 45'500}},
 }};
 
 // Floors of published tables (truth/): one process per GPU 13 us on one H100 server, one process for 8 GPUs 35, PyTorch
 // 38 to 46; two nodes 30 to 36 us over InfiniBand, 69 over EFA on P5, 161 on P4de.
 constexpr std::array<Stack, 9> kStacks = {{
-    {"ib", "InfiniBand, a process per GPU", ns(0), ns(5'000), 960},
-    {"ib-one-process", "InfiniBand, one process for all GPUs of a server", ns(20'000), ns(5'000), 960},
-    {"roce", "RoCE, a process per GPU", ns(0), ns(5'000), 960},
-    {"efa", "EFA v2 and later with aws-ofi-nccl, a process per GPU", ns(0), ns(20'000), 960},
-    {"efa-2023", "the same with NCCL 2.18 and aws-ofi-nccl 1.7", ns(0), ns(20'000), 700},
-    {"efa-pytorch", "EFA v2 and later, called from PyTorch", ns(23'000), ns(20'000), 960},
-    {"efa-v1", "EFA v1 (P4d) with aws-ofi-nccl, a process per GPU", ns(0), ns(65'000), 900},
-    {"tcpx", "GPUDirect-TCPX", ns(0), ns(200'000), 800},
-    {"tcp", "TCP sockets", ns(0), ns(200'000), 500},
+    {"ib", "InfiniBand, a process per GPU", ns(0), ns(0), ns(4'000), 960},
+    {"ib-one-process", "InfiniBand, one process for all GPUs of a server", ns(0), ns(36'000), ns(4'000), 960},
+    {"roce", "RoCE, a process per GPU", ns(0), ns(0), ns(14'000), 950},
+    {"efa", "EFA v2 and later with aws-ofi-nccl, a process per GPU", ns(0), ns(0), ns(3'300), 960},
+    {"efa-2023", "the same with NCCL 2.18 and aws-ofi-nccl 1.7", ns(0), ns(0), ns(3'300), 600},
+    {"efa-pytorch", "EFA v2 and later, called from PyTorch", ns(13'000), ns(39'000), ns(3'300), 960},
+    {"efa-v1", "EFA v1 (P4d) with aws-ofi-nccl, a process per GPU", ns(0), ns(0), ns(49'000), 880},
+    {"tcpx", "GPUDirect-TCPX", ns(0), ns(0), ns(330'000), 600},
+    {"tcp", "TCP sockets", ns(0), ns(0), ns(330'000), 500},
 }};
 
 struct Latencies {

@@ -41,6 +41,7 @@ struct Plan {
   std::uint64_t chunk = 0;     // of a step, at most
   std::uint64_t whole_rounds = 0;  // of a program, with a whole chunk each, before any were cut
   Duration launch;             // before the first step
+  Duration least;              // of the whole
   Duration inside;             // latency of a step within a domain,
   Duration outside;            // and of one that crosses the network
   bool host_memory = false;    // some steps bounce

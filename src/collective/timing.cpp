@@ -37,7 +37,7 @@ bool repeats(const Outcome& first, const Outcome& second, const Outcome& third) 
 }
 
 Timing timing(Outcome outcome, std::int64_t more, std::uint64_t skipped) {
-  const Duration time = outcome.plan.launch + Duration(outcome.end() + more);
+  const Duration time = std::max(outcome.plan.least, outcome.plan.launch + Duration(outcome.end() + more));
   return {std::move(outcome.plan), time, outcome.ends.messages, skipped, std::move(outcome.ends.stopped_by)};
 }
 

@@ -83,10 +83,12 @@ class Model {
     const double per_node = ranks() / team_.nodes();
     switch (algorithm) {
       case Algorithm::tree: {
-        double rate = std::min(0.92 * all, channels * gigabytes(generation_.tree_most[nodes_class_]));
-        if (protocol == Protocol::ll) rate = std::min(all / 3.8, gigabytes(generation_.ll_most[nodes_class_]));
+        // Between two nodes each half of a double tree loads a port in one direction only.
+        const double both = team_.nodes() == 2 ? std::min(inside_, 2 * outside_) : all;
+        double rate = std::min(0.92 * both, channels * gigabytes(generation_.tree_most[nodes_class_]));
+        if (protocol == Protocol::ll) rate = std::min(both / 3.8, gigabytes(generation_.ll_most[nodes_class_]));
         if (protocol == Protocol::ll128)
-          rate = std::min(all * (team_.nodes() == 1 ? 7.0 / 9 : 120.0 / 128), channels * gigabytes(generation_.tree_ll128_most[nodes_class_]));
+          rate = std::min(both * (team_.nodes() == 1 ? 7.0 / 9 : 120.0 / 128), channels * gigabytes(generation_.tree_ll128_most[nodes_class_]));
         return rate / 2;
       }
       case Algorithm::nvls: return nvls(channels) * (per_node - 1) / per_node * (operation_ == Operation::all_reduce ? 1 : ranks() / steps());
