@@ -40,7 +40,9 @@ std::uint64_t chunk_size(const ChunkRule& rule) {
   switch (rule.algorithm) {
     case Algorithm::nvls: return shrunk(128 * kKiB, rule.bytes, lanes, {{64, 64 * kKiB}, {8, 32 * kKiB}, {2, 16 * kKiB}});
     case Algorithm::nvls_tree:
-      return shrunk(kSimpleStep, rule.bytes, lanes, {{32, 256 * kKiB}, {16, 128 * kKiB}, {4, 64 * kKiB}, {1, 32 * kKiB}});
+      // The table begins with the buffer and goes down to 32 KiB; what 2 x P5, 2 x B200 and 4 x B200 took fits chunks of
+      // 64 KiB at most, and not larger ones.
+      return shrunk(64 * kKiB, rule.bytes, lanes, {{1, 32 * kKiB}});
     case Algorithm::ring:
       if (rule.chain) return pipelined(step, 64 * kKiB, rule.bytes / lanes, 4 * std::uint64_t{rule.ranks});
       return rule.protocol == Protocol::simple ? 4 * step : step;

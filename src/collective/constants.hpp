@@ -40,6 +40,7 @@ struct Stack {
   Duration least;               // an operation is not issued faster: no time is shorter
   Duration per_hop;             // beyond NCCL's latency of a hop and the fabric's: proxy, plugin, completion
   std::int64_t nic_per_mille;   // of the NIC's rate that arrives
+  bool only_simple;             // LL and LL128 need writes in order, which not every network keeps
 };
 
 const Generation& generation_of(std::string_view gpu_kind);

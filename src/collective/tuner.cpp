@@ -119,14 +119,16 @@ class Model {
   double outside_ = 0;  // GB/s of all ports of a node
 };
 
-bool offers(const Team& team, Protocol protocol) {
-  return protocol != Protocol::ll128 || team.group(0).spec.scale_up.has_value();
+bool offers(const Team& team, const Stack& stack, Protocol protocol) {
+  if (protocol == Protocol::simple) return true;
+  if (stack.only_simple && team.nodes() > 1) return false;
+  return protocol == Protocol::ll || team.group(0).spec.scale_up.has_value();
 }
 
 // PAT is off unless asked for with more than one rank per node, CollNet needs a plugin, and a hierarchy is not NCCL's.
-bool considered(const Team& team, Operation operation, Algorithm algorithm, Protocol protocol) {
+bool considered(const Team& team, const Stack& stack, Operation operation, Algorithm algorithm, Protocol protocol) {
   if (algorithm == Algorithm::collnet || algorithm == Algorithm::hierarchical) return false;
-  return offers(team, protocol) && why_not(team, operation, algorithm, protocol).empty();
+  return offers(team, stack, protocol) && why_not(team, operation, algorithm, protocol).empty();
 }
 
 }  // namespace
@@ -140,7 +142,7 @@ std::vector<Estimate> estimates(const Team& team, Operation operation, std::uint
   std::vector<Estimate> all;
   for (const Algorithm algorithm : kAlgorithms)
     for (const Protocol protocol : kProtocols)
-      if (considered(team, operation, algorithm, protocol)) all.push_back(model.estimate(algorithm, protocol, bytes));
+      if (considered(team, stack, operation, algorithm, protocol)) all.push_back(model.estimate(algorithm, protocol, bytes));
   std::stable_sort(all.begin(), all.end(), [](const Estimate& a, const Estimate& b) { return a.time_us < b.time_us; });
   return all;
 }
@@ -148,13 +150,13 @@ std::vector<Estimate> estimates(const Team& team, Operation operation, std::uint
 Protocol protocol_for(const Team& team, Operation operation, Algorithm algorithm, std::uint64_t bytes, const Stack& stack) {
   if (algorithm == Algorithm::direct) {
     const std::uint64_t per_peer = operation == Operation::all_to_all ? bytes / team.ranks() : bytes;
-    return per_peer <= kPeerLl ? Protocol::ll : Protocol::simple;
+    return per_peer <= kPeerLl && offers(team, stack, Protocol::ll) ? Protocol::ll : Protocol::simple;
   }
   if (algorithm == Algorithm::hierarchical) return Protocol::simple;
   const Model model(team, operation, stack);
   Estimate best{algorithm, Protocol::simple, 0, 0, 1e300};
   for (const Protocol protocol : kProtocols) {
-    if (!offers(team, protocol) || !why_not(team, operation, algorithm, protocol).empty()) continue;
+    if (!offers(team, stack, protocol) || !why_not(team, operation, algorithm, protocol).empty()) continue;
     const Estimate made = model.estimate(algorithm, protocol, bytes);
     if (made.time_us < best.time_us) best = made;
   }
