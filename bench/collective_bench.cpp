@@ -14,6 +14,7 @@
 
 #include "base/hash.hpp"
 #include "collective/timing.hpp"
+#include "collective/tuner.hpp"
 #include "collective/work.hpp"
 #include "model/load.hpp"
 #include "sim/lane_sim.hpp"
@@ -91,6 +92,46 @@ Row ring(std::uint32_t ranks, double limit) {
   return {fmt::format("1 MB all-reduce, ring of {}, 1 chunk", ranks), best, "cpu s", limit, runs.digest};
 }
 
+double peak_gibibytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / (1024.0 * 1024.0);
+}
+
+collective::Timing automatic(const collective::Team& team, std::uint64_t bytes, Runs& runs) {
+  const collective::Stack& stack = *collective::stack_named("ib");
+  const collective::Estimate best = collective::estimates(team, collective::Operation::all_reduce, bytes, stack).front();
+  return collective::time_of(team,
+                             {.operation = collective::Operation::all_reduce,
+                              .bytes = bytes,
+                              .choice = {best.algorithm, best.protocol, 0},
+                              .stack = &stack},
+                             std::ref(runs));
+}
+
+// What NCCL would choose for many ranks, with the team's ports and channels worked out anew.
+void large(std::uint32_t ranks, bool limited, std::vector<Row>& rows) {
+  const model::Cluster cluster = servers(std::max(ranks / 8, 2048u));
+  const fabric::Fabric fabric(cluster);
+  Runs runs;
+  const Stopwatch watch;
+  const collective::Team team(fabric, collective::pick_gpus(cluster, ranks, 0));
+  const collective::Timing timing = automatic(team, 1'000'000, runs);
+  const std::string name = fmt::format("1 MB all-reduce, {} ranks, auto ({})", ranks, collective::name(timing.plan.choice.algorithm));
+  rows.push_back({name, watch.seconds(), "cpu s", limited ? 60.0 : 0, runs.digest});
+  rows.push_back({"  memory of the process", peak_gibibytes(), "GiB", limited ? 4.0 : 0, 0});
+}
+
+Row sweep(std::uint32_t ranks, double limit) {
+  const model::Cluster cluster = servers(2048);
+  const fabric::Fabric fabric(cluster);
+  const collective::Team team(fabric, collective::pick_gpus(cluster, ranks, 0));
+  Runs runs;
+  const Stopwatch watch;
+  for (std::uint64_t bytes = 8; bytes <= std::uint64_t{16} << 30; bytes *= 2) automatic(team, bytes, runs);
+  return {fmt::format("all-reduce of 8 B to 16 GiB over {} ranks, auto", ranks), watch.seconds(), "cpu s", limit, runs.digest};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -102,6 +143,8 @@ int main(int argc, char** argv) {
   }
   std::vector<Row> rows;
   rows.push_back(ring(quick ? 64 : 1024, quick ? 0 : 0.5));
+  rows.push_back(sweep(quick ? 16 : 64, quick ? 0 : 30));
+  large(quick ? 512 : 65'536, !quick, rows);
   bool ok = true;
   for (const Row& row : rows) {
     ok &= row.ok();
