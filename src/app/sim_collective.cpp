@@ -268,6 +268,7 @@ CollectiveRow time_collective(const Team& team, const PlanOptions& plan,
   row.protocol = collective::name(timing.plan.choice.protocol);
   row.channels = timing.plan.choice.channels;
   row.chunk = timing.plan.chunk;
+  row.host_memory = timing.plan.host_memory;
   row.messages = timing.messages;
   row.skipped_rounds = timing.skipped;
   row.stack = plan.stack->name;

@@ -91,7 +91,7 @@ void add_traffic(CLI::App& command, app::TrafficOptions& traffic) {
   command.add_option("--nodes,--gpus", traffic.nodes, "GPUs that take part; 0: all")->option_text("N=0");
   command.add_option("--window", traffic.window, "all-to-all: flows of a GPU at a time")->check(CLI::Range(0, 64))->option_text("N=8");
   command.add_option("--load", traffic.load, "poisson: of the line rate")->capture_default_str();
-  command.add_option("--sizes", traffic.sizes, fmt::format("8B..8GiB; poisson: {}", fmt::join(workload::size_names(), " ")))
+  command.add_option("--sizes", traffic.sizes, fmt::format("8B..8GiB, or {}", fmt::join(workload::size_names(), " ")))
       ->option_text("SIZES");
   command.add_option("--duration", traffic.duration, "poisson: how long flows begin")->capture_default_str();
 }
@@ -177,7 +177,7 @@ void add_validate(CLI::App& app, Verbs& verbs) {
   command->add_flag("--rows", options.rows, "every row, measured and simulated");
   command->add_flag("--json", options.json, "a record per table, with --rows one per row too");
   command->footer("A table has the columns size_bytes and oop_time_us, ip_time_us (nccl-tests' two\n"
-                  "times; the smaller counts), time_us or algbw_GBps. Rows marked * are not counted:\n"
+                  "times; the smaller counts), time_us or algbw_GBps. Rows marked * do not count:\n"
                   "their two times differ by more than 15 %. Errors are of time.\n"
                   "\n"
                   "Examples:\n"

@@ -44,8 +44,8 @@ class Planner {
   std::uint32_t port(std::uint32_t node, std::uint32_t channel) const;
   std::uint32_t heads() const;
   Rounds rounds_of(std::uint64_t bytes);
-  Edge edge(const Way& way) const;
-  Edge switch_edge(const Way& way) const;
+  Edge edge(const Way& way);
+  Edge switch_edge(const Way& way);
   Way way(std::uint32_t from, std::uint32_t to, std::uint32_t channel) const;
   std::uint64_t part(std::uint64_t parts) const;
 
@@ -109,7 +109,8 @@ Way Planner::way(std::uint32_t from, std::uint32_t to, std::uint32_t channel) co
 }
 
 // The share of the links, less what the protocol spends on flags, and no more than a channel's threads move.
-Edge Planner::edge(const Way& way) const {
+Edge Planner::edge(const Way& way) {
+  plan_.host_memory |= way.host_memory;
   const std::uint32_t by_nodes = nodes_class();
   const auto megabytes = [](std::int64_t n) { return Bandwidth(n * 8'000'000); };
   Bandwidth rate = sharing_.share(way);
@@ -122,13 +123,13 @@ Edge Planner::edge(const Way& way) const {
       break;
     case Protocol::simple: rate = std::min(rate, megabytes(generation_.ring_ll128_most[by_nodes])); break;
   }
-  return {rate, plan_.choice.protocol == Protocol::simple ? kSimpleOverhead : Duration(0), {}};
+  return {rate, plan_.choice.protocol == Protocol::simple ? kSimpleOverhead : Duration(0)};
 }
 
 // Between a GPU and the switches that reduce.
-Edge Planner::switch_edge(const Way& way) const {
+Edge Planner::switch_edge(const Way& way) {
   const Edge plain = edge(way);
-  return {plain.rate / 1000 * generation_.nvls_measured, kSwitchOverhead, {}};
+  return {plain.rate / 1000 * generation_.nvls_measured, kSwitchOverhead};
 }
 
 // Node after node; within a node from the channel's entry on in order.

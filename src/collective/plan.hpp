@@ -44,7 +44,7 @@ struct Plan {
   Duration least;              // of the whole
   Duration inside;             // latency of a step within a domain,
   Duration outside;            // and of one that crosses the network
-  bool host_memory = false;    // some steps bounce
+  bool host_memory = false;    // some steps bounce: no GPUDirect RDMA
   std::vector<std::shared_ptr<const Program>> programs;  // all, but for channels of NVLS that are copies of these
   // One of each kind: programs that differ in nothing but who carries them out take the same time.
   std::vector<std::shared_ptr<const Program>> different;

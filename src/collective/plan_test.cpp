@@ -166,6 +166,18 @@ TEST(Plan, AllToAllFollowsTheLawOfDomains) {
   }
 }
 
+// GPUs 1 and 2 of each server have no card near them: what comes for them bounces, whatever the sender does.
+TEST(Plan, AJobAwayFromTheCardsGoesThroughHostMemory) {
+  const Machines acp("{kind: acp-h100-2nic, count: 2}");
+  const auto bounces = [&](std::vector<std::uint32_t> gpus) {
+    const Team team(acp.fabric, std::move(gpus));
+    return make_plan(team, {.operation = Operation::all_reduce, .bytes = 1 << 20, .choice = {}, .stack = &ib()}).host_memory;
+  };
+  EXPECT_FALSE(bounces({0, 4, 8, 12}));
+  EXPECT_FALSE(bounces({0, 1, 2, 3, 8, 9, 10, 11}));
+  EXPECT_TRUE(bounces({1, 2, 9, 10}));
+}
+
 TEST(Plan, WithoutPxnFewCardsAreSlower) {
   const Machines acp("{kind: acp-h100-2nic, count: 4}");
   const Team team(acp.fabric, pick_gpus(*acp.cluster, 32, 0));

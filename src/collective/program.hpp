@@ -14,13 +14,18 @@
 
 namespace weft::collective {
 
-// What a transfer between two ranks costs its sender and takes to arrive.
+// What a transfer between two ranks costs its sender.
 struct Edge {
   Bandwidth rate;     // of this program's share of the narrowest link; 0: takes no time
-  Duration overhead;  // of the sender per chunk: flags, fences, proxy
-  Duration latency;   // from the sender's last byte until the receiver can use it
+  Duration overhead;  // per chunk: flags, fences, proxy
   auto operator<=>(const Edge&) const = default;
 };
+
+// How long a send keeps its lane, ps.
+inline std::int64_t occupancy(const Edge& edge, std::uint64_t bytes) {
+  const Duration wire = edge.rate.count() == 0 ? Duration(0) : transfer_time(Bytes(static_cast<std::int64_t>(bytes)), edge.rate);
+  return (edge.overhead + wire).count();
+}
 
 struct Step {
   enum class Kind : std::uint8_t { send, recv, reduce };  // reduce: recv, added to what is there

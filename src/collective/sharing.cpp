@@ -57,7 +57,6 @@ Way Sharing::to_network(std::uint32_t from, std::uint32_t port) const {
   const std::uint32_t node = team_.node_of(from);
   const Port& used = team_.domain(node).ports[port];
   Way way;
-  way.network = true;
   const bool near = team_.port_of(from) == port && team_.direct(from);
   const bool relayed = !near && options_.pxn && used.rank != from && team_.group(from).spec.scale_up.has_value();
   if (relayed) {
@@ -74,7 +73,6 @@ Way Sharing::to_network(std::uint32_t from, std::uint32_t port) const {
 Way Sharing::from_network(std::uint32_t to, std::uint32_t port) const {
   const std::uint32_t node = team_.node_of(to);
   Way way;
-  way.network = true;
   way.add(port_in(node, port));
   way.host_memory = team_.port_of(to) != port || !team_.direct(to);
   if (way.host_memory) way.add(bounce(node, port));

@@ -20,7 +20,6 @@ namespace weft::collective {
 struct Way {
   std::array<std::uint32_t, 6> parts{};
   std::uint32_t count = 0;
-  bool network = false;
   bool host_memory = false;
 
   void add(std::uint32_t part) { parts[count++] = part; }

@@ -56,12 +56,11 @@ Tree::Turn Tree::turn(std::uint32_t vertex, bool downwards) const {
 }
 
 // Children are sent to at once: the slowest one decides when the next chunk can go.
-Edge Tree::slowest_below(std::uint32_t vertex) const {
+Edge Tree::slowest_below(std::uint32_t vertex, std::uint64_t bytes) const {
   Edge slowest = shape_.vertices[child(vertex, 0)].down;
   for (std::uint32_t i = 1; i < children(vertex); ++i) {
     const Edge& edge = shape_.vertices[child(vertex, i)].down;
-    slowest.overhead = std::max(slowest.overhead, edge.overhead);
-    if (slowest.rate.count() == 0 || (edge.rate.count() != 0 && edge.rate < slowest.rate)) slowest.rate = edge.rate;
+    if (edge != slowest && occupancy(edge, bytes) > occupancy(slowest, bytes)) slowest = edge;
   }
   return slowest;
 }
@@ -106,7 +105,7 @@ bool Tree::step(std::uint32_t rank, std::uint32_t lane, std::uint64_t at, Step& 
   out.peer = shape_.vertices[to].rank;
   out.tag = downwards(to);
   out.joined = now > 0;
-  if (!out.joined) out.edge = slowest_below(vertex);
+  if (!out.joined) out.edge = slowest_below(vertex, out.bytes);
   return true;
 }
 

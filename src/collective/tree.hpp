@@ -59,7 +59,7 @@ class Tree final : public Program {
     std::uint32_t total() const { return takes_up + gives_up + takes_down + gives_down; }
   };
   Turn turn(std::uint32_t vertex, bool downwards) const;
-  Edge slowest_below(std::uint32_t vertex) const;
+  Edge slowest_below(std::uint32_t vertex, std::uint64_t bytes) const;
 
   Shape shape_;
   std::vector<std::uint32_t> first_child_;  // by vertex, and one behind the last

@@ -6,11 +6,6 @@ namespace weft::collective {
 
 using schedule::Instruction;
 
-std::int64_t occupancy(const Edge& edge, std::uint64_t bytes) {
-  const Duration wire = edge.rate.count() == 0 ? Duration(0) : transfer_time(Bytes(static_cast<std::int64_t>(bytes)), edge.rate);
-  return (edge.overhead + wire).count();
-}
-
 Work::Work(std::uint32_t ranks, std::vector<std::shared_ptr<const Program>> programs, Pace pace)
     : ranks_(ranks), programs_(std::move(programs)), pace_(pace) {
   first_lane_.reserve(ranks + std::size_t{1});

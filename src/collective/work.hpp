@@ -36,7 +36,4 @@ class Work final : public schedule::Schedule {
   std::vector<Cursor> cursors_;            // by lane
 };
 
-// How long a send keeps its lane.
-std::int64_t occupancy(const Edge& edge, std::uint64_t bytes);
-
 }  // namespace weft::collective

@@ -96,6 +96,7 @@ void write_collective_record(const CollectiveRow& row, const CollectiveHead& hea
                                          {"channels", row.channels},
                                          {"chosen_by", row.chosen_by},
                                          {"chunk_bytes", row.chunk},
+                                         {"host_memory", row.host_memory},
                                          {"stack", row.stack},
                                          {"executor", "message"},
                                          {"messages", row.messages},

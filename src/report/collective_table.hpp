@@ -24,6 +24,7 @@ struct CollectiveRow {
   std::uint32_t channels = 0;
   std::string chosen_by;   // "auto" or "user"
   std::uint64_t chunk = 0;
+  bool host_memory = false;  // some of it bounces
   std::uint64_t messages = 0;        // that were simulated
   std::uint64_t skipped_rounds = 0;
   std::string stack;

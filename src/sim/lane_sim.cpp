@@ -144,13 +144,9 @@ class LaneSim {
         stream.waiter = index;
         return false;
       }
-      // Those before it in the same stream have come, too; their arrivals are noted before they are dropped.
-      for (std::size_t i = 0; i <= at; ++i) {
-        Open& each = lane.open[i];
-        if (each.stream != lane.open[at].stream || i == at) continue;
-        each.time = std::max(each.time, stream.arrival(each.number));
-        each.stream = kNobody;
-      }
+      // Those before it in the same stream came earlier: they are done by then.
+      for (std::size_t i = 0; i < at; ++i)
+        if (lane.open[i].stream == open.stream) lane.open[i].stream = kNobody;
       open.time = std::max(open.time, stream.arrival(open.number));
       stream.drop_until(open.number + 1);
       lane.digest.add(static_cast<std::uint64_t>(open.time));
