@@ -42,7 +42,9 @@ class Stopwatch {
   static double now() {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
-    const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6; };
+    const auto seconds = [](const timeval& time) {
+      return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+    };
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
   }
   double start_ = now();
@@ -100,7 +102,8 @@ double peak_gibibytes() {
 
 collective::Timing automatic(const collective::Team& team, std::uint64_t bytes, Runs& runs) {
   const collective::Stack& stack = *collective::stack_named("ib");
-  const collective::Estimate best = collective::estimates(team, collective::Operation::all_reduce, bytes, stack).front();
+  const collective::Estimate best =
+      collective::estimates(team, collective::Operation::all_reduce, bytes, stack).front();
   return collective::time_of(team,
                              {.operation = collective::Operation::all_reduce,
                               .bytes = bytes,
@@ -117,7 +120,8 @@ void large(std::uint32_t ranks, bool limited, std::vector<Row>& rows) {
   const Stopwatch watch;
   const collective::Team team(fabric, collective::pick_gpus(cluster, ranks, 0));
   const collective::Timing timing = automatic(team, 1'000'000, runs);
-  const std::string name = fmt::format("1 MB all-reduce, {} ranks, auto ({})", ranks, collective::name(timing.plan.choice.algorithm));
+  const std::string name =
+      fmt::format("1 MB all-reduce, {} ranks, auto ({})", ranks, collective::name(timing.plan.choice.algorithm));
   rows.push_back({name, watch.seconds(), "cpu s", limited ? 60.0 : 0, runs.digest});
   rows.push_back({"  memory of the process", peak_gibibytes(), "GiB", limited ? 4.0 : 0, 0});
 }
@@ -129,7 +133,8 @@ Row sweep(std::uint32_t ranks, double limit) {
   Runs runs;
   const Stopwatch watch;
   for (std::uint64_t bytes = 8; bytes <= std::uint64_t{16} << 30; bytes *= 2) automatic(team, bytes, runs);
-  return {fmt::format("all-reduce of 8 B to 16 GiB over {} ranks, auto", ranks), watch.seconds(), "cpu s", limit, runs.digest};
+  return {fmt::format("all-reduce of 8 B to 16 GiB over {} ranks, auto", ranks), watch.seconds(), "cpu s", limit,
+          runs.digest};
 }
 
 }  // namespace
@@ -149,8 +154,13 @@ int main(int argc, char** argv) {
   for (const Row& row : rows) {
     ok &= row.ok();
     if (json) {
-      fmt::print("{}\n", nlohmann::json{{"name", row.name}, {"value", row.value}, {"unit", row.unit}, {"limit", row.limit},
-                                        {"digest", fmt::format("{:016x}", row.digest)}, {"ok", row.ok()}}.dump());
+      fmt::print("{}\n", nlohmann::json{{"name", row.name},
+                                        {"value", row.value},
+                                        {"unit", row.unit},
+                                        {"limit", row.limit},
+                                        {"digest", fmt::format("{:016x}", row.digest)},
+                                        {"ok", row.ok()}}
+                             .dump());
     } else {
       fmt::print("{:<56} {:>9.3f} {:<6} {:>9} {} {:016x}\n", row.name, row.value, row.unit,
                  row.limit > 0 ? fmt::format("<= {}", row.limit) : "", row.ok() ? "ok    " : "MISSED", row.digest);

@@ -56,7 +56,8 @@ class Parser {
         rows.push_back(*row);
       }
     }
-    if (rows.empty() && !diagnostics_.has_errors()) complain(1, "no measurements in it", "a head line and a line per size");
+    if (rows.empty() && !diagnostics_.has_errors())
+      complain(1, "no measurements in it", "a head line and a line per size");
     return rows;
   }
 
@@ -64,7 +65,8 @@ class Parser {
   static constexpr std::size_t kMissing = SIZE_MAX;
 
   void complain(std::uint32_t column, std::string message, std::string help) {
-    diagnostics_.add(Complaint::wrong_type, Place{source_, std::max(1u, line_), column, 1}, std::move(message), std::move(help));
+    diagnostics_.add(Complaint::wrong_type, Place{source_, std::max(1u, line_), column, 1}, std::move(message),
+                     std::move(help));
   }
 
   void read_head(const std::vector<Cell>& cells) {
@@ -79,7 +81,8 @@ class Parser {
     if (times_[0] == kMissing) times_[0] = find("time_us");
     rate_ = find("algbw_GBps");
     if (size_ == kMissing || (times_[0] == kMissing && times_[1] == kMissing && rate_ == kMissing))
-      complain(1, "the head names no size_bytes, or no time", "size_bytes and one of oop_time_us, ip_time_us, time_us, algbw_GBps");
+      complain(1, "the head names no size_bytes, or no time",
+               "size_bytes and one of oop_time_us, ip_time_us, time_us, algbw_GBps");
   }
 
   std::optional<double> number(const std::vector<Cell>& cells, std::size_t index, double most) {
@@ -111,7 +114,8 @@ class Parser {
       times.push_back(*size / *rate / 1e3);
     }
     const auto [least, most] = std::minmax_element(times.begin(), times.end());
-    return Measurement{static_cast<std::uint64_t>(*size), static_cast<std::int64_t>(*least * 1e6), *most <= 1.15 * *least};
+    return Measurement{static_cast<std::uint64_t>(*size), static_cast<std::int64_t>(*least * 1e6),
+                       *most <= 1.15 * *least};
   }
 
   std::uint32_t source_;
@@ -125,7 +129,8 @@ class Parser {
 
 }  // namespace
 
-std::optional<std::vector<Measurement>> load_measurements(const std::filesystem::path& file, spec::Diagnostics& diagnostics) {
+std::optional<std::vector<Measurement>> load_measurements(const std::filesystem::path& file,
+                                                          spec::Diagnostics& diagnostics) {
   const auto source = spec::load_file(file, diagnostics, kMostText);
   if (!source) return std::nullopt;
   if (diagnostics.sources().text(*source).size() > kMostText) {

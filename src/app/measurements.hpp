@@ -1,7 +1,7 @@
 #pragma once
 // Published or own measurements of a collective: a CSV file with a line per size. Lines that begin with # say where it
-// comes from. Columns are found by name: size_bytes, and oop_time_us and ip_time_us (nccl-tests' two times), or time_us,
-// or algbw_GBps.
+// comes from. Columns are found by name: size_bytes, and oop_time_us and ip_time_us (nccl-tests' two times), or
+// time_us, or algbw_GBps.
 
 #include <cstdint>
 #include <filesystem>
@@ -19,6 +19,7 @@ struct Measurement {
 };
 
 // nullopt when it cannot be read or something in it is wrong, which is then said with line and column.
-std::optional<std::vector<Measurement>> load_measurements(const std::filesystem::path& file, spec::Diagnostics& diagnostics);
+std::optional<std::vector<Measurement>> load_measurements(const std::filesystem::path& file,
+                                                          spec::Diagnostics& diagnostics);
 
 }  // namespace weft::app

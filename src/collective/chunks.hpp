@@ -23,6 +23,7 @@ struct ChunkRule {
 
 std::uint64_t chunk_size(const ChunkRule& rule);
 
-std::uint32_t channels_used(std::uint32_t most, Algorithm algorithm, Protocol protocol, std::uint64_t bytes, std::uint32_t ranks);
+std::uint32_t channels_used(std::uint32_t most, Algorithm algorithm, Protocol protocol, std::uint64_t bytes,
+                            std::uint32_t ranks);
 
 }  // namespace weft::collective

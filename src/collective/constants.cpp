@@ -7,18 +7,18 @@ namespace {
 
 constexpr Duration ns(std::int64_t n) { return nanoseconds(n); }
 
-// Rates: NCCL src/graph/tuning.cc and topo.h (tables/nccl_tuning_bandwidth.csv). Per-link NVLink rates there are 20.0 of
-// 25 GB/s (SM70, SM80), 20.6 of 25 (SM90), 40.1 of 50 (SM100). Channels: A100 and H100 report 24 on one server, B200 32;
-// NVLS takes 16 on SM90, 32 on SM100, 24 on SM100 in racks. GPUs of no known generation are taken to be like Hopper without NVLS.
-// What NVLS really gets is worked out from published tables: 8 x H100 302 GB/s before the cost of chunks (18 x 20.6 x 8/9
-// x 0.915), 8 x B200 479 with it, NVL72 racks 430 to 455.
+// Rates: NCCL src/graph/tuning.cc and topo.h; per-link NVLink rates there are 20.0 of 25 GB/s (SM70, SM80), 20.6 of 25
+// (SM90), 40.1 of 50 (SM100). Channels: A100 and H100 report 24 on one server, B200 32; NVLS takes 16 on SM90, 32 on
+// SM100, 24 on SM100 in racks. GPUs of no known generation are taken to be like Hopper without NVLS.
+// What NVLS really gets is worked out from published tables (truth/): 8 x H100 302 GB/s before the cost of chunks
+// (18 x 20.6 x 8/9 x 0.915), 8 x B200 479 with it, NVL72 racks 430 to 455.
 constexpr std::array<Generation, 6> kGenerations = {{
     {"Volta", "v100", 800, 24, 0, 0, 0, {39'000, 39'000, 20'400}, {20'000, 20'000, 20'000}, {20'000, 20'000, 20'000},
      {26'500, 18'500, 10'000}, {26'500, 18'500, 10'000}},
     {"Ampere", "a100", 800, 24, 0, 0, 0, {87'700, 22'500, 19'000}, {20'000, 20'000, 20'000}, {20'000, 20'000, 20'000},
      {24'000, 23'600, 17'800}, {24'000, 23'600, 17'800}},
-    {"Hopper", "h100 h200", 824, 24, 16, 850, 915, {141'000, 45'000, 35'000}, {36'700, 36'700, 36'700}, {36'700, 36'700, 29'000},
-     {38'700, 41'400, 36'000}, {0, 57'700, 45'500}},
+    {"Hopper", "h100 h200", 824, 24, 16, 850, 915, {141'000, 45'000, 35'000}, {36'700, 36'700, 36'700},
+     {36'700, 36'700, 29'000}, {38'700, 41'400, 36'000}, {0, 57'700, 45'500}},
     {"Blackwell", "b200 b300", 802, 32, 32, 740, 800, {282'000, 90'000, 70'000}, {40'000, 40'000, 40'000},
      {55'600, 31'670, 20'000}, {70'000, 42'800, 24'000}, {0, 96'000, 80'000}},
     {"Blackwell in racks", "gb200 gb300", 802, 32, 24, 740, 620, {282'000, 90'000, 70'000}, {40'000, 40'000, 40'000},
@@ -50,7 +50,7 @@ struct Latencies {
   std::array<std::int64_t, 3> network;
 };
 
-// NCCL src/graph/tuning.cc (tables/nccl_tuning_latency_us.csv). Direct and hierarchical steps are as a ring's.
+// NCCL src/graph/tuning.cc. Direct and hierarchical steps are as a ring's.
 constexpr std::array<Latencies, 8> kLatencies = {{
     {Algorithm::ring, {6'600, 14'000, 8'400}, {600, 1'900, 3'400}, {1'000, 2'500, 5'700}, {2'700, 4'000, 14'000}},
     {Algorithm::tree, {6'800, 14'000, 8'400}, {600, 1'250, 4'000}, {1'000, 1'900, 4'000}, {5'000, 8'500, 14'000}},
@@ -63,7 +63,8 @@ constexpr std::array<Latencies, 8> kLatencies = {{
 }};
 
 const Latencies& latencies_of(Algorithm algorithm) {
-  return *std::find_if(kLatencies.begin(), kLatencies.end(), [&](const Latencies& each) { return each.algorithm == algorithm; });
+  return *std::find_if(kLatencies.begin(), kLatencies.end(),
+                       [&](const Latencies& each) { return each.algorithm == algorithm; });
 }
 
 bool begins_with_any(std::string_view name, std::string_view words) {

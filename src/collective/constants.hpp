@@ -20,14 +20,14 @@ using ByNodes = std::array<std::int64_t, 3>;  // MB/s
 
 struct Generation {
   std::string_view name;
-  std::string_view gpus;           // words that names of its GPUs begin with
-  std::int64_t scale_up_per_mille; // of the link's rate that a kernel gets
-  std::uint32_t ring_channels;     // on one node
-  std::uint32_t nvls_channels;     // 0: its switches do not reduce
-  std::int64_t nvls_per_mille;     // of the above that NVLS gets, as NCCL's model has it,
-  std::int64_t nvls_measured;      // and as large messages show it: GPUs give and take (n + 1) / n of their bytes
-  ByNodes ll_most;                 // of all channels
-  ByNodes ring_ll128_most;         // of a channel
+  std::string_view gpus;            // words that names of its GPUs begin with
+  std::int64_t scale_up_per_mille;  // of the link's rate that a kernel gets
+  std::uint32_t ring_channels;      // on one node
+  std::uint32_t nvls_channels;      // 0: its switches do not reduce
+  std::int64_t nvls_per_mille;      // of the above that NVLS gets, as NCCL's model has it,
+  std::int64_t nvls_measured;       // and as large messages show it: GPUs give and take (n + 1) / n of their bytes
+  ByNodes ll_most;                  // of all channels
+  ByNodes ring_ll128_most;          // of a channel
   ByNodes tree_ll128_most;
   ByNodes tree_most;
   ByNodes nvls_tree_most;
@@ -36,11 +36,11 @@ struct Generation {
 struct Stack {
   std::string_view name;
   std::string_view text;
-  Duration launch;              // beyond NCCL's own base latency
-  Duration least;               // an operation is not issued faster: no time is shorter
-  Duration per_hop;             // beyond NCCL's latency of a hop and the fabric's: proxy, plugin, completion
-  std::int64_t nic_per_mille;   // of the NIC's rate that arrives
-  bool only_simple;             // LL and LL128 need writes in order, which not every network keeps
+  Duration launch;             // beyond NCCL's own base latency
+  Duration least;              // an operation is not issued faster: no time is shorter
+  Duration per_hop;            // beyond NCCL's latency of a hop and the fabric's: proxy, plugin, completion
+  std::int64_t nic_per_mille;  // of the NIC's rate that arrives
+  bool only_simple;            // LL and LL128 need writes in order, which not every network keeps
 };
 
 const Generation& generation_of(std::string_view gpu_kind);

@@ -15,8 +15,10 @@ std::uint32_t Direct::peer(std::uint32_t rank, std::uint32_t lane, std::uint64_t
     if (lane == kTaking) return rank == 0 ? size_ - 1 : rank - 1;
     return (pairs.node[next] == pairs.node[rank]) == (lane == kInside) ? next : kNobody;
   }
-  if (lane == kInside) return index + 1 < inside ? first + static_cast<std::uint32_t>((local + 1 + index) % inside) : kNobody;
-  if (lane == kTaking) return index + 1 < size_ ? static_cast<std::uint32_t>((rank + size_ - 1 - index) % size_) : kNobody;
+  if (lane == kInside)
+    return index + 1 < inside ? first + static_cast<std::uint32_t>((local + 1 + index) % inside) : kNobody;
+  if (lane == kTaking)
+    return index + 1 < size_ ? static_cast<std::uint32_t>((rank + size_ - 1 - index) % size_) : kNobody;
   const std::uint64_t outside = size_ - inside;
   if (index >= outside) return kNobody;
   return static_cast<std::uint32_t>((first + inside + (index + local) % outside) % size_);

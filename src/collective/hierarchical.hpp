@@ -26,7 +26,9 @@ class Hierarchical final : public Program {
   bool step(std::uint32_t rank, std::uint32_t lane, std::uint64_t at, Step& out) const override;
   std::uint32_t blocks() const override { return size_; }
   std::uint64_t rounds() const override { return shape_.rounds.count(); }
-  std::uint64_t messages() const override { return rounds() * size_ * (phases_[0].steps + phases_[1].steps + phases_[2].steps); }
+  std::uint64_t messages() const override {
+    return rounds() * size_ * (phases_[0].steps + phases_[1].steps + phases_[2].steps);
+  }
 
  private:
   Shape shape_;

@@ -10,15 +10,24 @@
 
 namespace weft::collective {
 
-enum class Operation : std::uint8_t { all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, send_recv };
+enum class Operation : std::uint8_t {
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  broadcast,
+  reduce,
+  all_to_all,
+  send_recv
+};
 enum class Algorithm : std::uint8_t { ring, tree, nvls, nvls_tree, pat, collnet, direct, hierarchical };
 enum class Protocol : std::uint8_t { ll, ll128, simple };
 
 inline constexpr std::array kOperations = {Operation::all_reduce, Operation::all_gather, Operation::reduce_scatter,
                                            Operation::broadcast,  Operation::reduce,     Operation::all_to_all,
                                            Operation::send_recv};
-inline constexpr std::array kAlgorithms = {Algorithm::ring, Algorithm::tree,    Algorithm::nvls,   Algorithm::nvls_tree,
-                                           Algorithm::pat,  Algorithm::collnet, Algorithm::direct, Algorithm::hierarchical};
+inline constexpr std::array kAlgorithms = {Algorithm::ring,      Algorithm::tree,        Algorithm::nvls,
+                                           Algorithm::nvls_tree, Algorithm::pat,         Algorithm::collnet,
+                                           Algorithm::direct,    Algorithm::hierarchical};
 inline constexpr std::array kProtocols = {Protocol::ll, Protocol::ll128, Protocol::simple};
 
 std::string_view name(Operation operation);  // all_reduce, as in the cluster file

@@ -16,8 +16,8 @@
 namespace weft::collective {
 namespace {
 
-constexpr std::uint32_t kMostChannels = 32;       // on servers
-constexpr std::uint32_t kMostRackChannels = 64;   // NCCL's MAXCHANNELS
+constexpr std::uint32_t kMostChannels = 32;      // on servers
+constexpr std::uint32_t kMostRackChannels = 64;  // NCCL's MAXCHANNELS
 constexpr std::uint32_t kNoNode = 0xFFFFFFFFu;
 
 // What a chunk costs the GPU that sends it, beside its bytes: a fence and a flag for Simple, nothing where the flag
@@ -90,15 +90,20 @@ std::uint32_t Planner::entry(std::uint32_t node, std::uint32_t channel) const {
 }
 
 // Ranks of a node that stand next to a port, or all of them on one node: each takes a part of the data under NVLS.
-std::uint32_t Planner::heads() const { return team_.nodes() == 1 ? team_.ranks() : team_.least_ports(); }
+std::uint32_t Planner::heads() const {
+  return team_.nodes() == 1 ? team_.ranks() : team_.least_ports();
+}
 
 // Equal parts of all bytes, rounded up.
-std::uint64_t Planner::part(std::uint64_t parts) const { return (options_.bytes + parts - 1) / parts; }
+std::uint64_t Planner::part(std::uint64_t parts) const {
+  return (options_.bytes + parts - 1) / parts;
+}
 
 Rounds Planner::rounds_of(std::uint64_t bytes) {
   Rounds rounds{bytes, plan_.chunk};
   const std::uint64_t whole = plan_.whole_rounds = bytes / rounds.chunk;
-  if (options_.most_rounds > 0 && whole > options_.most_rounds) rounds.bytes -= (whole - options_.most_rounds) * rounds.chunk;
+  if (options_.most_rounds > 0 && whole > options_.most_rounds)
+    rounds.bytes -= (whole - options_.most_rounds) * rounds.chunk;
   return rounds;
 }
 
@@ -121,7 +126,9 @@ Edge Planner::edge(const Way& way) {
     case Protocol::ll128:
       rate = std::min(rate / 128 * 120, megabytes(generation_.ring_ll128_most[by_nodes]));
       break;
-    case Protocol::simple: rate = std::min(rate, megabytes(generation_.ring_ll128_most[by_nodes])); break;
+    case Protocol::simple:
+      rate = std::min(rate, megabytes(generation_.ring_ll128_most[by_nodes]));
+      break;
   }
   return {rate, plan_.choice.protocol == Protocol::simple ? kSimpleOverhead : Duration(0)};
 }
@@ -150,22 +157,25 @@ void Planner::add_rings() {
   std::vector<std::vector<std::uint32_t>> orders;
   for (std::uint32_t channel = 0; channel < channels; ++channel) {
     orders.push_back(ring_order(channel));
-    for (std::uint32_t i = 0; i < size; ++i) sharing_.load(way(orders[channel][i], orders[channel][(i + 1) % size], channel));
+    for (std::uint32_t i = 0; i < size; ++i)
+      sharing_.load(way(orders[channel][i], orders[channel][(i + 1) % size], channel));
   }
   std::set<std::vector<Edge>> seen;  // rings whose edges are alike take the same time
   for (std::uint32_t channel = 0; channel < channels; ++channel) {
     std::vector<Edge> edges;
-    for (std::uint32_t i = 0; i < size; ++i) edges.push_back(edge(way(orders[channel][i], orders[channel][(i + 1) % size], channel)));
+    for (std::uint32_t i = 0; i < size; ++i)
+      edges.push_back(edge(way(orders[channel][i], orders[channel][(i + 1) % size], channel)));
     const std::uint64_t bytes = part(std::uint64_t{channels} * size);
     const bool is_new = seen.insert(edges).second;
     const std::uint32_t slices = plan_.choice.protocol == Protocol::simple ? kSlices : 1;
-    add(std::make_shared<Ring>(Ring::Shape{options_.operation, orders[channel], std::move(edges), rounds_of(bytes), slices, channel}),
+    add(std::make_shared<Ring>(
+            Ring::Shape{options_.operation, orders[channel], std::move(edges), rounds_of(bytes), slices, channel}),
         is_new);
   }
 }
 
-// A tree over all ranks: chains within nodes, from the channel's entry on, and the entries in a binary tree. Every second
-// half of the channels takes the other of the two trees.
+// A tree over all ranks: chains within nodes, from the channel's entry on, and the entries in a binary tree. Every
+// second half of the channels takes the other of the two trees.
 std::vector<Vertex> Planner::channel_tree(std::uint32_t channel) const {
   const std::uint32_t which = channel < (plan_.choice.channels + 1) / 2 ? 0 : 1;
   std::vector<Vertex> vertices(team_.ranks());
@@ -282,8 +292,10 @@ void Planner::add_tree_set(TreeSet set) {
     for (std::uint32_t v = 0; v < set.trees[i].size(); ++v) {
       const std::uint32_t parent = set.trees[i][v].parent;
       if (parent == kNobody) continue;
-      if (set.direction != Tree::Direction::down) sharing_.load(way_of(set.trees[i], v, parent, set.port_of[i]), set.copies[i]);
-      if (set.direction != Tree::Direction::up) sharing_.load(way_of(set.trees[i], parent, v, set.port_of[i]), set.copies[i]);
+      if (set.direction != Tree::Direction::down)
+        sharing_.load(way_of(set.trees[i], v, parent, set.port_of[i]), set.copies[i]);
+      if (set.direction != Tree::Direction::up)
+        sharing_.load(way_of(set.trees[i], parent, v, set.port_of[i]), set.copies[i]);
     }
   // Trees that join nodes in the same way over the same kinds of links take the same time, whichever of a node's ranks
   // they begin at.
@@ -313,7 +325,8 @@ void Planner::add_tree_set(TreeSet set) {
     }
     for (std::uint32_t node = 0; node < team_.nodes(); ++node) {
       const std::uint32_t parent = tree[set.stars ? node : entry(node, set.port_of[i])].parent;
-      kind.parents.push_back(parent == kNobody || tree[parent].rank >= gpus ? kNobody : team_.node_of(tree[parent].rank));
+      kind.parents.push_back(parent == kNobody || tree[parent].rank >= gpus ? kNobody
+                                                                            : team_.node_of(tree[parent].rank));
     }
     std::sort(kind.edges.begin(), kind.edges.end());
     const bool is_new = seen.insert(std::move(kind)).second;
@@ -343,8 +356,9 @@ void Planner::add_pairs() {
   };
   const auto outside = [&](std::uint32_t rank) {
     const std::uint32_t to = outside_partner(rank);
-    const std::uint32_t from_port = options_.pxn ? team_.port_of(to) % static_cast<std::uint32_t>(team_.domain(team_.node_of(rank)).ports.size())
-                                                 : team_.port_of(rank);
+    const std::uint32_t from_port =
+        options_.pxn ? team_.port_of(to) % static_cast<std::uint32_t>(team_.domain(team_.node_of(rank)).ports.size())
+                     : team_.port_of(rank);
     return sharing_.across(rank, from_port, to, team_.port_of(to));
   };
   for (std::uint32_t rank = 0; rank < size; ++rank) {
@@ -359,7 +373,9 @@ void Planner::add_pairs() {
       Edge made = edge(way);
       const Bandwidth share = sharing_.share(way);
       made.overhead = made.overhead / plan_.choice.channels;
-      made.rate = plan_.choice.protocol == Protocol::ll ? share / 2 : plan_.choice.protocol == Protocol::ll128 ? share / 128 * 120 : share;
+      made.rate = plan_.choice.protocol == Protocol::ll      ? share / 2
+                  : plan_.choice.protocol == Protocol::ll128 ? share / 128 * 120
+                                                             : share;
       return made;
     };
     const Domain& domain = team_.domain(team_.node_of(rank));
@@ -385,13 +401,21 @@ Plan Planner::make() {
   const Algorithm algorithm = plan_.choice.algorithm;
   const Protocol protocol = plan_.choice.protocol;
   const std::uint32_t most = channels_for(team_, algorithm);
-  if (plan_.choice.channels == 0) plan_.choice.channels = channels_used(most, algorithm, protocol, options_.bytes, team_.ranks());
+  if (plan_.choice.channels == 0)
+    plan_.choice.channels = channels_used(most, algorithm, protocol, options_.bytes, team_.ranks());
   const bool chains = options_.operation == Operation::broadcast || options_.operation == Operation::reduce;
-  const ChunkRule rule{algorithm, protocol, options_.bytes, plan_.choice.channels,
-                       algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree ? heads() : 1, team_.ranks(), team_.nodes(), chains};
+  const ChunkRule rule{algorithm,
+                       protocol,
+                       options_.bytes,
+                       plan_.choice.channels,
+                       algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree ? heads() : 1,
+                       team_.ranks(),
+                       team_.nodes(),
+                       chains};
   plan_.chunk = options_.chunk > 0 ? options_.chunk : chunk_size(rule);
 
-  const bool stars = algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree || algorithm == Algorithm::collnet;
+  const bool stars =
+      algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree || algorithm == Algorithm::collnet;
   const Hop near = team_.group(0).spec.scale_up ? Hop::scale_up : Hop::pcie;
   plan_.inside = hop_latency(near, algorithm, protocol);
   plan_.outside = hop_latency(Hop::network, algorithm, protocol) + options_.stack->per_hop + team_.network_latency();
@@ -401,11 +425,16 @@ Plan Planner::make() {
   plan_.launch = base_latency(algorithm, protocol) + options_.stack->launch;
   plan_.least = options_.stack->least;
 
-  if (stars) add_stars();
-  else if (algorithm == Algorithm::tree) add_trees();
-  else if (algorithm != Algorithm::ring) add_pairs();
-  else if (chains) add_chains();
-  else add_rings();
+  if (stars)
+    add_stars();
+  else if (algorithm == Algorithm::tree)
+    add_trees();
+  else if (algorithm != Algorithm::ring)
+    add_pairs();
+  else if (chains)
+    add_chains();
+  else
+    add_rings();
   return std::move(plan_);
 }
 
@@ -423,15 +452,18 @@ std::uint32_t channels_for(const Team& team, Algorithm algorithm) {
 }
 
 std::string why_not(const Team& team, Operation operation, Algorithm algorithm, Protocol protocol) {
-  const bool rings = operation == Operation::all_reduce || operation == Operation::all_gather || operation == Operation::reduce_scatter;
+  const bool rings = operation == Operation::all_reduce || operation == Operation::all_gather ||
+                     operation == Operation::reduce_scatter;
   const bool parts = operation == Operation::all_gather || operation == Operation::reduce_scatter;
   const bool simple = protocol == Protocol::simple;
   const bool switches = generation_of(team.group(0).spec.gpu.kind).nvls_channels > 0 && team.group(0).spec.scale_up &&
                         team.group(0).spec.scale_up->switches > 0;
   switch (algorithm) {
     case Algorithm::ring:
-      return operation == Operation::all_to_all || operation == Operation::send_recv ? "a ring has no way to everybody" : "";
-    case Algorithm::tree: return operation == Operation::all_reduce ? "" : "trees do all_reduce only";
+      return operation == Operation::all_to_all || operation == Operation::send_recv ? "a ring has no way to everybody"
+                                                                                     : "";
+    case Algorithm::tree:
+      return operation == Operation::all_reduce ? "" : "trees do all_reduce only";
     case Algorithm::nvls:
       if (!switches) return "its scale-up switches do not reduce";
       if (!simple) return "NVLS knows the protocol Simple only";
@@ -452,7 +484,9 @@ std::string why_not(const Team& team, Operation operation, Algorithm algorithm, 
       if (team.nodes() != team.ranks()) return "PAT is for one rank per domain";
       return parts ? "" : "PAT does all_gather and reduce_scatter";
     case Algorithm::direct:
-      return operation == Operation::all_to_all || operation == Operation::send_recv ? "" : "Direct does all_to_all and send_recv";
+      return operation == Operation::all_to_all || operation == Operation::send_recv
+                 ? ""
+                 : "Direct does all_to_all and send_recv";
     case Algorithm::hierarchical:
       if (!team.even()) return "the hierarchical algorithm needs equally many ranks in every domain";
       if (team.nodes() < 2 || team.most_per_node() < 2) return "there is only one level";
@@ -461,6 +495,8 @@ std::string why_not(const Team& team, Operation operation, Algorithm algorithm, 
   return "";
 }
 
-Plan make_plan(const Team& team, const PlanOptions& options) { return Planner(team, options).make(); }
+Plan make_plan(const Team& team, const PlanOptions& options) {
+  return Planner(team, options).make();
+}
 
 }  // namespace weft::collective

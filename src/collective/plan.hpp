@@ -37,14 +37,14 @@ struct Plan {
   Operation operation = Operation::all_reduce;
   Choice choice;
   std::uint32_t gpus = 0;
-  std::uint32_t ranks = 0;     // GPUs and the switches that reduce
-  std::uint64_t chunk = 0;     // of a step, at most
-  std::uint64_t whole_rounds = 0;  // of a program, with a whole chunk each, before any were cut
-  Duration launch;             // before the first step
-  Duration least;              // of the whole
-  Duration inside;             // latency of a step within a domain,
-  Duration outside;            // and of one that crosses the network
-  bool host_memory = false;    // some steps bounce: no GPUDirect RDMA
+  std::uint32_t ranks = 0;                               // GPUs and the switches that reduce
+  std::uint64_t chunk = 0;                               // of a step, at most
+  std::uint64_t whole_rounds = 0;                        // of a program, with a whole chunk each, before any were cut
+  Duration launch;                                       // before the first step
+  Duration least;                                        // of the whole
+  Duration inside;                                       // latency of a step within a domain,
+  Duration outside;                                      // and of one that crosses the network
+  bool host_memory = false;                              // some steps bounce: no GPUDirect RDMA
   std::vector<std::shared_ptr<const Program>> programs;  // all, but for channels of NVLS that are copies of these
   // One of each kind: programs that differ in nothing but who carries them out take the same time.
   std::vector<std::shared_ptr<const Program>> different;

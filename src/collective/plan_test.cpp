@@ -19,15 +19,17 @@ namespace {
 using testing::Dataflow;
 using testing::Machines;
 
-const Stack& ib() { return *stack_named("ib"); }
+const Stack& ib() {
+  return *stack_named("ib");
+}
 
 double busbw(const Team& team, Operation operation, std::uint64_t bytes, Choice choice, bool pxn = true) {
   PlanOptions given{.operation = operation, .bytes = bytes, .choice = choice, .stack = &ib()};
   given.pxn = pxn;
   const Timing timing = time_of(team, given, testing::by_lanes);
   const Ratio factor = bus_factor(operation, team.ranks());
-  return static_cast<double>(bytes) * 1e3 / static_cast<double>(timing.time.count()) * static_cast<double>(factor.over) /
-         static_cast<double>(factor.under);
+  return static_cast<double>(bytes) * 1e3 / static_cast<double>(timing.time.count()) *
+         static_cast<double>(factor.over) / static_cast<double>(factor.under);
 }
 
 //  NIC0 beside GPU 0, NIC1 beside GPU 4; six GPUs have none
@@ -116,7 +118,9 @@ RC_GTEST_PROP(Plan, EveryProgramOfEveryPlanIsRight, ()) {
     const std::uint32_t blocks = program->blocks();
     // Of an all-gather's block, whoever sends it without having taken it is the owner: here only sums are looked at.
     if (operation == Operation::all_gather) continue;
-    const auto holds = [&](std::uint32_t rank, std::uint32_t) { return operation != Operation::broadcast || rank == given.root; };
+    const auto holds = [&](std::uint32_t rank, std::uint32_t) {
+      return operation != Operation::broadcast || rank == given.root;
+    };
     Dataflow flow(*program, plan.ranks, plan.gpus, holds);
     RC_ASSERT(flow.run());
     std::uint32_t whole = 0;
@@ -133,7 +137,8 @@ RC_GTEST_PROP(Plan, EveryProgramOfEveryPlanIsRight, ()) {
 TEST(Plan, RingsAreBoundByTheirNarrowestLinks) {
   const Machines machines("{kind: hgx-h100, count: 8}");
   const Team one(machines.fabric, pick_gpus(*machines.cluster, 8, 0));
-  const double inside = busbw(one, Operation::all_reduce, std::uint64_t{8} << 30, {Algorithm::ring, Protocol::simple, 0});
+  const double inside =
+      busbw(one, Operation::all_reduce, std::uint64_t{8} << 30, {Algorithm::ring, Protocol::simple, 0});
   EXPECT_LT(inside, 371);
   EXPECT_GT(inside, 371 * 0.9);
   const Team eight(machines.fabric, pick_gpus(*machines.cluster, 64, 0));
@@ -147,10 +152,12 @@ TEST(Plan, RingsAreBoundByTheirNarrowestLinks) {
 TEST(Plan, BetweenTwoNodesATreeMovesWhatTheCardsCarry) {
   const Machines acp("{kind: acp-h100-2nic, count: 4}");
   const Team two(acp.fabric, pick_gpus(*acp.cluster, 16, 0));
-  const double algbw = busbw(two, Operation::all_reduce, std::uint64_t{8} << 30, {Algorithm::tree, Protocol::simple, 0}) * 16 / 30;
+  const double algbw =
+      busbw(two, Operation::all_reduce, std::uint64_t{8} << 30, {Algorithm::tree, Protocol::simple, 0}) * 16 / 30;
   EXPECT_LT(algbw, 100);
   EXPECT_GT(algbw, 85);
-  const double ring = busbw(two, Operation::all_reduce, std::uint64_t{8} << 30, {Algorithm::ring, Protocol::simple, 0}) * 16 / 30;
+  const double ring =
+      busbw(two, Operation::all_reduce, std::uint64_t{8} << 30, {Algorithm::ring, Protocol::simple, 0}) * 16 / 30;
   EXPECT_LT(ring, 54) << "a ring crosses each card nearly twice";
 }
 
@@ -159,7 +166,8 @@ TEST(Plan, AllToAllFollowsTheLawOfDomains) {
   const Machines machines("{kind: hgx-h100, count: 4}");
   for (const std::uint32_t nodes : {2u, 4u}) {
     const Team team(machines.fabric, pick_gpus(*machines.cluster, 8 * nodes, 0));
-    const double got = busbw(team, Operation::all_to_all, std::uint64_t{4} << 30, {Algorithm::direct, Protocol::simple, 0});
+    const double got =
+        busbw(team, Operation::all_to_all, std::uint64_t{4} << 30, {Algorithm::direct, Protocol::simple, 0});
     const double ranks = 8 * nodes;
     const double law = 48.0 * (ranks - 1) / (ranks - 8);
     EXPECT_NEAR(got / law, 0.98, 0.03) << nodes;
@@ -171,7 +179,8 @@ TEST(Plan, AJobAwayFromTheCardsGoesThroughHostMemory) {
   const Machines acp("{kind: acp-h100-2nic, count: 2}");
   const auto bounces = [&](std::vector<std::uint32_t> gpus) {
     const Team team(acp.fabric, std::move(gpus));
-    return make_plan(team, {.operation = Operation::all_reduce, .bytes = 1 << 20, .choice = {}, .stack = &ib()}).host_memory;
+    return make_plan(team, {.operation = Operation::all_reduce, .bytes = 1 << 20, .choice = {}, .stack = &ib()})
+        .host_memory;
   };
   EXPECT_FALSE(bounces({0, 4, 8, 12}));
   EXPECT_FALSE(bounces({0, 1, 2, 3, 8, 9, 10, 11}));
@@ -182,7 +191,8 @@ TEST(Plan, WithoutPxnFewCardsAreSlower) {
   const Machines acp("{kind: acp-h100-2nic, count: 4}");
   const Team team(acp.fabric, pick_gpus(*acp.cluster, 32, 0));
   const Choice ring{Algorithm::ring, Protocol::simple, 0};
-  EXPECT_LT(busbw(team, Operation::all_reduce, 1 << 30, ring, false), 0.8 * busbw(team, Operation::all_reduce, 1 << 30, ring, true));
+  EXPECT_LT(busbw(team, Operation::all_reduce, 1 << 30, ring, false),
+            0.8 * busbw(team, Operation::all_reduce, 1 << 30, ring, true));
 }
 
 TEST(Chunks, NvlsShrinksAtTheKinksOfTheH100Table) {
@@ -215,11 +225,16 @@ struct Pick {
 TEST(Tuner, ChoosesWhatNcclIsKnownToChoose) {
   const std::uint64_t large = std::uint64_t{8} << 30;
   const std::vector<Pick> known = {
-      {"{kind: hgx-h200, count: 1}", 4, large, Algorithm::ring},       {"{kind: hgx-h200, count: 1}", 5, large, Algorithm::nvls},
-      {"{kind: hgx-h200, count: 1}", 8, large, Algorithm::nvls},       {"{kind: hgx-b200, count: 1}", 5, large, Algorithm::ring},
-      {"{kind: hgx-b200, count: 1}", 8, large, Algorithm::nvls},       {"{kind: dgx-a100, count: 1}", 8, large, Algorithm::ring},
-      {"{kind: hgx-h100, count: 2}", 16, large, Algorithm::nvls_tree}, {"{kind: p4de.24xlarge, count: 2}", 16, large, Algorithm::tree},
-      {"{kind: hgx-b200, count: 4}", 32, large, Algorithm::ring},      {"{kind: hgx-h100, count: 16}", 128, 1024, Algorithm::tree},
+      {"{kind: hgx-h200, count: 1}", 4, large, Algorithm::ring},
+      {"{kind: hgx-h200, count: 1}", 5, large, Algorithm::nvls},
+      {"{kind: hgx-h200, count: 1}", 8, large, Algorithm::nvls},
+      {"{kind: hgx-b200, count: 1}", 5, large, Algorithm::ring},
+      {"{kind: hgx-b200, count: 1}", 8, large, Algorithm::nvls},
+      {"{kind: dgx-a100, count: 1}", 8, large, Algorithm::ring},
+      {"{kind: hgx-h100, count: 2}", 16, large, Algorithm::nvls_tree},
+      {"{kind: p4de.24xlarge, count: 2}", 16, large, Algorithm::tree},
+      {"{kind: hgx-b200, count: 4}", 32, large, Algorithm::ring},
+      {"{kind: hgx-h100, count: 16}", 128, 1024, Algorithm::tree},
   };
   for (const Pick& pick : known) {
     const Machines machines(pick.servers);
@@ -232,7 +247,8 @@ TEST(Tuner, ChoosesWhatNcclIsKnownToChoose) {
 TEST(Tuner, KeepsToSimpleWhereTheNetworkDoesNotKeepOrder) {
   const Machines p4("{kind: p4de.24xlarge, count: 2}");
   const Team team(p4.fabric, pick_gpus(*p4.cluster, 16, 0));
-  for (const Estimate& each : estimates(team, Operation::all_reduce, 8, *stack_named("efa-v1"))) EXPECT_EQ(each.protocol, Protocol::simple);
+  for (const Estimate& each : estimates(team, Operation::all_reduce, 8, *stack_named("efa-v1")))
+    EXPECT_EQ(each.protocol, Protocol::simple);
   EXPECT_EQ(estimates(team, Operation::all_reduce, 8, ib()).front().protocol, Protocol::ll);
 }
 

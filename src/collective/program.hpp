@@ -23,7 +23,8 @@ struct Edge {
 
 // How long a send keeps its lane, ps.
 inline std::int64_t occupancy(const Edge& edge, std::uint64_t bytes) {
-  const Duration wire = edge.rate.count() == 0 ? Duration(0) : transfer_time(Bytes(static_cast<std::int64_t>(bytes)), edge.rate);
+  const Duration wire =
+      edge.rate.count() == 0 ? Duration(0) : transfer_time(Bytes(static_cast<std::int64_t>(bytes)), edge.rate);
   return (edge.overhead + wire).count();
 }
 
@@ -31,13 +32,13 @@ struct Step {
   enum class Kind : std::uint8_t { send, recv, reduce };  // reduce: recv, added to what is there
 
   Kind kind = Kind::send;
-  bool joined = false;          // send: side by side with the send before it, as one operation to several peers
+  bool joined = false;  // send: side by side with the send before it, as one operation to several peers
   std::uint32_t peer = 0;
-  std::uint64_t tag = 0;        // what sends and recvs of one way have in common
+  std::uint64_t tag = 0;  // what sends and recvs of one way have in common
   std::uint64_t bytes = 0;
-  Edge edge;                    // send: of all joined sends the slowest one's, in the first
+  Edge edge;  // send: of all joined sends the slowest one's, in the first
   std::uint64_t round = 0;
-  std::uint32_t first = 0;      // blocks first, first + stride, ... modulo their number
+  std::uint32_t first = 0;  // blocks first, first + stride, ... modulo their number
   std::uint32_t stride = 0;
   std::uint32_t count = 1;
 };
@@ -61,7 +62,9 @@ struct Rounds {
   std::uint64_t chunk = 1;  // of a round, at most
 
   std::uint64_t count() const { return bytes == 0 ? 1 : (bytes + chunk - 1) / chunk; }
-  std::uint64_t size(std::uint64_t round) const { return bytes - round * chunk < chunk ? bytes - round * chunk : chunk; }
+  std::uint64_t size(std::uint64_t round) const {
+    return bytes - round * chunk < chunk ? bytes - round * chunk : chunk;
+  }
 };
 
 }  // namespace weft::collective

@@ -132,7 +132,8 @@ RC_GTEST_PROP(Hierarchical, GathersAndScattersByNode, ()) {
   const Hierarchical gather({.operation = Operation::all_gather, .pairs = even_pairs(nodes, local), .rounds = rounds});
   Dataflow gathering(gather, nodes * local, nodes * local, [&](auto rank, auto block) { return owner(block) == rank; });
   RC_ASSERT(gathering.run());
-  const Hierarchical scatter({.operation = Operation::reduce_scatter, .pairs = even_pairs(nodes, local), .rounds = rounds});
+  const Hierarchical scatter(
+      {.operation = Operation::reduce_scatter, .pairs = even_pairs(nodes, local), .rounds = rounds});
   Dataflow scattering(scatter, nodes * local, nodes * local, everything);
   RC_ASSERT(scattering.run());
   for (std::uint32_t block = 0; block < nodes * local; ++block) {
@@ -153,8 +154,10 @@ RC_GTEST_PROP(Direct, AllToAllSendsOnceToEveryOther, ()) {
     for (std::uint32_t lane = 0; lane < program.lanes(rank); ++lane) {
       Step step;
       for (std::uint64_t at = 0; program.step(rank, lane, at, step); ++at)
-        if (step.kind == Step::Kind::send) sent[rank][step.peer] += step.bytes + (step.round == 0 ? 10'000 : 0);
-        else taken[step.peer][rank] += step.bytes + (step.round == 0 ? 10'000 : 0);
+        if (step.kind == Step::Kind::send)
+          sent[rank][step.peer] += step.bytes + (step.round == 0 ? 10'000 : 0);
+        else
+          taken[step.peer][rank] += step.bytes + (step.round == 0 ? 10'000 : 0);
     }
   for (std::uint32_t from = 0; from < ranks; ++from)
     for (std::uint32_t to = 0; to < ranks; ++to) RC_ASSERT(sent[from][to] == (from == to ? 0 : rounds.bytes + 10'000));
@@ -188,7 +191,8 @@ RC_GTEST_PROP(DoubleTree, IsTwoTreesOfLogarithmicDepth, ()) {
     for (const std::uint32_t child : place.children)
       if (child != kNobody) RC_ASSERT(double_tree(members, child, which).parent == member);
     std::uint32_t depth = 0;
-    for (std::uint32_t at = member; at != kNobody; at = double_tree(members, at, which).parent) RC_ASSERT(++depth <= 12);
+    for (std::uint32_t at = member; at != kNobody; at = double_tree(members, at, which).parent)
+      RC_ASSERT(++depth <= 12);
     if (place.parent != kNobody) {
       const TreePlace above = double_tree(members, place.parent, which);
       RC_ASSERT(std::count(above.children.begin(), above.children.end(), member) == 1);
@@ -200,7 +204,9 @@ RC_GTEST_PROP(DoubleTree, IsTwoTreesOfLogarithmicDepth, ()) {
 RC_GTEST_PROP(DoubleTree, NobodyHasTwoChildrenInBoth, ()) {
   const auto members = *rc::gen::inRange(1u, 600u);
   for (std::uint32_t member = 0; member < members; ++member) {
-    const auto has_two = [&](std::uint32_t which) { return double_tree(members, member, which).children[1] != kNobody; };
+    const auto has_two = [&](std::uint32_t which) {
+      return double_tree(members, member, which).children[1] != kNobody;
+    };
     RC_ASSERT(!(has_two(0) && has_two(1)));
   }
 }

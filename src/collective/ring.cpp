@@ -6,8 +6,8 @@
 namespace weft::collective {
 
 std::uint32_t ring_block(Operation operation, std::uint32_t size, std::uint32_t place, std::uint64_t step, bool sends) {
-  const std::uint32_t back = static_cast<std::uint32_t>(step % size) + (sends ? 0 : 1) +
-                             (operation == Operation::reduce_scatter ? 1 : 0);
+  const std::uint32_t back =
+      static_cast<std::uint32_t>(step % size) + (sends ? 0 : 1) + (operation == Operation::reduce_scatter ? 1 : 0);
   return static_cast<std::uint32_t>((place + 2 * std::uint64_t{size} - back) % size);
 }
 

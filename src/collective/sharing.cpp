@@ -9,7 +9,9 @@ namespace {
 // header each, rounded down.
 constexpr std::int64_t kPciePerMille = 850;
 
-Bandwidth part_of(Bandwidth rate, std::int64_t per_mille) { return Bandwidth(rate.count() / 1000 * per_mille); }
+Bandwidth part_of(Bandwidth rate, std::int64_t per_mille) {
+  return Bandwidth(rate.count() / 1000 * per_mille);
+}
 
 }  // namespace
 
@@ -17,8 +19,9 @@ Sharing::Sharing(const Team& team, const Generation& generation, const Stack& st
     : team_(team), options_(options) {
   for (std::uint32_t rank = 0; rank < team.ranks(); ++rank) {
     const model::Group& group = team.group(rank);
-    const Bandwidth inside = group.spec.scale_up ? part_of(group.spec.scale_up->link.one_way(), generation.scale_up_per_mille)
-                                                 : part_of(group.pcie.one_way(group.spec.pcie_lanes), kPciePerMille);
+    const Bandwidth inside = group.spec.scale_up
+                                 ? part_of(group.spec.scale_up->link.one_way(), generation.scale_up_per_mille)
+                                 : part_of(group.pcie.one_way(group.spec.pcie_lanes), kPciePerMille);
     parts_.push_back({inside});
     parts_.push_back({inside});
   }

@@ -15,7 +15,8 @@ namespace {
 std::uint64_t domain_of(const fabric::Fabric& fabric, std::uint32_t gpu) {
   const fabric::Node node = fabric.describe(fabric.gpu(gpu));
   const model::Group& group = fabric.cluster().groups[node.group];
-  const std::uint32_t servers = group.spec.scale_up ? static_cast<std::uint32_t>(std::max<std::int64_t>(1, group.spec.scale_up->servers)) : 1;
+  const std::uint32_t servers =
+      group.spec.scale_up ? static_cast<std::uint32_t>(std::max<std::int64_t>(1, group.spec.scale_up->servers)) : 1;
   const std::uint32_t first = group.first_server + (node.server - group.first_server) / servers * servers;
   return first;
 }
@@ -54,8 +55,10 @@ void Team::add_domain(std::uint32_t first, std::uint32_t end) {
     const std::vector<std::uint32_t>& near = group.diagram.near_nics[at.local];
     if (near.empty()) continue;
     Port port;
-    for (const std::uint32_t nic : near) port.nics.push_back(group.first_nic + (at.server - group.first_server) * group.nics() + nic);
-    const auto known = std::find_if(domain.ports.begin(), domain.ports.end(), [&](const Port& each) { return each.nics == port.nics; });
+    for (const std::uint32_t nic : near)
+      port.nics.push_back(group.first_nic + (at.server - group.first_server) * group.nics() + nic);
+    const auto known = std::find_if(domain.ports.begin(), domain.ports.end(),
+                                    [&](const Port& each) { return each.nics == port.nics; });
     const bool direct = direct_[rank] = group.diagram.direct(at.local, near[0]);
     port_[rank] = static_cast<std::uint32_t>(known - domain.ports.begin());
     // Of GPUs that share NICs the first that reaches them without host memory stands for all.
@@ -68,8 +71,10 @@ void Team::add_domain(std::uint32_t first, std::uint32_t end) {
     // Cards with slots of their own share only the GPU's link.
     const Bandwidth gpu_link = group.pcie.one_way(group.spec.pcie_lanes);
     if (near.size() > 1) port.pcie_rate = std::min(port.pcie_rate * static_cast<std::int64_t>(near.size()), gpu_link);
-    if (known != domain.ports.end()) *known = std::move(port);
-    else domain.ports.push_back(std::move(port));
+    if (known != domain.ports.end())
+      *known = std::move(port);
+    else
+      domain.ports.push_back(std::move(port));
   }
   domains_.push_back(std::move(domain));
 }
@@ -91,7 +96,8 @@ void Team::measure_network() {
 }
 
 bool Team::even() const {
-  return std::all_of(domains_.begin(), domains_.end(), [&](const Domain& each) { return each.ranks == domains_[0].ranks; });
+  return std::all_of(domains_.begin(), domains_.end(),
+                     [&](const Domain& each) { return each.ranks == domains_[0].ranks; });
 }
 
 std::uint32_t Team::most_per_node() const {

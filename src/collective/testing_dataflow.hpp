@@ -106,9 +106,11 @@ class Dataflow {
     EXPECT_EQ(packet.step.bytes, step.bytes);
     for (std::uint32_t i = 0; i < step.count; ++i) {
       Contributions& mine = at(rank, step.round, block(i));
-      if (step.kind == Step::Kind::recv) mine = packet.blocks[i];
+      if (step.kind == Step::Kind::recv)
+        mine = packet.blocks[i];
       else
-        for (std::uint32_t from = 0; from < gpus_; ++from) mine[from] = static_cast<std::uint8_t>(mine[from] + packet.blocks[i][from]);
+        for (std::uint32_t from = 0; from < gpus_; ++from)
+          mine[from] = static_cast<std::uint8_t>(mine[from] + packet.blocks[i][from]);
     }
     return true;
   }

@@ -15,8 +15,8 @@ PlanOptions options(Operation operation, std::uint64_t bytes, Choice choice) {
   return {.operation = operation, .bytes = bytes, .choice = choice, .stack = stack_named("ib")};
 }
 
-// A ring of one node, one channel, one chunk: each of 2 (n - 1) steps takes its bytes at the channel's rate, the overhead
-// and the latency of a hop.
+// A ring of one node, one channel, one chunk: each of 2 (n - 1) steps takes its bytes at the channel's rate, the
+// overhead and the latency of a hop.
 TEST(Timing, ARingTakesItsSteps) {
   const Machines machines("{kind: hgx-h100, count: 1}");
   const Team team(machines.fabric, pick_gpus(*machines.cluster, 8, 0));
@@ -50,15 +50,19 @@ RC_GTEST_PROP(Timing, SkippedRoundsTakeWhatTheyWouldHaveTaken, ()) {
 RC_GTEST_PROP(Timing, LanesAndEventsAgree, ()) {
   static const Machines machines("{kind: hgx-h100, count: 4}");
   static const Team team(machines.fabric, pick_gpus(*machines.cluster, 32, 0));
-  const auto algorithm = *rc::gen::element(Algorithm::ring, Algorithm::tree, Algorithm::nvls_tree, Algorithm::hierarchical);
-  PlanOptions given = options(Operation::all_reduce, *rc::gen::inRange<std::uint64_t>(1, 1 << 20), {algorithm, Protocol::simple, 2});
+  const auto algorithm =
+      *rc::gen::element(Algorithm::ring, Algorithm::tree, Algorithm::nvls_tree, Algorithm::hierarchical);
+  PlanOptions given =
+      options(Operation::all_reduce, *rc::gen::inRange<std::uint64_t>(1, 1 << 20), {algorithm, Protocol::simple, 2});
   given.chunk = *rc::gen::inRange<std::uint64_t>(4000, 50'000);
   const Plan plan = make_plan(team, given);
   Work first(plan.ranks, plan.programs, Pace::timed);
   Work second(plan.ranks, plan.programs, Pace::timed);
   const Ends ends = testing::by_lanes(first, plan);
   sim::MessageConfig config;
-  config.transfer = [&](std::uint32_t from, std::uint32_t to) { return sim::TransferCost{plan.latency(from, to), {}, {}}; };
+  config.transfer = [&](std::uint32_t from, std::uint32_t to) {
+    return sim::TransferCost{plan.latency(from, to), {}, {}};
+  };
   const schedule::RunResult result = sim::run_messages(second, config);
   std::vector<std::int64_t> last(plan.ranks);
   for (const schedule::FlowRecord& flow : result.flows) {

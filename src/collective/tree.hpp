@@ -48,7 +48,9 @@ class Tree final : public Program {
 
   const Shape& shape() const { return shape_; }
   std::uint32_t children(std::uint32_t vertex) const { return first_child_[vertex + 1] - first_child_[vertex]; }
-  std::uint32_t child(std::uint32_t vertex, std::uint32_t index) const { return children_[first_child_[vertex] + index]; }
+  std::uint32_t child(std::uint32_t vertex, std::uint32_t index) const {
+    return children_[first_child_[vertex] + index];
+  }
 
  private:
   struct Turn {

@@ -10,7 +10,7 @@ namespace {
 // Up to this size per peer, point-to-point messages go with LL (NCCL_P2P_LL_THRESHOLD).
 constexpr std::uint64_t kPeerLl = 16 << 10;
 
-// From 64 B on, a factor for each doubling (nccl_tuning_rules.csv, tree correction).
+// From 64 B on, a factor for each doubling (NCCL's tree correction).
 constexpr std::array<std::array<double, 24>, 3> kTreeCorrection = {{
     {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},
     {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1},
@@ -19,6 +19,7 @@ constexpr std::array<std::array<double, 24>, 3> kTreeCorrection = {{
 
 double us(Duration duration) { return static_cast<double>(duration.count()) / 1e6; }
 double gigabytes(Bandwidth rate) { return static_cast<double>(rate.count()) / 8e9; }
+double part(Bandwidth rate, std::int64_t per_mille) { return gigabytes(rate) * static_cast<double>(per_mille) / 1e3; }
 double gigabytes(std::int64_t megabytes) { return static_cast<double>(megabytes) / 1e3; }
 
 class Model {
@@ -31,12 +32,12 @@ class Model {
         nodes_class_(team.nodes() == 1 ? 0 : team.nodes() < 4 ? 1 : 2) {
     const model::ServerKind& server = team.group(0).spec;
     has_scale_up_ = server.scale_up.has_value();
-    inside_ = has_scale_up_ ? gigabytes(server.scale_up->link.one_way()) * static_cast<double>(generation_.scale_up_per_mille) / 1e3
-                            : gigabytes(team.group(0).pcie.one_way(server.pcie_lanes)) / 2;
+    inside_ = has_scale_up_ ? part(server.scale_up->link.one_way(), generation_.scale_up_per_mille)
+                            : part(team.group(0).pcie.one_way(server.pcie_lanes), 500);
     outside_ = inside_;
     if (team.nodes() == 1) return;
     outside_ = 0;
-    for (const Port& port : team.domain(0).ports) outside_ += gigabytes(port.nic_rate) * static_cast<double>(stack.nic_per_mille) / 1e3;
+    for (const Port& port : team.domain(0).ports) outside_ += part(port.nic_rate, stack.nic_per_mille);
   }
 
   Estimate estimate(Algorithm algorithm, Protocol protocol, std::uint64_t bytes) const {
@@ -88,17 +89,23 @@ class Model {
         double rate = std::min(0.92 * both, channels * gigabytes(generation_.tree_most[nodes_class_]));
         if (protocol == Protocol::ll) rate = std::min(both / 3.8, gigabytes(generation_.ll_most[nodes_class_]));
         if (protocol == Protocol::ll128)
-          rate = std::min(both * (team_.nodes() == 1 ? 7.0 / 9 : 120.0 / 128), channels * gigabytes(generation_.tree_ll128_most[nodes_class_]));
+          rate = std::min(both * (team_.nodes() == 1 ? 7.0 / 9 : 120.0 / 128),
+                          channels * gigabytes(generation_.tree_ll128_most[nodes_class_]));
         return rate / 2;
       }
-      case Algorithm::nvls: return nvls(channels) * (per_node - 1) / per_node * (operation_ == Operation::all_reduce ? 1 : ranks() / steps());
+      case Algorithm::nvls: {
+        const double share = nvls(channels) * (per_node - 1) / per_node;
+        return operation_ == Operation::all_reduce ? share : share * ranks() / steps();
+      }
       case Algorithm::nvls_tree:
-        return std::min({nvls(channels), team_.nodes() == 2 ? outside_ : outside_ / 2, channels * gigabytes(generation_.nvls_tree_most[nodes_class_]) / 2});
+        return std::min({nvls(channels), team_.nodes() == 2 ? outside_ : outside_ / 2,
+                         channels * gigabytes(generation_.nvls_tree_most[nodes_class_]) / 2});
       case Algorithm::pat: return 0.75 * all * ranks() / steps();
       default: {
         double rate = all;
         if (protocol == Protocol::ll) rate = std::min(all / 2, gigabytes(generation_.ll_most[nodes_class_]));
-        if (protocol == Protocol::ll128) rate = std::min(0.92 * all, channels * gigabytes(generation_.ring_ll128_most[nodes_class_]));
+        if (protocol == Protocol::ll128)
+          rate = std::min(0.92 * all, channels * gigabytes(generation_.ring_ll128_most[nodes_class_]));
         const bool whole = operation_ == Operation::broadcast || operation_ == Operation::reduce;
         return whole ? rate : rate * ranks() / steps();
       }

@@ -1,5 +1,5 @@
 #pragma once
-// Which algorithm and protocol NCCL would choose: its published model (src/graph/tuning.cc, tables/nccl_tuning_*.csv),
+// Which algorithm and protocol NCCL would choose: its published model (NCCL src/graph/tuning.cc),
 // time = latency + bytes / bandwidth, over all that can do the operation. It is a chooser and not a clock: what the
 // choice takes is simulated.
 
@@ -22,6 +22,7 @@ struct Estimate {
 std::vector<Estimate> estimates(const Team& team, Operation operation, std::uint64_t bytes, const Stack& stack);
 
 // The protocol that NCCL would use with a given algorithm.
-Protocol protocol_for(const Team& team, Operation operation, Algorithm algorithm, std::uint64_t bytes, const Stack& stack);
+Protocol protocol_for(const Team& team, Operation operation, Algorithm algorithm, std::uint64_t bytes,
+                      const Stack& stack);
 
 }  // namespace weft::collective

@@ -11,7 +11,9 @@ namespace {
 // As nccl-tests: seven places, fewer decimals for longer times.
 std::string microseconds(std::int64_t ps) {
   const double us = static_cast<double>(ps) / 1e6;
-  return us >= 10'000 ? fmt::format("{:7.0f}", us) : us >= 100 ? fmt::format("{:7.1f}", us) : fmt::format("{:7.2f}", us);
+  return us >= 10'000 ? fmt::format("{:7.0f}", us)
+         : us >= 100  ? fmt::format("{:7.1f}", us)
+                      : fmt::format("{:7.2f}", us);
 }
 
 }  // namespace
@@ -26,29 +28,38 @@ double CollectiveRow::bus_bandwidth() const {
 
 void write_collective_head(const CollectiveHead& head, std::ostream& out) {
   out << fmt::format("# weft {} {}: simulated, {}\n", head.version, head.operation, head.cluster);
-  out << fmt::format("# nThread 1 nGpus 1 minBytes {} maxBytes {} step: 2(factor) warmup iters: 0 iters: 1 agg iters: 1 validation: 0 graph: 0\n",
-                     head.min_bytes, head.max_bytes);
+  out << fmt::format(
+      "# nThread 1 nGpus 1 minBytes {} maxBytes {} step: 2(factor) warmup iters: 0 iters: 1 agg iters: 1 validation: 0 "
+      "graph: 0\n",
+      head.min_bytes, head.max_bytes);
   out << "#\n# Using devices\n";
-  for (std::size_t rank = 0; rank < head.devices.size(); ++rank) out << fmt::format("#  Rank {:2} {}\n", rank, head.devices[rank]);
+  for (std::size_t rank = 0; rank < head.devices.size(); ++rank)
+    out << fmt::format("#  Rank {:2} {}\n", rank, head.devices[rank]);
   out << "#\n";
-  out << fmt::format("# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}           out-of-place                       in-place          \n", "", "", "", "", "");
-  out << fmt::format("# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}  {:>7}  {:>6}  {:>6} {:>6}  {:>7}  {:>6}  {:>6} {:>6}  algorithm\n", "size",
-                     "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "time", "algbw", "busbw", "#wrong");
-  out << fmt::format("# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}  {:>7}  {:>6}  {:>6}  {:>5}  {:>7}  {:>6}  {:>6}  {:>5}\n", "(B)", "(elements)", "",
-                     "", "", "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)", "");
+  out << fmt::format(
+      "# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}           out-of-place                       in-place          \n", "", "",
+      "", "", "");
+  out << fmt::format(
+      "# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}  {:>7}  {:>6}  {:>6} {:>6}  {:>7}  {:>6}  {:>6} {:>6}  algorithm\n",
+      "size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "time", "algbw", "busbw", "#wrong");
+  out << fmt::format("# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}  {:>7}  {:>6}  {:>6}  {:>5}  {:>7}  {:>6}  {:>6}  {:>5}\n",
+                     "(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)", "");
 }
 
-// Nothing is computed on data, so there is nothing that could be wrong; buffers are not modelled, so in place is as out of place.
+// Nothing is computed on data, so there is nothing that could be wrong; buffers are not modelled, so in place is as out
+// of place.
 void write_collective_line(const CollectiveRow& row, std::ostream& out) {
-  const std::string half = fmt::format("  {}  {:6.2f}  {:6.2f}    N/A", microseconds(row.time), row.algorithm_bandwidth(), row.bus_bandwidth());
-  out << fmt::format("{:12}  {:12}  {:>8}  {:>6}  {:>6}{}{}  {} {} {}\n", row.size(), row.count(), "float", row.reduces ? "sum" : "none",
-                     row.root, half, half, row.algorithm, row.protocol, row.channels);
+  const std::string half = fmt::format("  {}  {:6.2f}  {:6.2f}    N/A", microseconds(row.time),
+                                       row.algorithm_bandwidth(), row.bus_bandwidth());
+  out << fmt::format("{:12}  {:12}  {:>8}  {:>6}  {:>6}{}{}  {} {} {}\n", row.size(), row.count(), "float",
+                     row.reduces ? "sum" : "none", row.root, half, half, row.algorithm, row.protocol, row.channels);
 }
 
 void write_collective_foot(const std::vector<CollectiveRow>& rows, std::ostream& out) {
   double sum = 0;
   for (const CollectiveRow& row : rows) sum += row.bus_bandwidth();
-  out << fmt::format("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : {:g} \n#\n", rows.empty() ? 0.0 : sum / static_cast<double>(rows.size()));
+  out << fmt::format("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : {:g} \n#\n",
+                     rows.empty() ? 0.0 : sum / static_cast<double>(rows.size()));
 }
 
 void write_algorithms_side_by_side(const std::vector<CollectiveRow>& rows, std::ostream& out) {
@@ -68,10 +79,13 @@ void write_algorithms_side_by_side(const std::vector<CollectiveRow>& rows, std::
     while (end < rows.size() && rows[end].bytes == rows[first].bytes) ++end;
     out << fmt::format("{:12}", rows[first].size());
     for (const std::string& name : names) {
-      const auto found = std::find_if(rows.begin() + static_cast<std::ptrdiff_t>(first), rows.begin() + static_cast<std::ptrdiff_t>(end),
+      const auto found = std::find_if(rows.begin() + static_cast<std::ptrdiff_t>(first),
+                                      rows.begin() + static_cast<std::ptrdiff_t>(end),
                                       [&](const CollectiveRow& row) { return row.algorithm == name; });
-      if (found == rows.begin() + static_cast<std::ptrdiff_t>(end)) out << fmt::format("  {:>9} {:>8}", "-", "-");
-      else out << fmt::format("  {:>9} {:8.2f}", microseconds(found->time), found->bus_bandwidth());
+      if (found == rows.begin() + static_cast<std::ptrdiff_t>(end))
+        out << fmt::format("  {:>9} {:>8}", "-", "-");
+      else
+        out << fmt::format("  {:>9} {:8.2f}", microseconds(found->time), found->bus_bandwidth());
     }
     out << fmt::format("  {} {} {}\n", rows[first].algorithm, rows[first].protocol, rows[first].channels);
     first = end;

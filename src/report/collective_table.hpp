@@ -9,23 +9,23 @@
 namespace weft::report {
 
 struct CollectiveRow {
-  std::string operation;   // all_reduce
+  std::string operation;    // all_reduce
   std::uint64_t bytes = 0;  // that were asked for
   std::uint32_t ranks = 0;
   std::uint32_t nodes = 0;
-  bool parts = false;      // the count column is of a rank's part
+  bool parts = false;  // the count column is of a rank's part
   bool reduces = false;
   std::int64_t root = -1;
-  std::int64_t time = 0;   // ps
-  std::int64_t bus_over = 1;   // busbw = algbw x over / under
+  std::int64_t time = 0;      // ps
+  std::int64_t bus_over = 1;  // busbw = algbw x over / under
   std::int64_t bus_under = 1;
   std::string algorithm;
   std::string protocol;
   std::uint32_t channels = 0;
-  std::string chosen_by;   // "auto" or "user"
+  std::string chosen_by;  // "auto" or "user"
   std::uint64_t chunk = 0;
-  bool host_memory = false;  // some of it bounces
-  std::uint64_t messages = 0;        // that were simulated
+  bool host_memory = false;    // some of it bounces
+  std::uint64_t messages = 0;  // that were simulated
   std::uint64_t skipped_rounds = 0;
   std::string stack;
 

@@ -28,7 +28,8 @@ TEST(CollectiveTable, LinesAreNcclTestsOwn) {
   std::ostringstream out;
   write_collective_line(row(), out);
   EXPECT_EQ(out.str(),
-            "     1048576        262144     float     sum      -1    26.93   38.94   68.14    N/A    26.93   38.94   68.14    N/A  Ring LL 24\n");
+            "     1048576        262144     float     sum      -1    26.93   38.94   68.14    N/A    26.93   38.94   "
+            "68.14    N/A  Ring LL 24\n");
 }
 
 TEST(CollectiveTable, LongTimesHaveFewerDecimals) {

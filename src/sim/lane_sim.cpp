@@ -162,9 +162,12 @@ class LaneSim {
     // The operation kMostOutstanding places back is waited for each time.
     for (std::size_t i = 0; i < lane.open.size();) {
       const std::uint64_t operation = lane.open[i].operation;
-      const bool wanted = (operation >= lane.wait_from && operation < lane.wait_before) || operation + kMostOutstanding <= lane.begun;
-      if (!wanted) ++i;
-      else if (!close(index, i)) return false;
+      const bool wanted =
+          (operation >= lane.wait_from && operation < lane.wait_before) || operation + kMostOutstanding <= lane.begun;
+      if (!wanted)
+        ++i;
+      else if (!close(index, i))
+        return false;
     }
     return true;
   }
@@ -199,14 +202,21 @@ class LaneSim {
         lane.wait_from = 0;
         lane.wait_before = lane.begun;
         return;
-      case Instruction::Kind::at: lane.clock = std::max(lane.clock, each.time); return;
+      case Instruction::Kind::at:
+        lane.clock = std::max(lane.clock, each.time);
+        return;
       case Instruction::Kind::recv:
         open.stream = streams_.find(each.peer, lane.rank, each.tag);
         open.number = streams_[open.stream].post();
         break;
-      case Instruction::Kind::send: open.time = send(lane, each); break;
-      case Instruction::Kind::compute: open.time += each.time; break;
-      default: break;  // copies and reductions within a rank take no time here
+      case Instruction::Kind::send:
+        open.time = send(lane, each);
+        break;
+      case Instruction::Kind::compute:
+        open.time += each.time;
+        break;
+      default:
+        break;  // copies and reductions within a rank take no time here
     }
     ++lane.begun;
     if (open.stream != kNobody || open.time > lane.clock) lane.open.push_back(open);
@@ -224,7 +234,9 @@ class LaneSim {
       stream.waiter = kNobody;
     }
     bytes_ += each.bytes;
-    if (++messages_ % kMessagesBetweenQuestions == 0 && config_.keep_going && !config_.keep_going(there, messages_, bytes_)) stopped_ = true;
+    if (++messages_ % kMessagesBetweenQuestions == 0 && config_.keep_going &&
+        !config_.keep_going(there, messages_, bytes_))
+      stopped_ = true;
     return each.detached ? lane.clock : lane.busy;
   }
 
@@ -259,6 +271,8 @@ class LaneSim {
 
 }  // namespace
 
-LaneResult run_lanes(schedule::Schedule& schedule, const LaneConfig& config) { return LaneSim(schedule, config).run(); }
+LaneResult run_lanes(schedule::Schedule& schedule, const LaneConfig& config) {
+  return LaneSim(schedule, config).run();
+}
 
 }  // namespace weft::sim

@@ -24,7 +24,7 @@ struct LaneConfig {
 };
 
 struct LaneResult {
-  schedule::RunResult run;         // without flows
+  schedule::RunResult run;  // without flows
   std::uint64_t messages = 0;
   std::vector<std::int64_t> ends;  // by rank: when the last of its lanes was done, ps
 };
