@@ -27,6 +27,7 @@ int show(const ShowOptions& options, Console& console);
 struct SimOptions {
   InputOptions input;
   TrafficOptions traffic;
+  CollectiveOptions collective;
   RunOptions run;
   SimOutputOptions output;
   std::string limit;        // time=10ms,events=1e9,memory=4GiB,wall=60s
@@ -44,6 +45,13 @@ struct CompareOptions {
   std::uint32_t seeds = 1;
 };
 int compare(const CompareOptions& options, Console& console);
+
+struct ValidateOptions {
+  std::string directory = "truth";
+  bool rows = false;  // every row beside the summary
+  bool json = false;
+};
+int validate(const ValidateOptions& options, Console& console);
 
 struct DstOptions {
   std::uint64_t first_seed = 1;

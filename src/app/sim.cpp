@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/commands.hpp"
+#include "app/sim_collective.hpp"
 #include "app/sim_output.hpp"
 #include "app/sim_run.hpp"
 #include "base/text.hpp"
@@ -62,6 +63,10 @@ int sim(const SimOptions& options, Console& console) {
   Session session(options.input, console);
   if (!session.ok()) return kYourInput;
   const Limits limits = parse_limits(options.limit, session.diagnostics());
+  if (wants_collectives(session, options.collective, options.traffic)) {
+    check_collective_options(options.run, options.output, options.seeds, session.diagnostics());
+    return sim_collectives(session, options.input, options.collective, options.traffic.nodes, options.traffic.sizes, limits, console);
+  }
   check_outputs(options.output, options.input, options.run, options.seeds, session);
   const auto traffic = load_traffic(options.traffic, ground_of(session, options.run.seed), session.diagnostics());
   if (traffic) check_run(session, *traffic, options.run);

@@ -10,13 +10,23 @@ namespace weft::app {
 
 struct TrafficOptions {
   std::string matrix;                   // a .cm file, or
-  std::string pattern = "permutation";  // a pattern of
+  std::string pattern;                  // a pattern (empty: permutation) of
   std::string size = "2MB";             // bytes per flow between
   std::uint32_t nodes = 0;              // GPUs; 0: all
   std::uint32_t window = 8;             // all-to-all: flows that a node has unfinished
   std::string load = "50%";             // poisson: of the line rate
-  std::string sizes = "fixed";          // poisson: distribution
+  std::string sizes;                    // poisson: distribution (empty: fixed); collective: 8B..8GiB
   std::string duration = "1ms";         // poisson: flows begin within it
+};
+
+struct CollectiveOptions {
+  std::string operation;                         // all_reduce; empty: what the file's `run:` says
+  std::uint32_t per_server = 0;                  // GPUs of each server that take part; 0: all
+  std::vector<std::string> algorithms = {"auto"};  // or names, or "all"
+  std::string protocol = "auto";
+  std::uint32_t channels = 0;                    // 0: as NCCL
+  std::string stack;                             // empty: by network card and transport
+  bool pxn = true;
 };
 
 struct RunOptions {

@@ -46,14 +46,14 @@ Quantity<Dimension> read(const std::string& text, std::string_view option, std::
 Traffic from_pattern(const TrafficOptions& options, const TrafficGround& ground, spec::Diagnostics& diagnostics) {
   Traffic traffic;
   workload::PatternOptions& pattern = traffic.pattern;
-  pattern.name = options.pattern;
+  pattern.name = options.pattern.empty() ? "permutation" : options.pattern;
   pattern.nodes = traffic.nodes = options.nodes == 0 ? ground.gpus : options.nodes;
   pattern.bytes = static_cast<std::uint64_t>(read<BytesDimension>(options.size, "--size", "2MB", diagnostics).count());
   pattern.seed = ground.seed;
   pattern.window = options.window;
-  const bool random = options.pattern == "poisson";
+  const bool random = pattern.name == "poisson";
   if (random) {
-    pattern.sizes = options.sizes;
+    if (!options.sizes.empty()) pattern.sizes = options.sizes;
     pattern.load_per_mille =
         static_cast<std::uint32_t>(read<ShareDimension>(options.load, "--load", "50%", diagnostics).count() / 1000);
     pattern.line_rate = ground.line_rate;
@@ -64,15 +64,15 @@ Traffic from_pattern(const TrafficOptions& options, const TrafficGround& ground,
   if (!workload::make_traffic(pattern, diagnostics)) return traffic;
   const std::uint64_t nodes = pattern.nodes;
   if (!random) {
-    traffic.flows = options.pattern == "one"                                         ? 1
-                    : options.pattern == "all-to-all"                                ? nodes * (nodes - 1)
-                    : options.pattern == "incast" || options.pattern == "outcast" ? nodes - 1
+    traffic.flows = pattern.name == "one"                                            ? 1
+                    : pattern.name == "all-to-all"                                   ? nodes * (nodes - 1)
+                    : pattern.name == "incast" || pattern.name == "outcast" ? nodes - 1
                                                                                      : nodes;
     traffic.bytes = traffic.flows * pattern.bytes;
   }
   traffic.name = random ? fmt::format("poisson of {}, {} sizes at {} of the line rate for {}", counted(nodes, "node"),
                                       pattern.sizes, options.load, options.duration)
-                        : fmt::format("{} of {}, {} each", options.pattern, counted(nodes, "node"), options.size);
+                        : fmt::format("{} of {}, {} each", pattern.name, counted(nodes, "node"), options.size);
   traffic.fingerprint = fingerprint_of(fmt::format("{} {} {} {} {} {} {}", pattern.name, nodes, pattern.bytes,
                                                    pattern.window, pattern.sizes, pattern.load_per_mille,
                                                    pattern.duration.count()));

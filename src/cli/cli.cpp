@@ -39,6 +39,7 @@ struct Verbs {
   std::vector<std::string> show_rest;
   app::SimOptions sim;
   app::CompareOptions compare;
+  app::ValidateOptions validate;
   app::DstOptions dst;
   app::CatalogOptions catalog;
   app::InitOptions init;
@@ -87,12 +88,11 @@ void add_traffic(CLI::App& command, app::TrafficOptions& traffic) {
       ->check(CLI::IsMember(workload::pattern_names()))
       ->option_text("NAME=permutation");
   command.add_option("--size", traffic.size, "bytes of each flow of a pattern")->capture_default_str();
-  command.add_option("--nodes", traffic.nodes, "GPUs that take part; 0: all")->capture_default_str();
+  command.add_option("--nodes,--gpus", traffic.nodes, "GPUs that take part; 0: all")->option_text("N=0");
   command.add_option("--window", traffic.window, "all-to-all: flows of a GPU at a time")->check(CLI::Range(0, 64))->option_text("N=8");
   command.add_option("--load", traffic.load, "poisson: of the line rate")->capture_default_str();
-  command.add_option("--sizes", traffic.sizes, fmt::format("poisson: {}", fmt::join(workload::size_names(), ", ")))
-      ->check(CLI::IsMember(workload::size_names()))
-      ->option_text("NAME=fixed");
+  command.add_option("--sizes", traffic.sizes, fmt::format("8B..8GiB, or {}", fmt::join(workload::size_names(), " ")))
+      ->option_text("SIZES");
   command.add_option("--duration", traffic.duration, "poisson: how long flows begin")->capture_default_str();
 }
 
@@ -117,10 +117,23 @@ void add_runs(CLI::App& command, app::RunOptions& run, bool several, std::uint32
   command.add_option("--limit", limit, "of a run: time=10ms,events=1e9,memory=4GiB,wall=60s")->type_name("WHAT=MOST");
 }
 
+void add_collective(CLI::App& command, app::CollectiveOptions& options) {
+  command.add_option("--collective", options.operation, "all_reduce, all_gather, ...; default: the file's run")->type_name("NAME");
+  command.add_option("--per-server", options.per_server, "GPUs of each server that take part; 0: all")->option_text("N=0");
+  command.add_option("--algorithms", options.algorithms, "auto, all (side by side), or names: Ring,NVLSTree")
+      ->delimiter(',')
+      ->option_text("NAMES=auto");
+  command.add_option("--protocol", options.protocol, "auto, LL, LL128 or Simple")->option_text("NAME=auto");
+  command.add_option("--channels", options.channels, "of a collective; 0: as NCCL would")->check(CLI::Range(0, 64))->option_text("N=0");
+  command.add_option("--stack", options.stack, "ib, roce, efa, efa-v1, tcp; default: by network card")->type_name("NAME");
+  command.add_flag_callback("--no-pxn", [&options] { options.pxn = false; }, "GPUs do not hand data to the one next to the NIC");
+}
+
 void add_sim(CLI::App& app, Verbs& verbs) {
-  CLI::App* command = app.add_subcommand("sim", "run traffic over the fabric, packet by packet, on SRD");
+  CLI::App* command = app.add_subcommand("sim", "run traffic packet by packet, or collectives");
   add_input(*command, verbs.sim.input, true);
   add_traffic(*command, verbs.sim.traffic);
+  add_collective(*command, verbs.sim.collective);
   add_runs(*command, verbs.sim.run, true, verbs.sim.seeds, verbs.sim.limit);
   app::SimOutputOptions& output = verbs.sim.output;
   command->add_option("--sample", verbs.sim.run.sample, "queue, marks and load of every link, each interval: 1us")->type_name("TIME");
@@ -140,6 +153,7 @@ void add_sim(CLI::App& app, Verbs& verbs) {
   command->footer("Examples:\n"
                   "  weft sim fat_tree_1024.topo --matrix perm_1024.cm\n"
                   "  weft sim acp.weft.yaml --pattern incast --nodes 64 --size 1MB\n"
+                  "  weft sim acp.weft.yaml --collective all_reduce --gpus 64 --sizes 8B..16GiB\n"
                   "  weft sim acp.weft.yaml --sample 1us --trace trace.json --csv results\n"
                   "  weft sim acp.weft.yaml --pcap leaf.pcapng --capture leaf0 --limit time=50us");
 }
@@ -161,6 +175,21 @@ void add_compare(CLI::App& app, Verbs& verbs) {
                   "Examples:\n"
                   "  weft compare two.weft.yaml four.weft.yaml --seeds 5\n"
                   "  weft compare acp.weft.yaml --vary fabric.spines=2,4 --pattern ring");
+}
+
+void add_validate(CLI::App& app, Verbs& verbs) {
+  app::ValidateOptions& options = verbs.validate;
+  CLI::App* command = app.add_subcommand("validate", "compare collectives with measurements");
+  command->add_option("directory", options.directory, "tables NAME.csv with their clusters NAME.weft.yaml")->capture_default_str();
+  command->add_flag("--rows", options.rows, "every row, measured and simulated");
+  command->add_flag("--json", options.json, "a record per table, with --rows one per row too");
+  command->footer("A table has the columns size_bytes and oop_time_us, ip_time_us (nccl-tests' two\n"
+                  "times; the smaller counts), time_us or algbw_GBps. Rows marked * do not count:\n"
+                  "their two times differ by more than 15 %. Errors are of time.\n"
+                  "\n"
+                  "Examples:\n"
+                  "  weft validate\n"
+                  "  weft validate my-measurements --rows");
 }
 
 void add_dst(CLI::App& app, Verbs& verbs) {
@@ -239,6 +268,7 @@ int dispatch(const CLI::App& app, Verbs& verbs, app::Console& console) {
   if (verb == "check") return app::check(verbs.check, console);
   if (verb == "sim") return app::sim(verbs.sim, console);
   if (verb == "compare") return app::compare(verbs.compare, console);
+  if (verb == "validate") return app::validate(verbs.validate, console);
   if (verb == "dst") return app::dst(verbs.dst, console);
   if (verb == "catalog") return app::catalog(verbs.catalog, console);
   if (verb == "init") return app::init(verbs.init, console);
@@ -276,6 +306,7 @@ int run(const std::vector<std::string>& arguments, app::Console& console) {
   add_show(app, verbs);
   add_sim(app, verbs);
   add_compare(app, verbs);
+  add_validate(app, verbs);
   add_dst(app, verbs);
   add_rest(app, verbs);
 

@@ -578,6 +578,8 @@ const Table& table_of<CollectiveRun>() {
                  {.text = "How many GPUs take part. Default: all.", .example = "64", .min = 1, .max = kMaxGpus})
           .field("sizes", &CollectiveRun::sizes,
                  {.text = "Message sizes.", .fallback = "8B..8GiB", .example = "[1MiB, 1GiB]"})
+          .field("stack", &CollectiveRun::stack,
+                 {.text = "Network plugin and launch mode, whose latencies count. Default: by network card.", .example = "ib"})
           .build();
   return table;
 }
@@ -585,7 +587,7 @@ const Table& table_of<CollectiveRun>() {
 template <>
 const Table& table_of<RunSpec>() {
   static const Table table =
-      TableOf<RunSpec>("run", "One piece of work. Not used by any command yet.")
+      TableOf<RunSpec>("run", "One piece of work, which `weft sim` carries out.")
           .field("all_reduce", &RunSpec::all_reduce, {.text = "Sum over all, result to all."})
           .field("all_gather", &RunSpec::all_gather, {.text = "Everybody's part to everybody."})
           .field("reduce_scatter", &RunSpec::reduce_scatter, {.text = "Sum over all, a part each."})

@@ -182,6 +182,7 @@ struct TenantSpec {
 struct CollectiveRun {
   std::optional<std::int64_t> gpus;
   Sizes sizes;
+  std::string stack;
 };
 
 struct RunSpec {

@@ -10,7 +10,8 @@
 // Operations of a lane are counted; wait(1) is for the last one begun, wait(2) for the one before it. A
 // lane is pulled again only when the operation kMostOutstanding places back is finished, as if it waited
 // for that one each time. So what is kept for a lane never grows, however long it is. A send that is
-// detached counts as finished when it has begun.
+// detached counts as finished when it has begun. A send may occupy its lane for a time before it leaves: the sends of
+// a lane then leave one after another. That is for executors that share nothing, and for those it is what links are.
 //
 // Messages match by (source rank, tag), first come first served; one that comes before its recv is kept.
 // A one-sided message needs no recv. A channel of a collective is a lane: its steps are in order, those
@@ -33,7 +34,7 @@ struct Instruction {
   std::uint32_t peer = 0;                   // send, recv
   std::uint64_t bytes = 0;                  // send, copy, reduce
   std::uint64_t tag = kOneSided;            // send, recv
-  std::int64_t time = 0;                    // compute: how long, at: when; ps
+  std::int64_t time = 0;                    // compute: how long, at: when, send: how long it occupies the lane; ps
   std::uint32_t back = 0;                   // wait
   std::uint32_t when_sent = kNoSignal;      // send: fired when the sender has the last acknowledgement
   std::uint32_t when_received = kNoSignal;  // send: fired when the receiver has the last byte

@@ -1,5 +1,6 @@
 #include "sim/runner.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -78,7 +79,8 @@ void Runner::begin(std::int64_t now, std::uint32_t rank, std::uint32_t number, c
   switch (each.kind) {
     case Instruction::Kind::send:
       unfinished = !each.detached;
-      send(now, rank, each, unfinished ? context : kNobody);
+      if (each.time > 0) lane.busy = std::max(lane.busy, now) + each.time;
+      send(std::max(now, lane.busy), rank, each, unfinished ? context : kNobody);
       break;
     case Instruction::Kind::recv: unfinished = !mailbox(rank).post(each.peer, each.tag, context); break;
     case Instruction::Kind::compute: network_.wake(now + each.time, rank, context); break;

@@ -55,6 +55,7 @@ class Runner {
   struct Lane {
     std::uint64_t outstanding = 0;  // bit i: the operation in slot i is unfinished
     std::uint64_t awaited = 0;      // slots that hold the lane
+    std::int64_t busy = 0;          // until when its sends occupy it
     std::uint8_t next = 0;          // slot of the next operation
     bool asleep = false;            // until a time
     bool ended = false;

@@ -33,7 +33,7 @@ TEST(Sim, WhatIsNotCoveredIsSaidBeforeItStarts) {
     EXPECT_EQ(outcome.code, 2);
     return outcome.err;
   };
-  EXPECT_NE(error("01-acp-2-nics", {"--set", "transport.kind=raw"}).find("raw packets are sent by tests only"), std::string::npos);
+  EXPECT_NE(error("01-acp-2-nics", {"--pattern", "permutation", "--set", "transport.kind=raw"}).find("raw packets are sent by tests only"), std::string::npos);
   EXPECT_NE(error("08-two-sites", {}).find("E0413"), std::string::npos);
   EXPECT_NE(error("09-dragonfly", {"--set", "fabric.routing=valiant"}).find("only minimal"), std::string::npos);
   EXPECT_NE(error("05-p5-tor-clos", {"--size", "many"}).find("for example --size 2MB"), std::string::npos);
@@ -395,6 +395,106 @@ TEST(Compare, SaysWhatIsMissing) {
   const Outcome outcome = weft({"compare", kClos, "--vary", "transport.kind=srd,raw"});
   EXPECT_EQ(outcome.code, 2);
   EXPECT_NE(outcome.err.find("so kind=raw cannot be compared"), std::string::npos) << outcome.err;
+}
+
+// nccl-tests' lines: numbers in its columns, and behind them what was chosen.
+TEST(Sim, ACollectivePrintsWhatNcclTestsWould) {
+  const InDirectory here(kSource / "examples/01-acp-2-nics");
+  const Outcome outcome = weft({"sim", "--collective", "all_reduce", "--gpus", "16", "--sizes", "1KiB..1GiB", "--algorithms", "ring", "--protocol", "simple"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  std::istringstream lines(outcome.out);
+  std::size_t rows = 0;
+  double last = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("#")) continue;
+    ++rows;
+    std::istringstream row(line);
+    double size = 0, count = 0, root = 0, time = 0, algbw = 0, busbw = 0;
+    std::string type, redop;
+    row >> size >> count >> type >> redop >> root >> time >> algbw >> busbw;
+    EXPECT_EQ(count, size / 4);
+    EXPECT_EQ(type + redop, "floatsum");
+    EXPECT_EQ(root, -1);
+    EXPECT_NEAR(algbw, size / 1e3 / time, 0.01 + algbw / 100);
+    EXPECT_NEAR(busbw, algbw * 30 / 16, 0.02) << "2 (n - 1) / n";
+    EXPECT_GE(time, last) << "larger takes no less";
+    last = time;
+  }
+  EXPECT_EQ(rows, 21u);
+  EXPECT_NE(outcome.out.find("# Avg bus bandwidth    : "), std::string::npos);
+}
+
+TEST(Sim, TheRunOfTheFileIsRunAndAsRecordsToo) {
+  const InDirectory here(kSource / "examples/01-acp-2-nics");
+  const Outcome outcome = weft({"sim", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto all = records(outcome.out);
+  ASSERT_EQ(all.size(), 31u);  // 8 B to 8 GiB
+  EXPECT_EQ(all[0]["record"], "collective");
+  EXPECT_EQ(all[0]["ranks"], 64);
+  EXPECT_EQ(all.back()["bytes"], std::uint64_t{8} << 30);
+  // Two 400G cards for a server: neither a ring nor a tree moves more than they carry.
+  EXPECT_LT(all.back()["busbw_GBps"], 100.0);
+  EXPECT_GT(all.back()["busbw_GBps"], 80.0);
+}
+
+TEST(Sim, AlgorithmsStandSideBySideAndWhatCannotBeIsSaid) {
+  const InDirectory here(kSource / "examples/01-acp-2-nics");
+  const Outcome all = weft({"sim", "--collective", "all-reduce", "--gpus", "16", "--sizes", "1MiB", "--algorithms", "all"});
+  ASSERT_EQ(all.code, 0) << all.err;
+  for (const char* name : {"CollNet", "Hierarchical", "NVLSTree", "Ring", "Tree"}) EXPECT_NE(all.out.find(name), std::string::npos) << name;
+  const auto error = [](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"sim", "--collective", "all_reduce"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = weft(arguments);
+    EXPECT_EQ(outcome.code, 2);
+    return outcome.err;
+  };
+  EXPECT_NE(error({"--algorithms", "nvls"}).find("NVLSTree spans several"), std::string::npos);
+  EXPECT_NE(error({"--algorithms", "rings"}).find("did you mean Ring"), std::string::npos);
+  EXPECT_NE(error({"--gpus", "1000"}).find("the cluster has 256"), std::string::npos);
+  EXPECT_NE(error({"--gpus", "1"}).find("two GPUs"), std::string::npos);
+  EXPECT_NE(error({"--sizes", "8GiB..8B"}).find("--sizes cannot be"), std::string::npos);
+  EXPECT_NE(error({"--trace", "x.json"}).find("collectives run at message level"), std::string::npos);
+}
+
+// Every table of truth/ has its scenario, and the constants are not allowed to get worse.
+TEST(Validate, EveryTableIsReproducedAsWellAsItWas) {
+  const Outcome outcome = weft({"validate", (kSource / "truth").string(), "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  std::size_t tables = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(kSource / "truth")) tables += entry.path().extension() == ".csv";
+  const auto all = records(outcome.out);
+  EXPECT_EQ(all.size(), tables);
+  for (const auto& record : all) {
+    EXPECT_LE(record["median"], record["p90"]);
+    EXPECT_LE(record["p90"], record["worst"]);
+    EXPECT_LE(record["counted"], record["rows"]);
+    const std::string table = record["table"];
+    const bool one_server = table == "dgxc_h100_1n8g_allreduce" || table == "aws_p5_h100_batch_allreduce";
+    if (one_server || table.starts_with("oci_gb200")) {
+      EXPECT_LT(record["from_1MiB"]["worst"], 0.1) << table;
+    }
+  }
+}
+
+TEST(Validate, AFolderOfOnesOwnIsReadAndMistakesAreSaid) {
+  const Scratch scratch;
+  const InDirectory here(scratch.path());
+  std::ofstream("mine.csv") << "size_bytes,time_us\n1048576,30\n";
+  std::ofstream("mine.weft.yaml") << "version: 1\nservers: {kind: hgx-h100, count: 1}\nfabric: {kind: single-chassis, switch: quantum-2}\n"
+                                     "run:\n  - all_reduce: {gpus: 8, stack: ib}\n";
+  const Outcome fine = weft({"validate", ".", "--rows"});
+  EXPECT_EQ(fine.code, 0) << fine.err;
+  EXPECT_NE(fine.out.find("1048576        30.00"), std::string::npos) << fine.out;
+  std::ofstream("other.csv") << "size_bytes,time_us\n8,soon\n";
+  EXPECT_NE(weft({"validate", "."}).err.find("other.weft.yaml"), std::string::npos);
+  std::filesystem::copy_file("mine.weft.yaml", "other.weft.yaml");
+  const Outcome wrong = weft({"validate", "."});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_NE(wrong.err.find("other.csv:2:3"), std::string::npos) << wrong.err;
+  std::filesystem::create_directory("empty");
+  EXPECT_EQ(weft({"validate", "empty"}).code, 2);
 }
 
 }  // namespace

@@ -1,0 +1,70 @@
+#include "collective/chunks.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace weft::collective {
+namespace {
+
+constexpr std::uint64_t kKiB = 1024;
+
+// A channel's buffer has 8 steps: 4 MiB for Simple; LL has 8 lines of 8 bytes for each of 512 threads in a step, LL128
+// 120 bytes of 128 for each of 640 threads and 8 lines (NCCL src/include/device.h).
+constexpr std::uint64_t kSimpleStep = 512 * kKiB;
+constexpr std::uint64_t kLlStep = 32 * kKiB;
+constexpr std::uint64_t kLl128Step = 640 * 8 * 120 * 15 / 16;
+
+struct Shrink {
+  std::uint64_t times;  // chunks x channels x heads that the bytes must fill, or the chunk shrinks
+  std::uint64_t to;
+};
+
+// NCCL src/enqueue.cc, and checked against published tables: the kinks of 8 x H100 are at 8 MiB, 64 MiB and 1 GiB.
+std::uint64_t shrunk(std::uint64_t chunk, std::uint64_t bytes, std::uint64_t lanes,
+                     std::initializer_list<Shrink> rules) {
+  for (const Shrink& rule : rules)
+    if (chunk > rule.to && bytes / (lanes * chunk) < rule.times) chunk = rule.to;
+  return chunk;
+}
+
+// Halved until there are as many chunks as it takes to keep all stages of a chain or tree busy.
+std::uint64_t pipelined(std::uint64_t chunk, std::uint64_t least, std::uint64_t bytes, std::uint64_t chunks) {
+  while (chunk > least && bytes / chunk < chunks) chunk /= 2;
+  return chunk;
+}
+
+}  // namespace
+
+std::uint64_t chunk_size(const ChunkRule& rule) {
+  const std::uint64_t lanes = std::uint64_t{rule.channels} * rule.heads;
+  const std::uint64_t step = rule.protocol == Protocol::simple ? kSimpleStep
+                             : rule.protocol == Protocol::ll   ? kLlStep
+                                                               : kLl128Step;
+  switch (rule.algorithm) {
+    case Algorithm::nvls:
+      return shrunk(128 * kKiB, rule.bytes, lanes, {{64, 64 * kKiB}, {8, 32 * kKiB}, {2, 16 * kKiB}});
+    case Algorithm::nvls_tree:
+      // The table begins with the buffer and goes down to 32 KiB; what 2 x P5, 2 x B200 and 4 x B200 took fits chunks
+      // of 64 KiB at most, and not larger ones.
+      return shrunk(64 * kKiB, rule.bytes, lanes, {{1, 32 * kKiB}});
+    case Algorithm::ring:
+      if (rule.chain) return pipelined(step, 64 * kKiB, rule.bytes / lanes, 4 * std::uint64_t{rule.ranks});
+      return rule.protocol == Protocol::simple ? 4 * step : step;
+    case Algorithm::tree:
+      return pipelined(step, 32 * kKiB, rule.bytes / lanes,
+                       static_cast<std::uint64_t>(std::bit_width(rule.nodes)) + rule.ranks / rule.nodes);
+    default:
+      return step;
+  }
+}
+
+// A channel is worth its while when each of its threads has something to do: 512 threads, with 8 bytes each for LL and
+// LL128, 64 for Simple; of a ring's channel every rank has a part (NCCL src/enqueue.cc).
+std::uint32_t channels_used(std::uint32_t most, Algorithm algorithm, Protocol protocol, std::uint64_t bytes,
+                            std::uint32_t ranks) {
+  const std::uint64_t each =
+      512 * (protocol == Protocol::simple ? 64u : 8u) * (algorithm == Algorithm::ring ? ranks : 1u);
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(bytes / each, 1, most));
+}
+
+}  // namespace weft::collective

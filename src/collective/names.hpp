@@ -1,0 +1,48 @@
+#pragma once
+// What a collective is called and how nccl-tests counts its bandwidth.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/ranges.hpp"
+
+namespace weft::collective {
+
+enum class Operation : std::uint8_t {
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  broadcast,
+  reduce,
+  all_to_all,
+  send_recv
+};
+enum class Algorithm : std::uint8_t { ring, tree, nvls, nvls_tree, pat, collnet, direct, hierarchical };
+enum class Protocol : std::uint8_t { ll, ll128, simple };
+
+inline constexpr std::array kOperations = {Operation::all_reduce, Operation::all_gather, Operation::reduce_scatter,
+                                           Operation::broadcast,  Operation::reduce,     Operation::all_to_all,
+                                           Operation::send_recv};
+inline constexpr std::array kAlgorithms = {Algorithm::ring,      Algorithm::tree,        Algorithm::nvls,
+                                           Algorithm::nvls_tree, Algorithm::pat,         Algorithm::collnet,
+                                           Algorithm::direct,    Algorithm::hierarchical};
+inline constexpr std::array kProtocols = {Protocol::ll, Protocol::ll128, Protocol::simple};
+
+std::string_view name(Operation operation);  // all_reduce, as in the cluster file
+std::string_view name(Algorithm algorithm);  // NVLSTree, as NCCL_ALGO
+std::string_view name(Protocol protocol);    // LL128, as NCCL_PROTO
+// Either case; words may be joined by '-' or '_'.
+std::optional<Operation> operation_named(std::string_view text);
+std::optional<Algorithm> algorithm_named(std::string_view text);
+std::optional<Protocol> protocol_named(std::string_view text);
+
+// busbw = algbw x this, over n ranks (nccl-tests, PERFORMANCE.md).
+Ratio bus_factor(Operation operation, std::uint32_t ranks);
+
+// nccl-tests' size is that of the larger buffer. Where each rank has a part of it, the count column has the part's.
+bool counts_parts(Operation operation);
+bool reduces(Operation operation);
+
+}  // namespace weft::collective

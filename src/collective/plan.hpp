@@ -1,0 +1,65 @@
+#pragma once
+// A collective, planned: operation, ranks and bytes; algorithm, protocol and channels; and the programs that carry it
+// out, with what each of their steps costs on this cluster.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "collective/constants.hpp"
+#include "collective/names.hpp"
+#include "collective/program.hpp"
+#include "collective/team.hpp"
+
+namespace weft::collective {
+
+struct Choice {
+  Algorithm algorithm = Algorithm::ring;
+  Protocol protocol = Protocol::simple;
+  std::uint32_t channels = 0;  // 0: as many as NCCL would take for that size
+};
+
+struct PlanOptions {
+  Operation operation = Operation::all_reduce;
+  std::uint64_t bytes = 0;  // as nccl-tests counts them
+  Choice choice;
+  const Stack* stack = nullptr;
+  bool pxn = true;
+  std::uint32_t root = 0;   // broadcast, reduce
+  std::uint64_t chunk = 0;  // 0: NCCL's rules
+  // Longer programs are cut to so many rounds, and the last, shorter one; 0: none is.
+  std::uint64_t most_rounds = 0;
+};
+
+struct Plan {
+  Operation operation = Operation::all_reduce;
+  Choice choice;
+  std::uint32_t gpus = 0;
+  std::uint32_t ranks = 0;                               // GPUs and the switches that reduce
+  std::uint64_t chunk = 0;                               // of a step, at most
+  std::uint64_t whole_rounds = 0;                        // of a program, with a whole chunk each, before any were cut
+  Duration launch;                                       // before the first step
+  Duration least;                                        // of the whole
+  Duration inside;                                       // latency of a step within a domain,
+  Duration outside;                                      // and of one that crosses the network
+  bool host_memory = false;                              // some steps bounce: no GPUDirect RDMA
+  std::vector<std::shared_ptr<const Program>> programs;  // all, but for channels of NVLS that are copies of these
+  // One of each kind: programs that differ in nothing but who carries them out take the same time.
+  std::vector<std::shared_ptr<const Program>> different;
+  std::vector<std::uint32_t> node;  // of every rank; switches of the network belong to none
+
+  Duration latency(std::uint32_t from, std::uint32_t to) const { return node[from] == node[to] ? inside : outside; }
+};
+
+// Why an algorithm cannot do an operation on these ranks; empty when it can.
+std::string why_not(const Team& team, Operation operation, Algorithm algorithm, Protocol protocol);
+
+// why_not() was empty.
+Plan make_plan(const Team& team, const PlanOptions& options);
+
+// How many channels NCCL would set up between these ranks.
+std::uint32_t channels_for(const Team& team, Algorithm algorithm);
+
+}  // namespace weft::collective

@@ -1,0 +1,267 @@
+#include "collective/plan.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+
+#include "collective/chunks.hpp"
+#include "collective/direct.hpp"
+#include "collective/sharing.hpp"
+#include "collective/testing_dataflow.hpp"
+#include "collective/testing_team.hpp"
+#include "collective/timing.hpp"
+#include "collective/tuner.hpp"
+
+namespace weft::collective {
+namespace {
+
+using testing::Dataflow;
+using testing::Machines;
+
+const Stack& ib() {
+  return *stack_named("ib");
+}
+
+double busbw(const Team& team, Operation operation, std::uint64_t bytes, Choice choice, bool pxn = true) {
+  PlanOptions given{.operation = operation, .bytes = bytes, .choice = choice, .stack = &ib()};
+  given.pxn = pxn;
+  const Timing timing = time_of(team, given, testing::by_lanes);
+  const Ratio factor = bus_factor(operation, team.ranks());
+  return static_cast<double>(bytes) * 1e3 / static_cast<double>(timing.time.count()) *
+         static_cast<double>(factor.over) / static_cast<double>(factor.under);
+}
+
+//  NIC0 beside GPU 0, NIC1 beside GPU 4; six GPUs have none
+TEST(Team, PortsAreTheCardsNextToAGpu) {
+  const Machines reference("{kind: hgx-h100, count: 2}");
+  const Team eight(reference.fabric, pick_gpus(*reference.cluster, 16, 0));
+  ASSERT_EQ(eight.nodes(), 2u);
+  ASSERT_EQ(eight.domain(1).ports.size(), 8u);
+  EXPECT_EQ(eight.domain(1).ports[3].rank, 11u);
+  EXPECT_TRUE(eight.domain(1).ports[3].direct);
+
+  const Machines acp("{kind: acp-h100-2nic, count: 2}");
+  const Team two(acp.fabric, pick_gpus(*acp.cluster, 16, 0));
+  ASSERT_EQ(two.domain(0).ports.size(), 2u);
+  EXPECT_EQ(two.domain(0).ports[0].rank, 0u);
+  EXPECT_EQ(two.domain(0).ports[1].rank, 4u);
+  EXPECT_EQ(two.port_of(6), 1u);
+  EXPECT_FALSE(two.direct(6));
+
+  const Machines p5("{kind: p5.48xlarge, count: 2}");  // four cards of 100G beside each GPU are one port
+  const Team efa(p5.fabric, pick_gpus(*p5.cluster, 16, 0));
+  ASSERT_EQ(efa.domain(0).ports.size(), 8u);
+  EXPECT_EQ(efa.domain(0).ports[0].nic_rate, gigabits_per_second(400));
+}
+
+TEST(Team, ARackIsOneDomainAndServersCanGiveAPart) {
+  const Machines racks("{kind: gb200-nvl72, count: 36}");
+  const Team team(racks.fabric, pick_gpus(*racks.cluster, 144, 0));
+  EXPECT_EQ(team.nodes(), 2u);
+  EXPECT_EQ(team.domain(0).ranks, 72u);
+  const Machines servers("{kind: hgx-h100, count: 4}");
+  const Team part(servers.fabric, pick_gpus(*servers.cluster, 8, 2));
+  EXPECT_EQ(part.nodes(), 4u);
+  EXPECT_EQ(part.gpu(7), 25u);
+}
+
+// PXN is the sender's: on the way in, a GPU without a near card is reached through host memory.
+TEST(Sharing, OnlyTheSenderHandsDataOver) {
+  const Machines acp("{kind: acp-h100-2nic, count: 2}");
+  const Team team(acp.fabric, pick_gpus(*acp.cluster, 16, 0));
+  const Generation& hopper = generation_of("h100-sxm");
+  const Sharing with(team, hopper, ib(), {.pxn = true});
+  EXPECT_FALSE(with.to_network(1, 0).host_memory);
+  EXPECT_TRUE(with.from_network(1, 0).host_memory);
+  EXPECT_FALSE(with.from_network(0, 0).host_memory);
+  const Sharing without(team, hopper, ib(), {.pxn = false});
+  EXPECT_TRUE(without.to_network(1, 0).host_memory);
+  EXPECT_FALSE(without.to_network(0, 0).host_memory);
+}
+
+TEST(Sharing, ALinkIsSharedEvenly) {
+  const Machines machines("{kind: hgx-h100, count: 1}");
+  const Team team(machines.fabric, pick_gpus(*machines.cluster, 8, 0));
+  Sharing sharing(team, generation_of("h100-sxm"), ib(), {});
+  sharing.load(sharing.inside(0, 1), 2);
+  sharing.load(sharing.inside(0, 2));
+  const Bandwidth whole = sharing.share(sharing.inside(5, 6));
+  EXPECT_EQ(whole.count(), std::int64_t{450} * 8 * 824 * 1'000'000);
+  EXPECT_EQ(sharing.share(sharing.inside(0, 1)), whole / 3);
+  EXPECT_EQ(sharing.share(sharing.inside(3, 1)), whole / 2);
+}
+
+// Whatever the machines, sizes and choices: everybody ends with everything exactly once.
+RC_GTEST_PROP(Plan, EveryProgramOfEveryPlanIsRight, ()) {
+  static const Machines hgx("{kind: hgx-h100, count: 9}");
+  static const Machines acp("{kind: acp-h100-2nic, count: 9}");
+  static const Machines pcie("{kind: h100-pcie-8, count: 9}");
+  const Machines& machines = **rc::gen::element(&hgx, &acp, &pcie);
+  const auto per_server = *rc::gen::inRange(1u, 9u);
+  const auto gpus = *rc::gen::inRange(2u, std::min(40u, 9 * per_server) + 1);
+  const Team team(machines.fabric, pick_gpus(*machines.cluster, gpus, per_server));
+  const auto operation = *rc::gen::elementOf(kOperations);
+  const auto algorithm = *rc::gen::elementOf(kAlgorithms);
+  const auto protocol = *rc::gen::elementOf(kProtocols);
+  if (!why_not(team, operation, algorithm, protocol).empty() || algorithm == Algorithm::direct) RC_DISCARD("cannot be");
+  PlanOptions given{.operation = operation,
+                    .bytes = *rc::gen::inRange<std::uint64_t>(1, 1 << 16),
+                    .choice = {algorithm, protocol, *rc::gen::inRange(1u, 5u)},
+                    .stack = &ib()};
+  given.chunk = *rc::gen::inRange<std::uint64_t>(200, 100'000);
+  given.root = *rc::gen::inRange(0u, team.ranks());
+  const Plan plan = make_plan(team, given);
+  RC_ASSERT(plan.gpus == team.ranks());
+  RC_ASSERT(!plan.different.empty());
+  for (const auto& program : plan.programs) {
+    const std::uint32_t blocks = program->blocks();
+    // Of an all-gather's block, whoever sends it without having taken it is the owner: here only sums are looked at.
+    if (operation == Operation::all_gather) continue;
+    const auto holds = [&](std::uint32_t rank, std::uint32_t) {
+      return operation != Operation::broadcast || rank == given.root;
+    };
+    Dataflow flow(*program, plan.ranks, plan.gpus, holds);
+    RC_ASSERT(flow.run());
+    std::uint32_t whole = 0;
+    for (std::uint32_t rank = 0; rank < plan.gpus; ++rank)
+      for (std::uint32_t block = 0; block < blocks; ++block)
+        whole += operation == Operation::broadcast ? flow.has_only(rank, block, given.root) : flow.has_all(rank, block);
+    if (operation == Operation::all_reduce || operation == Operation::broadcast) RC_ASSERT(whole == plan.gpus * blocks);
+    if (operation == Operation::reduce) RC_ASSERT(flow.has_all(given.root, 0));
+    if (operation == Operation::reduce_scatter) RC_ASSERT(whole >= blocks);
+  }
+}
+
+// Laws that hold for any machine, from 10 % below to the bound itself.
+TEST(Plan, RingsAreBoundByTheirNarrowestLinks) {
+  const Machines machines("{kind: hgx-h100, count: 8}");
+  const Team one(machines.fabric, pick_gpus(*machines.cluster, 8, 0));
+  const double inside =
+      busbw(one, Operation::all_reduce, std::uint64_t{8} << 30, {Algorithm::ring, Protocol::simple, 0});
+  EXPECT_LT(inside, 371);
+  EXPECT_GT(inside, 371 * 0.9);
+  const Team eight(machines.fabric, pick_gpus(*machines.cluster, 64, 0));
+  for (const Operation operation : {Operation::all_reduce, Operation::all_gather, Operation::reduce_scatter}) {
+    const double outside = busbw(eight, operation, std::uint64_t{8} << 30, {Algorithm::ring, Protocol::simple, 0});
+    EXPECT_LT(outside, 400) << name(operation);
+    EXPECT_GT(outside, 400 * 0.85) << name(operation);
+  }
+}
+
+TEST(Plan, BetweenTwoNodesATreeMovesWhatTheCardsCarry) {
+  const Machines acp("{kind: acp-h100-2nic, count: 4}");
+  const Team two(acp.fabric, pick_gpus(*acp.cluster, 16, 0));
+  const double algbw =
+      busbw(two, Operation::all_reduce, std::uint64_t{8} << 30, {Algorithm::tree, Protocol::simple, 0}) * 16 / 30;
+  EXPECT_LT(algbw, 100);
+  EXPECT_GT(algbw, 85);
+  const double ring =
+      busbw(two, Operation::all_reduce, std::uint64_t{8} << 30, {Algorithm::ring, Protocol::simple, 0}) * 16 / 30;
+  EXPECT_LT(ring, 54) << "a ring crosses each card nearly twice";
+}
+
+// busbw = N / (N - 1) x the card's rate for N domains.
+TEST(Plan, AllToAllFollowsTheLawOfDomains) {
+  const Machines machines("{kind: hgx-h100, count: 4}");
+  for (const std::uint32_t nodes : {2u, 4u}) {
+    const Team team(machines.fabric, pick_gpus(*machines.cluster, 8 * nodes, 0));
+    const double got =
+        busbw(team, Operation::all_to_all, std::uint64_t{4} << 30, {Algorithm::direct, Protocol::simple, 0});
+    const double ranks = 8 * nodes;
+    const double law = 48.0 * (ranks - 1) / (ranks - 8);
+    EXPECT_NEAR(got / law, 0.98, 0.03) << nodes;
+  }
+}
+
+// GPUs 1 and 2 of each server have no card near them: what comes for them bounces, whatever the sender does.
+TEST(Plan, AJobAwayFromTheCardsGoesThroughHostMemory) {
+  const Machines acp("{kind: acp-h100-2nic, count: 2}");
+  const auto bounces = [&](std::vector<std::uint32_t> gpus) {
+    const Team team(acp.fabric, std::move(gpus));
+    return make_plan(team, {.operation = Operation::all_reduce, .bytes = 1 << 20, .choice = {}, .stack = &ib()})
+        .host_memory;
+  };
+  EXPECT_FALSE(bounces({0, 4, 8, 12}));
+  EXPECT_FALSE(bounces({0, 1, 2, 3, 8, 9, 10, 11}));
+  EXPECT_TRUE(bounces({1, 2, 9, 10}));
+}
+
+TEST(Plan, WithoutPxnFewCardsAreSlower) {
+  const Machines acp("{kind: acp-h100-2nic, count: 4}");
+  const Team team(acp.fabric, pick_gpus(*acp.cluster, 32, 0));
+  const Choice ring{Algorithm::ring, Protocol::simple, 0};
+  EXPECT_LT(busbw(team, Operation::all_reduce, 1 << 30, ring, false),
+            0.8 * busbw(team, Operation::all_reduce, 1 << 30, ring, true));
+}
+
+TEST(Chunks, NvlsShrinksAtTheKinksOfTheH100Table) {
+  const auto chunk = [](std::uint64_t bytes) {
+    return chunk_size({.algorithm = Algorithm::nvls, .bytes = bytes, .channels = 16, .heads = 8, .ranks = 8});
+  };
+  EXPECT_EQ(chunk((8 << 20) - 1), 16u << 10);
+  EXPECT_EQ(chunk(8 << 20), 32u << 10);
+  EXPECT_EQ(chunk((64 << 20) - 1), 32u << 10);
+  EXPECT_EQ(chunk(64 << 20), 64u << 10);
+  EXPECT_EQ(chunk((1 << 30) - 1), 64u << 10);
+  EXPECT_EQ(chunk(1 << 30), 128u << 10);
+}
+
+TEST(Chunks, ASmallMessageIsWorthOneChannel) {
+  EXPECT_EQ(channels_used(24, Algorithm::ring, Protocol::ll, 8, 8), 1u);
+  EXPECT_EQ(channels_used(24, Algorithm::ring, Protocol::ll, 1 << 20, 8), 24u);
+  EXPECT_EQ(channels_used(24, Algorithm::ring, Protocol::simple, 1 << 20, 8), 4u);
+}
+
+struct Pick {
+  std::string servers;
+  std::uint32_t gpus;
+  std::uint64_t bytes;
+  Algorithm algorithm;
+};
+
+// What NCCL is known to choose: NVLS from 5 GPUs of an H200 server on, not yet with 5 of B200; rings or trees below;
+// NVLSTree or a tree between two nodes, rings between many.
+TEST(Tuner, ChoosesWhatNcclIsKnownToChoose) {
+  const std::uint64_t large = std::uint64_t{8} << 30;
+  const std::vector<Pick> known = {
+      {"{kind: hgx-h200, count: 1}", 4, large, Algorithm::ring},
+      {"{kind: hgx-h200, count: 1}", 5, large, Algorithm::nvls},
+      {"{kind: hgx-h200, count: 1}", 8, large, Algorithm::nvls},
+      {"{kind: hgx-b200, count: 1}", 5, large, Algorithm::ring},
+      {"{kind: hgx-b200, count: 1}", 8, large, Algorithm::nvls},
+      {"{kind: dgx-a100, count: 1}", 8, large, Algorithm::ring},
+      {"{kind: hgx-h100, count: 2}", 16, large, Algorithm::nvls_tree},
+      {"{kind: p4de.24xlarge, count: 2}", 16, large, Algorithm::tree},
+      {"{kind: hgx-b200, count: 4}", 32, large, Algorithm::ring},
+      {"{kind: hgx-h100, count: 16}", 128, 1024, Algorithm::tree},
+  };
+  for (const Pick& pick : known) {
+    const Machines machines(pick.servers);
+    const Team team(machines.fabric, pick_gpus(*machines.cluster, pick.gpus, 0));
+    const Estimate best = estimates(team, Operation::all_reduce, pick.bytes, ib()).front();
+    EXPECT_EQ(best.algorithm, pick.algorithm) << pick.servers << " " << pick.gpus << ": " << name(best.algorithm);
+  }
+}
+
+TEST(Tuner, KeepsToSimpleWhereTheNetworkDoesNotKeepOrder) {
+  const Machines p4("{kind: p4de.24xlarge, count: 2}");
+  const Team team(p4.fabric, pick_gpus(*p4.cluster, 16, 0));
+  for (const Estimate& each : estimates(team, Operation::all_reduce, 8, *stack_named("efa-v1")))
+    EXPECT_EQ(each.protocol, Protocol::simple);
+  EXPECT_EQ(estimates(team, Operation::all_reduce, 8, ib()).front().protocol, Protocol::ll);
+}
+
+TEST(Names, AreReadInEitherCaseAndCountBandwidthAsNcclTests) {
+  EXPECT_EQ(operation_named("all-reduce"), Operation::all_reduce);
+  EXPECT_EQ(algorithm_named("nvls_tree"), Algorithm::nvls_tree);
+  EXPECT_EQ(protocol_named("simple"), Protocol::simple);
+  EXPECT_EQ(algorithm_named("NVLSTre"), std::nullopt);
+  const Ratio ring = bus_factor(Operation::all_reduce, 8);
+  EXPECT_EQ(ring.over * 4, ring.under * 7);  // 1.75
+  EXPECT_EQ(bus_factor(Operation::all_to_all, 4).over * 4, bus_factor(Operation::all_to_all, 4).under * 3);
+  EXPECT_EQ(bus_factor(Operation::broadcast, 8).over, bus_factor(Operation::broadcast, 8).under);
+}
+
+}  // namespace
+}  // namespace weft::collective

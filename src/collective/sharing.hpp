@@ -1,0 +1,66 @@
+#pragma once
+// How much of its links each step of a collective gets. A collective keeps all its links busy at once, so a link is
+// shared evenly by all that cross it for as long as it lasts: rates can be told beforehand.
+//
+//   rank a ==NVLink==> rank b                       out of a, into b
+//   rank a ==NVLink==> port's rank --PCIe--> NIC    out of a, into the port's rank, out of the port        (PXN)
+//   rank a --PCIe--> root complex --> host memory --> root complex --PCIe--> NIC                        (without PXN)
+//   NIC --PCIe--> port's rank                       into the port
+//
+// Where data rest in host memory they cross the socket's memory twice, and are whole there before they go on.
+
+#include <array>
+#include <vector>
+
+#include "collective/constants.hpp"
+#include "collective/team.hpp"
+
+namespace weft::collective {
+
+struct Way {
+  std::array<std::uint32_t, 6> parts{};
+  std::uint32_t count = 0;
+  bool host_memory = false;
+
+  void add(std::uint32_t part) { parts[count++] = part; }
+};
+
+class Sharing {
+ public:
+  struct Options {
+    bool pxn = true;
+  };
+  Sharing(const Team& team, const Generation& generation, const Stack& stack, Options options);
+
+  Way inside(std::uint32_t from, std::uint32_t to) const;
+  // Between the switches of a domain and a rank.
+  Way to_switch(std::uint32_t rank) const;
+  Way from_switch(std::uint32_t rank) const;
+  // From a rank through a port of its domain to a rank behind a port of another domain.
+  Way across(std::uint32_t from, std::uint32_t from_port, std::uint32_t to, std::uint32_t to_port) const;
+  // From a rank to the switches of the network, and back to it, as when they reduce.
+  Way to_network(std::uint32_t from, std::uint32_t port) const;
+  Way from_network(std::uint32_t to, std::uint32_t port) const;
+
+  // `weight` steps of equal size cross it for each chunk of the collective.
+  void load(const Way& way, std::uint32_t weight = 1);
+  Bandwidth share(const Way& way) const;
+
+ private:
+  struct Part {
+    Bandwidth capacity;
+    std::uint32_t users = 0;
+  };
+  std::uint32_t out_of(std::uint32_t rank) const { return 2 * rank; }
+  std::uint32_t into(std::uint32_t rank) const { return 2 * rank + 1; }
+  std::uint32_t port_out(std::uint32_t node, std::uint32_t port) const { return first_port_[node] + 3 * port; }
+  std::uint32_t port_in(std::uint32_t node, std::uint32_t port) const { return port_out(node, port) + 1; }
+  std::uint32_t bounce(std::uint32_t node, std::uint32_t port) const { return port_out(node, port) + 2; }
+
+  const Team& team_;
+  Options options_;
+  std::vector<Part> parts_;
+  std::vector<std::uint32_t> first_port_;  // by node
+};
+
+}  // namespace weft::collective

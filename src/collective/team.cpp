@@ -1,0 +1,124 @@
+#include "collective/team.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "fabric/path_cost.hpp"
+
+namespace weft::collective {
+namespace {
+
+// Equal for GPUs of one scale-up domain, or of one server where there is none; grows with the GPU's number.
+std::uint64_t domain_of(const fabric::Fabric& fabric, std::uint32_t gpu) {
+  const fabric::Node node = fabric.describe(fabric.gpu(gpu));
+  const model::Group& group = fabric.cluster().groups[node.group];
+  const std::uint32_t servers =
+      group.spec.scale_up ? static_cast<std::uint32_t>(std::max<std::int64_t>(1, group.spec.scale_up->servers)) : 1;
+  const std::uint32_t first = group.first_server + (node.server - group.first_server) / servers * servers;
+  return first;
+}
+
+Bandwidth narrowest(const fabric::Fabric& fabric, fabric::NodeId from, fabric::NodeId to) {
+  const auto path = fabric.path_inside(from, to, 0);
+  return path ? fabric::path_cost(fabric, *path).rate : Bandwidth{};
+}
+
+}  // namespace
+
+Team::Team(const fabric::Fabric& fabric, std::vector<std::uint32_t> gpus) : fabric_(fabric), gpus_(std::move(gpus)) {
+  std::sort(gpus_.begin(), gpus_.end());
+  node_.resize(gpus_.size());
+  port_.resize(gpus_.size());
+  direct_.resize(gpus_.size());
+  for (std::uint32_t first = 0; first < ranks();) {
+    const std::uint64_t domain = domain_of(fabric, gpus_[first]);
+    std::uint32_t end = first;
+    while (end < ranks() && domain_of(fabric, gpus_[end]) == domain) node_[end++] = nodes();
+    add_domain(first, end);
+    first = end;
+  }
+  measure_network();
+}
+
+const model::Group& Team::group(std::uint32_t rank) const {
+  return fabric_.cluster().groups[fabric_.describe(fabric_.gpu(gpus_[rank])).group];
+}
+
+void Team::add_domain(std::uint32_t first, std::uint32_t end) {
+  Domain domain{first, end - first, {}};
+  for (std::uint32_t rank = first; rank < end; ++rank) {
+    const fabric::Node at = fabric_.describe(fabric_.gpu(gpus_[rank]));
+    const model::Group& group = fabric_.cluster().groups[at.group];
+    const std::vector<std::uint32_t>& near = group.diagram.near_nics[at.local];
+    if (near.empty()) continue;
+    Port port;
+    for (const std::uint32_t nic : near)
+      port.nics.push_back(group.first_nic + (at.server - group.first_server) * group.nics() + nic);
+    const auto known = std::find_if(domain.ports.begin(), domain.ports.end(),
+                                    [&](const Port& each) { return each.nics == port.nics; });
+    const bool direct = direct_[rank] = group.diagram.direct(at.local, near[0]);
+    port_[rank] = static_cast<std::uint32_t>(known - domain.ports.begin());
+    // Of GPUs that share NICs the first that reaches them without host memory stands for all.
+    if (known != domain.ports.end() && (known->direct || !direct)) continue;
+    port.rank = rank;
+    port.direct = direct;
+    port.nic_rate = group.spec.nic.rate * static_cast<std::int64_t>(near.size());
+    const fabric::NodeId card = fabric_.node(fabric::NodeKind::nic, port.nics[0]);
+    port.pcie_rate = narrowest(fabric_, card, fabric_.gpu(gpus_[rank]));
+    // Cards with slots of their own share only the GPU's link.
+    const Bandwidth gpu_link = group.pcie.one_way(group.spec.pcie_lanes);
+    if (near.size() > 1) port.pcie_rate = std::min(port.pcie_rate * static_cast<std::int64_t>(near.size()), gpu_link);
+    if (known != domain.ports.end())
+      *known = std::move(port);
+    else
+      domain.ports.push_back(std::move(port));
+  }
+  domains_.push_back(std::move(domain));
+}
+
+void Team::measure_network() {
+  constexpr std::uint32_t kLookedAt = 64;
+  const fabric::Failures none = fabric_.no_failures();
+  const std::uint32_t stride = std::max(1u, nodes() / kLookedAt);
+  for (std::uint32_t node = 1; node < nodes(); node += stride) {
+    const std::uint32_t from = gpus_[domains_[0].first_rank];
+    const std::uint32_t to = gpus_[domains_[node].first_rank];
+    const auto path = fabric_.path(from, to, 0, none);
+    if (!path || domains_[0].ports.empty() || domains_[node].ports.empty()) {
+      broken_ = fmt::format("nothing joins {} and {}", fabric_.name(fabric_.gpu(from)), fabric_.name(fabric_.gpu(to)));
+      return;
+    }
+    network_latency_ = std::max(network_latency_, fabric::path_cost(fabric_, *path).latency);
+  }
+}
+
+bool Team::even() const {
+  return std::all_of(domains_.begin(), domains_.end(),
+                     [&](const Domain& each) { return each.ranks == domains_[0].ranks; });
+}
+
+std::uint32_t Team::most_per_node() const {
+  std::uint32_t most = 0;
+  for (const Domain& each : domains_) most = std::max(most, each.ranks);
+  return most;
+}
+
+std::uint32_t Team::least_ports() const {
+  std::size_t least = domains_[0].ports.size();
+  for (const Domain& each : domains_) least = std::min(least, each.ports.size());
+  return static_cast<std::uint32_t>(least);
+}
+
+std::vector<std::uint32_t> pick_gpus(const model::Cluster& cluster, std::uint32_t count, std::uint32_t per_server) {
+  std::vector<std::uint32_t> picked;
+  for (const model::Group& group : cluster.groups)
+    for (std::uint32_t server = 0; server < group.servers; ++server)
+      for (std::uint32_t gpu = 0; gpu < group.gpus() && picked.size() < count; ++gpu)
+        if (per_server == 0 || gpu < per_server) picked.push_back(group.first_gpu + server * group.gpus() + gpu);
+  return picked;
+}
+
+}  // namespace weft::collective

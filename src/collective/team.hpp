@@ -1,0 +1,73 @@
+#pragma once
+// The GPUs of a job, as ranks, and what joins them: which share a scale-up domain, and through which NICs each domain
+// meets the network.
+//
+// A port is what the GPUs of a domain see as one way into the network: the NICs nearest to a GPU, taken together (the
+// four EFA cards beside a GPU of a P5 are one), and the GPU that stands next to them. Data that arrive at a port go to
+// that GPU; what other GPUs send through it crosses NVLink to it first (PXN). That works for the sender only: a job
+// without the GPU next to a NIC is reached through the root complexes and host memory.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fabric/fabric.hpp"
+
+namespace weft::collective {
+
+struct Port {
+  std::vector<std::uint32_t> nics;  // of the cluster
+  std::uint32_t rank = 0;           // that stands next to it
+  bool direct = false;              // to that rank without host memory
+  Bandwidth nic_rate;               // of all its cards
+  Bandwidth pcie_rate;              // of the narrowest link between cards and GPU
+};
+
+struct Domain {
+  std::uint32_t first_rank = 0;
+  std::uint32_t ranks = 0;
+  std::vector<Port> ports;
+};
+
+class Team {
+ public:
+  // GPUs of the cluster, no one twice; ranks are given domain by domain, in the order of the GPUs.
+  Team(const fabric::Fabric& fabric, std::vector<std::uint32_t> gpus);
+
+  std::uint32_t ranks() const { return static_cast<std::uint32_t>(gpus_.size()); }
+  std::uint32_t gpu(std::uint32_t rank) const { return gpus_[rank]; }
+  std::uint32_t nodes() const { return static_cast<std::uint32_t>(domains_.size()); }
+  const Domain& domain(std::uint32_t node) const { return domains_[node]; }
+  std::uint32_t node_of(std::uint32_t rank) const { return node_[rank]; }
+  // The port that a rank's own NICs are, within its domain, and whether they reach it without host memory.
+  std::uint32_t port_of(std::uint32_t rank) const { return port_[rank]; }
+  bool direct(std::uint32_t rank) const { return direct_[rank]; }
+  // The same number of ranks in every domain.
+  bool even() const;
+  std::uint32_t most_per_node() const;
+  // Of the domain with the fewest.
+  std::uint32_t least_ports() const;
+  const model::Group& group(std::uint32_t rank) const;
+  // Latency of cables, switches and cards between the two domains that are farthest apart, of those looked at.
+  Duration network_latency() const { return network_latency_; }
+  // Empty, or why the ranks cannot all talk to each other.
+  const std::string& broken() const { return broken_; }
+
+ private:
+  void add_domain(std::uint32_t first, std::uint32_t end);
+  void measure_network();
+
+  const fabric::Fabric& fabric_;
+  std::vector<std::uint32_t> gpus_;  // by rank
+  std::vector<std::uint32_t> node_;  // by rank
+  std::vector<std::uint32_t> port_;  // by rank
+  std::vector<bool> direct_;         // by rank
+  std::vector<Domain> domains_;
+  Duration network_latency_;
+  std::string broken_;
+};
+
+// The first `count` GPUs when `per_server` is 0, else the first `per_server` of each server.
+std::vector<std::uint32_t> pick_gpus(const model::Cluster& cluster, std::uint32_t count, std::uint32_t per_server);
+
+}  // namespace weft::collective

@@ -1,0 +1,61 @@
+#include "collective/timing.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "collective/work.hpp"
+
+namespace weft::collective {
+namespace {
+
+// Rounds that are run before it is looked whether they repeat, and how many more are tried until they do.
+constexpr std::uint64_t kFewRounds = 6;
+constexpr std::uint64_t kManyRounds = 400;
+
+struct Outcome {
+  Plan plan;
+  Ends ends;
+  std::int64_t end() const { return *std::max_element(ends.ends.begin(), ends.ends.end()); }
+};
+
+Outcome run(const Team& team, PlanOptions options, std::uint64_t rounds, const Execute& execute) {
+  options.most_rounds = rounds;
+  Outcome outcome{make_plan(team, options), {}};
+  Work work(outcome.plan.ranks, outcome.plan.different, Pace::timed);
+  outcome.ends = execute(work, outcome.plan);
+  return outcome;
+}
+
+// All ranks were delayed by the same time.
+bool repeats(const Outcome& first, const Outcome& second, const Outcome& third) {
+  for (std::size_t rank = 0; rank < first.ends.ends.size(); ++rank) {
+    const auto end = [rank](const Outcome& each) { return each.ends.ends[rank]; };
+    if (end(third) - end(second) != end(second) - end(first)) return false;
+  }
+  return true;
+}
+
+Timing timing(Outcome outcome, std::int64_t more, std::uint64_t skipped) {
+  const Duration time = std::max(outcome.plan.least, outcome.plan.launch + Duration(outcome.end() + more));
+  return {std::move(outcome.plan), time, outcome.ends.messages, skipped, std::move(outcome.ends.stopped_by)};
+}
+
+}  // namespace
+
+Timing time_of(const Team& team, const PlanOptions& options, const Execute& execute) {
+  Outcome first = run(team, options, kFewRounds, execute);
+  const std::uint64_t whole = first.plan.whole_rounds;  // beside a shorter one, which stays the last
+  if (whole <= kFewRounds || !first.ends.stopped_by.empty()) return timing(std::move(first), 0, 0);
+  for (std::uint64_t rounds = kFewRounds; rounds + 2 < whole && rounds < kManyRounds; rounds *= 2) {
+    if (rounds > kFewRounds) first = run(team, options, rounds, execute);
+    const Outcome second = run(team, options, rounds + 1, execute);
+    const Outcome third = run(team, options, rounds + 2, execute);
+    if (!repeats(first, second, third)) continue;
+    const std::int64_t period = third.end() - second.end();
+    return timing(std::move(first), period * static_cast<std::int64_t>(whole - rounds), whole - rounds);
+  }
+  return timing(run(team, options, 0, execute), 0, 0);
+}
+
+}  // namespace weft::collective

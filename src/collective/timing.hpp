@@ -1,0 +1,35 @@
+#pragma once
+// How long a plan takes at message level, by whatever executor is handed in.
+//
+// A program goes through rounds, and in each every lane does the same. With fixed costs, when two rounds in turn delay
+// every rank by the same time, so does every further one: the lanes' times after a round follow from those before it
+// by additions and maxima alone (a max-plus system that has reached its period). So long plans are run with a few
+// rounds, and the others are added.
+
+#include <functional>
+
+#include "collective/plan.hpp"
+#include "schedule/schedule.hpp"
+
+namespace weft::collective {
+
+struct Ends {
+  std::vector<std::int64_t> ends;  // by rank, ps
+  std::uint64_t messages = 0;
+  std::string stopped_by;  // empty: everything was done
+};
+
+// Runs a schedule whose messages take plan.latency() beside what they occupy their lanes.
+using Execute = std::function<Ends(schedule::Schedule& schedule, const Plan& plan)>;
+
+struct Timing {
+  Plan plan;
+  Duration time;               // from the launch until the last rank is done
+  std::uint64_t messages = 0;  // that were simulated
+  std::uint64_t skipped = 0;   // rounds that were not
+  std::string stopped_by;      // not empty: the time is not to be used
+};
+
+Timing time_of(const Team& team, const PlanOptions& options, const Execute& execute);
+
+}  // namespace weft::collective

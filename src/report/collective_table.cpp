@@ -1,0 +1,121 @@
+#include "report/collective_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace weft::report {
+namespace {
+
+// As nccl-tests: seven places, fewer decimals for longer times.
+std::string microseconds(std::int64_t ps) {
+  const double us = static_cast<double>(ps) / 1e6;
+  return us >= 10'000 ? fmt::format("{:7.0f}", us)
+         : us >= 100  ? fmt::format("{:7.1f}", us)
+                      : fmt::format("{:7.2f}", us);
+}
+
+}  // namespace
+
+double CollectiveRow::algorithm_bandwidth() const {
+  return time == 0 ? 0 : static_cast<double>(size()) * 1e3 / static_cast<double>(time);
+}
+
+double CollectiveRow::bus_bandwidth() const {
+  return algorithm_bandwidth() * static_cast<double>(bus_over) / static_cast<double>(bus_under);
+}
+
+void write_collective_head(const CollectiveHead& head, std::ostream& out) {
+  out << fmt::format("# weft {} {}: simulated, {}\n", head.version, head.operation, head.cluster);
+  out << fmt::format(
+      "# nThread 1 nGpus 1 minBytes {} maxBytes {} step: 2(factor) warmup iters: 0 iters: 1 agg iters: 1 validation: 0 "
+      "graph: 0\n",
+      head.min_bytes, head.max_bytes);
+  out << "#\n# Using devices\n";
+  for (std::size_t rank = 0; rank < head.devices.size(); ++rank)
+    out << fmt::format("#  Rank {:2} {}\n", rank, head.devices[rank]);
+  out << "#\n";
+  out << fmt::format(
+      "# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}           out-of-place                       in-place          \n", "", "",
+      "", "", "");
+  out << fmt::format(
+      "# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}  {:>7}  {:>6}  {:>6} {:>6}  {:>7}  {:>6}  {:>6} {:>6}  algorithm\n",
+      "size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "time", "algbw", "busbw", "#wrong");
+  out << fmt::format("# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}  {:>7}  {:>6}  {:>6}  {:>5}  {:>7}  {:>6}  {:>6}  {:>5}\n",
+                     "(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)", "");
+}
+
+// Nothing is computed on data, so there is nothing that could be wrong; buffers are not modelled, so in place is as out
+// of place.
+void write_collective_line(const CollectiveRow& row, std::ostream& out) {
+  const std::string half = fmt::format("  {}  {:6.2f}  {:6.2f}    N/A", microseconds(row.time),
+                                       row.algorithm_bandwidth(), row.bus_bandwidth());
+  out << fmt::format("{:12}  {:12}  {:>8}  {:>6}  {:>6}{}{}  {} {} {}\n", row.size(), row.count(), "float",
+                     row.reduces ? "sum" : "none", row.root, half, half, row.algorithm, row.protocol, row.channels);
+}
+
+void write_collective_foot(const std::vector<CollectiveRow>& rows, std::ostream& out) {
+  double sum = 0;
+  for (const CollectiveRow& row : rows) sum += row.bus_bandwidth();
+  out << fmt::format("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : {:g} \n#\n",
+                     rows.empty() ? 0.0 : sum / static_cast<double>(rows.size()));
+}
+
+void write_algorithms_side_by_side(const std::vector<CollectiveRow>& rows, std::ostream& out) {
+  std::vector<std::string> names;
+  for (const CollectiveRow& row : rows)
+    if (std::find(names.begin(), names.end(), row.algorithm) == names.end()) names.push_back(row.algorithm);
+  std::sort(names.begin(), names.end());
+  out << fmt::format("# {:>10}", "");
+  for (const std::string& each : names) out << fmt::format("  {:>18}", each);
+  out << fmt::format("\n# {:>10}", "size");
+  for (std::size_t i = 0; i < names.size(); ++i) out << fmt::format("  {:>9} {:>8}", "time", "busbw");
+  out << fmt::format("  auto\n# {:>10}", "(B)");
+  for (std::size_t i = 0; i < names.size(); ++i) out << fmt::format("  {:>9} {:>8}", "(us)", "(GB/s)");
+  out << "\n";
+  for (std::size_t first = 0; first < rows.size();) {
+    std::size_t end = first;
+    while (end < rows.size() && rows[end].bytes == rows[first].bytes) ++end;
+    out << fmt::format("{:12}", rows[first].size());
+    for (const std::string& name : names) {
+      const auto found = std::find_if(rows.begin() + static_cast<std::ptrdiff_t>(first),
+                                      rows.begin() + static_cast<std::ptrdiff_t>(end),
+                                      [&](const CollectiveRow& row) { return row.algorithm == name; });
+      if (found == rows.begin() + static_cast<std::ptrdiff_t>(end))
+        out << fmt::format("  {:>9} {:>8}", "-", "-");
+      else
+        out << fmt::format("  {:>9} {:8.2f}", microseconds(found->time), found->bus_bandwidth());
+    }
+    out << fmt::format("  {} {} {}\n", rows[first].algorithm, rows[first].protocol, rows[first].channels);
+    first = end;
+  }
+}
+
+void write_collective_record(const CollectiveRow& row, const CollectiveHead& head, std::ostream& out) {
+  const nlohmann::ordered_json record = {{"record", "collective"},
+                                         {"version", 1},
+                                         {"weft", head.version},
+                                         {"cluster", head.cluster},
+                                         {"operation", row.operation},
+                                         {"ranks", row.ranks},
+                                         {"domains", row.nodes},
+                                         {"bytes", row.size()},
+                                         {"count", row.count()},
+                                         {"time_ps", row.time},
+                                         {"algbw_GBps", row.algorithm_bandwidth()},
+                                         {"busbw_GBps", row.bus_bandwidth()},
+                                         {"algorithm", row.algorithm},
+                                         {"protocol", row.protocol},
+                                         {"channels", row.channels},
+                                         {"chosen_by", row.chosen_by},
+                                         {"chunk_bytes", row.chunk},
+                                         {"host_memory", row.host_memory},
+                                         {"stack", row.stack},
+                                         {"executor", "message"},
+                                         {"messages", row.messages},
+                                         {"skipped_rounds", row.skipped_rounds}};
+  out << record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+}
+
+}  // namespace weft::report
