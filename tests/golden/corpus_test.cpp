@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "../fuzz/fuzz_matrix.hpp"
+#include "../fuzz/fuzz_measured.hpp"
 #include "../fuzz/fuzz_one.hpp"
 
 namespace weft {
@@ -42,6 +43,13 @@ TEST(Corpus, OfTopoFilesLoadsOrIsRefused) {
 }
 TEST(Corpus, OfMatricesLoadsOrIsRefused) {
   replay(kCorpus / "matrix", [](const std::string& text) { fuzz::load_matrix(text); });
+}
+
+TEST(Corpus, OfTopologiesLoadsOrIsRefused) {
+  replay(kCorpus / "topology", [](const std::string& text) { fuzz::load_topology(text); });
+}
+TEST(Corpus, OfOutputsIsReadOrRefused) {
+  replay(kCorpus / "output", [](const std::string& text) { fuzz::read_outputs(text); });
 }
 
 // A mebibyte of one thing repeated: what makes parsers quadratic or deep.
