@@ -25,7 +25,7 @@ bool names_a_file(const std::string& text) {
 
 // The options every command with a cluster has.
 void add_input(CLI::App& command, app::InputOptions& input, bool positional) {
-  if (positional) command.add_option("file", input.file, "default: the *.weft.yaml here; .topo and NCCL's .xml work too");
+  if (positional) command.add_option("file", input.file, "default: the *.weft.yaml here; .topo, .xml work too");
   command.add_option("--set", input.set, "change the file for this run: fabric.spines=8")
       ->type_name("PATH=VALUE")
       ->take_all()
@@ -36,7 +36,7 @@ void add_input(CLI::App& command, app::InputOptions& input, bool positional) {
 
 // A topology in the place of a cluster file, where --nodes is not the traffic's.
 void add_topology(CLI::App& command, app::InputOptions& input) {
-  command.add_option("--topo", input.topology, "NCCL's topology (.xml) or nvidia-smi's matrix instead of a file")->type_name("FILE");
+  command.add_option("--topo", input.topology, "NCCL's .xml, or nvidia-smi's matrix, as the cluster")->type_name("FILE");
   command.add_option("--nodes", input.nodes, "servers that the topology stands for")->check(CLI::Range(1, 100'000))->option_text("N=1");
 }
 
