@@ -22,6 +22,8 @@ constexpr std::size_t kMostChoices = 4'096;
 constexpr std::size_t kMostWarnings = 100;
 constexpr std::size_t kMostText = 512;
 constexpr std::int64_t kMostDevices = 4'096;
+// NCCL says one thing per line, persons a few; of a line that says more, the first are read.
+constexpr int kMostPerLine = 16;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -111,7 +113,8 @@ class LogReader {
     read_size();
     read_network();
     read_gdr();
-    for (auto via = at("via "); via; via = at("via ", *via + 4)) read_path(*via);
+    int paths = 0;
+    for (auto via = at("via "); via && paths < kMostPerLine; via = at("via ", *via + 4), ++paths) read_path(*via);
     read_channels();
     read_graph();
     read_choice();
@@ -187,7 +190,8 @@ class LogReader {
   // NET/OFI Selected Provider is efa (found 4 nics)
   void read_interfaces(std::string_view plugin) {
     const std::string head = fmt::format("NET/{}", plugin);
-    for (auto found = at(head); found; found = at(head, *found + head.size())) {
+    int times = 0;
+    for (auto found = at(head); found && times < kMostPerLine; found = at(head, *found + head.size()), ++times) {
       std::string_view rest = after(*found + head.size());
       if (plugin == "OFI") {
         for (const std::string_view provider : {"efa", "EFA"})

@@ -27,7 +27,9 @@ using spec::Complaint;
 
 constexpr std::size_t kMostRows = 100'000;
 constexpr std::size_t kMostRanks = 1'000'000;
-constexpr std::size_t kMostNames = 256;
+constexpr std::size_t kMostNames = 256;   // of environment variables
+constexpr std::size_t kMostName = 64;
+constexpr std::size_t kMostValue = 256;
 
 const std::vector<std::string> kCollectives = {"all_reduce", "all_gather",  "reduce_scatter", "broadcast", "reduce",   "alltoallv",
                                                "alltoall",   "gather",      "scatter",        "sendrecv",  "hypercube"};
@@ -370,10 +372,11 @@ std::string version_of_code(std::int64_t code) {
 void collect_environment(std::string_view line, std::map<std::string, std::string>& out) {
   constexpr std::string_view kSaid = " set by environment to ";
   const auto inner = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; };
-  for (std::size_t at = line.find("NCCL_"); at != std::string_view::npos && out.size() < kMostNames; at = line.find("NCCL_", at + 5)) {
+  std::size_t tried = 0;  // a line that repeats one name costs no more than one with as many as are kept
+  for (std::size_t at = line.find("NCCL_"); at != std::string_view::npos && out.size() < kMostNames && tried < kMostNames; at = line.find("NCCL_", at + 5), ++tried) {
     std::size_t end = at;
-    while (end < line.size() && inner(line[end])) ++end;
-    const std::string_view rest = line.substr(end);
+    while (end < line.size() && end < at + kMostName && inner(line[end])) ++end;
+    const std::string_view rest = line.substr(end, kSaid.size() + kMostValue);
     std::string_view value;
     if (rest.starts_with('=')) {
       value = rest.substr(1, rest.find_first_of(" \t,;\"'") - 1);
@@ -381,7 +384,7 @@ void collect_environment(std::string_view line, std::map<std::string, std::strin
       value = rest.substr(kSaid.size(), rest.find_first_of(" \t;", kSaid.size()) - kSaid.size());
     }
     while (value.ends_with('.') || value.ends_with(')')) value.remove_suffix(1);
-    if (!value.empty()) out[std::string(line.substr(at, std::min<std::size_t>(end - at, 64)))] = value.substr(0, 256);
+    if (!value.empty()) out[std::string(line.substr(at, end - at))] = value;
   }
 }
 

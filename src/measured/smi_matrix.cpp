@@ -71,7 +71,10 @@ class MatrixReader {
     if (all[0].text != "GPU0" || (all.size() > 1 && cell_of(all[1].text))) return;
     for (const Word& word : all) {
       if (!is_name(word.text) || matrix_.devices.size() == kMostDevices) break;
-      if (find(word.text) != matrix_.devices.size()) refuse(lines_.place(line, word), fmt::format("a second {}", spec::shown(word.text)), "every device once");
+      if (find(word.text) != matrix_.devices.size()) {
+        refuse(lines_.place(line, word), fmt::format("a second {}", spec::shown(word.text)), "every device once");
+        break;
+      }
       SmiMatrix::Device device;
       device.name = word.text;
       device.is_gpu = is_gpu(word.text);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "measured/smi_matrix.hpp"
+#include "measured/text_lines.hpp"
 #include "spec/files.hpp"
 
 namespace weft::measured {
@@ -17,6 +18,15 @@ std::optional<ServerOutline> read_server(std::uint32_t source, const model::Cata
   return matrix ? outline_of(*matrix, "", catalog, diagnostics) : std::nullopt;
 }
 
+// The switch between the servers is as large as --set makes the cluster.
+std::int64_t wanted_nodes(std::int64_t nodes, const std::vector<std::string>& set) {
+  constexpr std::string_view kCount = "servers.count=";
+  for (const std::string& assignment : set)
+    if (const auto count = assignment.starts_with(kCount) ? whole_number(assignment.substr(kCount.size())) : std::nullopt; count && *count > 0)
+      nodes = std::min<std::int64_t>(*count, 1'000'000);
+  return nodes;
+}
+
 std::string bare_name(const std::string& path) { return std::filesystem::path(path).stem().string(); }
 
 }  // namespace
@@ -27,7 +37,7 @@ std::optional<TopologyCluster> load_topology_cluster(std::uint32_t source, std::
                                                      const model::Catalog& catalog, spec::Diagnostics& diagnostics) {
   auto server = read_server(source, catalog, diagnostics);
   if (!server || diagnostics.has_errors()) return std::nullopt;
-  nodes = std::max(nodes, server->hosts);
+  nodes = std::max(wanted_nodes(nodes, options.set), server->hosts);
   const std::string file = diagnostics.sources().name(source);
   if (nodes > server->hosts && server->nics > 0)
     diagnostics.add(spec::Complaint::open_topology, {source, 0, 0, 1}, "a topology says nothing of the network between servers",

@@ -134,9 +134,10 @@ TEST(TopologyCluster, IsTheServerOfTheFile) {
 
 TEST(TopologyCluster, TakesSetAsAClusterFileDoes) {
   Notes notes;
-  const auto loaded = load_topology_cluster(notes.add_text("small.xml", kSmall), 1, {{"servers.count=3", "servers.nic.rate=200Gbps", "fabric={kind: rail-only}"}}, catalog(), notes);
+  const auto loaded = load_topology_cluster(notes.add_text("small.xml", kSmall), 1, {{"servers.nic.rate=200Gbps", "servers.count=3"}}, catalog(), notes);
   ASSERT_TRUE(loaded) << notes.text();
   EXPECT_EQ(loaded->cluster.servers, 3U);
+  EXPECT_EQ(loaded->cluster.file.fabric.kind, "single-chassis");
   EXPECT_EQ(loaded->cluster.groups[0].spec.nic.rate, gigabits_per_second(200));
 }
 
