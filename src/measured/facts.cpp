@@ -7,14 +7,17 @@ namespace {
 
 NetTransport transport_of(std::string_view name, const NcclLog& log) {
   if (name.find("Socket") != std::string_view::npos) return NetTransport::socket;
-  if (name.find("OFI") != std::string_view::npos || name.find("ibfabric") != std::string_view::npos) return NetTransport::ofi;
+  if (name.find("OFI") != std::string_view::npos || name.find("ibfabric") != std::string_view::npos)
+    return NetTransport::ofi;
   if (!name.starts_with("IB")) return NetTransport::other;
-  const bool roce = std::any_of(log.interfaces.begin(), log.interfaces.end(), [](const LogInterface& each) { return each.kind == "RoCE"; });
+  const bool roce = std::any_of(log.interfaces.begin(), log.interfaces.end(),
+                                [](const LogInterface& each) { return each.kind == "RoCE"; });
   return roce ? NetTransport::roce : NetTransport::infiniband;
 }
 
 void add_network(Facts& facts, const NcclLog& log, std::string_view name, std::int64_t connections, spec::Place place) {
-  const auto same = std::find_if(facts.networks.begin(), facts.networks.end(), [&](const NetUse& use) { return use.name == name; });
+  const auto same =
+      std::find_if(facts.networks.begin(), facts.networks.end(), [&](const NetUse& use) { return use.name == name; });
   if (same != facts.networks.end()) {
     same->connections = std::max(same->connections, connections);
   } else {
@@ -25,7 +28,8 @@ void add_network(Facts& facts, const NcclLog& log, std::string_view name, std::i
 void take_networks(Facts& facts, const NcclLog& log) {
   constexpr std::string_view kNet = "NET/";
   for (const auto& [path, tally] : log.paths)
-    if (path.starts_with(kNet)) add_network(facts, log, std::string_view(path).substr(kNet.size()), tally.count, tally.first);
+    if (path.starts_with(kNet))
+      add_network(facts, log, std::string_view(path).substr(kNet.size()), tally.count, tally.first);
   for (const auto& [name, tally] : log.networks) add_network(facts, log, name, 0, tally.first);
   // Without a connection or a word about the choice: a plugin that found interfaces. NCCL asks for InfiniBand
   // first, so what is listed beside it is for bootstrapping only.
@@ -62,7 +66,8 @@ void take_log(Facts& facts, const NcclLog& log) {
   facts.choices = log.choices;
   facts.warnings = log.warnings;
   if (!log.choices.empty()) {
-    const auto largest = std::max_element(log.choices.begin(), log.choices.end(), [](const LogChoice& a, const LogChoice& b) { return a.bytes < b.bytes; });
+    const auto largest = std::max_element(log.choices.begin(), log.choices.end(),
+                                          [](const LogChoice& a, const LogChoice& b) { return a.bytes < b.bytes; });
     facts.algorithm = largest->algorithm;
     facts.protocol = largest->protocol;
   }
@@ -75,7 +80,8 @@ std::vector<Crossover> crossovers(const std::vector<BenchmarkTable>& tables) {
     for (std::size_t r = 1; r < tables[t].rows.size(); ++r) {
       const std::int64_t smaller = tables[t].rows[r - 1].best().time.count();
       const std::int64_t larger = tables[t].rows[r].best().time.count();
-      if (larger / 100 < smaller / 100 * kNoise / 100) out.push_back({t, r, larger / std::max<std::int64_t>(1, smaller / 100)});
+      if (larger / 100 < smaller / 100 * kNoise / 100)
+        out.push_back({t, r, larger / std::max<std::int64_t>(1, smaller / 100)});
     }
   return out;
 }
@@ -109,7 +115,9 @@ void take_machine(Facts& facts, const Evidence& evidence) {
     facts.cpu_family = cpu.family;
     facts.cpu_model = cpu.model;
   }
-  const std::int64_t gpus = evidence.server != nullptr ? evidence.server->gpus : evidence.matrix != nullptr ? evidence.matrix->gpus() : 0;
+  const std::int64_t gpus = evidence.server != nullptr   ? evidence.server->gpus
+                            : evidence.matrix != nullptr ? evidence.matrix->gpus()
+                                                         : 0;
   if (!facts.gpus_per_node && facts.ranks && facts.nodes && facts.ranks->value % facts.nodes->value == 0)
     facts.gpus_per_node = {facts.ranks->value / facts.nodes->value, facts.ranks->place};
   if (!facts.gpus_per_node && gpus > 0) facts.gpus_per_node = {gpus, {}};
@@ -119,11 +127,16 @@ void take_machine(Facts& facts, const Evidence& evidence) {
 
 std::string_view describe(NetTransport transport) {
   switch (transport) {
-    case NetTransport::infiniband: return "InfiniBand";
-    case NetTransport::roce: return "RoCE";
-    case NetTransport::ofi: return "libfabric";
-    case NetTransport::socket: return "sockets";
-    case NetTransport::other: return "another plugin";
+    case NetTransport::infiniband:
+      return "InfiniBand";
+    case NetTransport::roce:
+      return "RoCE";
+    case NetTransport::ofi:
+      return "libfabric";
+    case NetTransport::socket:
+      return "sockets";
+    case NetTransport::other:
+      return "another plugin";
   }
   return "";
 }
@@ -142,7 +155,8 @@ Facts gather(const Evidence& evidence) {
   if (const std::string* forced = set("NCCL_PROTO")) facts.protocol = *forced;
   const std::string* level = set("NCCL_P2P_LEVEL");
   const std::string* disable = set("NCCL_P2P_DISABLE");
-  facts.p2p_disabled |= (level != nullptr && (*level == "LOC" || *level == "0")) || (disable != nullptr && *disable == "1");
+  facts.p2p_disabled |=
+      (level != nullptr && (*level == "LOC" || *level == "0")) || (disable != nullptr && *disable == "1");
   return facts;
 }
 

@@ -37,7 +37,7 @@ struct NetUse {
 // Where a larger message takes less time than a smaller one, the smaller was sent in a worse way.
 struct Crossover {
   std::size_t table = 0;
-  std::size_t row = 0;  // the larger one
+  std::size_t row = 0;       // the larger one
   std::int64_t percent = 0;  // of the smaller one's time
 };
 

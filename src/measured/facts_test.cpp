@@ -45,9 +45,9 @@ struct Case {
   std::optional<ServerOutline> server;
 };
 
-#define WEFT_CASE(name)                               \
-  WEFT_NEEDS_TRUTH(truth() / "diagnosis" / (name));   \
-  const Case diagnosed(name);                         \
+#define WEFT_CASE(name)                             \
+  WEFT_NEEDS_TRUTH(truth() / "diagnosis" / (name)); \
+  const Case diagnosed(name);                       \
   const Facts facts = diagnosed.facts()
 
 TEST(Diagnosed, EverythingIsOnYetSlow) {
@@ -152,12 +152,18 @@ TEST(Diagnosed, SocketsWhereLibfabricShouldBe) {
 
 TEST(Facts, PreferWhatTheLogSays) {
   spec::Diagnostics notes;
-  const auto log = read_nccl_log(notes.sources().add("l", "NCCL version 2.20.1+cuda12.2\nx rank 0 nranks 16 nNodes 2 localRanks 8\n"
-                                                          "h:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/RoCE [RO]; OOB eth0:1.2.3.4<0>\n"
-                                                          "h:1:2 [0] NCCL INFO Channel 00/0 : 8[0] -> 0[0] [receive] via NET/IB/0\n"
-                                                          "h:1:2 [0] NCCL INFO AllReduce: 8 Bytes -> Algo TREE proto LL channel{Lo..Hi}={0..1}\n"
-                                                          "h:1:2 [0] NCCL INFO AllReduce: 1024 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..1}\n"), notes);
-  const auto out = read_benchmark(notes.sources().add("b", "# 4 ranks, NCCL 2.19.3\n8 2 float sum -1 30.12 0.00 0.00 2 30.08 0.00 0.00 0\n"), notes);
+  const auto log =
+      read_nccl_log(notes.sources().add(
+                        "l",
+                        "NCCL version 2.20.1+cuda12.2\nx rank 0 nranks 16 nNodes 2 localRanks 8\n"
+                        "h:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/RoCE [RO]; OOB eth0:1.2.3.4<0>\n"
+                        "h:1:2 [0] NCCL INFO Channel 00/0 : 8[0] -> 0[0] [receive] via NET/IB/0\n"
+                        "h:1:2 [0] NCCL INFO AllReduce: 8 Bytes -> Algo TREE proto LL channel{Lo..Hi}={0..1}\n"
+                        "h:1:2 [0] NCCL INFO AllReduce: 1024 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..1}\n"),
+                    notes);
+  const auto out = read_benchmark(
+      notes.sources().add("b", "# 4 ranks, NCCL 2.19.3\n8 2 float sum -1 30.12 0.00 0.00 2 30.08 0.00 0.00 0\n"),
+      notes);
   ASSERT_TRUE(log && out) << spec::render_text(notes, false);
   Evidence evidence;
   evidence.log = &*log;

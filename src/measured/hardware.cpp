@@ -9,21 +9,21 @@ namespace {
 // Where one capability or one kind has several rows, the first is the usual one.
 constexpr std::array kGpus = {
     GpuChip{0x1db5, 70, "v100-sxm", "nvlink2", 3},
-    GpuChip{0x1db1, 70, "v100-sxm", "nvlink2", 3},         // 16 GB
-    GpuChip{0x1db4, 70, "v100-sxm", "", 3, false},         // V100 PCIe
-    GpuChip{0x1eb8, 75, "l40s", "", 3, false},             // T4
+    GpuChip{0x1db1, 70, "v100-sxm", "nvlink2", 3},  // 16 GB
+    GpuChip{0x1db4, 70, "v100-sxm", "", 3, false},  // V100 PCIe
+    GpuChip{0x1eb8, 75, "l40s", "", 3, false},      // T4
     GpuChip{0x20b2, 80, "a100-80-sxm", "nvlink3", 4},
     GpuChip{0x20b0, 80, "a100-40-sxm", "nvlink3", 4},
     GpuChip{0x20b3, 80, "a100-80-sxm", "nvlink3", 4, false},  // 64 GB
     GpuChip{0x20bd, 80, "a100-80-sxm", "nvlink3", 4, false},  // A800
     GpuChip{0x20b5, 80, "a100-80-sxm", "nvlink3", 4, false},  // A100 PCIe 80 GB, bridge of 12 links
     GpuChip{0x20f1, 80, "a100-40-sxm", "nvlink3", 4, false},  // A100 PCIe 40 GB
-    GpuChip{0x2235, 86, "l40s", "", 4, false},             // A40
-    GpuChip{0x2236, 86, "l40s", "", 4, false},             // A10
-    GpuChip{0x2237, 86, "l40s", "", 4, false},             // A10G
+    GpuChip{0x2235, 86, "l40s", "", 4, false},                // A40
+    GpuChip{0x2236, 86, "l40s", "", 4, false},                // A10
+    GpuChip{0x2237, 86, "l40s", "", 4, false},                // A10G
     GpuChip{0x26b9, 89, "l40s", "", 4},
-    GpuChip{0x26b5, 89, "l40s", "", 4, false},             // L40
-    GpuChip{0x27b8, 89, "l40s", "", 4, false},             // L4
+    GpuChip{0x26b5, 89, "l40s", "", 4, false},  // L40
+    GpuChip{0x27b8, 89, "l40s", "", 4, false},  // L4
     GpuChip{0x2330, 90, "h100-sxm", "nvlink4", 5},
     GpuChip{0x2331, 90, "h100-pcie", "", 5},
     GpuChip{0x2335, 90, "h200-sxm", "nvlink4", 5},
@@ -38,10 +38,10 @@ constexpr std::array kGpus = {
 };
 
 constexpr std::array kNics = {
-    NicChip{kMellanox, 0x101b, "connectx-6"}, NicChip{kMellanox, 0x101d, "connectx-6"},
-    NicChip{kMellanox, 0x1021, "connectx-7"}, NicChip{kMellanox, 0x1023, "connectx-8"},
+    NicChip{kMellanox, 0x101b, "connectx-6"},  NicChip{kMellanox, 0x101d, "connectx-6"},
+    NicChip{kMellanox, 0x1021, "connectx-7"},  NicChip{kMellanox, 0x1023, "connectx-8"},
     NicChip{kMellanox, 0xa2dc, "bluefield-3"}, NicChip{kAmazon, 0xefa0, "efa-v1"},
-    NicChip{kAmazon, 0xefa1, "efa-v2"},       NicChip{kAmazon, 0xefa2, "efa-v3"},
+    NicChip{kAmazon, 0xefa1, "efa-v2"},        NicChip{kAmazon, 0xefa2, "efa-v3"},
     NicChip{kAmazon, 0xefa3, "efa-v4"},
 };
 
@@ -79,20 +79,22 @@ const GpuChip* gpu_by_name(std::string_view name) {
     std::uint32_t device;
   };
   // Longer words first: GB200 contains B200.
-  static constexpr std::array<Row, 20> kNames = {{{"GB300", 0x31c2}, {"GB200", 0x2941}, {"B300", 0x3182},
-                                                  {"B200", 0x2901}, {"GH200", 0x2342}, {"H200", 0x2335},
-                                                  {"H100 NVL", 0x2321}, {"H100 PCIe", 0x2331}, {"H100", 0x2330},
-                                                  {"H800", 0x2324}, {"H20", 0x2329}, {"A100-SXM4-40", 0x20b0},
-                                                  {"A100-PCIE-40", 0x20f1}, {"A100-SXM-64", 0x20b3},
-                                                  {"A100 80GB PCIe", 0x20b5}, {"A100", 0x20b2}, {"V100", 0x1db5},
-                                                  {"L40S", 0x26b9}, {"A10G", 0x2237}, {"T4", 0x1eb8}}};
+  static constexpr std::array<Row, 20> kNames = {
+      {{"GB300", 0x31c2},        {"GB200", 0x2941},       {"B300", 0x3182},
+       {"B200", 0x2901},         {"GH200", 0x2342},       {"H200", 0x2335},
+       {"H100 NVL", 0x2321},     {"H100 PCIe", 0x2331},   {"H100", 0x2330},
+       {"H800", 0x2324},         {"H20", 0x2329},         {"A100-SXM4-40", 0x20b0},
+       {"A100-PCIE-40", 0x20f1}, {"A100-SXM-64", 0x20b3}, {"A100 80GB PCIe", 0x20b5},
+       {"A100", 0x20b2},         {"V100", 0x1db5},        {"L40S", 0x26b9},
+       {"A10G", 0x2237},         {"T4", 0x1eb8}}};
   const Row* row = first(kNames, [&](const Row& each) { return name.find(each.word) != std::string_view::npos; });
   return row == nullptr ? nullptr : gpu_by_device(row->device);
 }
 
 const GpuChip* gpu_by_capability(std::int64_t sm, bool nvlink, bool c2c) {
   if (sm >= 100 && c2c) return gpu_by_kind(sm >= 103 ? "gb300" : "gb200");
-  const GpuChip* same = first(kGpus, [&](const GpuChip& chip) { return chip.sm == sm && chip.nvlink.empty() != nvlink; });
+  const GpuChip* same =
+      first(kGpus, [&](const GpuChip& chip) { return chip.sm == sm && chip.nvlink.empty() != nvlink; });
   return same != nullptr ? same : first(kGpus, [&](const GpuChip& chip) { return chip.sm == sm; });
 }
 
@@ -121,7 +123,9 @@ const CpuModel& cpu_by_id(std::string_view arch, std::string_view vendor, std::i
   }
   const CpuModel* best = nullptr;
   for (const CpuModel& cpu : kCpus)
-    if (cpu.vendor == vendor && cpu.family == family && cpu.model <= model && (best == nullptr || cpu.model > best->model)) best = &cpu;
+    if (cpu.vendor == vendor && cpu.family == family && cpu.model <= model &&
+        (best == nullptr || cpu.model > best->model))
+      best = &cpu;
   return best != nullptr ? *best : kCpus[0];
 }
 

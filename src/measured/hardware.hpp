@@ -19,7 +19,7 @@ struct GpuChip {
   std::string_view kind;    // in the catalog
   std::string_view nvlink;  // link kind; empty: none
   std::int64_t pcie_gen;
-  bool exact = true;        // the kind is this very chip
+  bool exact = true;  // the kind is this very chip
 };
 
 // nullptr when there is none.

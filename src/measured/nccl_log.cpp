@@ -25,7 +25,9 @@ constexpr std::int64_t kMostDevices = 4'096;
 // NCCL says one thing per line, persons a few; of a line that says more, the first are read.
 constexpr int kMostPerLine = 16;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -34,7 +36,9 @@ std::string_view trimmed(std::string_view text) {
 }
 
 // Up to one of `ends`, which may be missing.
-std::string_view until(std::string_view text, std::string_view ends) { return text.substr(0, text.find_first_of(ends)); }
+std::string_view until(std::string_view text, std::string_view ends) {
+  return text.substr(0, text.find_first_of(ends));
+}
 
 // 3, or 0..7 as a person would write several.
 struct NumberRange {
@@ -56,17 +60,22 @@ std::optional<NumberRange> number_range(std::string_view text) {
 
 // Up to 2.25 the tuner wrote numbers.
 std::string algorithm_name(std::string_view text) {
-  constexpr std::array<std::string_view, 7> kNames = {"Tree", "Ring", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT"};
-  if (const auto number = whole_number(text); number && *number >= 0 && *number < static_cast<std::int64_t>(kNames.size()))
+  constexpr std::array<std::string_view, 7> kNames = {"Tree",     "Ring", "CollNetDirect", "CollNetChain", "NVLS",
+                                                      "NVLSTree", "PAT"};
+  if (const auto number = whole_number(text);
+      number && *number >= 0 && *number < static_cast<std::int64_t>(kNames.size()))
     return std::string(kNames[static_cast<std::size_t>(*number)]);
   for (const std::string_view name : kNames)
-    if (name.size() == text.size() && std::equal(name.begin(), name.end(), text.begin(), [](char a, char b) { return (a | 32) == (b | 32); })) return std::string(name);
+    if (name.size() == text.size() &&
+        std::equal(name.begin(), name.end(), text.begin(), [](char a, char b) { return (a | 32) == (b | 32); }))
+      return std::string(name);
   return std::string(text.substr(0, 32));
 }
 
 std::string protocol_name(std::string_view text) {
   constexpr std::array<std::string_view, 3> kNames = {"LL", "LL128", "Simple"};
-  if (const auto number = whole_number(text); number && *number >= 0 && *number < static_cast<std::int64_t>(kNames.size()))
+  if (const auto number = whole_number(text);
+      number && *number >= 0 && *number < static_cast<std::int64_t>(kNames.size()))
     return std::string(kNames[static_cast<std::size_t>(*number)]);
   return text == "SIMPLE" ? "Simple" : std::string(text.substr(0, 32));
 }
@@ -80,27 +89,32 @@ class LogReader {
     if (!lines_.readable()) return std::nullopt;
     for (; lines_.next(line_);) read_line();
     if (facts_ > 0) return std::move(log_);
-    diagnostics_.add(spec::Complaint::bad_log, lines_.whole(), "no line of NCCL was found", "run the job with NCCL_DEBUG=INFO and keep what it prints");
+    diagnostics_.add(spec::Complaint::bad_log, lines_.whole(), "no line of NCCL was found",
+                     "run the job with NCCL_DEBUG=INFO and keep what it prints");
     return std::nullopt;
   }
 
  private:
   spec::Place place(std::size_t column, std::size_t length) const {
-    return lines_.place(line_, Word{line_.text.substr(std::min(column, line_.text.size()), length), static_cast<std::uint32_t>(column + 1)});
+    return lines_.place(line_, Word{line_.text.substr(std::min(column, line_.text.size()), length),
+                                    static_cast<std::uint32_t>(column + 1)});
   }
 
   std::optional<std::size_t> at(std::string_view what, std::size_t from = 0) const {
     const std::size_t found = line_.text.find(what, from);
     return found == std::string_view::npos ? std::nullopt : std::optional(found);
   }
-  std::string_view after(std::size_t position) const { return line_.text.substr(std::min(position, line_.text.size())); }
+  std::string_view after(std::size_t position) const {
+    return line_.text.substr(std::min(position, line_.text.size()));
+  }
 
   void count(LogCount& tally, std::size_t column, std::int64_t times = 1) {
     if (tally.count == 0) tally.first = place(column, 1);
     tally.count += times;
     ++facts_;
   }
-  void count_named(std::map<std::string, LogCount>& tallies, std::string_view name, std::size_t column, std::int64_t times = 1) {
+  void count_named(std::map<std::string, LogCount>& tallies, std::string_view name, std::size_t column,
+                   std::int64_t times = 1) {
     std::string key(name.substr(0, 64));
     if (tallies.size() >= kMostNames && !tallies.contains(key)) return;
     count(tallies[std::move(key)], column, times);
@@ -136,11 +150,15 @@ class LogReader {
     ++facts_;
     for (const Word& word : words(line_.text.substr(0, mark ? *mark : *warning), 8)) {
       const std::size_t last = word.text.rfind(':');
-      const std::size_t first = last == std::string_view::npos || last == 0 ? std::string_view::npos : word.text.rfind(':', last - 1);
-      if (first == std::string_view::npos || !whole_number(word.text.substr(last + 1)) || !whole_number(word.text.substr(first + 1, last - first - 1))) continue;
+      const std::size_t first =
+          last == std::string_view::npos || last == 0 ? std::string_view::npos : word.text.rfind(':', last - 1);
+      if (first == std::string_view::npos || !whole_number(word.text.substr(last + 1)) ||
+          !whole_number(word.text.substr(first + 1, last - first - 1)))
+        continue;
       const std::string_view host = word.text.substr(0, first);
       const std::size_t tag = host.find_last_of(">:");  // of a launcher
-      if (log_.hosts.size() < kMostHosts) log_.hosts.insert(std::string(host.substr(tag == std::string_view::npos ? 0 : tag + 1, kMostText)));
+      if (log_.hosts.size() < kMostHosts)
+        log_.hosts.insert(std::string(host.substr(tag == std::string_view::npos ? 0 : tag + 1, kMostText)));
       return;
     }
   }
@@ -153,7 +171,8 @@ class LogReader {
     ++facts_;
     log_.version_place = place(*found + 13, version.size());
     log_.version = until(version, "+").substr(0, 32);
-    if (const std::size_t cuda = version.find("+cuda"); cuda != std::string_view::npos) log_.cuda = version.substr(cuda + 5, 32);
+    if (const std::size_t cuda = version.find("+cuda"); cuda != std::string_view::npos)
+      log_.cuda = version.substr(cuda + 5, 32);
   }
 
   // comm 0x55 rank 0 nRanks 16 nNodes 2 localRanks 8; a log holds several communicators, the largest counts.
@@ -196,7 +215,8 @@ class LogReader {
       if (plugin == "OFI") {
         for (const std::string_view provider : {"efa", "EFA"})
           if (rest.find(provider) != std::string_view::npos) add_interface(plugin, "efa", "", *found);
-        if (rest.find("efa") == std::string_view::npos && rest.find("EFA") == std::string_view::npos) add_interface(plugin, "", "", *found);
+        if (rest.find("efa") == std::string_view::npos && rest.find("EFA") == std::string_view::npos)
+          add_interface(plugin, "", "", *found);
         continue;
       }
       rest = rest.substr(std::min(rest.find_first_not_of(" :"), rest.size()));
@@ -210,16 +230,19 @@ class LogReader {
     if (word == "[RO]" || word.starts_with('/')) return;
     const bool listed = word.starts_with('[');
     if (word.starts_with('[')) word.remove_prefix(1);
-    if (const std::size_t bracket = word.find(']'); bracket != std::string_view::npos) word = bracket + 1 < word.size() ? word.substr(bracket + 1) : word.substr(0, bracket);
+    if (const std::size_t bracket = word.find(']'); bracket != std::string_view::npos)
+      word = bracket + 1 < word.size() ? word.substr(bracket + 1) : word.substr(0, bracket);
     const std::string_view name = until(word, ":/");
     const std::size_t slash = word.find('/');
-    const std::string_view kind = plugin == "IB" && slash != std::string_view::npos ? until(word.substr(slash + 1), "/ ") : "";
+    const std::string_view kind =
+        plugin == "IB" && slash != std::string_view::npos ? until(word.substr(slash + 1), "/ ") : "";
     if (name.empty() || is_digit(name[0])) return;  // "Using 2 threads and 4 sockets per thread"
     if (const std::size_t dots = name.find(".."); dots != std::string_view::npos) {
       std::size_t digits = dots;
       while (digits > 0 && is_digit(name[digits - 1])) --digits;
       if (const auto range = number_range(name.substr(digits))) {
-        for (std::int64_t i = range->first; i <= range->last; ++i) add_interface(plugin, fmt::format("{}{}", name.substr(0, digits), i), kind, column);
+        for (std::int64_t i = range->first; i <= range->last; ++i)
+          add_interface(plugin, fmt::format("{}{}", name.substr(0, digits), i), kind, column);
         return;
       }
     }
@@ -230,8 +253,10 @@ class LogReader {
   void add_interface(std::string_view plugin, std::string_view name, std::string_view kind, std::size_t column) {
     ++facts_;
     const auto same = [&](const LogInterface& each) { return each.plugin == plugin && each.name == name; };
-    if (log_.interfaces.size() >= kMostInterfaces || std::any_of(log_.interfaces.begin(), log_.interfaces.end(), same)) return;
-    log_.interfaces.push_back({std::string(plugin), std::string(name.substr(0, 64)), std::string(kind.substr(0, 16)), place(column, 4)});
+    if (log_.interfaces.size() >= kMostInterfaces || std::any_of(log_.interfaces.begin(), log_.interfaces.end(), same))
+      return;
+    log_.interfaces.push_back(
+        {std::string(plugin), std::string(name.substr(0, 64)), std::string(kind.substr(0, 16)), place(column, 4)});
   }
 
   void read_gdr() {
@@ -241,7 +266,8 @@ class LogReader {
       const auto take = [&](std::string_view word, LogCount& out) {
         const std::size_t where = line_.text.find(word, *found);
         if (where == std::string_view::npos) return;
-        if (const auto value = leading_number(after(where + word.size())); value && value->value > 0) count(out, where, value->value);
+        if (const auto value = leading_number(after(where + word.size())); value && value->value > 0)
+          count(out, where, value->value);
       };
       take("Enabled=", log_.gdr_enabled);
       take("Disabled=", log_.gdr_disabled);
@@ -313,9 +339,10 @@ class LogReader {
       std::optional<std::int64_t>* out = next == "coll"      ? &log_.channels.collective
                                          : next == "collnet" ? &log_.channels.collnet
                                          : next == "nvls"    ? &log_.channels.nvls
-                                         : next == "p2p"     ? (per_peer ? &log_.channels.p2p_per_peer : &log_.channels.p2p)
-                                         : next == "channels" && i + 2 < all.size() && all[i + 2].text == "via" ? &log_.channels.all
-                                                                                                               : nullptr;
+                                         : next == "p2p" ? (per_peer ? &log_.channels.p2p_per_peer : &log_.channels.p2p)
+                                         : next == "channels" && i + 2 < all.size() && all[i + 2].text == "via"
+                                             ? &log_.channels.all
+                                             : nullptr;
       if (out == nullptr) continue;
       ++facts_;
       *out = std::max(out->value_or(0), *number);
@@ -329,8 +356,11 @@ class LogReader {
 
   // Channel 00/16 :    0   1   2   3: the ranks in the order of the ring.
   void read_ring(const std::vector<Word>& all, std::size_t column) {
-    const auto first = std::find_if(all.begin(), all.end(), [&](const Word& word) { return word.column == column + 9; });
-    if (first == all.end() || all.end() - first < 4 || first[0].text.find('/') == std::string_view::npos || first[1].text != ":") return;
+    const auto first =
+        std::find_if(all.begin(), all.end(), [&](const Word& word) { return word.column == column + 9; });
+    if (first == all.end() || all.end() - first < 4 || first[0].text.find('/') == std::string_view::npos ||
+        first[1].text != ":")
+      return;
     std::vector<std::int64_t> ring;
     for (const Word& word : words(after(first[1].column), kMostRingRanks)) {
       const auto rank = whole_number(word.text);
@@ -354,9 +384,11 @@ class LogReader {
     const auto channels = leading_number(value_of("nChannels "));
     const std::string_view type = value_of("type ");
     if (!pattern || !channels || type.find('/') == std::string_view::npos) return;
-    LogGraph graph{pattern->value, channels->value, std::string(until(type, "/").substr(0, 8)), std::string(type.substr(type.find('/') + 1, 8)), place(*found, 7)};
+    LogGraph graph{pattern->value, channels->value, std::string(until(type, "/").substr(0, 8)),
+                   std::string(type.substr(type.find('/') + 1, 8)), place(*found, 7)};
     const auto same = [&](const LogGraph& each) {
-      return each.pattern == graph.pattern && each.channels == graph.channels && each.inside == graph.inside && each.to_network == graph.to_network;
+      return each.pattern == graph.pattern && each.channels == graph.channels && each.inside == graph.inside &&
+             each.to_network == graph.to_network;
     };
     if (std::none_of(log_.graphs.begin(), log_.graphs.end(), same)) log_.graphs.push_back(std::move(graph));
   }
@@ -374,14 +406,18 @@ class LogReader {
     choice.bytes = bytes->value;
     choice.place = place(begin, 1);
     const std::string_view head = trimmed(line_.text.substr(0, begin));
-    if (head.ends_with(':')) choice.collective = head.substr(std::min(head.find_last_of(" \t", head.size() - 1) + 1, head.size()), 32);
+    if (head.ends_with(':'))
+      choice.collective = head.substr(std::min(head.find_last_of(" \t", head.size() - 1) + 1, head.size()), 32);
     if (choice.collective.ends_with(':')) choice.collective.pop_back();
     choice.algorithm = algorithm_name(until(after(*found + 15), " "));
-    if (const std::size_t proto = line_.text.find("proto ", *found); proto != std::string_view::npos) choice.protocol = protocol_name(until(after(proto + 6), " "));
+    if (const std::size_t proto = line_.text.find("proto ", *found); proto != std::string_view::npos)
+      choice.protocol = protocol_name(until(after(proto + 6), " "));
     if (const std::size_t channels = line_.text.find("={", *found); channels != std::string_view::npos)
       if (const auto range = number_range(after(channels + 2))) choice.channels = range->size();
     // Every rank and every iteration repeats it.
-    if (!log_.choices.empty() && log_.choices.back().bytes == choice.bytes && log_.choices.back().collective == choice.collective) return;
+    if (!log_.choices.empty() && log_.choices.back().bytes == choice.bytes &&
+        log_.choices.back().collective == choice.collective)
+      return;
     log_.choices.push_back(std::move(choice));
   }
 
@@ -395,6 +431,8 @@ class LogReader {
 
 }  // namespace
 
-std::optional<NcclLog> read_nccl_log(std::uint32_t source, spec::Diagnostics& diagnostics) { return LogReader(source, diagnostics).read(); }
+std::optional<NcclLog> read_nccl_log(std::uint32_t source, spec::Diagnostics& diagnostics) {
+  return LogReader(source, diagnostics).read();
+}
 
 }  // namespace weft::measured

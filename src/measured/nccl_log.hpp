@@ -39,9 +39,9 @@ struct LogChannels {
 
 // A search result: how NCCL joins GPUs in a server and to the network.
 struct LogGraph {
-  std::int64_t pattern = 0;   // NCCL's numbers: 1, 2 and 3 trees, 4 ring, 5 NVLS
+  std::int64_t pattern = 0;  // NCCL's numbers: 1, 2 and 3 trees, 4 ring, 5 NVLS
   std::int64_t channels = 0;
-  std::string inside;         // the worst path: NVL, PIX, PXB, PHB, SYS
+  std::string inside;  // the worst path: NVL, PIX, PXB, PHB, SYS
   std::string to_network;
   spec::Place place;
 };
@@ -50,8 +50,8 @@ struct LogGraph {
 struct LogChoice {
   std::string collective;  // AllReduce; empty in older versions
   std::int64_t bytes = 0;
-  std::string algorithm;   // Ring, Tree, NVLS, ...
-  std::string protocol;    // LL, LL128, Simple
+  std::string algorithm;  // Ring, Tree, NVLS, ...
+  std::string protocol;   // LL, LL128, Simple
   std::optional<std::int64_t> channels;
   spec::Place place;
 };
@@ -76,14 +76,14 @@ struct NcclLog {
   LogCount plugin_missing;  // no libnccl-net.so
   LogCount no_ib_device;
 
-  std::map<std::string, LogCount> paths;           // P2P/IPC, P2P/direct pointer, P2P/CUMEM, SHM, NVLS, NET/IB, ...
+  std::map<std::string, LogCount> paths;             // P2P/IPC, P2P/direct pointer, P2P/CUMEM, SHM, NVLS, NET/IB, ...
   std::map<std::int64_t, std::int64_t> net_devices;  // connections by number of the interface
-  LogCount net_with_gdr;     // connections over the network, /GDRDMA or not
+  LogCount net_with_gdr;                             // connections over the network, /GDRDMA or not
   LogCount net_without_gdr;
   LogCount net_through_peer;  // PXN
   LogCount gdr_enabled;       // "GPU Direct RDMA Enabled for ..."
   LogCount gdr_disabled;
-  LogCount p2p_disabled;      // "P2P is disabled between connected GPUs"
+  LogCount p2p_disabled;  // "P2P is disabled between connected GPUs"
   LogCount nvls_available;
   LogCount nvls_unavailable;
 

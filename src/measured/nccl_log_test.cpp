@@ -25,11 +25,13 @@ TEST(NcclLog, OfToday) {
       "node-a:100:110 [0] NCCL INFO NET/Plugin: Could not find: libnccl-net.so. Using internal net plugin.\n"
       "node-a:100:110 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.0.0.1<0>\n"
       "node-b:200:210 [0] NCCL INFO Using network IB\n"
-      "node-a:100:110 [0] NCCL INFO ncclCommInitRank comm 0x55 rank 0 nranks 16 cudaDev 0 nvmlDev 0 busId 1b000 commId 0x1 - Init START\n"
+      "node-a:100:110 [0] NCCL INFO ncclCommInitRank comm 0x55 rank 0 nranks 16 cudaDev 0 nvmlDev 0 busId 1b000 commId "
+      "0x1 - Init START\n"
       "node-a:100:110 [0] NCCL INFO comm 0x55 rank 0 nRanks 16 nNodes 2 localRanks 8 localRank 0 MNNVL 0\n"
       "node-a:100:110 [0] NCCL INFO NVLS multicast support is available on dev 0\n"
       "node-a:100:110 [0] NCCL INFO NVLS multicast support is not available on dev 1 (NVLS_NCHANNELS 0)\n"
-      "node-a:100:110 [0] NCCL INFO Pattern 4, crossNic 0, nChannels 8, bw 48.000000/48.000000, type NVL/PXB, sameChannels 1\n"
+      "node-a:100:110 [0] NCCL INFO Pattern 4, crossNic 0, nChannels 8, bw 48.000000/48.000000, type NVL/PXB, "
+      "sameChannels 1\n"
       "node-a:100:110 [0] NCCL INFO Channel 00/02 :    0   1   2   3\n"
       "node-a:100:110 [0] NCCL INFO Channel 01/02 :    0   3   2   1\n"
       "node-a:100:110 [0] NCCL INFO Trees [0] 1/8/-1->0->-1 [1] 1/-1/-1->0->8\n"
@@ -37,7 +39,8 @@ TEST(NcclLog, OfToday) {
       "node-a:100:110 [0] NCCL INFO Channel 00/0 : 0[0] -> 15[7] [send] via NET/IB/1(3)/GDRDMA/Shared\n"
       "node-a:100:110 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n"
       "node-a:100:110 [0] NCCL INFO Channel 01 : 0[0] -> 1[1] via SHM/direct/direct\n"
-      "node-a:100:110 [0] NCCL INFO 16 coll channels, 16 collnet channels, 0 nvls channels, 32 p2p channels, 2 p2p channels per peer\n"
+      "node-a:100:110 [0] NCCL INFO 16 coll channels, 16 collnet channels, 0 nvls channels, 32 p2p channels, 2 p2p "
+      "channels per peer\n"
       "node-a:100:110 [0] NCCL INFO AllReduce: 1048576 Bytes -> Algo RING proto LL128 channel{Lo..Hi}={0..15}\n"
       "node-a:100:110 [0] misc/x.cc:1 NCCL WARN Something is odd.\n");
   EXPECT_EQ(log.version, "2.26.2");
@@ -131,7 +134,8 @@ TEST(NcclLog, OfSomethingElseIsRefused) {
 TEST(NcclLog, KeepsABoundedAmount) {
   std::string text;
   for (int i = 0; i < 3000; ++i)
-    text += "h" + std::to_string(i) + ":1:2 [0] NCCL WARN broken\nNCCL_X" + std::to_string(i) + "=1\nh:1:2 [0] NCCL INFO Channel 00/0 : 0 via NET/N" + std::to_string(i) + "/9999999/GDRDMA\n";
+    text += "h" + std::to_string(i) + ":1:2 [0] NCCL WARN broken\nNCCL_X" + std::to_string(i) +
+            "=1\nh:1:2 [0] NCCL INFO Channel 00/0 : 0 via NET/N" + std::to_string(i) + "/9999999/GDRDMA\n";
   const NcclLog log = good(text);
   EXPECT_EQ(log.warning_count, 3000);
   EXPECT_EQ(log.warnings.size(), 100U);

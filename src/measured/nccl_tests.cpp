@@ -27,19 +27,23 @@ using spec::Complaint;
 
 constexpr std::size_t kMostRows = 100'000;
 constexpr std::size_t kMostRanks = 1'000'000;
-constexpr std::size_t kMostNames = 256;   // of environment variables
+constexpr std::size_t kMostNames = 256;  // of environment variables
 constexpr std::size_t kMostName = 64;
 constexpr std::size_t kMostValue = 256;
 
-const std::vector<std::string> kCollectives = {"all_reduce", "all_gather",  "reduce_scatter", "broadcast", "reduce",   "alltoallv",
-                                               "alltoall",   "gather",      "scatter",        "sendrecv",  "hypercube"};
+const std::vector<std::string> kCollectives = {"all_reduce", "all_gather", "reduce_scatter", "broadcast",
+                                               "reduce",     "alltoallv",  "alltoall",       "gather",
+                                               "scatter",    "sendrecv",   "hypercube"};
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
 
 // int8, uint32, half, float, bfloat16, fp8_e4m3, ...
 bool is_type(std::string_view word) {
   constexpr std::string_view kBegin[] = {"int", "uint", "char", "half", "float", "double", "bf", "fp8", "f8"};
-  return std::any_of(std::begin(kBegin), std::end(kBegin), [&](std::string_view begin) { return word.starts_with(begin); }) &&
+  return std::any_of(std::begin(kBegin), std::end(kBegin),
+                     [&](std::string_view begin) { return word.starts_with(begin); }) &&
          word.find_first_of(":=,()") == std::string_view::npos;
 }
 
@@ -52,7 +56,9 @@ bool whole_word(std::string_view text, std::size_t at, std::size_t length) {
 // The collective that a text names as nccl-tests names its programs: all_reduce_perf.
 std::string collective_in(std::string_view text) {
   for (const std::string& name : kCollectives)
-    if (const std::size_t at = text.find(name + "_perf"); at != std::string_view::npos && whole_word(text, at, name.size() + 5)) return name;
+    if (const std::size_t at = text.find(name + "_perf");
+        at != std::string_view::npos && whole_word(text, at, name.size() + 5))
+      return name;
   return "";
 }
 
@@ -75,20 +81,23 @@ std::string_view bare(std::string_view word) {
 }
 
 struct Layout {
-  std::size_t values = 4;        // columns of one half: time, algbw, busbw, wrong and what follows
-  bool milliseconds = false;     // 1.0
+  std::size_t values = 4;     // columns of one half: time, algbw, busbw, wrong and what follows
+  bool milliseconds = false;  // 1.0
   bool with_timestamp = false;
 };
 
 class BenchmarkReader {
  public:
   BenchmarkReader(std::uint32_t source, spec::Diagnostics& diagnostics)
-      : diagnostics_(diagnostics), lines_(source, Complaint::bad_benchmark, diagnostics), refused_(!lines_.readable()) {}
+      : diagnostics_(diagnostics),
+        lines_(source, Complaint::bad_benchmark, diagnostics),
+        refused_(!lines_.readable()) {}
 
   std::optional<Benchmark> read() {
     for (Line line; lines_.next(line);) read_line(line);
     if (out_.tables.empty() && !refused_)
-      refuse(lines_.whole(), "no row of nccl-tests was found", "what all_reduce_perf or another of its programs prints");
+      refuse(lines_.whole(), "no row of nccl-tests was found",
+             "what all_reduce_perf or another of its programs prints");
     if (refused_) return std::nullopt;
     return std::move(out_);
   }
@@ -101,7 +110,8 @@ class BenchmarkReader {
 
   // What launchers put before every line: "[1,0]<stdout>:" of Open MPI, "0: " of Slurm.
   static std::string_view after_tag(std::string_view text) {
-    if (const std::size_t end = text.find("<stdout>:"); end != std::string_view::npos && end < 40) return text.substr(end + 9);
+    if (const std::size_t end = text.find("<stdout>:"); end != std::string_view::npos && end < 40)
+      return text.substr(end + 9);
     const auto digits = leading_number(text);
     if (digits && text.substr(digits->length).starts_with(": ")) return text.substr(digits->length + 2);
     return text;
@@ -114,7 +124,8 @@ class BenchmarkReader {
     for (Word& word : all) word.column += shift;
     if (all.empty()) return;
     if (all[0].text.starts_with('#')) return read_comment(line, text, all);
-    if (text.find("NCCL failure") != std::string_view::npos || text.find("CUDA failure") != std::string_view::npos) ++out_.failures;
+    if (text.find("NCCL failure") != std::string_view::npos || text.find("CUDA failure") != std::string_view::npos)
+      ++out_.failures;
     if (read_summary(all)) return;  // 1.0 prints it without #
     if (is_row(all)) return read_row(line, all);
     if (const std::string named = collective_in(text); !named.empty()) collective_ = named;
@@ -144,9 +155,11 @@ class BenchmarkReader {
     if (bare(all[0].text) != "size" && bare(all[0].text) != "bytes") return false;
     std::vector<std::string_view> names;
     for (const Word& word : all) names.push_back(bare(word.text));
-    const auto first = std::find_if(names.begin(), names.end(), [](std::string_view name) { return name == "time" || name == "cputime"; });
+    const auto first = std::find_if(names.begin(), names.end(),
+                                    [](std::string_view name) { return name == "time" || name == "cputime"; });
     if (first == names.end()) return false;
-    const auto second = std::find_if(first + 1, names.end(), [](std::string_view name) { return name == "time" || name == "cputime"; });
+    const auto second =
+        std::find_if(first + 1, names.end(), [](std::string_view name) { return name == "time" || name == "cputime"; });
     const auto columns = std::count_if(first, second, [](std::string_view name) {
       return !name.empty() && name != "|" && name != "in-place" && name != "out-of-place" && name != "timestamp";
     });
@@ -187,7 +200,8 @@ class BenchmarkReader {
   // "Out of bounds values : 0 OK" and "Avg bus bandwidth    : 2.36", both about the table above them.
   bool read_summary(const std::vector<Word>& all) {
     if (out_.tables.empty() || all.size() < 4) return false;
-    const std::size_t colon = static_cast<std::size_t>(std::find_if(all.begin(), all.end(), [](const Word& word) { return word.text == ":"; }) - all.begin());
+    const std::size_t colon = static_cast<std::size_t>(
+        std::find_if(all.begin(), all.end(), [](const Word& word) { return word.text == ":"; }) - all.begin());
     if (all[0].text == "Out" && all[2].text == "bounds" && colon + 1 < all.size()) {
       out_.tables.back().out_of_bounds = whole_number(all[colon + 1].text);
       return true;
@@ -227,8 +241,8 @@ class BenchmarkReader {
   // ---- rows
 
   static bool is_row(const std::vector<Word>& all) {
-    return all.size() >= 4 && whole_number(all[0].text).value_or(-1) >= 0 && whole_number(all[1].text).value_or(-1) >= 0 &&
-           is_type(all[2].text);
+    return all.size() >= 4 && whole_number(all[0].text).value_or(-1) >= 0 &&
+           whole_number(all[1].text).value_or(-1) >= 0 && is_type(all[2].text);
   }
 
   void read_row(const Line& line, const std::vector<Word>& all) {
@@ -245,11 +259,14 @@ class BenchmarkReader {
     const std::size_t half = layout_.values;
     const bool fits = values == 2 * half || values == 2 * half + 1 || values == half || values == half + 1;
     if (!fits)
-      return refuse(lines_.place(line, all.back()), fmt::format("the row has {} numbers after its type, not {}", values, 2 * half + 1),
+      return refuse(lines_.place(line, all.back()),
+                    fmt::format("the row has {} numbers after its type, not {}", values, 2 * half + 1),
                     "copy whole rows: size count type redop root, then time algbw busbw #wrong twice");
     if (values % half == 1) {
       const auto root = whole_number(all[at].text);
-      if (!root) return refuse(lines_.place(line, all[at]), fmt::format("the root cannot be '{}'", spec::shown(all[at].text)), "a rank, or -1");
+      if (!root)
+        return refuse(lines_.place(line, all[at]), fmt::format("the root cannot be '{}'", spec::shown(all[at].text)),
+                      "a rank, or -1");
       row.root = *root;
       ++at;
     }
@@ -271,7 +288,9 @@ class BenchmarkReader {
       const std::string_view text = all[at + index].text;
       if (text == "N/A") return std::nullopt;
       const auto value = scaled_decimal(text, decimals);
-      if (!value) refuse(lines_.place(line, all[at + index]), fmt::format("'{}' is not a number", spec::shown(text)), "a time in us, or a rate in GB/s");
+      if (!value)
+        refuse(lines_.place(line, all[at + index]), fmt::format("'{}' is not a number", spec::shown(text)),
+               "a time in us, or a rate in GB/s");
       return value;
     };
     const auto time = number(0, layout_.milliseconds ? 9 : 6);
@@ -281,13 +300,15 @@ class BenchmarkReader {
     if (*algorithm > INT64_MAX / 8 || *bus > INT64_MAX / 8) return std::nullopt;
     Timing out{Duration(*time), Bandwidth(*algorithm * 8), Bandwidth(*bus * 8), std::nullopt};
     // Up to 2.11 a relative error stands here, which says nothing of elements: only that it was checked.
-    if (all[at + 3].text != "N/A") out.wrong = all[at + 3].text.find('e') == std::string_view::npos ? scaled_decimal(all[at + 3].text, 0) : 0;
+    if (all[at + 3].text != "N/A")
+      out.wrong = all[at + 3].text.find('e') == std::string_view::npos ? scaled_decimal(all[at + 3].text, 0) : 0;
     return out;
   }
 
   void add(BenchmarkRow row) {
     // Sizes grow in a table: one that does not begins the next.
-    if (table_open_ && !out_.tables.back().rows.empty() && row.bytes <= out_.tables.back().rows.back().bytes) end_table();
+    if (table_open_ && !out_.tables.back().rows.empty() && row.bytes <= out_.tables.back().rows.back().bytes)
+      end_table();
     if (!table_open_) {
       BenchmarkTable table;
       table.place = row.place;
@@ -301,7 +322,8 @@ class BenchmarkReader {
       table_open_ = true;
     }
     if (++rows_ > kMostRows) {
-      if (rows_ == kMostRows + 1) refuse(row.place, fmt::format("more than {} rows", grouped(kMostRows)), "the output of one job");
+      if (rows_ == kMostRows + 1)
+        refuse(row.place, fmt::format("more than {} rows", grouped(kMostRows)), "the output of one job");
       return;
     }
     out_.tables.back().rows.push_back(std::move(row));
@@ -332,7 +354,8 @@ const Timing& BenchmarkRow::best() const {
 }
 
 std::int64_t BenchmarkTable::inferred_ranks() const {
-  const auto largest = std::max_element(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+  const auto largest =
+      std::max_element(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
   if (largest == rows.end()) return 0;
   const Timing& timing = largest->best();
   // busbw / algbw is 2(n-1)/n or (n-1)/n. Two decimals of a rate tell n apart while they are small beside it.
@@ -373,7 +396,9 @@ void collect_environment(std::string_view line, std::map<std::string, std::strin
   constexpr std::string_view kSaid = " set by environment to ";
   const auto inner = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; };
   std::size_t tried = 0;  // a line that repeats one name costs no more than one with as many as are kept
-  for (std::size_t at = line.find("NCCL_"); at != std::string_view::npos && out.size() < kMostNames && tried < kMostNames; at = line.find("NCCL_", at + 5), ++tried) {
+  for (std::size_t at = line.find("NCCL_");
+       at != std::string_view::npos && out.size() < kMostNames && tried < kMostNames;
+       at = line.find("NCCL_", at + 5), ++tried) {
     std::size_t end = at;
     while (end < line.size() && end < at + kMostName && inner(line[end])) ++end;
     const std::string_view rest = line.substr(end, kSaid.size() + kMostValue);

@@ -17,8 +17,8 @@ namespace weft::measured {
 // Times are as printed, with three or four digits.
 struct Timing {
   Duration time;
-  Bandwidth algorithm;  // algbw
-  Bandwidth bus;        // busbw
+  Bandwidth algorithm;                // algbw
+  Bandwidth bus;                      // busbw
   std::optional<std::int64_t> wrong;  // elements; nothing where it was not checked
 };
 
@@ -68,7 +68,7 @@ struct Benchmark {
   std::string nccl_version;  // 2.21.5
   std::int64_t threads = 0;  // per process; 0: not said
   std::int64_t gpus_per_thread = 0;
-  std::int64_t failures = 0;  // lines that tell of one
+  std::int64_t failures = 0;                       // lines that tell of one
   std::map<std::string, std::string> environment;  // of the text before the first table
 
   std::int64_t hosts() const;

@@ -41,17 +41,19 @@ struct ServerOutline {
   std::int64_t nvswitches = 0;
   bool nvlink_direct = false;  // without a switch; one stands for the links that join the GPUs
   std::vector<std::vector<std::int64_t>> nvlinks_between;  // GPU by GPU, where they are joined directly
-  std::optional<Bandwidth> host_link;  // NVLink-C2C, both ways
-  std::int64_t hosts = 1;              // that share the NVLink network
+  std::optional<Bandwidth> host_link;                      // NVLink-C2C, both ways
+  std::int64_t hosts = 1;                                  // that share the NVLink network
 };
 
-std::optional<ServerOutline> outline_of(const Topology& topology, const model::Catalog& catalog, spec::Diagnostics& diagnostics);
+std::optional<ServerOutline> outline_of(const Topology& topology, const model::Catalog& catalog,
+                                        spec::Diagnostics& diagnostics);
 
 // A cluster file of `nodes` such servers, on one switch that is never in the way.
-std::string cluster_text(const ServerOutline& server, std::int64_t nodes, const model::Catalog& catalog, spec::Diagnostics& diagnostics);
+std::string cluster_text(const ServerOutline& server, std::int64_t nodes, const model::Catalog& catalog,
+                         spec::Diagnostics& diagnostics);
 
 // The server of the catalog that has such GPUs, for what a file cannot tell; nullopt when there is none.
-std::optional<model::ServerKind> catalog_server_with(const std::string& gpu, std::int64_t gpus, const model::Catalog& catalog,
-                                                     spec::Diagnostics& diagnostics);
+std::optional<model::ServerKind> catalog_server_with(const std::string& gpu, std::int64_t gpus,
+                                                     const model::Catalog& catalog, spec::Diagnostics& diagnostics);
 
 }  // namespace weft::measured

@@ -44,7 +44,7 @@ struct SmiMatrix {
 std::optional<SmiMatrix> read_smi_matrix(std::uint32_t source, spec::Diagnostics& diagnostics);
 
 // `gpu_name` is what another output says the GPUs are, such as "NVIDIA H100 80GB HBM3"; may be empty.
-std::optional<ServerOutline> outline_of(const SmiMatrix& matrix, const std::string& gpu_name, const model::Catalog& catalog,
-                                        spec::Diagnostics& diagnostics);
+std::optional<ServerOutline> outline_of(const SmiMatrix& matrix, const std::string& gpu_name,
+                                        const model::Catalog& catalog, spec::Diagnostics& diagnostics);
 
 }  // namespace weft::measured

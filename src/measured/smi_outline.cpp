@@ -24,10 +24,12 @@ std::vector<std::int64_t> sets(const SmiMatrix& matrix, const auto& joined) {
   std::iota(leader.begin(), leader.end(), std::size_t{0});
   for (std::size_t a = 0; a < n; ++a)
     for (std::size_t b = 0; b < a; ++b)
-      if (leader[a] != leader[b] && joined(a, b)) std::replace(leader.begin(), leader.end(), std::max(leader[a], leader[b]), std::min(leader[a], leader[b]));
+      if (leader[a] != leader[b] && joined(a, b))
+        std::replace(leader.begin(), leader.end(), std::max(leader[a], leader[b]), std::min(leader[a], leader[b]));
   std::map<std::size_t, std::int64_t> numbers;
   std::vector<std::int64_t> out;
-  for (const std::size_t each : leader) out.push_back(numbers.try_emplace(each, static_cast<std::int64_t>(numbers.size())).first->second);
+  for (const std::size_t each : leader)
+    out.push_back(numbers.try_emplace(each, static_cast<std::int64_t>(numbers.size())).first->second);
   return out;
 }
 
@@ -60,17 +62,23 @@ Nvlinks count_links(const SmiMatrix& matrix) {
 
 // Sets of GPUs that NVLinks join.
 std::int64_t gpu_islands(const SmiMatrix& matrix) {
-  const std::vector<std::int64_t> joined = sets(matrix, [&](std::size_t a, std::size_t b) { return matrix.cells[a][b].links > 0; });
+  const std::vector<std::int64_t> joined =
+      sets(matrix, [&](std::size_t a, std::size_t b) { return matrix.cells[a][b].links > 0; });
   std::set<std::int64_t> out;
   for (std::size_t i = 0; i < joined.size(); ++i)
     if (matrix.devices[i].is_gpu) out.insert(joined[i]);
   return static_cast<std::int64_t>(out.size());
 }
 
-const GpuChip& chip_of(const SmiMatrix& matrix, const std::string& gpu_name, std::int64_t links, spec::Diagnostics& diagnostics) {
+const GpuChip& chip_of(const SmiMatrix& matrix, const std::string& gpu_name, std::int64_t links,
+                       spec::Diagnostics& diagnostics) {
   if (const GpuChip* chip = gpu_by_name(gpu_name)) return *chip;
-  const GpuChip& chip = *gpu_by_kind(links > 12 ? "h100-sxm" : links > 6 ? "a100-80-sxm" : links > 0 ? "v100-sxm" : "l40s");
-  diagnostics.add(spec::Complaint::open_topology, matrix.devices[0].place, "the matrix does not say which GPUs these are",
+  const GpuChip& chip = *gpu_by_kind(links > 12  ? "h100-sxm"
+                                     : links > 6 ? "a100-80-sxm"
+                                     : links > 0 ? "v100-sxm"
+                                                 : "l40s");
+  diagnostics.add(spec::Complaint::open_topology, matrix.devices[0].place,
+                  "the matrix does not say which GPUs these are",
                   fmt::format("{} was taken, by its NVLinks; --set servers.gpu=KIND says it", chip.kind));
   return chip;
 }
@@ -84,19 +92,26 @@ void add_nics(const SmiMatrix& matrix, ServerOutline& out, spec::Diagnostics& di
   const std::int64_t gigabits = std::int64_t{100} << std::clamp<std::int64_t>(out.pcie_gen - 3, 0, 3);
   out.nic_rate = gigabits_per_second(gigabits);
   out.nic = nic_by_rate(gigabits);
-  diagnostics.add(spec::Complaint::open_topology, matrix.devices[static_cast<std::size_t>(out.gpus)].place, "the matrix does not say how fast the NICs are",
-                  fmt::format("{} Gb/s were taken, as their slots allow; --set servers.nic.rate=200Gbps says it", gigabits));
+  diagnostics.add(
+      spec::Complaint::open_topology, matrix.devices[static_cast<std::size_t>(out.gpus)].place,
+      "the matrix does not say how fast the NICs are",
+      fmt::format("{} Gb/s were taken, as their slots allow; --set servers.nic.rate=200Gbps says it", gigabits));
 }
 
 void place_parts(const SmiMatrix& matrix, ServerOutline& out) {
   const auto path = [&](std::size_t a, std::size_t b) { return matrix.cells[a][b].path; };
-  const auto on_switch = [&](std::size_t a, std::size_t b) { return path(a, b) == Path::pix || path(a, b) == Path::pxb; };
+  const auto on_switch = [&](std::size_t a, std::size_t b) {
+    return path(a, b) == Path::pix || path(a, b) == Path::pxb;
+  };
   const std::vector<std::int64_t> roots = sets(matrix, on_switch);
   const std::vector<std::int64_t> sockets = sets(matrix, [&](std::size_t a, std::size_t b) {
     const SmiMatrix::Device& one = matrix.devices[a];
     const SmiMatrix::Device& other = matrix.devices[b];
-    const auto first_cores = [](const SmiMatrix::Device& device) { return device.cpus.substr(0, device.cpus.find(',')); };
-    const bool same_node = (one.numa && one.numa == other.numa) || (!one.cpus.empty() && first_cores(one) == first_cores(other));
+    const auto first_cores = [](const SmiMatrix::Device& device) {
+      return device.cpus.substr(0, device.cpus.find(','));
+    };
+    const bool same_node =
+        (one.numa && one.numa == other.numa) || (!one.cpus.empty() && first_cores(one) == first_cores(other));
     return same_node || (path(a, b) >= Path::pix && path(a, b) <= Path::node);
   });
   const std::int64_t root_count = *std::max_element(roots.begin(), roots.end()) + 1;
@@ -112,8 +127,8 @@ void place_parts(const SmiMatrix& matrix, ServerOutline& out) {
 
 }  // namespace
 
-std::optional<ServerOutline> outline_of(const SmiMatrix& matrix, const std::string& gpu_name, const model::Catalog& catalog,
-                                        spec::Diagnostics& diagnostics) {
+std::optional<ServerOutline> outline_of(const SmiMatrix& matrix, const std::string& gpu_name,
+                                        const model::Catalog& catalog, spec::Diagnostics& diagnostics) {
   constexpr std::int64_t kMostSockets = 16;
   ServerOutline out;
   out.gpus = matrix.gpus();
@@ -124,7 +139,8 @@ std::optional<ServerOutline> outline_of(const SmiMatrix& matrix, const std::stri
   add_nics(matrix, out, diagnostics);
   place_parts(matrix, out);
   if (out.sockets > kMostSockets) {
-    diagnostics.add(spec::Complaint::bad_smi_matrix, {matrix.source, 0, 0, 1}, fmt::format("the devices are on {} NUMA nodes", out.sockets),
+    diagnostics.add(spec::Complaint::bad_smi_matrix, {matrix.source, 0, 0, 1},
+                    fmt::format("the devices are on {} NUMA nodes", out.sockets),
                     fmt::format("at most {}", kMostSockets));
     return std::nullopt;
   }
@@ -138,11 +154,13 @@ std::optional<ServerOutline> outline_of(const SmiMatrix& matrix, const std::stri
     out.nvlinks_per_gpu = links.per_gpu;
     out.nvlink_direct = !links.through_switch;
     const auto like = catalog_server_with(out.gpu, out.gpus, catalog, diagnostics);
-    out.nvswitches = links.through_switch && like && like->scale_up ? std::max<std::int64_t>(1, like->scale_up->switches) : 1;
+    out.nvswitches =
+        links.through_switch && like && like->scale_up ? std::max<std::int64_t>(1, like->scale_up->switches) : 1;
     if (out.nvlink_direct)
-      diagnostics.add(spec::Complaint::open_topology, matrix.devices[0].place, "NVLinks join the GPUs directly, without a switch",
-                      fmt::format("a switch with {} per GPU stands for them: right for rings over all GPUs, too fast between two",
-                                  counted(links.per_gpu, "link")));
+      diagnostics.add(
+          spec::Complaint::open_topology, matrix.devices[0].place, "NVLinks join the GPUs directly, without a switch",
+          fmt::format("a switch with {} per GPU stands for them: right for rings over all GPUs, too fast between two",
+                      counted(links.per_gpu, "link")));
   }
   if (!links.through_switch && links.per_gpu > 0) {
     for (std::size_t a = 0; a < matrix.devices.size(); ++a) {

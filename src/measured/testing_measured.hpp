@@ -45,8 +45,8 @@ inline std::string read_file(const std::filesystem::path& path) {
   return text.str();
 }
 
-#define WEFT_NEEDS_TRUTH(path)                                                                       \
-  if (const auto wanted = (path); truth().empty() || !std::filesystem::exists(wanted))               \
+#define WEFT_NEEDS_TRUTH(path)                                                         \
+  if (const auto wanted = (path); truth().empty() || !std::filesystem::exists(wanted)) \
   GTEST_SKIP() << "skipped: no " << wanted << "; WEFT_TRUTH names the folder of published files"
 
 }  // namespace weft::measured::testing

@@ -7,8 +7,12 @@ namespace {
 
 constexpr char kEscape = '\x1b';
 
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_blank(char c) {
+  return c == ' ' || c == '\t';
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 // Where an escape sequence that begins at `at` ends: ESC [ parameters letter.
 std::size_t escape_end(std::string_view text, std::size_t at) {
@@ -35,7 +39,8 @@ std::string without_controls(std::string text) {
 Lines::Lines(std::uint32_t source, spec::Complaint complaint, spec::Diagnostics& diagnostics) : source_(source) {
   const std::string& text = diagnostics.sources().text(source);
   if (text.size() > kMostOutput) {
-    diagnostics.add(complaint, whole(), "the file is larger than 64 MiB", "the output of one job, or of its first ranks, is enough");
+    diagnostics.add(complaint, whole(), "the file is larger than 64 MiB",
+                    "the output of one job, or of its first ranks, is enough");
   } else if (text.find('\0') != std::string::npos) {
     diagnostics.add(complaint, whole(), "the file is binary", "the text that the program printed");
   } else {

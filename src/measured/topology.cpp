@@ -66,12 +66,14 @@ class TopologyReader {
   }
 
   // A number that may be missing; an empty text is "not known", as NCCL writes it.
-  std::optional<std::int64_t> number(const XmlElement& element, std::string_view name, std::int64_t least, std::int64_t most) {
+  std::optional<std::int64_t> number(const XmlElement& element, std::string_view name, std::int64_t least,
+                                     std::int64_t most) {
     const XmlAttribute* attribute = element.find(name);
     if (attribute == nullptr || attribute->value.empty()) return std::nullopt;
     const auto value = c_number(attribute->value);
     if (value && *value >= least && *value <= most) return value;
-    refuse(attribute->place, fmt::format("{} of <{}> cannot be '{}'", name, element.name, spec::shown(attribute->value)),
+    refuse(attribute->place,
+           fmt::format("{} of <{}> cannot be '{}'", name, element.name, spec::shown(attribute->value)),
            fmt::format("a whole number from {} to {}", grouped(least), grouped(most)));
     return std::nullopt;
   }
@@ -99,7 +101,8 @@ class TopologyReader {
       return;
     }
     if (const XmlAttribute* version = required(root, "version", "1"); version != nullptr && version->value != "1")
-      refuse(version->place, fmt::format("version {} is not known", spec::shown(version->value)), "NCCL reads and writes version=\"1\"");
+      refuse(version->place, fmt::format("version {} is not known", spec::shown(version->value)),
+             "NCCL reads and writes version=\"1\"");
     for (const XmlElement& child : root.children)
       if (child.name == "cpu") topology_.cpus.push_back(cpu(child));
     if (topology_.cpus.empty() && !refused_)
@@ -131,9 +134,11 @@ class TopologyReader {
     if (const XmlAttribute* bus = required(element, "busid", "0000:1b:00.0")) {
       out.bus_id = lower(bus->value);
       if (!is_bus_id(bus->value)) {
-        refuse(bus->place, fmt::format("busid cannot be '{}'", spec::shown(bus->value)), "domain:bus:device.function, such as 0000:1b:00.0");
+        refuse(bus->place, fmt::format("busid cannot be '{}'", spec::shown(bus->value)),
+               "domain:bus:device.function, such as 0000:1b:00.0");
       } else if (const auto [first, is_new] = bus_ids_.try_emplace({host_, out.bus_id}, bus->place); !is_new) {
-        refuse(bus->place, fmt::format("a second device {}", out.bus_id), fmt::format("the first is on line {}", first->second.line));
+        refuse(bus->place, fmt::format("a second device {}", out.bus_id),
+               fmt::format("the first is on line {}", first->second.line));
       }
     }
     out.vendor = static_cast<std::uint32_t>(number(element, "vendor", 0, 0xFFFF).value_or(0));
@@ -143,7 +148,8 @@ class TopologyReader {
     for (const XmlElement& child : element.children) {
       if (child.name == "pci") out.below.push_back(pci(child));
       if (child.name == "nic") read_nets(child, out.nets);
-      if (child.name == "gpu" && !out.gpu) out.gpu = gpu(child, out.bus_id);  // a second one is a partition of the same chip
+      if (child.name == "gpu" && !out.gpu)
+        out.gpu = gpu(child, out.bus_id);  // a second one is a partition of the same chip
     }
     out.kind = kind(element, out);
     return out;
@@ -152,7 +158,9 @@ class TopologyReader {
   static PciDevice::Kind kind(const XmlElement& element, const PciDevice& device) {
     using Kind = PciDevice::Kind;
     if (device.gpu) return Kind::gpu;
-    if (std::any_of(element.children.begin(), element.children.end(), [](const XmlElement& child) { return child.name == "nic"; })) return Kind::nic;
+    if (std::any_of(element.children.begin(), element.children.end(),
+                    [](const XmlElement& child) { return child.name == "nic"; }))
+      return Kind::nic;
     if (!device.below.empty()) return Kind::bridge;
     const XmlAttribute* type = element.find("class");
     if (type == nullptr || type->value.empty()) return Kind::unknown;
@@ -164,7 +172,8 @@ class TopologyReader {
     const XmlAttribute* speed = element.find("link_speed");
     if (speed == nullptr || speed->value.empty() || speed->value.starts_with("Unknown")) return 0;
     static const std::map<std::string_view, std::int64_t> kGenerations = {
-        {"2.5", 1}, {"5", 2}, {"5.0", 2}, {"8", 3}, {"8.0", 3}, {"16", 4}, {"16.0", 4}, {"32", 5}, {"32.0", 5}, {"64", 6}, {"64.0", 6}, {"128.0", 7}};
+        {"2.5", 1},  {"5", 2},  {"5.0", 2},  {"8", 3},  {"8.0", 3},  {"16", 4},
+        {"16.0", 4}, {"32", 5}, {"32.0", 5}, {"64", 6}, {"64.0", 6}, {"128.0", 7}};
     const std::string_view value = speed->value;
     const auto found = kGenerations.find(value.substr(0, value.find(' ')));
     if (found != kGenerations.end() && value.find("GT/s") != std::string_view::npos) return found->second;
@@ -183,7 +192,8 @@ class TopologyReader {
     for (const XmlElement& child : element.children) {
       if (child.name == "nvlink") out.nvlinks.push_back(nvlinks(child, own));
       if (child.name == "c2c")
-        out.c2c = ChipToChip{number(child, "bw", 1, 10'000'000).value_or(0), number(child, "count", 1, 1024).value_or(0)};
+        out.c2c =
+            ChipToChip{number(child, "bw", 1, 10'000'000).value_or(0), number(child, "count", 1, 1024).value_or(0)};
     }
     // Files of some virtual machines name a GPU as the other end of its own links: not a way to anywhere.
     std::erase_if(out.nvlinks, [&](const NvLinks& links) { return links.target == own; });
@@ -196,9 +206,12 @@ class TopologyReader {
     if (const XmlAttribute* target = required(element, "target", "0000:c1:00.0")) out.target = lower(target->value);
     if (required(element, "count", "18") != nullptr) out.count = number(element, "count", 1, 1024).value_or(0);
     const std::string type = text(element, "tclass");
-    out.kind = type.starts_with("0x03") ? NvLinks::Kind::gpu : type.starts_with("0x068001") ? NvLinks::Kind::cpu : NvLinks::Kind::nvswitch;
+    out.kind = type.starts_with("0x03")       ? NvLinks::Kind::gpu
+               : type.starts_with("0x068001") ? NvLinks::Kind::cpu
+                                              : NvLinks::Kind::nvswitch;
     if (!own.empty() && out.target == own)
-      diagnostics_.add(Complaint::open_topology, element.place, fmt::format("{} from GPU {} lead to itself", counted(out.count, "NVLink"), own),
+      diagnostics_.add(Complaint::open_topology, element.place,
+                       fmt::format("{} from GPU {} lead to itself", counted(out.count, "NVLink"), own),
                        "the machine hides where they lead; NCCL cannot use them either");
     return out;
   }

@@ -24,7 +24,7 @@ struct NvLinks {
   spec::Place place;
 };
 
-struct ChipToChip {  // NVLink-C2C to the CPU
+struct ChipToChip {                       // NVLink-C2C to the CPU
   std::int64_t megabytes_per_second = 0;  // of one link
   std::int64_t count = 0;
 };
@@ -58,7 +58,7 @@ struct PciDevice {
   std::string bus_id;
   std::uint32_t vendor = 0;  // 0: not given, likewise below
   std::uint32_t device = 0;
-  std::int64_t gen = 0;      // PCIe generation of its link
+  std::int64_t gen = 0;  // PCIe generation of its link
   std::int64_t lanes = 0;
   std::optional<TopologyGpu> gpu;
   std::vector<TopologyNet> nets;

@@ -18,11 +18,13 @@ struct TopologyCluster {
   std::uint32_t text_source = 0;  // the cluster file that was made of it
 };
 
-std::optional<TopologyCluster> load_topology_cluster(const std::filesystem::path& path, std::int64_t nodes, const model::LoadOptions& options,
-                                                     const model::Catalog& catalog, spec::Diagnostics& diagnostics);
+std::optional<TopologyCluster> load_topology_cluster(const std::filesystem::path& path, std::int64_t nodes,
+                                                     const model::LoadOptions& options, const model::Catalog& catalog,
+                                                     spec::Diagnostics& diagnostics);
 
 // The same from a text that is already a source.
-std::optional<TopologyCluster> load_topology_cluster(std::uint32_t source, std::int64_t nodes, const model::LoadOptions& options,
-                                                     const model::Catalog& catalog, spec::Diagnostics& diagnostics);
+std::optional<TopologyCluster> load_topology_cluster(std::uint32_t source, std::int64_t nodes,
+                                                     const model::LoadOptions& options, const model::Catalog& catalog,
+                                                     spec::Diagnostics& diagnostics);
 
 }  // namespace weft::measured

@@ -18,7 +18,8 @@ constexpr std::string_view kNvSwitchClass = "0x068000";
 enum class Domain : unsigned { gpu = 0, nic = 1, nvswitch = 0x10, pcie_switch = 0xffff };
 
 std::string bus_id(Domain domain, std::uint32_t index) {
-  return fmt::format("{:04x}:{:02x}:00.0", static_cast<unsigned>(domain) + (domain == Domain::nvswitch ? index >> 8 : 0), index & 0xff);
+  return fmt::format("{:04x}:{:02x}:00.0",
+                     static_cast<unsigned>(domain) + (domain == Domain::nvswitch ? index >> 8 : 0), index & 0xff);
 }
 
 std::string_view link_speed(std::int64_t gen) {
@@ -47,7 +48,8 @@ class Writer {
     const CpuModel& model = cpu_by_link(spec_.socket_link ? spec_.socket_link->kind : "");
     std::string head = several_hosts ? fmt::format("<cpu host_hash=\"0x{:x}\"", host_ + 1) : "<cpu";
     head += fmt::format(" numaid=\"{}\" arch=\"{}\"", socket, model.arch);
-    if (!model.vendor.empty()) head += fmt::format(" vendor=\"{}\" familyid=\"{}\" modelid=\"{}\"", model.vendor, model.family, model.model);
+    if (!model.vendor.empty())
+      head += fmt::format(" vendor=\"{}\" familyid=\"{}\" modelid=\"{}\"", model.vendor, model.family, model.model);
     depth_ = 1;
     line(head + ">");
     depth_ = 2;
@@ -59,7 +61,8 @@ class Writer {
   }
 
   void pcie_switch(std::uint32_t index) {
-    line(fmt::format("<pci busid=\"{}\" class=\"{}\" {}>", bus_id(Domain::pcie_switch, index), kBridgeClass, link(spec_.pcie_gen, spec_.pcie_lanes)));
+    line(fmt::format("<pci busid=\"{}\" class=\"{}\" {}>", bus_id(Domain::pcie_switch, index), kBridgeClass,
+                     link(spec_.pcie_gen, spec_.pcie_lanes)));
     ++depth_;
     devices(index);
     --depth_;
@@ -79,11 +82,13 @@ class Writer {
   }
 
   void gpu(std::uint32_t index) {
-    line(fmt::format("<pci busid=\"{}\" class=\"{}\" vendor=\"{:#06x}\" device=\"{:#06x}\" {}>", bus_id(Domain::gpu, index), kGpuClass, kNvidia,
-                     chip_.device, link(spec_.pcie_gen, spec_.pcie_lanes)));
+    line(fmt::format("<pci busid=\"{}\" class=\"{}\" vendor=\"{:#06x}\" device=\"{:#06x}\" {}>",
+                     bus_id(Domain::gpu, index), kGpuClass, kNvidia, chip_.device,
+                     link(spec_.pcie_gen, spec_.pcie_lanes)));
     ++depth_;
     const bool alone = !spec_.scale_up && !spec_.host_link;
-    line(fmt::format("<gpu dev=\"{}\" sm=\"{}\" rank=\"{}\" gdr=\"1\"{}>", index, chip_.sm, host_ * spec_.gpus + index, alone ? "/" : ""));
+    line(fmt::format("<gpu dev=\"{}\" sm=\"{}\" rank=\"{}\" gdr=\"1\"{}>", index, chip_.sm, host_ * spec_.gpus + index,
+                     alone ? "/" : ""));
     ++depth_;
     nvlinks();
     c2c();
@@ -100,7 +105,8 @@ class Writer {
     const std::int64_t links = spec_.scale_up->link.links.value_or(switches);
     for (std::int64_t i = 0; i < switches; ++i)
       if (const std::int64_t count = links / switches + (i < links % switches ? 1 : 0); count > 0)
-        line(fmt::format("<nvlink target=\"{}\" count=\"{}\" tclass=\"{}\"/>", bus_id(Domain::nvswitch, static_cast<std::uint32_t>(i)), count, kNvSwitchClass));
+        line(fmt::format("<nvlink target=\"{}\" count=\"{}\" tclass=\"{}\"/>",
+                         bus_id(Domain::nvswitch, static_cast<std::uint32_t>(i)), count, kNvSwitchClass));
   }
 
   void c2c() {
@@ -112,17 +118,21 @@ class Writer {
 
   void nic(std::uint32_t index) {
     const NicChip* chip = nic_by_kind(spec_.nic.kind);
-    const std::string id = chip == nullptr ? "" : fmt::format(" vendor=\"{:#06x}\" device=\"{:#06x}\"", chip->vendor, chip->device);
-    line(fmt::format("<pci busid=\"{}\" class=\"{}\"{} {}>", bus_id(Domain::nic, index), kNetworkClass, id, link(spec_.nic.pcie_gen, spec_.nic.pcie_lanes)));
+    const std::string id =
+        chip == nullptr ? "" : fmt::format(" vendor=\"{:#06x}\" device=\"{:#06x}\"", chip->vendor, chip->device);
+    line(fmt::format("<pci busid=\"{}\" class=\"{}\"{} {}>", bus_id(Domain::nic, index), kNetworkClass, id,
+                     link(spec_.nic.pcie_gen, spec_.nic.pcie_lanes)));
     ++depth_;
     line("<nic>");
     ++depth_;
     for (std::int64_t port = 0; port < spec_.nic.ports; ++port) {
       const std::int64_t dev = index * spec_.nic.ports + port;
       // The guid is that of the card, so that NCCL knows that its ports share it.
-      line(fmt::format("<net name=\"nic{}{}\" dev=\"{}\" latency=\"0.000000\" speed=\"{}\" port=\"{}\" guid=\"0x{:x}\" maxconn=\"131072\" gdr=\"1\"/>",
-                       index, spec_.nic.ports > 1 ? fmt::format("_{}", port) : "", dev, spec_.nic.port_rate().count() / 1'000'000, port + 1,
-                       host_ * 256 + index + 1));
+      line(
+          fmt::format("<net name=\"nic{}{}\" dev=\"{}\" latency=\"0.000000\" speed=\"{}\" port=\"{}\" guid=\"0x{:x}\" "
+                      "maxconn=\"131072\" gdr=\"1\"/>",
+                      index, spec_.nic.ports > 1 ? fmt::format("_{}", port) : "", dev,
+                      spec_.nic.port_rate().count() / 1'000'000, port + 1, host_ * 256 + index + 1));
     }
     --depth_;
     line("</nic>");
@@ -142,7 +152,8 @@ class Writer {
 const GpuChip* chip_for(const model::ServerKind& server) {
   if (const GpuChip* chip = gpu_by_kind(server.gpu.kind)) return chip;
   if (server.scale_up && !server.scale_up->link.kind.starts_with("nvlink")) return nullptr;
-  const std::string_view link = server.scale_up ? std::string_view(server.scale_up->link.kind) : std::string_view(server.gpu.scale_up);
+  const std::string_view link =
+      server.scale_up ? std::string_view(server.scale_up->link.kind) : std::string_view(server.gpu.scale_up);
   return link == "nvlink2"   ? gpu_by_kind("v100-sxm")
          : link == "nvlink3" ? gpu_by_kind("a100-80-sxm")
          : link == "nvlink4" ? gpu_by_kind("h100-sxm")
@@ -157,7 +168,8 @@ std::optional<std::string> write_topology(const model::Group& group, spec::Diagn
   const GpuChip* chip = chip_for(group.spec);
   const bool switched = !group.spec.scale_up || group.spec.scale_up->torus.empty();
   if (chip != nullptr && switched) return Writer(group, *chip).write();
-  diagnostics.add(spec::Complaint::not_for_nccl, {}, fmt::format("NCCL does not run on '{}'", group.spec.gpu.kind), "a server with NVIDIA GPUs");
+  diagnostics.add(spec::Complaint::not_for_nccl, {}, fmt::format("NCCL does not run on '{}'", group.spec.gpu.kind),
+                  "a server with NVIDIA GPUs");
   return std::nullopt;
 }
 

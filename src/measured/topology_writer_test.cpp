@@ -82,7 +82,8 @@ TEST(TopologyWriter, SaysThatNcclDoesNotRunEverywhere) {
 
 TEST(TopologyWriter, WritesWhatNcclWrites) {
   Notes notes;
-  const auto xml = write_topology(group_of("{kind: hgx-h100, count: 1, gpus: 1, nics: 1, pcie_switches: 1, sockets: 1}"), notes);
+  const auto xml =
+      write_topology(group_of("{kind: hgx-h100, count: 1, gpus: 1, nics: 1, pcie_switches: 1, sockets: 1}"), notes);
   EXPECT_EQ(xml, R"(<system version="1">
   <cpu numaid="0" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143">
     <pci busid="ffff:00:00.0" class="0x060400" link_speed="32.0 GT/s PCIe" link_width="16">
@@ -120,9 +121,12 @@ RC_GTEST_PROP(TopologyWriter, KeepsAnyPlacement, ()) {
   for (int i = 0; i < switches; ++i) switch_socket.push_back(i * sockets / switches);
   if (switches > 0 && sockets > switches) return;  // a CPU without anything is not written by NCCL either
   const int ports = *rc::gen::inRange(1, 3);
-  std::string servers = fmt::format("{{kind: hgx-h100, count: 1, gpus: {}, nics: {}, sockets: {}, pcie_switches: {}, gpu_switch: [{}], nic_switch: [{}], "
-                                    "switch_socket: [{}], nic: {{kind: connectx-7, ports: {}}}}}",
-                                    gpus, nics, sockets, switches, fmt::join(gpu_switch, ", "), fmt::join(nic_switch, ", "), fmt::join(switch_socket, ", "), ports);
+  std::string servers = fmt::format(
+      "{{kind: hgx-h100, count: 1, gpus: {}, nics: {}, sockets: {}, pcie_switches: {}, gpu_switch: [{}], nic_switch: "
+      "[{}], "
+      "switch_socket: [{}], nic: {{kind: connectx-7, ports: {}}}}}",
+      gpus, nics, sockets, switches, fmt::join(gpu_switch, ", "), fmt::join(nic_switch, ", "),
+      fmt::join(switch_socket, ", "), ports);
   Notes notes;
   const auto source = notes.add_text("t.weft.yaml", "version: 1\nservers: " + servers + "\nfabric: {kind: none}\n");
   const auto cluster = model::load_cluster(source, "t", {}, catalog(), notes);

@@ -15,10 +15,12 @@ namespace {
 using spec::Complaint;
 using spec::Place;
 
-constexpr std::size_t kMostDepth = 32;        // NCCL's files have at most about ten levels
+constexpr std::size_t kMostDepth = 32;         // NCCL's files have at most about ten levels
 constexpr std::size_t kMostElements = 50'000;  // a rack of 72 GPUs has about a thousand
 
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+bool is_space(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
 
 class Builder {
  public:
@@ -58,7 +60,9 @@ class Builder {
     return {source_, static_cast<std::uint32_t>(line), static_cast<std::uint32_t>(begin - line_starts_[line - 1] + 1),
             static_cast<std::uint32_t>(std::max<std::size_t>(1, length))};
   }
-  std::size_t here() const { return static_cast<std::size_t>(std::max<XML_Index>(0, XML_GetCurrentByteIndex(parser_.get()))); }
+  std::size_t here() const {
+    return static_cast<std::size_t>(std::max<XML_Index>(0, XML_GetCurrentByteIndex(parser_.get())));
+  }
 
   void stop(std::string message, std::string help) {
     if (stopped_) return;  // expat may still call for what it had begun
@@ -68,7 +72,8 @@ class Builder {
   }
 
   void start(const char* name, const char** attributes) {
-    if (open_.size() >= kMostDepth) stop(fmt::format("nested more than {} levels deep", kMostDepth), "NCCL's files have about ten");
+    if (open_.size() >= kMostDepth)
+      stop(fmt::format("nested more than {} levels deep", kMostDepth), "NCCL's files have about ten");
     if (++elements_ > kMostElements)
       stop(fmt::format("more than {} elements", grouped(kMostElements)), "one file describes one server or one rack");
     XmlElement element;
@@ -98,7 +103,9 @@ class Builder {
 
   void syntax_error() {
     const XML_Error code = XML_GetErrorCode(parser_.get());
-    const auto open = open_.empty() ? std::string() : fmt::format("<{}> of line {}", spec::shown(open_.back()->name), open_.back()->place.line);
+    const auto open = open_.empty()
+                          ? std::string()
+                          : fmt::format("<{}> of line {}", spec::shown(open_.back()->name), open_.back()->place.line);
     std::string message = fmt::format("not XML: {}", XML_ErrorString(code));
     std::string help = "what NCCL_TOPO_DUMP_FILE writes begins with <system version=\"1\">";
     if (code == XML_ERROR_TAG_MISMATCH) {
@@ -128,7 +135,8 @@ class Builder {
 }  // namespace
 
 const XmlAttribute* XmlElement::find(std::string_view attribute) const {
-  const auto found = std::find_if(attributes.begin(), attributes.end(), [&](const XmlAttribute& a) { return a.name == attribute; });
+  const auto found =
+      std::find_if(attributes.begin(), attributes.end(), [&](const XmlAttribute& a) { return a.name == attribute; });
   return found == attributes.end() ? nullptr : &*found;
 }
 

@@ -13,7 +13,8 @@ std::string complaint_of(const std::string& text) {
 
 TEST(Xml, KnowsWhereEverythingStands) {
   spec::Diagnostics diagnostics;
-  const auto document = read_xml(diagnostics.sources().add("t.xml", "<!-- a p5 -->\n<a x=\"1\"\n   y = '2 &gt; 1'>\n  <b/>\n</a>\n"), diagnostics);
+  const auto document = read_xml(
+      diagnostics.sources().add("t.xml", "<!-- a p5 -->\n<a x=\"1\"\n   y = '2 &gt; 1'>\n  <b/>\n</a>\n"), diagnostics);
   ASSERT_TRUE(document) << spec::render_text(diagnostics, false);
   EXPECT_EQ(document->comments, " a p5 \n");
   EXPECT_EQ(document->root.name, "a");
@@ -48,7 +49,8 @@ TEST(Xml, SaysWhatIsOpen) {
 
 TEST(Xml, RefusesEntitiesBeforeTheyGrow) {
   std::string bomb = "<!DOCTYPE a [<!ENTITY x0 \"ha\">";
-  for (int i = 1; i < 30; ++i) bomb += "<!ENTITY x" + std::to_string(i) + " \"&x" + std::to_string(i - 1) + ";&x" + std::to_string(i - 1) + ";\">";
+  for (int i = 1; i < 30; ++i)
+    bomb += "<!ENTITY x" + std::to_string(i) + " \"&x" + std::to_string(i - 1) + ";&x" + std::to_string(i - 1) + ";\">";
   EXPECT_NE(complaint_of(bomb + "]><a>&x29;</a>").find("a document type is declared"), std::string::npos);
 }
 

@@ -33,7 +33,8 @@ inline void load_topology(std::string text) {
   require(copy.has_value(), "what was written can be read");
   const model::Diagram& a = loaded->cluster.groups[0].diagram;
   const model::Diagram& b = copy->cluster.groups[0].diagram;
-  require(a.gpu_switch.size() == b.gpu_switch.size() && a.nic_switch.size() == b.nic_switch.size(), "with as many GPUs and NICs");
+  require(a.gpu_switch.size() == b.gpu_switch.size() && a.nic_switch.size() == b.nic_switch.size(),
+          "with as many GPUs and NICs");
 }
 
 // The same text as the matrix, the table and the log: each is read or refused, and what is read adds up.
@@ -51,7 +52,8 @@ inline void read_outputs(const std::string& text) {
     for (const measured::BenchmarkTable& table : benchmark->tables) {
       require(!table.rows.empty(), "a table has rows");
       require(table.inferred_ranks() >= 0 && table.wrong() >= 0, "sums do not overflow");
-      for (const measured::BenchmarkRow& row : table.rows) require(row.best().time.count() >= 0, "time does not run backwards");
+      for (const measured::BenchmarkRow& row : table.rows)
+        require(row.best().time.count() >= 0, "time does not run backwards");
     }
   measured::Evidence evidence;
   if (matrix) evidence.matrix = &*matrix;

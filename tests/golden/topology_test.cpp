@@ -14,7 +14,8 @@ std::string line_with(const std::string& text, const std::string& word) {
 class TopologyOnTheCommandLine : public testing::Test {
  protected:
   TopologyOnTheCommandLine() : here_(scratch_.path()) {
-    std::ofstream("acp.weft.yaml") << "version: 1\nservers: {kind: acp-h100-2nic, count: 4}\nfabric: {kind: single-chassis}\n";
+    std::ofstream("acp.weft.yaml")
+        << "version: 1\nservers: {kind: acp-h100-2nic, count: 4}\nfabric: {kind: single-chassis}\n";
     EXPECT_EQ(weft({"show", "server", "--as", "nccl-xml", "-o", "system.xml", "acp.weft.yaml"}).code, 0);
   }
 
@@ -32,7 +33,8 @@ TEST_F(TopologyOnTheCommandLine, StandsForTheClusterFile) {
     EXPECT_EQ(line_with(file.out, word), line_with(topology.out, word));
   }
   // GPUs and what is near them, letter by letter but for the name of the kind.
-  EXPECT_EQ(weft({"show", "gpus", "acp.weft.yaml"}).out, weft({"show", "gpus", "--topo", "system.xml", "--nodes", "4"}).out);
+  EXPECT_EQ(weft({"show", "gpus", "acp.weft.yaml"}).out,
+            weft({"show", "gpus", "--topo", "system.xml", "--nodes", "4"}).out);
 }
 
 TEST_F(TopologyOnTheCommandLine, IsShownAsAServer) {
@@ -59,7 +61,8 @@ TEST_F(TopologyOnTheCommandLine, IsRefusedWhereItMeansNothing) {
   refused("show server --as nccl-xml --json acp.weft.yaml", "contradict");
   refused("check --topo no-such.xml", "no such file");
   refused("check --topo system.xml --nodes 0", "--nodes");
-  refused("show server --as nccl-xml acp.weft.yaml --set servers.kind=trn1.32xlarge", "NCCL does not run on 'trainium1'");
+  refused("show server --as nccl-xml acp.weft.yaml --set servers.kind=trn1.32xlarge",
+          "NCCL does not run on 'trainium1'");
 }
 
 }  // namespace
