@@ -107,6 +107,17 @@ void take_benchmark(Facts& facts, const Benchmark& benchmark) {
   }
 }
 
+// What the dump of a topology says of each GPU and NIC; a template says nothing.
+void take_abilities(Facts& facts, const std::vector<TopologyNet>& nets) {
+  for (const TopologyNet& net : nets)
+    if (net.gdr) facts.can_gpudirect = facts.can_gpudirect.value_or(true) && *net.gdr;
+}
+void take_abilities(Facts& facts, const PciDevice& device) {
+  if (device.gpu && device.gpu->gdr) facts.can_gpudirect = facts.can_gpudirect.value_or(true) && *device.gpu->gdr;
+  take_abilities(facts, device.nets);
+  for (const PciDevice& below : device.below) take_abilities(facts, below);
+}
+
 void take_machine(Facts& facts, const Evidence& evidence) {
   if (evidence.server != nullptr) facts.server = *evidence.server;
   if (evidence.topology != nullptr && !evidence.topology->cpus.empty()) {
@@ -114,6 +125,10 @@ void take_machine(Facts& facts, const Evidence& evidence) {
     facts.cpu_vendor = cpu.vendor;
     facts.cpu_family = cpu.family;
     facts.cpu_model = cpu.model;
+    for (const TopologyCpu& each : evidence.topology->cpus) {
+      take_abilities(facts, each.nets);
+      for (const PciDevice& device : each.devices) take_abilities(facts, device);
+    }
   }
   const std::int64_t gpus = evidence.server != nullptr   ? evidence.server->gpus
                             : evidence.matrix != nullptr ? evidence.matrix->gpus()
@@ -124,22 +139,6 @@ void take_machine(Facts& facts, const Evidence& evidence) {
 }
 
 }  // namespace
-
-std::string_view describe(NetTransport transport) {
-  switch (transport) {
-    case NetTransport::infiniband:
-      return "InfiniBand";
-    case NetTransport::roce:
-      return "RoCE";
-    case NetTransport::ofi:
-      return "libfabric";
-    case NetTransport::socket:
-      return "sockets";
-    case NetTransport::other:
-      return "another plugin";
-  }
-  return "";
-}
 
 Facts gather(const Evidence& evidence) {
   Facts facts;

@@ -25,7 +25,6 @@ struct Fact {
 };
 
 enum class NetTransport { infiniband, roce, ofi, socket, other };
-std::string_view describe(NetTransport transport);
 
 struct NetUse {
   NetTransport transport = NetTransport::other;
@@ -51,7 +50,8 @@ struct Facts {
   std::map<std::string, std::string> environment;  // NCCL_*, from wherever it was said
 
   // The machine.
-  std::optional<ServerOutline> server;
+  std::optional<ServerOutline> server;  // with the links that are weaker than others
+  std::optional<bool> can_gpudirect;    // whether NCCL found that all GPUs and NICs of the topology can
   std::string cpu_vendor;
   std::int64_t cpu_family = 0;
   std::int64_t cpu_model = 0;

@@ -150,6 +150,18 @@ TEST(Diagnosed, SocketsWhereLibfabricShouldBe) {
   EXPECT_EQ(facts.cpu_model, 85);
 }
 
+TEST(Diagnosed, VirtualMachineWithoutGpudirect) {
+  const auto path = truth() / "topo/azure-ncv4-topo.xml";
+  WEFT_NEEDS_TRUTH(path);
+  Notes notes;
+  const auto topology = read_topology(notes.add_text("t.xml", read_file(path)), notes);
+  ASSERT_TRUE(topology);
+  Evidence evidence;
+  evidence.topology = &*topology;
+  EXPECT_EQ(gather(evidence).can_gpudirect, false) << "the GPUs could, the interface cannot";
+  EXPECT_EQ(gather(evidence).cpu_family, 175) << "as NCCL wrote it before 2.30";
+}
+
 TEST(Facts, PreferWhatTheLogSays) {
   spec::Diagnostics notes;
   const auto log =

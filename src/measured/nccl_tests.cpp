@@ -318,7 +318,6 @@ class BenchmarkReader {
       table.said_nodes = said_nodes_;
       table.environment = next_environment_;
       out_.tables.push_back(std::move(table));
-      if (out_.tables.size() == 1) out_.environment = next_environment_;
       table_open_ = true;
     }
     if (++rows_ > kMostRows) {

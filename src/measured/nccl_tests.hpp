@@ -68,8 +68,7 @@ struct Benchmark {
   std::string nccl_version;  // 2.21.5
   std::int64_t threads = 0;  // per process; 0: not said
   std::int64_t gpus_per_thread = 0;
-  std::int64_t failures = 0;                       // lines that tell of one
-  std::map<std::string, std::string> environment;  // of the text before the first table
+  std::int64_t failures = 0;  // lines that tell of one
 
   std::int64_t hosts() const;
 };

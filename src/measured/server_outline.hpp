@@ -15,6 +15,16 @@
 
 namespace weft::measured {
 
+// A GPU or NIC that is joined worse than the others of its kind.
+struct WeakPart {
+  bool is_gpu = false;
+  std::int64_t index = 0;
+  std::int64_t pcie_gen = 0;
+  std::int64_t pcie_lanes = 0;
+  std::int64_t nvlinks = 0;
+  spec::Place place;
+};
+
 struct ServerOutline {
   std::string gpu;  // kind
   std::int64_t gpus = 0;
@@ -43,6 +53,7 @@ struct ServerOutline {
   std::vector<std::vector<std::int64_t>> nvlinks_between;  // GPU by GPU, where they are joined directly
   std::optional<Bandwidth> host_link;                      // NVLink-C2C, both ways
   std::int64_t hosts = 1;                                  // that share the NVLink network
+  std::vector<WeakPart> weak;
 };
 
 std::optional<ServerOutline> outline_of(const Topology& topology, const model::Catalog& catalog,

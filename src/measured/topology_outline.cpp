@@ -225,13 +225,28 @@ class OutlineMaker {
     }
   }
 
-  void warn_of_weak(const std::vector<Part>& list, std::string_view what, std::int64_t gen, std::int64_t lanes) {
-    for (std::size_t i = 0; i < list.size(); ++i)
-      if ((list[i].gen > 0 && list[i].gen < gen) || (list[i].lanes > 0 && list[i].lanes < lanes))
-        diagnostics_.add(Complaint::weak_link, list[i].place,
-                         fmt::format("the link of {} {} is PCIe {} x{}", what, i, list[i].gen > 0 ? list[i].gen : gen,
-                                     list[i].lanes > 0 ? list[i].lanes : lanes),
+  static std::int64_t nvlinks_of(const Part& part) {
+    return part.device != nullptr && part.device->gpu ? part.device->gpu->links() : 0;
+  }
+
+  void find_weak(const std::vector<Part>& list, std::string_view what, std::int64_t gen, std::int64_t lanes) {
+    std::int64_t links = 0;
+    for (const Part& part : list) links = std::max(links, nvlinks_of(part));
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      WeakPart weak{what == "GPU", static_cast<std::int64_t>(i), gen, lanes, nvlinks_of(list[i]), list[i].place};
+      if (list[i].gen > 0) weak.pcie_gen = list[i].gen;
+      if (list[i].lanes > 0) weak.pcie_lanes = list[i].lanes;
+      const bool slow = weak.pcie_gen < gen || weak.pcie_lanes < lanes;
+      if (slow)
+        diagnostics_.add(Complaint::weak_link, weak.place,
+                         fmt::format("the link of {} {} is PCIe {} x{}", what, i, weak.pcie_gen, weak.pcie_lanes),
                          fmt::format("PCIe {} x{}, as the others", gen, lanes));
+      if (weak.nvlinks < links)
+        diagnostics_.add(Complaint::weak_link, weak.place,
+                         fmt::format("GPU {} has {}", i, counted(weak.nvlinks, "NVLink")),
+                         fmt::format("{}, as the others", links));
+      if (slow || weak.nvlinks < links) out_.weak.push_back(weak);
+    }
   }
 
   void choose_gpu() {
@@ -252,7 +267,7 @@ class OutlineMaker {
     out_.gpu = chip_->kind;
     if (gen == 0) gen = chip_->pcie_gen;
     out_.pcie_lanes = lanes > 0 ? lanes : 16;
-    warn_of_weak(gpus_, "GPU", gen, out_.pcie_lanes);
+    find_weak(gpus_, "GPU", gen, out_.pcie_lanes);
     out_.pcie_gen = std::max<std::int64_t>(gen, 3);
     if (gen < 3)
       diagnostics_.add(Complaint::weak_link, first.place, fmt::format("the GPUs are on PCIe {}", gen),
@@ -305,7 +320,7 @@ class OutlineMaker {
     if (rate == 0) rate = named_ && named_->nic.kind == out_.nic ? named_->nic.rate.count() : kind->rate.count();
     if (gen == 0) gen = kind->pcie_gen;
     if (lanes == 0) lanes = kind->pcie_lanes;
-    warn_of_weak(nics_, "NIC", gen, lanes);
+    find_weak(nics_, "NIC", gen, lanes);
     out_.nic_rate = Bandwidth(std::max<std::int64_t>(rate, 1'000'000'000));
     out_.nic_gen = std::max<std::int64_t>(gen, 3);
     out_.nic_lanes = lanes;
@@ -335,10 +350,6 @@ class OutlineMaker {
       }
     }
     if (most == 0) return;
-    for (std::size_t i = 0; i < gpus_.size(); ++i)
-      if (const std::int64_t own = gpus_[i].device->gpu->links(); own < most)
-        diagnostics_.add(Complaint::weak_link, gpus_[i].place, fmt::format("GPU {} has {}", i, counted(own, "NVLink")),
-                         fmt::format("{}, as the others", most));
     if (switches.empty() && !all_joined()) {
       leaves_open(gpus_[0].place, "the NVLinks do not join all GPUs",
                   "the model knows networks of all GPUs only: these links are left out");

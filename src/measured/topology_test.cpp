@@ -138,6 +138,10 @@ TEST(TopologyCluster, IsTheServerOfTheFile) {
   EXPECT_EQ(group.spec.scale_up->link.one_way().count(), 17 * INT64_C(25'000'000'000) * 8)
       << "as many links as the poorest GPU has";
   EXPECT_EQ(loaded->cluster.file.fabric.kind, "single-chassis");
+  ASSERT_EQ(loaded->server.weak.size(), 1U);
+  EXPECT_EQ(loaded->server.weak[0].index, 1);
+  EXPECT_EQ(loaded->server.weak[0].pcie_lanes, 8);
+  EXPECT_EQ(loaded->server.weak[0].nvlinks, 17);
   // What is wrong with GPU 1 is said, at its place.
   EXPECT_NE(notes.text().find("small.xml:17:6: warning W0702: GPU 1 has 17 NVLinks"), std::string::npos)
       << notes.text();
