@@ -95,7 +95,12 @@ const GpuChip* gpu_by_capability(std::int64_t sm, bool nvlink, bool c2c) {
   if (sm >= 100 && c2c) return gpu_by_kind(sm >= 103 ? "gb300" : "gb200");
   const GpuChip* same =
       first(kGpus, [&](const GpuChip& chip) { return chip.sm == sm && chip.nvlink.empty() != nvlink; });
-  return same != nullptr ? same : first(kGpus, [&](const GpuChip& chip) { return chip.sm == sm; });
+  if (same != nullptr) return same;
+  // A newer chip is most like the newest that is known.
+  const GpuChip* best = nullptr;
+  for (const GpuChip& chip : kGpus)
+    if (chip.sm <= sm && (best == nullptr || chip.sm > best->sm)) best = &chip;
+  return best;
 }
 
 const GpuChip& gpu_by_generation(std::int64_t gen, bool nvlink) {

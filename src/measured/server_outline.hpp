@@ -15,9 +15,9 @@
 
 namespace weft::measured {
 
-// A GPU or NIC that is joined worse than the others of its kind.
+// A GPU or NIC that is joined worse than the others of its kind, or a PCIe switch worse than what is below it.
 struct WeakPart {
-  bool is_gpu = false;
+  enum class Kind { gpu, nic, pcie_switch } kind = Kind::gpu;
   std::int64_t index = 0;
   std::int64_t pcie_gen = 0;
   std::int64_t pcie_lanes = 0;

@@ -16,9 +16,9 @@ namespace {
 using spec::Complaint;
 using spec::Place;
 
-constexpr std::string_view kHiddenSwitch = "fffffff:ffff:ff";  // NCCL's name for one that a virtual machine cannot see
-constexpr std::int64_t kDirect = -1;                           // below a CPU, without a PCIe switch
-constexpr std::int64_t kMostParts = 256;                       // of a kind in a server, as the cluster file has it
+constexpr std::string_view kHidden = "fffffff:";  // begins NCCL's name for a switch that a virtual machine cannot see
+constexpr std::int64_t kDirect = -1;              // below a CPU, without a PCIe switch
+constexpr std::int64_t kMostParts = 256;          // of a kind in a server, as the cluster file has it
 
 // A GPU or NIC and where it hangs.
 struct Part {
@@ -59,7 +59,9 @@ class OutlineMaker {
       return std::nullopt;
     }
     sort_parts();
+    if (!all_nvidia()) return std::nullopt;
     choose_gpu();
+    find_weak_bridges();
     choose_nic();
     place_parts();
     join_gpus();
@@ -87,7 +89,8 @@ class OutlineMaker {
       if (cpu.host != first) continue;
       const std::size_t before = parts();
       for (const PciDevice& device : cpu.devices) collect(device, kDirect);
-      for (const TopologyNet& net : cpu.nets) nics_.push_back({nullptr, {net}, socket_, kDirect, 0, 0, net.place});
+      for (const TopologyNet& net : cpu.nets)  // NCCL lists an interface below each CPU
+        if (interfaces_.insert(net.name).second) nics_.push_back({nullptr, {net}, socket_, kDirect, 0, 0, net.place});
       if (parts() == before) continue;  // a NUMA node with nothing that matters
       cpus_.push_back(&cpu);
       ++socket_;
@@ -107,6 +110,7 @@ class OutlineMaker {
     if (root == kDirect) {
       root = static_cast<std::int64_t>(root_socket_.size());
       root_socket_.push_back(socket_);
+      bridges_.push_back(&device);
     }
     for (const PciDevice& below : device.below) collect(below, root);
   }
@@ -165,6 +169,18 @@ class OutlineMaker {
     std::vector<std::int64_t> taken(of_socket.size());
     for (const Part& part : unknown_)
       (taken[static_cast<std::size_t>(part.socket)]++ < each ? gpus_ : nics_).push_back(part);
+  }
+
+  // Other makers' libraries write files of the same shape.
+  bool all_nvidia() {
+    for (const Part& gpu : gpus_) {
+      if (gpu.device == nullptr || gpu.device->vendor == 0 || gpu.device->vendor == kNvidia) continue;
+      diagnostics_.add(Complaint::bad_topology, gpu.place,
+                       fmt::format("a GPU of vendor {:#06x}, which is not NVIDIA", gpu.device->vendor),
+                       "a cluster file can describe any accelerator");
+      return false;
+    }
+    return true;
   }
 
   // NCCL numbers GPUs and interfaces itself; without numbers, by bus id, which is how the driver counts.
@@ -233,7 +249,12 @@ class OutlineMaker {
     std::int64_t links = 0;
     for (const Part& part : list) links = std::max(links, nvlinks_of(part));
     for (std::size_t i = 0; i < list.size(); ++i) {
-      WeakPart weak{what == "GPU", static_cast<std::int64_t>(i), gen, lanes, nvlinks_of(list[i]), list[i].place};
+      WeakPart weak{what == "GPU" ? WeakPart::Kind::gpu : WeakPart::Kind::nic,
+                    static_cast<std::int64_t>(i),
+                    gen,
+                    lanes,
+                    nvlinks_of(list[i]),
+                    list[i].place};
       if (list[i].gen > 0) weak.pcie_gen = list[i].gen;
       if (list[i].lanes > 0) weak.pcie_lanes = list[i].lanes;
       const bool slow = weak.pcie_gen < gen || weak.pcie_lanes < lanes;
@@ -246,6 +267,24 @@ class OutlineMaker {
                          fmt::format("GPU {} has {}", i, counted(weak.nvlinks, "NVLink")),
                          fmt::format("{}, as the others", links));
       if (slow || weak.nvlinks < links) out_.weak.push_back(weak);
+    }
+  }
+
+  // A virtual machine may put its GPUs below bridges that claim PCIe 1 x1, and NCCL believes them.
+  void find_weak_bridges() {
+    for (std::size_t i = 0; i < bridges_.size(); ++i) {
+      const PciDevice& bridge = *bridges_[i];
+      const bool used = std::any_of(gpus_.begin(), gpus_.end(),
+                                    [&](const Part& gpu) { return gpu.root == static_cast<std::int64_t>(i); });
+      const bool slow =
+          (bridge.gen > 0 && bridge.gen < out_.pcie_gen) || (bridge.lanes > 0 && bridge.lanes < out_.pcie_lanes);
+      if (!used || !slow) continue;
+      out_.weak.push_back(
+          {WeakPart::Kind::pcie_switch, static_cast<std::int64_t>(i), bridge.gen, bridge.lanes, 0, bridge.place});
+      diagnostics_.add(Complaint::weak_link, bridge.place,
+                       fmt::format("the link of PCIe switch {} is PCIe {} x{}", i, bridge.gen, bridge.lanes),
+                       fmt::format("PCIe {} x{}, as the GPUs below it; it is taken for that here, but not by NCCL",
+                                   out_.pcie_gen, out_.pcie_lanes));
     }
   }
 
@@ -342,7 +381,7 @@ class OutlineMaker {
     for (std::size_t i = 0; i < gpus_.size(); ++i) {
       const TopologyGpu& gpu = *gpus_[i].device->gpu;
       most = std::max(most, gpu.links());
-      least = std::min(least, gpu.links());
+      if (gpu.links() > 0) least = std::min(least, gpu.links());  // one without any is found elsewhere
       for (const NvLinks& links : gpu.nvlinks) {
         if (links.kind == NvLinks::Kind::nvswitch) switches.insert(links.target);
         if (const auto peer = by_bus.find(links.target); peer != by_bus.end())
@@ -355,13 +394,14 @@ class OutlineMaker {
                   "the model knows networks of all GPUs only: these links are left out");
       return;
     }
-    if (least == 0) return;
     out_.nvlink = chip_->nvlink;
     out_.nvlinks_per_gpu = least;
     out_.nvlink_direct = switches.empty();
     out_.nvswitches =
         std::min<std::int64_t>(std::max<std::int64_t>(1, static_cast<std::int64_t>(switches.size())), 1024);
-    if (switches.contains(std::string(kHiddenSwitch)))
+    const bool hidden = std::any_of(switches.begin(), switches.end(),
+                                    [](const std::string& target) { return target.starts_with(kHidden); });
+    if (hidden)
       if (const auto like = catalog_server_with(out_.gpu, out_.gpus, catalog_, diagnostics_); like && like->scale_up)
         out_.nvswitches = std::max<std::int64_t>(1, like->scale_up->switches);
     if (out_.nvlink_direct)
@@ -414,6 +454,8 @@ class OutlineMaker {
   std::vector<Part> unknown_;
   std::vector<const TopologyCpu*> cpus_;
   std::vector<std::int64_t> root_socket_;
+  std::vector<const PciDevice*> bridges_;  // by root
+  std::set<std::string> interfaces_;
   std::int64_t socket_ = 0;
   std::optional<model::ServerKind> named_;
   const GpuChip* chip_ = nullptr;

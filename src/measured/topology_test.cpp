@@ -234,12 +234,51 @@ TEST(TopologyCluster, LeavesOutBridgesOfPairs) {
 
 // In a virtual machine the switches cannot be seen, only the links to them.
 TEST(TopologyCluster, CountsHiddenSwitchesAsOtherServersHaveThem) {
-  const std::string hidden = "<nvlink target=\"fffffff:ffff:ff\" count=\"12\" tclass=\"0x068000\"/>";
+  const std::string hidden = "<nvlink target=\"fffffff:ff:ff.0\" count=\"12\" tclass=\"0x068000\"/>";
   Notes notes;
   const auto loaded = load_topology_cluster(notes.add_text("vm.xml", four_gpus(std::vector<std::string>(8, hidden))), 1,
                                             {}, catalog(), notes);
   ASSERT_TRUE(loaded) << notes.text();
   EXPECT_EQ(loaded->cluster.groups[0].spec.scale_up->switches, 6) << "as in a DGX A100";
+}
+
+TEST(TopologyCluster, NumbersGpusAsNcclDoes) {
+  std::string swapped = replaced(kSmall, "dev=\"0\" sm", "dev=\"7\" sm");
+  Notes notes;
+  const auto loaded = load_topology_cluster(notes.add_text("t.xml", swapped), 1, {}, catalog(), notes);
+  ASSERT_TRUE(loaded) << notes.text();
+  EXPECT_EQ(loaded->cluster.groups[0].diagram.gpu_switch, (std::vector<std::uint32_t>{1, 0})) << "not by bus id";
+}
+
+TEST(TopologyCluster, SaysWhichBridgeSlowsNcclDown) {
+  Notes notes;
+  const std::string slow = replaced(kSmall, "class=\"0x060400\" link_speed=\"32.0 GT/s PCIe\" link_width=\"16\"",
+                                    "class=\"0x060400\" link_speed=\"2.5 GT/s PCIe\" link_width=\"1\"");
+  const auto loaded = load_topology_cluster(notes.add_text("t.xml", slow), 1, {}, catalog(), notes);
+  ASSERT_TRUE(loaded) << notes.text();
+  EXPECT_NE(notes.text().find("t.xml:3:6: warning W0702: the link of PCIe switch 0 is PCIe 1 x1"), std::string::npos)
+      << notes.text();
+  EXPECT_TRUE(std::any_of(loaded->server.weak.begin(), loaded->server.weak.end(),
+                          [](const WeakPart& part) { return part.kind == WeakPart::Kind::pcie_switch; }));
+}
+
+TEST(TopologyCluster, IsRefusedForOtherMakers) {
+  Notes notes;
+  EXPECT_FALSE(
+      load_topology_cluster(notes.add_text("t.xml", replaced(kSmall, "0x10de", "0x1002")), 1, {}, catalog(), notes));
+  EXPECT_NE(notes.text().find("t.xml:4:8: error E0702: a GPU of vendor 0x1002, which is not NVIDIA"), std::string::npos)
+      << notes.text();
+}
+
+// The interface for sockets stands below each CPU, and is one.
+TEST(TopologyCluster, CountsAnInterfaceOnce) {
+  std::string twice = kSmall;
+  for (std::size_t at = 0; (at = twice.find("  </cpu>", at)) != std::string::npos; at += 80)
+    twice.insert(at, "<nic><net name=\"eth0\" dev=\"1\" speed=\"400000\"/></nic>\n");
+  Notes notes;
+  const auto loaded = load_topology_cluster(notes.add_text("t.xml", twice), 1, {}, catalog(), notes);
+  ASSERT_TRUE(loaded) << notes.text();
+  EXPECT_EQ(loaded->cluster.nics, 2U);
 }
 
 TEST(TopologyCluster, OfSeveralHostsIsOneRack) {
