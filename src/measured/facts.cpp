@@ -95,7 +95,10 @@ void take_benchmark(Facts& facts, const Benchmark& benchmark) {
   if (!benchmark.ranks.empty()) {
     const spec::Place place = benchmark.ranks.front().place;
     facts.gpu_name = benchmark.ranks.front().gpu;
-    if (!facts.ranks) facts.ranks = {static_cast<std::int64_t>(benchmark.ranks.size()), place};
+    // Long lists are cut by those who copy them: the highest number counts.
+    std::int64_t highest = 0;
+    for (const BenchmarkRank& rank : benchmark.ranks) highest = std::max(highest, rank.rank);
+    if (!facts.ranks) facts.ranks = {highest + 1, place};
     if (!facts.nodes) facts.nodes = {benchmark.hosts(), place};
   }
   // Words in a comment count where the program itself says nothing, and the ratio of rates after them.

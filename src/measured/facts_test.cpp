@@ -162,6 +162,24 @@ TEST(Diagnosed, VirtualMachineWithoutGpudirect) {
   EXPECT_EQ(gather(evidence).cpu_family, 175) << "as NCCL wrote it before 2.30";
 }
 
+TEST(Facts, CountRanksByTheirNumbers) {
+  spec::Diagnostics notes;
+  const auto out =
+      read_benchmark(notes.sources().add("b",
+                                         "#  Rank  0 Group  0 Pid  11 on a device  0 [0000:1b:00] NVIDIA H100\n"
+                                         "#  Rank 15 Group  0 Pid  12 on b device  7 [0000:1b:00] NVIDIA H100\n"
+                                         "8 2 float sum -1 30.12 0.00 0.00 0 30.08 0.00 0.00 0\n"),
+                     notes);
+  ASSERT_TRUE(out) << spec::render_text(notes, false);
+  Evidence evidence;
+  evidence.benchmark = &*out;
+  const Facts facts = gather(evidence);
+  EXPECT_EQ(facts.ranks->value, 16);
+  EXPECT_EQ(facts.nodes->value, 2);
+  EXPECT_EQ(facts.gpus_per_node->value, 8);
+  EXPECT_EQ(facts.gpu_name, "NVIDIA H100");
+}
+
 TEST(Facts, PreferWhatTheLogSays) {
   spec::Diagnostics notes;
   const auto log =

@@ -149,14 +149,13 @@ class LogReader {
     if (!mark && !warning) return;
     ++facts_;
     for (const Word& word : words(line_.text.substr(0, mark ? *mark : *warning), 8)) {
-      const std::size_t last = word.text.rfind(':');
-      const std::size_t first =
-          last == std::string_view::npos || last == 0 ? std::string_view::npos : word.text.rfind(':', last - 1);
-      if (first == std::string_view::npos || !whole_number(word.text.substr(last + 1)) ||
-          !whole_number(word.text.substr(first + 1, last - first - 1)))
-        continue;
-      const std::string_view host = word.text.substr(0, first);
-      const std::size_t tag = host.find_last_of(">:");  // of a launcher
+      std::string_view host = word.text;
+      for (int part = 0; part < 2; ++part)  // thread and process; persons cut one of them
+        if (const std::size_t colon = host.rfind(':');
+            colon != std::string_view::npos && whole_number(host.substr(colon + 1)))
+          host = host.substr(0, colon);
+      if (host.size() == word.text.size() || host.empty() || whole_number(host)) continue;  // or a time of day
+      const std::size_t tag = host.find_last_of(">:");                                      // of a launcher
       if (log_.hosts.size() < kMostHosts)
         log_.hosts.insert(std::string(host.substr(tag == std::string_view::npos ? 0 : tag + 1, kMostText)));
       return;
@@ -235,8 +234,9 @@ class LogReader {
     const std::string_view name = until(word, ":/");
     const std::size_t slash = word.find('/');
     const std::string_view kind =
-        plugin == "IB" && slash != std::string_view::npos ? until(word.substr(slash + 1), "/ ") : "";
-    if (name.empty() || is_digit(name[0])) return;  // "Using 2 threads and 4 sockets per thread"
+        plugin == "IB" && slash != std::string_view::npos ? until(word.substr(slash + 1), "/,}") : "";
+    if (name.empty() || is_digit(name[0]) || name.find_first_of("={}") != std::string_view::npos)
+      return;  // "Using 2 threads and 4 sockets per thread"
     if (const std::size_t dots = name.find(".."); dots != std::string_view::npos) {
       std::size_t digits = dots;
       while (digits > 0 && is_digit(name[digits - 1])) --digits;

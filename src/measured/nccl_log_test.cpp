@@ -124,6 +124,19 @@ TEST(NcclLog, OfAwsNamesLibfabric) {
   EXPECT_EQ(log.hosts.count("ip-10"), 1U);
 }
 
+// Two ports as one interface, and a thread that somebody cut.
+TEST(NcclLog, OfMergedPorts) {
+  const NcclLog log = good(
+      "10:11:12 gpu1:15326 [0] NCCL INFO NET/IB : Using [0]={[0] rocep130s0:1/RoCE, [1] rocep131s0:1/RoCE} [RO]; OOB "
+      "eth0:10.0.0.1<0>\n");
+  EXPECT_EQ(log.hosts, (std::set<std::string>{"gpu1"}));
+  ASSERT_EQ(log.interfaces.size(), 2U);
+  EXPECT_EQ(log.interfaces[0].name, "rocep130s0");
+  EXPECT_EQ(log.interfaces[0].kind, "RoCE");
+  EXPECT_EQ(log.interfaces[1].name, "rocep131s0");
+  EXPECT_EQ(log.interfaces[1].kind, "RoCE");
+}
+
 TEST(NcclLog, OfSomethingElseIsRefused) {
   spec::Diagnostics notes;
   EXPECT_FALSE(read_nccl_log(notes.sources().add("x", "hello\nvia Paris\nChannel 5\n"), notes));

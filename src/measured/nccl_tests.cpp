@@ -178,7 +178,7 @@ class BenchmarkReader {
     BenchmarkRank rank;
     rank.place = lines_.place(line, all[0]);
     const auto number = whole_number(all[1].text);
-    if (!number) return false;
+    if (!number || *number < 0 || *number >= static_cast<std::int64_t>(kMostRanks)) return false;
     rank.rank = *number;
     for (std::size_t i = 2; i + 1 < all.size(); ++i) {
       if (all[i].text == "on" && rank.host.empty()) rank.host = all[i + 1].text;
