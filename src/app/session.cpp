@@ -35,6 +35,8 @@ Session::Session(const InputOptions& options, Console& console) {
 
 void Session::load(const std::filesystem::path& path, const InputOptions& options, const model::Catalog& catalog) {
   if (options.topology.empty() && !measured::is_topology(path)) {
+    if (options.nodes != 1)
+      diagnostics_.add(spec::Complaint::bad_reference, {}, "--nodes changes nothing in a cluster file", "--set servers.count=4, or --topo");
     cluster_ = model::load_cluster(path, {options.set}, catalog, diagnostics_);
     source_ = diagnostics_.sources().find(path.string());
     return;

@@ -59,6 +59,7 @@ TEST_F(TopologyOnTheCommandLine, IsRefusedWhereItMeansNothing) {
   refused("check acp.weft.yaml --topo system.xml", "two descriptions of the cluster");
   refused("show gpus --as nccl-xml acp.weft.yaml", "gpus cannot be shown as nccl-xml");
   refused("show server --as nccl-xml --json acp.weft.yaml", "contradict");
+  refused("check acp.weft.yaml --nodes 4", "--nodes changes nothing in a cluster file");
   refused("check --topo no-such.xml", "no such file");
   refused("check --topo system.xml --nodes 0", "--nodes");
   refused("show server --as nccl-xml acp.weft.yaml --set servers.kind=trn1.32xlarge",
