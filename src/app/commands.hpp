@@ -17,7 +17,7 @@ struct ShowOptions {
   InputOptions input;
   std::string what;                // servers, gpus, nics, links, paths, fabric, server
   std::vector<std::string> names;  // paths: two GPUs; server: a group
-  std::string as = "table";        // table, svg, dot, json
+  std::string as = "table";        // table, svg, dot, json, nccl-xml
   std::string output;              // a file instead of stdout
   std::size_t limit = 40;          // rows of a table; 0: all
   std::vector<std::string> fail;   // switches, NICs or links (a:b) to route around

@@ -1,5 +1,6 @@
 #include "app/session.hpp"
 
+#include "measured/topology_cluster.hpp"
 #include "spec/files.hpp"
 
 namespace weft::app {
@@ -22,14 +23,28 @@ bool report(const spec::Diagnostics& diagnostics, const InputOptions& options, C
 
 Session::Session(const InputOptions& options, Console& console) {
   const model::Catalog catalog = load_catalog(options, diagnostics_);
-  std::optional<std::filesystem::path> path = options.file;
-  if (options.file.empty()) path = model::find_cluster_file(".", diagnostics_);
-  if (path && !diagnostics_.has_errors())
-    cluster_ = model::load_cluster(*path, {options.set}, catalog, diagnostics_);
+  std::optional<std::filesystem::path> path = options.topology.empty() ? options.file : options.topology;
+  if (!options.file.empty() && !options.topology.empty())
+    diagnostics_.add(spec::Complaint::no_file_here, {}, "a cluster file and --topo: two descriptions of the cluster", "give one of them");
+  if (path->empty()) path = model::find_cluster_file(".", diagnostics_);
+  if (path && !diagnostics_.has_errors()) load(*path, options, catalog);
   if (report(diagnostics_, options, console) || !cluster_) return;
   fabric_ = std::make_unique<fabric::Fabric>(*cluster_);
   file_ = *path;
-  source_ = diagnostics_.sources().find(path->string());
+}
+
+void Session::load(const std::filesystem::path& path, const InputOptions& options, const model::Catalog& catalog) {
+  if (options.topology.empty() && !measured::is_topology(path)) {
+    if (options.nodes != 1)
+      diagnostics_.add(spec::Complaint::bad_reference, {}, "--nodes changes nothing in a cluster file", "--set servers.count=4, or --topo");
+    cluster_ = model::load_cluster(path, {options.set}, catalog, diagnostics_);
+    source_ = diagnostics_.sources().find(path.string());
+    return;
+  }
+  auto loaded = measured::load_topology_cluster(path, options.nodes, {options.set}, catalog, diagnostics_);
+  if (!loaded) return;
+  cluster_ = std::move(loaded->cluster);
+  source_ = loaded->text_source;
 }
 
 spec::Place Session::place(const std::string& section, const std::string& key, std::size_t item) {

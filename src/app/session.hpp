@@ -14,7 +14,9 @@
 namespace weft::app {
 
 struct InputOptions {
-  std::string file;  // empty: the one *.weft.yaml of the current directory
+  std::string file;      // empty: the one *.weft.yaml of the current directory
+  std::string topology;  // NCCL's XML or nvidia-smi's matrix instead of a cluster file
+  std::int64_t nodes = 1;  // servers that a topology stands for
   std::vector<std::string> set;
   std::string catalog;  // directory beside the embedded one
   bool json = false;
@@ -32,10 +34,13 @@ class Session {
   const fabric::Fabric& fabric() const { return *fabric_; }
   spec::Diagnostics& diagnostics() { return diagnostics_; }
 
-  // Where a key of the user's file stands, for warnings; the file as a whole when it is not there.
+  // Where a key of the user's file stands, for warnings; the file as a whole when it is not there. Of a
+  // topology it is the cluster file that was made of it.
   spec::Place place(const std::string& section, const std::string& key, std::size_t item = 0);
 
  private:
+  void load(const std::filesystem::path& path, const InputOptions& options, const model::Catalog& catalog);
+
   spec::Diagnostics diagnostics_;
   std::optional<model::Cluster> cluster_;
   std::unique_ptr<fabric::Fabric> fabric_;

@@ -10,6 +10,7 @@
 #include "draw/fabric_picture.hpp"
 #include "draw/picture.hpp"
 #include "draw/server_picture.hpp"
+#include "measured/topology_writer.hpp"
 
 namespace weft::app {
 namespace {
@@ -128,6 +129,13 @@ int picture(const ShowOptions& options, const Session& session, const model::Gro
   });
 }
 
+int topology(const ShowOptions& options, const model::Group& group, Console& console) {
+  spec::Diagnostics diagnostics;
+  const auto xml = measured::write_topology(group, diagnostics);
+  if (report(diagnostics, options.input, console) || !xml) return kYourInput;
+  return write_output(options.output, console, [&](std::ostream& out) { out << *xml; });
+}
+
 // What can be seen to be wrong without the cluster; kFine when nothing is.
 int check_words(const ShowOptions& options, Console& console) {
   const std::string& what = options.what;
@@ -140,6 +148,8 @@ int check_words(const ShowOptions& options, Console& console) {
   if (what == "paths" && (options.as == "svg" || options.as == "dot"))
     return complain(options, console, fmt::format("paths cannot be shown as {}", options.as),
                     "paths are a table or json; --as svg draws fabric, links, server, servers, gpus and nics");
+  if (what != "server" && options.as == "nccl-xml")
+    return complain(options, console, fmt::format("{} cannot be shown as nccl-xml", what), "a NCCL topology file describes one server: weft show server --as nccl-xml");
   if (what != "paths" && !options.fail.empty())
     return complain(options, console, fmt::format("--fail {} changes nothing in show {}", options.fail[0], what),
                     "only paths are routed around failures");
@@ -165,6 +175,7 @@ int show(const ShowOptions& options, Console& console) {
       return complain(options, console, fmt::format("no group of servers is called '{}'", options.names[0]),
                       fmt::format("one of {}", either(names)));
   }
+  if (options.as == "nccl-xml") return topology(options, group != nullptr ? *group : session.cluster().groups[0], console);
   const bool drawn = options.as == "svg" || options.as == "dot" || (options.as == "json" && (what == "fabric" || what == "server"));
   if (drawn) return picture(options, session, group, console);
   const Fabric& fabric = session.fabric();

@@ -15,21 +15,29 @@
 namespace weft::cli {
 namespace {
 
+const std::vector<std::string> kShown = {"servers", "gpus", "nics", "links", "paths", "fabric", "server"};
+
 bool names_a_file(const std::string& text) {
   std::error_code unreadable;
-  return text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".topo") ||
+  return text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".topo") || text.ends_with(".xml") ||
          std::filesystem::is_regular_file(text, unreadable);
 }
 
 // The options every command with a cluster has.
 void add_input(CLI::App& command, app::InputOptions& input, bool positional) {
-  if (positional) command.add_option("file", input.file, "default: the *.weft.yaml here; .topo works too");
+  if (positional) command.add_option("file", input.file, "default: the *.weft.yaml here; .topo, .xml work too");
   command.add_option("--set", input.set, "change the file for this run: fabric.spines=8")
       ->type_name("PATH=VALUE")
       ->take_all()
       ->allow_extra_args(false);
   command.add_option("--catalog", input.catalog, "directory with more catalog files")->type_name("DIR");
   command.add_flag("--json", input.json, "machine-readable output");
+}
+
+// A topology in the place of a cluster file, where --nodes is not the traffic's.
+void add_topology(CLI::App& command, app::InputOptions& input) {
+  command.add_option("--topo", input.topology, "NCCL's .xml, or nvidia-smi's matrix, as the cluster")->type_name("FILE");
+  command.add_option("--nodes", input.nodes, "servers that the topology stands for")->check(CLI::Range(1, 100'000))->option_text("N=1");
 }
 
 // Everything that the parsed command line fills in; one verb is chosen by CLI11.
@@ -52,20 +60,23 @@ struct Verbs {
 void add_check(CLI::App& app, Verbs& verbs) {
   CLI::App* command = app.add_subcommand("check", "read a cluster file, say what is wrong or what it is");
   add_input(*command, verbs.check, true);
+  add_topology(*command, verbs.check);
   command->footer("Examples:\n"
                   "  weft check\n"
                   "  weft check acp.weft.yaml --set servers.nics=8\n"
-                  "  weft check fat_tree_1024.topo --json");
+                  "  weft check fat_tree_1024.topo --json\n"
+                  "  weft check --topo system.xml --nodes 4");
 }
 
 void add_show(CLI::App& app, Verbs& verbs) {
   CLI::App* command = app.add_subcommand("show", "list or draw the parts of a cluster");
   add_input(*command, verbs.show.input, false);
+  add_topology(*command, verbs.show.input);
   command->add_option("what", verbs.show.what, "servers, gpus, nics, links, paths, fabric or server")
       ->required()
-      ->check(CLI::IsMember({"servers", "gpus", "nics", "links", "paths", "fabric", "server"}));
+      ->check(CLI::IsMember(kShown));
   command->add_option("names", verbs.show_rest, "paths: two GPUs; server: a group; a cluster file");
-  command->add_option("--as", verbs.show.as, "table, svg, dot or json")->check(CLI::IsMember({"table", "svg", "dot", "json"}));
+  command->add_option("--as", verbs.show.as, "table, svg, dot, json or nccl-xml")->check(CLI::IsMember({"table", "svg", "dot", "json", "nccl-xml"}));
   command->add_option("-o,--output", verbs.show.output, "write to a file instead of stdout")->type_name("FILE");
   command->add_option("--limit", verbs.show.limit, "rows of a table; 0 shows all")
       ->capture_default_str()
@@ -78,7 +89,8 @@ void add_show(CLI::App& app, Verbs& verbs) {
                   "  weft show gpus acp.weft.yaml\n"
                   "  weft show paths s0/gpu0 s17/gpu3 acp.weft.yaml --fail spine0\n"
                   "  weft show fabric --as svg -o fabric.svg acp.weft.yaml\n"
-                  "  weft show server --as svg -o server.svg acp.weft.yaml --set servers.nics=2");
+                  "  weft show server --as svg -o server.svg acp.weft.yaml --set servers.nics=2\n"
+                  "  weft show server --as nccl-xml -o system.xml acp.weft.yaml");
 }
 
 // What both verbs that simulate are told.
@@ -255,7 +267,7 @@ int show(Verbs& verbs, app::Console& console) {
       return app::kYourInput;
     }
   }
-  if (options.input.json && (options.as == "svg" || options.as == "dot")) {
+  if (options.input.json && (options.as == "svg" || options.as == "dot" || options.as == "nccl-xml")) {
     console.err << fmt::format("--json and --as {} contradict each other\n", options.as);
     return app::kYourInput;
   }
@@ -286,6 +298,16 @@ std::vector<std::string> verb_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(command->get_name());
   return names;
+}
+
+// A topology file is a server: `weft show system.xml` means `weft show server system.xml`.
+std::vector<std::string> with_what(std::vector<std::string> arguments) {
+  const auto holds = [&](auto test) { return std::any_of(arguments.begin(), arguments.end(), test); };
+  const bool shows = !arguments.empty() && arguments[0] == "show" &&
+                     holds([](const std::string& word) { return word.ends_with(".xml") || word.find("nccl-xml") != std::string::npos; });
+  if (shows && !holds([](const std::string& word) { return std::find(kShown.begin(), kShown.end(), word) != kShown.end(); }))
+    arguments.insert(arguments.begin() + 1, "server");
+  return arguments;
 }
 
 }  // namespace
@@ -319,8 +341,9 @@ int run(const std::vector<std::string>& arguments, app::Console& console) {
       return app::kYourInput;
     }
   }
+  const std::vector<std::string> complete = with_what(arguments);
   try {
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    app.parse(std::vector<std::string>(complete.rbegin(), complete.rend()));
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error, console.out, console.err);
     return code == 0 ? app::kFine : app::kYourInput;

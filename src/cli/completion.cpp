@@ -75,7 +75,7 @@ std::string bash_script(const CLI::App& app) {
       "{}"
       "  esac\n"
       "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
-      "  [ -z \"$files\" ] || COMPREPLY+=($(compgen -f -X '!*.@(yaml|topo)' -- \"$current\") $(compgen -d -- \"$current\"))\n"
+      "  [ -z \"$files\" ] || COMPREPLY+=($(compgen -f -X '!*.@(yaml|topo|xml)' -- \"$current\") $(compgen -d -- \"$current\"))\n"
       "}}\n"
       "shopt -s extglob\n"
       "complete -o filenames -F _weft weft\n",
@@ -110,7 +110,7 @@ std::string zsh_arguments(const CLI::App& command) {
                          zsh_quoted(option->get_description()), zsh_value(*option, name));
   if (verb == "catalog") out += " '1:name:_weft_catalog'";
   if (const std::string first = words(verb); !first.empty()) out += fmt::format(" '1:what:({})'", first);
-  if (takes_file(verb)) out += " '*:file:_files -g \"*.(yaml|topo)\"'";
+  if (takes_file(verb)) out += " '*:file:_files -g \"*.(yaml|topo|xml)\"'";
   return out;
 }
 

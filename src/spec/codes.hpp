@@ -137,6 +137,24 @@ enum class Severity { error, warning };
   X(srd_between_sites, "E0413", "SRD does not cross sites",                                        \
     "SRD stays within one site (an availability zone): between sites there is plain IP only, and " \
     "no path on which its feedback would come back in microseconds.")                              \
+  X(bad_xml, "E0701", "this is not XML",                                                           \
+    "A NCCL topology file is XML. The parser stopped here: a tag that is never closed, a file "    \
+    "that was cut off, or another kind of file.")                                                  \
+  X(bad_topology, "E0702", "a NCCL topology file that cannot be used",                             \
+    "NCCL writes its view of a server to the file that NCCL_TOPO_DUMP_FILE names: <system> with "  \
+    "<cpu>, <pci>, <gpu>, <nvlink>, <nic> and <net>. Attributes must be what NCCL could read.")    \
+  X(bad_smi_matrix, "E0703", "not the matrix of nvidia-smi topo -m",                               \
+    "`nvidia-smi topo -m` prints a row and a column for each GPU and NIC, with X, NV1, NV2, ..., " \
+    "PIX, PXB, PHB, NODE or SYS where they meet. All of it is needed, with its heading.")          \
+  X(bad_benchmark, "E0704", "not an output of nccl-tests",                                         \
+    "nccl-tests prints a heading of lines that begin with #, then a row per size: size, count, "   \
+    "type, redop, root, and time, algbw, busbw, #wrong out of place and in place.")                \
+  X(bad_log, "E0705", "not a log of NCCL",                                                         \
+    "With NCCL_DEBUG=INFO, NCCL says which version it is, which network it uses and how ranks "    \
+    "are joined. No line of that kind was found.")                                                 \
+  X(not_for_nccl, "E0706", "a server that NCCL does not know",                                     \
+    "A NCCL topology file describes NVIDIA GPUs with NVLink and PCIe; there is none for other "    \
+    "accelerators.")                                                                               \
   X(unused_ports, "W0501", "switch ports left unused",                                             \
     "More than half of the ports of a tier are free. That is fine when growth is planned; "        \
     "otherwise a smaller switch or larger units would do.")                                        \
@@ -152,7 +170,14 @@ enum class Severity { error, warning };
     "longest path, so one round trip's worth of packets does not fit when many ports congest.")    \
   X(long_cable, "W0505", "a cable longer than its kind is sold",                                   \
     "Copper reaches a few metres at 400G and above, active optical cables some tens. A longer "    \
-    "link needs another `medium` (`weft catalog cables`), such as fiber with transceivers.")
+    "link needs another `medium` (`weft catalog cables`), such as fiber with transceivers.")          \
+  X(open_topology, "W0701", "a topology that leaves something open",                               \
+    "The file does not say all that weft needs to know about the server, and what is most likely " \
+    "was taken. Files that clouds give to their virtual machines name places, not parts. --set "   \
+    "says what it really is.")                                                                     \
+  X(weak_link, "W0702", "a link that is weaker than its neighbours",                               \
+    "One GPU or NIC has fewer lanes, a lower PCIe generation or fewer NVLinks than the others of " \
+    "its kind. It may have been trained down: everything that passes it is slower.")
 
 enum class Complaint {
 #define WEFT_X(name, code, title, text) name,

@@ -1,7 +1,7 @@
 // Wrong cluster files with the exact text weft answers. Every file of tests/golden/bad is loaded
 // under its bare name, so that the texts do not depend on where the checkout is:
 //
-//   name.weft.yaml or name.topo   the file
+//   name.weft.yaml, .topo, .xml   the file
 //   name.set                      --set arguments, one per line (optional)
 //   name.catalog.yaml             added to the catalog (optional)
 //   name.expected                 what is printed; UPDATE_GOLDEN=1 rewrites it
@@ -18,6 +18,7 @@
 #include <set>
 #include <sstream>
 
+#include "measured/topology_cluster.hpp"
 #include "model/load.hpp"
 #include "spec/files.hpp"
 
@@ -50,7 +51,7 @@ struct Answer {
 
 std::string stem(const fs::path& file) {
   std::string name = file.filename().string();
-  for (const std::string_view ending : {".weft.yaml", ".topo"})
+  for (const std::string_view ending : {".weft.yaml", ".topo", ".xml"})
     if (name.ends_with(ending)) name.resize(name.size() - ending.size());
   return name;
 }
@@ -66,14 +67,18 @@ void load(const fs::path& file, const std::vector<std::string>& more_sets, Answe
   options.set.insert(options.set.end(), more_sets.begin(), more_sets.end());
   const std::uint32_t source =
       answer.diagnostics.sources().add(file.filename().string(), read(file));
-  answer.cluster = model::load_cluster(source, stem(file), options, catalog, answer.diagnostics);
+  if (!measured::is_topology(file)) {
+    answer.cluster = model::load_cluster(source, stem(file), options, catalog, answer.diagnostics);
+  } else if (auto loaded = measured::load_topology_cluster(source, 1, options, catalog, answer.diagnostics)) {
+    answer.cluster = std::move(loaded->cluster);
+  }
 }
 
 std::vector<fs::path> bad_files() {
   std::set<fs::path> out;
   for (const auto& item : fs::directory_iterator(kFolder)) {
     const std::string name = item.path().filename().string();
-    if (name.ends_with(".weft.yaml") || name.ends_with(".topo")) out.insert(item.path());
+    if (name.ends_with(".weft.yaml") || name.ends_with(".topo") || name.ends_with(".xml")) out.insert(item.path());
   }
   return {out.begin(), out.end()};
 }
@@ -189,9 +194,9 @@ INSTANTIATE_TEST_SUITE_P(All, BadFile, testing::ValuesIn(bad_files()), test_name
 
 TEST(BadFiles, CoverEveryErrorThatAFileCanRaise) {
   // Not raised by the content of a cluster file: tested below, by the command line's tests, the
-  // catalog's or the simulator's.
-  const std::set<std::string_view> elsewhere = {"E0001", "E0002", "E0009", "E0203",
-                                                "E0410", "E0411", "E0412", "E0413"};
+  // catalog's, the simulator's or those of measurements.
+  const std::set<std::string_view> elsewhere = {"E0001", "E0002", "E0009", "E0203", "E0410", "E0411",
+                                                "E0412", "E0413", "E0703", "E0704", "E0705", "E0706"};
   std::string all;
   for (const fs::path& file : bad_files()) all += read(kFolder / (stem(file) + ".expected"));
   for (const spec::ComplaintInfo& complaint : spec::all_complaints()) {

@@ -1,0 +1,165 @@
+#include "measured/facts.hpp"
+
+#include <algorithm>
+
+namespace weft::measured {
+namespace {
+
+NetTransport transport_of(std::string_view name, const NcclLog& log) {
+  if (name.find("Socket") != std::string_view::npos) return NetTransport::socket;
+  if (name.find("OFI") != std::string_view::npos || name.find("ibfabric") != std::string_view::npos)
+    return NetTransport::ofi;
+  if (!name.starts_with("IB")) return NetTransport::other;
+  const bool roce = std::any_of(log.interfaces.begin(), log.interfaces.end(),
+                                [](const LogInterface& each) { return each.kind == "RoCE"; });
+  return roce ? NetTransport::roce : NetTransport::infiniband;
+}
+
+void add_network(Facts& facts, const NcclLog& log, std::string_view name, std::int64_t connections, spec::Place place) {
+  const auto same =
+      std::find_if(facts.networks.begin(), facts.networks.end(), [&](const NetUse& use) { return use.name == name; });
+  if (same != facts.networks.end()) {
+    same->connections = std::max(same->connections, connections);
+  } else {
+    facts.networks.push_back({transport_of(name, log), std::string(name), connections, place});
+  }
+}
+
+void take_networks(Facts& facts, const NcclLog& log) {
+  constexpr std::string_view kNet = "NET/";
+  for (const auto& [path, tally] : log.paths)
+    if (path.starts_with(kNet))
+      add_network(facts, log, std::string_view(path).substr(kNet.size()), tally.count, tally.first);
+  for (const auto& [name, tally] : log.networks) add_network(facts, log, name, 0, tally.first);
+  // Without a connection or a word about the choice: a plugin that found interfaces. NCCL asks for InfiniBand
+  // first, so what is listed beside it is for bootstrapping only.
+  const bool chosen = !facts.networks.empty();
+  for (const LogInterface& each : log.interfaces)
+    if (!chosen) add_network(facts, log, each.plugin, 0, each.place);
+}
+
+void take_gpudirect(Facts& facts, const NcclLog& log) {
+  const bool connections = log.net_with_gdr.count + log.net_without_gdr.count > 0;
+  facts.with_gpudirect = connections ? log.net_with_gdr.count : log.gdr_enabled.count;
+  facts.without_gpudirect = connections ? log.net_without_gdr.count : log.gdr_disabled.count;
+  if ((facts.with_gpudirect > 0) != (facts.without_gpudirect > 0)) facts.gpudirect = facts.with_gpudirect > 0;
+}
+
+void take_log(Facts& facts, const NcclLog& log) {
+  if (log.ranks) facts.ranks = {*log.ranks, log.size_place};
+  if (log.nodes) facts.nodes = {*log.nodes, log.size_place};
+  if (!log.nodes && log.hosts.size() > 1) facts.nodes = {static_cast<std::int64_t>(log.hosts.size()), {}};
+  if (log.local_ranks) facts.gpus_per_node = {*log.local_ranks, log.size_place};
+  if (!log.version.empty()) facts.nccl_version = {log.version, log.version_place};
+  take_networks(facts, log);
+  take_gpudirect(facts, log);
+  facts.interfaces = log.interfaces;
+  facts.net_devices_used = static_cast<std::int64_t>(log.net_devices.size());
+  facts.plugin_missing = log.plugin_missing.count > 0;
+  for (const auto& [path, tally] : log.paths) {
+    if (path.starts_with("P2P/")) facts.p2p += tally.count;
+    if (path == "SHM") facts.shared_memory += tally.count;
+  }
+  facts.p2p_disabled = log.p2p_disabled.count > 0;
+  facts.graphs = log.graphs;
+  facts.channels = log.channels;
+  facts.choices = log.choices;
+  facts.warnings = log.warnings;
+  if (!log.choices.empty()) {
+    const auto largest = std::max_element(log.choices.begin(), log.choices.end(),
+                                          [](const LogChoice& a, const LogChoice& b) { return a.bytes < b.bytes; });
+    facts.algorithm = largest->algorithm;
+    facts.protocol = largest->protocol;
+  }
+}
+
+std::vector<Crossover> crossovers(const std::vector<BenchmarkTable>& tables) {
+  constexpr std::int64_t kNoise = 90;  // percent: in-place and out-of-place of one row differ by less
+  std::vector<Crossover> out;
+  for (std::size_t t = 0; t < tables.size(); ++t)
+    for (std::size_t r = 1; r < tables[t].rows.size(); ++r) {
+      const std::int64_t smaller = tables[t].rows[r - 1].best().time.count();
+      const std::int64_t larger = tables[t].rows[r].best().time.count();
+      if (larger / 100 < smaller / 100 * kNoise / 100)
+        out.push_back({t, r, larger / std::max<std::int64_t>(1, smaller / 100)});
+    }
+  return out;
+}
+
+void take_benchmark(Facts& facts, const Benchmark& benchmark) {
+  facts.tables = benchmark.tables;
+  facts.crossovers = crossovers(benchmark.tables);
+  facts.failures = benchmark.failures;
+  for (const BenchmarkTable& table : benchmark.tables) facts.wrong += table.wrong();
+  if (!facts.nccl_version && !benchmark.nccl_version.empty()) facts.nccl_version = {benchmark.nccl_version, {}};
+  if (!benchmark.ranks.empty()) {
+    const spec::Place place = benchmark.ranks.front().place;
+    facts.gpu_name = benchmark.ranks.front().gpu;
+    // Long lists are cut by those who copy them: the highest number counts.
+    std::int64_t highest = 0;
+    for (const BenchmarkRank& rank : benchmark.ranks) highest = std::max(highest, rank.rank);
+    if (!facts.ranks) facts.ranks = {highest + 1, place};
+    if (!facts.nodes) facts.nodes = {benchmark.hosts(), place};
+  }
+  // Words in a comment count where the program itself says nothing, and the ratio of rates after them.
+  for (const BenchmarkTable& table : benchmark.tables) {
+    if (!facts.ranks && table.said_ranks) facts.ranks = {*table.said_ranks, table.place};
+    if (!facts.nodes && table.said_nodes) facts.nodes = {*table.said_nodes, table.place};
+    if (!facts.ranks && table.inferred_ranks() > 0) facts.ranks = {table.inferred_ranks(), table.place};
+    for (const auto& [name, value] : table.environment) facts.environment.try_emplace(name, value);
+  }
+}
+
+// What the dump of a topology says of each GPU and NIC; a template says nothing.
+void take_abilities(Facts& facts, const std::vector<TopologyNet>& nets) {
+  for (const TopologyNet& net : nets)
+    if (net.gdr) facts.can_gpudirect = facts.can_gpudirect.value_or(true) && *net.gdr;
+}
+void take_abilities(Facts& facts, const PciDevice& device) {
+  if (device.gpu && device.gpu->gdr) facts.can_gpudirect = facts.can_gpudirect.value_or(true) && *device.gpu->gdr;
+  take_abilities(facts, device.nets);
+  for (const PciDevice& below : device.below) take_abilities(facts, below);
+}
+
+void take_machine(Facts& facts, const Evidence& evidence) {
+  if (evidence.server != nullptr) facts.server = *evidence.server;
+  if (evidence.topology != nullptr && !evidence.topology->cpus.empty()) {
+    const TopologyCpu& cpu = evidence.topology->cpus.front();
+    facts.cpu_vendor = cpu.vendor;
+    facts.cpu_family = cpu.family;
+    facts.cpu_model = cpu.model;
+    for (const TopologyCpu& each : evidence.topology->cpus) {
+      take_abilities(facts, each.nets);
+      for (const PciDevice& device : each.devices) take_abilities(facts, device);
+    }
+  }
+  const std::int64_t gpus = evidence.server != nullptr   ? evidence.server->gpus
+                            : evidence.matrix != nullptr ? evidence.matrix->gpus()
+                                                         : 0;
+  if (!facts.gpus_per_node && facts.ranks && facts.nodes && facts.ranks->value % facts.nodes->value == 0)
+    facts.gpus_per_node = {facts.ranks->value / facts.nodes->value, facts.ranks->place};
+  if (!facts.gpus_per_node && gpus > 0) facts.gpus_per_node = {gpus, {}};
+}
+
+}  // namespace
+
+Facts gather(const Evidence& evidence) {
+  Facts facts;
+  if (evidence.log != nullptr) facts.environment = evidence.log->environment;
+  if (evidence.log != nullptr) take_log(facts, *evidence.log);
+  if (evidence.benchmark != nullptr) take_benchmark(facts, *evidence.benchmark);
+  take_machine(facts, evidence);
+  const auto set = [&](const std::string& name) -> const std::string* {
+    const auto found = facts.environment.find(name);
+    return found == facts.environment.end() ? nullptr : &found->second;
+  };
+  if (const std::string* forced = set("NCCL_ALGO")) facts.algorithm = *forced;
+  if (const std::string* forced = set("NCCL_PROTO")) facts.protocol = *forced;
+  const std::string* level = set("NCCL_P2P_LEVEL");
+  const std::string* disable = set("NCCL_P2P_DISABLE");
+  facts.p2p_disabled |=
+      (level != nullptr && (*level == "LOC" || *level == "0")) || (disable != nullptr && *disable == "1");
+  return facts;
+}
+
+}  // namespace weft::measured
