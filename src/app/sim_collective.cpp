@@ -26,6 +26,8 @@ using spec::Complaint;
 constexpr std::size_t kDevicesShown = 64;
 constexpr std::size_t kMostSizes = 1000;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 44;
+// A plan keeps some hundred bytes for every rank and channel: a GiB.
+constexpr std::uint32_t kMostRanks = 262'144;
 // Some tens of nanoseconds and 16 bytes each: minutes, and more than most machines have.
 constexpr std::uint64_t kMostMessages = std::uint64_t{1} << 31;
 
@@ -247,6 +249,16 @@ std::vector<CollectiveJob> collectives_of(const model::Cluster& cluster) {
   return jobs;
 }
 
+void check_job(const CollectiveJob& job, const model::Cluster& cluster, spec::Diagnostics& diagnostics) {
+  const auto refuse = [&](std::uint32_t most, std::string_view whose, std::string_view help) {
+    diagnostics.add(Complaint::out_of_range, {},
+                    fmt::format("{} of {} GPUs, {} {}", collective::name(job.operation), grouped(job.gpus), whose, grouped(most)),
+                    std::string(help));
+  };
+  if (job.gpus > cluster.gpus) refuse(cluster.gpus, "the cluster has", "a larger cluster, or fewer GPUs");
+  else if (job.gpus > kMostRanks) refuse(kMostRanks, "collectives are simulated for up to", "--gpus, or gpus in `run:`");
+}
+
 const collective::Stack* stack_of(const CollectiveJob& job, const std::string& given, const model::Cluster& cluster,
                                   spec::Diagnostics& diagnostics) {
   const std::string& name = given.empty() ? job.stack : given;
@@ -332,12 +344,7 @@ int sim_collectives(Session& session, const InputOptions& input, const Collectiv
   } else {
     unknown("--collective", options.operation, names_of(collective::kOperations), diagnostics);
   }
-  for (const CollectiveJob& job : jobs)
-    if (job.gpus > session.cluster().gpus)
-      diagnostics.add(Complaint::out_of_range, {},
-                      fmt::format("{} of {} GPUs, the cluster has {}", collective::name(job.operation),
-                                  grouped(job.gpus), grouped(session.cluster().gpus)),
-                      "a larger cluster, or fewer GPUs");
+  for (const CollectiveJob& job : jobs) check_job(job, session.cluster(), diagnostics);
   const Wanted wanted = read_options(options, diagnostics);
   for (const CollectiveJob& job : jobs) stack_of(job, options.stack, session.cluster(), diagnostics);
   if (app::report(diagnostics, input, console)) return kYourInput;

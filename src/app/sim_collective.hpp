@@ -22,6 +22,8 @@ struct CollectiveJob {
 
 // What the cluster's file asks for.
 std::vector<CollectiveJob> collectives_of(const model::Cluster& cluster);
+// Complains about more GPUs than there are, or than can be simulated.
+void check_job(const CollectiveJob& job, const model::Cluster& cluster, spec::Diagnostics& diagnostics);
 // The stack of a job, unless another is given; nothing, and a complaint, when there is none of that name.
 const collective::Stack* stack_of(const CollectiveJob& job, const std::string& given, const model::Cluster& cluster,
                                   spec::Diagnostics& diagnostics);

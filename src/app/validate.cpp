@@ -116,6 +116,7 @@ std::optional<TableResult> Validation::check(const std::filesystem::path& table)
   if (jobs.size() != 1)
     diagnostics.add(Complaint::contradiction, session.place("run", ""), "a scenario has one collective",
                     "run: [{all_reduce: {gpus: 16, stack: ib}}]");
+  if (jobs.size() == 1) check_job(jobs[0], session.cluster(), diagnostics);
   const collective::Stack* stack = jobs.size() == 1 ? stack_of(jobs[0], "", session.cluster(), diagnostics) : nullptr;
   if (app::report(diagnostics, input, console_) || !rows || stack == nullptr) return std::nullopt;
 

@@ -454,6 +454,8 @@ TEST(Sim, AlgorithmsStandSideBySideAndWhatCannotBeIsSaid) {
   EXPECT_NE(error({"--algorithms", "rings"}).find("did you mean Ring"), std::string::npos);
   EXPECT_NE(error({"--gpus", "1000"}).find("the cluster has 256"), std::string::npos);
   EXPECT_NE(error({"--gpus", "1"}).find("two GPUs"), std::string::npos);
+  const std::string million = (kSource / "examples/11-a-million-gpus/cluster.weft.yaml").string();
+  EXPECT_NE(weft({"sim", million, "--collective", "all_reduce"}).err.find("up to 262,144"), std::string::npos);
   EXPECT_NE(error({"--sizes", "8GiB..8B"}).find("--sizes cannot be"), std::string::npos);
   EXPECT_NE(error({"--trace", "x.json"}).find("collectives run at message level"), std::string::npos);
 }
@@ -493,6 +495,9 @@ TEST(Validate, AFolderOfOnesOwnIsReadAndMistakesAreSaid) {
   const Outcome wrong = weft({"validate", "."});
   EXPECT_EQ(wrong.code, 2);
   EXPECT_NE(wrong.err.find("other.csv:2:3"), std::string::npos) << wrong.err;
+  std::ofstream("mine.weft.yaml") << "version: 1\nservers: {kind: hgx-h100, count: 1}\nfabric: {kind: single-chassis, switch: quantum-2}\n"
+                                     "run:\n  - all_reduce: {gpus: 16, stack: ib}\n";
+  EXPECT_NE(weft({"validate", "."}).err.find("but the cluster has 8 GPUs"), std::string::npos);
   std::filesystem::create_directory("empty");
   EXPECT_EQ(weft({"validate", "empty"}).code, 2);
 }
