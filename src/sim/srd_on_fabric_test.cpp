@@ -60,16 +60,24 @@ TEST(SrdOnFabric, AFourToOneOversubscribedPermutationIsNearlyIdeal) {
 TEST(SrdOnFabric, ASpineThatDiesSilentlyCostsItsShareAndLittleMore) {
   constexpr std::uint64_t kBytes = 8'000'000;
   constexpr std::int64_t kDeath = 200 * kMicrosecond;
+  constexpr std::uint64_t kSeeds = 8;
   const Built built = leaf_spine(4);
-  PacketSim healthy(built.fabric, {});
-  const std::vector<Flow> flows = across_leaves(4, kBytes, 2);
-  const std::int64_t whole = run_on(healthy, flows).last();
-  PacketSim sim(built.fabric, {});
-  sim.add_to_switch(kLeaves, {Condition::Kind::blackhole, kDeath, kForever, 0});
-  const Outcome out = run_on(sim, flows);
-  EXPECT_TRUE(delivered_once(out, flows.size()));
-  // What was left at the death goes at three quarters of the rate, of which nine tenths are demanded.
-  EXPECT_LT(out.last() - kDeath, (whole - kDeath) * 4 / 3 * 10 / 9);
+  std::int64_t kept = 0;  // percent of what three quarters of the rate would have done
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SimConfig config;
+    config.seed = seed;
+    const std::vector<Flow> flows = across_leaves(4, kBytes, seed);
+    PacketSim healthy(built.fabric, config);
+    const std::int64_t whole = run_on(healthy, flows).last();
+    PacketSim sim(built.fabric, config);
+    sim.add_to_switch(kLeaves, {Condition::Kind::blackhole, kDeath, kForever, 0});
+    const Outcome out = run_on(sim, flows);
+    EXPECT_TRUE(delivered_once(out, flows.size()));
+    const std::int64_t percent = (whole - kDeath) * 4 / 3 * 100 / (out.last() - kDeath);
+    EXPECT_GE(percent, 90) << "seed " << seed;
+    kept += percent;
+  }
+  EXPECT_GE(kept, 95 * std::int64_t{kSeeds});
 }
 
 }  // namespace

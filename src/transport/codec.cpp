@@ -84,8 +84,8 @@ std::optional<Decoded> decode(std::span<const std::uint8_t> in) {
     header.fan_in = get<std::uint16_t>(in, 30);
     header.ack = {get<std::uint64_t>(in, 32), get<std::uint64_t>(in, 40)};
   } else {
-    if (in[3] > static_cast<std::uint8_t>(Op::response) || header.echo != 0 || in[30] != 0 || in[31] != 0)
-      return std::nullopt;
+    if (in[3] > static_cast<std::uint8_t>(Op::response) || in[30] != 0 || in[31] != 0) return std::nullopt;
+    if (out.type == PacketType::raw && header.echo != 0) return std::nullopt;  // nobody answers it
     header.op = static_cast<Op>(in[3]);
     header.data = {get<std::uint32_t>(in, 32), get<std::uint32_t>(in, 36), get<std::uint64_t>(in, 40)};
   }

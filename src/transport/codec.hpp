@@ -18,7 +18,8 @@
 //       20    2 peer generation   of the destination as known, 0: not
 //       22    2 stream
 //       24    4 sequence          its number              all below have arrived
-//       28    2 echo              0                       low 16 bits of the packet answered
+//       28    2 echo              from its path to that   low 16 bits of the packet answered
+//                                 of its ack; raw: 0
 //       30    2 fan-in            0                       senders the receiver listens to
 //       32    8                   first (4), tag (4)      arrived: bit i is from + i
 //       40    8                   size of the message     marked: bit i is echo - i

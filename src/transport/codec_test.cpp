@@ -32,6 +32,7 @@ Decoded some_packet() {
     header.echo = *rc::gen::arbitrary<std::uint16_t>();
     header.ack = {*rc::gen::arbitrary<std::uint64_t>(), *rc::gen::arbitrary<std::uint64_t>()};
   } else {
+    if (x.type == PacketType::data) header.echo = *rc::gen::arbitrary<std::uint16_t>();
     header.op = *rc::gen::element(Op::send, Op::write, Op::read, Op::response);
     header.data = {*rc::gen::arbitrary<std::uint32_t>(), *rc::gen::arbitrary<std::uint32_t>(),
                    *rc::gen::arbitrary<std::uint64_t>()};
@@ -102,6 +103,8 @@ TEST(Codec, FieldsWithoutMeaningAreRefused) {
   };
   Bytes data{};
   encode(PacketType::data, kAckNow, {}, data);
+  Bytes raw{};
+  encode(PacketType::raw, 0, {}, raw);
   Bytes ack{};
   encode(PacketType::ack, 0, {}, ack);
   EXPECT_TRUE(resealed(data, 3, 3));
@@ -109,7 +112,8 @@ TEST(Codec, FieldsWithoutMeaningAreRefused) {
   EXPECT_FALSE(resealed(data, 1, 3));     // type
   EXPECT_FALSE(resealed(data, 2, 0x10));  // flags
   EXPECT_FALSE(resealed(data, 3, 4));     // op
-  EXPECT_FALSE(resealed(data, 29, 1));    // echo of data
+  EXPECT_TRUE(resealed(data, 29, 1));
+  EXPECT_FALSE(resealed(raw, 29, 1));     // echo of what nobody answers
   EXPECT_FALSE(resealed(data, 31, 1));    // fan-in of data
   EXPECT_FALSE(resealed(ack, 3, 1));      // op of an ack
   EXPECT_TRUE(resealed(ack, 31, 1));

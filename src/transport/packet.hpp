@@ -81,7 +81,8 @@ struct Header {
       std::uint32_t repeated;
     } tcp;
   };
-  std::uint16_t echo = 0;             // ack: low bits of the sequence that caused it
+  // Ack: low bits of the sequence that caused it. Data: what to add to its path for that of its answer.
+  std::uint16_t echo = 0;
   std::uint16_t stream = 0;           // numbers begin anew with each; an ack repeats that of the data
   std::uint16_t generation = 0;       // of the source: grows when it restarts, never 0
   std::uint16_t peer_generation = 0;  // of the destination as far as the source knows, else 0

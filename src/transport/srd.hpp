@@ -24,7 +24,8 @@
 //   with an eighth more to carry than others. Judged by their own round-trip time, and not by what it is
 //   above the mean, paths are left and taken again by all senders together, and queues swing.
 //   Where a packet vanished, another entropy is tried with one packet at a time until one comes through;
-//   the pauses between trials grow.
+//   the pauses between trials grow. Acknowledgements come back by the path that they answer, until one has
+//   vanished; from then on a packet says which path its answer is to take: the one that brought the last.
 // - The window follows the typical path: once per round trip it is scaled by target / mean round-trip
 //   time where that is above the target, and grows by a constant. Flows that share a queue see the same
 //   delay, so they settle at equal windows within tens of round trips (the law of FAST TCP, Jin et al.,
@@ -166,6 +167,7 @@ class Srd {
     std::uint16_t peer_generation;  // 0: not known
     std::uint16_t fresh_entropy;    // next one to try
     std::uint16_t turn;             // choices of a path so far
+    std::uint16_t heard_path;       // that the last acknowledgement took
     std::uint8_t silent;            // times the deadline passed without news
     bool buried;                    // a path seemed dead: those that work are kept
     std::uint32_t reads;            // list of those without an answer

@@ -52,7 +52,7 @@ Placement Srd::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fla
       return placement;
     }
   }
-  receiver.echo_path = header.path;
+  receiver.echo_path = static_cast<std::uint16_t>(header.path + header.echo);
   receiver.heard = static_cast<std::uint32_t>(now >> kHeardShift);
   if (receiver.broken) {
     owe(index, kStale);

@@ -118,6 +118,7 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
     news = true;
   }
   sender.heard = now;
+  sender.heard_path = header.path;
   // What repeats old news does not end the wait for new ones.
   if (news) {
     sender.deadline = now + patience(sender);
@@ -465,7 +466,11 @@ void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& 
   header.op = message.op;
   header.sequence = sequence;
   header.data = {message.first, message.tag, message.bytes};
-  header.echo = 0;
+  // The way back of a path may be dead where the path is not, and an answer lost at the end costs a wait for silence.
+  // Where ways have died, answers take the one that the last took; after silence that one is doubtful too.
+  const bool trial = sender.unproven >> path & 1;
+  const bool same_way = sender.silent > 0 ? sender.silent == 1 && sender.turn % 2 != 0 : sender.buried && !trial;
+  header.echo = same_way ? static_cast<std::uint16_t>(sender.heard_path - header.path) : 0;
   header.stream = sender.stream;
   header.generation = config_.generation;
   header.peer_generation = sender.peer_generation;

@@ -399,6 +399,7 @@ RC_GTEST_PROP(Srd, NonsenseIsHarmless, ()) {
       header.ack = {*rc::gen::arbitrary<std::uint64_t>(), *rc::gen::arbitrary<std::uint64_t>()};
       srd.handle(now, 0, PacketType::ack, flags, header);
     } else {
+      header.echo = *rc::gen::arbitrary<std::uint16_t>();
       header.op = *rc::gen::element(Op::send, Op::write, Op::read, Op::response);
       header.data = {near(400), *rc::gen::inRange<std::uint32_t>(0, 20),
                      *rc::gen::element<std::uint64_t>(0, 5000, 50'000, UINT64_MAX)};
