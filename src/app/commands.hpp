@@ -46,6 +46,7 @@ struct CompareOptions {
 int compare(const CompareOptions& options, Console& console);
 
 struct DstOptions {
+  std::string transport = "all";
   std::uint64_t first_seed = 1;
   std::uint64_t seeds = 500;
   bool canary = false;  // plant a bug that must be found
