@@ -31,8 +31,8 @@ Summary run(const Options& options, std::ostream& out) {
       summary.first_failed = seed;
       summary.first_failed_transport = transport;
     }
-    fmt::print(out, "seed {} FAILED: {}\n  {}\n  again: weft dst --transport {} --first-seed {} --seeds 1 --verbose{}\n",
-               seed, outcome.problem, draw(transport, seed).text(), name_of(transport), seed,
+    fmt::print(out, "seed {} FAILED: {}\n  {}\n", seed, outcome.problem, draw(transport, seed).text());
+    fmt::print(out, "  again: weft dst --transport {} --first-seed {} --seeds 1 --verbose{}\n", name_of(transport), seed,
                options.canary ? " --canary" : "");
   };
   for (const Regression& each : kRegressions)
