@@ -34,7 +34,7 @@ void draw_roce(Scenario& s, Random& random) {
   if (random.below(3) == 0) roce.window = 1 + random.below(255);
   roce.packet_time = s.packet_time;
   roce.base_rtt = s.srd.base_rtt;
-  s.timeout = random.below(4) == 0 ? 67'109 * kMicrosecond : 4 * roce.base_rtt + up_to_microseconds(random, 500);
+  s.timeout = random.below(4) == 0 ? 67'109 * kMicrosecond : 4 * roce.base_rtt + up_to_microseconds(random, 200);
   roce.ack_timeout = s.timeout;
   roce.give_up = s.give_up = some_patience(random, s.timeout);
   s.payload = roce.mtu;
@@ -60,9 +60,9 @@ void draw_tcp(Scenario& s, Random& random) {
   tcp.repath_on_timeout = random.below(2) == 0;
   tcp.base_rtt = s.srd.base_rtt;
   if (random.below(3) != 0) {  // a network of microseconds with timers to match
-    tcp.delayed_ack = up_to_microseconds(random, 500);
+    tcp.delayed_ack = up_to_microseconds(random, 200);
     tcp.timer_least = up_to_microseconds(random, 100);
-    tcp.rto_min = tcp.delayed_ack + up_to_microseconds(random, 1000);
+    tcp.rto_min = tcp.delayed_ack + up_to_microseconds(random, 300);
   }
   s.timeout = tcp.rto_min;
   tcp.give_up = s.give_up = some_patience(random, s.timeout);
@@ -155,7 +155,11 @@ Scenario draw(Protocol transport, std::uint64_t seed) {
   if (transport == Protocol::rocev2) draw_roce(s, own);
   if (transport == Protocol::tcp) draw_tcp(s, own);
   if (transport == Protocol::uet) draw_uet(s, own);
-  if (s.impatient()) s.partitions += 1 + own.below(3);  // a reason to give up
+  if (s.impatient()) {
+    // A reason to give up, and copies late enough to meet those who begin anew.
+    s.partitions += 2 + own.below(6);
+    s.duplicate = std::max(s.duplicate, own.below(200));
+  }
   return s;
 }
 
