@@ -54,6 +54,7 @@ struct ValidateOptions {
 int validate(const ValidateOptions& options, Console& console);
 
 struct DstOptions {
+  std::string transport = "all";
   std::uint64_t first_seed = 1;
   std::uint64_t seeds = 500;
   bool canary = false;  // plant a bug that must be found

@@ -7,22 +7,45 @@
 
 #include "app/commands.hpp"
 #include "base/text.hpp"
+#include "dst/scenario.hpp"
 
 namespace weft::app {
+namespace {
+
+std::optional<transport::Protocol> tested(std::string_view name) {
+  for (const weft::dst::Tested& each : weft::dst::kTested)
+    if (each.name == name) return each.transport;
+  return std::nullopt;
+}
+
+std::string record(const DstOptions& options, const weft::dst::Summary& summary) {
+  using Json = nlohmann::ordered_json;
+  const bool failed = summary.failed > 0;
+  return Json({{"record", "dst"},
+               {"version", 1},
+               {"transport", options.transport},
+               {"seeds", summary.seeds},
+               {"failed", summary.failed},
+               {"first_failed", failed ? Json(summary.first_failed) : nullptr},
+               {"first_failed_transport", failed ? Json(weft::dst::name_of(summary.first_failed_transport)) : nullptr},
+               {"events", summary.events},
+               {"digest", fmt::format("{:016x}", summary.digest)}})
+      .dump();
+}
+
+}  // namespace
 
 int dst(const DstOptions& options, Console& console) {
   std::ostringstream lines;  // with --json, stdout is the record's alone
-  const weft::dst::Summary summary = weft::dst::run({options.first_seed, options.seeds, options.canary, options.verbose},
-                                                    options.json ? static_cast<std::ostream&>(lines) : console.out);
+  const weft::dst::Summary summary = weft::dst::run(
+      {tested(options.transport), options.first_seed, options.seeds, options.canary, options.verbose},
+      options.json ? static_cast<std::ostream&>(lines) : console.out);
   console.err << lines.str();
   if (options.json) {
-    console.out << nlohmann::ordered_json({{"record", "dst"}, {"version", 1}, {"seeds", summary.seeds}, {"failed", summary.failed},
-                                           {"first_failed", summary.failed > 0 ? nlohmann::ordered_json(summary.first_failed) : nullptr},
-                                           {"events", summary.events}, {"digest", fmt::format("{:016x}", summary.digest)}})
-                       .dump()
-                << "\n";
+    console.out << record(options, summary) << "\n";
   } else {
-    console.out << fmt::format("{}, {} failed; {} events; digest {:016x}\n", counted(static_cast<std::int64_t>(summary.seeds), "seed"), summary.failed,
+    console.out << fmt::format("{}, {} failed; {} events; digest {:016x}\n",
+                               counted(static_cast<std::int64_t>(summary.seeds), "seed"), summary.failed,
                                grouped(static_cast<std::int64_t>(summary.events)), summary.digest);
   }
   return summary.failed == 0 ? kFine : kExpectationFailed;

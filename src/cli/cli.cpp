@@ -206,19 +206,22 @@ void add_validate(CLI::App& app, Verbs& verbs) {
 
 void add_dst(CLI::App& app, Verbs& verbs) {
   app::DstOptions& options = verbs.dst;
-  CLI::App* command = app.add_subcommand("dst", "test the transport under drawn faults, by seed");
+  CLI::App* command = app.add_subcommand("dst", "test the transports under drawn faults, by seed");
+  command->add_option("--transport", options.transport, "srd, rocev2, tcp, uet, or all: seeds in turn")
+      ->check(CLI::IsMember({"srd", "rocev2", "tcp", "uet", "all"}))
+      ->capture_default_str();
   command->add_option("--first-seed", options.first_seed, "where to begin")->capture_default_str();
   command->add_option("--seeds", options.seeds, "how many, beside those that once failed")->capture_default_str();
   command->add_flag("--canary", options.canary, "plant a bug, which must be found");
   command->add_flag("--verbose", options.verbose, "a line per seed");
   command->add_flag("--json", options.json, "machine-readable output");
   command->footer("A seed draws endpoints, parameters, loss, reordering, duplicates, corruption, clogged\n"
-                  "paths, partitions and restarts. First nothing wrong may happen, then, when all is\n"
+                  "paths, partitions and, for SRD, restarts. First nothing wrong may happen, then, when all is\n"
                   "healed, everything must come to an end.\n"
                   "\n"
                   "Examples:\n"
                   "  weft dst\n"
-                  "  weft dst --first-seed 1000 --seeds 100000\n"
+                  "  weft dst --transport tcp --first-seed 1000 --seeds 100000\n"
                   "  weft dst --canary");
 }
 

@@ -11,28 +11,36 @@
 
 namespace weft::dst {
 
-Outcome run_seed(std::uint64_t seed, bool canary) {
-  return World(draw(seed), seed, canary).run();
+Outcome run_seed(Protocol transport, std::uint64_t seed, bool canary) {
+  return World(draw(transport, seed), seed, canary).run();
 }
 
 Summary run(const Options& options, std::ostream& out) {
   Summary summary;
   Digest digest;
-  const auto one = [&](std::uint64_t seed) {
-    const Outcome outcome = run_seed(seed, options.canary);
+  const auto one = [&](Protocol transport, std::uint64_t seed) {
+    const Outcome outcome = run_seed(transport, seed, options.canary);
     ++summary.seeds;
     summary.events += outcome.events;
     digest.add(outcome.digest);
     if (options.verbose)
       fmt::print(out, "seed {}: {} operations, {} failed, {} events, digest {:016x}; {}\n", seed, outcome.operations,
-                 outcome.failed_operations, outcome.events, outcome.digest, draw(seed).text());
+                 outcome.failed_operations, outcome.events, outcome.digest, draw(transport, seed).text());
     if (outcome.problem.empty()) return;
-    if (summary.failed++ == 0) summary.first_failed = seed;
-    fmt::print(out, "seed {} FAILED: {}\n  {}\n  again: weft dst --first-seed {} --seeds 1 --verbose{}\n", seed,
-               outcome.problem, draw(seed).text(), seed, options.canary ? " --canary" : "");
+    if (summary.failed++ == 0) {
+      summary.first_failed = seed;
+      summary.first_failed_transport = transport;
+    }
+    fmt::print(out, "seed {} FAILED: {}\n  {}\n", seed, outcome.problem, draw(transport, seed).text());
+    fmt::print(out, "  again: weft dst --transport {} --first-seed {} --seeds 1 --verbose{}\n", name_of(transport), seed,
+               options.canary ? " --canary" : "");
   };
-  for (const std::uint64_t seed : kRegressions) one(seed);
-  for (std::uint64_t i = 0; i < options.seeds; ++i) one(options.first_seed + i);
+  for (const Regression& each : kRegressions)
+    if (!options.transport || *options.transport == each.transport) one(each.transport, each.seed);
+  for (std::uint64_t i = 0; i < options.seeds; ++i) {
+    const std::uint64_t seed = options.first_seed + i;
+    one(options.transport.value_or(kTested[seed % kTested.size()].transport), seed);
+  }
   summary.digest = digest.value();
   return summary;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Deterministic simulation tests of the transport: one seed draws a small world (endpoints, parameters,
+// Deterministic simulation tests of the transports: one seed draws a small world (endpoints, parameters,
 // a network that loses, reorders, duplicates, corrupts, clogs and parts, endpoints that restart) and the
 // work done in it. First safety under faults: what is delivered is delivered once, whole and to the
 // right one, and everything inside holds after every step. Then all is healed and liveness is demanded:
@@ -7,11 +7,15 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <string>
+
+#include "transport/packet.hpp"
 
 namespace weft::dst {
 
 struct Options {
+  std::optional<transport::Protocol> transport;  // nothing: all of them, seeds in turn
   std::uint64_t first_seed = 1;
   std::uint64_t seeds = 500;
   bool canary = false;   // plant a bug: acknowledgements that now and then claim too much
@@ -30,11 +34,12 @@ struct Summary {
   std::uint64_t seeds = 0;
   std::uint64_t failed = 0;
   std::uint64_t first_failed = 0;  // seed, when failed > 0
+  transport::Protocol first_failed_transport{};
   std::uint64_t events = 0;
   std::uint64_t digest = 0;
 };
 
-Outcome run_seed(std::uint64_t seed, bool canary);
+Outcome run_seed(transport::Protocol transport, std::uint64_t seed, bool canary);
 
 // Runs the seeds, those that once failed before them, and prints each failure with the line that repeats it.
 Summary run(const Options& options, std::ostream& out);

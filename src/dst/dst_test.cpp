@@ -1,9 +1,14 @@
 #include "dst/dst.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <iostream>
 #include <sstream>
+
+#include "dst/regressions.hpp"
+#include "dst/scenario.hpp"
 
 namespace weft::dst {
 namespace {
@@ -17,24 +22,48 @@ TEST(Dst, FiveHundredSeedsAndThoseThatOnceFailed) {
 }
 
 TEST(Dst, EqualSeedsGiveEqualDigestsAndOthersDoNot) {
-  for (const std::uint64_t seed : {3u, 14u, 159u}) {
-    EXPECT_EQ(run_seed(seed, false).digest, run_seed(seed, false).digest);
-    EXPECT_NE(run_seed(seed, false).digest, run_seed(seed + 1, false).digest);
+  for (const Tested& each : kTested)
+    for (const std::uint64_t seed : {3u, 14u, 159u}) {
+      const std::uint64_t digest = run_seed(each.transport, seed, false).digest;
+      EXPECT_EQ(digest, run_seed(each.transport, seed, false).digest) << each.name;
+      EXPECT_NE(digest, run_seed(each.transport, seed + 1, false).digest) << each.name;
+    }
+}
+
+TEST(Dst, SeedsAreSharedOutOverTheTransports) {
+  Options options;
+  options.first_seed = 100;
+  options.seeds = 8;
+  options.verbose = true;
+  std::ostringstream out;
+  run(options, out);
+  for (const Tested& each : kTested) {
+    std::size_t worlds = 0;
+    for (std::size_t at = 0; (at = out.str().find(fmt::format("; {}: ", each.name), at)) != std::string::npos; ++at)
+      ++worlds;
+    const auto once_failed = std::count_if(kRegressions.begin(), kRegressions.end(), [&](const Regression& regression) {
+      return regression.transport == each.transport;
+    });
+    EXPECT_EQ(worlds, 2u + static_cast<std::size_t>(once_failed)) << each.name;
   }
 }
 
 // A harness that finds nothing proves nothing: acknowledgements that claim too much must be noticed soon.
-TEST(Dst, TheCanaryIsFound) {
-  Options options;
-  options.seeds = 20;
-  options.canary = true;
-  std::ostringstream out;
-  const Summary summary = run(options, out);
-  EXPECT_GT(summary.failed, 5u);
-  EXPECT_NE(out.str().find(" FAILED: "), std::string::npos);
-  EXPECT_NE(out.str().find("--first-seed " + std::to_string(summary.first_failed) + " --seeds 1 --verbose --canary"),
-            std::string::npos)
-      << out.str();
+TEST(Dst, TheCanaryOfEachTransportIsFound) {
+  for (const Tested& each : kTested) {
+    Options options;
+    options.transport = each.transport;
+    options.seeds = 20;
+    options.canary = true;
+    std::ostringstream out;
+    const Summary summary = run(options, out);
+    EXPECT_GT(summary.failed, 5u) << each.name;
+    EXPECT_NE(out.str().find(" FAILED: "), std::string::npos);
+    EXPECT_NE(out.str().find(fmt::format("--transport {} --first-seed {} --seeds 1 --verbose --canary", each.name,
+                                         summary.first_failed)),
+              std::string::npos)
+        << out.str();
+  }
 }
 
 }  // namespace

@@ -61,13 +61,18 @@ void Ledger::completed(const Life& at, const Completion& completion) {
     if (entry.op != Op::send || entry.peer != at.node || entry.poster != completion.peer)
       return complain(fmt::format("operation {} received at node {}", tag, at.node));
     if (!whole) return complain(fmt::format("operation {} received before its bytes", tag));
+    if (const std::uint32_t other = overtaken_by(tag, true); other != tag)
+      complain(fmt::format("operation {} received before {}", tag, other));
     // A second time at the same life would have been a second placement.
+    entry.received = true;
     return;
   }
   if (entry.poster != at.node || entry.incarnation != at.incarnation || entry.peer != completion.peer ||
       completion.context != context_of(tag))
     return complain(fmt::format("operation {} completed for somebody else", tag));
   if (entry.done) return complain(fmt::format("operation {} completed twice", tag));
+  if (const std::uint32_t other = overtaken_by(tag, false); other != tag)
+    complain(fmt::format("operation {} completed before {}", tag, other));
   entry.done = true;
   switch (completion.kind) {
     case Completion::Kind::sent:
@@ -84,6 +89,19 @@ void Ledger::completed(const Life& at, const Completion& completion) {
     case Completion::Kind::received:
       break;
   }
+}
+
+std::uint32_t Ledger::overtaken_by(std::uint32_t tag, bool at_receiver) const {
+  const Entry& entry = entries_[tag];
+  for (std::uint32_t i = 0; i < tag; ++i) {
+    const Entry& other = entries_[i];
+    // One that also takes another lane may be held up there.
+    const bool in_order = other.lanes != 0 && (other.lanes & ~entry.lanes) == 0;
+    if (!in_order || other.poster != entry.poster || other.peer != entry.peer) continue;
+    const bool came_as_far = at_receiver ? other.received || other.failed || other.op != Op::send : other.done;
+    if (!came_as_far) return i;
+  }
+  return tag;
 }
 
 bool Ledger::withdraw(std::uint32_t tag, std::uint32_t reads) {

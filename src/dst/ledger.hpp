@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "transport/srd.hpp"
+#include "transport/operation.hpp"
 
 namespace weft::dst {
 
@@ -27,12 +27,15 @@ class Ledger {
     std::uint32_t incarnation;  // of the poster
     std::uint32_t peer;         // node
     std::uint64_t bytes;
+    std::uint32_t lanes = 0;    // bit for each ordered channel to the peer that it takes; 0: order is not promised
     bool must_succeed = false;
     bool done = false;
     bool failed = false;
+    bool received = false;
     std::uint32_t deliveries = 0;  // over all lives of the receiver
   };
 
+  std::uint32_t packets_of(std::uint64_t bytes) const;
   // The tag and context to post it with; the tag is its index.
   std::uint32_t add(const Entry& entry);
   static std::uint32_t context_of(std::uint32_t tag) { return tag * 2654435761u + 17; }
@@ -57,7 +60,8 @@ class Ledger {
     std::vector<bool> packets;
     std::uint32_t left = 0;
   };
-  std::uint32_t packets_of(std::uint64_t bytes) const;
+  // Of the operations before `tag` that it cannot overtake, one that has not come as far; or `tag` itself.
+  std::uint32_t overtaken_by(std::uint32_t tag, bool at_receiver) const;
 
   std::uint32_t payload_;
   std::vector<Entry> entries_;

@@ -1,23 +1,53 @@
 #pragma once
 // What a seed draws: sizes, parameters and faults of one world.
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "transport/operation.hpp"
+#include "transport/roce_config.hpp"
 #include "transport/srd_config.hpp"
+#include "transport/tcp_config.hpp"
+#include "transport/uet_config.hpp"
 
 namespace weft::dst {
 
 using transport::Instant;
+using transport::Protocol;
 
 inline constexpr Instant kMicrosecond = 1'000'000;
 
+// Those that promise delivery, with their names at the command line.
+struct Tested {
+  Protocol transport;
+  std::string_view name;
+};
+inline constexpr std::array<Tested, 4> kTested = {{
+    {Protocol::srd, "srd"},
+    {Protocol::rocev2, "rocev2"},
+    {Protocol::tcp, "tcp"},
+    {Protocol::uet, "uet"},
+}};
+std::string_view name_of(Protocol transport);
+
 struct Scenario {
+  Protocol transport = Protocol::srd;
   std::uint32_t nodes = 2;
   bool hostile = false;  // the last node sends nonsense and takes part in nothing else
   bool codec = false;    // all packets go through encode and decode
+
+  // Of the transport: its own numbers, and those that the world must know of any.
   transport::SrdConfig srd;
+  transport::RoceConfig roce;
+  transport::TcpConfig tcp;
+  transport::UetConfig uet;
+  std::uint32_t payload = 1;       // of a full packet
+  Instant packet_time = 1;         // of a full packet on a node's wire
+  Instant give_up = 0;             // silence after which what waits for a peer fails
+  Instant timeout = 0;             // silence before anything is sent again; 0: short beside all else
+  std::uint32_t first_sequence = 0;
 
   // The network. Probabilities in 1/1024 per packet.
   Instant delay = 2 * kMicrosecond;  // one way, shortest
@@ -40,10 +70,10 @@ struct Scenario {
   Instant faulty = 0;         // how long the first phase lasts
 
   // Whether a partition of the first phase may outlast a peer's patience.
-  bool impatient() const { return srd.give_up < 2 * faulty; }
+  bool impatient() const { return give_up < 2 * (faulty + timeout); }
   std::string text() const;
 };
 
-Scenario draw(std::uint64_t seed);
+Scenario draw(Protocol transport, std::uint64_t seed);
 
 }  // namespace weft::dst

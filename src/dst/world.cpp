@@ -17,6 +17,27 @@ constexpr std::uint32_t kEverybody = 0xFFFFFFFFu;
 constexpr std::uint32_t kWays = 4;              // through the network; a path's entropy chooses one
 constexpr std::uint64_t kMostEvents = 600'000;  // of one seed: an honest one needs a tenth
 constexpr std::uint64_t kLookEvery = 5;         // events; a look costs more than an event
+constexpr std::uint32_t kCanaryEvery = 4;       // acknowledgements
+
+constexpr PacketType ack_of(Protocol transport) {
+  switch (transport) {
+    case Protocol::rocev2: return PacketType::roce_ack;
+    case Protocol::tcp: return PacketType::tcp_ack;
+    case Protocol::uet: return PacketType::uet_ack;
+    case Protocol::srd:
+    case Protocol::raw: break;
+  }
+  return PacketType::ack;
+}
+
+// The canary: one packet more than has arrived.
+void claim_too_much(PacketType type, Header& header) {
+  if (type == PacketType::roce_ack || type == PacketType::tcp_ack) {
+    ++header.sequence;
+  } else {
+    header.ack.arrived |= header.ack.arrived + 1;
+  }
+}
 
 }  // namespace
 
@@ -24,7 +45,7 @@ World::World(const Scenario& scenario, std::uint64_t seed, bool canary)
     : scenario_(scenario),
       canary_(canary),
       random_(seed, 0xd57, 1),
-      ledger_(scenario.srd.payload),
+      ledger_(scenario.payload),
       nodes_(scenario.nodes),
       restarts_(scenario.nodes) {
   for (Node& node : nodes_) {
@@ -42,7 +63,7 @@ Outcome World::run() {
   healed_ = true;
   troubles_.clear();
   now_ = std::max(now_, scenario_.faulty);
-  const Instant patience = 5 * scenario_.srd.give_up + kSecond;
+  const Instant patience = 5 * scenario_.give_up + kSecond;
   for (const bool must_succeed : {false, true}) {
     must_succeed_ = must_succeed;
     for (std::uint32_t a = 0; a < partners(); ++a)
@@ -56,6 +77,7 @@ Outcome World::run() {
                                        ledger_.entries()[tag].poster, ledger_.entries()[tag].peer,
                                        (now_ - scenario_.faulty) / kMicrosecond));
   }
+  look_for_leaks();
   return {ledger_.problem(), digest_.value(), handled_, ledger_.entries().size(), ledger_.failed_operations()};
 }
 
@@ -102,18 +124,36 @@ bool World::excused(std::uint32_t peer) const {
   return restarts_[peer] || (s.impatient() && troubled);
 }
 
+// The queue pairs or connections that a message takes: one after the other, or from the first on where it is split.
+std::uint32_t World::lanes_of(const Ledger::Entry& entry) {
+  std::uint32_t lanes = 0;
+  if (scenario_.transport == Protocol::tcp) lanes = scenario_.tcp.connections;
+  if (scenario_.transport == Protocol::rocev2) lanes = scenario_.roce.qps;
+  if (lanes == 0) return 0;
+  if (scenario_.transport == Protocol::rocev2 && scenario_.roce.split && entry.bytes > scenario_.roce.split_above) {
+    const std::uint32_t packets = ledger_.packets_of(entry.bytes);
+    const std::uint32_t each = (packets + lanes - 1) / lanes;
+    const std::uint32_t parts = (packets + each - 1) / each;
+    if (parts > 1) return (1u << parts) - 1;
+  }
+  return 1u << turns_[{entry.poster, entry.peer}]++ % lanes;
+}
+
 void World::post(std::uint32_t node, std::uint32_t peer) {
   Ledger::Entry entry{};
   constexpr std::array<Op, 4> kOps = {Op::send, Op::send, Op::write, Op::read};
-  entry.op = kOps[random_.below(kOps.size())];
+  const bool reads = scenario_.transport == Protocol::srd;
+  entry.op = kOps[random_.below(reads ? kOps.size() : kOps.size() - 1)];
   entry.poster = node;
   entry.incarnation = nodes_[node].incarnation;
   entry.peer = peer;
   entry.bytes =
-      random_.below(8) == 0 ? 0 : random_.next() % (std::uint64_t{scenario_.longest} * scenario_.srd.payload + 1);
+      random_.below(8) == 0 ? 0 : random_.next() % (std::uint64_t{scenario_.longest} * scenario_.payload + 1);
+  entry.lanes = lanes_of(entry);
   entry.must_succeed = must_succeed_ || !excused(peer);
   const std::uint32_t tag = ledger_.add(entry);
-  if (!nodes_[node].srd->post(now_, node, {entry.op, peer, entry.bytes, tag, Ledger::context_of(tag)}) &&
+  const transport::Operation operation{entry.op, peer, entry.bytes, tag, Ledger::context_of(tag), scenario_.transport};
+  if (!nodes_[node].engine->post(now_, node, operation) &&
       !ledger_.withdraw(tag, scenario_.srd.reads))
     ledger_.complain(fmt::format("operation {} was refused", tag));
   pump(node);
@@ -171,9 +211,7 @@ void World::step(const Event& event) {
 // ---- nodes
 
 void World::start(Node& node) {
-  transport::SrdConfig config = scenario_.srd;
-  config.generation = node.generation;
-  node.srd = std::make_unique<transport::Srd>(config);
+  node.engine = std::make_unique<Engine>(scenario_, node.generation);
 }
 
 void World::restart(std::uint32_t index) {
@@ -199,7 +237,7 @@ void World::arrive(const Event& event) {
         decoded->flags | (type == PacketType::data ? event.flags & (transport::kMarked | transport::kTrimmed) : 0));
   }
   if (scenario_.hostile && event.node == scenario_.nodes - 1) return;  // it does not listen
-  const transport::Placement placement = nodes_[event.node].srd->handle(now_, event.node, type, flags, header);
+  const transport::Placement placement = nodes_[event.node].engine->handle(now_, event.node, type, flags, header);
   if (scenario_.hostile && header.source == scenario_.nodes - 1) return;  // it may claim what it likes
   ledger_.placed(life(event.node), header.source, placement);
 }
@@ -207,24 +245,24 @@ void World::arrive(const Event& event) {
 void World::pump(std::uint32_t index) {
   Node& node = nodes_[index];
   Transmit out;
-  while (node.srd->poll_ack(index, out)) transmit(index, out, now_);
-  const Instant ahead = 4 * scenario_.srd.packet_time;
+  while (node.engine->poll_ack(index, out)) transmit(index, out, now_);
+  const Instant ahead = 4 * scenario_.packet_time;
   Instant wake = transport::kNever;
   while (true) {
     if (node.busy - now_ >= ahead) {
       wake = node.busy - ahead + 1;
       break;
     }
-    if (!node.srd->poll(now_, index, out)) {
-      wake = node.srd->next_wake(index);
+    if (!node.engine->poll(now_, index, out)) {
+      wake = node.engine->next_wake(index);
       break;
     }
-    node.busy = std::max(node.busy, now_) + scenario_.srd.packet_time;
+    node.busy = std::max(node.busy, now_) + scenario_.packet_time;
     transmit(index, out, node.busy);
   }
-  for (const transport::Completion& completion : node.srd->completions())
+  for (const transport::Completion& completion : node.engine->completions())
     if (!scenario_.hostile || completion.peer != scenario_.nodes - 1) ledger_.completed(life(index), completion);
-  node.srd->completions().clear();
+  node.engine->completions().clear();
   wake = std::max(wake, now_ + 1);
   if (wake == transport::kNever || wake >= node.armed) return;
   node.armed = wake;
@@ -233,39 +271,80 @@ void World::pump(std::uint32_t index) {
 
 void World::look(std::uint32_t index) {
   if (handled_ % kLookEvery != 0) return;
-  const transport::Srd& srd = *nodes_[index].srd;
-  if (const std::string_view wrong = srd.check_invariants(); !wrong.empty())
+  const Engine& engine = *nodes_[index].engine;
+  if (const std::string_view wrong = engine.check_invariants(); !wrong.empty())
     ledger_.complain(fmt::format("node {} violates: {}", index, wrong));
-  // What the node asked for twice over (a read is a message and a wait), and what others may make it hold.
-  const std::size_t most = 2 * ledger_.entries().size() + scenario_.nodes * (256 + 2 * std::size_t{srd.config().reads});
-  if (srd.messages_held() > most)
-    ledger_.complain(fmt::format("node {} holds {} messages", index, srd.messages_held()));
+  if (engine.held() > most_held()) ledger_.complain(fmt::format("node {} holds {} messages", index, engine.held()));
+}
+
+// What the node asked for and what others may make it hold.
+std::size_t World::most_held() const {
+  const std::size_t asked = ledger_.entries().size();
+  const std::size_t peers = scenario_.nodes;
+  switch (scenario_.transport) {
+    case Protocol::rocev2: {
+      // The ends of messages within a bitmap of 1024 packets, and up to 4096 messages in parts.
+      const std::size_t noise = scenario_.hostile ? 1024 * std::size_t{scenario_.roce.qps} + 4096 : 0;
+      return asked * (2 + scenario_.roce.qps) + noise;
+    }
+    case Protocol::tcp:
+      // Of each connection: a gap, 64 segments in flight at a time, and the ends of messages beyond the gap.
+      return 2 * asked + peers * scenario_.tcp.connections * (1 + 64) + (scenario_.hostile ? 4096 : 0);
+    case Protocol::uet: return asked + peers * 256;
+    case Protocol::srd:
+    case Protocol::raw: break;
+  }
+  return 2 * asked + peers * (256 + 2 * std::size_t{scenario_.srd.reads});  // a read is a message and a wait
+}
+
+// Where every message has arrived, nothing is left of any. Not so with SRD: the answer to a read, which has done its
+// duty, may still wait for an acknowledgement.
+void World::look_for_leaks() {
+  if (scenario_.transport == Protocol::srd) return;
+  if (scenario_.hostile || scenario_.restarts > 0 || ledger_.failed_operations() > 0) return;
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i)
+    if (const std::size_t held = nodes_[i].engine->held(); held > 0)
+      ledger_.complain(fmt::format("node {} still holds {} messages", i, held));
 }
 
 // Headers that look like ours and say anything.
 void World::make_noise(std::uint32_t index) {
   const auto some = [&](std::uint32_t range) { return random_.below(range); };
   Transmit out{};
-  out.type = some(2) == 0 ? PacketType::data : PacketType::ack;
+  const bool acknowledges = some(2) != 0;
+  out.type = acknowledges ? ack_of(scenario_.transport) : transport::data_of(scenario_.transport);
   out.flags = static_cast<std::uint8_t>(some(16));
   Header& header = out.header;
   header.source = index;
   header.destination = some(partners());
   header.path = static_cast<std::uint16_t>(some(64));
-  header.sequence =
-      scenario_.srd.first_sequence + (some(8) == 0 ? static_cast<std::uint32_t>(random_.next()) : some(300));
+  header.sequence = scenario_.first_sequence + (some(8) == 0 ? static_cast<std::uint32_t>(random_.next()) : some(300));
   header.stream = static_cast<std::uint16_t>(some(8) == 0 ? random_.next() : 1 + some(2));
   header.generation = static_cast<std::uint16_t>(scenario_.srd.generation + (some(16) == 0 ? random_.next() : 0));
   header.peer_generation =
       static_cast<std::uint16_t>(some(4) == 0 ? random_.next() : nodes_[header.destination].generation);
-  if (out.type == PacketType::ack) {
+  if (acknowledges) {
     header.fan_in = static_cast<std::uint16_t>(random_.next());
     header.echo = static_cast<std::uint16_t>(header.sequence + some(300));
     header.ack = {random_.next(), random_.next()};
   } else {
     header.op = static_cast<Op>(some(4));
     header.data = {header.sequence - some(some(4) == 0 ? 0xFFFFFFFF : 40), some(1000),
-                   some(8) == 0 ? random_.next() : some(50 * scenario_.srd.payload)};
+                   some(8) == 0 ? random_.next() : some(50 * scenario_.payload)};
+  }
+  switch (scenario_.transport) {  // what the others read differently
+    case Protocol::rocev2:
+      header.path = static_cast<std::uint16_t>(header.path % (scenario_.roce.qps + 1));
+      header.echo = static_cast<std::uint16_t>(some(8));
+      if (!acknowledges) header.roce.packet = header.sequence - header.data.first;
+      if (some(16) == 0) out.type = PacketType::roce_cnp;
+      break;
+    case Protocol::tcp:
+      header.stream = static_cast<std::uint16_t>(header.stream * 8 + some(scenario_.tcp.connections));
+      break;
+    case Protocol::srd:
+    case Protocol::uet:
+    case Protocol::raw: break;
   }
   transmit(index, out, now_);
 }
@@ -277,13 +356,13 @@ void World::transmit(std::uint32_t node, const Transmit& packet, Instant when) {
   event.type = packet.type;
   event.flags = packet.flags;
   event.header = packet.header;
-  if (canary_ && event.type == PacketType::ack && random_.below(16) == 0)
-    event.header.ack.arrived |= event.header.ack.arrived + 1;
+  if (canary_ && event.type == ack_of(scenario_.transport) && random_.below(kCanaryEvery) == 0)
+    claim_too_much(event.type, event.header);
   if (packet.header.source != node) ledger_.complain(fmt::format("node {} sends in another's name", node));
   if (scenario_.codec) transport::encode(event.type, event.flags, event.header, event.bytes);
-  if (event.type == PacketType::data) {
+  if (event.type == transport::data_of(scenario_.transport)) {
     if (chance(scenario_.mark)) event.flags |= transport::kMarked;
-    if (chance(scenario_.trim)) event.flags |= transport::kTrimmed;
+    if (transport::can_be_trimmed(event.type) && chance(scenario_.trim)) event.flags |= transport::kTrimmed;
   }
   if (swallowed(event.header, when) || chance(scenario_.loss)) return;
   if (chance(scenario_.corrupt)) {

@@ -4,16 +4,18 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/digest.hpp"
 #include "base/random.hpp"
 #include "dst/dst.hpp"
+#include "dst/engine.hpp"
 #include "dst/ledger.hpp"
 #include "dst/scenario.hpp"
 #include "transport/codec.hpp"
-#include "transport/srd.hpp"
 
 namespace weft::dst {
 
@@ -37,7 +39,7 @@ class World {
   };
 
   struct Node {
-    std::unique_ptr<transport::Srd> srd;
+    std::unique_ptr<Engine> engine;
     std::uint32_t incarnation = 0;
     std::uint16_t generation = 1;
     Instant busy = 0;  // its wire
@@ -55,6 +57,7 @@ class World {
   void draw_faults();
   void draw_operations();
   void post(std::uint32_t node, std::uint32_t peer);
+  std::uint32_t lanes_of(const Ledger::Entry& entry);
   bool excused(std::uint32_t peer) const;
 
   void push(Event event);
@@ -66,6 +69,8 @@ class World {
   void restart(std::uint32_t node);
   void make_noise(std::uint32_t node);
   void look(std::uint32_t node);
+  std::size_t most_held() const;
+  void look_for_leaks();
 
   void transmit(std::uint32_t node, const transport::Transmit& packet, Instant when);
   bool swallowed(const transport::Header& header, Instant when) const;
@@ -81,6 +86,7 @@ class World {
   std::vector<Node> nodes_;
   std::vector<Trouble> troubles_;
   std::vector<bool> restarts_;  // by node: whether it ever does
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> turns_;  // of (poster, peer): the next lane
   std::vector<Event> events_;   // a heap
   std::uint64_t made_ = 0;
   std::uint64_t handled_ = 0;
