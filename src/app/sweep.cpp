@@ -100,8 +100,10 @@ class Sweeper {
     grid_ = Grid(options_.over, complaints_.all());
     limits_ = parse_limits(options_.limit, complaints_.all());
     if (grid_.points() * options_.seeds > kMostRuns)
-      complaints_.all().add(Complaint::out_of_range, {}, fmt::format("{} runs are too many", grouped(static_cast<std::int64_t>(grid_.points() * options_.seeds))),
-                            fmt::format("at most {}, with fewer points or --seeds", grouped(kMostRuns)));
+      complaints_.all().add(
+          Complaint::out_of_range, {},
+          fmt::format("{} runs are too many", grouped(static_cast<std::int64_t>(grid_.points() * options_.seeds))),
+          fmt::format("at most {}, with fewer points or --seeds", grouped(kMostRuns)));
     SweepStore store(options_.out, complaints_.all());
     if (report(complaints_.all(), options_.input, console_)) return kYourInput;
     if (!load_points()) return kYourInput;
@@ -125,8 +127,9 @@ class Sweeper {
     }
     if (!report(complaints_.all(), options_.input, console_)) return true;
     if (!options_.input.json)
-      console_.err << fmt::format("so {} of {} cannot run{}\n", wrong.size(), counted(static_cast<std::int64_t>(grid_.points()), "point"),
-                                  wrong.size() < grid_.points() ? ": " + wrong[0] + (wrong.size() > 1 ? " and others" : "") : "");
+      console_.err << fmt::format(
+          "so {} of {} cannot run{}\n", wrong.size(), counted(static_cast<std::int64_t>(grid_.points()), "point"),
+          wrong.size() < grid_.points() ? ": " + wrong[0] + (wrong.size() > 1 ? " and others" : "") : "");
     return false;
   }
 
@@ -197,10 +200,15 @@ class Sweeper {
     job.stopped_by = result.stopped_by;
     if (job.stopped_by == "ctrl-c") return false;
     if (!job.stopped_by.empty()) return true;
-    job.result = ComparedRun{job.run.seed, result.end, result.digest, result.counters.trimmed, result.counters.data_resent,
+    job.result = ComparedRun{job.run.seed,
+                             result.end,
+                             result.digest,
+                             result.counters.trimmed,
+                             result.counters.data_resent,
                              report::summarise(result)};
     // A flow that never started is no record of the run; who waits for what never comes has at least one.
-    job.result->summary.flows = std::max<std::size_t>(result.flows.size() + (result.unfinished > 0), job.traffic->flows);
+    job.result->summary.flows =
+        std::max<std::size_t>(result.flows.size() + (result.unfinished > 0), job.traffic->flows);
     if (store.append(job.inputs, point.label, *job.result)) return true;
     unwritten_ = true;
     return false;
@@ -257,20 +265,25 @@ class Sweeper {
   // What the table does not say, and the exit code.
   int explain(const SweepStore& store) {
     const auto has = [&](std::string_view trouble) {
-      return std::any_of(sweep_.points.begin(), sweep_.points.end(), [&](const auto& point) { return point.trouble.starts_with(trouble); });
+      return std::any_of(sweep_.points.begin(), sweep_.points.end(),
+                         [&](const auto& point) { return point.trouble.starts_with(trouble); });
     };
     if (!options_.csv.empty())
-      if (const int code = write_output(options_.csv, console_, [&](std::ostream& out) { report::write_sweep_csv(sweep_, out); }); code != kFine)
+      if (const int code =
+              write_output(options_.csv, console_, [&](std::ostream& out) { report::write_sweep_csv(sweep_, out); });
+          code != kFine)
         return code;
     if (unwritten_) {
       console_.err << fmt::format("cannot write {}\n", options_.out);
       return kThisMachine;
     }
     if (interrupted_) {
-      const auto done = std::count_if(jobs_.begin(), jobs_.end(), [](const Job& job) { return job.result.has_value(); });
-      console_.err << fmt::format("interrupted: {} of {} are done{}\n", done, counted(static_cast<std::int64_t>(jobs_.size()), "run"),
-                                  store.keeps() ? fmt::format(" and stand in {}; the same command goes on from there", options_.out)
-                                                : "; with --out FILE.jsonl they would be kept and not be run again");
+      const auto done =
+          std::count_if(jobs_.begin(), jobs_.end(), [](const Job& job) { return job.result.has_value(); });
+      console_.err << fmt::format(
+          "interrupted: {} of {} are done{}\n", done, counted(static_cast<std::int64_t>(jobs_.size()), "run"),
+          store.keeps() ? fmt::format(" and stand in {}; the same command goes on from there", options_.out)
+                        : "; with --out FILE.jsonl they would be kept and not be run again");
       return kInterrupted;
     }
     if (has("limit")) return kLimitReached;
@@ -292,6 +305,8 @@ class Sweeper {
 
 }  // namespace
 
-int sweep(const SweepOptions& options, Console& console) { return Sweeper(options, console).run(); }
+int sweep(const SweepOptions& options, Console& console) {
+  return Sweeper(options, console).run();
+}
 
 }  // namespace weft::app

@@ -29,10 +29,10 @@ Grid::Grid(const std::vector<std::string>& over, spec::Diagnostics& diagnostics)
   if (diagnostics.has_errors()) return;
   std::size_t points = 1;
   for (const Axis& axis : axes_) points = std::min(points * axis.values.size(), kMostPoints + 1);
-  if (points < 2)
-    diagnostics.add(Complaint::out_of_range, {}, "one point is no sweep", std::string(kExample));
+  if (points < 2) diagnostics.add(Complaint::out_of_range, {}, "one point is no sweep", std::string(kExample));
   if (points > kMostPoints)
-    diagnostics.add(Complaint::out_of_range, {}, "the grid has too many points", fmt::format("at most {}", kMostPoints));
+    diagnostics.add(Complaint::out_of_range, {}, "the grid has too many points",
+                    fmt::format("at most {}", kMostPoints));
   points_ = points;
 }
 
@@ -47,7 +47,8 @@ void Grid::add_axis(const std::string& text, spec::Diagnostics& diagnostics) {
   }
   for (const std::string& value : values)
     if (std::count(values.begin(), values.end(), value) > 1) {
-      diagnostics.add(Complaint::contradiction, {}, fmt::format("--over {} has {} twice", axis.key, value), "once is enough");
+      diagnostics.add(Complaint::contradiction, {}, fmt::format("--over {} has {} twice", axis.key, value),
+                      "once is enough");
       return;
     }
   if (std::any_of(axes_.begin(), axes_.end(), [&](const Axis& other) { return other.key == axis.key; })) {

@@ -168,7 +168,7 @@ void add_sweep(CLI::App& app, Verbs& verbs) {
   app::SweepOptions& options = verbs.sweep;
   CLI::App* command = app.add_subcommand("sweep", "run a grid of clusters on all cores, say which is best");
   add_input(*command, options.input, true);
-  command->add_option("--over", options.over, "values to try, each with all of other keys")
+  command->add_option("--over", options.over, "values of a key; every combination is a point")
       ->type_name("PATH=A,B")
       ->take_all()
       ->allow_extra_args(false);
@@ -178,8 +178,8 @@ void add_sweep(CLI::App& app, Verbs& verbs) {
   command->get_option("--threads")->description("runs at a time; default: one per core")->option_text("N");
   command->add_option("--out", options.out, "keeps finished runs; run again to go on")->type_name("FILE.jsonl");
   command->add_option("--csv", options.csv, "a table with a line per run")->type_name("FILE.csv");
-  command->footer("Every point is the cluster with its values --set, run as weft sim would. The best\n"
-                  "has all traffic done first.\n"
+  command->footer("Every point is the cluster with its values --set, run as weft sim would. The\n"
+                  "best has all traffic done first.\n"
                   "\n"
                   "Examples:\n"
                   "  weft sweep acp.weft.yaml --over fabric.spines=2,4,8 --seeds 5\n"

@@ -28,7 +28,9 @@ std::vector<std::size_t> ranked_points(const Sweep& sweep) {
 }
 
 std::string mean_time(const Variant& variant, std::int64_t Quantiles::*which) {
-  const auto value = [&](const ComparedRun& run) { return run.summary.completion ? (*run.summary.completion).*which : 0; };
+  const auto value = [&](const ComparedRun& run) {
+    return run.summary.completion ? (*run.summary.completion).*which : 0;
+  };
   return brief(Duration(static_cast<std::int64_t>(mean(variant, value))));
 }
 
@@ -38,7 +40,8 @@ std::vector<std::string> figures(const SweptPoint& point) {
   const Variant& variant = point.variant;
   const auto end = mean(variant, [](const ComparedRun& run) { return run.end; });
   const auto goodput = mean(variant, [](const ComparedRun& run) { return run.summary.goodput; });
-  const auto slow = mean(variant, [](const ComparedRun& run) { return run.summary.slowdown ? run.summary.slowdown->max : 0; });
+  const auto slow =
+      mean(variant, [](const ComparedRun& run) { return run.summary.slowdown ? run.summary.slowdown->max : 0; });
   return {brief(Duration(static_cast<std::int64_t>(end))), mean_time(variant, &Quantiles::p50),
           mean_time(variant, &Quantiles::p99), brief(Bandwidth(static_cast<std::int64_t>(goodput))),
           fmt::format("{:.2f}", slow / 1000)};
@@ -48,7 +51,9 @@ Json price_json(const Variant& variant) {
   return variant.price ? Json(static_cast<double>(variant.price->count()) / 1e6) : Json();
 }
 
-Json power_json(const Variant& variant) { return variant.power ? Json(variant.power->count()) : Json(); }
+Json power_json(const Variant& variant) {
+  return variant.power ? Json(variant.power->count()) : Json();
+}
 
 std::string csv_cell(const Json& value) {
   if (value.is_null()) return "";
@@ -76,7 +81,7 @@ SweepVerdict judge_sweep(const Sweep& sweep) {
     return out;
   }
   if (ranked.size() < 2) {
-    out.sentence = fmt::format("none is best: of {} points {} got all its traffic through", sweep.points.size(),
+    out.sentence = fmt::format("none is best: of {} points {} is done", sweep.points.size(),
                                ranked.empty() ? "none" : "only " + sweep.points[ranked[0]].variant.label);
     return out;
   }
@@ -112,7 +117,8 @@ std::string sweep_text(const Sweep& sweep, std::size_t width, bool colour) {
 
 void write_sweep(const Sweep& sweep, const SweepVerdict& verdict, std::ostream& out) {
   const RunInfo& info = sweep.points[0].variant.info;
-  Json record = {{"record", "sweep"}, {"version", 1}, {"weft", info.version}, {"commit", info.commit}, {"keys", sweep.keys}};
+  Json record = {
+      {"record", "sweep"}, {"version", 1}, {"weft", info.version}, {"commit", info.commit}, {"keys", sweep.keys}};
   record["points"] = Json::array();
   for (const SweptPoint& point : sweep.points) {
     const Variant& variant = point.variant;

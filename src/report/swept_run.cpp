@@ -61,13 +61,14 @@ struct Reader {
 
 std::optional<Quantiles> read_completion(Reader& reader) {
   if (reader.at("fct_p50_ps").is_null()) return std::nullopt;
-  return Quantiles{reader.whole("fct_p50_ps"), reader.whole("fct_p99_ps"), reader.whole("fct_p999_ps"), reader.whole("fct_max_ps")};
+  return Quantiles{reader.whole("fct_p50_ps"), reader.whole("fct_p99_ps"), reader.whole("fct_p999_ps"),
+                   reader.whole("fct_max_ps")};
 }
 
 std::optional<Quantiles> read_slowdown(Reader& reader) {
   if (reader.at("slowdown_p50").is_null()) return std::nullopt;
-  return Quantiles{reader.thousandths("slowdown_p50"), reader.thousandths("slowdown_p99"), reader.thousandths("slowdown_p999"),
-                   reader.thousandths("slowdown_max")};
+  return Quantiles{reader.thousandths("slowdown_p50"), reader.thousandths("slowdown_p99"),
+                   reader.thousandths("slowdown_p999"), reader.thousandths("slowdown_max")};
 }
 
 }  // namespace
