@@ -104,6 +104,8 @@ class Sweeper {
           Complaint::out_of_range, {},
           fmt::format("{} runs are too many", grouped(static_cast<std::int64_t>(grid_.points() * options_.seeds))),
           fmt::format("at most {}, with fewer points or --seeds", grouped(kMostRuns)));
+    if (!options_.out.empty() && options_.out == options_.csv)
+      complaints_.all().add(Complaint::contradiction, {}, "--out and --csv name the same file", "a name for each");
     SweepStore store(options_.out, complaints_.all());
     if (report(complaints_.all(), options_.input, console_)) return kYourInput;
     if (!load_points()) return kYourInput;

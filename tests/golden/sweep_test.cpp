@@ -117,6 +117,8 @@ TEST(Sweep, AFileOfSomethingElseIsLeftAlone) {
   EXPECT_EQ(read(file), "buy milk\n");
   EXPECT_EQ(sweep({"--out", kClos}).code, 2);
   EXPECT_EQ(sweep({"--csv", kClos}).code, 2);
+  const std::string both = (scratch.path() / "runs").string();
+  EXPECT_NE(sweep({"--out", both, "--csv", both}).err.find("--out and --csv name the same file"), std::string::npos);
 }
 
 TEST(Sweep, WritesALinePerRunAsCsv) {
