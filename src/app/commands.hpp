@@ -53,6 +53,18 @@ struct ValidateOptions {
 };
 int validate(const ValidateOptions& options, Console& console);
 
+struct SweepOptions {
+  InputOptions input;
+  std::vector<std::string> over;  // fabric.spines=2,4: every value with every value of the others
+  TrafficOptions traffic;
+  RunOptions run;  // `threads`: runs at a time, 0: one per core
+  std::string limit;
+  std::uint32_t seeds = 1;
+  std::string out;  // a file of finished runs, which are not run again
+  std::string csv;  // a file
+};
+int sweep(const SweepOptions& options, Console& console);
+
 struct DstOptions {
   std::string transport = "all";
   std::uint64_t first_seed = 1;

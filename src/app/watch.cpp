@@ -38,15 +38,17 @@ std::int64_t resident_bytes() {
   return resident * sysconf(_SC_PAGESIZE);
 }
 
+std::string rate_text(double per_second) {
+  if (per_second >= 1e6) return fmt::format("{:.1f}M", per_second / 1e6);
+  return per_second >= 1e3 ? fmt::format("{:.1f}k", per_second / 1e3) : fmt::format("{:.0f}", per_second);
+}
+
+}  // namespace
+
 std::string clock_text(nanoseconds time) {
   const std::int64_t s = std::chrono::duration_cast<seconds>(time).count();
   return s < 3600 ? fmt::format("{}:{:02}", s / 60, s % 60)
                   : fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
-}
-
-std::string rate_text(double per_second) {
-  if (per_second >= 1e6) return fmt::format("{:.1f}M", per_second / 1e6);
-  return per_second >= 1e3 ? fmt::format("{:.1f}k", per_second / 1e3) : fmt::format("{:.0f}", per_second);
 }
 
 std::string bar(double share) {
@@ -55,8 +57,6 @@ std::string bar(double share) {
   return fmt::format("[{}{}]", std::string(static_cast<std::size_t>(full), '#'),
                      std::string(static_cast<std::size_t>(kCells - full), '.'));
 }
-
-}  // namespace
 
 CtrlC::CtrlC() {
   ctrl_c_pressed = 0;

@@ -33,6 +33,10 @@ struct Surroundings {
 };
 Surroundings real_surroundings();
 
+// What progress is drawn of: "1:05", and "[####..........]" for a share of 0 to 1.
+std::string clock_text(std::chrono::nanoseconds time);
+std::string bar(double share);
+
 class Watch {
  public:
   // `total_bytes`: what the traffic will have delivered when all is done.

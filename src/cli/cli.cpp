@@ -48,6 +48,7 @@ struct Verbs {
   app::SimOptions sim;
   app::CompareOptions compare;
   app::ValidateOptions validate;
+  app::SweepOptions sweep;
   app::DstOptions dst;
   app::CatalogOptions catalog;
   app::InitOptions init;
@@ -93,7 +94,7 @@ void add_show(CLI::App& app, Verbs& verbs) {
                   "  weft show server --as nccl-xml -o system.xml acp.weft.yaml");
 }
 
-// What both verbs that simulate are told.
+// What every verb that simulates is told.
 void add_traffic(CLI::App& command, app::TrafficOptions& traffic) {
   command.add_option("--matrix", traffic.matrix, "uet-htsim's connection matrix")->type_name("FILE.cm");
   command.add_option("--pattern", traffic.pattern, fmt::format("{}", fmt::join(workload::pattern_names(), " ")))
@@ -204,6 +205,29 @@ void add_validate(CLI::App& app, Verbs& verbs) {
                   "  weft validate my-measurements --rows");
 }
 
+void add_sweep(CLI::App& app, Verbs& verbs) {
+  app::SweepOptions& options = verbs.sweep;
+  CLI::App* command = app.add_subcommand("sweep", "run a grid of clusters on all cores, say which is best");
+  add_input(*command, options.input, true);
+  command->add_option("--over", options.over, "values of a key; every combination is a point")
+      ->type_name("PATH=A,B")
+      ->take_all()
+      ->allow_extra_args(false);
+  add_traffic(*command, options.traffic);
+  add_runs(*command, options.run, false, options.seeds, options.limit);
+  options.run.threads = 0;
+  command->get_option("--threads")->description("runs at a time; default: one per core")->option_text("N");
+  command->add_option("--out", options.out, "keeps finished runs; run again to go on")->type_name("FILE.jsonl");
+  command->add_option("--csv", options.csv, "a table with a line per run")->type_name("FILE.csv");
+  command->footer("Every point is the cluster with its values --set, run as weft sim would. The\n"
+                  "best has all traffic done first.\n"
+                  "\n"
+                  "Examples:\n"
+                  "  weft sweep acp.weft.yaml --over fabric.spines=2,4,8 --seeds 5\n"
+                  "  weft sweep acp.weft.yaml --over fabric.spines=2,4 \\\n"
+                  "      --over transport.balance=ecmp,spray --out runs.jsonl --csv runs.csv");
+}
+
 void add_dst(CLI::App& app, Verbs& verbs) {
   app::DstOptions& options = verbs.dst;
   CLI::App* command = app.add_subcommand("dst", "test the transports under drawn faults, by seed");
@@ -284,6 +308,7 @@ int dispatch(const CLI::App& app, Verbs& verbs, app::Console& console) {
   if (verb == "sim") return app::sim(verbs.sim, console);
   if (verb == "compare") return app::compare(verbs.compare, console);
   if (verb == "validate") return app::validate(verbs.validate, console);
+  if (verb == "sweep") return app::sweep(verbs.sweep, console);
   if (verb == "dst") return app::dst(verbs.dst, console);
   if (verb == "catalog") return app::catalog(verbs.catalog, console);
   if (verb == "init") return app::init(verbs.init, console);
@@ -332,6 +357,7 @@ int run(const std::vector<std::string>& arguments, app::Console& console) {
   add_sim(app, verbs);
   add_compare(app, verbs);
   add_validate(app, verbs);
+  add_sweep(app, verbs);
   add_dst(app, verbs);
   add_rest(app, verbs);
 

@@ -36,7 +36,7 @@ std::string words(const std::string& verb) {
 }
 
 bool takes_file(const std::string& verb) {
-  return verb == "check" || verb == "show" || verb == "sim" || verb == "compare" || verb == "init";
+  return verb == "check" || verb == "show" || verb == "sim" || verb == "compare" || verb == "sweep" || verb == "init";
 }
 
 // The values an option takes; empty when they cannot be listed.
@@ -69,7 +69,7 @@ std::string bash_script(const CLI::App& app) {
       "    --kind) COMPREPLY=($(compgen -W \"{}\" -- \"$current\")); return ;;\n"
       "    --pattern) COMPREPLY=($(compgen -W \"{}\" -- \"$current\")); return ;;\n"
       "    --catalog|--csv) COMPREPLY=($(compgen -d -- \"$current\")); return ;;\n"
-      "    -o|--output|--matrix|--trace|--pcap) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
+      "    -o|--output|--out|--matrix|--trace|--pcap) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
       "  esac\n"
       "  case \"${{COMP_WORDS[1]}}\" in\n"
       "{}"
@@ -96,7 +96,7 @@ std::string zsh_quoted(const std::string& text) {
 std::string zsh_value(const CLI::Option& option, const std::string& name) {
   if (option.get_items_expected_max() == 0) return "";
   if (name == "catalog" || name == "csv") return ":directory:_files -/";
-  if (name == "output" || name == "matrix" || name == "trace" || name == "pcap") return ":file:_files";
+  if (name == "output" || name == "out" || name == "matrix" || name == "trace" || name == "pcap") return ":file:_files";
   const std::string listed = values(name);
   return listed.empty() ? ":value:" : fmt::format(":value:({})", listed);
 }
@@ -106,7 +106,7 @@ std::string zsh_arguments(const CLI::App& command) {
   std::string out;
   for (const CLI::Option* option : command.get_options())
     for (const std::string& name : option->get_lnames())
-      out += fmt::format(" '{}--{}[{}]{}'", name == "set" || name == "fail" || name == "vary" || name == "csv" || name == "capture" ? "*" : "", name,
+      out += fmt::format(" '{}--{}[{}]{}'", name == "set" || name == "fail" || name == "vary" || name == "over" || name == "csv" || name == "capture" ? "*" : "", name,
                          zsh_quoted(option->get_description()), zsh_value(*option, name));
   if (verb == "catalog") out += " '1:name:_weft_catalog'";
   if (const std::string first = words(verb); !first.empty()) out += fmt::format(" '1:what:({})'", first);

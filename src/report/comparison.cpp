@@ -15,13 +15,6 @@ namespace {
 
 constexpr double kTie = 1.005;  // a lead that would be printed as 1.00x
 
-template <class Value>
-double mean(const Variant& variant, const Value& value) {
-  double sum = 0;
-  for (const ComparedRun& run : variant.runs) sum += static_cast<double>(value(run));
-  return sum / static_cast<double>(variant.runs.size());
-}
-
 std::int64_t end_of(const ComparedRun& run) { return run.end; }
 
 struct Range {

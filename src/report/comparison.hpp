@@ -29,6 +29,14 @@ struct Variant {
   std::optional<Power> power;
 };
 
+// Of what `value` says of each run.
+template <class Value>
+double mean(const Variant& variant, const Value& value) {
+  double sum = 0;
+  for (const ComparedRun& run : variant.runs) sum += static_cast<double>(value(run));
+  return sum / static_cast<double>(variant.runs.size());
+}
+
 // The winner is the variant that on average has everything done first. Its lead is beyond chance, as far as
 // the seeds tell, when its slowest run is still faster than the fastest of the next variant.
 struct Verdict {

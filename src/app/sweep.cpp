@@ -1,0 +1,314 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <thread>
+#include <tuple>
+
+#include "app/commands.hpp"
+#include "app/fingerprint.hpp"
+#include "app/output.hpp"
+#include "app/sim_run.hpp"
+#include "app/sweep_grid.hpp"
+#include "app/sweep_pool.hpp"
+#include "app/sweep_progress.hpp"
+#include "app/sweep_store.hpp"
+#include "base/text.hpp"
+#include "fabric/summary.hpp"
+#include "report/sweep.hpp"
+#include "report/table.hpp"
+#include "spec/files.hpp"
+
+namespace weft::app {
+namespace {
+
+using report::ComparedRun;
+using spec::Complaint;
+
+constexpr std::uint64_t kMostRuns = 100'000;
+
+struct Point {
+  std::string label;
+  InputOptions input;
+  std::unique_ptr<Session> session;
+};
+
+// One run: a point and a seed.
+struct Job {
+  std::size_t point = 0;
+  std::shared_ptr<const Traffic> traffic;
+  RunOptions run;
+  std::uint64_t inputs = 0;  // what its line in the file is found by
+  std::optional<ComparedRun> result;
+  std::string stopped_by;
+};
+
+std::vector<std::string> keys_of(const Grid& grid) {
+  std::vector<std::string> keys;
+  for (const Axis& axis : grid.axes()) keys.push_back(axis.key);
+  return keys;
+}
+
+// The complaints of all points as one list, each of them once: a wrong key is wrong in every point.
+class Complaints {
+ public:
+  void add(const spec::Diagnostics& from) {
+    for (const spec::Diagnostic& d : from.sorted()) {
+      if (spec::info(d.complaint).severity() == spec::Severity::warning) continue;
+      const std::string name = d.place.source == 0 ? "" : from.sources().name(d.place.source);
+      if (!known_.emplace(name, d.place.line, d.place.column, d.message, d.help).second) continue;
+      spec::Place place = d.place;
+      if (place.source != 0) place.source = all_.sources().add(name, from.sources().text(place.source));
+      all_.add(d.complaint, place, d.message, d.help);
+    }
+  }
+  spec::Diagnostics& all() { return all_; }
+
+ private:
+  spec::Diagnostics all_;
+  std::set<std::tuple<std::string, std::uint32_t, std::uint32_t, std::string, std::string>> known_;
+};
+
+// A console for parts of a sweep that have nothing to say of their own.
+struct Silence {
+  std::ostream nowhere{nullptr};
+  Console console{nowhere, nowhere};
+};
+
+std::uint64_t catalog_fingerprint(const std::string& directory) {
+  Fingerprint fingerprint;
+  std::set<std::filesystem::path> files;
+  std::error_code fault;
+  if (!directory.empty())
+    for (const auto& item : std::filesystem::directory_iterator(directory, fault)) files.insert(item.path());
+  for (const auto& path : files) {
+    spec::Diagnostics scratch;
+    if (const auto source = spec::load_file(path, scratch)) fingerprint.add(scratch.sources().text(*source));
+  }
+  return fingerprint.value();
+}
+
+class Sweeper {
+ public:
+  Sweeper(const SweepOptions& options, Console& console) : options_(options), console_(console) {}
+
+  int run() {
+    grid_ = Grid(options_.over, complaints_.all());
+    limits_ = parse_limits(options_.limit, complaints_.all());
+    if (grid_.points() * options_.seeds > kMostRuns)
+      complaints_.all().add(
+          Complaint::out_of_range, {},
+          fmt::format("{} runs are too many", grouped(static_cast<std::int64_t>(grid_.points() * options_.seeds))),
+          fmt::format("at most {}, with fewer points or --seeds", grouped(kMostRuns)));
+    if (!options_.out.empty() && options_.out == options_.csv)
+      complaints_.all().add(Complaint::contradiction, {}, "--out and --csv name the same file", "a name for each");
+    SweepStore store(options_.out, complaints_.all());
+    if (report(complaints_.all(), options_.input, console_)) return kYourInput;
+    if (!load_points()) return kYourInput;
+    run_all(store);
+    print();
+    return explain(store);
+  }
+
+ private:
+  // Every point is looked at before any runs; false when something was wrong and said.
+  bool load_points() {
+    std::vector<std::string> wrong;
+    for (std::size_t i = 0; i < grid_.points(); ++i) {
+      Point point = point_of(i);
+      Silence silence;
+      point.session = std::make_unique<Session>(point.input, silence.console);
+      if (point.session->ok()) plan_runs(i, *point.session, point.input);
+      if (point.session->diagnostics().has_errors()) wrong.push_back(point.label);
+      complaints_.add(point.session->diagnostics());
+      points_.push_back(std::move(point));
+    }
+    if (!report(complaints_.all(), options_.input, console_)) return true;
+    if (!options_.input.json)
+      console_.err << fmt::format(
+          "so {} of {} cannot run{}\n", wrong.size(), counted(static_cast<std::int64_t>(grid_.points()), "point"),
+          wrong.size() < grid_.points() ? ": " + wrong[0] + (wrong.size() > 1 ? " and others" : "") : "");
+    return false;
+  }
+
+  Point point_of(std::size_t index) const {
+    const std::vector<std::string> values = grid_.values(index);
+    Point point{report::point_label(keys_of(grid_), values), options_.input, nullptr};
+    for (std::size_t i = 0; i < values.size(); ++i) point.input.set.push_back(grid_.axes()[i].key + "=" + values[i]);
+    return point;
+  }
+
+  void plan_runs(std::size_t index, Session& session, const InputOptions& input) {
+    for (const std::string* file : {&options_.out, &options_.csv})
+      if (const std::string why = why_not_write(*file, session.file()); !why.empty())
+        session.diagnostics().add(Complaint::contradiction, {}, why, "another name");
+    const std::uint64_t catalog = catalog_fingerprint(input.catalog);
+    for (std::uint32_t i = 0; i < options_.seeds && !session.diagnostics().has_errors(); ++i) {
+      Job job{index, nullptr, options_.run, 0, {}, {}};
+      job.run.threads = 1;  // the cores are busy with other points
+      job.run.seed += i;
+      job.traffic = traffic_for(session, job.run.seed);
+      if (!job.traffic) return;
+      if (i == 0) check_run(session, *job.traffic, job.run);
+      Fingerprint inputs;
+      inputs.add(run_info(session, input, *job.traffic, job.run).configuration);
+      inputs.add(catalog);
+      job.inputs = inputs.value();
+      jobs_.push_back(std::move(job));
+    }
+  }
+
+  // Points of equal size share their traffic: a matrix may be large.
+  std::shared_ptr<const Traffic> traffic_for(Session& session, std::uint64_t seed) {
+    const TrafficGround ground = ground_of(session, options_.traffic.matrix.empty() ? seed : options_.run.seed);
+    auto& known = traffic_[{ground.gpus, ground.line_rate.count(), ground.seed}];
+    if (!known)
+      if (auto made = load_traffic(options_.traffic, ground, session.diagnostics()))
+        known = std::make_shared<const Traffic>(std::move(*made));
+    return known;
+  }
+
+  void run_all(SweepStore& store) {
+    std::vector<Job*> missing;
+    for (Job& job : jobs_) {
+      if (const ComparedRun* known = store.find(job.inputs, job.run.seed)) {
+        job.result = *known;
+      } else {
+        missing.push_back(&job);
+      }
+    }
+    if (missing.size() < jobs_.size())
+      console_.err << fmt::format("{} of {} stand in {} already\n", jobs_.size() - missing.size(),
+                                  counted(static_cast<std::int64_t>(jobs_.size()), "run"), options_.out);
+    const CtrlC ctrl_c;
+    SweepProgress progress(missing.size(), console_);
+    const auto work = [&](std::size_t i) { return !CtrlC::pressed() && run_one(*missing[i], store); };
+    const unsigned workers = options_.run.threads == 0 ? std::thread::hardware_concurrency() : options_.run.threads;
+    run_jobs({workers, work, [&](std::size_t done) { progress.show(done); }}, missing.size());
+    progress.finish();
+    interrupted_ = CtrlC::pressed();
+  }
+
+  // In a thread of the pool. A run that was stopped is not kept: with another limit it may get through.
+  bool run_one(Job& job, SweepStore& store) {
+    const Point& point = points_[job.point];
+    Silence silence;
+    Watch watch(limits_, job.traffic->bytes, silence.console);
+    const schedule::RunResult result = run_traffic(*point.session, *job.traffic, job.run, false, watch).result;
+    job.stopped_by = result.stopped_by;
+    if (job.stopped_by == "ctrl-c") return false;
+    if (!job.stopped_by.empty()) return true;
+    job.result = ComparedRun{job.run.seed,
+                             result.end,
+                             result.digest,
+                             result.counters.trimmed,
+                             result.counters.data_resent,
+                             report::summarise(result)};
+    // A flow that never started is no record of the run; who waits for what never comes has at least one.
+    job.result->summary.flows =
+        std::max<std::size_t>(result.flows.size() + (result.unfinished > 0), job.traffic->flows);
+    if (store.append(job.inputs, point.label, *job.result)) return true;
+    unwritten_ = true;
+    return false;
+  }
+
+  report::SweptPoint swept(std::size_t index) const {
+    const Point& point = points_[index];
+    report::SweptPoint out{grid_.values(index), {}, {}};
+    out.variant.label = point.label;
+    if (point.session->cluster().file.fabric.kind != "topo") {  // htsim's files name no machines
+      const fabric::Summary summary = fabric::summarise(point.session->fabric());
+      out.variant.price = summary.price;
+      if (!summary.power_is_partial) out.variant.power = summary.servers_power + summary.switches_power;
+    }
+    for (std::size_t i = index * options_.seeds; i < (index + 1) * options_.seeds; ++i) {
+      const Job& job = jobs_[i];
+      if (i == index * options_.seeds) out.variant.info = run_info(*point.session, point.input, *job.traffic, job.run);
+      if (job.result) {
+        out.variant.runs.push_back(*job.result);
+        if (job.result->summary.flows == 0) out.trouble = "no flows";
+        if (job.result->summary.done < job.result->summary.flows) out.trouble = "not done";
+      } else {
+        out.trouble = job.stopped_by.empty() || job.stopped_by == "ctrl-c" ? "not run" : "limit " + job.stopped_by;
+      }
+    }
+    return out;
+  }
+
+  void print() {
+    sweep_.keys = keys_of(grid_);
+    sweep_.same_traffic = same_traffic();
+    for (std::size_t i = 0; i < points_.size(); ++i) sweep_.points.push_back(swept(i));
+    const report::SweepVerdict verdict = report::judge_sweep(sweep_);
+    if (options_.input.json) {
+      report::write_sweep(sweep_, verdict, console_.out);
+      return;
+    }
+    console_.out << (sweep_.same_traffic ? jobs_[0].traffic->name : options_.traffic.pattern)
+                 << (options_.seeds > 1 ? fmt::format(", mean of {} seeds", options_.seeds) : "") << "\n\n"
+                 << report::sweep_text(sweep_, console_.width, console_.colour_out) << "\n";
+    report::Facts facts;
+    facts.add("result", verdict.sentence);
+    console_.out << facts.text(console_.width, console_.colour_out);
+  }
+
+  // Clusters that differ may still have traffic in common: where --nodes says of how many, and no line rate matters.
+  bool same_traffic() const {
+    return std::all_of(jobs_.begin(), jobs_.end(), [&](const Job& job) {
+      return job.traffic->fingerprint == jobs_[0].traffic->fingerprint &&
+             job.traffic->pattern.line_rate == jobs_[0].traffic->pattern.line_rate;
+    });
+  }
+
+  // What the table does not say, and the exit code.
+  int explain(const SweepStore& store) {
+    const auto has = [&](std::string_view trouble) {
+      return std::any_of(sweep_.points.begin(), sweep_.points.end(),
+                         [&](const auto& point) { return point.trouble.starts_with(trouble); });
+    };
+    if (!options_.csv.empty())
+      if (const int code =
+              write_output(options_.csv, console_, [&](std::ostream& out) { report::write_sweep_csv(sweep_, out); });
+          code != kFine)
+        return code;
+    if (unwritten_) {
+      console_.err << fmt::format("cannot write {}\n", options_.out);
+      return kThisMachine;
+    }
+    if (interrupted_) {
+      const auto done =
+          std::count_if(jobs_.begin(), jobs_.end(), [](const Job& job) { return job.result.has_value(); });
+      console_.err << fmt::format(
+          "interrupted: {} of {} are done{}\n", done, counted(static_cast<std::int64_t>(jobs_.size()), "run"),
+          store.keeps() ? fmt::format(" and stand in {}; the same command goes on from there", options_.out)
+                        : "; with --out FILE.jsonl they would be kept and not be run again");
+      return kInterrupted;
+    }
+    if (has("limit")) return kLimitReached;
+    return has("no") ? kExpectationFailed : kFine;
+  }
+
+  const SweepOptions& options_;
+  Console& console_;
+  Complaints complaints_;
+  Grid grid_;
+  Limits limits_;
+  std::vector<Point> points_;
+  std::vector<Job> jobs_;  // point by point, seed by seed
+  std::map<std::tuple<std::uint32_t, std::int64_t, std::uint64_t>, std::shared_ptr<const Traffic>> traffic_;
+  report::Sweep sweep_;
+  std::atomic<bool> unwritten_ = false;
+  bool interrupted_ = false;
+};
+
+}  // namespace
+
+int sweep(const SweepOptions& options, Console& console) {
+  return Sweeper(options, console).run();
+}
+
+}  // namespace weft::app

@@ -1,0 +1,158 @@
+#include "report/sweep.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "report/swept_run.hpp"
+#include "report/table.hpp"
+
+namespace weft::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::vector<std::string> short_keys(const std::vector<std::string>& keys) {
+  std::vector<std::string> last;
+  for (const std::string& key : keys) last.push_back(key.substr(key.rfind('.') + 1));
+  return std::set(last.begin(), last.end()).size() == last.size() ? last : keys;
+}
+
+std::vector<std::size_t> ranked_points(const Sweep& sweep) {
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < sweep.points.size(); ++i)
+    if (sweep.points[i].trouble.empty()) out.push_back(i);
+  return out;
+}
+
+std::string mean_time(const Variant& variant, std::int64_t Quantiles::*which) {
+  const auto value = [&](const ComparedRun& run) {
+    return run.summary.completion ? (*run.summary.completion).*which : 0;
+  };
+  return brief(Duration(static_cast<std::int64_t>(mean(variant, value))));
+}
+
+// What a point was measured to be; "all done" first.
+std::vector<std::string> figures(const SweptPoint& point) {
+  if (!point.trouble.empty()) return {point.trouble, "-", "-", "-", "-"};
+  const Variant& variant = point.variant;
+  const auto end = mean(variant, [](const ComparedRun& run) { return run.end; });
+  const auto goodput = mean(variant, [](const ComparedRun& run) { return run.summary.goodput; });
+  const auto slow =
+      mean(variant, [](const ComparedRun& run) { return run.summary.slowdown ? run.summary.slowdown->max : 0; });
+  return {brief(Duration(static_cast<std::int64_t>(end))), mean_time(variant, &Quantiles::p50),
+          mean_time(variant, &Quantiles::p99), brief(Bandwidth(static_cast<std::int64_t>(goodput))),
+          fmt::format("{:.2f}", slow / 1000)};
+}
+
+Json price_json(const Variant& variant) {
+  return variant.price ? Json(static_cast<double>(variant.price->count()) / 1e6) : Json();
+}
+
+Json power_json(const Variant& variant) {
+  return variant.power ? Json(variant.power->count()) : Json();
+}
+
+std::string csv_cell(const Json& value) {
+  if (value.is_null()) return "";
+  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
+}  // namespace
+
+std::string point_label(const std::vector<std::string>& keys, const std::vector<std::string>& values) {
+  const std::vector<std::string> names = short_keys(keys);
+  std::string label;
+  for (std::size_t i = 0; i < keys.size(); ++i) label += fmt::format("{}{}={}", i == 0 ? "" : " ", names[i], values[i]);
+  return label;
+}
+
+SweepVerdict judge_sweep(const Sweep& sweep) {
+  SweepVerdict out;
+  const std::vector<std::size_t> ranked = ranked_points(sweep);
+  if (!sweep.same_traffic) {
+    out.sentence = "none is best: the points differ in their traffic, which --nodes and --pattern can make the same";
+    return out;
+  }
+  if (ranked.size() < 2) {
+    out.sentence = fmt::format("none is best: of {} points {} is done", sweep.points.size(),
+                               ranked.empty() ? "none" : "only " + sweep.points[ranked[0]].variant.label);
+    return out;
+  }
+  std::vector<Variant> variants;
+  for (const std::size_t point : ranked) variants.push_back(sweep.points[point].variant);
+  const Verdict verdict = judge(variants);
+  out.best = ranked[verdict.winner];
+  out.lead = verdict.lead;
+  out.outside_spread = verdict.outside_spread;
+  out.sentence = verdict.sentence;
+  return out;
+}
+
+std::string sweep_text(const Sweep& sweep, std::size_t width, bool colour) {
+  const auto any = [&](const auto& has) { return std::any_of(sweep.points.begin(), sweep.points.end(), has); };
+  const bool priced = any([](const SweptPoint& point) { return point.variant.price.has_value(); });
+  const bool powered = any([](const SweptPoint& point) { return point.variant.power.has_value(); });
+  std::vector<Column> columns;
+  for (const std::string& key : short_keys(sweep.keys)) columns.push_back({key, true});
+  for (const std::string title : {"all done", "p50", "p99", "goodput", "slowdown"}) columns.push_back({title, true});
+  if (priced) columns.push_back({"price", true});
+  if (powered) columns.push_back({"power", true});
+  Table table(std::move(columns));
+  for (const SweptPoint& point : sweep.points) {
+    std::vector<std::string> cells = point.values;
+    for (std::string& figure : figures(point)) cells.push_back(std::move(figure));
+    if (priced) cells.push_back(point.variant.price ? brief(*point.variant.price) : "-");
+    if (powered) cells.push_back(point.variant.power ? brief(*point.variant.power) : "-");
+    table.add(std::move(cells));
+  }
+  return table.text(width, colour);
+}
+
+void write_sweep(const Sweep& sweep, const SweepVerdict& verdict, std::ostream& out) {
+  const RunInfo& info = sweep.points[0].variant.info;
+  Json record = {
+      {"record", "sweep"}, {"version", 1}, {"weft", info.version}, {"commit", info.commit}, {"keys", sweep.keys}};
+  record["points"] = Json::array();
+  for (const SweptPoint& point : sweep.points) {
+    const Variant& variant = point.variant;
+    Json row = {{"values", point.values},
+                {"label", variant.label},
+                {"cluster", variant.info.cluster},
+                {"traffic", variant.info.traffic},
+                {"configuration", fmt::format("{:016x}", variant.info.configuration)},
+                {"trouble", point.trouble.empty() ? Json() : Json(point.trouble)},
+                {"price_usd_per_hour", price_json(variant)},
+                {"power_milliwatts", power_json(variant)}};
+    row["runs"] = Json::array();
+    for (const ComparedRun& run : variant.runs) row["runs"].push_back(run_json(run));
+    record["points"].push_back(std::move(row));
+  }
+  record["best"] = verdict.best ? Json(sweep.points[*verdict.best].variant.label) : Json();
+  record["lead"] = verdict.best ? Json(verdict.lead) : Json();
+  record["outside_spread"] = verdict.outside_spread;
+  record["sentence"] = verdict.sentence;
+  out << record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+}
+
+void write_sweep_csv(const Sweep& sweep, std::ostream& out) {
+  for (const std::string& key : sweep.keys) out << csv_cell(key) << ',';
+  const Json names = run_json({});
+  for (const auto& [name, value] : names.items()) out << name << ',';
+  out << "price_usd_per_hour,power_milliwatts\n";
+  for (const SweptPoint& point : sweep.points)
+    for (const ComparedRun& run : point.variant.runs) {
+      for (const std::string& value : point.values) out << csv_cell(value) << ',';
+      const Json row = run_json(run);
+      for (const auto& [name, value] : row.items()) out << csv_cell(value) << ',';
+      out << csv_cell(price_json(point.variant)) << ',' << csv_cell(power_json(point.variant)) << "\n";
+    }
+}
+
+}  // namespace weft::report

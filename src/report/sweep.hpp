@@ -1,0 +1,44 @@
+#pragma once
+// The points of a sweep: a table, records, CSV, and which point is best.
+
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "report/comparison.hpp"
+
+namespace weft::report {
+
+struct SweptPoint {
+  std::vector<std::string> values;  // one per key
+  Variant variant;                  // with a run for every seed where `trouble` is empty
+  std::string trouble;              // why it is not ranked: "not run", "not done", "limit time=1ms"
+};
+
+struct Sweep {
+  std::vector<std::string> keys;  // "fabric.spines"
+  std::vector<SweptPoint> points;
+  bool same_traffic = true;  // of all points, seed by seed
+};
+
+// What is best, by how much and whether that may be chance; without a verdict, why there is none.
+struct SweepVerdict {
+  std::optional<std::size_t> best;  // a point
+  double lead = 1;
+  bool outside_spread = false;
+  std::string sentence;
+};
+SweepVerdict judge_sweep(const Sweep& sweep);
+
+// "spines=4 balance=spray": the last parts of the keys where those tell them apart.
+std::string point_label(const std::vector<std::string>& keys, const std::vector<std::string>& values);
+
+// A row per point.
+std::string sweep_text(const Sweep& sweep, std::size_t width, bool colour);
+// One "sweep" record.
+void write_sweep(const Sweep& sweep, const SweepVerdict& verdict, std::ostream& out);
+// A line per run.
+void write_sweep_csv(const Sweep& sweep, std::ostream& out);
+
+}  // namespace weft::report

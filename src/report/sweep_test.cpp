@@ -1,0 +1,170 @@
+#include "report/sweep.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/text.hpp"
+#include "report/swept_run.hpp"
+
+namespace weft::report {
+namespace {
+
+ComparedRun run_of(std::uint64_t seed, std::int64_t microseconds) {
+  ComparedRun run;
+  run.seed = seed;
+  run.end = microseconds * 1'000'000;
+  run.digest = static_cast<std::uint64_t>(microseconds);
+  run.summary.flows = run.summary.done = 8;
+  run.summary.completion = Quantiles{run.end / 2, run.end, run.end, run.end};
+  run.summary.slowdown = Quantiles{1000, 1500, 1500, 2345};
+  run.summary.goodput = 400'000'000'000;
+  return run;
+}
+
+SweptPoint point(std::vector<std::string> values, const std::vector<std::int64_t>& ends) {
+  SweptPoint out{std::move(values), {}, {}};
+  out.variant.label = point_label({"fabric.spines", "transport.balance"}, out.values);
+  for (const std::int64_t end : ends) out.variant.runs.push_back(run_of(out.variant.runs.size() + 1, end));
+  return out;
+}
+
+Sweep sample() {
+  Sweep sweep{{"fabric.spines", "transport.balance"}, {}};
+  sweep.points = {point({"2", "ecmp"}, {200, 210}), point({"2", "spray"}, {110, 120}), point({"4", "ecmp"}, {150, 160}),
+                  point({"4", "spray"}, {100, 104})};
+  return sweep;
+}
+
+TEST(Sweep, TheBestPointIsNamedWithItsLead) {
+  const SweepVerdict verdict = judge_sweep(sample());
+  EXPECT_EQ(verdict.best, 3u);
+  EXPECT_TRUE(verdict.outside_spread);
+  EXPECT_EQ(
+      verdict.sentence,
+      "spines=4 balance=spray wins: all done after 102us, 1.13x sooner than spines=2 balance=spray (and 2.01x sooner "
+      "than spines=2 balance=ecmp); outside the spread over 2 seeds");
+}
+
+TEST(Sweep, APointInTroubleIsShownAndNotRanked) {
+  Sweep sweep = sample();
+  sweep.points[3].trouble = "limit time=1ms";
+  sweep.points[3].variant.runs.clear();
+  EXPECT_EQ(judge_sweep(sweep).best, 1u);
+  EXPECT_NE(sweep_text(sweep, 80, false).find("limit time=1ms"), std::string::npos);
+}
+
+TEST(Sweep, WithoutTwoPointsToCompareNoneIsBest) {
+  Sweep sweep = sample();
+  for (const std::size_t i : {0, 1, 3}) sweep.points[i].trouble = "not run";
+  EXPECT_EQ(judge_sweep(sweep).best, std::nullopt);
+  EXPECT_EQ(judge_sweep(sweep).sentence, "none is best: of 4 points only spines=4 balance=ecmp is done");
+}
+
+TEST(Sweep, DifferentTrafficIsNotCompared) {
+  Sweep sweep = sample();
+  sweep.same_traffic = false;
+  EXPECT_EQ(judge_sweep(sweep).best, std::nullopt);
+  EXPECT_NE(judge_sweep(sweep).sentence.find("differ in their traffic"), std::string::npos);
+}
+
+TEST(Sweep, TheTableFitsATerminalAndHasMeans) {
+  Sweep sweep = sample();
+  for (SweptPoint& each : sweep.points) {
+    each.variant.price = Price(3'523'000'000);
+    each.variant.power = Power(358'000'000);
+  }
+  std::istringstream lines(sweep_text(sweep, 80, false));
+  std::string head;
+  std::string first;
+  std::getline(lines, head);
+  std::getline(lines, first);
+  EXPECT_EQ(head, "spines  balance  all done     p50    p99  goodput  slowdown       price  power");
+  EXPECT_EQ(first, "     2     ecmp     205us   102us  205us  400Gbps      2.35  $3523.00/h  358kW");
+}
+
+TEST(Sweep, KeysOfOneNameAreWrittenInFull) {
+  EXPECT_EQ(point_label({"fabric.spines", "transport.balance"}, {"2", "ecmp"}), "spines=2 balance=ecmp");
+  EXPECT_EQ(point_label({"servers.kind", "fabric.kind"}, {"a", "b"}), "servers.kind=a fabric.kind=b");
+}
+
+TEST(Sweep, CsvHasALinePerRun) {
+  Sweep sweep = sample();
+  sweep.points[0].values[1] = "a,b";
+  std::ostringstream out;
+  write_sweep_csv(sweep, out);
+  std::istringstream lines(out.str());
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_TRUE(line.starts_with("fabric.spines,transport.balance,seed,flows,flows_done,end_ps,fct_p50_ps,")) << line;
+  const auto commas = std::count(line.begin(), line.end(), ',');
+  std::getline(lines, line);
+  EXPECT_TRUE(line.starts_with("2,\"a,b\",1,8,8,200000000,100000000,")) << line;
+  std::size_t rows = 1;
+  for (; std::getline(lines, line); ++rows) {
+    const auto in_values = rows == 1 ? 1 : 0;
+    EXPECT_EQ(std::count(line.begin(), line.end(), ','), commas + in_values) << line;
+  }
+  EXPECT_EQ(rows, 8u);
+}
+
+TEST(Sweep, TheRecordHasEveryPointAndRun) {
+  const Sweep sweep = sample();
+  std::ostringstream out;
+  write_sweep(sweep, judge_sweep(sweep), out);
+  const auto record = nlohmann::json::parse(out.str());
+  EXPECT_EQ(record["record"], "sweep");
+  EXPECT_EQ(record["points"].size(), 4u);
+  EXPECT_EQ(record["points"][2]["values"], nlohmann::json({"4", "ecmp"}));
+  EXPECT_EQ(record["points"][2]["runs"][1]["end_ps"], 160'000'000);
+  EXPECT_TRUE(record["points"][2]["trouble"].is_null());
+  EXPECT_EQ(record["best"], "spines=4 balance=spray");
+}
+
+RC_GTEST_PROP(SweptRun, ComesBackAsItWas, ()) {
+  SweptRun swept{"0.1.0", "abc", *rc::gen::arbitrary<std::uint64_t>(), {}};
+  ComparedRun& run = swept.run;
+  run.seed = *rc::gen::arbitrary<std::uint64_t>();
+  run.digest = *rc::gen::arbitrary<std::uint64_t>();
+  run.end = *rc::gen::inRange<std::int64_t>(0, INT64_MAX);
+  run.trimmed = *rc::gen::arbitrary<std::uint64_t>();
+  run.resent = *rc::gen::arbitrary<std::uint64_t>();
+  run.summary.flows = *rc::gen::arbitrary<std::uint32_t>();
+  run.summary.done = *rc::gen::arbitrary<std::uint32_t>();
+  run.summary.goodput = *rc::gen::inRange<std::int64_t>(0, INT64_MAX);
+  const auto any = [](std::int64_t most) {
+    const auto q = *rc::gen::container<std::vector<std::int64_t>>(4, rc::gen::inRange<std::int64_t>(0, most));
+    return Quantiles{q[0], q[1], q[2], q[3]};
+  };
+  if (*rc::gen::arbitrary<bool>()) run.summary.completion = any(INT64_MAX);
+  if (*rc::gen::arbitrary<bool>()) run.summary.slowdown = any(1'000'000'000'000);
+  const std::string line = swept_run_line(swept, "spines=2");
+  const auto again = read_swept_run(line);
+  RC_ASSERT(again.has_value());
+  RC_ASSERT(swept_run_line(*again, "spines=2") == line);
+}
+
+TEST(SweptRun, ALineThatWasCutOffOrBentIsNotRead) {
+  const std::string line = swept_run_line({"0.1.0", "abc", 7, run_of(1, 100)}, "spines=2");
+  ASSERT_TRUE(read_swept_run(line));
+  for (std::size_t length = 0; length + 2 < line.size(); ++length)
+    EXPECT_FALSE(read_swept_run(line.substr(0, length))) << length;
+  const auto record = nlohmann::ordered_json::parse(line);
+  for (const auto& [key, value] : record.items()) {
+    if (key == "point") continue;  // for people only
+    for (const nlohmann::ordered_json& wrong :
+         {nlohmann::ordered_json("x"), nlohmann::ordered_json(1.5), nlohmann::ordered_json::array()}) {
+      if (wrong.is_string() && value.is_string() && key != "record" && key != "inputs" && key != "digest") continue;
+      if (wrong.is_number() && key.starts_with("slowdown")) continue;
+      auto bent = record;
+      bent[key] = wrong;
+      EXPECT_FALSE(read_swept_run(bent.dump())) << bent.dump();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::report

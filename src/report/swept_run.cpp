@@ -1,0 +1,130 @@
+#include "report/swept_run.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace weft::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json time_json(const std::optional<Quantiles>& q, std::int64_t Quantiles::*which) {
+  return q ? Json((*q).*which) : Json();
+}
+
+Json share_json(const std::optional<Quantiles>& q, std::int64_t Quantiles::*which) {
+  return q ? Json(static_cast<double>((*q).*which) / 1000) : Json();
+}
+
+// Reads values of the type they must have and remembers when one had not.
+struct Reader {
+  const Json& record;
+  bool good = true;
+
+  const Json& at(const char* key) {
+    static const Json kNothing;
+    const auto found = record.find(key);
+    return found == record.end() ? kNothing : *found;
+  }
+  std::int64_t whole(const char* key) {
+    const Json& value = at(key);
+    good = good && value.is_number_integer();
+    return good ? value.get<std::int64_t>() : 0;
+  }
+  std::uint64_t count(const char* key) {
+    const Json& value = at(key);
+    good = good && value.is_number_unsigned();
+    return good ? value.get<std::uint64_t>() : 0;
+  }
+  std::int64_t thousandths(const char* key) {
+    const Json& value = at(key);
+    constexpr double kMost = 1e15;  // beyond, a double has no thousandths
+    good = good && value.is_number() && std::abs(value.get<double>()) < kMost;
+    return good ? std::llround(value.get<double>() * 1000) : 0;
+  }
+  std::string text(const char* key) {
+    const Json& value = at(key);
+    good = good && value.is_string();
+    return good ? value.get<std::string>() : "";
+  }
+  std::uint64_t hash(const char* key) {
+    const std::string digits = text(key);
+    std::uint64_t value = 0;
+    const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+    good = good && fault == std::errc() && end == digits.data() + digits.size();
+    return value;
+  }
+};
+
+std::optional<Quantiles> read_completion(Reader& reader) {
+  if (reader.at("fct_p50_ps").is_null()) return std::nullopt;
+  return Quantiles{reader.whole("fct_p50_ps"), reader.whole("fct_p99_ps"), reader.whole("fct_p999_ps"),
+                   reader.whole("fct_max_ps")};
+}
+
+std::optional<Quantiles> read_slowdown(Reader& reader) {
+  if (reader.at("slowdown_p50").is_null()) return std::nullopt;
+  return Quantiles{reader.thousandths("slowdown_p50"), reader.thousandths("slowdown_p99"),
+                   reader.thousandths("slowdown_p999"), reader.thousandths("slowdown_max")};
+}
+
+}  // namespace
+
+Json run_json(const ComparedRun& run) {
+  const SimSummary& summary = run.summary;
+  return {{"seed", run.seed},
+          {"flows", summary.flows},
+          {"flows_done", summary.done},
+          {"end_ps", run.end},
+          {"fct_p50_ps", time_json(summary.completion, &Quantiles::p50)},
+          {"fct_p99_ps", time_json(summary.completion, &Quantiles::p99)},
+          {"fct_p999_ps", time_json(summary.completion, &Quantiles::p999)},
+          {"fct_max_ps", time_json(summary.completion, &Quantiles::max)},
+          {"slowdown_p50", share_json(summary.slowdown, &Quantiles::p50)},
+          {"slowdown_p99", share_json(summary.slowdown, &Quantiles::p99)},
+          {"slowdown_p999", share_json(summary.slowdown, &Quantiles::p999)},
+          {"slowdown_max", share_json(summary.slowdown, &Quantiles::max)},
+          {"goodput_bps", summary.goodput},
+          {"trimmed", run.trimmed},
+          {"resent", run.resent},
+          {"digest", fmt::format("{:016x}", run.digest)}};
+}
+
+std::string swept_run_line(const SweptRun& swept, const std::string& point) {
+  Json record = {{"record", "sweep-run"},
+                 {"version", 1},
+                 {"weft", swept.version},
+                 {"commit", swept.commit},
+                 {"inputs", fmt::format("{:016x}", swept.inputs)},
+                 {"point", point}};
+  record.update(run_json(swept.run));
+  return record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+std::optional<SweptRun> read_swept_run(std::string_view line) {
+  const Json record = Json::parse(line, nullptr, false);
+  if (!record.is_object()) return std::nullopt;
+  Reader reader{record};
+  if (reader.text("record") != "sweep-run" || reader.whole("version") != 1) return std::nullopt;
+  SweptRun swept;
+  swept.version = reader.text("weft");
+  swept.commit = reader.text("commit");
+  swept.inputs = reader.hash("inputs");
+  ComparedRun& run = swept.run;
+  run.seed = reader.count("seed");
+  run.end = reader.whole("end_ps");
+  run.digest = reader.hash("digest");
+  run.trimmed = reader.count("trimmed");
+  run.resent = reader.count("resent");
+  run.summary.flows = reader.count("flows");
+  run.summary.done = reader.count("flows_done");
+  run.summary.completion = read_completion(reader);
+  run.summary.slowdown = read_slowdown(reader);
+  run.summary.goodput = reader.whole("goodput_bps");
+  return reader.good ? std::optional(swept) : std::nullopt;
+}
+
+}  // namespace weft::report
