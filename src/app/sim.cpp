@@ -27,6 +27,10 @@ int exit_code(const RunResult& result, const Traffic& traffic, Console& console)
     if (result.unfinished > 0) console.err << "some of the work waits for what never comes\n";
     return result.unfinished == 0 && done == std::max<std::uint64_t>(traffic.flows, result.flows.size()) ? kFine : kExpectationFailed;
   }
+  if (!result.deadlock.empty()) {
+    console.err << "a deadlock: the result is partial\n";
+    return kExpectationFailed;
+  }
   const bool interrupted = result.stopped_by == "ctrl-c";
   console.err << fmt::format("{}: the result is partial\n",
                              interrupted ? "interrupted" : "limit " + result.stopped_by + " reached");
@@ -82,7 +86,7 @@ int sim(const SimOptions& options, Console& console) {
       const RunResult& result = run.result;
       if (result.flows.empty()) return explain_nothing(result, *traffic, console);
       if (options.input.json || (first && run_number == 0))
-        print_result(options.output, options.input, info, result, console);
+        print_result(options.output, options.input, info, result, session, console);
       if (run_number == 0)
         print_speed(result, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), console);
       code = std::max(code, exit_code(result, *traffic, console));
