@@ -143,7 +143,7 @@ int explain_stop(const std::string& label, const RunResult& result, Console& con
     return kInterrupted;
   }
   if (!result.deadlock.empty()) {
-    console.err << fmt::format("{} ends in a deadlock: {}\n", label, result.deadlock);
+    console.err << fmt::format("{} ends in a deadlock, these wait for each other: {}\n", label, result.deadlock);
     return kExpectationFailed;
   }
   if (!result.stopped_by.empty()) {
@@ -164,7 +164,7 @@ int run_round(const Traffic& traffic, const RunOptions& options, const Limits& l
     const RunResult result = run_traffic(*candidate.session, traffic, options, false, watch).result;
     if (const int code = explain_stop(candidate.variant.label, result, console); code != kFine) return code;
     round.push_back({options.seed, result.end, result.digest, result.counters.trimmed, result.counters.data_resent,
-                     report::summarise(result)});
+                     result.counters.dropped, report::summarise(result)});
   }
   for (std::size_t i = 0; i < candidates.size(); ++i) candidates[i].variant.runs.push_back(std::move(round[i]));
   return kFine;
@@ -183,6 +183,7 @@ void print(const CompareOptions& options, std::vector<Candidate>& candidates, Co
               << report::comparison_text(variants, console.width, console.colour_out) << "\n";
   report::Facts facts;
   facts.add("result", verdict.sentence);
+  if (const std::string tail = report::tail_sentence(variants); !tail.empty()) facts.add("tail", tail);
   console.out << facts.text(console.width, console.colour_out);
 }
 

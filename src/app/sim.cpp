@@ -91,7 +91,7 @@ int sim(const SimOptions& options, Console& console) {
       const RunResult& result = run.result;
       if (result.flows.empty()) return explain_nothing(result, *traffic, console);
       if (options.input.json || (first && run_number == 0))
-        print_result(options.output, options.input, info, result, console);
+        print_result(options.output, options.input, info, result, session, console);
       if (run_number == 0)
         print_speed(result, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), console);
       code = std::max(code, exit_code(result, *traffic, console));

@@ -43,6 +43,7 @@ std::vector<std::string> parse_fidelities(const std::string& text);
 
 struct SimOutputOptions {
   std::optional<std::size_t> links;  // busiest links shown; 0: all. With --json: "link" records
+  std::size_t slowest = 0;           // flows shown that lost most; not with --json, which has all of them
   bool flows = false;                // with --json: "flow" records
   bool samples = false;              // with --json: "sample" records
   std::vector<std::string> csv;      // a directory, or flows=FILE, links=FILE, samples=FILE

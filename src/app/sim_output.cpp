@@ -59,6 +59,10 @@ void check_csv(const std::string& item, spec::Diagnostics& diagnostics) {
       guess ? fmt::format("did you mean {}=FILE?", *guess) : "a directory, or flows=FILE, links=FILE, samples=FILE");
 }
 
+auto rank_names(const Session& session) {
+  return [&fabric = session.fabric()](std::uint32_t rank) { return fabric.name(fabric.gpu(rank)); };
+}
+
 int write_csv(const CsvFile& file, const report::RunInfo& info, const RunResult& result, Console& console) {
   return write_output(file.path, console, [&](std::ostream& out) {
     if (file.kind == "flows") report::write_flows_csv(result, out);
@@ -88,6 +92,8 @@ void check_outputs(const SimOutputOptions& options, const InputOptions& input, c
     diagnostics.add(Complaint::contradiction, {},
                     fmt::format("--{} chooses records of --json", options.flows ? "flows" : "samples"),
                     fmt::format("add --json, or --csv {}=FILE for a table", options.flows ? "flows" : "samples"));
+  if (input.json && options.slowest > 0)
+    diagnostics.add(Complaint::contradiction, {}, "--slowest is a table for people", "--json --flows has every flow");
   const bool wants_samples = options.samples || std::any_of(tables.begin(), tables.end(),
                                                             [](const CsvFile& file) { return file.kind == "samples"; });
   if (wants_samples && run.sample.empty())
@@ -103,11 +109,13 @@ bool wants_links(const SimOutputOptions& options, const InputOptions& input) {
 }
 
 void print_result(const SimOutputOptions& options, const InputOptions& input, const report::RunInfo& info,
-                  const RunResult& result, Console& console) {
+                  const RunResult& result, const Session& session, Console& console) {
   const report::SimSummary summary = report::summarise(result);
   if (!input.json) {
     console.out << report::summary_text(result, summary, options.links.value_or(kLinksShown), console.width,
                                         console.colour_out);
+    if (options.slowest > 0)
+      console.out << report::slowest_text(result, options.slowest, rank_names(session), console.width, console.colour_out);
     return;
   }
   report::write_sim_record(info, result, summary, console.out);
@@ -126,9 +134,7 @@ int write_files(const SimOutputOptions& options, const report::RunInfo& info, co
   for (const CsvFile& file : csv_files(options.csv, info.sample_interval > 0))
     code = std::max(code, write_csv(file, info, run.result, console));
   if (!options.trace.empty()) {
-    const fabric::Fabric& fabric = session.fabric();
-    const auto rank_name = [&](std::uint32_t rank) { return fabric.name(fabric.gpu(rank)); };
-    const auto write = [&](std::ostream& out) { report::write_trace(info, run.result, rank_name, out); };
+    const auto write = [&](std::ostream& out) { report::write_trace(info, run.result, rank_names(session), out); };
     code = std::max(code, write_output(options.trace, console, write));
   }
   if (!options.pcap.empty()) {

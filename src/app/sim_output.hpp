@@ -16,7 +16,7 @@ void check_outputs(const SimOutputOptions& options, const InputOptions& input, c
 bool wants_links(const SimOutputOptions& options, const InputOptions& input);
 
 void print_result(const SimOutputOptions& options, const InputOptions& input, const report::RunInfo& info,
-                  const schedule::RunResult& result, Console& console);
+                  const schedule::RunResult& result, const Session& session, Console& console);
 
 // The files; the exit code.
 int write_files(const SimOutputOptions& options, const report::RunInfo& info, const Run& run, const Session& session,

@@ -60,7 +60,8 @@ void check_flow(Session& session, sim::PacketRun& run, std::uint32_t from, std::
   const fabric::Fabric& fabric = session.fabric();
   const auto site_of = [&](std::uint32_t gpu) { return fabric.cluster().groups[fabric.describe(fabric.gpu(gpu)).group].site; };
   if (site_of(from) != site_of(to) && session.cluster().file.transport.kind == "srd") {
-    diagnostics.add(Complaint::srd_between_sites, {}, "a flow goes from one site to another", "keep the traffic within a site");
+    diagnostics.add(Complaint::srd_between_sites, {}, "a flow goes from one site to another, where SRD is not routed",
+                    "keep the traffic within a site, or --set transport.kind=tcp");
   } else if (!run.joined(from, to)) {
     diagnostics.add(Complaint::not_simulated, {},
                     fmt::format("nothing joins {} and {}", fabric.name(fabric.gpu(from)), fabric.name(fabric.gpu(to))),

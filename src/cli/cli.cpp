@@ -151,6 +151,7 @@ void add_sim(CLI::App& app, Verbs& verbs) {
   app::SimOutputOptions& output = verbs.sim.output;
   command->add_option("--sample", verbs.sim.run.sample, "queue, marks and load of every link, each interval: 1us")->type_name("TIME");
   command->add_option("--links", output.links, "busiest links shown, 0: all; with --json as records")->type_name("N");
+  command->add_option("--slowest", output.slowest, "flows shown that lost most against being alone")->check(CLI::Range(0, 1000))->option_text("N=0");
   command->add_flag("--flows", output.flows, "with --json: a record per flow");
   command->add_flag("--samples", output.samples, "with --json: a record per sample");
   command->add_option("--csv", output.csv, "tables: DIR, or flows=FILE, links=FILE, samples=FILE")

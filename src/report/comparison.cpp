@@ -38,6 +38,10 @@ bool all_the_same(const std::vector<Variant>& variants) {
 
 std::string duration(double ps) { return brief(Duration(static_cast<std::int64_t>(ps))); }
 
+double tail_of(const Variant& variant) {
+  return mean(variant, [](const ComparedRun& run) { return run.summary.completion ? run.summary.completion->p999 : 0; });
+}
+
 std::string spread_words(const Verdict& verdict, std::size_t seeds) {
   if (seeds == 1) return "one seed says nothing about the spread, --seeds 5 would";
   return verdict.outside_spread
@@ -94,6 +98,7 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
       {"  at worst", [](const Variant& v) { return brief(Duration(end_range(v).most)); }},
       {"completion p50", completion(&Quantiles::p50)},
       {"completion p99", completion(&Quantiles::p99)},
+      {"completion p99.9", completion(&Quantiles::p999)},
       {"completion max", completion(&Quantiles::max)},
       {"slowdown p50", slow(&Quantiles::p50)},
       {"slowdown p99", slow(&Quantiles::p99)},
@@ -104,6 +109,7 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
        }},
       {"trimmed", packets(&ComparedRun::trimmed)},
       {"sent again", packets(&ComparedRun::resent)},
+      {"dropped", packets(&ComparedRun::dropped)},
       {"price", [](const Variant& v) { return v.price ? brief(*v.price) : "-"; }},
       {"power", [](const Variant& v) { return v.power ? brief(*v.power) : "-"; }},
   };
@@ -113,6 +119,9 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
   const bool one_seed = variants[0].runs.size() == 1;
   drop("  at best", one_seed);
   drop("  at worst", one_seed);
+  drop("dropped", std::all_of(variants.begin(), variants.end(), [](const Variant& v) {
+         return std::all_of(v.runs.begin(), v.runs.end(), [](const ComparedRun& run) { return run.dropped == 0; });
+       }));
   drop("price", std::none_of(variants.begin(), variants.end(), [](const Variant& v) { return v.price.has_value(); }));
   drop("power", std::none_of(variants.begin(), variants.end(), [](const Variant& v) { return v.power.has_value(); }));
   return rows;
@@ -134,6 +143,20 @@ Verdict judge(const std::vector<Variant>& variants) {
                            end_range(variants[verdict.winner]).most < end_range(variants[verdict.next]).least;
   verdict.sentence = sentence_for(variants, verdict, ranking);
   return verdict;
+}
+
+std::string tail_sentence(const std::vector<Variant>& variants) {
+  constexpr std::size_t kNamed = 4;
+  std::vector<const Variant*> ranking;
+  for (const Variant& variant : variants) ranking.push_back(&variant);
+  std::stable_sort(ranking.begin(), ranking.end(), [](const Variant* a, const Variant* b) { return tail_of(*a) < tail_of(*b); });
+  const double best = tail_of(*ranking[0]);
+  if (tail_of(*ranking.back()) < best * kTie) return "";
+  std::vector<std::string> others;
+  for (std::size_t i = 1; i < ranking.size(); ++i)
+    if (i < kNamed || i + 1 == ranking.size())
+      others.push_back(fmt::format("{:.2f}% below {}", 100 * (1 - best / std::max(1.0, tail_of(*ranking[i]))), ranking[i]->label));
+  return fmt::format("{} has the lowest p99.9, {}: {}", ranking[0]->label, duration(best), fmt::join(others, ", "));
 }
 
 std::string comparison_text(const std::vector<Variant>& variants, std::size_t width, bool colour) {
@@ -191,12 +214,14 @@ void write_comparison(const std::vector<Variant>& variants, const Verdict& verdi
                              {"end_ps", run.end},
                              {"fct_p50_ps", completion.p50},
                              {"fct_p99_ps", completion.p99},
+                             {"fct_p999_ps", completion.p999},
                              {"fct_max_ps", completion.max},
                              {"slowdown_p50", static_cast<double>(slow.p50) / 1000},
                              {"slowdown_p99", static_cast<double>(slow.p99) / 1000},
                              {"goodput_bps", run.summary.goodput},
                              {"trimmed", run.trimmed},
                              {"resent", run.resent},
+                             {"dropped", run.dropped},
                              {"digest", fmt::format("{:016x}", run.digest)}});
     }
     record["variants"].push_back(std::move(row));

@@ -18,6 +18,7 @@ struct ComparedRun {
   std::uint64_t digest = 0;
   std::uint64_t trimmed = 0;
   std::uint64_t resent = 0;
+  std::uint64_t dropped = 0;
   SimSummary summary;
 };
 
@@ -49,6 +50,9 @@ struct Verdict {
 };
 // At least two variants with at least one run each.
 Verdict judge(const std::vector<Variant>& variants);
+
+// Whose p99.9 is lowest, and by how much against the others; nothing where there is no difference.
+std::string tail_sentence(const std::vector<Variant>& variants);
 
 // Variants are columns, as many beside each other as fit `width` (0: all).
 std::string comparison_text(const std::vector<Variant>& variants, std::size_t width, bool colour);

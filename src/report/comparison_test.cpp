@@ -69,6 +69,22 @@ TEST(Comparison, EqualDigestsMeanThatNothingChanged) {
   EXPECT_EQ(verdict.sentence, "no difference: the runs are the same to the last packet");
 }
 
+TEST(Comparison, TheTailIsComparedWithEveryoneElses) {
+  EXPECT_EQ(tail_sentence({variant("slow", {1000}), variant("fast", {100}), variant("middle", {200})}),
+            "fast has the lowest p99.9, 100us: 50.00% below middle, 90.00% below slow");
+  EXPECT_EQ(tail_sentence({variant("a", {1000}), variant("b", {1004})}), "");
+  const std::vector<Variant> many = {variant("a", {100}), variant("b", {200}), variant("c", {300}), variant("d", {400}), variant("e", {500}), variant("f", {600})};
+  EXPECT_EQ(tail_sentence(many).find("below e"), std::string::npos);
+  EXPECT_NE(tail_sentence(many).find("below d, 83.33% below f"), std::string::npos) << tail_sentence(many);
+}
+
+TEST(Comparison, DropsAreShownWhereThereAreAny) {
+  std::vector<Variant> variants = {variant("a", {100}), variant("b", {200})};
+  EXPECT_EQ(comparison_text(variants, 80, false).find("dropped"), std::string::npos);
+  variants[1].runs[0].dropped = 12;
+  EXPECT_NE(comparison_text(variants, 80, false).find("dropped"), std::string::npos);
+}
+
 TEST(Comparison, ColumnsThatDoNotFitGoBelow) {
   std::vector<Variant> variants;
   for (int i = 0; i < 9; ++i) variants.push_back(variant("a-long-name-" + std::to_string(i), {100 + i}));
@@ -86,7 +102,7 @@ TEST(Comparison, PriceAndPowerAreShownWhereKnown) {
   EXPECT_EQ(comparison_text(variants, 80, false).find("price"), std::string::npos);
   variants[1].price = Price(1'500'000);
   const std::string text = comparison_text(variants, 80, false);
-  EXPECT_NE(text.find("price               -  $1.50/h\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("price                 -  $1.50/h\n"), std::string::npos) << text;
   EXPECT_EQ(text.find("power"), std::string::npos);
 }
 

@@ -28,6 +28,7 @@ std::string spread(const Quantiles& q, const Show& show) {
 
 std::string reason(const RunResult& result) {
   if (result.stopped_by == "ctrl-c") return "interrupted: this is what was done until then";
+  if (!result.deadlock.empty()) return fmt::format("a deadlock, these wait for each other: {}", result.deadlock);
   return fmt::format("stopped at the limit {}: this is what was done until then", result.stopped_by);
 }
 
@@ -50,10 +51,9 @@ std::string facts_text(const RunResult& result, const SimSummary& summary, std::
   facts.add("congestion",
             fmt::format("{} marked, {} trimmed, {} dropped, {} lost, {} timeouts", number(count.marked),
                         number(count.trimmed), number(count.dropped), number(count.lost), number(count.timeouts)));
-  if (count.pauses + count.headroom_drops + count.watchdog_drops > 0)
-    facts.add("pauses", fmt::format("{}; {} packets found no headroom, {} were thrown away by the watchdog", number(count.pauses),
-                                    number(count.headroom_drops), number(count.watchdog_drops)));
-  if (!result.deadlock.empty()) facts.add("deadlock", result.deadlock);
+  if (count.pauses > 0 || count.headroom_drops > 0 || count.watchdog_drops > 0)
+    facts.add("flow control", fmt::format("{} pauses; dropped {} beyond the headroom, {} by the watchdog", number(count.pauses),
+                                          number(count.headroom_drops), number(count.watchdog_drops)));
   if (summary.fullest) {
     const LinkRecord& link = result.links[*summary.fullest];
     facts.add("longest queue", fmt::format("{}, {} to {}", brief(Bytes(link.peak_bytes)), link.from, link.to));
@@ -63,10 +63,13 @@ std::string facts_text(const RunResult& result, const SimSummary& summary, std::
   return facts.text(width, colour);
 }
 
-double share(std::int64_t part, std::int64_t whole) { return whole <= 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole); }
+// Of flows that fail nobody knows when the last of them gave up, so neither how long the run was.
+std::string percent_of_run(const RunResult& result, double share) {
+  const bool known = !result.stopped_by.empty() || std::all_of(result.flows.begin(), result.flows.end(), is_done);
+  return known ? fmt::format("{:.1f}%", 100 * share) : "-";
+}
 
 std::string links_text(const RunResult& result, std::size_t most, std::size_t width, bool colour) {
-  const bool pauses = std::any_of(result.links.begin(), result.links.end(), [](const LinkRecord& link) { return link.pauses > 0; });
   const std::size_t shown = most == 0 ? result.links.size() : std::min(most, result.links.size());
   Table table({{"busiest links"},
                {"used", true},
@@ -74,19 +77,37 @@ std::string links_text(const RunResult& result, std::size_t most, std::size_t wi
                {"mean wait", true},
                {"queue", true},
                {"marks", true},
-               {pauses ? "paused" : "trims", true},
+               {"trims", true},
                {"drops", true}});
   for (std::size_t i = 0; i < shown; ++i) {
     const LinkRecord& link = result.links[i];
     table.add({fmt::format("{} to {}", link.from, link.to),
-               fmt::format("{:.1f}%", 100 * utilisation(link.bytes, link.rate, result.end)), size(link.bytes),
+               percent_of_run(result, utilisation(link.bytes, link.rate, result.end)), size(link.bytes),
                brief(Duration(mean_wait(link))), brief(Bytes(link.peak_bytes)), number(link.marked),
-               pauses ? fmt::format("{:.1f}%", 100 * share(link.paused, result.end)) : number(link.trimmed), number(link.dropped)});
+               number(link.trimmed), number(link.dropped)});
   }
   std::string text = "\n" + table.text(width, colour);
   if (shown < result.links.size())
     text += fmt::format("{} more; --links 0 shows all\n",
                         counted(static_cast<std::int64_t>(result.links.size() - shown), "link"));
+  return text;
+}
+
+std::string pauses_text(const RunResult& result, std::size_t most, std::size_t width, bool colour) {
+  std::vector<const LinkRecord*> paused;
+  for (const LinkRecord& link : result.links)
+    if (link.pauses > 0) paused.push_back(&link);
+  if (paused.empty()) return "";
+  std::stable_sort(paused.begin(), paused.end(), [](const LinkRecord* a, const LinkRecord* b) { return a->paused > b->paused; });
+  const std::size_t shown = most == 0 ? paused.size() : std::min(most, paused.size());
+  Table table({{"longest paused"}, {"pauses", true}, {"paused", true}, {"of the run", true}});
+  for (std::size_t i = 0; i < shown; ++i) {
+    const LinkRecord& link = *paused[i];
+    table.add({fmt::format("{} to {}", link.from, link.to), number(link.pauses), brief(Duration(link.paused)),
+               percent_of_run(result, static_cast<double>(link.paused) / static_cast<double>(std::max<std::int64_t>(1, result.end)))});
+  }
+  std::string text = "\n" + table.text(width, colour);
+  if (shown < paused.size()) text += fmt::format("{} more were paused\n", counted(static_cast<std::int64_t>(paused.size() - shown), "link"));
   return text;
 }
 
@@ -155,8 +176,24 @@ SimSummary summarise(const RunResult& result) {
 std::string summary_text(const RunResult& result, const SimSummary& summary, std::size_t links, std::size_t width,
                          bool colour) {
   std::string text = facts_text(result, summary, width, colour);
-  if (!result.links.empty()) text += links_text(result, links, width, colour);
+  if (!result.links.empty()) text += links_text(result, links, width, colour) + pauses_text(result, links, width, colour);
   return text;
+}
+
+std::string slowest_text(const RunResult& result, std::size_t most, const std::function<std::string(std::uint32_t)>& name,
+                         std::size_t width, bool colour) {
+  std::vector<const FlowRecord*> flows;
+  for (const FlowRecord& flow : result.flows) flows.push_back(&flow);
+  const auto loss = [](const FlowRecord& flow) { return is_done(flow) ? slowdown(flow).value_or(0) : INT64_MAX; };
+  std::stable_sort(flows.begin(), flows.end(), [&](const FlowRecord* a, const FlowRecord* b) { return loss(*a) > loss(*b); });
+  flows.resize(std::min(most, flows.size()));
+  Table table({{"slowest flows"}, {"size", true}, {"began", true}, {"took", true}, {"slowdown", true}});
+  for (const FlowRecord* flow : flows) {
+    const auto slow = slowdown(*flow);
+    table.add({fmt::format("{} to {}", name(flow->source), name(flow->destination)), size(flow->bytes), brief(Duration(flow->start)),
+               is_done(*flow) ? brief(Duration(completion_time(*flow))) : "not done", slow ? thousandths(*slow) : "-"});
+  }
+  return "\n" + table.text(width, colour);
 }
 
 }  // namespace weft::report

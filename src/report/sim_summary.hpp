@@ -3,6 +3,7 @@
 // the "sim" record (report/sim_records.hpp) are views of them.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,8 +42,12 @@ std::int64_t goodput(std::uint64_t bytes, std::int64_t time);                   
 double utilisation(std::uint64_t bytes, std::int64_t rate, std::int64_t time);  // 0..1
 std::int64_t mean_wait(const schedule::LinkRecord& link);                       // ps per packet
 
-// Facts, then the busiest `links` of the links; 0: all.
+// Facts, then the busiest `links` of the links, and of those that were paused the longest; 0: all.
 std::string summary_text(const schedule::RunResult& result, const SimSummary& summary, std::size_t links,
                          std::size_t width, bool colour);
+
+// The `most` flows that lost most against being alone, by name; those that are not done come first.
+std::string slowest_text(const schedule::RunResult& result, std::size_t most,
+                         const std::function<std::string(std::uint32_t rank)>& name, std::size_t width, bool colour);
 
 }  // namespace weft::report

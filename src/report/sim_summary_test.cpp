@@ -64,6 +64,45 @@ TEST(SimSummary, TheTextNamesTheBusiestLinksAndFitsEightyColumns) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(display_width(line), 80u) << line;
 }
 
+TEST(SimSummary, WhoWasPausedIsToldLongestFirst) {
+  RunResult result = sample_result();
+  result.flows.pop_back();  // the one that is not done
+  EXPECT_EQ(summary_text(result, summarise(result), 10, 80, false).find("pause"), std::string::npos);
+  result.counters.pauses = 5;
+  result.counters.headroom_drops = 7;
+  result.links[0].pauses = 2;
+  result.links[0].paused = 6'000'000;
+  result.links[1].pauses = 3;
+  result.links[1].paused = 30'000'000;
+  const std::string text = summary_text(result, summarise(result), 10, 80, false);
+  EXPECT_NE(text.find("5 pauses; dropped 7 beyond the headroom, 0 by the watchdog"), std::string::npos) << text;
+  EXPECT_LT(text.find("spine1 to leaf2       3    30us       50.0%"), text.find("leaf0 to spine1       2     6us       10.0%")) << text;
+}
+
+TEST(SimSummary, ARunWithFailedFlowsHasNoLengthToTellSharesOf) {
+  RunResult result = sample_result();
+  EXPECT_EQ(summary_text(result, summarise(result), 10, 80, false).find("%"), std::string::npos);
+  result.flows.pop_back();
+  EXPECT_NE(summary_text(result, summarise(result), 10, 80, false).find("80.0%"), std::string::npos);
+}
+
+TEST(SimSummary, ADeadlockNamesItsPorts) {
+  RunResult result = sample_result();
+  result.stopped_by = "deadlock";
+  result.deadlock = "leaf0 -> spine1 -> leaf0";
+  EXPECT_TRUE(summary_text(result, summarise(result), 10, 0, false)
+                  .starts_with("partial        a deadlock, these wait for each other: leaf0 -> spine1 -> leaf0"));
+}
+
+TEST(SimSummary, TheSlowestFlowsAreNamedAndTheUnfinishedComeFirst) {
+  const std::string text = slowest_text(sample_result(), 2, [](std::uint32_t rank) { return "gpu" + std::to_string(rank); }, 0, false);
+  EXPECT_EQ(text,
+            "\n"
+            "slowest flows  size  began      took  slowdown\n"
+            "gpu3 to gpu1    1MB   30us  not done         -\n"
+            "gpu0 to gpu6    1MB   10us      50us      2.50\n");
+}
+
 TEST(SimSummary, APartialResultSaysSoFirst) {
   RunResult result = sample_result();
   EXPECT_EQ(summary_text(result, summarise(result), 10, 80, false).find("partial"), std::string::npos);
