@@ -207,6 +207,7 @@ class Sweeper {
                              result.digest,
                              result.counters.trimmed,
                              result.counters.data_resent,
+                             result.counters.dropped,
                              report::summarise(result)};
     // A flow that never started is no record of the run; who waits for what never comes has at least one.
     job.result->summary.flows =

@@ -132,6 +132,7 @@ RC_GTEST_PROP(SweptRun, ComesBackAsItWas, ()) {
   run.end = *rc::gen::inRange<std::int64_t>(0, INT64_MAX);
   run.trimmed = *rc::gen::arbitrary<std::uint64_t>();
   run.resent = *rc::gen::arbitrary<std::uint64_t>();
+  run.dropped = *rc::gen::arbitrary<std::uint64_t>();
   run.summary.flows = *rc::gen::arbitrary<std::uint32_t>();
   run.summary.done = *rc::gen::arbitrary<std::uint32_t>();
   run.summary.goodput = *rc::gen::inRange<std::int64_t>(0, INT64_MAX);

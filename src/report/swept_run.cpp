@@ -90,6 +90,7 @@ Json run_json(const ComparedRun& run) {
           {"goodput_bps", summary.goodput},
           {"trimmed", run.trimmed},
           {"resent", run.resent},
+          {"dropped", run.dropped},
           {"digest", fmt::format("{:016x}", run.digest)}};
 }
 
@@ -119,6 +120,7 @@ std::optional<SweptRun> read_swept_run(std::string_view line) {
   run.digest = reader.hash("digest");
   run.trimmed = reader.count("trimmed");
   run.resent = reader.count("resent");
+  run.dropped = reader.count("dropped");
   run.summary.flows = reader.count("flows");
   run.summary.done = reader.count("flows_done");
   run.summary.completion = read_completion(reader);
