@@ -57,8 +57,8 @@ bool Shard::take_in(Event& packet, std::uint32_t out, std::uint32_t entity) {
     }
   }
   if (!lossless(cls)) {
-    const std::int64_t limit = std::min(threshold(entity), link.bytes_in(link.queue));
-    if (waiting + packet.bytes > limit && cls != exact.trimmed_class) {
+    const std::int64_t then = waiting + packet.bytes;
+    if (cls != exact.trimmed_class && (then > threshold(entity) || link.wire(then) > link.queue)) {
       if (!config_.trimming || !transport::can_be_trimmed(packet.type)) return false;
       packet.flags &= 0xF & ~transport::kMarked;
       packet.flags |= transport::kTrimmed;
@@ -245,9 +245,8 @@ void Shard::serve(std::uint32_t index, std::uint32_t entity) {
     if (cls == kNone) return;  // until a gate opens
     Gate& way = gate(index, cls);
     const std::uint32_t first = way.head;
-    const Event packet = pool_[first];
+    const Event& packet = pool_[first];  // stays where it is until it is given back
     way.head = packet.number;
-    pool_.give_back(first);
     way.bytes -= packet.bytes;
     if (config_.exact.weight[cls] > 0) way.deficit -= packet.bytes;
     if (way.head == kNone) {
@@ -257,6 +256,7 @@ void Shard::serve(std::uint32_t index, std::uint32_t entity) {
     }
     if (!layout_.is_host(entity)) let_out(packet, entity);
     transmit(packet, index, entity, std::max(now_, port.busy));
+    pool_.give_back(first);
     if (state.waiting == 0) return;
   }
   if (layout_.is_host(entity)) return;  // its endpoint is woken
