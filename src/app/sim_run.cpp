@@ -205,9 +205,8 @@ void check_run(Session& session, const Traffic& traffic, const RunOptions& optio
   check_transport(session, options);
   if (diagnostics.has_errors()) return;
   sim::PacketSim engine(fabric, config_for(session.cluster(), traffic, options));
-  if (engine.config().exact.flow_control == sim::FlowControl::pause && engine.shared_buffer() <= 0)
-    diagnostics.add(Complaint::contradiction, session.place("switching", "buffer"), "the headroom of the ports takes all of a switch's buffer",
-                    "a larger buffer, or headroom_for shorter cables");
+  if (const std::string problem = engine.exact_problem(); !problem.empty())
+    diagnostics.add(Complaint::contradiction, session.place("switching", "buffer"), problem, "a larger buffer, shorter cables, or ports: computed");
   const auto schedule = traffic.make();
   sim::PacketRun run(*schedule, engine, has_hosts(session.cluster()));
   check_flows(session, traffic, run);

@@ -88,6 +88,7 @@ struct ExactWorld {
   std::vector<std::int64_t> headroom;  // by kind of link
   std::int64_t credit = 0;             // bytes of the buffer that each port has for each lossless class
   std::vector<Intake> intakes;         // by endpoint
+  std::uint32_t ingress_shift = 0;     // Event::from: the entity below, the port that a packet came in by above
 };
 
 // Packets that wait, of one shard. A packet in a queue needs its number no more: it names the next one.

@@ -188,6 +188,49 @@ TEST(ExactPorts, ADeadlockIsFoundAndNamed) {
   }
 }
 
+// What would never move, or could not be told apart, is said before the run.
+TEST(ExactPorts, WhatCannotWorkIsSaid) {
+  const auto problem = [](FlowControl control, std::int64_t buffer) {
+    SimConfig config = lossless(control);
+    config.exact.buffer = buffer;
+    return PacketSim(fat_tree(), config).exact_problem();
+  };
+  EXPECT_EQ(problem(FlowControl::pause, 8 << 20), "");
+  EXPECT_NE(problem(FlowControl::pause, 100'000).find("headroom"), std::string::npos);
+  EXPECT_EQ(problem(FlowControl::credits, 8 * 2 * 4150), "");
+  EXPECT_NE(problem(FlowControl::credits, 8 * 2 * 4150 - 8).find("two packets"), std::string::npos);
+}
+
+// Credits for two packets per port are slow, but they move.
+TEST(ExactPorts, TheSmallestCreditIsEnough) {
+  SimConfig config = lossless(FlowControl::credits);
+  config.exact.buffer = 8 * 2 * 4150;
+  const std::vector<Flow> flows = shifted(21, 50'000);
+  EXPECT_TRUE(delivered_once(run(flows, config), flows.size()));
+}
+
+// A pause is smaller than TCP's headers and must not come before the end of a window.
+TEST(ExactPorts, APauseThatActsAtOnceKeepsTheOrderOfThreads) {
+  SimConfig config = lossless(FlowControl::pause);
+  config.exact.buffer = 1 << 20;
+  config.protocol = transport::Protocol::tcp;
+  config.stack.used = 0;
+  config.stack.use(config.protocol);
+  config.header = config.stack.header_of(config.protocol);
+  config.full_packet = config.stack.packet_of(config.protocol);
+  const auto digest = [&](std::uint32_t threads) {
+    config.threads = threads;
+    PacketSim sim(fat_tree(), config);
+    for (std::uint32_t i = 1; i < 40; ++i) sim.post(0, i, {.peer = 0, .bytes = 200'000, .tag = i, .protocol = config.protocol});
+    Recorder recorder;
+    const schedule::RunResult result = sim.run(recorder);
+    EXPECT_EQ(recorder.received.size(), 39u);
+    EXPECT_GT(result.counters.pauses, 0u);
+    return result.digest;
+  };
+  EXPECT_EQ(digest(1), digest(4));
+}
+
 // A host that takes nothing stops others, too, whose packets share ports with those for it; the watchdog throws away
 // what is stuck, and they go on.
 TEST(ExactPorts, TheWatchdogEndsAStorm) {

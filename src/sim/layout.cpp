@@ -89,6 +89,7 @@ void Layout::find_links() {
 
 void Layout::connect_ports() {
   std::int64_t look_ahead = kLongestLookAhead;
+  const std::int64_t least = options_.exact ? std::min(options_.header, kControlBytes) : options_.header;
   for (std::uint32_t s = 0; s < switches(); ++s) {
     const std::uint32_t plane = s / per_plane_;
     const std::uint32_t local = s % per_plane_;
@@ -103,7 +104,7 @@ void Layout::connect_ports() {
       if (other.kind == fabric::Peer::Kind::other_switch) {
         far = {plane * per_plane_ + other.switch_index, static_cast<std::uint32_t>(other.tier)};
         const Link& link = links_[far.link];
-        look_ahead = std::min(look_ahead, (options_.exact ? 0 : node.latency) + link.latency + link.wire(options_.header));
+        look_ahead = std::min(look_ahead, (options_.exact ? 0 : node.latency) + link.latency + link.wire(least));
         continue;
       }
       const auto end = other.kind == fabric::Peer::Kind::nic ? fabric_->endpoint_at(plane, {local, port}) : std::nullopt;
@@ -118,7 +119,7 @@ void Layout::connect_ports() {
     const Far far{leaf, far_[nodes_[leaf].first_port + at.below[0]].link};
     far_.push_back(far);
     const Link& link = links_[far.link];  // nothing precedes the cable
-    look_ahead = std::min(look_ahead, link.latency + link.wire(options_.header));
+    look_ahead = std::min(look_ahead, link.latency + link.wire(least));
   }
   look_ahead_ = std::max<std::int64_t>(1, look_ahead);
   if (!options_.exact) return;

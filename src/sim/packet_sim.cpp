@@ -104,15 +104,19 @@ std::int64_t PacketSim::unloaded(const Flow& flow) const {
 // What is done between windows, when nobody is at work: everything before this window is known.
 void PacketSim::look_around() {
   const std::int64_t now = window_ * layout_.look_ahead();
-  if (now < next_look_) return;
-  const bool publish = config_.balance == Balance::flowlet_global;
-  const bool search = config_.exact.on && config_.exact.deadlock_check > 0;
-  if (!publish && !search) return;
-  next_look_ = now + (publish ? config_.load_interval : config_.exact.deadlock_check);
-  if (publish)
+  if (config_.balance == Balance::flowlet_global && now >= next_publication_) {
+    next_publication_ = now + config_.load_interval;
     for (std::uint32_t port = 0; port < layout_.ports(); ++port) world_.published[port] = shards_[0]->load(port, now);
-  if (search) deadlock_ = find_deadlock();
-  if (!deadlock_.empty()) stopped_ = true;
+  }
+  // With a watchdog no pause is for ever.
+  if (!config_.exact.on || config_.exact.deadlock_check == 0 || config_.exact.watchdog > 0 || now < next_search_) return;
+  next_search_ = now + config_.exact.deadlock_check;
+  const Circle found = find_deadlock();
+  if (!found.names.empty() && found == suspected_) {
+    deadlock_ = found.names;
+    stopped_ = true;
+  }
+  suspected_ = found;
 }
 
 void PacketSim::choose_window() {

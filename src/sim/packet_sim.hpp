@@ -63,8 +63,8 @@ class PacketSim {
   void collect_links(schedule::RunResult& result, std::size_t most) const;
   std::vector<transport::Captured> captured() const;  // by time
 
-  // Exact ports: what is left of a switch's buffer beside the headroom of its ports; the least of all switches.
-  std::int64_t shared_buffer() const;
+  // Why exact ports cannot work on this fabric with this buffer; empty: they can.
+  std::string exact_problem() const;
   // What a flow takes alone until the sender has the last acknowledgement: to the picosecond for whole
   // packets on links of one rate, else a lower bound. 0 where removed links leave no way.
   std::int64_t unloaded(const Flow& flow) const;
@@ -75,7 +75,12 @@ class PacketSim {
   void work(std::uint32_t shard);
   void choose_window();
   void look_around();
-  std::string find_deadlock() const;
+  struct Circle {
+    std::string names;       // of the ports that wait for each other; empty: none do
+    std::uint64_t sent = 0;  // packets by them so far
+    bool operator==(const Circle&) const = default;
+  };
+  Circle find_deadlock() const;
   const PacketPool& pool_of(std::uint32_t port) const { return shards_[shard_of(layout_.owner(port))]->pool(); }
   void check_conservation() const;
 
@@ -86,7 +91,9 @@ class PacketSim {
   std::uint32_t captures_ = 0;
   std::unique_ptr<class Barrier> barrier_;
   std::int64_t window_ = 0;
-  std::int64_t next_look_ = 0;  // ps: when queues are published or deadlocks looked for
+  std::int64_t next_publication_ = 0;  // ps: of queues
+  std::int64_t next_search_ = 0;       // ps: for deadlocks
+  Circle suspected_;
   std::string deadlock_;
   bool stopped_ = false;
   std::vector<std::exception_ptr> failures_;  // by shard

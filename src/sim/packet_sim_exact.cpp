@@ -6,12 +6,6 @@
 #include "sim/packet_sim.hpp"
 
 namespace weft::sim {
-namespace {
-
-constexpr std::int64_t kControlBytes = 64;
-constexpr std::uint32_t kIngressShift = 22;
-
-}  // namespace
 
 void PacketSim::prepare_exact() {
   ExactConfig& exact = config_.exact;
@@ -23,6 +17,7 @@ void PacketSim::prepare_exact() {
   world.used.resize(layout_.switches());
   world.shared.resize(layout_.switches());
   world.intakes.resize(layout_.endpoints());
+  world.ingress_shift = static_cast<std::uint32_t>(std::bit_width(layout_.entities() - 1));
   const auto lossless = static_cast<std::int64_t>(std::popcount(exact.lossless));
   std::int64_t slowest_asic = 0;
   for (std::uint32_t s = 0; s < layout_.switches(); ++s) slowest_asic = std::max(slowest_asic, layout_.switch_latency(s));
@@ -54,9 +49,18 @@ void PacketSim::prepare_exact() {
   for (Gate& gate : world.gates) gate.credit = world.credit;
 }
 
-std::int64_t PacketSim::shared_buffer() const {
-  if (world_.exact.shared.empty()) return 0;
-  return *std::min_element(world_.exact.shared.begin(), world_.exact.shared.end());
+std::string PacketSim::exact_problem() const {
+  const ExactWorld& world = world_.exact;
+  if (!config_.exact.on) return {};
+  std::uint32_t most_ports = 0;
+  for (std::uint32_t s = 0; s < layout_.switches(); ++s) most_ports = std::max(most_ports, layout_.fabric().ports(s));
+  if (std::uint64_t{most_ports} << world.ingress_shift > std::uint64_t{1} << 32) return "the fabric is too large for exact ports";
+  if (config_.exact.flow_control == FlowControl::pause && *std::min_element(world.shared.begin(), world.shared.end()) == 0)
+    return "the headroom of the ports takes all of a switch's buffer";
+  // A quarter may be on its way back.
+  if (config_.exact.flow_control == FlowControl::credits && world.credit < 2 * std::int64_t{config_.full_packet})
+    return "a port's part of the buffer does not hold two packets";
+  return {};
 }
 
 void PacketSim::slow_receiver(std::uint32_t endpoint, std::uint32_t millionths) {
@@ -65,8 +69,9 @@ void PacketSim::slow_receiver(std::uint32_t endpoint, std::uint32_t millionths) 
 }
 
 // A gate is alive when nothing holds it, or when anything that holds the buffer behind it is alive. What is not
-// alive then can never move again: packets only ever join it.
-std::string PacketSim::find_deadlock() const {
+// alive then can never move again: packets only ever join it. But credit may be on its way, so only a circle that is
+// found twice without having sent anything counts.
+PacketSim::Circle PacketSim::find_deadlock() const {
   const std::uint32_t classes = config_.exact.classes;
   const bool credits = config_.exact.flow_control == FlowControl::credits;
   std::vector<std::uint32_t> held;  // gates that wait, by number
@@ -93,7 +98,7 @@ std::string PacketSim::find_deadlock() const {
     const PacketPool& pool = pool_of(port);
     std::uint32_t last = PacketPool::kNone;
     for (std::uint32_t index = world_.exact.gates[g].head; index != PacketPool::kNone; index = pool[index].number) {
-      const std::uint32_t in = layout_.port_of(at, pool[index].from >> kIngressShift);
+      const std::uint32_t in = layout_.port_of(at, pool[index].from >> world_.exact.ingress_shift);
       if (in == last) continue;
       last = in;
       const std::int32_t from = number[layout_.reverse_port(in) * classes + g % classes];
@@ -120,9 +125,13 @@ std::string PacketSim::find_deadlock() const {
     way.push_back(at);
     at = behind[static_cast<std::size_t>(number[at])].front();
   }
-  std::string circle;
-  for (auto each = std::find(way.begin(), way.end(), at); each != way.end(); ++each) circle += layout_.name_of_end(*each / classes) + " -> ";
-  return circle + layout_.name_of_end(at / classes);
+  Circle circle;
+  for (auto each = std::find(way.begin(), way.end(), at); each != way.end(); ++each) {
+    circle.names += layout_.name_of_end(*each / classes) + " -> ";
+    circle.sent += world_.ports[*each / classes].packets;
+  }
+  circle.names += layout_.name_of_end(at / classes);
+  return circle;
 }
 
 }  // namespace weft::sim

@@ -17,6 +17,8 @@
 
 namespace weft::sim {
 
+inline constexpr std::int64_t kControlBytes = 64;  // a pause, a credit: the smallest frame of Ethernet
+
 struct alignas(64) Port {
   std::int64_t busy;       // data leaves until then
   std::int64_t busy_high;  // headers and acknowledgements

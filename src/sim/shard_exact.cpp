@@ -9,8 +9,6 @@ namespace weft::sim {
 namespace {
 
 constexpr std::uint32_t kNone = PacketPool::kNone;
-constexpr std::int64_t kControlBytes = 64;  // the smallest frame of Ethernet
-constexpr std::uint32_t kIngressShift = 22;  // Event::from: entity below, the port it comes in by above
 
 enum Control : std::uint32_t { kPause, kResume, kCredit, kWatch };
 
@@ -71,7 +69,7 @@ bool Shard::take_in(Event& packet, std::uint32_t out, std::uint32_t entity) {
     return true;
   }
   if (exact.flow_control == FlowControl::credits) return true;  // who sent it had seen that there is room
-  const std::uint32_t in = layout_.port_of(entity, packet.from >> kIngressShift);
+  const std::uint32_t in = layout_.port_of(entity, packet.from >> world_.exact.ingress_shift);
   Hold& held = hold(in, cls);
   if (held.shared + packet.bytes <= threshold(entity) && held.headroom == 0) {
     held.shared += packet.bytes;
@@ -98,7 +96,7 @@ void Shard::let_out(const Event& packet, std::uint32_t entity) {
     world_.exact.used[entity] -= packet.bytes;
     return;
   }
-  const std::uint32_t in = layout_.port_of(entity, packet.from >> kIngressShift);
+  const std::uint32_t in = layout_.port_of(entity, packet.from >> world_.exact.ingress_shift);
   if (exact.flow_control == FlowControl::credits) return give_credit(entity, in, cls, packet.bytes);
   Hold& held = hold(in, cls);
   const std::int64_t from_headroom = std::min<std::int64_t>(held.headroom, packet.bytes);
@@ -315,7 +313,7 @@ void Shard::transmit(const Event& packet, std::uint32_t index, std::uint32_t ent
   slot.kind = EventKind::packet;
   slot.rate = link.rate & 31;
   address(slot, time, far.entity, entity);
-  if (to_switch) slot.from |= layout_.reverse_local(index) << kIngressShift;
+  if (to_switch) slot.from |= layout_.reverse_local(index) << world_.exact.ingress_shift;
 }
 
 // ---- switches
