@@ -48,6 +48,33 @@ enum class Op : std::uint16_t {
   response,  // what was read; its tag is the `first` of the request
 };
 
+struct DataFields {
+  std::uint32_t first;  // sequence of the message's first packet: names the message
+  std::uint32_t tag;    // the poster's own, handed over with the message
+  std::uint64_t size;   // of the whole message, bytes
+};
+
+struct AckFields {
+  std::uint64_t arrived;  // bit i: arrived_from() + i has arrived
+  std::uint64_t marked;   // bit i: echo - i was marked
+};
+
+// `path` is the queue pair, `echo` counts split messages (roce.hpp).
+struct RoceFields {
+  std::uint32_t packet;  // place in the message, in packets: the first, the last and all between
+  std::uint32_t tag;     // the poster's own
+  std::uint64_t size;    // of the whole message, bytes
+};
+
+struct TcpAckFields {
+  struct Range {
+    std::uint16_t from;  // segments from `sequence` on that have arrived beyond a gap
+    std::uint16_t to;    // behind the last of them; from == to: none
+  };
+  Range sack[3];  // the first has the newest arrival (RFC 2018)
+  std::uint32_t repeated;
+};
+
 struct Header {
   std::uint32_t source = 0;       // endpoint that sent it
   std::uint32_t destination = 0;  // endpoint it is for
@@ -59,27 +86,10 @@ struct Header {
   };
   std::uint32_t sequence = 0;     // data: its number; ack: all below have arrived
   union {
-    struct {
-      std::uint32_t first;  // sequence of the message's first packet: names the message
-      std::uint32_t tag;    // the poster's own, handed over with the message
-      std::uint64_t size;   // of the whole message, bytes
-    } data;
-    struct {
-      std::uint64_t arrived;  // bit i: arrived_from() + i has arrived
-      std::uint64_t marked;   // bit i: echo - i was marked
-    } ack{};
-    struct {
-      std::uint32_t packet;  // place in the message, in packets: the first, the last and all between
-      std::uint32_t tag;     // the poster's own
-      std::uint64_t size;    // of the whole message, bytes
-    } roce;  // roce_data; `path` is the queue pair, `echo` counts split messages (roce.hpp)
-    struct {  // tcp ack
-      struct Range {
-        std::uint16_t from;  // segments from `sequence` on that have arrived beyond a gap
-        std::uint16_t to;    // behind the last of them; from == to: none
-      } sack[3];             // the first has the newest arrival (RFC 2018)
-      std::uint32_t repeated;
-    } tcp;
+    DataFields data;
+    AckFields ack{};
+    RoceFields roce;
+    TcpAckFields tcp;
   };
   // Ack: low bits of the sequence that caused it. Data: what to add to its path for that of its answer.
   std::uint16_t echo = 0;
