@@ -78,7 +78,7 @@ TEST(Watch, CtrlCStopsTheRun) {
 }
 
 TEST(Watch, AShortRunShowsNothing) {
-  for (const std::size_t width : {0, 80}) {
+  for (const std::size_t width : {0u, 80u}) {
     Machine machine;
     machine.console.err_width = width;
     Watch watch = machine.watch();

@@ -363,7 +363,7 @@ TEST_P(TopoFile, AgreesWithSearch) {
   property.waypoints_agree();
   property.attachments_are_mutual();
   if (nodes <= 128) property.links_have_two_ends();
-  EXPECT_TRUE(rc::check("sampled pairs", [&] {
+  EXPECT_TRUE(rc::check("sampled pairs", [&, nodes = nodes] {
     const auto from = *rc::gen::inRange(0u, nodes);
     const Distances reference =
         search(property.graphs[0], built.fabric.attachment(from).target.leaf);

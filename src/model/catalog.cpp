@@ -26,7 +26,7 @@ constexpr std::pair<std::string_view, std::string_view> kListOfCount[] = {
 Node over_kind(Node base, const Node& over) {
   for (const auto& [count, list] : kListOfCount) {
     if (over.find(count) == nullptr || over.find(list) != nullptr) continue;
-    std::erase_if(base.entries, [&](const Entry& entry) { return entry.key == list; });
+    std::erase_if(base.entries, [list = list](const Entry& entry) { return entry.key == list; });
   }
   return spec::overlay(base, over);
 }

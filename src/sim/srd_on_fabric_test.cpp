@@ -13,7 +13,6 @@ using namespace testing;
 
 constexpr std::int64_t kMicrosecond = 1'000'000;
 constexpr std::uint32_t kLeaves = 16;
-constexpr std::uint32_t kSpines = 4;
 
 //   4 spines                      cables of 1 us, all links 100G
 //   16 leaves, `hosts` on each    4 uplinks per leaf: 16 hosts make it 4:1 oversubscribed

@@ -208,7 +208,7 @@ TEST(Tcp, ASegmentThatCameTwiceIsNamed) {
   const std::vector<Transmit> segments = segments_of(config);
   Tcp receiver(config);
   Transmit ack;
-  for (const std::uint32_t sequence : {0, 5, 6, 6, 0}) {
+  for (const std::uint32_t sequence : {0u, 5u, 6u, 6u, 0u}) {
     const Placement placement =
         receiver.handle(0, 1, segments[sequence].type, segments[sequence].flags, segments[sequence].header);
     ASSERT_TRUE(receiver.poll_ack(1, ack));
