@@ -26,6 +26,8 @@ Layout::Layout(const fabric::Fabric& fabric, const LinkOptions& options)
   find_hosts();
   find_links();
   connect_ports();
+  options_.scheduled = options.scheduled && can_be_scheduled();
+  if (options_.scheduled) find_bundles();
   base_rtt_ = longest_round_trip();
   set_queues();
 }
@@ -235,7 +237,8 @@ std::uint32_t Layout::reverse(std::uint32_t port) const {
 }
 
 // The same steps as a packet takes on empty ports.
-std::optional<std::int64_t> Layout::one_way(std::uint32_t from, std::uint32_t to, std::int64_t bytes) const {
+std::optional<std::int64_t> Layout::one_way(std::uint32_t from, std::uint32_t to, std::int64_t bytes, bool asks) const {
+  if (options_.scheduled) return one_way_scheduled(from, to, bytes, asks);
   // Not waited for by a switch that cuts through.
   const auto rest = [&](const Link& link) { return options_.cut_through ? link.wire(bytes) - link.wire(options_.header) : 0; };
   std::uint32_t port = port_of_endpoint(from);

@@ -24,6 +24,7 @@ struct LinkOptions {
   std::uint32_t mark_to = 800'000;
   std::uint32_t mark_most = 1'000'000;
   bool cut_through = false;
+  bool scheduled = false;  // leaves and spines carry cells (scheduled.hpp)
   bool exact = false;  // neighbours tell each other to pause: the look-ahead is that of the cable
 };
 
@@ -100,8 +101,29 @@ class Layout {
   // The longest unloaded round trip within a site: a full packet out, a header back.
   std::int64_t base_rtt() const { return base_rtt_; }
   // What a packet takes alone; nullopt where removed links leave no way.
-  std::optional<std::int64_t> one_way(std::uint32_t from, std::uint32_t to, std::int64_t bytes) const;
+  // In a scheduled fabric a packet that `asks` waits for its credit.
+  std::optional<std::int64_t> one_way(std::uint32_t from, std::uint32_t to, std::int64_t bytes, bool asks = true) const;
   bool reachable(std::uint32_t from, std::uint32_t to) const { return ends_[from].plane == ends_[to].plane; }
+
+  // Scheduled fabrics: leaves joined by spines, where cells take all uplinks of a leaf at once.
+  bool can_be_scheduled() const;
+  std::uint32_t leaf_of(std::uint32_t endpoint) const { return far_[endpoint_ports_ + endpoint].entity; }
+  struct Bundle {
+    std::uint32_t first_port = 0;
+    std::uint32_t links = 0;
+    std::uint32_t kind = 0;         // of link
+    std::int64_t spine_latency = 0;
+  };
+  const Bundle& bundle(std::uint32_t leaf) const { return bundles_[leaf]; }
+  // How long all uplinks of a leaf together take for so many bytes, and the other way round.
+  std::int64_t bundle_wire(std::uint32_t leaf, std::int64_t bytes) const;
+  std::int64_t bundle_bytes(std::uint32_t leaf, std::int64_t picoseconds) const;
+  // Until all cells of a packet have come from one leaf to another and may leave; until a word has.
+  std::int64_t cells_time(std::uint32_t from, std::uint32_t to, std::int64_t bytes) const;
+  std::int64_t word_time(std::uint32_t from, std::uint32_t to) const;
+  // The longest from a grant until a full packet that it allows has come.
+  std::int64_t credit_loop() const;
+
   std::int64_t slowest_packet() const { return slowest_packet_; }  // ps that a full packet takes on a NIC's cable
 
   // Splits entities over n partitions: neighbouring pods, and the hosts below them, stay together.
@@ -123,6 +145,8 @@ class Layout {
   void find_links();
   void connect_ports();
   void set_queues();
+  void find_bundles();
+  std::int64_t one_way_scheduled(std::uint32_t from, std::uint32_t to, std::int64_t bytes, bool asks) const;
   std::int64_t longest_round_trip() const;
   std::uint32_t next_port_slowly(std::uint32_t at, const End& end, std::uint32_t entropy) const;
 
@@ -140,6 +164,7 @@ class Layout {
   std::vector<Node> nodes_;  // switches
   std::vector<End> ends_;
   std::vector<Far> far_;
+  std::vector<Bundle> bundles_;         // by switch, where the fabric is scheduled
   std::vector<std::uint32_t> reverse_;  // by port, where ports are exact
   fabric::Failures removed_;
 };

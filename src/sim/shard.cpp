@@ -220,6 +220,7 @@ void Shard::capture(const Special& special, const Event& packet, std::int64_t be
 
 void Shard::at_switch(const Event& event) {
   if (event.kind != EventKind::packet) return event.kind == EventKind::control ? at_control(event) : at_port(event);
+  if (config_.exact.is_scheduled()) return arrive_scheduled(event);
   const std::uint32_t port = choose_port(event);
   if (port == Layout::kNowhere) {
     ++tally_.lost;
