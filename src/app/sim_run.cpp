@@ -179,6 +179,9 @@ void check_fidelities(Session& session, const Traffic& traffic, const RunOptions
   if (!wants("flow")) return;
   if (looks && !wants("packet"))
     diagnostics.add(Complaint::contradiction, {}, "flows know no captures or samples", "--fidelity packet");
+  if (const auto* dragonfly = session.fabric().dragonfly(); dragonfly && dragonfly->shape().routing != model::DragonflyRouting::minimal)
+    diagnostics.add(Complaint::not_simulated, session.place("fabric", "routing"), "flows take a Dragonfly's minimal routes only",
+                    "routing: minimal, or --fidelity packet");
   sim::FlowRoutes routes(session.fabric(), flow_config(session.cluster(), options));
   set_up_faults(session, traffic, options, taker_of(routes), diagnostics);
 }
@@ -209,10 +212,6 @@ void check_run(Session& session, const Traffic& traffic, const RunOptions& optio
     diagnostics.add(Complaint::not_simulated, {}, "this cluster has no network", "a fabric other than none");
     return;
   }
-  if (const auto* dragonfly = fabric.dragonfly();
-      dragonfly && dragonfly->shape().routing != model::DragonflyRouting::minimal)
-    diagnostics.add(Complaint::not_simulated, session.place("fabric", "routing"),
-                    "only minimal Dragonfly routes are simulated so far", "routing: minimal");
   check_transport(session, traffic, options);
   if (diagnostics.has_errors()) return;
   sim::PacketSim engine(fabric, config_for(session.cluster(), traffic, options));

@@ -86,6 +86,15 @@ class Layout {
     const fabric::Clos::PortRange range = fabric::Clos::towards(node.way, ends_[endpoint].destination);
     return {node.first_port + range.first, range.count};
   }
+  // Dragonflies that do not keep to minimal routes; behind removed links they do.
+  bool makes_detours() const { return detour_delay_ > 0 && removed_.empty(); }
+  // What a detour takes longer, unloaded: a global and a local cable and the routers behind them.
+  std::int64_t detour_delay() const { return detour_delay_; }
+  const fabric::Dragonfly& dragonfly() const { return *fabric_->dragonfly(); }
+  fabric::Target target_of(std::uint32_t endpoint) const { return {ends_[endpoint].destination.place[0], ends_[endpoint].destination.below[0]}; }
+  std::uint32_t in_plane(std::uint32_t network_switch) const { return network_switch % per_plane_; }
+  // The port towards an endpoint over a group.
+  std::uint32_t next_port_over(std::uint32_t at, std::uint32_t endpoint, std::uint32_t entropy, std::uint32_t group) const;
   // The port of its leaf that an endpoint hangs on.
   std::uint32_t leaf_port(std::uint32_t endpoint) const { return ends_[endpoint].destination.below[0]; }
   // All ports by which a switch may send on; none when there is no way.
@@ -146,6 +155,7 @@ class Layout {
   void connect_ports();
   void set_queues();
   void find_bundles();
+  std::int64_t delay_of_a_detour() const;
   std::int64_t one_way_scheduled(std::uint32_t from, std::uint32_t to, std::int64_t bytes, bool asks) const;
   std::int64_t longest_round_trip() const;
   std::uint32_t next_port_slowly(std::uint32_t at, const End& end, std::uint32_t entropy) const;
@@ -157,6 +167,7 @@ class Layout {
   std::uint32_t endpoint_ports_ = 0;
   std::int64_t look_ahead_ = 0;
   std::int64_t base_rtt_ = 0;
+  std::int64_t detour_delay_ = 0;  // 0: routes are minimal
   std::int64_t slowest_packet_ = 0;
   std::vector<Link> links_;  // by LinkTier, then per server group for NIC links
   std::vector<model::Shaper> shapers_;  // by kind of link

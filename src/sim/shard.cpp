@@ -201,6 +201,7 @@ void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::ui
 }
 
 inline std::uint32_t Shard::choose_port(const Event& event) {
+  if (layout_.makes_detours()) return choose_around(event);
   if (config_.balance >= Balance::flowlet) {
     const std::uint32_t port = choose_by_load(event);
     if (port != Layout::kNowhere) return port;

@@ -176,6 +176,10 @@ class Shard {
   std::uint32_t least_loaded(const Event& packet, std::uint32_t first, std::uint32_t count);
   bool avoids(std::uint32_t port, std::int64_t now) const;
 
+  // shard_dragonfly.cpp
+  std::uint32_t choose_around(const Event& packet);
+  std::uint32_t detour_port(const Event& packet, std::uint32_t entropy) const;
+
   void warn(const Event& packet);
 
   // shard_exact.cpp
