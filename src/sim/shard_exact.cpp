@@ -257,6 +257,7 @@ void Shard::serve(std::uint32_t index, std::uint32_t entity) {
     transmit(packet, index, entity, std::max(now_, port.busy));
     pool_.give_back(first);
     if (state.waiting == 0) return;
+    if (way.head != kNone) __builtin_prefetch(&pool_[way.head]);  // goes next, some events from now
   }
   if (layout_.is_host(entity)) return;  // its endpoint is woken
   if (state.armed > now_ && state.armed <= port.busy) return;
