@@ -113,10 +113,11 @@ sim::ExactConfig exact_config(const model::Cluster& cluster) {
   exact.on = switching.ports == "exact" || (switching.ports == "auto" && switching.flow_control != "none");
   exact.flow_control = switching.flow_control == "pfc"       ? sim::FlowControl::pause
                        : switching.flow_control == "credits" ? sim::FlowControl::credits
+                       : switching.flow_control == "scheduled" ? sim::FlowControl::scheduled
                                                              : sim::FlowControl::none;
   if (exact.flow_control != sim::FlowControl::none) {
     exact.lossless = 0b10;  // data; what goes before it is small
-    exact.deadlock_check = kDeadlockCheck;
+    if (exact.flow_control != sim::FlowControl::scheduled) exact.deadlock_check = kDeadlockCheck;  // there nothing waits in a circle
   }
   exact.buffer = switching.buffer.value_or(cluster.file.fabric.kind == "topo" ? kTopoBuffer : Bytes(0)).count();
   exact.alpha = u32(switching.alpha.count() * 256 / 1'000'000);
@@ -162,6 +163,7 @@ sim::SimConfig sim_config(const model::Cluster& cluster) {
   config.fast_cnp = or_zero(transport.rocev2.fast_cnp);
   config.balance = balance_of(transport.balance);
   config.exact = exact_config(cluster);
+  if (config.exact.is_scheduled()) config.balance = sim::Balance::spray;  // cells take all ways, whatever a flow is
   return config;
 }
 

@@ -78,8 +78,7 @@ void add_faults(const std::vector<model::FaultSpec>& faults, const FaultTaker& t
     const auto taken = [&](const CapturedLink& link) { return taker.add(link.port, *condition); };
     if (!std::all_of(links.begin(), links.end(), taken))
       diagnostics.add(Complaint::not_simulated, {},
-                      fmt::format("flows cannot show a fault of '{}' that is {}", fault.part, fault.kind),
-                      "down or slow from the start and for good, or --fidelity packet");
+                      fmt::format("{} cannot show a fault of '{}' that is {}", taker.why_not, fault.part, fault.kind), taker.instead);
   }
 }
 

@@ -38,7 +38,7 @@ sim::SimConfig config_for(const model::Cluster& cluster, const Traffic& traffic,
 // htsim's hosts are a wire and nothing else.
 bool has_hosts(const model::Cluster& cluster) { return cluster.file.fabric.kind != "topo"; }
 
-void check_transport(Session& session, const RunOptions& options) {
+void check_transport(Session& session, const Traffic& traffic, const RunOptions& options) {
   spec::Diagnostics& diagnostics = session.diagnostics();
   const model::Cluster& cluster = session.cluster();
   const model::TransportSpec& transport = cluster.file.transport;
@@ -51,6 +51,12 @@ void check_transport(Session& session, const RunOptions& options) {
   if (switching.ports == "computed" && switching.flow_control != "none")
     diagnostics.add(Complaint::contradiction, session.place("switching", "ports"),
                     fmt::format("computed ports know no flow_control: {}", switching.flow_control), "ports: exact, or flow_control: none");
+  if (switching.flow_control == "scheduled" && traffic.matrix && !traffic.matrix->failures.empty())
+    diagnostics.add(Complaint::not_simulated, session.place("switching", "flow_control"), "a scheduled fabric has all its links",
+                    "a matrix without failures, or another flow_control");
+  if (switching.flow_control == "scheduled" && !options.capture.empty())
+    diagnostics.add(Complaint::not_simulated, session.place("switching", "flow_control"), "cells of a scheduled fabric are not captured",
+                    "no --pcap, or another flow_control");
   if (switching.ports == "exact" && switching.classes == "one")
     diagnostics.add(Complaint::contradiction, session.place("switching", "classes"), "exact ports always have classes", "classes: two, or ports: computed");
 }
@@ -101,6 +107,9 @@ void set_up_faults(const Session& session, const Traffic& traffic, const RunOpti
 
 FaultTaker taker_of(sim::PacketSim& engine) {
   const auto add = [&engine](std::uint32_t port, const sim::Condition& condition) {
+    // Cells of one packet are on all links between switches at once.
+    const sim::Layout& layout = engine.layout();
+    if (engine.config().exact.is_scheduled() && !layout.is_host(layout.owner(port)) && !layout.is_host(layout.far(port).entity)) return false;
     engine.add_condition(port, condition);
     return true;
   };
@@ -108,14 +117,16 @@ FaultTaker taker_of(sim::PacketSim& engine) {
     if (engine.config().exact.on) engine.slow_receiver(endpoint, millionths);
     return engine.config().exact.on;
   };
-  return {engine.layout(), add, [&engine](std::uint32_t port) { engine.remove_link(port); }, slow};
+  return {engine.layout(), add, [&engine](std::uint32_t port) { engine.remove_link(port); }, slow, "a scheduled fabric",
+          "a fault of a host's link, or another flow_control"};
 }
 
 FaultTaker taker_of(sim::FlowRoutes& routes) {
   const auto add = [&routes](std::uint32_t port, const sim::Condition& condition) {
     return routes.add_condition(port, condition);
   };
-  return {routes.layout(), add, [&routes](std::uint32_t port) { routes.remove_link(port); }, [](std::uint32_t, std::uint32_t) { return false; }};
+  return {routes.layout(), add, [&routes](std::uint32_t port) { routes.remove_link(port); }, [](std::uint32_t, std::uint32_t) { return false; },
+          "flows", "down or slow from the start and for good, or --fidelity packet"};
 }
 
 // A flow is one path where hosts do not change it and switches only hash.
@@ -168,6 +179,9 @@ void check_fidelities(Session& session, const Traffic& traffic, const RunOptions
   if (!wants("flow")) return;
   if (looks && !wants("packet"))
     diagnostics.add(Complaint::contradiction, {}, "flows know no captures or samples", "--fidelity packet");
+  if (const auto* dragonfly = session.fabric().dragonfly(); dragonfly && dragonfly->shape().routing != model::DragonflyRouting::minimal)
+    diagnostics.add(Complaint::not_simulated, session.place("fabric", "routing"), "flows take a Dragonfly's minimal routes only",
+                    "routing: minimal, or --fidelity packet");
   sim::FlowRoutes routes(session.fabric(), flow_config(session.cluster(), options));
   set_up_faults(session, traffic, options, taker_of(routes), diagnostics);
 }
@@ -198,15 +212,14 @@ void check_run(Session& session, const Traffic& traffic, const RunOptions& optio
     diagnostics.add(Complaint::not_simulated, {}, "this cluster has no network", "a fabric other than none");
     return;
   }
-  if (const auto* dragonfly = fabric.dragonfly();
-      dragonfly && dragonfly->shape().routing != model::DragonflyRouting::minimal)
-    diagnostics.add(Complaint::not_simulated, session.place("fabric", "routing"),
-                    "only minimal Dragonfly routes are simulated so far", "routing: minimal");
-  check_transport(session, options);
+  check_transport(session, traffic, options);
   if (diagnostics.has_errors()) return;
   sim::PacketSim engine(fabric, config_for(session.cluster(), traffic, options));
-  if (const std::string problem = engine.exact_problem(); !problem.empty())
-    diagnostics.add(Complaint::contradiction, session.place("switching", "buffer"), problem, "a larger buffer, shorter cables, or ports: computed");
+  if (const std::string problem = engine.exact_problem(); !problem.empty()) {
+    const bool unfit = engine.config().exact.is_scheduled() && !engine.layout().can_be_scheduled();
+    diagnostics.add(Complaint::contradiction, session.place("switching", unfit ? "flow_control" : "buffer"), problem,
+                    unfit ? "a fabric of two tiers, or another flow_control" : "a larger buffer, shorter cables, or ports: computed");
+  }
   const auto schedule = traffic.make();
   sim::PacketRun run(*schedule, engine, has_hosts(session.cluster()));
   check_flows(session, traffic, run);

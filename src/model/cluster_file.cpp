@@ -469,9 +469,11 @@ const Table& table_of<SwitchingSpec>() {
                   .fallback = "auto",
                   .choices = {"auto", "computed", "exact"}})
           .field("flow_control", &SwitchingSpec::flow_control,
-                 {.text = "What keeps data from being lost: nothing, pauses (PFC, 802.1Qbb) or credits (InfiniBand). Needs exact ports.",
+                 {.text = "What keeps data from being lost: nothing, pauses (PFC, 802.1Qbb), credits (InfiniBand), or a scheduled fabric: "
+                          "leaves ask the port that a packet is for and send cells over all uplinks (`transport.balance` says nothing then). "
+                          "Needs exact ports.",
                   .fallback = "none",
-                  .choices = {"none", "pfc", "credits"}})
+                  .choices = {"none", "pfc", "credits", "scheduled"}})
           .field("buffer", &SwitchingSpec::buffer,
                  {.text = "Of one switch, for all its ports. Default: as the catalog says; 64MiB for a .topo file.",
                   .example = "64MiB",

@@ -9,6 +9,7 @@
 // is still on its way until the neighbour has stopped; what does not fit is dropped, and counted.
 // With credits (InfiniBand) each port has a buffer of its own for what comes in, and the neighbour sends no more
 // than has room there.
+// In a scheduled fabric leaves pause their hosts likewise, and ports grant what may come to them (scheduled.hpp).
 //
 // A packet leaves the buffer when its first bit leaves.
 
@@ -22,7 +23,7 @@ namespace weft::sim {
 
 inline constexpr std::uint32_t kMostClasses = 8;
 
-enum class FlowControl : std::uint8_t { none, pause, credits };
+enum class FlowControl : std::uint8_t { none, pause, credits, scheduled };
 
 struct ExactConfig {
   bool on = false;
@@ -41,7 +42,13 @@ struct ExactConfig {
   std::int64_t nic_buffer = 2 << 20;  // bytes that a card holds for its host
   std::int64_t watchdog = 0;      // ps of pause after which a queue is thrown away; 0: never
   std::int64_t deadlock_check = 0;  // ps between looks for circles of paused ports; 0: never
+
+  bool is_lossless(std::uint32_t cls) const { return lossless >> cls & 1; }
+  bool is_scheduled() const { return on && flow_control == FlowControl::scheduled; }
 };
+
+// What neighbours tell each other, leaves of a scheduled fabric across it, and an entity itself.
+enum class Control : std::uint32_t { pause, resume, credit, watch, ask, grant, send };
 
 // What waits to leave by a port in one class.
 struct Gate {

@@ -26,7 +26,10 @@ Layout::Layout(const fabric::Fabric& fabric, const LinkOptions& options)
   find_hosts();
   find_links();
   connect_ports();
-  base_rtt_ = longest_round_trip();
+  options_.scheduled = options.scheduled && can_be_scheduled();
+  if (options_.scheduled) find_bundles();
+  detour_delay_ = delay_of_a_detour();
+  base_rtt_ = longest_round_trip() + 2 * detour_delay_;
   set_queues();
 }
 
@@ -176,6 +179,22 @@ std::uint32_t Layout::next_port_slowly(std::uint32_t at, const End& end, std::ui
   return hop ? nodes_[at].first_port + hop.port : kNowhere;
 }
 
+std::uint32_t Layout::next_port_over(std::uint32_t at, std::uint32_t endpoint, std::uint32_t entropy, std::uint32_t group) const {
+  const fabric::Hop hop = fabric_->next_hop(at % per_plane_, target_of(endpoint), entropy, {group, 0});
+  return hop ? nodes_[at].first_port + hop.port : kNowhere;
+}
+
+std::int64_t Layout::delay_of_a_detour() const {
+  const fabric::Dragonfly* dragonfly = fabric_->dragonfly();
+  if (dragonfly == nullptr || dragonfly->shape().routing == model::DragonflyRouting::minimal || dragonfly->shape().groups < 3) return 0;
+  std::int64_t delay = 2 * nodes_[0].latency;
+  for (const LinkTier tier : {LinkTier::local, LinkTier::global}) {
+    const Link& link = links_[static_cast<std::size_t>(tier)];
+    delay += link.latency + link.wire(options_.cut_through ? options_.header : options_.full_packet);
+  }
+  return delay;
+}
+
 void Layout::next_ports(std::uint32_t at, std::uint32_t endpoint, std::vector<std::uint32_t>& ports) const {
   ports.clear();
   const End& end = ends_[endpoint];
@@ -235,7 +254,8 @@ std::uint32_t Layout::reverse(std::uint32_t port) const {
 }
 
 // The same steps as a packet takes on empty ports.
-std::optional<std::int64_t> Layout::one_way(std::uint32_t from, std::uint32_t to, std::int64_t bytes) const {
+std::optional<std::int64_t> Layout::one_way(std::uint32_t from, std::uint32_t to, std::int64_t bytes, bool asks) const {
+  if (options_.scheduled) return one_way_scheduled(from, to, bytes, asks);
   // Not waited for by a switch that cuts through.
   const auto rest = [&](const Link& link) { return options_.cut_through ? link.wire(bytes) - link.wire(options_.header) : 0; };
   std::uint32_t port = port_of_endpoint(from);

@@ -24,6 +24,7 @@ struct LinkOptions {
   std::uint32_t mark_to = 800'000;
   std::uint32_t mark_most = 1'000'000;
   bool cut_through = false;
+  bool scheduled = false;  // leaves and spines carry cells (scheduled.hpp)
   bool exact = false;  // neighbours tell each other to pause: the look-ahead is that of the cable
 };
 
@@ -85,6 +86,15 @@ class Layout {
     const fabric::Clos::PortRange range = fabric::Clos::towards(node.way, ends_[endpoint].destination);
     return {node.first_port + range.first, range.count};
   }
+  // Dragonflies that do not keep to minimal routes; behind removed links they do.
+  bool makes_detours() const { return detour_delay_ > 0 && removed_.empty(); }
+  // What a detour takes longer, unloaded: a global and a local cable and the routers behind them.
+  std::int64_t detour_delay() const { return detour_delay_; }
+  const fabric::Dragonfly& dragonfly() const { return *fabric_->dragonfly(); }
+  fabric::Target target_of(std::uint32_t endpoint) const { return {ends_[endpoint].destination.place[0], ends_[endpoint].destination.below[0]}; }
+  std::uint32_t in_plane(std::uint32_t network_switch) const { return network_switch % per_plane_; }
+  // The port towards an endpoint over a group.
+  std::uint32_t next_port_over(std::uint32_t at, std::uint32_t endpoint, std::uint32_t entropy, std::uint32_t group) const;
   // The port of its leaf that an endpoint hangs on.
   std::uint32_t leaf_port(std::uint32_t endpoint) const { return ends_[endpoint].destination.below[0]; }
   // All ports by which a switch may send on; none when there is no way.
@@ -100,8 +110,29 @@ class Layout {
   // The longest unloaded round trip within a site: a full packet out, a header back.
   std::int64_t base_rtt() const { return base_rtt_; }
   // What a packet takes alone; nullopt where removed links leave no way.
-  std::optional<std::int64_t> one_way(std::uint32_t from, std::uint32_t to, std::int64_t bytes) const;
+  // In a scheduled fabric a packet that `asks` waits for its credit.
+  std::optional<std::int64_t> one_way(std::uint32_t from, std::uint32_t to, std::int64_t bytes, bool asks = true) const;
   bool reachable(std::uint32_t from, std::uint32_t to) const { return ends_[from].plane == ends_[to].plane; }
+
+  // Scheduled fabrics: leaves joined by spines, where cells take all uplinks of a leaf at once.
+  bool can_be_scheduled() const;
+  std::uint32_t leaf_of(std::uint32_t endpoint) const { return far_[endpoint_ports_ + endpoint].entity; }
+  struct Bundle {
+    std::uint32_t first_port = 0;
+    std::uint32_t links = 0;
+    std::uint32_t kind = 0;         // of link
+    std::int64_t spine_latency = 0;
+  };
+  const Bundle& bundle(std::uint32_t leaf) const { return bundles_[leaf]; }
+  // How long all uplinks of a leaf together take for so many bytes, and the other way round.
+  std::int64_t bundle_wire(std::uint32_t leaf, std::int64_t bytes) const;
+  std::int64_t bundle_bytes(std::uint32_t leaf, std::int64_t picoseconds) const;
+  // Until all cells of a packet have come from one leaf to another and may leave; until a word has.
+  std::int64_t cells_time(std::uint32_t from, std::uint32_t to, std::int64_t bytes) const;
+  std::int64_t word_time(std::uint32_t from, std::uint32_t to) const;
+  // The longest from a grant until a full packet that it allows has come.
+  std::int64_t credit_loop() const;
+
   std::int64_t slowest_packet() const { return slowest_packet_; }  // ps that a full packet takes on a NIC's cable
 
   // Splits entities over n partitions: neighbouring pods, and the hosts below them, stay together.
@@ -123,6 +154,9 @@ class Layout {
   void find_links();
   void connect_ports();
   void set_queues();
+  void find_bundles();
+  std::int64_t delay_of_a_detour() const;
+  std::int64_t one_way_scheduled(std::uint32_t from, std::uint32_t to, std::int64_t bytes, bool asks) const;
   std::int64_t longest_round_trip() const;
   std::uint32_t next_port_slowly(std::uint32_t at, const End& end, std::uint32_t entropy) const;
 
@@ -133,6 +167,7 @@ class Layout {
   std::uint32_t endpoint_ports_ = 0;
   std::int64_t look_ahead_ = 0;
   std::int64_t base_rtt_ = 0;
+  std::int64_t detour_delay_ = 0;  // 0: routes are minimal
   std::int64_t slowest_packet_ = 0;
   std::vector<Link> links_;  // by LinkTier, then per server group for NIC links
   std::vector<model::Shaper> shapers_;  // by kind of link
@@ -140,6 +175,7 @@ class Layout {
   std::vector<Node> nodes_;  // switches
   std::vector<End> ends_;
   std::vector<Far> far_;
+  std::vector<Bundle> bundles_;         // by switch, where the fabric is scheduled
   std::vector<std::uint32_t> reverse_;  // by port, where ports are exact
   fabric::Failures removed_;
 };

@@ -20,7 +20,8 @@ LinkOptions link_options(const SimConfig& config) {
   options.mark_from = config.mark_from;
   options.mark_to = config.mark_to;
   options.mark_most = config.mark_most;
-  options.cut_through = config.cut_through;
+  options.scheduled = config.exact.is_scheduled();
+  options.cut_through = config.cut_through && !options.scheduled;  // packets wait for credit
   options.exact = config.exact.on;
   return options;
 }
@@ -28,7 +29,7 @@ LinkOptions link_options(const SimConfig& config) {
 }  // namespace
 
 PacketSim::PacketSim(const fabric::Fabric& fabric, const SimConfig& config)
-    : config_(config), layout_(fabric, link_options(config)), world_{layout_, config_, {}, {}, {}, {}, {}, {}, 0, {}, {}, {}, {}} {
+    : config_(config), layout_(fabric, link_options(config)), world_{layout_, config_, {}, {}, {}, {}, {}, {}, 0, {}, {}, {}, {}, {}} {
   config_.stack.set_network(layout_.base_rtt(), layout_.slowest_packet(), config_.full_packet);
   config_.stack.seed = config_.seed;
   world_.ports = Zeroed<Port>(layout_.ports());
@@ -36,6 +37,7 @@ PacketSim::PacketSim(const fabric::Fabric& fabric, const SimConfig& config)
   world_.served = Zeroed<std::uint8_t>(layout_.endpoints());
   world_.entities.resize(layout_.entities());
   if (config_.exact.on) prepare_exact();
+  if (config_.exact.is_scheduled()) prepare_scheduled();
   if (config_.fast_cnp > 0) world_.told.resize(layout_.switches());
   if (config_.balance == Balance::flowlet || config_.balance == Balance::flowlet_global) world_.flowlets.resize(layout_.switches());
   if (config_.balance == Balance::flowlet_global) world_.published.resize(layout_.ports());
@@ -92,9 +94,15 @@ std::int64_t PacketSim::unloaded(const Flow& flow) const {
   const std::int64_t each = nic.occupancy(payload + header);
   const auto last = layout_.one_way(flow.source, flow.destination, bytes - before * payload + header);
   const auto full = layout_.one_way(flow.source, flow.destination, payload + header);
-  const auto back = layout_.one_way(flow.destination, flow.source, header);
+  const auto back = layout_.one_way(flow.destination, flow.source, header, answers_ask());
   if (!last || !full || !back) return 0;
   std::int64_t arrived = before * each + *last;
+  if (config_.exact.is_scheduled() && before > 0) {
+    // Cells do not overtake: the last packet leaves when the one before it has.
+    const Link& end = layout_.link(layout_.far(layout_.port_of_endpoint(flow.destination)).link);
+    return (before - 1) * each + *full + end.occupancy(config_.full_packet) - end.wire(config_.full_packet) + end.wire(bytes - before * payload + header) +
+           *back;
+  }
   if (before > 0) arrived = std::max(arrived, (before - 1) * each + *full);  // a short one may overtake on another path
   return arrived + *back;
 }
@@ -160,6 +168,7 @@ schedule::RunResult PacketSim::run(Client& client) {
   for (const std::exception_ptr& failure : failures_)
     if (failure) std::rethrow_exception(failure);
   check_conservation();
+  if (config_.exact.is_scheduled()) settle_scheduled();
 
   schedule::RunResult result;
   result.executor = "packet";

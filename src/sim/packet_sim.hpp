@@ -72,6 +72,9 @@ class PacketSim {
  private:
   Special& special(std::uint32_t port);
   void prepare_exact();
+  void prepare_scheduled();
+  void settle_scheduled();
+  bool answers_ask() const;
   void work(std::uint32_t shard);
   void choose_window();
   void look_around();

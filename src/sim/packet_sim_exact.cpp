@@ -39,7 +39,8 @@ void PacketSim::prepare_exact() {
       const std::uint32_t index = layout_.port_of(s, port);
       if (!layout_.connected(index)) continue;
       ++connected;
-      if (exact.flow_control == FlowControl::pause) reserved += lossless * world.headroom[layout_.far(index).link];
+      const bool pauses = exact.flow_control == FlowControl::pause || (exact.flow_control == FlowControl::scheduled && layout_.is_host(layout_.far(index).entity));
+      if (pauses) reserved += lossless * world.headroom[layout_.far(index).link];
     }
     if (exact.flow_control == FlowControl::credits && lossless > 0 && connected > 0)
       world.credit = std::min(world.credit, buffer / connected / lossless);
@@ -55,7 +56,9 @@ std::string PacketSim::exact_problem() const {
   std::uint32_t most_ports = 0;
   for (std::uint32_t s = 0; s < layout_.switches(); ++s) most_ports = std::max(most_ports, layout_.fabric().ports(s));
   if (std::uint64_t{most_ports} << world.ingress_shift > std::uint64_t{1} << 32) return "the fabric is too large for exact ports";
-  if (config_.exact.flow_control == FlowControl::pause && *std::min_element(world.shared.begin(), world.shared.end()) == 0)
+  if (config_.exact.is_scheduled() && !layout_.can_be_scheduled()) return "a scheduled fabric has leaves and spines and nothing else";
+  const bool pauses = config_.exact.flow_control == FlowControl::pause || config_.exact.is_scheduled();
+  if (pauses && *std::min_element(world.shared.begin(), world.shared.end()) == 0)
     return "the headroom of the ports takes all of a switch's buffer";
   // A quarter may be on its way back.
   if (config_.exact.flow_control == FlowControl::credits && world.credit < 2 * std::int64_t{config_.full_packet})

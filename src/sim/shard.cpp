@@ -13,6 +13,7 @@ using transport::PacketType;
 using transport::Protocol;
 
 constexpr std::size_t kFewEvents = 24;  // one entity's share of a window is short and nearly sorted
+constexpr std::size_t kFetchAhead = 4;  // events lie where they were caused, far apart: ask for one early
 constexpr std::uint32_t kDraws = 16;    // ways that are tried where the one that was hashed is down
 constexpr std::size_t kMostCaptured = 10'000'000;  // per shard, 64 bytes each
 constexpr std::int64_t kPacketsAhead = 1;  // that a card takes ahead of the wire: who decides late decides with newer news
@@ -201,6 +202,7 @@ void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::ui
 }
 
 inline std::uint32_t Shard::choose_port(const Event& event) {
+  if (layout_.makes_detours()) return choose_around(event);
   if (config_.balance >= Balance::flowlet) {
     const std::uint32_t port = choose_by_load(event);
     if (port != Layout::kNowhere) return port;
@@ -220,6 +222,7 @@ void Shard::capture(const Special& special, const Event& packet, std::int64_t be
 
 void Shard::at_switch(const Event& event) {
   if (event.kind != EventKind::packet) return event.kind == EventKind::control ? at_control(event) : at_port(event);
+  if (config_.exact.is_scheduled()) return arrive_scheduled(event);
   const std::uint32_t port = choose_port(event);
   if (port == Layout::kNowhere) {
     ++tally_.lost;
@@ -373,6 +376,7 @@ void Shard::run_group(std::span<Pending> group) {
       handle(event);
       continue;
     }
+    if (next + kFetchAhead < group.size()) __builtin_prefetch(&wheel_.event(group[next + kFetchAhead].event));
     handle(wheel_.event(group[next++].event));
   }
   reached_ = std::max(reached_, now_);

@@ -20,6 +20,7 @@
 #include "sim/entropy.hpp"
 #include "sim/exact.hpp"
 #include "sim/layout.hpp"
+#include "sim/scheduled.hpp"
 #include "sim/wheel.hpp"
 #include "transport/capture.hpp"
 #include "transport/stack.hpp"
@@ -91,6 +92,7 @@ struct World {
   std::vector<std::uint16_t> shard_of;
   std::uint32_t entropy_salt = 0;
   ExactWorld exact;
+  ScheduledWorld scheduled;
   std::vector<std::vector<Flowlet>> flowlets;  // by switch
   std::vector<std::vector<std::int64_t>> told;  // by switch and queue pair (a hash): when it was last sent a CNP
   std::vector<std::int64_t> published;         // by port: its queue as other switches know it, ps
@@ -174,6 +176,10 @@ class Shard {
   std::uint32_t least_loaded(const Event& packet, std::uint32_t first, std::uint32_t count);
   bool avoids(std::uint32_t port, std::int64_t now) const;
 
+  // shard_dragonfly.cpp
+  std::uint32_t choose_around(const Event& packet);
+  std::uint32_t detour_port(const Event& packet, std::uint32_t entropy) const;
+
   void warn(const Event& packet);
 
   // shard_exact.cpp
@@ -183,10 +189,13 @@ class Shard {
   bool lossless(std::uint32_t cls) const;
   std::int64_t threshold(std::uint32_t network_switch) const;
   bool open(const Gate& gate, std::uint32_t cls, std::int64_t bytes) const;
+  void mark(Event& packet, std::uint32_t out, std::uint32_t entity, std::int64_t waiting);
   bool take_in(Event& packet, std::uint32_t out, std::uint32_t entity);
+  bool hold_in(const Event& packet, std::uint32_t cls, std::uint32_t entity);
+  void release(const Event& packet, std::uint32_t cls, std::uint32_t entity);
   void let_out(const Event& packet, std::uint32_t entity);
   void give_credit(std::uint32_t entity, std::uint32_t port, std::uint32_t cls, std::int64_t bytes);
-  void control(std::uint32_t entity, std::uint32_t port, std::uint32_t cls, std::uint32_t what, std::int64_t amount);
+  void control(std::uint32_t entity, std::uint32_t port, std::uint32_t cls, Control what, std::int64_t amount);
   void at_control(const Event& event);
   void throw_away(std::uint32_t port, std::uint32_t cls, std::uint32_t entity);
   void enqueue(const Event& packet, std::uint32_t port);
@@ -197,6 +206,23 @@ class Shard {
   void at_port(const Event& event);
   void pump_exactly(std::uint32_t endpoint, std::int64_t now);
   bool intake(const Event& event);
+  void chain(std::uint32_t& head, std::uint32_t& tail, std::uint32_t index);
+
+  // shard_scheduled.cpp
+  void arrive_scheduled(const Event& event);
+  void await_credit(const Event& event);
+  void notify(std::uint32_t entity, std::uint32_t target, Control what, std::uint32_t endpoint, std::uint32_t cls, std::uint32_t queue,
+              std::int64_t bytes);
+  void granted(std::uint32_t entity, std::uint32_t queue, std::int64_t bytes);
+  void stand_in_line(ScheduledLeaf& leaf, std::uint32_t queue);
+  Event take_out(VirtualQueue& queue, std::uint32_t entity);
+  void send_cells(std::uint32_t entity);
+  void leave_scheduled(const Event& event);
+  void asked(std::uint32_t endpoint, std::uint32_t cls, std::uint32_t leaf, std::uint32_t queue, std::int64_t bytes);
+  void grant(std::uint32_t endpoint, std::uint32_t cls);
+  void sent_on(const Event& packet, std::uint32_t cls);
+  void remind(std::uint32_t entity, Control what, std::uint32_t endpoint, std::uint32_t cls, std::int64_t time);
+  void at_word(const Event& event);
 
   World& world_;
   const Layout& layout_;
@@ -232,6 +258,25 @@ inline void Shard::address(Event& event, std::int64_t time, std::uint32_t to, st
   event.to = to;
   event.from = from;
   event.number = world_.entities[from].caused++;
+}
+
+inline Gate& Shard::gate(std::uint32_t port, std::uint32_t cls) { return world_.exact.gates[port * config_.exact.classes + cls]; }
+inline Hold& Shard::hold(std::uint32_t port, std::uint32_t cls) { return world_.exact.holds[port * config_.exact.classes + cls]; }
+
+inline std::uint32_t Shard::class_of(const Event& packet) const {
+  return packet.flags & transport::kTrimmed ? config_.exact.trimmed_class : config_.exact.class_of[static_cast<std::size_t>(packet.type)];
+}
+
+inline bool Shard::lossless(std::uint32_t cls) const { return config_.exact.is_lossless(cls); }
+
+// Puts a packet of the pool behind the others of a queue.
+inline void Shard::chain(std::uint32_t& head, std::uint32_t& tail, std::uint32_t index) {
+  if (head == PacketPool::kNone) {
+    head = index;
+  } else {
+    pool_[tail].number = index;
+  }
+  tail = index;
 }
 
 inline Event Shard::packet_of(const transport::Transmit& out) {

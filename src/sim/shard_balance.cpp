@@ -24,7 +24,9 @@ std::int64_t Shard::load(std::uint32_t port, std::int64_t now) const {
   return load;
 }
 
-// Equal ones are taken in turn, beginning anywhere.
+// Equal ones are taken in turn, beginning anywhere. Packet by packet, loads are compared in whole packets: hosts that
+// send at one rate would otherwise find the very port free that they used before, each its own for good, and two that
+// meet behind the next switch would meet there for ever. So ASICs do: they grade queues, and draw among the best.
 std::uint32_t Shard::least_loaded(const Event& packet, std::uint32_t first, std::uint32_t count) {
   const std::uint32_t start = world_.entities[packet.to].random.below(count);
   std::uint32_t best = Layout::kNowhere;
@@ -33,6 +35,7 @@ std::uint32_t Shard::least_loaded(const Event& packet, std::uint32_t first, std:
     const std::uint32_t port = first + (start + i) % count;
     if (avoids(port, packet.time)) continue;
     std::int64_t each = load(port, packet.time);
+    if (config_.balance == Balance::adaptive) each /= layout_.link(layout_.far(port).link).full_packet;
     if (config_.balance == Balance::flowlet_global) {
       const std::uint32_t next = layout_.far(port).entity;
       const std::uint32_t behind = layout_.is_host(next) ? Layout::kNowhere : layout_.next_port(next, packet.header.destination, 0);

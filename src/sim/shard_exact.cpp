@@ -10,18 +10,7 @@ namespace {
 
 constexpr std::uint32_t kNone = PacketPool::kNone;
 
-enum Control : std::uint32_t { kPause, kResume, kCredit, kWatch };
-
 }  // namespace
-
-inline Gate& Shard::gate(std::uint32_t port, std::uint32_t cls) { return world_.exact.gates[port * config_.exact.classes + cls]; }
-inline Hold& Shard::hold(std::uint32_t port, std::uint32_t cls) { return world_.exact.holds[port * config_.exact.classes + cls]; }
-
-inline std::uint32_t Shard::class_of(const Event& packet) const {
-  return packet.flags & transport::kTrimmed ? config_.exact.trimmed_class : config_.exact.class_of[static_cast<std::size_t>(packet.type)];
-}
-
-inline bool Shard::lossless(std::uint32_t cls) const { return config_.exact.lossless >> cls & 1; }
 
 // How much a queue of a switch may hold now.
 inline std::int64_t Shard::threshold(std::uint32_t network_switch) const {
@@ -37,6 +26,17 @@ inline bool Shard::open(const Gate& gate, std::uint32_t cls, std::int64_t bytes)
 
 // ---- into the buffer and out of it
 
+// Marks a packet for a port by how much waits for it.
+void Shard::mark(Event& packet, std::uint32_t out, std::uint32_t entity, std::int64_t waiting) {
+  const Link& link = layout_.link(layout_.far(out).link);
+  const std::int64_t ahead = link.wire(waiting);
+  if (ahead <= link.mark_from) return;
+  if (ahead < link.mark_to && !marks(link, ahead, static_cast<std::uint32_t>(world_.entities[entity].random.next() >> 33))) return;
+  packet.flags |= transport::kMarked;
+  ++world_.ports[out].marked;
+  if (config_.fast_cnp > 0 && packet.type == transport::PacketType::roce_data) warn(packet);
+}
+
 // Finds room for a packet that goes out by a port; trims or refuses (false) it where there is none.
 bool Shard::take_in(Event& packet, std::uint32_t out, std::uint32_t entity) {
   const ExactConfig& exact = config_.exact;
@@ -47,13 +47,7 @@ bool Shard::take_in(Event& packet, std::uint32_t out, std::uint32_t entity) {
     return false;
   }
   const std::int64_t waiting = gate(out, cls).bytes;
-  if (const std::int64_t ahead = link.wire(waiting); ahead > link.mark_from && cls != exact.trimmed_class) {
-    if (ahead >= link.mark_to || marks(link, ahead, static_cast<std::uint32_t>(world_.entities[entity].random.next() >> 33))) {
-      packet.flags |= transport::kMarked;
-      ++world_.ports[out].marked;
-      if (config_.fast_cnp > 0 && packet.type == transport::PacketType::roce_data) warn(packet);
-    }
-  }
+  if (cls != exact.trimmed_class) mark(packet, out, entity, waiting);
   if (!lossless(cls)) {
     const std::int64_t then = waiting + packet.bytes;
     if (cls != exact.trimmed_class && (then > threshold(entity) || link.wire(then) > link.queue)) {
@@ -69,6 +63,11 @@ bool Shard::take_in(Event& packet, std::uint32_t out, std::uint32_t entity) {
     return true;
   }
   if (exact.flow_control == FlowControl::credits) return true;  // who sent it had seen that there is room
+  return hold_in(packet, cls, entity);
+}
+
+// Holds a packet by the port it came in by, which pauses its neighbour where that is too much; false: it does not fit.
+bool Shard::hold_in(const Event& packet, std::uint32_t cls, std::uint32_t entity) {
   const std::uint32_t in = layout_.port_of(entity, packet.from >> world_.exact.ingress_shift);
   Hold& held = hold(in, cls);
   if (held.shared + packet.bytes <= threshold(entity) && held.headroom == 0) {
@@ -78,7 +77,7 @@ bool Shard::take_in(Event& packet, std::uint32_t out, std::uint32_t entity) {
   }
   if (!held.pausing) {
     held.pausing = true;
-    control(entity, in, cls, kPause, 0);
+    control(entity, in, cls, Control::pause, 0);
   }
   if (held.headroom + packet.bytes > world_.exact.headroom[layout_.far(in).link]) {
     ++world_.exact.ports[in].dropped_headroom;
@@ -96,8 +95,13 @@ void Shard::let_out(const Event& packet, std::uint32_t entity) {
     world_.exact.used[entity] -= packet.bytes;
     return;
   }
+  if (exact.flow_control == FlowControl::scheduled) return sent_on(packet, cls);
+  if (exact.flow_control == FlowControl::pause) return release(packet, cls, entity);
+  give_credit(entity, layout_.port_of(entity, packet.from >> world_.exact.ingress_shift), cls, packet.bytes);
+}
+
+void Shard::release(const Event& packet, std::uint32_t cls, std::uint32_t entity) {
   const std::uint32_t in = layout_.port_of(entity, packet.from >> world_.exact.ingress_shift);
-  if (exact.flow_control == FlowControl::credits) return give_credit(entity, in, cls, packet.bytes);
   Hold& held = hold(in, cls);
   const std::int64_t from_headroom = std::min<std::int64_t>(held.headroom, packet.bytes);
   held.headroom -= from_headroom;
@@ -105,9 +109,9 @@ void Shard::let_out(const Event& packet, std::uint32_t entity) {
   world_.exact.used[entity] -= packet.bytes - from_headroom;
   if (!held.pausing || held.headroom > 0) return;
   // Where others fill the buffer, what is empty may go on all the same.
-  if (held.shared > 0 && held.shared + exact.resume_below > threshold(entity)) return;
+  if (held.shared > 0 && held.shared + config_.exact.resume_below > threshold(entity)) return;
   held.pausing = false;
-  control(entity, in, cls, kResume, 0);
+  control(entity, in, cls, Control::resume, 0);
 }
 
 // Credit goes back a quarter of the buffer at a time: the neighbour never lacks more than that.
@@ -115,12 +119,12 @@ void Shard::give_credit(std::uint32_t entity, std::uint32_t port, std::uint32_t 
   Hold& held = hold(port, cls);
   held.owed += bytes;
   if (held.owed < world_.exact.credit / 4) return;
-  control(entity, port, cls, kCredit, held.owed);
+  control(entity, port, cls, Control::credit, held.owed);
   held.owed = 0;
 }
 
 // Tells the neighbour on a port. Such a frame goes before all that waits, but not through what is on the wire.
-void Shard::control(std::uint32_t entity, std::uint32_t port, std::uint32_t cls, std::uint32_t what, std::int64_t amount) {
+void Shard::control(std::uint32_t entity, std::uint32_t port, std::uint32_t cls, Control what, std::int64_t amount) {
   const Layout::Far& far = layout_.far(port);
   const Link& link = layout_.link(far.link);
   const std::int64_t begin = std::max(now_, world_.ports[port].busy);
@@ -131,7 +135,7 @@ void Shard::control(std::uint32_t entity, std::uint32_t port, std::uint32_t cls,
   event.kind = EventKind::control;
   event.header.source = layout_.reverse_port(port);
   event.header.destination = cls;
-  event.header.sequence = what;
+  event.header.sequence = static_cast<std::uint32_t>(what);
   event.header.data.size = static_cast<std::uint64_t>(amount);
   Event& slot = place(time, far.entity);
   slot = event;
@@ -139,35 +143,37 @@ void Shard::control(std::uint32_t entity, std::uint32_t port, std::uint32_t cls,
 }
 
 void Shard::at_control(const Event& event) {
+  if (event.header.sequence >= static_cast<std::uint32_t>(Control::ask)) return at_word(event);
   const std::uint32_t port = event.header.source;
   const std::uint32_t cls = event.header.destination;
   Gate& way = gate(port, cls);
   const auto amount = static_cast<std::int64_t>(event.header.data.size);
-  switch (event.header.sequence) {
-    case kPause:
+  switch (static_cast<Control>(event.header.sequence)) {
+    case Control::pause:
       if (way.paused_since != 0) return;
       way.paused_since = event.time;
       ++way.pauses;
       if (config_.exact.watchdog > 0 && !layout_.is_host(event.to)) {
         Event watch = event;
-        watch.header.sequence = kWatch;
+        watch.header.sequence = static_cast<std::uint32_t>(Control::watch);
         watch.header.data.size = static_cast<std::uint64_t>(event.time);
         emit(watch, event.time + config_.exact.watchdog, event.to);
       }
       return;
-    case kResume:
+    case Control::resume:
       if (way.paused_since != 0) way.paused_for += event.time - way.paused_since;
       way.paused_since = 0;
       way.thrown_away = false;
       break;
-    case kCredit: way.credit += amount; break;
-    case kWatch:
+    case Control::credit: way.credit += amount; break;
+    case Control::watch:
       if (way.paused_since == amount) throw_away(port, cls, event.to);
       return;
     default: return;
   }
   if (layout_.is_host(event.to)) return pump(layout_.endpoint_of_port(port), event.time);
   serve(port, event.to);
+  if (config_.exact.is_scheduled()) grant(layout_.endpoint_of_port(layout_.reverse_port(port)), cls);
 }
 
 // The watchdog: a queue that has been paused for so long is part of a storm, and spreads it.
@@ -195,12 +201,7 @@ void Shard::enqueue(const Event& packet, std::uint32_t port) {
   const std::uint32_t cls = class_of(packet);
   Gate& way = gate(port, cls);
   const std::uint32_t index = pool_.take(packet);
-  if (way.head == kNone) {
-    way.head = index;
-  } else {
-    pool_[way.tail].number = index;
-  }
-  way.tail = index;
+  chain(way.head, way.tail, index);
   way.bytes += packet.bytes;
   world_.exact.ports[port].waiting |= 1u << cls;
   const Link& link = layout_.link(layout_.far(port).link);
@@ -256,6 +257,7 @@ void Shard::serve(std::uint32_t index, std::uint32_t entity) {
     transmit(packet, index, entity, std::max(now_, port.busy));
     pool_.give_back(first);
     if (state.waiting == 0) return;
+    if (way.head != kNone) __builtin_prefetch(&pool_[way.head]);  // goes next, some events from now
   }
   if (layout_.is_host(entity)) return;  // its endpoint is woken
   if (state.armed > now_ && state.armed <= port.busy) return;
@@ -411,7 +413,7 @@ bool Shard::intake(const Event& event) {
     Hold& held = hold(port, cls);
     if (lossless(cls) && !credits && !held.pausing && backlog > config_.exact.nic_buffer / 2) {
       held.pausing = true;
-      control(event.to, port, cls, kPause, 0);
+      control(event.to, port, cls, Control::pause, 0);
     }
     taking.done = std::max(taking.done, event.time) + (taking.per_byte * event.bytes >> 10);
     Event later = event;
@@ -424,7 +426,7 @@ bool Shard::intake(const Event& event) {
   Hold& held = hold(port, cls);
   if (held.pausing && ((taking.done - event.time) << 10) / taking.per_byte <= config_.exact.nic_buffer / 4) {
     held.pausing = false;
-    control(event.to, port, cls, kResume, 0);
+    control(event.to, port, cls, Control::resume, 0);
   }
   return true;
 }

@@ -1,0 +1,71 @@
+// A scheduled fabric: what is set before a run, and what its links have carried behind it.
+
+#include <algorithm>
+#include <bit>
+
+#include "sim/packet_sim.hpp"
+
+namespace weft::sim {
+namespace {
+
+constexpr std::int64_t kPacketsOfAGrant = 2;  // credits are of a few KB: 8 KB here where packets have 4
+
+}  // namespace
+
+// A port may have granted what comes within one loop (credit, cells) at line rate, and again as much, so that it
+// does not fall idle when some of it comes late. Room for it is kept free.
+void PacketSim::prepare_scheduled() {
+  ScheduledWorld& world = world_.scheduled;
+  if (!layout_.can_be_scheduled()) return;  // exact_problem() says so
+  world.leaves.resize(layout_.switches());
+  world.granting.resize(std::size_t{layout_.endpoints()} * config_.exact.classes);
+  world.most = kPacketsOfAGrant * config_.full_packet;
+  const std::int64_t loop = layout_.credit_loop();
+  for (std::uint32_t kind = 0; kind < layout_.link_kinds(); ++kind) {
+    const Link& link = layout_.link(kind);
+    world.window.push_back(link.per_byte == 0 ? 0 : 2 * (link.bytes_in(loop) + world.most));
+    world.meanwhile.push_back(link.per_byte == 0 ? 0 : link.bytes_in(loop));
+  }
+  const std::int64_t lossless = std::popcount(config_.exact.lossless);
+  for (std::uint32_t end = 0; end < layout_.endpoints(); ++end) {
+    std::int64_t& shared = world_.exact.shared[layout_.leaf_of(end)];
+    shared = std::max<std::int64_t>(0, shared - lossless * world.window[layout_.far(layout_.port_of_endpoint(end)).link]);
+  }
+}
+
+// Whether acknowledgements wait for credit, as data do.
+bool PacketSim::answers_ask() const {
+  using transport::PacketType;
+  const auto asks = [&](PacketType type) { return config_.exact.is_lossless(config_.exact.class_of[static_cast<std::size_t>(type)]); };
+  switch (config_.protocol) {
+    case transport::Protocol::srd: return asks(PacketType::ack);
+    case transport::Protocol::rocev2: return asks(PacketType::roce_ack);
+    case transport::Protocol::tcp: return asks(PacketType::tcp_ack);
+    case transport::Protocol::uet: return asks(PacketType::uet_ack);
+    case transport::Protocol::raw: break;
+  }
+  return false;
+}
+
+// Cells have taken all links of a leaf alike: each gets its part of what they carried.
+void PacketSim::settle_scheduled() {
+  for (std::uint32_t s = 0; s < world_.scheduled.leaves.size(); ++s) {
+    const ScheduledLeaf& leaf = world_.scheduled.leaves[s];
+    const Layout::Bundle& bundle = layout_.bundle(s);
+    const auto settle = [&](const ScheduledLeaf::Line& line, std::uint32_t port, std::uint32_t i) {
+      const auto part = [&](std::uint64_t all) { return (all + bundle.links - 1 - i) / bundle.links; };
+      Port& link = world_.ports[port];
+      link.bytes = part(line.bytes);
+      link.packets = static_cast<std::uint32_t>(part(line.packets));
+      link.waited = line.waited / bundle.links;
+      link.peak = layout_.link(bundle.kind).wire(line.longest / bundle.links);
+    };
+    for (std::uint32_t i = 0; i < bundle.links; ++i) {
+      const std::uint32_t up = bundle.first_port + i;
+      settle(leaf.up, up, i);
+      settle(leaf.down, layout_.reverse_port(up), i);
+    }
+  }
+}
+
+}  // namespace weft::sim
