@@ -22,7 +22,8 @@ std::int64_t per_byte(Bandwidth rate) { return ((kBitPicoseconds << 10) + rate.c
 
 Layout::Layout(const fabric::Fabric& fabric, const LinkOptions& options)
     : fabric_(&fabric), options_(options), per_plane_(fabric.switches_per_plane()), removed_(fabric.no_failures()) {
-  nodes_.resize(fabric.count(fabric::NodeKind::network_switch));
+  switches_ = fabric.count(fabric::NodeKind::network_switch);
+  nodes_.resize(switches_);
   find_hosts();
   find_links();
   connect_ports();

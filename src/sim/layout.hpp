@@ -33,9 +33,9 @@ class Layout {
   Layout(const fabric::Fabric& fabric, const LinkOptions& options);
 
   const fabric::Fabric& fabric() const { return *fabric_; }
-  std::uint32_t switches() const { return static_cast<std::uint32_t>(nodes_.size()); }
+  std::uint32_t switches() const { return switches_; }
   std::uint32_t entities() const { return entities_; }
-  bool is_host(std::uint32_t entity) const { return entity >= nodes_.size(); }
+  bool is_host(std::uint32_t entity) const { return entity >= switches_; }
   std::uint32_t host_of(std::uint32_t endpoint) const { return ends_[endpoint].host; }
   std::uint32_t endpoints() const { return static_cast<std::uint32_t>(ends_.size()); }
 
@@ -69,7 +69,17 @@ class Layout {
   static constexpr std::uint32_t kNowhere = 0xFFFFFFFFu;
   // The port by which a switch sends a packet on; kNowhere when there is none.
   std::uint32_t next_port(std::uint32_t at, std::uint32_t endpoint, std::uint32_t entropy) const {
-    const Node& node = nodes_[at];
+    return next_port(at, nodes_[at], endpoint, entropy);
+  }
+  // The same for who looks at the switch anyway.
+  struct Node {
+    fabric::Clos::Waypoint way;
+    std::int64_t latency = 0;
+    std::uint32_t first_port = 0;
+    bool simple = false;  // a waypoint tells the way
+  };
+  const Node& node(std::uint32_t network_switch) const { return nodes_[network_switch]; }
+  std::uint32_t next_port(std::uint32_t at, const Node& node, std::uint32_t endpoint, std::uint32_t entropy) const {
     const End& end = ends_[endpoint];
     if (!node.simple) return next_port_slowly(at, end, entropy);
     const fabric::Clos::PortRange range = fabric::Clos::towards(node.way, end.destination);
@@ -139,12 +149,6 @@ class Layout {
   std::vector<std::uint16_t> partition(std::uint32_t n) const;
 
  private:
-  struct Node {
-    fabric::Clos::Waypoint way;
-    std::int64_t latency = 0;
-    std::uint32_t first_port = 0;
-    bool simple = false;  // a waypoint tells the way
-  };
   struct End {
     fabric::Clos::Destination destination;
     std::uint32_t plane = 0;
@@ -163,6 +167,7 @@ class Layout {
   const fabric::Fabric* fabric_;
   LinkOptions options_;
   std::uint32_t per_plane_ = 0;
+  std::uint32_t switches_ = 0;
   std::uint32_t entities_ = 0;
   std::uint32_t endpoint_ports_ = 0;
   std::int64_t look_ahead_ = 0;

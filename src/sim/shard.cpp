@@ -1,8 +1,7 @@
 #include "sim/shard.hpp"
 
 #include <algorithm>
-#include <array>
-#include <bit>
+#include <cstring>
 
 #include "sim/entropy.hpp"
 
@@ -12,8 +11,7 @@ namespace {
 using transport::PacketType;
 using transport::Protocol;
 
-constexpr std::size_t kFewEvents = 24;  // one entity's share of a window is short and nearly sorted
-constexpr std::size_t kFetchAhead = 4;  // events lie where they were caused, far apart: ask for one early
+constexpr std::size_t kFewEvents = 64;  // one entity's share of a window is short and nearly sorted
 constexpr std::uint32_t kDraws = 16;    // ways that are tried where the one that was hashed is down
 constexpr std::size_t kMostCaptured = 10'000'000;  // per shard, 64 bytes each
 constexpr std::int64_t kPacketsAhead = 1;  // that a card takes ahead of the wire: who decides late decides with newer news
@@ -23,9 +21,13 @@ bool later(const Event& a, const Event& b) { return a.time != b.time ? a.time > 
 // Every word of the event, each by a factor of its own: a change in any one of them shows.
 std::uint64_t hash_of(const Event& event) {
   static_assert(sizeof(Event) == 8 * sizeof(std::uint64_t));
-  const auto w = std::bit_cast<std::array<std::uint64_t, 8>>(event);
-  return (w[0] * 0x9e3779b97f4a7c15ULL + w[1] * 0xbf58476d1ce4e5b9ULL) ^ (w[2] * 0x94d049bb133111ebULL + w[3] * 0xd6e8feb86659fd93ULL) ^
-         (w[4] * 0xa0761d6478bd642fULL + w[5] * 0xe7037ed1a0b428dbULL) ^ (w[6] * 0x8ebc6af09c88c6e3ULL + w[7] * 0x589965cc75374cc3ULL);
+  const auto w = [&](std::size_t i) {
+    std::uint64_t word;
+    std::memcpy(&word, reinterpret_cast<const char*>(&event) + i * sizeof word, sizeof word);
+    return word;
+  };
+  return (w(0) * 0x9e3779b97f4a7c15ULL + w(1) * 0xbf58476d1ce4e5b9ULL) ^ (w(2) * 0x94d049bb133111ebULL + w(3) * 0xd6e8feb86659fd93ULL) ^
+         (w(4) * 0xa0761d6478bd642fULL + w(5) * 0xe7037ed1a0b428dbULL) ^ (w(6) * 0x8ebc6af09c88c6e3ULL + w(7) * 0x589965cc75374cc3ULL);
 }
 
 }  // namespace
@@ -113,14 +115,17 @@ inline void Shard::leave(const Event& arrived, const Passing& packet, const Layo
   // A degraded link gives the header out later, so that the next one does not run dry.
   if (layout_.cut_through() && !layout_.is_host(far.entity)) arrives -= link.wire(packet.bytes) - link.wire(config_.header);
   Event& slot = place(arrives, far.entity);
-  slot = arrived;
-  slot.bytes = static_cast<std::uint16_t>(packet.bytes);
-  slot.flags = packet.flags & 0xF;
-  slot.rate = link.rate & 31;
+  // Every field once: changing a copy would wait for the copy.
   address(slot, arrives, far.entity, entity);
+  slot.bytes = static_cast<std::uint16_t>(packet.bytes);
+  slot.kind = arrived.kind;
+  slot.rate = link.rate & 31;
+  slot.type = arrived.type;
+  slot.flags = packet.flags & 0xF;
+  slot.header = arrived.header;
 }
 
-inline void Shard::forward(const Event& arrived, std::uint32_t index, std::uint32_t entity, std::int64_t ready) {
+[[gnu::always_inline]] inline void Shard::forward(const Event& arrived, std::uint32_t index, std::uint32_t entity, std::int64_t ready) {
   Port& port = world_.ports[index];
   if (port.special != 0) return forward_specially(arrived, index, entity, ready);
   const Layout::Far& far = layout_.far(index);
@@ -201,15 +206,20 @@ void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::ui
   ++(end == Fate::lost ? tally_.lost : tally_.corrupted);
 }
 
-inline std::uint32_t Shard::choose_port(const Event& event) {
+inline std::uint32_t Shard::choose_port(const Event& event, const Layout::Node& node) {
   if (layout_.makes_detours()) return choose_around(event);
   if (config_.balance >= Balance::flowlet) {
     const std::uint32_t port = choose_by_load(event);
     if (port != Layout::kNowhere) return port;
   }
   const std::uint32_t entropy = entropy_of(event);
-  std::uint32_t port = layout_.next_port(event.to, event.header.destination, entropy);
-  // A switch whose own link is down hashes again; what is broken further away it does not know.
+  const std::uint32_t port = layout_.next_port(event.to, node, event.header.destination, entropy);
+  if (port == Layout::kNowhere || world_.ports[port].special == 0) return port;
+  return choose_again(event, port, entropy);
+}
+
+// A switch whose own link is down hashes again; what is broken further away it does not know.
+std::uint32_t Shard::choose_again(const Event& event, std::uint32_t port, std::uint32_t entropy) {
   for (std::uint32_t draw = 1; draw <= kDraws && port != Layout::kNowhere && avoids(port, event.time); ++draw)
     port = layout_.next_port(event.to, event.header.destination, entropy + draw * 0x9e3779b1u);
   return port;
@@ -220,16 +230,17 @@ void Shard::capture(const Special& special, const Event& packet, std::int64_t be
     captured_.push_back({begin, special.capture - 1, packet.bytes, packet.type, packet.flags, packet.header});
 }
 
-void Shard::at_switch(const Event& event) {
-  if (event.kind != EventKind::packet) return event.kind == EventKind::control ? at_control(event) : at_port(event);
+// Most of all events: a part of whoever calls it.
+[[gnu::always_inline]] inline void Shard::pass(const Event& event) {
   if (config_.exact.is_scheduled()) return arrive_scheduled(event);
-  const std::uint32_t port = choose_port(event);
+  const Layout::Node& node = layout_.node(event.to);
+  const std::uint32_t port = choose_port(event, node);
   if (port == Layout::kNowhere) {
     ++tally_.lost;
     return;
   }
   if (config_.exact.on) return arrive_exactly(event, port);
-  std::int64_t ready = event.time + layout_.switch_latency(event.to);
+  std::int64_t ready = event.time + node.latency;
   if (layout_.cut_through()) {
     // Where the way out is faster than the way in, it must not run dry.
     const std::int64_t in = layout_.rate(event.rate);
@@ -237,6 +248,11 @@ void Shard::at_switch(const Event& event) {
     if (out < in) ready += (in - out) * (event.bytes - config_.header) >> 10;
   }
   forward(event, port, event.to, ready);
+}
+
+void Shard::at_switch(const Event& event) {
+  if (event.kind == EventKind::packet) return pass(event);
+  event.kind == EventKind::control ? at_control(event) : at_port(event);
 }
 
 // ---- hosts
@@ -342,12 +358,14 @@ void Shard::complete(std::int64_t now) {
   });
 }
 
-void Shard::handle(const Event& event) {
+[[gnu::always_inline]] inline void Shard::handle(const Event& event) {
   ++tally_.events;
   now_ = event.time;
   world_.entities[event.to].digest.add(hash_of(event));
   if (layout_.is_host(event.to)) {
     at_host(event);
+  } else if (event.kind == EventKind::packet) {
+    pass(event);
   } else {
     at_switch(event);
   }
@@ -355,30 +373,39 @@ void Shard::handle(const Event& event) {
 
 // ---- windows
 
+void Shard::handle_late() {
+  const Event event = late_.front();
+  std::pop_heap(late_.begin(), late_.end(), later);
+  late_.pop_back();
+  handle(event);
+}
+
 void Shard::run_group(std::span<Pending> group) {
-  const auto earlier = [](const Pending& a, const Pending& b) { return a.when != b.when ? a.when < b.when : a.number < b.number; };
+  Pending* const begin = group.data();
+  Pending* const end = begin + group.size();
   if (group.size() > kFewEvents) {
-    std::sort(group.begin(), group.end(), earlier);
+    std::sort(begin, end);
   } else {
-    for (std::size_t i = 1; i < group.size(); ++i) {
-      const Pending moving = group[i];
-      std::size_t at = i;
-      for (; at > 0 && earlier(moving, group[at - 1]); --at) group[at] = group[at - 1];
-      group[at] = moving;
+    for (Pending* each = begin + 1; each < end; ++each) {
+      if (!(*each < each[-1])) continue;
+      const Pending moving = *each;
+      Pending* at = each;
+      do *at = at[-1];
+      while (--at > begin && moving < at[-1]);
+      *at = moving;
     }
   }
-  std::size_t next = 0;
-  while (next < group.size() || !late_.empty()) {
-    if (!late_.empty() && (next == group.size() || later(wheel_.event(group[next].event), late_.front()))) {
-      const Event event = late_.front();
-      std::pop_heap(late_.begin(), late_.end(), later);
-      late_.pop_back();
-      handle(event);
+  for (const Pending* next = begin; next != end;) {
+    if (!late_.empty() && later(*next->event, late_.front())) {
+      handle_late();
       continue;
     }
-    if (next + kFetchAhead < group.size()) __builtin_prefetch(&wheel_.event(group[next + kFetchAhead].event));
-    handle(wheel_.event(group[next++].event));
+    const Event& event = *next->event;
+    ++next;
+    __builtin_prefetch(next->event);
+    handle(event);
   }
+  while (!late_.empty()) handle_late();
   reached_ = std::max(reached_, now_);
 }
 
@@ -387,34 +414,36 @@ void Shard::run(std::int64_t window) {
   wheel_.move_to(window);
   window_start_ = wheel_.start_of(window);
   window_end_ = wheel_.end_of(window);
-  pending_.resize(wheel_.size());
-  const auto note = [&](std::size_t at, std::uint32_t index, const Event& event) {
-    pending_[at] = {(static_cast<std::uint64_t>(event.time - window_start_) << 32) | event.from, index, event.number};
+  const std::size_t size = wheel_.size();
+  pending_.resize(size + 1);
+  pending_[size] = {};
+  const std::span<Pending> all(pending_.data(), size);
+  const auto note = [&](std::size_t at, const Event& event) {
+    all[at] = {(static_cast<std::uint64_t>(event.time - window_start_) << 32) | event.from, &event};
   };
   if (config_.in_time_order) {
     std::size_t n = 0;
-    wheel_.for_each([&](std::uint32_t index, const Event& event) { note(n++, index, event); });
-    run_group(pending_);
-  } else if (pending_.size() * 16 < counts_.size()) {
+    wheel_.for_each([&](const Event& event) { note(n++, event); });
+    run_group(all);
+  } else if (size * 16 < counts_.size()) {
     // A large fabric with little to do.
-    const auto entity = [&](const Pending& pending) { return wheel_.event(pending.event).to; };
     std::size_t n = 0;
-    wheel_.for_each([&](std::uint32_t index, const Event& event) { note(n++, index, event); });
-    std::sort(pending_.begin(), pending_.end(), [&](const Pending& a, const Pending& b) { return entity(a) < entity(b); });
-    for (std::size_t begin = 0, end = 0; begin < pending_.size(); begin = end) {
-      while (end < pending_.size() && entity(pending_[end]) == entity(pending_[begin])) ++end;
-      run_group(std::span(pending_).subspan(begin, end - begin));
+    wheel_.for_each([&](const Event& event) { note(n++, event); });
+    std::sort(all.begin(), all.end(), [](const Pending& a, const Pending& b) { return a.event->to < b.event->to; });
+    for (std::size_t begin = 0, end = 0; begin < size; begin = end) {
+      while (end < size && all[end].event->to == all[begin].event->to) ++end;
+      run_group(all.subspan(begin, end - begin));
     }
   } else {
     // Counting sort by entity, then each entity's events by time.
     std::fill(counts_.begin(), counts_.end(), 0);
-    wheel_.for_each([&](std::uint32_t, const Event& event) { ++counts_[event.to + 1]; });
+    wheel_.for_each([&](const Event& event) { ++counts_[event.to + 1]; });
     for (std::size_t i = 1; i < counts_.size(); ++i) counts_[i] += counts_[i - 1];
-    wheel_.for_each([&](std::uint32_t index, const Event& event) { note(counts_[event.to]++, index, event); });
+    wheel_.for_each([&](const Event& event) { note(counts_[event.to]++, event); });
     std::uint32_t begin = 0;
-    while (begin < pending_.size()) {
-      const std::uint32_t end = counts_[wheel_.event(pending_[begin].event).to];
-      run_group(std::span(pending_).subspan(begin, end - begin));
+    while (begin < size) {
+      const std::uint32_t end = counts_[all[begin].event->to];
+      run_group(all.subspan(begin, end - begin));
       begin = end;
     }
   }

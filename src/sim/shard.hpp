@@ -137,8 +137,9 @@ class Shard {
   // One event of a window, to be sorted: time within it, then cause.
   struct Pending {
     std::uint64_t when;  // time since the window's start, then the entity that caused it
-    std::uint32_t event;
-    std::uint32_t number;
+    const Event* event;  // its number decides between equals
+
+    bool operator<(const Pending& other) const { return when != other.when ? when < other.when : event->number < other.event->number; }
   };
 
   // What a port changes about a packet.
@@ -149,6 +150,7 @@ class Shard {
 
   // shard.cpp
   void handle(const Event& event);
+  void pass(const Event& packet);
   void at_switch(const Event& event);
   void at_host(const Event& event);
   void forward(const Event& packet, std::uint32_t port, std::uint32_t entity, std::int64_t ready);
@@ -166,10 +168,12 @@ class Shard {
              std::int64_t wire);
   void capture(const Special& special, const Event& packet, std::int64_t begin);
   static Event packet_of(const transport::Transmit& packet);
+  void handle_late();
   void run_group(std::span<Pending> group);
 
   std::uint32_t entropy_of(const Event& packet);
-  std::uint32_t choose_port(const Event& packet);
+  std::uint32_t choose_port(const Event& packet, const Layout::Node& node);
+  std::uint32_t choose_again(const Event& packet, std::uint32_t port, std::uint32_t entropy);
 
   // shard_balance.cpp
   std::uint32_t choose_by_load(const Event& packet);
@@ -236,7 +240,7 @@ class Shard {
   std::int64_t window_end_ = 0;
   std::int64_t now_ = 0;  // of the entity at work; the next one may start earlier
   std::int64_t reached_ = 0;
-  std::vector<Pending> pending_;
+  std::vector<Pending> pending_;        // and one more that is nobody
   std::vector<std::uint32_t> counts_;   // by entity
   std::vector<Event> late_;             // min-heap of events within the running window
   std::vector<std::vector<Event>> outbox_;  // by shard

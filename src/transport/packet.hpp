@@ -111,7 +111,10 @@ struct Header {
 static_assert(sizeof(Header) == 40);
 
 // What a switch of two classes lets go first. RoCE's and TCP's acknowledgements share the class of their data.
-constexpr bool goes_first(PacketType type) { return type == PacketType::ack || type == PacketType::roce_cnp || type == PacketType::uet_ack; }
+constexpr bool goes_first(PacketType type) {
+  const auto bit = [](PacketType each) { return 1u << static_cast<unsigned>(each); };
+  return (bit(PacketType::ack) | bit(PacketType::roce_cnp) | bit(PacketType::uet_ack)) & bit(type);
+}
 
 // Whose header alone is news to the receiver.
 constexpr bool can_be_trimmed(PacketType type) { return type == PacketType::data || type == PacketType::uet_data; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "transport/srd.hpp"
 #include "transport/srd_numbers.hpp"
@@ -14,6 +15,24 @@ constexpr std::uint32_t kNoPath = 0xFF;
 // its answer dies nearly every second time, and the waits between questions double. With four, the silence of
 // a receiver that serves many costs short all-to-alls 3 %.
 constexpr std::uint32_t kProbes = 2;
+
+// The first zero from `at` on, around the end; kNoPath when there is none. Eight bytes at a time: in a word, the
+// lowest byte that this finds is a zero, whatever the bytes above it are.
+template <std::size_t kSize>
+std::uint32_t first_zero(const std::uint8_t (&bytes)[kSize], std::uint32_t at) {
+  static_assert(std::endian::native == std::endian::little && kSize % 8 == 0);
+  constexpr std::uint64_t kOnes = 0x0101010101010101u;
+  std::uint64_t skipped = (std::uint64_t{1} << at % 8 * 8) - 1;
+  for (std::uint32_t i = 0; i <= kSize / 8; ++i, skipped = 0) {
+    const std::uint32_t from = (at / 8 + i) * 8 % kSize;
+    std::uint64_t word;
+    std::memcpy(&word, bytes + from, sizeof word);
+    word |= skipped;
+    if (const std::uint64_t found = (word - kOnes) & ~word & (kOnes << 7); found != 0)
+      return from + static_cast<std::uint32_t>(std::countr_zero(found)) / 8;
+  }
+  return kNoPath;
+}
 
 }  // namespace
 
@@ -307,8 +326,10 @@ std::uint32_t Srd::choose_path(Sender& sender, bool resend, std::uint32_t avoid)
 // compilers look at eight paths at once.
 std::uint32_t Srd::take_quickest(const Sender& sender, std::uint8_t most_lag, std::uint32_t avoid) const {
   const Paths& paths = sender.paths;
-  std::uint32_t at = (sender.path + 1u) % kMaxPaths;
-  if ((paths.lag[at] | paths.flying[at]) == 0 && at != avoid) return at;  // none can be better
+  const std::uint32_t start = (sender.path + 1u) % kMaxPaths;
+  std::uint8_t other[kMaxPaths];
+  for (std::uint32_t i = 0; i < kMaxPaths; ++i) other[i] = paths.lag[i] | paths.flying[i];
+  if (const std::uint32_t at = first_zero(other, start); at != kNoPath && at != avoid) return at;  // none can be better
   constexpr std::int16_t kOut = 0x7FFF;
   std::int16_t cost[kMaxPaths];
   for (std::uint32_t i = 0; i < kMaxPaths; ++i) {
@@ -319,8 +340,8 @@ std::uint32_t Srd::take_quickest(const Sender& sender, std::uint8_t most_lag, st
   std::int16_t least = kOut;
   for (const std::int16_t each : cost) least = std::min(least, each);
   if (least == kOut) return kNoPath;
-  while (cost[at] != least) at = (at + 1) % kMaxPaths;
-  return at;
+  for (std::uint32_t i = 0; i < kMaxPaths; ++i) other[i] = cost[i] == least ? 0 : 1;
+  return first_zero(other, start);
 }
 
 // When there is no other: nothing came through on any of them.
