@@ -124,9 +124,41 @@ bool load(const std::vector<Recipe>& recipes, std::vector<Candidate>& candidates
   return true;
 }
 
+// What runs on each variant. Streams of the files may travel differently in each, but must be the same flows.
+class ComparedTraffic {
+ public:
+  // Complains where it fails.
+  void load(const TrafficOptions& options, const TrafficGround& ground, const std::vector<Candidate>& candidates,
+            spec::Diagnostics& diagnostics) {
+    const auto has_streams = [](const Candidate& each) { return !streams_of(each.session->cluster()).empty(); };
+    const bool by_file = !asks_for_traffic(options) && std::any_of(candidates.begin(), candidates.end(), has_streams);
+    if (!options.matrix.empty() && !traffic_.empty()) return;  // the same whatever the seed
+    traffic_.clear();
+    for (const Candidate& candidate : candidates) {
+      TrafficGround own = ground;
+      own.streams = streams_of(candidate.session->cluster());
+      auto made = load_traffic(options, own, diagnostics);
+      if (!made) return;
+      traffic_.push_back(std::move(*made));
+      if (!by_file) return;
+      if (traffic_.back().fingerprint == traffic_[0].fingerprint) continue;
+      diagnostics.add(Complaint::contradiction, {},
+                      fmt::format("the streams of {} are not those of {}", candidate.variant.label, candidates[0].variant.label),
+                      "the same names and patterns in every file, or --pattern or --stream for all");
+      return;
+    }
+  }
+  const Traffic& of(std::size_t candidate) const { return traffic_[traffic_.size() == 1 ? 0 : candidate]; }
+
+ private:
+  std::vector<Traffic> traffic_;  // one for all, or one for each
+};
+
 // Whether the traffic can run on every variant; says why not.
-bool covered(const Traffic& traffic, const RunOptions& options, std::vector<Candidate>& candidates, Console& console) {
-  for (Candidate& candidate : candidates) {
+bool covered(const ComparedTraffic& compared, const RunOptions& options, std::vector<Candidate>& candidates, Console& console) {
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    Candidate& candidate = candidates[i];
+    const Traffic& traffic = compared.of(i);
     check_run(*candidate.session, traffic, options);
     if (report(candidate.session->diagnostics(), candidate.input, console)) {
       if (!candidate.input.json) console.err << fmt::format("so {} cannot be compared\n", candidate.variant.label);
@@ -156,15 +188,16 @@ int explain_stop(const std::string& label, const RunResult& result, Console& con
 }
 
 // One seed on every variant; the round counts only when all of them are done.
-int run_round(const Traffic& traffic, const RunOptions& options, const Limits& limits,
+int run_round(const ComparedTraffic& traffic, const RunOptions& options, const Limits& limits,
               std::vector<Candidate>& candidates, Console& console) {
   std::vector<report::ComparedRun> round;
-  for (const Candidate& candidate : candidates) {
-    Watch watch(limits, traffic.bytes, console);
-    const RunResult result = run_traffic(*candidate.session, traffic, options, false, watch).result;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const Candidate& candidate = candidates[i];
+    Watch watch(limits, traffic.of(i).bytes, console);
+    const RunResult result = run_traffic(*candidate.session, traffic.of(i), options, false, watch).result;
     if (const int code = explain_stop(candidate.variant.label, result, console); code != kFine) return code;
     round.push_back({options.seed, result.end, result.digest, result.counters.trimmed, result.counters.data_resent,
-                     result.counters.dropped, report::summarise(result)});
+                     result.counters.dropped, report::summarise(result), report::summarise_streams(result)});
   }
   for (std::size_t i = 0; i < candidates.size(); ++i) candidates[i].variant.runs.push_back(std::move(round[i]));
   return kFine;
@@ -184,6 +217,7 @@ void print(const CompareOptions& options, std::vector<Candidate>& candidates, Co
   report::Facts facts;
   facts.add("result", verdict.sentence);
   if (const std::string tail = report::tail_sentence(variants); !tail.empty()) facts.add("tail", tail);
+  for (const auto& [stream, sentence] : report::stream_sentences(variants)) facts.add(stream, sentence);
   console.out << facts.text(console.width, console.colour_out);
 }
 
@@ -199,15 +233,14 @@ int compare(const CompareOptions& options, Console& console) {
 
   const std::uint32_t gpus = smallest(candidates);
   const CtrlC ctrl_c;
-  std::optional<Traffic> traffic;
+  ComparedTraffic traffic;
   int code = kFine;
   for (std::uint32_t i = 0; i < options.seeds && code == kFine; ++i) {
     RunOptions run = options.run;
     run.seed += i;
-    if (!traffic || options.traffic.matrix.empty())
-      traffic = load_traffic(options.traffic, {gpus, ground_of(*candidates[0].session, 0).line_rate, run.seed}, diagnostics);
-    if (report(diagnostics, options.input, console) || !covered(*traffic, run, candidates, console)) return kYourInput;
-    code = run_round(*traffic, run, limits, candidates, console);
+    traffic.load(options.traffic, {gpus, ground_of(*candidates[0].session, 0).line_rate, run.seed, {}}, candidates, diagnostics);
+    if (report(diagnostics, options.input, console) || !covered(traffic, run, candidates, console)) return kYourInput;
+    code = run_round(traffic, run, limits, candidates, console);
   }
   if (candidates[0].variant.runs.empty()) return code;
   print(options, candidates, console);

@@ -68,6 +68,9 @@ int sim(const SimOptions& options, Console& console) {
     return sim_collectives(session, options.input, options.collective, options.traffic.nodes, options.traffic.sizes, limits, console);
   }
   check_outputs(options.output, options.input, options.run, options.seeds, session);
+  if (!asks_for_traffic(options.traffic) && !collectives_of(session.cluster()).empty())
+    session.diagnostics().add(spec::Complaint::not_simulated, session.place("run", ""), "traffic and collectives of one file do not run together",
+                              "one of them in the file, or --collective, or --pattern");
   const auto traffic = load_traffic(options.traffic, ground_of(session, options.run.seed), session.diagnostics());
   if (traffic) check_run(session, *traffic, options.run);
   if (report(session.diagnostics(), options.input, console)) return kYourInput;

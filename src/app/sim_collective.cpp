@@ -7,6 +7,7 @@
 
 #include "app/build_info.hpp"
 #include "app/commands.hpp"
+#include "app/sim_traffic.hpp"
 #include "base/text.hpp"
 #include "collective/tuner.hpp"
 #include "sim/lane_sim.hpp"
@@ -310,7 +311,7 @@ CollectiveRow time_collective(const Team& team, const PlanOptions& plan,
 
 bool wants_collectives(const Session& session, const CollectiveOptions& options, const TrafficOptions& traffic) {
   if (!options.operation.empty()) return true;
-  return traffic.matrix.empty() && traffic.pattern.empty() && !session.cluster().file.run.empty();
+  return !asks_for_traffic(traffic) && streams_of(session.cluster()).empty() && !session.cluster().file.run.empty();
 }
 
 void check_collective_options(const RunOptions& run, const SimOutputOptions& output, std::uint32_t seeds,

@@ -1,15 +1,23 @@
 #include "app/sim_config.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <numeric>
+
+#include "base/text.hpp"
 
 namespace weft::app {
 namespace {
 
+using spec::Complaint;
 using transport::PacketType;
 using transport::Protocol;
 
 constexpr Bytes kTopoBuffer(64 << 20);  // htsim's files say nothing of a switch's buffer
 constexpr std::int64_t kDeadlockCheck = 100'000'000;  // ps
+constexpr std::uint32_t kFirstService = 1;              // class 0 is for acknowledgements and trimmed headers
+constexpr std::size_t kMostServices = sim::kMostClasses - kFirstService;
 constexpr std::int64_t kPicosecondsPerMetre = 5000;   // light in a cable
 
 std::uint32_t u32(std::int64_t n) { return static_cast<std::uint32_t>(n); }
@@ -107,18 +115,32 @@ sim::Balance balance_of(const std::string& name) {
   return sim::Balance::entropy;
 }
 
+void set_services(sim::ExactConfig& exact, const std::vector<model::ServiceSpec>& services) {
+  exact.classes = kFirstService + u32(static_cast<std::int64_t>(services.size()));
+  exact.lossless = 0;
+  std::int64_t divisor = 0;
+  for (const model::ServiceSpec& service : services) divisor = std::gcd(divisor, service.weight.value_or(0));
+  for (std::size_t i = 0; i < services.size(); ++i) {
+    const std::size_t cls = kFirstService + i;
+    // A turn is as many packets as the weight says: 60 and 40 are 3 and 2, so that nobody waits longer than it must.
+    if (services[i].weight) exact.weight[cls] = u32(*services[i].weight / divisor);
+    if (services[i].lossless) exact.lossless = static_cast<std::uint8_t>(exact.lossless | 1u << cls);
+  }
+}
+
 sim::ExactConfig exact_config(const model::Cluster& cluster) {
   const model::SwitchingSpec& switching = cluster.file.switching;
   sim::ExactConfig exact;
-  exact.on = switching.ports == "exact" || (switching.ports == "auto" && switching.flow_control != "none");
+  exact.on = switching.ports == "exact" || (switching.ports == "auto" && (switching.flow_control != "none" || switching.services.size() > 1));
   exact.flow_control = switching.flow_control == "pfc"       ? sim::FlowControl::pause
                        : switching.flow_control == "credits" ? sim::FlowControl::credits
                        : switching.flow_control == "scheduled" ? sim::FlowControl::scheduled
                                                              : sim::FlowControl::none;
   if (exact.flow_control != sim::FlowControl::none) {
-    exact.lossless = 0b10;  // data; what goes before it is small
+    exact.lossless = 1 << kFirstService;  // data; what goes before it is small
     if (exact.flow_control != sim::FlowControl::scheduled) exact.deadlock_check = kDeadlockCheck;  // there nothing waits in a circle
   }
+  if (!switching.services.empty()) set_services(exact, switching.services);
   exact.buffer = switching.buffer.value_or(cluster.file.fabric.kind == "topo" ? kTopoBuffer : Bytes(0)).count();
   exact.alpha = u32(switching.alpha.count() * 256 / 1'000'000);
   if (switching.headroom_for) exact.headroom_latency = std::max<std::int64_t>(1, switching.headroom_for->count() * kPicosecondsPerMetre / 1000);
@@ -128,29 +150,47 @@ sim::ExactConfig exact_config(const model::Cluster& cluster) {
   return exact;
 }
 
-}  // namespace
-
-Protocol protocol_of(const model::TransportSpec& transport) {
-  if (transport.kind == "rocev2") return Protocol::rocev2;
-  if (transport.kind == "tcp") return Protocol::tcp;
-  if (transport.kind == "uet") return Protocol::uet;
-  return Protocol::srd;
+// Which of the services a stream travels in; nothing: none of that name.
+std::optional<std::uint32_t> service_of(const model::SwitchingSpec& switching, const TrafficStream& stream) {
+  if (!stream.service) return 0;
+  for (std::uint32_t i = 0; i < switching.services.size(); ++i)
+    if (switching.services[i].name == *stream.service) return i;
+  return std::nullopt;
 }
 
-sim::SimConfig sim_config(const model::Cluster& cluster) {
+// Everything of a protocol but what goes first travels in one class.
+void serve(sim::ExactConfig& exact, Protocol protocol, std::uint32_t cls) {
+  for (std::uint32_t i = 0; i < transport::kPacketTypes; ++i) {
+    const auto type = static_cast<PacketType>(i);
+    if (transport::protocol_of(type) == protocol && !transport::goes_first(type)) exact.class_of[i] = static_cast<std::uint8_t>(cls);
+  }
+}
+
+}  // namespace
+
+Protocol protocol_named(const std::string& kind) {
+  if (kind == "rocev2") return Protocol::rocev2;
+  if (kind == "tcp") return Protocol::tcp;
+  if (kind == "uet") return Protocol::uet;
+  return kind == "raw" ? Protocol::raw : Protocol::srd;
+}
+
+sim::SimConfig sim_config(const model::Cluster& cluster, const std::vector<TrafficStream>& streams) {
   const model::TransportSpec& transport = cluster.file.transport;
   const model::SwitchingSpec& switching = cluster.file.switching;
   sim::SimConfig config;
   config.trimming = switching.full == "trim";
-  config.protocol = protocol_of(transport);
+  config.protocol = protocol_named(transport.kind);
   config.stack.used = 0;
-  config.stack.use(config.protocol);
   config.stack.srd = srd_config(transport);
   config.stack.roce = roce_config(transport);
   config.stack.tcp = tcp_config(transport);
   config.stack.uet = uet_config(transport, config.trimming);
-  config.header = config.stack.header_of(config.protocol);
-  config.full_packet = config.stack.packet_of(config.protocol);
+  for (const TrafficStream& stream : streams) config.streams.push_back(protocol_named(stream.transport.value_or(transport.kind)));
+  for (const Protocol protocol : config.streams) config.stack.use(protocol);
+  if (streams.empty()) config.stack.use(config.protocol);
+  config.header = config.stack.shortest_header();
+  config.full_packet = config.stack.longest_packet();
   config.cut_through = switching.forwarding.value_or("cut-through") == "cut-through";
   config.fifo = switching.classes == "one";
   config.queue_bytes = switching.queue.value_or(Bytes(0)).count();
@@ -164,7 +204,48 @@ sim::SimConfig sim_config(const model::Cluster& cluster) {
   config.balance = balance_of(transport.balance);
   config.exact = exact_config(cluster);
   if (config.exact.is_scheduled()) config.balance = sim::Balance::spray;  // cells take all ways, whatever a flow is
+  for (std::size_t i = 0; i < streams.size(); ++i)
+    serve(config.exact, config.streams[i], kFirstService + service_of(switching, streams[i]).value_or(0));
   return config;
+}
+
+void check_services(Session& session, const std::vector<TrafficStream>& streams) {
+  spec::Diagnostics& diagnostics = session.diagnostics();
+  const model::TransportSpec& transport = session.cluster().file.transport;
+  const model::SwitchingSpec& switching = session.cluster().file.switching;
+  const auto refuse = [&](const std::string& what, const std::string& help) {
+    diagnostics.add(Complaint::contradiction, session.place("switching", "services"), what, help);
+  };
+  std::vector<std::string> names;
+  bool any_lossless = false;
+  for (const model::ServiceSpec& service : switching.services) {
+    if (std::find(names.begin(), names.end(), service.name) != names.end()) refuse(fmt::format("two services are called '{}'", service.name), "a name for each");
+    names.push_back(service.name);
+    any_lossless = any_lossless || service.lossless;
+  }
+  if (names.size() > kMostServices) refuse(fmt::format("there are {} services", names.size()), fmt::format("at most {}", kMostServices));
+  if (any_lossless && switching.flow_control == "none") refuse("a service is lossless, but flow_control is none", "flow_control: pfc");
+  if (!names.empty() && !any_lossless && switching.flow_control != "none")
+    refuse(fmt::format("flow_control is {}, but no service is lossless", switching.flow_control), "lossless: true for one of them");
+  if (names.size() > 1 && switching.classes == "one") refuse("several services, but classes: one", "classes: two");
+  if (names.size() > 1 && switching.ports == "computed") refuse("computed ports know no services", "ports: exact");
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    const TrafficStream& stream = streams[i];
+    const auto service = service_of(switching, stream);
+    if (!service) {
+      const auto guess = did_you_mean(*stream.service, names);
+      diagnostics.add(Complaint::bad_reference, {}, fmt::format("stream '{}' asks for the service '{}', which is not there", stream.name, *stream.service),
+                      guess ? fmt::format("did you mean {}?", *guess) : names.empty() ? "a list switching.services" : fmt::format("one of {}", either(names)));
+      continue;
+    }
+    // A packet says by which protocol it travels and nothing else, so that is what tells its class.
+    const std::string& kind = stream.transport.value_or(transport.kind);
+    for (std::size_t j = 0; j < i; ++j)
+      if (streams[j].transport.value_or(transport.kind) == kind && service_of(switching, streams[j]) != service)
+        diagnostics.add(Complaint::not_simulated, {},
+                        fmt::format("streams '{}' and '{}' are both of {}, but of different services", streams[j].name, stream.name, kind),
+                        "one service for all streams of a protocol");
+  }
 }
 
 }  // namespace weft::app

@@ -3,13 +3,17 @@
 
 #include <cstdint>
 
+#include "app/sim_traffic.hpp"
 #include "model/cluster.hpp"
 #include "sim/packet_sim.hpp"
 
 namespace weft::app {
 
-transport::Protocol protocol_of(const model::TransportSpec& transport);
-// Without what belongs to a single run: seed, threads, samples.
-sim::SimConfig sim_config(const model::Cluster& cluster);
+// By its name in the file, `transport.kind`.
+transport::Protocol protocol_named(const std::string& kind);
+// Without what belongs to a single run: seed, threads, samples. `streams`: where there are several.
+sim::SimConfig sim_config(const model::Cluster& cluster, const std::vector<TrafficStream>& streams);
+// What is wrong with who travels in which class.
+void check_services(Session& session, const std::vector<TrafficStream>& streams);
 
 }  // namespace weft::app

@@ -17,6 +17,7 @@ struct TrafficOptions {
   std::string load = "50%";             // poisson: of the line rate
   std::string sizes;                    // poisson: distribution (empty: fixed); collective: 8B..8GiB
   std::string duration = "1ms";         // poisson: flows begin within it
+  std::vector<std::string> streams;     // several at once instead: "storage,pattern=poisson,transport=tcp"
 };
 
 struct CollectiveOptions {

@@ -119,6 +119,7 @@ void print_result(const SimOutputOptions& options, const InputOptions& input, co
     return;
   }
   report::write_sim_record(info, result, summary, console.out);
+  report::write_stream_records(result, console.out);
   if (options.flows) report::write_flow_records(result, console.out);
   if (options.links) report::write_link_records(result, *options.links, console.out);
   if (options.samples) report::write_sample_records(info, result, console.out);

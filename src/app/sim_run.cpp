@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "app/build_info.hpp"
 #include "app/fingerprint.hpp"
@@ -26,7 +27,7 @@ std::int64_t sample_interval(const std::string& text) {
 }
 
 sim::SimConfig config_for(const model::Cluster& cluster, const Traffic& traffic, const RunOptions& options) {
-  sim::SimConfig config = sim_config(cluster);
+  sim::SimConfig config = sim_config(cluster, traffic.streams);
   config.seed = options.seed;
   config.threads = options.threads;
   config.sample = sample_interval(options.sample);
@@ -38,15 +39,22 @@ sim::SimConfig config_for(const model::Cluster& cluster, const Traffic& traffic,
 // htsim's hosts are a wire and nothing else.
 bool has_hosts(const model::Cluster& cluster) { return cluster.file.fabric.kind != "topo"; }
 
+// Whether anything travels by a protocol.
+bool uses(const Session& session, const Traffic& traffic, const std::string& kind) {
+  const std::string& by_default = session.cluster().file.transport.kind;
+  if (traffic.streams.empty()) return by_default == kind;
+  return std::any_of(traffic.streams.begin(), traffic.streams.end(),
+                     [&](const TrafficStream& stream) { return stream.transport.value_or(by_default) == kind; });
+}
+
 void check_transport(Session& session, const Traffic& traffic, const RunOptions& options) {
   spec::Diagnostics& diagnostics = session.diagnostics();
   const model::Cluster& cluster = session.cluster();
-  const model::TransportSpec& transport = cluster.file.transport;
   const model::SwitchingSpec& switching = cluster.file.switching;
-  if (transport.kind == "raw")
+  if (uses(session, traffic, "raw"))
     diagnostics.add(Complaint::not_simulated, session.place("transport", "kind"),
                     "raw packets are sent by tests only: nobody would learn when a message is done", "--set transport.kind=srd");
-  if (!options.capture.empty() && transport.kind != "srd")
+  if (!options.capture.empty() && (uses(session, traffic, "rocev2") || uses(session, traffic, "tcp") || uses(session, traffic, "uet")))
     diagnostics.add(Complaint::not_simulated, {}, "a capture knows SRD's headers only", "--set transport.kind=srd");
   if (switching.ports == "computed" && switching.flow_control != "none")
     diagnostics.add(Complaint::contradiction, session.place("switching", "ports"),
@@ -61,11 +69,11 @@ void check_transport(Session& session, const Traffic& traffic, const RunOptions&
     diagnostics.add(Complaint::contradiction, session.place("switching", "classes"), "exact ports always have classes", "classes: two, or ports: computed");
 }
 
-void check_flow(Session& session, sim::PacketRun& run, std::uint32_t from, std::uint32_t to) {
+void check_flow(Session& session, sim::PacketRun& run, bool by_srd, std::uint32_t from, std::uint32_t to) {
   spec::Diagnostics& diagnostics = session.diagnostics();
   const fabric::Fabric& fabric = session.fabric();
   const auto site_of = [&](std::uint32_t gpu) { return fabric.cluster().groups[fabric.describe(fabric.gpu(gpu)).group].site; };
-  if (site_of(from) != site_of(to) && session.cluster().file.transport.kind == "srd") {
+  if (site_of(from) != site_of(to) && by_srd) {
     diagnostics.add(Complaint::srd_between_sites, {}, "a flow goes from one site to another, where SRD is not routed",
                     "keep the traffic within a site, or --set transport.kind=tcp");
   } else if (!run.joined(from, to)) {
@@ -78,14 +86,15 @@ void check_flow(Session& session, sim::PacketRun& run, std::uint32_t from, std::
 // Every flow of a matrix; of a pattern, from one GPU to each and back.
 void check_flows(Session& session, const Traffic& traffic, sim::PacketRun& run) {
   const spec::Diagnostics& diagnostics = session.diagnostics();
+  const bool by_srd = uses(session, traffic, "srd");
   if (traffic.matrix) {
     for (const workload::MatrixFlow& flow : traffic.matrix->flows)
-      if (!diagnostics.has_errors()) check_flow(session, run, flow.source, flow.destination);
+      if (!diagnostics.has_errors()) check_flow(session, run, by_srd, flow.source, flow.destination);
     return;
   }
   for (std::uint32_t gpu = 1; gpu < traffic.nodes && !diagnostics.has_errors(); ++gpu) {
-    check_flow(session, run, 0, gpu);
-    if (!diagnostics.has_errors()) check_flow(session, run, gpu, 0);
+    check_flow(session, run, by_srd, 0, gpu);
+    if (!diagnostics.has_errors()) check_flow(session, run, by_srd, gpu, 0);
   }
 }
 
@@ -130,26 +139,35 @@ FaultTaker taker_of(sim::FlowRoutes& routes) {
 }
 
 // A flow is one path where hosts do not change it and switches only hash.
-bool is_split(const model::TransportSpec& transport) {
-  if (transport.balance == "ecmp" || transport.balance == "pinned") return false;
-  return transport.balance != "entropy" || transport.kind == "srd" || transport.kind == "uet";
+bool is_split(const std::string& balance, transport::Protocol protocol) {
+  if (balance == "ecmp" || balance == "pinned") return false;
+  return balance != "entropy" || protocol == transport::Protocol::srd || protocol == transport::Protocol::uet;
 }
 
-sim::FlowConfig flow_config(const model::Cluster& cluster, const RunOptions& options) {
-  const sim::SimConfig packets = sim_config(cluster);
+sim::FlowConfig flow_config(const model::Cluster& cluster, const Traffic& traffic, const RunOptions& options) {
+  const sim::SimConfig packets = sim_config(cluster, traffic.streams);
   sim::FlowConfig config;
   config.seed = options.seed;
   config.payload = packets.payload();
   config.header = packets.header;
   config.cut_through = packets.cut_through;
-  config.split = is_split(cluster.file.transport);
+  config.split = is_split(cluster.file.transport.balance, traffic.streams.empty() ? packets.protocol : packets.streams[0]);
   config.hosts = has_hosts(cluster);
   return config;
 }
 
+void name_streams(const model::ClusterFile& file, const std::vector<TrafficStream>& streams, std::vector<schedule::StreamRecord>& records) {
+  records.resize(streams.size());
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    records[i].name = streams[i].name;
+    records[i].transport = streams[i].transport.value_or(file.transport.kind);
+    if (!file.switching.services.empty()) records[i].service = streams[i].service.value_or(file.switching.services[0].name);
+  }
+}
+
 RunResult run_as_flows(const Session& session, schedule::Schedule& schedule, const Traffic& traffic,
                        const RunOptions& options, bool with_links, Watch& watch) {
-  sim::FlowRoutes routes(session.fabric(), flow_config(session.cluster(), options));
+  sim::FlowRoutes routes(session.fabric(), flow_config(session.cluster(), traffic, options));
   spec::Diagnostics nothing;  // the names were checked before
   set_up_faults(session, traffic, options, taker_of(routes), nothing);
   const auto keep_going = [&](const schedule::Progress& progress) { return watch(progress); };
@@ -177,12 +195,15 @@ void check_fidelities(Session& session, const Traffic& traffic, const RunOptions
   if (wants("message") && (faults || (looks && !wants("packet"))))
     diagnostics.add(Complaint::contradiction, {}, "messages know no faults, captures or samples", "--fidelity packet");
   if (!wants("flow")) return;
+  const std::vector<transport::Protocol> protocols = sim_config(session.cluster(), traffic.streams).streams;
+  if (std::adjacent_find(protocols.begin(), protocols.end(), std::not_equal_to<>()) != protocols.end())
+    diagnostics.add(Complaint::not_simulated, {}, "flows are all of one transport", "--fidelity packet, or one transport for all streams");
   if (looks && !wants("packet"))
     diagnostics.add(Complaint::contradiction, {}, "flows know no captures or samples", "--fidelity packet");
   if (const auto* dragonfly = session.fabric().dragonfly(); dragonfly && dragonfly->shape().routing != model::DragonflyRouting::minimal)
     diagnostics.add(Complaint::not_simulated, session.place("fabric", "routing"), "flows take a Dragonfly's minimal routes only",
                     "routing: minimal, or --fidelity packet");
-  sim::FlowRoutes routes(session.fabric(), flow_config(session.cluster(), options));
+  sim::FlowRoutes routes(session.fabric(), flow_config(session.cluster(), traffic, options));
   set_up_faults(session, traffic, options, taker_of(routes), diagnostics);
 }
 
@@ -213,6 +234,7 @@ void check_run(Session& session, const Traffic& traffic, const RunOptions& optio
     return;
   }
   check_transport(session, traffic, options);
+  check_services(session, traffic.streams);
   if (diagnostics.has_errors()) return;
   sim::PacketSim engine(fabric, config_for(session.cluster(), traffic, options));
   if (const std::string problem = engine.exact_problem(); !problem.empty()) {
@@ -231,7 +253,7 @@ void check_run(Session& session, const Traffic& traffic, const RunOptions& optio
 TrafficGround ground_of(const Session& session, std::uint64_t seed) {
   const model::Cluster& cluster = session.cluster();
   const model::Group& group = cluster.groups[0];
-  return {cluster.gpus, group.spec.nic.rate * group.spec.nics / std::max<std::int64_t>(1, group.spec.gpus), seed};
+  return {cluster.gpus, group.spec.nic.rate * group.spec.nics / std::max<std::int64_t>(1, group.spec.gpus), seed, streams_of(cluster)};
 }
 
 Run run_traffic(const Session& session, const Traffic& traffic, const RunOptions& options, bool with_links,
@@ -259,6 +281,7 @@ Run run_traffic(const Session& session, const Traffic& traffic, const RunOptions
     if (with_links) engine.collect_links(run.result, SIZE_MAX);
   }
   if (!watch.stopped_by().empty()) run.result.stopped_by = watch.stopped_by();
+  name_streams(session.cluster().file, traffic.streams, run.result.streams);
   return run;
 }
 
@@ -270,6 +293,7 @@ report::RunInfo run_info(Session& session, const InputOptions& input, const Traf
   for (const std::string& change : input.set) fingerprint.add(change);
   fingerprint.add(input.catalog);
   fingerprint.add(traffic.fingerprint);
+  for (const TrafficStream& stream : traffic.streams) fingerprint.add(stream.transport.value_or("") + " " + stream.service.value_or(""));
   fingerprint.add(options.fidelity);
   for (const std::string& fault : options.faults) fingerprint.add(fault);
   report::RunInfo info;

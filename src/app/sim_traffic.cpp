@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include "app/fingerprint.hpp"
+#include "base/hash.hpp"
 #include "base/text.hpp"
 #include "spec/files.hpp"
 #include "workload/matrix_schedule.hpp"
+#include "workload/streams.hpp"
 
 namespace weft::app {
 namespace {
@@ -43,6 +45,26 @@ Quantity<Dimension> read(const std::string& text, std::string_view option, std::
   return Quantity<Dimension>(1);
 }
 
+// Flows of a pattern; 0: not known before they are drawn.
+std::uint64_t flows_of(const workload::PatternOptions& pattern) {
+  const std::uint64_t nodes = pattern.nodes;
+  if (pattern.name == "poisson") return 0;
+  if (pattern.name == "one") return 1;
+  if (pattern.name == "all-to-all") return nodes * (nodes - 1);
+  return pattern.name == "incast" || pattern.name == "outcast" ? nodes - 1 : nodes;
+}
+
+std::string name_of(const workload::PatternOptions& pattern, const std::string& size, const std::string& load, const std::string& duration) {
+  const std::string nodes = counted(pattern.nodes, "node");
+  if (pattern.name != "poisson") return fmt::format("{} of {}, {} each", pattern.name, nodes, size);
+  return fmt::format("poisson of {}, {} sizes at {} of the line rate for {}", nodes, pattern.sizes, load, duration);
+}
+
+std::uint64_t fingerprint_of(const workload::PatternOptions& pattern) {
+  return fingerprint_of(fmt::format("{} {} {} {} {} {} {}", pattern.name, pattern.nodes, pattern.bytes, pattern.window,
+                                    pattern.sizes, pattern.load_per_mille, pattern.duration.count()));
+}
+
 Traffic from_pattern(const TrafficOptions& options, const TrafficGround& ground, spec::Diagnostics& diagnostics) {
   Traffic traffic;
   workload::PatternOptions& pattern = traffic.pattern;
@@ -51,8 +73,7 @@ Traffic from_pattern(const TrafficOptions& options, const TrafficGround& ground,
   pattern.bytes = static_cast<std::uint64_t>(read<BytesDimension>(options.size, "--size", "2MB", diagnostics).count());
   pattern.seed = ground.seed;
   pattern.window = options.window;
-  const bool random = pattern.name == "poisson";
-  if (random) {
+  if (pattern.name == "poisson") {
     if (!options.sizes.empty()) pattern.sizes = options.sizes;
     pattern.load_per_mille =
         static_cast<std::uint32_t>(read<ShareDimension>(options.load, "--load", "50%", diagnostics).count() / 1000);
@@ -62,20 +83,68 @@ Traffic from_pattern(const TrafficOptions& options, const TrafficGround& ground,
   if (pattern.nodes < 2) diagnostics.add(Complaint::out_of_range, {}, "traffic needs two GPUs", "--nodes 2 or more");
   if (diagnostics.has_errors() || pattern.nodes > ground.gpus) return traffic;
   if (!workload::make_traffic(pattern, diagnostics)) return traffic;
-  const std::uint64_t nodes = pattern.nodes;
-  if (!random) {
-    traffic.flows = pattern.name == "one"                                            ? 1
-                    : pattern.name == "all-to-all"                                   ? nodes * (nodes - 1)
-                    : pattern.name == "incast" || pattern.name == "outcast" ? nodes - 1
-                                                                                     : nodes;
-    traffic.bytes = traffic.flows * pattern.bytes;
+  traffic.flows = flows_of(pattern);
+  traffic.bytes = traffic.flows * pattern.bytes;
+  traffic.name = name_of(pattern, options.size, options.load, options.duration);
+  traffic.fingerprint = fingerprint_of(pattern);
+  return traffic;
+}
+
+// Where each begins and ends among the GPUs; the rest is what a pattern alone would be.
+std::optional<TrafficStream> stream_of(const model::TrafficRun& run, const TrafficGround& ground, std::uint32_t number,
+                                       spec::Diagnostics& diagnostics) {
+  const std::int64_t nodes = run.nodes.value_or(std::int64_t{ground.gpus} - run.first);
+  if (nodes < 2 || run.first + nodes > ground.gpus) {
+    diagnostics.add(Complaint::out_of_range, {},
+                    fmt::format("stream '{}' is of {} from GPU {} on, the cluster has {}", run.name,
+                                counted(std::max<std::int64_t>(0, nodes), "GPU"), run.first, grouped(ground.gpus)),
+                    "a smaller 'first' or 'nodes', at least two GPUs");
+    return std::nullopt;
   }
-  traffic.name = random ? fmt::format("poisson of {}, {} sizes at {} of the line rate for {}", counted(nodes, "node"),
-                                      pattern.sizes, options.load, options.duration)
-                        : fmt::format("{} of {}, {} each", pattern.name, counted(nodes, "node"), options.size);
-  traffic.fingerprint = fingerprint_of(fmt::format("{} {} {} {} {} {} {}", pattern.name, nodes, pattern.bytes,
-                                                   pattern.window, pattern.sizes, pattern.load_per_mille,
-                                                   pattern.duration.count()));
+  TrafficStream stream{run.name, {}, static_cast<std::uint32_t>(run.first), run.transport, run.service};
+  workload::PatternOptions& pattern = stream.pattern;
+  pattern.name = run.pattern;
+  pattern.nodes = static_cast<std::uint32_t>(nodes);
+  pattern.bytes = static_cast<std::uint64_t>(run.size.count());
+  // Streams that look alike are still drawn each for itself; the first one as it would be alone.
+  pattern.seed = number == 0 ? ground.seed : mix64(ground.seed + number);
+  pattern.window = static_cast<std::uint32_t>(run.window);
+  pattern.sizes = run.sizes;
+  pattern.load_per_mille = static_cast<std::uint32_t>(run.load.count() / 1000);
+  pattern.line_rate = ground.line_rate;
+  pattern.duration = run.duration;
+  return workload::make_traffic(pattern, diagnostics) ? std::optional(std::move(stream)) : std::nullopt;
+}
+
+Traffic from_streams(const std::vector<model::TrafficRun>& runs, const TrafficGround& ground, spec::Diagnostics& diagnostics) {
+  Traffic traffic;
+  if (runs.size() > workload::kMostStreams)
+    diagnostics.add(Complaint::out_of_range, {}, fmt::format("there are {} streams", runs.size()),
+                    fmt::format("at most {}", workload::kMostStreams));
+  Fingerprint fingerprint;
+  bool counted_all = true;
+  for (const model::TrafficRun& run : runs) {
+    if (diagnostics.has_errors()) return traffic;
+    const auto stream = stream_of(run, ground, static_cast<std::uint32_t>(traffic.streams.size()), diagnostics);
+    if (!stream) return traffic;
+    for (const TrafficStream& other : traffic.streams)
+      if (other.name == run.name)
+        diagnostics.add(Complaint::contradiction, {}, fmt::format("two streams are called '{}'", run.name), "a name for each");
+    const workload::PatternOptions& pattern = stream->pattern;
+    traffic.nodes = std::max(traffic.nodes, stream->first + pattern.nodes);
+    counted_all = counted_all && flows_of(pattern) > 0;
+    traffic.flows += flows_of(pattern);
+    traffic.bytes += flows_of(pattern) * pattern.bytes;
+    traffic.name += fmt::format("{}{}: {}", traffic.name.empty() ? "" : "; ", run.name,
+                                name_of(pattern, exact(run.size), exact(run.load), exact(run.duration)));
+    fingerprint.add(run.name);
+    fingerprint.add(fingerprint_of(pattern));
+    fingerprint.add(stream->first);
+    if (pattern.name == "poisson") fingerprint.add(static_cast<std::uint64_t>(ground.line_rate.count()));
+    traffic.streams.push_back(*stream);
+  }
+  if (!counted_all) traffic.flows = traffic.bytes = 0;
+  traffic.fingerprint = fingerprint.value();
   return traffic;
 }
 
@@ -84,13 +153,42 @@ Traffic from_pattern(const TrafficOptions& options, const TrafficGround& ground,
 std::unique_ptr<schedule::Schedule> Traffic::make() const {
   if (matrix) return std::make_unique<workload::MatrixSchedule>(*matrix);
   spec::Diagnostics nothing;  // it was made once before
+  if (!streams.empty()) {
+    std::vector<workload::Streams::Part> parts;
+    for (const TrafficStream& stream : streams) parts.push_back({workload::make_traffic(stream.pattern, nothing), stream.first});
+    return std::make_unique<workload::Streams>(std::move(parts));
+  }
   return workload::make_traffic(pattern, nothing);
+}
+
+std::vector<model::TrafficRun> streams_of(const model::Cluster& cluster) {
+  std::vector<model::TrafficRun> streams;
+  for (const model::RunSpec& run : cluster.file.run)
+    if (run.traffic) streams.push_back(*run.traffic);
+  return streams;
+}
+
+std::vector<model::TrafficRun> read_streams(const std::vector<std::string>& texts, spec::Diagnostics& diagnostics) {
+  std::vector<model::TrafficRun> streams;
+  if (texts.empty()) return streams;
+  const model::Catalog catalog = load_catalog({}, diagnostics);
+  for (const std::string& text : texts) streams.push_back(model::read_traffic(text, catalog, diagnostics));
+  return streams;
+}
+
+bool asks_for_traffic(const TrafficOptions& options) {
+  return !options.matrix.empty() || !options.pattern.empty() || !options.streams.empty();
 }
 
 std::optional<Traffic> load_traffic(const TrafficOptions& options, const TrafficGround& ground,
                                     spec::Diagnostics& diagnostics) {
-  Traffic traffic =
-      options.matrix.empty() ? from_pattern(options, ground, diagnostics) : from_file(options.matrix, diagnostics);
+  if (!options.streams.empty() && (!options.matrix.empty() || !options.pattern.empty()))
+    diagnostics.add(Complaint::contradiction, {}, "--stream has a pattern of its own", "--stream NAME,pattern=... instead of --pattern or --matrix");
+  const std::vector<model::TrafficRun> streams = asks_for_traffic(options) ? read_streams(options.streams, diagnostics) : ground.streams;
+  if (diagnostics.has_errors()) return std::nullopt;
+  Traffic traffic = !streams.empty()         ? from_streams(streams, ground, diagnostics)
+                    : options.matrix.empty() ? from_pattern(options, ground, diagnostics)
+                                             : from_file(options.matrix, diagnostics);
   if (traffic.nodes > ground.gpus)
     diagnostics.add(Complaint::out_of_range, {},
                     fmt::format("the traffic is of {} nodes, the cluster has {} GPUs", grouped(traffic.nodes),

@@ -1,11 +1,13 @@
 #pragma once
-// Which flows a simulation runs: a connection matrix from a file, or a pattern.
+// Which flows a simulation runs: a connection matrix from a file, a pattern, or several streams of patterns at once.
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "app/session.hpp"
 #include "app/sim_options.hpp"
 #include "base/units.hpp"
 #include "schedule/schedule.hpp"
@@ -15,8 +17,17 @@
 
 namespace weft::app {
 
+struct TrafficStream {
+  std::string name;
+  workload::PatternOptions pattern;
+  std::uint32_t first = 0;               // GPU that is the pattern's first
+  std::optional<std::string> transport;  // as the cluster file calls it; nothing: the file's
+  std::optional<std::string> service;    // nothing: the first
+};
+
 struct Traffic {
-  std::optional<workload::Matrix> matrix;  // else a pattern:
+  std::optional<workload::Matrix> matrix;  // else
+  std::vector<TrafficStream> streams;      // several patterns; empty: one
   workload::PatternOptions pattern;
   std::uint32_t nodes = 0;
   std::string name;               // "permutation of 64 nodes, 2MB each", or the file
@@ -33,7 +44,14 @@ struct TrafficGround {
   std::uint32_t gpus = 0;
   Bandwidth line_rate;  // of one GPU into the network
   std::uint64_t seed = 1;
+  std::vector<model::TrafficRun> streams;  // of the file; they count where the command line asks for nothing
 };
+
+std::vector<model::TrafficRun> streams_of(const model::Cluster& cluster);
+// "storage,pattern=poisson,load=30%": a name, then keys of the file's `run: - traffic:`.
+std::vector<model::TrafficRun> read_streams(const std::vector<std::string>& texts, spec::Diagnostics& diagnostics);
+// Whether the command line says what is to be sent.
+bool asks_for_traffic(const TrafficOptions& options);
 
 // Nothing when there is something to complain about.
 std::optional<Traffic> load_traffic(const TrafficOptions& options, const TrafficGround& ground,

@@ -166,7 +166,7 @@ class Sweeper {
   std::shared_ptr<const Traffic> traffic_for(Session& session, std::uint64_t seed) {
     const TrafficGround ground = ground_of(session, options_.traffic.matrix.empty() ? seed : options_.run.seed);
     auto& known = traffic_[{ground.gpus, ground.line_rate.count(), ground.seed}];
-    if (!known)
+    if (!known || !ground.streams.empty())  // those may be what varies
       if (auto made = load_traffic(options_.traffic, ground, session.diagnostics()))
         known = std::make_shared<const Traffic>(std::move(*made));
     return known;

@@ -107,6 +107,10 @@ void add_traffic(CLI::App& command, app::TrafficOptions& traffic) {
   command.add_option("--sizes", traffic.sizes, fmt::format("8B..8GiB, or {}", fmt::join(workload::size_names(), " ")))
       ->option_text("SIZES");
   command.add_option("--duration", traffic.duration, "poisson: how long flows begin")->capture_default_str();
+  command.add_option("--stream", traffic.streams, "several at once: storage,pattern=poisson,transport=tcp")
+      ->type_name("NAME,KEY=VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
 }
 
 void add_runs(CLI::App& command, app::RunOptions& run, bool several, std::uint32_t& seeds, std::string& limit) {

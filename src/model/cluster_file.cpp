@@ -433,6 +433,21 @@ const Table& table_of<TransportSpec>() {
 }
 
 template <>
+const Table& table_of<ServiceSpec>() {
+  static const Table table =
+      TableOf<ServiceSpec>("services", "A class of traffic that has queues of its own at every port.")
+          .field("name", &ServiceSpec::name, {.text = "What streams call it.", .example = "storage", .required = true})
+          .field("weight", &ServiceSpec::weight,
+                 {.text = "Its part of a port beside other weights (ETS, 802.1Qaz). Default: served before all that have weights, in the order of the list.",
+                  .example = "3",
+                  .min = 1,
+                  .max = 100})
+          .field("lossless", &ServiceSpec::lossless, {.text = "`flow_control` is for it.", .fallback = "false"})
+          .build();
+  return table;
+}
+
+template <>
 const Table& table_of<SwitchingSpec>() {
   static const Table table =
       TableOf<SwitchingSpec>("switching", "What switches do with packets.")
@@ -445,6 +460,8 @@ const Table& table_of<SwitchingSpec>() {
                  {.text = "`two`: acknowledgements and trimmed headers go before data; `one`: first come, first served.",
                   .fallback = "two",
                   .choices = {"two", "one"}})
+          .field("services", &SwitchingSpec::services,
+                 {.text = "Classes of data beside each other, up to 7. Default: one for all. More than one needs exact ports."})
           .field("queue", &SwitchingSpec::queue,
                  {.text = "Bytes of data that may wait at a port. Default: the rate times the longest unloaded round trip.",
                   .example = "512KiB",
@@ -587,9 +604,37 @@ const Table& table_of<CollectiveRun>() {
 }
 
 template <>
+const Table& table_of<TrafficRun>() {
+  static const Table table =
+      TableOf<TrafficRun>("traffic", "A stream of flows. Several in one list share the fabric at the same time.")
+          .field("name", &TrafficRun::name, {.text = "What it is called in the result.", .example = "storage", .required = true})
+          .field("pattern", &TrafficRun::pattern,
+                 {.text = "Who sends to whom, as `--pattern`.",
+                  .fallback = "permutation",
+                  .choices = {"one", "permutation", "incast", "outcast", "all-to-all", "ring", "poisson"}})
+          .field("size", &TrafficRun::size, {.text = "Bytes of a flow.", .fallback = "2MB", .min = 1, .max = std::int64_t{1} << 40})
+          .field("nodes", &TrafficRun::nodes, {.text = "GPUs that take part. Default: all from `first` on.", .example = "64", .min = 2, .max = kMaxGpus})
+          .field("first", &TrafficRun::first, {.text = "The first of them.", .fallback = "0", .min = 0, .max = kMaxGpus})
+          .field("window", &TrafficRun::window, {.text = "all-to-all: flows of a GPU at a time; 0: all.", .fallback = "8", .min = 0, .max = 64})
+          .field("load", &TrafficRun::load, {.text = "poisson: of a GPU's line rate.", .fallback = "50%", .min = 1000, .max = 1'000'000})
+          .field("sizes", &TrafficRun::sizes,
+                 {.text = "poisson: of flows, `size` on average, or as published.",
+                  .fallback = "fixed",
+                  .choices = {"fixed", "uniform", "web-search", "data-mining", "hadoop"}})
+          .field("duration", &TrafficRun::duration, {.text = "poisson: how long flows begin.", .fallback = "1ms", .min = 1, .max = kMaxTime})
+          .field("transport", &TrafficRun::transport,
+                 {.text = "Protocol. Default: as `transport.kind`.", .example = "tcp", .choices = {"srd", "rocev2", "uet", "tcp"}})
+          .field("service", &TrafficRun::service,
+                 {.text = "One of `switching.services`, the same for all streams of one protocol. Default: the first.", .example = "storage"})
+          .build();
+  return table;
+}
+
+template <>
 const Table& table_of<RunSpec>() {
   static const Table table =
       TableOf<RunSpec>("run", "One piece of work, which `weft sim` carries out.")
+          .field("traffic", &RunSpec::traffic, {.text = "Flows of a pattern."})
           .field("all_reduce", &RunSpec::all_reduce, {.text = "Sum over all, result to all."})
           .field("all_gather", &RunSpec::all_gather, {.text = "Everybody's part to everybody."})
           .field("reduce_scatter", &RunSpec::reduce_scatter, {.text = "Sum over all, a part each."})

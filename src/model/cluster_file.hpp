@@ -129,9 +129,16 @@ struct TransportSpec {
   std::int64_t receive_messages = 0;
 };
 
+struct ServiceSpec {
+  std::string name;
+  std::optional<std::int64_t> weight;
+  bool lossless = false;
+};
+
 struct SwitchingSpec {
   std::optional<std::string> forwarding;
   std::string classes;
+  std::vector<ServiceSpec> services;
   std::optional<Bytes> queue;
   Share mark_from;
   Share mark_to;
@@ -185,7 +192,22 @@ struct CollectiveRun {
   std::string stack;
 };
 
+struct TrafficRun {
+  std::string name;
+  std::string pattern;
+  Bytes size;
+  std::optional<std::int64_t> nodes;
+  std::int64_t first = 0;
+  std::int64_t window = 8;
+  Share load;
+  std::string sizes;
+  Duration duration;
+  std::optional<std::string> transport;
+  std::optional<std::string> service;
+};
+
 struct RunSpec {
+  std::optional<TrafficRun> traffic;
   std::optional<CollectiveRun> all_reduce;
   std::optional<CollectiveRun> all_gather;
   std::optional<CollectiveRun> reduce_scatter;

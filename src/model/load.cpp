@@ -412,8 +412,13 @@ std::optional<Cluster> load_cluster(const std::filesystem::path& path, const Loa
   return load_cluster(*source, name, options, catalog, diagnostics);
 }
 
-FaultSpec read_fault(const std::string& text, const Catalog& catalog, spec::Diagnostics& diagnostics) {
-  std::string yaml = "{part: '";
+namespace {
+
+// "spine0,kind=down": the value of the first key, then others with their names. The same as a mapping in the file.
+template <class T>
+T read_keys(const std::string& option, const std::string& first_key, const std::string& text, const Catalog& catalog,
+            spec::Diagnostics& diagnostics) {
+  std::string yaml = "{" + first_key + ": '";
   const std::size_t comma = std::min(text.find(','), text.size());
   yaml += text.substr(0, comma) + "'";
   for (std::size_t at = comma; at < text.size();) {
@@ -423,11 +428,21 @@ FaultSpec read_fault(const std::string& text, const Catalog& catalog, spec::Diag
     yaml += item;
     at = end;
   }
-  const std::uint32_t source = diagnostics.sources().add("--fault", yaml + "}");
-  FaultSpec fault;
+  const std::uint32_t source = diagnostics.sources().add(option, yaml + "}");
+  T out;
   const spec::Node node = spec::parse_yaml(source, diagnostics);
-  if (!diagnostics.has_errors()) catalog.reader(diagnostics).read(node, fault);
-  return fault;
+  if (!diagnostics.has_errors()) catalog.reader(diagnostics).read(node, out);
+  return out;
+}
+
+}  // namespace
+
+FaultSpec read_fault(const std::string& text, const Catalog& catalog, spec::Diagnostics& diagnostics) {
+  return read_keys<FaultSpec>("--fault", "part", text, catalog, diagnostics);
+}
+
+TrafficRun read_traffic(const std::string& text, const Catalog& catalog, spec::Diagnostics& diagnostics) {
+  return read_keys<TrafficRun>("--stream", "name", text, catalog, diagnostics);
 }
 
 std::optional<std::filesystem::path> find_cluster_file(const std::filesystem::path& directory,

@@ -30,5 +30,7 @@ std::optional<std::filesystem::path> find_cluster_file(const std::filesystem::pa
 
 // One fault as it is written on a command line: a part, then keys with values, "spine0,at=50us".
 FaultSpec read_fault(const std::string& text, const Catalog& catalog, spec::Diagnostics& diagnostics);
+// A stream of traffic likewise, by its name: "storage,pattern=poisson,transport=tcp".
+TrafficRun read_traffic(const std::string& text, const Catalog& catalog, spec::Diagnostics& diagnostics);
 
 }  // namespace weft::model

@@ -42,6 +42,10 @@ double tail_of(const Variant& variant) {
   return mean(variant, [](const ComparedRun& run) { return run.summary.completion ? run.summary.completion->p999 : 0; });
 }
 
+double stream_end(const Variant& variant, std::size_t stream) {
+  return mean(variant, [&](const ComparedRun& run) { return run.streams[stream].end; });
+}
+
 std::string spread_words(const Verdict& verdict, std::size_t seeds) {
   if (seeds == 1) return "one seed says nothing about the spread, --seeds 5 would";
   return verdict.outside_spread
@@ -113,6 +117,25 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
       {"price", [](const Variant& v) { return v.price ? brief(*v.price) : "-"; }},
       {"power", [](const Variant& v) { return v.power ? brief(*v.power) : "-"; }},
   };
+  for (std::size_t i = 0; i < variants[0].runs[0].streams.size(); ++i) {
+    const std::string name = variants[0].runs[0].streams[i].record.name;
+    const auto row = [&](const std::string& title, std::function<std::string(const Variant&)> text) {
+      rows.insert(rows.end() - 2, {name + " " + title, std::move(text)});  // above what the variant costs
+    };
+    const auto of_summary = [i](auto value) {
+      return [i, value](const Variant& v) { return mean(v, [&](const ComparedRun& run) { return value(run.streams[i].summary); }); };
+    };
+    const auto p99 = of_summary([](const SimSummary& s) { return s.completion ? s.completion->p99 : 0; });
+    const auto slowed = of_summary([](const SimSummary& s) { return s.slowdown ? s.slowdown->p99 : 0; });
+    const auto rate = of_summary([](const SimSummary& s) { return s.goodput; });
+    row("done", [i](const Variant& v) { return duration(stream_end(v, i)); });
+    row("p99", [p99](const Variant& v) { return duration(p99(v)); });
+    row("slowdown", [slowed](const Variant& v) { return fmt::format("{:.2f}", slowed(v) / 1000); });
+    row("goodput", [rate](const Variant& v) { return brief(Bandwidth(static_cast<std::int64_t>(rate(v)))); });
+    row("again", [i](const Variant& v) {
+      return grouped(static_cast<std::int64_t>(mean(v, [&](const ComparedRun& run) { return run.streams[i].record.data_resent; })));
+    });
+  }
   const auto drop = [&](std::string_view title, bool unwanted) {
     if (unwanted) std::erase_if(rows, [&](const Metric& row) { return row.title == title; });
   };
@@ -157,6 +180,23 @@ std::string tail_sentence(const std::vector<Variant>& variants) {
     if (i < kNamed || i + 1 == ranking.size())
       others.push_back(fmt::format("{:.2f}% below {}", 100 * (1 - best / std::max(1.0, tail_of(*ranking[i]))), ranking[i]->label));
   return fmt::format("{} has the lowest p99.9, {}: {}", ranking[0]->label, duration(best), fmt::join(others, ", "));
+}
+
+std::vector<std::pair<std::string, std::string>> stream_sentences(const std::vector<Variant>& variants) {
+  std::vector<std::pair<std::string, std::string>> sentences;
+  for (std::size_t i = 0; i < variants[0].runs[0].streams.size(); ++i) {
+    std::vector<std::pair<double, const Variant*>> ranking;
+    for (const Variant& variant : variants) ranking.emplace_back(stream_end(variant, i), &variant);
+    std::stable_sort(ranking.begin(), ranking.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    const auto [best, winner] = ranking[0];
+    if (ranking.back().first < best * kTie) continue;
+    std::vector<std::string> others;
+    for (std::size_t j = 1; j < ranking.size(); ++j)
+      others.push_back(fmt::format("{:.2f}x sooner than {}", ranking[j].first / std::max(1.0, best), ranking[j].second->label));
+    sentences.emplace_back(variants[0].runs[0].streams[i].record.name,
+                           fmt::format("done first with {}, after {}: {}", winner->label, duration(best), fmt::join(others, ", ")));
+  }
+  return sentences;
 }
 
 std::string comparison_text(const std::vector<Variant>& variants, std::size_t width, bool colour) {
@@ -223,6 +263,15 @@ void write_comparison(const std::vector<Variant>& variants, const Verdict& verdi
                              {"resent", run.resent},
                              {"dropped", run.dropped},
                              {"digest", fmt::format("{:016x}", run.digest)}});
+      for (const StreamSummary& stream : run.streams) {
+        const Quantiles fct = stream.summary.completion.value_or(Quantiles{});
+        row["runs"].back()["streams"].push_back({{"name", stream.record.name},
+                                                 {"end_ps", stream.end},
+                                                 {"fct_p50_ps", fct.p50},
+                                                 {"fct_p99_ps", fct.p99},
+                                                 {"goodput_bps", stream.summary.goodput},
+                                                 {"transport_resent", stream.record.data_resent}});
+      }
     }
     record["variants"].push_back(std::move(row));
   }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/units.hpp"
@@ -20,6 +21,7 @@ struct ComparedRun {
   std::uint64_t resent = 0;
   std::uint64_t dropped = 0;
   SimSummary summary;
+  std::vector<StreamSummary> streams = {};  // where there are several
 };
 
 struct Variant {
@@ -53,6 +55,9 @@ Verdict judge(const std::vector<Variant>& variants);
 
 // Whose p99.9 is lowest, and by how much against the others; nothing where there is no difference.
 std::string tail_sentence(const std::vector<Variant>& variants);
+
+// For each stream of several: its name, who has it done first and how much sooner; nothing where there is no difference.
+std::vector<std::pair<std::string, std::string>> stream_sentences(const std::vector<Variant>& variants);
 
 // Variants are columns, as many beside each other as fit `width` (0: all).
 std::string comparison_text(const std::vector<Variant>& variants, std::size_t width, bool colour);

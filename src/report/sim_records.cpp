@@ -59,6 +59,7 @@ constexpr Field<FlowRow> kFlowFields[] = {
      [](const FlowRow& row) {
        return is_done(row.flow) ? Cell(goodput(row.flow.bytes, completion_time(row.flow))) : Cell();
      }},
+    {"stream", [](const FlowRow& row) -> Cell { return std::uint64_t{row.flow.stream}; }},
 };
 
 constexpr Field<LinkRow> kLinkFields[] = {
@@ -205,6 +206,27 @@ void write_sim_record(const RunInfo& info, const RunResult& result, const SimSum
   record["events"] = count.events;
   record["digest"] = fmt::format("{:016x}", result.digest);
   out << record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+}
+
+void write_stream_records(const RunResult& result, std::ostream& out) {
+  for (const StreamSummary& each : summarise_streams(result)) {
+    const SimSummary& summary = each.summary;
+    nlohmann::ordered_json record = {{"record", "stream"},
+                                     {"name", each.record.name},
+                                     {"transport", each.record.transport},
+                                     {"service", each.record.service},
+                                     {"flows", summary.flows},
+                                     {"flows_done", summary.done},
+                                     {"bytes", summary.bytes},
+                                     {"end_ps", each.end}};
+    add_quantiles(record, "fct_", "_ps", summary.completion, false);
+    add_quantiles(record, "slowdown_", "", summary.slowdown, true);
+    record["goodput_bps"] = summary.goodput;
+    record["transport_data_packets"] = each.record.data_sent;
+    record["transport_resent"] = each.record.data_resent;
+    record["transport_timeouts"] = each.record.timeouts;
+    out << record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  }
 }
 
 void write_flow_records(const RunResult& result, std::ostream& out) {

@@ -23,6 +23,9 @@ struct RunInfo {
 void write_sim_record(const RunInfo& info, const schedule::RunResult& result, const SimSummary& summary,
                       std::ostream& out);
 
+// A line per stream, where there are several.
+void write_stream_records(const schedule::RunResult& result, std::ostream& out);
+
 // A line per flow, per link (the `most` busiest, 0: all), per sample.
 void write_flow_records(const schedule::RunResult& result, std::ostream& out);
 void write_link_records(const schedule::RunResult& result, std::size_t most, std::ostream& out);

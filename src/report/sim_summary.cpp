@@ -111,6 +111,51 @@ std::string pauses_text(const RunResult& result, std::size_t most, std::size_t w
   return text;
 }
 
+// What was sent again is told by transport: of streams that share one, the first has it.
+std::string streams_text(const std::vector<StreamSummary>& streams, std::size_t width, bool colour) {
+  Table table({{"streams"}, {"over"}, {"service"}, {"done", true}, {"p50", true}, {"p99", true}, {"slowed", true}, {"goodput", true}, {"again", true}});
+  std::vector<std::string> told;
+  for (const StreamSummary& each : streams) {
+    const SimSummary& summary = each.summary;
+    const bool again = std::find(told.begin(), told.end(), each.record.transport) != told.end();
+    told.push_back(each.record.transport);
+    const auto time = [&](std::int64_t Quantiles::*which) { return summary.completion ? brief(Duration((*summary.completion).*which)) : "-"; };
+    table.add({each.record.name, each.record.transport, each.record.service.empty() ? "-" : each.record.service,
+               summary.done == summary.flows ? brief(Duration(each.end)) : fmt::format("{} of {}", summary.done, summary.flows),
+               time(&Quantiles::p50), time(&Quantiles::p99), summary.slowdown ? thousandths(summary.slowdown->p99) : "-",
+               brief(Bandwidth(summary.goodput)), again ? "\"" : number(each.record.data_resent)});
+  }
+  return "\n" + table.text(width, colour) + "p50, p99: completion; slowed: p99 against alone; again: packets of the transport\n";
+}
+
+// Of the flows that are wanted; goodput over `time`.
+template <class Wanted>
+SimSummary summarise_flows(const RunResult& result, const Wanted& wanted, std::int64_t time) {
+  SimSummary summary;
+  std::vector<std::int64_t> times;
+  std::vector<std::int64_t> slowdowns;
+  double rates = 0;
+  for (const FlowRecord& flow : result.flows) {
+    if (!wanted(flow)) continue;
+    ++summary.flows;
+    if (!is_done(flow)) continue;
+    times.push_back(completion_time(flow));
+    if (const auto slow = slowdown(flow)) slowdowns.push_back(*slow);
+    const std::int64_t rate = goodput(flow.bytes, times.back());
+    summary.flow_goodput_min = summary.done == 0 ? rate : std::min(summary.flow_goodput_min, rate);
+    rates += static_cast<double>(rate);
+    summary.bytes += flow.bytes;
+    ++summary.done;
+  }
+  if (summary.done > 0) {
+    summary.goodput = goodput(summary.bytes, time);
+    summary.flow_goodput_mean = static_cast<std::int64_t>(rates / static_cast<double>(summary.done));
+  }
+  summary.completion = quantiles(std::move(times));
+  summary.slowdown = quantiles(std::move(slowdowns));
+  return summary;
+}
+
 }  // namespace
 
 std::optional<Quantiles> quantiles(std::vector<std::int64_t> values) {
@@ -147,35 +192,27 @@ std::int64_t mean_wait(const LinkRecord& link) {
 }
 
 SimSummary summarise(const RunResult& result) {
-  SimSummary summary;
-  summary.flows = result.flows.size();
-  std::vector<std::int64_t> times;
-  std::vector<std::int64_t> slowdowns;
-  double rates = 0;
-  for (const FlowRecord& flow : result.flows) {
-    if (!is_done(flow)) continue;
-    times.push_back(completion_time(flow));
-    if (const auto slow = slowdown(flow)) slowdowns.push_back(*slow);
-    const std::int64_t rate = goodput(flow.bytes, times.back());
-    summary.flow_goodput_min = summary.done == 0 ? rate : std::min(summary.flow_goodput_min, rate);
-    rates += static_cast<double>(rate);
-    summary.bytes += flow.bytes;
-    ++summary.done;
-  }
-  if (summary.done > 0) {
-    summary.goodput = goodput(summary.bytes, result.end);
-    summary.flow_goodput_mean = static_cast<std::int64_t>(rates / static_cast<double>(summary.done));
-  }
-  summary.completion = quantiles(std::move(times));
-  summary.slowdown = quantiles(std::move(slowdowns));
+  SimSummary summary = summarise_flows(result, [](const FlowRecord&) { return true; }, result.end);
   for (std::size_t i = 0; i < result.links.size(); ++i)
     if (!summary.fullest || result.links[i].peak_bytes > result.links[*summary.fullest].peak_bytes) summary.fullest = i;
   return summary;
 }
 
+std::vector<StreamSummary> summarise_streams(const RunResult& result) {
+  std::vector<StreamSummary> streams;
+  for (std::uint32_t i = 0; i < result.streams.size(); ++i) {
+    StreamSummary& each = streams.emplace_back(StreamSummary{result.streams[i], 0, {}});
+    for (const FlowRecord& flow : result.flows)
+      if (flow.stream == i) each.end = std::max({each.end, flow.sent, flow.received});
+    each.summary = summarise_flows(result, [i](const FlowRecord& flow) { return flow.stream == i; }, each.end);
+  }
+  return streams;
+}
+
 std::string summary_text(const RunResult& result, const SimSummary& summary, std::size_t links, std::size_t width,
                          bool colour) {
   std::string text = facts_text(result, summary, width, colour);
+  if (!result.streams.empty()) text += streams_text(summarise_streams(result), width, colour);
   if (!result.links.empty()) text += links_text(result, links, width, colour) + pauses_text(result, links, width, colour);
   return text;
 }

@@ -34,6 +34,14 @@ struct SimSummary {
 };
 SimSummary summarise(const schedule::RunResult& result);
 
+// One of several streams of a run.
+struct StreamSummary {
+  schedule::StreamRecord record;
+  std::int64_t end = 0;  // ps: the last of its flows was done
+  SimSummary summary;    // of its flows; goodput until `end`
+};
+std::vector<StreamSummary> summarise_streams(const schedule::RunResult& result);
+
 // What a record of a flow or link implies.
 bool is_done(const schedule::FlowRecord& flow);
 std::int64_t completion_time(const schedule::FlowRecord& flow);                 // ps, of a flow that is done

@@ -18,6 +18,18 @@ struct FlowRecord {
   std::int64_t sent = kNotYet;       // the sender has the last acknowledgement
   std::int64_t received = kNotYet;   // the receiver has the last byte
   std::int64_t unloaded = 0;         // how long it would take alone, until `sent`
+  std::uint32_t stream = 0;          // into RunResult::streams, where there are several
+};
+
+// One of several kinds of traffic that share the fabric.
+struct StreamRecord {
+  std::string name;
+  std::string transport;
+  std::string service;  // class of the switches
+  // Of its transport: streams that share one have the same numbers.
+  std::uint64_t data_sent = 0;
+  std::uint64_t data_resent = 0;
+  std::uint64_t timeouts = 0;
 };
 
 // One direction of one link.
@@ -73,6 +85,7 @@ struct RunResult {
   std::uint64_t unfinished = 0;  // lanes that wait for what never came
   Counters counters;
   std::vector<FlowRecord> flows;
+  std::vector<StreamRecord> streams;  // empty: all traffic is of one kind
   std::vector<LinkRecord> links;     // those that carried anything, busiest first
   std::vector<LinkSample> samples;   // by time, then link
 };

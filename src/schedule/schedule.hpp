@@ -31,6 +31,7 @@ struct Instruction {
 
   Kind kind = Kind::wait_all;
   bool detached = false;                    // send: the lane never waits for it
+  std::uint8_t stream = 0;                  // send: which of several kinds of traffic it belongs to
   std::uint32_t peer = 0;                   // send, recv
   std::uint64_t bytes = 0;                  // send, copy, reduce
   std::uint64_t tag = kOneSided;            // send, recv

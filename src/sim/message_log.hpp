@@ -13,6 +13,8 @@
 
 namespace weft::sim {
 
+inline constexpr std::uint32_t kMostRanks = 1u << 24;  // that a message can name
+
 // No initialisers: room for messages that are not there yet is not touched.
 struct Message {
   std::uint64_t bytes;
@@ -21,7 +23,8 @@ struct Message {
   // When, or less than 0 while parts of it are on their way: how many.
   std::int64_t sent;
   std::int64_t received;  // the only word that the receiver writes
-  std::uint32_t destination;
+  std::uint32_t destination : 24;
+  std::uint32_t stream : 8;
   std::uint32_t context;  // of the operation at the sender
   std::uint32_t when_sent;
   std::uint32_t when_received;

@@ -52,15 +52,14 @@ std::uint32_t PacketRun::name(std::uint32_t rank, std::uint32_t message) const {
   return within << message_bits_ | message;
 }
 
-std::uint32_t PacketRun::part_size(std::uint64_t bytes) const {
-  const std::uint64_t payload = engine_.config().payload();
+std::uint32_t PacketRun::part_size(std::uint64_t bytes, std::uint64_t payload) const {
   const std::uint64_t wanted = std::min(kLargestPart, bytes / kPartsPerStripe);
   return static_cast<std::uint32_t>(std::max(kFewestPackets, (wanted + payload - 1) / payload) * payload);
 }
 
 void PacketRun::post(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint64_t bytes) {
   const std::uint32_t tag = name(from, message);
-  engine_.post(now, pair.source, {transport::Op::send, pair.destination, bytes, tag, tag, engine_.config().protocol});
+  engine_.post(now, pair.source, {transport::Op::send, pair.destination, bytes, tag, tag, engine_.config().protocol_of(runner_.message(from, message).stream)});
 }
 
 std::uint32_t PacketRun::send(std::int64_t now, std::uint32_t from, std::uint32_t to, std::uint64_t bytes, std::uint32_t message) {
@@ -71,13 +70,14 @@ std::uint32_t PacketRun::send(std::int64_t now, std::uint32_t from, std::uint32_
   }
   find_pairs(engine_.layout(), from, to, hosts.pairs);
   std::uint32_t parts = 0;
-  for_each_stripe(hosts.pairs, bytes, engine_.config().payload(), message, [&](const NicPair& pair, std::uint64_t stripe) {
+  const std::uint32_t payload = engine_.config().payload_of(runner_.message(from, message).stream);
+  for_each_stripe(hosts.pairs, bytes, payload, message, [&](const NicPair& pair, std::uint64_t stripe) {
     if (!model_hosts_) {
       post(now, pair, from, message, stripe);
       ++parts;
       return;
     }
-    const std::uint32_t part = part_size(stripe);
+    const std::uint32_t part = part_size(stripe, payload);
     parts += static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (stripe + part - 1) / part));
     cross(now, domain_of(from), gpu(from), nic(pair.source), {Crossing::Kind::out, from, to, message, pair, stripe, part, 0, {}});
   });
@@ -183,9 +183,10 @@ std::int64_t PacketRun::unloaded(const schedule::FlowRecord& flow) {
   }
   find_pairs(engine_.layout(), flow.source, flow.destination, hosts.pairs);
   if (hosts.pairs.empty()) return 0;
-  const std::uint64_t used = std::clamp<std::uint64_t>(flow.bytes / engine_.config().payload(), 1, hosts.pairs.size());
+  const SimConfig& config = engine_.config();
+  const std::uint64_t used = std::clamp<std::uint64_t>(flow.bytes / config.payload_of(flow.stream), 1, hosts.pairs.size());
   const NicPair pair = hosts.pairs[0];
-  std::int64_t time = engine_.unloaded({pair.source, pair.destination, (flow.bytes + used - 1) / used, 0});
+  std::int64_t time = engine_.unloaded({pair.source, pair.destination, (flow.bytes + used - 1) / used, 0}, config.packet_of(flow.stream), config.header_of(flow.stream));
   if (!model_hosts_) return time;
   if (const HostRoute* out = hosts.routes.find(gpu(flow.source), nic(pair.source))) time += out->latency.count();
   if (const HostRoute* in = hosts.routes.find(nic(pair.destination), gpu(flow.destination))) time += in->latency.count();
@@ -198,6 +199,13 @@ schedule::RunResult PacketRun::run() {
   result.unfinished = runner_.unfinished();
   result.flows = runner_.take_flows();
   for (schedule::FlowRecord& flow : result.flows) flow.unloaded = unloaded(flow);
+  for (const transport::Protocol protocol : engine_.config().streams) {
+    const transport::Counters counters = engine_.counters(protocol);
+    schedule::StreamRecord& stream = result.streams.emplace_back();
+    stream.data_sent = counters.data_sent;
+    stream.data_resent = counters.data_resent;
+    stream.timeouts = counters.timeouts;
+  }
   if (!result.stopped_by.empty()) return result;
   result.end = 0;  // wake-ups after the last acknowledgement do not count
   for (const schedule::FlowRecord& flow : result.flows) result.end = std::max({result.end, flow.sent, flow.received});

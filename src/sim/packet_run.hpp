@@ -68,7 +68,7 @@ class PacketRun final : public Network, public Client {
   std::uint32_t domain_of(std::uint32_t rank) const { return domain_of_[rank]; }
   std::uint32_t host_of(std::uint32_t rank) const { return engine_.layout().switches() + domain_of_[rank]; }
   Hosts& hosts_of(std::uint32_t domain) { return *hosts_[engine_.shard_of(engine_.layout().switches() + domain)]; }
-  std::uint32_t part_size(std::uint64_t bytes) const;
+  std::uint32_t part_size(std::uint64_t bytes, std::uint64_t payload) const;
   void cross(std::int64_t now, std::uint32_t domain, fabric::NodeId begin, fabric::NodeId end, const Crossing& crossing);
   void moved(std::int64_t now, Hosts& hosts, const HostLinks::Ready& ready);
   void post(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint64_t bytes);

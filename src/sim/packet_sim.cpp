@@ -85,9 +85,9 @@ void PacketSim::shape(std::uint32_t port, const Bucket& bucket) { special(port).
 
 void PacketSim::capture(std::uint32_t port) { special(port).capture = ++captures_; }
 
-std::int64_t PacketSim::unloaded(const Flow& flow) const {
-  const std::int64_t header = config_.header;
-  const std::int64_t payload = config_.full_packet - header;
+std::int64_t PacketSim::unloaded(const Flow& flow, std::uint32_t full_packet, std::uint32_t header_bytes) const {
+  const std::int64_t header = header_bytes;
+  const std::int64_t payload = full_packet - header;
   const auto bytes = static_cast<std::int64_t>(flow.bytes);
   const std::int64_t before = std::max<std::int64_t>(1, (bytes + payload - 1) / payload) - 1;  // full packets before the last
   const Link& nic = layout_.link(layout_.far(layout_.port_of_endpoint(flow.source)).link);
@@ -200,6 +200,17 @@ schedule::RunResult PacketSim::run(Client& client) {
   for (const World::Entity& entity : world_.entities) all.add(entity.digest.value());
   result.digest = all.value();
   return result;
+}
+
+transport::Counters PacketSim::counters(transport::Protocol protocol) const {
+  transport::Counters all;
+  for (const auto& shard : shards_) {
+    const transport::Counters each = shard->stack().counters(protocol);
+    all.data_sent += each.data_sent;
+    all.data_resent += each.data_resent;
+    all.timeouts += each.timeouts;
+  }
+  return all;
 }
 
 transport::RawCounters PacketSim::raw_counters() const {

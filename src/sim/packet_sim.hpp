@@ -67,7 +67,10 @@ class PacketSim {
   std::string exact_problem() const;
   // What a flow takes alone until the sender has the last acknowledgement: to the picosecond for whole
   // packets on links of one rate, else a lower bound. 0 where removed links leave no way.
-  std::int64_t unloaded(const Flow& flow) const;
+  std::int64_t unloaded(const Flow& flow) const { return unloaded(flow, config_.full_packet, config_.header); }
+  std::int64_t unloaded(const Flow& flow, std::uint32_t full_packet, std::uint32_t header) const;
+  // Of one transport on all hosts.
+  transport::Counters counters(transport::Protocol protocol) const;
 
  private:
   Special& special(std::uint32_t port);

@@ -23,6 +23,7 @@ constexpr std::uint32_t kMostLanes = 1u << 24;
 
 Runner::Runner(schedule::Schedule& schedule, Network& network) : schedule_(schedule), network_(network) {
   const std::uint32_t ranks = schedule.ranks();
+  assert(ranks <= kMostRanks);
   first_lane_.reserve(ranks + std::size_t{1});
   first_lane_.push_back(0);
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -95,7 +96,8 @@ void Runner::send(std::int64_t now, std::uint32_t rank, const Instruction& each,
                                                  .start = now,
                                                  .sent = schedule::kNotYet,
                                                  .received = schedule::kNotYet,
-                                                 .destination = each.peer,
+                                                 .destination = each.peer & (kMostRanks - 1),
+                                                 .stream = each.stream,
                                                  .context = context,
                                                  .when_sent = each.when_sent,
                                                  .when_received = each.when_received});
@@ -159,7 +161,7 @@ std::vector<schedule::FlowRecord> Runner::take_flows() {
     for (std::uint32_t number = 0; number < log.size(); ++number) {
       const Message& each = log[number];
       const auto when = [](std::int64_t time) { return time < 0 ? schedule::kNotYet : time; };
-      flows.push_back({rank, each.destination, each.bytes, each.start, when(each.sent), when(each.received), 0});
+      flows.push_back({rank, each.destination, each.bytes, each.start, when(each.sent), when(each.received), 0, each.stream});
     }
   }
   return flows;

@@ -40,7 +40,8 @@ enum class Balance : std::uint8_t {
 struct SimConfig {
   std::uint64_t seed = 1;
   transport::StackConfig stack;
-  transport::Protocol protocol = transport::Protocol::srd;  // what carries messages
+  transport::Protocol protocol = transport::Protocol::srd;  // what carries messages, unless
+  std::vector<transport::Protocol> streams;                 // they are of several streams: what carries each
   std::uint32_t header = 64;       // bytes: what a trimmed packet keeps, and what a switch that cuts through waits for
   std::uint32_t full_packet = 4150;  // bytes on the wire
   Balance balance = Balance::entropy;
@@ -60,7 +61,11 @@ struct SimConfig {
   std::uint32_t threads = 1;
   std::int64_t sample = 0;       // ps; 0: no time series
 
+  transport::Protocol protocol_of(std::uint32_t stream) const { return streams.empty() ? protocol : streams[stream]; }
   std::uint32_t payload() const { return full_packet - header; }
+  std::uint32_t packet_of(std::uint32_t stream) const { return streams.empty() ? full_packet : stack.packet_of(streams[stream]); }
+  std::uint32_t header_of(std::uint32_t stream) const { return streams.empty() ? header : stack.header_of(streams[stream]); }
+  std::uint32_t payload_of(std::uint32_t stream) const { return packet_of(stream) - header_of(stream); }
 };
 
 // What runs on the hosts. Calls about different hosts come from different threads at once.

@@ -13,6 +13,8 @@ inline constexpr std::uint32_t kProtocols = 5;
 // Four bits: all that an event of the simulator has room for.
 enum class PacketType : std::uint8_t { data, ack, raw, roce_data, roce_ack, roce_cnp, tcp_data, tcp_ack, uet_data, uet_ack };
 
+inline constexpr std::uint32_t kPacketTypes = 10;
+
 constexpr Protocol protocol_of(PacketType type) {
   switch (type) {
     case PacketType::data:

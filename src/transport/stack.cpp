@@ -1,5 +1,7 @@
 #include "transport/stack.hpp"
 
+#include <algorithm>
+
 namespace weft::transport {
 
 std::uint32_t StackConfig::packet_of(Protocol protocol) const {
@@ -24,6 +26,20 @@ std::uint32_t StackConfig::header_of(Protocol protocol) const {
   return 0;
 }
 
+std::uint32_t StackConfig::longest_packet() const {
+  std::uint32_t longest = 0;
+  for (std::uint32_t i = 0; i < kProtocols; ++i)
+    if (uses(static_cast<Protocol>(i))) longest = std::max(longest, packet_of(static_cast<Protocol>(i)));
+  return longest;
+}
+
+std::uint32_t StackConfig::shortest_header() const {
+  std::uint32_t shortest = UINT32_MAX;
+  for (std::uint32_t i = 0; i < kProtocols; ++i)
+    if (uses(static_cast<Protocol>(i))) shortest = std::min(shortest, header_of(static_cast<Protocol>(i)));
+  return shortest;
+}
+
 void StackConfig::set_network(Instant base_rtt, Instant wire_time, std::uint32_t wire_bytes) {
   const auto time_of = [&](Protocol protocol) { return (wire_time * packet_of(protocol) + wire_bytes - 1) / wire_bytes; };
   srd.base_rtt = roce.base_rtt = tcp.base_rtt = uet.base_rtt = base_rtt;
@@ -35,7 +51,8 @@ void StackConfig::set_network(Instant base_rtt, Instant wire_time, std::uint32_t
 
 Counters Stack::counters() const {
   Counters all;
-  const auto add = [&](const Counters& each) {
+  for_each_used([&](Protocol protocol) {
+    const Counters each = counters(protocol);
     all.data_sent += each.data_sent;
     all.data_resent += each.data_resent;
     all.acks_sent += each.acks_sent;
@@ -45,12 +62,20 @@ Counters Stack::counters() const {
     all.timeouts += each.timeouts;
     all.payload_delivered += each.payload_delivered;
     all.ignored += each.ignored;
-  };
-  if (srd_) add(srd_->counters());
-  if (roce_) add(roce_->counters());
-  if (tcp_) add(tcp_->counters());
-  if (uet_) add(uet_->counters());
+  });
   return all;
+}
+
+Counters Stack::counters(Protocol protocol) const {
+  const auto of = [](const auto& transport) { return transport ? Counters(transport->counters()) : Counters{}; };
+  switch (protocol) {
+    case Protocol::srd: return of(srd_);
+    case Protocol::rocev2: return of(roce_);
+    case Protocol::tcp: return of(tcp_);
+    case Protocol::uet: return of(uet_);
+    case Protocol::raw: break;
+  }
+  return {};
 }
 
 }  // namespace weft::transport

@@ -27,6 +27,9 @@ struct StackConfig {
   // Bytes of a full packet on the wire, and of all that is not payload in it.
   std::uint32_t packet_of(Protocol protocol) const;
   std::uint32_t header_of(Protocol protocol) const;
+  // Of all that are used: the longest packet, and the shortest that can be one.
+  std::uint32_t longest_packet() const;
+  std::uint32_t shortest_header() const;
   // What the network is like, as each wants to know it: the longest round trip, and how long so many bytes take on
   // a host's wire.
   void set_network(Instant base_rtt, Instant wire_time, std::uint32_t wire_bytes);
@@ -89,6 +92,7 @@ class Stack {
     if (uet_) use(uet_->completions());
   }
   Counters counters() const;
+  Counters counters(Protocol protocol) const;
 
   Raw& raw() { return raw_; }
   const Raw& raw() const { return raw_; }
