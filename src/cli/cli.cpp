@@ -48,6 +48,7 @@ struct Verbs {
   app::SimOptions sim;
   app::CompareOptions compare;
   app::ValidateOptions validate;
+  app::WhyOptions why;
   app::SweepOptions sweep;
   app::DstOptions dst;
   app::CatalogOptions catalog;
@@ -210,6 +211,34 @@ void add_validate(CLI::App& app, Verbs& verbs) {
                   "  weft validate my-measurements --rows");
 }
 
+void add_why(CLI::App& app, Verbs& verbs) {
+  app::WhyOptions& options = verbs.why;
+  CLI::App* command = app.add_subcommand("why", "say why a measured collective is slow");
+  add_input(*command, options.input, true);
+  command->add_option("--topo", options.input.topology, "NCCL's topology file of a server")->type_name("FILE.xml");
+  command->add_option("--smi", options.smi, "what nvidia-smi topo -m prints, instead")->type_name("FILE");
+  options.input.nodes = 0;
+  command->add_option("--nodes", options.input.nodes, "servers that took part; default: by the files")->check(CLI::Range(1, 100'000))->option_text("N");
+  command->add_option("--gpus", options.gpus, "GPUs that took part; default: by the files")->option_text("N");
+  command->add_option("--measured", options.measured, "nccl-tests' output, or a table (.csv)")->type_name("FILE");
+  command->add_option("--table", options.table, "of several in it, from 1; default: the slowest")->option_text("N");
+  const auto several = [&](const std::string& name, std::vector<std::string>& values, const std::string& text, const std::string& type) {
+    command->add_option(name, values, text)->type_name(type)->take_all()->allow_extra_args(false);
+  };
+  several("--log", options.logs, "NCCL_DEBUG=INFO, dmesg, lspci -vv, notes", "FILE");
+  several("--env", options.environment, "a variable of the job: NCCL_ALGO=Ring", "NAME=VALUE");
+  several("--busbw", options.busbw, "one figure instead of a file: 1GiB=216GB/s", "SIZE=RATE");
+  several("--algbw", options.algbw, "the same, as algbw", "SIZE=RATE");
+  several("--average", options.average, "nccl-tests' average: 8B..1GiB=6GB/s", "SIZES=RATE");
+  command->add_option("--expect", options.expect, "the busbw that was expected")->type_name("RATE");
+  command->add_option("--collective", options.collective.operation, "default: by the output, or all_reduce")->type_name("NAME");
+  command->add_option("--stack", options.collective.stack, "ib, roce, efa, efa-v1, tcp; default: by log or card")->type_name("NAME");
+  command->footer("Examples:\n"
+                  "  weft why --topo system.xml --measured out.txt --nodes 4 --log nccl.log\n"
+                  "  weft why --smi topo-m.txt --measured out.txt --expect 100GB/s\n"
+                  "  weft why acp.weft.yaml --nodes 4 --busbw 1GiB=47GB/s --env NCCL_ALGO=Ring");
+}
+
 void add_sweep(CLI::App& app, Verbs& verbs) {
   app::SweepOptions& options = verbs.sweep;
   CLI::App* command = app.add_subcommand("sweep", "run a grid of clusters on all cores, say which is best");
@@ -313,6 +342,7 @@ int dispatch(const CLI::App& app, Verbs& verbs, app::Console& console) {
   if (verb == "sim") return app::sim(verbs.sim, console);
   if (verb == "compare") return app::compare(verbs.compare, console);
   if (verb == "validate") return app::validate(verbs.validate, console);
+  if (verb == "why") return app::why_slow(verbs.why, console);
   if (verb == "sweep") return app::sweep(verbs.sweep, console);
   if (verb == "dst") return app::dst(verbs.dst, console);
   if (verb == "catalog") return app::catalog(verbs.catalog, console);
@@ -362,6 +392,7 @@ int run(const std::vector<std::string>& arguments, app::Console& console) {
   add_sim(app, verbs);
   add_compare(app, verbs);
   add_validate(app, verbs);
+  add_why(app, verbs);
   add_sweep(app, verbs);
   add_dst(app, verbs);
   add_rest(app, verbs);

@@ -34,6 +34,13 @@ Sharing::Sharing(const Team& team, const Generation& generation, const Stack& st
       parts_.push_back({nic});
       parts_.push_back({pcie / 2});  // in and out of the socket's memory over the same root complex
     }
+    first_root_.push_back(static_cast<std::uint32_t>(parts_.size()));
+    const model::Group& group = team.group(team.domain(node).first_rank);
+    if (group.spec.scale_up) continue;
+    for (std::uint32_t root = 0; root < 2 * group.diagram.roots(); ++root)
+      // Without PCIe switches each GPU has a root port of its own.
+      parts_.push_back({group.diagram.pcie_switches > 0 ? part_of(group.pcie.one_way(group.spec.pcie_lanes), kPciePerMille)
+                                                        : Bandwidth{INT64_MAX}});
   }
 }
 
@@ -41,6 +48,11 @@ Way Sharing::inside(std::uint32_t from, std::uint32_t to) const {
   Way way;
   way.add(out_of(from));
   way.add(into(to));
+  const model::ServerKind& server = team_.group(from).spec;
+  if (server.scale_up || (server.p2p && team_.root(from) == team_.root(to))) return way;
+  way.add(root_up(from));
+  way.add(root_down(to));
+  way.host_memory = !server.p2p;
   return way;
 }
 

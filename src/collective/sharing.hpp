@@ -6,6 +6,8 @@
 //   rank a ==NVLink==> port's rank --PCIe--> NIC    out of a, into the port's rank, out of the port        (PXN)
 //   rank a --PCIe--> root complex --> host memory --> root complex --PCIe--> NIC                        (without PXN)
 //   NIC --PCIe--> port's rank                       into the port
+//   rank a --PCIe--> root complex --> root complex --PCIe--> rank b    without a scale-up network; always through host
+//                                                                      memory where GPUs cannot reach each other
 //
 // Where data rest in host memory they cross the socket's memory twice, and are whole there before they go on.
 
@@ -57,10 +59,14 @@ class Sharing {
   std::uint32_t port_in(std::uint32_t node, std::uint32_t port) const { return port_out(node, port) + 1; }
   std::uint32_t bounce(std::uint32_t node, std::uint32_t port) const { return port_out(node, port) + 2; }
 
+  std::uint32_t root_up(std::uint32_t rank) const { return first_root_[team_.node_of(rank)] + 2 * team_.root(rank); }
+  std::uint32_t root_down(std::uint32_t rank) const { return root_up(rank) + 1; }
+
   const Team& team_;
   Options options_;
   std::vector<Part> parts_;
   std::vector<std::uint32_t> first_port_;  // by node
+  std::vector<std::uint32_t> first_root_;  // by node: two for each root complex, where there is no scale-up network
 };
 
 }  // namespace weft::collective

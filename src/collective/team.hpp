@@ -42,6 +42,10 @@ class Team {
   // The port that a rank's own NICs are, within its domain, and whether they reach it without host memory.
   std::uint32_t port_of(std::uint32_t rank) const { return port_[rank]; }
   bool direct(std::uint32_t rank) const { return direct_[rank]; }
+  // The root complex it hangs on, within its server.
+  std::uint32_t root(std::uint32_t rank) const {
+    return group(rank).diagram.gpu_switch[fabric_.describe(fabric_.gpu(gpus_[rank])).local];
+  }
   // The same number of ranks in every domain.
   bool even() const;
   std::uint32_t most_per_node() const;

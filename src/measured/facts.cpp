@@ -65,6 +65,8 @@ void take_log(Facts& facts, const NcclLog& log) {
   facts.channels = log.channels;
   facts.choices = log.choices;
   facts.warnings = log.warnings;
+  facts.mentions = log.mentions;
+  facts.nvls_unavailable = log.nvls_unavailable;
   if (!log.choices.empty()) {
     const auto largest = std::max_element(log.choices.begin(), log.choices.end(),
                                           [](const LogChoice& a, const LogChoice& b) { return a.bytes < b.bytes; });

@@ -83,6 +83,8 @@ struct Facts {
   std::int64_t wrong = 0;
   std::int64_t failures = 0;
   std::vector<LogWarning> warnings;
+  std::map<Mention, LogCount> mentions;
+  LogCount nvls_unavailable;
 };
 
 // What there is to go by; nullptr for what there is not.

@@ -132,6 +132,7 @@ class LogReader {
     read_channels();
     read_graph();
     read_choice();
+    read_mentions();
     const std::size_t before = log_.environment.size();
     collect_environment(line_.text, log_.environment);
     facts_ += log_.environment.size() - before;
@@ -419,6 +420,17 @@ class LogReader {
         log_.choices.back().collective == choice.collective)
       return;
     log_.choices.push_back(std::move(choice));
+  }
+
+  // NCCL's own lines say things in their own words, and they are the most.
+  void read_mentions() {
+    if (at("NCCL INFO")) return;
+    std::string lower(line_.text.substr(0, kMostText));
+    for (char& c : lower)
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    for (const Phrase& phrase : phrases())
+      if (const std::size_t found = lower.find(phrase.text); found != std::string::npos)
+        count(log_.mentions[phrase.mention], found);
   }
 
   spec::Diagnostics& diagnostics_;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "measured/mentions.hpp"
 #include "spec/diagnostics.hpp"
 
 namespace weft::measured {
@@ -95,6 +96,7 @@ struct NcclLog {
   std::map<std::string, std::string> environment;
   std::vector<LogWarning> warnings;  // the first of them
   std::int64_t warning_count = 0;
+  std::map<Mention, LogCount> mentions;  // what other programs' lines say
 };
 
 std::optional<NcclLog> read_nccl_log(std::uint32_t source, spec::Diagnostics& diagnostics);

@@ -9,14 +9,14 @@
 namespace weft::measured {
 namespace {
 
-std::optional<ServerOutline> read_server(std::uint32_t source, const model::Catalog& catalog,
-                                         spec::Diagnostics& diagnostics) {
+std::optional<ServerOutline> read_server(std::uint32_t source, const std::string& gpu_name,
+                                         const model::Catalog& catalog, spec::Diagnostics& diagnostics) {
   if (diagnostics.sources().text(source).find('<') != std::string::npos) {
     const auto topology = read_topology(source, diagnostics);
     return topology ? outline_of(*topology, catalog, diagnostics) : std::nullopt;
   }
   const auto matrix = read_smi_matrix(source, diagnostics);
-  return matrix ? outline_of(*matrix, "", catalog, diagnostics) : std::nullopt;
+  return matrix ? outline_of(*matrix, gpu_name, catalog, diagnostics) : std::nullopt;
 }
 
 // The switch between the servers is as large as --set makes the cluster.
@@ -42,8 +42,8 @@ bool is_topology(const std::filesystem::path& path) {
 
 std::optional<TopologyCluster> load_topology_cluster(std::uint32_t source, std::int64_t nodes,
                                                      const model::LoadOptions& options, const model::Catalog& catalog,
-                                                     spec::Diagnostics& diagnostics) {
-  auto server = read_server(source, catalog, diagnostics);
+                                                     spec::Diagnostics& diagnostics, const std::string& gpu_name) {
+  auto server = read_server(source, gpu_name, catalog, diagnostics);
   if (!server || diagnostics.has_errors()) return std::nullopt;
   nodes = std::max(wanted_nodes(nodes, options.set), server->hosts);
   const std::string file = diagnostics.sources().name(source);
@@ -61,10 +61,10 @@ std::optional<TopologyCluster> load_topology_cluster(std::uint32_t source, std::
 
 std::optional<TopologyCluster> load_topology_cluster(const std::filesystem::path& path, std::int64_t nodes,
                                                      const model::LoadOptions& options, const model::Catalog& catalog,
-                                                     spec::Diagnostics& diagnostics) {
+                                                     spec::Diagnostics& diagnostics, const std::string& gpu_name) {
   const auto source = spec::load_file(path, diagnostics);
   if (!source) return std::nullopt;
-  return load_topology_cluster(*source, nodes, options, catalog, diagnostics);
+  return load_topology_cluster(*source, nodes, options, catalog, diagnostics, gpu_name);
 }
 
 }  // namespace weft::measured

@@ -81,6 +81,7 @@ Diagram make_diagram(const ServerKind& kind) {
       if (rank(gpu) < rank(best)) best = gpu;
     diagram.near_gpu.push_back(best);
   }
+  diagram.gpudirect = kind.gpudirect;  // last: who is near whom does not depend on it
   return diagram;
 }
 

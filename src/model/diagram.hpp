@@ -28,6 +28,7 @@ struct Diagram {
   std::vector<std::uint32_t> switch_socket;  // socket of each PCIe switch
   std::uint32_t sockets = 1;
   std::uint32_t pcie_switches = 0;
+  bool gpudirect = true;
 
   // Root complexes are numbered like the PCIe switches, or like the sockets when there are none.
   std::uint32_t roots() const { return pcie_switches > 0 ? pcie_switches : sockets; }
@@ -38,7 +39,7 @@ struct Diagram {
   Distance distance(std::uint32_t gpu, std::uint32_t nic) const;
   // GPUDirect RDMA works: the data does not pass through host memory.
   bool direct(std::uint32_t gpu, std::uint32_t nic) const {
-    return distance(gpu, nic) <= Distance::same_root;
+    return gpudirect && distance(gpu, nic) <= Distance::same_root;
   }
 
   // The NICs a GPU uses: all at its shortest distance when that is direct, else the one next to it.

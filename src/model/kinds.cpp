@@ -271,6 +271,14 @@ const Table& table_of<ServerKind>() {
                   .max = 16})
           .field("host_link", &ServerKind::host_link,
                  {.text = "Link from GPU to CPU where it is not PCIe.", .section = "links"})
+          .field("gpudirect", &ServerKind::gpudirect,
+                 {.text = "Whether NICs reach the memory of GPUs (GPUDirect RDMA). Without it everything rests in host "
+                          "memory on its way.",
+                  .fallback = "true"})
+          .field("p2p", &ServerKind::p2p,
+                 {.text = "Whether GPUs of a server reach each other's memory. Without it (NCCL_P2P_DISABLE=1, ACS, an "
+                          "IOMMU) they use no scale-up network and meet in host memory.",
+                  .fallback = "true"})
           .field("scale_up", &ServerKind::scale_up, {.text = "Scale-up network between its GPUs."})
           .field("vcpus", &ServerKind::vcpus, {.text = "Virtual CPUs.", .min = 1, .max = 100'000})
           .field("memory", &ServerKind::memory,

@@ -98,6 +98,8 @@ struct ServerKind : Kind {
   std::vector<std::int64_t> nic_switch;
   std::vector<std::int64_t> switch_socket;
   std::optional<LinkKind> host_link;
+  bool gpudirect = true;
+  bool p2p = true;
   std::optional<ScaleUp> scale_up;
   std::optional<std::int64_t> vcpus;
   std::optional<Bytes> memory;

@@ -274,6 +274,7 @@ void number_groups(Cluster& cluster, const Node& servers, const Catalog& catalog
     group.first_server = cluster.servers;
     group.first_gpu = cluster.gpus;
     group.first_nic = cluster.nics;
+    if (!spec.p2p) spec.scale_up.reset();
     group.spec = spec;
     const auto site = std::find(cluster.sites.begin(), cluster.sites.end(), spec.site);
     group.site = static_cast<std::uint32_t>(site - cluster.sites.begin());

@@ -1,0 +1,308 @@
+#include "why/causes.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "measured/text_lines.hpp"
+
+namespace weft::why {
+namespace {
+
+using collective::Algorithm;
+using collective::Protocol;
+
+// Priors: how often public threads about slow collectives end with that cause, as far as a few dozen of them tell:
+// 2 the usual answers, 1 the common ones, 0.5 the rest. Evidence and fit outweigh them.
+constexpr std::array<CauseInfo, 25> kCauses = {{
+    {Cause::nothing_wrong, "nothing-wrong", "nothing is wrong: this is what the machine gives", 2,
+     "weft plan prints the bound and the resource behind it", "expect what the model says, or buy what the what-if table of weft why CLUSTER shows"},
+    {Cause::misread, "misread", "the figure is misread (algbw, average, bits, small messages)", 1,
+     "read busbw of the largest sizes: nccl-tests -b 1G -e 8G", "compare busbw with busbw, at sizes where it no longer grows"},
+    {Cause::no_gpudirect, "no-gpudirect", "no GPUDirect RDMA: NICs go through host memory", 1,
+     "the log's NET lines without /GDRDMA; lsmod | grep peermem", "load nvidia_peermem (or use DMA-BUF); leave NCCL_NET_GDR_LEVEL alone"},
+    {Cause::far_nic, "far-nic", "GPU and NIC are far apart and the way through the CPU is slow (NPS, sockets)", 1,
+     "nvidia-smi topo -m shows NODE or SYS between them; NPS in the BIOS", "put NIC and GPU below one PCIe switch; NPS=4; numactl to the NIC's node"},
+    {Cause::dma_redirected, "dma-redirected", "ACS or IOMMU sends GPU-NIC traffic through the root complex", 1,
+     "lspci -vvv | grep ACSCtl; cat /sys/kernel/iommu_groups/*/type", "clear ACS on the bridges (setpci), iommu=pt on the kernel's command line"},
+    {Cause::p2p_off, "p2p-off", "GPUs of a server do not reach each other: the ring goes through the CPU", 2,
+     "the log's channels via SHM; p2pBandwidthLatencyTest; NCCL_P2P_*", "unset NCCL_P2P_DISABLE and NCCL_P2P_LEVEL; turn ACS and IOMMU off; start the fabric manager"},
+    {Cause::shm_off, "shm-off", "no shared memory between processes: a server's own traffic uses the NIC", 0.5,
+     "df /dev/shm in the container; NCCL_SHM_DISABLE", "docker run --shm-size=1g --ulimit memlock=-1; unset NCCL_SHM_DISABLE"},
+    {Cause::pcie_down, "pcie-down", "a PCIe link is trained down", 1,
+     "lspci -vv: LnkSta beside LnkCap, for GPU, NIC and every bridge between", "reseat or replace the card or riser; the BIOS' link speed"},
+    {Cause::nvlink_down, "nvlink-down", "NVLinks are missing or slower than they should be", 0.5,
+     "nvidia-smi nvlink -s and nvidia-smi topo -m", "reset the GPU, restart the fabric manager, replace the board"},
+    {Cause::nic_unused, "nic-unused", "some NICs are not used", 1,
+     "devices after NET/IB/ in the log; ibstat; switch counters per port", "NCCL_IB_HCA without a filter; links up; the topology file lists all"},
+    {Cause::socket_fallback, "socket-fallback", "TCP sockets where RDMA should be", 1,
+     "the log's 'Using network' and NET/Socket", "put the plugin on LD_LIBRARY_PATH; NCCL_IB_DISABLE=0; devices and memlock in the container"},
+    {Cause::few_streams, "few-streams", "too few TCP connections for the network", 1,
+     "iperf3 -P 1 against -P 16", "NCCL_SOCKET_NTHREADS=4 NCCL_NSOCKS_PERTHREAD=4; another NCCL version"},
+    {Cause::ecmp, "ecmp-collisions", "flows collide on the same uplink (ECMP)", 1,
+     "counters of leaf uplinks: some full, others empty; run inside one leaf", "NCCL_IB_QPS_PER_CONNECTION=4, adaptive routing or spraying; rails kept apart"},
+    {Cause::oversubscribed, "oversubscribed", "the network has fewer uplinks than the NICs need", 0.5,
+     "the same job inside one leaf is faster", "more spines or uplinks; place the job inside a scalable unit"},
+    {Cause::lossy, "lossy-network", "packets are lost and sent again (no PFC, bad cable, wrong MTU)", 0.5,
+     "rx_discards, out_of_sequence, packet_seq_err, symbol errors of NICs and ports", "PFC and ECN on the class that RoCE uses; replace the cable"},
+    {Cause::nic_settings, "nic-settings", "NIC settings: queue pairs, splitting, relaxed ordering, MTU", 0.5,
+     "ib_write_bw with the same message size and queue depth", "unset NCCL_IB_*; NCCL_IB_SPLIT_DATA_ON_QPS=0; relaxed ordering on; MTU 4096"},
+    {Cause::algorithm, "wrong-algorithm", "another algorithm than the best one", 1,
+     "NCCL_DEBUG_SUBSYS=TUNING says what is chosen; NCCL_ALGO", "unset NCCL_ALGO and tuner plugins"},
+    {Cause::nvls_off, "nvls-off", "the NVSwitches do not reduce (NVLS off or unavailable)", 0.5,
+     "'nvls channels' in the log; NCCL_NVLS_ENABLE", "NCCL_NVLS_ENABLE unset, fabric manager and driver up to date"},
+    {Cause::protocol, "wrong-protocol", "the wrong protocol for some sizes (LL, LL128, Simple)", 1,
+     "sweep sizes finely: a larger message that takes less time", "unset NCCL_PROTO; correct the CPU model in the topology file; a tuner plugin"},
+    {Cause::few_channels, "few-channels", "too few channels (CTAs)", 0.5,
+     "'coll channels' in the log; NCCL_MAX_NCHANNELS, NCCL_MAX_CTAS", "unset them, or NCCL_MIN_CTAS=16"},
+    {Cause::pxn_off, "pxn-off", "PXN is off: GPUs do not use the NIC next to another GPU", 0.5,
+     "NCCL_PXN_DISABLE; NVLink between the GPUs of a server", "NCCL_PXN_DISABLE=0, NCCL 2.12 or later"},
+    {Cause::virtual_machine, "vm-topology", "a virtual machine hides which GPU is near which NIC", 0.5,
+     "nvidia-smi topo -m: everything at PHB or SYS", "NCCL_TOPO_FILE as the cloud gives it; pass PCIe switches and ATS through"},
+    {Cause::slow_rank, "slow-node", "one GPU, NIC or server is slower than the rest", 1,
+     "halve the job until the slow one is left; nvidia-smi -q -d PERFORMANCE", "leave it out, then cool, reset or replace it"},
+    {Cause::slow_launch, "slow-launch", "the host starts operations slowly (one process, pinning, debugging)", 0.5,
+     "times of 8 B messages; CPU clocks and pinning", "one process per GPU, CUDA graphs, CPU governor performance"},
+    {Cause::old_nccl, "old-nccl", "an old or slow version of NCCL or its plugin", 0.5,
+     "'NCCL version' in the log, and its release notes", "a current NCCL with the plugin that belongs to it"},
+}};
+
+struct Part {
+  std::int64_t over;
+  std::int64_t under;
+};
+
+// So much of what the network cards would give.
+std::vector<Variant> nic_parts(std::initializer_list<Part> parts, std::string_view text) {
+  std::vector<Variant> out;
+  for (const Part& part : parts)
+    out.push_back({.text = fmt::format("{}/{} {}", part.over, part.under, text), .nic_per_mille = 1'000 * part.over / part.under});
+  return out;
+}
+
+Variant with_set(std::string text, std::vector<std::string> set) {
+  return {.text = std::move(text), .set = std::move(set)};
+}
+
+std::vector<Variant> scale_up_parts(std::initializer_list<Part> parts, Machine& machine, std::string_view text) {
+  std::vector<Variant> out;
+  const model::Cluster* cluster = machine.cluster();
+  if (!cluster->groups[0].spec.scale_up) return out;
+  const Bandwidth whole = cluster->groups[0].spec.scale_up->link.both_ways.value_or(Bandwidth{});
+  for (const Part& part : parts)
+    out.push_back(with_set(fmt::format("{}/{} {}", part.over, part.under, text),
+                           {fmt::format("{}.scale_up.link.both_ways={}", machine.servers(),
+                                        exact(whole / part.under * part.over))}));
+  return out;
+}
+
+// The first so many of a server's NICs, in their places.
+Variant first_nics(std::int64_t count, Machine& machine) {
+  const model::Group& group = machine.cluster()->groups[0];
+  const std::int64_t all = group.spec.nics;
+  const auto& places = group.diagram.nic_switch;
+  const std::vector<std::uint32_t> kept(places.begin(), places.begin() + count);
+  Variant variant = with_set(fmt::format("{} of {} NICs", count, all),
+                             {fmt::format("{}.nics={}", machine.servers(), count),
+                              fmt::format("{}.nic_switch=[{}]", machine.servers(), fmt::join(kept, ", "))});
+  // A fabric may not close with fewer; the others then have to do with less.
+  if (machine.cluster(variant.set) == nullptr) {
+    variant.set.clear();
+    variant.nic_per_mille = 1'000 * count / all;
+  }
+  return variant;
+}
+
+std::vector<Variant> unused_nics(const Situation& situation, Machine& machine) {
+  const std::int64_t all = machine.cluster()->groups[0].spec.nics;
+  std::set<std::int64_t> counts;
+  if (const std::int64_t used = situation.facts.net_devices_used; used > 0 && used < all) counts = {used};
+  if (counts.empty())
+    for (const std::int64_t count : {std::int64_t{1}, all / 4, all / 2, all - 1})
+      if (count > 0 && count < all) counts.insert(count);
+  std::vector<Variant> out;
+  for (const std::int64_t count : counts) out.push_back(first_nics(count, machine));
+  return out;
+}
+
+std::vector<Variant> weak_pcie(const Situation& situation, Machine& machine) {
+  const model::ServerKind& server = machine.cluster()->groups[0].spec;
+  const std::string& at = machine.servers();
+  std::vector<Variant> out;
+  const auto add = [&](std::int64_t gen, std::int64_t lanes) {
+    std::vector<std::string> set = {fmt::format("{}.pcie_gen={}", at, gen), fmt::format("{}.pcie_lanes={}", at, lanes)};
+    if (server.nics > 0) {
+      set.push_back(fmt::format("{}.nic.pcie_gen={}", at, std::min(gen, server.nic.pcie_gen)));
+      set.push_back(fmt::format("{}.nic.pcie_lanes={}", at, std::min(lanes, server.nic.pcie_lanes)));
+    }
+    out.push_back(with_set(fmt::format("PCIe {}.0 x{}", gen, lanes), std::move(set)));
+  };
+  if (situation.facts.server)
+    for (const measured::WeakPart& weak : situation.facts.server->weak)
+      if (weak.pcie_gen >= 3 && weak.pcie_lanes > 0 && out.empty()) add(weak.pcie_gen, weak.pcie_lanes);
+  if (!out.empty()) return out;
+  for (std::int64_t gen = server.pcie_gen - 1; gen >= 3; --gen) add(gen, server.pcie_lanes);
+  for (std::int64_t lanes = server.pcie_lanes / 2; lanes >= 4; lanes /= 2) add(server.pcie_gen, lanes);
+  return out;
+}
+
+// Over the cards themselves, or over one of them, or over a card for administration.
+std::vector<Variant> sockets(Machine& machine) {
+  const model::ServerKind& server = machine.cluster()->groups[0].spec;
+  std::vector<Variant> out = {{.text = "TCP over all NICs", .stack = "tcp"}};
+  if (server.nics > 1)
+    out.push_back({.text = "TCP over one NIC", .stack = "tcp", .nic_per_mille = 1'000 / server.nics});
+  for (const std::int64_t gigabits : {std::int64_t{25}, std::int64_t{10}}) {
+    const std::int64_t all = server.nic.rate.count() / 1'000'000'000 * std::max<std::int64_t>(1, server.nics);
+    if (gigabits < all)
+      out.push_back({.text = fmt::format("TCP over a {} Gb/s port", gigabits), .stack = "tcp",
+                     .nic_per_mille = std::max<std::int64_t>(1, 1'000 * gigabits / all)});
+  }
+  return out;
+}
+
+std::vector<Variant> algorithms(const Situation& situation) {
+  std::vector<Variant> out;
+  const std::string* forced = situation.environment("NCCL_ALGO");
+  for (const Algorithm each : {Algorithm::ring, Algorithm::tree, Algorithm::nvls, Algorithm::nvls_tree}) {
+    if (forced != nullptr && collective::algorithm_named(*forced) != each) continue;
+    out.push_back({.text = fmt::format("{}", collective::name(each)), .algorithm = each});
+  }
+  return out;
+}
+
+std::vector<Variant> protocols(const Situation& situation) {
+  std::vector<Variant> out;
+  const std::string* forced = situation.environment("NCCL_PROTO");
+  for (const Protocol each : collective::kProtocols) {
+    if (forced != nullptr && collective::protocol_named(*forced) != each) continue;
+    out.push_back({.text = fmt::format("{}", collective::name(each)), .protocol = each});
+  }
+  for (const measured::Crossover& crossover : situation.facts.crossovers) {
+    if (forced != nullptr || crossover.table != situation.table) continue;
+    const auto below = static_cast<std::uint64_t>(situation.facts.tables[crossover.table].rows[crossover.row].bytes);
+    for (const Protocol each : {Protocol::ll, Protocol::ll128})
+      out.push_back({.text = fmt::format("{} below {}", collective::name(each), exact(Bytes(static_cast<std::int64_t>(below)))), .protocol = each,
+                     .protocol_below = below});
+  }
+  return out;
+}
+
+std::vector<Variant> channels(const Situation& situation) {
+  std::vector<Variant> out;
+  std::vector<std::uint32_t> counts = {1, 2, 4};
+  for (const char* name : {"NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS", "NCCL_MAX_NRINGS"})
+    if (const std::string* text = situation.environment(name))
+      if (const auto most = measured::whole_number(*text); most && *most > 0 && *most <= 64)
+        counts = {static_cast<std::uint32_t>(*most)};
+  for (const std::uint32_t count : counts)
+    out.push_back({.text = fmt::format("{} channel{}", count, count == 1 ? "" : "s"), .channels = count});
+  return out;
+}
+
+// Some GPU of the job has no NIC that reaches it without the CPU.
+bool has_far_gpu(const Situation& situation, Machine& machine) {
+  const collective::Team* team = machine.team(situation.job, {});
+  if (team == nullptr) return false;
+  for (std::uint32_t rank = 0; rank < team->domain(0).ranks; ++rank)
+    if (!team->direct(rank)) return true;
+  return false;
+}
+
+bool over_tcp(const Situation& situation) {
+  const auto& networks = situation.facts.networks;
+  return situation.job.stack->name == "tcp" ||
+         std::any_of(networks.begin(), networks.end(),
+                     [](const measured::NetUse& use) { return use.transport == measured::NetTransport::socket; });
+}
+
+std::vector<Variant> network_variants(Cause cause, const Situation& situation, Machine& machine) {
+  const std::string& at = machine.servers();
+  const model::Cluster& cluster = *machine.cluster();
+  const bool one_switch = situation.fabric_known && cluster.file.fabric.kind == "single-chassis";
+  switch (cause) {
+    case Cause::no_gpudirect: return {with_set("through host memory", {at + ".gpudirect=false"})};
+    case Cause::far_nic:
+      if (!has_far_gpu(situation, machine)) return {};
+      return nic_parts({{1, 2}, {1, 4}, {1, 8}}, "of the NIC's rate through the CPU");
+    case Cause::dma_redirected: return nic_parts({{1, 2}, {1, 3}, {1, 4}}, "of the NIC's rate");
+    case Cause::nic_unused: return unused_nics(situation, machine);
+    case Cause::socket_fallback:
+      return situation.job.stack->name == "tcp" ? std::vector<Variant>{} : sockets(machine);
+    case Cause::few_streams:
+      return over_tcp(situation) ? nic_parts({{1, 2}, {1, 4}, {1, 8}}, "of the NIC's rate") : std::vector<Variant>{};
+    case Cause::ecmp:
+      if (one_switch) return {};
+      return nic_parts({{2, 3}, {1, 2}, {1, 3}}, "of an uplink");
+    case Cause::oversubscribed:
+      if (situation.fabric_known) return {};  // then the simulation has it
+      return nic_parts({{1, 2}, {1, 4}}, "of the NICs' rate");
+    case Cause::lossy: return nic_parts({{1, 2}, {1, 4}, {1, 10}}, "of the NIC's rate");
+    case Cause::nic_settings: return nic_parts({{9, 10}, {3, 4}, {1, 2}}, "of the NIC's rate");
+    case Cause::pxn_off: return {{.text = "without PXN", .pxn = false}};
+    case Cause::virtual_machine: return {with_set("through host memory", {at + ".gpudirect=false"})};
+    default: return {};
+  }
+}
+
+std::vector<Variant> server_variants(Cause cause, const Situation& situation, Machine& machine) {
+  const std::string& at = machine.servers();
+  const model::ServerKind& server = machine.cluster()->groups[0].spec;
+  switch (cause) {
+    case Cause::p2p_off: return {with_set("through host memory", {at + ".p2p=false"})};
+    case Cause::shm_off:
+      if (!server.scale_up || server.nics == 0) return {};
+      return {with_set("through the NICs", {fmt::format("{}.scale_up.link.both_ways={}", at,
+                                                        exact(server.nic.rate * 2 * server.nics / server.gpus))})};
+    case Cause::nvlink_down: return scale_up_parts({{5, 6}, {2, 3}, {1, 2}}, machine, "of the NVLinks");
+    case Cause::nvls_off: return {{.text = "without NVLS", .nvls = false}};
+    case Cause::few_channels: return channels(situation);
+    default: return {};
+  }
+}
+
+}  // namespace
+
+std::span<const CauseInfo> causes() { return kCauses; }
+
+const CauseInfo& info(Cause cause) {
+  return *std::find_if(kCauses.begin(), kCauses.end(), [&](const CauseInfo& each) { return each.cause == cause; });
+}
+
+std::vector<Variant> variants_of(Cause cause, const Situation& situation, Machine& machine) {
+  switch (cause) {
+    case Cause::nothing_wrong:
+    case Cause::misread: return {{.text = "as it is"}};
+    case Cause::pcie_down: return weak_pcie(situation, machine);
+    case Cause::algorithm: return algorithms(situation);
+    case Cause::protocol: return protocols(situation);
+    case Cause::slow_rank: {
+      std::vector<Variant> out = scale_up_parts({{3, 4}, {1, 2}}, machine, "of a GPU's rate");
+      if (situation.several_nodes())
+        for (Variant& each : nic_parts({{3, 4}, {1, 2}}, "of a NIC's rate")) out.push_back(std::move(each));
+      return out;
+    }
+    case Cause::slow_launch: {
+      std::vector<Variant> out;
+      for (const std::int64_t more : {20, 50, 200})
+        out.push_back({.text = fmt::format("{} us later", more), .launch = microseconds(more)});
+      return out;
+    }
+    case Cause::old_nccl:
+      if (situation.job.stack->name == "efa") return {{.text = "NCCL and plugin of 2023", .stack = "efa-2023"}};
+      return situation.several_nodes() ? nic_parts({{3, 4}, {1, 2}}, "of the NIC's rate") : std::vector<Variant>{};
+    default: break;
+  }
+  const bool inside = cause == Cause::p2p_off || cause == Cause::shm_off || cause == Cause::nvlink_down ||
+                      cause == Cause::nvls_off || cause == Cause::few_channels;
+  if (inside) {
+    const bool needs_pair = cause != Cause::few_channels;
+    if (needs_pair && situation.per_node() < 2) return {};
+    return server_variants(cause, situation, machine);
+  }
+  return situation.several_nodes() ? network_variants(cause, situation, machine) : std::vector<Variant>{};
+}
+
+}  // namespace weft::why

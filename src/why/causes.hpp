@@ -1,0 +1,56 @@
+#pragma once
+// What makes collectives slow, and the change of the model that each of them is.
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "why/situation.hpp"
+
+namespace weft::why {
+
+enum class Cause : std::uint8_t {
+  nothing_wrong,
+  misread,
+  no_gpudirect,
+  far_nic,
+  dma_redirected,
+  p2p_off,
+  shm_off,
+  pcie_down,
+  nvlink_down,
+  nic_unused,
+  socket_fallback,
+  few_streams,
+  ecmp,
+  oversubscribed,
+  lossy,
+  nic_settings,
+  algorithm,
+  nvls_off,
+  protocol,
+  few_channels,
+  pxn_off,
+  virtual_machine,
+  slow_rank,
+  slow_launch,
+  old_nccl
+};
+
+struct CauseInfo {
+  Cause cause;
+  std::string_view id;     // as --json has it
+  std::string_view title;
+  double prior;            // how common it is, beside the others
+  std::string_view check;  // how to make sure
+  std::string_view fix;
+};
+
+std::span<const CauseInfo> causes();
+const CauseInfo& info(Cause cause);
+
+// What the machine would be like; several where it is open how much. Empty: this job cannot have that cause.
+std::vector<Variant> variants_of(Cause cause, const Situation& situation, Machine& machine);
+
+}  // namespace weft::why

@@ -1,0 +1,123 @@
+#include "why/machine.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "collective/timing.hpp"
+#include "collective/tuner.hpp"
+#include "sim/lane_sim.hpp"
+#include "spec/node.hpp"
+
+namespace weft::why {
+namespace {
+
+using collective::Algorithm;
+using collective::Choice;
+using collective::Estimate;
+using collective::Protocol;
+using collective::Stack;
+using collective::Team;
+
+// A prediction of more messages takes longer than a person waits for fifty of them.
+constexpr std::uint64_t kMostMessages = 20'000'000;
+
+Stack changed(const Stack& base, const Variant& variant) {
+  Stack stack = base;
+  stack.nic_per_mille = std::max<std::int64_t>(1, stack.nic_per_mille * variant.nic_per_mille / 1'000);
+  stack.per_hop += variant.per_hop;
+  stack.launch += variant.launch;
+  return stack;
+}
+
+// The first of NCCL's own order that the variant leaves it; what is forced need not be among them.
+std::optional<Choice> choose(const Team& team, const Job& job, const Variant& variant, std::uint64_t bytes,
+                             const Stack& stack) {
+  const bool bound = variant.protocol && (variant.protocol_below == 0 || bytes < variant.protocol_below);
+  for (const Estimate& each : collective::estimates(team, job.operation, bytes, stack)) {
+    const bool switches = each.algorithm == Algorithm::nvls || each.algorithm == Algorithm::nvls_tree;
+    if ((variant.algorithm && each.algorithm != *variant.algorithm) || (!variant.nvls && switches)) continue;
+    if (bound && each.protocol != *variant.protocol) continue;
+    return Choice{each.algorithm, each.protocol, variant.channels};
+  }
+  if (bound || !variant.algorithm) return std::nullopt;
+  const Protocol protocol = collective::protocol_for(team, job.operation, *variant.algorithm, bytes, stack);
+  if (!collective::why_not(team, job.operation, *variant.algorithm, protocol).empty()) return std::nullopt;
+  return Choice{*variant.algorithm, protocol, variant.channels};
+}
+
+collective::Ends execute(schedule::Schedule& work, const collective::Plan& plan) {
+  std::uint64_t messages = 0;
+  for (const auto& program : plan.different) messages += program->messages();
+  if (messages > kMostMessages) return {std::vector<std::int64_t>(plan.ranks), 0, "messages"};
+  sim::LaneConfig config;
+  config.latency = [&](std::uint32_t from, std::uint32_t to) { return plan.latency(from, to); };
+  sim::LaneResult result = sim::run_lanes(work, config);
+  return {std::move(result.ends), result.messages, result.run.stopped_by};
+}
+
+}  // namespace
+
+Machine::Machine(std::uint32_t source, std::string name, std::vector<std::string> set, const model::Catalog& catalog,
+                 const spec::Diagnostics& sources)
+    : source_(source), name_(std::move(name)), set_(std::move(set)), catalog_(catalog), sources_(sources) {
+  spec::Diagnostics scratch;
+  const std::uint32_t again = scratch.sources().add("", sources_.sources().text(source_));
+  const spec::Node root = spec::parse_yaml(again, scratch);
+  if (const spec::Entry* found = root.find("servers"); found != nullptr && found->value.is_sequence())
+    servers_ = "servers.0";
+}
+
+Machine::Loaded& Machine::load(const std::vector<std::string>& set) {
+  const auto [place, is_new] = loaded_.try_emplace(set);
+  Loaded& loaded = place->second;
+  if (!is_new) return loaded;
+  // Places of the catalog exist in these, too; what is wrong with a variant is nobody's fault and is not said.
+  spec::Diagnostics scratch = sources_;
+  model::LoadOptions options{set_};
+  options.set.insert(options.set.end(), set.begin(), set.end());
+  loaded.cluster = model::load_cluster(source_, name_, options, catalog_, scratch);
+  if (loaded.cluster) loaded.fabric = std::make_unique<fabric::Fabric>(*loaded.cluster);
+  return loaded;
+}
+
+const model::Cluster* Machine::cluster(const std::vector<std::string>& set) {
+  const Loaded& loaded = load(set);
+  return loaded.cluster ? &*loaded.cluster : nullptr;
+}
+
+const Team* Machine::team(const Job& job, const std::vector<std::string>& set) {
+  const Loaded& loaded = load(set);
+  if (!loaded.cluster) return nullptr;
+  auto& team = teams_[{set, job.gpus, job.per_server}];
+  if (!team)
+    team = std::make_unique<Team>(*loaded.fabric, collective::pick_gpus(*loaded.cluster, job.gpus, job.per_server));
+  return team->ranks() == job.gpus && team->ranks() > 1 && team->broken().empty() ? team.get() : nullptr;
+}
+
+std::vector<Prediction> Machine::predict(const Job& job, const Variant& variant,
+                                         const std::vector<std::uint64_t>& sizes) {
+  const Team* team = this->team(job, variant.set);
+  if (team == nullptr) return {};
+  const Stack* named = variant.stack.empty() ? job.stack : collective::stack_named(variant.stack);
+  if (named == nullptr) return {};
+  const Stack stack = changed(*named, variant);
+  std::vector<Prediction> out;
+  for (const std::uint64_t bytes : sizes) {
+    const auto choice = choose(*team, job, variant, bytes, stack);
+    if (!choice) return {};
+    collective::PlanOptions plan{.operation = job.operation, .bytes = bytes, .choice = *choice, .stack = &stack};
+    plan.pxn = variant.pxn;
+    const collective::Timing timing = collective::time_of(*team, plan, execute);
+    if (!timing.stopped_by.empty()) return {};
+    out.push_back({timing.time.count(), timing.plan.choice});
+  }
+  return out;
+}
+
+double bus_bandwidth(const Job& job, std::uint64_t bytes, std::int64_t time) {
+  const Ratio factor = collective::bus_factor(job.operation, job.gpus);
+  return static_cast<double>(bytes) * 1e3 / static_cast<double>(std::max<std::int64_t>(1, time)) *
+         static_cast<double>(factor.over) / static_cast<double>(factor.under);
+}
+
+}  // namespace weft::why

@@ -1,0 +1,93 @@
+#pragma once
+// The cluster of a job, and what it would do if something about it were different. A variant is a change of the model:
+// of the cluster file, in the words of --set, of what NCCL chooses, or of the stack below it. Each is simulated.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collective/constants.hpp"
+#include "collective/names.hpp"
+#include "collective/plan.hpp"
+#include "collective/team.hpp"
+#include "fabric/fabric.hpp"
+#include "model/load.hpp"
+
+namespace weft::why {
+
+struct Job {
+  collective::Operation operation = collective::Operation::all_reduce;
+  std::uint32_t gpus = 0;
+  std::uint32_t per_server = 0;  // 0: all
+  const collective::Stack* stack = nullptr;
+};
+
+struct Variant {
+  std::string text = {};              // "1 of 8 NICs"
+  std::vector<std::string> set = {};  // of the cluster file
+
+  // What NCCL chooses from.
+  std::optional<collective::Algorithm> algorithm = {};
+  std::optional<collective::Protocol> protocol = {};
+  std::uint64_t protocol_below = 0;  // only for sizes below it; 0: for all
+  bool nvls = true;
+  std::uint32_t channels = 0;
+  bool pxn = true;
+
+  // What lies below it.
+  std::string stack = {};               // another one
+  std::int64_t nic_per_mille = 1'000;  // of what the network card would give
+  Duration per_hop = {};                // more, over the network
+  Duration launch = {};                 // more
+};
+
+struct Prediction {
+  std::int64_t time = 0;  // ps
+  collective::Choice choice;
+};
+
+class Machine {
+ public:
+  // `source` is a cluster file; `set` holds for all variants. The sources and catalog outlive the machine.
+  Machine(std::uint32_t source, std::string name, std::vector<std::string> set, const model::Catalog& catalog,
+          const spec::Diagnostics& sources);
+
+  // nullptr when these words give no cluster, which is then no variant of it.
+  const model::Cluster* cluster(const std::vector<std::string>& set = {});
+  // Ranks of a job on it; nullptr likewise, or when it does not join them.
+  const collective::Team* team(const Job& job, const std::vector<std::string>& set);
+  // By size; empty when the variant makes no sense on this cluster.
+  std::vector<Prediction> predict(const Job& job, const Variant& variant, const std::vector<std::uint64_t>& sizes);
+  // "servers", or "servers.0" where the file has a list of groups: the first stands for all.
+  const std::string& servers() const { return servers_; }
+
+ private:
+  struct Loaded {
+    std::optional<model::Cluster> cluster;
+    std::unique_ptr<fabric::Fabric> fabric;
+  };
+  Loaded& load(const std::vector<std::string>& set);
+
+  std::uint32_t source_;
+  std::string name_;
+  std::vector<std::string> set_;
+  const model::Catalog& catalog_;
+  const spec::Diagnostics& sources_;
+  std::string servers_ = "servers";
+  std::map<std::vector<std::string>, Loaded> loaded_;
+  struct TeamKey {
+    std::vector<std::string> set;
+    std::uint32_t gpus;
+    std::uint32_t per_server;
+    auto operator<=>(const TeamKey&) const = default;
+  };
+  std::map<TeamKey, std::unique_ptr<collective::Team>> teams_;
+};
+
+// GB/s that nccl-tests would print.
+double bus_bandwidth(const Job& job, std::uint64_t bytes, std::int64_t time);
+
+}  // namespace weft::why

@@ -1,0 +1,202 @@
+#include "why/rank.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace weft::why {
+namespace {
+
+// By regime: sizes up to it, and the spread of ln(measured / predicted) when the model is right. The spreads are what
+// `weft validate` says about the model, with the differences between machines of one kind (docs/validation.md).
+struct Regime {
+  std::uint64_t up_to;
+  double spread;
+};
+constexpr std::array<Regime, 3> kRegimes = {{{64 << 10, 0.35}, {16 << 20, 0.25}, {UINT64_MAX, 0.12}}};
+constexpr double kRowsThatCount = 2;    // of a regime
+constexpr std::size_t kMostRows = 6;    // of a regime that are simulated
+constexpr double kTails = 3;            // degrees of freedom of Student's t
+constexpr double kSame = 0.02;          // a variant that changes less explains nothing
+constexpr double kExplained = 1.33;
+
+std::size_t regime_of(const Observation& each) {
+  std::size_t regime = 0;
+  while (each.largest() > kRegimes[regime].up_to) ++regime;
+  return regime;
+}
+
+// Those that are simulated: evenly spread, the largest always.
+std::vector<Observation> looked_at(const std::vector<Observation>& all) {
+  std::array<std::vector<Observation>, kRegimes.size()> by_regime;
+  for (const Observation& each : all) by_regime[regime_of(each)].push_back(each);
+  std::vector<Observation> out;
+  for (const std::vector<Observation>& rows : by_regime) {
+    const std::size_t wanted = std::min(rows.size(), kMostRows);
+    for (std::size_t i = 0; i < wanted; ++i)
+      out.push_back(rows[wanted == 1 ? rows.size() - 1 : i * (rows.size() - 1) / (wanted - 1)]);
+  }
+  return out;
+}
+
+double log_density(double residual, double spread) {
+  const double z = residual / spread;
+  return -(kTails + 1) / 2 * std::log1p(z * z / kTails);
+}
+
+class Ranking {
+ public:
+  Ranking(const Situation& situation, Machine& machine) : situation_(situation), machine_(machine) {}
+
+  Diagnosis run();
+
+ private:
+  // busbw by observation; empty when the variant cannot be.
+  std::vector<double> predict(const Variant& variant);
+  double log_likelihood(const std::vector<double>& predicted) const;
+  void set_reference();
+  bool same_as_expected(const std::vector<double>& predicted) const;
+  bool consider(Cause cause, std::vector<Hypothesis>& out);
+  void measure_errors(Hypothesis& hypothesis) const;
+
+  const Situation& situation_;
+  Machine& machine_;
+  Diagnosis out_;
+  std::vector<std::uint64_t> sizes_;
+};
+
+std::vector<double> Ranking::predict(const Variant& variant) {
+  const std::vector<Prediction> made = machine_.predict(situation_.job, variant, sizes_);
+  if (made.empty()) return {};
+  const auto bus = [&](std::uint64_t size) {
+    const auto at = static_cast<std::size_t>(std::lower_bound(sizes_.begin(), sizes_.end(), size) - sizes_.begin());
+    return bus_bandwidth(situation_.job, size, made[at].time);
+  };
+  std::vector<double> predicted;
+  for (const Observation& each : out_.observations) {
+    double sum = 0;
+    for (const std::uint64_t size : each.sizes) sum += bus(size);
+    predicted.push_back(sum / static_cast<double>(each.sizes.size()));
+  }
+  if (out_.observations.empty())
+    for (const std::uint64_t size : sizes_) predicted.push_back(bus(size));
+  return predicted;
+}
+
+double Ranking::log_likelihood(const std::vector<double>& predicted) const {
+  std::array<double, kRegimes.size()> sum{};
+  std::array<double, kRegimes.size()> rows{};
+  for (std::size_t i = 0; i < out_.observations.size(); ++i) {
+    const Observation& each = out_.observations[i];
+    if (!each.steady || each.bus <= 0) continue;
+    const std::size_t regime = regime_of(each);
+    sum[regime] += log_density(std::log(each.bus / predicted[i]), kRegimes[regime].spread);
+    ++rows[regime];
+  }
+  double total = 0;
+  for (std::size_t regime = 0; regime < kRegimes.size(); ++regime)
+    if (rows[regime] > 0) total += sum[regime] / rows[regime] * std::min(rows[regime], kRowsThatCount);
+  return total;
+}
+
+void Ranking::set_reference() {
+  const std::vector<std::uint64_t> large = {256u << 20, 1u << 30, UINT64_C(8) << 30};
+  const std::vector<Prediction> most = machine_.predict(situation_.job, {}, large);
+  for (std::size_t i = 0; i < most.size(); ++i)
+    out_.reference.best = std::max(out_.reference.best, bus_bandwidth(situation_.job, large[i], most[i].time));
+  for (const double each : out_.expected) out_.reference.best = std::max(out_.reference.best, each);
+  out_.reference.expected = out_.expected.empty() ? 0 : out_.expected.back();
+  if (!out_.observations.empty()) out_.reference.measured = out_.observations.back().bus;
+  const std::vector<Prediction> last = machine_.predict(situation_.job, {}, {sizes_.back()});
+  if (!last.empty()) out_.reference.algorithm = collective::name(last[0].choice.algorithm);
+}
+
+bool Ranking::same_as_expected(const std::vector<double>& predicted) const {
+  for (std::size_t i = 0; i < predicted.size(); ++i)
+    if (std::abs(predicted[i] - out_.expected[i]) > kSame * out_.expected[i]) return false;
+  return true;
+}
+
+void Ranking::measure_errors(Hypothesis& hypothesis) const {
+  std::vector<double> errors;
+  for (std::size_t i = 0; i < out_.observations.size(); ++i)
+    if (out_.observations[i].steady && out_.observations[i].bus > 0)
+      errors.push_back(std::abs(hypothesis.predicted[i] - out_.observations[i].bus) / out_.observations[i].bus);
+  if (errors.empty()) return;
+  std::sort(errors.begin(), errors.end());
+  hypothesis.median_error = errors[errors.size() / 2];
+  hypothesis.worst_error = errors.back();
+}
+
+// False when it changes nothing that was measured; then it is only added if no variant was possible.
+bool Ranking::consider(Cause cause, std::vector<Hypothesis>& out) {
+  const bool as_is = cause == Cause::nothing_wrong || cause == Cause::misread;
+  Hypothesis best{.cause = cause};
+  double likelihood = 0;
+  double best_fit = -INFINITY;
+  std::size_t possible = 0;
+  std::size_t effective = 0;
+  for (Variant& variant : variants_of(cause, situation_, machine_)) {
+    std::vector<double> predicted = as_is ? out_.expected : predict(variant);
+    if (predicted.empty()) continue;
+    ++possible;
+    if (!as_is && same_as_expected(predicted)) continue;
+    ++effective;
+    const double fit = log_likelihood(predicted);
+    likelihood += std::exp(fit);
+    if (fit <= best_fit) continue;
+    best_fit = fit;
+    best.variant = std::move(variant);
+    best.predicted = std::move(predicted);
+  }
+  if (effective == 0) return possible == 0;
+  best.log_odds = std::log(info(cause).prior) + std::log(likelihood / static_cast<double>(effective));
+  measure_errors(best);
+  out.push_back(std::move(best));
+  return true;
+}
+
+Diagnosis Ranking::run() {
+  out_.observations = looked_at(situation_.observations);
+  for (const Observation& each : out_.observations) sizes_.insert(sizes_.end(), each.sizes.begin(), each.sizes.end());
+  if (sizes_.empty()) sizes_ = {64 << 10, 16 << 20, 1 << 30};
+  std::sort(sizes_.begin(), sizes_.end());
+  sizes_.erase(std::unique(sizes_.begin(), sizes_.end()), sizes_.end());
+  out_.sizes = sizes_;
+  out_.expected = predict({});
+  if (out_.expected.empty()) return std::move(out_);
+  set_reference();
+  const std::vector<Finding> found = findings(situation_, out_.reference, machine_);
+  for (const CauseInfo& each : causes())
+    if (!consider(each.cause, out_.ranked))
+      out_.without_effect.push_back({.cause = each.cause});
+  for (auto* list : {&out_.ranked, &out_.without_effect})
+    for (Hypothesis& each : *list)
+      for (const Finding& finding : found)
+        if (finding.cause == each.cause) {
+          each.evidence += finding.weight;
+          each.findings.push_back(finding);
+        }
+  std::erase_if(out_.without_effect, [](const Hypothesis& each) { return each.evidence <= 0; });
+  double all = 0;
+  for (Hypothesis& each : out_.ranked) {
+    each.log_odds += each.evidence;
+    all += std::exp(each.log_odds);
+  }
+  for (Hypothesis& each : out_.ranked) each.share = std::exp(each.log_odds) / all;
+  std::stable_sort(out_.ranked.begin(), out_.ranked.end(),
+                   [](const Hypothesis& a, const Hypothesis& b) { return a.log_odds > b.log_odds; });
+  if (!out_.observations.empty() && !out_.ranked.empty()) {
+    const double ratio = out_.observations.back().bus / out_.ranked[0].predicted.back();
+    out_.explained = ratio < kExplained && ratio > 1 / kExplained;
+  }
+  return std::move(out_);
+}
+
+}  // namespace
+
+Diagnosis diagnose(const Situation& situation, Machine& machine) { return Ranking(situation, machine).run(); }
+
+}  // namespace weft::why
