@@ -13,7 +13,6 @@ using transport::PacketType;
 using transport::Protocol;
 
 constexpr std::size_t kFewEvents = 24;  // one entity's share of a window is short and nearly sorted
-constexpr std::size_t kFetchAhead = 4;  // events lie where they were caused, far apart: ask for one early
 constexpr std::uint32_t kDraws = 16;    // ways that are tried where the one that was hashed is down
 constexpr std::size_t kMostCaptured = 10'000'000;  // per shard, 64 bytes each
 constexpr std::int64_t kPacketsAhead = 1;  // that a card takes ahead of the wire: who decides late decides with newer news
@@ -376,7 +375,6 @@ void Shard::run_group(std::span<Pending> group) {
       handle(event);
       continue;
     }
-    if (next + kFetchAhead < group.size()) __builtin_prefetch(&wheel_.event(group[next + kFetchAhead].event));
     handle(wheel_.event(group[next++].event));
   }
   reached_ = std::max(reached_, now_);
