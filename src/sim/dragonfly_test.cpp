@@ -48,11 +48,11 @@ Result over(const Built& built, const std::vector<Flow>& flows, SimConfig config
 // All of a group to the next one.
 std::vector<Flow> adversarial(std::uint64_t bytes) { return shifted(kOfAGroup, bytes, kHosts); }
 
-// Everybody to a different one in every group.
+// Everybody to one of every other group.
 std::vector<Flow> uniform(std::uint64_t bytes) {
   std::vector<Flow> flows;
   for (std::uint32_t i = 0; i < kHosts; ++i)
-    for (std::uint32_t group = 1; group < 9; ++group) flows.push_back({i, (i + group * kOfAGroup + group) % kHosts, bytes, 0});
+    for (std::uint32_t by = 1; by < 9; ++by) flows.push_back({i, (i / kOfAGroup + by) % 9 * kOfAGroup + (i + by) % kOfAGroup, bytes, 0});
   return flows;
 }
 
