@@ -66,9 +66,24 @@ struct WhyOptions {
   std::size_t table = 0;                 // of several, from 1; 0: the slowest
   std::uint32_t gpus = 0;
   CollectiveOptions collective;
+  std::string size;   // without a measurement: of the collective that is explained; empty: the largest of the file's
+  bool fast = false;  // likewise: the network as flows and not as packets
+
+  bool is_about_a_measurement() const;
 };
-// Why a measured collective is slow.
+int why(const WhyOptions& options, Console& console);
+// Why a measured collective is slow; where the time of a simulated one goes.
 int why_slow(const WhyOptions& options, Console& console);
+int why_run(const WhyOptions& options, Console& console);
+
+struct PlanCommandOptions {
+  InputOptions input;
+  CollectiveOptions collective;
+  std::uint32_t gpus = 0;
+  std::string sizes;
+  bool bounds_only = false;  // nothing is simulated
+};
+int plan(const PlanCommandOptions& options, Console& console);
 
 struct SweepOptions {
   InputOptions input;

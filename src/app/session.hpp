@@ -33,6 +33,8 @@ class Session {
   const std::filesystem::path& file() const { return file_; }
   const fabric::Fabric& fabric() const { return *fabric_; }
   spec::Diagnostics& diagnostics() { return diagnostics_; }
+  // The cluster file among its sources; of a topology, the one that was made of it.
+  std::uint32_t source() const { return source_; }
 
   // Where a key of the user's file stands, for warnings; the file as a whole when it is not there. Of a
   // topology it is the cluster file that was made of it.

@@ -53,10 +53,11 @@ class Report {
 std::string Report::job() const {
   const why::Situation& situation = inputs_.situation;
   const model::ServerKind& server = inputs_.machine->cluster()->groups[0].spec;
-  const std::string nics = server.nics == 0 ? "no NICs" : fmt::format("{} x {} {}", server.nics, server.nic.kind, brief(server.nic.rate));
+  const std::string nics =
+      server.nics == 0 ? "no NICs" : fmt::format("{} x {} {}", server.nics, server.nic.kind, brief(server.nic.rate));
   return fmt::format("{} of {} GPUs, {} on each of {}: {}, {}; stack {}", collective::name(situation.job.operation),
-                     situation.job.gpus, situation.job.per_server, counted(situation.nodes, "server"), server.gpu.kind, nics,
-                     situation.job.stack->name);
+                     situation.job.gpus, situation.job.per_server, counted(situation.nodes, "server"), server.gpu.kind,
+                     nics, situation.job.stack->name);
 }
 
 std::string Report::place(const spec::Place& place) const {
@@ -66,7 +67,8 @@ std::string Report::place(const spec::Place& place) const {
 }
 
 std::string Report::size_of(std::size_t row) const {
-  if (diagnosis_.observations.empty()) return fmt::format("{}", exact(Bytes(static_cast<std::int64_t>(diagnosis_.sizes[row]))));
+  if (diagnosis_.observations.empty())
+    return fmt::format("{}", exact(Bytes(static_cast<std::int64_t>(diagnosis_.sizes[row]))));
   const why::Observation& each = diagnosis_.observations[row];
   return (each.is_average() ? "avg to " : "") + exact(Bytes(static_cast<std::int64_t>(each.largest())));
 }
@@ -78,17 +80,20 @@ void Report::rows() const {
   columns.push_back({"expected", true});
   if (measured) columns.push_back({"of it", true});
   const std::size_t shown = std::min(diagnosis_.ranked.size(), kExplained);
-  for (std::size_t i = 0; i < shown; ++i) columns.push_back({std::string(why::info(diagnosis_.ranked[i].cause).id), true});
+  for (std::size_t i = 0; i < shown; ++i)
+    columns.push_back({std::string(why::info(diagnosis_.ranked[i].cause).id), true});
   report::Table table(columns);
   for (std::size_t row = 0; row < diagnosis_.expected.size(); ++row) {
     std::vector<std::string> cells = {size_of(row)};
-    if (measured) cells.push_back(rate(diagnosis_.observations[row].bus) + (diagnosis_.observations[row].steady ? "" : "*"));
+    if (measured)
+      cells.push_back(rate(diagnosis_.observations[row].bus) + (diagnosis_.observations[row].steady ? "" : "*"));
     cells.push_back(rate(diagnosis_.expected[row]));
     if (measured) cells.push_back(percent(diagnosis_.observations[row].bus / diagnosis_.expected[row]));
     for (std::size_t i = 0; i < shown; ++i) cells.push_back(rate(diagnosis_.ranked[i].predicted[row]));
     table.add(std::move(cells));
   }
-  console_.out << "\nbusbw in GB/s" << (measured ? "; * two times that differ, not counted\n" : ", as the model has it\n")
+  console_.out << "\nbusbw in GB/s"
+               << (measured ? "; * two times that differ, not counted\n" : ", as the model has it\n")
                << table.text(console_.width, console_.colour_out);
 }
 
@@ -97,11 +102,13 @@ void Report::ranking() const {
   report::Table table({{"#", true}, {"share", true}, {"predicts", true}, {"off by", true}, {"cause"}, {"as"}});
   for (std::size_t i = 0; i < std::min(diagnosis_.ranked.size(), kShown); ++i) {
     const Hypothesis& each = diagnosis_.ranked[i];
-    table.add({fmt::format("{}", i + 1), percent(each.share), rate(each.predicted.back()), measured ? percent(each.median_error) : "-",
-               std::string(why::info(each.cause).id), each.variant.text});
+    table.add({fmt::format("{}", i + 1), percent(each.share), rate(each.predicted.back()),
+               measured ? percent(each.median_error) : "-", std::string(why::info(each.cause).id), each.variant.text});
   }
-  console_.out << fmt::format("\ncauses, best first (predicts: GB/s at {}; off by: median over {})\n", size_of(diagnosis_.expected.size() - 1),
-                              measured ? counted(static_cast<std::int64_t>(diagnosis_.observations.size()), "row") : "no rows")
+  console_.out << fmt::format(
+                      "\ncauses, best first (predicts: GB/s at {}; off by: median over {})\n",
+                      size_of(diagnosis_.expected.size() - 1),
+                      measured ? counted(static_cast<std::int64_t>(diagnosis_.observations.size()), "row") : "no rows")
                << table.text(console_.width, console_.colour_out);
 }
 
@@ -112,15 +119,16 @@ void Report::details() const {
     console_.out << fmt::format("\n{}. {}\n", i + 1, info.title);
     report::Facts facts;
     for (const Finding& finding : each.findings)
-      facts.add(finding.weight > 0 ? "   for" : "   against", fmt::format("{}{}: {}", finding.text, place(finding.place), finding.reason));
+      facts.add(finding.weight > 0 ? "   for" : "   against",
+                fmt::format("{}{}: {}", finding.text, place(finding.place), finding.reason));
     for (const std::string& assignment : each.variant.set) facts.add("   model", fmt::format("--set {}", assignment));
     facts.add("   check", std::string(info.check));
     facts.add("   fix", std::string(info.fix));
     console_.out << facts.text(console_.width, console_.colour_out);
   }
   for (const Hypothesis& each : diagnosis_.without_effect)
-    console_.out << fmt::format("\nseen, but changes nothing here: {} ({}{})\n", why::info(each.cause).id, each.findings[0].text,
-                                place(each.findings[0].place));
+    console_.out << fmt::format("\nseen, but changes nothing here: {} ({}{})\n", why::info(each.cause).id,
+                                each.findings[0].text, place(each.findings[0].place));
 }
 
 std::string Report::verdict() const {
@@ -129,7 +137,8 @@ std::string Report::verdict() const {
   std::string text(why::info(first.cause).title);
   if (!diagnosis_.explained) return text + ", but that does not explain the figures: off by more than a third";
   if (diagnosis_.ranked.size() > 1 && diagnosis_.ranked[1].share > 0.5 * first.share)
-    text += fmt::format("; {} is nearly as likely, see what tells them apart", why::info(diagnosis_.ranked[1].cause).id);
+    text +=
+        fmt::format("; {} is nearly as likely, see what tells them apart", why::info(diagnosis_.ranked[1].cause).id);
   return text;
 }
 
@@ -139,7 +148,9 @@ void Report::text() const {
   facts.add("job", job());
   if (!inputs_.tables.empty()) facts.add("measured", inputs_.tables);
   for (const std::string& each : inputs_.assumed) facts.add("assumed", each);
-  if (inputs_.situation.hoped) facts.add("hoped for", fmt::format("{} GB/s; the model gives {} at most", rate(*inputs_.situation.hoped), rate(diagnosis_.reference.best)));
+  if (inputs_.situation.hoped)
+    facts.add("hoped for", fmt::format("{} GB/s; the model gives {} at most", rate(*inputs_.situation.hoped),
+                                       rate(diagnosis_.reference.best)));
   facts.add("most likely", verdict());
   console_.out << facts.text(console_.width, console_.colour_out);
   rows();
@@ -149,8 +160,14 @@ void Report::text() const {
 
 nlohmann::ordered_json Report::record(const Hypothesis& each, std::size_t rank) const {
   const why::CauseInfo& info = why::info(each.cause);
-  nlohmann::ordered_json out = {{"rank", rank}, {"cause", info.id}, {"title", info.title}, {"share", each.share},
-                                {"log_odds", each.log_odds}, {"evidence", each.evidence}, {"variant", each.variant.text}, {"set", each.variant.set}};
+  nlohmann::ordered_json out = {{"rank", rank},
+                                {"cause", info.id},
+                                {"title", info.title},
+                                {"share", each.share},
+                                {"log_odds", each.log_odds},
+                                {"evidence", each.evidence},
+                                {"variant", each.variant.text},
+                                {"set", each.variant.set}};
   if (!each.predicted.empty()) out["predicted_busbw_GBps"] = each.predicted.back();
   if (!diagnosis_.observations.empty() && !each.predicted.empty()) {
     out["median_error"] = each.median_error;
@@ -158,7 +175,8 @@ nlohmann::ordered_json Report::record(const Hypothesis& each, std::size_t rank) 
   }
   out["findings"] = nlohmann::ordered_json::array();
   for (const Finding& finding : each.findings) {
-    nlohmann::ordered_json row = {{"for", finding.weight > 0}, {"weight", finding.weight}, {"text", finding.text}, {"reason", finding.reason}};
+    nlohmann::ordered_json row = {
+        {"for", finding.weight > 0}, {"weight", finding.weight}, {"text", finding.text}, {"reason", finding.reason}};
     if (finding.place.source != 0) {
       row["file"] = inputs_.diagnostics.sources().name(finding.place.source);
       row["line"] = finding.place.line;
@@ -172,26 +190,44 @@ nlohmann::ordered_json Report::record(const Hypothesis& each, std::size_t rank) 
 
 void Report::json() const {
   const why::Situation& situation = inputs_.situation;
-  nlohmann::ordered_json out = {{"record", "why"}, {"version", 1}, {"machine", inputs_.machine_name},
-                                {"operation", collective::name(situation.job.operation)}, {"gpus", situation.job.gpus},
-                                {"nodes", situation.nodes}, {"stack", situation.job.stack->name}, {"explained", diagnosis_.explained},
+  nlohmann::ordered_json out = {{"record", "why"},
+                                {"version", 1},
+                                {"machine", inputs_.machine_name},
+                                {"operation", collective::name(situation.job.operation)},
+                                {"gpus", situation.job.gpus},
+                                {"nodes", situation.nodes},
+                                {"stack", situation.job.stack->name},
+                                {"explained", diagnosis_.explained},
                                 {"expected_busbw_GBps", diagnosis_.reference.expected}};
   if (situation.hoped) out["hoped_busbw_GBps"] = *situation.hoped;
   out["assumed"] = inputs_.assumed;
   out["rows"] = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < diagnosis_.observations.size(); ++i) {
     const why::Observation& each = diagnosis_.observations[i];
-    out["rows"].push_back({{"bytes", each.largest()}, {"average", each.is_average()}, {"measured_busbw_GBps", each.bus},
-                           {"expected_busbw_GBps", diagnosis_.expected[i]}, {"counted", each.steady}});
+    out["rows"].push_back({{"bytes", each.largest()},
+                           {"average", each.is_average()},
+                           {"measured_busbw_GBps", each.bus},
+                           {"expected_busbw_GBps", diagnosis_.expected[i]},
+                           {"counted", each.steady}});
   }
   out["causes"] = nlohmann::ordered_json::array();
-  for (std::size_t i = 0; i < diagnosis_.ranked.size(); ++i) out["causes"].push_back(record(diagnosis_.ranked[i], i + 1));
+  for (std::size_t i = 0; i < diagnosis_.ranked.size(); ++i)
+    out["causes"].push_back(record(diagnosis_.ranked[i], i + 1));
   out["without_effect"] = nlohmann::ordered_json::array();
   for (const Hypothesis& each : diagnosis_.without_effect) out["without_effect"].push_back(record(each, 0));
   console_.out << out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
 }
 
 }  // namespace
+
+bool WhyOptions::is_about_a_measurement() const {
+  return !input.topology.empty() || !smi.empty() || !measured.empty() || !logs.empty() || !environment.empty() ||
+         !busbw.empty() || !algbw.empty() || !average.empty() || !expect.empty();
+}
+
+int why(const WhyOptions& options, Console& console) {
+  return options.is_about_a_measurement() ? why_slow(options, console) : why_run(options, console);
+}
 
 int why_slow(const WhyOptions& options, Console& console) {
   WhyInputs inputs;

@@ -24,7 +24,9 @@ using why::Situation;
 constexpr std::int64_t kUsualSize = std::int64_t{1} << 30;  // of a figure that comes without one
 constexpr std::int64_t kMostSize = std::int64_t{1} << 44;
 
-double gigabytes(Bandwidth rate) { return static_cast<double>(rate.count()) / 8e9; }
+double gigabytes(Bandwidth rate) {
+  return static_cast<double>(rate.count()) / 8e9;
+}
 
 class Reading {
  public:
@@ -36,11 +38,13 @@ class Reading {
     out_.model = out_.diagnostics;
     read_logs();
     read_measured();
+    choose_table();
     gather();
     if (out_.diagnostics.has_errors() || !load_machine()) return false;
-    choose_table();
     set_job();
-    if (!out_.diagnostics.has_errors()) observe();
+    if (out_.diagnostics.has_errors()) return false;
+    keep_links_of_job();
+    observe();
     return !out_.diagnostics.has_errors();
   }
 
@@ -56,7 +60,8 @@ class Reading {
   bool read_machine_file() {
     const InputOptions& input = options_.input;
     const int given = !input.file.empty() + !input.topology.empty() + !options_.smi.empty();
-    if (given > 1) refuse(Complaint::no_file_here, "several descriptions of the machine", "a cluster file, --topo or --smi");
+    if (given > 1)
+      refuse(Complaint::no_file_here, "several descriptions of the machine", "a cluster file, --topo or --smi");
     path_ = !options_.smi.empty() ? options_.smi : !input.topology.empty() ? input.topology : input.file;
     if (given == 0) {
       const auto found = model::find_cluster_file(".", out_.diagnostics);
@@ -89,7 +94,8 @@ class Reading {
     const auto source = spec::load_file(options_.measured, out_.diagnostics, measured::kMostOutput);
     if (source) benchmark_ = measured::read_benchmark(*source, out_.diagnostics);
     if (benchmark_ && benchmark_->tables.empty())
-      out_.diagnostics.add(Complaint::bad_benchmark, {*source, 0, 0, 1}, "no row was found in it", "the output of all_reduce_perf or another of nccl-tests");
+      out_.diagnostics.add(Complaint::bad_benchmark, {*source, 0, 0, 1}, "no row was found in it",
+                           "the output of all_reduce_perf or another of nccl-tests");
   }
 
   void gather() {
@@ -114,7 +120,8 @@ class Reading {
     for (const std::string& text : options_.environment) {
       const std::size_t equals = text.find('=');
       if (equals == 0 || equals == std::string::npos)
-        refuse(Complaint::wrong_type, fmt::format("--env cannot be '{}'", text.substr(0, 40)), "--env NCCL_P2P_DISABLE=1");
+        refuse(Complaint::wrong_type, fmt::format("--env cannot be '{}'", text.substr(0, 40)),
+               "--env NCCL_P2P_DISABLE=1");
       else
         situation.facts.environment[text.substr(0, equals)] = text.substr(equals + 1);
     }
@@ -142,6 +149,7 @@ class Reading {
     facts.net_devices_used = std::max(facts.net_devices_used, more.net_devices_used);
   }
 
+  // Servers that the topology stands for, if nothing else is said.
   std::int64_t nodes() const {
     if (options_.input.nodes > 0) return options_.input.nodes;
     const measured::Facts& facts = out_.situation.facts;
@@ -161,22 +169,26 @@ class Reading {
       source = loaded->text_source;
       for (const spec::Diagnostic& each : out_.model.sorted())
         out_.assumed.push_back(each.help.empty() ? each.message : each.message + ": " + each.help);
-      if (const std::string links = links_of_some(); !links.empty()) set.push_back(links);
     } else if (!model::load_cluster(source, name, {set}, *out_.catalog, out_.model)) {
       return false;
     }
     out_.situation.fabric_known = !is_topology();
-    out_.machine = std::make_unique<why::Machine>(source, name, set, *out_.catalog, out_.model);
+    cluster_source_ = source;
+    make_machine(set);
     out_.machine_name = out_.diagnostics.sources().name(machine_source_);
     return out_.machine->cluster() != nullptr;
   }
 
+  void make_machine(const std::vector<std::string>& set) {
+    out_.machine =
+        std::make_unique<why::Machine>(cluster_source_, path_.stem().string(), set, *out_.catalog, out_.model);
+  }
+
   // Where NVLinks join GPUs directly and a job has only some of a server's GPUs, it has only the links between those.
-  std::string links_of_some() const {
-    const measured::Facts& facts = out_.situation.facts;
-    if (!server_ || server_->nvlinks_between.empty() || server_->nvlink.empty() || !facts.gpus_per_node) return "";
-    const auto used = static_cast<std::size_t>(facts.gpus_per_node->value);
-    if (used < 2 || used >= server_->nvlinks_between.size()) return "";
+  void keep_links_of_job() {
+    if (!server_ || server_->nvlinks_between.empty() || server_->nvlink.empty()) return;
+    const std::size_t used = out_.situation.job.per_server;
+    if (used < 2 || used >= server_->nvlinks_between.size()) return;
     std::int64_t fewest = INT64_MAX;
     for (std::size_t a = 0; a < used; ++a) {
       std::int64_t links = 0;
@@ -185,17 +197,23 @@ class Reading {
     }
     spec::Diagnostics scratch = out_.model;
     const auto link = out_.catalog->load<model::LinkKind>("links", server_->nvlink, scratch);
-    if (fewest == 0 || !link || !link->both_ways || !link->links) return "";
-    return fmt::format("servers.scale_up.link.both_ways={}", exact(*link->both_ways * fewest / *link->links));
+    if (fewest == 0 || !link || !link->both_ways || !link->links) return;
+    std::vector<std::string> set = options_.input.set;
+    set.push_back(fmt::format("servers.scale_up.link.both_ways={}", exact(*link->both_ways * fewest / *link->links)));
+    make_machine(set);
+    out_.assumed.push_back(fmt::format("{} between the {} GPUs of the job", counted(fewest, "NVLink"), used));
   }
 
   // ---- the job
 
   void choose_table() {
-    const auto& tables = out_.situation.facts.tables;
-    if (tables.empty()) return;
+    if (!benchmark_ || benchmark_->tables.empty()) return;
+    std::vector<BenchmarkTable>& tables = benchmark_->tables;
     if (options_.table > tables.size())
-      return refuse(Complaint::out_of_range, fmt::format("--table {}: the output has {}", options_.table, counted(static_cast<std::int64_t>(tables.size()), "table")), "count from 1");
+      return refuse(Complaint::out_of_range,
+                    fmt::format("--table {}: the output has {}", options_.table,
+                                counted(static_cast<std::int64_t>(tables.size()), "table")),
+                    "count from 1");
     if (options_.table > 0) {
       out_.situation.table = options_.table - 1;
     } else if (tables.size() > 1) {
@@ -203,12 +221,18 @@ class Reading {
       const auto rate = [](const BenchmarkTable& table) { return table.rows.back().best().bus.count(); };
       const auto comparable = [&](const BenchmarkTable& table) { return table.collective == tables[0].collective; };
       for (std::size_t i = 1; i < tables.size(); ++i)
-        if (comparable(tables[i]) && same_size(tables[i], tables[0]) && rate(tables[i]) < rate(tables[out_.situation.table]) * 95 / 100)
+        if (comparable(tables[i]) && same_size(tables[i], tables[0]) &&
+            rate(tables[i]) < rate(tables[out_.situation.table]) * 95 / 100)
           out_.situation.table = i;
     }
+    // What was set for another table says nothing about this one.
+    for (std::size_t i = 0; i < tables.size(); ++i)
+      if (i != out_.situation.table) tables[i].environment.clear();
     if (tables.size() > 1)
       out_.tables = fmt::format("table {} of {}{}; --table N explains another", out_.situation.table + 1, tables.size(),
-                                tables[out_.situation.table].note.empty() ? "" : " (" + tables[out_.situation.table].note.substr(0, 60) + ")");
+                                tables[out_.situation.table].note.empty()
+                                    ? ""
+                                    : " (" + tables[out_.situation.table].note.substr(0, 60) + ")");
   }
   static bool same_size(const BenchmarkTable& a, const BenchmarkTable& b) {
     return a.said_nodes == b.said_nodes && a.inferred_ranks() == b.inferred_ranks() && a.environment == b.environment;
@@ -223,7 +247,9 @@ class Reading {
     if (operation == "alltoall") operation = "all_to_all";
     if (operation.empty()) operation = "all_reduce";
     const auto named = collective::operation_named(operation);
-    if (!named) return refuse(Complaint::unknown_key, fmt::format("no collective is called '{}'", operation.substr(0, 40)), "--collective all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all or send_recv");
+    if (!named)
+      return refuse(Complaint::unknown_key, fmt::format("no collective is called '{}'", operation.substr(0, 40)),
+                    "--collective all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all or send_recv");
     situation.job.operation = *named;
 
     std::int64_t nodes = this->nodes();
@@ -233,7 +259,8 @@ class Reading {
     if (gpus == 0 && situation.facts.ranks) gpus = situation.facts.ranks->value;
     const std::int64_t per_server = cluster.groups[0].gpus();
     if (gpus == 0) gpus = nodes * per_server;
-    if (options_.input.nodes == 0 && !situation.facts.nodes && gpus > per_server) nodes = (gpus + per_server - 1) / per_server;
+    if (options_.input.nodes == 0 && !situation.facts.nodes && gpus > per_server)
+      nodes = (gpus + per_server - 1) / per_server;
     if (gpus < 2 || gpus % nodes != 0 || gpus / nodes > per_server || gpus > cluster.gpus)
       return refuse(Complaint::out_of_range,
                     fmt::format("{} GPUs on {} of {} GPUs each", grouped(gpus), counted(nodes, "server"), per_server),
@@ -244,7 +271,8 @@ class Reading {
     set_stack(cluster);
     if (out_.diagnostics.has_errors()) return;
     if (out_.machine->team(situation.job, {}) == nullptr)
-      refuse(Complaint::not_simulated, fmt::format("nothing joins {} GPUs on {}", gpus, counted(nodes, "server")), "a machine with NICs and a fabric, or --nodes 1");
+      refuse(Complaint::not_simulated, fmt::format("nothing joins {} GPUs on {}", gpus, counted(nodes, "server")),
+             "a machine with NICs and a fabric, or --nodes 1");
   }
 
   void set_stack(const model::Cluster& cluster) {
@@ -252,12 +280,15 @@ class Reading {
     std::string name = options_.collective.stack;
     // NCCL's word about what it used, unless that is what is wrong.
     for (const measured::NetUse& use : situation.facts.networks)
-      if (name.empty() && use.transport == measured::NetTransport::infiniband && cluster.groups[0].spec.nic.kind.find("efa") == std::string::npos)
+      if (name.empty() && use.transport == measured::NetTransport::infiniband &&
+          cluster.groups[0].spec.nic.kind.find("efa") == std::string::npos)
         name = interfaces_are("RoCE") ? "roce" : "ib";
-    situation.job.stack = name.empty() ? &collective::default_stack(cluster.file.transport.kind, cluster.groups[0].spec.nic.kind)
-                                       : collective::stack_named(name);
+    situation.job.stack = name.empty()
+                              ? &collective::default_stack(cluster.file.transport.kind, cluster.groups[0].spec.nic.kind)
+                              : collective::stack_named(name);
     if (situation.job.stack == nullptr)
-      refuse(Complaint::unknown_key, fmt::format("no stack is called '{}'", name.substr(0, 40)), "--stack ib, roce, efa, efa-v1 or tcp");
+      refuse(Complaint::unknown_key, fmt::format("no stack is called '{}'", name.substr(0, 40)),
+             "--stack ib, roce, efa, efa-v1 or tcp");
   }
   bool interfaces_are(std::string_view kind) const {
     const auto& all = out_.situation.facts.interfaces;
@@ -277,7 +308,8 @@ class Reading {
       for (const measured::BenchmarkRow& row : situation.facts.tables[situation.table].rows) {
         if (row.bytes == 0 || row.best().time.count() == 0) continue;
         // Time has more digits than a rate that is printed as 0.01.
-        const double bus = static_cast<double>(row.bytes) * 1e3 / static_cast<double>(row.best().time.count()) * bus_factor();
+        const double bus =
+            static_cast<double>(row.bytes) * 1e3 / static_cast<double>(row.best().time.count()) * bus_factor();
         bool steady = true;
         if (row.in_place && row.out_of_place) {
           const auto [less, more] = std::minmax(row.in_place->time.count(), row.out_of_place->time.count());
@@ -286,7 +318,11 @@ class Reading {
         situation.observations.push_back({{static_cast<std::uint64_t>(row.bytes)}, bus, steady, row.place});
       }
     for (const Measurement& row : csv_)
-      situation.observations.push_back({{row.bytes}, static_cast<double>(row.bytes) * 1e3 / static_cast<double>(row.time) * bus_factor(), row.steady, {}});
+      situation.observations.push_back(
+          {{row.bytes},
+           static_cast<double>(row.bytes) * 1e3 / static_cast<double>(row.time) * bus_factor(),
+           row.steady,
+           {}});
     for (const std::string& text : options_.busbw) add_figure("--busbw", text, 1, false);
     for (const std::string& text : options_.algbw) add_figure("--algbw", text, bus_factor(), false);
     for (const std::string& text : options_.average) add_figure("--average", text, 1, true);
@@ -295,7 +331,8 @@ class Reading {
     if (options_.expect.empty()) return;
     const auto rate = parse<BandwidthDimension>(options_.expect);
     if (!rate || rate->count() <= 0)
-      refuse(Complaint::wrong_type, fmt::format("--expect cannot be '{}'", options_.expect.substr(0, 40)), "the busbw that was expected: --expect 390GB/s");
+      refuse(Complaint::wrong_type, fmt::format("--expect cannot be '{}'", options_.expect.substr(0, 40)),
+             "the busbw that was expected: --expect 390GB/s");
     else
       situation.hoped = gigabytes(*rate);
   }
@@ -308,12 +345,15 @@ class Reading {
     const std::size_t dots = sizes.find("..");
     const auto last = sizes.empty() ? Result<Bytes, UnitFault>(Bytes(kUsualSize))
                                     : parse<BytesDimension>(dots == std::string::npos ? sizes : sizes.substr(dots + 2));
-    const auto first = dots == std::string::npos ? (average ? Result<Bytes, UnitFault>(Bytes(8)) : last) : parse<BytesDimension>(sizes.substr(0, dots));
-    if (!rate || !first || !last || rate->count() <= 0 || first->count() < 1 || *last < *first || last->count() > kMostSize || (first->count() != last->count() && !average))
+    const auto first = dots == std::string::npos ? (average ? Result<Bytes, UnitFault>(Bytes(8)) : last)
+                                                 : parse<BytesDimension>(sizes.substr(0, dots));
+    if (!rate || !first || !last || rate->count() <= 0 || first->count() < 1 || *last < *first ||
+        last->count() > kMostSize || (first->count() != last->count() && !average))
       return refuse(Complaint::wrong_type, fmt::format("{} cannot be '{}'", option, text.substr(0, 40)),
                     average ? "--average 8B..1GiB=6GB/s" : fmt::format("{} 1GiB=216GB/s", option));
     Observation made{{}, gigabytes(*rate) * factor, true, {}};
-    for (std::int64_t size = first->count(); size <= last->count(); size *= 2) made.sizes.push_back(static_cast<std::uint64_t>(size));
+    for (std::int64_t size = first->count(); size <= last->count(); size *= 2)
+      made.sizes.push_back(static_cast<std::uint64_t>(size));
     out_.situation.observations.push_back(std::move(made));
   }
 
@@ -321,6 +361,7 @@ class Reading {
   WhyInputs& out_;
   std::filesystem::path path_;
   std::uint32_t machine_source_ = 0;
+  std::uint32_t cluster_source_ = 0;
   std::vector<measured::NcclLog> logs_;
   std::optional<measured::Benchmark> benchmark_;
   std::optional<measured::ServerOutline> server_;
@@ -329,6 +370,8 @@ class Reading {
 
 }  // namespace
 
-bool read_why_inputs(const WhyOptions& options, WhyInputs& out) { return Reading(options, out).read(); }
+bool read_why_inputs(const WhyOptions& options, WhyInputs& out) {
+  return Reading(options, out).read();
+}
 
 }  // namespace weft::app

@@ -49,6 +49,7 @@ struct Verbs {
   app::CompareOptions compare;
   app::ValidateOptions validate;
   app::WhyOptions why;
+  app::PlanCommandOptions plan;
   app::SweepOptions sweep;
   app::DstOptions dst;
   app::CatalogOptions catalog;
@@ -213,7 +214,7 @@ void add_validate(CLI::App& app, Verbs& verbs) {
 
 void add_why(CLI::App& app, Verbs& verbs) {
   app::WhyOptions& options = verbs.why;
-  CLI::App* command = app.add_subcommand("why", "say why a measured collective is slow");
+  CLI::App* command = app.add_subcommand("why", "say why a collective is slow, measured or simulated");
   add_input(*command, options.input, true);
   command->add_option("--topo", options.input.topology, "NCCL's topology file of a server")->type_name("FILE.xml");
   command->add_option("--smi", options.smi, "what nvidia-smi topo -m prints, instead")->type_name("FILE");
@@ -231,12 +232,34 @@ void add_why(CLI::App& app, Verbs& verbs) {
   several("--algbw", options.algbw, "the same, as algbw", "SIZE=RATE");
   several("--average", options.average, "nccl-tests' average: 8B..1GiB=6GB/s", "SIZES=RATE");
   command->add_option("--expect", options.expect, "the busbw that was expected")->type_name("RATE");
-  command->add_option("--collective", options.collective.operation, "default: by the output, or all_reduce")->type_name("NAME");
-  command->add_option("--stack", options.collective.stack, "ib, roce, efa, efa-v1, tcp; default: by log or card")->type_name("NAME");
-  command->footer("Examples:\n"
+  add_collective(*command, options.collective);
+  command->add_option("--size", options.size, "of a simulated one; default: the largest of the file's")->option_text("SIZE");
+  command->add_flag("--fast", options.fast, "the network of a simulated one as flows, not packets");
+  command->footer("With a measurement, log or topology it ranks what explains the figures. Without,\n"
+                  "it says where the time of a simulated collective goes and what would help.\n"
+                  "\n"
+                  "Examples:\n"
                   "  weft why --topo system.xml --measured out.txt --nodes 4 --log nccl.log\n"
                   "  weft why --smi topo-m.txt --measured out.txt --expect 100GB/s\n"
-                  "  weft why acp.weft.yaml --nodes 4 --busbw 1GiB=47GB/s --env NCCL_ALGO=Ring");
+                  "  weft why acp.weft.yaml --nodes 4 --busbw 1GiB=47GB/s --env NCCL_ALGO=Ring\n"
+                  "  weft why acp.weft.yaml --collective all_reduce --gpus 64 --size 1GiB");
+}
+
+void add_plan(CLI::App& app, Verbs& verbs) {
+  app::PlanCommandOptions& options = verbs.plan;
+  CLI::App* command = app.add_subcommand("plan", "bound a collective without running it");
+  add_input(*command, options.input, true);
+  command->add_option("--gpus", options.gpus, "GPUs that take part; 0: all")->option_text("N=0");
+  command->add_option("--sizes", options.sizes, "8B..8GiB, or [1MiB, 1GiB]")->option_text("SIZES");
+  add_collective(*command, options.collective);
+  command->add_flag("--bounds-only", options.bounds_only, "without the simulation beside them");
+  command->footer("Bounds are of the wires and of latencies that follow each other, for the algorithm\n"
+                  "that NCCL would choose. What the simulation takes beyond them is protocols, shares\n"
+                  "of links and waiting.\n"
+                  "\n"
+                  "Examples:\n"
+                  "  weft plan acp.weft.yaml\n"
+                  "  weft plan acp.weft.yaml --collective all_to_all --gpus 64 --sizes 1MiB..1GiB");
 }
 
 void add_sweep(CLI::App& app, Verbs& verbs) {
@@ -342,7 +365,8 @@ int dispatch(const CLI::App& app, Verbs& verbs, app::Console& console) {
   if (verb == "sim") return app::sim(verbs.sim, console);
   if (verb == "compare") return app::compare(verbs.compare, console);
   if (verb == "validate") return app::validate(verbs.validate, console);
-  if (verb == "why") return app::why_slow(verbs.why, console);
+  if (verb == "why") return app::why(verbs.why, console);
+  if (verb == "plan") return app::plan(verbs.plan, console);
   if (verb == "sweep") return app::sweep(verbs.sweep, console);
   if (verb == "dst") return app::dst(verbs.dst, console);
   if (verb == "catalog") return app::catalog(verbs.catalog, console);
@@ -392,6 +416,7 @@ int run(const std::vector<std::string>& arguments, app::Console& console) {
   add_sim(app, verbs);
   add_compare(app, verbs);
   add_validate(app, verbs);
+  add_plan(app, verbs);
   add_why(app, verbs);
   add_sweep(app, verbs);
   add_dst(app, verbs);

@@ -23,7 +23,8 @@ Sharing::Sharing(const Team& team, const Generation& generation, const Stack& st
                                  ? part_of(group.spec.scale_up->link.one_way(), generation.scale_up_per_mille)
                                  : part_of(group.pcie.one_way(group.spec.pcie_lanes), kPciePerMille);
     parts_.push_back({inside});
-    parts_.push_back({inside});
+    // Without P2P the receiver reads host memory, at about half of the rate at which it could be written to.
+    parts_.push_back({group.spec.p2p ? inside : inside / 2});
   }
   for (std::uint32_t node = 0; node < team.nodes(); ++node) {
     first_port_.push_back(static_cast<std::uint32_t>(parts_.size()));

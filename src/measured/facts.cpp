@@ -56,6 +56,7 @@ void take_log(Facts& facts, const NcclLog& log) {
   facts.interfaces = log.interfaces;
   facts.net_devices_used = static_cast<std::int64_t>(log.net_devices.size());
   facts.plugin_missing = log.plugin_missing.count > 0;
+  facts.no_ib_device = log.no_ib_device.count > 0;
   for (const auto& [path, tally] : log.paths) {
     if (path.starts_with("P2P/")) facts.p2p += tally.count;
     if (path == "SHM") facts.shared_memory += tally.count;

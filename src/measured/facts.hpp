@@ -61,6 +61,7 @@ struct Facts {
   std::vector<LogInterface> interfaces;
   std::int64_t net_devices_used = 0;  // interfaces that connections go through
   bool plugin_missing = false;
+  bool no_ib_device = false;
   std::optional<bool> gpudirect;  // of connections over the network: all, none; nothing when mixed or not said
   std::int64_t with_gpudirect = 0;
   std::int64_t without_gpudirect = 0;

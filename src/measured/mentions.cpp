@@ -82,33 +82,63 @@ constexpr std::array kPhrases = {
     Phrase{slow_node, "straggler"},
     Phrase{slow_node, "slow node"},
     Phrase{slow_node, "slow gpu"},
+    Phrase{slow_port, "link speed degraded"},
+    Phrase{slow_port, "port is degraded"},
+    Phrase{slow_port, "speed: 10000mb/s"},
+    Phrase{slow_port, "speed: 25000mb/s"},
+    Phrase{imex, "imex is not"},
+    Phrase{imex, "imex not"},
+    Phrase{imex, "imex daemon"},
     Phrase{hang, " hang"},
     Phrase{hang, "hung"},
 };
 
 }  // namespace
 
-std::span<const Phrase> phrases() { return kPhrases; }
+std::span<const Phrase> phrases() {
+  return kPhrases;
+}
 
 std::string_view name(Mention mention) {
   switch (mention) {
-    case acs_on: return "ACS is on";
-    case iommu_on: return "the IOMMU translates";
-    case iommu_passthrough: return "the IOMMU passes through";
-    case peermem_missing: return "nvidia_peermem is missing";
-    case link_downgraded: return "a PCIe link is downgraded";
-    case virtual_machine: return "a virtual machine";
-    case no_shared_memory: return "no shared memory";
-    case loss: return "packets are lost";
-    case throttled: return "clocks are held back";
-    case nvlink_inactive: return "NVLinks or their fabric manager are inactive";
-    case ordering_strict: return "relaxed ordering is off";
-    case nps_one: return "NPS is 1";
-    case oversubscribed: return "the network is oversubscribed";
-    case ecmp: return "flows collide";
-    case small_mtu: return "a small MTU";
-    case slow_node: return "a slow node";
-    case hang: return "it hangs";
+    case acs_on:
+      return "ACS is on";
+    case iommu_on:
+      return "the IOMMU translates";
+    case iommu_passthrough:
+      return "the IOMMU passes through";
+    case peermem_missing:
+      return "nvidia_peermem is missing";
+    case link_downgraded:
+      return "a PCIe link is downgraded";
+    case virtual_machine:
+      return "a virtual machine";
+    case no_shared_memory:
+      return "no shared memory";
+    case loss:
+      return "packets are lost";
+    case throttled:
+      return "clocks are held back";
+    case nvlink_inactive:
+      return "NVLinks or their fabric manager are inactive";
+    case ordering_strict:
+      return "relaxed ordering is off";
+    case nps_one:
+      return "NPS is 1";
+    case oversubscribed:
+      return "the network is oversubscribed";
+    case ecmp:
+      return "flows collide";
+    case small_mtu:
+      return "a small MTU";
+    case slow_node:
+      return "a slow node";
+    case slow_port:
+      return "a port below its rate";
+    case imex:
+      return "the IMEX daemon";
+    case hang:
+      return "it hangs";
   }
   return "";
 }

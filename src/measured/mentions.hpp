@@ -25,6 +25,8 @@ enum class Mention : std::uint8_t {
   ecmp,
   small_mtu,
   slow_node,
+  slow_port,
+  imex,
   hang
 };
 

@@ -78,7 +78,8 @@ std::optional<Benchmark> read_benchmark(std::uint32_t source, spec::Diagnostics&
 // NCCL_VERSION_CODE as people write it: 22105 is 2.21.5, 2708 is 2.7.8.
 std::string version_of_code(std::int64_t code);
 
-// Every NCCL_NAME=value and "NCCL_NAME set by environment to value" of a line; at most 256 names are kept.
+// Every NCCL_NAME=value and "NCCL_NAME set by environment to value" of a line, and likewise FI_ (libfabric) and CUDA_;
+// at most 256 names are kept.
 void collect_environment(std::string_view line, std::map<std::string, std::string>& out);
 
 }  // namespace weft::measured

@@ -16,53 +16,75 @@ using collective::Protocol;
 
 // Priors: how often public threads about slow collectives end with that cause, as far as a few dozen of them tell:
 // 2 the usual answers, 1 the common ones, 0.5 the rest. Evidence and fit outweigh them.
-constexpr std::array<CauseInfo, 25> kCauses = {{
+constexpr std::array<CauseInfo, 27> kCauses = {{
     {Cause::nothing_wrong, "nothing-wrong", "nothing is wrong: this is what the machine gives", 2,
-     "weft plan prints the bound and the resource behind it", "expect what the model says, or buy what the what-if table of weft why CLUSTER shows"},
+     "weft plan prints the bound and the resource behind it",
+     "expect what the model says, or buy what the what-if table of weft why CLUSTER shows"},
     {Cause::misread, "misread", "the figure is misread (algbw, average, bits, small messages)", 1,
-     "read busbw of the largest sizes: nccl-tests -b 1G -e 8G", "compare busbw with busbw, at sizes where it no longer grows"},
+     "read busbw of the largest sizes: nccl-tests -b 1G -e 8G",
+     "compare busbw with busbw, at sizes where it no longer grows"},
     {Cause::no_gpudirect, "no-gpudirect", "no GPUDirect RDMA: NICs go through host memory", 1,
-     "the log's NET lines without /GDRDMA; lsmod | grep peermem", "load nvidia_peermem (or use DMA-BUF); leave NCCL_NET_GDR_LEVEL alone"},
+     "the log's NET lines without /GDRDMA; lsmod | grep peermem",
+     "load nvidia_peermem (or use DMA-BUF); leave NCCL_NET_GDR_LEVEL alone"},
     {Cause::far_nic, "far-nic", "GPU and NIC are far apart and the way through the CPU is slow (NPS, sockets)", 1,
-     "nvidia-smi topo -m shows NODE or SYS between them; NPS in the BIOS", "put NIC and GPU below one PCIe switch; NPS=4; numactl to the NIC's node"},
+     "nvidia-smi topo -m shows NODE or SYS between them; NPS in the BIOS",
+     "put NIC and GPU below one PCIe switch; NPS=4; numactl to the NIC's node"},
     {Cause::dma_redirected, "dma-redirected", "ACS or IOMMU sends GPU-NIC traffic through the root complex", 1,
-     "lspci -vvv | grep ACSCtl; cat /sys/kernel/iommu_groups/*/type", "clear ACS on the bridges (setpci), iommu=pt on the kernel's command line"},
+     "lspci -vvv | grep ACSCtl; cat /sys/kernel/iommu_groups/*/type",
+     "clear ACS on the bridges (setpci), iommu=pt on the kernel's command line"},
     {Cause::p2p_off, "p2p-off", "GPUs of a server do not reach each other: the ring goes through the CPU", 2,
-     "the log's channels via SHM; p2pBandwidthLatencyTest; NCCL_P2P_*", "unset NCCL_P2P_DISABLE and NCCL_P2P_LEVEL; turn ACS and IOMMU off; start the fabric manager"},
+     "the log's channels via SHM; p2pBandwidthLatencyTest; NCCL_P2P_*",
+     "unset NCCL_P2P_DISABLE and NCCL_P2P_LEVEL; turn ACS and IOMMU off; start the fabric manager"},
+    {Cause::mnnvl_off, "mnnvl-off", "NVLink between servers of a rack is not used", 0.5,
+     "'MNNVL' in the log; nvidia-smi -q | grep -A5 Fabric; the IMEX daemon",
+     "start nvidia-imex on all servers with one list of nodes; unset NCCL_MNNVL_ENABLE"},
     {Cause::shm_off, "shm-off", "no shared memory between processes: a server's own traffic uses the NIC", 0.5,
-     "df /dev/shm in the container; NCCL_SHM_DISABLE", "docker run --shm-size=1g --ulimit memlock=-1; unset NCCL_SHM_DISABLE"},
+     "df /dev/shm in the container; NCCL_SHM_DISABLE",
+     "docker run --shm-size=1g --ulimit memlock=-1; unset NCCL_SHM_DISABLE"},
     {Cause::pcie_down, "pcie-down", "a PCIe link is trained down", 1,
-     "lspci -vv: LnkSta beside LnkCap, for GPU, NIC and every bridge between", "reseat or replace the card or riser; the BIOS' link speed"},
+     "lspci -vv: LnkSta beside LnkCap, for GPU, NIC and every bridge between",
+     "reseat or replace the card or riser; the BIOS' link speed"},
     {Cause::nvlink_down, "nvlink-down", "NVLinks are missing or slower than they should be", 0.5,
      "nvidia-smi nvlink -s and nvidia-smi topo -m", "reset the GPU, restart the fabric manager, replace the board"},
     {Cause::nic_unused, "nic-unused", "some NICs are not used", 1,
-     "devices after NET/IB/ in the log; ibstat; switch counters per port", "NCCL_IB_HCA without a filter; links up; the topology file lists all"},
+     "devices after NET/IB/ in the log; ibstat; switch counters per port",
+     "NCCL_IB_HCA without a filter; links up; the topology file lists all"},
+    {Cause::slow_nic, "slow-nic", "a NIC or port is slower than it should be (wrong card, link below its rate)", 0.5,
+     "ibstat or ethtool: rate of every port that the log names",
+     "NCCL_IB_HCA or NCCL_SOCKET_IFNAME without the slow card; replace the cable"},
     {Cause::socket_fallback, "socket-fallback", "TCP sockets where RDMA should be", 1,
-     "the log's 'Using network' and NET/Socket", "put the plugin on LD_LIBRARY_PATH; NCCL_IB_DISABLE=0; devices and memlock in the container"},
-    {Cause::few_streams, "few-streams", "too few TCP connections for the network", 1,
-     "iperf3 -P 1 against -P 16", "NCCL_SOCKET_NTHREADS=4 NCCL_NSOCKS_PERTHREAD=4; another NCCL version"},
+     "the log's 'Using network' and NET/Socket",
+     "put the plugin on LD_LIBRARY_PATH; NCCL_IB_DISABLE=0; devices and memlock in the container"},
+    {Cause::few_streams, "few-streams", "too few TCP connections for the network", 1, "iperf3 -P 1 against -P 16",
+     "NCCL_SOCKET_NTHREADS=4 NCCL_NSOCKS_PERTHREAD=4; another NCCL version"},
     {Cause::ecmp, "ecmp-collisions", "flows collide on the same uplink (ECMP)", 1,
-     "counters of leaf uplinks: some full, others empty; run inside one leaf", "NCCL_IB_QPS_PER_CONNECTION=4, adaptive routing or spraying; rails kept apart"},
+     "counters of leaf uplinks: some full, others empty; run inside one leaf",
+     "NCCL_IB_QPS_PER_CONNECTION=4, adaptive routing or spraying; rails kept apart"},
     {Cause::oversubscribed, "oversubscribed", "the network has fewer uplinks than the NICs need", 0.5,
      "the same job inside one leaf is faster", "more spines or uplinks; place the job inside a scalable unit"},
     {Cause::lossy, "lossy-network", "packets are lost and sent again (no PFC, bad cable, wrong MTU)", 0.5,
-     "rx_discards, out_of_sequence, packet_seq_err, symbol errors of NICs and ports", "PFC and ECN on the class that RoCE uses; replace the cable"},
+     "rx_discards, out_of_sequence, packet_seq_err, symbol errors of NICs and ports",
+     "PFC and ECN on the class that RoCE uses; replace the cable"},
     {Cause::nic_settings, "nic-settings", "NIC settings: queue pairs, splitting, relaxed ordering, MTU", 0.5,
-     "ib_write_bw with the same message size and queue depth", "unset NCCL_IB_*; NCCL_IB_SPLIT_DATA_ON_QPS=0; relaxed ordering on; MTU 4096"},
+     "ib_write_bw with the same message size and queue depth",
+     "unset NCCL_IB_*; NCCL_IB_SPLIT_DATA_ON_QPS=0; relaxed ordering on; MTU 4096"},
     {Cause::algorithm, "wrong-algorithm", "another algorithm than the best one", 1,
      "NCCL_DEBUG_SUBSYS=TUNING says what is chosen; NCCL_ALGO", "unset NCCL_ALGO and tuner plugins"},
     {Cause::nvls_off, "nvls-off", "the NVSwitches do not reduce (NVLS off or unavailable)", 0.5,
      "'nvls channels' in the log; NCCL_NVLS_ENABLE", "NCCL_NVLS_ENABLE unset, fabric manager and driver up to date"},
     {Cause::protocol, "wrong-protocol", "the wrong protocol for some sizes (LL, LL128, Simple)", 1,
-     "sweep sizes finely: a larger message that takes less time", "unset NCCL_PROTO; correct the CPU model in the topology file; a tuner plugin"},
+     "sweep sizes finely: a larger message that takes less time",
+     "unset NCCL_PROTO; correct the CPU model in the topology file; a tuner plugin"},
     {Cause::few_channels, "few-channels", "too few channels (CTAs)", 0.5,
      "'coll channels' in the log; NCCL_MAX_NCHANNELS, NCCL_MAX_CTAS", "unset them, or NCCL_MIN_CTAS=16"},
     {Cause::pxn_off, "pxn-off", "PXN is off: GPUs do not use the NIC next to another GPU", 0.5,
      "NCCL_PXN_DISABLE; NVLink between the GPUs of a server", "NCCL_PXN_DISABLE=0, NCCL 2.12 or later"},
     {Cause::virtual_machine, "vm-topology", "a virtual machine hides which GPU is near which NIC", 0.5,
-     "nvidia-smi topo -m: everything at PHB or SYS", "NCCL_TOPO_FILE as the cloud gives it; pass PCIe switches and ATS through"},
+     "nvidia-smi topo -m: everything at PHB or SYS",
+     "NCCL_TOPO_FILE as the cloud gives it; pass PCIe switches and ATS through"},
     {Cause::slow_rank, "slow-node", "one GPU, NIC or server is slower than the rest", 1,
-     "halve the job until the slow one is left; nvidia-smi -q -d PERFORMANCE", "leave it out, then cool, reset or replace it"},
+     "halve the job until the slow one is left; nvidia-smi -q -d PERFORMANCE",
+     "leave it out, then cool, reset or replace it"},
     {Cause::slow_launch, "slow-launch", "the host starts operations slowly (one process, pinning, debugging)", 0.5,
      "times of 8 B messages; CPU clocks and pinning", "one process per GPU, CUDA graphs, CPU governor performance"},
     {Cause::old_nccl, "old-nccl", "an old or slow version of NCCL or its plugin", 0.5,
@@ -78,7 +100,8 @@ struct Part {
 std::vector<Variant> nic_parts(std::initializer_list<Part> parts, std::string_view text) {
   std::vector<Variant> out;
   for (const Part& part : parts)
-    out.push_back({.text = fmt::format("{}/{} {}", part.over, part.under, text), .nic_per_mille = 1'000 * part.over / part.under});
+    out.push_back({.text = fmt::format("{}/{} {}", part.over, part.under, text),
+                   .nic_per_mille = 1'000 * part.over / part.under});
   return out;
 }
 
@@ -92,9 +115,9 @@ std::vector<Variant> scale_up_parts(std::initializer_list<Part> parts, Machine& 
   if (!cluster->groups[0].spec.scale_up) return out;
   const Bandwidth whole = cluster->groups[0].spec.scale_up->link.both_ways.value_or(Bandwidth{});
   for (const Part& part : parts)
-    out.push_back(with_set(fmt::format("{}/{} {}", part.over, part.under, text),
-                           {fmt::format("{}.scale_up.link.both_ways={}", machine.servers(),
-                                        exact(whole / part.under * part.over))}));
+    out.push_back(with_set(
+        fmt::format("{}/{} {}", part.over, part.under, text),
+        {fmt::format("{}.scale_up.link.both_ways={}", machine.servers(), exact(whole / part.under * part.over))}));
   return out;
 }
 
@@ -118,7 +141,7 @@ Variant first_nics(std::int64_t count, Machine& machine) {
 std::vector<Variant> unused_nics(const Situation& situation, Machine& machine) {
   const std::int64_t all = machine.cluster()->groups[0].spec.nics;
   std::set<std::int64_t> counts;
-  if (const std::int64_t used = situation.facts.net_devices_used; used > 0 && used < all) counts = {used};
+  if (const std::int64_t used = situation.cards_used(all); used > 0 && used < all) counts = {used};
   if (counts.empty())
     for (const std::int64_t count : {std::int64_t{1}, all / 4, all / 2, all - 1})
       if (count > 0 && count < all) counts.insert(count);
@@ -157,7 +180,8 @@ std::vector<Variant> sockets(Machine& machine) {
   for (const std::int64_t gigabits : {std::int64_t{25}, std::int64_t{10}}) {
     const std::int64_t all = server.nic.rate.count() / 1'000'000'000 * std::max<std::int64_t>(1, server.nics);
     if (gigabits < all)
-      out.push_back({.text = fmt::format("TCP over a {} Gb/s port", gigabits), .stack = "tcp",
+      out.push_back({.text = fmt::format("TCP over a {} Gb/s port", gigabits),
+                     .stack = "tcp",
                      .nic_per_mille = std::max<std::int64_t>(1, 1'000 * gigabits / all)});
   }
   return out;
@@ -184,8 +208,10 @@ std::vector<Variant> protocols(const Situation& situation) {
     if (forced != nullptr || crossover.table != situation.table) continue;
     const auto below = static_cast<std::uint64_t>(situation.facts.tables[crossover.table].rows[crossover.row].bytes);
     for (const Protocol each : {Protocol::ll, Protocol::ll128})
-      out.push_back({.text = fmt::format("{} below {}", collective::name(each), exact(Bytes(static_cast<std::int64_t>(below)))), .protocol = each,
-                     .protocol_below = below});
+      out.push_back(
+          {.text = fmt::format("{} below {}", collective::name(each), exact(Bytes(static_cast<std::int64_t>(below)))),
+           .protocol = each,
+           .protocol_below = below});
   }
   return out;
 }
@@ -223,12 +249,17 @@ std::vector<Variant> network_variants(Cause cause, const Situation& situation, M
   const model::Cluster& cluster = *machine.cluster();
   const bool one_switch = situation.fabric_known && cluster.file.fabric.kind == "single-chassis";
   switch (cause) {
-    case Cause::no_gpudirect: return {with_set("through host memory", {at + ".gpudirect=false"})};
+    case Cause::no_gpudirect:
+      return {with_set("through host memory", {at + ".gpudirect=false"})};
     case Cause::far_nic:
       if (!has_far_gpu(situation, machine)) return {};
       return nic_parts({{1, 2}, {1, 4}, {1, 8}}, "of the NIC's rate through the CPU");
-    case Cause::dma_redirected: return nic_parts({{1, 2}, {1, 3}, {1, 4}}, "of the NIC's rate");
-    case Cause::nic_unused: return unused_nics(situation, machine);
+    case Cause::dma_redirected:
+      return nic_parts({{1, 2}, {1, 3}, {1, 4}}, "of the NIC's rate");
+    case Cause::nic_unused:
+      return unused_nics(situation, machine);
+    case Cause::slow_nic:
+      return nic_parts({{1, 2}, {1, 4}, {1, 10}}, "of the NIC's rate");
     case Cause::socket_fallback:
       return situation.job.stack->name == "tcp" ? std::vector<Variant>{} : sockets(machine);
     case Cause::few_streams:
@@ -239,11 +270,16 @@ std::vector<Variant> network_variants(Cause cause, const Situation& situation, M
     case Cause::oversubscribed:
       if (situation.fabric_known) return {};  // then the simulation has it
       return nic_parts({{1, 2}, {1, 4}}, "of the NICs' rate");
-    case Cause::lossy: return nic_parts({{1, 2}, {1, 4}, {1, 10}}, "of the NIC's rate");
-    case Cause::nic_settings: return nic_parts({{9, 10}, {3, 4}, {1, 2}}, "of the NIC's rate");
-    case Cause::pxn_off: return {{.text = "without PXN", .pxn = false}};
-    case Cause::virtual_machine: return {with_set("through host memory", {at + ".gpudirect=false"})};
-    default: return {};
+    case Cause::lossy:
+      return nic_parts({{1, 2}, {1, 4}, {1, 10}}, "of the NIC's rate");
+    case Cause::nic_settings:
+      return nic_parts({{9, 10}, {3, 4}, {1, 2}}, "of the NIC's rate");
+    case Cause::pxn_off:
+      return {{.text = "without PXN", .pxn = false}};
+    case Cause::virtual_machine:
+      return {with_set("through host memory", {at + ".gpudirect=false"})};
+    default:
+      return {};
   }
 }
 
@@ -251,21 +287,31 @@ std::vector<Variant> server_variants(Cause cause, const Situation& situation, Ma
   const std::string& at = machine.servers();
   const model::ServerKind& server = machine.cluster()->groups[0].spec;
   switch (cause) {
-    case Cause::p2p_off: return {with_set("through host memory", {at + ".p2p=false"})};
+    case Cause::p2p_off:
+      return {with_set("through host memory", {at + ".p2p=false"})};
+    case Cause::mnnvl_off:
+      if (!server.scale_up || server.scale_up->servers == 1) return {};
+      return {with_set("each server alone", {at + ".scale_up.servers=1"})};
     case Cause::shm_off:
       if (!server.scale_up || server.nics == 0) return {};
       return {with_set("through the NICs", {fmt::format("{}.scale_up.link.both_ways={}", at,
                                                         exact(server.nic.rate * 2 * server.nics / server.gpus))})};
-    case Cause::nvlink_down: return scale_up_parts({{5, 6}, {2, 3}, {1, 2}}, machine, "of the NVLinks");
-    case Cause::nvls_off: return {{.text = "without NVLS", .nvls = false}};
-    case Cause::few_channels: return channels(situation);
-    default: return {};
+    case Cause::nvlink_down:
+      return scale_up_parts({{5, 6}, {2, 3}, {1, 2}}, machine, "of the NVLinks");
+    case Cause::nvls_off:
+      return {{.text = "without NVLS", .nvls = false}};
+    case Cause::few_channels:
+      return channels(situation);
+    default:
+      return {};
   }
 }
 
 }  // namespace
 
-std::span<const CauseInfo> causes() { return kCauses; }
+std::span<const CauseInfo> causes() {
+  return kCauses;
+}
 
 const CauseInfo& info(Cause cause) {
   return *std::find_if(kCauses.begin(), kCauses.end(), [&](const CauseInfo& each) { return each.cause == cause; });
@@ -274,10 +320,14 @@ const CauseInfo& info(Cause cause) {
 std::vector<Variant> variants_of(Cause cause, const Situation& situation, Machine& machine) {
   switch (cause) {
     case Cause::nothing_wrong:
-    case Cause::misread: return {{.text = "as it is"}};
-    case Cause::pcie_down: return weak_pcie(situation, machine);
-    case Cause::algorithm: return algorithms(situation);
-    case Cause::protocol: return protocols(situation);
+    case Cause::misread:
+      return {{.text = "as it is"}};
+    case Cause::pcie_down:
+      return weak_pcie(situation, machine);
+    case Cause::algorithm:
+      return algorithms(situation);
+    case Cause::protocol:
+      return protocols(situation);
     case Cause::slow_rank: {
       std::vector<Variant> out = scale_up_parts({{3, 4}, {1, 2}}, machine, "of a GPU's rate");
       if (situation.several_nodes())
@@ -293,10 +343,11 @@ std::vector<Variant> variants_of(Cause cause, const Situation& situation, Machin
     case Cause::old_nccl:
       if (situation.job.stack->name == "efa") return {{.text = "NCCL and plugin of 2023", .stack = "efa-2023"}};
       return situation.several_nodes() ? nic_parts({{3, 4}, {1, 2}}, "of the NIC's rate") : std::vector<Variant>{};
-    default: break;
+    default:
+      break;
   }
-  const bool inside = cause == Cause::p2p_off || cause == Cause::shm_off || cause == Cause::nvlink_down ||
-                      cause == Cause::nvls_off || cause == Cause::few_channels;
+  const bool inside = cause == Cause::p2p_off || cause == Cause::mnnvl_off || cause == Cause::shm_off ||
+                      cause == Cause::nvlink_down || cause == Cause::nvls_off || cause == Cause::few_channels;
   if (inside) {
     const bool needs_pair = cause != Cause::few_channels;
     if (needs_pair && situation.per_node() < 2) return {};

@@ -17,10 +17,12 @@ enum class Cause : std::uint8_t {
   far_nic,
   dma_redirected,
   p2p_off,
+  mnnvl_off,
   shm_off,
   pcie_down,
   nvlink_down,
   nic_unused,
+  slow_nic,
   socket_fallback,
   few_streams,
   ecmp,
@@ -40,7 +42,7 @@ enum class Cause : std::uint8_t {
 
 struct CauseInfo {
   Cause cause;
-  std::string_view id;     // as --json has it
+  std::string_view id;  // as --json has it
   std::string_view title;
   double prior;            // how common it is, beside the others
   std::string_view check;  // how to make sure

@@ -29,22 +29,6 @@ Stack changed(const Stack& base, const Variant& variant) {
   return stack;
 }
 
-// The first of NCCL's own order that the variant leaves it; what is forced need not be among them.
-std::optional<Choice> choose(const Team& team, const Job& job, const Variant& variant, std::uint64_t bytes,
-                             const Stack& stack) {
-  const bool bound = variant.protocol && (variant.protocol_below == 0 || bytes < variant.protocol_below);
-  for (const Estimate& each : collective::estimates(team, job.operation, bytes, stack)) {
-    const bool switches = each.algorithm == Algorithm::nvls || each.algorithm == Algorithm::nvls_tree;
-    if ((variant.algorithm && each.algorithm != *variant.algorithm) || (!variant.nvls && switches)) continue;
-    if (bound && each.protocol != *variant.protocol) continue;
-    return Choice{each.algorithm, each.protocol, variant.channels};
-  }
-  if (bound || !variant.algorithm) return std::nullopt;
-  const Protocol protocol = collective::protocol_for(team, job.operation, *variant.algorithm, bytes, stack);
-  if (!collective::why_not(team, job.operation, *variant.algorithm, protocol).empty()) return std::nullopt;
-  return Choice{*variant.algorithm, protocol, variant.channels};
-}
-
 collective::Ends execute(schedule::Schedule& work, const collective::Plan& plan) {
   std::uint64_t messages = 0;
   for (const auto& program : plan.different) messages += program->messages();
@@ -112,6 +96,22 @@ std::vector<Prediction> Machine::predict(const Job& job, const Variant& variant,
     out.push_back({timing.time.count(), timing.plan.choice});
   }
   return out;
+}
+
+// The first of NCCL's own order that the variant leaves it; what is forced need not be among them.
+std::optional<Choice> choose(const Team& team, const Job& job, const Variant& variant, std::uint64_t bytes,
+                             const Stack& stack) {
+  const bool bound = variant.protocol && (variant.protocol_below == 0 || bytes < variant.protocol_below);
+  for (const Estimate& each : collective::estimates(team, job.operation, bytes, stack)) {
+    const bool switches = each.algorithm == Algorithm::nvls || each.algorithm == Algorithm::nvls_tree;
+    if ((variant.algorithm && each.algorithm != *variant.algorithm) || (!variant.nvls && switches)) continue;
+    if (bound && each.protocol != *variant.protocol) continue;
+    return Choice{each.algorithm, each.protocol, variant.channels};
+  }
+  if (bound || !variant.algorithm) return std::nullopt;
+  const Protocol protocol = collective::protocol_for(team, job.operation, *variant.algorithm, bytes, stack);
+  if (!collective::why_not(team, job.operation, *variant.algorithm, protocol).empty()) return std::nullopt;
+  return Choice{*variant.algorithm, protocol, variant.channels};
 }
 
 double bus_bandwidth(const Job& job, std::uint64_t bytes, std::int64_t time) {

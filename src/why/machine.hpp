@@ -38,10 +38,10 @@ struct Variant {
   bool pxn = true;
 
   // What lies below it.
-  std::string stack = {};               // another one
+  std::string stack = {};              // another one
   std::int64_t nic_per_mille = 1'000;  // of what the network card would give
-  Duration per_hop = {};                // more, over the network
-  Duration launch = {};                 // more
+  Duration per_hop = {};               // more, over the network
+  Duration launch = {};                // more
 };
 
 struct Prediction {
@@ -86,6 +86,10 @@ class Machine {
   };
   std::map<TeamKey, std::unique_ptr<collective::Team>> teams_;
 };
+
+// What NCCL would choose, of what the variant leaves it; nothing when it leaves nothing.
+std::optional<collective::Choice> choose(const collective::Team& team, const Job& job, const Variant& variant,
+                                         std::uint64_t bytes, const collective::Stack& stack);
 
 // GB/s that nccl-tests would print.
 double bus_bandwidth(const Job& job, std::uint64_t bytes, std::int64_t time);

@@ -16,10 +16,10 @@ struct Regime {
   double spread;
 };
 constexpr std::array<Regime, 3> kRegimes = {{{64 << 10, 0.35}, {16 << 20, 0.25}, {UINT64_MAX, 0.12}}};
-constexpr double kRowsThatCount = 2;    // of a regime
-constexpr std::size_t kMostRows = 6;    // of a regime that are simulated
-constexpr double kTails = 3;            // degrees of freedom of Student's t
-constexpr double kSame = 0.02;          // a variant that changes less explains nothing
+constexpr double kRowsThatCount = 2;  // of a regime
+constexpr std::size_t kMostRows = 6;  // of a regime that are simulated
+constexpr double kTails = 3;          // degrees of freedom of Student's t
+constexpr double kSame = 0.02;        // a variant that changes less explains nothing
 constexpr double kExplained = 1.33;
 
 std::size_t regime_of(const Observation& each) {
@@ -170,8 +170,7 @@ Diagnosis Ranking::run() {
   set_reference();
   const std::vector<Finding> found = findings(situation_, out_.reference, machine_);
   for (const CauseInfo& each : causes())
-    if (!consider(each.cause, out_.ranked))
-      out_.without_effect.push_back({.cause = each.cause});
+    if (!consider(each.cause, out_.ranked)) out_.without_effect.push_back({.cause = each.cause});
   for (auto* list : {&out_.ranked, &out_.without_effect})
     for (Hypothesis& each : *list)
       for (const Finding& finding : found)
@@ -197,6 +196,8 @@ Diagnosis Ranking::run() {
 
 }  // namespace
 
-Diagnosis diagnose(const Situation& situation, Machine& machine) { return Ranking(situation, machine).run(); }
+Diagnosis diagnose(const Situation& situation, Machine& machine) {
+  return Ranking(situation, machine).run();
+}
 
 }  // namespace weft::why

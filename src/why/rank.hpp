@@ -17,12 +17,12 @@ namespace weft::why {
 
 struct Hypothesis {
   Cause cause = Cause::nothing_wrong;
-  Variant variant = {};           // that fits best
+  Variant variant = {};                // that fits best
   std::vector<double> predicted = {};  // busbw, GB/s, by observation, or by size without any
-  double log_odds = 0;            // of which fit and prior are one part,
-  double evidence = 0;            // and the weights of the findings the other
-  double share = 0;               // of all odds, 0 to 1
-  double median_error = 0;        // of busbw, without sign; 0 without observations
+  double log_odds = 0;                 // of which fit and prior are one part,
+  double evidence = 0;                 // and the weights of the findings the other
+  double share = 0;                    // of all odds, 0 to 1
+  double median_error = 0;             // of busbw, without sign; 0 without observations
   double worst_error = 0;
   std::vector<Finding> findings = {};
 };
@@ -32,9 +32,9 @@ struct Diagnosis {
   std::vector<std::uint64_t> sizes;       // that were simulated where nothing was measured
   std::vector<double> expected;           // busbw, like Hypothesis::predicted
   Reference reference;
-  std::vector<Hypothesis> ranked;         // best first
-  std::vector<Hypothesis> without_effect; // the files speak for it, and the model says that it changes nothing here
-  bool explained = true;                  // the first predicts large messages within a third
+  std::vector<Hypothesis> ranked;          // best first
+  std::vector<Hypothesis> without_effect;  // the files speak for it, and the model says that it changes nothing here
+  bool explained = true;                   // the first predicts large messages within a third
 };
 
 // The machine can carry out the job.

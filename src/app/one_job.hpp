@@ -1,0 +1,32 @@
+#pragma once
+// The one collective that `weft why CLUSTER` and `weft plan` are about.
+
+#include <optional>
+
+#include "app/session.hpp"
+#include "app/sim_options.hpp"
+#include "why/machine.hpp"
+
+namespace weft::app {
+
+struct JobOptions {
+  CollectiveOptions collective;
+  std::uint32_t gpus = 0;  // 0: as the file's run says, or all
+  std::string sizes;       // likewise
+};
+
+struct OneJob {
+  why::Job job;
+  std::vector<Bytes> sizes;
+  std::optional<collective::Algorithm> algorithm;  // forced
+  std::optional<collective::Protocol> protocol;
+
+  why::Variant variant(const CollectiveOptions& options) const;
+};
+
+// The input with the job in it: the command line's words are read like those of the file.
+InputOptions with_job(InputOptions input, const JobOptions& options);
+// Complains into the session's diagnostics when there is none.
+std::optional<OneJob> job_of(Session& session, const JobOptions& options);
+
+}  // namespace weft::app

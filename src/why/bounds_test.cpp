@@ -1,0 +1,129 @@
+#include "why/bounds.hpp"
+
+#include <rapidcheck/gtest.h>
+
+#include "collective/tuner.hpp"
+#include "why/critical_path.hpp"
+#include "why/testing_why.hpp"
+
+namespace weft::why {
+namespace {
+
+using collective::Algorithm;
+using collective::Operation;
+using collective::Protocol;
+using collective::Team;
+using testing::Bench;
+
+// Drawn: a machine, a job on it, and an algorithm that can do it.
+struct Drawn {
+  std::unique_ptr<Bench> bench;
+  Job job;
+  const Team* team = nullptr;
+  collective::PlanOptions plan;
+};
+
+Drawn draw() {
+  const std::string server = *rc::gen::element<std::string>(
+      "{kind: hgx-h100, count: 9}", "{kind: hgx-h100, count: 9, nics: 2}", "{kind: acp-h100-4nic-4sw, count: 9}",
+      "{kind: hgx-a100, count: 9, gpudirect: false}", "{kind: p5.48xlarge, count: 9}",
+      "{kind: h100-pcie-8, count: 9, nics: 2}", "{kind: hgx-h100, count: 9, p2p: false}");
+  Drawn out;
+  out.bench = std::make_unique<Bench>(server);
+  const auto per_server = *rc::gen::element<std::uint32_t>(1, 2, 4, 8);
+  const auto nodes = *rc::gen::inRange<std::uint32_t>(1, 10);
+  const auto operation =
+      *rc::gen::elementOf(std::vector<Operation>(collective::kOperations.begin(), collective::kOperations.end()));
+  out.job = {operation, per_server * nodes, per_server,
+             collective::stack_named(*rc::gen::element<std::string>("roce", "ib", "tcp"))};
+  RC_PRE(out.job.gpus >= 2);
+  out.team = out.bench->machine->team(out.job, {});
+  RC_ASSERT(out.team != nullptr);
+  const auto algorithm =
+      *rc::gen::elementOf(std::vector<Algorithm>(collective::kAlgorithms.begin(), collective::kAlgorithms.end()));
+  const auto protocol =
+      *rc::gen::elementOf(std::vector<Protocol>(collective::kProtocols.begin(), collective::kProtocols.end()));
+  RC_PRE(collective::why_not(*out.team, operation, algorithm, protocol).empty());
+  const auto exponent = *rc::gen::inRange(0, 31);
+  out.plan.operation = operation;
+  out.plan.bytes = (std::uint64_t{1} << exponent) + *rc::gen::inRange<std::uint64_t>(0, std::uint64_t{1} << exponent);
+  out.plan.choice = {algorithm, protocol, 0};
+  out.plan.stack = out.job.stack;
+  out.plan.pxn = *rc::gen::arbitrary<bool>();
+  return out;
+}
+
+RC_GTEST_PROP(Bounds, AreNeverBeatenByTheSimulation, ()) {
+  const Drawn drawn = draw();
+  const Bounds bounds = bounds_of(*drawn.team, drawn.plan);
+  const collective::Timing timing = collective::time_of(*drawn.team, drawn.plan, testing::by_lanes);
+  if (timing.time < bounds.total())
+    RC_FAIL(fmt::format("{} of {} GPUs on {} nodes with {} {}, {} B: bound {} ps, simulated {} ps",
+                        collective::name(drawn.plan.operation), drawn.job.gpus, drawn.team->nodes(),
+                        collective::name(drawn.plan.choice.algorithm), collective::name(drawn.plan.choice.protocol),
+                        drawn.plan.bytes, bounds.total().count(), timing.time.count()));
+}
+
+RC_GTEST_PROP(CriticalPath, AddsUpToTheWhole, ()) {
+  const Drawn drawn = draw();
+  const collective::Timing timing = collective::time_of(*drawn.team, drawn.plan, testing::by_lanes);
+  const auto path = critical_path(*drawn.team, drawn.plan);
+  RC_PRE(path.has_value());
+  // Exact where every round was run; where most are like the last, the chain may change its way once more.
+  const std::int64_t apart = std::abs(path->total() - timing.time.count());
+  RC_ASSERT(apart <= (timing.skipped == 0 ? 0 : timing.time.count() / 20));
+}
+
+TEST(Bounds, TwoNicsOfAServerBoundARing) {
+  Bench bench("{kind: hgx-h100, count: 4, nics: 2}");
+  const Job job = bench.job(32);
+  const collective::PlanOptions plan{.operation = job.operation,
+                                     .bytes = 1 << 30,
+                                     .choice = {Algorithm::ring, Protocol::simple, 0},
+                                     .stack = job.stack};
+  const Bounds bounds = bounds_of(*bench.machine->team(job, {}), plan);
+  ASSERT_NE(bounds.tightest(), nullptr);
+  EXPECT_EQ(bounds.tightest()->resource, Resource::nic);
+  // 2 x 31 / 32 x 1 GiB over 100 GB/s.
+  EXPECT_NEAR(static_cast<double>(bounds.tightest()->time.count()), 2.0 * 31 / 32 * (1 << 30) * 10, 1e6);
+}
+
+TEST(CriticalPath, OneServerSpendsItsTimeOnNvlink) {
+  Bench bench("{kind: hgx-h100, count: 1}");
+  const Job job = bench.job(8);
+  const collective::PlanOptions plan{.operation = job.operation,
+                                     .bytes = 1 << 30,
+                                     .choice = {Algorithm::ring, Protocol::simple, 0},
+                                     .stack = job.stack};
+  const auto path = critical_path(*bench.machine->team(job, {}), plan);
+  ASSERT_TRUE(path);
+  EXPECT_GT((*path)[Resource::scale_up], path->total() * 8 / 10);
+  EXPECT_EQ((*path)[Resource::nic], 0);
+  EXPECT_EQ((*path)[Resource::network_latency], 0);
+}
+
+TEST(CriticalPath, SmallMessagesSpendItOnLatency) {
+  Bench bench("{kind: hgx-h100, count: 4}");
+  const Job job = bench.job(32);
+  const collective::PlanOptions plan{
+      .operation = job.operation, .bytes = 8, .choice = {Algorithm::ring, Protocol::ll, 0}, .stack = job.stack};
+  const auto path = critical_path(*bench.machine->team(job, {}), plan);
+  ASSERT_TRUE(path);
+  EXPECT_GT((*path)[Resource::network_latency] + (*path)[Resource::inside_latency] + (*path)[Resource::launch],
+            path->total() * 9 / 10);
+}
+
+TEST(CriticalPath, WithoutGpudirectItRestsInHostMemory) {
+  Bench bench("{kind: hgx-h100, count: 4, gpudirect: false}");
+  const Job job = bench.job(32);
+  const collective::PlanOptions plan{.operation = job.operation,
+                                     .bytes = 1 << 30,
+                                     .choice = {Algorithm::ring, Protocol::simple, 0},
+                                     .stack = job.stack};
+  const auto path = critical_path(*bench.machine->team(job, {}), plan);
+  ASSERT_TRUE(path);
+  EXPECT_GT((*path)[Resource::host_memory], path->total() / 2);
+}
+
+}  // namespace
+}  // namespace weft::why

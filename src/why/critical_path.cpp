@@ -1,0 +1,219 @@
+#include "why/critical_path.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+#include <vector>
+
+namespace weft::why {
+namespace {
+
+using collective::Edge;
+using collective::Plan;
+using collective::PlanOptions;
+using collective::Step;
+using collective::Team;
+
+// As in collective/timing.cpp, long programs are run with a few rounds; the others are like the last.
+constexpr std::uint64_t kFewRounds = 6;
+constexpr std::uint64_t kMostSteps = 4'000'000;
+constexpr std::uint32_t kBegin = 0xFFFFFFFFu;
+
+class Trace {
+ public:
+  Trace(const Team& team, const Plan& plan, bool pxn) : team_(team), plan_(plan), pxn_(pxn) {}
+
+  Breakdown run() {
+    for (std::uint32_t program = 0; program < plan_.different.size(); ++program)
+      for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank)
+        for (std::uint32_t lane = 0; lane < plan_.different[program]->lanes(rank); ++lane)
+          lanes_.push_back({.program = program, .rank = rank, .number = lane});
+    runnable_.resize(lanes_.size());
+    std::iota(runnable_.rbegin(), runnable_.rend(), 0u);
+    while (!runnable_.empty()) {
+      const std::uint32_t lane = runnable_.back();
+      runnable_.pop_back();
+      advance(lane);
+    }
+    return walk_back();
+  }
+
+ private:
+  // Something that took time, after something else.
+  struct Link {
+    std::uint32_t before = kBegin;
+    Resource resource = Resource::protocol;
+    std::int64_t time = 0;
+    std::int64_t overhead = 0;
+  };
+  struct Lane {
+    std::uint32_t program = 0;
+    std::uint32_t rank = 0;
+    std::uint32_t number = 0;
+    std::uint64_t at = 0;
+    std::int64_t clock = 0;
+    std::int64_t busy = 0;            // until when its sends occupy it
+    std::uint32_t by_clock = kBegin;  // what the clock stands at because of,
+    std::uint32_t by_busy = kBegin;   // and the sends
+  };
+  struct Arrival {
+    std::int64_t time;
+    std::uint32_t link;
+  };
+  struct Stream {
+    std::vector<Arrival> arrivals;
+    std::size_t taken = 0;
+    std::uint32_t waiter = kBegin;
+  };
+  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint64_t>;
+
+  std::uint32_t add(Link link) {
+    links_.push_back(link);
+    return static_cast<std::uint32_t>(links_.size() - 1);
+  }
+
+  bool is_inside(std::uint32_t from, std::uint32_t to) const { return plan_.node[from] == plan_.node[to]; }
+
+  Resource resource_of(std::uint32_t from, std::uint32_t to) const {
+    const std::uint32_t gpus = team_.ranks();
+    if (is_inside(from, to)) {
+      const model::ServerKind& server = team_.group(std::min({from, to, gpus - 1})).spec;
+      return server.scale_up ? Resource::scale_up : server.p2p ? Resource::pcie : Resource::host_memory;
+    }
+    const auto far = [&](std::uint32_t rank, bool sends) {
+      if (rank >= gpus || team_.direct(rank)) return false;
+      const collective::Port& port = team_.domain(team_.node_of(rank)).ports[team_.port_of(rank)];
+      return !(sends && pxn_ && port.direct && team_.group(rank).spec.scale_up);
+    };
+    if (far(from, true) || far(to, false)) return Resource::host_memory;
+    const std::uint32_t rank = from < gpus ? from : to;
+    const collective::Port& port = team_.domain(team_.node_of(rank)).ports[team_.port_of(rank)];
+    return port.pcie_rate < port.nic_rate ? Resource::pcie : Resource::nic;
+  }
+
+  void advance(std::uint32_t index) {
+    for (;;) {
+      Lane& lane = lanes_[index];
+      Step step;
+      if (!plan_.different[lane.program]->step(lane.rank, lane.number, lane.at, step)) return;
+      if (step.kind == Step::Kind::send) {
+        send(lane, step);
+      } else {
+        Stream& stream = streams_[{lane.program, step.peer, lane.rank, step.tag}];
+        if (stream.taken == stream.arrivals.size()) {
+          stream.waiter = index;
+          return;
+        }
+        const Arrival& arrival = stream.arrivals[stream.taken++];
+        if (arrival.time > lane.clock) {
+          const bool inside = is_inside(step.peer, lane.rank);
+          lane.clock = arrival.time;
+          lane.by_clock = add({arrival.link, inside ? Resource::inside_latency : Resource::network_latency,
+                               plan_.latency(step.peer, lane.rank).count(), 0});
+        }
+      }
+      ++lane.at;
+    }
+  }
+
+  void send(Lane& lane, const Step& step) {
+    const std::int64_t time = step.joined ? 0 : occupancy(step.edge, step.bytes);
+    if (lane.clock > lane.busy) lane.by_busy = lane.by_clock;
+    lane.busy = std::max(lane.busy, lane.clock) + time;
+    if (time > 0)
+      lane.by_busy = add({lane.by_busy, resource_of(lane.rank, step.peer), time, step.edge.overhead.count()});
+    Stream& stream = streams_[{lane.program, lane.rank, step.peer, step.tag}];
+    stream.arrivals.push_back({lane.busy + plan_.latency(lane.rank, step.peer).count(), lane.by_busy});
+    if (stream.waiter != kBegin) {
+      runnable_.push_back(stream.waiter);
+      stream.waiter = kBegin;
+    }
+  }
+
+  Breakdown walk_back() const {
+    const auto end = [](const Lane& lane) { return std::max(lane.clock, lane.busy); };
+    const auto last =
+        std::max_element(lanes_.begin(), lanes_.end(), [&](const Lane& a, const Lane& b) { return end(a) < end(b); });
+    Breakdown out;
+    if (last == lanes_.end()) return out;
+    for (std::uint32_t at = last->clock > last->busy ? last->by_clock : last->by_busy; at != kBegin;
+         at = links_[at].before) {
+      const Link& link = links_[at];
+      out[link.resource] += link.time - link.overhead;
+      out[Resource::protocol] += link.overhead;
+    }
+    return out;
+  }
+
+  const Team& team_;
+  const Plan& plan_;
+  bool pxn_;
+  std::vector<Lane> lanes_;
+  std::vector<std::uint32_t> runnable_;
+  std::vector<Link> links_;
+  std::map<Key, Stream> streams_;
+};
+
+std::optional<Breakdown> run(const Team& team, PlanOptions options, std::uint64_t rounds, Plan& plan) {
+  options.most_rounds = rounds;
+  plan = make_plan(team, options);
+  std::uint64_t steps = 0;
+  for (const auto& program : plan.different) steps += program->messages();
+  if (steps > kMostSteps) return std::nullopt;
+  return Trace(team, plan, options.pxn).run();
+}
+
+}  // namespace
+
+std::string_view name(Resource resource) {
+  switch (resource) {
+    case Resource::launch:
+      return "launch";
+    case Resource::protocol:
+      return "protocol of each chunk";
+    case Resource::scale_up:
+      return "NVLink";
+    case Resource::pcie:
+      return "PCIe";
+    case Resource::host_memory:
+      return "host memory";
+    case Resource::nic:
+      return "NIC";
+    case Resource::fabric:
+      return "fabric (collisions, queues)";
+    case Resource::inside_latency:
+      return "latency inside servers";
+    case Resource::network_latency:
+      return "latency of the network";
+  }
+  return "";
+}
+
+std::int64_t Breakdown::total() const {
+  return std::accumulate(time.begin(), time.end(), std::int64_t{0});
+}
+
+std::optional<Breakdown> critical_path(const Team& team, const PlanOptions& options, std::int64_t fabric_per_mille) {
+  Plan plan;
+  auto made = run(team, options, kFewRounds, plan);
+  if (!made) return std::nullopt;
+  const std::uint64_t whole = plan.whole_rounds;
+  if (whole > kFewRounds) {
+    // A round more costs what the period costs; a part of it may shrink where the chain changes its way.
+    const auto next = run(team, options, kFewRounds + 1, plan);
+    if (!next) return std::nullopt;
+    for (std::size_t i = 0; i < kResources; ++i) {
+      const std::int64_t more = std::max<std::int64_t>(0, next->time[i] - made->time[i]);
+      made->time[i] += more * static_cast<std::int64_t>(whole - kFewRounds);
+    }
+  }
+  const std::int64_t cards = (*made)[Resource::nic];
+  (*made)[Resource::nic] = cards / 1'000 * fabric_per_mille;
+  (*made)[Resource::fabric] = cards - (*made)[Resource::nic];
+  (*made)[Resource::launch] = plan.launch.count();
+  if (made->total() < plan.least.count()) (*made)[Resource::launch] += plan.least.count() - made->total();
+  return made;
+}
+
+}  // namespace weft::why

@@ -1,0 +1,168 @@
+#include "why/rank.hpp"
+
+#include <fmt/format.h>
+#include <rapidcheck/gtest.h>
+
+#include "why/testing_why.hpp"
+
+namespace weft::why {
+namespace {
+
+using measured::Mention;
+using testing::Bench;
+
+const std::vector<std::uint64_t> kSizes = {8, 8 << 10, 64 << 10, 1 << 20, 8 << 20, 64 << 20, 256 << 20, 1 << 30};
+
+// What nccl-tests would have printed on a machine that is different in that way.
+std::vector<Observation> measured_with(Machine& machine, const Job& job, const Variant& variant) {
+  std::vector<Observation> out;
+  const std::vector<Prediction> made = machine.predict(job, variant, kSizes);
+  for (std::size_t i = 0; i < made.size(); ++i)
+    out.push_back({{kSizes[i]}, bus_bandwidth(job, kSizes[i], made[i].time), true, {}});
+  return out;
+}
+
+Situation situation_of(const Job& job, std::uint32_t nodes) {
+  Situation out;
+  out.job = job;
+  out.job.per_server = job.gpus / nodes;
+  out.nodes = nodes;
+  return out;
+}
+
+std::size_t place_of(Cause cause, const Diagnosis& diagnosis) {
+  for (std::size_t i = 0; i < diagnosis.ranked.size(); ++i)
+    if (diagnosis.ranked[i].cause == cause) return i + 1;
+  return 0;
+}
+
+std::string listed(const Diagnosis& diagnosis) {
+  std::string out;
+  for (const Hypothesis& each : diagnosis.ranked)
+    out += fmt::format("{} {:.3f} {:.2f}\n", info(each.cause).id, each.share, each.median_error);
+  return out;
+}
+
+TEST(Why, WhatTheModelGivesIsNothingWrong) {
+  Bench bench("{kind: hgx-h100, count: 4}");
+  for (const std::uint32_t nodes : {1u, 2u, 4u}) {
+    Situation situation = situation_of(bench.job(8 * nodes), nodes);
+    situation.observations = measured_with(*bench.machine, situation.job, {});
+    const Diagnosis diagnosis = diagnose(situation, *bench.machine);
+    ASSERT_FALSE(diagnosis.ranked.empty());
+    EXPECT_EQ(diagnosis.ranked[0].cause, Cause::nothing_wrong) << nodes << "\n" << listed(diagnosis);
+    EXPECT_TRUE(diagnosis.explained);
+    EXPECT_LT(diagnosis.ranked[0].median_error, 0.001);
+  }
+}
+
+// Every variant of every cause, measured without any noise and without a word: the cause cannot be told from others
+// that predict the same, but nothing that predicts something else may come before it by its fit.
+TEST(Why, ACauseFitsItsOwnMeasurementBest) {
+  Bench bench("{kind: hgx-h100, count: 4, nics: 4}");
+  for (const CauseInfo& each : causes()) {
+    const Situation empty = situation_of(bench.job(32), 4);
+    for (const Variant& variant : variants_of(each.cause, empty, *bench.machine)) {
+      Situation situation = empty;
+      situation.observations = measured_with(*bench.machine, situation.job, variant);
+      if (situation.observations.empty()) continue;
+      const Diagnosis diagnosis = diagnose(situation, *bench.machine);
+      const std::size_t place = place_of(each.cause, diagnosis);
+      if (place == 0) continue;  // it changes nothing on this machine
+      EXPECT_LT(diagnosis.ranked[place - 1].median_error, 0.001) << each.id << " " << variant.text << "\n"
+                                                                 << listed(diagnosis);
+      EXPECT_TRUE(diagnosis.explained) << each.id << "\n" << listed(diagnosis);
+    }
+  }
+}
+
+// With the measurement of a cause and one word for it, it comes first.
+struct Word {
+  Cause cause;
+  const char* name;
+  const char* value;
+};
+class OneWord : public ::testing::TestWithParam<Word> {};
+
+TEST_P(OneWord, IsEnough) {
+  Bench bench("{kind: hgx-h100, count: 4, nics: 4}");
+  Situation situation = situation_of(bench.job(32), 4);
+  situation.facts.environment[GetParam().name] = GetParam().value;
+  situation.facts.p2p_disabled = GetParam().cause == Cause::p2p_off;
+  const auto variants = variants_of(GetParam().cause, situation, *bench.machine);
+  ASSERT_FALSE(variants.empty());
+  situation.observations = measured_with(*bench.machine, situation.job, variants[0]);
+  const Diagnosis diagnosis = diagnose(situation, *bench.machine);
+  EXPECT_EQ(place_of(GetParam().cause, diagnosis), 1u) << listed(diagnosis);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, OneWord,
+    ::testing::Values(Word{Cause::p2p_off, "NCCL_P2P_DISABLE", "1"},
+                      Word{Cause::socket_fallback, "NCCL_IB_DISABLE", "1"},
+                      Word{Cause::no_gpudirect, "NCCL_NET_GDR_LEVEL", "LOC"}, Word{Cause::protocol, "NCCL_PROTO", "LL"},
+                      Word{Cause::few_channels, "NCCL_MAX_NCHANNELS", "1"}, Word{Cause::algorithm, "NCCL_ALGO", "Tree"},
+                      Word{Cause::nic_unused, "NCCL_IB_HCA", "mlx5_0"}, Word{Cause::shm_off, "NCCL_SHM_DISABLE", "1"}),
+    [](const auto& each) { return std::string(each.param.name); });
+
+TEST(Why, MentionsOfTheHostCount) {
+  Bench bench("{kind: hgx-h100, count: 4}");
+  const auto first_with = [&](Mention mention, Cause cause) {
+    Situation situation = situation_of(bench.job(32), 4);
+    situation.facts.mentions[mention] = {1, {}};
+    situation.observations =
+        measured_with(*bench.machine, situation.job, variants_of(cause, situation, *bench.machine).front());
+    const Diagnosis diagnosis = diagnose(situation, *bench.machine);
+    EXPECT_EQ(place_of(cause, diagnosis), 1u) << info(cause).id << "\n" << listed(diagnosis);
+  };
+  first_with(Mention::acs_on, Cause::dma_redirected);
+  first_with(Mention::link_downgraded, Cause::pcie_down);
+  first_with(Mention::loss, Cause::lossy);
+  first_with(Mention::ecmp, Cause::ecmp);
+  first_with(Mention::throttled, Cause::slow_rank);
+  first_with(Mention::peermem_missing, Cause::no_gpudirect);
+}
+
+TEST(Why, WithoutAMeasurementWordsAreAllThereIs) {
+  Bench bench("{kind: hgx-a100, count: 1}");
+  Situation situation = situation_of(bench.job(8), 1);
+  situation.facts.p2p_disabled = true;
+  const Diagnosis diagnosis = diagnose(situation, *bench.machine);
+  EXPECT_EQ(place_of(Cause::p2p_off, diagnosis), 1u) << listed(diagnosis);
+  EXPECT_EQ(diagnosis.expected.size(), diagnosis.sizes.size());
+}
+
+TEST(Why, ACauseWithoutEffectIsSaidAndNotRanked) {
+  Bench bench("{kind: hgx-h100, count: 4}");
+  Situation situation = situation_of(bench.job(32), 4);
+  situation.facts.environment["NCCL_PXN_DISABLE"] = "1";
+  situation.observations = measured_with(*bench.machine, situation.job, {});
+  const Diagnosis diagnosis = diagnose(situation, *bench.machine);
+  EXPECT_EQ(place_of(Cause::pxn_off, diagnosis), 0u) << "eight NICs for eight GPUs: nobody relays\n"
+                                                     << listed(diagnosis);
+  ASSERT_EQ(diagnosis.without_effect.size(), 1u);
+  EXPECT_EQ(diagnosis.without_effect[0].cause, Cause::pxn_off);
+}
+
+TEST(Why, WhatNobodyExplainsIsSaid) {
+  Bench bench("{kind: hgx-h100, count: 1}");
+  Situation situation = situation_of(bench.job(8), 1);
+  situation.observations = {{{1 << 30}, 0.001, true, {}}};
+  EXPECT_FALSE(diagnose(situation, *bench.machine).explained);
+}
+
+TEST(Why, SharesAddUpAndOrderIsByThem) {
+  Bench bench("{kind: hgx-h100, count: 4}");
+  Situation situation = situation_of(bench.job(16), 2);
+  situation.observations = {{{1 << 30}, 200, true, {}}};
+  const Diagnosis diagnosis = diagnose(situation, *bench.machine);
+  double sum = 0;
+  for (std::size_t i = 0; i < diagnosis.ranked.size(); ++i) {
+    sum += diagnosis.ranked[i].share;
+    if (i > 0) EXPECT_GE(diagnosis.ranked[i - 1].share, diagnosis.ranked[i].share);
+  }
+  EXPECT_NEAR(sum, 1, 1e-9);
+}
+
+}  // namespace
+}  // namespace weft::why

@@ -1,0 +1,348 @@
+#include "why/signs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "measured/hardware.hpp"
+#include "measured/text_lines.hpp"
+
+namespace weft::why {
+namespace {
+
+using measured::Mention;
+using measured::NetTransport;
+
+std::optional<Found> when(bool holds, std::string text, spec::Place place = {}) {
+  return holds ? std::optional<Found>({std::move(text), place}) : std::nullopt;
+}
+
+// 2.18.3 as 21803.
+std::int64_t version_code(const std::string& text) {
+  std::int64_t code = 0;
+  std::size_t at = 0;
+  for (int part = 0; part < 3 && at < text.size(); ++part) {
+    const auto number = measured::leading_number(std::string_view(text).substr(at));
+    if (!number) return 0;
+    code = code * 100 + std::min<std::int64_t>(number->value, 99);
+    at += number->length + 1;
+  }
+  return code;
+}
+
+bool near(double a, double b, double part) {
+  return std::abs(a - b) <= part * std::max(a, b);
+}
+
+double gigabytes(Bandwidth rate) {
+  return static_cast<double>(rate.count()) / 8e9;
+}
+
+double bus_factor(const Scene& at) {
+  const Ratio factor = collective::bus_factor(at.situation.job.operation, at.situation.job.gpus);
+  return static_cast<double>(factor.over) / static_cast<double>(factor.under);
+}
+
+}  // namespace
+
+// ---- what tests are made of
+
+Sign set_to(const char* name, std::vector<std::string> values) {
+  return [name, values](const Scene& at) -> std::optional<Found> {
+    const std::string* value = at.situation.environment(name);
+    if (value == nullptr) return std::nullopt;
+    const bool wanted = values.empty() || std::find(values.begin(), values.end(), *value) != values.end();
+    return when(wanted, fmt::format("{}={}", name, value->substr(0, 40)));
+  };
+}
+
+Sign mentioned(Mention mention) {
+  return [mention](const Scene& at) -> std::optional<Found> {
+    const auto found = at.facts.mentions.find(mention);
+    if (found == at.facts.mentions.end()) return std::nullopt;
+    return Found{std::string(measured::name(mention)), found->second.first};
+  };
+}
+
+Sign network(NetTransport transport) {
+  return [transport](const Scene& at) -> std::optional<Found> {
+    for (const measured::NetUse& use : at.facts.networks)
+      if (use.transport == transport) return Found{fmt::format("the log uses the network {}", use.name), use.place};
+    return std::nullopt;
+  };
+}
+
+Sign both(Sign first, Sign second) {
+  return [first, second](const Scene& at) -> std::optional<Found> {
+    auto found = first(at);
+    const auto other = second(at);
+    if (!found || !other) return std::nullopt;
+    found->text += ", " + other->text;
+    return found;
+  };
+}
+
+Sign version_between(std::int64_t first, std::int64_t last) {
+  return [first, last](const Scene& at) -> std::optional<Found> {
+    if (!at.facts.nccl_version) return std::nullopt;
+    const std::int64_t code = version_code(at.facts.nccl_version->value);
+    return when(code >= first && code <= last, fmt::format("NCCL {}", at.facts.nccl_version->value),
+                at.facts.nccl_version->place);
+  };
+}
+
+// ---- tests of several facts
+
+std::optional<Found> gpudirect_is(const Scene& at, bool on) {
+  const std::int64_t with = at.facts.with_gpudirect;
+  const std::int64_t without = at.facts.without_gpudirect;
+  if (with + without == 0) return std::nullopt;
+  return when(on ? without == 0 : without > 0,
+              fmt::format("{} connections with GPUDirect RDMA, {} without", with, without));
+}
+
+std::optional<Found> low_gdr_level(const Scene& at) {
+  for (const char* name : {"NCCL_NET_GDR_LEVEL", "NCCL_IB_GDR_LEVEL"})
+    if (const std::string* level = at.situation.environment(name))
+      return when(*level == "LOC" || *level == "0", fmt::format("{}={}", name, *level));
+  return std::nullopt;
+}
+
+std::optional<Found> all_nics_used(const Scene& at) {
+  return when(at.facts.net_devices_used > 0 && at.facts.net_devices_used >= at.server.nics,
+              fmt::format("connections through {} of {} NICs", at.facts.net_devices_used, at.server.nics));
+}
+
+std::optional<Found> some_nics_used(const Scene& at) {
+  const std::int64_t used = at.situation.cards_used(at.server.nics);
+  return when(used > 0 && used < at.server.nics, fmt::format("{} of {} NICs are used", used, at.server.nics));
+}
+
+std::optional<Found> through_shared_memory(const Scene& at) {
+  return when(at.facts.shared_memory > 0 && at.facts.p2p == 0,
+              fmt::format("{} channels through shared memory, none from GPU to GPU", at.facts.shared_memory));
+}
+
+std::optional<Found> weak_part(const Scene& at) {
+  if (!at.facts.server) return std::nullopt;
+  for (const measured::WeakPart& weak : at.facts.server->weak)
+    if (weak.pcie_lanes > 0)
+      return Found{fmt::format("a part with PCIe {}.0 x{} beside better ones", weak.pcie_gen, weak.pcie_lanes),
+                   weak.place};
+  return std::nullopt;
+}
+
+std::optional<Found> slow_slot(const Scene& at) {
+  if (at.server.nics == 0) return std::nullopt;
+  const double slot = gigabytes(at.machine.cluster()->groups[0].nic_pcie.one_way(at.server.nic.pcie_lanes));
+  return when(slot > 0 && slot < gigabytes(at.server.nic.rate),
+              fmt::format("a NIC of {:.0f} GB/s in a slot of {:.0f}", gigabytes(at.server.nic.rate), slot));
+}
+
+// Parts of which the topology says that they are as they should be.
+std::optional<Found> links_as_sold(const Scene& at) {
+  if (!at.facts.server || !at.facts.server->weak.empty() || slow_slot(at)) return std::nullopt;
+  const measured::GpuChip* chip = measured::gpu_by_kind(at.server.gpu.kind);
+  return when(chip != nullptr && at.facts.cpu_vendor != "" && at.server.pcie_gen >= chip->pcie_gen &&
+                  at.server.pcie_lanes == 16,
+              fmt::format("the topology has PCIe {}.0 x16 everywhere", at.server.pcie_gen));
+}
+
+std::optional<Found> far_apart(const Scene& at) {
+  const collective::Team* team = at.machine.team(at.situation.job, {});
+  if (team == nullptr || !at.situation.several_nodes()) return std::nullopt;
+  std::uint32_t far = 0;
+  for (std::uint32_t rank = 0; rank < team->domain(0).ranks; ++rank) far += !team->direct(rank);
+  return when(far > 0, fmt::format("{} of {} GPUs have no NIC below their root complex", far, team->domain(0).ranks));
+}
+std::optional<Found> all_far_apart(const Scene& at) {
+  const collective::Team* team = at.machine.team(at.situation.job, {});
+  if (team == nullptr || !at.situation.several_nodes()) return std::nullopt;
+  for (std::uint32_t rank = 0; rank < team->domain(0).ranks; ++rank)
+    if (team->direct(rank)) return std::nullopt;
+  return Found{"no GPU of the job has a NIC below its root complex", {}};
+}
+
+// GPUs that are sold on boards with PCIe switches and NVLink, without either.
+std::optional<Found> hidden_topology(const Scene& at) {
+  if (!at.facts.server) return std::nullopt;
+  const measured::GpuChip* chip = measured::gpu_by_kind(at.server.gpu.kind);
+  const bool board = chip != nullptr && !chip->nvlink.empty() && at.facts.server->gpus >= 4;
+  return when(board && at.facts.server->pcie_switches == 0,
+              fmt::format("{} x {} without any PCIe switch", at.facts.server->gpus, at.server.gpu.kind));
+}
+
+std::optional<Found> no_nvls_channels(const Scene& at) {
+  const bool could = collective::generation_of(at.server.gpu.kind).nvls_channels > 0 && at.server.scale_up &&
+                     at.server.scale_up->switches > 0;
+  return when(could && (at.facts.channels.nvls == 0 || at.facts.nvls_unavailable.count > 0),
+              "GPUs that could, and no NVLS channels in the log", at.facts.nvls_unavailable.first);
+}
+std::optional<Found> uses_nvls(const Scene& at) {
+  return when(at.facts.algorithm.starts_with("NVLS"), fmt::format("the log chose {}", at.facts.algorithm));
+}
+
+std::optional<Found> other_algorithm(const Scene& at) {
+  const std::string& said = at.facts.algorithm;
+  return when(!said.empty() && at.situation.environment("NCCL_ALGO") == nullptr && !at.reference.algorithm.empty() &&
+                  collective::algorithm_named(said) != collective::algorithm_named(at.reference.algorithm),
+              fmt::format("the log chose {}, the model {}", said.substr(0, 20), at.reference.algorithm));
+}
+
+std::optional<Found> low_limit(const Scene& at) {
+  for (const char* name : {"NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS", "NCCL_MAX_NRINGS"})
+    if (const std::string* text = at.situation.environment(name)) {
+      const auto most = measured::whole_number(*text);
+      return when(most && *most <= 8, fmt::format("{}={}", name, text->substr(0, 20)));
+    }
+  return std::nullopt;
+}
+
+std::optional<Found> crossover(const Scene& at) {
+  for (const measured::Crossover& each : at.facts.crossovers)
+    if (each.table == at.situation.table) {
+      const measured::BenchmarkRow& row = at.facts.tables[each.table].rows[each.row];
+      return Found{fmt::format("{} take {}% of the time of the size before", exact(Bytes(row.bytes)), each.percent),
+                   row.place};
+    }
+  return std::nullopt;
+}
+
+std::optional<Found> unsteady(const Scene& at) {
+  std::size_t large = 0;
+  std::size_t shaky = 0;
+  for (const Observation& each : at.situation.observations) {
+    if (each.largest() < (16u << 20)) continue;
+    ++large;
+    shaky += !each.steady;
+  }
+  return when(shaky >= 2 && shaky * 3 >= large,
+              fmt::format("{} of {} large rows differ from run to run", shaky, large));
+}
+
+std::optional<Found> falls_with_size(const Scene& at) {
+  double best = 0;
+  for (const Observation& each : at.situation.observations) best = std::max(best, each.bus);
+  if (at.situation.observations.empty()) return std::nullopt;
+  const Observation& last = at.situation.observations.back();
+  return when(last.largest() >= (64u << 20) && last.bus < 0.75 * best && at.facts.crossovers.empty(),
+              fmt::format("busbw falls from {:.1f} to {:.1f} GB/s as sizes grow", best, last.bus));
+}
+
+// ---- what was hoped for
+
+std::optional<Found> hoped_for_too_much(const Scene& at) {
+  const auto& hoped = at.situation.hoped;
+  return when(
+      hoped && *hoped > 1.1 * at.reference.best && at.reference.measured > 0.8 * at.reference.expected,
+      fmt::format("{:.0f} GB/s were expected; the model gives {:.0f} at most", hoped.value_or(0), at.reference.best));
+}
+
+std::optional<Found> hoped_for_the_wire(const Scene& at) {
+  if (!at.situation.hoped) return std::nullopt;
+  const bool wire =
+      (at.server.scale_up && near(*at.situation.hoped, gigabytes(at.server.scale_up->link.one_way()), 0.03)) ||
+      (at.server.nics > 0 &&
+       near(*at.situation.hoped, gigabytes(at.server.nic.rate) * static_cast<double>(at.server.nics), 0.03));
+  return when(wire, fmt::format("{:.0f} GB/s is the rate of the wire", *at.situation.hoped));
+}
+
+std::optional<Found> reached_in_busbw(const Scene& at) {
+  const auto& hoped = at.situation.hoped;
+  const double factor = bus_factor(at);
+  const double algorithm = at.reference.measured / factor;
+  return when(hoped && factor > 1.2 && at.reference.measured >= 0.9 * *hoped && algorithm < 0.8 * *hoped,
+              fmt::format("{:.0f} GB/s were expected: busbw is {:.0f}, algbw {:.0f}", hoped.value_or(0),
+                          at.reference.measured, algorithm));
+}
+
+std::optional<Found> eight_times(const Scene& at) {
+  const auto& hoped = at.situation.hoped;
+  return when(hoped && near(*hoped, 8 * at.reference.measured, 0.15) && *hoped > 1.5 * at.reference.best,
+              "eight times the measured figure was expected: bits, not bytes");
+}
+
+std::optional<Found> is_average(const Scene& at) {
+  const auto& all = at.situation.observations;
+  return when(
+      !all.empty() && std::all_of(all.begin(), all.end(), [](const Observation& each) { return each.is_average(); }),
+      "the figure is an average over all sizes, small ones included");
+}
+
+std::optional<Found> only_small(const Scene& at) {
+  const auto& all = at.situation.observations;
+  return when(!all.empty() && !all.back().is_average() && at.reference.expected < 0.7 * at.reference.best,
+              fmt::format("no size at which the model reaches its {:.0f} GB/s was measured", at.reference.best));
+}
+
+std::optional<Found> two_nodes_were_better(const Scene& at) {
+  return when(at.situation.hoped && at.situation.nodes > 2 &&
+                  at.situation.job.operation == collective::Operation::all_reduce &&
+                  *at.situation.hoped > 1.1 * at.reference.best && at.server.scale_up,
+              "on one or two nodes busbw counts more than the network carries; from three on it does not");
+}
+
+std::optional<Found> hoped_within_reach(const Scene& at) {
+  return when(
+      at.situation.hoped && at.reference.measured > 0 && *at.situation.hoped <= 1.1 * at.reference.best &&
+          at.reference.measured < 0.8 * at.reference.expected,
+      fmt::format("the model, too, gives {:.0f} GB/s and not {:.0f}", at.reference.expected, at.reference.measured));
+}
+
+std::optional<Found> amd(const Scene& at) {
+  const bool link = at.server.socket_link && at.server.socket_link->kind == "xgmi";
+  return when(at.facts.cpu_vendor == "AuthenticAMD" || link, "AMD CPUs");
+}
+
+std::optional<Found> restricted_cards(const Scene& at) {
+  const std::string* value = at.situation.environment("NCCL_IB_HCA");
+  if (value == nullptr || value->starts_with('^')) return std::nullopt;
+  const auto cards = 1 + std::count(value->begin(), value->end(), ',');
+  return when(cards < at.server.nics && value->find_first_of("0123456789") != std::string::npos,
+              fmt::format("NCCL_IB_HCA={}", value->substr(0, 40)));
+}
+
+std::optional<Found> rdma_card(const Scene& at) {
+  return when(at.server.nics > 0 && at.situation.job.stack->name != "tcp",
+              fmt::format("the server has {}", at.server.nic.kind));
+}
+
+std::optional<Found> all_is_on(const Scene& at) {
+  return when(gpudirect_is(at, true) && all_nics_used(at) && at.reference.measured < 0.8 * at.reference.expected,
+              "GPUDirect RDMA and all NICs are in use, and yet it is slow");
+}
+
+std::optional<Found> card_cannot(const Scene& at) {
+  return when(at.facts.can_gpudirect == false, "the topology says gdr=\"0\"");
+}
+std::optional<Found> failed(const Scene& at) {
+  return when(at.facts.failures > 0, fmt::format("{} lines tell of failures", at.facts.failures));
+}
+std::optional<Found> p2p_is_off(const Scene& at) {
+  return when(at.facts.p2p_disabled, "P2P is switched off");
+}
+std::optional<Found> p2p_is_used(const Scene& at) {
+  return when(at.facts.p2p > 0 && at.facts.shared_memory == 0,
+              fmt::format("{} channels from GPU to GPU", at.facts.p2p));
+}
+std::optional<Found> plugin_missing(const Scene& at) {
+  return when(at.facts.plugin_missing, "no network plugin was found");
+}
+std::optional<Found> one_leaf(const Scene& at) {
+  return when(at.situation.several_nodes() && at.situation.nodes <= 2, "two servers are often on one leaf");
+}
+
+std::optional<Found> geforce(const Scene& at) {
+  return when(at.facts.gpu_name.find("GeForce") != std::string::npos, at.facts.gpu_name);
+}
+std::optional<Found> more_cards(const Scene& at) {
+  const auto cards = std::count_if(at.facts.interfaces.begin(), at.facts.interfaces.end(),
+                                   [](const measured::LogInterface& each) { return each.plugin == "IB"; });
+  return when(at.server.nics > 0 && cards > at.server.nics,
+              fmt::format("the log lists {} cards, the machine has {}", cards, at.server.nics));
+}
+std::optional<Found> no_ib_device(const Scene& at) {
+  return when(at.facts.no_ib_device, "the log found no InfiniBand device");
+}
+
+}  // namespace weft::why

@@ -1,0 +1,240 @@
+// `weft why` on real cases with a known cause, and on files that cannot be read.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "golden.hpp"
+
+namespace weft::golden {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Other people's cases stand beside the project, or where WEFT_TRUTH says.
+fs::path diagnosis() {
+  if (const char* named = std::getenv("WEFT_TRUTH")) return fs::path(named) / "diagnosis";
+  for (const fs::path& candidate : {kSource / "../shared/truth", kSource / "../../shared/truth"})
+    if (fs::exists(candidate)) return candidate / "diagnosis";
+  return {};
+}
+
+struct Case {
+  std::string folder;               // CASE in the arguments
+  std::string arguments;            // after `weft why`; HERE is the scratch directory with machines and notes
+  std::vector<std::string> causes;  // any of them is the true one
+};
+
+// Machines as the cases describe them, and the words of those that come without a log.
+void write_machines(const fs::path& here) {
+  const std::string one_switch =
+      "fabric: {kind: single-chassis, switch: {kind: quantum-2, ports: 64, rate: 400Gbps, breakout: []}}\n";
+  const auto write = [&](const std::string& name, const std::string& text) { std::ofstream(here / name) << text; };
+  write("h100.weft.yaml", "version: 1\nservers: {kind: hgx-h100, count: 8}\n" + one_switch);
+  write("a100.weft.yaml", "version: 1\nservers: {kind: hgx-a100, count: 1}\nfabric: {kind: none}\n");
+  // 21: GPU and NIC on different NUMA nodes of two EPYC 9534.
+  write("h100nvl.weft.yaml",
+        "version: 1\nservers: {count: 2, gpu: h100-pcie, gpus: 2, nics: 2, nic: {kind: connectx-6, rate: 200Gbps}, "
+        "sockets: 8, socket_link: xgmi,"
+        " gpu_switch: [1, 7], nic_switch: [0, 4], scale_up: {link: {kind: nvlink4, both_ways: 600GB/s}, switches: 1}}\n"
+        "fabric: {kind: single-chassis, switch: {kind: quantum-2, ports: 4, rate: 200Gbps, breakout: []}}\n");
+  // 26: the network of these nodes is not in the thread; TCP is.
+  write("tcp.weft.yaml",
+        "version: 1\nservers: {count: 2, gpu: v100-sxm, gpus: 8, nics: 1, nic: {kind: connectx-6, rate: 100Gbps}, "
+        "scale_up: {link: nvlink2, switches: 1}}\n"
+        "fabric: {kind: single-chassis, switch: {kind: quantum-2, ports: 2, rate: 100Gbps, breakout: []}}\ntransport: "
+        "{kind: tcp}\n");
+  write("tcp.log",
+        "NCCL version 2.4.2+cuda10.0\nNCCL_MIN_NRINGS set by environment to 8\nNCCL INFO NET/Socket : Using "
+        "[0]eth0:10.0.0.1<0>\n");
+  // 31: "1 AMD node, several GPUs, P2P through the CPU", "multi-GPU tests hang".
+  write("amd.weft.yaml",
+        "version: 1\nservers: {count: 1, gpu: l40s, gpus: 8, sockets: 2, socket_link: xgmi, pcie_gen: 4}\nfabric: "
+        "{kind: none}\n");
+  write("hang.log", "multi-GPU tests hang\n");
+}
+
+// Figures are those of each case.md, which names its thread.
+const std::vector<Case> kCases = {
+    {"01-h100-roce-acs-iommu-splitqps",
+     "--topo HERE/h100.xml --nodes 2 --busbw 1GiB=216.5GB/s --busbw 8GiB=231GB/s --expect 470GB/s --log CASE/log.txt "
+     "--stack roce "
+     "--env NCCL_IB_QPS_PER_CONNECTION=8 --env NCCL_IB_SPLIT_DATA_ON_QPS=1 --env NCCL_IB_ADAPTIVE_ROUTING=1",
+     {"dma-redirected"}},
+    {"07-a100pcie-epyc-nps1", "--smi CASE/topo-m.txt --measured CASE/nccl-tests.txt --log CASE/log.txt", {"far-nic"}},
+    {"10-a100-p2p-level-loc", "HERE/a100.weft.yaml --log CASE/log.txt", {"p2p-off"}},
+    {"12-a100-nv4-pair-72-is-normal",
+     "--smi CASE/topo-m.txt --measured CASE/nccl-tests.txt --log CASE/log.txt --expect 100GB/s",
+     {"nothing-wrong"}},
+    {"13-h100-2node-tree-4node-drop-is-normal",
+     "--topo HERE/h100.xml --nodes 4 --busbw 16GiB=365.8GB/s --stack ib --expect 480GB/s",
+     {"nothing-wrong"}},
+    {"14-h100-algbw-read-as-line-rate",
+     "--topo HERE/h100.xml --nodes 1 --algbw 256MiB=250GB/s --expect 450GB/s",
+     {"misread"}},
+    {"18-v100-gdr-off-and-4x-misread",
+     "--smi CASE/topo-m.txt --nodes 4 --busbw 6GB/s --expect 40GB/s",
+     {"no-gpudirect"}},
+    {"21-h100nvl-amd-familyid-ll-crossover",
+     "HERE/h100nvl.weft.yaml --measured CASE/nccl-tests.txt",
+     {"wrong-protocol"}},
+    {"26-tcp-rings-and-version",
+     "HERE/tcp.weft.yaml --nodes 2 --busbw 1.45GB/s --expect 3.75GB/s --log HERE/tcp.log",
+     {"few-streams", "old-nccl"}},
+    {"28-h100-nvls-no-gain-above-2-nodes",
+     "--topo HERE/h100.xml --nodes 4 --busbw 4GiB=320GB/s --stack roce --expect 430GB/s",
+     {"nothing-wrong"}},
+    {"31-amd-iommu-p2p-and-average-misread",
+     "HERE/amd.weft.yaml --average 8B..1GiB=6GB/s --log HERE/hang.log",
+     {"p2p-off", "misread"}},
+    {"35-efa-plugin-not-found-socket", "--topo CASE/system.xml --nodes 2 --log CASE/log.txt", {"socket-fallback"}},
+};
+
+std::string replaced(std::string text, const std::string& word, const std::string& by) {
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + by.size()))
+    text.replace(at, word.size(), by);
+  return text;
+}
+
+// Where the first of the true causes is ranked, from 1; 0: nowhere.
+std::size_t place_of_truth(const Case& each, const Outcome& outcome) {
+  const auto record = nlohmann::json::parse(outcome.out);
+  std::size_t place = 0;
+  for (const auto& cause : record["causes"]) {
+    ++place;
+    if (std::find(each.causes.begin(), each.causes.end(), cause["cause"].get<std::string>()) != each.causes.end())
+      return place;
+  }
+  return 0;
+}
+
+TEST(Why, RealCasesAreExplained) {
+  if (diagnosis().empty() || !fs::exists(diagnosis()))
+    GTEST_SKIP() << "skipped: no diagnosed cases; WEFT_TRUTH names their folder";
+  const Scratch scratch;
+  write_machines(scratch.path());
+  const std::string here = scratch.path().string();
+  ASSERT_EQ(weft({"show", "server", "--as", "nccl-xml", "-o", here + "/h100.xml", here + "/h100.weft.yaml"}).code, 0);
+  std::size_t first = 0;
+  std::size_t in_three = 0;
+  std::string places;
+  for (const Case& each : kCases) {
+    std::vector<std::string> arguments = {"why", "--json"};
+    for (const std::string& word : words(each.arguments))
+      arguments.push_back(replaced(replaced(word, "CASE", (diagnosis() / each.folder).string()), "HERE", here));
+    const Outcome outcome = weft(arguments);
+    ASSERT_EQ(outcome.code, 0) << each.folder << "\n" << outcome.out << outcome.err;
+    const std::size_t place = place_of_truth(each, outcome);
+    first += place == 1;
+    in_three += place >= 1 && place <= 3;
+    places += fmt::format("{:3} {}\n", place, each.folder);
+  }
+  std::cout << places
+            << fmt::format("true cause first in {} of {}, among the first three in {}\n", first, kCases.size(),
+                           in_three);
+  EXPECT_GE(first, 8u) << places;
+  EXPECT_GE(in_three, 11u) << places;
+}
+
+class WhyFiles : public testing::Test {
+ protected:
+  WhyFiles() : here_(scratch_.path()) {
+    std::ofstream("acp.weft.yaml")
+        << "version: 1\nservers: {kind: acp-h100-2nic, count: 4}\nfabric: {kind: single-chassis}\n";
+  }
+  void refused(const std::string& line, const std::string& text) {
+    const Outcome outcome = weft(words(line));
+    EXPECT_EQ(outcome.code, 2) << line << "\n" << outcome.out;
+    EXPECT_NE(outcome.err.find(text), std::string::npos) << line << "\n" << outcome.err;
+  }
+
+ private:
+  Scratch scratch_;
+  InDirectory here_;
+};
+
+TEST_F(WhyFiles, AreRefusedAtTheirPlace) {
+  std::ofstream("bad.txt") << "# all_reduce\n8 2 float sum -1 17.08 0.00 zero 0 16.76 0.00 0.00 0\n";
+  std::ofstream("bad.xml") << "<system version=\"1\">\n  <cpu numaid=\"0\">\n";
+  std::ofstream("bad.log") << "nothing of interest\n";
+  refused("why acp.weft.yaml --measured bad.txt", "bad.txt:2:28");
+  refused("why --topo bad.xml --busbw 1GiB=3GB/s", "bad.xml:");
+  refused("why acp.weft.yaml --log bad.log", "no line of NCCL was found");
+  refused("why acp.weft.yaml --measured none.txt", "none.txt");
+  refused("why acp.weft.yaml --busbw 1GiB", "--busbw cannot be '1GiB'");
+  refused("why acp.weft.yaml --expect much", "--expect cannot be 'much'");
+  refused("why acp.weft.yaml --busbw 1GB/s --env NCCL_ALGO", "--env cannot be 'NCCL_ALGO'");
+  refused("why acp.weft.yaml --busbw 1GB/s --nodes 64", "64 servers");
+  refused("why acp.weft.yaml --busbw 1GB/s --collective sort", "no collective is called 'sort'");
+  refused("why acp.weft.yaml --busbw 1GB/s --stack udp", "no stack is called 'udp'");
+  refused("why acp.weft.yaml --topo system.xml --busbw 1GB/s", "several descriptions");
+}
+
+TEST_F(WhyFiles, WhatWeftPrintsItUnderstands) {
+  const Outcome ran =
+      weft(words("sim acp.weft.yaml --collective all_reduce --gpus 32 --sizes 1MiB..1GiB --set servers.p2p=false"));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  std::ofstream("out.txt") << ran.out;
+  const Outcome why = weft(words("why acp.weft.yaml --measured out.txt --json"));
+  ASSERT_EQ(why.code, 0) << why.err;
+  const auto record = nlohmann::json::parse(why.out);
+  EXPECT_EQ(record["nodes"], 4);
+  EXPECT_EQ(record["gpus"], 32);
+  EXPECT_EQ(record["causes"][0]["cause"], "p2p-off") << why.out;
+  EXPECT_LT(record["causes"][0]["median_error"].get<double>(), 0.01);
+  EXPECT_EQ(record["causes"][0]["set"][0], "servers.p2p=false") << "it can be repeated";
+}
+
+TEST_F(WhyFiles, OfSeveralTablesOneIsExplained) {
+  std::ofstream("two.txt")
+      << "# fast, 8 ranks, 1 nodes\n1073741824 268435456 float sum -1 4000 268.4 469.8 0 4000 268.4 469.8 0\n"
+         "# slow, 8 ranks, 1 nodes\n1073741824 268435456 float sum -1 90000 11.9 20.9 0 90000 11.9 20.9 0\n";
+  const auto bus = [](const std::string& line) {
+    return nlohmann::json::parse(weft(words(line)).out)["rows"][0]["measured_busbw_GBps"].get<double>();
+  };
+  EXPECT_NEAR(bus("why acp.weft.yaml --measured two.txt --json"), 20.9, 0.1) << "the slow one is asked about";
+  EXPECT_NEAR(bus("why acp.weft.yaml --measured two.txt --table 1 --json"), 469.8, 0.1);
+  refused("why acp.weft.yaml --measured two.txt --table 3", "--table 3: the output has 2 tables");
+}
+
+TEST_F(WhyFiles, ARunIsTakenApart) {
+  const Outcome why = weft(words("why acp.weft.yaml --gpus 32 --size 1GiB --json"));
+  ASSERT_EQ(why.code, 0) << why.err;
+  const auto record = nlohmann::json::parse(why.out);
+  std::int64_t sum = 0;
+  for (const auto& each : record["critical_path_ps"]) sum += each.get<std::int64_t>();
+  EXPECT_NEAR(static_cast<double>(sum), record["time_ps"].get<double>(), 0.05 * record["time_ps"].get<double>());
+  const auto& changes = record["what_if"];
+  ASSERT_GT(changes.size(), 3u);
+  for (std::size_t i = 1; i < changes.size(); ++i)
+    EXPECT_GE(changes[i - 1]["busbw_GBps"].get<double>(), changes[i]["busbw_GBps"].get<double>()) << "best first";
+  EXPECT_EQ(changes[0]["change"], "8 NICs per server") << why.out;
+  // What the table says can be repeated by hand.
+  const std::string set = changes[0]["command"].get<std::string>();
+  const Outcome again = weft(words("why acp.weft.yaml --gpus 32 --size 1GiB --json " + set));
+  EXPECT_NEAR(nlohmann::json::parse(again.out)["busbw_GBps"].get<double>(), changes[0]["busbw_GBps"].get<double>(),
+              1e-6)
+      << set;
+}
+
+TEST_F(WhyFiles, FastSaysSo) {
+  EXPECT_NE(weft(words("why acp.weft.yaml --gpus 32 --size 1GiB --fast")).out.find("flows (--fast)"),
+            std::string::npos);
+}
+
+TEST_F(WhyFiles, APlanIsBelowTheSimulation) {
+  const Outcome plan = weft(words("plan acp.weft.yaml --gpus 32 --sizes 8B..8GiB --json"));
+  ASSERT_EQ(plan.code, 0) << plan.err;
+  std::istringstream lines(plan.out);
+  std::size_t rows = 0;
+  for (std::string line; std::getline(lines, line); ++rows) {
+    const auto record = nlohmann::json::parse(line);
+    EXPECT_LE(record["bound_ps"].get<std::int64_t>(), record["simulated_ps"].get<std::int64_t>()) << line;
+  }
+  EXPECT_EQ(rows, 31u);
+  refused("plan acp.weft.yaml --gpus 99", "gpus");
+  refused("plan acp.weft.yaml --gpus 32 --sizes large", "sizes");
+}
+
+}  // namespace
+}  // namespace weft::golden
