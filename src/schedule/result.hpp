@@ -18,6 +18,7 @@ struct FlowRecord {
   std::int64_t sent = kNotYet;       // the sender has the last acknowledgement
   std::int64_t received = kNotYet;   // the receiver has the last byte
   std::int64_t unloaded = 0;         // how long it would take alone, until `sent`
+  std::uint64_t tag = 0;             // what its send said
 };
 
 // One direction of one link.
