@@ -7,6 +7,7 @@
 
 #include "collective/chunks.hpp"
 #include "collective/direct.hpp"
+#include "collective/gates.hpp"
 #include "collective/hierarchical.hpp"
 #include "collective/pat.hpp"
 #include "collective/ring.hpp"
@@ -28,13 +29,30 @@ constexpr Duration kSimpleOverhead = nanoseconds(1'000);
 constexpr Duration kSwitchOverhead = nanoseconds(5'200);
 constexpr Duration kSwitchHop = nanoseconds(1'900);
 
+constexpr std::int64_t kLlWire = 2000;      // a flag of 4 bytes with every 4 of data
+constexpr std::int64_t kLl128Wire = 1067;  // 8 with every 120
+
+std::int64_t wire_per_mille(Protocol protocol) {
+  return protocol == Protocol::ll ? kLlWire : protocol == Protocol::ll128 ? kLl128Wire : 1000;
+}
+
+std::function<std::int64_t(std::uint32_t)> nic_speed(const PlanOptions& options) {
+  if (options.conditions == nullptr || options.conditions->nics.empty()) return {};
+  return [&slow = options.conditions->nics](std::uint32_t nic) {
+    std::int64_t left = 1000;
+    for (const Conditions::Slow& each : slow)
+      if (each.which == nic) left = left * each.speed_per_mille / 1000;
+    return left;
+  };
+}
+
 class Planner {
  public:
   Planner(const Team& team, const PlanOptions& options)
       : team_(team),
         options_(options),
         generation_(generation_of(team.group(0).spec.gpu.kind)),
-        sharing_(team, generation_, *options.stack, {options.pxn}) {}
+        sharing_(team, generation_, *options.stack, {options.pxn, options.beside, nic_speed(options)}) {}
 
   Plan make();
 
@@ -54,10 +72,15 @@ class Planner {
   void add_trees();
   void add_stars();
   void add_pairs();
-  void add(std::shared_ptr<const Program> program, bool is_new) {
-    if (is_new) plan_.different.push_back(program);
+  // Ranks differ in more than what they send over.
+  bool uneven() const { return options_.conditions != nullptr && options_.conditions->of_ranks(); }
+  void add(std::shared_ptr<const Program> program, std::uint32_t port_of, bool is_new) {
+    if (is_new || uneven()) plan_.different.push_back(program);
     plan_.programs.push_back(std::move(program));
+    plan_.port_of.push_back(port_of);
   }
+  void set_conditions();
+  void set_latencies();
   std::vector<std::uint32_t> ring_order(std::uint32_t channel) const;
   std::vector<Vertex> channel_tree(std::uint32_t channel) const;
   std::vector<Vertex> star(std::uint32_t channel, std::uint32_t head) const;
@@ -101,6 +124,8 @@ std::uint64_t Planner::part(std::uint64_t parts) const {
 
 Rounds Planner::rounds_of(std::uint64_t bytes) {
   Rounds rounds{bytes, plan_.chunk};
+  // Ranks that are late or slow make early rounds unlike later ones: none is left out.
+  if (uneven()) return rounds;
   const std::uint64_t whole = plan_.whole_rounds = bytes / rounds.chunk;
   if (options_.most_rounds > 0 && whole > options_.most_rounds)
     rounds.bytes -= (whole - options_.most_rounds) * rounds.chunk;
@@ -118,25 +143,26 @@ Edge Planner::edge(const Way& way) {
   plan_.host_memory |= way.host_memory;
   const std::uint32_t by_nodes = nodes_class();
   const auto megabytes = [](std::int64_t n) { return Bandwidth(n * 8'000'000); };
-  Bandwidth rate = sharing_.share(way);
-  switch (plan_.choice.protocol) {
-    case Protocol::ll:
-      rate = std::min(rate / 2, megabytes(generation_.ll_most[by_nodes]) / plan_.choice.channels);
-      break;
-    case Protocol::ll128:
-      rate = std::min(rate / 128 * 120, megabytes(generation_.ring_ll128_most[by_nodes]));
-      break;
-    case Protocol::simple:
-      rate = std::min(rate, megabytes(generation_.ring_ll128_most[by_nodes]));
-      break;
+  Bandwidth share = sharing_.share(way);
+  Bandwidth own = megabytes(generation_.ring_ll128_most[by_nodes]);
+  if (plan_.choice.protocol == Protocol::ll) {
+    share = share / 2;
+    own = megabytes(generation_.ll_most[by_nodes]) / plan_.choice.channels;
+  } else if (plan_.choice.protocol == Protocol::ll128) {
+    share = share / 128 * 120;
   }
-  return {rate, plan_.choice.protocol == Protocol::simple ? kSimpleOverhead : Duration(0)};
+  Edge made{std::min(share, own), {}, own < share ? own : Bandwidth{}};
+  if (plan_.choice.protocol == Protocol::simple) made.overhead = kSimpleOverhead;
+  made.wire_per_mille = wire_per_mille(plan_.choice.protocol);
+  return made;
 }
 
 // Between a GPU and the switches that reduce.
 Edge Planner::switch_edge(const Way& way) {
   const Edge plain = edge(way);
-  return {plain.rate / 1000 * generation_.nvls_measured, kSwitchOverhead};
+  Edge made{plain.rate / 1000 * generation_.nvls_measured, kSwitchOverhead, plain.own};
+  made.wire_per_mille = 1'000'000 / std::max<std::int64_t>(1, generation_.nvls_measured);
+  return made;
 }
 
 // Node after node; within a node from the channel's entry on in order.
@@ -170,7 +196,7 @@ void Planner::add_rings() {
     const std::uint32_t slices = plan_.choice.protocol == Protocol::simple ? kSlices : 1;
     add(std::make_shared<Ring>(
             Ring::Shape{options_.operation, orders[channel], std::move(edges), rounds_of(bytes), slices, channel}),
-        is_new);
+        channel, is_new);
   }
 }
 
@@ -262,15 +288,16 @@ void Planner::add_stars() {
   plan_.ranks = team_.ranks() + team_.nodes() + (plan_.choice.algorithm == Algorithm::collnet ? 1 : 0);
   for (std::uint32_t node = 0; node < team_.nodes(); ++node) plan_.node.push_back(node);
   plan_.node.push_back(kNoNode);
-  // Channels differ only in which of the two trees joins their heads, so two stand for all.
+  // Channels differ only in which of the two trees joins their heads, so two can stand for all.
+  const std::uint32_t standing = options_.every_channel ? channels : std::min(channels, 2u);
   TreeSet set;
   set.parts = std::uint64_t{channels} * heads();
   set.stars = true;
-  for (std::uint32_t which = 0; which < std::min(channels, 2u); ++which)
+  for (std::uint32_t which = 0; which < standing; ++which)
     for (std::uint32_t head = 0; head < heads(); ++head) {
       set.trees.push_back(star(which, head));
       set.port_of.push_back(head);
-      set.copies.push_back((channels + 1 - which) / 2);
+      set.copies.push_back(options_.every_channel ? 1 : (channels + 1 - which) / 2);
     }
   if (options_.operation == Operation::all_gather) set.direction = Tree::Direction::down;
   if (options_.operation == Operation::reduce_scatter) set.direction = Tree::Direction::up;
@@ -331,7 +358,8 @@ void Planner::add_tree_set(TreeSet set) {
     std::sort(kind.edges.begin(), kind.edges.end());
     const bool is_new = seen.insert(std::move(kind)).second;
     const std::uint64_t tag = std::uint64_t{i} << 32;
-    add(std::make_shared<Tree>(Tree::Shape{std::move(tree), set.direction, rounds_of(bytes), tag}), is_new);
+    add(std::make_shared<Tree>(Tree::Shape{std::move(tree), set.direction, rounds_of(bytes), tag}), set.port_of[i],
+        is_new);
   }
 }
 
@@ -373,6 +401,7 @@ void Planner::add_pairs() {
       Edge made = edge(way);
       const Bandwidth share = sharing_.share(way);
       made.overhead = made.overhead / plan_.choice.channels;
+      made.own = {};
       made.rate = plan_.choice.protocol == Protocol::ll      ? share / 2
                   : plan_.choice.protocol == Protocol::ll128 ? share / 128 * 120
                                                              : share;
@@ -385,11 +414,11 @@ void Planner::add_pairs() {
   const std::uint64_t bytes = part(neighbours ? 1 : size);
   const Rounds rounds = rounds_of(bytes);
   if (plan_.choice.algorithm == Algorithm::pat) {
-    add(std::make_shared<Pat>(Pat::Shape{options_.operation, std::move(pairs), rounds}), true);
+    add(std::make_shared<Pat>(Pat::Shape{options_.operation, std::move(pairs), rounds}), kByReceiver, true);
   } else if (all_to_all || neighbours) {
-    add(std::make_shared<Direct>(Direct::Shape{options_.operation, std::move(pairs), rounds}), true);
+    add(std::make_shared<Direct>(Direct::Shape{options_.operation, std::move(pairs), rounds}), kByReceiver, true);
   } else {
-    add(std::make_shared<Hierarchical>(Hierarchical::Shape{options_.operation, std::move(pairs), rounds}), true);
+    add(std::make_shared<Hierarchical>(Hierarchical::Shape{options_.operation, std::move(pairs), rounds}), kByReceiver, true);
   }
 }
 
@@ -414,17 +443,10 @@ Plan Planner::make() {
                        chains};
   plan_.chunk = options_.chunk > 0 ? options_.chunk : chunk_size(rule);
 
+  set_latencies();
+  set_conditions();
   const bool stars =
       algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree || algorithm == Algorithm::collnet;
-  const Hop near = team_.group(0).spec.scale_up ? Hop::scale_up : Hop::pcie;
-  plan_.inside = hop_latency(near, algorithm, protocol);
-  plan_.outside = hop_latency(Hop::network, algorithm, protocol) + options_.stack->per_hop + team_.network_latency();
-  if (stars) plan_.inside = kSwitchHop;
-  // NCCL's figure is of the way to the network's switches and back.
-  if (algorithm == Algorithm::collnet) plan_.outside = plan_.outside / 2;
-  plan_.launch = base_latency(algorithm, protocol) + options_.stack->launch;
-  plan_.least = options_.stack->least;
-
   if (stars)
     add_stars();
   else if (algorithm == Algorithm::tree)
@@ -435,7 +457,36 @@ Plan Planner::make() {
     add_chains();
   else
     add_rings();
+  plan_.loads = sharing_.loads();
   return std::move(plan_);
+}
+
+void Planner::set_latencies() {
+  const Algorithm algorithm = plan_.choice.algorithm;
+  const Protocol protocol = plan_.choice.protocol;
+  const bool stars =
+      algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree || algorithm == Algorithm::collnet;
+  const Hop near = team_.group(0).spec.scale_up ? Hop::scale_up : Hop::pcie;
+  plan_.inside = hop_latency(near, algorithm, protocol);
+  plan_.outside_lag = hop_latency(Hop::network, algorithm, protocol) + options_.stack->per_hop;
+  plan_.outside = plan_.outside_lag + team_.network_latency();
+  if (stars) plan_.inside = kSwitchHop;
+  // NCCL's figure within a domain is of all there is between two GPUs; to a switch it is half as far.
+  plan_.inside_lag = std::max(Duration(0), plan_.inside - team_.inside_latency() / (stars ? 2 : 1));
+  // NCCL's figure is of the way to the network's switches and back.
+  if (algorithm == Algorithm::collnet) plan_.outside = plan_.outside / 2;
+  plan_.launch = base_latency(algorithm, protocol) + options_.stack->launch;
+  plan_.least = options_.stack->least;
+}
+
+void Planner::set_conditions() {
+  plan_.pxn = options_.pxn;
+  if (!uneven()) return;
+  plan_.starts = options_.conditions->starts;
+  if (options_.conditions->ranks.empty()) return;
+  plan_.speed_per_mille.assign(team_.ranks(), 1000);
+  for (const Conditions::Slow& each : options_.conditions->ranks)
+    plan_.speed_per_mille[each.which] = plan_.speed_per_mille[each.which] * each.speed_per_mille / 1000;
 }
 
 }  // namespace

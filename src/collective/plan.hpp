@@ -11,6 +11,7 @@
 #include "collective/constants.hpp"
 #include "collective/names.hpp"
 #include "collective/program.hpp"
+#include "collective/sharing.hpp"
 #include "collective/team.hpp"
 
 namespace weft::collective {
@@ -19,6 +20,19 @@ struct Choice {
   Algorithm algorithm = Algorithm::ring;
   Protocol protocol = Protocol::simple;
   std::uint32_t channels = 0;  // 0: as many as NCCL would take for that size
+};
+
+// What is not as it should be.
+struct Conditions {
+  struct Slow {
+    std::uint32_t which = 0;          // rank, or NIC of the cluster
+    std::int64_t speed_per_mille = 0;  // that is left
+  };
+  std::vector<Slow> ranks;       // all they do takes longer
+  std::vector<Slow> nics;
+  std::vector<Duration> starts;  // by rank: when it comes; empty: all at once
+
+  bool of_ranks() const { return !ranks.empty() || !starts.empty(); }
 };
 
 struct PlanOptions {
@@ -31,6 +45,9 @@ struct PlanOptions {
   std::uint64_t chunk = 0;  // 0: NCCL's rules
   // Longer programs are cut to so many rounds, and the last, shorter one; 0: none is.
   std::uint64_t most_rounds = 0;
+  bool every_channel = false;              // as a program of its own, also where one could stand for several
+  const Conditions* conditions = nullptr;  // null: everything is as it should be
+  const Loads* beside = nullptr;           // what other collectives load links with at the same time
 };
 
 struct Plan {
@@ -49,6 +66,13 @@ struct Plan {
   // One of each kind: programs that differ in nothing but who carries them out take the same time.
   std::vector<std::shared_ptr<const Program>> different;
   std::vector<std::uint32_t> node;  // of every rank; switches of the network belong to none
+  std::vector<std::uint32_t> port_of;  // by program: what it counts the ports of domains by (gates.hpp)
+  bool pxn = true;
+  Duration inside_lag;   // of the latencies the part that is not the links': protocol and proxy
+  Duration outside_lag;
+  std::vector<Duration> starts;                   // by rank; empty: all at once
+  std::vector<std::int64_t> speed_per_mille;      // by rank; empty: all are as fast as they should be
+  Loads loads;                                    // that it puts on links
 
   Duration latency(std::uint32_t from, std::uint32_t to) const { return node[from] == node[to] ? inside : outside; }
 };

@@ -16,8 +16,10 @@ namespace weft::collective {
 
 // What a transfer between two ranks costs its sender.
 struct Edge {
-  Bandwidth rate;     // of this program's share of the narrowest link; 0: takes no time
-  Duration overhead;  // per chunk: flags, fences, proxy
+  Bandwidth rate;                   // of this program's share of the narrowest link; 0: takes no time
+  Duration overhead;                // per chunk: flags, fences, proxy
+  Bandwidth own;                    // what the program's threads move, where that is less than their share; else 0
+  std::int64_t wire_per_mille = 1000;  // bytes on the links for 1000 of data: flags, what is read twice
   auto operator<=>(const Edge&) const = default;
 };
 
@@ -26,6 +28,17 @@ inline std::int64_t occupancy(const Edge& edge, std::uint64_t bytes) {
   const Duration wire =
       edge.rate.count() == 0 ? Duration(0) : transfer_time(Bytes(static_cast<std::int64_t>(bytes)), edge.rate);
   return (edge.overhead + wire).count();
+}
+
+// The part of it that no link sees: for executors that know how links are shared.
+inline std::int64_t own_occupancy(const Edge& edge, std::uint64_t bytes) {
+  return occupancy({edge.own, edge.overhead, {}, 1000}, bytes);
+}
+
+inline std::uint64_t wire_bytes(const Edge& edge, std::uint64_t bytes) {
+  if (edge.rate.count() == 0) return 0;
+  return bytes / 1000 * static_cast<std::uint64_t>(edge.wire_per_mille) +
+         (bytes % 1000 * static_cast<std::uint64_t>(edge.wire_per_mille) + 999) / 1000;
 }
 
 struct Step {

@@ -5,9 +5,9 @@
 namespace weft::collective {
 namespace {
 
-// What a PCIe link of so many lanes carries as payload: 4 KiB requests answered in 256-byte packets with 24 bytes of
-// header each, rounded down.
-constexpr std::int64_t kPciePerMille = 850;
+// Links by name: those of GPUs, then those of cards, then root complexes.
+constexpr std::uint64_t kCards = std::uint64_t{1} << 40;
+constexpr std::uint64_t kRoots = std::uint64_t{2} << 40;
 
 Bandwidth part_of(Bandwidth rate, std::int64_t per_mille) {
   return Bandwidth(rate.count() / 1000 * per_mille);
@@ -22,27 +22,45 @@ Sharing::Sharing(const Team& team, const Generation& generation, const Stack& st
     const Bandwidth inside = group.spec.scale_up
                                  ? part_of(group.spec.scale_up->link.one_way(), generation.scale_up_per_mille)
                                  : part_of(group.pcie.one_way(group.spec.pcie_lanes), kPciePerMille);
-    parts_.push_back({inside});
+    add_part(inside, 2 * std::uint64_t{team.gpu(rank)});
     // Without P2P the receiver reads host memory, at about half of the rate at which it could be written to.
-    parts_.push_back({group.spec.p2p ? inside : inside / 2});
+    add_part(group.spec.p2p ? inside : inside / 2, 2 * std::uint64_t{team.gpu(rank)} + 1);
   }
   for (std::uint32_t node = 0; node < team.nodes(); ++node) {
     first_port_.push_back(static_cast<std::uint32_t>(parts_.size()));
     for (const Port& port : team.domain(node).ports) {
       const Bandwidth pcie = part_of(port.pcie_rate, kPciePerMille);
-      const Bandwidth nic = std::min(part_of(port.nic_rate, stack.nic_per_mille), pcie);
-      parts_.push_back({nic});
-      parts_.push_back({nic});
-      parts_.push_back({pcie / 2});  // in and out of the socket's memory over the same root complex
+      const auto cards = static_cast<std::int64_t>(port.nics.size());
+      std::int64_t left = 0;
+      for (const std::uint32_t nic : port.nics) left += options_.per_mille ? options_.per_mille(nic) : 1000;
+      const Bandwidth rate = left == 1000 * cards ? port.nic_rate : part_of(port.nic_rate, left / cards);
+      const Bandwidth nic = std::min(part_of(rate, stack.nic_per_mille), pcie);
+      const std::uint64_t first = kCards + 3 * std::uint64_t{port.nics[0]};
+      add_part(nic, first);
+      add_part(nic, first + 1);
+      add_part(pcie / 2, first + 2);  // in and out of the socket's memory over the same root complex
     }
     first_root_.push_back(static_cast<std::uint32_t>(parts_.size()));
     const model::Group& group = team.group(team.domain(node).first_rank);
     if (group.spec.scale_up) continue;
     for (std::uint32_t root = 0; root < 2 * group.diagram.roots(); ++root)
       // Without PCIe switches each GPU has a root port of its own.
-      parts_.push_back({group.diagram.pcie_switches > 0 ? part_of(group.pcie.one_way(group.spec.pcie_lanes), kPciePerMille)
-                                                        : Bandwidth{INT64_MAX}});
+      add_part(group.diagram.pcie_switches > 0 ? part_of(group.pcie.one_way(group.spec.pcie_lanes), kPciePerMille)
+                                               : Bandwidth{INT64_MAX},
+               kRoots + (std::uint64_t{team.place_of_node(node)} << 16) + root);
   }
+}
+
+void Sharing::add_part(Bandwidth capacity, std::uint64_t link) {
+  const auto known = options_.beside ? options_.beside->find(link) : Loads::const_iterator{};
+  parts_.push_back({capacity, link, 0, options_.beside && known != options_.beside->end() ? known->second : 0});
+}
+
+Loads Sharing::loads() const {
+  Loads made;
+  for (const Part& part : parts_)
+    if (part.users > 0) made.emplace(part.link, part.users);
+  return made;
 }
 
 Way Sharing::inside(std::uint32_t from, std::uint32_t to) const {
@@ -111,7 +129,7 @@ Bandwidth Sharing::share(const Way& way) const {
   Bandwidth least{INT64_MAX};
   for (std::uint32_t i = 0; i < way.count; ++i) {
     const Part& part = parts_[way.parts[i]];
-    least = std::min(least, part.capacity / std::max(1u, part.users));
+    least = std::min(least, part.capacity / std::max(1u, part.users + part.others));
   }
   return least;
 }

@@ -12,12 +12,18 @@
 // Where data rest in host memory they cross the socket's memory twice, and are whole there before they go on.
 
 #include <array>
+#include <functional>
+#include <map>
 #include <vector>
 
 #include "collective/constants.hpp"
 #include "collective/team.hpp"
 
 namespace weft::collective {
+
+// What a PCIe link of so many lanes carries as payload: 4 KiB requests answered in 256-byte packets with 24 bytes of
+// header each, rounded down.
+inline constexpr std::int64_t kPciePerMille = 850;
 
 struct Way {
   std::array<std::uint32_t, 6> parts{};
@@ -27,10 +33,15 @@ struct Way {
   void add(std::uint32_t part) { parts[count++] = part; }
 };
 
+// How many steps cross each link, by links of the cluster: what collectives that run at once know of each other.
+using Loads = std::map<std::uint64_t, std::uint32_t>;
+
 class Sharing {
  public:
   struct Options {
     bool pxn = true;
+    const Loads* beside = nullptr;                              // of others
+    std::function<std::int64_t(std::uint32_t nic)> per_mille = {};  // of its rate that a card has; empty: all of it
   };
   Sharing(const Team& team, const Generation& generation, const Stack& stack, Options options);
 
@@ -47,12 +58,17 @@ class Sharing {
   // `weight` steps of equal size cross it for each chunk of the collective.
   void load(const Way& way, std::uint32_t weight = 1);
   Bandwidth share(const Way& way) const;
+  // What was loaded here.
+  Loads loads() const;
 
  private:
   struct Part {
     Bandwidth capacity;
+    std::uint64_t link = 0;  // of the cluster
     std::uint32_t users = 0;
+    std::uint32_t others = 0;
   };
+  void add_part(Bandwidth capacity, std::uint64_t link);
   std::uint32_t out_of(std::uint32_t rank) const { return 2 * rank; }
   std::uint32_t into(std::uint32_t rank) const { return 2 * rank + 1; }
   std::uint32_t port_out(std::uint32_t node, std::uint32_t port) const { return first_port_[node] + 3 * port; }

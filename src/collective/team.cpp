@@ -11,12 +11,15 @@
 namespace weft::collective {
 namespace {
 
+std::uint32_t servers_of_domain(const model::Group& group) {
+  return group.spec.scale_up ? static_cast<std::uint32_t>(std::max<std::int64_t>(1, group.spec.scale_up->servers)) : 1;
+}
+
 // Equal for GPUs of one scale-up domain, or of one server where there is none; grows with the GPU's number.
 std::uint64_t domain_of(const fabric::Fabric& fabric, std::uint32_t gpu) {
   const fabric::Node node = fabric.describe(fabric.gpu(gpu));
   const model::Group& group = fabric.cluster().groups[node.group];
-  const std::uint32_t servers =
-      group.spec.scale_up ? static_cast<std::uint32_t>(std::max<std::int64_t>(1, group.spec.scale_up->servers)) : 1;
+  const std::uint32_t servers = servers_of_domain(group);
   const std::uint32_t first = group.first_server + (node.server - group.first_server) / servers * servers;
   return first;
 }
@@ -93,6 +96,27 @@ void Team::measure_network() {
     }
     network_latency_ = std::max(network_latency_, fabric::path_cost(fabric_, *path).latency);
   }
+}
+
+Duration Team::inside_latency() const {
+  for (const Domain& each : domains_) {
+    if (each.ranks < 2) continue;
+    const auto path =
+        fabric_.path_inside(fabric_.gpu(gpus_[each.first_rank]), fabric_.gpu(gpus_[each.first_rank + 1]), 0);
+    return path ? fabric::path_cost(fabric_, *path).latency : Duration(0);
+  }
+  return Duration(0);
+}
+
+std::uint32_t Team::place_of_node(std::uint32_t node) const {
+  const fabric::Node at = fabric_.describe(fabric_.gpu(gpus_[domains_[node].first_rank]));
+  std::uint32_t place = 0;
+  for (std::uint32_t group = 0; group <= at.group; ++group) {
+    const model::Group& each = fabric_.cluster().groups[group];
+    const std::uint32_t servers = servers_of_domain(each);
+    place += (group == at.group ? at.server - each.first_server : each.servers) / servers;
+  }
+  return place;
 }
 
 bool Team::even() const {

@@ -39,6 +39,8 @@ class Team {
   std::uint32_t nodes() const { return static_cast<std::uint32_t>(domains_.size()); }
   const Domain& domain(std::uint32_t node) const { return domains_[node]; }
   std::uint32_t node_of(std::uint32_t rank) const { return node_[rank]; }
+  // Which of all domains of the cluster a node is.
+  std::uint32_t place_of_node(std::uint32_t node) const;
   // The port that a rank's own NICs are, within its domain, and whether they reach it without host memory.
   std::uint32_t port_of(std::uint32_t rank) const { return port_[rank]; }
   bool direct(std::uint32_t rank) const { return direct_[rank]; }
@@ -54,6 +56,8 @@ class Team {
   const model::Group& group(std::uint32_t rank) const;
   // Latency of cables, switches and cards between the two domains that are farthest apart, of those looked at.
   Duration network_latency() const { return network_latency_; }
+  // Of the links between two GPUs of the first domain that has two.
+  Duration inside_latency() const;
   // Empty, or why the ranks cannot all talk to each other.
   const std::string& broken() const { return broken_; }
 

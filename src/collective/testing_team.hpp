@@ -15,14 +15,15 @@
 
 namespace weft::collective::testing {
 
-inline std::unique_ptr<model::Cluster> cluster_of(const std::string& servers) {
+inline const char* const kOneSwitch = "{kind: single-chassis, switch: {kind: quantum-2, ports: 4096, rate: 800Gbps}}";
+
+inline std::unique_ptr<model::Cluster> cluster_of(const std::string& servers, const std::string& fabric) {
   spec::Diagnostics diagnostics;
   static const model::Catalog catalog = [] {
     spec::Diagnostics none;
     return model::Catalog::embedded(none);
   }();
-  const std::string yaml = "version: 1\nservers: " + servers +
-                           "\nfabric: {kind: single-chassis, switch: {kind: quantum-2, ports: 4096, rate: 800Gbps}}\n";
+  const std::string yaml = "version: 1\nservers: " + servers + "\nfabric: " + fabric + "\n";
   const std::uint32_t source = diagnostics.sources().add("test.weft.yaml", yaml);
   auto cluster = model::load_cluster(source, "test", {}, catalog, diagnostics);
   if (!cluster) throw std::runtime_error(yaml + spec::render_text(diagnostics, false));
@@ -30,7 +31,8 @@ inline std::unique_ptr<model::Cluster> cluster_of(const std::string& servers) {
 }
 
 struct Machines {
-  explicit Machines(const std::string& servers) : cluster(cluster_of(servers)), fabric(*cluster) {}
+  explicit Machines(const std::string& servers, const std::string& network = kOneSwitch)
+      : cluster(cluster_of(servers, network)), fabric(*cluster) {}
   std::unique_ptr<model::Cluster> cluster;
   fabric::Fabric fabric;
 };

@@ -22,7 +22,7 @@ struct Outcome {
 Outcome run(const Team& team, PlanOptions options, std::uint64_t rounds, const Execute& execute) {
   options.most_rounds = rounds;
   Outcome outcome{make_plan(team, options), {}};
-  Work work(outcome.plan.ranks, outcome.plan.different, Pace::timed);
+  Work work(outcome.plan, outcome.plan.different);
   outcome.ends = execute(work, outcome.plan);
   return outcome;
 }

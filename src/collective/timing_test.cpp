@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "collective/ring.hpp"
 #include "collective/testing_team.hpp"
 #include "sim/message_sim.hpp"
 
@@ -40,7 +41,7 @@ RC_GTEST_PROP(Timing, SkippedRoundsTakeWhatTheyWouldHaveTaken, ()) {
   given.chunk = *rc::gen::inRange<std::uint64_t>(1000, 5000);
   const Timing skipping = time_of(team, given, testing::by_lanes);
   const Plan whole = make_plan(team, given);
-  Work work(whole.ranks, whole.different, Pace::timed);
+  Work work(whole, whole.different);
   const auto ends = testing::by_lanes(work, whole).ends;
   RC_ASSERT(skipping.time.count() == *std::max_element(ends.begin(), ends.end()) + whole.launch.count());
   RC_TAG(skipping.skipped > 0);
@@ -56,8 +57,8 @@ RC_GTEST_PROP(Timing, LanesAndEventsAgree, ()) {
       options(Operation::all_reduce, *rc::gen::inRange<std::uint64_t>(1, 1 << 20), {algorithm, Protocol::simple, 2});
   given.chunk = *rc::gen::inRange<std::uint64_t>(4000, 50'000);
   const Plan plan = make_plan(team, given);
-  Work first(plan.ranks, plan.programs, Pace::timed);
-  Work second(plan.ranks, plan.programs, Pace::timed);
+  Work first(plan, plan.programs);
+  Work second(plan, plan.programs);
   const Ends ends = testing::by_lanes(first, plan);
   sim::MessageConfig config;
   config.transfer = [&](std::uint32_t from, std::uint32_t to) {
@@ -72,6 +73,64 @@ RC_GTEST_PROP(Timing, LanesAndEventsAgree, ()) {
   RC_ASSERT(result.unfinished == 0u);
   RC_ASSERT(result.flows.size() == ends.messages);
   RC_ASSERT(last == ends.ends);
+}
+
+// One chunk around a ring of eight: what comes last is what the last to come has sent first, all the way round.
+TEST(Timing, SkewAddsToTheTime) {
+  const Machines machines("{kind: hgx-h100, count: 1}");
+  const Team team(machines.fabric, pick_gpus(*machines.cluster, 8, 0));
+  PlanOptions given = options(Operation::all_reduce, 8 << 10, {Algorithm::ring, Protocol::ll, 1});
+  const Duration even = time_of(team, given, testing::by_lanes).time;
+  Conditions conditions;
+  conditions.starts.assign(8, Duration(0));
+  conditions.starts[5] = microseconds(10);
+  conditions.starts[2] = microseconds(4);
+  given.conditions = &conditions;
+  EXPECT_EQ(time_of(team, given, testing::by_lanes).time, even + microseconds(10));
+}
+
+// Rank r of a ring of n with one chunk sends in step s what came in step s - 1, and not before its send of that step has
+// left: the recurrence, written out.
+TEST(Timing, ASlowRankDelaysARingAsTheRecurrenceSays) {
+  const Machines machines("{kind: hgx-h100, count: 1}");
+  const Team team(machines.fabric, pick_gpus(*machines.cluster, 8, 0));
+  PlanOptions given = options(Operation::all_reduce, 512 << 10, {Algorithm::ring, Protocol::ll, 1});
+  given.chunk = 1 << 20;
+  const Plan plan = make_plan(team, given);
+  const Edge edge = static_cast<const Ring&>(*plan.programs.at(0)).shape().edges[0];
+  for (const std::int64_t speed : {900, 500, 100}) {
+    Conditions conditions;
+    conditions.ranks.push_back({3, speed});
+    given.conditions = &conditions;
+    std::vector<std::int64_t> left(8), came(8);
+    for (int step = 0; step < 14; ++step) {
+      std::vector<std::int64_t> next(8);
+      for (std::size_t rank = 0; rank < 8; ++rank) {
+        const std::int64_t whole = occupancy(edge, 64 << 10);
+        left[rank] = std::max(left[rank], came[rank]) + (rank == 3 ? whole * 1000 / speed : whole);
+        next[(rank + 1) % 8] = left[rank] + plan.inside.count();
+      }
+      came = next;
+    }
+    EXPECT_EQ(time_of(team, given, testing::by_lanes).time.count() - plan.launch.count(),
+              *std::max_element(came.begin(), came.end()))
+        << speed;
+  }
+}
+
+// Half of a card's rate is left: rings through it take twice as long, those through others do not.
+TEST(Timing, ASlowCardHoldsUpTheRingsThroughIt) {
+  const Machines machines("{kind: hgx-h100, count: 2, nics: 2}");
+  const Team team(machines.fabric, pick_gpus(*machines.cluster, 16, 0));
+  PlanOptions given = options(Operation::all_reduce, 1 << 30, {Algorithm::ring, Protocol::simple, 2});
+  const auto time = [&](std::uint32_t nic, std::int64_t speed) {
+    Conditions conditions;
+    conditions.nics.push_back({nic, speed});
+    given.conditions = &conditions;
+    return static_cast<double>(time_of(team, given, testing::by_lanes).time.count());
+  };
+  EXPECT_NEAR(time(3, 500) / time(3, 1000), 2, 0.1);
+  EXPECT_EQ(time(0, 500), time(3, 500));
 }
 
 }  // namespace

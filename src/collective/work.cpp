@@ -2,15 +2,25 @@
 
 #include <utility>
 
+#include "collective/gates.hpp"
+
 namespace weft::collective {
 
 using schedule::Instruction;
 
-Work::Work(std::uint32_t ranks, std::vector<std::shared_ptr<const Program>> programs, Pace pace)
-    : ranks_(ranks), programs_(std::move(programs)), pace_(pace) {
-  first_lane_.reserve(ranks + std::size_t{1});
+Work::Work(const Plan& plan, std::vector<std::shared_ptr<const Program>> programs)
+    : plan_(plan), programs_(std::move(programs)) {
+  set_up();
+}
+
+Work::Work(const Plan& plan, const Team& team) : plan_(plan), programs_(plan.programs), team_(&team) {
+  set_up();
+}
+
+void Work::set_up() {
+  first_lane_.reserve(plan_.ranks + std::size_t{1});
   first_lane_.push_back(0);
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+  for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
     for (std::uint32_t program = 0; program < programs_.size(); ++program)
       for (std::uint32_t lane = 0; lane < programs_[program]->lanes(rank); ++lane) cursors_.push_back({program, lane});
     first_lane_.push_back(static_cast<std::uint32_t>(cursors_.size()));
@@ -19,6 +29,13 @@ Work::Work(std::uint32_t ranks, std::vector<std::shared_ptr<const Program>> prog
 
 bool Work::next(std::uint32_t rank, std::uint32_t lane, Instruction& out) {
   Cursor& cursor = cursors_[first_lane_[rank] + lane];
+  if (!cursor.here) {
+    cursor.here = true;
+    if (rank < plan_.starts.size() && plan_.starts[rank].count() > 0) {
+      out = Instruction::at(plan_.starts[rank].count());
+      return true;
+    }
+  }
   if (cursor.takes) {
     cursor.takes = false;
     out = Instruction::wait(1);
@@ -26,18 +43,55 @@ bool Work::next(std::uint32_t rank, std::uint32_t lane, Instruction& out) {
   }
   Step step;
   if (!programs_[cursor.program]->step(rank, cursor.lane, cursor.at, step)) return false;
+  if (wait_for_room(cursor, step, out)) return true;
   ++cursor.at;
-  if (step.kind != Step::Kind::send) {
+  ++cursor.since_last;
+  if (step.kind == Step::Kind::send) {
+    out = send(rank, cursor, step);
+    cursor.outside |= plan_.node[rank] != plan_.node[step.peer];
+  } else {
     cursor.takes = true;
     out = Instruction::recv(step.peer, step.tag);
-    return true;
-  }
-  out = Instruction::send(step.peer, step.bytes, step.tag);
-  if (pace_ == Pace::timed) {
-    out.detached = true;
-    if (!step.joined) out.time = occupancy(step.edge, step.bytes);
   }
   return true;
+}
+
+// Carried: a connection keeps the order of its messages. Within a domain that is one after another; on the network one
+// follows while the one before it is being acknowledged. With more on the links at a time they would share them instead
+// of taking turns, and a lane that has much to say would get more than others.
+bool Work::wait_for_room(Cursor& cursor, const Step& step, Instruction& out) const {
+  if (team_ == nullptr || step.kind != Step::Kind::send || step.joined) return false;
+  cursor.room = !cursor.room;
+  if (cursor.room) {
+    out = Instruction::wait_older(cursor.outside ? cursor.since_last : 0);
+    return true;
+  }
+  cursor.since_last = 0;
+  cursor.outside = false;
+  return false;
+}
+
+Instruction Work::send(std::uint32_t rank, const Cursor& cursor, const Step& step) const {
+  Instruction made = Instruction::send(step.peer, step.bytes, step.tag);
+  // What a slow rank loses is the same to every executor.
+  const std::int64_t whole = step.joined ? 0 : occupancy(step.edge, step.bytes);
+  const bool slow = rank < plan_.speed_per_mille.size() && plan_.speed_per_mille[rank] < 1000;
+  const std::int64_t lost = slow ? whole * 1000 / plan_.speed_per_mille[rank] - whole : 0;
+  if (team_ == nullptr) {
+    made.detached = true;
+    made.time = whole + lost;
+    return made;
+  }
+  made.bytes = wire_bytes(step.edge, step.bytes);
+  made.time = step.joined ? 0 : own_occupancy(step.edge, step.bytes) + lost;
+  const bool outside = plan_.node[rank] != plan_.node[step.peer];
+  made.lag = (outside ? plan_.outside_lag : plan_.inside_lag).count();
+  if (!outside) return made;
+  const Gates by = gates(*team_, rank, step.peer, plan_.port_of[cursor.program], plan_.pxn);
+  made.leaves = by.leaves;
+  made.enters = by.enters;
+  made.handed = by.handed;
+  return made;
 }
 
 }  // namespace weft::collective

@@ -2,23 +2,26 @@
 // Programs as a schedule, for any executor.
 //
 // A message executor shares nothing, so there a send occupies its lane for as long as its share of the links needs, and
-// the message takes only its latency. A packet executor knows how links are shared, so there a send is all there is.
+// the message takes only its latency. Executors that know how links are shared are told what the links will not tell
+// them: by which NICs a message goes, how many bytes it has with the protocol's flags, what the GPU does for it, and
+// the latency of protocol and proxy.
 
 #include <memory>
 #include <vector>
 
-#include "collective/program.hpp"
+#include "collective/plan.hpp"
 #include "schedule/schedule.hpp"
 
 namespace weft::collective {
 
-enum class Pace : std::uint8_t { timed, carried };
-
 class Work final : public schedule::Schedule {
  public:
-  Work(std::uint32_t ranks, std::vector<std::shared_ptr<const Program>> programs, Pace pace);
+  // Timed: some of a plan's programs. The plan outlives it.
+  Work(const Plan& plan, std::vector<std::shared_ptr<const Program>> programs);
+  // Carried: all of them, on the NICs of the team.
+  Work(const Plan& plan, const Team& team);
 
-  std::uint32_t ranks() const override { return ranks_; }
+  std::uint32_t ranks() const override { return plan_.ranks; }
   std::uint32_t lanes(std::uint32_t rank) const override { return first_lane_[rank + 1] - first_lane_[rank]; }
   bool next(std::uint32_t rank, std::uint32_t lane, schedule::Instruction& out) override;
 
@@ -28,10 +31,18 @@ class Work final : public schedule::Schedule {
     std::uint32_t lane = 0;  // within the program
     std::uint64_t at = 0;
     bool takes = false;  // the step before was a recv, and is waited for
+    bool here = false;   // the rank has come
+    bool room = false;   // there is room for the next send
+    bool outside = false;  // one of the sends before crosses the network
+    std::uint32_t since_last = 0;  // operations begun since the first of the sends before
   };
-  std::uint32_t ranks_;
+  void set_up();
+  bool wait_for_room(Cursor& cursor, const Step& step, schedule::Instruction& out) const;
+  schedule::Instruction send(std::uint32_t rank, const Cursor& cursor, const Step& step) const;
+
+  const Plan& plan_;
   std::vector<std::shared_ptr<const Program>> programs_;
-  Pace pace_;
+  const Team* team_ = nullptr;             // carried
   std::vector<std::uint32_t> first_lane_;  // by rank, and one behind the last
   std::vector<Cursor> cursors_;            // by lane
 };

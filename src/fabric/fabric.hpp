@@ -118,9 +118,9 @@ class Fabric {
   // GPU to GPU for one entropy; nullopt when nothing joins them.
   std::optional<Path> path(std::uint32_t from_gpu, std::uint32_t to_gpu, std::uint32_t entropy,
                            const Failures& failures) const;
-  // The part of a path that stays inside: GPU to NIC (over a relay where `path` would take one) or NIC
-  // to GPU of one server, or between two GPUs of one server or scale-up domain; else nullopt.
-  std::optional<Path> path_inside(NodeId from, NodeId to, std::uint32_t entropy) const;
+  // The part of a path that stays inside: GPU to NIC (over a relay where `path` would take one, unless told not to)
+  // or NIC to GPU of one server, or between two GPUs of one server or scale-up domain; else nullopt.
+  std::optional<Path> path_inside(NodeId from, NodeId to, std::uint32_t entropy, bool may_relay = true) const;
 
   Failures no_failures() const;
   void fail_switch(Failures& failures, std::uint32_t network_switch) const;

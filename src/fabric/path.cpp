@@ -20,14 +20,14 @@ class PathBuilder {
     return over_network(fabric_.describe(a), fabric_.describe(b)) ? std::optional(path_) : std::nullopt;
   }
 
-  std::optional<Path> build_inside(NodeId from, NodeId to) {
+  std::optional<Path> build_inside(NodeId from, NodeId to, bool may_relay) {
     const Node source = fabric_.describe(from);
     const Node destination = fabric_.describe(to);
     if (source.kind == NodeKind::gpu && destination.kind == NodeKind::gpu)
       return between_gpus(from, to) ? std::optional(path_) : std::nullopt;
     if (source.server != destination.server) return std::nullopt;
     if (source.kind == NodeKind::gpu && destination.kind == NodeKind::nic) {
-      leave(source, destination.local);
+      leave(source, destination.local, may_relay);
     } else if (source.kind == NodeKind::nic && destination.kind == NodeKind::gpu) {
       between_gpu_and_nic(destination, source.local, false);
     } else {
@@ -175,7 +175,7 @@ class PathBuilder {
           for (std::uint32_t j = 0; j < out_ports; ++j) {
             const std::uint32_t from = endpoint(source, out, (port + j) % out_ports);
             if (!fabric_.reachable(from, to, failures_)) continue;
-            leave(source, out);
+            leave(source, out, true);
             cross(from, to);
             between_gpu_and_nic(destination, in, false);
             return true;
@@ -189,12 +189,12 @@ class PathBuilder {
   // From the GPU to a NIC of its server. A NIC that is not the GPU's own is reached over NVLink and
   // the memory of the GPU next to it (PXN's way), which costs no host memory; without a scale-up
   // network, over PCIe.
-  void leave(const Node& source, std::uint32_t nic) {
+  void leave(const Node& source, std::uint32_t nic, bool may_relay) {
     const auto& near = group(source).diagram.near_nics[source.local];
     const std::uint32_t neighbour = group(source).diagram.near_gpu[nic];
     const bool own = std::find(near.begin(), near.end(), nic) != near.end();
     Node at = source;
-    if (!own && group(source).spec.scale_up && neighbour != source.local) {
+    if (may_relay && !own && group(source).spec.scale_up && neighbour != source.local) {
       at.local = neighbour;
       const NodeId relay = fabric_.in_server(NodeKind::gpu, at.group, at.server, neighbour);
       scale_up(fabric_.in_server(NodeKind::gpu, source.group, source.server, source.local), relay);
@@ -234,8 +234,8 @@ std::optional<Path> Fabric::path(std::uint32_t from_gpu, std::uint32_t to_gpu, s
   return PathBuilder(*this, entropy, failures).build(from_gpu, to_gpu);
 }
 
-std::optional<Path> Fabric::path_inside(NodeId from, NodeId to, std::uint32_t entropy) const {
-  return PathBuilder(*this, entropy, Failures{}).build_inside(from, to);
+std::optional<Path> Fabric::path_inside(NodeId from, NodeId to, std::uint32_t entropy, bool may_relay) const {
+  return PathBuilder(*this, entropy, Failures{}).build_inside(from, to, may_relay);
 }
 
 }  // namespace weft::fabric

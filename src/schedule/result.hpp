@@ -19,6 +19,7 @@ struct FlowRecord {
   std::int64_t received = kNotYet;   // the receiver has the last byte
   std::int64_t unloaded = 0;         // how long it would take alone, until `sent`
   std::uint32_t stream = 0;          // into RunResult::streams, where there are several
+  std::uint64_t tag = 0;             // what its send said
 };
 
 // One of several kinds of traffic that share the fabric.

@@ -5,13 +5,24 @@
 // A rank has lanes; a lane is a stream of instructions, pulled one at a time and carried out in order:
 //
 //   send, recv, compute, copy, reduce   begin an operation; the lane goes on at once
-//   wait, wait_all, at                  hold the lane until an operation, all of them, or a time has come
+//   wait, wait_older, wait_all, at      hold the lane until an operation, all but the last ones, all of them, or a time
+//                                       has come
 //
 // Operations of a lane are counted; wait(1) is for the last one begun, wait(2) for the one before it. A
 // lane is pulled again only when the operation kMostOutstanding places back is finished, as if it waited
 // for that one each time. So what is kept for a lane never grows, however long it is. A send that is
 // detached counts as finished when it has begun. A send may occupy its lane for a time before it leaves: the sends of
-// a lane then leave one after another. That is for executors that share nothing, and for those it is what links are.
+// a lane then leave one after another. To executors that share nothing this is what links are; to the others it is what
+// the GPU itself does for a message. A message may also lag: its receiver learns of it later than its bytes come, which
+// holds up nobody else (at most 4 ms, and not where there are signals).
+//
+// A message leaves by the NICs next to its sender and comes in by those next to its receiver, unless the send names
+// others: the NICs next to rank `leaves`, to which it is handed inside the server first where `handed`, and those next to
+// rank `enters`. What is handed crosses the scale-up network (PXN); what is not goes over PCIe, through host memory
+// where it must.
+//
+// Ranks are GPUs in the order of the cluster. Behind them come, one for each scale-up domain, the switches in it, as far
+// as a schedule has ranks for them: they reduce and multicast.
 //
 // Messages match by (source rank, tag), first come first served; one that comes before its recv is kept.
 // A one-sided message needs no recv. A channel of a collective is a lane: its steps are in order, those
@@ -24,19 +35,24 @@ namespace weft::schedule {
 
 inline constexpr std::uint32_t kMostOutstanding = 64;
 inline constexpr std::uint32_t kNoSignal = 0xFFFFFFFFu;
+inline constexpr std::uint32_t kItself = 0xFFFFFFFFu;  // leaves, enters: the sender's and the receiver's own NICs
 inline constexpr std::uint64_t kOneSided = ~std::uint64_t{0};  // a tag that no recv waits for
 
 struct Instruction {
-  enum class Kind : std::uint8_t { send, recv, compute, copy, reduce, wait, wait_all, at };
+  enum class Kind : std::uint8_t { send, recv, compute, copy, reduce, wait, wait_older, wait_all, at };
 
   Kind kind = Kind::wait_all;
   bool detached = false;                    // send: the lane never waits for it
   std::uint8_t stream = 0;                  // send: which of several kinds of traffic it belongs to
+  bool handed = false;                      // send: to rank `leaves`, before it goes to that one's NICs
   std::uint32_t peer = 0;                   // send, recv
   std::uint64_t bytes = 0;                  // send, copy, reduce
   std::uint64_t tag = kOneSided;            // send, recv
   std::int64_t time = 0;                    // compute: how long, at: when, send: how long it occupies the lane; ps
-  std::uint32_t back = 0;                   // wait
+  std::int64_t lag = 0;                     // send: how much later than its bytes it is there; ps
+  std::uint32_t leaves = kItself;           // send: by the NICs next to this rank
+  std::uint32_t enters = kItself;           // send
+  std::uint32_t back = 0;                   // wait, wait_older
   std::uint32_t when_sent = kNoSignal;      // send: fired when the sender has the last acknowledgement
   std::uint32_t when_received = kNoSignal;  // send: fired when the receiver has the last byte
 
@@ -50,6 +66,7 @@ struct Instruction {
   static Instruction copy(std::uint64_t bytes) { return {.kind = Kind::copy, .bytes = bytes}; }
   static Instruction reduce(std::uint64_t bytes) { return {.kind = Kind::reduce, .bytes = bytes}; }
   static Instruction wait(std::uint32_t back) { return {.kind = Kind::wait, .back = back}; }
+  static Instruction wait_older(std::uint32_t than) { return {.kind = Kind::wait_older, .back = than}; }
   static Instruction wait_all() { return {.kind = Kind::wait_all}; }
   static Instruction at(std::int64_t time) { return {.kind = Kind::at, .time = time}; }
 };

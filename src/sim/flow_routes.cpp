@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/entropy.hpp"
+#include "sim/way_out.hpp"
 
 namespace weft::sim {
 namespace {
@@ -30,7 +31,7 @@ FlowRoutes::FlowRoutes(const fabric::Fabric& fabric, const FlowConfig& config)
     : fabric_(fabric),
       config_(config),
       layout_(fabric, link_options(config)),
-      host_routes_(fabric),
+      host_routes_(fabric, config.rates),
       salt_(entropy_salt(config.seed)) {}
 
 bool FlowRoutes::add_condition(std::uint32_t port, const Condition& condition) {
@@ -49,11 +50,11 @@ void FlowRoutes::remove_link(std::uint32_t port) {
   layout_.remove_link(layout_.is_endpoint_port(port) ? layout_.reverse(port) : port);
 }
 
-std::span<const FlowWay> FlowRoutes::find(std::uint32_t from, std::uint32_t to, std::uint64_t bytes,
-                                          std::uint32_t message) {
+std::span<const FlowWay> FlowRoutes::find(const Transfer& transfer) {
   found_ = 0;
-  const fabric::NodeId source = fabric_.gpu(from);
-  const fabric::NodeId destination = fabric_.gpu(to);
+  const std::uint64_t bytes = transfer.bytes;
+  const fabric::NodeId source = host_routes_.part(transfer.from);
+  const fabric::NodeId destination = host_routes_.part(transfer.to);
   const std::uint32_t domain = host_routes_.domain_of(source);
   if (config_.hosts && domain == host_routes_.domain_of(destination)) {
     if (const HostRoute* route = host_routes_.find(source, destination)) {
@@ -65,11 +66,11 @@ std::span<const FlowWay> FlowRoutes::find(std::uint32_t from, std::uint32_t to, 
     }
     return std::span(ways_).first(found_);
   }
-  find_pairs(layout_, from, to, pairs_);
+  find_pairs(layout_, transfer, pairs_);
   bool joined = true;
   if (!pairs_.empty())
-    for_each_stripe(pairs_, bytes, config_.payload, message, [&](const NicPair& pair, std::uint64_t stripe) {
-      joined = joined && across(from, to, pair, stripe);
+    for_each_stripe(pairs_, bytes, config_.payload, transfer.message, [&](const NicPair& pair, std::uint64_t stripe) {
+      joined = joined && across(transfer, pair, stripe);
     });
   return std::span(ways_).first(joined ? found_ : 0);  // a message without one of its stripes never arrives
 }
@@ -84,7 +85,7 @@ FlowWay& FlowRoutes::add_way(std::uint64_t bytes) {
 }
 
 // Out of the server, over the network, into the other one.
-bool FlowRoutes::across(std::uint32_t from, std::uint32_t to, const NicPair& pair, std::uint64_t bytes) {
+bool FlowRoutes::across(const Transfer& transfer, const NicPair& pair, std::uint64_t bytes) {
   FlowWay& way = add_way(bytes);
   const std::uint64_t payload = config_.payload;
   const std::uint64_t packets = std::max<std::uint64_t>(1, (bytes + payload - 1) / payload);
@@ -102,15 +103,16 @@ bool FlowRoutes::across(std::uint32_t from, std::uint32_t to, const NicPair& pai
   if (!(config_.split ? take_all_paths(pair) : take_one_path(pair))) return false;
 
   if (config_.hosts) {
-    const auto cross = [&](fabric::NodeId begin, fabric::NodeId end) {
-      const HostRoute* route = host_routes_.find(begin, end);
+    const auto cross = [&](fabric::NodeId nic, const HostRoute* route) {
       if (route == nullptr) return false;
-      take_inside(host_routes_.domain_of(begin), *route);
+      take_inside(host_routes_.domain_of(nic), *route);
       way.latency += route->latency.count();
       return true;
     };
-    if (!cross(fabric_.gpu(from), fabric_.nic_of(pair.source)) ||
-        !cross(fabric_.nic_of(pair.destination), fabric_.gpu(to)))
+    const fabric::NodeId out = fabric_.nic_of(pair.source);
+    const fabric::NodeId in = fabric_.nic_of(pair.destination);
+    if (!cross(out, route_out(host_routes_, transfer, out)) ||
+        !cross(in, host_routes_.find(in, host_routes_.part(transfer.to))))
       return false;
   }
   finish(way);

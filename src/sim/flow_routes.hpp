@@ -21,6 +21,7 @@
 #include "sim/flow_rates.hpp"
 #include "sim/host_route.hpp"
 #include "sim/layout.hpp"
+#include "sim/runner.hpp"
 #include "sim/stripes.hpp"
 
 namespace weft::sim {
@@ -32,6 +33,7 @@ struct FlowConfig {
   bool cut_through = false;
   bool split = true;   // over all paths; else the one that ECMP hashes
   bool hosts = false;  // what happens inside servers counts
+  HostRates rates = {};
 };
 
 // One stripe of a message, or a message that stays inside.
@@ -58,7 +60,7 @@ class FlowRoutes {
   void remove_link(std::uint32_t port);
 
   // The stripes of a message; none when nothing joins the two. Good until the next call.
-  std::span<const FlowWay> find(std::uint32_t from, std::uint32_t to, std::uint64_t bytes, std::uint32_t message);
+  std::span<const FlowWay> find(const Transfer& transfer);
 
   FlowRates& rates() { return rates_; }
   // Of a link by its number in `rates`.
@@ -85,7 +87,7 @@ class FlowRoutes {
   };
 
   FlowWay& add_way(std::uint64_t bytes);
-  bool across(std::uint32_t from, std::uint32_t to, const NicPair& pair, std::uint64_t bytes);
+  bool across(const Transfer& transfer, const NicPair& pair, std::uint64_t bytes);
   bool take_one_path(const NicPair& pair);
   bool take_all_paths(const NicPair& pair);
   void take_inside(std::uint32_t domain, const HostRoute& route);

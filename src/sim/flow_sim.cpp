@@ -38,8 +38,7 @@ class FlowRun final : public Network {
 
   schedule::RunResult run();
 
-  std::uint32_t send(std::int64_t now, std::uint32_t from, std::uint32_t to, std::uint64_t bytes,
-                     std::uint32_t message) override;
+  std::uint32_t send(std::int64_t now, const Transfer& transfer) override;
   void wake(std::int64_t at, std::uint32_t rank, std::uint32_t context) override {
     add({.time = at, .source = rank, .rank = rank, .what = context, .kind = Kind::done});
   }
@@ -113,20 +112,22 @@ class FlowRun final : public Network {
   std::uint64_t delivered_ = 0;
 };
 
-std::uint32_t FlowRun::send(std::int64_t now, std::uint32_t from, std::uint32_t to, std::uint64_t bytes,
-                            std::uint32_t message) {
-  const auto ways = routes_.find(from, to, bytes, message);
+std::uint32_t FlowRun::send(std::int64_t now, const Transfer& transfer) {
+  const auto ways = routes_.find(transfer);
   std::int64_t unloaded = 0;
   for (const FlowWay& way : ways) {
     const Wide moves = way.shares.empty() ? 0 : time_to_move(way.work, way.alone);
     unloaded = std::max(unloaded, later_by(way.latency + way.acknowledgement, moves));
     Stripe stripe;
-    stripe.from = from;
-    stripe.to = to;
-    stripe.message = message;
+    stripe.from = transfer.from;
+    stripe.to = transfer.to;
+    stripe.message = transfer.message;
     start(now, way, stripe);
   }
-  ranks_[from].unloaded.push_back(unloaded);
+  // Messages may leave in another order than they were numbered in.
+  std::vector<std::int64_t>& known = ranks_[transfer.from].unloaded;
+  if (transfer.message >= known.size()) known.resize(transfer.message + std::size_t{1});
+  known[transfer.message] = unloaded;
   return static_cast<std::uint32_t>(std::max<std::size_t>(1, ways.size()));  // without a way it never ends
 }
 
@@ -263,7 +264,8 @@ schedule::RunResult FlowRun::run() {
   std::size_t message = 0;
   for (schedule::FlowRecord& flow : result.flows) {
     message = &flow != result.flows.data() && (&flow - 1)->source == flow.source ? message + 1 : 0;
-    flow.unloaded = ranks_[flow.source].unloaded[message];
+    const std::vector<std::int64_t>& known = ranks_[flow.source].unloaded;
+    flow.unloaded = message < known.size() ? known[message] : 0;  // stopped before it left
     result.end = std::max({result.end, flow.sent, flow.received});
   }
   if (!result.stopped_by.empty()) result.end = now;

@@ -117,7 +117,7 @@ RC_GTEST_PROP(FlowSim, EcmpTakesThePathThatPacketsTake, ()) {
 // Over 4 leaf uplinks, 16 ways to super-spines and as many down, 4 to the leaf, and the two NICs.
 TEST(FlowSim, AnEvenSplitUsesEveryPathWithItsPart) {
   FlowRoutes routes(fat_tree(), {});
-  const auto ways = routes.find(0, 63, kPayload, 0);
+  const auto ways = routes.find({0, 63, kPayload, 0});
   ASSERT_EQ(ways.size(), 1u);
   std::map<std::uint64_t, int> links;
   for (const auto& [link, weight] : ways[0].shares) ++links[FlowRates::kWhole / weight];
@@ -164,7 +164,7 @@ void come_and_go(const fabric::Fabric& fabric, const FlowConfig& config, std::ui
       // Few receivers, so that flows meet.
       const std::uint32_t from = random.below(gpus);
       const std::uint32_t to = random.below(std::max(2u, gpus / 8));
-      for (const FlowWay& way : routes.find(from, to, 1 << 20, static_cast<std::uint32_t>(step)))
+      for (const FlowWay& way : routes.find({from, to, 1 << 20, static_cast<std::uint32_t>(step)}))
         if (!way.shares.empty()) watched.add_flow(way.shares);
     }
     while (watched.known_links() < routes.rates().links()) watched.know_link(routes.capacity(watched.known_links()));
@@ -293,7 +293,7 @@ TEST(FlowSim, ALinkThatIsDownIsAvoidedByAllPaths) {
   FlowRoutes routes(fat_tree(), {});
   // The first uplink of leaf 0: what is left is three spines.
   ASSERT_TRUE(routes.add_condition(routes.layout().port_of(0, 4), {}));
-  const auto ways = routes.find(0, 63, kPayload, 0);
+  const auto ways = routes.find({0, 63, kPayload, 0});
   ASSERT_EQ(ways.size(), 1u);
   int uplinks = 0;
   for (const auto& [link, weight] : ways[0].shares) {

@@ -33,13 +33,14 @@ std::uint32_t parts_of(NodeKind kind, const model::Group& group, std::uint32_t s
 
 }  // namespace
 
-HostRoutes::HostRoutes(const fabric::Fabric& fabric) : fabric_(fabric) {
+HostRoutes::HostRoutes(const fabric::Fabric& fabric, const HostRates& rates) : fabric_(fabric) {
   std::array<std::uint32_t, fabric::kNodeKinds> first{};  // part of the group, by kind
   for (const model::Group& spec : fabric.cluster().groups) {
     Group& group = groups_.emplace_back();
     group.first_domain = domains_;
     if (spec.spec.scale_up) group.servers = static_cast<std::uint32_t>(spec.spec.scale_up->servers);
     const std::uint32_t domains = spec.servers / group.servers;
+    group.first_switch = first[static_cast<std::size_t>(NodeKind::scale_up_switch)];
     for (std::size_t k = 0; k < fabric::kNodeKinds; ++k) {
       const auto kind = static_cast<NodeKind>(k);
       group.parts[k] = parts_of(kind, spec, group.servers);
@@ -47,6 +48,10 @@ HostRoutes::HostRoutes(const fabric::Fabric& fabric) : fabric_(fabric) {
       first[k] += domains * group.parts[k];
     }
     domains_ += domains;
+    for (HostLink& link : group.links) {
+      if (link.kind == LinkClass::scale_up) link.rate = link.rate / 1000 * rates.scale_up_per_mille;
+      if (link.kind == LinkClass::pcie) link.rate = link.rate / 1000 * rates.pcie_per_mille;
+    }
   }
 }
 
@@ -83,6 +88,14 @@ const HostRoutes::Group& HostRoutes::group_of(std::uint32_t domain) const {
   return groups_[index];
 }
 
+NodeId HostRoutes::part(std::uint32_t rank) const {
+  const std::uint32_t gpus = fabric_.cluster().gpus;
+  if (rank < gpus) return fabric_.gpu(rank);
+  const Group& group = group_of(rank - gpus);
+  const std::uint32_t switches = group.parts[static_cast<std::size_t>(NodeKind::scale_up_switch)];
+  return fabric_.node(NodeKind::scale_up_switch, group.first_switch + (rank - gpus - group.first_domain) * switches);
+}
+
 std::span<const HostLink> HostRoutes::links(std::uint32_t domain) const {
   return group_of(domain).links;
 }
@@ -102,23 +115,79 @@ NodeId HostRoutes::moved(NodeId id, const Group& group, std::int64_t domains) co
   return NodeId{static_cast<std::uint32_t>(value(id) + domains * group.parts[kind])};
 }
 
+NodeId HostRoutes::in_first_domain(const Group& group, NodeId part) const {
+  return moved(part, group, -std::int64_t{domain_of(part) - group.first_domain});
+}
+
+const HostRoute* HostRoutes::remember(FlatMap& map, std::uint64_t key, HostRoute route) {
+  if (routes_.size() == kRemembered) {
+    remembered_ = FlatMap();
+    handed_ = FlatMap();
+    routes_.clear();
+  }
+  map.insert(key, static_cast<std::uint32_t>(routes_.size()));
+  return &routes_.emplace_back(std::move(route));
+}
+
 const HostRoute* HostRoutes::find(NodeId from, NodeId to) {
   const std::uint32_t domain = domain_of(from);
   if (domain != domain_of(to)) return nullptr;
   const Group& group = group_of(domain);
-  const std::int64_t back = -std::int64_t{domain - group.first_domain};
-  const NodeId a = moved(from, group, back);
-  const NodeId b = moved(to, group, back);
+  const NodeId a = in_first_domain(group, from);
+  const NodeId b = in_first_domain(group, to);
   const std::uint32_t known = remembered_.find(key(a, b));
   if (known != FlatMap::kNone) return &routes_[known];
+  if (auto short_one = route_to_switch(group, a, b)) return remember(remembered_, key(a, b), std::move(*short_one));
   const auto path = fabric_.path_inside(a, b, 0);
-  if (!path) return nullptr;
-  if (routes_.size() == kRemembered) {
-    remembered_ = FlatMap();
-    routes_.clear();
+  return path ? remember(remembered_, key(a, b), route_of(group, *path)) : nullptr;
+}
+
+std::optional<HostRoute> HostRoutes::route_to_switch(const Group& group, NodeId from, NodeId to) const {
+  const auto is_switch = [&](NodeId id) { return fabric_.describe(id).kind == NodeKind::scale_up_switch; };
+  if (!is_switch(from) && !is_switch(to)) return std::nullopt;
+  const std::uint32_t link = group.number.find(key(merged(from), merged(to)));
+  if (link == FlatMap::kNone) return std::nullopt;
+  HostRoute route;
+  route.links.push_back(link);
+  route.leg_end[route.legs++] = 1;
+  route.latency = group.links[link].latency;
+  return route;
+}
+
+const HostRoute* HostRoutes::find_by(NodeId from, NodeId by, NodeId nic) {
+  const std::uint32_t domain = domain_of(from);
+  if (domain != domain_of(by) || domain != domain_of(nic)) return nullptr;
+  const Group& group = group_of(domain);
+  const NodeId a = in_first_domain(group, from);
+  const NodeId relay = in_first_domain(group, by);
+  const NodeId card = in_first_domain(group, nic);
+  // Numbers within the domain, so that three fit into a word beside that of the group.
+  const auto place = [&](NodeId part) {
+    const Node at = fabric_.describe(part);
+    const std::uint32_t parts = at.kind == NodeKind::nic ? fabric_.cluster().groups[at.group].nics()
+                                                         : fabric_.cluster().groups[at.group].gpus();
+    return std::uint64_t{(at.server - fabric_.cluster().groups[at.group].first_server) * parts + at.local};
+  };
+  const std::uint64_t name = static_cast<std::uint64_t>(&group - groups_.data()) << 48 | place(a) << 32 |
+                             place(relay) << 16 | place(card);
+  const std::uint32_t known = handed_.find(name);
+  if (known != FlatMap::kNone) return &routes_[known];
+  const auto rest = fabric_.path_inside(relay, card, 0, false);
+  if (!rest) return nullptr;
+  HostRoute route;
+  if (a != relay) {
+    const auto first = fabric_.path_inside(a, relay, 0);
+    if (!first) return nullptr;
+    route = route_of(group, *first);
   }
-  remembered_.insert(key(a, b), static_cast<std::uint32_t>(routes_.size()));
-  return &routes_.emplace_back(route_of(group, *path));
+  const HostRoute last = route_of(group, *rest);
+  if (route.legs + last.legs > HostRoute::kMaxLegs) return nullptr;
+  const auto before = static_cast<std::uint32_t>(route.links.size());
+  route.links.insert(route.links.end(), last.links.begin(), last.links.end());
+  for (std::uint32_t leg = 0; leg < last.legs; ++leg) route.leg_end[route.legs++] = before + last.leg_end[leg];
+  route.latency += last.latency;
+  route.host_memory |= last.host_memory;
+  return remember(handed_, name, std::move(route));
 }
 
 HostRoute HostRoutes::route_of(const Group& group, const fabric::Path& path) const {

@@ -36,6 +36,12 @@ struct HostLink {
   Duration latency;
 };
 
+// What is left of the links' rates where the work is a GPU kernel's, which never gets all of them.
+struct HostRates {
+  std::int64_t scale_up_per_mille = 1000;
+  std::int64_t pcie_per_mille = 1000;
+};
+
 struct HostRoute {
   // A relay and a bounce through host memory part a way into three at most.
   static constexpr std::size_t kMaxLegs = 3;
@@ -61,19 +67,23 @@ struct HostRoute {
 // Not to be shared between threads: routes are remembered. One for each partition.
 class HostRoutes {
  public:
-  explicit HostRoutes(const fabric::Fabric& fabric);
+  explicit HostRoutes(const fabric::Fabric& fabric, const HostRates& rates = {});
 
   std::uint32_t domains() const { return domains_; }
   // Of a GPU, a NIC or another part of a server.
   std::uint32_t domain_of(fabric::NodeId part) const;
+  // What a rank of a schedule is: a GPU, or behind those the switches of a domain, of which the first stands for all.
+  fabric::NodeId part(std::uint32_t rank) const;
   // The links of a domain, by number.
   std::span<const HostLink> links(std::uint32_t domain) const;
   // A link of the domain with its own two ends instead of the first domain's.
   HostLink link(std::uint32_t domain, std::uint32_t number) const;
 
-  // GPU to NIC, NIC to GPU or GPU to GPU of one domain; nullptr when nothing inside joins them. Good
-  // until the next call.
+  // GPU to NIC, NIC to GPU, GPU to GPU, or between a GPU and the scale-up switches (any of them) of one
+  // domain; nullptr when nothing inside joins them. Good until the next call, as below.
   const HostRoute* find(fabric::NodeId from, fabric::NodeId to);
+  // GPU to NIC, handed to another GPU first; when that is the same one, over PCIe and nothing else.
+  const HostRoute* find_by(fabric::NodeId from, fabric::NodeId by, fabric::NodeId nic);
 
  private:
   static constexpr std::size_t kRemembered = 1 << 16;  // routes; then they are forgotten and found anew
@@ -81,6 +91,7 @@ class HostRoutes {
   struct Group {
     std::uint32_t first_domain = 0;
     std::uint32_t servers = 1;  // of a domain
+    std::uint32_t first_switch = 0;  // scale-up switch of the cluster
     std::array<std::uint32_t, fabric::kNodeKinds> parts{};  // of a domain, by kind
     std::vector<HostLink> links;
     FlatMap number;  // by the two ends
@@ -90,12 +101,17 @@ class HostRoutes {
   void add_links(Group& group, fabric::NodeId from);
   const Group& group_of(std::uint32_t domain) const;
   fabric::NodeId moved(fabric::NodeId id, const Group& group, std::int64_t domains) const;
+  // The part of the group's first domain that is at the same place as `part` in its own.
+  fabric::NodeId in_first_domain(const Group& group, fabric::NodeId part) const;
+  std::optional<HostRoute> route_to_switch(const Group& group, fabric::NodeId from, fabric::NodeId to) const;
   HostRoute route_of(const Group& group, const fabric::Path& path) const;
+  const HostRoute* remember(FlatMap& map, std::uint64_t key, HostRoute route);
 
   const fabric::Fabric& fabric_;
   std::uint32_t domains_ = 0;
   std::vector<Group> groups_;
   FlatMap remembered_;  // by the two ends in the first domain of their group
+  FlatMap handed_;      // likewise, by both ends and the GPU in between
   std::vector<HostRoute> routes_;
 };
 

@@ -20,8 +20,7 @@ using testing::Hosts;
 using Names = std::vector<std::string>;
 
 // Names of the nodes on the way, " | " where data rest between two legs.
-Names walked(Hosts& hosts, NodeId from, NodeId to) {
-  const HostRoute* route = hosts.routes.find(from, to);
+Names walked(Hosts& hosts, NodeId from, const HostRoute* route) {
   if (route == nullptr) return {};
   const std::uint32_t domain = hosts.routes.domain_of(from);
   Names names;
@@ -35,6 +34,8 @@ Names walked(Hosts& hosts, NodeId from, NodeId to) {
   }
   return names;
 }
+
+Names walked(Hosts& hosts, NodeId from, NodeId to) { return walked(hosts, from, hosts.routes.find(from, to)); }
 
 Bandwidth slowest(const Hosts& hosts, const HostRoute& route) {
   Bandwidth rate(INT64_MAX);
@@ -202,6 +203,47 @@ TEST_P(CatalogServers, NumberEveryLinkOfADomainOnce) {
       if (hosts.routes.domain_of(link.from) == domain) all += link.rate.count() / 1000;
     });
   EXPECT_NEAR(static_cast<double>(numbered), static_cast<double>(all), 1e-6 * static_cast<double>(all));
+}
+
+// ACP: GPU 5 shares NIC 1 with GPU 4, which stands next to it.
+TEST(HostRoute, WhatIsHandedCrossesNvlinkAndWhatIsNotGoesThroughHostMemory) {
+  Hosts hosts("{kind: acp-h100-2nic, count: 2}");
+  const auto by = [&](std::uint32_t from, std::uint32_t relay, std::uint32_t nic) {
+    return walked(hosts, hosts.gpu(from), hosts.routes.find_by(hosts.gpu(from), hosts.gpu(relay), hosts.nic(nic)));
+  };
+  const Names handed = by(13, 12, 3);
+  ASSERT_GE(handed.size(), 5u);
+  EXPECT_EQ(Names(handed.begin(), handed.begin() + 4), (Names{"s1/gpu5", "s1/nvswitch0", "s1/gpu4", "|"}));
+  EXPECT_EQ(handed.back(), "s1/nic1");
+  EXPECT_FALSE(hosts.routes.find_by(hosts.gpu(13), hosts.gpu(12), hosts.nic(3))->host_memory);
+  const Names plain = by(5, 5, 1);
+  EXPECT_EQ(plain.front(), "s0/gpu5");
+  EXPECT_EQ(std::count(plain.begin(), plain.end(), "s0/nvswitch0"), 0);
+  EXPECT_TRUE(hosts.routes.find_by(hosts.gpu(5), hosts.gpu(5), hosts.nic(1))->host_memory);
+  EXPECT_EQ(by(5, 4, 3), Names{}) << "a card of another server";
+}
+
+TEST(HostRoute, RanksBehindTheGpusAreTheSwitchesOfDomains) {
+  Hosts hosts("{kind: hgx-h100, count: 3}");
+  const NodeId second = hosts.routes.part(24 + 1);
+  EXPECT_EQ(hosts.fabric.name(second), "s1/nvswitch0");
+  EXPECT_EQ(walked(hosts, hosts.gpu(9), second), (Names{"s1/gpu1", "s1/nvswitch0"}));
+  EXPECT_EQ(walked(hosts, second, hosts.gpu(15)), (Names{"s1/nvswitch0", "s1/gpu7"}));
+  EXPECT_EQ(walked(hosts, hosts.gpu(0), second), Names{});
+  EXPECT_EQ(slowest(hosts, *hosts.routes.find(hosts.gpu(9), second)).count(), std::int64_t{450} * 8 * 1'000'000'000);
+}
+
+TEST(HostRoute, AKernelGetsLessThanTheLinks) {
+  Hosts hosts("{kind: hgx-h100, count: 2}");
+  HostRoutes less(hosts.fabric, {.scale_up_per_mille = 800, .pcie_per_mille = 900});
+  std::uint32_t scaled = 0;
+  for (std::size_t link = 0; link < less.links(0).size(); ++link) {
+    const HostLink& whole = hosts.routes.links(0)[link];
+    const std::int64_t left = whole.kind == LinkClass::scale_up ? 800 : whole.kind == LinkClass::pcie ? 900 : 1000;
+    EXPECT_EQ(less.links(0)[link].rate, whole.rate / 1000 * left);
+    scaled += left < 1000;
+  }
+  EXPECT_GT(scaled, 0u);
 }
 
 }  // namespace

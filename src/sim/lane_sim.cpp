@@ -198,6 +198,10 @@ class LaneSim {
         lane.wait_from = each.back <= lane.begun ? lane.begun - each.back : 0;
         lane.wait_before = each.back >= 1 && each.back <= lane.begun ? lane.wait_from + 1 : lane.wait_from;
         return;
+      case Instruction::Kind::wait_older:
+        lane.wait_from = 0;
+        lane.wait_before = each.back < lane.begun ? lane.begun - each.back : 0;
+        return;
       case Instruction::Kind::wait_all:
         lane.wait_from = 0;
         lane.wait_before = lane.begun;
@@ -225,7 +229,7 @@ class LaneSim {
   // When the sender is done with it.
   std::int64_t send(Lane& lane, const Instruction& each) {
     lane.busy = std::max(lane.busy, lane.clock) + each.time;
-    const std::int64_t there = lane.busy + config_.latency(lane.rank, each.peer).count();
+    const std::int64_t there = lane.busy + each.lag + config_.latency(lane.rank, each.peer).count();
     lane.digest.add(static_cast<std::uint64_t>(there));
     Stream& stream = streams_[streams_.find(lane.rank, each.peer, each.tag)];
     stream.add(there);

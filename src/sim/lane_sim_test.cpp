@@ -50,6 +50,15 @@ TEST(LaneSim, WaitsForWhatWasBegunAndNothingElse) {
   EXPECT_EQ(result.ends[0], 5000);
 }
 
+TEST(LaneSim, WaitsForOlderOnesAndAddsWhatAMessageLags) {
+  Script script(2);
+  Instruction send = occupying(1, 0, 1);
+  send.lag = 70;
+  script.add(0, {Instruction::compute(500), Instruction::compute(9000), Instruction::wait_older(1), send});
+  script.add(1, {Instruction::recv(0, 0), Instruction::wait(1)});
+  EXPECT_EQ(run_lanes(script, config()).ends[1], 501 + 70 + kLatency);
+}
+
 TEST(LaneSim, AMessageThatNeverComesIsUnfinishedWork) {
   Script script(2);
   script.add(0, {Instruction::recv(1, 7), Instruction::wait_all()});

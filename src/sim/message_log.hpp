@@ -27,7 +27,7 @@ struct Message {
   std::uint32_t stream : 8;
   std::uint32_t context;  // of the operation at the sender
   std::uint32_t when_sent;
-  std::uint32_t when_received;
+  std::uint32_t when_received;  // a signal; where there are none, how much later than its bytes it is there, ps
 };
 static_assert(sizeof(Message) <= 56);
 

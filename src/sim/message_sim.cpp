@@ -25,7 +25,7 @@ class MessageSim final : public Network {
 
   schedule::RunResult run();
 
-  std::uint32_t send(std::int64_t now, std::uint32_t from, std::uint32_t to, std::uint64_t bytes, std::uint32_t message) override;
+  std::uint32_t send(std::int64_t now, const Transfer& transfer) override;
   void wake(std::int64_t at, std::uint32_t rank, std::uint32_t context) override {
     add({.time = at, .source = rank, .rank = rank, .what = context, .kind = Kind::done});
   }
@@ -67,7 +67,8 @@ class MessageSim final : public Network {
   std::uint64_t delivered_ = 0;
 };
 
-std::uint32_t MessageSim::send(std::int64_t now, std::uint32_t from, std::uint32_t to, std::uint64_t bytes, std::uint32_t message) {
+std::uint32_t MessageSim::send(std::int64_t now, const Transfer& transfer) {
+  const auto& [from, to, bytes, message, leaves, enters, handed] = transfer;
   const TransferCost cost = config_.transfer(from, to);
   const std::int64_t there = now + (cost.latency + wire_time(bytes, cost.rate)).count();
   add({.time = there, .source = from, .rank = to, .what = message, .bytes = bytes, .kind = Kind::received});

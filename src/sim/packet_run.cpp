@@ -6,6 +6,7 @@
 
 #include "fabric/path_cost.hpp"
 #include "sim/local_work.hpp"
+#include "sim/way_out.hpp"
 
 namespace weft::sim {
 namespace {
@@ -17,7 +18,7 @@ constexpr std::uint64_t kLargestPart = 64 * 1024;
 
 }  // namespace
 
-PacketRun::PacketRun(schedule::Schedule& schedule, PacketSim& engine, bool hosts)
+PacketRun::PacketRun(schedule::Schedule& schedule, PacketSim& engine, bool hosts, const HostRates& rates)
     : engine_(engine), fabric_(engine.layout().fabric()), model_hosts_(hosts), runner_(schedule, *this), ranks_(schedule.ranks()) {
   const HostRoutes routes(fabric_);
   armed_.assign(routes.domains(), HostLinks::kNever);
@@ -31,13 +32,14 @@ PacketRun::PacketRun(schedule::Schedule& schedule, PacketSim& engine, bool hosts
     widest = std::max(widest, gpu - first + 1);
   }
   message_bits_ = 32 - static_cast<std::uint32_t>(std::bit_width(widest - 1));
-  for (std::uint32_t i = 0; i < engine_.shards(); ++i) hosts_.push_back(std::make_unique<Hosts>(fabric_));
+  for (std::uint32_t domain = 0; domain < routes.domains(); ++domain) domain_of_.push_back(domain);  // its switches
+  for (std::uint32_t i = 0; i < engine_.shards(); ++i) hosts_.push_back(std::make_unique<Hosts>(fabric_, rates));
 }
 
 PacketRun::~PacketRun() = default;
 
 bool PacketRun::joined(std::uint32_t from, std::uint32_t to) {
-  if (model_hosts_ && domain_of(from) == domain_of(to)) return hosts_[0]->routes.find(gpu(from), gpu(to)) != nullptr;
+  if (model_hosts_ && domain_of(from) == domain_of(to)) return hosts_[0]->routes.find(part(from), part(to)) != nullptr;
   find_pairs(engine_.layout(), from, to, hosts_[0]->pairs);
   return !hosts_[0]->pairs.empty();
 }
@@ -62,13 +64,15 @@ void PacketRun::post(std::int64_t now, const NicPair& pair, std::uint32_t from, 
   engine_.post(now, pair.source, {transport::Op::send, pair.destination, bytes, tag, tag, engine_.config().protocol_of(runner_.message(from, message).stream)});
 }
 
-std::uint32_t PacketRun::send(std::int64_t now, std::uint32_t from, std::uint32_t to, std::uint64_t bytes, std::uint32_t message) {
-  Hosts& hosts = hosts_of(domain_of(from));
-  if (model_hosts_ && domain_of(from) == domain_of(to)) {
-    cross(now, domain_of(from), gpu(from), gpu(to), {Crossing::Kind::inside, from, to, message, {}, bytes, 0, 0, {}});
+std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
+  const auto [from, to, bytes, message, leaves, enters, handed] = transfer;
+  const std::uint32_t domain = domain_of(from);
+  Hosts& hosts = hosts_of(domain);
+  if (model_hosts_ && domain == domain_of(to)) {
+    cross(now, domain, hosts.routes.find(part(from), part(to)), {Crossing::Kind::inside, from, to, message, {}, bytes, 0, 0, {}});
     return 1;
   }
-  find_pairs(engine_.layout(), from, to, hosts.pairs);
+  find_pairs(engine_.layout(), transfer, hosts.pairs);
   std::uint32_t parts = 0;
   const std::uint32_t payload = engine_.config().payload_of(runner_.message(from, message).stream);
   for_each_stripe(hosts.pairs, bytes, payload, message, [&](const NicPair& pair, std::uint64_t stripe) {
@@ -77,9 +81,9 @@ std::uint32_t PacketRun::send(std::int64_t now, std::uint32_t from, std::uint32_
       ++parts;
       return;
     }
-    const std::uint32_t part = part_size(stripe, payload);
-    parts += static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (stripe + part - 1) / part));
-    cross(now, domain_of(from), gpu(from), nic(pair.source), {Crossing::Kind::out, from, to, message, pair, stripe, part, 0, {}});
+    const std::uint32_t part_bytes = part_size(stripe, payload);
+    parts += static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (stripe + part_bytes - 1) / part_bytes));
+    cross(now, domain, route_out(hosts.routes, transfer, nic(pair.source)), {Crossing::Kind::out, from, to, message, pair, stripe, part_bytes, 0, {}});
   });
   return parts;
 }
@@ -95,12 +99,13 @@ void PacketRun::completed(std::int64_t now, const transport::Completion& done) {
   if (done.kind == Kind::sent) return runner_.sent(now, from, message);
   const std::uint32_t to = runner_.message(from, message).destination;
   if (!model_hosts_) return runner_.received(now, to, from, message);
-  cross(now, domain_of(to), nic(done.endpoint), gpu(to), {Crossing::Kind::in, from, to, message, {}, done.bytes, 0, 0, {}});
+  const std::uint32_t target = domain_of(to);
+  cross(now, target, hosts_of(target).routes.find(nic(done.endpoint), part(to)), {Crossing::Kind::in, from, to, message, {}, done.bytes, 0, 0, {}});
 }
 
 // ---- inside the servers
 
-void PacketRun::cross(std::int64_t now, std::uint32_t domain, fabric::NodeId begin, fabric::NodeId end, const Crossing& crossing) {
+void PacketRun::cross(std::int64_t now, std::uint32_t domain, const HostRoute* route, const Crossing& crossing) {
   Hosts& hosts = hosts_of(domain);
   std::uint32_t slot = static_cast<std::uint32_t>(hosts.crossings.size());
   if (hosts.free.empty()) {
@@ -110,7 +115,6 @@ void PacketRun::cross(std::int64_t now, std::uint32_t domain, fabric::NodeId beg
     hosts.free.pop_back();
     hosts.crossings[slot] = crossing;
   }
-  const HostRoute* route = hosts.routes.find(begin, end);
   if (route == nullptr) throw std::logic_error("a GPU and its NIC are not joined");
   Crossing& mine = hosts.crossings[slot];
   mine.transfer = hosts.links.start(now, domain, *route, crossing.bytes, slot);
@@ -178,7 +182,8 @@ void PacketRun::local(std::int64_t now, std::uint32_t rank, schedule::Instructio
 std::int64_t PacketRun::unloaded(const schedule::FlowRecord& flow) {
   Hosts& hosts = *hosts_[0];
   if (model_hosts_ && domain_of(flow.source) == domain_of(flow.destination)) {
-    const auto path = fabric_.path_inside(gpu(flow.source), gpu(flow.destination), 0);
+    if (std::max(flow.source, flow.destination) >= fabric_.cluster().gpus) return 0;  // a switch is nobody's way
+    const auto path = fabric_.path_inside(part(flow.source), part(flow.destination), 0);
     return path ? fabric::path_cost(fabric_, *path).of(Bytes(static_cast<std::int64_t>(flow.bytes))).count() : 0;
   }
   find_pairs(engine_.layout(), flow.source, flow.destination, hosts.pairs);
@@ -188,8 +193,8 @@ std::int64_t PacketRun::unloaded(const schedule::FlowRecord& flow) {
   const NicPair pair = hosts.pairs[0];
   std::int64_t time = engine_.unloaded({pair.source, pair.destination, (flow.bytes + used - 1) / used, 0}, config.packet_of(flow.stream), config.header_of(flow.stream));
   if (!model_hosts_) return time;
-  if (const HostRoute* out = hosts.routes.find(gpu(flow.source), nic(pair.source))) time += out->latency.count();
-  if (const HostRoute* in = hosts.routes.find(nic(pair.destination), gpu(flow.destination))) time += in->latency.count();
+  if (const HostRoute* out = hosts.routes.find(part(flow.source), nic(pair.source))) time += out->latency.count();
+  if (const HostRoute* in = hosts.routes.find(nic(pair.destination), part(flow.destination))) time += in->latency.count();
   return time;
 }
 

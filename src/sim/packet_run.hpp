@@ -1,7 +1,8 @@
 #pragma once
-// The packet executor: carries out a schedule on the packet simulator, rank i on GPU i.
+// The packet executor: carries out a schedule on the packet simulator, rank i on GPU i, and ranks behind the GPUs on
+// the switches of scale-up domains.
 //
-// A message leaves by all NICs near its GPU, a stripe on each (stripes.hpp). Where hosts are modelled, a
+// A message leaves by all NICs near its GPU, or near the one that it names, a stripe on each (stripes.hpp). Where hosts are modelled, a
 // stripe crosses NVLink and PCIe first (host_links.hpp), enters the NIC part by part as its bytes become
 // ready, and each part that has arrived crosses to the GPU. Between GPUs of one scale-up domain a message
 // does not touch the network.
@@ -26,7 +27,7 @@ namespace weft::sim {
 class PacketRun final : public Network, public Client {
  public:
   // `hosts`: what happens inside servers counts. Both must outlive it.
-  PacketRun(schedule::Schedule& schedule, PacketSim& engine, bool hosts);
+  PacketRun(schedule::Schedule& schedule, PacketSim& engine, bool hosts, const HostRates& rates = {});
   ~PacketRun() override;
 
   // Whether there is a way between two GPUs.
@@ -36,7 +37,7 @@ class PacketRun final : public Network, public Client {
   // Answers of the engine, and wishes of the runner.
   void completed(std::int64_t now, const transport::Completion& completion) override;
   void called(std::int64_t now, std::uint32_t host, std::uint64_t context) override;
-  std::uint32_t send(std::int64_t now, std::uint32_t from, std::uint32_t to, std::uint64_t bytes, std::uint32_t message) override;
+  std::uint32_t send(std::int64_t now, const Transfer& transfer) override;
   void wake(std::int64_t at, std::uint32_t rank, std::uint32_t context) override;
   void local(std::int64_t now, std::uint32_t rank, schedule::Instruction::Kind kind, std::uint64_t bytes, std::uint32_t context) override;
 
@@ -56,7 +57,7 @@ class PacketRun final : public Network, public Client {
   };
   // What belongs to the hosts of one shard, and is touched by its thread only.
   struct Hosts {
-    explicit Hosts(const fabric::Fabric& fabric) : routes(fabric), links(routes) {}
+    Hosts(const fabric::Fabric& fabric, const HostRates& rates) : routes(fabric, rates), links(routes) {}
     HostRoutes routes;
     HostLinks links;
     std::vector<Crossing> crossings;
@@ -69,13 +70,13 @@ class PacketRun final : public Network, public Client {
   std::uint32_t host_of(std::uint32_t rank) const { return engine_.layout().switches() + domain_of_[rank]; }
   Hosts& hosts_of(std::uint32_t domain) { return *hosts_[engine_.shard_of(engine_.layout().switches() + domain)]; }
   std::uint32_t part_size(std::uint64_t bytes, std::uint64_t payload) const;
-  void cross(std::int64_t now, std::uint32_t domain, fabric::NodeId begin, fabric::NodeId end, const Crossing& crossing);
+  void cross(std::int64_t now, std::uint32_t domain, const HostRoute* route, const Crossing& crossing);
   void moved(std::int64_t now, Hosts& hosts, const HostLinks::Ready& ready);
   void post(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint64_t bytes);
   void arm(Hosts& hosts, std::uint32_t domain);
   std::uint32_t name(std::uint32_t rank, std::uint32_t message) const;
   std::int64_t unloaded(const schedule::FlowRecord& flow);
-  fabric::NodeId gpu(std::uint32_t rank) const { return fabric_.gpu(rank); }
+  fabric::NodeId part(std::uint32_t rank) const { return hosts_[0]->routes.part(rank); }
   fabric::NodeId nic(std::uint32_t endpoint) const { return fabric_.nic_of(endpoint); }
 
   PacketSim& engine_;

@@ -145,5 +145,25 @@ TEST(PacketRun, LanesWaitForWhatTheyReceive) {
   for (std::size_t chunk = 0; chunk < 4; ++chunk) EXPECT_GT(result.flows[4 + chunk].start, result.flows[chunk].received);
 }
 
+// GPU 1 has a card of its own, but the message names those next to GPUs 3 and 12.
+TEST(PacketRun, AMessageTakesTheCardsItNames) {
+  using schedule::Instruction;
+  const Built hgx = cluster("{kind: hgx-h100, count: 2}", kRails);
+  Instruction send = Instruction::put(12, 1'000'000);
+  send.leaves = 3;
+  send.enters = 12;
+  send.handed = true;
+  schedule::Script script(16);
+  script.add(1, {send});
+  PacketSim engine(hgx.fabric, {});
+  schedule::RunResult result = PacketRun(script, engine, true).run();
+  ASSERT_GT(result.flows[0].received, 0);
+  engine.collect_links(result, 100);
+  std::vector<std::string> out;
+  for (const schedule::LinkRecord& link : result.links)
+    if (link.bytes > 1'000'000 && link.from.starts_with("s0/")) out.push_back(link.from);
+  EXPECT_EQ(out, std::vector<std::string>{"s0/nic3"});
+}
+
 }  // namespace
 }  // namespace weft::sim

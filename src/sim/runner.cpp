@@ -13,15 +13,19 @@ namespace {
 constexpr std::uint32_t kSlots = schedule::kMostOutstanding;
 static_assert(kSlots == 64, "a lane's slots are the bits of a word");
 
+constexpr std::int64_t kMostLag = 0xFFFFFFFF;  // what fits beside a message; ps
+
 constexpr std::uint64_t bit(std::uint32_t slot) { return std::uint64_t{1} << slot; }
 
-// An operation is named by its lane and slot.
+// An operation is named by its lane and slot; the wake-up of a message that leaves or is there later, by its number.
 constexpr std::uint32_t context_of(std::uint32_t lane, std::uint32_t slot) { return lane << 8 | slot; }
-constexpr std::uint32_t kMostLanes = 1u << 24;
+constexpr std::uint32_t kLeaves = 1u << 31;
+constexpr std::uint32_t kArrives = 1u << 30;
+constexpr std::uint32_t kMostLanes = 1u << 22;
 
 }  // namespace
 
-Runner::Runner(schedule::Schedule& schedule, Network& network) : schedule_(schedule), network_(network) {
+Runner::Runner(schedule::Schedule& schedule, Network& network) : schedule_(schedule), network_(network), signals_(schedule.has_signals()) {
   const std::uint32_t ranks = schedule.ranks();
   assert(ranks <= kMostRanks);
   first_lane_.reserve(ranks + std::size_t{1});
@@ -32,12 +36,12 @@ Runner::Runner(schedule::Schedule& schedule, Network& network) : schedule_(sched
   }
   lanes_.resize(first_lane_.back());
   logs_.resize(ranks);
-  mailboxes_.resize(ranks);
+  desks_.resize(ranks);
 }
 
-Mailbox& Runner::mailbox(std::uint32_t rank) {
-  if (!mailboxes_[rank]) mailboxes_[rank] = std::make_unique<Mailbox>();
-  return *mailboxes_[rank];
+Runner::Desk& Runner::desk(std::uint32_t rank) {
+  if (!desks_[rank]) desks_[rank] = std::make_unique<Desk>();
+  return *desks_[rank];
 }
 
 void Runner::start(std::int64_t now, std::uint32_t rank) {
@@ -65,6 +69,11 @@ void Runner::begin(std::int64_t now, std::uint32_t rank, std::uint32_t number, c
       // Further back than the slots reach everything is finished, or the lane would not have come here.
       if (each.back >= 1 && each.back <= kSlots) lane.awaited = bit((lane.next + kSlots - each.back) % kSlots);
       return;
+    case Instruction::Kind::wait_older:
+      lane.awaited = ~std::uint64_t{0};
+      for (std::uint32_t back = 1; back <= std::min(each.back, kSlots); ++back)
+        lane.awaited &= ~bit((lane.next + kSlots - back) % kSlots);
+      return;
     case Instruction::Kind::wait_all: lane.awaited = ~std::uint64_t{0}; return;
     case Instruction::Kind::at:
       if (each.time <= now) return;
@@ -81,28 +90,52 @@ void Runner::begin(std::int64_t now, std::uint32_t rank, std::uint32_t number, c
     case Instruction::Kind::send:
       unfinished = !each.detached;
       if (each.time > 0) lane.busy = std::max(lane.busy, now) + each.time;
-      send(std::max(now, lane.busy), rank, each, unfinished ? context : kNobody);
+      send(now, std::max(now, lane.busy), rank, each, unfinished ? context : kNobody);
       break;
-    case Instruction::Kind::recv: unfinished = !mailbox(rank).post(each.peer, each.tag, context); break;
+    case Instruction::Kind::recv: unfinished = !desk(rank).mailbox.post(each.peer, each.tag, context); break;
     case Instruction::Kind::compute: network_.wake(now + each.time, rank, context); break;
     default: network_.local(now, rank, each.kind, each.bytes, context); break;
   }
   if (unfinished) lane.outstanding |= bit(slot);
 }
 
-void Runner::send(std::int64_t now, std::uint32_t rank, const Instruction& each, std::uint32_t context) {
+void Runner::send(std::int64_t now, std::int64_t leaves, std::uint32_t rank, const Instruction& each,
+                  std::uint32_t context) {
+  const auto lag = static_cast<std::uint32_t>(std::clamp<std::int64_t>(each.lag, 0, kMostLag));
   const std::uint32_t message = logs_[rank].add({.bytes = each.bytes,
                                                  .tag = each.tag,
-                                                 .start = now,
+                                                 .start = leaves,
                                                  .sent = schedule::kNotYet,
                                                  .received = schedule::kNotYet,
                                                  .destination = each.peer & (kMostRanks - 1),
                                                  .stream = each.stream,
                                                  .context = context,
                                                  .when_sent = each.when_sent,
-                                                 .when_received = each.when_received});
-  const std::int64_t parts = network_.send(now, rank, each.peer, each.bytes, message);
-  Message& sending = logs_[rank][message];
+                                                 .when_received = signals_ ? each.when_received : lag});
+  const Transfer transfer{rank, each.peer, each.bytes, message, each.leaves, each.enters, each.handed};
+  if (leaves > now)
+    delay(leaves, rank, kLeaves, transfer);
+  else
+    hand_over(now, transfer);
+}
+
+void Runner::delay(std::int64_t until, std::uint32_t rank, std::uint32_t what, const Transfer& transfer) {
+  std::unique_ptr<Delayed>& mine = desk(rank).delayed;
+  if (!mine) mine = std::make_unique<Delayed>();
+  auto slot = static_cast<std::uint32_t>(mine->transfers.size());
+  if (mine->free.empty()) {
+    mine->transfers.push_back(transfer);
+  } else {
+    slot = mine->free.back();
+    mine->free.pop_back();
+    mine->transfers[slot] = transfer;
+  }
+  network_.wake(until, rank, what | slot);
+}
+
+void Runner::hand_over(std::int64_t now, const Transfer& transfer) {
+  const std::int64_t parts = network_.send(now, transfer);
+  Message& sending = logs_[transfer.from][transfer.message];
   sending.sent = sending.received = -parts;
 }
 
@@ -117,15 +150,29 @@ void Runner::sent(std::int64_t now, std::uint32_t rank, std::uint32_t message) {
 void Runner::received(std::int64_t now, std::uint32_t rank, std::uint32_t from, std::uint32_t message) {
   Message& each = logs_[from][message];
   if (++each.received < 0) return;
+  if (signals_ || each.when_received == 0) return arrive(now, rank, from, message);
+  each.received = schedule::kNotYet;
+  delay(now + each.when_received, rank, kArrives, {.from = from, .to = rank, .message = message});
+}
+
+void Runner::arrive(std::int64_t now, std::uint32_t rank, std::uint32_t from, std::uint32_t message) {
+  Message& each = logs_[from][message];
   each.received = now;
   if (each.tag != schedule::kOneSided) {
-    const std::uint32_t context = mailbox(rank).arrive(from, each.tag);
+    const std::uint32_t context = desk(rank).mailbox.arrive(from, each.tag);
     if (context != kNobody) done(now, rank, context);
   }
-  fire(now, each.when_received);
+  if (signals_) fire(now, each.when_received);
 }
 
 void Runner::done(std::int64_t now, std::uint32_t rank, std::uint32_t context) {
+  if ((context & (kLeaves | kArrives)) != 0) {
+    Delayed& mine = *desks_[rank]->delayed;
+    const std::uint32_t slot = context & ~(kLeaves | kArrives);
+    const Transfer transfer = mine.transfers[slot];
+    mine.free.push_back(slot);
+    return (context & kLeaves) != 0 ? hand_over(now, transfer) : arrive(now, rank, transfer.from, transfer.message);
+  }
   const std::uint32_t number = context >> 8;
   const std::uint32_t slot = context & 0xFF;
   Lane& lane = lane_of(rank, number);
@@ -142,7 +189,7 @@ void Runner::fire(std::int64_t now, std::uint32_t signal) {
   if (signal == schedule::kNoSignal) return;
   signalled_.clear();
   schedule_.fire(signal, signalled_);
-  for (const schedule::Start& each : signalled_) send(now, each.rank, each.send, kNobody);
+  for (const schedule::Start& each : signalled_) send(now, now, each.rank, each.send, kNobody);
 }
 
 std::uint64_t Runner::unfinished() const {
@@ -161,7 +208,7 @@ std::vector<schedule::FlowRecord> Runner::take_flows() {
     for (std::uint32_t number = 0; number < log.size(); ++number) {
       const Message& each = log[number];
       const auto when = [](std::int64_t time) { return time < 0 ? schedule::kNotYet : time; };
-      flows.push_back({rank, each.destination, each.bytes, each.start, when(each.sent), when(each.received), 0, each.stream});
+      flows.push_back({rank, each.destination, each.bytes, each.start, when(each.sent), when(each.received), 0, each.stream, each.tag});
     }
   }
   return flows;

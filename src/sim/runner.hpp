@@ -19,14 +19,24 @@
 
 namespace weft::sim {
 
+// A message on its way into the network; see schedule::Instruction.
+struct Transfer {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+  std::uint64_t bytes = 0;
+  std::uint32_t message = 0;  // counted per sender
+  std::uint32_t leaves = schedule::kItself;
+  std::uint32_t enters = schedule::kItself;
+  bool handed = false;
+};
+
 // What the runner needs done. The answers come later through the runner, never from within the call.
 class Network {
  public:
   virtual ~Network() = default;
   // Into how many parts it goes. Each is answered by `sent` when the sender has its last acknowledgement
-  // and by `received` when the receiver has its last byte, both with the message's number, which is
-  // counted per sender.
-  virtual std::uint32_t send(std::int64_t now, std::uint32_t from, std::uint32_t to, std::uint64_t bytes, std::uint32_t message) = 0;
+  // and by `received` when the receiver has its last byte, both with the message's number.
+  virtual std::uint32_t send(std::int64_t now, const Transfer& transfer) = 0;
   // Answered by `done` at that time.
   virtual void wake(std::int64_t at, std::uint32_t rank, std::uint32_t context) = 0;
   // A copy or a reduction on the rank itself, answered by `done`.
@@ -60,22 +70,36 @@ class Runner {
     bool asleep = false;            // until a time
     bool ended = false;
   };
+  // Messages that leave a rank, or are there, later than now, by number of the wake-up.
+  struct Delayed {
+    std::vector<Transfer> transfers;
+    std::vector<std::uint32_t> free;
+  };
+  // What only some ranks have.
+  struct Desk {
+    Mailbox mailbox;
+    std::unique_ptr<Delayed> delayed;
+  };
   static constexpr std::uint32_t kAlarm = schedule::kMostOutstanding;  // stands for a slot: the lane's `at`
   static constexpr std::uint32_t kNobody = Mailbox::kNobody;
 
   Lane& lane_of(std::uint32_t rank, std::uint32_t lane) { return lanes_[first_lane_[rank] + lane]; }
-  Mailbox& mailbox(std::uint32_t rank);
+  Desk& desk(std::uint32_t rank);
   void advance(std::int64_t now, std::uint32_t rank, std::uint32_t number);
   void begin(std::int64_t now, std::uint32_t rank, std::uint32_t number, const schedule::Instruction& each);
-  void send(std::int64_t now, std::uint32_t rank, const schedule::Instruction& each, std::uint32_t context);
+  void send(std::int64_t now, std::int64_t leaves, std::uint32_t rank, const schedule::Instruction& each, std::uint32_t context);
+  void delay(std::int64_t until, std::uint32_t rank, std::uint32_t what, const Transfer& transfer);
+  void arrive(std::int64_t now, std::uint32_t rank, std::uint32_t from, std::uint32_t message);
+  void hand_over(std::int64_t now, const Transfer& transfer);
   void fire(std::int64_t now, std::uint32_t signal);
 
   schedule::Schedule& schedule_;
   Network& network_;
+  bool signals_;
   std::vector<std::uint32_t> first_lane_;  // by rank, and one behind the last
   std::vector<Lane> lanes_;
   std::vector<MessageLog> logs_;                     // by rank
-  std::vector<std::unique_ptr<Mailbox>> mailboxes_;  // by rank; made for those that match messages
+  std::vector<std::unique_ptr<Desk>> desks_;         // by rank; made for those that match or delay messages
   std::vector<schedule::Start> signalled_;
 };
 

@@ -33,11 +33,13 @@ class Notebook final : public Network {
     std::uint32_t rank, context;
   };
   std::vector<Sent> sends;
+  Transfer last;
   std::vector<Asked> wakes;
   std::vector<Asked> locals;
 
-  std::uint32_t send(std::int64_t now, std::uint32_t from, std::uint32_t to, std::uint64_t bytes, std::uint32_t message) override {
-    sends.push_back({now, from, to, bytes, message});
+  std::uint32_t send(std::int64_t now, const Transfer& it) override {
+    sends.push_back({now, it.from, it.to, it.bytes, it.message});
+    last = it;
     return 1;
   }
   void wake(std::int64_t at, std::uint32_t rank, std::uint32_t context) override { wakes.push_back({at, rank, context}); }
@@ -90,6 +92,69 @@ TEST(Runner, WaitAllIsForEverythingBegun) {
   EXPECT_EQ(rig.network.sends.size(), 2u) << "the first send is still on its way";
   rig.runner.sent(60, 0, 0);
   EXPECT_EQ(rig.network.sends.size(), 3u);
+}
+
+TEST(Runner, WaitOlderLeavesTheLastOnesRunning) {
+  Script script(2);
+  script.add(0, {Instruction::put(1, 1), Instruction::put(1, 2), Instruction::put(1, 3), Instruction::wait_older(1),
+                 Instruction::put(1, 4)});
+  Rig rig(script);
+  ASSERT_EQ(rig.network.sends.size(), 3u);
+  rig.runner.sent(5, 0, 2);
+  rig.runner.sent(6, 0, 1);
+  ASSERT_EQ(rig.network.sends.size(), 3u) << "the first is older, too";
+  rig.runner.sent(7, 0, 0);
+  EXPECT_EQ(rig.network.sends.size(), 4u);
+}
+
+// Two sends that occupy their lane for 10 each leave at 10 and 20, whatever else the lane does meanwhile.
+TEST(Runner, SendsThatOccupyTheirLaneLeaveOneAfterAnother) {
+  Script script(2);
+  Instruction send = Instruction::put(1, 5);
+  send.time = 10;
+  script.add(0, {send, send, Instruction::compute(3)});
+  Rig rig(script);
+  EXPECT_TRUE(rig.network.sends.empty());
+  ASSERT_EQ(rig.network.wakes.size(), 3u);
+  EXPECT_EQ(rig.network.wakes[0].time, 10);
+  EXPECT_EQ(rig.network.wakes[1].time, 20);
+  rig.runner.done(3, 0, rig.network.wakes[2].context);
+  rig.runner.done(10, 0, rig.network.wakes[0].context);
+  rig.runner.done(20, 0, rig.network.wakes[1].context);
+  ASSERT_EQ(rig.network.sends.size(), 2u);
+  EXPECT_EQ(rig.network.sends[1].message, 1u);
+  for (const std::uint32_t message : {0u, 1u}) rig.runner.sent(30, 0, message);
+  EXPECT_EQ(rig.runner.unfinished(), 0u);
+}
+
+TEST(Runner, AMessageThatLagsIsThereLater) {
+  Script script(2);
+  Instruction send = Instruction::send(1, 5, 7);
+  send.lag = 40;
+  script.add(0, {send});
+  script.add(1, {Instruction::recv(0, 7), Instruction::wait(1), Instruction::compute(1)});
+  Rig rig(script);
+  rig.runner.sent(100, 0, 0);
+  rig.runner.received(100, 1, 0, 0);
+  ASSERT_EQ(rig.network.wakes.size(), 1u) << "nobody computes yet";
+  EXPECT_EQ(rig.network.wakes[0].time, 140);
+  rig.runner.done(140, 1, rig.network.wakes[0].context);
+  ASSERT_EQ(rig.network.wakes.size(), 2u);
+  EXPECT_EQ(rig.network.wakes[1].time, 141);
+  EXPECT_EQ(rig.runner.take_flows()[0].received, 140);
+}
+
+TEST(Runner, AMessageNamesItsNics) {
+  Script script(4);
+  Instruction send = Instruction::put(1, 5);
+  send.leaves = 2;
+  send.enters = 3;
+  send.handed = true;
+  script.add(0, {send});
+  Rig rig(script);
+  EXPECT_EQ(rig.network.last.leaves, 2u);
+  EXPECT_EQ(rig.network.last.enters, 3u);
+  EXPECT_TRUE(rig.network.last.handed);
 }
 
 TEST(Runner, ARecvMatchesBySourceAndTagEarlyOrLate) {
@@ -255,9 +320,9 @@ class Partitions final : public Network {
     return runner_.take_flows();
   }
 
-  std::uint32_t send(std::int64_t now, std::uint32_t from, std::uint32_t to, std::uint64_t, std::uint32_t message) override {
-    part_of(from).outbox(part_number(to)).push_back({now + kStep, to, from, message, true});
-    part_of(from).outbox(part_number(from)).push_back({now + kStep, from, from, message, false});
+  std::uint32_t send(std::int64_t now, const Transfer& it) override {
+    part_of(it.from).outbox(part_number(it.to)).push_back({now + kStep, it.to, it.from, it.message, true});
+    part_of(it.from).outbox(part_number(it.from)).push_back({now + kStep, it.from, it.from, it.message, false});
     return 1;
   }
   void wake(std::int64_t, std::uint32_t, std::uint32_t) override { FAIL(); }
@@ -351,7 +416,7 @@ class OneEach final : public Schedule {
 
 class Silence final : public Network {
  public:
-  std::uint32_t send(std::int64_t, std::uint32_t, std::uint32_t, std::uint64_t, std::uint32_t) override { return 1; }
+  std::uint32_t send(std::int64_t, const Transfer&) override { return 1; }
   void wake(std::int64_t, std::uint32_t, std::uint32_t) override {}
   void local(std::int64_t, std::uint32_t, Instruction::Kind, std::uint64_t, std::uint32_t) override {}
 };

@@ -1,0 +1,130 @@
+#include "collective/carried.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "collective/placed.hpp"
+
+namespace weft::collective {
+namespace {
+
+struct Outcome {
+  std::vector<Plan> plans;
+  std::vector<std::int64_t> ends;  // by job, ps
+  schedule::RunResult run;
+  std::uint64_t messages = 0;
+};
+
+// Where the ranks of a plan are: GPUs of the cluster, and behind all of them the switches of its domains.
+std::vector<std::uint32_t> places_of(const fabric::Fabric& fabric, const Team& team, const Plan& plan) {
+  std::vector<std::uint32_t> places;
+  for (std::uint32_t rank = 0; rank < team.ranks(); ++rank) places.push_back(team.gpu(rank));
+  for (std::uint32_t rank = team.ranks(); rank < plan.ranks; ++rank)
+    places.push_back(fabric.cluster().gpus + team.place_of_node(plan.node[rank]));
+  return places;
+}
+
+Outcome run(const fabric::Fabric& fabric, const std::vector<CarriedJob>& jobs, std::uint64_t rounds,
+            const CarriedLimits& limits, const Carry& execute) {
+  Outcome made;
+  std::vector<Placed::Part> parts;
+  std::uint32_t ranks = fabric.cluster().gpus;
+  for (const CarriedJob& job : jobs) {
+    PlanOptions options = job.options;
+    options.every_channel = true;
+    options.most_rounds = rounds;
+    made.plans.push_back(make_plan(*job.team, options));
+    for (const auto& program : made.plans.back().programs) made.messages += program->messages();
+  }
+  if (limits.messages > 0 && made.messages > limits.messages) {
+    made.run.stopped_by = "messages";
+    return made;
+  }
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    parts.push_back({std::make_unique<Work>(made.plans[i], *jobs[i].team),
+                     places_of(fabric, *jobs[i].team, made.plans[i])});
+    for (const std::uint32_t place : parts.back().places) ranks = std::max(ranks, place + 1);
+  }
+  Placed placed(ranks, std::move(parts));
+  made.run = execute(placed);
+  made.ends.resize(jobs.size());
+  for (const schedule::FlowRecord& flow : made.run.flows) {
+    std::int64_t& end = made.ends[Placed::part_of(flow.tag)];
+    end = std::max({end, flow.start, flow.received});
+  }
+  return made;
+}
+
+// All go through the same rounds, so that a few stand for many.
+bool alike(const std::vector<Plan>& plans) {
+  return std::all_of(plans.begin(), plans.end(),
+                     [&](const Plan& each) { return each.whole_rounds == plans[0].whole_rounds; });
+}
+
+CarriedResult result_of(Outcome outcome, const std::vector<std::int64_t>& more, std::uint64_t skipped,
+                        std::uint64_t messages) {
+  CarriedResult made;
+  made.messages = messages;
+  made.stopped_by = outcome.run.stopped_by;
+  made.run = std::move(outcome.run);
+  if (!made.stopped_by.empty()) return made;
+  for (std::size_t i = 0; i < outcome.plans.size(); ++i) {
+    Plan& plan = outcome.plans[i];
+    const Duration time = std::max(plan.least, plan.launch + Duration(outcome.ends[i] + more[i]));
+    made.jobs.push_back({std::move(plan), time, skipped});
+  }
+  return made;
+}
+
+// Per round, of what came between two runs.
+std::int64_t slope(const Outcome& shorter, const Outcome& longer, std::size_t job, std::uint64_t rounds) {
+  return (longer.ends[job] - shorter.ends[job]) / static_cast<std::int64_t>(rounds);
+}
+
+}  // namespace
+
+std::string why_not_carried(const Team& team, Algorithm algorithm) {
+  if (algorithm == Algorithm::collnet) return "switches of the network reduce at message level only";
+  const auto& scale_up = team.group(0).spec.scale_up;
+  if ((algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree) && (!scale_up || scale_up->switches == 0))
+    return "there are no switches that could reduce";
+  return "";
+}
+
+CarriedResult carry(const fabric::Fabric& fabric, const std::vector<CarriedJob>& jobs, const CarriedLimits& limits,
+                    const Carry& execute) {
+  std::uint64_t messages = 0;
+  const auto go = [&](std::uint64_t rounds) {
+    Outcome made = run(fabric, jobs, rounds, limits, execute);
+    messages += made.messages;
+    return made;
+  };
+  const std::vector<std::int64_t> nothing(jobs.size());
+  Outcome first = go(1);
+  const std::uint64_t whole = first.plans[0].whole_rounds;  // beside a shorter one, which stays the last
+  const bool cut = whole > 1;
+  if (!first.run.stopped_by.empty() || (!cut && alike(first.plans))) return result_of(std::move(first), nothing, 0, messages);
+  if (!alike(first.plans)) return result_of(go(0), nothing, 0, messages);
+  std::uint64_t rounds = 1;
+  std::vector<std::int64_t> before;  // slopes
+  while (2 * rounds < whole) {
+    Outcome second = go(2 * rounds);
+    if (!second.run.stopped_by.empty()) return result_of(std::move(second), nothing, 0, messages);
+    std::vector<std::int64_t> slopes;
+    for (std::size_t job = 0; job < jobs.size(); ++job) slopes.push_back(slope(first, second, job, rounds));
+    bool steady = !before.empty();
+    for (std::size_t job = 0; steady && job < jobs.size(); ++job)
+      steady = std::abs(slopes[job] - before[job]) * 100 <= slopes[job];
+    rounds *= 2;
+    first = std::move(second);
+    if (steady) {
+      std::vector<std::int64_t> more;
+      for (const std::int64_t each : slopes) more.push_back(each * static_cast<std::int64_t>(whole - rounds));
+      return result_of(std::move(first), more, whole - rounds, messages);
+    }
+    before = std::move(slopes);
+  }
+  return result_of(go(0), nothing, 0, messages);
+}
+
+}  // namespace weft::collective

@@ -1,0 +1,48 @@
+#pragma once
+// How long collectives take, carried out at once by an executor that knows links: flows or packets.
+//
+// A long one goes through rounds that are alike but not exactly, so what is left out is an estimate: rounds are doubled
+// until two doublings in turn say the same time for a round, within a hundredth, and the rest is taken to be so as well.
+// Only collectives that go through the same number of rounds are shortened; nothing is where ranks are late or slow.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "collective/plan.hpp"
+#include "schedule/result.hpp"
+#include "schedule/schedule.hpp"
+
+namespace weft::collective {
+
+struct CarriedJob {
+  const Team* team = nullptr;
+  PlanOptions options;
+};
+
+struct CarriedTime {
+  Plan plan;
+  Duration time;              // from the launch until the last rank has its last byte
+  std::uint64_t skipped = 0;  // rounds that were not simulated
+};
+
+struct CarriedResult {
+  std::vector<CarriedTime> jobs;
+  std::uint64_t messages = 0;  // in all runs
+  schedule::RunResult run;     // the last and longest; its tags as Placed has them
+  std::string stopped_by;      // not empty: the times are not to be used
+};
+
+struct CarriedLimits {
+  std::uint64_t messages = 0;  // of one run; more are not begun, and "messages" stopped it
+};
+
+using Carry = std::function<schedule::RunResult(schedule::Schedule& schedule)>;
+
+// Why an algorithm can be run at message level only; empty: it cannot.
+std::string why_not_carried(const Team& team, Algorithm algorithm);
+
+CarriedResult carry(const fabric::Fabric& fabric, const std::vector<CarriedJob>& jobs, const CarriedLimits& limits,
+                    const Carry& execute);
+
+}  // namespace weft::collective

@@ -1,0 +1,220 @@
+#include "collective/carried.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "collective/gates.hpp"
+#include "collective/placed.hpp"
+#include "collective/testing_carried.hpp"
+
+namespace weft::collective {
+namespace {
+
+using testing::by_flows;
+using testing::by_packets;
+using testing::kRails;
+using testing::Machines;
+using testing::Network;
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+PlanOptions all_reduce(std::uint64_t bytes, Choice choice) {
+  return {.operation = Operation::all_reduce, .bytes = bytes, .choice = choice, .stack = stack_named("ib")};
+}
+
+double us(Duration time) { return static_cast<double>(time.count()) / 1e6; }
+
+double message_level(const Team& team, const PlanOptions& options) {
+  return us(time_of(team, options, testing::by_lanes).time);
+}
+
+double carried(const Machines& machines, const Team& team, const PlanOptions& options, const Carry& execute) {
+  return us(carry(machines.fabric, {{&team, options}}, {}, execute).jobs.at(0).time);
+}
+
+// All servers below the same leaves: nothing collides. A tree's figures differ more, as at message level a GPU does
+// nothing else while it prepares a chunk for the network, and in the others the chunk before it is still leaving.
+TEST(Carried, WithoutCongestionAllFidelitiesAgree) {
+  const Machines machines("{kind: hgx-h100, count: 4}", kRails);
+  const Team team(machines.fabric, pick_gpus(*machines.cluster, 32, 0));
+  struct Case {
+    Algorithm algorithm;
+    std::uint64_t bytes;
+    double least, most;  // of the time at message level
+  };
+  for (const auto& [algorithm, bytes, least, most] : {Case{Algorithm::ring, 4096 * kMiB, 0.98, 1.02},
+                                                      Case{Algorithm::hierarchical, 1024 * kMiB, 0.98, 1.04},
+                                                      Case{Algorithm::tree, 4096 * kMiB, 0.92, 1.02},
+                                                      Case{Algorithm::nvls_tree, 4096 * kMiB, 0.92, 1.02}}) {
+    const PlanOptions options = all_reduce(bytes, {algorithm, Protocol::simple, 0});
+    const double flow = carried(machines, team, options, by_flows(machines.fabric, Network::spread));
+    const double message = message_level(team, options);
+    EXPECT_GT(flow, message * least) << name(algorithm);
+    EXPECT_LT(flow, message * most) << name(algorithm);
+  }
+}
+
+TEST(Carried, PacketsAgreeWithFlowsWhereNothingCollides) {
+  const Machines machines("{kind: hgx-h100, count: 4}", kRails);
+  const Team team(machines.fabric, pick_gpus(*machines.cluster, 32, 0));
+  for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree, Algorithm::nvls_tree, Algorithm::hierarchical}) {
+    const PlanOptions options = all_reduce(256 * kMiB, {algorithm, Protocol::simple, 0});
+    const double flow = carried(machines, team, options, by_flows(machines.fabric, Network::spread));
+    const double packet = carried(machines, team, options, by_packets(machines.fabric, Network::spread));
+    EXPECT_NEAR(packet / flow, 1, 0.04) << name(algorithm);
+  }
+}
+
+// Four cards of 50 GB/s for eight GPUs: NVLink has room, the cards are what a ring is bound by. Headers are 64 of 4150
+// bytes. Each of 32 blocks crosses a card 62 times, over four cards.
+TEST(Carried, ARingNeverBeatsItsCardsAndNearlyReachesThem) {
+  const Machines machines("{kind: hgx-h100, count: 4, nics: 4}", kRails);
+  const Team team(machines.fabric, pick_gpus(*machines.cluster, 32, 0));
+  const PlanOptions options = all_reduce(512 * kMiB, {Algorithm::ring, Protocol::simple, 0});
+  const double bound = 512.0 * kMiB * 2 * 31 / 32 / (4 * 50e3);  // us
+  for (const Carry& execute : {by_flows(machines.fabric, Network::spread), by_packets(machines.fabric, Network::spread)}) {
+    const double time = carried(machines, team, options, execute);
+    EXPECT_GT(time, bound * 4150 / 4086);
+    EXPECT_LT(time, bound * 1.12);
+  }
+}
+
+//   leaf0: servers 0 and 1    leaf1: servers 2 and 3     eight uplinks each; a ring sends eight flows up, one per card
+TEST(Carried, WhereFlowsCollideTheFullestLinkDecides) {
+  const Machines machines("{kind: hgx-h100, count: 4}",
+                          "{kind: tor-clos, servers_per_leaf: 2, spines: 8, oversubscription: 2, "
+                          "link: {rate: 400Gbps, cable: 5m}}");
+  const Team team(machines.fabric, pick_gpus(*machines.cluster, 32, 0));
+  const PlanOptions options = all_reduce(64 * kMiB, {Algorithm::ring, Protocol::simple, 8});
+  const double spread = carried(machines, team, options, by_packets(machines.fabric, Network::spread));
+  double slowest = 0;
+  for (const std::uint64_t seed : {1u, 2u, 3u}) {
+    std::uint64_t fullest = 0;
+    std::uint64_t card = 0;
+    const auto flows = by_flows(machines.fabric, Network::hashed, seed);
+    const CarriedResult flow = carry(machines.fabric, {{&team, options}}, {}, flows);
+    for (const schedule::LinkRecord& link : flow.run.links) {
+      if (link.from.starts_with("leaf") && link.to.starts_with("spine")) fullest = std::max(fullest, link.bytes);
+      if (link.from.find("/nic") != std::string::npos) card = std::max(card, link.bytes);
+    }
+    const auto balls = static_cast<double>(fullest) / static_cast<double>(card);  // flows on the fullest uplink
+    const double packet = carried(machines, team, options, by_packets(machines.fabric, Network::hashed, seed));
+    EXPECT_GE(balls, 1.9) << "eight flows hardly ever find eight links";
+    EXPECT_GT(packet, spread * (1 + 0.4 * (balls - 1))) << seed << ": " << balls;
+    EXPECT_LT(packet, spread * (1 + 1.2 * (balls - 1))) << seed << ": " << balls;
+    EXPECT_NEAR(us(flow.jobs[0].time) / packet, 1, 0.15) << seed;
+    slowest = std::max(slowest, packet);
+  }
+  EXPECT_GT(slowest, 1.8 * spread);
+}
+
+// What is left out is what would have been.
+TEST(Carried, SkippedRoundsTakeWhatTheyWouldHaveTaken) {
+  const Machines machines("{kind: hgx-h100, count: 2}", kRails);
+  const Team team(machines.fabric, pick_gpus(*machines.cluster, 16, 0));
+  for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree, Algorithm::nvls_tree}) {
+    PlanOptions options = all_reduce(32 * kMiB, {algorithm, Protocol::simple, 4});
+    options.chunk = 32 << 10;
+    const Carry execute = by_flows(machines.fabric, Network::spread);
+    const CarriedResult some = carry(machines.fabric, {{&team, options}}, {}, execute);
+    EXPECT_GT(some.jobs[0].skipped, 0u) << name(algorithm);
+    const Conditions whole{.ranks = {{0, 1000}}, .nics = {}, .starts = {}};  // a rank that is as fast as it should be
+    options.conditions = &whole;
+    const CarriedResult all = carry(machines.fabric, {{&team, options}}, {}, execute);
+    EXPECT_EQ(all.jobs[0].skipped, 0u);
+    EXPECT_NEAR(us(some.jobs[0].time) / us(all.jobs[0].time), 1, 0.02) << name(algorithm);
+  }
+}
+
+TEST(Carried, MessagesHaveALimit) {
+  const Machines machines("{kind: hgx-h100, count: 2}", kRails);
+  const Team team(machines.fabric, pick_gpus(*machines.cluster, 16, 0));
+  const Carry never = [](schedule::Schedule&) -> schedule::RunResult { throw std::logic_error("begun"); };
+  const CarriedResult result =
+      carry(machines.fabric, {{&team, all_reduce(kMiB, {Algorithm::ring, Protocol::ll, 1})}}, {.messages = 400}, never);
+  EXPECT_EQ(result.stopped_by, "messages");
+}
+
+// ACP: cards next to GPUs 0 and 4. Channel 1 comes in at GPU 4 and leaves by its card, whoever is last in the node.
+TEST(Gates, ChannelsLeaveByTheirPortAndArriveWhereItStands) {
+  const Machines acp("{kind: acp-h100-2nic, count: 2}");
+  const Team team(acp.fabric, pick_gpus(*acp.cluster, 16, 0));
+  const Gates out = gates(team, 3, 12, 1, true);
+  EXPECT_EQ(out.leaves, 4u);
+  EXPECT_EQ(out.enters, 12u);
+  EXPECT_TRUE(out.handed);
+  EXPECT_FALSE(gates(team, 4, 12, 1, true).handed) << "it stands next to the card";
+  EXPECT_FALSE(gates(team, 3, 12, 1, false).handed);
+  EXPECT_EQ(gates(team, 3, 12, 1, false).leaves, 4u);
+  // Everybody to everybody: in by the receiver's card, out by the same one of the sender's server.
+  EXPECT_EQ(gates(team, 0, 14, kByReceiver, true).leaves, 4u);
+  EXPECT_EQ(gates(team, 0, 14, kByReceiver, false).leaves, 0u);
+  EXPECT_EQ(gates(team, 0, 14, kByReceiver, true).enters, 12u);
+}
+
+// One channel over two servers: of the eight cards of each it uses one.
+TEST(Carried, PacketsLeaveByTheCardsThatThePlanNames) {
+  const Machines machines("{kind: hgx-h100, count: 2}", kRails);
+  const Team team(machines.fabric, pick_gpus(*machines.cluster, 16, 0));
+  std::vector<std::string> used;
+  const Carry execute = [&](schedule::Schedule& work) {
+    sim::PacketSim engine(machines.fabric, {});
+    schedule::RunResult result = sim::PacketRun(work, engine, true, testing::host_rates()).run();
+    engine.collect_links(result, 100);
+    used.clear();
+    for (const schedule::LinkRecord& link : result.links)
+      if (link.bytes > kMiB && link.from.find("/nic") != std::string::npos) used.push_back(link.from);
+    return result;
+  };
+  carry(machines.fabric, {{&team, all_reduce(16 * kMiB, {Algorithm::ring, Protocol::simple, 1})}}, {}, execute);
+  std::sort(used.begin(), used.end());
+  EXPECT_EQ(used, (std::vector<std::string>{"s0/nic0", "s1/nic0"}));
+}
+
+// Two jobs on GPUs of the same servers: beside each other on the cards where both use the same ones, and without a
+// trace of each other where each has its own.
+TEST(Carried, JobsThatShareCardsShareTheirRate) {
+  const Machines machines("{kind: hgx-h100, count: 4}", kRails);
+  const auto every_eighth = [&](std::uint32_t first) {
+    return std::vector<std::uint32_t>{first, first + 8, first + 16, first + 24};
+  };
+  const Team a(machines.fabric, every_eighth(0));
+  const Team b(machines.fabric, every_eighth(1));
+  const PlanOptions options = all_reduce(64 * kMiB, {Algorithm::ring, Protocol::simple, 2});
+  for (const Carry& execute : {by_flows(machines.fabric, Network::spread), by_packets(machines.fabric, Network::spread)}) {
+    const double alone = carried(machines, a, options, execute);
+    const CarriedResult apart = carry(machines.fabric, {{&a, options}, {&b, options}}, {}, execute);
+    EXPECT_NEAR(us(apart.jobs[1].time) / alone, 1, 0.01);
+    const CarriedResult together = carry(machines.fabric, {{&a, options}, {&a, options}}, {}, execute);
+    EXPECT_NEAR(us(together.jobs[0].time) / alone, 2, 0.15);
+  }
+}
+
+// The same at message level, where jobs are told what the others load.
+TEST(Sharing, JobsBesideEachOtherShareLinks) {
+  const Machines machines("{kind: hgx-h100, count: 4}");
+  const Team a(machines.fabric, {0, 8, 16, 24});
+  const Team b(machines.fabric, {1, 9, 17, 25});
+  PlanOptions options = all_reduce(1024 * kMiB, {Algorithm::ring, Protocol::simple, 2});
+  const double alone = message_level(a, options);
+  const Loads same = make_plan(a, options).loads;
+  const Loads other = make_plan(b, options).loads;
+  options.beside = &other;
+  EXPECT_EQ(message_level(a, options), alone);
+  options.beside = &same;
+  EXPECT_NEAR(message_level(a, options) / alone, 2, 0.1);
+}
+
+// NVLink within a rack of 72, cards between racks.
+TEST(Carried, RacksAreDomainsLikeServers) {
+  const Machines racks("{kind: gb200-nvl72, count: 36}", "{kind: tor-clos, servers_per_leaf: 18, spines: 4}");
+  const Team team(racks.fabric, pick_gpus(*racks.cluster, 144, 0));
+  ASSERT_EQ(team.nodes(), 2u);
+  const PlanOptions options = all_reduce(16 * kMiB, {Algorithm::ring, Protocol::simple, 4});
+  const double flow = carried(racks, team, options, by_flows(racks.fabric, Network::spread));
+  EXPECT_NEAR(flow / message_level(team, options), 1, 0.1);
+}
+
+}  // namespace
+}  // namespace weft::collective

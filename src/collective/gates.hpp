@@ -1,0 +1,24 @@
+#pragma once
+// Which NICs a message between two domains takes: what the channels of a plan say, for executors that know NICs.
+
+#include <cstdint>
+
+#include "collective/team.hpp"
+
+namespace weft::collective {
+
+// Ranks that stand next to the NICs by which a message leaves its domain and enters the other, and whether it is handed
+// to the first of them over the scale-up network (PXN). Nobody does that for the receiver.
+struct Gates {
+  std::uint32_t leaves = 0;
+  std::uint32_t enters = 0;
+  bool handed = false;
+};
+
+// Channels count the ports of every domain by their own number. Where anybody talks to anybody a message comes in by the
+// receiver's own port, and leaves by the same one of its domain, or without PXN by the sender's own.
+inline constexpr std::uint32_t kByReceiver = 0xFFFFFFFFu;
+
+Gates gates(const Team& team, std::uint32_t from, std::uint32_t to, std::uint32_t port_of, bool pxn);
+
+}  // namespace weft::collective
