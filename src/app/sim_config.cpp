@@ -77,6 +77,7 @@ transport::TcpConfig tcp_config(const model::TransportSpec& spec) {
   tcp.initial_window = u32(own.initial_window);
   tcp.receive_window = u32(own.receive_window.count());
   tcp.rto_min = own.rto_min.count();
+  tcp.timer_least = own.timer_least.count();
   tcp.delayed_ack = own.delayed_ack.count();
   tcp.tail_probe = own.tail_probe;
   tcp.pacing = own.pacing;
@@ -85,6 +86,17 @@ transport::TcpConfig tcp_config(const model::TransportSpec& spec) {
   tcp.plb_rounds = u32(own.plb_rounds);
   tcp.give_up = spec.give_up.count();
   return tcp;
+}
+
+// A segment stands in an SRD packet with the headers that TCP and IP would give it.
+transport::SrdConfig tcp_over_srd_config(const model::TransportSpec& spec) {
+  constexpr std::int64_t kMtu = 8900;  // AWS, EC2 user guide: the most that ENA Express takes
+  const std::uint32_t headers = transport::TcpConfig().headers;
+  transport::SrdConfig srd = srd_config(spec);
+  const std::int64_t mtu = spec.kind == "tcp-over-srd" && spec.mtu ? std::max<std::int64_t>(576, spec.mtu->count()) : kMtu;
+  srd.payload = u32(mtu) - headers;
+  srd.header += headers;
+  return srd;
 }
 
 transport::UetConfig uet_config(const model::TransportSpec& spec, bool trimming) {
@@ -172,6 +184,7 @@ Protocol protocol_named(const std::string& kind) {
   if (kind == "rocev2") return Protocol::rocev2;
   if (kind == "tcp") return Protocol::tcp;
   if (kind == "uet") return Protocol::uet;
+  if (kind == "tcp-over-srd") return Protocol::tcp_over_srd;
   return kind == "raw" ? Protocol::raw : Protocol::srd;
 }
 
@@ -186,6 +199,7 @@ sim::SimConfig sim_config(const model::Cluster& cluster, const std::vector<Traff
   config.stack.roce = roce_config(transport);
   config.stack.tcp = tcp_config(transport);
   config.stack.uet = uet_config(transport, config.trimming);
+  config.stack.tcp_over_srd = tcp_over_srd_config(transport);
   for (const TrafficStream& stream : streams) config.streams.push_back(protocol_named(stream.transport.value_or(transport.kind)));
   for (const Protocol protocol : config.streams) config.stack.use(protocol);
   if (streams.empty()) config.stack.use(config.protocol);

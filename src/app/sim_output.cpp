@@ -140,7 +140,7 @@ int write_files(const SimOutputOptions& options, const report::RunInfo& info, co
   }
   if (!options.pcap.empty()) {
     const auto write = [&](std::ostream& out) {
-      report::PcapngWriter writer(out, run.captured_links);
+      report::PcapngWriter writer(out, run.captured_links, report::FrameMaker(run.wire_numbers, run.captured));
       for (const transport::Captured& packet : run.captured) writer.add(packet);
     };
     code = std::max(code, write_output(options.pcap, console, write));

@@ -54,8 +54,6 @@ void check_transport(Session& session, const Traffic& traffic, const RunOptions&
   if (uses(session, traffic, "raw"))
     diagnostics.add(Complaint::not_simulated, session.place("transport", "kind"),
                     "raw packets are sent by tests only: nobody would learn when a message is done", "--set transport.kind=srd");
-  if (!options.capture.empty() && (uses(session, traffic, "rocev2") || uses(session, traffic, "tcp") || uses(session, traffic, "uet")))
-    diagnostics.add(Complaint::not_simulated, {}, "a capture knows SRD's headers only", "--set transport.kind=srd");
   if (switching.ports == "computed" && switching.flow_control != "none")
     diagnostics.add(Complaint::contradiction, session.place("switching", "ports"),
                     fmt::format("computed ports know no flow_control: {}", switching.flow_control), "ports: exact, or flow_control: none");
@@ -86,7 +84,7 @@ void check_flow(Session& session, sim::PacketRun& run, bool by_srd, std::uint32_
 // Every flow of a matrix; of a pattern, from one GPU to each and back.
 void check_flows(Session& session, const Traffic& traffic, sim::PacketRun& run) {
   const spec::Diagnostics& diagnostics = session.diagnostics();
-  const bool by_srd = uses(session, traffic, "srd");
+  const bool by_srd = uses(session, traffic, "srd") || uses(session, traffic, "tcp-over-srd");
   if (traffic.matrix) {
     for (const workload::MatrixFlow& flow : traffic.matrix->flows)
       if (!diagnostics.has_errors()) check_flow(session, run, by_srd, flow.source, flow.destination);
@@ -141,7 +139,7 @@ FaultTaker taker_of(sim::FlowRoutes& routes) {
 // A flow is one path where hosts do not change it and switches only hash.
 bool is_split(const std::string& balance, transport::Protocol protocol) {
   if (balance == "ecmp" || balance == "pinned") return false;
-  return balance != "entropy" || protocol == transport::Protocol::srd || protocol == transport::Protocol::uet;
+  return balance != "entropy" || protocol == transport::Protocol::uet || transport::is_srd(transport::data_of(protocol));
 }
 
 sim::FlowConfig flow_config(const model::Cluster& cluster, const Traffic& traffic, const RunOptions& options) {
@@ -274,6 +272,8 @@ Run run_traffic(const Session& session, const Traffic& traffic, const RunOptions
       engine.capture(link.port);
       run.captured_links.push_back(link.name);
     }
+    run.wire_numbers.roce = engine.config().stack.roce;
+    run.wire_numbers.tcp_segment = engine.config().stack.tcp.mtu - engine.config().stack.tcp.headers;
     engine.on_progress = [&](const schedule::Progress& progress) { return watch(progress); };
     run.result = sim::PacketRun(*schedule, engine, has_hosts(session.cluster())).run();
     watch.finish();

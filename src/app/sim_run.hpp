@@ -5,6 +5,7 @@
 #include "app/sim_options.hpp"
 #include "app/sim_traffic.hpp"
 #include "app/watch.hpp"
+#include "report/frames.hpp"
 #include "report/sim_records.hpp"
 #include "schedule/result.hpp"
 #include "transport/capture.hpp"
@@ -15,6 +16,7 @@ struct Run {
   schedule::RunResult result;               // flows in the order of the traffic's
   std::vector<std::string> captured_links;  // what a captured packet's `link` counts
   std::vector<transport::Captured> captured;
+  report::WireNumbers wire_numbers;         // what their frames depend on
 };
 
 // What random traffic is drawn for.

@@ -289,7 +289,7 @@ void add_dst(CLI::App& app, Verbs& verbs) {
   app::DstOptions& options = verbs.dst;
   CLI::App* command = app.add_subcommand("dst", "test the transports under drawn faults, by seed");
   command->add_option("--transport", options.transport, "srd, rocev2, tcp, uet, or all: seeds in turn")
-      ->check(CLI::IsMember({"srd", "rocev2", "tcp", "uet", "all"}))
+      ->check(CLI::IsMember({"srd", "rocev2", "tcp", "uet", "tcp-over-srd", "all"}))
       ->capture_default_str();
   command->add_option("--first-seed", options.first_seed, "where to begin")->capture_default_str();
   command->add_option("--seeds", options.seeds, "how many, beside those that once failed")->capture_default_str();

@@ -33,7 +33,7 @@ TEST(Dst, EqualSeedsGiveEqualDigestsAndOthersDoNot) {
 TEST(Dst, SeedsAreSharedOutOverTheTransports) {
   Options options;
   options.first_seed = 100;
-  options.seeds = 8;
+  options.seeds = 2 * kTested.size();
   options.verbose = true;
   std::ostringstream out;
   run(options, out);

@@ -10,13 +10,14 @@
 #include "transport/roce.hpp"
 #include "transport/srd.hpp"
 #include "transport/tcp.hpp"
+#include "transport/tcp_over_srd.hpp"
 #include "transport/uet.hpp"
 
 namespace weft::dst {
 
 class Engine {
  public:
-  // The generation is SRD's alone.
+  // UET has no generation.
   Engine(const Scenario& scenario, std::uint16_t generation) : transport_(make(scenario, generation)) {}
 
   bool post(Instant now, std::uint32_t endpoint, const transport::Operation& operation) {
@@ -47,9 +48,14 @@ class Engine {
   }
 
  private:
-  using Any = std::variant<transport::Srd, transport::Roce, transport::Tcp, transport::Uet>;
+  using Any = std::variant<transport::Srd, transport::Roce, transport::Tcp, transport::Uet, transport::TcpOverSrd>;
 
   static Any make(const Scenario& scenario, std::uint16_t generation);
+  template <class Config>
+  static Config with(Config config, std::uint16_t generation) {
+    config.generation = generation;
+    return config;
+  }
   static std::size_t held(const transport::Tcp& tcp) { return tcp.held(); }
   template <class Other>
   static std::size_t held(const Other& other) {
@@ -61,15 +67,14 @@ class Engine {
 
 inline Engine::Any Engine::make(const Scenario& scenario, std::uint16_t generation) {
   switch (scenario.transport) {
-    case transport::Protocol::rocev2: return Any(std::in_place_type<transport::Roce>, scenario.roce);
-    case transport::Protocol::tcp: return Any(std::in_place_type<transport::Tcp>, scenario.tcp);
+    case transport::Protocol::rocev2: return Any(std::in_place_type<transport::Roce>, with(scenario.roce, generation));
+    case transport::Protocol::tcp: return Any(std::in_place_type<transport::Tcp>, with(scenario.tcp, generation));
     case transport::Protocol::uet: return Any(std::in_place_type<transport::Uet>, scenario.uet);
+    case transport::Protocol::tcp_over_srd: return Any(std::in_place_type<transport::TcpOverSrd>, with(scenario.srd, generation));
     case transport::Protocol::srd:
     case transport::Protocol::raw: break;
   }
-  transport::SrdConfig config = scenario.srd;
-  config.generation = generation;
-  return Any(std::in_place_type<transport::Srd>, config);
+  return Any(std::in_place_type<transport::Srd>, with(scenario.srd, generation));
 }
 
 }  // namespace weft::dst

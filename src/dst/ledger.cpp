@@ -98,6 +98,7 @@ std::uint32_t Ledger::overtaken_by(std::uint32_t tag, bool at_receiver) const {
     // One that also takes another lane may be held up there.
     const bool in_order = other.lanes != 0 && (other.lanes & ~entry.lanes) == 0;
     if (!in_order || other.poster != entry.poster || other.peer != entry.peer) continue;
+    if (other.incarnation != entry.incarnation) continue;  // an earlier life's ended with it
     const bool came_as_far = at_receiver ? other.received || other.failed || other.op != Op::send : other.done;
     if (!came_as_far) return i;
   }

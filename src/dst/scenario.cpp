@@ -148,9 +148,9 @@ Scenario draw(Protocol transport, std::uint64_t seed) {
   s.give_up = srd.give_up;
   s.first_sequence = srd.first_sequence;
   if (transport == Protocol::srd) return s;
-  // Only SRD has a codec and knows that peers restart.
-  s.codec = false;
-  s.restarts = 0;
+  s.codec = false;  // only SRD has one
+  if (transport == Protocol::tcp_over_srd) return s;
+  if (transport == Protocol::uet) s.restarts = 0;  // which it does not know of
   Random own(seed, 0xd57, 1 + static_cast<std::uint64_t>(transport));
   if (transport == Protocol::rocev2) draw_roce(s, own);
   if (transport == Protocol::tcp) draw_tcp(s, own);
@@ -185,6 +185,7 @@ std::string numbers_of(const Scenario& s) {
       return fmt::format("ack every {} bytes, {} paths, recycle {}, trimming {}, overtaken {}", s.uet.ack_bytes,
                          s.uet.paths, s.uet.recycle, s.uet.trimming, s.uet.overtaken);
     case Protocol::srd:
+    case Protocol::tcp_over_srd:
     case Protocol::raw:
       break;
   }

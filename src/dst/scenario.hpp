@@ -24,11 +24,12 @@ struct Tested {
   Protocol transport;
   std::string_view name;
 };
-inline constexpr std::array<Tested, 4> kTested = {{
+inline constexpr std::array<Tested, 5> kTested = {{
     {Protocol::srd, "srd"},
     {Protocol::rocev2, "rocev2"},
     {Protocol::tcp, "tcp"},
     {Protocol::uet, "uet"},
+    {Protocol::tcp_over_srd, "tcp-over-srd"},
 }};
 std::string_view name_of(Protocol transport);
 

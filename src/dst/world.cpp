@@ -24,6 +24,7 @@ constexpr PacketType ack_of(Protocol transport) {
     case Protocol::rocev2: return PacketType::roce_ack;
     case Protocol::tcp: return PacketType::tcp_ack;
     case Protocol::uet: return PacketType::uet_ack;
+    case Protocol::tcp_over_srd: return PacketType::ordered_ack;
     case Protocol::srd:
     case Protocol::raw: break;
   }
@@ -129,6 +130,7 @@ std::uint32_t World::lanes_of(const Ledger::Entry& entry) {
   std::uint32_t lanes = 0;
   if (scenario_.transport == Protocol::tcp) lanes = scenario_.tcp.connections;
   if (scenario_.transport == Protocol::rocev2) lanes = scenario_.roce.qps;
+  if (scenario_.transport == Protocol::tcp_over_srd) lanes = 1;
   if (lanes == 0) return 0;
   if (scenario_.transport == Protocol::rocev2 && scenario_.roce.split && entry.bytes > scenario_.roce.split_above) {
     const std::uint32_t packets = ledger_.packets_of(entry.bytes);
@@ -219,6 +221,7 @@ void World::restart(std::uint32_t index) {
   ledger_.abandon(life(index));
   if (++node.generation == 0) node.generation = 1;
   ++node.incarnation;
+  std::erase_if(turns_, [&](const auto& turn) { return turn.first.first == index; });
   node.armed = transport::kNever;
   start(node);
 }
@@ -291,6 +294,7 @@ std::size_t World::most_held() const {
       // Of each connection: a gap, 64 segments in flight at a time, and the ends of messages beyond the gap.
       return 2 * asked + peers * scenario_.tcp.connections * (1 + 64) + (scenario_.hostile ? 4096 : 0);
     case Protocol::uet: return asked + peers * 256;
+    case Protocol::tcp_over_srd: return 4 * asked + peers * (256 + 256);  // incomplete ones, and whole ones beyond a gap
     case Protocol::srd:
     case Protocol::raw: break;
   }
@@ -344,6 +348,7 @@ void World::make_noise(std::uint32_t index) {
       break;
     case Protocol::srd:
     case Protocol::uet:
+    case Protocol::tcp_over_srd:
     case Protocol::raw: break;
   }
   transmit(index, out, now_);

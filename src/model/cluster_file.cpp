@@ -300,6 +300,12 @@ const Table& table_of<TcpSpec>() {
           .field("receive_window", &TcpSpec::receive_window,
                  {.text = "Where Linux's autotuning ends (tcp_rmem).", .fallback = "6MiB", .min = 65536, .max = 32 << 20})
           .field("rto_min", &TcpSpec::rto_min, {.text = "Least retransmission timeout (Linux TCP_RTO_MIN).", .fallback = "200ms", .min = 1'000'000, .max = kMaxTime})
+          .field("timer_least", &TcpSpec::timer_least,
+                 {.text = "Least time of tail probes and of waiting for reordered segments, beyond what their formulas say (Linux TCP_TIMEOUT_MIN_US). "
+                          "Where rto_min is set lower, so should this be: else the timeout comes before the probe.",
+                  .fallback = "2ms",
+                  .min = 0,
+                  .max = kMaxTime})
           .field("delayed_ack", &TcpSpec::delayed_ack, {.text = "Linux TCP_DELACK_MIN.", .fallback = "40ms", .min = 0, .max = kMaxTime})
           .field("tail_probe", &TcpSpec::tail_probe, {.text = "RFC 8985, section 7.", .fallback = "true"})
           .field("pacing", &TcpSpec::pacing, {.text = "Spread the window over the round trip, as the fq qdisc.", .fallback = "false"})
@@ -347,9 +353,10 @@ const Table& table_of<TransportSpec>() {
   static const Table table =
       TableOf<TransportSpec>("transport", "How data crosses the fabric.")
           .field("kind", &TransportSpec::kind,
-                 {.text = "Protocol.",
+                 {.text = "Protocol. `tcp-over-srd`: one stream of bytes per peer, in order, whose segments SRD carries over many paths, "
+                          "as ENA Express does.",
                   .fallback = "srd",
-                  .choices = {"srd", "rocev2", "uet", "tcp", "raw"}})
+                  .choices = {"srd", "rocev2", "uet", "tcp", "tcp-over-srd", "raw"}})
           .field("balance", &TransportSpec::balance,
                  {.text = "How packets choose among equal paths. `entropy`: the host chooses a number that switches hash; "
                           "`ecmp`: switches hash who talks to whom; `spray`: switches choose at random, packet by packet; "
@@ -362,7 +369,8 @@ const Table& table_of<TransportSpec>() {
           .field("tcp", &TransportSpec::tcp, {.text = "What is TCP's own."})
           .field("uet", &TransportSpec::uet, {.text = "What is Ultra Ethernet's own."})
           .field("mtu", &TransportSpec::mtu,
-                 {.text = "Payload of one packet; of TCP the whole IP packet. Default: 4096B, TCP 9000B; 4086B for a .topo file, as htsim.",
+                 {.text = "Payload of one packet; of TCP the whole IP packet. Default: 4096B, TCP 9000B, over SRD 8900B (AWS: the most that ENA Express takes); "
+                          "4086B for a .topo file, as htsim.",
                   .example = "4096B",
                   .min = 64,
                   .max = 9000})
@@ -623,7 +631,7 @@ const Table& table_of<TrafficRun>() {
                   .choices = {"fixed", "uniform", "web-search", "data-mining", "hadoop"}})
           .field("duration", &TrafficRun::duration, {.text = "poisson: how long flows begin.", .fallback = "1ms", .min = 1, .max = kMaxTime})
           .field("transport", &TrafficRun::transport,
-                 {.text = "Protocol. Default: as `transport.kind`.", .example = "tcp", .choices = {"srd", "rocev2", "uet", "tcp"}})
+                 {.text = "Protocol. Default: as `transport.kind`.", .example = "tcp", .choices = {"srd", "rocev2", "uet", "tcp", "tcp-over-srd"}})
           .field("service", &TrafficRun::service,
                  {.text = "One of `switching.services`, the same for all streams of one protocol. Default: the first.", .example = "storage"})
           .build();

@@ -87,6 +87,7 @@ struct TcpSpec {
   std::int64_t initial_window = 10;
   Bytes receive_window;
   Duration rto_min;
+  Duration timer_least;
   Duration delayed_ack;
   bool tail_probe = true;
   bool pacing = false;

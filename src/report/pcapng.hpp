@@ -1,13 +1,9 @@
 #pragma once
-// Captured packets as a pcapng file that Wireshark and tshark open, with share/wireshark/weft_srd.lua for SRD.
+// Captured packets as a pcapng file that Wireshark and tshark open. They know TCP and RoCEv2; for SRD and UET there are
+// share/wireshark/weft_srd.lua and weft_uet.lua.
 //
-// Every captured link is an interface named "from to to". A packet gets the headers it would have on the wire:
-//
-//   Ethernet  02:00 and the endpoint's number, from source to destination
-//   IPv4      10.0.0.0 plus the endpoint's number; ECN says marked; DSCP tells data, trimmed data and
-//             acknowledgements apart (kDscp...)
-//   UDP       source port 49152 plus the path, destination port 7791; no checksum, as IPv4 allows
-//   SRD       transport/codec.hpp
+// Every captured link is an interface named "from to to". A packet gets the headers it would have on the wire
+// (frames.hpp).
 //
 // Payload bytes do not exist in the simulator: they are missing from the capture, and the packet's original length
 // says how long it was there. Where that is shorter than these headers the headers count.
@@ -20,24 +16,19 @@
 #include <span>
 #include <string>
 
-#include "transport/capture.hpp"
+#include "report/frames.hpp"
 
 namespace weft::report {
-
-// Code points for the classes of a switch (RFC 2474 leaves their use to the operator).
-inline constexpr std::uint8_t kDscpData = 0;
-inline constexpr std::uint8_t kDscpTrimmed = 45;
-inline constexpr std::uint8_t kDscpAck = 46;
-inline constexpr std::uint16_t kFirstSourcePort = 49152;  // dynamic ports begin here (RFC 6335)
 
 class PcapngWriter {
  public:
   // `links`: the name of each captured link; a packet's `link` is a place in it.
-  PcapngWriter(std::ostream& out, std::span<const std::string> links);
+  PcapngWriter(std::ostream& out, std::span<const std::string> links, FrameMaker frames);
   void add(const transport::Captured& packet);
 
  private:
   std::ostream& out_;
+  FrameMaker frames_;
 };
 
 }  // namespace weft::report

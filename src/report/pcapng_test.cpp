@@ -15,6 +15,9 @@
 #include <vector>
 
 #include "transport/codec.hpp"
+#include "transport/tcp.hpp"
+#include "transport/testing_wire.hpp"
+#include "transport/uet.hpp"
 
 namespace weft::report {
 namespace {
@@ -57,9 +60,9 @@ std::vector<Captured> some_packets() {
   return packets;
 }
 
-std::string capture(const std::vector<Captured>& packets) {
+std::string capture(const std::vector<Captured>& packets, const WireNumbers& numbers = {}) {
   std::ostringstream out;
-  PcapngWriter writer(out, kLinks);
+  PcapngWriter writer(out, kLinks, FrameMaker(numbers, packets));
   for (const Captured& packet : packets) writer.add(packet);
   return out.str();
 }
@@ -85,7 +88,8 @@ class Tshark : public testing::Test {
   std::string ask(const std::string& bytes, const std::string& arguments) {
     std::ofstream(file_, std::ios::binary) << bytes;
     const auto [text, code] =
-        shell(fmt::format("tshark -n -X lua_script:{}/share/wireshark/weft_srd.lua -r {} {} 2>/dev/null",
+        shell(fmt::format("tshark -n -X lua_script:{0}/share/wireshark/weft_srd.lua -X lua_script:{0}/share/wireshark/weft_uet.lua "
+                          "-r {1} {2} 2>/dev/null",
                           WEFT_SOURCE_DIR, file_.string(), arguments));
     EXPECT_EQ(code, 0);
     return text;
@@ -179,6 +183,167 @@ TEST_F(Tshark, KeepsTheTimeOfLongRuns) {
   Captured late = some_packets()[0];
   late.time = 3'599'987'654'321'000;  // just below an hour
   EXPECT_EQ(ask(capture({late}), fields({"frame.time_epoch", "frame.comment"})), "3599.987654321\t\n");
+}
+
+// ---- RoCEv2, which Wireshark knows
+
+Captured roce(PacketType type, std::uint8_t flags, std::uint32_t sequence, std::uint32_t place = 0, std::uint64_t size = 0) {
+  Captured p;
+  p.type = type;
+  p.flags = flags;
+  p.header.source = 1;
+  p.header.destination = 2;
+  p.header.path = 3;  // queue pair
+  p.header.sequence = sequence;
+  if (type == PacketType::roce_data) {
+    p.header.op = Op::send;
+    p.header.roce = {place, 0, size};
+    const std::uint64_t offset = std::uint64_t{place} * 4096;
+    p.bytes = static_cast<std::uint32_t>(62 + std::min<std::uint64_t>(4096, size - std::min(size, offset)));
+  } else {
+    p.bytes = type == PacketType::roce_cnp ? 78 : 66;
+  }
+  return p;
+}
+
+const std::vector<Captured> kRoce = {
+    roce(PacketType::roce_data, 0, 0xFFFFFE, 0, 10'000),                       // first, middle, last of a message
+    roce(PacketType::roce_data, transport::kMarked, 0xFFFFFF, 1, 10'000),
+    roce(PacketType::roce_data, transport::kAckNow, 0, 2, 10'000),
+    roce(PacketType::roce_data, transport::kAckNow | transport::kResent, 1, 0, 100),  // one of a single packet
+    roce(PacketType::roce_ack, 0, 1),                                           // all below 1 has arrived
+    roce(PacketType::roce_ack, transport::kNak, 7),                             // 7 is missing
+    roce(PacketType::roce_cnp, 0, 0),
+};
+
+TEST_F(Tshark, KnowsRoce) {
+  const std::string told =
+      ask(capture(kRoce), fields({"udp.dstport", "infiniband.bth.opcode", "infiniband.bth.psn", "infiniband.bth.destqp", "infiniband.bth.a",
+                                  "infiniband.aeth.syndrome", "ip.dsfield.dscp", "ip.dsfield.ecn", "ip.checksum.status", "frame.len", "frame.cap_len"}));
+  const std::string address = "0x000005";
+  EXPECT_EQ(told, "4791\t0\t16777214\t" + address + "\t0\t\t26\t2\t1\t4154\t54\n" +
+                  "4791\t1\t16777215\t" + address + "\t0\t\t26\t3\t1\t4154\t54\n" +
+                  "4791\t2\t0\t" + address + "\t1\t\t26\t2\t1\t1866\t54\n" +
+                  "4791\t4\t1\t" + address + "\t1\t\t26\t2\t1\t158\t54\n" +
+                  "4791\t17\t0\t" + address + "\t0\t31\t26\t2\t1\t62\t58\n" +
+                  "4791\t17\t7\t" + address + "\t0\t96\t26\t2\t1\t62\t58\n" +
+                  "4791\t129\t0\t" + address + "\t0\t\t48\t0\t1\t74\t70\n");
+  EXPECT_EQ(ask(capture(kRoce), "-o ip.check_checksum:TRUE -Y '_ws.malformed || _ws.expert.severity >= 0x600000 || !infiniband'"), "");
+}
+
+TEST_F(Tshark, SeesThePartsOfASplitRoceMessage) {
+  WireNumbers numbers;
+  numbers.roce.qps = 2;
+  numbers.roce.split = true;
+  std::vector<Captured> packets;
+  for (std::uint32_t place = 0; place < 5; ++place) packets.push_back(roce(PacketType::roce_data, 0, place, place, 5 * 4096));
+  // Three packets on the first queue pair, two on the second: first, middle, last; first, last.
+  EXPECT_EQ(ask(capture(packets, numbers), fields({"infiniband.bth.opcode"})), "0\n1\n2\n0\n2\n");
+}
+
+// ---- TCP, as two endpoints of ours speak it
+
+struct TcpTalk {
+  explicit TcpTalk(const std::vector<std::uint64_t>& sizes, std::uint32_t lose_nth = 0) {
+    transport::TcpConfig config;
+    config.base_rtt = 4'400'000;
+    config.rto_min = 1'000'000'000;
+    numbers.tcp_segment = config.mtu - config.headers;
+    transport::TestingWire<transport::Tcp> net({}, config);
+    std::uint32_t count = 0;
+    net.deliver = [&](transport::Transmit& packet) {
+      const bool lost = packet.type == PacketType::tcp_data && ++count == lose_nth;
+      packets.push_back({net.now(), 0, packet.wire_bytes, packet.type, packet.flags, packet.header});
+      if (lost) packets.pop_back();
+      return !lost;
+    };
+    for (std::uint32_t i = 0; i < sizes.size(); ++i) net.post(0, {Op::send, 1, sizes[i], i, i});
+    net.run();
+    for (const std::uint64_t size : sizes) bytes += size;
+  }
+  std::vector<Captured> packets;
+  WireNumbers numbers;
+  std::uint64_t bytes = 0;
+};
+
+TEST_F(Tshark, FindsAWholeStreamOfBytesInTcp) {
+  const TcpTalk talk({100'000, 1, 8948, 8949, 77'777});
+  const std::string file = capture(talk.packets, talk.numbers);
+  // Nothing missing, repeated or out of order, and all checksums right.
+  EXPECT_EQ(ask(file, "-o ip.check_checksum:TRUE -Y 'tcp.analysis.flags || _ws.malformed || _ws.expert.severity >= 0x600000 || !tcp'"), "");
+  std::istringstream lines(ask(file, fields({"tcp.srcport", "tcp.seq_raw", "tcp.len", "tcp.flags.push"})));
+  std::uint64_t next = 0;
+  int pushed = 0;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream cells(line);
+    std::uint64_t port = 0, sequence = 0, length = 0;
+    int push = 0;
+    cells >> port >> sequence >> length >> push;
+    if (port == 7791) continue;  // an acknowledgement
+    EXPECT_EQ(sequence, next);
+    next = sequence + length;
+    pushed += push;
+  }
+  EXPECT_EQ(next, talk.bytes);
+  EXPECT_EQ(pushed, 5);
+  // The last acknowledgement is for every byte, and comes to the port that sent.
+  const std::string acks = ask(file, "-Y 'tcp.srcport == 7791' " + fields({"tcp.dstport", "tcp.ack_raw", "tcp.len", "tcp.hdr_len"}));
+  EXPECT_TRUE(acks.ends_with(fmt::format("\t{}\t0\t32\n", talk.bytes))) << acks;
+}
+
+TEST_F(Tshark, ChecksTcpsSums) {
+  const TcpTalk talk({20'000});
+  std::vector<Captured> acks;
+  for (const Captured& packet : talk.packets)
+    if (packet.type == PacketType::tcp_ack) acks.push_back(packet);
+  ASSERT_FALSE(acks.empty());
+  const std::string good = ask(capture(acks, talk.numbers), "-o tcp.check_checksum:TRUE " + fields({"tcp.checksum.status"}));
+  EXPECT_EQ(good.find('0'), std::string::npos) << good;
+  EXPECT_NE(good.find('1'), std::string::npos) << good;
+}
+
+TEST_F(Tshark, SeesALossAsTcpTellsIt) {
+  const TcpTalk talk({200'000}, 6);
+  const std::string file = capture(talk.packets, talk.numbers);
+  const std::string sacks = ask(file, "-o tcp.relative_sequence_numbers:FALSE -Y tcp.options.sack_le " + fields({"tcp.ack_raw", "tcp.options.sack_le"}));
+  ASSERT_FALSE(sacks.empty());
+  // Five segments have come, the sixth is missing, and the seventh is there.
+  EXPECT_TRUE(sacks.starts_with(fmt::format("{}\t{}", 5 * 8948, 6 * 8948))) << sacks;
+  EXPECT_NE(ask(file, "-Y tcp.analysis.lost_segment"), "");
+  EXPECT_NE(ask(file, fmt::format("-Y 'tcp.analysis.retransmission || tcp.analysis.out_of_order || tcp.analysis.fast_retransmission'")), "");
+}
+
+// ---- Ultra Ethernet's packet delivery
+
+TEST_F(Tshark, ReadsUetWithOurDissector) {
+  const auto packet = [](PacketType type, std::uint8_t flags, std::uint32_t sequence, std::uint32_t bytes) {
+    Captured p;
+    p.type = type;
+    p.flags = flags;
+    p.bytes = bytes;
+    p.header.source = 1;
+    p.header.destination = 2;
+    p.header.path = 9;
+    p.header.stream = 5;
+    p.header.sequence = sequence;
+    return p;
+  };
+  Captured ack = packet(PacketType::uet_ack, transport::kUetMarked, 100, 64);
+  ack.header.echo = 103;
+  ack.header.ack.arrived = 0b1010;
+  Captured nack = packet(PacketType::uet_ack, transport::kUetNack, 100, 64);
+  nack.header.echo = 101;
+  Captured probe = packet(PacketType::uet_data, transport::kUetAckNow, 100, 64);
+  probe.header.op = Op::read;
+  const std::vector<Captured> packets = {packet(PacketType::uet_data, transport::kUetResent | transport::kUetAckNow, 77, 4160), ack, nack, probe};
+  EXPECT_EQ(ask(capture(packets), fields({"udp.srcport", "udp.dstport", "uet.pds.type", "uet.pds.spdcid", "uet.pds.psn", "uet.pds.retransmitted",
+                                          "uet.payload_length", "uet.pds.cack_psn", "uet.pds.ack_psn_offset", "uet.pds.sack_psn_offset",
+                                          "uet.pds.sack_bitmap", "uet.pds.marked", "uet.pds.nack_psn", "uet.pds.nack_code", "uet.pds.control_type"})),
+            "49161\t4793\t2\t5\t77\t1\t4106\t\t\t\t\t\t\t\t\n"
+            "49161\t4793\t8\t5\t\t\t\t99\t4\t1\t0x000000000000000a\t1\t\t\t\n"
+            "49161\t4793\t10\t5\t\t\t\t\t\t\t\t\t101\t1\t\n"
+            "49161\t4793\t11\t5\t100\t0\t10\t\t\t\t\t\t\t\t4\n");
+  EXPECT_EQ(ask(capture(packets), "-o ip.check_checksum:TRUE -Y '_ws.malformed || _ws.expert.severity >= 0x600000 || !uet'"), "");
 }
 
 }  // namespace

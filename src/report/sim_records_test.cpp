@@ -95,10 +95,10 @@ TEST(SimRecords, CsvHasTheSameColumnsAndQuotesWhatNeedsIt) {
   write_links_csv(result, links);
   write_samples_csv(kInfo, result, samples);
   EXPECT_EQ(flows.str().substr(0, flows.str().find("\n3,0")),
-            "source,destination,bytes,start_ps,sent_ps,received_ps,fct_ps,unloaded_ps,slowdown,goodput_bps\n"
-            "0,5,1000000,0,40000000,39000000,40000000,20000000,2,200000000000\n"
-            "0,6,1000000,10000000,60000000,59000000,50000000,20000000,2.5,160000000000");
-  EXPECT_TRUE(flows.str().ends_with("3,1,1000000,30000000,,,,20000000,,\n"));
+            "source,destination,bytes,start_ps,sent_ps,received_ps,fct_ps,unloaded_ps,slowdown,goodput_bps,stream\n"
+            "0,5,1000000,0,40000000,39000000,40000000,20000000,2,200000000000,0\n"
+            "0,6,1000000,10000000,60000000,59000000,50000000,20000000,2.5,160000000000,0");
+  EXPECT_TRUE(flows.str().ends_with("3,1,1000000,30000000,,,,20000000,,,0\n"));
   EXPECT_NE(links.str().find("\n\"a,b\"\"c\",spine1,400000000000,2400000,600,0.8,100000,90000,12,3,2,0,0\n"),
             std::string::npos)
       << links.str();

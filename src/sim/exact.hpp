@@ -29,7 +29,7 @@ struct ExactConfig {
   bool on = false;
   std::uint32_t classes = 2;
   // By PacketType. Class 0 is served first.
-  std::array<std::uint8_t, 16> class_of{1, 0, 1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1};
+  std::array<std::uint8_t, 16> class_of{1, 0, 1, 1, 1, 0, 1, 1, 1, 0, 1, 0, 1, 1, 1, 1};
   std::uint8_t trimmed_class = 0;
   std::array<std::uint32_t, kMostClasses> weight{};  // of what strict classes leave; 0: strict, lower numbers first
   std::uint8_t lossless = 0;                         // bit per class

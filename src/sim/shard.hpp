@@ -309,7 +309,7 @@ inline std::uint32_t Shard::entropy_of(const Event& packet) {
   switch (config_.balance) {
     case Balance::spray: return static_cast<std::uint32_t>(world_.entities[packet.to].random.next());
     case Balance::ecmp:
-      if (transport::protocol_of(packet.type) == transport::Protocol::srd) return pair;
+      if (transport::is_srd(packet.type)) return pair;
       [[fallthrough]];
     default: return pair + header.path * 0xc2b2ae3du;
   }

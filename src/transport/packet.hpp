@@ -7,13 +7,16 @@
 
 namespace weft::transport {
 
-enum class Protocol : std::uint8_t { srd, rocev2, tcp, uet, raw };
-inline constexpr std::uint32_t kProtocols = 5;
+enum class Protocol : std::uint8_t { srd, rocev2, tcp, uet, raw, tcp_over_srd };
+inline constexpr std::uint32_t kProtocols = 6;
 
 // Four bits: all that an event of the simulator has room for.
-enum class PacketType : std::uint8_t { data, ack, raw, roce_data, roce_ack, roce_cnp, tcp_data, tcp_ack, uet_data, uet_ack };
+enum class PacketType : std::uint8_t {
+  data, ack, raw, roce_data, roce_ack, roce_cnp, tcp_data, tcp_ack, uet_data, uet_ack,
+  ordered_data, ordered_ack,  // SRD's, of a stream that is handed over in order
+};
 
-inline constexpr std::uint32_t kPacketTypes = 10;
+inline constexpr std::uint32_t kPacketTypes = 12;
 
 constexpr Protocol protocol_of(PacketType type) {
   switch (type) {
@@ -27,6 +30,8 @@ constexpr Protocol protocol_of(PacketType type) {
     case PacketType::tcp_ack: return Protocol::tcp;
     case PacketType::uet_data:
     case PacketType::uet_ack: return Protocol::uet;
+    case PacketType::ordered_data:
+    case PacketType::ordered_ack: return Protocol::tcp_over_srd;
   }
   return Protocol::raw;
 }
@@ -115,11 +120,18 @@ static_assert(sizeof(Header) == 40);
 // What a switch of two classes lets go first. RoCE's and TCP's acknowledgements share the class of their data.
 constexpr bool goes_first(PacketType type) {
   const auto bit = [](PacketType each) { return 1u << static_cast<unsigned>(each); };
-  return (bit(PacketType::ack) | bit(PacketType::roce_cnp) | bit(PacketType::uet_ack)) & bit(type);
+  return (bit(PacketType::ack) | bit(PacketType::roce_cnp) | bit(PacketType::uet_ack) | bit(PacketType::ordered_ack)) & bit(type);
+}
+
+// SRD's own, or a stream's that it carries.
+constexpr bool is_srd(PacketType type) {
+  return protocol_of(type) == Protocol::srd || protocol_of(type) == Protocol::tcp_over_srd;
 }
 
 // Whose header alone is news to the receiver.
-constexpr bool can_be_trimmed(PacketType type) { return type == PacketType::data || type == PacketType::uet_data; }
+constexpr bool can_be_trimmed(PacketType type) {
+  return type == PacketType::data || type == PacketType::uet_data || type == PacketType::ordered_data;
+}
 
 constexpr PacketType data_of(Protocol protocol) {
   switch (protocol) {
@@ -128,6 +140,7 @@ constexpr PacketType data_of(Protocol protocol) {
     case Protocol::tcp: return PacketType::tcp_data;
     case Protocol::uet: return PacketType::uet_data;
     case Protocol::raw: return PacketType::raw;
+    case Protocol::tcp_over_srd: return PacketType::ordered_data;
   }
   return PacketType::raw;
 }

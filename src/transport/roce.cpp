@@ -56,7 +56,7 @@ std::uint32_t Roce::send_peer_for(std::uint32_t endpoint, std::uint32_t peer) {
   send_index_.insert(pair_key(endpoint, peer), index);
   // Queue pairs are never given back, so that those of a peer follow one another.
   const auto first = static_cast<std::uint32_t>(send_qps_.size());
-  send_peers_[index] = {endpoint, peer, first, 0, 0, 0};
+  send_peers_[index] = {endpoint, peer, first, 0, 0, 0, 0};
   for (std::uint32_t i = 0; i < config_.qps; ++i) {
     SendQp& qp = send_qps_[send_qps_.take()];
     qp.next_active = qp.first_part = kNone;
@@ -72,7 +72,7 @@ std::uint32_t Roce::receive_peer_for(std::uint32_t endpoint, std::uint32_t peer)
   const std::uint32_t index = receive_peers_.take();
   receive_index_.insert(pair_key(endpoint, peer), index);
   const auto first = static_cast<std::uint32_t>(receive_qps_.size());
-  receive_peers_[index] = {endpoint, peer, first, kNone, 0, 0};
+  receive_peers_[index] = {endpoint, peer, first, kNone, 0, 0, 0};
   for (std::uint32_t i = 0; i < config_.qps; ++i) {
     ReceiveQp& qp = receive_qps_[receive_qps_.take()];
     qp = ReceiveQp{};
@@ -87,6 +87,7 @@ std::uint32_t Roce::receive_peer_for(std::uint32_t endpoint, std::uint32_t peer)
 // A connection begins: numbers, rates and all that depends on them.
 void Roce::connect(SendPeer& peer) {
   if (++peer.stream == 0) peer.stream = 1;
+  peer.peer_generation = 0;
   for (std::uint32_t i = 0; i < config_.qps; ++i) {
     SendQp& qp = send_qps_[peer.qps + i];
     qp.una = qp.scan = qp.lost = qp.sent = qp.end = config_.first_psn;

@@ -124,6 +124,7 @@ class Roce {
     std::uint32_t qps;           // the first one; the others follow it
     std::uint16_t stream;        // connection: begins anew after failure
     std::uint16_t splits;        // messages split so far
+    std::uint16_t peer_generation;  // of the queue pairs' other end; 0: not known
     std::uint32_t next_qp;       // whose turn it is
   };
 
@@ -172,6 +173,7 @@ class Roce {
     std::uint32_t halves;      // list, oldest first
     std::uint32_t half_count;
     std::uint16_t stream;      // 0: none yet
+    std::uint16_t generation;  // 0: not known
   };
 
   struct EndpointState {

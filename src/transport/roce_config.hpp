@@ -26,6 +26,9 @@ struct RoceConfig {
   std::uint32_t ack_every = 8;   // packets per acknowledgement; [IBTA] leaves it to the responder, no vendor says
   std::uint32_t first_psn = 0;   // 24 bits; both ends must agree; other than 0 only in tests of the wrap
 
+  std::uint16_t generation = 1;  // of this process, greater than that of the one it replaces; not 0. Stands for the
+                                 // queue pair numbers that connection management would agree on
+
   // ---- queue pairs: both ends must agree
   std::uint32_t qps = 1;          // to each peer, 1 to 16, messages in turn (NCCL_IB_QPS_PER_CONNECTION, default 1)
   bool split = false;             // each message over all of them (NCCL_IB_SPLIT_DATA_ON_QPS, now 0 by default)

@@ -75,6 +75,14 @@ bool Roce::fits(const ReceiveQp& qp, std::uint32_t sequence, const Shares& share
 
 // False for a packet of an older connection; a newer one makes us forget the former.
 bool Roce::admit(ReceivePeer& peer, const Header& header) {
+  // Queue pairs of our predecessor: cards drop what is for numbers they do not know, and the sender's retries run out.
+  if (header.peer_generation != 0 && header.peer_generation != config_.generation) return false;
+  if (header.generation != peer.generation) {
+    if (peer.generation != 0 && !newer(header.generation, peer.generation)) return false;
+    if (peer.stream != 0) forget(peer);
+    peer.stream = 0;
+    peer.generation = header.generation;
+  }
   if (header.stream == peer.stream) return peer.stream != 0;
   if (header.stream == 0 || (peer.stream != 0 && !newer(header.stream, peer.stream))) return false;
   if (peer.stream != 0) forget(peer);
@@ -281,6 +289,8 @@ void Roce::fill_ack(ReceiveQp& qp, Transmit& out) {
   header.sequence = qp.expected & kPsnMask;
   header.echo = static_cast<std::uint16_t>(qp.echo);
   header.stream = peer.stream;
+  header.generation = config_.generation;
+  header.peer_generation = peer.generation;
   // The 64 sequences from arrived_from() on; all zero with go-back-N.
   const std::uint32_t from = unwrap(header.arrived_from() & kPsnMask, qp.expected);
   const std::uint32_t word = from % kBitmap / 64;

@@ -14,7 +14,14 @@ void Roce::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, c
     ++counters_.ignored;
     return;
   }
-  SendQp& qp = send_qps_[send_peers_[index].qps + header.path];
+  SendPeer& peer = send_peers_[index];
+  if (peer.peer_generation == 0) peer.peer_generation = header.generation;
+  const bool for_us = header.peer_generation == 0 || header.peer_generation == config_.generation;
+  if (!for_us || header.generation != peer.peer_generation) {
+    ++counters_.ignored;  // of an earlier life of one of us
+    return;
+  }
+  SendQp& qp = send_qps_[peer.qps + header.path];
   const std::uint32_t up_to = unwrap(header.sequence, qp.una);
   if (before(qp.sent, up_to)) {
     ++counters_.ignored;
@@ -157,6 +164,8 @@ void Roce::fill_data(Instant now, SendQp& qp, Transmit& out) {
   header.roce = {packet, message.tag, message.bytes};
   header.echo = message.number;
   header.stream = peer.stream;
+  header.generation = config_.generation;
+  header.peer_generation = peer.peer_generation;
   if (qp.deadline == kNever) {
     qp.deadline = now + config_.ack_timeout;
     qp.heard = now;  // nobody was asked before

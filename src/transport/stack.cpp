@@ -11,6 +11,7 @@ std::uint32_t StackConfig::packet_of(Protocol protocol) const {
     case Protocol::tcp: return tcp.mtu + tcp.framing;
     case Protocol::uet: return uet.payload + uet.header;
     case Protocol::raw: return srd.payload + raw_header;
+    case Protocol::tcp_over_srd: return tcp_over_srd.payload + tcp_over_srd.header;
   }
   return 0;
 }
@@ -22,6 +23,7 @@ std::uint32_t StackConfig::header_of(Protocol protocol) const {
     case Protocol::tcp: return tcp.headers + tcp.framing;
     case Protocol::uet: return uet.header;
     case Protocol::raw: return raw_header;
+    case Protocol::tcp_over_srd: return tcp_over_srd.header;
   }
   return 0;
 }
@@ -42,11 +44,15 @@ std::uint32_t StackConfig::shortest_header() const {
 
 void StackConfig::set_network(Instant base_rtt, Instant wire_time, std::uint32_t wire_bytes) {
   const auto time_of = [&](Protocol protocol) { return (wire_time * packet_of(protocol) + wire_bytes - 1) / wire_bytes; };
-  srd.base_rtt = roce.base_rtt = tcp.base_rtt = uet.base_rtt = base_rtt;
+  roce.base_rtt = tcp.base_rtt = uet.base_rtt = base_rtt;
   srd.packet_time = time_of(Protocol::srd);
   roce.packet_time = time_of(Protocol::rocev2);
   uet.packet_time = time_of(Protocol::uet);
-  if (srd.rto == 0) srd.rto = 5 * base_rtt;
+  for (SrdConfig* each : {&srd, &tcp_over_srd}) {
+    each->base_rtt = base_rtt;
+    if (each->rto == 0) each->rto = 5 * base_rtt;
+  }
+  tcp_over_srd.packet_time = time_of(Protocol::tcp_over_srd);
 }
 
 Counters Stack::counters() const {
@@ -73,6 +79,7 @@ Counters Stack::counters(Protocol protocol) const {
     case Protocol::rocev2: return of(roce_);
     case Protocol::tcp: return of(tcp_);
     case Protocol::uet: return of(uet_);
+    case Protocol::tcp_over_srd: return of(tcp_over_srd_);
     case Protocol::raw: break;
   }
   return {};

@@ -10,6 +10,7 @@
 #include "transport/roce.hpp"
 #include "transport/srd.hpp"
 #include "transport/tcp.hpp"
+#include "transport/tcp_over_srd.hpp"
 #include "transport/uet.hpp"
 
 namespace weft::transport {
@@ -19,6 +20,7 @@ struct StackConfig {
   RoceConfig roce;
   TcpConfig tcp;
   UetConfig uet;
+  SrdConfig tcp_over_srd;  // payload and header of its segments
   std::uint32_t raw_header = 64;
   std::uint64_t seed = 1;
   std::uint8_t used = 1;  // bit per Protocol
@@ -44,6 +46,7 @@ class Stack {
     if (config.uses(Protocol::rocev2)) roce_.emplace(config.roce);
     if (config.uses(Protocol::tcp)) tcp_.emplace(config.tcp);
     if (config.uses(Protocol::uet)) uet_.emplace(config.uet);
+    if (config.uses(Protocol::tcp_over_srd)) tcp_over_srd_.emplace(config.tcp_over_srd);
   }
 
   bool post(Instant now, std::uint32_t endpoint, const Operation& operation) {
@@ -90,6 +93,7 @@ class Stack {
     if (roce_) use(roce_->completions());
     if (tcp_) use(tcp_->completions());
     if (uet_) use(uet_->completions());
+    if (tcp_over_srd_) use(tcp_over_srd_->completions());
   }
   Counters counters() const;
   Counters counters(Protocol protocol) const;
@@ -108,6 +112,8 @@ class Stack {
       if (tcp_) call(*tcp_);
     } else if (protocol == Protocol::uet) {
       if (uet_) call(*uet_);
+    } else if (protocol == Protocol::tcp_over_srd) {
+      if (tcp_over_srd_) call(*tcp_over_srd_);
     }
   }
 
@@ -117,6 +123,7 @@ class Stack {
   std::optional<Roce> roce_;
   std::optional<Tcp> tcp_;
   std::optional<Uet> uet_;
+  std::optional<TcpOverSrd> tcp_over_srd_;
   Raw raw_;
 };
 

@@ -17,6 +17,8 @@
 // - While losses are repaired, proportional rate reduction (RFC 6937) meters what goes out. Where every repeat
 //   proves needless, the window is as it was before (RFC 3708, as Linux undoes).
 // - The window grows only while it is the limit (RFC 7661); tcp_window.hpp says how.
+// - A restarted process answers segments of connections that it does not know with a reset: an acknowledgement that
+//   names its generation. What was outstanding fails, and the next message begins a new connection.
 // - A path is the entropy of a connection: constant, unless the configuration lets it change.
 //
 // Not modelled: handshakes, reads, TSO and GRO, zero windows, F-RTO.
@@ -153,6 +155,7 @@ class Tcp {
     std::uint32_t cut_end;
     std::uint32_t probe_end;
     std::uint16_t marks;            // as last echoed
+    std::uint16_t peer_generation;  // 0: not known
     std::uint16_t congested_rounds;
 
     // This recovery.
@@ -194,6 +197,7 @@ class Tcp {
     std::uint32_t recent[3];      // newest arrivals beyond a gap, each of another range
     std::uint32_t repeated;
     std::uint16_t stream;         // 0: none yet
+    std::uint16_t generation;     // of the peer; 0: not known
     std::uint16_t marks;
     std::uint16_t path;
     std::uint8_t unacked;         // segments
@@ -219,6 +223,7 @@ class Tcp {
   EndpointState& state_of(std::uint32_t endpoint);
   std::uint32_t connections_for(std::uint32_t endpoint, std::uint32_t peer);  // the first of them
   std::uint32_t receivers_for(std::uint32_t endpoint, std::uint32_t peer);
+  bool meet(std::uint32_t receivers, std::uint16_t generation);
   std::uint32_t segments_of(std::uint64_t bytes) const;  // 0: too long
   void begin_life(Connection& connection);
   void activate(std::uint32_t connection);

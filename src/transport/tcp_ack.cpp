@@ -16,6 +16,23 @@ void Tcp::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
     return;
   }
   Connection& connection = connections_[first + which];
+  if (header.peer_generation != 0 && header.peer_generation != config_.generation) {
+    ++counters_.ignored;  // an answer to our predecessor
+    return;
+  }
+  if (header.generation != connection.peer_generation) {
+    const std::uint16_t known = connection.peer_generation;
+    if (known != 0 && !newer(header.generation, known)) {
+      ++counters_.ignored;
+      return;
+    }
+    // The first word of it, or a reset: the peer knows nothing of these connections.
+    for (std::uint32_t i = 0; i < config_.connections; ++i) {
+      connections_[first + i].peer_generation = header.generation;
+      if (known != 0) fail(connections_[first + i]);
+    }
+    if (known != 0) return;
+  }
   if (header.stream != connection.stream || before(connection.next, header.sequence)) {
     ++counters_.ignored;
     return;

@@ -17,6 +17,9 @@ struct TcpConfig {
                                   // (NCCL_SOCKET_NTHREADS times NCCL_NSOCKS_PERTHREAD)
   std::uint32_t first_sequence = 0;  // both ends must agree; other than 0 only in tests of the wrap
 
+  std::uint16_t generation = 1;  // of this process, greater than that of the one it replaces; not 0. Stands for the
+                                 // ports and first numbers that a handshake would agree on
+
   // ---- what the network is like: given by the driver
   std::int64_t base_rtt = 0;     // ps, unloaded: what the handshake would have measured
 

@@ -26,8 +26,19 @@ Placement Tcp::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fla
     ++counters_.trimmed_seen;
     return out;
   }
-  const std::uint32_t index = receivers_for(endpoint, header.source) + which;
+  const std::uint32_t pair = receivers_for(endpoint, header.source);
+  const std::uint32_t index = pair + which;
   Receiver& receiver = receivers_[index];
+  if (header.peer_generation != 0 && header.peer_generation != config_.generation) {
+    // Of a connection that died with our predecessor.
+    ++counters_.ignored;
+    if (newer(config_.generation, header.peer_generation)) owe(index);
+    return out;
+  }
+  if (header.generation != receiver.generation && !meet(pair, header.generation)) {
+    ++counters_.ignored;
+    return out;
+  }
   if (receiver.stream != header.stream) {
     const auto lives = static_cast<std::uint16_t>(header.stream - receiver.stream);
     if (receiver.stream != 0 && static_cast<std::int16_t>(lives) < 0) {
@@ -84,6 +95,18 @@ Placement Tcp::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fla
 }
 
 // The peer gave up the former connection and has made a new one.
+// Another generation than the one we know. False: an older one. With a newer one all connections begin anew.
+bool Tcp::meet(std::uint32_t receivers, std::uint16_t generation) {
+  const std::uint16_t known = receivers_[receivers].generation;
+  if (known != 0 && !newer(generation, known)) return false;
+  for (std::uint32_t i = 0; i < config_.connections; ++i) {
+    Receiver& receiver = receivers_[receivers + i];
+    if (known != 0) begin_life(receiver, 0);
+    receiver.generation = generation;
+  }
+  return true;
+}
+
 void Tcp::begin_life(Receiver& receiver, std::uint16_t stream) {
   while (receiver.messages != kNone) {
     const std::uint32_t slot = receiver.messages;
@@ -259,6 +282,8 @@ void Tcp::fill_ack(Receiver& receiver, Transmit& out) {
   out.header.destination = receiver.peer;
   out.header.path = receiver.path;
   out.header.stream = receiver.stream;
+  out.header.generation = config_.generation;
+  out.header.peer_generation = receiver.generation;
   out.header.sequence = receiver.expected;
   out.header.marks = receiver.marks;
   out.header.tcp = {};

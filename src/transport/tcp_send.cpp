@@ -89,6 +89,8 @@ void Tcp::fill_header(const Connection& connection, std::uint32_t sequence, bool
   out.header.destination = connection.peer;
   out.header.path = connection.path;
   out.header.stream = connection.stream;
+  out.header.generation = config_.generation;
+  out.header.peer_generation = connection.peer_generation;
   out.header.op = message.op;
   out.header.sequence = sequence;
   out.header.data = {message.first, message.tag, message.bytes};

@@ -73,6 +73,13 @@ class TestingWire {
     return taken;
   }
 
+  // The process at an endpoint is replaced by another, which knows nothing.
+  template <class Config>
+  void restart(std::uint32_t endpoint, const Config& config) {
+    at_[endpoint] = std::make_unique<Transport>(config);
+    nodes_[endpoint].wake = kNever;
+  }
+
   // Puts a packet on the wire as if its source had sent it.
   void inject(const Transmit& packet) { enter(packet); }
 

@@ -1,0 +1,120 @@
+// Several transports on one fabric, each in a class of its own.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "schedule/testing_script.hpp"
+#include "sim/packet_run.hpp"
+#include "sim/testing_sim.hpp"
+
+namespace weft::sim {
+namespace {
+
+using namespace testing;
+using schedule::FlowRecord;
+using schedule::Instruction;
+using transport::PacketType;
+using transport::Protocol;
+
+constexpr std::uint32_t kRdma = 0;  // streams
+constexpr std::uint32_t kTcp = 1;
+
+// RoCE in class 1, of three parts and without loss; TCP in class 2, of one part.
+SimConfig two_services(std::uint32_t rdma_weight, std::uint32_t tcp_weight) {
+  SimConfig config;
+  config.streams = {Protocol::rocev2, Protocol::tcp};
+  config.stack.used = 0;
+  for (const Protocol protocol : config.streams) config.stack.use(protocol);
+  config.stack.roce.control = transport::RoceConfig::Control::none;
+  config.stack.tcp.rto_min = 1'000'000'000;
+  config.header = config.stack.shortest_header();
+  config.full_packet = config.stack.longest_packet();
+  config.trimming = false;
+  config.exact.on = true;
+  config.exact.classes = 3;
+  config.exact.class_of[static_cast<std::size_t>(PacketType::tcp_data)] = 2;
+  config.exact.class_of[static_cast<std::size_t>(PacketType::tcp_ack)] = 2;
+  config.exact.weight = {0, rdma_weight, tcp_weight};
+  config.exact.flow_control = FlowControl::pause;
+  config.exact.lossless = 0b010;
+  config.exact.buffer = 64 << 20;
+  return config;
+}
+
+schedule::Script two_senders(std::uint64_t rdma_bytes, std::uint64_t tcp_bytes) {
+  schedule::Script script(64);
+  const auto put = [&](std::uint32_t from, std::uint8_t stream, std::uint64_t bytes) {
+    Instruction send = Instruction::put(3, bytes);
+    send.stream = stream;
+    script.add(from, {send});
+  };
+  put(0, kRdma, rdma_bytes);
+  put(1, kTcp, tcp_bytes);
+  return script;
+}
+
+schedule::RunResult run(schedule::Script script, const SimConfig& config) {
+  PacketSim engine(fat_tree(), config);
+  return PacketRun(script, engine, false).run();
+}
+
+const FlowRecord& of_stream(const schedule::RunResult& result, std::uint32_t stream) {
+  return *std::find_if(result.flows.begin(), result.flows.end(), [&](const FlowRecord& flow) { return flow.stream == stream; });
+}
+
+// Both send to host 3 over one leaf. TCP has far more to send, so RDMA has company until its end.
+double rdma_share(std::uint32_t rdma_weight, std::uint32_t tcp_weight) {
+  const schedule::RunResult result = run(two_senders(20'000'000, 60'000'000), two_services(rdma_weight, tcp_weight));
+  const FlowRecord& flow = of_stream(result, kRdma);
+  EXPECT_EQ(result.counters.headroom_drops, 0u);
+  return static_cast<double>(flow.unloaded) / static_cast<double>(flow.sent - flow.start);
+}
+
+TEST(Services, EachGetsItsWeight) {
+  EXPECT_NEAR(rdma_share(3, 1), 0.75, 0.03);
+  EXPECT_NEAR(rdma_share(1, 1), 0.50, 0.03);
+  EXPECT_NEAR(rdma_share(1, 3), 0.25, 0.03);
+}
+
+TEST(Services, WhatOneDoesNotUseTheOtherGets) {
+  const schedule::RunResult result = run(two_senders(20'000'000, 60'000'000), two_services(3, 1));
+  const FlowRecord& tcp = of_stream(result, kTcp);
+  // One part of four beside RDMA, then everything.
+  const double both = static_cast<double>(of_stream(result, kRdma).sent);
+  const double alone = static_cast<double>(tcp.unloaded);
+  EXPECT_NEAR(static_cast<double>(tcp.sent) / (both + (alone - both / 4)), 1.0, 0.05);
+}
+
+TEST(Services, EveryMessageTravelsByTheTransportOfItsStream) {
+  const schedule::RunResult result = run(two_senders(40'960, 44'740), two_services(1, 1));
+  ASSERT_EQ(result.streams.size(), 2u);
+  EXPECT_EQ(result.streams[kRdma].data_sent, 10u);  // packets of 4096
+  EXPECT_EQ(result.streams[kTcp].data_sent, 5u);    // segments of 8948
+  EXPECT_EQ(result.counters.data_sent, 15u);
+}
+
+TEST(Services, AnyNumberOfThreadsGivesTheSame) {
+  schedule::RunResult first;
+  for (const std::uint32_t threads : {1u, 2u, 5u}) {
+    schedule::Script script(64);
+    for (std::uint32_t i = 0; i < 64; ++i) {
+      Instruction rdma = Instruction::put((i * 7 + 3) % 64, 300'000);
+      Instruction tcp = Instruction::put((i * 5 + 1) % 64, 200'000);
+      tcp.stream = kTcp;
+      script.add(i, {rdma});
+      script.add(i, {tcp});
+    }
+    SimConfig config = two_services(3, 1);
+    config.exact.buffer = 1 << 20;  // so that there are pauses and losses
+    config.threads = threads;
+    const schedule::RunResult result = run(std::move(script), config);
+    EXPECT_GT(result.counters.pauses, 0u);
+    if (threads == 1) first = result;
+    EXPECT_EQ(result.digest, first.digest) << threads;
+    EXPECT_EQ(result.end, first.end) << threads;
+    EXPECT_EQ(result.streams[kTcp].data_resent, first.streams[kTcp].data_resent) << threads;
+  }
+}
+
+}  // namespace
+}  // namespace weft::sim

@@ -1,0 +1,137 @@
+// Nothing is allocated per packet: once the slabs have their size, a transfer leaves the heap alone.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "transport/roce.hpp"
+#include "transport/srd.hpp"
+#include "transport/tcp.hpp"
+#include "transport/tcp_over_srd.hpp"
+#include "transport/uet.hpp"
+
+namespace {
+std::uint64_t allocations = 0;
+}
+
+// Not inlined: g++ 12 then takes the pairs of new and delete for mismatched.
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  ++allocations;
+  return std::malloc(size);
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+namespace weft::transport {
+namespace {
+
+constexpr Instant kMicrosecond = 1'000'000;
+constexpr std::uint32_t kMessages = 8;
+
+bool is_data(PacketType type) { return data_of(protocol_of(type)) == type; }
+
+// Two endpoints of one object, back to back: what one sends the other handles. One data packet in 50 is trimmed or,
+// where that is nobody's news, lost.
+template <class Transport>
+std::uint64_t transfer(Transport& transport, Instant& now, bool reads) {
+  std::uint64_t packets = 0;
+  std::uint32_t open = 0;
+  for (std::uint32_t i = 0; i < kMessages / 2; ++i) {
+    EXPECT_TRUE(transport.post(now, 0, {Op::send, 1, 300'000, i, i}));
+    EXPECT_TRUE(transport.post(now, 1, {Op::write, 0, 300'000, i, i}));
+    open += 2;
+    if (reads) open += transport.post(now, 0, {Op::read, 1, 300'000, i, i});
+  }
+  Transmit out;
+  const auto pass = [&](std::uint32_t side, const Transmit& packet) {
+    const bool hurt = is_data(packet.type) && ++packets % 50 == 0;
+    if (hurt && !can_be_trimmed(packet.type)) return;
+    transport.handle(now, 1 - side, packet.type, static_cast<std::uint8_t>(packet.flags | (hurt ? kTrimmed : 0)), packet.header);
+  };
+  for (int step = 0; open > 0; ++step) {
+    if (step > 1'000'000) {
+      ADD_FAILURE() << "it goes on and on";
+      return packets;
+    }
+    now += kMicrosecond;
+    for (const std::uint32_t side : {0u, 1u}) {
+      while (transport.poll(now, side, out)) {
+        pass(side, out);
+        for (const std::uint32_t answering : {0u, 1u})
+          while (transport.poll_ack(answering, out)) pass(answering, out);
+      }
+    }
+    for (const Completion& each : transport.completions()) open -= each.kind != Completion::Kind::received;
+    transport.completions().clear();
+  }
+  return packets;
+}
+
+template <class Transport, class Config>
+void expect_none(const Config& config, bool reads = false) {
+  Transport transport(config);
+  Instant now = 0;
+  for (int i = 0; i < 3; ++i) transfer(transport, now, reads);  // slabs get their size
+  const std::uint64_t before = allocations;
+  const std::uint64_t packets = transfer(transport, now, reads);
+  EXPECT_EQ(allocations, before);
+  EXPECT_GT(before, 0u);
+  EXPECT_GT(packets, kMessages * 300u);
+}
+
+SrdConfig srd_config() {
+  SrdConfig config;
+  config.payload = 1000;
+  config.packet_time = 100'000;
+  config.base_rtt = kMicrosecond;
+  return config;
+}
+
+TEST(Allocation, ASteadyTransferOfSrdHasNone) { expect_none<Srd>(srd_config(), true); }
+
+TEST(Allocation, ASteadyTransferOfTcpOverSrdHasNone) { expect_none<TcpOverSrd>(srd_config()); }
+
+TEST(Allocation, ASteadyTransferOfRoceHasNone) {
+  for (const auto recovery : {RoceConfig::Recovery::go_back_n, RoceConfig::Recovery::selective}) {
+    RoceConfig config;
+    config.mtu = 1000;
+    config.packet_time = 100'000;
+    config.base_rtt = kMicrosecond;
+    config.ack_timeout = 100 * kMicrosecond;
+    config.recovery = recovery;
+    expect_none<Roce>(config);
+  }
+}
+
+TEST(Allocation, ASteadyTransferOfTcpHasNone) {
+  for (const auto control : {TcpConfig::Control::cubic, TcpConfig::Control::dctcp}) {
+    TcpConfig config;
+    config.mtu = 1000 + config.headers;
+    config.base_rtt = kMicrosecond;
+    config.rto_min = 1000 * kMicrosecond;
+    config.timer_least = 100 * kMicrosecond;
+    config.control = control;
+    expect_none<Tcp>(config);
+  }
+}
+
+TEST(Allocation, ASteadyTransferOfUetHasNone) {
+  UetConfig config;
+  config.payload = 1000;
+  config.packet_time = 100'000;
+  config.base_rtt = kMicrosecond;
+  expect_none<Uet>(config);
+}
+
+}  // namespace
+}  // namespace weft::transport

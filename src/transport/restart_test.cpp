@@ -1,0 +1,128 @@
+// A process that is replaced by another: what its peers learn of it, and how.
+#include <gtest/gtest.h>
+
+#include "transport/roce.hpp"
+#include "transport/tcp.hpp"
+#include "transport/testing_wire.hpp"
+
+namespace weft::transport {
+namespace {
+
+using Kind = Completion::Kind;
+
+constexpr Instant kMicrosecond = 1'000'000;
+constexpr Instant kMillisecond = 1000 * kMicrosecond;
+
+TcpConfig tcp_config(std::uint16_t generation = 1) {
+  TcpConfig config;
+  config.mtu = 1052;  // segments of 1000 bytes
+  config.base_rtt = 4'400'000;
+  config.connections = 2;
+  config.generation = generation;
+  return config;
+}
+
+RoceConfig roce_config(std::uint16_t generation = 1) {
+  RoceConfig config;
+  config.mtu = 1024;
+  config.packet_time = 80 * 1086;
+  config.base_rtt = 4'400'000;
+  config.ack_timeout = kMillisecond;
+  config.give_up = 8 * kMillisecond;
+  config.generation = generation;
+  return config;
+}
+
+template <class Transport>
+std::vector<std::uint32_t> tags(const TestingWire<Transport>& net, Kind kind) {
+  std::vector<std::uint32_t> tags;
+  for (const Completion& each : net.done())
+    if (each.kind == kind) tags.push_back(each.tag);
+  return tags;
+}
+
+using Tags = std::vector<std::uint32_t>;
+
+TEST(Restart, OfTheReceiverTcpLearnsByAReset) {
+  TestingWire<Tcp> net({}, tcp_config());
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 10'000, 0, 0}));
+  net.run();
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 3'000'000, 1, 1}));
+  net.run(net.now() + 50 * kMicrosecond);
+  net.restart(1, tcp_config(2));
+  const Instant restarted = net.now();
+  net.run(restarted + 20 * kMicrosecond);  // a round trip, long before any timer
+  EXPECT_EQ(tags(net, Kind::failed), (Tags{1}));
+  // The next begins a new connection; so does one on the other connection, which heard of it too.
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 20'000, 2, 2}));
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 20'000, 3, 3}));
+  net.run();
+  EXPECT_EQ(tags(net, Kind::sent), (Tags{0, 2, 3}));
+  EXPECT_EQ(tags(net, Kind::received), (Tags{0, 2, 3}));
+}
+
+TEST(Restart, OfTheReceiverRoceLearnsWhenItsRetriesRunOut) {
+  TestingWire<Roce> net({}, roce_config());
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 10'000, 0, 0}));
+  net.run();
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 3'000'000, 1, 1}));
+  net.run(net.now() + 50 * kMicrosecond);
+  net.restart(1, roce_config(2));
+  net.run(net.now() + 2 * kMillisecond);
+  EXPECT_EQ(tags(net, Kind::failed), Tags{});  // a card answers nothing for a queue pair that it does not know
+  net.run(net.now() + 20 * kMillisecond);
+  EXPECT_EQ(tags(net, Kind::failed), (Tags{1}));
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 20'000, 2, 2}));
+  net.run();
+  EXPECT_EQ(tags(net, Kind::sent), (Tags{0, 2}));
+  EXPECT_EQ(tags(net, Kind::received), (Tags{0, 2}));
+}
+
+// The new process begins with the same numbers as the old one did.
+template <class Transport, class Config>
+void sender_restarts(const Config& before, const Config& after) {
+  TestingWire<Transport> net({}, before);
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 10'000, 0, 0}));
+  net.run();
+  net.restart(0, after);
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 20'000, 1, 1}));
+  net.run(net.now() + 100 * kMicrosecond);
+  EXPECT_EQ(tags(net, Kind::received), (Tags{0, 1}));
+  EXPECT_EQ(tags(net, Kind::sent), (Tags{0, 1}));
+}
+
+TEST(Restart, OfTheSenderMakesTheReceiverBeginAnew) {
+  sender_restarts<Tcp>(tcp_config(), tcp_config(2));
+  sender_restarts<Roce>(roce_config(), roce_config(2));
+}
+
+// What an earlier life sent, and what was said to it, comes too late.
+template <class Transport, class Config>
+void late_packets(const Config& before, const Config& after, PacketType data, PacketType ack) {
+  TestingWire<Transport> net({}, before);
+  std::vector<Transmit> seen;
+  net.deliver = [&](Transmit& packet) {
+    if (packet.type == data || packet.type == ack) seen.push_back(packet);
+    return true;
+  };
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 10'000, 0, 0}));
+  net.run();
+  net.deliver = [](Transmit&) { return true; };
+  net.restart(0, after);
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 500'000, 1, 1}));
+  net.run(net.now() + 20 * kMicrosecond);
+  for (const Transmit& packet : seen) net.inject(packet);
+  net.run();
+  EXPECT_EQ(tags(net, Kind::received), (Tags{0, 1}));
+  EXPECT_EQ(tags(net, Kind::sent), (Tags{0, 1}));
+  EXPECT_GT(net[0].counters().ignored, 0u);
+  EXPECT_GT(net[1].counters().ignored, 0u);
+}
+
+TEST(Restart, PacketsOfAnEarlierLifeAreIgnored) {
+  late_packets<Tcp>(tcp_config(), tcp_config(2), PacketType::tcp_data, PacketType::tcp_ack);
+  late_packets<Roce>(roce_config(), roce_config(2), PacketType::roce_data, PacketType::roce_ack);
+}
+
+}  // namespace
+}  // namespace weft::transport
