@@ -41,6 +41,7 @@ bool PacketSim::answers_ask() const {
     case transport::Protocol::srd: return asks(PacketType::ack);
     case transport::Protocol::rocev2: return asks(PacketType::roce_ack);
     case transport::Protocol::tcp: return asks(PacketType::tcp_ack);
+    case transport::Protocol::tcp_over_srd: return asks(PacketType::ordered_ack);
     case transport::Protocol::uet: return asks(PacketType::uet_ack);
     case transport::Protocol::raw: break;
   }
