@@ -233,7 +233,8 @@ void check_services(Session& session, const std::vector<TrafficStream>& streams)
   std::vector<std::string> names;
   bool any_lossless = false;
   for (const model::ServiceSpec& service : switching.services) {
-    if (std::find(names.begin(), names.end(), service.name) != names.end()) refuse(fmt::format("two services are called '{}'", service.name), "a name for each");
+    if (std::find(names.begin(), names.end(), service.name) != names.end())
+      refuse(fmt::format("two services are called '{}'", service.name), "a name for each");
     names.push_back(service.name);
     any_lossless = any_lossless || service.lossless;
   }
@@ -248,8 +249,11 @@ void check_services(Session& session, const std::vector<TrafficStream>& streams)
     const auto service = service_of(switching, stream);
     if (!service) {
       const auto guess = did_you_mean(*stream.service, names);
-      diagnostics.add(Complaint::bad_reference, {}, fmt::format("stream '{}' asks for the service '{}', which is not there", stream.name, *stream.service),
-                      guess ? fmt::format("did you mean {}?", *guess) : names.empty() ? "a list switching.services" : fmt::format("one of {}", either(names)));
+      diagnostics.add(Complaint::bad_reference, {},
+                      fmt::format("stream '{}' asks for the service '{}', which is not there", stream.name, *stream.service),
+                      guess           ? fmt::format("did you mean {}?", *guess)
+                      : names.empty() ? "a list switching.services"
+                                      : fmt::format("one of {}", either(names)));
       continue;
     }
     // A packet says by which protocol it travels and nothing else, so that is what tells its class.

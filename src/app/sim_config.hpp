@@ -12,7 +12,7 @@ namespace weft::app {
 // By its name in the file, `transport.kind`.
 transport::Protocol protocol_named(const std::string& kind);
 // Without what belongs to a single run: seed, threads, samples. `streams`: where there are several.
-sim::SimConfig sim_config(const model::Cluster& cluster, const std::vector<TrafficStream>& streams);
+sim::SimConfig sim_config(const model::Cluster& cluster, const std::vector<TrafficStream>& streams = {});
 // What is wrong with who travels in which class.
 void check_services(Session& session, const std::vector<TrafficStream>& streams);
 

@@ -44,7 +44,7 @@ struct TrafficGround {
   std::uint32_t gpus = 0;
   Bandwidth line_rate;  // of one GPU into the network
   std::uint64_t seed = 1;
-  std::vector<model::TrafficRun> streams;  // of the file; they count where the command line asks for nothing
+  std::vector<model::TrafficRun> streams = {};  // of the file; they count where the command line asks for nothing
 };
 
 std::vector<model::TrafficRun> streams_of(const model::Cluster& cluster);

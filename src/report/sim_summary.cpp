@@ -113,7 +113,15 @@ std::string pauses_text(const RunResult& result, std::size_t most, std::size_t w
 
 // What was sent again is told by transport: of streams that share one, the first has it.
 std::string streams_text(const std::vector<StreamSummary>& streams, std::size_t width, bool colour) {
-  Table table({{"streams"}, {"over"}, {"service"}, {"done", true}, {"p50", true}, {"p99", true}, {"slowed", true}, {"goodput", true}, {"again", true}});
+  Table table({{"streams"},
+               {"over"},
+               {"service"},
+               {"done", true},
+               {"p50", true},
+               {"p99", true},
+               {"slowed", true},
+               {"goodput", true},
+               {"again", true}});
   std::vector<std::string> told;
   for (const StreamSummary& each : streams) {
     const SimSummary& summary = each.summary;

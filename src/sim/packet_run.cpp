@@ -61,7 +61,8 @@ std::uint32_t PacketRun::part_size(std::uint64_t bytes, std::uint64_t payload) c
 
 void PacketRun::post(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint64_t bytes) {
   const std::uint32_t tag = name(from, message);
-  engine_.post(now, pair.source, {transport::Op::send, pair.destination, bytes, tag, tag, engine_.config().protocol_of(runner_.message(from, message).stream)});
+  const transport::Protocol protocol = engine_.config().protocol_of(runner_.message(from, message).stream);
+  engine_.post(now, pair.source, {transport::Op::send, pair.destination, bytes, tag, tag, protocol});
 }
 
 std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
@@ -191,7 +192,8 @@ std::int64_t PacketRun::unloaded(const schedule::FlowRecord& flow) {
   const SimConfig& config = engine_.config();
   const std::uint64_t used = std::clamp<std::uint64_t>(flow.bytes / config.payload_of(flow.stream), 1, hosts.pairs.size());
   const NicPair pair = hosts.pairs[0];
-  std::int64_t time = engine_.unloaded({pair.source, pair.destination, (flow.bytes + used - 1) / used, 0}, config.packet_of(flow.stream), config.header_of(flow.stream));
+  const Flow stripe{pair.source, pair.destination, (flow.bytes + used - 1) / used, 0};
+  std::int64_t time = engine_.unloaded(stripe, config.packet_of(flow.stream), config.header_of(flow.stream));
   if (!model_hosts_) return time;
   if (const HostRoute* out = hosts.routes.find(part(flow.source), nic(pair.source))) time += out->latency.count();
   if (const HostRoute* in = hosts.routes.find(nic(pair.destination), part(flow.destination))) time += in->latency.count();
