@@ -29,7 +29,7 @@ Sharing::Sharing(const Team& team, const Generation& generation, const Stack& st
     first_port_.push_back(static_cast<std::uint32_t>(parts_.size()));
     for (const Port& port : team.domain(node).ports) {
       const Bandwidth pcie = part_of(port.pcie_rate, kPciePerMille);
-      const Bandwidth nic = std::min(part_of(port.nic_rate, stack.nic_per_mille), pcie);
+      const Bandwidth nic = std::min(part_of(port.nic_rate, stack.network.nic_per_mille), pcie);
       parts_.push_back({nic});
       parts_.push_back({nic});
       parts_.push_back({pcie / 2});  // in and out of the socket's memory over the same root complex
@@ -101,6 +101,17 @@ Bandwidth Sharing::share(const Way& way) const {
     least = std::min(least, part.capacity / std::max(1u, part.users));
   }
   return least;
+}
+
+std::uint32_t Sharing::posted(const Way& way) const {
+  std::uint32_t most = 0;
+  for (std::uint32_t i = 0; i < way.count; ++i) {
+    const std::uint32_t part = way.parts[i];
+    if (first_port_.empty() || part < first_port_.front()) continue;
+    const std::uint32_t out = part - (part - first_port_.front()) % 3;  // ports have three parts each
+    most = std::max(most, parts_[out].users + parts_[out + 1].users);
+  }
+  return most;
 }
 
 }  // namespace weft::collective
