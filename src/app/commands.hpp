@@ -49,6 +49,10 @@ int compare(const CompareOptions& options, Console& console);
 struct ValidateOptions {
   std::string directory = "truth";
   bool rows = false;  // every row beside the summary
+  bool leave_one_out = false;
+  bool page = false;  // as docs/validation.md
+  std::string plots;  // a directory for a picture per table
+  std::string refit;  // fitted, measured or all: constants that are fitted to these tables, and shown
   bool json = false;
 };
 int validate(const ValidateOptions& options, Console& console);

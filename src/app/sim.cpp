@@ -67,6 +67,9 @@ int sim(const SimOptions& options, Console& console) {
     check_collective_options(options.run, options.output, options.seeds, session.diagnostics());
     return sim_collectives(session, options.input, options.collective, options.traffic.nodes, options.traffic.sizes, limits, console);
   }
+  if (!options.collective.plot.empty())
+    session.diagnostics().add(spec::Complaint::contradiction, {}, "--plot is of collectives, and flows run here",
+                              "--collective all_reduce, or without it");
   check_outputs(options.output, options.input, options.run, options.seeds, session);
   if (!asks_for_traffic(options.traffic) && !collectives_of(session.cluster()).empty())
     session.diagnostics().add(spec::Complaint::not_simulated, session.place("run", ""), "traffic and collectives of one file do not run together",

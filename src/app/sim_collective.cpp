@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "app/build_info.hpp"
+#include "app/collective_plot.hpp"
 #include "app/commands.hpp"
+#include "app/output.hpp"
 #include "app/sim_traffic.hpp"
 #include "base/text.hpp"
 #include "collective/tuner.hpp"
@@ -125,6 +127,7 @@ class Runs {
 
   // The exit code.
   int run(const CollectiveJob& job);
+  const std::vector<CollectiveRow>& rows() const { return all_rows_; }
 
  private:
   bool side_by_side() const { return wanted_.all || wanted_.algorithms.size() > 1; }
@@ -138,6 +141,7 @@ class Runs {
   const Limits& limits_;
   Console& console_;
   const collective::Stack* stack_ = nullptr;  // of the job that runs
+  std::vector<CollectiveRow> all_rows_;       // of all jobs
 };
 
 report::CollectiveHead Runs::head(const CollectiveJob& job, const Team& team) const {
@@ -221,6 +225,7 @@ int Runs::run(const CollectiveJob& job) {
     }
   }
   watch.finish();
+  all_rows_.insert(all_rows_.end(), rows.begin(), rows.end());
   if (input_.json) return kFine;
   if (side_by_side())
     report::write_algorithms_side_by_side(rows, console_.out);
@@ -348,12 +353,17 @@ int sim_collectives(Session& session, const InputOptions& input, const Collectiv
   for (const CollectiveJob& job : jobs) check_job(job, session.cluster(), diagnostics);
   const Wanted wanted = read_options(options, diagnostics);
   for (const CollectiveJob& job : jobs) stack_of(job, options.stack, session.cluster(), diagnostics);
+  if (const std::string why = why_not_write(options.plot, session.file()); !options.plot.empty() && !why.empty())
+    diagnostics.add(Complaint::contradiction, {}, fmt::format("--plot {}: {}", options.plot, why), "another name");
   if (app::report(diagnostics, input, console)) return kYourInput;
   const CtrlC ctrl_c;
   Runs runs(session, input, options, wanted, limits, console);
   for (const CollectiveJob& job : jobs)
     if (const int code = runs.run(job); code != kFine) return code;
-  return kFine;
+  if (options.plot.empty()) return kFine;
+  return write_output(options.plot, console, [&](std::ostream& out) {
+    out << draw::to_svg(collective_plot(session.cluster().name, runs.rows()));
+  });
 }
 
 }  // namespace weft::app

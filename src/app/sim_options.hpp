@@ -28,6 +28,7 @@ struct CollectiveOptions {
   std::uint32_t channels = 0;                    // 0: as NCCL
   std::string stack;                             // empty: by network card and transport
   bool pxn = true;
+  std::string plot;                              // a file for bandwidth against size
 };
 
 struct RunOptions {

@@ -277,7 +277,7 @@ int RunReport::run() {
   }
   now_ = made[0];
   collective::Stack stack = *one_.job.stack;
-  stack.nic_per_mille = std::max<std::int64_t>(1, stack.nic_per_mille * probe_.per_mille / 1'000);
+  stack.network.nic_per_mille = std::max<std::int64_t>(1, stack.network.nic_per_mille * probe_.per_mille / 1'000);
   collective::PlanOptions plan{
       .operation = one_.job.operation, .bytes = bytes_, .choice = now_.choice, .stack = &stack};
   plan.pxn = options_.collective.pxn;

@@ -144,7 +144,8 @@ void add_collective(CLI::App& command, app::CollectiveOptions& options) {
       ->option_text("NAMES=auto");
   command.add_option("--protocol", options.protocol, "auto, LL, LL128 or Simple")->option_text("NAME=auto");
   command.add_option("--channels", options.channels, "of a collective; 0: as NCCL would")->check(CLI::Range(0, 64))->option_text("N=0");
-  command.add_option("--stack", options.stack, "ib, roce, efa, efa-v1, tcp; default: by network card")->type_name("NAME");
+  command.add_option("--stack", options.stack, "ib, roce, efa, tcpx, tcp; default: by network card")->type_name("NAME");
+  command.add_option("--plot", options.plot, "of a collective: bandwidth against size, as SVG")->type_name("FILE");
   command.add_flag_callback("--no-pxn", [&options] { options.pxn = false; }, "GPUs do not hand data to the one next to the NIC");
 }
 
@@ -202,14 +203,21 @@ void add_validate(CLI::App& app, Verbs& verbs) {
   CLI::App* command = app.add_subcommand("validate", "compare collectives with measurements");
   command->add_option("directory", options.directory, "tables NAME.csv with their clusters NAME.weft.yaml")->capture_default_str();
   command->add_flag("--rows", options.rows, "every row, measured and simulated");
+  command->add_flag("--leave-one-out", options.leave_one_out, "errors with constants fitted without the table");
+  command->add_flag("--page", options.page, "as docs/validation.md: everything, left-out errors too");
+  command->add_option("--plots", options.plots, "a picture per table")->type_name("DIR");
+  command->add_option("--refit", options.refit, "fit constants to these tables: fitted, measured or all")
+      ->check(CLI::IsMember({"fitted", "measured", "all"}));
   command->add_flag("--json", options.json, "a record per table, with --rows one per row too");
   command->footer("A table has the columns size_bytes and oop_time_us, ip_time_us (nccl-tests' two\n"
-                  "times; the smaller counts), time_us or algbw_GBps. Rows marked * do not count:\n"
-                  "their two times differ by more than 15 %. Errors are of time.\n"
+                  "times; the smaller counts), time_us or algbw_GBps; NAME.txt may be what nccl-tests\n"
+                  "printed. Rows marked * do not count: their two times differ by more than 15 %.\n"
+                  "Errors are of time.\n"
                   "\n"
                   "Examples:\n"
                   "  weft validate\n"
-                  "  weft validate my-measurements --rows");
+                  "  weft validate my-measurements --rows\n"
+                  "  weft validate my-measurements --refit fitted --plots pictures");
 }
 
 void add_why(CLI::App& app, Verbs& verbs) {

@@ -1,7 +1,6 @@
 #include "collective/chunks.hpp"
 
 #include <algorithm>
-#include <bit>
 
 namespace weft::collective {
 namespace {
@@ -13,6 +12,11 @@ constexpr std::uint64_t kKiB = 1024;
 constexpr std::uint64_t kSimpleStep = 512 * kKiB;
 constexpr std::uint64_t kLlStep = 32 * kKiB;
 constexpr std::uint64_t kLl128Step = 640 * 8 * 120 * 15 / 16;
+// With LL and LL128 flags travel with the data, so a rank passes on at once what its threads have taken: with LL a line
+// of 8 bytes for each of 512 threads, with LL128 3,840 bytes for each warp, of which four go together here.
+constexpr std::uint64_t kLlPass = 512 * 8;
+constexpr std::uint64_t kLl128Pass = 4 * 3840;
+constexpr std::uint64_t kMostSlices = 8;
 
 struct Shrink {
   std::uint64_t times;  // chunks x channels x heads that the bytes must fill, or the chunk shrinks
@@ -40,30 +44,38 @@ std::uint64_t chunk_size(const ChunkRule& rule) {
   const std::uint64_t step = rule.protocol == Protocol::simple ? kSimpleStep
                              : rule.protocol == Protocol::ll   ? kLlStep
                                                                : kLl128Step;
+  const std::uint64_t pass = rule.protocol == Protocol::ll ? kLlPass : kLl128Pass;
   switch (rule.algorithm) {
     case Algorithm::nvls:
-      return shrunk(128 * kKiB, rule.bytes, lanes, {{64, 64 * kKiB}, {8, 32 * kKiB}, {2, 16 * kKiB}});
+      return shrunk(rule.nvls_chunk, rule.bytes, lanes, {{64, 64 * kKiB}, {8, 32 * kKiB}, {2, 16 * kKiB}});
     case Algorithm::nvls_tree:
-      // The table begins with the buffer and goes down to 32 KiB; what 2 x P5, 2 x B200 and 4 x B200 took fits chunks
-      // of 64 KiB at most, and not larger ones.
-      return shrunk(64 * kKiB, rule.bytes, lanes, {{1, 32 * kKiB}});
+      return shrunk(rule.nodes < 4 ? rule.nvls_chunk : std::min(rule.nvls_chunk, rule.far_chunk), rule.bytes, lanes,
+                    {{32, 256 * kKiB}, {16, 128 * kKiB}, {4, 64 * kKiB}, {1, 32 * kKiB}});
     case Algorithm::ring:
-      if (rule.chain) return pipelined(step, 64 * kKiB, rule.bytes / lanes, 4 * std::uint64_t{rule.ranks});
+      if (rule.chain && rule.protocol == Protocol::simple)
+        return pipelined(step, 64 * kKiB, rule.bytes / lanes, 4 * std::uint64_t{rule.ranks});
+      if (rule.chain) return pass;
       return rule.protocol == Protocol::simple ? 4 * step : step;
     case Algorithm::tree:
-      return pipelined(step, 32 * kKiB, rule.bytes / lanes,
-                       static_cast<std::uint64_t>(std::bit_width(rule.nodes)) + rule.ranks / rule.nodes);
+      return rule.protocol == Protocol::simple ? step : pass;
     default:
       return step;
   }
 }
 
-// A channel is worth its while when each of its threads has something to do: 512 threads, with 8 bytes each for LL and
-// LL128, 64 for Simple; of a ring's channel every rank has a part (NCCL src/enqueue.cc).
+// Simple cuts a chunk in two; with LL lines follow each other; LL128 fills its buffer first.
+std::uint32_t slices_of(Protocol protocol, std::uint64_t chunk) {
+  if (protocol != Protocol::ll) return protocol == Protocol::simple ? 2 : 1;
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>((chunk + kLlPass - 1) / kLlPass, 1, kMostSlices));
+}
+
+// A channel is worth its while when each of its threads has something to do: 8 bytes each for LL and LL128, 64 for
+// Simple; of a ring's channel with LL every rank has a part (NCCL src/enqueue.cc).
 std::uint32_t channels_used(std::uint32_t most, Algorithm algorithm, Protocol protocol, std::uint64_t bytes,
                             std::uint32_t ranks) {
-  const std::uint64_t each =
-      512 * (protocol == Protocol::simple ? 64u : 8u) * (algorithm == Algorithm::ring ? ranks : 1u);
+  const std::uint64_t threads = protocol == Protocol::ll128 ? 640 : 512;
+  const std::uint64_t all_parts = protocol == Protocol::ll && algorithm == Algorithm::ring ? ranks : 1;
+  const std::uint64_t each = threads * (protocol == Protocol::simple ? 64 : 8) * all_parts;
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(bytes / each, 1, most));
 }
 

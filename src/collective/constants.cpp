@@ -5,41 +5,87 @@
 namespace weft::collective {
 namespace {
 
-constexpr Duration ns(std::int64_t n) { return nanoseconds(n); }
-
-// Rates: NCCL src/graph/tuning.cc and topo.h; per-link NVLink rates there are 20.0 of 25 GB/s (SM70, SM80), 20.6 of 25
-// (SM90), 40.1 of 50 (SM100). Channels: A100 and H100 report 24 on one server, B200 32; NVLS takes 16 on SM90, 32 on
-// SM100, 24 on SM100 in racks. GPUs of no known generation are taken to be like Hopper without NVLS.
-// What NVLS really gets is worked out from published tables (truth/): 8 x H100 302 GB/s before the cost of chunks
-// (18 x 20.6 x 8/9 x 0.915), 8 x B200 479 with it, NVL72 racks 430 to 455.
+// GPUs of no known generation are taken to be like Hopper without NVLS.
 constexpr std::array<Generation, 6> kGenerations = {{
-    {"Volta", "v100", 800, 24, 0, 0, 0, {39'000, 39'000, 20'400}, {20'000, 20'000, 20'000}, {20'000, 20'000, 20'000},
-     {26'500, 18'500, 10'000}, {26'500, 18'500, 10'000}},
-    {"Ampere", "a100", 800, 24, 0, 0, 0, {87'700, 22'500, 19'000}, {20'000, 20'000, 20'000}, {20'000, 20'000, 20'000},
-     {24'000, 23'600, 17'800}, {24'000, 23'600, 17'800}},
-    {"Hopper", "h100 h200", 824, 24, 16, 850, 915, {141'000, 45'000, 35'000}, {36'700, 36'700, 36'700},
-     {36'700, 36'700, 29'000}, {38'700, 41'400, 36'000}, {0, 57'700, 45'500}},
-    {"Blackwell", "b200 b300", 802, 32, 32, 740, 800, {282'000, 90'000, 70'000}, {40'000, 40'000, 40'000},
-     {55'600, 31'670, 20'000}, {70'000, 42'800, 24'000}, {0, 96'000, 80'000}},
-    {"Blackwell in racks", "gb200 gb300", 802, 32, 24, 740, 620, {282'000, 90'000, 70'000}, {40'000, 40'000, 40'000},
-     {55'600, 31'670, 20'000}, {70'000, 42'800, 24'000}, {0, 96'000, 80'000}},
-    {"other", "", 824, 24, 0, 0, 0, {141'000, 45'000, 35'000}, {36'700, 36'700, 36'700}, {36'700, 36'700, 29'000},
-     {38'700, 41'400, 36'000}, {0, 57'700, 45'500}},
+    {"Volta", "v100", 800, 24, 0, 0, {39'000, 39'000, 20'400}, {20'000, 20'000, 20'000}, {20'000, 20'000, 20'000},
+     {26'500, 18'500, 10'000}, {26'500, 18'500, 10'000}, 10'000, 850, 2'750, 6'400, 3'900, 340'000, 0, 0, 0, false},
+    {"Ampere", "a100", 800, 24, 0, 0, {87'700, 22'500, 19'000}, {20'000, 20'000, 20'000}, {20'000, 20'000, 20'000},
+     {24'000, 23'600, 17'800}, {24'000, 23'600, 17'800}, 10'000, 850, 2'750, 6'400, 3'900, 340'000, 0, 0, 0, false},
+    {"Hopper", "h100 h200", 824, 24, 16, 850, {141'000, 45'000, 35'000}, {36'700, 36'700, 36'700},
+     {36'700, 36'700, 29'000}, {38'700, 41'400, 36'000}, {0, 57'700, 45'500}, 4'900, 830, 1'650, 4'400, 1'700,
+     610'000, 864, 3'000, 1'840, false},
+    {"Blackwell", "b200 b300", 802, 32, 32, 740, {282'000, 90'000, 70'000}, {40'000, 40'000, 40'000},
+     {55'600, 31'670, 20'000}, {70'000, 42'800, 24'000}, {0, 96'000, 80'000}, 8'000, 1'400, 2'500, 8'600, 1'700,
+     1'150'000, 800, 7'000, 700, true},
+    {"Blackwell in racks", "gb200 gb300", 802, 32, 24, 740, {282'000, 90'000, 70'000}, {40'000, 40'000, 40'000},
+     {55'600, 31'670, 20'000}, {70'000, 42'800, 24'000}, {0, 96'000, 80'000}, 8'900, 1'230, 2'500, 8'400, 1'300,
+     1'200'000, 628, 500, 80'000, false},
+    {"other", "", 824, 24, 0, 0, {141'000, 45'000, 35'000}, {36'700, 36'700, 36'700}, {36'700, 36'700, 29'000},
+     {38'700, 41'400, 36'000}, {0, 57'700, 45'500}, 4'900, 830, 1'650, 4'400, 1'700, 610'000, 0, 0, 0, false},
 }};
 
-// Floors of published tables (truth/): one process per GPU 13 us on one H100 server, one process for 8 GPUs 35, PyTorch
-// 38 to 46; two nodes 30 to 36 us over InfiniBand, 69 over EFA on P5, 161 on P4de.
-constexpr std::array<Stack, 10> kStacks = {{
-    {"ib", "InfiniBand, a process per GPU", ns(0), ns(0), ns(4'000), 960, false},
-    {"ib-one-process", "InfiniBand, one process for all GPUs of a server", ns(20'000), ns(0), ns(4'000), 960, false},
-    {"ib-issue-bound", "InfiniBand, a host that issues an operation every 40 us", ns(0), ns(40'000), ns(4'000), 960, false},
-    {"roce", "RoCE, a process per GPU", ns(0), ns(0), ns(14'000), 950, false},
-    {"efa", "EFA v2 and later with aws-ofi-nccl, a process per GPU", ns(0), ns(0), ns(3'300), 960, false},
-    {"efa-2023", "the same with NCCL 2.18 and aws-ofi-nccl 1.7", ns(0), ns(0), ns(3'300), 600, true},
-    {"efa-pytorch", "EFA v2 and later, called from PyTorch", ns(13'000), ns(39'000), ns(3'300), 960, false},
-    {"efa-v1", "EFA v1 (P4d) with aws-ofi-nccl, a process per GPU", ns(0), ns(0), ns(16'000), 880, true},
-    {"tcpx", "GPUDirect-TCPX", ns(0), ns(0), ns(330'000), 600, false},
-    {"tcp", "TCP sockets", ns(0), ns(0), ns(330'000), 500, false},
+constexpr std::array<Network, 5> kNetworks = {{
+    {"ib", "InfiniBand", 128 << 10, 64 << 10, 100, 530, 980},
+    {"roce", "RoCE", 128 << 10, 64 << 10, 15'400, 900, 935},
+    {"efa", "EFA with aws-ofi-nccl", 512 << 10, 512 << 10, 2'700, 320, 930},
+    {"tcpx", "GPUDirect-TCPX", 128 << 10, 64 << 10, 420'000, 900, 550},
+    {"tcp", "TCP sockets", 128 << 10, 64 << 10, 420'000, 900, 500},
+}};
+
+constexpr std::array<Launch, 3> kLaunches = {{
+    {"", "a process per GPU", 0, 0},
+    {"one-process", "one process for all GPUs of a server", 0, 36'000},
+    {"pytorch", "called from PyTorch", 13'500, 39'800},
+}};
+
+constexpr std::string_view kTuning = "NCCL src/graph/tuning.cc and topo.h";
+constexpr std::string_view kAiconfigurator =
+    "NVIDIA aiconfigurator, nccl_perf of 2, 4 and 8 GPUs: A100 2.27.3, H100 and H200 2.23 to 2.29, B200 and GB200 2.29";
+constexpr std::string_view kTables = "truth/";
+
+template <class Owner>
+struct Column {
+  std::string_view name;
+  std::string_view unit;
+  Origin origin;
+  std::string_view source;
+  std::int64_t Owner::*value;
+};
+
+constexpr std::array<Column<Generation>, 13> kGenerationColumns = {{
+    {"scale_up_per_mille", "per mille", Origin::published, kTuning, &Generation::scale_up_per_mille},
+    {"ring_channels", "", Origin::published, kTuning, &Generation::ring_channels},
+    {"nvls_channels", "", Origin::published, kTuning, &Generation::nvls_channels},
+    {"nvls_per_mille", "per mille", Origin::published, kTuning, &Generation::nvls_per_mille},
+    {"start", "ns", Origin::measured, kAiconfigurator, &Generation::start_ns},
+    {"ll_hop", "ns", Origin::measured, kAiconfigurator, &Generation::ll_hop_ns},
+    {"ll128_hop", "ns", Origin::measured, kAiconfigurator, &Generation::ll128_hop_ns},
+    {"simple_hop", "ns", Origin::measured, kAiconfigurator, &Generation::simple_hop_ns},
+    {"slice", "ns", Origin::measured, kAiconfigurator, &Generation::slice_ns},
+    {"copy", "MB/s", Origin::measured, kAiconfigurator, &Generation::copy_mbps},
+    {"nvls_share", "per mille", Origin::fitted, kTables, &Generation::nvls_share},
+    {"nvls_chunk", "ns", Origin::fitted, kTables, &Generation::nvls_chunk_ns},
+    {"nvls_hop", "ns", Origin::fitted, kTables, &Generation::nvls_hop_ns},
+}};
+constexpr std::array<ByNodes Generation::*, 5> kByNodes = {&Generation::ll_most, &Generation::ring_ll128_most,
+                                                           &Generation::tree_ll128_most, &Generation::tree_most,
+                                                           &Generation::nvls_tree_most};
+constexpr std::array<std::string_view, 5> kByNodesNames = {"ll_most", "ring_ll128_most", "tree_ll128_most", "tree_most",
+                                                           "nvls_tree_most"};
+
+constexpr std::array<Column<Network>, 5> kNetworkColumns = {{
+    {"nvls_chunk", "B", Origin::published, "NCCL_NVLS_CHUNKSIZE: NCCL's default, and what aws-ofi-nccl sets",
+     &Network::nvls_chunk},
+    {"far_chunk", "B", Origin::published, "NCCL_NVLSTREE_MAX_CHUNKSIZE: NCCL's default, and what aws-ofi-nccl sets",
+     &Network::far_chunk},
+    {"hop", "ns", Origin::fitted, kTables, &Network::hop_ns},
+    {"message", "ns", Origin::fitted, kTables, &Network::message_ns},
+    {"nic", "per mille", Origin::fitted, kTables, &Network::nic_per_mille},
+}};
+
+constexpr std::array<Column<Launch>, 2> kLaunchColumns = {{
+    {"delay", "ns", Origin::fitted, kTables, &Launch::delay_ns},
+    {"least", "ns", Origin::fitted, kTables, &Launch::least_ns},
 }};
 
 struct Latencies {
@@ -76,35 +122,127 @@ bool begins_with_any(std::string_view name, std::string_view words) {
   return false;
 }
 
-}  // namespace
-
-const Generation& generation_of(std::string_view gpu_kind) {
-  const auto found = std::find_if(kGenerations.begin(), kGenerations.end(),
-                                  [&](const Generation& each) { return begins_with_any(gpu_kind, each.gpus); });
-  return found == kGenerations.end() ? kGenerations.back() : *found;
+std::string joined(const Network& network, const Launch& launch) {
+  return launch.name.empty() ? std::string(network.name) : std::string(network.name) + "-" + std::string(launch.name);
 }
 
-std::span<const Stack> stacks() { return kStacks; }
+template <class Owner>
+Number number_of(const Owner& owner, const Column<Owner>& column) {
+  return {owner.name, column.name, column.unit, column.origin, column.source, owner.*column.value};
+}
+// Of Blackwell in servers, NVLS was measured elsewhere.
+template <>
+Number number_of(const Generation& owner, const Column<Generation>& column) {
+  const bool elsewhere = column.origin == Origin::fitted && owner.nvls_measured;
+  return {owner.name, column.name, column.unit, elsewhere ? Origin::measured : column.origin,
+          elsewhere ? kAiconfigurator : column.source, owner.*column.value};
+}
+
+// Calls use(number, place) for all of one kind.
+template <class Owner, class Columns, class Use>
+void visit(std::vector<Owner>& owners, const Columns& columns, const Use& use) {
+  for (Owner& owner : owners)
+    for (const Column<Owner>& column : columns)
+      if (owner.*column.value != 0) use(number_of(owner, column), &(owner.*column.value));
+}
+
+template <class Use>
+void visit_all(Constants& all, const Use& use) {
+  visit(all.generations, kGenerationColumns, use);
+  for (Generation& each : all.generations)
+    for (std::size_t table = 0; table < kByNodes.size(); ++table)
+      for (std::int64_t& value : each.*kByNodes[table])
+        if (value != 0) use({each.name, kByNodesNames[table], "MB/s", Origin::published, kTuning, value}, &value);
+  visit(all.networks, kNetworkColumns, use);
+  visit(all.launches, kLaunchColumns, use);
+}
+
+}  // namespace
+
+const Constants& constants() {
+  static const Constants all{{kGenerations.begin(), kGenerations.end()},
+                             {kNetworks.begin(), kNetworks.end()},
+                             {kLaunches.begin(), kLaunches.end()}};
+  return all;
+}
+
+std::string_view name(Origin origin) {
+  return origin == Origin::published ? "published" : origin == Origin::measured ? "measured" : "fitted";
+}
+
+std::vector<Number> numbers(const Constants& all) {
+  Constants copy = all;
+  std::vector<Number> found;
+  visit_all(copy, [&](const Number& number, std::int64_t*) { found.push_back(number); });
+  for (const Latencies& each : kLatencies)
+    for (const auto* row : {&each.base, &each.scale_up, &each.pcie, &each.network})
+      for (const std::int64_t value : *row)
+        if (value != 0) found.push_back({name(each.algorithm), "latency", "ns", Origin::published, kTuning, value});
+  return found;
+}
+
+std::vector<Knob> knobs(Constants& all, Origin origin) {
+  std::vector<Knob> found;
+  visit_all(all, [&](const Number& number, std::int64_t* value) {
+    if (number.origin == origin) found.push_back({number, value});
+  });
+  return found;
+}
+
+std::size_t count(Origin origin) {
+  const std::vector<Number> all = numbers(constants());
+  return static_cast<std::size_t>(
+      std::count_if(all.begin(), all.end(), [&](const Number& each) { return each.origin == origin; }));
+}
+
+Stack make_stack(const Constants& all, std::string_view name) {
+  Stack made;
+  for (const Network& network : all.networks)
+    for (const Launch& launch : all.launches)
+      if (joined(network, launch) == name)
+        made = {std::string(name), std::string(network.text) + ", " + std::string(launch.text), network, launch};
+  return made;
+}
+
+std::span<const Stack> stacks() {
+  static const std::vector<Stack> all = [] {
+    std::vector<Stack> made;
+    for (const Network& network : kNetworks)
+      for (const Launch& launch : kLaunches) made.push_back(make_stack(constants(), joined(network, launch)));
+    return made;
+  }();
+  return all;
+}
 
 const Stack* stack_named(std::string_view name) {
-  const auto found = std::find_if(kStacks.begin(), kStacks.end(), [&](const Stack& each) { return each.name == name; });
-  return found == kStacks.end() ? nullptr : &*found;
+  const auto all = stacks();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Stack& each) { return each.name == name; });
+  return found == all.end() ? nullptr : &*found;
 }
 
 const Stack& default_stack(std::string_view transport, std::string_view nic_kind) {
-  if (nic_kind == "efa-v1") return *stack_named("efa-v1");
   if (nic_kind.starts_with("efa")) return *stack_named("efa");
   return *stack_named(transport == "tcp" ? "tcp" : "roce");
 }
 
+bool keeps_order(std::string_view nic_kind) {
+  return nic_kind != "efa-v1";
+}
+
+const Generation& generation_of(std::string_view gpu_kind, const Constants& all) {
+  const auto found = std::find_if(all.generations.begin(), all.generations.end(),
+                                  [&](const Generation& each) { return begins_with_any(gpu_kind, each.gpus); });
+  return found == all.generations.end() ? all.generations.back() : *found;
+}
+
 Duration base_latency(Algorithm algorithm, Protocol protocol) {
-  return ns(latencies_of(algorithm).base[static_cast<std::size_t>(protocol)]);
+  return nanoseconds(latencies_of(algorithm).base[static_cast<std::size_t>(protocol)]);
 }
 
 Duration hop_latency(Hop hop, Algorithm algorithm, Protocol protocol) {
   const Latencies& all = latencies_of(algorithm);
   const auto& by_protocol = hop == Hop::scale_up ? all.scale_up : hop == Hop::pcie ? all.pcie : all.network;
-  return ns(by_protocol[static_cast<std::size_t>(protocol)]);
+  return nanoseconds(by_protocol[static_cast<std::size_t>(protocol)]);
 }
 
 }  // namespace weft::collective

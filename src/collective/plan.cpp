@@ -21,13 +21,7 @@ constexpr std::uint32_t kMostChannels = 32;      // on servers
 constexpr std::uint32_t kMostRackChannels = 64;  // NCCL's MAXCHANNELS
 constexpr std::uint32_t kNoNode = 0xFFFFFFFFu;
 
-// What a chunk costs the GPU that sends it, beside its bytes: a fence and a flag for Simple, nothing where the flag
-// travels with the data.
-constexpr Duration kSimpleOverhead = nanoseconds(1'000);
-// NVLS synchronises all GPUs of its domain for each chunk. Both figures are from the 8 x H100 tables: chunks of 16 to
-// 128 KiB cost 12 KiB more than they have, and the first takes 18 us beside its bytes.
-constexpr Duration kSwitchOverhead = nanoseconds(5'200);
-constexpr Duration kSwitchHop = nanoseconds(1'900);
+constexpr std::uint32_t kMostHeads = 32;         // NCCL_MAX_NVLS_ARITY
 
 constexpr std::int64_t kLlWire = 2000;      // a flag of 4 bytes with every 4 of data
 constexpr std::int64_t kLl128Wire = 1067;  // 8 with every 120
@@ -51,18 +45,19 @@ class Planner {
   Planner(const Team& team, const PlanOptions& options)
       : team_(team),
         options_(options),
-        generation_(generation_of(team.group(0).spec.gpu.kind)),
+        generation_(options.generation != nullptr ? *options.generation
+                                                  : generation_of(team.group(0).spec.gpu.kind)),
         sharing_(team, generation_, *options.stack, {options.pxn, options.beside, nic_speed(options)}) {}
 
   Plan make();
 
  private:
-  std::uint32_t nodes_class() const { return team_.nodes() == 1 ? 0 : team_.nodes() < 4 ? 1 : 2; }
+  std::uint32_t nodes_class() const { return std::min(team_.nodes(), 3u) - 1; }
   std::uint32_t entry(std::uint32_t node, std::uint32_t channel) const;
   std::uint32_t port(std::uint32_t node, std::uint32_t channel) const;
   std::uint32_t heads() const;
   Rounds rounds_of(std::uint64_t bytes);
-  Edge edge(const Way& way);
+  Edge edge(const Way& way, bool posts = true);
   Edge switch_edge(const Way& way);
   Way way(std::uint32_t from, std::uint32_t to, std::uint32_t channel) const;
   std::uint64_t part(std::uint64_t parts) const;
@@ -98,6 +93,7 @@ class Planner {
   const PlanOptions& options_;
   const Generation& generation_;
   Sharing sharing_;
+  bool fenced_ = true;  // a sender waits until what it sent can be seen
   Plan plan_;
 };
 
@@ -114,7 +110,7 @@ std::uint32_t Planner::entry(std::uint32_t node, std::uint32_t channel) const {
 
 // Ranks of a node that stand next to a port, or all of them on one node: each takes a part of the data under NVLS.
 std::uint32_t Planner::heads() const {
-  return team_.nodes() == 1 ? team_.ranks() : team_.least_ports();
+  return std::min(kMostHeads, team_.nodes() == 1 ? team_.ranks() : team_.least_ports());
 }
 
 // Equal parts of all bytes, rounded up.
@@ -139,12 +135,16 @@ Way Planner::way(std::uint32_t from, std::uint32_t to, std::uint32_t channel) co
 }
 
 // The share of the links, less what the protocol spends on flags, and no more than a channel's threads move.
-Edge Planner::edge(const Way& way) {
+Edge Planner::edge(const Way& way, bool posts) {
   plan_.host_memory |= way.host_memory;
   const std::uint32_t by_nodes = nodes_class();
   const auto megabytes = [](std::int64_t n) { return Bandwidth(n * 8'000'000); };
+  const bool tree = plan_.choice.algorithm == Algorithm::tree;
+  const bool simple = plan_.choice.protocol == Protocol::simple;
   Bandwidth share = sharing_.share(way);
-  Bandwidth own = megabytes(generation_.ring_ll128_most[by_nodes]);
+  Bandwidth own = megabytes((!tree    ? generation_.ring_ll128_most
+                             : simple ? generation_.tree_most
+                                      : generation_.tree_ll128_most)[by_nodes]);
   if (plan_.choice.protocol == Protocol::ll) {
     share = share / 2;
     own = megabytes(generation_.ll_most[by_nodes]) / plan_.choice.channels;
@@ -152,16 +152,26 @@ Edge Planner::edge(const Way& way) {
     share = share / 128 * 120;
   }
   Edge made{std::min(share, own), {}, own < share ? own : Bandwidth{}};
-  if (plan_.choice.protocol == Protocol::simple) made.overhead = kSimpleOverhead;
   made.wire_per_mille = wire_per_mille(plan_.choice.protocol);
+  if (!simple) return made;
+  if (const std::uint32_t posted = sharing_.posted(way); posted > 0) {
+    // Cards send from their buffers whatever the GPU does. A port's thread posts chunk after chunk while others are on
+    // the wire, and keeps them waiting where it is slower.
+    const Duration posting = nanoseconds(posts ? options_.stack->network.message_ns * posted : 0);
+    const Duration wire = transfer_time(Bytes(static_cast<std::int64_t>(plan_.chunk / plan_.slices)), made.rate);
+    made.overhead = std::max(Duration(0), posting - wire);
+  } else {
+    // In trees and chains the fence is part of a hop's latency.
+    made.overhead = nanoseconds(fenced_ ? generation_.slice_ns : 0);
+  }
   return made;
 }
 
 // Between a GPU and the switches that reduce.
 Edge Planner::switch_edge(const Way& way) {
   const Edge plain = edge(way);
-  Edge made{plain.rate / 1000 * generation_.nvls_measured, kSwitchOverhead, plain.own};
-  made.wire_per_mille = 1'000'000 / std::max<std::int64_t>(1, generation_.nvls_measured);
+  Edge made{plain.rate / 1000 * generation_.nvls_share, nanoseconds(generation_.nvls_chunk_ns), plain.own};
+  made.wire_per_mille = 1'000'000 / std::max<std::int64_t>(1, generation_.nvls_share);
   return made;
 }
 
@@ -186,6 +196,12 @@ void Planner::add_rings() {
     for (std::uint32_t i = 0; i < size; ++i)
       sharing_.load(way(orders[channel][i], orders[channel][(i + 1) % size], channel));
   }
+  const bool simple = plan_.choice.protocol == Protocol::simple;
+  // Cards send from their buffers while a GPU copies.
+  const bool hidden = !simple || team_.nodes() > 1;
+  const Bandwidth landing(generation_.copy_mbps * 8'000'000 / channels);
+  const std::uint64_t block = part(std::uint64_t{channels} * size);
+  const std::uint64_t last = block % plan_.chunk == 0 ? std::min(block, plan_.chunk) : block % plan_.chunk;
   std::set<std::vector<Edge>> seen;  // rings whose edges are alike take the same time
   for (std::uint32_t channel = 0; channel < channels; ++channel) {
     std::vector<Edge> edges;
@@ -193,11 +209,11 @@ void Planner::add_rings() {
       edges.push_back(edge(way(orders[channel][i], orders[channel][(i + 1) % size], channel)));
     const std::uint64_t bytes = part(std::uint64_t{channels} * size);
     const bool is_new = seen.insert(edges).second;
-    const std::uint32_t slices = plan_.choice.protocol == Protocol::simple ? kSlices : 1;
-    add(std::make_shared<Ring>(
-            Ring::Shape{options_.operation, orders[channel], std::move(edges), rounds_of(bytes), slices, channel}),
+    add(std::make_shared<Ring>(Ring::Shape{options_.operation, orders[channel], std::move(edges), rounds_of(bytes),
+                                           plan_.slices, hidden ? Bandwidth(0) : landing, channel}),
         channel, is_new);
   }
+  if (simple) plan_.launch = plan_.launch + transfer_time(Bytes(static_cast<std::int64_t>(last)), landing);
 }
 
 // A tree over all ranks: chains within nodes, from the channel's entry on, and the entries in a binary tree. Every
@@ -315,13 +331,15 @@ void Planner::add_tree_set(TreeSet set) {
     if (a >= gpus) return sharing_.from_switch(b);
     return way(a, b, by);
   };
+  // Between nodes a single chunk goes up before it comes down; of many, some go up while others come down.
+  const bool overlapping = team_.nodes() == 1 || part(set.parts) > plan_.chunk;
   for (std::uint32_t i = 0; i < set.trees.size(); ++i)
     for (std::uint32_t v = 0; v < set.trees[i].size(); ++v) {
       const std::uint32_t parent = set.trees[i][v].parent;
       if (parent == kNobody) continue;
-      if (set.direction != Tree::Direction::down)
-        sharing_.load(way_of(set.trees[i], v, parent, set.port_of[i]), set.copies[i]);
-      if (set.direction != Tree::Direction::up)
+      const bool up = set.direction != Tree::Direction::down;
+      if (up) sharing_.load(way_of(set.trees[i], v, parent, set.port_of[i]), set.copies[i]);
+      if (!up || (set.direction == Tree::Direction::both && overlapping))
         sharing_.load(way_of(set.trees[i], parent, v, set.port_of[i]), set.copies[i]);
     }
   // Trees that join nodes in the same way over the same kinds of links take the same time, whichever of a node's ranks
@@ -344,7 +362,8 @@ void Planner::add_tree_set(TreeSet set) {
       const Way up = way_of(tree, v, vertex.parent, set.port_of[i]);
       const Way down = way_of(tree, vertex.parent, v, set.port_of[i]);
       vertex.up = inside && !network ? switch_edge(up) : edge(up);
-      vertex.down = inside && !network ? switch_edge(down) : edge(down);
+      // What the thread spends on both ways is in one of them.
+      vertex.down = inside && !network ? switch_edge(down) : edge(down, set.direction == Tree::Direction::down);
       // The switch adds up while the sum is read: that costs nothing beside what the givers' part does.
       if (inside && !network && vertex.rank >= gpus) vertex.up = {};
       kind.edges.push_back(vertex.up);
@@ -440,8 +459,14 @@ Plan Planner::make() {
                        algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree ? heads() : 1,
                        team_.ranks(),
                        team_.nodes(),
-                       chains};
+                       chains,
+                       static_cast<std::uint64_t>(options_.stack->network.nvls_chunk),
+                       static_cast<std::uint64_t>(options_.stack->network.far_chunk)};
   plan_.chunk = options_.chunk > 0 ? options_.chunk : chunk_size(rule);
+  const bool ring = algorithm == Algorithm::ring && !chains;
+  if (ring) plan_.chunk = std::min(plan_.chunk, std::max<std::uint64_t>(1, part(std::uint64_t{plan_.choice.channels} * team_.ranks())));
+  if (ring) plan_.slices = slices_of(protocol, plan_.chunk);
+  fenced_ = algorithm != Algorithm::tree && !chains;
 
   set_latencies();
   set_conditions();
@@ -467,16 +492,22 @@ void Planner::set_latencies() {
   const bool stars =
       algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree || algorithm == Algorithm::collnet;
   const Hop near = team_.group(0).spec.scale_up ? Hop::scale_up : Hop::pcie;
-  plan_.inside = hop_latency(near, algorithm, protocol);
-  plan_.outside_lag = hop_latency(Hop::network, algorithm, protocol) + options_.stack->per_hop;
+  const std::int64_t measured_hop = protocol == Protocol::ll      ? generation_.ll_hop_ns
+                                    : protocol == Protocol::ll128 ? generation_.ll128_hop_ns
+                                                                  : generation_.simple_hop_ns;
+  plan_.inside = stars                   ? nanoseconds(generation_.nvls_hop_ns)
+                 : near == Hop::scale_up ? nanoseconds(measured_hop)
+                                         : hop_latency(near, algorithm, protocol);
+  plan_.outside_lag = hop_latency(Hop::network, algorithm, protocol) + nanoseconds(options_.stack->network.hop_ns);
   plan_.outside = plan_.outside_lag + team_.network_latency();
-  if (stars) plan_.inside = kSwitchHop;
   // NCCL's figure within a domain is of all there is between two GPUs; to a switch it is half as far.
   plan_.inside_lag = std::max(Duration(0), plan_.inside - team_.inside_latency() / (stars ? 2 : 1));
   // NCCL's figure is of the way to the network's switches and back.
   if (algorithm == Algorithm::collnet) plan_.outside = plan_.outside / 2;
-  plan_.launch = base_latency(algorithm, protocol) + options_.stack->launch;
-  plan_.least = options_.stack->least;
+  // NCCL's figures are of how much longer the start of one protocol takes than of another.
+  const Duration longer = stars ? Duration(0) : base_latency(algorithm, protocol) - base_latency(algorithm, Protocol::ll);
+  plan_.launch = nanoseconds(generation_.start_ns + options_.stack->launch.delay_ns) + longer;
+  plan_.least = nanoseconds(options_.stack->launch.least_ns);
 }
 
 void Planner::set_conditions() {
@@ -494,8 +525,8 @@ void Planner::set_conditions() {
 std::uint32_t channels_for(const Team& team, Algorithm algorithm) {
   const Generation& generation = generation_of(team.group(0).spec.gpu.kind);
   const bool nvls = algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree;
-  if (nvls && generation.nvls_channels > 0) return generation.nvls_channels;
-  if (team.nodes() == 1) return generation.ring_channels;
+  if (nvls && generation.nvls_channels > 0) return static_cast<std::uint32_t>(generation.nvls_channels);
+  if (team.nodes() == 1) return static_cast<std::uint32_t>(generation.ring_channels);
   // Two for each port: NCCL's graph has one, and every channel is set up twice.
   const std::uint32_t ports = team.least_ports();
   if (ports > kMostChannels) return std::min(ports, kMostRackChannels);
@@ -519,6 +550,7 @@ std::string why_not(const Team& team, Operation operation, Algorithm algorithm, 
       if (!switches) return "its scale-up switches do not reduce";
       if (!simple) return "NVLS knows the protocol Simple only";
       if (team.nodes() > 1) return "NVLS works within one domain; NVLSTree spans several";
+      if (team.ranks() < 3) return "NVLS needs three GPUs";
       return rings ? "" : "NVLS does all_reduce, all_gather and reduce_scatter";
     case Algorithm::nvls_tree:
       if (!switches) return "its scale-up switches do not reduce";

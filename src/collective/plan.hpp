@@ -40,6 +40,7 @@ struct PlanOptions {
   std::uint64_t bytes = 0;  // as nccl-tests counts them
   Choice choice;
   const Stack* stack = nullptr;
+  const Generation* generation = nullptr;  // nullptr: that of the GPUs
   bool pxn = true;
   std::uint32_t root = 0;   // broadcast, reduce
   std::uint64_t chunk = 0;  // 0: NCCL's rules
@@ -56,6 +57,7 @@ struct Plan {
   std::uint32_t gpus = 0;
   std::uint32_t ranks = 0;                               // GPUs and the switches that reduce
   std::uint64_t chunk = 0;                               // of a step, at most
+  std::uint32_t slices = 1;                              // of a chunk, in rings
   std::uint64_t whole_rounds = 0;                        // of a program, with a whole chunk each, before any were cut
   Duration launch;                                       // before the first step
   Duration least;                                        // of the whole

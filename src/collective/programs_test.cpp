@@ -47,7 +47,8 @@ Ring any_ring(Operation operation, std::uint32_t ranks) {
                .order = any_order(ranks),
                .edges = std::vector<Edge>(ranks),
                .rounds = any_rounds(),
-               .slices = *rc::gen::inRange(1u, 4u)});
+               .slices = *rc::gen::inRange(1u, 4u),
+               .landing = {}});
 }
 
 RC_GTEST_PROP(Ring, AllReduceSumsEverybodyOnceEverywhere, ()) {

@@ -34,7 +34,7 @@ Sharing::Sharing(const Team& team, const Generation& generation, const Stack& st
       std::int64_t left = 0;
       for (const std::uint32_t nic : port.nics) left += options_.per_mille ? options_.per_mille(nic) : 1000;
       const Bandwidth rate = left == 1000 * cards ? port.nic_rate : part_of(port.nic_rate, left / cards);
-      const Bandwidth nic = std::min(part_of(rate, stack.nic_per_mille), pcie);
+      const Bandwidth nic = std::min(part_of(rate, stack.network.nic_per_mille), pcie);
       const std::uint64_t first = kCards + 3 * std::uint64_t{port.nics[0]};
       add_part(nic, first);
       add_part(nic, first + 1);
@@ -132,6 +132,17 @@ Bandwidth Sharing::share(const Way& way) const {
     least = std::min(least, part.capacity / std::max(1u, part.users + part.others));
   }
   return least;
+}
+
+std::uint32_t Sharing::posted(const Way& way) const {
+  std::uint32_t most = 0;
+  for (std::uint32_t i = 0; i < way.count; ++i) {
+    const std::uint32_t part = way.parts[i];
+    if (first_port_.empty() || part < first_port_.front()) continue;
+    const std::uint32_t out = part - (part - first_port_.front()) % 3;  // ports have three parts each
+    most = std::max(most, parts_[out].users + parts_[out + 1].users);
+  }
+  return most;
 }
 
 }  // namespace weft::collective

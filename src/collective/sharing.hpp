@@ -58,6 +58,9 @@ class Sharing {
   // `weight` steps of equal size cross it for each chunk of the collective.
   void load(const Way& way, std::uint32_t weight = 1);
   Bandwidth share(const Way& way) const;
+  // Of those, what goes out of and comes into the busier of the ports that a way goes through: one thread posts and
+  // completes all of them. 0: it stays inside.
+  std::uint32_t posted(const Way& way) const;
   // What was loaded here.
   Loads loads() const;
 

@@ -23,9 +23,31 @@ TEST(Timing, ARingTakesItsSteps) {
   const Team team(machines.fabric, pick_gpus(*machines.cluster, 8, 0));
   const PlanOptions given = options(Operation::all_reduce, 8 << 10, {Algorithm::ring, Protocol::ll, 1});
   const Timing timing = time_of(team, given, testing::by_lanes);
-  const std::int64_t step = 1024 * 8 * 1'000 / (141 * 8) + 600'000;  // 141 GB/s is what LL gets on one node
-  EXPECT_NEAR(static_cast<double>(timing.time.count()), 6'600'000.0 + 14.0 * static_cast<double>(step), 14.0);
+  const Generation& hopper = generation_of("h100-sxm");
+  const std::int64_t step = 1024 * 8 * 1'000 / (141 * 8) + hopper.ll_hop_ns * 1'000;  // 141 GB/s is what LL gets
+  EXPECT_NEAR(static_cast<double>(timing.time.count()),
+              static_cast<double>(hopper.start_ns) * 1e3 + 14.0 * static_cast<double>(step), 14.0);
   EXPECT_EQ(timing.messages, 14u * 8);
+}
+
+// With Simple, a chunk is cut in two, the sender waits for a fence behind each half, and what came last is copied out
+// of the buffer: at the end, and between two rounds.
+TEST(Timing, ARingOfSimpleLandsWhatItTook) {
+  const Machines machines("{kind: hgx-h100, count: 1}");
+  const Team team(machines.fabric, pick_gpus(*machines.cluster, 2, 0));
+  const Generation& hopper = generation_of("h100-sxm");
+  const std::uint64_t chunk = 2 << 20;
+  const auto time = [&](std::uint64_t rounds) {
+    const PlanOptions given = options(Operation::all_gather, 2 * rounds * chunk, {Algorithm::ring, Protocol::simple, 1});
+    return static_cast<double>(time_of(team, given, testing::by_lanes).time.count());
+  };
+  const double wire = static_cast<double>(chunk) / 36.7e9 * 1e12;  // a channel's threads move no more
+  const double fences = 2e3 * static_cast<double>(hopper.slice_ns);
+  const double landing = static_cast<double>(chunk) / (static_cast<double>(hopper.copy_mbps) * 1e6) * 1e12;
+  const double hop = static_cast<double>(hopper.simple_hop_ns) * 1e3;
+  EXPECT_NEAR(time(5) - time(4), wire + fences + hop + landing, 20);
+  const double start = static_cast<double>(hopper.start_ns + 1'800) * 1e3;  // NCCL: Simple starts 1.8 us later than LL
+  EXPECT_NEAR(time(1), start + wire + fences + hop + landing, 20);
 }
 
 // What skipping says is what running everything says, to the picosecond.

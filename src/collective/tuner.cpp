@@ -10,6 +10,12 @@ namespace {
 // Up to this size per peer, point-to-point messages go with LL (NCCL_P2P_LL_THRESHOLD).
 constexpr std::uint64_t kPeerLl = 16 << 10;
 
+// NCCL counts with 12 GB/s of a 100G card's 12.5, and 48 of 50.
+constexpr std::int64_t kNicPerMille = 960;
+
+// What NCCL takes off where a tree enters and leaves a node at the same GPU.
+constexpr double kPlainTree = 0.85;
+
 // From 64 B on, a factor for each doubling (NCCL's tree correction).
 constexpr std::array<std::array<double, 24>, 3> kTreeCorrection = {{
     {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},
@@ -29,7 +35,7 @@ class Model {
         operation_(operation),
         stack_(stack),
         generation_(generation_of(team.group(0).spec.gpu.kind)),
-        nodes_class_(team.nodes() == 1 ? 0 : team.nodes() < 4 ? 1 : 2) {
+        nodes_class_(std::min(team.nodes(), 3u) - 1) {
     const model::ServerKind& server = team.group(0).spec;
     has_scale_up_ = server.scale_up.has_value();
     inside_ = has_scale_up_ ? part(server.scale_up->link.one_way(), generation_.scale_up_per_mille)
@@ -37,7 +43,7 @@ class Model {
     outside_ = inside_;
     if (team.nodes() == 1) return;
     outside_ = 0;
-    for (const Port& port : team.domain(0).ports) outside_ += part(port.nic_rate, stack.nic_per_mille);
+    for (const Port& port : team.domain(0).ports) outside_ += part(port.nic_rate, kNicPerMille);
   }
 
   Estimate estimate(Algorithm algorithm, Protocol protocol, std::uint64_t bytes) const {
@@ -60,9 +66,9 @@ class Model {
   double latency(Algorithm algorithm, Protocol protocol) const {
     const double nodes = team_.nodes();
     const double per_node = ranks() / nodes;
-    const double base = us(base_latency(algorithm, protocol) + stack_.launch);
+    const double base = us(base_latency(algorithm, protocol));
     const double inside = us(hop_latency(has_scale_up_ ? Hop::scale_up : Hop::pcie, algorithm, protocol));
-    const double outside = us(hop_latency(Hop::network, algorithm, protocol) + stack_.per_hop);
+    const double outside = us(hop_latency(Hop::network, algorithm, protocol));
     const double depth = std::bit_width(team_.nodes() - 1);
     const double net_overhead = team_.nodes() > 1 ? (protocol == Protocol::simple ? 3.0 : 1.0) : 0;
     switch (algorithm) {
@@ -84,26 +90,27 @@ class Model {
     const double per_node = ranks() / team_.nodes();
     switch (algorithm) {
       case Algorithm::tree: {
-        // Between two nodes each half of a double tree loads a port in one direction only.
-        const double both = team_.nodes() == 2 ? std::min(inside_, 2 * outside_) : all;
-        double rate = std::min(0.92 * both, channels * gigabytes(generation_.tree_most[nodes_class_]));
-        if (protocol == Protocol::ll) rate = std::min(both / 3.8, gigabytes(generation_.ll_most[nodes_class_]));
+        // Up to two nodes NCCL looks at what a channel gets inside.
+        const double links = team_.nodes() <= 2 ? inside_ : all;
+        const double rate = std::min(0.92 * links, channels * gigabytes(generation_.tree_most[nodes_class_])) *
+                            (team_.nodes() == 1 ? 1 : kPlainTree);
+        if (protocol == Protocol::ll) return std::min(rate / 3.8, ll_most()) / 2;
         if (protocol == Protocol::ll128)
-          rate = std::min(both * (team_.nodes() == 1 ? 7.0 / 9 : 120.0 / 128),
-                          channels * gigabytes(generation_.tree_ll128_most[nodes_class_]));
+          return std::min(rate * (team_.nodes() == 1 ? 7.0 / 9 : 120.0 / 128),
+                          channels * gigabytes(generation_.tree_ll128_most[nodes_class_])) / 2;
         return rate / 2;
       }
       case Algorithm::nvls: {
-        const double share = nvls(channels) * (per_node - 1) / per_node;
-        return operation_ == Operation::all_reduce ? share : share * ranks() / steps();
+        const double share = nvls(per_node, channels);
+        return operation_ == Operation::all_reduce ? share : share * (per_node - 1) / per_node;
       }
       case Algorithm::nvls_tree:
-        return std::min({nvls(channels), team_.nodes() == 2 ? outside_ : outside_ / 2,
+        return std::min({nvls(team_.least_ports(), channels), team_.nodes() == 2 ? outside_ : outside_ / 2,
                          channels * gigabytes(generation_.nvls_tree_most[nodes_class_]) / 2});
       case Algorithm::pat: return 0.75 * all * ranks() / steps();
       default: {
         double rate = all;
-        if (protocol == Protocol::ll) rate = std::min(all / 2, gigabytes(generation_.ll_most[nodes_class_]));
+        if (protocol == Protocol::ll) rate = std::min(all / 2, ll_most());
         if (protocol == Protocol::ll128)
           rate = std::min(0.92 * all, channels * gigabytes(generation_.ring_ll128_most[nodes_class_]));
         const bool whole = operation_ == Operation::broadcast || operation_ == Operation::reduce;
@@ -112,8 +119,15 @@ class Model {
     }
   }
 
-  double nvls(double channels) const {
-    return inside_ * static_cast<double>(generation_.nvls_per_mille) / 1e3 * (channels - 1) / channels;
+  // Every GPU that takes a part of the data has a channel in NCCL's search.
+  double nvls(double heads, double channels) const {
+    return inside_ * static_cast<double>(generation_.nvls_per_mille) / 1e3 * (heads - 1) / heads * (channels - 1) /
+           channels;
+  }
+
+  // Across nodes NCCL takes the figure of the CPUs: those of Intel, as what they are is not known here.
+  double ll_most() const {
+    return gigabytes((team_.nodes() == 1 ? generation_ : generation_of("v100")).ll_most[nodes_class_]);
   }
 
   const Team& team_;
@@ -126,16 +140,16 @@ class Model {
   double outside_ = 0;  // GB/s of all ports of a node
 };
 
-bool offers(const Team& team, const Stack& stack, Protocol protocol) {
+bool offers(const Team& team, Protocol protocol) {
   if (protocol == Protocol::simple) return true;
-  if (stack.only_simple && team.nodes() > 1) return false;
+  if (team.nodes() > 1 && !keeps_order(team.group(0).spec.nic.kind)) return false;
   return protocol == Protocol::ll || team.group(0).spec.scale_up.has_value();
 }
 
 // PAT is off unless asked for with more than one rank per node, CollNet needs a plugin, and a hierarchy is not NCCL's.
-bool considered(const Team& team, const Stack& stack, Operation operation, Algorithm algorithm, Protocol protocol) {
+bool considered(const Team& team, Operation operation, Algorithm algorithm, Protocol protocol) {
   if (algorithm == Algorithm::collnet || algorithm == Algorithm::hierarchical) return false;
-  return offers(team, stack, protocol) && why_not(team, operation, algorithm, protocol).empty();
+  return offers(team, protocol) && why_not(team, operation, algorithm, protocol).empty();
 }
 
 }  // namespace
@@ -149,7 +163,7 @@ std::vector<Estimate> estimates(const Team& team, Operation operation, std::uint
   std::vector<Estimate> all;
   for (const Algorithm algorithm : kAlgorithms)
     for (const Protocol protocol : kProtocols)
-      if (considered(team, stack, operation, algorithm, protocol)) all.push_back(model.estimate(algorithm, protocol, bytes));
+      if (considered(team, operation, algorithm, protocol)) all.push_back(model.estimate(algorithm, protocol, bytes));
   std::stable_sort(all.begin(), all.end(), [](const Estimate& a, const Estimate& b) { return a.time_us < b.time_us; });
   return all;
 }
@@ -157,13 +171,13 @@ std::vector<Estimate> estimates(const Team& team, Operation operation, std::uint
 Protocol protocol_for(const Team& team, Operation operation, Algorithm algorithm, std::uint64_t bytes, const Stack& stack) {
   if (algorithm == Algorithm::direct) {
     const std::uint64_t per_peer = operation == Operation::all_to_all ? bytes / team.ranks() : bytes;
-    return per_peer <= kPeerLl && offers(team, stack, Protocol::ll) ? Protocol::ll : Protocol::simple;
+    return per_peer <= kPeerLl && offers(team, Protocol::ll) ? Protocol::ll : Protocol::simple;
   }
   if (algorithm == Algorithm::hierarchical) return Protocol::simple;
   const Model model(team, operation, stack);
   Estimate best{algorithm, Protocol::simple, 0, 0, 1e300};
   for (const Protocol protocol : kProtocols) {
-    if (!offers(team, stack, protocol) || !why_not(team, operation, algorithm, protocol).empty()) continue;
+    if (!offers(team, protocol) || !why_not(team, operation, algorithm, protocol).empty()) continue;
     const Estimate made = model.estimate(algorithm, protocol, bytes);
     if (made.time_us < best.time_us) best = made;
   }

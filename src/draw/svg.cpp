@@ -60,6 +60,10 @@ constexpr LineStyle kLineStyles[] = {
     {"r1600", "#a23aa8", "#dd7ae3"},  {"link", "#6b7480", "#929cab"},
     {"nvlink", "#8a5fd0", "#a883ea"}, {"faraway", "#d9730d", "#f5a04c"},
     {"site", "#a8326f", "#f08abb"},   {"global", "#3f7fd0", "#5b97e8"},
+    {"grid", "#e1e5ea", "#333a44"},   {"axis", "#59626e", "#a2acba"},
+    {"curve0", "#1c2127", "#e6e9ee"}, {"curve1", "#2563b0", "#6ea8fe"},
+    {"curve2", "#c2620c", "#f5a04c"}, {"curve3", "#1a7f4b", "#4cc38a"},
+    {"curve4", "#7340b5", "#b68cf0"}, {"curve5", "#c0322b", "#ff8078"},
 };
 
 constexpr std::string_view kFont =

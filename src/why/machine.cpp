@@ -23,8 +23,8 @@ constexpr std::uint64_t kMostMessages = 20'000'000;
 
 Stack changed(const Stack& base, const Variant& variant) {
   Stack stack = base;
-  stack.nic_per_mille = std::max<std::int64_t>(1, stack.nic_per_mille * variant.nic_per_mille / 1'000);
-  stack.per_hop += variant.per_hop;
+  stack.network.nic_per_mille = std::max<std::int64_t>(1, stack.network.nic_per_mille * variant.nic_per_mille / 1'000);
+  stack.network.hop_ns += variant.per_hop.count() / 1'000;
   stack.launch += variant.launch;
   return stack;
 }

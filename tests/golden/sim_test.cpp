@@ -474,10 +474,19 @@ TEST(Validate, EveryTableIsReproducedAsWellAsItWas) {
     EXPECT_LE(record["counted"], record["rows"]);
     const std::string table = record["table"];
     const bool one_server = table == "dgxc_h100_1n8g_allreduce" || table == "aws_p5_h100_batch_allreduce";
-    if (one_server || table.starts_with("oci_gb200")) {
-      EXPECT_LT(record["from_1MiB"]["worst"], 0.1) << table;
+    if (one_server || table.starts_with("oci_")) {
+      EXPECT_LT(record["from_1MiB"]["p90"], 0.1) << table;
+      EXPECT_LT(record["from_1MiB"]["worst"], 0.18) << table;
     }
   }
+}
+
+// What is said of all tables together, beside what is asked for.
+TEST(Validate, SaysHowFarItIsFromWhatIsAskedFor) {
+  const std::string out = weft({"validate", (kSource / "truth").string()}).out;
+  for (const std::string line : {"from 1 MiB, median: ", "below 1 MiB, nine rows in ten: ", " fitted to these tables",
+                                 "azure_guide_ND_H100_v5_allreduce", "differ from each other by"})
+    EXPECT_NE(out.find(line), std::string::npos) << line << "\n" << out;
 }
 
 TEST(Validate, AFolderOfOnesOwnIsReadAndMistakesAreSaid) {
@@ -500,6 +509,42 @@ TEST(Validate, AFolderOfOnesOwnIsReadAndMistakesAreSaid) {
   EXPECT_NE(weft({"validate", "."}).err.find("but the cluster has 8 GPUs"), std::string::npos);
   std::filesystem::create_directory("empty");
   EXPECT_EQ(weft({"validate", "empty"}).code, 2);
+}
+
+TEST(Validate, NcclTestsTextIsATableAndPicturesAreWritten) {
+  const Scratch scratch;
+  const InDirectory here(scratch.path());
+  std::ofstream("mine.weft.yaml") << "version: 1\nservers: {kind: hgx-h100, count: 1}\nfabric: {kind: single-chassis, switch: quantum-2}\n"
+                                     "run:\n  - all_reduce: {gpus: 8, stack: ib}\n";
+  std::ofstream("mine.txt")
+      << "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n"
+         "     1048576        262144     float     sum      -1    27.37   38.31   67.05      0    26.93   38.94   68.14      0\n"
+         "     2097152        524288     float     sum      -1    42.21   49.68   86.94      0    92.09   49.82   87.19      0\n";
+  const Outcome fine = weft({"validate", ".", "--rows", "--plots", "pictures"});
+  EXPECT_EQ(fine.code, 0) << fine.err;
+  EXPECT_NE(fine.out.find("1048576        26.93"), std::string::npos) << fine.out;
+  EXPECT_NE(fine.out.find("2 rows, 1 counted"), std::string::npos) << fine.out;
+  EXPECT_NE(read("pictures/mine.svg").find("measured"), std::string::npos);
+  std::ofstream("mine.txt") << "nothing\n";
+  const Outcome wrong = weft({"validate", "."});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_NE(wrong.err.find("no table of nccl-tests"), std::string::npos) << wrong.err;
+}
+
+TEST(Sim, CollectivesAreDrawn) {
+  const Scratch scratch;
+  const InDirectory here(scratch.path());
+  const std::string file = (kSource / "examples/30-acp-puzzle/cluster.weft.yaml").string();
+  const std::vector<std::string> common = {"sim", file, "--collective", "all_reduce", "--gpus", "16", "--sizes", "1MiB..8MiB"};
+  auto arguments = common;
+  arguments.insert(arguments.end(), {"--algorithms", "Ring,NVLSTree", "--plot", "two.svg"});
+  EXPECT_EQ(weft(arguments).code, 0);
+  const std::string drawn = read("two.svg");
+  EXPECT_NE(drawn.find("all_reduce of 16 GPUs, Ring"), std::string::npos);
+  EXPECT_NE(drawn.find("all_reduce of 16 GPUs, NVLSTree"), std::string::npos);
+  const Outcome flows = weft({"sim", file, "--pattern", "permutation", "--plot", "none.svg"});
+  EXPECT_EQ(flows.code, 2);
+  EXPECT_NE(flows.err.find("--plot is of collectives"), std::string::npos) << flows.err;
 }
 
 }  // namespace

@@ -1,0 +1,17 @@
+#pragma once
+// What `weft validate` found, for people: on a terminal, as a page, as pictures.
+
+#include <string>
+
+#include "app/validation.hpp"
+#include "draw/plot.hpp"
+
+namespace weft::app {
+
+std::string validation_text(const std::vector<Verdict>& verdicts, const std::vector<TruthTable>& tables, bool colour);
+// docs/validation.md.
+std::string validation_page(const std::vector<Verdict>& verdicts, const std::vector<TruthTable>& tables);
+// Bus bandwidth, measured and simulated.
+draw::Picture validation_plot(const Verdict& verdict);
+
+}  // namespace weft::app

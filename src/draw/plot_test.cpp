@@ -1,0 +1,68 @@
+#include "draw/plot.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+
+namespace weft::draw {
+namespace {
+
+const Line* curve_named(const Picture& picture, const std::string& name) {
+  for (const Line& line : picture.lines)
+    if (line.title == name) return &line;
+  return nullptr;
+}
+
+// Sizes double along x and bandwidth is linear: twice the bandwidth is half of the height.
+TEST(Plot, PutsPointsWhereTheyBelong) {
+  const Picture picture = plot({"title", {}, "busbw", {{"one", {{1, 0}, {16, 50}, {256, 100}}}}});
+  const Line* line = curve_named(picture, "one");
+  ASSERT_NE(line, nullptr);
+  ASSERT_EQ(line->points.size(), 3u);
+  EXPECT_DOUBLE_EQ(line->points[1].x - line->points[0].x, line->points[2].x - line->points[1].x);
+  EXPECT_DOUBLE_EQ(line->points[0].y - line->points[1].y, line->points[1].y - line->points[2].y);
+  EXPECT_GT(line->points[0].y, line->points[2].y);
+}
+
+TEST(Plot, EveryCurveIsInTheLegendAndMeasurementsAreCrosses) {
+  const Picture picture = plot({"title", {}, "busbw", {{"measured", {{8, 1}, {16, 2}}, true}, {"simulated", {{8, 1}, {16, 3}}}}});
+  ASSERT_EQ(picture.legend.size(), 2u);
+  EXPECT_NE(picture.legend[0].style, picture.legend[1].style);
+  EXPECT_EQ(curve_named(picture, "measured"), nullptr);
+  EXPECT_NE(curve_named(picture, "measured: 8B 1 GB/s"), nullptr);
+  const std::string svg = to_svg(picture);
+  EXPECT_NE(svg.find("curve0"), std::string::npos);
+  EXPECT_NE(svg.find("simulated"), std::string::npos);
+}
+
+TEST(Plot, RoundNumbersAreNotBelow) {
+  EXPECT_DOUBLE_EQ(round_up(366), 500);
+  EXPECT_DOUBLE_EQ(round_up(200), 200);
+  EXPECT_DOUBLE_EQ(round_up(201), 250);
+  EXPECT_DOUBLE_EQ(round_up(0.07), 0.1);
+  EXPECT_DOUBLE_EQ(round_up(0), 1);
+}
+
+// Whatever is asked for, nothing lies outside the picture.
+RC_GTEST_PROP(Plot, StaysWithinItsPicture, ()) {
+  Plot asked{"title", {"caption"}, "busbw", {}};
+  const auto curves = *rc::gen::inRange(0, 8);
+  for (int i = 0; i < curves; ++i) {
+    Curve curve{"curve", {}, *rc::gen::arbitrary<bool>()};
+    const auto points = *rc::gen::inRange(0, 6);
+    for (int k = 0; k < points; ++k)
+      curve.points.push_back({static_cast<double>(*rc::gen::inRange<std::int64_t>(-3, std::int64_t{1} << 40)),
+                              *rc::gen::element(0.0, 1e-6, 3.0, 700.0, 1e9, -1.0, std::nan(""), INFINITY)});
+    asked.curves.push_back(std::move(curve));
+  }
+  const Picture picture = plot(asked);
+  for (const Line& line : picture.lines)
+    for (const Point& point : line.points) {
+      RC_ASSERT(point.x >= 0 && point.x <= picture.width);
+      RC_ASSERT(point.y >= 0 && point.y <= picture.height);
+    }
+}
+
+}  // namespace
+}  // namespace weft::draw
