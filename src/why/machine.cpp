@@ -25,7 +25,7 @@ Stack changed(const Stack& base, const Variant& variant) {
   Stack stack = base;
   stack.network.nic_per_mille = std::max<std::int64_t>(1, stack.network.nic_per_mille * variant.nic_per_mille / 1'000);
   stack.network.hop_ns += variant.per_hop.count() / 1'000;
-  stack.launch += variant.launch;
+  stack.launch.delay_ns += variant.launch.count() / 1'000;
   return stack;
 }
 
