@@ -21,6 +21,7 @@ using collective::Team;
 using why::Resource;
 
 constexpr std::uint64_t kProbeBytes = 4'000'000;
+constexpr std::uint64_t kDraws = 3;
 constexpr std::size_t kMostPacketFlows = 1'024;  // of a probe: seconds; more go as flows
 
 // What the fabric leaves of the cards' rate.
@@ -49,12 +50,8 @@ Costs costs_of(const Session& session) {
           session.fabric().count(fabric::NodeKind::network_switch)};
 }
 
-// Neighbours of a ring over the servers, through each of their ports: what crosses the network at a time. Every flow
-// counts for as much as the slowest, because a ring waits for it.
-Probe probe(Session& session, const why::Job& job, bool fast) {
-  Probe out;
-  const Team team(session.fabric(), collective::pick_gpus(session.cluster(), job.gpus, job.per_server));
-  if (team.nodes() < 2 || !team.broken().empty()) return out;
+// Neighbours of a ring over the servers, through each of their ports: what crosses the network at a time.
+Traffic ring_traffic(const Session& session, const Team& team) {
   Traffic traffic;
   traffic.matrix.emplace();
   traffic.matrix->nodes = traffic.nodes = session.cluster().gpus;
@@ -66,23 +63,38 @@ Probe probe(Session& session, const why::Job& job, bool fast) {
   }
   traffic.flows = traffic.matrix->flows.size();
   traffic.bytes = traffic.flows * kProbeBytes;
+  return traffic;
+}
+
+// Every flow counts for as much as the slowest, because a ring waits for it. Which flows collide is a matter of luck:
+// of a few draws the middle one is taken.
+Probe probe(Session& session, const why::Job& job, bool fast) {
+  const Team team(session.fabric(), collective::pick_gpus(session.cluster(), job.gpus, job.per_server));
+  if (team.nodes() < 2 || !team.broken().empty()) return {};
+  const Traffic traffic = ring_traffic(session, team);
   RunOptions run;
   run.fidelity = fast || traffic.flows > kMostPacketFlows ? "flow" : "packet";
   check_run(session, traffic, run);
-  if (session.diagnostics().has_errors()) return out;
+  if (session.diagnostics().has_errors()) return {};
   std::ostringstream nobody;
   Console quiet{nobody, nobody};
-  Watch watch({}, traffic.bytes, quiet);
-  const schedule::RunResult result = run_traffic(session, traffic, run, false, watch).result;
-  if (!result.stopped_by.empty() || result.flows.empty()) return out;
-  out.fidelity = run.fidelity;
-  out.counters = result.counters;
-  for (const schedule::FlowRecord& flow : result.flows) {
-    const std::int64_t end = flow.sent == schedule::kNotYet ? flow.received : flow.sent;
-    if (end > flow.start && flow.unloaded > 0)
-      out.per_mille = std::clamp<std::int64_t>(flow.unloaded * 1'000 / (end - flow.start), 1, out.per_mille);
+  std::vector<Probe> draws;
+  for (run.seed = 1; run.seed <= kDraws; ++run.seed) {
+    Watch watch({}, traffic.bytes, quiet);
+    const schedule::RunResult result = run_traffic(session, traffic, run, false, watch).result;
+    if (!result.stopped_by.empty() || result.flows.empty()) return {};
+    Probe drawn;
+    drawn.fidelity = run.fidelity;
+    drawn.counters = result.counters;
+    for (const schedule::FlowRecord& flow : result.flows) {
+      const std::int64_t end = flow.sent == schedule::kNotYet ? flow.received : flow.sent;
+      if (end > flow.start && flow.unloaded > 0)
+        drawn.per_mille = std::clamp<std::int64_t>(flow.unloaded * 1'000 / (end - flow.start), 1, drawn.per_mille);
+    }
+    draws.push_back(std::move(drawn));
   }
-  return out;
+  std::sort(draws.begin(), draws.end(), [](const Probe& a, const Probe& b) { return a.per_mille < b.per_mille; });
+  return draws[draws.size() / 2];
 }
 
 class RunReport {
@@ -293,7 +305,9 @@ int RunReport::run() {
 
 }  // namespace
 
-int why_run(const WhyOptions& options, Console& console) {
+int why_run(const WhyOptions& given, Console& console) {
+  WhyOptions options = given;
+  if (options.input.nodes == 0) options.input.nodes = 1;
   const JobOptions wanted{options.collective, options.gpus, options.size};
   Session session(with_job(options.input, wanted), console);
   if (!session.ok()) return kYourInput;

@@ -84,6 +84,7 @@ struct Layout {
   std::size_t values = 4;     // columns of one half: time, algbw, busbw, wrong and what follows
   bool milliseconds = false;  // 1.0
   bool with_timestamp = false;
+  std::size_t behind = 0;  // words after both halves: weft's algorithm, protocol and channels
 };
 
 class BenchmarkReader {
@@ -168,6 +169,7 @@ class BenchmarkReader {
     layout_.values = static_cast<std::size_t>(columns);
     layout_.milliseconds = names[0] == "bytes";
     layout_.with_timestamp = std::find(names.begin(), names.end(), "timestamp") != names.end();
+    layout_.behind = names.back() == "algorithm" ? 3 : 0;
     end_table();
     return true;
   }
@@ -253,7 +255,7 @@ class BenchmarkReader {
     row.type = all[2].text;
     std::size_t at = 3;
     if (is_letter(all[at].text[0]) && all[at].text != "N/A") row.operation = all[at++].text;
-    const std::size_t stamp = layout_.with_timestamp ? 2 : 0;
+    const std::size_t stamp = (layout_.with_timestamp ? 2 : 0) + layout_.behind;
     const std::size_t values = all.size() - std::min(all.size(), at + stamp);
     // Both halves or one of them, with or without the root before them.
     const std::size_t half = layout_.values;

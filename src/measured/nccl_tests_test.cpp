@@ -201,5 +201,31 @@ RC_GTEST_PROP(NcclTests, GiveBackWhatWasPrinted, ()) {
   if (time > 100) RC_ASSERT(out->tables[0].inferred_ranks() == ranks);
 }
 
+TEST(Benchmark, WhatWeftPrintsIsReadAsWell) {
+  spec::Diagnostics notes;
+  const auto out = read_benchmark(
+      notes.sources().add("weft.txt",
+                          "# weft 0.1.0 all_reduce: simulated, acp\n"
+                          "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   "
+                          "algbw   busbw #wrong  algorithm\n"
+                          "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  "
+                          "(GB/s)  (GB/s)       \n"
+                          "     1048576        262144     float     sum      -1    344.2    3.05    5.90    N/A    344.2    "
+                          "3.05    5.90    N/A  Ring LL 4\n"),
+      notes);
+  ASSERT_TRUE(out) << spec::render_text(notes, false);
+  ASSERT_EQ(out->tables.size(), 1U);
+  EXPECT_EQ(out->tables[0].collective, "all_reduce");
+  EXPECT_EQ(out->tables[0].rows[0].best().time.count(), 344'200'000);
+}
+
+TEST(Environment, KeepsListsAndOtherPrefixes) {
+  std::map<std::string, std::string> out;
+  collect_environment("NCCL_IB_HCA=mlx5_0,mlx5_1, FI_PROVIDER=tcp XNCCL_A=1", out);
+  EXPECT_EQ(out.at("NCCL_IB_HCA"), "mlx5_0,mlx5_1");
+  EXPECT_EQ(out.at("FI_PROVIDER"), "tcp");
+  EXPECT_EQ(out.size(), 2U) << "the end of another name is none";
+}
+
 }  // namespace
 }  // namespace weft::measured

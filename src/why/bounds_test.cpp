@@ -1,5 +1,7 @@
 #include "why/bounds.hpp"
 
+#include <fmt/format.h>
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "collective/tuner.hpp"
@@ -25,13 +27,13 @@ struct Drawn {
 
 Drawn draw() {
   const std::string server = *rc::gen::element<std::string>(
-      "{kind: hgx-h100, count: 9}", "{kind: hgx-h100, count: 9, nics: 2}", "{kind: acp-h100-4nic-4sw, count: 9}",
-      "{kind: hgx-a100, count: 9, gpudirect: false}", "{kind: p5.48xlarge, count: 9}",
-      "{kind: h100-pcie-8, count: 9, nics: 2}", "{kind: hgx-h100, count: 9, p2p: false}");
+      "{kind: hgx-h100, count: 5}", "{kind: hgx-h100, count: 5, nics: 2}", "{kind: acp-h100-4nic-4sw, count: 5}",
+      "{kind: hgx-a100, count: 5, gpudirect: false}", "{kind: p5.48xlarge, count: 5}",
+      "{kind: h100-pcie-8, count: 5, nics: 2}", "{kind: hgx-h100, count: 5, p2p: false}");
   Drawn out;
   out.bench = std::make_unique<Bench>(server);
   const auto per_server = *rc::gen::element<std::uint32_t>(1, 2, 4, 8);
-  const auto nodes = *rc::gen::inRange<std::uint32_t>(1, 10);
+  const auto nodes = *rc::gen::inRange<std::uint32_t>(1, 6);
   const auto operation =
       *rc::gen::elementOf(std::vector<Operation>(collective::kOperations.begin(), collective::kOperations.end()));
   out.job = {operation, per_server * nodes, per_server,
@@ -44,7 +46,7 @@ Drawn draw() {
   const auto protocol =
       *rc::gen::elementOf(std::vector<Protocol>(collective::kProtocols.begin(), collective::kProtocols.end()));
   RC_PRE(collective::why_not(*out.team, operation, algorithm, protocol).empty());
-  const auto exponent = *rc::gen::inRange(0, 31);
+  const auto exponent = *rc::gen::inRange(0, 29);
   out.plan.operation = operation;
   out.plan.bytes = (std::uint64_t{1} << exponent) + *rc::gen::inRange<std::uint64_t>(0, std::uint64_t{1} << exponent);
   out.plan.choice = {algorithm, protocol, 0};
@@ -69,9 +71,9 @@ RC_GTEST_PROP(CriticalPath, AddsUpToTheWhole, ()) {
   const collective::Timing timing = collective::time_of(*drawn.team, drawn.plan, testing::by_lanes);
   const auto path = critical_path(*drawn.team, drawn.plan);
   RC_PRE(path.has_value());
-  // Exact where every round was run; where most are like the last, the chain may change its way once more.
+  // Exact where every round is run; where most are like the last, the chain may change its way once more.
   const std::int64_t apart = std::abs(path->total() - timing.time.count());
-  RC_ASSERT(apart <= (timing.skipped == 0 ? 0 : timing.time.count() / 20));
+  RC_ASSERT(apart <= (timing.plan.whole_rounds <= 8 ? 0 : timing.time.count() / 20));
 }
 
 TEST(Bounds, TwoNicsOfAServerBoundARing) {

@@ -17,6 +17,7 @@ using collective::Team;
 
 // As in collective/timing.cpp, long programs are run with a few rounds; the others are like the last.
 constexpr std::uint64_t kFewRounds = 6;
+constexpr std::uint64_t kAllRounds = 8;  // up to here none is left out
 constexpr std::uint64_t kMostSteps = 4'000'000;
 constexpr std::uint32_t kBegin = 0xFFFFFFFFu;
 
@@ -196,16 +197,17 @@ std::int64_t Breakdown::total() const {
 
 std::optional<Breakdown> critical_path(const Team& team, const PlanOptions& options, std::int64_t fabric_per_mille) {
   Plan plan;
-  auto made = run(team, options, kFewRounds, plan);
+  auto made = run(team, options, kAllRounds, plan);
   if (!made) return std::nullopt;
   const std::uint64_t whole = plan.whole_rounds;
-  if (whole > kFewRounds) {
-    // A round more costs what the period costs; a part of it may shrink where the chain changes its way.
-    const auto next = run(team, options, kFewRounds + 1, plan);
-    if (!next) return std::nullopt;
+  if (whole > kAllRounds) {
+    // Rounds cost what the last of these cost; a part of it may shrink where the chain changes its way.
+    const auto before = run(team, options, kFewRounds, plan);
+    if (!before) return std::nullopt;
     for (std::size_t i = 0; i < kResources; ++i) {
-      const std::int64_t more = std::max<std::int64_t>(0, next->time[i] - made->time[i]);
-      made->time[i] += more * static_cast<std::int64_t>(whole - kFewRounds);
+      const std::int64_t more = std::max<std::int64_t>(0, made->time[i] - before->time[i]);
+      made->time[i] +=
+          more * static_cast<std::int64_t>(whole - kAllRounds) / static_cast<std::int64_t>(kAllRounds - kFewRounds);
     }
   }
   const std::int64_t cards = (*made)[Resource::nic];

@@ -79,9 +79,10 @@ std::vector<WhatIf> what_ifs(const Job& job, Algorithm algorithm, bool pxn, Mach
   }
   for (const Algorithm each : collective::kAlgorithms)
     if (each != algorithm)
-      out.push_back({fmt::format("{}", collective::name(each)),
-                     fmt::format("--algorithms {}", collective::name(each)),
-                     {.text = "", .algorithm = each, .pxn = pxn}});
+      out.push_back(
+          {fmt::format("{}{}", collective::name(each), each == Algorithm::collnet ? ", if switches reduce" : ""),
+           fmt::format("--algorithms {}", collective::name(each)),
+           {.text = "", .algorithm = each, .pxn = pxn}});
   // The same number of GPUs, on more servers or on fewer.
   const std::uint32_t now = job.per_server == 0 ? group.gpus() : job.per_server;
   for (const std::uint32_t per : {now / 2, now * 2}) {

@@ -157,7 +157,7 @@ TEST_F(WhyFiles, AreRefusedAtTheirPlace) {
   std::ofstream("bad.txt") << "# all_reduce\n8 2 float sum -1 17.08 0.00 zero 0 16.76 0.00 0.00 0\n";
   std::ofstream("bad.xml") << "<system version=\"1\">\n  <cpu numaid=\"0\">\n";
   std::ofstream("bad.log") << "nothing of interest\n";
-  refused("why acp.weft.yaml --measured bad.txt", "bad.txt:2:28");
+  refused("why acp.weft.yaml --measured bad.txt", "bad.txt:2:29");
   refused("why --topo bad.xml --busbw 1GiB=3GB/s", "bad.xml:");
   refused("why acp.weft.yaml --log bad.log", "no line of NCCL was found");
   refused("why acp.weft.yaml --measured none.txt", "none.txt");
