@@ -128,11 +128,12 @@ sim::Balance balance_of(const std::string& name) {
 }
 
 void set_services(sim::ExactConfig& exact, const std::vector<model::ServiceSpec>& services) {
-  exact.classes = kFirstService + u32(static_cast<std::int64_t>(services.size()));
+  const std::size_t count = std::min(services.size(), kMostServices);  // more are complained about
+  exact.classes = kFirstService + static_cast<std::uint32_t>(count);
   exact.lossless = 0;
   std::int64_t divisor = 0;
   for (const model::ServiceSpec& service : services) divisor = std::gcd(divisor, service.weight.value_or(0));
-  for (std::size_t i = 0; i < services.size(); ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     const std::size_t cls = kFirstService + i;
     // A turn is as many packets as the weight says: 60 and 40 are 3 and 2, so that nobody waits longer than it must.
     if (services[i].weight) exact.weight[cls] = u32(*services[i].weight / divisor);

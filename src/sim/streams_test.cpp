@@ -38,6 +38,7 @@ SimConfig two_services(std::uint32_t rdma_weight, std::uint32_t tcp_weight) {
   config.exact.flow_control = FlowControl::pause;
   config.exact.lossless = 0b010;
   config.exact.buffer = 64 << 20;
+  config.queue_bytes = 16 << 20;  // more than TCP's receive window: it always has something waiting
   return config;
 }
 
