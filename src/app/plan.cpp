@@ -26,9 +26,12 @@ std::string limit_of(const Row& row) {
 }
 
 void print(const std::vector<Row>& rows, const OneJob& one, const Session& session, Console& console) {
-  console.out << fmt::format("{}: {} of {}, stack {}; no execution can be faster than these bounds\n\n",
-                             session.cluster().name, collective::name(one.job.operation), counted(one.job.gpus, "GPU"),
-                             one.job.stack->name);
+  report::Facts facts;
+  facts.add("cluster", session.cluster().name);
+  facts.add("job", fmt::format("{} of {}, stack {}", collective::name(one.job.operation), counted(one.job.gpus, "GPU"),
+                               one.job.stack->name));
+  facts.add("bounds", "of wires and latencies: no execution is faster; apart is what the simulation takes beyond");
+  console.out << facts.text(console.width, console.colour_out) << "\n";
   report::Table table({{"size", true},
                        {"at least", true},
                        {"busbw", true},
@@ -50,7 +53,7 @@ void print(const std::vector<Row>& rows, const OneJob& one, const Session& sessi
              : "-",
          std::string(collective::name(row.choice.algorithm)), limit_of(row)});
   }
-  console.out << table.text(console.width, console.colour_out);
+  console.out << table.text(console.width, console.colour_out, true);
 }
 
 void print_records(const std::vector<Row>& rows, const OneJob& one, const Session& session, Console& console) {

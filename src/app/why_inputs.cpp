@@ -312,7 +312,7 @@ class Reading {
             static_cast<double>(row.bytes) * 1e3 / static_cast<double>(row.best().time.count()) * bus_factor();
         bool steady = true;
         if (row.in_place && row.out_of_place) {
-          const auto [less, more] = std::minmax(row.in_place->time.count(), row.out_of_place->time.count());
+          const auto [less, more] = std::minmax({row.in_place->time.count(), row.out_of_place->time.count()});
           steady = static_cast<double>(more) <= 1.15 * static_cast<double>(less);
         }
         situation.observations.push_back({{static_cast<std::uint64_t>(row.bytes)}, bus, steady, row.place});

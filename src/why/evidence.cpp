@@ -130,6 +130,7 @@ const std::vector<Rule>& rules() {
       {Cause::pxn_off, kDecisive, set_to("NCCL_PXN_DISABLE", {"1"}), "that switches it off"},
       {Cause::pxn_off, kWeak, version_between(20000, 21199), "PXN came with 2.12"},
       {Cause::virtual_machine, kModerate, hidden_topology, "bare metal shows its PCIe switches"},
+      {Cause::virtual_machine, -kModerate, shows_switches, "then they are not hidden"},
       {Cause::virtual_machine, kStrong, mentioned(Mention::virtual_machine), "it is said"},
       // The rest.
       {Cause::slow_rank, kStrong, mentioned(Mention::slow_node), "somebody saw it"},

@@ -160,6 +160,10 @@ bool Ranking::consider(Cause cause, std::vector<Hypothesis>& out) {
 
 Diagnosis Ranking::run() {
   out_.observations = looked_at(situation_.observations);
+  // Where every row is shaky, they are all there is.
+  if (std::none_of(out_.observations.begin(), out_.observations.end(),
+                   [](const Observation& each) { return each.steady; }))
+    for (Observation& each : out_.observations) each.steady = true;
   for (const Observation& each : out_.observations) sizes_.insert(sizes_.end(), each.sizes.begin(), each.sizes.end());
   if (sizes_.empty()) sizes_ = {64 << 10, 16 << 20, 1 << 30};
   std::sort(sizes_.begin(), sizes_.end());

@@ -172,6 +172,10 @@ std::optional<Found> hidden_topology(const Scene& at) {
               fmt::format("{} x {} without any PCIe switch", at.facts.server->gpus, at.server.gpu.kind));
 }
 
+std::optional<Found> shows_switches(const Scene& at) {
+  return when(at.facts.server && at.facts.server->pcie_switches > 0, "the topology shows PCIe switches");
+}
+
 std::optional<Found> no_nvls_channels(const Scene& at) {
   const bool could = collective::generation_of(at.server.gpu.kind).nvls_channels > 0 && at.server.scale_up &&
                      at.server.scale_up->switches > 0;

@@ -41,6 +41,7 @@ std::optional<Found> links_as_sold(const Scene& at);
 std::optional<Found> far_apart(const Scene& at);
 std::optional<Found> all_far_apart(const Scene& at);
 std::optional<Found> hidden_topology(const Scene& at);
+std::optional<Found> shows_switches(const Scene& at);
 std::optional<Found> no_nvls_channels(const Scene& at);
 std::optional<Found> uses_nvls(const Scene& at);
 std::optional<Found> other_algorithm(const Scene& at);

@@ -12,9 +12,20 @@
 
 namespace weft::why::testing {
 
+// Read once: it is the same for all.
+struct Shared {
+  spec::Diagnostics notes;
+  model::Catalog catalog;
+  Shared() : catalog(model::Catalog::embedded(notes)) {}
+};
+inline const Shared& shared() {
+  static const Shared one;
+  return one;
+}
+
 struct Bench {
   explicit Bench(const std::string& servers, const std::string& rest = kOneSwitch)
-      : catalog(model::Catalog::embedded(notes)) {
+      : notes(shared().notes), catalog(shared().catalog) {
     source = notes.sources().add("test.weft.yaml", "version: 1\nservers: " + servers + "\n" + rest);
     machine = std::make_unique<Machine>(source, "test", std::vector<std::string>{}, catalog, notes);
     EXPECT_NE(machine->cluster(), nullptr) << servers;
@@ -28,7 +39,7 @@ struct Bench {
   }
 
   spec::Diagnostics notes;
-  model::Catalog catalog;
+  const model::Catalog& catalog;
   std::uint32_t source = 0;
   std::unique_ptr<Machine> machine;
 };
