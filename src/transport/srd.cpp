@@ -217,7 +217,7 @@ void Srd::begin_stream(Sender& sender) {
   sender.window = full_window_;
   sender.epoch_acked = sender.epoch_rtt = sender.epoch_samples = 0;
   sender.fan_in = 1;
-  sender.burst_left = sender.silent = 0;
+  sender.burst_left = sender.silent = sender.questions = 0;
   sender.trying = 0;
   sender.deadline = kNever;
   sender.paced_until = 0;

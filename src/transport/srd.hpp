@@ -169,6 +169,7 @@ class Srd {
     std::uint16_t turn;             // choices of a path so far
     std::uint16_t heard_path;       // that the last acknowledgement took
     std::uint8_t silent;            // times the deadline passed without news
+    std::uint8_t questions;         // copies still to be sent after silence
     bool buried;                    // a path seemed dead: those that work are kept
     std::uint32_t reads;            // list of those without an answer
     std::uint32_t responses;        // messages that answer reads
@@ -270,6 +271,8 @@ class Srd {
   void judge(Sender& sender, std::uint32_t path, bool marked, std::uint32_t rtt);
   void set_lag(Sender& sender, std::uint32_t path, std::uint32_t lag);
   static std::uint32_t mean_of(const Sender& sender) { return std::max(1u, sender.mean_rtt / kMeanOf); }
+  // Windows follow the typical path. A slow one is to be used less; it does not tell how much all can carry.
+  bool typical(const Sender& sender, std::uint32_t path) const { return sender.paths.lag[path] < leave_lag_ / 2; }
   static std::uint32_t lag_of(std::uint32_t late, std::uint32_t mean);
   void bury(Sender& sender, std::uint32_t path);
   void prove(Sender& sender, std::uint32_t path);

@@ -11,10 +11,13 @@ namespace weft::transport {
 namespace {
 
 constexpr std::uint32_t kNoPath = 0xFF;
-// Packets that ask after silence, each on another path: where a quarter of the ways is dead, the question or
-// its answer dies nearly every second time, and the waits between questions double. With four, the silence of
-// a receiver that serves many costs short all-to-alls 3 %.
-constexpr std::uint32_t kProbes = 2;
+// Packets that ask after silence, each on another path. The waits between questions double, and at first so do the
+// questions: where half of the ways are dead, three of four questions die or their answers do. They begin with two:
+// with four, the silence of a receiver that serves many costs short all-to-alls 3 %.
+constexpr std::uint32_t questions_after(std::uint32_t silent) { return 2u << std::min(silent - 1, 2u); }
+
+// Where packets have vanished before, silence means that more have: so many of the oldest are sent again at once.
+constexpr std::uint32_t kAskAfterLoss = 16;
 
 // The first zero from `at` on, around the end; kNoPath when there is none. Eight bytes at a time: in a word, the
 // lowest byte that this finds is a zero, whatever the bytes above it are.
@@ -110,7 +113,7 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   const std::uint32_t echo = header.echoed();
   const bool echo_known = before(echo, sender.next) && !before(echo, sender.una);
   if (const Slot& slot = sender.slot[echo % kWindow];
-      echo_known && slot.is(State::flying) && !slot.resent && !(flags & kTrimmed))
+      echo_known && slot.is(State::flying) && !slot.resent && !(flags & kTrimmed) && typical(sender, slot.path))
     sample(sender, static_cast<std::uint32_t>(std::max(0, since(stamp(now), slot.sent))));
   const auto marked = [&](std::uint32_t sequence) {
     const std::uint32_t back = echo - sequence;
@@ -142,7 +145,7 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   if (news) {
     sender.deadline = now + patience(sender);
     if (sender.silent > 0) {
-      sender.silent = 0;
+      sender.silent = sender.questions = 0;
       set_allowed(sender);
     }
   }
@@ -232,7 +235,7 @@ void Srd::end_epoch(Sender& sender) {
 void Srd::set_allowed(Sender& sender) const {
   const std::uint32_t share = sender.fan_in > 1 ? full_window_ / sender.fan_in : full_window_;
   sender.allowed = std::max(1u, std::min(sender.window, share) / kFixed);
-  if (sender.silent > 1) sender.allowed = std::min(sender.allowed, kProbes);
+  if (sender.silent > 1) sender.allowed = std::min(sender.allowed, questions_after(sender.silent));
 }
 
 // ---- paths
@@ -372,15 +375,18 @@ void Srd::lose(Sender& sender, std::uint32_t sequence) {
 
 // A packet sent well before one that has arrived is lost; sent half a round trip before, it shows that its path lags
 // or is dead, and that is no place for another. Usually a look at the oldest tells that there is none; where it was
-// sent again, others may be older than it.
+// sent again, others may be older than it. When there is nothing else to send, a copy costs little, and whoever lags
+// by two round trips is sent again, or by one where packets have vanished before.
 void Srd::find_lost(Sender& sender) {
   const std::uint32_t mean = mean_of(sender);
+  const std::uint32_t at_the_end = std::min(reorder_, sender.buried ? base_ : 2 * base_);
+  const auto patient = static_cast<std::int32_t>(sender.next == sender.end ? at_the_end : reorder_);
   for (std::uint32_t s = sender.una; before(s, sender.next); ++s) {
     const Slot& slot = sender.slot[s % kWindow];
     if (!slot.is(State::flying)) continue;
     const std::int32_t overtaken = since(sender.latest_sent, slot.sent);
-    if (overtaken > static_cast<std::int32_t>(reorder_)) {
-      bury(sender, slot.path);
+    if (overtaken > patient) {
+      if (overtaken > static_cast<std::int32_t>(reorder_)) bury(sender, slot.path);
       lose(sender, s);
     } else if (2 * overtaken > static_cast<std::int32_t>(mean)) {
       std::uint8_t& lag = sender.paths.lag[slot.path];  // of an unproven one above all others
@@ -417,12 +423,13 @@ void Srd::time_out(Instant now, std::uint32_t index) {
   if (sender.silent < 255) ++sender.silent;
   if (sender.silent == 1) {
     // Perhaps only nobody asked for an acknowledgement: the oldest packets ask again.
-    std::uint32_t asking = 0;
-    for (std::uint32_t s = sender.una; before(s, sender.next) && asking < kProbes; ++s) {
+    std::uint32_t left = sender.buried ? kAskAfterLoss : questions_after(1);
+    for (std::uint32_t s = sender.una; before(s, sender.next) && left > 0; ++s) {
       if (!sender.slot[s % kWindow].is(State::flying)) continue;
       lose(sender, s);
-      ++asking;
+      --left;
     }
+    sender.questions = static_cast<std::uint8_t>(questions_after(1));
     sender.paced_until = now;
     sender.deadline = now + config_.rto;
     return;
@@ -435,6 +442,7 @@ void Srd::time_out(Instant now, std::uint32_t index) {
     lose(sender, s);
   }
   sender.latest_sent = stamp(now);
+  sender.questions = static_cast<std::uint8_t>(questions_after(sender.silent));
   set_allowed(sender);
   sender.deadline = now + std::min(config_.rto << std::min(6, sender.silent - 2), kLongestFlight);
 }
@@ -469,6 +477,8 @@ void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& 
                                      static_cast<std::uint32_t>(State::flying)};
   ++sender.flying;
   ++sender.paths.flying[path];
+  // After silence fewer packets may be left than questions: the same one asks again, by another way.
+  if (resend && sender.questions > 0 && --sender.questions > 0 && sender.lost == 0) lose(sender, sequence);
   const bool last = sequence + 1 == message.first + message.packets;
   // A small window asks when half of it is out: the answer comes before the rest is gone.
   const std::uint32_t limit = std::min(sender.allowed, share);
