@@ -29,6 +29,8 @@ local f = {
   stream = ProtoField.uint16("srd.stream", "Stream"),
   sequence = ProtoField.uint32("srd.sequence", "Sequence"),
   echo = ProtoField.uint16("srd.echo", "Echo (low bits of the packet answered)"),
+  way_back = ProtoField.uint16("srd.way_back", "Added to its path for that of its answer"),
+  answer_path = ProtoField.uint16("srd.answer_path", "Path of its answer"),
   fan_in = ProtoField.uint16("srd.fan_in", "Senders the receiver listens to"),
   first = ProtoField.uint32("srd.first", "First sequence of the message"),
   tag = ProtoField.uint32("srd.tag", "Tag"),
@@ -104,6 +106,10 @@ function srd.dissector(buffer, packet, tree)
     root:add(f.marked, buffer(40, 8))
     packet.cols.info = string.format("ack below %u, echo %u, path %u", sequence, buffer(28, 2):uint(), path)
   else
+    if kind == DATA then
+      local way_back = root:add(f.way_back, buffer(28, 2))
+      way_back:add(f.answer_path, buffer(28, 2), (path + buffer(28, 2):uint()) % 65536):set_generated()
+    end
     root:add(f.first, buffer(32, 4))
     root:add(f.tag, buffer(36, 4))
     root:add(f.size, buffer(40, 8))

@@ -52,6 +52,7 @@ std::vector<Captured> some_packets() {
       p.header.ack = {random() * std::uint64_t{0x100000001}, random()};
     } else {
       p.header.op = static_cast<Op>(random() % 4);
+      if (p.type == PacketType::data && i % 2 == 0) p.header.echo = static_cast<std::uint16_t>(random());
       p.header.data = {static_cast<std::uint32_t>(random()), static_cast<std::uint32_t>(random()),
                        random() * std::uint64_t{77777}};
     }
@@ -150,14 +151,15 @@ TEST_F(Tshark, ReadsWhatOnlyDataOrOnlyAcknowledgementsHave) {
   const auto packets = some_packets();
   std::istringstream lines(
       ask(capture(packets), fields({"srd.op", "srd.first", "srd.tag", "srd.size", "srd.payload_length", "srd.echo",
-                                    "srd.fan_in", "srd.arrived", "srd.marked"})));
+                                    "srd.fan_in", "srd.arrived", "srd.marked", "srd.way_back", "srd.answer_path"})));
   for (const Captured& p : packets) {
-    const std::string expected =
+    std::string expected =
         p.type == PacketType::ack
             ? fmt::format("\t\t\t\t\t{}\t{}\t0x{:016x}\t0x{:016x}", p.header.echo, p.header.fan_in,
                           p.header.ack.arrived, p.header.ack.marked)
             : fmt::format("{}\t{}\t{}\t{}\t{}\t\t\t\t", static_cast<int>(p.header.op), p.header.data.first,
                           p.header.data.tag, p.header.data.size, p.bytes == 64 ? 0 : p.bytes - 94);
+    expected += p.type == PacketType::data ? fmt::format("\t{}\t{}", p.header.echo, (p.header.path + p.header.echo) % 65536) : "\t\t";
     std::string line;
     ASSERT_TRUE(std::getline(lines, line));
     EXPECT_EQ(line, expected);

@@ -79,5 +79,32 @@ TEST(SrdOnFabric, ASpineThatDiesSilentlyCostsItsShareAndLittleMore) {
   EXPECT_GE(kept, 95 * std::int64_t{kSeeds});
 }
 
+// Half of the ways are dead in the end, and so are half of the ways back.
+TEST(SrdOnFabric, TwoSpinesThatDieInTurnCostTheirShareAndLittleMore) {
+  constexpr std::uint64_t kBytes = 8'000'000;
+  constexpr std::int64_t kFirst = 200 * kMicrosecond;
+  constexpr std::int64_t kSecond = 400 * kMicrosecond;
+  constexpr std::uint64_t kSeeds = 6;
+  const Built built = leaf_spine(4);
+  std::int64_t kept = 0;  // percent of what three quarters and then half of the rate would have done
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SimConfig config;
+    config.seed = seed;
+    const std::vector<Flow> flows = across_leaves(4, kBytes, seed);
+    PacketSim healthy(built.fabric, config);
+    const std::int64_t whole = run_on(healthy, flows).last();
+    PacketSim sim(built.fabric, config);
+    sim.add_to_switch(kLeaves, {Condition::Kind::blackhole, kFirst, kForever, 0});
+    sim.add_to_switch(kLeaves + 1, {Condition::Kind::blackhole, kSecond, kForever, 0});
+    const Outcome out = run_on(sim, flows);
+    EXPECT_TRUE(delivered_once(out, flows.size()));
+    const std::int64_t left = (whole - kFirst) - (kSecond - kFirst) * 3 / 4;  // at the second death, of the whole rate
+    const std::int64_t percent = (kSecond - kFirst + 2 * left) * 100 / (out.last() - kFirst);
+    EXPECT_GE(percent, 85) << "seed " << seed;
+    kept += percent;
+  }
+  EXPECT_GE(kept, 90 * std::int64_t{kSeeds});
+}
+
 }  // namespace
 }  // namespace weft::sim

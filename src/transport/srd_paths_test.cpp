@@ -149,15 +149,6 @@ TEST(SrdPaths, WhatIsSentLastTakesNoWayThatLags) {
   EXPECT_EQ(ways.share(0, ways.data.size() - 20, ways.data.size()), 0);
 }
 
-TEST(SrdPaths, AWindowIsNotMadeSmallByOneSlowWay) {
-  Ways even;
-  even.carry(4000);
-  Ways ways;
-  ways.extra[0] = 10 * kDelay;
-  ways.carry(4000);
-  EXPECT_LT(ways.now, even.now * 105 / 100 + 10 * kDelay);
-}
-
 // ---- acknowledgements
 
 TEST(SrdPaths, AnAnswerComesBackByThePathOfWhatItAnswers) {
@@ -188,14 +179,16 @@ TEST(SrdPaths, OnceWaysHaveDiedAnswersTakeOneThatWorked) {
   EXPECT_LE(100 * dead(before), 3 * (ways.acks.size() - before));
 }
 
-// The packet arrives and every answer dies but those by one path of sixteen: two questions, then four, eight, each by
-// another way. One question at a time, each twice as late as the one before, would take a thousand round trips.
+// The packet arrives and ten answers die: two questions, then four, eight, each by another way. One question at a time,
+// each twice as late as the one before, would take five hundred round trips.
 TEST(SrdPaths, OnePacketAsksByEverMoreWaysUntilAnAnswerComes) {
   Ways ways;
-  ways.dies = [](const Transmit& packet) { return packet.type == PacketType::ack && packet.header.path % 16 != 11; };
+  ways.dies = [&](const Transmit& packet) { return packet.type == PacketType::ack && ways.acks.size() <= 10; };
   ways.carry(1);
-  EXPECT_LT(ways.now, 100 * config_of().base_rtt);
-  EXPECT_LE(ways.data.size(), 64u);
+  EXPECT_LT(ways.now, 60 * config_of().base_rtt);
+  EXPECT_LE(ways.data.size(), 20u);
+  std::map<std::uint16_t, int> times;
+  for (const Ways::Sent& ack : ways.acks) EXPECT_EQ(++times[ack.packet.header.path], 1) << "the same way twice";
 }
 
 // What lags by more than two round trips goes out again when nothing else is left, and is not waited for.
