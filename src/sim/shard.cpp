@@ -1,8 +1,6 @@
 #include "sim/shard.hpp"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 
 #include "sim/entropy.hpp"
 
@@ -19,19 +17,12 @@ constexpr std::int64_t kPacketsAhead = 1;  // that a card takes ahead of the wir
 
 bool later(const Event& a, const Event& b) { return a.time != b.time ? a.time > b.time : cause(a) > cause(b); }
 
-// Every word of the event, each by a factor of its own: a change in any one of them shows.
-std::uint64_t hash_of(const Event& event) {
-  static_assert(sizeof(Event) == 8 * sizeof(std::uint64_t));
-  const auto w = std::bit_cast<std::array<std::uint64_t, 8>>(event);
-  return (w[0] * 0x9e3779b97f4a7c15ULL + w[1] * 0xbf58476d1ce4e5b9ULL) ^ (w[2] * 0x94d049bb133111ebULL + w[3] * 0xd6e8feb86659fd93ULL) ^
-         (w[4] * 0xa0761d6478bd642fULL + w[5] * 0xe7037ed1a0b428dbULL) ^ (w[6] * 0x8ebc6af09c88c6e3ULL + w[7] * 0x589965cc75374cc3ULL);
-}
-
 }  // namespace
 
 Shard::Shard(World& world, std::uint32_t number, std::uint32_t shards)
     : world_(world), layout_(world.layout), config_(world.config), number_(number), alone_(shards == 1), stack_(world.config.stack),
-      wheel_(world.layout.look_ahead()), counts_(world.layout.entities() + 1), outbox_(shards) {}
+      wheel_(world.layout.look_ahead()), counts_(world.layout.entities() + 1), outbox_(shards),
+      light_wakes_(!world.config.in_time_order && !world.config.exact.is_scheduled()) {}
 
 void Shard::emit(const Event& event, std::int64_t time, std::uint32_t host) {
   if (time >= window_end_) {
@@ -342,6 +333,7 @@ void Shard::complete(std::int64_t now) {
 }
 
 void Shard::handle(const Event& event) {
+  if (!wakes_.empty()) catch_up(event);
   ++tally_.events;
   now_ = event.time;
   world_.entities[event.to].digest.add(hash_of(event));
@@ -367,12 +359,16 @@ void Shard::run_group(std::span<Pending> group) {
     }
   }
   std::size_t next = 0;
-  while (next < group.size() || !late_.empty()) {
+  while (next < group.size() || !late_.empty() || !wakes_.empty()) {
     if (!late_.empty() && (next == group.size() || later(wheel_.event(group[next].event), late_.front()))) {
       const Event event = late_.front();
       std::pop_heap(late_.begin(), late_.end(), later);
       late_.pop_back();
       handle(event);
+      continue;
+    }
+    if (next == group.size()) {
+      wake_port();
       continue;
     }
     handle(wheel_.event(group[next++].event));
