@@ -116,7 +116,8 @@ FaultTaker taker_of(sim::PacketSim& engine) {
   const auto add = [&engine](std::uint32_t port, const sim::Condition& condition) {
     // Cells of one packet are on all links between switches at once.
     const sim::Layout& layout = engine.layout();
-    if (engine.config().exact.is_scheduled() && !layout.is_host(layout.owner(port)) && !layout.is_host(layout.far(port).entity)) return false;
+    const bool of_a_host = layout.is_host(layout.owner(port)) || layout.is_host(layout.far(port).entity);
+    if (engine.config().exact.is_scheduled() && !of_a_host) return false;
     engine.add_condition(port, condition);
     return true;
   };

@@ -100,8 +100,8 @@ std::int64_t PacketSim::unloaded(const Flow& flow, std::uint32_t full_packet, st
   if (config_.exact.is_scheduled() && before > 0) {
     // Cells do not overtake: the last packet leaves when the one before it has.
     const Link& end = layout_.link(layout_.far(layout_.port_of_endpoint(flow.destination)).link);
-    return (before - 1) * each + *full + end.occupancy(config_.full_packet) - end.wire(config_.full_packet) + end.wire(bytes - before * payload + header) +
-           *back;
+    const std::int64_t idle = end.occupancy(config_.full_packet) - end.wire(config_.full_packet);
+    return (before - 1) * each + *full + idle + end.wire(bytes - before * payload + header) + *back;
   }
   if (before > 0) arrived = std::max(arrived, (before - 1) * each + *full);  // a short one may overtake on another path
   return arrived + *back;

@@ -39,8 +39,8 @@ void PacketSim::prepare_exact() {
       const std::uint32_t index = layout_.port_of(s, port);
       if (!layout_.connected(index)) continue;
       ++connected;
-      const bool pauses = exact.flow_control == FlowControl::pause || (exact.flow_control == FlowControl::scheduled && layout_.is_host(layout_.far(index).entity));
-      if (pauses) reserved += lossless * world.headroom[layout_.far(index).link];
+      const bool to_host = layout_.is_host(layout_.far(index).entity);
+      if (exact.flow_control == FlowControl::pause || (exact.is_scheduled() && to_host)) reserved += lossless * world.headroom[layout_.far(index).link];
     }
     if (exact.flow_control == FlowControl::credits && lossless > 0 && connected > 0)
       world.credit = std::min(world.credit, buffer / connected / lossless);

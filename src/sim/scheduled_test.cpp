@@ -186,8 +186,11 @@ TEST(Scheduled, LinksOfABundleCarryTheSame) {
   std::uint64_t down = 0;
   std::uint64_t hosts = 0;
   for (const schedule::LinkRecord& link : outcome.result.links) {
-    const bool spine = link.from.starts_with("spine");
-    (spine ? down : link.to.starts_with("spine") ? up : link.from.starts_with("leaf") ? hosts : hosts) += link.from.starts_with("leaf") || spine ? link.bytes : 0;
+    if (link.from.starts_with("spine")) {
+      down += link.bytes;
+    } else if (link.from.starts_with("leaf")) {
+      (link.to.starts_with("spine") ? up : hosts) += link.bytes;
+    }
   }
   EXPECT_EQ(up, hosts);
   EXPECT_EQ(down, hosts);

@@ -1,7 +1,6 @@
 #include "sim/shard.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "sim/entropy.hpp"
 
@@ -18,23 +17,12 @@ constexpr std::int64_t kPacketsAhead = 1;  // that a card takes ahead of the wir
 
 bool later(const Event& a, const Event& b) { return a.time != b.time ? a.time > b.time : cause(a) > cause(b); }
 
-// Every word of the event, each by a factor of its own: a change in any one of them shows.
-std::uint64_t hash_of(const Event& event) {
-  static_assert(sizeof(Event) == 8 * sizeof(std::uint64_t));
-  const auto w = [&](std::size_t i) {
-    std::uint64_t word;
-    std::memcpy(&word, reinterpret_cast<const char*>(&event) + i * sizeof word, sizeof word);
-    return word;
-  };
-  return (w(0) * 0x9e3779b97f4a7c15ULL + w(1) * 0xbf58476d1ce4e5b9ULL) ^ (w(2) * 0x94d049bb133111ebULL + w(3) * 0xd6e8feb86659fd93ULL) ^
-         (w(4) * 0xa0761d6478bd642fULL + w(5) * 0xe7037ed1a0b428dbULL) ^ (w(6) * 0x8ebc6af09c88c6e3ULL + w(7) * 0x589965cc75374cc3ULL);
-}
-
 }  // namespace
 
 Shard::Shard(World& world, std::uint32_t number, std::uint32_t shards)
     : world_(world), layout_(world.layout), config_(world.config), number_(number), alone_(shards == 1), stack_(world.config.stack),
-      wheel_(world.layout.look_ahead()), counts_(world.layout.entities() + 1), outbox_(shards) {}
+      wheel_(world.layout.look_ahead()), counts_(world.layout.entities() + 1), outbox_(shards),
+      light_wakes_(!world.config.in_time_order && !world.config.exact.is_scheduled()) {}
 
 void Shard::emit(const Event& event, std::int64_t time, std::uint32_t host) {
   if (time >= window_end_) {
@@ -359,6 +347,7 @@ void Shard::complete(std::int64_t now) {
 }
 
 [[gnu::always_inline]] inline void Shard::handle(const Event& event) {
+  if (!wakes_.empty()) catch_up(event);
   ++tally_.events;
   now_ = event.time;
   world_.entities[event.to].digest.add(hash_of(event));
@@ -405,7 +394,7 @@ void Shard::run_group(std::span<Pending> group) {
     __builtin_prefetch(next->event);
     handle(event);
   }
-  while (!late_.empty()) handle_late();
+  while (!late_.empty() || !wakes_.empty()) late_.empty() ? wake_port() : handle_late();
   reached_ = std::max(reached_, now_);
 }
 

@@ -18,12 +18,6 @@ inline std::int64_t Shard::threshold(std::uint32_t network_switch) const {
   return std::max<std::int64_t>(0, left) * config_.exact.alpha >> 8;
 }
 
-inline bool Shard::open(const Gate& gate, std::uint32_t cls, std::int64_t bytes) const {
-  if (!lossless(cls)) return true;
-  if (config_.exact.flow_control == FlowControl::credits) return gate.credit >= bytes;
-  return gate.paused_since == 0;
-}
-
 // ---- into the buffer and out of it
 
 // Marks a packet for a port by how much waits for it.
@@ -262,6 +256,12 @@ void Shard::serve(std::uint32_t index, std::uint32_t entity) {
   if (layout_.is_host(entity)) return;  // its endpoint is woken
   if (state.armed > now_ && state.armed <= port.busy) return;
   state.armed = port.busy;
+  if (light_wakes_ && port.busy < window_end_) {
+    waking_ = entity;
+    wakes_.push_back({port.busy, world_.entities[entity].caused++, index});
+    std::push_heap(wakes_.begin(), wakes_.end());
+    return;
+  }
   Event wake;
   wake.kind = EventKind::wake;
   wake.header.source = index;
@@ -344,91 +344,35 @@ void Shard::arrive_exactly(const Event& event, std::uint32_t out) {
   serve(out, entity);
 }
 
+// The first of the ports that are free again, as if an event had said so.
+void Shard::wake_port() {
+  const PortWake wake = wakes_.front();
+  std::pop_heap(wakes_.begin(), wakes_.end());
+  wakes_.pop_back();
+  const std::uint32_t entity = waking_;
+  ++tally_.events;
+  now_ = wake.time;
+  const auto words = [&](std::uint64_t low, std::uint64_t high) { return low | high << 32; };
+  world_.entities[entity].digest.add(hash_words({static_cast<std::uint64_t>(wake.time), words(entity, entity),
+                                                 words(wake.number, static_cast<std::uint64_t>(EventKind::wake) << 16), wake.port, 0, 0, 0, 0}));
+  ExactPort& state = world_.exact.ports[wake.port];
+  if (state.armed != wake.time) return;  // superseded
+  state.armed = 0;
+  serve(wake.port, entity);
+}
+
+// All that comes before an event.
+void Shard::catch_up(const Event& event) {
+  while (!wakes_.empty() && (wakes_.front().time < event.time ||
+                             (wakes_.front().time == event.time && (std::uint64_t{event.to} << 32 | wakes_.front().number) < cause(event))))
+    wake_port();
+}
+
 void Shard::at_port(const Event& event) {
   ExactPort& state = world_.exact.ports[event.header.source];
   if (state.armed != event.time) return;  // superseded
   state.armed = 0;
   serve(event.header.source, event.to);
-}
-
-// ---- hosts
-
-// A card takes one packet of each class ahead of the wire.
-void Shard::pump_exactly(std::uint32_t endpoint, std::int64_t now) {
-  const std::uint32_t index = layout_.port_of_endpoint(endpoint);
-  const std::uint32_t host = layout_.host_of(endpoint);
-  transport::Transmit out;
-  const auto put = [&](const transport::Transmit& packet) {
-    Event event = packet_of(packet);
-    event.time = now;
-    ++tally_.injected;
-    enqueue(event, index);
-  };
-  if (stack_.raw().used()) {
-    while (stack_.raw().poll(now, endpoint, out)) put(out);
-    arm(endpoint, stack_.raw().next_wake(endpoint), now);
-  }
-  stack_.for_each_used([&](transport::Protocol protocol) {
-    while (stack_.poll_ack(protocol, endpoint, out)) put(out);
-  });
-  std::uint8_t& last = world_.served[endpoint];
-  const std::uint32_t first = last + 1u;
-  bool more = false;
-  for (std::uint32_t i = 0; i < transport::kProtocols; ++i) {
-    const auto protocol = static_cast<transport::Protocol>((first + i) % transport::kProtocols);
-    if (!stack_.uses(protocol)) continue;
-    const std::uint32_t cls = config_.exact.class_of[static_cast<std::size_t>(transport::data_of(protocol))];
-    Gate& way = gate(index, cls);
-    if (way.head != kNone || !open(way, cls, config_.full_packet)) {
-      more = more || (way.head != kNone && open(way, cls, pool_[way.head].bytes));
-      continue;
-    }
-    if (stack_.poll(protocol, now, endpoint, out)) {
-      put(out);
-      last = static_cast<std::uint8_t>(protocol);
-      more = true;
-    } else {
-      arm(endpoint, stack_.next_wake(protocol, endpoint), now);
-    }
-  }
-  serve(index, host);
-  more = more || world_.exact.ports[index].waiting != 0;
-  if (more && world_.ports[index].busy > now) arm(endpoint, world_.ports[index].busy, now);
-}
-
-// What a card has received waits until the host takes it. True: it is taken now.
-bool Shard::intake(const Event& event) {
-  const std::uint32_t endpoint = event.header.destination;
-  const std::uint32_t cls = class_of(event);
-  const std::uint32_t port = layout_.port_of_endpoint(endpoint);
-  Intake& taking = world_.exact.intakes[endpoint];
-  const bool credits = lossless(cls) && config_.exact.flow_control == FlowControl::credits;
-  if (event.kind == EventKind::packet && taking.per_byte > 0) {
-    const std::int64_t backlog = (std::max<std::int64_t>(0, taking.done - event.time) << 10) / taking.per_byte;
-    if (backlog + event.bytes > config_.exact.nic_buffer && !credits) {
-      ++world_.exact.ports[port].dropped_headroom;
-      ++tally_.dropped;
-      return false;
-    }
-    Hold& held = hold(port, cls);
-    if (lossless(cls) && !credits && !held.pausing && backlog > config_.exact.nic_buffer / 2) {
-      held.pausing = true;
-      control(event.to, port, cls, Control::pause, 0);
-    }
-    taking.done = std::max(taking.done, event.time) + (taking.per_byte * event.bytes >> 10);
-    Event later = event;
-    later.kind = EventKind::delivered;
-    emit(later, taking.done, event.to);
-    return false;
-  }
-  ++tally_.arrived;
-  if (credits) give_credit(event.to, port, cls, event.bytes);
-  Hold& held = hold(port, cls);
-  if (held.pausing && ((taking.done - event.time) << 10) / taking.per_byte <= config_.exact.nic_buffer / 4) {
-    held.pausing = false;
-    control(event.to, port, cls, Control::resume, 0);
-  }
-  return true;
 }
 
 }  // namespace weft::sim

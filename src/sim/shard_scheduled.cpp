@@ -49,7 +49,8 @@ void Shard::await_credit(const Event& event) {
     return send_cells(entity);
   }
   const std::uint32_t out = layout_.reverse_port(layout_.port_of_endpoint(endpoint));
-  const auto [known, is_new] = leaf.queue_of.try_emplace(std::uint64_t{endpoint} * kMostClasses + cls, static_cast<std::uint32_t>(leaf.queues.size()));
+  const auto number = static_cast<std::uint32_t>(leaf.queues.size());
+  const auto [known, is_new] = leaf.queue_of.try_emplace(std::uint64_t{endpoint} * kMostClasses + cls, number);
   if (is_new) leaf.queues.push_back({.endpoint = endpoint, .cls = cls});
   VirtualQueue& queue = leaf.queues[known->second];
   // What comes while credit is fetched waits in any case: that is no congestion.
@@ -184,7 +185,8 @@ void Shard::leave_scheduled(const Event& event) {
 // A virtual queue has as many bytes more.
 void Shard::asked(std::uint32_t endpoint, std::uint32_t cls, std::uint32_t leaf, std::uint32_t queue, std::int64_t bytes) {
   ScheduledLeaf& here = world_.scheduled.leaves[layout_.leaf_of(endpoint)];
-  const auto [known, is_new] = here.asking_of.try_emplace(std::uint64_t{leaf} << 32 | queue, static_cast<std::uint32_t>(here.asking.size()));
+  const auto number = static_cast<std::uint32_t>(here.asking.size());
+  const auto [known, is_new] = here.asking_of.try_emplace(std::uint64_t{leaf} << 32 | queue, number);
   if (is_new) here.asking.push_back({.leaf = leaf, .queue = queue});
   Asking& asking = here.asking[known->second];
   Granting& granting = world_.scheduled.granting[endpoint * config_.exact.classes + cls];
