@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/sim_collective.hpp"
+#include "fabric/summary.hpp"
 
 namespace weft::app {
 namespace {
@@ -19,6 +20,11 @@ why::Variant OneJob::variant(const CollectiveOptions& options) const {
           .protocol = protocol,
           .channels = options.channels,
           .pxn = options.pxn};
+}
+
+Bandwidth bisection_of(const Session& session, const why::Job& job) {
+  if (job.gpus != session.cluster().gpus || !session.fabric().has_network()) return {};
+  return fabric::summarise(session.fabric()).bisection;
 }
 
 InputOptions with_job(InputOptions input, const JobOptions& options) {

@@ -1,6 +1,7 @@
 // What a collective takes at least, from bounds alone, beside what the simulation says.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
@@ -54,6 +55,11 @@ void print(const std::vector<Row>& rows, const OneJob& one, const Session& sessi
          std::string(collective::name(row.choice.algorithm)), limit_of(row)});
   }
   console.out << table.text(console.width, console.colour_out, true);
+  const auto beaten = [](const Row& row) { return row.simulated > 0 && row.simulated < row.bounds.total().count(); };
+  if (std::any_of(rows.begin(), rows.end(), beaten))
+    console.out
+        << "collectives are simulated at message level, which knows no uplinks: where they are narrow, believe the "
+           "bound\n";
 }
 
 void print_records(const std::vector<Row>& rows, const OneJob& one, const Session& session, Console& console) {
@@ -113,7 +119,7 @@ int plan(const PlanCommandOptions& options, Console& console) {
                                  .choice = *choice,
                                  .stack = one->job.stack};
     plan.pxn = options.collective.pxn;
-    Row row{size, *choice, why::bounds_of(*team, plan)};
+    Row row{size, *choice, why::bounds_of(*team, plan, bisection_of(session, one->job))};
     if (!options.bounds_only)
       if (const auto made = machine.predict(one->job, variant, {plan.bytes}); !made.empty())
         row.simulated = made[0].time;

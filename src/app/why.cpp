@@ -20,6 +20,7 @@ constexpr std::size_t kShown = 8;      // causes in the table
 constexpr std::size_t kExplained = 3;  // with findings, checks and fixes
 
 std::string rate(double gigabytes) {
+  if (gigabytes < 0.1) return fmt::format("{:.2g}", gigabytes);
   return fmt::format("{:.{}f}", gigabytes, gigabytes < 10 ? 2 : gigabytes < 100 ? 1 : 0);
 }
 std::string percent(double part) {

@@ -149,12 +149,14 @@ class Reading {
     facts.net_devices_used = std::max(facts.net_devices_used, more.net_devices_used);
   }
 
-  // Servers that the topology stands for, if nothing else is said.
+  // Servers that the topology stands for: as somebody says, or as many as the ranks need.
   std::int64_t nodes() const {
     if (options_.input.nodes > 0) return options_.input.nodes;
     const measured::Facts& facts = out_.situation.facts;
     std::int64_t most = facts.nodes ? facts.nodes->value : 1;
     for (const BenchmarkTable& table : facts.tables) most = std::max(most, table.said_nodes.value_or(1));
+    const std::int64_t ranks = options_.gpus > 0 ? options_.gpus : facts.ranks ? facts.ranks->value : 0;
+    if (most == 1 && !facts.nodes && server_ && server_->gpus > 0) most = (ranks + server_->gpus - 1) / server_->gpus;
     return std::clamp<std::int64_t>(most, 1, 100'000);
   }
 

@@ -294,7 +294,7 @@ int RunReport::run() {
       .operation = one_.job.operation, .bytes = bytes_, .choice = now_.choice, .stack = &stack};
   plan.pxn = options_.collective.pxn;
   path_ = why::critical_path(*team, plan, probe_.per_mille);
-  bounds_ = why::bounds_of(*team, plan);
+  bounds_ = why::bounds_of(*team, plan, bisection_of(session_, one_.job));
   try_changes();
   if (options_.input.json)
     json();

@@ -426,8 +426,10 @@ class LogReader {
   void read_mentions() {
     if (at("NCCL INFO")) return;
     std::string lower(line_.text.substr(0, kMostText));
-    for (char& c : lower)
+    for (char& c : lower) {
       if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+      if (c == '\t') c = ' ';
+    }
     for (const Phrase& phrase : phrases())
       if (const std::size_t found = lower.find(phrase.text); found != std::string::npos)
         count(log_.mentions[phrase.mention], found);

@@ -2,9 +2,9 @@
 // One event is one cache line: a packet arriving at an entity, with the packet in it. Nothing is
 // allocated per packet and nothing is shared between partitions.
 
-#include <array>
-#include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "transport/packet.hpp"
 
@@ -33,12 +33,21 @@ struct alignas(64) Event {
 };
 static_assert(sizeof(Event) == 64);
 
-// Every word of the event, each by a factor of its own: a change in any one of them shows.
-inline std::uint64_t hash_words(const std::array<std::uint64_t, 8>& w) {
-  return (w[0] * 0x9e3779b97f4a7c15ULL + w[1] * 0xbf58476d1ce4e5b9ULL) ^ (w[2] * 0x94d049bb133111ebULL + w[3] * 0xd6e8feb86659fd93ULL) ^
-         (w[4] * 0xa0761d6478bd642fULL + w[5] * 0xe7037ed1a0b428dbULL) ^ (w[6] * 0x8ebc6af09c88c6e3ULL + w[7] * 0x589965cc75374cc3ULL);
+// Every word of an event, each by a factor of its own: a change in any one of them shows.
+template <class Word>
+std::uint64_t hash_words(Word w) {
+  return (w(0) * 0x9e3779b97f4a7c15ULL + w(1) * 0xbf58476d1ce4e5b9ULL) ^ (w(2) * 0x94d049bb133111ebULL + w(3) * 0xd6e8feb86659fd93ULL) ^
+         (w(4) * 0xa0761d6478bd642fULL + w(5) * 0xe7037ed1a0b428dbULL) ^ (w(6) * 0x8ebc6af09c88c6e3ULL + w(7) * 0x589965cc75374cc3ULL);
 }
-inline std::uint64_t hash_of(const Event& event) { return hash_words(std::bit_cast<std::array<std::uint64_t, 8>>(event)); }
+// Word by word from where it lies: a copy of the whole would be written and read again.
+inline std::uint64_t hash_of(const Event& event) {
+  static_assert(sizeof(Event) == 8 * sizeof(std::uint64_t));
+  return hash_words([&](std::size_t i) {
+    std::uint64_t word;
+    std::memcpy(&word, reinterpret_cast<const char*>(&event) + i * sizeof word, sizeof word);
+    return word;
+  });
+}
 
 // The order in which an entity handles what happens at one time.
 inline std::uint64_t cause(const Event& event) { return (std::uint64_t{event.from} << 32) | event.number; }

@@ -1,6 +1,7 @@
 // Ports with real queues; exact.hpp says what they do.
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "sim/shard.hpp"
@@ -353,8 +354,9 @@ void Shard::wake_port() {
   ++tally_.events;
   now_ = wake.time;
   const auto words = [&](std::uint64_t low, std::uint64_t high) { return low | high << 32; };
-  world_.entities[entity].digest.add(hash_words({static_cast<std::uint64_t>(wake.time), words(entity, entity),
-                                                 words(wake.number, static_cast<std::uint64_t>(EventKind::wake) << 16), wake.port, 0, 0, 0, 0}));
+  const std::array<std::uint64_t, 8> as_event = {static_cast<std::uint64_t>(wake.time), words(entity, entity),
+                                                words(wake.number, static_cast<std::uint64_t>(EventKind::wake) << 16), wake.port};
+  world_.entities[entity].digest.add(hash_words([&](std::size_t i) { return as_event[i]; }));
   ExactPort& state = world_.exact.ports[wake.port];
   if (state.armed != wake.time) return;  // superseded
   state.armed = 0;

@@ -78,6 +78,16 @@ std::pair<std::int64_t, std::int64_t> chain_of(const Team& team, Operation opera
   return {nodes > 1 ? 1 : 0, 0};
 }
 
+// What must cross any line between two halves of the servers, one way.
+Part cut_of(const Team& team, Operation operation, Algorithm algorithm) {
+  const std::int64_t n = team.ranks();
+  if (team.nodes() < 2 || algorithm == Algorithm::collnet) return {};
+  if (operation == Operation::all_to_all) return {n / 2 * (n - n / 2), n};
+  if (collective::counts_parts(operation)) return {1, 2};  // a half has what the other needs
+  if (algorithm == Algorithm::ring && operation == Operation::all_reduce) return {2 * (n - 1), n};
+  return {1, 1};
+}
+
 Duration time_for(Part part, std::uint64_t bytes, Bandwidth rate) {
   if (rate.count() <= 0 || part.over == 0) return Duration(0);
   const auto exact = static_cast<double>(bytes) * static_cast<double>(part.over) / static_cast<double>(part.under);
@@ -100,7 +110,7 @@ const Bound* Bounds::tightest() const {
   return bandwidths.empty() || bandwidths.front().time <= latency ? nullptr : &bandwidths.front();
 }
 
-Bounds bounds_of(const Team& team, const PlanOptions& options) {
+Bounds bounds_of(const Team& team, const PlanOptions& options, Bandwidth bisection) {
   const collective::Plan plan = make_plan(team, options);
   const Algorithm algorithm = options.choice.algorithm;
   const Needs needs = needs_of(team, options.operation, algorithm);
@@ -138,6 +148,8 @@ Bounds bounds_of(const Team& team, const PlanOptions& options) {
   add(Resource::nic, fmt::format("{} port{} of a server, {}", ports, ports == 1 ? "" : "s", gigabytes(cards)),
       needs.server, cards);
   add(Resource::pcie, fmt::format("PCIe between GPUs and NICs, {}", gigabytes(slots)), needs.server, slots);
+  add(Resource::fabric, fmt::format("bisection of the fabric, {}", gigabytes(bisection)),
+      cut_of(team, options.operation, algorithm), bisection);
   std::stable_sort(out.bandwidths.begin(), out.bandwidths.end(),
                    [](const Bound& a, const Bound& b) { return a.time > b.time; });
   return out;

@@ -27,7 +27,8 @@ struct Bounds {
   const Bound* tightest() const;
 };
 
-// The options name algorithm and protocol, and why_not() had nothing against them.
-Bounds bounds_of(const collective::Team& team, const collective::PlanOptions& options);
+// The options name algorithm and protocol, and why_not() had nothing against them. `bisection`: between two halves of
+// the job's servers, one way; 0: not known. Executors without a fabric do not know it either and may be faster.
+Bounds bounds_of(const collective::Team& team, const collective::PlanOptions& options, Bandwidth bisection = {});
 
 }  // namespace weft::why

@@ -90,6 +90,21 @@ TEST(Bounds, TwoNicsOfAServerBoundARing) {
   EXPECT_NEAR(static_cast<double>(bounds.tightest()->time.count()), 2.0 * 31 / 32 * (1 << 30) * 10, 1e6);
 }
 
+TEST(Bounds, ANarrowFabricBoundsAllToAll) {
+  Bench bench("{kind: hgx-h100, count: 4}");
+  const Job job = bench.job(32, Operation::all_to_all);
+  const collective::PlanOptions plan{.operation = job.operation,
+                                     .bytes = 1 << 30,
+                                     .choice = {Algorithm::direct, Protocol::simple, 0},
+                                     .stack = job.stack};
+  const Team& team = *bench.machine->team(job, {});
+  EXPECT_EQ(bounds_of(team, plan).tightest()->resource, Resource::nic);
+  // 16 ranks send a 32nd of their buffer to each of 16 others, over 100 GB/s.
+  const Bounds narrow = bounds_of(team, plan, gigabits_per_second(800));
+  EXPECT_EQ(narrow.tightest()->resource, Resource::fabric);
+  EXPECT_NEAR(static_cast<double>(narrow.tightest()->time.count()), 8.0 * (1 << 30) * 10, 1e6);
+}
+
 TEST(CriticalPath, OneServerSpendsItsTimeOnNvlink) {
   Bench bench("{kind: hgx-h100, count: 1}");
   const Job job = bench.job(8);

@@ -177,7 +177,7 @@ std::vector<Variant> sockets(Machine& machine) {
   std::vector<Variant> out = {{.text = "TCP over all NICs", .stack = "tcp"}};
   if (server.nics > 1)
     out.push_back({.text = "TCP over one NIC", .stack = "tcp", .nic_per_mille = 1'000 / server.nics});
-  for (const std::int64_t gigabits : {std::int64_t{25}, std::int64_t{10}}) {
+  for (const std::int64_t gigabits : {std::int64_t{100}, std::int64_t{25}, std::int64_t{10}}) {
     const std::int64_t all = server.nic.rate.count() / 1'000'000'000 * std::max<std::int64_t>(1, server.nics);
     if (gigabits < all)
       out.push_back({.text = fmt::format("TCP over a {} Gb/s port", gigabits),
@@ -247,6 +247,7 @@ bool over_tcp(const Situation& situation) {
 std::vector<Variant> network_variants(Cause cause, const Situation& situation, Machine& machine) {
   const std::string& at = machine.servers();
   const model::Cluster& cluster = *machine.cluster();
+  const bool one_flow = situation.nodes == 2 && situation.per_node() == 1;  // each way
   const bool one_switch = situation.fabric_known && cluster.file.fabric.kind == "single-chassis";
   switch (cause) {
     case Cause::no_gpudirect:
@@ -265,10 +266,10 @@ std::vector<Variant> network_variants(Cause cause, const Situation& situation, M
     case Cause::few_streams:
       return over_tcp(situation) ? nic_parts({{1, 2}, {1, 4}, {1, 8}}, "of the NIC's rate") : std::vector<Variant>{};
     case Cause::ecmp:
-      if (one_switch) return {};
+      if (one_switch || one_flow) return {};
       return nic_parts({{2, 3}, {1, 2}, {1, 3}}, "of an uplink");
     case Cause::oversubscribed:
-      if (situation.fabric_known) return {};  // then the simulation has it
+      if (situation.fabric_known || one_flow) return {};
       return nic_parts({{1, 2}, {1, 4}}, "of the NICs' rate");
     case Cause::lossy:
       return nic_parts({{1, 2}, {1, 4}, {1, 10}}, "of the NIC's rate");

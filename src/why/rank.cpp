@@ -130,7 +130,7 @@ void Ranking::measure_errors(Hypothesis& hypothesis) const {
   hypothesis.worst_error = errors.back();
 }
 
-// False when it changes nothing that was measured; then it is only added if no variant was possible.
+// Adds the cause, if it can be here and changes something; false when all that it could be changes nothing.
 bool Ranking::consider(Cause cause, std::vector<Hypothesis>& out) {
   const bool as_is = cause == Cause::nothing_wrong || cause == Cause::misread;
   Hypothesis best{.cause = cause};

@@ -31,8 +31,8 @@ struct Situation {
   std::size_t table = 0;                  // of facts.tables, that the observations are
   bool fabric_known = false;              // from a cluster file and not from a topology
 
-  // Cards that the log tells of; 0: it does not say. An excerpt with fewer connections than cards tells of its interfaces
-  // only.
+  // Cards that the log tells of; 0: it does not say. An excerpt with fewer connections than cards tells of its
+  // interfaces only.
   std::int64_t cards_used(std::int64_t cards) const {
     if (facts.net_devices_used > 0 && facts.with_gpudirect + facts.without_gpudirect >= 2 * cards)
       return facts.net_devices_used;

@@ -185,6 +185,15 @@ TEST_F(WhyFiles, WhatWeftPrintsItUnderstands) {
   EXPECT_EQ(record["causes"][0]["set"][0], "servers.p2p=false") << "it can be repeated";
 }
 
+TEST_F(WhyFiles, ServersFollowFromTheRanks) {
+  ASSERT_EQ(weft(words("show server --as nccl-xml -o system.xml acp.weft.yaml")).code, 0);
+  // 2 x 15 / 16 of 50 GB/s: sixteen ranks, and a server has eight.
+  std::ofstream("bare.txt") << "1073741824 268435456 float sum -1 21475 50.00 93.75 0 21475 50.00 93.75 0\n";
+  const Outcome why = weft(words("why --topo system.xml --measured bare.txt --json"));
+  ASSERT_EQ(why.code, 0) << why.out << why.err;
+  EXPECT_EQ(nlohmann::json::parse(why.out)["nodes"], 2);
+}
+
 TEST_F(WhyFiles, OfSeveralTablesOneIsExplained) {
   std::ofstream("two.txt")
       << "# fast, 8 ranks, 1 nodes\n1073741824 268435456 float sum -1 4000 268.4 469.8 0 4000 268.4 469.8 0\n"
@@ -220,6 +229,17 @@ TEST_F(WhyFiles, ARunIsTakenApart) {
 TEST_F(WhyFiles, FastSaysSo) {
   EXPECT_NE(weft(words("why acp.weft.yaml --gpus 32 --size 1GiB --fast")).out.find("flows (--fast)"),
             std::string::npos);
+}
+
+TEST_F(WhyFiles, APlanKnowsTheBisection) {
+  std::ofstream("narrow.weft.yaml")
+      << "version: 1\nservers: {kind: hgx-h100, count: 8}\n"
+         "fabric: {kind: rail-optimized, scalable_unit: 4, spines: 1, parallel_links: 1, switch: tomahawk-4, "
+         "link: {rate: 400Gbps, cable: 5m}}\n";
+  const Outcome plan = weft(words("plan narrow.weft.yaml --collective all_to_all --sizes 1GiB"));
+  ASSERT_EQ(plan.code, 0) << plan.err;
+  EXPECT_NE(plan.out.find("bisection of the fabric"), std::string::npos) << plan.out;
+  EXPECT_NE(plan.out.find("believe the bound"), std::string::npos) << plan.out;
 }
 
 TEST_F(WhyFiles, APlanIsBelowTheSimulation) {

@@ -1,0 +1,71 @@
+#include "why/machine.hpp"
+
+#include <gtest/gtest.h>
+
+#include "why/testing_why.hpp"
+#include "why/what_if.hpp"
+
+namespace weft::why {
+namespace {
+
+using collective::Algorithm;
+using testing::Bench;
+
+double bus(Bench& bench, const Job& job, const Variant& variant, std::uint64_t bytes = 1 << 30) {
+  const auto made = bench.machine->predict(job, variant, {bytes});
+  return made.empty() ? 0 : bus_bandwidth(job, bytes, made[0].time);
+}
+
+TEST(Machine, WithoutGpudirectNicsAreSlower) {
+  Bench bench("{kind: hgx-h100, count: 4}");
+  const Job job = bench.job(32);
+  EXPECT_LT(bus(bench, job, {.set = {"servers.gpudirect=false"}}), 0.6 * bus(bench, job, {}));
+  EXPECT_NEAR(bus(bench, bench.job(8), {.set = {"servers.gpudirect=false"}}), bus(bench, bench.job(8), {}), 1e-9)
+      << "within a server there is no NIC";
+}
+
+TEST(Machine, WithoutP2pGpusMeetInHostMemory) {
+  Bench bench("{kind: hgx-h100, count: 1}");
+  const double slow = bus(bench, bench.job(8), {.set = {"servers.p2p=false"}});
+  EXPECT_GT(slow, 10);
+  EXPECT_LT(slow, 0.1 * bus(bench, bench.job(8), {})) << "PCIe and not NVLink";
+  Bench cards("{kind: h100-pcie-8, count: 1}");
+  EXPECT_LT(bus(cards, cards.job(8), {.set = {"servers.p2p=false"}}), bus(cards, cards.job(8), {}));
+}
+
+TEST(Machine, AVariantThatIsNoClusterPredictsNothing) {
+  Bench bench("{kind: hgx-h100, count: 2}");
+  EXPECT_TRUE(bench.machine->predict(bench.job(16), {.set = {"servers.nics=many"}}, {1 << 20}).empty());
+  EXPECT_TRUE(bench.machine->predict(bench.job(16), {.algorithm = Algorithm::nvls}, {1 << 20}).empty())
+      << "one domain only";
+  EXPECT_TRUE(bench.machine->predict(bench.job(64), {}, {1 << 20}).empty()) << "more GPUs than there are";
+  EXPECT_TRUE(bench.machine->predict(bench.job(16), {.stack = "none"}, {1 << 20}).empty());
+}
+
+TEST(Machine, FindsItsServersInAList) {
+  Bench bench("[{kind: hgx-h100, count: 2}]");
+  EXPECT_EQ(bench.machine->servers(), "servers.0");
+  EXPECT_NE(bench.machine->cluster({"servers.0.gpudirect=false"}), nullptr);
+}
+
+TEST(WhatIf, OffersWhatThisMachineLacks) {
+  Bench bench("{kind: acp-h100-2nic, count: 4}");
+  const Job job = bench.job(32);
+  const auto has = [&](const std::string& text) {
+    for (const WhatIf& each : what_ifs(job, Algorithm::ring, true, *bench.machine))
+      if (each.text == text) return true;
+    return false;
+  };
+  EXPECT_TRUE(has("4 NICs per server"));
+  EXPECT_TRUE(has("8 NICs per server"));
+  EXPECT_TRUE(has("GPUs on the PCIe switch of a NIC"));
+  EXPECT_TRUE(has("without PXN"));
+  EXPECT_TRUE(has("Tree"));
+  EXPECT_FALSE(has("Ring")) << "that is what it does";
+  Bench full("{kind: hgx-h100, count: 4}");
+  for (const WhatIf& each : what_ifs(full.job(32), Algorithm::ring, true, *full.machine))
+    EXPECT_EQ(each.text.find("NICs per server"), std::string::npos) << "it has one for each GPU";
+}
+
+}  // namespace
+}  // namespace weft::why
