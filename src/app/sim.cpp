@@ -65,7 +65,10 @@ int sim(const SimOptions& options, Console& console) {
   const Limits limits = parse_limits(options.limit, session.diagnostics());
   if (wants_collectives(session, options.collective, options.traffic)) {
     check_collective_options(options.run, options.output, options.seeds, session.diagnostics());
-    return sim_collectives(session, options.input, options.collective, options.traffic.nodes, options.traffic.sizes, limits, console);
+    return sim_collectives(session,
+                           {options.input, options.collective, options.run, options.traffic.nodes, options.traffic.sizes,
+                            options.output.trace},
+                           limits, console);
   }
   check_outputs(options.output, options.input, options.run, options.seeds, session);
   const auto traffic = load_traffic(options.traffic, ground_of(session, options.run.seed), session.diagnostics());

@@ -55,6 +55,26 @@ void check_transport(Session& session, const RunOptions& options) {
     diagnostics.add(Complaint::contradiction, session.place("switching", "classes"), "exact ports always have classes", "classes: two, or ports: computed");
 }
 
+void check_fabric(Session& session, const RunOptions& options) {
+  spec::Diagnostics& diagnostics = session.diagnostics();
+  const fabric::Fabric& fabric = session.fabric();
+  if (!fabric.has_network()) {
+    diagnostics.add(Complaint::not_simulated, {}, "this cluster has no network", "a fabric other than none");
+    return;
+  }
+  if (const auto* dragonfly = fabric.dragonfly();
+      dragonfly && dragonfly->shape().routing != model::DragonflyRouting::minimal)
+    diagnostics.add(Complaint::not_simulated, session.place("fabric", "routing"),
+                    "only minimal Dragonfly routes are simulated so far", "routing: minimal");
+  check_transport(session, options);
+}
+
+void check_buffers(Session& session, const sim::PacketSim& engine) {
+  if (const std::string problem = engine.exact_problem(); !problem.empty())
+    session.diagnostics().add(Complaint::contradiction, session.place("switching", "buffer"), problem,
+                              "a larger buffer, shorter cables, or ports: computed");
+}
+
 void check_flow(Session& session, sim::PacketRun& run, std::uint32_t from, std::uint32_t to) {
   spec::Diagnostics& diagnostics = session.diagnostics();
   const fabric::Fabric& fabric = session.fabric();
@@ -81,14 +101,6 @@ void check_flows(Session& session, const Traffic& traffic, sim::PacketRun& run) 
     check_flow(session, run, 0, gpu);
     if (!diagnostics.has_errors()) check_flow(session, run, gpu, 0);
   }
-}
-
-// All that can be wrong about a run, before it and again while it is set up.
-std::vector<model::FaultSpec> all_faults(const Session& session, const RunOptions& options, spec::Diagnostics& diagnostics) {
-  std::vector<model::FaultSpec> faults = session.cluster().file.faults;
-  const auto more = read_faults(options.faults, {}, diagnostics);
-  faults.insert(faults.end(), more.begin(), more.end());
-  return faults;
 }
 
 void set_up_faults(const Session& session, const Traffic& traffic, const RunOptions& options, const FaultTaker& taker,
@@ -174,6 +186,13 @@ void check_fidelities(Session& session, const Traffic& traffic, const RunOptions
 
 }  // namespace
 
+std::vector<model::FaultSpec> all_faults(const Session& session, const RunOptions& options, spec::Diagnostics& diagnostics) {
+  std::vector<model::FaultSpec> faults = session.cluster().file.faults;
+  const auto more = read_faults(options.faults, {}, diagnostics);
+  faults.insert(faults.end(), more.begin(), more.end());
+  return faults;
+}
+
 std::vector<std::string> parse_fidelities(const std::string& text) {
   static const std::vector<std::string> kAll = {"packet", "flow", "message"};
   if (text == "all") return kAll;
@@ -194,25 +213,51 @@ void check_run(Session& session, const Traffic& traffic, const RunOptions& optio
   if (!options.sample.empty() && sample_interval(options.sample) <= 0)
     diagnostics.add(Complaint::wrong_type, {}, fmt::format("--sample cannot be '{}'", options.sample),
                     "for example --sample 1us");
-  if (!fabric.has_network()) {
-    diagnostics.add(Complaint::not_simulated, {}, "this cluster has no network", "a fabric other than none");
-    return;
-  }
-  if (const auto* dragonfly = fabric.dragonfly();
-      dragonfly && dragonfly->shape().routing != model::DragonflyRouting::minimal)
-    diagnostics.add(Complaint::not_simulated, session.place("fabric", "routing"),
-                    "only minimal Dragonfly routes are simulated so far", "routing: minimal");
-  check_transport(session, options);
+  check_fabric(session, options);
   if (diagnostics.has_errors()) return;
   sim::PacketSim engine(fabric, config_for(session.cluster(), traffic, options));
-  if (const std::string problem = engine.exact_problem(); !problem.empty())
-    diagnostics.add(Complaint::contradiction, session.place("switching", "buffer"), problem, "a larger buffer, shorter cables, or ports: computed");
+  check_buffers(session, engine);
   const auto schedule = traffic.make();
   sim::PacketRun run(*schedule, engine, has_hosts(session.cluster()));
   check_flows(session, traffic, run);
   find_links(engine.layout(), options.capture, "--capture", diagnostics);
   if (!diagnostics.has_errors()) set_up_faults(session, traffic, options, taker_of(engine), diagnostics);
   if (!diagnostics.has_errors()) check_fidelities(session, traffic, options);
+}
+
+void check_network(Session& session, const std::vector<std::string>& fidelities, const RunOptions& options) {
+  spec::Diagnostics& diagnostics = session.diagnostics();
+  const Traffic no_matrix;
+  check_fabric(session, options);
+  for (const std::string& fidelity : fidelities) {
+    if (diagnostics.has_errors()) return;
+    if (fidelity == "flow") {
+      sim::FlowRoutes routes(session.fabric(), flow_config(session.cluster(), options));
+      set_up_faults(session, no_matrix, options, taker_of(routes), diagnostics);
+    } else {
+      sim::PacketSim engine(session.fabric(), config_for(session.cluster(), no_matrix, options));
+      check_buffers(session, engine);
+      set_up_faults(session, no_matrix, options, taker_of(engine), diagnostics);
+    }
+  }
+}
+
+RunResult run_schedule(const Session& session, schedule::Schedule& schedule, const RunOptions& options,
+                       const sim::HostRates& rates, Watch& watch) {
+  const Traffic no_matrix;
+  spec::Diagnostics nothing;  // what could be wrong was said before
+  const auto keep_going = [&](const schedule::Progress& progress) { return watch(progress); };
+  if (options.fidelity == "flow") {
+    sim::FlowConfig config = flow_config(session.cluster(), options);
+    config.rates = rates;
+    sim::FlowRoutes routes(session.fabric(), config);
+    set_up_faults(session, no_matrix, options, taker_of(routes), nothing);
+    return sim::run_flows(schedule, routes, {false, keep_going});
+  }
+  sim::PacketSim engine(session.fabric(), config_for(session.cluster(), no_matrix, options));
+  set_up_faults(session, no_matrix, options, taker_of(engine), nothing);
+  engine.on_progress = keep_going;
+  return sim::PacketRun(schedule, engine, has_hosts(session.cluster()), rates).run();
 }
 
 TrafficGround ground_of(const Session& session, std::uint64_t seed) {
