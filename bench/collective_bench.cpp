@@ -1,4 +1,4 @@
-// How fast collectives are simulated at message level. One row per number; a row whose limit is missed makes the
+// How fast collectives are simulated: at message level, and by flows and packets, with how far these are from it. One row per number; a row whose limit is missed makes the
 // program fail. The digest beside a time says what was computed in it.
 //
 //   collective_bench [--json] [--quick]     --quick: small sizes and no limits on time, for tests
@@ -7,17 +7,21 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/hash.hpp"
+#include "collective/carried.hpp"
 #include "collective/timing.hpp"
 #include "collective/tuner.hpp"
 #include "collective/work.hpp"
 #include "model/load.hpp"
+#include "sim/flow_sim.hpp"
 #include "sim/lane_sim.hpp"
+#include "sim/packet_run.hpp"
 #include "spec/diagnostics.hpp"
 
 namespace {
@@ -50,13 +54,14 @@ class Stopwatch {
   double start_ = now();
 };
 
-model::Cluster servers(std::uint32_t count) {
+const char* const kLarge = "{kind: rail-optimized, switch: tomahawk-6, scalable_unit: 128, pod: 16, spines: 128}";
+const char* const kSmall = "{kind: rail-optimized, scalable_unit: 8, spines: 4, link: {rate: 400Gbps, cable: 5m}}";
+
+model::Cluster servers(std::uint32_t count, const char* fabric = kLarge) {
   spec::Diagnostics diagnostics;
   const model::Catalog catalog = model::Catalog::embedded(diagnostics);
-  const std::string yaml = fmt::format(
-      "version: 1\nservers: {{kind: hgx-h100, count: {}}}\n"
-      "fabric: {{kind: rail-optimized, switch: tomahawk-6, scalable_unit: 128, pod: 16, spines: 128}}\n",
-      count);
+  const std::string yaml =
+      fmt::format("version: 1\nservers: {{kind: hgx-h100, count: {}}}\nfabric: {}\n", count, fabric);
   return *model::load_cluster(diagnostics.sources().add("bench.weft.yaml", yaml), "bench", {}, catalog, diagnostics);
 }
 
@@ -137,6 +142,47 @@ Row sweep(std::uint32_t ranks, double limit) {
           runs.digest};
 }
 
+schedule::RunResult by_flows(const fabric::Fabric& fabric, const sim::HostRates& rates, schedule::Schedule& work) {
+  sim::FlowConfig config;
+  config.cut_through = true;
+  config.hosts = true;
+  config.rates = rates;
+  sim::FlowRoutes routes(fabric, config);
+  return sim::run_flows(work, routes);
+}
+
+schedule::RunResult by_packets(const fabric::Fabric& fabric, const sim::HostRates& rates, schedule::Schedule& work) {
+  sim::SimConfig config;
+  config.cut_through = true;
+  sim::PacketSim engine(fabric, config);
+  return sim::PacketRun(work, engine, true, rates).run();
+}
+
+// The same large ring by all executors on a fabric where nothing collides: seconds, and the difference in time.
+void executors(std::uint32_t ranks, std::uint64_t bytes, bool limited, std::vector<Row>& rows) {
+  const model::Cluster cluster = servers(ranks / 8, kSmall);
+  const fabric::Fabric fabric(cluster);
+  const collective::Team team(fabric, collective::pick_gpus(cluster, ranks, 0));
+  const collective::PlanOptions options{.operation = collective::Operation::all_reduce,
+                                        .bytes = bytes,
+                                        .choice = {collective::Algorithm::ring, collective::Protocol::simple, 0},
+                                        .stack = collective::stack_named("ib")};
+  Runs runs;
+  const auto message = static_cast<double>(collective::time_of(team, options, std::ref(runs)).time.count());
+  const sim::HostRates rates{collective::generation_of("h100").scale_up_per_mille, collective::kPciePerMille};
+  for (const bool packets : {false, true}) {
+    const Stopwatch watch;
+    const collective::CarriedResult result =
+        collective::carry(fabric, {{&team, options}}, {}, [&](schedule::Schedule& work) {
+          return packets ? by_packets(fabric, rates, work) : by_flows(fabric, rates, work);
+        });
+    const auto time = static_cast<double>(result.jobs.at(0).time.count());
+    rows.push_back({fmt::format("{} MiB all-reduce, ring of {}, by {}", bytes >> 20, ranks, packets ? "packets" : "flows"),
+                    watch.seconds(), "cpu s", limited ? 60.0 : 0, result.run.digest});
+    rows.push_back({"  difference from message level", std::abs(time / message - 1) * 100, "%", limited ? 5.0 : 0, 0});
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -149,6 +195,7 @@ int main(int argc, char** argv) {
   std::vector<Row> rows;
   rows.push_back(ring(quick ? 64 : 1024, quick ? 0 : 0.5));
   rows.push_back(sweep(quick ? 16 : 64, quick ? 0 : 30));
+  executors(quick ? 16 : 64, quick ? 16 << 20 : 1 << 30, !quick, rows);
   large(quick ? 512 : 65'536, !quick, rows);
   bool ok = true;
   for (const Row& row : rows) {

@@ -65,7 +65,10 @@ int sim(const SimOptions& options, Console& console) {
   const Limits limits = parse_limits(options.limit, session.diagnostics());
   if (wants_collectives(session, options.collective, options.traffic)) {
     check_collective_options(options.run, options.output, options.seeds, session.diagnostics());
-    return sim_collectives(session, options.input, options.collective, options.traffic.nodes, options.traffic.sizes, limits, console);
+    return sim_collectives(session,
+                           {options.input, options.collective, options.run, options.traffic.nodes, options.traffic.sizes,
+                            options.output.trace},
+                           limits, console);
   }
   if (!options.collective.plot.empty())
     session.diagnostics().add(spec::Complaint::contradiction, {}, "--plot is of collectives, and flows run here",

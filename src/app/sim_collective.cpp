@@ -3,16 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <memory>
+#include <span>
 #include <utility>
 
 #include "app/build_info.hpp"
 #include "app/collective_plot.hpp"
 #include "app/commands.hpp"
 #include "app/output.hpp"
+#include "app/sim_run.hpp"
 #include "app/sim_traffic.hpp"
 #include "base/text.hpp"
+#include "collective/carried.hpp"
 #include "collective/tuner.hpp"
-#include "sim/lane_sim.hpp"
+#include "report/collective_trace.hpp"
 
 namespace weft::app {
 namespace {
@@ -29,10 +34,7 @@ using spec::Complaint;
 constexpr std::size_t kDevicesShown = 64;
 constexpr std::size_t kMostSizes = 1000;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 44;
-// A plan keeps some hundred bytes for every rank and channel: a GiB.
-constexpr std::uint32_t kMostRanks = 262'144;
-// Some tens of nanoseconds and 16 bytes each: minutes, and more than most machines have.
-constexpr std::uint64_t kMostMessages = std::uint64_t{1} << 31;
+constexpr std::size_t kMostTraced = 200'000;  // messages: what a viewer opens in a moment
 
 template <class Values>
 std::vector<std::string> names_of(const Values& values) {
@@ -99,7 +101,7 @@ Wanted read_options(const CollectiveOptions& options, spec::Diagnostics& diagnos
 
 // The choices to be timed for one size, NCCL's own first.
 std::vector<Choice> choices_for(const Team& team, Operation operation, std::uint64_t bytes, const Wanted& wanted,
-                                const collective::Stack& stack, std::uint32_t channels) {
+                                const collective::Stack& stack, std::uint32_t channels, bool by_links) {
   const auto choice = [&](Algorithm algorithm) {
     return Choice{algorithm,
                   wanted.protocol.value_or(collective::protocol_for(team, operation, algorithm, bytes, stack)),
@@ -114,156 +116,335 @@ std::vector<Choice> choices_for(const Team& team, Operation operation, std::uint
     const bool there =
         std::any_of(choices.begin(), choices.end(), [&](const Choice& each) { return each.algorithm == algorithm; });
     const Choice made = choice(algorithm);
-    if (!there && collective::why_not(team, operation, algorithm, made.protocol).empty()) choices.push_back(made);
+    if (there || !collective::why_not(team, operation, algorithm, made.protocol).empty()) continue;
+    if (!by_links || collective::why_not_carried(team, algorithm).empty()) choices.push_back(made);
   }
   return choices;
 }
 
+// One of the jobs that run at the same time: its groups, and what came of them.
+struct Side {
+  const CollectiveJob* job = nullptr;
+  const collective::Stack* stack = nullptr;
+  std::vector<std::unique_ptr<Team>> teams;          // by group
+  std::vector<collective::Conditions> conditions;    // by group
+  std::vector<std::vector<CollectiveRow>> rows;      // by fidelity
+};
+
+std::string name_of(const CollectiveJob& job) {
+  return (job.on.empty() ? counted(job.gpus, "GPU") : "GPUs " + job.on) + (job.split.empty() ? "" : " split " + job.split);
+}
+
 class Runs {
  public:
-  Runs(Session& session, const InputOptions& input, const CollectiveOptions& options, const Wanted& wanted,
-       const Limits& limits, Console& console)
-      : session_(session), input_(input), options_(options), wanted_(wanted), limits_(limits), console_(console) {}
+  Runs(Session& session, const CollectiveRequest& request, const Wanted& wanted, const Limits& limits, Console& console);
 
-  // The exit code.
-  int run(const CollectiveJob& job);
+  // Jobs that run at the same time; the exit code.
+  int run(std::span<const CollectiveJob> jobs);
+  // The last row of each, and what the job is called; none where nothing ran.
+  const std::vector<std::pair<std::string, CollectiveRow>>& last() const { return last_; }
   const std::vector<CollectiveRow>& rows() const { return all_rows_; }
 
  private:
   bool side_by_side() const { return wanted_.all || wanted_.algorithms.size() > 1; }
-  report::CollectiveHead head(const CollectiveJob& job, const Team& team) const;
-  bool check(const CollectiveJob& job, const Team& team);
+  bool has(std::string_view fidelity) const {
+    return std::find(fidelities_.begin(), fidelities_.end(), fidelity) != fidelities_.end();
+  }
+  bool by_links() const { return fidelities_.size() > 1 || fidelities_[0] != "message"; }
+  // Rows are printed as they come.
+  bool streams(const std::vector<Side>& sides) const {
+    return sides.size() == 1 && fidelities_.size() == 1 && !side_by_side();
+  }
+  void print_row(const Side& side, const CollectiveRow& row) const;
+  Side side_of(const CollectiveJob& job);
+  bool check(const Side& side);
+  void check_networks(const std::vector<Side>& sides);
+  report::CollectiveHead head(const Side& side) const;
+  bool run_size(std::vector<Side>& sides, std::size_t index);
+  bool run_choice(std::vector<Side>& sides, std::size_t index, const std::vector<Choice>& choices);
+  void print_rows(const Side& side) const;
+  void print_foot(const Side& side) const;
+  int stopped() const;
+  int write_trace(const std::vector<Side>& sides) const;
 
   Session& session_;
-  const InputOptions& input_;
-  const CollectiveOptions& options_;
+  const CollectiveRequest& request_;
   const Wanted& wanted_;
-  const Limits& limits_;
   Console& console_;
-  const collective::Stack* stack_ = nullptr;  // of the job that runs
-  std::vector<CollectiveRow> all_rows_;       // of all jobs
+  std::vector<std::string> fidelities_;
+  Watch watch_;
+  std::vector<CollectiveMessage> traced_;
+  bool traced_all_ = true;
+  bool stuck_ = false;
+  std::vector<std::pair<std::string, CollectiveRow>> last_;
+  std::vector<CollectiveRow> all_rows_;  // of the first fidelity
 };
 
-report::CollectiveHead Runs::head(const CollectiveJob& job, const Team& team) const {
-  report::CollectiveHead made;
-  made.version = build_info().version;
-  made.cluster = session_.cluster().name;
-  made.operation = collective::name(job.operation);
-  const auto [least, most] = std::minmax_element(job.sizes.begin(), job.sizes.end());
-  made.min_bytes = static_cast<std::uint64_t>(least->count());
-  made.max_bytes = static_cast<std::uint64_t>(most->count());
-  const fabric::Fabric& fabric = session_.fabric();
-  for (std::uint32_t rank = 0; rank < std::min<std::size_t>(team.ranks(), kDevicesShown); ++rank) {
-    const fabric::Node node = fabric.describe(fabric.gpu(team.gpu(rank)));
-    const std::string gpu = fabric.name(fabric.gpu(team.gpu(rank)));
-    made.devices.push_back(fmt::format("Group  0 Pid {:6} on {:>10} device {:2} [{}] {}", rank,
-                                       gpu.substr(0, gpu.find('/')), node.local, gpu, team.group(rank).spec.gpu.kind));
+Runs::Runs(Session& session, const CollectiveRequest& request, const Wanted& wanted, const Limits& limits,
+           Console& console)
+    : session_(session),
+      request_(request),
+      wanted_(wanted),
+      console_(console),
+      fidelities_(request.options.fidelity_given ? parse_fidelities(request.run.fidelity)
+                                                 : std::vector<std::string>{"message"}),
+      watch_(limits, 0, console) {}
+
+Side Runs::side_of(const CollectiveJob& job) {
+  spec::Diagnostics& diagnostics = session_.diagnostics();
+  Side made;
+  made.job = &job;
+  made.stack = stack_of(job, request_.options.stack, session_.cluster(), diagnostics);
+  made.rows.resize(fidelities_.size());
+  for (auto& gpus : groups_of(job, session_.cluster(), request_.options.per_server, diagnostics)) {
+    made.teams.push_back(std::make_unique<Team>(session_.fabric(), std::move(gpus)));
+    const std::size_t group = made.conditions.size();
+    made.conditions.push_back(conditions_of(job, made.teams.back()->ranks(), request_.run.seed + group, diagnostics));
   }
   return made;
 }
 
-// All that is wrong with a job, before any of it runs.
-bool Runs::check(const CollectiveJob& job, const Team& team) {
-  spec::Diagnostics& diagnostics = session_.diagnostics();
-  if (team.ranks() < 2) {
-    diagnostics.add(Complaint::out_of_range, {}, "a collective needs two GPUs", "--gpus 2 or more");
-  } else if (!team.broken().empty()) {
-    diagnostics.add(Complaint::not_simulated, {}, team.broken(), "GPUs that are joined, or another fabric");
-  } else {
-    for (const Algorithm algorithm : wanted_.algorithms) {
-      const Protocol protocol =
-          wanted_.protocol.value_or(collective::protocol_for(team, job.operation, algorithm, 1, *stack_));
-      if (const std::string why = collective::why_not(team, job.operation, algorithm, protocol); !why.empty())
-        diagnostics.add(
-            Complaint::contradiction, {},
-            fmt::format("{} with {}: {}", collective::name(job.operation), collective::name(algorithm), why),
-            "--algorithms auto, or all to see what is possible");
+report::CollectiveHead Runs::head(const Side& side) const {
+  report::CollectiveHead made;
+  made.version = build_info().version;
+  made.cluster = session_.cluster().name;
+  made.operation = collective::name(side.job->operation);
+  const auto [least, most] = std::minmax_element(side.job->sizes.begin(), side.job->sizes.end());
+  made.min_bytes = static_cast<std::uint64_t>(least->count());
+  made.max_bytes = static_cast<std::uint64_t>(most->count());
+  const fabric::Fabric& fabric = session_.fabric();
+  std::uint32_t shown = 0;
+  for (std::size_t group = 0; group < side.teams.size(); ++group)
+    for (std::uint32_t rank = 0; rank < side.teams[group]->ranks() && shown < kDevicesShown; ++rank, ++shown) {
+      const Team& team = *side.teams[group];
+      const fabric::Node node = fabric.describe(fabric.gpu(team.gpu(rank)));
+      const std::string gpu = fabric.name(fabric.gpu(team.gpu(rank)));
+      made.devices.push_back(fmt::format("Group {:2} Pid {:6} on {:>10} device {:2} [{}] {}", group, shown,
+                                         gpu.substr(0, gpu.find('/')), node.local, gpu, team.group(rank).spec.gpu.kind));
     }
+  return made;
+}
+
+// All that is wrong with a job, before any of it runs.
+bool Runs::check(const Side& side) {
+  spec::Diagnostics& diagnostics = session_.diagnostics();
+  if (diagnostics.has_errors()) return false;
+  if (side.teams.empty() || side.teams[0]->ranks() < 2) {
+    diagnostics.add(Complaint::out_of_range, {}, "a collective needs two GPUs", "--gpus 2 or more");
+    return false;
+  }
+  for (const auto& team : side.teams)
+    if (!team->broken().empty()) {
+      diagnostics.add(Complaint::not_simulated, {}, team->broken(), "GPUs that are joined, or another fabric");
+      return false;
+    }
+  const Team& team = *side.teams[0];
+  for (const Algorithm algorithm : wanted_.algorithms) {
+    const Protocol protocol =
+        wanted_.protocol.value_or(collective::protocol_for(team, side.job->operation, algorithm, 1, *side.stack));
+    if (const std::string why = collective::why_not(team, side.job->operation, algorithm, protocol); !why.empty())
+      diagnostics.add(
+          Complaint::contradiction, {},
+          fmt::format("{} with {}: {}", collective::name(side.job->operation), collective::name(algorithm), why),
+          "--algorithms auto, or all to see what is possible");
+    else if (const std::string only = collective::why_not_carried(team, algorithm); by_links() && !only.empty())
+      diagnostics.add(Complaint::not_simulated, {}, fmt::format("{}: {}", collective::name(algorithm), only),
+                      "--fidelity message");
   }
   return !diagnostics.has_errors();
 }
 
-int Runs::run(const CollectiveJob& job) {
-  stack_ = stack_of(job, options_.stack, session_.cluster(), session_.diagnostics());
-  const Team team(session_.fabric(), collective::pick_gpus(session_.cluster(), job.gpus, options_.per_server));
-  if (!check(job, team)) {
-    app::report(session_.diagnostics(), input_, console_);
-    return kYourInput;
+// What the fidelities need of the network and of its faults.
+void Runs::check_networks(const std::vector<Side>& sides) {
+  spec::Diagnostics& diagnostics = session_.diagnostics();
+  std::vector<std::string> links;
+  for (const std::string& each : fidelities_)
+    if (each != "message") links.push_back(each);
+  if (!links.empty()) check_network(session_, links, request_.run);
+  collective::Conditions slow;
+  if (has("message") && !add_slow_nics(all_faults(session_, request_.run, diagnostics), session_.fabric(), slow))
+    diagnostics.add(Complaint::contradiction, {}, "messages know no faults but NICs that are slow for good",
+                    "--fidelity packet");
+  for (const Side& side : sides)
+    for (const auto& team : side.teams)
+      if (!links.empty() && session_.cluster().file.transport.kind == "srd" &&
+          team->group(0).site != team->group(team->ranks() - 1).site)
+        return diagnostics.add(Complaint::srd_between_sites, {}, "a collective goes from one site to another, where SRD is not routed",
+                               "GPUs of one site, or --set transport.kind=tcp");
+  const bool several = sides.size() > 1 || fidelities_.size() > 1 || !request_.trace.empty();
+  if (side_by_side() && several)
+    diagnostics.add(Complaint::contradiction, {},
+                    "algorithms side by side are shown for one job, with one fidelity and without a trace",
+                    "--algorithms auto, or one name");
+}
+
+// What one job does for a size: the choices, NCCL's own first.
+bool Runs::run_size(std::vector<Side>& sides, std::size_t index) {
+  std::vector<std::vector<Choice>> choices;
+  std::size_t most = 1;
+  for (const Side& side : sides) {
+    const Bytes size = side.job->sizes[std::min(index, side.job->sizes.size() - 1)];
+    choices.push_back(choices_for(*side.teams[0], side.job->operation, static_cast<std::uint64_t>(size.count()), wanted_,
+                                  *side.stack, request_.options.channels, by_links()));
+    most = std::max(most, choices.back().size());
   }
-  const report::CollectiveHead top = head(job, team);
-  if (!input_.json && !side_by_side()) report::write_collective_head(top, console_.out);
-  std::vector<CollectiveRow> rows;
-  Watch watch(limits_, 0, console_);
-  const auto keep_going = [&](std::int64_t now, std::uint64_t messages, std::uint64_t bytes) {
-    return watch({now, messages, bytes});
-  };
-  for (const Bytes size : job.sizes) {
-    const auto bytes = static_cast<std::uint64_t>(size.count());
-    for (const Choice& choice : choices_for(team, job.operation, bytes, wanted_, *stack_, options_.channels)) {
-      PlanOptions plan{.operation = job.operation, .bytes = bytes, .choice = choice, .stack = stack_};
-      plan.pxn = options_.pxn;
-      CollectiveRow row = time_collective(team, plan, keep_going);
-      if (!watch.stopped_by().empty()) {
-        watch.finish();
-        console_.err << fmt::format("{}: the table is partial\n", watch.stopped_by() == "ctrl-c"
-                                                                      ? "interrupted"
-                                                                      : "limit " + watch.stopped_by() + " reached");
-        return watch.stopped_by() == "ctrl-c" ? kInterrupted : kLimitReached;
-      }
-      if (row.time == 0) {
-        console_.err << fmt::format("{} of {} ranks at {} would be more than {} messages: left out\n", row.algorithm,
-                                    team.ranks(), exact(size), grouped(static_cast<std::int64_t>(kMostMessages)));
-        continue;
-      }
-      const bool first = rows.empty() || rows.back().bytes != bytes;  // NCCL's own choice comes first
-      row.chosen_by = wanted_.algorithms.empty() && first ? "auto" : "user";
-      if (input_.json)
-        report::write_collective_record(row, top, console_.out);
-      else if (!side_by_side())
-        report::write_collective_line(row, console_.out);
-      rows.push_back(std::move(row));
+  for (std::size_t i = 0; i < most; ++i) {
+    std::vector<Choice> now;
+    for (const auto& each : choices) now.push_back(each[std::min(i, each.size() - 1)]);
+    if (!run_choice(sides, index, now)) return false;
+  }
+  return true;
+}
+
+bool Runs::run_choice(std::vector<Side>& sides, std::size_t index, const std::vector<Choice>& choices) {
+  std::vector<CollectiveGroup> groups;
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    const Bytes size = sides[i].job->sizes[std::min(index, sides[i].job->sizes.size() - 1)];
+    PlanOptions plan{.operation = sides[i].job->operation,
+                     .bytes = static_cast<std::uint64_t>(size.count()),
+                     .choice = choices[i],
+                     .stack = sides[i].stack};
+    plan.pxn = request_.options.pxn;
+    for (std::size_t group = 0; group < sides[i].teams.size(); ++group) {
+      plan.conditions = &sides[i].conditions[group];
+      groups.push_back({sides[i].teams[group].get(), plan});
     }
   }
-  watch.finish();
-  all_rows_.insert(all_rows_.end(), rows.begin(), rows.end());
-  if (input_.json) return kFine;
-  if (side_by_side())
-    report::write_algorithms_side_by_side(rows, console_.out);
+  for (std::size_t fidelity = 0; fidelity < fidelities_.size(); ++fidelity) {
+    RunOptions run = request_.run;
+    run.fidelity = fidelities_[fidelity];
+    const std::size_t kept = !request_.trace.empty() && fidelity == 0 ? kMostTraced : 0;
+    CollectiveTimes times = run_collectives(session_, groups, run, kept, watch_);
+    stuck_ |= times.stuck;
+    if (!watch_.stopped_by().empty() || stuck_) return false;
+    if (times.too_many) {
+      // A size is shown by all fidelities or by none, so that they can be compared.
+      for (Side& side : sides)
+        for (std::size_t other = 0; other < fidelity; ++other) side.rows[other].pop_back();
+      console_.err << fmt::format("{} of {} ranks at {} would be too many messages for {} level: left out\n",
+                                  collective::name(choices[0].algorithm), groups[0].team->ranks(),
+                                  exact(Bytes(static_cast<std::int64_t>(groups[0].plan.bytes))), run.fidelity);
+      return true;
+    }
+    if (kept > 0) {
+      traced_ = std::move(times.messages);
+      traced_all_ = !times.more_messages;
+    }
+    std::size_t at = 0;
+    for (Side& side : sides) {
+      const std::size_t end = at + side.teams.size();
+      const auto slowest = std::max_element(
+          times.rows.begin() + static_cast<std::ptrdiff_t>(at), times.rows.begin() + static_cast<std::ptrdiff_t>(end),
+          [](const CollectiveRow& a, const CollectiveRow& b) { return a.time < b.time; });
+      CollectiveRow row = *slowest;
+      row.groups = static_cast<std::uint32_t>(side.teams.size());
+      const bool first = side.rows[fidelity].empty() || side.rows[fidelity].back().bytes != row.bytes;
+      row.chosen_by = wanted_.algorithms.empty() && first ? "auto" : "user";
+      if (streams(sides)) print_row(side, row);
+      side.rows[fidelity].push_back(std::move(row));
+      at = end;
+    }
+  }
+  return true;
+}
+
+int Runs::stopped() const {
+  if (stuck_) {
+    console_.err << "some of the collective waits for what never comes\n";
+    return kExpectationFailed;
+  }
+  const bool interrupted = watch_.stopped_by() == "ctrl-c";
+  console_.err << fmt::format("{}: the table is partial\n",
+                              interrupted ? "interrupted" : "limit " + watch_.stopped_by() + " reached");
+  return interrupted ? kInterrupted : kLimitReached;
+}
+
+void Runs::print_row(const Side& side, const CollectiveRow& row) const {
+  if (request_.input.json)
+    report::write_collective_record(row, head(side), console_.out);
   else
-    report::write_collective_foot(rows, console_.out);
-  return kFine;
+    report::write_collective_line(row, console_.out);
+}
+
+// All rows, where they were not printed as they came.
+void Runs::print_rows(const Side& side) const {
+  if (!request_.input.json) report::write_collective_head(head(side), console_.out);
+  for (std::size_t row = 0; row < side.rows[0].size(); ++row)
+    for (std::size_t fidelity = 0; fidelity < side.rows.size(); ++fidelity)
+      if (row < side.rows[fidelity].size() && (request_.input.json || fidelity == 0))
+        print_row(side, side.rows[fidelity][row]);
+}
+
+// What stands below them.
+void Runs::print_foot(const Side& side) const {
+  const bool several = side.rows.size() > 1 && side.rows.back().size() == side.rows[0].size() && !side.rows[0].empty();
+  if (!request_.input.json) report::write_collective_foot(side.rows[0], console_.out);
+  if (several && request_.input.json) report::write_difference_records(side.rows, console_.out);
+  if (several && !request_.input.json) report::write_collective_differences(side.rows, console_.out);
+}
+
+int Runs::write_trace(const std::vector<Side>& sides) const {
+  std::map<std::uint32_t, std::uint32_t> number;  // by GPU or switch
+  std::vector<std::string> names;
+  const fabric::Fabric& fabric = session_.fabric();
+  const auto process = [&](std::uint32_t part) {
+    const auto [found, is_new] = number.emplace(part, static_cast<std::uint32_t>(names.size()));
+    if (is_new)
+      names.push_back(part < session_.cluster().gpus ? fabric.name(fabric.gpu(part))
+                                                     : fmt::format("switches {}", part - session_.cluster().gpus));
+    return found->second;
+  };
+  std::vector<report::ChannelSlice> slices;
+  for (const CollectiveMessage& each : traced_)
+    slices.push_back({process(each.gpu), each.channel, process(each.peer), each.bytes, each.start, each.end});
+  const int code = write_output(request_.trace, console_, [&](std::ostream& out) {
+    report::write_channel_trace(names, std::move(slices), out);
+  });
+  const auto& rows = sides[0].rows[0];
+  if (code == kFine && (!traced_all_ || rows.back().skipped_rounds > 0))
+    console_.err << fmt::format("the trace has {} of the last size, and not all of it\n",
+                                counted(static_cast<std::int64_t>(traced_.size()), "message"));
+  return code;
+}
+
+int Runs::run(std::span<const CollectiveJob> jobs) {
+  std::vector<Side> sides;
+  for (const CollectiveJob& job : jobs) {
+    sides.push_back(side_of(job));
+    if (check(sides.back())) continue;
+    app::report(session_.diagnostics(), request_.input, console_);
+    return kYourInput;
+  }
+  check_networks(sides);
+  if (app::report(session_.diagnostics(), request_.input, console_)) return kYourInput;
+  std::size_t sizes = 0;
+  for (Side& side : sides) {
+    sizes = std::max(sizes, side.job->sizes.size());
+    if (has("message"))
+      for (collective::Conditions& each : side.conditions)
+        add_slow_nics(all_faults(session_, request_.run, session_.diagnostics()), session_.fabric(), each);
+  }
+  bool whole = true;
+  if (streams(sides) && !request_.input.json) report::write_collective_head(head(sides[0]), console_.out);
+  for (std::size_t index = 0; whole && index < sizes; ++index) whole = run_size(sides, index);
+  watch_.finish();
+  for (const Side& side : sides) {
+    if (side_by_side() && !request_.input.json) {
+      report::write_algorithms_side_by_side(side.rows[0], console_.out);
+      continue;
+    }
+    if (!streams(sides)) print_rows(side);
+    if (whole || !streams(sides)) print_foot(side);
+  }
+  if (!whole) return stopped();
+  for (const Side& side : sides) all_rows_.insert(all_rows_.end(), side.rows[0].begin(), side.rows[0].end());
+  for (const Side& side : sides)
+    if (!side.rows[0].empty())
+      last_.emplace_back(name_of(*side.job) + (sides.size() > 1 ? " beside others" : ""), side.rows[0].back());
+  return request_.trace.empty() || sides[0].rows[0].empty() ? kFine : write_trace(sides);
 }
 
 }  // namespace
-
-std::vector<CollectiveJob> collectives_of(const model::Cluster& cluster) {
-  std::vector<CollectiveJob> jobs;
-  for (const model::RunSpec& run : cluster.file.run) {
-    const auto add = [&](Operation operation, const std::optional<model::CollectiveRun>& given) {
-      if (given)
-        jobs.push_back({operation, static_cast<std::uint32_t>(given->gpus.value_or(cluster.gpus)), given->sizes.values,
-                        given->stack});
-    };
-    add(Operation::all_reduce, run.all_reduce);
-    add(Operation::all_gather, run.all_gather);
-    add(Operation::reduce_scatter, run.reduce_scatter);
-    add(Operation::broadcast, run.broadcast);
-    add(Operation::reduce, run.reduce);
-    add(Operation::all_to_all, run.all_to_all);
-    add(Operation::send_recv, run.send_recv);
-  }
-  return jobs;
-}
-
-void check_job(const CollectiveJob& job, const model::Cluster& cluster, spec::Diagnostics& diagnostics) {
-  const auto refuse = [&](std::uint32_t most, std::string_view whose, std::string_view help) {
-    diagnostics.add(Complaint::out_of_range, {},
-                    fmt::format("{} of {} GPUs, {} {}", collective::name(job.operation), grouped(job.gpus), whose, grouped(most)),
-                    std::string(help));
-  };
-  if (job.gpus > cluster.gpus) refuse(cluster.gpus, "the cluster has", "a larger cluster, or fewer GPUs");
-  else if (job.gpus > kMostRanks) refuse(kMostRanks, "collectives are simulated for up to", "--gpus, or gpus in `run:`");
-}
 
 const collective::Stack* stack_of(const CollectiveJob& job, const std::string& given, const model::Cluster& cluster,
                                   spec::Diagnostics& diagnostics) {
@@ -277,43 +458,6 @@ const collective::Stack* stack_of(const CollectiveJob& job, const std::string& g
   return nullptr;
 }
 
-CollectiveRow time_collective(const Team& team, const PlanOptions& plan,
-                              const std::function<bool(std::int64_t, std::uint64_t, std::uint64_t)>& keep_going) {
-  const auto execute = [&](schedule::Schedule& work, const collective::Plan& made) -> collective::Ends {
-    std::uint64_t messages = 0;
-    for (const auto& program : made.different) messages += program->messages();
-    if (messages > kMostMessages) return {std::vector<std::int64_t>(made.ranks), 0, "messages"};
-    sim::LaneConfig config;
-    config.latency = [&](std::uint32_t from, std::uint32_t to) { return made.latency(from, to); };
-    config.keep_going = keep_going;
-    sim::LaneResult result = sim::run_lanes(work, config);
-    return {std::move(result.ends), result.messages, result.run.stopped_by};
-  };
-  const collective::Timing timing = collective::time_of(team, plan, execute);
-  const Ratio factor = collective::bus_factor(plan.operation, team.ranks());
-  const bool rooted = plan.operation == Operation::broadcast || plan.operation == Operation::reduce;
-  CollectiveRow row;
-  row.operation = collective::name(plan.operation);
-  row.bytes = plan.bytes;
-  row.ranks = team.ranks();
-  row.nodes = team.nodes();
-  row.parts = collective::counts_parts(plan.operation);
-  row.reduces = collective::reduces(plan.operation);
-  row.root = rooted ? std::int64_t{plan.root} : -1;
-  row.time = timing.stopped_by.empty() ? timing.time.count() : 0;
-  row.bus_over = factor.over;
-  row.bus_under = factor.under;
-  row.algorithm = collective::name(timing.plan.choice.algorithm);
-  row.protocol = collective::name(timing.plan.choice.protocol);
-  row.channels = timing.plan.choice.channels;
-  row.chunk = timing.plan.chunk;
-  row.host_memory = timing.plan.host_memory;
-  row.messages = timing.messages;
-  row.skipped_rounds = timing.skipped;
-  row.stack = plan.stack->name;
-  return row;
-}
-
 bool wants_collectives(const Session& session, const CollectiveOptions& options, const TrafficOptions& traffic) {
   if (!options.operation.empty()) return true;
   return !asks_for_traffic(traffic) && streams_of(session.cluster()).empty() && !session.cluster().file.run.empty();
@@ -323,47 +467,62 @@ void check_collective_options(const RunOptions& run, const SimOutputOptions& out
                               spec::Diagnostics& diagnostics) {
   const auto forbid = [&](bool given, std::string_view option) {
     if (given)
-      diagnostics.add(Complaint::contradiction, {},
-                      fmt::format("{} is of flows; collectives run at message level", option),
+      diagnostics.add(Complaint::contradiction, {}, fmt::format("{} is of flows, not of collectives", option),
                       "without it, or --pattern for flows");
   };
-  forbid(!run.faults.empty(), "--fault");
   forbid(!run.sample.empty(), "--sample");
   forbid(!run.capture.empty() || !output.pcap.empty(), "--pcap");
   forbid(!output.csv.empty(), "--csv");
-  forbid(!output.trace.empty(), "--trace");
   forbid(output.links.has_value() || output.flows || output.samples, "--links, --flows or --samples");
   forbid(seeds > 1, "--seeds");
 }
 
-int sim_collectives(Session& session, const InputOptions& input, const CollectiveOptions& options, std::uint32_t gpus,
-                    const std::string& sizes, const Limits& limits, Console& console) {
+int sim_collectives(Session& session, const CollectiveRequest& request, const Limits& limits, Console& console) {
   spec::Diagnostics& diagnostics = session.diagnostics();
+  const CollectiveOptions& options = request.options;
   std::vector<CollectiveJob> jobs;
   if (options.operation.empty()) {
     jobs = collectives_of(session.cluster());
   } else if (const auto operation = collective::operation_named(options.operation)) {
     jobs.push_back({*operation,
-                    gpus == 0 ? session.cluster().gpus : gpus,
-                    parse_sizes(sizes.empty() ? "8B..8GiB" : sizes, diagnostics),
+                    request.gpus == 0 ? session.cluster().gpus : request.gpus,
+                    parse_sizes(request.sizes.empty() ? "8B..8GiB" : request.sizes, diagnostics),
                     {}});
   } else {
     unknown("--collective", options.operation, names_of(collective::kOperations), diagnostics);
   }
-  for (const CollectiveJob& job : jobs) check_job(job, session.cluster(), diagnostics);
+  jobs = take_options(options, std::move(jobs), diagnostics);
+  for (const CollectiveJob& job : jobs) {
+    check_job(job, session.cluster(), diagnostics);
+    stack_of(job, options.stack, session.cluster(), diagnostics);
+  }
   const Wanted wanted = read_options(options, diagnostics);
-  for (const CollectiveJob& job : jobs) stack_of(job, options.stack, session.cluster(), diagnostics);
   if (const std::string why = why_not_write(options.plot, session.file()); !options.plot.empty() && !why.empty())
     diagnostics.add(Complaint::contradiction, {}, fmt::format("--plot {}: {}", options.plot, why), "another name");
-  if (app::report(diagnostics, input, console)) return kYourInput;
+  if (!request.trace.empty())
+    if (const std::string why = why_not_write(request.trace, session.file()); !why.empty())
+      diagnostics.add(Complaint::contradiction, {}, why, "another name for --trace");
+  if (app::report(diagnostics, request.input, console)) return kYourInput;
   const CtrlC ctrl_c;
-  Runs runs(session, input, options, wanted, limits, console);
-  for (const CollectiveJob& job : jobs)
-    if (const int code = runs.run(job); code != kFine) return code;
+  std::vector<std::pair<std::string, CollectiveRow>> last;
+  std::vector<CollectiveRow> rows;
+  for (std::size_t first = 0; first < jobs.size();) {
+    std::size_t end = first + 1;
+    while (end < jobs.size() && jobs[end].alongside) ++end;
+    Runs runs(session, request, wanted, limits, console);
+    if (const int code = runs.run(std::span(jobs).subspan(first, end - first)); code != kFine) return code;
+    last.insert(last.end(), runs.last().begin(), runs.last().end());
+    rows.insert(rows.end(), runs.rows().begin(), runs.rows().end());
+    first = end;
+  }
+  const auto same = [&](const auto& each) {
+    return each.second.operation == last[0].second.operation && each.second.bytes == last[0].second.bytes;
+  };
+  if (!request.input.json && last.size() > 1 && std::all_of(last.begin(), last.end(), same))
+    report::write_collective_verdict(last, console.out);
   if (options.plot.empty()) return kFine;
-  return write_output(options.plot, console, [&](std::ostream& out) {
-    out << draw::to_svg(collective_plot(session.cluster().name, runs.rows()));
-  });
+  return write_output(options.plot, console,
+                      [&](std::ostream& out) { out << draw::to_svg(collective_plot(session.cluster().name, rows)); });
 }
 
 }  // namespace weft::app

@@ -67,6 +67,30 @@ void check_transport(Session& session, const Traffic& traffic, const RunOptions&
     diagnostics.add(Complaint::contradiction, session.place("switching", "classes"), "exact ports always have classes", "classes: two, or ports: computed");
 }
 
+void check_minimal(Session& session) {
+  const auto* dragonfly = session.fabric().dragonfly();
+  if (dragonfly && dragonfly->shape().routing != model::DragonflyRouting::minimal)
+    session.diagnostics().add(Complaint::not_simulated, session.place("fabric", "routing"), "flows take a Dragonfly's minimal routes only",
+                              "routing: minimal, or --fidelity packet");
+}
+
+void check_fabric(Session& session, const Traffic& traffic, const RunOptions& options) {
+  if (!session.fabric().has_network()) {
+    session.diagnostics().add(Complaint::not_simulated, {}, "this cluster has no network", "a fabric other than none");
+    return;
+  }
+  check_transport(session, traffic, options);
+  check_services(session, traffic.streams);
+}
+
+void check_buffers(Session& session, const sim::PacketSim& engine) {
+  const std::string problem = engine.exact_problem();
+  if (problem.empty()) return;
+  const bool unfit = engine.config().exact.is_scheduled() && !engine.layout().can_be_scheduled();
+  session.diagnostics().add(Complaint::contradiction, session.place("switching", unfit ? "flow_control" : "buffer"), problem,
+                            unfit ? "a fabric of two tiers, or another flow_control" : "a larger buffer, shorter cables, or ports: computed");
+}
+
 void check_flow(Session& session, sim::PacketRun& run, bool by_srd, std::uint32_t from, std::uint32_t to) {
   spec::Diagnostics& diagnostics = session.diagnostics();
   const fabric::Fabric& fabric = session.fabric();
@@ -94,14 +118,6 @@ void check_flows(Session& session, const Traffic& traffic, sim::PacketRun& run) 
     check_flow(session, run, by_srd, 0, gpu);
     if (!diagnostics.has_errors()) check_flow(session, run, by_srd, gpu, 0);
   }
-}
-
-// All that can be wrong about a run, before it and again while it is set up.
-std::vector<model::FaultSpec> all_faults(const Session& session, const RunOptions& options, spec::Diagnostics& diagnostics) {
-  std::vector<model::FaultSpec> faults = session.cluster().file.faults;
-  const auto more = read_faults(options.faults, {}, diagnostics);
-  faults.insert(faults.end(), more.begin(), more.end());
-  return faults;
 }
 
 void set_up_faults(const Session& session, const Traffic& traffic, const RunOptions& options, const FaultTaker& taker,
@@ -199,14 +215,19 @@ void check_fidelities(Session& session, const Traffic& traffic, const RunOptions
     diagnostics.add(Complaint::not_simulated, {}, "flows are all of one transport", "--fidelity packet, or one transport for all streams");
   if (looks && !wants("packet"))
     diagnostics.add(Complaint::contradiction, {}, "flows know no captures or samples", "--fidelity packet");
-  if (const auto* dragonfly = session.fabric().dragonfly(); dragonfly && dragonfly->shape().routing != model::DragonflyRouting::minimal)
-    diagnostics.add(Complaint::not_simulated, session.place("fabric", "routing"), "flows take a Dragonfly's minimal routes only",
-                    "routing: minimal, or --fidelity packet");
+  check_minimal(session);
   sim::FlowRoutes routes(session.fabric(), flow_config(session.cluster(), traffic, options));
   set_up_faults(session, traffic, options, taker_of(routes), diagnostics);
 }
 
 }  // namespace
+
+std::vector<model::FaultSpec> all_faults(const Session& session, const RunOptions& options, spec::Diagnostics& diagnostics) {
+  std::vector<model::FaultSpec> faults = session.cluster().file.faults;
+  const auto more = read_faults(options.faults, {}, diagnostics);
+  faults.insert(faults.end(), more.begin(), more.end());
+  return faults;
+}
 
 std::vector<std::string> parse_fidelities(const std::string& text) {
   static const std::vector<std::string> kAll = {"packet", "flow", "message"};
@@ -228,25 +249,52 @@ void check_run(Session& session, const Traffic& traffic, const RunOptions& optio
   if (!options.sample.empty() && sample_interval(options.sample) <= 0)
     diagnostics.add(Complaint::wrong_type, {}, fmt::format("--sample cannot be '{}'", options.sample),
                     "for example --sample 1us");
-  if (!fabric.has_network()) {
-    diagnostics.add(Complaint::not_simulated, {}, "this cluster has no network", "a fabric other than none");
-    return;
-  }
-  check_transport(session, traffic, options);
-  check_services(session, traffic.streams);
+  check_fabric(session, traffic, options);
   if (diagnostics.has_errors()) return;
   sim::PacketSim engine(fabric, config_for(session.cluster(), traffic, options));
-  if (const std::string problem = engine.exact_problem(); !problem.empty()) {
-    const bool unfit = engine.config().exact.is_scheduled() && !engine.layout().can_be_scheduled();
-    diagnostics.add(Complaint::contradiction, session.place("switching", unfit ? "flow_control" : "buffer"), problem,
-                    unfit ? "a fabric of two tiers, or another flow_control" : "a larger buffer, shorter cables, or ports: computed");
-  }
+  check_buffers(session, engine);
   const auto schedule = traffic.make();
   sim::PacketRun run(*schedule, engine, has_hosts(session.cluster()));
   check_flows(session, traffic, run);
   find_links(engine.layout(), options.capture, "--capture", diagnostics);
   if (!diagnostics.has_errors()) set_up_faults(session, traffic, options, taker_of(engine), diagnostics);
   if (!diagnostics.has_errors()) check_fidelities(session, traffic, options);
+}
+
+void check_network(Session& session, const std::vector<std::string>& fidelities, const RunOptions& options) {
+  spec::Diagnostics& diagnostics = session.diagnostics();
+  const Traffic no_matrix;
+  check_fabric(session, no_matrix, options);
+  for (const std::string& fidelity : fidelities) {
+    if (diagnostics.has_errors()) return;
+    if (fidelity == "flow") {
+      check_minimal(session);
+      sim::FlowRoutes routes(session.fabric(), flow_config(session.cluster(), no_matrix, options));
+      set_up_faults(session, no_matrix, options, taker_of(routes), diagnostics);
+    } else {
+      sim::PacketSim engine(session.fabric(), config_for(session.cluster(), no_matrix, options));
+      check_buffers(session, engine);
+      set_up_faults(session, no_matrix, options, taker_of(engine), diagnostics);
+    }
+  }
+}
+
+RunResult run_schedule(const Session& session, schedule::Schedule& schedule, const RunOptions& options,
+                       const sim::HostRates& rates, Watch& watch) {
+  const Traffic no_matrix;
+  spec::Diagnostics nothing;  // what could be wrong was said before
+  const auto keep_going = [&](const schedule::Progress& progress) { return watch(progress); };
+  if (options.fidelity == "flow") {
+    sim::FlowConfig config = flow_config(session.cluster(), no_matrix, options);
+    config.rates = rates;
+    sim::FlowRoutes routes(session.fabric(), config);
+    set_up_faults(session, no_matrix, options, taker_of(routes), nothing);
+    return sim::run_flows(schedule, routes, {false, keep_going});
+  }
+  sim::PacketSim engine(session.fabric(), config_for(session.cluster(), no_matrix, options));
+  set_up_faults(session, no_matrix, options, taker_of(engine), nothing);
+  engine.on_progress = keep_going;
+  return sim::PacketRun(schedule, engine, has_hosts(session.cluster()), rates).run();
 }
 
 TrafficGround ground_of(const Session& session, std::uint64_t seed) {

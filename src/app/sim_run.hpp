@@ -8,6 +8,7 @@
 #include "report/frames.hpp"
 #include "report/sim_records.hpp"
 #include "schedule/result.hpp"
+#include "sim/host_route.hpp"
 #include "transport/capture.hpp"
 
 namespace weft::app {
@@ -29,6 +30,14 @@ void check_run(Session& session, const Traffic& traffic, const RunOptions& optio
 // links carried is wanted, which takes a moment and some memory where there are many.
 Run run_traffic(const Session& session, const Traffic& traffic, const RunOptions& options, bool with_links,
                 Watch& watch);
+
+// The same for any schedule, with what kernels get of the links inside servers. First: can the network be simulated with
+// these fidelities, and with these faults?
+void check_network(Session& session, const std::vector<std::string>& fidelities, const RunOptions& options);
+schedule::RunResult run_schedule(const Session& session, schedule::Schedule& schedule, const RunOptions& options,
+                                 const sim::HostRates& rates, Watch& watch);
+// Of the file and of --fault.
+std::vector<model::FaultSpec> all_faults(const Session& session, const RunOptions& options, spec::Diagnostics& diagnostics);
 
 // What identifies the result: cluster, traffic, version, and a hash of all the user gave.
 report::RunInfo run_info(Session& session, const InputOptions& input, const Traffic& traffic,

@@ -125,7 +125,7 @@ void add_runs(CLI::App& command, app::RunOptions& run, bool several, std::uint32
   command.add_option("--seed", run.seed, "of everything random")->capture_default_str();
   command.add_option("--threads", run.threads, "that share the work; the result is the same")->check(CLI::Range(1, 256))->option_text("N=1");
   command.add_option("--fidelity", run.fidelity,
-                     several ? "packet, flow, message, several (packet,flow) or all" : "packet, flow or message")
+                     several ? "packet, flow, message, several (packet,flow) or all; collectives: message" : "packet, flow or message")
       ->check(CLI::Validator(known, "", "fidelity"))
       ->option_text("NAME=packet");
   command.add_option("--fault", run.faults, "what breaks: spine0,kind=blackhole,at=50us,for=1ms")
@@ -139,6 +139,17 @@ void add_runs(CLI::App& command, app::RunOptions& run, bool several, std::uint32
 void add_collective(CLI::App& command, app::CollectiveOptions& options) {
   command.add_option("--collective", options.operation, "all_reduce, all_gather, ...; default: the file's run")->type_name("NAME");
   command.add_option("--per-server", options.per_server, "GPUs of each server that take part; 0: all")->option_text("N=0");
+  const auto gpus = [&](const std::string& name, std::vector<std::string>& lists, const std::string& text) {
+    command.add_option(name, lists, text)->type_name("GPUS")->take_all()->allow_extra_args(false);
+  };
+  gpus("--on", options.on, "GPUs of a collective: 0..15,32..47; 0..63/8 is every eighth");
+  gpus("--beside", options.beside, "GPUs that do the same at the same time");
+  command.add_option("--split", options.split, "groups at once: /8 neighbours, %8 every eighth rank")->type_name("HOW");
+  command.add_option("--skew", options.skew, "how much later than the first the last rank comes: 20us")->type_name("TIME");
+  command.add_option("--slow-rank", options.slow_ranks, "a rank and what is left of its speed: 3=50%")
+      ->type_name("RANK=SHARE")
+      ->take_all()
+      ->allow_extra_args(false);
   command.add_option("--algorithms", options.algorithms, "auto, all (side by side), or names: Ring,NVLSTree")
       ->delimiter(',')
       ->option_text("NAMES=auto");
@@ -155,6 +166,8 @@ void add_sim(CLI::App& app, Verbs& verbs) {
   add_traffic(*command, verbs.sim.traffic);
   add_collective(*command, verbs.sim.collective);
   add_runs(*command, verbs.sim.run, true, verbs.sim.seeds, verbs.sim.limit);
+  command->parse_complete_callback(
+      [command, &verbs] { verbs.sim.collective.fidelity_given = command->count("--fidelity") > 0; });
   app::SimOutputOptions& output = verbs.sim.output;
   command->add_option("--sample", verbs.sim.run.sample, "queue, marks and load of every link, each interval: 1us")->type_name("TIME");
   command->add_option("--links", output.links, "busiest links shown, 0: all; with --json as records")->type_name("N");

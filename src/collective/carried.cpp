@@ -1,12 +1,16 @@
 #include "collective/carried.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "collective/placed.hpp"
 
 namespace weft::collective {
 namespace {
+
+// What a round takes is known when two figures for it differ by less than this part of it.
+constexpr std::int64_t kSteady = 50;
 
 struct Outcome {
   std::vector<Plan> plans;
@@ -47,6 +51,7 @@ Outcome run(const fabric::Fabric& fabric, const std::vector<CarriedJob>& jobs, s
   }
   Placed placed(ranks, std::move(parts));
   made.run = execute(placed);
+  if (made.run.stopped_by.empty() && made.run.unfinished > 0) made.run.stopped_by = "unfinished";
   made.ends.resize(jobs.size());
   for (const schedule::FlowRecord& flow : made.run.flows) {
     std::int64_t& end = made.ends[Placed::part_of(flow.tag)];
@@ -114,7 +119,7 @@ CarriedResult carry(const fabric::Fabric& fabric, const std::vector<CarriedJob>&
     for (std::size_t job = 0; job < jobs.size(); ++job) slopes.push_back(slope(first, second, job, rounds));
     bool steady = !before.empty();
     for (std::size_t job = 0; steady && job < jobs.size(); ++job)
-      steady = std::abs(slopes[job] - before[job]) * 100 <= slopes[job];
+      steady = std::abs(slopes[job] - before[job]) * kSteady <= slopes[job];
     rounds *= 2;
     first = std::move(second);
     if (steady) {

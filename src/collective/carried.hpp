@@ -2,7 +2,7 @@
 // How long collectives take, carried out at once by an executor that knows links: flows or packets.
 //
 // A long one goes through rounds that are alike but not exactly, so what is left out is an estimate: rounds are doubled
-// until two doublings in turn say the same time for a round, within a hundredth, and the rest is taken to be so as well.
+// until two doublings in turn say the same time for a round, within a fiftieth, and the rest is taken to be so as well.
 // Only collectives that go through the same number of rounds are shortened; nothing is where ranks are late or slow.
 
 #include <functional>
@@ -30,7 +30,7 @@ struct CarriedResult {
   std::vector<CarriedTime> jobs;
   std::uint64_t messages = 0;  // in all runs
   schedule::RunResult run;     // the last and longest; its tags as Placed has them
-  std::string stopped_by;      // not empty: the times are not to be used
+  std::string stopped_by;      // not empty: the times are not to be used; "unfinished": something never came
 };
 
 struct CarriedLimits {

@@ -86,7 +86,7 @@ TEST(Carried, WhereFlowsCollideTheFullestLinkDecides) {
                           "{kind: tor-clos, servers_per_leaf: 2, spines: 8, oversubscription: 2, "
                           "link: {rate: 400Gbps, cable: 5m}}");
   const Team team(machines.fabric, pick_gpus(*machines.cluster, 32, 0));
-  const PlanOptions options = all_reduce(64 * kMiB, {Algorithm::ring, Protocol::simple, 8});
+  const PlanOptions options = all_reduce(256 * kMiB, {Algorithm::ring, Protocol::simple, 8});
   const double spread = carried(machines, team, options, by_packets(machines.fabric, Network::spread));
   double slowest = 0;
   for (const std::uint64_t seed : {1u, 2u, 3u}) {
@@ -114,7 +114,7 @@ TEST(Carried, SkippedRoundsTakeWhatTheyWouldHaveTaken) {
   const Machines machines("{kind: hgx-h100, count: 2}", kRails);
   const Team team(machines.fabric, pick_gpus(*machines.cluster, 16, 0));
   for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree, Algorithm::nvls_tree}) {
-    PlanOptions options = all_reduce(32 * kMiB, {algorithm, Protocol::simple, 4});
+    PlanOptions options = all_reduce(64 * kMiB, {algorithm, Protocol::simple, 4});
     options.chunk = 32 << 10;
     const Carry execute = by_flows(machines.fabric, Network::spread);
     const CarriedResult some = carry(machines.fabric, {{&team, options}}, {}, execute);
@@ -187,7 +187,8 @@ TEST(Carried, JobsThatShareCardsShareTheirRate) {
     const CarriedResult apart = carry(machines.fabric, {{&a, options}, {&b, options}}, {}, execute);
     EXPECT_NEAR(us(apart.jobs[1].time) / alone, 1, 0.01);
     const CarriedResult together = carry(machines.fabric, {{&a, options}, {&a, options}}, {}, execute);
-    EXPECT_NEAR(us(together.jobs[0].time) / alone, 2, 0.15);
+    EXPECT_GT(us(together.jobs[0].time) / alone, 1.75) << "latencies are not shared";
+    EXPECT_LT(us(together.jobs[0].time) / alone, 2.05);
   }
 }
 
@@ -208,10 +209,10 @@ TEST(Sharing, JobsBesideEachOtherShareLinks) {
 
 // NVLink within a rack of 72, cards between racks.
 TEST(Carried, RacksAreDomainsLikeServers) {
-  const Machines racks("{kind: gb200-nvl72, count: 36}", "{kind: tor-clos, servers_per_leaf: 18, spines: 4}");
-  const Team team(racks.fabric, pick_gpus(*racks.cluster, 144, 0));
+  const Machines racks("{kind: gb200-nvl72, count: 36}", "{kind: single-chassis, switch: {kind: quantum-2, ports: 4096, rate: 800Gbps}}");
+  const Team team(racks.fabric, {0, 5, 10, 15, 20, 71, 72, 77, 82, 87, 92, 143});  // from trays all over the racks
   ASSERT_EQ(team.nodes(), 2u);
-  const PlanOptions options = all_reduce(16 * kMiB, {Algorithm::ring, Protocol::simple, 4});
+  const PlanOptions options = all_reduce(256 * kMiB, {Algorithm::ring, Protocol::simple, 4});
   const double flow = carried(racks, team, options, by_flows(racks.fabric, Network::spread));
   EXPECT_NEAR(flow / message_level(team, options), 1, 0.1);
 }

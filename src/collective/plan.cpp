@@ -151,7 +151,7 @@ Edge Planner::edge(const Way& way, bool posts) {
   } else if (plan_.choice.protocol == Protocol::ll128) {
     share = share / 128 * 120;
   }
-  Edge made{std::min(share, own), {}, own < share ? own : Bandwidth{}};
+  Edge made{std::min(share, own), {}, share};
   made.wire_per_mille = wire_per_mille(plan_.choice.protocol);
   if (!simple) return made;
   if (const std::uint32_t posted = sharing_.posted(way); posted > 0) {
@@ -170,7 +170,8 @@ Edge Planner::edge(const Way& way, bool posts) {
 // Between a GPU and the switches that reduce.
 Edge Planner::switch_edge(const Way& way) {
   const Edge plain = edge(way);
-  Edge made{plain.rate / 1000 * generation_.nvls_share, nanoseconds(generation_.nvls_chunk_ns), plain.own};
+  Edge made{plain.rate / 1000 * generation_.nvls_share, nanoseconds(generation_.nvls_chunk_ns),
+            plain.links / 1000 * generation_.nvls_share};
   made.wire_per_mille = 1'000'000 / std::max<std::int64_t>(1, generation_.nvls_share);
   return made;
 }
@@ -420,10 +421,10 @@ void Planner::add_pairs() {
       Edge made = edge(way);
       const Bandwidth share = sharing_.share(way);
       made.overhead = made.overhead / plan_.choice.channels;
-      made.own = {};
       made.rate = plan_.choice.protocol == Protocol::ll      ? share / 2
                   : plan_.choice.protocol == Protocol::ll128 ? share / 128 * 120
                                                              : share;
+      made.links = made.rate;
       return made;
     };
     const Domain& domain = team_.domain(team_.node_of(rank));

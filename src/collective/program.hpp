@@ -16,9 +16,9 @@ namespace weft::collective {
 
 // What a transfer between two ranks costs its sender.
 struct Edge {
-  Bandwidth rate;                   // of this program's share of the narrowest link; 0: takes no time
+  Bandwidth rate;                   // of this program on the narrowest link; 0: takes no time
   Duration overhead;                // per chunk: flags, fences, proxy
-  Bandwidth own;                    // what the program's threads move, where that is less than their share; else 0
+  Bandwidth links;                  // the share itself, of which the program's threads may move less
   std::int64_t wire_per_mille = 1000;  // bytes on the links for 1000 of data: flags, what is read twice
   auto operator<=>(const Edge&) const = default;
 };
@@ -30,9 +30,10 @@ inline std::int64_t occupancy(const Edge& edge, std::uint64_t bytes) {
   return (edge.overhead + wire).count();
 }
 
-// The part of it that no link sees: for executors that know how links are shared.
-inline std::int64_t own_occupancy(const Edge& edge, std::uint64_t bytes) {
-  return occupancy({edge.own, edge.overhead, {}, 1000}, bytes);
+// How long the program's threads need for it, where that is longer than the links do; else 0. For executors that know
+// links.
+inline std::int64_t pace(const Edge& edge, std::uint64_t bytes) {
+  return edge.rate < edge.links ? occupancy({edge.rate, {}, {}, 1000}, bytes) : 0;
 }
 
 inline std::uint64_t wire_bytes(const Edge& edge, std::uint64_t bytes) {

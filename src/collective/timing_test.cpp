@@ -144,7 +144,7 @@ TEST(Timing, ASlowRankDelaysARingAsTheRecurrenceSays) {
 TEST(Timing, ASlowCardHoldsUpTheRingsThroughIt) {
   const Machines machines("{kind: hgx-h100, count: 2, nics: 2}");
   const Team team(machines.fabric, pick_gpus(*machines.cluster, 16, 0));
-  PlanOptions given = options(Operation::all_reduce, 1 << 30, {Algorithm::ring, Protocol::simple, 2});
+  PlanOptions given = options(Operation::all_reduce, 1 << 30, {Algorithm::ring, Protocol::simple, 4});
   const auto time = [&](std::uint32_t nic, std::int64_t speed) {
     Conditions conditions;
     conditions.nics.push_back({nic, speed});

@@ -1,5 +1,6 @@
 #include "collective/work.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "collective/gates.hpp"
@@ -41,11 +42,18 @@ bool Work::next(std::uint32_t rank, std::uint32_t lane, Instruction& out) {
     out = Instruction::wait(1);
     return true;
   }
+  if (cursor.pace > 0) {
+    out = Instruction::compute(std::exchange(cursor.pace, 0));
+    ++cursor.since_last;
+    cursor.since_pace = 1;
+    return true;
+  }
   Step step;
   if (!programs_[cursor.program]->step(rank, cursor.lane, cursor.at, step)) return false;
   if (wait_for_room(cursor, step, out)) return true;
   ++cursor.at;
   ++cursor.since_last;
+  if (cursor.since_pace > 0) ++cursor.since_pace;
   if (step.kind == Step::Kind::send) {
     out = send(rank, cursor, step);
     cursor.outside |= plan_.node[rank] != plan_.node[step.peer];
@@ -61,6 +69,10 @@ bool Work::next(std::uint32_t rank, std::uint32_t lane, Instruction& out) {
 // of taking turns, and a lane that has much to say would get more than others.
 bool Work::wait_for_room(Cursor& cursor, const Step& step, Instruction& out) const {
   if (team_ == nullptr || step.kind != Step::Kind::send || step.joined) return false;
+  if (cursor.since_pace > 0) {
+    out = Instruction::wait(std::exchange(cursor.since_pace, 0));
+    return true;
+  }
   cursor.room = !cursor.room;
   if (cursor.room) {
     out = Instruction::wait_older(cursor.outside ? cursor.since_last : 0);
@@ -71,7 +83,9 @@ bool Work::wait_for_room(Cursor& cursor, const Step& step, Instruction& out) con
   return false;
 }
 
-Instruction Work::send(std::uint32_t rank, const Cursor& cursor, const Step& step) const {
+// A message does not wait for the threads that are slower than links: what they cannot do at once, the next send waits
+// for, and the receiver.
+Instruction Work::send(std::uint32_t rank, Cursor& cursor, const Step& step) const {
   Instruction made = Instruction::send(step.peer, step.bytes, step.tag);
   // What a slow rank loses is the same to every executor.
   const std::int64_t whole = step.joined ? 0 : occupancy(step.edge, step.bytes);
@@ -83,9 +97,13 @@ Instruction Work::send(std::uint32_t rank, const Cursor& cursor, const Step& ste
     return made;
   }
   made.bytes = wire_bytes(step.edge, step.bytes);
-  made.time = step.joined ? 0 : own_occupancy(step.edge, step.bytes) + lost;
+  made.time = step.joined ? 0 : step.edge.overhead.count() + lost;
   const bool outside = plan_.node[rank] != plan_.node[step.peer];
   made.lag = (outside ? plan_.outside_lag : plan_.inside_lag).count();
+  if (const std::int64_t threads = pace(step.edge, step.bytes); threads > 0) {
+    made.lag += threads - occupancy({step.edge.links, {}, {}, 1000}, step.bytes);
+    cursor.pace = std::max(cursor.pace, threads);
+  }
   if (!outside) return made;
   const Gates by = gates(*team_, rank, step.peer, plan_.port_of[cursor.program], plan_.pxn);
   made.leaves = by.leaves;

@@ -35,10 +35,12 @@ class Work final : public schedule::Schedule {
     bool room = false;   // there is room for the next send
     bool outside = false;  // one of the sends before crosses the network
     std::uint32_t since_last = 0;  // operations begun since the first of the sends before
+    std::uint32_t since_pace = 0;  // and since a computation began that the next send waits for; 0: there is none
+    std::int64_t pace = 0;         // how long that is to be
   };
   void set_up();
   bool wait_for_room(Cursor& cursor, const Step& step, schedule::Instruction& out) const;
-  schedule::Instruction send(std::uint32_t rank, const Cursor& cursor, const Step& step) const;
+  schedule::Instruction send(std::uint32_t rank, Cursor& cursor, const Step& step) const;
 
   const Plan& plan_;
   std::vector<std::shared_ptr<const Program>> programs_;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "report/fidelity.hpp"
+
 namespace weft::report {
 namespace {
 
@@ -92,8 +94,61 @@ void write_algorithms_side_by_side(const std::vector<CollectiveRow>& rows, std::
   }
 }
 
+void write_collective_differences(const std::vector<std::vector<CollectiveRow>>& by_executor, std::ostream& out) {
+  const std::vector<CollectiveRow>& first = by_executor[0];
+  if (first.empty()) return;
+  out << fmt::format("# {:>12}  {:>9}", "size", first[0].executor);
+  for (std::size_t i = 1; i < by_executor.size(); ++i) out << fmt::format("  {:>9} {:>7}", by_executor[i][0].executor, "");
+  out << fmt::format("\n# {:>12}  {:>9}", "(B)", "(us)");
+  for (std::size_t i = 1; i < by_executor.size(); ++i) out << fmt::format("  {:>9} {:>7}", "(us)", "");
+  out << "\n";
+  for (std::size_t row = 0; row < first.size(); ++row) {
+    out << fmt::format("# {:>12}  {:>9}", first[row].size(), microseconds(first[row].time));
+    for (std::size_t i = 1; i < by_executor.size(); ++i)
+      out << fmt::format("  {:>9} {:>+6.1f}%", microseconds(by_executor[i][row].time),
+                         100 * difference(by_executor[i][row].time, first[row].time));
+    out << "\n";
+  }
+  // What the last size says in words.
+  const CollectiveRow& last = first.back();
+  for (std::size_t i = 1; i < by_executor.size(); ++i)
+    out << fmt::format("# at {} B {} level says {:.2f} times what {} level does\n", last.size(), last.executor,
+                       static_cast<double>(last.time) / static_cast<double>(by_executor[i].back().time),
+                       by_executor[i].back().executor);
+  out << "#\n";
+}
+
+void write_collective_verdict(const std::vector<std::pair<std::string, CollectiveRow>>& jobs, std::ostream& out) {
+  std::vector<std::pair<std::string, CollectiveRow>> ranked = jobs;
+  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.second.time < b.second.time; });
+  const auto& [best, fastest] = ranked[0];
+  out << fmt::format("# {} of {} B: {} is fastest, {:.2f} GB/s\n", fastest.operation, fastest.size(), best,
+                     fastest.bus_bandwidth());
+  for (std::size_t i = 1; i < ranked.size(); ++i) {
+    const CollectiveRow& row = ranked[i].second;
+    out << fmt::format("#   {}: {:.2f} GB/s, {:.2f}x the time{}\n", ranked[i].first, row.bus_bandwidth(),
+                       static_cast<double>(row.time) / static_cast<double>(fastest.time),
+                       row.host_memory && !fastest.host_memory ? ", through host memory" : "");
+  }
+}
+
+void write_difference_records(const std::vector<std::vector<CollectiveRow>>& by_executor, std::ostream& out) {
+  for (std::size_t row = 0; row < by_executor[0].size(); ++row) {
+    nlohmann::ordered_json record = {{"record", "collective_difference"},
+                                     {"version", 1},
+                                     {"operation", by_executor[0][row].operation},
+                                     {"bytes", by_executor[0][row].size()}};
+    for (const std::vector<CollectiveRow>& rows : by_executor) {
+      nlohmann::ordered_json& mine = record["executors"][rows[row].executor];
+      mine["time_ps"] = rows[row].time;
+      mine["difference"] = difference(rows[row].time, by_executor[0][row].time);
+    }
+    out << record.dump() << "\n";
+  }
+}
+
 void write_collective_record(const CollectiveRow& row, const CollectiveHead& head, std::ostream& out) {
-  const nlohmann::ordered_json record = {{"record", "collective"},
+  nlohmann::ordered_json record = {{"record", "collective"},
                                          {"version", 1},
                                          {"weft", head.version},
                                          {"cluster", head.cluster},
@@ -112,9 +167,15 @@ void write_collective_record(const CollectiveRow& row, const CollectiveHead& hea
                                          {"chunk_bytes", row.chunk},
                                          {"host_memory", row.host_memory},
                                          {"stack", row.stack},
-                                         {"executor", "message"},
+                                         {"executor", row.executor},
                                          {"messages", row.messages},
-                                         {"skipped_rounds", row.skipped_rounds}};
+                                         {"skipped_rounds", row.skipped_rounds},
+                                         {"groups", row.groups}};
+  if (row.executor != "message")
+    record.update({{"seed", row.seed},
+                   {"digest", fmt::format("{:016x}", row.digest)},
+                   {"dropped", row.dropped},
+                   {"sent_again", row.sent_again}});
   out << record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
 }
 

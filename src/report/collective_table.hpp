@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weft::report {
@@ -28,6 +29,12 @@ struct CollectiveRow {
   std::uint64_t messages = 0;  // that were simulated
   std::uint64_t skipped_rounds = 0;
   std::string stack;
+  std::string executor = "message";
+  std::uint32_t groups = 1;   // that did it at the same time; the slowest one's figures
+  std::uint64_t seed = 0;     // where it decided anything
+  std::uint64_t digest = 0;   // likewise
+  std::uint64_t dropped = 0;  // packets, by full queues and faults
+  std::uint64_t sent_again = 0;
 
   // nccl-tests counts elements of four bytes, and so many of them that every rank has the same.
   std::uint64_t count() const { return parts ? bytes / 4 / ranks : bytes / 4; }
@@ -52,6 +59,13 @@ void write_collective_foot(const std::vector<CollectiveRow>& rows, std::ostream&
 
 // A line per size, busbw of every algorithm side by side; rows of one size follow each other, the chosen one first.
 void write_algorithms_side_by_side(const std::vector<CollectiveRow>& rows, std::ostream& out);
+
+// The same rows timed by several executors, the first of which the others are compared with: lines that readers of
+// nccl-tests skip, or records.
+void write_collective_differences(const std::vector<std::vector<CollectiveRow>>& by_executor, std::ostream& out);
+// Several jobs that did the same, by name and with their last rows: who was fastest.
+void write_collective_verdict(const std::vector<std::pair<std::string, CollectiveRow>>& jobs, std::ostream& out);
+void write_difference_records(const std::vector<std::vector<CollectiveRow>>& by_executor, std::ostream& out);
 
 void write_collective_record(const CollectiveRow& row, const CollectiveHead& head, std::ostream& out);
 

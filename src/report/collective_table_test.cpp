@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include <sstream>
 
 namespace weft::report {
@@ -58,6 +60,40 @@ TEST(CollectiveTable, AlgorithmsStandInColumnsAndTheChosenOneBehind) {
   EXPECT_LT(text.find("Ring"), text.find("Tree"));
   EXPECT_NE(text.find("26.93    68.14"), std::string::npos) << text;
   EXPECT_NE(text.find("  Tree LL 24\n"), std::string::npos) << text;
+}
+
+TEST(CollectiveTable, StatesHowFarExecutorsDiffer) {
+  CollectiveRow packet = row();
+  packet.executor = "packet";
+  packet.time = 200'000'000;
+  CollectiveRow message = row();
+  message.time = 100'000'000;
+  std::ostringstream text;
+  write_collective_differences({{packet}, {message}}, text);
+  EXPECT_NE(text.str().find("-50.0%"), std::string::npos) << text.str();
+  EXPECT_NE(text.str().find("packet level says 2.00 times what message level does"), std::string::npos) << text.str();
+  std::istringstream lines(text.str());
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_EQ(line[0], '#') << "readers of nccl-tests skip it";
+    EXPECT_LE(line.size(), 80u) << line;
+  }
+  std::ostringstream records;
+  write_difference_records({{packet}, {message}}, records);
+  const auto record = nlohmann::json::parse(records.str());
+  EXPECT_EQ(record["executors"]["packet"]["difference"], 0.0);
+  EXPECT_EQ(record["executors"]["message"]["difference"], -0.5);
+}
+
+TEST(CollectiveTable, SaysWhichJobIsFastest) {
+  CollectiveRow fast = row();
+  CollectiveRow slow = row();
+  slow.time = 3 * fast.time;
+  slow.host_memory = true;
+  std::ostringstream text;
+  write_collective_verdict({{"GPUs 1,2", slow}, {"GPUs 0,4", fast}}, text);
+  EXPECT_NE(text.str().find("GPUs 0,4 is fastest"), std::string::npos) << text.str();
+  EXPECT_NE(text.str().find("GPUs 1,2: "), std::string::npos);
+  EXPECT_NE(text.str().find("3.00x the time, through host memory"), std::string::npos) << text.str();
 }
 
 }  // namespace

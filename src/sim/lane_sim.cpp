@@ -228,7 +228,8 @@ class LaneSim {
 
   // When the sender is done with it.
   std::int64_t send(Lane& lane, const Instruction& each) {
-    lane.busy = std::max(lane.busy, lane.clock) + each.time;
+    const std::int64_t start = std::max(lane.busy, lane.clock);
+    lane.busy = start + each.time;
     const std::int64_t there = lane.busy + each.lag + config_.latency(lane.rank, each.peer).count();
     lane.digest.add(static_cast<std::uint64_t>(there));
     Stream& stream = streams_[streams_.find(lane.rank, each.peer, each.tag)];
@@ -237,6 +238,7 @@ class LaneSim {
       runnable_.push_back(stream.waiter);
       stream.waiter = kNobody;
     }
+    if (config_.sent) config_.sent({lane.rank, each.peer, each.bytes, start, there, there, 0, each.tag});
     bytes_ += each.bytes;
     if (++messages_ % kMessagesBetweenQuestions == 0 && config_.keep_going &&
         !config_.keep_going(there, messages_, bytes_))

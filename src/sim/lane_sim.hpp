@@ -21,6 +21,8 @@ struct LaneConfig {
   std::function<Duration(std::uint32_t from, std::uint32_t to)> latency;
   // Asked now and then; false stops the run, and the result is partial.
   std::function<bool(std::int64_t now, std::uint64_t messages, std::uint64_t bytes)> keep_going;
+  // Told of every message: it leaves at `start` and is there at `received`.
+  std::function<void(const schedule::FlowRecord& message)> sent = {};
 };
 
 struct LaneResult {

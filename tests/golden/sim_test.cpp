@@ -1,4 +1,7 @@
 // `weft sim` and `weft compare` as a person meets them.
+#include <set>
+#include <fstream>
+#include <cmath>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -457,7 +460,67 @@ TEST(Sim, AlgorithmsStandSideBySideAndWhatCannotBeIsSaid) {
   const std::string million = (kSource / "examples/11-a-million-gpus/cluster.weft.yaml").string();
   EXPECT_NE(weft({"sim", million, "--collective", "all_reduce"}).err.find("up to 262,144"), std::string::npos);
   EXPECT_NE(error({"--sizes", "8GiB..8B"}).find("--sizes cannot be"), std::string::npos);
-  EXPECT_NE(error({"--trace", "x.json"}).find("collectives run at message level"), std::string::npos);
+  EXPECT_NE(error({"--sample", "1us"}).find("is of flows, not of collectives"), std::string::npos);
+  EXPECT_NE(error({"--on", "0..7/0"}).find("GPUs cannot be '0..7/0'"), std::string::npos);
+  EXPECT_NE(error({"--on", "3,0..7"}).find("GPU 3 is named twice"), std::string::npos);
+  EXPECT_NE(error({"--on", "0..256"}).find("there is no GPU 256"), std::string::npos);
+  EXPECT_NE(error({"--gpus", "16", "--split", "/5"}).find("16 GPUs cannot be split by '/5'"), std::string::npos);
+  EXPECT_NE(error({"--gpus", "16", "--split", "8"}).find("split cannot be '8'"), std::string::npos);
+  EXPECT_NE(error({"--gpus", "16", "--slow-rank", "16=50%"}).find("a rank from 0 to 15"), std::string::npos);
+  EXPECT_NE(error({"--skew", "5"}).find("--skew cannot be"), std::string::npos);
+  EXPECT_NE(error({"--fault", "spine0,kind=down"}).find("messages know no faults but"), std::string::npos);
+  EXPECT_NE(error({"--gpus", "16", "--algorithms", "collnet", "--fidelity", "flow"}).find("at message level only"), std::string::npos);
+  EXPECT_NE(error({"--algorithms", "all", "--fidelity", "flow,message"}).find("with one fidelity"), std::string::npos);
+}
+
+TEST(Sim, ACollectiveIsCarriedOutByAllFidelitiesAndTheirDifferencesAreStated) {
+  const InDirectory here(kSource / "examples/03-acp-8-nics");
+  const std::vector<std::string> command = {"sim", "--collective", "all_reduce", "--gpus", "16", "--sizes", "1MiB..4MiB", "--fidelity", "packet,flow,message"};
+  const Outcome text = weft(command);
+  ASSERT_EQ(text.code, 0) << text.err;
+  EXPECT_NE(text.out.find("packet level says"), std::string::npos) << text.out;
+  std::vector<std::string> as_records = command;
+  as_records.push_back("--json");
+  const Outcome outcome = weft(as_records);
+  const auto all = records(outcome.out);
+  ASSERT_EQ(all.size(), 3u * 3 + 3) << "three sizes, three executors, three differences";
+  EXPECT_EQ(all[0]["executor"], "packet");
+  EXPECT_EQ(all[1]["executor"], "flow");
+  EXPECT_EQ(all[2]["executor"], "message");
+  EXPECT_EQ(all.back()["record"], "collective_difference");
+  for (const char* executor : {"flow", "message"}) EXPECT_LT(std::abs(all.back()["executors"][executor]["difference"].get<double>()), 0.3);
+}
+
+// The same number of GPUs, elsewhere and in groups.
+TEST(Sim, ACollectiveRunsWhereItIsPut) {
+  const InDirectory here(kSource / "examples/01-acp-2-nics");
+  const auto busbw = [](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"sim", "--collective", "all_reduce", "--sizes", "256MiB", "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const auto all = records(weft(arguments).out);
+    return all.size() == 1 ? all[0]["busbw_GBps"].get<double>() : 0.0;
+  };
+  const double near = busbw({"--on", "0..31/4"});
+  EXPECT_GT(near, 1.2 * busbw({"--on", "1..31/8x2"})) << "away from the cards";
+  // Four groups that use the same two cards of every server get a quarter each; within servers they do not meet.
+  EXPECT_LT(busbw({"--gpus", "32", "--split", "%4", "--algorithms", "Ring"}), 0.4 * busbw({"--on", "0..31/4", "--algorithms", "Ring"}));
+  EXPECT_NEAR(busbw({"--gpus", "32", "--split", "/8"}) / busbw({"--gpus", "8"}), 1, 0.001);
+}
+
+TEST(Sim, ATraceHasARankAndItsChannels) {
+  const InDirectory here(kSource / "examples/01-acp-2-nics");
+  const std::filesystem::path file = std::filesystem::temp_directory_path() / "weft_collective_trace.json";
+  for (const char* fidelity : {"message", "flow"}) {
+    std::filesystem::remove(file);
+    ASSERT_EQ(weft({"sim", "--collective", "all_reduce", "--gpus", "16", "--sizes", "1MiB", "--fidelity", fidelity, "--trace", file.string()}).code, 0);
+    std::ifstream in(file);
+    const auto trace = nlohmann::json::parse(in);
+    std::set<std::string> names;
+    for (const auto& event : trace["traceEvents"])
+      if (event["ph"] == "M") names.insert(event["args"]["name"]);
+    EXPECT_TRUE(names.contains("s0/gpu0")) << fidelity;
+    EXPECT_TRUE(names.contains("channel 0")) << fidelity;
+  }
 }
 
 // Every table of truth/ has its scenario, and the constants are not allowed to get worse.
