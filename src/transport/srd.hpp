@@ -36,9 +36,11 @@
 //   a sender keeps 1/n of the window and paces to 1/n of the rate. Nobody has to ask for credits, and
 //   one round trip after the burst the receiver's link is shared evenly.
 // - Loss is seen by trimming (the header arrives and is answered at once), or by time: a packet is
-//   lost when one sent five round trips later has been acknowledged. After two round trips of silence
-//   the two oldest packets are sent again to ask; then all count as lost and two at a time ask, ever more
-//   rarely, until something is heard. What is lost goes out again on another path.
+//   lost when one sent five round trips later has been acknowledged, or two when nothing else is left to
+//   send. After two round trips of silence the two oldest packets are sent again to ask; then all count as
+//   lost, and up to eight ask, ever more rarely, each by another way, until something is heard: a packet may
+//   have arrived and its answers died, and then it has to ask by several ways. What is lost goes out again
+//   on another path.
 // - Acknowledgements are few (one for `ack_every` packets) because the sender says when it waits: the
 //   packet that fills the window and the last of a message ask for one. Those that it overtook are
 //   acknowledged when the gap closes.
@@ -271,8 +273,6 @@ class Srd {
   void judge(Sender& sender, std::uint32_t path, bool marked, std::uint32_t rtt);
   void set_lag(Sender& sender, std::uint32_t path, std::uint32_t lag);
   static std::uint32_t mean_of(const Sender& sender) { return std::max(1u, sender.mean_rtt / kMeanOf); }
-  // Windows follow the typical path. A slow one is to be used less; it does not tell how much all can carry.
-  bool typical(const Sender& sender, std::uint32_t path) const { return sender.paths.lag[path] < leave_lag_ / 2; }
   static std::uint32_t lag_of(std::uint32_t late, std::uint32_t mean);
   void bury(Sender& sender, std::uint32_t path);
   void prove(Sender& sender, std::uint32_t path);

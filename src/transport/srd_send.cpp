@@ -113,7 +113,7 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   const std::uint32_t echo = header.echoed();
   const bool echo_known = before(echo, sender.next) && !before(echo, sender.una);
   if (const Slot& slot = sender.slot[echo % kWindow];
-      echo_known && slot.is(State::flying) && !slot.resent && !(flags & kTrimmed) && typical(sender, slot.path))
+      echo_known && slot.is(State::flying) && !slot.resent && !(flags & kTrimmed))
     sample(sender, static_cast<std::uint32_t>(std::max(0, since(stamp(now), slot.sent))));
   const auto marked = [&](std::uint32_t sequence) {
     const std::uint32_t back = echo - sequence;
@@ -379,7 +379,7 @@ void Srd::lose(Sender& sender, std::uint32_t sequence) {
 // by two round trips is sent again, or by one where packets have vanished before.
 void Srd::find_lost(Sender& sender) {
   const std::uint32_t mean = mean_of(sender);
-  const std::uint32_t at_the_end = std::min(reorder_, sender.buried ? base_ : 2 * base_);
+  const std::uint32_t at_the_end = std::min(reorder_, sender.buried ? base_ : 2 * std::max(base_, mean));
   const auto patient = static_cast<std::int32_t>(sender.next == sender.end ? at_the_end : reorder_);
   for (std::uint32_t s = sender.una; before(s, sender.next); ++s) {
     const Slot& slot = sender.slot[s % kWindow];
