@@ -123,7 +123,7 @@ LeftOut leave_out(const std::vector<TruthTable>& tables, const TruthTable& out, 
         like.push_back(other.number.value);
     if (like.empty()) continue;
     std::sort(like.begin(), like.end());
-    *knob.value = like[like.size() / 2];
+    *knob.value = like[(like.size() - 1) / 2];
     made.lonely.push_back(fmt::format("{} of {}", knob.number.name, knob.number.owner));
   }
   made.constants = fit(others, std::move(made.constants), Origin::fitted, clock, &out);

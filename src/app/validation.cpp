@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
 
 namespace weft::app {
 
@@ -46,10 +48,13 @@ Verdict judge(const TruthTable& table, const collective::Constants& constants, T
 }
 
 std::vector<Spread> spreads(const std::vector<TruthTable>& tables) {
-  std::map<std::tuple<std::string, collective::Operation, std::uint32_t>, std::vector<const TruthTable*>> alike;
+  // Servers without a network between them are alike whatever cards they have.
+  std::map<std::tuple<std::string, std::int64_t, collective::Operation, std::uint32_t>, std::vector<const TruthTable*>> alike;
   for (const TruthTable& each : tables) {
-    const model::ServerKind& server = each.team->group(0).spec;
-    alike[{server.gpu.kind, each.job.operation, each.team->ranks()}].push_back(&each);
+    std::int64_t network = 0;
+    if (each.team->nodes() > 1)
+      for (const collective::Port& port : each.team->domain(0).ports) network += port.nic_rate.count();
+    alike[{each.team->group(0).spec.gpu.kind, network, each.job.operation, each.team->ranks()}].push_back(&each);
   }
   std::vector<Spread> found;
   for (const auto& [kind, members] : alike) {

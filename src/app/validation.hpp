@@ -39,7 +39,7 @@ double error_of(const Measurement& measured, const report::CollectiveRow& simula
 
 Verdict judge(const TruthTable& table, const collective::Constants& constants, TruthClock& clock);
 
-// Tables of the same kind (servers, operation, GPUs), and how far apart what they measured is at sizes they share.
+// Tables of the same kind (GPUs, network, operation), and how far apart what they measured is at sizes they share.
 struct Spread {
   std::vector<std::string> tables;
   std::size_t sizes = 0;

@@ -124,7 +124,7 @@ void write_tables(Out out, const std::vector<Verdict>& verdicts) {
 }
 
 void write_spreads(Out out, const std::vector<TruthTable>& tables) {
-  fmt::format_to(out, "\n## What tables of the same kind say of each other\n\nThe same GPUs, operation and number of GPUs: how "
+  fmt::format_to(out, "\n## What tables of the same kind say of each other\n\nThe same GPUs, network, operation and number of GPUs: how "
                       "much longer the longest time is than the shortest, at sizes that several have.\n\n"
                       "| tables | sizes | median | worst |\n|---|---:|---:|---:|\n");
   for (const Spread& each : spreads(tables))
@@ -173,7 +173,7 @@ std::string validation_page(const std::vector<Verdict>& verdicts, const std::vec
   fmt::format_to(out, "\n## Where it is not met, and why\n\n");
   for (const Verdict& each : verdicts) {
     if (each.errors.large.worst() <= 0.30 && each.errors.small.p90() <= 0.25) continue;
-    fmt::format_to(out, "- **{}**: {} from 1 MiB at worst, {} of nine rows in ten below. {}\n", each.table->name,
+    fmt::format_to(out, "- **{}**: from 1 MiB worst {}, below 1 MiB nine rows in ten {}. {}\n", each.table->name,
                    percent_or_none(each.errors.large, 1.0), percent_or_none(each.errors.small, 0.9),
                    joined(each.table->notes, " "));
   }
