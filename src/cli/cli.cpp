@@ -125,7 +125,7 @@ void add_runs(CLI::App& command, app::RunOptions& run, bool several, std::uint32
   command.add_option("--seed", run.seed, "of everything random")->capture_default_str();
   command.add_option("--threads", run.threads, "that share the work; the result is the same")->check(CLI::Range(1, 256))->option_text("N=1");
   command.add_option("--fidelity", run.fidelity,
-                     several ? "packet, flow, message, several (packet,flow) or all; collectives: message" : "packet, flow or message")
+                     several ? "packet, flow, message, several or all (collectives: message)" : "packet, flow or message")
       ->check(CLI::Validator(known, "", "fidelity"))
       ->option_text("NAME=packet");
   command.add_option("--fault", run.faults, "what breaks: spine0,kind=blackhole,at=50us,for=1ms")
@@ -142,7 +142,7 @@ void add_collective(CLI::App& command, app::CollectiveOptions& options) {
   const auto gpus = [&](const std::string& name, std::vector<std::string>& lists, const std::string& text) {
     command.add_option(name, lists, text)->type_name("GPUS")->take_all()->allow_extra_args(false);
   };
-  gpus("--on", options.on, "GPUs of a collective: 0..15,32..47; 0..63/8 is every eighth");
+  gpus("--on", options.on, "GPUs: 0..15,32..47, or 0..63/8 for every eighth");
   gpus("--beside", options.beside, "GPUs that do the same at the same time");
   command.add_option("--split", options.split, "groups at once: /8 neighbours, %8 every eighth rank")->type_name("HOW");
   command.add_option("--skew", options.skew, "how much later than the first the last rank comes: 20us")->type_name("TIME");
