@@ -40,7 +40,8 @@ constexpr std::array<Launch, 3> kLaunches = {{
 
 constexpr std::string_view kTuning = "NCCL src/graph/tuning.cc and topo.h";
 constexpr std::string_view kAiconfigurator =
-    "NVIDIA aiconfigurator, nccl_perf of 2, 4 and 8 GPUs: A100 2.27.3, H100 and H200 2.23 to 2.29, B200 and GB200 2.29";
+    "NVIDIA aiconfigurator, nccl_perf of 2, 4 and 8 GPUs: A100 2.27.3, H100 and H200 2.23 to 2.29, B200 and GB200 2.29;"
+    " Volta as Ampere, others as Hopper";
 constexpr std::string_view kTables = "truth/";
 
 template <class Owner>

@@ -591,7 +591,7 @@ TEST(Validate, NcclTestsTextIsATableAndPicturesAreWritten) {
   std::ofstream("mine.txt") << "nothing\n";
   const Outcome wrong = weft({"validate", "."});
   EXPECT_EQ(wrong.code, 2);
-  EXPECT_NE(wrong.err.find("no table of nccl-tests"), std::string::npos) << wrong.err;
+  EXPECT_NE(wrong.err.find("no row of nccl-tests"), std::string::npos) << wrong.err;
 }
 
 TEST(Sim, CollectivesAreDrawn) {
