@@ -38,7 +38,7 @@ RC_GTEST_PROP(CollectiveJobs, AnyTextNamesGpusOrIsRefused, (const std::string& d
   RC_ASSERT(made.empty() == diagnostics.has_errors());
   RC_ASSERT(std::is_sorted(made.begin(), made.end()));
   RC_ASSERT(std::adjacent_find(made.begin(), made.end()) == made.end());
-  RC_ASSERT(made.empty() || made.back() < 64);
+  RC_ASSERT((made.empty() || made.back() < 64));
 }
 
 TEST(CollectiveJobs, SkewIsBetweenTheFirstAndTheLast) {

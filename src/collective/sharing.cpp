@@ -36,9 +36,11 @@ Sharing::Sharing(const Team& team, const Generation& generation, const Stack& st
       const Bandwidth rate = left == 1000 * cards ? port.nic_rate : part_of(port.nic_rate, left / cards);
       const Bandwidth nic = std::min(part_of(rate, stack.network.nic_per_mille), pcie);
       const std::uint64_t first = kCards + 3 * std::uint64_t{port.nics[0]};
+      const auto out = static_cast<std::uint32_t>(parts_.size());
       add_part(nic, first);
       add_part(nic, first + 1);
       add_part(pcie / 2, first + 2);  // in and out of the socket's memory over the same root complex
+      for (std::uint32_t i = out; i < parts_.size(); ++i) parts_[i].port = out;
     }
     first_root_.push_back(static_cast<std::uint32_t>(parts_.size()));
     const model::Group& group = team.group(team.domain(node).first_rank);
@@ -53,7 +55,7 @@ Sharing::Sharing(const Team& team, const Generation& generation, const Stack& st
 
 void Sharing::add_part(Bandwidth capacity, std::uint64_t link) {
   const auto known = options_.beside ? options_.beside->find(link) : Loads::const_iterator{};
-  parts_.push_back({capacity, link, 0, options_.beside && known != options_.beside->end() ? known->second : 0});
+  parts_.push_back({capacity, link, 0, options_.beside && known != options_.beside->end() ? known->second : 0, kNoPort});
 }
 
 Loads Sharing::loads() const {
@@ -137,10 +139,8 @@ Bandwidth Sharing::share(const Way& way) const {
 std::uint32_t Sharing::posted(const Way& way) const {
   std::uint32_t most = 0;
   for (std::uint32_t i = 0; i < way.count; ++i) {
-    const std::uint32_t part = way.parts[i];
-    if (first_port_.empty() || part < first_port_.front()) continue;
-    const std::uint32_t out = part - (part - first_port_.front()) % 3;  // ports have three parts each
-    most = std::max(most, parts_[out].users + parts_[out + 1].users);
+    const std::uint32_t out = parts_[way.parts[i]].port;
+    if (out != kNoPort) most = std::max(most, parts_[out].users + parts_[out + 1].users);
   }
   return most;
 }

@@ -65,11 +65,13 @@ class Sharing {
   Loads loads() const;
 
  private:
+  static constexpr std::uint32_t kNoPort = 0xFFFFFFFFu;
   struct Part {
     Bandwidth capacity;
     std::uint64_t link = 0;  // of the cluster
     std::uint32_t users = 0;
     std::uint32_t others = 0;
+    std::uint32_t port = kNoPort;  // the part out of the port that it belongs to
   };
   void add_part(Bandwidth capacity, std::uint64_t link);
   std::uint32_t out_of(std::uint32_t rank) const { return 2 * rank; }

@@ -111,32 +111,34 @@ TEST(Timing, SkewAddsToTheTime) {
   EXPECT_EQ(time_of(team, given, testing::by_lanes).time, even + microseconds(10));
 }
 
-// Rank r of a ring of n with one chunk sends in step s what came in step s - 1, and not before its send of that step has
-// left: the recurrence, written out.
+// Rank r of a ring of n with one chunk sends in step s what came in step s - 1, slice by slice, and no slice before the
+// one before it has left: the recurrence, written out.
 TEST(Timing, ASlowRankDelaysARingAsTheRecurrenceSays) {
   const Machines machines("{kind: hgx-h100, count: 1}");
   const Team team(machines.fabric, pick_gpus(*machines.cluster, 8, 0));
   PlanOptions given = options(Operation::all_reduce, 512 << 10, {Algorithm::ring, Protocol::ll, 1});
   given.chunk = 1 << 20;
   const Plan plan = make_plan(team, given);
-  const Edge edge = static_cast<const Ring&>(*plan.programs.at(0)).shape().edges[0];
+  const Ring::Shape& shape = static_cast<const Ring&>(*plan.programs.at(0)).shape();
   for (const std::int64_t speed : {900, 500, 100}) {
     Conditions conditions;
     conditions.ranks.push_back({3, speed});
     given.conditions = &conditions;
-    std::vector<std::int64_t> left(8), came(8);
+    std::vector<std::int64_t> left(8);
+    std::vector<std::vector<std::int64_t>> came(8, std::vector<std::int64_t>(shape.slices));
     for (int step = 0; step < 14; ++step) {
-      std::vector<std::int64_t> next(8);
-      for (std::size_t rank = 0; rank < 8; ++rank) {
-        const std::int64_t whole = occupancy(edge, 64 << 10);
-        left[rank] = std::max(left[rank], came[rank]) + (rank == 3 ? whole * 1000 / speed : whole);
-        next[(rank + 1) % 8] = left[rank] + plan.inside.count();
-      }
+      std::vector<std::vector<std::int64_t>> next(8, std::vector<std::int64_t>(shape.slices));
+      for (std::size_t slice = 0; slice < shape.slices; ++slice)
+        for (std::size_t rank = 0; rank < 8; ++rank) {
+          const std::int64_t whole = occupancy(shape.edges[rank], (64 << 10) / shape.slices);
+          left[rank] = std::max(left[rank], came[rank][slice]) + (rank == 3 ? whole * 1000 / speed : whole);
+          next[(rank + 1) % 8][slice] = left[rank] + plan.inside.count();
+        }
       came = next;
     }
-    EXPECT_EQ(time_of(team, given, testing::by_lanes).time.count() - plan.launch.count(),
-              *std::max_element(came.begin(), came.end()))
-        << speed;
+    std::int64_t last = 0;
+    for (const auto& slices : came) last = std::max(last, slices.back());
+    EXPECT_EQ(time_of(team, given, testing::by_lanes).time.count() - plan.launch.count(), last) << speed;
   }
 }
 
