@@ -90,7 +90,7 @@ Row ring(std::uint32_t ranks, double limit) {
         collective::time_of(team,
                             {.operation = collective::Operation::all_reduce,
                              .bytes = 1'000'000,
-                             .choice = {collective::Algorithm::ring, collective::Protocol::ll, 1},
+                             .choice = {collective::Algorithm::ring, collective::Protocol::ll128, 1},
                              .stack = collective::stack_named("ib")},
                             std::ref(runs));
     if (timing.messages != 2ull * (ranks - 1) * ranks) return {"ring: wrong number of messages", 1, "", 0.5, 0};

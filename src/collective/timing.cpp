@@ -1,6 +1,7 @@
 #include "collective/timing.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,9 @@ namespace {
 // Rounds that are run before it is looked whether they repeat, and how many more are tried until they do.
 constexpr std::uint64_t kFewRounds = 6;
 constexpr std::uint64_t kManyRounds = 400;
+// From how many on, and how many times smaller than a round its deviations, the mean of all ranks may stand for it.
+constexpr std::uint64_t kEnoughRounds = 4 * kFewRounds;
+constexpr std::int64_t kLevel = 50;
 
 struct Outcome {
   Plan plan;
@@ -36,6 +40,20 @@ bool repeats(const Outcome& first, const Outcome& second, const Outcome& third) 
   return true;
 }
 
+// What a round takes when all ranks take about the same for each; 0: they do not.
+std::int64_t mean_round(const Outcome& first, const Outcome& second, const Outcome& third) {
+  std::int64_t least = INT64_MAX, most = 0, all = 0;
+  const std::size_t ranks = first.ends.ends.size();
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const std::int64_t before = second.ends.ends[rank] - first.ends.ends[rank];
+    const std::int64_t after = third.ends.ends[rank] - second.ends.ends[rank];
+    least = std::min({least, before, after});
+    most = std::max({most, before, after});
+    all += (before + after) / 2;
+  }
+  return most - least <= least / kLevel ? all / static_cast<std::int64_t>(ranks) : 0;
+}
+
 Timing timing(Outcome outcome, std::int64_t more, std::uint64_t skipped) {
   const Duration time = std::max(outcome.plan.least, outcome.plan.launch + Duration(outcome.end() + more));
   return {std::move(outcome.plan), time, outcome.ends.messages, skipped, std::move(outcome.ends.stopped_by)};
@@ -51,8 +69,11 @@ Timing time_of(const Team& team, const PlanOptions& options, const Execute& exec
     if (rounds > kFewRounds) first = run(team, options, rounds, execute);
     const Outcome second = run(team, options, rounds + 1, execute);
     const Outcome third = run(team, options, rounds + 2, execute);
-    if (!repeats(first, second, third)) continue;
-    const std::int64_t period = third.end() - second.end();
+    const bool exactly = repeats(first, second, third);
+    const std::int64_t period = exactly                   ? third.end() - second.end()
+                                : rounds >= kEnoughRounds ? mean_round(first, second, third)
+                                                          : 0;
+    if (!exactly && period == 0) continue;
     return timing(std::move(first), period * static_cast<std::int64_t>(whole - rounds), whole - rounds);
   }
   return timing(run(team, options, 0, execute), 0, 0);

@@ -4,7 +4,8 @@
 // A program goes through rounds, and in each every lane does the same. With fixed costs, when two rounds in turn delay
 // every rank by the same time, so does every further one: the lanes' times after a round follow from those before it
 // by additions and maxima alone (a max-plus system that has reached its period). So long plans are run with a few
-// rounds, and the others are added.
+// rounds, and the others are added. A period may be of several rounds, in which ranks take turns at being late: where
+// rounds differ by less than a fiftieth of one, their mean is added.
 
 #include <functional>
 

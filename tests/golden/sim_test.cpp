@@ -38,7 +38,7 @@ TEST(Sim, WhatIsNotCoveredIsSaidBeforeItStarts) {
   };
   EXPECT_NE(error("01-acp-2-nics", {"--pattern", "permutation", "--set", "transport.kind=raw"}).find("raw packets are sent by tests only"), std::string::npos);
   EXPECT_NE(error("08-two-sites", {}).find("E0413"), std::string::npos);
-  EXPECT_NE(error("09-dragonfly", {"--set", "fabric.routing=valiant"}).find("only minimal"), std::string::npos);
+  EXPECT_NE(error("09-dragonfly", {"--set", "fabric.routing=valiant", "--fidelity", "flow"}).find("minimal routes only"), std::string::npos);
   EXPECT_NE(error("05-p5-tor-clos", {"--size", "many"}).find("for example --size 2MB"), std::string::npos);
   EXPECT_NE(error("05-p5-tor-clos", {"--nodes", "999999"}).find("the cluster has 512 GPUs"), std::string::npos);
   EXPECT_NE(error("05-p5-tor-clos", {"--matrix", "nowhere.cm"}).find("no such file"), std::string::npos);
