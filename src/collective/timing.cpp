@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kFewRounds = 6;
 constexpr std::uint64_t kManyRounds = 400;
 // From how many on, and how many times smaller than a round its deviations, the mean of all ranks may stand for it.
-constexpr std::uint64_t kEnoughRounds = 4 * kFewRounds;
+constexpr std::uint64_t kEnoughRounds = 2 * kFewRounds;
 constexpr std::int64_t kLevel = 50;
 
 struct Outcome {

@@ -89,11 +89,17 @@ std::vector<Prediction> Machine::predict(const Job& job, const Variant& variant,
   for (const std::uint64_t bytes : sizes) {
     const auto choice = choose(*team, job, variant, bytes, stack);
     if (!choice) return {};
-    collective::PlanOptions plan{.operation = job.operation, .bytes = bytes, .choice = *choice, .stack = &stack};
-    plan.pxn = variant.pxn;
-    const collective::Timing timing = collective::time_of(*team, plan, execute);
-    if (!timing.stopped_by.empty()) return {};
-    out.push_back({timing.time.count(), timing.plan.choice});
+    const auto [found, is_new] = simulated_.try_emplace(
+        Simulated{team, job.operation, bytes, choice->algorithm, choice->protocol, choice->channels, variant.pxn, stack.name,
+                  stack.network.nic_per_mille, stack.network.hop_ns, stack.launch.delay_ns});
+    if (is_new) {
+      collective::PlanOptions plan{.operation = job.operation, .bytes = bytes, .choice = *choice, .stack = &stack};
+      plan.pxn = variant.pxn;
+      const collective::Timing timing = collective::time_of(*team, plan, execute);
+      if (timing.stopped_by.empty()) found->second = Prediction{timing.time.count(), timing.plan.choice};
+    }
+    if (!found->second) return {};
+    out.push_back(*found->second);
   }
   return out;
 }

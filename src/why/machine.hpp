@@ -85,6 +85,22 @@ class Machine {
     auto operator<=>(const TeamKey&) const = default;
   };
   std::map<TeamKey, std::unique_ptr<collective::Team>> teams_;
+  // Variants differ in few sizes or in nothing that a plan shows: the same is not simulated twice.
+  struct Simulated {
+    const collective::Team* team;
+    collective::Operation operation;
+    std::uint64_t bytes;
+    collective::Algorithm algorithm;
+    collective::Protocol protocol;
+    std::uint32_t channels;
+    bool pxn;
+    std::string stack;
+    std::int64_t nic_per_mille;
+    std::int64_t hop_ns;
+    std::int64_t launch_ns;
+    auto operator<=>(const Simulated&) const = default;
+  };
+  std::map<Simulated, std::optional<Prediction>> simulated_;
 };
 
 // What NCCL would choose, of what the variant leaves it; nothing when it leaves nothing.
