@@ -107,7 +107,7 @@ void add_curve(const Curve& curve, const std::string& style, const Scale& scale,
 double round_up(double value) {
   if (!(value > 0) || !std::isfinite(value)) return 1;
   const double power = std::pow(10, std::floor(std::log10(value)));
-  for (const double factor : {1.0, 2.0, 2.5, 5.0})
+  for (const double factor : {1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0})
     if (value <= factor * power * (1 + 1e-9)) return factor * power;
   return 10 * power;
 }

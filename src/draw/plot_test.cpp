@@ -37,10 +37,11 @@ TEST(Plot, EveryCurveIsInTheLegendAndMeasurementsAreCrosses) {
 }
 
 TEST(Plot, RoundNumbersAreNotBelow) {
-  EXPECT_DOUBLE_EQ(round_up(366), 500);
+  EXPECT_DOUBLE_EQ(round_up(366), 400);
   EXPECT_DOUBLE_EQ(round_up(200), 200);
   EXPECT_DOUBLE_EQ(round_up(201), 250);
-  EXPECT_DOUBLE_EQ(round_up(0.07), 0.1);
+  EXPECT_DOUBLE_EQ(round_up(523), 600);
+  EXPECT_DOUBLE_EQ(round_up(0.07), 0.08);
   EXPECT_DOUBLE_EQ(round_up(0), 1);
 }
 
