@@ -90,7 +90,7 @@ class Srd {
   std::size_t messages_held() const { return send_messages_.used() + receive_messages_.used() + reads_.used(); }
 
  private:
-  static constexpr std::uint32_t kWindow = 256;  // packets in flight to one peer
+  static constexpr std::uint32_t kWindow = kMostSrdWindow + 1;
   static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
   static constexpr std::uint32_t kMaxPaths = 64;
   static constexpr std::uint32_t kMaxPackets = 1u << 30;  // of one message
