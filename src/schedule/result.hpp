@@ -19,6 +19,7 @@ struct FlowRecord {
   std::int64_t received = kNotYet;   // the receiver has the last byte
   std::int64_t unloaded = 0;         // how long it would take alone, until `sent`
   std::uint32_t stream = 0;          // into RunResult::streams, where there are several
+  bool unanswered = false;           // nobody acknowledges it: `sent` is when it left, and it is done when it is received
   std::uint64_t tag = 0;             // what its send said
 };
 
@@ -27,6 +28,7 @@ struct StreamRecord {
   std::string name;
   std::string transport;
   std::string service;  // class of the switches
+  bool open_loop = false;  // its flows began at their times, however the network fared
   // Of its transport: streams that share one have the same numbers.
   std::uint64_t data_sent = 0;
   std::uint64_t data_resent = 0;
@@ -89,6 +91,9 @@ struct RunResult {
   std::vector<StreamRecord> streams;  // empty: all traffic is of one kind
   std::vector<LinkRecord> links;     // those that carried anything, busiest first
   std::vector<LinkSample> samples;   // by time, then link
+  std::int64_t sample_asked = 0;     // ps: interval of the samples as it was wanted; 0: none were
+  std::int64_t sample_interval = 0;  // and as it is: longer where there was no room for all
+  std::int64_t capture_end = kNotYet;  // ps: from then on there was no room for the packets of a capture
 };
 
 }  // namespace weft::schedule

@@ -56,12 +56,15 @@ struct Special {
   std::vector<Condition> conditions;  // by start
   Bucket bucket;
   std::uint32_t capture = 0;  // 1 + number of the link in the capture; 0: not captured
-  bool sampled = false;
+  std::int64_t sample = 0;         // ps: interval of its samples; 0: none are taken
+  std::uint32_t most_samples = 0;  // beyond it the interval doubles
   std::vector<schedule::LinkSample> samples;
 };
 
 // The sample of the interval that a time falls into. Times go almost in order.
-schedule::LinkSample& sample_at(Special& special, std::int64_t interval, std::int64_t time, std::uint32_t link);
+schedule::LinkSample& sample_at(Special& special, std::int64_t time, std::uint32_t link);
+// Makes longer intervals of those that are there.
+void coarsen(std::vector<schedule::LinkSample>& samples, std::int64_t interval);
 
 // When a packet that starts at `begin` has left, with the rates of that time.
 std::int64_t finish(const std::vector<Condition>& conditions, std::int64_t begin, std::int64_t picoseconds);

@@ -62,28 +62,33 @@ std::uint32_t PacketRun::part_size(std::uint64_t bytes, std::uint64_t payload) c
 void PacketRun::post(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint64_t bytes) {
   const std::uint32_t tag = name(from, message);
   const transport::Protocol protocol = engine_.config().protocol_of(runner_.message(from, message).stream);
-  engine_.post(now, pair.source, {transport::Op::send, pair.destination, bytes, tag, tag, protocol});
+  const transport::Op verb = engine_.config().verb_of(runner_.message(from, message).stream);
+  engine_.post(now, pair.source, {verb, pair.destination, bytes, tag, tag, protocol});
 }
 
 std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
   const auto [from, to, bytes, message, leaves, enters, handed] = transfer;
   const std::uint32_t domain = domain_of(from);
   Hosts& hosts = hosts_of(domain);
+  const std::uint32_t stream = runner_.message(from, message).stream;
   if (model_hosts_ && domain == domain_of(to)) {
-    cross(now, domain, hosts.routes.find(part(from), part(to)), {Crossing::Kind::inside, from, to, message, {}, bytes, 0, 0, {}});
+    const HostRoute* route = is_read(stream) ? hosts.routes.find(part(to), part(from)) : hosts.routes.find(part(from), part(to));
+    cross(now, domain, route, {Crossing::Kind::inside, from, to, message, {}, bytes, 0, 0, {}});
     return 1;
   }
   find_pairs(engine_.layout(), transfer, hosts.pairs);
   std::uint32_t parts = 0;
-  const std::uint32_t payload = engine_.config().payload_of(runner_.message(from, message).stream);
+  const std::uint32_t payload = engine_.config().payload_of(stream);
   for_each_stripe(hosts.pairs, bytes, payload, message, [&](const NicPair& pair, std::uint64_t stripe) {
-    if (!model_hosts_) {
-      post(now, pair, from, message, stripe);
-      ++parts;
+    const std::uint64_t part_bytes = model_hosts_ ? part_size(stripe, payload) : std::max<std::uint64_t>(1, stripe);
+    const std::uint64_t cut = std::max<std::uint64_t>(1, (stripe + part_bytes - 1) / part_bytes);
+    // Of raw messages every packet is told.
+    parts += static_cast<std::uint32_t>(is_raw(stream) ? transport::RawMessages::packets_of(stripe, payload) : cut);
+    if (is_read(stream)) {
+      for (std::uint64_t i = 0; i < cut; ++i) ask(now, hosts, {pair, from, message, std::min(part_bytes, stripe - i * part_bytes)});
       return;
     }
-    const std::uint32_t part_bytes = part_size(stripe, payload);
-    parts += static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (stripe + part_bytes - 1) / part_bytes));
+    if (!model_hosts_) return post(now, pair, from, message, stripe);
     cross(now, domain, route_out(hosts.routes, transfer, nic(pair.source)), {Crossing::Kind::out, from, to, message, pair, stripe, part_bytes, 0, {}});
   });
   return parts;
@@ -92,16 +97,66 @@ std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
 void PacketRun::completed(std::int64_t now, const transport::Completion& done) {
   using Kind = transport::Completion::Kind;
   if (done.kind == Kind::failed) return;  // shows as a flow without an end
-  const std::uint32_t sender = done.kind == Kind::sent ? done.endpoint : done.peer;
+  const std::uint32_t sender = done.kind == Kind::received ? done.peer : done.endpoint;
   const std::uint32_t domain = engine_.layout().host_of(sender) - engine_.layout().switches();
-  const std::uint32_t named = done.kind == Kind::sent ? done.context : done.tag;
+  const std::uint32_t named = done.kind == Kind::received ? done.tag : done.context;
   const std::uint32_t from = first_rank_[domain] + (message_bits_ == 32 ? 0 : named >> message_bits_);
   const std::uint32_t message = message_bits_ == 32 ? named : named & ((1u << message_bits_) - 1);
   if (done.kind == Kind::sent) return runner_.sent(now, from, message);
+  if (done.kind == Kind::read_done) return answered(now, from, message, done);
   const std::uint32_t to = runner_.message(from, message).destination;
   if (!model_hosts_) return runner_.received(now, to, from, message);
   const std::uint32_t target = domain_of(to);
   cross(now, target, hosts_of(target).routes.find(nic(done.endpoint), part(to)), {Crossing::Kind::in, from, to, message, {}, done.bytes, 0, 0, {}});
+}
+
+// ---- reads
+
+PacketRun::Questions& PacketRun::questions_of(Hosts& hosts, std::uint32_t reader, std::uint32_t target) {
+  const std::uint64_t key = std::uint64_t{reader} << 32 | target;
+  std::uint32_t index = hosts.question_index.find(key);
+  if (index == FlatMap::kNone) {
+    index = static_cast<std::uint32_t>(hosts.questions.size());
+    hosts.question_index.insert(key, index);
+    hosts.questions.emplace_back();
+  }
+  return hosts.questions[index];
+}
+
+// The latencies inside both servers stand before the question: when it is asked does not change how long it takes.
+void PacketRun::ask(std::int64_t now, Hosts& hosts, const Question& each) {
+  Questions& line = questions_of(hosts, each.pair.source, each.pair.destination);
+  if (line.open >= engine_.config().stack.srd.reads) {
+    line.waiting.push_back(each);
+    return;
+  }
+  ++line.open;
+  std::int64_t at = now;
+  if (model_hosts_) {
+    const std::uint32_t to = runner_.message(each.from, each.message).destination;
+    const HostRoute* out = hosts.routes.find(part(each.from), nic(each.pair.source));
+    const HostRoute* fetch = hosts.routes.find(part(to), nic(each.pair.destination));
+    if (out == nullptr || fetch == nullptr) throw std::logic_error("a GPU and its NIC are not joined");
+    at += out->latency.count() + fetch->latency.count();
+  }
+  post(at, each.pair, each.from, each.message, each.bytes);
+}
+
+void PacketRun::answered(std::int64_t now, std::uint32_t from, std::uint32_t message, const transport::Completion& done) {
+  const std::uint32_t domain = domain_of(from);
+  Hosts& hosts = hosts_of(domain);
+  Questions& line = questions_of(hosts, done.endpoint, done.peer);
+  --line.open;
+  if (!line.waiting.empty()) {
+    const Question next = line.waiting.front();
+    line.waiting.pop_front();
+    ask(now, hosts, next);
+  }
+  if (model_hosts_)
+    return cross(now, domain, hosts.routes.find(nic(done.endpoint), part(from)),
+                 {Crossing::Kind::inside, from, from, message, {}, done.bytes, 0, 0, {}});
+  runner_.received(now, from, from, message);
+  runner_.sent(now, from, message);
 }
 
 // ---- inside the servers
@@ -192,12 +247,27 @@ std::int64_t PacketRun::unloaded(const schedule::FlowRecord& flow) {
   const SimConfig& config = engine_.config();
   const std::uint64_t used = std::clamp<std::uint64_t>(flow.bytes / config.payload_of(flow.stream), 1, hosts.pairs.size());
   const NicPair pair = hosts.pairs[0];
-  const Flow stripe{pair.source, pair.destination, (flow.bytes + used - 1) / used, 0};
-  std::int64_t time = engine_.unloaded(stripe, config.packet_of(flow.stream), config.header_of(flow.stream));
-  if (!model_hosts_) return time;
-  if (const HostRoute* out = hosts.routes.find(part(flow.source), nic(pair.source))) time += out->latency.count();
-  if (const HostRoute* in = hosts.routes.find(nic(pair.destination), part(flow.destination))) time += in->latency.count();
-  return time;
+  const std::uint64_t bytes = (flow.bytes + used - 1) / used;
+  const std::uint32_t packet = config.packet_of(flow.stream);
+  const std::uint32_t header = config.header_of(flow.stream);
+  const auto latency = [&](fabric::NodeId from, fabric::NodeId to) {
+    const HostRoute* route = model_hosts_ ? hosts.routes.find(from, to) : nullptr;
+    return route == nullptr ? 0 : route->latency.count();
+  };
+  const std::int64_t out = latency(part(flow.source), nic(pair.source));
+  if (is_read(flow.stream)) {
+    const std::int64_t question = engine_.unloaded_arrival({pair.source, pair.destination, 0, 0}, packet, header);
+    const std::int64_t answer = engine_.unloaded_arrival({pair.destination, pair.source, bytes, 0}, packet, header);
+    if (question == 0 || answer == 0) return 0;
+    // The acknowledgement of the question leaves before the answer.
+    const Layout& layout = engine_.layout();
+    const std::int64_t heard = layout.link(layout.far(layout.port_of_endpoint(pair.destination)).link).occupancy(header);
+    const std::int64_t inside = out + latency(part(flow.destination), nic(pair.destination)) + latency(nic(pair.source), part(flow.source));
+    return inside + question + heard + answer;
+  }
+  const Flow stripe{pair.source, pair.destination, bytes, 0};
+  const std::int64_t way = flow.unanswered ? engine_.unloaded_arrival(stripe, packet, header) : engine_.unloaded(stripe, packet, header);
+  return out + way + latency(nic(pair.destination), part(flow.destination));
 }
 
 schedule::RunResult PacketRun::run() {
@@ -205,7 +275,10 @@ schedule::RunResult PacketRun::run() {
   schedule::RunResult result = engine_.run(*this);
   result.unfinished = runner_.unfinished();
   result.flows = runner_.take_flows();
-  for (schedule::FlowRecord& flow : result.flows) flow.unloaded = unloaded(flow);
+  for (schedule::FlowRecord& flow : result.flows) {
+    flow.unanswered = is_raw(flow.stream);
+    flow.unloaded = unloaded(flow);
+  }
   for (const transport::Protocol protocol : engine_.config().streams) {
     const transport::Counters counters = engine_.counters(protocol);
     schedule::StreamRecord& stream = result.streams.emplace_back();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 #include <thread>
 
@@ -11,6 +12,8 @@
 
 namespace weft::sim {
 namespace {
+
+constexpr std::uint32_t kFewestSamples = 16;  // that every link may have
 
 LinkOptions link_options(const SimConfig& config) {
   LinkOptions options;
@@ -53,7 +56,10 @@ PacketSim::PacketSim(const fabric::Fabric& fabric, const SimConfig& config)
       shape(port, {(8'000'000'000'000 + shaper.rate.count() - 1) / shaper.rate.count(), shaper.burst.count(), shaper.queue.count(), 0});
   }
   if (config_.sample > 0)
-    for (std::uint32_t port = 0; port < layout_.ports(); ++port) special(port).sampled = true;
+    for (std::uint32_t port = 0; port < layout_.ports(); ++port) {
+      special(port).sample = config_.sample;
+      special(port).most_samples = std::max(kFewestSamples, config_.most_samples / layout_.ports());
+    }
 }
 
 PacketSim::~PacketSim() = default;
@@ -86,6 +92,12 @@ void PacketSim::shape(std::uint32_t port, const Bucket& bucket) { special(port).
 void PacketSim::capture(std::uint32_t port) { special(port).capture = ++captures_; }
 
 std::int64_t PacketSim::unloaded(const Flow& flow, std::uint32_t full_packet, std::uint32_t header_bytes) const {
+  const std::int64_t arrived = unloaded_arrival(flow, full_packet, header_bytes);
+  const auto back = layout_.one_way(flow.destination, flow.source, header_bytes, answers_ask());
+  return arrived == 0 || !back ? 0 : arrived + *back;
+}
+
+std::int64_t PacketSim::unloaded_arrival(const Flow& flow, std::uint32_t full_packet, std::uint32_t header_bytes) const {
   const std::int64_t header = header_bytes;
   const std::int64_t payload = full_packet - header;
   const auto bytes = static_cast<std::int64_t>(flow.bytes);
@@ -94,17 +106,15 @@ std::int64_t PacketSim::unloaded(const Flow& flow, std::uint32_t full_packet, st
   const std::int64_t each = nic.occupancy(payload + header);
   const auto last = layout_.one_way(flow.source, flow.destination, bytes - before * payload + header);
   const auto full = layout_.one_way(flow.source, flow.destination, payload + header);
-  const auto back = layout_.one_way(flow.destination, flow.source, header, answers_ask());
-  if (!last || !full || !back) return 0;
-  std::int64_t arrived = before * each + *last;
-  if (config_.exact.is_scheduled() && before > 0) {
+  if (!last || !full) return 0;
+  if (before == 0) return *last;
+  if (config_.exact.is_scheduled()) {
     // Cells do not overtake: the last packet leaves when the one before it has.
     const Link& end = layout_.link(layout_.far(layout_.port_of_endpoint(flow.destination)).link);
     const std::int64_t idle = end.occupancy(config_.full_packet) - end.wire(config_.full_packet);
-    return (before - 1) * each + *full + idle + end.wire(bytes - before * payload + header) + *back;
+    return (before - 1) * each + *full + idle + end.wire(bytes - before * payload + header);
   }
-  if (before > 0) arrived = std::max(arrived, (before - 1) * each + *full);  // a short one may overtake on another path
-  return arrived + *back;
+  return std::max(before * each + *last, (before - 1) * each + *full);  // a short one may overtake on another path
 }
 
 // ---- the run
@@ -196,6 +206,7 @@ schedule::RunResult PacketSim::run(Client& client) {
     counters.headroom_drops += port.dropped_headroom;
     counters.watchdog_drops += port.dropped_watchdog;
   }
+  if (capture_end() != INT64_MAX) result.capture_end = capture_end();
   Digest all;
   for (const World::Entity& entity : world_.entities) all.add(entity.digest.value());
   result.digest = all.value();
@@ -249,6 +260,9 @@ void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) con
   std::partial_sort(used.begin(), used.begin() + static_cast<std::ptrdiff_t>(kept), used.end(),
                     [&](std::uint32_t a, std::uint32_t b) { return load(a) != load(b) ? load(a) > load(b) : a < b; });
   used.resize(kept);
+  result.sample_asked = config_.sample;
+  // One interval for all, that of the link with most to tell.
+  for (const Special& each : world_.specials) result.sample_interval = std::max(result.sample_interval, each.sample);
   for (const std::uint32_t index : used) {
     const Port& port = world_.ports[index];
     const Link& link = layout_.link(layout_.far(index).link);
@@ -272,7 +286,9 @@ void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) con
       }
     }
     if (port.special == 0) continue;
-    for (schedule::LinkSample sample : world_.specials[port.special - 1].samples) {
+    std::vector<schedule::LinkSample> samples = world_.specials[port.special - 1].samples;
+    if (result.sample_interval > 0) coarsen(samples, result.sample_interval);
+    for (schedule::LinkSample& sample : samples) {
       sample.link = number;
       result.samples.push_back(sample);
     }
@@ -281,9 +297,17 @@ void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) con
             [](const auto& a, const auto& b) { return a.time != b.time ? a.time < b.time : a.link < b.link; });
 }
 
+std::int64_t PacketSim::capture_end() const {
+  std::int64_t end = INT64_MAX;
+  for (const auto& shard : shards_) end = std::min(end, shard->capture_end());
+  return end;
+}
+
 std::vector<transport::Captured> PacketSim::captured() const {
   std::vector<transport::Captured> all;
-  for (const auto& shard : shards_) all.insert(all.end(), shard->captured().begin(), shard->captured().end());
+  for (const auto& shard : shards_)
+    std::copy_if(shard->captured().begin(), shard->captured().end(), std::back_inserter(all),
+                 [end = capture_end()](const transport::Captured& packet) { return packet.time < end; });
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.time != b.time ? a.time < b.time : a.link < b.link; });
   return all;
 }

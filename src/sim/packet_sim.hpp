@@ -61,7 +61,8 @@ class PacketSim {
   const Port& port(std::uint32_t number) const { return world_.ports[number]; }
   // What links carried; at most so many, the busiest first. All that were sampled.
   void collect_links(schedule::RunResult& result, std::size_t most) const;
-  std::vector<transport::Captured> captured() const;  // by time
+  // By time, whole until the result's capture_end.
+  std::vector<transport::Captured> captured() const;
 
   // Why exact ports cannot work on this fabric with this buffer; empty: they can.
   std::string exact_problem() const;
@@ -69,6 +70,8 @@ class PacketSim {
   // packets on links of one rate, else a lower bound. 0 where removed links leave no way.
   std::int64_t unloaded(const Flow& flow) const { return unloaded(flow, config_.full_packet, config_.header); }
   std::int64_t unloaded(const Flow& flow, std::uint32_t full_packet, std::uint32_t header) const;
+  // Until the receiver has the last byte.
+  std::int64_t unloaded_arrival(const Flow& flow, std::uint32_t full_packet, std::uint32_t header) const;
   // Of one transport on all hosts.
   transport::Counters counters(transport::Protocol protocol) const;
 
@@ -89,6 +92,7 @@ class PacketSim {
   Circle find_deadlock() const;
   const PacketPool& pool_of(std::uint32_t port) const { return shards_[shard_of(layout_.owner(port))]->pool(); }
   void check_conservation() const;
+  std::int64_t capture_end() const;  // INT64_MAX: there was room for all
 
   SimConfig config_;
   Layout layout_;

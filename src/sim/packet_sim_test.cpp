@@ -161,6 +161,57 @@ TEST(PacketSim, WatchingALinkChangesNothing) {
   }
 }
 
+TEST(PacketSim, ACaptureThatHasNoRoomForMoreSaysUntilWhenItIsWhole) {
+  for (const std::size_t room : {20u, 10'000u}) {
+    SimConfig config;
+    config.most_captured = room;
+    PacketSim sim(fat_tree(), config);
+    sim.capture(sim.layout().port_of_endpoint(0));
+    const Outcome out = run_on(sim, {{0, 1, 400'000, 0}});
+    EXPECT_EQ(sim.captured().size(), room == 20 ? 20u : 98u);
+    if (room == 20) {
+      EXPECT_EQ(out.result.capture_end, 20 * 4150 * 80) << "when the packet behind the last one left";
+    } else {
+      EXPECT_EQ(out.result.capture_end, schedule::kNotYet);
+    }
+  }
+}
+
+TEST(PacketSim, SamplesThatAreTooManyBecomeCoarserAndKeepTheirSums) {
+  const std::vector<Flow> flows = shifted(21, 300'000);
+  SimConfig config;
+  config.sample = 100'000;
+  config.queue_bytes = 40'000;
+  const Outcome fine = run(flows, config);
+  EXPECT_EQ(fine.result.sample_interval, 100'000);
+  config.most_samples = 1;  // so the least that every link has
+  const Outcome coarse = run(flows, config);
+  EXPECT_EQ(fine.result.digest, coarse.result.digest);
+  EXPECT_EQ(coarse.result.sample_asked, 100'000);
+  EXPECT_GT(coarse.result.sample_interval, 800'000);
+  struct Sum {
+    std::uint64_t bytes = 0;
+    std::uint64_t marked = 0;
+    std::int64_t peak = 0;
+    std::size_t samples = 0;
+    bool operator==(const Sum& other) const { return bytes == other.bytes && marked == other.marked && peak == other.peak; }
+  };
+  const auto sums = [](const schedule::RunResult& result) {
+    std::map<std::uint32_t, Sum> all;
+    for (const schedule::LinkSample& sample : result.samples) {
+      EXPECT_EQ(sample.time % result.sample_interval, 0);
+      Sum& sum = all[sample.link];
+      sum.bytes += sample.bytes;
+      sum.marked += sample.marked;
+      sum.peak = std::max(sum.peak, sample.peak_bytes);
+      ++sum.samples;
+    }
+    return all;
+  };
+  EXPECT_EQ(sums(fine.result), sums(coarse.result));
+  for (const auto& [link, sum] : sums(coarse.result)) EXPECT_LE(sum.samples, 17u) << link;
+}
+
 TEST(PacketSim, TheQueueOfANicIsSeen) {
   const Outcome out = run({{0, 1, 100'000, 0}});
   const auto nic = std::find_if(out.result.links.begin(), out.result.links.end(), [](const auto& link) { return link.from.ends_with("nic0") && link.bytes > 100'000; });

@@ -208,7 +208,7 @@ std::vector<schedule::FlowRecord> Runner::take_flows() {
     for (std::uint32_t number = 0; number < log.size(); ++number) {
       const Message& each = log[number];
       const auto when = [](std::int64_t time) { return time < 0 ? schedule::kNotYet : time; };
-      flows.push_back({rank, each.destination, each.bytes, each.start, when(each.sent), when(each.received), 0, each.stream, each.tag});
+      flows.push_back({rank, each.destination, each.bytes, each.start, when(each.sent), when(each.received), 0, each.stream, false, each.tag});
     }
   }
   return flows;

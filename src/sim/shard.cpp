@@ -12,7 +12,6 @@ using transport::Protocol;
 
 constexpr std::size_t kFewEvents = 64;  // one entity's share of a window is short and nearly sorted
 constexpr std::uint32_t kDraws = 16;    // ways that are tried where the one that was hashed is down
-constexpr std::size_t kMostCaptured = 10'000'000;  // per shard, 64 bytes each
 constexpr std::int64_t kPacketsAhead = 1;  // that a card takes ahead of the wire: who decides late decides with newer news
 
 bool later(const Event& a, const Event& b) { return a.time != b.time ? a.time > b.time : cause(a) > cause(b); }
@@ -173,13 +172,13 @@ void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::ui
     ++port.packets;
     ++tally_.hops;
   }
-  if (special.sampled) {
-    schedule::LinkSample& now = sample_at(special, config_.sample, ready, index);
+  if (special.sample > 0) {
+    schedule::LinkSample& now = sample_at(special, ready, index);
     now.peak_bytes = std::max(now.peak_bytes, link.bytes_in(std::max<std::int64_t>(0, before.busy - ready)));
     now.marked += port.marked - before.marked;
     now.trimmed += port.trimmed - before.trimmed;
     now.dropped += port.dropped - before.dropped;
-    if (admitted) sample_at(special, config_.sample, begin, index).bytes += packet.bytes;
+    if (admitted) sample_at(special, begin, index).bytes += packet.bytes;
   }
   if (!admitted) return;
   if (special.capture > 0) {
@@ -214,8 +213,11 @@ std::uint32_t Shard::choose_again(const Event& event, std::uint32_t port, std::u
 }
 
 void Shard::capture(const Special& special, const Event& packet, std::int64_t begin) {
-  if (captured_.size() < kMostCaptured)
+  if (captured_.size() < config_.most_captured) {
     captured_.push_back({begin, special.capture - 1, packet.bytes, packet.type, packet.flags, packet.header});
+  } else {
+    capture_end_ = std::min(capture_end_, begin);
+  }
 }
 
 // Most of all events: a part of whoever calls it.
@@ -316,7 +318,7 @@ void Shard::at_host(const Event& event) {
       }
       endpoint = event.header.destination;
       stack_.handle(now, endpoint, event.type, event.flags, event.header);
-      if (event.type == PacketType::raw) return;  // nobody answers
+      if (event.type == PacketType::raw) return complete(now);  // nobody answers
       break;
     case EventKind::post:
       stack_.post(now, endpoint, {event.header.op, event.header.destination, event.header.data.size, event.header.data.tag, event.header.sequence,

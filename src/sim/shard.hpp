@@ -42,6 +42,7 @@ struct SimConfig {
   transport::StackConfig stack;
   transport::Protocol protocol = transport::Protocol::srd;  // what carries messages, unless
   std::vector<transport::Protocol> streams;                 // they are of several streams: what carries each
+  std::vector<transport::Op> verbs;                         // by stream, how: send, write or read; missing: send
   std::uint32_t header = 64;       // bytes: what a trimmed packet keeps, and what a switch that cuts through waits for
   std::uint32_t full_packet = 4150;  // bytes on the wire
   Balance balance = Balance::entropy;
@@ -60,8 +61,11 @@ struct SimConfig {
   bool in_time_order = false;    // effects between hosts without delay
   std::uint32_t threads = 1;
   std::int64_t sample = 0;       // ps; 0: no time series
+  std::uint32_t most_samples = 4'000'000;  // of all links together, but at least 16 of each; 48 bytes each
+  std::size_t most_captured = 10'000'000;  // packets of a shard; 56 bytes each
 
   transport::Protocol protocol_of(std::uint32_t stream) const { return streams.empty() ? protocol : streams[stream]; }
+  transport::Op verb_of(std::uint32_t stream) const { return stream < verbs.size() ? verbs[stream] : transport::Op::send; }
   std::uint32_t payload() const { return full_packet - header; }
   std::uint32_t packet_of(std::uint32_t stream) const { return streams.empty() ? full_packet : stack.packet_of(streams[stream]); }
   std::uint32_t header_of(std::uint32_t stream) const { return streams.empty() ? header : stack.header_of(streams[stream]); }
@@ -137,6 +141,7 @@ class Shard {
   // Picoseconds of work before a port.
   std::int64_t load(std::uint32_t port, std::int64_t now) const;
   const std::vector<transport::Captured>& captured() const { return captured_; }
+  std::int64_t capture_end() const { return capture_end_; }  // the first packet that there was no room for
 
  private:
   // One event of a window, to be sorted: time within it, then cause.
@@ -253,6 +258,7 @@ class Shard {
   std::vector<std::vector<Event>> outbox_;  // by shard
   std::int64_t outbox_first_ = Wheel::kNothing;
   std::vector<transport::Captured> captured_;
+  std::int64_t capture_end_ = INT64_MAX;
   PacketPool pool_;  // what waits in exact ports
   // Exact ports of the switch at work whose wire is free again within the window: the earliest last. They are
   // half of all events, so they are none but in name: counted, part of the digest, handled in their place.

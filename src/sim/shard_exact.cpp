@@ -285,8 +285,8 @@ void Shard::transmit(const Event& packet, std::uint32_t index, std::uint32_t ent
       special.bucket.take(begin, packet.bytes);
     }
     wire = finish(special.conditions, begin, wire) - begin;
-    if (special.sampled) {
-      schedule::LinkSample& now = sample_at(special, config_.sample, begin, index);
+    if (special.sample > 0) {
+      schedule::LinkSample& now = sample_at(special, begin, index);
       now.bytes += packet.bytes;
       now.peak_bytes = std::max(now.peak_bytes, gate(index, cls).bytes);
       now.marked += (packet.flags & transport::kMarked) != 0;

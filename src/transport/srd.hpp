@@ -91,7 +91,7 @@ class Srd {
   std::size_t messages_held() const { return send_messages_.used() + receive_messages_.used() + reads_.used(); }
 
  private:
-  static constexpr std::uint32_t kWindow = 256;  // packets in flight to one peer
+  static constexpr std::uint32_t kWindow = kMostSrdWindow + 1;  // packets in flight to one peer
   // Numbers from the oldest not acknowledged to the newest. A lost packet holds them open for seven round trips,
   // each of up to a window: with 256, one in thirty lost to a silent spine halved what the other spines carried.
   static constexpr std::uint32_t kOpen = 1024;

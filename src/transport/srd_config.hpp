@@ -6,6 +6,10 @@
 
 namespace weft::transport {
 
+// Packets in flight to one peer at most. A peer's state fits 2 KiB: its slots are half of that, the cost of a path is kept
+// in 15 bits, and both ends' bitmaps are of this length. Twice as many would take 3 KiB for each active peer.
+inline constexpr std::uint32_t kMostSrdWindow = 255;
+
 struct SrdConfig {
   // ---- packets
   std::uint32_t payload = 4086;  // bytes of a message in one packet; with 64 of headers uet-htsim's 4150
@@ -47,6 +51,9 @@ struct SrdConfig {
   // ---- bounds on what others can make us hold
   std::uint32_t receive_messages = 16384;  // incomplete ones per endpoint, and the oldest of each peer: 40 bytes each
   std::uint32_t reads = 64;                // open to one peer; it must be able to answer as many. A verbs QP has 16
+
+  // The receiver's driver hears of a write that is complete, as of a send: for simulators, whose hosts move what has come.
+  bool tell_writes = false;
 
   std::uint16_t generation = 1;  // of this process, greater than that of the one it replaces; not 0
 };

@@ -80,7 +80,7 @@ Counters Stack::counters(Protocol protocol) const {
     case Protocol::tcp: return of(tcp_);
     case Protocol::uet: return of(uet_);
     case Protocol::tcp_over_srd: return of(tcp_over_srd_);
-    case Protocol::raw: break;
+    case Protocol::raw: return of(raw_messages_);
   }
   return {};
 }

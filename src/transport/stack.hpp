@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "transport/raw.hpp"
+#include "transport/raw_messages.hpp"
 #include "transport/roce.hpp"
 #include "transport/srd.hpp"
 #include "transport/tcp.hpp"
@@ -47,6 +48,7 @@ class Stack {
     if (config.uses(Protocol::tcp)) tcp_.emplace(config.tcp);
     if (config.uses(Protocol::uet)) uet_.emplace(config.uet);
     if (config.uses(Protocol::tcp_over_srd)) tcp_over_srd_.emplace(config.tcp_over_srd);
+    if (config.uses(Protocol::raw)) raw_messages_.emplace(config.srd.payload, config.raw_header, config.srd.paths);
   }
 
   bool post(Instant now, std::uint32_t endpoint, const Operation& operation) {
@@ -55,7 +57,7 @@ class Stack {
     return taken;
   }
   void handle(Instant now, std::uint32_t endpoint, PacketType type, std::uint8_t flags, const Header& header) {
-    if (type == PacketType::raw) return raw_.handle(header);
+    if (type == PacketType::raw && !raw_messages_) return raw_.handle(header);
     visit(protocol_of(type), [&](auto& transport) { transport.handle(now, endpoint, type, flags, header); });
   }
   bool poll_ack(Protocol protocol, std::uint32_t endpoint, Transmit& out) {
@@ -94,6 +96,7 @@ class Stack {
     if (tcp_) use(tcp_->completions());
     if (uet_) use(uet_->completions());
     if (tcp_over_srd_) use(tcp_over_srd_->completions());
+    if (raw_messages_) use(raw_messages_->completions());
   }
   Counters counters() const;
   Counters counters(Protocol protocol) const;
@@ -114,6 +117,8 @@ class Stack {
       if (uet_) call(*uet_);
     } else if (protocol == Protocol::tcp_over_srd) {
       if (tcp_over_srd_) call(*tcp_over_srd_);
+    } else if (protocol == Protocol::raw) {
+      if (raw_messages_) call(*raw_messages_);
     }
   }
 
@@ -124,7 +129,8 @@ class Stack {
   std::optional<Tcp> tcp_;
   std::optional<Uet> uet_;
   std::optional<TcpOverSrd> tcp_over_srd_;
-  Raw raw_;
+  std::optional<RawMessages> raw_messages_;
+  Raw raw_;  // sources beside the messages; where raw carries messages, there are none
 };
 
 }  // namespace weft::transport
