@@ -2,8 +2,11 @@
 // What came of a schedule: one type for every executor. Tables, plots and files are views of it.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "schedule/timeline.hpp"
 
 namespace weft::schedule {
 
@@ -27,7 +30,7 @@ struct StreamRecord {
   std::string name;
   std::string transport;
   std::string service;  // class of the switches
-  // Of its transport: streams that share one have the same numbers.
+  // Of its transport in its service: streams that share both have the same numbers.
   std::uint64_t data_sent = 0;
   std::uint64_t data_resent = 0;
   std::uint64_t timeouts = 0;
@@ -60,6 +63,21 @@ struct LinkSample {
   std::uint32_t dropped = 0;
 };
 
+// What a fault was like over time, where parts of messages may move to other NICs.
+struct Outage {
+  std::int64_t from = 0;  // ps
+  std::int64_t to = 0;    // INT64_MAX: for good
+  bool operator==(const Outage&) const = default;
+};
+
+struct Failures {
+  std::vector<Outage> outages;  // by start; each time once, however many links it takes
+  Timeline delivered;           // payload, as it came in at NICs
+  std::uint64_t moved = 0;      // parts of messages that went on by another NIC
+  std::int64_t first_moved = kNotYet;
+  std::int64_t last_moved = kNotYet;
+};
+
 struct Counters {
   std::uint64_t events = 0;
   std::uint64_t packet_hops = 0;
@@ -89,6 +107,7 @@ struct RunResult {
   std::vector<StreamRecord> streams;  // empty: all traffic is of one kind
   std::vector<LinkRecord> links;     // those that carried anything, busiest first
   std::vector<LinkSample> samples;   // by time, then link
+  std::optional<Failures> failures;  // where links or switches go down
 };
 
 }  // namespace weft::schedule
