@@ -2,8 +2,11 @@
 // What came of a schedule: one type for every executor. Tables, plots and files are views of it.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "schedule/timeline.hpp"
 
 namespace weft::schedule {
 
@@ -29,7 +32,7 @@ struct StreamRecord {
   std::string transport;
   std::string service;  // class of the switches
   bool open_loop = false;  // its flows began at their times, however the network fared
-  // Of its transport: streams that share one have the same numbers.
+  // Of its transport in its service: streams that share both have the same numbers.
   std::uint64_t data_sent = 0;
   std::uint64_t data_resent = 0;
   std::uint64_t timeouts = 0;
@@ -60,6 +63,21 @@ struct LinkSample {
   std::uint32_t marked = 0;
   std::uint32_t trimmed = 0;
   std::uint32_t dropped = 0;
+};
+
+// What a fault was like over time, where parts of messages may move to other NICs.
+struct Outage {
+  std::int64_t from = 0;  // ps
+  std::int64_t to = 0;    // INT64_MAX: for good
+  bool operator==(const Outage&) const = default;
+};
+
+struct Failures {
+  std::vector<Outage> outages;  // by start; each time once, however many links it takes
+  Timeline delivered;           // payload, as it came in at NICs
+  std::uint64_t moved = 0;      // parts of messages that went on by another NIC
+  std::int64_t first_moved = kNotYet;
+  std::int64_t last_moved = kNotYet;
 };
 
 struct Counters {
@@ -94,6 +112,7 @@ struct RunResult {
   std::int64_t sample_asked = 0;     // ps: interval of the samples as it was wanted; 0: none were
   std::int64_t sample_interval = 0;  // and as it is: longer where there was no room for all
   std::int64_t capture_end = kNotYet;  // ps: from then on there was no room for the packets of a capture
+  std::optional<Failures> failures;  // where links or switches go down
 };
 
 }  // namespace weft::schedule

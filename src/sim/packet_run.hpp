@@ -11,15 +11,19 @@
 //
 // A part is 1/16 of the stripe, at least eight packets and at most 64 KiB: so small that waiting for it
 // hardly shows, so large that it costs little beside its packets and needs no acknowledgements of its own.
+//
+// Where links go down, parts whose NIC does not get through go by another one (failover.hpp).
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "base/flat_map.hpp"
 #include "schedule/result.hpp"
 #include "schedule/schedule.hpp"
+#include "sim/failover.hpp"
 #include "sim/host_links.hpp"
 #include "sim/host_route.hpp"
 #include "sim/packet_sim.hpp"
@@ -36,7 +40,9 @@ class PacketRun final : public Network, public Client {
 
   // Whether there is a way between two GPUs.
   bool joined(std::uint32_t from, std::uint32_t to);
-  schedule::RunResult run();
+  // `counted`: how many lanes of each rank, the first ones, the run is for; it ends when they have. Else all of them.
+  using LanesOf = std::function<std::uint32_t(std::uint32_t rank)>;
+  schedule::RunResult run(const LanesOf& counted = {});
 
   // Answers of the engine, and wishes of the runner.
   void completed(std::int64_t now, const transport::Completion& completion) override;
@@ -57,6 +63,7 @@ class PacketRun final : public Network, public Client {
     std::uint64_t bytes;
     std::uint64_t part;    // out
     std::uint64_t posted;  // out: bytes that the NIC has
+    std::uint32_t again;   // out: the part that goes by another NIC than it was meant to; kNew: none
     HostLinks::TransferId transfer;
   };
   // Reads of one NIC from another: the transport takes so many at a time, the others wait.
@@ -72,7 +79,8 @@ class PacketRun final : public Network, public Client {
   };
   // What belongs to the hosts of one shard, and is touched by its thread only.
   struct Hosts {
-    Hosts(const fabric::Fabric& fabric, const HostRates& rates) : routes(fabric, rates), links(routes) {}
+    Hosts(const Layout& layout, const HostRates& rates, std::int64_t silence)
+        : routes(layout.fabric(), rates), links(routes), failover(layout, silence) {}
     HostRoutes routes;
     HostLinks links;
     std::vector<Crossing> crossings;
@@ -81,7 +89,10 @@ class PacketRun final : public Network, public Client {
     std::vector<NicPair> pairs;
     FlatMap question_index;  // by pair of NICs
     std::vector<Questions> questions;
+    Failover failover;
+    schedule::Failures failures;  // those of these hosts
   };
+  static constexpr std::uint32_t kNew = 0xFFFFFFFFu;
 
   std::uint32_t domain_of(std::uint32_t rank) const { return domain_of_[rank]; }
   std::uint32_t host_of(std::uint32_t rank) const { return engine_.layout().switches() + domain_of_[rank]; }
@@ -93,6 +104,12 @@ class PacketRun final : public Network, public Client {
   void ask(std::int64_t now, Hosts& hosts, const Question& question);
   void answered(std::int64_t now, std::uint32_t from, std::uint32_t message, const transport::Completion& done);
   Questions& questions_of(Hosts& hosts, std::uint32_t reader, std::uint32_t target);
+  void launch(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint32_t named, std::uint64_t bytes);
+  void launch(std::int64_t now, std::uint32_t from, std::uint32_t part);
+  void leave_out_avoided(std::int64_t now, Hosts& hosts);
+  bool move(std::int64_t now, std::uint32_t from, std::uint32_t part);
+  void failed(std::int64_t now, std::uint32_t from, std::uint32_t part);
+  schedule::Failures take_failures();
   void arm(Hosts& hosts, std::uint32_t domain);
   std::uint32_t name(std::uint32_t rank, std::uint32_t message) const;
   std::int64_t unloaded(const schedule::FlowRecord& flow);
@@ -111,6 +128,8 @@ class PacketRun final : public Network, public Client {
   std::vector<std::uint32_t> first_rank_;     // by domain
   std::vector<std::int64_t> armed_;           // by domain: when its links are looked at next
   std::vector<std::unique_ptr<Hosts>> hosts_;  // by shard
+  bool fails_over_ = false;                    // parts are numbered, and may move
+  std::vector<SentLog<Part>> parts_;           // by rank
 };
 
 }  // namespace weft::sim

@@ -33,7 +33,7 @@ LinkOptions link_options(const SimConfig& config) {
 
 PacketSim::PacketSim(const fabric::Fabric& fabric, const SimConfig& config)
     : config_(config), layout_(fabric, link_options(config)), world_{layout_, config_, {}, {}, {}, {}, {}, {}, 0, {}, {}, {}, {}, {}} {
-  config_.stack.set_network(layout_.base_rtt(), layout_.slowest_packet(), config_.full_packet);
+  config_.stack.set_network(layout_.base_rtt(), layout_.slowest_packet(), config_.full_packet, config_.exact.is_scheduled() ? longest_wait() : 0);
   config_.stack.seed = config_.seed;
   world_.ports = Zeroed<Port>(layout_.ports());
   world_.armed = Zeroed<std::int64_t>(layout_.endpoints());
@@ -85,6 +85,16 @@ void PacketSim::add_to_switch(std::uint32_t network_switch, const Condition& con
     const std::uint32_t index = layout_.port_of(network_switch, port);
     if (layout_.connected(index)) add_to_link(index, condition);
   }
+}
+
+std::vector<schedule::Outage> PacketSim::outages() const {
+  std::vector<schedule::Outage> found;
+  for (const Special& special : world_.specials)
+    for (const Condition& each : special.conditions)
+      if (each.kind == Condition::Kind::down || each.kind == Condition::Kind::blackhole) found.push_back({each.from, each.to});
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.from != b.from ? a.from < b.from : a.to < b.to; });
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
 }
 
 void PacketSim::shape(std::uint32_t port, const Bucket& bucket) { special(port).bucket = bucket; }
@@ -144,7 +154,7 @@ void PacketSim::choose_window() {
     window_ = std::min(window_, shard->next_window());
     progress.now = std::max(progress.now, shard->reached());
     progress.events += shard->tally().events;
-    progress.delivered_bytes += shard->stack().counters().payload_delivered;
+    for (const transport::Stack& stack : shard->stacks()) progress.delivered_bytes += stack.counters().payload_delivered;
   }
   if (window_ != Wheel::kNothing) look_around();
   if (window_ != Wheel::kNothing && on_progress && !on_progress(progress)) stopped_ = true;
@@ -188,18 +198,20 @@ schedule::RunResult PacketSim::run(Client& client) {
   schedule::Counters& counters = result.counters;
   for (const auto& shard : shards_) {
     const Tally& tally = shard->tally();
-    const transport::Counters sent = shard->stack().counters();
     result.end = std::max(result.end, shard->reached());
     counters.events += tally.events;
     counters.packet_hops += tally.hops;
     counters.dropped += tally.dropped;
     counters.lost += tally.lost + tally.corrupted;
-    counters.data_sent += sent.data_sent;
-    counters.data_resent += sent.data_resent;
-    counters.acks_sent += sent.acks_sent;
-    counters.marked += sent.marked_seen;
-    counters.trimmed += sent.trimmed_seen;
-    counters.timeouts += sent.timeouts;
+    for (const transport::Stack& stack : shard->stacks()) {
+      const transport::Counters sent = stack.counters();
+      counters.data_sent += sent.data_sent;
+      counters.data_resent += sent.data_resent;
+      counters.acks_sent += sent.acks_sent;
+      counters.marked += sent.marked_seen;
+      counters.trimmed += sent.trimmed_seen;
+      counters.timeouts += sent.timeouts;
+    }
   }
   for (const Gate& gate : world_.exact.gates) counters.pauses += gate.pauses;
   for (const ExactPort& port : world_.exact.ports) {
@@ -213,10 +225,10 @@ schedule::RunResult PacketSim::run(Client& client) {
   return result;
 }
 
-transport::Counters PacketSim::counters(transport::Protocol protocol) const {
+transport::Counters PacketSim::counters(transport::Protocol protocol, std::uint8_t lane) const {
   transport::Counters all;
   for (const auto& shard : shards_) {
-    const transport::Counters each = shard->stack().counters(protocol);
+    const transport::Counters each = shard->stacks()[lane].counters(protocol);
     all.data_sent += each.data_sent;
     all.data_resent += each.data_resent;
     all.timeouts += each.timeouts;
@@ -227,9 +239,10 @@ transport::Counters PacketSim::counters(transport::Protocol protocol) const {
 transport::RawCounters PacketSim::raw_counters() const {
   transport::RawCounters all;
   for (const auto& shard : shards_) {
-    all.sent += shard->stack().raw().counters().sent;
-    all.received += shard->stack().raw().counters().received;
-    all.bytes_received += shard->stack().raw().counters().bytes_received;
+    const transport::RawCounters& each = shard->stacks()[0].raw().counters();
+    all.sent += each.sent;
+    all.received += each.received;
+    all.bytes_received += each.bytes_received;
   }
   return all;
 }

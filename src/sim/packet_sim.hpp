@@ -35,6 +35,8 @@ class PacketSim {
   void remove_link(std::uint32_t port) { layout_.remove_link(port); }  // of a switch; routing knows
   void shape(std::uint32_t port, const Bucket& bucket);
   void slow_receiver(std::uint32_t endpoint, std::uint32_t millionths);  // exact ports: the host takes so much of the line rate
+  // Times at which links are down, each once and by start; a fault that comes again and again counts until its first end.
+  std::vector<schedule::Outage> outages() const;
   void capture(std::uint32_t port);  // numbered in the order of these calls
 
   // Hands a message to the transport of an endpoint, at a time from now on. Before the run, or by a
@@ -72,14 +74,15 @@ class PacketSim {
   std::int64_t unloaded(const Flow& flow, std::uint32_t full_packet, std::uint32_t header) const;
   // Until the receiver has the last byte.
   std::int64_t unloaded_arrival(const Flow& flow, std::uint32_t full_packet, std::uint32_t header) const;
-  // Of one transport on all hosts.
-  transport::Counters counters(transport::Protocol protocol) const;
+  // Of one transport on all hosts, in one lane.
+  transport::Counters counters(transport::Protocol protocol, std::uint8_t lane = 0) const;
 
  private:
   Special& special(std::uint32_t port);
   void prepare_exact();
   void prepare_scheduled();
   void settle_scheduled();
+  std::int64_t longest_wait() const;
   bool answers_ask() const;
   void work(std::uint32_t shard);
   void choose_window();

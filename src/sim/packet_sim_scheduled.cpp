@@ -33,6 +33,15 @@ void PacketSim::prepare_scheduled() {
   }
 }
 
+// An incast waits where it comes in, and hosts are paused only when that buffer is full: until one host's wire has taken
+// all of it.
+std::int64_t PacketSim::longest_wait() const {
+  std::int64_t buffer = config_.exact.buffer;
+  for (std::uint32_t s = 0; config_.exact.buffer == 0 && s < layout_.switches(); ++s)
+    buffer = std::max(buffer, layout_.fabric().switch_kind(s).buffer.count());
+  return buffer / config_.full_packet * layout_.slowest_packet();
+}
+
 // Whether acknowledgements wait for credit, as data do.
 bool PacketSim::answers_ask() const {
   using transport::PacketType;

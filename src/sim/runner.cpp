@@ -198,6 +198,13 @@ std::uint64_t Runner::unfinished() const {
   return count;
 }
 
+bool Runner::have_ended(std::uint32_t& rank, const std::function<std::uint32_t(std::uint32_t)>& lanes) const {
+  for (; rank < logs_.size(); ++rank)
+    for (std::uint32_t i = 0; i < lanes(rank); ++i)
+      if (const Lane& lane = lanes_[first_lane_[rank] + i]; !lane.ended || lane.outstanding != 0) return false;
+  return true;
+}
+
 std::vector<schedule::FlowRecord> Runner::take_flows() {
   std::size_t count = 0;
   for (const MessageLog& log : logs_) count += log.size();

@@ -42,7 +42,7 @@ bool Shard::take_in(Event& packet, std::uint32_t out, std::uint32_t entity) {
     return false;
   }
   const std::int64_t waiting = gate(out, cls).bytes;
-  if (cls != exact.trimmed_class) mark(packet, out, entity, waiting);
+  if (waiting > 0 && cls != exact.trimmed_class) mark(packet, out, entity, waiting);
   if (!lossless(cls)) {
     const std::int64_t then = waiting + packet.bytes;
     if (cls != exact.trimmed_class && (then > threshold(entity) || link.wire(then) > link.queue)) {
@@ -273,9 +273,9 @@ void Shard::transmit(const Event& packet, std::uint32_t index, std::uint32_t ent
   Port& port = world_.ports[index];
   const Layout::Far& far = layout_.far(index);
   const Link& link = layout_.link(far.link);
-  const std::uint32_t cls = class_of(packet);
-  if (lossless(cls) && config_.exact.flow_control == FlowControl::credits) gate(index, cls).credit -= packet.bytes;
-  std::int64_t wire = link.wire(packet.bytes);
+  if (config_.exact.flow_control == FlowControl::credits && lossless(class_of(packet))) gate(index, class_of(packet)).credit -= packet.bytes;
+  const std::int64_t usual = link.wire(packet.bytes);
+  std::int64_t wire = usual;
   const std::int64_t since = packet.time;
   bool arrives = true;
   if (port.special != 0) {
@@ -288,7 +288,7 @@ void Shard::transmit(const Event& packet, std::uint32_t index, std::uint32_t ent
     if (special.sample > 0) {
       schedule::LinkSample& now = sample_at(special, begin, index);
       now.bytes += packet.bytes;
-      now.peak_bytes = std::max(now.peak_bytes, gate(index, cls).bytes);
+      now.peak_bytes = std::max(now.peak_bytes, gate(index, class_of(packet)).bytes);
       now.marked += (packet.flags & transport::kMarked) != 0;
       now.trimmed += (packet.flags & transport::kTrimmed) != 0;
     }
@@ -310,7 +310,7 @@ void Shard::transmit(const Event& packet, std::uint32_t index, std::uint32_t ent
   std::int64_t time = begin + wire + link.latency;
   const bool to_switch = !layout_.is_host(far.entity);
   if (to_switch) time += layout_.switch_latency(far.entity);
-  if (to_switch && layout_.cut_through()) time -= link.wire(packet.bytes) - link.wire(config_.header);
+  if (to_switch && layout_.cut_through()) time -= usual - link.wire(config_.header);
   Event& slot = place(time, far.entity);
   slot = packet;
   slot.kind = EventKind::packet;

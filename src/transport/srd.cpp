@@ -23,7 +23,8 @@ Srd::Srd(const SrdConfig& config) : config_(config) {
   };
   derive(config_.delay_target, config_.base_rtt * 4 / 5);
   derive(config_.reorder, 5 * config_.base_rtt);
-  derive(config_.rto, 5 * config_.base_rtt);
+  config_.longest_wait = std::clamp<std::int64_t>(config_.longest_wait, 0, kLongestFlight / 2);
+  derive(config_.rto, 5 * config_.base_rtt + config_.longest_wait);
   derive(config_.not_ready_wait, config_.base_rtt);
   if (config_.window == 0) {
     // A round trip's worth, what waits at the receiver for an acknowledgement, and a little queue.

@@ -66,7 +66,7 @@ bool Srd::enqueue(Instant now, std::uint32_t index, const Operation& operation) 
   }
   if (idle(sender)) sender.heard = now;
   if (sender.first_message == kNone) {
-    sender.deadline = now + 2 * config_.base_rtt;
+    sender.deadline = now + 2 * config_.base_rtt + config_.longest_wait;
     sender.latest_sent = stamp(now);  // after a long pause the old one may have wrapped
   }
   const std::uint32_t slot = send_messages_.take();
@@ -419,7 +419,7 @@ void Srd::find_lost(Sender& sender) {
 
 // How long to wait for news.
 Instant Srd::patience(const Sender& sender) const {
-  return std::min(2 * (config_.base_rtt + config_.packet_time * (sender.fan_in + config_.ack_every)), kLongestFlight);
+  return std::min(2 * (config_.base_rtt + config_.packet_time * (sender.fan_in + config_.ack_every)) + config_.longest_wait, kLongestFlight);
 }
 
 // The deadline has passed without news.

@@ -1,6 +1,9 @@
 #pragma once
 // All transports of a partition behind one door. The set is closed: a switch and direct calls, no virtual
 // call per packet. Only those that a run uses are made.
+//
+// A transport whose messages travel in several classes has connections for each, as queue pairs have each their own
+// traffic class: a stack per lane. The upper bits of a packet's generation say which lane it is of.
 
 #include <bit>
 #include <cstdint>
@@ -15,6 +18,9 @@
 #include "transport/uet.hpp"
 
 namespace weft::transport {
+
+inline constexpr std::uint32_t kMostLanes = 8;
+inline constexpr std::uint32_t kLaneShift = 13;  // of a generation
 
 struct StackConfig {
   SrdConfig srd;
@@ -33,9 +39,11 @@ struct StackConfig {
   // Of all that are used: the longest packet, and the shortest that can be one.
   std::uint32_t longest_packet() const;
   std::uint32_t shortest_header() const;
-  // What the network is like, as each wants to know it: the longest round trip, and how long so many bytes take on
-  // a host's wire.
-  void set_network(Instant base_rtt, Instant wire_time, std::uint32_t wire_bytes);
+  // What the network is like, as each wants to know it: the longest round trip, how long so many bytes take on a host's
+  // wire, and how long a packet may wait where none is lost (else 0).
+  void set_network(Instant base_rtt, Instant wire_time, std::uint32_t wire_bytes, Instant longest_wait = 0);
+  // The same for another lane, where other protocols may be used.
+  StackConfig in_lane(std::uint32_t lane, std::uint8_t protocols) const;
   void use(Protocol protocol) { used = static_cast<std::uint8_t>(used | 1 << static_cast<int>(protocol)); }
 };
 
