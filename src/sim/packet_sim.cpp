@@ -53,7 +53,7 @@ PacketSim::PacketSim(const fabric::Fabric& fabric, const SimConfig& config)
       shape(port, {(8'000'000'000'000 + shaper.rate.count() - 1) / shaper.rate.count(), shaper.burst.count(), shaper.queue.count(), 0});
   }
   if (config_.sample > 0)
-    for (std::uint32_t port = 0; port < layout_.ports(); ++port) special(port).sampled = true;
+    for (std::uint32_t port = 0; port < layout_.ports(); ++port) special(port).samples = special(port).refused = Samples(config_.sample);
 }
 
 PacketSim::~PacketSim() = default;
@@ -168,7 +168,6 @@ schedule::RunResult PacketSim::run(Client& client) {
   for (const std::exception_ptr& failure : failures_)
     if (failure) std::rethrow_exception(failure);
   check_conservation();
-  if (config_.exact.is_scheduled()) settle_scheduled();
 
   schedule::RunResult result;
   result.executor = "packet";
@@ -191,6 +190,7 @@ schedule::RunResult PacketSim::run(Client& client) {
     counters.trimmed += sent.trimmed_seen;
     counters.timeouts += sent.timeouts;
   }
+  if (config_.exact.is_scheduled()) settle_scheduled(result.end);
   for (const Gate& gate : world_.exact.gates) counters.pauses += gate.pauses;
   for (const ExactPort& port : world_.exact.ports) {
     counters.headroom_drops += port.dropped_headroom;
@@ -264,7 +264,9 @@ void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) con
     record.marked = port.marked;
     record.trimmed = port.trimmed;
     record.dropped = port.dropped + port.lost;
+    const std::uint32_t back = layout_.reverse(index);
     if (config_.exact.on) {
+      if (layout_.is_host(layout_.owner(back))) record.dropped += world_.exact.ports[back].dropped_headroom;
       for (std::uint32_t cls = 0; cls < config_.exact.classes; ++cls) {
         const Gate& gate = world_.exact.gates[index * config_.exact.classes + cls];
         record.pauses += gate.pauses;
@@ -272,7 +274,11 @@ void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) con
       }
     }
     if (port.special == 0) continue;
-    for (schedule::LinkSample sample : world_.specials[port.special - 1].samples) {
+    Samples samples = world_.specials[port.special - 1].samples;
+    if (!samples.on()) continue;
+    Samples refused = world_.specials[world_.ports[back].special - 1].refused;
+    for (const schedule::LinkSample& each : refused.finish(result.end)) samples.at(each.time).dropped += each.dropped;
+    for (schedule::LinkSample sample : samples.finish(result.end)) {
       sample.link = number;
       result.samples.push_back(sample);
     }

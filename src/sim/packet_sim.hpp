@@ -76,7 +76,7 @@ class PacketSim {
   Special& special(std::uint32_t port);
   void prepare_exact();
   void prepare_scheduled();
-  void settle_scheduled();
+  void settle_scheduled(std::int64_t end);
   bool answers_ask() const;
   void work(std::uint32_t shard);
   void choose_window();
