@@ -167,6 +167,8 @@ sim::FlowConfig flow_config(const model::Cluster& cluster, const Traffic& traffi
   config.header = packets.header;
   config.cut_through = packets.cut_through;
   config.split = is_split(cluster.file.transport.balance, traffic.streams.empty() ? packets.protocol : packets.streams[0]);
+  // SRD and UET leave slow paths where the choice is theirs, adaptive switches long queues.
+  config.adapts = cluster.file.transport.balance == "entropy" || cluster.file.transport.balance == "adaptive";
   config.hosts = has_hosts(cluster);
   return config;
 }

@@ -89,6 +89,7 @@ constexpr Field<SampleRow> kSampleFields[] = {
     {"marked", [](const SampleRow& row) -> Cell { return std::uint64_t{row.sample.marked}; }},
     {"trimmed", [](const SampleRow& row) -> Cell { return std::uint64_t{row.sample.trimmed}; }},
     {"dropped", [](const SampleRow& row) -> Cell { return std::uint64_t{row.sample.dropped}; }},
+    {"packets", [](const SampleRow& row) -> Cell { return std::uint64_t{row.sample.packets}; }},
 };
 
 std::string json_text(const std::string& text) {

@@ -32,6 +32,9 @@ std::string reason(const RunResult& result) {
   return fmt::format("stopped at the limit {}: this is what was done until then", result.stopped_by);
 }
 
+// Flows and messages know neither packets nor queues: nothing was counted, which is not zero.
+bool has_packets(const RunResult& result) { return result.executor == "packet"; }
+
 std::string facts_text(const RunResult& result, const SimSummary& summary, std::size_t width, bool colour) {
   const schedule::Counters& count = result.counters;
   Facts facts;
@@ -46,6 +49,10 @@ std::string facts_text(const RunResult& result, const SimSummary& summary, std::
     facts.add("goodput",
               fmt::format("{} in all; per flow {} on average, {} at least", brief(Bandwidth(summary.goodput)),
                           brief(Bandwidth(summary.flow_goodput_mean)), brief(Bandwidth(summary.flow_goodput_min))));
+  if (!has_packets(result)) {
+    facts.add("digest", fmt::format("{:016x} (seed {})", result.digest, result.seed));
+    return facts.text(width, colour);
+  }
   facts.add("packets", fmt::format("{} data, {} sent again, {} acknowledgements", number(count.data_sent),
                                    number(count.data_resent), number(count.acks_sent)));
   facts.add("congestion",
@@ -71,20 +78,19 @@ std::string percent_of_run(const RunResult& result, double share) {
 
 std::string links_text(const RunResult& result, std::size_t most, std::size_t width, bool colour) {
   const std::size_t shown = most == 0 ? result.links.size() : std::min(most, result.links.size());
-  Table table({{"busiest links"},
-               {"used", true},
-               {"carried", true},
-               {"mean wait", true},
-               {"queue", true},
-               {"marks", true},
-               {"trims", true},
-               {"drops", true}});
+  std::vector<Column> columns = {{"busiest links"}, {"used", true}, {"carried", true}};
+  if (has_packets(result))
+    for (const char* each : {"mean wait", "queue", "marks", "trims", "drops"}) columns.push_back({each, true});
+  Table table(std::move(columns));
   for (std::size_t i = 0; i < shown; ++i) {
     const LinkRecord& link = result.links[i];
-    table.add({fmt::format("{} to {}", link.from, link.to),
-               percent_of_run(result, utilisation(link.bytes, link.rate, result.end)), size(link.bytes),
-               brief(Duration(mean_wait(link))), brief(Bytes(link.peak_bytes)), number(link.marked),
-               number(link.trimmed), number(link.dropped)});
+    std::vector<std::string> row = {fmt::format("{} to {}", link.from, link.to),
+                                    percent_of_run(result, utilisation(link.bytes, link.rate, result.end)), size(link.bytes)};
+    if (has_packets(result))
+      for (std::string each : {brief(Duration(mean_wait(link))), brief(Bytes(link.peak_bytes)), number(link.marked),
+                               number(link.trimmed), number(link.dropped)})
+        row.push_back(std::move(each));
+    table.add(std::move(row));
   }
   std::string text = "\n" + table.text(width, colour);
   if (shown < result.links.size())

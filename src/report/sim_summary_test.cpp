@@ -64,6 +64,16 @@ TEST(SimSummary, TheTextNamesTheBusiestLinksAndFitsEightyColumns) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(display_width(line), 80u) << line;
 }
 
+TEST(SimSummary, WhatFlowsDoNotCountIsNotShownAsNone) {
+  RunResult result = sample_result();
+  result.executor = "flow";
+  const std::string text = summary_text(result, summarise(result), 2, 80, false);
+  for (const char* unknown : {"packet", "congestion", "queue", "marks", "mean wait", "drops"})
+    EXPECT_EQ(text.find(unknown), std::string::npos) << unknown << "\n" << text;
+  EXPECT_NE(text.find("busiest links    used  carried\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("000000000000feed (seed 7)"), std::string::npos) << text;
+}
+
 TEST(SimSummary, WhoWasPausedIsToldLongestFirst) {
   RunResult result = sample_result();
   result.flows.pop_back();  // the one that is not done

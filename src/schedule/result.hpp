@@ -47,7 +47,7 @@ struct LinkRecord {
   std::uint64_t packets = 0;
   std::int64_t waited = 0;       // ps that its packets queued, summed
   std::int64_t peak_bytes = 0;   // longest queue
-  std::uint64_t marked = 0;
+  std::uint64_t marked = 0;      // here, and not before; what was dropped here is not among them
   std::uint64_t trimmed = 0;
   std::uint64_t dropped = 0;     // queue full, or lost to a fault
   std::uint64_t pauses = 0;      // that its other end asked for
@@ -62,7 +62,8 @@ struct LinkSample {
   std::uint64_t bytes = 0;      // put on the wire in it
   std::uint32_t marked = 0;
   std::uint32_t trimmed = 0;
-  std::uint32_t dropped = 0;
+  std::uint32_t dropped = 0;    // queue full, or lost to a fault
+  std::uint32_t packets = 0;    // that began to leave in it
 };
 
 // What a fault was like over time, where parts of messages may move to other NICs.

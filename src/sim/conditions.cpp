@@ -11,41 +11,6 @@ constexpr std::int64_t kMillion = 1'000'000;
 
 }  // namespace
 
-void coarsen(std::vector<schedule::LinkSample>& samples, std::int64_t interval) {
-  std::size_t kept = 0;
-  for (const schedule::LinkSample& each : samples) {
-    const std::int64_t start = each.time / interval * interval;
-    if (kept == 0 || samples[kept - 1].time != start) {
-      samples[kept] = each;
-      samples[kept++].time = start;
-      continue;
-    }
-    schedule::LinkSample& whole = samples[kept - 1];
-    whole.peak_bytes = std::max(whole.peak_bytes, each.peak_bytes);
-    whole.bytes += each.bytes;
-    whole.marked += each.marked;
-    whole.trimmed += each.trimmed;
-    whole.dropped += each.dropped;
-  }
-  samples.resize(kept);
-}
-
-schedule::LinkSample& sample_at(Special& special, std::int64_t time, std::uint32_t link) {
-  auto& samples = special.samples;
-  while (samples.size() > special.most_samples) {
-    special.sample *= 2;
-    coarsen(samples, special.sample);
-  }
-  const std::int64_t start = time / special.sample * special.sample;
-  auto after = samples.end();
-  while (after != samples.begin() && (after - 1)->time > start) --after;
-  if (after != samples.begin() && (after - 1)->time == start) return *(after - 1);
-  schedule::LinkSample fresh;
-  fresh.time = start;
-  fresh.link = link;
-  return *samples.insert(after, fresh);
-}
-
 std::int64_t finish(const std::vector<Condition>& conditions, std::int64_t begin, std::int64_t picoseconds) {
   // Work is counted in picoseconds at full rate times a million; the rate changes where a condition
   // starts or ends, so from change to change.

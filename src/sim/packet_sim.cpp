@@ -56,13 +56,12 @@ PacketSim::PacketSim(const fabric::Fabric& fabric, const SimConfig& config)
       shape(port, {(8'000'000'000'000 + shaper.rate.count() - 1) / shaper.rate.count(), shaper.burst.count(), shaper.queue.count(), 0});
   }
   if (config_.sample > 0)
-    for (std::uint32_t port = 0; port < layout_.ports(); ++port) {
-      special(port).sample = config_.sample;
-      special(port).most_samples = std::max(kFewestSamples, config_.most_samples / layout_.ports());
-    }
+    for (std::uint32_t port = 0; port < layout_.ports(); ++port) special(port).samples = special(port).refused = Samples(config_.sample, most_samples());
 }
 
 PacketSim::~PacketSim() = default;
+
+std::uint32_t PacketSim::most_samples() const { return std::max(kFewestSamples, config_.most_samples / layout_.ports()); }
 
 Special& PacketSim::special(std::uint32_t port) {
   std::uint32_t& number = world_.ports[port].special;
@@ -188,7 +187,6 @@ schedule::RunResult PacketSim::run(Client& client) {
   for (const std::exception_ptr& failure : failures_)
     if (failure) std::rethrow_exception(failure);
   check_conservation();
-  if (config_.exact.is_scheduled()) settle_scheduled();
 
   schedule::RunResult result;
   result.executor = "packet";
@@ -213,6 +211,7 @@ schedule::RunResult PacketSim::run(Client& client) {
       counters.timeouts += sent.timeouts;
     }
   }
+  if (config_.exact.is_scheduled()) settle_scheduled(result.end);
   for (const Gate& gate : world_.exact.gates) counters.pauses += gate.pauses;
   for (const ExactPort& port : world_.exact.ports) {
     counters.headroom_drops += port.dropped_headroom;
@@ -275,7 +274,7 @@ void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) con
   used.resize(kept);
   result.sample_asked = config_.sample;
   // One interval for all, that of the link with most to tell.
-  for (const Special& each : world_.specials) result.sample_interval = std::max(result.sample_interval, each.sample);
+  for (const Special& each : world_.specials) result.sample_interval = std::max(result.sample_interval, each.samples.interval());
   for (const std::uint32_t index : used) {
     const Port& port = world_.ports[index];
     const Link& link = layout_.link(layout_.far(index).link);
@@ -291,7 +290,9 @@ void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) con
     record.marked = port.marked;
     record.trimmed = port.trimmed;
     record.dropped = port.dropped + port.lost;
+    const std::uint32_t back = layout_.reverse(index);
     if (config_.exact.on) {
+      if (layout_.is_host(layout_.owner(back))) record.dropped += world_.exact.ports[back].dropped_headroom;
       for (std::uint32_t cls = 0; cls < config_.exact.classes; ++cls) {
         const Gate& gate = world_.exact.gates[index * config_.exact.classes + cls];
         record.pauses += gate.pauses;
@@ -299,9 +300,12 @@ void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) con
       }
     }
     if (port.special == 0) continue;
-    std::vector<schedule::LinkSample> samples = world_.specials[port.special - 1].samples;
-    if (result.sample_interval > 0) coarsen(samples, result.sample_interval);
-    for (schedule::LinkSample& sample : samples) {
+    Samples samples = world_.specials[port.special - 1].samples;
+    if (!samples.on()) continue;
+    samples.coarsen(result.sample_interval);
+    Samples refused = world_.specials[world_.ports[back].special - 1].refused;
+    for (const schedule::LinkSample& each : refused.finish(result.end)) samples.at(each.time).dropped += each.dropped;
+    for (schedule::LinkSample sample : samples.finish(result.end)) {
       sample.link = number;
       result.samples.push_back(sample);
     }

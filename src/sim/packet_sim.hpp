@@ -79,9 +79,10 @@ class PacketSim {
 
  private:
   Special& special(std::uint32_t port);
+  std::uint32_t most_samples() const;  // of one link
   void prepare_exact();
   void prepare_scheduled();
-  void settle_scheduled();
+  void settle_scheduled(std::int64_t end);
   std::int64_t longest_wait() const;
   bool answers_ask() const;
   void work(std::uint32_t shard);

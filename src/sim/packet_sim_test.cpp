@@ -212,6 +212,23 @@ TEST(PacketSim, SamplesThatAreTooManyBecomeCoarserAndKeepTheirSums) {
   for (const auto& [link, sum] : sums(coarse.result)) EXPECT_LE(sum.samples, 17u) << link;
 }
 
+TEST(PacketSim, WatchingALinkChangesNothingWhereSwitchesSendCnps) {
+  SimConfig config;
+  config.protocol = transport::Protocol::rocev2;
+  config.stack.used = 0;
+  config.stack.use(config.protocol);
+  config.header = config.stack.header_of(config.protocol);
+  config.full_packet = config.stack.packet_of(config.protocol);
+  config.fast_cnp = 1'000'000;
+  config.queue_bytes = 60'000;
+  std::vector<Flow> flows;
+  for (std::uint32_t i = 1; i < 16; ++i) flows.push_back({i, 0, 500'000, 0});
+  const Outcome plain = run(flows, config);
+  EXPECT_GT(plain.result.counters.marked, 0u);
+  config.sample = 1'000'000;
+  EXPECT_EQ(plain.result.digest, run(flows, config).result.digest);
+}
+
 TEST(PacketSim, TheQueueOfANicIsSeen) {
   const Outcome out = run({{0, 1, 100'000, 0}});
   const auto nic = std::find_if(out.result.links.begin(), out.result.links.end(), [](const auto& link) { return link.from.ends_with("nic0") && link.bytes > 100'000; });
@@ -237,6 +254,20 @@ TEST(PacketSim, IncastSharesTheReceiversLink) {
   EXPECT_GE(incast.last(), bytes * 80);
   EXPECT_LT(incast.last(), bytes * 80 * 105 / 100);
   EXPECT_LT(incast.result.counters.trimmed * 100, static_cast<std::uint64_t>(packets) * 15);
+}
+
+// Until the first answer nobody knows of the others: what 63 senders put on their wires in one round trip comes to one
+// wire, and all but a window of it is trimmed. From then on the receiver's share holds, however much there is to send.
+TEST(PacketSim, AnIncastTrimsNoMoreThanIsSentBeforeTheFirstAnswer) {
+  const PacketSim sim(fat_tree(), {});
+  const auto blind = static_cast<std::uint64_t>(sim.layout().base_rtt() / sim.layout().slowest_packet());
+  for (const std::uint64_t bytes : {500'000u, 1'000'000u, 4'000'000u}) {
+    std::vector<Flow> flows;
+    for (std::uint32_t i = 1; i < 64; ++i) flows.push_back({i, 0, bytes, 0});
+    const std::uint64_t trimmed = run(flows).result.counters.trimmed;
+    EXPECT_LE(trimmed, 63 * (blind + 8)) << bytes;
+    EXPECT_GE(trimmed, 63 * blind / 2) << bytes;
+  }
 }
 
 }  // namespace

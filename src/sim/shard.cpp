@@ -100,8 +100,8 @@ inline bool Shard::admit(Passing& packet, PacketType type, Port& port, const Lin
     return true;
   }
   if (ahead >= link.mark_to || marks(link, ahead, static_cast<std::uint32_t>(world_.entities[entity].random.next() >> 33))) {
+    port.marked += (packet.flags & transport::kMarked) == 0;
     packet.flags |= transport::kMarked;
-    ++port.marked;
   }
   return true;
 }
@@ -156,13 +156,17 @@ void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::ui
   bool high = !config_.fifo && (transport::goes_first(arrived.type) || (packet.flags & transport::kTrimmed));
   // A queue is of bytes: where they leave more slowly, being booked further ahead is no longer a queue.
   const std::int64_t ahead = at_full_rate(special.conditions, ready, port.busy - ready);
+  const bool waits = !high;
   bool admitted = high || admit(packet, arrived.type, port, link, entity, ahead);
+  if (config_.fast_cnp > 0 && (packet.flags & ~arrived.flags & transport::kMarked) && arrived.type == PacketType::roce_data) warn(arrived);
   high = high || (packet.flags & transport::kTrimmed);
   std::int64_t begin = ready;
   if (Bucket& bucket = special.bucket; admitted && bucket.ps_per_byte > 0) {
     begin = bucket.conforms(std::max(ready, port.busy), packet.bytes);
     if (begin - ready > bucket.queue * bucket.ps_per_byte) {
       admitted = false;
+      port.marked = before.marked;
+      port.trimmed = before.trimmed;
       ++port.dropped;
       ++tally_.dropped;
     } else {
@@ -178,18 +182,26 @@ void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::ui
     wire += extra;
     if (high) port.busy_high += extra;
     if (!high || port.busy > begin) port.busy += extra;
+    // A header that goes before data makes the last of them leave later: on a wire that is full until then, that is when
+    // more bytes have left than would have without it.
+    if (special.samples.on()) special.samples.carry(high && port.busy > before.busy ? port.busy - takes - extra : begin, wire, packet.bytes);
     port.bytes += packet.bytes;
     port.waited += begin - ready;
     ++port.packets;
     ++tally_.hops;
   }
-  if (special.sample > 0) {
-    schedule::LinkSample& now = sample_at(special, ready, index);
-    now.peak_bytes = std::max(now.peak_bytes, link.bytes_in(std::max<std::int64_t>(0, before.busy - ready)));
-    now.marked += port.marked - before.marked;
-    now.trimmed += port.trimmed - before.trimmed;
-    now.dropped += port.dropped - before.dropped;
-    if (admitted) sample_at(special, begin, index).bytes += packet.bytes;
+  const Fate end = admitted ? fate(special.conditions, begin, begin + wire + link.latency, world_.entities[entity].random) : Fate::arrives;
+  if (special.samples.on()) {
+    if (waits) special.samples.queue(ready, link.bytes_in(std::max<std::int64_t>(0, ahead)), std::max(ready, before.busy));
+    schedule::LinkSample& come = special.samples.at(ready);
+    come.marked += port.marked - before.marked;
+    come.trimmed += port.trimmed - before.trimmed;
+    come.dropped += port.dropped - before.dropped;
+    if (admitted) {
+      schedule::LinkSample& gone = special.samples.at(begin);
+      ++gone.packets;
+      gone.dropped += end != Fate::arrives;
+    }
   }
   if (!admitted) return;
   if (special.capture > 0) {
@@ -198,7 +210,6 @@ void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::ui
     seen.flags = packet.flags & 0xF;
     capture(special, seen, begin);
   }
-  const Fate end = fate(special.conditions, begin, begin + wire + link.latency, world_.entities[entity].random);
   if (end == Fate::arrives) return leave(arrived, packet, far, link, entity, begin, wire);
   ++port.lost;
   ++(end == Fate::lost ? tally_.lost : tally_.corrupted);

@@ -204,6 +204,8 @@ class Shard {
 
   void warn(const Event& packet);
 
+  Samples* samples_of(std::uint32_t port);  // null: nobody wants any
+
   // shard_exact.cpp
   Gate& gate(std::uint32_t port, std::uint32_t cls);
   Hold& hold(std::uint32_t port, std::uint32_t cls);
@@ -212,7 +214,10 @@ class Shard {
   std::int64_t threshold(std::uint32_t network_switch) const;
   bool open(const Gate& gate, std::uint32_t cls, std::int64_t bytes) const;
   void mark(Event& packet, std::uint32_t out, std::uint32_t entity, std::int64_t waiting);
+  bool find_room(Event& packet, std::uint32_t out, std::uint32_t entity);
   bool take_in(Event& packet, std::uint32_t out, std::uint32_t entity);
+  void count_drop(std::uint32_t port);
+  void note_queue(std::uint32_t port);
   bool hold_in(const Event& packet, std::uint32_t cls, std::uint32_t entity);
   void release(const Event& packet, std::uint32_t cls, std::uint32_t entity);
   void let_out(const Event& packet, std::uint32_t entity);
@@ -302,6 +307,12 @@ inline void Shard::address(Event& event, std::int64_t time, std::uint32_t to, st
   event.to = to;
   event.from = from;
   event.number = world_.entities[from].caused++;
+}
+
+inline Samples* Shard::samples_of(std::uint32_t port) {
+  const std::uint32_t number = world_.ports[port].special;
+  if (number == 0 || !world_.specials[number - 1].samples.on()) return nullptr;
+  return &world_.specials[number - 1].samples;
 }
 
 inline Gate& Shard::gate(std::uint32_t port, std::uint32_t cls) { return world_.exact.gates[port * config_.exact.classes + cls]; }

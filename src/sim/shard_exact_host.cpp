@@ -68,6 +68,7 @@ bool Shard::intake(const Event& event) {
     const std::int64_t backlog = (std::max<std::int64_t>(0, taking.done - event.time) << 10) / taking.per_byte;
     if (backlog + event.bytes > config_.exact.nic_buffer && !credits) {
       ++world_.exact.ports[port].dropped_headroom;
+      if (samples_of(port)) ++world_.specials[world_.ports[port].special - 1].refused.at(event.time).dropped;
       ++tally_.dropped;
       return false;
     }
