@@ -55,12 +55,13 @@ std::int64_t mean_round(const Outcome& first, const Outcome& second, const Outco
 }
 
 Timing timing(Outcome outcome, std::int64_t more, std::uint64_t skipped) {
-  const Duration time = outcome.plan.launch + Duration(outcome.end() + more);
+  const Duration time = std::max(outcome.plan.least, outcome.plan.launch + Duration(outcome.end() + more));
   return {std::move(outcome.plan), time, outcome.ends.messages, skipped, std::move(outcome.ends.stopped_by)};
 }
 
-// Whatever issuing it takes.
-Timing time_alone(const Team& team, const PlanOptions& options, const Execute& execute) {
+}  // namespace
+
+Timing time_of(const Team& team, const PlanOptions& options, const Execute& execute) {
   Outcome first = run(team, options, kFewRounds, execute);
   const std::uint64_t whole = first.plan.whole_rounds;  // beside a shorter one, which stays the last
   if (whole <= kFewRounds || !first.ends.stopped_by.empty()) return timing(std::move(first), 0, 0);
@@ -78,24 +79,25 @@ Timing time_alone(const Team& team, const PlanOptions& options, const Execute& e
   return timing(run(team, options, 0, execute), 0, 0);
 }
 
-}  // namespace
-
-Timing time_of(const Team& team, const PlanOptions& options, const Execute& execute) {
-  Timing made = time_alone(team, options, execute);
+Timing time_among_many(const Team& team, const PlanOptions& options, const Execute& execute) {
+  Timing made = time_of(team, options, execute);
   const bool one_way = options.operation == Operation::broadcast || options.operation == Operation::reduce;
   const bool even = options.conditions == nullptr || !options.conditions->of_ranks();
-  if (one_way && even && made.stopped_by.empty()) {
-    // Two of them are one of twice the bytes, in the same chunks, but for the second launch.
-    PlanOptions both = options;
-    both.bytes *= 2;
-    both.chunk = made.plan.chunk;
-    both.choice.channels = made.plan.choice.channels;
-    const Timing twice = time_alone(team, both, execute);
-    made.time = made.plan.launch + (twice.time - made.time);
-    made.messages += twice.messages;
-    made.stopped_by = twice.stopped_by;
-  }
-  made.time = std::max(made.plan.least, made.time);
+  if (!one_way || !even || !made.stopped_by.empty()) return made;
+  // Two of them are one of twice the bytes, in the same chunks, but for the second launch. What issuing takes hides
+  // none of the difference.
+  Stack prompt = *options.stack;
+  prompt.launch = {prompt.launch.name, prompt.launch.text, 0, 0, 0, 0};
+  PlanOptions longer = options;
+  longer.stack = &prompt;
+  longer.chunk = made.plan.chunk;
+  longer.choice.channels = made.plan.choice.channels;
+  const Timing once = time_of(team, longer, execute);
+  longer.bytes *= 2;
+  const Timing twice = time_of(team, longer, execute);
+  made.time = std::max(made.plan.least, made.plan.launch + (twice.time - once.time));
+  made.messages += once.messages + twice.messages;
+  made.stopped_by = once.stopped_by.empty() ? twice.stopped_by : once.stopped_by;
   return made;
 }
 

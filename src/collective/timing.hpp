@@ -25,15 +25,17 @@ using Execute = std::function<Ends(schedule::Schedule& schedule, const Plan& pla
 
 struct Timing {
   Plan plan;
-  Duration time;               // from the launch until the last rank is done, less what the next one hides
+  Duration time;               // from the launch until the last rank is done
   std::uint64_t messages = 0;  // that were simulated
   std::uint64_t skipped = 0;   // rounds that were not
   std::string stopped_by;      // not empty: the time is not to be used
 };
 
+Timing time_of(const Team& team, const PlanOptions& options, const Execute& execute);
+
 // Of one among many that follow each other, as nccl-tests measures. That is a difference where data go one way only,
 // for broadcast and reduce: the ranks that are done first begin with the next, while the others are still at work, so
 // how long it takes until the first data have gone all the way does not count.
-Timing time_of(const Team& team, const PlanOptions& options, const Execute& execute);
+Timing time_among_many(const Team& team, const PlanOptions& options, const Execute& execute);
 
 }  // namespace weft::collective

@@ -56,7 +56,7 @@ TEST(Timing, OfOneAmongManyTheWayThroughAChainDoesNotCount) {
   const auto time = [&](Operation operation, std::uint32_t gpus) {
     const Team team(machines.fabric, pick_gpus(*machines.cluster, gpus, 0));
     const PlanOptions given = options(operation, 64 << 20, {Algorithm::ring, Protocol::simple, 24});
-    return static_cast<double>(time_of(team, given, testing::by_lanes).time.count());
+    return static_cast<double>(time_among_many(team, given, testing::by_lanes).time.count());
   };
   for (const Operation operation : {Operation::broadcast, Operation::reduce}) {
     EXPECT_NEAR(time(operation, 8) / time(operation, 3), 1, 0.01) << name(operation);
