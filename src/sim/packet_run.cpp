@@ -91,7 +91,11 @@ std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
 
 void PacketRun::completed(std::int64_t now, const transport::Completion& done) {
   using Kind = transport::Completion::Kind;
-  if (done.kind == Kind::failed) return;  // shows as a flow without an end
+  if (done.kind == Kind::failed) {  // shows as a flow without an end
+    std::int64_t& last = hosts_[engine_.shard_of(engine_.layout().host_of(done.endpoint))]->gave_up;
+    last = std::max(last, now);
+    return;
+  }
   const std::uint32_t sender = done.kind == Kind::sent ? done.endpoint : done.peer;
   const std::uint32_t domain = engine_.layout().host_of(sender) - engine_.layout().switches();
   const std::uint32_t named = done.kind == Kind::sent ? done.context : done.tag;
@@ -216,6 +220,7 @@ schedule::RunResult PacketRun::run() {
   if (!result.stopped_by.empty()) return result;
   result.end = 0;  // wake-ups after the last acknowledgement do not count
   for (const schedule::FlowRecord& flow : result.flows) result.end = std::max({result.end, flow.sent, flow.received});
+  for (const auto& hosts : hosts_) result.end = std::max(result.end, hosts->gave_up);
   return result;
 }
 

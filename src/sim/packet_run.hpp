@@ -64,6 +64,7 @@ class PacketRun final : public Network, public Client {
     std::vector<std::uint32_t> free;
     std::vector<HostLinks::Ready> ready;
     std::vector<NicPair> pairs;
+    std::int64_t gave_up = schedule::kNotYet;  // when a transport did so last
   };
 
   std::uint32_t domain_of(std::uint32_t rank) const { return domain_of_[rank]; }
