@@ -32,6 +32,9 @@ void check_job(const CollectiveJob& job, const model::Cluster& cluster, spec::Di
 std::vector<CollectiveJob> take_options(const CollectiveOptions& options, std::vector<CollectiveJob> jobs,
                                         spec::Diagnostics& diagnostics);
 
+// "8..4GiB" as "8B..4GiB": nccl-tests' sizes are bytes where they have no unit.
+std::string bare_as_bytes(const std::string& sizes);
+
 // 3, 0..7, 0..63/8 (every eighth), 0..255/128x8 (eight of every 128), or several with commas; no one twice. Empty with a
 // complaint where it names nothing or more than `count`.
 std::vector<std::uint32_t> parse_gpus(const std::string& text, std::uint32_t count, spec::Diagnostics& diagnostics);

@@ -28,6 +28,15 @@ TEST(CollectiveJobs, GpusAreNumbersRangesAndStrides) {
     EXPECT_TRUE(gpus(wrong).empty()) << wrong;
 }
 
+TEST(CollectiveJobs, SizesWithoutAUnitAreBytes) {
+  EXPECT_EQ(bare_as_bytes("8..4GiB"), "8B..4GiB");
+  EXPECT_EQ(bare_as_bytes("8..1024"), "8B..1024B");
+  EXPECT_EQ(bare_as_bytes("[1024, 1.5MiB, 2kB]"), "[1024B, 1.5MiB, 2kB]");
+  EXPECT_EQ(bare_as_bytes("8B..8GiB,16"), "8B..8GiB,16B");
+  EXPECT_EQ(bare_as_bytes("web-search"), "web-search");
+  EXPECT_EQ(bare_as_bytes(""), "");
+}
+
 // Whatever is given: no GPU that is not there, none twice, or a complaint.
 RC_GTEST_PROP(CollectiveJobs, AnyTextNamesGpusOrIsRefused, (const std::string& drawn)) {
   const std::string alphabet = "0123456789../,x";

@@ -178,6 +178,7 @@ void name_streams(const model::ClusterFile& file, const std::vector<TrafficStrea
   for (std::size_t i = 0; i < streams.size(); ++i) {
     records[i].name = streams[i].name;
     records[i].transport = streams[i].transport.value_or(file.transport.kind);
+    records[i].flows = streams[i].flows;
     if (!file.switching.services.empty()) records[i].service = streams[i].service.value_or(file.switching.services[0].name);
   }
 }
@@ -332,6 +333,7 @@ Run run_traffic(const Session& session, const Traffic& traffic, const RunOptions
     if (with_links) engine.collect_links(run.result, SIZE_MAX);
   }
   if (!watch.stopped_by().empty()) run.result.stopped_by = watch.stopped_by();
+  run.result.all_flows = traffic.flows;
   name_streams(session.cluster().file, traffic.streams, run.result.streams);
   return run;
 }

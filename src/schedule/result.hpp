@@ -31,6 +31,7 @@ struct StreamRecord {
   std::string name;
   std::string transport;
   std::string service;  // class of the switches
+  std::uint64_t flows = 0;  // of the traffic, begun or not; 0: not known before they are drawn
   bool open_loop = false;  // its flows began at their times, however the network fared
   // Of its transport in its service: streams that share both have the same numbers.
   std::uint64_t data_sent = 0;
@@ -49,9 +50,10 @@ struct LinkRecord {
   std::int64_t peak_bytes = 0;   // longest queue
   std::uint64_t marked = 0;      // here, and not before; what was dropped here is not among them
   std::uint64_t trimmed = 0;
-  std::uint64_t dropped = 0;     // queue full, or lost to a fault
+  std::uint64_t dropped = 0;     // queue full
   std::uint64_t pauses = 0;      // that its other end asked for
   std::int64_t paused = 0;       // ps, all classes together
+  std::uint64_t lost = 0;        // to a fault
 };
 
 // One link during one interval of --sample. Intervals in which nothing happened are left out.
@@ -101,12 +103,13 @@ struct RunResult {
   std::string executor;         // "packet", "message"
   std::uint64_t seed = 0;
   std::uint64_t digest = 0;
-  std::int64_t end = 0;         // ps: the last transfer was done
+  std::int64_t end = 0;         // ps: the last transfer was done, or given up
   std::string stopped_by;       // empty: everything was done; else "ctrl-c" or the limit, and the result is partial
   std::string deadlock;         // the ports that wait for each other, where the run was stopped by that
   std::uint64_t unfinished = 0;  // lanes that wait for what never came
   Counters counters;
-  std::vector<FlowRecord> flows;
+  std::uint64_t all_flows = 0;  // of the traffic, begun or not; 0: not known before they are drawn
+  std::vector<FlowRecord> flows;  // that have begun
   std::vector<StreamRecord> streams;  // empty: all traffic is of one kind
   std::vector<LinkRecord> links;     // those that carried anything, busiest first
   std::vector<LinkSample> samples;   // by time, then link

@@ -118,7 +118,7 @@ std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
 
 void PacketRun::completed(std::int64_t now, const transport::Completion& done) {
   using Kind = transport::Completion::Kind;
-  if (done.kind == Kind::failed && !fails_over_) return;  // shows as a flow without an end
+  if (done.kind == Kind::failed && !fails_over_) return give_up(now, done.endpoint);
   const std::uint32_t sender = done.kind == Kind::received ? done.peer : done.endpoint;
   const std::uint32_t domain = engine_.layout().host_of(sender) - engine_.layout().switches();
   const std::uint32_t named = done.kind == Kind::received ? done.tag : done.context;
@@ -142,6 +142,12 @@ void PacketRun::completed(std::int64_t now, const transport::Completion& done) {
 }
 
 // ---- parts that do not get through
+
+// Shows as a flow without an end.
+void PacketRun::give_up(std::int64_t now, std::uint32_t endpoint) {
+  std::int64_t& last = hosts_[engine_.shard_of(engine_.layout().host_of(endpoint))]->gave_up;
+  last = std::max(last, now);
+}
 
 // A new message takes the NICs that are known to work, if there are any.
 void PacketRun::leave_out_avoided(std::int64_t now, Hosts& hosts) {
@@ -176,8 +182,9 @@ void PacketRun::failed(std::int64_t now, std::uint32_t from, std::uint32_t numbe
   Part& each = parts_[from][number];
   if (each.since == Part::kNotFailed) each.since = now;
   hosts_of(domain_of(from)).failover.failed(now, each.pair);
-  if (now - each.since >= config.give_up) return;  // shows as a flow without an end
-  if (move(now, from, number) || config.failover >= config.give_up) return;
+  if (now - each.since >= config.give_up) return give_up(now, each.pair.source);
+  if (move(now, from, number)) return;
+  if (config.failover >= config.give_up) return give_up(now, each.pair.source);
   launch(now, from, number);  // perhaps it comes back
 }
 
@@ -384,6 +391,7 @@ schedule::RunResult PacketRun::run(const LanesOf& counted) {
   if (!result.stopped_by.empty()) return result;
   result.end = 0;  // wake-ups after the last acknowledgement do not count
   for (const schedule::FlowRecord& flow : result.flows) result.end = std::max({result.end, flow.sent, flow.received});
+  for (const auto& hosts : hosts_) result.end = std::max(result.end, hosts->gave_up);
   return result;
 }
 

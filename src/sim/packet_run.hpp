@@ -91,6 +91,7 @@ class PacketRun final : public Network, public Client {
     std::vector<Questions> questions;
     Failover failover;
     schedule::Failures failures;  // those of these hosts
+    std::int64_t gave_up = schedule::kNotYet;  // when a transport did so last
   };
   static constexpr std::uint32_t kNew = 0xFFFFFFFFu;
 
@@ -108,6 +109,7 @@ class PacketRun final : public Network, public Client {
   void launch(std::int64_t now, std::uint32_t from, std::uint32_t part);
   void leave_out_avoided(std::int64_t now, Hosts& hosts);
   bool move(std::int64_t now, std::uint32_t from, std::uint32_t part);
+  void give_up(std::int64_t now, std::uint32_t endpoint);
   void failed(std::int64_t now, std::uint32_t from, std::uint32_t part);
   schedule::Failures take_failures();
   void arm(Hosts& hosts, std::uint32_t domain);

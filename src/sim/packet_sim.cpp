@@ -155,6 +155,12 @@ void PacketSim::choose_window() {
     progress.events += shard->tally().events;
     for (const transport::Stack& stack : shard->stacks()) progress.delivered_bytes += stack.counters().payload_delivered;
   }
+  progress.underway_bytes = [this] {
+    std::uint64_t bytes = 0;
+    for (const auto& shard : shards_)
+      for (const transport::Stack& stack : shard->stacks()) bytes += stack.underway_bytes();
+    return bytes;
+  };
   if (window_ != Wheel::kNothing) look_around();
   if (window_ != Wheel::kNothing && on_progress && !on_progress(progress)) stopped_ = true;
   for (const std::exception_ptr& failure : failures_) stopped_ = stopped_ || failure;
@@ -264,7 +270,7 @@ void PacketSim::check_conservation() const {
 void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) const {
   std::vector<std::uint32_t> used;
   for (std::uint32_t port = 0; port < layout_.ports(); ++port)
-    if (world_.ports[port].packets > 0 || world_.ports[port].dropped > 0) used.push_back(port);
+    if (world_.ports[port].packets > 0 || world_.ports[port].dropped + world_.ports[port].lost > 0) used.push_back(port);
   const auto load = [&](std::uint32_t port) {
     return world_.ports[port].bytes * static_cast<std::uint64_t>(layout_.link(layout_.far(port).link).per_byte);
   };
@@ -289,7 +295,8 @@ void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) con
     record.peak_bytes = link.bytes_in(port.peak);
     record.marked = port.marked;
     record.trimmed = port.trimmed;
-    record.dropped = port.dropped + port.lost;
+    record.dropped = port.dropped;
+    record.lost = port.lost;
     const std::uint32_t back = layout_.reverse(index);
     if (config_.exact.on) {
       if (layout_.is_host(layout_.owner(back))) record.dropped += world_.exact.ports[back].dropped_headroom;

@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "sim/testing_sim.hpp"
 
@@ -123,6 +124,36 @@ TEST(PacketSim, EntityByEntityAndInTimeOrderAreTheSame) {
     const Outcome in_order = run(flows, ordered);
     EXPECT_EQ(batched.result.digest, in_order.result.digest);
     EXPECT_EQ(batched.sent, in_order.sent);
+  }
+}
+
+// One message per sender: nothing is whole until nearly the end, but somebody watches.
+TEST(PacketSim, WhatIsThereOfMessagesCanBeSeen) {
+  using transport::Protocol;
+  for (const Protocol protocol : {Protocol::srd, Protocol::rocev2, Protocol::tcp, Protocol::uet, Protocol::tcp_over_srd}) {
+    SimConfig config;
+    config.protocol = protocol;
+    config.stack.used = 0;
+    config.stack.use(protocol);
+    config.header = config.stack.header_of(protocol);
+    config.full_packet = config.stack.packet_of(protocol);
+    config.threads = 2;
+    PacketSim sim(fat_tree(), config);
+    constexpr std::uint64_t kEach = 2'000'000;
+    for (const Flow& flow : shifted(21, kEach)) sim.post(0, flow.source, {.peer = flow.destination, .bytes = flow.bytes, .protocol = protocol});
+    std::uint64_t before = 0;
+    std::set<std::uint64_t> tenths;
+    sim.on_progress = [&](const schedule::Progress& progress) {
+      const std::uint64_t arrived = progress.delivered_bytes + progress.underway_bytes();
+      EXPECT_GE(arrived, before);
+      EXPECT_LE(arrived, 64 * (kEach + 9000)) << "but for what the last packet is not full of";
+      before = arrived;
+      tenths.insert(arrived * 10 / (64 * kEach));
+      return true;
+    };
+    Recorder recorder;
+    sim.run(recorder);
+    EXPECT_GE(tenths.size(), 9u) << static_cast<int>(protocol);
   }
 }
 

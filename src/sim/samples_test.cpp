@@ -187,11 +187,11 @@ TEST_P(EveryPort, SamplesAddUpToTheTableOfLinks) {
     EXPECT_EQ(sums[i].packets, link.packets);
     EXPECT_EQ(sums[i].marked, link.marked);
     EXPECT_EQ(sums[i].trimmed, link.trimmed);
-    EXPECT_EQ(sums[i].dropped, link.dropped);
+    EXPECT_EQ(sums[i].dropped, link.dropped + link.lost);
     EXPECT_EQ(sums[i].peak_bytes, link.peak_bytes);
     EXPECT_LE(link.marked, link.packets);
     EXPECT_LE(link.trimmed, link.packets);
-    dropped += link.dropped;
+    dropped += link.dropped + link.lost;
     packets += link.packets;
   }
   EXPECT_EQ(dropped, result.counters.dropped + result.counters.lost);

@@ -86,6 +86,8 @@ class Srd {
   const SrdCounters& counters() const { return counters_; }
   const SrdConfig& config() const { return config_; }  // with what was derived
 
+  // Bytes that are there of messages of which others are missing. Looks at every receiver: for whoever watches a run.
+  std::uint64_t underway_bytes() const;
   // What is wrong inside, or nothing. Looks at everything: for tests.
   std::string_view check_invariants() const;
   std::size_t messages_held() const { return send_messages_.used() + receive_messages_.used() + reads_.used(); }

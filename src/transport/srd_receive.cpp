@@ -323,4 +323,12 @@ void Srd::fill_ack(EndpointState& state, Transmit& out) {
   header.ack.marked = reversed;
 }
 
+std::uint64_t Srd::underway_bytes() const {
+  std::uint64_t packets = 0;
+  for (std::uint32_t i = 0; i < receivers_.size(); ++i)
+    for (std::uint32_t at = receivers_[i].messages; at != kNone; at = receive_messages_[at].next)
+      packets += receive_messages_[at].packets - receive_messages_[at].left;
+  return packets * config_.payload;
+}
+
 }  // namespace weft::transport

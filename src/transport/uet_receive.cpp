@@ -219,4 +219,12 @@ bool Uet::poll_ack(std::uint32_t endpoint, Transmit& out) {
   return true;
 }
 
+std::uint64_t Uet::underway_bytes() const {
+  std::uint64_t packets = 0;
+  for (std::uint32_t i = 0; i < receivers_.size(); ++i)
+    for (std::uint32_t at = receivers_[i].messages; at != kNone; at = receive_messages_[at].next)
+      packets += receive_messages_[at].packets - receive_messages_[at].left;
+  return packets * config_.payload;
+}
+
 }  // namespace weft::transport
