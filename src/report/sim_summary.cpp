@@ -100,7 +100,7 @@ std::string links_text(const RunResult& result, std::size_t most, std::size_t wi
   for (std::size_t i = 0; i < shown; ++i) {
     const LinkRecord& link = result.links[i];
     std::vector<std::string> row = {fmt::format("{} to {}", link.from, link.to),
-                                    percent_of_run(result, utilisation(link.bytes, link.rate, result.end)), size(link.bytes)};
+                                    percent(utilisation(link.bytes, link.rate, result.end)), size(link.bytes)};
     if (has_packets(result))
       for (std::string each : {brief(Duration(mean_wait(link))), brief(Bytes(link.peak_bytes)), number(link.marked),
                                number(link.trimmed), number(link.dropped)})

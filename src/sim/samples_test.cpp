@@ -24,7 +24,7 @@ const fabric::Fabric& leaves_and_spines() {
 }
 
 TEST(Samples, BytesAreSpreadOverTheirTimeOnTheWire) {
-  Samples samples(1000);
+  Samples samples(1000, 100);
   samples.carry(1900, 400, 40);  // a quarter of it before 2000
   samples.carry(2300, 2700, 270);
   const auto& rows = samples.finish(5000);
@@ -36,7 +36,7 @@ TEST(Samples, BytesAreSpreadOverTheirTimeOnTheWire) {
 }
 
 TEST(Samples, AQueueIsSeenWhileItDrains) {
-  Samples samples(1000);
+  Samples samples(1000, 100);
   samples.queue(500, 400, 4500);
   const auto& rows = samples.finish(9000);
   std::vector<std::int64_t> peaks;
@@ -45,7 +45,7 @@ TEST(Samples, AQueueIsSeenWhileItDrains) {
 }
 
 TEST(Samples, AQueueThatStandsIsSeenUntilItChanges) {
-  Samples samples(1000);
+  Samples samples(1000, 100);
   samples.queue(500, 400);
   samples.queue(2200, 100);
   samples.queue(3300, 0);
@@ -56,7 +56,7 @@ TEST(Samples, AQueueThatStandsIsSeenUntilItChanges) {
 }
 
 TEST(Samples, PartsOfABundleAddUp) {
-  Samples all(1000);
+  Samples all(1000, 100);
   for (std::int64_t i = 0; i < 20; ++i) {
     all.carry(i * 300, 299, 100 + i);
     ++all.at(i * 300).packets;
