@@ -142,15 +142,15 @@ CollectiveTimes by_messages(const Session& session, const std::vector<Collective
   return made;
 }
 
-CollectiveTimes by_links(const Session& session, const std::vector<CollectiveGroup>& groups, const RunOptions& run,
-                         std::size_t kept, Watch& watch) {
+CollectiveTimes by_links(const Session& session, const std::vector<CollectiveGroup>& groups, const Traffic* beside,
+                         const RunOptions& run, std::size_t kept, Watch& watch) {
   const collective::Generation& generation = collective::generation_of(groups[0].team->group(0).spec.gpu.kind);
   const sim::HostRates rates{generation.scale_up_per_mille, collective::kPciePerMille};
   std::vector<collective::CarriedJob> jobs;
   for (const CollectiveGroup& each : groups) jobs.push_back({each.team, each.plan});
   const collective::CarriedResult result =
       collective::carry(session.fabric(), jobs, {.messages = kMostCarried}, [&](schedule::Schedule& schedule) {
-        schedule::RunResult made = run_schedule(session, schedule, run, rates, watch);
+        schedule::RunResult made = run_schedule(session, schedule, beside, run, rates, watch);
         if (!watch.stopped_by().empty()) made.stopped_by = watch.stopped_by();
         return made;
       });
@@ -162,6 +162,7 @@ CollectiveTimes by_links(const Session& session, const std::vector<CollectiveGro
     const collective::CarriedTime& job = result.jobs[group];
     CollectiveRow row = row_of(*groups[group].team, groups[group].plan, job.plan);
     row.executor = run.fidelity;
+    if (beside != nullptr) row.beside = beside->name;
     row.time = job.time.count();
     row.messages = result.messages;
     row.skipped_rounds = job.skipped;
@@ -186,10 +187,10 @@ CollectiveTimes by_links(const Session& session, const std::vector<CollectiveGro
 
 }  // namespace
 
-CollectiveTimes run_collectives(const Session& session, const std::vector<CollectiveGroup>& groups, const RunOptions& run,
-                                std::size_t messages, Watch& watch) {
+CollectiveTimes run_collectives(const Session& session, const std::vector<CollectiveGroup>& groups, const Traffic* beside,
+                                const RunOptions& run, std::size_t messages, Watch& watch) {
   return run.fidelity == "message" ? by_messages(session, groups, messages, watch)
-                                   : by_links(session, groups, run, messages, watch);
+                                   : by_links(session, groups, beside, run, messages, watch);
 }
 
 CollectiveRow time_collective(const Team& team, const PlanOptions& plan, const KeepGoing& keep_going) {

@@ -7,6 +7,7 @@
 
 #include "app/session.hpp"
 #include "app/sim_options.hpp"
+#include "app/sim_traffic.hpp"
 #include "app/watch.hpp"
 #include "collective/plan.hpp"
 #include "report/collective_table.hpp"
@@ -40,9 +41,9 @@ struct CollectiveTimes {
 };
 
 // All groups at once. `run.fidelity` is one. At message level they know of each other by what they load links with. Keeps
-// at most `messages` for a trace.
-CollectiveTimes run_collectives(const Session& session, const std::vector<CollectiveGroup>& groups, const RunOptions& run,
-                                std::size_t messages, Watch& watch);
+// at most `messages` for a trace. `beside`: streams at the same time, which messages do not know; or nullptr.
+CollectiveTimes run_collectives(const Session& session, const std::vector<CollectiveGroup>& groups, const Traffic* beside,
+                                const RunOptions& run, std::size_t messages, Watch& watch);
 
 // One row at message level: the choice, timed. `keep_going` as in sim::LaneConfig.
 report::CollectiveRow time_collective(

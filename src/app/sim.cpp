@@ -10,6 +10,7 @@
 #include "app/sim_output.hpp"
 #include "app/sim_run.hpp"
 #include "app/traffic_options.hpp"
+#include "app/warnings.hpp"
 #include "base/text.hpp"
 #include "report/fidelity.hpp"
 
@@ -70,17 +71,15 @@ int sim(const SimOptions& options, Console& console) {
     check_collective_options(options.run, options.output, options.seeds, session.diagnostics());
     return sim_collectives(session,
                            {options.input, options.collective, options.run, options.traffic.nodes, options.traffic.sizes,
-                            options.output.trace},
+                            options.output.trace, options.traffic.streams},
                            limits, console);
   }
   check_no_collective_options(options.collective, session.diagnostics());
   check_outputs(options.output, options.input, options.run, options.seeds, session);
-  if (!asks_for_traffic(options.traffic) && !collectives_of(session.cluster()).empty())
-    session.diagnostics().add(spec::Complaint::not_simulated, session.place("run", ""), "traffic and collectives of one file do not run together",
-                              "one of them in the file, or --collective, or --pattern");
   const auto traffic = load_traffic(options.traffic, ground_of(session, options.run.seed), session.diagnostics());
   if (traffic) check_run(session, *traffic, options.run);
   if (report(session.diagnostics(), options.input, console)) return kYourInput;
+  if (const std::string risk = deadlock_risk(session); !risk.empty()) console.err << fmt::format("warning: {}; see weft explain W0506\n", risk);
 
   const CtrlC ctrl_c;
   int code = kFine;

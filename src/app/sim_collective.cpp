@@ -136,9 +136,18 @@ std::string name_of(const CollectiveJob& job) {
   return (job.on.empty() ? counted(job.gpus, "GPU") : "GPUs " + job.on) + (job.split.empty() ? "" : " split " + job.split);
 }
 
+std::string names_beside(const Traffic* beside) {
+  if (beside == nullptr) return "";
+  std::string names;
+  for (const TrafficStream& each : beside->streams) names += (names.empty() ? " beside " : ", ") + each.name;
+  return names;
+}
+
 class Runs {
  public:
-  Runs(Session& session, const CollectiveRequest& request, const Wanted& wanted, const Limits& limits, Console& console);
+  // `beside`: streams that run at the same time, or nullptr.
+  Runs(Session& session, const CollectiveRequest& request, const Wanted& wanted, const std::vector<std::string>& fidelities,
+       const Traffic* beside, const Limits& limits, Console& console);
 
   // Jobs that run at the same time; the exit code.
   int run(std::span<const CollectiveJob> jobs);
@@ -171,6 +180,7 @@ class Runs {
   Session& session_;
   const CollectiveRequest& request_;
   const Wanted& wanted_;
+  const Traffic* beside_;
   Console& console_;
   std::vector<std::string> fidelities_;
   Watch watch_;
@@ -181,14 +191,14 @@ class Runs {
   std::vector<CollectiveRow> all_rows_;  // of the first fidelity
 };
 
-Runs::Runs(Session& session, const CollectiveRequest& request, const Wanted& wanted, const Limits& limits,
-           Console& console)
+Runs::Runs(Session& session, const CollectiveRequest& request, const Wanted& wanted, const std::vector<std::string>& fidelities,
+           const Traffic* beside, const Limits& limits, Console& console)
     : session_(session),
       request_(request),
       wanted_(wanted),
+      beside_(beside),
       console_(console),
-      fidelities_(request.options.fidelity_given ? parse_fidelities(request.run.fidelity)
-                                                 : std::vector<std::string>{"message"}),
+      fidelities_(fidelities),
       watch_(limits, 0, console) {}
 
 Side Runs::side_of(const CollectiveJob& job) {
@@ -261,7 +271,9 @@ void Runs::check_networks(const std::vector<Side>& sides) {
   std::vector<std::string> links;
   for (const std::string& each : fidelities_)
     if (each != "message") links.push_back(each);
-  if (!links.empty()) check_network(session_, links, request_.run);
+  if (!links.empty()) check_network(session_, links, beside_, request_.run);
+  if (beside_ != nullptr && has("message"))
+    diagnostics.add(Complaint::contradiction, {}, "messages know no traffic beside them", "--fidelity packet");
   collective::Conditions slow;
   if (has("message") && !add_slow_nics(all_faults(session_, request_.run, diagnostics), session_.fabric(), slow))
     diagnostics.add(Complaint::contradiction, {}, "messages know no faults but NICs that are slow for good",
@@ -315,7 +327,7 @@ bool Runs::run_choice(std::vector<Side>& sides, std::size_t index, const std::ve
     RunOptions run = request_.run;
     run.fidelity = fidelities_[fidelity];
     const std::size_t kept = !request_.trace.empty() && fidelity == 0 ? kMostTraced : 0;
-    CollectiveTimes times = run_collectives(session_, groups, run, kept, watch_);
+    CollectiveTimes times = run_collectives(session_, groups, beside_, run, kept, watch_);
     stuck_ |= times.stuck;
     if (!watch_.stopped_by().empty() || stuck_) return false;
     if (times.too_many) {
@@ -441,7 +453,7 @@ int Runs::run(std::span<const CollectiveJob> jobs) {
   for (const Side& side : sides) all_rows_.insert(all_rows_.end(), side.rows[0].begin(), side.rows[0].end());
   for (const Side& side : sides)
     if (!side.rows[0].empty())
-      last_.emplace_back(name_of(*side.job) + (sides.size() > 1 ? " beside others" : ""), side.rows[0].back());
+      last_.emplace_back(name_of(*side.job) + (sides.size() > 1 ? " beside others" : "") + names_beside(beside_), side.rows[0].back());
   return request_.trace.empty() || sides[0].rows[0].empty() ? kFine : write_trace(sides);
 }
 
@@ -461,7 +473,7 @@ const collective::Stack* stack_of(const CollectiveJob& job, const std::string& g
 
 bool wants_collectives(const Session& session, const CollectiveOptions& options, const TrafficOptions& traffic) {
   if (!options.operation.empty()) return true;
-  return !asks_for_traffic(traffic) && streams_of(session.cluster()).empty() && !session.cluster().file.run.empty();
+  return !asks_for_traffic(traffic) && !collectives_of(session.cluster()).empty();
 }
 
 void check_collective_options(const RunOptions& run, const SimOutputOptions& output, std::uint32_t seeds,
@@ -477,6 +489,20 @@ void check_collective_options(const RunOptions& run, const SimOutputOptions& out
   forbid(output.links.has_value() || output.flows || output.samples, "--links, --flows or --samples");
   forbid(seeds > 1, "--seeds");
 }
+
+namespace {
+
+// Streams of the command line, else of the file, that run at the same time.
+std::optional<Traffic> traffic_beside(Session& session, const CollectiveRequest& request) {
+  const TrafficGround ground = ground_of(session, request.run.seed);
+  const bool of_the_file = request.options.operation.empty() && !ground.streams.empty();
+  if (request.streams.empty() && !of_the_file) return std::nullopt;
+  TrafficOptions options;
+  options.streams = request.streams;
+  return load_traffic(options, ground, session.diagnostics());
+}
+
+}  // namespace
 
 int sim_collectives(Session& session, const CollectiveRequest& request, const Limits& limits, Console& console) {
   spec::Diagnostics& diagnostics = session.diagnostics();
@@ -498,6 +524,9 @@ int sim_collectives(Session& session, const CollectiveRequest& request, const Li
     stack_of(job, options.stack, session.cluster(), diagnostics);
   }
   const Wanted wanted = read_options(options, diagnostics);
+  const std::optional<Traffic> beside = traffic_beside(session, request);
+  const std::vector<std::string> fidelities =
+      options.fidelity_given || beside ? parse_fidelities(request.run.fidelity) : std::vector<std::string>{"message"};
   if (const std::string why = why_not_write(options.plot, session.file()); !options.plot.empty() && !why.empty())
     diagnostics.add(Complaint::contradiction, {}, fmt::format("--plot {}: {}", options.plot, why), "another name");
   if (!request.trace.empty())
@@ -510,10 +539,14 @@ int sim_collectives(Session& session, const CollectiveRequest& request, const Li
   for (std::size_t first = 0; first < jobs.size();) {
     std::size_t end = first + 1;
     while (end < jobs.size() && jobs[end].alongside) ++end;
-    Runs runs(session, request, wanted, limits, console);
-    if (const int code = runs.run(std::span(jobs).subspan(first, end - first)); code != kFine) return code;
-    last.insert(last.end(), runs.last().begin(), runs.last().end());
-    rows.insert(rows.end(), runs.rows().begin(), runs.rows().end());
+    // Beside traffic it says little how long it takes, unless it is known what it takes alone.
+    for (const Traffic* with : beside ? std::vector<const Traffic*>{nullptr, &*beside} : std::vector<const Traffic*>{nullptr}) {
+      if (with != nullptr && !request.input.json) console.out << fmt::format("# beside {}\n", with->name);
+      Runs runs(session, request, wanted, fidelities, with, limits, console);
+      if (const int code = runs.run(std::span(jobs).subspan(first, end - first)); code != kFine) return code;
+      last.insert(last.end(), runs.last().begin(), runs.last().end());
+      rows.insert(rows.end(), runs.rows().begin(), runs.rows().end());
+    }
     first = end;
   }
   const auto same = [&](const auto& each) {

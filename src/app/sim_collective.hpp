@@ -28,6 +28,7 @@ struct CollectiveRequest {
   std::uint32_t gpus = 0;     // 0: all
   const std::string& sizes;   // empty: 8B..8GiB
   const std::string& trace;   // a file; empty: none
+  const std::vector<std::string>& streams;  // beside them; empty: where the file says what is to run, its own, if any
 };
 int sim_collectives(Session& session, const CollectiveRequest& request, const Limits& limits, Console& console);
 

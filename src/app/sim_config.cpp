@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "base/text.hpp"
@@ -117,6 +118,15 @@ transport::UetConfig uet_config(const model::TransportSpec& spec, bool trimming)
   return uet;
 }
 
+// Who may go by another NIC need not wait as long as who would fail.
+void set_failover(sim::SimConfig& config, const model::TransportSpec& spec) {
+  config.give_up = spec.give_up.count();
+  config.failover = spec.failover.value_or(spec.give_up).count();
+  if (!spec.failover) return;
+  transport::StackConfig& stack = config.stack;
+  stack.srd.give_up = stack.tcp_over_srd.give_up = stack.roce.give_up = stack.tcp.give_up = stack.uet.give_up = config.failover;
+}
+
 sim::Balance balance_of(const std::string& name) {
   if (name == "ecmp") return sim::Balance::ecmp;
   if (name == "spray") return sim::Balance::spray;
@@ -171,11 +181,36 @@ std::optional<std::uint32_t> service_of(const model::SwitchingSpec& switching, c
   return std::nullopt;
 }
 
-// Everything of a protocol but what goes first travels in one class.
-void serve(sim::ExactConfig& exact, Protocol protocol, std::uint32_t cls) {
+// Everything of a protocol in a lane but what goes first travels in one class.
+void serve(sim::ExactConfig& exact, std::uint32_t lane, Protocol protocol, std::uint32_t cls) {
   for (std::uint32_t i = 0; i < transport::kPacketTypes; ++i) {
     const auto type = static_cast<PacketType>(i);
-    if (transport::protocol_of(type) == protocol && !transport::goes_first(type)) exact.class_of[i] = static_cast<std::uint8_t>(cls);
+    if (transport::protocol_of(type) == protocol && !transport::goes_first(type)) exact.class_of[lane << 4 | i] = static_cast<std::uint8_t>(cls);
+  }
+}
+
+// Streams of one protocol in several services are carried by a stack for each: the first service by the first stack, as
+// all are where each protocol has one service, any other by a stack of its own.
+void set_lanes(sim::SimConfig& config, const std::vector<std::uint32_t>& services) {
+  std::array<std::optional<std::uint32_t>, transport::kProtocols> first;
+  std::array<std::uint8_t, kMostServices> lane_of{};
+  for (std::size_t i = 0; i < services.size(); ++i) {
+    const Protocol protocol = config.streams[i];
+    auto& usual = first[static_cast<std::size_t>(protocol)];
+    if (!usual) usual = services[i];
+    std::uint8_t lane = 0;
+    if (*usual != services[i]) {
+      std::uint8_t& known = lane_of[services[i]];
+      if (known == 0) {
+        config.more_stacks.push_back(0);
+        known = static_cast<std::uint8_t>(config.more_stacks.size());
+      }
+      lane = known;
+      std::uint8_t& protocols = config.more_stacks[lane - 1u];
+      protocols = static_cast<std::uint8_t>(protocols | 1 << static_cast<int>(protocol));
+    }
+    config.lanes.push_back(lane);
+    serve(config.exact, lane, protocol, kFirstService + services[i]);
   }
 }
 
@@ -218,15 +253,17 @@ sim::SimConfig sim_config(const model::Cluster& cluster, const std::vector<Traff
   config.fast_cnp = or_zero(transport.rocev2.fast_cnp);
   config.balance = balance_of(transport.balance);
   config.exact = exact_config(cluster);
+  set_failover(config, transport);
   if (config.exact.is_scheduled()) config.balance = sim::Balance::spray;  // cells take all ways, whatever a flow is
-  for (std::size_t i = 0; i < streams.size(); ++i)
-    serve(config.exact, config.streams[i], kFirstService + service_of(switching, streams[i]).value_or(0));
+  std::vector<std::uint32_t> services;
+  for (const TrafficStream& stream : streams)
+    services.push_back(std::min(service_of(switching, stream).value_or(0), u32(kMostServices - 1)));  // more are complained about
+  set_lanes(config, services);
   return config;
 }
 
 void check_services(Session& session, const std::vector<TrafficStream>& streams) {
   spec::Diagnostics& diagnostics = session.diagnostics();
-  const model::TransportSpec& transport = session.cluster().file.transport;
   const model::SwitchingSpec& switching = session.cluster().file.switching;
   const auto refuse = [&](const std::string& what, const std::string& help) {
     diagnostics.add(Complaint::contradiction, session.place("switching", "services"), what, help);
@@ -245,8 +282,7 @@ void check_services(Session& session, const std::vector<TrafficStream>& streams)
     refuse(fmt::format("flow_control is {}, but no service is lossless", switching.flow_control), "lossless: true for one of them");
   if (names.size() > 1 && switching.classes == "one") refuse("several services, but classes: one", "classes: two");
   if (names.size() > 1 && switching.ports == "computed") refuse("computed ports know no services", "ports: exact");
-  for (std::size_t i = 0; i < streams.size(); ++i) {
-    const TrafficStream& stream = streams[i];
+  for (const TrafficStream& stream : streams) {
     const auto service = service_of(switching, stream);
     if (!service) {
       const auto guess = did_you_mean(*stream.service, names);
@@ -255,15 +291,7 @@ void check_services(Session& session, const std::vector<TrafficStream>& streams)
                       guess           ? fmt::format("did you mean {}?", *guess)
                       : names.empty() ? "a list switching.services"
                                       : fmt::format("one of {}", either(names)));
-      continue;
     }
-    // A packet says by which protocol it travels and nothing else, so that is what tells its class.
-    const std::string& kind = stream.transport.value_or(transport.kind);
-    for (std::size_t j = 0; j < i; ++j)
-      if (streams[j].transport.value_or(transport.kind) == kind && service_of(switching, streams[j]) != service)
-        diagnostics.add(Complaint::not_simulated, {},
-                        fmt::format("streams '{}' and '{}' are both of {}, but of different services", streams[j].name, stream.name, kind),
-                        "one service for all streams of a protocol");
   }
 }
 

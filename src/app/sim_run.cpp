@@ -14,6 +14,7 @@
 #include "sim/flow_sim.hpp"
 #include "sim/message_cost.hpp"
 #include "sim/packet_run.hpp"
+#include "workload/beside.hpp"
 
 namespace weft::app {
 namespace {
@@ -203,6 +204,25 @@ RunResult run_as_messages(const Session& session, schedule::Schedule& schedule, 
   return sim::run_messages(schedule, config);
 }
 
+// To flows a transport is its headers and whether it spreads over paths, and they share links evenly: who gets more of a
+// link than the other is what several transports are simulated for, and that only packets can tell.
+void check_one_transport(Session& session, const Traffic& traffic) {
+  const std::vector<transport::Protocol> protocols = sim_config(session.cluster(), traffic.streams).streams;
+  if (std::adjacent_find(protocols.begin(), protocols.end(), std::not_equal_to<>()) != protocols.end())
+    session.diagnostics().add(Complaint::not_simulated, {}, "flows share links evenly whatever their transport, so they are all of one",
+                              "--fidelity packet, or one transport for all streams");
+}
+
+// A schedule as the first stream, of the file's transport and the first service, and those beside it. As traffic it says
+// what travels how, and makes nothing.
+Traffic work_and(const Traffic* beside) {
+  Traffic all;
+  if (beside == nullptr) return all;
+  all.streams.push_back({"work", {}, 0, {}, {}});
+  all.streams.insert(all.streams.end(), beside->streams.begin(), beside->streams.end());
+  return all;
+}
+
 // What only some of the fidelities can do.
 void check_fidelities(Session& session, const Traffic& traffic, const RunOptions& options) {
   spec::Diagnostics& diagnostics = session.diagnostics();
@@ -213,9 +233,7 @@ void check_fidelities(Session& session, const Traffic& traffic, const RunOptions
   if (wants("message") && (faults || (looks && !wants("packet"))))
     diagnostics.add(Complaint::contradiction, {}, "messages know no faults, captures or samples", "--fidelity packet");
   if (!wants("flow")) return;
-  const std::vector<transport::Protocol> protocols = sim_config(session.cluster(), traffic.streams).streams;
-  if (std::adjacent_find(protocols.begin(), protocols.end(), std::not_equal_to<>()) != protocols.end())
-    diagnostics.add(Complaint::not_simulated, {}, "flows are all of one transport", "--fidelity packet, or one transport for all streams");
+  check_one_transport(session, traffic);
   if (looks && !wants("packet"))
     diagnostics.add(Complaint::contradiction, {}, "flows know no captures or samples", "--fidelity packet");
   check_minimal(session);
@@ -264,40 +282,49 @@ void check_run(Session& session, const Traffic& traffic, const RunOptions& optio
   if (!diagnostics.has_errors()) check_fidelities(session, traffic, options);
 }
 
-void check_network(Session& session, const std::vector<std::string>& fidelities, const RunOptions& options) {
+void check_network(Session& session, const std::vector<std::string>& fidelities, const Traffic* beside, const RunOptions& options) {
   spec::Diagnostics& diagnostics = session.diagnostics();
-  const Traffic no_matrix;
-  check_fabric(session, no_matrix, options);
+  const Traffic all = work_and(beside);
+  check_fabric(session, all, options);
   for (const std::string& fidelity : fidelities) {
     if (diagnostics.has_errors()) return;
     if (fidelity == "flow") {
       check_minimal(session);
-      sim::FlowRoutes routes(session.fabric(), flow_config(session.cluster(), no_matrix, options));
-      set_up_faults(session, no_matrix, options, taker_of(routes), diagnostics);
+      check_one_transport(session, all);
+      sim::FlowRoutes routes(session.fabric(), flow_config(session.cluster(), all, options));
+      set_up_faults(session, all, options, taker_of(routes), diagnostics);
     } else {
-      sim::PacketSim engine(session.fabric(), config_for(session.cluster(), no_matrix, options));
+      sim::PacketSim engine(session.fabric(), config_for(session.cluster(), all, options));
       check_buffers(session, engine);
-      set_up_faults(session, no_matrix, options, taker_of(engine), diagnostics);
+      set_up_faults(session, all, options, taker_of(engine), diagnostics);
     }
   }
 }
 
-RunResult run_schedule(const Session& session, schedule::Schedule& schedule, const RunOptions& options,
+RunResult run_schedule(const Session& session, schedule::Schedule& schedule, const Traffic* beside, const RunOptions& options,
                        const sim::HostRates& rates, Watch& watch) {
-  const Traffic no_matrix;
+  const Traffic all = work_and(beside);
   spec::Diagnostics nothing;  // what could be wrong was said before
   const auto keep_going = [&](const schedule::Progress& progress) { return watch(progress); };
+  std::optional<workload::Beside> both;
+  if (beside != nullptr) both.emplace(schedule, beside->make());
+  schedule::Schedule& work = both ? static_cast<schedule::Schedule&>(*both) : schedule;
+  RunResult result;
   if (options.fidelity == "flow") {
-    sim::FlowConfig config = flow_config(session.cluster(), no_matrix, options);
+    sim::FlowConfig config = flow_config(session.cluster(), all, options);
     config.rates = rates;
     sim::FlowRoutes routes(session.fabric(), config);
-    set_up_faults(session, no_matrix, options, taker_of(routes), nothing);
-    return sim::run_flows(schedule, routes, {false, keep_going});
+    set_up_faults(session, all, options, taker_of(routes), nothing);
+    result = sim::run_flows(work, routes, {false, keep_going});
+  } else {
+    sim::PacketSim engine(session.fabric(), config_for(session.cluster(), all, options));
+    set_up_faults(session, all, options, taker_of(engine), nothing);
+    engine.on_progress = keep_going;
+    sim::PacketRun run(work, engine, has_hosts(session.cluster()), rates);
+    result = both ? run.run([&](std::uint32_t rank) { return both->lanes_of_work(rank); }) : run.run();
   }
-  sim::PacketSim engine(session.fabric(), config_for(session.cluster(), no_matrix, options));
-  set_up_faults(session, no_matrix, options, taker_of(engine), nothing);
-  engine.on_progress = keep_going;
-  return sim::PacketRun(schedule, engine, has_hosts(session.cluster()), rates).run();
+  std::erase_if(result.flows, [](const schedule::FlowRecord& flow) { return flow.stream != 0; });
+  return result;
 }
 
 TrafficGround ground_of(const Session& session, std::uint64_t seed) {

@@ -33,9 +33,10 @@ Run run_traffic(const Session& session, const Traffic& traffic, const RunOptions
 
 // The same for any schedule, with what kernels get of the links inside servers. First: can the network be simulated with
 // these fidelities, and with these faults?
-void check_network(Session& session, const std::vector<std::string>& fidelities, const RunOptions& options);
-schedule::RunResult run_schedule(const Session& session, schedule::Schedule& schedule, const RunOptions& options,
-                                 const sim::HostRates& rates, Watch& watch);
+// `beside`: streams that run at the same time and end with it; what comes back is of the schedule alone.
+void check_network(Session& session, const std::vector<std::string>& fidelities, const Traffic* beside, const RunOptions& options);
+schedule::RunResult run_schedule(const Session& session, schedule::Schedule& schedule, const Traffic* beside,
+                                 const RunOptions& options, const sim::HostRates& rates, Watch& watch);
 // Of the file and of --fault.
 std::vector<model::FaultSpec> all_faults(const Session& session, const RunOptions& options, spec::Diagnostics& diagnostics);
 

@@ -77,6 +77,13 @@ void small_buffer(Session& session, const fabric::Summary& summary) {
 
 }  // namespace
 
+std::string deadlock_risk(const Session& session) {
+  const model::SwitchingSpec& switching = session.cluster().file.switching;
+  const bool waits = switching.flow_control == "pfc" || switching.flow_control == "credits";
+  if (session.fabric().dragonfly() == nullptr || !waits || switching.watchdog) return "";
+  return fmt::format("a Dragonfly with flow_control: {} can lock up: ports have no virtual channels", switching.flow_control);
+}
+
 void add_warnings(Session& session, const fabric::Summary& summary) {
   if (session.cluster().file.fabric.kind == "topo") return;  // htsim's files describe no hardware
   unused_ports(session, summary);
@@ -85,6 +92,9 @@ void add_warnings(Session& session, const fabric::Summary& summary) {
     far_nics(session, session.cluster().groups[i], i);
   }
   small_buffer(session, summary);
+  if (const std::string risk = deadlock_risk(session); !risk.empty())
+    session.diagnostics().add(Complaint::can_lock_up, session.place("switching", "flow_control"), risk,
+                              "flow_control: none with a transport that resends (srd, uet), or a watchdog");
 }
 
 }  // namespace weft::app

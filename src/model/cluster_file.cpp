@@ -429,9 +429,16 @@ const Table& table_of<TransportSpec>() {
                   .min = 1,
                   .max = kMaxTime})
           .field("give_up", &TransportSpec::give_up,
-                 {.text = "Silence of a peer after which its messages fail: longer than routing takes to converge (BGP without BFD: 3 s), "
+                 {.text = "Silence of a peer after which its messages fail, where no other NIC gets through: longer than routing takes to converge (BGP without BFD: 3 s), "
                           "shorter than the watchdogs of jobs.",
                   .fallback = "5s",
+                  .min = 1,
+                  .max = kMaxTime})
+          .field("failover", &TransportSpec::failover,
+                 {.text = "Silence of a peer after which what a NIC has for it goes by another NIC, or port, of the server (NCCL does so since "
+                          "2.29.7 when a queue pair's retries are used up). RoCE notices no sooner than after its first retry. Default: give_up; for "
+                          "rocev2 1 + retries timeouts of at least 67 ms.",
+                  .example = "2ms",
                   .min = 1,
                   .max = kMaxTime})
           .field("receive_messages", &TransportSpec::receive_messages,

@@ -127,6 +127,7 @@ struct TransportSpec {
   std::optional<Duration> rto;
   std::optional<Duration> not_ready_wait;
   Duration give_up;
+  std::optional<Duration> failover;
   std::int64_t receive_messages = 0;
 };
 

@@ -171,6 +171,7 @@ void write_collective_record(const CollectiveRow& row, const CollectiveHead& hea
                                          {"messages", row.messages},
                                          {"skipped_rounds", row.skipped_rounds},
                                          {"groups", row.groups}};
+  if (!row.beside.empty()) record["beside"] = row.beside;
   if (row.executor != "message")
     record.update({{"seed", row.seed},
                    {"digest", fmt::format("{:016x}", row.digest)},

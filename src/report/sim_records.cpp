@@ -8,6 +8,8 @@
 #include <span>
 #include <variant>
 
+#include "report/phases.hpp"
+
 namespace weft::report {
 namespace {
 
@@ -203,6 +205,12 @@ void write_sim_record(const RunInfo& info, const RunResult& result, const SimSum
   record["pauses"] = count.pauses;
   record["headroom_drops"] = count.headroom_drops;
   record["watchdog_drops"] = count.watchdog_drops;
+  if (result.failures) {
+    record["moved_parts"] = result.failures->moved;
+    record["phases"] = nlohmann::ordered_json::array();
+    for (const Phase& each : phases(result))
+      record["phases"].push_back({{"what", each.what}, {"from_ps", each.from}, {"to_ps", each.to}, {"goodput_bps", each.goodput}});
+  }
   if (!result.deadlock.empty()) record["deadlock"] = result.deadlock;
   if (summary.fullest) record["peak_queue_bytes"] = result.links[*summary.fullest].peak_bytes;
   record["packet_hops"] = count.packet_hops;

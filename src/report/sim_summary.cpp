@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "report/phases.hpp"
 #include "report/table.hpp"
 
 namespace weft::report {
@@ -133,7 +134,7 @@ std::string pauses_text(const RunResult& result, std::size_t most, std::size_t w
   return text;
 }
 
-// What was sent again is told by transport: of streams that share one, the first has it.
+// What was sent again is told by transport and service: of streams that share both, the first has it.
 std::string streams_text(const std::vector<StreamSummary>& streams, std::size_t width, bool colour) {
   Table table({{"streams"},
                {"over"},
@@ -147,8 +148,9 @@ std::string streams_text(const std::vector<StreamSummary>& streams, std::size_t 
   std::vector<std::string> told;
   for (const StreamSummary& each : streams) {
     const SimSummary& summary = each.summary;
-    const bool again = std::find(told.begin(), told.end(), each.record.transport) != told.end();
-    told.push_back(each.record.transport);
+    const std::string shared = each.record.transport + " " + each.record.service;
+    const bool again = std::find(told.begin(), told.end(), shared) != told.end();
+    told.push_back(shared);
     const auto time = [&](std::int64_t Quantiles::*which) { return summary.completion ? brief(Duration((*summary.completion).*which)) : "-"; };
     table.add({each.record.name, each.record.transport, each.record.service.empty() ? "-" : each.record.service,
                summary.done == summary.flows ? brief(Duration(each.end)) : fmt::format("{} of {}", summary.done, summary.flows),
@@ -260,6 +262,7 @@ std::vector<StreamSummary> summarise_streams(const RunResult& result) {
 std::string summary_text(const RunResult& result, const SimSummary& summary, std::size_t links, std::size_t width,
                          bool colour) {
   std::string text = facts_text(result, summary, width, colour);
+  text += phases_text(result, width, colour);
   if (!result.streams.empty()) text += streams_text(summarise_streams(result), width, colour);
   if (!result.links.empty()) text += links_text(result, links, width, colour) + pauses_text(result, links, width, colour);
   return text;

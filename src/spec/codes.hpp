@@ -171,6 +171,11 @@ enum class Severity { error, warning };
   X(long_cable, "W0505", "a cable longer than its kind is sold",                                   \
     "Copper reaches a few metres at 400G and above, active optical cables some tens. A longer "    \
     "link needs another `medium` (`weft catalog cables`), such as fiber with transceivers.")          \
+  X(can_lock_up, "W0506", "a Dragonfly without loss that can lock up",                             \
+    "Ports that pause their neighbours, or wait for credits, can wait for each other in a circle. " \
+    "A Dragonfly is free of such circles only with virtual channels by the number of global links " \
+    "crossed, which ports here do not have; detours make circles likely. A run that locks up ends " \
+    "with the circle's names and exit code 1.")                                                     \
   X(open_topology, "W0701", "a topology that leaves something open",                               \
     "The file does not say all that weft needs to know about the server, and what is most likely " \
     "was taken. Files that clouds give to their virtual machines name places, not parts. --set "   \
