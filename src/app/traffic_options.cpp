@@ -49,11 +49,11 @@ void check_flow_options(const TrafficOptions& options, bool of_file, spec::Diagn
                   [](const std::string& option) { return fmt::format("one of --matrix and {}", option); }, diagnostics);
   if (!options.streams.empty())
     return refuse(options.given, {"--size", "--nodes", "--window", "--load", "--sizes", "--duration"},
-                  [](const std::string& option) { return fmt::format("--stream has {} of its own", key_of(option)); },
+                  [](const std::string& option) { return fmt::format("every stream has its own {}", key_of(option)); },
                   [](const std::string& option) { return fmt::format("--stream NAME,{}=... instead of {}", key_of(option), option); }, diagnostics);
   if (of_file)
     return refuse(options.given, {"--size", "--nodes", "--window", "--load", "--sizes", "--duration"},
-                  [](const std::string& option) { return fmt::format("the streams of the file have {} of their own", key_of(option)); },
+                  [](const std::string& option) { return fmt::format("every stream of the file has its own {}", key_of(option)); },
                   [](const std::string& option) { return fmt::format("--pattern with {}, or --stream NAME,{}=...", option, key_of(option)); }, diagnostics);
   check_pattern(options, diagnostics);
 }
