@@ -502,9 +502,11 @@ void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& 
   // After silence fewer packets may be left than questions: the same one asks again, by another way.
   if (resend && sender.questions > 0 && --sender.questions > 0 && sender.lost == 0) lose(sender, sequence);
   const bool last = sequence + 1 == message.first + message.packets;
-  // A small window asks when half of it is out: the answer comes before the rest is gone.
+  // A small window asks when a third of it is out: the answer comes before the rest is gone, also where it waits behind
+  // those to others. With a half, who serves eight peers over short ways fell silent between answers: all-to-alls took up
+  // to 12 % longer, and what had only not been answered was sent again.
   const std::uint32_t limit = std::min(sender.allowed, share);
-  if (last || sender.flying >= limit || (limit < 2 * config_.ack_every && sequence % std::max(1u, limit / 2) == 0)) out.flags |= kAckNow;
+  if (last || sender.flying >= limit || (limit < 2 * config_.ack_every && sequence % std::max(1u, limit / 3) == 0)) out.flags |= kAckNow;
   std::uint32_t bytes = config_.payload;
   if (last) {
     const std::uint64_t offset = std::uint64_t{sequence - message.first} * config_.payload;

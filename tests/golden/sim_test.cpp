@@ -2,6 +2,7 @@
 #include <set>
 #include <fstream>
 #include <cmath>
+#include <cstdlib>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -323,6 +324,29 @@ TEST(Sim, SamplesAddUpToWhatLinksCarried) {
   }
   EXPECT_GT(carried.size(), 16u);
   EXPECT_EQ(carried, sampled);
+}
+
+// What Debian's Wireshark thinks of real runs; report/pcapng_test.cpp looks at the fields.
+TEST(Sim, WiresharkFindsNothingWrongWithAnyTransport) {
+  if (std::system("command -v tshark > /dev/null") != 0) GTEST_SKIP() << "tshark is not installed: nobody reads the captures (apt-get install tshark)";
+  const Scratch scratch;
+  const InDirectory here(scratch.path());
+  for (const std::string kind : {"srd", "rocev2", "tcp", "uet", "tcp-over-srd"}) {
+    SCOPED_TRACE(kind);
+    const Outcome outcome = weft({"sim", kClos, "--set", "transport.kind=" + kind, "--pattern", "incast", "--nodes", "16", "--size", "100kB", "--pcap",
+                                  "c.pcapng", "--capture", "s0/nic0", "--json"});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    const std::string scripts = std::string(" -X lua_script:") + WEFT_SOURCE_DIR + "/share/wireshark/weft_srd.lua -X lua_script:" + WEFT_SOURCE_DIR +
+                                "/share/wireshark/weft_uet.lua";
+    const std::string tshark = "tshark -n" + scripts + " -r c.pcapng 2> /dev/null";
+    ASSERT_EQ(std::system((tshark + " > lines.txt").c_str()), 0);
+    const std::string lines = read("lines.txt");
+    EXPECT_NE(lines, "");
+    // Of a payload that it misses, the dissector of RoCE complains in the line of a packet only.
+    EXPECT_EQ(lines.find("alformed"), std::string::npos) << lines.substr(0, 500);
+    ASSERT_EQ(std::system((tshark + " -Y '_ws.malformed || _ws.expert.severity >= 0x600000' > wrong.txt").c_str()), 0);
+    EXPECT_EQ(read("wrong.txt"), "");
+  }
 }
 
 TEST(Sim, ACaptureHasThePacketsOfItsLinks) {
