@@ -111,6 +111,10 @@ void Report::ranking() const {
                       size_of(diagnosis_.expected.size() - 1),
                       measured ? counted(static_cast<std::int64_t>(diagnosis_.observations.size()), "row") : "no rows")
                << table.text(console_.width, console_.colour_out);
+  if (diagnosis_.pair)
+    console_.out << fmt::format("both at once: {} and {} ({}), off by {}\n", why::info(diagnosis_.pair->first).id,
+                                why::info(diagnosis_.pair->second).id, diagnosis_.pair->variant.text,
+                                percent(diagnosis_.pair->median_error));
 }
 
 void Report::details() const {
@@ -135,6 +139,10 @@ void Report::details() const {
 std::string Report::verdict() const {
   if (diagnosis_.ranked.empty()) return "no cause is possible here";
   const Hypothesis& first = diagnosis_.ranked[0];
+  if (diagnosis_.pair)
+    return fmt::format("two causes at once, {} and {}: together they give {} GB/s at {}",
+                       why::info(diagnosis_.pair->first).id, why::info(diagnosis_.pair->second).id,
+                       rate(diagnosis_.pair->predicted.back()), size_of(diagnosis_.expected.size() - 1));
   std::string text(why::info(first.cause).title);
   if (!diagnosis_.explained) return text + ", but that does not explain the figures: off by more than a third";
   if (diagnosis_.ranked.size() > 1 && diagnosis_.ranked[1].share > 0.5 * first.share)
@@ -214,6 +222,13 @@ void Report::json() const {
   out["causes"] = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < diagnosis_.ranked.size(); ++i)
     out["causes"].push_back(record(diagnosis_.ranked[i], i + 1));
+  if (diagnosis_.pair)
+    out["pair"] = {{"causes", {why::info(diagnosis_.pair->first).id, why::info(diagnosis_.pair->second).id}},
+                   {"variant", diagnosis_.pair->variant.text},
+                   {"set", diagnosis_.pair->variant.set},
+                   {"share", diagnosis_.pair->share},
+                   {"predicted_busbw_GBps", diagnosis_.pair->predicted.back()},
+                   {"median_error", diagnosis_.pair->median_error}};
   out["without_effect"] = nlohmann::ordered_json::array();
   for (const Hypothesis& each : diagnosis_.without_effect) out["without_effect"].push_back(record(each, 0));
   console_.out << out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";

@@ -7,6 +7,7 @@
 
 #include "app/measurements.hpp"
 #include "base/text.hpp"
+#include "measured/named_server.hpp"
 #include "measured/smi_matrix.hpp"
 #include "measured/text_lines.hpp"
 #include "measured/topology_cluster.hpp"
@@ -23,6 +24,7 @@ using why::Situation;
 
 constexpr std::int64_t kUsualSize = std::int64_t{1} << 30;  // of a figure that comes without one
 constexpr std::int64_t kMostSize = std::int64_t{1} << 44;
+constexpr std::int64_t kMostUnsaid = 256;  // GPUs of a job of which only the cluster is known
 
 double gigabytes(Bandwidth rate) {
   return static_cast<double>(rate.count()) / 8e9;
@@ -53,6 +55,7 @@ class Reading {
     out_.diagnostics.add(complaint, {}, std::move(message), std::move(help));
   }
 
+  bool is_described() const { return machine_source_ != 0; }
   bool is_topology() const {
     return !options_.smi.empty() || !options_.input.topology.empty() || measured::is_topology(options_.input.file);
   }
@@ -64,7 +67,11 @@ class Reading {
       refuse(Complaint::no_file_here, "several descriptions of the machine", "a cluster file, --topo or --smi");
     path_ = !options_.smi.empty() ? options_.smi : !input.topology.empty() ? input.topology : input.file;
     if (given == 0) {
-      const auto found = model::find_cluster_file(".", out_.diagnostics);
+      // Without a description, outputs and logs name parts in passing.
+      spec::Diagnostics scratch;
+      const bool others = !options_.measured.empty() || !options_.logs.empty();
+      const auto found = model::find_cluster_file(".", others ? scratch : out_.diagnostics);
+      if (!found && others) return true;
       if (!found) return false;
       path_ = *found;
     }
@@ -81,6 +88,9 @@ class Reading {
       if (!source) continue;
       auto log = measured::read_nccl_log(*source, out_.diagnostics);
       if (log) logs_.push_back(std::move(*log));
+      // A log is often all that the job printed, rows and ranks included.
+      spec::Diagnostics scratch = out_.diagnostics;
+      if (options_.measured.empty() && !benchmark_) benchmark_ = measured::read_benchmark(*source, scratch);
     }
   }
 
@@ -93,23 +103,26 @@ class Reading {
     }
     const auto source = spec::load_file(options_.measured, out_.diagnostics, measured::kMostOutput);
     if (source) benchmark_ = measured::read_benchmark(*source, out_.diagnostics);
-    if (benchmark_ && benchmark_->tables.empty())
+    if (benchmark_ && benchmark_->tables.empty() && benchmark_->ranks.empty())
       out_.diagnostics.add(Complaint::bad_benchmark, {*source, 0, 0, 1}, "no row was found in it",
                            "the output of all_reduce_perf or another of nccl-tests");
   }
 
   void gather() {
     measured::Evidence evidence;
-    const bool xml = is_topology() && out_.diagnostics.sources().text(machine_source_).find('<') != std::string::npos;
+    const bool xml = is_described() && is_topology() &&
+                     out_.diagnostics.sources().text(machine_source_).find('<') != std::string::npos;
     spec::Diagnostics scratch = out_.model;  // said once, when the machine is loaded
     std::optional<measured::Topology> topology;
     std::optional<measured::SmiMatrix> matrix;
     if (xml) topology = measured::read_topology(machine_source_, scratch);
-    if (is_topology() && !xml) matrix = measured::read_smi_matrix(machine_source_, scratch);
+    if (is_described() && is_topology() && !xml) matrix = measured::read_smi_matrix(machine_source_, scratch);
     if (topology) server_ = measured::outline_of(*topology, *out_.catalog, scratch);
     if (benchmark_) evidence.benchmark = &*benchmark_;
     const std::string gpu = benchmark_ && !benchmark_->ranks.empty() ? benchmark_->ranks[0].gpu : "";
     if (matrix) server_ = measured::outline_of(*matrix, gpu, *out_.catalog, scratch);
+    for (const measured::NcclLog& log : logs_)
+      if (!is_described() && !server_) server_ = measured::outline_of(log.system, gpu);
     if (topology) evidence.topology = &*topology;
     if (matrix) evidence.matrix = &*matrix;
     if (server_) evidence.server = &*server_;
@@ -139,13 +152,20 @@ class Reading {
     facts.environment.merge(more.environment);
     facts.mentions.merge(more.mentions);
     facts.networks.insert(facts.networks.end(), more.networks.begin(), more.networks.end());
+    facts.interfaces.insert(facts.interfaces.end(), more.interfaces.begin(), more.interfaces.end());
+    facts.graphs.insert(facts.graphs.end(), more.graphs.begin(), more.graphs.end());
     facts.plugin_missing |= more.plugin_missing;
+    facts.no_ib_device |= more.no_ib_device;
     facts.p2p_disabled |= more.p2p_disabled;
     facts.with_gpudirect += more.with_gpudirect;
     facts.without_gpudirect += more.without_gpudirect;
     facts.p2p += more.p2p;
     facts.shared_memory += more.shared_memory;
     if (!facts.nccl_version) facts.nccl_version = more.nccl_version;
+    if (!facts.ranks) facts.ranks = more.ranks;
+    if (!facts.nodes) facts.nodes = more.nodes;
+    if (!facts.channels.collective) facts.channels = more.channels;
+    if (facts.algorithm.empty()) facts.algorithm = more.algorithm;
     facts.net_devices_used = std::max(facts.net_devices_used, more.net_devices_used);
   }
 
@@ -160,11 +180,32 @@ class Reading {
     return std::clamp<std::int64_t>(most, 1, 100'000);
   }
 
+  // What the files name in passing, as a cluster file.
+  std::uint32_t named_machine() {
+    const measured::Facts& facts = out_.situation.facts;
+    measured::NamedParts parts;
+    parts.gpu = facts.gpu_name;
+    parts.nodes = nodes();
+    if (const std::int64_t ranks = options_.gpus > 0 ? options_.gpus : facts.ranks ? facts.ranks->value : 0; ranks > 0)
+      parts.gpus = (ranks + parts.nodes - 1) / parts.nodes;
+    for (const measured::LogInterface& each : facts.interfaces) parts.nics += each.plugin == "IB";
+    for (const measured::NetUse& use : facts.networks) parts.efa |= use.transport == measured::NetTransport::ofi;
+    parts.nvls = facts.channels.nvls.value_or(0) > 0;
+    parts.server = server_;
+    measured::NamedCluster made = measured::cluster_of(parts, *out_.catalog, out_.model);
+    out_.assumed = std::move(made.assumed);
+    return out_.model.sources().add("the machine as the files name it", made.text);
+  }
+
   bool load_machine() {
     std::vector<std::string> set = options_.input.set;
     std::uint32_t source = machine_source_;
     std::string name = path_.stem().string();
-    if (is_topology()) {
+    out_.machine_name = "not described: what the files name in passing";
+    if (!is_described()) {
+      source = named_machine();
+      if (!model::load_cluster(source, name, {set}, *out_.catalog, out_.model)) return false;
+    } else if (is_topology()) {
       auto loaded = measured::load_topology_cluster(machine_source_, nodes(), {set}, *out_.catalog, out_.model,
                                                     out_.situation.facts.gpu_name);
       if (!loaded) return false;
@@ -174,10 +215,10 @@ class Reading {
     } else if (!model::load_cluster(source, name, {set}, *out_.catalog, out_.model)) {
       return false;
     }
-    out_.situation.fabric_known = !is_topology();
+    out_.situation.fabric_known = is_described() && !is_topology();
     cluster_source_ = source;
     make_machine(set);
-    out_.machine_name = out_.diagnostics.sources().name(machine_source_);
+    if (is_described()) out_.machine_name = out_.diagnostics.sources().name(machine_source_);
     return out_.machine->cluster() != nullptr;
   }
 
@@ -221,9 +262,16 @@ class Reading {
     } else if (tables.size() > 1) {
       // The one whose largest rows are slowest for what they are: that is what somebody asks about.
       const auto rate = [](const BenchmarkTable& table) { return table.rows.back().best().bus.count(); };
-      const auto comparable = [&](const BenchmarkTable& table) { return table.collective == tables[0].collective; };
-      for (std::size_t i = 1; i < tables.size(); ++i)
-        if (comparable(tables[i]) && same_size(tables[i], tables[0]) &&
+      // Pieces of tables end with small sizes, which are slow for another reason.
+      std::int64_t largest = 0;
+      for (const BenchmarkTable& table : tables) largest = std::max(largest, table.rows.back().bytes);
+      const auto first = std::find_if(tables.begin(), tables.end(), [&](const BenchmarkTable& table) {
+        return table.rows.back().bytes >= largest / 4;
+      });
+      out_.situation.table = static_cast<std::size_t>(first - tables.begin());
+      for (std::size_t i = out_.situation.table + 1; i < tables.size(); ++i)
+        if (tables[i].collective == first->collective && same_size(tables[i], *first) &&
+            tables[i].rows.back().bytes >= largest / 4 &&
             rate(tables[i]) < rate(tables[out_.situation.table]) * 95 / 100)
           out_.situation.table = i;
     }
@@ -260,6 +308,10 @@ class Reading {
     if (gpus == 0 && table != nullptr) gpus = table->said_ranks.value_or(0);
     if (gpus == 0 && situation.facts.ranks) gpus = situation.facts.ranks->value;
     const std::int64_t per_server = cluster.groups[0].gpus();
+    // A cluster file of which nothing else is said is a job on all of it.
+    if (gpus == 0 && options_.input.nodes == 0 && out_.situation.fabric_known && !situation.facts.nodes &&
+        cluster.gpus <= kMostUnsaid)
+      nodes = cluster.gpus / per_server;
     if (gpus == 0) gpus = nodes * per_server;
     if (options_.input.nodes == 0 && !situation.facts.nodes && gpus > per_server)
       nodes = (gpus + per_server - 1) / per_server;
@@ -353,7 +405,7 @@ class Reading {
         last->count() > kMostSize || (first->count() != last->count() && !average))
       return refuse(Complaint::wrong_type, fmt::format("{} cannot be '{}'", option, text.substr(0, 40)),
                     average ? "--average 8B..1GiB=6GB/s" : fmt::format("{} 1GiB=216GB/s", option));
-    Observation made{{}, gigabytes(*rate) * factor, true, {}};
+    Observation made{{}, gigabytes(*rate) * factor, true, {}, option == "--algbw"};
     for (std::int64_t size = first->count(); size <= last->count(); size *= 2)
       made.sizes.push_back(static_cast<std::uint64_t>(size));
     out_.situation.observations.push_back(std::move(made));

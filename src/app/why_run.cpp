@@ -24,9 +24,11 @@ constexpr std::uint64_t kProbeBytes = 4'000'000;
 constexpr std::uint64_t kDraws = 3;
 constexpr std::size_t kMostPacketFlows = 1'024;  // of a probe: seconds; more go as flows
 
-// What the fabric leaves of the cards' rate.
+// What the fabric leaves of the cards' rate, and where the rest goes.
 struct Probe {
   std::int64_t per_mille = 1'000;
+  std::int64_t paused_per_mille = 0;
+  std::int64_t resent_per_mille = 0;
   std::string fidelity = "not needed";  // one server, or the fabric cannot be simulated
   schedule::Counters counters;
 };
@@ -66,8 +68,21 @@ Traffic ring_traffic(const Session& session, const Team& team) {
   return traffic;
 }
 
-// Every flow counts for as much as the slowest, because a ring waits for it. Which flows collide is a matter of luck:
-// of a few draws the middle one is taken.
+// Of what the slowest flow loses: for how long the link that was paused longest stood still, then
+// the part of the packets that were sent again.
+void find_losses(const schedule::RunResult& result, std::int64_t slowest, Probe& out) {
+  const std::int64_t lost = 1'000 - out.per_mille;
+  std::int64_t paused = 0;
+  for (const schedule::LinkRecord& link : result.links) paused = std::max(paused, link.paused);
+  out.paused_per_mille = std::min(lost, std::min(paused, slowest) * 1'000 / slowest);
+  const auto sent = static_cast<std::int64_t>(result.counters.data_sent + result.counters.data_resent);
+  if (sent > 0)
+    out.resent_per_mille =
+        std::min(lost - out.paused_per_mille, static_cast<std::int64_t>(result.counters.data_resent) * 1'000 / sent);
+}
+
+// Every flow counts for as much as the slowest, because a ring waits for it. Which flows collide is
+// a matter of luck: of a few draws the middle one is taken.
 Probe probe(Session& session, const why::Job& job, bool fast) {
   const Team team(session.fabric(), collective::pick_gpus(session.cluster(), job.gpus, job.per_server));
   if (team.nodes() < 2 || !team.broken().empty()) return {};
@@ -86,11 +101,14 @@ Probe probe(Session& session, const why::Job& job, bool fast) {
     Probe drawn;
     drawn.fidelity = run.fidelity;
     drawn.counters = result.counters;
+    std::int64_t slowest = 1;
     for (const schedule::FlowRecord& flow : result.flows) {
       const std::int64_t end = flow.sent == schedule::kNotYet ? flow.received : flow.sent;
-      if (end > flow.start && flow.unloaded > 0)
-        drawn.per_mille = std::clamp<std::int64_t>(flow.unloaded * 1'000 / (end - flow.start), 1, drawn.per_mille);
+      if (end <= flow.start || flow.unloaded == 0) continue;
+      slowest = std::max(slowest, end - flow.start);
+      drawn.per_mille = std::clamp<std::int64_t>(flow.unloaded * 1'000 / (end - flow.start), 1, drawn.per_mille);
     }
+    find_losses(result, slowest, drawn);
     draws.push_back(std::move(drawn));
   }
   std::sort(draws.begin(), draws.end(), [](const Probe& a, const Probe& b) { return a.per_mille < b.per_mille; });
@@ -274,7 +292,9 @@ void RunReport::json() const {
                                 {"protocol", collective::name(now_.choice.protocol)},
                                 {"channels", now_.choice.channels},
                                 {"network_fidelity", probe_.fidelity},
-                                {"network_per_mille", probe_.per_mille}};
+                                {"network_per_mille", probe_.per_mille},
+                                {"paused_per_mille", probe_.paused_per_mille},
+                                {"resent_per_mille", probe_.resent_per_mille}};
   if (path_) {
     out["critical_path_ps"] = nlohmann::ordered_json::object();
     for (std::size_t i = 0; i < why::kResources; ++i)
@@ -324,7 +344,7 @@ int RunReport::run() {
   collective::PlanOptions plan{
       .operation = one_.job.operation, .bytes = bytes_, .choice = now_.choice, .stack = &stack};
   plan.pxn = options_.collective.pxn;
-  path_ = why::critical_path(*team, plan, probe_.per_mille);
+  path_ = why::critical_path(*team, plan, {probe_.per_mille, probe_.paused_per_mille, probe_.resent_per_mille});
   bounds_ = why::bounds_of(*team, plan, bisection_of(session_, one_.job));
   try_changes();
   if (options_.input.json)

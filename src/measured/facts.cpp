@@ -55,6 +55,8 @@ void take_log(Facts& facts, const NcclLog& log) {
   take_gpudirect(facts, log);
   facts.interfaces = log.interfaces;
   facts.net_devices_used = static_cast<std::int64_t>(log.net_devices.size());
+  facts.net_ranks = static_cast<std::int64_t>(log.net_ranks.size());
+  facts.net_channels = static_cast<std::int64_t>(log.net_channels.size());
   facts.plugin_missing = log.plugin_missing.count > 0;
   facts.no_ib_device = log.no_ib_device.count > 0;
   for (const auto& [path, tally] : log.paths) {
@@ -76,11 +78,19 @@ void take_log(Facts& facts, const NcclLog& log) {
   }
 }
 
+// In place and out of place agree: what differs by chance says nothing.
+bool is_steady(const BenchmarkRow& row) {
+  if (!row.in_place || !row.out_of_place) return true;
+  const auto [less, more] = std::minmax({row.in_place->time.count(), row.out_of_place->time.count()});
+  return more / 115 <= less / 100;
+}
+
 std::vector<Crossover> crossovers(const std::vector<BenchmarkTable>& tables) {
-  constexpr std::int64_t kNoise = 90;  // percent: in-place and out-of-place of one row differ by less
+  constexpr std::int64_t kNoise = 85;  // percent: in-place and out-of-place of one row differ by less
   std::vector<Crossover> out;
   for (std::size_t t = 0; t < tables.size(); ++t)
     for (std::size_t r = 1; r < tables[t].rows.size(); ++r) {
+      if (!is_steady(tables[t].rows[r - 1]) || !is_steady(tables[t].rows[r])) continue;
       const std::int64_t smaller = tables[t].rows[r - 1].best().time.count();
       const std::int64_t larger = tables[t].rows[r].best().time.count();
       if (larger / 100 < smaller / 100 * kNoise / 100)
@@ -93,6 +103,7 @@ void take_benchmark(Facts& facts, const Benchmark& benchmark) {
   facts.tables = benchmark.tables;
   facts.crossovers = crossovers(benchmark.tables);
   facts.failures = benchmark.failures;
+  facts.jobs_at_once = benchmark.jobs_at_once;
   for (const BenchmarkTable& table : benchmark.tables) facts.wrong += table.wrong();
   if (!facts.nccl_version && !benchmark.nccl_version.empty()) facts.nccl_version = {benchmark.nccl_version, {}};
   if (!benchmark.ranks.empty()) {
@@ -102,7 +113,7 @@ void take_benchmark(Facts& facts, const Benchmark& benchmark) {
     std::int64_t highest = 0;
     for (const BenchmarkRank& rank : benchmark.ranks) highest = std::max(highest, rank.rank);
     if (!facts.ranks) facts.ranks = {highest + 1, place};
-    if (!facts.nodes) facts.nodes = {benchmark.hosts(), place};
+    if (!facts.nodes || benchmark.jobs_at_once > 1) facts.nodes = {benchmark.hosts(), place};
   }
   // Words in a comment count where the program itself says nothing, and the ratio of rates after them.
   for (const BenchmarkTable& table : benchmark.tables) {

@@ -59,7 +59,9 @@ struct Facts {
   // The network.
   std::vector<NetUse> networks;  // more than one: parts of the job, or jobs, differ
   std::vector<LogInterface> interfaces;
-  std::int64_t net_devices_used = 0;  // interfaces that connections go through
+  std::int64_t net_devices_used = 0;  // interfaces that connections go through,
+  std::int64_t net_ranks = 0;         // ranks at their ends,
+  std::int64_t net_channels = 0;      // and channels
   bool plugin_missing = false;
   bool no_ib_device = false;
   std::optional<bool> gpudirect;  // of connections over the network: all, none; nothing when mixed or not said
@@ -81,6 +83,7 @@ struct Facts {
   // What was measured.
   std::vector<BenchmarkTable> tables;
   std::vector<Crossover> crossovers;
+  std::int64_t jobs_at_once = 1;  // processes that each ran alone
   std::int64_t wrong = 0;
   std::int64_t failures = 0;
   std::vector<LogWarning> warnings;

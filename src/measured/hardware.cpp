@@ -11,30 +11,40 @@ constexpr std::array kGpus = {
     GpuChip{0x1db5, 70, "v100-sxm", "nvlink2", 3},
     GpuChip{0x1db1, 70, "v100-sxm", "nvlink2", 3},  // 16 GB
     GpuChip{0x1db4, 70, "v100-sxm", "", 3, false},  // V100 PCIe
+    GpuChip{0x15f8, 60, "v100-sxm", "", 3, false},  // P100 PCIe
     GpuChip{0x1eb8, 75, "l40s", "", 3, false},      // T4
+    GpuChip{0x1e04, 75, "l40s", "", 3, false},      // RTX 2080 Ti
     GpuChip{0x20b2, 80, "a100-80-sxm", "nvlink3", 4},
     GpuChip{0x20b0, 80, "a100-40-sxm", "nvlink3", 4},
-    GpuChip{0x20b3, 80, "a100-80-sxm", "nvlink3", 4, false},  // 64 GB
-    GpuChip{0x20bd, 80, "a100-80-sxm", "nvlink3", 4, false},  // A800
-    GpuChip{0x20b5, 80, "a100-80-sxm", "nvlink3", 4, false},  // A100 PCIe 80 GB, bridge of 12 links
-    GpuChip{0x20f1, 80, "a100-40-sxm", "nvlink3", 4, false},  // A100 PCIe 40 GB
-    GpuChip{0x2235, 86, "l40s", "", 4, false},                // A40
-    GpuChip{0x2236, 86, "l40s", "", 4, false},                // A10
-    GpuChip{0x2237, 86, "l40s", "", 4, false},                // A10G
+    GpuChip{0x20b3, 80, "a100-80-sxm", "nvlink3", 4, false},     // 64 GB
+    GpuChip{0x20bd, 80, "a100-80-sxm", "nvlink3", 4, false, 8},  // A800
+    GpuChip{0x20f5, 80, "a100-80-sxm", "", 4, false},            // A800 PCIe
+    GpuChip{0x20b7, 80, "a100-40-sxm", "", 4, false},            // A30
+    GpuChip{0x20b5, 80, "a100-80-sxm", "nvlink3", 4, false},     // A100 PCIe 80 GB, bridge of 12 links
+    GpuChip{0x20f1, 80, "a100-40-sxm", "nvlink3", 4, false},     // A100 PCIe 40 GB
+    GpuChip{0x2235, 86, "l40s", "", 4, false},                   // A40
+    GpuChip{0x2236, 86, "l40s", "", 4, false},                   // A10
+    GpuChip{0x2237, 86, "l40s", "", 4, false},                   // A10G
+    GpuChip{0x2230, 86, "l40s", "", 4, false},                   // RTX A6000
+    GpuChip{0x2204, 86, "l40s", "", 4, false},                   // RTX 3090
     GpuChip{0x26b9, 89, "l40s", "", 4},
     GpuChip{0x26b5, 89, "l40s", "", 4, false},  // L40
     GpuChip{0x27b8, 89, "l40s", "", 4, false},  // L4
+    GpuChip{0x26b1, 89, "l40s", "", 4, false},  // RTX 6000 Ada
+    GpuChip{0x2684, 89, "l40s", "", 4, false},  // RTX 4090
     GpuChip{0x2330, 90, "h100-sxm", "nvlink4", 5},
     GpuChip{0x2331, 90, "h100-pcie", "", 5},
     GpuChip{0x2335, 90, "h200-sxm", "nvlink4", 5},
-    GpuChip{0x2321, 90, "h100-pcie", "nvlink4", 5, false},  // H100 NVL, bridge
-    GpuChip{0x2324, 90, "h100-sxm", "nvlink4", 5, false},   // H800
-    GpuChip{0x2329, 90, "h100-sxm", "nvlink4", 5, false},   // H20
-    GpuChip{0x2342, 90, "h100-sxm", "nvlink4", 5, false},   // GH200
+    GpuChip{0x2321, 90, "h100-pcie", "nvlink4", 5, false},    // H100 NVL, bridge
+    GpuChip{0x2324, 90, "h100-sxm", "nvlink4", 5, false, 8},  // H800
+    GpuChip{0x2329, 90, "h100-sxm", "nvlink4", 5, false},     // H20
+    GpuChip{0x2342, 90, "h100-sxm", "nvlink4", 5, false},     // GH200
     GpuChip{0x2901, 100, "b200", "nvlink5", 5},
     GpuChip{0x2941, 100, "gb200", "nvlink5", 5},
     GpuChip{0x3182, 103, "b300", "nvlink5", 6},
     GpuChip{0x31c2, 103, "gb300", "nvlink5", 6},
+    GpuChip{0x2b85, 120, "l40s", "", 5, false},  // RTX 5090
+    GpuChip{0x2bb1, 120, "l40s", "", 5, false},  // RTX PRO 6000
 };
 
 constexpr std::array kNics = {
@@ -78,15 +88,22 @@ const GpuChip* gpu_by_name(std::string_view name) {
     std::string_view word;
     std::uint32_t device;
   };
-  // Longer words first: GB200 contains B200.
-  static constexpr std::array<Row, 20> kNames = {
-      {{"GB300", 0x31c2},        {"GB200", 0x2941},       {"B300", 0x3182},
-       {"B200", 0x2901},         {"GH200", 0x2342},       {"H200", 0x2335},
-       {"H100 NVL", 0x2321},     {"H100 PCIe", 0x2331},   {"H100", 0x2330},
-       {"H800", 0x2324},         {"H20", 0x2329},         {"A100-SXM4-40", 0x20b0},
-       {"A100-PCIE-40", 0x20f1}, {"A100-SXM-64", 0x20b3}, {"A100 80GB PCIe", 0x20b5},
-       {"A100", 0x20b2},         {"V100", 0x1db5},        {"L40S", 0x26b9},
-       {"A10G", 0x2237},         {"T4", 0x1eb8}}};
+  // Longer words first: GB200 contains B200, RTX 5090 no H20. Cards of one family that are joined
+  // alike share a row.
+  static constexpr std::array kNames = {
+      Row{"GB300", 0x31c2},        Row{"GB200", 0x2941},       Row{"B300", 0x3182},
+      Row{"B200", 0x2901},         Row{"GH200", 0x2342},       Row{"H200", 0x2335},
+      Row{"H100 NVL", 0x2321},     Row{"H100 PCIe", 0x2331},   Row{"H100", 0x2330},
+      Row{"H800", 0x2324},         Row{"H20", 0x2329},         Row{"A100-SXM4-40", 0x20b0},
+      Row{"A100-PCIE-40", 0x20f1}, Row{"A100-SXM-64", 0x20b3}, Row{"A100 80GB PCIe", 0x20b5},
+      Row{"A100-PCIE", 0x20f1},    Row{"A100", 0x20b2},        Row{"A800 80GB PCIe", 0x20f5},
+      Row{"A800", 0x20bd},         Row{"A30", 0x20b7},         Row{"V100-PCIE", 0x1db4},
+      Row{"V100", 0x1db5},         Row{"P100", 0x15f8},        Row{"L40S", 0x26b9},
+      Row{"L40", 0x26b5},          Row{"L20", 0x26b5},         Row{"A10G", 0x2237},
+      Row{"A10", 0x2236},          Row{"A40", 0x2235},         Row{"RTX A", 0x2230},
+      Row{"PRO 6000", 0x2bb1},     Row{"6000 Ada", 0x26b1},    Row{"RTX 50", 0x2b85},
+      Row{"RTX 40", 0x2684},       Row{"RTX 30", 0x2204},      Row{"RTX 20", 0x1e04},
+      Row{"GTX", 0x1e04},          Row{"L4", 0x27b8},          Row{"T4", 0x1eb8}};
   const Row* row = first(kNames, [&](const Row& each) { return name.find(each.word) != std::string_view::npos; });
   return row == nullptr ? nullptr : gpu_by_device(row->device);
 }

@@ -19,7 +19,8 @@ struct GpuChip {
   std::string_view kind;    // in the catalog
   std::string_view nvlink;  // link kind; empty: none
   std::int64_t pcie_gen;
-  bool exact = true;  // the kind is this very chip
+  bool exact = true;       // the kind is this very chip
+  std::int64_t links = 0;  // NVLinks where they are fewer than the kind's; 0: as many
 };
 
 // nullptr when there is none.

@@ -1,5 +1,6 @@
 #include "measured/mentions.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace weft::measured {
@@ -7,32 +8,23 @@ namespace {
 
 using enum Mention;
 
-// Whole enough not to be found in what denies them ("ACS off", "no VM").
+struct Phrase {
+  Mention mention;
+  std::string_view text;
+};
+
+// Of programs; whole enough not to be found in what denies them.
 constexpr std::array kPhrases = {
     Phrase{acs_on, "acsctl: srcvalid+"},
-    Phrase{acs_on, "acs is enabled"},
-    Phrase{acs_on, "acs enabled"},
-    Phrase{acs_on, "acs is on"},
-    Phrase{acs_on, "acs on"},
     Phrase{acs_on, "acs redirect"},
     Phrase{acs_on, "acs_ctrl=0x001d"},
     Phrase{iommu_on, "default domain type: translated"},
-    Phrase{iommu_on, "iommu enabled"},
-    Phrase{iommu_on, "iommu is enabled"},
-    Phrase{iommu_on, "iommu on"},
     Phrase{iommu_on, "intel_iommu=on"},
     Phrase{iommu_on, "amd_iommu=on"},
     Phrase{iommu_on, "iommu: translated"},
     Phrase{iommu_passthrough, "default domain type: passthrough"},
     Phrase{iommu_passthrough, "iommu=pt"},
     Phrase{iommu_passthrough, "iommu=off"},
-    Phrase{peermem_missing, "nvidia_peermem not"},
-    Phrase{peermem_missing, "nvidia_peermem is not"},
-    Phrase{peermem_missing, "nvidia-peermem not"},
-    Phrase{peermem_missing, "nv_peer_mem not"},
-    Phrase{peermem_missing, "nv_peer_mem is not"},
-    Phrase{peermem_missing, "missing nv_peer"},
-    Phrase{peermem_missing, "module nvidia_peermem not found"},
     Phrase{link_downgraded, "(downgraded)"},
     Phrase{link_downgraded, "trained down"},
     Phrase{link_downgraded, "limited by pcie bandwidth"},
@@ -40,9 +32,6 @@ constexpr std::array kPhrases = {
     Phrase{virtual_machine, "hypervisor detected"},
     Phrase{virtual_machine, "hypervisor vendor"},
     Phrase{virtual_machine, "virtualization type"},
-    Phrase{virtual_machine, "virtual machine"},
-    Phrase{virtual_machine, "qemu"},
-    Phrase{virtual_machine, "vmware"},
     Phrase{no_shared_memory, "error while creating shared memory"},
     Phrase{no_shared_memory, "no space left on device"},
     Phrase{no_shared_memory, "error: failed to extend /dev/shm"},
@@ -53,9 +42,6 @@ constexpr std::array kPhrases = {
     Phrase{loss, "local_ack_timeout"},
     Phrase{loss, "retransmission"},
     Phrase{loss, "retransmits"},
-    Phrase{loss, "pfc is not"},
-    Phrase{loss, "pfc not"},
-    Phrase{loss, "without pfc"},
     Phrase{loss, "symbol error"},
     Phrase{throttled, "sw power cap : active"},
     Phrase{throttled, "hw slowdown : active"},
@@ -64,10 +50,6 @@ constexpr std::array kPhrases = {
     Phrase{throttled, "clocks are low"},
     Phrase{nvlink_inactive, ": inactive"},
     Phrase{nvlink_inactive, "<inactive>"},
-    Phrase{nvlink_inactive, "fabric manager is not"},
-    Phrase{nvlink_inactive, "fabric manager not"},
-    Phrase{nvlink_inactive, "nvlink is down"},
-    Phrase{nvlink_inactive, "nvlink down"},
     Phrase{ordering_strict, "rlxdord-"},
     Phrase{nps_one, "nps=1"},
     Phrase{nps_one, "nps1"},
@@ -91,12 +73,107 @@ constexpr std::array kPhrases = {
     Phrase{imex, "imex daemon"},
     Phrase{hang, " hang"},
     Phrase{hang, "hung"},
+    Phrase{hidden_bus, "could not find real path of /sys/class/pci_bus"},
 };
+
+// What a clause must say of its subject.
+enum class Says { yes, no, not_no };
+
+struct Subject {
+  Mention mention;
+  std::string_view words;
+  Says says;
+};
+
+constexpr std::array kSubjects = {
+    Subject{acs_on, "acs", Says::yes},
+    Subject{iommu_on, "iommu", Says::yes},
+    Subject{iommu_on, "vt-d", Says::yes},
+    Subject{peermem_missing, "nvidia_peermem", Says::no},
+    Subject{peermem_missing, "nvidia-peermem", Says::no},
+    Subject{peermem_missing, "peermem", Says::no},
+    Subject{peermem_missing, "nv_peer_mem", Says::no},
+    Subject{peermem_missing, "nv_peer_memory", Says::no},
+    Subject{peermem_missing, "gpudirect", Says::no},
+    Subject{peermem_missing, "gpu direct", Says::no},
+    Subject{loss, "pfc", Says::no},
+    Subject{loss, "flow control", Says::no},
+    Subject{nvlink_inactive, "fabric manager", Says::no},
+    Subject{nvlink_inactive, "fabricmanager", Says::no},
+    Subject{nvlink_inactive, "nvlink", Says::no},
+    Subject{nvlink_inactive, "nvlinks", Says::no},
+    Subject{ordering_strict, "relaxed ordering", Says::no},
+    Subject{virtual_machine, "virtual machine", Says::not_no},
+    Subject{virtual_machine, "virtual machines", Says::not_no},
+    Subject{virtual_machine, "vm", Says::not_no},
+    Subject{virtual_machine, "vms", Says::not_no},
+    Subject{virtual_machine, "kvm", Says::not_no},
+    Subject{virtual_machine, "qemu", Says::not_no},
+    Subject{virtual_machine, "vmware", Says::not_no},
+    Subject{virtual_machine, "vfio", Says::not_no},
+    Subject{virtual_machine, "hypervisor", Says::not_no},
+};
+
+constexpr std::array<std::string_view, 7> kYes = {"on", "enabled", "enable", "active", "activated", "turned on", "set"};
+constexpr std::array<std::string_view, 22> kNo = {
+    "no",     "not",  "off",    "without", "missing", "disabled", "disable", "never",    "failed",  "fails", "cannot",
+    "unable", "down", "broken", "lacks",   "lacking", "absent",   "stopped", "inactive", "haven't", "isn't", "wasn't"};
+
+bool is_inner(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '\'';
+}
+
+std::size_t find_word(std::string_view text, std::string_view word) {
+  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || !is_inner(text[at - 1])) && (end == text.size() || !is_inner(text[end]))) return at;
+  }
+  return std::string_view::npos;
+}
+
+template <std::size_t N>
+bool has_any(std::string_view clause, const std::array<std::string_view, N>& all) {
+  return std::any_of(all.begin(), all.end(),
+                     [&](std::string_view word) { return find_word(clause, word) != std::string_view::npos; });
+}
+
+bool holds(std::string_view clause, Says says) {
+  const bool no = has_any(clause, kNo) || clause.find("n't ") != std::string_view::npos;
+  const bool yes = has_any(clause, kYes);
+  switch (says) {
+    case Says::yes:
+      return yes && !no;
+    case Says::no:
+      return no;
+    case Says::not_no:
+      return !no;
+  }
+  return false;
+}
+
+void add(std::vector<Mentioned>& out, Mention mention, std::size_t column) {
+  const bool known =
+      std::any_of(out.begin(), out.end(), [&](const Mentioned& each) { return each.mention == mention; });
+  if (!known) out.push_back({mention, column});
+}
 
 }  // namespace
 
-std::span<const Phrase> phrases() {
-  return kPhrases;
+std::vector<Mentioned> mentions_of(std::string_view line) {
+  constexpr std::size_t kMostClauses = 32;
+  std::vector<Mentioned> out;
+  for (const Phrase& phrase : kPhrases)
+    if (const std::size_t at = line.find(phrase.text); at != std::string_view::npos) add(out, phrase.mention, at);
+  std::size_t begin = 0;
+  for (std::size_t clauses = 0; begin < line.size() && clauses < kMostClauses; ++clauses) {
+    const std::size_t end = std::min(line.find_first_of(",;.()|\"", begin), line.size());
+    const std::string_view clause = line.substr(begin, end - begin);
+    for (const Subject& subject : kSubjects)
+      if (const std::size_t at = find_word(clause, subject.words); at != std::string_view::npos)
+        if (holds(clause, subject.says)) add(out, subject.mention, begin + at);
+    begin = end + 1;
+  }
+  return out;
 }
 
 std::string_view name(Mention mention) {
@@ -139,6 +216,8 @@ std::string_view name(Mention mention) {
       return "the IMEX daemon";
     case hang:
       return "it hangs";
+    case hidden_bus:
+      return "a PCI path that the kernel does not show";
   }
   return "";
 }

@@ -1,10 +1,12 @@
 #pragma once
-// What the host's own programs (dmesg, lspci -vv, ibstat, nvidia-smi -q, a person's notes) say in passing and what
-// matters to a slow collective, found by phrases.
+// What the host's own programs (dmesg, lspci -vv, ibstat, nvidia-smi -q, a person's notes) say in
+// passing and what matters to a slow collective: found by phrases of programs, and in persons'
+// notes by a subject and what the same clause says of it, so that "ACS is enabled", "we enabled
+// ACS" and "ACS was not disabled" need no phrase each.
 
 #include <cstdint>
-#include <span>
 #include <string_view>
+#include <vector>
 
 namespace weft::measured {
 
@@ -27,15 +29,17 @@ enum class Mention : std::uint8_t {
   slow_node,
   slow_port,
   imex,
-  hang
+  hang,
+  hidden_bus
 };
 
-struct Phrase {
+struct Mentioned {
   Mention mention;
-  std::string_view text;  // in lower case; letters of a line are compared without case
+  std::size_t column = 0;  // from 0
 };
 
-std::span<const Phrase> phrases();
+// Of a line in lower case; each at most once.
+std::vector<Mentioned> mentions_of(std::string_view line);
 std::string_view name(Mention mention);
 
 }  // namespace weft::measured

@@ -34,5 +34,26 @@ TEST(Mentions, MakeATextALogOfItsOwn) {
   EXPECT_FALSE(read_nccl_log(notes.sources().add("notes.txt", "all is well\n"), notes));
 }
 
+// Persons say it in any order; the clause that has the subject decides.
+TEST(Mentions, OfPersonsAreFoundByTheirClause) {
+  const auto says = [](const std::string& text, Mention mention) { return mentions_in(text + "\n").contains(mention); };
+  EXPECT_TRUE(says("we found that ACS was enabled on the switches", Mention::acs_on));
+  EXPECT_TRUE(says("I've not set up the nv_peer_memory module, see below", Mention::peermem_missing));
+  EXPECT_TRUE(says("lsmod shows no nvidia_peermem", Mention::peermem_missing));
+  EXPECT_TRUE(says("PFC isn't configured on the leaf", Mention::loss));
+  EXPECT_TRUE(says("the nvidia-fabricmanager service has failed", Mention::nvlink_inactive));
+  EXPECT_TRUE(says("QEMU/KVM guest with SR-IOV", Mention::virtual_machine));
+  EXPECT_FALSE(says("nvidia_peermem loaded, no socket fallback", Mention::peermem_missing));
+  EXPECT_FALSE(says("it is not running inside a VM", Mention::virtual_machine));
+  EXPECT_FALSE(says("ACS is disabled, PFC and ECN on", Mention::acs_on));
+  EXPECT_FALSE(says("ACS is disabled, PFC and ECN on", Mention::loss));
+  EXPECT_FALSE(says("packs of vmlinuz", Mention::virtual_machine)) << "whole words only";
+}
+
+TEST(Mentions, OfABusThatIsHiddenAreNcclsOwn) {
+  EXPECT_TRUE(mentions_in("h:1:2 [2] NCCL INFO Could not find real path of /sys/class/pci_bus/0000:6f/../../x\n")
+                  .contains(Mention::hidden_bus));
+}
+
 }  // namespace
 }  // namespace weft::measured

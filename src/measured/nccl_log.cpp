@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "measured/nccl_tests.hpp"
+#include "measured/environment.hpp"
 #include "measured/text_lines.hpp"
 
 namespace weft::measured {
@@ -18,6 +18,7 @@ constexpr std::size_t kMostHosts = 65'536;
 constexpr std::size_t kMostRings = 256;
 constexpr std::size_t kMostRingRanks = 4'000'000;
 constexpr std::size_t kMostGraphs = 64;
+constexpr std::size_t kMostParts = 2'048;
 constexpr std::size_t kMostChoices = 4'096;
 constexpr std::size_t kMostWarnings = 100;
 constexpr std::size_t kMostText = 512;
@@ -131,6 +132,7 @@ class LogReader {
     for (auto via = at("via "); via && paths < kMostPerLine; via = at("via ", *via + 4), ++paths) read_path(*via);
     read_channels();
     read_graph();
+    read_system();
     read_choice();
     read_mentions();
     const std::size_t before = log_.environment.size();
@@ -198,7 +200,8 @@ class LogReader {
     if (const auto found = at("Using network "))
       count_named(log_.networks, trimmed(until(after(*found + 14), ";,")), *found);
     for (const std::string_view plugin : {"IB", "Socket", "OFI"}) read_interfaces(plugin);
-    if (const auto found = at("NET/IB : No device found")) count(log_.no_ib_device, *found);
+    for (const std::string_view what : {"NET/IB : No device found", "Failed to open libibverbs"})
+      if (const auto found = at(what)) count(log_.no_ib_device, *found);
     if (line_.text.find("NET/Plugin") == std::string_view::npos) return;
     if (const auto found = at("No plugin found")) count(log_.plugin_missing, *found);
     if (const auto found = at("Could not find")) count(log_.plugin_missing, *found);
@@ -318,6 +321,7 @@ class LogReader {
     if (!devices || devices->last >= kMostDevices) return;
     for (std::int64_t device = devices->first; device <= devices->last; ++device)
       log_.net_devices[device] += std::max<std::int64_t>(1, times / devices->size());
+    note_ends(via);
     tail = tail.substr(devices->length);
     if (tail.starts_with('(')) {  // through the GPU of that rank
       if (tail.size() > 1 && is_digit(tail[1])) count(log_.net_through_peer, via, times);
@@ -325,6 +329,23 @@ class LogReader {
     }
     if (devices->size() > 1) return;  // a summary does not say it here
     count(tail.starts_with("/GDRDMA") ? log_.net_with_gdr : log_.net_without_gdr, via, times);
+  }
+
+  // Channel 03/0 : 7[a01d0] -> 8[101c0] [send] via: the channel and the two ranks.
+  void note_ends(std::size_t via) {
+    const std::string_view head = line_.text.substr(0, via);
+    const std::size_t arrow = head.rfind(" -> ");
+    if (arrow == std::string_view::npos) return;
+    const std::size_t before = head.find_last_of(" :", arrow - std::min<std::size_t>(arrow, 1));
+    const auto from = leading_number(head.substr(before == std::string_view::npos ? 0 : before + 1));
+    const auto to = leading_number(head.substr(arrow + 4));
+    for (const auto& rank : {from, to})
+      if (rank && log_.net_ranks.size() < kMostHosts) log_.net_ranks.insert(rank->value);
+    for (const std::string_view word : {"Channel ", "Ring "})
+      if (const std::size_t at = head.rfind(word); at != std::string_view::npos)
+        if (const auto channel = leading_number(head.substr(at + word.size()));
+            channel && channel->value < kMostDevices)
+          log_.net_channels.insert(channel->value);
   }
 
   // ---- channels, rings, trees
@@ -394,6 +415,32 @@ class LogReader {
     if (std::none_of(log_.graphs.begin(), log_.graphs.end(), same)) log_.graphs.push_back(std::move(graph));
   }
 
+  // Ranks print at once: the lines of the one that began first are kept, by what stands before
+  // "NCCL INFO".
+  void read_system() {
+    constexpr std::string_view kMark = "NCCL INFO ";
+    const auto mark = at(kMark);
+    if (!mark) return;
+    const std::string_view origin = line_.text.substr(0, *mark);
+    const std::string_view text = after(*mark + kMark.size());
+    if (text.starts_with("=== System")) {
+      if (log_.system.empty()) {
+        system_origin_ = origin;
+        in_system_ = true;
+      } else if (origin == system_origin_) {
+        in_system_ = false;
+      }
+      return;
+    }
+    if (!in_system_ || origin != system_origin_) return;
+    if (auto part = log_part(text); part && log_.system.size() < kMostParts) {
+      log_.system.push_back(std::move(*part));
+      ++facts_;
+    } else {
+      in_system_ = false;
+    }
+  }
+
   // AllReduce: 1048576 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..15}
   // 1048576 Bytes -> Algo 1 proto 2 time 45.2
   void read_choice() {
@@ -422,17 +469,15 @@ class LogReader {
     log_.choices.push_back(std::move(choice));
   }
 
-  // NCCL's own lines say things in their own words, and they are the most.
+  // NCCL's own lines say most things in words of their own, and they are the most.
   void read_mentions() {
-    if (at("NCCL INFO")) return;
+    if (at("NCCL INFO") && !at("real path of")) return;
     std::string lower(line_.text.substr(0, kMostText));
     for (char& c : lower) {
       if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
       if (c == '\t') c = ' ';
     }
-    for (const Phrase& phrase : phrases())
-      if (const std::size_t found = lower.find(phrase.text); found != std::string::npos)
-        count(log_.mentions[phrase.mention], found);
+    for (const Mentioned& found : mentions_of(lower)) count(log_.mentions[found.mention], found.column);
   }
 
   spec::Diagnostics& diagnostics_;
@@ -441,6 +486,8 @@ class LogReader {
   NcclLog log_;
   std::size_t facts_ = 0;  // without any, the text is something else
   std::size_t ring_ranks_ = 0;
+  std::string_view system_origin_;
+  bool in_system_ = false;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "measured/log_topology.hpp"
 #include "measured/mentions.hpp"
 #include "spec/diagnostics.hpp"
 
@@ -79,6 +80,8 @@ struct NcclLog {
 
   std::map<std::string, LogCount> paths;             // P2P/IPC, P2P/direct pointer, P2P/CUMEM, SHM, NVLS, NET/IB, ...
   std::map<std::int64_t, std::int64_t> net_devices;  // connections by number of the interface
+  std::set<std::int64_t> net_ranks;                  // at their ends,
+  std::set<std::int64_t> net_channels;               // and what they belong to
   LogCount net_with_gdr;                             // connections over the network, /GDRDMA or not
   LogCount net_without_gdr;
   LogCount net_through_peer;  // PXN
@@ -92,6 +95,7 @@ struct NcclLog {
   std::vector<std::vector<std::int64_t>> rings;  // ranks in order
   std::int64_t trees = 0;
   std::vector<LogGraph> graphs;
+  std::vector<LogPart> system;  // as the first rank that printed it sees its server
   std::vector<LogChoice> choices;
   std::map<std::string, std::string> environment;
   std::vector<LogWarning> warnings;  // the first of them

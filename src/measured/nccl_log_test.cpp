@@ -157,5 +157,23 @@ TEST(NcclLog, KeepsABoundedAmount) {
   EXPECT_TRUE(log.net_devices.empty());
 }
 
+TEST(NcclLog, EndsAndChannelsOfConnectionsAreCounted) {
+  const NcclLog log = good(
+      "a:1:9 [7] NCCL INFO Channel 01 : 7[a01d0] -> 8[101c0] [send] via NET/AWS Libfabric/0\n"
+      "a:1:9 [7] NCCL INFO Channel 00/0 : 15[a01d0] -> 0[101c0] [receive] via NET/AWS Libfabric/0\n"
+      "a:1:9 [7] NCCL INFO Ring 03 : 15 -> 0 [send] via NET/Socket/2\n");
+  EXPECT_EQ(log.net_ranks, (std::set<std::int64_t>{0, 7, 8, 15}));
+  EXPECT_EQ(log.net_channels, (std::set<std::int64_t>{0, 1, 3}));
+  EXPECT_EQ(log.net_devices.size(), 2u);
+}
+
+TEST(NcclLog, WithoutVerbsThereIsNoInfiniband) {
+  const NcclLog log = good(
+      "a:1:9 [0] NCCL INFO Failed to open libibverbs.so[.1]\na:1:9 [0] NCCL INFO NCCL_IB_HCA set "
+      "to mlx5_0\n");
+  EXPECT_EQ(log.no_ib_device.count, 1);
+  EXPECT_EQ(log.environment.at("NCCL_IB_HCA"), "mlx5_0") << "as NCCL has read it";
+}
+
 }  // namespace
 }  // namespace weft::measured

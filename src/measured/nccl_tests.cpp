@@ -17,6 +17,7 @@
 #include <set>
 
 #include "base/text.hpp"
+#include "measured/environment.hpp"
 #include "measured/text_lines.hpp"
 #include "spec/node.hpp"
 
@@ -27,9 +28,6 @@ using spec::Complaint;
 
 constexpr std::size_t kMostRows = 100'000;
 constexpr std::size_t kMostRanks = 1'000'000;
-constexpr std::size_t kMostNames = 256;  // of environment variables
-constexpr std::size_t kMostName = 64;
-constexpr std::size_t kMostValue = 256;
 
 const std::vector<std::string> kCollectives = {"all_reduce", "all_gather", "reduce_scatter", "broadcast",
                                                "reduce",     "alltoallv",  "alltoall",       "gather",
@@ -88,6 +86,7 @@ std::string_view bare(std::string_view word) {
 
 struct Layout {
   std::size_t values = 4;     // columns of one half: time, algbw, busbw, wrong and what follows
+  std::size_t halves = 2;     // out of place and in place
   bool milliseconds = false;  // 1.0
   bool with_timestamp = false;
   std::size_t behind = 0;  // words after both halves: weft's algorithm, protocol and channels
@@ -102,7 +101,8 @@ class BenchmarkReader {
 
   std::optional<Benchmark> read() {
     for (Line line; lines_.next(line);) read_line(line);
-    if (out_.tables.empty() && !refused_)
+    end_partial();
+    if (out_.tables.empty() && out_.ranks.empty() && !refused_)
       refuse(lines_.whole(), "no row of nccl-tests was found",
              "what all_reduce_perf or another of its programs prints");
     if (refused_) return std::nullopt;
@@ -115,17 +115,8 @@ class BenchmarkReader {
     diagnostics_.add(Complaint::bad_benchmark, place, std::move(message), std::move(help));
   }
 
-  // What launchers put before every line: "[1,0]<stdout>:" of Open MPI, "0: " of Slurm.
-  static std::string_view after_tag(std::string_view text) {
-    if (const std::size_t end = text.find("<stdout>:"); end != std::string_view::npos && end < 40)
-      return text.substr(end + 9);
-    const auto digits = leading_number(text);
-    if (digits && text.substr(digits->length).starts_with(": ")) return text.substr(digits->length + 2);
-    return text;
-  }
-
   void read_line(const Line& line) {
-    const std::string_view text = after_tag(line.text);
+    const std::string_view text = after_tags(line.text);
     const auto shift = static_cast<std::uint32_t>(text.data() - line.text.data());
     std::vector<Word> all = words(text, 64);
     for (Word& word : all) word.column += shift;
@@ -134,9 +125,29 @@ class BenchmarkReader {
     if (text.find("NCCL failure") != std::string_view::npos || text.find("CUDA failure") != std::string_view::npos)
       ++out_.failures;
     if (read_summary(all)) return;  // 1.0 prints it without #
-    if (is_row(all)) return read_row(line, all);
+    const std::vector<Word> cells = cells_of(all);
+    if (partial_ && go_on(cells)) return;
+    if (is_row(cells)) return begin_row(line, cells, cells.size() < all.size() && is_log(text));
+    if (read_heading(all) || read_rank(line, all)) return;  // copied without #
     if (const std::string named = collective_in(text); !named.empty()) collective_ = named;
     collect_environment(text, table_open_ ? out_.tables.back().environment : next_environment_);
+  }
+
+  static bool is_log(std::string_view text) {
+    return text.find("NCCL INFO") != std::string_view::npos || text.find("NCCL WARN") != std::string_view::npos;
+  }
+
+  // The words of a row, up to where NCCL's log got into it, without bars of a drawn table and
+  // without tags of a launcher, which some glue to numbers: "-1[0]".
+  static std::vector<Word> cells_of(const std::vector<Word>& all) {
+    const bool log = std::any_of(all.begin(), all.end(), [](const Word& word) { return word.text == "NCCL"; });
+    std::vector<Word> out;
+    for (const Word& word : all) {
+      if (log && word.text.find(':') != std::string_view::npos) break;  // host:process:thread
+      const std::string_view cell = word.text.substr(0, word.text.find('['));
+      if (!cell.empty() && cell != "|") out.push_back({cell, word.column});
+    }
+    return out;
   }
 
   // ---- lines that begin with #
@@ -173,6 +184,7 @@ class BenchmarkReader {
     if (columns < 4) return false;
     layout_ = Layout{};
     layout_.values = static_cast<std::size_t>(columns);
+    layout_.halves = second == names.end() ? 1 : 2;
     layout_.milliseconds = names[0] == "bytes";
     layout_.with_timestamp = std::find(names.begin(), names.end(), "timestamp") != names.end();
     layout_.behind = names.back() == "algorithm" ? 3 : 0;
@@ -200,6 +212,12 @@ class BenchmarkReader {
         }
       }
       break;
+    }
+    if (rank.rank == 0) {
+      // The next run of one job is listed after the rows of the one before.
+      if (!host_of_rank_0_.empty() && host_of_rank_0_ != rank.host && rows_at_rank_0_ == rows_) ++out_.jobs_at_once;
+      host_of_rank_0_ = rank.host;
+      rows_at_rank_0_ = rows_;
     }
     if (out_.ranks.size() < kMostRanks) out_.ranks.push_back(std::move(rank));
     return true;
@@ -253,23 +271,74 @@ class BenchmarkReader {
            whole_number(all[1].text).value_or(-1) >= 0 && is_type(all[2].text);
   }
 
+  // Numbers after the type that make a row: both halves or one of them, with or without the root
+  // before them.
+  static bool fits(std::size_t values, std::size_t half) {
+    return values == 2 * half || values == 2 * half + 1 || values == half || values == half + 1;
+  }
+  // Of one half; some versions, and persons, leave out what was wrong. 0: the row is not whole.
+  std::size_t half_of(std::size_t values) const {
+    constexpr std::size_t kRates = 3;  // time, algbw, busbw
+    if (fits(values, layout_.values)) return layout_.values;
+    return values / 2 == kRates ? kRates : 0;
+  }
+  static std::size_t first_value(const std::vector<Word>& all) {
+    return is_letter(all[3].text[0]) && all[3].text != "N/A" ? 4 : 3;
+  }
+  std::size_t values_of(const std::vector<Word>& all) const {
+    return all.size() - std::min(all.size(), first_value(all) + (layout_.with_timestamp ? 2 : 0) + layout_.behind);
+  }
+
+  void begin_row(const Line& line, const std::vector<Word>& all, bool torn) {
+    end_partial();
+    if (refused_) return;
+    const bool half_missing = torn && layout_.halves == 2 && values_of(all) < 2 * layout_.values;
+    if (half_of(values_of(all)) > 0 && !half_missing) return read_row(line, all);
+    partial_ = Partial{line, all, torn};
+  }
+
+  // A line of numbers alone continues a row that is not whole; other lines between belong to a log
+  // that tore it.
+  bool go_on(const std::vector<Word>& cells) {
+    const bool numbers = !cells.empty() && std::all_of(cells.begin(), cells.end(), [](const Word& cell) {
+      return cell.text == "N/A" || scaled_decimal(cell.text, 0);
+    });
+    if (!numbers || partial_->cells.size() + cells.size() > 64) {
+      if (!partial_->torn) end_partial();
+      return false;
+    }
+    partial_->cells.insert(partial_->cells.end(), cells.begin(), cells.end());
+    const std::size_t values = values_of(partial_->cells);
+    if (half_of(values) == 0 || (layout_.halves == 2 && values < 2 * layout_.values)) return true;
+    const Partial whole = *partial_;
+    partial_.reset();
+    read_row(whole.line, whole.cells);
+    return true;
+  }
+
+  // A log may have swallowed the rest, and half a row is a row; a row that is cut off otherwise is
+  // a mistake.
+  void end_partial() {
+    if (!partial_) return;
+    const Partial cut = *partial_;
+    partial_.reset();
+    if (half_of(values_of(cut.cells)) > 0) return read_row(cut.line, cut.cells);
+    if (!cut.torn)
+      refuse(lines_.place(cut.line, cut.cells.back()),
+             fmt::format("the row has {} numbers after its type, not {}", values_of(cut.cells), 2 * layout_.values + 1),
+             "copy whole rows: size count type redop root, then time algbw busbw #wrong twice");
+  }
+
   void read_row(const Line& line, const std::vector<Word>& all) {
     BenchmarkRow row;
     row.place = lines_.place(line, all[0]);
     row.bytes = *whole_number(all[0].text);
     row.count = *whole_number(all[1].text);
     row.type = all[2].text;
-    std::size_t at = 3;
-    if (is_letter(all[at].text[0]) && all[at].text != "N/A") row.operation = all[at++].text;
-    const std::size_t stamp = (layout_.with_timestamp ? 2 : 0) + layout_.behind;
-    const std::size_t values = all.size() - std::min(all.size(), at + stamp);
-    // Both halves or one of them, with or without the root before them.
-    const std::size_t half = layout_.values;
-    const bool fits = values == 2 * half || values == 2 * half + 1 || values == half || values == half + 1;
-    if (!fits)
-      return refuse(lines_.place(line, all.back()),
-                    fmt::format("the row has {} numbers after its type, not {}", values, 2 * half + 1),
-                    "copy whole rows: size count type redop root, then time algbw busbw #wrong twice");
+    std::size_t at = first_value(all);
+    if (at == 4) row.operation = all[3].text;
+    const std::size_t values = values_of(all);
+    const std::size_t half = half_of(values);
     if (values % half == 1) {
       const auto root = whole_number(all[at].text);
       if (!root)
@@ -279,10 +348,10 @@ class BenchmarkReader {
       ++at;
     }
     if (values < 2 * half) {  // only in place: replayed traces
-      row.in_place = read_timing(line, all, at);
+      row.in_place = read_timing(line, all, at, half);
     } else {
-      row.out_of_place = read_timing(line, all, at);
-      row.in_place = read_timing(line, all, at + half);
+      row.out_of_place = read_timing(line, all, at, half);
+      row.in_place = read_timing(line, all, at + half, half);
     }
     if (refused_) return;
     if (!row.out_of_place && !row.in_place)
@@ -291,7 +360,7 @@ class BenchmarkReader {
   }
 
   // nullopt for N/A; complains about anything else that is no number.
-  std::optional<Timing> read_timing(const Line& line, const std::vector<Word>& all, std::size_t at) {
+  std::optional<Timing> read_timing(const Line& line, const std::vector<Word>& all, std::size_t at, std::size_t half) {
     const auto number = [&](std::size_t index, int decimals) -> std::optional<std::int64_t> {
       const std::string_view text = all[at + index].text;
       if (text == "N/A") return std::nullopt;
@@ -307,8 +376,9 @@ class BenchmarkReader {
     if (!time || !algorithm || !bus) return std::nullopt;
     if (*algorithm > INT64_MAX / 8 || *bus > INT64_MAX / 8) return std::nullopt;
     Timing out{Duration(*time), Bandwidth(*algorithm * 8), Bandwidth(*bus * 8), std::nullopt};
-    // Up to 2.11 a relative error stands here, which says nothing of elements: only that it was checked.
-    if (all[at + 3].text != "N/A")
+    // Up to 2.11 a relative error stands here, which says nothing of elements: only that it was
+    // checked.
+    if (half > 3 && all[at + 3].text != "N/A")
       out.wrong = all[at + 3].text.find('e') == std::string_view::npos ? scaled_decimal(all[at + 3].text, 0) : 0;
     return out;
   }
@@ -338,10 +408,20 @@ class BenchmarkReader {
 
   void end_table() { table_open_ = false; }
 
+  // A row of which more lines are awaited.
+  struct Partial {
+    Line line;
+    std::vector<Word> cells;
+    bool torn = false;  // by NCCL's log
+  };
+
   spec::Diagnostics& diagnostics_;
   Lines lines_;
   bool refused_;
   Benchmark out_;
+  std::optional<Partial> partial_;
+  std::string host_of_rank_0_;
+  std::size_t rows_at_rank_0_ = 0;
   Layout layout_;
   bool table_open_ = false;
   std::size_t rows_ = 0;
@@ -387,7 +467,7 @@ std::int64_t BenchmarkTable::wrong() const {
 std::int64_t Benchmark::hosts() const {
   std::set<std::string_view> names;
   for (const BenchmarkRank& rank : ranks) names.insert(rank.host);
-  return static_cast<std::int64_t>(names.size());
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(names.size()) / jobs_at_once);
 }
 
 std::optional<Benchmark> read_benchmark(std::uint32_t source, spec::Diagnostics& diagnostics) {
@@ -397,37 +477,6 @@ std::optional<Benchmark> read_benchmark(std::uint32_t source, spec::Diagnostics&
 std::string version_of_code(std::int64_t code) {
   const std::int64_t major = code >= 10'000 ? 10'000 : 1'000;  // since 2.9
   return fmt::format("{}.{}.{}", code / major, code % major / 100, code % 100);
-}
-
-namespace {
-
-void collect_named(std::string_view prefix, std::string_view line, std::map<std::string, std::string>& out) {
-  constexpr std::string_view kSaid = " set by environment to ";
-  const auto inner = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; };
-  std::size_t tried = 0;  // a line that repeats one name costs no more than one with as many as are kept
-  for (std::size_t at = line.find(prefix);
-       at != std::string_view::npos && out.size() < kMostNames && tried < kMostNames;
-       at = line.find(prefix, at + prefix.size()), ++tried) {
-    if (at > 0 && inner(line[at - 1])) continue;  // the end of another name
-    std::size_t end = at;
-    while (end < line.size() && end < at + kMostName && inner(line[end])) ++end;
-    const std::string_view rest = line.substr(end, kSaid.size() + kMostValue);
-    std::string_view value;
-    if (rest.starts_with('=')) {
-      value = rest.substr(1, rest.find_first_of(" \t;\"'") - 1);
-    } else if (rest.starts_with(kSaid)) {
-      value = rest.substr(kSaid.size(), rest.find_first_of(" \t;", kSaid.size()) - kSaid.size());
-    }
-    // A comma within is of a list, such as NCCL_IB_HCA's.
-    while (value.ends_with('.') || value.ends_with(')') || value.ends_with(',')) value.remove_suffix(1);
-    if (!value.empty()) out[std::string(line.substr(at, end - at))] = value;
-  }
-}
-
-}  // namespace
-
-void collect_environment(std::string_view line, std::map<std::string, std::string>& out) {
-  for (const std::string_view prefix : {"NCCL_", "FI_", "CUDA_"}) collect_named(prefix, line, out);
 }
 
 }  // namespace weft::measured

@@ -1,7 +1,9 @@
 #pragma once
-// What nccl-tests prints, of any version, as a measurement. One text may hold several tables: of several
-// operations, or one run after another. Lines of other programs between them (launchers, NCCL's log) are
-// passed over; a row that begins like one of nccl-tests must be whole.
+// What nccl-tests prints, of any version, as a measurement. One text may hold several tables: of
+// several operations, or one run after another. Lines of other programs between them (launchers,
+// NCCL's log) are passed over, tags of launchers too. A row that begins like one of nccl-tests must
+// be whole, but may go on in a later line, as it does when a terminal is narrow or NCCL's log got
+// in between.
 
 #include <cstdint>
 #include <map>
@@ -68,18 +70,15 @@ struct Benchmark {
   std::string nccl_version;  // 2.21.5
   std::int64_t threads = 0;  // per process; 0: not said
   std::int64_t gpus_per_thread = 0;
-  std::int64_t failures = 0;  // lines that tell of one
+  std::int64_t failures = 0;      // lines that tell of one
+  std::int64_t jobs_at_once = 1;  // several rank 0, on several hosts: every process ran alone, without MPI
 
-  std::int64_t hosts() const;
+  std::int64_t hosts() const;  // of one job
 };
 
 std::optional<Benchmark> read_benchmark(std::uint32_t source, spec::Diagnostics& diagnostics);
 
 // NCCL_VERSION_CODE as people write it: 22105 is 2.21.5, 2708 is 2.7.8.
 std::string version_of_code(std::int64_t code);
-
-// Every NCCL_NAME=value and "NCCL_NAME set by environment to value" of a line, and likewise FI_ (libfabric) and CUDA_;
-// at most 256 names are kept.
-void collect_environment(std::string_view line, std::map<std::string, std::string>& out);
 
 }  // namespace weft::measured

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "measured/environment.hpp"
 #include "measured/testing_measured.hpp"
 
 namespace weft::measured {
@@ -225,6 +226,96 @@ TEST(Environment, KeepsListsAndOtherPrefixes) {
   EXPECT_EQ(out.at("NCCL_IB_HCA"), "mlx5_0,mlx5_1");
   EXPECT_EQ(out.at("FI_PROVIDER"), "tcp");
   EXPECT_EQ(out.size(), 2U) << "the end of another name is none";
+}
+
+TEST(NcclTests, TagsOfLaunchersAreNoPartOfARow) {
+  const std::string head =
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong     "
+      "time   "
+      "algbw   busbw #wrong\n";
+  const std::string row =
+      "     1048576        262144     float     sum      -1    71.93   14.58   27.33      0    "
+      "71.47   "
+      "14.67   27.51      0\n";
+  for (const std::string tag :
+       {"[3] ", "[1,0]<stdout>:", "7: ", "10.3.0.7: ", "gpu-node-12: ", "(worker pid=71) ", "2026-05-01T10:20:30.123Z ",
+        "[2026-05-01 10:20:30] [rank0] ", "\x1b[36m[pod/a]\x1b[0m "}) {
+    const Benchmark out =
+        good(tag + "#  Rank  0 Group  0 Pid 1 on  node-a device  0 [0x1b] NVIDIA H100\n" + tag + head + tag + row);
+    ASSERT_EQ(out.tables.size(), 1u) << tag;
+    ASSERT_EQ(out.ranks.size(), 1u) << tag;
+    EXPECT_EQ(out.tables[0].rows[0].bytes, 1'048'576) << tag;
+    EXPECT_EQ(out.tables[0].rows[0].in_place->bus, gigabytes(27.51)) << tag;
+  }
+}
+
+// A launcher that tags what it flushes tags the middle of rows too; NCCL's log gets in between;
+// terminals wrap.
+TEST(NcclTests, TornRowsArePutTogether) {
+  const std::string head = "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n";
+  const Benchmark out = good(head +
+                             "[0] 262144 65536 float sum -1[0] 283.9 0.92 1.77 0[0] 237.0 1.11 2.12 0\n"
+                             "[0] 524288 131072 float sum -1[0] node-a:22:77 [0] NCCL INFO Channel 01/0 : 16[0] -> "
+                             "0[0] via NET/IB/7/GDRDMA\n"
+                             "[0] node-a:22:77 [0] NCCL INFO Connected all trees\n"
+                             "[0] 366.5 1.43 2.74 0[0] node-a:22:77 [0] NCCL INFO more of it\n"
+                             "[0] 340.8 1.54 2.95 0\n"
+                             "1048576 262144 float sum -1 1626.5 0.64\n1.24 0 2302.3 0.46 0.87 0\n");
+  ASSERT_EQ(out.tables.size(), 1u);
+  const auto& rows = out.tables[0].rows;
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].in_place->bus, gigabytes(2.12));
+  EXPECT_EQ(rows[1].bytes, 524'288);
+  EXPECT_EQ(rows[1].out_of_place->bus, gigabytes(2.74));
+  EXPECT_EQ(rows[1].in_place->bus, gigabytes(2.95));
+  EXPECT_EQ(rows[2].out_of_place->bus, gigabytes(1.24));
+  EXPECT_EQ(rows[2].in_place->bus, gigabytes(0.87));
+}
+
+TEST(NcclTests, ARowThatALogSwallowedIsLeftOut) {
+  const Benchmark out = good(
+      "8 2 float sum -1 node-a:1:2 [0] NCCL INFO half a row\n16 4 float sum -1 9.1 0.01 0.01 0 9.0 "
+      "0.01 0.01 0\n");
+  ASSERT_EQ(out.tables.size(), 1u);
+  EXPECT_EQ(out.tables[0].rows.size(), 1u);
+  EXPECT_NE(complaint_of("8 2 float sum -1 9.1 0.01\nand then nothing\n").find("numbers after its type"),
+            std::string::npos)
+      << "cut off by hand it is a mistake";
+}
+
+TEST(NcclTests, MarksAndColumnsMayBeMissing) {
+  const Benchmark out = good(
+      "   Rank  0 Pid 18 on host-a device  0 [0x00] NVIDIA A100-SXM4-40GB\n"
+      "   Rank  1 Pid 18 on host-a device  1 [0x00] NVIDIA A100-SXM4-40GB\n"
+      "  size count type redop time algbw busbw error time algbw busbw error\n"
+      "| 1024 | 256 | float | sum | 9.1 | 0.11 | 0.11 | 0e+00 | 9.0 | 0.11 | 0.11 | 0e+00 |\n"
+      "2048 512 bfloat16 sum -1 10.0 0.20 0.21 10.1 0.20 0.22\n");
+  EXPECT_EQ(out.ranks.size(), 2u);
+  ASSERT_EQ(out.tables.size(), 1u);
+  ASSERT_EQ(out.tables[0].rows.size(), 2u);
+  EXPECT_EQ(out.tables[0].rows[1].in_place->bus, gigabytes(0.22));
+  EXPECT_FALSE(out.tables[0].rows[1].in_place->wrong) << "nobody said it was checked";
+}
+
+TEST(NcclTests, RanksWithoutRowsAreSomething) {
+  const Benchmark out = good("#  Rank  0 Group  0 Pid 1 on  node-a device  0 [0x1b] NVIDIA H100\nit hangs here\n");
+  EXPECT_TRUE(out.tables.empty());
+  EXPECT_EQ(out.ranks.size(), 1u);
+}
+
+// Without MPI every process is rank 0 of a job of its own; one job after another is not that.
+TEST(NcclTests, JobsAtOnceAreNotOneJob) {
+  const std::string a =
+      "#  Rank  0 Group  0 Pid 1 on  node-a device  0 [0x1b] NVIDIA H100\n"
+      "#  Rank  1 Group  0 Pid 1 on  node-a device  1 [0x1c] NVIDIA H100\n";
+  const std::string b =
+      "#  Rank  0 Group  0 Pid 1 on  node-b device  0 [0x1b] NVIDIA H100\n"
+      "#  Rank  1 Group  0 Pid 1 on  node-b device  1 [0x1c] NVIDIA H100\n";
+  const std::string row = "1048576 262144 float sum -1 71.9 14.58 27.33 0 71.5 14.67 27.51 0\n";
+  EXPECT_EQ(good(a + b + row + row).jobs_at_once, 2);
+  EXPECT_EQ(good(a + b + row + row).hosts(), 1);
+  EXPECT_EQ(good(a + row + b + row).jobs_at_once, 1);
+  EXPECT_EQ(good(a + row + a + row).jobs_at_once, 1);
 }
 
 }  // namespace

@@ -34,7 +34,53 @@ std::string without_controls(std::string text) {
   return text;
 }
 
+// 2026-05-01, 2026-05-01T10:20:30.4Z, 10:20:30,4
+bool is_time(std::string_view word) {
+  std::size_t digits = 0;
+  std::size_t marks = 0;
+  for (const char c : word) {
+    digits += is_digit(c);
+    marks += c == '-' || c == ':';
+    if (!is_digit(c) && std::string_view("-:.,/TZ+").find(c) == std::string_view::npos) return false;
+  }
+  return is_digit(word[0]) && ((marks == 2 && digits >= 6) || (marks >= 4 && digits >= 12));
+}
+
+// How much of the text, which begins with no blank, is one tag.
+std::size_t tag_length(std::string_view text) {
+  constexpr std::size_t kMostTag = 64;
+  for (const std::string_view stream : {"<stdout>:", "<stderr>:"})
+    if (const std::size_t at = text.find(stream); at != std::string_view::npos && at < kMostTag)
+      return at + stream.size();
+  if (text[0] == '[') {
+    const std::size_t end = text.find(']');
+    return end < kMostTag ? end + 1 : 0;
+  }
+  if (text[0] == '(') {
+    const std::size_t end = text.find(')');
+    return end < kMostTag && text.substr(0, end).find("pid=") != std::string_view::npos ? end + 1 : 0;
+  }
+  const std::string_view word = text.substr(0, text.find_first_of(" \t"));
+  if (word.size() > 1 && word.size() < kMostTag && word.ends_with(':') &&
+      word.find_first_of("0123456789") != std::string_view::npos)
+    return word.size();  // a rank or a host
+  return is_time(word) ? word.size() : 0;
+}
+
 }  // namespace
+
+std::string_view after_tags(std::string_view text) {
+  constexpr int kMostTags = 4;
+  std::string_view rest = text;
+  for (int tags = 0; tags <= kMostTags; ++tags) {
+    const std::size_t begin = rest.find_first_not_of(" \t");
+    if (begin == std::string_view::npos) return rest;
+    const std::size_t length = tags < kMostTags ? tag_length(rest.substr(begin)) : 0;
+    if (length == 0) return tags == 0 ? text : rest;
+    rest = rest.substr(begin + length);
+  }
+  return rest;
+}
 
 Lines::Lines(std::uint32_t source, spec::Complaint complaint, spec::Diagnostics& diagnostics) : source_(source) {
   const std::string& text = diagnostics.sources().text(source);

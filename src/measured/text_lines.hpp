@@ -45,6 +45,10 @@ class Lines {
   std::uint32_t number_ = 0;
 };
 
+// Without what launchers put before a line: "[1,0]<stdout>:" of Open MPI, "0: " of Slurm, "[3]" of
+// others, "node7: " of pdsh, "(worker pid=7)" of Ray, and dates and times of day.
+std::string_view after_tags(std::string_view text);
+
 // Split at blanks; `most` bounds what one line can cost.
 std::vector<Word> words(std::string_view text, std::size_t most = 4096);
 

@@ -54,5 +54,15 @@ TEST(Lines, OfABinaryFileDoNotExist) {
   EXPECT_TRUE(diagnostics.has_errors());
 }
 
+TEST(TextLines, WhatIsNoTagStays) {
+  EXPECT_EQ(after_tags("[1,0]<stdout>:# size"), "# size");
+  EXPECT_EQ(after_tags("0: [0] 8 2"), " 8 2");
+  EXPECT_EQ(after_tags("   8   2 float"), "   8   2 float");
+  EXPECT_EQ(after_tags("Legend: X = Self"), "Legend: X = Self") << "a word without a digit is no host";
+  EXPECT_EQ(after_tags("1048576 262144 float"), "1048576 262144 float");
+  EXPECT_EQ(after_tags(""), "");
+  EXPECT_EQ(after_tags("[not closed"), "[not closed");
+}
+
 }  // namespace
 }  // namespace weft::measured

@@ -142,5 +142,26 @@ TEST(CriticalPath, WithoutGpudirectItRestsInHostMemory) {
   EXPECT_GT((*path)[Resource::host_memory], path->total() / 2);
 }
 
+// What the fabric takes is one sum, whatever it is taken for.
+TEST(CriticalPath, PausesAndRepetitionsArePartsOfWhatTheFabricTakes) {
+  Bench bench("{kind: hgx-h100, count: 4}");
+  const Job job = bench.job(32);
+  const collective::PlanOptions plan{.operation = job.operation,
+                                     .bytes = 256 << 20,
+                                     .choice = {collective::Algorithm::ring, collective::Protocol::simple, 0},
+                                     .stack = job.stack};
+  const collective::Team& team = *bench.machine->team(job, {});
+  const auto none = critical_path(team, plan);
+  const auto some = critical_path(team, plan, {.left = 600, .paused = 250, .resent = 50});
+  ASSERT_TRUE(none && some);
+  EXPECT_EQ((*none)[Resource::pause], 0);
+  EXPECT_EQ((*none)[Resource::resending], 0);
+  EXPECT_EQ(none->total(), some->total());
+  const std::int64_t cards = (*none)[Resource::nic];
+  EXPECT_NEAR(static_cast<double>((*some)[Resource::pause]), 0.25 * static_cast<double>(cards), 1e6);
+  EXPECT_NEAR(static_cast<double>((*some)[Resource::resending]), 0.05 * static_cast<double>(cards), 1e6);
+  EXPECT_NEAR(static_cast<double>((*some)[Resource::fabric]), 0.10 * static_cast<double>(cards), 1e6);
+}
+
 }  // namespace
 }  // namespace weft::why

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "measured/hardware.hpp"
 #include "measured/text_lines.hpp"
 
 namespace weft::why {
@@ -14,81 +15,90 @@ namespace {
 using collective::Algorithm;
 using collective::Protocol;
 
-// Priors: how often public threads about slow collectives end with that cause, as far as a few dozen of them tell:
-// 2 the usual answers, 1 the common ones, 0.5 the rest. Evidence and fit outweigh them.
-constexpr std::array<CauseInfo, 27> kCauses = {{
-    {Cause::nothing_wrong, "nothing-wrong", "nothing is wrong: this is what the machine gives", 2,
+// Priors: how often public threads about slow collectives end with that cause, as far as a few
+// dozen of them tell: 2 the usual answers, 1 the common ones, 0.5 the rest. Evidence and fit
+// outweigh them.
+constexpr bool kOpen = true;
+constexpr bool kKnown = false;
+constexpr std::array<CauseInfo, 29> kCauses = {{
+    {Cause::nothing_wrong, "nothing-wrong", "nothing is wrong: this is what the machine gives", 2, kKnown,
      "weft plan prints the bound and the resource behind it",
      "expect what the model says, or buy what the what-if table of weft why CLUSTER shows"},
-    {Cause::misread, "misread", "the figure is misread (algbw, average, bits, small messages)", 1,
+    {Cause::misread, "misread", "the figure is misread (algbw, average, bits, small messages)", 1, kKnown,
      "read busbw of the largest sizes: nccl-tests -b 1G -e 8G",
      "compare busbw with busbw, at sizes where it no longer grows"},
-    {Cause::no_gpudirect, "no-gpudirect", "no GPUDirect RDMA: NICs go through host memory", 1,
+    {Cause::no_gpudirect, "no-gpudirect", "no GPUDirect RDMA: NICs go through host memory", 1, kOpen,
      "the log's NET lines without /GDRDMA; lsmod | grep peermem",
      "load nvidia_peermem (or use DMA-BUF); leave NCCL_NET_GDR_LEVEL alone"},
     {Cause::far_nic, "far-nic", "GPU and NIC are far apart and the way through the CPU is slow (NPS, sockets)", 1,
-     "nvidia-smi topo -m shows NODE or SYS between them; NPS in the BIOS",
+     kOpen, "nvidia-smi topo -m shows NODE or SYS between them; NPS in the BIOS",
      "put NIC and GPU below one PCIe switch; NPS=4; numactl to the NIC's node"},
-    {Cause::dma_redirected, "dma-redirected", "ACS or IOMMU sends GPU-NIC traffic through the root complex", 1,
+    {Cause::dma_redirected, "dma-redirected", "ACS or IOMMU sends GPU-NIC traffic through the root complex", 1, kOpen,
      "lspci -vvv | grep ACSCtl; cat /sys/kernel/iommu_groups/*/type",
      "clear ACS on the bridges (setpci), iommu=pt on the kernel's command line"},
-    {Cause::p2p_off, "p2p-off", "GPUs of a server do not reach each other: the ring goes through the CPU", 2,
+    {Cause::p2p_off, "p2p-off", "GPUs of a server do not reach each other: the ring goes through the CPU", 2, kOpen,
      "the log's channels via SHM; p2pBandwidthLatencyTest; NCCL_P2P_*",
      "unset NCCL_P2P_DISABLE and NCCL_P2P_LEVEL; turn ACS and IOMMU off; start the fabric manager"},
-    {Cause::mnnvl_off, "mnnvl-off", "NVLink between servers of a rack is not used", 0.5,
+    {Cause::cpu_path, "slow-cpu-path", "traffic between GPUs crosses a CPU whose I/O path is slow (root complex, NPS)",
+     1, kOpen, "p2pBandwidthLatencyTest between GPUs of different switches; NPS in the BIOS",
+     "NCCL_P2P_LEVEL=PXB, so that shared memory is used there; NPS=4; GPUs below one PCIe switch"},
+    {Cause::mnnvl_off, "mnnvl-off", "NVLink between servers of a rack is not used", 0.5, kKnown,
      "'MNNVL' in the log; nvidia-smi -q | grep -A5 Fabric; the IMEX daemon",
      "start nvidia-imex on all servers with one list of nodes; unset NCCL_MNNVL_ENABLE"},
-    {Cause::shm_off, "shm-off", "no shared memory between processes: a server's own traffic uses the NIC", 0.5,
+    {Cause::shm_off, "shm-off", "no shared memory between processes: a server's own traffic uses the NIC", 0.5, kOpen,
      "df /dev/shm in the container; NCCL_SHM_DISABLE",
      "docker run --shm-size=1g --ulimit memlock=-1; unset NCCL_SHM_DISABLE"},
-    {Cause::pcie_down, "pcie-down", "a PCIe link is trained down", 1,
+    {Cause::pcie_down, "pcie-down", "a PCIe link is trained down", 1, kOpen,
      "lspci -vv: LnkSta beside LnkCap, for GPU, NIC and every bridge between",
      "reseat or replace the card or riser; the BIOS' link speed"},
-    {Cause::nvlink_down, "nvlink-down", "NVLinks are missing or slower than they should be", 0.5,
+    {Cause::nvlink_down, "nvlink-down", "NVLinks are missing or slower than they should be", 0.5, kOpen,
      "nvidia-smi nvlink -s and nvidia-smi topo -m", "reset the GPU, restart the fabric manager, replace the board"},
-    {Cause::nic_unused, "nic-unused", "some NICs are not used", 1,
+    {Cause::nic_unused, "nic-unused", "some NICs are not used", 1, kKnown,
      "devices after NET/IB/ in the log; ibstat; switch counters per port",
      "NCCL_IB_HCA without a filter; links up; the topology file lists all"},
     {Cause::slow_nic, "slow-nic", "a NIC or port is slower than it should be (wrong card, link below its rate)", 0.5,
-     "ibstat or ethtool: rate of every port that the log names",
+     kOpen, "ibstat or ethtool: rate of every port that the log names",
      "NCCL_IB_HCA or NCCL_SOCKET_IFNAME without the slow card; replace the cable"},
-    {Cause::socket_fallback, "socket-fallback", "TCP sockets where RDMA should be", 1,
+    {Cause::socket_fallback, "socket-fallback", "TCP sockets where RDMA should be", 1, kOpen,
      "the log's 'Using network' and NET/Socket",
      "put the plugin on LD_LIBRARY_PATH; NCCL_IB_DISABLE=0; devices and memlock in the container"},
-    {Cause::few_streams, "few-streams", "too few TCP connections for the network", 1, "iperf3 -P 1 against -P 16",
-     "NCCL_SOCKET_NTHREADS=4 NCCL_NSOCKS_PERTHREAD=4; another NCCL version"},
-    {Cause::ecmp, "ecmp-collisions", "flows collide on the same uplink (ECMP)", 1,
+    {Cause::few_streams, "few-streams", "too few TCP connections for the network", 1, kOpen,
+     "iperf3 -P 1 against -P 16", "NCCL_SOCKET_NTHREADS=4 NCCL_NSOCKS_PERTHREAD=4; another NCCL version"},
+    {Cause::ecmp, "ecmp-collisions", "flows collide on the same uplink (ECMP)", 1, kOpen,
      "counters of leaf uplinks: some full, others empty; run inside one leaf",
      "NCCL_IB_QPS_PER_CONNECTION=4, adaptive routing or spraying; rails kept apart"},
-    {Cause::oversubscribed, "oversubscribed", "the network has fewer uplinks than the NICs need", 0.5,
+    {Cause::oversubscribed, "oversubscribed", "the network has fewer uplinks than the NICs need", 0.5, kOpen,
      "the same job inside one leaf is faster", "more spines or uplinks; place the job inside a scalable unit"},
-    {Cause::lossy, "lossy-network", "packets are lost and sent again (no PFC, bad cable, wrong MTU)", 0.5,
+    {Cause::lossy, "lossy-network", "packets are lost and sent again (no PFC, bad cable, wrong MTU)", 0.5, kOpen,
      "rx_discards, out_of_sequence, packet_seq_err, symbol errors of NICs and ports",
      "PFC and ECN on the class that RoCE uses; replace the cable"},
-    {Cause::nic_settings, "nic-settings", "NIC settings: queue pairs, splitting, relaxed ordering, MTU", 0.5,
+    {Cause::nic_settings, "nic-settings", "NIC settings: queue pairs, splitting, relaxed ordering, MTU", 0.5, kOpen,
      "ib_write_bw with the same message size and queue depth",
      "unset NCCL_IB_*; NCCL_IB_SPLIT_DATA_ON_QPS=0; relaxed ordering on; MTU 4096"},
-    {Cause::algorithm, "wrong-algorithm", "another algorithm than the best one", 1,
+    {Cause::algorithm, "wrong-algorithm", "another algorithm than the best one", 1, kKnown,
      "NCCL_DEBUG_SUBSYS=TUNING says what is chosen; NCCL_ALGO", "unset NCCL_ALGO and tuner plugins"},
-    {Cause::nvls_off, "nvls-off", "the NVSwitches do not reduce (NVLS off or unavailable)", 0.5,
+    {Cause::nvls_off, "nvls-off", "the NVSwitches do not reduce (NVLS off or unavailable)", 0.5, kKnown,
      "'nvls channels' in the log; NCCL_NVLS_ENABLE", "NCCL_NVLS_ENABLE unset, fabric manager and driver up to date"},
-    {Cause::protocol, "wrong-protocol", "the wrong protocol for some sizes (LL, LL128, Simple)", 1,
+    {Cause::protocol, "wrong-protocol", "the wrong protocol for some sizes (LL, LL128, Simple)", 1, kKnown,
      "sweep sizes finely: a larger message that takes less time",
      "unset NCCL_PROTO; correct the CPU model in the topology file; a tuner plugin"},
-    {Cause::few_channels, "few-channels", "too few channels (CTAs)", 0.5,
+    {Cause::few_channels, "few-channels", "too few channels (CTAs)", 0.5, kKnown,
      "'coll channels' in the log; NCCL_MAX_NCHANNELS, NCCL_MAX_CTAS", "unset them, or NCCL_MIN_CTAS=16"},
-    {Cause::pxn_off, "pxn-off", "PXN is off: GPUs do not use the NIC next to another GPU", 0.5,
+    {Cause::pxn_off, "pxn-off", "PXN is off: GPUs do not use the NIC next to another GPU", 0.5, kKnown,
      "NCCL_PXN_DISABLE; NVLink between the GPUs of a server", "NCCL_PXN_DISABLE=0, NCCL 2.12 or later"},
-    {Cause::virtual_machine, "vm-topology", "a virtual machine hides which GPU is near which NIC", 0.5,
+    {Cause::virtual_machine, "vm-topology", "a virtual machine hides which GPU is near which NIC", 0.5, kOpen,
      "nvidia-smi topo -m: everything at PHB or SYS",
      "NCCL_TOPO_FILE as the cloud gives it; pass PCIe switches and ATS through"},
-    {Cause::slow_rank, "slow-node", "one GPU, NIC or server is slower than the rest", 1,
+    {Cause::slow_rank, "slow-node", "one GPU, NIC or server is slower than the rest", 1, kOpen,
      "halve the job until the slow one is left; nvidia-smi -q -d PERFORMANCE",
      "leave it out, then cool, reset or replace it"},
     {Cause::slow_launch, "slow-launch", "the host starts operations slowly (one process, pinning, debugging)", 0.5,
-     "times of 8 B messages; CPU clocks and pinning", "one process per GPU, CUDA graphs, CPU governor performance"},
-    {Cause::old_nccl, "old-nccl", "an old or slow version of NCCL or its plugin", 0.5,
+     kOpen, "times of 8 B messages; CPU clocks and pinning",
+     "one process per GPU, CUDA graphs, CPU governor performance"},
+    {Cause::old_nccl, "old-nccl", "an old or slow version of NCCL or its plugin", 0.5, kOpen,
      "'NCCL version' in the log, and its release notes", "a current NCCL with the plugin that belongs to it"},
+    {Cause::separate_jobs, "not-one-job", "every process ran alone: nccl-tests was built without MPI", 0.5, kKnown,
+     "several lines 'Rank 0' of different hosts; ranks in the list", "make clean; make MPI=1 MPI_HOME=..."},
 }};
 
 struct Part {
@@ -166,6 +176,11 @@ std::vector<Variant> weak_pcie(const Situation& situation, Machine& machine) {
     for (const measured::WeakPart& weak : situation.facts.server->weak)
       if (weak.pcie_gen >= 3 && weak.pcie_lanes > 0 && out.empty()) add(weak.pcie_gen, weak.pcie_lanes);
   if (!out.empty()) return out;
+  // Links that are slower than they could be are so in the machine that was read.
+  const bool slow_slot =
+      server.nics > 0 && machine.cluster()->groups[0].nic_pcie.one_way(server.nic.pcie_lanes) < server.nic.rate;
+  if (situation.facts.server && (slow_slot || server.pcie_gen < pcie_gen_of_both(situation, machine)))
+    out.push_back({.text = "as the topology shows it"});
   for (std::int64_t gen = server.pcie_gen - 1; gen >= 3; --gen) add(gen, server.pcie_lanes);
   for (std::int64_t lanes = server.pcie_lanes / 2; lanes >= 4; lanes /= 2) add(server.pcie_gen, lanes);
   return out;
@@ -250,8 +265,16 @@ std::vector<Variant> network_variants(Cause cause, const Situation& situation, M
   const bool one_flow = situation.nodes == 2 && situation.per_node() == 1;  // each way
   const bool one_switch = situation.fabric_known && cluster.file.fabric.kind == "single-chassis";
   switch (cause) {
-    case Cause::no_gpudirect:
-      return {with_set("through host memory", {at + ".gpudirect=false"})};
+    case Cause::no_gpudirect: {
+      // How fast host memory is depends on CPUs, NUMA and the number of cards.
+      std::vector<Variant> out = {with_set("through host memory", {at + ".gpudirect=false"})};
+      for (const std::int64_t part : {2, 4}) {
+        Variant slower = with_set(fmt::format("through host memory, 1/{} as fast", part), {at + ".gpudirect=false"});
+        slower.nic_per_mille = 1'000 / part;
+        out.push_back(std::move(slower));
+      }
+      return out;
+    }
     case Cause::far_nic:
       if (!has_far_gpu(situation, machine)) return {};
       return nic_parts({{1, 2}, {1, 4}, {1, 8}}, "of the NIC's rate through the CPU");
@@ -277,11 +300,53 @@ std::vector<Variant> network_variants(Cause cause, const Situation& situation, M
       return nic_parts({{9, 10}, {3, 4}, {1, 2}}, "of the NIC's rate");
     case Cause::pxn_off:
       return {{.text = "without PXN", .pxn = false}};
-    case Cause::virtual_machine:
-      return {with_set("through host memory", {at + ".gpudirect=false"})};
     default:
       return {};
   }
+}
+
+// GPUs that reach each other over PCIe alone, and not all below one switch.
+std::vector<Variant> slower_cpu_path(const Situation& situation, Machine& machine) {
+  const model::Group& group = machine.cluster()->groups[0];
+  const auto& places = group.diagram.gpu_switch;
+  const bool one_switch = group.spec.pcie_switches > 0 && std::count(places.begin(), places.end(), places.front()) ==
+                                                              static_cast<std::ptrdiff_t>(places.size());
+  if (group.spec.scale_up || one_switch || situation.per_node() < 2) return {};
+  std::vector<Variant> out;
+  for (std::int64_t part = 2; part <= 8 && group.spec.pcie_lanes / part >= 1; part *= 2)
+    out.push_back(with_set(fmt::format("1/{} of PCIe's rate", part),
+                           {fmt::format("{}.pcie_lanes={}", machine.servers(), group.spec.pcie_lanes / part)}));
+  return out;
+}
+
+// Virtual machines keep GPUs and cards from reaching each other; or the machine is just as it shows
+// itself.
+std::vector<Variant> virtualised(const Situation& situation, Machine& machine) {
+  std::vector<Variant> out;
+  const model::ServerKind& server = machine.cluster()->groups[0].spec;
+  if (situation.several_nodes()) {
+    out.push_back(with_set("through host memory", {machine.servers() + ".gpudirect=false"}));
+    out.push_back({.text = "1/2 of the NIC's rate", .nic_per_mille = 500});
+  } else if (!server.scale_up && situation.per_node() > 1) {
+    out.push_back(with_set("through host memory", {machine.servers() + ".p2p=false"}));
+    for (Variant& each : slower_cpu_path(situation, machine)) out.push_back(std::move(each));
+  }
+  if (situation.facts.server && situation.facts.server->pcie_switches == 0)
+    out.push_back({.text = "as the topology shows it"});
+  return out;
+}
+
+// Two nodes are joined by trees, which busbw flatters, or by rings, as NCCL's version has it. Cards
+// for games do not offer P2P, unless their driver was changed.
+std::vector<Variant> as_it_is(const Situation& situation, Machine& machine) {
+  std::vector<Variant> out = {{.text = "as it is"}};
+  const model::ServerKind& server = machine.cluster()->groups[0].spec;
+  if (situation.nodes == 2 && situation.environment("NCCL_ALGO") == nullptr &&
+      !situation.facts.algorithm.starts_with("T") && collective::generation_of(server.gpu.kind).nvls_channels == 0)
+    out.push_back({.text = "with rings", .algorithm = Algorithm::ring});
+  if (situation.facts.gpu_name.find("GeForce") != std::string::npos && situation.per_node() > 1 && !server.scale_up)
+    out.push_back(with_set("GeForce, through host memory", {machine.servers() + ".p2p=false"}));
+  return out;
 }
 
 std::vector<Variant> server_variants(Cause cause, const Situation& situation, Machine& machine) {
@@ -310,6 +375,14 @@ std::vector<Variant> server_variants(Cause cause, const Situation& situation, Ma
 
 }  // namespace
 
+std::int64_t pcie_gen_of_both(const Situation& situation, Machine& machine) {
+  const measured::Facts& facts = situation.facts;
+  const measured::GpuChip* chip = measured::gpu_by_kind(machine.cluster()->groups[0].spec.gpu.kind);
+  if (!facts.server || chip == nullptr || facts.cpu_vendor.empty()) return 0;
+  return std::min(chip->pcie_gen,
+                  measured::cpu_by_id("", facts.cpu_vendor, facts.cpu_family, facts.cpu_model).pcie_gen);
+}
+
 std::span<const CauseInfo> causes() {
   return kCauses;
 }
@@ -321,8 +394,15 @@ const CauseInfo& info(Cause cause) {
 std::vector<Variant> variants_of(Cause cause, const Situation& situation, Machine& machine) {
   switch (cause) {
     case Cause::nothing_wrong:
+      return as_it_is(situation, machine);
     case Cause::misread:
       return {{.text = "as it is"}};
+    case Cause::separate_jobs:
+      return situation.facts.jobs_at_once > 1 ? std::vector<Variant>{{.text = "one of them"}} : std::vector<Variant>{};
+    case Cause::cpu_path:
+      return slower_cpu_path(situation, machine);
+    case Cause::virtual_machine:
+      return virtualised(situation, machine);
     case Cause::pcie_down:
       return weak_pcie(situation, machine);
     case Cause::algorithm:
@@ -337,7 +417,7 @@ std::vector<Variant> variants_of(Cause cause, const Situation& situation, Machin
     }
     case Cause::slow_launch: {
       std::vector<Variant> out;
-      for (const std::int64_t more : {20, 50, 200})
+      for (const std::int64_t more : {20, 100, 500})
         out.push_back({.text = fmt::format("{} us later", more), .launch = microseconds(more)});
       return out;
     }

@@ -17,6 +17,7 @@ enum class Cause : std::uint8_t {
   far_nic,
   dma_redirected,
   p2p_off,
+  cpu_path,
   mnnvl_off,
   shm_off,
   pcie_down,
@@ -37,7 +38,8 @@ enum class Cause : std::uint8_t {
   virtual_machine,
   slow_rank,
   slow_launch,
-  old_nccl
+  old_nccl,
+  separate_jobs
 };
 
 struct CauseInfo {
@@ -45,6 +47,7 @@ struct CauseInfo {
   std::string_view id;  // as --json has it
   std::string_view title;
   double prior;            // how common it is, beside the others
+  bool open;               // how bad it is, is open: its variants are samples, and the spread about them is wide
   std::string_view check;  // how to make sure
   std::string_view fix;
 };
@@ -52,7 +55,13 @@ struct CauseInfo {
 std::span<const CauseInfo> causes();
 const CauseInfo& info(Cause cause);
 
-// What the machine would be like; several where it is open how much. Empty: this job cannot have that cause.
+// What the machine would be like; several where it is open how much. Empty: this job cannot have
+// that cause. A variant that changes nothing is one of those causes that are about expectations, or
+// about what the machine already shows.
 std::vector<Variant> variants_of(Cause cause, const Situation& situation, Machine& machine);
+
+// The PCIe generation that CPU and GPU of a topology could have between them; 0: it does not name
+// them.
+std::int64_t pcie_gen_of_both(const Situation& situation, Machine& machine);
 
 }  // namespace weft::why

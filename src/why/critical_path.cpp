@@ -183,6 +183,10 @@ std::string_view name(Resource resource) {
       return "NIC";
     case Resource::fabric:
       return "fabric (collisions, queues)";
+    case Resource::pause:
+      return "pauses of the fabric";
+    case Resource::resending:
+      return "packets sent again";
     case Resource::inside_latency:
       return "latency inside servers";
     case Resource::network_latency:
@@ -195,7 +199,7 @@ std::int64_t Breakdown::total() const {
   return std::accumulate(time.begin(), time.end(), std::int64_t{0});
 }
 
-std::optional<Breakdown> critical_path(const Team& team, const PlanOptions& options, std::int64_t fabric_per_mille) {
+std::optional<Breakdown> critical_path(const Team& team, const PlanOptions& options, const FabricLoss& loss) {
   Plan plan;
   auto made = run(team, options, kAllRounds, plan);
   if (!made) return std::nullopt;
@@ -211,8 +215,10 @@ std::optional<Breakdown> critical_path(const Team& team, const PlanOptions& opti
     }
   }
   const std::int64_t cards = (*made)[Resource::nic];
-  (*made)[Resource::nic] = cards / 1'000 * fabric_per_mille;
-  (*made)[Resource::fabric] = cards - (*made)[Resource::nic];
+  (*made)[Resource::nic] = cards / 1'000 * loss.left;
+  (*made)[Resource::pause] = cards / 1'000 * loss.paused;
+  (*made)[Resource::resending] = cards / 1'000 * loss.resent;
+  (*made)[Resource::fabric] = cards - (*made)[Resource::nic] - (*made)[Resource::pause] - (*made)[Resource::resending];
   (*made)[Resource::launch] = plan.launch.count();
   if (made->total() < plan.least.count()) (*made)[Resource::launch] += plan.least.count() - made->total();
   return made;

@@ -19,11 +19,13 @@ enum class Resource : std::uint8_t {
   pcie,             // bytes over PCIe, where it is narrower than what follows
   host_memory,      // bytes that rest in host memory
   nic,              // bytes through network cards
-  fabric,           // what cards lose to collisions, pauses and repetitions behind them
+  fabric,           // what cards lose to queues behind them,
+  pause,            // while they may not send,
+  resending,        // and to what they send again
   inside_latency,   // of steps within a server
   network_latency,  // of steps over the network: proxy, cards, cables, switches
 };
-inline constexpr std::size_t kResources = 9;
+inline constexpr std::size_t kResources = 11;
 std::string_view name(Resource resource);
 
 struct Breakdown {
@@ -34,9 +36,15 @@ struct Breakdown {
   std::int64_t total() const;
 };
 
-// nullopt when there are too many steps to keep. `fabric_per_mille`: of the cards' rate that the stack has, how much
-// the fabric leaves; the rest is the fabric's.
+// What a fabric makes of the cards' rate that the stack has, in thousandths of their time.
+struct FabricLoss {
+  std::int64_t left = 1'000;  // that bytes are sent in; of the rest,
+  std::int64_t paused = 0;    // cards were told to wait,
+  std::int64_t resent = 0;    // or sent again what was lost; queues take what remains
+};
+
+// nullopt when there are too many steps to keep.
 std::optional<Breakdown> critical_path(const collective::Team& team, const collective::PlanOptions& options,
-                                       std::int64_t fabric_per_mille = 1'000);
+                                       const FabricLoss& loss = {});
 
 }  // namespace weft::why

@@ -41,6 +41,30 @@ collective::Ends execute(schedule::Schedule& work, const collective::Plan& plan)
 
 }  // namespace
 
+bool Variant::changes_nothing() const {
+  return set.empty() && !algorithm && !protocol && nvls && channels == 0 && pxn && stack.empty() &&
+         nic_per_mille == 1'000 && per_hop == Duration{} && launch == Duration{};
+}
+
+Variant both(const Variant& first, const Variant& second) {
+  Variant out = second;
+  out.text = first.text + ", " + second.text;
+  out.set.insert(out.set.begin(), first.set.begin(), first.set.end());
+  if (!out.algorithm) out.algorithm = first.algorithm;
+  if (!out.protocol) {
+    out.protocol = first.protocol;
+    out.protocol_below = first.protocol_below;
+  }
+  out.nvls = first.nvls && second.nvls;
+  out.pxn = first.pxn && second.pxn;
+  if (out.channels == 0) out.channels = first.channels;
+  if (out.stack.empty()) out.stack = first.stack;
+  out.nic_per_mille = std::max<std::int64_t>(1, first.nic_per_mille * second.nic_per_mille / 1'000);
+  out.per_hop += first.per_hop;
+  out.launch += first.launch;
+  return out;
+}
+
 Machine::Machine(std::uint32_t source, std::string name, std::vector<std::string> set, const model::Catalog& catalog,
                  const spec::Diagnostics& sources)
     : source_(source), name_(std::move(name)), set_(std::move(set)), catalog_(catalog), sources_(sources) {

@@ -42,7 +42,12 @@ struct Variant {
   std::int64_t nic_per_mille = 1'000;  // of what the network card would give
   Duration per_hop = {};               // more, over the network
   Duration launch = {};                // more
+
+  bool changes_nothing() const;
 };
+
+// Both at once; where both choose an algorithm, a protocol or a stack, the second does.
+Variant both(const Variant& first, const Variant& second);
 
 struct Prediction {
   std::int64_t time = 0;  // ps

@@ -9,18 +9,26 @@
 namespace weft::why {
 namespace {
 
-// By regime: sizes up to it, and the spread of ln(measured / predicted) when the model is right. The spreads are what
-// `weft validate` says about the model, with the differences between machines of one kind (docs/validation.md).
+// By regime: sizes up to it, and the spread of ln(measured / predicted) when the model is right.
+// The spreads are what `weft validate` says about the model, with the differences between machines
+// of one kind (docs/validation.md); where it is open how bad a cause is, variants lie about a
+// factor of two apart, and the spread is half of that.
 struct Regime {
   std::uint64_t up_to;
   double spread;
+  double open;
 };
-constexpr std::array<Regime, 3> kRegimes = {{{64 << 10, 0.35}, {16 << 20, 0.25}, {UINT64_MAX, 0.12}}};
+constexpr std::array<Regime, 3> kRegimes = {{{64 << 10, 0.35, 0.5}, {16 << 20, 0.25, 0.45}, {UINT64_MAX, 0.12, 0.35}}};
 constexpr double kRowsThatCount = 2;  // of a regime
 constexpr std::size_t kMostRows = 6;  // of a regime that are simulated
 constexpr double kTails = 3;          // degrees of freedom of Student's t
 constexpr double kSame = 0.02;        // a variant that changes less explains nothing
 constexpr double kExplained = 1.33;
+constexpr double kSaid = 3;           // evidence that makes a cause one of a pair: seldom otherwise
+constexpr std::size_t kMostSaid = 3;  // of such causes
+constexpr double kPair = 0.05;        // of what is slow, so much has a second cause of a given kind
+constexpr double kClearly = 3;        // times the odds of the best single cause
+constexpr double kGap = 1.25;         // that a cause leaves for a second one
 
 std::size_t regime_of(const Observation& each) {
   std::size_t regime = 0;
@@ -55,16 +63,21 @@ class Ranking {
  private:
   // busbw by observation; empty when the variant cannot be.
   std::vector<double> predict(const Variant& variant);
-  double log_likelihood(const std::vector<double>& predicted) const;
+  double log_likelihood(const std::vector<double>& predicted, bool open) const;
   void set_reference();
-  bool same_as_expected(const std::vector<double>& predicted) const;
+  bool same(const std::vector<double>& predicted, const std::vector<double>& others) const;
   bool consider(Cause cause, std::vector<Hypothesis>& out);
-  void measure_errors(Hypothesis& hypothesis) const;
+  void weigh_findings();
+  void join();
+  void join(const Hypothesis& said, const Hypothesis& other, double best_alone, double& best);
+  void set_shares();
+  double median_error(const std::vector<double>& predicted, double* worst = nullptr) const;
 
   const Situation& situation_;
   Machine& machine_;
   Diagnosis out_;
   std::vector<std::uint64_t> sizes_;
+  std::map<Cause, std::vector<double>> odds_;  // of the pairs that a cause is in
 };
 
 std::vector<double> Ranking::predict(const Variant& variant) {
@@ -85,20 +98,21 @@ std::vector<double> Ranking::predict(const Variant& variant) {
   return predicted;
 }
 
-double Ranking::log_likelihood(const std::vector<double>& predicted) const {
+double Ranking::log_likelihood(const std::vector<double>& predicted, bool open) const {
   std::array<double, kRegimes.size()> sum{};
   std::array<double, kRegimes.size()> rows{};
   for (std::size_t i = 0; i < out_.observations.size(); ++i) {
     const Observation& each = out_.observations[i];
     if (!each.steady || each.bus <= 0) continue;
     const std::size_t regime = regime_of(each);
-    sum[regime] += log_density(std::log(each.bus / predicted[i]), kRegimes[regime].spread);
+    sum[regime] +=
+        log_density(std::log(each.bus / predicted[i]), open ? kRegimes[regime].open : kRegimes[regime].spread);
     ++rows[regime];
   }
   double total = 0;
   for (std::size_t regime = 0; regime < kRegimes.size(); ++regime)
     if (rows[regime] > 0) total += sum[regime] / rows[regime] * std::min(rows[regime], kRowsThatCount);
-  return total;
+  return open ? total - std::log(kRegimes.back().open / kRegimes.back().spread) : total;
 }
 
 void Ranking::set_reference() {
@@ -113,38 +127,39 @@ void Ranking::set_reference() {
   if (!last.empty()) out_.reference.algorithm = collective::name(last[0].choice.algorithm);
 }
 
-bool Ranking::same_as_expected(const std::vector<double>& predicted) const {
+bool Ranking::same(const std::vector<double>& predicted, const std::vector<double>& others) const {
   for (std::size_t i = 0; i < predicted.size(); ++i)
-    if (std::abs(predicted[i] - out_.expected[i]) > kSame * out_.expected[i]) return false;
+    if (std::abs(predicted[i] - others[i]) > kSame * others[i]) return false;
   return true;
 }
 
-void Ranking::measure_errors(Hypothesis& hypothesis) const {
+double Ranking::median_error(const std::vector<double>& predicted, double* worst) const {
   std::vector<double> errors;
   for (std::size_t i = 0; i < out_.observations.size(); ++i)
     if (out_.observations[i].steady && out_.observations[i].bus > 0)
-      errors.push_back(std::abs(hypothesis.predicted[i] - out_.observations[i].bus) / out_.observations[i].bus);
-  if (errors.empty()) return;
+      errors.push_back(std::abs(predicted[i] - out_.observations[i].bus) / out_.observations[i].bus);
+  if (errors.empty()) return 0;
   std::sort(errors.begin(), errors.end());
-  hypothesis.median_error = errors[errors.size() / 2];
-  hypothesis.worst_error = errors.back();
+  if (worst != nullptr) *worst = errors.back();
+  return errors[errors.size() / 2];
 }
 
 // Adds the cause, if it can be here and changes something; false when all that it could be changes nothing.
 bool Ranking::consider(Cause cause, std::vector<Hypothesis>& out) {
-  const bool as_is = cause == Cause::nothing_wrong || cause == Cause::misread;
   Hypothesis best{.cause = cause};
   double likelihood = 0;
   double best_fit = -INFINITY;
   std::size_t possible = 0;
   std::size_t effective = 0;
   for (Variant& variant : variants_of(cause, situation_, machine_)) {
+    const bool as_is = variant.changes_nothing();
     std::vector<double> predicted = as_is ? out_.expected : predict(variant);
     if (predicted.empty()) continue;
     ++possible;
-    if (!as_is && same_as_expected(predicted)) continue;
+    if (!as_is && same(predicted, out_.expected)) continue;
     ++effective;
-    const double fit = log_likelihood(predicted);
+    // Figures of another job than the one that was meant speak neither for it nor against it.
+    const double fit = cause == Cause::separate_jobs ? 0 : log_likelihood(predicted, info(cause).open && !as_is);
     likelihood += std::exp(fit);
     if (fit <= best_fit) continue;
     best_fit = fit;
@@ -153,9 +168,93 @@ bool Ranking::consider(Cause cause, std::vector<Hypothesis>& out) {
   }
   if (effective == 0) return possible == 0;
   best.log_odds = std::log(info(cause).prior) + std::log(likelihood / static_cast<double>(effective));
-  measure_errors(best);
+  best.median_error = median_error(best.predicted, &best.worst_error);
   out.push_back(std::move(best));
   return true;
+}
+
+void Ranking::weigh_findings() {
+  const std::vector<Finding> found = findings(situation_, out_.reference, machine_);
+  for (auto* list : {&out_.ranked, &out_.without_effect})
+    for (Hypothesis& each : *list)
+      for (const Finding& finding : found)
+        if (finding.cause == each.cause) {
+          each.evidence += finding.weight;
+          each.findings.push_back(finding);
+        }
+  std::erase_if(out_.without_effect, [](const Hypothesis& each) { return each.evidence <= 0; });
+  for (Hypothesis& each : out_.ranked) each.log_odds += each.evidence;
+}
+
+// By a setting or by NCCL itself, which says so; slow to simulate, too.
+bool is_a_choice(Cause cause) {
+  return cause == Cause::algorithm || cause == Cause::protocol || cause == Cause::few_channels;
+}
+
+// What the files say outright, with each of the others.
+void Ranking::join() {
+  if (out_.observations.empty()) return;
+  std::vector<const Hypothesis*> said;
+  double best_alone = -INFINITY;
+  for (const Hypothesis& each : out_.ranked) {
+    best_alone = std::max(best_alone, each.log_odds);
+    const bool leaves_a_gap = each.predicted.back() > kGap * out_.observations.back().bus;
+    if (each.evidence >= kSaid && leaves_a_gap && !each.variant.changes_nothing()) said.push_back(&each);
+  }
+  std::stable_sort(said.begin(), said.end(),
+                   [](const Hypothesis* a, const Hypothesis* b) { return a->evidence > b->evidence; });
+  if (said.size() > kMostSaid) said.resize(kMostSaid);
+  double best = best_alone + std::log(kClearly);
+  for (std::size_t i = 0; i < said.size(); ++i)
+    for (const Hypothesis& other : out_.ranked) {
+      const auto known = std::find(said.begin(), said.begin() + static_cast<std::ptrdiff_t>(i) + 1, &other);
+      if (known == said.begin() + static_cast<std::ptrdiff_t>(i) + 1 && !other.variant.changes_nothing() &&
+          !is_a_choice(other.cause))
+        join(*said[i], other, best_alone, best);
+    }
+}
+
+void Ranking::join(const Hypothesis& said, const Hypothesis& other, double best_alone, double& best) {
+  constexpr double kHopeless = -12;  // beside the best: a millionth
+  double likelihood = 0;
+  double best_fit = -INFINITY;
+  std::size_t effective = 0;
+  Pair pair{.first = said.cause, .second = other.cause};
+  for (const Variant& variant : variants_of(other.cause, situation_, machine_)) {
+    if (variant.changes_nothing()) continue;
+    Variant joined = both(said.variant, variant);
+    std::vector<double> predicted = predict(joined);
+    if (predicted.empty() || same(predicted, said.predicted)) continue;
+    ++effective;
+    const double fit = log_likelihood(predicted, info(said.cause).open || info(other.cause).open);
+    likelihood += std::exp(fit);
+    if (fit <= best_fit) continue;
+    best_fit = fit;
+    pair.variant = std::move(joined);
+    pair.predicted = std::move(predicted);
+  }
+  if (effective == 0) return;
+  const double log_odds = std::log(kPair * info(said.cause).prior * info(other.cause).prior) + said.evidence +
+                          other.evidence + std::log(likelihood / static_cast<double>(effective));
+  if (log_odds < best_alone + kHopeless) return;
+  for (const Cause cause : {said.cause, other.cause}) odds_[cause].push_back(std::exp(log_odds) / 2);
+  if (log_odds <= best) return;
+  best = log_odds;
+  pair.share = std::exp(log_odds);
+  pair.median_error = median_error(pair.predicted);
+  out_.pair = std::move(pair);
+}
+
+void Ranking::set_shares() {
+  double all = 0;
+  for (Hypothesis& each : out_.ranked) {
+    double odds = std::exp(each.log_odds);
+    for (const double more : odds_[each.cause]) odds += more;
+    each.log_odds = std::log(odds);
+    all += odds;
+  }
+  for (Hypothesis& each : out_.ranked) each.share = std::exp(each.log_odds) / all;
+  if (out_.pair) out_.pair->share /= all;
 }
 
 Diagnosis Ranking::run() {
@@ -172,27 +271,16 @@ Diagnosis Ranking::run() {
   out_.expected = predict({});
   if (out_.expected.empty()) return std::move(out_);
   set_reference();
-  const std::vector<Finding> found = findings(situation_, out_.reference, machine_);
   for (const CauseInfo& each : causes())
     if (!consider(each.cause, out_.ranked)) out_.without_effect.push_back({.cause = each.cause});
-  for (auto* list : {&out_.ranked, &out_.without_effect})
-    for (Hypothesis& each : *list)
-      for (const Finding& finding : found)
-        if (finding.cause == each.cause) {
-          each.evidence += finding.weight;
-          each.findings.push_back(finding);
-        }
-  std::erase_if(out_.without_effect, [](const Hypothesis& each) { return each.evidence <= 0; });
-  double all = 0;
-  for (Hypothesis& each : out_.ranked) {
-    each.log_odds += each.evidence;
-    all += std::exp(each.log_odds);
-  }
-  for (Hypothesis& each : out_.ranked) each.share = std::exp(each.log_odds) / all;
+  weigh_findings();
+  join();
+  set_shares();
   std::stable_sort(out_.ranked.begin(), out_.ranked.end(),
                    [](const Hypothesis& a, const Hypothesis& b) { return a.log_odds > b.log_odds; });
   if (!out_.observations.empty() && !out_.ranked.empty()) {
-    const double ratio = out_.observations.back().bus / out_.ranked[0].predicted.back();
+    const double predicted = out_.pair ? out_.pair->predicted.back() : out_.ranked[0].predicted.back();
+    const double ratio = out_.observations.back().bus / predicted;
     out_.explained = ratio < kExplained && ratio > 1 / kExplained;
   }
   return std::move(out_);

@@ -4,10 +4,16 @@
 //
 //   odds of a cause = how common it is x likelihood of what was measured x odds of what the files say
 //
-// The likelihood is of ln(measured / predicted), with the model's own error as its spread and heavy tails, so that
-// nothing is ruled out by rows that the model does not understand. Rows of one regime (latency, transition, bandwidth)
-// err together and count as two at most. A cause with several variants is their average: who can be anything explains
-// little.
+// The likelihood is of ln(measured / predicted), with heavy tails, so that nothing is ruled out by
+// rows that the model does not understand. Its spread is the model's own error where a cause says
+// exactly what is different, and wider where it is open how bad it is; that is one more unknown,
+// and its odds are lower by as much as the spread is wider: who can be anything explains little. A
+// cause with several variants is their average, for the same reason. Rows of one regime (latency,
+// transition, bandwidth) err together and count as two at most.
+//
+// What the files say outright, and what does not explain all of it, is joined with every other
+// cause: two things can be wrong at once. Their odds are those of both, times how seldom a second
+// thing is wrong. The odds of a pair count half for each of its causes.
 
 #include <vector>
 
@@ -27,14 +33,25 @@ struct Hypothesis {
   std::vector<Finding> findings = {};
 };
 
+// Two causes that explain clearly better together than any of them alone.
+struct Pair {
+  Cause first = Cause::nothing_wrong;  // of which the files tell
+  Cause second = Cause::nothing_wrong;
+  Variant variant = {};
+  std::vector<double> predicted = {};
+  double share = 0;
+  double median_error = 0;
+};
+
 struct Diagnosis {
   std::vector<Observation> observations;  // those that were looked at
   std::vector<std::uint64_t> sizes;       // that were simulated where nothing was measured
   std::vector<double> expected;           // busbw, like Hypothesis::predicted
   Reference reference;
-  std::vector<Hypothesis> ranked;          // best first
+  std::vector<Hypothesis> ranked;  // best first
+  std::optional<Pair> pair;
   std::vector<Hypothesis> without_effect;  // the files speak for it, and the model says that it changes nothing here
-  bool explained = true;                   // the first predicts large messages within a third
+  bool explained = true;                   // the pair, or the first, predicts large messages within a third
 };
 
 // The machine can carry out the job.

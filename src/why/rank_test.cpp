@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "why/testing_why.hpp"
 
 namespace weft::why {
@@ -165,6 +167,59 @@ TEST(Why, SharesAddUpAndOrderIsByThem) {
     EXPECT_GE(diagnosis.ranked[i - 1].share, diagnosis.ranked[i].share);
   }
   EXPECT_NEAR(sum, 1, 1e-9);
+}
+
+// One card in use, as the environment says, and half of what it should give: neither alone explains
+// it.
+TEST(Why, TwoCausesAtOnceAreSaid) {
+  Bench bench("{kind: hgx-h100, count: 4}");
+  Situation situation = situation_of(bench.job(32), 4);
+  situation.facts.environment["NCCL_IB_HCA"] = "mlx5_0";
+  situation.facts.mentions[Mention::acs_on] = {1, {}};
+  const auto one = variants_of(Cause::nic_unused, situation, *bench.machine);
+  ASSERT_EQ(one.size(), 1u) << "NCCL_IB_HCA says how many";
+  situation.observations =
+      measured_with(*bench.machine, situation.job, both(one[0], Variant{.text = "half", .nic_per_mille = 500}));
+  const Diagnosis diagnosis = diagnose(situation, *bench.machine);
+  ASSERT_TRUE(diagnosis.pair) << listed(diagnosis);
+  const std::set<Cause> causes = {diagnosis.pair->first, diagnosis.pair->second};
+  EXPECT_EQ(causes, (std::set<Cause>{Cause::nic_unused, Cause::dma_redirected})) << listed(diagnosis);
+  EXPECT_LT(diagnosis.pair->median_error, 0.01);
+  EXPECT_LE(place_of(Cause::nic_unused, diagnosis), 2u) << listed(diagnosis);
+  EXPECT_LE(place_of(Cause::dma_redirected, diagnosis), 2u) << listed(diagnosis);
+  EXPECT_TRUE(diagnosis.explained);
+}
+
+TEST(Why, OneCauseIsNotMadeTwo) {
+  Bench bench("{kind: hgx-h100, count: 4}");
+  Situation situation = situation_of(bench.job(32), 4);
+  situation.facts.environment["NCCL_IB_HCA"] = "mlx5_0";
+  situation.observations =
+      measured_with(*bench.machine, situation.job, variants_of(Cause::nic_unused, situation, *bench.machine)[0]);
+  const Diagnosis diagnosis = diagnose(situation, *bench.machine);
+  EXPECT_FALSE(diagnosis.pair) << listed(diagnosis);
+  EXPECT_EQ(place_of(Cause::nic_unused, diagnosis), 1u) << listed(diagnosis);
+}
+
+TEST(Why, CardsAreCountedAsFarAsTheFilesTell) {
+  Situation situation = situation_of({collective::Operation::all_reduce, 16, 0, collective::stack_named("ib")}, 2);
+  EXPECT_EQ(situation.cards_used(8), 0) << "nothing is said";
+  situation.facts.net_devices_used = 1;
+  situation.facts.without_gpudirect = 4;
+  EXPECT_EQ(situation.cards_used(8), 0) << "four connections of one rank have its card only";
+  situation.facts.net_ranks = 5;
+  situation.facts.net_channels = 2;
+  EXPECT_EQ(situation.cards_used(8), 1) << "of five ranks and two channels they would have others";
+  Situation rings = situation_of(situation.job, 2);
+  rings.facts.channels.collective = 2;
+  EXPECT_EQ(rings.cards_used(8), 2) << "a channel goes through one card";
+  Situation allowed = situation_of(situation.job, 2);
+  allowed.facts.environment["NCCL_IB_HCA"] = "mlx5_0,mlx5_1,mlx5_4";
+  EXPECT_EQ(allowed.cards_used(8), 3);
+  allowed.facts.environment["NCCL_IB_HCA"] = "^mlx5_2";
+  EXPECT_EQ(allowed.cards_used(8), 0);
+  allowed.facts.environment["NCCL_IB_HCA"] = "mlx5";
+  EXPECT_EQ(allowed.cards_used(8), 0) << "all whose names begin so";
 }
 
 }  // namespace

@@ -82,6 +82,10 @@ Sign both(Sign first, Sign second) {
   };
 }
 
+Sign unless(Sign first, Sign second) {
+  return [first, second](const Scene& at) -> std::optional<Found> { return second(at) ? std::nullopt : first(at); };
+}
+
 Sign version_between(std::int64_t first, std::int64_t last) {
   return [first, last](const Scene& at) -> std::optional<Found> {
     if (!at.facts.nccl_version) return std::nullopt;
@@ -97,8 +101,13 @@ std::optional<Found> gpudirect_is(const Scene& at, bool on) {
   const std::int64_t with = at.facts.with_gpudirect;
   const std::int64_t without = at.facts.without_gpudirect;
   if (with + without == 0) return std::nullopt;
-  return when(on ? without == 0 : without > 0,
+  return when(on ? without == 0 : with == 0,
               fmt::format("{} connections with GPUDirect RDMA, {} without", with, without));
+}
+std::optional<Found> gpudirect_mixed(const Scene& at) {
+  return when(at.facts.with_gpudirect > 0 && at.facts.without_gpudirect > 0,
+              fmt::format("{} connections with GPUDirect RDMA, {} without", at.facts.with_gpudirect,
+                          at.facts.without_gpudirect));
 }
 
 std::optional<Found> low_gdr_level(const Scene& at) {
@@ -224,13 +233,26 @@ std::optional<Found> unsteady(const Scene& at) {
               fmt::format("{} of {} large rows differ from run to run", shaky, large));
 }
 
-std::optional<Found> falls_with_size(const Scene& at) {
+namespace {
+double best_rate(const Scene& at) {
   double best = 0;
   for (const Observation& each : at.situation.observations) best = std::max(best, each.bus);
+  return best;
+}
+}  // namespace
+
+std::optional<Found> falls_with_size(const Scene& at) {
   if (at.situation.observations.empty()) return std::nullopt;
   const Observation& last = at.situation.observations.back();
-  return when(last.largest() >= (64u << 20) && last.bus < 0.75 * best && at.facts.crossovers.empty(),
-              fmt::format("busbw falls from {:.1f} to {:.1f} GB/s as sizes grow", best, last.bus));
+  return when(last.largest() >= (64u << 20) && last.bus < 0.75 * best_rate(at) && at.facts.crossovers.empty(),
+              fmt::format("busbw falls from {:.1f} to {:.1f} GB/s as sizes grow", best_rate(at), last.bus));
+}
+
+std::optional<Found> collapses(const Scene& at) {
+  if (at.situation.observations.empty() || !at.situation.several_nodes()) return std::nullopt;
+  const Observation& last = at.situation.observations.back();
+  return when(last.largest() >= (64u << 20) && last.bus < best_rate(at) / 3,
+              fmt::format("busbw collapses from {:.1f} to {:.1f} GB/s", best_rate(at), last.bus));
 }
 
 // ---- what was hoped for
@@ -251,11 +273,19 @@ std::optional<Found> hoped_for_the_wire(const Scene& at) {
   return when(wire, fmt::format("{:.0f} GB/s is the rate of the wire", *at.situation.hoped));
 }
 
+std::optional<Found> reached(const Scene& at) {
+  const auto& hoped = at.situation.hoped;
+  return when(hoped && at.reference.measured >= 0.9 * *hoped && !at.situation.observations.back().said_as_algbw,
+              fmt::format("{:.0f} GB/s were expected and {:.0f} measured", hoped.value_or(0), at.reference.measured));
+}
+
 std::optional<Found> reached_in_busbw(const Scene& at) {
   const auto& hoped = at.situation.hoped;
   const double factor = bus_factor(at);
   const double algorithm = at.reference.measured / factor;
-  return when(hoped && factor > 1.2 && at.reference.measured >= 0.9 * *hoped && algorithm < 0.8 * *hoped,
+  const auto& all = at.situation.observations;
+  return when(hoped && !all.empty() && all.back().said_as_algbw && factor > 1.2 &&
+                  at.reference.measured >= 0.9 * *hoped && algorithm < 0.8 * *hoped,
               fmt::format("{:.0f} GB/s were expected: busbw is {:.0f}, algbw {:.0f}", hoped.value_or(0),
                           at.reference.measured, algorithm));
 }
@@ -289,7 +319,7 @@ std::optional<Found> two_nodes_were_better(const Scene& at) {
 std::optional<Found> hoped_within_reach(const Scene& at) {
   return when(
       at.situation.hoped && at.reference.measured > 0 && *at.situation.hoped <= 1.1 * at.reference.best &&
-          at.reference.measured < 0.8 * at.reference.expected,
+          at.reference.measured < 0.8 * at.reference.expected && !geforce(at),
       fmt::format("the model, too, gives {:.0f} GB/s and not {:.0f}", at.reference.expected, at.reference.measured));
 }
 
@@ -299,11 +329,9 @@ std::optional<Found> amd(const Scene& at) {
 }
 
 std::optional<Found> restricted_cards(const Scene& at) {
-  const std::string* value = at.situation.environment("NCCL_IB_HCA");
-  if (value == nullptr || value->starts_with('^')) return std::nullopt;
-  const auto cards = 1 + std::count(value->begin(), value->end(), ',');
-  return when(cards < at.server.nics && value->find_first_of("0123456789") != std::string::npos,
-              fmt::format("NCCL_IB_HCA={}", value->substr(0, 40)));
+  const std::int64_t cards = at.situation.cards_allowed();
+  return when(cards > 0 && cards < at.server.nics,
+              fmt::format("NCCL_IB_HCA={}", cards > 0 ? at.situation.environment("NCCL_IB_HCA")->substr(0, 40) : ""));
 }
 
 std::optional<Found> rdma_card(const Scene& at) {
@@ -347,6 +375,58 @@ std::optional<Found> more_cards(const Scene& at) {
 }
 std::optional<Found> no_ib_device(const Scene& at) {
   return when(at.facts.no_ib_device, "the log found no InfiniBand device");
+}
+
+// The CPU and the card could do better than the links that the topology shows.
+std::optional<Found> below_sold(const Scene& at) {
+  const std::int64_t could = pcie_gen_of_both(at.situation, at.machine);
+  return when(at.server.pcie_gen < could,
+              fmt::format("the GPUs' links are PCIe {}.0, and CPU and GPU have {}.0", at.server.pcie_gen, could));
+}
+
+std::optional<Found> nvlink_joins(const Scene& at) {
+  return when(at.server.scale_up.has_value() && !at.facts.p2p_disabled && at.facts.shared_memory == 0,
+              "NVLinks join the GPUs");
+}
+
+// A host bridge has lanes for a few cards: four or more behind one, without a switch, are shown by
+// a hypervisor.
+std::optional<Found> flat_topology(const Scene& at) {
+  return when(at.facts.server && at.facts.server->gpus >= 4 && at.facts.server->pcie_switches == 0 &&
+                  at.facts.server->sockets == 1,
+              fmt::format("{} GPUs and no PCIe switch on one CPU", at.facts.server ? at.facts.server->gpus : 0));
+}
+
+std::optional<Found> p2p_across_cpu(const Scene& at) {
+  const auto& places = at.machine.cluster()->groups[0].diagram.gpu_switch;
+  const bool apart = std::any_of(places.begin(), places.end(), [&](std::uint32_t each) { return each != places[0]; }) ||
+                     at.server.pcie_switches == 0;
+  return when(at.facts.p2p > 0 && apart && !at.server.scale_up,
+              fmt::format("{} channels from GPU to GPU, and no PCIe switch joins them all", at.facts.p2p));
+}
+
+std::optional<Found> bonded(const Scene& at) {
+  for (const measured::LogInterface& each : at.facts.interfaces)
+    if (each.plugin == "IB" && each.name.find("bond") != std::string::npos)
+      return Found{fmt::format("{} is several ports bonded", each.name), each.place};
+  return std::nullopt;
+}
+
+std::optional<Found> few_rings(const Scene& at) {
+  const std::int64_t rings = at.situation.ring_channels();
+  return when(at.situation.several_nodes() && rings > 0 && rings < at.server.nics,
+              fmt::format("{} channels for {} NICs", rings, at.server.nics));
+}
+
+std::optional<Found> several_jobs(const Scene& at) {
+  return when(at.facts.jobs_at_once > 1, fmt::format("{} jobs at once, each with a rank 0", at.facts.jobs_at_once));
+}
+
+std::optional<Found> nobody_chose(const Scene& at) {
+  for (const char* name : {"NCCL_ALGO", "NCCL_PROTO", "NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS", "NCCL_MAX_NRINGS",
+                           "NCCL_NCHANNELS_PER_NET_PEER", "NCCL_TUNER_PLUGIN"})
+    if (at.situation.environment(name) != nullptr) return std::nullopt;
+  return when(at.facts.choices.empty() && at.facts.crossovers.empty(), "no setting and no word of the tuner");
 }
 
 }  // namespace weft::why

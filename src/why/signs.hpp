@@ -30,7 +30,9 @@ Sign network(measured::NetTransport transport);
 Sign both(Sign first, Sign second);
 Sign version_between(std::int64_t first, std::int64_t last);
 
+Sign unless(Sign first, Sign second);
 std::optional<Found> gpudirect_is(const Scene& at, bool on);
+std::optional<Found> gpudirect_mixed(const Scene& at);
 std::optional<Found> low_gdr_level(const Scene& at);
 std::optional<Found> all_nics_used(const Scene& at);
 std::optional<Found> some_nics_used(const Scene& at);
@@ -51,6 +53,7 @@ std::optional<Found> unsteady(const Scene& at);
 std::optional<Found> falls_with_size(const Scene& at);
 std::optional<Found> hoped_for_too_much(const Scene& at);
 std::optional<Found> hoped_for_the_wire(const Scene& at);
+std::optional<Found> reached(const Scene& at);
 std::optional<Found> reached_in_busbw(const Scene& at);
 std::optional<Found> eight_times(const Scene& at);
 std::optional<Found> is_average(const Scene& at);
@@ -70,5 +73,14 @@ std::optional<Found> one_leaf(const Scene& at);
 std::optional<Found> geforce(const Scene& at);
 std::optional<Found> more_cards(const Scene& at);
 std::optional<Found> no_ib_device(const Scene& at);
+std::optional<Found> below_sold(const Scene& at);
+std::optional<Found> nvlink_joins(const Scene& at);
+std::optional<Found> flat_topology(const Scene& at);
+std::optional<Found> p2p_across_cpu(const Scene& at);
+std::optional<Found> bonded(const Scene& at);
+std::optional<Found> few_rings(const Scene& at);
+std::optional<Found> collapses(const Scene& at);
+std::optional<Found> several_jobs(const Scene& at);
+std::optional<Found> nobody_chose(const Scene& at);
 
 }  // namespace weft::why

@@ -1,6 +1,7 @@
 #pragma once
 // What is known about a slow job: what was measured, what the files say, and the machine that it ran on.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@ struct Observation {
   double bus = 0;      // GB/s
   bool steady = true;  // two runs agreed; others are shown and not counted
   spec::Place place;
+  bool said_as_algbw = false;  // by who looks at that column
 
   std::uint64_t largest() const { return sizes.back(); }
   bool is_average() const { return sizes.size() > 1; }
@@ -31,14 +33,41 @@ struct Situation {
   std::size_t table = 0;                  // of facts.tables, that the observations are
   bool fabric_known = false;              // from a cluster file and not from a topology
 
-  // Cards that the log tells of; 0: it does not say. An excerpt with fewer connections than cards tells of its
-  // interfaces only.
+  // Cards that are in use, as far as the files tell; 0: they do not say. Few connections tell
+  // nothing of the other cards when they are of one or two ranks, which have a card each; and a
+  // channel of a ring goes through one card.
   std::int64_t cards_used(std::int64_t cards) const {
-    if (facts.net_devices_used > 0 && facts.with_gpudirect + facts.without_gpudirect >= 2 * cards)
-      return facts.net_devices_used;
+    const std::int64_t connections = facts.with_gpudirect + facts.without_gpudirect;
+    const bool many = connections >= 2 * cards || (facts.net_ranks >= 3 && facts.net_channels >= 2);
+    if (facts.net_devices_used > 0 && many) return facts.net_devices_used;
     std::int64_t listed = 0;
     for (const measured::LogInterface& each : facts.interfaces) listed += each.plugin == "IB";
+    if (listed > 0 && listed < cards) return listed;
+    if (const std::int64_t allowed = cards_allowed(); allowed > 0 && allowed < cards) return allowed;
+    if (const std::int64_t rings = ring_channels(); rings > 0 && rings < cards && several_nodes()) return rings;
     return listed;
+  }
+  // As many as NCCL_IB_HCA names one by one; 0: any. "mlx5" is all whose names begin so.
+  std::int64_t cards_allowed() const {
+    const std::string* value = environment("NCCL_IB_HCA");
+    if (value == nullptr || value->starts_with('^')) return 0;
+    std::int64_t cards = 0;
+    for (std::size_t begin = 0; begin < value->size();) {
+      const std::size_t end = std::min(value->find(',', begin), value->size());
+      const std::string name = value->substr(begin, std::min(value->find(':', begin), end) - begin);
+      if (name.empty() || name.ends_with("mlx5") || name.ends_with("mlx4") || name.back() < '0' || name.back() > '9')
+        return 0;
+      ++cards;
+      begin = end + 1;
+    }
+    return cards;
+  }
+  // Channels of rings that the log counts; 0: it does not say.
+  std::int64_t ring_channels() const {
+    std::int64_t out = facts.channels.collective.value_or(0);
+    for (const measured::LogGraph& graph : facts.graphs)
+      if (graph.pattern == 4 && out == 0) out = graph.channels;
+    return out;
   }
   std::uint32_t per_node() const { return job.gpus / nodes; }
   bool several_nodes() const { return nodes > 1; }
