@@ -222,8 +222,7 @@ void Planner::add_rings() {
       sharing_.load(way(orders[channel][i], orders[channel][(i + 1) % size], channel));
   }
   const bool simple = plan_.choice.protocol == Protocol::simple;
-  // Cards send from their buffers while a GPU copies.
-  const bool hidden = !simple || team_.nodes() > 1;
+  // What came last is copied out of the buffer; what came before it, while the next came.
   const Bandwidth landing(generation_.copy_mbps * 8'000'000 / channels);
   const std::uint64_t block = part(std::uint64_t{channels} * size);
   const std::uint64_t last = block % plan_.chunk == 0 ? std::min(block, plan_.chunk) : block % plan_.chunk;
@@ -235,7 +234,7 @@ void Planner::add_rings() {
     const std::uint64_t bytes = part(std::uint64_t{channels} * size);
     const bool is_new = seen.insert(edges).second;
     add(std::make_shared<Ring>(Ring::Shape{options_.operation, orders[channel], std::move(edges), rounds_of(bytes),
-                                           plan_.slices, hidden ? Bandwidth(0) : landing, channel}),
+                                           plan_.slices, channel}),
         channel, is_new);
   }
   if (simple) plan_.launch = plan_.launch + transfer_time(Bytes(static_cast<std::int64_t>(last)), landing);

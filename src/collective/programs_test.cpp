@@ -47,8 +47,7 @@ Ring any_ring(Operation operation, std::uint32_t ranks) {
                .order = any_order(ranks),
                .edges = std::vector<Edge>(ranks),
                .rounds = any_rounds(),
-               .slices = *rc::gen::inRange(1u, 4u),
-               .landing = {}});
+               .slices = *rc::gen::inRange(1u, 4u)});
 }
 
 RC_GTEST_PROP(Ring, AllReduceSumsEverybodyOnceEverywhere, ()) {

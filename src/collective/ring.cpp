@@ -54,9 +54,6 @@ bool Ring::step(std::uint32_t rank, std::uint32_t, std::uint64_t at, Step& out) 
   out.tag = shape_.tag;
   out.bytes = chunk * (slice + 1) / slices - chunk * slice / slices;
   out.round = round * slices + slice;
-  // What came last in the round before has to be out of the way first.
-  if (first && round > 0 && shape_.landing.count() > 0)
-    out.edge.overhead = out.edge.overhead + transfer_time(Bytes(static_cast<std::int64_t>(out.bytes)), shape_.landing);
   out.first = ring_block(shape_.operation, size_, place, step, sends);
   return true;
 }

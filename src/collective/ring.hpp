@@ -26,7 +26,6 @@ class Ring final : public Program {
     std::vector<Edge> edges;           // from order[i] to the next
     Rounds rounds;                     // of a block; there are as many blocks as ranks
     std::uint32_t slices = 1;          // of a chunk
-    Bandwidth landing;                 // at which the last block of a round is copied to its place; 0: it is there
     std::uint64_t tag = 0;
   };
   explicit Ring(Shape shape);

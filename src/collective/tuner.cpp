@@ -124,7 +124,8 @@ class Model {
         const double heads = team_.least_ports();
         if (!stack_.release.tuned_anew())
           return kOlderNvls * std::min(inside_, team_.nodes() == 2 ? outside_ : outside_ / 2);
-        const double links = std::min(team_.nodes() == 2 ? 2 * outside_ : outside_, heads * most(&Generation::nvls_tree_most));
+        // Between two nodes both count twice: with its two cards to a server ACP saw NVLSTree there, and not a plain tree.
+        const double links = std::min(outside_, heads * most(&Generation::nvls_tree_most)) * (team_.nodes() == 2 ? 2 : 1);
         return std::min(nvls(heads, channels_for(team_, algorithm)), links * ranks() / steps());
       }
       case Algorithm::pat: return 0.75 * all * ranks() / steps();
