@@ -65,7 +65,7 @@ void check_no_collective_options(const CollectiveOptions& options, spec::Diagnos
 }
 
 void check_no_flow_options(const TrafficOptions& options, const CollectiveOptions& collective, spec::Diagnostics& diagnostics) {
-  refuse(options.given, {"--matrix", "--pattern", "--stream", "--size", "--window", "--load", "--duration"},
+  refuse(options.given, {"--matrix", "--pattern", "--size", "--window", "--load", "--duration"},
          [](const std::string& option) { return fmt::format("{} is of flows, not of collectives", option); },
          [](const std::string& option) {
            return option == "--size" ? std::string("--sizes 1MiB, or 8B..8GiB") : "one of --collective and " + option;
