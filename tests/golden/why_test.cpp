@@ -194,6 +194,22 @@ TEST_F(WhyFiles, ServersFollowFromTheRanks) {
   EXPECT_EQ(nlohmann::json::parse(why.out)["nodes"], 2);
 }
 
+// Nothing but what the job printed: the GPUs that it lists are looked up, and what was taken is said.
+TEST_F(WhyFiles, WithoutADescriptionTheOutputNamesTheMachine) {
+  fs::remove("acp.weft.yaml");
+  std::string out = "# nThread 1 nGpus 8 minBytes 8589934592 maxBytes 8589934592\n";
+  for (int rank = 0; rank < 8; ++rank)
+    out += fmt::format("#  Rank {:2} Group  0 Pid 77 on  node-a device {:2} [0x1b] NVIDIA H100 80GB HBM3\n", rank, rank);
+  std::ofstream("out.txt") << out << "8589934592 2147483648 float sum -1 31580 272.0 476.0 0 31570 272.1 476.2 0\n";
+  const Outcome why = weft(words("why --measured out.txt --json"));
+  ASSERT_EQ(why.code, 0) << why.err;
+  const auto record = nlohmann::json::parse(why.out);
+  EXPECT_EQ(record["gpus"], 8);
+  EXPECT_EQ(record["causes"][0]["cause"], "nothing-wrong") << why.out;
+  EXPECT_NE(record["assumed"][0].get<std::string>().find("hgx-h100"), std::string::npos) << why.out;
+  refused("why --busbw 1GiB=3GB/s", "cluster file");
+}
+
 TEST_F(WhyFiles, OfSeveralTablesOneIsExplained) {
   std::ofstream("two.txt")
       << "# fast, 8 ranks, 1 nodes\n1073741824 268435456 float sum -1 4000 268.4 469.8 0 4000 268.4 469.8 0\n"
