@@ -242,6 +242,23 @@ TEST_F(WhyFiles, ARunIsTakenApart) {
       << set;
 }
 
+// Two racks whose flows collide: senders without congestion control are paused, and the path says for how long.
+TEST_F(WhyFiles, PausesAreOnTheCriticalPath) {
+  std::ofstream("pfc.weft.yaml")
+      << "version: 1\nservers: {kind: hgx-h100, count: 4}\n"
+         "fabric: {kind: tor-clos, servers_per_leaf: 2, spines: 8, oversubscription: 2, link: {rate: 400Gbps, cable: 5m}}\n"
+         "transport: {kind: rocev2, balance: ecmp, rocev2: {control: none}}\n"
+         "switching: {flow_control: pfc, buffer: 8MiB}\n";
+  const Outcome why = weft(words("why pfc.weft.yaml --gpus 32 --size 128MiB --json"));
+  ASSERT_EQ(why.code, 0) << why.err;
+  const auto record = nlohmann::json::parse(why.out);
+  EXPECT_GT(record["paused_per_mille"].get<int>(), 0);
+  EXPECT_GT(record["critical_path_ps"]["pauses of the fabric"].get<std::int64_t>(), 0);
+  EXPECT_LE(record["network_per_mille"].get<int>() + record["paused_per_mille"].get<int>() +
+                record["resent_per_mille"].get<int>(),
+            1'000);
+}
+
 TEST_F(WhyFiles, FastSaysSo) {
   EXPECT_NE(weft(words("why acp.weft.yaml --gpus 32 --size 1GiB --fast")).out.find("flows (--fast)"),
             std::string::npos);
