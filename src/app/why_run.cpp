@@ -96,7 +96,7 @@ Probe probe(Session& session, const why::Job& job, bool fast) {
   std::vector<Probe> draws;
   for (run.seed = 1; run.seed <= kDraws; ++run.seed) {
     Watch watch({}, traffic.bytes, quiet);
-    const schedule::RunResult result = run_traffic(session, traffic, run, false, watch).result;
+    const schedule::RunResult result = run_traffic(session, traffic, run, run.fidelity == "packet", watch).result;
     if (!result.stopped_by.empty() || result.flows.empty()) return {};
     Probe drawn;
     drawn.fidelity = run.fidelity;

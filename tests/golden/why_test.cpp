@@ -194,6 +194,22 @@ TEST_F(WhyFiles, ServersFollowFromTheRanks) {
   EXPECT_EQ(nlohmann::json::parse(why.out)["nodes"], 2);
 }
 
+// Nothing but what the job printed: the GPUs that it lists are looked up, and what was taken is said.
+TEST_F(WhyFiles, WithoutADescriptionTheOutputNamesTheMachine) {
+  fs::remove("acp.weft.yaml");
+  std::string out = "# nThread 1 nGpus 8 minBytes 8589934592 maxBytes 8589934592\n";
+  for (int rank = 0; rank < 8; ++rank)
+    out += fmt::format("#  Rank {:2} Group  0 Pid 77 on  node-a device {:2} [0x1b] NVIDIA H100 80GB HBM3\n", rank, rank);
+  std::ofstream("out.txt") << out << "8589934592 2147483648 float sum -1 31580 272.0 476.0 0 31570 272.1 476.2 0\n";
+  const Outcome why = weft(words("why --measured out.txt --json"));
+  ASSERT_EQ(why.code, 0) << why.err;
+  const auto record = nlohmann::json::parse(why.out);
+  EXPECT_EQ(record["gpus"], 8);
+  EXPECT_EQ(record["causes"][0]["cause"], "nothing-wrong") << why.out;
+  EXPECT_NE(record["assumed"][0].get<std::string>().find("hgx-h100"), std::string::npos) << why.out;
+  refused("why --busbw 1GiB=3GB/s", "cluster file");
+}
+
 TEST_F(WhyFiles, OfSeveralTablesOneIsExplained) {
   std::ofstream("two.txt")
       << "# fast, 8 ranks, 1 nodes\n1073741824 268435456 float sum -1 4000 268.4 469.8 0 4000 268.4 469.8 0\n"
@@ -224,6 +240,23 @@ TEST_F(WhyFiles, ARunIsTakenApart) {
   EXPECT_NEAR(nlohmann::json::parse(again.out)["busbw_GBps"].get<double>(), changes[0]["busbw_GBps"].get<double>(),
               1e-6)
       << set;
+}
+
+// Two racks whose flows collide: senders without congestion control are paused, and the path says for how long.
+TEST_F(WhyFiles, PausesAreOnTheCriticalPath) {
+  std::ofstream("pfc.weft.yaml")
+      << "version: 1\nservers: {kind: hgx-h100, count: 4}\n"
+         "fabric: {kind: tor-clos, servers_per_leaf: 2, spines: 8, oversubscription: 2, link: {rate: 400Gbps, cable: 5m}}\n"
+         "transport: {kind: rocev2, balance: ecmp, rocev2: {control: none}}\n"
+         "switching: {flow_control: pfc, buffer: 8MiB}\n";
+  const Outcome why = weft(words("why pfc.weft.yaml --gpus 32 --size 128MiB --json"));
+  ASSERT_EQ(why.code, 0) << why.err;
+  const auto record = nlohmann::json::parse(why.out);
+  EXPECT_GT(record["paused_per_mille"].get<int>(), 0);
+  EXPECT_GT(record["critical_path_ps"]["pauses of the fabric"].get<std::int64_t>(), 0);
+  EXPECT_LE(record["network_per_mille"].get<int>() + record["paused_per_mille"].get<int>() +
+                record["resent_per_mille"].get<int>(),
+            1'000);
 }
 
 TEST_F(WhyFiles, FastSaysSo) {
