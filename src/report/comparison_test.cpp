@@ -68,7 +68,7 @@ TEST(Comparison, ATieNamesAllWhoShareIt) {
   EXPECT_NE(three.find("a tie between a, b and c;"), std::string::npos) << three;
   std::vector<Variant> many;
   for (int i = 0; i < 12; ++i) many.push_back(variant("v" + std::to_string(i), {1000 + i % 2}));
-  EXPECT_NE(judge(many).sentence.find("v5 and 4 more;"), std::string::npos) << judge(many).sentence;
+  EXPECT_NE(judge(many).sentence.find("v1, v3 and 4 more;"), std::string::npos) << judge(many).sentence;
 }
 
 Variant unfinished(const std::string& label) {
@@ -98,10 +98,10 @@ TEST(Comparison, WhoIsNotDoneCannotWinHoweverEarlyItEnded) {
 TEST(Comparison, AnUnfinishedColumnHasNoTimes) {
   const std::vector<Variant> variants = {unfinished("a"), variant("b", {100})};
   const std::string text = comparison_text(variants, 80, false);
-  EXPECT_NE(text.find("all done          not done  100us\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("all done          not done   100us\n"), std::string::npos) << text;
   EXPECT_NE(text.find("flows done        21 of 64 "), std::string::npos) << text;
-  EXPECT_NE(text.find("completion p99.9         -  100us\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("slowdown p99             -   1.50\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("completion p99.9         -   100us\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("slowdown p99             -    1.50\n"), std::string::npos) << text;
   EXPECT_EQ(tail_sentence(variants), "");
   EXPECT_EQ(comparison_text({variant("b", {100})}, 80, false).find("flows done"), std::string::npos);
   std::ostringstream out;

@@ -99,7 +99,7 @@ TEST(SimRecords, CsvHasTheSameColumnsAndQuotesWhatNeedsIt) {
             "0,5,1000000,0,40000000,39000000,40000000,20000000,2,200000000000,0\n"
             "0,6,1000000,10000000,60000000,59000000,50000000,20000000,2.5,160000000000,0");
   EXPECT_TRUE(flows.str().ends_with("3,1,1000000,30000000,,,,20000000,,,0\n"));
-  EXPECT_NE(links.str().find("\n\"a,b\"\"c\",spine1,400000000000,2400000,600,0.8,100000,90000,12,3,2,0,0\n"),
+  EXPECT_NE(links.str().find("\n\"a,b\"\"c\",spine1,400000000000,2400000,600,0.8,100000,90000,12,3,2,0,0,0\n"),
             std::string::npos)
       << links.str();
   EXPECT_TRUE(

@@ -70,7 +70,7 @@ TEST(SimSummary, WhatFlowsDoNotCountIsNotShownAsNone) {
   const std::string text = summary_text(result, summarise(result), 2, 80, false);
   for (const char* unknown : {"packet", "congestion", "queue", "marks", "mean wait", "drops"})
     EXPECT_EQ(text.find(unknown), std::string::npos) << unknown << "\n" << text;
-  EXPECT_NE(text.find("busiest links    used  carried\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("busiest links     used  carried\n"), std::string::npos) << text;
   EXPECT_NE(text.find("000000000000feed (seed 7)"), std::string::npos) << text;
 }
 
@@ -96,7 +96,7 @@ TEST(SimSummary, FailuresComeFirstAndTailsSayWhose) {
   EXPECT_EQ(summary.failed, 1u);
   EXPECT_EQ(summary.goodput, 40'000'000'000) << "3 MB in all of the 600 us";
   const std::string text = summary_text(result, summary, 10, 0, false);
-  EXPECT_TRUE(text.starts_with("traffic        1 of 4 flows failed; 3 done, 3MB, in 600us\n"
+  EXPECT_TRUE(text.starts_with("traffic        1 of 4 flows failed; 3 done, 2.86MiB, in 600us\n"
                                "completion     of the 3 that ended: p50 40us"))
       << text;
   EXPECT_NE(text.find("slowdown       of the 3 that ended: p50"), std::string::npos) << text;
@@ -121,7 +121,7 @@ TEST(SimSummary, APartialResultCountsTheFlowsThatHaveNotBegun) {
   EXPECT_EQ(summary.flows, 32'640u);
   EXPECT_EQ(summary.failed, 0u) << "they may still get through";
   const std::string text = summary_text(result, summary, 0, 0, false);
-  EXPECT_NE(text.find("\ntraffic        3 of 32,640 flows, 3MB in 60us\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\ntraffic        3 of 32,640 flows, 2.86MiB in 60us\n"), std::string::npos) << text;
   EXPECT_NE(text.find("of the 3 that ended: p50"), std::string::npos) << text;
   EXPECT_EQ(trouble_of(result, summary), "limit time=60us, 3 of 32,640 flows done");
 }
