@@ -21,7 +21,9 @@ using schedule::RunResult;
 
 int exit_code(const RunResult& result, const Traffic& traffic, Console& console) {
   if (result.stopped_by.empty()) {
-    const auto done = static_cast<std::uint64_t>(std::count_if(result.flows.begin(), result.flows.end(), report::is_done));
+    // That messages which nobody repeats are lost is a result.
+    const auto as_it_should = [](const schedule::FlowRecord& flow) { return report::is_done(flow) || flow.unanswered; };
+    const auto done = static_cast<std::uint64_t>(std::count_if(result.flows.begin(), result.flows.end(), as_it_should));
     if (result.flows.size() < traffic.flows)
       console.err << fmt::format("{} never started: they wait for {}\n",
                                  counted(static_cast<std::int64_t>(traffic.flows - result.flows.size()), "flow"),
@@ -92,12 +94,13 @@ int sim(const SimOptions& options, Console& console) {
     for (const std::string& fidelity : parse_fidelities(options.run.fidelity)) {
       const auto begin = std::chrono::steady_clock::now();
       run_options.fidelity = fidelity;
-      const report::RunInfo info = run_info(session, options.input, *traffic, run_options);
+      report::RunInfo info = run_info(session, options.input, *traffic, run_options);
       Watch watch(limits, traffic->bytes, console);
       const bool first = ran.empty();
       const bool with_links = first && wants_links(options.output, options.input);
       const Run run = run_traffic(session, *traffic, run_options, with_links, watch);
       const RunResult& result = run.result;
+      info.sample_interval = std::max(info.sample_interval, result.sample_interval);  // coarser where there was no room
       if (result.flows.empty()) return explain_nothing(result, *traffic, console);
       if (options.input.json || (first && run_number == 0))
         print_result(options.output, options.input, info, result, session, console);

@@ -43,6 +43,7 @@ transport::SrdConfig srd_config(const model::TransportSpec& spec) {
   srd.not_ready_wait = or_zero(spec.not_ready_wait);
   srd.give_up = spec.give_up.count();
   srd.receive_messages = u32(spec.receive_messages);
+  srd.tell_writes = true;
   return srd;
 }
 
@@ -224,6 +225,11 @@ Protocol protocol_named(const std::string& kind) {
   return kind == "raw" ? Protocol::raw : Protocol::srd;
 }
 
+transport::Op verb_named(const std::string& verb) {
+  if (verb == "read") return transport::Op::read;
+  return verb == "write" ? transport::Op::write : transport::Op::send;
+}
+
 sim::SimConfig sim_config(const model::Cluster& cluster, const std::vector<TrafficStream>& streams) {
   const model::TransportSpec& transport = cluster.file.transport;
   const model::SwitchingSpec& switching = cluster.file.switching;
@@ -236,7 +242,9 @@ sim::SimConfig sim_config(const model::Cluster& cluster, const std::vector<Traff
   config.stack.tcp = tcp_config(transport);
   config.stack.uet = uet_config(transport, config.trimming);
   config.stack.tcp_over_srd = tcp_over_srd_config(transport);
+  config.stack.raw_header = config.stack.srd.header;
   for (const TrafficStream& stream : streams) config.streams.push_back(protocol_named(stream.transport.value_or(transport.kind)));
+  for (const TrafficStream& stream : streams) config.verbs.push_back(verb_named(stream.verb));
   for (const Protocol protocol : config.streams) config.stack.use(protocol);
   if (streams.empty()) config.stack.use(config.protocol);
   config.header = config.stack.shortest_header();

@@ -11,6 +11,8 @@ namespace weft::app {
 
 // By its name in the file, `transport.kind`.
 transport::Protocol protocol_named(const std::string& kind);
+// By its name in the file, `verb` of a stream.
+transport::Op verb_named(const std::string& verb);
 // Without what belongs to a single run: seed, threads, samples. `streams`: where there are several.
 sim::SimConfig sim_config(const model::Cluster& cluster, const std::vector<TrafficStream>& streams = {});
 // What is wrong with who travels in which class.

@@ -14,9 +14,11 @@ struct TrafficOptions {
   std::string size = "2MB";             // bytes per flow between
   std::uint32_t nodes = 0;              // GPUs; 0: all
   std::uint32_t window = 8;             // all-to-all: flows that a node has unfinished
-  std::string load = "50%";             // poisson: of the line rate
-  std::string sizes;                    // poisson: distribution (empty: fixed); collective: 8B..8GiB
-  std::string duration = "1ms";         // poisson: flows begin within it
+  std::string arrivals;                 // when flows begin (empty: at-once); open loop: paced or poisson
+  std::string load = "50%";             // open loop: of the line rate
+  std::string sizes;                    // open loop: distribution (empty: fixed); collective: 8B..8GiB
+  std::string duration = "1ms";         // open loop: flows begin within it
+  std::string verb;                     // send (empty), write or read
   std::vector<std::string> streams;     // several at once instead: "storage,pattern=poisson,transport=tcp"
   std::vector<std::string> given = {};  // of these, what stands on the command line: "--size"
 };

@@ -29,6 +29,7 @@ std::int64_t sample_interval(const std::string& text) {
 
 sim::SimConfig config_for(const model::Cluster& cluster, const Traffic& traffic, const RunOptions& options) {
   sim::SimConfig config = sim_config(cluster, traffic.streams);
+  if (traffic.streams.empty()) config.verbs = {verb_named(traffic.verb)};
   config.seed = options.seed;
   config.threads = options.threads;
   config.sample = sample_interval(options.sample);
@@ -40,21 +41,32 @@ sim::SimConfig config_for(const model::Cluster& cluster, const Traffic& traffic,
 // htsim's hosts are a wire and nothing else.
 bool has_hosts(const model::Cluster& cluster) { return cluster.file.fabric.kind != "topo"; }
 
+// How each stream travels, or all there is.
+struct Carried {
+  std::string transport;
+  std::string verb;
+};
+std::vector<Carried> carried(const Session& session, const Traffic& traffic) {
+  const std::string& by_default = session.cluster().file.transport.kind;
+  if (traffic.streams.empty()) return {{by_default, traffic.verb}};
+  std::vector<Carried> all;
+  for (const TrafficStream& stream : traffic.streams) all.push_back({stream.transport.value_or(by_default), stream.verb});
+  return all;
+}
+
 // Whether anything travels by a protocol.
 bool uses(const Session& session, const Traffic& traffic, const std::string& kind) {
-  const std::string& by_default = session.cluster().file.transport.kind;
-  if (traffic.streams.empty()) return by_default == kind;
-  return std::any_of(traffic.streams.begin(), traffic.streams.end(),
-                     [&](const TrafficStream& stream) { return stream.transport.value_or(by_default) == kind; });
+  const std::vector<Carried> all = carried(session, traffic);
+  return std::any_of(all.begin(), all.end(), [&](const Carried& each) { return each.transport == kind; });
 }
 
 void check_transport(Session& session, const Traffic& traffic, const RunOptions& options) {
   spec::Diagnostics& diagnostics = session.diagnostics();
   const model::Cluster& cluster = session.cluster();
   const model::SwitchingSpec& switching = cluster.file.switching;
-  if (uses(session, traffic, "raw"))
-    diagnostics.add(Complaint::not_simulated, session.place("transport", "kind"),
-                    "raw packets are sent by tests only: nobody would learn when a message is done", "--set transport.kind=srd");
+  for (const Carried& each : carried(session, traffic))
+    if (each.verb != "send" && each.transport != "srd")
+      diagnostics.add(Complaint::not_simulated, {}, fmt::format("{} knows no {}", each.transport, each.verb), "transport srd, or verb send");
   if (switching.ports == "computed" && switching.flow_control != "none")
     diagnostics.add(Complaint::contradiction, session.place("switching", "ports"),
                     fmt::format("computed ports know no flow_control: {}", switching.flow_control), "ports: exact, or flow_control: none");
@@ -178,6 +190,7 @@ void name_streams(const model::ClusterFile& file, const std::vector<TrafficStrea
   records.resize(streams.size());
   for (std::size_t i = 0; i < streams.size(); ++i) {
     records[i].name = streams[i].name;
+    records[i].open_loop = workload::is_open_loop(streams[i].pattern);
     records[i].transport = streams[i].transport.value_or(file.transport.kind);
     records[i].flows = streams[i].flows;
     if (!file.switching.services.empty()) records[i].service = streams[i].service.value_or(file.switching.services[0].name);
@@ -232,6 +245,12 @@ void check_fidelities(Session& session, const Traffic& traffic, const RunOptions
   const bool looks = !options.capture.empty() || !options.sample.empty();
   if (wants("message") && (faults || (looks && !wants("packet"))))
     diagnostics.add(Complaint::contradiction, {}, "messages know no faults, captures or samples", "--fidelity packet");
+  if (wants("message") || wants("flow")) {
+    if (uses(session, traffic, "raw"))
+      diagnostics.add(Complaint::not_simulated, {}, "raw messages are packets that nobody slows down", "--fidelity packet");
+    for (const Carried& each : carried(session, traffic))
+      if (each.verb == "read") diagnostics.add(Complaint::not_simulated, {}, "reads are simulated packet by packet only", "--fidelity packet");
+  }
   if (!wants("flow")) return;
   check_one_transport(session, traffic);
   if (looks && !wants("packet"))
@@ -285,6 +304,9 @@ void check_run(Session& session, const Traffic& traffic, const RunOptions& optio
 void check_network(Session& session, const std::vector<std::string>& fidelities, const Traffic* beside, const RunOptions& options) {
   spec::Diagnostics& diagnostics = session.diagnostics();
   const Traffic all = work_and(beside);
+  if (session.cluster().file.transport.kind == "raw")
+    diagnostics.add(Complaint::not_simulated, session.place("transport", "kind"), "a collective cannot go on when a raw packet is lost",
+                    "--set transport.kind=srd");
   check_fabric(session, all, options);
   for (const std::string& fidelity : fidelities) {
     if (diagnostics.has_errors()) return;
@@ -383,6 +405,7 @@ report::RunInfo run_info(Session& session, const InputOptions& input, const Traf
   info.commit = build_info().commit;
   info.configuration = fingerprint.value();
   info.sample_interval = sample_interval(options.sample);
+  info.open_loop = traffic.is_open_loop();
   return info;
 }
 

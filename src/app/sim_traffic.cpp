@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "app/fingerprint.hpp"
 #include "app/traffic_options.hpp"
 #include "base/hash.hpp"
@@ -49,21 +51,25 @@ Quantity<Dimension> read(const std::string& text, std::string_view option, std::
 // Flows of a pattern; 0: not known before they are drawn.
 std::uint64_t flows_of(const workload::PatternOptions& pattern) {
   const std::uint64_t nodes = pattern.nodes;
-  if (pattern.name == "poisson") return 0;
+  if (workload::is_open_loop(pattern)) return 0;
   if (pattern.name == "one") return 1;
   if (pattern.name == "all-to-all") return nodes * (nodes - 1);
   return pattern.name == "incast" || pattern.name == "outcast" ? nodes - 1 : nodes;
 }
 
 std::string name_of(const workload::PatternOptions& pattern, const std::string& size, const std::string& load, const std::string& duration) {
-  const std::string nodes = counted(pattern.nodes, "node");
-  if (pattern.name != "poisson") return fmt::format("{} of {}, {} each", pattern.name, nodes, size);
-  return fmt::format("poisson of {}, {} sizes at {} of the line rate for {}", nodes, pattern.sizes, load, duration);
+  const std::string nodes = counted(std::int64_t{pattern.nodes}, "node");
+  if (!workload::is_open_loop(pattern)) return fmt::format("{} of {}, {} each", pattern.name, nodes, size);
+  const std::string sizes = pattern.sizes == "fixed" && pattern.name != "poisson" ? size + " each" : pattern.sizes + " sizes";
+  const std::string when = pattern.name == "poisson" ? "" : " " + pattern.arrivals;
+  return fmt::format("{} of {}, {}{} at {} of the line rate for {}", pattern.name, nodes, sizes, when, load, duration);
 }
 
 std::uint64_t fingerprint_of(const workload::PatternOptions& pattern) {
-  return fingerprint_of(fmt::format("{} {} {} {} {} {} {}", pattern.name, pattern.nodes, pattern.bytes, pattern.window,
-                                    pattern.sizes, pattern.load_per_mille, pattern.duration.count()));
+  std::string text = fmt::format("{} {} {} {} {} {} {}", pattern.name, pattern.nodes, pattern.bytes, pattern.window, pattern.sizes,
+                                 pattern.load_per_mille, pattern.duration.count());
+  if (pattern.arrivals != "at-once") text += " " + pattern.arrivals;
+  return fingerprint_of(text);
 }
 
 Traffic from_pattern(const TrafficOptions& options, const TrafficGround& ground, spec::Diagnostics& diagnostics) {
@@ -74,7 +80,9 @@ Traffic from_pattern(const TrafficOptions& options, const TrafficGround& ground,
   pattern.bytes = static_cast<std::uint64_t>(read<BytesDimension>(options.size, "--size", "2MB", diagnostics).count());
   pattern.seed = ground.seed;
   pattern.window = options.window;
-  if (pattern.name == "poisson") {
+  if (!options.arrivals.empty()) pattern.arrivals = options.arrivals;
+  if (!options.verb.empty()) traffic.verb = options.verb;
+  if (workload::is_open_loop(pattern)) {
     if (!options.sizes.empty()) pattern.sizes = options.sizes;
     pattern.load_per_mille =
         static_cast<std::uint32_t>(read<ShareDimension>(options.load, "--load", "50%", diagnostics).count() / 1000);
@@ -87,7 +95,7 @@ Traffic from_pattern(const TrafficOptions& options, const TrafficGround& ground,
   traffic.flows = flows_of(pattern);
   traffic.bytes = traffic.flows * pattern.bytes;
   traffic.name = name_of(pattern, options.size, options.load, options.duration);
-  traffic.fingerprint = fingerprint_of(pattern);
+  traffic.fingerprint = fingerprint_of(pattern) ^ (traffic.verb == "send" ? 0 : fingerprint_of(traffic.verb));
   return traffic;
 }
 
@@ -102,7 +110,7 @@ std::optional<TrafficStream> stream_of(const model::TrafficRun& run, const Traff
                     "a smaller 'first' or 'nodes', at least two GPUs");
     return std::nullopt;
   }
-  TrafficStream stream{run.name, {}, static_cast<std::uint32_t>(run.first), run.transport, run.service};
+  TrafficStream stream{run.name, {}, static_cast<std::uint32_t>(run.first), run.transport, run.service, run.verb};
   workload::PatternOptions& pattern = stream.pattern;
   pattern.name = run.pattern;
   pattern.nodes = static_cast<std::uint32_t>(nodes);
@@ -111,6 +119,7 @@ std::optional<TrafficStream> stream_of(const model::TrafficRun& run, const Traff
   pattern.seed = number == 0 ? ground.seed : mix64(ground.seed + number);
   pattern.window = static_cast<std::uint32_t>(run.window);
   pattern.sizes = run.sizes;
+  pattern.arrivals = run.arrivals;
   pattern.load_per_mille = static_cast<std::uint32_t>(run.load.count() / 1000);
   pattern.line_rate = ground.line_rate;
   pattern.duration = run.duration;
@@ -142,7 +151,8 @@ Traffic from_streams(const std::vector<model::TrafficRun>& runs, const TrafficGr
     fingerprint.add(run.name);
     fingerprint.add(fingerprint_of(pattern));
     fingerprint.add(stream->first);
-    if (pattern.name == "poisson") fingerprint.add(static_cast<std::uint64_t>(ground.line_rate.count()));
+    if (workload::is_open_loop(pattern)) fingerprint.add(static_cast<std::uint64_t>(ground.line_rate.count()));
+    if (stream->verb != "send") fingerprint.add(stream->verb);
     traffic.streams.push_back(*stream);
   }
   if (!counted_all) traffic.flows = traffic.bytes = 0;
@@ -161,6 +171,12 @@ std::unique_ptr<schedule::Schedule> Traffic::make() const {
     return std::make_unique<workload::Streams>(std::move(parts));
   }
   return workload::make_traffic(pattern, nothing);
+}
+
+bool Traffic::is_open_loop() const {
+  if (matrix) return false;
+  if (streams.empty()) return workload::is_open_loop(pattern);
+  return std::all_of(streams.begin(), streams.end(), [](const TrafficStream& each) { return workload::is_open_loop(each.pattern); });
 }
 
 std::vector<model::TrafficRun> streams_of(const model::Cluster& cluster) {

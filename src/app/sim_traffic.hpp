@@ -23,6 +23,7 @@ struct TrafficStream {
   std::uint32_t first = 0;               // GPU that is the pattern's first
   std::optional<std::string> transport;  // as the cluster file calls it; nothing: the file's
   std::optional<std::string> service;    // nothing: the first
+  std::string verb = "send";             // or write, read
   std::uint64_t flows = 0;               // 0: not known before they are drawn
 };
 
@@ -30,6 +31,7 @@ struct Traffic {
   std::optional<workload::Matrix> matrix;  // else
   std::vector<TrafficStream> streams;      // several patterns; empty: one
   workload::PatternOptions pattern;
+  std::string verb = "send";  // of the pattern
   std::uint32_t nodes = 0;
   std::string name;               // "permutation of 64 nodes, 2MB each", or the file
   std::uint64_t fingerprint = 0;  // of what decided it
@@ -38,6 +40,8 @@ struct Traffic {
 
   // Anew for every run: a schedule is used up. The traffic must outlive it.
   std::unique_ptr<schedule::Schedule> make() const;
+  // Every flow begins at its time, however the network fares.
+  bool is_open_loop() const;
 };
 
 // What the traffic is drawn for.

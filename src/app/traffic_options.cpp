@@ -28,14 +28,15 @@ void check_pattern(const TrafficOptions& options, spec::Diagnostics& diagnostics
   };
   if (pattern != "all-to-all")
     refuse(options.given, {"--window"}, only("all-to-all"), [](const std::string&) { return "--pattern all-to-all, or without it"; }, diagnostics);
-  if (pattern != "poisson")
+  const bool open_loop = pattern == "poisson" || (!options.arrivals.empty() && options.arrivals != "at-once");
+  if (!open_loop)
     refuse(options.given, {"--load", "--sizes", "--duration"}, only("poisson"),
            [](const std::string& option) {
              return option == "--sizes" ? "--pattern poisson, --collective all_reduce, or --size for one size"
-                                        : "--pattern poisson, or without it";
+                                        : "--pattern poisson, --arrivals poisson or paced, or without it";
            },
            diagnostics);
-  if (pattern == "poisson" && !options.sizes.empty() && options.sizes != "fixed" && options.sizes != "uniform")
+  if (open_loop && !options.sizes.empty() && options.sizes != "fixed" && options.sizes != "uniform")
     refuse(options.given, {"--size"}, [&](const std::string&) { return fmt::format("--size is one size, and those of {} are drawn", options.sizes); },
            [](const std::string&) { return "one of --size and --sizes"; }, diagnostics);
 }
@@ -44,15 +45,15 @@ void check_pattern(const TrafficOptions& options, spec::Diagnostics& diagnostics
 
 void check_flow_options(const TrafficOptions& options, bool of_file, spec::Diagnostics& diagnostics) {
   if (!options.matrix.empty())
-    return refuse(options.given, {"--pattern", "--size", "--nodes", "--window", "--load", "--sizes", "--duration"},
+    return refuse(options.given, {"--pattern", "--size", "--nodes", "--window", "--load", "--sizes", "--duration", "--arrivals", "--verb"},
                   [](const std::string& option) { return fmt::format("the flows of --matrix are as its file has them: {} changes nothing", option); },
                   [](const std::string& option) { return fmt::format("one of --matrix and {}", option); }, diagnostics);
   if (!options.streams.empty())
-    return refuse(options.given, {"--size", "--nodes", "--window", "--load", "--sizes", "--duration"},
+    return refuse(options.given, {"--size", "--nodes", "--window", "--load", "--sizes", "--duration", "--arrivals", "--verb"},
                   [](const std::string& option) { return fmt::format("every stream has its own {}", key_of(option)); },
                   [](const std::string& option) { return fmt::format("--stream NAME,{}=... instead of {}", key_of(option), option); }, diagnostics);
   if (of_file)
-    return refuse(options.given, {"--size", "--nodes", "--window", "--load", "--sizes", "--duration"},
+    return refuse(options.given, {"--size", "--nodes", "--window", "--load", "--sizes", "--duration", "--arrivals", "--verb"},
                   [](const std::string& option) { return fmt::format("every stream of the file has its own {}", key_of(option)); },
                   [](const std::string& option) { return fmt::format("--pattern with {}, or --stream NAME,{}=...", option, key_of(option)); }, diagnostics);
   check_pattern(options, diagnostics);
@@ -65,7 +66,7 @@ void check_no_collective_options(const CollectiveOptions& options, spec::Diagnos
 }
 
 void check_no_flow_options(const TrafficOptions& options, const CollectiveOptions& collective, spec::Diagnostics& diagnostics) {
-  refuse(options.given, {"--matrix", "--pattern", "--size", "--window", "--load", "--duration"},
+  refuse(options.given, {"--matrix", "--pattern", "--size", "--window", "--load", "--duration", "--arrivals", "--verb"},
          [](const std::string& option) { return fmt::format("{} is of flows, not of collectives", option); },
          [](const std::string& option) {
            return option == "--size" ? std::string("--sizes 1MiB, or 8B..8GiB") : "one of --collective and " + option;

@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "base/wide.hpp"
+#include "transport/srd_config.hpp"
 
 namespace weft::app {
 namespace {
@@ -75,6 +76,26 @@ void small_buffer(Session& session, const fabric::Summary& summary) {
                             fmt::format("{} x a round trip of {}", brief(rate), brief(summary.longest->latency * 2)));
 }
 
+// What a round trip over the longest path holds of full packets, at the rate of a NIC, against what SRD keeps in flight to
+// one peer. It is not routed between sites, whose round trips are the longest.
+void small_window(Session& session, const fabric::Summary& summary) {
+  const model::TransportSpec& transport = session.cluster().file.transport;
+  const auto& groups = session.cluster().groups;
+  const bool sites = std::any_of(groups.begin(), groups.end(), [&](const model::Group& group) { return group.site != groups[0].site; });
+  if (transport.kind != "srd" || sites || !summary.longest || summary.longest->switches == 0) return;
+  Bandwidth rate;
+  for (const model::Wiring& wiring : session.cluster().shape.wiring) rate = std::max(rate, wiring.wire.rate);
+  const Duration round_trip = summary.longest->latency * 2;
+  const std::int64_t bits = (transport.mtu.value_or(Bytes(4096)) + transport.header).count() * 8;
+  const auto packets = static_cast<std::int64_t>(static_cast<Wide>(rate.count()) * round_trip.count() / 1'000'000'000'000 / bits) + 1;
+  const std::int64_t window = transport.window.value_or(transport::kMostSrdWindow);
+  if (packets <= window) return;
+  session.diagnostics().add(Complaint::small_window, session.place("transport", "window"),
+                            fmt::format("a round trip of {} holds {} packets at the rate of a NIC, SRD keeps {} in flight to one peer",
+                                        brief(round_trip), grouped(packets), window),
+                            fmt::format("one flow gets at most {}% of the rate; larger packets (transport.mtu) would get more", 100 * window / packets));
+}
+
 }  // namespace
 
 std::string deadlock_risk(const Session& session) {
@@ -92,6 +113,7 @@ void add_warnings(Session& session, const fabric::Summary& summary) {
     far_nics(session, session.cluster().groups[i], i);
   }
   small_buffer(session, summary);
+  small_window(session, summary);
   if (const std::string risk = deadlock_risk(session); !risk.empty())
     session.diagnostics().add(Complaint::can_lock_up, session.place("switching", "flow_control"), risk,
                               "flow_control: none with a transport that resends (srd, uet), or a watchdog");

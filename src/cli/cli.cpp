@@ -105,7 +105,8 @@ std::vector<std::string> given(const CLI::App& command, std::initializer_list<co
 }
 
 std::vector<std::string> given_traffic(const CLI::App& command) {
-  return given(command, {"--matrix", "--pattern", "--stream", "--size", "--nodes", "--window", "--load", "--sizes", "--duration"});
+  return given(command, {"--matrix", "--pattern", "--stream", "--size", "--nodes", "--window", "--load", "--sizes", "--duration",
+                         "--arrivals", "--verb"});
 }
 
 // CLI11 reads -1 as the largest number there is.
@@ -126,10 +127,16 @@ void add_traffic(CLI::App& command, app::TrafficOptions& traffic) {
   command.add_option("--size", traffic.size, "bytes of each flow of a pattern")->capture_default_str();
   command.add_option("--nodes,--gpus", traffic.nodes, "GPUs that take part; 0: all")->check(from_zero_on())->option_text("N=0");
   command.add_option("--window", traffic.window, "all-to-all: flows of a GPU at a time; 0: all")->check(CLI::Range(0, 64))->option_text("N=8");
-  command.add_option("--load", traffic.load, "poisson: of the line rate")->capture_default_str();
+  command.add_option("--arrivals", traffic.arrivals, "when flows begin: at-once; open loop: paced, poisson")
+      ->check(CLI::IsMember(workload::arrival_names()))
+      ->option_text("NAME=at-once");
+  command.add_option("--load", traffic.load, "open loop: of the line rate")->capture_default_str();
   command.add_option("--sizes", traffic.sizes, fmt::format("8B..8GiB, or {}", fmt::join(workload::size_names(), " ")))
       ->option_text("SIZES");
-  command.add_option("--duration", traffic.duration, "poisson: how long flows begin")->capture_default_str();
+  command.add_option("--duration", traffic.duration, "open loop: how long flows begin")->capture_default_str();
+  command.add_option("--verb", traffic.verb, "of SRD: send, write, or read from the target")
+      ->check(CLI::IsMember({"send", "write", "read"}))
+      ->option_text("NAME=send");
   command.add_option("--stream", traffic.streams, "several at once: storage,pattern=poisson,transport=tcp")
       ->type_name("NAME,KEY=VALUE")
       ->take_all()

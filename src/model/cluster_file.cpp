@@ -354,7 +354,7 @@ const Table& table_of<TransportSpec>() {
       TableOf<TransportSpec>("transport", "How data crosses the fabric.")
           .field("kind", &TransportSpec::kind,
                  {.text = "Protocol. `tcp-over-srd`: one stream of bytes per peer, in order, whose segments SRD carries over many paths, "
-                          "as ENA Express does.",
+                          "as ENA Express does. `raw`: packets leave as fast as the card sends and nobody acknowledges, repeats or slows down.",
                   .fallback = "srd",
                   .choices = {"srd", "rocev2", "uet", "tcp", "tcp-over-srd", "raw"}})
           .field("balance", &TransportSpec::balance,
@@ -394,7 +394,8 @@ const Table& table_of<TransportSpec>() {
           .field("bad_marks", &TransportSpec::bad_marks,
                  {.text = "Trimmed packets in a row, or packets about as slow as those, after which a path is left for another.", .fallback = "3", .min = 1, .max = 6})
           .field("window", &TransportSpec::window,
-                 {.text = "Packets in flight to one peer at most. Default: 1.5 unloaded round trips' worth and ack_every.",
+                 {.text = "Packets in flight to one peer at most. Default: 1.5 unloaded round trips' worth and ack_every, at most 255: with packets of 4 KiB "
+                          "one flow fills 1 Tbps over a round trip of 8 us (W0507).",
                   .example = "64",
                   .min = 1,
                   .max = 255})
@@ -633,14 +634,24 @@ const Table& table_of<TrafficRun>() {
           .field("nodes", &TrafficRun::nodes, {.text = "GPUs that take part. Default: all from `first` on.", .example = "64", .min = 2, .max = kMaxGpus})
           .field("first", &TrafficRun::first, {.text = "The first of them.", .fallback = "0", .min = 0, .max = kMaxGpus})
           .field("window", &TrafficRun::window, {.text = "all-to-all: flows of a GPU at a time; 0: all.", .fallback = "8", .min = 0, .max = 64})
-          .field("load", &TrafficRun::load, {.text = "poisson: of a GPU's line rate.", .fallback = "50%", .min = 1000, .max = 1'000'000})
+          .field("load", &TrafficRun::load, {.text = "Open loop: what a GPU sends, of its line rate; headers come on top.", .fallback = "50%", .min = 1000, .max = 1'000'000})
           .field("sizes", &TrafficRun::sizes,
-                 {.text = "poisson: of flows, `size` on average, or as published.",
+                 {.text = "Open loop: of flows, `size` on average, or as published.",
                   .fallback = "fixed",
                   .choices = {"fixed", "uniform", "web-search", "data-mining", "hadoop"}})
-          .field("duration", &TrafficRun::duration, {.text = "poisson: how long flows begin.", .fallback = "1ms", .min = 1, .max = kMaxTime})
+          .field("duration", &TrafficRun::duration, {.text = "Open loop: how long flows begin.", .fallback = "1ms", .min = 1, .max = kMaxTime})
+          .field("arrivals", &TrafficRun::arrivals,
+                 {.text = "When flows begin. `at-once`: at the start, or when the window has room; `paced` and `poisson` are open loop: at equal or random "
+                          "intervals, whether or not earlier ones are done, to the pattern's targets in turn. The pattern poisson always is.",
+                  .fallback = "at-once",
+                  .choices = {"at-once", "paced", "poisson"}})
+          .field("verb", &TrafficRun::verb,
+                 {.text = "What SRD is asked to do. `write`: as `send`, without telling the receiver; `read`: the sender of the pattern asks, and the bytes "
+                          "come from its target.",
+                  .fallback = "send",
+                  .choices = {"send", "write", "read"}})
           .field("transport", &TrafficRun::transport,
-                 {.text = "Protocol. Default: as `transport.kind`.", .example = "tcp", .choices = {"srd", "rocev2", "uet", "tcp", "tcp-over-srd"}})
+                 {.text = "Protocol. Default: as `transport.kind`.", .example = "tcp", .choices = {"srd", "rocev2", "uet", "tcp", "tcp-over-srd", "raw"}})
           .field("service", &TrafficRun::service,
                  {.text = "One of `switching.services`, the same for all streams of one protocol. Default: the first.", .example = "storage"})
           .build();

@@ -204,6 +204,8 @@ struct TrafficRun {
   Share load;
   std::string sizes;
   Duration duration;
+  std::string arrivals;
+  std::string verb;
   std::optional<std::string> transport;
   std::optional<std::string> service;
 };

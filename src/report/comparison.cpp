@@ -19,15 +19,30 @@ constexpr double kTie = 1.005;  // a lead that would be printed as 1.00x
 
 std::int64_t end_of(const ComparedRun& run) { return run.end; }
 
+// Picoseconds, or thousandths of a slowdown.
+std::int64_t p99_slowdown(const SimSummary& summary) { return summary.slowdown ? summary.slowdown->p99 : 0; }
+std::int64_t p99_completion(const SimSummary& summary) { return summary.completion ? summary.completion->p99 : 0; }
+
+std::int64_t measured(const ComparedRun& run, Measure measure) {
+  if (measure == Measure::slowdown) return p99_slowdown(run.summary);
+  return measure == Measure::completion ? p99_completion(run.summary) : run.end;
+}
+
+double measured(const Variant& variant, Measure measure) {
+  return mean(variant, [&](const ComparedRun& run) { return measured(run, measure); });
+}
+
 struct Range {
-  std::int64_t least;
-  std::int64_t most;
+  std::int64_t least = INT64_MAX;
+  std::int64_t most = INT64_MIN;
 };
-Range end_range(const Variant& variant) {
-  const auto [least, most] =
-      std::minmax_element(variant.runs.begin(), variant.runs.end(),
-                          [](const ComparedRun& a, const ComparedRun& b) { return a.end < b.end; });
-  return {least->end, most->end};
+Range range_of(const Variant& variant, Measure measure) {
+  Range range;
+  for (const ComparedRun& run : variant.runs) {
+    range.least = std::min(range.least, measured(run, measure));
+    range.most = std::max(range.most, measured(run, measure));
+  }
+  return range;
 }
 
 bool all_the_same(const std::vector<Variant>& variants) {
@@ -57,6 +72,34 @@ std::string flows_done(const Variant& variant) {
 }
 
 std::string duration(double ps) { return brief(Duration(static_cast<std::int64_t>(ps))); }
+
+Measure measure_of(const std::vector<Variant>& variants) {
+  if (!variants[0].info.open_loop) return Measure::end;
+  const auto known = [](const ComparedRun& run) { return run.summary.slowdown.has_value(); };
+  const bool all = std::all_of(variants.begin(), variants.end(), [&](const Variant& variant) {
+    return !is_finished(variant) || std::all_of(variant.runs.begin(), variant.runs.end(), known);
+  });
+  return all ? Measure::slowdown : Measure::completion;
+}
+
+std::string shown(double value, Measure measure) {
+  return measure == Measure::slowdown ? fmt::format("{:.2f}", value / 1000) : duration(value);
+}
+
+// How a measure is called, in the table too; what less of it is.
+std::string_view title_of(Measure measure) {
+  return measure == Measure::end ? "all done" : measure == Measure::slowdown ? "slowdown p99" : "completion p99";
+}
+std::string_view less(Measure measure) { return measure == Measure::end ? "sooner" : "lower"; }
+
+// What is sent once and lost has no time.
+std::string losses(const std::vector<Variant>& variants) {
+  const auto lost = [](const Variant& variant) { return mean(variant, [](const ComparedRun& run) { return run.summary.lost; }); };
+  if (std::all_of(variants.begin(), variants.end(), [&](const Variant& variant) { return lost(variant) == 0; })) return "";
+  std::vector<std::string> each;
+  for (const Variant& variant : variants) each.push_back(fmt::format("{} {}", variant.label, grouped(static_cast<std::int64_t>(lost(variant)))));
+  return fmt::format("; lost: {}", fmt::join(each, ", "));
+}
 
 double tail_of(const Variant& variant) {
   return mean(variant, [](const ComparedRun& run) { return run.summary.completion ? run.summary.completion->p999 : 0; });
@@ -103,25 +146,28 @@ std::string sentence_among(const std::vector<Variant>& variants, const Verdict& 
   if (!verdict.next) return fmt::format("only {} is done, after {}", winner.label, duration(mean(winner, end_of)));
   const Variant& next = variants[*verdict.next];
   const std::string spread = spread_words(verdict, winner.runs.size());
+  const Measure measure = verdict.measure;
+  const double best = measured(winner, measure);
   if (verdict.lead < kTie) {
     std::vector<std::string> names;
     for (const std::size_t each : ranking)
-      if (mean(variants[each], end_of) < kTie * mean(winner, end_of)) names.push_back(variants[each].label);
-    return fmt::format("a tie between {}; {}", listed(std::move(names)), spread);
+      if (measured(variants[each], measure) < kTie * best) names.push_back(variants[each].label);
+    const std::string by = measure == Measure::end ? "" : fmt::format(" by {}", title_of(measure));
+    return fmt::format("a tie between {}{}; {}", listed(std::move(names)), by, spread);
   }
-  std::string others = fmt::format("{:.2f}x sooner than {}", verdict.lead, next.label);
+  std::string others = fmt::format("{:.2f}x {} than {}", verdict.lead, less(measure), next.label);
   if (ranking.size() > 2) {
     const Variant& last = variants[ranking.back()];
-    others += fmt::format(" (and {:.2f}x sooner than {})", mean(last, end_of) / mean(winner, end_of), last.label);
+    others += fmt::format(" (and {:.2f}x {} than {})", measured(last, measure) / std::max(1.0, best), less(measure), last.label);
   }
-  return fmt::format("{} wins: all done after {}, {}; {}", winner.label, duration(mean(winner, end_of)), others,
-                     spread);
+  const std::string_view what = measure == Measure::end ? "all done after" : title_of(measure);
+  return fmt::format("{} wins: {} {}, {}; {}", winner.label, what, shown(best, measure), others, spread);
 }
 
 std::string sentence_for(const std::vector<Variant>& variants, const Verdict& verdict, const std::vector<std::size_t>& ranking) {
   const std::string unfinished = unfinished_names(variants);
   if (!verdict.winner) return fmt::format("none is done: {}", unfinished);
-  return sentence_among(variants, verdict, ranking) + (unfinished.empty() ? "" : fmt::format("; not done: {}", unfinished));
+  return sentence_among(variants, verdict, ranking) + losses(variants) + (unfinished.empty() ? "" : fmt::format("; not done: {}", unfinished));
 }
 
 // A row of the table: what it is called and its text for one variant.
@@ -156,8 +202,6 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
   std::vector<Metric> rows = {
       {"all done", [](const Variant& v) { return is_finished(v) ? duration(mean(v, end_of)) : "not done"; }},
       {"flows done", flows_done},
-      {"  at best", [](const Variant& v) { return brief(Duration(end_range(v).least)); }, true},
-      {"  at worst", [](const Variant& v) { return brief(Duration(end_range(v).most)); }, true},
       {"completion p50", completion(&Quantiles::p50), true},
       {"completion p99", completion(&Quantiles::p99), true},
       {"completion p99.9", completion(&Quantiles::p999), true},
@@ -175,6 +219,16 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
       {"price", [](const Variant& v) { return v.price ? brief(*v.price) : "-"; }},
       {"power", [](const Variant& v) { return v.power ? brief(*v.power) : "-"; }},
   };
+  // The spread of what decides, below it.
+  if (variants[0].runs.size() > 1) {
+    const Measure measure = measure_of(variants);
+    const auto bound = [measure](std::int64_t Range::*which) {
+      return [measure, which](const Variant& v) { return shown(static_cast<double>(range_of(v, measure).*which), measure); };
+    };
+    auto at = std::find_if(rows.begin(), rows.end(), [&](const Metric& row) { return row.title == title_of(measure); }) + 1;
+    if (measure == Measure::end) ++at;  // behind how many are
+    rows.insert(at, {{"  at best", bound(&Range::least), true}, {"  at worst", bound(&Range::most), true}});
+  }
   for (std::size_t i = 0; i < variants[0].runs[0].streams.size(); ++i) {
     const std::string name = variants[0].runs[0].streams[i].record.name;
     const auto row = [&](const std::string& title, bool of_all, std::function<std::string(const Variant&)> figure) {
@@ -183,8 +237,8 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
     const auto of_summary = [i](auto value) {
       return [i, value](const Variant& v) { return mean(v, [&](const ComparedRun& run) { return value(run.streams[i].summary); }); };
     };
-    const auto p99 = of_summary([](const SimSummary& s) { return s.completion ? s.completion->p99 : 0; });
-    const auto slowed = of_summary([](const SimSummary& s) { return s.slowdown ? s.slowdown->p99 : 0; });
+    const auto p99 = of_summary(p99_completion);
+    const auto slowed = of_summary(p99_slowdown);
     const auto rate = of_summary([](const SimSummary& s) { return s.goodput; });
     row("done", true, [i](const Variant& v) { return duration(stream_end(v, i)); });
     row("p99", true, [p99](const Variant& v) { return duration(p99(v)); });
@@ -197,10 +251,7 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
   const auto drop = [&](std::string_view title, bool unwanted) {
     if (unwanted) std::erase_if(rows, [&](const Metric& row) { return row.title == title; });
   };
-  const bool one_seed = variants[0].runs.size() == 1;
   drop("flows done", std::all_of(variants.begin(), variants.end(), is_finished));
-  drop("  at best", one_seed);
-  drop("  at worst", one_seed);
   drop("dropped", std::all_of(variants.begin(), variants.end(), [](const Variant& v) {
          return std::all_of(v.runs.begin(), v.runs.end(), [](const ComparedRun& run) { return run.dropped == 0; });
        }));
@@ -216,20 +267,22 @@ bool is_finished(const Variant& variant) {
 }
 
 Verdict judge(const std::vector<Variant>& variants) {
+  const Measure measure = measure_of(variants);
   std::vector<std::size_t> ranking;
   for (std::size_t i = 0; i < variants.size(); ++i)
     if (is_finished(variants[i])) ranking.push_back(i);
   std::stable_sort(ranking.begin(), ranking.end(),
-                   [&](std::size_t a, std::size_t b) { return mean(variants[a], end_of) < mean(variants[b], end_of); });
+                   [&](std::size_t a, std::size_t b) { return measured(variants[a], measure) < measured(variants[b], measure); });
   Verdict verdict;
+  verdict.measure = measure;
   if (!ranking.empty()) verdict.winner = ranking[0];
   if (ranking.size() > 1) {
     const Variant& winner = variants[ranking[0]];
     const Variant& next = variants[ranking[1]];
     verdict.next = ranking[1];
-    verdict.lead = mean(next, end_of) / std::max(1.0, mean(winner, end_of));
+    verdict.lead = measured(next, measure) / std::max(1.0, measured(winner, measure));
     verdict.same = ranking.size() == variants.size() && all_the_same(variants);
-    verdict.outside_spread = winner.runs.size() > 1 && end_range(winner).most < end_range(next).least;
+    verdict.outside_spread = winner.runs.size() > 1 && range_of(winner, measure).most < range_of(next, measure).least;
   }
   verdict.sentence = sentence_for(variants, verdict, ranking);
   return verdict;
@@ -256,16 +309,22 @@ std::vector<std::pair<std::string, std::string>> stream_sentences(const std::vec
   const std::vector<Variant> variants = finished(all);
   if (variants.size() < 2) return sentences;
   for (std::size_t i = 0; i < variants[0].runs[0].streams.size(); ++i) {
+    const bool open_loop = variants[0].runs[0].streams[i].record.open_loop;
+    const auto slowed = [&](const Variant& variant) {
+      return mean(variant, [&](const ComparedRun& run) { return p99_slowdown(run.streams[i].summary); });
+    };
     std::vector<std::pair<double, const Variant*>> ranking;
-    for (const Variant& variant : variants) ranking.emplace_back(stream_end(variant, i), &variant);
+    for (const Variant& variant : variants) ranking.emplace_back(open_loop ? slowed(variant) : stream_end(variant, i), &variant);
     std::stable_sort(ranking.begin(), ranking.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     const auto [best, winner] = ranking[0];
     if (ranking.back().first < best * kTie) continue;
     std::vector<std::string> others;
     for (std::size_t j = 1; j < ranking.size(); ++j)
-      others.push_back(fmt::format("{:.2f}x sooner than {}", ranking[j].first / std::max(1.0, best), ranking[j].second->label));
-    sentences.emplace_back(variants[0].runs[0].streams[i].record.name,
-                           fmt::format("done first with {}, after {}: {}", winner->label, duration(best), fmt::join(others, ", ")));
+      others.push_back(fmt::format("{:.2f}x {} than {}", ranking[j].first / std::max(1.0, best), open_loop ? "lower" : "sooner",
+                                   ranking[j].second->label));
+    const std::string won = open_loop ? fmt::format("slowdown p99 lowest with {}, {:.2f}", winner->label, best / 1000)
+                                      : fmt::format("done first with {}, after {}", winner->label, duration(best));
+    sentences.emplace_back(variants[0].runs[0].streams[i].record.name, fmt::format("{}: {}", won, fmt::join(others, ", ")));
   }
   return sentences;
 }
@@ -356,6 +415,7 @@ void write_comparison(const std::vector<Variant>& variants, const Verdict& verdi
     record["variants"].push_back(std::move(row));
   }
   record["winner"] = verdict.winner ? Json(variants[*verdict.winner].label) : Json();
+  record["measure"] = verdict.measure == Measure::end ? "end" : verdict.measure == Measure::slowdown ? "slowdown_p99" : "fct_p99";
   record["lead"] = verdict.next ? Json(verdict.lead) : Json();
   record["same"] = verdict.same;
   record["outside_spread"] = verdict.outside_spread;

@@ -44,13 +44,21 @@ double mean(const Variant& variant, const Value& value) {
   return sum / static_cast<double>(variant.runs.size());
 }
 
-// The winner is the variant that on average has everything done first. Its lead is beyond chance, as far as
-// the seeds tell, when its slowest run is still faster than the fastest of the next variant. Variants that are not
-// finished are named, and do not take part.
+// What decides. Where flows begin at their times, a run ends soon after the last one began, whatever the network is like:
+// then it is what the slowest hundredth of the flows suffered.
+enum class Measure : std::uint8_t {
+  end,         // everything was done
+  slowdown,    // p99, against alone
+  completion,  // p99, where nobody knows what a flow takes alone
+};
+
+// The winner is the variant that on average measures least. Its lead is beyond chance, as far as the seeds tell, when its
+// worst run is still better than the best of the next variant. Variants that are not finished are named, and do not take part.
 struct Verdict {
+  Measure measure = Measure::end;
   std::optional<std::size_t> winner;  // nothing: none is finished
   std::optional<std::size_t> next;    // nothing: no other is
-  double lead = 1;    // how many times longer the next one takes
+  double lead = 1;    // how many times as much the next one measures
   bool same = false;  // all variants are the same to the last packet
   bool outside_spread = false;
   std::string sentence;

@@ -122,6 +122,48 @@ TEST(Comparison, EqualDigestsMeanThatNothingChanged) {
   EXPECT_EQ(verdict.sentence, "no difference: the runs are the same to the last packet");
 }
 
+TEST(Comparison, WhereFlowsArriveByThemselvesTheirSlowdownDecides) {
+  std::vector<Variant> variants = {variant("a", {100, 110}), variant("b", {101, 111})};
+  for (Variant& each : variants) each.info.open_loop = true;
+  for (ComparedRun& run : variants[0].runs) run.summary.slowdown->p99 = 3000;
+  const Verdict verdict = judge(variants);
+  EXPECT_EQ(verdict.winner, 1u) << "though it ends later";
+  EXPECT_EQ(verdict.measure, Measure::slowdown);
+  EXPECT_TRUE(verdict.outside_spread);
+  EXPECT_EQ(verdict.sentence, "b wins: slowdown p99 1.50, 2.00x lower than a; outside the spread over 2 seeds");
+  const std::string text = comparison_text(variants, 0, false);
+  EXPECT_LT(text.find("slowdown p99"), text.find("  at best")) << text;
+  std::ostringstream out;
+  write_comparison(variants, verdict, out);
+  EXPECT_EQ(nlohmann::json::parse(out.str())["measure"], "slowdown_p99");
+
+  for (Variant& each : variants)
+    for (ComparedRun& run : each.runs) run.summary.slowdown.reset();
+  EXPECT_NE(judge(variants).sentence.find("a wins: completion p99 105us"), std::string::npos) << judge(variants).sentence;
+}
+
+TEST(Comparison, WhatIsLostIsSaidBesideWhatIsFast) {
+  std::vector<Variant> variants = {variant("a", {100}), variant("b", {200})};
+  EXPECT_EQ(judge(variants).sentence.find("lost"), std::string::npos);
+  variants[0].runs[0].summary.lost = 30;
+  EXPECT_NE(judge(variants).sentence.find("; lost: a 30, b 0"), std::string::npos) << judge(variants).sentence;
+}
+
+TEST(Comparison, AStreamThatArrivesByItselfIsJudgedByItsSlowdown) {
+  std::vector<Variant> variants = {variant("a", {100}), variant("b", {100})};
+  for (std::size_t i = 0; i < 2; ++i) {
+    StreamSummary stream;
+    stream.record.name = "storage";
+    stream.record.open_loop = true;
+    stream.end = 100;
+    stream.summary.slowdown = Quantiles{1000, i == 0 ? 4000 : 2000, 5000, 5000};
+    variants[i].runs[0].streams = {stream};
+  }
+  const auto sentences = stream_sentences(variants);
+  ASSERT_EQ(sentences.size(), 1u);
+  EXPECT_EQ(sentences[0].second, "slowdown p99 lowest with b, 2.00: 2.00x lower than a");
+}
+
 TEST(Comparison, TheTailIsComparedWithEveryoneElses) {
   EXPECT_EQ(tail_sentence({variant("slow", {1000}), variant("fast", {100}), variant("middle", {200})}),
             "fast has the lowest p99.9, 100us: 50.00% below middle, 90.00% below slow");

@@ -169,6 +169,14 @@ void add_quantiles(nlohmann::ordered_json& record, const std::string& prefix, co
   add("max", &Quantiles::max);
 }
 
+// Of messages that nobody acknowledges, where there are any.
+void add_waiting(nlohmann::ordered_json& record, const SimSummary& summary) {
+  if (summary.unanswered == 0) return;
+  record["unanswered"] = summary.unanswered;
+  record["wait_mean_ps"] = summary.waiting ? nlohmann::ordered_json(summary.waiting_mean) : nlohmann::ordered_json();
+  add_quantiles(record, "wait_", "_ps", summary.waiting, false);
+}
+
 }  // namespace
 
 void write_sim_record(const RunInfo& info, const RunResult& result, const SimSummary& summary, std::ostream& out) {
@@ -191,6 +199,7 @@ void write_sim_record(const RunInfo& info, const RunResult& result, const SimSum
   record["end_ps"] = result.end;
   add_quantiles(record, "fct_", "_ps", summary.completion, false);
   add_quantiles(record, "slowdown_", "", summary.slowdown, true);
+  add_waiting(record, summary);
   record["goodput_bps"] = summary.goodput;
   record["flow_goodput_min_bps"] = summary.flow_goodput_min;
   record["flow_goodput_mean_bps"] = summary.flow_goodput_mean;
@@ -212,6 +221,8 @@ void write_sim_record(const RunInfo& info, const RunResult& result, const SimSum
       record["phases"].push_back({{"what", each.what}, {"from_ps", each.from}, {"to_ps", each.to}, {"goodput_bps", each.goodput}});
   }
   if (!result.deadlock.empty()) record["deadlock"] = result.deadlock;
+  if (result.sample_interval > 0) record["sample_interval_ps"] = result.sample_interval;
+  if (result.capture_end != schedule::kNotYet) record["capture_end_ps"] = result.capture_end;
   if (summary.fullest) record["peak_queue_bytes"] = result.links[*summary.fullest].peak_bytes;
   record["packet_hops"] = count.packet_hops;
   record["events"] = count.events;
@@ -232,6 +243,7 @@ void write_stream_records(const RunResult& result, std::ostream& out) {
                                      {"end_ps", each.end}};
     add_quantiles(record, "fct_", "_ps", summary.completion, false);
     add_quantiles(record, "slowdown_", "", summary.slowdown, true);
+    add_waiting(record, summary);
     record["goodput_bps"] = summary.goodput;
     record["transport_data_packets"] = each.record.data_sent;
     record["transport_resent"] = each.record.data_resent;

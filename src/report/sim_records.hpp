@@ -17,6 +17,7 @@ struct RunInfo {
   std::string commit;
   std::uint64_t configuration = 0;   // hash of everything the user gave: equal inputs, equal hash
   std::int64_t sample_interval = 0;  // ps; 0: nothing was sampled
+  bool open_loop = false;            // all flows began at their times, however the network fared
 };
 
 // The one line that stands for the whole run.

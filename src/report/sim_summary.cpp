@@ -35,9 +35,12 @@ std::string reason(const RunResult& result) {
 
 // Flows and messages know neither packets nor queues: nothing was counted, which is not zero.
 bool has_packets(const RunResult& result) { return result.executor == "packet"; }
+
+std::string time(std::int64_t ps) { return brief(Duration(ps)); }
+
 // "43 of 64 flows failed, 5 never began" of a run that ended by itself; nothing where all got through.
 std::string missing_text(const RunResult& result, const SimSummary& summary) {
-  if (!result.stopped_by.empty() || summary.done == summary.flows) return "";
+  if (!result.stopped_by.empty() || summary.done + summary.lost == summary.flows) return "";
   const std::string all = counted(static_cast<std::int64_t>(summary.flows), "flow");
   const std::size_t never = summary.flows - summary.begun;
   if (summary.failed == 0) return fmt::format("{} of {} never began", number(never), all);
@@ -54,24 +57,44 @@ std::string traffic_text(const RunResult& result, const SimSummary& summary) {
   return fmt::format("{} of {}{}, {} in {}", number(summary.done), all, more ? " that began" : "", size(summary.bytes), time);
 }
 
-std::string facts_text(const RunResult& result, const SimSummary& summary, std::size_t width, bool colour) {
+void add_flows(Facts& facts, const RunResult& result, const SimSummary& summary) {
   const schedule::Counters& count = result.counters;
-  Facts facts;
-  if (!result.stopped_by.empty()) facts.add("partial", reason(result));
   facts.add("traffic", traffic_text(result, summary));
   const std::string whose = summary.done < summary.flows ? fmt::format("of the {} that ended: ", number(summary.done)) : "";
-  if (summary.completion)
-    facts.add("completion", whose + spread(*summary.completion, [](std::int64_t ps) { return brief(Duration(ps)); }));
+  if (summary.completion) facts.add("completion", whose + spread(*summary.completion, time));
   if (summary.slowdown) facts.add("slowdown", whose + spread(*summary.slowdown, thousandths) + " against alone");
   if (summary.done > 0)
     facts.add("goodput", fmt::format("{} in all; per flow {}{} on average, {} at least", brief(Bandwidth(summary.goodput)), whose,
                                      brief(Bandwidth(summary.flow_goodput_mean)), brief(Bandwidth(summary.flow_goodput_min))));
+  if (has_packets(result))
+    facts.add("packets", fmt::format("{} data, {} sent again, {} acknowledgements", number(count.data_sent),
+                                     number(count.data_resent), number(count.acks_sent)));
+}
+
+// Messages that are sent once, whatever becomes of them.
+void add_unanswered(Facts& facts, const RunResult& result, const SimSummary& summary) {
+  facts.add("traffic", fmt::format("{} of {} arrived, {} in {}; {} lost", number(summary.done),
+                                   counted(static_cast<std::int64_t>(summary.flows), "message"), size(summary.bytes), time(result.end),
+                                   number(summary.lost)));
+  if (summary.completion) facts.add("delay", spread(*summary.completion, time) + " until the last byte is in");
+  if (summary.waiting) facts.add("waiting", fmt::format("mean {}, {} beyond alone", time(summary.waiting_mean), spread(*summary.waiting, time)));
+  if (summary.done > 0) facts.add("goodput", fmt::format("{} in all", brief(Bandwidth(summary.goodput))));
+  facts.add("packets", fmt::format("{} data, which nobody acknowledges or sends again", number(result.counters.data_sent)));
+}
+
+std::string facts_text(const RunResult& result, const SimSummary& summary, std::size_t width, bool colour) {
+  const schedule::Counters& count = result.counters;
+  Facts facts;
+  if (!result.stopped_by.empty()) facts.add("partial", reason(result));
+  if (summary.unanswered > 0 && summary.unanswered == summary.begun) {
+    add_unanswered(facts, result, summary);
+  } else {
+    add_flows(facts, result, summary);
+  }
   if (!has_packets(result)) {
     facts.add("digest", fmt::format("{:016x} (seed {})", result.digest, result.seed));
     return facts.text(width, colour);
   }
-  facts.add("packets", fmt::format("{} data, {} sent again, {} acknowledgements", number(count.data_sent),
-                                   number(count.data_resent), number(count.acks_sent)));
   facts.add("congestion",
             fmt::format("{} marked, {} trimmed, {} dropped, {} lost, {} timeouts", number(count.marked),
                         number(count.trimmed), number(count.dropped), number(count.lost), number(count.timeouts)));
@@ -82,6 +105,11 @@ std::string facts_text(const RunResult& result, const SimSummary& summary, std::
     const LinkRecord& link = result.links[*summary.fullest];
     facts.add("longest queue", fmt::format("{}, {} to {}", brief(Bytes(link.peak_bytes)), link.from, link.to));
   }
+  if (result.sample_interval > result.sample_asked)
+    facts.add("samples", fmt::format("every {} instead of {}, of which there were too many to keep", time(result.sample_interval), time(result.sample_asked)));
+  if (result.capture_end != schedule::kNotYet)
+    facts.add("capture", fmt::format("ends at {}, when there was no room for more: capture fewer links, or end the run with --limit time",
+                                     time(result.capture_end)));
   facts.add("digest",
             fmt::format("{:016x} (seed {}, {} packet-hops)", result.digest, result.seed, number(count.packet_hops)));
   return facts.text(width, colour);
@@ -155,7 +183,8 @@ std::string streams_text(const std::vector<StreamSummary>& streams, std::size_t 
     table.add({each.record.name, each.record.transport, each.record.service.empty() ? "-" : each.record.service,
                summary.done == summary.flows ? brief(Duration(each.end)) : fmt::format("{} of {}", summary.done, summary.flows),
                time(&Quantiles::p50), time(&Quantiles::p99), summary.slowdown ? thousandths(summary.slowdown->p99) : "-",
-               brief(Bandwidth(summary.goodput)), again ? "\"" : number(each.record.data_resent)});
+               brief(Bandwidth(summary.goodput)),
+               summary.unanswered > 0 ? "-" : again ? "\"" : number(each.record.data_resent)});
   }
   return "\n" + table.text(width, colour) + "p50, p99: completion; slowed: p99 against alone; again: packets of the transport\n";
 }
@@ -166,12 +195,22 @@ SimSummary summarise_flows(const RunResult& result, const Wanted& wanted, std::u
   SimSummary summary;
   std::vector<std::int64_t> times;
   std::vector<std::int64_t> slowdowns;
+  std::vector<std::int64_t> waits;
   double rates = 0;
+  double waited = 0;
   for (const FlowRecord& flow : result.flows) {
     if (!wanted(flow)) continue;
     ++summary.begun;
-    if (!is_done(flow)) continue;
+    summary.unanswered += flow.unanswered;
+    if (!is_done(flow)) {
+      summary.lost += flow.unanswered && result.stopped_by.empty();
+      continue;
+    }
     times.push_back(completion_time(flow));
+    if (flow.unanswered && flow.unloaded > 0) {
+      waits.push_back(times.back() - flow.unloaded);
+      waited += static_cast<double>(waits.back());
+    }
     if (const auto slow = slowdown(flow)) slowdowns.push_back(*slow);
     const std::int64_t rate = goodput(flow.bytes, times.back());
     summary.flow_goodput_min = summary.done == 0 ? rate : std::min(summary.flow_goodput_min, rate);
@@ -180,11 +219,13 @@ SimSummary summarise_flows(const RunResult& result, const Wanted& wanted, std::u
     ++summary.done;
   }
   summary.flows = std::max<std::size_t>(summary.begun, all);
-  if (result.stopped_by.empty()) summary.failed = summary.begun - summary.done;
+  if (result.stopped_by.empty()) summary.failed = summary.begun - summary.done - summary.lost;
   if (summary.done > 0) {
     summary.goodput = goodput(summary.bytes, time);
     summary.flow_goodput_mean = static_cast<std::int64_t>(rates / static_cast<double>(summary.done));
   }
+  if (!waits.empty()) summary.waiting_mean = static_cast<std::int64_t>(waited / static_cast<double>(waits.size()));
+  summary.waiting = quantiles(std::move(waits));
   summary.completion = quantiles(std::move(times));
   summary.slowdown = quantiles(std::move(slowdowns));
   return summary;
@@ -201,9 +242,11 @@ std::optional<Quantiles> quantiles(std::vector<std::int64_t> values) {
   return Quantiles{at(500), at(990), at(999), values.back()};
 }
 
-bool is_done(const FlowRecord& flow) { return flow.sent != schedule::kNotYet; }
+bool is_done(const FlowRecord& flow) { return done_at(flow) != schedule::kNotYet; }
 
-std::int64_t completion_time(const FlowRecord& flow) { return flow.sent - flow.start; }
+std::int64_t done_at(const FlowRecord& flow) { return flow.unanswered ? flow.received : flow.sent; }
+
+std::int64_t completion_time(const FlowRecord& flow) { return done_at(flow) - flow.start; }
 
 std::optional<std::int64_t> slowdown(const FlowRecord& flow) {
   if (!is_done(flow) || flow.unloaded <= 0) return std::nullopt;

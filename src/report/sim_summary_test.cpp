@@ -37,6 +37,36 @@ TEST(SimSummary, ARunInWhichNothingEndedHasNoQuantiles) {
   EXPECT_EQ(summary_text(result, summary, 10, 80, false).find("completion"), std::string::npos);
 }
 
+TEST(SimSummary, MessagesThatNobodyAnswersAreDoneWhenTheyArrive) {
+  RunResult result = sample_result();
+  for (auto& flow : result.flows) flow.unanswered = true;
+  result.flows[1].received = schedule::kNotYet;  // it left, and was lost
+  const SimSummary summary = summarise(result);
+  EXPECT_EQ(summary.unanswered, 4u);
+  EXPECT_EQ(summary.done, 2u);
+  EXPECT_EQ(summary.completion->max, 39'000'000);
+  EXPECT_EQ(summary.waiting->max, 19'000'000);
+  EXPECT_EQ(summary.waiting_mean, (19'000'000 + 4'000'000) / 2);
+  const std::string text = summary_text(result, summary, 1, 80, false);
+  EXPECT_NE(text.find("2 of 4 messages arrived"), std::string::npos) << text;
+  EXPECT_NE(text.find("; 2 lost"), std::string::npos) << text;
+  EXPECT_NE(text.find("waiting        mean 11.5us, p50 19us"), std::string::npos) << text;
+  EXPECT_EQ(text.find("acknowledgements"), std::string::npos) << text;
+  EXPECT_NE(text.find("%"), std::string::npos) << "what is lost does not hide how long the run was:\n" << text;
+}
+
+TEST(SimSummary, WhatWasNotKeptIsSaid) {
+  RunResult result = sample_result();
+  result.sample_asked = 1'000'000;
+  result.sample_interval = 4'000'000;
+  result.capture_end = 30'000'000;
+  const std::string text = summary_text(result, summarise(result), 1, 80, false);
+  EXPECT_NE(text.find("samples        every 4us instead of 1us"), std::string::npos) << text;
+  EXPECT_NE(text.find("capture        ends at 30us"), std::string::npos) << text;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+}
+
 RC_GTEST_PROP(SimSummary, QuantilesLeaveTheRightShareBehindThem, ()) {
   const auto values =
       *rc::gen::nonEmpty(rc::gen::container<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(0, 1000)));

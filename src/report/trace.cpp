@@ -69,7 +69,7 @@ class Events {
 using RankName = std::function<std::string(std::uint32_t)>;
 
 std::int64_t end_of(const FlowRecord& flow, std::int64_t run_end) {
-  return std::max(flow.start, is_done(flow) ? flow.sent : run_end);
+  return std::max(flow.start, is_done(flow) ? done_at(flow) : run_end);
 }
 
 // The last moment anything in the run has to do with; flows that are not done are drawn until then.

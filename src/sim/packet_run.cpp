@@ -389,8 +389,13 @@ schedule::RunResult PacketRun::run(const LanesOf& counted) {
   }
   if (fails_over_) result.failures = take_failures();
   if (!result.stopped_by.empty()) return result;
+  const std::int64_t last_event = result.end;
   result.end = 0;  // wake-ups after the last acknowledgement do not count
-  for (const schedule::FlowRecord& flow : result.flows) result.end = std::max({result.end, flow.sent, flow.received});
+  for (const schedule::FlowRecord& flow : result.flows) {
+    result.end = std::max({result.end, flow.sent, flow.received});
+    // What is left of a raw message that has lost a packet arrives, too.
+    if (flow.unanswered && flow.received == schedule::kNotYet) result.end = last_event;
+  }
   for (const auto& hosts : hosts_) result.end = std::max(result.end, hosts->gave_up);
   return result;
 }

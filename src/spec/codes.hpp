@@ -176,6 +176,10 @@ enum class Severity { error, warning };
     "A Dragonfly is free of such circles only with virtual channels by the number of global links " \
     "crossed, which ports here do not have; detours make circles likely. A run that locks up ends " \
     "with the circle's names and exit code 1.")                                                     \
+  X(small_window, "W0507", "a window below one bandwidth-delay product",                            \
+    "SRD keeps at most 255 packets in flight to one peer. Where a round trip holds more of them at " \
+    "the rate of a NIC, one flow alone cannot fill it; several peers at once can. Larger packets "  \
+    "(`transport.mtu`) help, and so does a shorter way.")                                           \
   X(open_topology, "W0701", "a topology that leaves something open",                               \
     "The file does not say all that weft needs to know about the server, and what is most likely " \
     "was taken. Files that clouds give to their virtual machines name places, not parts. --set "   \

@@ -6,8 +6,8 @@
 
 namespace weft::transport {
 
-// Packets in flight to one peer at most. A peer's state fits 2 KiB: its slots are half of that, the cost of a path is kept
-// in 15 bits, and both ends' bitmaps are of this length. Twice as many would take 3 KiB for each active peer.
+// Packets in flight to one peer at most. A peer's state fits 2 KiB, and its slots are half of that; a path counts its packets in
+// 8 bits and its cost in 15. Twice as many would take 3 KiB for each active peer and wider sums over all paths for each packet.
 inline constexpr std::uint32_t kMostSrdWindow = 255;
 
 struct SrdConfig {

@@ -37,7 +37,12 @@ TEST(Sim, WhatIsNotCoveredIsSaidBeforeItStarts) {
     EXPECT_EQ(outcome.code, 2);
     return outcome.err;
   };
-  EXPECT_NE(error("01-acp-2-nics", {"--pattern", "permutation", "--set", "transport.kind=raw"}).find("raw packets are sent by tests only"), std::string::npos);
+  const std::string raw = "transport.kind=raw";
+  EXPECT_NE(error("01-acp-2-nics", {"--pattern", "ring", "--set", raw, "--fidelity", "flow"}).find("packets that nobody slows down"), std::string::npos);
+  EXPECT_NE(error("01-acp-2-nics", {"--collective", "all_reduce", "--gpus", "16", "--fidelity", "packet", "--set", raw}).find("a raw packet is lost"), std::string::npos);
+  EXPECT_NE(error("01-acp-2-nics", {"--pattern", "ring", "--verb", "read", "--set", "transport.kind=tcp"}).find("tcp knows no read"), std::string::npos);
+  EXPECT_NE(error("01-acp-2-nics", {"--pattern", "ring", "--verb", "read", "--fidelity", "message"}).find("packet by packet only"), std::string::npos);
+  EXPECT_NE(error("05-p5-tor-clos", {"--stream", "a,pattern=ring", "--verb", "read"}).find("every stream has its own verb"), std::string::npos);
   EXPECT_NE(error("08-two-sites", {}).find("E0413"), std::string::npos);
   EXPECT_NE(error("09-dragonfly", {"--set", "fabric.routing=valiant", "--fidelity", "flow"}).find("minimal routes only"), std::string::npos);
   EXPECT_NE(error("05-p5-tor-clos", {"--size", "many"}).find("for example --size 2MB"), std::string::npos);
@@ -381,6 +386,78 @@ TEST(Sim, ACaptureOfNothingIsAComplaint) {
   EXPECT_NE(error({"--sample", "3"}).find("for example --sample 1us"), std::string::npos);
 }
 
+// Senders that nobody slows down, into one port, with packets of one size: Pollaczek and Khinchine say how long they wait.
+TEST(Sim, RawMessagesAtRandomTimesWaitAsInMD1) {
+  const Scratch scratch;
+  const InDirectory here(scratch.path());
+  std::ofstream("leaf.topo") << "Nodes 64\nTiers 2\nPodsize 64\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 64\nRadix_Up 1\n"
+                                "Downlink_Latency_ns 500\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 1\nDownlink_Latency_ns 500\n";
+  const std::vector<std::string> command = {"sim", "leaf.topo", "--set", "transport.kind=raw", "--set", "switching.queue=10MB", "--pattern", "incast",
+                                            "--arrivals", "poisson", "--size", "4086B", "--load", "1.1%", "--duration", "30ms"};
+  std::vector<std::string> as_json = command;
+  as_json.insert(as_json.end(), {"--json", "--links", "0", "--seeds", "6"});
+  const Outcome outcome = weft(as_json);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  double waits = 0;
+  double messages = 0;
+  double used = 0;
+  for (const auto& record : records(outcome.out)) {
+    if (record["record"] == "sim") {
+      EXPECT_EQ(record["unanswered"], record["flows"]);
+      EXPECT_EQ(record["flows_done"], record["flows"]);
+      EXPECT_EQ(record["acks"], 0);
+      EXPECT_GE(record["wait_p99_ps"], record["wait_p50_ps"]);
+    } else if (record["to"] == "s0/nic0") {
+      waits += record["mean_wait_ps"].get<double>() * record["packets"].get<double>();
+      messages += record["packets"].get<double>();
+      used += record["utilisation"].get<double>() / 6;
+    }
+  }
+  ASSERT_GT(messages, 300'000);
+  const double service = 4150 * 80;
+  const double expected = used * service / (2 * (1 - used));
+  EXPECT_NEAR(used, 63 * 0.011 * 4150 / 4086, 0.01);
+  EXPECT_NEAR(waits / messages, expected, 0.05 * expected) << used;
+
+  const std::string text = weft(command, 80).out;
+  EXPECT_NE(text.find("messages arrived"), std::string::npos) << text;
+  EXPECT_NE(text.find("; 0 lost"), std::string::npos) << text;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+}
+
+TEST(Sim, WhatRawLosesIsAResultAndNoFailure) {
+  const Outcome outcome = weft({"sim", kClos, "--set", "transport.kind=raw", "--pattern", "incast", "--nodes", "64", "--size", "1MB", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto record = records(outcome.out).at(0);
+  EXPECT_EQ(record["unanswered"], 63);
+  EXPECT_LT(record["flows_done"], 63);
+  EXPECT_GT(record["dropped"], 0);
+}
+
+TEST(Sim, AReadTakesARoundTripMoreThanAWrite) {
+  const auto run = [](const std::string& verb) {
+    const Outcome outcome = weft({"sim", kClos, "--pattern", "one", "--nodes", "64", "--size", "1MB", "--verb", verb, "--json"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return records(outcome.out).at(0);
+  };
+  const auto write = run("write");
+  const auto read = run("read");
+  EXPECT_EQ(write["fct_max_ps"], run("send")["fct_max_ps"]);
+  EXPECT_NE(write["digest"], run("send")["digest"]);
+  EXPECT_NE(write["configuration"], read["configuration"]);
+  EXPECT_GT(read["fct_max_ps"], write["fct_max_ps"]);
+  EXPECT_LT(read["slowdown_max"], 1.2);
+}
+
+TEST(Compare, PoissonTrafficIsJudgedByItsSlowdown) {
+  const Outcome outcome = weft({"compare", kClos, "--vary", "transport.window=4,64", "--pattern", "poisson", "--nodes", "64", "--size", "500kB",
+                                "--load", "70%", "--duration", "100us", "--seeds", "2"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("window=64 wins: slowdown p99 "), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("x lower than window=4; "), std::string::npos) << outcome.out;
+}
+
 TEST(Compare, RunsTheSameTrafficOnEachAndNamesTheWinner) {
   const std::vector<std::string> command = {"compare", kClos, "--vary", "transport.mtu=512B,4KiB", "--nodes", "16", "--size", "1MB", "--seeds", "3"};
   const Outcome outcome = weft(command);
@@ -419,9 +496,10 @@ TEST(Compare, SaysWhatIsMissing) {
   EXPECT_NE(weft({"compare", kClos}).err.find("one cluster cannot be compared"), std::string::npos);
   EXPECT_NE(weft({"compare", kClos, "--vary", "paths"}).err.find("for example --vary"), std::string::npos);
   EXPECT_NE(weft({"compare", kClos, "--vary", "transport.paths=" + std::string(99, ',')}).err.find("too many"), std::string::npos);
-  const Outcome outcome = weft({"compare", kClos, "--vary", "transport.kind=srd,raw"});
+  const std::string sites = (kSource / "examples/08-two-sites/cluster.weft.yaml").string();
+  const Outcome outcome = weft({"compare", sites, "--vary", "transport.kind=tcp,srd"});
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_NE(outcome.err.find("so kind=raw cannot be compared"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("so kind=srd cannot be compared"), std::string::npos) << outcome.err;
 }
 
 // nccl-tests' lines: numbers in its columns, and behind them what was chosen.
