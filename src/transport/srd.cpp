@@ -119,8 +119,8 @@ bool Srd::poll(Instant now, std::uint32_t endpoint, Transmit& out) {
     do {
       const std::uint32_t before_it = index;
       index = senders_[index].next_active;
-      if (now >= senders_[index].deadline) time_out(now, index);
       Sender& sender = senders_[index];
+      if (now >= sender.deadline) time_out(now, index);
       if (idle(sender)) {  // nothing left: leave the ring
         const bool alone = sender.next_active == index;
         senders_[before_it].next_active = sender.next_active;

@@ -132,10 +132,10 @@ std::uint32_t Srd::choose_path(Sender& sender, bool resend, std::uint32_t avoid)
   // would fill the window.
   const std::uint32_t look = sender.turn % kMaxPaths;
   const std::uint64_t bit = std::uint64_t{1} << look;
-  const bool due = !newer(sender.paths.ready[look], sender.turn);
+  const auto due = [&] { return !newer(sender.paths.ready[look], sender.turn); };
   std::uint32_t at = kNoPath;
   if (std::uint8_t& out = sender.paths.out[look]; out == kResting) {
-    if (due) out = 0;
+    if (due()) out = 0;
     set_cost(sender, look);
   } else if (out == 0) {
     std::uint16_t& price = sender.paths.price[look];
@@ -143,18 +143,19 @@ std::uint32_t Srd::choose_path(Sender& sender, bool resend, std::uint32_t avoid)
       price = static_cast<std::uint16_t>(price - (price - kPar) / 16);
       set_cost(sender, look);
     }
-  } else if ((sender.unproven & ~sender.trying & bit) && !resend && due) {
+  } else if ((sender.unproven & ~sender.trying & bit) && !resend && due()) {
     sender.trying |= bit;
     at = look;
   }
   sender.burst_left = static_cast<std::uint8_t>(at == kNoPath ? config_.burst - 1 : 0);
   if (at == kNoPath) {
+    // What is sent last must not arrive last by far. Of an entropy that nothing was heard of, the price does not say
+    // that it is slow.
+    const std::uint32_t left = std::min(resend ? kMaxPackets : sender.end - sender.next, 8 * kWindow);
+    const std::uint32_t most_price = kPar + left * kPar / sender.allowed;
     at = cheapest(sender.paths.cost, (sender.path + 1u) % kMaxPaths);
-    if (at == kNoPath || at == avoid || (sender.paths.price[at] > kLate && !(sender.unheard >> at & 1))) {
-      // What is sent last must not arrive last by far. Of an entropy that nothing was heard of, the price does not say
-      // that it is slow.
-      const std::uint32_t left = std::min(resend ? kMaxPackets : sender.end - sender.next, 8 * kWindow);
-      at = take_cheapest(sender, kLate + left * kPar / sender.allowed, avoid);
+    if (at == kNoPath || at == avoid || (sender.paths.price[at] > most_price && !(sender.unheard >> at & 1))) {
+      at = take_cheapest(sender, most_price, avoid);
       if (at == kNoPath) at = take_cheapest(sender, kMostPrice, avoid);
       if (at == kNoPath) at = take_any(sender, avoid);
     }
