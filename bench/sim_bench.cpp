@@ -164,6 +164,34 @@ class Bench {
         over <= most && trimmed <= most_trimmed);
   }
 
+  // The mean over five seeds, and the worst: where links differ, a seed is worth a percent or two.
+  void over_seeds(const std::string& name, const std::vector<std::string>& arguments, double ideal_us, double most) {
+    double sum = 0;
+    double worst = 0;
+    std::optional<Measured> first;
+    constexpr int kSeeds = 5;
+    for (int seed = 1; seed <= kSeeds; ++seed) {
+      std::vector<std::string> with_seed = arguments;
+      with_seed.insert(with_seed.end(), {"--seed", std::to_string(seed)});
+      const auto measured = measure(with_seed);
+      if (!measured) {
+        ok_ = false;
+        return;
+      }
+      sum += measured->tail_us();
+      worst = std::max(worst, measured->tail_us());
+      if (!first) first = measured;
+    }
+    const double tail = sum / kSeeds;
+    const double trimmed = first->number("trimmed") / first->number("data_packets");
+    say({{"name", name}, {"cpu_s", first->cpu}, {"peak_rss_mb", first->megabytes}, {"packet_hops", first->number("packet_hops")},
+         {"tail_fct_us", tail}, {"worst_us", worst}, {"ideal_us", ideal_us}, {"ratio", tail / ideal_us}, {"trimmed", trimmed},
+         {"digest", first->digest()}},
+        fmt::format("{:<34} {:>9.1f} {:>9.1f} {:>7.3f}x {:>6.2f}x {:>7.1f}%  {}  worst {:.1f}", name, tail, ideal_us, tail / ideal_us, most,
+                    100 * trimmed, first->digest(), worst),
+        tail <= most * ideal_us);
+  }
+
   void transport() {
     head(fmt::format("{:<34} {:>9} {:>9} {:>8} {:>7} {:>8}  {}", "transport", "tail us", "ideal us", "is", "limit", "trimmed", "digest"));
     const double rtt = 13.0;  // us: 12 cables of 1 us, a full packet out and a header back on six links each
@@ -172,17 +200,17 @@ class Bench {
     const std::uint64_t bytes = 6'000'000;
     scenario("permutation, 4:1 oversubscribed", {inputs_.oversubscribed(), "--matrix", inputs_.across_leaves(bytes)},
              4 * on_the_wire(static_cast<double>(bytes)) / 1e6, 1.1, 1);
-    if (quick_) return;  // the next two are missed so far, which the whole benchmark says
     // One of the four uplinks of each ToR: 3.25 links are left for four flows. To the same spine everywhere, and to
     // another one for each ToR: then half of the ways of most flows are slow, at one end or the other.
     for (const bool same : {true, false}) {
+      if (quick_ && !same) return;  // missed so far, which the whole benchmark says
       std::vector<std::string> slow = {inputs_.topology(128), "--matrix", inputs_.permutation(128)};
       for (int leaf = 0; leaf < 32; ++leaf) {
         slow.push_back("--fault");
         slow.push_back(fmt::format("leaf{}:spine{},kind=slow,share=25%", leaf, leaf / 4 * 4 + (same ? 0 : leaf % 4)));
       }
-      scenario(same ? "perm_128, uplink 0 at a quarter" : "perm_128, uplinks in turn at 1/4", slow,
-               on_the_wire(2e6) / 0.8125 / 1e6 + rtt, 1 / 0.9, 1);
+      over_seeds(same ? "perm_128, uplink 0 at a quarter" : "perm_128, uplinks in turn at 1/4", slow,
+                 on_the_wire(2e6) / 0.8125 / 1e6 + rtt, 1 / 0.9);
     }
   }
 
