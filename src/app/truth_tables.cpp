@@ -73,7 +73,8 @@ std::optional<TruthTable> load(const std::filesystem::path& file, bool json, Con
 
 bool TruthTable::uses(std::string_view owner) const {
   const collective::Stack& used = *collective::stack_named(stack);
-  return owner == used.common.name || owner == collective::generation_of(team->group(0).spec.gpu.kind).name || owner == used.launch.name ||
+  return owner == used.common.name || owner == used.launch.name ||
+         owner == collective::generation_of(team->group(0).spec.gpu.kind).name ||
          ((owner == used.network.name || owner == used.network.like) && team->nodes() > 1);
 }
 
