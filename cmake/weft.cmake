@@ -6,10 +6,12 @@
 # included, each folder gets a private root, build/include/FOLDER/FOLDER -> src/FOLDER, and a target
 # is given the roots of its own list. Include paths are PRIVATE, so nothing arrives by transitivity.
 
-# Only HOT libraries are worth -O3; for the rest, and for tests, -O1 halves the time to build.
+# Only HOT libraries are worth full optimisation; for the rest, and for tests, less halves the time to build.
 function(weft_cold target)
   if(CMAKE_BUILD_TYPE STREQUAL Release)
     target_compile_options(${target} PRIVATE -O1)
+  elseif(WEFT_SANITIZE)
+    target_compile_options(${target} PRIVATE -Og)
   endif()
 endfunction()
 

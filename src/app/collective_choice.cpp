@@ -37,7 +37,8 @@ void unknown(std::string_view option, const std::string& text, std::vector<std::
 
 }  // namespace
 
-std::vector<Bytes> parse_sizes(const std::string& text, spec::Diagnostics& diagnostics) {
+std::vector<Bytes> parse_sizes(const std::string& given, spec::Diagnostics& diagnostics) {
+  const std::string text = bare_as_bytes(given);
   std::vector<Bytes> sizes;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t comma = std::min(text.find(',', at), text.size());

@@ -13,7 +13,7 @@
 namespace weft::app {
 
 // 1MiB, 8B..8GiB (doubling), or several of them with commas; empty with a complaint.
-std::vector<Bytes> parse_sizes(const std::string& text, spec::Diagnostics& diagnostics);
+std::vector<Bytes> parse_sizes(const std::string& given, spec::Diagnostics& diagnostics);
 
 // What the file's `run:` or the command line asks for, and the latter's words where both say something.
 std::vector<CollectiveJob> jobs_of(const model::Cluster& cluster, const CollectiveOptions& options, std::uint32_t gpus,

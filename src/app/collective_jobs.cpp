@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "base/random.hpp"
@@ -34,6 +35,18 @@ std::vector<Duration> draw_starts(Duration skew, std::uint32_t ranks, std::uint6
 }
 
 }  // namespace
+
+std::string bare_as_bytes(const std::string& sizes) {
+  const auto is_digit = [&](std::size_t at) { return at < sizes.size() && sizes[at] >= '0' && sizes[at] <= '9'; };
+  const auto has_unit = [&](std::size_t at) { return at < sizes.size() && std::isalpha(static_cast<unsigned char>(sizes[at])) != 0; };
+  std::string out;
+  for (std::size_t at = 0; at < sizes.size(); ++at) {
+    out += sizes[at];
+    const bool within = is_digit(at + 1) || (at + 1 < sizes.size() && sizes[at + 1] == '.' && is_digit(at + 2));  // 1.5GiB
+    if (is_digit(at) && !within && !has_unit(at + 1)) out += 'B';
+  }
+  return out;
+}
 
 std::vector<std::vector<std::uint32_t>> groups_of(const CollectiveJob& job, const model::Cluster& cluster,
                                                   spec::Diagnostics& diagnostics) {

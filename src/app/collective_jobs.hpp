@@ -33,6 +33,9 @@ void check_job(const CollectiveJob& job, const model::Cluster& cluster, spec::Di
 std::vector<CollectiveJob> take_options(const CollectiveOptions& options, std::vector<CollectiveJob> jobs,
                                         spec::Diagnostics& diagnostics);
 
+// "8..4GiB" as "8B..4GiB": nccl-tests' sizes are bytes where they have no unit.
+std::string bare_as_bytes(const std::string& sizes);
+
 // The GPUs of every group of a job; all groups have the same number. Empty with a complaint.
 std::vector<std::vector<std::uint32_t>> groups_of(const CollectiveJob& job, const model::Cluster& cluster,
                                                   spec::Diagnostics& diagnostics);

@@ -74,7 +74,7 @@ CollectiveRow timed(const Team& team, const PlanOptions& plan, const KeepGoing& 
     sim::LaneResult result = sim::run_lanes(work, config);
     return {std::move(result.ends), result.messages, result.run.stopped_by};
   };
-  const collective::Timing timing = collective::time_of(team, plan, execute);
+  const collective::Timing timing = collective::time_among_many(team, plan, execute);
   CollectiveRow row = row_of(team, plan, timing.plan);
   row.time = timing.stopped_by.empty() ? timing.time.count() : 0;
   row.messages = timing.messages;

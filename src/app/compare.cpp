@@ -169,7 +169,9 @@ bool covered(const ComparedTraffic& compared, const RunOptions& options, std::ve
   return true;
 }
 
-int explain_stop(const std::string& label, const RunResult& result, Console& console) {
+// Says what a run that is not done came to; the code that the command ends with.
+int explain_stop(const std::string& label, const RunResult& result, const std::string& trouble, Console& console) {
+  if (trouble.empty()) return kFine;
   if (result.stopped_by == "ctrl-c") {
     console.err << "interrupted\n";
     return kInterrupted;
@@ -182,25 +184,28 @@ int explain_stop(const std::string& label, const RunResult& result, Console& con
     console.err << fmt::format("{} reached the limit {}\n", label, result.stopped_by);
     return kLimitReached;
   }
-  const bool done = std::all_of(result.flows.begin(), result.flows.end(), report::is_done);
-  if (!done) console.err << fmt::format("{} does not finish its traffic\n", label);
-  return done ? kFine : kExpectationFailed;
+  console.err << fmt::format("{} does not finish its traffic\n", label);
+  return kExpectationFailed;
 }
 
-// One seed on every variant; the round counts only when all of them are done.
+// One seed on every variant, whatever becomes of the others; an interrupted round does not count.
 int run_round(const ComparedTraffic& traffic, const RunOptions& options, const Limits& limits,
               std::vector<Candidate>& candidates, Console& console) {
   std::vector<report::ComparedRun> round;
+  int worst = kFine;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const Candidate& candidate = candidates[i];
     Watch watch(limits, traffic.of(i).bytes, console);
     const RunResult result = run_traffic(*candidate.session, traffic.of(i), options, false, watch).result;
-    if (const int code = explain_stop(candidate.variant.label, result, console); code != kFine) return code;
+    const report::SimSummary summary = report::summarise(result);
+    const std::string trouble = report::trouble_of(result, summary);
+    worst = std::max(worst, explain_stop(candidate.variant.label, result, trouble, console));
+    if (worst == kInterrupted) return worst;
     round.push_back({options.seed, result.end, result.digest, result.counters.trimmed, result.counters.data_resent,
-                     result.counters.dropped, report::summarise(result), report::summarise_streams(result)});
+                     result.counters.dropped, summary, report::summarise_streams(result), trouble});
   }
   for (std::size_t i = 0; i < candidates.size(); ++i) candidates[i].variant.runs.push_back(std::move(round[i]));
-  return kFine;
+  return worst;
 }
 
 void print(const CompareOptions& options, std::vector<Candidate>& candidates, Console& console) {

@@ -39,7 +39,7 @@ InputOptions with_job(InputOptions input, const JobOptions& options) {
   if (const auto known = collective::operation_named(operation)) operation = collective::name(*known);
   const std::string gpus = options.gpus == 0 ? "" : fmt::format("gpus: {}, ", options.gpus);
   input.set.push_back(fmt::format("run=[{{{}: {{{}sizes: {}}}}}]", operation, gpus,
-                                  options.sizes.empty() ? kUsualSizes : options.sizes));
+                                  options.sizes.empty() ? kUsualSizes : bare_as_bytes(options.sizes)));
   return input;
 }
 

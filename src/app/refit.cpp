@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace weft::app {
 namespace {
@@ -16,6 +17,8 @@ using collective::Origin;
 constexpr double kWorthIt = 1e-3;
 constexpr int kMostSweeps = 3;
 constexpr double kSteps[] = {1.25, 1.05};
+// What would move further than by this factor makes up for something else.
+constexpr double kFurthest = 2;
 constexpr std::size_t kFewRows = 8;
 
 bool any_uses(const std::vector<const TruthTable*>& tables, std::string_view owner) {
@@ -46,6 +49,7 @@ class Descent {
       : tables_(tables), constants_(constants), clock_(clock) {}
 
   void run(const std::vector<Knob>& all) {
+    for (const Knob& knob : all) starts_.emplace(knob.value, static_cast<double>(*knob.value));
     for (const double step : kSteps)
       for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
         bool better = false;
@@ -69,7 +73,9 @@ class Descent {
       for (;;) {
         const std::int64_t old = *knob.value;
         *knob.value = scaled(knob, factor);
-        const double then = *knob.value == old ? now : distance_of(knob.number.owner);
+        const double moved = static_cast<double>(*knob.value) / starts_.at(knob.value);
+        const bool too_far = moved > kFurthest || moved < 1 / kFurthest;
+        const double then = *knob.value == old || too_far ? now : distance_of(knob.number.owner);
         if (then >= now * (1 - kWorthIt)) {
           *knob.value = old;
           break;
@@ -84,6 +90,7 @@ class Descent {
   const std::vector<const TruthTable*>& tables_;
   Constants& constants_;
   TruthClock& clock_;
+  std::map<const std::int64_t*, double> starts_;
 };
 
 Constants fit(const std::vector<const TruthTable*>& tables, Constants start, Origin origin, TruthClock& clock,
@@ -116,14 +123,13 @@ LeftOut leave_out(const std::vector<TruthTable>& tables, const TruthTable& out, 
   const std::vector<Knob> all = collective::knobs(made.constants, Origin::fitted);
   for (const Knob& knob : all) {
     if (!out.uses(knob.number.owner) || any_uses(others, knob.number.owner)) continue;
-    // The middle one of what others of its kind have.
+    // The middle one of what others of its kind have, or nothing.
     std::vector<std::int64_t> like;
     for (const Knob& other : all)
       if (other.number.name == knob.number.name && other.number.owner != knob.number.owner)
         like.push_back(other.number.value);
-    if (like.empty()) continue;
     std::sort(like.begin(), like.end());
-    *knob.value = like[(like.size() - 1) / 2];
+    *knob.value = like.empty() ? 0 : like[(like.size() - 1) / 2];
     made.lonely.push_back(fmt::format("{} of {}", knob.number.name, knob.number.owner));
   }
   made.constants = fit(others, std::move(made.constants), Origin::fitted, clock, &out);

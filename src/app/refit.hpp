@@ -15,7 +15,7 @@ collective::Constants refit(const std::vector<TruthTable>& tables, collective::C
 
 struct LeftOut {
   collective::Constants constants;
-  std::vector<std::string> lonely;  // numbers that only the table itself could tell: they are taken from their like
+  std::vector<std::string> lonely;  // numbers that only the table itself could tell: they are taken from their like, or are nothing
 };
 // What the fitted numbers would be without that table.
 LeftOut leave_out(const std::vector<TruthTable>& tables, const TruthTable& out, TruthClock& clock);

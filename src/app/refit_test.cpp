@@ -84,6 +84,19 @@ TEST_F(Tables, RefitComesNearerToWhatTheyWereMadeWith) {
   EXPECT_LT(after.median(), before.median() / 2);
 }
 
+// What would have to move far to explain a table explains something else.
+TEST_F(Tables, NumbersMoveByAFactorOfTwoAtMost) {
+  Constants other = collective::constants();
+  knob_of(other, "pytorch", "delay") *= 20;
+  add("one", "ib-pytorch", simulated("ib-pytorch", other));
+  const std::vector<TruthTable> tables = load();
+  TruthClock clock;
+  Constants found = refit(tables, collective::constants(), Origin::fitted, clock);
+  const std::int64_t before = collective::stack_named("ib-pytorch")->launch.delay_ns;
+  EXPECT_GT(knob_of(found, "pytorch", "delay"), before * 3 / 2);
+  EXPECT_LE(knob_of(found, "pytorch", "delay"), before * 2);
+}
+
 // A table that differs from the others does not explain itself when it is left out.
 TEST_F(Tables, WhatIsLeftOutDoesNotCount) {
   const auto as_is = simulated("ib-pytorch", collective::constants());
@@ -103,14 +116,16 @@ TEST_F(Tables, WhatIsLeftOutDoesNotCount) {
   EXPECT_NEAR(apart[0].median, 0.5, 0.01);
 }
 
-// Numbers that no other table has are those of their like.
+// Numbers that no other table has are those of their like: nothing, where there is none.
 TEST_F(Tables, WhatNobodyElseKnowsIsSaid) {
   add("one", "ib-pytorch", simulated("ib-pytorch", collective::constants()));
   add("two", "ib", simulated("ib", collective::constants()));
   const std::vector<TruthTable> tables = load();
   ASSERT_EQ(tables.size(), 2u);
   TruthClock clock;
-  EXPECT_EQ(leave_out(tables, tables[0], clock).lonely, std::vector<std::string>{"least of pytorch"});
+  LeftOut without = leave_out(tables, tables[0], clock);
+  EXPECT_EQ(without.lonely, (std::vector<std::string>{"delay of pytorch", "least of pytorch"}));
+  EXPECT_EQ(collective::make_stack(without.constants, "ib-pytorch").launch.delay_ns, 0);
   EXPECT_TRUE(leave_out(tables, tables[1], clock).lonely.empty());
 }
 

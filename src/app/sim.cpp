@@ -9,6 +9,7 @@
 #include "app/sim_collective.hpp"
 #include "app/sim_output.hpp"
 #include "app/sim_run.hpp"
+#include "app/traffic_options.hpp"
 #include "base/text.hpp"
 #include "report/fidelity.hpp"
 
@@ -21,15 +22,16 @@ int exit_code(const RunResult& result, const Traffic& traffic, Console& console)
   if (result.stopped_by.empty()) {
     const auto done = static_cast<std::uint64_t>(std::count_if(result.flows.begin(), result.flows.end(), report::is_done));
     if (result.flows.size() < traffic.flows)
-      console.err << fmt::format("{} never started: they wait for a trigger\n",
-                                 counted(static_cast<std::int64_t>(traffic.flows - result.flows.size()), "flow"));
+      console.err << fmt::format("{} never started: they wait for {}\n",
+                                 counted(static_cast<std::int64_t>(traffic.flows - result.flows.size()), "flow"),
+                                 traffic.matrix ? "a trigger" : "others to be done");
     if (done < result.flows.size())
       console.err << fmt::format("{} did not get through\n", counted(static_cast<std::int64_t>(result.flows.size() - done), "flow"));
     if (result.unfinished > 0) console.err << "some of the work waits for what never comes\n";
     return result.unfinished == 0 && done == std::max<std::uint64_t>(traffic.flows, result.flows.size()) ? kFine : kExpectationFailed;
   }
   if (!result.deadlock.empty()) {
-    console.err << fmt::format("deadlock at {}: these ports wait for each other, and nothing they hold will ever move\n", brief(Duration(result.end)));
+    console.err << fmt::format("deadlock at {}: these ports wait for each other for ever\n", brief(Duration(result.end)));
     return kExpectationFailed;
   }
   const bool interrupted = result.stopped_by == "ctrl-c";
@@ -64,15 +66,14 @@ int sim(const SimOptions& options, Console& console) {
   if (!session.ok()) return kYourInput;
   const Limits limits = parse_limits(options.limit, session.diagnostics());
   if (wants_collectives(session, options.collective, options.traffic)) {
+    check_no_flow_options(options.traffic, options.collective, session.diagnostics());
     check_collective_options(options.run, options.output, options.seeds, session.diagnostics());
     return sim_collectives(session,
                            {options.input, options.collective, options.run, options.traffic.nodes, options.traffic.sizes,
                             options.output.trace},
                            limits, console);
   }
-  if (!options.collective.plot.empty())
-    session.diagnostics().add(spec::Complaint::contradiction, {}, "--plot is of collectives, and flows run here",
-                              "--collective all_reduce, or without it");
+  check_no_collective_options(options.collective, session.diagnostics());
   check_outputs(options.output, options.input, options.run, options.seeds, session);
   if (!asks_for_traffic(options.traffic) && !collectives_of(session.cluster()).empty())
     session.diagnostics().add(spec::Complaint::not_simulated, session.place("run", ""), "traffic and collectives of one file do not run together",
@@ -116,7 +117,7 @@ int sim(const SimOptions& options, Console& console) {
     most = std::max(most, ran[0].end);
   }
   if (options.seeds > 1 && code <= kExpectationFailed && !options.input.json)
-    console.out << fmt::format("over {}: all done between {} and {}\n", counted(options.seeds, "seed"),
+    console.out << fmt::format("over {}: {} between {} and {}\n", counted(options.seeds, "seed"), code == kFine ? "all done" : "ended",
                                brief(Duration(least)), brief(Duration(most)));
   return code;
 }

@@ -18,6 +18,7 @@ struct TrafficOptions {
   std::string sizes;                    // poisson: distribution (empty: fixed); collective: 8B..8GiB
   std::string duration = "1ms";         // poisson: flows begin within it
   std::vector<std::string> streams;     // several at once instead: "storage,pattern=poisson,transport=tcp"
+  std::vector<std::string> given = {};  // of these, what stands on the command line: "--size"
 };
 
 struct CollectiveOptions {
@@ -35,6 +36,7 @@ struct CollectiveOptions {
   std::string stack;                             // empty: by network card and transport
   bool pxn = true;
   std::string plot;                              // a file for bandwidth against size
+  std::vector<std::string> given = {};           // of these, what stands on the command line: "--skew"
 };
 
 struct RunOptions {

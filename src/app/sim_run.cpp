@@ -167,6 +167,8 @@ sim::FlowConfig flow_config(const model::Cluster& cluster, const Traffic& traffi
   config.header = packets.header;
   config.cut_through = packets.cut_through;
   config.split = is_split(cluster.file.transport.balance, traffic.streams.empty() ? packets.protocol : packets.streams[0]);
+  // SRD and UET leave slow paths where the choice is theirs, adaptive switches long queues.
+  config.adapts = cluster.file.transport.balance == "entropy" || cluster.file.transport.balance == "adaptive";
   config.hosts = has_hosts(cluster);
   return config;
 }
@@ -176,6 +178,7 @@ void name_streams(const model::ClusterFile& file, const std::vector<TrafficStrea
   for (std::size_t i = 0; i < streams.size(); ++i) {
     records[i].name = streams[i].name;
     records[i].transport = streams[i].transport.value_or(file.transport.kind);
+    records[i].flows = streams[i].flows;
     if (!file.switching.services.empty()) records[i].service = streams[i].service.value_or(file.switching.services[0].name);
   }
 }
@@ -330,6 +333,7 @@ Run run_traffic(const Session& session, const Traffic& traffic, const RunOptions
     if (with_links) engine.collect_links(run.result, SIZE_MAX);
   }
   if (!watch.stopped_by().empty()) run.result.stopped_by = watch.stopped_by();
+  run.result.all_flows = traffic.flows;
   name_streams(session.cluster().file, traffic.streams, run.result.streams);
   return run;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/fingerprint.hpp"
+#include "app/traffic_options.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "spec/files.hpp"
@@ -113,6 +114,7 @@ std::optional<TrafficStream> stream_of(const model::TrafficRun& run, const Traff
   pattern.load_per_mille = static_cast<std::uint32_t>(run.load.count() / 1000);
   pattern.line_rate = ground.line_rate;
   pattern.duration = run.duration;
+  stream.flows = flows_of(pattern);
   return workload::make_traffic(pattern, diagnostics) ? std::optional(std::move(stream)) : std::nullopt;
 }
 
@@ -182,6 +184,7 @@ bool asks_for_traffic(const TrafficOptions& options) {
 
 std::optional<Traffic> load_traffic(const TrafficOptions& options, const TrafficGround& ground,
                                     spec::Diagnostics& diagnostics) {
+  check_flow_options(options, !asks_for_traffic(options) && !ground.streams.empty(), diagnostics);
   if (!options.streams.empty() && (!options.matrix.empty() || !options.pattern.empty()))
     diagnostics.add(Complaint::contradiction, {}, "--stream has a pattern of its own", "--stream NAME,pattern=... instead of --pattern or --matrix");
   const std::vector<model::TrafficRun> streams = asks_for_traffic(options) ? read_streams(options.streams, diagnostics) : ground.streams;

@@ -23,6 +23,7 @@ struct TrafficStream {
   std::uint32_t first = 0;               // GPU that is the pattern's first
   std::optional<std::string> transport;  // as the cluster file calls it; nothing: the file's
   std::optional<std::string> service;    // nothing: the first
+  std::uint64_t flows = 0;               // 0: not known before they are drawn
 };
 
 struct Traffic {

@@ -9,6 +9,7 @@
 #include <thread>
 #include <tuple>
 
+#include "app/build_info.hpp"
 #include "app/commands.hpp"
 #include "app/fingerprint.hpp"
 #include "app/output.hpp"
@@ -35,6 +36,8 @@ struct Point {
   std::string label;
   InputOptions input;
   std::unique_ptr<Session> session;
+  std::size_t first_job = 0;  // of one per seed; none where there is an
+  std::string error;
 };
 
 // One run: a point and a seed.
@@ -45,6 +48,7 @@ struct Job {
   std::uint64_t inputs = 0;  // what its line in the file is found by
   std::optional<ComparedRun> result;
   std::string stopped_by;
+  std::string trouble;  // of a run that was stopped
 };
 
 std::vector<std::string> keys_of(const Grid& grid) {
@@ -115,29 +119,41 @@ class Sweeper {
   }
 
  private:
-  // Every point is looked at before any runs; false when something was wrong and said.
+  // Every point is looked at before any runs, and what is wrong with it said; false when that leaves none.
   bool load_points() {
     std::vector<std::string> wrong;
     for (std::size_t i = 0; i < grid_.points(); ++i) {
       Point point = point_of(i);
       Silence silence;
       point.session = std::make_unique<Session>(point.input, silence.console);
+      point.first_job = jobs_.size();
       if (point.session->ok()) plan_runs(i, *point.session, point.input);
-      if (point.session->diagnostics().has_errors()) wrong.push_back(point.label);
+      if (point.session->diagnostics().has_errors()) {
+        wrong.push_back(point.label);
+        point.error = first_error(point.session->diagnostics());
+        jobs_.erase(jobs_.begin() + static_cast<std::ptrdiff_t>(point.first_job), jobs_.end());
+      }
       complaints_.add(point.session->diagnostics());
       points_.push_back(std::move(point));
     }
-    if (!report(complaints_.all(), options_.input, console_)) return true;
+    if (wrong.empty()) return true;
+    const bool none = wrong.size() == grid_.points();
+    if (none || !options_.input.json) report(complaints_.all(), options_.input, console_);  // else the record has them
     if (!options_.input.json)
-      console_.err << fmt::format(
-          "so {} of {} cannot run{}\n", wrong.size(), counted(static_cast<std::int64_t>(grid_.points()), "point"),
-          wrong.size() < grid_.points() ? ": " + wrong[0] + (wrong.size() > 1 ? " and others" : "") : "");
-    return false;
+      console_.err << fmt::format("so {} of {} cannot run{}\n", wrong.size(), counted(static_cast<std::int64_t>(grid_.points()), "point"),
+                                  none ? "" : ": " + wrong[0] + (wrong.size() > 1 ? " and others" : ""));
+    return !none;
+  }
+
+  static std::string first_error(const spec::Diagnostics& diagnostics) {
+    for (const spec::Diagnostic& each : diagnostics.sorted())
+      if (spec::info(each.complaint).severity() != spec::Severity::warning) return each.message;
+    return "";
   }
 
   Point point_of(std::size_t index) const {
     const std::vector<std::string> values = grid_.values(index);
-    Point point{report::point_label(keys_of(grid_), values), options_.input, nullptr};
+    Point point{report::point_label(keys_of(grid_), values), options_.input, nullptr, 0, {}};
     for (std::size_t i = 0; i < values.size(); ++i) point.input.set.push_back(grid_.axes()[i].key + "=" + values[i]);
     return point;
   }
@@ -148,7 +164,7 @@ class Sweeper {
         session.diagnostics().add(Complaint::contradiction, {}, why, "another name");
     const std::uint64_t catalog = catalog_fingerprint(input.catalog);
     for (std::uint32_t i = 0; i < options_.seeds && !session.diagnostics().has_errors(); ++i) {
-      Job job{index, nullptr, options_.run, 0, {}, {}};
+      Job job{index, nullptr, options_.run, 0, {}, {}, {}};
       job.run.threads = 1;  // the cores are busy with other points
       job.run.seed += i;
       job.traffic = traffic_for(session, job.run.seed);
@@ -199,19 +215,22 @@ class Sweeper {
     Silence silence;
     Watch watch(limits_, job.traffic->bytes, silence.console);
     const schedule::RunResult result = run_traffic(*point.session, *job.traffic, job.run, false, watch).result;
+    const report::SimSummary summary = report::summarise(result);
     job.stopped_by = result.stopped_by;
     if (job.stopped_by == "ctrl-c") return false;
-    if (!job.stopped_by.empty()) return true;
+    if (!job.stopped_by.empty()) {
+      job.trouble = report::trouble_of(result, summary);
+      return true;
+    }
     job.result = ComparedRun{job.run.seed,
                              result.end,
                              result.digest,
                              result.counters.trimmed,
                              result.counters.data_resent,
                              result.counters.dropped,
-                             report::summarise(result)};
-    // A flow that never started is no record of the run; who waits for what never comes has at least one.
-    job.result->summary.flows =
-        std::max<std::size_t>(result.flows.size() + (result.unfinished > 0), job.traffic->flows);
+                             summary};
+    // Who waits for what never comes has at least one flow that is not done.
+    if (result.unfinished > 0) job.result->summary.flows = std::max(summary.flows, summary.done + 1);
     if (store.append(job.inputs, point.label, *job.result)) return true;
     unwritten_ = true;
     return false;
@@ -219,25 +238,40 @@ class Sweeper {
 
   report::SweptPoint swept(std::size_t index) const {
     const Point& point = points_[index];
-    report::SweptPoint out{grid_.values(index), {}, {}};
+    report::SweptPoint out{grid_.values(index), {}, {}, {}};
     out.variant.label = point.label;
+    out.variant.info.version = build_info().version;
+    out.variant.info.commit = build_info().commit;
+    if (!point.error.empty()) {
+      out.trouble = "cannot run";
+      out.detail = point.error;
+      return out;
+    }
     if (point.session->cluster().file.fabric.kind != "topo") {  // htsim's files name no machines
       const fabric::Summary summary = fabric::summarise(point.session->fabric());
       out.variant.price = summary.price;
       if (!summary.power_is_partial) out.variant.power = summary.servers_power + summary.switches_power;
     }
-    for (std::size_t i = index * options_.seeds; i < (index + 1) * options_.seeds; ++i) {
-      const Job& job = jobs_[i];
-      if (i == index * options_.seeds) out.variant.info = run_info(*point.session, point.input, *job.traffic, job.run);
-      if (job.result) {
-        out.variant.runs.push_back(*job.result);
-        if (job.result->summary.flows == 0) out.trouble = "no flows";
-        if (job.result->summary.done < job.result->summary.flows) out.trouble = "not done";
-      } else {
-        out.trouble = job.stopped_by.empty() || job.stopped_by == "ctrl-c" ? "not run" : "limit " + job.stopped_by;
-      }
-    }
+    const Job& first = jobs_[point.first_job];
+    out.variant.info = run_info(*point.session, point.input, *first.traffic, first.run);
+    for (std::uint32_t i = 0; i < options_.seeds; ++i) add_run(jobs_[point.first_job + i], out);
     return out;
+  }
+
+  static void add_run(const Job& job, report::SweptPoint& out) {
+    if (job.result) {
+      const report::SimSummary& summary = job.result->summary;
+      out.variant.runs.push_back(*job.result);
+      if (summary.flows == 0) out.trouble = "no flows";
+      if (summary.done == summary.flows) return;
+      out.trouble = "not done";
+      out.detail = fmt::format("{} of {} failed", grouped(static_cast<std::int64_t>(summary.flows - summary.done)),
+                               counted(static_cast<std::int64_t>(summary.flows), "flow"));
+      return;
+    }
+    const bool ran = !job.stopped_by.empty() && job.stopped_by != "ctrl-c";
+    out.trouble = ran ? (job.stopped_by == "deadlock" ? "" : "limit ") + job.stopped_by : "not run";
+    out.detail = job.trouble;
   }
 
   void print() {
@@ -254,6 +288,7 @@ class Sweeper {
                  << report::sweep_text(sweep_, console_.width, console_.colour_out) << "\n";
     report::Facts facts;
     facts.add("result", verdict.sentence);
+    for (const auto& [trouble, text] : report::trouble_lines(sweep_)) facts.add(trouble, text);
     console_.out << facts.text(console_.width, console_.colour_out);
   }
 
@@ -289,8 +324,9 @@ class Sweeper {
                         : "; with --out FILE.jsonl they would be kept and not be run again");
       return kInterrupted;
     }
-    if (has("limit")) return kLimitReached;
-    return has("no") ? kExpectationFailed : kFine;
+    if (has("limit ")) return kLimitReached;
+    return std::all_of(sweep_.points.begin(), sweep_.points.end(), [](const auto& point) { return point.trouble.empty(); }) ? kFine
+                                                                                                                 : kExpectationFailed;
   }
 
   const SweepOptions& options_;

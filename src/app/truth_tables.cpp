@@ -78,8 +78,8 @@ std::optional<TruthTable> load(const std::filesystem::path& file, bool json, Con
 
 bool TruthTable::uses(std::string_view owner) const {
   const collective::Stack& used = *collective::stack_named(stack);
-  return owner == collective::generation_of(team->group(0).spec.gpu.kind).name || owner == used.launch.name ||
-         (owner == used.network.name && team->nodes() > 1);
+  return owner == used.common.name || owner == collective::generation_of(team->group(0).spec.gpu.kind).name || owner == used.launch.name ||
+         ((owner == used.network.name || owner == used.network.like) && team->nodes() > 1);
 }
 
 std::vector<TruthTable> load_tables(const std::string& directory, bool json, Console& console, bool& failed) {

@@ -90,7 +90,7 @@ void write_summary(Out out, const Total& total, std::size_t tables) {
                    percent(without[i].reached), in[i].met() ? "met" : "**missed**");
   fmt::format_to(out,
                  "\n\"Left out\" is the error of every table with the fitted constants fitted anew to all other tables "
-                 "(of up to {} GPUs), by coordinate descent from what they are.\n",
+                 "(of up to {} GPUs), by coordinate descent from what they are, and by a factor of two at most.\n",
                  kMostFittedRanks);
 }
 
@@ -137,7 +137,7 @@ void write_rows(Out out, const Verdict& verdict) {
   fmt::format_to(out, "\n### {0}\n\n![{0}](pictures/validation/{0}.svg)\n\n", table.name);
   for (const std::string& note : table.notes) fmt::format_to(out, "{}\n", note);
   if (!verdict.lonely.empty())
-    fmt::format_to(out, "{}Only this table tells: {}. Left out, they are those of their like.\n",
+    fmt::format_to(out, "{}Only this table tells: {}. Left out, they are those of their like, or nothing.\n",
                    table.notes.empty() ? "" : "\n", joined(verdict.lonely, ", "));
   fmt::format_to(out, "\n| bytes | measured us | simulated us | error | chosen |\n|---:|---:|---:|---:|---|\n");
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
@@ -172,10 +172,10 @@ std::string validation_page(const std::vector<Verdict>& verdicts, const std::vec
   write_summary(out, total, verdicts.size());
   fmt::format_to(out, "\n## Where it is not met, and why\n\n");
   for (const Verdict& each : verdicts) {
-    if (each.errors.large.worst() <= 0.30 && each.errors.small.p90() <= 0.25) continue;
-    fmt::format_to(out, "- **{}**: from 1 MiB worst {}, below 1 MiB nine rows in ten {}. {}\n", each.table->name,
-                   percent_or_none(each.errors.large, 1.0), percent_or_none(each.errors.small, 0.9),
-                   joined(each.table->notes, " "));
+    if (each.errors.large.p90() <= 0.15 && each.errors.large.worst() <= 0.30 && each.errors.small.p90() <= 0.25) continue;
+    fmt::format_to(out, "- **{}**: from 1 MiB nine rows in ten {}, worst {}; below 1 MiB nine rows in ten {}. {}\n",
+                   each.table->name, percent_or_none(each.errors.large, 0.9), percent_or_none(each.errors.large, 1.0),
+                   percent_or_none(each.errors.small, 0.9), joined(each.table->notes, " "));
   }
   write_tables(out, verdicts);
   write_spreads(out, tables);

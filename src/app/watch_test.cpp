@@ -118,6 +118,25 @@ TEST(Watch, ATerminalGetsABarThatIsClearedAtTheEnd) {
   EXPECT_TRUE(machine.err.str().ends_with("\r\x1b[K"));
 }
 
+// One message per sender is enough to have nothing whole until the end.
+TEST(Watch, WhatIsThereOfMessagesCountsAndIsAskedForRarely) {
+  Machine machine;
+  Watch watch = machine.watch();
+  int asked = 0;
+  const auto at = [&](std::uint64_t underway) {
+    return schedule::Progress{microseconds(120).count(), 40'000'000, kTotal / 10, [&asked, underway] { return ++asked, underway; }};
+  };
+  for (int i = 0; i < 9; ++i) {
+    machine.now += seconds(1);
+    watch(at(kTotal / 5));
+  }
+  EXPECT_EQ(asked, 0);
+  machine.now += seconds(1);
+  watch(at(kTotal / 5));
+  EXPECT_EQ(asked, 1);
+  EXPECT_TRUE(machine.err.str().starts_with(" 30% delivered")) << machine.err.str();
+}
+
 TEST(Watch, TheFirstCtrlCIsANoteAndTheSecondKills) {
   {
     const CtrlC guard;

@@ -114,6 +114,7 @@ class RunReport {
   void try_changes();
   void text() const;
   void json() const;
+  std::string what_if_text() const;
   std::string cost_text(const Costs& costs) const;
   double bus(std::int64_t time) const { return why::bus_bandwidth(one_.job, bytes_, time); }
 
@@ -222,11 +223,41 @@ void RunReport::text() const {
                  fmt::format("{:.1f}%", 100 * static_cast<double>(path_->time[i]) / total)});
     console_.out << "\n" << table.text(console_.width, console_.colour_out);
   }
-  report::Table table({{"busbw", true}, {"change", true}, {"what if"}, {"costs"}, {"repeat it with"}});
+  console_.out << "\n" << what_if_text();
+}
+
+// Commands are long: where they do not fit beside the figures they stand below them, numbered, broken as a shell takes them.
+std::string RunReport::what_if_text() const {
+  std::vector<std::vector<std::string>> rows;
   for (const Outcome& each : outcomes_)
-    table.add({fmt::format("{:.1f}", each.bus), fmt::format("{:+.0f}%", 100 * (each.bus / bus(now_.time) - 1)),
-               each.change.text, cost_text(each.costs), each.change.command});
-  console_.out << "\n" << table.text(console_.width, console_.colour_out, true);
+    rows.push_back({fmt::format("{:.1f}", each.bus), fmt::format("{:+.0f}%", 100 * (each.bus / bus(now_.time) - 1)), each.change.text,
+                    cost_text(each.costs), each.change.command});
+  report::Table beside({{"busbw", true}, {"change", true}, {"what if"}, {"costs"}, {"repeat it with"}});
+  for (const auto& row : rows) beside.add(row);
+  const std::string whole = beside.text(0, console_.colour_out);
+  std::istringstream lines(beside.text(0, false));
+  std::size_t widest = 0;
+  for (std::string line; std::getline(lines, line);) widest = std::max(widest, display_width(line));
+  if (console_.width == 0 || widest <= console_.width) return whole;
+  report::Table above({{"#", true}, {"busbw", true}, {"change", true}, {"what if"}, {"costs"}});
+  std::string below = "\nrepeat it with\n";
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    above.add({fmt::format("{}", i + 1), rows[i][0], rows[i][1], rows[i][2], rows[i][3]});
+    if (rows[i][4].empty()) continue;
+    const std::string number = fmt::format("{:>3}  ", i + 1);
+    std::string line = number;
+    std::istringstream words(rows[i][4]);
+    for (std::string word; words >> word;) {
+      if (line.size() > number.size() && line.size() + word.size() + 3 > console_.width) {
+        below += line + "\\\n";
+        line = std::string(number.size() + 2, ' ');
+      }
+      line += word + " ";
+    }
+    line.pop_back();
+    below += line + "\n";
+  }
+  return above.text(console_.width, console_.colour_out, true) + below;
 }
 
 void RunReport::json() const {

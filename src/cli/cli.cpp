@@ -97,6 +97,27 @@ void add_show(CLI::App& app, Verbs& verbs) {
                   "  weft show server --as nccl-xml -o system.xml acp.weft.yaml");
 }
 
+// Of the options that a verb has, those that stand on the command line: what would be ignored can be refused.
+std::vector<std::string> given(const CLI::App& command, std::initializer_list<const char*> names) {
+  std::vector<std::string> out;
+  for (const char* name : names)
+    if (command.count(name) > 0) out.emplace_back(name);
+  return out;
+}
+
+std::vector<std::string> given_traffic(const CLI::App& command) {
+  return given(command, {"--matrix", "--pattern", "--stream", "--size", "--nodes", "--window", "--load", "--sizes", "--duration"});
+}
+
+// CLI11 reads -1 as the largest number there is.
+CLI::Validator from_zero_on() {
+  return CLI::Validator(
+      [](const std::string& text) -> std::string {
+        return text.starts_with('-') ? fmt::format("'{}' cannot be: a whole number from 0 on", text) : std::string();
+      },
+      "", "from zero on");
+}
+
 // What every verb that simulates is told.
 void add_traffic(CLI::App& command, app::TrafficOptions& traffic) {
   command.add_option("--matrix", traffic.matrix, "uet-htsim's connection matrix")->type_name("FILE.cm");
@@ -104,8 +125,8 @@ void add_traffic(CLI::App& command, app::TrafficOptions& traffic) {
       ->check(CLI::IsMember(workload::pattern_names()))
       ->option_text("NAME=permutation");
   command.add_option("--size", traffic.size, "bytes of each flow of a pattern")->capture_default_str();
-  command.add_option("--nodes,--gpus", traffic.nodes, "GPUs that take part; 0: all")->option_text("N=0");
-  command.add_option("--window", traffic.window, "all-to-all: flows of a GPU at a time")->check(CLI::Range(0, 64))->option_text("N=8");
+  command.add_option("--nodes,--gpus", traffic.nodes, "GPUs that take part; 0: all")->check(from_zero_on())->option_text("N=0");
+  command.add_option("--window", traffic.window, "all-to-all: flows of a GPU at a time; 0: all")->check(CLI::Range(0, 64))->option_text("N=8");
   command.add_option("--load", traffic.load, "poisson: of the line rate")->capture_default_str();
   command.add_option("--sizes", traffic.sizes, fmt::format("8B..8GiB, or {}", fmt::join(workload::size_names(), " ")))
       ->option_text("SIZES");
@@ -123,7 +144,7 @@ void add_runs(CLI::App& command, app::RunOptions& run, bool several, std::uint32
     return fmt::format("'{}' is none of packet, flow, message{}", text,
                        several ? ", nor several of them (packet,flow), nor all" : "");
   };
-  command.add_option("--seed", run.seed, "of everything random")->capture_default_str();
+  command.add_option("--seed", run.seed, "of everything random")->check(from_zero_on())->capture_default_str();
   command.add_option("--threads", run.threads, "that share the work; the result is the same")->check(CLI::Range(1, 256))->option_text("N=1");
   command.add_option("--fidelity", run.fidelity,
                      several ? "packet, flow, message, several or all (collectives: message)" : "packet, flow or message")
@@ -139,7 +160,7 @@ void add_runs(CLI::App& command, app::RunOptions& run, bool several, std::uint32
 
 void add_collective(CLI::App& command, app::CollectiveOptions& options) {
   command.add_option("--collective", options.operation, "all_reduce, all_gather, ...; default: the file's run")->type_name("NAME");
-  command.add_option("--per-server", options.per_server, "GPUs of each server that take part; 0: all")->option_text("N=0");
+  command.add_option("--per-server", options.per_server, "GPUs of each server that take part; 0: all")->check(from_zero_on())->option_text("N=0");
   const auto gpus = [&](const std::string& name, std::vector<std::string>& lists, const std::string& text) {
     command.add_option(name, lists, text)->type_name("GPUS")->take_all()->allow_extra_args(false);
   };
@@ -167,11 +188,15 @@ void add_sim(CLI::App& app, Verbs& verbs) {
   add_traffic(*command, verbs.sim.traffic);
   add_collective(*command, verbs.sim.collective);
   add_runs(*command, verbs.sim.run, true, verbs.sim.seeds, verbs.sim.limit);
-  command->parse_complete_callback(
-      [command, &verbs] { verbs.sim.collective.fidelity_given = command->count("--fidelity") > 0; });
+  command->parse_complete_callback([command, &verbs] {
+    verbs.sim.collective.fidelity_given = command->count("--fidelity") > 0;
+    verbs.sim.traffic.given = given_traffic(*command);
+    verbs.sim.collective.given = given(*command, {"--per-server", "--on", "--beside", "--split", "--skew", "--slow-rank", "--algorithms",
+                                                  "--protocol", "--channels", "--stack", "--plot", "--no-pxn"});
+  });
   app::SimOutputOptions& output = verbs.sim.output;
   command->add_option("--sample", verbs.sim.run.sample, "queue, marks and load of every link, each interval: 1us")->type_name("TIME");
-  command->add_option("--links", output.links, "busiest links shown, 0: all; with --json as records")->type_name("N");
+  command->add_option("--links", output.links, "busiest links shown, 0: all; with --json as records")->check(from_zero_on())->type_name("N");
   command->add_option("--slowest", output.slowest, "flows shown that lost most against being alone")->check(CLI::Range(0, 1000))->option_text("N=0");
   command->add_flag("--flows", output.flows, "with --json: a record per flow");
   command->add_flag("--samples", output.samples, "with --json: a record per sample");
@@ -204,6 +229,7 @@ void add_compare(CLI::App& app, Verbs& verbs) {
       ->allow_extra_args(false);
   add_traffic(*command, options.traffic);
   add_runs(*command, options.run, false, options.seeds, options.limit);
+  command->parse_complete_callback([command, &options] { options.traffic.given = given_traffic(*command); });
   command->footer("The winner is who has all traffic done first. Clusters of different size run the\n"
                   "traffic of the smallest.\n"
                   "\n"
@@ -309,6 +335,7 @@ void add_sweep(CLI::App& app, Verbs& verbs) {
       ->allow_extra_args(false);
   add_traffic(*command, options.traffic);
   add_runs(*command, options.run, false, options.seeds, options.limit);
+  command->parse_complete_callback([command, &options] { options.traffic.given = given_traffic(*command); });
   options.run.threads = 0;
   command->get_option("--threads")->description("runs at a time; default: one per core")->option_text("N");
   command->add_option("--out", options.out, "keeps finished runs; run again to go on")->type_name("FILE.jsonl");
@@ -328,8 +355,8 @@ void add_dst(CLI::App& app, Verbs& verbs) {
   command->add_option("--transport", options.transport, "srd, rocev2, tcp, uet, or all: seeds in turn")
       ->check(CLI::IsMember({"srd", "rocev2", "tcp", "uet", "tcp-over-srd", "all"}))
       ->capture_default_str();
-  command->add_option("--first-seed", options.first_seed, "where to begin")->capture_default_str();
-  command->add_option("--seeds", options.seeds, "how many, beside those that once failed")->capture_default_str();
+  command->add_option("--first-seed", options.first_seed, "where to begin")->check(from_zero_on())->capture_default_str();
+  command->add_option("--seeds", options.seeds, "how many, beside those that once failed; 0: those")->check(from_zero_on())->capture_default_str();
   command->add_flag("--canary", options.canary, "plant a bug, which must be found");
   command->add_flag("--verbose", options.verbose, "a line per seed");
   command->add_flag("--json", options.json, "machine-readable output");

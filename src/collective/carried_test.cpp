@@ -19,8 +19,8 @@ using testing::Network;
 
 constexpr std::uint64_t kMiB = 1 << 20;
 
-PlanOptions all_reduce(std::uint64_t bytes, Choice choice) {
-  return {.operation = Operation::all_reduce, .bytes = bytes, .choice = choice, .stack = stack_named("ib")};
+PlanOptions all_reduce(std::uint64_t bytes, Choice choice, std::string_view stack = "ib") {
+  return {.operation = Operation::all_reduce, .bytes = bytes, .choice = choice, .stack = stack_named(stack)};
 }
 
 double us(Duration time) { return static_cast<double>(time.count()) / 1e6; }
@@ -35,7 +35,9 @@ double carried(const Machines& machines, const Team& team, const PlanOptions& op
 
 // All servers below the same leaves: nothing collides. At message level channels go in step, and links are idle together
 // while all of them wait; in the others they do not. A tree's figures differ more, as at message level a GPU does nothing
-// else while it prepares a chunk for the network, and in the others the chunk before it is still leaving.
+// else while it prepares a chunk for the network, and in the others the chunk before it is still leaving. NVLSTree's
+// small chunks keep the threads busy that post them: where two things are nearly equally slow, flows wait for each other
+// a little more. Only the message level knows what a stack loses of cards: 2 % with ib, 7 % with efa.
 TEST(Carried, WithoutCongestionAllFidelitiesAgree) {
   const Machines machines("{kind: hgx-h100, count: 4}", kRails);
   const Team team(machines.fabric, pick_gpus(*machines.cluster, 32, 0));
@@ -43,28 +45,34 @@ TEST(Carried, WithoutCongestionAllFidelitiesAgree) {
     Algorithm algorithm;
     std::uint64_t bytes;
     double least, most;  // of the time at message level
+    std::string_view stack = "ib";
   };
-  for (const auto& [algorithm, bytes, least, most] : {Case{Algorithm::ring, 4096 * kMiB, 0.97, 1.02},
-                                                      Case{Algorithm::hierarchical, 1024 * kMiB, 0.98, 1.04},
-                                                      Case{Algorithm::tree, 4096 * kMiB, 0.92, 1.02},
-                                                      Case{Algorithm::nvls_tree, 4096 * kMiB, 0.92, 1.02}}) {
-    const PlanOptions options = all_reduce(bytes, {algorithm, Protocol::simple, 0});
+  for (const auto& [algorithm, bytes, least, most, stack] :
+       {Case{Algorithm::ring, 4096 * kMiB, 0.97, 1.02, "ib-nccl2.18"}, Case{Algorithm::ring, 4096 * kMiB, 0.97, 1.05},
+        Case{Algorithm::hierarchical, 1024 * kMiB, 0.98, 1.04}, Case{Algorithm::tree, 4096 * kMiB, 0.92, 1.02},
+        Case{Algorithm::nvls_tree, 4096 * kMiB, 0.87, 1.02, "efa"}, Case{Algorithm::nvls_tree, 4096 * kMiB, 0.98, 1.07}}) {
+    const PlanOptions options = all_reduce(bytes, {algorithm, Protocol::simple, 0}, stack);
     const double flow = carried(machines, team, options, by_flows(machines.fabric, Network::spread));
     const double message = message_level(team, options);
-    EXPECT_GT(flow, message * least) << name(algorithm);
-    EXPECT_LT(flow, message * most) << name(algorithm);
+    EXPECT_GT(flow, message * least) << name(algorithm) << " " << stack;
+    EXPECT_LT(flow, message * most) << name(algorithm) << " " << stack;
   }
 }
 
 TEST(Carried, PacketsAgreeWithFlowsWhereNothingCollides) {
   const Machines machines("{kind: hgx-h100, count: 4}", kRails);
   const Team team(machines.fabric, pick_gpus(*machines.cluster, 32, 0));
-  for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree, Algorithm::nvls_tree, Algorithm::hierarchical})
+  struct Case {
+    Algorithm algorithm;
+    double apart = 0.05;
+  };
+  for (const auto& [algorithm, apart] : {Case{Algorithm::ring}, Case{Algorithm::tree}, Case{Algorithm::nvls_tree, 0.06},
+                                         Case{Algorithm::hierarchical}})
     for (const std::uint64_t bytes : {64 * kMiB, 256 * kMiB}) {
       const PlanOptions options = all_reduce(bytes, {algorithm, Protocol::simple, 0});
       const double flow = carried(machines, team, options, by_flows(machines.fabric, Network::spread));
       const double packet = carried(machines, team, options, by_packets(machines.fabric, Network::spread));
-      EXPECT_NEAR(packet / flow, 1, 0.05) << name(algorithm) << " " << bytes;
+      EXPECT_NEAR(packet / flow, 1, apart) << name(algorithm) << " " << bytes;
     }
 }
 
@@ -176,7 +184,7 @@ TEST(Gates, ChannelsLeaveByTheirPortAndArriveWhereItStands) {
   EXPECT_EQ(gates(team, 0, 14, kByReceiver, true).enters, 12u);
 }
 
-// One channel over two servers: of the eight cards of each it uses one.
+// One channel over two servers: of the eight cards of each it comes in by one and leaves by another, of the same rail.
 TEST(Carried, PacketsLeaveByTheCardsThatThePlanNames) {
   const Machines machines("{kind: hgx-h100, count: 2}", kRails);
   const Team team(machines.fabric, pick_gpus(*machines.cluster, 16, 0));
@@ -192,7 +200,7 @@ TEST(Carried, PacketsLeaveByTheCardsThatThePlanNames) {
   };
   carry(machines.fabric, {{&team, all_reduce(16 * kMiB, {Algorithm::ring, Protocol::simple, 1})}}, {}, execute);
   std::sort(used.begin(), used.end());
-  EXPECT_EQ(used, (std::vector<std::string>{"s0/nic0", "s1/nic0"}));
+  EXPECT_EQ(used, (std::vector<std::string>{"s0/nic1", "s1/nic0"}));
 }
 
 // Two jobs on GPUs of the same servers: beside each other on the cards where both use the same ones, and without a

@@ -16,7 +16,6 @@ constexpr std::uint64_t kLl128Step = 640 * 8 * 120 * 15 / 16;
 // of 8 bytes for each of 512 threads, with LL128 3,840 bytes for each warp, of which four go together here.
 constexpr std::uint64_t kLlPass = 512 * 8;
 constexpr std::uint64_t kLl128Pass = 4 * 3840;
-constexpr std::uint64_t kMostSlices = 8;
 
 struct Shrink {
   std::uint64_t times;  // chunks x channels x heads that the bytes must fill, or the chunk shrinks
@@ -48,9 +47,12 @@ std::uint64_t chunk_size(const ChunkRule& rule) {
   switch (rule.algorithm) {
     case Algorithm::nvls:
       return shrunk(rule.nvls_chunk, rule.bytes, lanes, {{64, 64 * kKiB}, {8, 32 * kKiB}, {2, 16 * kKiB}});
-    case Algorithm::nvls_tree:
-      return shrunk(rule.nodes < 4 ? rule.nvls_chunk : std::min(rule.nvls_chunk, rule.far_chunk), rule.bytes, lanes,
+    case Algorithm::nvls_tree: {
+      const std::uint64_t near = rule.release.whole_steps() ? kSimpleStep : rule.nvls_chunk;
+      const bool far = rule.nodes >= 4 && rule.release.far_chunks();
+      return shrunk(far ? std::min(near, rule.far_chunk) : near, rule.bytes, lanes,
                     {{32, 256 * kKiB}, {16, 128 * kKiB}, {4, 64 * kKiB}, {1, 32 * kKiB}});
+    }
     case Algorithm::ring:
       if (rule.chain && rule.protocol == Protocol::simple)
         return pipelined(step, 64 * kKiB, rule.bytes / lanes, 4 * std::uint64_t{rule.ranks});
@@ -63,11 +65,8 @@ std::uint64_t chunk_size(const ChunkRule& rule) {
   }
 }
 
-// Simple cuts a chunk in two; with LL lines follow each other; LL128 fills its buffer first.
-std::uint32_t slices_of(Protocol protocol, std::uint64_t chunk) {
-  if (protocol != Protocol::ll) return protocol == Protocol::simple ? 2 : 1;
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>((chunk + kLlPass - 1) / kLlPass, 1, kMostSlices));
-}
+// Simple cuts a chunk in two. With LL and LL128 threads go through all lines of a chunk before they begin with the next.
+std::uint32_t slices_of(Protocol protocol) { return protocol == Protocol::simple ? 2 : 1; }
 
 // A channel is worth its while when each of its threads has something to do: 8 bytes each for LL and LL128, 64 for
 // Simple; of a ring's channel with LL every rank has a part (NCCL src/enqueue.cc).

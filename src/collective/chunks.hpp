@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "collective/constants.hpp"
 #include "collective/names.hpp"
 
 namespace weft::collective {
@@ -17,13 +18,14 @@ struct ChunkRule {
   std::uint32_t nodes = 1;
   bool chain = false;  // broadcast and reduce: a ring cut open
   std::uint64_t nvls_chunk = 128 << 10;  // what chunks of NVLS begin with,
-  std::uint64_t far_chunk = 64 << 10;    // and of NVLSTree from four nodes on
+  std::uint64_t far_chunk = 64 << 10;    // and of NVLSTree from four nodes on;
+  Release release = {"", "", 28};        // older ones begin NVLSTree otherwise
 };
 
 std::uint64_t chunk_size(const ChunkRule& rule);
 
 // Parts of a chunk that follow each other through a ring.
-std::uint32_t slices_of(Protocol protocol, std::uint64_t chunk);
+std::uint32_t slices_of(Protocol protocol);
 
 std::uint32_t channels_used(std::uint32_t most, Algorithm algorithm, Protocol protocol, std::uint64_t bytes,
                             std::uint32_t ranks);

@@ -8,34 +8,46 @@ namespace {
 // GPUs of no known generation are taken to be like Hopper without NVLS.
 constexpr std::array<Generation, 6> kGenerations = {{
     {"Volta", "v100", 800, 24, 0, 0, {39'000, 39'000, 20'400}, {20'000, 20'000, 20'000}, {20'000, 20'000, 20'000},
-     {26'500, 18'500, 10'000}, {26'500, 18'500, 10'000}, 10'000, 850, 2'750, 6'400, 3'900, 340'000, 0, 0, 0, false},
+     {26'500, 18'500, 10'000}, {26'500, 18'500, 10'000}, 10'000, 850, 2'750, 6'400, 3'900, 340'000, 0, 0, 0, 0, false},
     {"Ampere", "a100", 800, 24, 0, 0, {87'700, 22'500, 19'000}, {20'000, 20'000, 20'000}, {20'000, 20'000, 20'000},
-     {24'000, 23'600, 17'800}, {24'000, 23'600, 17'800}, 10'000, 850, 2'750, 6'400, 3'900, 340'000, 0, 0, 0, false},
+     {24'000, 23'600, 17'800}, {24'000, 23'600, 17'800}, 10'000, 850, 2'750, 6'400, 3'900, 340'000, 0, 0, 0, 0, false},
     {"Hopper", "h100 h200", 824, 24, 16, 850, {141'000, 45'000, 35'000}, {36'700, 36'700, 36'700},
      {36'700, 36'700, 29'000}, {38'700, 41'400, 36'000}, {0, 57'700, 45'500}, 4'900, 830, 1'650, 4'400, 1'700,
-     610'000, 864, 3'000, 1'840, false},
+     610'000, 864, 3'000, 1'840, 0, false},
     {"Blackwell", "b200 b300", 802, 32, 32, 740, {282'000, 90'000, 70'000}, {40'000, 40'000, 40'000},
      {55'600, 31'670, 20'000}, {70'000, 42'800, 24'000}, {0, 96'000, 80'000}, 8'000, 1'400, 2'500, 8'600, 1'700,
-     1'150'000, 800, 7'000, 700, true},
+     1'150'000, 800, 7'000, 700, 0, true},
     {"Blackwell in racks", "gb200 gb300", 802, 32, 24, 740, {282'000, 90'000, 70'000}, {40'000, 40'000, 40'000},
      {55'600, 31'670, 20'000}, {70'000, 42'800, 24'000}, {0, 96'000, 80'000}, 8'900, 1'230, 2'500, 8'400, 1'300,
-     1'200'000, 628, 500, 80'000, false},
+     1'200'000, 659, 500, 102'000, 3'000, false},
     {"other", "", 824, 24, 0, 0, {141'000, 45'000, 35'000}, {36'700, 36'700, 36'700}, {36'700, 36'700, 29'000},
-     {38'700, 41'400, 36'000}, {0, 57'700, 45'500}, 4'900, 830, 1'650, 4'400, 1'700, 610'000, 0, 0, 0, false},
+     {38'700, 41'400, 36'000}, {0, 57'700, 45'500}, 4'900, 830, 1'650, 4'400, 1'700, 610'000, 0, 0, 0, 0, false},
 }};
 
-constexpr std::array<Network, 5> kNetworks = {{
-    {"ib", "InfiniBand", 128 << 10, 64 << 10, 100, 530, 980},
-    {"roce", "RoCE", 128 << 10, 64 << 10, 15'400, 900, 935},
-    {"efa", "EFA with aws-ofi-nccl", 512 << 10, 512 << 10, 2'700, 320, 930},
-    {"tcpx", "GPUDirect-TCPX", 128 << 10, 64 << 10, 420'000, 900, 550},
-    {"tcp", "TCP sockets", 128 << 10, 64 << 10, 420'000, 900, 500},
+// InfiniBand and RoCE are the same cards under the same plugin (NCCL's own), so what a message costs it is one number.
+constexpr std::array<Network, 6> kNetworks = {{
+    {"ib", "InfiniBand", "", 128 << 10, 64 << 10, 100, 870, 980},
+    {"roce", "RoCE", "ib", 128 << 10, 64 << 10, 14'700, 0, 900},
+    {"efa", "EFA with aws-ofi-nccl", "", 512 << 10, 512 << 10, 2'700, 320, 930},
+    {"efa1.7", "EFA with aws-ofi-nccl 1.7", "efa", 128 << 10, 64 << 10, 0, 5'600, 0},
+    {"tcpx", "GPUDirect-TCPX", "", 128 << 10, 64 << 10, 420'000, 900, 550},
+    {"tcp", "TCP sockets", "tcpx", 128 << 10, 64 << 10, 0, 0, 0},
 }};
 
 constexpr std::array<Launch, 3> kLaunches = {{
-    {"", "a process per GPU", 0, 0},
-    {"one-process", "one process for all GPUs of a server", 0, 36'000},
-    {"pytorch", "called from PyTorch", 13'500, 39'800},
+    {"", "a process per GPU", 0, 0, 0, 0},
+    {"one-process", "one process for all GPUs of a server", 0, 0, 4'200, 204},
+    {"pytorch", "called from PyTorch", 13'500, 39'800, 0, 0},
+}};
+
+constexpr Common kCommon = {"all", 925};
+
+// Read in the source of NCCL's releases.
+constexpr std::array<Release, 4> kReleases = {{
+    {"", "NCCL 2.28 or newer", 28},
+    {"nccl2.26", "NCCL 2.22 to 2.27", 22},
+    {"nccl2.18", "NCCL 2.9 to 2.18", 9},
+    {"nccl2.8", "NCCL 2.8 or older", 0},
 }};
 
 constexpr std::string_view kTuning = "NCCL src/graph/tuning.cc and topo.h";
@@ -53,7 +65,7 @@ struct Column {
   std::int64_t Owner::*value;
 };
 
-constexpr std::array<Column<Generation>, 13> kGenerationColumns = {{
+constexpr std::array<Column<Generation>, 14> kGenerationColumns = {{
     {"scale_up_per_mille", "per mille", Origin::published, kTuning, &Generation::scale_up_per_mille},
     {"ring_channels", "", Origin::published, kTuning, &Generation::ring_channels},
     {"nvls_channels", "", Origin::published, kTuning, &Generation::nvls_channels},
@@ -67,6 +79,7 @@ constexpr std::array<Column<Generation>, 13> kGenerationColumns = {{
     {"nvls_share", "per mille", Origin::fitted, kTables, &Generation::nvls_share},
     {"nvls_chunk", "ns", Origin::fitted, kTables, &Generation::nvls_chunk_ns},
     {"nvls_hop", "ns", Origin::fitted, kTables, &Generation::nvls_hop_ns},
+    {"posting", "times 1000", Origin::fitted, kTables, &Generation::posting},
 }};
 constexpr std::array<ByNodes Generation::*, 5> kByNodes = {&Generation::ll_most, &Generation::ring_ll128_most,
                                                            &Generation::tree_ll128_most, &Generation::tree_most,
@@ -84,9 +97,15 @@ constexpr std::array<Column<Network>, 5> kNetworkColumns = {{
     {"nic", "per mille", Origin::fitted, kTables, &Network::nic_per_mille},
 }};
 
-constexpr std::array<Column<Launch>, 2> kLaunchColumns = {{
+constexpr std::array<Column<Launch>, 4> kLaunchColumns = {{
     {"delay", "ns", Origin::fitted, kTables, &Launch::delay_ns},
     {"least", "ns", Origin::fitted, kTables, &Launch::least_ns},
+    {"gpu", "ns", Origin::fitted, kTables, &Launch::gpu_ns},
+    {"channel", "ns", Origin::fitted, kTables, &Launch::channel_ns},
+}};
+
+constexpr std::array<Column<Common>, 1> kCommonColumns = {{
+    {"nvls_tree", "per mille", Origin::fitted, kTables, &Common::nvls_tree},
 }};
 
 struct Latencies {
@@ -123,8 +142,38 @@ bool begins_with_any(std::string_view name, std::string_view words) {
   return false;
 }
 
-std::string joined(const Network& network, const Launch& launch) {
-  return launch.name.empty() ? std::string(network.name) : std::string(network.name) + "-" + std::string(launch.name);
+std::string joined(const Network& network, const Launch& launch, const Release& release) {
+  std::string made(network.name);
+  for (const std::string_view word : {launch.name, release.name})
+    if (!word.empty()) made.append("-").append(word);
+  return made;
+}
+
+// With what it has of another.
+Network completed(Network network, const std::vector<Network>& all) {
+  const auto like = std::find_if(all.begin(), all.end(), [&](const Network& each) { return each.name == network.like; });
+  if (like == all.end()) return network;
+  for (std::int64_t Network::*each : {&Network::hop_ns, &Network::message_ns, &Network::nic_per_mille})
+    if (network.*each == 0) network.*each = (*like).*each;
+  return network;
+}
+
+std::vector<Stack> stacks_of(const Constants& all, std::span<const Release> releases) {
+  std::vector<Stack> made;
+  for (const Network& network : all.networks)
+    for (const Launch& launch : all.launches)
+      for (const Release& release : releases) {
+        std::string text = std::string(network.text) + ", " + std::string(launch.text);
+        if (!release.name.empty()) text.append(", ").append(release.text);
+        made.push_back({joined(network, launch, release), std::move(text), completed(network, all.networks), launch,
+                        release, all.common[0]});
+      }
+  return made;
+}
+
+const Stack* find_stack(std::span<const Stack> all, std::string_view name) {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Stack& each) { return each.name == name; });
+  return found == all.end() ? nullptr : &*found;
 }
 
 template <class Owner>
@@ -156,6 +205,7 @@ void visit_all(Constants& all, const Use& use) {
         if (value != 0) use({each.name, kByNodesNames[table], "MB/s", Origin::published, kTuning, value}, &value);
   visit(all.networks, kNetworkColumns, use);
   visit(all.launches, kLaunchColumns, use);
+  visit(all.common, kCommonColumns, use);
 }
 
 }  // namespace
@@ -163,7 +213,8 @@ void visit_all(Constants& all, const Use& use) {
 const Constants& constants() {
   static const Constants all{{kGenerations.begin(), kGenerations.end()},
                              {kNetworks.begin(), kNetworks.end()},
-                             {kLaunches.begin(), kLaunches.end()}};
+                             {kLaunches.begin(), kLaunches.end()},
+                             {kCommon}};
   return all;
 }
 
@@ -197,28 +248,19 @@ std::size_t count(Origin origin) {
 }
 
 Stack make_stack(const Constants& all, std::string_view name) {
-  Stack made;
-  for (const Network& network : all.networks)
-    for (const Launch& launch : all.launches)
-      if (joined(network, launch) == name)
-        made = {std::string(name), std::string(network.text) + ", " + std::string(launch.text), network, launch};
-  return made;
+  return *find_stack(stacks_of(all, kReleases), name);
 }
 
+std::span<const Release> releases() { return kReleases; }
+
 std::span<const Stack> stacks() {
-  static const std::vector<Stack> all = [] {
-    std::vector<Stack> made;
-    for (const Network& network : kNetworks)
-      for (const Launch& launch : kLaunches) made.push_back(make_stack(constants(), joined(network, launch)));
-    return made;
-  }();
-  return all;
+  static const std::vector<Stack> newest = stacks_of(constants(), std::span(kReleases).first(1));
+  return newest;
 }
 
 const Stack* stack_named(std::string_view name) {
-  const auto all = stacks();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Stack& each) { return each.name == name; });
-  return found == all.end() ? nullptr : &*found;
+  static const std::vector<Stack> all = stacks_of(constants(), kReleases);
+  return find_stack(all, name);
 }
 
 const Stack& default_stack(std::string_view transport, std::string_view nic_kind) {

@@ -44,12 +44,14 @@ struct Generation {
   std::int64_t nvls_share;      // per mille of the scale-up rate; GPUs give and take (n + 1) / n of their bytes
   std::int64_t nvls_chunk_ns;   // NVLS synchronises all GPUs of a domain for each chunk
   std::int64_t nvls_hop_ns;
-  bool nvls_measured;           // those three elsewhere than in truth/
+  std::int64_t posting;         // per mille: what a chunk costs its processors, of what it costs x86's; 0: the same
+  bool nvls_measured;           // NVLS elsewhere than in truth/
 };
 
 struct Network {
   std::string_view name;
   std::string_view text;
+  std::string_view like;       // a network whose numbers are meant where this one has 0
   std::int64_t nvls_chunk;     // bytes that chunks of NVLS begin with,
   std::int64_t far_chunk;      // and of NVLSTree from four nodes on
   std::int64_t hop_ns;         // beyond NCCL's latency of a hop and the fabric's: proxy, plugin, completion
@@ -57,17 +59,46 @@ struct Network {
   std::int64_t nic_per_mille;  // of the NIC's rate that arrives
 };
 
+// An operation is not issued faster: no time is shorter than the sum of what applies.
 struct Launch {
   std::string_view name;  // empty: a process per GPU
   std::string_view text;
-  std::int64_t delay_ns;  // beyond what the kernel itself takes
-  std::int64_t least_ns;  // an operation is not issued faster: no time is shorter
+  std::int64_t delay_ns;    // beyond what the kernel itself takes
+  std::int64_t least_ns;    // for an operation,
+  std::int64_t gpu_ns;      // for each GPU of a process, one after another,
+  std::int64_t channel_ns;  // and for each channel of each of them where they are launched as a group (up to NCCL 2.8)
+};
+
+// What changed in NCCL, from release to release, as far as it is modelled. A stack is of the newest unless it says.
+struct Release {
+  std::string_view name;  // empty: the newest
+  std::string_view text;
+  std::int64_t minor;     // of 2.x: the first of those it stands for
+
+  // NCCL_LAUNCH_MODE=GROUP was the default: one cooperative launch for all GPUs of a process.
+  bool grouped() const { return minor < 9; }
+  // Chunks of NVLSTree begin with a step of the buffer, not with NCCL_NVLS_CHUNKSIZE,
+  bool whole_steps() const { return minor < 22; }
+  // and on many nodes with less.
+  bool far_chunks() const { return minor >= 19; }
+  // Rings may leave by the NIC next to the one they came in by (crossNic 2).
+  bool alternates() const { return minor >= 20; }
+  // NCCL's tuning of NVLSTree and of Blackwell was worked out anew.
+  bool tuned_anew() const { return minor >= 28; }
+};
+
+// What is the same everywhere.
+struct Common {
+  std::string_view name;
+  // Per mille of what NVLS moves that NVLSTree does: its threads are divided between NVLink and the network.
+  std::int64_t nvls_tree;
 };
 
 struct Constants {
   std::vector<Generation> generations;
   std::vector<Network> networks;
   std::vector<Launch> launches;
+  std::vector<Common> common;  // one
 };
 
 const Constants& constants();
@@ -98,15 +129,18 @@ struct Knob {
 std::vector<Knob> knobs(Constants& all, Origin origin);
 std::size_t count(Origin origin);
 
-// A network and a launch mode: what a scenario names.
+// A network, a launch mode and a release of NCCL: what a scenario names.
 struct Stack {
-  std::string name;  // ib, efa-pytorch
+  std::string name;  // ib, efa-pytorch, ib-nccl2.26
   std::string text;
   Network network;
   Launch launch;
+  Release release;
+  Common common;
 };
-std::span<const Stack> stacks();
-const Stack* stack_named(std::string_view name);
+std::span<const Stack> stacks();  // of the newest release
+std::span<const Release> releases();
+const Stack* stack_named(std::string_view name);  // of any
 Stack make_stack(const Constants& all, std::string_view name);  // there is one of that name
 // The one that a cluster's transport and card suggest.
 const Stack& default_stack(std::string_view transport, std::string_view nic_kind);

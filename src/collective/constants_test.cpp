@@ -32,7 +32,8 @@ TEST(Constants, KnobsAreTheFittedNumbers) {
   EXPECT_EQ(knobs(copy, Origin::fitted)[0].number.value, fitted[0].number.value + 1);
 }
 
-// Constants belong to a generation, a network or a launch mode; a stack is a network with a launch mode.
+// Constants belong to a generation, a network or a launch mode; a stack is a network with a launch mode, of the newest
+// NCCL or an older one.
 TEST(Constants, AStackIsANetworkAndALaunchMode) {
   EXPECT_EQ(stacks().size(), constants().networks.size() * constants().launches.size());
   const Stack* stack = stack_named("efa-pytorch");
@@ -40,8 +41,23 @@ TEST(Constants, AStackIsANetworkAndALaunchMode) {
   EXPECT_EQ(stack->network.name, "efa");
   EXPECT_EQ(stack->launch.name, "pytorch");
   EXPECT_EQ(stack_named("efa-2023"), nullptr);
+  EXPECT_TRUE(stack->release.tuned_anew());
+  const Stack* older = stack_named("efa-pytorch-nccl2.26");
+  ASSERT_NE(older, nullptr);
+  EXPECT_EQ(older->launch.name, "pytorch");
+  EXPECT_FALSE(older->release.tuned_anew());
   EXPECT_EQ(default_stack("rocev2", "efa-v2").name, "efa");
   EXPECT_EQ(default_stack("tcp", "connectx-7").name, "tcp");
+}
+
+// What a network has in common with another is one number, which follows the other's.
+TEST(Constants, NetworksShareWhatIsTheSame) {
+  EXPECT_EQ(stack_named("roce")->network.message_ns, stack_named("ib")->network.message_ns);
+  EXPECT_NE(stack_named("roce")->network.hop_ns, stack_named("ib")->network.hop_ns);
+  EXPECT_EQ(stack_named("efa1.7")->network.hop_ns, stack_named("efa")->network.hop_ns);
+  Constants changed = constants();
+  changed.networks[0].message_ns += 5;
+  EXPECT_EQ(make_stack(changed, "roce").network.message_ns, stack_named("ib")->network.message_ns + 5);
 }
 
 TEST(Constants, GpusAreOfTheirGeneration) {

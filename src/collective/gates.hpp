@@ -19,6 +19,16 @@ struct Gates {
 // receiver's own port, and leaves by the same one of its domain, or without PXN by the sender's own.
 inline constexpr std::uint32_t kByReceiver = 0xFFFFFFFFu;
 
-Gates gates(const Team& team, std::uint32_t from, std::uint32_t to, std::uint32_t port_of, bool pxn);
+Gates gates(const Team& team, std::uint32_t from, std::uint32_t to, std::uint32_t port_of, bool pxn,
+            bool alternate = false);
+
+// Alternate rings go in pairs: on nodes of even number each comes in by its own port and leaves by its partner's, on
+// others the other way round, so that cables join ports of the same number and nobody is handed anything.
+inline std::uint32_t leaves_by(std::uint32_t channel, std::uint32_t node, bool alternate) {
+  return alternate && node % 2 == 0 ? channel ^ 1 : channel;
+}
+inline std::uint32_t enters_by(std::uint32_t channel, std::uint32_t node, bool alternate) {
+  return alternate && node % 2 == 1 ? channel ^ 1 : channel;
+}
 
 }  // namespace weft::collective

@@ -70,6 +70,7 @@ struct Plan {
   std::vector<std::uint32_t> node;  // of every rank; switches of the network belong to none
   std::vector<std::uint32_t> port_of;  // by program: what it counts the ports of domains by (gates.hpp)
   bool pxn = true;
+  bool alternate = false;  // rings leave nodes by their partner's port
   Duration inside_lag;   // of the latencies the part that is not the links': protocol and proxy
   Duration outside_lag;
   std::vector<Duration> starts;                   // by rank; empty: all at once

@@ -4,9 +4,12 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "collective/chunks.hpp"
 #include "collective/direct.hpp"
+#include "collective/gates.hpp"
+#include "collective/ring.hpp"
 #include "collective/sharing.hpp"
 #include "collective/testing_dataflow.hpp"
 #include "collective/testing_team.hpp"
@@ -180,7 +183,7 @@ TEST(Plan, RingsAreBoundByTheirNarrowestLinks) {
   for (const Operation operation : {Operation::all_reduce, Operation::all_gather, Operation::reduce_scatter}) {
     const double outside = busbw(eight, operation, std::uint64_t{8} << 30, {Algorithm::ring, Protocol::simple, 0});
     EXPECT_LT(outside, 400) << name(operation);
-    EXPECT_GT(outside, 400 * 0.85) << name(operation);
+    EXPECT_GT(outside, 400 * 0.95) << name(operation);
   }
 }
 
@@ -222,6 +225,53 @@ TEST(Plan, AJobAwayFromTheCardsGoesThroughHostMemory) {
   EXPECT_TRUE(bounces({1, 2, 9, 10}));
 }
 
+// Eight cards of 400G are more than NVLink has room for beside the ring itself, so rings leave by each other's cards, from
+// the GPU next to it, and cables join ports of the same number. Fewer or slower cards do not ask for that.
+TEST(Plan, RingsLeaveByEachOthersCardsWhereNvlinkIsNarrow) {
+  const Machines machines("{kind: hgx-h100, count: 2}");
+  const Team team(machines.fabric, pick_gpus(*machines.cluster, 16, 0));
+  PlanOptions given{.bytes = 1 << 30, .choice = {Algorithm::ring, Protocol::simple, 0}, .stack = &ib()};
+  const Plan plan = make_plan(team, given);
+  ASSERT_TRUE(plan.alternate);
+  for (std::uint32_t channel = 0; channel < plan.programs.size(); ++channel) {
+    const auto& order = static_cast<const Ring&>(*plan.programs[channel]).shape().order;
+    EXPECT_EQ(std::set<std::uint32_t>(order.begin(), order.end()).size(), 16u);
+    const Gates there = gates(team, order[7], order[8], plan.port_of[channel], true, true);
+    const Gates back = gates(team, order[15], order[0], plan.port_of[channel], true, true);
+    EXPECT_EQ(there.leaves, order[7]);
+    EXPECT_EQ(there.enters, order[8]);
+    EXPECT_EQ(there.leaves + 8, there.enters) << "the same rail";
+    EXPECT_EQ(back.enters + 8, back.leaves) << "the same rail";
+    EXPECT_FALSE(there.handed || back.handed);
+  }
+  EXPECT_GT(busbw(team, Operation::all_reduce, std::uint64_t{8} << 30, given.choice), 0.96 * 400);
+  given.stack = stack_named("ib-nccl2.18");
+  EXPECT_FALSE(make_plan(team, given).alternate);
+  for (const std::string kind : {"acp-h100-2nic", "hgx-b200"}) {
+    const Machines others("{kind: " + kind + ", count: 2}");
+    const Team roomy(others.fabric, pick_gpus(*others.cluster, 16, 0));
+    given.stack = &ib();
+    EXPECT_FALSE(make_plan(roomy, given).alternate) << kind;
+  }
+}
+
+// One process issues to its GPUs one after another; up to 2.8 as a group, which costs every operation more for each
+// channel.
+TEST(Plan, AnOperationIsNotIssuedFaster) {
+  const Machines machines("{kind: dgx-a100, count: 1}");
+  const auto plan = [&](std::uint32_t gpus, std::string_view stack, std::uint32_t channels) {
+    const Team team(machines.fabric, pick_gpus(*machines.cluster, gpus, 0));
+    return make_plan(team, {.bytes = 8, .choice = {Algorithm::ring, Protocol::ll, channels}, .stack = stack_named(stack)});
+  };
+  const Launch& launch = stack_named("ib-one-process")->launch;
+  EXPECT_EQ(plan(8, "ib-one-process", 1).least, nanoseconds(8 * launch.gpu_ns));
+  EXPECT_EQ(plan(4, "ib-one-process", 24).least, nanoseconds(4 * launch.gpu_ns));
+  const Plan group = plan(8, "ib-one-process-nccl2.8", 24);
+  EXPECT_EQ(group.least, nanoseconds(8 * (launch.gpu_ns + 24 * launch.channel_ns)));
+  EXPECT_EQ(group.launch - plan(8, "ib-one-process", 24).launch, nanoseconds(8 * 24 * launch.channel_ns));
+  EXPECT_EQ(plan(8, "ib", 24).least, Duration(0));
+}
+
 TEST(Plan, WithoutPxnFewCardsAreSlower) {
   const Machines acp("{kind: acp-h100-2nic, count: 4}");
   const Team team(acp.fabric, pick_gpus(*acp.cluster, 32, 0));
@@ -242,6 +292,25 @@ TEST(Chunks, NvlsShrinksAtTheKinksOfTheH100Table) {
   EXPECT_EQ(chunk(1 << 30), 128u << 10);
 }
 
+// Up to 2.21 NVLSTree begins with a whole step of the buffer, up to 2.18 however many nodes there are.
+TEST(Chunks, OfNvlsTreeDependOnTheRelease) {
+  const auto chunk = [](std::string_view stack, std::uint32_t nodes, std::uint64_t mebibytes) {
+    return chunk_size({.algorithm = Algorithm::nvls_tree,
+                       .bytes = mebibytes << 20,
+                       .channels = 16,
+                       .heads = 8,
+                       .nodes = nodes,
+                       .release = stack_named(stack)->release}) >> 10;
+  };
+  EXPECT_EQ(chunk("ib-nccl2.18", 2, 2048), 512u);
+  EXPECT_EQ(chunk("ib-nccl2.18", 2, 2047), 256u);
+  EXPECT_EQ(chunk("ib-nccl2.18", 2, 511), 128u);
+  EXPECT_EQ(chunk("ib-nccl2.18", 8, 2048), 512u);
+  EXPECT_EQ(chunk("ib-nccl2.26", 2, 2048), 128u);
+  EXPECT_EQ(chunk("ib-nccl2.26", 8, 2048), 64u);
+  EXPECT_EQ(chunk("ib", 8, 2048), 64u);
+}
+
 TEST(Chunks, ASmallMessageIsWorthOneChannel) {
   EXPECT_EQ(channels_used(24, Algorithm::ring, Protocol::ll, 8, 8), 1u);
   EXPECT_EQ(channels_used(24, Algorithm::ring, Protocol::ll, 1 << 20, 8), 24u);
@@ -253,10 +322,11 @@ struct Pick {
   std::uint32_t gpus;
   std::uint64_t bytes;
   Algorithm algorithm;
+  std::string stack = "ib";
 };
 
 // What NCCL is known to choose: NVLS from 5 GPUs of an H200 server on, not yet with 5 of B200; rings or trees below;
-// NVLSTree or a tree between two nodes, rings between many.
+// NVLSTree or a tree between two nodes; between many, until 2.27, rings for what is large enough.
 TEST(Tuner, ChoosesWhatNcclIsKnownToChoose) {
   const std::uint64_t large = std::uint64_t{8} << 30;
   const std::vector<Pick> known = {
@@ -268,13 +338,16 @@ TEST(Tuner, ChoosesWhatNcclIsKnownToChoose) {
       {"{kind: dgx-a100, count: 1}", 8, large, Algorithm::ring},
       {"{kind: hgx-h100, count: 2}", 16, large, Algorithm::nvls_tree},
       {"{kind: p4de.24xlarge, count: 2}", 16, large, Algorithm::tree},
-      {"{kind: hgx-b200, count: 4}", 32, large, Algorithm::ring},
+      {"{kind: hgx-b200, count: 4}", 32, large, Algorithm::ring, "ib-nccl2.26"},
+      {"{kind: hgx-h100, count: 8}", 64, std::uint64_t{512} << 20, Algorithm::nvls_tree, "ib-nccl2.26"},
+      {"{kind: hgx-h100, count: 8}", 64, std::uint64_t{1} << 30, Algorithm::ring, "ib-nccl2.26"},
+      {"{kind: hgx-h100, count: 8}", 64, std::uint64_t{1} << 30, Algorithm::nvls_tree},
       {"{kind: hgx-h100, count: 16}", 128, 1024, Algorithm::tree},
   };
   for (const Pick& pick : known) {
     const Machines machines(pick.servers);
     const Team team(machines.fabric, pick_gpus(*machines.cluster, pick.gpus, 0));
-    const Estimate best = estimates(team, Operation::all_reduce, pick.bytes, ib()).front();
+    const Estimate best = estimates(team, Operation::all_reduce, pick.bytes, *stack_named(pick.stack)).front();
     EXPECT_EQ(best.algorithm, pick.algorithm) << pick.servers << " " << pick.gpus << ": " << name(best.algorithm);
   }
 }

@@ -4,11 +4,13 @@
 #include <functional>
 
 #include "collective/chunks.hpp"
+#include "collective/gates.hpp"
 
 namespace weft::collective {
 namespace {
 
-constexpr std::uint32_t kMostHeads = 32;  // NCCL_MAX_NVLS_ARITY
+constexpr std::uint32_t kMostHeads = 32;    // NCCL_MAX_NVLS_ARITY
+constexpr std::int64_t kNicPerMille = 960;  // that NCCL counts with: 48 GB/s of a 400G card's 50
 
 constexpr std::int64_t kLlWire = 2000;      // a flag of 4 bytes with every 4 of data
 constexpr std::int64_t kLl128Wire = 1067;  // 8 with every 120
@@ -69,7 +71,21 @@ Rounds Planner::rounds_of(std::uint64_t bytes) {
 Way Planner::way(std::uint32_t from, std::uint32_t to, std::uint32_t channel) const {
   const std::uint32_t a = team_.node_of(from);
   const std::uint32_t b = team_.node_of(to);
-  return a == b ? sharing_.inside(from, to) : sharing_.across(from, port(a, channel), to, port(b, channel));
+  if (a == b) return sharing_.inside(from, to);
+  return sharing_.across(from, port(a, leaves_by(channel, a, plan_.alternate)), to,
+                         port(b, enters_by(channel, b, plan_.alternate)));
+}
+
+// NCCL looks for rings that leave a node by the NIC they came in by. From the last GPU to that NIC they cross NVLink once
+// more; where NVLink has no room for that beside all NICs, it takes rings in pairs instead, which leave by each other's.
+bool Planner::alternates() const {
+  if (team_.nodes() == 1 || !team_.group(0).spec.scale_up || !options_.stack->release.alternates()) return false;
+  Bandwidth nics;
+  for (std::uint32_t node = 0; node < team_.nodes(); ++node)
+    if (team_.domain(node).ports.size() % 2 == 1) return false;
+  for (const Port& port : team_.domain(0).ports) nics = nics + port.nic_rate;
+  const Bandwidth inside = team_.group(0).spec.scale_up->link.one_way() / 1000 * generation_.scale_up_per_mille;
+  return nics / 1000 * kNicPerMille > inside;
 }
 
 // The share of the links, less what the protocol spends on flags, and no more than a channel's threads move.
@@ -95,7 +111,9 @@ Edge Planner::edge(const Way& way, bool posts) {
   if (const std::uint32_t posted = sharing_.posted(way); posted > 0) {
     // Cards send from their buffers whatever the GPU does. A port's thread posts chunk after chunk while others are on
     // the wire, and keeps them waiting where it is slower.
-    const Duration posting = nanoseconds(posts ? options_.stack->network.message_ns * posted : 0);
+    const std::int64_t message =
+        options_.stack->network.message_ns * (generation_.posting > 0 ? generation_.posting : 1000) / 1000;
+    const Duration posting = nanoseconds(posts ? message * posted : 0);
     const Duration wire = transfer_time(Bytes(static_cast<std::int64_t>(plan_.chunk / plan_.slices)), made.rate);
     made.overhead = std::max(Duration(0), posting - wire);
   } else {
@@ -108,9 +126,10 @@ Edge Planner::edge(const Way& way, bool posts) {
 // Between a GPU and the switches that reduce.
 Edge Planner::switch_edge(const Way& way) {
   const Edge plain = edge(way);
-  Edge made{plain.rate / 1000 * generation_.nvls_share, nanoseconds(generation_.nvls_chunk_ns),
-            plain.links / 1000 * generation_.nvls_share};
-  made.wire_per_mille = 1'000'000 / std::max<std::int64_t>(1, generation_.nvls_share);
+  const bool tree = plan_.choice.algorithm == Algorithm::nvls_tree;
+  const std::int64_t share = generation_.nvls_share * (tree ? options_.stack->common.nvls_tree : 1000) / 1000;
+  Edge made{plain.rate / 1000 * share, nanoseconds(generation_.nvls_chunk_ns), plain.links / 1000 * share};
+  made.wire_per_mille = 1'000'000 / std::max<std::int64_t>(1, share);
   return made;
 }
 
@@ -134,12 +153,14 @@ Plan Planner::make() {
                        team_.nodes(),
                        chains,
                        static_cast<std::uint64_t>(options_.stack->network.nvls_chunk),
-                       static_cast<std::uint64_t>(options_.stack->network.far_chunk)};
+                       static_cast<std::uint64_t>(options_.stack->network.far_chunk),
+                       options_.stack->release};
   plan_.chunk = options_.chunk > 0 ? options_.chunk : chunk_size(rule);
   const bool ring = algorithm == Algorithm::ring && !chains;
   if (ring) plan_.chunk = std::min(plan_.chunk, std::max<std::uint64_t>(1, part(std::uint64_t{plan_.choice.channels} * team_.ranks())));
-  if (ring) plan_.slices = slices_of(protocol, plan_.chunk);
+  if (ring) plan_.slices = slices_of(protocol);
   fenced_ = algorithm != Algorithm::tree && !chains;
+  plan_.alternate = ring && alternates();
 
   set_latencies();
   set_conditions();
@@ -171,7 +192,9 @@ void Planner::set_latencies() {
   plan_.inside = stars                   ? nanoseconds(generation_.nvls_hop_ns)
                  : near == Hop::scale_up ? nanoseconds(measured_hop)
                                          : hop_latency(near, algorithm, protocol);
-  plan_.outside_lag = hop_latency(Hop::network, algorithm, protocol) + nanoseconds(options_.stack->network.hop_ns);
+  // A chunk of NVLSTree goes through the same proxies as any other of Simple.
+  const Algorithm like = algorithm == Algorithm::nvls_tree ? Algorithm::tree : algorithm;
+  plan_.outside_lag = hop_latency(Hop::network, like, protocol) + nanoseconds(options_.stack->network.hop_ns);
   plan_.outside = plan_.outside_lag + team_.network_latency();
   // NCCL's figure within a domain is of all there is between two GPUs; to a switch it is half as far.
   plan_.inside_lag = std::max(Duration(0), plan_.inside - team_.inside_latency() / (stars ? 2 : 1));
@@ -180,7 +203,13 @@ void Planner::set_latencies() {
   // NCCL's figures are of how much longer the start of one protocol takes than of another.
   const Duration longer = stars ? Duration(0) : base_latency(algorithm, protocol) - base_latency(algorithm, Protocol::ll);
   plan_.launch = nanoseconds(generation_.start_ns + options_.stack->launch.delay_ns) + longer;
-  plan_.least = nanoseconds(options_.stack->launch.least_ns);
+  const Launch& launch = options_.stack->launch;
+  const auto gpus = std::min<std::int64_t>(team_.ranks(), team_.group(0).spec.gpus);
+  // A group's launch is a barrier: nothing hides behind the operation before it.
+  const Duration barrier =
+      nanoseconds(options_.stack->release.grouped() ? gpus * launch.channel_ns * plan_.choice.channels : 0);
+  plan_.launch = plan_.launch + barrier;
+  plan_.least = nanoseconds(launch.least_ns + gpus * launch.gpu_ns) + barrier;
 }
 
 void Planner::set_conditions() {

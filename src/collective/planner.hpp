@@ -22,6 +22,7 @@ class Planner {
 
  private:
   std::uint32_t nodes_class() const { return std::min(team_.nodes(), 3u) - 1; }
+  bool alternates() const;
   std::uint32_t entry(std::uint32_t node, std::uint32_t channel) const;
   std::uint32_t port(std::uint32_t node, std::uint32_t channel) const;
   std::uint32_t heads() const;

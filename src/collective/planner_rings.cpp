@@ -1,19 +1,25 @@
 #include <algorithm>
 #include <set>
 
+#include "collective/gates.hpp"
 #include "collective/planner.hpp"
 #include "collective/ring.hpp"
 
 namespace weft::collective {
 
-// Node after node; within a node from the channel's entry on in order.
+// Node after node; within a node from the channel's entry on in order, and to the GPU next to where it leaves last.
 std::vector<std::uint32_t> Planner::ring_order(std::uint32_t channel) const {
   std::vector<std::uint32_t> order;
   order.reserve(team_.ranks());
   for (std::uint32_t node = 0; node < team_.nodes(); ++node) {
     const Domain& domain = team_.domain(node);
-    const std::uint32_t start = entry(node, channel) - domain.first_rank;
-    for (std::uint32_t i = 0; i < domain.ranks; ++i) order.push_back(domain.first_rank + (start + i) % domain.ranks);
+    const std::uint32_t first = entry(node, enters_by(channel, node, plan_.alternate));
+    const std::uint32_t last = plan_.alternate ? entry(node, leaves_by(channel, node, true)) : first;
+    for (std::uint32_t i = 0; i < domain.ranks; ++i) {
+      const std::uint32_t rank = domain.first_rank + (first - domain.first_rank + i) % domain.ranks;
+      if (last == first || rank != last) order.push_back(rank);
+    }
+    if (last != first) order.push_back(last);
   }
   return order;
 }

@@ -33,4 +33,9 @@ struct Timing {
 
 Timing time_of(const Team& team, const PlanOptions& options, const Execute& execute);
 
+// Of one among many that follow each other, as nccl-tests measures. That is a difference where data go one way only,
+// for broadcast and reduce: the ranks that are done first begin with the next, while the others are still at work, so
+// how long it takes until the first data have gone all the way does not count.
+Timing time_among_many(const Team& team, const PlanOptions& options, const Execute& execute);
+
 }  // namespace weft::collective

@@ -50,6 +50,21 @@ TEST(Timing, ARingOfSimpleLandsWhatItTook) {
   EXPECT_NEAR(time(1), start + wire + fences + hop + landing, 20);
 }
 
+// Operations that follow each other overlap where data go one way: how long the chain is does not count.
+TEST(Timing, OfOneAmongManyTheWayThroughAChainDoesNotCount) {
+  const Machines machines("{kind: dgx-a100, count: 1}");
+  const auto time = [&](Operation operation, std::uint32_t gpus) {
+    const Team team(machines.fabric, pick_gpus(*machines.cluster, gpus, 0));
+    const PlanOptions given = options(operation, 64 << 20, {Algorithm::ring, Protocol::simple, 24});
+    return static_cast<double>(time_among_many(team, given, testing::by_lanes).time.count());
+  };
+  for (const Operation operation : {Operation::broadcast, Operation::reduce}) {
+    EXPECT_NEAR(time(operation, 8) / time(operation, 3), 1, 0.01) << name(operation);
+    // 12 links of 20 GB/s.
+    EXPECT_NEAR(static_cast<double>(64 << 20) * 1e12 / 240e9 / time(operation, 8), 1, 0.06) << name(operation);
+  }
+}
+
 // What skipping says is what running everything says, to the picosecond where all rounds delay every rank alike.
 RC_GTEST_PROP(Timing, SkippedRoundsTakeWhatTheyWouldHaveTaken, ()) {
   static const Machines machines("{kind: hgx-h100, count: 4}");

@@ -13,6 +13,15 @@ constexpr std::uint64_t kPeerLl = 16 << 10;
 // NCCL counts with 12 GB/s of a 100G card's 12.5, and 48 of 50.
 constexpr std::int64_t kNicPerMille = 960;
 
+// From this many bytes for each rank of a channel on, a ring between nodes waits longer (NCCL's plateau effect).
+constexpr std::uint64_t kPlateauBytes = 64;
+constexpr double kPlateau = 1.4;
+constexpr double kOlderPlateau = 1.9;  // before Ampere
+
+// Until 2.27, what NVLS and NVLSTree get of links, and what a hop of NVLSTree takes.
+constexpr double kOlderNvls = 5.0 / 6;
+constexpr double kOlderNvlsHop = 14.0;
+
 // What NCCL takes off where a tree enters and leaves a node at the same GPU.
 constexpr double kPlainTree = 0.85;
 
@@ -49,10 +58,16 @@ class Model {
   Estimate estimate(Algorithm algorithm, Protocol protocol, std::uint64_t bytes) const {
     Estimate made{algorithm, protocol, latency(algorithm, protocol), bandwidth(algorithm, protocol), 0};
     double rate = made.bandwidth_gbps;
-    if (algorithm == Algorithm::tree) {
+    // Of Blackwell those with x86 processors: its racks have others.
+    const bool corrected = algorithm == Algorithm::nvls_tree && generation_.name == "Blackwell" && stack_.release.tuned_anew();
+    if (algorithm == Algorithm::tree || corrected) {
       const auto step = static_cast<std::size_t>(std::bit_width(std::max<std::uint64_t>(bytes >> 6, 1))) - 1;
       if (step < 24) rate *= kTreeCorrection[static_cast<std::size_t>(protocol)][step];
     }
+    const bool level = algorithm == Algorithm::ring && protocol == Protocol::simple && team_.nodes() > 1 &&
+                       operation_ == Operation::all_reduce &&
+                       bytes / (std::uint64_t{channels_for(team_, algorithm)} * team_.ranks()) >= kPlateauBytes;
+    if (level) made.latency_us *= generation_.name == "Volta" ? kOlderPlateau : kPlateau;
     made.time_us = made.latency_us + static_cast<double>(bytes) / (1e3 * rate);
     return made;
   }
@@ -68,7 +83,8 @@ class Model {
     const double per_node = ranks() / nodes;
     const double base = us(base_latency(algorithm, protocol));
     const double inside = us(hop_latency(has_scale_up_ ? Hop::scale_up : Hop::pcie, algorithm, protocol));
-    const double outside = us(hop_latency(Hop::network, algorithm, protocol));
+    const bool older_hop = algorithm == Algorithm::nvls_tree && !stack_.release.tuned_anew();
+    const double outside = older_hop ? kOlderNvlsHop : us(hop_latency(Hop::network, algorithm, protocol));
     const double depth = std::bit_width(team_.nodes() - 1);
     const double net_overhead = team_.nodes() > 1 ? (protocol == Protocol::simple ? 3.0 : 1.0) : 0;
     switch (algorithm) {
@@ -85,38 +101,58 @@ class Model {
 
   // Of the operation's bytes.
   double bandwidth(Algorithm algorithm, Protocol protocol) const {
-    const double channels = channels_for(team_, algorithm);
+    const double channels = graph_channels(algorithm);
     const double all = std::min(inside_, outside_);
     const double per_node = ranks() / team_.nodes();
     switch (algorithm) {
       case Algorithm::tree: {
         // Up to two nodes NCCL looks at what a channel gets inside.
         const double links = team_.nodes() <= 2 ? inside_ : all;
-        const double rate = std::min(0.92 * links, channels * gigabytes(generation_.tree_most[nodes_class_])) *
+        const double rate = std::min(0.92 * links, channels * most(&Generation::tree_most)) *
                             (team_.nodes() == 1 ? 1 : kPlainTree);
         if (protocol == Protocol::ll) return std::min(rate / 3.8, ll_most()) / 2;
         if (protocol == Protocol::ll128)
           return std::min(rate * (team_.nodes() == 1 ? 7.0 / 9 : 120.0 / 128),
-                          channels * gigabytes(generation_.tree_ll128_most[nodes_class_])) / 2;
+                          channels * most(&Generation::tree_ll128_most)) / 2;
         return rate / 2;
       }
       case Algorithm::nvls: {
         const double share = nvls(per_node, channels);
         return operation_ == Operation::all_reduce ? share : share * (per_node - 1) / per_node;
       }
-      case Algorithm::nvls_tree:
-        return std::min({nvls(team_.least_ports(), channels), team_.nodes() == 2 ? outside_ : outside_ / 2,
-                         channels * gigabytes(generation_.nvls_tree_most[nodes_class_]) / 2});
+      case Algorithm::nvls_tree: {
+        const double heads = team_.least_ports();
+        if (!stack_.release.tuned_anew())
+          return kOlderNvls * std::min(inside_, team_.nodes() == 2 ? outside_ : outside_ / 2);
+        const double links = std::min(team_.nodes() == 2 ? 2 * outside_ : outside_, heads * most(&Generation::nvls_tree_most));
+        return std::min(nvls(heads, channels_for(team_, algorithm)), links * ranks() / steps());
+      }
       case Algorithm::pat: return 0.75 * all * ranks() / steps();
       default: {
         double rate = all;
         if (protocol == Protocol::ll) rate = std::min(all / 2, ll_most());
         if (protocol == Protocol::ll128)
-          rate = std::min(0.92 * all, channels * gigabytes(generation_.ring_ll128_most[nodes_class_]));
+          rate = std::min(0.92 * all, channels * most(&Generation::ring_ll128_most));
         const bool whole = operation_ == Operation::broadcast || operation_ == Operation::reduce;
         return whole ? rate : rate * ranks() / steps();
       }
     }
+  }
+
+  // Between nodes NCCL's search has a channel for each port, and takes all of them twice where each could be faster than
+  // one channel is. Later they are doubled in any case, but not for this model.
+  double graph_channels(Algorithm algorithm) const {
+    const std::uint32_t ports = team_.nodes() == 1 ? 0 : team_.least_ports();
+    if (ports == 0 || ports > 8) return channels_for(team_, algorithm);
+    const double each = outside_ / ports;
+    const bool newer = generation_.nvls_channels > 0;
+    return each < 25 || (newer && each < 50 && ports > 4) ? ports : 2 * ports;
+  }
+
+  // Of a channel; until 2.27 Blackwell was taken for two times Hopper.
+  double most(ByNodes Generation::*table) const {
+    const bool twice = generation_.name.starts_with("Blackwell") && !stack_.release.tuned_anew();
+    return twice ? 2 * gigabytes((generation_of("h100").*table)[nodes_class_]) : gigabytes((generation_.*table)[nodes_class_]);
   }
 
   // Every GPU that takes a part of the data has a channel in NCCL's search.

@@ -113,15 +113,17 @@ Instruction Work::send(std::uint32_t rank, Cursor& cursor, const Step& step) con
     return made;
   }
   made.bytes = wire_bytes(step.edge, step.bytes);
-  made.time = step.joined ? 0 : step.edge.overhead.count() + lost;
   const bool outside = plan_.node[rank] != plan_.node[step.peer];
+  // The thread that posts for a port is behind what is on the wire, and not before it.
+  const bool posting = outside && step.edge.overhead.count() > 0;
+  made.time = step.joined ? 0 : (posting ? 0 : step.edge.overhead.count()) + lost;
   made.lag = (outside ? plan_.outside_lag : plan_.inside_lag).count();
-  if (const std::int64_t threads = pace(step.edge, step.bytes); threads > 0) {
+  if (const std::int64_t threads = posting ? whole : pace(step.edge, step.bytes); threads > 0) {
     made.lag += threads - occupancy({step.edge.links, {}, {}, 1000}, step.bytes);
     cursor.pace = std::max(cursor.pace, threads);
   }
   if (!outside) return made;
-  const Gates by = gates(*team_, rank, step.peer, plan_.port_of[cursor.program], plan_.pxn);
+  const Gates by = gates(*team_, rank, step.peer, plan_.port_of[cursor.program], plan_.pxn, plan_.alternate);
   made.leaves = by.leaves;
   made.enters = by.enters;
   made.handed = by.handed;

@@ -17,7 +17,6 @@ namespace weft::dst {
 
 class Engine {
  public:
-  // UET has no generation.
   Engine(const Scenario& scenario, std::uint16_t generation) : transport_(make(scenario, generation)) {}
 
   bool post(Instant now, std::uint32_t endpoint, const transport::Operation& operation) {
@@ -69,7 +68,7 @@ inline Engine::Any Engine::make(const Scenario& scenario, std::uint16_t generati
   switch (scenario.transport) {
     case transport::Protocol::rocev2: return Any(std::in_place_type<transport::Roce>, with(scenario.roce, generation));
     case transport::Protocol::tcp: return Any(std::in_place_type<transport::Tcp>, with(scenario.tcp, generation));
-    case transport::Protocol::uet: return Any(std::in_place_type<transport::Uet>, scenario.uet);
+    case transport::Protocol::uet: return Any(std::in_place_type<transport::Uet>, with(scenario.uet, generation));
     case transport::Protocol::tcp_over_srd: return Any(std::in_place_type<transport::TcpOverSrd>, with(scenario.srd, generation));
     case transport::Protocol::srd:
     case transport::Protocol::raw: break;

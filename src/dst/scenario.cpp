@@ -150,7 +150,6 @@ Scenario draw(Protocol transport, std::uint64_t seed) {
   if (transport == Protocol::srd) return s;
   s.codec = false;  // only SRD has one
   if (transport == Protocol::tcp_over_srd) return s;
-  if (transport == Protocol::uet) s.restarts = 0;  // which it does not know of
   Random own(seed, 0xd57, 1 + static_cast<std::uint64_t>(transport));
   if (transport == Protocol::rocev2) draw_roce(s, own);
   if (transport == Protocol::tcp) draw_tcp(s, own);

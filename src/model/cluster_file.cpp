@@ -616,7 +616,9 @@ const Table& table_of<CollectiveRun>() {
           .field("sizes", &CollectiveRun::sizes,
                  {.text = "Message sizes.", .fallback = "8B..8GiB", .example = "[1MiB, 1GiB]"})
           .field("stack", &CollectiveRun::stack,
-                 {.text = "Network plugin and launch mode, whose latencies count. Default: by network card.", .example = "ib"})
+                 {.text = "Network plugin, launch mode and, where it is not the newest, release of NCCL (`efa-pytorch`, "
+                          "`ib-nccl2.26`), whose latencies and rules count. Default: by network card.",
+                  .example = "ib"})
           .field("skew", &CollectiveRun::skew,
                  {.text = "Ranks come at times drawn by the seed, the last so much later than the first.",
                   .fallback = "0us",

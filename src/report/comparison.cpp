@@ -4,14 +4,16 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "base/text.hpp"
 #include "report/table.hpp"
 
 namespace weft::report {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr double kTie = 1.005;  // a lead that would be printed as 1.00x
 
@@ -36,6 +38,24 @@ bool all_the_same(const std::vector<Variant>& variants) {
   });
 }
 
+// Of the run that stopped it.
+std::string trouble_in(const Variant& variant) {
+  for (const ComparedRun& run : variant.runs)
+    if (!run.trouble.empty()) return run.trouble;
+  return "";
+}
+
+std::vector<Variant> finished(const std::vector<Variant>& variants) {
+  std::vector<Variant> done;
+  std::copy_if(variants.begin(), variants.end(), std::back_inserter(done), is_finished);
+  return done;
+}
+
+std::string flows_done(const Variant& variant) {
+  const SimSummary& last = variant.runs.back().summary;
+  return fmt::format("{} of {}", grouped(static_cast<std::int64_t>(last.done)), grouped(static_cast<std::int64_t>(last.flows)));
+}
+
 std::string duration(double ps) { return brief(Duration(static_cast<std::int64_t>(ps))); }
 
 double tail_of(const Variant& variant) {
@@ -54,13 +74,41 @@ std::string spread_words(const Verdict& verdict, std::size_t seeds) {
                            counted(static_cast<std::int64_t>(seeds), "seed"));
 }
 
-std::string sentence_for(const std::vector<Variant>& variants, const Verdict& verdict,
-                         const std::vector<std::size_t>& ranking) {
+// "a, b and c"; of many the first ones and how many more.
+std::string listed(std::vector<std::string> names) {
+  constexpr std::size_t kNamed = 8;
+  if (names.size() > kNamed) {
+    const std::size_t more = names.size() - kNamed;
+    names.resize(kNamed);
+    names.push_back(fmt::format("{} more", more));
+  }
+  const std::string last = names.back();
+  names.pop_back();
+  return names.empty() ? last : fmt::format("{} and {}", fmt::join(names, ", "), last);
+}
+
+// "b (43 of 64 flows failed)", for each that is not finished; nothing where all are.
+std::string unfinished_names(const std::vector<Variant>& variants) {
+  std::vector<std::string> names;
+  for (const Variant& variant : variants)
+    if (const std::string trouble = trouble_in(variant); !trouble.empty())
+      names.push_back(fmt::format("{} ({})", variant.label, trouble));
+  return names.empty() ? "" : listed(std::move(names));
+}
+
+std::string sentence_among(const std::vector<Variant>& variants, const Verdict& verdict,
+                           const std::vector<std::size_t>& ranking) {
   if (verdict.same) return "no difference: the runs are the same to the last packet";
-  const Variant& winner = variants[verdict.winner];
-  const Variant& next = variants[verdict.next];
+  const Variant& winner = variants[*verdict.winner];
+  if (!verdict.next) return fmt::format("only {} is done, after {}", winner.label, duration(mean(winner, end_of)));
+  const Variant& next = variants[*verdict.next];
   const std::string spread = spread_words(verdict, winner.runs.size());
-  if (verdict.lead < kTie) return fmt::format("a tie between {} and {}; {}", winner.label, next.label, spread);
+  if (verdict.lead < kTie) {
+    std::vector<std::string> names;
+    for (const std::size_t each : ranking)
+      if (mean(variants[each], end_of) < kTie * mean(winner, end_of)) names.push_back(variants[each].label);
+    return fmt::format("a tie between {}; {}", listed(std::move(names)), spread);
+  }
   std::string others = fmt::format("{:.2f}x sooner than {}", verdict.lead, next.label);
   if (ranking.size() > 2) {
     const Variant& last = variants[ranking.back()];
@@ -70,10 +118,19 @@ std::string sentence_for(const std::vector<Variant>& variants, const Verdict& ve
                      spread);
 }
 
+std::string sentence_for(const std::vector<Variant>& variants, const Verdict& verdict, const std::vector<std::size_t>& ranking) {
+  const std::string unfinished = unfinished_names(variants);
+  if (!verdict.winner) return fmt::format("none is done: {}", unfinished);
+  return sentence_among(variants, verdict, ranking) + (unfinished.empty() ? "" : fmt::format("; not done: {}", unfinished));
+}
+
 // A row of the table: what it is called and its text for one variant.
 struct Metric {
   std::string title;
-  std::function<std::string(const Variant&)> text;
+  std::function<std::string(const Variant&)> figure;
+  bool of_all = false;  // what those took that got through says nothing of a variant whose others did not
+
+  std::string text(const Variant& variant) const { return of_all && !is_finished(variant) ? "-" : figure(variant); }
 };
 
 std::vector<Metric> metrics(const std::vector<Variant>& variants) {
@@ -97,15 +154,16 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
     };
   };
   std::vector<Metric> rows = {
-      {"all done", [](const Variant& v) { return duration(mean(v, end_of)); }},
-      {"  at best", [](const Variant& v) { return brief(Duration(end_range(v).least)); }},
-      {"  at worst", [](const Variant& v) { return brief(Duration(end_range(v).most)); }},
-      {"completion p50", completion(&Quantiles::p50)},
-      {"completion p99", completion(&Quantiles::p99)},
-      {"completion p99.9", completion(&Quantiles::p999)},
-      {"completion max", completion(&Quantiles::max)},
-      {"slowdown p50", slow(&Quantiles::p50)},
-      {"slowdown p99", slow(&Quantiles::p99)},
+      {"all done", [](const Variant& v) { return is_finished(v) ? duration(mean(v, end_of)) : "not done"; }},
+      {"flows done", flows_done},
+      {"  at best", [](const Variant& v) { return brief(Duration(end_range(v).least)); }, true},
+      {"  at worst", [](const Variant& v) { return brief(Duration(end_range(v).most)); }, true},
+      {"completion p50", completion(&Quantiles::p50), true},
+      {"completion p99", completion(&Quantiles::p99), true},
+      {"completion p99.9", completion(&Quantiles::p999), true},
+      {"completion max", completion(&Quantiles::max), true},
+      {"slowdown p50", slow(&Quantiles::p50), true},
+      {"slowdown p99", slow(&Quantiles::p99), true},
       {"goodput",
        [](const Variant& v) {
          return brief(
@@ -119,8 +177,8 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
   };
   for (std::size_t i = 0; i < variants[0].runs[0].streams.size(); ++i) {
     const std::string name = variants[0].runs[0].streams[i].record.name;
-    const auto row = [&](const std::string& title, std::function<std::string(const Variant&)> text) {
-      rows.insert(rows.end() - 2, {name + " " + title, std::move(text)});  // above what the variant costs
+    const auto row = [&](const std::string& title, bool of_all, std::function<std::string(const Variant&)> figure) {
+      rows.insert(rows.end() - 2, {name + " " + title, std::move(figure), of_all});  // above what the variant costs
     };
     const auto of_summary = [i](auto value) {
       return [i, value](const Variant& v) { return mean(v, [&](const ComparedRun& run) { return value(run.streams[i].summary); }); };
@@ -128,11 +186,11 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
     const auto p99 = of_summary([](const SimSummary& s) { return s.completion ? s.completion->p99 : 0; });
     const auto slowed = of_summary([](const SimSummary& s) { return s.slowdown ? s.slowdown->p99 : 0; });
     const auto rate = of_summary([](const SimSummary& s) { return s.goodput; });
-    row("done", [i](const Variant& v) { return duration(stream_end(v, i)); });
-    row("p99", [p99](const Variant& v) { return duration(p99(v)); });
-    row("slowdown", [slowed](const Variant& v) { return fmt::format("{:.2f}", slowed(v) / 1000); });
-    row("goodput", [rate](const Variant& v) { return brief(Bandwidth(static_cast<std::int64_t>(rate(v)))); });
-    row("again", [i](const Variant& v) {
+    row("done", true, [i](const Variant& v) { return duration(stream_end(v, i)); });
+    row("p99", true, [p99](const Variant& v) { return duration(p99(v)); });
+    row("slowdown", true, [slowed](const Variant& v) { return fmt::format("{:.2f}", slowed(v) / 1000); });
+    row("goodput", false, [rate](const Variant& v) { return brief(Bandwidth(static_cast<std::int64_t>(rate(v)))); });
+    row("again", false, [i](const Variant& v) {
       return grouped(static_cast<std::int64_t>(mean(v, [&](const ComparedRun& run) { return run.streams[i].record.data_resent; })));
     });
   }
@@ -140,6 +198,7 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
     if (unwanted) std::erase_if(rows, [&](const Metric& row) { return row.title == title; });
   };
   const bool one_seed = variants[0].runs.size() == 1;
+  drop("flows done", std::all_of(variants.begin(), variants.end(), is_finished));
   drop("  at best", one_seed);
   drop("  at worst", one_seed);
   drop("dropped", std::all_of(variants.begin(), variants.end(), [](const Variant& v) {
@@ -152,24 +211,34 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
 
 }  // namespace
 
+bool is_finished(const Variant& variant) {
+  return std::all_of(variant.runs.begin(), variant.runs.end(), [](const ComparedRun& run) { return run.trouble.empty(); });
+}
+
 Verdict judge(const std::vector<Variant>& variants) {
-  std::vector<std::size_t> ranking(variants.size());
-  std::iota(ranking.begin(), ranking.end(), std::size_t{0});
+  std::vector<std::size_t> ranking;
+  for (std::size_t i = 0; i < variants.size(); ++i)
+    if (is_finished(variants[i])) ranking.push_back(i);
   std::stable_sort(ranking.begin(), ranking.end(),
                    [&](std::size_t a, std::size_t b) { return mean(variants[a], end_of) < mean(variants[b], end_of); });
   Verdict verdict;
-  verdict.winner = ranking[0];
-  verdict.next = ranking[1];
-  verdict.lead = mean(variants[verdict.next], end_of) / std::max(1.0, mean(variants[verdict.winner], end_of));
-  verdict.same = all_the_same(variants);
-  verdict.outside_spread = variants[verdict.winner].runs.size() > 1 &&
-                           end_range(variants[verdict.winner]).most < end_range(variants[verdict.next]).least;
+  if (!ranking.empty()) verdict.winner = ranking[0];
+  if (ranking.size() > 1) {
+    const Variant& winner = variants[ranking[0]];
+    const Variant& next = variants[ranking[1]];
+    verdict.next = ranking[1];
+    verdict.lead = mean(next, end_of) / std::max(1.0, mean(winner, end_of));
+    verdict.same = ranking.size() == variants.size() && all_the_same(variants);
+    verdict.outside_spread = winner.runs.size() > 1 && end_range(winner).most < end_range(next).least;
+  }
   verdict.sentence = sentence_for(variants, verdict, ranking);
   return verdict;
 }
 
-std::string tail_sentence(const std::vector<Variant>& variants) {
+std::string tail_sentence(const std::vector<Variant>& all) {
   constexpr std::size_t kNamed = 4;
+  const std::vector<Variant> variants = finished(all);
+  if (variants.size() < 2) return "";
   std::vector<const Variant*> ranking;
   for (const Variant& variant : variants) ranking.push_back(&variant);
   std::stable_sort(ranking.begin(), ranking.end(), [](const Variant* a, const Variant* b) { return tail_of(*a) < tail_of(*b); });
@@ -182,8 +251,10 @@ std::string tail_sentence(const std::vector<Variant>& variants) {
   return fmt::format("{} has the lowest p99.9, {}: {}", ranking[0]->label, duration(best), fmt::join(others, ", "));
 }
 
-std::vector<std::pair<std::string, std::string>> stream_sentences(const std::vector<Variant>& variants) {
+std::vector<std::pair<std::string, std::string>> stream_sentences(const std::vector<Variant>& all) {
   std::vector<std::pair<std::string, std::string>> sentences;
+  const std::vector<Variant> variants = finished(all);
+  if (variants.size() < 2) return sentences;
   for (std::size_t i = 0; i < variants[0].runs[0].streams.size(); ++i) {
     std::vector<std::pair<double, const Variant*>> ranking;
     for (const Variant& variant : variants) ranking.emplace_back(stream_end(variant, i), &variant);
@@ -231,33 +302,42 @@ std::string comparison_text(const std::vector<Variant>& variants, std::size_t wi
 }
 
 void write_comparison(const std::vector<Variant>& variants, const Verdict& verdict, std::ostream& out) {
-  nlohmann::ordered_json record = {{"record", "compare"},
+  Json record = {{"record", "compare"},
                                    {"version", 1},
                                    {"weft", variants[0].info.version},
                                    {"commit", variants[0].info.commit},
                                    {"traffic", variants[0].info.traffic}};
-  record["variants"] = nlohmann::ordered_json::array();
+  record["variants"] = Json::array();
   for (const Variant& variant : variants) {
-    nlohmann::ordered_json row = {{"label", variant.label},
+    Json row = {{"label", variant.label},
                                   {"cluster", variant.info.cluster},
                                   {"configuration", fmt::format("{:016x}", variant.info.configuration)}};
     row["price_usd_per_hour"] = variant.price
-                                    ? nlohmann::ordered_json(static_cast<double>(variant.price->count()) / 1e6)
-                                    : nlohmann::ordered_json();
-    row["power_milliwatts"] = variant.power ? nlohmann::ordered_json(variant.power->count()) : nlohmann::ordered_json();
-    row["end_mean_ps"] = static_cast<std::int64_t>(mean(variant, end_of));
-    row["runs"] = nlohmann::ordered_json::array();
+                                    ? Json(static_cast<double>(variant.price->count()) / 1e6)
+                                    : Json();
+    row["power_milliwatts"] = variant.power ? Json(variant.power->count()) : Json();
+    const bool done = is_finished(variant);
+    row["trouble"] = done ? Json() : Json(trouble_in(variant));
+    row["end_mean_ps"] = done ? Json(static_cast<std::int64_t>(mean(variant, end_of))) : Json();
+    row["runs"] = Json::array();
     for (const ComparedRun& run : variant.runs) {
-      const Quantiles completion = run.summary.completion.value_or(Quantiles{});
-      const Quantiles slow = run.summary.slowdown.value_or(Quantiles{});
+      const auto time = [&](std::int64_t Quantiles::*which) {
+        return run.trouble.empty() && run.summary.completion ? Json((*run.summary.completion).*which) : Json();
+      };
+      const auto slow = [&](std::int64_t Quantiles::*which) {
+        return run.trouble.empty() && run.summary.slowdown ? Json(static_cast<double>((*run.summary.slowdown).*which) / 1000) : Json();
+      };
       row["runs"].push_back({{"seed", run.seed},
+                             {"trouble", run.trouble.empty() ? Json() : Json(run.trouble)},
+                             {"flows", run.summary.flows},
+                             {"flows_done", run.summary.done},
                              {"end_ps", run.end},
-                             {"fct_p50_ps", completion.p50},
-                             {"fct_p99_ps", completion.p99},
-                             {"fct_p999_ps", completion.p999},
-                             {"fct_max_ps", completion.max},
-                             {"slowdown_p50", static_cast<double>(slow.p50) / 1000},
-                             {"slowdown_p99", static_cast<double>(slow.p99) / 1000},
+                             {"fct_p50_ps", time(&Quantiles::p50)},
+                             {"fct_p99_ps", time(&Quantiles::p99)},
+                             {"fct_p999_ps", time(&Quantiles::p999)},
+                             {"fct_max_ps", time(&Quantiles::max)},
+                             {"slowdown_p50", slow(&Quantiles::p50)},
+                             {"slowdown_p99", slow(&Quantiles::p99)},
                              {"goodput_bps", run.summary.goodput},
                              {"trimmed", run.trimmed},
                              {"resent", run.resent},
@@ -275,8 +355,8 @@ void write_comparison(const std::vector<Variant>& variants, const Verdict& verdi
     }
     record["variants"].push_back(std::move(row));
   }
-  record["winner"] = variants[verdict.winner].label;
-  record["lead"] = verdict.lead;
+  record["winner"] = verdict.winner ? Json(variants[*verdict.winner].label) : Json();
+  record["lead"] = verdict.next ? Json(verdict.lead) : Json();
   record["same"] = verdict.same;
   record["outside_spread"] = verdict.outside_spread;
   record["sentence"] = verdict.sentence;

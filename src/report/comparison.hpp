@@ -22,6 +22,7 @@ struct ComparedRun {
   std::uint64_t dropped = 0;
   SimSummary summary;
   std::vector<StreamSummary> streams = {};  // where there are several
+  std::string trouble = {};                 // why not everything is done: see trouble_of(); empty: it is
 };
 
 struct Variant {
@@ -32,6 +33,9 @@ struct Variant {
   std::optional<Power> power;
 };
 
+// Whether everything was done in every run.
+bool is_finished(const Variant& variant);
+
 // Of what `value` says of each run.
 template <class Value>
 double mean(const Variant& variant, const Value& value) {
@@ -41,10 +45,11 @@ double mean(const Variant& variant, const Value& value) {
 }
 
 // The winner is the variant that on average has everything done first. Its lead is beyond chance, as far as
-// the seeds tell, when its slowest run is still faster than the fastest of the next variant.
+// the seeds tell, when its slowest run is still faster than the fastest of the next variant. Variants that are not
+// finished are named, and do not take part.
 struct Verdict {
-  std::size_t winner = 0;
-  std::size_t next = 0;
+  std::optional<std::size_t> winner;  // nothing: none is finished
+  std::optional<std::size_t> next;    // nothing: no other is
   double lead = 1;    // how many times longer the next one takes
   bool same = false;  // all variants are the same to the last packet
   bool outside_spread = false;

@@ -63,6 +63,59 @@ TEST(Comparison, WhatPrintsAsNoLeadIsATie) {
             std::string::npos);
 }
 
+TEST(Comparison, ATieNamesAllWhoShareIt) {
+  const std::string three = judge({variant("c", {1002}), variant("a", {1000}), variant("d", {2000}), variant("b", {1001})}).sentence;
+  EXPECT_NE(three.find("a tie between a, b and c;"), std::string::npos) << three;
+  std::vector<Variant> many;
+  for (int i = 0; i < 12; ++i) many.push_back(variant("v" + std::to_string(i), {1000 + i % 2}));
+  EXPECT_NE(judge(many).sentence.find("v5 and 4 more;"), std::string::npos) << judge(many).sentence;
+}
+
+Variant unfinished(const std::string& label) {
+  Variant v = variant(label, {50});
+  v.runs[0].summary.flows = 64;
+  v.runs[0].summary.done = 21;
+  v.runs[0].trouble = "43 of 64 flows failed";
+  return v;
+}
+
+TEST(Comparison, WhoIsNotDoneCannotWinHoweverEarlyItEnded) {
+  const Verdict one = judge({unfinished("a"), variant("b", {100})});
+  EXPECT_EQ(one.winner, 1u);
+  EXPECT_FALSE(one.next);
+  EXPECT_EQ(one.sentence, "only b is done, after 100us; not done: a (43 of 64 flows failed)");
+  const Verdict two = judge({variant("c", {300}), unfinished("a"), variant("b", {100})});
+  EXPECT_EQ(two.winner, 2u);
+  EXPECT_EQ(two.next, 0u);
+  EXPECT_TRUE(two.sentence.ends_with("; not done: a (43 of 64 flows failed)")) << two.sentence;
+  EXPECT_TRUE(two.sentence.starts_with("b wins: all done after 100us, 3.00x sooner than c")) << two.sentence;
+  const Verdict none = judge({unfinished("a"), unfinished("b")});
+  EXPECT_FALSE(none.winner);
+  EXPECT_FALSE(none.same) << "though their digests are";
+  EXPECT_EQ(none.sentence, "none is done: a (43 of 64 flows failed) and b (43 of 64 flows failed)");
+}
+
+TEST(Comparison, AnUnfinishedColumnHasNoTimes) {
+  const std::vector<Variant> variants = {unfinished("a"), variant("b", {100})};
+  const std::string text = comparison_text(variants, 80, false);
+  EXPECT_NE(text.find("all done          not done  100us\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("flows done        21 of 64 "), std::string::npos) << text;
+  EXPECT_NE(text.find("completion p99.9         -  100us\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("slowdown p99             -   1.50\n"), std::string::npos) << text;
+  EXPECT_EQ(tail_sentence(variants), "");
+  EXPECT_EQ(comparison_text({variant("b", {100})}, 80, false).find("flows done"), std::string::npos);
+  std::ostringstream out;
+  write_comparison(variants, judge(variants), out);
+  const auto record = nlohmann::json::parse(out.str());
+  EXPECT_EQ(record["winner"], "b");
+  EXPECT_TRUE(record["lead"].is_null());
+  EXPECT_EQ(record["variants"][0]["trouble"], "43 of 64 flows failed");
+  EXPECT_TRUE(record["variants"][0]["end_mean_ps"].is_null());
+  EXPECT_EQ(record["variants"][0]["runs"][0]["flows_done"], 21);
+  EXPECT_TRUE(record["variants"][0]["runs"][0]["fct_p999_ps"].is_null());
+  EXPECT_TRUE(record["variants"][1]["trouble"].is_null());
+}
+
 TEST(Comparison, EqualDigestsMeanThatNothingChanged) {
   const Verdict verdict = judge({variant("a", {100, 110}), variant("b", {100, 110})});
   EXPECT_TRUE(verdict.same);

@@ -1,6 +1,8 @@
 #include "report/frames.hpp"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 
 #include "transport/codec.hpp"
 #include "transport/uet.hpp"
@@ -17,6 +19,7 @@ using transport::Protocol;
 constexpr std::size_t kEthernet = 14;
 constexpr std::size_t kIp = 20;
 constexpr std::size_t kFcs = 4;
+constexpr std::size_t kIcrc = 4;
 constexpr std::size_t kTcpFraming = 24;  // FCS, preamble and gap: TcpConfig::framing without the Ethernet header
 constexpr std::uint16_t kRocePort = 4791;
 constexpr std::uint16_t kUetPort = 4793;
@@ -86,6 +89,37 @@ void finish_udp(Frame& frame, std::size_t original) {
   frame.original = std::clamp<std::size_t>(original, frame.size(), 0xFFFF);
   frame.set_u16(kEthernet + kIp + 4, frame.original - kEthernet - kIp);
   finish_ip(frame);
+}
+
+// CRC-32 as of Ethernet, a byte at a time.
+class Crc32 {
+ public:
+  void add(std::uint8_t byte) { state_ = kTable[(state_ ^ byte) & 0xFF] ^ state_ >> 8; }
+  std::uint32_t value() const { return ~state_; }
+
+ private:
+  static constexpr std::array<std::uint32_t, 256> kTable = [] {
+    std::array<std::uint32_t, 256> table{};
+    for (std::uint32_t i = 0; i < 256; ++i) {
+      table[i] = i;
+      for (int bit = 0; bit < 8; ++bit) table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xEDB88320u : 0);
+    }
+    return table;
+  }();
+  std::uint32_t state_ = 0xFFFFFFFF;
+};
+
+// Over all that switches do not change, and ones for what they do (RoCEv2 annex A17.3.3): the missing link header, type
+// of service, time to live, both checksums, and the byte of congestion notifications.
+std::uint32_t icrc_of(std::span<const std::uint8_t> packet, std::size_t zeros) {
+  constexpr std::size_t kMissing = 8;
+  constexpr std::size_t kChanged[] = {1, 8, 10, 11, kIp + 6, kIp + 7, kIp + 8 + 4};
+  Crc32 crc;
+  for (std::size_t i = 0; i < kMissing; ++i) crc.add(0xFF);
+  for (std::size_t i = 0; i < packet.size(); ++i)
+    crc.add(std::find(std::begin(kChanged), std::end(kChanged), i) != std::end(kChanged) ? 0xFF : packet[i]);
+  for (std::size_t i = 0; i < zeros; ++i) crc.add(0);
+  return crc.value();
 }
 
 // What the IP header says is not repeated in SRD's; the echo of an acknowledgement is SRD's own.
@@ -201,7 +235,9 @@ void FrameMaker::add_roce(Frame& frame, const Captured& packet) const {
     frame.u32(std::min<std::uint64_t>(header.roce.size, UINT32_MAX));
     extra = 16;
   }
-  finish_udp(frame, packet.bytes - std::min<std::size_t>(packet.bytes, kFcs) + extra);
+  const std::size_t whole = packet.bytes - std::min<std::size_t>(packet.bytes, kFcs) + extra;
+  finish_udp(frame, std::max(whole, frame.size() + kIcrc));
+  frame.icrc = icrc_of(frame.from(kEthernet), frame.original - frame.size() - kIcrc);
 }
 
 void FrameMaker::add_tcp(Frame& frame, const Captured& packet) const {

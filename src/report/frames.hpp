@@ -1,5 +1,5 @@
 #pragma once
-// A simulated packet as the bytes that a network would see of it, payload left out.
+// A simulated packet as the bytes that a network would see of it, payload left out where a dissector does not miss it.
 //
 //   Ethernet  02:00 and the endpoint's number, from source to destination
 //   IPv4      10.0.0.0 plus the endpoint's number; ECN says marked; DSCP tells classes apart (kDscp...)
@@ -11,13 +11,16 @@
 //   UET       UDP from 49152 plus the entropy to 4793, then the header of its packet delivery sublayer
 //             (Ultra Ethernet 1.0, 3.5: RUD_REQ, ACK_CC, NACK, a probe as CP); no semantic header above it
 //
-// A frame has no FCS, as in captures of real ones, and neither the ICRC of RoCE nor UET's: they stand behind the
-// payload. TCP's checksum is right for a payload of zeros.
+// A frame has no FCS, as in captures of real ones, nor UET's check, which stands behind the payload. TCP's checksum is
+// right for a payload of zeros. Wireshark takes RoCE without its payload for malformed, so that is there, as zeros, and
+// the ICRC behind it.
 
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -62,9 +65,17 @@ class Frame {
   std::span<const std::uint8_t> from(std::size_t at) const { return std::span(bytes_).subspan(at, size_ - at); }
   std::span<std::uint8_t> rest() { return std::span(bytes_).subspan(size_); }
   void skip(std::size_t n) { size_ += n; }
-  std::string_view chars() const { return {reinterpret_cast<const char*>(bytes_.data()), size_}; }
+  // All that is captured of it.
+  std::string captured() const {
+    std::string all(reinterpret_cast<const char*>(bytes_.data()), size_);
+    if (!icrc) return all;
+    all.append(original - size_ - sizeof *icrc, '\0');
+    for (unsigned i = 0; i < sizeof *icrc; ++i) all.push_back(static_cast<char>(*icrc >> 8 * i & 0xFF));
+    return all;
+  }
 
   std::size_t original = 0;  // length of the whole frame, payload included
+  std::optional<std::uint32_t> icrc;  // then the payload is captured, too: zeros, and this behind them
 
  private:
   std::array<std::uint8_t, 96> bytes_{};

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -78,15 +79,16 @@ PcapngWriter::PcapngWriter(std::ostream& out, std::span<const std::string> links
 
 void PcapngWriter::add(const Captured& packet) {
   const Frame frame = frames_.make(packet);
+  const std::string captured = frame.captured();
   constexpr std::int64_t kPsPerTick = 1000;
   const auto time = static_cast<std::uint64_t>(packet.time / kPsPerTick);
   Block block(kEnhancedPacket);
   block.u32(packet.link);
   block.u32(static_cast<std::uint32_t>(time >> 32));
   block.u32(static_cast<std::uint32_t>(time));
-  block.u32(static_cast<std::uint32_t>(frame.size()));
+  block.u32(static_cast<std::uint32_t>(captured.size()));
   block.u32(static_cast<std::uint32_t>(frame.original));
-  block.text(frame.chars());
+  block.text(captured);
   if (const std::int64_t rest = packet.time % kPsPerTick; rest != 0) {
     block.option(kComment, fmt::format("+{} ps", rest));
     block.option(kEndOfOptions, "");

@@ -223,14 +223,33 @@ TEST_F(Tshark, KnowsRoce) {
       ask(capture(kRoce), fields({"udp.dstport", "infiniband.bth.opcode", "infiniband.bth.psn", "infiniband.bth.destqp", "infiniband.bth.a",
                                   "infiniband.aeth.syndrome", "ip.dsfield.dscp", "ip.dsfield.ecn", "ip.checksum.status", "frame.len", "frame.cap_len"}));
   const std::string address = "0x000005";
-  EXPECT_EQ(told, "4791\t0\t16777214\t" + address + "\t0\t\t26\t2\t1\t4154\t54\n" +
-                  "4791\t1\t16777215\t" + address + "\t0\t\t26\t3\t1\t4154\t54\n" +
-                  "4791\t2\t0\t" + address + "\t1\t\t26\t2\t1\t1866\t54\n" +
-                  "4791\t4\t1\t" + address + "\t1\t\t26\t2\t1\t158\t54\n" +
-                  "4791\t17\t0\t" + address + "\t0\t31\t26\t2\t1\t62\t58\n" +
-                  "4791\t17\t7\t" + address + "\t0\t96\t26\t2\t1\t62\t58\n" +
-                  "4791\t129\t0\t" + address + "\t0\t\t48\t0\t1\t74\t70\n");
+  EXPECT_EQ(told, "4791\t0\t16777214\t" + address + "\t0\t\t26\t2\t1\t4154\t4154\n" +
+                  "4791\t1\t16777215\t" + address + "\t0\t\t26\t3\t1\t4154\t4154\n" +
+                  "4791\t2\t0\t" + address + "\t1\t\t26\t2\t1\t1866\t1866\n" +
+                  "4791\t4\t1\t" + address + "\t1\t\t26\t2\t1\t158\t158\n" +
+                  "4791\t17\t0\t" + address + "\t0\t31\t26\t2\t1\t62\t62\n" +
+                  "4791\t17\t7\t" + address + "\t0\t96\t26\t2\t1\t62\t62\n" +
+                  "4791\t129\t0\t" + address + "\t0\t\t48\t0\t1\t74\t74\n");
   EXPECT_EQ(ask(capture(kRoce), "-o ip.check_checksum:TRUE -Y '_ws.malformed || _ws.expert.severity >= 0x600000 || !infiniband'"), "");
+  // Of a payload that it misses, the dissector complains in the line of a packet only.
+  const std::string lines = ask(capture(kRoce), "");
+  EXPECT_EQ(lines.find("Malformed"), std::string::npos) << lines;
+  EXPECT_EQ(lines.find("limited"), std::string::npos) << lines;
+}
+
+// Bit by bit, over ones for what switches change.
+TEST(Frames, RoceEndsWithItsInvariantCheck) {
+  for (const Captured& packet : kRoce) {
+    const std::string frame = FrameMaker({}, kRoce).make(packet).captured();
+    ASSERT_EQ(frame.size(), packet.bytes - 4) << "the whole frame but its FCS";
+    std::string covered = std::string(8, '\xff') + frame.substr(14, frame.size() - 18);
+    for (const std::size_t changed : {1, 8, 10, 11, 26, 27, 32}) covered[8 + changed] = '\xff';
+    std::uint32_t crc = 0xFFFFFFFF;
+    for (const char c : covered)
+      for (unsigned bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ ((crc ^ static_cast<std::uint8_t>(c) >> bit) & 1 ? 0xEDB88320u : 0);
+    for (unsigned i = 0; i < 4; ++i)
+      EXPECT_EQ(static_cast<std::uint8_t>(frame[frame.size() - 4 + i]), ~crc >> 8 * i & 0xFF) << "byte " << i;
+  }
 }
 
 TEST_F(Tshark, SeesThePartsOfASplitRoceMessage) {

@@ -76,6 +76,7 @@ constexpr Field<LinkRow> kLinkFields[] = {
     {"dropped", [](const LinkRow& row) -> Cell { return row.link.dropped; }},
     {"pauses", [](const LinkRow& row) -> Cell { return row.link.pauses; }},
     {"paused_ps", [](const LinkRow& row) -> Cell { return row.link.paused; }},
+    {"lost", [](const LinkRow& row) -> Cell { return row.link.lost; }},
 };
 
 constexpr Field<SampleRow> kSampleFields[] = {
@@ -89,6 +90,7 @@ constexpr Field<SampleRow> kSampleFields[] = {
     {"marked", [](const SampleRow& row) -> Cell { return std::uint64_t{row.sample.marked}; }},
     {"trimmed", [](const SampleRow& row) -> Cell { return std::uint64_t{row.sample.trimmed}; }},
     {"dropped", [](const SampleRow& row) -> Cell { return std::uint64_t{row.sample.dropped}; }},
+    {"packets", [](const SampleRow& row) -> Cell { return std::uint64_t{row.sample.packets}; }},
 };
 
 std::string json_text(const std::string& text) {
@@ -182,6 +184,7 @@ void write_sim_record(const RunInfo& info, const RunResult& result, const SimSum
   if (!result.stopped_by.empty()) record["stopped_by"] = result.stopped_by;
   record["flows"] = summary.flows;
   record["flows_done"] = summary.done;
+  record["flows_failed"] = summary.failed;
   record["bytes"] = summary.bytes;
   record["end_ps"] = result.end;
   add_quantiles(record, "fct_", "_ps", summary.completion, false);

@@ -103,7 +103,7 @@ TEST(SimRecords, CsvHasTheSameColumnsAndQuotesWhatNeedsIt) {
             std::string::npos)
       << links.str();
   EXPECT_TRUE(
-      samples.str().starts_with("time_ps,from,to,peak_queue_bytes,bytes,utilisation,marked,trimmed,dropped\n0,"))
+      samples.str().starts_with("time_ps,from,to,peak_queue_bytes,bytes,utilisation,marked,trimmed,dropped,packets\n0,"))
       << samples.str();
 }
 

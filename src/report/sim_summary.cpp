@@ -32,20 +32,43 @@ std::string reason(const RunResult& result) {
   return fmt::format("stopped at the limit {}: this is what was done until then", result.stopped_by);
 }
 
+// Flows and messages know neither packets nor queues: nothing was counted, which is not zero.
+bool has_packets(const RunResult& result) { return result.executor == "packet"; }
+// "43 of 64 flows failed, 5 never began" of a run that ended by itself; nothing where all got through.
+std::string missing_text(const RunResult& result, const SimSummary& summary) {
+  if (!result.stopped_by.empty() || summary.done == summary.flows) return "";
+  const std::string all = counted(static_cast<std::int64_t>(summary.flows), "flow");
+  const std::size_t never = summary.flows - summary.begun;
+  if (summary.failed == 0) return fmt::format("{} of {} never began", number(never), all);
+  return fmt::format("{} of {} failed{}", number(summary.failed), all, never > 0 ? fmt::format(", {} never began", number(never)) : "");
+}
+
+// What failed comes first: the rest is of those that did not.
+std::string traffic_text(const RunResult& result, const SimSummary& summary) {
+  const std::string time = brief(Duration(result.end));
+  const std::string all = counted(static_cast<std::int64_t>(summary.flows), "flow");
+  if (const std::string missing = missing_text(result, summary); !missing.empty())
+    return fmt::format("{}; {} done, {}, in {}", missing, number(summary.done), size(summary.bytes), time);
+  const bool more = !result.stopped_by.empty() && result.all_flows == 0;  // who knows how many were to come
+  return fmt::format("{} of {}{}, {} in {}", number(summary.done), all, more ? " that began" : "", size(summary.bytes), time);
+}
+
 std::string facts_text(const RunResult& result, const SimSummary& summary, std::size_t width, bool colour) {
   const schedule::Counters& count = result.counters;
   Facts facts;
   if (!result.stopped_by.empty()) facts.add("partial", reason(result));
-  facts.add("traffic", fmt::format("{} of {}, {} in {}", number(summary.done),
-                                   counted(static_cast<std::int64_t>(summary.flows), "flow"), size(summary.bytes),
-                                   brief(Duration(result.end))));
+  facts.add("traffic", traffic_text(result, summary));
+  const std::string whose = summary.done < summary.flows ? fmt::format("of the {} that ended: ", number(summary.done)) : "";
   if (summary.completion)
-    facts.add("completion", spread(*summary.completion, [](std::int64_t ps) { return brief(Duration(ps)); }));
-  if (summary.slowdown) facts.add("slowdown", spread(*summary.slowdown, thousandths) + " against alone");
+    facts.add("completion", whose + spread(*summary.completion, [](std::int64_t ps) { return brief(Duration(ps)); }));
+  if (summary.slowdown) facts.add("slowdown", whose + spread(*summary.slowdown, thousandths) + " against alone");
   if (summary.done > 0)
-    facts.add("goodput",
-              fmt::format("{} in all; per flow {} on average, {} at least", brief(Bandwidth(summary.goodput)),
-                          brief(Bandwidth(summary.flow_goodput_mean)), brief(Bandwidth(summary.flow_goodput_min))));
+    facts.add("goodput", fmt::format("{} in all; per flow {}{} on average, {} at least", brief(Bandwidth(summary.goodput)), whose,
+                                     brief(Bandwidth(summary.flow_goodput_mean)), brief(Bandwidth(summary.flow_goodput_min))));
+  if (!has_packets(result)) {
+    facts.add("digest", fmt::format("{:016x} (seed {})", result.digest, result.seed));
+    return facts.text(width, colour);
+  }
   facts.add("packets", fmt::format("{} data, {} sent again, {} acknowledgements", number(count.data_sent),
                                    number(count.data_resent), number(count.acks_sent)));
   facts.add("congestion",
@@ -63,28 +86,27 @@ std::string facts_text(const RunResult& result, const SimSummary& summary, std::
   return facts.text(width, colour);
 }
 
-// Of flows that fail nobody knows when the last of them gave up, so neither how long the run was.
-std::string percent_of_run(const RunResult& result, double share) {
-  const bool known = !result.stopped_by.empty() || std::all_of(result.flows.begin(), result.flows.end(), is_done);
-  return known ? fmt::format("{:.1f}%", 100 * share) : "-";
-}
+std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); }
 
 std::string links_text(const RunResult& result, std::size_t most, std::size_t width, bool colour) {
   const std::size_t shown = most == 0 ? result.links.size() : std::min(most, result.links.size());
-  Table table({{"busiest links"},
-               {"used", true},
-               {"carried", true},
-               {"mean wait", true},
-               {"queue", true},
-               {"marks", true},
-               {"trims", true},
-               {"drops", true}});
+  // Faults are rare, and so is their column.
+  const bool faults = std::any_of(result.links.begin(), result.links.end(), [](const LinkRecord& link) { return link.lost > 0; });
+  std::vector<Column> columns = {{"busiest links"}, {"used", true}, {"carried", true}};
+  if (has_packets(result))
+    for (const char* each : {"mean wait", "queue", "marks", "trims", "drops"}) columns.push_back({each, true});
+  if (faults) columns.push_back({"lost", true});
+  Table table(std::move(columns));
   for (std::size_t i = 0; i < shown; ++i) {
     const LinkRecord& link = result.links[i];
-    table.add({fmt::format("{} to {}", link.from, link.to),
-               percent_of_run(result, utilisation(link.bytes, link.rate, result.end)), size(link.bytes),
-               brief(Duration(mean_wait(link))), brief(Bytes(link.peak_bytes)), number(link.marked),
-               number(link.trimmed), number(link.dropped)});
+    std::vector<std::string> row = {fmt::format("{} to {}", link.from, link.to),
+                                    percent(utilisation(link.bytes, link.rate, result.end)), size(link.bytes)};
+    if (has_packets(result))
+      for (std::string each : {brief(Duration(mean_wait(link))), brief(Bytes(link.peak_bytes)), number(link.marked),
+                               number(link.trimmed), number(link.dropped)})
+        row.push_back(std::move(each));
+    if (faults) row.push_back(number(link.lost));
+    table.add(std::move(row));
   }
   std::string text = "\n" + table.text(width, colour);
   if (shown < result.links.size())
@@ -104,7 +126,7 @@ std::string pauses_text(const RunResult& result, std::size_t most, std::size_t w
   for (std::size_t i = 0; i < shown; ++i) {
     const LinkRecord& link = *paused[i];
     table.add({fmt::format("{} to {}", link.from, link.to), number(link.pauses), brief(Duration(link.paused)),
-               percent_of_run(result, static_cast<double>(link.paused) / static_cast<double>(std::max<std::int64_t>(1, result.end)))});
+               percent(static_cast<double>(link.paused) / static_cast<double>(std::max<std::int64_t>(1, result.end)))});
   }
   std::string text = "\n" + table.text(width, colour);
   if (shown < paused.size()) text += fmt::format("{} more were paused\n", counted(static_cast<std::int64_t>(paused.size() - shown), "link"));
@@ -136,16 +158,16 @@ std::string streams_text(const std::vector<StreamSummary>& streams, std::size_t 
   return "\n" + table.text(width, colour) + "p50, p99: completion; slowed: p99 against alone; again: packets of the transport\n";
 }
 
-// Of the flows that are wanted; goodput over `time`.
+// Of the flows that are wanted, `all` of them with those that have not begun; goodput over `time`.
 template <class Wanted>
-SimSummary summarise_flows(const RunResult& result, const Wanted& wanted, std::int64_t time) {
+SimSummary summarise_flows(const RunResult& result, const Wanted& wanted, std::uint64_t all, std::int64_t time) {
   SimSummary summary;
   std::vector<std::int64_t> times;
   std::vector<std::int64_t> slowdowns;
   double rates = 0;
   for (const FlowRecord& flow : result.flows) {
     if (!wanted(flow)) continue;
-    ++summary.flows;
+    ++summary.begun;
     if (!is_done(flow)) continue;
     times.push_back(completion_time(flow));
     if (const auto slow = slowdown(flow)) slowdowns.push_back(*slow);
@@ -155,6 +177,8 @@ SimSummary summarise_flows(const RunResult& result, const Wanted& wanted, std::i
     summary.bytes += flow.bytes;
     ++summary.done;
   }
+  summary.flows = std::max<std::size_t>(summary.begun, all);
+  if (result.stopped_by.empty()) summary.failed = summary.begun - summary.done;
   if (summary.done > 0) {
     summary.goodput = goodput(summary.bytes, time);
     summary.flow_goodput_mean = static_cast<std::int64_t>(rates / static_cast<double>(summary.done));
@@ -200,10 +224,20 @@ std::int64_t mean_wait(const LinkRecord& link) {
 }
 
 SimSummary summarise(const RunResult& result) {
-  SimSummary summary = summarise_flows(result, [](const FlowRecord&) { return true; }, result.end);
+  SimSummary summary = summarise_flows(result, [](const FlowRecord&) { return true; }, result.all_flows, result.end);
   for (std::size_t i = 0; i < result.links.size(); ++i)
     if (!summary.fullest || result.links[i].peak_bytes > result.links[*summary.fullest].peak_bytes) summary.fullest = i;
   return summary;
+}
+
+std::string trouble_of(const RunResult& result, const SimSummary& summary) {
+  const std::string done = fmt::format("{} of {} done", number(summary.done), counted(static_cast<std::int64_t>(summary.flows), "flow"));
+  if (!result.deadlock.empty()) return "deadlock, " + done;
+  if (result.stopped_by == "ctrl-c") return "interrupted, " + done;
+  if (!result.stopped_by.empty()) return fmt::format("limit {}, {}", result.stopped_by, done);
+  if (const std::string missing = missing_text(result, summary); !missing.empty()) return missing;
+  if (summary.flows == 0) return "no flow began";
+  return result.unfinished > 0 ? "waits for what never comes" : "";
 }
 
 std::vector<StreamSummary> summarise_streams(const RunResult& result) {
@@ -212,7 +246,13 @@ std::vector<StreamSummary> summarise_streams(const RunResult& result) {
     StreamSummary& each = streams.emplace_back(StreamSummary{result.streams[i], 0, {}});
     for (const FlowRecord& flow : result.flows)
       if (flow.stream == i) each.end = std::max({each.end, flow.sent, flow.received});
-    each.summary = summarise_flows(result, [i](const FlowRecord& flow) { return flow.stream == i; }, each.end);
+    const std::uint64_t all = result.streams[i].flows;
+    each.summary = summarise_flows(result, [i](const FlowRecord& flow) { return flow.stream == i; }, all, each.end);
+    // Of what was given up, or still is to come, nobody knows when: the run's end is the latest.
+    if (each.summary.done < each.summary.flows || (all == 0 && !result.stopped_by.empty())) {
+      each.end = result.end;
+      each.summary.goodput = goodput(each.summary.bytes, each.end);
+    }
   }
   return streams;
 }

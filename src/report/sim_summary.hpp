@@ -22,12 +22,14 @@ struct Quantiles {
 std::optional<Quantiles> quantiles(std::vector<std::int64_t> values);
 
 struct SimSummary {
-  std::size_t flows = 0;
+  std::size_t flows = 0;                // of the traffic; where that is not known before, those that have begun
+  std::size_t begun = 0;
   std::size_t done = 0;                 // the sender has the last acknowledgement
-  std::uint64_t bytes = 0;              // of those
-  std::optional<Quantiles> completion;  // ps
+  std::size_t failed = 0;               // the run ended by itself, and these had begun and did not get through
+  std::uint64_t bytes = 0;              // of those that are done
+  std::optional<Quantiles> completion;  // ps, likewise
   std::optional<Quantiles> slowdown;    // thousandths of the time the flow takes alone
-  std::int64_t goodput = 0;             // bit/s, of all together until the last was done
+  std::int64_t goodput = 0;             // bit/s, of all together until the last was done or given up
   std::int64_t flow_goodput_min = 0;
   std::int64_t flow_goodput_mean = 0;
   std::optional<std::size_t> fullest;  // the link with the longest queue, where links are known
@@ -41,6 +43,9 @@ struct StreamSummary {
   SimSummary summary;    // of its flows; goodput until `end`
 };
 std::vector<StreamSummary> summarise_streams(const schedule::RunResult& result);
+
+// Why not everything is done: "43 of 64 flows failed", "limit time=1ms, 20 of 64 flows done"; nothing where it is.
+std::string trouble_of(const schedule::RunResult& result, const SimSummary& summary);
 
 // What a record of a flow or link implies.
 bool is_done(const schedule::FlowRecord& flow);

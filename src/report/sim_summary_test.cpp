@@ -64,6 +64,16 @@ TEST(SimSummary, TheTextNamesTheBusiestLinksAndFitsEightyColumns) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(display_width(line), 80u) << line;
 }
 
+TEST(SimSummary, WhatFlowsDoNotCountIsNotShownAsNone) {
+  RunResult result = sample_result();
+  result.executor = "flow";
+  const std::string text = summary_text(result, summarise(result), 2, 80, false);
+  for (const char* unknown : {"packet", "congestion", "queue", "marks", "mean wait", "drops"})
+    EXPECT_EQ(text.find(unknown), std::string::npos) << unknown << "\n" << text;
+  EXPECT_NE(text.find("busiest links    used  carried\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("000000000000feed (seed 7)"), std::string::npos) << text;
+}
+
 TEST(SimSummary, WhoWasPausedIsToldLongestFirst) {
   RunResult result = sample_result();
   result.flows.pop_back();  // the one that is not done
@@ -79,11 +89,64 @@ TEST(SimSummary, WhoWasPausedIsToldLongestFirst) {
   EXPECT_LT(text.find("spine1 to leaf2       3    30us       50.0%"), text.find("leaf0 to spine1       2     6us       10.0%")) << text;
 }
 
-TEST(SimSummary, ARunWithFailedFlowsHasNoLengthToTellSharesOf) {
+TEST(SimSummary, FailuresComeFirstAndTailsSayWhose) {
   RunResult result = sample_result();
-  EXPECT_EQ(summary_text(result, summarise(result), 10, 80, false).find("%"), std::string::npos);
+  result.end = 600'000'000;  // when the last one gave up
+  const SimSummary summary = summarise(result);
+  EXPECT_EQ(summary.failed, 1u);
+  EXPECT_EQ(summary.goodput, 40'000'000'000) << "3 MB in all of the 600 us";
+  const std::string text = summary_text(result, summary, 10, 0, false);
+  EXPECT_TRUE(text.starts_with("traffic        1 of 4 flows failed; 3 done, 3MB, in 600us\n"
+                               "completion     of the 3 that ended: p50 40us"))
+      << text;
+  EXPECT_NE(text.find("slowdown       of the 3 that ended: p50"), std::string::npos) << text;
+  EXPECT_NE(text.find("40Gbps in all; per flow of the 3 that ended: "), std::string::npos) << text;
+  EXPECT_EQ(trouble_of(result, summary), "1 of 4 flows failed");
+  result.all_flows = 9;
+  EXPECT_EQ(trouble_of(result, summarise(result)), "1 of 9 flows failed, 5 never began");
   result.flows.pop_back();
-  EXPECT_NE(summary_text(result, summarise(result), 10, 80, false).find("80.0%"), std::string::npos);
+  EXPECT_EQ(trouble_of(result, summarise(result)), "6 of 9 flows never began");
+  result.all_flows = 3;
+  EXPECT_EQ(trouble_of(result, summarise(result)), "");
+  EXPECT_EQ(summary_text(result, summarise(result), 10, 0, false).find("that ended"), std::string::npos);
+}
+
+TEST(SimSummary, APartialResultCountsTheFlowsThatHaveNotBegun) {
+  RunResult result = sample_result();
+  result.stopped_by = "time=60us";
+  EXPECT_NE(summary_text(result, summarise(result), 0, 0, false).find("3 of 4 flows that began, "), std::string::npos)
+      << "nobody knows how many were to come";
+  result.all_flows = 32'640;
+  const SimSummary summary = summarise(result);
+  EXPECT_EQ(summary.flows, 32'640u);
+  EXPECT_EQ(summary.failed, 0u) << "they may still get through";
+  const std::string text = summary_text(result, summary, 0, 0, false);
+  EXPECT_NE(text.find("\ntraffic        3 of 32,640 flows, 3MB in 60us\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("of the 3 that ended: p50"), std::string::npos) << text;
+  EXPECT_EQ(trouble_of(result, summary), "limit time=60us, 3 of 32,640 flows done");
+}
+
+TEST(SimSummary, AStreamCountsItsOwnFlowsToo) {
+  RunResult result = sample_result();
+  result.stopped_by = "time=60us";
+  result.streams.resize(2);
+  result.streams[0].flows = 6;
+  result.streams[1].flows = 2;
+  const auto streams = summarise_streams(result);
+  EXPECT_EQ(streams[0].summary.flows, 6u);
+  EXPECT_EQ(streams[1].summary.flows, 2u);
+  EXPECT_EQ(streams[1].summary.done, 0u);
+  EXPECT_EQ(streams[0].end, result.end);
+}
+
+TEST(SimSummary, WhatFaultsTookIsNotCalledDropped) {
+  RunResult result = sample_result();
+  EXPECT_EQ(summary_text(result, summarise(result), 0, 0, false).find("drops  lost"), std::string::npos);
+  result.links[0].lost = 77;
+  const std::string text = summary_text(result, summarise(result), 0, 0, false);
+  EXPECT_NE(text.find("  drops  lost\nleaf0 to spine1"), std::string::npos) << text;
+  EXPECT_NE(text.find("      2    77\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("      0     0\n"), std::string::npos) << text;
 }
 
 TEST(SimSummary, ADeadlockNamesItsPorts) {

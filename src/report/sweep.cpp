@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/text.hpp"
 #include "report/swept_run.hpp"
 #include "report/table.hpp"
 
@@ -88,7 +89,7 @@ SweepVerdict judge_sweep(const Sweep& sweep) {
   std::vector<Variant> variants;
   for (const std::size_t point : ranked) variants.push_back(sweep.points[point].variant);
   const Verdict verdict = judge(variants);
-  out.best = ranked[verdict.winner];
+  out.best = ranked[*verdict.winner];
   out.lead = verdict.lead;
   out.outside_spread = verdict.outside_spread;
   out.sentence = verdict.sentence;
@@ -115,6 +116,22 @@ std::string sweep_text(const Sweep& sweep, std::size_t width, bool colour) {
   return table.text(width, colour);
 }
 
+std::vector<std::pair<std::string, std::string>> trouble_lines(const Sweep& sweep) {
+  constexpr std::size_t kNamed = 8;
+  std::vector<std::pair<std::string, std::string>> lines;
+  std::size_t more = 0;
+  for (const SweptPoint& point : sweep.points) {
+    if (point.detail.empty()) continue;
+    if (lines.size() == kNamed) {
+      ++more;
+    } else {
+      lines.emplace_back(point.trouble == "cannot run" ? point.trouble : "not done", point.variant.label + ": " + point.detail);
+    }
+  }
+  if (more > 0) lines.emplace_back("", fmt::format("and {}; --json has all", counted(static_cast<std::int64_t>(more), "point")));
+  return lines;
+}
+
 void write_sweep(const Sweep& sweep, const SweepVerdict& verdict, std::ostream& out) {
   const RunInfo& info = sweep.points[0].variant.info;
   Json record = {
@@ -128,6 +145,7 @@ void write_sweep(const Sweep& sweep, const SweepVerdict& verdict, std::ostream& 
                 {"traffic", variant.info.traffic},
                 {"configuration", fmt::format("{:016x}", variant.info.configuration)},
                 {"trouble", point.trouble.empty() ? Json() : Json(point.trouble)},
+                {"detail", point.detail.empty() ? Json() : Json(point.detail)},
                 {"price_usd_per_hour", price_json(variant)},
                 {"power_milliwatts", power_json(variant)}};
     row["runs"] = Json::array();

@@ -4,6 +4,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "report/comparison.hpp"
@@ -13,7 +14,8 @@ namespace weft::report {
 struct SweptPoint {
   std::vector<std::string> values;  // one per key
   Variant variant;                  // with a run for every seed where `trouble` is empty
-  std::string trouble;              // why it is not ranked: "not run", "not done", "limit time=1ms"
+  std::string trouble;              // why it is not ranked: "not run", "not done", "limit time=1ms", "cannot run"
+  std::string detail;               // and more of that: "59 of 64 flows failed", or a complaint
 };
 
 struct Sweep {
@@ -36,6 +38,8 @@ std::string point_label(const std::vector<std::string>& keys, const std::vector<
 
 // A row per point.
 std::string sweep_text(const Sweep& sweep, std::size_t width, bool colour);
+// What is to be said of points with trouble, below the table: the trouble, and whose and how; of many, of some.
+std::vector<std::pair<std::string, std::string>> trouble_lines(const Sweep& sweep);
 // One "sweep" record.
 void write_sweep(const Sweep& sweep, const SweepVerdict& verdict, std::ostream& out);
 // A line per run.

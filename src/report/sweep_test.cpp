@@ -26,7 +26,7 @@ ComparedRun run_of(std::uint64_t seed, std::int64_t microseconds) {
 }
 
 SweptPoint point(std::vector<std::string> values, const std::vector<std::int64_t>& ends) {
-  SweptPoint out{std::move(values), {}, {}};
+  SweptPoint out{std::move(values), {}, {}, {}};
   out.variant.label = point_label({"fabric.spines", "transport.balance"}, out.values);
   for (const std::int64_t end : ends) out.variant.runs.push_back(run_of(out.variant.runs.size() + 1, end));
   return out;
@@ -55,6 +55,22 @@ TEST(Sweep, APointInTroubleIsShownAndNotRanked) {
   sweep.points[3].variant.runs.clear();
   EXPECT_EQ(judge_sweep(sweep).best, 1u);
   EXPECT_NE(sweep_text(sweep, 80, false).find("limit time=1ms"), std::string::npos);
+}
+
+TEST(Sweep, WhatIsMissingIsToldPointByPointAndOfManyOfSome) {
+  Sweep sweep = sample();
+  EXPECT_TRUE(trouble_lines(sweep).empty());
+  sweep.points[1].trouble = "not done";
+  sweep.points[1].detail = "59 of 64 flows failed";
+  sweep.points[2].trouble = "cannot run";
+  sweep.points[2].detail = "nothing closes";
+  sweep.points[3].trouble = "not run";  // nothing more to say
+  using Lines = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(trouble_lines(sweep), (Lines{{"not done", "spines=2 balance=spray: 59 of 64 flows failed"},
+                                         {"cannot run", "spines=4 balance=ecmp: nothing closes"}}));
+  sweep.points.resize(30, sweep.points[1]);
+  EXPECT_EQ(trouble_lines(sweep).size(), 9u);
+  EXPECT_EQ(trouble_lines(sweep).back().second, "and 20 points; --json has all");
 }
 
 TEST(Sweep, WithoutTwoPointsToCompareNoneIsBest) {

@@ -11,18 +11,6 @@ constexpr std::int64_t kMillion = 1'000'000;
 
 }  // namespace
 
-schedule::LinkSample& sample_at(Special& special, std::int64_t interval, std::int64_t time, std::uint32_t link) {
-  const std::int64_t start = time / interval * interval;
-  auto& samples = special.samples;
-  auto after = samples.end();
-  while (after != samples.begin() && (after - 1)->time > start) --after;
-  if (after != samples.begin() && (after - 1)->time == start) return *(after - 1);
-  schedule::LinkSample fresh;
-  fresh.time = start;
-  fresh.link = link;
-  return *samples.insert(after, fresh);
-}
-
 std::int64_t finish(const std::vector<Condition>& conditions, std::int64_t begin, std::int64_t picoseconds) {
   // Work is counted in picoseconds at full rate times a million; the rate changes where a condition
   // starts or ends, so from change to change.

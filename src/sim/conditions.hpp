@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "schedule/result.hpp"
 #include "sim/port.hpp"
+#include "sim/samples.hpp"
 
 namespace weft::sim {
 
@@ -56,12 +56,9 @@ struct Special {
   std::vector<Condition> conditions;  // by start
   Bucket bucket;
   std::uint32_t capture = 0;  // 1 + number of the link in the capture; 0: not captured
-  bool sampled = false;
-  std::vector<schedule::LinkSample> samples;
+  Samples samples;
+  Samples refused;  // drops by the host at this end, which are of the link that comes here
 };
-
-// The sample of the interval that a time falls into. Times go almost in order.
-schedule::LinkSample& sample_at(Special& special, std::int64_t interval, std::int64_t time, std::uint32_t link);
 
 // When a packet that starts at `begin` has left, with the rates of that time.
 std::int64_t finish(const std::vector<Condition>& conditions, std::int64_t begin, std::int64_t picoseconds);

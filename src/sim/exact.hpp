@@ -18,18 +18,26 @@
 #include <vector>
 
 #include "sim/event.hpp"
+#include "transport/stack.hpp"
 
 namespace weft::sim {
 
 inline constexpr std::uint32_t kMostClasses = 8;
+
+// What goes first in class 0, all else in class 1.
+constexpr std::array<std::uint8_t, 16 * transport::kMostLanes> usual_classes() {
+  std::array<std::uint8_t, 16 * transport::kMostLanes> classes{};
+  for (std::size_t i = 0; i < classes.size(); ++i) classes[i] = !transport::goes_first(static_cast<transport::PacketType>(i % 16));
+  return classes;
+}
 
 enum class FlowControl : std::uint8_t { none, pause, credits, scheduled };
 
 struct ExactConfig {
   bool on = false;
   std::uint32_t classes = 2;
-  // By PacketType. Class 0 is served first.
-  std::array<std::uint8_t, 16> class_of{1, 0, 1, 1, 1, 0, 1, 1, 1, 0, 1, 0, 1, 1, 1, 1};
+  // By lane of the transport (transport/stack.hpp), 16 each, and PacketType. Class 0 is served first.
+  std::array<std::uint8_t, 16 * transport::kMostLanes> class_of = usual_classes();
   std::uint8_t trimmed_class = 0;
   std::array<std::uint32_t, kMostClasses> weight{};  // of what strict classes leave; 0: strict, lower numbers first
   std::uint8_t lossless = 0;                         // bit per class

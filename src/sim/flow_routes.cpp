@@ -157,7 +157,25 @@ bool FlowRoutes::take_one_path(const NicPair& pair) {
   return false;
 }
 
+// How much may leave by a port and get there: what the link carries, or all that leads on from behind it.
+std::int64_t FlowRoutes::room_of(std::uint32_t port, std::uint32_t destination) {
+  const std::int64_t here = capacity_of(port);
+  const std::uint32_t entity = layout_.far(port).entity;
+  if (layout_.is_host(entity)) return here;
+  auto known = room_.find(entity);
+  if (known == room_.end()) {
+    std::vector<std::uint32_t> on;
+    layout_.next_ports(entity, destination, on);
+    Wide sum = 0;
+    for (const std::uint32_t next : on) sum += room_of(next, destination);
+    known = room_.emplace(entity, static_cast<std::int64_t>(std::min<Wide>(sum, FlowRates::kUnbound / 2))).first;
+  }
+  return std::min(here, known->second);
+}
+
 bool FlowRoutes::take_all_paths(const NicPair& pair) {
+  const bool weighs = config_.adapts && !slow_.empty();
+  room_.clear();
   const std::uint32_t first = layout_.port_of_endpoint(pair.source);
   parts_.push_back({first, FlowRates::kWhole});
   branches_.assign({{layout_.far(first).entity, FlowRates::kWhole}});
@@ -166,10 +184,13 @@ bool FlowRoutes::take_all_paths(const NicPair& pair) {
     for (const Branch& branch : branches_) {
       layout_.next_ports(branch.at, pair.destination, ports_);
       if (ports_.empty()) return false;
-      const std::uint64_t ways = ports_.size();
-      for (std::uint64_t i = 0; i < ways; ++i) {
+      const std::size_t ways = ports_.size();
+      until_.assign(1, 0);
+      for (const std::uint32_t port : ports_) until_.push_back(until_.back() + (weighs ? room_of(port, pair.destination) : 1));
+      for (std::size_t i = 0; i < ways; ++i) {
         // Rounded so that together they are the whole.
-        const std::uint64_t weight = branch.weight * (i + 1) / ways - branch.weight * i / ways;
+        const auto part = [&](std::size_t before) { return static_cast<std::uint64_t>(branch.weight * until_[before] / until_[ways]); };
+        const std::uint64_t weight = part(i + 1) - part(i);
         parts_.push_back({ports_[i], weight});
         const std::uint32_t entity = layout_.far(ports_[i]).entity;
         if (!layout_.is_host(entity)) next_.push_back({entity, weight});

@@ -3,8 +3,8 @@
 // first takes them, so memory follows what is used.
 //
 // With ECMP a stripe takes the one path that the packet simulator's switches would hash. Where packets are spread
-// (spray, paths that the host draws) it is split evenly at every switch over all ports that lead on, so a link gets
-// the product of these parts. Links inside the servers count where hosts are modelled; the legs between which data
+// (spray, paths that the host draws) it is split at every switch over all ports that lead on, so a link gets the product
+// of these parts: evenly, or, where those who choose a path leave the slow ones, by how much each has room for. Links inside the servers count where hosts are modelled; the legs between which data
 // rest in memory move at one rate.
 //
 // A link of the network has the capacity for payload that full packets leave of it; short packets are accounted for
@@ -32,6 +32,7 @@ struct FlowConfig {
   std::uint32_t header = 64;
   bool cut_through = false;
   bool split = true;   // over all paths; else the one that ECMP hashes
+  bool adapts = false;  // then slow paths get less
   bool hosts = false;  // what happens inside servers counts
   HostRates rates = {};
 };
@@ -100,6 +101,7 @@ class FlowRoutes {
   bool across(const Transfer& transfer, const NicPair& pair, std::uint64_t bytes);
   bool take_one_path(const NicPair& pair);
   bool take_all_paths(const NicPair& pair);
+  std::int64_t room_of(std::uint32_t port, std::uint32_t destination);
   void take_legs(std::uint32_t domain, const HostRoute& route, std::uint32_t first, std::uint32_t last);
   void finish(FlowWay& way, Wide work);
   std::uint32_t number_of(Key key);
@@ -122,6 +124,8 @@ class FlowRoutes {
   std::vector<Branch> branches_;
   std::vector<Branch> next_;
   std::vector<std::uint32_t> ports_;
+  std::vector<Wide> until_;                    // by port: the room of all up to it
+  std::map<std::uint32_t, std::int64_t> room_;  // by switch, towards the destination
 };
 
 }  // namespace weft::sim

@@ -314,6 +314,27 @@ TEST(FlowSim, ASlowLinkIsSlowForWhoeverTakesIt) {
   EXPECT_NEAR(end(250'000) / end(0), 4, 0.1);
 }
 
+//   Of four spines one has a quarter of its rate: whoever knows sends it a quarter of what the others get, so that the
+//   slow link takes 1/13 and the host's whole rate fits; an even split is as slow as its slowest part.
+TEST(FlowSim, ThoseWhoChoosePathsSendLessOverASlowOne) {
+  const auto end = [](bool adapts, std::uint32_t millionths) {
+    FlowConfig config;
+    config.adapts = adapts;
+    FlowRoutes routes(fat_tree(), config);
+    // Every host of leaf 0 sends, so that its uplinks are full.
+    const Condition slow{Condition::Kind::degraded, 0, kForever, millionths, 0};
+    if (millionths < 1'000'000) {
+      EXPECT_TRUE(routes.add_condition(routes.layout().port_of(0, 4), slow));
+    }
+    Script script(64);
+    for (std::uint32_t i = 0; i < 4; ++i) script.add(i, {Instruction::put(60 + i, 4000 * kPayload)});
+    return static_cast<double>(run_flows(script, routes).end);
+  };
+  EXPECT_NEAR(end(false, 250'000) / end(false, 1'000'000), 4, 0.1);
+  EXPECT_NEAR(end(true, 250'000) / end(true, 1'000'000), 4 / 3.25, 0.05);
+  EXPECT_EQ(end(true, 1'000'000), end(false, 1'000'000));
+}
+
 TEST(FlowSim, ALinkThatIsDownIsAvoidedByAllPaths) {
   FlowRoutes routes(fat_tree(), {});
   // The first uplink of leaf 0: what is left is three spines.

@@ -238,7 +238,7 @@ class LaneSim {
       runnable_.push_back(stream.waiter);
       stream.waiter = kNobody;
     }
-    if (config_.sent) config_.sent({lane.rank, each.peer, each.bytes, start, there, there, 0, 0, each.tag});
+    if (config_.sent) config_.sent({lane.rank, each.peer, each.bytes, start, there, there, 0, 0, false, each.tag});
     bytes_ += each.bytes;
     if (++messages_ % kMessagesBetweenQuestions == 0 && config_.keep_going &&
         !config_.keep_going(there, messages_, bytes_))

@@ -1,7 +1,7 @@
 #pragma once
 // The messages a rank has sent, by number, for as long as the run lasts: they become its flow records.
 //
-// Chunks double in size and never move, so a message stays where it is while more are added. That is what
+// Chunks of a log double in size and never move, so an entry stays where it is while more are added. That is what
 // lets the receiver's thread read a message's tag and note when it was received while the sender's thread
 // adds others: each word has one writer, and a message that has come was sent at least a look-ahead, and
 // so a synchronisation, earlier.
@@ -31,22 +31,23 @@ struct Message {
 };
 static_assert(sizeof(Message) <= 56);
 
-class MessageLog {
+template <class Entry>
+class SentLog {
  public:
   std::uint32_t size() const { return size_; }
 
-  std::uint32_t add(const Message& message) {
+  std::uint32_t add(const Entry& entry) {
     const std::uint32_t number = size_++;
-    if (number == 0) first_ = std::make_unique_for_overwrite<Message[]>(kFirst);
+    if (number == 0) first_ = std::make_unique_for_overwrite<Entry[]>(kFirst);
     if (number >= kFirst && std::has_single_bit(number)) {
       if (!more_) more_ = std::make_unique<More>();
-      (*more_)[chunk(number)] = std::make_unique_for_overwrite<Message[]>(number);
+      (*more_)[chunk(number)] = std::make_unique_for_overwrite<Entry[]>(number);
     }
-    (*this)[number] = message;
+    (*this)[number] = entry;
     return number;
   }
 
-  Message& operator[](std::uint32_t number) const {
+  Entry& operator[](std::uint32_t number) const {
     if (number < kFirst) return first_[number];
     return (*more_)[chunk(number)][number - std::bit_floor(number)];
   }
@@ -54,12 +55,14 @@ class MessageLog {
  private:
   // Most ranks of a large run send once or twice; they need no table of chunks.
   static constexpr std::uint32_t kFirst = 2;
-  using More = std::array<std::unique_ptr<Message[]>, 31>;  // chunk i holds numbers 2^(i+1) to 2^(i+2)-1
+  using More = std::array<std::unique_ptr<Entry[]>, 31>;  // chunk i holds numbers 2^(i+1) to 2^(i+2)-1
   static std::size_t chunk(std::uint32_t number) { return static_cast<std::size_t>(std::bit_width(number)) - 2; }
 
-  std::unique_ptr<Message[]> first_;
+  std::unique_ptr<Entry[]> first_;
   std::unique_ptr<More> more_;
   std::uint32_t size_ = 0;
 };
+
+using MessageLog = SentLog<Message>;
 
 }  // namespace weft::sim

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
+#include <utility>
 
 #include "fabric/path_cost.hpp"
 #include "sim/local_work.hpp"
@@ -33,7 +34,12 @@ PacketRun::PacketRun(schedule::Schedule& schedule, PacketSim& engine, bool hosts
   }
   message_bits_ = 32 - static_cast<std::uint32_t>(std::bit_width(widest - 1));
   for (std::uint32_t domain = 0; domain < routes.domains(); ++domain) domain_of_.push_back(domain);  // its switches
-  for (std::uint32_t i = 0; i < engine_.shards(); ++i) hosts_.push_back(std::make_unique<Hosts>(fabric_, rates));
+  for (std::uint32_t i = 0; i < engine_.shards(); ++i) hosts_.push_back(std::make_unique<Hosts>(engine_.layout(), rates, engine_.config().failover));
+  fails_over_ = engine_.config().failover > 0 && !engine_.outages().empty();
+  // What is read or never answered stays where it is.
+  for (std::uint32_t stream = 0; stream < std::max<std::size_t>(1, engine_.config().streams.size()); ++stream)
+    fails_over_ = fails_over_ && !is_raw(stream) && !is_read(stream);
+  if (fails_over_) parts_.resize(ranks_);
 }
 
 PacketRun::~PacketRun() = default;
@@ -46,7 +52,7 @@ bool PacketRun::joined(std::uint32_t from, std::uint32_t to) {
 
 // ---- messages
 
-// What the receiver sees of a message: who sent it, and which of its own it is.
+// What the receiver sees of a message: who sent it, and which of its own it is; where parts may move, which of its parts.
 std::uint32_t PacketRun::name(std::uint32_t rank, std::uint32_t message) const {
   const std::uint32_t within = rank - first_rank_[domain_of(rank)];
   if (message_bits_ == 32) return message;
@@ -60,48 +66,189 @@ std::uint32_t PacketRun::part_size(std::uint64_t bytes, std::uint64_t payload) c
 }
 
 void PacketRun::post(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint64_t bytes) {
-  const std::uint32_t tag = name(from, message);
-  const transport::Protocol protocol = engine_.config().protocol_of(runner_.message(from, message).stream);
-  engine_.post(now, pair.source, {transport::Op::send, pair.destination, bytes, tag, tag, protocol});
+  if (!fails_over_) return launch(now, pair, from, message, message, bytes);
+  const std::uint32_t part = parts_[from].add({bytes, Part::kNotFailed, pair, message, 0});
+  // The NIC may have been given up while the message was on its way to it.
+  if (hosts_of(domain_of(from)).failover.avoids(now, pair) && move(now, from, part)) return;
+  launch(now, from, part);
+}
+
+void PacketRun::launch(std::int64_t now, std::uint32_t from, std::uint32_t part) {
+  const Part& each = parts_[from][part];
+  launch(now, each.pair, from, each.message, part, each.bytes);
+}
+
+void PacketRun::launch(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint32_t named,
+                       std::uint64_t bytes) {
+  const std::uint32_t tag = name(from, named);
+  const std::uint32_t stream = runner_.message(from, message).stream;
+  const SimConfig& config = engine_.config();
+  engine_.post(now, pair.source,
+               {config.verb_of(stream), pair.destination, bytes, tag, tag, config.protocol_of(stream), config.lane_of(stream)});
 }
 
 std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
   const auto [from, to, bytes, message, leaves, enters, handed] = transfer;
   const std::uint32_t domain = domain_of(from);
   Hosts& hosts = hosts_of(domain);
+  const std::uint32_t stream = runner_.message(from, message).stream;
   if (model_hosts_ && domain == domain_of(to)) {
-    cross(now, domain, hosts.routes.find(part(from), part(to)), {Crossing::Kind::inside, from, to, message, {}, bytes, 0, 0, {}});
+    const HostRoute* route = is_read(stream) ? hosts.routes.find(part(to), part(from)) : hosts.routes.find(part(from), part(to));
+    cross(now, domain, route, {Crossing::Kind::inside, from, to, message, {}, bytes, 0, 0, kNew, {}});
     return 1;
   }
   find_pairs(engine_.layout(), transfer, hosts.pairs);
+  if (fails_over_) leave_out_avoided(now, hosts);
   std::uint32_t parts = 0;
-  const std::uint32_t payload = engine_.config().payload_of(runner_.message(from, message).stream);
+  const std::uint32_t payload = engine_.config().payload_of(stream);
   for_each_stripe(hosts.pairs, bytes, payload, message, [&](const NicPair& pair, std::uint64_t stripe) {
-    if (!model_hosts_) {
-      post(now, pair, from, message, stripe);
-      ++parts;
+    const std::uint64_t part_bytes = model_hosts_ ? part_size(stripe, payload) : std::max<std::uint64_t>(1, stripe);
+    const std::uint64_t cut = std::max<std::uint64_t>(1, (stripe + part_bytes - 1) / part_bytes);
+    // Of raw messages every packet is told.
+    parts += static_cast<std::uint32_t>(is_raw(stream) ? transport::RawMessages::packets_of(stripe, payload) : cut);
+    if (is_read(stream)) {
+      for (std::uint64_t i = 0; i < cut; ++i) ask(now, hosts, {pair, from, message, std::min(part_bytes, stripe - i * part_bytes)});
       return;
     }
-    const std::uint32_t part_bytes = part_size(stripe, payload);
-    parts += static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (stripe + part_bytes - 1) / part_bytes));
-    cross(now, domain, route_out(hosts.routes, transfer, nic(pair.source)), {Crossing::Kind::out, from, to, message, pair, stripe, part_bytes, 0, {}});
+    if (!model_hosts_) return post(now, pair, from, message, stripe);
+    cross(now, domain, route_out(hosts.routes, transfer, nic(pair.source)), {Crossing::Kind::out, from, to, message, pair, stripe, part_bytes, 0, kNew, {}});
   });
   return parts;
 }
 
 void PacketRun::completed(std::int64_t now, const transport::Completion& done) {
   using Kind = transport::Completion::Kind;
-  if (done.kind == Kind::failed) return;  // shows as a flow without an end
-  const std::uint32_t sender = done.kind == Kind::sent ? done.endpoint : done.peer;
+  if (done.kind == Kind::failed && !fails_over_) return give_up(now, done.endpoint);
+  const std::uint32_t sender = done.kind == Kind::received ? done.peer : done.endpoint;
   const std::uint32_t domain = engine_.layout().host_of(sender) - engine_.layout().switches();
-  const std::uint32_t named = done.kind == Kind::sent ? done.context : done.tag;
+  const std::uint32_t named = done.kind == Kind::received ? done.tag : done.context;
   const std::uint32_t from = first_rank_[domain] + (message_bits_ == 32 ? 0 : named >> message_bits_);
-  const std::uint32_t message = message_bits_ == 32 ? named : named & ((1u << message_bits_) - 1);
-  if (done.kind == Kind::sent) return runner_.sent(now, from, message);
+  const std::uint32_t number = message_bits_ == 32 ? named : named & ((1u << message_bits_) - 1);
+  if (done.kind == Kind::failed) return failed(now, from, number);
+  const std::uint32_t message = fails_over_ ? parts_[from][number].message : number;
+  if (done.kind == Kind::sent) {
+    if (fails_over_) hosts_of(domain).failover.succeeded(parts_[from][number].pair);
+    return runner_.sent(now, from, message);
+  }
+  if (done.kind == Kind::read_done) return answered(now, from, message, done);
   const std::uint32_t to = runner_.message(from, message).destination;
-  if (!model_hosts_) return runner_.received(now, to, from, message);
   const std::uint32_t target = domain_of(to);
-  cross(now, target, hosts_of(target).routes.find(nic(done.endpoint), part(to)), {Crossing::Kind::in, from, to, message, {}, done.bytes, 0, 0, {}});
+  if (fails_over_) {
+    if (std::exchange(parts_[from][number].delivered, 1) != 0) return;  // its sender could not know
+    hosts_of(target).failures.delivered.add(now, done.bytes);
+  }
+  if (!model_hosts_) return runner_.received(now, to, from, message);
+  cross(now, target, hosts_of(target).routes.find(nic(done.endpoint), part(to)), {Crossing::Kind::in, from, to, message, {}, done.bytes, 0, 0, kNew, {}});
+}
+
+// ---- parts that do not get through
+
+// Shows as a flow without an end.
+void PacketRun::give_up(std::int64_t now, std::uint32_t endpoint) {
+  std::int64_t& last = hosts_[engine_.shard_of(engine_.layout().host_of(endpoint))]->gave_up;
+  last = std::max(last, now);
+}
+
+// A new message takes the NICs that are known to work, if there are any.
+void PacketRun::leave_out_avoided(std::int64_t now, Hosts& hosts) {
+  const auto avoided = [&](const NicPair& pair) { return hosts.failover.avoids(now, pair); };
+  if (!std::all_of(hosts.pairs.begin(), hosts.pairs.end(), avoided)) std::erase_if(hosts.pairs, avoided);
+}
+
+// Lets a part go by another NIC; false: there is none.
+bool PacketRun::move(std::int64_t now, std::uint32_t from, std::uint32_t number) {
+  Part& each = parts_[from][number];
+  const std::uint32_t domain = domain_of(from);
+  Hosts& hosts = hosts_of(domain);
+  const std::uint32_t to = runner_.message(from, each.message).destination;
+  const auto usable = [&](const NicPair& pair) {
+    return !model_hosts_ || (hosts.routes.find(part(from), nic(pair.source)) != nullptr && hosts.routes.find(nic(pair.destination), part(to)) != nullptr);
+  };
+  const auto other = hosts.failover.another(now, each.pair, number, usable);
+  if (!other) return false;
+  ++hosts.failures.moved;
+  if (hosts.failures.first_moved == schedule::kNotYet) hosts.failures.first_moved = now;
+  hosts.failures.last_moved = now;
+  each.pair = *other;
+  if (model_hosts_)
+    cross(now, domain, hosts.routes.find(part(from), nic(other->source)), {Crossing::Kind::out, from, to, each.message, *other, each.bytes, each.bytes, 0, number, {}});
+  else
+    launch(now, from, number);
+  return true;
+}
+
+void PacketRun::failed(std::int64_t now, std::uint32_t from, std::uint32_t number) {
+  const SimConfig& config = engine_.config();
+  Part& each = parts_[from][number];
+  if (each.since == Part::kNotFailed) each.since = now;
+  hosts_of(domain_of(from)).failover.failed(now, each.pair);
+  if (now - each.since >= config.give_up) return give_up(now, each.pair.source);
+  if (move(now, from, number)) return;
+  if (config.failover >= config.give_up) return give_up(now, each.pair.source);
+  launch(now, from, number);  // perhaps it comes back
+}
+
+schedule::Failures PacketRun::take_failures() {
+  schedule::Failures all;
+  all.outages = engine_.outages();
+  for (const auto& hosts : hosts_) {
+    const schedule::Failures& each = hosts->failures;
+    all.delivered.add(each.delivered);
+    if (each.moved == 0) continue;
+    all.first_moved = all.moved == 0 ? each.first_moved : std::min(all.first_moved, each.first_moved);
+    all.last_moved = std::max(all.last_moved, each.last_moved);
+    all.moved += each.moved;
+  }
+  return all;
+}
+
+// ---- reads
+
+PacketRun::Questions& PacketRun::questions_of(Hosts& hosts, std::uint32_t reader, std::uint32_t target) {
+  const std::uint64_t key = std::uint64_t{reader} << 32 | target;
+  std::uint32_t index = hosts.question_index.find(key);
+  if (index == FlatMap::kNone) {
+    index = static_cast<std::uint32_t>(hosts.questions.size());
+    hosts.question_index.insert(key, index);
+    hosts.questions.emplace_back();
+  }
+  return hosts.questions[index];
+}
+
+// The latencies inside both servers stand before the question: when it is asked does not change how long it takes.
+void PacketRun::ask(std::int64_t now, Hosts& hosts, const Question& each) {
+  Questions& line = questions_of(hosts, each.pair.source, each.pair.destination);
+  if (line.open >= engine_.config().stack.srd.reads) {
+    line.waiting.push_back(each);
+    return;
+  }
+  ++line.open;
+  std::int64_t at = now;
+  if (model_hosts_) {
+    const std::uint32_t to = runner_.message(each.from, each.message).destination;
+    const HostRoute* out = hosts.routes.find(part(each.from), nic(each.pair.source));
+    const HostRoute* fetch = hosts.routes.find(part(to), nic(each.pair.destination));
+    if (out == nullptr || fetch == nullptr) throw std::logic_error("a GPU and its NIC are not joined");
+    at += out->latency.count() + fetch->latency.count();
+  }
+  post(at, each.pair, each.from, each.message, each.bytes);
+}
+
+void PacketRun::answered(std::int64_t now, std::uint32_t from, std::uint32_t message, const transport::Completion& done) {
+  const std::uint32_t domain = domain_of(from);
+  Hosts& hosts = hosts_of(domain);
+  Questions& line = questions_of(hosts, done.endpoint, done.peer);
+  --line.open;
+  if (!line.waiting.empty()) {
+    const Question next = line.waiting.front();
+    line.waiting.pop_front();
+    ask(now, hosts, next);
+  }
+  if (model_hosts_)
+    return cross(now, domain, hosts.routes.find(nic(done.endpoint), part(from)),
+                 {Crossing::Kind::inside, from, from, message, {}, done.bytes, 0, 0, kNew, {}});
+  runner_.received(now, from, from, message);
+  runner_.sent(now, from, message);
 }
 
 // ---- inside the servers
@@ -138,6 +285,7 @@ void PacketRun::moved(std::int64_t now, Hosts& hosts, const HostLinks::Ready& re
     case Crossing::Kind::in: return runner_.received(now, each.to, each.from, each.message);
     case Crossing::Kind::out: break;
   }
+  if (each.again != kNew) return launch(now, each.from, each.again);
   const std::uint64_t ready_bytes = ready.done ? each.bytes : ready.bytes;
   if (each.bytes == 0) return post(now, each.pair, each.from, each.message, 0);
   std::uint64_t posted = each.posted;
@@ -192,30 +340,58 @@ std::int64_t PacketRun::unloaded(const schedule::FlowRecord& flow) {
   const SimConfig& config = engine_.config();
   const std::uint64_t used = std::clamp<std::uint64_t>(flow.bytes / config.payload_of(flow.stream), 1, hosts.pairs.size());
   const NicPair pair = hosts.pairs[0];
-  const Flow stripe{pair.source, pair.destination, (flow.bytes + used - 1) / used, 0};
-  std::int64_t time = engine_.unloaded(stripe, config.packet_of(flow.stream), config.header_of(flow.stream));
-  if (!model_hosts_) return time;
-  if (const HostRoute* out = hosts.routes.find(part(flow.source), nic(pair.source))) time += out->latency.count();
-  if (const HostRoute* in = hosts.routes.find(nic(pair.destination), part(flow.destination))) time += in->latency.count();
-  return time;
+  const std::uint64_t bytes = (flow.bytes + used - 1) / used;
+  const std::uint32_t packet = config.packet_of(flow.stream);
+  const std::uint32_t header = config.header_of(flow.stream);
+  const auto latency = [&](fabric::NodeId from, fabric::NodeId to) {
+    const HostRoute* route = model_hosts_ ? hosts.routes.find(from, to) : nullptr;
+    return route == nullptr ? 0 : route->latency.count();
+  };
+  const std::int64_t out = latency(part(flow.source), nic(pair.source));
+  if (is_read(flow.stream)) {
+    const std::int64_t question = engine_.unloaded_arrival({pair.source, pair.destination, 0, 0}, packet, header);
+    const std::int64_t answer = engine_.unloaded_arrival({pair.destination, pair.source, bytes, 0}, packet, header);
+    if (question == 0 || answer == 0) return 0;
+    // The acknowledgement of the question leaves before the answer.
+    const Layout& layout = engine_.layout();
+    const std::int64_t heard = layout.link(layout.far(layout.port_of_endpoint(pair.destination)).link).occupancy(header);
+    const std::int64_t inside = out + latency(part(flow.destination), nic(pair.destination)) + latency(nic(pair.source), part(flow.source));
+    return inside + question + heard + answer;
+  }
+  const Flow stripe{pair.source, pair.destination, bytes, 0};
+  const std::int64_t way = flow.unanswered ? engine_.unloaded_arrival(stripe, packet, header) : engine_.unloaded(stripe, packet, header);
+  return out + way + latency(nic(pair.destination), part(flow.destination));
 }
 
-schedule::RunResult PacketRun::run() {
+schedule::RunResult PacketRun::run(const LanesOf& counted) {
+  std::uint32_t ended = 0;  // ranks
+  if (counted) {
+    engine_.on_progress = [this, &counted, &ended, go_on = engine_.on_progress](const schedule::Progress& progress) {
+      return !runner_.have_ended(ended, counted) && (!go_on || go_on(progress));
+    };
+  }
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) runner_.start(0, rank);
   schedule::RunResult result = engine_.run(*this);
-  result.unfinished = runner_.unfinished();
+  const bool all_that_count = counted && runner_.have_ended(ended, counted);
+  if (all_that_count) result.stopped_by.clear();
+  result.unfinished = all_that_count ? 0 : runner_.unfinished();
   result.flows = runner_.take_flows();
-  for (schedule::FlowRecord& flow : result.flows) flow.unloaded = unloaded(flow);
-  for (const transport::Protocol protocol : engine_.config().streams) {
-    const transport::Counters counters = engine_.counters(protocol);
+  for (schedule::FlowRecord& flow : result.flows) {
+    flow.unanswered = is_raw(flow.stream);
+    flow.unloaded = unloaded(flow);
+  }
+  for (std::uint32_t i = 0; i < engine_.config().streams.size(); ++i) {
+    const transport::Counters counters = engine_.counters(engine_.config().streams[i], engine_.config().lane_of(i));
     schedule::StreamRecord& stream = result.streams.emplace_back();
     stream.data_sent = counters.data_sent;
     stream.data_resent = counters.data_resent;
     stream.timeouts = counters.timeouts;
   }
+  if (fails_over_) result.failures = take_failures();
   if (!result.stopped_by.empty()) return result;
   result.end = 0;  // wake-ups after the last acknowledgement do not count
   for (const schedule::FlowRecord& flow : result.flows) result.end = std::max({result.end, flow.sent, flow.received});
+  for (const auto& hosts : hosts_) result.end = std::max(result.end, hosts->gave_up);
   return result;
 }
 

@@ -6,16 +6,24 @@
 // stripe crosses NVLink and PCIe first (host_links.hpp), enters the NIC part by part as its bytes become
 // ready, and each part that has arrived crosses to the GPU. Between GPUs of one scale-up domain a message
 // does not touch the network.
+// What is read is asked for, and comes the other way. The target's card fetches it from memory while it sends: the way
+// inside the target's server costs its latency, and nobody there shares it.
 //
 // A part is 1/16 of the stripe, at least eight packets and at most 64 KiB: so small that waiting for it
 // hardly shows, so large that it costs little beside its packets and needs no acknowledgements of its own.
+//
+// Where links go down, parts whose NIC does not get through go by another one (failover.hpp).
 
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <vector>
 
+#include "base/flat_map.hpp"
 #include "schedule/result.hpp"
 #include "schedule/schedule.hpp"
+#include "sim/failover.hpp"
 #include "sim/host_links.hpp"
 #include "sim/host_route.hpp"
 #include "sim/packet_sim.hpp"
@@ -32,7 +40,9 @@ class PacketRun final : public Network, public Client {
 
   // Whether there is a way between two GPUs.
   bool joined(std::uint32_t from, std::uint32_t to);
-  schedule::RunResult run();
+  // `counted`: how many lanes of each rank, the first ones, the run is for; it ends when they have. Else all of them.
+  using LanesOf = std::function<std::uint32_t(std::uint32_t rank)>;
+  schedule::RunResult run(const LanesOf& counted = {});
 
   // Answers of the engine, and wishes of the runner.
   void completed(std::int64_t now, const transport::Completion& completion) override;
@@ -53,18 +63,37 @@ class PacketRun final : public Network, public Client {
     std::uint64_t bytes;
     std::uint64_t part;    // out
     std::uint64_t posted;  // out: bytes that the NIC has
+    std::uint32_t again;   // out: the part that goes by another NIC than it was meant to; kNew: none
     HostLinks::TransferId transfer;
+  };
+  // Reads of one NIC from another: the transport takes so many at a time, the others wait.
+  struct Question {
+    NicPair pair;
+    std::uint32_t from;
+    std::uint32_t message;
+    std::uint64_t bytes;
+  };
+  struct Questions {
+    std::uint32_t open = 0;
+    std::deque<Question> waiting;
   };
   // What belongs to the hosts of one shard, and is touched by its thread only.
   struct Hosts {
-    Hosts(const fabric::Fabric& fabric, const HostRates& rates) : routes(fabric, rates), links(routes) {}
+    Hosts(const Layout& layout, const HostRates& rates, std::int64_t silence)
+        : routes(layout.fabric(), rates), links(routes), failover(layout, silence) {}
     HostRoutes routes;
     HostLinks links;
     std::vector<Crossing> crossings;
     std::vector<std::uint32_t> free;
     std::vector<HostLinks::Ready> ready;
     std::vector<NicPair> pairs;
+    FlatMap question_index;  // by pair of NICs
+    std::vector<Questions> questions;
+    Failover failover;
+    schedule::Failures failures;  // those of these hosts
+    std::int64_t gave_up = schedule::kNotYet;  // when a transport did so last
   };
+  static constexpr std::uint32_t kNew = 0xFFFFFFFFu;
 
   std::uint32_t domain_of(std::uint32_t rank) const { return domain_of_[rank]; }
   std::uint32_t host_of(std::uint32_t rank) const { return engine_.layout().switches() + domain_of_[rank]; }
@@ -73,9 +102,21 @@ class PacketRun final : public Network, public Client {
   void cross(std::int64_t now, std::uint32_t domain, const HostRoute* route, const Crossing& crossing);
   void moved(std::int64_t now, Hosts& hosts, const HostLinks::Ready& ready);
   void post(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint64_t bytes);
+  void ask(std::int64_t now, Hosts& hosts, const Question& question);
+  void answered(std::int64_t now, std::uint32_t from, std::uint32_t message, const transport::Completion& done);
+  Questions& questions_of(Hosts& hosts, std::uint32_t reader, std::uint32_t target);
+  void launch(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint32_t named, std::uint64_t bytes);
+  void launch(std::int64_t now, std::uint32_t from, std::uint32_t part);
+  void leave_out_avoided(std::int64_t now, Hosts& hosts);
+  bool move(std::int64_t now, std::uint32_t from, std::uint32_t part);
+  void give_up(std::int64_t now, std::uint32_t endpoint);
+  void failed(std::int64_t now, std::uint32_t from, std::uint32_t part);
+  schedule::Failures take_failures();
   void arm(Hosts& hosts, std::uint32_t domain);
   std::uint32_t name(std::uint32_t rank, std::uint32_t message) const;
   std::int64_t unloaded(const schedule::FlowRecord& flow);
+  bool is_raw(std::uint32_t stream) const { return engine_.config().protocol_of(stream) == transport::Protocol::raw; }
+  bool is_read(std::uint32_t stream) const { return engine_.config().verb_of(stream) == transport::Op::read; }
   fabric::NodeId part(std::uint32_t rank) const { return hosts_[0]->routes.part(rank); }
   fabric::NodeId nic(std::uint32_t endpoint) const { return fabric_.nic_of(endpoint); }
 
@@ -89,6 +130,8 @@ class PacketRun final : public Network, public Client {
   std::vector<std::uint32_t> first_rank_;     // by domain
   std::vector<std::int64_t> armed_;           // by domain: when its links are looked at next
   std::vector<std::unique_ptr<Hosts>> hosts_;  // by shard
+  bool fails_over_ = false;                    // parts are numbered, and may move
+  std::vector<SentLog<Part>> parts_;           // by rank
 };
 
 }  // namespace weft::sim

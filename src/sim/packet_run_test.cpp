@@ -50,6 +50,110 @@ TEST(PacketRun, WithoutHostsAFlowTakesWhatTheNetworkTakes) {
   EXPECT_LT(flow.received, flow.sent);
 }
 
+// The request goes as a bare header; the target acknowledges it and sends the bytes. When those are acknowledged is
+// nobody's business.
+TEST(PacketRun, AReadAloneTakesARequestAndItsAnswerToThePicosecond) {
+  const Built tree = build("tree.topo", fat_tree_text());
+  SimConfig config;
+  config.verbs = {transport::Op::read};
+  const schedule::RunResult result = run_matrix(tree, matrix_of(64, {{0, 63, 10 * 4086, 5'000'000}}), false, config);
+  // Six links of 100 Gb/s with 1 us each, store and forward: a byte takes 80 ps.
+  const std::int64_t request = 6 * (64 * 80 + 1'000'000);
+  const std::int64_t acknowledgement = 64 * 80;
+  const std::int64_t answer = 9 * 4150 * 80 + 6 * (4150 * 80 + 1'000'000);
+  const FlowRecord& flow = result.flows[0];
+  EXPECT_EQ(flow.sent - flow.start, request + acknowledgement + answer);
+  EXPECT_EQ(flow.received, flow.sent);
+  EXPECT_EQ(flow.unloaded, flow.sent - flow.start);
+}
+
+TEST(PacketRun, AWriteTakesWhatASendTakes) {
+  const Built hgx = cluster("{kind: hgx-h100, count: 8}", kRails);
+  const workload::Matrix matrix = matrix_of(64, {{0, 8, 1'000'000, 0}, {9, 16, 1'000'000, 0}});
+  const schedule::RunResult sent = run_matrix(hgx, matrix, true);
+  SimConfig config;
+  config.verbs = {transport::Op::write};
+  config.stack.srd.tell_writes = true;
+  const schedule::RunResult written = run_matrix(hgx, matrix, true, config);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(written.flows[i].sent, sent.flows[i].sent);
+    EXPECT_EQ(written.flows[i].received, sent.flows[i].received);
+  }
+  EXPECT_NE(written.digest, sent.digest) << "packets say what they are";
+}
+
+// More reads from one peer than the transport takes at a time, between servers and within one.
+TEST(PacketRun, ReadsWaitForTheirTurnAndComeBackThroughTheServer) {
+  const Built hgx = cluster("{kind: hgx-h100, count: 8}", kRails);
+  std::vector<Flow> flows;
+  for (std::uint32_t i = 0; i < 40; ++i) flows.push_back({0, 8, 300'000, 0});
+  flows.push_back({1, 2, 1'000'000, 0});
+  std::uint64_t digest = 0;
+  for (const std::uint32_t threads : {1u, 3u}) {
+    SimConfig config;
+    config.verbs = {transport::Op::read};
+    config.threads = threads;
+    const schedule::RunResult result = run_matrix(hgx, matrix_of(64, flows), true, config);
+    for (const FlowRecord& flow : result.flows) {
+      ASSERT_GE(flow.sent, flow.unloaded) << flow.source;
+      EXPECT_EQ(flow.received, flow.sent);
+    }
+    // All bytes come in by one card of 400 Gb/s, and it is hardly ever idle.
+    const std::int64_t wire = std::int64_t{40} * 300'000 * 20 * 4160 / 4096;
+    EXPECT_GT(result.end, wire);
+    EXPECT_LT(result.end, wire * 11 / 10);
+    if (digest == 0) digest = result.digest;
+    EXPECT_EQ(result.digest, digest) << threads;
+  }
+}
+
+SimConfig raw_config() {
+  SimConfig config;
+  config.protocol = transport::Protocol::raw;
+  config.stack.used = 0;
+  config.stack.use(config.protocol);
+  return config;
+}
+
+TEST(PacketRun, ARawMessageAloneArrivesToThePicosecondAndIsNotAnswered) {
+  const Built tree = build("tree.topo", fat_tree_text());
+  const schedule::RunResult result = run_matrix(tree, matrix_of(64, {{0, 63, 10 * 4086, 5'000'000}}), false, raw_config());
+  const FlowRecord& flow = result.flows[0];
+  EXPECT_TRUE(flow.unanswered);
+  EXPECT_EQ(flow.received - flow.start, 9 * 4150 * 80 + 6 * (4150 * 80 + 1'000'000));
+  EXPECT_EQ(flow.unloaded, flow.received - flow.start);
+  EXPECT_LT(flow.sent, flow.received);
+  EXPECT_EQ(result.counters.data_sent, 10u);
+  EXPECT_EQ(result.counters.acks_sent, 0u);
+  EXPECT_EQ(result.unfinished, 0u);
+}
+
+// Eight senders at full rate into one card: seven of eight packets find the queue full, and nobody sends them again.
+TEST(PacketRun, RawMessagesThatLoseAPacketNeverArrive) {
+  const Built hgx = cluster("{kind: hgx-h100, count: 16}", kRails);
+  std::vector<Flow> flows;
+  for (std::uint32_t server = 1; server <= 8; ++server)
+    for (int i = 0; i < 50; ++i) flows.push_back({server * 8, 0, 100'000, 0});
+  flows.push_back({8, 0, 100'000, 1'000'000'000});  // alone
+  std::uint64_t digest = 0;
+  for (const std::uint32_t threads : {1u, 3u}) {
+    SimConfig config = raw_config();
+    config.threads = threads;
+    const schedule::RunResult result = run_matrix(hgx, matrix_of(128, flows), true, config);
+    std::size_t arrived = 0;
+    for (const FlowRecord& flow : result.flows) {
+      EXPECT_NE(flow.sent, schedule::kNotYet);
+      arrived += flow.received != schedule::kNotYet;
+    }
+    EXPECT_GT(arrived, 0u);
+    EXPECT_LT(arrived, flows.size() / 2);
+    EXPECT_GT(result.counters.dropped, flows.size());
+    EXPECT_EQ(result.unfinished, 0u);
+    if (digest == 0) digest = result.digest;
+    EXPECT_EQ(result.digest, digest) << threads;
+  }
+}
+
 TEST(PacketRun, GpusOfOneServerUseNvlinkAlone) {
   const Built hgx = cluster("{kind: hgx-h100, count: 8}", kRails);
   const schedule::RunResult result = run_matrix(hgx, matrix_of(64, {{0, 5, 450'000'000, 0}}), true);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 #include <thread>
 
@@ -11,6 +12,8 @@
 
 namespace weft::sim {
 namespace {
+
+constexpr std::uint32_t kFewestSamples = 16;  // that every link may have
 
 LinkOptions link_options(const SimConfig& config) {
   LinkOptions options;
@@ -30,7 +33,7 @@ LinkOptions link_options(const SimConfig& config) {
 
 PacketSim::PacketSim(const fabric::Fabric& fabric, const SimConfig& config)
     : config_(config), layout_(fabric, link_options(config)), world_{layout_, config_, {}, {}, {}, {}, {}, {}, 0, {}, {}, {}, {}, {}} {
-  config_.stack.set_network(layout_.base_rtt(), layout_.slowest_packet(), config_.full_packet);
+  config_.stack.set_network(layout_.base_rtt(), layout_.slowest_packet(), config_.full_packet, config_.exact.is_scheduled() ? longest_wait() : 0);
   config_.stack.seed = config_.seed;
   world_.ports = Zeroed<Port>(layout_.ports());
   world_.armed = Zeroed<std::int64_t>(layout_.endpoints());
@@ -53,10 +56,12 @@ PacketSim::PacketSim(const fabric::Fabric& fabric, const SimConfig& config)
       shape(port, {(8'000'000'000'000 + shaper.rate.count() - 1) / shaper.rate.count(), shaper.burst.count(), shaper.queue.count(), 0});
   }
   if (config_.sample > 0)
-    for (std::uint32_t port = 0; port < layout_.ports(); ++port) special(port).sampled = true;
+    for (std::uint32_t port = 0; port < layout_.ports(); ++port) special(port).samples = special(port).refused = Samples(config_.sample, most_samples());
 }
 
 PacketSim::~PacketSim() = default;
+
+std::uint32_t PacketSim::most_samples() const { return std::max(kFewestSamples, config_.most_samples / layout_.ports()); }
 
 Special& PacketSim::special(std::uint32_t port) {
   std::uint32_t& number = world_.ports[port].special;
@@ -81,11 +86,27 @@ void PacketSim::add_to_switch(std::uint32_t network_switch, const Condition& con
   }
 }
 
+std::vector<schedule::Outage> PacketSim::outages() const {
+  std::vector<schedule::Outage> found;
+  for (const Special& special : world_.specials)
+    for (const Condition& each : special.conditions)
+      if (each.kind == Condition::Kind::down || each.kind == Condition::Kind::blackhole) found.push_back({each.from, each.to});
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.from != b.from ? a.from < b.from : a.to < b.to; });
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
 void PacketSim::shape(std::uint32_t port, const Bucket& bucket) { special(port).bucket = bucket; }
 
 void PacketSim::capture(std::uint32_t port) { special(port).capture = ++captures_; }
 
 std::int64_t PacketSim::unloaded(const Flow& flow, std::uint32_t full_packet, std::uint32_t header_bytes) const {
+  const std::int64_t arrived = unloaded_arrival(flow, full_packet, header_bytes);
+  const auto back = layout_.one_way(flow.destination, flow.source, header_bytes, answers_ask());
+  return arrived == 0 || !back ? 0 : arrived + *back;
+}
+
+std::int64_t PacketSim::unloaded_arrival(const Flow& flow, std::uint32_t full_packet, std::uint32_t header_bytes) const {
   const std::int64_t header = header_bytes;
   const std::int64_t payload = full_packet - header;
   const auto bytes = static_cast<std::int64_t>(flow.bytes);
@@ -94,17 +115,15 @@ std::int64_t PacketSim::unloaded(const Flow& flow, std::uint32_t full_packet, st
   const std::int64_t each = nic.occupancy(payload + header);
   const auto last = layout_.one_way(flow.source, flow.destination, bytes - before * payload + header);
   const auto full = layout_.one_way(flow.source, flow.destination, payload + header);
-  const auto back = layout_.one_way(flow.destination, flow.source, header, answers_ask());
-  if (!last || !full || !back) return 0;
-  std::int64_t arrived = before * each + *last;
-  if (config_.exact.is_scheduled() && before > 0) {
+  if (!last || !full) return 0;
+  if (before == 0) return *last;
+  if (config_.exact.is_scheduled()) {
     // Cells do not overtake: the last packet leaves when the one before it has.
     const Link& end = layout_.link(layout_.far(layout_.port_of_endpoint(flow.destination)).link);
     const std::int64_t idle = end.occupancy(config_.full_packet) - end.wire(config_.full_packet);
-    return (before - 1) * each + *full + idle + end.wire(bytes - before * payload + header) + *back;
+    return (before - 1) * each + *full + idle + end.wire(bytes - before * payload + header);
   }
-  if (before > 0) arrived = std::max(arrived, (before - 1) * each + *full);  // a short one may overtake on another path
-  return arrived + *back;
+  return std::max(before * each + *last, (before - 1) * each + *full);  // a short one may overtake on another path
 }
 
 // ---- the run
@@ -134,8 +153,14 @@ void PacketSim::choose_window() {
     window_ = std::min(window_, shard->next_window());
     progress.now = std::max(progress.now, shard->reached());
     progress.events += shard->tally().events;
-    progress.delivered_bytes += shard->stack().counters().payload_delivered;
+    for (const transport::Stack& stack : shard->stacks()) progress.delivered_bytes += stack.counters().payload_delivered;
   }
+  progress.underway_bytes = [this] {
+    std::uint64_t bytes = 0;
+    for (const auto& shard : shards_)
+      for (const transport::Stack& stack : shard->stacks()) bytes += stack.underway_bytes();
+    return bytes;
+  };
   if (window_ != Wheel::kNothing) look_around();
   if (window_ != Wheel::kNothing && on_progress && !on_progress(progress)) stopped_ = true;
   for (const std::exception_ptr& failure : failures_) stopped_ = stopped_ || failure;
@@ -168,7 +193,6 @@ schedule::RunResult PacketSim::run(Client& client) {
   for (const std::exception_ptr& failure : failures_)
     if (failure) std::rethrow_exception(failure);
   check_conservation();
-  if (config_.exact.is_scheduled()) settle_scheduled();
 
   schedule::RunResult result;
   result.executor = "packet";
@@ -178,34 +202,38 @@ schedule::RunResult PacketSim::run(Client& client) {
   schedule::Counters& counters = result.counters;
   for (const auto& shard : shards_) {
     const Tally& tally = shard->tally();
-    const transport::Counters sent = shard->stack().counters();
     result.end = std::max(result.end, shard->reached());
     counters.events += tally.events;
     counters.packet_hops += tally.hops;
     counters.dropped += tally.dropped;
     counters.lost += tally.lost + tally.corrupted;
-    counters.data_sent += sent.data_sent;
-    counters.data_resent += sent.data_resent;
-    counters.acks_sent += sent.acks_sent;
-    counters.marked += sent.marked_seen;
-    counters.trimmed += sent.trimmed_seen;
-    counters.timeouts += sent.timeouts;
+    for (const transport::Stack& stack : shard->stacks()) {
+      const transport::Counters sent = stack.counters();
+      counters.data_sent += sent.data_sent;
+      counters.data_resent += sent.data_resent;
+      counters.acks_sent += sent.acks_sent;
+      counters.marked += sent.marked_seen;
+      counters.trimmed += sent.trimmed_seen;
+      counters.timeouts += sent.timeouts;
+    }
   }
+  if (config_.exact.is_scheduled()) settle_scheduled(result.end);
   for (const Gate& gate : world_.exact.gates) counters.pauses += gate.pauses;
   for (const ExactPort& port : world_.exact.ports) {
     counters.headroom_drops += port.dropped_headroom;
     counters.watchdog_drops += port.dropped_watchdog;
   }
+  if (capture_end() != INT64_MAX) result.capture_end = capture_end();
   Digest all;
   for (const World::Entity& entity : world_.entities) all.add(entity.digest.value());
   result.digest = all.value();
   return result;
 }
 
-transport::Counters PacketSim::counters(transport::Protocol protocol) const {
+transport::Counters PacketSim::counters(transport::Protocol protocol, std::uint8_t lane) const {
   transport::Counters all;
   for (const auto& shard : shards_) {
-    const transport::Counters each = shard->stack().counters(protocol);
+    const transport::Counters each = shard->stacks()[lane].counters(protocol);
     all.data_sent += each.data_sent;
     all.data_resent += each.data_resent;
     all.timeouts += each.timeouts;
@@ -216,9 +244,10 @@ transport::Counters PacketSim::counters(transport::Protocol protocol) const {
 transport::RawCounters PacketSim::raw_counters() const {
   transport::RawCounters all;
   for (const auto& shard : shards_) {
-    all.sent += shard->stack().raw().counters().sent;
-    all.received += shard->stack().raw().counters().received;
-    all.bytes_received += shard->stack().raw().counters().bytes_received;
+    const transport::RawCounters& each = shard->stacks()[0].raw().counters();
+    all.sent += each.sent;
+    all.received += each.received;
+    all.bytes_received += each.bytes_received;
   }
   return all;
 }
@@ -241,7 +270,7 @@ void PacketSim::check_conservation() const {
 void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) const {
   std::vector<std::uint32_t> used;
   for (std::uint32_t port = 0; port < layout_.ports(); ++port)
-    if (world_.ports[port].packets > 0 || world_.ports[port].dropped > 0) used.push_back(port);
+    if (world_.ports[port].packets > 0 || world_.ports[port].dropped + world_.ports[port].lost > 0) used.push_back(port);
   const auto load = [&](std::uint32_t port) {
     return world_.ports[port].bytes * static_cast<std::uint64_t>(layout_.link(layout_.far(port).link).per_byte);
   };
@@ -249,6 +278,9 @@ void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) con
   std::partial_sort(used.begin(), used.begin() + static_cast<std::ptrdiff_t>(kept), used.end(),
                     [&](std::uint32_t a, std::uint32_t b) { return load(a) != load(b) ? load(a) > load(b) : a < b; });
   used.resize(kept);
+  result.sample_asked = config_.sample;
+  // One interval for all, that of the link with most to tell.
+  for (const Special& each : world_.specials) result.sample_interval = std::max(result.sample_interval, each.samples.interval());
   for (const std::uint32_t index : used) {
     const Port& port = world_.ports[index];
     const Link& link = layout_.link(layout_.far(index).link);
@@ -263,8 +295,11 @@ void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) con
     record.peak_bytes = link.bytes_in(port.peak);
     record.marked = port.marked;
     record.trimmed = port.trimmed;
-    record.dropped = port.dropped + port.lost;
+    record.dropped = port.dropped;
+    record.lost = port.lost;
+    const std::uint32_t back = layout_.reverse(index);
     if (config_.exact.on) {
+      if (layout_.is_host(layout_.owner(back))) record.dropped += world_.exact.ports[back].dropped_headroom;
       for (std::uint32_t cls = 0; cls < config_.exact.classes; ++cls) {
         const Gate& gate = world_.exact.gates[index * config_.exact.classes + cls];
         record.pauses += gate.pauses;
@@ -272,7 +307,12 @@ void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) con
       }
     }
     if (port.special == 0) continue;
-    for (schedule::LinkSample sample : world_.specials[port.special - 1].samples) {
+    Samples samples = world_.specials[port.special - 1].samples;
+    if (!samples.on()) continue;
+    samples.coarsen(result.sample_interval);
+    Samples refused = world_.specials[world_.ports[back].special - 1].refused;
+    for (const schedule::LinkSample& each : refused.finish(result.end)) samples.at(each.time).dropped += each.dropped;
+    for (schedule::LinkSample sample : samples.finish(result.end)) {
       sample.link = number;
       result.samples.push_back(sample);
     }
@@ -281,9 +321,17 @@ void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) con
             [](const auto& a, const auto& b) { return a.time != b.time ? a.time < b.time : a.link < b.link; });
 }
 
+std::int64_t PacketSim::capture_end() const {
+  std::int64_t end = INT64_MAX;
+  for (const auto& shard : shards_) end = std::min(end, shard->capture_end());
+  return end;
+}
+
 std::vector<transport::Captured> PacketSim::captured() const {
   std::vector<transport::Captured> all;
-  for (const auto& shard : shards_) all.insert(all.end(), shard->captured().begin(), shard->captured().end());
+  for (const auto& shard : shards_)
+    std::copy_if(shard->captured().begin(), shard->captured().end(), std::back_inserter(all),
+                 [end = capture_end()](const transport::Captured& packet) { return packet.time < end; });
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.time != b.time ? a.time < b.time : a.link < b.link; });
   return all;
 }

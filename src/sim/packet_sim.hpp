@@ -35,6 +35,8 @@ class PacketSim {
   void remove_link(std::uint32_t port) { layout_.remove_link(port); }  // of a switch; routing knows
   void shape(std::uint32_t port, const Bucket& bucket);
   void slow_receiver(std::uint32_t endpoint, std::uint32_t millionths);  // exact ports: the host takes so much of the line rate
+  // Times at which links are down, each once and by start; a fault that comes again and again counts until its first end.
+  std::vector<schedule::Outage> outages() const;
   void capture(std::uint32_t port);  // numbered in the order of these calls
 
   // Hands a message to the transport of an endpoint, at a time from now on. Before the run, or by a
@@ -61,7 +63,8 @@ class PacketSim {
   const Port& port(std::uint32_t number) const { return world_.ports[number]; }
   // What links carried; at most so many, the busiest first. All that were sampled.
   void collect_links(schedule::RunResult& result, std::size_t most) const;
-  std::vector<transport::Captured> captured() const;  // by time
+  // By time, whole until the result's capture_end.
+  std::vector<transport::Captured> captured() const;
 
   // Why exact ports cannot work on this fabric with this buffer; empty: they can.
   std::string exact_problem() const;
@@ -69,14 +72,18 @@ class PacketSim {
   // packets on links of one rate, else a lower bound. 0 where removed links leave no way.
   std::int64_t unloaded(const Flow& flow) const { return unloaded(flow, config_.full_packet, config_.header); }
   std::int64_t unloaded(const Flow& flow, std::uint32_t full_packet, std::uint32_t header) const;
-  // Of one transport on all hosts.
-  transport::Counters counters(transport::Protocol protocol) const;
+  // Until the receiver has the last byte.
+  std::int64_t unloaded_arrival(const Flow& flow, std::uint32_t full_packet, std::uint32_t header) const;
+  // Of one transport on all hosts, in one lane.
+  transport::Counters counters(transport::Protocol protocol, std::uint8_t lane = 0) const;
 
  private:
   Special& special(std::uint32_t port);
+  std::uint32_t most_samples() const;  // of one link
   void prepare_exact();
   void prepare_scheduled();
-  void settle_scheduled();
+  void settle_scheduled(std::int64_t end);
+  std::int64_t longest_wait() const;
   bool answers_ask() const;
   void work(std::uint32_t shard);
   void choose_window();
@@ -89,6 +96,7 @@ class PacketSim {
   Circle find_deadlock() const;
   const PacketPool& pool_of(std::uint32_t port) const { return shards_[shard_of(layout_.owner(port))]->pool(); }
   void check_conservation() const;
+  std::int64_t capture_end() const;  // INT64_MAX: there was room for all
 
   SimConfig config_;
   Layout layout_;

@@ -18,6 +18,7 @@ void PacketSim::prepare_scheduled() {
   ScheduledWorld& world = world_.scheduled;
   if (!layout_.can_be_scheduled()) return;  // exact_problem() says so
   world.leaves.resize(layout_.switches());
+  for (ScheduledLeaf& leaf : world.leaves) leaf.up.samples = leaf.down.samples = Samples(config_.sample, most_samples());
   world.granting.resize(std::size_t{layout_.endpoints()} * config_.exact.classes);
   world.most = kPacketsOfAGrant * config_.full_packet;
   const std::int64_t loop = layout_.credit_loop();
@@ -31,6 +32,15 @@ void PacketSim::prepare_scheduled() {
     std::int64_t& shared = world_.exact.shared[layout_.leaf_of(end)];
     shared = std::max<std::int64_t>(0, shared - lossless * world.window[layout_.far(layout_.port_of_endpoint(end)).link]);
   }
+}
+
+// An incast waits where it comes in, and hosts are paused only when that buffer is full: until one host's wire has taken
+// all of it.
+std::int64_t PacketSim::longest_wait() const {
+  std::int64_t buffer = config_.exact.buffer;
+  for (std::uint32_t s = 0; config_.exact.buffer == 0 && s < layout_.switches(); ++s)
+    buffer = std::max(buffer, layout_.fabric().switch_kind(s).buffer.count());
+  return buffer / config_.full_packet * layout_.slowest_packet();
 }
 
 // Whether acknowledgements wait for credit, as data do.
@@ -49,17 +59,20 @@ bool PacketSim::answers_ask() const {
 }
 
 // Cells have taken all links of a leaf alike: each gets its part of what they carried.
-void PacketSim::settle_scheduled() {
+void PacketSim::settle_scheduled(std::int64_t end) {
   for (std::uint32_t s = 0; s < world_.scheduled.leaves.size(); ++s) {
-    const ScheduledLeaf& leaf = world_.scheduled.leaves[s];
+    ScheduledLeaf& leaf = world_.scheduled.leaves[s];
     const Layout::Bundle& bundle = layout_.bundle(s);
-    const auto settle = [&](const ScheduledLeaf::Line& line, std::uint32_t port, std::uint32_t i) {
-      const auto part = [&](std::uint64_t all) { return (all + bundle.links - 1 - i) / bundle.links; };
+    const auto settle = [&](ScheduledLeaf::Line& line, std::uint32_t port, std::uint32_t i) {
+      const auto part = [&](std::uint64_t all) { return part_of(all, bundle.links, i); };
       Port& link = world_.ports[port];
       link.bytes = part(line.bytes);
       link.packets = static_cast<std::uint32_t>(part(line.packets));
+      link.marked = static_cast<std::uint32_t>(part(line.marked));
+      link.dropped = static_cast<std::uint32_t>(part(line.dropped));
       link.waited = line.waited / bundle.links;
       link.peak = layout_.link(bundle.kind).wire(line.longest / bundle.links);
+      if (line.samples.on()) special(port).samples = part_of(line.samples.finish(end), line.samples.interval(), bundle.links, i);
     };
     for (std::uint32_t i = 0; i < bundle.links; ++i) {
       const std::uint32_t up = bundle.first_port + i;

@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "sim/testing_sim.hpp"
 
@@ -126,6 +127,36 @@ TEST(PacketSim, EntityByEntityAndInTimeOrderAreTheSame) {
   }
 }
 
+// One message per sender: nothing is whole until nearly the end, but somebody watches.
+TEST(PacketSim, WhatIsThereOfMessagesCanBeSeen) {
+  using transport::Protocol;
+  for (const Protocol protocol : {Protocol::srd, Protocol::rocev2, Protocol::tcp, Protocol::uet, Protocol::tcp_over_srd}) {
+    SimConfig config;
+    config.protocol = protocol;
+    config.stack.used = 0;
+    config.stack.use(protocol);
+    config.header = config.stack.header_of(protocol);
+    config.full_packet = config.stack.packet_of(protocol);
+    config.threads = 2;
+    PacketSim sim(fat_tree(), config);
+    constexpr std::uint64_t kEach = 2'000'000;
+    for (const Flow& flow : shifted(21, kEach)) sim.post(0, flow.source, {.peer = flow.destination, .bytes = flow.bytes, .protocol = protocol});
+    std::uint64_t before = 0;
+    std::set<std::uint64_t> tenths;
+    sim.on_progress = [&](const schedule::Progress& progress) {
+      const std::uint64_t arrived = progress.delivered_bytes + progress.underway_bytes();
+      EXPECT_GE(arrived, before);
+      EXPECT_LE(arrived, 64 * (kEach + 9000)) << "but for what the last packet is not full of";
+      before = arrived;
+      tenths.insert(arrived * 10 / (64 * kEach));
+      return true;
+    };
+    Recorder recorder;
+    sim.run(recorder);
+    EXPECT_GE(tenths.size(), 9u) << static_cast<int>(protocol);
+  }
+}
+
 // Limits are checked between windows, so what they compare must not depend on who handled what last.
 TEST(PacketSim, StoppedAtATimeAnyNumberOfThreadsGivesTheSame) {
   const auto stopped = [](std::int64_t time, std::uint32_t threads) {
@@ -161,6 +192,74 @@ TEST(PacketSim, WatchingALinkChangesNothing) {
   }
 }
 
+TEST(PacketSim, ACaptureThatHasNoRoomForMoreSaysUntilWhenItIsWhole) {
+  for (const std::size_t room : {20u, 10'000u}) {
+    SimConfig config;
+    config.most_captured = room;
+    PacketSim sim(fat_tree(), config);
+    sim.capture(sim.layout().port_of_endpoint(0));
+    const Outcome out = run_on(sim, {{0, 1, 400'000, 0}});
+    EXPECT_EQ(sim.captured().size(), room == 20 ? 20u : 98u);
+    if (room == 20) {
+      EXPECT_EQ(out.result.capture_end, 20 * 4150 * 80) << "when the packet behind the last one left";
+    } else {
+      EXPECT_EQ(out.result.capture_end, schedule::kNotYet);
+    }
+  }
+}
+
+TEST(PacketSim, SamplesThatAreTooManyBecomeCoarserAndKeepTheirSums) {
+  const std::vector<Flow> flows = shifted(21, 300'000);
+  SimConfig config;
+  config.sample = 100'000;
+  config.queue_bytes = 40'000;
+  const Outcome fine = run(flows, config);
+  EXPECT_EQ(fine.result.sample_interval, 100'000);
+  config.most_samples = 1;  // so the least that every link has
+  const Outcome coarse = run(flows, config);
+  EXPECT_EQ(fine.result.digest, coarse.result.digest);
+  EXPECT_EQ(coarse.result.sample_asked, 100'000);
+  EXPECT_GT(coarse.result.sample_interval, 800'000);
+  struct Sum {
+    std::uint64_t bytes = 0;
+    std::uint64_t marked = 0;
+    std::int64_t peak = 0;
+    std::size_t samples = 0;
+    bool operator==(const Sum& other) const { return bytes == other.bytes && marked == other.marked && peak == other.peak; }
+  };
+  const auto sums = [](const schedule::RunResult& result) {
+    std::map<std::uint32_t, Sum> all;
+    for (const schedule::LinkSample& sample : result.samples) {
+      EXPECT_EQ(sample.time % result.sample_interval, 0);
+      Sum& sum = all[sample.link];
+      sum.bytes += sample.bytes;
+      sum.marked += sample.marked;
+      sum.peak = std::max(sum.peak, sample.peak_bytes);
+      ++sum.samples;
+    }
+    return all;
+  };
+  EXPECT_EQ(sums(fine.result), sums(coarse.result));
+  for (const auto& [link, sum] : sums(coarse.result)) EXPECT_LE(sum.samples, 17u) << link;
+}
+
+TEST(PacketSim, WatchingALinkChangesNothingWhereSwitchesSendCnps) {
+  SimConfig config;
+  config.protocol = transport::Protocol::rocev2;
+  config.stack.used = 0;
+  config.stack.use(config.protocol);
+  config.header = config.stack.header_of(config.protocol);
+  config.full_packet = config.stack.packet_of(config.protocol);
+  config.fast_cnp = 1'000'000;
+  config.queue_bytes = 60'000;
+  std::vector<Flow> flows;
+  for (std::uint32_t i = 1; i < 16; ++i) flows.push_back({i, 0, 500'000, 0});
+  const Outcome plain = run(flows, config);
+  EXPECT_GT(plain.result.counters.marked, 0u);
+  config.sample = 1'000'000;
+  EXPECT_EQ(plain.result.digest, run(flows, config).result.digest);
+}
+
 TEST(PacketSim, TheQueueOfANicIsSeen) {
   const Outcome out = run({{0, 1, 100'000, 0}});
   const auto nic = std::find_if(out.result.links.begin(), out.result.links.end(), [](const auto& link) { return link.from.ends_with("nic0") && link.bytes > 100'000; });
@@ -186,6 +285,20 @@ TEST(PacketSim, IncastSharesTheReceiversLink) {
   EXPECT_GE(incast.last(), bytes * 80);
   EXPECT_LT(incast.last(), bytes * 80 * 105 / 100);
   EXPECT_LT(incast.result.counters.trimmed * 100, static_cast<std::uint64_t>(packets) * 15);
+}
+
+// Until the first answer nobody knows of the others: what 63 senders put on their wires in one round trip comes to one
+// wire, and all but a window of it is trimmed. From then on the receiver's share holds, however much there is to send.
+TEST(PacketSim, AnIncastTrimsNoMoreThanIsSentBeforeTheFirstAnswer) {
+  const PacketSim sim(fat_tree(), {});
+  const auto blind = static_cast<std::uint64_t>(sim.layout().base_rtt() / sim.layout().slowest_packet());
+  for (const std::uint64_t bytes : {500'000u, 1'000'000u, 4'000'000u}) {
+    std::vector<Flow> flows;
+    for (std::uint32_t i = 1; i < 64; ++i) flows.push_back({i, 0, bytes, 0});
+    const std::uint64_t trimmed = run(flows).result.counters.trimmed;
+    EXPECT_LE(trimmed, 63 * (blind + 8)) << bytes;
+    EXPECT_GE(trimmed, 63 * blind / 2) << bytes;
+  }
 }
 
 }  // namespace

@@ -198,6 +198,13 @@ std::uint64_t Runner::unfinished() const {
   return count;
 }
 
+bool Runner::have_ended(std::uint32_t& rank, const std::function<std::uint32_t(std::uint32_t)>& lanes) const {
+  for (; rank < logs_.size(); ++rank)
+    for (std::uint32_t i = 0; i < lanes(rank); ++i)
+      if (const Lane& lane = lanes_[first_lane_[rank] + i]; !lane.ended || lane.outstanding != 0) return false;
+  return true;
+}
+
 std::vector<schedule::FlowRecord> Runner::take_flows() {
   std::size_t count = 0;
   for (const MessageLog& log : logs_) count += log.size();
@@ -208,7 +215,7 @@ std::vector<schedule::FlowRecord> Runner::take_flows() {
     for (std::uint32_t number = 0; number < log.size(); ++number) {
       const Message& each = log[number];
       const auto when = [](std::int64_t time) { return time < 0 ? schedule::kNotYet : time; };
-      flows.push_back({rank, each.destination, each.bytes, each.start, when(each.sent), when(each.received), 0, each.stream, each.tag});
+      flows.push_back({rank, each.destination, each.bytes, each.start, when(each.sent), when(each.received), 0, each.stream, false, each.tag});
     }
   }
   return flows;

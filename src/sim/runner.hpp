@@ -9,6 +9,7 @@
 // with its `send` (see message_log.hpp). A schedule with signals acts on other ranks: one partition.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -58,6 +59,9 @@ class Runner {
 
   // Lanes that have not come to their end, or whose operations have not. Zero when all work is done.
   std::uint64_t unfinished() const;
+  // Whether the first lanes(rank) lanes of every rank have come to their end; those of ranks below `rank` have, and it
+  // moves on over those that have since.
+  bool have_ended(std::uint32_t& rank, const std::function<std::uint32_t(std::uint32_t)>& lanes) const;
   // Every message as a record, by source and then by number. Ends the run.
   std::vector<schedule::FlowRecord> take_flows();
 

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "sim/exact.hpp"
+#include "sim/samples.hpp"
 
 namespace weft::sim {
 
@@ -74,6 +75,9 @@ struct ScheduledLeaf {
     std::uint64_t bytes = 0;
     std::uint64_t packets = 0;
     std::int64_t longest = 0;  // bytes that waited
+    std::uint64_t marked = 0;
+    std::uint64_t dropped = 0;
+    Samples samples;
   };
   Line up;
   Line down;

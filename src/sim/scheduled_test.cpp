@@ -90,6 +90,23 @@ TEST(Scheduled, AnIncastFillsThePortAndWaitsAtTheIngress) {
   EXPECT_GT(at_ingress, 0);
 }
 
+// SRD and UET were made for fabrics that trim, where silence soon means loss. Here nothing is lost, however long an incast
+// waits: SRD sends nothing again and fills the port. UET's windows shrink to a packet and grow slowly at the end.
+TEST(Scheduled, AnIncastIsNotTakenForLoss) {
+  for (const transport::Protocol protocol : {transport::Protocol::srd, transport::Protocol::uet}) {
+    const SimConfig config = scheduled(protocol);
+    PacketSim sim(leaves_and_spines(), config);
+    for (std::uint32_t i = 8; i < 64; ++i) sim.post(0, i, {.peer = 0, .bytes = 2'000'000, .tag = i, .protocol = protocol});
+    Recorder recorder;
+    const schedule::RunResult result = sim.run(recorder);
+    EXPECT_EQ(recorder.received.size(), 56u);
+    EXPECT_LE(result.counters.data_resent, protocol == transport::Protocol::srd ? 0 : result.counters.data_sent / 1000);
+    std::int64_t last = 0;
+    for (const auto& [tag, time] : recorder.received) last = std::max(last, time);
+    EXPECT_GE(56 * 2'000'000.0 * 80, (protocol == transport::Protocol::srd ? 0.95 : 0.85) * static_cast<double>(last));
+  }
+}
+
 // Every host to the one eight, nine and so on further: each leaf's uplinks and downlinks are exactly full.
 TEST(Scheduled, APermutationRunsAtLineRate) {
   for (const std::uint32_t by : {8u, 9u, 29u, 60u}) {

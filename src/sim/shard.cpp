@@ -12,7 +12,6 @@ using transport::Protocol;
 
 constexpr std::size_t kFewEvents = 64;  // one entity's share of a window is short and nearly sorted
 constexpr std::uint32_t kDraws = 16;    // ways that are tried where the one that was hashed is down
-constexpr std::size_t kMostCaptured = 10'000'000;  // per shard, 64 bytes each
 constexpr std::int64_t kPacketsAhead = 1;  // that a card takes ahead of the wire: who decides late decides with newer news
 
 bool later(const Event& a, const Event& b) { return a.time != b.time ? a.time > b.time : cause(a) > cause(b); }
@@ -20,9 +19,20 @@ bool later(const Event& a, const Event& b) { return a.time != b.time ? a.time > 
 }  // namespace
 
 Shard::Shard(World& world, std::uint32_t number, std::uint32_t shards)
-    : world_(world), layout_(world.layout), config_(world.config), number_(number), alone_(shards == 1), stack_(world.config.stack),
+    : world_(world), layout_(world.layout), config_(world.config), number_(number), alone_(shards == 1),
       wheel_(world.layout.look_ahead()), counts_(world.layout.entities() + 1), outbox_(shards),
-      light_wakes_(!world.config.in_time_order && !world.config.exact.is_scheduled()) {}
+      light_wakes_(!world.config.in_time_order && !world.config.exact.is_scheduled()) {
+  stacks_.reserve(1 + config_.more_stacks.size());
+  stacks_.emplace_back(config_.stack);
+  for (const std::uint8_t protocols : config_.more_stacks)
+    stacks_.emplace_back(config_.stack.in_lane(static_cast<std::uint32_t>(stacks_.size()), protocols));
+  for (std::size_t lane = 0; lane < stacks_.size(); ++lane)
+    stacks_[lane].for_each_used([&](Protocol protocol) {
+      const std::size_t place = lane * transport::kProtocols + static_cast<std::size_t>(protocol);
+      const std::uint8_t cls = config_.exact.class_of[lane << 4 | static_cast<std::size_t>(transport::data_of(protocol))];
+      carriers_.push_back({static_cast<std::uint8_t>(place), static_cast<std::uint8_t>(lane), protocol, cls});
+    });
+}
 
 void Shard::emit(const Event& event, std::int64_t time, std::uint32_t host) {
   if (time >= window_end_) {
@@ -44,7 +54,7 @@ void Shard::take_from(Shard& other) {
 
 void Shard::post(std::int64_t when, std::uint32_t endpoint, const transport::Operation& operation) {
   if (window_end_ > 0 && when <= now_) {
-    stack_.post(now_, endpoint, operation);
+    stacks_[operation.lane].post(now_, endpoint, operation);
     pump(endpoint, now_);
     return;
   }
@@ -53,7 +63,7 @@ void Shard::post(std::int64_t when, std::uint32_t endpoint, const transport::Ope
   event.header.source = endpoint;
   event.header.destination = operation.peer;
   event.header.op = operation.op;
-  event.header.stream = static_cast<std::uint16_t>(operation.protocol);
+  event.header.stream = static_cast<std::uint16_t>(operation.lane << 8 | static_cast<int>(operation.protocol));
   event.header.sequence = operation.context;
   event.header.data = {0, operation.tag, operation.bytes};
   const std::uint32_t host = layout_.host_of(endpoint);
@@ -68,8 +78,8 @@ void Shard::call(std::int64_t when, std::uint32_t host, std::uint64_t context) {
 }
 
 void Shard::start_raw(std::uint32_t endpoint, const transport::RawStream& stream) {
-  stack_.raw().start(0, endpoint, stream);
-  arm(endpoint, stack_.raw().next_wake(endpoint), 0);
+  stacks_[0].raw().start(0, endpoint, stream);
+  arm(endpoint, stacks_[0].raw().next_wake(endpoint), 0);
 }
 
 // ---- ports
@@ -90,8 +100,8 @@ inline bool Shard::admit(Passing& packet, PacketType type, Port& port, const Lin
     return true;
   }
   if (ahead >= link.mark_to || marks(link, ahead, static_cast<std::uint32_t>(world_.entities[entity].random.next() >> 33))) {
+    port.marked += (packet.flags & transport::kMarked) == 0;
     packet.flags |= transport::kMarked;
-    ++port.marked;
   }
   return true;
 }
@@ -146,13 +156,17 @@ void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::ui
   bool high = !config_.fifo && (transport::goes_first(arrived.type) || (packet.flags & transport::kTrimmed));
   // A queue is of bytes: where they leave more slowly, being booked further ahead is no longer a queue.
   const std::int64_t ahead = at_full_rate(special.conditions, ready, port.busy - ready);
+  const bool waits = !high;
   bool admitted = high || admit(packet, arrived.type, port, link, entity, ahead);
+  if (config_.fast_cnp > 0 && (packet.flags & ~arrived.flags & transport::kMarked) && arrived.type == PacketType::roce_data) warn(arrived);
   high = high || (packet.flags & transport::kTrimmed);
   std::int64_t begin = ready;
   if (Bucket& bucket = special.bucket; admitted && bucket.ps_per_byte > 0) {
     begin = bucket.conforms(std::max(ready, port.busy), packet.bytes);
     if (begin - ready > bucket.queue * bucket.ps_per_byte) {
       admitted = false;
+      port.marked = before.marked;
+      port.trimmed = before.trimmed;
       ++port.dropped;
       ++tally_.dropped;
     } else {
@@ -168,18 +182,26 @@ void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::ui
     wire += extra;
     if (high) port.busy_high += extra;
     if (!high || port.busy > begin) port.busy += extra;
+    // A header that goes before data makes the last of them leave later: on a wire that is full until then, that is when
+    // more bytes have left than would have without it.
+    if (special.samples.on()) special.samples.carry(high && port.busy > before.busy ? port.busy - takes - extra : begin, wire, packet.bytes);
     port.bytes += packet.bytes;
     port.waited += begin - ready;
     ++port.packets;
     ++tally_.hops;
   }
-  if (special.sampled) {
-    schedule::LinkSample& now = sample_at(special, config_.sample, ready, index);
-    now.peak_bytes = std::max(now.peak_bytes, link.bytes_in(std::max<std::int64_t>(0, before.busy - ready)));
-    now.marked += port.marked - before.marked;
-    now.trimmed += port.trimmed - before.trimmed;
-    now.dropped += port.dropped - before.dropped;
-    if (admitted) sample_at(special, config_.sample, begin, index).bytes += packet.bytes;
+  const Fate end = admitted ? fate(special.conditions, begin, begin + wire + link.latency, world_.entities[entity].random) : Fate::arrives;
+  if (special.samples.on()) {
+    if (waits) special.samples.queue(ready, link.bytes_in(std::max<std::int64_t>(0, ahead)), std::max(ready, before.busy));
+    schedule::LinkSample& come = special.samples.at(ready);
+    come.marked += port.marked - before.marked;
+    come.trimmed += port.trimmed - before.trimmed;
+    come.dropped += port.dropped - before.dropped;
+    if (admitted) {
+      schedule::LinkSample& gone = special.samples.at(begin);
+      ++gone.packets;
+      gone.dropped += end != Fate::arrives;
+    }
   }
   if (!admitted) return;
   if (special.capture > 0) {
@@ -188,7 +210,6 @@ void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::ui
     seen.flags = packet.flags & 0xF;
     capture(special, seen, begin);
   }
-  const Fate end = fate(special.conditions, begin, begin + wire + link.latency, world_.entities[entity].random);
   if (end == Fate::arrives) return leave(arrived, packet, far, link, entity, begin, wire);
   ++port.lost;
   ++(end == Fate::lost ? tally_.lost : tally_.corrupted);
@@ -214,8 +235,11 @@ std::uint32_t Shard::choose_again(const Event& event, std::uint32_t port, std::u
 }
 
 void Shard::capture(const Special& special, const Event& packet, std::int64_t begin) {
-  if (captured_.size() < kMostCaptured)
+  if (captured_.size() < config_.most_captured) {
     captured_.push_back({begin, special.capture - 1, packet.bytes, packet.type, packet.flags, packet.header});
+  } else {
+    capture_end_ = std::min(capture_end_, begin);
+  }
 }
 
 // Most of all events: a part of whoever calls it.
@@ -265,10 +289,13 @@ void Shard::arm(std::uint32_t endpoint, std::int64_t when, std::int64_t now) {
 // The next packet of any of several transports, which take turns.
 bool Shard::poll_in_turn(std::uint32_t endpoint, std::int64_t now, transport::Transmit& out) {
   std::uint8_t& last = world_.served[endpoint];
-  for (std::uint32_t i = 1; i <= transport::kProtocols; ++i) {
-    const std::uint32_t at = (last + i) % transport::kProtocols;
-    if (!stack_.poll(static_cast<Protocol>(at), now, endpoint, out)) continue;
-    last = static_cast<std::uint8_t>(at);
+  std::size_t turn = 0;
+  while (turn < carriers_.size() && carriers_[turn].number <= last) ++turn;
+  for (std::size_t left = carriers_.size(); left > 0; --left, ++turn) {
+    if (turn >= carriers_.size()) turn = 0;
+    const Carrier& each = carriers_[turn];
+    if (!stacks_[each.lane].poll(each.protocol, now, endpoint, out)) continue;
+    last = each.number;
     return true;
   }
   return false;
@@ -279,11 +306,11 @@ void Shard::pump(std::uint32_t endpoint, std::int64_t now) {
   const Port& port = world_.ports[layout_.port_of_endpoint(endpoint)];
   const std::int64_t ahead = kPacketsAhead * layout_.slowest_packet();
   transport::Transmit out;
-  if (stack_.raw().used()) {
-    while (stack_.raw().poll(now, endpoint, out)) send(endpoint, out, now);
-    arm(endpoint, stack_.raw().next_wake(endpoint), now);
+  if (transport::Raw& raw = stacks_[0].raw(); raw.used()) {
+    while (raw.poll(now, endpoint, out)) send(endpoint, out, now);
+    arm(endpoint, raw.next_wake(endpoint), now);
   }
-  const bool only = stack_.with_only([&](auto& transport) {
+  const bool only = stacks_.size() == 1 && stacks_[0].with_only([&](auto& transport) {
     while (transport.poll_ack(endpoint, out)) send(endpoint, out, now);
     while (port.busy - now < ahead) {
       if (!transport.poll(now, endpoint, out)) return arm(endpoint, transport.next_wake(endpoint), now);
@@ -292,12 +319,16 @@ void Shard::pump(std::uint32_t endpoint, std::int64_t now) {
     arm(endpoint, port.busy - ahead + 1, now);
   });
   if (only) return;
-  stack_.for_each_used([&](Protocol protocol) {
-    while (stack_.poll_ack(protocol, endpoint, out)) send(endpoint, out, now);
-  });
+  for (transport::Stack& stack : stacks_)
+    stack.for_each_used([&](Protocol protocol) {
+      while (stack.poll_ack(protocol, endpoint, out)) send(endpoint, out, now);
+    });
   while (port.busy - now < ahead) {
-    if (!poll_in_turn(endpoint, now, out))
-      return stack_.for_each_used([&](Protocol protocol) { arm(endpoint, stack_.next_wake(protocol, endpoint), now); });
+    if (!poll_in_turn(endpoint, now, out)) {
+      for (transport::Stack& stack : stacks_)
+        stack.for_each_used([&](Protocol protocol) { arm(endpoint, stack.next_wake(protocol, endpoint), now); });
+      return;
+    }
     send(endpoint, out, now);
   }
   arm(endpoint, port.busy - ahead + 1, now);
@@ -315,12 +346,14 @@ void Shard::at_host(const Event& event) {
         return;
       }
       endpoint = event.header.destination;
-      stack_.handle(now, endpoint, event.type, event.flags, event.header);
-      if (event.type == PacketType::raw) return;  // nobody answers
+      stack_of(event.header).handle(now, endpoint, event.type, event.flags, event.header);
+      if (event.type == PacketType::raw) return complete(now);  // nobody answers
       break;
     case EventKind::post:
-      stack_.post(now, endpoint, {event.header.op, event.header.destination, event.header.data.size, event.header.data.tag, event.header.sequence,
-                                  static_cast<transport::Protocol>(event.header.stream)});
+      stacks_[event.header.stream >> 8].post(now, endpoint,
+                                             {event.header.op, event.header.destination, event.header.data.size, event.header.data.tag,
+                                              event.header.sequence, static_cast<Protocol>(event.header.stream & 0xFF),
+                                              static_cast<std::uint8_t>(event.header.stream >> 8)});
       break;
     case EventKind::wake:
       if (world_.armed[endpoint] != now) return;  // superseded
@@ -336,14 +369,15 @@ void Shard::at_host(const Event& event) {
 }
 
 void Shard::complete(std::int64_t now) {
-  stack_.drain([&](std::vector<transport::Completion>& done) {
+  const auto tell = [&](std::vector<transport::Completion>& done) {
     // A client may post in answer, which may complete more.
     for (std::size_t i = 0; i < done.size(); ++i) {
       const transport::Completion each = done[i];
       client_->completed(now, each);
     }
     done.clear();
-  });
+  };
+  for (transport::Stack& stack : stacks_) stack.drain(tell);
 }
 
 [[gnu::always_inline]] inline void Shard::handle(const Event& event) {

@@ -42,6 +42,9 @@ struct SimConfig {
   transport::StackConfig stack;
   transport::Protocol protocol = transport::Protocol::srd;  // what carries messages, unless
   std::vector<transport::Protocol> streams;                 // they are of several streams: what carries each
+  std::vector<transport::Op> verbs;                         // by stream, how: send, write or read; missing: send
+  std::vector<std::uint8_t> lanes;                          // by stream: the stack that does; empty: all by the first
+  std::vector<std::uint8_t> more_stacks;                    // protocols of the second stack and those behind it, a bit each
   std::uint32_t header = 64;       // bytes: what a trimmed packet keeps, and what a switch that cuts through waits for
   std::uint32_t full_packet = 4150;  // bytes on the wire
   Balance balance = Balance::entropy;
@@ -57,11 +60,17 @@ struct SimConfig {
   std::uint32_t pins = 1;               // queue pairs of a pair of hosts that are pinned one by one
   std::int64_t fast_cnp = 0;            // ps between the CNPs that a switch itself sends to one queue pair; 0: it sends none
   ExactConfig exact;
+  std::int64_t failover = 0;            // ps of silence after which a part of a message goes by another NIC (failover.hpp); 0: never
+  std::int64_t give_up = 0;             // ps from its first failure on for which a part is tried on other NICs
   bool in_time_order = false;    // effects between hosts without delay
   std::uint32_t threads = 1;
   std::int64_t sample = 0;       // ps; 0: no time series
+  std::uint32_t most_samples = 4'000'000;  // of all links together, but at least 16 of each; 48 bytes each
+  std::size_t most_captured = 10'000'000;  // packets of a shard; 56 bytes each
 
   transport::Protocol protocol_of(std::uint32_t stream) const { return streams.empty() ? protocol : streams[stream]; }
+  transport::Op verb_of(std::uint32_t stream) const { return stream < verbs.size() ? verbs[stream] : transport::Op::send; }
+  std::uint8_t lane_of(std::uint32_t stream) const { return lanes.empty() ? std::uint8_t{0} : lanes[stream]; }
   std::uint32_t payload() const { return full_packet - header; }
   std::uint32_t packet_of(std::uint32_t stream) const { return streams.empty() ? full_packet : stack.packet_of(streams[stream]); }
   std::uint32_t header_of(std::uint32_t stream) const { return streams.empty() ? header : stack.header_of(streams[stream]); }
@@ -131,12 +140,13 @@ class Shard {
   // The latest event it has handled; the same for all shards together however many there are.
   std::int64_t reached() const { return reached_; }
   const Tally& tally() const { return tally_; }
-  const transport::Stack& stack() const { return stack_; }
+  const std::vector<transport::Stack>& stacks() const { return stacks_; }
   std::uint64_t packets_in_flight() const;
   const PacketPool& pool() const { return pool_; }
   // Picoseconds of work before a port.
   std::int64_t load(std::uint32_t port, std::int64_t now) const;
   const std::vector<transport::Captured>& captured() const { return captured_; }
+  std::int64_t capture_end() const { return capture_end_; }  // the first packet that there was no room for
 
  private:
   // One event of a window, to be sorted: time within it, then cause.
@@ -165,6 +175,9 @@ class Shard {
   void pump(std::uint32_t endpoint, std::int64_t now);
   void send(std::uint32_t endpoint, const transport::Transmit& packet, std::int64_t now);
   void arm(std::uint32_t endpoint, std::int64_t when, std::int64_t now);
+  transport::Stack& stack_of(const transport::Header& header) {
+    return stacks_.size() == 1 ? stacks_[0] : stacks_[std::min<std::size_t>(header.generation >> transport::kLaneShift, stacks_.size() - 1)];
+  }
   void complete(std::int64_t now);
   Event& place(std::int64_t time, std::uint32_t to);
   void address(Event& event, std::int64_t time, std::uint32_t to, std::uint32_t from);
@@ -191,6 +204,8 @@ class Shard {
 
   void warn(const Event& packet);
 
+  Samples* samples_of(std::uint32_t port);  // null: nobody wants any
+
   // shard_exact.cpp
   Gate& gate(std::uint32_t port, std::uint32_t cls);
   Hold& hold(std::uint32_t port, std::uint32_t cls);
@@ -199,7 +214,10 @@ class Shard {
   std::int64_t threshold(std::uint32_t network_switch) const;
   bool open(const Gate& gate, std::uint32_t cls, std::int64_t bytes) const;
   void mark(Event& packet, std::uint32_t out, std::uint32_t entity, std::int64_t waiting);
+  bool find_room(Event& packet, std::uint32_t out, std::uint32_t entity);
   bool take_in(Event& packet, std::uint32_t out, std::uint32_t entity);
+  void count_drop(std::uint32_t port);
+  void note_queue(std::uint32_t port);
   bool hold_in(const Event& packet, std::uint32_t cls, std::uint32_t entity);
   void release(const Event& packet, std::uint32_t cls, std::uint32_t entity);
   void let_out(const Event& packet, std::uint32_t entity);
@@ -241,7 +259,15 @@ class Shard {
   Client* client_ = nullptr;
   std::uint32_t number_;
   bool alone_;  // it is the only one
-  transport::Stack stack_;
+  std::vector<transport::Stack> stacks_;  // by lane
+  // All transports of all stacks that are used, by number: lane, then protocol.
+  struct Carrier {
+    std::uint8_t number;
+    std::uint8_t lane;
+    transport::Protocol protocol;
+    std::uint8_t cls;  // of its data, where ports are exact
+  };
+  std::vector<Carrier> carriers_;
   Wheel wheel_;
   std::int64_t window_start_ = 0;
   std::int64_t window_end_ = 0;
@@ -253,6 +279,7 @@ class Shard {
   std::vector<std::vector<Event>> outbox_;  // by shard
   std::int64_t outbox_first_ = Wheel::kNothing;
   std::vector<transport::Captured> captured_;
+  std::int64_t capture_end_ = INT64_MAX;
   PacketPool pool_;  // what waits in exact ports
   // Exact ports of the switch at work whose wire is free again within the window: the earliest last. They are
   // half of all events, so they are none but in name: counted, part of the digest, handled in their place.
@@ -282,11 +309,18 @@ inline void Shard::address(Event& event, std::int64_t time, std::uint32_t to, st
   event.number = world_.entities[from].caused++;
 }
 
+inline Samples* Shard::samples_of(std::uint32_t port) {
+  const std::uint32_t number = world_.ports[port].special;
+  if (number == 0 || !world_.specials[number - 1].samples.on()) return nullptr;
+  return &world_.specials[number - 1].samples;
+}
+
 inline Gate& Shard::gate(std::uint32_t port, std::uint32_t cls) { return world_.exact.gates[port * config_.exact.classes + cls]; }
 inline Hold& Shard::hold(std::uint32_t port, std::uint32_t cls) { return world_.exact.holds[port * config_.exact.classes + cls]; }
 
 inline std::uint32_t Shard::class_of(const Event& packet) const {
-  return packet.flags & transport::kTrimmed ? config_.exact.trimmed_class : config_.exact.class_of[static_cast<std::size_t>(packet.type)];
+  return packet.flags & transport::kTrimmed ? config_.exact.trimmed_class
+                                            : config_.exact.class_of[std::size_t{packet.header.generation} >> transport::kLaneShift << 4 | static_cast<std::size_t>(packet.type)];
 }
 
 inline bool Shard::lossless(std::uint32_t cls) const { return config_.exact.is_lossless(cls); }

@@ -28,12 +28,47 @@ void Shard::mark(Event& packet, std::uint32_t out, std::uint32_t entity, std::in
   if (ahead <= link.mark_from) return;
   if (ahead < link.mark_to && !marks(link, ahead, static_cast<std::uint32_t>(world_.entities[entity].random.next() >> 33))) return;
   packet.flags |= transport::kMarked;
-  ++world_.ports[out].marked;
   if (config_.fast_cnp > 0 && packet.type == transport::PacketType::roce_data) warn(packet);
 }
 
-// Finds room for a packet that goes out by a port; trims or refuses (false) it where there is none.
+// Takes in a packet that goes out by a port; marks, trims or refuses (false) it.
 bool Shard::take_in(Event& packet, std::uint32_t out, std::uint32_t entity) {
+  const std::uint8_t before = packet.flags;
+  if (!find_room(packet, out, entity)) {
+    count_drop(out);
+    return false;
+  }
+  const int news = packet.flags & ~before;
+  if (news == 0) return true;
+  const bool marked = (news & transport::kMarked) != 0;
+  const bool trimmed = (news & transport::kTrimmed) != 0;
+  world_.ports[out].marked += marked;
+  world_.ports[out].trimmed += trimmed;
+  if (Samples* const samples = samples_of(out)) {
+    samples->at(now_).marked += marked;
+    samples->at(now_).trimmed += trimmed;
+  }
+  return true;
+}
+
+void Shard::count_drop(std::uint32_t port) {
+  ++world_.ports[port].dropped;
+  ++tally_.dropped;
+  if (Samples* const samples = samples_of(port)) ++samples->at(now_).dropped;
+}
+
+// What waits at a port has changed.
+void Shard::note_queue(std::uint32_t port) {
+  Samples* const samples = samples_of(port);
+  if (samples == nullptr) return;
+  const Link& link = layout_.link(layout_.far(port).link);
+  std::int64_t longest = 0;
+  for (std::uint32_t cls = 0; cls < config_.exact.classes; ++cls) longest = std::max(longest, gate(port, cls).bytes);
+  samples->queue(now_, link.bytes_in(link.wire(longest)));
+}
+
+// Marks, and where there is no room trims a packet; false: it does not fit all the same.
+bool Shard::find_room(Event& packet, std::uint32_t out, std::uint32_t entity) {
   const ExactConfig& exact = config_.exact;
   std::uint32_t cls = class_of(packet);
   const Link& link = layout_.link(layout_.far(out).link);
@@ -42,7 +77,7 @@ bool Shard::take_in(Event& packet, std::uint32_t out, std::uint32_t entity) {
     return false;
   }
   const std::int64_t waiting = gate(out, cls).bytes;
-  if (cls != exact.trimmed_class) mark(packet, out, entity, waiting);
+  if (waiting > 0 && cls != exact.trimmed_class) mark(packet, out, entity, waiting);
   if (!lossless(cls)) {
     const std::int64_t then = waiting + packet.bytes;
     if (cls != exact.trimmed_class && (then > threshold(entity) || link.wire(then) > link.queue)) {
@@ -50,7 +85,6 @@ bool Shard::take_in(Event& packet, std::uint32_t out, std::uint32_t entity) {
       packet.flags &= 0xF & ~transport::kMarked;
       packet.flags |= transport::kTrimmed;
       packet.bytes = static_cast<std::uint16_t>(config_.header);
-      ++world_.ports[out].trimmed;
       cls = exact.trimmed_class;
     }
     if (world_.exact.used[entity] + packet.bytes > world_.exact.shared[entity]) return false;
@@ -182,12 +216,12 @@ void Shard::throw_away(std::uint32_t port, std::uint32_t cls, std::uint32_t enti
     way.head = packet.number;
     pool_.give_back(index);
     ++world_.exact.ports[port].dropped_watchdog;
-    ++world_.ports[port].dropped;
-    ++tally_.dropped;
+    count_drop(port);
     let_out(packet, entity);
   }
   way.tail = kNone;
   way.bytes = 0;
+  note_queue(port);
 }
 
 // ---- the wire
@@ -201,6 +235,7 @@ void Shard::enqueue(const Event& packet, std::uint32_t port) {
   world_.exact.ports[port].waiting |= 1u << cls;
   const Link& link = layout_.link(layout_.far(port).link);
   world_.ports[port].peak = std::max(world_.ports[port].peak, link.wire(way.bytes));
+  note_queue(port);
 }
 
 // The class that sends next; kNone when none may. Strict classes first, the others by weight (deficit round robin).
@@ -248,6 +283,7 @@ void Shard::serve(std::uint32_t index, std::uint32_t entity) {
       way.deficit = 0;
       state.waiting &= ~(1u << cls);
     }
+    note_queue(index);
     if (!layout_.is_host(entity)) let_out(packet, entity);
     transmit(packet, index, entity, std::max(now_, port.busy));
     pool_.give_back(first);
@@ -273,9 +309,9 @@ void Shard::transmit(const Event& packet, std::uint32_t index, std::uint32_t ent
   Port& port = world_.ports[index];
   const Layout::Far& far = layout_.far(index);
   const Link& link = layout_.link(far.link);
-  const std::uint32_t cls = class_of(packet);
-  if (lossless(cls) && config_.exact.flow_control == FlowControl::credits) gate(index, cls).credit -= packet.bytes;
-  std::int64_t wire = link.wire(packet.bytes);
+  if (config_.exact.flow_control == FlowControl::credits && lossless(class_of(packet))) gate(index, class_of(packet)).credit -= packet.bytes;
+  const std::int64_t usual = link.wire(packet.bytes);
+  std::int64_t wire = usual;
   const std::int64_t since = packet.time;
   bool arrives = true;
   if (port.special != 0) {
@@ -285,18 +321,16 @@ void Shard::transmit(const Event& packet, std::uint32_t index, std::uint32_t ent
       special.bucket.take(begin, packet.bytes);
     }
     wire = finish(special.conditions, begin, wire) - begin;
-    if (special.sampled) {
-      schedule::LinkSample& now = sample_at(special, config_.sample, begin, index);
-      now.bytes += packet.bytes;
-      now.peak_bytes = std::max(now.peak_bytes, gate(index, cls).bytes);
-      now.marked += (packet.flags & transport::kMarked) != 0;
-      now.trimmed += (packet.flags & transport::kTrimmed) != 0;
+    if (special.samples.on()) {
+      special.samples.carry(begin, wire, packet.bytes);
+      ++special.samples.at(begin).packets;
     }
     if (special.capture > 0) capture(special, packet, begin);
     const Fate end = fate(special.conditions, begin, begin + wire + link.latency, world_.entities[entity].random);
     if (end != Fate::arrives) {
       arrives = false;
       ++port.lost;
+      if (special.samples.on()) ++special.samples.at(begin).dropped;
       ++(end == Fate::lost ? tally_.lost : tally_.corrupted);
     }
   }
@@ -310,7 +344,7 @@ void Shard::transmit(const Event& packet, std::uint32_t index, std::uint32_t ent
   std::int64_t time = begin + wire + link.latency;
   const bool to_switch = !layout_.is_host(far.entity);
   if (to_switch) time += layout_.switch_latency(far.entity);
-  if (to_switch && layout_.cut_through()) time -= link.wire(packet.bytes) - link.wire(config_.header);
+  if (to_switch && layout_.cut_through()) time -= usual - link.wire(config_.header);
   Event& slot = place(time, far.entity);
   slot = packet;
   slot.kind = EventKind::packet;
@@ -324,11 +358,7 @@ void Shard::transmit(const Event& packet, std::uint32_t index, std::uint32_t ent
 void Shard::arrive_exactly(const Event& event, std::uint32_t out) {
   Event packet = event;
   const std::uint32_t entity = event.to;
-  if (!take_in(packet, out, entity)) {
-    ++world_.ports[out].dropped;
-    ++tally_.dropped;
-    return;
-  }
+  if (!take_in(packet, out, entity)) return;
   Port& port = world_.ports[out];
   const std::uint32_t cls = class_of(packet);
   if (world_.exact.ports[out].waiting == 0 && port.busy <= now_ && open(gate(out, cls), cls, packet.bytes)) {

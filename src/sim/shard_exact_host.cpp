@@ -22,31 +22,34 @@ void Shard::pump_exactly(std::uint32_t endpoint, std::int64_t now) {
     ++tally_.injected;
     enqueue(event, index);
   };
-  if (stack_.raw().used()) {
-    while (stack_.raw().poll(now, endpoint, out)) put(out);
-    arm(endpoint, stack_.raw().next_wake(endpoint), now);
+  if (transport::Raw& raw = stacks_[0].raw(); raw.used()) {
+    while (raw.poll(now, endpoint, out)) put(out);
+    arm(endpoint, raw.next_wake(endpoint), now);
   }
-  stack_.for_each_used([&](transport::Protocol protocol) {
-    while (stack_.poll_ack(protocol, endpoint, out)) put(out);
-  });
+  for (transport::Stack& stack : stacks_)
+    stack.for_each_used([&](transport::Protocol protocol) {
+      while (stack.poll_ack(protocol, endpoint, out)) put(out);
+    });
+  // In turn, from behind the one that sent last.
   std::uint8_t& last = world_.served[endpoint];
-  const std::uint32_t first = last + 1u;
+  std::size_t turn = 0;
+  while (turn < carriers_.size() && carriers_[turn].number <= last) ++turn;
   bool more = false;
-  for (std::uint32_t i = 0; i < transport::kProtocols; ++i) {
-    const auto protocol = static_cast<transport::Protocol>((first + i) % transport::kProtocols);
-    if (!stack_.uses(protocol)) continue;
-    const std::uint32_t cls = config_.exact.class_of[static_cast<std::size_t>(transport::data_of(protocol))];
+  for (std::size_t left = carriers_.size(); left > 0; --left, ++turn) {
+    if (turn >= carriers_.size()) turn = 0;
+    const auto& [number, lane, protocol, cls] = carriers_[turn];
+    transport::Stack& stack = stacks_[lane];
     Gate& way = gate(index, cls);
     if (way.head != kNone || !open(way, cls, config_.full_packet)) {
       more = more || (way.head != kNone && open(way, cls, pool_[way.head].bytes));
       continue;
     }
-    if (stack_.poll(protocol, now, endpoint, out)) {
+    if (stack.poll(protocol, now, endpoint, out)) {
       put(out);
-      last = static_cast<std::uint8_t>(protocol);
+      last = number;
       more = true;
     } else {
-      arm(endpoint, stack_.next_wake(protocol, endpoint), now);
+      arm(endpoint, stack.next_wake(protocol, endpoint), now);
     }
   }
   serve(index, host);
@@ -65,6 +68,7 @@ bool Shard::intake(const Event& event) {
     const std::int64_t backlog = (std::max<std::int64_t>(0, taking.done - event.time) << 10) / taking.per_byte;
     if (backlog + event.bytes > config_.exact.nic_buffer && !credits) {
       ++world_.exact.ports[port].dropped_headroom;
+      if (samples_of(port)) ++world_.specials[world_.ports[port].special - 1].refused.at(event.time).dropped;
       ++tally_.dropped;
       return false;
     }

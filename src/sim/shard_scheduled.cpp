@@ -19,6 +19,10 @@ void Shard::arrive_scheduled(const Event& event) {
   ScheduledLeaf::Line& down = world_.scheduled.leaves[event.to].down;
   const std::int64_t begin = std::max(down.busy, now_);
   down.busy = begin + layout_.bundle_wire(event.to, event.bytes);
+  if (down.samples.on()) {
+    down.samples.carry(begin, down.busy - begin, event.bytes);
+    ++down.samples.at(begin).packets;
+  }
   down.waited += begin - now_;
   down.bytes += event.bytes;
   ++down.packets;
@@ -26,7 +30,9 @@ void Shard::arrive_scheduled(const Event& event) {
   // Where its port is busy until then, nobody could tell that it stands there early.
   const std::uint32_t out = layout_.reverse_port(layout_.port_of_endpoint(event.header.destination));
   if (begin == now_ || world_.ports[out].busy >= begin) return leave_scheduled(event);
-  down.longest = std::max(down.longest, layout_.bundle_bytes(event.to, begin - now_));
+  const std::int64_t waiting = layout_.bundle_bytes(event.to, begin - now_);
+  down.longest = std::max(down.longest, waiting);
+  if (down.samples.on()) down.samples.queue(now_, waiting, begin);
   emit(event, begin, event.to);
 }
 
@@ -56,19 +62,31 @@ void Shard::await_credit(const Event& event) {
   // What comes while credit is fetched waits in any case: that is no congestion.
   const std::int64_t always = here ? 0 : world_.scheduled.meanwhile[layout_.far(out).link];
   mark(packet, out, entity, std::max<std::int64_t>(0, queue.bytes - always));
+  // What is for another leaf waits for the way there: that port is another entity's.
+  Samples* const samples = here ? samples_of(out) : leaf.up.samples.on() ? &leaf.up.samples : nullptr;
   if (!hold_in(packet, cls, entity)) {
-    ++world_.ports[out].dropped;
+    if (here) return count_drop(out);
+    ++leaf.up.dropped;
     ++tally_.dropped;
+    if (samples) ++samples->at(now_).dropped;
     return;
+  }
+  if (packet.flags & ~event.flags & transport::kMarked) {
+    if (here) ++world_.ports[out].marked;
+    else ++leaf.up.marked;
+    if (samples) ++samples->at(now_).marked;
   }
   chain(queue.head, queue.tail, pool_.take(packet));
   queue.bytes += packet.bytes;
   if (here) {
     Port& port = world_.ports[out];
-    port.peak = std::max(port.peak, layout_.link(layout_.far(out).link).wire(queue.bytes));
+    const Link& link = layout_.link(layout_.far(out).link);
+    port.peak = std::max(port.peak, link.wire(queue.bytes));
+    if (samples) samples->peak(now_, link.bytes_in(link.wire(queue.bytes)));
   } else {
     leaf.waiting += packet.bytes;
     leaf.up.longest = std::max(leaf.up.longest, leaf.waiting);
+    if (samples) samples->queue(now_, leaf.waiting);
   }
   const std::uint32_t target = layout_.leaf_of(endpoint);
   if (here) return asked(endpoint, cls, entity, known->second, packet.bytes);
@@ -145,10 +163,15 @@ void Shard::send_cells(std::uint32_t entity) {
       if (leaf.line_first == kNone) leaf.line_last = kNone;
       packet = take_out(queue, entity);
       leaf.waiting -= packet.bytes;
+      if (leaf.up.samples.on()) leaf.up.samples.queue(now_, leaf.waiting);
       queue.in_line = queue.granted > 0 && queue.head != kNone;
       if (queue.in_line) stand_in_line(leaf, number);
     }
     leaf.up.busy = now_ + layout_.bundle_wire(entity, packet.bytes);
+    if (leaf.up.samples.on()) {
+      leaf.up.samples.carry(now_, leaf.up.busy - now_, packet.bytes);
+      ++leaf.up.samples.at(now_).packets;
+    }
     leaf.up.waited += now_ - packet.time;
     leaf.up.bytes += packet.bytes;
     ++leaf.up.packets;
@@ -168,15 +191,12 @@ void Shard::leave_scheduled(const Event& event) {
   Event packet = event;
   const std::uint32_t out = layout_.reverse_port(layout_.port_of_endpoint(packet.header.destination));
   const std::uint32_t cls = class_of(packet);
-  const bool fits = lossless(cls) ? !gate(out, cls).thrown_away : take_in(packet, out, entity);
-  if (!fits) {
-    if (lossless(cls)) {
-      ++world_.exact.ports[out].dropped_watchdog;
-      sent_on(packet, cls);
-    }
-    ++world_.ports[out].dropped;
-    ++tally_.dropped;
-    return;
+  if (!lossless(cls)) {
+    if (!take_in(packet, out, entity)) return;
+  } else if (gate(out, cls).thrown_away) {
+    ++world_.exact.ports[out].dropped_watchdog;
+    sent_on(packet, cls);
+    return count_drop(out);
   }
   enqueue(packet, out);
   serve(out, entity);

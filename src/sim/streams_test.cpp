@@ -6,6 +6,7 @@
 #include "schedule/testing_script.hpp"
 #include "sim/packet_run.hpp"
 #include "sim/testing_sim.hpp"
+#include "workload/beside.hpp"
 
 namespace weft::sim {
 namespace {
@@ -115,6 +116,87 @@ TEST(Services, AnyNumberOfThreadsGivesTheSame) {
     EXPECT_EQ(result.end, first.end) << threads;
     EXPECT_EQ(result.streams[kTcp].data_resent, first.streams[kTcp].data_resent) << threads;
   }
+}
+
+// Both of RoCE, and each in its service, on queue pairs of its own.
+SimConfig two_lanes(std::uint32_t first_weight, std::uint32_t second_weight) {
+  SimConfig config = two_services(first_weight, second_weight);
+  config.streams = {Protocol::rocev2, Protocol::rocev2};
+  config.stack.used = 0;
+  config.stack.use(Protocol::rocev2);
+  config.lanes = {0, 1};
+  config.more_stacks = {1 << static_cast<int>(Protocol::rocev2)};
+  for (const PacketType type : {PacketType::roce_data, PacketType::roce_ack}) config.exact.class_of[16 + static_cast<std::size_t>(type)] = 2;
+  config.exact.lossless = 0b110;
+  config.header = config.stack.shortest_header();
+  config.full_packet = config.stack.longest_packet();
+  return config;
+}
+
+TEST(Services, OfOneTransportEachGetsItsWeight) {
+  const auto share = [](std::uint32_t first, std::uint32_t second) {
+    const schedule::RunResult result = run(two_senders(20'000'000, 60'000'000), two_lanes(first, second));
+    const FlowRecord& flow = of_stream(result, 0);
+    return static_cast<double>(flow.unloaded) / static_cast<double>(flow.sent - flow.start);
+  };
+  EXPECT_NEAR(share(3, 1), 0.75, 0.03);
+  EXPECT_NEAR(share(1, 3), 0.25, 0.03);
+}
+
+// Two messages between the same two hosts: one connection would keep them in order and in one class.
+TEST(Services, OfOneTransportShareNoConnection) {
+  schedule::Script script(64);
+  for (std::uint8_t stream = 0; stream < 2; ++stream) {
+    Instruction send = Instruction::put(3, stream == 0 ? 8'192'000 : 409'600);
+    send.stream = stream;
+    script.add(0, {send});
+  }
+  const schedule::RunResult result = run(std::move(script), two_lanes(1, 1));
+  ASSERT_EQ(result.streams.size(), 2u);
+  EXPECT_EQ(result.streams[0].data_sent, 2000u);
+  EXPECT_EQ(result.streams[1].data_sent, 100u);
+  const FlowRecord& small = of_stream(result, 1);
+  EXPECT_LT(small.sent, 3 * small.unloaded);  // half of the wire, not behind the other
+}
+
+TEST(Services, AnyNumberOfThreadsGivesTheSameWithLanes) {
+  std::vector<std::uint64_t> digests;
+  for (const std::uint32_t threads : {1u, 3u}) {
+    schedule::Script script(64);
+    for (std::uint32_t i = 0; i < 64; ++i)
+      for (std::uint8_t stream = 0; stream < 2; ++stream) {
+        Instruction send = Instruction::put((i * 7 + 3 + stream) % 64, 200'000);
+        send.stream = stream;
+        script.add(i, {send});
+      }
+    SimConfig config = two_lanes(3, 1);
+    config.threads = threads;
+    const schedule::RunResult result = run(std::move(script), config);
+    EXPECT_EQ(result.unfinished, 0u);
+    digests.push_back(result.digest);
+  }
+  EXPECT_EQ(digests[0], digests[1]);
+}
+
+// Work beside traffic that would go on for long: the run ends with the work.
+TEST(Beside, ARunEndsWithTheWorkThatItIsFor) {
+  schedule::Script work(64);
+  work.add(0, {Instruction::send(3, 1'000'000, 7), Instruction::wait_all()});
+  work.add(3, {Instruction::recv(0, 7), Instruction::wait_all()});
+  auto traffic = std::make_unique<schedule::Script>(64);
+  traffic->add(1, {Instruction::put(3, 1'000'000'000)});
+  workload::Beside both(work, std::move(traffic));
+  SimConfig config;
+  config.streams = {Protocol::srd, Protocol::srd};
+  PacketSim engine(fat_tree(), config);
+  const schedule::RunResult result =
+      PacketRun(both, engine, false).run([&](std::uint32_t rank) { return both.lanes_of_work(rank); });
+  EXPECT_EQ(result.stopped_by, "");
+  EXPECT_EQ(result.unfinished, 0u);
+  const FlowRecord& flow = of_stream(result, 0);
+  EXPECT_GT(flow.sent - flow.start, flow.unloaded * 3 / 2);  // it had to share
+  EXPECT_LT(flow.sent - flow.start, flow.unloaded * 3);
+  EXPECT_EQ(of_stream(result, 1).sent, schedule::kNotYet);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <limits>
 
@@ -32,6 +33,13 @@ std::string bound_text(std::int64_t bound, const Field& field) {
 std::vector<std::string> suffixes(const UnitFamily& family) {
   std::vector<std::string> out;
   for (const Unit& unit : family.units) out.emplace_back(unit.suffix);
+  return out;
+}
+
+// "B, KiB, MiB": those that weft itself prints.
+std::string usual_units(const UnitFamily& family) {
+  std::string out;
+  for (const char c : family.print_order) out += c == ' ' ? std::string(", ") : std::string(1, c);
   return out;
 }
 
@@ -424,12 +432,14 @@ void Reader::quantity(const Node& node, const Field& field, std::int64_t& out) {
     case UnitFault::unknown_unit: {
       const std::size_t at = node.text.find_first_not_of("0123456789._ $");
       const std::string unit = at == std::string::npos ? node.text : node.text.substr(at);
-      const auto guess = did_you_mean(unit, suffixes(family));
+      // With another first letter it would be another magnitude: 1EB is nobody's 1B.
+      auto guess = did_you_mean(unit, suffixes(family));
+      if (guess && std::tolower(static_cast<unsigned char>((*guess)[0])) != std::tolower(static_cast<unsigned char>(unit[0]))) guess.reset();
       diagnostics_.add(Complaint::unknown_unit, node.place,
                        fmt::format("'{}' is not a unit of {}", shown(unit), family.name),
                        unit.starts_with(',') ? "decimals stand behind a point, as in 1.5; thousands are not separated"
                        : guess ? fmt::format("did you mean {}?", *guess)
-                             : fmt::format("{}; `weft explain E0104` lists the units", like));
+                             : fmt::format("{}; units are {}", like, usual_units(family)));
       return;
     }
     case UnitFault::not_exact:

@@ -18,10 +18,11 @@ std::optional<std::uint32_t> load_file(const std::filesystem::path& path, Diagno
     diagnostics.add(Complaint::cannot_read, {source, 0, 0, 1}, std::string(why), std::string(help));
     return std::nullopt;
   };
+  const bool cluster = path.extension() == ".yaml" || path.extension() == ".yml" || path.extension().empty();
   if (!std::filesystem::exists(status))
-    return refuse("no such file", "`weft init` writes a cluster file to start from");
+    return refuse("no such file", cluster ? "`weft init` writes a cluster file to start from" : "check its name and its directory");
   if (std::filesystem::is_directory(status))
-    return refuse("this is a directory", "name the cluster file inside it");
+    return refuse("this is a directory", cluster ? "name the cluster file inside it" : "name the file inside it");
   if (!std::filesystem::is_regular_file(status)) return refuse("not a regular file", "copy it into a file first");
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return refuse("cannot be opened", "check its permissions");

@@ -24,6 +24,7 @@ struct Operation {
   std::uint32_t tag = 0;      // travels to the peer
   std::uint32_t context = 0;  // comes back with the completion
   Protocol protocol = Protocol::srd;
+  std::uint8_t lane = 0;  // which of the driver's stacks (stack.hpp)
 };
 
 struct Completion {

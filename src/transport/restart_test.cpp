@@ -4,6 +4,7 @@
 #include "transport/roce.hpp"
 #include "transport/tcp.hpp"
 #include "transport/testing_wire.hpp"
+#include "transport/uet.hpp"
 
 namespace weft::transport {
 namespace {
@@ -29,6 +30,15 @@ RoceConfig roce_config(std::uint16_t generation = 1) {
   config.base_rtt = 4'400'000;
   config.ack_timeout = kMillisecond;
   config.give_up = 8 * kMillisecond;
+  config.generation = generation;
+  return config;
+}
+
+UetConfig uet_config(std::uint16_t generation = 1) {
+  UetConfig config;
+  config.payload = 1024;
+  config.packet_time = 80 * 1088;
+  config.base_rtt = 4'400'000;
   config.generation = generation;
   return config;
 }
@@ -59,6 +69,21 @@ TEST(Restart, OfTheReceiverTcpLearnsByAReset) {
   net.run();
   EXPECT_EQ(tags(net, Kind::sent), (Tags{0, 2, 3}));
   EXPECT_EQ(tags(net, Kind::received), (Tags{0, 2, 3}));
+}
+
+TEST(Restart, OfTheReceiverUetLearnsByTheNextAnswer) {
+  TestingWire<Uet> net({}, uet_config());
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 10'000, 0, 0}));
+  net.run();
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 3'000'000, 1, 1}));
+  net.run(net.now() + 50 * kMicrosecond);
+  net.restart(1, uet_config(2));
+  net.run(net.now() + 20 * kMicrosecond);  // a round trip, long before give_up
+  EXPECT_EQ(tags(net, Kind::failed), (Tags{1}));
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 20'000, 2, 2}));
+  net.run();
+  EXPECT_EQ(tags(net, Kind::sent), (Tags{0, 2}));
+  EXPECT_EQ(tags(net, Kind::received), (Tags{0, 2}));
 }
 
 TEST(Restart, OfTheReceiverRoceLearnsWhenItsRetriesRunOut) {
@@ -94,6 +119,7 @@ void sender_restarts(const Config& before, const Config& after) {
 TEST(Restart, OfTheSenderMakesTheReceiverBeginAnew) {
   sender_restarts<Tcp>(tcp_config(), tcp_config(2));
   sender_restarts<Roce>(roce_config(), roce_config(2));
+  sender_restarts<Uet>(uet_config(), uet_config(2));
 }
 
 // What an earlier life sent, and what was said to it, comes too late.
@@ -122,6 +148,7 @@ void late_packets(const Config& before, const Config& after, PacketType data, Pa
 TEST(Restart, PacketsOfAnEarlierLifeAreIgnored) {
   late_packets<Tcp>(tcp_config(), tcp_config(2), PacketType::tcp_data, PacketType::tcp_ack);
   late_packets<Roce>(roce_config(), roce_config(2), PacketType::roce_data, PacketType::roce_ack);
+  late_packets<Uet>(uet_config(), uet_config(2), PacketType::uet_data, PacketType::uet_ack);
 }
 
 }  // namespace

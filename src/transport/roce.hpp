@@ -63,6 +63,8 @@ class Roce {
   // Bits per second that a queue pair may send now; line rate when nothing was ever sent to the peer.
   std::uint64_t rate(std::uint32_t endpoint, std::uint32_t peer, std::uint32_t qp) const;
 
+  // Bytes that are there of messages of which others are missing. Looks at every receiver: for whoever watches a run.
+  std::uint64_t underway_bytes() const;
   // What is wrong inside, or nothing. Looks at everything: for tests.
   std::string_view check_invariants() const;
   std::size_t messages_held() const { return messages_.used() + ends_.used() + halves_.used(); }

@@ -312,4 +312,10 @@ void Roce::fill_cnp(const ReceiveQp& qp, Transmit& out) {
   out.header.stream = peer.stream;
 }
 
+std::uint64_t Roce::underway_bytes() const {
+  std::uint64_t packets = 0;
+  for (std::uint32_t i = 0; i < receive_qps_.size(); ++i) packets += receive_qps_[i].expected - receive_qps_[i].begin;
+  return packets * config_.mtu;
+}
+
 }  // namespace weft::transport

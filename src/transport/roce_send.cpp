@@ -102,7 +102,8 @@ void Roce::time_out(Instant now, SendQp& qp) {
   skip_arrived(qp);
   if (qp.silent < 32) ++qp.silent;
   const bool short_enough = config_.ack_timeout <= longest_timeout_ >> qp.silent;
-  qp.deadline = now + (short_enough ? config_.ack_timeout << qp.silent : longest_timeout_);
+  const Instant longer = now + (short_enough ? config_.ack_timeout << qp.silent : longest_timeout_);
+  qp.deadline = std::max(now + config_.ack_timeout, std::min(longer, qp.heard + config_.give_up));
 }
 
 // ---- DCQCN

@@ -23,7 +23,8 @@ Srd::Srd(const SrdConfig& config) : config_(config) {
   };
   derive(config_.delay_target, config_.base_rtt * 4 / 5);
   derive(config_.reorder, 5 * config_.base_rtt);
-  derive(config_.rto, 5 * config_.base_rtt);
+  config_.longest_wait = std::clamp<std::int64_t>(config_.longest_wait, 0, kLongestFlight / 2);
+  derive(config_.rto, 5 * config_.base_rtt + config_.longest_wait);
   derive(config_.not_ready_wait, config_.base_rtt);
   if (config_.window == 0) {
     // A round trip's worth, what waits at the receiver for an acknowledgement, and a little queue.
@@ -58,7 +59,7 @@ std::uint32_t Srd::sender_for(std::uint32_t endpoint, std::uint32_t peer) {
   sender.endpoint = endpoint;
   sender.peer = peer;
   sender.next_active = kNone;
-  sender.reads = kNone;
+  sender.reads = sender.wide = kNone;
   sender.least_rtt = base_;
   sender.mean_rtt = (base_ + target_ / 2) * kMeanOf;
   const std::uint32_t receiver = receiver_index_.find(pair_key(endpoint, peer));
@@ -221,7 +222,8 @@ void Srd::begin_stream(Sender& sender) {
   sender.trying = 0;
   sender.deadline = kNever;
   sender.paced_until = 0;
-  for (Slot& slot : sender.slot) slot = Slot{};
+  for (Slot& slot : sender.near) slot = Slot{};
+  if (sender.wide != kNone) narrow(sender);
   for (std::uint8_t& flying : sender.paths.flying) flying = 0;
   set_allowed(sender);
 }

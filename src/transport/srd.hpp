@@ -49,6 +49,7 @@
 //   one is ignored; a newer generation or a stream that the receiver has forgotten fails what is
 //   outstanding, and the next message begins a new stream.
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -85,12 +86,17 @@ class Srd {
   const SrdCounters& counters() const { return counters_; }
   const SrdConfig& config() const { return config_; }  // with what was derived
 
+  // Bytes that are there of messages of which others are missing. Looks at every receiver: for whoever watches a run.
+  std::uint64_t underway_bytes() const;
   // What is wrong inside, or nothing. Looks at everything: for tests.
   std::string_view check_invariants() const;
   std::size_t messages_held() const { return send_messages_.used() + receive_messages_.used() + reads_.used(); }
 
  private:
-  static constexpr std::uint32_t kWindow = 256;  // packets in flight to one peer
+  static constexpr std::uint32_t kWindow = kMostSrdWindow + 1;  // packets in flight to one peer
+  // Numbers from the oldest not acknowledged to the newest. A lost packet holds them open for seven round trips,
+  // each of up to a window: with 256, one in thirty lost to a silent spine halved what the other spines carried.
+  static constexpr std::uint32_t kOpen = 1024;
   static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
   static constexpr std::uint32_t kMaxPaths = 64;
   static constexpr std::uint32_t kMaxPackets = 1u << 30;  // of one message
@@ -121,6 +127,12 @@ class Srd {
     void become(State which) { state = static_cast<std::uint32_t>(which) & 3; }
   };
   static_assert(sizeof(Slot) == 4);
+  using Wide = std::array<Slot, kOpen>;
+  struct Slots {  // of a sender, by sequence
+    Slot* at;
+    std::uint32_t mask;
+    Slot& operator[](std::uint32_t sequence) const { return at[sequence & mask]; }
+  };
 
   // All paths are looked at for every packet: an array of each number, so that many are looked at at once.
   struct Paths {
@@ -176,7 +188,8 @@ class Srd {
     std::uint32_t reads;            // list of those without an answer
     std::uint32_t responses;        // messages that answer reads
 
-    Slot slot[kWindow];
+    std::uint32_t wide;             // where more than kWindow numbers are open: their slots, else kNone
+    Slot near[kWindow];             // enough while little is lost
     Paths paths;
   };
   static_assert(sizeof(Sender) <= 2048);
@@ -221,10 +234,10 @@ class Srd {
     std::uint32_t listen_before;
     std::uint16_t incomplete;     // messages in the list
     std::uint16_t beyond;         // packets that have arrived above `expected`
-    std::uint64_t arrived[kWindow / 64];
-    std::uint64_t marked[kWindow / 64];
+    std::uint64_t arrived[kOpen / 64];
+    std::uint64_t marked[kOpen / 64];
   };
-  static_assert(sizeof(Receiver) <= 128);
+  static_assert(sizeof(Receiver) <= 320);
 
   struct EndpointState {
     std::uint32_t active = kNone;     // a sender in the ring of those with work, the last one served
@@ -266,8 +279,14 @@ class Srd {
   void activate(std::uint32_t sender);
   bool idle(const Sender& sender) const { return sender.first_message == kNone && sender.reads == kNone; }
   void handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, const Header& header);
-  void acknowledge(Sender& sender, std::uint32_t sequence, bool marked, std::uint32_t now, std::uint32_t& message);
+  void acknowledge(Sender& sender, Slot& slot, std::uint32_t sequence, bool marked, std::uint32_t now,
+                   std::uint32_t& message);
   void refuse(Instant now, Sender& sender, std::uint32_t sequence, std::uint8_t flags);
+  Slots slots_of(Sender& sender) {
+    return sender.wide == kNone ? Slots{sender.near, kWindow - 1} : Slots{wide_[sender.wide].data(), kOpen - 1};
+  }
+  void widen(Sender& sender);
+  void narrow(Sender& sender);
   void lose(Sender& sender, std::uint32_t sequence);
   void land(Sender& sender, std::uint32_t path);
   void judge(Sender& sender, std::uint32_t path, bool marked, std::uint32_t rtt);
@@ -290,7 +309,7 @@ class Srd {
   }
   bool can_send(const Sender& sender, std::uint32_t share) const {
     if (sender.flying >= std::min(sender.allowed, share)) return false;
-    return sender.lost > 0 || (sender.next != sender.end && sender.next - sender.una < kWindow);
+    return sender.lost > 0 || (sender.next != sender.end && sender.next - sender.una < kOpen);
   }
   std::uint32_t choose_path(Sender& sender, bool resend, std::uint32_t avoid);
   std::uint32_t take_quickest(const Sender& sender, std::uint8_t most_lag, std::uint32_t avoid) const;
@@ -306,6 +325,7 @@ class Srd {
   std::vector<EndpointState> endpoints_;
   Slab<Sender> senders_;
   Slab<Receiver> receivers_;
+  Slab<Wide> wide_;
   Slab<SendMessage> send_messages_;
   Slab<ReceiveMessage> receive_messages_;
   Slab<Read> reads_;

@@ -13,13 +13,17 @@ std::string_view Srd::check_invariants() const {
   for (std::uint32_t index = 0; index < senders_.size(); ++index) {
     const Sender& sender = senders_[index];
     if (before(sender.next, sender.una) || before(sender.end, sender.next)) return "una <= next <= end";
-    if (sender.next - sender.una > kWindow) return "at most a window of sequences is open";
+    const std::uint32_t most = sender.wide == kNone ? kWindow : kOpen;
+    const auto slot_of = [&](std::uint32_t s) {
+      return sender.wide == kNone ? sender.near[s % kWindow] : wide_[sender.wide][s % kOpen];
+    };
+    if (sender.next - sender.una > most) return "no more numbers are open than have slots";
     std::uint32_t flying = 0;
     std::uint32_t lost = 0;
     std::uint64_t unproven = 0;
     std::uint32_t on_path[kMaxPaths] = {};
-    for (std::uint32_t s = sender.una; s != sender.una + kWindow; ++s) {
-      const Slot& slot = sender.slot[s % kWindow];
+    for (std::uint32_t s = sender.una; s != sender.una + most; ++s) {
+      const Slot slot = slot_of(s);
       if (before(s, sender.next) == slot.is(State::empty)) return "slots are in use from una to next";
       if (slot.is(State::lost) && before(s, sender.lost_scan)) return "no lost packet is below the scan";
       flying += slot.is(State::flying);
@@ -39,7 +43,7 @@ std::string_view Srd::check_invariants() const {
       if (!(lag & kUnproven) && lag > kMostLag) return "a path lags only so far";
     }
     if (unproven != sender.unproven) return "unproven paths are known";
-    if (sender.una != sender.next && sender.slot[sender.una % kWindow].is(State::arrived))
+    if (sender.una != sender.next && slot_of(sender.una).is(State::arrived))
       return "una is the oldest not acknowledged";
     if (sender.allowed == 0) return "one packet may always fly";
     if (!idle(sender) && (sender.next_active == kNone || sender.deadline == kNever)) return "who waits has a deadline";
@@ -77,12 +81,12 @@ std::string_view Srd::check_invariants() const {
       ++incomplete;
     }
     receive_messages += incomplete;
-    if (incomplete != receiver.incomplete || incomplete > kWindow) return "incomplete messages are counted and bounded";
+    if (incomplete != receiver.incomplete || incomplete > kOpen) return "incomplete messages are counted and bounded";
     if ((incomplete > 0) != (receiver.listen_next != kNone)) return "who has incomplete messages is listened to";
     int beyond = 0;
     for (const std::uint64_t bits : receiver.arrived) beyond += std::popcount(bits);
     if (beyond != receiver.beyond) return "arrivals beyond the gap are counted";
-    if (receiver.arrived[receiver.expected % kWindow / 64] >> (receiver.expected % 64) & 1)
+    if (receiver.arrived[receiver.expected % kOpen / 64] >> (receiver.expected % 64) & 1)
       return "expected has not arrived";
   }
   if (receive_messages != receive_messages_.used()) return "no received message is lost to the slab";

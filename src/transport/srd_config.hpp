@@ -6,6 +6,10 @@
 
 namespace weft::transport {
 
+// Packets in flight to one peer at most. A peer's state fits 2 KiB: its slots are half of that, the cost of a path is kept
+// in 15 bits, and both ends' bitmaps are of this length. Twice as many would take 3 KiB for each active peer.
+inline constexpr std::uint32_t kMostSrdWindow = 255;
+
 struct SrdConfig {
   // ---- packets
   std::uint32_t payload = 4086;  // bytes of a message in one packet; with 64 of headers uet-htsim's 4150
@@ -23,6 +27,9 @@ struct SrdConfig {
   // ---- what the network is like: given by the driver
   std::int64_t packet_time = 0;  // ps that a full packet takes on the sender's wire
   std::int64_t base_rtt = 0;     // ps, unloaded, longest path
+  // ps that a packet may wait in a fabric that loses none: so much longer silence means nothing. 0 where what finds no room
+  // is trimmed or dropped
+  std::int64_t longest_wait = 0;
 
   // ---- congestion
   std::uint32_t window = 0;        // packets in flight to one peer at most; 0: 1.5 base round trips' worth + ack_every
@@ -38,7 +45,7 @@ struct SrdConfig {
   // A link that has fallen to a quarter of its rate holds a queue of four round trips; taken for lost, each of its
   // packets would be sent twice.
   std::int64_t reorder = 0;  // ps by which a later packet may overtake; 0: 5 base_rtt, above what queues differ
-  std::int64_t rto = 0;      // ps of silence after a probe before all is sent again; 0: 5 base_rtt; doubles each time
+  std::int64_t rto = 0;      // ps of silence after a probe before all is sent again; 0: 5 base_rtt + longest_wait; doubles each time
   std::int64_t not_ready_wait = 0;  // ps before a refused packet is tried again; 0: base_rtt
   // Long enough for routing to converge around a failure (BGP without BFD: 3 s), shorter than the
   // watchdogs of jobs (minutes).
@@ -47,6 +54,9 @@ struct SrdConfig {
   // ---- bounds on what others can make us hold
   std::uint32_t receive_messages = 16384;  // incomplete ones per endpoint, and the oldest of each peer: 40 bytes each
   std::uint32_t reads = 64;                // open to one peer; it must be able to answer as many. A verbs QP has 16
+
+  // The receiver's driver hears of a write that is complete, as of a send: for simulators, whose hosts move what has come.
+  bool tell_writes = false;
 
   std::uint16_t generation = 1;  // of this process, greater than that of the one it replaces; not 0
 };

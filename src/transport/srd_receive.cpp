@@ -59,10 +59,10 @@ Placement Srd::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fla
     return placement;
   }
   const std::uint32_t ahead = header.sequence - receiver.expected;
-  if (ahead < kWindow) receiver.echo = header.sequence;
+  if (ahead < kOpen) receiver.echo = header.sequence;
   const std::uint64_t bit = std::uint64_t{1} << (header.sequence % 64);
-  std::uint64_t& word = receiver.arrived[header.sequence % kWindow / 64];
-  const bool seen = ahead >= kWindow || (word & bit);  // or ancient, or from beyond any window
+  std::uint64_t& word = receiver.arrived[header.sequence % kOpen / 64];
+  const bool seen = ahead >= kOpen || (word & bit);  // or ancient, or from beyond any window
   if (flags & kTrimmed) {
     ++counters_.trimmed_seen;
     owe(index, seen ? 0 : kTrimmed);
@@ -96,7 +96,7 @@ Placement Srd::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fla
   }
   word |= bit;
   ++receiver.beyond;
-  std::uint64_t& marks = receiver.marked[header.sequence % kWindow / 64];
+  std::uint64_t& marks = receiver.marked[header.sequence % kOpen / 64];
   marks = flags & kMarked ? marks | bit : marks & ~bit;
   counters_.marked_seen += (flags & kMarked) != 0;
   deliver(now, receiver, header, link, placement);
@@ -120,7 +120,7 @@ Placement Srd::handle(Instant now, std::uint32_t endpoint, PacketType type, std:
 // Moves `expected` over what has arrived.
 void Srd::advance(Receiver& receiver) {
   while (true) {
-    std::uint64_t& word = receiver.arrived[receiver.expected % kWindow / 64];
+    std::uint64_t& word = receiver.arrived[receiver.expected % kOpen / 64];
     const std::uint32_t shift = receiver.expected % 64;
     const auto run = static_cast<std::uint32_t>(std::countr_one(word >> shift));
     word &= run == 64 ? 0 : ~(((std::uint64_t{1} << run) - 1) << shift);
@@ -143,7 +143,7 @@ bool Srd::begin_message(Instant now, Receiver& receiver, const Header& header, b
   if (header.sequence - header.data.first >= packets) return false;  // also when packets is 0: too long
   EndpointState& state = state_of(receiver.endpoint);
   // An honest sender's window overlaps no more messages than it has packets.
-  if (receiver.incomplete >= kWindow) return false;
+  if (receiver.incomplete >= kOpen) return false;
   if (header.op == Op::read) {
     const std::uint32_t sender = sender_index_.find(pair_key(receiver.endpoint, receiver.peer));
     // Twice what an honest peer has open, for it opens the next before we have its last acknowledgement.
@@ -211,8 +211,8 @@ void Srd::finish(Instant now, Receiver& receiver, std::uint32_t* link) {
     counters_.payload_delivered += message.bytes;
     completions_.push_back({receiver.endpoint, receiver.peer, tag, context, message.bytes, kind});
   };
-  if (message.op == Op::send) complete(message.tag, 0, Completion::Kind::received);
-  if (message.op == Op::write) counters_.payload_delivered += message.bytes;
+  if (message.op == Op::send || (message.op == Op::write && config_.tell_writes)) complete(message.tag, 0, Completion::Kind::received);
+  if (message.op == Op::write && !config_.tell_writes) counters_.payload_delivered += message.bytes;
   if (message.op == Op::read) {
     // Named by stream too: after a reset the same numbers come again.
     const std::uint32_t id = message.first + (std::uint32_t{receiver.stream} << 16);
@@ -309,10 +309,10 @@ void Srd::fill_ack(EndpointState& state, Transmit& out) {
   header.generation = config_.generation;
   header.peer_generation = receiver.generation;
   const auto gather = [](const std::uint64_t* words, std::uint32_t from) {
-    const std::uint32_t word = from % kWindow / 64;
+    const std::uint32_t word = from % kOpen / 64;
     const std::uint32_t shift = from % 64;
     std::uint64_t bits = words[word] >> shift;
-    if (shift > 0) bits |= words[(word + 1) % (kWindow / 64)] << (64 - shift);
+    if (shift > 0) bits |= words[(word + 1) % (kOpen / 64)] << (64 - shift);
     return bits;
   };
   header.ack.arrived = gather(receiver.arrived, header.arrived_from());
@@ -321,6 +321,14 @@ void Srd::fill_ack(EndpointState& state, Transmit& out) {
   std::uint64_t reversed = 0;
   for (; marks != 0; marks &= marks - 1) reversed |= std::uint64_t{1} << (63 - std::countr_zero(marks));
   header.ack.marked = reversed;
+}
+
+std::uint64_t Srd::underway_bytes() const {
+  std::uint64_t packets = 0;
+  for (std::uint32_t i = 0; i < receivers_.size(); ++i)
+    for (std::uint32_t at = receivers_[i].messages; at != kNone; at = receive_messages_[at].next)
+      packets += receive_messages_[at].packets - receive_messages_[at].left;
+  return packets * config_.payload;
 }
 
 }  // namespace weft::transport

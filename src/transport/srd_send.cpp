@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "transport/srd.hpp"
 #include "transport/srd_numbers.hpp"
@@ -56,7 +57,7 @@ void Srd::activate(std::uint32_t index) {
 bool Srd::enqueue(Instant now, std::uint32_t index, const Operation& operation) {
   Sender& sender = senders_[index];
   const std::uint32_t packets = packets_of(operation.op, operation.bytes);
-  if (packets == 0 || sender.end - sender.una + packets > (1u << 31) - kWindow) return false;
+  if (packets == 0 || sender.end - sender.una + packets > (1u << 31) - kOpen) return false;
   if (operation.op == Op::read) {
     // More would wait in the stream, and what answers the peer's reads behind them: both could wait for ever.
     std::uint32_t open = 0;
@@ -65,7 +66,7 @@ bool Srd::enqueue(Instant now, std::uint32_t index, const Operation& operation) 
   }
   if (idle(sender)) sender.heard = now;
   if (sender.first_message == kNone) {
-    sender.deadline = now + 2 * config_.base_rtt;
+    sender.deadline = now + 2 * config_.base_rtt + config_.longest_wait;
     sender.latest_sent = stamp(now);  // after a long pause the old one may have wrapped
   }
   const std::uint32_t slot = send_messages_.take();
@@ -110,9 +111,10 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
     sender.fan_in = std::max<std::uint16_t>(1, header.fan_in);
     set_allowed(sender);
   }
+  const Slots slots = slots_of(sender);
   const std::uint32_t echo = header.echoed();
   const bool echo_known = before(echo, sender.next) && !before(echo, sender.una);
-  if (const Slot& slot = sender.slot[echo % kWindow];
+  if (const Slot& slot = slots[echo];
       echo_known && slot.is(State::flying) && !slot.resent && !(flags & kTrimmed))
     sample(sender, static_cast<std::uint32_t>(std::max(0, since(stamp(now), slot.sent))));
   const auto marked = [&](std::uint32_t sequence) {
@@ -123,19 +125,19 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   const std::uint32_t una = sender.una;
   const std::uint32_t open = sender.flying + sender.lost;
   for (std::uint32_t s = una; before(s, header.sequence); ++s)
-    if (!sender.slot[s % kWindow].is(State::arrived)) acknowledge(sender, s, marked(s), stamp(now), message);
+    if (Slot& slot = slots[s]; !slot.is(State::arrived)) acknowledge(sender, slot, s, marked(s), stamp(now), message);
   const std::uint32_t from = header.arrived_from();
   for (std::uint64_t bits = header.ack.arrived; bits != 0; bits &= bits - 1) {
     const std::uint32_t s = from + static_cast<std::uint32_t>(std::countr_zero(bits));
-    if (before(s, sender.next) && !before(s, una) && !sender.slot[s % kWindow].is(State::arrived))
-      acknowledge(sender, s, marked(s), stamp(now), message);
+    if (Slot& slot = slots[s]; before(s, sender.next) && !before(s, una) && !slot.is(State::arrived))
+      acknowledge(sender, slot, s, marked(s), stamp(now), message);
   }
-  while (sender.una != sender.next && sender.slot[sender.una % kWindow].is(State::arrived)) {
-    sender.slot[sender.una % kWindow].become(State::empty);
+  while (sender.una != sender.next && slots[sender.una].is(State::arrived)) {
+    slots[sender.una].become(State::empty);
     ++sender.una;
   }
   bool news = sender.flying + sender.lost != open;
-  if ((flags & (kTrimmed | kNotReady)) && echo_known && sender.slot[echo % kWindow].is(State::flying)) {
+  if ((flags & (kTrimmed | kNotReady)) && echo_known && slots[echo].is(State::flying)) {
     refuse(now, sender, echo, flags);
     news = true;
   }
@@ -152,11 +154,12 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   find_lost(sender);
   if (sender.epoch_acked >= sender.allowed) end_epoch(sender);
   finish_messages(sender);
+  if (sender.una == sender.next && sender.wide != kNone) narrow(sender);
   if (sender.first_message == kNone) sender.deadline = sender.reads == kNone ? kNever : now + 2 * config_.give_up;
 }
 
-void Srd::acknowledge(Sender& sender, std::uint32_t sequence, bool marked, std::uint32_t now, std::uint32_t& message) {
-  Slot& slot = sender.slot[sequence % kWindow];
+void Srd::acknowledge(Sender& sender, Slot& slot, std::uint32_t sequence, bool marked, std::uint32_t now,
+                      std::uint32_t& message) {
   if (slot.is(State::flying)) land(sender, slot.path);
   if (slot.is(State::lost)) --sender.lost;
   slot.become(State::arrived);
@@ -173,7 +176,7 @@ void Srd::acknowledge(Sender& sender, std::uint32_t sequence, bool marked, std::
 
 // The echoed packet got there without its payload, or there was no room for it.
 void Srd::refuse(Instant now, Sender& sender, std::uint32_t sequence, std::uint8_t flags) {
-  const Slot& slot = sender.slot[sequence % kWindow];
+  const Slot& slot = slots_of(sender)[sequence];
   lose(sender, sequence);
   if (since(slot.sent, sender.latest_sent) > 0) sender.latest_sent = slot.sent;
   prove(sender, slot.path);
@@ -363,10 +366,25 @@ std::uint32_t Srd::take_any(const Sender& sender, std::uint32_t avoid) const {
   return best;
 }
 
+// ---- open numbers
+
+void Srd::widen(Sender& sender) {
+  sender.wide = wide_.take();
+  Wide& wide = wide_[sender.wide];
+  wide = {};
+  for (std::uint32_t s = sender.una; s != sender.next; ++s) wide[s % kOpen] = std::exchange(sender.near[s % kWindow], {});
+}
+
+// With nothing open, all slots are empty.
+void Srd::narrow(Sender& sender) {
+  wide_.give_back(sender.wide);
+  sender.wide = kNone;
+}
+
 // ---- loss and silence
 
 void Srd::lose(Sender& sender, std::uint32_t sequence) {
-  Slot& slot = sender.slot[sequence % kWindow];
+  Slot& slot = slots_of(sender)[sequence];
   slot.become(State::lost);
   sender.trying &= ~(std::uint64_t{1} << slot.path);
   land(sender, slot.path);
@@ -381,8 +399,9 @@ void Srd::find_lost(Sender& sender) {
   const std::uint32_t mean = mean_of(sender);
   const std::uint32_t at_the_end = std::min(reorder_, sender.buried ? base_ : 2 * std::max(base_, mean));
   const auto patient = static_cast<std::int32_t>(sender.next == sender.end ? at_the_end : reorder_);
+  const Slots slots = slots_of(sender);
   for (std::uint32_t s = sender.una; before(s, sender.next); ++s) {
-    const Slot& slot = sender.slot[s % kWindow];
+    const Slot& slot = slots[s];
     if (!slot.is(State::flying)) continue;
     const std::int32_t overtaken = since(sender.latest_sent, slot.sent);
     if (overtaken > patient) {
@@ -400,7 +419,7 @@ void Srd::find_lost(Sender& sender) {
 
 // How long to wait for news.
 Instant Srd::patience(const Sender& sender) const {
-  return std::min(2 * (config_.base_rtt + config_.packet_time * (sender.fan_in + config_.ack_every)), kLongestFlight);
+  return std::min(2 * (config_.base_rtt + config_.packet_time * (sender.fan_in + config_.ack_every)) + config_.longest_wait, kLongestFlight);
 }
 
 // The deadline has passed without news.
@@ -420,12 +439,13 @@ void Srd::time_out(Instant now, std::uint32_t index) {
     sender.deadline = sender.heard + limit;
     return;
   }
+  const Slots slots = slots_of(sender);
   if (sender.silent < 255) ++sender.silent;
   if (sender.silent == 1) {
     // Perhaps only nobody asked for an acknowledgement: the oldest packets ask again.
     std::uint32_t left = sender.buried ? kAskAfterLoss : questions_after(1);
     for (std::uint32_t s = sender.una; before(s, sender.next) && left > 0; ++s) {
-      if (!sender.slot[s % kWindow].is(State::flying)) continue;
+      if (!slots[s].is(State::flying)) continue;
       lose(sender, s);
       --left;
     }
@@ -436,7 +456,7 @@ void Srd::time_out(Instant now, std::uint32_t index) {
   }
   ++counters_.timeouts;
   for (std::uint32_t s = sender.una; before(s, sender.next); ++s) {
-    const Slot& slot = sender.slot[s % kWindow];
+    const Slot& slot = slots[s];
     if (!slot.is(State::flying)) continue;
     bury(sender, slot.path);
     lose(sender, s);
@@ -454,15 +474,17 @@ void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& 
   std::uint32_t index = sender.sending;
   std::uint32_t avoid = kNoPath;
   const bool resend = sender.lost > 0;
+  if (!resend && sender.next - sender.una == kWindow && sender.wide == kNone) widen(sender);
+  const Slots slots = slots_of(sender);
   out.flags = 0;
   if (resend) {
     sequence = sender.lost_scan;
-    while (!sender.slot[sequence % kWindow].is(State::lost)) ++sequence;
+    while (!slots[sequence].is(State::lost)) ++sequence;
     sender.lost_scan = sequence + 1;
     --sender.lost;
     ++counters_.data_resent;
     out.flags = kResent | kAckNow;
-    avoid = sender.slot[sequence % kWindow].path;
+    avoid = slots[sequence].path;
     index = sender.first_message;
     while (sequence - send_messages_[index].first >= send_messages_[index].packets) index = send_messages_[index].next;
   } else {
@@ -473,7 +495,7 @@ void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& 
   }
   const SendMessage& message = send_messages_[index];
   const std::uint32_t path = choose_path(sender, resend, avoid);
-  sender.slot[sequence % kWindow] = {stamp(now) & kTimeMask, resend, path & (kMaxPaths - 1),
+  slots[sequence] = {stamp(now) & kTimeMask, resend, path & (kMaxPaths - 1),
                                      static_cast<std::uint32_t>(State::flying)};
   ++sender.flying;
   ++sender.paths.flying[path];

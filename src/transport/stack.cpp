@@ -42,17 +42,31 @@ std::uint32_t StackConfig::shortest_header() const {
   return shortest;
 }
 
-void StackConfig::set_network(Instant base_rtt, Instant wire_time, std::uint32_t wire_bytes) {
+void StackConfig::set_network(Instant base_rtt, Instant wire_time, std::uint32_t wire_bytes, Instant longest_wait) {
   const auto time_of = [&](Protocol protocol) { return (wire_time * packet_of(protocol) + wire_bytes - 1) / wire_bytes; };
   roce.base_rtt = tcp.base_rtt = uet.base_rtt = base_rtt;
+  uet.longest_wait = longest_wait;
   srd.packet_time = time_of(Protocol::srd);
   roce.packet_time = time_of(Protocol::rocev2);
   uet.packet_time = time_of(Protocol::uet);
   for (SrdConfig* each : {&srd, &tcp_over_srd}) {
     each->base_rtt = base_rtt;
-    if (each->rto == 0) each->rto = 5 * base_rtt;
+    each->longest_wait = longest_wait;
+    if (each->rto == 0) each->rto = 5 * base_rtt + longest_wait;
   }
   tcp_over_srd.packet_time = time_of(Protocol::tcp_over_srd);
+}
+
+StackConfig StackConfig::in_lane(std::uint32_t lane, std::uint8_t protocols) const {
+  StackConfig other = *this;
+  other.used = protocols;
+  const auto bits = static_cast<std::uint16_t>(lane << kLaneShift);
+  other.srd.generation |= bits;
+  other.roce.generation |= bits;
+  other.tcp.generation |= bits;
+  other.uet.generation |= bits;
+  other.tcp_over_srd.generation |= bits;
+  return other;
 }
 
 Counters Stack::counters() const {
@@ -80,7 +94,7 @@ Counters Stack::counters(Protocol protocol) const {
     case Protocol::tcp: return of(tcp_);
     case Protocol::uet: return of(uet_);
     case Protocol::tcp_over_srd: return of(tcp_over_srd_);
-    case Protocol::raw: break;
+    case Protocol::raw: return of(raw_messages_);
   }
   return {};
 }

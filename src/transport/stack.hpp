@@ -1,12 +1,16 @@
 #pragma once
 // All transports of a partition behind one door. The set is closed: a switch and direct calls, no virtual
 // call per packet. Only those that a run uses are made.
+//
+// A transport whose messages travel in several classes has connections for each, as queue pairs have each their own
+// traffic class: a stack per lane. The upper bits of a packet's generation say which lane it is of.
 
 #include <bit>
 #include <cstdint>
 #include <optional>
 
 #include "transport/raw.hpp"
+#include "transport/raw_messages.hpp"
 #include "transport/roce.hpp"
 #include "transport/srd.hpp"
 #include "transport/tcp.hpp"
@@ -14,6 +18,9 @@
 #include "transport/uet.hpp"
 
 namespace weft::transport {
+
+inline constexpr std::uint32_t kMostLanes = 8;
+inline constexpr std::uint32_t kLaneShift = 13;  // of a generation
 
 struct StackConfig {
   SrdConfig srd;
@@ -32,9 +39,11 @@ struct StackConfig {
   // Of all that are used: the longest packet, and the shortest that can be one.
   std::uint32_t longest_packet() const;
   std::uint32_t shortest_header() const;
-  // What the network is like, as each wants to know it: the longest round trip, and how long so many bytes take on
-  // a host's wire.
-  void set_network(Instant base_rtt, Instant wire_time, std::uint32_t wire_bytes);
+  // What the network is like, as each wants to know it: the longest round trip, how long so many bytes take on a host's
+  // wire, and how long a packet may wait where none is lost (else 0).
+  void set_network(Instant base_rtt, Instant wire_time, std::uint32_t wire_bytes, Instant longest_wait = 0);
+  // The same for another lane, where other protocols may be used.
+  StackConfig in_lane(std::uint32_t lane, std::uint8_t protocols) const;
   void use(Protocol protocol) { used = static_cast<std::uint8_t>(used | 1 << static_cast<int>(protocol)); }
 };
 
@@ -47,6 +56,7 @@ class Stack {
     if (config.uses(Protocol::tcp)) tcp_.emplace(config.tcp);
     if (config.uses(Protocol::uet)) uet_.emplace(config.uet);
     if (config.uses(Protocol::tcp_over_srd)) tcp_over_srd_.emplace(config.tcp_over_srd);
+    if (config.uses(Protocol::raw)) raw_messages_.emplace(config.srd.payload, config.raw_header, config.srd.paths);
   }
 
   bool post(Instant now, std::uint32_t endpoint, const Operation& operation) {
@@ -55,7 +65,7 @@ class Stack {
     return taken;
   }
   void handle(Instant now, std::uint32_t endpoint, PacketType type, std::uint8_t flags, const Header& header) {
-    if (type == PacketType::raw) return raw_.handle(header);
+    if (type == PacketType::raw && !raw_messages_) return raw_.handle(header);
     visit(protocol_of(type), [&](auto& transport) { transport.handle(now, endpoint, type, flags, header); });
   }
   bool poll_ack(Protocol protocol, std::uint32_t endpoint, Transmit& out) {
@@ -94,9 +104,15 @@ class Stack {
     if (tcp_) use(tcp_->completions());
     if (uet_) use(uet_->completions());
     if (tcp_over_srd_) use(tcp_over_srd_->completions());
+    if (raw_messages_) use(raw_messages_->completions());
   }
   Counters counters() const;
   Counters counters(Protocol protocol) const;
+  // Of all of them; TCP hands over byte by byte and has nothing of the kind.
+  std::uint64_t underway_bytes() const {
+    return (srd_ ? srd_->underway_bytes() : 0) + (roce_ ? roce_->underway_bytes() : 0) + (uet_ ? uet_->underway_bytes() : 0) +
+           (tcp_over_srd_ ? tcp_over_srd_->underway_bytes() : 0);
+  }
 
   Raw& raw() { return raw_; }
   const Raw& raw() const { return raw_; }
@@ -114,6 +130,8 @@ class Stack {
       if (uet_) call(*uet_);
     } else if (protocol == Protocol::tcp_over_srd) {
       if (tcp_over_srd_) call(*tcp_over_srd_);
+    } else if (protocol == Protocol::raw) {
+      if (raw_messages_) call(*raw_messages_);
     }
   }
 
@@ -124,7 +142,8 @@ class Stack {
   std::optional<Tcp> tcp_;
   std::optional<Uet> uet_;
   std::optional<TcpOverSrd> tcp_over_srd_;
-  Raw raw_;
+  std::optional<RawMessages> raw_messages_;
+  Raw raw_;  // sources beside the messages; where raw carries messages, there are none
 };
 
 }  // namespace weft::transport

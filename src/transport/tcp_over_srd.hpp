@@ -37,6 +37,7 @@ class TcpOverSrd {
   std::vector<Completion>& completions() { return completions_; }
   const SrdCounters& counters() const { return srd_.counters(); }
   const SrdConfig& config() const { return srd_.config(); }
+  std::uint64_t underway_bytes() const { return srd_.underway_bytes(); }
 
   // What is wrong inside, or nothing: for tests.
   std::string_view check_invariants() const;

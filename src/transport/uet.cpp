@@ -26,9 +26,10 @@ Uet::Uet(const UetConfig& config) : config_(config) {
   };
   constexpr std::int64_t kRtoBase = 15'000'000;  // as said beside rto
   derive(config_.target_delay, config_.trimming ? config_.base_rtt * 3 / 4 : config_.base_rtt);
-  derive(config_.probe, 3 * config_.base_rtt);
-  derive(config_.probe_again, 5 * config_.base_rtt);
-  derive(config_.rto, kRtoBase + (config_.trimming ? 6 : 30) * config_.base_rtt);
+  config_.longest_wait = std::clamp<std::int64_t>(config_.longest_wait, 0, kLongestFlight / 2);
+  derive(config_.probe, 3 * config_.base_rtt + config_.longest_wait);
+  derive(config_.probe_again, 5 * config_.base_rtt + config_.longest_wait);
+  derive(config_.rto, kRtoBase + (config_.trimming ? 6 : 30) * config_.base_rtt + config_.longest_wait);
   rules_ = UetWindowRules(config_, kWindow - 1);
 }
 
@@ -163,6 +164,16 @@ Instant Uet::next_wake(std::uint32_t endpoint) const {
 }
 
 // ---- streams
+
+// What a peer says of its generation. False: it is of an earlier life, or one that failed what was under way.
+bool Uet::learn(Sender& sender, std::uint16_t generation) {
+  if (generation == sender.peer_generation) return true;
+  if (sender.peer_generation != 0 && !newer(generation, sender.peer_generation)) return false;
+  const bool restarted = sender.peer_generation != 0;
+  sender.peer_generation = generation;
+  if (restarted) fail(sender);
+  return !restarted;
+}
 
 // Everything not yet acknowledged fails, and numbers begin anew.
 void Uet::fail(Sender& sender) {

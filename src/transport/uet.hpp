@@ -19,7 +19,8 @@
 //
 // Fields of the header: `sequence`, `path`, `data`, `echo` and `stream` as in SRD, of `ack` the bitmap `arrived`. A
 // probe is data of Op::read, its number in data.tag; the acknowledgement that answers it has the number in
-// `fan_in`. Generations are not used.
+// `fan_in`. `generation` and `peer_generation` as in SRD: who hears of a newer one begins anew, and what was under way
+// to the older one fails.
 
 #include <cstdint>
 #include <string_view>
@@ -64,6 +65,8 @@ class Uet {
   const UetCounters& counters() const { return counters_; }
   const UetConfig& config() const { return config_; }  // with what was derived
 
+  // Bytes that are there of messages of which others are missing. Looks at every receiver: for whoever watches a run.
+  std::uint64_t underway_bytes() const;
   // What is wrong inside, or nothing. Looks at everything: for tests.
   std::string_view check_invariants() const;
   std::size_t messages_held() const { return send_messages_.used() + receive_messages_.used(); }
@@ -119,6 +122,7 @@ class Uet {
     std::uint32_t highest;      // acknowledged
     std::uint32_t order_scan;   // packets below it were judged by who overtook them
     std::uint16_t stream;
+    std::uint16_t peer_generation;  // 0: not heard of yet
     std::uint16_t probe;        // number of the last one, never 0
     std::uint8_t silent;        // times something was tried since the last news
     bool probe_due;
@@ -151,6 +155,7 @@ class Uet {
     std::uint32_t unacked;     // bytes since the last acknowledgement
     std::uint16_t echo_path;
     std::uint16_t stream;      // 0: none yet
+    std::uint16_t generation;  // of the peer; 0: not heard of yet
     std::uint16_t answers;     // number of the probe, 0: none
     std::uint16_t incomplete;  // messages in the list
     std::uint16_t beyond;      // packets that have arrived above `expected`
@@ -173,6 +178,7 @@ class Uet {
   std::uint32_t packets_of(std::uint64_t bytes) const;  // 0: too long
   void activate(std::uint32_t sender);
   void begin_stream(Sender& sender);
+  bool learn(Sender& sender, std::uint16_t generation);
   void fail(Sender& sender);
   bool can_send(const Sender& sender) const {
     if (sender.probe_due) return true;
@@ -182,7 +188,8 @@ class Uet {
 
   // uet_receive.cpp
   Placement handle_data(std::uint32_t endpoint, std::uint8_t flags, const Header& header);
-  bool admit(Receiver& receiver, const Header& header);
+  bool admit(std::uint32_t receiver, const Header& header);
+  bool is_of_now(Receiver& receiver, const Header& header);
   std::uint32_t* message_of(Receiver& receiver, const Header& header);
   bool begin_message(Receiver& receiver, const Header& header);
   void deliver(Receiver& receiver, const Header& header, std::uint32_t* link, Placement& out);

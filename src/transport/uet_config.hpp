@@ -27,6 +27,7 @@ struct UetConfig {
   // ---- what the network is like: given by the driver
   std::int64_t packet_time = 0;  // ps that a full packet takes on the sender's wire
   std::int64_t base_rtt = 0;     // ps, unloaded, longest path
+  std::int64_t longest_wait = 0;  // ps that a packet may wait in a fabric that loses none; else 0. Timers begin behind it
   bool trimming = true;          // switches cut packets for which they have no room, instead of dropping them
 
   // ---- window: NSCC, all [htsim]. A "round trip" is a window's worth of acknowledged bytes.
@@ -60,6 +61,8 @@ struct UetConfig {
   std::int64_t rto = 0;
   // As SRD: longer than routing takes to converge, shorter than the watchdogs of jobs.
   std::int64_t give_up = 5'000'000'000'000;  // ps without a word from a peer before its messages fail
+
+  std::uint16_t generation = 1;  // of this process, greater than that of the one it replaces; not 0
 };
 
 }  // namespace weft::transport

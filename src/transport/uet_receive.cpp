@@ -24,8 +24,28 @@ void Uet::owe(std::uint32_t index, std::uint8_t flags) {
   state.owing = index;
 }
 
-// False: of a stream that the sender has given up.
-bool Uet::admit(Receiver& receiver, const Header& header) {
+// False: of an earlier life of the peer.
+bool Uet::is_of_now(Receiver& receiver, const Header& header) {
+  if (header.generation == receiver.generation) return header.generation != 0;
+  if (header.generation == 0 || (receiver.generation != 0 && !newer(header.generation, receiver.generation))) return false;
+  if (receiver.generation != 0) {
+    forget(receiver);
+    receiver.stream = 0;
+    if (const std::uint32_t sender = sender_index_.find(pair_key(receiver.endpoint, receiver.peer)); sender != kNone)
+      learn(senders_[sender], header.generation);
+  }
+  receiver.generation = header.generation;
+  return true;
+}
+
+// False: of an earlier life, or of a stream that the sender has given up.
+bool Uet::admit(std::uint32_t index, const Header& header) {
+  Receiver& receiver = receivers_[index];
+  if (!is_of_now(receiver, header)) return false;
+  if (header.peer_generation != 0 && header.peer_generation != config_.generation) {
+    owe(index, 0);  // who it was for is gone; the answer says so
+    return false;
+  }
   if (header.stream == receiver.stream) return header.stream != 0;
   if (header.stream == 0 || (receiver.stream != 0 && !newer(header.stream, receiver.stream))) return false;
   forget(receiver);
@@ -38,7 +58,7 @@ Placement Uet::handle_data(std::uint32_t endpoint, std::uint8_t flags, const Hea
   placement.kind = Placement::Kind::dropped;
   const std::uint32_t index = receiver_for(endpoint, header.source);
   Receiver& receiver = receivers_[index];
-  if (!admit(receiver, header)) {
+  if (!admit(index, header)) {
     ++counters_.ignored;
     return placement;
   }
@@ -188,6 +208,8 @@ bool Uet::poll_ack(std::uint32_t endpoint, Transmit& out) {
   header.sequence = receiver.expected;
   header.echo = static_cast<std::uint16_t>(receiver.echo);
   header.stream = receiver.stream;
+  header.generation = config_.generation;
+  header.peer_generation = receiver.generation;
   receiver.answers = 0;
   const std::uint32_t from = header.arrived_from();
   const std::uint32_t shift = from % 64;
@@ -195,6 +217,14 @@ bool Uet::poll_ack(std::uint32_t endpoint, Transmit& out) {
   header.ack.arrived = receiver.arrived[word] >> shift;
   if (shift > 0) header.ack.arrived |= receiver.arrived[(word + 1) % (kWindow / 64)] << (64 - shift);
   return true;
+}
+
+std::uint64_t Uet::underway_bytes() const {
+  std::uint64_t packets = 0;
+  for (std::uint32_t i = 0; i < receivers_.size(); ++i)
+    for (std::uint32_t at = receivers_[i].messages; at != kNone; at = receive_messages_[at].next)
+      packets += receive_messages_[at].packets - receive_messages_[at].left;
+  return packets * config_.payload;
 }
 
 }  // namespace weft::transport

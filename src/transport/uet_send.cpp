@@ -14,7 +14,8 @@ void Uet::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   const std::uint32_t index = sender_index_.find(pair_key(endpoint, header.source));
   if (index == kNone) return;
   Sender& sender = senders_[index];
-  if (header.stream != sender.stream || before(sender.next, header.sequence)) {
+  const bool for_us = header.generation != 0 && header.peer_generation == config_.generation;
+  if (!for_us || !learn(sender, header.generation) || header.stream != sender.stream || before(sender.next, header.sequence)) {
     ++counters_.ignored;
     return;
   }
@@ -199,6 +200,8 @@ void Uet::fill_header(const Sender& sender, Transmit& out) const {
   out.header.source = sender.endpoint;
   out.header.destination = sender.peer;
   out.header.stream = sender.stream;
+  out.header.generation = config_.generation;
+  out.header.peer_generation = sender.peer_generation;
 }
 
 }  // namespace weft::transport

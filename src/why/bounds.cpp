@@ -117,7 +117,10 @@ Bounds bounds_of(const Team& team, const PlanOptions& options, Bandwidth bisecti
   Bounds out;
   out.launch = plan.launch;
   const auto [outside, inside] = chain_of(team, options.operation, algorithm);
-  out.latency = plan.outside * outside + plan.inside * inside;
+  // Operations that go one way overlap with those behind them (collective::time_among_many): what they wait for at first
+  // binds none of them.
+  const bool one_way = options.operation == Operation::broadcast || options.operation == Operation::reduce;
+  out.latency = one_way ? Duration(0) : plan.outside * outside + plan.inside * inside;
 
   const model::ServerKind& server = team.group(0).spec;
   const auto add = [&](Resource resource, std::string text, Part part, Bandwidth rate) {

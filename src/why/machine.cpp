@@ -95,7 +95,7 @@ std::vector<Prediction> Machine::predict(const Job& job, const Variant& variant,
     if (is_new) {
       collective::PlanOptions plan{.operation = job.operation, .bytes = bytes, .choice = *choice, .stack = &stack};
       plan.pxn = variant.pxn;
-      const collective::Timing timing = collective::time_of(*team, plan, execute);
+      const collective::Timing timing = collective::time_among_many(*team, plan, execute);
       if (timing.stopped_by.empty()) found->second = Prediction{timing.time.count(), timing.plan.choice};
     }
     if (!found->second) return {};

@@ -24,6 +24,12 @@ struct Word {
   std::uint32_t column;
 };
 
+struct Named {  // a trigger
+  std::uint64_t id;
+  Place place;  // where it is named first
+  bool declared;
+};
+
 class MatrixReader {
  public:
   MatrixReader(std::uint32_t source, spec::Diagnostics& diagnostics)
@@ -60,9 +66,12 @@ class MatrixReader {
   }
 
   void refuse(const Word& word, std::string message, std::string help) {
-    diagnostics_.add(Complaint::bad_matrix, {source_, line_, word.column, static_cast<std::uint32_t>(word.text.size())},
+    faulty_ = true;
+    diagnostics_.add(Complaint::bad_matrix, place_of(word),
                      std::move(message), std::move(help));
   }
+
+  Place place_of(const Word& word) const { return {source_, line_, word.column, static_cast<std::uint32_t>(word.text.size())}; }
 
   std::optional<std::uint64_t> number(const Word& word, std::uint64_t most) {
     std::uint64_t value = 0;
@@ -90,11 +99,12 @@ class MatrixReader {
            "lines are Nodes n, Connections n, Triggers n, Failures n, a->b ..., trigger id n oneshot, or failure ...");
   }
 
-  std::uint32_t trigger_index(std::uint64_t id) {
+  // `word`: where it is named.
+  std::uint32_t trigger_index(std::uint64_t id, const Word& word) {
     const auto [found, is_new] = ids_.try_emplace(id, static_cast<std::uint32_t>(matrix_.triggers.size()));
     if (is_new) {
       matrix_.triggers.emplace_back();
-      declared_.push_back(false);
+      named_.push_back({id, place_of(word), false});
     }
     return found->second;
   }
@@ -114,9 +124,9 @@ class MatrixReader {
       if (!value) return;
       if (key == "size") flow.bytes = *value;
       if (key == "start") flow.start = static_cast<std::int64_t>(*value);
-      if (key == "trigger") flow.started_by = trigger_index(*value);
-      if (key == "send_done_trigger") flow.when_sent = trigger_index(*value);
-      if (key == "recv_done_trigger") flow.when_received = trigger_index(*value);
+      if (key == "trigger") flow.started_by = trigger_index(*value, words_[i + 1]);
+      if (key == "send_done_trigger") flow.when_sent = trigger_index(*value, words_[i + 1]);
+      if (key == "recv_done_trigger") flow.when_received = trigger_index(*value, words_[i + 1]);
       has_size |= key == "size";
       has_start |= key == "start" || key == "trigger";
       static const std::vector<std::string> known = {"id", "start", "size", "trigger", "send_done_trigger", "recv_done_trigger", "prio"};
@@ -142,9 +152,9 @@ class MatrixReader {
       return refuse(words_[0], "a trigger needs an id and a kind", "trigger id 1 oneshot, multishot, or barrier count 4");
     const auto id = number(words_[2], kMostNodes * std::uint64_t{256});
     if (!id) return;
-    const std::uint32_t index = trigger_index(*id);
+    const std::uint32_t index = trigger_index(*id, words_[2]);
     MatrixTrigger& trigger = matrix_.triggers[index];
-    declared_[index] = true;
+    named_[index].declared = true;
     ++trigger_lines_;
     const std::string_view kind = words_[3].text;
     if (kind == "multishot") {
@@ -192,6 +202,7 @@ class MatrixReader {
   }
 
   void finish() {
+    if (faulty_) return;  // a line that was refused is missing everywhere
     const Place whole{source_, 0, 0, 1};
     if (matrix_.nodes == 0 || last_node_ >= matrix_.nodes)
       diagnostics_.add(Complaint::bad_matrix, whole, fmt::format("Nodes is {}, but there are flows of node {}", matrix_.nodes, last_node_),
@@ -199,12 +210,10 @@ class MatrixReader {
     check_count("Connections", connections_, matrix_.flows.size(), "flows");
     check_count("Triggers", triggers_, trigger_lines_, "triggers");
     check_count("Failures", failures_, matrix_.failures.size(), "failures");
-    for (const auto& flow : matrix_.flows)
-      for (const std::uint32_t trigger : {flow.started_by, flow.when_sent, flow.when_received})
-        if (trigger != kNoTrigger && !declared_[trigger]) {
-          diagnostics_.add(Complaint::bad_matrix, whole, "a trigger is used that no line declares", "trigger id 1 oneshot");
-          return;
-        }
+    const auto undeclared = std::find_if(named_.begin(), named_.end(), [](const Named& each) { return !each.declared; });
+    if (undeclared != named_.end())
+      diagnostics_.add(Complaint::bad_matrix, undeclared->place, fmt::format("trigger {} is used, but no line declares it", undeclared->id),
+                       fmt::format("add a line: trigger id {} oneshot, multishot, or barrier count n", undeclared->id));
   }
 
   std::uint32_t source_;
@@ -218,7 +227,8 @@ class MatrixReader {
   std::uint64_t trigger_lines_ = 0;
   std::vector<Word> words_;
   std::unordered_map<std::uint64_t, std::uint32_t> ids_;
-  std::vector<bool> declared_;
+  std::vector<Named> named_;  // by index of the trigger
+  bool faulty_ = false;
 };
 
 }  // namespace

@@ -45,6 +45,21 @@ TEST(Matrix, FaultsAreNamedWithTheirPlace) {
     EXPECT_NE(errors(text), "") << text;
 }
 
+TEST(Matrix, ATriggerThatNobodyDeclaresIsNamedWhereItIsUsed) {
+  EXPECT_EQ(errors("Nodes 2\nConnections 1\n0->1 id 1 trigger 3 size 1\n"),
+            "m.cm:3:19: error E0411: trigger 3 is used, but no line declares it\n"
+            "  3 | 0->1 id 1 trigger 3 size 1\n"
+            "    |                   ^\n"
+            "  = add a line: trigger id 3 oneshot, multishot, or barrier count n\n"
+            "1 error; `weft explain E0411` says more\n");
+}
+
+TEST(Matrix, AWrongLineIsNotMissedAgainByTheCounts) {
+  const std::string text = errors("Nodes 2\nConnections 1\n0->1 id 1 start x size 1\n");
+  EXPECT_EQ(text.find("Connections is"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 error;"), std::string::npos) << text;
+}
+
 TEST(Matrix, FailuresAreRead) {
   spec::Diagnostics diagnostics;
   const Matrix matrix = read(

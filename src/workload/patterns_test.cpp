@@ -208,6 +208,50 @@ TEST(Poisson, EqualSeedsGiveEqualTrafficWhateverTheOrderOfPulling) {
   EXPECT_NE(arrivals(other).times, arrivals(poisson()).times);
 }
 
+// 1 of 50 nodes receives from all others, each at 60 % of its line.
+TEST(OpenLoop, PacedFlowsKeepTheirIntervalAndTheTargetsOfThePattern) {
+  PatternOptions options = poisson();
+  options.name = "incast";
+  options.arrivals = "paced";
+  const auto schedule = make(options);
+  EXPECT_EQ(schedule->lanes(0), 0u);
+  std::set<std::int64_t> first;
+  for (std::uint32_t rank = 1; rank < 50; ++rank) {
+    std::vector<std::int64_t> times;
+    for (const Instruction& each : drain(*schedule, rank)) {
+      if (each.kind == Kind::at) times.push_back(each.time);
+      if (each.kind == Kind::send) {
+        EXPECT_EQ(each.peer, 0u);
+        EXPECT_TRUE(each.detached);
+      }
+    }
+    EXPECT_NEAR(static_cast<double>(times.size()), 6000, 1);  // 20 ms, one every 3.33 us
+    first.insert(times.at(0));
+    for (std::size_t i = 1; i < times.size(); ++i) ASSERT_EQ(times[i] - times[i - 1], 3'333'333);
+  }
+  EXPECT_GT(first.size(), 40u) << "not in step";
+}
+
+TEST(OpenLoop, EveryPatternKeepsItsTargetsInTurnAndItsLoad) {
+  PatternOptions options = poisson();
+  options.arrivals = "poisson";
+  options.nodes = 5;
+  for (const std::string name : {"ring", "all-to-all", "permutation", "outcast", "one"}) {
+    options.name = name;
+    const auto schedule = make(options);
+    for (std::uint32_t rank = 0; rank < 5; ++rank) {
+      std::map<std::uint32_t, int> to;
+      int all = 0;
+      for (const Instruction& each : drain(*schedule, rank))
+        if (each.kind == Kind::send) ++to[each.peer], ++all;
+      const bool sends = rank == 0 || (name != "outcast" && name != "one");
+      EXPECT_EQ(to.size(), !sends ? 0u : name == "all-to-all" || name == "outcast" ? 4u : 1u) << name << rank;
+      EXPECT_NEAR(all, sends ? 6000 : 0, 5 * std::sqrt(6000.0)) << name << rank;
+      for (const auto& [peer, count] : to) EXPECT_NEAR(count, all / static_cast<double>(to.size()), 1) << name << peer;
+    }
+  }
+}
+
 TEST(Patterns, OptionsThatCannotBeAreNamed) {
   const auto error = [](PatternOptions options) {
     spec::Diagnostics diagnostics;
@@ -215,6 +259,8 @@ TEST(Patterns, OptionsThatCannotBeAreNamed) {
     return spec::render_text(diagnostics, false);
   };
   EXPECT_NE(error({.name = "storm", .nodes = 2, .bytes = 1}).find("there is no pattern 'storm'"), std::string::npos);
+  EXPECT_NE(error({.nodes = 2, .bytes = 1, .arrivals = "late"}).find("flows cannot begin 'late'"), std::string::npos);
+  EXPECT_NE(error({.name = "poisson", .nodes = 2, .bytes = 1, .arrivals = "paced"}).find("another pattern"), std::string::npos);
   EXPECT_NE(error({.nodes = 1, .bytes = 1}).find("--nodes"), std::string::npos);
   EXPECT_NE(error({.nodes = 99'999'999, .bytes = 1}).find("--nodes"), std::string::npos);
   EXPECT_NE(error({.nodes = 2, .bytes = 0}).find("--size"), std::string::npos);

@@ -40,6 +40,26 @@ TEST_P(Examples, PrintWhatTheyShould) {
   expect_file(directory / "expected.txt", transcript(directory));
 }
 
+// Output that a README shows is output: its lines stand in expected.txt in that order, `...` for what is left out.
+TEST_P(Examples, ReadmesShowWhatIsPrinted) {
+  const auto directory = kSource / "examples" / GetParam();
+  if (!std::filesystem::exists(directory / "README.md")) return;
+  const std::string expected = "\n" + read(directory / "expected.txt");
+  std::istringstream readme(read(directory / "README.md"));
+  bool within = false;  // a block that shows a command of the transcript
+  std::size_t at = 0;
+  for (std::string line; std::getline(readme, line);) {
+    if (line.starts_with("```")) within = false;
+    if (line.starts_with("$ weft ")) {
+      within = true;
+      at = 0;
+    }
+    if (!within || line == "...") continue;
+    at = expected.find("\n" + line + "\n", at);
+    ASSERT_NE(at, std::string::npos) << "README.md shows what expected.txt does not have here:\n" << line;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Examples, testing::ValuesIn(example_names()), [](const auto& each) {
   std::string name = each.param;
   for (char& c : name)

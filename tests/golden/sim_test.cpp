@@ -531,16 +531,35 @@ TEST(Validate, EveryTableIsReproducedAsWellAsItWas) {
   for (const auto& entry : std::filesystem::directory_iterator(kSource / "truth")) tables += entry.path().extension() == ".csv";
   const auto all = records(outcome.out);
   EXPECT_EQ(all.size(), tables);
+  // From 1 MiB on: nine rows in ten and the worst, where it is more than of the others; docs/validation.md says why.
+  const std::map<std::string, std::pair<double, double>> known = {
+      {"aws_p4de_a100_2n16g_allreduce", {0.15, 0.20}},    {"aws_p5_h100_2n16g_allreduce", {0.18, 0.25}},
+      {"azure_a100_1n8g_all_reduce", {0.16, 0.18}},       {"azure_guide_ND_A100_v4_allreduce", {0.26, 0.31}},
+      {"azure_guide_ND_H100_v5_allreduce", {0.06, 0.21}}, {"coreweave_gb200_20rack1440g_allreduce", {0.30, 0.30}},
+      {"gcp_a3high_h100_2n16g_allgather", {0.12, 0.25}},  {"gke_a3high_h100_2n16g_allgather", {0.42, 0.43}},
+      {"gke_a3ultra_h200_2n16g_allgather", {0.13, 0.19}}, {"issue309_h100_2n16g_allreduce", {0.16, 0.17}},
+      {"issue309_h100_8n64g_allreduce", {0.16, 0.20}},    {"lambda_b200_2n16g_allreduce", {0.17, 0.28}},
+      {"stas00_line1471", {0.33, 0.40}}};
   for (const auto& record : all) {
     EXPECT_LE(record["median"], record["p90"]);
     EXPECT_LE(record["p90"], record["worst"]);
     EXPECT_LE(record["counted"], record["rows"]);
     const std::string table = record["table"];
-    const bool one_server = table == "dgxc_h100_1n8g_allreduce" || table == "aws_p5_h100_batch_allreduce";
-    if (one_server || table.starts_with("oci_")) {
-      EXPECT_LT(record["from_1MiB"]["p90"], 0.1) << table;
-      EXPECT_LT(record["from_1MiB"]["worst"], 0.18) << table;
-    }
+    const auto limits = known.contains(table) ? known.at(table) : std::pair{0.125, 0.13};
+    EXPECT_LT(record["from_1MiB"]["median"], 0.108) << table;
+    EXPECT_LT(record["from_1MiB"]["p90"], limits.first) << table;
+    EXPECT_LT(record["from_1MiB"]["worst"], limits.second) << table;
+    if (!record["below_1MiB"].is_null() && record["below_1MiB"]["rows"] > 0)
+      EXPECT_LT(record["below_1MiB"]["p90"], table.starts_with("azure_guide_ND_") ? 0.32 : 0.29) << table;
+    // What is missed has a reason, or at least what is known about it.
+    if (limits.first > 0.15 || limits.second > 0.30) EXPECT_NE(read(kSource / "truth" / (table + ".weft.yaml")).find("# note: "), std::string::npos) << table;
+  }
+  const std::string text = weft({"validate", (kSource / "truth").string()}).out;
+  for (const std::string met : {"from 1 MiB, median: ", "from 1 MiB, nine rows in ten: ", "below 1 MiB, median: ",
+                                "below 1 MiB, nine rows in ten: "}) {
+    const std::size_t at = text.find(met);
+    ASSERT_NE(at, std::string::npos) << met;
+    EXPECT_NE(text.substr(at, text.find('\n', at) - at).find("at most"), std::string::npos) << text.substr(at, 80);
   }
 }
 

@@ -96,7 +96,7 @@ TEST(Sweep, TakesFromTheFileOnlyWhatHasTheSameInputs) {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return sweep(arguments).err;
   };
-  EXPECT_EQ(again({"--window", "4"}), "") << "other traffic";
+  EXPECT_EQ(again({"--pattern", "ring"}), "") << "other traffic";
   EXPECT_EQ(again({"--set", "transport.paths=4"}), "") << "another cluster";
   EXPECT_EQ(again({"--seed", "2"}), "4 of 8 runs stand in " + file + " already\n") << "seed 2 is there, seed 3 is not";
   std::string other = read(file);
@@ -142,12 +142,6 @@ TEST(Sweep, NamesEveryWrongKeyAndValueBeforeAnythingRuns) {
   EXPECT_NE(outcome.err.find("'balance' cannot be 'sprai'"), std::string::npos) << outcome.err;
   EXPECT_NE(outcome.err.find("2 errors;"), std::string::npos) << "each once: " << outcome.err;
   EXPECT_FALSE(std::filesystem::exists(file));
-}
-
-TEST(Sweep, APointThatDoesNotCloseIsNamed) {
-  const Outcome outcome = weft({"sweep", kClos, "--over", "fabric.spines=4,2", "--nodes", "8"});
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_NE(outcome.err.find("so 1 of 2 points cannot run: spines=2\n"), std::string::npos) << outcome.err;
 }
 
 TEST(Sweep, ALimitLeavesTheOtherPointsAlone) {

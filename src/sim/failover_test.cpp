@@ -1,0 +1,185 @@
+// Parts of messages that leave a NIC which does not get through. Two planes, both ports of a card in either:
+//
+//   s0/nic0 port 0 --- plane 0: leaf0, leaf1, spines --- s4/nic0 port 0
+//   s0/nic0 port 1 --- plane 1: leaf0, leaf1, spines --- s4/nic0 port 1
+
+#include "sim/failover.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "sim/packet_run.hpp"
+#include "sim/testing_sim.hpp"
+#include "workload/matrix_schedule.hpp"
+
+namespace weft::sim {
+namespace {
+
+using namespace testing;
+using Kind = Condition::Kind;
+using transport::Protocol;
+
+constexpr std::int64_t kMicrosecond = 1'000'000;
+constexpr std::int64_t kSilence = 200 * kMicrosecond;
+constexpr std::uint64_t kBytes = 4'000'000;  // 80 us over both planes, 160 us over one
+
+const Built& two_planes() {
+  static const Built built = build("c.weft.yaml",
+                                   "version: 1\nservers: {kind: hgx-h100, count: 8, nic: {kind: connectx-7, ports: 2}}\n"
+                                   "fabric: {kind: tor-clos, planes: 2, switch: tomahawk-4, servers_per_leaf: 4, spines: 4}\n");
+  return built;
+}
+
+SimConfig config_of(Protocol protocol = Protocol::srd) {
+  SimConfig config;
+  config.protocol = protocol;
+  config.stack.used = 0;
+  config.stack.use(protocol);
+  config.header = config.stack.shortest_header();
+  config.full_packet = config.stack.longest_packet();
+  config.failover = kSilence;
+  config.give_up = 20 * kSilence;
+  config.stack.srd.give_up = config.stack.roce.give_up = config.stack.tcp.give_up = config.stack.uet.give_up = kSilence;
+  config.stack.roce.ack_timeout = kSilence / 8;
+  return config;
+}
+
+struct Send {
+  std::uint32_t from, to;
+  std::int64_t start = 0;
+  std::uint64_t bytes = kBytes;
+};
+
+template <class SetUp>
+schedule::RunResult run(const Built& built, const std::vector<Send>& sends, const SimConfig& config, SetUp set_up) {
+  workload::Matrix matrix;
+  matrix.nodes = 64;
+  for (const Send& each : sends) {
+    workload::MatrixFlow flow;
+    flow.source = each.from;
+    flow.destination = each.to;
+    flow.bytes = each.bytes;
+    flow.start = each.start;
+    matrix.flows.push_back(flow);
+  }
+  workload::MatrixSchedule schedule(matrix);
+  PacketSim engine(built.fabric, config);
+  set_up(engine);
+  return PacketRun(schedule, engine, true).run();
+}
+
+void lose_plane(PacketSim& engine, std::uint32_t plane, std::int64_t from, std::int64_t to = kForever) {
+  const std::uint32_t switches = engine.layout().switches() / 2;
+  for (std::uint32_t i = 0; i < switches; ++i) engine.add_to_switch(plane * switches + i, {Kind::down, from, to, 0});
+}
+
+std::uint64_t delivered(const schedule::RunResult& result) { return result.failures->delivered.between(0, INT64_MAX / 2); }
+
+TEST(Failover, APlaneThatDiesCostsTheTimeToNoticeAndTheRestAtHalfTheRate) {
+  for (const Protocol protocol : {Protocol::srd, Protocol::rocev2, Protocol::uet}) {
+    const auto result = run(two_planes(), {{0, 32}}, config_of(protocol),
+                            [](PacketSim& engine) { lose_plane(engine, 0, 20 * kMicrosecond); });
+    ASSERT_NE(result.flows[0].sent, schedule::kNotYet) << static_cast<int>(protocol);
+    EXPECT_GT(result.failures->moved, 0u);
+    EXPECT_EQ(delivered(result), kBytes);
+    EXPECT_GT(result.end, 20 * kMicrosecond + kSilence);
+    EXPECT_LT(result.end, 20 * kMicrosecond + 2 * kSilence + 100 * kMicrosecond) << static_cast<int>(protocol);
+    EXPECT_GE(result.failures->first_moved, kSilence);
+  }
+}
+
+// Data go through, what is said back does not: the sender cannot know, and sends all of it again.
+TEST(Failover, WhatArrivedButWasNeverAcknowledgedCountsOnce) {
+  constexpr std::uint64_t kFew = 200'000;  // within a window
+  const auto result = run(two_planes(), {{0, 32, 0, kFew}}, config_of(), [](PacketSim& engine) {
+    const fabric::Fabric& fabric = engine.layout().fabric();
+    engine.add_condition(engine.layout().port_of_endpoint(fabric.endpoint(32, 0)), {Kind::down, 0, kForever, 0});
+  });
+  ASSERT_NE(result.flows[0].sent, schedule::kNotYet);
+  EXPECT_GT(result.failures->moved, 0u);
+  EXPECT_EQ(delivered(result), kFew);
+  EXPECT_LT(result.flows[0].received, kSilence);  // by its first coming
+  EXPECT_GT(result.flows[0].sent, kSilence);
+}
+
+TEST(Failover, WhoKnowsOfTheDeadPlaneDoesNotTryIt) {
+  const std::int64_t later = 1000 * kMicrosecond;
+  const auto result = run(two_planes(), {{0, 32}, {0, 32, later}}, config_of(),
+                          [](PacketSim& engine) { lose_plane(engine, 0, 20 * kMicrosecond); });
+  const std::int64_t took = result.flows[1].received - later;
+  EXPECT_LT(took, kSilence);
+  EXPECT_GT(took, 160 * kMicrosecond);  // one plane
+}
+
+TEST(Failover, APlaneThatIsBackIsUsedAgain) {
+  // It is avoided for ten times as long as it took to notice.
+  const std::int64_t later = 15 * kSilence;
+  const auto result = run(two_planes(), {{0, 32}, {0, 32, later}}, config_of(),
+                          [](PacketSim& engine) { lose_plane(engine, 0, 20 * kMicrosecond, 5 * kSilence); });
+  EXPECT_LT(result.flows[1].received - later, 100 * kMicrosecond);  // both planes
+}
+
+TEST(Failover, ACardWithOnePortLeavesItsWorkToTheOthers) {
+  const Built rails = build("r.weft.yaml",
+                            "version: 1\nservers: {kind: hgx-h100, count: 8}\n"
+                            "fabric: {kind: rail-only, link: {rate: 400Gbps, cable: 5m}}\n");
+  const auto result = run(rails, {{0, 8}}, config_of(), [](PacketSim& engine) {
+    engine.add_to_link(engine.layout().port_of_endpoint(0), {Kind::blackhole, 20 * kMicrosecond, kForever, 0});
+  });
+  ASSERT_NE(result.flows[0].sent, schedule::kNotYet);
+  EXPECT_GT(result.failures->moved, 1u);
+  EXPECT_EQ(delivered(result), kBytes);
+}
+
+TEST(Failover, WithoutAnyWayItFailsAndTheRunEnds) {
+  const auto result = run(two_planes(), {{0, 32}}, config_of(), [](PacketSim& engine) {
+    lose_plane(engine, 0, 20 * kMicrosecond);
+    lose_plane(engine, 1, 20 * kMicrosecond);
+  });
+  EXPECT_EQ(result.flows[0].sent, schedule::kNotYet);
+  EXPECT_LT(delivered(result), kBytes);
+}
+
+TEST(Failover, AnyNumberOfThreadsGivesTheSame) {
+  std::vector<std::uint64_t> digests;
+  for (const std::uint32_t threads : {1u, 2u, 4u}) {
+    SimConfig config = config_of();
+    config.threads = threads;
+    std::vector<Send> sends;
+    for (std::uint32_t gpu = 0; gpu < 64; ++gpu) sends.push_back({gpu, (gpu + 24) % 64});
+    const auto result = run(two_planes(), sends, config, [](PacketSim& engine) { lose_plane(engine, 0, 20 * kMicrosecond); });
+    EXPECT_EQ(delivered(result), 64 * kBytes);
+    digests.push_back(result.digest);
+  }
+  EXPECT_EQ(digests[0], digests[1]);
+  EXPECT_EQ(digests[0], digests[2]);
+}
+
+RC_GTEST_PROP(Failover, WhateverGoesDownForAWhileEverythingComesOnce, ()) {
+  const auto protocol = *rc::gen::element(Protocol::srd, Protocol::rocev2, Protocol::uet, Protocol::tcp);
+  const auto outages = *rc::gen::inRange<std::uint32_t>(1, 4);
+  SimConfig config = config_of(protocol);
+  config.stack.tcp.rto_min = kSilence / 8;
+  config.give_up = 1000 * kSilence;
+  const auto result = run(two_planes(), {{0, 32}, {32, 0}, {9, 1}, {63, 2}}, config, [&](PacketSim& engine) {
+    for (std::uint32_t i = 0; i < outages; ++i) {
+      const std::int64_t from = *rc::gen::inRange<std::int64_t>(0, kSilence);
+      const std::int64_t to = from + *rc::gen::inRange<std::int64_t>(1, 20 * kSilence);
+      const auto gpu = *rc::gen::element(0u, 1u, 2u, 9u, 32u, 63u);
+      const std::uint32_t port = engine.layout().port_of_endpoint(engine.layout().fabric().endpoint(gpu, *rc::gen::inRange(0u, 2u)));
+      switch (*rc::gen::inRange(0, 3)) {
+        case 0: lose_plane(engine, *rc::gen::inRange(0u, 2u), from, to); break;
+        case 1: engine.add_condition(port, {Kind::blackhole, from, to, 0}); break;
+        default: engine.add_to_link(port, {Kind::down, from, to, 0}); break;
+      }
+    }
+  });
+  for (const schedule::FlowRecord& flow : result.flows) {
+    RC_ASSERT(flow.sent != schedule::kNotYet);
+    RC_ASSERT(flow.received != schedule::kNotYet);
+  }
+  RC_ASSERT(delivered(result) == result.flows.size() * kBytes);
+}
+
+}  // namespace
+}  // namespace weft::sim

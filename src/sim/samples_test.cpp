@@ -1,0 +1,223 @@
+// What --sample writes down, against the table of links and the summary, for every kind of port.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "sim/testing_sim.hpp"
+
+namespace weft::sim {
+namespace {
+
+using namespace testing;
+using schedule::LinkSample;
+
+//   8 spines            64 hosts at 100G, eight to a leaf, as many uplinks
+//   8 leaves            cables of 0.5 us
+const fabric::Fabric& leaves_and_spines() {
+  static const Built built = build("leaf.topo",
+                                   "Nodes 64\nTiers 2\nPodsize 64\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 8\nRadix_Up 8\n"
+                                   "Downlink_Latency_ns 500\nSwitch_Latency_ns 300\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 8\n"
+                                   "Downlink_Latency_ns 500\nSwitch_Latency_ns 300\n");
+  return built.fabric;
+}
+
+TEST(Samples, BytesAreSpreadOverTheirTimeOnTheWire) {
+  Samples samples(1000, 100);
+  samples.carry(1900, 400, 40);  // a quarter of it before 2000
+  samples.carry(2300, 2700, 270);
+  const auto& rows = samples.finish(5000);
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows[0].bytes, 10u);
+  EXPECT_EQ(rows[1].bytes, 30u + 70u);
+  EXPECT_EQ(rows[2].bytes, 100u);
+  EXPECT_EQ(rows[3].bytes, 100u);
+}
+
+TEST(Samples, AQueueIsSeenWhileItDrains) {
+  Samples samples(1000, 100);
+  samples.queue(500, 400, 4500);
+  const auto& rows = samples.finish(9000);
+  std::vector<std::int64_t> peaks;
+  for (const LinkSample& row : rows) peaks.push_back(row.peak_bytes);
+  EXPECT_EQ(peaks, (std::vector<std::int64_t>{400, 350, 250, 150, 50}));
+}
+
+TEST(Samples, AQueueThatStandsIsSeenUntilItChanges) {
+  Samples samples(1000, 100);
+  samples.queue(500, 400);
+  samples.queue(2200, 100);
+  samples.queue(3300, 0);
+  const auto& rows = samples.finish(9000);
+  std::vector<std::int64_t> peaks;
+  for (const LinkSample& row : rows) peaks.push_back(row.peak_bytes);
+  EXPECT_EQ(peaks, (std::vector<std::int64_t>{400, 400, 400, 100}));
+}
+
+TEST(Samples, PartsOfABundleAddUp) {
+  Samples all(1000, 100);
+  for (std::int64_t i = 0; i < 20; ++i) {
+    all.carry(i * 300, 299, 100 + i);
+    ++all.at(i * 300).packets;
+  }
+  const auto rows = all.finish(10'000);
+  std::map<std::int64_t, std::uint64_t> bytes;
+  std::uint64_t packets = 0;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    Samples part = part_of(rows, 1000, 3, i);
+    for (const LinkSample& row : part.finish(10'000)) {
+      bytes[row.time] += row.bytes;
+      packets += row.packets;
+    }
+  }
+  EXPECT_EQ(packets, 20u);
+  for (const LinkSample& row : rows) EXPECT_EQ(bytes[row.time], row.bytes);
+}
+
+struct Kind {
+  std::string name;
+  SimConfig config;
+  std::function<void(PacketSim&)> prepare;
+};
+
+void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
+
+SimConfig short_queues() {
+  SimConfig config;
+  config.queue_bytes = 60'000;
+  config.sample = 1'000'000;
+  return config;
+}
+
+SimConfig exact(FlowControl control, bool trimming) {
+  SimConfig config = short_queues();
+  config.trimming = trimming;
+  config.exact.on = true;
+  config.exact.flow_control = control;
+  config.exact.buffer = control == FlowControl::none ? 400'000 : 8 << 20;
+  if (control != FlowControl::none) config.exact.lossless = 0b10;
+  return config;
+}
+
+SimConfig over(transport::Protocol protocol, SimConfig config) {
+  config.protocol = protocol;
+  config.stack.used = 0;
+  config.stack.use(protocol);
+  config.header = config.stack.header_of(protocol);
+  config.full_packet = config.stack.packet_of(protocol);
+  return config;
+}
+
+std::vector<Kind> kinds() {
+  std::vector<Kind> all;
+  const auto add = [&](const std::string& name, const SimConfig& config, std::function<void(PacketSim&)> prepare = {}) {
+    all.push_back({name, config, std::move(prepare)});
+  };
+  const auto all_ports = [](PacketSim& sim, const Condition& condition) {
+    for (std::uint32_t port = 0; port < sim.layout().ports(); ++port)
+      if (sim.layout().connected(port)) sim.add_condition(port, condition);
+  };
+  const auto lossy = [=](PacketSim& sim) { all_ports(sim, {Condition::Kind::loss, 0, kForever, 10'000}); };
+  const auto slow = [=](PacketSim& sim) { all_ports(sim, {Condition::Kind::degraded, 7'000'000, 60'000'000, 300'000}); };
+  SimConfig fifo = short_queues();
+  fifo.fifo = true;
+  add("fifo", fifo);
+  add("two_class", short_queues());
+  SimConfig odd = short_queues();
+  odd.sample = 333'000;
+  add("two_class_in_odd_intervals", odd);
+  add("two_class_lossy", short_queues(), lossy);
+  add("two_class_slow", short_queues(), slow);
+  add("two_class_shaped", short_queues(), [](PacketSim& sim) {
+    sim.shape(sim.layout().reverse_port(sim.layout().port_of_endpoint(0)), {100, 20'000, 50'000, 0});
+  });
+  add("exact_that_drops", exact(FlowControl::none, false));
+  add("exact_that_trims", exact(FlowControl::none, true));
+  add("exact_lossy", exact(FlowControl::none, true), lossy);
+  add("exact_slow", exact(FlowControl::none, true), slow);
+  SimConfig pause = over(transport::Protocol::rocev2, exact(FlowControl::pause, false));
+  add("pause", pause);
+  pause.exact.watchdog = 3'000'000;
+  add("pause_with_watchdog", pause, [](PacketSim& sim) { sim.slow_receiver(0, 50'000); });
+  SimConfig small_card = over(transport::Protocol::tcp, exact(FlowControl::none, false));
+  small_card.exact.nic_buffer = 100'000;
+  add("exact_small_card", small_card, [](PacketSim& sim) { sim.slow_receiver(0, 200'000); });
+  add("credits", over(transport::Protocol::rocev2, exact(FlowControl::credits, false)));
+  add("scheduled", exact(FlowControl::scheduled, false));
+  add("scheduled_roce", over(transport::Protocol::rocev2, exact(FlowControl::scheduled, false)));
+  return all;
+}
+
+class EveryPort : public ::testing::TestWithParam<Kind> {};
+INSTANTIATE_TEST_SUITE_P(Samples, EveryPort, ::testing::ValuesIn(kinds()), [](const auto& kind) { return kind.param.name; });
+
+// All links cross each other, and many senders meet at host 0.
+std::vector<Flow> crossing_and_meeting() {
+  std::vector<Flow> flows = shifted(21, 200'000);
+  for (std::uint32_t i = 1; i < 20; ++i) flows.push_back({i, 0, 150'000, 777 * std::int64_t{i}});
+  return flows;
+}
+
+TEST_P(EveryPort, SamplesAddUpToTheTableOfLinks) {
+  const Kind& kind = GetParam();
+  PacketSim sim(leaves_and_spines(), kind.config);
+  if (kind.prepare) kind.prepare(sim);
+  const schedule::RunResult result = run_on(sim, crossing_and_meeting()).result;
+  std::vector<LinkSample> sums(result.links.size());
+  for (const LinkSample& each : result.samples) {
+    const schedule::LinkRecord& link = result.links[each.link];
+    LinkSample& sum = sums[each.link];
+    sum.bytes += each.bytes;
+    sum.packets += each.packets;
+    sum.marked += each.marked;
+    sum.trimmed += each.trimmed;
+    sum.dropped += each.dropped;
+    sum.peak_bytes = std::max(sum.peak_bytes, each.peak_bytes);
+    // At 100 Gb/s: in 333 ns there is room for 4162 bytes and a half.
+    ASSERT_LE(each.bytes, static_cast<std::uint64_t>((kind.config.sample + 79) / 80)) << link.from << " to " << link.to << " at " << each.time;
+  }
+  ASSERT_GT(result.links.size(), 128u);
+  std::uint64_t dropped = 0;
+  std::uint64_t packets = 0;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const schedule::LinkRecord& link = result.links[i];
+    SCOPED_TRACE(link.from + " to " + link.to);
+    EXPECT_EQ(sums[i].bytes, link.bytes);
+    EXPECT_EQ(sums[i].packets, link.packets);
+    EXPECT_EQ(sums[i].marked, link.marked);
+    EXPECT_EQ(sums[i].trimmed, link.trimmed);
+    EXPECT_EQ(sums[i].dropped, link.dropped + link.lost);
+    EXPECT_EQ(sums[i].peak_bytes, link.peak_bytes);
+    EXPECT_LE(link.marked, link.packets);
+    EXPECT_LE(link.trimmed, link.packets);
+    dropped += link.dropped + link.lost;
+    packets += link.packets;
+  }
+  EXPECT_EQ(dropped, result.counters.dropped + result.counters.lost);
+  EXPECT_EQ(packets, result.counters.packet_hops);
+}
+
+// Where all packets are marked, trimmed and dropped at one port, that port has the summary's numbers.
+TEST_P(EveryPort, OnePortHasTheNumbersOfTheSummary) {
+  const Kind& kind = GetParam();
+  if (kind.name.find("lossy") != std::string::npos) GTEST_SKIP() << "what is marked may be lost";
+  PacketSim sim(leaves_and_spines(), kind.config);
+  if (kind.prepare) kind.prepare(sim);
+  std::vector<Flow> flows;
+  for (std::uint32_t i = 1; i < 8; ++i) flows.push_back({i, 0, 400'000, 0});
+  const schedule::RunResult result = run_on(sim, flows).result;
+  std::uint64_t marked = 0, trimmed = 0;
+  for (const schedule::LinkRecord& link : result.links) {
+    marked += link.marked;
+    trimmed += link.trimmed;
+  }
+  const std::uint64_t behind = result.counters.watchdog_drops + result.counters.headroom_drops;  // marked, then dropped
+  EXPECT_LE(result.counters.marked, marked);
+  EXPECT_LE(marked, result.counters.marked + behind);
+  EXPECT_EQ(trimmed, result.counters.trimmed);
+  EXPECT_GT(marked, 0u);
+}
+
+}  // namespace
+}  // namespace weft::sim
