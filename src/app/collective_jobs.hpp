@@ -17,6 +17,7 @@ struct CollectiveJob {
   std::uint32_t gpus = 0;
   std::vector<Bytes> sizes;
   std::string stack;                    // empty: by network card and transport
+  std::uint32_t per_server = 0;         // of each server's GPUs; 0: all
   std::string on = {};                  // which GPUs: 0..63/8; empty: the first `gpus`
   std::string split = {};               // into groups that run at once: /8 or %8; empty: one
   Duration skew = {};                   // between the first rank that comes and the last
@@ -35,13 +36,9 @@ std::vector<CollectiveJob> take_options(const CollectiveOptions& options, std::v
 // "8..4GiB" as "8B..4GiB": nccl-tests' sizes are bytes where they have no unit.
 std::string bare_as_bytes(const std::string& sizes);
 
-// 3, 0..7, 0..63/8 (every eighth), 0..255/128x8 (eight of every 128), or several with commas; no one twice. Empty with a
-// complaint where it names nothing or more than `count`.
-std::vector<std::uint32_t> parse_gpus(const std::string& text, std::uint32_t count, spec::Diagnostics& diagnostics);
-
 // The GPUs of every group of a job; all groups have the same number. Empty with a complaint.
 std::vector<std::vector<std::uint32_t>> groups_of(const CollectiveJob& job, const model::Cluster& cluster,
-                                                  std::uint32_t per_server, spec::Diagnostics& diagnostics);
+                                                  spec::Diagnostics& diagnostics);
 
 // Late and slow ranks of a group, drawn by the seed; slow NICs are those that faults name. `diagnostics` hears of slow
 // ranks that are none.

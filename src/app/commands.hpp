@@ -89,6 +89,14 @@ struct PlanCommandOptions {
 };
 int plan(const PlanCommandOptions& options, Console& console);
 
+struct PlotOptions {
+  std::vector<std::string> files;  // records of `sim --json`, or tables of nccl-tests; NAME=FILE
+  std::string output;              // empty: stdout
+  std::string title;
+  bool json = false;  // the points instead
+};
+int plot(const PlotOptions& options, Console& console);
+
 struct SweepOptions {
   InputOptions input;
   std::vector<std::string> over;  // fabric.spines=2,4: every value with every value of the others

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "app/sim_collective.hpp"
+#include "app/collective_choice.hpp"
 #include "fabric/summary.hpp"
 
 namespace weft::app {
@@ -11,6 +11,12 @@ namespace {
 using spec::Complaint;
 
 constexpr const char* kUsualSizes = "[1MiB, 16MiB, 256MiB, 1GiB, 8GiB]";
+
+// More is said of a job, or of what the command line makes of it, than how many GPUs it has.
+template <class Job>
+bool is_particular(const Job& job) {
+  return !job.on.empty() || !job.split.empty() || !job.slow_ranks.empty();
+}
 
 }  // namespace
 
@@ -45,10 +51,15 @@ std::optional<OneJob> job_of(Session& session, const JobOptions& options) {
     return std::nullopt;
   }
   check_job(jobs[0], session.cluster(), diagnostics);
+  if (is_particular(jobs[0]) || jobs[0].skew.count() > 0 || is_particular(options.collective) ||
+      !options.collective.skew.empty() || !options.collective.beside.empty())
+    diagnostics.add(Complaint::not_simulated, session.place("run", ""),
+                    "a job on certain GPUs, in groups, or with ranks that are late or slow",
+                    "`weft sim` runs those; here --gpus and --per-server say where a job is");
   OneJob out;
   out.job.operation = jobs[0].operation;
   out.job.gpus = jobs[0].gpus;
-  out.job.per_server = options.collective.per_server;
+  out.job.per_server = options.collective.per_server > 0 ? options.collective.per_server : jobs[0].per_server;
   out.job.stack = stack_of(jobs[0], options.collective.stack, session.cluster(), diagnostics);
   out.sizes = jobs[0].sizes;
   const std::string& algorithm = options.collective.algorithms.empty() ? "auto" : options.collective.algorithms[0];

@@ -10,10 +10,6 @@
 
 namespace weft::app {
 
-// The stack of a job, unless another is given; nothing, and a complaint, when there is none of that name.
-const collective::Stack* stack_of(const CollectiveJob& job, const std::string& given, const model::Cluster& cluster,
-                                  spec::Diagnostics& diagnostics);
-
 // The command line asks for one, or else the file's `run:` has some and no other traffic is asked for.
 bool wants_collectives(const Session& session, const CollectiveOptions& options, const TrafficOptions& traffic);
 

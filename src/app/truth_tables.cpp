@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "app/collective_choice.hpp"
 #include "collective/tuner.hpp"
 #include "spec/files.hpp"
 
@@ -53,6 +54,10 @@ std::optional<TruthTable> load(const std::filesystem::path& file, bool json, Con
     diagnostics.add(Complaint::contradiction, table.session->place("run", ""), "a scenario has one collective",
                     "run: [{all_reduce: {gpus: 16, stack: ib}}]");
   if (jobs.size() == 1) check_job(jobs[0], cluster, diagnostics);
+  auto groups = jobs.size() == 1 ? groups_of(jobs[0], cluster, diagnostics) : std::vector<std::vector<std::uint32_t>>{};
+  if (jobs.size() == 1 && (groups.size() > 1 || jobs[0].skew.count() > 0 || !jobs[0].slow_ranks.empty()))
+    diagnostics.add(Complaint::not_simulated, table.session->place("run", ""),
+                    "a table is of one group of ranks that are neither late nor slow", "`gpus` or `on` without the others");
   const collective::Stack* stack = jobs.size() == 1 ? stack_of(jobs[0], "", cluster, diagnostics) : nullptr;
   if (app::report(diagnostics, input, console) || !rows || stack == nullptr) return std::nullopt;
   if (const auto source = spec::load_file(input.file, diagnostics, kMostText))
@@ -61,7 +66,7 @@ std::optional<TruthTable> load(const std::filesystem::path& file, bool json, Con
   table.job = jobs[0];
   table.stack = stack->name;
   table.kind = cluster.groups[0].spec.kind;
-  table.team = std::make_unique<Team>(table.session->fabric(), collective::pick_gpus(cluster, jobs[0].gpus, 0));
+  table.team = std::make_unique<Team>(table.session->fabric(), std::move(groups.front()));
   for (const Measurement& row : table.rows) {
     const auto best = collective::estimates(*table.team, table.job.operation, row.bytes, *stack).front();
     table.choices.push_back({best.algorithm, best.protocol, 0});

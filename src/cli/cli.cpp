@@ -50,6 +50,7 @@ struct Verbs {
   app::ValidateOptions validate;
   app::WhyOptions why;
   app::PlanCommandOptions plan;
+  app::PlotOptions plot;
   app::SweepOptions sweep;
   app::DstOptions dst;
   app::CatalogOptions catalog;
@@ -316,6 +317,21 @@ void add_plan(CLI::App& app, Verbs& verbs) {
                   "  weft plan acp.weft.yaml --collective all_to_all --gpus 64 --sizes 1MiB..1GiB");
 }
 
+void add_plot(CLI::App& app, Verbs& verbs) {
+  app::PlotOptions& options = verbs.plot;
+  CLI::App* command = app.add_subcommand("plot", "draw collectives of several runs over each other");
+  command->add_option("files", options.files, "of sim --json or nccl-tests; NAME=FILE names it")->required();
+  command->add_option("-o,--output", options.output, "write to a file instead of stdout")->type_name("FILE");
+  command->add_option("--title", options.title, "above the picture")->type_name("TEXT");
+  command->add_flag("--json", options.json, "the points instead of a picture");
+  command->footer("Simulated runs are lines, measured ones crosses: busbw against size.\n"
+                  "\n"
+                  "Examples:\n"
+                  "  weft sim two.weft.yaml --collective all_reduce --gpus 64 --json > two.json\n"
+                  "  weft sim eight.weft.yaml --collective all_reduce --gpus 64 --json > eight.json\n"
+                  "  weft plot two.json eight.json measured=out.txt -o busbw.svg");
+}
+
 void add_sweep(CLI::App& app, Verbs& verbs) {
   app::SweepOptions& options = verbs.sweep;
   CLI::App* command = app.add_subcommand("sweep", "run a grid of clusters on all cores, say which is best");
@@ -422,6 +438,7 @@ int dispatch(const CLI::App& app, Verbs& verbs, app::Console& console) {
   if (verb == "validate") return app::validate(verbs.validate, console);
   if (verb == "why") return app::why(verbs.why, console);
   if (verb == "plan") return app::plan(verbs.plan, console);
+  if (verb == "plot") return app::plot(verbs.plot, console);
   if (verb == "sweep") return app::sweep(verbs.sweep, console);
   if (verb == "dst") return app::dst(verbs.dst, console);
   if (verb == "catalog") return app::catalog(verbs.catalog, console);
@@ -473,6 +490,7 @@ int run(const std::vector<std::string>& arguments, app::Console& console) {
   add_validate(app, verbs);
   add_plan(app, verbs);
   add_why(app, verbs);
+  add_plot(app, verbs);
   add_sweep(app, verbs);
   add_dst(app, verbs);
   add_rest(app, verbs);

@@ -11,6 +11,8 @@ namespace {
 
 // What a round takes is known when two figures for it differ by less than this part of it.
 constexpr std::int64_t kSteady = 50;
+// Channels begin nearly in step, and take some rounds to get out of it.
+constexpr std::uint64_t kInStep = 4;
 
 struct Outcome {
   std::vector<Plan> plans;
@@ -117,7 +119,7 @@ CarriedResult carry(const fabric::Fabric& fabric, const std::vector<CarriedJob>&
     if (!second.run.stopped_by.empty()) return result_of(std::move(second), nothing, 0, messages);
     std::vector<std::int64_t> slopes;
     for (std::size_t job = 0; job < jobs.size(); ++job) slopes.push_back(slope(first, second, job, rounds));
-    bool steady = !before.empty();
+    bool steady = !before.empty() && rounds >= kInStep;
     for (std::size_t job = 0; steady && job < jobs.size(); ++job)
       steady = std::abs(slopes[job] - before[job]) * kSteady <= slopes[job];
     rounds *= 2;

@@ -33,11 +33,11 @@ double carried(const Machines& machines, const Team& team, const PlanOptions& op
   return us(carry(machines.fabric, {{&team, options}}, {}, execute).jobs.at(0).time);
 }
 
-// All servers below the same leaves: nothing collides. A tree's figures differ more, as at message level a GPU does
-// nothing else while it prepares a chunk for the network, and in the others the chunk before it is still leaving. Rings
-// of newer NCCL fill NVLink and cards alike, and NVLSTree's small chunks keep the threads busy that post them: where two
-// things are nearly equally slow, flows wait for each other a little more. Only the message level knows what a stack
-// loses of cards: 2 % with ib, 7 % with efa.
+// All servers below the same leaves: nothing collides. At message level channels go in step, and links are idle together
+// while all of them wait; in the others they do not. A tree's figures differ more, as at message level a GPU does nothing
+// else while it prepares a chunk for the network, and in the others the chunk before it is still leaving. NVLSTree's
+// small chunks keep the threads busy that post them: where two things are nearly equally slow, flows wait for each other
+// a little more. Only the message level knows what a stack loses of cards: 2 % with ib, 7 % with efa.
 TEST(Carried, WithoutCongestionAllFidelitiesAgree) {
   const Machines machines("{kind: hgx-h100, count: 4}", kRails);
   const Team team(machines.fabric, pick_gpus(*machines.cluster, 32, 0));
@@ -48,7 +48,7 @@ TEST(Carried, WithoutCongestionAllFidelitiesAgree) {
     std::string_view stack = "ib";
   };
   for (const auto& [algorithm, bytes, least, most, stack] :
-       {Case{Algorithm::ring, 4096 * kMiB, 0.98, 1.02, "ib-nccl2.18"}, Case{Algorithm::ring, 4096 * kMiB, 0.98, 1.05},
+       {Case{Algorithm::ring, 4096 * kMiB, 0.97, 1.02, "ib-nccl2.18"}, Case{Algorithm::ring, 4096 * kMiB, 0.97, 1.05},
         Case{Algorithm::hierarchical, 1024 * kMiB, 0.98, 1.04}, Case{Algorithm::tree, 4096 * kMiB, 0.92, 1.02},
         Case{Algorithm::nvls_tree, 4096 * kMiB, 0.87, 1.02, "efa"}, Case{Algorithm::nvls_tree, 4096 * kMiB, 0.98, 1.07}}) {
     const PlanOptions options = all_reduce(bytes, {algorithm, Protocol::simple, 0}, stack);
@@ -59,28 +59,43 @@ TEST(Carried, WithoutCongestionAllFidelitiesAgree) {
   }
 }
 
-// One channel to a card: packets of two messages between the same cards go one message after the other, flows side by
-// side, and a ring with little under way gains by the former.
 TEST(Carried, PacketsAgreeWithFlowsWhereNothingCollides) {
   const Machines machines("{kind: hgx-h100, count: 4}", kRails);
   const Team team(machines.fabric, pick_gpus(*machines.cluster, 32, 0));
   struct Case {
     Algorithm algorithm;
-    double apart = 0.04;
-    std::string_view stack = "ib";
+    double apart = 0.05;
   };
-  for (const auto& [algorithm, apart, stack] :
-       {Case{Algorithm::ring}, Case{Algorithm::tree}, Case{Algorithm::nvls_tree, 0.04, "efa"},
-        Case{Algorithm::nvls_tree, 0.06}, Case{Algorithm::hierarchical}}) {
-    const Choice choice{algorithm, Protocol::simple, algorithm == Algorithm::ring ? 8u : 0u};
-    const PlanOptions options = all_reduce(256 * kMiB, choice, stack);
-    const double flow = carried(machines, team, options, by_flows(machines.fabric, Network::spread));
-    const double packet = carried(machines, team, options, by_packets(machines.fabric, Network::spread));
-    EXPECT_NEAR(packet / flow, 1, apart) << name(algorithm) << " " << stack;
+  for (const auto& [algorithm, apart] : {Case{Algorithm::ring}, Case{Algorithm::tree}, Case{Algorithm::nvls_tree, 0.06},
+                                         Case{Algorithm::hierarchical}})
+    for (const std::uint64_t bytes : {64 * kMiB, 256 * kMiB}) {
+      const PlanOptions options = all_reduce(bytes, {algorithm, Protocol::simple, 0});
+      const double flow = carried(machines, team, options, by_flows(machines.fabric, Network::spread));
+      const double packet = carried(machines, team, options, by_packets(machines.fabric, Network::spread));
+      EXPECT_NEAR(packet / flow, 1, apart) << name(algorithm) << " " << bytes;
+    }
+}
+
+// Where data rest in host memory, what they share is the links between PCIe switches and root complexes: of the same
+// switch where cards stand next to their GPUs (and do not reach them), of different ones in ACP's servers.
+TEST(Carried, ThroughHostMemoryAllFidelitiesAgree) {
+  struct Case {
+    const char* servers;
+    std::vector<std::uint32_t> gpus;
+  };
+  for (const auto& [servers, gpus] : {Case{"{kind: hgx-h100, count: 2, gpudirect: false}", {0, 1, 2, 3, 8, 9, 10, 11}},
+                                      Case{"{kind: acp-h100-2nic, count: 4}", {1, 2, 9, 10, 17, 18, 25, 26}}}) {
+    const Machines machines(servers, kRails);
+    const Team team(machines.fabric, gpus);
+    const PlanOptions options = all_reduce(512 * kMiB, {Algorithm::ring, Protocol::simple, 0});
+    ASSERT_TRUE(make_plan(team, options).host_memory);
+    const double message = message_level(team, options);
+    EXPECT_NEAR(carried(machines, team, options, by_flows(machines.fabric, Network::spread)) / message, 1, 0.1) << servers;
+    EXPECT_NEAR(carried(machines, team, options, by_packets(machines.fabric, Network::spread)) / message, 1, 0.1) << servers;
   }
 }
 
-// Four cards of 50 GB/s for eight GPUs: NVLink has room, the cards are what a ring is bound by. Headers are 64 of 4150
+// Four cards of 50 GB/s for eight GPUs: NVLink has room, the cards are what a ring is bound by. Headers are 64 of 4160
 // bytes. Each of 32 blocks crosses a card 62 times, over four cards.
 TEST(Carried, ARingNeverBeatsItsCardsAndNearlyReachesThem) {
   const Machines machines("{kind: hgx-h100, count: 4, nics: 4}", kRails);
@@ -89,7 +104,7 @@ TEST(Carried, ARingNeverBeatsItsCardsAndNearlyReachesThem) {
   const double bound = 512.0 * kMiB * 2 * 31 / 32 / (4 * 50e3);  // us
   for (const Carry& execute : {by_flows(machines.fabric, Network::spread), by_packets(machines.fabric, Network::spread)}) {
     const double time = carried(machines, team, options, execute);
-    EXPECT_GT(time, bound * 4150 / 4086);
+    EXPECT_GT(time, bound * 4160 / 4096);
     EXPECT_LT(time, bound * 1.12);
   }
 }
@@ -128,7 +143,9 @@ TEST(Carried, SkippedRoundsTakeWhatTheyWouldHaveTaken) {
   const Machines machines("{kind: hgx-h100, count: 2}", kRails);
   const Team team(machines.fabric, pick_gpus(*machines.cluster, 16, 0));
   for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree, Algorithm::nvls_tree}) {
-    PlanOptions options = all_reduce(64 * kMiB, {algorithm, Protocol::simple, 4});
+    // Eight heads have a part each: as many rounds take more bytes.
+    const std::uint64_t bytes = (algorithm == Algorithm::nvls_tree ? 256 : 64) * kMiB;
+    PlanOptions options = all_reduce(bytes, {algorithm, Protocol::simple, 4});
     options.chunk = 32 << 10;
     const Carry execute = by_flows(machines.fabric, Network::spread);
     const CarriedResult some = carry(machines.fabric, {{&team, options}}, {}, execute);

@@ -35,18 +35,16 @@ Sharing::Sharing(const Team& team, const Generation& generation, const Stack& st
       for (const std::uint32_t nic : port.nics) left += options_.per_mille ? options_.per_mille(nic) : 1000;
       const Bandwidth rate = left == 1000 * cards ? port.nic_rate : part_of(port.nic_rate, left / cards);
       const Bandwidth nic = std::min(part_of(rate, stack.network.nic_per_mille), pcie);
-      const std::uint64_t first = kCards + 3 * std::uint64_t{port.nics[0]};
+      const std::uint64_t first = kCards + 2 * std::uint64_t{port.nics[0]};
       const auto out = static_cast<std::uint32_t>(parts_.size());
       add_part(nic, first);
       add_part(nic, first + 1);
-      add_part(pcie / 2, first + 2);  // in and out of the socket's memory over the same root complex
-      for (std::uint32_t i = out; i < parts_.size(); ++i) parts_[i].port = out;
+      parts_[out].port = parts_[out + 1].port = out;
     }
     first_root_.push_back(static_cast<std::uint32_t>(parts_.size()));
     const model::Group& group = team.group(team.domain(node).first_rank);
-    if (group.spec.scale_up) continue;
-    for (std::uint32_t root = 0; root < 2 * group.diagram.roots(); ++root)
-      // Without PCIe switches each GPU has a root port of its own.
+    for (std::uint32_t root = 0; root < 2 * team.roots(node); ++root)
+      // Without PCIe switches each GPU and each card has a root port of its own.
       add_part(group.diagram.pcie_switches > 0 ? part_of(group.pcie.one_way(group.spec.pcie_lanes), kPciePerMille)
                                                : Bandwidth{INT64_MAX},
                kRoots + (std::uint64_t{team.place_of_node(node)} << 16) + root);
@@ -71,8 +69,8 @@ Way Sharing::inside(std::uint32_t from, std::uint32_t to) const {
   way.add(into(to));
   const model::ServerKind& server = team_.group(from).spec;
   if (server.scale_up || (server.p2p && team_.root(from) == team_.root(to))) return way;
-  way.add(root_up(from));
-  way.add(root_down(to));
+  way.add(root_up(team_.node_of(from), team_.root(from)));
+  way.add(root_down(team_.node_of(to), team_.root(to)));
   way.host_memory = !server.p2p;
   return way;
 }
@@ -100,7 +98,10 @@ Way Sharing::to_network(std::uint32_t from, std::uint32_t port) const {
     way.add(into(used.rank));
   }
   way.host_memory = !near && !(relayed && used.direct);
-  if (way.host_memory) way.add(bounce(node, port));
+  if (way.host_memory) {
+    way.add(root_up(node, team_.root(relayed ? used.rank : from)));
+    way.add(root_down(node, used.root));
+  }
   way.add(port_out(node, port));
   return way;
 }
@@ -111,7 +112,10 @@ Way Sharing::from_network(std::uint32_t to, std::uint32_t port) const {
   Way way;
   way.add(port_in(node, port));
   way.host_memory = team_.port_of(to) != port || !team_.direct(to);
-  if (way.host_memory) way.add(bounce(node, port));
+  if (way.host_memory) {
+    way.add(root_up(node, team_.domain(node).ports[port].root));
+    way.add(root_down(node, team_.root(to)));
+  }
   return way;
 }
 

@@ -24,6 +24,11 @@ std::uint64_t domain_of(const fabric::Fabric& fabric, std::uint32_t gpu) {
   return first;
 }
 
+// Root complexes of the servers of a domain that come before those of this one.
+std::uint32_t roots_before(const model::Group& group, const fabric::Node& at) {
+  return (at.server - group.first_server) % servers_of_domain(group) * group.diagram.roots();
+}
+
 Bandwidth narrowest(const fabric::Fabric& fabric, fabric::NodeId from, fabric::NodeId to) {
   const auto path = fabric.path_inside(from, to, 0);
   return path ? fabric::path_cost(fabric, *path).rate : Bandwidth{};
@@ -50,6 +55,16 @@ const model::Group& Team::group(std::uint32_t rank) const {
   return fabric_.cluster().groups[fabric_.describe(fabric_.gpu(gpus_[rank])).group];
 }
 
+std::uint32_t Team::root(std::uint32_t rank) const {
+  const fabric::Node at = fabric_.describe(fabric_.gpu(gpus_[rank]));
+  return roots_before(group(rank), at) + group(rank).diagram.gpu_switch[at.local];
+}
+
+std::uint32_t Team::roots(std::uint32_t node) const {
+  const model::Group& its = group(domains_[node].first_rank);
+  return servers_of_domain(its) * its.diagram.roots();
+}
+
 void Team::add_domain(std::uint32_t first, std::uint32_t end) {
   Domain domain{first, end - first, {}};
   for (std::uint32_t rank = first; rank < end; ++rank) {
@@ -67,6 +82,7 @@ void Team::add_domain(std::uint32_t first, std::uint32_t end) {
     // Of GPUs that share NICs the first that reaches them without host memory stands for all.
     if (known != domain.ports.end() && (known->direct || !direct)) continue;
     port.rank = rank;
+    port.root = roots_before(group, at) + group.diagram.nic_switch[near[0]];
     port.direct = direct;
     port.nic_rate = group.spec.nic.rate * static_cast<std::int64_t>(near.size());
     const fabric::NodeId card = fabric_.node(fabric::NodeKind::nic, port.nics[0]);

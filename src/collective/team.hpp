@@ -18,6 +18,7 @@ namespace weft::collective {
 struct Port {
   std::vector<std::uint32_t> nics;  // of the cluster
   std::uint32_t rank = 0;           // that stands next to it
+  std::uint32_t root = 0;           // complex that its cards hang on, within its domain
   bool direct = false;              // to that rank without host memory
   Bandwidth nic_rate;               // of all its cards
   Bandwidth pcie_rate;              // of the narrowest link between cards and GPU
@@ -44,10 +45,9 @@ class Team {
   // The port that a rank's own NICs are, within its domain, and whether they reach it without host memory.
   std::uint32_t port_of(std::uint32_t rank) const { return port_[rank]; }
   bool direct(std::uint32_t rank) const { return direct_[rank]; }
-  // The root complex it hangs on, within its server.
-  std::uint32_t root(std::uint32_t rank) const {
-    return group(rank).diagram.gpu_switch[fabric_.describe(fabric_.gpu(gpus_[rank])).local];
-  }
+  // The root complex it hangs on, within its domain, and how many that one has.
+  std::uint32_t root(std::uint32_t rank) const;
+  std::uint32_t roots(std::uint32_t node) const;
   // The same number of ranks in every domain.
   bool even() const;
   std::uint32_t most_per_node() const;

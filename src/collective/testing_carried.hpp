@@ -37,6 +37,10 @@ inline Carry by_packets(const fabric::Fabric& fabric, Network network, std::uint
     config.seed = seed;
     config.cut_through = true;
     config.balance = network == Network::spread ? sim::Balance::entropy : sim::Balance::ecmp;
+    const sim::FlowConfig flows;  // packets of the same length
+    config.stack.srd.payload = flows.payload;
+    config.stack.srd.header = config.header = flows.header;
+    config.full_packet = flows.payload + flows.header;
     sim::PacketSim engine(fabric, config);
     schedule::RunResult result = sim::PacketRun(work, engine, true, host_rates()).run();
     EXPECT_EQ(result.unfinished, 0u);

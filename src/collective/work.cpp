@@ -9,6 +9,12 @@ namespace weft::collective {
 
 using schedule::Instruction;
 
+namespace {
+
+constexpr std::int64_t kBlocksBegin = 1'000'000;  // ps, from the first block of a kernel to the last
+
+}  // namespace
+
 Work::Work(const Plan& plan, std::vector<std::shared_ptr<const Program>> programs)
     : plan_(plan), programs_(std::move(programs)) {
   set_up();
@@ -32,8 +38,8 @@ bool Work::next(std::uint32_t rank, std::uint32_t lane, Instruction& out) {
   Cursor& cursor = cursors_[first_lane_[rank] + lane];
   if (!cursor.here) {
     cursor.here = true;
-    if (rank < plan_.starts.size() && plan_.starts[rank].count() > 0) {
-      out = Instruction::at(plan_.starts[rank].count());
+    if (const std::int64_t start = start_of(rank, cursor.program); start > 0) {
+      out = Instruction::at(start);
       return true;
     }
   }
@@ -62,6 +68,16 @@ bool Work::next(std::uint32_t rank, std::uint32_t lane, Instruction& out) {
     out = Instruction::recv(step.peer, step.tag);
   }
   return true;
+}
+
+// Carried: channels are blocks of a kernel, which do not begin at the same instant. If they did, rings that do the same
+// would go on in step, and all links idle at once whenever all of them wait for a latency. The least disturbance ends that
+// (how large it is hardly matters), but fluids have none of their own. Trees get out of step by themselves, as their ranks
+// wait for several others.
+std::int64_t Work::start_of(std::uint32_t rank, std::uint32_t program) const {
+  const std::int64_t comes = rank < plan_.starts.size() ? plan_.starts[rank].count() : 0;
+  if (team_ == nullptr || plan_.choice.algorithm != Algorithm::ring) return comes;
+  return comes + kBlocksBegin * std::int64_t{program} / static_cast<std::int64_t>(programs_.size());
 }
 
 // Carried: a connection keeps the order of its messages. Within a domain that is one after another; on the network one

@@ -39,6 +39,7 @@ class Work final : public schedule::Schedule {
     std::int64_t pace = 0;         // how long that is to be
   };
   void set_up();
+  std::int64_t start_of(std::uint32_t rank, std::uint32_t program) const;
   bool wait_for_room(Cursor& cursor, const Step& step, schedule::Instruction& out) const;
   schedule::Instruction send(std::uint32_t rank, Cursor& cursor, const Step& step) const;
 

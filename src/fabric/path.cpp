@@ -119,8 +119,9 @@ class PathBuilder {
     return chain;
   }
 
-  // Between two devices of one server over PCIe, turning at the lowest node they share.
-  void inside_server(NodeId from, NodeId to) {
+  // Between two devices of one server over PCIe, turning at the lowest node they share, or, where data rest in host memory,
+  // not below it.
+  void inside_server(NodeId from, NodeId to, bool host_memory = false) {
     const std::vector<NodeId> up = up_to_cpu(from);
     const std::vector<NodeId> down = up_to_cpu(to);
     std::vector<NodeId> walk;
@@ -128,7 +129,7 @@ class PathBuilder {
     for (const NodeId node : up) {
       walk.push_back(node);
       const auto shared = std::find(down.begin(), down.end(), node);
-      if (shared == down.end()) continue;
+      if (shared == down.end() || (host_memory && fabric_.describe(node).kind != NodeKind::cpu)) continue;
       turn = static_cast<std::size_t>(shared - down.begin());
       break;
     }
@@ -139,8 +140,9 @@ class PathBuilder {
   void between_gpu_and_nic(const Node& gpu_node, std::uint32_t nic, bool outward) {
     const NodeId gpu = fabric_.in_server(NodeKind::gpu, gpu_node.group, gpu_node.server, gpu_node.local);
     const NodeId card = fabric_.in_server(NodeKind::nic, gpu_node.group, gpu_node.server, nic);
-    path_.host_memory |= !group(gpu_node).diagram.direct(gpu_node.local, nic);
-    outward ? inside_server(gpu, card) : inside_server(card, gpu);
+    const bool bounces = !group(gpu_node).diagram.direct(gpu_node.local, nic);
+    path_.host_memory |= bounces;
+    outward ? inside_server(gpu, card, bounces) : inside_server(card, gpu, bounces);
   }
 
   // The NICs of a GPU in order of preference: its near ones, then the others of its server; each

@@ -81,6 +81,16 @@ TEST(Path, AGpuWithoutANicBesideItBouncesThroughHostMemory) {
   EXPECT_TRUE(path_of(fabric, 0, 9).host_memory) << "the far end counts too";
 }
 
+// The NIC is beside it and cannot reach it: up to the socket's memory and down again, at both ends.
+TEST(Path, WithoutGpudirectEveryGpuBouncesThroughHostMemory) {
+  const Built built(cluster_of("version: 1\nservers: {kind: hgx-h100, gpudirect: false, count: 4}\n"
+                               "fabric: {kind: rail-optimized, scalable_unit: 4, spines: 2, oversubscription: 1}\n"));
+  const auto walked = names(built.fabric, path_of(built.fabric, 1, 9));
+  EXPECT_EQ(walked, (std::vector<std::string>{"s0/gpu1", "s0/pcie1", "s0/rc1", "s0/cpu0", "s0/rc1", "s0/pcie1", "s0/nic1",
+                                              "leaf1", "s1/nic1", "s1/pcie1", "s1/rc1", "s1/cpu0", "s1/rc1", "s1/pcie1",
+                                              "s1/gpu1"}));
+}
+
 // A path over the network is a way to a NIC, cables, and a way from a NIC.
 TEST(Path, ItsEndsAreTheWaysInsideTheServers) {
   const auto same = [](const Link& a, const Link& b) { return a.from == b.from && a.to == b.to; };

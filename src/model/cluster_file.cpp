@@ -19,7 +19,7 @@ constexpr std::int64_t kMaxTime = 3'600'000'000'000'000;  // an hour
 constexpr std::int64_t kMaxServers = 2'000'000;
 constexpr std::int64_t kMaxSwitches = 1'000'000;
 constexpr std::int64_t kMaxParallel = 4096;
-constexpr std::int64_t kMaxGpus = 16'777'216;
+constexpr std::int64_t kMaxSkew = 1'000'000'000'000;      // a second
 constexpr std::int64_t kMaxStorage = 1'000'000'000'000'000'000;      // 1,000 PB
 constexpr std::int64_t kMaxStorageRate = 1'000'000'000'000'000'000;  // 1,000 Pb/s
 
@@ -611,12 +611,33 @@ const Table& table_of<CollectiveRun>() {
       TableOf<CollectiveRun>("collective", "One collective operation.")
           .field("gpus", &CollectiveRun::gpus,
                  {.text = "How many GPUs take part. Default: all.", .example = "64", .min = 1, .max = kMaxGpus})
+          .field("per_server", &CollectiveRun::per_server,
+                 {.text = "How many of each server's GPUs take part. Default: all.", .example = "2", .min = 1, .max = kMaxGpus})
+          .field("on", &CollectiveRun::on,
+                 {.text = "Which GPUs take part, instead of how many, counted over all servers: `0..15,32..47`; `0..63/8` is every "
+                          "eighth, `0..255/128x8` eight of every 128.",
+                  .example = "0..63/8"})
+          .field("split", &CollectiveRun::split,
+                 {.text = "Into groups that each do it, all at the same time: `/8` puts eight ranks that follow each other into one, "
+                          "`\"%8\"` every eighth. The slowest group is shown.",
+                  .example = "/8"})
           .field("sizes", &CollectiveRun::sizes,
                  {.text = "Message sizes.", .fallback = "8B..8GiB", .example = "[1MiB, 1GiB]"})
           .field("stack", &CollectiveRun::stack,
                  {.text = "Network plugin, launch mode and, where it is not the newest, release of NCCL (`efa-pytorch`, "
                           "`ib-nccl2.26`), whose latencies and rules count. Default: by network card.",
                   .example = "ib"})
+          .field("skew", &CollectiveRun::skew,
+                 {.text = "Ranks come at times drawn by the seed, the last so much later than the first.",
+                  .fallback = "0us",
+                  .example = "20us",
+                  .min = 0,
+                  .max = kMaxSkew})
+          .field("slow_ranks", &CollectiveRun::slow_ranks,
+                 {.text = "Ranks, counted in each group, and what is left of their speed.", .example = "[3=50%]"})
+          .field("alongside", &CollectiveRun::alongside,
+                 {.text = "At the same time as the collective before it, on the same fabric. Else one runs after the other.",
+                  .fallback = "false"})
           .build();
   return table;
 }

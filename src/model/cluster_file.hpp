@@ -12,6 +12,8 @@
 
 namespace weft::model {
 
+inline constexpr std::int64_t kMaxGpus = 16'777'216;
+
 struct ServerGroup : ServerKind {
   std::string name;
   std::int64_t count = 0;
@@ -190,8 +192,14 @@ struct TenantSpec {
 
 struct CollectiveRun {
   std::optional<std::int64_t> gpus;
+  std::optional<std::int64_t> per_server;
+  std::string on;     // placement.hpp: parse_gpus
+  std::string split;  // split_gpus
   Sizes sizes;
   std::string stack;
+  Duration skew;
+  std::vector<std::string> slow_ranks;  // parse_slow_rank
+  bool alongside = false;
 };
 
 struct TrafficRun {

@@ -8,6 +8,7 @@
 #include "base/result.hpp"
 #include "base/text.hpp"
 #include "model/derive_shape.hpp"
+#include "model/run_checks.hpp"
 #include "model/topo_file.hpp"
 #include "spec/files.hpp"
 
@@ -19,8 +20,6 @@ using spec::Diagnostics;
 using spec::Entry;
 using spec::Node;
 using spec::Place;
-
-constexpr std::int64_t kMaxGpus = 16'777'216;
 
 // Places of one server group in the user's tree.
 struct GroupPlaces {
@@ -304,26 +303,6 @@ void check_tenants(const Cluster& cluster, const Node& root, Diagnostics& diagno
       diagnostics.add(Complaint::out_of_range, place("servers"),
                       fmt::format("there is no server {}", tenant.servers.max()),
                       fmt::format("servers are numbered 0 to {}", cluster.servers - 1));
-  }
-}
-
-void check_run(const Cluster& cluster, const Node& root, Diagnostics& diagnostics) {
-  const Entry* section = root.find("run");
-  if (section == nullptr) return;
-  const std::vector<Node> alone = {section->value};
-  for (const Node& work : section->value.is_sequence() ? section->value.items : alone) {
-    for (const Entry& entry : work.entries) {
-      const Entry* gpus = entry.value.find("gpus");
-      if (gpus == nullptr || !gpus->value.is_scalar()) continue;
-      std::string digits = gpus->value.text;  // 1_024 is a number, too
-      std::erase(digits, '_');
-      const std::int64_t wanted = std::atoll(digits.c_str());
-      if (wanted > static_cast<std::int64_t>(cluster.gpus) && wanted <= kMaxGpus)  // else it is out of range anyhow
-        diagnostics.add(Complaint::out_of_range, gpus->value.place,
-                        fmt::format("'gpus' is {}, but the cluster has {}", digits,
-                                    counted(cluster.gpus, "GPU")),
-                        fmt::format("gpus: {} takes all of them", cluster.gpus));
-    }
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/entropy.hpp"
+#include "sim/host_links.hpp"
 #include "sim/way_out.hpp"
 
 namespace weft::sim {
@@ -19,6 +20,15 @@ LinkOptions link_options(const FlowConfig& config) {
   options.full_packet = config.payload + config.header;
   options.cut_through = config.cut_through;
   return options;
+}
+
+// Where it rests in memory, all of it is there before any of it goes on.
+bool stored(std::uint64_t bytes) {
+  return bytes <= HostLinks::kChunk;
+}
+
+Wide work_inside(std::uint64_t bytes) {
+  return Wide{std::min(bytes, kMostBytes)} * 8 * FlowRates::kParts * kPsPerSecond;
 }
 
 std::int64_t parts_of(Wide bits_per_second) {
@@ -60,9 +70,11 @@ std::span<const FlowWay> FlowRoutes::find(const Transfer& transfer) {
     if (const HostRoute* route = host_routes_.find(source, destination)) {
       FlowWay& way = add_way(bytes);
       way.latency = route->latency.count();
-      way.work = Wide{std::min(bytes, kMostBytes)} * 8 * FlowRates::kParts * kPsPerSecond;
-      take_inside(domain, *route);
-      finish(way);
+      const std::uint32_t together = stored(bytes) ? 1 : route->legs;
+      for (std::uint32_t leg = 0; leg < route->legs; leg += together) {
+        take_legs(domain, *route, leg, leg + together);
+        finish(way, work_inside(bytes));
+      }
     }
     return std::span(ways_).first(found_);
   }
@@ -80,6 +92,8 @@ FlowWay& FlowRoutes::add_way(std::uint64_t bytes) {
   FlowWay& way = ways_[found_++];
   way.bytes = way.wire_bytes = bytes;
   way.latency = way.acknowledgement = 0;
+  way.count = 0;
+  way.network = FlowWay::kInside;
   parts_.clear();
   return way;
 }
@@ -87,12 +101,12 @@ FlowWay& FlowRoutes::add_way(std::uint64_t bytes) {
 // Out of the server, over the network, into the other one.
 bool FlowRoutes::across(const Transfer& transfer, const NicPair& pair, std::uint64_t bytes) {
   FlowWay& way = add_way(bytes);
+  way.cards = pair;
   const std::uint64_t payload = config_.payload;
   const std::uint64_t packets = std::max<std::uint64_t>(1, (bytes + payload - 1) / payload);
   way.wire_bytes = bytes + packets * config_.header;
   const Wide in_full_packets =
       Wide{std::min(way.wire_bytes, kMostBytes)} * payload * 8 * FlowRates::kParts / (payload + config_.header);
-  way.work = in_full_packets * kPsPerSecond;
 
   const auto last = static_cast<std::int64_t>(bytes - (packets - 1) * payload + config_.header);
   const auto there = layout_.one_way(pair.source, pair.destination, last);
@@ -100,22 +114,34 @@ bool FlowRoutes::across(const Transfer& transfer, const NicPair& pair, std::uint
   if (!there || !back) return false;
   way.latency = *there - layout_.link(layout_.far(layout_.port_of_endpoint(pair.source)).link).wire(last);
   way.acknowledgement = *back;
-  if (!(config_.split ? take_all_paths(pair) : take_one_path(pair))) return false;
 
+  // The stage that crosses the network has the last leg before it and the first behind it.
+  const auto domain = [&](std::uint32_t endpoint) { return host_routes_.domain_of(fabric_.nic_of(endpoint)); };
+  const bool rests = stored(bytes);
   if (config_.hosts) {
-    const auto cross = [&](fabric::NodeId nic, const HostRoute* route) {
-      if (route == nullptr) return false;
-      take_inside(host_routes_.domain_of(nic), *route);
-      way.latency += route->latency.count();
-      return true;
-    };
-    const fabric::NodeId out = fabric_.nic_of(pair.source);
-    const fabric::NodeId in = fabric_.nic_of(pair.destination);
-    if (!cross(out, route_out(host_routes_, transfer, out)) ||
-        !cross(in, host_routes_.find(in, host_routes_.part(transfer.to))))
-      return false;
+    const HostRoute* out = route_out(host_routes_, transfer, fabric_.nic_of(pair.source));
+    if (out == nullptr) return false;
+    way.latency += out->latency.count();
+    for (std::uint32_t leg = 0; rests && leg + 1 < out->legs; ++leg) {
+      take_legs(domain(pair.source), *out, leg, leg + 1);
+      finish(way, work_inside(bytes));
+    }
+    take_legs(domain(pair.source), *out, rests ? out->legs - 1 : 0, out->legs);
   }
-  finish(way);
+  if (!(config_.split ? take_all_paths(pair) : take_one_path(pair))) return false;
+  const HostRoute* in = nullptr;
+  if (config_.hosts) {
+    in = host_routes_.find(fabric_.nic_of(pair.destination), host_routes_.part(transfer.to));
+    if (in == nullptr) return false;
+    way.latency += in->latency.count();
+    take_legs(domain(pair.destination), *in, 0, rests ? 1 : in->legs);
+  }
+  way.network = way.count;
+  finish(way, in_full_packets * kPsPerSecond);
+  for (std::uint32_t leg = 1; rests && in != nullptr && leg < in->legs; ++leg) {
+    take_legs(domain(pair.destination), *in, leg, leg + 1);
+    finish(way, work_inside(bytes));
+  }
   return true;
 }
 
@@ -180,25 +206,29 @@ bool FlowRoutes::take_all_paths(const NicPair& pair) {
   return true;
 }
 
-void FlowRoutes::take_inside(std::uint32_t domain, const HostRoute& route) {
-  for (const std::uint32_t link : route.links)
-    parts_.push_back({kInside | Key{domain} << 24 | link, FlowRates::kWhole});
+void FlowRoutes::take_legs(std::uint32_t domain, const HostRoute& route, std::uint32_t first, std::uint32_t last) {
+  for (std::uint32_t leg = first; leg < last; ++leg)
+    for (const std::uint32_t link : route.leg(leg)) parts_.push_back({kInside | Key{domain} << 24 | link, FlowRates::kWhole});
 }
 
-// From parts to shares: a link that is passed twice counts once, with both weights.
-void FlowRoutes::finish(FlowWay& way) {
+// From parts to the shares of a stage: a link that is passed twice counts once, with both weights.
+void FlowRoutes::finish(FlowWay& way, Wide work) {
+  if (way.count == way.stages.size()) way.stages.emplace_back();
+  FlowWay::Stage& stage = way.stages[way.count++];
+  stage.work = work;
   std::sort(parts_.begin(), parts_.end());
-  way.shares.clear();
-  way.alone = FlowRates::kUnbound;
+  stage.shares.clear();
+  stage.alone = FlowRates::kUnbound;
   for (std::size_t i = 0; i < parts_.size();) {
     const Key key = parts_[i].key;
     std::uint64_t weight = 0;
     for (; i < parts_.size() && parts_[i].key == key; ++i) weight += parts_[i].weight;
     if (weight == 0) continue;  // split too finely to be seen
-    way.shares.push_back({number_of(key), weight});
-    const Wide most = Wide{capacity(way.shares.back().link)} * FlowRates::kWhole / weight;
-    way.alone = static_cast<std::int64_t>(std::min<Wide>(way.alone, most));
+    stage.shares.push_back({number_of(key), weight});
+    const Wide most = Wide{capacity(stage.shares.back().link)} * FlowRates::kWhole / weight;
+    stage.alone = static_cast<std::int64_t>(std::min<Wide>(stage.alone, most));
   }
+  parts_.clear();
 }
 
 std::uint32_t FlowRoutes::number_of(Key key) {

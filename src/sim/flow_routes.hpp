@@ -39,13 +39,23 @@ struct FlowConfig {
 
 // One stripe of a message, or a message that stays inside.
 struct FlowWay {
-  std::vector<FlowRates::Share> shares;  // empty: to itself, nothing is crossed
-  Wide work = 0;                         // to move, in parts of a bit per second times picoseconds
-  std::uint64_t bytes = 0;               // of the message
-  std::uint64_t wire_bytes = 0;          // with headers
-  std::int64_t latency = 0;              // ps, of what leaves last, without the time to put it on the wire
-  std::int64_t acknowledgement = 0;      // ps, from there until the sender knows
-  std::int64_t alone = 0;                // the rate it gets when nothing else moves
+  // What moves at one rate. Where data rest in memory a short message is whole there before it goes on; of a longer one
+  // the next chunk comes while the first moves on, so all of its way is one stage.
+  struct Stage {
+    std::vector<FlowRates::Share> shares;
+    Wide work = 0;           // to move, in parts of a bit per second times picoseconds
+    std::int64_t alone = 0;  // the rate it gets when nothing else moves
+  };
+  std::vector<Stage> stages;         // the first `count`, one after another; none: to itself, nothing is crossed
+  std::size_t count = 0;
+  std::size_t network = kInside;     // the stage that crosses it
+  NicPair cards{};                   // between which it does
+  std::uint64_t bytes = 0;           // of the message
+  std::uint64_t wire_bytes = 0;      // with headers
+  std::int64_t latency = 0;          // ps, of what leaves last, without the time to put it on the wire
+  std::int64_t acknowledgement = 0;  // ps, from there until the sender knows
+
+  static constexpr std::size_t kInside = ~std::size_t{0};
 };
 
 class FlowRoutes {
@@ -92,8 +102,8 @@ class FlowRoutes {
   bool take_one_path(const NicPair& pair);
   bool take_all_paths(const NicPair& pair);
   std::int64_t room_of(std::uint32_t port, std::uint32_t destination);
-  void take_inside(std::uint32_t domain, const HostRoute& route);
-  void finish(FlowWay& way);
+  void take_legs(std::uint32_t domain, const HostRoute& route, std::uint32_t first, std::uint32_t last);
+  void finish(FlowWay& way, Wide work);
   std::uint32_t number_of(Key key);
   std::int64_t capacity_of(Key key) const;
 

@@ -7,6 +7,7 @@
 
 #include "base/digest.hpp"
 #include "sim/flow_ends.hpp"
+#include "sim/flow_queues.hpp"
 #include "sim/flow_scatter.hpp"
 #include "sim/local_work.hpp"
 #include "sim/runner.hpp"
@@ -63,22 +64,22 @@ class FlowRun final : public Network {
     std::uint32_t caused = 0;
     std::vector<std::int64_t> unloaded;  // by message
   };
-  // A stripe of a message; numbered as in FlowRates.
+  // A stripe of a message, from when it is sent until it has moved over all of its way.
   struct Stripe {
-    Wide left = 0;  // work, at `since`
-    Wide work = 0;
+    FlowWay way;
+    std::size_t stage = 0;  // of the way
+    Wide left = 0;          // work of the stage, at `since`
     std::int64_t start = 0;
     std::int64_t since = 0;
     std::int64_t rate = 0;
-    std::int64_t latency = 0;
-    std::int64_t acknowledgement = 0;
-    std::uint64_t bytes = 0;
-    std::uint64_t wire_bytes = 0;
     std::uint32_t from = 0;  // rank
     std::uint32_t to = 0;
     std::uint32_t message = 0;
     bool moving = false;
+
+    const FlowWay::Stage& now() const { return way.stages[stage]; }
   };
+  static constexpr std::uint32_t kNobody = FlowQueues::kNone;
   static bool later(const Event& a, const Event& b) {
     return std::tie(a.time, a.source, a.number) > std::tie(b.time, b.source, b.number);
   }
@@ -88,14 +89,19 @@ class FlowRun final : public Network {
     queue_.push_back(event);
     std::push_heap(queue_.begin(), queue_.end(), later);
   }
-  void start(std::int64_t now, const FlowWay& way, Stripe stripe);
-  void arrive(std::int64_t now, const Stripe& stripe);
+  void go_on(std::int64_t now, std::uint32_t number);
+  void move(std::int64_t now, std::uint32_t number);
+  void leave(std::int64_t now, const Stripe& stripe);
+  std::uint32_t queue_of(const Stripe& stripe) {
+    return queues_.queue_of({stripe.from, stripe.to, stripe.way.cards.source, stripe.way.cards.destination});
+  }
+  Stripe& stripe_of(std::uint32_t flow) { return stripes_[stripe_of_[flow]]; }
   std::int64_t scattered(std::int64_t now, std::uint32_t flow) const;
   void end_flows(std::int64_t now);
   void settle(std::int64_t now);
   void handle(const Event& event);
   bool step(std::int64_t& now);
-  void carry(const Stripe& stripe, std::uint32_t flow, Wide moved);
+  void carry(const Stripe& stripe, Wide moved);
   void collect_links(schedule::RunResult& result);
 
   FlowRoutes& routes_;
@@ -104,7 +110,10 @@ class FlowRun final : public Network {
   Runner runner_;
   std::vector<Rank> ranks_;
   std::vector<Event> queue_;  // heap, earliest first
-  std::vector<Stripe> stripes_;
+  std::vector<Stripe> stripes_;             // by number, some of them free
+  std::vector<std::uint32_t> free_;         // stripes
+  std::vector<std::uint32_t> stripe_of_;    // by flow of FlowRates
+  FlowQueues queues_;                       // of stripes
   FlowEnds ends_;
   std::vector<std::uint32_t> ending_;   // now
   std::vector<std::uint64_t> carried_;  // bytes on the wire, by link
@@ -116,13 +125,23 @@ std::uint32_t FlowRun::send(std::int64_t now, const Transfer& transfer) {
   const auto ways = routes_.find(transfer);
   std::int64_t unloaded = 0;
   for (const FlowWay& way : ways) {
-    const Wide moves = way.shares.empty() ? 0 : time_to_move(way.work, way.alone);
+    Wide moves = 0;
+    for (std::size_t i = 0; i < way.count; ++i) moves += time_to_move(way.stages[i].work, way.stages[i].alone);
     unloaded = std::max(unloaded, later_by(way.latency + way.acknowledgement, moves));
-    Stripe stripe;
+    std::uint32_t number = static_cast<std::uint32_t>(stripes_.size());
+    if (free_.empty()) {
+      stripes_.emplace_back();
+    } else {
+      number = free_.back();
+      free_.pop_back();
+    }
+    Stripe& stripe = stripes_[number];
+    stripe.way = way;
+    stripe.stage = 0;
     stripe.from = transfer.from;
     stripe.to = transfer.to;
     stripe.message = transfer.message;
-    start(now, way, stripe);
+    go_on(now, number);
   }
   // Messages may leave in another order than they were numbered in.
   std::vector<std::int64_t>& known = ranks_[transfer.from].unloaded;
@@ -131,34 +150,43 @@ std::uint32_t FlowRun::send(std::int64_t now, const Transfer& transfer) {
   return static_cast<std::uint32_t>(std::max<std::size_t>(1, ways.size()));  // without a way it never ends
 }
 
-void FlowRun::start(std::int64_t now, const FlowWay& way, Stripe stripe) {
-  stripe.left = stripe.work = way.work;
-  stripe.start = stripe.since = now;
-  stripe.latency = way.latency;
-  stripe.acknowledgement = way.acknowledgement;
-  stripe.bytes = way.bytes;
-  stripe.wire_bytes = way.wire_bytes;
-  if (way.shares.empty() || way.work == 0) return arrive(now, stripe);
-  const std::uint32_t flow = rates_.add_flow(way.shares);
-  if (flow >= stripes_.size()) stripes_.resize(flow + std::size_t{1});
-  stripe.moving = true;
-  stripes_[flow] = stripe;
-  ends_.set(flow, kNever);
-}
-
-void FlowRun::arrive(std::int64_t now, const Stripe& stripe) {
-  const std::int64_t there = now + stripe.latency;
-  add({.time = there,
+// To the next stage that takes time, or to its end.
+void FlowRun::go_on(std::int64_t now, std::uint32_t number) {
+  Stripe& stripe = stripes_[number];
+  const FlowWay& way = stripe.way;
+  for (; stripe.stage < way.count; ++stripe.stage) {
+    if (stripe.stage == way.network && queues_.waits(queue_of(stripe), number)) return;
+    if (!stripe.now().shares.empty() && stripe.now().work > 0) return move(now, number);
+  }
+  add({.time = now + way.latency,
        .source = stripe.from,
        .rank = stripe.to,
        .what = stripe.message,
-       .bytes = stripe.bytes,
+       .bytes = way.bytes,
        .kind = Kind::received});
-  add({.time = there + stripe.acknowledgement,
+  if (way.network == FlowWay::kInside) leave(now, stripe);
+  free_.push_back(number);
+}
+
+// All of it is on its way: what the sender waits for is the answer.
+void FlowRun::leave(std::int64_t now, const Stripe& stripe) {
+  add({.time = now + stripe.way.latency + stripe.way.acknowledgement,
        .source = stripe.from,
        .rank = stripe.from,
        .what = stripe.message,
        .kind = Kind::sent});
+}
+
+void FlowRun::move(std::int64_t now, std::uint32_t number) {
+  Stripe& stripe = stripes_[number];
+  stripe.start = stripe.since = now;
+  stripe.left = stripe.now().work;
+  stripe.rate = 0;
+  stripe.moving = true;
+  const std::uint32_t flow = rates_.add_flow(stripe.now().shares);
+  if (flow >= stripe_of_.size()) stripe_of_.resize(flow + std::size_t{1});
+  stripe_of_[flow] = number;
+  ends_.set(flow, kNever);
 }
 
 // How late the last packets come because packets do not spread evenly: as the fullest of the links tells over which
@@ -177,7 +205,7 @@ std::int64_t FlowRun::scattered(std::int64_t now, std::uint32_t flow) const {
     unused = here;
     packet = routes_.packet_time(link);
   });
-  return links == 0 ? 0 : scatter_delay(now - stripes_[flow].start, packet, unused, links);
+  return links == 0 ? 0 : scatter_delay(now - stripes_[stripe_of_[flow]].start, packet, unused, links);
 }
 
 // All that end now, with the loads they leave behind seen by none of them.
@@ -186,21 +214,27 @@ void FlowRun::end_flows(std::int64_t now) {
   for (; !ends_.empty() && ends_.time() == now; ++events_) {
     const std::uint32_t flow = ends_.flow();
     ending_.push_back(flow);
-    stripes_[flow].latency += scattered(now, flow);
+    stripe_of(flow).way.latency += scattered(now, flow);
     ends_.remove(flow);
   }
   for (const std::uint32_t flow : ending_) {
-    Stripe& stripe = stripes_[flow];
-    if (options_.with_links) carry(stripe, flow, stripe.work);
+    const std::uint32_t number = stripe_of_[flow];
+    Stripe& stripe = stripes_[number];
+    if (options_.with_links) carry(stripe, stripe.now().work);
     stripe.moving = false;
     rates_.remove_flow(flow);
-    arrive(now, stripe);
+    if (stripe.stage == stripe.way.network) {
+      leave(now, stripe);
+      if (const std::uint32_t next = queues_.next(queue_of(stripe)); next != kNobody) move(now, next);
+    }
+    ++stripe.stage;
+    go_on(now, number);
   }
 }
 
 void FlowRun::settle(std::int64_t now) {
   for (const std::uint32_t flow : rates_.settle()) {
-    Stripe& stripe = stripes_[flow];
+    Stripe& stripe = stripe_of(flow);
     stripe.left -= Wide{stripe.rate} * (now - stripe.since);
     stripe.since = now;
     stripe.rate = rates_.rate(flow);
@@ -270,20 +304,21 @@ schedule::RunResult FlowRun::run() {
   }
   if (!result.stopped_by.empty()) result.end = now;
   if (options_.with_links) {
-    for (std::uint32_t flow = 0; flow < stripes_.size(); ++flow)
-      if (const Stripe& stripe = stripes_[flow]; stripe.moving)
-        carry(stripe, flow, stripe.work - stripe.left + Wide{stripe.rate} * (now - stripe.since));
+    for (const Stripe& stripe : stripes_)
+      if (stripe.moving) carry(stripe, stripe.now().work - stripe.left + Wide{stripe.rate} * (now - stripe.since));
     collect_links(result);
   }
   return result;
 }
 
-void FlowRun::carry(const Stripe& stripe, std::uint32_t flow, Wide moved) {
+// What links have carried of a stage.
+void FlowRun::carry(const Stripe& stripe, Wide moved) {
   carried_.resize(rates_.links());
-  const Wide bytes = moved >= stripe.work ? Wide{stripe.wire_bytes} : moved / (stripe.work / stripe.wire_bytes + 1);
-  rates_.for_each_share(flow, [&](std::uint32_t link, std::uint64_t weight) {
+  const Wide work = stripe.now().work;
+  const Wide all{stripe.way.wire_bytes};
+  const Wide bytes = moved >= work ? all : moved / (work / all + 1);
+  for (const auto& [link, weight] : stripe.now().shares)
     carried_[link] += static_cast<std::uint64_t>(bytes * weight / FlowRates::kWhole);
-  });
 }
 
 void FlowRun::collect_links(schedule::RunResult& result) {

@@ -89,6 +89,31 @@ TEST(FlowSim, AShortPacketCountsWithItsOwnHeader) {
   }
 }
 
+// ---- connections
+
+// A connection keeps the order of its messages: the first comes as if it were alone, and not when both do.
+TEST(FlowSim, MessagesBetweenTheSameRanksAndCardsGoOneAfterAnother) {
+  const std::uint64_t bytes = 1000 * kPayload;
+  Script script(64);
+  script.add(0, {Instruction::put(63, bytes), Instruction::put(63, bytes), Instruction::wait_all()});
+  const RunResult both = run(std::move(script), ecmp());
+  const std::int64_t alone = run(one_message(0, 63, bytes), ecmp()).flows.at(0).received;
+  EXPECT_EQ(both.flows.at(0).received, alone);
+  EXPECT_GT(both.flows.at(1).received, alone * 19 / 10);
+  EXPECT_LT(both.flows.at(1).received, alone * 2);
+}
+
+// To different ranks they share the sender's card.
+TEST(FlowSim, MessagesToDifferentRanksGoSideBySide) {
+  const std::uint64_t bytes = 1000 * kPayload;
+  Script script(64);
+  script.add(0, {Instruction::put(63, bytes), Instruction::put(62, bytes), Instruction::wait_all()});
+  const RunResult both = run(std::move(script), ecmp());
+  const std::int64_t alone = run(one_message(0, 63, bytes), ecmp()).flows.at(0).received;
+  EXPECT_GT(both.flows.at(0).received, alone * 19 / 10);
+  EXPECT_NEAR(static_cast<double>(both.flows[1].received) / static_cast<double>(both.flows[0].received), 1, 0.01);
+}
+
 // ---- paths
 
 RC_GTEST_PROP(FlowSim, EcmpTakesThePathThatPacketsTake, ()) {
@@ -120,7 +145,7 @@ TEST(FlowSim, AnEvenSplitUsesEveryPathWithItsPart) {
   const auto ways = routes.find({0, 63, kPayload, 0});
   ASSERT_EQ(ways.size(), 1u);
   std::map<std::uint64_t, int> links;
-  for (const auto& [link, weight] : ways[0].shares) ++links[FlowRates::kWhole / weight];
+  for (const auto& [link, weight] : ways[0].stages[0].shares) ++links[FlowRates::kWhole / weight];
   EXPECT_EQ(links, (std::map<std::uint64_t, int>{{1, 2}, {4, 8}, {16, 32}}));
 }
 
@@ -165,7 +190,7 @@ void come_and_go(const fabric::Fabric& fabric, const FlowConfig& config, std::ui
       const std::uint32_t from = random.below(gpus);
       const std::uint32_t to = random.below(std::max(2u, gpus / 8));
       for (const FlowWay& way : routes.find({from, to, 1 << 20, static_cast<std::uint32_t>(step)}))
-        if (!way.shares.empty()) watched.add_flow(way.shares);
+        for (std::size_t i = 0; i < way.count; ++i) watched.add_flow(way.stages[i].shares);
     }
     while (watched.known_links() < routes.rates().links()) watched.know_link(routes.capacity(watched.known_links()));
     RC_ASSERT(watched.settle_tells_all());
@@ -317,7 +342,7 @@ TEST(FlowSim, ALinkThatIsDownIsAvoidedByAllPaths) {
   const auto ways = routes.find({0, 63, kPayload, 0});
   ASSERT_EQ(ways.size(), 1u);
   int uplinks = 0;
-  for (const auto& [link, weight] : ways[0].shares) {
+  for (const auto& [link, weight] : ways[0].stages[0].shares) {
     const auto record = routes.describe(link);
     EXPECT_FALSE(record.from == "leaf0" && record.to == "spine0");
     if (record.from != "leaf0") continue;

@@ -1,0 +1,225 @@
+#include "collective/planner.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "collective/chunks.hpp"
+#include "collective/gates.hpp"
+
+namespace weft::collective {
+namespace {
+
+constexpr std::uint32_t kMostHeads = 32;    // NCCL_MAX_NVLS_ARITY
+constexpr std::int64_t kNicPerMille = 960;  // that NCCL counts with: 48 GB/s of a 400G card's 50
+
+constexpr std::int64_t kLlWire = 2000;      // a flag of 4 bytes with every 4 of data
+constexpr std::int64_t kLl128Wire = 1067;  // 8 with every 120
+
+std::int64_t wire_per_mille(Protocol protocol) {
+  return protocol == Protocol::ll ? kLlWire : protocol == Protocol::ll128 ? kLl128Wire : 1000;
+}
+
+std::function<std::int64_t(std::uint32_t)> nic_speed(const PlanOptions& options) {
+  if (options.conditions == nullptr || options.conditions->nics.empty()) return {};
+  return [&slow = options.conditions->nics](std::uint32_t nic) {
+    std::int64_t left = 1000;
+    for (const Conditions::Slow& each : slow)
+      if (each.which == nic) left = left * each.speed_per_mille / 1000;
+    return left;
+  };
+}
+
+}  // namespace
+
+Planner::Planner(const Team& team, const PlanOptions& options)
+    : team_(team),
+      options_(options),
+      generation_(options.generation != nullptr ? *options.generation : generation_of(team.group(0).spec.gpu.kind)),
+      sharing_(team, generation_, *options.stack, {options.pxn, options.beside, nic_speed(options)}) {}
+
+std::uint32_t Planner::port(std::uint32_t node, std::uint32_t channel) const {
+  return channel % static_cast<std::uint32_t>(team_.domain(node).ports.size());
+}
+
+// The rank of a node at which a channel comes in and the others of the node are counted from.
+std::uint32_t Planner::entry(std::uint32_t node, std::uint32_t channel) const {
+  const Domain& domain = team_.domain(node);
+  if (team_.nodes() > 1 && !domain.ports.empty()) return domain.ports[port(node, channel)].rank;
+  return domain.first_rank + channel % domain.ranks;
+}
+
+// Ranks of a node that stand next to a port, or all of them on one node: each takes a part of the data under NVLS.
+std::uint32_t Planner::heads() const {
+  return std::min(kMostHeads, team_.nodes() == 1 ? team_.ranks() : team_.least_ports());
+}
+
+// Equal parts of all bytes, rounded up.
+std::uint64_t Planner::part(std::uint64_t parts) const {
+  return (options_.bytes + parts - 1) / parts;
+}
+
+Rounds Planner::rounds_of(std::uint64_t bytes) {
+  Rounds rounds{bytes, plan_.chunk};
+  // Ranks that are late or slow make early rounds unlike later ones: none is left out.
+  if (uneven()) return rounds;
+  const std::uint64_t whole = plan_.whole_rounds = bytes / rounds.chunk;
+  if (options_.most_rounds > 0 && whole > options_.most_rounds)
+    rounds.bytes -= (whole - options_.most_rounds) * rounds.chunk;
+  return rounds;
+}
+
+Way Planner::way(std::uint32_t from, std::uint32_t to, std::uint32_t channel) const {
+  const std::uint32_t a = team_.node_of(from);
+  const std::uint32_t b = team_.node_of(to);
+  if (a == b) return sharing_.inside(from, to);
+  return sharing_.across(from, port(a, leaves_by(channel, a, plan_.alternate)), to,
+                         port(b, enters_by(channel, b, plan_.alternate)));
+}
+
+// NCCL looks for rings that leave a node by the NIC they came in by. From the last GPU to that NIC they cross NVLink once
+// more; where NVLink has no room for that beside all NICs, it takes rings in pairs instead, which leave by each other's.
+bool Planner::alternates() const {
+  if (team_.nodes() == 1 || !team_.group(0).spec.scale_up || !options_.stack->release.alternates()) return false;
+  Bandwidth nics;
+  for (std::uint32_t node = 0; node < team_.nodes(); ++node)
+    if (team_.domain(node).ports.size() % 2 == 1) return false;
+  for (const Port& port : team_.domain(0).ports) nics = nics + port.nic_rate;
+  const Bandwidth inside = team_.group(0).spec.scale_up->link.one_way() / 1000 * generation_.scale_up_per_mille;
+  return nics / 1000 * kNicPerMille > inside;
+}
+
+// The share of the links, less what the protocol spends on flags, and no more than a channel's threads move.
+Edge Planner::edge(const Way& way, bool posts) {
+  plan_.host_memory |= way.host_memory;
+  const std::uint32_t by_nodes = nodes_class();
+  const auto megabytes = [](std::int64_t n) { return Bandwidth(n * 8'000'000); };
+  const bool tree = plan_.choice.algorithm == Algorithm::tree;
+  const bool simple = plan_.choice.protocol == Protocol::simple;
+  Bandwidth share = sharing_.share(way);
+  Bandwidth own = megabytes((!tree    ? generation_.ring_ll128_most
+                             : simple ? generation_.tree_most
+                                      : generation_.tree_ll128_most)[by_nodes]);
+  if (plan_.choice.protocol == Protocol::ll) {
+    share = share / 2;
+    own = megabytes(generation_.ll_most[by_nodes]) / plan_.choice.channels;
+  } else if (plan_.choice.protocol == Protocol::ll128) {
+    share = share / 128 * 120;
+  }
+  Edge made{std::min(share, own), {}, share};
+  made.wire_per_mille = wire_per_mille(plan_.choice.protocol);
+  if (!simple) return made;
+  if (const std::uint32_t posted = sharing_.posted(way); posted > 0) {
+    // Cards send from their buffers whatever the GPU does. A port's thread posts chunk after chunk while others are on
+    // the wire, and keeps them waiting where it is slower.
+    const std::int64_t message =
+        options_.stack->network.message_ns * (generation_.posting > 0 ? generation_.posting : 1000) / 1000;
+    const Duration posting = nanoseconds(posts ? message * posted : 0);
+    const Duration wire = transfer_time(Bytes(static_cast<std::int64_t>(plan_.chunk / plan_.slices)), made.rate);
+    made.overhead = std::max(Duration(0), posting - wire);
+  } else {
+    // In trees and chains the fence is part of a hop's latency.
+    made.overhead = nanoseconds(fenced_ ? generation_.slice_ns : 0);
+  }
+  return made;
+}
+
+// Between a GPU and the switches that reduce.
+Edge Planner::switch_edge(const Way& way) {
+  const Edge plain = edge(way);
+  const bool tree = plan_.choice.algorithm == Algorithm::nvls_tree;
+  const std::int64_t share = generation_.nvls_share * (tree ? options_.stack->common.nvls_tree : 1000) / 1000;
+  Edge made{plain.rate / 1000 * share, nanoseconds(generation_.nvls_chunk_ns), plain.links / 1000 * share};
+  made.wire_per_mille = 1'000'000 / std::max<std::int64_t>(1, share);
+  return made;
+}
+
+Plan Planner::make() {
+  plan_.operation = options_.operation;
+  plan_.choice = options_.choice;
+  plan_.gpus = plan_.ranks = team_.ranks();
+  for (std::uint32_t rank = 0; rank < team_.ranks(); ++rank) plan_.node.push_back(team_.node_of(rank));
+  const Algorithm algorithm = plan_.choice.algorithm;
+  const Protocol protocol = plan_.choice.protocol;
+  const std::uint32_t most = channels_for(team_, algorithm);
+  if (plan_.choice.channels == 0)
+    plan_.choice.channels = channels_used(most, algorithm, protocol, options_.bytes, team_.ranks());
+  const bool chains = options_.operation == Operation::broadcast || options_.operation == Operation::reduce;
+  const ChunkRule rule{algorithm,
+                       protocol,
+                       options_.bytes,
+                       plan_.choice.channels,
+                       algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree ? heads() : 1,
+                       team_.ranks(),
+                       team_.nodes(),
+                       chains,
+                       static_cast<std::uint64_t>(options_.stack->network.nvls_chunk),
+                       static_cast<std::uint64_t>(options_.stack->network.far_chunk),
+                       options_.stack->release};
+  plan_.chunk = options_.chunk > 0 ? options_.chunk : chunk_size(rule);
+  const bool ring = algorithm == Algorithm::ring && !chains;
+  if (ring) plan_.chunk = std::min(plan_.chunk, std::max<std::uint64_t>(1, part(std::uint64_t{plan_.choice.channels} * team_.ranks())));
+  if (ring) plan_.slices = slices_of(protocol);
+  fenced_ = algorithm != Algorithm::tree && !chains;
+  plan_.alternate = ring && alternates();
+
+  set_latencies();
+  set_conditions();
+  const bool stars =
+      algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree || algorithm == Algorithm::collnet;
+  if (stars)
+    add_stars();
+  else if (algorithm == Algorithm::tree)
+    add_trees();
+  else if (algorithm != Algorithm::ring)
+    add_pairs();
+  else if (chains)
+    add_chains();
+  else
+    add_rings();
+  plan_.loads = sharing_.loads();
+  return std::move(plan_);
+}
+
+void Planner::set_latencies() {
+  const Algorithm algorithm = plan_.choice.algorithm;
+  const Protocol protocol = plan_.choice.protocol;
+  const bool stars =
+      algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree || algorithm == Algorithm::collnet;
+  const Hop near = team_.group(0).spec.scale_up ? Hop::scale_up : Hop::pcie;
+  const std::int64_t measured_hop = protocol == Protocol::ll      ? generation_.ll_hop_ns
+                                    : protocol == Protocol::ll128 ? generation_.ll128_hop_ns
+                                                                  : generation_.simple_hop_ns;
+  plan_.inside = stars                   ? nanoseconds(generation_.nvls_hop_ns)
+                 : near == Hop::scale_up ? nanoseconds(measured_hop)
+                                         : hop_latency(near, algorithm, protocol);
+  // A chunk of NVLSTree goes through the same proxies as any other of Simple.
+  const Algorithm like = algorithm == Algorithm::nvls_tree ? Algorithm::tree : algorithm;
+  plan_.outside_lag = hop_latency(Hop::network, like, protocol) + nanoseconds(options_.stack->network.hop_ns);
+  plan_.outside = plan_.outside_lag + team_.network_latency();
+  // NCCL's figure within a domain is of all there is between two GPUs; to a switch it is half as far.
+  plan_.inside_lag = std::max(Duration(0), plan_.inside - team_.inside_latency() / (stars ? 2 : 1));
+  // NCCL's figure is of the way to the network's switches and back.
+  if (algorithm == Algorithm::collnet) plan_.outside = plan_.outside / 2;
+  // NCCL's figures are of how much longer the start of one protocol takes than of another.
+  const Duration longer = stars ? Duration(0) : base_latency(algorithm, protocol) - base_latency(algorithm, Protocol::ll);
+  plan_.launch = nanoseconds(generation_.start_ns + options_.stack->launch.delay_ns) + longer;
+  const Launch& launch = options_.stack->launch;
+  const auto gpus = std::min<std::int64_t>(team_.ranks(), team_.group(0).spec.gpus);
+  // A group's launch is a barrier: nothing hides behind the operation before it.
+  const Duration barrier =
+      nanoseconds(options_.stack->release.grouped() ? gpus * launch.channel_ns * plan_.choice.channels : 0);
+  plan_.launch = plan_.launch + barrier;
+  plan_.least = nanoseconds(launch.least_ns + gpus * launch.gpu_ns) + barrier;
+}
+
+void Planner::set_conditions() {
+  plan_.pxn = options_.pxn;
+  if (!uneven()) return;
+  plan_.starts = options_.conditions->starts;
+  if (options_.conditions->ranks.empty()) return;
+  plan_.speed_per_mille.assign(team_.ranks(), 1000);
+  for (const Conditions::Slow& each : options_.conditions->ranks)
+    plan_.speed_per_mille[each.which] = plan_.speed_per_mille[each.which] * each.speed_per_mille / 1000;
+}
+
+}  // namespace weft::collective

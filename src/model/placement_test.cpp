@@ -1,0 +1,70 @@
+#include "model/placement.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+
+namespace weft::model {
+namespace {
+
+using Gpus = std::vector<std::uint32_t>;
+
+Gpus gpus(const std::string& text, std::uint32_t count = 256) {
+  return parse_gpus(text, count).value_or(Gpus{});
+}
+
+TEST(Placement, GpusAreNumbersRangesAndStrides) {
+  EXPECT_EQ(gpus("3"), Gpus{3});
+  EXPECT_EQ(gpus("4..6,0"), (Gpus{0, 4, 5, 6}));
+  EXPECT_EQ(gpus("0..31/8"), (Gpus{0, 8, 16, 24}));
+  EXPECT_EQ(gpus("1..31/8x2"), (Gpus{1, 2, 9, 10, 17, 18, 25, 26}));
+  EXPECT_EQ(gpus("0..255/128x3"), (Gpus{0, 1, 2, 128, 129, 130}));
+  for (const char* wrong : {"", ",", "a", "1..", "..1", "3..1", "0..7/", "0..7/0", "0..7/2x3", "0..7/2x0", "0..7/2x", "256",
+                            "0..256", "1,1", "0..3,2", "99999999999", "-1", "1 2"})
+    EXPECT_TRUE(gpus(wrong).empty()) << wrong;
+}
+
+// Whatever is given: no GPU that is not there, none twice, or a complaint.
+RC_GTEST_PROP(Placement, AnyTextNamesGpusOrIsRefused, (const std::string& drawn)) {
+  const std::string alphabet = "0123456789../,x";
+  std::string text;
+  for (const char each : drawn) text += alphabet[static_cast<unsigned char>(each) % alphabet.size()];
+  const auto result = parse_gpus(text, 64);
+  if (!result) return;
+  const Gpus& made = *result;
+  RC_ASSERT(!made.empty());
+  RC_ASSERT(std::is_sorted(made.begin(), made.end()));
+  RC_ASSERT(std::adjacent_find(made.begin(), made.end()) == made.end());
+  RC_ASSERT(made.back() < 64);
+}
+
+// A million GPUs named a hundred thousand times over: the second time is one too many.
+TEST(Placement, NamingAllGpusAgainAndAgainEndsEarly) {
+  std::string text = "0..999999";
+  for (int i = 0; i < 100'000; ++i) text += ",0..999999";
+  const auto made = parse_gpus(text, 1'000'000);
+  ASSERT_FALSE(made.has_value());
+  EXPECT_EQ(made.error().what, "GPU 0 is named twice");
+}
+
+TEST(Placement, GroupsAreNeighboursOrEveryNth) {
+  const Gpus eight = {0, 1, 2, 3, 8, 9, 10, 11};
+  EXPECT_EQ(split_gpus("", eight).value(), std::vector<Gpus>{eight});
+  EXPECT_EQ(split_gpus("/4", eight).value(), (std::vector<Gpus>{{0, 1, 2, 3}, {8, 9, 10, 11}}));
+  EXPECT_EQ(split_gpus("%4", eight).value(), (std::vector<Gpus>{{0, 8}, {1, 9}, {2, 10}, {3, 11}}));
+  for (const char* wrong : {"/", "%", "4", "/0", "/3", "/1", "%8", "%3", "/8x", "/-2", "/16"})
+    EXPECT_FALSE(split_gpus(wrong, eight).has_value()) << wrong;
+}
+
+TEST(Placement, ASlowRankIsOneThatIsThereAndKeepsSomeOfItsSpeed) {
+  const auto slow = parse_slow_rank("3=50%", 4);
+  ASSERT_TRUE(slow.has_value());
+  EXPECT_EQ(slow->rank, 3u);
+  EXPECT_EQ(slow->speed_per_mille, 500);
+  for (const char* wrong : {"", "3", "3=", "=50%", "4=50%", "3=0%", "3=101%", "-1=50%", "3=50%,2=50%"})
+    EXPECT_FALSE(parse_slow_rank(wrong, 4).has_value()) << wrong;
+}
+
+}  // namespace
+}  // namespace weft::model
