@@ -63,7 +63,7 @@ const std::vector<Rule>& rules() {
       {Cause::p2p_off, kDecisive, p2p_is_off, "NCCL may not use it"},
       {Cause::p2p_off, kStrong, through_shared_memory, "that is where data go without it"},
       {Cause::p2p_off, -kStrong, p2p_is_used, "NCCL marks each connection"},
-      {Cause::p2p_off, -kModerate, nvlink_joins, "that seldom fails without a word"},
+      {Cause::p2p_off, -kWeak, nvlink_joins, "that seldom fails without a word"},
       {Cause::p2p_off, kModerate, unless(mentioned(Mention::iommu_on), nvlink_joins),
        "peer access through an IOMMU fails or is slow"},
       {Cause::p2p_off, kModerate, unless(mentioned(Mention::acs_on), nvlink_joins),

@@ -159,7 +159,10 @@ bool Ranking::consider(Cause cause, std::vector<Hypothesis>& out) {
     if (!as_is && same(predicted, out_.expected)) continue;
     ++effective;
     // Figures of another job than the one that was meant speak neither for it nor against it.
-    const double fit = cause == Cause::separate_jobs ? 0 : log_likelihood(predicted, info(cause).open && !as_is);
+    // What is open may also be just as the model has it.
+    double fit = cause == Cause::separate_jobs ? 0 : log_likelihood(predicted, false);
+    if (info(cause).open && !as_is)
+      fit = std::log((std::exp(fit) + std::exp(log_likelihood(predicted, true))) / 2);
     likelihood += std::exp(fit);
     if (fit <= best_fit) continue;
     best_fit = fit;
