@@ -73,7 +73,7 @@ TEST(Unfinished, CompareShowsTheSideThatIsDone) {
   const std::vector<std::string> command = {"compare", kClos, "--vary", "transport.mtu=512B,8KiB", "--nodes", "16", "--size", "1MB", "--limit", "events=20000"};
   const Outcome text = weft(command, 80);
   EXPECT_EQ(text.code, 4);
-  EXPECT_NE(text.out.find("all done          not done"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("all done            not done"), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("result  only mtu=8KiB is done, after "), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("mtu=512B (limit"), std::string::npos) << text.out;
   std::istringstream lines(text.out);
