@@ -11,6 +11,7 @@
 #include "app/collective_runs.hpp"
 #include "app/commands.hpp"
 #include "app/output.hpp"
+#include "app/sim_run.hpp"
 #include "app/sim_traffic.hpp"
 
 namespace weft::app {

@@ -19,7 +19,7 @@ std::string_view name_of(const schedule::Failures& failures, std::int64_t time) 
   const bool down = std::any_of(failures.outages.begin(), failures.outages.end(),
                                 [&](const schedule::Outage& each) { return each.from <= time && time < each.to; });
   if (!down) return "after";
-  return failures.moved > 0 && time >= failures.last_moved ? "down, moved" : "down";
+  return failures.moved > 0 && time >= failures.first_moved ? "down, moved" : "down";
 }
 
 std::string percent(std::int64_t part, std::int64_t whole) {
@@ -40,7 +40,8 @@ std::vector<Phase> phases(const schedule::RunResult& result) {
     turn(each.to);
   }
   if (turns.size() == 2 && failures.outages.front().from >= result.end) return {};  // it was over before
-  if (failures.moved > 0) turn(failures.last_moved);
+  const auto holds = [&](const schedule::Outage& each) { return each.from <= failures.first_moved && failures.first_moved < each.to; };
+  if (failures.moved > 0 && std::any_of(failures.outages.begin(), failures.outages.end(), holds)) turn(failures.first_moved);
   std::sort(turns.begin(), turns.end());
   turns.erase(std::unique(turns.begin(), turns.end()), turns.end());
   if (turns.size() > kMostPhases + 1) return {};
@@ -65,7 +66,7 @@ std::string phases_text(const schedule::RunResult& result, std::size_t width, bo
   const schedule::Failures& failures = *result.failures;
   if (failures.moved == 0) return text;
   const auto moved = std::find_if(all.begin(), all.end(), [](const Phase& each) { return each.what == "down, moved"; });
-  text += fmt::format("{} of messages moved to other NICs, the first after {}, all after {}", counted(static_cast<std::int64_t>(failures.moved), "part"),
+  text += fmt::format("{} of messages moved to other NICs, noticed after {} to {}", counted(static_cast<std::int64_t>(failures.moved), "part"),
                       brief(Duration(failures.first_moved - failures.outages.front().from)),
                       brief(Duration(failures.last_moved - failures.outages.front().from)));
   if (moved != all.end() && before > 0) text += fmt::format(";\nwith them {} of the goodput before is kept", percent(moved->goodput, before));

@@ -24,15 +24,15 @@ RC_GTEST_PROP(Timeline, NothingIsLostWhateverTheTimesAndInWhateverOrderTheyAreAd
   for (const std::int64_t time : times) RC_ASSERT(halves[0].between(0, time) == whole.between(0, time));
 }
 
-// 100 Gb/s, at 1 ms half of it goes, at 2 ms parts have moved, at 4 ms it is back; of the last 2 ms all.
+// 100 Gb/s, at 1 ms half of it goes, at 2 ms the first have noticed, at 4 ms it is back; of the last 2 ms all.
 schedule::RunResult plane_lost() {
   schedule::RunResult result;
   result.end = 6 * kMillisecond;
   schedule::Failures& failures = result.failures.emplace();
   failures.outages = {{1 * kMillisecond, 4 * kMillisecond}};
   failures.moved = 7;
-  failures.first_moved = 3 * kMillisecond / 2;
-  failures.last_moved = 2 * kMillisecond;
+  failures.first_moved = 2 * kMillisecond;
+  failures.last_moved = 3 * kMillisecond;
   constexpr std::int64_t kStep = 10'000'000;
   for (std::int64_t time = 0; time < result.end; time += kStep) {
     const std::int64_t gbps = time < kMillisecond ? 100 : time < 2 * kMillisecond ? 25 : time < 4 * kMillisecond ? 50 : 100;
@@ -52,6 +52,7 @@ TEST(Phases, AreBeforeDownMovedAndAfter) {
   }
   const std::string text = phases_text(plane_lost(), 80, false);
   EXPECT_NE(text.find("7 parts of messages moved to other NICs"), std::string::npos) << text;
+  EXPECT_NE(text.find("noticed after 1ms to 2ms"), std::string::npos) << text;
   EXPECT_NE(text.find("50% of the goodput before is kept"), std::string::npos) << text;
 }
 

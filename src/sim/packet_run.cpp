@@ -167,8 +167,6 @@ bool PacketRun::move(std::int64_t now, std::uint32_t from, std::uint32_t number)
   const auto other = hosts.failover.another(now, each.pair, number, usable);
   if (!other) return false;
   ++hosts.failures.moved;
-  if (hosts.failures.first_moved == schedule::kNotYet) hosts.failures.first_moved = now;
-  hosts.failures.last_moved = now;
   each.pair = *other;
   if (model_hosts_)
     cross(now, domain, hosts.routes.find(part(from), nic(other->source)), {Crossing::Kind::out, from, to, each.message, *other, each.bytes, each.bytes, 0, number, {}});
@@ -181,11 +179,17 @@ void PacketRun::failed(std::int64_t now, std::uint32_t from, std::uint32_t numbe
   const SimConfig& config = engine_.config();
   Part& each = parts_[from][number];
   if (each.since == Part::kNotFailed) each.since = now;
-  hosts_of(domain_of(from)).failover.failed(now, each.pair);
+  Hosts& hosts = hosts_of(domain_of(from));
+  hosts.failover.failed(now, each.pair);
   if (now - each.since >= config.give_up) return give_up(now, each.pair.source);
-  if (move(now, from, number)) return;
-  if (config.failover >= config.give_up) return give_up(now, each.pair.source);
-  launch(now, from, number);  // perhaps it comes back
+  if (move(now, from, number)) {
+    if (hosts.failures.first_moved == schedule::kNotYet) hosts.failures.first_moved = now;
+    hosts.failures.last_moved = now;
+  } else if (config.failover < config.give_up) {
+    launch(now, from, number);  // perhaps it comes back
+  } else {
+    give_up(now, each.pair.source);
+  }
 }
 
 schedule::Failures PacketRun::take_failures() {
@@ -194,10 +198,10 @@ schedule::Failures PacketRun::take_failures() {
   for (const auto& hosts : hosts_) {
     const schedule::Failures& each = hosts->failures;
     all.delivered.add(each.delivered);
-    if (each.moved == 0) continue;
-    all.first_moved = all.moved == 0 ? each.first_moved : std::min(all.first_moved, each.first_moved);
-    all.last_moved = std::max(all.last_moved, each.last_moved);
     all.moved += each.moved;
+    if (each.first_moved == schedule::kNotYet) continue;
+    all.first_moved = all.first_moved == schedule::kNotYet ? each.first_moved : std::min(all.first_moved, each.first_moved);
+    all.last_moved = std::max(all.last_moved, each.last_moved);
   }
   return all;
 }

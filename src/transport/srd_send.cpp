@@ -330,7 +330,7 @@ void Srd::time_out(Instant now, std::uint32_t index) {
     }
     sender.questions = static_cast<std::uint8_t>(questions_after(1));
     sender.paced_until = now;
-    sender.deadline = now + config_.rto;
+    sender.deadline = std::min(now + config_.rto, sender.heard + config_.give_up);
     return;
   }
   ++counters_.timeouts;
@@ -343,7 +343,7 @@ void Srd::time_out(Instant now, std::uint32_t index) {
   sender.latest_sent = stamp(now);
   sender.questions = static_cast<std::uint8_t>(questions_after(sender.silent));
   set_allowed(sender);
-  sender.deadline = now + std::min(config_.rto << std::min(6, sender.silent - 2), kLongestFlight);
+  sender.deadline = std::min(now + std::min(config_.rto << std::min(6, sender.silent - 2), kLongestFlight), sender.heard + config_.give_up);
 }
 
 // ---- sending

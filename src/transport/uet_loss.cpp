@@ -90,7 +90,7 @@ void Uet::expire(Instant now, Sender& sender) {
     if (sender.silent < 255) ++sender.silent;
     set_allowed(sender);
   }
-  sender.expire_at = now + wait - oldest;
+  sender.expire_at = std::min(now + wait - oldest, sender.heard + config_.give_up);
 }
 
 }  // namespace weft::transport

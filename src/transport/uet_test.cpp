@@ -348,6 +348,7 @@ TEST(Uet, PacketsOfAnOldStreamAreIgnored) {
   Header ack;
   ack.source = 1;
   ack.stream = 1;
+  ack.generation = ack.peer_generation = 1;
   ack.sequence = 20;
   net.uet.handle(net.now, 0, PacketType::uet_ack, 0, ack);
   EXPECT_EQ(net.uet.counters().ignored, old.size() + 1);
@@ -404,6 +405,7 @@ RC_GTEST_PROP(Uet, NonsenseIsHarmless, ()) {
     header.fan_in = static_cast<std::uint16_t>(random.below(4));
     // Of no stream that was ever opened: with the right one, a forged acknowledgement is as good as a true one.
     header.stream = static_cast<std::uint16_t>(random.below(2) == 0 ? 0 : 0xFFF0 + random.below(16));
+    header.generation = header.peer_generation = 1;
     header.sequence = random.below(2) == 0 ? random.below(600) : static_cast<std::uint32_t>(random.next());
     header.data = {static_cast<std::uint32_t>(random.next()), 1, random.next() >> random.below(64)};
     header.echo = static_cast<std::uint16_t>(random.next());
@@ -421,6 +423,7 @@ TEST(Uet, MessagesThatNeverEndAreHeldOnlyAsManyAsAWindowBegins) {
     Header header;
     header.source = 1;
     header.stream = 1;
+    header.generation = header.peer_generation = 1;
     header.op = Op::send;
     header.sequence = i;
     header.data = {i, 0, 2 * 4086};
@@ -441,6 +444,7 @@ RC_GTEST_PROP(Uet, AHostilePeerCannotMakeUsHoldMore, ()) {
     header.source = 1;
     header.destination = 0;
     header.stream = 1;
+    header.generation = header.peer_generation = 1;
     header.sequence = random.below(300);
     header.fan_in = static_cast<std::uint16_t>(random.below(4));
     header.data = {header.sequence - random.below(3), 1, random.next() >> random.below(64)};
