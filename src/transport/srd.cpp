@@ -88,7 +88,7 @@ std::uint32_t Srd::receiver_for(std::uint32_t endpoint, std::uint32_t peer) {
   receiver.endpoint = endpoint;
   receiver.peer = peer;
   receiver.next_owing = receiver.listen_next = receiver.listen_before = receiver.messages = kNone;
-  receiver.expected = receiver.echo = config_.first_sequence;
+  receiver.expected = receiver.echo = receiver.newest = config_.first_sequence;
   const std::uint32_t sender = sender_index_.find(pair_key(endpoint, peer));
   if (sender != kNone) receiver.generation = senders_[sender].peer_generation;
   return index;

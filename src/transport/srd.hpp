@@ -45,7 +45,8 @@
 //   on another path.
 // - Acknowledgements are few (one for `ack_every` packets) because the sender says when it waits: the
 //   packet that fills the window and the last of a message ask for one. Those that it overtook are
-//   acknowledged when the gap closes.
+//   acknowledged when the gap closes, and one that comes later than the 64 numbers that an acknowledgement tells
+//   of when it comes: the answers to newer ones would not say that it has.
 // - A read is a request of one packet; the peer posts the response, whose tag names the request.
 // - Restarts: each process has a generation and each run of numbers a stream. What belongs to an older
 //   one is ignored; a newer generation or a stream that the receiver has forgotten fails what is
@@ -235,6 +236,7 @@ class Srd {
     std::uint32_t expected;       // all below has arrived
     std::uint32_t messages;       // list of incomplete ones
     std::uint32_t echo;
+    std::uint32_t newest;         // that arrived
     std::uint16_t unacked;        // packets since the last acknowledgement
     std::uint16_t echo_path;
     std::uint8_t owe_flags;

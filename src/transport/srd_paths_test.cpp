@@ -175,6 +175,27 @@ TEST(SrdPaths, ASlowWayRestsSoThatItsQueueIsShort) {
 
 // ---- acknowledgements
 
+// An acknowledgement tells of 64 numbers, and those that newer packets cause do not tell of this one.
+TEST(SrdPaths, WhatComesLaterThanAnAcknowledgementTellsOfIsAcknowledgedAtOnce) {
+  Srd from(config_of());
+  Srd to(config_of());
+  ASSERT_TRUE(from.post(0, 0, {Op::send, 1, 200'000, 0, 0}));
+  std::vector<Transmit> sent;
+  for (Transmit out; from.poll(0, 0, out);) sent.push_back(out);
+  ASSERT_GT(sent.size(), 67u);
+  const auto arrive = [&](std::uint32_t i) {
+    to.handle(kDelay, 1, sent[i].type, 0, sent[i].header);
+    Transmit ack;
+    int acks = 0;
+    while (to.poll_ack(1, ack)) ++acks;
+    return acks > 0 && ack.header.ack.arrived >> i & 1;
+  };
+  for (std::uint32_t i = 3; i < 60; ++i) arrive(i);
+  EXPECT_FALSE(arrive(1)) << "newer ones will tell of it";
+  for (std::uint32_t i = 60; i < 68; ++i) arrive(i);
+  EXPECT_TRUE(arrive(2));
+}
+
 TEST(SrdPaths, AnAnswerComesBackByThePathOfWhatItAnswers) {
   Ways ways;
   ways.carry(1000);
