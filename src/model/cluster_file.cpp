@@ -392,7 +392,7 @@ const Table& table_of<TransportSpec>() {
           .field("ack_every", &TransportSpec::ack_every,
                  {.text = "Packets per acknowledgement; senders ask for one where they would wait.", .fallback = "8", .min = 1, .max = 64})
           .field("bad_marks", &TransportSpec::bad_marks,
-                 {.text = "Trimmed packets in a row after which a path is left for another.", .fallback = "3", .min = 1, .max = 6})
+                 {.text = "Trimmed packets in a row, or packets about as slow as those, after which a path is left for another.", .fallback = "3", .min = 1, .max = 6})
           .field("window", &TransportSpec::window,
                  {.text = "Packets in flight to one peer at most. Default: 1.5 unloaded round trips' worth and ack_every, at most 255: with packets of 4 KiB "
                           "one flow fills 1 Tbps over a round trip of 8 us (W0507).",

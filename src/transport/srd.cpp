@@ -40,8 +40,7 @@ Srd::Srd(const SrdConfig& config) : config_(config) {
   target_ = units(config_.delay_target);
   base_ = units(config_.base_rtt);
   reorder_ = units(config_.reorder);
-  leave_price_ = kPar;
-  for (std::uint32_t i = 0; i < std::clamp(config_.bad_marks, 1u, 6u); ++i) leave_price_ += leave_price_ / 4;
+  leave_lag_ = std::min<std::uint32_t>(std::max(1u, config_.bad_marks) * kTrimmedLag, kMostLag);
 }
 
 // ---- endpoints and peers
@@ -69,11 +68,8 @@ std::uint32_t Srd::sender_for(std::uint32_t endpoint, std::uint32_t peer) {
   sender.path = static_cast<std::uint8_t>(pick(mix64(pair_key(endpoint, peer)), config_.paths));
   for (std::uint32_t i = 0; i < kMaxPaths; ++i) {
     sender.paths.entropy[i] = static_cast<std::uint16_t>(i);
-    sender.paths.price[i] = kUnheardPrice;
-    sender.paths.out[i] = i < config_.paths ? 0 : kUnused;
-    sender.paths.cost[i] = i < config_.paths ? cost_of(sender.paths, 0) : kOut;  // all alike
+    sender.paths.lag[i] = i < config_.paths ? 0 : kUnused;
   }
-  sender.unheard = ~std::uint64_t{0};
   sender.fresh_entropy = static_cast<std::uint16_t>(config_.paths);
   begin_stream(sender);
   return index;
@@ -88,7 +84,7 @@ std::uint32_t Srd::receiver_for(std::uint32_t endpoint, std::uint32_t peer) {
   receiver.endpoint = endpoint;
   receiver.peer = peer;
   receiver.next_owing = receiver.listen_next = receiver.listen_before = receiver.messages = kNone;
-  receiver.expected = receiver.echo = receiver.newest = config_.first_sequence;
+  receiver.expected = receiver.echo = config_.first_sequence;
   const std::uint32_t sender = sender_index_.find(pair_key(endpoint, peer));
   if (sender != kNone) receiver.generation = senders_[sender].peer_generation;
   return index;
@@ -120,8 +116,8 @@ bool Srd::poll(Instant now, std::uint32_t endpoint, Transmit& out) {
     do {
       const std::uint32_t before_it = index;
       index = senders_[index].next_active;
+      if (now >= senders_[index].deadline) time_out(now, index);
       Sender& sender = senders_[index];
-      if (now >= sender.deadline) time_out(now, index);
       if (idle(sender)) {  // nothing left: leave the ring
         const bool alone = sender.next_active == index;
         senders_[before_it].next_active = sender.next_active;
@@ -228,11 +224,7 @@ void Srd::begin_stream(Sender& sender) {
   sender.paced_until = 0;
   for (Slot& slot : sender.near) slot = Slot{};
   if (sender.wide != kNone) narrow(sender);
-  for (std::uint32_t path = 0; path < kMaxPaths; ++path) {
-    if (sender.paths.flying[path] == 0) continue;
-    sender.paths.flying[path] = 0;
-    set_cost(sender, path);
-  }
+  for (std::uint8_t& flying : sender.paths.flying) flying = 0;
   set_allowed(sender);
 }
 

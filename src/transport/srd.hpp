@@ -14,17 +14,15 @@
 // - Packets of one peer are numbered; a message is a run of numbers, so nothing per packet is kept
 //   but when and where it was sent. The receiver acknowledges a number below which all has arrived
 //   and a bitmap above it; messages complete in any order.
-// - A path is an entropy. Each has a price: with every packet that comes back it moves by a quarter of what that was
-//   slower or quicker than the mean of all paths. The next packet goes where price times packets in flight is
-//   least. So shares drift until all paths in use take the same time, which is what uses every link, and
-//   slowly enough that queues do not swing although all senders do it (multiplicative weights; packets were long
-//   sent by lag behind the mean alone, which settles where delays still differ: long permutations took 6 % more).
-//   A path half as slow again as the mean is priced so at once, and rests after each packet: it is to hold less than one on
-//   average, and so many entropies share a slow link that one packet of each fills its queue. An entropy that nothing
-//   has been heard of costs more than one that answers: first windows are spread evenly and fill slow links, and
-//   second ones must not. The price of a path that is left alone fades, and it is tried again. Near the end of what
-//   there is to send, no path is taken that would outlast it. One on which packets are trimmed again and again is given up for
-//   another entropy (compare: entropy recycling in REPS, bitmap balancing in Ultra Ethernet).
+// - A path is an entropy. Each has a lag: how far its packets came behind the mean of all paths of the peer.
+//   The next packet goes where lag and packets in flight together are least, so that queues of equal length
+//   take equal shares and a slow path gets its next packet late; the lag of a path that is left alone fades,
+//   and it is tried again. Near the end of what there is to send, no path is taken whose lag would outlast
+//   it. One that stays behind is given up for another entropy (compare: entropy recycling in REPS, bitmap
+//   balancing in Ultra Ethernet). Marks do not condemn a path, for at full load every second packet bears
+//   one, but a marked packet does not redeem it. Paths in turn, with pauses for bad ones, left some links
+//   with an eighth more to carry than others. Judged by their own round-trip time, and not by what it is
+//   above the mean, paths are left and taken again by all senders together, and queues swing.
 //   Where a packet vanished, another entropy is tried with one packet at a time until one comes through;
 //   the pauses between trials grow. Acknowledgements come back by the path that they answer, until one has
 //   vanished; from then on a packet says which path its answer is to take: the one that brought the last.
@@ -45,16 +43,13 @@
 //   on another path.
 // - Acknowledgements are few (one for `ack_every` packets) because the sender says when it waits: the
 //   packet that fills the window and the last of a message ask for one. Those that it overtook are
-//   acknowledged when the gap closes, and one that comes later than the 64 numbers that an acknowledgement tells
-//   of when it comes: the answers to newer ones would not say that it has.
+//   acknowledged when the gap closes.
 // - A read is a request of one packet; the peer posts the response, whose tag names the request.
 // - Restarts: each process has a generation and each run of numbers a stream. What belongs to an older
 //   one is ignored; a newer generation or a stream that the receiver has forgotten fails what is
 //   outstanding, and the next message begins a new stream.
 
-#include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -141,23 +136,14 @@ class Srd {
 
   // All paths are looked at for every packet: an array of each number, so that many are looked at at once.
   struct Paths {
-    std::uint8_t cost[kMaxPaths];      // of the next packet, from price and packets in flight; kOut: not in use
-    std::uint16_t price[kMaxPaths];    // of a packet on it: kPar where packets take the mean, more where longer
+    std::uint8_t lag[kMaxPaths];       // behind the mean, in packets of the sender; or kUnproven and times it failed
     std::uint8_t flying[kMaxPaths];    // packets on it
-    std::uint8_t out[kMaxPaths];       // 0: in use; kResting; kUnproven and times it failed; kUnused
     std::uint16_t entropy[kMaxPaths];  // what it is on the wire
-    std::uint16_t ready[kMaxPaths];    // resting: the turn from which it is in use again; unproven: may be tried
+    std::uint16_t ready[kMaxPaths];    // unproven: the turn from which it may be tried
   };
-  static constexpr std::uint16_t kPar = 256;
-  static constexpr std::uint16_t kLeastPrice = kPar / 4;
-  static constexpr std::uint16_t kMostPrice = 8 * kPar - 8;
-  static constexpr std::uint16_t kLate = kPar * 3 / 2;         // beyond, a path is slow and not only busy
-  static constexpr std::uint16_t kUnheardPrice = 4 * kPar;     // of an entropy that no answer came from yet
-  static constexpr std::uint8_t kOut = 0xFF;
-  static constexpr std::uint8_t kResting = 1;
   static constexpr std::uint8_t kUnproven = 0x80;  // nothing came through since a packet vanished
   static constexpr std::uint8_t kUnused = 0xFF;    // more than `paths`
-  static constexpr std::uint32_t kNoPath = kMaxPaths;
+  static constexpr std::uint8_t kMostLag = 95;     // with 255 packets in flight the cost of a path fits 15 bits
 
   struct alignas(64) Sender {
     // Looked at for every packet: one cache line.
@@ -188,8 +174,7 @@ class Srd {
     std::uint32_t latest_sent;    // send time of the newest packet known to have arrived
     std::uint32_t lost_scan;      // no lost packet below it
     std::uint32_t last_message;
-    std::uint64_t unheard;        // bit per path: no answer to it came yet
-    std::uint64_t unproven;       // bit per path: nothing came through since a packet vanished
+    std::uint64_t unproven;       // bit per path: its lag says so
     std::uint64_t trying;         // bit per path: the one packet of an unproven path is in flight
     Instant heard;                // the peer's last sign of life
     std::uint16_t stream;
@@ -236,7 +221,6 @@ class Srd {
     std::uint32_t expected;       // all below has arrived
     std::uint32_t messages;       // list of incomplete ones
     std::uint32_t echo;
-    std::uint32_t newest;         // that arrived
     std::uint16_t unacked;        // packets since the last acknowledgement
     std::uint16_t echo_path;
     std::uint8_t owe_flags;
@@ -303,11 +287,16 @@ class Srd {
   }
   void widen(Sender& sender);
   void narrow(Sender& sender);
-  void land(Sender& sender, std::uint32_t path);
   void lose(Sender& sender, std::uint32_t sequence);
+  void land(Sender& sender, std::uint32_t path);
+  void judge(Sender& sender, std::uint32_t path, bool marked, std::uint32_t rtt);
+  void set_lag(Sender& sender, std::uint32_t path, std::uint32_t lag);
+  static std::uint32_t mean_of(const Sender& sender) { return std::max(1u, sender.mean_rtt / kMeanOf); }
+  static std::uint32_t lag_of(std::uint32_t late, std::uint32_t mean);
+  void bury(Sender& sender, std::uint32_t path);
+  void prove(Sender& sender, std::uint32_t path);
   void sample(Sender& sender, std::uint32_t rtt);
   void end_epoch(Sender& sender);
-  std::uint32_t most_window(const Sender& sender) const;
   void set_allowed(Sender& sender) const;
   void finish_messages(Sender& sender);
   void find_lost(Sender& sender);
@@ -322,38 +311,17 @@ class Srd {
     if (sender.flying >= std::min(sender.allowed, share)) return false;
     return sender.lost > 0 || (sender.next != sender.end && sender.next - sender.una < kOpen);
   }
-  void fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& out);
-
-  // srd_paths.cpp
-  static std::uint32_t mean_of(const Sender& sender) { return std::max(1u, sender.mean_rtt / kMeanOf); }
-  static std::uint16_t price_of(std::uint32_t rtt, std::uint32_t mean);
-  void judge(Sender& sender, std::uint32_t path, bool marked, std::uint32_t rtt);
-  void rest(Sender& sender, std::uint32_t path, std::uint32_t times);
-  void raise_price(Sender& sender, std::uint32_t path);
-  void prove(Sender& sender, std::uint32_t path);
-  void bury(Sender& sender, std::uint32_t path);
   std::uint32_t choose_path(Sender& sender, bool resend, std::uint32_t avoid);
-  // The price times what is in flight and half a packet more, for one without any has its price, too. Kept as a
-  // logarithm with sixteen steps for each doubling: all costs then fit a cache line, and many are compared at once.
-  static std::uint8_t cost_of(const Paths& paths, std::uint32_t path) {
-    if (paths.out[path] != 0) return kOut;
-    const std::uint32_t cost = (2u * paths.flying[path] + 1) * paths.price[path];
-    constexpr int kFirst = std::bit_width(unsigned{kLeastPrice});
-    static_assert(16 * (std::bit_width(511u * kMostPrice) - kFirst + 1) <= kOut);
-    const int width = std::bit_width(cost);
-    return static_cast<std::uint8_t>(16 * (width - kFirst) + static_cast<int>(cost >> (width - 5)) - 16);
-  }
-  static void set_cost(Sender& sender, std::uint32_t path) { sender.paths.cost[path] = cost_of(sender.paths, path); }
-  static std::uint32_t cheapest(const std::uint8_t (&cost)[kMaxPaths], std::uint32_t start);
-  std::uint32_t take_cheapest(const Sender& sender, std::uint32_t most_price, std::uint32_t avoid) const;
+  std::uint32_t take_quickest(const Sender& sender, std::uint8_t most_lag, std::uint32_t avoid) const;
   std::uint32_t take_any(const Sender& sender, std::uint32_t avoid) const;
+  void fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& out);
 
   SrdConfig config_;
   std::uint32_t full_window_;  // packets, times kFixed
   std::uint32_t target_;       // of queueing delay, in units of 2^kTimeShift ps
   std::uint32_t base_;         // base_rtt, likewise
   std::uint32_t reorder_;      // likewise
-  std::uint32_t leave_price_;  // of a path that is left for another entropy when a packet is trimmed on it
+  std::uint32_t leave_lag_;    // of a path that is left for another entropy
   std::vector<EndpointState> endpoints_;
   Slab<Sender> senders_;
   Slab<Receiver> receivers_;

@@ -35,14 +35,12 @@ std::string_view Srd::check_invariants() const {
     if (lost != sender.lost) return "lost packets are counted";
     for (std::uint32_t path = 0; path < kMaxPaths; ++path) {
       const std::uint64_t bit = std::uint64_t{1} << path;
-      const std::uint8_t out = sender.paths.out[path];
-      const std::uint16_t price = sender.paths.price[path];
+      const std::uint8_t lag = sender.paths.lag[path];
       if (on_path[path] != sender.paths.flying[path]) return "flying packets are counted by path";
       if ((sender.trying & bit) && on_path[path] == 0) return "a path is being tried only while its packet flies";
-      if ((out == kUnused) != (path >= config_.paths)) return "no more paths are in use than asked for";
-      if (out != kUnused && (out & kUnproven)) unproven |= bit;
-      if (sender.paths.cost[path] != cost_of(sender.paths, path)) return "what a path costs is kept up to date";
-      if (price < kLeastPrice || price > kMostPrice) return "a path costs only so much";
+      if ((lag == kUnused) != (path >= config_.paths)) return "no more paths are in use than asked for";
+      if (lag != kUnused && (lag & kUnproven)) unproven |= bit;
+      if (!(lag & kUnproven) && lag > kMostLag) return "a path lags only so far";
     }
     if (unproven != sender.unproven) return "unproven paths are known";
     if (sender.una != sender.next && slot_of(sender.una).is(State::arrived))

@@ -25,6 +25,9 @@ inline std::int32_t since(std::uint32_t later, std::uint32_t earlier) {
   return static_cast<std::int32_t>((later - earlier) << 9) >> 9;
 }
 
+// Lag of a path for each packet trimmed on it, about what a full queue delays.
+inline constexpr std::uint32_t kTrimmedLag = 16;
+
 inline constexpr int kHeardShift = 30;  // 1.07 ms: when a peer was last heard of, 53 days until it wraps
 
 }  // namespace weft::transport

@@ -42,7 +42,6 @@ struct Ways {
   Srd srd[2];
   std::array<Instant, kWays> per_packet;                       // of data; acknowledgements take none
   std::array<Instant, kWays> extra{};                          // latency beside kDelay, of data
-  std::array<Instant, kWays> longest_wait{};                   // of a data packet for those before it
   std::function<bool(const Transmit&)> dies = [](const Transmit&) { return false; };
   std::vector<Sent> data;
   std::vector<Sent> acks;
@@ -55,7 +54,6 @@ struct Ways {
     (is_data ? data : acks).push_back({now, way, out});
     if (dies(out)) return;
     Instant arrives = now + kDelay;
-    if (is_data) longest_wait[way] = std::max(longest_wait[way], busy[way] - now);
     if (is_data) arrives = (busy[way] = std::max(busy[way], now) + per_packet[way]) + kDelay + extra[way];
     wire.emplace(arrives, out);
   }
@@ -151,50 +149,7 @@ TEST(SrdPaths, WhatIsSentLastTakesNoWayThatLags) {
   EXPECT_EQ(ways.share(0, ways.data.size() - 20, ways.data.size()), 0);
 }
 
-// First windows go everywhere, for nothing is known. Nothing more goes where no answer came from while others answer.
-TEST(SrdPaths, WhereNoAnswerCameFromNothingMoreGoesWhileOthersAnswer) {
-  Ways ways;
-  ways.per_packet[0] = 60 * kPacket;
-  ways.carry(2000);
-  std::size_t before_an_answer = 0;
-  for (const Ways::Sent& each : ways.data)
-    before_an_answer += each.way == 0 && each.when < config_of().base_rtt + 60 * kPacket + kPacket * 40;
-  EXPECT_LE(before_an_answer, 16u);  // an entropy in four
-}
-
-// A quarter of the entropies leads over a link at a sixteenth of the sender's rate. One packet of each would wait for
-// six round trips.
-TEST(SrdPaths, ASlowWayRestsSoThatItsQueueIsShort) {
-  Ways ways;
-  ways.per_packet[0] = 16 * kPacket;
-  ways.carry(4000);
-  ways.longest_wait.fill(0);
-  ways.carry(4000);
-  EXPECT_LT(ways.longest_wait[0], 2 * config_of().base_rtt);
-}
-
 // ---- acknowledgements
-
-// An acknowledgement tells of 64 numbers, and those that newer packets cause do not tell of this one.
-TEST(SrdPaths, WhatComesLaterThanAnAcknowledgementTellsOfIsAcknowledgedAtOnce) {
-  Srd from(config_of());
-  Srd to(config_of());
-  ASSERT_TRUE(from.post(0, 0, {Op::send, 1, 200'000, 0, 0}));
-  std::vector<Transmit> sent;
-  for (Transmit out; from.poll(0, 0, out);) sent.push_back(out);
-  ASSERT_GT(sent.size(), 67u);
-  const auto arrive = [&](std::uint32_t i) {
-    to.handle(kDelay, 1, sent[i].type, 0, sent[i].header);
-    Transmit ack;
-    int acks = 0;
-    while (to.poll_ack(1, ack)) ++acks;
-    return acks > 0 && ack.header.ack.arrived >> i & 1;
-  };
-  for (std::uint32_t i = 3; i < 60; ++i) arrive(i);
-  EXPECT_FALSE(arrive(1)) << "newer ones will tell of it";
-  for (std::uint32_t i = 60; i < 68; ++i) arrive(i);
-  EXPECT_TRUE(arrive(2));
-}
 
 TEST(SrdPaths, AnAnswerComesBackByThePathOfWhatItAnswers) {
   Ways ways;

@@ -104,12 +104,8 @@ Placement Srd::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fla
   // The packet that asks may overtake others; those are then acknowledged when they close the gap.
   receiver.hurry = receiver.hurry || (flags & kAckNow);
   const bool gap = receiver.beyond > 0;
-  // One that came late by more than the 64 that an acknowledgement tells of says so itself: the next ones, which
-  // newer packets cause, would not.
-  if (before(receiver.newest, header.sequence)) receiver.newest = header.sequence;
-  const bool late = receiver.newest - header.sequence >= 64;
-  const bool due = ++receiver.unacked >= config_.ack_every || (flags & kAckNow) || placement.complete ||
-                   (receiver.hurry && !gap) || late;
+  const bool due =
+      ++receiver.unacked >= config_.ack_every || (flags & kAckNow) || placement.complete || (receiver.hurry && !gap);
   if (due) owe(index, 0);
   if (!gap) receiver.hurry = false;
   return placement;
@@ -241,7 +237,7 @@ void Srd::forget(Receiver& receiver) {
     --state_of(receiver.endpoint).incomplete;
     if (--receiver.incomplete == 0) stop_listening(receiver);
   }
-  receiver.expected = receiver.echo = receiver.newest = config_.first_sequence;
+  receiver.expected = receiver.echo = config_.first_sequence;
   receiver.unacked = receiver.beyond = 0;
   receiver.hurry = receiver.broken = false;
   std::fill(std::begin(receiver.arrived), std::end(receiver.arrived), 0);

@@ -1,7 +1,8 @@
-// SRD's sending half: windows, acknowledgements, loss and silence. Paths are chosen in srd_paths.cpp.
+// SRD's sending half: windows, paths, acknowledgements, loss and silence.
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <utility>
 
 #include "transport/srd.hpp"
@@ -10,6 +11,7 @@
 namespace weft::transport {
 namespace {
 
+constexpr std::uint32_t kNoPath = 0xFF;
 // Packets that ask after silence, each on another path. The waits between questions double, and at first so do the
 // questions: where half of the ways are dead, three of four questions die or their answers do. They begin with two:
 // with four, the silence of a receiver that serves many costs short all-to-alls 3 %.
@@ -17,6 +19,24 @@ constexpr std::uint32_t questions_after(std::uint32_t silent) { return 2u << std
 
 // Where packets have vanished before, silence means that more have: so many of the oldest are sent again at once.
 constexpr std::uint32_t kAskAfterLoss = 16;
+
+// The first zero from `at` on, around the end; kNoPath when there is none. Eight bytes at a time: in a word, the
+// lowest byte that this finds is a zero, whatever the bytes above it are.
+template <std::size_t kSize>
+std::uint32_t first_zero(const std::uint8_t (&bytes)[kSize], std::uint32_t at) {
+  static_assert(std::endian::native == std::endian::little && kSize % 8 == 0);
+  constexpr std::uint64_t kOnes = 0x0101010101010101u;
+  std::uint64_t skipped = (std::uint64_t{1} << at % 8 * 8) - 1;
+  for (std::uint32_t i = 0; i <= kSize / 8; ++i, skipped = 0) {
+    const std::uint32_t from = (at / 8 + i) * 8 % kSize;
+    std::uint64_t word;
+    std::memcpy(&word, bytes + from, sizeof word);
+    word |= skipped;
+    if (const std::uint64_t found = (word - kOnes) & ~word & (kOnes << 7); found != 0)
+      return from + static_cast<std::uint32_t>(std::countr_zero(found)) / 8;
+  }
+  return kNoPath;
+}
 
 }  // namespace
 
@@ -73,13 +93,6 @@ bool Srd::enqueue(Instant now, std::uint32_t index, const Operation& operation) 
 
 // ---- acknowledgements
 
-// A packet of it is no longer in flight.
-void Srd::land(Sender& sender, std::uint32_t path) {
-  --sender.flying;
-  --sender.paths.flying[path];
-  set_cost(sender, path);
-}
-
 void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, const Header& header) {
   const std::uint32_t index = sender_index_.find(pair_key(endpoint, header.source));
   if (index == kNone) return;
@@ -101,10 +114,8 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   const Slots slots = slots_of(sender);
   const std::uint32_t echo = header.echoed();
   const bool echo_known = before(echo, sender.next) && !before(echo, sender.una);
-  // One that others have overtaken by a round trip tells of its path, not of the typical one.
   if (const Slot& slot = slots[echo];
-      echo_known && slot.is(State::flying) && !slot.resent && !(flags & kTrimmed) &&
-      since(sender.latest_sent, slot.sent) <= static_cast<std::int32_t>(mean_of(sender)))
+      echo_known && slot.is(State::flying) && !slot.resent && !(flags & kTrimmed))
     sample(sender, static_cast<std::uint32_t>(std::max(0, since(stamp(now), slot.sent))));
   const auto marked = [&](std::uint32_t sequence) {
     const std::uint32_t back = echo - sequence;
@@ -149,20 +160,12 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
 
 void Srd::acknowledge(Sender& sender, Slot& slot, std::uint32_t sequence, bool marked, std::uint32_t now,
                       std::uint32_t& message) {
-  const std::uint32_t path = slot.path;
-  if (slot.is(State::flying)) {
-    --sender.flying;
-    --sender.paths.flying[path];
-  }
+  if (slot.is(State::flying)) land(sender, slot.path);
   if (slot.is(State::lost)) --sender.lost;
   slot.become(State::arrived);
-  if (sender.unproven != 0) prove(sender, path);
+  prove(sender, slot.path);
   // Which transmission of a packet sent twice arrived, nobody knows.
-  if (slot.resent) {
-    set_cost(sender, path);
-  } else {
-    judge(sender, path, marked, static_cast<std::uint32_t>(std::max(0, since(now, slot.sent))));
-  }
+  if (!slot.resent) judge(sender, slot.path, marked, static_cast<std::uint32_t>(std::max(0, since(now, slot.sent))));
   ++sender.epoch_acked;
   if (since(slot.sent, sender.latest_sent) > 0) sender.latest_sent = slot.sent;
   // Messages are runs of sequences, and acknowledgements go upwards from one to the next.
@@ -181,7 +184,7 @@ void Srd::refuse(Instant now, Sender& sender, std::uint32_t sequence, std::uint8
     sender.paced_until = now + config_.not_ready_wait;
     return;
   }
-  raise_price(sender, slot.path);
+  set_lag(sender, slot.path, sender.paths.lag[slot.path] + kTrimmedLag);
   ++sender.epoch_acked;
   sender.window = std::max(kFixed, sender.window - std::min(sender.window, config_.trim_cut));
   set_allowed(sender);
@@ -226,23 +229,141 @@ void Srd::end_epoch(Sender& sender) {
       const auto scaled = static_cast<std::uint32_t>(std::uint64_t{sender.window} * fine / rtt);
       sender.window = std::max(scaled, sender.window * (100 - config_.most_cut) / 100);
     }
-    sender.window = std::clamp(sender.window + kFixed * config_.increase, kFixed, most_window(sender));
+    sender.window = std::clamp(sender.window + kFixed * config_.increase, kFixed, full_window_);
   }
   sender.epoch_acked = sender.epoch_rtt = sender.epoch_samples = 0;
   set_allowed(sender);
-}
-
-// In proportion to the peer's own round trip, where the whole is for the farthest: a near one with more in flight than
-// fills its way would take the share of others. With fewer than two acknowledgements' worth it would wait for them.
-std::uint32_t Srd::most_window(const Sender& sender) const {
-  const std::uint64_t own = std::uint64_t{full_window_} * std::min(sender.least_rtt, base_) / base_;
-  return std::max(static_cast<std::uint32_t>(own), std::min(full_window_, 2 * kFixed * config_.ack_every));
 }
 
 void Srd::set_allowed(Sender& sender) const {
   const std::uint32_t share = sender.fan_in > 1 ? full_window_ / sender.fan_in : full_window_;
   sender.allowed = std::max(1u, std::min(sender.window, share) / kFixed);
   if (sender.silent > 1) sender.allowed = std::min(sender.allowed, questions_after(sender.silent));
+}
+
+// ---- paths
+
+// How far a path lags whose packet came that far behind the mean: about as many packets as the sender could have
+// sent meanwhile, more than in proportion for long ones, for such a queue is a slow link's.
+std::uint32_t Srd::lag_of(std::uint32_t late, std::uint32_t mean) {
+  const std::uint32_t behind = std::min(1024u, late * 256 / mean);
+  return behind / 8 + behind * behind / 2048;
+}
+
+void Srd::judge(Sender& sender, std::uint32_t path, bool marked, std::uint32_t rtt) {
+  const std::uint32_t mean = mean_of(sender);
+  sender.mean_rtt += rtt - mean;
+  const std::uint32_t seen = rtt > mean ? lag_of(rtt - mean, mean) : 0;
+  const std::uint32_t lag = sender.paths.lag[path];
+  if (seen > lag || !marked) set_lag(sender, path, (lag + seen + (seen > lag)) / 2);
+}
+
+// A path that stays behind is given up for another entropy, of which is not known whether it is any better: there
+// are more ways than paths in use.
+void Srd::set_lag(Sender& sender, std::uint32_t path, std::uint32_t lag) {
+  Paths& paths = sender.paths;
+  if (lag >= leave_lag_ && !sender.buried) {
+    ++counters_.paths_left;
+    paths.entropy[path] = sender.fresh_entropy++;
+    lag = kTrimmedLag / 2;
+  }
+  paths.lag[path] = static_cast<std::uint8_t>(std::min<std::uint32_t>(lag, kMostLag));
+}
+
+// A packet of it is no longer in flight.
+void Srd::land(Sender& sender, std::uint32_t path) {
+  --sender.flying;
+  --sender.paths.flying[path];
+}
+
+// Something came through.
+void Srd::prove(Sender& sender, std::uint32_t path) {
+  const std::uint64_t bit = std::uint64_t{1} << path;
+  if (!(sender.unproven & bit)) return;
+  sender.paths.lag[path] = 0;
+  sender.unproven &= ~bit;
+  sender.trying &= ~bit;
+}
+
+// A packet vanished: perhaps the way is dead. Another entropy is tried, first soon, then ever more rarely.
+void Srd::bury(Sender& sender, std::uint32_t path) {
+  const std::uint64_t bit = std::uint64_t{1} << path;
+  Paths& paths = sender.paths;
+  const std::uint32_t failed = sender.unproven & bit ? std::min(7u, (paths.lag[path] & ~kUnproven) + 1u) : 0;
+  ++counters_.paths_left;
+  sender.buried = true;
+  paths.entropy[path] = sender.fresh_entropy++;
+  paths.lag[path] = static_cast<std::uint8_t>(kUnproven | failed);
+  paths.ready[path] = static_cast<std::uint16_t>(sender.turn + ((2u << failed) - 2) * config_.paths);
+  sender.unproven |= bit;
+  sender.trying &= ~bit;
+}
+
+std::uint32_t Srd::choose_path(Sender& sender, bool resend, std::uint32_t avoid) {
+  if (sender.burst_left > 0 && !resend) {
+    --sender.burst_left;
+    return sender.path;
+  }
+  ++sender.turn;
+  // In each round every path is looked at once: one that is left alone is forgiven a part of its lag, and one on
+  // which nothing came through yet is tried when it is due. All at once, the trials would fill the window.
+  const std::uint32_t look = sender.turn % kMaxPaths;
+  const std::uint64_t bit = std::uint64_t{1} << look;
+  std::uint32_t at = kNoPath;
+  if (std::uint8_t& lag = sender.paths.lag[look]; lag <= kMostLag) {
+    if (sender.paths.flying[look] == 0) lag = static_cast<std::uint8_t>(lag - (lag + 7) / 8);
+  } else if ((sender.unproven & ~sender.trying & bit) && !resend && !newer(sender.paths.ready[look], sender.turn)) {
+    sender.trying |= bit;
+    at = look;
+  }
+  sender.burst_left = static_cast<std::uint8_t>(at == kNoPath ? config_.burst - 1 : 0);
+  if (at == kNoPath) {
+    // What is sent last must not arrive last by far.
+    const std::uint32_t left = resend ? kMaxPackets : sender.end - sender.next;
+    at = take_quickest(sender, static_cast<std::uint8_t>(std::min<std::uint32_t>(left / 4, kMostLag)), avoid);
+  }
+  if (at == kNoPath) at = take_quickest(sender, kMostLag, avoid);
+  if (at == kNoPath) at = take_any(sender, avoid);
+  sender.path = static_cast<std::uint8_t>(at);
+  return at;
+}
+
+// Where lag and packets in flight are least; of equal ones the next behind the one used last. Written so that
+// compilers look at eight paths at once.
+std::uint32_t Srd::take_quickest(const Sender& sender, std::uint8_t most_lag, std::uint32_t avoid) const {
+  const Paths& paths = sender.paths;
+  const std::uint32_t start = (sender.path + 1u) % kMaxPaths;
+  std::uint8_t other[kMaxPaths];
+  for (std::uint32_t i = 0; i < kMaxPaths; ++i) other[i] = paths.lag[i] | paths.flying[i];
+  if (const std::uint32_t at = first_zero(other, start); at != kNoPath && at != avoid) return at;  // none can be better
+  constexpr std::int16_t kOut = 0x7FFF;
+  std::int16_t cost[kMaxPaths];
+  for (std::uint32_t i = 0; i < kMaxPaths; ++i) {
+    const int out = paths.lag[i] > most_lag ? kOut : 0;
+    cost[i] = static_cast<std::int16_t>(((paths.flying[i] + 2) * (paths.lag[i] + 32) | out) & kOut);
+  }
+  if (avoid != kNoPath) cost[avoid] = kOut;
+  std::int16_t least = kOut;
+  for (const std::int16_t each : cost) least = std::min(least, each);
+  if (least == kOut) return kNoPath;
+  for (std::uint32_t i = 0; i < kMaxPaths; ++i) other[i] = cost[i] == least ? 0 : 1;
+  return first_zero(other, start);
+}
+
+// When there is no other: nothing came through on any of them.
+std::uint32_t Srd::take_any(const Sender& sender, std::uint32_t avoid) const {
+  std::uint32_t best = kNoPath;
+  std::uint32_t least = kNone;
+  for (std::uint32_t i = 1; i <= config_.paths; ++i) {
+    const std::uint32_t at = (sender.path + i) % config_.paths;
+    const std::uint32_t cost =
+        sender.paths.lag[at] * kWindow + sender.paths.flying[at] + (at == avoid ? kWindow * kWindow : 0);
+    if (cost < least) {
+      least = cost;
+      best = at;
+    }
+  }
+  return best;
 }
 
 // ---- open numbers
@@ -287,9 +408,9 @@ void Srd::find_lost(Sender& sender) {
       if (overtaken > static_cast<std::int32_t>(reorder_)) bury(sender, slot.path);
       lose(sender, s);
     } else if (2 * overtaken > static_cast<std::int32_t>(mean)) {
-      std::uint16_t& price = sender.paths.price[slot.path];
-      price = std::max(price, price_of(mean + static_cast<std::uint32_t>(overtaken), mean));
-      set_cost(sender, slot.path);
+      std::uint8_t& lag = sender.paths.lag[slot.path];  // of an unproven one above all others
+      const std::uint32_t least = std::min(lag_of(static_cast<std::uint32_t>(overtaken), mean), leave_lag_ - 1);
+      lag = std::max(lag, static_cast<std::uint8_t>(least));
     } else if (!slot.resent) {
       return;
     }
@@ -378,7 +499,6 @@ void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& 
                                      static_cast<std::uint32_t>(State::flying)};
   ++sender.flying;
   ++sender.paths.flying[path];
-  set_cost(sender, path);
   // After silence fewer packets may be left than questions: the same one asks again, by another way.
   if (resend && sender.questions > 0 && --sender.questions > 0 && sender.lost == 0) lose(sender, sequence);
   const bool last = sequence + 1 == message.first + message.packets;
