@@ -153,7 +153,7 @@ void PacketSim::choose_window() {
     window_ = std::min(window_, shard->next_window());
     progress.now = std::max(progress.now, shard->reached());
     progress.events += shard->tally().events;
-    for (const transport::Stack& stack : shard->stacks()) progress.delivered_bytes += stack.counters().payload_delivered;
+    for (const transport::Stack& stack : shard->stacks()) progress.delivered_bytes += stack.payload_delivered();
   }
   progress.underway_bytes = [this] {
     std::uint64_t bytes = 0;

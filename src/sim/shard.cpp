@@ -26,6 +26,7 @@ Shard::Shard(World& world, std::uint32_t number, std::uint32_t shards)
   stacks_.emplace_back(config_.stack);
   for (const std::uint8_t protocols : config_.more_stacks)
     stacks_.emplace_back(config_.stack.in_lane(static_cast<std::uint32_t>(stacks_.size()), protocols));
+  last_lane_ = static_cast<std::uint32_t>(stacks_.size() - 1);
   for (std::size_t lane = 0; lane < stacks_.size(); ++lane)
     stacks_[lane].for_each_used([&](Protocol protocol) {
       const std::size_t place = lane * transport::kProtocols + static_cast<std::size_t>(protocol);
@@ -310,7 +311,7 @@ void Shard::pump(std::uint32_t endpoint, std::int64_t now) {
     while (raw.poll(now, endpoint, out)) send(endpoint, out, now);
     arm(endpoint, raw.next_wake(endpoint), now);
   }
-  const bool only = stacks_.size() == 1 && stacks_[0].with_only([&](auto& transport) {
+  const bool only = last_lane_ == 0 && stacks_[0].with_only([&](auto& transport) {
     while (transport.poll_ack(endpoint, out)) send(endpoint, out, now);
     while (port.busy - now < ahead) {
       if (!transport.poll(now, endpoint, out)) return arm(endpoint, transport.next_wake(endpoint), now);

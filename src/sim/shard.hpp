@@ -176,7 +176,7 @@ class Shard {
   void send(std::uint32_t endpoint, const transport::Transmit& packet, std::int64_t now);
   void arm(std::uint32_t endpoint, std::int64_t when, std::int64_t now);
   transport::Stack& stack_of(const transport::Header& header) {
-    return stacks_.size() == 1 ? stacks_[0] : stacks_[std::min<std::size_t>(header.generation >> transport::kLaneShift, stacks_.size() - 1)];
+    return last_lane_ == 0 ? stacks_[0] : stacks_[std::min<std::uint32_t>(header.generation >> transport::kLaneShift, last_lane_)];
   }
   void complete(std::int64_t now);
   Event& place(std::int64_t time, std::uint32_t to);
@@ -260,6 +260,7 @@ class Shard {
   std::uint32_t number_;
   bool alone_;  // it is the only one
   std::vector<transport::Stack> stacks_;  // by lane
+  std::uint32_t last_lane_ = 0;
   // All transports of all stacks that are used, by number: lane, then protocol.
   struct Carrier {
     std::uint8_t number;

@@ -74,7 +74,11 @@ class Srd {
   // False when there is no room: a message longer than 2^30 packets, 2^31 packets waiting for the peer, or
   // `reads` of it without an answer yet.
   bool post(Instant now, std::uint32_t endpoint, const Operation& operation);
-  Placement handle(Instant now, std::uint32_t endpoint, PacketType type, std::uint8_t flags, const Header& header);
+  Placement handle(Instant now, std::uint32_t endpoint, PacketType type, std::uint8_t flags, const Header& header) {
+    if (type == PacketType::data) return handle_data(now, endpoint, flags, header);
+    if (type == PacketType::ack) handle_ack(now, endpoint, flags, header);
+    return {};
+  }
   // The next acknowledgement of an endpoint; they are small, never wait behind data, and are not
   // merged, for each may carry the only news of a trimmed packet.
   bool poll_ack(std::uint32_t endpoint, Transmit& out);

@@ -111,12 +111,6 @@ Placement Srd::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fla
   return placement;
 }
 
-Placement Srd::handle(Instant now, std::uint32_t endpoint, PacketType type, std::uint8_t flags, const Header& header) {
-  if (type == PacketType::data) return handle_data(now, endpoint, flags, header);
-  if (type == PacketType::ack) handle_ack(now, endpoint, flags, header);
-  return {};
-}
-
 // Moves `expected` over what has arrived.
 void Srd::advance(Receiver& receiver) {
   while (true) {

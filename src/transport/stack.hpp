@@ -107,6 +107,11 @@ class Stack {
     if (raw_messages_) use(raw_messages_->completions());
   }
   Counters counters() const;
+  // Asked for in every window of time: only this one of them.
+  std::uint64_t payload_delivered() const {
+    const auto of = [](const auto& transport) { return transport ? transport->counters().payload_delivered : 0; };
+    return of(srd_) + of(roce_) + of(tcp_) + of(uet_) + of(tcp_over_srd_) + of(raw_messages_);
+  }
   Counters counters(Protocol protocol) const;
   // Of all of them; TCP hands over byte by byte and has nothing of the kind.
   std::uint64_t underway_bytes() const {
