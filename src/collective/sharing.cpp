@@ -8,6 +8,16 @@ namespace {
 // Links by name: those of GPUs, then those of cards, then root complexes.
 constexpr std::uint64_t kCards = std::uint64_t{1} << 40;
 constexpr std::uint64_t kRoots = std::uint64_t{2} << 40;
+constexpr std::uint64_t kMemory = std::uint64_t{3} << 40;
+
+// Host memory of a socket, by what came with its PCIe: six channels of DDR4-2666 (Skylake), eight of DDR4-3200 (Ice
+// Lake, Milan), of DDR5-4800 (Sapphire Rapids) and of DDR5-6400 (Granite Rapids); copies reach about four fifths.
+Bandwidth memory_of_socket(Bandwidth pcie_x16) {
+  constexpr std::int64_t kPerSecond = 8'000'000'000;
+  const std::int64_t gigabits = pcie_x16.count() / 1'000'000'000;
+  const std::int64_t whole = gigabits < 160 ? 128 : gigabits < 320 ? 205 : gigabits < 640 ? 307 : 410;
+  return Bandwidth(whole * 4 / 5 * kPerSecond);
+}
 
 Bandwidth part_of(Bandwidth rate, std::int64_t per_mille) {
   return Bandwidth(rate.count() / 1000 * per_mille);
@@ -48,6 +58,8 @@ Sharing::Sharing(const Team& team, const Generation& generation, const Stack& st
       add_part(group.diagram.pcie_switches > 0 ? part_of(group.pcie.one_way(group.spec.pcie_lanes), kPciePerMille)
                                                : Bandwidth{INT64_MAX},
                kRoots + (std::uint64_t{team.place_of_node(node)} << 16) + root);
+    const std::int64_t sockets = std::int64_t{team.roots(node)} / group.diagram.roots() * group.diagram.sockets;
+    add_part(memory_of_socket(group.pcie.one_way(16)) * sockets, kMemory + team.place_of_node(node));
   }
 }
 
@@ -72,6 +84,7 @@ Way Sharing::inside(std::uint32_t from, std::uint32_t to) const {
   way.add(root_up(team_.node_of(from), team_.root(from)));
   way.add(root_down(team_.node_of(to), team_.root(to)));
   way.host_memory = !server.p2p;
+  if (way.host_memory) add_rest(way, team_.node_of(from));
   return way;
 }
 
@@ -101,6 +114,7 @@ Way Sharing::to_network(std::uint32_t from, std::uint32_t port) const {
   if (way.host_memory) {
     way.add(root_up(node, team_.root(relayed ? used.rank : from)));
     way.add(root_down(node, used.root));
+    add_rest(way, node);
   }
   way.add(port_out(node, port));
   return way;
@@ -115,6 +129,7 @@ Way Sharing::from_network(std::uint32_t to, std::uint32_t port) const {
   if (way.host_memory) {
     way.add(root_up(node, team_.domain(node).ports[port].root));
     way.add(root_down(node, team_.root(to)));
+    add_rest(way, node);
   }
   return way;
 }
@@ -125,6 +140,13 @@ Way Sharing::across(std::uint32_t from, std::uint32_t from_port, std::uint32_t t
   for (std::uint32_t i = 0; i < rest.count; ++i) way.add(rest.parts[i]);
   way.host_memory |= rest.host_memory;
   return way;
+}
+
+// Written, and read again.
+void Sharing::add_rest(Way& way, std::uint32_t node) const {
+  const std::uint32_t memory = first_root_[node] + 2 * team_.roots(node);
+  way.add(memory);
+  way.add(memory);
 }
 
 void Sharing::load(const Way& way, std::uint32_t weight) {

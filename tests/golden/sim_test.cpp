@@ -41,7 +41,7 @@ TEST(Sim, WhatIsNotCoveredIsSaidBeforeItStarts) {
   EXPECT_NE(error("01-acp-2-nics", {"--pattern", "ring", "--set", raw, "--fidelity", "flow"}).find("packets that nobody slows down"), std::string::npos);
   EXPECT_NE(error("01-acp-2-nics", {"--collective", "all_reduce", "--gpus", "16", "--fidelity", "packet", "--set", raw}).find("a raw packet is lost"), std::string::npos);
   EXPECT_NE(error("01-acp-2-nics", {"--pattern", "ring", "--verb", "read", "--set", "transport.kind=tcp"}).find("tcp knows no read"), std::string::npos);
-  EXPECT_NE(error("01-acp-2-nics", {"--pattern", "ring", "--verb", "read", "--fidelity", "message"}).find("packet by packet only"), std::string::npos);
+  EXPECT_NE(error("01-acp-2-nics", {"--pattern", "ring", "--verb", "read", "--set", "transport.kind=srd", "--fidelity", "message"}).find("packet by packet only"), std::string::npos);
   EXPECT_NE(error("05-p5-tor-clos", {"--stream", "a,pattern=ring", "--verb", "read"}).find("every stream has its own verb"), std::string::npos);
   EXPECT_NE(error("08-two-sites", {}).find("E0413"), std::string::npos);
   EXPECT_NE(error("09-dragonfly", {"--set", "fabric.routing=valiant", "--fidelity", "flow"}).find("minimal routes only"), std::string::npos);
@@ -635,7 +635,7 @@ TEST(Validate, EveryTableIsReproducedAsWellAsItWas) {
   EXPECT_EQ(all.size(), tables);
   // From 1 MiB on: nine rows in ten and the worst, where it is more than of the others; docs/validation.md says why.
   const std::map<std::string, std::pair<double, double>> known = {
-      {"aws_p4de_a100_2n16g_allreduce", {0.15, 0.20}},    {"aws_p5_h100_2n16g_allreduce", {0.18, 0.25}},
+      {"aws_p4de_a100_2n16g_allreduce", {0.15, 0.20}},    {"aws_p5_h100_2n16g_allreduce", {0.22, 0.25}},
       {"azure_a100_1n8g_all_reduce", {0.16, 0.18}},       {"azure_guide_ND_A100_v4_allreduce", {0.26, 0.31}},
       {"azure_guide_ND_H100_v5_allreduce", {0.06, 0.21}}, {"coreweave_gb200_20rack1440g_allreduce", {0.30, 0.30}},
       {"gcp_a3high_h100_2n16g_allgather", {0.12, 0.25}},  {"gke_a3high_h100_2n16g_allgather", {0.42, 0.43}},
