@@ -230,10 +230,13 @@ void PacketRun::ask(std::int64_t now, Hosts& hosts, const Question& each) {
   std::int64_t at = now;
   if (model_hosts_) {
     const std::uint32_t to = runner_.message(each.from, each.message).destination;
-    const HostRoute* out = hosts.routes.find(part(each.from), nic(each.pair.source));
-    const HostRoute* fetch = hosts.routes.find(part(to), nic(each.pair.destination));
-    if (out == nullptr || fetch == nullptr) throw std::logic_error("a GPU and its NIC are not joined");
-    at += out->latency.count() + fetch->latency.count();
+    // One after the other: a route that is found may move those found before.
+    const auto latency = [&](fabric::NodeId gpu, fabric::NodeId card) {
+      const HostRoute* route = hosts.routes.find(gpu, card);
+      if (route == nullptr) throw std::logic_error("a GPU and its NIC are not joined");
+      return route->latency.count();
+    };
+    at += latency(part(each.from), nic(each.pair.source)) + latency(part(to), nic(each.pair.destination));
   }
   post(at, each.pair, each.from, each.message, each.bytes);
 }
