@@ -1,5 +1,6 @@
-// How fast collectives are simulated: at message level, and by flows and packets, with how far these are from it. One row per number; a row whose limit is missed makes the
-// program fail. The digest beside a time says what was computed in it.
+// How fast collectives are simulated: at message level, and by flows and packets, with how far these are from it. One
+// row per number; a row whose limit is missed makes the program fail. The digest beside a time says what was computed
+// in it.
 //
 //   collective_bench [--json] [--quick]     --quick: small sizes and no limits on time, for tests
 
@@ -97,7 +98,11 @@ Row ring(std::uint32_t ranks, double limit) {
     if (timing.messages != 2ull * (ranks - 1) * ranks) return {"ring: wrong number of messages", 1, "", 0.5, 0};
     best = std::min(best, watch.seconds());
   }
-  return {fmt::format("1 MB all-reduce, ring of {}, 1 chunk", ranks), best, "cpu s", limit, runs.digest,
+  return {fmt::format("1 MB all-reduce, ring of {}, 1 chunk", ranks),
+          best,
+          "cpu s",
+          limit,
+          runs.digest,
           ranks == 1024 ? "ASTRA-sim (analytical) 16 to 22 s, LogGOPSim 13.6 s" : ""};
 }
 
@@ -179,8 +184,9 @@ void executors(std::uint32_t ranks, std::uint64_t bytes, bool limited, std::vect
           return packets ? by_packets(fabric, rates, work) : by_flows(fabric, rates, work);
         });
     const auto time = static_cast<double>(result.jobs.at(0).time.count());
-    rows.push_back({fmt::format("{} MiB all-reduce, ring of {}, by {}", bytes >> 20, ranks, packets ? "packets" : "flows"),
-                    watch.seconds(), "cpu s", limited ? 60.0 : 0, result.run.digest});
+    rows.push_back(
+        {fmt::format("{} MiB all-reduce, ring of {}, by {}", bytes >> 20, ranks, packets ? "packets" : "flows"),
+         watch.seconds(), "cpu s", limited ? 60.0 : 0, result.run.digest});
     rows.push_back({"  difference from message level", std::abs(time / message - 1) * 100, "%", limited ? 5.0 : 0, 0});
   }
 }

@@ -51,9 +51,7 @@ struct Row {
 
 class Stopwatch {
  public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
 
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
@@ -89,13 +87,10 @@ class Search {
         const std::uint32_t far = seen_[side][at] + 1;
         for (std::uint32_t port = 0; port < fabric_.ports(at); ++port) {
           const fabric::Peer peer = fabric_.peer(at, port);
-          if (peer.kind != fabric::Peer::Kind::other_switch ||
-              broken_.switch_down(peer.switch_index))
-            continue;
+          if (peer.kind != fabric::Peer::Kind::other_switch || broken_.switch_down(peer.switch_index)) continue;
           if (!seen_[side].emplace(peer.switch_index, far).second) continue;
           next.push_back(peer.switch_index);
-          if (const auto met = seen_[1 - side].find(peer.switch_index);
-              met != seen_[1 - side].end())
+          if (const auto met = seen_[1 - side].find(peer.switch_index); met != seen_[1 - side].end())
             best = std::min(best, far + met->second);
         }
       }
@@ -111,8 +106,8 @@ class Search {
   std::unordered_map<std::uint32_t, std::uint32_t> seen_[2];
 };
 
-std::uint32_t routed_hops(const Fabric& fabric, std::uint32_t from, fabric::Target target,
-                          std::uint32_t entropy, const fabric::Broken& broken) {
+std::uint32_t routed_hops(const Fabric& fabric, std::uint32_t from, fabric::Target target, std::uint32_t entropy,
+                          const fabric::Broken& broken) {
   std::uint32_t at = from;
   for (std::uint32_t hops = 0; hops < 16; ++hops) {
     if (broken.switch_down(at)) return fabric::kNone;
@@ -173,14 +168,13 @@ Queries time_next_hop(const Fabric& fabric, std::uint32_t count) {
   };
   std::vector<Query> queries(count);
   for (std::uint32_t i = 0; i < count; ++i)
-    queries[i] = {draw(4, i, fabric.switches_per_plane()),
-                  fabric.attachment(draw(5, i, fabric.endpoints())).target, draw(6, i, ~0u)};
+    queries[i] = {draw(4, i, fabric.switches_per_plane()), fabric.attachment(draw(5, i, fabric.endpoints())).target,
+                  draw(6, i, ~0u)};
   Queries best{0, 0};
   for (int round = 0; round < 5; ++round) {
     std::uint64_t digest = 0;
     const Stopwatch watch;
-    for (const Query& query : queries)
-      digest += fabric.next_hop(query.at, query.target, query.entropy).port;
+    for (const Query& query : queries) digest += fabric.next_hop(query.at, query.target, query.entropy).port;
     best.per_second = std::max(best.per_second, count / watch.seconds());
     best.digest = mix64(digest);
   }
@@ -205,8 +199,7 @@ std::vector<Row> measure(std::uint64_t& digest) {
   digest = mix64(static_cast<std::uint64_t>(summary.bisection.count()) + fabric.nodes());
 
   const auto count = [&](std::string name, std::uint64_t value, std::uint64_t expected) {
-    rows.push_back(
-        {std::move(name), static_cast<double>(value), "", "==", static_cast<double>(expected)});
+    rows.push_back({std::move(name), static_cast<double>(value), "", "==", static_cast<double>(expected)});
   };
   rows.push_back({"load, check, build, summarise", seconds, "s", "<=", 2});
   rows.push_back({"peak memory", peak_gibibytes(), "GiB", "<=", 2});
@@ -215,8 +208,7 @@ std::vector<Row> measure(std::uint64_t& digest) {
   count("spines", clos.count(fabric::Clos::Tier::spine), 8'192);
   count("super-spines", clos.count(fabric::Clos::Tier::super_spine), 16'384);
   rows.push_back({"bisection", static_cast<double>(summary.bisection.count()) / 1e15, "Pbps", "", 0});
-  count("paths between the first and the last GPU", fabric.path_count(0, fabric.endpoints() - 1),
-        128 * 128);
+  count("paths between the first and the last GPU", fabric.path_count(0, fabric.endpoints() - 1), 128 * 128);
 
   const Queries queries = time_next_hop(fabric, 1'000'000);
   digest = mix64(digest + queries.digest);
@@ -226,8 +218,7 @@ std::vector<Row> measure(std::uint64_t& digest) {
   count("pairs as far as search says", compare(fabric, fabric::kNone, kPairs).equal, kPairs);
   const Agreement without = compare(fabric, clos.count(fabric::Clos::Tier::leaf) + 5, kPairs);
   count("the same without a spine", without.equal, kPairs);
-  rows.push_back(
-      {"of these, routes that it had carried", static_cast<double>(without.around), "", ">=", 900});
+  rows.push_back({"of these, routes that it had carried", static_cast<double>(without.around), "", ">=", 900});
   rows.push_back({"peak memory at the end", peak_gibibytes(), "GiB", "<=", 2});
   return rows;
 }
@@ -240,8 +231,8 @@ void print_table(const std::vector<Row>& rows, std::uint64_t digest) {
       fmt::print("{:<42} {:>14.3f} {}\n", row.name, row.value, row.unit);
       continue;
     }
-    fmt::print("{:<42} {:>14.{}f} {:<4} {:>2} {:>11.{}f}  {}\n", row.name, row.value, whole ? 0 : 3,
-               row.unit, row.relation, row.limit, whole ? 0 : 1, row.ok() ? "yes" : "NO");
+    fmt::print("{:<42} {:>14.{}f} {:<4} {:>2} {:>11.{}f}  {}\n", row.name, row.value, whole ? 0 : 3, row.unit,
+               row.relation, row.limit, whole ? 0 : 1, row.ok() ? "yes" : "NO");
   }
   fmt::print("digest {:016x}\n", digest);
 }

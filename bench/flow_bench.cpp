@@ -64,9 +64,7 @@ class ClosedLoop final : public schedule::Schedule {
   std::vector<Random> random_;
 };
 
-double cpu_seconds() {
-  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
-}
+double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 class Bench {
  public:

@@ -63,7 +63,9 @@ std::optional<Measured> measure(std::vector<std::string> arguments) {
   int status = 0;
   rusage usage{};
   wait4(child, &status, 0, &usage);
-  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6; };
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
   Measured measured;
   measured.cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime);
   measured.wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -117,16 +119,19 @@ class Bench {
   }
 
   void beside_htsim() {
-    head(fmt::format("{:<10} {:>7} {:>7} {:>6} {:>6} {:>6} {:>7} {:>8} {:>8} {:>8}  {}", "best of 3", "cpu s", "htsim", "ratio", "MB", "htsim", "hops M",
-                     "tail us", "htsim", "data:ack", "digest"));
-    for (const Peer& peer : {Peer{"perm_128", 128, false, 20, 0.47, 15, 202.0, 24}, Peer{"perm_1024", 1024, false, 1, 10.6, 161, 111.4, 24},
-                             Peer{"perm_8192", 8192, false, 1, 167, 2426, 209.4, 242.6}, Peer{"ar128", 128, true, 1, 20.3, 661, 6507, 66.1}}) {
+    head(fmt::format("{:<10} {:>7} {:>7} {:>6} {:>6} {:>6} {:>7} {:>8} {:>8} {:>8}  {}", "best of 3", "cpu s", "htsim",
+                     "ratio", "MB", "htsim", "hops M", "tail us", "htsim", "data:ack", "digest"));
+    for (const Peer& peer : {Peer{"perm_128", 128, false, 20, 0.47, 15, 202.0, 24},
+                             Peer{"perm_1024", 1024, false, 1, 10.6, 161, 111.4, 24},
+                             Peer{"perm_8192", 8192, false, 1, 167, 2426, 209.4, 242.6},
+                             Peer{"ar128", 128, true, 1, 20.3, 661, 6507, 66.1}}) {
       if (quick_ && peer.hosts > 128) continue;
       // Best of three: the machine's other work only ever adds.
       std::optional<Measured> measured;
       for (int round = 0; round < (quick_ ? 1 : 3); ++round) {
-        const auto once = measure({inputs_.topology(peer.hosts), "--matrix", peer.ring ? inputs_.ring_all_reduce() : inputs_.permutation(peer.hosts),
-                                   "--seeds", std::to_string(quick_ ? 1 : peer.runs)});
+        const auto once = measure({inputs_.topology(peer.hosts), "--matrix",
+                                   peer.ring ? inputs_.ring_all_reduce() : inputs_.permutation(peer.hosts), "--seeds",
+                                   std::to_string(quick_ ? 1 : peer.runs)});
         if (once && (!measured || once->cpu < measured->cpu)) measured = once;
       }
       if (!measured) {
@@ -137,10 +142,17 @@ class Bench {
       const double ratio = peer.cpu / cpu;
       const double acks = measured->number("data_packets") / measured->number("acks");
       const bool fast = quick_ || (ratio >= 10 && measured->megabytes <= peer.most_megabytes);
-      say({{"name", peer.name}, {"cpu_s", cpu}, {"peak_rss_mb", measured->megabytes}, {"packet_hops", measured->number("packet_hops")},
-           {"tail_fct_us", measured->tail_us()}, {"peer_cpu_s", peer.cpu}, {"ratio", ratio}, {"digest", measured->digest()}},
-          fmt::format("{:<10} {:>7.3f} {:>7.2f} {:>5.1f}x {:>6.1f} {:>6.0f} {:>7.2f} {:>8.1f} {:>8.1f} {:>6.2f}:1  {}", peer.name, cpu, peer.cpu, ratio,
-                      measured->megabytes, peer.megabytes, measured->number("packet_hops") / 1e6, measured->tail_us(), peer.tail_us, acks,
+      say({{"name", peer.name},
+           {"cpu_s", cpu},
+           {"peak_rss_mb", measured->megabytes},
+           {"packet_hops", measured->number("packet_hops")},
+           {"tail_fct_us", measured->tail_us()},
+           {"peer_cpu_s", peer.cpu},
+           {"ratio", ratio},
+           {"digest", measured->digest()}},
+          fmt::format("{:<10} {:>7.3f} {:>7.2f} {:>5.1f}x {:>6.1f} {:>6.0f} {:>7.2f} {:>8.1f} {:>8.1f} {:>6.2f}:1  {}",
+                      peer.name, cpu, peer.cpu, ratio, measured->megabytes, peer.megabytes,
+                      measured->number("packet_hops") / 1e6, measured->tail_us(), peer.tail_us, acks,
                       measured->digest()),
           fast && measured->tail_us() <= 1.05 * peer.tail_us);
     }
@@ -149,7 +161,8 @@ class Bench {
   // Time on a wire of 100 Gb/s, with a header of 64 bytes for every 4086; ps.
   static double on_the_wire(double bytes) { return (bytes + bytes / 4086 * 64) * 80; }
 
-  void scenario(const std::string& name, const std::vector<std::string>& arguments, double ideal_us, double most, double most_trimmed) {
+  void scenario(const std::string& name, const std::vector<std::string>& arguments, double ideal_us, double most,
+                double most_trimmed) {
     const auto measured = measure(arguments);
     if (!measured) {
       ok_ = false;
@@ -157,10 +170,17 @@ class Bench {
     }
     const double over = measured->tail_us() / ideal_us;
     const double trimmed = measured->number("trimmed") / measured->number("data_packets");
-    say({{"name", name}, {"cpu_s", measured->cpu}, {"peak_rss_mb", measured->megabytes}, {"packet_hops", measured->number("packet_hops")},
-         {"tail_fct_us", measured->tail_us()}, {"ideal_us", ideal_us}, {"ratio", over}, {"trimmed", trimmed}, {"digest", measured->digest()}},
-        fmt::format("{:<34} {:>9.1f} {:>9.1f} {:>7.3f}x {:>6.2f}x {:>7.1f}%  {}", name, measured->tail_us(), ideal_us, over, most, 100 * trimmed,
-                    measured->digest()),
+    say({{"name", name},
+         {"cpu_s", measured->cpu},
+         {"peak_rss_mb", measured->megabytes},
+         {"packet_hops", measured->number("packet_hops")},
+         {"tail_fct_us", measured->tail_us()},
+         {"ideal_us", ideal_us},
+         {"ratio", over},
+         {"trimmed", trimmed},
+         {"digest", measured->digest()}},
+        fmt::format("{:<34} {:>9.1f} {:>9.1f} {:>7.3f}x {:>6.2f}x {:>7.1f}%  {}", name, measured->tail_us(), ideal_us,
+                    over, most, 100 * trimmed, measured->digest()),
         over <= most && trimmed <= most_trimmed);
   }
 
@@ -184,19 +204,27 @@ class Bench {
     }
     const double tail = sum / kSeeds;
     const double trimmed = first->number("trimmed") / first->number("data_packets");
-    say({{"name", name}, {"cpu_s", first->cpu}, {"peak_rss_mb", first->megabytes}, {"packet_hops", first->number("packet_hops")},
-         {"tail_fct_us", tail}, {"worst_us", worst}, {"ideal_us", ideal_us}, {"ratio", tail / ideal_us}, {"trimmed", trimmed},
+    say({{"name", name},
+         {"cpu_s", first->cpu},
+         {"peak_rss_mb", first->megabytes},
+         {"packet_hops", first->number("packet_hops")},
+         {"tail_fct_us", tail},
+         {"worst_us", worst},
+         {"ideal_us", ideal_us},
+         {"ratio", tail / ideal_us},
+         {"trimmed", trimmed},
          {"digest", first->digest()}},
-        fmt::format("{:<34} {:>9.1f} {:>9.1f} {:>7.3f}x {:>6.2f}x {:>7.1f}%  {}  worst {:.1f}", name, tail, ideal_us, tail / ideal_us, most,
-                    100 * trimmed, first->digest(), worst),
+        fmt::format("{:<34} {:>9.1f} {:>9.1f} {:>7.3f}x {:>6.2f}x {:>7.1f}%  {}  worst {:.1f}", name, tail, ideal_us,
+                    tail / ideal_us, most, 100 * trimmed, first->digest(), worst),
         tail <= most * ideal_us);
   }
 
   void transport() {
-    head(fmt::format("{:<34} {:>9} {:>9} {:>8} {:>7} {:>8}  {}", "transport", "tail us", "ideal us", "is", "limit", "trimmed", "digest"));
+    head(fmt::format("{:<34} {:>9} {:>9} {:>8} {:>7} {:>8}  {}", "transport", "tail us", "ideal us", "is", "limit",
+                     "trimmed", "digest"));
     const double rtt = 13.0;  // us: 12 cables of 1 us, a full packet out and a header back on six links each
-    scenario("incast 64:1, 2 MB", {inputs_.topology(128), "--pattern", "incast", "--nodes", "65", "--size", "2MB"}, on_the_wire(64 * 2e6) / 1e6, 1.05,
-             0.15);
+    scenario("incast 64:1, 2 MB", {inputs_.topology(128), "--pattern", "incast", "--nodes", "65", "--size", "2MB"},
+             on_the_wire(64 * 2e6) / 1e6, 1.05, 0.15);
     const std::uint64_t bytes = 6'000'000;
     scenario("permutation, 4:1 oversubscribed", {inputs_.oversubscribed(), "--matrix", inputs_.across_leaves(bytes)},
              4 * on_the_wire(static_cast<double>(bytes)) / 1e6, 1.1, 1);
@@ -216,12 +244,14 @@ class Bench {
 
   // Real queues beside computed departures, on the same work.
   void ports() {
-    head(fmt::format("{:<34} {:>9} {:>9} {:>8} {:>7}  {}", "ports, best of three", "hops M/s", "events", "is", "limit", "digest"));
+    head(fmt::format("{:<34} {:>9} {:>9} {:>8} {:>7}  {}", "ports, best of three", "hops M/s", "events", "is", "limit",
+                     "digest"));
     double computed = 0;
     for (const char* kind : {"computed", "exact"}) {
       std::optional<Measured> best;
       for (int round = 0; round < 3; ++round) {
-        const auto once = measure({inputs_.topology(1024), "--matrix", inputs_.permutation(1024), "--set", fmt::format("switching.ports={}", kind)});
+        const auto once = measure({inputs_.topology(1024), "--matrix", inputs_.permutation(1024), "--set",
+                                   fmt::format("switching.ports={}", kind)});
         if (once && (!best || once->cpu < best->cpu)) best = once;
       }
       if (!best) {
@@ -231,16 +261,22 @@ class Bench {
       const double speed = best->number("packet_hops") / best->cpu / 1e6;
       if (computed == 0) computed = speed;
       const double per_hop = best->number("events") / best->number("packet_hops");
-      say({{"name", fmt::format("perm_1024, {} ports", kind)}, {"cpu_s", best->cpu}, {"peak_rss_mb", best->megabytes},
-           {"packet_hops", best->number("packet_hops")}, {"events_per_hop", per_hop}, {"ratio", speed / computed}, {"digest", best->digest()}},
-          fmt::format("{:<34} {:>9.2f} {:>9.2f} {:>7.2f}x {:>6.1f}x  {}", fmt::format("perm_1024, {} ports", kind), speed, per_hop, speed / computed, 0.5,
-                      best->digest()),
+      say({{"name", fmt::format("perm_1024, {} ports", kind)},
+           {"cpu_s", best->cpu},
+           {"peak_rss_mb", best->megabytes},
+           {"packet_hops", best->number("packet_hops")},
+           {"events_per_hop", per_hop},
+           {"ratio", speed / computed},
+           {"digest", best->digest()}},
+          fmt::format("{:<34} {:>9.2f} {:>9.2f} {:>7.2f}x {:>6.1f}x  {}", fmt::format("perm_1024, {} ports", kind),
+                      speed, per_hop, speed / computed, 0.5, best->digest()),
           speed >= 0.5 * computed && per_hop <= 2);
     }
   }
 
   void threads() {
-    head(fmt::format("{:<34} {:>9} {:>9} {:>8} {:>7}  {}", "threads, wall, best of five", "one s", "two s", "is", "limit", "digests"));
+    head(fmt::format("{:<34} {:>9} {:>9} {:>8} {:>7}  {}", "threads, wall, best of five", "one s", "two s", "is",
+                     "limit", "digests"));
     speed_up("perm_8192, cables of 1 us", inputs_.topology(8192), 1.6);
     // With 5 m a window is 26 ns instead of 1 us; what it gives is stated, not demanded.
     speed_up("perm_8192, cables of 5 m", inputs_.fat_tree(8192, 16, 100, 25), 0);
@@ -251,7 +287,8 @@ class Bench {
     std::string digests[2];
     for (int round = 0; round < 5; ++round)
       for (int threads = 1; threads <= 2; ++threads) {
-        const auto measured = measure({topology, "--matrix", inputs_.permutation(8192), "--threads", std::to_string(threads)});
+        const auto measured =
+            measure({topology, "--matrix", inputs_.permutation(8192), "--threads", std::to_string(threads)});
         if (!measured) {
           ok_ = false;
           return;
@@ -261,9 +298,14 @@ class Bench {
       }
     const double ratio = best[0] / best[1];
     const bool same = digests[0] == digests[1];
-    say({{"name", name}, {"one_thread_s", best[0]}, {"two_threads_s", best[1]}, {"ratio", ratio}, {"digest", digests[0]}, {"same_digest", same}},
-        fmt::format("{:<34} {:>9.2f} {:>9.2f} {:>7.2f}x {:>7}  {}", name, best[0], best[1], ratio, least > 0 ? fmt::format("{:.1f}x", least) : "none",
-                    same ? "equal" : "DIFFER"),
+    say({{"name", name},
+         {"one_thread_s", best[0]},
+         {"two_threads_s", best[1]},
+         {"ratio", ratio},
+         {"digest", digests[0]},
+         {"same_digest", same}},
+        fmt::format("{:<34} {:>9.2f} {:>9.2f} {:>7.2f}x {:>7}  {}", name, best[0], best[1], ratio,
+                    least > 0 ? fmt::format("{:.1f}x", least) : "none", same ? "equal" : "DIFFER"),
         same && ratio >= least);
   }
 
@@ -274,10 +316,14 @@ class Bench {
       ok_ = false;
       return;
     }
-    say({{"name", "1000 flows, 1048576 GPUs"}, {"cpu_s", measured->cpu}, {"peak_rss_mb", measured->megabytes},
-         {"packet_hops", measured->number("packet_hops")}, {"tail_fct_us", measured->tail_us()}, {"digest", measured->digest()}},
-        fmt::format("{:<34} {:>9.2f} {:>9.0f} {:>8} {:>7.2f}  {}", "1,000 flows on 1,048,576 GPUs", measured->cpu, measured->megabytes, 1024,
-                    measured->number("packet_hops") / 1e6, measured->digest()),
+    say({{"name", "1000 flows, 1048576 GPUs"},
+         {"cpu_s", measured->cpu},
+         {"peak_rss_mb", measured->megabytes},
+         {"packet_hops", measured->number("packet_hops")},
+         {"tail_fct_us", measured->tail_us()},
+         {"digest", measured->digest()}},
+        fmt::format("{:<34} {:>9.2f} {:>9.0f} {:>8} {:>7.2f}  {}", "1,000 flows on 1,048,576 GPUs", measured->cpu,
+                    measured->megabytes, 1024, measured->number("packet_hops") / 1e6, measured->digest()),
         measured->megabytes <= 1024);
   }
 

@@ -30,7 +30,8 @@ std::string flow(std::uint32_t from, std::uint32_t to, std::size_t id, std::uint
 
 SimInputs::SimInputs() {
   const char* shared = std::getenv("WEFT_SHARED");
-  const std::filesystem::path at = std::filesystem::path(shared ? shared : WEFT_SOURCE_DIR "/../shared") / "peers/htsim";
+  const std::filesystem::path at =
+      std::filesystem::path(shared ? shared : WEFT_SOURCE_DIR "/../shared") / "peers/htsim";
   if (std::filesystem::exists(at)) shared_ = at;
   made_ = std::filesystem::temp_directory_path() / fmt::format("weft-bench-{}", getpid());
   std::filesystem::create_directories(made_);
@@ -50,11 +51,13 @@ std::string SimInputs::write(const std::string& name, const std::string& text) {
 std::string SimInputs::fat_tree(std::uint32_t hosts, std::uint32_t radix, std::uint32_t gbps, std::uint32_t cable_ns) {
   const std::uint32_t pod = radix * radix;
   const auto tier = [&](int number, std::uint32_t down, std::uint32_t up) {
-    return fmt::format("Tier {}\nDownlink_speed_Gbps {}\nRadix_Down {}\n{}Downlink_Latency_ns {}\nSwitch_Latency_ns 0\n", number, gbps, down,
-                       up > 0 ? fmt::format("Radix_Up {}\n", up) : "", cable_ns);
+    return fmt::format(
+        "Tier {}\nDownlink_speed_Gbps {}\nRadix_Down {}\n{}Downlink_Latency_ns {}\nSwitch_Latency_ns 0\n", number, gbps,
+        down, up > 0 ? fmt::format("Radix_Up {}\n", up) : "", cable_ns);
   };
   return write(fmt::format("fat_tree_{}_{}ns.topo", hosts, cable_ns),
-               fmt::format("Nodes {}\nTiers 3\nPodsize {}\n", hosts, pod) + tier(0, radix, radix) + tier(1, radix, radix) + tier(2, hosts / pod, 0));
+               fmt::format("Nodes {}\nTiers 3\nPodsize {}\n", hosts, pod) + tier(0, radix, radix) +
+                   tier(1, radix, radix) + tier(2, hosts / pod, 0));
 }
 
 std::string SimInputs::topology(std::uint32_t hosts) {
@@ -80,14 +83,16 @@ std::string SimInputs::ring_all_reduce() {
   constexpr std::uint32_t kRanks = 128;
   constexpr std::uint32_t kHops = 2 * kRanks - 1;
   const std::vector<std::uint32_t> to = random_cycle(kRanks);
-  std::string text = fmt::format("Nodes {}\nConnections {}\nTriggers {}\n", kRanks, kRanks * kHops, kRanks * (kHops - 1));
+  std::string text =
+      fmt::format("Nodes {}\nConnections {}\nTriggers {}\n", kRanks, kRanks * kHops, kRanks * (kHops - 1));
   std::string triggers;
   std::uint32_t id = 0;
   std::uint32_t trigger = 0;
   for (std::uint32_t chunk = 0; chunk < kRanks; ++chunk) {
     std::uint32_t at = chunk;
     for (std::uint32_t hop = 0; hop < kHops; ++hop) {
-      text += fmt::format("{}->{} id {} {} size 131072", at, to[at], ++id, hop == 0 ? "start 0" : fmt::format("trigger {}", trigger));
+      text += fmt::format("{}->{} id {} {} size 131072", at, to[at], ++id,
+                          hop == 0 ? "start 0" : fmt::format("trigger {}", trigger));
       text += hop + 1 < kHops ? fmt::format(" send_done_trigger {}\n", ++trigger) : "\n";
       if (hop + 1 < kHops) triggers += fmt::format("trigger id {} oneshot\n", trigger);
       at = to[at];
@@ -98,7 +103,8 @@ std::string SimInputs::ring_all_reduce() {
 
 std::string SimInputs::oversubscribed() {
   return write("oversubscribed.topo",
-               "Nodes 256\nTiers 2\nPodsize 256\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 16\nRadix_Up 4\nDownlink_Latency_ns 1000\n"
+               "Nodes 256\nTiers 2\nPodsize 256\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 16\nRadix_Up "
+               "4\nDownlink_Latency_ns 1000\n"
                "Tier 1\nDownlink_speed_Gbps 100\nRadix_Down 16\nDownlink_Latency_ns 1000\n");
 }
 

@@ -28,8 +28,12 @@ std::size_t terminal_width(int descriptor) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  weft::app::Console console{std::cout, std::cerr, wants_colour(STDOUT_FILENO), wants_colour(STDERR_FILENO),
-                             terminal_width(STDOUT_FILENO), terminal_width(STDERR_FILENO)};
+  weft::app::Console console{std::cout,
+                             std::cerr,
+                             wants_colour(STDOUT_FILENO),
+                             wants_colour(STDERR_FILENO),
+                             terminal_width(STDOUT_FILENO),
+                             terminal_width(STDERR_FILENO)};
   try {
     const int code = weft::cli::run({argv + 1, argv + argc}, console);
     std::cout.flush();

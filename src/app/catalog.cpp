@@ -113,7 +113,8 @@ int catalog(const CatalogOptions& options, Console& console) {
   if (!options.name.empty() && !one_section) {
     all.insert(all.end(), sections.begin(), sections.end());
     const auto guess = did_you_mean(options.name, all);
-    diagnostics.add(spec::Complaint::unknown_kind, {}, fmt::format("nothing in the catalog is called '{}'", options.name),
+    diagnostics.add(spec::Complaint::unknown_kind, {},
+                    fmt::format("nothing in the catalog is called '{}'", options.name),
                     guess ? fmt::format("did you mean '{}'?", *guess) : "`weft catalog` lists everything");
     report(diagnostics, options.input, console);
     return kYourInput;
@@ -124,7 +125,8 @@ int catalog(const CatalogOptions& options, Console& console) {
     for (const std::string& name : catalog.names(section)) {
       const std::string text = text_of(*catalog.own(section, name), "text");
       if (options.input.json) {
-        console.out << Json({{"record", "catalog"}, {"section", section}, {"name", name}, {"text", text}}).dump() << "\n";
+        console.out << Json({{"record", "catalog"}, {"section", section}, {"name", name}, {"text", text}}).dump()
+                    << "\n";
       } else {
         table.add({section, name, text});
       }

@@ -37,11 +37,10 @@ std::string ratio(double value) {
 
 std::string server_line(const model::Group& group) {
   const model::ServerGroup& spec = group.spec;
-  std::string nics = spec.nics == 0 ? "no NICs"
-                                    : fmt::format("{} x {} {}", spec.nics, spec.nic.kind, brief(spec.nic.rate));
+  std::string nics =
+      spec.nics == 0 ? "no NICs" : fmt::format("{} x {} {}", spec.nics, spec.nic.kind, brief(spec.nic.rate));
   std::string site = spec.site.empty() ? "" : fmt::format(" on site {}", spec.site);
-  return fmt::format("{} {}{}: {} x {}, {}", grouped(group.servers), spec.kind, site, spec.gpus,
-                     spec.gpu.kind, nics);
+  return fmt::format("{} {}{}: {} x {}, {}", grouped(group.servers), spec.kind, site, spec.gpus, spec.gpu.kind, nics);
 }
 
 std::string scale_up_line(const model::Group& group) {
@@ -65,16 +64,18 @@ void add_network(const Session& session, const Summary& summary, report::Facts& 
   if (!fabric.has_network()) return;
   const double share = static_cast<double>(summary.bisection.count()) /
                        static_cast<double>(std::max<std::int64_t>(1, summary.nic_bandwidth.count() / 2));
-  facts.add("bisection", fmt::format("{} one way, {:.0f}% of what the NICs could send", brief(summary.bisection), share * 100));
+  facts.add("bisection",
+            fmt::format("{} one way, {:.0f}% of what the NICs could send", brief(summary.bisection), share * 100));
   if (summary.between_sites)
     facts.add("between sites", fmt::format("{} one way for each pair of sites", brief(*summary.between_sites)));
   const bool apart = session.cluster().shape.rail_planes > 1;
-  const std::string paths = summary.paths_far == 0 ? (apart ? "one leaf per rail: no choice of path" : "one leaf for all: no choice of path")
-                            : summary.paths_near == summary.paths_far
-                                ? fmt::format("{} between NICs on different leaves", grouped(static_cast<std::int64_t>(summary.paths_far)))
-                                : fmt::format("{} to {} between NICs on different leaves",
-                                              grouped(static_cast<std::int64_t>(summary.paths_near)),
-                                              grouped(static_cast<std::int64_t>(summary.paths_far)));
+  const std::string paths =
+      summary.paths_far == 0 ? (apart ? "one leaf per rail: no choice of path" : "one leaf for all: no choice of path")
+      : summary.paths_near == summary.paths_far
+          ? fmt::format("{} between NICs on different leaves", grouped(static_cast<std::int64_t>(summary.paths_far)))
+          : fmt::format("{} to {} between NICs on different leaves",
+                        grouped(static_cast<std::int64_t>(summary.paths_near)),
+                        grouped(static_cast<std::int64_t>(summary.paths_far)));
   facts.add("paths", paths);
 }
 
@@ -94,14 +95,16 @@ std::string fabric_line(const model::Cluster& cluster) {
   if (shape.rail_planes > 1) text += fmt::format(", {} rails apart from each other", shape.rail_planes);
   if (shape.port_planes > 1) text += fmt::format(", {} planes", shape.port_planes);
   if (const auto* clos = std::get_if<model::ClosShape>(&shape.layout)) {
-    if (clos->tiers >= 2) text += fmt::format("; {} to each of {}", counted(clos->bundle, "link"), counted(clos->spines_per_pod, "spine"));
+    if (clos->tiers >= 2)
+      text += fmt::format("; {} to each of {}", counted(clos->bundle, "link"), counted(clos->spines_per_pod, "spine"));
     if (clos->tiers == 3) {
       text += fmt::format("; pods of {}; {} to each of {}", counted(clos->leaves_per_pod, "leaf"),
                           counted(clos->super_bundle, "link"), counted(clos->supers_per_group, "super-spine"));
     }
   } else if (const auto* dragonfly = std::get_if<model::DragonflyShape>(&shape.layout)) {
-    text += fmt::format("; {} of {}, {} each", counted(dragonfly->groups, "group"),
-                        counted(dragonfly->routers_per_group, "router"), counted(dragonfly->global_links, "global link"));
+    text +=
+        fmt::format("; {} of {}, {} each", counted(dragonfly->groups, "group"),
+                    counted(dragonfly->routers_per_group, "router"), counted(dragonfly->global_links, "global link"));
   }
   return text;
 }
@@ -112,8 +115,10 @@ void print(Session& session, const Summary& summary, Console& console) {
   report::Facts facts;
   facts.add("cluster", cluster.name);
   for (const model::Group& group : cluster.groups) facts.add("servers", server_line(group));
-  facts.add("counts", fmt::format("{}, {}, {}", counted(cluster.servers, "server"), counted(cluster.gpus, "GPU"), counted(cluster.nics, "NIC")) +
-                          (fabric.has_network() ? ", " + counted(fabric.count(NodeKind::network_switch), "switch") : ""));
+  facts.add("counts",
+            fmt::format("{}, {}, {}", counted(cluster.servers, "server"), counted(cluster.gpus, "GPU"),
+                        counted(cluster.nics, "NIC")) +
+                (fabric.has_network() ? ", " + counted(fabric.count(NodeKind::network_switch), "switch") : ""));
   std::string last_scale_up;
   for (const model::Group& group : cluster.groups) {
     const std::string line = group.spec.scale_up ? scale_up_line(group) : "";
@@ -133,10 +138,17 @@ void print(Session& session, const Summary& summary, Console& console) {
   if (hardware) add_costs(cluster, summary, facts);
   console.out << facts.text(console.width, console.colour_out);
   if (summary.tiers.empty()) return;
-  report::Table table({{"tier"}, {"switch"}, {"count", true}, {"ports used", true}, {"below", true}, {"above", true}, {"oversub", true}});
+  report::Table table({{"tier"},
+                       {"switch"},
+                       {"count", true},
+                       {"ports used", true},
+                       {"below", true},
+                       {"above", true},
+                       {"oversub", true}});
   for (const TierSummary& tier : summary.tiers)
-    table.add({tier.name, tier.kind, grouped(static_cast<std::int64_t>(tier.switches)), fmt::format("{} of {}", tier.ports_used, tier.ports),
-               brief(tier.below), tier.above.count() == 0 ? "-" : brief(tier.above), ratio(tier.oversubscription())});
+    table.add({tier.name, tier.kind, grouped(static_cast<std::int64_t>(tier.switches)),
+               fmt::format("{} of {}", tier.ports_used, tier.ports), brief(tier.below),
+               tier.above.count() == 0 ? "-" : brief(tier.above), ratio(tier.oversubscription())});
   console.out << "\n" << table.text(console.width, console.colour_out);
 }
 
@@ -170,10 +182,15 @@ nlohmann::ordered_json to_json(const Session& session, const Summary& summary) {
   record["scale_step"] = fabric::scale_step(cluster.servers).name;
   record["tiers"] = nlohmann::ordered_json::array();
   for (const TierSummary& tier : summary.tiers) {
-    nlohmann::ordered_json row = {{"name", tier.name}, {"kind", tier.kind}, {"switches", tier.switches},
-                                  {"ports", tier.ports}, {"ports_used", tier.ports_used},
-                                  {"ports_in_use", tier.ports_in_use}, {"below_bps", tier.below.count()},
-                                  {"above_bps", nullptr}, {"oversubscription", nullptr}};  // null: nothing above
+    nlohmann::ordered_json row = {{"name", tier.name},
+                                  {"kind", tier.kind},
+                                  {"switches", tier.switches},
+                                  {"ports", tier.ports},
+                                  {"ports_used", tier.ports_used},
+                                  {"ports_in_use", tier.ports_in_use},
+                                  {"below_bps", tier.below.count()},
+                                  {"above_bps", nullptr},
+                                  {"oversubscription", nullptr}};  // null: nothing above
     if (tier.above.count() > 0) {
       row["above_bps"] = tier.above.count();
       row["oversubscription"] = tier.oversubscription();

@@ -60,7 +60,8 @@ void CollectiveRuns::check_networks(const std::vector<CollectiveSide>& sides) {
     for (const auto& team : side.teams)
       if (!links.empty() && session_.cluster().file.transport.kind == "srd" &&
           team->group(0).site != team->group(team->ranks() - 1).site)
-        return diagnostics.add(Complaint::srd_between_sites, {}, "a collective goes from one site to another, where SRD is not routed",
+        return diagnostics.add(Complaint::srd_between_sites, {},
+                               "a collective goes from one site to another, where SRD is not routed",
                                "GPUs of one site, or --set transport.kind=tcp");
   const bool several = sides.size() > 1 || fidelities_.size() > 1 || !request_.trace.empty();
   if (side_by_side() && several)

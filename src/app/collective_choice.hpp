@@ -26,7 +26,7 @@ const collective::Stack* stack_of(const CollectiveJob& job, const std::string& g
 // What the command line leaves open.
 struct Wanted {
   std::vector<collective::Algorithm> algorithms;  // empty: the one that NCCL would take
-  bool all = false;                   // whatever is possible
+  bool all = false;                               // whatever is possible
   std::optional<collective::Protocol> protocol;
 };
 

@@ -38,11 +38,14 @@ std::vector<Duration> draw_starts(Duration skew, std::uint32_t ranks, std::uint6
 
 std::string bare_as_bytes(const std::string& sizes) {
   const auto is_digit = [&](std::size_t at) { return at < sizes.size() && sizes[at] >= '0' && sizes[at] <= '9'; };
-  const auto has_unit = [&](std::size_t at) { return at < sizes.size() && std::isalpha(static_cast<unsigned char>(sizes[at])) != 0; };
+  const auto has_unit = [&](std::size_t at) {
+    return at < sizes.size() && std::isalpha(static_cast<unsigned char>(sizes[at])) != 0;
+  };
   std::string out;
   for (std::size_t at = 0; at < sizes.size(); ++at) {
     out += sizes[at];
-    const bool within = is_digit(at + 1) || (at + 1 < sizes.size() && sizes[at + 1] == '.' && is_digit(at + 2));  // 1.5GiB
+    const bool within =
+        is_digit(at + 1) || (at + 1 < sizes.size() && sizes[at + 1] == '.' && is_digit(at + 2));  // 1.5GiB
     if (is_digit(at) && !within && !has_unit(at + 1)) out += 'B';
   }
   return out;
@@ -63,7 +66,8 @@ std::vector<std::vector<std::uint32_t>> groups_of(const CollectiveJob& job, cons
     gpus = std::move(*named);
   }
   if (gpus.size() > kMostRanks) {
-    diagnostics.add(Complaint::out_of_range, {}, fmt::format("{} GPUs", grouped(static_cast<std::int64_t>(gpus.size()))),
+    diagnostics.add(Complaint::out_of_range, {},
+                    fmt::format("{} GPUs", grouped(static_cast<std::int64_t>(gpus.size()))),
                     fmt::format("collectives are simulated for up to {}", grouped(kMostRanks)));
     return {};
   }
@@ -129,13 +133,16 @@ std::vector<CollectiveJob> collectives_of(const model::Cluster& cluster) {
 
 void check_job(const CollectiveJob& job, const model::Cluster& cluster, spec::Diagnostics& diagnostics) {
   const auto refuse = [&](std::uint32_t most, std::string_view whose, std::string_view help) {
-    diagnostics.add(Complaint::out_of_range, {},
-                    fmt::format("{} of {} GPUs, {} {}", collective::name(job.operation), grouped(job.gpus), whose, grouped(most)),
-                    std::string(help));
+    diagnostics.add(
+        Complaint::out_of_range, {},
+        fmt::format("{} of {} GPUs, {} {}", collective::name(job.operation), grouped(job.gpus), whose, grouped(most)),
+        std::string(help));
   };
   if (!job.on.empty()) return;
-  if (job.gpus > cluster.gpus) refuse(cluster.gpus, "the cluster has", "a larger cluster, or fewer GPUs");
-  else if (job.gpus > kMostRanks) refuse(kMostRanks, "collectives are simulated for up to", "--gpus, or gpus in `run:`");
+  if (job.gpus > cluster.gpus)
+    refuse(cluster.gpus, "the cluster has", "a larger cluster, or fewer GPUs");
+  else if (job.gpus > kMostRanks)
+    refuse(kMostRanks, "collectives are simulated for up to", "--gpus, or gpus in `run:`");
 }
 
 std::vector<CollectiveJob> take_options(const CollectiveOptions& options, std::vector<CollectiveJob> jobs,

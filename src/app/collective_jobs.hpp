@@ -16,13 +16,13 @@ struct CollectiveJob {
   collective::Operation operation = collective::Operation::all_reduce;
   std::uint32_t gpus = 0;
   std::vector<Bytes> sizes;
-  std::string stack;                    // empty: by network card and transport
-  std::uint32_t per_server = 0;         // of each server's GPUs; 0: all
-  std::string on = {};                  // which GPUs: 0..63/8; empty: the first `gpus`
-  std::string split = {};               // into groups that run at once: /8 or %8; empty: one
-  Duration skew = {};                   // between the first rank that comes and the last
+  std::string stack;                         // empty: by network card and transport
+  std::uint32_t per_server = 0;              // of each server's GPUs; 0: all
+  std::string on = {};                       // which GPUs: 0..63/8; empty: the first `gpus`
+  std::string split = {};                    // into groups that run at once: /8 or %8; empty: one
+  Duration skew = {};                        // between the first rank that comes and the last
   std::vector<std::string> slow_ranks = {};  // 3=50%
-  bool alongside = false;               // at the same time as the one before it
+  bool alongside = false;                    // at the same time as the one before it
 };
 
 // What the cluster's file asks for.

@@ -13,7 +13,8 @@ draw::Picture collective_plot(const std::string& cluster, const std::vector<repo
   for (const report::CollectiveRow& row : rows) {
     const std::string name = fmt::format("{} of {} GPUs, {}", row.operation, row.ranks,
                                          row.chosen_by == "auto" ? "as NCCL chooses" : row.algorithm);
-    auto curve = std::find_if(plot.curves.begin(), plot.curves.end(), [&](const draw::Curve& each) { return each.name == name; });
+    auto curve = std::find_if(plot.curves.begin(), plot.curves.end(),
+                              [&](const draw::Curve& each) { return each.name == name; });
     if (curve == plot.curves.end()) curve = plot.curves.insert(plot.curves.end(), {name, {}, false});
     curve->points.push_back({static_cast<double>(row.bytes), row.bus_bandwidth()});
   }

@@ -97,7 +97,8 @@ std::vector<collective::Loads> loads_of_others(const std::vector<CollectiveGroup
   return own;
 }
 
-CollectiveTimes by_messages(const Session& session, const std::vector<CollectiveGroup>& groups, std::size_t kept, Watch& watch) {
+CollectiveTimes by_messages(const Session& session, const std::vector<CollectiveGroup>& groups, std::size_t kept,
+                            Watch& watch) {
   CollectiveTimes made;
   const KeepGoing keep_going = [&](std::int64_t now, std::uint64_t messages, std::uint64_t bytes) {
     return watch({now, messages, bytes});
@@ -187,8 +188,8 @@ CollectiveTimes by_links(const Session& session, const std::vector<CollectiveGro
 
 }  // namespace
 
-CollectiveTimes run_collectives(const Session& session, const std::vector<CollectiveGroup>& groups, const Traffic* beside,
-                                const RunOptions& run, std::size_t messages, Watch& watch) {
+CollectiveTimes run_collectives(const Session& session, const std::vector<CollectiveGroup>& groups,
+                                const Traffic* beside, const RunOptions& run, std::size_t messages, Watch& watch) {
   return run.fidelity == "message" ? by_messages(session, groups, messages, watch)
                                    : by_links(session, groups, beside, run, messages, watch);
 }

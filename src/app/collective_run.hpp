@@ -24,7 +24,7 @@ struct CollectiveGroup {
 // A message of a run, for a trace.
 struct CollectiveMessage {
   std::size_t group = 0;
-  std::uint32_t gpu = 0;   // of the cluster; from where the cluster's GPUs end: a switch that reduces
+  std::uint32_t gpu = 0;  // of the cluster; from where the cluster's GPUs end: a switch that reduces
   std::uint32_t peer = 0;
   std::uint32_t channel = 0;
   std::uint64_t bytes = 0;
@@ -40,10 +40,10 @@ struct CollectiveTimes {
   bool stuck = false;                       // somebody waits for what never comes
 };
 
-// All groups at once. `run.fidelity` is one. At message level they know of each other by what they load links with. Keeps
-// at most `messages` for a trace. `beside`: streams at the same time, which messages do not know; or nullptr.
-CollectiveTimes run_collectives(const Session& session, const std::vector<CollectiveGroup>& groups, const Traffic* beside,
-                                const RunOptions& run, std::size_t messages, Watch& watch);
+// All groups at once. `run.fidelity` is one. At message level they know of each other by what they load links with.
+// Keeps at most `messages` for a trace. `beside`: streams at the same time, which messages do not know; or nullptr.
+CollectiveTimes run_collectives(const Session& session, const std::vector<CollectiveGroup>& groups,
+                                const Traffic* beside, const RunOptions& run, std::size_t messages, Watch& watch);
 
 // One row at message level: the choice, timed. `keep_going` as in sim::LaneConfig.
 report::CollectiveRow time_collective(

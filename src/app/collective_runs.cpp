@@ -20,7 +20,8 @@ constexpr std::size_t kDevicesShown = 64;
 constexpr std::size_t kMostTraced = 200'000;  // messages: what a viewer opens in a moment
 
 std::string name_of(const CollectiveJob& job) {
-  return (job.on.empty() ? counted(job.gpus, "GPU") : "GPUs " + job.on) + (job.split.empty() ? "" : " split " + job.split);
+  return (job.on.empty() ? counted(job.gpus, "GPU") : "GPUs " + job.on) +
+         (job.split.empty() ? "" : " split " + job.split);
 }
 
 std::string names_beside(const Traffic* beside) {
@@ -33,7 +34,8 @@ std::string names_beside(const Traffic* beside) {
 }  // namespace
 
 CollectiveRuns::CollectiveRuns(Session& session, const CollectiveRequest& request, const Wanted& wanted,
-                               const std::vector<std::string>& fidelities, const Traffic* beside, const Limits& limits, Console& console)
+                               const std::vector<std::string>& fidelities, const Traffic* beside, const Limits& limits,
+                               Console& console)
     : session_(session),
       request_(request),
       wanted_(wanted),
@@ -72,7 +74,8 @@ report::CollectiveHead CollectiveRuns::head(const CollectiveSide& side) const {
       const fabric::Node node = fabric.describe(fabric.gpu(team.gpu(rank)));
       const std::string gpu = fabric.name(fabric.gpu(team.gpu(rank)));
       made.devices.push_back(fmt::format("Group {:2} Pid {:6} on {:>10} device {:2} [{}] {}", group, shown,
-                                         gpu.substr(0, gpu.find('/')), node.local, gpu, team.group(rank).spec.gpu.kind));
+                                         gpu.substr(0, gpu.find('/')), node.local, gpu,
+                                         team.group(rank).spec.gpu.kind));
     }
   return made;
 }
@@ -83,8 +86,8 @@ bool CollectiveRuns::run_size(std::vector<CollectiveSide>& sides, std::size_t in
   std::size_t most = 1;
   for (const CollectiveSide& side : sides) {
     const Bytes size = side.job->sizes[std::min(index, side.job->sizes.size() - 1)];
-    choices.push_back(choices_for(*side.teams[0], side.job->operation, static_cast<std::uint64_t>(size.count()), wanted_,
-                                  *side.stack, request_.options.channels, by_links()));
+    choices.push_back(choices_for(*side.teams[0], side.job->operation, static_cast<std::uint64_t>(size.count()),
+                                  wanted_, *side.stack, request_.options.channels, by_links()));
     most = std::max(most, choices.back().size());
   }
   for (std::size_t i = 0; i < most; ++i) {
@@ -95,7 +98,8 @@ bool CollectiveRuns::run_size(std::vector<CollectiveSide>& sides, std::size_t in
   return true;
 }
 
-bool CollectiveRuns::run_choice(std::vector<CollectiveSide>& sides, std::size_t index, const std::vector<Choice>& choices) {
+bool CollectiveRuns::run_choice(std::vector<CollectiveSide>& sides, std::size_t index,
+                                const std::vector<Choice>& choices) {
   std::vector<CollectiveGroup> groups;
   for (std::size_t i = 0; i < sides.size(); ++i) {
     const Bytes size = sides[i].job->sizes[std::min(index, sides[i].job->sizes.size() - 1)];
@@ -215,7 +219,8 @@ int CollectiveRuns::run(std::span<const CollectiveJob> jobs) {
   for (const CollectiveSide& side : sides) all_rows_.insert(all_rows_.end(), side.rows[0].begin(), side.rows[0].end());
   for (const CollectiveSide& side : sides)
     if (!side.rows[0].empty())
-      last_.emplace_back(name_of(*side.job) + (sides.size() > 1 ? " beside others" : "") + names_beside(beside_), side.rows[0].back());
+      last_.emplace_back(name_of(*side.job) + (sides.size() > 1 ? " beside others" : "") + names_beside(beside_),
+                         side.rows[0].back());
   return request_.trace.empty() || sides[0].rows[0].empty() ? kFine : write_trace(sides);
 }
 

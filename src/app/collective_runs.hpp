@@ -20,15 +20,16 @@ struct CollectiveSide {
   const CollectiveJob* job = nullptr;
   const collective::Stack* stack = nullptr;
   std::vector<std::unique_ptr<collective::Team>> teams;  // by group
-  std::vector<collective::Conditions> conditions;              // by group
-  std::vector<std::vector<report::CollectiveRow>> rows;        // by fidelity
+  std::vector<collective::Conditions> conditions;        // by group
+  std::vector<std::vector<report::CollectiveRow>> rows;  // by fidelity
 };
 
 class CollectiveRuns {
  public:
   // `beside`: streams that run at the same time, or nullptr.
-  CollectiveRuns(Session& session, const CollectiveRequest& request, const Wanted& wanted, const std::vector<std::string>& fidelities,
-                 const Traffic* beside, const Limits& limits, Console& console);
+  CollectiveRuns(Session& session, const CollectiveRequest& request, const Wanted& wanted,
+                 const std::vector<std::string>& fidelities, const Traffic* beside, const Limits& limits,
+                 Console& console);
 
   // Jobs that run at the same time; the exit code.
   int run(std::span<const CollectiveJob> jobs);
@@ -52,7 +53,8 @@ class CollectiveRuns {
   void check_networks(const std::vector<CollectiveSide>& sides);
   report::CollectiveHead head(const CollectiveSide& side) const;
   bool run_size(std::vector<CollectiveSide>& sides, std::size_t index);
-  bool run_choice(std::vector<CollectiveSide>& sides, std::size_t index, const std::vector<collective::Choice>& choices);
+  bool run_choice(std::vector<CollectiveSide>& sides, std::size_t index,
+                  const std::vector<collective::Choice>& choices);
   void print_rows(const CollectiveSide& side) const;
   void print_foot(const CollectiveSide& side) const;
   int stopped() const;

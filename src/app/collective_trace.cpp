@@ -26,9 +26,8 @@ int CollectiveRuns::write_trace(const std::vector<CollectiveSide>& sides) const 
   std::vector<report::ChannelSlice> slices;
   for (const CollectiveMessage& each : traced_)
     slices.push_back({process(each.gpu), each.channel, process(each.peer), each.bytes, each.start, each.end});
-  const int code = write_output(request_.trace, console_, [&](std::ostream& out) {
-    report::write_channel_trace(names, std::move(slices), out);
-  });
+  const int code = write_output(request_.trace, console_,
+                                [&](std::ostream& out) { report::write_channel_trace(names, std::move(slices), out); });
   const auto& rows = sides[0].rows[0];
   if (code == kFine && (!traced_all_ || rows.back().skipped_rounds > 0))
     console_.err << fmt::format("the trace has {} of the last size, and not all of it\n",

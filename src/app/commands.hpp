@@ -58,16 +58,16 @@ struct ValidateOptions {
 int validate(const ValidateOptions& options, Console& console);
 
 struct WhyOptions {
-  InputOptions input;            // `nodes` 0: what the files say
-  std::string smi;               // nvidia-smi's matrix
-  std::string measured;          // nccl-tests' output, or a table as `validate` reads it
+  InputOptions input;    // `nodes` 0: what the files say
+  std::string smi;       // nvidia-smi's matrix
+  std::string measured;  // nccl-tests' output, or a table as `validate` reads it
   std::vector<std::string> logs;
   std::vector<std::string> environment;  // NCCL_ALGO=Ring
   std::vector<std::string> busbw;        // 1GiB=216GB/s
   std::vector<std::string> algbw;
-  std::vector<std::string> average;      // 8B..1GiB=6GB/s
-  std::string expect;                    // busbw that somebody hoped for
-  std::size_t table = 0;                 // of several, from 1; 0: the slowest
+  std::vector<std::string> average;  // 8B..1GiB=6GB/s
+  std::string expect;                // busbw that somebody hoped for
+  std::size_t table = 0;             // of several, from 1; 0: the slowest
   std::uint32_t gpus = 0;
   CollectiveOptions collective;
   std::string size;   // without a measurement: of the collective that is explained; empty: the largest of the file's

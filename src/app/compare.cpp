@@ -142,9 +142,10 @@ class ComparedTraffic {
       traffic_.push_back(std::move(*made));
       if (!by_file) return;
       if (traffic_.back().fingerprint == traffic_[0].fingerprint) continue;
-      diagnostics.add(Complaint::contradiction, {},
-                      fmt::format("the streams of {} are not those of {}", candidate.variant.label, candidates[0].variant.label),
-                      "the same names and patterns in every file, or --pattern or --stream for all");
+      diagnostics.add(
+          Complaint::contradiction, {},
+          fmt::format("the streams of {} are not those of {}", candidate.variant.label, candidates[0].variant.label),
+          "the same names and patterns in every file, or --pattern or --stream for all");
       return;
     }
   }
@@ -155,7 +156,8 @@ class ComparedTraffic {
 };
 
 // Whether the traffic can run on every variant; says why not.
-bool covered(const ComparedTraffic& compared, const RunOptions& options, std::vector<Candidate>& candidates, Console& console) {
+bool covered(const ComparedTraffic& compared, const RunOptions& options, std::vector<Candidate>& candidates,
+             Console& console) {
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     Candidate& candidate = candidates[i];
     const Traffic& traffic = compared.of(i);
@@ -243,7 +245,8 @@ int compare(const CompareOptions& options, Console& console) {
   for (std::uint32_t i = 0; i < options.seeds && code == kFine; ++i) {
     RunOptions run = options.run;
     run.seed += i;
-    traffic.load(options.traffic, {gpus, ground_of(*candidates[0].session, 0).line_rate, run.seed, {}}, candidates, diagnostics);
+    traffic.load(options.traffic, {gpus, ground_of(*candidates[0].session, 0).line_rate, run.seed, {}}, candidates,
+                 diagnostics);
     if (report(diagnostics, options.input, console) || !covered(traffic, run, candidates, console)) return kYourInput;
     code = run_round(traffic, run, limits, candidates, console);
   }

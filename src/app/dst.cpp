@@ -37,9 +37,9 @@ std::string record(const DstOptions& options, const weft::dst::Summary& summary)
 
 int dst(const DstOptions& options, Console& console) {
   std::ostringstream lines;  // with --json, stdout is the record's alone
-  const weft::dst::Summary summary = weft::dst::run(
-      {tested(options.transport), options.first_seed, options.seeds, options.canary, options.verbose},
-      options.json ? static_cast<std::ostream&>(lines) : console.out);
+  const weft::dst::Summary summary =
+      weft::dst::run({tested(options.transport), options.first_seed, options.seeds, options.canary, options.verbose},
+                     options.json ? static_cast<std::ostream&>(lines) : console.out);
   console.err << lines.str();
   if (options.json) {
     console.out << record(options, summary) << "\n";

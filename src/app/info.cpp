@@ -15,9 +15,15 @@ namespace weft::app {
 
 int schema(SchemaView view, Console& console) {
   switch (view) {
-    case SchemaView::json_schema: console.out << model::cluster_file_schema(); break;
-    case SchemaView::reference: console.out << model::cluster_file_reference(); break;
-    case SchemaView::errors: console.out << spec::complaints_page(); break;
+    case SchemaView::json_schema:
+      console.out << model::cluster_file_schema();
+      break;
+    case SchemaView::reference:
+      console.out << model::cluster_file_reference();
+      break;
+    case SchemaView::errors:
+      console.out << spec::complaints_page();
+      break;
   }
   return kFine;
 }
@@ -55,7 +61,8 @@ const BuildInfo& build_info() {
 int version(bool json, Console& console) {
   const auto& [version, commit, compiler] = build_info();
   if (json) {
-    console.out << nlohmann::ordered_json({{"weft", version}, {"commit", commit}, {"compiler", compiler}}).dump() << "\n";
+    console.out << nlohmann::ordered_json({{"weft", version}, {"commit", commit}, {"compiler", compiler}}).dump()
+                << "\n";
   } else {
     console.out << fmt::format("weft {} ({}, {})\n", version, commit, compiler);
   }

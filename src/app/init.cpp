@@ -129,7 +129,8 @@ int init(const InitOptions& options, Console& console) {
     return kYourInput;
   }
   if (std::filesystem::exists(options.file)) {
-    console.err << fmt::format("{} exists and is left as it is; give another name: weft init other.weft.yaml\n", options.file);
+    console.err << fmt::format("{} exists and is left as it is; give another name: weft init other.weft.yaml\n",
+                               options.file);
     return kYourInput;
   }
   std::ofstream file(options.file, std::ios::binary);

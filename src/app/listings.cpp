@@ -19,10 +19,14 @@ std::string tier_name(const Link& link) {
 
 std::string_view distance_name(model::Diagram::Distance distance) {
   switch (distance) {
-    case model::Diagram::Distance::same_switch: return "same PCIe switch";
-    case model::Diagram::Distance::same_root: return "same root complex";
-    case model::Diagram::Distance::same_socket: return "other root complex";
-    case model::Diagram::Distance::other_socket: return "other socket";
+    case model::Diagram::Distance::same_switch:
+      return "same PCIe switch";
+    case model::Diagram::Distance::same_root:
+      return "same root complex";
+    case model::Diagram::Distance::same_socket:
+      return "other root complex";
+    case model::Diagram::Distance::other_socket:
+      return "other socket";
   }
   return "";
 }
@@ -69,10 +73,11 @@ void add_gpu(const Fabric& fabric, const model::Group& group, std::uint32_t i, R
   const auto& near = diagram.near_nics[gpu];
   std::vector<std::string> names;
   for (const std::uint32_t nic : near) names.push_back(fmt::format("nic{}", nic));
-  const Cell reached = near.empty()                      ? Cell::none()
-                       : diagram.direct(gpu, near[0]) ? Cell("directly")
-                                                      : Cell(fmt::format("through host memory ({})",
-                                                                         distance_name(diagram.distance(gpu, near[0]))));
+  const Cell reached =
+      near.empty() ? Cell::none()
+      : diagram.direct(gpu, near[0])
+          ? Cell("directly")
+          : Cell(fmt::format("through host memory ({})", distance_name(diagram.distance(gpu, near[0]))));
   rows.add({fabric.name(fabric.gpu(group.first_gpu + i)), group.first_gpu + i, group.spec.gpu.kind,
             diagram.pcie_switches > 0 ? Cell(diagram.gpu_switch[gpu]) : Cell::none(),
             diagram.socket_of_root(diagram.gpu_switch[gpu]), names, reached});
@@ -113,40 +118,62 @@ void add_links(const Fabric& fabric, Rows& rows) {
 
 Listing list_servers(const Fabric& fabric, const model::Group* only) {
   return {"server",
-          {{"server", "server"}, {"kind", "kind"}, {"gpus", "gpus", true}, {"nics", "nics", true},
-           {"nic rate", "nic_rate_bps", true}, {"site", "site"}, {"leaves", "leaves"}},
+          {{"server", "server"},
+           {"kind", "kind"},
+           {"gpus", "gpus", true},
+           {"nics", "nics", true},
+           {"nic rate", "nic_rate_bps", true},
+           {"site", "site"},
+           {"leaves", "leaves"}},
           false,
           [&fabric, only](Rows& rows) {
-            for_parts(fabric, rows, [only](const model::Group& group) { return only == nullptr || only == &group ? 1u : 0u; },
-                      [&](const model::Group& group, std::uint32_t i) { add_server(fabric, group, i, rows); });
+            for_parts(
+                fabric, rows, [only](const model::Group& group) { return only == nullptr || only == &group ? 1u : 0u; },
+                [&](const model::Group& group, std::uint32_t i) { add_server(fabric, group, i, rows); });
           }};
 }
 
 Listing list_gpus(const Fabric& fabric) {
   return {"gpu",
-          {{"gpu", "gpu"}, {"number", "number", true}, {"kind", "kind"}, {"pcie", "pcie_switch", true},
-           {"socket", "socket", true}, {"near nics", "near_nics"}, {"reached", "reached"}},
+          {{"gpu", "gpu"},
+           {"number", "number", true},
+           {"kind", "kind"},
+           {"pcie", "pcie_switch", true},
+           {"socket", "socket", true},
+           {"near nics", "near_nics"},
+           {"reached", "reached"}},
           false,
           [&fabric](Rows& rows) {
-            for_parts(fabric, rows, [](const model::Group& group) { return group.gpus(); },
-                      [&](const model::Group& group, std::uint32_t i) { add_gpu(fabric, group, i, rows); });
+            for_parts(
+                fabric, rows, [](const model::Group& group) { return group.gpus(); },
+                [&](const model::Group& group, std::uint32_t i) { add_gpu(fabric, group, i, rows); });
           }};
 }
 
 Listing list_nics(const Fabric& fabric) {
   return {"nic",
-          {{"nic", "nic"}, {"kind", "kind"}, {"rate", "rate_bps", true}, {"pcie", "pcie_switch", true},
-           {"socket", "socket", true}, {"near gpu", "near_gpu"}, {"leaf:port", "leaf_ports"}},
+          {{"nic", "nic"},
+           {"kind", "kind"},
+           {"rate", "rate_bps", true},
+           {"pcie", "pcie_switch", true},
+           {"socket", "socket", true},
+           {"near gpu", "near_gpu"},
+           {"leaf:port", "leaf_ports"}},
           false,
           [&fabric](Rows& rows) {
-            for_parts(fabric, rows, [](const model::Group& group) { return group.nics(); },
-                      [&](const model::Group& group, std::uint32_t i) { add_nic(fabric, group, i, rows); });
+            for_parts(
+                fabric, rows, [](const model::Group& group) { return group.nics(); },
+                [&](const model::Group& group, std::uint32_t i) { add_nic(fabric, group, i, rows); });
           }};
 }
 
 Listing list_links(const Fabric& fabric) {
   return {"link",
-          {{"from", "from"}, {"port", "port", true}, {"to", "to"}, {"tier", "tier"}, {"rate", "rate_bps", true},
+          {{"from", "from"},
+           {"port", "port", true},
+           {"to", "to"},
+           {"tier", "tier"},
+           {"rate", "rate_bps", true},
            {"latency", "latency_ps", true}},
           false,
           [&fabric](Rows& rows) { add_links(fabric, rows); }};

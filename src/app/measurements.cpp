@@ -21,9 +21,7 @@ constexpr double kMostBytes = 1e15;
 constexpr double kMostMicroseconds = 1e12;
 
 // In-place and out-of-place times that differ by more say that something else ran.
-bool steady_enough(double a, double b) {
-  return std::max(a, b) <= 1.15 * std::min(a, b);
-}
+bool steady_enough(double a, double b) { return std::max(a, b) <= 1.15 * std::min(a, b); }
 
 struct Cell {
   std::string_view text;

@@ -1,7 +1,7 @@
 #pragma once
-// Published or own measurements of a collective: what nccl-tests printed, or a CSV file with a line per size. Lines that begin with # say where it
-// comes from. Columns are found by name: size_bytes, and oop_time_us and ip_time_us (nccl-tests' two times), or
-// time_us, or algbw_GBps.
+// Published or own measurements of a collective: what nccl-tests printed, or a CSV file with a line per size. Lines
+// that begin with # say where it comes from. Columns are found by name: size_bytes, and oop_time_us and ip_time_us
+// (nccl-tests' two times), or time_us, or algbw_GBps.
 
 #include <cstdint>
 #include <filesystem>

@@ -92,7 +92,8 @@ std::string shell(const std::string& command) {
 
 TEST(NcclRoundTrip, OneLinersFindTheirColumns) {
   EXPECT_EQ(shell("awk '$1 == 1048576 {print $6, $7, $8}'"), "126.9 8.26 14.46\n") << "out of place";
-  EXPECT_EQ(shell("awk '$3 == \"float\" {print $1, $12}'"), "8 0.00\n1048576 14.46\n17179869184 416.85\n") << "in place";
+  EXPECT_EQ(shell("awk '$3 == \"float\" {print $1, $12}'"), "8 0.00\n1048576 14.46\n17179869184 416.85\n")
+      << "in place";
   EXPECT_EQ(shell("grep -v '^#' <"), shell("awk '/float/'"));
   EXPECT_EQ(shell("awk '/Out of bounds values/ {print $7, $8}'"), "0 OK\n");
   EXPECT_NE(shell("awk '/Avg bus bandwidth/ {print $NF}'").find("143."), std::string::npos);

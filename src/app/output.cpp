@@ -41,7 +41,8 @@ bool replace_file(const fs::path& path, const std::function<void(std::ostream&)>
 std::string why_not_write(const std::string& output, const fs::path& input) {
   std::error_code fault;
   if (output.empty()) return "";
-  if (fs::equivalent(output, input, fault)) return fmt::format("{} is the cluster file itself and is left as it is", output);
+  if (fs::equivalent(output, input, fault))
+    return fmt::format("{} is the cluster file itself and is left as it is", output);
   if (output.ends_with(".weft.yaml") || output.ends_with(".topo"))
     return fmt::format("{} is named like a cluster file and is not written", output);
   return "";

@@ -46,7 +46,8 @@ int plot(const PlotOptions& options, Console& console) {
   for (const std::string& word : options.files) {
     const auto [name, file] = named(word);
     if (const std::string why = why_not_write(options.output, file); !why.empty())
-      diagnostics.add(Complaint::contradiction, {}, fmt::format("{} is to be read and written", options.output), "another name");
+      diagnostics.add(Complaint::contradiction, {}, fmt::format("{} is to be read and written", options.output),
+                      "another name");
     const auto source = spec::load_file(file, diagnostics, kMostText);
     if (!source) continue;
     if (diagnostics.sources().text(*source).size() > kMostText) {

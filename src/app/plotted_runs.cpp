@@ -51,7 +51,8 @@ bool read_records(std::uint32_t source, std::vector<Named>& curves, spec::Diagno
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     const json record = json::parse(line, nullptr, false);
     const auto refuse = [&](const char* what) {
-      diagnostics.add(Complaint::wrong_type, {source, number, 1, 1}, what, "what `weft sim --json` printed, a record a line");
+      diagnostics.add(Complaint::wrong_type, {source, number, 1, 1}, what,
+                      "what `weft sim --json` printed, a record a line");
       return false;
     };
     if (!record.is_object()) return refuse("this line is no record");
@@ -61,7 +62,8 @@ bool read_records(std::uint32_t source, std::vector<Named>& curves, spec::Diagno
     const auto ranks = value_of<std::uint64_t>(record, "ranks");
     const auto bytes = value_of<double>(record, "bytes");
     const auto busbw = value_of<double>(record, "busbw_GBps");
-    if (!operation || !algorithm || !ranks || !bytes || !busbw) return refuse("a record of a collective that is not whole");
+    if (!operation || !algorithm || !ranks || !bytes || !busbw)
+      return refuse("a record of a collective that is not whole");
     const bool chosen = value_of<std::string>(record, "chosen_by") == "auto";
     const std::string executor = value_of<std::string>(record, "executor").value_or("message");
     add_point(curves,
@@ -81,7 +83,8 @@ bool read_tables(std::uint32_t source, std::vector<Named>& curves, spec::Diagnos
     const std::string what = fmt::format("{}{}", table.collective.empty() ? "table" : table.collective,
                                          benchmark->tables.size() > 1 ? fmt::format(" {}", i + 1) : "");
     for (const measured::BenchmarkRow& row : table.rows)
-      add_point(curves, what, {static_cast<double>(row.bytes), static_cast<double>(row.best().bus.count()) / 8e9}, !own);
+      add_point(curves, what, {static_cast<double>(row.bytes), static_cast<double>(row.best().bus.count()) / 8e9},
+                !own);
   }
   return true;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Collectives that were run before, as curves: what `weft sim --json` wrote, or a table of nccl-tests, measured or weft's
-// own.
+// Collectives that were run before, as curves: what `weft sim --json` wrote, or a table of nccl-tests, measured or
+// weft's own.
 
 #include <cstdint>
 #include <string>

@@ -16,8 +16,8 @@ std::vector<draw::Curve> read(const std::string& text, std::string* complaint = 
 
 std::string record(const char* algorithm, const char* chosen_by, int bytes, double busbw) {
   return R"({"record":"collective","operation":"all_reduce","ranks":16,"bytes":)" + std::to_string(bytes) +
-         R"(,"busbw_GBps":)" + std::to_string(busbw) + R"(,"algorithm":")" + algorithm + R"(","chosen_by":")" + chosen_by +
-         R"("})" + "\n";
+         R"(,"busbw_GBps":)" + std::to_string(busbw) + R"(,"algorithm":")" + algorithm + R"(","chosen_by":")" +
+         chosen_by + R"("})" + "\n";
 }
 
 TEST(PlottedRuns, WhatNcclChoosesIsOneCurveAndForcedAlgorithmsAreTheirOwn) {
@@ -34,8 +34,10 @@ TEST(PlottedRuns, WhatNcclChoosesIsOneCurveAndForcedAlgorithmsAreTheirOwn) {
 }
 
 constexpr const char* kTable =
-    "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n"
-    "     1048576        262144     float     sum      -1    26.93   38.94   68.14      0    27.93   37.54   65.70      0\n";
+    "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw "
+    "#wrong\n"
+    "     1048576        262144     float     sum      -1    26.93   38.94   68.14      0    27.93   37.54   65.70     "
+    " 0\n";
 
 TEST(PlottedRuns, TablesOfNcclTestsAreMeasuredUnlessWeftWroteThem) {
   const auto theirs = read(kTable);

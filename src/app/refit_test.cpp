@@ -31,7 +31,8 @@ class Tables : public ::testing::Test {
   }
   ~Tables() override { std::filesystem::remove_all(folder_); }
 
-  void add(const std::string& name, const std::string& stack, const std::vector<std::pair<std::uint64_t, double>>& rows) {
+  void add(const std::string& name, const std::string& stack,
+           const std::vector<std::pair<std::uint64_t, double>>& rows) {
     std::ofstream csv(folder_ / (name + ".csv"));
     csv << "size_bytes,time_us\n";
     for (const auto& [bytes, time] : rows) csv << fmt::format("{},{}\n", bytes, time);

@@ -22,7 +22,8 @@ class Measured : public Rows {
 
 class Printed : public Rows {
  public:
-  Printed(std::size_t limit, const report::Layout& layout, std::ostream& out) : Rows(limit), layout_(layout), out_(out) {}
+  Printed(std::size_t limit, const report::Layout& layout, std::ostream& out)
+      : Rows(limit), layout_(layout), out_(out) {}
 
  private:
   void write(const std::vector<Cell>& cells) override { out_ << layout_.line(texts(cells)); }
@@ -49,7 +50,8 @@ class Records : public Rows {
 Cell::Cell(const std::vector<std::string>& list, std::string_view between)
     : text(fmt::format("{}", fmt::join(list, between))), value(list) {}
 
-std::uint64_t write_table(const Listing& listing, std::size_t limit, std::size_t width, bool colour, std::ostream& out) {
+std::uint64_t write_table(const Listing& listing, std::size_t limit, std::size_t width, bool colour,
+                          std::ostream& out) {
   std::vector<report::Column> columns;
   for (const Field& field : listing.fields) columns.push_back({field.title, field.number});
   report::Layout layout(std::move(columns));

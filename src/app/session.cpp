@@ -25,7 +25,8 @@ Session::Session(const InputOptions& options, Console& console) {
   const model::Catalog catalog = load_catalog(options, diagnostics_);
   std::optional<std::filesystem::path> path = options.topology.empty() ? options.file : options.topology;
   if (!options.file.empty() && !options.topology.empty())
-    diagnostics_.add(spec::Complaint::no_file_here, {}, "a cluster file and --topo: two descriptions of the cluster", "give one of them");
+    diagnostics_.add(spec::Complaint::no_file_here, {}, "a cluster file and --topo: two descriptions of the cluster",
+                     "give one of them");
   if (path->empty()) path = model::find_cluster_file(".", diagnostics_);
   if (path && !diagnostics_.has_errors()) load(*path, options, catalog);
   if (report(diagnostics_, options, console) || !cluster_) return;
@@ -36,7 +37,8 @@ Session::Session(const InputOptions& options, Console& console) {
 void Session::load(const std::filesystem::path& path, const InputOptions& options, const model::Catalog& catalog) {
   if (options.topology.empty() && !measured::is_topology(path)) {
     if (options.nodes != 1)
-      diagnostics_.add(spec::Complaint::bad_reference, {}, "--nodes changes nothing in a cluster file", "--set servers.count=4, or --topo");
+      diagnostics_.add(spec::Complaint::bad_reference, {}, "--nodes changes nothing in a cluster file",
+                       "--set servers.count=4, or --topo");
     cluster_ = model::load_cluster(path, {options.set}, catalog, diagnostics_);
     source_ = diagnostics_.sources().find(path.string());
     return;

@@ -32,11 +32,12 @@ int list(const Listing& listing, const ShowOptions& options, Console& console, c
   const bool to_screen = options.output.empty();
   return write_output(options.output, console, [&](std::ostream& out) {
     const bool json = options.as == "json";
-    const std::uint64_t more = json ? write_json(listing, options.limit, out)
-                                    : write_table(listing, options.limit, to_screen ? console.width : 0,
-                                                  to_screen && console.colour_out, out);
+    const std::uint64_t more =
+        json ? write_json(listing, options.limit, out)
+             : write_table(listing, options.limit, to_screen ? console.width : 0, to_screen && console.colour_out, out);
     std::ostream& remarks = json ? console.err : out;  // records are for programs
-    if (more > 0) remarks << fmt::format("... and {} more; --limit 0 shows all\n", grouped(static_cast<std::int64_t>(more)));
+    if (more > 0)
+      remarks << fmt::format("... and {} more; --limit 0 shows all\n", grouped(static_cast<std::int64_t>(more)));
     if (!json) remarks << note;
   });
 }
@@ -70,7 +71,8 @@ bool apply_failure(const Fabric& fabric, const std::string& text, fabric::Failur
 std::string path_note(const Routes& routes) {
   const auto number = [](std::uint64_t n) { return grouped(static_cast<std::int64_t>(n)); };
   if (routes.with_parallel == 0)
-    return fmt::format("these are the routes of {} flows; around failures and with detours there may be more\n", number(kFlows));
+    return fmt::format("these are the routes of {} flows; around failures and with detours there may be more\n",
+                       number(kFlows));
   std::string text;
   if (!routes.complete) text = fmt::format("only the first {} routes are listed\n", number(routes.all.size()));
   if (routes.with_parallel > routes.all.size())
@@ -101,7 +103,8 @@ int paths(const ShowOptions& options, Session& session, Console& console) {
       wrong(fmt::format("'{}' is not a switch, NIC or link that can fail", text),
             "for example --fail spine0, --fail s0/nic1, --fail leaf0:spine1");
   if (ends.size() == 2 && ends[0] == ends[1])
-    wrong(fmt::format("{} twice: a path needs two different GPUs", options.names[0]), "for example: weft show paths s0/gpu0 s1/gpu3");
+    wrong(fmt::format("{} twice: a path needs two different GPUs", options.names[0]),
+          "for example: weft show paths s0/gpu0 s1/gpu3");
   if (report(diagnostics, options.input, console)) return kYourInput;
   const Routes routes = find_routes(fabric, ends[0], ends[1], failures);
   if (!routes.all.empty()) return list(list_routes(fabric, routes), options, console, path_note(routes));
@@ -143,13 +146,15 @@ int check_words(const ShowOptions& options, Console& console) {
   if (what == "paths" && options.names.size() < wanted)
     return complain(options, console, "paths needs two GPUs", "for example: weft show paths s0/gpu0 s1/gpu3");
   if (options.names.size() > wanted)
-    return complain(options, console, fmt::format("show {} does not know what to do with '{}'", what, options.names[wanted]),
+    return complain(options, console,
+                    fmt::format("show {} does not know what to do with '{}'", what, options.names[wanted]),
                     "if it is the cluster file, there is no such file");
   if (what == "paths" && (options.as == "svg" || options.as == "dot"))
     return complain(options, console, fmt::format("paths cannot be shown as {}", options.as),
                     "paths are a table or json; --as svg draws fabric, links, server, servers, gpus and nics");
   if (what != "server" && options.as == "nccl-xml")
-    return complain(options, console, fmt::format("{} cannot be shown as nccl-xml", what), "a NCCL topology file describes one server: weft show server --as nccl-xml");
+    return complain(options, console, fmt::format("{} cannot be shown as nccl-xml", what),
+                    "a NCCL topology file describes one server: weft show server --as nccl-xml");
   if (what != "paths" && !options.fail.empty())
     return complain(options, console, fmt::format("--fail {} changes nothing in show {}", options.fail[0], what),
                     "only paths are routed around failures");
@@ -175,8 +180,10 @@ int show(const ShowOptions& options, Console& console) {
       return complain(options, console, fmt::format("no group of servers is called '{}'", options.names[0]),
                       fmt::format("one of {}", either(names)));
   }
-  if (options.as == "nccl-xml") return topology(options, group != nullptr ? *group : session.cluster().groups[0], console);
-  const bool drawn = options.as == "svg" || options.as == "dot" || (options.as == "json" && (what == "fabric" || what == "server"));
+  if (options.as == "nccl-xml")
+    return topology(options, group != nullptr ? *group : session.cluster().groups[0], console);
+  const bool drawn =
+      options.as == "svg" || options.as == "dot" || (options.as == "json" && (what == "fabric" || what == "server"));
   if (drawn) return picture(options, session, group, console);
   const Fabric& fabric = session.fabric();
   if (what == "servers" || what == "server") return list(list_servers(fabric, group), options, console);

@@ -65,7 +65,8 @@ bool can_enumerate(const Fabric& fabric, const fabric::Failures& failures) {
 }
 
 // The routes that one choice of NICs and ports has through the network.
-void add_routes(const Fabric& fabric, const Ends& ends, const Path& example, std::map<Nodes, Route>& found, Routes& out) {
+void add_routes(const Fabric& fabric, const Ends& ends, const Path& example, std::map<Nodes, Route>& found,
+                Routes& out) {
   std::vector<Nodes> middles(1);
   out.with_parallel += ends.endpoints ? fabric.path_count(ends.endpoints->first, ends.endpoints->second) : 1;
   if (ends.endpoints) middles = fabric.all_paths(ends.endpoints->first, ends.endpoints->second, kMostRoutes);
@@ -134,7 +135,11 @@ Listing list_routes(const Fabric& fabric, const Routes& routes) {
     }
   };
   return {"path",
-          {{"path", "path", true}, {"links", "links", true}, {"latency", "latency_ps", true}, {"memory", "memory"}, {"route", "route"}},
+          {{"path", "path", true},
+           {"links", "links", true},
+           {"latency", "latency_ps", true},
+           {"memory", "memory"},
+           {"route", "route"}},
           true,
           make};
 }

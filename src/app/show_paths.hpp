@@ -23,7 +23,8 @@ inline constexpr std::size_t kMostRoutes = 100'000;
 inline constexpr std::uint32_t kFlows = 4096;  // flows followed where routes cannot be enumerated
 
 // Every shortest route. With failures or detours, those that kFlows flows take.
-Routes find_routes(const fabric::Fabric& fabric, std::uint32_t from, std::uint32_t to, const fabric::Failures& failures);
+Routes find_routes(const fabric::Fabric& fabric, std::uint32_t from, std::uint32_t to,
+                   const fabric::Failures& failures);
 
 Listing list_routes(const fabric::Fabric& fabric, const Routes& routes);
 

@@ -29,12 +29,16 @@ int exit_code(const RunResult& result, const Traffic& traffic, Console& console)
                                  counted(static_cast<std::int64_t>(traffic.flows - result.flows.size()), "flow"),
                                  traffic.matrix ? "a trigger" : "others to be done");
     if (done < result.flows.size())
-      console.err << fmt::format("{} did not get through\n", counted(static_cast<std::int64_t>(result.flows.size() - done), "flow"));
+      console.err << fmt::format("{} did not get through\n",
+                                 counted(static_cast<std::int64_t>(result.flows.size() - done), "flow"));
     if (result.unfinished > 0) console.err << "some of the work waits for what never comes\n";
-    return result.unfinished == 0 && done == std::max<std::uint64_t>(traffic.flows, result.flows.size()) ? kFine : kExpectationFailed;
+    return result.unfinished == 0 && done == std::max<std::uint64_t>(traffic.flows, result.flows.size())
+               ? kFine
+               : kExpectationFailed;
   }
   if (!result.deadlock.empty()) {
-    console.err << fmt::format("deadlock at {}: these ports wait for each other for ever\n", brief(Duration(result.end)));
+    console.err << fmt::format("deadlock at {}: these ports wait for each other for ever\n",
+                               brief(Duration(result.end)));
     return kExpectationFailed;
   }
   const bool interrupted = result.stopped_by == "ctrl-c";
@@ -45,8 +49,9 @@ int exit_code(const RunResult& result, const Traffic& traffic, Console& console)
 
 int explain_nothing(const RunResult& result, const Traffic& traffic, Console& console) {
   if (!result.stopped_by.empty()) return exit_code(result, traffic, console);
-  console.err << (traffic.matrix ? "no flow ever started: every one waits for a trigger\n"
-                                 : "no flow began in that time: a longer --duration, a higher --load or smaller flows\n");
+  console.err << (traffic.matrix
+                      ? "no flow ever started: every one waits for a trigger\n"
+                      : "no flow began in that time: a longer --duration, a higher --load or smaller flows\n");
   return kExpectationFailed;
 }
 
@@ -72,8 +77,8 @@ int sim(const SimOptions& options, Console& console) {
     check_no_flow_options(options.traffic, options.collective, session.diagnostics());
     check_collective_options(options.run, options.output, options.seeds, session.diagnostics());
     return sim_collectives(session,
-                           {options.input, options.collective, options.run, options.traffic.nodes, options.traffic.sizes,
-                            options.output.trace, options.traffic.streams},
+                           {options.input, options.collective, options.run, options.traffic.nodes,
+                            options.traffic.sizes, options.output.trace, options.traffic.streams},
                            limits, console);
   }
   check_no_collective_options(options.collective, session.diagnostics());
@@ -81,7 +86,8 @@ int sim(const SimOptions& options, Console& console) {
   const auto traffic = load_traffic(options.traffic, ground_of(session, options.run.seed), session.diagnostics());
   if (traffic) check_run(session, *traffic, options.run);
   if (report(session.diagnostics(), options.input, console)) return kYourInput;
-  if (const std::string risk = deadlock_risk(session); !risk.empty()) console.err << fmt::format("warning: {}; see weft explain W0506\n", risk);
+  if (const std::string risk = deadlock_risk(session); !risk.empty())
+    console.err << fmt::format("warning: {}; see weft explain W0506\n", risk);
 
   const CtrlC ctrl_c;
   int code = kFine;
@@ -119,8 +125,8 @@ int sim(const SimOptions& options, Console& console) {
     most = std::max(most, ran[0].end);
   }
   if (options.seeds > 1 && code <= kExpectationFailed && !options.input.json)
-    console.out << fmt::format("over {}: {} between {} and {}\n", counted(options.seeds, "seed"), code == kFine ? "all done" : "ended",
-                               brief(Duration(least)), brief(Duration(most)));
+    console.out << fmt::format("over {}: {} between {} and {}\n", counted(options.seeds, "seed"),
+                               code == kFine ? "all done" : "ended", brief(Duration(least)), brief(Duration(most)));
   return code;
 }
 

@@ -77,7 +77,8 @@ int sim_collectives(Session& session, const CollectiveRequest& request, const Li
     std::size_t end = first + 1;
     while (end < jobs.size() && jobs[end].alongside) ++end;
     // Beside traffic it says little how long it takes, unless it is known what it takes alone.
-    for (const Traffic* with : beside ? std::vector<const Traffic*>{nullptr, &*beside} : std::vector<const Traffic*>{nullptr}) {
+    for (const Traffic* with :
+         beside ? std::vector<const Traffic*>{nullptr, &*beside} : std::vector<const Traffic*>{nullptr}) {
       if (with != nullptr && !request.input.json) console.out << fmt::format("# beside {}\n", with->name);
       CollectiveRuns runs(session, request, wanted, fidelities, with, limits, console);
       if (const int code = runs.run(std::span(jobs).subspan(first, end - first)); code != kFine) return code;

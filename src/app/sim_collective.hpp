@@ -21,9 +21,9 @@ struct CollectiveRequest {
   const InputOptions& input;
   const CollectiveOptions& options;
   const RunOptions& run;
-  std::uint32_t gpus = 0;     // 0: all
-  const std::string& sizes;   // empty: 8B..8GiB
-  const std::string& trace;   // a file; empty: none
+  std::uint32_t gpus = 0;                   // 0: all
+  const std::string& sizes;                 // empty: 8B..8GiB
+  const std::string& trace;                 // a file; empty: none
   const std::vector<std::string>& streams;  // beside them; empty: where the file says what is to run, its own, if any
 };
 int sim_collectives(Session& session, const CollectiveRequest& request, const Limits& limits, Console& console);

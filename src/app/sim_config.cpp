@@ -15,11 +15,11 @@ using spec::Complaint;
 using transport::PacketType;
 using transport::Protocol;
 
-constexpr Bytes kTopoBuffer(64 << 20);  // htsim's files say nothing of a switch's buffer
+constexpr Bytes kTopoBuffer(64 << 20);                // htsim's files say nothing of a switch's buffer
 constexpr std::int64_t kDeadlockCheck = 100'000'000;  // ps
-constexpr std::uint32_t kFirstService = 1;              // class 0 is for acknowledgements and trimmed headers
+constexpr std::uint32_t kFirstService = 1;            // class 0 is for acknowledgements and trimmed headers
 constexpr std::size_t kMostServices = sim::kMostClasses - kFirstService;
-constexpr std::int64_t kPicosecondsPerMetre = 5000;   // light in a cable
+constexpr std::int64_t kPicosecondsPerMetre = 5000;  // light in a cable
 
 std::uint32_t u32(std::int64_t n) { return static_cast<std::uint32_t>(n); }
 std::int64_t or_zero(const std::optional<Duration>& time) { return time.value_or(Duration(0)).count(); }
@@ -54,7 +54,8 @@ transport::RoceConfig roce_config(const model::TransportSpec& spec) {
   roce.ack_every = u32(own.ack_every);
   roce.qps = u32(own.qps);
   roce.split = own.split;
-  roce.recovery = own.recovery == "selective" ? transport::RoceConfig::Recovery::selective : transport::RoceConfig::Recovery::go_back_n;
+  roce.recovery = own.recovery == "selective" ? transport::RoceConfig::Recovery::selective
+                                              : transport::RoceConfig::Recovery::go_back_n;
   roce.control = own.control == "none" ? transport::RoceConfig::Control::none : transport::RoceConfig::Control::dcqcn;
   roce.window = u32(own.window.value_or(0));
   roce.ack_timeout = or_zero(own.ack_timeout);
@@ -95,7 +96,8 @@ transport::SrdConfig tcp_over_srd_config(const model::TransportSpec& spec) {
   constexpr std::int64_t kMtu = 8900;  // AWS, EC2 user guide: the most that ENA Express takes
   const std::uint32_t headers = transport::TcpConfig().headers;
   transport::SrdConfig srd = srd_config(spec);
-  const std::int64_t mtu = spec.kind == "tcp-over-srd" && spec.mtu ? std::max<std::int64_t>(576, spec.mtu->count()) : kMtu;
+  const std::int64_t mtu =
+      spec.kind == "tcp-over-srd" && spec.mtu ? std::max<std::int64_t>(576, spec.mtu->count()) : kMtu;
   srd.payload = u32(mtu) - headers;
   srd.header += headers;
   return srd;
@@ -125,7 +127,8 @@ void set_failover(sim::SimConfig& config, const model::TransportSpec& spec) {
   config.failover = spec.failover.value_or(spec.give_up).count();
   if (!spec.failover) return;
   transport::StackConfig& stack = config.stack;
-  stack.srd.give_up = stack.tcp_over_srd.give_up = stack.roce.give_up = stack.tcp.give_up = stack.uet.give_up = config.failover;
+  stack.srd.give_up = stack.tcp_over_srd.give_up = stack.roce.give_up = stack.tcp.give_up = stack.uet.give_up =
+      config.failover;
 }
 
 sim::Balance balance_of(const std::string& name) {
@@ -155,19 +158,22 @@ void set_services(sim::ExactConfig& exact, const std::vector<model::ServiceSpec>
 sim::ExactConfig exact_config(const model::Cluster& cluster) {
   const model::SwitchingSpec& switching = cluster.file.switching;
   sim::ExactConfig exact;
-  exact.on = switching.ports == "exact" || (switching.ports == "auto" && (switching.flow_control != "none" || switching.services.size() > 1));
-  exact.flow_control = switching.flow_control == "pfc"       ? sim::FlowControl::pause
-                       : switching.flow_control == "credits" ? sim::FlowControl::credits
+  exact.on = switching.ports == "exact" ||
+             (switching.ports == "auto" && (switching.flow_control != "none" || switching.services.size() > 1));
+  exact.flow_control = switching.flow_control == "pfc"         ? sim::FlowControl::pause
+                       : switching.flow_control == "credits"   ? sim::FlowControl::credits
                        : switching.flow_control == "scheduled" ? sim::FlowControl::scheduled
-                                                             : sim::FlowControl::none;
+                                                               : sim::FlowControl::none;
   if (exact.flow_control != sim::FlowControl::none) {
     exact.lossless = 1 << kFirstService;  // data; what goes before it is small
-    if (exact.flow_control != sim::FlowControl::scheduled) exact.deadlock_check = kDeadlockCheck;  // there nothing waits in a circle
+    if (exact.flow_control != sim::FlowControl::scheduled)
+      exact.deadlock_check = kDeadlockCheck;  // there nothing waits in a circle
   }
   if (!switching.services.empty()) set_services(exact, switching.services);
   exact.buffer = switching.buffer.value_or(cluster.file.fabric.kind == "topo" ? kTopoBuffer : Bytes(0)).count();
   exact.alpha = u32(switching.alpha.count() * 256 / 1'000'000);
-  if (switching.headroom_for) exact.headroom_latency = std::max<std::int64_t>(1, switching.headroom_for->count() * kPicosecondsPerMetre / 1000);
+  if (switching.headroom_for)
+    exact.headroom_latency = std::max<std::int64_t>(1, switching.headroom_for->count() * kPicosecondsPerMetre / 1000);
   exact.reaction = switching.reaction.count();
   exact.nic_buffer = switching.nic_buffer.count();
   exact.watchdog = or_zero(switching.watchdog);
@@ -186,7 +192,8 @@ std::optional<std::uint32_t> service_of(const model::SwitchingSpec& switching, c
 void serve(sim::ExactConfig& exact, std::uint32_t lane, Protocol protocol, std::uint32_t cls) {
   for (std::uint32_t i = 0; i < transport::kPacketTypes; ++i) {
     const auto type = static_cast<PacketType>(i);
-    if (transport::protocol_of(type) == protocol && !transport::goes_first(type)) exact.class_of[lane << 4 | i] = static_cast<std::uint8_t>(cls);
+    if (transport::protocol_of(type) == protocol && !transport::goes_first(type))
+      exact.class_of[lane << 4 | i] = static_cast<std::uint8_t>(cls);
   }
 }
 
@@ -243,7 +250,8 @@ sim::SimConfig sim_config(const model::Cluster& cluster, const std::vector<Traff
   config.stack.uet = uet_config(transport, config.trimming);
   config.stack.tcp_over_srd = tcp_over_srd_config(transport);
   config.stack.raw_header = config.stack.srd.header;
-  for (const TrafficStream& stream : streams) config.streams.push_back(protocol_named(stream.transport.value_or(transport.kind)));
+  for (const TrafficStream& stream : streams)
+    config.streams.push_back(protocol_named(stream.transport.value_or(transport.kind)));
   for (const TrafficStream& stream : streams) config.verbs.push_back(verb_named(stream.verb));
   for (const Protocol protocol : config.streams) config.stack.use(protocol);
   if (streams.empty()) config.stack.use(config.protocol);
@@ -265,7 +273,8 @@ sim::SimConfig sim_config(const model::Cluster& cluster, const std::vector<Traff
   if (config.exact.is_scheduled()) config.balance = sim::Balance::spray;  // cells take all ways, whatever a flow is
   std::vector<std::uint32_t> services;
   for (const TrafficStream& stream : streams)
-    services.push_back(std::min(service_of(switching, stream).value_or(0), u32(kMostServices - 1)));  // more are complained about
+    services.push_back(
+        std::min(service_of(switching, stream).value_or(0), u32(kMostServices - 1)));  // more are complained about
   set_lanes(config, services);
   return config;
 }
@@ -284,21 +293,25 @@ void check_services(Session& session, const std::vector<TrafficStream>& streams)
     names.push_back(service.name);
     any_lossless = any_lossless || service.lossless;
   }
-  if (names.size() > kMostServices) refuse(fmt::format("there are {} services", names.size()), fmt::format("at most {}", kMostServices));
-  if (any_lossless && switching.flow_control == "none") refuse("a service is lossless, but flow_control is none", "flow_control: pfc");
+  if (names.size() > kMostServices)
+    refuse(fmt::format("there are {} services", names.size()), fmt::format("at most {}", kMostServices));
+  if (any_lossless && switching.flow_control == "none")
+    refuse("a service is lossless, but flow_control is none", "flow_control: pfc");
   if (!names.empty() && !any_lossless && switching.flow_control != "none")
-    refuse(fmt::format("flow_control is {}, but no service is lossless", switching.flow_control), "lossless: true for one of them");
+    refuse(fmt::format("flow_control is {}, but no service is lossless", switching.flow_control),
+           "lossless: true for one of them");
   if (names.size() > 1 && switching.classes == "one") refuse("several services, but classes: one", "classes: two");
   if (names.size() > 1 && switching.ports == "computed") refuse("computed ports know no services", "ports: exact");
   for (const TrafficStream& stream : streams) {
     const auto service = service_of(switching, stream);
     if (!service) {
       const auto guess = did_you_mean(*stream.service, names);
-      diagnostics.add(Complaint::bad_reference, {},
-                      fmt::format("stream '{}' asks for the service '{}', which is not there", stream.name, *stream.service),
-                      guess           ? fmt::format("did you mean {}?", *guess)
-                      : names.empty() ? "a list switching.services"
-                                      : fmt::format("one of {}", either(names)));
+      diagnostics.add(
+          Complaint::bad_reference, {},
+          fmt::format("stream '{}' asks for the service '{}', which is not there", stream.name, *stream.service),
+          guess           ? fmt::format("did you mean {}?", *guess)
+          : names.empty() ? "a list switching.services"
+                          : fmt::format("one of {}", either(names)));
     }
   }
 }

@@ -18,7 +18,8 @@ std::optional<Condition> condition_of(const model::FaultSpec& fault, spec::Diagn
   Condition condition;
   condition.from = fault.at.count();
   condition.to = fault.lasts ? condition.from + fault.lasts->count() : sim::kForever;
-  const bool shares = fault.kind == "lossy" || fault.kind == "corrupting" || fault.kind == "slow" || fault.kind == "slow-receiver";
+  const bool shares =
+      fault.kind == "lossy" || fault.kind == "corrupting" || fault.kind == "slow" || fault.kind == "slow-receiver";
   const bool flaps = fault.kind == "flapping";
   const auto refuse = [&](std::string what, std::string help) {
     diagnostics.add(Complaint::contradiction, {}, std::move(what), std::move(help));
@@ -42,13 +43,18 @@ std::optional<Condition> condition_of(const model::FaultSpec& fault, spec::Diagn
 }
 
 // The hosts at the ends of these links.
-void slow_down(const model::FaultSpec& fault, const std::vector<CapturedLink>& links, const FaultTaker& taker, spec::Diagnostics& diagnostics) {
-  const auto refuse = [&](std::string what, std::string help) { diagnostics.add(Complaint::contradiction, {}, std::move(what), std::move(help)); };
-  if (fault.at.count() > 0 || fault.lasts) return refuse("a receiver is slow during the whole run", "no 'at' and no 'for'");
+void slow_down(const model::FaultSpec& fault, const std::vector<CapturedLink>& links, const FaultTaker& taker,
+               spec::Diagnostics& diagnostics) {
+  const auto refuse = [&](std::string what, std::string help) {
+    diagnostics.add(Complaint::contradiction, {}, std::move(what), std::move(help));
+  };
+  if (fault.at.count() > 0 || fault.lasts)
+    return refuse("a receiver is slow during the whole run", "no 'at' and no 'for'");
   bool found = false;
   for (const CapturedLink& link : links) {
     if (!taker.layout.is_endpoint_port(link.port)) continue;
-    if (!taker.slow_receiver(taker.layout.endpoint_of_port(link.port), static_cast<std::uint32_t>(fault.share->count())))
+    if (!taker.slow_receiver(taker.layout.endpoint_of_port(link.port),
+                             static_cast<std::uint32_t>(fault.share->count())))
       return refuse("a slow receiver needs packets and exact ports", "--fidelity packet --set switching.ports=exact");
     found = true;
   }
@@ -78,7 +84,8 @@ void add_faults(const std::vector<model::FaultSpec>& faults, const FaultTaker& t
     const auto taken = [&](const CapturedLink& link) { return taker.add(link.port, *condition); };
     if (!std::all_of(links.begin(), links.end(), taken))
       diagnostics.add(Complaint::not_simulated, {},
-                      fmt::format("{} cannot show a fault of '{}' that is {}", taker.why_not, fault.part, fault.kind), taker.instead);
+                      fmt::format("{} cannot show a fault of '{}' that is {}", taker.why_not, fault.part, fault.kind),
+                      taker.instead);
   }
 }
 
@@ -99,7 +106,8 @@ void add_failures(const workload::Matrix& matrix, const FaultTaker& taker, spec:
     const std::uint32_t index = (leaf ? 0 : clos->count(Tier::leaf)) + failure.switch_id;
     const std::uint32_t down = leaf ? shape.leaf_down : shape.leaves_per_pod * shape.bundle;
     if (failure.switch_id >= switches) {
-      refuse(fmt::format("there is no switch {}", failure.switch_id), fmt::format("the tier has {}", counted(switches, "switch")));
+      refuse(fmt::format("there is no switch {}", failure.switch_id),
+             fmt::format("the tier has {}", counted(switches, "switch")));
     } else if (down + failure.link_id >= clos->ports(index)) {
       refuse(fmt::format("switch {} has no uplink {}", failure.switch_id, failure.link_id),
              fmt::format("it has {}", counted(clos->ports(index) - down, "uplink")));

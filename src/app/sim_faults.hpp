@@ -22,7 +22,8 @@ struct FaultTaker {
   const sim::Layout& layout;
   std::function<bool(std::uint32_t port, const sim::Condition& condition)> add;  // false: it cannot show such a fault
   std::function<void(std::uint32_t port)> remove_link;
-  std::function<bool(std::uint32_t endpoint, std::uint32_t millionths)> slow_receiver;  // of the line rate; false likewise
+  std::function<bool(std::uint32_t endpoint, std::uint32_t millionths)>
+      slow_receiver;    // of the line rate; false likewise
   std::string why_not;  // it cannot, and what can
   std::string instead;
 };

@@ -24,21 +24,21 @@ struct TrafficOptions {
 };
 
 struct CollectiveOptions {
-  std::string operation;                         // all_reduce; empty: what the file's `run:` says
-  std::uint32_t per_server = 0;                  // GPUs of each server that take part; 0: all
-  std::vector<std::string> on;                   // which GPUs, a job for each: 0..63/8; empty: the first ones
-  std::vector<std::string> beside;               // GPUs of jobs that do the same at the same time
-  std::string split;                             // into groups that run at once: /8 or %8
-  std::string skew;                              // between the first rank that comes and the last: 20us
-  std::vector<std::string> slow_ranks;           // 3=50%
-  bool fidelity_given = false;                   // else collectives run at message level
+  std::string operation;                           // all_reduce; empty: what the file's `run:` says
+  std::uint32_t per_server = 0;                    // GPUs of each server that take part; 0: all
+  std::vector<std::string> on;                     // which GPUs, a job for each: 0..63/8; empty: the first ones
+  std::vector<std::string> beside;                 // GPUs of jobs that do the same at the same time
+  std::string split;                               // into groups that run at once: /8 or %8
+  std::string skew;                                // between the first rank that comes and the last: 20us
+  std::vector<std::string> slow_ranks;             // 3=50%
+  bool fidelity_given = false;                     // else collectives run at message level
   std::vector<std::string> algorithms = {"auto"};  // or names, or "all"
   std::string protocol = "auto";
-  std::uint32_t channels = 0;                    // 0: as NCCL
-  std::string stack;                             // empty: by network card and transport
+  std::uint32_t channels = 0;  // 0: as NCCL
+  std::string stack;           // empty: by network card and transport
   bool pxn = true;
-  std::string plot;                              // a file for bandwidth against size
-  std::vector<std::string> given = {};           // of these, what stands on the command line: "--skew"
+  std::string plot;                     // a file for bandwidth against size
+  std::vector<std::string> given = {};  // of these, what stands on the command line: "--skew"
 };
 
 struct RunOptions {

@@ -115,7 +115,8 @@ void print_result(const SimOutputOptions& options, const InputOptions& input, co
     console.out << report::summary_text(result, summary, options.links.value_or(kLinksShown), console.width,
                                         console.colour_out);
     if (options.slowest > 0)
-      console.out << report::slowest_text(result, options.slowest, rank_names(session), console.width, console.colour_out);
+      console.out << report::slowest_text(result, options.slowest, rank_names(session), console.width,
+                                          console.colour_out);
     return;
   }
   report::write_sim_record(info, result, summary, console.out);

@@ -50,7 +50,8 @@ std::vector<Carried> carried(const Session& session, const Traffic& traffic) {
   const std::string& by_default = session.cluster().file.transport.kind;
   if (traffic.streams.empty()) return {{by_default, traffic.verb}};
   std::vector<Carried> all;
-  for (const TrafficStream& stream : traffic.streams) all.push_back({stream.transport.value_or(by_default), stream.verb});
+  for (const TrafficStream& stream : traffic.streams)
+    all.push_back({stream.transport.value_or(by_default), stream.verb});
   return all;
 }
 
@@ -66,25 +67,28 @@ void check_transport(Session& session, const Traffic& traffic, const RunOptions&
   const model::SwitchingSpec& switching = cluster.file.switching;
   for (const Carried& each : carried(session, traffic))
     if (each.verb != "send" && each.transport != "srd")
-      diagnostics.add(Complaint::not_simulated, {}, fmt::format("{} knows no {}", each.transport, each.verb), "transport srd, or verb send");
+      diagnostics.add(Complaint::not_simulated, {}, fmt::format("{} knows no {}", each.transport, each.verb),
+                      "transport srd, or verb send");
   if (switching.ports == "computed" && switching.flow_control != "none")
     diagnostics.add(Complaint::contradiction, session.place("switching", "ports"),
-                    fmt::format("computed ports know no flow_control: {}", switching.flow_control), "ports: exact, or flow_control: none");
+                    fmt::format("computed ports know no flow_control: {}", switching.flow_control),
+                    "ports: exact, or flow_control: none");
   if (switching.flow_control == "scheduled" && traffic.matrix && !traffic.matrix->failures.empty())
-    diagnostics.add(Complaint::not_simulated, session.place("switching", "flow_control"), "a scheduled fabric has all its links",
-                    "a matrix without failures, or another flow_control");
+    diagnostics.add(Complaint::not_simulated, session.place("switching", "flow_control"),
+                    "a scheduled fabric has all its links", "a matrix without failures, or another flow_control");
   if (switching.flow_control == "scheduled" && !options.capture.empty())
-    diagnostics.add(Complaint::not_simulated, session.place("switching", "flow_control"), "cells of a scheduled fabric are not captured",
-                    "no --pcap, or another flow_control");
+    diagnostics.add(Complaint::not_simulated, session.place("switching", "flow_control"),
+                    "cells of a scheduled fabric are not captured", "no --pcap, or another flow_control");
   if (switching.ports == "exact" && switching.classes == "one")
-    diagnostics.add(Complaint::contradiction, session.place("switching", "classes"), "exact ports always have classes", "classes: two, or ports: computed");
+    diagnostics.add(Complaint::contradiction, session.place("switching", "classes"), "exact ports always have classes",
+                    "classes: two, or ports: computed");
 }
 
 void check_minimal(Session& session) {
   const auto* dragonfly = session.fabric().dragonfly();
   if (dragonfly && dragonfly->shape().routing != model::DragonflyRouting::minimal)
-    session.diagnostics().add(Complaint::not_simulated, session.place("fabric", "routing"), "flows take a Dragonfly's minimal routes only",
-                              "routing: minimal, or --fidelity packet");
+    session.diagnostics().add(Complaint::not_simulated, session.place("fabric", "routing"),
+                              "flows take a Dragonfly's minimal routes only", "routing: minimal, or --fidelity packet");
 }
 
 void check_fabric(Session& session, const Traffic& traffic, const RunOptions& options) {
@@ -100,14 +104,17 @@ void check_buffers(Session& session, const sim::PacketSim& engine) {
   const std::string problem = engine.exact_problem();
   if (problem.empty()) return;
   const bool unfit = engine.config().exact.is_scheduled() && !engine.layout().can_be_scheduled();
-  session.diagnostics().add(Complaint::contradiction, session.place("switching", unfit ? "flow_control" : "buffer"), problem,
-                            unfit ? "a fabric of two tiers, or another flow_control" : "a larger buffer, shorter cables, or ports: computed");
+  session.diagnostics().add(
+      Complaint::contradiction, session.place("switching", unfit ? "flow_control" : "buffer"), problem,
+      unfit ? "a fabric of two tiers, or another flow_control" : "a larger buffer, shorter cables, or ports: computed");
 }
 
 void check_flow(Session& session, sim::PacketRun& run, bool by_srd, std::uint32_t from, std::uint32_t to) {
   spec::Diagnostics& diagnostics = session.diagnostics();
   const fabric::Fabric& fabric = session.fabric();
-  const auto site_of = [&](std::uint32_t gpu) { return fabric.cluster().groups[fabric.describe(fabric.gpu(gpu)).group].site; };
+  const auto site_of = [&](std::uint32_t gpu) {
+    return fabric.cluster().groups[fabric.describe(fabric.gpu(gpu)).group].site;
+  };
   if (site_of(from) != site_of(to) && by_srd) {
     diagnostics.add(Complaint::srd_between_sites, {}, "a flow goes from one site to another, where SRD is not routed",
                     "keep the traffic within a site, or --set transport.kind=tcp");
@@ -154,7 +161,11 @@ FaultTaker taker_of(sim::PacketSim& engine) {
     if (engine.config().exact.on) engine.slow_receiver(endpoint, millionths);
     return engine.config().exact.on;
   };
-  return {engine.layout(), add, [&engine](std::uint32_t port) { engine.remove_link(port); }, slow, "a scheduled fabric",
+  return {engine.layout(),
+          add,
+          [&engine](std::uint32_t port) { engine.remove_link(port); },
+          slow,
+          "a scheduled fabric",
           "a fault of a host's link, or another flow_control"};
 }
 
@@ -162,14 +173,19 @@ FaultTaker taker_of(sim::FlowRoutes& routes) {
   const auto add = [&routes](std::uint32_t port, const sim::Condition& condition) {
     return routes.add_condition(port, condition);
   };
-  return {routes.layout(), add, [&routes](std::uint32_t port) { routes.remove_link(port); }, [](std::uint32_t, std::uint32_t) { return false; },
-          "flows", "down or slow from the start and for good, or --fidelity packet"};
+  return {routes.layout(),
+          add,
+          [&routes](std::uint32_t port) { routes.remove_link(port); },
+          [](std::uint32_t, std::uint32_t) { return false; },
+          "flows",
+          "down or slow from the start and for good, or --fidelity packet"};
 }
 
 // A flow is one path where hosts do not change it and switches only hash.
 bool is_split(const std::string& balance, transport::Protocol protocol) {
   if (balance == "ecmp" || balance == "pinned") return false;
-  return balance != "entropy" || protocol == transport::Protocol::uet || transport::is_srd(transport::data_of(protocol));
+  return balance != "entropy" || protocol == transport::Protocol::uet ||
+         transport::is_srd(transport::data_of(protocol));
 }
 
 sim::FlowConfig flow_config(const model::Cluster& cluster, const Traffic& traffic, const RunOptions& options) {
@@ -179,21 +195,24 @@ sim::FlowConfig flow_config(const model::Cluster& cluster, const Traffic& traffi
   config.payload = packets.payload();
   config.header = packets.header;
   config.cut_through = packets.cut_through;
-  config.split = is_split(cluster.file.transport.balance, traffic.streams.empty() ? packets.protocol : packets.streams[0]);
+  config.split =
+      is_split(cluster.file.transport.balance, traffic.streams.empty() ? packets.protocol : packets.streams[0]);
   // SRD and UET leave slow paths where the choice is theirs, adaptive switches long queues.
   config.adapts = cluster.file.transport.balance == "entropy" || cluster.file.transport.balance == "adaptive";
   config.hosts = has_hosts(cluster);
   return config;
 }
 
-void name_streams(const model::ClusterFile& file, const std::vector<TrafficStream>& streams, std::vector<schedule::StreamRecord>& records) {
+void name_streams(const model::ClusterFile& file, const std::vector<TrafficStream>& streams,
+                  std::vector<schedule::StreamRecord>& records) {
   records.resize(streams.size());
   for (std::size_t i = 0; i < streams.size(); ++i) {
     records[i].name = streams[i].name;
     records[i].open_loop = workload::is_open_loop(streams[i].pattern);
     records[i].transport = streams[i].transport.value_or(file.transport.kind);
     records[i].flows = streams[i].flows;
-    if (!file.switching.services.empty()) records[i].service = streams[i].service.value_or(file.switching.services[0].name);
+    if (!file.switching.services.empty())
+      records[i].service = streams[i].service.value_or(file.switching.services[0].name);
   }
 }
 
@@ -206,28 +225,32 @@ RunResult run_as_flows(const Session& session, schedule::Schedule& schedule, con
   return sim::run_flows(schedule, routes, {with_links, keep_going});
 }
 
-RunResult run_as_messages(const Session& session, schedule::Schedule& schedule, const RunOptions& options, Watch& watch) {
+RunResult run_as_messages(const Session& session, schedule::Schedule& schedule, const RunOptions& options,
+                          Watch& watch) {
   const fabric::Fabric& fabric = session.fabric();
   sim::MessageConfig config;
   config.seed = options.seed;
   config.transfer = [&](std::uint32_t from, std::uint32_t to) {
     return sim::unloaded_cost(fabric, from, to).value_or(sim::TransferCost{});
   };
-  config.keep_going = [&](std::int64_t now, std::uint64_t events, std::uint64_t bytes) { return watch({now, events, bytes}); };
+  config.keep_going = [&](std::int64_t now, std::uint64_t events, std::uint64_t bytes) {
+    return watch({now, events, bytes});
+  };
   return sim::run_messages(schedule, config);
 }
 
-// To flows a transport is its headers and whether it spreads over paths, and they share links evenly: who gets more of a
-// link than the other is what several transports are simulated for, and that only packets can tell.
+// To flows a transport is its headers and whether it spreads over paths, and they share links evenly: who gets more of
+// a link than the other is what several transports are simulated for, and that only packets can tell.
 void check_one_transport(Session& session, const Traffic& traffic) {
   const std::vector<transport::Protocol> protocols = sim_config(session.cluster(), traffic.streams).streams;
   if (std::adjacent_find(protocols.begin(), protocols.end(), std::not_equal_to<>()) != protocols.end())
-    session.diagnostics().add(Complaint::not_simulated, {}, "flows share links evenly whatever their transport, so they are all of one",
+    session.diagnostics().add(Complaint::not_simulated, {},
+                              "flows share links evenly whatever their transport, so they are all of one",
                               "--fidelity packet, or one transport for all streams");
 }
 
-// A schedule as the first stream, of the file's transport and the first service, and those beside it. As traffic it says
-// what travels how, and makes nothing.
+// A schedule as the first stream, of the file's transport and the first service, and those beside it. As traffic it
+// says what travels how, and makes nothing.
 Traffic work_and(const Traffic* beside) {
   Traffic all;
   if (beside == nullptr) return all;
@@ -240,16 +263,20 @@ Traffic work_and(const Traffic* beside) {
 void check_fidelities(Session& session, const Traffic& traffic, const RunOptions& options) {
   spec::Diagnostics& diagnostics = session.diagnostics();
   const std::vector<std::string> wanted = parse_fidelities(options.fidelity);
-  const auto wants = [&](std::string_view name) { return std::find(wanted.begin(), wanted.end(), name) != wanted.end(); };
+  const auto wants = [&](std::string_view name) {
+    return std::find(wanted.begin(), wanted.end(), name) != wanted.end();
+  };
   const bool faults = !options.faults.empty() || !session.cluster().file.faults.empty();
   const bool looks = !options.capture.empty() || !options.sample.empty();
   if (wants("message") && (faults || (looks && !wants("packet"))))
     diagnostics.add(Complaint::contradiction, {}, "messages know no faults, captures or samples", "--fidelity packet");
   if (wants("message") || wants("flow")) {
     if (uses(session, traffic, "raw"))
-      diagnostics.add(Complaint::not_simulated, {}, "raw messages are packets that nobody slows down", "--fidelity packet");
+      diagnostics.add(Complaint::not_simulated, {}, "raw messages are packets that nobody slows down",
+                      "--fidelity packet");
     for (const Carried& each : carried(session, traffic))
-      if (each.verb == "read") diagnostics.add(Complaint::not_simulated, {}, "reads are simulated packet by packet only", "--fidelity packet");
+      if (each.verb == "read")
+        diagnostics.add(Complaint::not_simulated, {}, "reads are simulated packet by packet only", "--fidelity packet");
   }
   if (!wants("flow")) return;
   check_one_transport(session, traffic);
@@ -262,7 +289,8 @@ void check_fidelities(Session& session, const Traffic& traffic, const RunOptions
 
 }  // namespace
 
-std::vector<model::FaultSpec> all_faults(const Session& session, const RunOptions& options, spec::Diagnostics& diagnostics) {
+std::vector<model::FaultSpec> all_faults(const Session& session, const RunOptions& options,
+                                         spec::Diagnostics& diagnostics) {
   std::vector<model::FaultSpec> faults = session.cluster().file.faults;
   const auto more = read_faults(options.faults, {}, diagnostics);
   faults.insert(faults.end(), more.begin(), more.end());
@@ -301,12 +329,13 @@ void check_run(Session& session, const Traffic& traffic, const RunOptions& optio
   if (!diagnostics.has_errors()) check_fidelities(session, traffic, options);
 }
 
-void check_network(Session& session, const std::vector<std::string>& fidelities, const Traffic* beside, const RunOptions& options) {
+void check_network(Session& session, const std::vector<std::string>& fidelities, const Traffic* beside,
+                   const RunOptions& options) {
   spec::Diagnostics& diagnostics = session.diagnostics();
   const Traffic all = work_and(beside);
   if (session.cluster().file.transport.kind == "raw")
-    diagnostics.add(Complaint::not_simulated, session.place("transport", "kind"), "a collective cannot go on when a raw packet is lost",
-                    "--set transport.kind=srd");
+    diagnostics.add(Complaint::not_simulated, session.place("transport", "kind"),
+                    "a collective cannot go on when a raw packet is lost", "--set transport.kind=srd");
   check_fabric(session, all, options);
   for (const std::string& fidelity : fidelities) {
     if (diagnostics.has_errors()) return;
@@ -323,8 +352,8 @@ void check_network(Session& session, const std::vector<std::string>& fidelities,
   }
 }
 
-RunResult run_schedule(const Session& session, schedule::Schedule& schedule, const Traffic* beside, const RunOptions& options,
-                       const sim::HostRates& rates, Watch& watch) {
+RunResult run_schedule(const Session& session, schedule::Schedule& schedule, const Traffic* beside,
+                       const RunOptions& options, const sim::HostRates& rates, Watch& watch) {
   const Traffic all = work_and(beside);
   spec::Diagnostics nothing;  // what could be wrong was said before
   const auto keep_going = [&](const schedule::Progress& progress) { return watch(progress); };
@@ -352,7 +381,8 @@ RunResult run_schedule(const Session& session, schedule::Schedule& schedule, con
 TrafficGround ground_of(const Session& session, std::uint64_t seed) {
   const model::Cluster& cluster = session.cluster();
   const model::Group& group = cluster.groups[0];
-  return {cluster.gpus, group.spec.nic.rate * group.spec.nics / std::max<std::int64_t>(1, group.spec.gpus), seed, streams_of(cluster)};
+  return {cluster.gpus, group.spec.nic.rate * group.spec.nics / std::max<std::int64_t>(1, group.spec.gpus), seed,
+          streams_of(cluster)};
 }
 
 Run run_traffic(const Session& session, const Traffic& traffic, const RunOptions& options, bool with_links,
@@ -395,7 +425,8 @@ report::RunInfo run_info(Session& session, const InputOptions& input, const Traf
   for (const std::string& change : input.set) fingerprint.add(change);
   fingerprint.add(input.catalog);
   fingerprint.add(traffic.fingerprint);
-  for (const TrafficStream& stream : traffic.streams) fingerprint.add(stream.transport.value_or("") + " " + stream.service.value_or(""));
+  for (const TrafficStream& stream : traffic.streams)
+    fingerprint.add(stream.transport.value_or("") + " " + stream.service.value_or(""));
   fingerprint.add(options.fidelity);
   for (const std::string& fault : options.faults) fingerprint.add(fault);
   report::RunInfo info;

@@ -17,7 +17,7 @@ struct Run {
   schedule::RunResult result;               // flows in the order of the traffic's
   std::vector<std::string> captured_links;  // what a captured packet's `link` counts
   std::vector<transport::Captured> captured;
-  report::WireNumbers wire_numbers;         // what their frames depend on
+  report::WireNumbers wire_numbers;  // what their frames depend on
 };
 
 // What random traffic is drawn for.
@@ -31,14 +31,16 @@ void check_run(Session& session, const Traffic& traffic, const RunOptions& optio
 Run run_traffic(const Session& session, const Traffic& traffic, const RunOptions& options, bool with_links,
                 Watch& watch);
 
-// The same for any schedule, with what kernels get of the links inside servers. First: can the network be simulated with
-// these fidelities, and with these faults?
-// `beside`: streams that run at the same time and end with it; what comes back is of the schedule alone.
-void check_network(Session& session, const std::vector<std::string>& fidelities, const Traffic* beside, const RunOptions& options);
+// The same for any schedule, with what kernels get of the links inside servers. First: can the network be simulated
+// with these fidelities, and with these faults? `beside`: streams that run at the same time and end with it; what comes
+// back is of the schedule alone.
+void check_network(Session& session, const std::vector<std::string>& fidelities, const Traffic* beside,
+                   const RunOptions& options);
 schedule::RunResult run_schedule(const Session& session, schedule::Schedule& schedule, const Traffic* beside,
                                  const RunOptions& options, const sim::HostRates& rates, Watch& watch);
 // Of the file and of --fault.
-std::vector<model::FaultSpec> all_faults(const Session& session, const RunOptions& options, spec::Diagnostics& diagnostics);
+std::vector<model::FaultSpec> all_faults(const Session& session, const RunOptions& options,
+                                         spec::Diagnostics& diagnostics);
 
 // What identifies the result: cluster, traffic, version, and a hash of all the user gave.
 report::RunInfo run_info(Session& session, const InputOptions& input, const Traffic& traffic,

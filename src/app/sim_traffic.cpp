@@ -57,17 +57,19 @@ std::uint64_t flows_of(const workload::PatternOptions& pattern) {
   return pattern.name == "incast" || pattern.name == "outcast" ? nodes - 1 : nodes;
 }
 
-std::string name_of(const workload::PatternOptions& pattern, const std::string& size, const std::string& load, const std::string& duration) {
+std::string name_of(const workload::PatternOptions& pattern, const std::string& size, const std::string& load,
+                    const std::string& duration) {
   const std::string nodes = counted(std::int64_t{pattern.nodes}, "node");
   if (!workload::is_open_loop(pattern)) return fmt::format("{} of {}, {} each", pattern.name, nodes, size);
-  const std::string sizes = pattern.sizes == "fixed" && pattern.name != "poisson" ? size + " each" : pattern.sizes + " sizes";
+  const std::string sizes =
+      pattern.sizes == "fixed" && pattern.name != "poisson" ? size + " each" : pattern.sizes + " sizes";
   const std::string when = pattern.name == "poisson" ? "" : " " + pattern.arrivals;
   return fmt::format("{} of {}, {}{} at {} of the line rate for {}", pattern.name, nodes, sizes, when, load, duration);
 }
 
 std::uint64_t fingerprint_of(const workload::PatternOptions& pattern) {
-  std::string text = fmt::format("{} {} {} {} {} {} {}", pattern.name, pattern.nodes, pattern.bytes, pattern.window, pattern.sizes,
-                                 pattern.load_per_mille, pattern.duration.count());
+  std::string text = fmt::format("{} {} {} {} {} {} {}", pattern.name, pattern.nodes, pattern.bytes, pattern.window,
+                                 pattern.sizes, pattern.load_per_mille, pattern.duration.count());
   if (pattern.arrivals != "at-once") text += " " + pattern.arrivals;
   return fingerprint_of(text);
 }
@@ -127,7 +129,8 @@ std::optional<TrafficStream> stream_of(const model::TrafficRun& run, const Traff
   return workload::make_traffic(pattern, diagnostics) ? std::optional(std::move(stream)) : std::nullopt;
 }
 
-Traffic from_streams(const std::vector<model::TrafficRun>& runs, const TrafficGround& ground, spec::Diagnostics& diagnostics) {
+Traffic from_streams(const std::vector<model::TrafficRun>& runs, const TrafficGround& ground,
+                     spec::Diagnostics& diagnostics) {
   Traffic traffic;
   if (runs.size() > workload::kMostStreams)
     diagnostics.add(Complaint::out_of_range, {}, fmt::format("there are {} streams", runs.size()),
@@ -140,7 +143,8 @@ Traffic from_streams(const std::vector<model::TrafficRun>& runs, const TrafficGr
     if (!stream) return traffic;
     for (const TrafficStream& other : traffic.streams)
       if (other.name == run.name)
-        diagnostics.add(Complaint::contradiction, {}, fmt::format("two streams are called '{}'", run.name), "a name for each");
+        diagnostics.add(Complaint::contradiction, {}, fmt::format("two streams are called '{}'", run.name),
+                        "a name for each");
     const workload::PatternOptions& pattern = stream->pattern;
     traffic.nodes = std::max(traffic.nodes, stream->first + pattern.nodes);
     counted_all = counted_all && flows_of(pattern) > 0;
@@ -167,7 +171,8 @@ std::unique_ptr<schedule::Schedule> Traffic::make() const {
   spec::Diagnostics nothing;  // it was made once before
   if (!streams.empty()) {
     std::vector<workload::Streams::Part> parts;
-    for (const TrafficStream& stream : streams) parts.push_back({workload::make_traffic(stream.pattern, nothing), stream.first});
+    for (const TrafficStream& stream : streams)
+      parts.push_back({workload::make_traffic(stream.pattern, nothing), stream.first});
     return std::make_unique<workload::Streams>(std::move(parts));
   }
   return workload::make_traffic(pattern, nothing);
@@ -176,7 +181,8 @@ std::unique_ptr<schedule::Schedule> Traffic::make() const {
 bool Traffic::is_open_loop() const {
   if (matrix) return false;
   if (streams.empty()) return workload::is_open_loop(pattern);
-  return std::all_of(streams.begin(), streams.end(), [](const TrafficStream& each) { return workload::is_open_loop(each.pattern); });
+  return std::all_of(streams.begin(), streams.end(),
+                     [](const TrafficStream& each) { return workload::is_open_loop(each.pattern); });
 }
 
 std::vector<model::TrafficRun> streams_of(const model::Cluster& cluster) {
@@ -202,8 +208,10 @@ std::optional<Traffic> load_traffic(const TrafficOptions& options, const Traffic
                                     spec::Diagnostics& diagnostics) {
   check_flow_options(options, !asks_for_traffic(options) && !ground.streams.empty(), diagnostics);
   if (!options.streams.empty() && (!options.matrix.empty() || !options.pattern.empty()))
-    diagnostics.add(Complaint::contradiction, {}, "--stream has a pattern of its own", "--stream NAME,pattern=... instead of --pattern or --matrix");
-  const std::vector<model::TrafficRun> streams = asks_for_traffic(options) ? read_streams(options.streams, diagnostics) : ground.streams;
+    diagnostics.add(Complaint::contradiction, {}, "--stream has a pattern of its own",
+                    "--stream NAME,pattern=... instead of --pattern or --matrix");
+  const std::vector<model::TrafficRun> streams =
+      asks_for_traffic(options) ? read_streams(options.streams, diagnostics) : ground.streams;
   if (diagnostics.has_errors()) return std::nullopt;
   Traffic traffic = !streams.empty()         ? from_streams(streams, ground, diagnostics)
                     : options.matrix.empty() ? from_pattern(options, ground, diagnostics)

@@ -140,7 +140,8 @@ class Sweeper {
     const bool none = wrong.size() == grid_.points();
     if (none || !options_.input.json) report(complaints_.all(), options_.input, console_);  // else the record has them
     if (!options_.input.json)
-      console_.err << fmt::format("so {} of {} cannot run{}\n", wrong.size(), counted(static_cast<std::int64_t>(grid_.points()), "point"),
+      console_.err << fmt::format("so {} of {} cannot run{}\n", wrong.size(),
+                                  counted(static_cast<std::int64_t>(grid_.points()), "point"),
                                   none ? "" : ": " + wrong[0] + (wrong.size() > 1 ? " and others" : ""));
     return !none;
   }
@@ -325,8 +326,10 @@ class Sweeper {
       return kInterrupted;
     }
     if (has("limit ")) return kLimitReached;
-    return std::all_of(sweep_.points.begin(), sweep_.points.end(), [](const auto& point) { return point.trouble.empty(); }) ? kFine
-                                                                                                                 : kExpectationFailed;
+    return std::all_of(sweep_.points.begin(), sweep_.points.end(),
+                       [](const auto& point) { return point.trouble.empty(); })
+               ? kFine
+               : kExpectationFailed;
   }
 
   const SweepOptions& options_;
@@ -344,8 +347,6 @@ class Sweeper {
 
 }  // namespace
 
-int sweep(const SweepOptions& options, Console& console) {
-  return Sweeper(options, console).run();
-}
+int sweep(const SweepOptions& options, Console& console) { return Sweeper(options, console).run(); }
 
 }  // namespace weft::app

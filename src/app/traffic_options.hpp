@@ -11,6 +11,7 @@ void check_flow_options(const TrafficOptions& options, bool of_file, spec::Diagn
 void check_no_collective_options(const CollectiveOptions& options, spec::Diagnostics& diagnostics);
 
 // Collectives run, those of --collective or of the file.
-void check_no_flow_options(const TrafficOptions& options, const CollectiveOptions& collective, spec::Diagnostics& diagnostics);
+void check_no_flow_options(const TrafficOptions& options, const CollectiveOptions& collective,
+                           spec::Diagnostics& diagnostics);
 
 }  // namespace weft::app

@@ -57,7 +57,8 @@ std::optional<TruthTable> load(const std::filesystem::path& file, bool json, Con
   auto groups = jobs.size() == 1 ? groups_of(jobs[0], cluster, diagnostics) : std::vector<std::vector<std::uint32_t>>{};
   if (jobs.size() == 1 && (groups.size() > 1 || jobs[0].skew.count() > 0 || !jobs[0].slow_ranks.empty()))
     diagnostics.add(Complaint::not_simulated, table.session->place("run", ""),
-                    "a table is of one group of ranks that are neither late nor slow", "`gpus` or `on` without the others");
+                    "a table is of one group of ranks that are neither late nor slow",
+                    "`gpus` or `on` without the others");
   const collective::Stack* stack = jobs.size() == 1 ? stack_of(jobs[0], "", cluster, diagnostics) : nullptr;
   if (app::report(diagnostics, input, console) || !rows || stack == nullptr) return std::nullopt;
   if (const auto source = spec::load_file(input.file, diagnostics, kMostText))
@@ -101,8 +102,7 @@ const report::CollectiveRow& TruthClock::row(const TruthTable& table, std::size_
   rows.resize(table.rows.size());
   if (rows[i].time > 0) return rows[i];
   const collective::Stack stack = collective::make_stack(constants, table.stack);
-  const collective::Generation& generation =
-      collective::generation_of(table.team->group(0).spec.gpu.kind, constants);
+  const collective::Generation& generation = collective::generation_of(table.team->group(0).spec.gpu.kind, constants);
   rows[i] = time_collective(*table.team,
                             {.operation = table.job.operation,
                              .bytes = table.rows[i].bytes,

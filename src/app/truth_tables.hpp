@@ -20,7 +20,7 @@ struct TruthTable {
   std::unique_ptr<Session> session;
   CollectiveJob job;
   std::string stack;
-  std::string kind;  // of the servers
+  std::string kind;                // of the servers
   std::vector<std::string> notes;  // lines of the cluster file that begin with "# note: "
   std::vector<Measurement> rows;
   std::vector<collective::Choice> choices;  // by row: what NCCL would take

@@ -41,10 +41,8 @@ void print_row(const Verdict& verdict, std::size_t i, bool json, Console& consol
 }
 
 nlohmann::ordered_json record_of(const Errors& errors) {
-  return {{"rows", errors.relative.size()},
-          {"median", errors.median()},
-          {"p90", errors.p90()},
-          {"worst", errors.worst()}};
+  return {
+      {"rows", errors.relative.size()}, {"median", errors.median()}, {"p90", errors.p90()}, {"worst", errors.worst()}};
 }
 
 void print_record(const Verdict& verdict, Console& console) {
@@ -92,7 +90,8 @@ int write_plots(const std::vector<Verdict>& verdicts, const std::string& directo
   std::filesystem::create_directories(directory, fault);
   for (const Verdict& each : verdicts) {
     const std::string file = (std::filesystem::path(directory) / (each.table->name + ".svg")).string();
-    const int code = write_output(file, console, [&](std::ostream& out) { out << draw::to_svg(validation_plot(each)); });
+    const int code =
+        write_output(file, console, [&](std::ostream& out) { out << draw::to_svg(validation_plot(each)); });
     if (code != kFine) return code;
   }
   return kFine;

@@ -7,9 +7,7 @@
 
 namespace weft::app {
 
-void Errors::add(const Errors& other) {
-  relative.insert(relative.end(), other.relative.begin(), other.relative.end());
-}
+void Errors::add(const Errors& other) { relative.insert(relative.end(), other.relative.begin(), other.relative.end()); }
 
 double Errors::quantile(double part) const {
   if (relative.empty()) return 0;
@@ -49,7 +47,8 @@ Verdict judge(const TruthTable& table, const collective::Constants& constants, T
 
 std::vector<Spread> spreads(const std::vector<TruthTable>& tables) {
   // Servers without a network between them are alike whatever cards they have.
-  std::map<std::tuple<std::string, std::int64_t, collective::Operation, std::uint32_t>, std::vector<const TruthTable*>> alike;
+  std::map<std::tuple<std::string, std::int64_t, collective::Operation, std::uint32_t>, std::vector<const TruthTable*>>
+      alike;
   for (const TruthTable& each : tables) {
     std::int64_t network = 0;
     if (each.team->nodes() > 1)

@@ -12,9 +12,7 @@ namespace {
 
 using collective::Origin;
 
-std::string percent(double part) {
-  return fmt::format("{:.1f}%", 100 * part);
-}
+std::string percent(double part) { return fmt::format("{:.1f}%", 100 * part); }
 
 std::string percent_or_none(const Errors& errors, double part) {
   return errors.relative.empty() ? "-" : percent(errors.quantile(part));
@@ -43,7 +41,8 @@ Total total_of(const std::vector<Verdict>& verdicts) {
 // One half of the sizes: a line per table, and one for all.
 std::string half(const std::vector<Verdict>& verdicts, const Total& total, Errors BySize::*size, std::string title,
                  bool colour) {
-  std::vector<report::Column> columns = {{std::move(title)}, {"rows", true}, {"median", true}, {"p90", true}, {"worst", true}};
+  std::vector<report::Column> columns = {
+      {std::move(title)}, {"rows", true}, {"median", true}, {"p90", true}, {"worst", true}};
   if (total.has_left_out)
     for (const char* name : {"left out", "p90", "worst"}) columns.push_back({name, true});
   report::Table table(std::move(columns));
@@ -95,8 +94,9 @@ void write_summary(Out out, const Total& total, std::size_t tables) {
 }
 
 void write_constants(Out out) {
-  fmt::format_to(out, "\n## Constants\n\n{}. A constant belongs to a GPU generation, a network or a launch mode, never "
-                      "to a table. Those that are published are in `src/collective/constants.cpp`; the others:\n\n",
+  fmt::format_to(out,
+                 "\n## Constants\n\n{}. A constant belongs to a GPU generation, a network or a launch mode, never "
+                 "to a table. Those that are published are in `src/collective/constants.cpp`; the others:\n\n",
                  numbers_text());
   fmt::format_to(out, "| of | constant | value | | where from |\n|---|---|---:|---|---|\n");
   for (const collective::Number& each : collective::numbers(collective::constants()))
@@ -106,9 +106,12 @@ void write_constants(Out out) {
 }
 
 void write_tables(Out out, const std::vector<Verdict>& verdicts) {
-  fmt::format_to(out, "\n## Tables\n\nMedian, nine rows in ten, worst; behind them the same with the table left out.\n\n");
-  fmt::format_to(out, "| table | operation | GPUs | servers | stack | rows | counted | below 1 MiB | left out | from 1 MiB | "
-                      "left out |\n|---|---|---:|---|---|---:|---:|---|---|---|---|\n");
+  fmt::format_to(out,
+                 "\n## Tables\n\nMedian, nine rows in ten, worst; behind them the same with the table left out.\n\n");
+  fmt::format_to(
+      out,
+      "| table | operation | GPUs | servers | stack | rows | counted | below 1 MiB | left out | from 1 MiB | "
+      "left out |\n|---|---|---:|---|---|---:|---:|---|---|---|---|\n");
   const auto three = [](const Errors& errors) {
     if (errors.relative.empty()) return std::string("-");
     return fmt::format("{}, {}, {}", percent(errors.median()), percent(errors.p90()), percent(errors.worst()));
@@ -124,9 +127,11 @@ void write_tables(Out out, const std::vector<Verdict>& verdicts) {
 }
 
 void write_spreads(Out out, const std::vector<TruthTable>& tables) {
-  fmt::format_to(out, "\n## What tables of the same kind say of each other\n\nThe same GPUs, network, operation and number of GPUs: how "
-                      "much longer the longest time is than the shortest, at sizes that several have.\n\n"
-                      "| tables | sizes | median | worst |\n|---|---:|---:|---:|\n");
+  fmt::format_to(out,
+                 "\n## What tables of the same kind say of each other\n\nThe same GPUs, network, operation and number "
+                 "of GPUs: how "
+                 "much longer the longest time is than the shortest, at sizes that several have.\n\n"
+                 "| tables | sizes | median | worst |\n|---|---:|---:|---:|\n");
   for (const Spread& each : spreads(tables))
     fmt::format_to(out, "| {} | {} | {} | {} |\n", joined(each.tables, ", "), each.sizes, percent(each.median),
                    percent(each.worst));
@@ -168,11 +173,13 @@ std::string validation_page(const std::vector<Verdict>& verdicts, const std::vec
   const Total total = total_of(verdicts);
   std::string page;
   const Out out = std::back_inserter(page);
-  fmt::format_to(out, "<!-- weft validate --page writes this page -->\n# How far collectives are from measurements\n\n");
+  fmt::format_to(out,
+                 "<!-- weft validate --page writes this page -->\n# How far collectives are from measurements\n\n");
   write_summary(out, total, verdicts.size());
   fmt::format_to(out, "\n## Where it is not met, and why\n\n");
   for (const Verdict& each : verdicts) {
-    if (each.errors.large.p90() <= 0.15 && each.errors.large.worst() <= 0.30 && each.errors.small.p90() <= 0.25) continue;
+    if (each.errors.large.p90() <= 0.15 && each.errors.large.worst() <= 0.30 && each.errors.small.p90() <= 0.25)
+      continue;
     fmt::format_to(out, "- **{}**: from 1 MiB nine rows in ten {}, worst {}; below 1 MiB nine rows in ten {}. {}\n",
                    each.table->name, percent_or_none(each.errors.large, 0.9), percent_or_none(each.errors.large, 1.0),
                    percent_or_none(each.errors.small, 0.9), joined(each.table->notes, " "));
@@ -180,7 +187,9 @@ std::string validation_page(const std::vector<Verdict>& verdicts, const std::vec
   write_tables(out, verdicts);
   write_spreads(out, tables);
   write_constants(out);
-  fmt::format_to(out, "\n## Every row\n\nRows marked * do not count: their in-place and out-of-place times differ by more than 15 %.\n");
+  fmt::format_to(out,
+                 "\n## Every row\n\nRows marked * do not count: their in-place and out-of-place times differ by more "
+                 "than 15 %.\n");
   for (const Verdict& each : verdicts) write_rows(out, each);
   return page;
 }

@@ -32,14 +32,14 @@ void slow_slot(Session& session, const model::Group& group, std::size_t index) {
   const Bandwidth server = group.pcie.one_way(group.spec.pcie_lanes);
   const Bandwidth slot = std::min(own, server);
   if (slot >= group.spec.nic.rate || slot.count() == 0) return;
-  session.diagnostics().add(Complaint::slow_slot, session.place("servers", "nic", index),
-                            fmt::format("{} at {} sits in a slot of {}", group.spec.nic.kind,
-                                        brief(group.spec.nic.rate), brief(slot)),
-                            own < server ? fmt::format("{} itself is PCIe {} x{} ({})", group.spec.nic.kind,
-                                                       group.spec.nic.pcie_gen, group.spec.nic.pcie_lanes, brief(own))
-                                         : fmt::format("the slot is PCIe {} x{} ({}); {} wants PCIe {} x{}",
-                                                       group.spec.pcie_gen, group.spec.pcie_lanes, brief(server),
-                                                       group.spec.nic.kind, group.spec.nic.pcie_gen, group.spec.nic.pcie_lanes));
+  session.diagnostics().add(
+      Complaint::slow_slot, session.place("servers", "nic", index),
+      fmt::format("{} at {} sits in a slot of {}", group.spec.nic.kind, brief(group.spec.nic.rate), brief(slot)),
+      own < server ? fmt::format("{} itself is PCIe {} x{} ({})", group.spec.nic.kind, group.spec.nic.pcie_gen,
+                                 group.spec.nic.pcie_lanes, brief(own))
+                   : fmt::format("the slot is PCIe {} x{} ({}); {} wants PCIe {} x{}", group.spec.pcie_gen,
+                                 group.spec.pcie_lanes, brief(server), group.spec.nic.kind, group.spec.nic.pcie_gen,
+                                 group.spec.nic.pcie_lanes));
 }
 
 void far_nics(Session& session, const model::Group& group, std::size_t index) {
@@ -47,7 +47,8 @@ void far_nics(Session& session, const model::Group& group, std::size_t index) {
   std::vector<std::string> far;
   for (std::uint32_t gpu = 0; gpu < group.gpus(); ++gpu) {
     const auto& near = group.diagram.near_nics[gpu];
-    const bool direct = std::any_of(near.begin(), near.end(), [&](std::uint32_t nic) { return group.diagram.direct(gpu, nic); });
+    const bool direct =
+        std::any_of(near.begin(), near.end(), [&](std::uint32_t nic) { return group.diagram.direct(gpu, nic); });
     if (!direct) far.push_back(std::to_string(gpu));
   }
   if (far.empty()) return;
@@ -63,12 +64,14 @@ void small_buffer(Session& session, const fabric::Summary& summary) {
   if (!summary.longest || summary.longest->switches == 0) return;
   Bandwidth rate;
   for (const model::Wiring& wiring : session.cluster().shape.wiring) rate = std::max(rate, wiring.wire.rate);
-  const auto product = static_cast<std::int64_t>(static_cast<Wide>(rate.count()) * 2 * summary.longest->latency.count() / 8 / 1'000'000'000'000);
+  const auto product = static_cast<std::int64_t>(static_cast<Wide>(rate.count()) * 2 *
+                                                 summary.longest->latency.count() / 8 / 1'000'000'000'000);
   const auto share = [&](const model::SwitchKind& kind) {
     return kind.buffer / std::max<std::int64_t>(1, kind.ports * (kind.rate.count() / rate.count()));
   };
   const auto& kinds = session.cluster().shape.switches;
-  const auto smallest = std::min_element(kinds.begin(), kinds.end(), [&](auto& a, auto& b) { return share(a) < share(b); });
+  const auto smallest =
+      std::min_element(kinds.begin(), kinds.end(), [&](auto& a, auto& b) { return share(a) < share(b); });
   if (share(*smallest).count() >= product) return;
   session.diagnostics().add(Complaint::small_buffer, session.place("fabric", "switch"),
                             fmt::format("one port's share of a {} buffer is {}; one bandwidth-delay product is {}",
@@ -76,24 +79,28 @@ void small_buffer(Session& session, const fabric::Summary& summary) {
                             fmt::format("{} x a round trip of {}", brief(rate), brief(summary.longest->latency * 2)));
 }
 
-// What a round trip over the longest path holds of full packets, at the rate of a NIC, against what SRD keeps in flight to
-// one peer. It is not routed between sites, whose round trips are the longest.
+// What a round trip over the longest path holds of full packets, at the rate of a NIC, against what SRD keeps in flight
+// to one peer. It is not routed between sites, whose round trips are the longest.
 void small_window(Session& session, const fabric::Summary& summary) {
   const model::TransportSpec& transport = session.cluster().file.transport;
   const auto& groups = session.cluster().groups;
-  const bool sites = std::any_of(groups.begin(), groups.end(), [&](const model::Group& group) { return group.site != groups[0].site; });
+  const bool sites = std::any_of(groups.begin(), groups.end(),
+                                 [&](const model::Group& group) { return group.site != groups[0].site; });
   if (transport.kind != "srd" || sites || !summary.longest || summary.longest->switches == 0) return;
   Bandwidth rate;
   for (const model::Wiring& wiring : session.cluster().shape.wiring) rate = std::max(rate, wiring.wire.rate);
   const Duration round_trip = summary.longest->latency * 2;
   const std::int64_t bits = (transport.mtu.value_or(Bytes(4096)) + transport.header).count() * 8;
-  const auto packets = static_cast<std::int64_t>(static_cast<Wide>(rate.count()) * round_trip.count() / 1'000'000'000'000 / bits) + 1;
+  const auto packets =
+      static_cast<std::int64_t>(static_cast<Wide>(rate.count()) * round_trip.count() / 1'000'000'000'000 / bits) + 1;
   const std::int64_t window = transport.window.value_or(transport::kMostSrdWindow);
   if (packets <= window) return;
-  session.diagnostics().add(Complaint::small_window, session.place("transport", "window"),
-                            fmt::format("a round trip of {} holds {} packets at the rate of a NIC, SRD keeps {} in flight to one peer",
-                                        brief(round_trip), grouped(packets), window),
-                            fmt::format("one flow gets at most {}% of the rate; larger packets (transport.mtu) would get more", 100 * window / packets));
+  session.diagnostics().add(
+      Complaint::small_window, session.place("transport", "window"),
+      fmt::format("a round trip of {} holds {} packets at the rate of a NIC, SRD keeps {} in flight to one peer",
+                  brief(round_trip), grouped(packets), window),
+      fmt::format("one flow gets at most {}% of the rate; larger packets (transport.mtu) would get more",
+                  100 * window / packets));
 }
 
 }  // namespace
@@ -102,7 +109,8 @@ std::string deadlock_risk(const Session& session) {
   const model::SwitchingSpec& switching = session.cluster().file.switching;
   const bool waits = switching.flow_control == "pfc" || switching.flow_control == "credits";
   if (session.fabric().dragonfly() == nullptr || !waits || switching.watchdog) return "";
-  return fmt::format("a Dragonfly with flow_control: {} can lock up: ports have no virtual channels", switching.flow_control);
+  return fmt::format("a Dragonfly with flow_control: {} can lock up: ports have no virtual channels",
+                     switching.flow_control);
 }
 
 void add_warnings(Session& session, const fabric::Summary& summary) {

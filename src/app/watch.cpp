@@ -131,7 +131,8 @@ void Watch::show(const schedule::Progress& progress, nanoseconds elapsed) {
 std::string Watch::describe(const schedule::Progress& progress, nanoseconds elapsed) const {
   const double spent = static_cast<double>(elapsed.count()) / 1e9;
   const std::uint64_t arrived = progress.delivered_bytes + (progress.underway_bytes ? progress.underway_bytes() : 0);
-  const double share = total_bytes_ == 0 ? 0 : std::min(1.0, static_cast<double>(arrived) / static_cast<double>(total_bytes_));
+  const double share =
+      total_bytes_ == 0 ? 0 : std::min(1.0, static_cast<double>(arrived) / static_cast<double>(total_bytes_));
   std::string text =
       fmt::format("{:3.0f}% delivered, {} simulated, {} events/s", share * 100, brief(Duration(progress.now)),
                   rate_text(static_cast<double>(progress.events) / spent));

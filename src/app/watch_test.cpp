@@ -124,7 +124,8 @@ TEST(Watch, WhatIsThereOfMessagesCountsAndIsAskedForRarely) {
   Watch watch = machine.watch();
   int asked = 0;
   const auto at = [&](std::uint64_t underway) {
-    return schedule::Progress{microseconds(120).count(), 40'000'000, kTotal / 10, [&asked, underway] { return ++asked, underway; }};
+    return schedule::Progress{microseconds(120).count(), 40'000'000, kTotal / 10,
+                              [&asked, underway] { return ++asked, underway; }};
   };
   for (int i = 0; i < 9; ++i) {
     machine.now += seconds(1);

@@ -26,9 +26,7 @@ constexpr std::int64_t kUsualSize = std::int64_t{1} << 30;  // of a figure that 
 constexpr std::int64_t kMostSize = std::int64_t{1} << 44;
 constexpr std::int64_t kMostUnsaid = 256;  // GPUs of a job of which only the cluster is known
 
-double gigabytes(Bandwidth rate) {
-  return static_cast<double>(rate.count()) / 8e9;
-}
+double gigabytes(Bandwidth rate) { return static_cast<double>(rate.count()) / 8e9; }
 
 class Reading {
  public:
@@ -424,8 +422,6 @@ class Reading {
 
 }  // namespace
 
-bool read_why_inputs(const WhyOptions& options, WhyInputs& out) {
-  return Reading(options, out).read();
-}
+bool read_why_inputs(const WhyOptions& options, WhyInputs& out) { return Reading(options, out).read(); }
 
 }  // namespace weft::app

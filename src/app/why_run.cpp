@@ -244,12 +244,13 @@ void RunReport::text() const {
   console_.out << "\n" << what_if_text();
 }
 
-// Commands are long: where they do not fit beside the figures they stand below them, numbered, broken as a shell takes them.
+// Commands are long: where they do not fit beside the figures they stand below them, numbered, broken as a shell takes
+// them.
 std::string RunReport::what_if_text() const {
   std::vector<std::vector<std::string>> rows;
   for (const Outcome& each : outcomes_)
-    rows.push_back({fmt::format("{:.1f}", each.bus), fmt::format("{:+.0f}%", 100 * (each.bus / bus(now_.time) - 1)), each.change.text,
-                    cost_text(each.costs), each.change.command});
+    rows.push_back({fmt::format("{:.1f}", each.bus), fmt::format("{:+.0f}%", 100 * (each.bus / bus(now_.time) - 1)),
+                    each.change.text, cost_text(each.costs), each.change.command});
   report::Table beside({{"busbw", true}, {"change", true}, {"what if"}, {"costs"}, {"repeat it with"}});
   for (const auto& row : rows) beside.add(row);
   const std::string whole = beside.text(0, console_.colour_out);

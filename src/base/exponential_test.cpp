@@ -10,7 +10,8 @@ namespace {
 constexpr int kDraws = 200'000;
 
 TEST(Exponential, TheLogarithmIsRightToTheLastBits) {
-  const std::uint64_t samples[] = {1, 2, 3, 0x123456789abcdef, 0xdeadbeefdeadbeef, std::uint64_t{1} << 63, ~std::uint64_t{0}};
+  const std::uint64_t samples[] = {
+      1, 2, 3, 0x123456789abcdef, 0xdeadbeefdeadbeef, std::uint64_t{1} << 63, ~std::uint64_t{0}};
   for (const std::uint64_t x : samples) {
     const long double exact = 64 * std::log(2.0L) - std::log(static_cast<long double>(x));
     EXPECT_NEAR(static_cast<double>(minus_log(x)) / 4294967296.0, static_cast<double>(exact), 4.0 / 4294967296.0) << x;

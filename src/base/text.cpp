@@ -38,8 +38,7 @@ std::string folded(std::string_view text) {
 
 }  // namespace
 
-std::optional<std::string> did_you_mean(std::string_view typed,
-                                        const std::vector<std::string>& candidates) {
+std::optional<std::string> did_you_mean(std::string_view typed, const std::vector<std::string>& candidates) {
   constexpr std::size_t kLongestWord = 64;  // beyond it the typed text is not a misspelt name
   if (typed.empty() || typed.size() > kLongestWord) return std::nullopt;
   const std::string wanted = folded(typed);
@@ -85,8 +84,7 @@ std::string either(const std::vector<std::string>& words) {
 }
 
 std::size_t display_width(std::string_view utf8) {
-  return static_cast<std::size_t>(
-      std::count_if(utf8.begin(), utf8.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+  return static_cast<std::size_t>(std::count_if(utf8.begin(), utf8.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
 }  // namespace weft

@@ -10,8 +10,7 @@
 namespace weft {
 
 // The candidate a person most likely meant, or nothing when none is near enough.
-std::optional<std::string> did_you_mean(std::string_view typed,
-                                        const std::vector<std::string>& candidates);
+std::optional<std::string> did_you_mean(std::string_view typed, const std::vector<std::string>& candidates);
 
 // "1 server", "2 servers", "1,024 servers".
 std::string counted(std::int64_t n, std::string_view noun);

@@ -21,18 +21,16 @@ constexpr std::int64_t kGibi = kMebi * kKibi;
 constexpr std::int64_t kTebi = kGibi * kKibi;
 constexpr std::int64_t kPebi = kTebi * kKibi;
 
-constexpr Unit kTime[] = {{"ps", 1},      {"ns", kKilo},        {"us", kMega},
-                          {"ms", kGiga},  {"s", kTera},         {"min", 60 * kTera},
-                          {"h", 3600 * kTera}};
+constexpr Unit kTime[] = {{"ps", 1},    {"ns", kKilo},       {"us", kMega},      {"ms", kGiga},
+                          {"s", kTera}, {"min", 60 * kTera}, {"h", 3600 * kTera}};
 constexpr Unit kSize[] = {{"B", 1},       {"kB", kKilo},  {"KB", kKilo},  {"MB", kMega},
                           {"GB", kGiga},  {"TB", kTera},  {"PB", kPeta},  {"KiB", kKibi},
                           {"MiB", kMebi}, {"GiB", kGibi}, {"TiB", kTebi}, {"PiB", kPebi}};
-constexpr Unit kRate[] = {{"bps", 1},          {"kbps", kKilo},      {"Mbps", kMega},
-                          {"Gbps", kGiga},     {"Tbps", kTera},      {"Pbps", kPeta},
-                          {"b/s", 1},          {"kb/s", kKilo},      {"Mb/s", kMega},
-                          {"Gb/s", kGiga},     {"Tb/s", kTera},      {"B/s", 8},
-                          {"kB/s", 8 * kKilo}, {"MB/s", 8 * kMega},  {"GB/s", 8 * kGiga},
-                          {"TB/s", 8 * kTera}, {"PB/s", 8 * kPeta}};
+constexpr Unit kRate[] = {{"bps", 1},          {"kbps", kKilo},     {"Mbps", kMega},     {"Gbps", kGiga},
+                          {"Tbps", kTera},     {"Pbps", kPeta},     {"b/s", 1},          {"kb/s", kKilo},
+                          {"Mb/s", kMega},     {"Gb/s", kGiga},     {"Tb/s", kTera},     {"B/s", 8},
+                          {"kB/s", 8 * kKilo}, {"MB/s", 8 * kMega}, {"GB/s", 8 * kGiga}, {"TB/s", 8 * kTera},
+                          {"PB/s", 8 * kPeta}};
 constexpr Unit kDistance[] = {{"mm", 1}, {"cm", 10}, {"m", kKilo}, {"km", kMega}};
 constexpr Unit kWatts[] = {{"mW", 1}, {"W", kKilo}, {"kW", kMega}, {"MW", kGiga}, {"GW", kTera}};
 // A month is 730 hours (8760 / 12), the convention of cloud price lists.
@@ -88,23 +86,41 @@ std::optional<std::string> exact_decimal(std::int64_t count, std::int64_t scale)
 }  // namespace
 
 template <>
-const UnitFamily& unit_family<Duration>() { return kTimeFamily; }
+const UnitFamily& unit_family<Duration>() {
+  return kTimeFamily;
+}
 template <>
-const UnitFamily& unit_family<Bytes>() { return kSizeFamily; }
+const UnitFamily& unit_family<Bytes>() {
+  return kSizeFamily;
+}
 template <>
-const UnitFamily& unit_family<Bandwidth>() { return kRateFamily; }
+const UnitFamily& unit_family<Bandwidth>() {
+  return kRateFamily;
+}
 template <>
-const UnitFamily& unit_family<Length>() { return kLengthFamily; }
+const UnitFamily& unit_family<Length>() {
+  return kLengthFamily;
+}
 template <>
-const UnitFamily& unit_family<Power>() { return kPowerFamily; }
+const UnitFamily& unit_family<Power>() {
+  return kPowerFamily;
+}
 template <>
-const UnitFamily& unit_family<Price>() { return kPriceFamily; }
+const UnitFamily& unit_family<Price>() {
+  return kPriceFamily;
+}
 template <>
-const UnitFamily& unit_family<PacketRate>() { return kPacketFamily; }
+const UnitFamily& unit_family<PacketRate>() {
+  return kPacketFamily;
+}
 template <>
-const UnitFamily& unit_family<Compute>() { return kComputeFamily; }
+const UnitFamily& unit_family<Compute>() {
+  return kComputeFamily;
+}
 template <>
-const UnitFamily& unit_family<Share>() { return kShareFamily; }
+const UnitFamily& unit_family<Share>() {
+  return kShareFamily;
+}
 
 Duration transfer_time(Bytes size, Bandwidth rate) {
   const Wide bits = static_cast<Wide>(size.count()) * 8 * kTera;

@@ -81,8 +81,9 @@ std::string print_short(std::int64_t count, const UnitFamily& family);
 
 template <class Dimension>
 Result<Quantity<Dimension>, UnitFault> parse(std::string_view text) {
-  return parse_quantity(text, unit_family<Quantity<Dimension>>())
-      .map([](std::int64_t count) { return Quantity<Dimension>(count); });
+  return parse_quantity(text, unit_family<Quantity<Dimension>>()).map([](std::int64_t count) {
+    return Quantity<Dimension>(count);
+  });
 }
 
 template <class Dimension>

@@ -10,9 +10,7 @@ TEST(Units, AByteAt800GigabitsTakesTenPicoseconds) {
   EXPECT_EQ(transfer_time(Bytes(1), gigabits_per_second(800)), Duration(10));
 }
 
-TEST(Units, TransferTimesRoundUp) {
-  EXPECT_EQ(transfer_time(Bytes(1), Bandwidth(3'000'000'000'000)), Duration(3));
-}
+TEST(Units, TransferTimesRoundUp) { EXPECT_EQ(transfer_time(Bytes(1), Bandwidth(3'000'000'000'000)), Duration(3)); }
 
 TEST(Units, DecimalsAreExact) {
   EXPECT_EQ(*parse<PriceDimension>("$98.32/h"), Price(98'320'000));

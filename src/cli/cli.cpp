@@ -36,8 +36,11 @@ void add_input(CLI::App& command, app::InputOptions& input, bool positional) {
 
 // A topology in the place of a cluster file, where --nodes is not the traffic's.
 void add_topology(CLI::App& command, app::InputOptions& input) {
-  command.add_option("--topo", input.topology, "NCCL's .xml, or nvidia-smi's matrix, as the cluster")->type_name("FILE");
-  command.add_option("--nodes", input.nodes, "servers that the topology stands for")->check(CLI::Range(1, 100'000))->option_text("N=1");
+  command.add_option("--topo", input.topology, "NCCL's .xml, or nvidia-smi's matrix, as the cluster")
+      ->type_name("FILE");
+  command.add_option("--nodes", input.nodes, "servers that the topology stands for")
+      ->check(CLI::Range(1, 100'000))
+      ->option_text("N=1");
 }
 
 // Everything that the parsed command line fills in; one verb is chosen by CLI11.
@@ -65,11 +68,12 @@ void add_check(CLI::App& app, Verbs& verbs) {
   CLI::App* command = app.add_subcommand("check", "read a cluster file, say what is wrong or what it is");
   add_input(*command, verbs.check, true);
   add_topology(*command, verbs.check);
-  command->footer("Examples:\n"
-                  "  weft check\n"
-                  "  weft check acp.weft.yaml --set servers.nics=8\n"
-                  "  weft check fat_tree_1024.topo --json\n"
-                  "  weft check --topo system.xml --nodes 4");
+  command->footer(
+      "Examples:\n"
+      "  weft check\n"
+      "  weft check acp.weft.yaml --set servers.nics=8\n"
+      "  weft check fat_tree_1024.topo --json\n"
+      "  weft check --topo system.xml --nodes 4");
 }
 
 void add_show(CLI::App& app, Verbs& verbs) {
@@ -80,7 +84,8 @@ void add_show(CLI::App& app, Verbs& verbs) {
       ->required()
       ->check(CLI::IsMember(kShown));
   command->add_option("names", verbs.show_rest, "paths: two GPUs; server: a group; a cluster file");
-  command->add_option("--as", verbs.show.as, "table, svg, dot, json or nccl-xml")->check(CLI::IsMember({"table", "svg", "dot", "json", "nccl-xml"}));
+  command->add_option("--as", verbs.show.as, "table, svg, dot, json or nccl-xml")
+      ->check(CLI::IsMember({"table", "svg", "dot", "json", "nccl-xml"}));
   command->add_option("-o,--output", verbs.show.output, "write to a file instead of stdout")->type_name("FILE");
   command->add_option("--limit", verbs.show.limit, "rows of a table; 0 shows all")
       ->capture_default_str()
@@ -89,12 +94,13 @@ void add_show(CLI::App& app, Verbs& verbs) {
       ->type_name("PART")
       ->take_all()
       ->allow_extra_args(false);
-  command->footer("Examples:\n"
-                  "  weft show gpus acp.weft.yaml\n"
-                  "  weft show paths s0/gpu0 s17/gpu3 acp.weft.yaml --fail spine0\n"
-                  "  weft show fabric --as svg -o fabric.svg acp.weft.yaml\n"
-                  "  weft show server --as svg -o server.svg acp.weft.yaml --set servers.nics=2\n"
-                  "  weft show server --as nccl-xml -o system.xml acp.weft.yaml");
+  command->footer(
+      "Examples:\n"
+      "  weft show gpus acp.weft.yaml\n"
+      "  weft show paths s0/gpu0 s17/gpu3 acp.weft.yaml --fail spine0\n"
+      "  weft show fabric --as svg -o fabric.svg acp.weft.yaml\n"
+      "  weft show server --as svg -o server.svg acp.weft.yaml --set servers.nics=2\n"
+      "  weft show server --as nccl-xml -o system.xml acp.weft.yaml");
 }
 
 // Of the options that a verb has, those that stand on the command line: what would be ignored can be refused.
@@ -106,8 +112,8 @@ std::vector<std::string> given(const CLI::App& command, std::initializer_list<co
 }
 
 std::vector<std::string> given_traffic(const CLI::App& command) {
-  return given(command, {"--matrix", "--pattern", "--stream", "--size", "--nodes", "--window", "--load", "--sizes", "--duration",
-                         "--arrivals", "--verb"});
+  return given(command, {"--matrix", "--pattern", "--stream", "--size", "--nodes", "--window", "--load", "--sizes",
+                         "--duration", "--arrivals", "--verb"});
 }
 
 // CLI11 reads -1 as the largest number there is.
@@ -126,8 +132,12 @@ void add_traffic(CLI::App& command, app::TrafficOptions& traffic) {
       ->check(CLI::IsMember(workload::pattern_names()))
       ->option_text("NAME=permutation");
   command.add_option("--size", traffic.size, "bytes of each flow of a pattern")->capture_default_str();
-  command.add_option("--nodes,--gpus", traffic.nodes, "GPUs that take part; 0: all")->check(from_zero_on())->option_text("N=0");
-  command.add_option("--window", traffic.window, "all-to-all: flows of a GPU at a time; 0: all")->check(CLI::Range(0, 64))->option_text("N=8");
+  command.add_option("--nodes,--gpus", traffic.nodes, "GPUs that take part; 0: all")
+      ->check(from_zero_on())
+      ->option_text("N=0");
+  command.add_option("--window", traffic.window, "all-to-all: flows of a GPU at a time; 0: all")
+      ->check(CLI::Range(0, 64))
+      ->option_text("N=8");
   command.add_option("--arrivals", traffic.arrivals, "when flows begin: at-once; open loop: paced, poisson")
       ->check(CLI::IsMember(workload::arrival_names()))
       ->option_text("NAME=at-once");
@@ -152,29 +162,38 @@ void add_runs(CLI::App& command, app::RunOptions& run, bool several, std::uint32
                        several ? ", nor several of them (packet,flow), nor all" : "");
   };
   command.add_option("--seed", run.seed, "of everything random")->check(from_zero_on())->capture_default_str();
-  command.add_option("--threads", run.threads, "that share the work; the result is the same")->check(CLI::Range(1, 256))->option_text("N=1");
-  command.add_option("--fidelity", run.fidelity,
-                     several ? "packet, flow, message, several or all (collectives: message)" : "packet, flow or message")
+  command.add_option("--threads", run.threads, "that share the work; the result is the same")
+      ->check(CLI::Range(1, 256))
+      ->option_text("N=1");
+  command
+      .add_option("--fidelity", run.fidelity,
+                  several ? "packet, flow, message, several or all (collectives: message)" : "packet, flow or message")
       ->check(CLI::Validator(known, "", "fidelity"))
       ->option_text("NAME=packet");
   command.add_option("--fault", run.faults, "what breaks: spine0,kind=blackhole,at=50us,for=1ms")
       ->type_name("PART,KEY=VALUE")
       ->take_all()
       ->allow_extra_args(false);
-  command.add_option("--seeds", seeds, "how many runs, each with the next seed")->check(CLI::Range(1, 100000))->option_text("N=1");
+  command.add_option("--seeds", seeds, "how many runs, each with the next seed")
+      ->check(CLI::Range(1, 100000))
+      ->option_text("N=1");
   command.add_option("--limit", limit, "of a run: time=10ms,events=1e9,memory=4GiB,wall=60s")->type_name("WHAT=MOST");
 }
 
 void add_collective(CLI::App& command, app::CollectiveOptions& options) {
-  command.add_option("--collective", options.operation, "all_reduce, all_gather, ...; default: the file's run")->type_name("NAME");
-  command.add_option("--per-server", options.per_server, "GPUs of each server that take part; 0: all")->check(from_zero_on())->option_text("N=0");
+  command.add_option("--collective", options.operation, "all_reduce, all_gather, ...; default: the file's run")
+      ->type_name("NAME");
+  command.add_option("--per-server", options.per_server, "GPUs of each server that take part; 0: all")
+      ->check(from_zero_on())
+      ->option_text("N=0");
   const auto gpus = [&](const std::string& name, std::vector<std::string>& lists, const std::string& text) {
     command.add_option(name, lists, text)->type_name("GPUS")->take_all()->allow_extra_args(false);
   };
   gpus("--on", options.on, "GPUs: 0..15,32..47, or 0..63/8 for every eighth");
   gpus("--beside", options.beside, "GPUs that do the same at the same time");
   command.add_option("--split", options.split, "groups at once: /8 neighbours, %8 every eighth rank")->type_name("HOW");
-  command.add_option("--skew", options.skew, "how much later than the first the last rank comes: 20us")->type_name("TIME");
+  command.add_option("--skew", options.skew, "how much later than the first the last rank comes: 20us")
+      ->type_name("TIME");
   command.add_option("--slow-rank", options.slow_ranks, "a rank and what is left of its speed: 3=50%")
       ->type_name("RANK=SHARE")
       ->take_all()
@@ -183,10 +202,13 @@ void add_collective(CLI::App& command, app::CollectiveOptions& options) {
       ->delimiter(',')
       ->option_text("NAMES=auto");
   command.add_option("--protocol", options.protocol, "auto, LL, LL128 or Simple")->option_text("NAME=auto");
-  command.add_option("--channels", options.channels, "of a collective; 0: as NCCL would")->check(CLI::Range(0, 64))->option_text("N=0");
+  command.add_option("--channels", options.channels, "of a collective; 0: as NCCL would")
+      ->check(CLI::Range(0, 64))
+      ->option_text("N=0");
   command.add_option("--stack", options.stack, "ib, roce, efa, tcpx, tcp; default: by network card")->type_name("NAME");
   command.add_option("--plot", options.plot, "of a collective: bandwidth against size, as SVG")->type_name("FILE");
-  command.add_flag_callback("--no-pxn", [&options] { options.pxn = false; }, "GPUs do not hand data to the one next to the NIC");
+  command.add_flag_callback(
+      "--no-pxn", [&options] { options.pxn = false; }, "GPUs do not hand data to the one next to the NIC");
 }
 
 void add_sim(CLI::App& app, Verbs& verbs) {
@@ -198,13 +220,19 @@ void add_sim(CLI::App& app, Verbs& verbs) {
   command->parse_complete_callback([command, &verbs] {
     verbs.sim.collective.fidelity_given = command->count("--fidelity") > 0;
     verbs.sim.traffic.given = given_traffic(*command);
-    verbs.sim.collective.given = given(*command, {"--per-server", "--on", "--beside", "--split", "--skew", "--slow-rank", "--algorithms",
-                                                  "--protocol", "--channels", "--stack", "--plot", "--no-pxn"});
+    verbs.sim.collective.given =
+        given(*command, {"--per-server", "--on", "--beside", "--split", "--skew", "--slow-rank", "--algorithms",
+                         "--protocol", "--channels", "--stack", "--plot", "--no-pxn"});
   });
   app::SimOutputOptions& output = verbs.sim.output;
-  command->add_option("--sample", verbs.sim.run.sample, "queue, marks and load of every link, each interval: 1us")->type_name("TIME");
-  command->add_option("--links", output.links, "busiest links shown, 0: all; with --json as records")->check(from_zero_on())->type_name("N");
-  command->add_option("--slowest", output.slowest, "flows shown that lost most against being alone")->check(CLI::Range(0, 1000))->option_text("N=0");
+  command->add_option("--sample", verbs.sim.run.sample, "queue, marks and load of every link, each interval: 1us")
+      ->type_name("TIME");
+  command->add_option("--links", output.links, "busiest links shown, 0: all; with --json as records")
+      ->check(from_zero_on())
+      ->type_name("N");
+  command->add_option("--slowest", output.slowest, "flows shown that lost most against being alone")
+      ->check(CLI::Range(0, 1000))
+      ->option_text("N=0");
   command->add_flag("--flows", output.flows, "with --json: a record per flow");
   command->add_flag("--samples", output.samples, "with --json: a record per sample");
   command->add_option("--csv", output.csv, "tables: DIR, or flows=FILE, links=FILE, samples=FILE")
@@ -212,17 +240,19 @@ void add_sim(CLI::App& app, Verbs& verbs) {
       ->take_all()
       ->allow_extra_args(false);
   command->add_option("--trace", output.trace, "a trace to look at in ui.perfetto.dev")->type_name("FILE.json");
-  command->add_option("--pcap", output.pcap, "packets of the links of --capture, for Wireshark")->type_name("FILE.pcapng");
+  command->add_option("--pcap", output.pcap, "packets of the links of --capture, for Wireshark")
+      ->type_name("FILE.pcapng");
   command->add_option("--capture", verbs.sim.run.capture, "links for --pcap: leaf0:spine1, or all of s0/nic1")
       ->type_name("LINK")
       ->take_all()
       ->allow_extra_args(false);
-  command->footer("Examples:\n"
-                  "  weft sim fat_tree_1024.topo --matrix perm_1024.cm\n"
-                  "  weft sim acp.weft.yaml --pattern incast --nodes 64 --size 1MB\n"
-                  "  weft sim acp.weft.yaml --collective all_reduce --gpus 64 --sizes 8B..16GiB\n"
-                  "  weft sim acp.weft.yaml --sample 1us --trace trace.json --csv results\n"
-                  "  weft sim acp.weft.yaml --pcap leaf.pcapng --capture leaf0 --limit time=50us");
+  command->footer(
+      "Examples:\n"
+      "  weft sim fat_tree_1024.topo --matrix perm_1024.cm\n"
+      "  weft sim acp.weft.yaml --pattern incast --nodes 64 --size 1MB\n"
+      "  weft sim acp.weft.yaml --collective all_reduce --gpus 64 --sizes 8B..16GiB\n"
+      "  weft sim acp.weft.yaml --sample 1us --trace trace.json --csv results\n"
+      "  weft sim acp.weft.yaml --pcap leaf.pcapng --capture leaf0 --limit time=50us");
 }
 
 void add_compare(CLI::App& app, Verbs& verbs) {
@@ -237,18 +267,20 @@ void add_compare(CLI::App& app, Verbs& verbs) {
   add_traffic(*command, options.traffic);
   add_runs(*command, options.run, false, options.seeds, options.limit);
   command->parse_complete_callback([command, &options] { options.traffic.given = given_traffic(*command); });
-  command->footer("The winner is who has all traffic done first. Clusters of different size run the\n"
-                  "traffic of the smallest.\n"
-                  "\n"
-                  "Examples:\n"
-                  "  weft compare two.weft.yaml four.weft.yaml --seeds 5\n"
-                  "  weft compare acp.weft.yaml --vary fabric.spines=2,4 --pattern ring");
+  command->footer(
+      "The winner is who has all traffic done first. Clusters of different size run the\n"
+      "traffic of the smallest.\n"
+      "\n"
+      "Examples:\n"
+      "  weft compare two.weft.yaml four.weft.yaml --seeds 5\n"
+      "  weft compare acp.weft.yaml --vary fabric.spines=2,4 --pattern ring");
 }
 
 void add_validate(CLI::App& app, Verbs& verbs) {
   app::ValidateOptions& options = verbs.validate;
   CLI::App* command = app.add_subcommand("validate", "compare collectives with measurements");
-  command->add_option("directory", options.directory, "tables NAME.csv with their clusters NAME.weft.yaml")->capture_default_str();
+  command->add_option("directory", options.directory, "tables NAME.csv with their clusters NAME.weft.yaml")
+      ->capture_default_str();
   command->add_flag("--rows", options.rows, "every row, measured and simulated");
   command->add_flag("--leave-one-out", options.leave_one_out, "errors with constants fitted without the table");
   command->add_flag("--page", options.page, "as docs/validation.md: everything, left-out errors too");
@@ -256,15 +288,16 @@ void add_validate(CLI::App& app, Verbs& verbs) {
   command->add_option("--refit", options.refit, "fit constants to these tables: fitted, measured or all")
       ->check(CLI::IsMember({"fitted", "measured", "all"}));
   command->add_flag("--json", options.json, "a record per table, with --rows one per row too");
-  command->footer("A table has the columns size_bytes and oop_time_us, ip_time_us (nccl-tests' two\n"
-                  "times; the smaller counts), time_us or algbw_GBps; NAME.txt may be what nccl-tests\n"
-                  "printed. Rows marked * do not count: their two times differ by more than 15 %.\n"
-                  "Errors are of time.\n"
-                  "\n"
-                  "Examples:\n"
-                  "  weft validate\n"
-                  "  weft validate my-measurements --rows\n"
-                  "  weft validate my-measurements --refit fitted --plots pictures");
+  command->footer(
+      "A table has the columns size_bytes and oop_time_us, ip_time_us (nccl-tests' two\n"
+      "times; the smaller counts), time_us or algbw_GBps; NAME.txt may be what nccl-tests\n"
+      "printed. Rows marked * do not count: their two times differ by more than 15 %.\n"
+      "Errors are of time.\n"
+      "\n"
+      "Examples:\n"
+      "  weft validate\n"
+      "  weft validate my-measurements --rows\n"
+      "  weft validate my-measurements --refit fitted --plots pictures");
 }
 
 void add_why(CLI::App& app, Verbs& verbs) {
@@ -274,11 +307,14 @@ void add_why(CLI::App& app, Verbs& verbs) {
   command->add_option("--topo", options.input.topology, "NCCL's topology file of a server")->type_name("FILE.xml");
   command->add_option("--smi", options.smi, "what nvidia-smi topo -m prints, instead")->type_name("FILE");
   options.input.nodes = 0;
-  command->add_option("--nodes", options.input.nodes, "servers that took part; default: by the files")->check(CLI::Range(1, 100'000))->option_text("N");
+  command->add_option("--nodes", options.input.nodes, "servers that took part; default: by the files")
+      ->check(CLI::Range(1, 100'000))
+      ->option_text("N");
   command->add_option("--gpus", options.gpus, "GPUs that took part; default: by the files")->option_text("N");
   command->add_option("--measured", options.measured, "nccl-tests' output, or a table (.csv)")->type_name("FILE");
   command->add_option("--table", options.table, "of several in it, from 1; default: the slowest")->option_text("N");
-  const auto several = [&](const std::string& name, std::vector<std::string>& values, const std::string& text, const std::string& type) {
+  const auto several = [&](const std::string& name, std::vector<std::string>& values, const std::string& text,
+                           const std::string& type) {
     command->add_option(name, values, text)->type_name(type)->take_all()->allow_extra_args(false);
   };
   several("--log", options.logs, "NCCL_DEBUG=INFO, dmesg, lspci -vv, notes", "FILE");
@@ -288,16 +324,18 @@ void add_why(CLI::App& app, Verbs& verbs) {
   several("--average", options.average, "nccl-tests' average: 8B..1GiB=6GB/s", "SIZES=RATE");
   command->add_option("--expect", options.expect, "the busbw that was expected")->type_name("RATE");
   add_collective(*command, options.collective);
-  command->add_option("--size", options.size, "of a simulated one; default: the largest of the file's")->option_text("SIZE");
+  command->add_option("--size", options.size, "of a simulated one; default: the largest of the file's")
+      ->option_text("SIZE");
   command->add_flag("--fast", options.fast, "the network of a simulated one as flows, not packets");
-  command->footer("With a measurement, log or topology it ranks what explains the figures. Without,\n"
-                  "it says where the time of a simulated collective goes and what would help.\n"
-                  "\n"
-                  "Examples:\n"
-                  "  weft why --topo system.xml --measured out.txt --nodes 4 --log nccl.log\n"
-                  "  weft why --smi topo-m.txt --measured out.txt --expect 100GB/s\n"
-                  "  weft why acp.weft.yaml --nodes 4 --busbw 1GiB=47GB/s --env NCCL_ALGO=Ring\n"
-                  "  weft why acp.weft.yaml --collective all_reduce --gpus 64 --size 1GiB");
+  command->footer(
+      "With a measurement, log or topology it ranks what explains the figures. Without,\n"
+      "it says where the time of a simulated collective goes and what would help.\n"
+      "\n"
+      "Examples:\n"
+      "  weft why --topo system.xml --measured out.txt --nodes 4 --log nccl.log\n"
+      "  weft why --smi topo-m.txt --measured out.txt --expect 100GB/s\n"
+      "  weft why acp.weft.yaml --nodes 4 --busbw 1GiB=47GB/s --env NCCL_ALGO=Ring\n"
+      "  weft why acp.weft.yaml --collective all_reduce --gpus 64 --size 1GiB");
 }
 
 void add_plan(CLI::App& app, Verbs& verbs) {
@@ -308,13 +346,14 @@ void add_plan(CLI::App& app, Verbs& verbs) {
   command->add_option("--sizes", options.sizes, "8B..8GiB, or [1MiB, 1GiB]")->option_text("SIZES");
   add_collective(*command, options.collective);
   command->add_flag("--bounds-only", options.bounds_only, "without the simulation beside them");
-  command->footer("Bounds are of the wires and of latencies that follow each other, for the algorithm\n"
-                  "that NCCL would choose. What the simulation takes beyond them is protocols, shares\n"
-                  "of links and waiting.\n"
-                  "\n"
-                  "Examples:\n"
-                  "  weft plan acp.weft.yaml\n"
-                  "  weft plan acp.weft.yaml --collective all_to_all --gpus 64 --sizes 1MiB..1GiB");
+  command->footer(
+      "Bounds are of the wires and of latencies that follow each other, for the algorithm\n"
+      "that NCCL would choose. What the simulation takes beyond them is protocols, shares\n"
+      "of links and waiting.\n"
+      "\n"
+      "Examples:\n"
+      "  weft plan acp.weft.yaml\n"
+      "  weft plan acp.weft.yaml --collective all_to_all --gpus 64 --sizes 1MiB..1GiB");
 }
 
 void add_plot(CLI::App& app, Verbs& verbs) {
@@ -324,12 +363,13 @@ void add_plot(CLI::App& app, Verbs& verbs) {
   command->add_option("-o,--output", options.output, "write to a file instead of stdout")->type_name("FILE");
   command->add_option("--title", options.title, "above the picture")->type_name("TEXT");
   command->add_flag("--json", options.json, "the points instead of a picture");
-  command->footer("Simulated runs are lines, measured ones crosses: busbw against size.\n"
-                  "\n"
-                  "Examples:\n"
-                  "  weft sim two.weft.yaml --collective all_reduce --gpus 64 --json > two.json\n"
-                  "  weft sim eight.weft.yaml --collective all_reduce --gpus 64 --json > eight.json\n"
-                  "  weft plot two.json eight.json measured=out.txt -o busbw.svg");
+  command->footer(
+      "Simulated runs are lines, measured ones crosses: busbw against size.\n"
+      "\n"
+      "Examples:\n"
+      "  weft sim two.weft.yaml --collective all_reduce --gpus 64 --json > two.json\n"
+      "  weft sim eight.weft.yaml --collective all_reduce --gpus 64 --json > eight.json\n"
+      "  weft plot two.json eight.json measured=out.txt -o busbw.svg");
 }
 
 void add_sweep(CLI::App& app, Verbs& verbs) {
@@ -347,13 +387,14 @@ void add_sweep(CLI::App& app, Verbs& verbs) {
   command->get_option("--threads")->description("runs at a time; default: one per core")->option_text("N");
   command->add_option("--out", options.out, "keeps finished runs; run again to go on")->type_name("FILE.jsonl");
   command->add_option("--csv", options.csv, "a table with a line per run")->type_name("FILE.csv");
-  command->footer("Every point is the cluster with its values --set, run as weft sim would. The\n"
-                  "best has all traffic done first.\n"
-                  "\n"
-                  "Examples:\n"
-                  "  weft sweep acp.weft.yaml --over fabric.spines=2,4,8 --seeds 5\n"
-                  "  weft sweep acp.weft.yaml --over fabric.spines=2,4 \\\n"
-                  "      --over transport.balance=ecmp,spray --out runs.jsonl --csv runs.csv");
+  command->footer(
+      "Every point is the cluster with its values --set, run as weft sim would. The\n"
+      "best has all traffic done first.\n"
+      "\n"
+      "Examples:\n"
+      "  weft sweep acp.weft.yaml --over fabric.spines=2,4,8 --seeds 5\n"
+      "  weft sweep acp.weft.yaml --over fabric.spines=2,4 \\\n"
+      "      --over transport.balance=ecmp,spray --out runs.jsonl --csv runs.csv");
 }
 
 void add_dst(CLI::App& app, Verbs& verbs) {
@@ -362,19 +403,24 @@ void add_dst(CLI::App& app, Verbs& verbs) {
   command->add_option("--transport", options.transport, "srd, rocev2, tcp, uet, or all: seeds in turn")
       ->check(CLI::IsMember({"srd", "rocev2", "tcp", "uet", "tcp-over-srd", "all"}))
       ->capture_default_str();
-  command->add_option("--first-seed", options.first_seed, "where to begin")->check(from_zero_on())->capture_default_str();
-  command->add_option("--seeds", options.seeds, "how many, beside those that once failed; 0: those")->check(from_zero_on())->capture_default_str();
+  command->add_option("--first-seed", options.first_seed, "where to begin")
+      ->check(from_zero_on())
+      ->capture_default_str();
+  command->add_option("--seeds", options.seeds, "how many, beside those that once failed; 0: those")
+      ->check(from_zero_on())
+      ->capture_default_str();
   command->add_flag("--canary", options.canary, "plant a bug, which must be found");
   command->add_flag("--verbose", options.verbose, "a line per seed");
   command->add_flag("--json", options.json, "machine-readable output");
-  command->footer("A seed draws endpoints, parameters, loss, reordering, duplicates, corruption, clogged\n"
-                  "paths, partitions and, for SRD, restarts. First nothing wrong may happen, then, when all is\n"
-                  "healed, everything must come to an end.\n"
-                  "\n"
-                  "Examples:\n"
-                  "  weft dst\n"
-                  "  weft dst --transport tcp --first-seed 1000 --seeds 100000\n"
-                  "  weft dst --canary");
+  command->footer(
+      "A seed draws endpoints, parameters, loss, reordering, duplicates, corruption, clogged\n"
+      "paths, partitions and, for SRD, restarts. First nothing wrong may happen, then, when all is\n"
+      "healed, everything must come to an end.\n"
+      "\n"
+      "Examples:\n"
+      "  weft dst\n"
+      "  weft dst --transport tcp --first-seed 1000 --seeds 100000\n"
+      "  weft dst --canary");
 }
 
 void add_rest(CLI::App& app, Verbs& verbs) {
@@ -392,8 +438,10 @@ void add_rest(CLI::App& app, Verbs& verbs) {
                               fmt::join(model::Catalog::sections(), " ")));
 
   CLI::App* schema = app.add_subcommand("schema", "print the JSON Schema of the cluster file");
-  schema->add_flag_callback("--reference", [&verbs] { verbs.view = app::SchemaView::reference; }, "the reference page (Markdown) instead");
-  schema->add_flag_callback("--errors", [&verbs] { verbs.view = app::SchemaView::errors; }, "the page of all complaints instead");
+  schema->add_flag_callback(
+      "--reference", [&verbs] { verbs.view = app::SchemaView::reference; }, "the reference page (Markdown) instead");
+  schema->add_flag_callback(
+      "--errors", [&verbs] { verbs.view = app::SchemaView::errors; }, "the page of all complaints instead");
   schema->footer("Example:\n  weft schema > cluster.schema.json     (for editors that check YAML)");
 
   CLI::App* explain = app.add_subcommand("explain", "say more about a complaint");
@@ -455,16 +503,19 @@ int dispatch(const CLI::App& app, Verbs& verbs, app::Console& console) {
 
 std::vector<std::string> verb_names(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
   return names;
 }
 
 // A topology file is a server: `weft show system.xml` means `weft show server system.xml`.
 std::vector<std::string> with_what(std::vector<std::string> arguments) {
   const auto holds = [&](auto test) { return std::any_of(arguments.begin(), arguments.end(), test); };
-  const bool shows = !arguments.empty() && arguments[0] == "show" &&
-                     holds([](const std::string& word) { return word.ends_with(".xml") || word.find("nccl-xml") != std::string::npos; });
-  if (shows && !holds([](const std::string& word) { return std::find(kShown.begin(), kShown.end(), word) != kShown.end(); }))
+  const bool shows = !arguments.empty() && arguments[0] == "show" && holds([](const std::string& word) {
+    return word.ends_with(".xml") || word.find("nccl-xml") != std::string::npos;
+  });
+  if (shows &&
+      !holds([](const std::string& word) { return std::find(kShown.begin(), kShown.end(), word) != kShown.end(); }))
     arguments.insert(arguments.begin() + 1, "server");
   return arguments;
 }
@@ -476,12 +527,14 @@ int run(const std::vector<std::string>& arguments, app::Console& console) {
   app.require_subcommand(1);
   app.get_formatter()->column_width(24);  // every help line fits 80 columns
   app.set_help_all_flag("--help-all", "help for all commands");
-  app.footer("First steps:\n"
-             "  weft init                      write cluster.weft.yaml\n"
-             "  weft check                     what it amounts to\n"
-             "  weft show fabric --as svg      draw it\n"
-             "\n"
-             "Exit codes: 0 fine, 1 an expectation failed, 2 your input, 3 this machine,\n4 a limit you set, 70 a bug in weft, 130 interrupted.");
+  app.footer(
+      "First steps:\n"
+      "  weft init                      write cluster.weft.yaml\n"
+      "  weft check                     what it amounts to\n"
+      "  weft show fabric --as svg      draw it\n"
+      "\n"
+      "Exit codes: 0 fine, 1 an expectation failed, 2 your input, 3 this machine,\n4 a limit you set, 70 a bug in "
+      "weft, 130 interrupted.");
   Verbs verbs;
   add_check(app, verbs);
   add_show(app, verbs);

@@ -23,7 +23,8 @@ std::string flags(const CLI::App& command) {
 }
 
 // Names are asked of weft itself when they are wanted: a --catalog directory may add some.
-constexpr std::string_view kCatalogNames = R"sed(weft catalog --json 2>/dev/null | sed -n 's/.*"name":"\([^"]*\)".*/\1/p')sed";
+constexpr std::string_view kCatalogNames =
+    R"sed(weft catalog --json 2>/dev/null | sed -n 's/.*"name":"\([^"]*\)".*/\1/p')sed";
 
 // Words that may stand as first argument of a verb, beside file names.
 std::string words(const std::string& verb) {
@@ -54,7 +55,8 @@ std::string bash_script(const CLI::App& app) {
     const std::string name = command->get_name();
     names.push_back(name);
     const std::string first = name == "catalog" ? fmt::format("$({})", kCatalogNames) : words(name);
-    cases += fmt::format("    {}) words=\"{} {}\"{} ;;\n", name, flags(*command), first, takes_file(name) ? " files=yes" : "");
+    cases += fmt::format("    {}) words=\"{} {}\"{} ;;\n", name, flags(*command), first,
+                         takes_file(name) ? " files=yes" : "");
   }
   return fmt::format(
       "# bash completion for weft; source <(weft completion bash)\n"
@@ -75,7 +77,8 @@ std::string bash_script(const CLI::App& app) {
       "{}"
       "  esac\n"
       "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
-      "  [ -z \"$files\" ] || COMPREPLY+=($(compgen -f -X '!*.@(yaml|topo|xml)' -- \"$current\") $(compgen -d -- \"$current\"))\n"
+      "  [ -z \"$files\" ] || COMPREPLY+=($(compgen -f -X '!*.@(yaml|topo|xml)' -- \"$current\") $(compgen -d -- "
+      "\"$current\"))\n"
       "}}\n"
       "shopt -s extglob\n"
       "complete -o filenames -F _weft weft\n",
@@ -106,8 +109,12 @@ std::string zsh_arguments(const CLI::App& command) {
   std::string out;
   for (const CLI::Option* option : command.get_options())
     for (const std::string& name : option->get_lnames())
-      out += fmt::format(" '{}--{}[{}]{}'", name == "set" || name == "fail" || name == "vary" || name == "over" || name == "csv" || name == "capture" ? "*" : "", name,
-                         zsh_quoted(option->get_description()), zsh_value(*option, name));
+      out += fmt::format(
+          " '{}--{}[{}]{}'",
+          name == "set" || name == "fail" || name == "vary" || name == "over" || name == "csv" || name == "capture"
+              ? "*"
+              : "",
+          name, zsh_quoted(option->get_description()), zsh_value(*option, name));
   if (verb == "catalog") out += " '1:name:_weft_catalog'";
   if (const std::string first = words(verb); !first.empty()) out += fmt::format(" '1:what:({})'", first);
   if (takes_file(verb)) out += " '*:file:_files -g \"*.(yaml|topo|xml)\"'";

@@ -47,8 +47,8 @@ Outcome run(const fabric::Fabric& fabric, const std::vector<CarriedJob>& jobs, s
     return made;
   }
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    parts.push_back({std::make_unique<Work>(made.plans[i], *jobs[i].team),
-                     places_of(fabric, *jobs[i].team, made.plans[i])});
+    parts.push_back(
+        {std::make_unique<Work>(made.plans[i], *jobs[i].team), places_of(fabric, *jobs[i].team, made.plans[i])});
     for (const std::uint32_t place : parts.back().places) ranks = std::max(ranks, place + 1);
   }
   Placed placed(ranks, std::move(parts));
@@ -110,7 +110,8 @@ CarriedResult carry(const fabric::Fabric& fabric, const std::vector<CarriedJob>&
   Outcome first = go(1);
   const std::uint64_t whole = first.plans[0].whole_rounds;  // beside a shorter one, which stays the last
   const bool cut = whole > 1;
-  if (!first.run.stopped_by.empty() || (!cut && alike(first.plans))) return result_of(std::move(first), nothing, 0, messages);
+  if (!first.run.stopped_by.empty() || (!cut && alike(first.plans)))
+    return result_of(std::move(first), nothing, 0, messages);
   if (!alike(first.plans)) return result_of(go(0), nothing, 0, messages);
   std::uint64_t rounds = 1;
   std::vector<std::int64_t> before;  // slopes

@@ -33,11 +33,11 @@ double carried(const Machines& machines, const Team& team, const PlanOptions& op
   return us(carry(machines.fabric, {{&team, options}}, {}, execute).jobs.at(0).time);
 }
 
-// All servers below the same leaves: nothing collides. At message level channels go in step, and links are idle together
-// while all of them wait; in the others they do not. A tree's figures differ more, as at message level a GPU does nothing
-// else while it prepares a chunk for the network, and in the others the chunk before it is still leaving. NVLSTree's
-// small chunks keep the threads busy that post them: where two things are nearly equally slow, flows wait for each other
-// a little more. Only the message level knows what a stack loses of cards: 2 % with ib, 7 % with efa.
+// All servers below the same leaves: nothing collides. At message level channels go in step, and links are idle
+// together while all of them wait; in the others they do not. A tree's figures differ more, as at message level a GPU
+// does nothing else while it prepares a chunk for the network, and in the others the chunk before it is still leaving.
+// NVLSTree's small chunks keep the threads busy that post them: where two things are nearly equally slow, flows wait
+// for each other a little more. Only the message level knows what a stack loses of cards: 2 % with ib, 7 % with efa.
 TEST(Carried, WithoutCongestionAllFidelitiesAgree) {
   const Machines machines("{kind: hgx-h100, count: 4}", kRails);
   const Team team(machines.fabric, pick_gpus(*machines.cluster, 32, 0));
@@ -50,7 +50,8 @@ TEST(Carried, WithoutCongestionAllFidelitiesAgree) {
   for (const auto& [algorithm, bytes, least, most, stack] :
        {Case{Algorithm::ring, 4096 * kMiB, 0.97, 1.02, "ib-nccl2.18"}, Case{Algorithm::ring, 4096 * kMiB, 0.97, 1.05},
         Case{Algorithm::hierarchical, 1024 * kMiB, 0.98, 1.04}, Case{Algorithm::tree, 4096 * kMiB, 0.92, 1.02},
-        Case{Algorithm::nvls_tree, 4096 * kMiB, 0.87, 1.02, "efa"}, Case{Algorithm::nvls_tree, 4096 * kMiB, 0.98, 1.07}}) {
+        Case{Algorithm::nvls_tree, 4096 * kMiB, 0.87, 1.02, "efa"},
+        Case{Algorithm::nvls_tree, 4096 * kMiB, 0.98, 1.07}}) {
     const PlanOptions options = all_reduce(bytes, {algorithm, Protocol::simple, 0}, stack);
     const double flow = carried(machines, team, options, by_flows(machines.fabric, Network::spread));
     const double message = message_level(team, options);
@@ -66,8 +67,8 @@ TEST(Carried, PacketsAgreeWithFlowsWhereNothingCollides) {
     Algorithm algorithm;
     double apart = 0.05;
   };
-  for (const auto& [algorithm, apart] : {Case{Algorithm::ring}, Case{Algorithm::tree}, Case{Algorithm::nvls_tree, 0.06},
-                                         Case{Algorithm::hierarchical}})
+  for (const auto& [algorithm, apart] :
+       {Case{Algorithm::ring}, Case{Algorithm::tree}, Case{Algorithm::nvls_tree, 0.06}, Case{Algorithm::hierarchical}})
     for (const std::uint64_t bytes : {64 * kMiB, 256 * kMiB}) {
       const PlanOptions options = all_reduce(bytes, {algorithm, Protocol::simple, 0});
       const double flow = carried(machines, team, options, by_flows(machines.fabric, Network::spread));
@@ -90,8 +91,10 @@ TEST(Carried, ThroughHostMemoryAllFidelitiesAgree) {
     const PlanOptions options = all_reduce(512 * kMiB, {Algorithm::ring, Protocol::simple, 0});
     ASSERT_TRUE(make_plan(team, options).host_memory);
     const double message = message_level(team, options);
-    EXPECT_NEAR(carried(machines, team, options, by_flows(machines.fabric, Network::spread)) / message, 1, 0.1) << servers;
-    EXPECT_NEAR(carried(machines, team, options, by_packets(machines.fabric, Network::spread)) / message, 1, 0.1) << servers;
+    EXPECT_NEAR(carried(machines, team, options, by_flows(machines.fabric, Network::spread)) / message, 1, 0.1)
+        << servers;
+    EXPECT_NEAR(carried(machines, team, options, by_packets(machines.fabric, Network::spread)) / message, 1, 0.1)
+        << servers;
   }
 }
 
@@ -102,7 +105,8 @@ TEST(Carried, ARingNeverBeatsItsCardsAndNearlyReachesThem) {
   const Team team(machines.fabric, pick_gpus(*machines.cluster, 32, 0));
   const PlanOptions options = all_reduce(512 * kMiB, {Algorithm::ring, Protocol::simple, 0});
   const double bound = 512.0 * kMiB * 2 * 31 / 32 / (4 * 50e3);  // us
-  for (const Carry& execute : {by_flows(machines.fabric, Network::spread), by_packets(machines.fabric, Network::spread)}) {
+  for (const Carry& execute :
+       {by_flows(machines.fabric, Network::spread), by_packets(machines.fabric, Network::spread)}) {
     const double time = carried(machines, team, options, execute);
     EXPECT_GT(time, bound * 4160 / 4096);
     EXPECT_LT(time, bound * 1.12);
@@ -213,7 +217,8 @@ TEST(Carried, JobsThatShareCardsShareTheirRate) {
   const Team a(machines.fabric, every_eighth(0));
   const Team b(machines.fabric, every_eighth(1));
   const PlanOptions options = all_reduce(64 * kMiB, {Algorithm::ring, Protocol::simple, 2});
-  for (const Carry& execute : {by_flows(machines.fabric, Network::spread), by_packets(machines.fabric, Network::spread)}) {
+  for (const Carry& execute :
+       {by_flows(machines.fabric, Network::spread), by_packets(machines.fabric, Network::spread)}) {
     const double alone = carried(machines, a, options, execute);
     const CarriedResult apart = carry(machines.fabric, {{&a, options}, {&b, options}}, {}, execute);
     EXPECT_NEAR(us(apart.jobs[1].time) / alone, 1, 0.01);
@@ -240,7 +245,8 @@ TEST(Sharing, JobsBesideEachOtherShareLinks) {
 
 // NVLink within a rack of 72, cards between racks.
 TEST(Carried, RacksAreDomainsLikeServers) {
-  const Machines racks("{kind: gb200-nvl72, count: 36}", "{kind: single-chassis, switch: {kind: quantum-2, ports: 4096, rate: 800Gbps}}");
+  const Machines racks("{kind: gb200-nvl72, count: 36}",
+                       "{kind: single-chassis, switch: {kind: quantum-2, ports: 4096, rate: 800Gbps}}");
   const Team team(racks.fabric, {0, 5, 10, 15, 20, 71, 72, 77, 82, 87, 92, 143});  // from trays all over the racks
   ASSERT_EQ(team.nodes(), 2u);
   const PlanOptions options = all_reduce(256 * kMiB, {Algorithm::ring, Protocol::simple, 4});

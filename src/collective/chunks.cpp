@@ -65,7 +65,8 @@ std::uint64_t chunk_size(const ChunkRule& rule) {
   }
 }
 
-// Simple cuts a chunk in two. With LL and LL128 threads go through all lines of a chunk before they begin with the next.
+// Simple cuts a chunk in two. With LL and LL128 threads go through all lines of a chunk before they begin with the
+// next.
 std::uint32_t slices_of(Protocol protocol) { return protocol == Protocol::simple ? 2 : 1; }
 
 // A channel is worth its while when each of its threads has something to do: 8 bytes each for LL and LL128, 64 for

@@ -16,7 +16,7 @@ struct ChunkRule {
   std::uint32_t heads = 1;  // NVLS
   std::uint32_t ranks = 1;
   std::uint32_t nodes = 1;
-  bool chain = false;  // broadcast and reduce: a ring cut open
+  bool chain = false;                    // broadcast and reduce: a ring cut open
   std::uint64_t nvls_chunk = 128 << 10;  // what chunks of NVLS begin with,
   std::uint64_t far_chunk = 64 << 10;    // and of NVLSTree from four nodes on;
   Release release = {"", "", 28};        // older ones begin NVLSTree otherwise

@@ -7,21 +7,138 @@ namespace {
 
 // GPUs of no known generation are taken to be like Hopper without NVLS.
 constexpr std::array<Generation, 6> kGenerations = {{
-    {"Volta", "v100", 800, 24, 0, 0, {39'000, 39'000, 20'400}, {20'000, 20'000, 20'000}, {20'000, 20'000, 20'000},
-     {26'500, 18'500, 10'000}, {26'500, 18'500, 10'000}, 10'000, 850, 2'750, 6'400, 3'900, 340'000, 0, 0, 0, 0, false},
-    {"Ampere", "a100", 800, 24, 0, 0, {87'700, 22'500, 19'000}, {20'000, 20'000, 20'000}, {20'000, 20'000, 20'000},
-     {24'000, 23'600, 17'800}, {24'000, 23'600, 17'800}, 10'000, 850, 2'750, 6'400, 3'900, 340'000, 0, 0, 0, 0, false},
-    {"Hopper", "h100 h200", 824, 24, 16, 850, {141'000, 45'000, 35'000}, {36'700, 36'700, 36'700},
-     {36'700, 36'700, 29'000}, {38'700, 41'400, 36'000}, {0, 57'700, 45'500}, 4'900, 830, 1'650, 4'400, 1'700,
-     610'000, 864, 3'000, 1'840, 0, false},
-    {"Blackwell", "b200 b300", 802, 32, 32, 740, {282'000, 90'000, 70'000}, {40'000, 40'000, 40'000},
-     {55'600, 31'670, 20'000}, {70'000, 42'800, 24'000}, {0, 96'000, 80'000}, 8'000, 1'400, 2'500, 8'600, 1'700,
-     1'150'000, 800, 7'000, 700, 0, true},
-    {"Blackwell in racks", "gb200 gb300", 802, 32, 24, 740, {282'000, 90'000, 70'000}, {40'000, 40'000, 40'000},
-     {55'600, 31'670, 20'000}, {70'000, 42'800, 24'000}, {0, 96'000, 80'000}, 8'900, 1'230, 2'500, 8'400, 1'300,
-     1'200'000, 659, 500, 102'000, 3'000, false},
-    {"other", "", 824, 24, 0, 0, {141'000, 45'000, 35'000}, {36'700, 36'700, 36'700}, {36'700, 36'700, 29'000},
-     {38'700, 41'400, 36'000}, {0, 57'700, 45'500}, 4'900, 830, 1'650, 4'400, 1'700, 610'000, 0, 0, 0, 0, false},
+    {"Volta",
+     "v100",
+     800,
+     24,
+     0,
+     0,
+     {39'000, 39'000, 20'400},
+     {20'000, 20'000, 20'000},
+     {20'000, 20'000, 20'000},
+     {26'500, 18'500, 10'000},
+     {26'500, 18'500, 10'000},
+     10'000,
+     850,
+     2'750,
+     6'400,
+     3'900,
+     340'000,
+     0,
+     0,
+     0,
+     0,
+     false},
+    {"Ampere",
+     "a100",
+     800,
+     24,
+     0,
+     0,
+     {87'700, 22'500, 19'000},
+     {20'000, 20'000, 20'000},
+     {20'000, 20'000, 20'000},
+     {24'000, 23'600, 17'800},
+     {24'000, 23'600, 17'800},
+     10'000,
+     850,
+     2'750,
+     6'400,
+     3'900,
+     340'000,
+     0,
+     0,
+     0,
+     0,
+     false},
+    {"Hopper",
+     "h100 h200",
+     824,
+     24,
+     16,
+     850,
+     {141'000, 45'000, 35'000},
+     {36'700, 36'700, 36'700},
+     {36'700, 36'700, 29'000},
+     {38'700, 41'400, 36'000},
+     {0, 57'700, 45'500},
+     4'900,
+     830,
+     1'650,
+     4'400,
+     1'700,
+     610'000,
+     864,
+     3'000,
+     1'840,
+     0,
+     false},
+    {"Blackwell",
+     "b200 b300",
+     802,
+     32,
+     32,
+     740,
+     {282'000, 90'000, 70'000},
+     {40'000, 40'000, 40'000},
+     {55'600, 31'670, 20'000},
+     {70'000, 42'800, 24'000},
+     {0, 96'000, 80'000},
+     8'000,
+     1'400,
+     2'500,
+     8'600,
+     1'700,
+     1'150'000,
+     800,
+     7'000,
+     700,
+     0,
+     true},
+    {"Blackwell in racks",
+     "gb200 gb300",
+     802,
+     32,
+     24,
+     740,
+     {282'000, 90'000, 70'000},
+     {40'000, 40'000, 40'000},
+     {55'600, 31'670, 20'000},
+     {70'000, 42'800, 24'000},
+     {0, 96'000, 80'000},
+     8'900,
+     1'230,
+     2'500,
+     8'400,
+     1'300,
+     1'200'000,
+     659,
+     500,
+     102'000,
+     3'000,
+     false},
+    {"other",
+     "",
+     824,
+     24,
+     0,
+     0,
+     {141'000, 45'000, 35'000},
+     {36'700, 36'700, 36'700},
+     {36'700, 36'700, 29'000},
+     {38'700, 41'400, 36'000},
+     {0, 57'700, 45'500},
+     4'900,
+     830,
+     1'650,
+     4'400,
+     1'700,
+     610'000,
+     0,
+     0,
+     0,
+     0,
+     false},
 }};
 
 // InfiniBand and RoCE are the same cards under the same plugin (NCCL's own), so what a message costs it is one number.
@@ -125,7 +242,11 @@ constexpr std::array<Latencies, 8> kLatencies = {{
     {Algorithm::pat, {8'000, 8'000, 8'000}, {0, 0, 4'000}, {0, 0, 4'000}, {0, 0, 14'000}},
     {Algorithm::collnet, {0, 0, 0}, {0, 0, 3'700}, {0, 0, 3'700}, {0, 0, 31'000}},
     {Algorithm::direct, {6'600, 14'000, 8'400}, {600, 1'900, 3'400}, {1'000, 2'500, 5'700}, {2'700, 4'000, 14'000}},
-    {Algorithm::hierarchical, {6'600, 14'000, 8'400}, {600, 1'900, 3'400}, {1'000, 2'500, 5'700}, {2'700, 4'000, 14'000}},
+    {Algorithm::hierarchical,
+     {6'600, 14'000, 8'400},
+     {600, 1'900, 3'400},
+     {1'000, 2'500, 5'700},
+     {2'700, 4'000, 14'000}},
 }};
 
 const Latencies& latencies_of(Algorithm algorithm) {
@@ -151,7 +272,8 @@ std::string joined(const Network& network, const Launch& launch, const Release& 
 
 // With what it has of another.
 Network completed(Network network, const std::vector<Network>& all) {
-  const auto like = std::find_if(all.begin(), all.end(), [&](const Network& each) { return each.name == network.like; });
+  const auto like =
+      std::find_if(all.begin(), all.end(), [&](const Network& each) { return each.name == network.like; });
   if (like == all.end()) return network;
   for (std::int64_t Network::*each : {&Network::hop_ns, &Network::message_ns, &Network::nic_per_mille})
     if (network.*each == 0) network.*each = (*like).*each;
@@ -184,8 +306,12 @@ Number number_of(const Owner& owner, const Column<Owner>& column) {
 template <>
 Number number_of(const Generation& owner, const Column<Generation>& column) {
   const bool elsewhere = column.origin == Origin::fitted && owner.nvls_measured;
-  return {owner.name, column.name, column.unit, elsewhere ? Origin::measured : column.origin,
-          elsewhere ? kAiconfigurator : column.source, owner.*column.value};
+  return {owner.name,
+          column.name,
+          column.unit,
+          elsewhere ? Origin::measured : column.origin,
+          elsewhere ? kAiconfigurator : column.source,
+          owner.*column.value};
 }
 
 // Calls use(number, place) for all of one kind.
@@ -247,9 +373,7 @@ std::size_t count(Origin origin) {
       std::count_if(all.begin(), all.end(), [&](const Number& each) { return each.origin == origin; }));
 }
 
-Stack make_stack(const Constants& all, std::string_view name) {
-  return *find_stack(stacks_of(all, kReleases), name);
-}
+Stack make_stack(const Constants& all, std::string_view name) { return *find_stack(stacks_of(all, kReleases), name); }
 
 std::span<const Release> releases() { return kReleases; }
 
@@ -268,9 +392,7 @@ const Stack& default_stack(std::string_view transport, std::string_view nic_kind
   return *stack_named(transport == "tcp" ? "tcp" : "roce");
 }
 
-bool keeps_order(std::string_view nic_kind) {
-  return nic_kind != "efa-v1";
-}
+bool keeps_order(std::string_view nic_kind) { return nic_kind != "efa-v1"; }
 
 const Generation& generation_of(std::string_view gpu_kind, const Constants& all) {
   const auto found = std::find_if(all.generations.begin(), all.generations.end(),

@@ -35,17 +35,17 @@ struct Generation {
   ByNodes tree_most;
   ByNodes nvls_tree_most;
   // What it is like.
-  std::int64_t start_ns;        // launch and first flags of a kernel
-  std::int64_t ll_hop_ns;       // one step over the scale-up links, by protocol
+  std::int64_t start_ns;   // launch and first flags of a kernel
+  std::int64_t ll_hop_ns;  // one step over the scale-up links, by protocol
   std::int64_t ll128_hop_ns;
   std::int64_t simple_hop_ns;
-  std::int64_t slice_ns;        // Simple: fence and flag of a slice, which keep the sender
-  std::int64_t copy_mbps;       // out of NCCL's buffers, of all channels
-  std::int64_t nvls_share;      // per mille of the scale-up rate; GPUs give and take (n + 1) / n of their bytes
-  std::int64_t nvls_chunk_ns;   // NVLS synchronises all GPUs of a domain for each chunk
+  std::int64_t slice_ns;       // Simple: fence and flag of a slice, which keep the sender
+  std::int64_t copy_mbps;      // out of NCCL's buffers, of all channels
+  std::int64_t nvls_share;     // per mille of the scale-up rate; GPUs give and take (n + 1) / n of their bytes
+  std::int64_t nvls_chunk_ns;  // NVLS synchronises all GPUs of a domain for each chunk
   std::int64_t nvls_hop_ns;
-  std::int64_t posting;         // per mille: what a chunk costs its processors, of what it costs x86's; 0: the same
-  bool nvls_measured;           // NVLS elsewhere than in truth/
+  std::int64_t posting;  // per mille: what a chunk costs its processors, of what it costs x86's; 0: the same
+  bool nvls_measured;    // NVLS elsewhere than in truth/
 };
 
 struct Network {
@@ -73,7 +73,7 @@ struct Launch {
 struct Release {
   std::string_view name;  // empty: the newest
   std::string_view text;
-  std::int64_t minor;     // of 2.x: the first of those it stands for
+  std::int64_t minor;  // of 2.x: the first of those it stands for
 
   // NCCL_LAUNCH_MODE=GROUP was the default: one cooperative launch for all GPUs of a process.
   bool grouped() const { return minor < 9; }
@@ -140,7 +140,7 @@ struct Stack {
 };
 std::span<const Stack> stacks();  // of the newest release
 std::span<const Release> releases();
-const Stack* stack_named(std::string_view name);  // of any
+const Stack* stack_named(std::string_view name);                // of any
 Stack make_stack(const Constants& all, std::string_view name);  // there is one of that name
 // The one that a cluster's transport and card suggest.
 const Stack& default_stack(std::string_view transport, std::string_view nic_kind);

@@ -7,8 +7,9 @@ Gates gates(const Team& team, std::uint32_t from, std::uint32_t to, std::uint32_
   const Domain& b = team.domain(team.node_of(to));
   const auto ports = static_cast<std::uint32_t>(a.ports.size());
   const bool anybody = port_of == kByReceiver;
-  const std::uint32_t in = anybody ? team.port_of(to)
-                                   : enters_by(port_of, team.node_of(to), alternate) % static_cast<std::uint32_t>(b.ports.size());
+  const std::uint32_t in =
+      anybody ? team.port_of(to)
+              : enters_by(port_of, team.node_of(to), alternate) % static_cast<std::uint32_t>(b.ports.size());
   const std::uint32_t out = !anybody ? leaves_by(port_of, team.node_of(from), alternate) % ports
                             : pxn    ? in % ports
                                      : team.port_of(from);

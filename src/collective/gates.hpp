@@ -15,8 +15,8 @@ struct Gates {
   bool handed = false;
 };
 
-// Channels count the ports of every domain by their own number. Where anybody talks to anybody a message comes in by the
-// receiver's own port, and leaves by the same one of its domain, or without PXN by the sender's own.
+// Channels count the ports of every domain by their own number. Where anybody talks to anybody a message comes in by
+// the receiver's own port, and leaves by the same one of its domain, or without PXN by the sender's own.
 inline constexpr std::uint32_t kByReceiver = 0xFFFFFFFFu;
 
 Gates gates(const Team& team, std::uint32_t from, std::uint32_t to, std::uint32_t port_of, bool pxn,

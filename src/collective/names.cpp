@@ -77,15 +77,9 @@ std::string_view name(Protocol protocol) {
   return "";
 }
 
-std::optional<Operation> operation_named(std::string_view text) {
-  return named(text, kOperations);
-}
-std::optional<Algorithm> algorithm_named(std::string_view text) {
-  return named(text, kAlgorithms);
-}
-std::optional<Protocol> protocol_named(std::string_view text) {
-  return named(text, kProtocols);
-}
+std::optional<Operation> operation_named(std::string_view text) { return named(text, kOperations); }
+std::optional<Algorithm> algorithm_named(std::string_view text) { return named(text, kAlgorithms); }
+std::optional<Protocol> protocol_named(std::string_view text) { return named(text, kProtocols); }
 
 Ratio bus_factor(Operation operation, std::uint32_t ranks) {
   const std::int64_t n = ranks;

@@ -68,8 +68,6 @@ std::string why_not(const Team& team, Operation operation, Algorithm algorithm, 
   return "";
 }
 
-Plan make_plan(const Team& team, const PlanOptions& options) {
-  return Planner(team, options).make();
-}
+Plan make_plan(const Team& team, const PlanOptions& options) { return Planner(team, options).make(); }
 
 }  // namespace weft::collective

@@ -25,10 +25,10 @@ struct Choice {
 // What is not as it should be.
 struct Conditions {
   struct Slow {
-    std::uint32_t which = 0;          // rank, or NIC of the cluster
+    std::uint32_t which = 0;           // rank, or NIC of the cluster
     std::int64_t speed_per_mille = 0;  // that is left
   };
-  std::vector<Slow> ranks;       // all they do takes longer
+  std::vector<Slow> ranks;  // all they do takes longer
   std::vector<Slow> nics;
   std::vector<Duration> starts;  // by rank: when it comes; empty: all at once
 
@@ -67,15 +67,15 @@ struct Plan {
   std::vector<std::shared_ptr<const Program>> programs;  // all, but for channels of NVLS that are copies of these
   // One of each kind: programs that differ in nothing but who carries them out take the same time.
   std::vector<std::shared_ptr<const Program>> different;
-  std::vector<std::uint32_t> node;  // of every rank; switches of the network belong to none
+  std::vector<std::uint32_t> node;     // of every rank; switches of the network belong to none
   std::vector<std::uint32_t> port_of;  // by program: what it counts the ports of domains by (gates.hpp)
   bool pxn = true;
   bool alternate = false;  // rings leave nodes by their partner's port
-  Duration inside_lag;   // of the latencies the part that is not the links': protocol and proxy
+  Duration inside_lag;     // of the latencies the part that is not the links': protocol and proxy
   Duration outside_lag;
-  std::vector<Duration> starts;                   // by rank; empty: all at once
-  std::vector<std::int64_t> speed_per_mille;      // by rank; empty: all are as fast as they should be
-  Loads loads;                                    // that it puts on links
+  std::vector<Duration> starts;               // by rank; empty: all at once
+  std::vector<std::int64_t> speed_per_mille;  // by rank; empty: all are as fast as they should be
+  Loads loads;                                // that it puts on links
 
   Duration latency(std::uint32_t from, std::uint32_t to) const { return node[from] == node[to] ? inside : outside; }
 };

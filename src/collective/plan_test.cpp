@@ -22,9 +22,7 @@ namespace {
 using testing::Dataflow;
 using testing::Machines;
 
-const Stack& ib() {
-  return *stack_named("ib");
-}
+const Stack& ib() { return *stack_named("ib"); }
 
 double busbw(const Team& team, Operation operation, std::uint64_t bytes, Choice choice, bool pxn = true) {
   PlanOptions given{.operation = operation, .bytes = bytes, .choice = choice, .stack = &ib()};
@@ -225,8 +223,8 @@ TEST(Plan, AJobAwayFromTheCardsGoesThroughHostMemory) {
   EXPECT_TRUE(bounces({1, 2, 9, 10}));
 }
 
-// Eight cards of 400G are more than NVLink has room for beside the ring itself, so rings leave by each other's cards, from
-// the GPU next to it, and cables join ports of the same number. Fewer or slower cards do not ask for that.
+// Eight cards of 400G are more than NVLink has room for beside the ring itself, so rings leave by each other's cards,
+// from the GPU next to it, and cables join ports of the same number. Fewer or slower cards do not ask for that.
 TEST(Plan, RingsLeaveByEachOthersCardsWhereNvlinkIsNarrow) {
   const Machines machines("{kind: hgx-h100, count: 2}");
   const Team team(machines.fabric, pick_gpus(*machines.cluster, 16, 0));
@@ -261,7 +259,8 @@ TEST(Plan, AnOperationIsNotIssuedFaster) {
   const Machines machines("{kind: dgx-a100, count: 1}");
   const auto plan = [&](std::uint32_t gpus, std::string_view stack, std::uint32_t channels) {
     const Team team(machines.fabric, pick_gpus(*machines.cluster, gpus, 0));
-    return make_plan(team, {.bytes = 8, .choice = {Algorithm::ring, Protocol::ll, channels}, .stack = stack_named(stack)});
+    return make_plan(team,
+                     {.bytes = 8, .choice = {Algorithm::ring, Protocol::ll, channels}, .stack = stack_named(stack)});
   };
   const Launch& launch = stack_named("ib-one-process")->launch;
   EXPECT_EQ(plan(8, "ib-one-process", 1).least, nanoseconds(8 * launch.gpu_ns));
@@ -322,7 +321,8 @@ TEST(Chunks, OfNvlsTreeDependOnTheRelease) {
                        .channels = 16,
                        .heads = 8,
                        .nodes = nodes,
-                       .release = stack_named(stack)->release}) >> 10;
+                       .release = stack_named(stack)->release}) >>
+           10;
   };
   EXPECT_EQ(chunk("ib-nccl2.18", 2, 2048), 512u);
   EXPECT_EQ(chunk("ib-nccl2.18", 2, 2047), 256u);

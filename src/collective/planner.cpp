@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t kMostHeads = 32;    // NCCL_MAX_NVLS_ARITY
 constexpr std::int64_t kNicPerMille = 960;  // that NCCL counts with: 48 GB/s of a 400G card's 50
 
-constexpr std::int64_t kLlWire = 2000;      // a flag of 4 bytes with every 4 of data
+constexpr std::int64_t kLlWire = 2000;     // a flag of 4 bytes with every 4 of data
 constexpr std::int64_t kLl128Wire = 1067;  // 8 with every 120
 
 std::int64_t wire_per_mille(Protocol protocol) {
@@ -54,9 +54,7 @@ std::uint32_t Planner::heads() const {
 }
 
 // Equal parts of all bytes, rounded up.
-std::uint64_t Planner::part(std::uint64_t parts) const {
-  return (options_.bytes + parts - 1) / parts;
-}
+std::uint64_t Planner::part(std::uint64_t parts) const { return (options_.bytes + parts - 1) / parts; }
 
 Rounds Planner::rounds_of(std::uint64_t bytes) {
   Rounds rounds{bytes, plan_.chunk};
@@ -76,8 +74,9 @@ Way Planner::way(std::uint32_t from, std::uint32_t to, std::uint32_t channel) co
                          port(b, enters_by(channel, b, plan_.alternate)));
 }
 
-// NCCL looks for rings that leave a node by the NIC they came in by. From the last GPU to that NIC they cross NVLink once
-// more; where NVLink has no room for that beside all NICs, it takes rings in pairs instead, which leave by each other's.
+// NCCL looks for rings that leave a node by the NIC they came in by. From the last GPU to that NIC they cross NVLink
+// once more; where NVLink has no room for that beside all NICs, it takes rings in pairs instead, which leave by each
+// other's.
 bool Planner::alternates() const {
   if (team_.nodes() == 1 || !team_.group(0).spec.scale_up || !options_.stack->release.alternates()) return false;
   Bandwidth nics;
@@ -157,7 +156,9 @@ Plan Planner::make() {
                        options_.stack->release};
   plan_.chunk = options_.chunk > 0 ? options_.chunk : chunk_size(rule);
   const bool ring = algorithm == Algorithm::ring && !chains;
-  if (ring) plan_.chunk = std::min(plan_.chunk, std::max<std::uint64_t>(1, part(std::uint64_t{plan_.choice.channels} * team_.ranks())));
+  if (ring)
+    plan_.chunk =
+        std::min(plan_.chunk, std::max<std::uint64_t>(1, part(std::uint64_t{plan_.choice.channels} * team_.ranks())));
   if (ring) plan_.slices = slices_of(protocol);
   fenced_ = algorithm != Algorithm::tree && !chains;
   plan_.alternate = ring && alternates();
@@ -201,7 +202,8 @@ void Planner::set_latencies() {
   // NCCL's figure is of the way to the network's switches and back.
   if (algorithm == Algorithm::collnet) plan_.outside = plan_.outside / 2;
   // NCCL's figures are of how much longer the start of one protocol takes than of another.
-  const Duration longer = stars ? Duration(0) : base_latency(algorithm, protocol) - base_latency(algorithm, Protocol::ll);
+  const Duration longer =
+      stars ? Duration(0) : base_latency(algorithm, protocol) - base_latency(algorithm, Protocol::ll);
   plan_.launch = nanoseconds(generation_.start_ns + options_.stack->launch.delay_ns) + longer;
   const Launch& launch = options_.stack->launch;
   const auto gpus = std::min<std::int64_t>(team_.ranks(), team_.group(0).spec.gpus);

@@ -1,6 +1,6 @@
 #pragma once
-// Makes the programs of a plan. What all algorithms have in common is in planner.cpp; the ways of rings, trees and pairs
-// are each in a file of their own.
+// Makes the programs of a plan. What all algorithms have in common is in planner.cpp; the ways of rings, trees and
+// pairs are each in a file of their own.
 
 #include <algorithm>
 #include <cstdint>

@@ -61,7 +61,8 @@ void Planner::add_pairs() {
   } else if (all_to_all || neighbours) {
     add(std::make_shared<Direct>(Direct::Shape{options_.operation, std::move(pairs), rounds}), kByReceiver, true);
   } else {
-    add(std::make_shared<Hierarchical>(Hierarchical::Shape{options_.operation, std::move(pairs), rounds}), kByReceiver, true);
+    add(std::make_shared<Hierarchical>(Hierarchical::Shape{options_.operation, std::move(pairs), rounds}), kByReceiver,
+        true);
   }
 }
 

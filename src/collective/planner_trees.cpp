@@ -161,8 +161,8 @@ void Planner::add_tree_set(TreeSet set) {
       vertex.down = inside && !network ? switch_edge(down) : edge(down, set.direction == Tree::Direction::down);
       // The switch adds up while the sum is read: that costs nothing beside what the givers' part does.
       if (inside && !network && vertex.rank >= gpus) vertex.up = {};
-      // And what the head of a tree writes, the switch gives to all at once. On one node adding and giving are one step,
-      // before and after which data are copied: that takes as long as another one.
+      // And what the head of a tree writes, the switch gives to all at once. On one node adding and giving are one
+      // step, before and after which data are copied: that takes as long as another one.
       if (inside && !network && vertex.rank < gpus && plan_.choice.algorithm == Algorithm::nvls_tree) vertex.down = {};
       kind.edges.push_back(vertex.up);
       kind.edges.push_back(vertex.down);

@@ -19,9 +19,7 @@ Bandwidth memory_of_socket(Bandwidth pcie_x16) {
   return Bandwidth(whole * 4 / 5 * kPerSecond);
 }
 
-Bandwidth part_of(Bandwidth rate, std::int64_t per_mille) {
-  return Bandwidth(rate.count() / 1000 * per_mille);
-}
+Bandwidth part_of(Bandwidth rate, std::int64_t per_mille) { return Bandwidth(rate.count() / 1000 * per_mille); }
 
 }  // namespace
 
@@ -65,7 +63,8 @@ Sharing::Sharing(const Team& team, const Generation& generation, const Stack& st
 
 void Sharing::add_part(Bandwidth capacity, std::uint64_t link) {
   const auto known = options_.beside ? options_.beside->find(link) : Loads::const_iterator{};
-  parts_.push_back({capacity, link, 0, options_.beside && known != options_.beside->end() ? known->second : 0, kNoPort});
+  parts_.push_back(
+      {capacity, link, 0, options_.beside && known != options_.beside->end() ? known->second : 0, kNoPort});
 }
 
 Loads Sharing::loads() const {

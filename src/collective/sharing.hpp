@@ -9,10 +9,11 @@
 //   rank a --PCIe--> root complex --> root complex --PCIe--> rank b    without a scale-up network; always through host
 //                                                                      memory where GPUs cannot reach each other
 //
-// Where data rest in host memory they go up from one root complex's switch and down to another's, or to the same one: then
-// what is sent and what is received share the link up as well as the link down, and each gets half of it. That is what is
-// measured: 12.2 GB/s became 6 without GPUDirect RDMA (github.com/NVIDIA/nccl-tests/issues/29, V100 with one 100G card).
-// They are written to memory and read from it, and eight cards of 400G would have more of that than two sockets can take.
+// Where data rest in host memory they go up from one root complex's switch and down to another's, or to the same one:
+// then what is sent and what is received share the link up as well as the link down, and each gets half of it. That is
+// what is measured: 12.2 GB/s became 6 without GPUDirect RDMA (github.com/NVIDIA/nccl-tests/issues/29, V100 with one
+// 100G card). They are written to memory and read from it, and eight cards of 400G would have more of that than two
+// sockets can take.
 
 #include <array>
 #include <functional>
@@ -43,7 +44,7 @@ class Sharing {
  public:
   struct Options {
     bool pxn = true;
-    const Loads* beside = nullptr;                              // of others
+    const Loads* beside = nullptr;                                  // of others
     std::function<std::int64_t(std::uint32_t nic)> per_mille = {};  // of its rate that a card has; empty: all of it
   };
   Sharing(const Team& team, const Generation& generation, const Stack& stack, Options options);

@@ -10,7 +10,8 @@
 namespace weft::collective::testing {
 
 // Four servers to a scalable unit: what stays in one crosses leaves and no spine.
-inline const char* const kRails = "{kind: rail-optimized, scalable_unit: 4, spines: 4, link: {rate: 400Gbps, cable: 5m}}";
+inline const char* const kRails =
+    "{kind: rail-optimized, scalable_unit: 4, spines: 4, link: {rate: 400Gbps, cable: 5m}}";
 
 enum class Network : std::uint8_t { spread, hashed };  // packets over all paths, or each pair of NICs over one
 

@@ -30,15 +30,16 @@ TEST(Timing, ARingTakesItsSteps) {
   EXPECT_EQ(timing.messages, 14u * 8);
 }
 
-// With Simple, a chunk is cut in two, the sender waits for a fence behind each half, and what came last of all is copied
-// out of the buffer.
+// With Simple, a chunk is cut in two, the sender waits for a fence behind each half, and what came last of all is
+// copied out of the buffer.
 TEST(Timing, ARingOfSimpleLandsWhatItTook) {
   const Machines machines("{kind: hgx-h100, count: 1}");
   const Team team(machines.fabric, pick_gpus(*machines.cluster, 2, 0));
   const Generation& hopper = generation_of("h100-sxm");
   const std::uint64_t chunk = 2 << 20;
   const auto time = [&](std::uint64_t rounds) {
-    const PlanOptions given = options(Operation::all_gather, 2 * rounds * chunk, {Algorithm::ring, Protocol::simple, 1});
+    const PlanOptions given =
+        options(Operation::all_gather, 2 * rounds * chunk, {Algorithm::ring, Protocol::simple, 1});
     return static_cast<double>(time_of(team, given, testing::by_lanes).time.count());
   };
   const double wire = static_cast<double>(chunk) / 36.7e9 * 1e12;  // a channel's threads move no more

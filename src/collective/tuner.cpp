@@ -59,7 +59,8 @@ class Model {
     Estimate made{algorithm, protocol, latency(algorithm, protocol), bandwidth(algorithm, protocol), 0};
     double rate = made.bandwidth_gbps;
     // Of Blackwell those with x86 processors: its racks have others.
-    const bool corrected = algorithm == Algorithm::nvls_tree && generation_.name == "Blackwell" && stack_.release.tuned_anew();
+    const bool corrected =
+        algorithm == Algorithm::nvls_tree && generation_.name == "Blackwell" && stack_.release.tuned_anew();
     if (algorithm == Algorithm::tree || corrected) {
       const auto step = static_cast<std::size_t>(std::bit_width(std::max<std::uint64_t>(bytes >> 6, 1))) - 1;
       if (step < 24) rate *= kTreeCorrection[static_cast<std::size_t>(protocol)][step];
@@ -74,9 +75,7 @@ class Model {
 
  private:
   double ranks() const { return team_.ranks(); }
-  double steps() const {
-    return operation_ == Operation::all_reduce ? 2 * (ranks() - 1) : std::max(1.0, ranks() - 1);
-  }
+  double steps() const { return operation_ == Operation::all_reduce ? 2 * (ranks() - 1) : std::max(1.0, ranks() - 1); }
 
   double latency(Algorithm algorithm, Protocol protocol) const {
     const double nodes = team_.nodes();
@@ -88,10 +87,14 @@ class Model {
     const double depth = std::bit_width(team_.nodes() - 1);
     const double net_overhead = team_.nodes() > 1 ? (protocol == Protocol::simple ? 3.0 : 1.0) : 0;
     switch (algorithm) {
-      case Algorithm::tree: return base + 2 * ((per_node - 1) * inside + depth * outside);
-      case Algorithm::nvls: return base + inside;
-      case Algorithm::nvls_tree: return base + inside + 2 * depth * outside;
-      case Algorithm::pat: return base + depth * outside / 3.5 + 2.8 * ranks();
+      case Algorithm::tree:
+        return base + 2 * ((per_node - 1) * inside + depth * outside);
+      case Algorithm::nvls:
+        return base + inside;
+      case Algorithm::nvls_tree:
+        return base + inside + 2 * depth * outside;
+      case Algorithm::pat:
+        return base + depth * outside / 3.5 + 2.8 * ranks();
       default: {
         const double crossings = (nodes - 1) * (operation_ == Operation::all_reduce ? 2 : 1);
         return base + (steps() - crossings) * std::max(inside, net_overhead) + crossings * outside;
@@ -108,12 +111,13 @@ class Model {
       case Algorithm::tree: {
         // Up to two nodes NCCL looks at what a channel gets inside.
         const double links = team_.nodes() <= 2 ? inside_ : all;
-        const double rate = std::min(0.92 * links, channels * most(&Generation::tree_most)) *
-                            (team_.nodes() == 1 ? 1 : kPlainTree);
+        const double rate =
+            std::min(0.92 * links, channels * most(&Generation::tree_most)) * (team_.nodes() == 1 ? 1 : kPlainTree);
         if (protocol == Protocol::ll) return std::min(rate / 3.8, ll_most()) / 2;
         if (protocol == Protocol::ll128)
           return std::min(rate * (team_.nodes() == 1 ? 7.0 / 9 : 120.0 / 128),
-                          channels * most(&Generation::tree_ll128_most)) / 2;
+                          channels * most(&Generation::tree_ll128_most)) /
+                 2;
         return rate / 2;
       }
       case Algorithm::nvls: {
@@ -124,24 +128,26 @@ class Model {
         const double heads = team_.least_ports();
         if (!stack_.release.tuned_anew())
           return kOlderNvls * std::min(inside_, team_.nodes() == 2 ? outside_ : outside_ / 2);
-        // Between two nodes both count twice: with its two cards to a server ACP saw NVLSTree there, and not a plain tree.
-        const double links = std::min(outside_, heads * most(&Generation::nvls_tree_most)) * (team_.nodes() == 2 ? 2 : 1);
+        // Between two nodes both count twice: with its two cards to a server ACP saw NVLSTree there, and not a plain
+        // tree.
+        const double links =
+            std::min(outside_, heads * most(&Generation::nvls_tree_most)) * (team_.nodes() == 2 ? 2 : 1);
         return std::min(nvls(heads, channels_for(team_, algorithm)), links * ranks() / steps());
       }
-      case Algorithm::pat: return 0.75 * all * ranks() / steps();
+      case Algorithm::pat:
+        return 0.75 * all * ranks() / steps();
       default: {
         double rate = all;
         if (protocol == Protocol::ll) rate = std::min(all / 2, ll_most());
-        if (protocol == Protocol::ll128)
-          rate = std::min(0.92 * all, channels * most(&Generation::ring_ll128_most));
+        if (protocol == Protocol::ll128) rate = std::min(0.92 * all, channels * most(&Generation::ring_ll128_most));
         const bool whole = operation_ == Operation::broadcast || operation_ == Operation::reduce;
         return whole ? rate : rate * ranks() / steps();
       }
     }
   }
 
-  // Between nodes NCCL's search has a channel for each port, and takes all of them twice where each could be faster than
-  // one channel is. Later they are doubled in any case, but not for this model.
+  // Between nodes NCCL's search has a channel for each port, and takes all of them twice where each could be faster
+  // than one channel is. Later they are doubled in any case, but not for this model.
   double graph_channels(Algorithm algorithm) const {
     const std::uint32_t ports = team_.nodes() == 1 ? 0 : team_.least_ports();
     if (ports == 0 || ports > 8) return channels_for(team_, algorithm);
@@ -153,7 +159,8 @@ class Model {
   // Of a channel; until 2.27 Blackwell was taken for two times Hopper.
   double most(ByNodes Generation::*table) const {
     const bool twice = generation_.name.starts_with("Blackwell") && !stack_.release.tuned_anew();
-    return twice ? 2 * gigabytes((generation_of("h100").*table)[nodes_class_]) : gigabytes((generation_.*table)[nodes_class_]);
+    return twice ? 2 * gigabytes((generation_of("h100").*table)[nodes_class_])
+                 : gigabytes((generation_.*table)[nodes_class_]);
   }
 
   // Every GPU that takes a part of the data has a channel in NCCL's search.
@@ -205,7 +212,8 @@ std::vector<Estimate> estimates(const Team& team, Operation operation, std::uint
   return all;
 }
 
-Protocol protocol_for(const Team& team, Operation operation, Algorithm algorithm, std::uint64_t bytes, const Stack& stack) {
+Protocol protocol_for(const Team& team, Operation operation, Algorithm algorithm, std::uint64_t bytes,
+                      const Stack& stack) {
   if (algorithm == Algorithm::direct) {
     const std::uint64_t per_peer = operation == Operation::all_to_all ? bytes / team.ranks() : bytes;
     return per_peer <= kPeerLl && offers(team, Protocol::ll) ? Protocol::ll : Protocol::simple;

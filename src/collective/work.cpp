@@ -20,9 +20,7 @@ Work::Work(const Plan& plan, std::vector<std::shared_ptr<const Program>> program
   set_up();
 }
 
-Work::Work(const Plan& plan, const Team& team) : plan_(plan), programs_(plan.programs), team_(&team) {
-  set_up();
-}
+Work::Work(const Plan& plan, const Team& team) : plan_(plan), programs_(plan.programs), team_(&team) { set_up(); }
 
 void Work::set_up() {
   first_lane_.reserve(plan_.ranks + std::size_t{1});
@@ -71,9 +69,9 @@ bool Work::next(std::uint32_t rank, std::uint32_t lane, Instruction& out) {
 }
 
 // Carried: channels are blocks of a kernel, which do not begin at the same instant. If they did, rings that do the same
-// would go on in step, and all links idle at once whenever all of them wait for a latency. The least disturbance ends that
-// (how large it is hardly matters), but fluids have none of their own. Trees get out of step by themselves, as their ranks
-// wait for several others.
+// would go on in step, and all links idle at once whenever all of them wait for a latency. The least disturbance ends
+// that (how large it is hardly matters), but fluids have none of their own. Trees get out of step by themselves, as
+// their ranks wait for several others.
 std::int64_t Work::start_of(std::uint32_t rank, std::uint32_t program) const {
   const std::int64_t comes = rank < plan_.starts.size() ? plan_.starts[rank].count() : 0;
   if (team_ == nullptr || plan_.choice.algorithm != Algorithm::ring) return comes;

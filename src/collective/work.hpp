@@ -30,10 +30,10 @@ class Work final : public schedule::Schedule {
     std::uint32_t program = 0;
     std::uint32_t lane = 0;  // within the program
     std::uint64_t at = 0;
-    bool takes = false;  // the step before was a recv, and is waited for
-    bool here = false;   // the rank has come
-    bool room = false;   // there is room for the next send
-    bool outside = false;  // one of the sends before crosses the network
+    bool takes = false;            // the step before was a recv, and is waited for
+    bool here = false;             // the rank has come
+    bool room = false;             // there is room for the next send
+    bool outside = false;          // one of the sends before crosses the network
     std::uint32_t since_last = 0;  // operations begun since the first of the sends before
     std::uint32_t since_pace = 0;  // and since a computation began that the next send waits for; 0: there is none
     std::int64_t pace = 0;         // how long that is to be

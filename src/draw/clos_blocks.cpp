@@ -16,8 +16,7 @@ SiteBlocks::SiteBlocks(const fabric::Fabric& fabric, std::uint32_t site) : fabri
   for (std::uint32_t g = 0; g < cluster.groups.size(); ++g) {
     if (cluster.groups[g].site != site) continue;
     const model::Wiring& wiring = cluster.shape.wiring[g];
-    const std::uint32_t blocks =
-        (cluster.groups[g].servers + wiring.servers_per_block - 1) / wiring.servers_per_block;
+    const std::uint32_t blocks = (cluster.groups[g].servers + wiring.servers_per_block - 1) / wiring.servers_per_block;
     parts_.push_back({g, count_, blocks});
     count_ += blocks;
     leaves_per_block = std::max(leaves_per_block, wiring.leaves_per_block);
@@ -39,8 +38,7 @@ Block SiteBlocks::block(std::uint32_t index) const {
     out.first_leaf = wiring.first_leaf + own * wiring.leaves_per_block;
     out.leaves = wiring.leaves_per_block;
     out.runs.push_back(
-        {part.group, first,
-         std::min(wiring.servers_per_block, cluster.groups[part.group].servers - first)});
+        {part.group, first, std::min(wiring.servers_per_block, cluster.groups[part.group].servers - first)});
   }
   return out;
 }
@@ -50,9 +48,8 @@ std::uint64_t SiteBlocks::servers_before(std::uint32_t block) const {
   for (const Part& part : parts_) {
     if (block <= part.first) continue;
     const std::uint64_t blocks = std::min(block - part.first, part.count);
-    n += std::min<std::uint64_t>(
-        blocks * fabric_.cluster().shape.wiring[part.group].servers_per_block,
-        fabric_.cluster().groups[part.group].servers);
+    n += std::min<std::uint64_t>(blocks * fabric_.cluster().shape.wiring[part.group].servers_per_block,
+                                 fabric_.cluster().groups[part.group].servers);
   }
   return n;
 }

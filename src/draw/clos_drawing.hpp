@@ -15,8 +15,7 @@ namespace weft::draw {
 
 enum Row : std::uint8_t { kGateways, kSupers, kSpines, kLeaves, kServers };
 inline constexpr std::size_t kRows = 5;
-inline constexpr std::string_view kRowNouns[] = {"gateway", "super-spine", "spine", "leaf",
-                                                 "server"};
+inline constexpr std::string_view kRowNouns[] = {"gateway", "super-spine", "spine", "leaf", "server"};
 inline constexpr std::string_view kRowStyles[] = {"gateway", "super", "spine", "leaf", "server"};
 
 // How many places a row of each sort may take before it is folded.
@@ -40,8 +39,7 @@ class ClosDrawing {
  public:
   ClosDrawing(const fabric::Fabric& fabric, const Detail& detail)
       : fabric_(fabric), clos_(fabric.clos()->shape()), detail_(detail) {
-    for (std::uint32_t site = 0; site < clos_.sites.size(); ++site)
-      sites_.emplace_back(fabric, site);
+    for (std::uint32_t site = 0; site < clos_.sites.size(); ++site) sites_.emplace_back(fabric, site);
   }
 
   void place();
@@ -92,10 +90,7 @@ class ClosDrawing {
 
   bool planes_apart() const { return fabric_.planes() > 1; }
   Row top_row() const {
-    return clos_.gateways > 0 ? kGateways
-           : clos_.tiers == 3 ? kSupers
-           : clos_.tiers == 2 ? kSpines
-                              : kLeaves;
+    return clos_.gateways > 0 ? kGateways : clos_.tiers == 3 ? kSupers : clos_.tiers == 2 ? kSpines : kLeaves;
   }
   bool has_row(Row row) const {
     switch (row) {
@@ -118,28 +113,25 @@ class ClosDrawing {
   void spread(std::size_t first, std::size_t end, const Extent& over, double share);
   std::uint32_t put(Box box, double x, Rows rows);
   std::string switch_facts(Row row, std::uint32_t node) const;
-  std::vector<Shown> row_of_switches(Row row, std::uint32_t plane, std::uint32_t first,
-                                     std::uint32_t count, std::uint32_t places, double x,
-                                     Extent& extent);
-  std::vector<Shown> row_above(Row row, std::uint32_t plane, std::uint32_t first,
-                               std::uint32_t count, std::uint32_t places, const Mark& below,
-                               Extent& extent);
-  std::uint32_t fold_box(std::string id, std::string_view noun, std::uint32_t folded,
-                         std::uint32_t all, std::vector<std::string> more, double x, Rows rows);
+  std::vector<Shown> row_of_switches(Row row, std::uint32_t plane, std::uint32_t first, std::uint32_t count,
+                                     std::uint32_t places, double x, Extent& extent);
+  std::vector<Shown> row_above(Row row, std::uint32_t plane, std::uint32_t first, std::uint32_t count,
+                               std::uint32_t places, const Mark& below, Extent& extent);
+  std::uint32_t fold_box(std::string id, std::string_view noun, std::uint32_t folded, std::uint32_t all,
+                         std::vector<std::string> more, double x, Rows rows);
 
   void place_site(std::uint32_t site, double x, Extent& extent);
   void place_plane(std::uint32_t site, std::uint32_t plane, double x, Extent& extent);
   std::vector<Shown> place_pods(std::uint32_t site, std::uint32_t plane, double x, Extent& extent);
-  std::vector<Shown> place_pod(std::uint32_t site, std::uint32_t plane, std::uint32_t pod, double x,
-                               Extent& extent);
-  std::vector<Shown> place_block(std::uint32_t site, std::uint32_t plane, std::uint32_t index,
-                                 double x, Extent& extent);
+  std::vector<Shown> place_pod(std::uint32_t site, std::uint32_t plane, std::uint32_t pod, double x, Extent& extent);
+  std::vector<Shown> place_block(std::uint32_t site, std::uint32_t plane, std::uint32_t index, double x,
+                                 Extent& extent);
   void place_servers(const Unit& unit, const Block& block, double x, Extent& extent);
   void place_server_row(std::uint32_t site, double x, Extent& extent);
   void name_leaf(std::uint32_t plane, const Block& block, const Shown& leaf);
 
-  void join_switches(const std::vector<Shown>& upper, const std::vector<Shown>& lower,
-                     fabric::LinkTier tier, std::int64_t links);
+  void join_switches(const std::vector<Shown>& upper, const std::vector<Shown>& lower, fabric::LinkTier tier,
+                     std::int64_t links);
   void join_supers(const std::vector<Shown>& supers, const std::vector<Shown>& spines);
   void join_servers();
   void set_heights();
@@ -170,8 +162,7 @@ class ClosDrawing {
   };
   std::map<Unit, std::vector<UnitServers>> servers_;
   std::map<Unit, std::vector<UnitLeaves>> leaves_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Shown>>
-      gateways_;  // by plane, site
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Shown>> gateways_;  // by plane, site
   std::map<std::uint32_t, double> site_right_;
   double y_[kRows] = {};
   double height_[kRows] = {};

@@ -16,10 +16,9 @@ using fabric::LinkTier;
 namespace {
 
 constexpr Detail kDetails[] = {
-    {4, 8, 8, 4, 8, 8, 8, 4}, {4, 4, 8, 4, 8, 4, 8, 4}, {4, 4, 8, 4, 8, 4, 4, 3},
-    {4, 4, 8, 4, 8, 8, 8, 1}, {4, 4, 8, 4, 8, 4, 8, 1}, {4, 4, 6, 4, 6, 4, 4, 1},
-    {4, 4, 6, 3, 4, 3, 4, 1}, {3, 3, 4, 3, 4, 3, 3, 1}, {3, 1, 4, 3, 4, 3, 3, 1},
-    {3, 1, 4, 1, 4, 1, 3, 1},
+    {4, 8, 8, 4, 8, 8, 8, 4}, {4, 4, 8, 4, 8, 4, 8, 4}, {4, 4, 8, 4, 8, 4, 4, 3}, {4, 4, 8, 4, 8, 8, 8, 1},
+    {4, 4, 8, 4, 8, 4, 8, 1}, {4, 4, 6, 4, 6, 4, 4, 1}, {4, 4, 6, 3, 4, 3, 4, 1}, {3, 3, 4, 3, 4, 3, 3, 1},
+    {3, 1, 4, 3, 4, 3, 3, 1}, {3, 1, 4, 1, 4, 1, 3, 1},
 };
 constexpr double kWidest = 1800;
 constexpr std::size_t kMostBoxes = 200;
@@ -34,12 +33,11 @@ double port_x(const Rect& from, const Rect& to) {
 
 // ---- what is joined to what
 
-void ClosDrawing::join_switches(const std::vector<Shown>& upper, const std::vector<Shown>& lower,
-                                LinkTier tier, std::int64_t links) {
+void ClosDrawing::join_switches(const std::vector<Shown>& upper, const std::vector<Shown>& lower, LinkTier tier,
+                                std::int64_t links) {
   for (const Shown& a : upper)
     for (const Shown& b : lower)
-      joins_.push_back(
-          {a.box, b.box, tier, links, fabric_.wire(tier), a.what.folded || b.what.folded});
+      joins_.push_back({a.box, b.box, tier, links, fabric_.wire(tier), a.what.folded || b.what.folded});
 }
 
 // Spine s is joined to the super-spines of group s / (spines per group) alone.
@@ -48,11 +46,10 @@ void ClosDrawing::join_supers(const std::vector<Shown>& supers, const std::vecto
   for (const Shown& super : supers)
     for (const Shown& spine : spines) {
       const std::uint32_t low = super.what.first / clos_.supers_per_group * each;
-      const std::uint32_t high =
-          (super.what.first + super.what.count - 1) / clos_.supers_per_group * each + each;
+      const std::uint32_t high = (super.what.first + super.what.count - 1) / clos_.supers_per_group * each + each;
       if (spine.what.first >= high || spine.what.first + spine.what.count <= low) continue;
-      joins_.push_back({super.box, spine.box, LinkTier::super_spine, clos_.super_bundle,
-                        clos_.super_wire, super.what.folded || spine.what.folded});
+      joins_.push_back({super.box, spine.box, LinkTier::super_spine, clos_.super_bundle, clos_.super_wire,
+                        super.what.folded || spine.what.folded});
     }
 }
 
@@ -65,11 +62,9 @@ void ClosDrawing::join_servers() {
         const std::uint32_t nics = fabric_.cluster().groups[server.run.group].nics();
         const std::uint32_t first = leaf.leaves.first * wiring.nics_per_leaf;
         const std::uint32_t lanes =
-            shape.rail_planes > 1 ? 1
-                                  : std::min(wiring.nics_per_leaf, nics - std::min(nics, first));
+            shape.rail_planes > 1 ? 1 : std::min(wiring.nics_per_leaf, nics - std::min(nics, first));
         joins_.push_back({leaf.box, server.box, LinkTier::nic,
-                          static_cast<std::int64_t>(lanes) * wiring.ports_per_plane *
-                              std::max(1u, server.run.count),
+                          static_cast<std::int64_t>(lanes) * wiring.ports_per_plane * std::max(1u, server.run.count),
                           wiring.wire, leaf.folded || picture_.boxes[server.box].style == "more"});
       }
 }
@@ -105,16 +100,12 @@ void ClosDrawing::draw_frames() {
     }
     (plan.below ? bottom : top) += plan.below ? kFrameLabel + 2 : -kFrameLabel / 2 - 4;
     const double width = plan.right - plan.left;
-    picture_.frames.push_back({{plan.left, top, width, bottom - top},
-                               fitted(plan.label, width - 18, kTextSize),
-                               "",
-                               plan.title,
-                               plan.below});
+    picture_.frames.push_back(
+        {{plan.left, top, width, bottom - top}, fitted(plan.label, width - 18, kTextSize), "", plan.title, plan.below});
   }
   // The outer ones first, so that inner ones lie on top.
-  std::stable_sort(
-      picture_.frames.begin(), picture_.frames.end(),
-      [](const Frame& a, const Frame& b) { return a.at.w * a.at.h > b.at.w * b.at.h; });
+  std::stable_sort(picture_.frames.begin(), picture_.frames.end(),
+                   [](const Frame& a, const Frame& b) { return a.at.w * a.at.h > b.at.w * b.at.h; });
 }
 
 void ClosDrawing::draw_joins() {
@@ -125,16 +116,15 @@ void ClosDrawing::draw_joins() {
     const Box& b = picture_.boxes[join.lower];
     const double thin = many[join.tier] > 64 ? 0.6 : 1;
     const std::string label = bundle_text(join.links, join.wire.rate);
-    picture_.lines.push_back(
-        {{{port_x(a.at, b.at), a.at.bottom()}, {port_x(b.at, a.at), b.at.y}},
-         rate_style(join.wire.rate) + (join.folded ? " folded" : " thin"),
-         std::min(line_width(join.links, join.wire.rate), join.folded ? 2.0 : 6.0) * thin,
-         label,
-         {},
-         fmt::format("{} to {}: {}{}, {} of cable", a.id, b.id, join.folded ? "each " : "", label,
-                     brief(join.wire.latency)),
-         join.upper,
-         join.lower});
+    picture_.lines.push_back({{{port_x(a.at, b.at), a.at.bottom()}, {port_x(b.at, a.at), b.at.y}},
+                              rate_style(join.wire.rate) + (join.folded ? " folded" : " thin"),
+                              std::min(line_width(join.links, join.wire.rate), join.folded ? 2.0 : 6.0) * thin,
+                              label,
+                              {},
+                              fmt::format("{} to {}: {}{}, {} of cable", a.id, b.id, join.folded ? "each " : "", label,
+                                          brief(join.wire.latency)),
+                              join.upper,
+                              join.lower});
   }
 }
 
@@ -150,9 +140,8 @@ void ClosDrawing::draw_site_links() {
         const Box& to = picture_.boxes[b->second[i].box];
         const double x0 = from.at.centre().x + 9 * used[a->second[i].box]++;
         const double x1 = to.at.centre().x - 9 * used[b->second[i].box]++;
-        const std::string text =
-            fmt::format("{}, {} one way", bundle_text(clos_.site_links, clos_.site_wire.rate),
-                        brief(clos_.site_wire.latency));
+        const std::string text = fmt::format("{}, {} one way", bundle_text(clos_.site_links, clos_.site_wire.rate),
+                                             brief(clos_.site_wire.latency));
         const bool folded = a->second[i].what.folded;
         picture_.lines.push_back({{{x0, from.at.y}, {x0, y}, {x1, y}, {x1, to.at.y}},
                                   folded ? "site folded" : "site",
@@ -177,34 +166,25 @@ void ClosDrawing::gap_text(Row upper, const std::string& strong, const std::stri
 void ClosDrawing::draw_gutter() {
   const Clos& tree = *fabric_.clos();
   const auto& kinds = fabric_.cluster().shape.switches;
-  constexpr Clos::Tier kTiers[] = {Clos::Tier::gateway, Clos::Tier::super_spine, Clos::Tier::spine,
-                                   Clos::Tier::leaf};
+  constexpr Clos::Tier kTiers[] = {Clos::Tier::gateway, Clos::Tier::super_spine, Clos::Tier::spine, Clos::Tier::leaf};
   for (std::size_t row = 0; row < kRows; ++row) {
     if (!has_row(static_cast<Row>(row))) continue;
     const bool servers = row == kServers;
     const std::int64_t n =
-        servers ? fabric_.cluster().servers
-                : static_cast<std::int64_t>(tree.count(kTiers[row])) * fabric_.planes();
+        servers ? fabric_.cluster().servers : static_cast<std::int64_t>(tree.count(kTiers[row])) * fabric_.planes();
     std::string kind = counted(fabric_.cluster().gpus, "GPU");
     if (!servers)
-      kind = (row == kGateways ? kinds.back()
-                               : kinds[std::min<std::size_t>(3 - row, kinds.size() - 1)])
-                 .kind;
+      kind = (row == kGateways ? kinds.back() : kinds[std::min<std::size_t>(3 - row, kinds.size() - 1)]).kind;
     const double y = y_[row] + height_[row] / 2;
-    picture_.texts.push_back({{-30, y - 2},
-                              fmt::format("{} {}", grouped(n), plural(kRowNouns[row], n)),
-                              "strong",
-                              Anchor::end});
+    picture_.texts.push_back(
+        {{-30, y - 2}, fmt::format("{} {}", grouped(n), plural(kRowNouns[row], n)), "strong", Anchor::end});
     picture_.texts.push_back({{-30, y + 12}, kind, "aside", Anchor::end});
   }
   const model::Wiring& wiring = fabric_.cluster().shape.wiring[0];
   const model::Group& group = fabric_.cluster().groups[0];
-  gap_text(
-      kLeaves,
-      bundle_text(static_cast<std::int64_t>(group.nics()) * group.spec.nic.ports, wiring.wire.rate),
-      "per server");
-  if (clos_.tiers >= 2)
-    gap_text(kSpines, bundle_text(clos_.bundle, clos_.spine_wire.rate), "leaf to spine, each pair");
+  gap_text(kLeaves, bundle_text(static_cast<std::int64_t>(group.nics()) * group.spec.nic.ports, wiring.wire.rate),
+           "per server");
+  if (clos_.tiers >= 2) gap_text(kSpines, bundle_text(clos_.bundle, clos_.spine_wire.rate), "leaf to spine, each pair");
   if (clos_.tiers == 3)
     gap_text(kSupers, bundle_text(clos_.super_bundle, clos_.super_wire.rate),
              clos_.super_groups > 1 ? fmt::format("spine to each of its {}", clos_.supers_per_group)

@@ -26,8 +26,7 @@ void ClosDrawing::spread(std::size_t first, std::size_t end, const Extent& over,
   double boxes = 0;
   for (std::size_t i = first; i < end; ++i) boxes += picture_.boxes[i].at.w;
   const double gaps = static_cast<double>(end - first) - 1;
-  const double gap =
-      gaps == 0 ? 0 : std::clamp((over.width() * share - boxes) / gaps, kGap, kWidestGap);
+  const double gap = gaps == 0 ? 0 : std::clamp((over.width() * share - boxes) / gaps, kGap, kWidestGap);
   double x = over.middle() - (boxes + gaps * gap) / 2;
   for (std::size_t i = first; i < end; ++i) {
     picture_.boxes[i].at.x = x;
@@ -44,16 +43,13 @@ std::uint32_t ClosDrawing::put(Box box, double x, Rows rows) {
 std::string ClosDrawing::switch_facts(Row row, std::uint32_t node) const {
   const model::SwitchKind& kind = fabric_.switch_kind(node);
   return fmt::format("{}: {} {}, {} ports of {}, {} latency, {} links used",
-                     fabric_.name(fabric_.node(NodeKind::network_switch, node)), kind.kind,
-                     kRowNouns[row], kind.ports, brief(kind.rate), brief(kind.latency),
-                     fabric_.ports(node));
+                     fabric_.name(fabric_.node(NodeKind::network_switch, node)), kind.kind, kRowNouns[row], kind.ports,
+                     brief(kind.rate), brief(kind.latency), fabric_.ports(node));
 }
 
 // `first` and `count` are switch numbers within the plane.
-std::vector<ClosDrawing::Shown> ClosDrawing::row_of_switches(Row row, std::uint32_t plane,
-                                                             std::uint32_t first,
-                                                             std::uint32_t count,
-                                                             std::uint32_t places, double x,
+std::vector<ClosDrawing::Shown> ClosDrawing::row_of_switches(Row row, std::uint32_t plane, std::uint32_t first,
+                                                             std::uint32_t count, std::uint32_t places, double x,
                                                              Extent& extent) {
   std::vector<Shown> shown;
   extent = {x, x};
@@ -69,21 +65,18 @@ std::vector<ClosDrawing::Shown> ClosDrawing::row_of_switches(Row row, std::uint3
       box.notes = {fmt::format("({} in all)", grouped(count))};
       box.style = "more";
       box.title =
-          fmt::format("{} to {}", name,
-                      fabric_.name(fabric_.node(NodeKind::network_switch, node + part.count - 1)));
+          fmt::format("{} to {}", name, fabric_.name(fabric_.node(NodeKind::network_switch, node + part.count - 1)));
     }
     const double w = box.at.w = std::max(kSwitchWidth, text_width(box.label, kLabelSize) + 10);
-    shown.push_back(
-        {put(std::move(box), extent.right + (shown.empty() ? 0 : kGap), {row, row}), part});
+    shown.push_back({put(std::move(box), extent.right + (shown.empty() ? 0 : kGap), {row, row}), part});
     extent.right = picture_.boxes.back().at.x + w;
   }
   return shown;
 }
 
 // A row in the middle above everything since `below`, which moves when the row is wider.
-std::vector<ClosDrawing::Shown> ClosDrawing::row_above(Row row, std::uint32_t plane,
-                                                       std::uint32_t first, std::uint32_t count,
-                                                       std::uint32_t places, const Mark& below,
+std::vector<ClosDrawing::Shown> ClosDrawing::row_above(Row row, std::uint32_t plane, std::uint32_t first,
+                                                       std::uint32_t count, std::uint32_t places, const Mark& below,
                                                        Extent& extent) {
   const Mark start = mark();
   Extent own;
@@ -92,25 +85,22 @@ std::vector<ClosDrawing::Shown> ClosDrawing::row_above(Row row, std::uint32_t pl
   if (apart >= 0) {
     spread(start.boxes, picture_.boxes.size(), extent, row == kGateways ? 0.4 : 0.72);
   } else {
-    for (std::size_t i = start.boxes; i < picture_.boxes.size(); ++i)
-      picture_.boxes[i].at.x += apart;
+    for (std::size_t i = start.boxes; i < picture_.boxes.size(); ++i) picture_.boxes[i].at.x += apart;
     shift(below, -apart);  // moves the row back too
     extent.right = extent.left + own.width();
   }
   return shown;
 }
 
-std::uint32_t ClosDrawing::fold_box(std::string id, std::string_view noun, std::uint32_t folded,
-                                    std::uint32_t all, std::vector<std::string> more, double x,
-                                    Rows rows) {
+std::uint32_t ClosDrawing::fold_box(std::string id, std::string_view noun, std::uint32_t folded, std::uint32_t all,
+                                    std::vector<std::string> more, double x, Rows rows) {
   std::vector<std::string> notes = {plural(noun, folded), fmt::format("({} in all)", grouped(all))};
   notes.insert(notes.end(), more.begin(), more.end());
   if (rows.top == rows.bottom && rows.top != kServers) {  // a low box: one line for both
     const std::string_view short_noun = noun.substr(noun.rfind(' ') + 1);
     notes = {fmt::format("{} ({} in all)", plural(short_noun, folded), grouped(all))};
   }
-  std::string title = fmt::format("{} {} folded away, {} in all", grouped(folded),
-                                  plural(noun, folded), grouped(all));
+  std::string title = fmt::format("{} {} folded away, {} in all", grouped(folded), plural(noun, folded), grouped(all));
   return put({std::move(id),
               {0, 0, kFoldWidth, 0},
               fmt::format("… {} more", grouped(folded)),
@@ -127,13 +117,11 @@ void ClosDrawing::place_servers(const Unit& unit, const Block& block, double x, 
   const auto add = [&](const ServerRun& run, std::uint32_t all, bool folded) {
     Box box = server_box(fabric_, run, all, folded);
     if (folded) box.id += "+";
-    const double widest =
-        std::max({text_width(box.label, kLabelSize), text_width(box.notes.back(), kNoteSize),
-                  text_width(box.notes.front(), kNoteSize)});
+    const double widest = std::max({text_width(box.label, kLabelSize), text_width(box.notes.back(), kNoteSize),
+                                    text_width(box.notes.front(), kNoteSize)});
     box.at.w = folded ? 88 : std::clamp(widest + kBoxPadding + 6, kServerWidth, 180.0);
     const double w = box.at.w;
-    const std::uint32_t index =
-        put(std::move(box), extent.right + (extent.right > x ? kGap : 0), {kServers, kServers});
+    const std::uint32_t index = put(std::move(box), extent.right + (extent.right > x ? kGap : 0), {kServers, kServers});
     extent.right = picture_.boxes[index].at.x + w;
     servers_[unit].push_back({index, run, folded || run.count > 1});
   };
@@ -143,10 +131,9 @@ void ClosDrawing::place_servers(const Unit& unit, const Block& block, double x, 
       std::uint32_t servers = 0;
       for (std::uint32_t i = 0; i < some.count; ++i) servers += block.runs[some.first + i].count;
       const double at = extent.right + kGap;
-      const std::uint32_t index =
-          fold_box(fmt::format("groups{}.{}+", unit.site, some.first), "group", some.count,
-                   static_cast<std::uint32_t>(block.runs.size()), {counted(servers, "server")}, at,
-                   {kServers, kServers});
+      const std::uint32_t index = fold_box(fmt::format("groups{}.{}+", unit.site, some.first), "group", some.count,
+                                           static_cast<std::uint32_t>(block.runs.size()), {counted(servers, "server")},
+                                           at, {kServers, kServers});
       servers_[unit].push_back({index, {run.group, 0, 0}, true});
       extent.right = at + kFoldWidth;
       continue;
@@ -177,14 +164,12 @@ void ClosDrawing::name_leaf(std::uint32_t plane, const Block& block, const Shown
   } else if (fabric_.cluster().file.fabric.kind == "rail-optimized") {
     const std::uint32_t rails = shape.wiring[block.runs[0].group].nics_per_leaf;
     const std::uint32_t first = leaf.what.first * rails;
-    box.notes = {rails == 1 ? fmt::format("rail {}", first)
-                            : fmt::format("rails {}-{}", first, first + rails - 1)};
+    box.notes = {rails == 1 ? fmt::format("rail {}", first) : fmt::format("rails {}-{}", first, first + rails - 1)};
   }
 }
 
-std::vector<ClosDrawing::Shown> ClosDrawing::place_block(std::uint32_t site, std::uint32_t plane,
-                                                         std::uint32_t index, double x,
-                                                         Extent& extent) {
+std::vector<ClosDrawing::Shown> ClosDrawing::place_block(std::uint32_t site, std::uint32_t plane, std::uint32_t index,
+                                                         double x, Extent& extent) {
   const Block block = sites_[site].block(index);
   const Unit unit{site, index};
   const Mark start = mark();
@@ -193,8 +178,7 @@ std::vector<ClosDrawing::Shown> ClosDrawing::place_block(std::uint32_t site, std
   extent = {left, left};
   if (!planes_apart()) place_servers(unit, block, left, extent);
   const std::size_t servers_end = picture_.boxes.size();
-  auto leaves =
-      row_above(kLeaves, plane, block.first_leaf, block.leaves, detail_.leaves, start, extent);
+  auto leaves = row_above(kLeaves, plane, block.first_leaf, block.leaves, detail_.leaves, start, extent);
   spread(start.boxes, servers_end, extent, 0.85);
   for (const Shown& leaf : leaves) {
     name_leaf(plane, block, leaf);
@@ -212,9 +196,8 @@ std::vector<ClosDrawing::Shown> ClosDrawing::place_block(std::uint32_t site, std
   return leaves;
 }
 
-std::vector<ClosDrawing::Shown> ClosDrawing::place_pod(std::uint32_t site, std::uint32_t plane,
-                                                       std::uint32_t pod, double x,
-                                                       Extent& extent) {
+std::vector<ClosDrawing::Shown> ClosDrawing::place_pod(std::uint32_t site, std::uint32_t plane, std::uint32_t pod,
+                                                       double x, Extent& extent) {
   const SiteBlocks& blocks = sites_[site];
   const std::uint32_t first = pod * blocks.per_pod();
   const std::uint32_t count = std::min(blocks.per_pod(), blocks.count() - first);
@@ -230,9 +213,8 @@ std::vector<ClosDrawing::Shown> ClosDrawing::place_pod(std::uint32_t site, std::
       const Rows rows{kLeaves, planes_apart() ? kLeaves : kServers};
       std::vector<std::string> more;
       if (!planes_apart()) more.push_back(counted(static_cast<std::int64_t>(servers), "server"));
-      const std::uint32_t box =
-          fold_box(fmt::format("unit{}.{}.{}+", site, plane, first + part.first), unit_noun(),
-                   part.count, count, std::move(more), at, rows);
+      const std::uint32_t box = fold_box(fmt::format("unit{}.{}.{}+", site, plane, first + part.first), unit_noun(),
+                                         part.count, count, std::move(more), at, rows);
       leaves.push_back({box, part});
       leaves_[{site, first + part.first}].push_back({box, {}, plane, true});
       extent.right = at + kFoldWidth;
@@ -245,8 +227,7 @@ std::vector<ClosDrawing::Shown> ClosDrawing::place_pod(std::uint32_t site, std::
   }
   if (clos_.tiers < 2) return leaves;
   const std::uint32_t all_pods = clos_.sites[site].first_pod + pod;
-  auto spines = row_above(kSpines, plane,
-                          fabric_.clos()->count(Clos::Tier::leaf) + all_pods * clos_.spines_per_pod,
+  auto spines = row_above(kSpines, plane, fabric_.clos()->count(Clos::Tier::leaf) + all_pods * clos_.spines_per_pod,
                           clos_.spines_per_pod, detail_.spines, start, extent);
   join_switches(spines, leaves, LinkTier::spine, clos_.bundle);
   if (framed) {
@@ -261,8 +242,8 @@ std::vector<ClosDrawing::Shown> ClosDrawing::place_pod(std::uint32_t site, std::
   return spines;
 }
 
-std::vector<ClosDrawing::Shown> ClosDrawing::place_pods(std::uint32_t site, std::uint32_t plane,
-                                                        double x, Extent& extent) {
+std::vector<ClosDrawing::Shown> ClosDrawing::place_pods(std::uint32_t site, std::uint32_t plane, double x,
+                                                        Extent& extent) {
   const SiteBlocks& blocks = sites_[site];
   if (clos_.tiers < 3) return place_pod(site, plane, 0, x, extent);
   const Mark start = mark();
@@ -276,9 +257,8 @@ std::vector<ClosDrawing::Shown> ClosDrawing::place_pods(std::uint32_t site, std:
       const std::uint64_t servers = blocks.servers(first, part.count * blocks.per_pod());
       std::vector<std::string> more;
       if (!planes_apart()) more.push_back(counted(static_cast<std::int64_t>(servers), "server"));
-      const std::uint32_t box =
-          fold_box(fmt::format("pod{}.{}.{}+", site, plane, part.first), "pod", part.count, pods,
-                   std::move(more), at, {kSpines, planes_apart() ? kLeaves : kServers});
+      const std::uint32_t box = fold_box(fmt::format("pod{}.{}.{}+", site, plane, part.first), "pod", part.count, pods,
+                                         std::move(more), at, {kSpines, planes_apart() ? kLeaves : kServers});
       leaves_[{site, first}].push_back({box, {}, plane, true});
       spines.push_back({{box, {0, clos_.spines_per_pod, true}}});
       extent.right = at + kFoldWidth;
@@ -289,8 +269,8 @@ std::vector<ClosDrawing::Shown> ClosDrawing::place_pods(std::uint32_t site, std:
     extent.right = own.right;
   }
   const std::uint32_t supers = clos_.super_groups * clos_.supers_per_group;
-  const std::uint32_t first = fabric_.clos()->count(Clos::Tier::leaf) +
-                              fabric_.clos()->count(Clos::Tier::spine) + site * supers;
+  const std::uint32_t first =
+      fabric_.clos()->count(Clos::Tier::leaf) + fabric_.clos()->count(Clos::Tier::spine) + site * supers;
   auto shown = row_above(kSupers, plane, first, supers, detail_.supers, start, extent);
   for (const auto& pod : spines) join_supers(shown, pod);
   return shown;
@@ -303,16 +283,14 @@ void ClosDrawing::place_plane(std::uint32_t site, std::uint32_t plane, double x,
   auto tops = place_pods(site, plane, left, extent);
   if (clos_.gateways > 0) {
     const std::uint32_t first =
-        fabric_.switches_per_plane() -
-        (static_cast<std::uint32_t>(clos_.sites.size()) - site) * clos_.gateways;
+        fabric_.switches_per_plane() - (static_cast<std::uint32_t>(clos_.sites.size()) - site) * clos_.gateways;
     auto gateways = row_above(kGateways, plane, first, clos_.gateways, 3, start, extent);
     join_switches(gateways, tops, LinkTier::gateway, clos_.gateway_bundle);
     gateways_[{plane, site}] = std::move(gateways);
   }
   if (!planes_apart() || picture_.boxes.size() - before < 2) return;
   extent = {x, extent.right + kFramePad};
-  const std::string name =
-      fabric_.name(fabric_.node(NodeKind::network_switch, plane * fabric_.switches_per_plane()));
+  const std::string name = fabric_.name(fabric_.node(NodeKind::network_switch, plane * fabric_.switches_per_plane()));
   frames_.push_back({extent.left,
                      extent.right,
                      {top_row(), kLeaves},
@@ -329,10 +307,9 @@ void ClosDrawing::place_server_row(std::uint32_t site, double x, Extent& extent)
   extent = {x, x};
   const auto folded = [&](std::uint32_t first, std::uint32_t count, double at) {
     const std::uint64_t servers = blocks.servers(first, count);
-    const std::uint32_t box = fold_box(
-        fmt::format("servers{}.{}+", site, first), "server", static_cast<std::uint32_t>(servers),
-        static_cast<std::uint32_t>(blocks.servers(0, blocks.count())), {}, at,
-        {kServers, kServers});
+    const std::uint32_t box =
+        fold_box(fmt::format("servers{}.{}+", site, first), "server", static_cast<std::uint32_t>(servers),
+                 static_cast<std::uint32_t>(blocks.servers(0, blocks.count())), {}, at, {kServers, kServers});
     servers_[{site, first}].push_back({box, {}, true});
     extent.right = at + kFoldWidth;
   };
@@ -364,10 +341,9 @@ void ClosDrawing::place_site(std::uint32_t site, double x, Extent& extent) {
   for (const Stretch part : fold(fabric_.planes(), detail_.planes)) {
     const double at = extent.right + (extent.right > left ? kBlockGap : 0);
     if (part.folded) {
-      const std::uint32_t box =
-          fold_box(fmt::format("plane{}.{}+", site, part.first),
-                   fabric_.cluster().shape.rail_planes > 1 ? "rail" : "plane", part.count,
-                   fabric_.planes(), {}, at, {top_row(), kLeaves});
+      const std::uint32_t box = fold_box(fmt::format("plane{}.{}+", site, part.first),
+                                         fabric_.cluster().shape.rail_planes > 1 ? "rail" : "plane", part.count,
+                                         fabric_.planes(), {}, at, {top_row(), kLeaves});
       for (auto& [unit, boxes] : leaves_)
         if (unit.site == site) boxes.push_back({box, {}, part.first, true});
       extent.right = at + kFoldWidth;
@@ -393,13 +369,12 @@ void ClosDrawing::place_site(std::uint32_t site, double x, Extent& extent) {
   if (!framed) return;
   extent = {x, extent.right + kFramePad};
   const std::string& name = fabric_.cluster().sites[site];
-  frames_.push_back(
-      {extent.left,
-       extent.right,
-       {top_row(), kServers},
-       fmt::format("site {}", name),
-       counted(static_cast<std::int64_t>(sites_[site].servers(0, sites_[site].count())), "server"),
-       true});
+  frames_.push_back({extent.left,
+                     extent.right,
+                     {top_row(), kServers},
+                     fmt::format("site {}", name),
+                     counted(static_cast<std::int64_t>(sites_[site].servers(0, sites_[site].count())), "server"),
+                     true});
 }
 
 void ClosDrawing::place() {
@@ -408,8 +383,7 @@ void ClosDrawing::place() {
   for (const Stretch part : fold(all, detail_.sites)) {
     const double at = extent.right + (extent.right > 0 ? kSiteGap : 0);
     if (part.folded) {
-      fold_box(fmt::format("site{}+", part.first), "site", part.count, all, {}, at,
-               {top_row(), kServers});
+      fold_box(fmt::format("site{}+", part.first), "site", part.count, all, {}, at, {top_row(), kServers});
       extent.right = at + kFoldWidth;
       continue;
     }

@@ -27,14 +27,12 @@ constexpr double kGroupHeight = 2 * kRouterHeight + kRouterGap + 40 + kServerHei
 
 class DragonflyDrawing {
  public:
-  explicit DragonflyDrawing(const Fabric& fabric)
-      : fabric_(fabric), shape_(fabric.dragonfly()->shape()) {}
+  explicit DragonflyDrawing(const Fabric& fabric) : fabric_(fabric), shape_(fabric.dragonfly()->shape()) {}
 
   Picture draw() {
     groups_ = fold(shape_.groups, kMostGroups);
     place_ring();
-    for (std::size_t i = 0; i < groups_.size(); ++i)
-      groups_[i].folded ? draw_fold(i) : draw_group(i);
+    for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].folded ? draw_fold(i) : draw_group(i);
     draw_global_links();
     describe_fabric(fabric_, picture_);
     describe();
@@ -76,17 +74,14 @@ bool DragonflyDrawing::ring_fits(double radius) {
     const Point touch{radius * cx, radius * cy};
     // A blend from corner to edge keeps the ring even: at 0 and 90 degrees the middle of a side.
     const Point middle{touch.x + cx * kGroupWidth / 2, touch.y + cy * kGroupHeight / 2};
-    at_.push_back(
-        {middle.x - kGroupWidth / 2, middle.y - kGroupHeight / 2, kGroupWidth, kGroupHeight});
-    inner_.push_back(
-        {std::clamp(0.0, at_[i].x, at_[i].right()), std::clamp(0.0, at_[i].y, at_[i].bottom())});
+    at_.push_back({middle.x - kGroupWidth / 2, middle.y - kGroupHeight / 2, kGroupWidth, kGroupHeight});
+    inner_.push_back({std::clamp(0.0, at_[i].x, at_[i].right()), std::clamp(0.0, at_[i].y, at_[i].bottom())});
   }
   for (std::size_t i = 0; i < at_.size(); ++i)
     for (std::size_t j = i + 1; j < at_.size(); ++j) {
       constexpr double kBetween = 24;
-      const bool apart =
-          at_[i].right() + kBetween <= at_[j].x || at_[j].right() + kBetween <= at_[i].x ||
-          at_[i].bottom() + kBetween <= at_[j].y || at_[j].bottom() + kBetween <= at_[i].y;
+      const bool apart = at_[i].right() + kBetween <= at_[j].x || at_[j].right() + kBetween <= at_[i].x ||
+                         at_[i].bottom() + kBetween <= at_[j].y || at_[j].bottom() + kBetween <= at_[i].y;
       if (!apart) return false;
     }
   return true;
@@ -103,21 +98,20 @@ void DragonflyDrawing::draw_fold(std::size_t place) {
   at_[place] = {middle.x - 70, middle.y - 45, 140, 90};
   inner_[place] = {std::clamp(0.0, at_[place].x, at_[place].right()),
                    std::clamp(0.0, at_[place].y, at_[place].bottom())};
-  router_box_.push_back(
-      add_box(picture_, {fmt::format("group{}+", part.first),
-                         at_[place],
-                         fmt::format("… {} more", grouped(part.count)),
-                         {"groups", fmt::format("({} in all)", grouped(shape_.groups))},
-                         "more",
-                         fmt::format("group {} to {}", part.first, part.first + part.count - 1)}));
+  router_box_.push_back(add_box(picture_, {fmt::format("group{}+", part.first),
+                                           at_[place],
+                                           fmt::format("… {} more", grouped(part.count)),
+                                           {"groups", fmt::format("({} in all)", grouped(shape_.groups))},
+                                           "more",
+                                           fmt::format("group {} to {}", part.first, part.first + part.count - 1)}));
 }
 
 void DragonflyDrawing::draw_group(std::size_t place) {
   const std::uint32_t group = groups_[place].first;
-  picture_.frames.push_back({at_[place], fmt::format("group {}", group), "",
-                             fmt::format("group {}: {}, all joined to each other", group,
-                                         counted(shape_.routers_per_group, "router")),
-                             true});
+  picture_.frames.push_back(
+      {at_[place], fmt::format("group {}", group), "",
+       fmt::format("group {}: {}, all joined to each other", group, counted(shape_.routers_per_group, "router")),
+       true});
   draw_routers(group, at_[place]);
   draw_servers(group, at_[place]);
 }
@@ -137,9 +131,8 @@ void DragonflyDrawing::draw_routers(std::uint32_t group, const Rect& frame) {
             name.substr(name.rfind('/') + 1),
             {},
             "leaf",
-            fmt::format("{}: {}, {} NIC ports, {} local links, {} global links", name,
-                        fabric_.switch_kind(router).kind, shape_.router_down,
-                        shape_.routers_per_group - 1, shape_.global_links)};
+            fmt::format("{}: {}, {} NIC ports, {} local links, {} global links", name, fabric_.switch_kind(router).kind,
+                        shape_.router_down, shape_.routers_per_group - 1, shape_.global_links)};
     if (shown[i].folded) {
       box.id += "+";
       box.label = fmt::format("… {} more", grouped(shown[i].count));
@@ -160,28 +153,24 @@ void DragonflyDrawing::draw_routers(std::uint32_t group, const Rect& frame) {
            line_width(1, shape_.local_wire.rate),
            short_rate(shape_.local_wire.rate),
            {},
-           fmt::format("local link, {}, {} of cable", brief(shape_.local_wire.rate),
-                       brief(shape_.local_wire.latency)),
+           fmt::format("local link, {}, {} of cable", brief(shape_.local_wire.rate), brief(shape_.local_wire.latency)),
            boxes[i],
            boxes[j]});
     }
 }
 
-std::vector<ServerRun> DragonflyDrawing::servers_of(std::uint32_t first_router,
-                                                    std::uint32_t routers) const {
+std::vector<ServerRun> DragonflyDrawing::servers_of(std::uint32_t first_router, std::uint32_t routers) const {
   std::vector<ServerRun> runs;
   const model::Cluster& cluster = fabric_.cluster();
   for (std::uint32_t g = 0; g < cluster.groups.size(); ++g) {
     const model::Wiring& wiring = cluster.shape.wiring[g];
     const std::int64_t each = wiring.servers_per_block;
     const auto clip = [&](std::int64_t router) {
-      return std::clamp<std::int64_t>((router - wiring.first_leaf) * each, 0,
-                                      cluster.groups[g].servers);
+      return std::clamp<std::int64_t>((router - wiring.first_leaf) * each, 0, cluster.groups[g].servers);
     };
     const std::int64_t from = clip(first_router);
     const std::int64_t to = clip(static_cast<std::int64_t>(first_router) + routers);
-    if (to > from)
-      runs.push_back({g, static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to - from)});
+    if (to > from) runs.push_back({g, static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to - from)});
   }
   return runs;
 }
@@ -196,12 +185,10 @@ void DragonflyDrawing::draw_servers(std::uint32_t group, const Rect& frame) {
     box = {fmt::format("group{}/none", group), at, "no servers", {}, "more", "spare routers"};
   } else {
     box = server_box(fabric_, runs[0], runs[0].count, false);
-    for (std::size_t i = 1; i < runs.size(); ++i)
-      box.notes.push_back("and " + run_name(fabric_, runs[i]));
+    for (std::size_t i = 1; i < runs.size(); ++i) box.notes.push_back("and " + run_name(fabric_, runs[i]));
     if (box.notes.size() > 2)
-      box.notes = {
-          box.notes[0],
-          fmt::format("and {} more", counted(static_cast<std::int64_t>(runs.size()) - 1, "group"))};
+      box.notes = {box.notes[0],
+                   fmt::format("and {} more", counted(static_cast<std::int64_t>(runs.size()) - 1, "group"))};
     box.at = at;
   }
   const std::uint32_t index = add_box(picture_, std::move(box));
@@ -209,9 +196,7 @@ void DragonflyDrawing::draw_servers(std::uint32_t group, const Rect& frame) {
   // One line for all routers: from the lower pair down to the servers.
   const model::Wire wire = fabric_.wire(fabric::LinkTier::nic, runs[0].group);
   const model::Group& servers = fabric_.cluster().groups[runs[0].group];
-  const double top =
-      frame.y + kPad +
-      (shape_.routers_per_group > 2 ? 2 * kRouterHeight + kRouterGap : kRouterHeight);
+  const double top = frame.y + kPad + (shape_.routers_per_group > 2 ? 2 * kRouterHeight + kRouterGap : kRouterHeight);
   for (const double x : {at.x + kRouterWidth / 2, at.right() - kRouterWidth / 2}) {
     if (shape_.routers_per_group == 1 && x > at.centre().x) continue;
     picture_.lines.push_back(
@@ -221,8 +206,7 @@ void DragonflyDrawing::draw_servers(std::uint32_t group, const Rect& frame) {
          bundle_text(static_cast<std::int64_t>(servers.nics()) * servers.spec.nic.ports, wire.rate),
          {},
          fmt::format("each server: {}, {} of cable",
-                     bundle_text(static_cast<std::int64_t>(servers.nics()) * servers.spec.nic.ports,
-                                 wire.rate),
+                     bundle_text(static_cast<std::int64_t>(servers.nics()) * servers.spec.nic.ports, wire.rate),
                      brief(wire.latency)),
          kNoBox,
          index});
@@ -232,23 +216,20 @@ void DragonflyDrawing::draw_servers(std::uint32_t group, const Rect& frame) {
 void DragonflyDrawing::draw_global_links() {
   for (std::size_t i = 0; i < groups_.size(); ++i)
     for (std::size_t j = i + 1; j < groups_.size(); ++j) {
-      const std::uint32_t links =
-          fabric_.dragonfly()->links_between(groups_[j].first - groups_[i].first);
+      const std::uint32_t links = fabric_.dragonfly()->links_between(groups_[j].first - groups_[i].first);
       const bool folded = groups_[i].folded || groups_[j].folded;
       if (links == 0 && !folded) continue;
       const std::string label = bundle_text(std::max(1u, links), shape_.global_wire.rate);
-      Line line{
-          {inner_[i], inner_[j]},
-          rate_style(shape_.global_wire.rate) + (folded ? " folded" : " thin"),
-          line_width(std::max(1u, links), shape_.global_wire.rate),
-          label,
-          {},
-          fmt::format("group {} to group {}: {}{}, {} of cable", groups_[i].first, groups_[j].first,
-                      folded ? "each " : "", label, brief(shape_.global_wire.latency)),
-          router_box_[i],
-          router_box_[j]};
-      if (groups_.size() <= 3)
-        line.label_at = Point{(inner_[i].x + inner_[j].x) / 2, (inner_[i].y + inner_[j].y) / 2};
+      Line line{{inner_[i], inner_[j]},
+                rate_style(shape_.global_wire.rate) + (folded ? " folded" : " thin"),
+                line_width(std::max(1u, links), shape_.global_wire.rate),
+                label,
+                {},
+                fmt::format("group {} to group {}: {}{}, {} of cable", groups_[i].first, groups_[j].first,
+                            folded ? "each " : "", label, brief(shape_.global_wire.latency)),
+                router_box_[i],
+                router_box_[j]};
+      if (groups_.size() <= 3) line.label_at = Point{(inner_[i].x + inner_[j].x) / 2, (inner_[i].y + inner_[j].y) / 2};
       picture_.lines.push_back(std::move(line));
     }
 }
@@ -265,22 +246,17 @@ void DragonflyDrawing::describe() {
       shape_.groups < 2 ? ""
       : least == most
           ? fmt::format("; {} between two groups", bundle_text(most, shape_.global_wire.rate))
-          : fmt::format("; {} to {} x {} between two groups", least, most,
-                        short_rate(shape_.global_wire.rate));
+          : fmt::format("; {} to {} x {} between two groups", least, most, short_rate(shape_.global_wire.rate));
   picture_.caption.push_back(fmt::format(
-      "{} of {}, {} each{}; {} routing", counted(shape_.groups, "group"),
-      counted(shape_.routers_per_group, "router"), counted(shape_.global_links, "global link"),
-      pairs, kRouting[static_cast<std::size_t>(shape_.routing)]));
+      "{} of {}, {} each{}; {} routing", counted(shape_.groups, "group"), counted(shape_.routers_per_group, "router"),
+      counted(shape_.global_links, "global link"), pairs, kRouting[static_cast<std::size_t>(shape_.routing)]));
   if (fabric_.planes() > 1)
-    picture_.caption.push_back(
-        fmt::format("one of {} planes is drawn; the others are like it", fabric_.planes()));
+    picture_.caption.push_back(fmt::format("one of {} planes is drawn; the others are like it", fabric_.planes()));
   picture_.description += "; " + picture_.caption.back();
 }
 
 }  // namespace
 
-Picture dragonfly_picture(const Fabric& fabric) {
-  return DragonflyDrawing(fabric).draw();
-}
+Picture dragonfly_picture(const Fabric& fabric) { return DragonflyDrawing(fabric).draw(); }
 
 }  // namespace weft::draw

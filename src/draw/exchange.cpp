@@ -13,17 +13,13 @@ namespace {
 
 using nlohmann::ordered_json;
 
-double rounded(double v) {
-  return std::round(v * 10) / 10 + 0.0;
-}
+double rounded(double v) { return std::round(v * 10) / 10 + 0.0; }
 
 ordered_json rect_json(const Rect& at) {
   return {{"x", rounded(at.x)}, {"y", rounded(at.y)}, {"w", rounded(at.w)}, {"h", rounded(at.h)}};
 }
 
-ordered_json point_json(Point p) {
-  return ordered_json::array({rounded(p.x), rounded(p.y)});
-}
+ordered_json point_json(Point p) { return ordered_json::array({rounded(p.x), rounded(p.y)}); }
 
 ordered_json box_json(const Box& box) {
   ordered_json out = {{"id", clean_utf8(box.id)}, {"label", clean_utf8(box.label)}};
@@ -66,8 +62,7 @@ std::string to_json(const Picture& picture) {
                       {"description", clean_utf8(picture.description)},
                       {"width", picture.width},
                       {"height", picture.height}};
-  for (const char* list : {"caption", "frames", "boxes", "lines", "texts", "legend"})
-    out[list] = ordered_json::array();
+  for (const char* list : {"caption", "frames", "boxes", "lines", "texts", "legend"}) out[list] = ordered_json::array();
   for (const std::string& line : picture.caption) out["caption"].push_back(clean_utf8(line));
   for (const Frame& frame : picture.frames)
     out["frames"].push_back({{"label", clean_utf8(frame.label)},
@@ -103,15 +98,14 @@ std::string to_dot(const Picture& picture) {
     out += fmt::format(
         "  b{} [label=\"{}\", class=\"{}\", pos=\"{:.1f},{:.1f}\", width={:.3f}, height={:.3f}, "
         "tooltip=\"{}\"];\n",
-        i, dot_label(box), dot_escaped(box.style), middle.x, picture.height - middle.y,
-        box.at.w / 72, box.at.h / 72, dot_escaped(box.title));
+        i, dot_label(box), dot_escaped(box.style), middle.x, picture.height - middle.y, box.at.w / 72, box.at.h / 72,
+        dot_escaped(box.title));
   }
   for (const Line& line : picture.lines) {
     if (line.from == kNoBox || line.to == kNoBox) continue;
-    out +=
-        fmt::format("  b{} -- b{} [label=\"{}\", class=\"{}\", penwidth={:.1f}, tooltip=\"{}\"];\n",
-                    line.from, line.to, line.label_at ? dot_escaped(line.label) : "",
-                    dot_escaped(line.style), line.width, dot_escaped(line.title));
+    out += fmt::format("  b{} -- b{} [label=\"{}\", class=\"{}\", penwidth={:.1f}, tooltip=\"{}\"];\n", line.from,
+                       line.to, line.label_at ? dot_escaped(line.label) : "", dot_escaped(line.style), line.width,
+                       dot_escaped(line.title));
   }
   return out + "}\n";
 }

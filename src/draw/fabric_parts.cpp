@@ -22,16 +22,14 @@ std::string servers_line(const model::Cluster& cluster) {
   std::vector<std::string> kinds;
   std::set<std::string> nics;
   for (const model::Group& group : cluster.groups) {
-    kinds.push_back(cluster.groups.size() == 1 ? group.spec.kind
-                                               : fmt::format("{} {} {}", grouped(group.servers),
-                                                             group.spec.kind, group.spec.name));
-    if (group.nics() > 0)
-      nics.insert(fmt::format("{} {}", group.spec.nic.kind, brief(group.spec.nic.rate)));
+    kinds.push_back(cluster.groups.size() == 1
+                        ? group.spec.kind
+                        : fmt::format("{} {} {}", grouped(group.servers), group.spec.kind, group.spec.name));
+    if (group.nics() > 0) nics.insert(fmt::format("{} {}", group.spec.nic.kind, brief(group.spec.nic.rate)));
   }
   if (kinds.size() > 4) kinds = {fmt::format("{} groups", kinds.size())};
-  std::string line =
-      fmt::format("{} ({}), {}, {}", count_of(cluster.servers, "server"), fmt::join(kinds, ", "),
-                  count_of(cluster.gpus, "GPU"), count_of(cluster.nics, "NIC"));
+  std::string line = fmt::format("{} ({}), {}, {}", count_of(cluster.servers, "server"), fmt::join(kinds, ", "),
+                                 count_of(cluster.gpus, "GPU"), count_of(cluster.nics, "NIC"));
   if (!nics.empty() && nics.size() <= 3) line += fmt::format(" ({})", fmt::join(nics, ", "));
   return line;
 }
@@ -41,8 +39,8 @@ std::string switches_line(const Fabric& fabric) {
   const auto& kinds = fabric.cluster().shape.switches;
   const auto add = [&](std::int64_t n, std::string_view noun, const model::SwitchKind& kind) {
     if (n > 0)
-      parts.push_back(fmt::format("{} ({}, {} x {})", count_of(n * fabric.planes(), noun),
-                                  kind.kind, kind.ports, brief(kind.rate)));
+      parts.push_back(fmt::format("{} ({}, {} x {})", count_of(n * fabric.planes(), noun), kind.kind, kind.ports,
+                                  brief(kind.rate)));
   };
   if (const fabric::Dragonfly* dragonfly = fabric.dragonfly()) {
     add(dragonfly->switches(), "router", kinds[0]);
@@ -57,8 +55,7 @@ std::string switches_line(const Fabric& fabric) {
   }
   std::string line = fmt::format("{}", fmt::join(parts, ", "));
   const model::Shape& shape = fabric.cluster().shape;
-  if (shape.rail_planes > 1)
-    line += fmt::format(", in {} rails that nothing joins", shape.rail_planes);
+  if (shape.rail_planes > 1) line += fmt::format(", in {} rails that nothing joins", shape.rail_planes);
   if (shape.port_planes > 1) line += fmt::format(", in {} planes", shape.port_planes);
   return line;
 }
@@ -74,17 +71,16 @@ std::string oversubscription_line(const Fabric& fabric) {
   for (std::size_t g = 0; g < cluster.groups.size(); ++g) {
     const model::Wiring& wiring = cluster.shape.wiring[g];
     const double servers = std::min(wiring.servers_per_block, cluster.groups[g].servers);
-    below = std::max(below, servers * wiring.nics_per_leaf * wiring.ports_per_plane *
-                                static_cast<double>(wiring.wire.rate.count()));
+    below = std::max(
+        below, servers * wiring.nics_per_leaf * wiring.ports_per_plane * static_cast<double>(wiring.wire.rate.count()));
   }
   const auto up = static_cast<double>(clos.spine_wire.rate.count());
-  std::string line = fmt::format("oversubscription at a leaf {}",
-                                 ratio_text(below, up * clos.spines_per_pod * clos.bundle));
+  std::string line =
+      fmt::format("oversubscription at a leaf {}", ratio_text(below, up * clos.spines_per_pod * clos.bundle));
   if (clos.tiers == 3)
-    line += fmt::format(", at a spine {}",
-                        ratio_text(up * clos.leaves_per_pod * clos.bundle,
-                                   static_cast<double>(clos.super_wire.rate.count()) *
-                                       clos.supers_per_group * clos.super_bundle));
+    line += fmt::format(", at a spine {}", ratio_text(up * clos.leaves_per_pod * clos.bundle,
+                                                      static_cast<double>(clos.super_wire.rate.count()) *
+                                                          clos.supers_per_group * clos.super_bundle));
   return line;
 }
 
@@ -94,8 +90,7 @@ std::string sites_line(const Fabric& fabric) {
   if (clos.gateways == 0) return "";
   return fmt::format(
       "between two sites {}, {} one way",
-      bundle_text(static_cast<std::int64_t>(clos.gateways) * clos.site_links * fabric.planes(),
-                  clos.site_wire.rate),
+      bundle_text(static_cast<std::int64_t>(clos.gateways) * clos.site_links * fabric.planes(), clos.site_wire.rate),
       brief(clos.site_wire.latency));
 }
 
@@ -103,10 +98,9 @@ std::string domains_line(const model::Cluster& cluster) {
   std::set<std::string> lines;
   for (const model::Group& group : cluster.groups)
     if (group.spec.scale_up && group.spec.scale_up->servers > 1)
-      lines.insert(fmt::format(
-          "{} servers with {} GPUs share one {} domain ({} per GPU one way)",
-          group.spec.scale_up->servers, group.spec.scale_up->servers * group.spec.gpus,
-          group.spec.scale_up->link.kind, byte_rate(group.spec.scale_up->link.one_way())));
+      lines.insert(fmt::format("{} servers with {} GPUs share one {} domain ({} per GPU one way)",
+                               group.spec.scale_up->servers, group.spec.scale_up->servers * group.spec.gpus,
+                               group.spec.scale_up->link.kind, byte_rate(group.spec.scale_up->link.one_way())));
   return fmt::format("{}", fmt::join(lines, "; "));
 }
 
@@ -117,31 +111,23 @@ void write_legend(const Fabric& fabric, Picture& picture) {
     if (rate.count() > 0) rates[rate] = rate_style(rate);
   };
   if (fabric.has_network())
-    for (std::uint32_t g = 0; g < fabric.cluster().groups.size(); ++g)
-      add(fabric.wire(fabric::LinkTier::nic, g).rate);
+    for (std::uint32_t g = 0; g < fabric.cluster().groups.size(); ++g) add(fabric.wire(fabric::LinkTier::nic, g).rate);
   if (fabric.dragonfly() != nullptr) add(fabric.wire(fabric::LinkTier::local).rate);
-  if (fabric.clos() != nullptr && fabric.clos()->shape().tiers > 1)
-    add(fabric.clos()->shape().spine_wire.rate);
-  if (fabric.clos() != nullptr && fabric.clos()->shape().tiers > 2)
-    add(fabric.clos()->shape().super_wire.rate);
+  if (fabric.clos() != nullptr && fabric.clos()->shape().tiers > 1) add(fabric.clos()->shape().spine_wire.rate);
+  if (fabric.clos() != nullptr && fabric.clos()->shape().tiers > 2) add(fabric.clos()->shape().super_wire.rate);
   for (const auto& [rate, style] : rates)
     picture.legend.push_back({true, style, 3, brief(rate) + " link, or several as one line", {}});
   const auto drawn = [&](std::string_view style) {
-    return std::any_of(picture.lines.begin(), picture.lines.end(), [&](const Line& line) {
-      return line.style.find(style) != std::string::npos;
-    });
+    return std::any_of(picture.lines.begin(), picture.lines.end(),
+                       [&](const Line& line) { return line.style.find(style) != std::string::npos; });
   };
   if (drawn("site")) picture.legend.push_back({true, "site", 3, "between sites", {}});
   if (drawn("nvlink")) picture.legend.push_back({true, "nvlink", 4, "scale-up links", {}});
-  if (std::any_of(picture.boxes.begin(), picture.boxes.end(),
-                  [](const Box& box) { return box.style == "rack"; }))
+  if (std::any_of(picture.boxes.begin(), picture.boxes.end(), [](const Box& box) { return box.style == "rack"; }))
     picture.legend.push_back({false, "rack", 2, "servers of one scale-up domain", {}});
   if (drawn("folded"))
-    picture.legend.push_back({true,
-                              (rates.empty() ? "link" : rates.begin()->second) + " folded",
-                              3,
-                              "to parts that are folded away",
-                              {}});
+    picture.legend.push_back(
+        {true, (rates.empty() ? "link" : rates.begin()->second) + " folded", 3, "to parts that are folded away", {}});
 }
 
 }  // namespace
@@ -161,8 +147,7 @@ Box server_box(const Fabric& fabric, const ServerRun& run, std::uint32_t of_all,
   box.id = run_name(fabric, run);
   box.label = run_name(fabric, run);
   box.style = "server";
-  box.title = fmt::format("{}: {} {}, {}", box.label, count_of(run.count, "server"),
-                          group.spec.kind, devices);
+  box.title = fmt::format("{}: {} {}, {}", box.label, count_of(run.count, "server"), group.spec.kind, devices);
   if (folded) {
     box.label = fmt::format("… {} more", grouped(run.count));
     box.notes = {fmt::format("({} in all)", grouped(of_all))};
@@ -177,11 +162,7 @@ Box server_box(const Fabric& fabric, const ServerRun& run, std::uint32_t of_all,
 
 std::string rate_style(Bandwidth rate) {
   const std::int64_t giga = rate.count() / 1'000'000'000;
-  return giga <= 100   ? "r100"
-         : giga <= 200 ? "r200"
-         : giga <= 400 ? "r400"
-         : giga <= 800 ? "r800"
-                       : "r1600";
+  return giga <= 100 ? "r100" : giga <= 200 ? "r200" : giga <= 400 ? "r400" : giga <= 800 ? "r800" : "r1600";
 }
 
 double line_width(std::int64_t links, Bandwidth rate) {
@@ -191,14 +172,12 @@ double line_width(std::int64_t links, Bandwidth rate) {
 
 void describe_fabric(const Fabric& fabric, Picture& picture) {
   const model::Cluster& cluster = fabric.cluster();
-  picture.title =
-      fmt::format("{}: {}", cluster.name,
-                  cluster.file.fabric.kind == "none" ? "scale-up only" : cluster.file.fabric.kind);
+  picture.title = fmt::format("{}: {}", cluster.name,
+                              cluster.file.fabric.kind == "none" ? "scale-up only" : cluster.file.fabric.kind);
   picture.caption.push_back(servers_line(cluster));
   if (fabric.has_network()) picture.caption.push_back(switches_line(fabric));
   std::string last;
-  for (const std::string& part :
-       {oversubscription_line(fabric), sites_line(fabric), domains_line(cluster)})
+  for (const std::string& part : {oversubscription_line(fabric), sites_line(fabric), domains_line(cluster)})
     if (!part.empty()) last += (last.empty() ? "" : "; ") + part;
   if (!last.empty()) picture.caption.push_back(last);
   picture.description = fmt::format("{}", fmt::join(picture.caption, "; "));

@@ -20,8 +20,7 @@ struct ServerRun {
 // "s0", "s0 … s15".
 std::string run_name(const fabric::Fabric& fabric, const ServerRun& run);
 // A server, or several in one box, with what they hold. `style` is "server" or "more".
-Box server_box(const fabric::Fabric& fabric, const ServerRun& run, std::uint32_t of_all,
-               bool folded);
+Box server_box(const fabric::Fabric& fabric, const ServerRun& run, std::uint32_t of_all, bool folded);
 
 // Style and width of a line that stands for `links` links of one rate.
 std::string rate_style(Bandwidth rate);

@@ -21,15 +21,13 @@ Picture island_picture(const fabric::Fabric& fabric) {
   const double width = std::max(kStep * static_cast<double>(shown.size()) - 14, 420.0);
   std::uint32_t domain = kNoBox;
   if (shared) {
-    const std::string what =
-        scale_up->switches > 0 ? counted(scale_up->switches, "scale-up switch") : "torus";
-    domain =
-        add_box(picture, {"scale-up",
-                          {0, 0, width, 48},
-                          fmt::format("{}: {}", scale_up->link.kind, what),
-                          {fmt::format("{} per GPU one way", byte_rate(scale_up->link.one_way()))},
-                          "nvswitch",
-                          fmt::format("joins {} servers", scale_up->servers)});
+    const std::string what = scale_up->switches > 0 ? counted(scale_up->switches, "scale-up switch") : "torus";
+    domain = add_box(picture, {"scale-up",
+                               {0, 0, width, 48},
+                               fmt::format("{}: {}", scale_up->link.kind, what),
+                               {fmt::format("{} per GPU one way", byte_rate(scale_up->link.one_way()))},
+                               "nvswitch",
+                               fmt::format("joins {} servers", scale_up->servers)});
   }
   double x = (width - (kStep * static_cast<double>(shown.size()) - 14)) / 2;
   for (const Stretch part : shown) {
@@ -44,8 +42,7 @@ Picture island_picture(const fabric::Fabric& fabric) {
            4,
            fmt::format("{} x {}", group.spec.gpus, byte_rate(scale_up->link.one_way())),
            {},
-           fmt::format("{} GPUs, {} each one way", group.spec.gpus,
-                       byte_rate(scale_up->link.one_way())),
+           fmt::format("{} GPUs, {} each one way", group.spec.gpus, byte_rate(scale_up->link.one_way())),
            domain,
            index});
     x += kStep;

@@ -11,13 +11,10 @@ namespace {
 
 using samples::ClosOptions;
 
-Picture drawn(const model::Cluster& cluster) {
-  return fabric_picture(fabric::Fabric(cluster));
-}
+Picture drawn(const model::Cluster& cluster) { return fabric_picture(fabric::Fabric(cluster)); }
 
 bool has_box(const Picture& picture, const std::string& id) {
-  return std::any_of(picture.boxes.begin(), picture.boxes.end(),
-                     [&](const Box& box) { return box.id == id; });
+  return std::any_of(picture.boxes.begin(), picture.boxes.end(), [&](const Box& box) { return box.id == id; });
 }
 
 std::vector<model::Cluster> sample_fabrics() {
@@ -27,19 +24,13 @@ std::vector<model::Cluster> sample_fabrics() {
       samples::clos({.servers = 2, .unit = 16, .spines = 2}),
       samples::clos({.servers = 1, .unit = 1, .rails = 1, .spines = 0, .kind = "tor-clos"}),
       samples::clos({.servers = 10'000, .spines = 16, .pod = 8, .supers = 64, .super_groups = 16}),
-      samples::clos({.servers = 131'072,
-                     .unit = 32,
-                     .spines = 32,
-                     .pod = 14,
-                     .supers = 14,
-                     .super_groups = 32}),
+      samples::clos({.servers = 131'072, .unit = 32, .spines = 32, .pod = 14, .supers = 14, .super_groups = 32}),
       samples::clos({.servers = 64, .unit = 2, .rails = 1, .spines = 8, .kind = "tor-clos"}),
       samples::clos({.servers = 144, .unit = 36, .rails = 4, .spines = 6, .domain = 18}),
       samples::clos({.planes = 2}),
       samples::clos({.servers = 1024, .spines = 8, .pod = 4, .planes = 4}),
       samples::clos({.sites = 2, .gateways = 2}),
-      samples::clos(
-          {.servers = 500, .spines = 4, .pod = 4, .planes = 2, .sites = 3, .gateways = 8}),
+      samples::clos({.servers = 500, .spines = 4, .pod = 4, .planes = 2, .sites = 3, .gateways = 8}),
       samples::clos({.servers = 16, .sites = 9}),
       samples::rail_only(64, 64, 0),
       samples::rail_only(256, 64, 2),
@@ -90,33 +81,25 @@ RC_GTEST_PROP(FabricPicture, NothingCollidesInAnyDragonfly, ()) {
 
 TEST(FabricPicture, AFewServersAreAllShown) {
   const Picture picture = drawn(samples::clos({.servers = 2, .spines = 2}));
-  for (const char* id : {"s0", "s1", "leaf0", "leaf7", "spine0", "spine1"})
-    EXPECT_TRUE(has_box(picture, id)) << id;
-  EXPECT_TRUE(std::none_of(picture.boxes.begin(), picture.boxes.end(),
-                           [](const Box& box) { return box.style == "more"; }));
+  for (const char* id : {"s0", "s1", "leaf0", "leaf7", "spine0", "spine1"}) EXPECT_TRUE(has_box(picture, id)) << id;
+  EXPECT_TRUE(
+      std::none_of(picture.boxes.begin(), picture.boxes.end(), [](const Box& box) { return box.style == "more"; }));
 }
 
 TEST(FabricPicture, ManyServersFoldToTheFirstAndTheLast) {
-  const Picture picture = drawn(
-      samples::clos({.servers = 10'000, .spines = 16, .pod = 8, .supers = 64, .super_groups = 16}));
+  const Picture picture =
+      drawn(samples::clos({.servers = 10'000, .spines = 16, .pod = 8, .supers = 64, .super_groups = 16}));
   EXPECT_LE(picture.boxes.size(), 60u);
-  for (const char* id : {"leaf0", "leaf4999", "super0", "super1023"})
-    EXPECT_TRUE(has_box(picture, id)) << id;
+  for (const char* id : {"leaf0", "leaf4999", "super0", "super1023"}) EXPECT_TRUE(has_box(picture, id)) << id;
   EXPECT_NE(to_svg(picture).find("(79 in all)"), std::string::npos);
-  EXPECT_EQ(picture.caption[0],
-            "10,000 servers (hgx-h100), 80,000 GPUs, 80,000 NICs (connectx-7 400Gbps)");
+  EXPECT_EQ(picture.caption[0], "10,000 servers (hgx-h100), 80,000 GPUs, 80,000 NICs (connectx-7 400Gbps)");
 }
 
 //   spine0   spine1        group 0 of super-spines is joined to spine 0 of each pod, group 1 to
 //   spine 1
 TEST(FabricPicture, SuperSpinesJoinTheirGroupOnly) {
-  const Picture picture = drawn(samples::clos({.servers = 4,
-                                               .unit = 1,
-                                               .rails = 1,
-                                               .spines = 2,
-                                               .pod = 2,
-                                               .supers = 1,
-                                               .super_groups = 2}));
+  const Picture picture = drawn(
+      samples::clos({.servers = 4, .unit = 1, .rails = 1, .spines = 2, .pod = 2, .supers = 1, .super_groups = 2}));
   std::vector<std::string> joined;
   for (const Line& line : picture.lines)
     if (picture.boxes[line.from].id == "super1") joined.push_back(picture.boxes[line.to].id);
@@ -135,8 +118,8 @@ TEST(FabricPicture, ParallelLinksAreOneLabelledLine) {
 
 TEST(FabricPicture, SitesAreJoinedByALabelledLongLink) {
   const Picture picture = drawn(samples::clos({.sites = 2}));
-  const auto line = std::find_if(picture.lines.begin(), picture.lines.end(),
-                                 [](const Line& each) { return each.style == "site"; });
+  const auto line =
+      std::find_if(picture.lines.begin(), picture.lines.end(), [](const Line& each) { return each.style == "site"; });
   ASSERT_NE(line, picture.lines.end());
   EXPECT_EQ(line->label, "2 x 400G, 4ms one way");
   EXPECT_TRUE(line->label_at.has_value());
@@ -160,8 +143,7 @@ TEST(FabricPicture, IsTheSameEveryTime) {
 }
 
 TEST(FabricPicture, AScaleUpDomainStandsAlone) {
-  const model::Cluster cluster =
-      samples::cluster("none", {samples::group(18, {.gpus = 4, .nics = 4, .domain = 18})});
+  const model::Cluster cluster = samples::cluster("none", {samples::group(18, {.gpus = 4, .nics = 4, .domain = 18})});
   const Picture picture = drawn(cluster);
   EXPECT_EQ(checks::wrong(picture), "");
   EXPECT_TRUE(has_box(picture, "scale-up"));

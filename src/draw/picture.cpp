@@ -57,8 +57,7 @@ Bounds bounds_of(const Picture& picture) {
   for (const Text& text : picture.texts) bounds.add(text);
   for (const Line& line : picture.lines) {
     for (const Point p : line.points) bounds.add(p);
-    if (line.label_at)
-      bounds.add(Text{{line.label_at->x, line.label_at->y + 4}, line.label, "", Anchor::middle});
+    if (line.label_at) bounds.add(Text{{line.label_at->x, line.label_at->y + 4}, line.label, "", Anchor::middle});
   }
   if (bounds.left > bounds.right) bounds = {0, 0, 0, 0};
   return bounds;
@@ -98,8 +97,7 @@ double place_legend(Picture& picture, double top) {
 
 double text_width(std::string_view utf8, double size) {
   double em = 0;
-  for (std::size_t at = 0; at < utf8.size(); at += char_length(utf8, at))
-    em += char_width(utf8, at);
+  for (std::size_t at = 0; at < utf8.size(); at += char_length(utf8, at)) em += char_width(utf8, at);
   return em * size;
 }
 
@@ -132,10 +130,8 @@ void finish(Picture& picture) {
   for (std::string& line : picture.caption) line = fitted(line, most, kCaptionSize);
   for (LegendEntry& entry : picture.legend) entry.text = fitted(entry.text, most / 2, kTextSize);
   width = std::max(width, text_width(picture.title, kTitleSize) + 8);
-  for (const std::string& line : picture.caption)
-    width = std::max(width, text_width(line, kCaptionSize));
-  for (const LegendEntry& entry : picture.legend)
-    width = std::max(width, text_width(entry.text, kTextSize) + 60);
+  for (const std::string& line : picture.caption) width = std::max(width, text_width(line, kCaptionSize));
+  for (const LegendEntry& entry : picture.legend) width = std::max(width, text_width(entry.text, kTextSize) + 60);
   picture.width = std::ceil(width + 2 * kMargin);
 
   const double caption = static_cast<double>(picture.caption.size()) * kCaptionLine;

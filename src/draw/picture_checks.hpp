@@ -12,8 +12,7 @@ namespace weft::draw::checks {
 
 inline bool overlap(const Rect& a, const Rect& b) {
   constexpr double kTouch = 0.01;
-  return a.x + kTouch < b.right() && b.x + kTouch < a.right() && a.y + kTouch < b.bottom() &&
-         b.y + kTouch < a.bottom();
+  return a.x + kTouch < b.right() && b.x + kTouch < a.right() && a.y + kTouch < b.bottom() && b.y + kTouch < a.bottom();
 }
 
 inline std::string boxes_apart(const Picture& picture) {
@@ -43,9 +42,7 @@ inline std::string all_in_view(const Picture& picture) {
     for (const Point p : line.points)
       if (!inside({p.x, p.y, 0, 0})) return "outside: line " + line.title;
   for (const Text& text : picture.texts) {
-    const double size = text.style == "heading"   ? kTitleSize
-                        : text.style == "caption" ? kCaptionSize
-                                                  : kTextSize;
+    const double size = text.style == "heading" ? kTitleSize : text.style == "caption" ? kCaptionSize : kTextSize;
     const double w = text_width(text.text, size);
     const double left = text.anchor == Anchor::start ? text.at.x
                         : text.anchor == Anchor::end ? text.at.x - w
@@ -63,8 +60,7 @@ inline std::string texts_fit(const Picture& picture) {
     if (text_width(box.label, kLabelSize) > box.at.w) return "too wide: " + box.label;
     for (const std::string& note : box.notes)
       if (text_width(note, kNoteSize) > box.at.w) return "too wide: " + note;
-    if (static_cast<double>(box.notes.size() + 1) * kLineHeight > box.at.h + 1)
-      return "too many lines: " + box.id;
+    if (static_cast<double>(box.notes.size() + 1) * kLineHeight > box.at.h + 1) return "too many lines: " + box.id;
   }
   for (const Frame& frame : picture.frames)
     if (text_width(frame.label, kTextSize) + 9 > frame.at.w) return "too wide: " + frame.label;
@@ -91,8 +87,7 @@ inline std::string lines_clear(const Picture& picture) {
   for (const Line& line : picture.lines)
     for (std::size_t i = 1; i < line.points.size(); ++i)
       for (std::uint32_t box = 0; box < picture.boxes.size(); ++box)
-        if (box != line.from && box != line.to &&
-            crosses(line.points[i - 1], line.points[i], picture.boxes[box].at))
+        if (box != line.from && box != line.to && crosses(line.points[i - 1], line.points[i], picture.boxes[box].at))
           return "a line runs through " + picture.boxes[box].id + ": " + line.title;
   return "";
 }

@@ -17,10 +17,8 @@ Picture two_boxes(const std::string& name) {
   picture.title = name;
   picture.description = name;
   picture.caption = {name};
-  const std::uint32_t a =
-      add_box(picture, {name + "a", {0, 0, 90, 40}, name, {name}, "leaf", name});
-  const std::uint32_t b =
-      add_box(picture, {name + "b", {0, 100, 90, 40}, name, {}, "server", name});
+  const std::uint32_t a = add_box(picture, {name + "a", {0, 0, 90, 40}, name, {name}, "leaf", name});
+  const std::uint32_t b = add_box(picture, {name + "b", {0, 100, 90, 40}, name, {}, "server", name});
   picture.lines.push_back({{{45, 40}, {45, 100}}, "r400", 2, name, Point{45, 70}, name, a, b});
   picture.frames.push_back({{-20, -20, 400, 180}, "all", "", name});
   picture.legend.push_back({true, "r400", 2, name, {}});

@@ -13,9 +13,9 @@ namespace {
 
 constexpr double kWidth = 620;
 constexpr double kHeight = 320;
-constexpr int kRows = 5;         // of the grid
-constexpr int kMostTicks = 9;    // along x
-constexpr double kCross = 3.5;   // half of it
+constexpr int kRows = 5;        // of the grid
+constexpr int kMostTicks = 9;   // along x
+constexpr double kCross = 3.5;  // half of it
 constexpr std::array<std::string_view, 6> kColours = {"curve0", "curve1", "curve2", "curve3", "curve4", "curve5"};
 
 Line line_of(std::vector<Point> points, const std::string& style, double width = 1, const std::string& title = "") {
@@ -35,7 +35,7 @@ bool drawable(const Point& point) {
 struct Scale {
   double first = 0;  // log2 of the sizes
   double last = 1;
-  double most = 1;   // GB/s
+  double most = 1;  // GB/s
 
   Point at(const Point& point) const {
     return {kWidth * (std::log2(point.x) - first) / (last - first), kHeight * (1 - point.y / most)};
@@ -87,9 +87,10 @@ void add_curve(const Curve& curve, const std::string& style, const Scale& scale,
     if (!drawable(point)) continue;
     const Point at = scale.at(point);
     if (curve.measured)
-      add_cross(at, style,
-                fmt::format("{}: {} {:.4g} GB/s", curve.name, exact(Bytes(static_cast<std::int64_t>(point.x))), point.y),
-                picture);
+      add_cross(
+          at, style,
+          fmt::format("{}: {} {:.4g} GB/s", curve.name, exact(Bytes(static_cast<std::int64_t>(point.x))), point.y),
+          picture);
     else
       line.points.push_back(at);
   }

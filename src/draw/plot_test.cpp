@@ -26,7 +26,8 @@ TEST(Plot, PutsPointsWhereTheyBelong) {
 }
 
 TEST(Plot, EveryCurveIsInTheLegendAndMeasurementsAreCrosses) {
-  const Picture picture = plot({"title", {}, "busbw", {{"measured", {{8, 1}, {16, 2}}, true}, {"simulated", {{8, 1}, {16, 3}}}}});
+  const Picture picture =
+      plot({"title", {}, "busbw", {{"measured", {{8, 1}, {16, 2}}, true}, {"simulated", {{8, 1}, {16, 3}}}}});
   ASSERT_EQ(picture.legend.size(), 2u);
   EXPECT_NE(picture.legend[0].style, picture.legend[1].style);
   EXPECT_EQ(curve_named(picture, "measured"), nullptr);

@@ -48,9 +48,8 @@ inline model::Group group(std::uint32_t servers, const ServerOptions& options = 
   spec.pcie_switches = options.switches;
   if (options.host_link) spec.host_link = link("nvlink-c2c", 450);
   if (options.scale_up_switches > 0 || !options.torus.empty())
-    spec.scale_up =
-        model::ScaleUp{link("nvlink4", 900), options.torus.empty() ? options.scale_up_switches : 0,
-                       options.domain, options.torus};
+    spec.scale_up = model::ScaleUp{link("nvlink4", 900), options.torus.empty() ? options.scale_up_switches : 0,
+                                   options.domain, options.torus};
   out.pcie.kind = out.nic_pcie.kind = "pcie5";
   out.pcie.per_lane_both_ways = out.nic_pcie.per_lane_both_ways = Bandwidth(63'015'000'000);
   out.diagram = model::make_diagram(spec);
@@ -108,11 +107,10 @@ inline model::Cluster clos(const ClosOptions& options) {
   const auto up = [](std::uint32_t a, std::uint32_t b) { return (a + b - 1) / b; };
   std::vector<model::Group> groups;
   for (std::uint32_t site = 0; site < options.sites; ++site) {
-    groups.push_back(group(options.servers,
-                           {.nics = options.rails,
-                            .ports = options.planes,
-                            .domain = options.domain,
-                            .name = options.name + (site > 0 ? std::to_string(site) + "-" : "")}));
+    groups.push_back(group(options.servers, {.nics = options.rails,
+                                             .ports = options.planes,
+                                             .domain = options.domain,
+                                             .name = options.name + (site > 0 ? std::to_string(site) + "-" : "")}));
     groups.back().site = site;
   }
   model::Cluster out = cluster(options.kind, std::move(groups));
@@ -130,10 +128,8 @@ inline model::Cluster clos(const ClosOptions& options) {
   const std::uint32_t pods = up(blocks * options.rails, shape.leaves_per_pod);
   out.sites.clear();
   for (std::uint32_t site = 0; site < options.sites; ++site) {
-    shape.sites.push_back(
-        {site * blocks * options.rails, blocks * options.rails, site * pods, pods});
-    out.shape.wiring.push_back(
-        {site * blocks * options.rails, 0, options.unit, options.rails, 1, 1, kWire});
+    shape.sites.push_back({site * blocks * options.rails, blocks * options.rails, site * pods, pods});
+    out.shape.wiring.push_back({site * blocks * options.rails, 0, options.unit, options.rails, 1, 1, kWire});
     out.sites.push_back("site" + std::to_string(site));
   }
   if (options.sites > 1) {
@@ -148,8 +144,7 @@ inline model::Cluster clos(const ClosOptions& options) {
 }
 
 // Every rail a fabric of its own.
-inline model::Cluster rail_only(std::uint32_t servers, std::uint32_t per_leaf,
-                                std::uint32_t spines) {
+inline model::Cluster rail_only(std::uint32_t servers, std::uint32_t per_leaf, std::uint32_t spines) {
   model::Cluster out = cluster("rail-only", {group(servers)});
   const std::uint32_t leaves = (servers + per_leaf - 1) / per_leaf;
   model::ClosShape shape;
@@ -172,8 +167,7 @@ inline model::Cluster chassis(std::uint32_t groups) {
   for (std::uint32_t g = 0; g < groups; ++g)
     all.push_back(group(2, {.nics = 1, .name = "g" + std::to_string(g) + "-"}));
   model::Cluster out = cluster("single-chassis", std::move(all));
-  for (std::uint32_t g = 0; g < groups; ++g)
-    out.shape.wiring.push_back({0, 2 * g, 2, 1, 1, 1, kWire});
+  for (std::uint32_t g = 0; g < groups; ++g) out.shape.wiring.push_back({0, 2 * g, 2, 1, 1, 1, kWire});
   model::ClosShape shape;
   shape.leaf_down = 2 * groups;
   shape.sites = {{0, 1, 0, 1}};
@@ -181,8 +175,7 @@ inline model::Cluster chassis(std::uint32_t groups) {
   return out;
 }
 
-inline model::Cluster dragonfly(std::uint32_t groups, std::uint32_t routers,
-                                std::uint32_t servers_per_router) {
+inline model::Cluster dragonfly(std::uint32_t groups, std::uint32_t routers, std::uint32_t servers_per_router) {
   model::Cluster out = cluster("dragonfly", {group(groups * routers * servers_per_router)});
   model::DragonflyShape shape;
   shape.router_down = 8 * servers_per_router;

@@ -47,8 +47,7 @@ struct Column {
 
 class ServerDrawing {
  public:
-  explicit ServerDrawing(const model::Group& group)
-      : group_(group), spec_(group.spec), diagram_(group.diagram) {}
+  explicit ServerDrawing(const model::Group& group) : group_(group), spec_(group.spec), diagram_(group.diagram) {}
 
   Picture draw() {
     sort_columns();
@@ -68,13 +67,9 @@ class ServerDrawing {
   bool switched() const { return diagram_.pcie_switches > 0; }
   bool torus() const { return spec_.scale_up && !spec_.scale_up->torus.empty(); }
 
-  std::string pcie_text() const {
-    return fmt::format("PCIe {} x{}", spec_.pcie_gen, spec_.pcie_lanes);
-  }
+  std::string pcie_text() const { return fmt::format("PCIe {} x{}", spec_.pcie_gen, spec_.pcie_lanes); }
   Bandwidth pcie_rate() const { return group_.pcie.one_way(spec_.pcie_lanes); }
-  Bandwidth nic_pcie_rate() const {
-    return std::min(pcie_rate(), group_.nic_pcie.one_way(spec_.nic.pcie_lanes));
-  }
+  Bandwidth nic_pcie_rate() const { return std::min(pcie_rate(), group_.nic_pcie.one_way(spec_.nic.pcie_lanes)); }
 
   bool is_far(std::uint32_t gpu) const {
     return !diagram_.near_nics[gpu].empty() && !diagram_.direct(gpu, diagram_.near_nics[gpu][0]);
@@ -113,18 +108,12 @@ class ServerDrawing {
   void gutter(double y, const std::string& strong, const std::string& aside);
   void write_words();
 
-  void vertical(std::uint32_t upper, std::uint32_t lower, double x, std::string_view style,
-                double width, std::string title) {
+  void vertical(std::uint32_t upper, std::uint32_t lower, double x, std::string_view style, double width,
+                std::string title) {
     const Rect& a = picture_.boxes[upper].at;
     const Rect& b = picture_.boxes[lower].at;
-    picture_.lines.push_back({{{x, a.bottom()}, {x, b.y}},
-                              std::string(style),
-                              width,
-                              "",
-                              {},
-                              std::move(title),
-                              upper,
-                              lower});
+    picture_.lines.push_back(
+        {{{x, a.bottom()}, {x, b.y}}, std::string(style), width, "", {}, std::move(title), upper, lower});
   }
 
   const model::Group& group_;
@@ -185,10 +174,8 @@ void ServerDrawing::place_columns() {
   stacked_ = stacks_gpus();
   device_h_ = kDeviceHeight;
   for (const Column& column : columns_) {
-    const auto nics =
-        static_cast<double>(fold(static_cast<std::uint32_t>(column.nics.size()), kMostNics).size());
-    const auto gpus =
-        static_cast<double>(fold(static_cast<std::uint32_t>(column.gpus.size()), kMostGpus).size());
+    const auto nics = static_cast<double>(fold(static_cast<std::uint32_t>(column.nics.size()), kMostNics).size());
+    const auto gpus = static_cast<double>(fold(static_cast<std::uint32_t>(column.gpus.size()), kMostGpus).size());
     device_h_ = std::max(device_h_, nics * kNicHeight + (nics - 1) * kGap);
     if (stacked_) device_h_ = std::max(device_h_, gpus * kDeviceHeight + (gpus - 1) * kGap);
   }
@@ -225,29 +212,25 @@ void ServerDrawing::draw_cpus() {
     std::vector<std::uint32_t> bounced;
     for (const std::uint32_t gpu : far)
       if (diagram_.socket_of_root(diagram_.gpu_switch[gpu]) == cpu) bounced.push_back(gpu);
-    const std::string size =
-        spec_.memory ? fmt::format(" {}", brief(*spec_.memory / diagram_.sockets)) : "";
+    const std::string size = spec_.memory ? fmt::format(" {}", brief(*spec_.memory / diagram_.sockets)) : "";
     memory_.push_back(add_box(
-        picture_, {fmt::format("memory{}", cpu),
-                   {from, memory_y_, to - from, kMemoryHeight},
-                   fmt::format("host memory{}", size),
-                   bounced.empty() ? std::vector<std::string>{}
-                                   : std::vector<std::string>{fmt::format(
-                                         "bounce buffers of GPU {}", ranges_text(bounced))},
-                   bounced.empty() ? "memory" : "bounce",
-                   fmt::format("host memory of CPU {}{}", cpu,
-                               bounced.empty() ? ""
-                                               : "; what GPU " + ranges_text(bounced) +
-                                                     " send and receive is copied through it")}));
-    cpus_.push_back(
-        add_box(picture_, {fmt::format("cpu{}", cpu),
-                           {from, cpu_y_, to - from, kCpuHeight},
-                           fmt::format("CPU {}", cpu),
-                           {},
-                           "cpu",
-                           fmt::format("CPU {}, socket {} of {}", cpu, cpu, diagram_.sockets)}));
-    vertical(memory_.back(), cpus_.back(), (from + to) / 2, "link", 2,
-             fmt::format("memory channels of CPU {}", cpu));
+        picture_,
+        {fmt::format("memory{}", cpu),
+         {from, memory_y_, to - from, kMemoryHeight},
+         fmt::format("host memory{}", size),
+         bounced.empty() ? std::vector<std::string>{}
+                         : std::vector<std::string>{fmt::format("bounce buffers of GPU {}", ranges_text(bounced))},
+         bounced.empty() ? "memory" : "bounce",
+         fmt::format(
+             "host memory of CPU {}{}", cpu,
+             bounced.empty() ? "" : "; what GPU " + ranges_text(bounced) + " send and receive is copied through it")}));
+    cpus_.push_back(add_box(picture_, {fmt::format("cpu{}", cpu),
+                                       {from, cpu_y_, to - from, kCpuHeight},
+                                       fmt::format("CPU {}", cpu),
+                                       {},
+                                       "cpu",
+                                       fmt::format("CPU {}, socket {} of {}", cpu, cpu, diagram_.sockets)}));
+    vertical(memory_.back(), cpus_.back(), (from + to) / 2, "link", 2, fmt::format("memory channels of CPU {}", cpu));
   }
   draw_socket_links();
 }
@@ -269,15 +252,12 @@ void ServerDrawing::draw_socket_links() {
     const Rect& b = picture_.boxes[order[i]].at;
     const double y = a.centre().y;
     const double x = (a.right() + b.x) / 2;
-    const std::string title = fmt::format("{} between the CPUs{}, {} each way", link.kind,
-                                          diagram_.sockets > 2 ? ", all to all" : "", rate);
-    picture_.lines.push_back(
-        {{{a.right(), y}, {b.x, y}}, "link", 3, "", {}, title, order[i - 1], order[i]});
+    const std::string title =
+        fmt::format("{} between the CPUs{}, {} each way", link.kind, diagram_.sockets > 2 ? ", all to all" : "", rate);
+    picture_.lines.push_back({{{a.right(), y}, {b.x, y}}, "link", 3, "", {}, title, order[i - 1], order[i]});
     const double room = b.x - a.right() - 4;
-    picture_.texts.push_back(
-        {{x, y - 9}, fitted(link.kind, room, kTextSize), "aside strong", Anchor::middle});
-    picture_.texts.push_back(
-        {{x, y + 20}, fitted(rate + " each way", room, kTextSize), "aside", Anchor::middle});
+    picture_.texts.push_back({{x, y - 9}, fitted(link.kind, room, kTextSize), "aside strong", Anchor::middle});
+    picture_.texts.push_back({{x, y + 20}, fitted(rate + " each way", room, kTextSize), "aside", Anchor::middle});
   }
 }
 
@@ -287,33 +267,31 @@ void ServerDrawing::draw_roots() {
     column.axis = column.at.centre().x;
     Rect root{column.axis - 40, root_y_, 80, kRootHeight};
     if (!switched()) {  // it takes the switch's place; GPUs with a link of their own pass beside it
-      const double gpus =
-          spec_.host_link && !column.nics.empty() ? gpus_width(column, stacked_) + kGap : 0;
+      const double gpus = spec_.host_link && !column.nics.empty() ? gpus_width(column, stacked_) + kGap : 0;
       root = {column.at.x + gpus, root_y_, column.at.w - gpus, kRootHeight};
       column.axis = root.centre().x;
     }
-    const std::string name = root.w < 100 ? fmt::format("root {}", column.root)
-                                          : fmt::format("root complex {}", column.root);
-    roots_[column.root] = add_box(
-        picture_, {fmt::format("rc{}", column.root),
-                   root,
-                   name,
-                   {},
-                   "root",
-                   fmt::format("PCIe root complex {} of CPU {}", column.root, column.socket)});
+    const std::string name =
+        root.w < 100 ? fmt::format("root {}", column.root) : fmt::format("root complex {}", column.root);
+    roots_[column.root] =
+        add_box(picture_, {fmt::format("rc{}", column.root),
+                           root,
+                           name,
+                           {},
+                           "root",
+                           fmt::format("PCIe root complex {} of CPU {}", column.root, column.socket)});
     column.top = roots_[column.root];
     vertical(cpus_[column.socket], column.top, column.axis, "link", 2, facts);
     if (!switched()) continue;
     const double lane = spec_.host_link && !column.gpus.empty() ? kLane : 0;
-    const std::uint32_t box =
-        add_box(picture_, {fmt::format("pcie{}", column.root),
-                           {column.at.x + lane, switch_y_, column.at.w - lane, kSwitchHeight},
-                           fmt::format("PCIe switch {}", column.root),
-                           {},
-                           "pcie",
-                           fmt::format("PCIe switch {}: GPU {}; NIC {}", column.root,
-                                       column.gpus.empty() ? "none" : ranges_text(column.gpus),
-                                       column.nics.empty() ? "none" : ranges_text(column.nics))});
+    const std::uint32_t box = add_box(picture_, {fmt::format("pcie{}", column.root),
+                                                 {column.at.x + lane, switch_y_, column.at.w - lane, kSwitchHeight},
+                                                 fmt::format("PCIe switch {}", column.root),
+                                                 {},
+                                                 "pcie",
+                                                 fmt::format("PCIe switch {}: GPU {}; NIC {}", column.root,
+                                                             column.gpus.empty() ? "none" : ranges_text(column.gpus),
+                                                             column.nics.empty() ? "none" : ranges_text(column.nics))});
     vertical(column.top, box, column.axis, "link", 2, facts);
     column.top = box;
   }
@@ -369,38 +347,34 @@ NicWords nic_words(const Diagram& diagram, std::uint32_t gpu) {
 void ServerDrawing::draw_gpu(const Column& column, Stretch which, const Rect& at, double trunk) {
   const std::uint32_t gpu = column.gpus[which.first];
   if (which.folded) {
-    add_box(picture_,
-            {fmt::format("gpu{}+", gpu),
-             at,
-             fmt::format("… {} more", which.count),
-             {fmt::format("({} in all)", column.gpus.size())},
-             "more",
-             fmt::format("GPU {} to {}", gpu, column.gpus[which.first + which.count - 1])});
+    add_box(picture_, {fmt::format("gpu{}+", gpu),
+                       at,
+                       fmt::format("… {} more", which.count),
+                       {fmt::format("({} in all)", column.gpus.size())},
+                       "more",
+                       fmt::format("GPU {} to {}", gpu, column.gpus[which.first + which.count - 1])});
     return;
   }
   NicWords words = nic_words(diagram_, gpu);
   words.notes.insert(words.notes.begin(), spec_.gpu.kind);
-  const std::uint32_t box = add_box(
-      picture_, {fmt::format("gpu{}", gpu), at, fmt::format("GPU {}", gpu), words.notes,
-                 words.style, fmt::format("GPU {}, {}: {}", gpu, spec_.gpu.kind, words.title)});
+  const std::uint32_t box =
+      add_box(picture_, {fmt::format("gpu{}", gpu), at, fmt::format("GPU {}", gpu), words.notes, words.style,
+                         fmt::format("GPU {}, {}: {}", gpu, spec_.gpu.kind, words.title)});
   gpu_box_[gpu] = box;
   gpu_x_[gpu] = at.centre().x;
-  const std::string facts =
-      fmt::format("GPU {}: {}, {} each way", gpu, pcie_text(), byte_rate(pcie_rate()));
+  const std::string facts = fmt::format("GPU {}: {}, {} each way", gpu, pcie_text(), byte_rate(pcie_rate()));
   if (spec_.host_link) {
-    const std::string host = fmt::format("GPU {}: {}, {} each way", gpu, spec_.host_link->kind,
-                                         byte_rate(spec_.host_link->one_way()));
+    const std::string host =
+        fmt::format("GPU {}: {}, {} each way", gpu, spec_.host_link->kind, byte_rate(spec_.host_link->one_way()));
     gpu_x_[gpu] = switched() ? at.x + kLane / 2 : at.centre().x;
     vertical(cpus_[column.socket], box, gpu_x_[gpu], "nvlink", 3, host);
-    if (switched())
-      vertical(column.top, box, at.x + kLane + (kGpuWidth - kLane) / 2, "link", 2, facts);
+    if (switched()) vertical(column.top, box, at.x + kLane + (kGpuWidth - kLane) / 2, "link", 2, facts);
     return;
   }
   if (trunk > 0) {
     const double top = picture_.boxes[column.top].at.bottom();
     const double y = at.centre().y;
-    picture_.lines.push_back(
-        {{{trunk, top}, {trunk, y}, {at.x, y}}, "link", 2, "", {}, facts, column.top, box});
+    picture_.lines.push_back({{{trunk, top}, {trunk, y}, {at.x, y}}, "link", 2, "", {}, facts, column.top, box});
     gpu_x_[gpu] = trunk;
     return;
   }
@@ -427,35 +401,31 @@ void ServerDrawing::draw_nic(const Column& column, Stretch which, const Rect& at
                        fmt::format("… {} more", which.count),
                        {fmt::format("({} in all)", column.nics.size())},
                        "more",
-                       fmt::format("NIC {} to {}, {} each", nic,
-                                   column.nics[which.first + which.count - 1], rate)});
+                       fmt::format("NIC {} to {}, {} each", nic, column.nics[which.first + which.count - 1], rate)});
     return;
   }
   std::vector<std::uint32_t> users;
   for (std::uint32_t gpu = 0; gpu < diagram_.near_nics.size(); ++gpu)
-    if (std::find(diagram_.near_nics[gpu].begin(), diagram_.near_nics[gpu].end(), nic) !=
-        diagram_.near_nics[gpu].end())
+    if (std::find(diagram_.near_nics[gpu].begin(), diagram_.near_nics[gpu].end(), nic) != diagram_.near_nics[gpu].end())
       users.push_back(gpu);
   std::vector<std::string> notes = {rate};
   if (users.size() > 1) notes.push_back(fmt::format("for {} GPUs", users.size()));
   if (users.empty()) notes.push_back("unused");
   if (at.h < 3 * kLineHeight) notes.resize(1);
-  std::string title = fmt::format("NIC {}: {}, {} one way, {}, used by {}", nic, spec_.nic.kind,
-                                  brief(spec_.nic.rate), counted(spec_.nic.ports, "port"),
-                                  users.empty() ? "no GPU" : "GPU " + ranges_text(users));
-  const std::uint32_t box = add_box(
-      picture_,
-      {fmt::format("nic{}", nic), at, fmt::format("NIC {}", nic), notes, "nic", std::move(title)});
+  std::string title =
+      fmt::format("NIC {}: {}, {} one way, {}, used by {}", nic, spec_.nic.kind, brief(spec_.nic.rate),
+                  counted(spec_.nic.ports, "port"), users.empty() ? "no GPU" : "GPU " + ranges_text(users));
+  const std::uint32_t box =
+      add_box(picture_, {fmt::format("nic{}", nic), at, fmt::format("NIC {}", nic), notes, "nic", std::move(title)});
   nic_box_[nic] = box;
-  const std::string facts = fmt::format(
-      "NIC {}: PCIe {} x{}, {} each way", nic, std::min(spec_.pcie_gen, spec_.nic.pcie_gen),
-      std::min(spec_.pcie_lanes, spec_.nic.pcie_lanes), byte_rate(nic_pcie_rate()));
+  const std::string facts =
+      fmt::format("NIC {}: PCIe {} x{}, {} each way", nic, std::min(spec_.pcie_gen, spec_.nic.pcie_gen),
+                  std::min(spec_.pcie_lanes, spec_.nic.pcie_lanes), byte_rate(nic_pcie_rate()));
   nic_x_[nic] = trunk > 0 ? trunk : at.centre().x;
   if (trunk > 0) {
     const double top = picture_.boxes[column.top].at.bottom();
     const double y = at.centre().y;
-    picture_.lines.push_back(
-        {{{trunk, top}, {trunk, y}, {at.x, y}}, "link", 2, "", {}, facts, column.top, box});
+    picture_.lines.push_back({{{trunk, top}, {trunk, y}, {at.x, y}}, "link", 2, "", {}, facts, column.top, box});
   } else {
     vertical(column.top, box, nic_x_[nic], "link", 2, facts);
   }
@@ -472,17 +442,15 @@ Rect ServerDrawing::scale_up_frame(double y, double inside, double height, std::
 void ServerDrawing::draw_scale_up() {
   if (!spec_.scale_up) return;
   const model::ScaleUp& domain = *spec_.scale_up;
-  const std::string shared = domain.servers > 1
-                                 ? fmt::format("; {} servers with {} GPUs share it", domain.servers,
-                                               domain.servers * spec_.gpus)
-                                 : "";
+  const std::string shared = domain.servers > 1 ? fmt::format("; {} servers with {} GPUs share it", domain.servers,
+                                                              domain.servers * spec_.gpus)
+                                                : "";
   if (!torus()) {
     const auto places = static_cast<std::uint32_t>(std::clamp((right_ - left_) / 92, 3.0, 8.0));
     const auto shown = fold(static_cast<std::uint32_t>(domain.switches), places);
-    draw_scale_up_switches(
-        shown, scale_up_frame(scale_up_y_, 92 * static_cast<double>(shown.size()) + 20, 74,
-                              fmt::format("{}: every GPU to each of {}{}", domain.link.kind,
-                                          counted(domain.switches, "switch"), shared)));
+    draw_scale_up_switches(shown, scale_up_frame(scale_up_y_, 92 * static_cast<double>(shown.size()) + 20, 74,
+                                                 fmt::format("{}: every GPU to each of {}{}", domain.link.kind,
+                                                             counted(domain.switches, "switch"), shared)));
     return;
   }
   std::vector<std::string> sides;
@@ -490,10 +458,10 @@ void ServerDrawing::draw_scale_up() {
   const bool grid = domain.torus.size() == 2 && domain.torus[0] <= 8 && domain.torus[1] <= 8;
   const double rows = grid ? static_cast<double>(domain.torus[1]) : 0;
   const double columns = grid ? static_cast<double>(domain.torus[0]) : 0;
-  const Rect frame = scale_up_frame(
-      scale_up_y_ - 24, kTorusStep * columns + 2 * kTorusAside, (grid ? 46 : 24) + rows * 42,
-      fmt::format("{} torus {}, {} per GPU one way{}", domain.link.kind, fmt::join(sides, " x "),
-                  byte_rate(domain.link.one_way()), shared));
+  const Rect frame =
+      scale_up_frame(scale_up_y_ - 24, kTorusStep * columns + 2 * kTorusAside, (grid ? 46 : 24) + rows * 42,
+                     fmt::format("{} torus {}, {} per GPU one way{}", domain.link.kind, fmt::join(sides, " x "),
+                                 byte_rate(domain.link.one_way()), shared));
   if (grid) draw_torus(frame);
 }
 
@@ -519,14 +487,13 @@ void ServerDrawing::draw_scale_up_switches(const std::vector<Stretch>& shown, co
     add_box(picture_, std::move(box));
     x += step;
   }
-  const std::string facts = fmt::format("{}: {} one way, to all switches together",
-                                        domain.link.kind, byte_rate(domain.link.one_way()));
+  const std::string facts =
+      fmt::format("{}: {} one way, to all switches together", domain.link.kind, byte_rate(domain.link.one_way()));
   for (const std::uint32_t box : gpu_box_) {
     if (box == kNoBox) continue;
     const Rect& gpu = picture_.boxes[box].at;
     const double middle = gpu.centre().x;
-    picture_.lines.push_back(
-        {{{middle, gpu.bottom()}, {middle, frame.y}}, "nvlink", 4, "", {}, facts, box, kNoBox});
+    picture_.lines.push_back({{{middle, gpu.bottom()}, {middle, frame.y}}, "nvlink", 4, "", {}, facts, box, kNoBox});
   }
 }
 
@@ -540,8 +507,8 @@ Bandwidth ServerDrawing::torus_rate() const {
 // To the right or downwards: to the next chip, or out of the grid on both sides where it wraps.
 void ServerDrawing::torus_link(std::uint32_t from, std::uint32_t to, double out_x, double out_y) {
   if (from == to) return;
-  const std::string facts = fmt::format("{}, {} to each neighbour, one way",
-                                        spec_.scale_up->link.kind, byte_rate(torus_rate()));
+  const std::string facts =
+      fmt::format("{}, {} to each neighbour, one way", spec_.scale_up->link.kind, byte_rate(torus_rate()));
   const Rect& a = picture_.boxes[from].at;
   const Rect& b = picture_.boxes[to].at;
   const bool across = out_x > 0;
@@ -551,10 +518,8 @@ void ServerDrawing::torus_link(std::uint32_t from, std::uint32_t to, double out_
     picture_.lines.push_back({{start, end}, "nvlink", 2, "", {}, facts, from, to});
     return;
   }
-  picture_.lines.push_back(
-      {{start, {start.x + out_x, start.y + out_y}}, "nvlink", 2, "", {}, facts, from, kNoBox});
-  picture_.lines.push_back(
-      {{{end.x - out_x, end.y - out_y}, end}, "nvlink", 2, "", {}, facts, kNoBox, to});
+  picture_.lines.push_back({{start, {start.x + out_x, start.y + out_y}}, "nvlink", 2, "", {}, facts, from, kNoBox});
+  picture_.lines.push_back({{{end.x - out_x, end.y - out_y}, end}, "nvlink", 2, "", {}, facts, kNoBox, to});
 }
 
 // The chips in their places: the first side runs left to right, wrapping at the ends.
@@ -568,13 +533,12 @@ void ServerDrawing::draw_torus(const Rect& frame) {
   const auto first = static_cast<std::uint32_t>(picture_.boxes.size());
   for (std::uint32_t chip = 0; chip < columns * rows; ++chip) {
     const Point at = middle(chip % columns, chip / columns);
-    add_box(picture_,
-            {fmt::format("torus{}", chip),
-             {at.x - 31, at.y - 10, 62, 20},
-             fmt::format("GPU {}", chip),
-             {},
-             "nvswitch",
-             fmt::format("GPU {} in row {}, column {}", chip, chip / columns, chip % columns)});
+    add_box(picture_, {fmt::format("torus{}", chip),
+                       {at.x - 31, at.y - 10, 62, 20},
+                       fmt::format("GPU {}", chip),
+                       {},
+                       "nvswitch",
+                       fmt::format("GPU {} in row {}, column {}", chip, chip / columns, chip % columns)});
   }
   for (std::uint32_t chip = 0; chip < columns * rows; ++chip) {
     const std::uint32_t row = chip / columns * columns;
@@ -588,14 +552,8 @@ void ServerDrawing::draw_torus(const Rect& frame) {
 }
 
 void ServerDrawing::far_segment(double x, double top, double bottom, std::string title) {
-  picture_.lines.push_back({{{x + kAside, bottom}, {x + kAside, top}},
-                            "faraway",
-                            2,
-                            "",
-                            {},
-                            std::move(title),
-                            kNoBox,
-                            kNoBox});
+  picture_.lines.push_back(
+      {{{x + kAside, bottom}, {x + kAside, top}}, "faraway", 2, "", {}, std::move(title), kNoBox, kNoBox});
 }
 
 // Beside the links, each stretch once however many GPUs use it: from the GPU up to host memory, and
@@ -604,8 +562,7 @@ void ServerDrawing::draw_far_paths() {
   std::set<std::uint32_t> roots, nics;
   std::set<std::pair<std::uint32_t, std::uint32_t>> crossed;  // CPUs
   const auto column_of = [&](std::uint32_t root) -> const Column& {
-    return *std::find_if(columns_.begin(), columns_.end(),
-                         [&](const Column& c) { return c.root == root; });
+    return *std::find_if(columns_.begin(), columns_.end(), [&](const Column& c) { return c.root == root; });
   };
   for (const std::uint32_t gpu : far_gpus()) {
     const std::uint32_t nic = diagram_.near_nics[gpu][0];
@@ -614,8 +571,8 @@ void ServerDrawing::draw_far_paths() {
     const Rect& box = picture_.boxes[gpu_box_[gpu]].at;
     const std::uint32_t top = spec_.host_link ? cpus_[column.socket] : column.top;
     const bool side = gpu_x_[gpu] < box.x;
-    far_segment(gpu_x_[gpu], picture_.boxes[top].at.bottom(),
-                side ? box.centre().y - kAside : box.y, fmt::format("GPU {} to NIC {}", gpu, nic));
+    far_segment(gpu_x_[gpu], picture_.boxes[top].at.bottom(), side ? box.centre().y - kAside : box.y,
+                fmt::format("GPU {} to NIC {}", gpu, nic));
     if (!spec_.host_link) roots.insert(column.root);
     roots.insert(diagram_.nic_switch[nic]);
     nics.insert(nic);
@@ -626,19 +583,16 @@ void ServerDrawing::draw_far_paths() {
     const Column& column = column_of(diagram_.nic_switch[nic]);
     const Rect& box = picture_.boxes[nic_box_[nic]].at;
     const bool side = nic_x_[nic] < box.x;
-    far_segment(nic_x_[nic], picture_.boxes[column.top].at.bottom(),
-                side ? box.centre().y - kAside : box.y,
+    far_segment(nic_x_[nic], picture_.boxes[column.top].at.bottom(), side ? box.centre().y - kAside : box.y,
                 fmt::format("to NIC {} through host memory", nic));
   }
   for (const std::uint32_t root : roots) {
     const Column& column = column_of(root);
     const Rect& cpu = picture_.boxes[cpus_[column.socket]].at;
     const Rect& rc = picture_.boxes[roots_[root]].at;
-    if (switched())
-      far_segment(column.axis, rc.bottom(), picture_.boxes[column.top].at.y, "through host memory");
+    if (switched()) far_segment(column.axis, rc.bottom(), picture_.boxes[column.top].at.y, "through host memory");
     far_segment(column.axis, cpu.bottom(), rc.y, "through host memory");
-    far_segment(column.axis, picture_.boxes[memory_[column.socket]].at.bottom(), cpu.y,
-                "through host memory");
+    far_segment(column.axis, picture_.boxes[memory_[column.socket]].at.bottom(), cpu.y, "through host memory");
   }
   for (const auto& [a, b] : crossed) draw_far_socket_link(a, b);
 }
@@ -654,14 +608,8 @@ void ServerDrawing::draw_far_socket_link(std::uint32_t a, std::uint32_t b) {
     const auto i = static_cast<std::size_t>(at);
     const double from = picture_.boxes[order[i]].at.right();
     const double to = picture_.boxes[order[i + 1]].at.x;
-    picture_.lines.push_back({{{from, y}, {to, y}},
-                              "faraway",
-                              2,
-                              "",
-                              {},
-                              "through host memory, between the CPUs",
-                              kNoBox,
-                              kNoBox});
+    picture_.lines.push_back(
+        {{{from, y}, {to, y}}, "faraway", 2, "", {}, "through host memory, between the CPUs", kNoBox, kNoBox});
   }
 }
 
@@ -702,31 +650,26 @@ void ServerDrawing::draw_gutter() {
 void ServerDrawing::write_words() {
   const std::vector<std::uint32_t> far = far_gpus();
   picture_.title = fmt::format("{}: inside the server", spec_.kind);
-  const std::string switches =
-      switched() ? counted(spec_.pcie_switches, "PCIe switch") : "no PCIe switches";
-  picture_.caption.push_back(fmt::format(
-      "{} {} ({}), {} ({}, {} each), {}, {}", spec_.gpus, spec_.gpus == 1 ? "GPU" : "GPUs",
-      spec_.gpu.kind, counted(spec_.nics, "NIC"), spec_.nics > 0 ? spec_.nic.kind : "none",
-      spec_.nics > 0 ? brief(spec_.nic.rate) : "0", counted(diagram_.sockets, "CPU"), switches));
+  const std::string switches = switched() ? counted(spec_.pcie_switches, "PCIe switch") : "no PCIe switches";
+  picture_.caption.push_back(
+      fmt::format("{} {} ({}), {} ({}, {} each), {}, {}", spec_.gpus, spec_.gpus == 1 ? "GPU" : "GPUs", spec_.gpu.kind,
+                  counted(spec_.nics, "NIC"), spec_.nics > 0 ? spec_.nic.kind : "none",
+                  spec_.nics > 0 ? brief(spec_.nic.rate) : "0", counted(diagram_.sockets, "CPU"), switches));
   std::string verdict = "every GPU has a NIC below its own root complex";
   if (spec_.nics == 0) verdict = "the server has no NIC for the fabric";
   if (!far.empty())
-    verdict = fmt::format(
-        "{} of {} GPUs ({}) reach their NIC only through host memory, without GPUDirect RDMA",
-        far.size(), spec_.gpus, ranges_text(far));
+    verdict = fmt::format("{} of {} GPUs ({}) reach their NIC only through host memory, without GPUDirect RDMA",
+                          far.size(), spec_.gpus, ranges_text(far));
   picture_.caption.push_back(verdict);
   picture_.description = picture_.caption[0] + "; " + verdict;
 
   std::set<std::string> styles;
   for (const Box& box : picture_.boxes) styles.insert(box.style);
   if (styles.contains("near"))
-    picture_.legend.push_back(
-        {false, "near", 2, "GPU with its NIC near: direct (GPUDirect RDMA)", {}});
-  if (styles.contains("far"))
-    picture_.legend.push_back({false, "far", 2, "GPU far from its NIC: via host memory", {}});
+    picture_.legend.push_back({false, "near", 2, "GPU with its NIC near: direct (GPUDirect RDMA)", {}});
+  if (styles.contains("far")) picture_.legend.push_back({false, "far", 2, "GPU far from its NIC: via host memory", {}});
   if (styles.contains("cross"))
-    picture_.legend.push_back(
-        {false, "cross", 2, "GPU far from its NIC: via host memory and the other CPU", {}});
+    picture_.legend.push_back({false, "cross", 2, "GPU far from its NIC: via host memory and the other CPU", {}});
   if (!far.empty()) picture_.legend.push_back({true, "faraway", 2, "the way of far GPUs", {}});
   if (styles.contains("nic")) picture_.legend.push_back({false, "nic", 2, "NIC", {}});
   picture_.legend.push_back({true, "link", 2, "PCIe, socket link", {}});
@@ -735,8 +678,6 @@ void ServerDrawing::write_words() {
 
 }  // namespace
 
-Picture server_picture(const model::Group& group) {
-  return ServerDrawing(group).draw();
-}
+Picture server_picture(const model::Group& group) { return ServerDrawing(group).draw(); }
 
 }  // namespace weft::draw

@@ -19,8 +19,7 @@ const Box& box(const Picture& picture, const std::string& id) {
 
 std::size_t styled(const Picture& picture, const std::string& style) {
   return static_cast<std::size_t>(
-      std::count_if(picture.boxes.begin(), picture.boxes.end(),
-                    [&](const Box& each) { return each.style == style; }));
+      std::count_if(picture.boxes.begin(), picture.boxes.end(), [&](const Box& each) { return each.style == style; }));
 }
 
 const ServerOptions kServers[] = {
@@ -30,12 +29,7 @@ const ServerOptions kServers[] = {
     {.nics = 4, .switches = 4},  // on 4
     {.nics = 1},                 // over the sockets
     {.nics = 32},                // P5
-    {.gpus = 4,
-     .nics = 4,
-     .switches = 0,
-     .scale_up_switches = 18,
-     .domain = 18,
-     .host_link = true},  // NVL72
+    {.gpus = 4, .nics = 4, .switches = 0, .scale_up_switches = 18, .domain = 18, .host_link = true},  // NVL72
     {.gpus = 4, .nics = 4, .switches = 4, .scale_up_switches = 18, .domain = 18, .host_link = true},
     {.gpus = 16, .nics = 16, .torus = {4, 4}},                      // trn2
     {.gpus = 16, .nics = 8, .switches = 4, .torus = {4, 4}},        // trn1
@@ -71,16 +65,14 @@ TEST(ServerPicture, GpusFarFromTheirNicSaySo) {
   EXPECT_EQ(box(picture, "gpu0").style, "near");
   EXPECT_EQ(box(picture, "gpu0").notes, (std::vector<std::string>{"h100-sxm", "NIC 0", "direct"}));
   EXPECT_EQ(box(picture, "gpu1").style, "far");
-  EXPECT_EQ(box(picture, "gpu1").notes,
-            (std::vector<std::string>{"h100-sxm", "NIC 0 via", "host memory"}));
+  EXPECT_EQ(box(picture, "gpu1").notes, (std::vector<std::string>{"h100-sxm", "NIC 0 via", "host memory"}));
   EXPECT_EQ(box(picture, "gpu5").notes[1], "NIC 1 via");
   EXPECT_EQ(box(picture, "nic0").notes, (std::vector<std::string>{"400G", "for 4 GPUs"}));
   EXPECT_EQ(styled(picture, "near"), 2u);
   EXPECT_EQ(styled(picture, "far"), 6u);
   EXPECT_EQ(styled(picture, "bounce"), 2u);
-  EXPECT_EQ(
-      picture.caption.back(),
-      "6 of 8 GPUs (1-3, 5-7) reach their NIC only through host memory, without GPUDirect RDMA");
+  EXPECT_EQ(picture.caption.back(),
+            "6 of 8 GPUs (1-3, 5-7) reach their NIC only through host memory, without GPUDirect RDMA");
 }
 
 TEST(ServerPicture, FourSwitchesBringEveryGpuNear) {
@@ -99,16 +91,14 @@ TEST(ServerPicture, TheOtherCpuIsNamed) {
 
 TEST(ServerPicture, LinksTellGenerationAndWidth) {
   const std::string svg = to_svg(server_picture(samples::group(1)));
-  for (const char* part :
-       {"PCIe 5 x16", "63GB/s each way", "450GB/s per GPU, one way", "128GB/s each way"})
+  for (const char* part : {"PCIe 5 x16", "63GB/s each way", "450GB/s per GPU, one way", "128GB/s each way"})
     EXPECT_NE(svg.find(part), std::string::npos) << part;
 }
 
 TEST(ServerPicture, ARackDomainIsNoted) {
   const Picture picture = server_picture(samples::group(18, kServers[6]));
   ASSERT_FALSE(picture.frames.empty());
-  EXPECT_EQ(picture.frames[0].label,
-            "nvlink4: every GPU to each of 18 switches; 18 servers with 72 GPUs share it");
+  EXPECT_EQ(picture.frames[0].label, "nvlink4: every GPU to each of 18 switches; 18 servers with 72 GPUs share it");
 }
 
 TEST(ServerPicture, IsTheSameEveryTime) {

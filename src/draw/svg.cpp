@@ -55,19 +55,15 @@ struct LineStyle {
 
 // Rates go from grey over blue to violet, so that a slow tier is seen without reading.
 constexpr LineStyle kLineStyles[] = {
-    {"r100", "#9aa3af", "#6d7784"},   {"r200", "#5e9fb8", "#4d8ea8"},
-    {"r400", "#3f7fd0", "#5b97e8"},   {"r800", "#6a55c9", "#9a87f0"},
-    {"r1600", "#a23aa8", "#dd7ae3"},  {"link", "#6b7480", "#929cab"},
-    {"nvlink", "#8a5fd0", "#a883ea"}, {"faraway", "#d9730d", "#f5a04c"},
-    {"site", "#a8326f", "#f08abb"},   {"global", "#3f7fd0", "#5b97e8"},
-    {"grid", "#e1e5ea", "#333a44"},   {"axis", "#59626e", "#a2acba"},
-    {"curve0", "#1c2127", "#e6e9ee"}, {"curve1", "#2563b0", "#6ea8fe"},
-    {"curve2", "#c2620c", "#f5a04c"}, {"curve3", "#1a7f4b", "#4cc38a"},
-    {"curve4", "#7340b5", "#b68cf0"}, {"curve5", "#c0322b", "#ff8078"},
+    {"r100", "#9aa3af", "#6d7784"},   {"r200", "#5e9fb8", "#4d8ea8"},    {"r400", "#3f7fd0", "#5b97e8"},
+    {"r800", "#6a55c9", "#9a87f0"},   {"r1600", "#a23aa8", "#dd7ae3"},   {"link", "#6b7480", "#929cab"},
+    {"nvlink", "#8a5fd0", "#a883ea"}, {"faraway", "#d9730d", "#f5a04c"}, {"site", "#a8326f", "#f08abb"},
+    {"global", "#3f7fd0", "#5b97e8"}, {"grid", "#e1e5ea", "#333a44"},    {"axis", "#59626e", "#a2acba"},
+    {"curve0", "#1c2127", "#e6e9ee"}, {"curve1", "#2563b0", "#6ea8fe"},  {"curve2", "#c2620c", "#f5a04c"},
+    {"curve3", "#1a7f4b", "#4cc38a"}, {"curve4", "#7340b5", "#b68cf0"},  {"curve5", "#c0322b", "#ff8078"},
 };
 
-constexpr std::string_view kFont =
-    "Inter,'Helvetica Neue',Arial,'Liberation Sans','DejaVu Sans',sans-serif";
+constexpr std::string_view kFont = "Inter,'Helvetica Neue',Arial,'Liberation Sans','DejaVu Sans',sans-serif";
 
 using Out = std::back_insert_iterator<std::string>;
 
@@ -75,15 +71,12 @@ void write_colours(Out out, bool dark) {
   const auto pick = [&](auto light, auto other) { return dark ? other : light; };
   fmt::format_to(out, ".weft .ground{{fill:{}}}\n", pick("#ffffff", "#171b20"));
   fmt::format_to(out, ".weft text{{fill:{}}}\n", pick("#1c2127", "#e6e9ee"));
-  fmt::format_to(out, ".weft .note,.weft .caption,.weft .aside{{fill:{}}}\n",
-                 pick("#4a525c", "#b4bcc8"));
+  fmt::format_to(out, ".weft .note,.weft .caption,.weft .aside{{fill:{}}}\n", pick("#4a525c", "#b4bcc8"));
   fmt::format_to(out, ".weft .linelabel{{stroke:{}}}\n", pick("#ffffff", "#171b20"));
-  fmt::format_to(out, ".weft .frame{{fill:{};stroke:{}}}\n", pick("#7f8a99", "#a2acba"),
-                 pick("#aab2bd", "#525b67"));
+  fmt::format_to(out, ".weft .frame{{fill:{};stroke:{}}}\n", pick("#7f8a99", "#a2acba"), pick("#aab2bd", "#525b67"));
   for (const BoxStyle& style : kBoxStyles) {
     const Colours& colours = dark ? style.dark : style.light;
-    fmt::format_to(out, ".weft .{}{{fill:{};stroke:{}}}\n", style.name, colours.fill,
-                   colours.stroke);
+    fmt::format_to(out, ".weft .{}{{fill:{};stroke:{}}}\n", style.name, colours.fill, colours.stroke);
   }
   for (const LineStyle& style : kLineStyles)
     fmt::format_to(out, ".weft .{}{{stroke:{}}}\n", style.name, dark ? style.dark : style.light);
@@ -124,8 +117,8 @@ std::string number(double v) {
 }
 
 std::string rectangle(const Rect& at, double radius) {
-  return fmt::format("x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"{}\"", number(at.x),
-                     number(at.y), number(at.w), number(at.h), number(radius));
+  return fmt::format("x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"{}\"", number(at.x), number(at.y), number(at.w),
+                     number(at.h), number(radius));
 }
 
 void write_title(Out out, const std::string& title) {
@@ -135,28 +128,25 @@ void write_title(Out out, const std::string& title) {
 void write_frame(Out out, const Frame& frame) {
   fmt::format_to(out, "<g>");
   write_title(out, frame.title);
-  fmt::format_to(out, "<rect class=\"frame {}\" {}/>", xml_escaped(frame.style),
-                 rectangle(frame.at, 6));
-  fmt::format_to(out, "<text class=\"framelabel\" x=\"{}\" y=\"{}\">{}</text></g>\n",
-                 number(frame.at.x + 9),
-                 number(frame.label_below ? frame.at.bottom() - 8 : frame.at.y + 15),
-                 xml_escaped(frame.label));
+  fmt::format_to(out, "<rect class=\"frame {}\" {}/>", xml_escaped(frame.style), rectangle(frame.at, 6));
+  fmt::format_to(out, "<text class=\"framelabel\" x=\"{}\" y=\"{}\">{}</text></g>\n", number(frame.at.x + 9),
+                 number(frame.label_below ? frame.at.bottom() - 8 : frame.at.y + 15), xml_escaped(frame.label));
 }
 
 void write_line(Out out, const Line& line) {
   std::string points;
   for (const Point p : line.points)
     points += fmt::format("{}{},{}", points.empty() ? "" : " ", number(p.x), number(p.y));
-  fmt::format_to(out, "<polyline class=\"line {}\" stroke-width=\"{}\" points=\"{}\">",
-                 xml_escaped(line.style), number(line.width), points);
+  fmt::format_to(out, "<polyline class=\"line {}\" stroke-width=\"{}\" points=\"{}\">", xml_escaped(line.style),
+                 number(line.width), points);
   write_title(out, line.title);
   fmt::format_to(out, "</polyline>\n");
 }
 
 void write_line_label(Out out, const Line& line) {
   if (!line.label_at || line.label.empty()) return;
-  fmt::format_to(out, "<text class=\"linelabel\" x=\"{}\" y=\"{}\">{}</text>\n",
-                 number(line.label_at->x), number(line.label_at->y + 4), xml_escaped(line.label));
+  fmt::format_to(out, "<text class=\"linelabel\" x=\"{}\" y=\"{}\">{}</text>\n", number(line.label_at->x),
+                 number(line.label_at->y + 4), xml_escaped(line.label));
 }
 
 void write_box(Out out, const Box& box) {
@@ -167,8 +157,8 @@ void write_box(Out out, const Box& box) {
   const double lines = static_cast<double>(box.notes.size()) + (box.label.empty() ? 0 : 1);
   double y = middle.y - (lines - 1) * kLineHeight / 2 + 4;
   const auto line = [&](std::string_view style, const std::string& text) {
-    fmt::format_to(out, "<text class=\"{}\" x=\"{}\" y=\"{}\">{}</text>", style, number(middle.x),
-                   number(y), xml_escaped(text));
+    fmt::format_to(out, "<text class=\"{}\" x=\"{}\" y=\"{}\">{}</text>", style, number(middle.x), number(y),
+                   xml_escaped(text));
     y += kLineHeight;
   };
   if (!box.label.empty()) line("label", box.label);
@@ -178,22 +168,22 @@ void write_box(Out out, const Box& box) {
 
 void write_text(Out out, const Text& text) {
   static constexpr std::string_view kAnchors[] = {"start", "middle", "end"};
-  fmt::format_to(out, "<text class=\"{}\" text-anchor=\"{}\" x=\"{}\" y=\"{}\">{}</text>\n",
-                 xml_escaped(text.style), kAnchors[static_cast<std::size_t>(text.anchor)],
-                 number(text.at.x), number(text.at.y), xml_escaped(text.text));
+  fmt::format_to(out, "<text class=\"{}\" text-anchor=\"{}\" x=\"{}\" y=\"{}\">{}</text>\n", xml_escaped(text.style),
+                 kAnchors[static_cast<std::size_t>(text.anchor)], number(text.at.x), number(text.at.y),
+                 xml_escaped(text.text));
 }
 
 void write_legend(Out out, const LegendEntry& entry) {
   if (entry.line) {
     fmt::format_to(out, "<polyline class=\"line {}\" stroke-width=\"{}\" points=\"{},{} {},{}\"/>",
-                   xml_escaped(entry.style), number(entry.width), number(entry.at.x),
-                   number(entry.at.y), number(entry.at.x + 26), number(entry.at.y));
+                   xml_escaped(entry.style), number(entry.width), number(entry.at.x), number(entry.at.y),
+                   number(entry.at.x + 26), number(entry.at.y));
   } else {
     fmt::format_to(out, "<rect class=\"box {}\" {}/>", xml_escaped(entry.style),
                    rectangle({entry.at.x, entry.at.y - 6, 26, 12}, 3));
   }
-  fmt::format_to(out, "<text class=\"aside\" x=\"{}\" y=\"{}\">{}</text>\n",
-                 number(entry.at.x + 33), number(entry.at.y + 4), xml_escaped(entry.text));
+  fmt::format_to(out, "<text class=\"aside\" x=\"{}\" y=\"{}\">{}</text>\n", number(entry.at.x + 33),
+                 number(entry.at.y + 4), xml_escaped(entry.text));
 }
 
 }  // namespace
@@ -208,8 +198,8 @@ std::string to_svg(const Picture& picture) {
   fmt::format_to(out, "<title>{}</title>\n<desc>{}</desc>\n", xml_escaped(picture.title),
                  xml_escaped(picture.description));
   write_style(out);
-  fmt::format_to(out, "<rect class=\"ground\" width=\"{}\" height=\"{}\"/>\n",
-                 number(picture.width), number(picture.height));
+  fmt::format_to(out, "<rect class=\"ground\" width=\"{}\" height=\"{}\"/>\n", number(picture.width),
+                 number(picture.height));
   for (const Frame& frame : picture.frames) write_frame(out, frame);
   for (const Line& line : picture.lines) write_line(out, line);
   for (const Box& box : picture.boxes) write_box(out, box);

@@ -32,8 +32,8 @@ Summary run(const Options& options, std::ostream& out) {
       summary.first_failed_transport = transport;
     }
     fmt::print(out, "seed {} FAILED: {}\n  {}\n", seed, outcome.problem, draw(transport, seed).text());
-    fmt::print(out, "  again: weft dst --transport {} --first-seed {} --seeds 1 --verbose{}\n", name_of(transport), seed,
-               options.canary ? " --canary" : "");
+    fmt::print(out, "  again: weft dst --transport {} --first-seed {} --seeds 1 --verbose{}\n", name_of(transport),
+               seed, options.canary ? " --canary" : "");
   };
   for (const Regression& each : kRegressions)
     if (!options.transport || *options.transport == each.transport) one(each.transport, each.seed);

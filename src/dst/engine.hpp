@@ -36,7 +36,8 @@ class Engine {
     return std::visit([&](auto& each) { return each.next_wake(endpoint); }, transport_);
   }
   std::vector<transport::Completion>& completions() {
-    return std::visit([](auto& each) -> auto& { return each.completions(); }, transport_);
+    return std::visit(
+        [](auto& each) -> auto& { return each.completions(); }, transport_);
   }
   std::string_view check_invariants() const {
     return std::visit([](auto& each) { return each.check_invariants(); }, transport_);
@@ -66,12 +67,17 @@ class Engine {
 
 inline Engine::Any Engine::make(const Scenario& scenario, std::uint16_t generation) {
   switch (scenario.transport) {
-    case transport::Protocol::rocev2: return Any(std::in_place_type<transport::Roce>, with(scenario.roce, generation));
-    case transport::Protocol::tcp: return Any(std::in_place_type<transport::Tcp>, with(scenario.tcp, generation));
-    case transport::Protocol::uet: return Any(std::in_place_type<transport::Uet>, with(scenario.uet, generation));
-    case transport::Protocol::tcp_over_srd: return Any(std::in_place_type<transport::TcpOverSrd>, with(scenario.srd, generation));
+    case transport::Protocol::rocev2:
+      return Any(std::in_place_type<transport::Roce>, with(scenario.roce, generation));
+    case transport::Protocol::tcp:
+      return Any(std::in_place_type<transport::Tcp>, with(scenario.tcp, generation));
+    case transport::Protocol::uet:
+      return Any(std::in_place_type<transport::Uet>, with(scenario.uet, generation));
+    case transport::Protocol::tcp_over_srd:
+      return Any(std::in_place_type<transport::TcpOverSrd>, with(scenario.srd, generation));
     case transport::Protocol::srd:
-    case transport::Protocol::raw: break;
+    case transport::Protocol::raw:
+      break;
   }
   return Any(std::in_place_type<transport::Srd>, with(scenario.srd, generation));
 }

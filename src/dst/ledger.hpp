@@ -27,7 +27,7 @@ class Ledger {
     std::uint32_t incarnation;  // of the poster
     std::uint32_t peer;         // node
     std::uint64_t bytes;
-    std::uint32_t lanes = 0;    // bit for each ordered channel to the peer that it takes; 0: order is not promised
+    std::uint32_t lanes = 0;  // bit for each ordered channel to the peer that it takes; 0: order is not promised
     bool must_succeed = false;
     bool done = false;
     bool failed = false;

@@ -177,9 +177,9 @@ std::string numbers_of(const Scenario& s) {
       return fmt::format(
           "{} connections, {}, ack every {}, first window {}, receive window {}, pacing {}, tail probe {}, "
           "plb rounds {}, repath {}, delayed ack {} us, timeout {} us",
-          s.tcp.connections, s.tcp.control == transport::TcpConfig::Control::dctcp ? "dctcp" : "cubic",
-          s.tcp.ack_every, s.tcp.initial_window, s.tcp.receive_window, s.tcp.pacing, s.tcp.tail_probe,
-          s.tcp.plb_rounds, s.tcp.repath_on_timeout, s.tcp.delayed_ack / kMicrosecond, s.timeout / kMicrosecond);
+          s.tcp.connections, s.tcp.control == transport::TcpConfig::Control::dctcp ? "dctcp" : "cubic", s.tcp.ack_every,
+          s.tcp.initial_window, s.tcp.receive_window, s.tcp.pacing, s.tcp.tail_probe, s.tcp.plb_rounds,
+          s.tcp.repath_on_timeout, s.tcp.delayed_ack / kMicrosecond, s.timeout / kMicrosecond);
     case Protocol::uet:
       return fmt::format("ack every {} bytes, {} paths, recycle {}, trimming {}, overtaken {}", s.uet.ack_bytes,
                          s.uet.paths, s.uet.recycle, s.uet.trimming, s.uet.overtaken);
@@ -189,8 +189,8 @@ std::string numbers_of(const Scenario& s) {
       break;
   }
   return fmt::format("ack every {}, {} paths, burst {}, window {}, generation {}, receive {}, reads {}",
-                     s.srd.ack_every, s.srd.paths, s.srd.burst, s.srd.window, s.srd.generation,
-                     s.srd.receive_messages, s.srd.reads);
+                     s.srd.ack_every, s.srd.paths, s.srd.burst, s.srd.window, s.srd.generation, s.srd.receive_messages,
+                     s.srd.reads);
 }
 
 }  // namespace

@@ -44,10 +44,10 @@ struct Scenario {
   transport::RoceConfig roce;
   transport::TcpConfig tcp;
   transport::UetConfig uet;
-  std::uint32_t payload = 1;       // of a full packet
-  Instant packet_time = 1;         // of a full packet on a node's wire
-  Instant give_up = 0;             // silence after which what waits for a peer fails
-  Instant timeout = 0;             // silence before anything is sent again; 0: short beside all else
+  std::uint32_t payload = 1;  // of a full packet
+  Instant packet_time = 1;    // of a full packet on a node's wire
+  Instant give_up = 0;        // silence after which what waits for a peer fails
+  Instant timeout = 0;        // silence before anything is sent again; 0: short beside all else
   std::uint32_t first_sequence = 0;
 
   // The network. Probabilities in 1/1024 per packet.

@@ -21,12 +21,17 @@ constexpr std::uint32_t kCanaryEvery = 4;       // acknowledgements
 
 constexpr PacketType ack_of(Protocol transport) {
   switch (transport) {
-    case Protocol::rocev2: return PacketType::roce_ack;
-    case Protocol::tcp: return PacketType::tcp_ack;
-    case Protocol::uet: return PacketType::uet_ack;
-    case Protocol::tcp_over_srd: return PacketType::ordered_ack;
+    case Protocol::rocev2:
+      return PacketType::roce_ack;
+    case Protocol::tcp:
+      return PacketType::tcp_ack;
+    case Protocol::uet:
+      return PacketType::uet_ack;
+    case Protocol::tcp_over_srd:
+      return PacketType::ordered_ack;
     case Protocol::srd:
-    case Protocol::raw: break;
+    case Protocol::raw:
+      break;
   }
   return PacketType::ack;
 }
@@ -149,14 +154,12 @@ void World::post(std::uint32_t node, std::uint32_t peer) {
   entry.poster = node;
   entry.incarnation = nodes_[node].incarnation;
   entry.peer = peer;
-  entry.bytes =
-      random_.below(8) == 0 ? 0 : random_.next() % (std::uint64_t{scenario_.longest} * scenario_.payload + 1);
+  entry.bytes = random_.below(8) == 0 ? 0 : random_.next() % (std::uint64_t{scenario_.longest} * scenario_.payload + 1);
   entry.lanes = lanes_of(entry);
   entry.must_succeed = must_succeed_ || !excused(peer);
   const std::uint32_t tag = ledger_.add(entry);
   const transport::Operation operation{entry.op, peer, entry.bytes, tag, Ledger::context_of(tag), scenario_.transport};
-  if (!nodes_[node].engine->post(now_, node, operation) &&
-      !ledger_.withdraw(tag, scenario_.srd.reads))
+  if (!nodes_[node].engine->post(now_, node, operation) && !ledger_.withdraw(tag, scenario_.srd.reads))
     ledger_.complain(fmt::format("operation {} was refused", tag));
   pump(node);
 }
@@ -212,9 +215,7 @@ void World::step(const Event& event) {
 
 // ---- nodes
 
-void World::start(Node& node) {
-  node.engine = std::make_unique<Engine>(scenario_, node.generation);
-}
+void World::start(Node& node) { node.engine = std::make_unique<Engine>(scenario_, node.generation); }
 
 void World::restart(std::uint32_t index) {
   Node& node = nodes_[index];
@@ -293,10 +294,13 @@ std::size_t World::most_held() const {
     case Protocol::tcp:
       // Of each connection: a gap, 64 segments in flight at a time, and the ends of messages beyond the gap.
       return 2 * asked + peers * scenario_.tcp.connections * (1 + 64) + (scenario_.hostile ? 4096 : 0);
-    case Protocol::uet: return asked + peers * 256;
-    case Protocol::tcp_over_srd: return 4 * asked + peers * (256 + 256);  // incomplete ones, and whole ones beyond a gap
+    case Protocol::uet:
+      return asked + peers * 256;
+    case Protocol::tcp_over_srd:
+      return 4 * asked + peers * (256 + 256);  // incomplete ones, and whole ones beyond a gap
     case Protocol::srd:
-    case Protocol::raw: break;
+    case Protocol::raw:
+      break;
   }
   return 2 * asked + peers * (256 + 2 * std::size_t{scenario_.srd.reads});  // a read is a message and a wait
 }
@@ -349,7 +353,8 @@ void World::make_noise(std::uint32_t index) {
     case Protocol::srd:
     case Protocol::uet:
     case Protocol::tcp_over_srd:
-    case Protocol::raw: break;
+    case Protocol::raw:
+      break;
   }
   transmit(index, out, now_);
 }

@@ -16,10 +16,14 @@ Clos::Clos(const model::ClosShape& shape) : shape_(shape) {
 
 std::uint32_t Clos::count(Tier tier) const {
   switch (tier) {
-    case Tier::leaf: return spine0_;
-    case Tier::spine: return super0_ - spine0_;
-    case Tier::super_spine: return gateway0_ - super0_;
-    case Tier::gateway: return switches() - gateway0_;
+    case Tier::leaf:
+      return spine0_;
+    case Tier::spine:
+      return super0_ - spine0_;
+    case Tier::super_spine:
+      return gateway0_ - super0_;
+    case Tier::gateway:
+      return switches() - gateway0_;
   }
   return 0;
 }
@@ -76,8 +80,7 @@ std::uint32_t Clos::ports(std::uint32_t index) const {
   const std::uint32_t to_gateways = shape_.gateways * shape_.gateway_bundle;
   switch (at.tier) {
     case Tier::leaf:
-      return shape_.leaf_down +
-             (shape_.tiers >= 2 ? shape_.spines_per_pod * shape_.bundle : to_gateways);
+      return shape_.leaf_down + (shape_.tiers >= 2 ? shape_.spines_per_pod * shape_.bundle : to_gateways);
     case Tier::spine:
       return shape_.leaves_per_pod * shape_.bundle +
              (shape_.tiers == 3 ? shape_.supers_per_group * shape_.super_bundle : to_gateways);
@@ -106,8 +109,7 @@ Clos::PortRange Clos::towards(std::uint32_t index, const Target& target) const {
         const std::uint32_t leaf = (target.leaf - site.first_leaf) % shape_.leaves_per_pod;
         return {leaf * shape_.bundle, shape_.bundle, kSpineDown};
       }
-      if (shape_.tiers == 3)
-        return {down, shape_.supers_per_group * shape_.super_bundle, kSpineUp};
+      if (shape_.tiers == 3) return {down, shape_.supers_per_group * shape_.super_bundle, kSpineUp};
       return towards_gateways(down, kSpineUp);
     }
     case Tier::super_spine: {
@@ -122,8 +124,7 @@ Clos::PortRange Clos::towards(std::uint32_t index, const Target& target) const {
         return {all_tops + other * shape_.site_links, shape_.site_links, kAcross};
       }
       if (shape_.tiers >= 2) return {0, all_tops, kGatewayDown};
-      return {(target.leaf - site.first_leaf) * shape_.gateway_bundle, shape_.gateway_bundle,
-              kGatewayDown};
+      return {(target.leaf - site.first_leaf) * shape_.gateway_bundle, shape_.gateway_bundle, kGatewayDown};
     }
   }
   return {0, 0};
@@ -181,8 +182,7 @@ Peer Clos::leaf_peer(const Position& at, std::uint32_t port) const {
   const std::uint32_t up = port - shape_.leaf_down;
   if (shape_.tiers == 1) return to_gateway(at.site, at.index - site.first_leaf, up);
   const std::uint32_t leaf = (at.index - site.first_leaf) % shape_.leaves_per_pod;
-  return {Peer::Kind::other_switch, LinkTier::spine,
-          spine0_ + at.pod * shape_.spines_per_pod + up / shape_.bundle,
+  return {Peer::Kind::other_switch, LinkTier::spine, spine0_ + at.pod * shape_.spines_per_pod + up / shape_.bundle,
           leaf * shape_.bundle + up % shape_.bundle};
 }
 
@@ -215,8 +215,8 @@ Peer Clos::super_peer(const Position& at, std::uint32_t port) const {
   const std::uint32_t spine = group * spines_per_group() + below % spines_per_group();
   const std::uint32_t pod = site.first_pod + below / spines_per_group();
   return {Peer::Kind::other_switch, LinkTier::super_spine, spine0_ + pod * shape_.spines_per_pod + spine,
-          shape_.leaves_per_pod * shape_.bundle +
-              super % shape_.supers_per_group * shape_.super_bundle + port % shape_.super_bundle};
+          shape_.leaves_per_pod * shape_.bundle + super % shape_.supers_per_group * shape_.super_bundle +
+              port % shape_.super_bundle};
 }
 
 Peer Clos::gateway_peer(const Position& at, std::uint32_t port) const {
@@ -239,10 +239,14 @@ Peer Clos::gateway_peer(const Position& at, std::uint32_t port) const {
 Peer Clos::peer(std::uint32_t index, std::uint32_t port) const {
   const Position at = position(index);
   switch (at.tier) {
-    case Tier::leaf: return leaf_peer(at, port);
-    case Tier::spine: return spine_peer(at, port);
-    case Tier::super_spine: return super_peer(at, port);
-    case Tier::gateway: return gateway_peer(at, port);
+    case Tier::leaf:
+      return leaf_peer(at, port);
+    case Tier::spine:
+      return spine_peer(at, port);
+    case Tier::super_spine:
+      return super_peer(at, port);
+    case Tier::gateway:
+      return gateway_peer(at, port);
   }
   return {};
 }
@@ -254,17 +258,15 @@ Clos::PortRange Clos::over_other_sites(std::uint32_t index, const Target& target
   return {tops(site) * shape_.gateway_bundle, (site_count() - 1) * shape_.site_links, kAcross};
 }
 
-bool Clos::usable(std::uint32_t index, std::uint32_t port, const Target& target,
-                  const Broken& broken, bool around, Search& search) const {
+bool Clos::usable(std::uint32_t index, std::uint32_t port, const Target& target, const Broken& broken, bool around,
+                  Search& search) const {
   if (broken.port_down(index, port)) return false;
   if (index == target.leaf) return true;  // the NIC's own port
   const Peer next = peer(index, port);
-  return next.kind == Peer::Kind::other_switch &&
-         reaches(next.switch_index, target, broken, around, search);
+  return next.kind == Peer::Kind::other_switch && reaches(next.switch_index, target, broken, around, search);
 }
 
-bool Clos::reaches(std::uint32_t index, const Target& target, const Broken& broken, bool around,
-                   Search& search) const {
+bool Clos::reaches(std::uint32_t index, const Target& target, const Broken& broken, bool around, Search& search) const {
   if (broken.switch_down(index)) return false;
   const std::uint64_t key = 2 * std::uint64_t{index} + (around ? 1 : 0);
   if (const bool* known = search.known(key)) return *known;
@@ -282,16 +284,14 @@ bool Clos::reaches(std::uint32_t index, const Target& target, const Broken& brok
   return search.remember(key, false);
 }
 
-bool Clos::reaches(std::uint32_t index, const Target& target, const Broken& broken,
-                   Search& search) const {
+bool Clos::reaches(std::uint32_t index, const Target& target, const Broken& broken, Search& search) const {
   if (broken.target_down(target)) return false;
   return reaches(index, target, broken, false, search) ||
          (site_count() > 2 && reaches(index, target, broken, true, search));
 }
 
-Hop Clos::choose_live(std::uint32_t index, const PortRange& range, const Target& target,
-                      std::uint32_t entropy, const Broken& broken, bool around,
-                      Search& search) const {
+Hop Clos::choose_live(std::uint32_t index, const PortRange& range, const Target& target, std::uint32_t entropy,
+                      const Broken& broken, bool around, Search& search) const {
   // A few fresh draws spread the load of a dead port over all others; then every port in turn.
   constexpr std::uint32_t kDraws = 8;
   for (std::uint32_t draw = 0; draw < kDraws && range.count > 0; ++draw) {
@@ -303,8 +303,7 @@ Hop Clos::choose_live(std::uint32_t index, const PortRange& range, const Target&
   return {};
 }
 
-Hop Clos::next_hop(std::uint32_t index, const Target& target, std::uint32_t entropy,
-                   const Broken& broken) const {
+Hop Clos::next_hop(std::uint32_t index, const Target& target, std::uint32_t entropy, const Broken& broken) const {
   if (broken.empty()) return next_hop(index, target, entropy);
   if (broken.target_down(target)) return {};
   const PortRange range = towards(index, target);

@@ -76,8 +76,7 @@ class Clos {
   }
   // The same around what is broken. Where no link is left between two sites, a gateway goes over a
   // third one that has such a link.
-  Hop next_hop(std::uint32_t index, const Target& target, std::uint32_t entropy,
-               const Broken& broken) const;
+  Hop next_hop(std::uint32_t index, const Target& target, std::uint32_t entropy, const Broken& broken) const;
   // Whether a switch still has a way to the target.
   bool reaches(std::uint32_t index, const Target& target, const Broken& broken) const {
     Search search;
@@ -111,12 +110,11 @@ class Clos {
   // Every port of a gateway to other sites when the target is not here; else nothing.
   PortRange over_other_sites(std::uint32_t index, const Target& target) const;
   // `around`: a gateway on the way may go over a third site.
-  bool usable(std::uint32_t index, std::uint32_t port, const Target& target, const Broken& broken,
-              bool around, Search& search) const;
-  bool reaches(std::uint32_t index, const Target& target, const Broken& broken, bool around,
-               Search& search) const;
-  Hop choose_live(std::uint32_t index, const PortRange& range, const Target& target,
-                  std::uint32_t entropy, const Broken& broken, bool around, Search& search) const;
+  bool usable(std::uint32_t index, std::uint32_t port, const Target& target, const Broken& broken, bool around,
+              Search& search) const;
+  bool reaches(std::uint32_t index, const Target& target, const Broken& broken, bool around, Search& search) const;
+  Hop choose_live(std::uint32_t index, const PortRange& range, const Target& target, std::uint32_t entropy,
+                  const Broken& broken, bool around, Search& search) const;
 
   Peer leaf_peer(const Position& at, std::uint32_t port) const;
   Peer spine_peer(const Position& at, std::uint32_t port) const;

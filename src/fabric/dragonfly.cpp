@@ -59,8 +59,8 @@ Peer Dragonfly::peer(std::uint32_t router, std::uint32_t port) const {
   const std::uint32_t back = link / round() * round() + (shape_.groups - ahead) - 1;
   if (back >= links_per_group()) return {};  // left over: its other end does not exist
   const std::uint32_t there = (group + ahead) % shape_.groups;
-  return {Peer::Kind::other_switch, LinkTier::global,
-          there * shape_.routers_per_group + back / shape_.global_links, global_port(back)};
+  return {Peer::Kind::other_switch, LinkTier::global, there * shape_.routers_per_group + back / shape_.global_links,
+          global_port(back)};
 }
 
 std::uint32_t Dragonfly::goal_group(std::uint32_t, const Target& target, RouteState state) const {
@@ -72,8 +72,8 @@ RouteState Dragonfly::after(std::uint32_t router, std::uint32_t port, RouteState
   return state;
 }
 
-bool Dragonfly::usable(std::uint32_t router, std::uint32_t port, const Target& target,
-                       RouteState state, const Broken& broken, bool spare, Search& search) const {
+bool Dragonfly::usable(std::uint32_t router, std::uint32_t port, const Target& target, RouteState state,
+                       const Broken& broken, bool spare, Search& search) const {
   if (broken.port_down(router, port)) return false;
   const Peer next = peer(router, port);
   if (next.kind == Peer::Kind::nic) return true;
@@ -81,8 +81,8 @@ bool Dragonfly::usable(std::uint32_t router, std::uint32_t port, const Target& t
          reaches(next.switch_index, target, after(router, port, state), broken, spare, search);
 }
 
-bool Dragonfly::reaches(std::uint32_t router, const Target& target, RouteState state,
-                        const Broken& broken, bool spare, Search& search) const {
+bool Dragonfly::reaches(std::uint32_t router, const Target& target, RouteState state, const Broken& broken, bool spare,
+                        Search& search) const {
   if (broken.switch_down(router)) return false;
   // Behind the first global link it no longer matters which detour was meant.
   const std::uint32_t via = state.global_hops > 0 ? kNone : state.via;
@@ -95,17 +95,15 @@ bool Dragonfly::reaches(std::uint32_t router, const Target& target, RouteState s
     found = found || usable(router, port, target, state, broken, spare, search);
   });
   if (found || !spare) return search.remember(key, found);
-  for_each_local_port([&](std::uint32_t port) {
-    found = found || usable(router, port, target, state, broken, false, search);
-  });
+  for_each_local_port(
+      [&](std::uint32_t port) { found = found || usable(router, port, target, state, broken, false, search); });
   return search.remember(key, found);
 }
 
-bool Dragonfly::reaches(std::uint32_t router, const Target& target, RouteState state,
-                        const Broken& broken, Search& search) const {
+bool Dragonfly::reaches(std::uint32_t router, const Target& target, RouteState state, const Broken& broken,
+                        Search& search) const {
   if (broken.target_down(target)) return false;
-  return reaches(router, target, state, broken, false, search) ||
-         reaches(router, target, state, broken, true, search);
+  return reaches(router, target, state, broken, false, search) || reaches(router, target, state, broken, true, search);
 }
 
 RouteState Dragonfly::detour(std::uint32_t router, const Target& target, std::uint32_t entropy) const {
@@ -123,9 +121,8 @@ RouteState Dragonfly::detour(std::uint32_t router, const Target& target, std::ui
 
 RouteState Dragonfly::start(std::uint32_t router, const Target& target, std::uint32_t entropy,
                             const Broken& broken) const {
-  const RouteState wanted = shape_.routing == model::DragonflyRouting::valiant
-                                ? detour(router, target, entropy)
-                                : RouteState{};
+  const RouteState wanted =
+      shape_.routing == model::DragonflyRouting::valiant ? detour(router, target, entropy) : RouteState{};
   if (broken.empty() || broken.target_down(target)) return wanted;
   Search search;
   const std::uint32_t first = choose(entropy, kDetourSalt, shape_.groups);
@@ -141,8 +138,8 @@ RouteState Dragonfly::start(std::uint32_t router, const Target& target, std::uin
   return wanted;
 }
 
-Hop Dragonfly::next_hop(std::uint32_t router, const Target& target, std::uint32_t entropy,
-                        RouteState state, const Broken& broken) const {
+Hop Dragonfly::next_hop(std::uint32_t router, const Target& target, std::uint32_t entropy, RouteState state,
+                        const Broken& broken) const {
   if (!broken.empty() && broken.target_down(target)) return {};
   Search search;
   const auto choose_live = [&](auto for_each, bool spare) {

@@ -36,17 +36,12 @@ class Dragonfly {
   std::uint32_t links_between(std::uint32_t ahead) const;
 
   // Virtual channels that a lossless network needs for local and for global links.
-  std::uint32_t local_channels() const {
-    return shape_.routing == model::DragonflyRouting::minimal ? 2 : 3;
-  }
-  std::uint32_t global_channels() const {
-    return shape_.routing == model::DragonflyRouting::minimal ? 1 : 2;
-  }
+  std::uint32_t local_channels() const { return shape_.routing == model::DragonflyRouting::minimal ? 2 : 3; }
+  std::uint32_t global_channels() const { return shape_.routing == model::DragonflyRouting::minimal ? 1 : 2; }
 
   // The state a packet starts with at its first router: a detour where the routing wants one.
   // With ugal the caller decides (`ugal_prefers_detour`) between minimal and detour.
-  RouteState start(std::uint32_t router, const Target& target, std::uint32_t entropy,
-                   const Broken& broken) const;
+  RouteState start(std::uint32_t router, const Target& target, std::uint32_t entropy, const Broken& broken) const;
   RouteState detour(std::uint32_t router, const Target& target, std::uint32_t entropy) const;
 
   Hop next_hop(std::uint32_t router, const Target& target, std::uint32_t entropy, RouteState state,
@@ -74,10 +69,10 @@ class Dragonfly {
   std::uint32_t links_per_group() const { return shape_.routers_per_group * shape_.global_links; }
   // `spare`: some router on the way may hand over to any other of its group, which must then go on
   // without a second such hop.
-  bool usable(std::uint32_t router, std::uint32_t port, const Target& target, RouteState state,
-              const Broken& broken, bool spare, Search& search) const;
-  bool reaches(std::uint32_t router, const Target& target, RouteState state, const Broken& broken,
-               bool spare, Search& search) const;
+  bool usable(std::uint32_t router, std::uint32_t port, const Target& target, RouteState state, const Broken& broken,
+              bool spare, Search& search) const;
+  bool reaches(std::uint32_t router, const Target& target, RouteState state, const Broken& broken, bool spare,
+               Search& search) const;
   // Of the links to the group `ahead`, those that router `me` of a group owns: first and how many.
   struct Share {
     std::uint32_t first;
@@ -94,14 +89,13 @@ class Dragonfly {
 };
 
 // UGAL's choice (Singh, 2005): the detour when the minimal way's queue times its hops is larger.
-constexpr bool ugal_prefers_detour(std::uint64_t minimal_queue, std::uint32_t minimal_hops,
-                                   std::uint64_t detour_queue, std::uint32_t detour_hops) {
+constexpr bool ugal_prefers_detour(std::uint64_t minimal_queue, std::uint32_t minimal_hops, std::uint64_t detour_queue,
+                                   std::uint32_t detour_hops) {
   return minimal_queue * minimal_hops > detour_queue * detour_hops;
 }
 
 template <class Visit>
-void Dragonfly::for_each_port(std::uint32_t router, const Target& target, RouteState state,
-                              Visit visit) const {
+void Dragonfly::for_each_port(std::uint32_t router, const Target& target, RouteState state, Visit visit) const {
   if (router == target.leaf && (state.via == kNone || state.global_hops > 0)) {
     visit(target.port);
     return;
@@ -116,8 +110,7 @@ void Dragonfly::for_each_port(std::uint32_t router, const Target& target, RouteS
   const std::uint32_t many = links_between(ahead);
   const std::uint32_t me = router % shape_.routers_per_group;
   const Share mine = own_links(me, ahead);
-  for (std::uint32_t i = 0; i < mine.count; ++i)
-    visit(global_port((mine.first + i) * round() + ahead - 1));
+  for (std::uint32_t i = 0; i < mine.count; ++i) visit(global_port((mine.first + i) * round() + ahead - 1));
   if (mine.count > 0) return;  // a router with a link of its own never hands over to another
   std::uint32_t last = kNone;
   for (std::uint32_t i = 0; i < many; ++i) {

@@ -13,10 +13,9 @@ namespace {
 using namespace testing;
 
 Built dragonfly(int servers, int routers, int globals, const std::string& routing) {
-  return Built(cluster_of(
-      "version: 1\nservers: {kind: hgx-h100, nics: 1, count: " + std::to_string(servers) +
-      "}\nfabric: {kind: dragonfly, routers_per_group: " + std::to_string(routers) +
-      ", global_links: " + std::to_string(globals) + ", routing: " + routing + "}\n"));
+  return Built(cluster_of("version: 1\nservers: {kind: hgx-h100, nics: 1, count: " + std::to_string(servers) +
+                          "}\nfabric: {kind: dragonfly, routers_per_group: " + std::to_string(routers) +
+                          ", global_links: " + std::to_string(globals) + ", routing: " + routing + "}\n"));
 }
 
 // Which buffer waits for which: an edge from the channel a packet holds to the one it asks for
@@ -27,8 +26,7 @@ class Waiting {
   void route(const std::vector<std::uint32_t>& routers, const std::vector<std::uint32_t>& ports,
              const std::vector<std::uint32_t>& channels) {
     for (std::size_t i = 1; i < routers.size(); ++i)
-      edges_[key(routers[i - 1], ports[i - 1], channels[i - 1])].insert(
-          key(routers[i], ports[i], channels[i]));
+      edges_[key(routers[i - 1], ports[i - 1], channels[i - 1])].insert(key(routers[i], ports[i], channels[i]));
   }
   bool cyclic() const {
     std::map<Key, int> colour;
@@ -67,8 +65,7 @@ Routes add_all_routes(const Fabric& fabric, bool valiant, Waiting& waiting) {
   const Dragonfly& fly = *fabric.dragonfly();
   Routes routes;
   std::vector<std::uint32_t> routers, ports, channels;
-  const auto follow = [&](auto&& self, std::uint32_t at, const Target& target,
-                          RouteState state) -> void {
+  const auto follow = [&](auto&& self, std::uint32_t at, const Target& target, RouteState state) -> void {
     fly.for_each_port(at, target, state, [&](std::uint32_t port) {
       routers.push_back(at);
       ports.push_back(port);
@@ -78,12 +75,10 @@ Routes add_all_routes(const Fabric& fabric, bool valiant, Waiting& waiting) {
         waiting.route(routers, ports, channels);
         ++routes.count;
       } else {
-        std::uint32_t& most =
-            next.tier == LinkTier::global ? routes.most_global : routes.most_local;
+        std::uint32_t& most = next.tier == LinkTier::global ? routes.most_global : routes.most_local;
         most = std::max<std::uint32_t>(most, state.global_hops);
         RouteState after = state;
-        after.global_hops =
-            static_cast<std::uint8_t>(after.global_hops + (next.tier == LinkTier::global));
+        after.global_hops = static_cast<std::uint8_t>(after.global_hops + (next.tier == LinkTier::global));
         self(self, next.switch_index, target, after);
       }
       routers.pop_back();
@@ -97,8 +92,7 @@ Routes add_all_routes(const Fabric& fabric, bool valiant, Waiting& waiting) {
       follow(follow, from, target, {});
       if (!valiant || fly.group_of(from) == fly.group_of(to)) continue;
       for (std::uint32_t via = 0; via < fly.shape().groups; ++via)
-        if (via != fly.group_of(from) && via != fly.group_of(to))
-          follow(follow, from, target, {via, 0});
+        if (via != fly.group_of(from) && via != fly.group_of(to)) follow(follow, from, target, {via, 0});
     }
   return routes;
 }

@@ -41,13 +41,20 @@ bool Failures::empty() const {
 
 std::uint32_t Fabric::per_server(NodeKind kind, const Group& group) const {
   switch (kind) {
-    case NodeKind::gpu: return group.gpus();
-    case NodeKind::nic: return group.nics();
-    case NodeKind::pcie_switch: return group.diagram.pcie_switches;
-    case NodeKind::root_complex: return group.diagram.roots();
-    case NodeKind::cpu: return group.diagram.sockets;
-    case NodeKind::scale_up_switch: return domain_switches(group);  // per domain
-    case NodeKind::network_switch: return 0;
+    case NodeKind::gpu:
+      return group.gpus();
+    case NodeKind::nic:
+      return group.nics();
+    case NodeKind::pcie_switch:
+      return group.diagram.pcie_switches;
+    case NodeKind::root_complex:
+      return group.diagram.roots();
+    case NodeKind::cpu:
+      return group.diagram.sockets;
+    case NodeKind::scale_up_switch:
+      return domain_switches(group);  // per domain
+    case NodeKind::network_switch:
+      return 0;
   }
   return 0;
 }
@@ -108,8 +115,7 @@ Node Fabric::describe(NodeId id) const {
   return {kind, g, group.first_server + unit * servers, (index - group_first_[k][g]) % per};
 }
 
-NodeId Fabric::in_server(NodeKind kind, std::uint32_t group, std::uint32_t server,
-                         std::uint32_t local) const {
+NodeId Fabric::in_server(NodeKind kind, std::uint32_t group, std::uint32_t server, std::uint32_t local) const {
   const Group& g = cluster_->groups[group];
   const std::uint32_t servers = kind == NodeKind::scale_up_switch ? domain_servers(g) : 1;
   const std::uint32_t unit = (server - g.first_server) / servers;
@@ -144,13 +150,11 @@ std::optional<NodeId> Fabric::find(std::string_view name) const {
     if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
     return n;
   };
-  if (const auto index = number(name))
-    return *index < count(NodeKind::gpu) ? std::optional(gpu(*index)) : std::nullopt;
+  if (const auto index = number(name)) return *index < count(NodeKind::gpu) ? std::optional(gpu(*index)) : std::nullopt;
   for (std::uint32_t g = 0; g < cluster_->groups.size(); ++g) {
     const Group& group = cluster_->groups[g];
     const auto slash = name.find('/');
-    if (!name.starts_with(group.spec.name) || slash == std::string_view::npos ||
-        slash < group.spec.name.size())
+    if (!name.starts_with(group.spec.name) || slash == std::string_view::npos || slash < group.spec.name.size())
       continue;
     const auto server = number(name.substr(group.spec.name.size(), slash - group.spec.name.size()));
     if (!server || *server >= group.servers) continue;
@@ -194,8 +198,8 @@ std::uint32_t Fabric::endpoint(std::uint32_t nic, std::uint32_t port) const {
 NodeId Fabric::nic_of(std::uint32_t endpoint) const {
   const std::uint32_t g = group_at(group_endpoint_, endpoint);
   const auto ports = static_cast<std::uint32_t>(cluster_->groups[g].spec.nic.ports);
-  return node(NodeKind::nic, group_first_[static_cast<std::size_t>(NodeKind::nic)][g] +
-                                 (endpoint - group_endpoint_[g]) / ports);
+  return node(NodeKind::nic,
+              group_first_[static_cast<std::size_t>(NodeKind::nic)][g] + (endpoint - group_endpoint_[g]) / ports);
 }
 
 Attachment Fabric::attachment(std::uint32_t endpoint) const {
@@ -211,12 +215,10 @@ Attachment Fabric::attachment(std::uint32_t endpoint) const {
   const bool rails = shape.rail_planes > 1;
   const std::uint32_t plane = port % shape.port_planes * shape.rail_planes + (rails ? nic : 0);
   const std::uint32_t lane = rails ? 0 : nic;  // NIC within the plane
-  const std::uint32_t leaf = wiring.first_leaf +
-                             server / wiring.servers_per_block * wiring.leaves_per_block +
-                             lane / wiring.nics_per_leaf;
+  const std::uint32_t leaf =
+      wiring.first_leaf + server / wiring.servers_per_block * wiring.leaves_per_block + lane / wiring.nics_per_leaf;
   const std::uint32_t slot = server % wiring.servers_per_block * wiring.nics_per_leaf + lane % wiring.nics_per_leaf;
-  return {plane,
-          {leaf, wiring.first_port + slot * wiring.ports_per_plane + port / shape.port_planes}};
+  return {plane, {leaf, wiring.first_port + slot * wiring.ports_per_plane + port / shape.port_planes}};
 }
 
 std::optional<std::uint32_t> Fabric::endpoint_at(std::uint32_t plane, Target target) const {
@@ -235,8 +237,8 @@ std::optional<std::uint32_t> Fabric::endpoint_at(std::uint32_t plane, Target tar
     const std::uint32_t nic = rails ? plane % shape.rail_planes : lane;
     if (in_block >= wiring.servers_per_block || server >= group.servers || nic >= group.nics()) continue;
     const auto nic_ports = static_cast<std::uint32_t>(group.spec.nic.ports);
-    const std::uint32_t port = (target.port - wiring.first_port) % wiring.ports_per_plane * shape.port_planes +
-                               plane / shape.rail_planes;
+    const std::uint32_t port =
+        (target.port - wiring.first_port) % wiring.ports_per_plane * shape.port_planes + plane / shape.rail_planes;
     return group_endpoint_[g] + (server * group.nics() + nic) * nic_ports + port;
   }
   return std::nullopt;
@@ -259,10 +261,14 @@ model::Wire Fabric::wire(LinkTier tier, std::uint32_t group) const {
     return tier == LinkTier::local ? dragonfly->shape().local_wire : dragonfly->shape().global_wire;
   const model::ClosShape& clos = this->clos()->shape();
   switch (tier) {
-    case LinkTier::super_spine: return clos.super_wire;
-    case LinkTier::site: return clos.site_wire;
-    case LinkTier::gateway: return clos.tiers == 3 ? clos.super_wire : clos.spine_wire;
-    default: return clos.spine_wire;
+    case LinkTier::super_spine:
+      return clos.super_wire;
+    case LinkTier::site:
+      return clos.site_wire;
+    case LinkTier::gateway:
+      return clos.tiers == 3 ? clos.super_wire : clos.spine_wire;
+    default:
+      return clos.spine_wire;
   }
 }
 
@@ -285,8 +291,7 @@ Hop Fabric::next_hop(std::uint32_t at, Target target, std::uint32_t entropy, Rou
   return dragonfly()->next_hop(at, target, entropy, state, broken);
 }
 
-RouteState Fabric::start(std::uint32_t at, Target target, std::uint32_t entropy,
-                         const Broken& broken) const {
+RouteState Fabric::start(std::uint32_t at, Target target, std::uint32_t entropy, const Broken& broken) const {
   return dragonfly() != nullptr ? dragonfly()->start(at, target, entropy, broken) : RouteState{};
 }
 
@@ -298,8 +303,7 @@ bool Fabric::reachable(std::uint32_t from, std::uint32_t to, const Failures& fai
   if (broken.empty()) return clos() == nullptr || clos()->towards(a.target.leaf, b.target).count > 0;
   if (broken.switch_down(a.target.leaf) || broken.port_down(a.target.leaf, a.target.port)) return false;
   if (const Clos* tree = clos()) return tree->reaches(a.target.leaf, b.target, broken);
-  return dragonfly()->reaches(a.target.leaf, b.target,
-                              dragonfly()->start(a.target.leaf, b.target, 0, broken), broken);
+  return dragonfly()->reaches(a.target.leaf, b.target, dragonfly()->start(a.target.leaf, b.target, 0, broken), broken);
 }
 
 std::uint64_t Fabric::path_count(std::uint32_t from, std::uint32_t to) const {
@@ -321,8 +325,7 @@ std::uint64_t Fabric::path_count(std::uint32_t from, std::uint32_t to) const {
   return dragonfly()->path_count(a.target.leaf, b.target.leaf);
 }
 
-std::vector<std::vector<NodeId>> Fabric::all_paths(std::uint32_t from, std::uint32_t to,
-                                                   std::size_t limit) const {
+std::vector<std::vector<NodeId>> Fabric::all_paths(std::uint32_t from, std::uint32_t to, std::size_t limit) const {
   std::vector<std::vector<NodeId>> out;
   const Attachment a = attachment(from);
   const Attachment b = attachment(to);
@@ -387,8 +390,8 @@ void Fabric::network_links(const Node& at, NodeId id, std::vector<Link>& out) co
     const Peer other = peer(at.local, port);
     if (other.kind == Peer::Kind::other_switch) {
       const model::Wire cable = wire(other.tier);
-      out.push_back({id, network_node(plane, other.switch_index), LinkClass::network, other.tier,
-                     cable.rate, cable.latency, port});
+      out.push_back({id, network_node(plane, other.switch_index), LinkClass::network, other.tier, cable.rate,
+                     cable.latency, port});
     } else if (other.kind == Peer::Kind::nic) {
       const auto end = endpoint_at(plane, {at.local % per_plane_, port});
       if (!end) continue;
@@ -473,18 +476,18 @@ void Fabric::links_of(NodeId id, std::vector<Link>& out) const {
   switch (at.kind) {
     case NodeKind::gpu:
       scale_up_links(at, id, out);
-      if (group.spec.host_link)
-        add_host(here(NodeKind::cpu, diagram.socket_of_root(diagram.gpu_switch[at.local])));
+      if (group.spec.host_link) add_host(here(NodeKind::cpu, diagram.socket_of_root(diagram.gpu_switch[at.local])));
       if (gpus_on_pcie) add_pcie(here(above, diagram.gpu_switch[at.local]));
       break;
     case NodeKind::nic:
       add(here(above, diagram.nic_switch[at.local]), LinkClass::pcie, nic_pcie, pcie_latency);
       if (!has_network()) break;
       for (std::uint32_t port = 0; port < static_cast<std::uint32_t>(group.spec.nic.ports); ++port) {
-        const Attachment where = attachment(endpoint(value(id) - first_[static_cast<std::size_t>(NodeKind::nic)], port));
+        const Attachment where =
+            attachment(endpoint(value(id) - first_[static_cast<std::size_t>(NodeKind::nic)], port));
         const model::Wire cable = wire(LinkTier::nic, at.group);
-        out.push_back({id, network_node(where.plane, where.target.leaf), LinkClass::network, LinkTier::nic,
-                       cable.rate, cable.latency, where.target.port});
+        out.push_back({id, network_node(where.plane, where.target.leaf), LinkClass::network, LinkTier::nic, cable.rate,
+                       cable.latency, where.target.port});
       }
       break;
     case NodeKind::pcie_switch:
@@ -509,7 +512,8 @@ void Fabric::links_of(NodeId id, std::vector<Link>& out) const {
           add(here(NodeKind::cpu, other), LinkClass::socket, group.spec.socket_link->one_way(),
               group.spec.socket_link->latency.value_or(Duration{}));
       break;
-    default: break;
+    default:
+      break;
   }
 }
 

@@ -48,7 +48,7 @@ struct Link {
 
 struct Path {
   std::vector<Link> links;
-  bool host_memory = false;  // bounces through host memory at either end: no GPUDirect RDMA
+  bool host_memory = false;     // bounces through host memory at either end: no GPUDirect RDMA
   std::optional<NodeId> relay;  // GPU in whose memory the data is stored and forwarded
 };
 
@@ -105,8 +105,7 @@ class Fabric {
   // Routing: the port of a switch (numbered within its plane) towards an endpoint. In a tree O(1),
   // in a Dragonfly the number of parallel global links; with failures see `Search`.
   Hop next_hop(std::uint32_t at, Target target, std::uint32_t entropy, RouteState state = {}) const;
-  Hop next_hop(std::uint32_t at, Target target, std::uint32_t entropy, RouteState state,
-               const Broken& broken) const;
+  Hop next_hop(std::uint32_t at, Target target, std::uint32_t entropy, RouteState state, const Broken& broken) const;
   RouteState start(std::uint32_t at, Target target, std::uint32_t entropy, const Broken& broken) const;
   bool reachable(std::uint32_t from, std::uint32_t to, const Failures& failures) const;
   // How many shortest routes the network offers between two endpoints, by arithmetic; 0 when they

@@ -30,11 +30,9 @@ std::vector<Fault> every_fault(const Fabric& fabric) {
   for (std::uint32_t at = 0; at < fabric.planes() * fabric.switches_per_plane(); ++at) {
     all.push_back({Fault::Kind::network_switch, at});
     for (std::uint32_t port = 0; port < fabric.ports(at); ++port)
-      if (fabric.peer(at, port).kind != Peer::Kind::nothing)
-        all.push_back({Fault::Kind::link, at, port});
+      if (fabric.peer(at, port).kind != Peer::Kind::nothing) all.push_back({Fault::Kind::link, at, port});
   }
-  for (std::uint32_t nic = 0; nic < fabric.count(NodeKind::nic); ++nic)
-    all.push_back({Fault::Kind::nic, nic});
+  for (std::uint32_t nic = 0; nic < fabric.count(NodeKind::nic); ++nic) all.push_back({Fault::Kind::nic, nic});
   return all;
 }
 
@@ -59,8 +57,7 @@ struct Damage {
         ports.insert({fault.index, fault.port});
         const Peer peer = f.peer(fault.index, fault.port);
         const std::uint32_t first = fault.index / f.switches_per_plane() * f.switches_per_plane();
-        if (peer.kind == Peer::Kind::other_switch)
-          ports.insert({first + peer.switch_index, peer.port});
+        if (peer.kind == Peer::Kind::other_switch) ports.insert({first + peer.switch_index, peer.port});
       }
     }
   }
@@ -81,12 +78,9 @@ struct Damage {
 
 // A Dragonfly crosses at most two global links, so that its channels suffice; what only a longer
 // way joins counts as cut off there.
-std::uint32_t global_limit(const Fabric& fabric) {
-  return fabric.dragonfly() != nullptr ? 2 : kFar;
-}
+std::uint32_t global_limit(const Fabric& fabric) { return fabric.dragonfly() != nullptr ? 2 : kFar; }
 
-void walk_avoids_damage(const Damage& damage, std::uint32_t from, std::uint32_t to,
-                        std::uint32_t entropy) {
+void walk_avoids_damage(const Damage& damage, std::uint32_t from, std::uint32_t to, std::uint32_t entropy) {
   const Fabric& fabric = damage.fabric;
   const Attachment a = fabric.attachment(from);
   const Dead dead = damage.dead(a.plane);
@@ -101,16 +95,15 @@ void walk_avoids_damage(const Damage& damage, std::uint32_t from, std::uint32_t 
 class UnderFailure : public ::testing::TestWithParam<Sample> {
  protected:
   UnderFailure() {
-    for (std::uint32_t plane = 0; plane < fabric.planes(); ++plane)
-      graphs.push_back(graph_of(fabric, plane));
+    for (std::uint32_t plane = 0; plane < fabric.planes(); ++plane) graphs.push_back(graph_of(fabric, plane));
   }
   // Whether the graph without the damage still joins two endpoints of a plane.
   bool joined(const Damage& damage, std::uint32_t from, std::uint32_t to) const {
     const Attachment a = fabric.attachment(from);
     const Attachment b = fabric.attachment(to);
     if (a.plane != b.plane || damage.cut_off(from) || damage.cut_off(to)) return false;
-    return search(graphs[a.plane], a.target.leaf, damage.dead(a.plane), global_limit(fabric))
-               .hops[b.target.leaf] != kFar;
+    return search(graphs[a.plane], a.target.leaf, damage.dead(a.plane), global_limit(fabric)).hops[b.target.leaf] !=
+           kFar;
   }
   Built built{cluster_of(GetParam().yaml)};
   const Fabric& fabric = built.fabric;
@@ -132,12 +125,10 @@ TEST_P(UnderFailure, EverySingleFaultIsRoutedAround) {
       const Damage damage(fabric, {faults[f]});
       const bool way = joined(damage, from, to);
       if (fabric.reachable(from, to, damage.failures) != way)
-        RC_FAIL("reachable() says " + std::string(way ? "no" : "yes") +
-                " against the graph, from " + std::to_string(from) + " to " + std::to_string(to) +
-                " without " + ::testing::PrintToString(faults[f]));
+        RC_FAIL("reachable() says " + std::string(way ? "no" : "yes") + " against the graph, from " +
+                std::to_string(from) + " to " + std::to_string(to) + " without " + ::testing::PrintToString(faults[f]));
       if (!way) continue;
-      for (std::uint32_t entropy = 0; entropy < 4; ++entropy)
-        walk_avoids_damage(damage, from, to, entropy);
+      for (std::uint32_t entropy = 0; entropy < 4; ++entropy) walk_avoids_damage(damage, from, to, entropy);
     }
   }));
 }
@@ -171,8 +162,7 @@ void path_is_sound(const Damage& damage, const Path& path, NodeId from, NodeId t
     RC_ASSERT(link.from == at);
     bool exists = false;
     fabric.for_each_link(at, [&](const Link& other) {
-      exists |= other.to == link.to && other.port == link.port && other.link == link.link &&
-                other.rate == link.rate;
+      exists |= other.to == link.to && other.port == link.port && other.link == link.link && other.rate == link.rate;
     });
     RC_ASSERT(exists);
     for (const NodeId end : {link.from, link.to}) {
@@ -184,8 +174,7 @@ void path_is_sound(const Damage& damage, const Path& path, NodeId from, NodeId t
     // A link's port is that of the switch it leaves, or, from a NIC, of the one it enters.
     const Node source = fabric.describe(link.from);
     const Node sink = fabric.describe(link.to);
-    if (source.kind == NodeKind::network_switch)
-      RC_ASSERT(!damage.ports.contains({source.local, link.port}));
+    if (source.kind == NodeKind::network_switch) RC_ASSERT(!damage.ports.contains({source.local, link.port}));
     if (source.kind == NodeKind::nic && sink.kind == NodeKind::network_switch)
       RC_ASSERT(!damage.ports.contains({sink.local, link.port}));
     at = link.to;
@@ -200,15 +189,13 @@ TEST_P(UnderFailure, GpusFindAPathOverAnyNicThatIsLeft) {
     const model::Group& group = fabric.cluster().groups[gpu.group];
     for (std::uint32_t nic = 0; nic < group.nics(); ++nic)
       for (std::uint32_t port = 0; port < group.spec.nic.ports; ++port)
-        ends.push_back(fabric.endpoint(
-            group.first_nic + (gpu.server - group.first_server) * group.nics() + nic, port));
+        ends.push_back(fabric.endpoint(group.first_nic + (gpu.server - group.first_server) * group.nics() + nic, port));
     return ends;
   };
   EXPECT_TRUE(rc::check("GPU pairs under up to two faults", [&] {
     std::vector<Fault> some;
     const int many = *rc::gen::inRange(0, 3);
-    for (int i = 0; i < many; ++i)
-      some.push_back(faults[*rc::gen::inRange<std::size_t>(0, faults.size())]);
+    for (int i = 0; i < many; ++i) some.push_back(faults[*rc::gen::inRange<std::size_t>(0, faults.size())]);
     const Damage damage(fabric, some);
     for (int i = 0; i < 10; ++i) {
       const auto from = *rc::gen::inRange(0u, fabric.count(NodeKind::gpu));
@@ -236,11 +223,11 @@ TEST_P(UnderFailure, GpusFindAPathOverAnyNicThatIsLeft) {
 //   a0 nic0 =x= leaf0
 //           === leaf0 --- nic0 b0
 TEST(Failure, ACutPortLeavesTheOtherPortsOfItsNic) {
-  const Built built(cluster_of(
-      "version: 1\nservers:\n"
-      "  - {kind: hgx-h100, name: a, count: 1, nics: 1, nic: {kind: connectx-7, ports: 2}}\n"
-      "  - {kind: hgx-h100, name: b, count: 1, nics: 1}\n"
-      "fabric: {kind: single-chassis}\n"));
+  const Built built(
+      cluster_of("version: 1\nservers:\n"
+                 "  - {kind: hgx-h100, name: a, count: 1, nics: 1, nic: {kind: connectx-7, ports: 2}}\n"
+                 "  - {kind: hgx-h100, name: b, count: 1, nics: 1}\n"
+                 "fabric: {kind: single-chassis}\n"));
   const Fabric& fabric = built.fabric;
   Failures failures = fabric.no_failures();
   const Attachment cut = fabric.attachment(fabric.endpoint(0, 0));
@@ -254,15 +241,14 @@ TEST(Failure, ACutPortLeavesTheOtherPortsOfItsNic) {
 //        \           /
 //         gateway c
 TEST(Failure, AThirdSiteStandsInForALostLinkBetweenTwo) {
-  const auto triangle = std::find_if(samples().begin(), samples().end(),
-                                     [](const Sample& s) { return s.name == "sites_triangle"; });
+  const auto triangle =
+      std::find_if(samples().begin(), samples().end(), [](const Sample& s) { return s.name == "sites_triangle"; });
   const Built built(cluster_of(triangle->yaml));
   const Fabric& fabric = built.fabric;
   Failures failures = fabric.no_failures();
   const std::uint32_t gateway_a = 3;
   for (std::uint32_t port = 0; port < fabric.ports(gateway_a); ++port)
-    if (fabric.peer(gateway_a, port).tier == LinkTier::site &&
-        fabric.peer(gateway_a, port).switch_index == 4)
+    if (fabric.peer(gateway_a, port).tier == LinkTier::site && fabric.peer(gateway_a, port).switch_index == 4)
       fabric.fail_link(failures, gateway_a, port);
   const std::uint32_t in_b = 4;  // a has 2 servers of 2 NICs
   const Walk w = walk(fabric, 0, in_b, 0, failures);

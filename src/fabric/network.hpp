@@ -50,17 +50,13 @@ class Broken {
   void fail_switch(std::uint32_t index) { switches_.insert(index); }
   void fail_port(std::uint32_t index, std::uint32_t port) { ports_.insert(key(index, port)); }
   bool switch_down(std::uint32_t index) const { return switches_.contains(index); }
-  bool port_down(std::uint32_t index, std::uint32_t port) const {
-    return ports_.contains(key(index, port));
-  }
+  bool port_down(std::uint32_t index, std::uint32_t port) const { return ports_.contains(key(index, port)); }
   bool target_down(const Target& target) const {
     return switch_down(target.leaf) || port_down(target.leaf, target.port);
   }
 
  private:
-  static std::uint64_t key(std::uint32_t index, std::uint32_t port) {
-    return (std::uint64_t{index} << 32) | port;
-  }
+  static std::uint64_t key(std::uint32_t index, std::uint32_t port) { return (std::uint64_t{index} << 32) | port; }
   std::unordered_set<std::uint32_t> switches_;
   std::unordered_set<std::uint64_t> ports_;
 };

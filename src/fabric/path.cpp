@@ -108,8 +108,7 @@ class PathBuilder {
     const auto here = [&](NodeKind kind, std::uint32_t local) {
       return fabric_.in_server(kind, at.group, at.server, local);
     };
-    const std::uint32_t place =
-        at.kind == NodeKind::gpu ? diagram.gpu_switch[at.local] : diagram.nic_switch[at.local];
+    const std::uint32_t place = at.kind == NodeKind::gpu ? diagram.gpu_switch[at.local] : diagram.nic_switch[at.local];
     std::vector<NodeId> chain = {device};
     if (at.kind == NodeKind::nic || !group(at).spec.host_link || diagram.pcie_switches > 0) {
       if (diagram.pcie_switches > 0) chain.push_back(here(NodeKind::pcie_switch, place));
@@ -119,8 +118,8 @@ class PathBuilder {
     return chain;
   }
 
-  // Between two devices of one server over PCIe, turning at the lowest node they share, or, where data rest in host memory,
-  // not below it.
+  // Between two devices of one server over PCIe, turning at the lowest node they share, or, where data rest in host
+  // memory, not below it.
   void inside_server(NodeId from, NodeId to, bool host_memory = false) {
     const std::vector<NodeId> up = up_to_cpu(from);
     const std::vector<NodeId> down = up_to_cpu(to);
@@ -149,10 +148,13 @@ class PathBuilder {
   // part is turned by the entropy so that several near NICs share the load.
   std::vector<std::uint32_t> preferred_nics(const Node& gpu) const {
     std::vector<std::uint32_t> nics = group(gpu).diagram.near_nics[gpu.local];
-    std::rotate(nics.begin(), nics.begin() + choose(entropy_, 8, static_cast<std::uint32_t>(std::max<std::size_t>(1, nics.size()))), nics.end());
+    std::rotate(nics.begin(),
+                nics.begin() + choose(entropy_, 8, static_cast<std::uint32_t>(std::max<std::size_t>(1, nics.size()))),
+                nics.end());
     const std::size_t near = nics.size();
     for (std::uint32_t nic = 0; nic < group(gpu).nics(); ++nic)
-      if (std::find(nics.begin(), nics.begin() + static_cast<std::ptrdiff_t>(near), nic) == nics.begin() + static_cast<std::ptrdiff_t>(near))
+      if (std::find(nics.begin(), nics.begin() + static_cast<std::ptrdiff_t>(near), nic) ==
+          nics.begin() + static_cast<std::ptrdiff_t>(near))
         nics.push_back(nic);
     return nics;
   }

@@ -10,9 +10,7 @@ struct PathCost {
   Duration latency;
   Bandwidth rate;  // 0: to itself, there is nothing to cross
 
-  Duration of(Bytes size) const {
-    return rate.count() == 0 ? latency : latency + transfer_time(size, rate);
-  }
+  Duration of(Bytes size) const { return rate.count() == 0 ? latency : latency + transfer_time(size, rate); }
 };
 
 PathCost path_cost(const Fabric& fabric, const Path& path);

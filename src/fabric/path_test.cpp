@@ -23,8 +23,7 @@ std::vector<std::string> names(const Fabric& fabric, const Path& path) {
   return out;
 }
 
-Path path_of(const Fabric& fabric, std::uint32_t from, std::uint32_t to,
-             std::uint32_t entropy = 0) {
+Path path_of(const Fabric& fabric, std::uint32_t from, std::uint32_t to, std::uint32_t entropy = 0) {
   const auto path = fabric.path(from, to, entropy, fabric.no_failures());
   EXPECT_TRUE(path.has_value()) << from << " -> " << to;
   return path.value_or(Path{});
@@ -39,8 +38,7 @@ std::string acp(int count) {
 //
 //   s0 gpu1 ==NVLink== gpu6 -- nic6 --- rail6/leaf0 --- nic6 -- gpu6 s1
 TEST(Path, CrossRailGoesOverTheGpuOfTheDestinationsRail) {
-  const Built built(
-      cluster_of("version: 1\nservers: {kind: hgx-h100, count: 3}\nfabric: {kind: rail-only}\n"));
+  const Built built(cluster_of("version: 1\nservers: {kind: hgx-h100, count: 3}\nfabric: {kind: rail-only}\n"));
   const Fabric& fabric = built.fabric;
   for (std::uint32_t a = 0; a < 8; ++a)
     for (std::uint32_t b = 0; b < 8; ++b) {
@@ -58,9 +56,9 @@ TEST(Path, CrossRailGoesOverTheGpuOfTheDestinationsRail) {
   ASSERT_EQ(walked.size(), 9u);
   EXPECT_EQ(walked[0], "s0/gpu1");
   EXPECT_TRUE(walked[1].starts_with("s0/nvswitch")) << walked[1];
-  EXPECT_EQ((std::vector<std::string>(walked.begin() + 2, walked.end())),
-            (std::vector<std::string>{"s0/gpu6", "s0/pcie6", "s0/nic6", "rail6/leaf0", "s1/nic6",
-                                      "s1/pcie6", "s1/gpu6"}));
+  EXPECT_EQ(
+      (std::vector<std::string>(walked.begin() + 2, walked.end())),
+      (std::vector<std::string>{"s0/gpu6", "s0/pcie6", "s0/nic6", "rail6/leaf0", "s1/nic6", "s1/pcie6", "s1/gpu6"}));
 }
 
 // Two NICs beside GPU 0 and GPU 4; the others meet theirs only above the root complexes.
@@ -83,12 +81,13 @@ TEST(Path, AGpuWithoutANicBesideItBouncesThroughHostMemory) {
 
 // The NIC is beside it and cannot reach it: up to the socket's memory and down again, at both ends.
 TEST(Path, WithoutGpudirectEveryGpuBouncesThroughHostMemory) {
-  const Built built(cluster_of("version: 1\nservers: {kind: hgx-h100, gpudirect: false, count: 4}\n"
-                               "fabric: {kind: rail-optimized, scalable_unit: 4, spines: 2, oversubscription: 1}\n"));
+  const Built built(
+      cluster_of("version: 1\nservers: {kind: hgx-h100, gpudirect: false, count: 4}\n"
+                 "fabric: {kind: rail-optimized, scalable_unit: 4, spines: 2, oversubscription: 1}\n"));
   const auto walked = names(built.fabric, path_of(built.fabric, 1, 9));
-  EXPECT_EQ(walked, (std::vector<std::string>{"s0/gpu1", "s0/pcie1", "s0/rc1", "s0/cpu0", "s0/rc1", "s0/pcie1", "s0/nic1",
-                                              "leaf1", "s1/nic1", "s1/pcie1", "s1/rc1", "s1/cpu0", "s1/rc1", "s1/pcie1",
-                                              "s1/gpu1"}));
+  EXPECT_EQ(walked, (std::vector<std::string>{"s0/gpu1", "s0/pcie1", "s0/rc1", "s0/cpu0", "s0/rc1", "s0/pcie1",
+                                              "s0/nic1", "leaf1", "s1/nic1", "s1/pcie1", "s1/rc1", "s1/cpu0", "s1/rc1",
+                                              "s1/pcie1", "s1/gpu1"}));
 }
 
 // A path over the network is a way to a NIC, cables, and a way from a NIC.
@@ -124,24 +123,20 @@ TEST(Path, ItsEndsAreTheWaysInsideTheServers) {
 }
 
 TEST(Path, ToItselfIsEmptyAndInsideAServerStaysThere) {
-  const Built built(cluster_of(
-      "version: 1\nservers: {kind: h100-pcie-8, count: 1}\nfabric: {kind: single-chassis}\n"));
+  const Built built(cluster_of("version: 1\nservers: {kind: h100-pcie-8, count: 1}\nfabric: {kind: single-chassis}\n"));
   const Fabric& fabric = built.fabric;
   EXPECT_TRUE(path_of(fabric, 3, 3).links.empty());
   // No NVLink: two GPUs of one PCIe switch, two switches of one socket, two sockets.
-  EXPECT_EQ(names(fabric, path_of(fabric, 0, 1)),
-            (std::vector<std::string>{"s0/gpu0", "s0/pcie0", "s0/gpu1"}));
+  EXPECT_EQ(names(fabric, path_of(fabric, 0, 1)), (std::vector<std::string>{"s0/gpu0", "s0/pcie0", "s0/gpu1"}));
   EXPECT_EQ(names(fabric, path_of(fabric, 0, 2)),
-            (std::vector<std::string>{"s0/gpu0", "s0/pcie0", "s0/rc0", "s0/cpu0", "s0/rc1",
-                                      "s0/pcie1", "s0/gpu2"}));
+            (std::vector<std::string>{"s0/gpu0", "s0/pcie0", "s0/rc0", "s0/cpu0", "s0/rc1", "s0/pcie1", "s0/gpu2"}));
   EXPECT_EQ(path_of(fabric, 0, 7).links.size(), 7u);
   EXPECT_EQ(path_of(fabric, 0, 7).links[3].link, LinkClass::socket);
 }
 
 // 18 trays of 4 GPUs, every GPU on all 18 NVSwitches.
 TEST(ScaleUp, AnyTwoGpusOfAnNvl72AreOneNvSwitchApart) {
-  const Built built(
-      cluster_of("version: 1\nservers: {kind: gb200-nvl72, count: 18}\nfabric: {kind: none}\n"));
+  const Built built(cluster_of("version: 1\nservers: {kind: gb200-nvl72, count: 18}\nfabric: {kind: none}\n"));
   const Fabric& fabric = built.fabric;
   EXPECT_FALSE(fabric.has_network());
   EXPECT_EQ(fabric.count(NodeKind::gpu), 72u);
@@ -163,16 +158,15 @@ TEST(ScaleUp, AnyTwoGpusOfAnNvl72AreOneNvSwitchApart) {
   EXPECT_EQ(used.size(), 18u);
   // 18 links of NVLink 5 make 900 GB/s each way.
   std::int64_t bits = 0;
-  fabric.for_each_link(fabric.gpu(0), [&](const Link& link) {
-    bits += link.link == LinkClass::scale_up ? link.rate.count() : 0;
-  });
+  fabric.for_each_link(fabric.gpu(0),
+                       [&](const Link& link) { bits += link.link == LinkClass::scale_up ? link.rate.count() : 0; });
   EXPECT_EQ(bits, 7'200'000'000'000);
 }
 
 TEST(ScaleUp, TwoRacksOfNvl72MeetOnlyOverTheNetwork) {
-  const Built built(cluster_of(
-      "version: 1\nservers: {kind: gb200-nvl72, count: 36}\n"
-      "fabric: {kind: rail-optimized, scalable_unit: 18, spines: 2, oversubscription: 1}\n"));
+  const Built built(
+      cluster_of("version: 1\nservers: {kind: gb200-nvl72, count: 36}\n"
+                 "fabric: {kind: rail-optimized, scalable_unit: 18, spines: 2, oversubscription: 1}\n"));
   const Fabric& fabric = built.fabric;
   EXPECT_EQ(path_of(fabric, 0, 71).links.size(), 2u);
   const Path across = path_of(fabric, 0, 72);
@@ -202,8 +196,8 @@ std::vector<std::uint32_t> scale_up_distances(const Fabric& fabric, std::uint32_
 TEST(ScaleUp, TorusPathsAreAsLongAsSearchSays) {
   for (const auto& [kind, count, chips, farthest] :
        {std::tuple("trn2.48xlarge", 1, 16u, 4u), std::tuple("trn2u.48xlarge", 4, 64u, 6u)}) {
-    const Built built(cluster_of(std::string("version: 1\nservers: {kind: ") + kind + ", count: " +
-                                 std::to_string(count) + "}\nfabric: {kind: none}\n"));
+    const Built built(cluster_of(std::string("version: 1\nservers: {kind: ") + kind +
+                                 ", count: " + std::to_string(count) + "}\nfabric: {kind: none}\n"));
     const Fabric& fabric = built.fabric;
     ASSERT_EQ(fabric.count(NodeKind::gpu), chips);
     std::uint32_t most = 0;
@@ -247,16 +241,15 @@ TEST(Bandwidth, LeavesWithoutOversubscriptionCarryAsMuchUpAsDown) {
 //     | 400G, 3 m
 //   NICs
 TEST(Bandwidth, EachTierHasTheCablesTheFileGivesIt) {
-  const auto unlike = std::find_if(samples().begin(), samples().end(),
-                                   [](const Sample& s) { return s.name == "tor_unlike_cables"; });
+  const auto unlike =
+      std::find_if(samples().begin(), samples().end(), [](const Sample& s) { return s.name == "tor_unlike_cables"; });
   const Built built(cluster_of(unlike->yaml));
   const Fabric& fabric = built.fabric;
   std::map<LinkTier, std::set<std::pair<std::int64_t, std::int64_t>>> seen;  // rate, latency
   for (const NodeKind kind : {NodeKind::nic, NodeKind::network_switch})
     for (std::uint32_t i = 0; i < fabric.count(kind); ++i)
       fabric.for_each_link(fabric.node(kind, i), [&](const Link& link) {
-        if (link.link == LinkClass::network)
-          seen[link.tier].insert({link.rate.count(), link.latency.count()});
+        if (link.link == LinkClass::network) seen[link.tier].insert({link.rate.count(), link.latency.count()});
       });
   ASSERT_EQ(seen.size(), 3u);
   for (const auto& [tier, cables] : seen) EXPECT_EQ(cables.size(), 1u);
@@ -266,10 +259,8 @@ TEST(Bandwidth, EachTierHasTheCablesTheFileGivesIt) {
   EXPECT_EQ(nic_rate, 400'000'000'000);
   EXPECT_EQ(spine_rate, 800'000'000'000);
   EXPECT_EQ(super_rate, 200'000'000'000);
-  EXPECT_NEAR(static_cast<double>(spine_latency) / static_cast<double>(nic_latency), 20.0 / 3,
-              1e-3);
-  EXPECT_NEAR(static_cast<double>(super_latency) / static_cast<double>(nic_latency), 100.0 / 3,
-              1e-3);
+  EXPECT_NEAR(static_cast<double>(spine_latency) / static_cast<double>(nic_latency), 20.0 / 3, 1e-3);
+  EXPECT_NEAR(static_cast<double>(super_latency) / static_cast<double>(nic_latency), 100.0 / 3, 1e-3);
 }
 
 // Dinic's maximum flow over the network's links, capacities in bits per second.
@@ -353,36 +344,32 @@ struct Bisection {
   std::uint32_t first_servers;
   std::int64_t gigabits;  // closed form in the comment beside it
 };
-void PrintTo(const Bisection& cut, std::ostream* out) {
-  *out << cut.sample;
-}
+void PrintTo(const Bisection& cut, std::ostream* out) { *out << cut.sample; }
 
 class BandwidthBetweenHalves : public ::testing::TestWithParam<Bisection> {};
 INSTANTIATE_TEST_SUITE_P(
     Bandwidth, BandwidthBetweenHalves,
-    ::testing::Values(
-        Bisection{"rail_two_tiers", 4, 16 * 400},            // 16 NICs, full bandwidth
-        Bisection{"rail_three_tiers_mesh", 8, 4 * 4 * 400},  // 4 spines x 4 links up
-        Bisection{"rail_three_tiers_pairs", 4, 16 * 400},    // one pod of 16 NICs against two
-        Bisection{"rail_only_one_tier", 2, 8 * 400},         // every rail crosses its leaf
-        Bisection{"tor_one_to_one", 4, 12 * 400},            // 3 servers receive
-        Bisection{"tor_two_to_one", 2, 4 * 400},             // one leaf with 4 uplinks
-        Bisection{"tor_three_to_one_parallel", 3, 4 * 400},  // one leaf with 4 uplinks
-        Bisection{"fat_tree_4", 8, 8 * 400},                 // rearrangeably free of blocking
-        Bisection{"tor_two_planes", 2, 4 * 2 * 200},         // 4 NICs of 2 x 200G
-        Bisection{"dragonfly_two_groups", 4, 4 * 400},       // 8 links, but 4 NICs
-        Bisection{"sites_one_tier", 3, 4 * 400},             // 4 links, 4 receiving NICs
-        Bisection{"sites_triangle", 2, 1 * 400},             // one link to the gateway
-        Bisection{"sites_two_tiers", 4, 4 * 400}),           // 2 gateways x 2 links
+    ::testing::Values(Bisection{"rail_two_tiers", 4, 16 * 400},            // 16 NICs, full bandwidth
+                      Bisection{"rail_three_tiers_mesh", 8, 4 * 4 * 400},  // 4 spines x 4 links up
+                      Bisection{"rail_three_tiers_pairs", 4, 16 * 400},    // one pod of 16 NICs against two
+                      Bisection{"rail_only_one_tier", 2, 8 * 400},         // every rail crosses its leaf
+                      Bisection{"tor_one_to_one", 4, 12 * 400},            // 3 servers receive
+                      Bisection{"tor_two_to_one", 2, 4 * 400},             // one leaf with 4 uplinks
+                      Bisection{"tor_three_to_one_parallel", 3, 4 * 400},  // one leaf with 4 uplinks
+                      Bisection{"fat_tree_4", 8, 8 * 400},                 // rearrangeably free of blocking
+                      Bisection{"tor_two_planes", 2, 4 * 2 * 200},         // 4 NICs of 2 x 200G
+                      Bisection{"dragonfly_two_groups", 4, 4 * 400},       // 8 links, but 4 NICs
+                      Bisection{"sites_one_tier", 3, 4 * 400},             // 4 links, 4 receiving NICs
+                      Bisection{"sites_triangle", 2, 1 * 400},             // one link to the gateway
+                      Bisection{"sites_two_tiers", 4, 4 * 400}),           // 2 gateways x 2 links
     [](const auto& sample) { return sample.param.sample; });
 
 TEST_P(BandwidthBetweenHalves, IsTheClosedForm) {
-  const auto sample = std::find_if(samples().begin(), samples().end(),
-                                   [](const Sample& s) { return s.name == GetParam().sample; });
+  const auto sample =
+      std::find_if(samples().begin(), samples().end(), [](const Sample& s) { return s.name == GetParam().sample; });
   ASSERT_NE(sample, samples().end());
   const Built built(cluster_of(sample->yaml));
-  EXPECT_EQ(between_halves(built.fabric, GetParam().first_servers).count(),
-            GetParam().gigabits * 1'000'000'000);
+  EXPECT_EQ(between_halves(built.fabric, GetParam().first_servers).count(), GetParam().gigabits * 1'000'000'000);
 }
 
 // ---- what cannot be built is refused

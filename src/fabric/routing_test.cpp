@@ -92,16 +92,14 @@ struct Property {
       ASSERT_EQ(fabric.endpoint_at(at.plane, at.target), end);
       const std::uint32_t nic = value(fabric.nic_of(end)) - value(fabric.node(NodeKind::nic, 0));
       bool own = false;
-      const auto ports =
-          fabric.cluster().groups[fabric.describe(fabric.nic_of(end)).group].spec.nic.ports;
+      const auto ports = fabric.cluster().groups[fabric.describe(fabric.nic_of(end)).group].spec.nic.ports;
       for (std::uint32_t port = 0; port < ports; ++port) own |= fabric.endpoint(nic, port) == end;
       ASSERT_TRUE(own) << "endpoint " << end << " is no port of its NIC";
     }
   }
 
   void links_have_two_ends() const {
-    using End =
-        std::tuple<std::uint32_t, std::uint32_t, LinkClass, LinkTier, std::int64_t, std::int64_t>;
+    using End = std::tuple<std::uint32_t, std::uint32_t, LinkClass, LinkTier, std::int64_t, std::int64_t>;
     std::map<End, int> ends;
     for (std::uint32_t n = 0; n < fabric.nodes(); ++n)
       fabric.for_each_link(NodeId{n}, [&](const Link& link) {
@@ -114,10 +112,8 @@ struct Property {
     for (const auto& [end, count] : ends) {
       const auto [from, to, link, tier, rate, latency] = end;
       const auto back = ends.find({to, from, link, tier, rate, latency});
-      ASSERT_TRUE(back != ends.end())
-          << fabric.name(NodeId{from}) << " -> " << fabric.name(NodeId{to});
-      ASSERT_EQ(back->second, count)
-          << fabric.name(NodeId{from}) << " -> " << fabric.name(NodeId{to});
+      ASSERT_TRUE(back != ends.end()) << fabric.name(NodeId{from}) << " -> " << fabric.name(NodeId{to});
+      ASSERT_EQ(back->second, count) << fabric.name(NodeId{from}) << " -> " << fabric.name(NodeId{to});
     }
   }
 
@@ -132,14 +128,13 @@ struct Property {
       const Node node = fabric.describe(NodeId{n});
       ASSERT_LT(n - value(fabric.node(node.kind, 0)), fabric.count(node.kind)) << name;
     }
-    for (const char* nobody : {"", "x", "leaf", "leaf99999", "s0/", "s0/gpu99", "s99999/gpu0",
-                               "s0/gpu-1", "/gpu0", "99999999999"})
+    for (const char* nobody :
+         {"", "x", "leaf", "leaf99999", "s0/", "s0/gpu99", "s99999/gpu0", "s0/gpu-1", "/gpu0", "99999999999"})
       ASSERT_FALSE(fabric.find(nobody).has_value()) << nobody;
   }
 
   // One pair: distance, number of paths, and the walks of some entropies.
-  void pair_agrees_with_search(std::uint32_t from, std::uint32_t to,
-                               const Distances& reference) const {
+  void pair_agrees_with_search(std::uint32_t from, std::uint32_t to, const Distances& reference) const {
     const Attachment a = fabric.attachment(from);
     const Attachment b = fabric.attachment(to);
     const Failures none = fabric.no_failures();
@@ -163,8 +158,8 @@ struct Property {
       if (parallel_groups()) RC_ASSERT(path.size() <= 4u);  // local, global, local
       if (!parallel_groups()) RC_ASSERT(path.size() == hops + 1);
     }
-    const bool detours = fabric.dragonfly() != nullptr &&
-                         fabric.dragonfly()->shape().routing == model::DragonflyRouting::valiant;
+    const bool detours =
+        fabric.dragonfly() != nullptr && fabric.dragonfly()->shape().routing == model::DragonflyRouting::valiant;
     for (std::uint32_t entropy = 0; entropy < 64; ++entropy) {
       const Walk w = walk(fabric, from, to, entropy, none);
       RC_ASSERT(w.arrived);
@@ -181,8 +176,7 @@ struct Property {
     for (std::uint32_t from = 0; from < fabric.endpoints(); from += step) {
       const Attachment a = fabric.attachment(from);
       const Distances reference = search(graphs[a.plane], a.target.leaf, {}, global_limit());
-      for (std::uint32_t to = 0; to < fabric.endpoints(); to += step)
-        pair_agrees_with_search(from, to, reference);
+      for (std::uint32_t to = 0; to < fabric.endpoints(); to += step) pair_agrees_with_search(from, to, reference);
     }
   }
 };
@@ -202,19 +196,13 @@ TEST_P(EveryFabric, HasTheCountsOfItsDrawing) {
   EXPECT_EQ(fabric.endpoints(), GetParam().endpoints);
 }
 
-TEST_P(EveryFabric, PeerIsAnInvolution) {
-  Property(fabric).peers_are_mutual();
-}
+TEST_P(EveryFabric, PeerIsAnInvolution) { Property(fabric).peers_are_mutual(); }
 TEST_P(EveryFabric, AttachmentAndEndpointAtAreInverse) {
   Property(fabric).attachments_are_mutual();
   Property(fabric).waypoints_agree();
 }
-TEST_P(EveryFabric, LinksLeadBackAtTheSameRateAndLatency) {
-  Property(fabric).links_have_two_ends();
-}
-TEST_P(EveryFabric, NamesAreFoundAgain) {
-  Property(fabric).names_are_found();
-}
+TEST_P(EveryFabric, LinksLeadBackAtTheSameRateAndLatency) { Property(fabric).links_have_two_ends(); }
+TEST_P(EveryFabric, NamesAreFoundAgain) { Property(fabric).names_are_found(); }
 
 TEST_P(EveryFabric, NicLinksAgreeWithAttachments) {
   for (std::uint32_t end = 0; end < fabric.endpoints(); ++end) {
@@ -234,10 +222,8 @@ TEST_P(EveryFabric, RoutesAreShortestAndCountedAsSearchCounts) {
   EXPECT_TRUE(rc::check("sampled pairs", [&] {
     const auto from = *rc::gen::inRange(0u, fabric.endpoints());
     const Attachment a = fabric.attachment(from);
-    const Distances reference =
-        search(property.graphs[a.plane], a.target.leaf, {}, property.global_limit());
-    for (std::uint32_t to = 0; to < fabric.endpoints(); ++to)
-      property.pair_agrees_with_search(from, to, reference);
+    const Distances reference = search(property.graphs[a.plane], a.target.leaf, {}, property.global_limit());
+    for (std::uint32_t to = 0; to < fabric.endpoints(); ++to) property.pair_agrees_with_search(from, to, reference);
   }));
 }
 
@@ -284,24 +270,19 @@ TEST_P(EveryFabric, EntropyReachesEveryShortestPathEvenly) {
 //   sites x ( supers -- spines -- leaves -- servers )
 TEST(Routing, AnyDrawnClosAgreesWithSearch) {
   EXPECT_TRUE(rc::check("drawn tor-clos", [] {
-    const auto number = [](int low, int high) {
-      return std::to_string(*rc::gen::inRange(low, high + 1));
-    };
+    const auto number = [](int low, int high) { return std::to_string(*rc::gen::inRange(low, high + 1)); };
     std::string yaml = "version: 1\nservers:\n";
     const int sites = *rc::gen::inRange(1, 4);
     for (int site = 0; site < sites; ++site)
-      yaml += "  - {kind: hgx-h100, name: " + std::string(1, static_cast<char>('a' + site)) +
-              ", site: z" + std::to_string(site) + ", nics: " + number(1, 3) +
-              ", count: " + number(1, 9) + "}\n";
+      yaml += "  - {kind: hgx-h100, name: " + std::string(1, static_cast<char>('a' + site)) + ", site: z" +
+              std::to_string(site) + ", nics: " + number(1, 3) + ", count: " + number(1, 9) + "}\n";
     yaml += "fabric: {kind: tor-clos, servers_per_leaf: " + number(1, 3) + ", spines: ";
     const int groups = *rc::gen::inRange(1, 3);
     yaml += std::to_string(groups * *rc::gen::inRange(1, 3)) + ", parallel_links: " + number(1, 3);
     if (*rc::gen::arbitrary<bool>())
-      yaml += ", pod: " + number(1, 3) + ", super_spines: " + number(1, 4) +
-              ", super_parallel_links: " + number(1, 2);
+      yaml += ", pod: " + number(1, 3) + ", super_spines: " + number(1, 4) + ", super_parallel_links: " + number(1, 2);
     if (sites > 1)
-      yaml += ", sites: {gateways: " + number(1, 3) + ", links: " + number(1, 2) +
-              ", uplinks: " + number(1, 2) + "}";
+      yaml += ", sites: {gateways: " + number(1, 3) + ", links: " + number(1, 2) + ", uplinks: " + number(1, 2) + "}";
     yaml += "}\n";
     RC_LOG() << yaml;
     const Built built(cluster_of(yaml));
@@ -321,8 +302,7 @@ TEST(Routing, AnyDrawnDragonflyAgreesWithSearch) {
     const int globals = *rc::gen::inRange(1, 5);
     const int groups = *rc::gen::inRange(1, routers * globals + 2);
     const std::string yaml =
-        "version: 1\nservers: {kind: hgx-h100, nics: 1, count: " +
-        std::to_string(std::min(40, routers * groups)) +
+        "version: 1\nservers: {kind: hgx-h100, nics: 1, count: " + std::to_string(std::min(40, routers * groups)) +
         "}\nfabric: {kind: dragonfly, routers_per_group: " + std::to_string(routers) +
         ", global_links: " + std::to_string(globals) + ", groups: " + std::to_string(groups) +
         ", routing: " + *rc::gen::element<std::string>("minimal", "valiant", "ugal") + "}\n";
@@ -339,14 +319,12 @@ TEST(Routing, AnyDrawnDragonflyAgreesWithSearch) {
 
 // htsim's trees: 4 or 8 nodes a leaf, pods of 16 or 64, as many cores as the last tier's radix
 // needs.
-class TopoFile
-    : public ::testing::TestWithParam<std::tuple<std::string, std::uint32_t, std::uint32_t>> {};
+class TopoFile : public ::testing::TestWithParam<std::tuple<std::string, std::uint32_t, std::uint32_t>> {};
 
-INSTANTIATE_TEST_SUITE_P(
-    Routing, TopoFile,
-    ::testing::Values(std::tuple("fat_tree_128_1os.topo", 128u, 32u + 32 + 16),
-                      std::tuple("fat_tree_1024_1os.topo", 1024u, 128u + 128 + 64),
-                      std::tuple("fat_tree_8192_1os.topo", 8192u, 512u + 512 + 256)));
+INSTANTIATE_TEST_SUITE_P(Routing, TopoFile,
+                         ::testing::Values(std::tuple("fat_tree_128_1os.topo", 128u, 32u + 32 + 16),
+                                           std::tuple("fat_tree_1024_1os.topo", 1024u, 128u + 128 + 64),
+                                           std::tuple("fat_tree_8192_1os.topo", 8192u, 512u + 512 + 256)));
 
 TEST_P(TopoFile, AgreesWithSearch) {
   const auto& [file, nodes, switches] = GetParam();
@@ -365,10 +343,8 @@ TEST_P(TopoFile, AgreesWithSearch) {
   if (nodes <= 128) property.links_have_two_ends();
   EXPECT_TRUE(rc::check("sampled pairs", [&, nodes = nodes] {
     const auto from = *rc::gen::inRange(0u, nodes);
-    const Distances reference =
-        search(property.graphs[0], built.fabric.attachment(from).target.leaf);
-    for (int i = 0; i < 4; ++i)
-      property.pair_agrees_with_search(from, *rc::gen::inRange(0u, nodes), reference);
+    const Distances reference = search(property.graphs[0], built.fabric.attachment(from).target.leaf);
+    for (int i = 0; i < 4; ++i) property.pair_agrees_with_search(from, *rc::gen::inRange(0u, nodes), reference);
   }));
 }
 

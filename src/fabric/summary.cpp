@@ -63,11 +63,12 @@ void clos_tiers(const Fabric& fabric, Summary& summary) {
   const auto count = [&](Clos::Tier t) { return planes * fabric.clos()->count(t); };
   const auto links = [](std::uint32_t a, std::uint32_t b) { return static_cast<std::int64_t>(a) * b; };
   const PortUse to_gateways{fabric.wire(LinkTier::gateway).rate, links(shape.gateways, shape.gateway_bundle)};
-  const PortUse leaf_up = shape.tiers >= 2 ? PortUse{shape.spine_wire.rate, links(shape.spines_per_pod, shape.bundle)}
-                                           : to_gateways;
+  const PortUse leaf_up =
+      shape.tiers >= 2 ? PortUse{shape.spine_wire.rate, links(shape.spines_per_pod, shape.bundle)} : to_gateways;
   TierSummary leaf = tier("leaf", kinds[0], count(Clos::Tier::leaf), fullest_leaf(fabric), {leaf_up});
-  leaf.ports_in_use = ports_needed(kinds[0], {{fullest_leaf(fabric)[0].rate, static_cast<std::int64_t>(nic_links(fabric))}}) +
-                      static_cast<std::int64_t>(leaf.switches) * ports_needed(kinds[0], {leaf_up});
+  leaf.ports_in_use =
+      ports_needed(kinds[0], {{fullest_leaf(fabric)[0].rate, static_cast<std::int64_t>(nic_links(fabric))}}) +
+      static_cast<std::int64_t>(leaf.switches) * ports_needed(kinds[0], {leaf_up});
   summary.tiers.push_back(leaf);
   if (shape.tiers >= 2) {
     std::uint32_t most = 0;  // leaves of the fullest pod
@@ -76,13 +77,15 @@ void clos_tiers(const Fabric& fabric, Summary& summary) {
       most = std::max(most, std::min(site.leaves, shape.leaves_per_pod));
       leaves += site.leaves;
     }
-    const PortUse up = shape.tiers == 3 ? PortUse{shape.super_wire.rate, links(shape.supers_per_group, shape.super_bundle)}
-                                        : to_gateways;
-    TierSummary spine = tier("spine", kinds[1], count(Clos::Tier::spine),
-                             {{shape.spine_wire.rate, links(most, shape.bundle)}}, {up});
-    spine.ports_in_use = static_cast<std::int64_t>(planes) *
-                             ports_needed(kinds[1], {{shape.spine_wire.rate, leaves * shape.spines_per_pod * shape.bundle}}) +
-                         static_cast<std::int64_t>(spine.switches) * ports_needed(kinds[1], {up});
+    const PortUse up = shape.tiers == 3
+                           ? PortUse{shape.super_wire.rate, links(shape.supers_per_group, shape.super_bundle)}
+                           : to_gateways;
+    TierSummary spine =
+        tier("spine", kinds[1], count(Clos::Tier::spine), {{shape.spine_wire.rate, links(most, shape.bundle)}}, {up});
+    spine.ports_in_use =
+        static_cast<std::int64_t>(planes) *
+            ports_needed(kinds[1], {{shape.spine_wire.rate, leaves * shape.spines_per_pod * shape.bundle}}) +
+        static_cast<std::int64_t>(spine.switches) * ports_needed(kinds[1], {up});
     summary.tiers.push_back(spine);
   }
   if (shape.tiers == 3) {
@@ -94,10 +97,11 @@ void clos_tiers(const Fabric& fabric, Summary& summary) {
   }
   if (shape.gateways > 0) {
     const std::uint32_t gateway = fabric.clos()->switches() - 1;
-    const std::int64_t down = fabric.clos()->ports(gateway) - links(static_cast<std::uint32_t>(shape.sites.size()) - 1, shape.site_links);
-    summary.tiers.push_back(tier("gateway", kinds.back(), count(Clos::Tier::gateway),
-                                 {{to_gateways.rate, down}},
-                                 {{shape.site_wire.rate, links(static_cast<std::uint32_t>(shape.sites.size()) - 1, shape.site_links)}}));
+    const std::int64_t down =
+        fabric.clos()->ports(gateway) - links(static_cast<std::uint32_t>(shape.sites.size()) - 1, shape.site_links);
+    summary.tiers.push_back(
+        tier("gateway", kinds.back(), count(Clos::Tier::gateway), {{to_gateways.rate, down}},
+             {{shape.site_wire.rate, links(static_cast<std::uint32_t>(shape.sites.size()) - 1, shape.site_links)}}));
   }
 }
 
@@ -202,8 +206,7 @@ void find_longest(const Fabric& fabric, Summary& summary) {
     const Duration latency = path_latency(fabric, *path);
     if (summary.longest && latency <= summary.longest->latency) continue;
     LongestPath longest{from, to, 0, static_cast<std::uint32_t>(path->links.size()), latency};
-    for (const Link& link : path->links)
-      longest.switches += fabric.describe(link.to).kind == NodeKind::network_switch;
+    for (const Link& link : path->links) longest.switches += fabric.describe(link.to).kind == NodeKind::network_switch;
     summary.longest = longest;
   }
 }
@@ -258,7 +261,8 @@ Summary summarise(const Fabric& fabric) {
   } else if (const Dragonfly* dragonfly = fabric.dragonfly()) {
     const model::DragonflyShape& shape = dragonfly->shape();
     summary.tiers.push_back(tier("router", fabric.cluster().shape.switches[0],
-                                 static_cast<std::uint64_t>(dragonfly->switches()) * fabric.planes(), fullest_leaf(fabric),
+                                 static_cast<std::uint64_t>(dragonfly->switches()) * fabric.planes(),
+                                 fullest_leaf(fabric),
                                  {{shape.local_wire.rate, shape.routers_per_group - 1 + shape.global_links}}));
     summary.bisection = dragonfly_bisection(fabric, summary);
   }

@@ -22,10 +22,11 @@ TEST(Summary, OfTheLargestAcceptedNumbersDoesNotOverflow) {
         "  - {kind: hgx-h100, gpus: 1, count: 2000000, nics: 1, power: 10MW, price: $1000000/h,\n"
         "     scale_up: {link: nvlink4, switches: 1}, gpu: {power: 100kW},\n"
         "     nic: {kind: connectx-7, rate: 100Tbps, power: 100kW}}\n";
-  const Built built(cluster_of("version: 1\nservers:\n" + groups +
-                               "fabric:\n  kind: tor-clos\n  servers_per_leaf: 4000\n  spines: 64\n  parallel_links: 1\n"
-                               "  switch: {kind: tomahawk-5, ports: 4096, rate: 1Pbps, power: 100kW, breakout: []}\n"
-                               "  spine_switch: {kind: tomahawk-5, ports: 4096, rate: 1Pbps, power: 100kW, breakout: []}\n"));
+  const Built built(
+      cluster_of("version: 1\nservers:\n" + groups +
+                 "fabric:\n  kind: tor-clos\n  servers_per_leaf: 4000\n  spines: 64\n  parallel_links: 1\n"
+                 "  switch: {kind: tomahawk-5, ports: 4096, rate: 1Pbps, power: 100kW, breakout: []}\n"
+                 "  spine_switch: {kind: tomahawk-5, ports: 4096, rate: 1Pbps, power: 100kW, breakout: []}\n"));
   const Summary summary = summarise(built.fabric);
   EXPECT_EQ(built.cluster->gpus, 16'000'000U);
   EXPECT_EQ(summary.nic_bandwidth.count(), kMost);  // 1.6e21 does not fit
@@ -52,12 +53,12 @@ TEST(Summary, CountsOfAPartFullLeafOnlyWhatItsNicsSend) {
 TEST(Summary, OfAnHtsimFileAddsNothingInTheHosts) {
   spec::Diagnostics diagnostics;
   const model::Catalog catalog = model::Catalog::embedded(diagnostics);
-  const std::uint32_t source = diagnostics.sources().add(
-      "t.topo",
-      "Nodes 16\nTiers 3\nPodsize 4\n"
-      "Tier 0\nDownlink_speed_Gbps 200\nRadix_Down 2\nRadix_Up 2\nDownlink_Latency_ns 1000\n"
-      "Tier 1\nDownlink_speed_Gbps 200\nRadix_Down 2\nRadix_Up 2\nDownlink_Latency_ns 1000\n"
-      "Tier 2\nDownlink_speed_Gbps 200\nRadix_Down 4\nDownlink_Latency_ns 1000\n");
+  const std::uint32_t source =
+      diagnostics.sources().add("t.topo",
+                                "Nodes 16\nTiers 3\nPodsize 4\n"
+                                "Tier 0\nDownlink_speed_Gbps 200\nRadix_Down 2\nRadix_Up 2\nDownlink_Latency_ns 1000\n"
+                                "Tier 1\nDownlink_speed_Gbps 200\nRadix_Down 2\nRadix_Up 2\nDownlink_Latency_ns 1000\n"
+                                "Tier 2\nDownlink_speed_Gbps 200\nRadix_Down 4\nDownlink_Latency_ns 1000\n");
   auto cluster = model::load_cluster(source, "t", {}, catalog, diagnostics);
   ASSERT_TRUE(cluster) << spec::render_text(diagnostics, false);
   const Built built(std::move(*cluster));

@@ -25,8 +25,7 @@ std::optional<model::Cluster> topo_cluster(const std::string& file);
 
 // A cluster with its fabric; the fabric points into the cluster, so they stay together.
 struct Built {
-  explicit Built(model::Cluster made)
-      : cluster(std::make_unique<model::Cluster>(std::move(made))), fabric(*cluster) {}
+  explicit Built(model::Cluster made) : cluster(std::make_unique<model::Cluster>(std::move(made))), fabric(*cluster) {}
   std::unique_ptr<model::Cluster> cluster;
   Fabric fabric;
 };
@@ -39,9 +38,7 @@ struct Sample {
   std::uint32_t endpoints;  // of all planes
 };
 const std::vector<Sample>& samples();
-inline void PrintTo(const Sample& sample, std::ostream* out) {
-  *out << sample.name;
-}
+inline void PrintTo(const Sample& sample, std::ostream* out) { *out << sample.name; }
 
 // One plane's switches, read from Fabric::for_each_link.
 struct Edge {
@@ -57,9 +54,7 @@ Graph graph_of(const Fabric& fabric, std::uint32_t plane);
 // Which parts a search leaves out, kept apart from `Broken` on purpose.
 struct Dead {
   std::function<bool(std::uint32_t)> node = [](std::uint32_t) { return false; };
-  std::function<bool(std::uint32_t, std::uint32_t)> port = [](std::uint32_t, std::uint32_t) {
-    return false;
-  };
+  std::function<bool(std::uint32_t, std::uint32_t)> port = [](std::uint32_t, std::uint32_t) { return false; };
 };
 
 inline constexpr std::uint32_t kFar = 0xFFFFFFFFu;
@@ -70,8 +65,7 @@ struct Distances {
   std::vector<std::uint32_t> hops;
   std::vector<std::uint64_t> walks;
 };
-Distances search(const Graph& graph, std::uint32_t from, const Dead& dead = {},
-                 std::uint32_t global_limit = kFar);
+Distances search(const Graph& graph, std::uint32_t from, const Dead& dead = {}, std::uint32_t global_limit = kFar);
 
 // The walk of one packet by next_hop. Stops at `limit` hops, so that a loop is a failure and no
 // hang.
@@ -82,7 +76,6 @@ struct Walk {
   std::vector<std::uint32_t> channels;  // global links before each hop
   std::uint32_t via = kNone;
 };
-Walk walk(const Fabric& fabric, std::uint32_t from, std::uint32_t to, std::uint32_t entropy,
-          const Failures& failures);
+Walk walk(const Fabric& fabric, std::uint32_t from, std::uint32_t to, std::uint32_t entropy, const Failures& failures);
 
 }  // namespace weft::fabric::testing

@@ -26,16 +26,15 @@ std::optional<model::Cluster> load(const std::string& yaml, std::string& complai
 
 // Servers small enough to try every pair: 4 GPUs, 4 NICs of 400G, NVLink between them.
 std::string servers(int count, const std::string& more = "nics: 4") {
-  return "version: 1\nservers: {kind: hgx-h100, gpus: 4, pcie_switches: 4, count: " +
-         std::to_string(count) + ", " + more + "}\n";
+  return "version: 1\nservers: {kind: hgx-h100, gpus: 4, pcie_switches: 4, count: " + std::to_string(count) + ", " +
+         more + "}\n";
 }
 
 std::string at_sites(const std::vector<int>& counts, const std::string& more) {
   std::string text = "version: 1\nservers:\n";
   for (std::size_t i = 0; i < counts.size(); ++i)
-    text += "  - {kind: hgx-h100, gpus: 4, pcie_switches: 4, name: " +
-            std::string(1, static_cast<char>('a' + i)) + ", site: site" + std::to_string(i) +
-            ", count: " + std::to_string(counts[i]) + ", " + more + "}\n";
+    text += "  - {kind: hgx-h100, gpus: 4, pcie_switches: 4, name: " + std::string(1, static_cast<char>('a' + i)) +
+            ", site: site" + std::to_string(i) + ", count: " + std::to_string(counts[i]) + ", " + more + "}\n";
   return text;
 }
 
@@ -58,9 +57,8 @@ bool loads(const std::string& yaml) {
 
 std::optional<model::Cluster> topo_cluster(const std::string& file) {
   const char* shared = std::getenv("WEFT_SHARED");
-  const std::filesystem::path root = shared != nullptr
-                                         ? std::filesystem::path(shared)
-                                         : std::filesystem::path(WEFT_SOURCE_DIR) / ".." / "shared";
+  const std::filesystem::path root =
+      shared != nullptr ? std::filesystem::path(shared) : std::filesystem::path(WEFT_SOURCE_DIR) / ".." / "shared";
   const auto path = root / "peers" / "htsim" / file;
   if (!std::filesystem::exists(path)) return std::nullopt;
   spec::Diagnostics diagnostics;
@@ -72,8 +70,7 @@ std::optional<model::Cluster> topo_cluster(const std::string& file) {
 
 const std::vector<Sample>& samples() {
   static const std::vector<Sample> all = {
-      {"single_chassis", servers(3) + "fabric: {kind: single-chassis, switch: quantum-2}\n", 1, 1,
-       12},
+      {"single_chassis", servers(3) + "fabric: {kind: single-chassis, switch: quantum-2}\n", 1, 1, 12},
       // Two groups share the chassis; the second starts where the first ends.
       {"single_chassis_two_groups",
        "version: 1\nservers:\n  - {kind: hgx-h100, nics: 4, count: 2, name: a}\n"
@@ -82,9 +79,7 @@ const std::vector<Sample>& samples() {
        1, 1, 20},
       // 2 units x 4 rails = 8 leaves of 4 servers below 2 spines.
       {"rail_two_tiers",
-       servers(8) +
-           "fabric: {kind: rail-optimized, scalable_unit: 4, spines: 2, parallel_links: 2}\n",
-       1, 10, 32},
+       servers(8) + "fabric: {kind: rail-optimized, scalable_unit: 4, spines: 2, parallel_links: 2}\n", 1, 10, 32},
       // The last unit has 1 of 3 servers; rails 0..2 on one leaf, rail 3 alone on the other.
       {"rail_uneven",
        servers(7) + "fabric: {kind: rail-optimized, scalable_unit: 3, rails_per_leaf: 3, spines: "
@@ -92,57 +87,45 @@ const std::vector<Sample>& samples() {
        1, 9, 28},
       // 8 units in 4 pods; 2 spines a pod, all joined to both super-spines by 2 links.
       {"rail_three_tiers_mesh",
-       servers(16) +
-           "fabric: {kind: rail-optimized, scalable_unit: 2, pod: 2, spines: 2, parallel_links: 1, "
-           "super_spines: 2, super_parallel_links: 2}\n",
+       servers(16) + "fabric: {kind: rail-optimized, scalable_unit: 2, pod: 2, spines: 2, parallel_links: 1, "
+                     "super_spines: 2, super_parallel_links: 2}\n",
        1, 32 + 8 + 2, 64},
       // As above, but each spine number has super-spines of its own, and the last pod is half full.
       {"rail_three_tiers_groups",
-       servers(14) +
-           "fabric: {kind: rail-optimized, scalable_unit: 2, pod: 2, spines: 2, parallel_links: 1, "
-           "super_oversubscription: 2}\n",
+       servers(14) + "fabric: {kind: rail-optimized, scalable_unit: 2, pod: 2, spines: 2, parallel_links: 1, "
+                     "super_oversubscription: 2}\n",
        1, 28 + 8 + 8, 56},
       // 4 spines in 2 groups of 2: two spines of a pod share super-spines.
       {"rail_three_tiers_pairs",
-       servers(12) +
-           "fabric: {kind: rail-optimized, scalable_unit: 4, pod: 1, spines: 4, parallel_links: 1, "
-           "super_spines: 4, super_oversubscription: 1, super_parallel_links: 2}\n",
+       servers(12) + "fabric: {kind: rail-optimized, scalable_unit: 4, pod: 1, spines: 4, parallel_links: 1, "
+                     "super_spines: 4, super_oversubscription: 1, super_parallel_links: 2}\n",
        1, 12 + 12 + 4, 48},
       {"rail_only_one_tier", servers(4) + "fabric: {kind: rail-only}\n", 4, 1, 16},
       {"rail_only_two_tiers",
-       servers(6) +
-           "fabric: {kind: rail-only, servers_per_leaf: 2, spines: 2, parallel_links: 1}\n",
-       4, 5, 24},
+       servers(6) + "fabric: {kind: rail-only, servers_per_leaf: 2, spines: 2, parallel_links: 1}\n", 4, 5, 24},
       // 4 leaves of 2 servers, the last part full.
-      {"tor_one_to_one",
-       servers(7) +
-           "fabric: {kind: tor-clos, servers_per_leaf: 2, spines: 4, oversubscription: 1}\n",
+      {"tor_one_to_one", servers(7) + "fabric: {kind: tor-clos, servers_per_leaf: 2, spines: 4, oversubscription: 1}\n",
        1, 8, 28},
       {"tor_two_to_one",
-       servers(6) +
-           "fabric: {kind: tor-clos, servers_per_leaf: 2, spines: 4, oversubscription: '2:1'}\n",
-       1, 7, 24},
+       servers(6) + "fabric: {kind: tor-clos, servers_per_leaf: 2, spines: 4, oversubscription: '2:1'}\n", 1, 7, 24},
       {"tor_three_to_one_parallel",
        servers(9) + "fabric: {kind: tor-clos, servers_per_leaf: 3, parallel_links: 2, "
                     "oversubscription: '3:1'}\n",
        1, 5, 36},
       // As many links down in a bundle as up: tiers that choose alike would show here.
       {"tor_three_tiers",
-       servers(10) +
-           "fabric: {kind: tor-clos, servers_per_leaf: 1, pod: 3, spines: 2, parallel_links: 2, "
-           "super_spines: 2, super_parallel_links: 1}\n",
+       servers(10) + "fabric: {kind: tor-clos, servers_per_leaf: 1, pod: 3, spines: 2, parallel_links: 2, "
+                     "super_spines: 2, super_parallel_links: 1}\n",
        1, 10 + 8 + 2, 40},
       // Cables of another rate and length at every tier.
       {"tor_unlike_cables",
-       servers(6) +
-           "fabric: {kind: tor-clos, servers_per_leaf: 1, pod: 2, spines: 2, "
-           "parallel_links: 1, super_spines: 2, super_parallel_links: 1, link: {cable: 3m}, "
-           "spine_link: {rate: 800Gbps, cable: 20m}, "
-           "super_spine_link: {rate: 200Gbps, cable: 100m}}\n",
+       servers(6) + "fabric: {kind: tor-clos, servers_per_leaf: 1, pod: 2, spines: 2, "
+                    "parallel_links: 1, super_spines: 2, super_parallel_links: 1, link: {cable: 3m}, "
+                    "spine_link: {rate: 800Gbps, cable: 20m}, "
+                    "super_spine_link: {rate: 200Gbps, cable: 100m}}\n",
        1, 6 + 6 + 2, 24},
       {"fat_tree_4", servers(16, "nics: 1") + "fabric: {kind: fat-tree, k: 4}\n", 1, 20, 16},
-      {"fat_tree_8_part_full", servers(25, "nics: 4") + "fabric: {kind: fat-tree, k: 8}\n", 1,
-       25 + 28 + 16, 100},
+      {"fat_tree_8_part_full", servers(25, "nics: 4") + "fabric: {kind: fat-tree, k: 8}\n", 1, 25 + 28 + 16, 100},
       {"tor_two_planes",
        servers(6, "nics: 2, nic: {kind: connectx-7, ports: 2}") +
            "fabric: {kind: tor-clos, planes: 2, servers_per_leaf: 2, spines: 2, parallel_links: "
@@ -171,39 +154,29 @@ const std::vector<Sample>& samples() {
        1, 4, 8},
       // Router r of either group has 2 of the 8 links.
       {"dragonfly_two_groups",
-       servers(8, "nics: 1") + "fabric: {kind: dragonfly, routers_per_group: 4, global_links: 2}\n",
-       1, 8, 8},
+       servers(8, "nics: 1") + "fabric: {kind: dragonfly, routers_per_group: 4, global_links: 2}\n", 1, 8, 8},
       // One link between any two of 9 groups: a = 4, h = 2, the balanced Dragonfly.
       {"dragonfly_minimal",
-       servers(36, "nics: 2") +
-           "fabric: {kind: dragonfly, routers_per_group: 4, global_links: 2}\n",
-       1, 36, 72},
+       servers(36, "nics: 2") + "fabric: {kind: dragonfly, routers_per_group: 4, global_links: 2}\n", 1, 36, 72},
       {"dragonfly_valiant",
-       servers(36, "nics: 2") +
-           "fabric: {kind: dragonfly, routers_per_group: 4, global_links: 2, routing: valiant}\n",
+       servers(36, "nics: 2") + "fabric: {kind: dragonfly, routers_per_group: 4, global_links: 2, routing: valiant}\n",
        1, 36, 72},
       // 6 links over 4 other groups: one round and two left over, which meet only where both ends
       // exist.
       {"dragonfly_left_over",
-       servers(14, "nics: 1") +
-           "fabric: {kind: dragonfly, routers_per_group: 3, global_links: 2, routing: ugal}\n",
-       1, 15, 14},
+       servers(14, "nics: 1") + "fabric: {kind: dragonfly, routers_per_group: 3, global_links: 2, routing: ugal}\n", 1,
+       15, 14},
       // 12 links over 2 other groups: six between each pair.
       {"dragonfly_parallel",
-       servers(12, "nics: 1") +
-           "fabric: {kind: dragonfly, routers_per_group: 4, global_links: 3}\n",
-       1, 12, 12},
+       servers(12, "nics: 1") + "fabric: {kind: dragonfly, routers_per_group: 4, global_links: 3}\n", 1, 12, 12},
       {"dragonfly_parallel_valiant",
-       servers(12, "nics: 1") +
-           "fabric: {kind: dragonfly, routers_per_group: 4, global_links: 3, routing: valiant}\n",
+       servers(12, "nics: 1") + "fabric: {kind: dragonfly, routers_per_group: 4, global_links: 3, routing: valiant}\n",
        1, 12, 12},
       {"sites_one_tier",
-       at_sites({3, 2}, "nics: 2") +
-           "fabric: {kind: tor-clos, sites: {gateways: 2, links: 2, uplinks: 2}}\n",
-       1, 2 + 4, 10},
+       at_sites({3, 2}, "nics: 2") + "fabric: {kind: tor-clos, sites: {gateways: 2, links: 2, uplinks: 2}}\n", 1, 2 + 4,
+       10},
       // A triangle of single gateways: when one side breaks, the way round is left.
-      {"sites_triangle", at_sites({2, 1, 2}, "nics: 2") + "fabric: {kind: tor-clos, sites: {}}\n",
-       1, 3 + 3, 10},
+      {"sites_triangle", at_sites({2, 1, 2}, "nics: 2") + "fabric: {kind: tor-clos, sites: {}}\n", 1, 3 + 3, 10},
       {"sites_two_tiers",
        at_sites({4, 2}, "nics: 2") + "fabric: {kind: rail-optimized, scalable_unit: 2, spines: 2, "
                                      "parallel_links: 1, sites: {gateways: 2, links: 2}}\n",
@@ -220,8 +193,7 @@ const std::vector<Sample>& samples() {
 
 Graph graph_of(const Fabric& fabric, std::uint32_t plane) {
   Graph graph;
-  const std::uint32_t first =
-      value(fabric.node(NodeKind::network_switch, plane * fabric.switches_per_plane()));
+  const std::uint32_t first = value(fabric.node(NodeKind::network_switch, plane * fabric.switches_per_plane()));
   graph.out.resize(fabric.switches_per_plane());
   for (std::uint32_t at = 0; at < fabric.switches_per_plane(); ++at)
     fabric.for_each_link(NodeId{first + at}, [&](const Link& link) {
@@ -231,8 +203,7 @@ Graph graph_of(const Fabric& fabric, std::uint32_t plane) {
   return graph;
 }
 
-Distances search(const Graph& graph, std::uint32_t from, const Dead& dead,
-                 std::uint32_t global_limit) {
+Distances search(const Graph& graph, std::uint32_t from, const Dead& dead, std::uint32_t global_limit) {
   // Layers of the same graph, one per number of global links crossed.
   const std::uint32_t layers = global_limit == kFar ? 1 : global_limit + 1;
   const auto size = static_cast<std::uint32_t>(graph.out.size());
@@ -269,8 +240,7 @@ Distances search(const Graph& graph, std::uint32_t from, const Dead& dead,
   return out;
 }
 
-Walk walk(const Fabric& fabric, std::uint32_t from, std::uint32_t to, std::uint32_t entropy,
-          const Failures& failures) {
+Walk walk(const Fabric& fabric, std::uint32_t from, std::uint32_t to, std::uint32_t entropy, const Failures& failures) {
   constexpr std::size_t kLimit = 16;
   const Attachment a = fabric.attachment(from);
   const Target target = fabric.attachment(to).target;

@@ -119,9 +119,7 @@ constexpr std::array<std::string_view, 22> kNo = {
     "no",     "not",  "off",    "without", "missing", "disabled", "disable", "never",    "failed",  "fails", "cannot",
     "unable", "down", "broken", "lacks",   "lacking", "absent",   "stopped", "inactive", "haven't", "isn't", "wasn't"};
 
-bool is_inner(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '\'';
-}
+bool is_inner(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '\''; }
 
 std::size_t find_word(std::string_view text, std::string_view word) {
   for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {

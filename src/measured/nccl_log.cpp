@@ -26,9 +26,7 @@ constexpr std::int64_t kMostDevices = 4'096;
 // NCCL says one thing per line, persons a few; of a line that says more, the first are read.
 constexpr int kMostPerLine = 16;
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);

@@ -33,9 +33,7 @@ const std::vector<std::string> kCollectives = {"all_reduce", "all_gather", "redu
                                                "reduce",     "alltoallv",  "alltoall",       "gather",
                                                "scatter",    "sendrecv",   "hypercube"};
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 // int8, uint32, half, float, bfloat16, fp8_e4m3, ...
 bool is_type(std::string_view word) {

@@ -26,9 +26,7 @@ std::string complaint_of(const std::string& text) {
   return all.substr(0, all.find('\n'));
 }
 
-Bandwidth gigabytes(double rate) {
-  return Bandwidth(static_cast<std::int64_t>(rate * 1e9 + 0.5) * 8);
-}
+Bandwidth gigabytes(double rate) { return Bandwidth(static_cast<std::int64_t>(rate * 1e9 + 0.5) * 8); }
 
 // The layout of 2.13 and later, as nccl-tests formats it.
 const std::string kNow =
@@ -205,14 +203,15 @@ RC_GTEST_PROP(NcclTests, GiveBackWhatWasPrinted, ()) {
 TEST(Benchmark, WhatWeftPrintsIsReadAsWell) {
   spec::Diagnostics notes;
   const auto out = read_benchmark(
-      notes.sources().add("weft.txt",
-                          "# weft 0.1.0 all_reduce: simulated, acp\n"
-                          "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   "
-                          "algbw   busbw #wrong  algorithm\n"
-                          "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  "
-                          "(GB/s)  (GB/s)       \n"
-                          "     1048576        262144     float     sum      -1    344.2    3.05    5.90    N/A    344.2    "
-                          "3.05    5.90    N/A  Ring LL 4\n"),
+      notes.sources().add(
+          "weft.txt",
+          "# weft 0.1.0 all_reduce: simulated, acp\n"
+          "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   "
+          "algbw   busbw #wrong  algorithm\n"
+          "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  "
+          "(GB/s)  (GB/s)       \n"
+          "     1048576        262144     float     sum      -1    344.2    3.05    5.90    N/A    344.2    "
+          "3.05    5.90    N/A  Ring LL 4\n"),
       notes);
   ASSERT_TRUE(out) << spec::render_text(notes, false);
   ASSERT_EQ(out->tables.size(), 1U);

@@ -23,9 +23,7 @@ bool is_name(std::string_view word) {
          word.find_first_of("-,:=") == std::string_view::npos && !word.starts_with("NV");
 }
 
-bool is_gpu(std::string_view name) {
-  return name.starts_with("GPU");
-}
+bool is_gpu(std::string_view name) { return name.starts_with("GPU"); }
 
 std::optional<SmiMatrix::Cell> cell_of(std::string_view word) {
   using Path = SmiMatrix::Path;

@@ -7,12 +7,8 @@ namespace {
 
 constexpr char kEscape = '\x1b';
 
-bool is_blank(char c) {
-  return c == ' ' || c == '\t';
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Where an escape sequence that begins at `at` ends: ESC [ parameters letter.
 std::size_t escape_end(std::string_view text, std::size_t at) {

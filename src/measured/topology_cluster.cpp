@@ -30,15 +30,11 @@ std::int64_t wanted_nodes(std::int64_t nodes, const std::vector<std::string>& se
   return nodes;
 }
 
-std::string bare_name(const std::string& path) {
-  return std::filesystem::path(path).stem().string();
-}
+std::string bare_name(const std::string& path) { return std::filesystem::path(path).stem().string(); }
 
 }  // namespace
 
-bool is_topology(const std::filesystem::path& path) {
-  return path.extension() == ".xml";
-}
+bool is_topology(const std::filesystem::path& path) { return path.extension() == ".xml"; }
 
 std::optional<TopologyCluster> load_topology_cluster(std::uint32_t source, std::int64_t nodes,
                                                      const model::LoadOptions& options, const model::Catalog& catalog,

@@ -18,9 +18,7 @@ using spec::Place;
 constexpr std::size_t kMostDepth = 32;         // NCCL's files have at most about ten levels
 constexpr std::size_t kMostElements = 50'000;  // a rack of 72 GPUs has about a thousand
 
-bool is_space(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 class Builder {
  public:

@@ -19,9 +19,12 @@ using spec::Entry;
 using spec::Node;
 
 // Changing a count makes the kind's placement lists for that count meaningless.
-constexpr std::pair<std::string_view, std::string_view> kListOfCount[] = {
-    {"nics", "nic_switch"},          {"gpus", "gpu_switch"},          {"pcie_switches", "nic_switch"},
-    {"pcie_switches", "gpu_switch"}, {"pcie_switches", "switch_socket"}, {"sockets", "switch_socket"}};
+constexpr std::pair<std::string_view, std::string_view> kListOfCount[] = {{"nics", "nic_switch"},
+                                                                          {"gpus", "gpu_switch"},
+                                                                          {"pcie_switches", "nic_switch"},
+                                                                          {"pcie_switches", "gpu_switch"},
+                                                                          {"pcie_switches", "switch_socket"},
+                                                                          {"sockets", "switch_socket"}};
 
 Node over_kind(Node base, const Node& over) {
   for (const auto& [count, list] : kListOfCount) {
@@ -48,8 +51,7 @@ void numbers_of(const Node& node, const std::string& path, std::map<std::string,
     if (entry.key == "ultracluster") continue;  // a name that looks like a number
     const std::string here = path.empty() ? entry.key : path + "." + entry.key;
     if (is_number(entry.value) ||
-        (entry.value.is_sequence() &&
-         std::any_of(entry.value.items.begin(), entry.value.items.end(), is_number)))
+        (entry.value.is_sequence() && std::any_of(entry.value.items.begin(), entry.value.items.end(), is_number)))
       out[here] = entry.key_place;
     numbers_of(entry.value, here, out);
   }
@@ -67,8 +69,7 @@ void check_sources(const std::string& name, const Node& node, Diagnostics& diagn
       for (const Node& field : fields->value.items) {
         ++used[field.text];
         if (!numbers.contains(field.text))
-          diagnostics.add(Complaint::no_source, field.place,
-                          fmt::format("'{}' has no number '{}'", name, field.text),
+          diagnostics.add(Complaint::no_source, field.place, fmt::format("'{}' has no number '{}'", name, field.text),
                           "`fields` names the numbers of this entry, not of its base");
       }
     }
@@ -83,16 +84,14 @@ void check_sources(const std::string& name, const Node& node, Diagnostics& diagn
 }  // namespace
 
 const std::vector<std::string>& Catalog::sections() {
-  static const std::vector<std::string> names = {"servers",  "gpus",  "nics",
-                                                 "switches", "links", "cables"};
+  static const std::vector<std::string> names = {"servers", "gpus", "nics", "switches", "links", "cables"};
   return names;
 }
 
 Catalog Catalog::embedded(Diagnostics& diagnostics) {
   Catalog catalog;
   for (const EmbeddedFile& file : embedded_catalog())
-    catalog.add_source(diagnostics.sources().add(std::string(file.name), std::string(file.text)),
-                       diagnostics);
+    catalog.add_source(diagnostics.sources().add(std::string(file.name), std::string(file.text)), diagnostics);
   return catalog;
 }
 
@@ -126,25 +125,24 @@ void Catalog::add_source(std::uint32_t source, Diagnostics& diagnostics) {
       const auto guess = did_you_mean(section.key, known);
       diagnostics.add(Complaint::unknown_key, section.key_place,
                       fmt::format("'{}' is not a catalog section", spec::shown(section.key)),
-                      guess ? fmt::format("did you mean '{}'?", *guess)
-                            : fmt::format("sections: {}", either(known)));
+                      guess ? fmt::format("did you mean '{}'?", *guess) : fmt::format("sections: {}", either(known)));
       continue;
     }
     if (!section.value.is_map()) {
-      diagnostics.add(Complaint::wrong_type, section.value.place,
-                      fmt::format("'{}' must be a mapping of names, not {}", section.key,
-                                  spec::describe(section.value)),
-                      fmt::format("{}: {{my-own: {{base: ...}}}}", section.key));
+      diagnostics.add(
+          Complaint::wrong_type, section.value.place,
+          fmt::format("'{}' must be a mapping of names, not {}", section.key, spec::describe(section.value)),
+          fmt::format("{}: {{my-own: {{base: ...}}}}", section.key));
       continue;
     }
     for (const Entry& entry : section.value.entries) {
       if (entry.value.is_map()) {
         sections_[section.key].insert_or_assign(entry.key, entry);
       } else {
-        diagnostics.add(Complaint::wrong_type, entry.value.place,
-                        fmt::format("'{}' must be a mapping, not {}", spec::shown(entry.key),
-                                    spec::describe(entry.value)),
-                        "an entry has keys with values, such as base: and what differs from it");
+        diagnostics.add(
+            Complaint::wrong_type, entry.value.place,
+            fmt::format("'{}' must be a mapping, not {}", spec::shown(entry.key), spec::describe(entry.value)),
+            "an entry has keys with values, such as base: and what differs from it");
       }
     }
   }
@@ -164,8 +162,7 @@ const Node* Catalog::own(const std::string& section, const std::string& name) co
   return found == in_section->second.end() ? nullptr : &found->second.value;
 }
 
-std::optional<Node> Catalog::entry(const std::string& section, const Node& name,
-                                   Diagnostics& diagnostics) const {
+std::optional<Node> Catalog::entry(const std::string& section, const Node& name, Diagnostics& diagnostics) const {
   std::vector<std::string> chain;
   std::vector<Node> layers;
   Node at = name;
@@ -175,8 +172,7 @@ std::optional<Node> Catalog::entry(const std::string& section, const Node& name,
     if (cycle || chain.size() >= kLongestChain) {
       diagnostics.add(Complaint::reference_cycle, at.place,
                       cycle ? fmt::format("'{}' builds on itself", spec::shown(at.text))
-                            : fmt::format("'{}' builds on more than {} others", spec::shown(name.text),
-                                          kLongestChain),
+                            : fmt::format("'{}' builds on more than {} others", spec::shown(name.text), kLongestChain),
                       cycle ? fmt::format("the chain is {} -> {}; one of them must not have a 'base'",
                                           fmt::join(chain, " -> "), at.text)
                             : "let entries build on the first of them");
@@ -186,10 +182,10 @@ std::optional<Node> Catalog::entry(const std::string& section, const Node& name,
     const Node* here = own(section, at.text);
     if (here == nullptr) {
       const auto guess = did_you_mean(at.text, names(section));
-      diagnostics.add(Complaint::unknown_kind, at.place,
-                      fmt::format("no '{}' among the {} of the catalog", spec::shown(at.text), section),
-                      guess ? fmt::format("did you mean '{}'?", *guess)
-                            : fmt::format("`weft catalog {}` lists them", section));
+      diagnostics.add(
+          Complaint::unknown_kind, at.place,
+          fmt::format("no '{}' among the {} of the catalog", spec::shown(at.text), section),
+          guess ? fmt::format("did you mean '{}'?", *guess) : fmt::format("`weft catalog {}` lists them", section));
       return std::nullopt;
     }
     layers.push_back(*here);
@@ -198,15 +194,13 @@ std::optional<Node> Catalog::entry(const std::string& section, const Node& name,
     at = base->value;
   }
   Node merged = layers.back();
-  for (auto layer = layers.rbegin() + 1; layer != layers.rend(); ++layer)
-    merged = over_kind(std::move(merged), *layer);
+  for (auto layer = layers.rbegin() + 1; layer != layers.rend(); ++layer) merged = over_kind(std::move(merged), *layer);
   set_kind(merged, name);
   merged.place = name.place;  // complaints about the whole point at who asked for it
   return merged;
 }
 
-std::optional<Node> Catalog::resolve(const std::string& section, const Node& node,
-                                     Diagnostics& diagnostics) const {
+std::optional<Node> Catalog::resolve(const std::string& section, const Node& node, Diagnostics& diagnostics) const {
   if (node.is_scalar()) return entry(section, node, diagnostics);
   const Entry* kind = node.find("kind");
   if (!node.is_map() || kind == nullptr) return node;

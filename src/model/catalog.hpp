@@ -36,8 +36,8 @@ class Catalog {
 
   // Reads an entry by name, for parts that weft itself asks for ("pcie5").
   template <class T>
-  std::optional<T> load(const std::string& section, const std::string& name,
-                        spec::Diagnostics& diagnostics, spec::Place asked_at = {}) const {
+  std::optional<T> load(const std::string& section, const std::string& name, spec::Diagnostics& diagnostics,
+                        spec::Place asked_at = {}) const {
     spec::Node wanted;
     wanted.place = asked_at;
     wanted.kind = spec::Node::Kind::scalar;

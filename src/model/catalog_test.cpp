@@ -26,9 +26,9 @@ TEST(Catalog, EveryServerWorksInACluster) {
     const auto kind = catalog.load<ServerKind>("servers", name, diagnostics);
     ASSERT_TRUE(kind) << name;
     const std::int64_t domain = kind->scale_up ? kind->scale_up->servers : 1;
-    const std::uint32_t source = diagnostics.sources().add(
-        "t.weft.yaml", "version: 1\nservers: {kind: " + name + ", count: " + std::to_string(2 * domain) +
-                           "}\nfabric: {kind: tor-clos}\n");
+    const std::uint32_t source = diagnostics.sources().add("t.weft.yaml", "version: 1\nservers: {kind: " + name +
+                                                                              ", count: " + std::to_string(2 * domain) +
+                                                                              "}\nfabric: {kind: tor-clos}\n");
     const auto cluster = load_cluster(source, "t", {}, catalog, diagnostics);
     ASSERT_TRUE(cluster) << name << "\n" << text(diagnostics);
     EXPECT_EQ(cluster->gpus, 2 * domain * kind->gpus) << name;
@@ -63,10 +63,11 @@ TEST(Catalog, EntriesBuildOnOthers) {
 
 TEST(Catalog, ChecksThatNumbersHaveExactlyOneSource) {
   Own own;
-  own.add("cables:\n  none: {latency_per_metre: 5ns}\n"
-          "  two:\n    latency_per_metre: 5ns\n    sources:\n      - {fields: [latency_per_metre], from: a}\n"
-          "      - {fields: [latency_per_metre], from: b}\n"
-          "  ghost:\n    latency_per_metre: 5ns\n    sources: [{fields: [latency_per_metre, colour], from: a}]\n");
+  own.add(
+      "cables:\n  none: {latency_per_metre: 5ns}\n"
+      "  two:\n    latency_per_metre: 5ns\n    sources:\n      - {fields: [latency_per_metre], from: a}\n"
+      "      - {fields: [latency_per_metre], from: b}\n"
+      "  ghost:\n    latency_per_metre: 5ns\n    sources: [{fields: [latency_per_metre, colour], from: a}]\n");
   EXPECT_EQ(text(own.diagnostics), "");
   own.catalog.check(own.diagnostics);
   ASSERT_EQ(own.diagnostics.sorted().size(), 3U) << text(own.diagnostics);

@@ -24,8 +24,8 @@ struct Problem {
   Complaint complaint;
   std::string key;  // of the fabric section; "count" and "nics" are the servers'
   std::string message;
-  std::string help;         // empty: other values of `key` are tried
-  std::size_t group = 0;    // of servers, where `key` is theirs
+  std::string help;                       // empty: other values of `key` are tried
+  std::size_t group = 0;                  // of servers, where `key` is theirs
   std::vector<std::int64_t> values = {};  // to try for `key` before searching
   // Ratios to try, for `ratio_key`, and the uplinks each of them means.
   std::string ratio_key = "";
@@ -34,8 +34,7 @@ struct Problem {
 
 using Attempt = Result<Shape, Problem>;
 
-Failure<Problem> fail(Complaint complaint, std::string key, std::string message,
-                      std::string help = "") {
+Failure<Problem> fail(Complaint complaint, std::string key, std::string message, std::string help = "") {
   return Failure<Problem>({complaint, std::move(key), std::move(message), std::move(help)});
 }
 
@@ -62,8 +61,7 @@ std::string ratio_text(std::int64_t over, std::int64_t under) {
 
 Wire wire_of(const LinkSpec& link, Bandwidth rate) {
   // millimetres x picoseconds per metre / 1000, rounded up: a signal is never early.
-  const std::int64_t latency =
-      ceil_div(link.cable.count() * link.medium.latency_per_metre.count(), 1000);
+  const std::int64_t latency = ceil_div(link.cable.count() * link.medium.latency_per_metre.count(), 1000);
   return {rate, Duration(latency), link.shaper.value_or(Shaper{})};
 }
 
@@ -103,8 +101,8 @@ struct Plan {
   std::int64_t bandwidth_below_leaf() const {
     std::int64_t most = 0;
     for (const Wiring& wiring : shape.wiring)
-      most = std::max(most, wiring.wire.rate.count() * wiring.servers_per_block *
-                                wiring.nics_per_leaf * wiring.ports_per_plane);
+      most = std::max(
+          most, wiring.wire.rate.count() * wiring.servers_per_block * wiring.nics_per_leaf * wiring.ports_per_plane);
     return is("fat-tree") ? nic_rate().count() * clos.leaf_down : most;
   }
 };
@@ -124,17 +122,16 @@ std::optional<Problem> check_servers(const Cluster& cluster, const FabricSpec& s
                      "set nics, or use fabric: {kind: none} for a single scale-up domain", i};
     if (group.spec.nic.ports % spec.planes != 0)
       return Problem{Complaint::planes_mismatch, "planes",
-                     fmt::format("{} of the NIC '{}' cannot be spread over {}",
-                                 counted(group.spec.nic.ports, "port"), group.spec.nic.kind,
-                                 counted(spec.planes, "plane")),
+                     fmt::format("{} of the NIC '{}' cannot be spread over {}", counted(group.spec.nic.ports, "port"),
+                                 group.spec.nic.kind, counted(spec.planes, "plane")),
                      fmt::format("give the servers a NIC with more ports: nic: {{kind: {}, ports: {}}}",
                                  group.spec.nic.kind, spec.planes)};
     if (rails && (group.spec.nics != first.spec.nics || group.spec.nic.ports != first.spec.nic.ports ||
                   group.spec.nic.rate != first.spec.nic.rate))
-      return Problem{Complaint::rails_differ, "kind",
-                     fmt::format("'{}' has {}, '{}' has {}", first.spec.name, nics(first),
-                                 group.spec.name, nics(group)),
-                     "rail fabrics need equal NICs everywhere; kind: tor-clos does not"};
+      return Problem{
+          Complaint::rails_differ, "kind",
+          fmt::format("'{}' has {}, '{}' has {}", first.spec.name, nics(first), group.spec.name, nics(group)),
+          "rail fabrics need equal NICs everywhere; kind: tor-clos does not"};
   }
   return std::nullopt;
 }
@@ -142,24 +139,19 @@ std::optional<Problem> check_servers(const Cluster& cluster, const FabricSpec& s
 // Servers below one leaf (or router) when the file does not say: what the ports allow.
 std::int64_t default_block(const Plan& plan, const Group& group) {
   const SwitchKind& leaf = plan.spec.leaf_switch;
-  const std::int64_t per_server =
-      plan.is("rail-only") ? group.spec.nic.ports / plan.spec.planes
-                           : group.spec.nics * group.spec.nic.ports / plan.spec.planes;
-  const Bandwidth rate = std::min(group.spec.nic.port_rate(),
-                                  plan.spec.link.rate.value_or(group.spec.nic.port_rate()));
+  const std::int64_t per_server = plan.is("rail-only") ? group.spec.nic.ports / plan.spec.planes
+                                                       : group.spec.nics * group.spec.nic.ports / plan.spec.planes;
+  const Bandwidth rate = std::min(group.spec.nic.port_rate(), plan.spec.link.rate.value_or(group.spec.nic.port_rate()));
   const Ratio over = plan.spec.oversubscription.value_or(Ratio{});
-  const auto needs = [&](std::int64_t servers) {
-    return ports_needed(leaf, {{rate, servers * per_server}});
-  };
+  const auto needs = [&](std::int64_t servers) { return ports_needed(leaf, {{rate, servers * per_server}}); };
   if (needs(1) < 0) return 1;  // the link is too fast for the leaf; check_ports says so
   if (plan.cluster.groups.size() == 1 && needs(group.servers) <= leaf.ports) return group.servers;
   const auto fits = [&](std::int64_t servers) {
     const std::int64_t down = servers * per_server;
     if (needs(servers) > leaf.ports) return false;
     const Wide up_bits = static_cast<Wide>(rate.count()) * down * over.under / over.over;
-    const Bandwidth up_rate = plan.spec.spine_link && plan.spec.spine_link->rate
-                                  ? *plan.spec.spine_link->rate
-                                  : plan.spec.link.rate.value_or(rate);
+    const Bandwidth up_rate = plan.spec.spine_link && plan.spec.spine_link->rate ? *plan.spec.spine_link->rate
+                                                                                 : plan.spec.link.rate.value_or(rate);
     const Wide links = (up_bits + up_rate.count() - 1) / up_rate.count();
     std::int64_t up = static_cast<std::int64_t>(std::min<Wide>(links, kMostSwitches));
     if (plan.spec.spines && plan.spec.parallel_links) up = *plan.spec.spines * *plan.spec.parallel_links;
@@ -206,8 +198,8 @@ void wire_groups(Plan& plan) {
     }
     SiteShape& site = plan.clos.sites[group.site];
     wiring.first_leaf = site.leaves;  // within the site for now; made absolute below
-    const std::int64_t ports = static_cast<std::int64_t>(wiring.servers_per_block) *
-                               wiring.nics_per_leaf * wiring.ports_per_plane;
+    const std::int64_t ports =
+        static_cast<std::int64_t>(wiring.servers_per_block) * wiring.nics_per_leaf * wiring.ports_per_plane;
     if (plan.is("single-chassis")) {  // all groups of a site share the one switch
       wiring.first_leaf = 0;
       wiring.first_port = u32(used_ports[group.site]);
@@ -238,9 +230,8 @@ std::string block_key(const Plan& plan) {
 }
 
 // How many links leave a switch upwards, from what it receives below and the ratio.
-Result<std::int64_t, Problem> uplinks(std::int64_t below, Bandwidth rate, const Ratio& ratio,
-                                      std::int64_t per, const std::string& key,
-                                      const std::string& ratio_key, std::string_view where) {
+Result<std::int64_t, Problem> uplinks(std::int64_t below, Bandwidth rate, const Ratio& ratio, std::int64_t per,
+                                      const std::string& key, const std::string& ratio_key, std::string_view where) {
   const std::string_view asked = key == ratio_key ? "an oversubscription" : "the default oversubscription";
   const auto bits = static_cast<Wide>(below) * ratio.under;
   const auto link = static_cast<Wide>(ratio.over) * rate.count();
@@ -248,9 +239,9 @@ Result<std::int64_t, Problem> uplinks(std::int64_t below, Bandwidth rate, const 
     return static_cast<std::int64_t>(bits / link);
   Problem problem{Complaint::oversubscription, key, "", ""};
   const std::string share = per > 1 ? fmt::format(", and {} come at a time", counted(per, "uplink")) : "";
-  problem.message = fmt::format("{} of {} cannot be built: a {} has {} below, an uplink carries {}{}",
-                                asked, ratio_text(ratio.over, ratio.under), where,
-                                brief(Bandwidth(below)), brief(rate), share);
+  problem.message =
+      fmt::format("{} of {} cannot be built: a {} has {} below, an uplink carries {}{}", asked,
+                  ratio_text(ratio.over, ratio.under), where, brief(Bandwidth(below)), brief(rate), share);
   // The nearest whole numbers of links, as ratios.
   problem.ratio_key = ratio_key;
   const std::int64_t low = static_cast<std::int64_t>(std::min<Wide>(bits / link, kMostSwitches)) / per * per;
@@ -276,15 +267,14 @@ std::optional<Problem> solve_spines(Plan& plan, const SwitchKind& spine) {
     plan.clos.spines_per_pod = u32(*spec.spines);
     plan.clos.bundle = u32(*spec.parallel_links);
     const std::int64_t above = *spec.spines * *spec.parallel_links * rate.count();
-    if (spec.oversubscription &&
-        static_cast<Wide>(below) * spec.oversubscription->under !=
-            static_cast<Wide>(above) * spec.oversubscription->over)
-      return Problem{Complaint::contradiction, "oversubscription",
-                     fmt::format("{} x {} of {} above {} make {}, not {}",
-                                 counted(*spec.spines, "spine"), counted(*spec.parallel_links, "link"),
-                                 brief(rate), brief(Bandwidth(below)), ratio_text(below, above),
-                                 ratio_text(spec.oversubscription->over, spec.oversubscription->under)),
-                     "leave out one of spines, parallel_links and oversubscription"};
+    if (spec.oversubscription && static_cast<Wide>(below) * spec.oversubscription->under !=
+                                     static_cast<Wide>(above) * spec.oversubscription->over)
+      return Problem{
+          Complaint::contradiction, "oversubscription",
+          fmt::format("{} x {} of {} above {} make {}, not {}", counted(*spec.spines, "spine"),
+                      counted(*spec.parallel_links, "link"), brief(rate), brief(Bandwidth(below)),
+                      ratio_text(below, above), ratio_text(spec.oversubscription->over, spec.oversubscription->under)),
+          "leave out one of spines, parallel_links and oversubscription"};
     return std::nullopt;
   }
   const std::int64_t per = spec.spines.value_or(spec.parallel_links.value_or(1));
@@ -322,8 +312,7 @@ std::optional<Problem> solve_supers(Plan& plan) {
     clos.super_bundle = 1;
     return std::nullopt;
   }
-  const std::int64_t below =
-      static_cast<std::int64_t>(clos.leaves_per_pod) * clos.bundle * plan.up_rate().count();
+  const std::int64_t below = static_cast<std::int64_t>(clos.leaves_per_pod) * clos.bundle * plan.up_rate().count();
   const Bandwidth rate = plan.super_rate();
   const std::int64_t spines = clos.spines_per_pod;
   if (spec.super_spines && spec.super_parallel_links && !spec.super_oversubscription) {
@@ -333,9 +322,9 @@ std::optional<Problem> solve_supers(Plan& plan) {
     return std::nullopt;
   }
   const std::int64_t bundle = spec.super_parallel_links.value_or(1);
-  const auto links = uplinks(below, rate, spec.super_oversubscription.value_or(Ratio{}), bundle,
-                             spec.super_oversubscription ? "super_oversubscription" : "pod",
-                             "super_oversubscription", "spine");
+  const auto links =
+      uplinks(below, rate, spec.super_oversubscription.value_or(Ratio{}), bundle,
+              spec.super_oversubscription ? "super_oversubscription" : "pod", "super_oversubscription", "spine");
   if (!links) return links.error();
   if (!spec.super_spines) {
     clos.super_groups = u32(spines);
@@ -353,11 +342,11 @@ std::optional<Problem> solve_supers(Plan& plan) {
     clos.super_bundle = u32(*links / each);
     return std::nullopt;
   }
-  return Problem{Complaint::oversubscription, "super_spines",
-                 fmt::format("the {} of each spine, {} per pod, cannot be spread evenly over {}",
-                             counted(*links, "uplink"), counted(spines, "spine"),
-                             counted(*spec.super_spines, "super-spine")),
-                 ""};
+  return Problem{
+      Complaint::oversubscription, "super_spines",
+      fmt::format("the {} of each spine, {} per pod, cannot be spread evenly over {}", counted(*links, "uplink"),
+                  counted(spines, "spine"), counted(*spec.super_spines, "super-spine")),
+      ""};
 }
 
 std::optional<Problem> check_ports(const SwitchKind& kind, std::string_view tier, std::string key,
@@ -372,8 +361,8 @@ std::optional<Problem> check_ports(const SwitchKind& kind, std::string_view tier
   }
   if (needed < 0)
     return Problem{Complaint::port_budget, "link",
-                   fmt::format("a {} has links of {}, but the ports of {} are {} at most", tier,
-                               brief(fastest), kind.kind, brief(kind.rate)),
+                   fmt::format("a {} has links of {}, but the ports of {} are {} at most", tier, brief(fastest),
+                               kind.kind, brief(kind.rate)),
                    "set a slower rate in fabric.link, or take a faster switch (`weft catalog switches`)"};
   if (needed <= kind.ports) return std::nullopt;
   return Problem{Complaint::port_budget, std::move(key),
@@ -387,8 +376,8 @@ std::optional<Problem> check_ports(const SwitchKind& kind, std::string_view tier
 std::vector<std::vector<PortUse>> leaf_uses(const Plan& plan) {
   std::vector<std::vector<PortUse>> out;
   for (const Wiring& wiring : plan.shape.wiring) {
-    const PortUse use{wiring.wire.rate, static_cast<std::int64_t>(wiring.servers_per_block) *
-                                            wiring.nics_per_leaf * wiring.ports_per_plane};
+    const PortUse use{wiring.wire.rate, static_cast<std::int64_t>(wiring.servers_per_block) * wiring.nics_per_leaf *
+                                            wiring.ports_per_plane};
     if (out.empty() || !plan.is("single-chassis")) out.emplace_back();
     out.back().push_back(use);
   }
@@ -405,7 +394,9 @@ std::optional<Problem> check_leaves(const Plan& plan, bool with_uplinks) {
       uses.push_back({plan.up_rate(), static_cast<std::int64_t>(clos.spines_per_pod) * clos.bundle});
       uses.push_back({plan.up_rate(), clos.tiers == 1 ? to_gateways : 0});
     }
-    if (auto problem = check_ports(plan.shape.switches[0], plan.is("single-chassis") ? "chassis" : "leaf", block_key(plan), uses)) return problem;
+    if (auto problem =
+            check_ports(plan.shape.switches[0], plan.is("single-chassis") ? "chassis" : "leaf", block_key(plan), uses))
+      return problem;
   }
   return std::nullopt;
 }
@@ -415,9 +406,9 @@ std::optional<Problem> check_spines(const Plan& plan, bool with_uplinks) {
   std::int64_t above = 0;
   if (with_uplinks && clos.tiers == 3) above = static_cast<std::int64_t>(clos.supers_per_group) * clos.super_bundle;
   if (with_uplinks && clos.tiers == 2) above = static_cast<std::int64_t>(clos.gateways) * clos.gateway_bundle;
-  return check_ports(plan.shape.switches[1], "spine", clos.tiers == 3 ? "pod" : "spines",
-                     {{plan.up_rate(), static_cast<std::int64_t>(clos.leaves_per_pod) * clos.bundle},
-                      {plan.super_rate(), above}});
+  return check_ports(
+      plan.shape.switches[1], "spine", clos.tiers == 3 ? "pod" : "spines",
+      {{plan.up_rate(), static_cast<std::int64_t>(clos.leaves_per_pod) * clos.bundle}, {plan.super_rate(), above}});
 }
 
 std::optional<Problem> check_top(const Plan& plan) {
@@ -425,15 +416,15 @@ std::optional<Problem> check_top(const Plan& plan) {
   const Bandwidth above = plan.super_rate();
   const std::int64_t to_gateways = static_cast<std::int64_t>(clos.gateways) * clos.gateway_bundle;
   if (plan.is("fat-tree") && plan.pods() > 2 * static_cast<std::int64_t>(clos.leaf_down))
-    return Problem{Complaint::port_budget, "k",
-                   fmt::format("{} need {}, but a core of {} ports joins no more than {}",
-                               counted(plan.cluster.servers, "server"), counted(plan.pods(), "pod"),
-                               2 * clos.leaf_down, 2 * clos.leaf_down),
-                   ""};
+    return Problem{
+        Complaint::port_budget, "k",
+        fmt::format("{} need {}, but a core of {} ports joins no more than {}", counted(plan.cluster.servers, "server"),
+                    counted(plan.pods(), "pod"), 2 * clos.leaf_down, 2 * clos.leaf_down),
+        ""};
   if (clos.tiers == 3) {
     const std::int64_t down = plan.pods() * (clos.spines_per_pod / clos.super_groups) * clos.super_bundle;
-    if (auto problem = check_ports(plan.shape.switches[2], "super-spine", "super_spines",
-                                   {{above, down}, {above, to_gateways}}))
+    if (auto problem =
+            check_ports(plan.shape.switches[2], "super-spine", "super_spines", {{above, down}, {above, to_gateways}}))
       return problem;
   }
   if (clos.gateways > 0) {
@@ -442,9 +433,9 @@ std::optional<Problem> check_top(const Plan& plan) {
     if (clos.tiers == 3) tops = static_cast<std::int64_t>(clos.super_groups) * clos.supers_per_group;
     const std::int64_t sites = static_cast<std::int64_t>(clos.sites.size()) - 1;
     const Bandwidth top_rate = clos.tiers == 3 ? above : plan.up_rate();
-    if (auto problem = check_ports(plan.shape.switches.back(), "gateway", "sites",
-                                   {{top_rate, tops * clos.gateway_bundle},
-                                    {clos.site_wire.rate, sites * clos.site_links}}))
+    if (auto problem =
+            check_ports(plan.shape.switches.back(), "gateway", "sites",
+                        {{top_rate, tops * clos.gateway_bundle}, {clos.site_wire.rate, sites * clos.site_links}}))
       return problem;
   }
   return std::nullopt;
@@ -461,22 +452,19 @@ std::optional<Problem> check_size(const ClosShape& clos, std::uint32_t planes) {
                               static_cast<std::int64_t>(clos.sites.size());
   const std::int64_t total = (leaves + pods * clos.spines_per_pod + supers) * planes;
   if (total <= kMostSwitches) return std::nullopt;
-  return Problem{Complaint::out_of_range, "kind",
-                 fmt::format("this fabric would have {} switches", grouped(total)),
+  return Problem{Complaint::out_of_range, "kind", fmt::format("this fabric would have {} switches", grouped(total)),
                  fmt::format("at most {}", grouped(kMostSwitches))};
 }
 
 // Keys of a tier that is not there would be ignored.
 std::optional<Problem> check_third_tier(const FabricSpec& spec) {
-  const std::pair<bool, std::string> keys[] = {
-      {spec.super_parallel_links.has_value(), "super_parallel_links"},
-      {spec.super_oversubscription.has_value(), "super_oversubscription"},
-      {spec.super_spine_link.has_value(), "super_spine_link"},
-      {spec.super_spine_switch.has_value(), "super_spine_switch"}};
+  const std::pair<bool, std::string> keys[] = {{spec.super_parallel_links.has_value(), "super_parallel_links"},
+                                               {spec.super_oversubscription.has_value(), "super_oversubscription"},
+                                               {spec.super_spine_link.has_value(), "super_spine_link"},
+                                               {spec.super_spine_switch.has_value(), "super_spine_switch"}};
   for (const auto& [given, key] : keys)
     if (given)
-      return Problem{Complaint::contradiction, key,
-                     fmt::format("'{}' is given, but there are no super-spines", key),
+      return Problem{Complaint::contradiction, key, fmt::format("'{}' is given, but there are no super-spines", key),
                      "'pod' makes a third tier; without it, remove this key"};
   return std::nullopt;
 }
@@ -487,16 +475,15 @@ Attempt attempt_clos(const Cluster& cluster, const FabricSpec& spec) {
   const SwitchKind& spine = spec.spine_switch ? *spec.spine_switch : spec.leaf_switch;
   if (plan.is("fat-tree")) {
     const std::int64_t k = spec.k.value_or(spec.leaf_switch.ports);
-    if (k % 2 != 0)
-      return fail(Complaint::contradiction, "k", fmt::format("k must be even, not {}", k));
+    if (k % 2 != 0) return fail(Complaint::contradiction, "k", fmt::format("k must be even, not {}", k));
     clos.leaf_down = u32(k / 2);
   }
   wire_groups(plan);
   if (plan.is("fat-tree")) {
     clos.leaf_down = u32(spec.k.value_or(spec.leaf_switch.ports) / 2);
     for (std::size_t g = 0; g < plan.shape.wiring.size(); ++g) {
-      const std::int64_t per_server = static_cast<std::int64_t>(cluster.groups[g].nics()) *
-                                      plan.shape.wiring[g].ports_per_plane;
+      const std::int64_t per_server =
+          static_cast<std::int64_t>(cluster.groups[g].nics()) * plan.shape.wiring[g].ports_per_plane;
       if (clos.leaf_down % per_server != 0)
         return fail(Complaint::contradiction, "k",
                     fmt::format("a leaf has {} for NICs, no whole number of servers with {}",
@@ -529,8 +516,7 @@ Attempt attempt_clos(const Cluster& cluster, const FabricSpec& spec) {
                             counted(2 * static_cast<std::int64_t>(clos.leaf_down), "pod"), plan.pods()));
   plan.shape.switches = {spec.leaf_switch};
   if (clos.tiers >= 2) plan.shape.switches.push_back(spine);
-  if (clos.tiers == 3)
-    plan.shape.switches.push_back(spec.super_spine_switch ? *spec.super_spine_switch : spine);
+  if (clos.tiers == 3) plan.shape.switches.push_back(spec.super_spine_switch ? *spec.super_spine_switch : spine);
   if (auto problem = check_leaves(plan, false)) return Failure<Problem>(*problem);
   if (clos.tiers >= 2) {
     if (auto problem = solve_spines(plan, spine)) return Failure<Problem>(*problem);
@@ -570,8 +556,8 @@ Attempt attempt_dragonfly(const Cluster& cluster, const FabricSpec& spec) {
   dragonfly.groups = u32(spec.groups.value_or(needed));
   if (dragonfly.groups < needed) {
     Problem problem{Complaint::bad_dragonfly, "groups",
-                    fmt::format("{} need {}, not {}", counted(cluster.servers, "server"),
-                                counted(needed, "group"), dragonfly.groups),
+                    fmt::format("{} need {}, not {}", counted(cluster.servers, "server"), counted(needed, "group"),
+                                dragonfly.groups),
                     ""};
     problem.values = {needed};
     return Failure<Problem>(problem);
@@ -580,8 +566,7 @@ Attempt attempt_dragonfly(const Cluster& cluster, const FabricSpec& spec) {
   if (dragonfly.groups > reach) {
     Problem problem{Complaint::bad_dragonfly, "global_links",
                     fmt::format("a group of {} with {} each reaches {}, but there are {}",
-                                counted(spec.routers_per_group, "router"),
-                                counted(spec.global_links, "global link"),
+                                counted(spec.routers_per_group, "router"), counted(spec.global_links, "global link"),
                                 counted(reach - 1, "other group"), dragonfly.groups - 1),
                     ""};
     problem.values = {ceil_div(dragonfly.groups - 1, spec.routers_per_group)};
@@ -723,17 +708,15 @@ std::int64_t ports_needed(const SwitchKind& kind, const std::vector<PortUse>& us
   return total;
 }
 
-std::optional<Shape> derive_shape(const Cluster& cluster, const spec::Node& root,
-                                  spec::Diagnostics& diagnostics) {
+std::optional<Shape> derive_shape(const Cluster& cluster, const spec::Node& root, spec::Diagnostics& diagnostics) {
   const FabricSpec& spec = cluster.file.fabric;
   const bool has_sites = spec.sites.has_value();
   const bool joins_sites = spec.kind != "none" && spec.kind != "single-chassis" && spec.kind != "dragonfly";
   if (has_sites != (cluster.sites.size() > 1)) {
     diagnostics.add(Complaint::bad_sites, place_of(root, "sites"),
                     has_sites ? "'sites' joins sites, but all servers stand on one"
-                              : fmt::format("the servers stand on {} sites that nothing joins",
-                                            cluster.sites.size()),
-                    has_sites ? "give the server groups a site, or remove 'sites'"
+                              : fmt::format("the servers stand on {} sites that nothing joins", cluster.sites.size()),
+                    has_sites     ? "give the server groups a site, or remove 'sites'"
                     : joins_sites ? "add to the fabric sites: {latency: 1ms, rate: 400Gbps}"
                                   : fmt::format("fabric kind {} cannot join sites; tor-clos can", spec.kind));
     return std::nullopt;
@@ -742,9 +725,9 @@ std::optional<Shape> derive_shape(const Cluster& cluster, const spec::Node& root
   if (shape) return std::move(*shape);
   Problem problem = std::move(shape.error());
   if (problem.help.empty()) problem.help = what_would_work(cluster, spec, problem);
-  if (problem.help.empty()) problem.help = "a switch with more ports, another tier (pod) or fewer servers would be needed";
-  diagnostics.add(problem.complaint, place_of(root, problem.key, problem.group), problem.message,
-                  problem.help);
+  if (problem.help.empty())
+    problem.help = "a switch with more ports, another tier (pod) or fewer servers would be needed";
+  diagnostics.add(problem.complaint, place_of(root, problem.key, problem.group), problem.message, problem.help);
   return std::nullopt;
 }
 

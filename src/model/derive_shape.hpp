@@ -9,7 +9,6 @@
 namespace weft::model {
 
 // `root` is the file's tree, for the places of complaints.
-std::optional<Shape> derive_shape(const Cluster& cluster, const spec::Node& root,
-                                  spec::Diagnostics& diagnostics);
+std::optional<Shape> derive_shape(const Cluster& cluster, const spec::Node& root, spec::Diagnostics& diagnostics);
 
 }  // namespace weft::model

@@ -83,9 +83,10 @@ TEST(DeriveShape, FullBandwidthIsTheDefault) {
 TEST(DeriveShape, GroupsOfDifferentRatesAreCheckedEach) {
   // 8 x 800G takes whole ports: 8 servers of hgx-b300 need 64 ports for NICs alone.
   std::string text;
-  EXPECT_FALSE(load("version: 1\nservers:\n  - {kind: hgx-h100, count: 32}\n  - {kind: hgx-b300, count: 32}\n"
-                    "fabric: {kind: tor-clos, servers_per_leaf: 8, oversubscription: 64, link: {rate: 800Gbps}}\n",
-                    &text));
+  EXPECT_FALSE(
+      load("version: 1\nservers:\n  - {kind: hgx-h100, count: 32}\n  - {kind: hgx-b300, count: 32}\n"
+           "fabric: {kind: tor-clos, servers_per_leaf: 8, oversubscription: 64, link: {rate: 800Gbps}}\n",
+           &text));
   EXPECT_NE(text.find("E0401"), std::string::npos) << text;
 }
 
@@ -156,7 +157,8 @@ TEST(DeriveShape, WhatLoadsKeepsItsPortBudgetAndJoinsEveryNic) {
     if (shape.tiers == 3) {
       RC_ASSERT(shape.spines_per_pod % shape.super_groups == 0U);
       const double down = shape.sites[0].pods * (shape.spines_per_pod / shape.super_groups) * shape.super_bundle;
-      RC_ASSERT(ports_taken(all.switches[2], {{shape.super_wire.rate, down}}) <= static_cast<double>(all.switches[2].ports));
+      RC_ASSERT(ports_taken(all.switches[2], {{shape.super_wire.rate, down}}) <=
+                static_cast<double>(all.switches[2].ports));
     }
   }));
   EXPECT_GT(loaded, 10);
@@ -164,13 +166,16 @@ TEST(DeriveShape, WhatLoadsKeepsItsPortBudgetAndJoinsEveryNic) {
 
 TEST(DeriveShape, HugeNumbersNeitherOverflowNorTakeLong) {
   const std::string big = "{kind: tomahawk-5, ports: 4096, rate: 1Pbps, breakout: [999x1Gbps]}";
-  for (const std::string& fabric : {
-           "{kind: tor-clos, switch: " + big + "}",
-           "{kind: tor-clos, switch: " + big + ", servers_per_leaf: 2000000, link: {rate: 1Gbps}}",
-           "{kind: rail-optimized, scalable_unit: 2000000, pod: 2000000, spines: 1000000, parallel_links: 4096, switch: " + big + "}",
-           "{kind: tor-clos, switch: " + big + ", spines: 1000000, super_spines: 1000000, pod: 2000000, oversubscription: 1:1000000}",
-           "{kind: tor-clos, switch: " + big + ", oversubscription: 0.000001, spine_link: {rate: 1Gbps}}",
-           "{kind: dragonfly, switch: " + big + ", servers_per_router: 4096, routers_per_group: 4096, global_links: 4096, groups: 1000000}"}) {
+  for (const std::string& fabric :
+       {"{kind: tor-clos, switch: " + big + "}",
+        "{kind: tor-clos, switch: " + big + ", servers_per_leaf: 2000000, link: {rate: 1Gbps}}",
+        "{kind: rail-optimized, scalable_unit: 2000000, pod: 2000000, spines: 1000000, parallel_links: 4096, switch: " +
+            big + "}",
+        "{kind: tor-clos, switch: " + big +
+            ", spines: 1000000, super_spines: 1000000, pod: 2000000, oversubscription: 1:1000000}",
+        "{kind: tor-clos, switch: " + big + ", oversubscription: 0.000001, spine_link: {rate: 1Gbps}}",
+        "{kind: dragonfly, switch: " + big +
+            ", servers_per_router: 4096, routers_per_group: 4096, global_links: 4096, groups: 1000000}"}) {
     const auto start = std::chrono::steady_clock::now();
     load("{kind: hgx-h100, count: 2000000, nics: 1, gpus: 1, nic: {kind: connectx-7, rate: 1Pbps}}", fabric);
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10)) << fabric;

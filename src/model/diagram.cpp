@@ -7,8 +7,7 @@
 namespace weft::model {
 namespace {
 
-std::vector<std::uint32_t> placement(const std::vector<std::int64_t>& given, std::int64_t count,
-                                     std::int64_t places) {
+std::vector<std::uint32_t> placement(const std::vector<std::int64_t>& given, std::int64_t count, std::int64_t places) {
   std::vector<std::uint32_t> out;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t spread = places == 0 ? 0 : i * places / count;
@@ -21,8 +20,7 @@ std::vector<std::uint32_t> nics_for(const Diagram& diagram, std::uint32_t gpu) {
   std::vector<std::uint32_t> nics(diagram.nic_switch.size());
   for (std::uint32_t nic = 0; nic < nics.size(); ++nic) nics[nic] = nic;
   const auto rank = [&](std::uint32_t nic) {
-    const int apart = std::abs(static_cast<int>(diagram.nic_switch[nic]) -
-                               static_cast<int>(diagram.gpu_switch[gpu]));
+    const int apart = std::abs(static_cast<int>(diagram.nic_switch[nic]) - static_cast<int>(diagram.gpu_switch[gpu]));
     return std::tuple(diagram.distance(gpu, nic), apart, nic);
   };
   std::sort(nics.begin(), nics.end(), [&](auto a, auto b) { return rank(a) < rank(b); });
@@ -31,9 +29,8 @@ std::vector<std::uint32_t> nics_for(const Diagram& diagram, std::uint32_t gpu) {
   // because using several would only share the same bounce.
   const auto nearest = diagram.distance(gpu, nics[0]);
   const bool direct = diagram.direct(gpu, nics[0]);
-  const auto end = std::find_if(nics.begin() + 1, nics.end(), [&](std::uint32_t nic) {
-    return !direct || diagram.distance(gpu, nic) != nearest;
-  });
+  const auto end = std::find_if(nics.begin() + 1, nics.end(),
+                                [&](std::uint32_t nic) { return !direct || diagram.distance(gpu, nic) != nearest; });
   nics.erase(end, nics.end());
   return nics;
 }
@@ -63,8 +60,7 @@ Diagram make_diagram(const ServerKind& kind) {
       if (diagram.gpu_switch[other] == diagram.gpu_switch[gpu]) sharers.push_back(other);
     if (sharers.size() > 1 && nics.size() >= sharers.size() && nics.size() % sharers.size() == 0) {
       const std::size_t each = nics.size() / sharers.size();
-      const auto mine = static_cast<std::size_t>(
-          std::find(sharers.begin(), sharers.end(), gpu) - sharers.begin());
+      const auto mine = static_cast<std::size_t>(std::find(sharers.begin(), sharers.end(), gpu) - sharers.begin());
       nics = {nics.begin() + static_cast<std::ptrdiff_t>(mine * each),
               nics.begin() + static_cast<std::ptrdiff_t>((mine + 1) * each)};
     }

@@ -32,9 +32,7 @@ struct Diagram {
 
   // Root complexes are numbered like the PCIe switches, or like the sockets when there are none.
   std::uint32_t roots() const { return pcie_switches > 0 ? pcie_switches : sockets; }
-  std::uint32_t socket_of_root(std::uint32_t root) const {
-    return pcie_switches > 0 ? switch_socket[root] : root;
-  }
+  std::uint32_t socket_of_root(std::uint32_t root) const { return pcie_switches > 0 ? switch_socket[root] : root; }
 
   Distance distance(std::uint32_t gpu, std::uint32_t nic) const;
   // GPUDirect RDMA works: the data does not pass through host memory.

@@ -28,9 +28,7 @@ std::string direct_nics(const Diagram& diagram) {
 }
 
 // GPU i and NIC i below PCIe switch i.
-TEST(Diagram, TheReferenceHasANicBesideEveryGpu) {
-  EXPECT_EQ(direct_nics(diagram_of("hgx-h100")), "0 1 2 3 4 5 6 7");
-}
+TEST(Diagram, TheReferenceHasANicBesideEveryGpu) { EXPECT_EQ(direct_nics(diagram_of("hgx-h100")), "0 1 2 3 4 5 6 7"); }
 
 // CPU 0: SW0 (GPU0 NIC0) SW1 (GPU1) SW2 (GPU2) SW3 (GPU3); CPU 1: SW4 (GPU4 NIC1) SW5 SW6 SW7
 TEST(Diagram, TwoNicsLeaveSixGpusWithoutADirectOne) {
@@ -64,9 +62,7 @@ TEST(Diagram, P5HasFourNicsNearEveryGpu) {
   EXPECT_EQ(users.size(), 32U) << "every NIC serves one GPU";
 }
 
-TEST(Diagram, GpusOnOneSwitchShareItsNicsOut) {
-  EXPECT_EQ(direct_nics(diagram_of("dgx-a100")), "0 1 2 3 4 5 6 7");
-}
+TEST(Diagram, GpusOnOneSwitchShareItsNicsOut) { EXPECT_EQ(direct_nics(diagram_of("dgx-a100")), "0 1 2 3 4 5 6 7"); }
 
 TEST(Diagram, WithoutSwitchesPartsHangOffTheCpus) {
   const Diagram diagram = diagram_of("gb200-nvl72");

@@ -10,16 +10,16 @@ using namespace weft::model;
 namespace {
 
 // Far above anything announced, and low enough that sums over the largest cluster can be computed.
-constexpr std::int64_t kMaxRate = 1'000'000'000'000'000;           // 1 Pb/s
-constexpr std::int64_t kMaxNicRate = 100'000'000'000'000;          // 100 Tb/s
-constexpr std::int64_t kMaxMemoryRate = 8'000'000'000'000'000;     // 1 PB/s
-constexpr std::int64_t kMaxMemory = 1'000'000'000'000'000;         // 1 PB
-constexpr std::int64_t kMaxCompute = 1'000'000'000'000'000'000;    // 1,000 PFLOPS
-constexpr std::int64_t kMaxPacketRate = 1'000'000'000'000;         // 1,000 Gpps
-constexpr std::int64_t kMaxPartPower = 100'000'000;                // 100 kW
-constexpr std::int64_t kMaxServerPower = 10'000'000'000;           // 10 MW
-constexpr std::int64_t kMaxPrice = 1'000'000'000'000;              // $1,000,000/h
-constexpr std::int64_t kMaxLength = 100'000'000;                   // 100 km
+constexpr std::int64_t kMaxRate = 1'000'000'000'000'000;         // 1 Pb/s
+constexpr std::int64_t kMaxNicRate = 100'000'000'000'000;        // 100 Tb/s
+constexpr std::int64_t kMaxMemoryRate = 8'000'000'000'000'000;   // 1 PB/s
+constexpr std::int64_t kMaxMemory = 1'000'000'000'000'000;       // 1 PB
+constexpr std::int64_t kMaxCompute = 1'000'000'000'000'000'000;  // 1,000 PFLOPS
+constexpr std::int64_t kMaxPacketRate = 1'000'000'000'000;       // 1,000 Gpps
+constexpr std::int64_t kMaxPartPower = 100'000'000;              // 100 kW
+constexpr std::int64_t kMaxServerPower = 10'000'000'000;         // 10 MW
+constexpr std::int64_t kMaxPrice = 1'000'000'000'000;            // $1,000,000/h
+constexpr std::int64_t kMaxLength = 100'000'000;                 // 100 km
 constexpr std::int64_t kMaxPorts = 4096;
 constexpr std::int64_t kMaxPerServer = 256;
 
@@ -31,12 +31,9 @@ const Table& table_of<SourceRow>() {
       TableOf<SourceRow>("sources", "Where numbers of a catalog entry come from.")
           .field("fields", &SourceRow::fields,
                  {.text = "The fields this row is about; nested ones with dots.", .required = true})
-          .field("from", &SourceRow::from,
-                 {.text = "The document, measurement or derivation.", .required = true})
-          .field("value", &SourceRow::value,
-                 {.text = "What that source says, where it is not what is used."})
-          .field("used", &SourceRow::used,
-                 {.text = "Whether the entry's number is this source's.", .fallback = "true"})
+          .field("from", &SourceRow::from, {.text = "The document, measurement or derivation.", .required = true})
+          .field("value", &SourceRow::value, {.text = "What that source says, where it is not what is used."})
+          .field("used", &SourceRow::used, {.text = "Whether the entry's number is this source's.", .fallback = "true"})
           .field("why", &SourceRow::why, {.text = "Why a source is not used."})
           .build();
   return table;
@@ -47,8 +44,7 @@ const Table& table_of<Kind>() {
   static const Table table =
       TableOf<Kind>("kind", "What every catalog entry has.")
           .field("kind", &Kind::kind, {.text = "Name of the catalog entry to start from."})
-          .field("base", &Kind::base,
-                 {.text = "In a catalog: the entry of the same section that this one refines."})
+          .field("base", &Kind::base, {.text = "In a catalog: the entry of the same section that this one refines."})
           .field("text", &Kind::text, {.text = "One line saying what it is."})
           .field("sources", &Kind::sources, {.text = "Where the numbers come from."})
           .build();
@@ -67,11 +63,7 @@ const Table& table_of<GpuKind>() {
           .field("fp16_dense", &GpuKind::fp16_dense,
                  {.text = "Dense 16-bit compute rate.", .example = "989TFLOPS", .min = 1, .max = kMaxCompute})
           .field("power", &GpuKind::power,
-                 {.text = "Thermal design power.",
-                  .example = "700W",
-                  .required = true,
-                  .min = 1,
-                  .max = kMaxPartPower})
+                 {.text = "Thermal design power.", .example = "700W", .required = true, .min = 1, .max = kMaxPartPower})
           .field("scale_up", &GpuKind::scale_up,
                  {.text = "Its scale-up link generation, a name in the catalog section `links`."})
           .build();
@@ -89,11 +81,8 @@ const Table& table_of<LinkKind>() {
                   .min = 1,
                   .max = kMaxRate})
           .field("per_lane_both_ways", &LinkKind::per_lane_both_ways,
-                 {.text = "PCIe: bandwidth per lane, both directions counted together.",
-                  .min = 1,
-                  .max = kMaxRate})
-          .field("links", &LinkKind::links,
-                 {.text = "Physical links per GPU.", .min = 1, .max = kMaxPerServer})
+                 {.text = "PCIe: bandwidth per lane, both directions counted together.", .min = 1, .max = kMaxRate})
+          .field("links", &LinkKind::links, {.text = "Physical links per GPU.", .min = 1, .max = kMaxPerServer})
           .field("latency", &LinkKind::latency,
                  {.text = "Of one link, one way. A way through a switch passes two links, so each has half "
                           "of what one crossing takes.",
@@ -130,8 +119,7 @@ const Table& table_of<NicKind>() {
           .field("pcie_lanes", &NicKind::pcie_lanes,
                  {.text = "PCIe lanes of its slot.", .required = true, .min = 1, .max = 32})
           .field("power", &NicKind::power, {.text = "Typical.", .example = "25W", .min = 1, .max = kMaxPartPower})
-          .field("efa", &NicKind::efa,
-                 {.text = "EFA generation, for AWS's cards.", .min = 1, .max = 9})
+          .field("efa", &NicKind::efa, {.text = "EFA generation, for AWS's cards.", .min = 1, .max = 9})
           .build();
   return table;
 }
@@ -181,10 +169,7 @@ const Table& table_of<CableKind>() {
                   .min = 3'335,  // light in vacuum
                   .max = 1'000'000})
           .field("max_length", &CableKind::max_length,
-                 {.text = "Longest that is sold at 400G and above.",
-                  .example = "3m",
-                  .min = 1,
-                  .max = kMaxLength})
+                 {.text = "Longest that is sold at 400G and above.", .example = "3m", .min = 1, .max = kMaxLength})
           .build();
   return table;
 }
@@ -193,8 +178,7 @@ template <>
 const Table& table_of<ScaleUp>() {
   static const Table table =
       TableOf<ScaleUp>("scale_up", "The scale-up network of a server or rack (NVLink, NeuronLink).")
-          .field("link", &ScaleUp::link,
-                 {.text = "Link generation.", .required = true, .section = "links"})
+          .field("link", &ScaleUp::link, {.text = "Link generation.", .required = true, .section = "links"})
           .field("switches", &ScaleUp::switches,
                  {.text = "Switches of the domain; every GPU reaches each of them. 0 with a torus.",
                   .fallback = "0",
@@ -217,17 +201,11 @@ const Table& table_of<ScaleUp>() {
 template <>
 const Table& table_of<ServerKind>() {
   static const Table table =
-      TableOf<ServerKind>(
-          "server", "A server as a block diagram: counts, and where parts hang.")
+      TableOf<ServerKind>("server", "A server as a block diagram: counts, and where parts hang.")
           .include<Kind>()
-          .field("gpu", &ServerKind::gpu,
-                 {.text = "Accelerator.", .required = true, .section = "gpus"})
+          .field("gpu", &ServerKind::gpu, {.text = "Accelerator.", .required = true, .section = "gpus"})
           .field("gpus", &ServerKind::gpus,
-                 {.text = "Accelerators per server.",
-                  .example = "8",
-                  .required = true,
-                  .min = 1,
-                  .max = kMaxPerServer})
+                 {.text = "Accelerators per server.", .example = "8", .required = true, .min = 1, .max = kMaxPerServer})
           .field("nic", &ServerKind::nic,
                  {.text = "Network card on the GPU fabric.", .fallback = "connectx-7", .section = "nics"})
           .field("nics", &ServerKind::nics,
@@ -236,17 +214,13 @@ const Table& table_of<ServerKind>() {
                   .fallback = "0",
                   .min = 0,
                   .max = kMaxPerServer})
-          .field("sockets", &ServerKind::sockets,
-                 {.text = "CPUs.", .fallback = "1", .min = 1, .max = 16})
-          .field("socket_link", &ServerKind::socket_link,
-                 {.text = "Link between CPUs.", .section = "links"})
+          .field("sockets", &ServerKind::sockets, {.text = "CPUs.", .fallback = "1", .min = 1, .max = 16})
+          .field("socket_link", &ServerKind::socket_link, {.text = "Link between CPUs.", .section = "links"})
           .field("pcie_gen", &ServerKind::pcie_gen,
                  {.text = "PCIe generation of the server.", .fallback = "5", .min = 3, .max = 7})
-          .field("pcie_lanes", &ServerKind::pcie_lanes,
-                 {.text = "Lanes from CPU to PCIe switch and from there to a GPU.",
-                  .fallback = "16",
-                  .min = 1,
-                  .max = 32})
+          .field(
+              "pcie_lanes", &ServerKind::pcie_lanes,
+              {.text = "Lanes from CPU to PCIe switch and from there to a GPU.", .fallback = "16", .min = 1, .max = 32})
           .field("pcie_switches", &ServerKind::pcie_switches,
                  {.text = "PCIe switches, each on a root complex of its own; 0: everything hangs "
                           "off the CPUs.",
@@ -283,19 +257,14 @@ const Table& table_of<ServerKind>() {
           .field("vcpus", &ServerKind::vcpus, {.text = "Virtual CPUs.", .min = 1, .max = 100'000})
           .field("memory", &ServerKind::memory,
                  {.text = "Host memory.", .example = "2TiB", .min = 1, .max = kMaxMemory})
-          .field("nvme_count", &ServerKind::nvme_count,
-                 {.text = "Local NVMe drives.", .min = 0, .max = 1024})
+          .field("nvme_count", &ServerKind::nvme_count, {.text = "Local NVMe drives.", .min = 0, .max = 1024})
           .field("nvme_size", &ServerKind::nvme_size,
                  {.text = "Size of one drive.", .example = "3.84TB", .min = 1, .max = kMaxMemory})
           .field("power", &ServerKind::power,
-                 {.text = "Of the whole server, at most.",
-                  .example = "10.2kW",
-                  .min = 1,
-                  .max = kMaxServerPower})
+                 {.text = "Of the whole server, at most.", .example = "10.2kW", .min = 1, .max = kMaxServerPower})
           .field("price", &ServerKind::price,
                  {.text = "On demand, per server.", .example = "$98.32/h", .min = 0, .max = kMaxPrice})
-          .field("ultracluster", &ServerKind::ultracluster,
-                 {.text = "EC2 UltraClusters generation it is offered in."})
+          .field("ultracluster", &ServerKind::ultracluster, {.text = "EC2 UltraClusters generation it is offered in."})
           .build();
   return table;
 }

@@ -45,9 +45,7 @@ struct LinkKind : Kind {
   std::optional<Duration> latency;
 
   Bandwidth one_way() const { return both_ways.value_or(Bandwidth{}) / 2; }
-  Bandwidth one_way(std::int64_t lanes) const {
-    return per_lane_both_ways.value_or(Bandwidth{}) * lanes / 2;
-  }
+  Bandwidth one_way(std::int64_t lanes) const { return per_lane_both_ways.value_or(Bandwidth{}) * lanes / 2; }
 };
 
 struct NicKind : Kind {

@@ -35,23 +35,20 @@ struct GroupPlaces {
   }
 };
 
-void check_list(const std::vector<std::int64_t>& list, std::string_view key, std::int64_t length,
-                std::string_view part, std::int64_t places, std::string_view what, const GroupPlaces& at,
-                Diagnostics& diagnostics) {
+void check_list(const std::vector<std::int64_t>& list, std::string_view key, std::int64_t length, std::string_view part,
+                std::int64_t places, std::string_view what, const GroupPlaces& at, Diagnostics& diagnostics) {
   if (list.empty()) return;
   if (static_cast<std::int64_t>(list.size()) != length) {
     diagnostics.add(Complaint::placement_mismatch, at.of(key),
-                    fmt::format("'{}' has {} for {}", key,
-                                counted(static_cast<std::int64_t>(list.size()), "number"), counted(length, part)),
+                    fmt::format("'{}' has {} for {}", key, counted(static_cast<std::int64_t>(list.size()), "number"),
+                                counted(length, part)),
                     fmt::format("one number per {}, each from 0 to {}", part, places - 1));
     return;
   }
   const auto worst = std::max_element(list.begin(), list.end());
   if (*worst >= places)
-    diagnostics.add(Complaint::placement_mismatch,
-                    at.item(key, static_cast<std::size_t>(worst - list.begin())),
-                    fmt::format("'{}' names {} {}, but the server has {}", key, what, *worst,
-                                counted(places, what)),
+    diagnostics.add(Complaint::placement_mismatch, at.item(key, static_cast<std::size_t>(worst - list.begin())),
+                    fmt::format("'{}' names {} {}, but the server has {}", key, what, *worst, counted(places, what)),
                     fmt::format("numbers from 0 to {}", places - 1));
 }
 
@@ -85,8 +82,7 @@ void check_domain(const ServerGroup& group, const GroupPlaces& at, Diagnostics& 
   const Place place = at.of("scale_up");
   const std::int64_t chips = group.gpus * domain.servers;
   if (domain.torus.empty() == (domain.switches == 0)) {
-    diagnostics.add(Complaint::domain_mismatch, place,
-                    "a scale-up network has either switches or a torus",
+    diagnostics.add(Complaint::domain_mismatch, place, "a scale-up network has either switches or a torus",
                     "scale_up: {link: nvlink4, switches: 4}, or {link: neuronlink-v2, torus: [4, 4]}");
     return;
   }
@@ -95,18 +91,18 @@ void check_domain(const ServerGroup& group, const GroupPlaces& at, Diagnostics& 
     std::int64_t positions = 1;
     for (const std::int64_t side : domain.torus) positions = std::min(positions * side, kMaxGpus);
     if (positions != chips)
-      diagnostics.add(Complaint::domain_mismatch, place,
-                      fmt::format("the torus has {} for {} of one domain",
-                                  counted(positions, "position"), counted(chips, "GPU")),
-                      "the sides of the torus multiply to the GPUs of one domain");
+      diagnostics.add(
+          Complaint::domain_mismatch, place,
+          fmt::format("the torus has {} for {} of one domain", counted(positions, "position"), counted(chips, "GPU")),
+          "the sides of the torus multiply to the GPUs of one domain");
   }
   if (group.count % domain.servers != 0) {
     const std::int64_t whole = group.count / domain.servers * domain.servers;
     const std::string fewer = whole > 0 ? fmt::format("{} or ", whole) : "";
-    diagnostics.add(Complaint::domain_mismatch, at.of("count"),
-                    fmt::format("{} cannot fill scale-up domains of {}", counted(group.count, "server"),
-                                domain.servers),
-                    fmt::format("count: {}{} would work", fewer, whole + domain.servers));
+    diagnostics.add(
+        Complaint::domain_mismatch, at.of("count"),
+        fmt::format("{} cannot fill scale-up domains of {}", counted(group.count, "server"), domain.servers),
+        fmt::format("count: {}{} would work", fewer, whole + domain.servers));
   }
 }
 
@@ -115,10 +111,10 @@ void check_breakouts(const FabricSpec& fabric, const Node& root, Diagnostics& di
     if (!kind) return;
     for (const std::string& text : kind->breakout) {
       const auto x = text.find('x');
-      const bool digits = x != std::string::npos && x > 0 && x <= 3 &&
-                          text.find_first_not_of("0123456789") == x && text[0] != '0';
-      const auto rate = digits ? parse<BandwidthDimension>(text.substr(x + 1))
-                               : Failure<UnitFault>(UnitFault::not_a_number);
+      const bool digits =
+          x != std::string::npos && x > 0 && x <= 3 && text.find_first_not_of("0123456789") == x && text[0] != '0';
+      const auto rate =
+          digits ? parse<BandwidthDimension>(text.substr(x + 1)) : Failure<UnitFault>(UnitFault::not_a_number);
       const std::int64_t ways = digits ? std::atoll(text.c_str()) : 0;
       if (rate && rate->count() > 0 && rate->count() <= kind->rate.count() / ways) continue;
       Place place = root.place;
@@ -134,8 +130,7 @@ void check_breakouts(const FabricSpec& fabric, const Node& root, Diagnostics& di
                         fmt::format("a port of {} cannot be split into {}", exact(kind->rate), spec::shown(text)),
                         "breakout: [] says that ports do not split");
       } else {
-        diagnostics.add(Complaint::wrong_type, place,
-                        fmt::format("'breakout' cannot be '{}'", spec::shown(text)),
+        diagnostics.add(Complaint::wrong_type, place, fmt::format("'breakout' cannot be '{}'", spec::shown(text)),
                         "ways x rate, for example breakout: [2x400Gbps, 4x200Gbps]");
       }
     }
@@ -159,12 +154,13 @@ void check_cables(const FabricSpec& fabric, const Node& root, Diagnostics& diagn
           if (const Entry* own = entry->value.find(part)) place = own->value.place;
       }
     }
-    const std::string kind = link.medium.kind.empty() ? "this cable" : fmt::format("'{}'", spec::shown(link.medium.kind));
-    diagnostics.add(Complaint::long_cable, place,
-                    fmt::format("{} of {} is longer than it is sold ({})", exact(link.cable), kind,
-                                exact(*link.medium.max_length)),
-                    fmt::format("{}: {{cable: {}}}, or another medium of `weft catalog cables`", key,
-                                exact(*link.medium.max_length)));
+    const std::string kind =
+        link.medium.kind.empty() ? "this cable" : fmt::format("'{}'", spec::shown(link.medium.kind));
+    diagnostics.add(
+        Complaint::long_cable, place,
+        fmt::format("{} of {} is longer than it is sold ({})", exact(link.cable), kind, exact(*link.medium.max_length)),
+        fmt::format("{}: {{cable: {}}}, or another medium of `weft catalog cables`", key,
+                    exact(*link.medium.max_length)));
   };
   check(fabric.link, "link");
   if (fabric.spine_link) check(*fabric.spine_link, "spine_link");
@@ -179,8 +175,8 @@ const Node& group_node(const Node& servers, std::size_t index) {
 bool usable_name(std::string_view name) {
   constexpr std::size_t kLongest = 40;
   return name.size() <= kLongest && std::all_of(name.begin(), name.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  c == '.' || c == '-' || c == '_';
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
+                  c == '_';
          });
 }
 
@@ -197,20 +193,17 @@ bool names_collide(const ServerGroup& shorter, const ServerGroup& longer) {
   if (!longer.name.starts_with(shorter.name)) return false;
   const std::string digits = longer.name.substr(shorter.name.size());
   if (digits.empty()) return true;
-  if (digits[0] == '0' || digits.size() > 7 ||
-      digits.find_first_not_of("0123456789") != std::string::npos)
+  if (digits[0] == '0' || digits.size() > 7 || digits.find_first_not_of("0123456789") != std::string::npos)
     return false;
   return std::atoll((digits + "0").c_str()) < shorter.count;
 }
 
-void check_names(const std::vector<ServerGroup>& groups, std::size_t index, Place place,
-                 Diagnostics& diagnostics) {
+void check_names(const std::vector<ServerGroup>& groups, std::size_t index, Place place, Diagnostics& diagnostics) {
   for (std::size_t i = 0; i < index; ++i) {
     const ServerGroup& other = groups[i];
     const ServerGroup& mine = groups[index];
     if (other.name == mine.name) {
-      diagnostics.add(Complaint::same_name, place,
-                      fmt::format("two groups of servers are called '{}'", mine.name),
+      diagnostics.add(Complaint::same_name, place, fmt::format("two groups of servers are called '{}'", mine.name),
                       "give each group a name of its own");
       return;
     }
@@ -224,15 +217,13 @@ void check_names(const std::vector<ServerGroup>& groups, std::size_t index, Plac
   }
 }
 
-void number_groups(Cluster& cluster, const Node& servers, const Catalog& catalog,
-                   Diagnostics& diagnostics) {
+void number_groups(Cluster& cluster, const Node& servers, const Catalog& catalog, Diagnostics& diagnostics) {
   std::int64_t total_gpus = 0;
   std::int64_t total_nics = 0;
   for (std::size_t i = 0; i < cluster.file.servers.size(); ++i) {
     ServerGroup& spec = cluster.file.servers[i];
     const GroupPlaces at{group_node(servers, i)};
-    if (spec.name.empty())
-      spec.name = cluster.file.servers.size() == 1 ? "s" : letters(i);
+    if (spec.name.empty()) spec.name = cluster.file.servers.size() == 1 ? "s" : letters(i);
     if (!usable_name(spec.name)) {
       diagnostics.add(Complaint::out_of_range, at.of("name"),
                       fmt::format("servers cannot be called '{}'", spec::shown(spec.name)),
@@ -263,8 +254,7 @@ void number_groups(Cluster& cluster, const Node& servers, const Catalog& catalog
                         fmt::format("add a link 'pcie{}' to a directory given with --catalog", gen));
         return LinkKind{};
       }
-      return catalog.load<LinkKind>("links", fmt::format("pcie{}", gen), diagnostics, at.of(key))
-          .value_or(LinkKind{});
+      return catalog.load<LinkKind>("links", fmt::format("pcie{}", gen), diagnostics, at.of(key)).value_or(LinkKind{});
     };
     group.pcie = pcie(spec.pcie_gen, "pcie_gen");
     group.nic_pcie = spec.nics > 0 ? pcie(spec.nic.pcie_gen, "nic") : LinkKind{};
@@ -328,9 +318,8 @@ bool is_other_version(const Node& node) {
 
 }  // namespace
 
-std::optional<Cluster> load_cluster(std::uint32_t source, const std::string& name,
-                                    const LoadOptions& options, const Catalog& catalog,
-                                    Diagnostics& diagnostics) {
+std::optional<Cluster> load_cluster(std::uint32_t source, const std::string& name, const LoadOptions& options,
+                                    const Catalog& catalog, Diagnostics& diagnostics) {
   if (diagnostics.sources().name(source).ends_with(".topo"))
     return load_topo(source, name, options.set, catalog, diagnostics);
   Node root = spec::parse_yaml(source, diagnostics);
@@ -354,7 +343,8 @@ std::optional<Cluster> load_cluster(std::uint32_t source, const std::string& nam
   cluster.name = name;
   spec::Reader reader = catalog.reader(diagnostics);
   reader.read(root, cluster.file);
-  if (const Entry* servers = root.find("servers"); servers && servers->value.is_sequence() && servers->value.items.empty())
+  if (const Entry* servers = root.find("servers");
+      servers && servers->value.is_sequence() && servers->value.items.empty())
     diagnostics.add(Complaint::empty_value, servers->value.place, "'servers' is an empty list",
                     "for example servers: {kind: hgx-h100, count: 4}");
   if (!cluster.file.name.empty()) cluster.name = cluster.file.name;

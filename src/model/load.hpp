@@ -20,9 +20,8 @@ std::optional<Cluster> load_cluster(const std::filesystem::path& path, const Loa
                                     const Catalog& catalog, spec::Diagnostics& diagnostics);
 
 // The same from a text that is already a source; `name` is what the cluster is called by default.
-std::optional<Cluster> load_cluster(std::uint32_t source, const std::string& name,
-                                    const LoadOptions& options, const Catalog& catalog,
-                                    spec::Diagnostics& diagnostics);
+std::optional<Cluster> load_cluster(std::uint32_t source, const std::string& name, const LoadOptions& options,
+                                    const Catalog& catalog, spec::Diagnostics& diagnostics);
 
 // The *.weft.yaml of the current directory.
 std::optional<std::filesystem::path> find_cluster_file(const std::filesystem::path& directory,

@@ -60,7 +60,8 @@ TEST(Load, SetReachesNestedKeysAndKinds) {
 }
 
 TEST(Load, SetReachesListPositions) {
-  const std::string two = "version: 1\nservers: [{kind: hgx-h100, count: 1}, {kind: hgx-h200, count: 1}]\nfabric: {kind: tor-clos}\n";
+  const std::string two =
+      "version: 1\nservers: [{kind: hgx-h100, count: 1}, {kind: hgx-h200, count: 1}]\nfabric: {kind: tor-clos}\n";
   EXPECT_EQ(good(two, {"servers.1.count=7"}).servers, 8U);
 }
 
@@ -76,20 +77,58 @@ TEST(Load, AFileIsEitherAClusterOrAnErrorInsideIt) {
       "fabric: {kind: rail-optimized, scalable_unit: 8, spines: 4, sites: {latency: 1ms}}\n",
       "version: 1\nservers: {kind: hgx-h100, count: 64}\nfabric:\n  kind: dragonfly\n  routers_per_group: 4\n"
       "  global_links: 4\ntenants: [{name: x, servers: '0..3,8'}]\nrun: {all_reduce: {sizes: 8B..1GiB}}\n"};
-  const std::vector<std::string> tokens = {": ", "- ", "\n", "  ", "[", "]", "{", "}", "&a ", "*a", "\"", "'", "#",
-                                           "? ", "!!", "---\n", "0", "-1", "99999999999999999999", "1e9", "Gbps",
-                                           "kind", "count", "null", "~", "\t", "\r\n", "..", ",", "\xC3\xA9", "<<"};
+  const std::vector<std::string> tokens = {": ",
+                                           "- ",
+                                           "\n",
+                                           "  ",
+                                           "[",
+                                           "]",
+                                           "{",
+                                           "}",
+                                           "&a ",
+                                           "*a",
+                                           "\"",
+                                           "'",
+                                           "#",
+                                           "? ",
+                                           "!!",
+                                           "---\n",
+                                           "0",
+                                           "-1",
+                                           "99999999999999999999",
+                                           "1e9",
+                                           "Gbps",
+                                           "kind",
+                                           "count",
+                                           "null",
+                                           "~",
+                                           "\t",
+                                           "\r\n",
+                                           "..",
+                                           ",",
+                                           "\xC3\xA9",
+                                           "<<"};
   EXPECT_TRUE(rc::check([&] {
     std::string text = valid[*rc::gen::inRange<std::size_t>(0, 3)];
     const int changes = *rc::gen::inRange(1, 6);
     for (int i = 0; i < changes && !text.empty(); ++i) {
       const std::size_t at = *rc::gen::inRange<std::size_t>(0, text.size());
       switch (*rc::gen::inRange(0, 5)) {
-        case 0: text[at] = static_cast<char>(*rc::gen::inRange(0, 256)); break;
-        case 1: text.resize(at); break;
-        case 2: text.insert(at, *rc::gen::elementOf(tokens)); break;
-        case 3: text.erase(at, *rc::gen::inRange<std::size_t>(1, 20)); break;
-        case 4: text.insert(at, text.substr(*rc::gen::inRange<std::size_t>(0, text.size()), 30)); break;
+        case 0:
+          text[at] = static_cast<char>(*rc::gen::inRange(0, 256));
+          break;
+        case 1:
+          text.resize(at);
+          break;
+        case 2:
+          text.insert(at, *rc::gen::elementOf(tokens));
+          break;
+        case 3:
+          text.erase(at, *rc::gen::inRange<std::size_t>(1, 20));
+          break;
+        case 4:
+          text.insert(at, text.substr(*rc::gen::inRange<std::size_t>(0, text.size()), 30));
+          break;
       }
     }
     spec::Diagnostics diagnostics;

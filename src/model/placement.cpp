@@ -68,7 +68,8 @@ Result<std::vector<std::uint32_t>, Refusal> parse_gpus(std::string_view text, st
       return refuse(fmt::format("GPUs cannot be '{}'", item.substr(0, kShown)),
                     "for example 0..15,32..47, or 0..63/8 for every eighth, or 0..255/128x8 for eight of every 128");
     if (stretch->last >= count)
-      return refuse(fmt::format("there is no GPU {}", stretch->last), fmt::format("GPUs are numbered from 0 to {}", count - 1));
+      return refuse(fmt::format("there is no GPU {}", stretch->last),
+                    fmt::format("GPUs are numbered from 0 to {}", count - 1));
     for (std::uint64_t gpu = stretch->first; gpu <= stretch->last; ++gpu)
       if ((gpu - stretch->first) % stretch->stride < stretch->width) gpus.push_back(static_cast<std::uint32_t>(gpu));
     if (gpus.size() > count) break;  // one of them is there twice, however many more are named

@@ -10,9 +10,7 @@ namespace {
 
 using Gpus = std::vector<std::uint32_t>;
 
-Gpus gpus(const std::string& text, std::uint32_t count = 256) {
-  return parse_gpus(text, count).value_or(Gpus{});
-}
+Gpus gpus(const std::string& text, std::uint32_t count = 256) { return parse_gpus(text, count).value_or(Gpus{}); }
 
 TEST(Placement, GpusAreNumbersRangesAndStrides) {
   EXPECT_EQ(gpus("3"), Gpus{3});
@@ -20,8 +18,8 @@ TEST(Placement, GpusAreNumbersRangesAndStrides) {
   EXPECT_EQ(gpus("0..31/8"), (Gpus{0, 8, 16, 24}));
   EXPECT_EQ(gpus("1..31/8x2"), (Gpus{1, 2, 9, 10, 17, 18, 25, 26}));
   EXPECT_EQ(gpus("0..255/128x3"), (Gpus{0, 1, 2, 128, 129, 130}));
-  for (const char* wrong : {"", ",", "a", "1..", "..1", "3..1", "0..7/", "0..7/0", "0..7/2x3", "0..7/2x0", "0..7/2x", "256",
-                            "0..256", "1,1", "0..3,2", "99999999999", "-1", "1 2"})
+  for (const char* wrong : {"", ",", "a", "1..", "..1", "3..1", "0..7/", "0..7/0", "0..7/2x3", "0..7/2x0", "0..7/2x",
+                            "256", "0..256", "1,1", "0..3,2", "99999999999", "-1", "1 2"})
     EXPECT_TRUE(gpus(wrong).empty()) << wrong;
 }
 

@@ -34,8 +34,7 @@ struct Value {
 
 class TopoReader {
  public:
-  TopoReader(std::uint32_t source, Diagnostics& diagnostics)
-      : source_(source), diagnostics_(diagnostics) {}
+  TopoReader(std::uint32_t source, Diagnostics& diagnostics) : source_(source), diagnostics_(diagnostics) {}
 
   void read() {
     const std::string& text = diagnostics_.sources().text(source_);
@@ -54,13 +53,13 @@ class TopoReader {
                    std::optional<std::int64_t> fallback = std::nullopt) {
     if (const auto found = section.find(key); found != section.end()) return found->second.number;
     if (!fallback)
-      diagnostics_.add(Complaint::bad_topo, {source_, 0, 0, 1},
-                       &section == &globals
-                           ? fmt::format("'{}' is missing", spelled(key))
-                           : fmt::format("'{}' of tier {} is missing", spelled(key), &section - tiers.data()),
-                       &section == &globals
-                           ? fmt::format("a line such as {} 1024, before the first Tier", spelled(key))
-                           : fmt::format("a line {} and a number, below Tier {}", spelled(key), &section - tiers.data()));
+      diagnostics_.add(
+          Complaint::bad_topo, {source_, 0, 0, 1},
+          &section == &globals ? fmt::format("'{}' is missing", spelled(key))
+                               : fmt::format("'{}' of tier {} is missing", spelled(key), &section - tiers.data()),
+          &section == &globals
+              ? fmt::format("a line such as {} 1024, before the first Tier", spelled(key))
+              : fmt::format("a line {} and a number, below Tier {}", spelled(key), &section - tiers.data()));
     return fallback.value_or(1);
   }
 
@@ -74,9 +73,11 @@ class TopoReader {
  private:
   // As htsim's own files write it.
   static std::string spelled(const std::string& key) {
-    static const std::map<std::string, std::string> names = {
-        {"nodes", "Nodes"}, {"radix_down", "Radix_Down"}, {"radix_up", "Radix_Up"},
-        {"downlink_speed_gbps", "Downlink_speed_Gbps"}, {"downlink_latency_ns", "Downlink_Latency_ns"}};
+    static const std::map<std::string, std::string> names = {{"nodes", "Nodes"},
+                                                             {"radix_down", "Radix_Down"},
+                                                             {"radix_up", "Radix_Up"},
+                                                             {"downlink_speed_gbps", "Downlink_speed_Gbps"},
+                                                             {"downlink_latency_ns", "Downlink_Latency_ns"}};
     const auto found = names.find(key);
     return found == names.end() ? key : found->second;
   }
@@ -84,7 +85,8 @@ class TopoReader {
   void read_line(std::string_view text, std::uint32_t line, std::map<std::string, Value>*& section) {
     if (const auto hash = text.find('#'); hash != std::string_view::npos) text = text.substr(0, hash);
     const auto skip = [&](std::size_t from, bool blanks) {
-      while (from < text.size() && (std::string_view(" \t\r").find(text[from]) != std::string_view::npos) == blanks) ++from;
+      while (from < text.size() && (std::string_view(" \t\r").find(text[from]) != std::string_view::npos) == blanks)
+        ++from;
       return from;
     };
     const std::size_t begin = skip(0, true);
@@ -92,16 +94,27 @@ class TopoReader {
     const std::size_t end = skip(begin, false);
     const std::size_t number = skip(end, true);
     std::string key;
-    for (const char c : text.substr(begin, end - begin)) key += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    for (const char c : text.substr(begin, end - begin))
+      key += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     const Place place{source_, line, static_cast<std::uint32_t>(begin + 1), static_cast<std::uint32_t>(end - begin)};
-    static const std::vector<std::string> known = {
-        "nodes", "tiers", "podsize", "tier", "oversubscribed", "downlink_speed_gbps", "radix_down",
-        "radix_up", "downlink_latency_ns", "switch_latency_ns", "bundle", "queue_down", "queue_up"};
+    static const std::vector<std::string> known = {"nodes",
+                                                   "tiers",
+                                                   "podsize",
+                                                   "tier",
+                                                   "oversubscribed",
+                                                   "downlink_speed_gbps",
+                                                   "radix_down",
+                                                   "radix_up",
+                                                   "downlink_latency_ns",
+                                                   "switch_latency_ns",
+                                                   "bundle",
+                                                   "queue_down",
+                                                   "queue_up"};
     if (std::find(known.begin(), known.end(), key) == known.end()) {
       const auto guess = did_you_mean(key, known);
-      diagnostics_.add(Complaint::bad_topo, place, fmt::format("unknown key '{}'", spec::shown(key)),
-                       guess ? fmt::format("did you mean '{}'?", *guess)
-                             : fmt::format("a .topo file has {}", either(known)));
+      diagnostics_.add(
+          Complaint::bad_topo, place, fmt::format("unknown key '{}'", spec::shown(key)),
+          guess ? fmt::format("did you mean '{}'?", *guess) : fmt::format("a .topo file has {}", either(known)));
       return;
     }
     Value value{0, place};
@@ -109,7 +122,8 @@ class TopoReader {
     const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value.number);
     const std::int64_t least = key.ends_with("latency_ns") || key == "tier" ? 0 : 1;
     if (error != std::errc{} || stop != digits.data() + digits.size() || value.number < least || value.number > kMost) {
-      diagnostics_.add(Complaint::bad_topo, place, digits.empty() ? fmt::format("'{}' has no value", key)
+      diagnostics_.add(Complaint::bad_topo, place,
+                       digits.empty() ? fmt::format("'{}' has no value", key)
                                       : fmt::format("'{}' cannot be '{}'", key, spec::shown(digits)),
                        fmt::format("a whole number from {} to {}", least, grouped(kMost)));
       return;
@@ -126,8 +140,7 @@ class TopoReader {
       diagnostics_.add(Complaint::bad_topo, place,
                        section == &globals ? fmt::format("'{}' belongs to a tier", key)
                                            : fmt::format("'{}' belongs to the whole file", key),
-                       section == &globals ? "write it below a line such as Tier 0"
-                                           : "write it before the first Tier");
+                       section == &globals ? "write it below a line such as Tier 0" : "write it before the first Tier");
     } else if (const auto [first, is_new] = section->emplace(key, value); !is_new) {
       diagnostics_.add(Complaint::duplicate_key, place, fmt::format("'{}' stands here a second time", key),
                        fmt::format("the first is on line {}; keep one of them", first->second.place.line));
@@ -149,13 +162,15 @@ std::uint32_t u32(std::int64_t n) { return static_cast<std::uint32_t>(n); }
 
 // A .topo file says nothing about transport, switching and faults; --set may, and where it does not
 // they are as in htsim.
-TrafficRules read_rules(std::uint32_t source, const std::vector<std::string>& set, const Catalog& catalog, Diagnostics& diagnostics) {
+TrafficRules read_rules(std::uint32_t source, const std::vector<std::string>& set, const Catalog& catalog,
+                        Diagnostics& diagnostics) {
   spec::Node root;
   root.kind = spec::Node::Kind::map;
   for (const std::string& assignment : set) spec::apply_set(root, assignment, diagnostics);
   for (const spec::Entry& entry : root.entries)
     if (entry.key == "version" || entry.key == "name" || entry.key == "servers" || entry.key == "fabric")
-      diagnostics.add(Complaint::bad_set, {source, 0, 0, 1}, fmt::format("--set cannot change '{}' of a .topo file", entry.key),
+      diagnostics.add(Complaint::bad_set, {source, 0, 0, 1},
+                      fmt::format("--set cannot change '{}' of a .topo file", entry.key),
                       "edit the file itself; --set is for transport, switching and faults here");
   TrafficRules rules;
   if (diagnostics.has_errors()) return rules;
@@ -167,9 +182,8 @@ TrafficRules read_rules(std::uint32_t source, const std::vector<std::string>& se
 
 }  // namespace
 
-std::optional<Cluster> load_topo(std::uint32_t source, const std::string& name,
-                                 const std::vector<std::string>& set, const Catalog& catalog,
-                                 Diagnostics& diagnostics) {
+std::optional<Cluster> load_topo(std::uint32_t source, const std::string& name, const std::vector<std::string>& set,
+                                 const Catalog& catalog, Diagnostics& diagnostics) {
   if (!spec::check_text(source, diagnostics)) return std::nullopt;
   TopoReader topo(source, diagnostics);
   topo.read();
@@ -197,7 +211,8 @@ std::optional<Cluster> load_topo(std::uint32_t source, const std::string& name,
   };
   require(nodes % per_pod == 0, fmt::format("{} nodes are no whole number of pods of {}", nodes, per_pod),
           "Nodes is a multiple of Podsize");
-  require(per_pod % leaf_down == 0, fmt::format("a pod of {} is no whole number of leaves with {}", counted(per_pod, "node"), leaf_down),
+  require(per_pod % leaf_down == 0,
+          fmt::format("a pod of {} is no whole number of leaves with {}", counted(per_pod, "node"), leaf_down),
           tiers == 3 ? "Podsize is a multiple of Radix_Down of tier 0" : "Nodes is a multiple of Radix_Down of tier 0");
   require(leaf_up % clos.bundle == 0, fmt::format("{} uplinks of a leaf cannot be bundles of {}", leaf_up, clos.bundle),
           "Radix_Up of tier 0 is a multiple of Bundle of tier 1");
@@ -216,8 +231,8 @@ std::optional<Cluster> load_topo(std::uint32_t source, const std::string& name,
     require(spine_up % clos.super_bundle == 0 && core_down % (pods * clos.super_bundle) == 0,
             fmt::format("a spine has {} up and a core {} down, for {} in bundles of {}", counted(spine_up, "port"),
                         core_down, counted(pods, "pod"), clos.super_bundle),
-            fmt::format("Radix_Down {} in tier 2, and Radix_Up of tier 1 a multiple of {}",
-                        pods * clos.super_bundle, clos.super_bundle));
+            fmt::format("Radix_Down {} in tier 2, and Radix_Up of tier 1 a multiple of {}", pods * clos.super_bundle,
+                        clos.super_bundle));
     if (diagnostics.has_errors()) return std::nullopt;
     const std::int64_t spines_of_core = core_down / (pods * clos.super_bundle);
     require(clos.spines_per_pod % spines_of_core == 0,

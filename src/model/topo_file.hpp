@@ -10,8 +10,7 @@
 
 namespace weft::model {
 
-std::optional<Cluster> load_topo(std::uint32_t source, const std::string& name,
-                                 const std::vector<std::string>& set, const Catalog& catalog,
-                                 spec::Diagnostics& diagnostics);
+std::optional<Cluster> load_topo(std::uint32_t source, const std::string& name, const std::vector<std::string>& set,
+                                 const Catalog& catalog, spec::Diagnostics& diagnostics);
 
 }  // namespace weft::model

@@ -98,7 +98,8 @@ void write_collective_differences(const std::vector<std::vector<CollectiveRow>>&
   const std::vector<CollectiveRow>& first = by_executor[0];
   if (first.empty()) return;
   out << fmt::format("# {:>12}  {:>9}", "size", first[0].executor);
-  for (std::size_t i = 1; i < by_executor.size(); ++i) out << fmt::format("  {:>9} {:>7}", by_executor[i][0].executor, "");
+  for (std::size_t i = 1; i < by_executor.size(); ++i)
+    out << fmt::format("  {:>9} {:>7}", by_executor[i][0].executor, "");
   out << fmt::format("\n# {:>12}  {:>9}", "(B)", "(us)");
   for (std::size_t i = 1; i < by_executor.size(); ++i) out << fmt::format("  {:>9} {:>7}", "(us)", "");
   out << "\n";
@@ -120,7 +121,8 @@ void write_collective_differences(const std::vector<std::vector<CollectiveRow>>&
 
 void write_collective_verdict(const std::vector<std::pair<std::string, CollectiveRow>>& jobs, std::ostream& out) {
   std::vector<std::pair<std::string, CollectiveRow>> ranked = jobs;
-  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.second.time < b.second.time; });
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.second.time < b.second.time; });
   const auto& [best, fastest] = ranked[0];
   out << fmt::format("# {} of {} B: {} is fastest, {:.2f} GB/s\n", fastest.operation, fastest.size(), best,
                      fastest.bus_bandwidth());
@@ -149,28 +151,28 @@ void write_difference_records(const std::vector<std::vector<CollectiveRow>>& by_
 
 void write_collective_record(const CollectiveRow& row, const CollectiveHead& head, std::ostream& out) {
   nlohmann::ordered_json record = {{"record", "collective"},
-                                         {"version", 1},
-                                         {"weft", head.version},
-                                         {"cluster", head.cluster},
-                                         {"operation", row.operation},
-                                         {"ranks", row.ranks},
-                                         {"domains", row.nodes},
-                                         {"bytes", row.size()},
-                                         {"count", row.count()},
-                                         {"time_ps", row.time},
-                                         {"algbw_GBps", row.algorithm_bandwidth()},
-                                         {"busbw_GBps", row.bus_bandwidth()},
-                                         {"algorithm", row.algorithm},
-                                         {"protocol", row.protocol},
-                                         {"channels", row.channels},
-                                         {"chosen_by", row.chosen_by},
-                                         {"chunk_bytes", row.chunk},
-                                         {"host_memory", row.host_memory},
-                                         {"stack", row.stack},
-                                         {"executor", row.executor},
-                                         {"messages", row.messages},
-                                         {"skipped_rounds", row.skipped_rounds},
-                                         {"groups", row.groups}};
+                                   {"version", 1},
+                                   {"weft", head.version},
+                                   {"cluster", head.cluster},
+                                   {"operation", row.operation},
+                                   {"ranks", row.ranks},
+                                   {"domains", row.nodes},
+                                   {"bytes", row.size()},
+                                   {"count", row.count()},
+                                   {"time_ps", row.time},
+                                   {"algbw_GBps", row.algorithm_bandwidth()},
+                                   {"busbw_GBps", row.bus_bandwidth()},
+                                   {"algorithm", row.algorithm},
+                                   {"protocol", row.protocol},
+                                   {"channels", row.channels},
+                                   {"chosen_by", row.chosen_by},
+                                   {"chunk_bytes", row.chunk},
+                                   {"host_memory", row.host_memory},
+                                   {"stack", row.stack},
+                                   {"executor", row.executor},
+                                   {"messages", row.messages},
+                                   {"skipped_rounds", row.skipped_rounds},
+                                   {"groups", row.groups}};
   if (!row.beside.empty()) record["beside"] = row.beside;
   if (row.executor != "message")
     record.update({{"seed", row.seed},

@@ -35,23 +35,25 @@ void write_channel_trace(const std::vector<std::string>& names, std::vector<Chan
     const std::uint32_t process = slices[at].process;
     const std::uint32_t channel = slices[at].channel;
     if (at == 0 || slices[at - 1].process != process)
-      line(fmt::format(R"({{"ph":"M","pid":{},"name":"process_name","args":{{"name":{}}}}})", process + 1, quoted(names[process])));
+      line(fmt::format(R"({{"ph":"M","pid":{},"name":"process_name","args":{{"name":{}}}}})", process + 1,
+                       quoted(names[process])));
     std::vector<std::int64_t> busy;  // by track of this channel: until when
     for (; at < slices.size() && slices[at].process == process && slices[at].channel == channel; ++at) {
       const ChannelSlice& each = slices[at];
       auto track = static_cast<std::size_t>(
-          std::find_if(busy.begin(), busy.end(), [&](std::int64_t until) { return until <= each.start; }) - busy.begin());
+          std::find_if(busy.begin(), busy.end(), [&](std::int64_t until) { return until <= each.start; }) -
+          busy.begin());
       if (track == busy.size() && busy.size() == kMostTracks) --track;
       const std::uint64_t number = std::uint64_t{channel} * kMostTracks + track;
       if (track == busy.size()) {
         busy.push_back(0);
-        line(fmt::format(R"({{"ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":"channel {}"}}}})", process + 1,
-                         number, channel));
+        line(fmt::format(R"({{"ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":"channel {}"}}}})",
+                         process + 1, number, channel));
       }
       busy[track] = std::max(busy[track], each.end);
-      line(fmt::format(R"({{"ph":"X","pid":{},"tid":{},"name":{},"ts":{},"dur":{},"args":{{"bytes":{}}}}})", process + 1, number,
-                       quoted("to " + names[each.peer]), microseconds_text(each.start), microseconds_text(each.end - each.start),
-                       each.bytes));
+      line(fmt::format(R"({{"ph":"X","pid":{},"tid":{},"name":{},"ts":{},"dur":{},"args":{{"bytes":{}}}}})",
+                       process + 1, number, quoted("to " + names[each.peer]), microseconds_text(each.start),
+                       microseconds_text(each.end - each.start), each.bytes));
     }
   }
   out << "\n]}\n";

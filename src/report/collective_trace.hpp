@@ -1,7 +1,7 @@
 #pragma once
 // A collective as a trace that ui.perfetto.dev and chrome://tracing open: a process per rank, a track per channel, a
-// slice per message from when it leaves until it is there. Messages of one channel that overlap lie on further tracks of
-// it: viewers draw an overlap on one as nesting, which would say something that is not so.
+// slice per message from when it leaves until it is there. Messages of one channel that overlap lie on further tracks
+// of it: viewers draw an overlap on one as nesting, which would say something that is not so.
 
 #include <cstdint>
 #include <ostream>

@@ -12,7 +12,8 @@ namespace {
 TEST(ChannelTrace, HasAProcessPerRankAndNoOverlapOnATrack) {
   std::ostringstream out;
   write_channel_trace({"s0/gpu0", "s0/\"gpu1"},
-                      {{0, 0, 1, 10, 0, 50}, {0, 0, 1, 10, 20, 70}, {0, 0, 1, 10, 50, 60}, {1, 3, 0, 7, 5, 1'000'005}}, out);
+                      {{0, 0, 1, 10, 0, 50}, {0, 0, 1, 10, 20, 70}, {0, 0, 1, 10, 50, 60}, {1, 3, 0, 7, 5, 1'000'005}},
+                      out);
   const auto trace = nlohmann::json::parse(out.str());
   std::set<std::string> processes;
   std::set<std::pair<int, int>> tracks;

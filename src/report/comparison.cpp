@@ -68,7 +68,8 @@ std::vector<Variant> finished(const std::vector<Variant>& variants) {
 
 std::string flows_done(const Variant& variant) {
   const SimSummary& last = variant.runs.back().summary;
-  return fmt::format("{} of {}", grouped(static_cast<std::int64_t>(last.done)), grouped(static_cast<std::int64_t>(last.flows)));
+  return fmt::format("{} of {}", grouped(static_cast<std::int64_t>(last.done)),
+                     grouped(static_cast<std::int64_t>(last.flows)));
 }
 
 std::string duration(double ps) { return brief(Duration(static_cast<std::int64_t>(ps))); }
@@ -94,15 +95,20 @@ std::string_view less(Measure measure) { return measure == Measure::end ? "soone
 
 // What is sent once and lost has no time.
 std::string losses(const std::vector<Variant>& variants) {
-  const auto lost = [](const Variant& variant) { return mean(variant, [](const ComparedRun& run) { return run.summary.lost; }); };
-  if (std::all_of(variants.begin(), variants.end(), [&](const Variant& variant) { return lost(variant) == 0; })) return "";
+  const auto lost = [](const Variant& variant) {
+    return mean(variant, [](const ComparedRun& run) { return run.summary.lost; });
+  };
+  if (std::all_of(variants.begin(), variants.end(), [&](const Variant& variant) { return lost(variant) == 0; }))
+    return "";
   std::vector<std::string> each;
-  for (const Variant& variant : variants) each.push_back(fmt::format("{} {}", variant.label, grouped(static_cast<std::int64_t>(lost(variant)))));
+  for (const Variant& variant : variants)
+    each.push_back(fmt::format("{} {}", variant.label, grouped(static_cast<std::int64_t>(lost(variant)))));
   return fmt::format("; lost: {}", fmt::join(each, ", "));
 }
 
 double tail_of(const Variant& variant) {
-  return mean(variant, [](const ComparedRun& run) { return run.summary.completion ? run.summary.completion->p999 : 0; });
+  return mean(variant,
+              [](const ComparedRun& run) { return run.summary.completion ? run.summary.completion->p999 : 0; });
 }
 
 double stream_end(const Variant& variant, std::size_t stream) {
@@ -158,16 +164,19 @@ std::string sentence_among(const std::vector<Variant>& variants, const Verdict& 
   std::string others = fmt::format("{:.2f}x {} than {}", verdict.lead, less(measure), next.label);
   if (ranking.size() > 2) {
     const Variant& last = variants[ranking.back()];
-    others += fmt::format(" (and {:.2f}x {} than {})", measured(last, measure) / std::max(1.0, best), less(measure), last.label);
+    others += fmt::format(" (and {:.2f}x {} than {})", measured(last, measure) / std::max(1.0, best), less(measure),
+                          last.label);
   }
   const std::string_view what = measure == Measure::end ? "all done after" : title_of(measure);
   return fmt::format("{} wins: {} {}, {}; {}", winner.label, what, shown(best, measure), others, spread);
 }
 
-std::string sentence_for(const std::vector<Variant>& variants, const Verdict& verdict, const std::vector<std::size_t>& ranking) {
+std::string sentence_for(const std::vector<Variant>& variants, const Verdict& verdict,
+                         const std::vector<std::size_t>& ranking) {
   const std::string unfinished = unfinished_names(variants);
   if (!verdict.winner) return fmt::format("none is done: {}", unfinished);
-  return sentence_among(variants, verdict, ranking) + losses(variants) + (unfinished.empty() ? "" : fmt::format("; not done: {}", unfinished));
+  return sentence_among(variants, verdict, ranking) + losses(variants) +
+         (unfinished.empty() ? "" : fmt::format("; not done: {}", unfinished));
 }
 
 // A row of the table: what it is called and its text for one variant.
@@ -223,9 +232,12 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
   if (variants[0].runs.size() > 1) {
     const Measure measure = measure_of(variants);
     const auto bound = [measure](std::int64_t Range::*which) {
-      return [measure, which](const Variant& v) { return shown(static_cast<double>(range_of(v, measure).*which), measure); };
+      return [measure, which](const Variant& v) {
+        return shown(static_cast<double>(range_of(v, measure).*which), measure);
+      };
     };
-    auto at = std::find_if(rows.begin(), rows.end(), [&](const Metric& row) { return row.title == title_of(measure); }) + 1;
+    auto at =
+        std::find_if(rows.begin(), rows.end(), [&](const Metric& row) { return row.title == title_of(measure); }) + 1;
     if (measure == Measure::end) ++at;  // behind how many are
     rows.insert(at, {{"  at best", bound(&Range::least), true}, {"  at worst", bound(&Range::most), true}});
   }
@@ -235,7 +247,9 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
       rows.insert(rows.end() - 2, {name + " " + title, std::move(figure), of_all});  // above what the variant costs
     };
     const auto of_summary = [i](auto value) {
-      return [i, value](const Variant& v) { return mean(v, [&](const ComparedRun& run) { return value(run.streams[i].summary); }); };
+      return [i, value](const Variant& v) {
+        return mean(v, [&](const ComparedRun& run) { return value(run.streams[i].summary); });
+      };
     };
     const auto p99 = of_summary(p99_completion);
     const auto slowed = of_summary(p99_slowdown);
@@ -245,7 +259,8 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
     row("slowdown", true, [slowed](const Variant& v) { return fmt::format("{:.2f}", slowed(v) / 1000); });
     row("goodput", false, [rate](const Variant& v) { return brief(Bandwidth(static_cast<std::int64_t>(rate(v)))); });
     row("again", false, [i](const Variant& v) {
-      return grouped(static_cast<std::int64_t>(mean(v, [&](const ComparedRun& run) { return run.streams[i].record.data_resent; })));
+      return grouped(static_cast<std::int64_t>(
+          mean(v, [&](const ComparedRun& run) { return run.streams[i].record.data_resent; })));
     });
   }
   const auto drop = [&](std::string_view title, bool unwanted) {
@@ -263,7 +278,8 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
 }  // namespace
 
 bool is_finished(const Variant& variant) {
-  return std::all_of(variant.runs.begin(), variant.runs.end(), [](const ComparedRun& run) { return run.trouble.empty(); });
+  return std::all_of(variant.runs.begin(), variant.runs.end(),
+                     [](const ComparedRun& run) { return run.trouble.empty(); });
 }
 
 Verdict judge(const std::vector<Variant>& variants) {
@@ -271,8 +287,9 @@ Verdict judge(const std::vector<Variant>& variants) {
   std::vector<std::size_t> ranking;
   for (std::size_t i = 0; i < variants.size(); ++i)
     if (is_finished(variants[i])) ranking.push_back(i);
-  std::stable_sort(ranking.begin(), ranking.end(),
-                   [&](std::size_t a, std::size_t b) { return measured(variants[a], measure) < measured(variants[b], measure); });
+  std::stable_sort(ranking.begin(), ranking.end(), [&](std::size_t a, std::size_t b) {
+    return measured(variants[a], measure) < measured(variants[b], measure);
+  });
   Verdict verdict;
   verdict.measure = measure;
   if (!ranking.empty()) verdict.winner = ranking[0];
@@ -294,13 +311,15 @@ std::string tail_sentence(const std::vector<Variant>& all) {
   if (variants.size() < 2) return "";
   std::vector<const Variant*> ranking;
   for (const Variant& variant : variants) ranking.push_back(&variant);
-  std::stable_sort(ranking.begin(), ranking.end(), [](const Variant* a, const Variant* b) { return tail_of(*a) < tail_of(*b); });
+  std::stable_sort(ranking.begin(), ranking.end(),
+                   [](const Variant* a, const Variant* b) { return tail_of(*a) < tail_of(*b); });
   const double best = tail_of(*ranking[0]);
   if (tail_of(*ranking.back()) < best * kTie) return "";
   std::vector<std::string> others;
   for (std::size_t i = 1; i < ranking.size(); ++i)
     if (i < kNamed || i + 1 == ranking.size())
-      others.push_back(fmt::format("{:.2f}% below {}", 100 * (1 - best / std::max(1.0, tail_of(*ranking[i]))), ranking[i]->label));
+      others.push_back(
+          fmt::format("{:.2f}% below {}", 100 * (1 - best / std::max(1.0, tail_of(*ranking[i]))), ranking[i]->label));
   return fmt::format("{} has the lowest p99.9, {}: {}", ranking[0]->label, duration(best), fmt::join(others, ", "));
 }
 
@@ -314,17 +333,19 @@ std::vector<std::pair<std::string, std::string>> stream_sentences(const std::vec
       return mean(variant, [&](const ComparedRun& run) { return p99_slowdown(run.streams[i].summary); });
     };
     std::vector<std::pair<double, const Variant*>> ranking;
-    for (const Variant& variant : variants) ranking.emplace_back(open_loop ? slowed(variant) : stream_end(variant, i), &variant);
+    for (const Variant& variant : variants)
+      ranking.emplace_back(open_loop ? slowed(variant) : stream_end(variant, i), &variant);
     std::stable_sort(ranking.begin(), ranking.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     const auto [best, winner] = ranking[0];
     if (ranking.back().first < best * kTie) continue;
     std::vector<std::string> others;
     for (std::size_t j = 1; j < ranking.size(); ++j)
-      others.push_back(fmt::format("{:.2f}x {} than {}", ranking[j].first / std::max(1.0, best), open_loop ? "lower" : "sooner",
-                                   ranking[j].second->label));
+      others.push_back(fmt::format("{:.2f}x {} than {}", ranking[j].first / std::max(1.0, best),
+                                   open_loop ? "lower" : "sooner", ranking[j].second->label));
     const std::string won = open_loop ? fmt::format("slowdown p99 lowest with {}, {:.2f}", winner->label, best / 1000)
                                       : fmt::format("done first with {}, after {}", winner->label, duration(best));
-    sentences.emplace_back(variants[0].runs[0].streams[i].record.name, fmt::format("{}: {}", won, fmt::join(others, ", ")));
+    sentences.emplace_back(variants[0].runs[0].streams[i].record.name,
+                           fmt::format("{}: {}", won, fmt::join(others, ", ")));
   }
   return sentences;
 }
@@ -362,18 +383,16 @@ std::string comparison_text(const std::vector<Variant>& variants, std::size_t wi
 
 void write_comparison(const std::vector<Variant>& variants, const Verdict& verdict, std::ostream& out) {
   Json record = {{"record", "compare"},
-                                   {"version", 1},
-                                   {"weft", variants[0].info.version},
-                                   {"commit", variants[0].info.commit},
-                                   {"traffic", variants[0].info.traffic}};
+                 {"version", 1},
+                 {"weft", variants[0].info.version},
+                 {"commit", variants[0].info.commit},
+                 {"traffic", variants[0].info.traffic}};
   record["variants"] = Json::array();
   for (const Variant& variant : variants) {
     Json row = {{"label", variant.label},
-                                  {"cluster", variant.info.cluster},
-                                  {"configuration", fmt::format("{:016x}", variant.info.configuration)}};
-    row["price_usd_per_hour"] = variant.price
-                                    ? Json(static_cast<double>(variant.price->count()) / 1e6)
-                                    : Json();
+                {"cluster", variant.info.cluster},
+                {"configuration", fmt::format("{:016x}", variant.info.configuration)}};
+    row["price_usd_per_hour"] = variant.price ? Json(static_cast<double>(variant.price->count()) / 1e6) : Json();
     row["power_milliwatts"] = variant.power ? Json(variant.power->count()) : Json();
     const bool done = is_finished(variant);
     row["trouble"] = done ? Json() : Json(trouble_in(variant));
@@ -384,7 +403,9 @@ void write_comparison(const std::vector<Variant>& variants, const Verdict& verdi
         return run.trouble.empty() && run.summary.completion ? Json((*run.summary.completion).*which) : Json();
       };
       const auto slow = [&](std::int64_t Quantiles::*which) {
-        return run.trouble.empty() && run.summary.slowdown ? Json(static_cast<double>((*run.summary.slowdown).*which) / 1000) : Json();
+        return run.trouble.empty() && run.summary.slowdown
+                   ? Json(static_cast<double>((*run.summary.slowdown).*which) / 1000)
+                   : Json();
       };
       row["runs"].push_back({{"seed", run.seed},
                              {"trouble", run.trouble.empty() ? Json() : Json(run.trouble)},
@@ -415,7 +436,9 @@ void write_comparison(const std::vector<Variant>& variants, const Verdict& verdi
     record["variants"].push_back(std::move(row));
   }
   record["winner"] = verdict.winner ? Json(variants[*verdict.winner].label) : Json();
-  record["measure"] = verdict.measure == Measure::end ? "end" : verdict.measure == Measure::slowdown ? "slowdown_p99" : "fct_p99";
+  record["measure"] = verdict.measure == Measure::end        ? "end"
+                      : verdict.measure == Measure::slowdown ? "slowdown_p99"
+                                                             : "fct_p99";
   record["lead"] = verdict.next ? Json(verdict.lead) : Json();
   record["same"] = verdict.same;
   record["outside_spread"] = verdict.outside_spread;

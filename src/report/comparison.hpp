@@ -44,22 +44,23 @@ double mean(const Variant& variant, const Value& value) {
   return sum / static_cast<double>(variant.runs.size());
 }
 
-// What decides. Where flows begin at their times, a run ends soon after the last one began, whatever the network is like:
-// then it is what the slowest hundredth of the flows suffered.
+// What decides. Where flows begin at their times, a run ends soon after the last one began, whatever the network is
+// like: then it is what the slowest hundredth of the flows suffered.
 enum class Measure : std::uint8_t {
   end,         // everything was done
   slowdown,    // p99, against alone
   completion,  // p99, where nobody knows what a flow takes alone
 };
 
-// The winner is the variant that on average measures least. Its lead is beyond chance, as far as the seeds tell, when its
-// worst run is still better than the best of the next variant. Variants that are not finished are named, and do not take part.
+// The winner is the variant that on average measures least. Its lead is beyond chance, as far as the seeds tell, when
+// its worst run is still better than the best of the next variant. Variants that are not finished are named, and do not
+// take part.
 struct Verdict {
   Measure measure = Measure::end;
   std::optional<std::size_t> winner;  // nothing: none is finished
   std::optional<std::size_t> next;    // nothing: no other is
-  double lead = 1;    // how many times as much the next one measures
-  bool same = false;  // all variants are the same to the last packet
+  double lead = 1;                    // how many times as much the next one measures
+  bool same = false;                  // all variants are the same to the last packet
   bool outside_spread = false;
   std::string sentence;
 };
@@ -69,7 +70,8 @@ Verdict judge(const std::vector<Variant>& variants);
 // Whose p99.9 is lowest, and by how much against the others; nothing where there is no difference.
 std::string tail_sentence(const std::vector<Variant>& variants);
 
-// For each stream of several: its name, who has it done first and how much sooner; nothing where there is no difference.
+// For each stream of several: its name, who has it done first and how much sooner; nothing where there is no
+// difference.
 std::vector<std::pair<std::string, std::string>> stream_sentences(const std::vector<Variant>& variants);
 
 // Variants are columns, as many beside each other as fit `width` (0: all).

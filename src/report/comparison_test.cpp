@@ -64,7 +64,8 @@ TEST(Comparison, WhatPrintsAsNoLeadIsATie) {
 }
 
 TEST(Comparison, ATieNamesAllWhoShareIt) {
-  const std::string three = judge({variant("c", {1002}), variant("a", {1000}), variant("d", {2000}), variant("b", {1001})}).sentence;
+  const std::string three =
+      judge({variant("c", {1002}), variant("a", {1000}), variant("d", {2000}), variant("b", {1001})}).sentence;
   EXPECT_NE(three.find("a tie between a, b and c;"), std::string::npos) << three;
   std::vector<Variant> many;
   for (int i = 0; i < 12; ++i) many.push_back(variant("v" + std::to_string(i), {1000 + i % 2}));
@@ -139,7 +140,8 @@ TEST(Comparison, WhereFlowsArriveByThemselvesTheirSlowdownDecides) {
 
   for (Variant& each : variants)
     for (ComparedRun& run : each.runs) run.summary.slowdown.reset();
-  EXPECT_NE(judge(variants).sentence.find("a wins: completion p99 105us"), std::string::npos) << judge(variants).sentence;
+  EXPECT_NE(judge(variants).sentence.find("a wins: completion p99 105us"), std::string::npos)
+      << judge(variants).sentence;
 }
 
 TEST(Comparison, WhatIsLostIsSaidBesideWhatIsFast) {
@@ -168,7 +170,8 @@ TEST(Comparison, TheTailIsComparedWithEveryoneElses) {
   EXPECT_EQ(tail_sentence({variant("slow", {1000}), variant("fast", {100}), variant("middle", {200})}),
             "fast has the lowest p99.9, 100us: 50.00% below middle, 90.00% below slow");
   EXPECT_EQ(tail_sentence({variant("a", {1000}), variant("b", {1004})}), "");
-  const std::vector<Variant> many = {variant("a", {100}), variant("b", {200}), variant("c", {300}), variant("d", {400}), variant("e", {500}), variant("f", {600})};
+  const std::vector<Variant> many = {variant("a", {100}), variant("b", {200}), variant("c", {300}),
+                                     variant("d", {400}), variant("e", {500}), variant("f", {600})};
   EXPECT_EQ(tail_sentence(many).find("below e"), std::string::npos);
   EXPECT_NE(tail_sentence(many).find("below d, 83.33% below f"), std::string::npos) << tail_sentence(many);
 }

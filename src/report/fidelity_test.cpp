@@ -33,9 +33,7 @@ TEST(Fidelity, TheRecordHasDifferencesAsParts) {
 }
 
 // A run in which nothing was done has no quantiles.
-TEST(Fidelity, NothingDoneIsNoDivisionByNothing) {
-  EXPECT_EQ(difference(0, 0), 0);
-}
+TEST(Fidelity, NothingDoneIsNoDivisionByNothing) { EXPECT_EQ(difference(0, 0), 0); }
 
 }  // namespace
 }  // namespace weft::report

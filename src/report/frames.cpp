@@ -45,7 +45,8 @@ unsigned traffic_class(const Captured& packet) {
   const bool control = transport::goes_first(packet.type);
   const unsigned ecn = (packet.flags & transport::kMarked) != 0 ? kExperienced : control ? kNotCapable : kCapable;
   unsigned dscp = control ? kDscpAck : (packet.flags & transport::kTrimmed) != 0 ? kDscpTrimmed : kDscpData;
-  if (transport::protocol_of(packet.type) == Protocol::rocev2) dscp = packet.type == PacketType::roce_cnp ? kDscpCnp : kDscpRoce;
+  if (transport::protocol_of(packet.type) == Protocol::rocev2)
+    dscp = packet.type == PacketType::roce_cnp ? kDscpCnp : kDscpRoce;
   return dscp << 2 | ecn;
 }
 
@@ -146,7 +147,8 @@ void add_uet(Frame& frame, const Captured& packet) {
   add_udp(frame, dynamic_port(header.path), kUetPort);
   if (packet.type == PacketType::uet_data) {
     const bool probe = header.op == Op::read;
-    const unsigned flags = ((packet.flags & transport::kUetResent) != 0 ? 1u << 4 : 0) | ((packet.flags & transport::kUetAckNow) != 0 ? 1u << 3 : 0);
+    const unsigned flags = ((packet.flags & transport::kUetResent) != 0 ? 1u << 4 : 0) |
+                           ((packet.flags & transport::kUetAckNow) != 0 ? 1u << 3 : 0);
     prologue(probe ? kControl : kRequest, probe ? kProbe << 7 | flags : flags);
     frame.u16(0);
     frame.u32(header.sequence);
@@ -217,7 +219,7 @@ void FrameMaker::add_roce(Frame& frame, const Captured& packet) const {
   add_udp(frame, dynamic_port(header.path), kRocePort);
   frame.u8(opcode);
   frame.u8(0);
-  frame.u16(0xFFFF);  // the default partition
+  frame.u16(0xFFFF);                                         // the default partition
   frame.u8(packet.type == PacketType::roce_cnp ? 0x40 : 0);  // BECN
   frame.u24(2u + header.path);
   frame.u8(packet.type == PacketType::roce_data && (packet.flags & transport::kAckNow) != 0 ? 0x80 : 0);
@@ -229,7 +231,8 @@ void FrameMaker::add_roce(Frame& frame, const Captured& packet) const {
   if (packet.type == PacketType::roce_cnp)
     for (int i = 0; i < 2; ++i) frame.u64(0);
   std::size_t extra = 0;
-  if (packet.type == PacketType::roce_data && header.op == Op::write && begins) {  // RETH, which the simulator leaves out
+  if (packet.type == PacketType::roce_data && header.op == Op::write &&
+      begins) {  // RETH, which the simulator leaves out
     frame.u64(0);
     frame.u32(0);
     frame.u32(std::min<std::uint64_t>(header.roce.size, UINT32_MAX));
@@ -269,7 +272,8 @@ void FrameMaker::add_tcp(Frame& frame, const Captured& packet) const {
       ranges.emplace_back(byte_of(connection, header.tcp.repeated), byte_of(connection, header.tcp.repeated + 1));
     for (const auto& range : header.tcp.sack)
       if (range.from != range.to && ranges.size() < 3)  // all that fits beside timestamps
-        ranges.emplace_back(byte_of(connection, header.sequence + range.from), byte_of(connection, header.sequence + range.to));
+        ranges.emplace_back(byte_of(connection, header.sequence + range.from),
+                            byte_of(connection, header.sequence + range.to));
     if (!ranges.empty()) frame.u32(0x01010500 | (2 + 8 * ranges.size()));
     for (const auto& [from, to] : ranges) {
       frame.u32(from);
@@ -280,7 +284,8 @@ void FrameMaker::add_tcp(Frame& frame, const Captured& packet) const {
   frame.set_u16(kStart + 12, length / 4 << 12 | marks << 6 | kAck | (push ? kPush : 0u));
   const std::size_t whole = packet.bytes - std::min<std::size_t>(packet.bytes, kTcpFraming);
   frame.original = data ? std::clamp<std::size_t>(whole, frame.size(), 0xFFFF) : frame.size();
-  const std::uint32_t pseudo = sum_of(frame.from(kEthernet + 12).first(8)) + kTcp + static_cast<std::uint32_t>(frame.original - kStart);
+  const std::uint32_t pseudo =
+      sum_of(frame.from(kEthernet + 12).first(8)) + kTcp + static_cast<std::uint32_t>(frame.original - kStart);
   frame.set_u16(kStart + 16, folded(pseudo + sum_of(frame.from(kStart))));
   finish_ip(frame);
 }
@@ -290,12 +295,20 @@ Frame FrameMaker::make(const Captured& packet) const {
   const Protocol protocol = transport::protocol_of(packet.type);
   add_ethernet_and_ip(frame, packet, protocol == Protocol::tcp ? kTcp : kUdp);
   switch (protocol) {
-    case Protocol::rocev2: add_roce(frame, packet); break;
-    case Protocol::tcp: add_tcp(frame, packet); break;
-    case Protocol::uet: add_uet(frame, packet); break;
+    case Protocol::rocev2:
+      add_roce(frame, packet);
+      break;
+    case Protocol::tcp:
+      add_tcp(frame, packet);
+      break;
+    case Protocol::uet:
+      add_uet(frame, packet);
+      break;
     case Protocol::srd:
     case Protocol::tcp_over_srd:
-    case Protocol::raw: add_srd(frame, packet); break;
+    case Protocol::raw:
+      add_srd(frame, packet);
+      break;
   }
   return frame;
 }

@@ -34,8 +34,8 @@ namespace weft::report {
 inline constexpr std::uint8_t kDscpData = 0;
 inline constexpr std::uint8_t kDscpTrimmed = 45;
 inline constexpr std::uint8_t kDscpAck = 46;
-inline constexpr std::uint8_t kDscpRoce = 26;  // as guides for RoCE choose it
-inline constexpr std::uint8_t kDscpCnp = 48;   // likewise
+inline constexpr std::uint8_t kDscpRoce = 26;             // as guides for RoCE choose it
+inline constexpr std::uint8_t kDscpCnp = 48;              // likewise
 inline constexpr std::uint16_t kFirstSourcePort = 49152;  // dynamic ports begin here (RFC 6335)
 
 class Frame {
@@ -74,7 +74,7 @@ class Frame {
     return all;
   }
 
-  std::size_t original = 0;  // length of the whole frame, payload included
+  std::size_t original = 0;           // length of the whole frame, payload included
   std::optional<std::uint32_t> icrc;  // then the payload is captured, too: zeros, and this behind them
 
  private:

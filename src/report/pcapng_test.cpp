@@ -88,10 +88,10 @@ class Tshark : public testing::Test {
 
   std::string ask(const std::string& bytes, const std::string& arguments) {
     std::ofstream(file_, std::ios::binary) << bytes;
-    const auto [text, code] =
-        shell(fmt::format("tshark -n -X lua_script:{0}/share/wireshark/weft_srd.lua -X lua_script:{0}/share/wireshark/weft_uet.lua "
-                          "-r {1} {2} 2>/dev/null",
-                          WEFT_SOURCE_DIR, file_.string(), arguments));
+    const auto [text, code] = shell(fmt::format(
+        "tshark -n -X lua_script:{0}/share/wireshark/weft_srd.lua -X lua_script:{0}/share/wireshark/weft_uet.lua "
+        "-r {1} {2} 2>/dev/null",
+        WEFT_SOURCE_DIR, file_.string(), arguments));
     EXPECT_EQ(code, 0);
     return text;
   }
@@ -159,7 +159,9 @@ TEST_F(Tshark, ReadsWhatOnlyDataOrOnlyAcknowledgementsHave) {
                           p.header.ack.arrived, p.header.ack.marked)
             : fmt::format("{}\t{}\t{}\t{}\t{}\t\t\t\t", static_cast<int>(p.header.op), p.header.data.first,
                           p.header.data.tag, p.header.data.size, p.bytes == 64 ? 0 : p.bytes - 94);
-    expected += p.type == PacketType::data ? fmt::format("\t{}\t{}", p.header.echo, (p.header.path + p.header.echo) % 65536) : "\t\t";
+    expected += p.type == PacketType::data
+                    ? fmt::format("\t{}\t{}", p.header.echo, (p.header.path + p.header.echo) % 65536)
+                    : "\t\t";
     std::string line;
     ASSERT_TRUE(std::getline(lines, line));
     EXPECT_EQ(line, expected);
@@ -189,7 +191,8 @@ TEST_F(Tshark, KeepsTheTimeOfLongRuns) {
 
 // ---- RoCEv2, which Wireshark knows
 
-Captured roce(PacketType type, std::uint8_t flags, std::uint32_t sequence, std::uint32_t place = 0, std::uint64_t size = 0) {
+Captured roce(PacketType type, std::uint8_t flags, std::uint32_t sequence, std::uint32_t place = 0,
+              std::uint64_t size = 0) {
   Captured p;
   p.type = type;
   p.flags = flags;
@@ -209,28 +212,29 @@ Captured roce(PacketType type, std::uint8_t flags, std::uint32_t sequence, std::
 }
 
 const std::vector<Captured> kRoce = {
-    roce(PacketType::roce_data, 0, 0xFFFFFE, 0, 10'000),                       // first, middle, last of a message
+    roce(PacketType::roce_data, 0, 0xFFFFFE, 0, 10'000),  // first, middle, last of a message
     roce(PacketType::roce_data, transport::kMarked, 0xFFFFFF, 1, 10'000),
     roce(PacketType::roce_data, transport::kAckNow, 0, 2, 10'000),
     roce(PacketType::roce_data, transport::kAckNow | transport::kResent, 1, 0, 100),  // one of a single packet
-    roce(PacketType::roce_ack, 0, 1),                                           // all below 1 has arrived
-    roce(PacketType::roce_ack, transport::kNak, 7),                             // 7 is missing
+    roce(PacketType::roce_ack, 0, 1),                                                 // all below 1 has arrived
+    roce(PacketType::roce_ack, transport::kNak, 7),                                   // 7 is missing
     roce(PacketType::roce_cnp, 0, 0),
 };
 
 TEST_F(Tshark, KnowsRoce) {
   const std::string told =
-      ask(capture(kRoce), fields({"udp.dstport", "infiniband.bth.opcode", "infiniband.bth.psn", "infiniband.bth.destqp", "infiniband.bth.a",
-                                  "infiniband.aeth.syndrome", "ip.dsfield.dscp", "ip.dsfield.ecn", "ip.checksum.status", "frame.len", "frame.cap_len"}));
+      ask(capture(kRoce), fields({"udp.dstport", "infiniband.bth.opcode", "infiniband.bth.psn", "infiniband.bth.destqp",
+                                  "infiniband.bth.a", "infiniband.aeth.syndrome", "ip.dsfield.dscp", "ip.dsfield.ecn",
+                                  "ip.checksum.status", "frame.len", "frame.cap_len"}));
   const std::string address = "0x000005";
-  EXPECT_EQ(told, "4791\t0\t16777214\t" + address + "\t0\t\t26\t2\t1\t4154\t4154\n" +
-                  "4791\t1\t16777215\t" + address + "\t0\t\t26\t3\t1\t4154\t4154\n" +
-                  "4791\t2\t0\t" + address + "\t1\t\t26\t2\t1\t1866\t1866\n" +
-                  "4791\t4\t1\t" + address + "\t1\t\t26\t2\t1\t158\t158\n" +
-                  "4791\t17\t0\t" + address + "\t0\t31\t26\t2\t1\t62\t62\n" +
-                  "4791\t17\t7\t" + address + "\t0\t96\t26\t2\t1\t62\t62\n" +
-                  "4791\t129\t0\t" + address + "\t0\t\t48\t0\t1\t74\t74\n");
-  EXPECT_EQ(ask(capture(kRoce), "-o ip.check_checksum:TRUE -Y '_ws.malformed || _ws.expert.severity >= 0x600000 || !infiniband'"), "");
+  EXPECT_EQ(told, "4791\t0\t16777214\t" + address + "\t0\t\t26\t2\t1\t4154\t4154\n" + "4791\t1\t16777215\t" + address +
+                      "\t0\t\t26\t3\t1\t4154\t4154\n" + "4791\t2\t0\t" + address + "\t1\t\t26\t2\t1\t1866\t1866\n" +
+                      "4791\t4\t1\t" + address + "\t1\t\t26\t2\t1\t158\t158\n" + "4791\t17\t0\t" + address +
+                      "\t0\t31\t26\t2\t1\t62\t62\n" + "4791\t17\t7\t" + address + "\t0\t96\t26\t2\t1\t62\t62\n" +
+                      "4791\t129\t0\t" + address + "\t0\t\t48\t0\t1\t74\t74\n");
+  EXPECT_EQ(ask(capture(kRoce),
+                "-o ip.check_checksum:TRUE -Y '_ws.malformed || _ws.expert.severity >= 0x600000 || !infiniband'"),
+            "");
   // Of a payload that it misses, the dissector complains in the line of a packet only.
   const std::string lines = ask(capture(kRoce), "");
   EXPECT_EQ(lines.find("Malformed"), std::string::npos) << lines;
@@ -246,7 +250,8 @@ TEST(Frames, RoceEndsWithItsInvariantCheck) {
     for (const std::size_t changed : {1, 8, 10, 11, 26, 27, 32}) covered[8 + changed] = '\xff';
     std::uint32_t crc = 0xFFFFFFFF;
     for (const char c : covered)
-      for (unsigned bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ ((crc ^ static_cast<std::uint8_t>(c) >> bit) & 1 ? 0xEDB88320u : 0);
+      for (unsigned bit = 0; bit < 8; ++bit)
+        crc = crc >> 1 ^ ((crc ^ static_cast<std::uint8_t>(c) >> bit) & 1 ? 0xEDB88320u : 0);
     for (unsigned i = 0; i < 4; ++i)
       EXPECT_EQ(static_cast<std::uint8_t>(frame[frame.size() - 4 + i]), ~crc >> 8 * i & 0xFF) << "byte " << i;
   }
@@ -257,7 +262,8 @@ TEST_F(Tshark, SeesThePartsOfASplitRoceMessage) {
   numbers.roce.qps = 2;
   numbers.roce.split = true;
   std::vector<Captured> packets;
-  for (std::uint32_t place = 0; place < 5; ++place) packets.push_back(roce(PacketType::roce_data, 0, place, place, 5 * 4096));
+  for (std::uint32_t place = 0; place < 5; ++place)
+    packets.push_back(roce(PacketType::roce_data, 0, place, place, 5 * 4096));
   // Three packets on the first queue pair, two on the second: first, middle, last; first, last.
   EXPECT_EQ(ask(capture(packets, numbers), fields({"infiniband.bth.opcode"})), "0\n1\n2\n0\n2\n");
 }
@@ -291,7 +297,10 @@ TEST_F(Tshark, FindsAWholeStreamOfBytesInTcp) {
   const TcpTalk talk({100'000, 1, 8948, 8949, 77'777});
   const std::string file = capture(talk.packets, talk.numbers);
   // Nothing missing, repeated or out of order, and all checksums right.
-  EXPECT_EQ(ask(file, "-o ip.check_checksum:TRUE -Y 'tcp.analysis.flags || _ws.malformed || _ws.expert.severity >= 0x600000 || !tcp'"), "");
+  EXPECT_EQ(ask(file,
+                "-o ip.check_checksum:TRUE -Y 'tcp.analysis.flags || _ws.malformed || _ws.expert.severity >= 0x600000 "
+                "|| !tcp'"),
+            "");
   std::istringstream lines(ask(file, fields({"tcp.srcport", "tcp.seq_raw", "tcp.len", "tcp.flags.push"})));
   std::uint64_t next = 0;
   int pushed = 0;
@@ -308,7 +317,8 @@ TEST_F(Tshark, FindsAWholeStreamOfBytesInTcp) {
   EXPECT_EQ(next, talk.bytes);
   EXPECT_EQ(pushed, 5);
   // The last acknowledgement is for every byte, and comes to the port that sent.
-  const std::string acks = ask(file, "-Y 'tcp.srcport == 7791' " + fields({"tcp.dstport", "tcp.ack_raw", "tcp.len", "tcp.hdr_len"}));
+  const std::string acks =
+      ask(file, "-Y 'tcp.srcport == 7791' " + fields({"tcp.dstport", "tcp.ack_raw", "tcp.len", "tcp.hdr_len"}));
   EXPECT_TRUE(acks.ends_with(fmt::format("\t{}\t0\t32\n", talk.bytes))) << acks;
 }
 
@@ -318,7 +328,8 @@ TEST_F(Tshark, ChecksTcpsSums) {
   for (const Captured& packet : talk.packets)
     if (packet.type == PacketType::tcp_ack) acks.push_back(packet);
   ASSERT_FALSE(acks.empty());
-  const std::string good = ask(capture(acks, talk.numbers), "-o tcp.check_checksum:TRUE " + fields({"tcp.checksum.status"}));
+  const std::string good =
+      ask(capture(acks, talk.numbers), "-o tcp.check_checksum:TRUE " + fields({"tcp.checksum.status"}));
   EXPECT_EQ(good.find('0'), std::string::npos) << good;
   EXPECT_NE(good.find('1'), std::string::npos) << good;
 }
@@ -326,12 +337,17 @@ TEST_F(Tshark, ChecksTcpsSums) {
 TEST_F(Tshark, SeesALossAsTcpTellsIt) {
   const TcpTalk talk({200'000}, 6);
   const std::string file = capture(talk.packets, talk.numbers);
-  const std::string sacks = ask(file, "-o tcp.relative_sequence_numbers:FALSE -Y tcp.options.sack_le " + fields({"tcp.ack_raw", "tcp.options.sack_le"}));
+  const std::string sacks = ask(file, "-o tcp.relative_sequence_numbers:FALSE -Y tcp.options.sack_le " +
+                                          fields({"tcp.ack_raw", "tcp.options.sack_le"}));
   ASSERT_FALSE(sacks.empty());
   // Five segments have come, the sixth is missing, and the seventh is there.
   EXPECT_TRUE(sacks.starts_with(fmt::format("{}\t{}", 5 * 8948, 6 * 8948))) << sacks;
   EXPECT_NE(ask(file, "-Y tcp.analysis.lost_segment"), "");
-  EXPECT_NE(ask(file, fmt::format("-Y 'tcp.analysis.retransmission || tcp.analysis.out_of_order || tcp.analysis.fast_retransmission'")), "");
+  EXPECT_NE(
+      ask(file,
+          fmt::format(
+              "-Y 'tcp.analysis.retransmission || tcp.analysis.out_of_order || tcp.analysis.fast_retransmission'")),
+      "");
 }
 
 // ---- Ultra Ethernet's packet delivery
@@ -356,15 +372,20 @@ TEST_F(Tshark, ReadsUetWithOurDissector) {
   nack.header.echo = 101;
   Captured probe = packet(PacketType::uet_data, transport::kUetAckNow, 100, 64);
   probe.header.op = Op::read;
-  const std::vector<Captured> packets = {packet(PacketType::uet_data, transport::kUetResent | transport::kUetAckNow, 77, 4160), ack, nack, probe};
-  EXPECT_EQ(ask(capture(packets), fields({"udp.srcport", "udp.dstport", "uet.pds.type", "uet.pds.spdcid", "uet.pds.psn", "uet.pds.retransmitted",
-                                          "uet.payload_length", "uet.pds.cack_psn", "uet.pds.ack_psn_offset", "uet.pds.sack_psn_offset",
-                                          "uet.pds.sack_bitmap", "uet.pds.marked", "uet.pds.nack_psn", "uet.pds.nack_code", "uet.pds.control_type"})),
+  const std::vector<Captured> packets = {
+      packet(PacketType::uet_data, transport::kUetResent | transport::kUetAckNow, 77, 4160), ack, nack, probe};
+  EXPECT_EQ(ask(capture(packets),
+                fields({"udp.srcport", "udp.dstport", "uet.pds.type", "uet.pds.spdcid", "uet.pds.psn",
+                        "uet.pds.retransmitted", "uet.payload_length", "uet.pds.cack_psn", "uet.pds.ack_psn_offset",
+                        "uet.pds.sack_psn_offset", "uet.pds.sack_bitmap", "uet.pds.marked", "uet.pds.nack_psn",
+                        "uet.pds.nack_code", "uet.pds.control_type"})),
             "49161\t4793\t2\t5\t77\t1\t4106\t\t\t\t\t\t\t\t\n"
             "49161\t4793\t8\t5\t\t\t\t99\t4\t1\t0x000000000000000a\t1\t\t\t\n"
             "49161\t4793\t10\t5\t\t\t\t\t\t\t\t\t101\t1\t\n"
             "49161\t4793\t11\t5\t100\t0\t10\t\t\t\t\t\t\t\t4\n");
-  EXPECT_EQ(ask(capture(packets), "-o ip.check_checksum:TRUE -Y '_ws.malformed || _ws.expert.severity >= 0x600000 || !uet'"), "");
+  EXPECT_EQ(
+      ask(capture(packets), "-o ip.check_checksum:TRUE -Y '_ws.malformed || _ws.expert.severity >= 0x600000 || !uet'"),
+      "");
 }
 
 }  // namespace

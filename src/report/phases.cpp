@@ -40,8 +40,11 @@ std::vector<Phase> phases(const schedule::RunResult& result) {
     turn(each.to);
   }
   if (turns.size() == 2 && failures.outages.front().from >= result.end) return {};  // it was over before
-  const auto holds = [&](const schedule::Outage& each) { return each.from <= failures.first_moved && failures.first_moved < each.to; };
-  if (failures.moved > 0 && std::any_of(failures.outages.begin(), failures.outages.end(), holds)) turn(failures.first_moved);
+  const auto holds = [&](const schedule::Outage& each) {
+    return each.from <= failures.first_moved && failures.first_moved < each.to;
+  };
+  if (failures.moved > 0 && std::any_of(failures.outages.begin(), failures.outages.end(), holds))
+    turn(failures.first_moved);
   std::sort(turns.begin(), turns.end());
   turns.erase(std::unique(turns.begin(), turns.end()), turns.end());
   if (turns.size() > kMostPhases + 1) return {};
@@ -60,16 +63,18 @@ std::string phases_text(const schedule::RunResult& result, std::size_t width, bo
   const std::int64_t before = all.front().what == "before" ? all.front().goodput : 0;
   Table table({{"over time"}, {"from", true}, {"to", true}, {"goodput", true}, {"of before", true}});
   for (const Phase& each : all)
-    table.add({std::string(each.what), brief(Duration(each.from)), brief(Duration(each.to)), brief(Bandwidth(each.goodput)),
-               percent(each.goodput, before)});
+    table.add({std::string(each.what), brief(Duration(each.from)), brief(Duration(each.to)),
+               brief(Bandwidth(each.goodput)), percent(each.goodput, before)});
   std::string text = "\n" + table.text(width, colour);
   const schedule::Failures& failures = *result.failures;
   if (failures.moved == 0) return text;
   const auto moved = std::find_if(all.begin(), all.end(), [](const Phase& each) { return each.what == "down, moved"; });
-  text += fmt::format("{} of messages moved to other NICs, noticed after {} to {}", counted(static_cast<std::int64_t>(failures.moved), "part"),
+  text += fmt::format("{} of messages moved to other NICs, noticed after {} to {}",
+                      counted(static_cast<std::int64_t>(failures.moved), "part"),
                       brief(Duration(failures.first_moved - failures.outages.front().from)),
                       brief(Duration(failures.last_moved - failures.outages.front().from)));
-  if (moved != all.end() && before > 0) text += fmt::format(";\nwith them {} of the goodput before is kept", percent(moved->goodput, before));
+  if (moved != all.end() && before > 0)
+    text += fmt::format(";\nwith them {} of the goodput before is kept", percent(moved->goodput, before));
   return text + "\n";
 }
 

@@ -9,7 +9,8 @@ namespace {
 constexpr std::int64_t kMillisecond = 1'000'000'000;
 
 RC_GTEST_PROP(Timeline, NothingIsLostWhateverTheTimesAndInWhateverOrderTheyAreAdded, ()) {
-  const auto times = *rc::gen::container<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(0, std::int64_t{1} << 50));
+  const auto times =
+      *rc::gen::container<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(0, std::int64_t{1} << 50));
   schedule::Timeline whole;
   schedule::Timeline halves[2];
   std::uint64_t sum = 0;
@@ -35,7 +36,10 @@ schedule::RunResult plane_lost() {
   failures.last_moved = 3 * kMillisecond;
   constexpr std::int64_t kStep = 10'000'000;
   for (std::int64_t time = 0; time < result.end; time += kStep) {
-    const std::int64_t gbps = time < kMillisecond ? 100 : time < 2 * kMillisecond ? 25 : time < 4 * kMillisecond ? 50 : 100;
+    const std::int64_t gbps = time < kMillisecond       ? 100
+                              : time < 2 * kMillisecond ? 25
+                              : time < 4 * kMillisecond ? 50
+                                                        : 100;
     failures.delivered.add(time, static_cast<std::uint64_t>(gbps * kStep / 8000));
   }
   return result;

@@ -218,7 +218,8 @@ void write_sim_record(const RunInfo& info, const RunResult& result, const SimSum
     record["moved_parts"] = result.failures->moved;
     record["phases"] = nlohmann::ordered_json::array();
     for (const Phase& each : phases(result))
-      record["phases"].push_back({{"what", each.what}, {"from_ps", each.from}, {"to_ps", each.to}, {"goodput_bps", each.goodput}});
+      record["phases"].push_back(
+          {{"what", each.what}, {"from_ps", each.from}, {"to_ps", each.to}, {"goodput_bps", each.goodput}});
   }
   if (!result.deadlock.empty()) record["deadlock"] = result.deadlock;
   if (result.sample_interval > 0) record["sample_interval_ps"] = result.sample_interval;

@@ -102,8 +102,8 @@ TEST(SimRecords, CsvHasTheSameColumnsAndQuotesWhatNeedsIt) {
   EXPECT_NE(links.str().find("\n\"a,b\"\"c\",spine1,400000000000,2400000,600,0.8,100000,90000,12,3,2,0,0,0\n"),
             std::string::npos)
       << links.str();
-  EXPECT_TRUE(
-      samples.str().starts_with("time_ps,from,to,peak_queue_bytes,bytes,utilisation,marked,trimmed,dropped,packets\n0,"))
+  EXPECT_TRUE(samples.str().starts_with(
+      "time_ps,from,to,peak_queue_bytes,bytes,utilisation,marked,trimmed,dropped,packets\n0,"))
       << samples.str();
 }
 

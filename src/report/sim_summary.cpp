@@ -44,7 +44,8 @@ std::string missing_text(const RunResult& result, const SimSummary& summary) {
   const std::string all = counted(static_cast<std::int64_t>(summary.flows), "flow");
   const std::size_t never = summary.flows - summary.begun;
   if (summary.failed == 0) return fmt::format("{} of {} never began", number(never), all);
-  return fmt::format("{} of {} failed{}", number(summary.failed), all, never > 0 ? fmt::format(", {} never began", number(never)) : "");
+  return fmt::format("{} of {} failed{}", number(summary.failed), all,
+                     never > 0 ? fmt::format(", {} never began", number(never)) : "");
 }
 
 // What failed comes first: the rest is of those that did not.
@@ -54,18 +55,21 @@ std::string traffic_text(const RunResult& result, const SimSummary& summary) {
   if (const std::string missing = missing_text(result, summary); !missing.empty())
     return fmt::format("{}; {} done, {}, in {}", missing, number(summary.done), size(summary.bytes), time);
   const bool more = !result.stopped_by.empty() && result.all_flows == 0;  // who knows how many were to come
-  return fmt::format("{} of {}{}, {} in {}", number(summary.done), all, more ? " that began" : "", size(summary.bytes), time);
+  return fmt::format("{} of {}{}, {} in {}", number(summary.done), all, more ? " that began" : "", size(summary.bytes),
+                     time);
 }
 
 void add_flows(Facts& facts, const RunResult& result, const SimSummary& summary) {
   const schedule::Counters& count = result.counters;
   facts.add("traffic", traffic_text(result, summary));
-  const std::string whose = summary.done < summary.flows ? fmt::format("of the {} that ended: ", number(summary.done)) : "";
+  const std::string whose =
+      summary.done < summary.flows ? fmt::format("of the {} that ended: ", number(summary.done)) : "";
   if (summary.completion) facts.add("completion", whose + spread(*summary.completion, time));
   if (summary.slowdown) facts.add("slowdown", whose + spread(*summary.slowdown, thousandths) + " against alone");
   if (summary.done > 0)
-    facts.add("goodput", fmt::format("{} in all; per flow {}{} on average, {} at least", brief(Bandwidth(summary.goodput)), whose,
-                                     brief(Bandwidth(summary.flow_goodput_mean)), brief(Bandwidth(summary.flow_goodput_min))));
+    facts.add("goodput",
+              fmt::format("{} in all; per flow {}{} on average, {} at least", brief(Bandwidth(summary.goodput)), whose,
+                          brief(Bandwidth(summary.flow_goodput_mean)), brief(Bandwidth(summary.flow_goodput_min))));
   if (has_packets(result))
     facts.add("packets", fmt::format("{} data, {} sent again, {} acknowledgements", number(count.data_sent),
                                      number(count.data_resent), number(count.acks_sent)));
@@ -74,12 +78,15 @@ void add_flows(Facts& facts, const RunResult& result, const SimSummary& summary)
 // Messages that are sent once, whatever becomes of them.
 void add_unanswered(Facts& facts, const RunResult& result, const SimSummary& summary) {
   facts.add("traffic", fmt::format("{} of {} arrived, {} in {}; {} lost", number(summary.done),
-                                   counted(static_cast<std::int64_t>(summary.flows), "message"), size(summary.bytes), time(result.end),
-                                   number(summary.lost)));
+                                   counted(static_cast<std::int64_t>(summary.flows), "message"), size(summary.bytes),
+                                   time(result.end), number(summary.lost)));
   if (summary.completion) facts.add("delay", spread(*summary.completion, time) + " until the last byte is in");
-  if (summary.waiting) facts.add("waiting", fmt::format("mean {}, {} beyond alone", time(summary.waiting_mean), spread(*summary.waiting, time)));
+  if (summary.waiting)
+    facts.add("waiting",
+              fmt::format("mean {}, {} beyond alone", time(summary.waiting_mean), spread(*summary.waiting, time)));
   if (summary.done > 0) facts.add("goodput", fmt::format("{} in all", brief(Bandwidth(summary.goodput))));
-  facts.add("packets", fmt::format("{} data, which nobody acknowledges or sends again", number(result.counters.data_sent)));
+  facts.add("packets",
+            fmt::format("{} data, which nobody acknowledges or sends again", number(result.counters.data_sent)));
 }
 
 std::string facts_text(const RunResult& result, const SimSummary& summary, std::size_t width, bool colour) {
@@ -99,17 +106,21 @@ std::string facts_text(const RunResult& result, const SimSummary& summary, std::
             fmt::format("{} marked, {} trimmed, {} dropped, {} lost, {} timeouts", number(count.marked),
                         number(count.trimmed), number(count.dropped), number(count.lost), number(count.timeouts)));
   if (count.pauses > 0 || count.headroom_drops > 0 || count.watchdog_drops > 0)
-    facts.add("flow control", fmt::format("{} pauses; dropped {} beyond the headroom, {} by the watchdog", number(count.pauses),
-                                          number(count.headroom_drops), number(count.watchdog_drops)));
+    facts.add("flow control",
+              fmt::format("{} pauses; dropped {} beyond the headroom, {} by the watchdog", number(count.pauses),
+                          number(count.headroom_drops), number(count.watchdog_drops)));
   if (summary.fullest) {
     const LinkRecord& link = result.links[*summary.fullest];
     facts.add("longest queue", fmt::format("{}, {} to {}", brief(Bytes(link.peak_bytes)), link.from, link.to));
   }
   if (result.sample_interval > result.sample_asked)
-    facts.add("samples", fmt::format("every {} instead of {}, of which there were too many to keep", time(result.sample_interval), time(result.sample_asked)));
+    facts.add("samples", fmt::format("every {} instead of {}, of which there were too many to keep",
+                                     time(result.sample_interval), time(result.sample_asked)));
   if (result.capture_end != schedule::kNotYet)
-    facts.add("capture", fmt::format("ends at {}, when there was no room for more: capture fewer links, or end the run with --limit time",
-                                     time(result.capture_end)));
+    facts.add("capture",
+              fmt::format(
+                  "ends at {}, when there was no room for more: capture fewer links, or end the run with --limit time",
+                  time(result.capture_end)));
   facts.add("digest",
             fmt::format("{:016x} (seed {}, {} packet-hops)", result.digest, result.seed, number(count.packet_hops)));
   return facts.text(width, colour);
@@ -120,7 +131,8 @@ std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); 
 std::string links_text(const RunResult& result, std::size_t most, std::size_t width, bool colour) {
   const std::size_t shown = most == 0 ? result.links.size() : std::min(most, result.links.size());
   // Faults are rare, and so is their column.
-  const bool faults = std::any_of(result.links.begin(), result.links.end(), [](const LinkRecord& link) { return link.lost > 0; });
+  const bool faults =
+      std::any_of(result.links.begin(), result.links.end(), [](const LinkRecord& link) { return link.lost > 0; });
   std::vector<Column> columns = {{"busiest links"}, {"used", true}, {"carried", true}};
   if (has_packets(result))
     for (const char* each : {"mean wait", "queue", "marks", "trims", "drops"}) columns.push_back({each, true});
@@ -149,7 +161,8 @@ std::string pauses_text(const RunResult& result, std::size_t most, std::size_t w
   for (const LinkRecord& link : result.links)
     if (link.pauses > 0) paused.push_back(&link);
   if (paused.empty()) return "";
-  std::stable_sort(paused.begin(), paused.end(), [](const LinkRecord* a, const LinkRecord* b) { return a->paused > b->paused; });
+  std::stable_sort(paused.begin(), paused.end(),
+                   [](const LinkRecord* a, const LinkRecord* b) { return a->paused > b->paused; });
   const std::size_t shown = most == 0 ? paused.size() : std::min(most, paused.size());
   Table table({{"longest paused"}, {"pauses", true}, {"paused", true}, {"of the run", true}});
   for (std::size_t i = 0; i < shown; ++i) {
@@ -158,7 +171,8 @@ std::string pauses_text(const RunResult& result, std::size_t most, std::size_t w
                percent(static_cast<double>(link.paused) / static_cast<double>(std::max<std::int64_t>(1, result.end)))});
   }
   std::string text = "\n" + table.text(width, colour);
-  if (shown < paused.size()) text += fmt::format("{} more were paused\n", counted(static_cast<std::int64_t>(paused.size() - shown), "link"));
+  if (shown < paused.size())
+    text += fmt::format("{} more were paused\n", counted(static_cast<std::int64_t>(paused.size() - shown), "link"));
   return text;
 }
 
@@ -179,14 +193,20 @@ std::string streams_text(const std::vector<StreamSummary>& streams, std::size_t 
     const std::string shared = each.record.transport + " " + each.record.service;
     const bool again = std::find(told.begin(), told.end(), shared) != told.end();
     told.push_back(shared);
-    const auto time = [&](std::int64_t Quantiles::*which) { return summary.completion ? brief(Duration((*summary.completion).*which)) : "-"; };
+    const auto time = [&](std::int64_t Quantiles::*which) {
+      return summary.completion ? brief(Duration((*summary.completion).*which)) : "-";
+    };
     table.add({each.record.name, each.record.transport, each.record.service.empty() ? "-" : each.record.service,
-               summary.done == summary.flows ? brief(Duration(each.end)) : fmt::format("{} of {}", summary.done, summary.flows),
-               time(&Quantiles::p50), time(&Quantiles::p99), summary.slowdown ? thousandths(summary.slowdown->p99) : "-",
-               brief(Bandwidth(summary.goodput)),
-               summary.unanswered > 0 ? "-" : again ? "\"" : number(each.record.data_resent)});
+               summary.done == summary.flows ? brief(Duration(each.end))
+                                             : fmt::format("{} of {}", summary.done, summary.flows),
+               time(&Quantiles::p50), time(&Quantiles::p99),
+               summary.slowdown ? thousandths(summary.slowdown->p99) : "-", brief(Bandwidth(summary.goodput)),
+               summary.unanswered > 0 ? "-"
+               : again                ? "\""
+                                      : number(each.record.data_resent)});
   }
-  return "\n" + table.text(width, colour) + "p50, p99: completion; slowed: p99 against alone; again: packets of the transport\n";
+  return "\n" + table.text(width, colour) +
+         "p50, p99: completion; slowed: p99 against alone; again: packets of the transport\n";
 }
 
 // Of the flows that are wanted, `all` of them with those that have not begun; goodput over `time`.
@@ -269,14 +289,16 @@ std::int64_t mean_wait(const LinkRecord& link) {
 }
 
 SimSummary summarise(const RunResult& result) {
-  SimSummary summary = summarise_flows(result, [](const FlowRecord&) { return true; }, result.all_flows, result.end);
+  SimSummary summary = summarise_flows(
+      result, [](const FlowRecord&) { return true; }, result.all_flows, result.end);
   for (std::size_t i = 0; i < result.links.size(); ++i)
     if (!summary.fullest || result.links[i].peak_bytes > result.links[*summary.fullest].peak_bytes) summary.fullest = i;
   return summary;
 }
 
 std::string trouble_of(const RunResult& result, const SimSummary& summary) {
-  const std::string done = fmt::format("{} of {} done", number(summary.done), counted(static_cast<std::int64_t>(summary.flows), "flow"));
+  const std::string done =
+      fmt::format("{} of {} done", number(summary.done), counted(static_cast<std::int64_t>(summary.flows), "flow"));
   if (!result.deadlock.empty()) return "deadlock, " + done;
   if (result.stopped_by == "ctrl-c") return "interrupted, " + done;
   if (!result.stopped_by.empty()) return fmt::format("limit {}, {}", result.stopped_by, done);
@@ -292,7 +314,8 @@ std::vector<StreamSummary> summarise_streams(const RunResult& result) {
     for (const FlowRecord& flow : result.flows)
       if (flow.stream == i) each.end = std::max({each.end, flow.sent, flow.received});
     const std::uint64_t all = result.streams[i].flows;
-    each.summary = summarise_flows(result, [i](const FlowRecord& flow) { return flow.stream == i; }, all, each.end);
+    each.summary = summarise_flows(
+        result, [i](const FlowRecord& flow) { return flow.stream == i; }, all, each.end);
     // Of what was given up, or still is to come, nobody knows when: the run's end is the latest.
     if (each.summary.done < each.summary.flows || (all == 0 && !result.stopped_by.empty())) {
       each.end = result.end;
@@ -307,22 +330,25 @@ std::string summary_text(const RunResult& result, const SimSummary& summary, std
   std::string text = facts_text(result, summary, width, colour);
   text += phases_text(result, width, colour);
   if (!result.streams.empty()) text += streams_text(summarise_streams(result), width, colour);
-  if (!result.links.empty()) text += links_text(result, links, width, colour) + pauses_text(result, links, width, colour);
+  if (!result.links.empty())
+    text += links_text(result, links, width, colour) + pauses_text(result, links, width, colour);
   return text;
 }
 
-std::string slowest_text(const RunResult& result, std::size_t most, const std::function<std::string(std::uint32_t)>& name,
-                         std::size_t width, bool colour) {
+std::string slowest_text(const RunResult& result, std::size_t most,
+                         const std::function<std::string(std::uint32_t)>& name, std::size_t width, bool colour) {
   std::vector<const FlowRecord*> flows;
   for (const FlowRecord& flow : result.flows) flows.push_back(&flow);
   const auto loss = [](const FlowRecord& flow) { return is_done(flow) ? slowdown(flow).value_or(0) : INT64_MAX; };
-  std::stable_sort(flows.begin(), flows.end(), [&](const FlowRecord* a, const FlowRecord* b) { return loss(*a) > loss(*b); });
+  std::stable_sort(flows.begin(), flows.end(),
+                   [&](const FlowRecord* a, const FlowRecord* b) { return loss(*a) > loss(*b); });
   flows.resize(std::min(most, flows.size()));
   Table table({{"slowest flows"}, {"size", true}, {"began", true}, {"took", true}, {"slowdown", true}});
   for (const FlowRecord* flow : flows) {
     const auto slow = slowdown(*flow);
-    table.add({fmt::format("{} to {}", name(flow->source), name(flow->destination)), size(flow->bytes), brief(Duration(flow->start)),
-               is_done(*flow) ? brief(Duration(completion_time(*flow))) : "not done", slow ? thousandths(*slow) : "-"});
+    table.add({fmt::format("{} to {}", name(flow->source), name(flow->destination)), size(flow->bytes),
+               brief(Duration(flow->start)), is_done(*flow) ? brief(Duration(completion_time(*flow))) : "not done",
+               slow ? thousandths(*slow) : "-"});
   }
   return "\n" + table.text(width, colour);
 }

@@ -22,18 +22,18 @@ struct Quantiles {
 std::optional<Quantiles> quantiles(std::vector<std::int64_t> values);
 
 struct SimSummary {
-  std::size_t flows = 0;                // of the traffic; where that is not known before, those that have begun
+  std::size_t flows = 0;  // of the traffic; where that is not known before, those that have begun
   std::size_t begun = 0;
-  std::size_t done = 0;                 // the sender has the last acknowledgement; unanswered: the receiver has the last byte
-  std::size_t failed = 0;               // the run ended by itself, and these had begun and did not get through
-  std::size_t unanswered = 0;           // messages that nobody acknowledges or repeats
-  std::size_t lost = 0;                 // of those: the run ended by itself, and they did not arrive
-  std::uint64_t bytes = 0;              // of those that are done
+  std::size_t done = 0;        // the sender has the last acknowledgement; unanswered: the receiver has the last byte
+  std::size_t failed = 0;      // the run ended by itself, and these had begun and did not get through
+  std::size_t unanswered = 0;  // messages that nobody acknowledges or repeats
+  std::size_t lost = 0;        // of those: the run ended by itself, and they did not arrive
+  std::uint64_t bytes = 0;     // of those that are done
   std::optional<Quantiles> completion;  // ps, likewise
   std::optional<Quantiles> slowdown;    // thousandths of the time the flow takes alone
   std::optional<Quantiles> waiting;     // ps: of unanswered ones that arrived, beyond the time they take alone
   std::int64_t waiting_mean = 0;
-  std::int64_t goodput = 0;             // bit/s, of all together until the last was done or given up
+  std::int64_t goodput = 0;  // bit/s, of all together until the last was done or given up
   std::int64_t flow_goodput_min = 0;
   std::int64_t flow_goodput_mean = 0;
   std::optional<std::size_t> fullest;  // the link with the longest queue, where links are known

@@ -116,7 +116,9 @@ TEST(SimSummary, WhoWasPausedIsToldLongestFirst) {
   result.links[1].paused = 30'000'000;
   const std::string text = summary_text(result, summarise(result), 10, 80, false);
   EXPECT_NE(text.find("5 pauses; dropped 7 beyond the headroom, 0 by the watchdog"), std::string::npos) << text;
-  EXPECT_LT(text.find("spine1 to leaf2       3    30us       50.0%"), text.find("leaf0 to spine1       2     6us       10.0%")) << text;
+  EXPECT_LT(text.find("spine1 to leaf2       3    30us       50.0%"),
+            text.find("leaf0 to spine1       2     6us       10.0%"))
+      << text;
 }
 
 TEST(SimSummary, FailuresComeFirstAndTailsSayWhose) {
@@ -126,8 +128,9 @@ TEST(SimSummary, FailuresComeFirstAndTailsSayWhose) {
   EXPECT_EQ(summary.failed, 1u);
   EXPECT_EQ(summary.goodput, 40'000'000'000) << "3 MB in all of the 600 us";
   const std::string text = summary_text(result, summary, 10, 0, false);
-  EXPECT_TRUE(text.starts_with("traffic        1 of 4 flows failed; 3 done, 2.86MiB, in 600us\n"
-                               "completion     of the 3 that ended: p50 40us"))
+  EXPECT_TRUE(
+      text.starts_with("traffic        1 of 4 flows failed; 3 done, 2.86MiB, in 600us\n"
+                       "completion     of the 3 that ended: p50 40us"))
       << text;
   EXPECT_NE(text.find("slowdown       of the 3 that ended: p50"), std::string::npos) << text;
   EXPECT_NE(text.find("40Gbps in all; per flow of the 3 that ended: "), std::string::npos) << text;
@@ -188,7 +191,8 @@ TEST(SimSummary, ADeadlockNamesItsPorts) {
 }
 
 TEST(SimSummary, TheSlowestFlowsAreNamedAndTheUnfinishedComeFirst) {
-  const std::string text = slowest_text(sample_result(), 2, [](std::uint32_t rank) { return "gpu" + std::to_string(rank); }, 0, false);
+  const std::string text = slowest_text(
+      sample_result(), 2, [](std::uint32_t rank) { return "gpu" + std::to_string(rank); }, 0, false);
   EXPECT_EQ(text,
             "\n"
             "slowest flows  size  began      took  slowdown\n"

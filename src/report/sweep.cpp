@@ -52,9 +52,7 @@ Json price_json(const Variant& variant) {
   return variant.price ? Json(static_cast<double>(variant.price->count()) / 1e6) : Json();
 }
 
-Json power_json(const Variant& variant) {
-  return variant.power ? Json(variant.power->count()) : Json();
-}
+Json power_json(const Variant& variant) { return variant.power ? Json(variant.power->count()) : Json(); }
 
 std::string csv_cell(const Json& value) {
   if (value.is_null()) return "";
@@ -125,10 +123,12 @@ std::vector<std::pair<std::string, std::string>> trouble_lines(const Sweep& swee
     if (lines.size() == kNamed) {
       ++more;
     } else {
-      lines.emplace_back(point.trouble == "cannot run" ? point.trouble : "not done", point.variant.label + ": " + point.detail);
+      lines.emplace_back(point.trouble == "cannot run" ? point.trouble : "not done",
+                         point.variant.label + ": " + point.detail);
     }
   }
-  if (more > 0) lines.emplace_back("", fmt::format("and {}; --json has all", counted(static_cast<std::int64_t>(more), "point")));
+  if (more > 0)
+    lines.emplace_back("", fmt::format("and {}; --json has all", counted(static_cast<std::int64_t>(more), "point")));
   return lines;
 }
 

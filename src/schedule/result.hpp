@@ -17,22 +17,22 @@ struct FlowRecord {
   std::uint32_t source = 0;  // rank
   std::uint32_t destination = 0;
   std::uint64_t bytes = 0;
-  std::int64_t start = 0;            // ps
-  std::int64_t sent = kNotYet;       // the sender has the last acknowledgement
-  std::int64_t received = kNotYet;   // the receiver has the last byte
-  std::int64_t unloaded = 0;         // how long it would take alone, until `sent`
-  std::uint32_t stream = 0;          // into RunResult::streams, where there are several
-  bool unanswered = false;           // nobody acknowledges it: `sent` is when it left, and it is done when it is received
-  std::uint64_t tag = 0;             // what its send said
+  std::int64_t start = 0;           // ps
+  std::int64_t sent = kNotYet;      // the sender has the last acknowledgement
+  std::int64_t received = kNotYet;  // the receiver has the last byte
+  std::int64_t unloaded = 0;        // how long it would take alone, until `sent`
+  std::uint32_t stream = 0;         // into RunResult::streams, where there are several
+  bool unanswered = false;  // nobody acknowledges it: `sent` is when it left, and it is done when it is received
+  std::uint64_t tag = 0;    // what its send said
 };
 
 // One of several kinds of traffic that share the fabric.
 struct StreamRecord {
   std::string name;
   std::string transport;
-  std::string service;  // class of the switches
+  std::string service;      // class of the switches
   std::uint64_t flows = 0;  // of the traffic, begun or not; 0: not known before they are drawn
-  bool open_loop = false;  // its flows began at their times, however the network fared
+  bool open_loop = false;   // its flows began at their times, however the network fared
   // Of its transport in its service: streams that share both have the same numbers.
   std::uint64_t data_sent = 0;
   std::uint64_t data_resent = 0;
@@ -43,17 +43,17 @@ struct StreamRecord {
 struct LinkRecord {
   std::string from;
   std::string to;
-  std::int64_t rate = 0;         // bit/s
-  std::uint64_t bytes = 0;       // carried
+  std::int64_t rate = 0;    // bit/s
+  std::uint64_t bytes = 0;  // carried
   std::uint64_t packets = 0;
-  std::int64_t waited = 0;       // ps that its packets queued, summed
-  std::int64_t peak_bytes = 0;   // longest queue
-  std::uint64_t marked = 0;      // here, and not before; what was dropped here is not among them
+  std::int64_t waited = 0;      // ps that its packets queued, summed
+  std::int64_t peak_bytes = 0;  // longest queue
+  std::uint64_t marked = 0;     // here, and not before; what was dropped here is not among them
   std::uint64_t trimmed = 0;
-  std::uint64_t dropped = 0;     // queue full
-  std::uint64_t pauses = 0;      // that its other end asked for
-  std::int64_t paused = 0;       // ps, all classes together
-  std::uint64_t lost = 0;        // to a fault
+  std::uint64_t dropped = 0;  // queue full
+  std::uint64_t pauses = 0;   // that its other end asked for
+  std::int64_t paused = 0;    // ps, all classes together
+  std::uint64_t lost = 0;     // to a fault
 };
 
 // One link during one interval of --sample. Intervals in which nothing happened are left out.
@@ -64,8 +64,8 @@ struct LinkSample {
   std::uint64_t bytes = 0;      // put on the wire in it
   std::uint32_t marked = 0;
   std::uint32_t trimmed = 0;
-  std::uint32_t dropped = 0;    // queue full, or lost to a fault
-  std::uint32_t packets = 0;    // that began to leave in it
+  std::uint32_t dropped = 0;  // queue full, or lost to a fault
+  std::uint32_t packets = 0;  // that began to leave in it
 };
 
 // What a fault was like over time, where parts of messages may move to other NICs.
@@ -86,37 +86,37 @@ struct Failures {
 struct Counters {
   std::uint64_t events = 0;
   std::uint64_t packet_hops = 0;
-  std::uint64_t data_sent = 0;    // first transmissions
+  std::uint64_t data_sent = 0;  // first transmissions
   std::uint64_t data_resent = 0;
   std::uint64_t acks_sent = 0;
-  std::uint64_t marked = 0;       // data packets that arrived marked
+  std::uint64_t marked = 0;  // data packets that arrived marked
   std::uint64_t trimmed = 0;
-  std::uint64_t dropped = 0;      // queue full
-  std::uint64_t lost = 0;         // to faults
+  std::uint64_t dropped = 0;  // queue full
+  std::uint64_t lost = 0;     // to faults
   std::uint64_t timeouts = 0;
-  std::uint64_t pauses = 0;            // of all ports
-  std::uint64_t headroom_drops = 0;    // of `dropped`: a paused neighbour's packets did not fit the headroom
-  std::uint64_t watchdog_drops = 0;    // of `dropped`: thrown away after a long pause
+  std::uint64_t pauses = 0;          // of all ports
+  std::uint64_t headroom_drops = 0;  // of `dropped`: a paused neighbour's packets did not fit the headroom
+  std::uint64_t watchdog_drops = 0;  // of `dropped`: thrown away after a long pause
 };
 
 struct RunResult {
-  std::string executor;         // "packet", "message"
+  std::string executor;  // "packet", "message"
   std::uint64_t seed = 0;
   std::uint64_t digest = 0;
-  std::int64_t end = 0;         // ps: the last transfer was done, or given up
-  std::string stopped_by;       // empty: everything was done; else "ctrl-c" or the limit, and the result is partial
-  std::string deadlock;         // the ports that wait for each other, where the run was stopped by that
+  std::int64_t end = 0;          // ps: the last transfer was done, or given up
+  std::string stopped_by;        // empty: everything was done; else "ctrl-c" or the limit, and the result is partial
+  std::string deadlock;          // the ports that wait for each other, where the run was stopped by that
   std::uint64_t unfinished = 0;  // lanes that wait for what never came
   Counters counters;
-  std::uint64_t all_flows = 0;  // of the traffic, begun or not; 0: not known before they are drawn
-  std::vector<FlowRecord> flows;  // that have begun
-  std::vector<StreamRecord> streams;  // empty: all traffic is of one kind
-  std::vector<LinkRecord> links;     // those that carried anything, busiest first
-  std::vector<LinkSample> samples;   // by time, then link
-  std::int64_t sample_asked = 0;     // ps: interval of the samples as it was wanted; 0: none were
-  std::int64_t sample_interval = 0;  // and as it is: longer where there was no room for all
+  std::uint64_t all_flows = 0;         // of the traffic, begun or not; 0: not known before they are drawn
+  std::vector<FlowRecord> flows;       // that have begun
+  std::vector<StreamRecord> streams;   // empty: all traffic is of one kind
+  std::vector<LinkRecord> links;       // those that carried anything, busiest first
+  std::vector<LinkSample> samples;     // by time, then link
+  std::int64_t sample_asked = 0;       // ps: interval of the samples as it was wanted; 0: none were
+  std::int64_t sample_interval = 0;    // and as it is: longer where there was no room for all
   std::int64_t capture_end = kNotYet;  // ps: from then on there was no room for the packets of a capture
-  std::optional<Failures> failures;  // where links or switches go down
+  std::optional<Failures> failures;    // where links or switches go down
 };
 
 }  // namespace weft::schedule

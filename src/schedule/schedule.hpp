@@ -17,12 +17,12 @@
 // holds up nobody else (at most 4 ms, and not where there are signals).
 //
 // A message leaves by the NICs next to its sender and comes in by those next to its receiver, unless the send names
-// others: the NICs next to rank `leaves`, to which it is handed inside the server first where `handed`, and those next to
-// rank `enters`. What is handed crosses the scale-up network (PXN); what is not goes over PCIe, through host memory
+// others: the NICs next to rank `leaves`, to which it is handed inside the server first where `handed`, and those next
+// to rank `enters`. What is handed crosses the scale-up network (PXN); what is not goes over PCIe, through host memory
 // where it must.
 //
-// Ranks are GPUs in the order of the cluster. Behind them come, one for each scale-up domain, the switches in it, as far
-// as a schedule has ranks for them: they reduce and multicast.
+// Ranks are GPUs in the order of the cluster. Behind them come, one for each scale-up domain, the switches in it, as
+// far as a schedule has ranks for them: they reduce and multicast.
 //
 // Messages match by (source rank, tag), first come first served; one that comes before its recv is kept.
 // A one-sided message needs no recv. A channel of a collective is a lane: its steps are in order, those
@@ -61,7 +61,9 @@ struct Instruction {
   }
   // One-sided: the peer does nothing.
   static Instruction put(std::uint32_t peer, std::uint64_t bytes) { return send(peer, bytes, kOneSided); }
-  static Instruction recv(std::uint32_t peer, std::uint64_t tag) { return {.kind = Kind::recv, .peer = peer, .tag = tag}; }
+  static Instruction recv(std::uint32_t peer, std::uint64_t tag) {
+    return {.kind = Kind::recv, .peer = peer, .tag = tag};
+  }
   static Instruction compute(std::int64_t time) { return {.kind = Kind::compute, .time = time}; }
   static Instruction copy(std::uint64_t bytes) { return {.kind = Kind::copy, .bytes = bytes}; }
   static Instruction reduce(std::uint64_t bytes) { return {.kind = Kind::reduce, .bytes = bytes}; }

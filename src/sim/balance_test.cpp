@@ -16,9 +16,10 @@ using namespace testing;
 //   16 spines
 //   2 leaves x 16 hosts at 100G, cables of 0.5 us
 const fabric::Fabric& leaf_spine() {
-  static const Built built = build("leaf.topo",
-                                   "Nodes 32\nTiers 2\nPodsize 32\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 16\nRadix_Up 16\n"
-                                   "Downlink_Latency_ns 500\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 2\nDownlink_Latency_ns 500\n");
+  static const Built built =
+      build("leaf.topo",
+            "Nodes 32\nTiers 2\nPodsize 32\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 16\nRadix_Up 16\n"
+            "Downlink_Latency_ns 500\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 2\nDownlink_Latency_ns 500\n");
   return built.fabric;
 }
 
@@ -62,9 +63,10 @@ TEST(Balance, FromHashingToTheShortestQueue) {
 
 // Four hosts of leaf 2 fill four spines' links to leaf 1, which leaf 0 cannot see on its own ports.
 TEST(Balance, GlobalFlowletsSeeTheNextSwitch) {
-  const Built built = build("three.topo",
-                            "Nodes 24\nTiers 2\nPodsize 24\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 8\nRadix_Up 8\n"
-                            "Downlink_Latency_ns 500\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 3\nDownlink_Latency_ns 500\n");
+  const Built built =
+      build("three.topo",
+            "Nodes 24\nTiers 2\nPodsize 24\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 8\nRadix_Up 8\n"
+            "Downlink_Latency_ns 500\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 3\nDownlink_Latency_ns 500\n");
   const auto slowest_of = [&](Balance balance) {
     std::int64_t sum = 0;
     for (std::uint64_t seed = 1; seed <= 8; ++seed) {
@@ -75,7 +77,8 @@ TEST(Balance, GlobalFlowletsSeeTheNextSwitch) {
       config.flowlet_gap = 2'000'000;
       config.load_interval = 1'000'000;
       PacketSim sim(built.fabric, config);
-      for (std::uint32_t i = 0; i < 4; ++i) sim.start_raw(16 + i, {.peer = 8 + i, .packets = 2000, .bytes = 4086, .interval = 4150 * 90});
+      for (std::uint32_t i = 0; i < 4; ++i)
+        sim.start_raw(16 + i, {.peer = 8 + i, .packets = 2000, .bytes = 4086, .interval = 4150 * 90});
       std::vector<Flow> flows;
       for (std::uint32_t i = 0; i < 4; ++i) flows.push_back({i, 12 + i, 500 * 4086, 20'000'000});
       sum += run_on(sim, flows).last();
@@ -90,9 +93,10 @@ TEST(Balance, GlobalFlowletsSeeTheNextSwitch) {
 //   4 spines                            8 servers with 8 NICs at 400G in two scalable units:
 //   2 x 8 leaves, one per rail          a leaf has 4 NICs below it and 4 links up
 const fabric::Fabric& rails() {
-  static const Built built = build("rails.weft.yaml",
-                                   "version: 1\nservers: {kind: hgx-h100, count: 8}\n"
-                                   "fabric: {kind: rail-optimized, scalable_unit: 4, spines: 4, link: {rate: 400Gbps, cable: 5m}}\n");
+  static const Built built =
+      build("rails.weft.yaml",
+            "version: 1\nservers: {kind: hgx-h100, count: 8}\n"
+            "fabric: {kind: rail-optimized, scalable_unit: 4, spines: 4, link: {rate: 400Gbps, cable: 5m}}\n");
   return built.fabric;
 }
 
@@ -150,8 +154,8 @@ TEST(Balance, APermutationAcrossRailsFromBallsInBinsToLineRate) {
   EXPECT_LT(flowlet, spray);
   EXPECT_GE(spray, 0.95);
   EXPECT_GE(adaptive, 0.95);
-  std::printf("slowest of 64 flows: ecmp %.3f (balls in bins %.3f), flowlet %.3f, spray %.3f, adaptive %.3f\n", ecmp, balls_in_bins(), flowlet, spray,
-              adaptive);
+  std::printf("slowest of 64 flows: ecmp %.3f (balls in bins %.3f), flowlet %.3f, spray %.3f, adaptive %.3f\n", ecmp,
+              balls_in_bins(), flowlet, spray, adaptive);
 }
 
 TEST(Balance, AnyNumberOfThreadsGivesTheSame) {

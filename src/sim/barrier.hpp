@@ -11,7 +11,8 @@ namespace weft::sim {
 
 class Barrier {
  public:
-  explicit Barrier(std::uint32_t threads) : threads_(threads), patient_(threads > std::thread::hardware_concurrency()) {}
+  explicit Barrier(std::uint32_t threads)
+      : threads_(threads), patient_(threads > std::thread::hardware_concurrency()) {}
 
   // The last one to come calls `alone` while the others wait.
   template <class Alone>
@@ -26,7 +27,8 @@ class Barrier {
     }
     constexpr std::uint32_t kSpins = 20'000;
     constexpr std::uint32_t kYields = 200;
-    for (std::uint32_t tries = patient_ ? kSpins + kYields : 0; round_.load(std::memory_order_acquire) == round; ++tries) {
+    for (std::uint32_t tries = patient_ ? kSpins + kYields : 0; round_.load(std::memory_order_acquire) == round;
+         ++tries) {
       if (tries >= kSpins + kYields) {
         round_.wait(round, std::memory_order_acquire);
       } else if (tries >= kSpins) {

@@ -16,11 +16,11 @@ inline constexpr std::int64_t kForever = INT64_MAX;
 // One thing that is wrong with one direction of a link during [from, to).
 struct Condition {
   enum class Kind : std::uint8_t {
-    down,      // a packet whose time on the wire overlaps it is lost; the switch avoids the port
-    blackhole, // the same, but nobody notices
-    loss,      // packets vanish at random
-    corrupt,   // packets arrive damaged at random, and are thrown away there
-    degraded,  // the rate is a part of what it was
+    down,       // a packet whose time on the wire overlaps it is lost; the switch avoids the port
+    blackhole,  // the same, but nobody notices
+    loss,       // packets vanish at random
+    corrupt,    // packets arrive damaged at random, and are thrown away there
+    degraded,   // the rate is a part of what it was
   };
   Kind kind = Kind::down;
   std::int64_t from = 0;

@@ -17,9 +17,10 @@ constexpr std::int64_t kMillisecond = 1'000'000'000;
 //   8 spines            32 hosts to a leaf, 40 Gb/s as in the paper
 //   2 leaves
 const fabric::Fabric& two_leaves() {
-  static const Built built = build("leaves.topo",
-                                   "Nodes 64\nTiers 2\nPodsize 64\nTier 0\nDownlink_speed_Gbps 40\nRadix_Down 32\nRadix_Up 8\n"
-                                   "Downlink_Latency_ns 500\nTier 1\nDownlink_speed_Gbps 40\nRadix_Down 2\nDownlink_Latency_ns 500\n");
+  static const Built built =
+      build("leaves.topo",
+            "Nodes 64\nTiers 2\nPodsize 64\nTier 0\nDownlink_speed_Gbps 40\nRadix_Down 32\nRadix_Up 8\n"
+            "Downlink_Latency_ns 500\nTier 1\nDownlink_speed_Gbps 40\nRadix_Down 2\nDownlink_Latency_ns 500\n");
   return built.fabric;
 }
 
@@ -58,7 +59,8 @@ Shared share(std::uint32_t flows) {
   const SimConfig config = dcqcn();
   PacketSim sim(two_leaves(), config);
   for (std::uint32_t i = 0; i < flows; ++i)
-    sim.post(0, 32 + i, {.op = transport::Op::write, .peer = 0, .bytes = 1ull << 34, .tag = i, .protocol = config.protocol});
+    sim.post(0, 32 + i,
+             {.op = transport::Op::write, .peer = 0, .bytes = 1ull << 34, .tag = i, .protocol = config.protocol});
   const std::uint32_t out = sim.layout().reverse_port(sim.layout().port_of_endpoint(0));
   std::vector<std::uint64_t> before;
   Port then{};
@@ -100,8 +102,8 @@ TEST(DcqcnOnFabric, LongFlowsShareAPortAndItsQueueIsWhereTheFluidModelPutsIt) {
     const double p = transport::balance(fluid);
     const double p_cycle = transport::balance(transport::CycleModel{fluid});
     const Shared got = share(flows);
-    std::printf("%2u flows: Jain %.4f, use %.3f, queue %.0f B (fluid %.0f, cycle %.0f)\n", flows, got.jain, got.use, got.queue, queue_at(p),
-                queue_at(p_cycle));
+    std::printf("%2u flows: Jain %.4f, use %.3f, queue %.0f B (fluid %.0f, cycle %.0f)\n", flows, got.jain, got.use,
+                got.queue, queue_at(p), queue_at(p_cycle));
     EXPECT_GE(got.jain, 0.95) << flows;
     EXPECT_GE(got.use, 0.93) << flows;
     EXPECT_GT(got.queue, 0.8 * queue_at(p)) << flows;

@@ -19,14 +19,15 @@ constexpr std::uint32_t kOfAGroup = 8;
 Built dragonfly(const std::string& routing) {
   return build("fly.weft.yaml",
                "version: 1\nservers: {kind: hgx-h100, nics: 1, count: 72}\n"
-               "fabric: {kind: dragonfly, switch: tomahawk-4, servers_per_router: 2, routers_per_group: 4, global_links: 2, routing: " +
+               "fabric: {kind: dragonfly, switch: tomahawk-4, servers_per_router: 2, routers_per_group: 4, "
+               "global_links: 2, routing: " +
                    routing + ", link: {rate: 400Gbps, cable: 15m}}\n");
 }
 
 struct Result {
   double median = 0;  // flow, of what it would get alone
   double all = 0;     // bytes of all flows over the time of the slowest, of line rate
-  double hops = 0;     // links per packet
+  double hops = 0;    // links per packet
 };
 
 Result over(const Built& built, const std::vector<Flow>& flows, SimConfig config = {}) {
@@ -42,7 +43,8 @@ Result over(const Built& built, const std::vector<Flow>& flows, SimConfig config
   std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
   return {static_cast<double>(sim.unloaded(flows[0])) / static_cast<double>(times[times.size() / 2]),
           static_cast<double>(bytes) / 4086 * 4150 * 20 / kHosts / static_cast<double>(outcome.last()),
-          static_cast<double>(counters.packet_hops) / static_cast<double>(counters.data_sent + counters.data_resent + counters.acks_sent)};
+          static_cast<double>(counters.packet_hops) /
+              static_cast<double>(counters.data_sent + counters.data_resent + counters.acks_sent)};
 }
 
 // All of a group to the next one.
@@ -52,7 +54,8 @@ std::vector<Flow> adversarial(std::uint64_t bytes) { return shifted(kOfAGroup, b
 std::vector<Flow> uniform(std::uint64_t bytes) {
   std::vector<Flow> flows;
   for (std::uint32_t i = 0; i < kHosts; ++i)
-    for (std::uint32_t by = 1; by < 9; ++by) flows.push_back({i, (i / kOfAGroup + by) % 9 * kOfAGroup + (i + by) % kOfAGroup, bytes, 0});
+    for (std::uint32_t by = 1; by < 9; ++by)
+      flows.push_back({i, (i / kOfAGroup + by) % 9 * kOfAGroup + (i + by) % kOfAGroup, bytes, 0});
   return flows;
 }
 
@@ -77,8 +80,8 @@ TEST(DragonflySim, UniformTrafficStaysMinimal) {
   const Result minimal = over(dragonfly("minimal"), uniform(400'000));
   const Result valiant = over(dragonfly("valiant"), uniform(400'000));
   const Result ugal = over(dragonfly("ugal"), uniform(400'000));
-  std::printf("uniform: minimal %.3f (%.2f hops), valiant %.3f (%.2f), ugal %.3f (%.2f)\n", minimal.all, minimal.hops, valiant.all, valiant.hops,
-              ugal.all, ugal.hops);
+  std::printf("uniform: minimal %.3f (%.2f hops), valiant %.3f (%.2f), ugal %.3f (%.2f)\n", minimal.all, minimal.hops,
+              valiant.all, valiant.hops, ugal.all, ugal.hops);
   EXPECT_LE(ugal.hops, 1.05 * minimal.hops);
   EXPECT_GE(ugal.all, 0.95 * minimal.all);
   EXPECT_GE(valiant.hops, 1.25 * minimal.hops);

@@ -7,9 +7,7 @@
 
 namespace weft::sim {
 
-constexpr std::uint32_t entropy_salt(std::uint64_t seed) {
-  return static_cast<std::uint32_t>(mix64(seed));
-}
+constexpr std::uint32_t entropy_salt(std::uint64_t seed) { return static_cast<std::uint32_t>(mix64(seed)); }
 
 // Who talks to whom.
 constexpr std::uint32_t pair_entropy(std::uint32_t source, std::uint32_t destination, std::uint32_t salt) {

@@ -12,7 +12,7 @@ namespace weft::sim {
 
 enum class EventKind : std::uint8_t {
   packet,
-  wake,       // an endpoint has something to do; at a switch, a port
+  wake,  // an endpoint has something to do; at a switch, a port
   post,
   call,
   control,    // between neighbours: pause, resume, credit
@@ -36,8 +36,10 @@ static_assert(sizeof(Event) == 64);
 // Every word of an event, each by a factor of its own: a change in any one of them shows.
 template <class Word>
 std::uint64_t hash_words(Word w) {
-  return (w(0) * 0x9e3779b97f4a7c15ULL + w(1) * 0xbf58476d1ce4e5b9ULL) ^ (w(2) * 0x94d049bb133111ebULL + w(3) * 0xd6e8feb86659fd93ULL) ^
-         (w(4) * 0xa0761d6478bd642fULL + w(5) * 0xe7037ed1a0b428dbULL) ^ (w(6) * 0x8ebc6af09c88c6e3ULL + w(7) * 0x589965cc75374cc3ULL);
+  return (w(0) * 0x9e3779b97f4a7c15ULL + w(1) * 0xbf58476d1ce4e5b9ULL) ^
+         (w(2) * 0x94d049bb133111ebULL + w(3) * 0xd6e8feb86659fd93ULL) ^
+         (w(4) * 0xa0761d6478bd642fULL + w(5) * 0xe7037ed1a0b428dbULL) ^
+         (w(6) * 0x8ebc6af09c88c6e3ULL + w(7) * 0x589965cc75374cc3ULL);
 }
 // Word by word from where it lies: a copy of the whole would be written and read again.
 inline std::uint64_t hash_of(const Event& event) {

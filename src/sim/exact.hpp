@@ -27,7 +27,8 @@ inline constexpr std::uint32_t kMostClasses = 8;
 // What goes first in class 0, all else in class 1.
 constexpr std::array<std::uint8_t, 16 * transport::kMostLanes> usual_classes() {
   std::array<std::uint8_t, 16 * transport::kMostLanes> classes{};
-  for (std::size_t i = 0; i < classes.size(); ++i) classes[i] = !transport::goes_first(static_cast<transport::PacketType>(i % 16));
+  for (std::size_t i = 0; i < classes.size(); ++i)
+    classes[i] = !transport::goes_first(static_cast<transport::PacketType>(i % 16));
   return classes;
 }
 
@@ -42,14 +43,14 @@ struct ExactConfig {
   std::array<std::uint32_t, kMostClasses> weight{};  // of what strict classes leave; 0: strict, lower numbers first
   std::uint8_t lossless = 0;                         // bit per class
   FlowControl flow_control = FlowControl::none;
-  std::int64_t buffer = 0;        // bytes of a switch; 0: as the catalog says
-  std::uint32_t alpha = 256;      // 1/256
+  std::int64_t buffer = 0;            // bytes of a switch; 0: as the catalog says
+  std::uint32_t alpha = 256;          // 1/256
   std::int64_t headroom_latency = 0;  // ps of cable that headroom is meant for; 0: what the cables have
-  std::int64_t resume_below = 0;  // bytes under the threshold; 0: two full packets
-  std::int64_t reaction = 0;      // ps from the arrival of a pause to its effect
+  std::int64_t resume_below = 0;      // bytes under the threshold; 0: two full packets
+  std::int64_t reaction = 0;          // ps from the arrival of a pause to its effect
   std::int64_t nic_buffer = 2 << 20;  // bytes that a card holds for its host
-  std::int64_t watchdog = 0;      // ps of pause after which a queue is thrown away; 0: never
-  std::int64_t deadlock_check = 0;  // ps between looks for circles of paused ports; 0: never
+  std::int64_t watchdog = 0;          // ps of pause after which a queue is thrown away; 0: never
+  std::int64_t deadlock_check = 0;    // ps between looks for circles of paused ports; 0: never
 
   bool is_lossless(std::uint32_t cls) const { return lossless >> cls & 1; }
   bool is_scheduled() const { return on && flow_control == FlowControl::scheduled; }
@@ -67,8 +68,8 @@ struct Gate {
   std::int64_t paused_since = 0;  // 0: not paused
   std::int64_t paused_for = 0;    // in all
   std::uint32_t pauses = 0;
-  std::int32_t deficit = 0;       // bytes that it may still send in its turn
-  bool thrown_away = false;       // by the watchdog, until the pause ends
+  std::int32_t deficit = 0;  // bytes that it may still send in its turn
+  bool thrown_away = false;  // by the watchdog, until the pause ends
 };
 
 // What has come in by a port in one class and is still here.
@@ -80,7 +81,7 @@ struct Hold {
 };
 
 struct ExactPort {
-  std::int64_t armed = 0;    // when it is looked at next; 0: no need
+  std::int64_t armed = 0;     // when it is looked at next; 0: no need
   std::uint32_t waiting = 0;  // bit per class: something waits
   std::uint8_t turn = 0;      // class whose turn it is among the weighted
   std::uint32_t dropped_headroom = 0;
@@ -95,8 +96,8 @@ struct Intake {
 
 // State of all entities; each part is touched by the shard of its entity only.
 struct ExactWorld {
-  std::vector<Gate> gates;     // by port and class
-  std::vector<Hold> holds;     // likewise: the same cable, the other direction
+  std::vector<Gate> gates;  // by port and class
+  std::vector<Hold> holds;  // likewise: the same cable, the other direction
   std::vector<ExactPort> ports;
   std::vector<std::int64_t> used;      // by switch: bytes of the shared buffer
   std::vector<std::int64_t> shared;    // by switch: its size

@@ -103,7 +103,8 @@ TEST(ExactPorts, CreditsNeverDrop) {
 
 // Packets of an open-loop source, from each of these hosts to host 0 at line rate.
 void flood(PacketSim& sim, std::initializer_list<std::uint32_t> from, std::uint64_t packets) {
-  for (const std::uint32_t host : from) sim.start_raw(host, {.peer = 0, .packets = packets, .bytes = 4086, .interval = 4150 * 80, .paths = 16});
+  for (const std::uint32_t host : from)
+    sim.start_raw(host, {.peer = 0, .packets = packets, .bytes = 4086, .interval = 4150 * 80, .paths = 16});
 }
 
 // One host takes a tenth of its line rate. The pause reaches the leaf, then those who send to it; nothing is lost, and
@@ -121,12 +122,14 @@ TEST(ExactPorts, ASlowReceiverPausesItsSenders) {
   EXPECT_GE(outcome.result.end, ideal);
   EXPECT_LE(outcome.result.end, ideal * 101 / 100);
   bool paused = false;
-  for (const schedule::LinkRecord& link : outcome.result.links) paused = paused || (link.from.find("nic") != std::string::npos && link.paused > ideal / 2);
+  for (const schedule::LinkRecord& link : outcome.result.links)
+    paused = paused || (link.from.find("nic") != std::string::npos && link.paused > ideal / 2);
   EXPECT_TRUE(paused) << outcome.result.links[0].from << outcome.result.links[0].paused;
 }
 
 TEST(ExactPorts, WeightsShareTheWire) {
-  // Two kinds of packets in two weighted classes, both always waiting: raw streams of two sizes do not matter, bytes do.
+  // Two kinds of packets in two weighted classes, both always waiting: raw streams of two sizes do not matter, bytes
+  // do.
   SimConfig config = exact_config();
   config.exact.classes = 3;
   config.exact.class_of[static_cast<std::size_t>(transport::PacketType::data)] = 1;
@@ -181,9 +184,10 @@ TEST(ExactPorts, EntityByEntityAndInTimeOrderAreTheSame) {
 // A Dragonfly with one class: local links wait for global ones and these for local ones, round and round. A tree
 // has no such circle, however full it is.
 TEST(ExactPorts, ADeadlockIsFoundAndNamed) {
-  const Built dragonfly = build("dragonfly.weft.yaml",
-                                "version: 1\nservers: {kind: hgx-h100, count: 60}\n"
-                                "fabric: {kind: dragonfly, switch: tomahawk-4, servers_per_router: 3, routers_per_group: 4, global_links: 1}\n");
+  const Built dragonfly = build(
+      "dragonfly.weft.yaml",
+      "version: 1\nservers: {kind: hgx-h100, count: 60}\n"
+      "fabric: {kind: dragonfly, switch: tomahawk-4, servers_per_router: 3, routers_per_group: 4, global_links: 1}\n");
   for (const FlowControl control : {FlowControl::pause, FlowControl::credits}) {
     SimConfig config = lossless(control);
     config.exact.buffer = 8 << 20;
@@ -236,7 +240,8 @@ TEST(ExactPorts, APauseThatActsAtOnceKeepsTheOrderOfThreads) {
   const auto digest = [&](std::uint32_t threads) {
     config.threads = threads;
     PacketSim sim(fat_tree(), config);
-    for (std::uint32_t i = 1; i < 40; ++i) sim.post(0, i, {.peer = 0, .bytes = 200'000, .tag = i, .protocol = config.protocol});
+    for (std::uint32_t i = 1; i < 40; ++i)
+      sim.post(0, i, {.peer = 0, .bytes = 200'000, .tag = i, .protocol = config.protocol});
     Recorder recorder;
     const schedule::RunResult result = sim.run(recorder);
     EXPECT_EQ(recorder.received.size(), 39u);

@@ -3,12 +3,12 @@
 //
 // A transport that has heard nothing for SimConfig::failover fails what it was given. Each part of a message that
 // fails so is posted again by other ports: of the same card where it has any (another plane), else of another card
-// of the server. NCCL does so since 2.29.7 (NCCL_IB_RESILIENCY_PORT_FAILOVER), when the retries of a queue pair are used
-// up. A part that failed may have arrived and only its acknowledgements died; so parts have numbers that
-// stay with them, and a receiver counts each once.
+// of the server. NCCL does so since 2.29.7 (NCCL_IB_RESILIENCY_PORT_FAILOVER), when the retries of a queue pair are
+// used up. A part that failed may have arrived and only its acknowledgements died; so parts have numbers that stay with
+// them, and a receiver counts each once.
 //
-// Two ports that did not get through are avoided for ten times as long as it took to notice, then twice that, and so on:
-// to find out that a plane is back costs a tenth of the time at most.
+// Two ports that did not get through are avoided for ten times as long as it took to notice, then twice that, and so
+// on: to find out that a plane is back costs a tenth of the time at most.
 
 #include <algorithm>
 #include <cstdint>
@@ -24,8 +24,8 @@ namespace weft::sim {
 // A part of a message on its way. No initialisers: see Message.
 struct Part {
   std::uint64_t bytes;
-  std::int64_t since;       // when it first failed; kNotFailed: it did not
-  NicPair pair;             // by which it goes now
+  std::int64_t since;  // when it first failed; kNotFailed: it did not
+  NicPair pair;        // by which it goes now
   std::uint32_t message;
   std::uint32_t delivered;  // the only word that the receiver writes
   static constexpr std::int64_t kNotFailed = -1;
@@ -52,7 +52,7 @@ class Failover {
   std::optional<NicPair> another(std::int64_t now, const NicPair& pair, std::uint32_t turn, Usable usable) const;
 
  private:
-  static constexpr std::int64_t kAvoided = 10;   // times as long as it takes to notice
+  static constexpr std::int64_t kAvoided = 10;    // times as long as it takes to notice
   static constexpr std::uint32_t kMostTimes = 7;  // that this doubles
 
   struct Trouble {
@@ -80,7 +80,8 @@ class Failover {
 };
 
 template <class Usable>
-std::optional<NicPair> Failover::another(std::int64_t now, const NicPair& pair, std::uint32_t turn, Usable usable) const {
+std::optional<NicPair> Failover::another(std::int64_t now, const NicPair& pair, std::uint32_t turn,
+                                         Usable usable) const {
   const Cards from = cards_around(pair.source);
   const Cards to = cards_around(pair.destination);
   const auto with = [&](std::uint32_t source_card, std::uint32_t destination_card) -> std::optional<NicPair> {

@@ -24,9 +24,10 @@ constexpr std::int64_t kSilence = 200 * kMicrosecond;
 constexpr std::uint64_t kBytes = 4'000'000;  // 80 us over both planes, 160 us over one
 
 const Built& two_planes() {
-  static const Built built = build("c.weft.yaml",
-                                   "version: 1\nservers: {kind: hgx-h100, count: 8, nic: {kind: connectx-7, ports: 2}}\n"
-                                   "fabric: {kind: tor-clos, planes: 2, switch: tomahawk-4, servers_per_leaf: 4, spines: 4}\n");
+  static const Built built =
+      build("c.weft.yaml",
+            "version: 1\nservers: {kind: hgx-h100, count: 8, nic: {kind: connectx-7, ports: 2}}\n"
+            "fabric: {kind: tor-clos, planes: 2, switch: tomahawk-4, servers_per_leaf: 4, spines: 4}\n");
   return built;
 }
 
@@ -73,7 +74,9 @@ void lose_plane(PacketSim& engine, std::uint32_t plane, std::int64_t from, std::
   for (std::uint32_t i = 0; i < switches; ++i) engine.add_to_switch(plane * switches + i, {Kind::down, from, to, 0});
 }
 
-std::uint64_t delivered(const schedule::RunResult& result) { return result.failures->delivered.between(0, INT64_MAX / 2); }
+std::uint64_t delivered(const schedule::RunResult& result) {
+  return result.failures->delivered.between(0, INT64_MAX / 2);
+}
 
 TEST(Failover, APlaneThatDiesCostsTheTimeToNoticeAndTheRestAtHalfTheRate) {
   for (const Protocol protocol : {Protocol::srd, Protocol::rocev2, Protocol::uet}) {
@@ -147,7 +150,8 @@ TEST(Failover, AnyNumberOfThreadsGivesTheSame) {
     config.threads = threads;
     std::vector<Send> sends;
     for (std::uint32_t gpu = 0; gpu < 64; ++gpu) sends.push_back({gpu, (gpu + 24) % 64});
-    const auto result = run(two_planes(), sends, config, [](PacketSim& engine) { lose_plane(engine, 0, 20 * kMicrosecond); });
+    const auto result =
+        run(two_planes(), sends, config, [](PacketSim& engine) { lose_plane(engine, 0, 20 * kMicrosecond); });
     EXPECT_EQ(delivered(result), 64 * kBytes);
     digests.push_back(result.digest);
   }
@@ -166,11 +170,18 @@ RC_GTEST_PROP(Failover, WhateverGoesDownForAWhileEverythingComesOnce, ()) {
       const std::int64_t from = *rc::gen::inRange<std::int64_t>(0, kSilence);
       const std::int64_t to = from + *rc::gen::inRange<std::int64_t>(1, 20 * kSilence);
       const auto gpu = *rc::gen::element(0u, 1u, 2u, 9u, 32u, 63u);
-      const std::uint32_t port = engine.layout().port_of_endpoint(engine.layout().fabric().endpoint(gpu, *rc::gen::inRange(0u, 2u)));
+      const std::uint32_t port =
+          engine.layout().port_of_endpoint(engine.layout().fabric().endpoint(gpu, *rc::gen::inRange(0u, 2u)));
       switch (*rc::gen::inRange(0, 3)) {
-        case 0: lose_plane(engine, *rc::gen::inRange(0u, 2u), from, to); break;
-        case 1: engine.add_condition(port, {Kind::blackhole, from, to, 0}); break;
-        default: engine.add_to_link(port, {Kind::down, from, to, 0}); break;
+        case 0:
+          lose_plane(engine, *rc::gen::inRange(0u, 2u), from, to);
+          break;
+        case 1:
+          engine.add_condition(port, {Kind::blackhole, from, to, 0});
+          break;
+        default:
+          engine.add_to_link(port, {Kind::down, from, to, 0});
+          break;
       }
     }
   });

@@ -19,19 +19,26 @@ constexpr std::int64_t kWire = 164 * 80;
 TEST(Faults, APacketWhoseTimeOnTheWireOverlapsTheOutageIsLost) {
   const std::int64_t second = kWire + kMicrosecond;  // it leaves the leaf then, and arrives a wire and a cable later
   const auto lost_when_down = [&](std::int64_t from, std::int64_t to) {
-    return run({{0, 1, 100, 0}}, {}, [&](PacketSim& sim) { sim.add_condition(sim.layout().port_of(0, 1), {Kind::down, from, to, 0}); })
+    return run({{0, 1, 100, 0}}, {},
+               [&](PacketSim& sim) {
+                 sim.add_condition(sim.layout().port_of(0, 1), {Kind::down, from, to, 0});
+               })
         .result.counters.lost;
   };
-  EXPECT_EQ(lost_when_down(0, second), 0u);                                       // ends as it starts
+  EXPECT_EQ(lost_when_down(0, second), 0u);  // ends as it starts
   EXPECT_EQ(lost_when_down(0, second + 1), 1u);
-  EXPECT_EQ(lost_when_down(second + kWire + kMicrosecond - 1, second + kWire + kMicrosecond), 1u);  // the last picosecond
+  EXPECT_EQ(lost_when_down(second + kWire + kMicrosecond - 1, second + kWire + kMicrosecond),
+            1u);  // the last picosecond
   EXPECT_EQ(lost_when_down(second + kWire + kMicrosecond, 2 * second + 3 * kMicrosecond), 0u);
 }
 
 TEST(Faults, ADegradedLinkIsSlowerByWhatItSays) {
   // All of it, or only the second half of the packet.
   const auto took = [](std::int64_t from) {
-    return run({{0, 1, 100, 0}}, {}, [&](PacketSim& sim) { sim.add_condition(sim.layout().port_of_endpoint(0), {Kind::degraded, from, kForever, 250'000}); })
+    return run({{0, 1, 100, 0}}, {},
+               [&](PacketSim& sim) {
+                 sim.add_condition(sim.layout().port_of_endpoint(0), {Kind::degraded, from, kForever, 250'000});
+               })
         .received.at(0);
   };
   const std::int64_t healthy = run({{0, 1, 100, 0}}).received.at(0);
@@ -45,10 +52,12 @@ TEST(Faults, WhatASlowLinkTakesIsWaitedForByASwitchThatCutsThrough) {
   SimConfig config;
   config.cut_through = true;
   const auto took = [&](std::uint32_t share) {
-    return run({{0, 63, 100, 0}}, config, [&](PacketSim& sim) {
-      for (std::uint32_t up = 4; up < 8; ++up)
-        sim.add_condition(sim.layout().port_of(0, up), {Kind::degraded, 0, kForever, share});
-    }).received.at(0);
+    return run({{0, 63, 100, 0}}, config,
+               [&](PacketSim& sim) {
+                 for (std::uint32_t up = 4; up < 8; ++up)
+                   sim.add_condition(sim.layout().port_of(0, up), {Kind::degraded, 0, kForever, share});
+               })
+        .received.at(0);
   };
   EXPECT_EQ(took(10'000) - took(1'000'000), 99 * kWire);
 }
@@ -91,7 +100,8 @@ TEST(Faults, RandomLossIsAsOftenAsSaidAndRepaired) {
 
 TEST(Faults, DamagedPacketsCountAsLostAndAreRepaired) {
   const Outcome out = run(shifted(21, 500'000), {}, [](PacketSim& sim) {
-    for (std::uint32_t port = 4; port < 8; ++port) sim.add_to_link(sim.layout().port_of(0, port), {Kind::corrupt, 0, kForever, 20'000});
+    for (std::uint32_t port = 4; port < 8; ++port)
+      sim.add_to_link(sim.layout().port_of(0, port), {Kind::corrupt, 0, kForever, 20'000});
   });
   EXPECT_TRUE(delivered_once(out, 64));
   EXPECT_GT(out.result.counters.lost, 0u);
@@ -110,9 +120,12 @@ TEST(Faults, ASwitchAvoidsItsOwnLinkThatIsDown) {
   // Two of the four uplinks of leaf 0, from the start and for good. From the spines down nobody knows
   // better, so it is only the way up that must not lose anything.
   const auto lost = [](Kind kind) {
-    return run({{0, 63, 400'000, 0}}, {}, [&](PacketSim& sim) {
-             for (const std::uint32_t port : {4u, 6u}) sim.add_condition(sim.layout().port_of(0, port), {kind, 0, 1'000 * kMicrosecond, 0});
-           }).result.counters.lost;
+    return run({{0, 63, 400'000, 0}}, {},
+               [&](PacketSim& sim) {
+                 for (const std::uint32_t port : {4u, 6u})
+                   sim.add_condition(sim.layout().port_of(0, port), {kind, 0, 1'000 * kMicrosecond, 0});
+               })
+        .result.counters.lost;
   };
   EXPECT_EQ(lost(Kind::down), 0u);
   EXPECT_GT(lost(Kind::blackhole), 0u);

@@ -23,9 +23,7 @@ LinkOptions link_options(const FlowConfig& config) {
 }
 
 // Where it rests in memory, all of it is there before any of it goes on.
-bool stored(std::uint64_t bytes) {
-  return bytes <= HostLinks::kChunk;
-}
+bool stored(std::uint64_t bytes) { return bytes <= HostLinks::kChunk; }
 
 Wide work_inside(std::uint64_t bytes) {
   return Wide{std::min(bytes, kMostBytes)} * 8 * FlowRates::kParts * kPsPerSecond;
@@ -186,10 +184,13 @@ bool FlowRoutes::take_all_paths(const NicPair& pair) {
       if (ports_.empty()) return false;
       const std::size_t ways = ports_.size();
       until_.assign(1, 0);
-      for (const std::uint32_t port : ports_) until_.push_back(until_.back() + (weighs ? room_of(port, pair.destination) : 1));
+      for (const std::uint32_t port : ports_)
+        until_.push_back(until_.back() + (weighs ? room_of(port, pair.destination) : 1));
       for (std::size_t i = 0; i < ways; ++i) {
         // Rounded so that together they are the whole.
-        const auto part = [&](std::size_t before) { return static_cast<std::uint64_t>(branch.weight * until_[before] / until_[ways]); };
+        const auto part = [&](std::size_t before) {
+          return static_cast<std::uint64_t>(branch.weight * until_[before] / until_[ways]);
+        };
         const std::uint64_t weight = part(i + 1) - part(i);
         parts_.push_back({ports_[i], weight});
         const std::uint32_t entity = layout_.far(ports_[i]).entity;
@@ -208,7 +209,8 @@ bool FlowRoutes::take_all_paths(const NicPair& pair) {
 
 void FlowRoutes::take_legs(std::uint32_t domain, const HostRoute& route, std::uint32_t first, std::uint32_t last) {
   for (std::uint32_t leg = first; leg < last; ++leg)
-    for (const std::uint32_t link : route.leg(leg)) parts_.push_back({kInside | Key{domain} << 24 | link, FlowRates::kWhole});
+    for (const std::uint32_t link : route.leg(leg))
+      parts_.push_back({kInside | Key{domain} << 24 | link, FlowRates::kWhole});
 }
 
 // From parts to the shares of a stage: a link that is passed twice counts once, with both weights.

@@ -3,9 +3,9 @@
 // first takes them, so memory follows what is used.
 //
 // With ECMP a stripe takes the one path that the packet simulator's switches would hash. Where packets are spread
-// (spray, paths that the host draws) it is split at every switch over all ports that lead on, so a link gets the product
-// of these parts: evenly, or, where those who choose a path leave the slow ones, by how much each has room for. Links inside the servers count where hosts are modelled; the legs between which data
-// rest in memory move at one rate.
+// (spray, paths that the host draws) it is split at every switch over all ports that lead on, so a link gets the
+// product of these parts: evenly, or, where those who choose a path leave the slow ones, by how much each has room for.
+// Links inside the servers count where hosts are modelled; the legs between which data rest in memory move at one rate.
 //
 // A link of the network has the capacity for payload that full packets leave of it; short packets are accounted for
 // in what a flow has to move. Acknowledgements are not counted.
@@ -31,9 +31,9 @@ struct FlowConfig {
   std::uint32_t payload = 4096;
   std::uint32_t header = 64;
   bool cut_through = false;
-  bool split = true;   // over all paths; else the one that ECMP hashes
+  bool split = true;    // over all paths; else the one that ECMP hashes
   bool adapts = false;  // then slow paths get less
-  bool hosts = false;  // what happens inside servers counts
+  bool hosts = false;   // what happens inside servers counts
   HostRates rates = {};
 };
 
@@ -46,7 +46,7 @@ struct FlowWay {
     Wide work = 0;           // to move, in parts of a bit per second times picoseconds
     std::int64_t alone = 0;  // the rate it gets when nothing else moves
   };
-  std::vector<Stage> stages;         // the first `count`, one after another; none: to itself, nothing is crossed
+  std::vector<Stage> stages;  // the first `count`, one after another; none: to itself, nothing is crossed
   std::size_t count = 0;
   std::size_t network = kInside;     // the stage that crosses it
   NicPair cards{};                   // between which it does
@@ -124,7 +124,7 @@ class FlowRoutes {
   std::vector<Branch> branches_;
   std::vector<Branch> next_;
   std::vector<std::uint32_t> ports_;
-  std::vector<Wide> until_;                    // by port: the room of all up to it
+  std::vector<Wide> until_;                     // by port: the room of all up to it
   std::map<std::uint32_t, std::int64_t> room_;  // by switch, towards the destination
 };
 

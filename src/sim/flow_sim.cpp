@@ -24,9 +24,7 @@ std::int64_t later_by(std::int64_t moment, Wide after) {
   return after < kNever - moment ? moment + static_cast<std::int64_t>(after) : kNever;
 }
 
-Wide time_to_move(Wide work, std::int64_t rate) {
-  return rate > 0 ? (work + rate - 1) / rate : Wide{kNever};
-}
+Wide time_to_move(Wide work, std::int64_t rate) { return rate > 0 ? (work + rate - 1) / rate : Wide{kNever}; }
 
 class FlowRun final : public Network {
  public:
@@ -109,11 +107,11 @@ class FlowRun final : public Network {
   const FlowOptions& options_;
   Runner runner_;
   std::vector<Rank> ranks_;
-  std::vector<Event> queue_;  // heap, earliest first
-  std::vector<Stripe> stripes_;             // by number, some of them free
-  std::vector<std::uint32_t> free_;         // stripes
-  std::vector<std::uint32_t> stripe_of_;    // by flow of FlowRates
-  FlowQueues queues_;                       // of stripes
+  std::vector<Event> queue_;              // heap, earliest first
+  std::vector<Stripe> stripes_;           // by number, some of them free
+  std::vector<std::uint32_t> free_;       // stripes
+  std::vector<std::uint32_t> stripe_of_;  // by flow of FlowRates
+  FlowQueues queues_;                     // of stripes
   FlowEnds ends_;
   std::vector<std::uint32_t> ending_;   // now
   std::vector<std::uint64_t> carried_;  // bytes on the wire, by link

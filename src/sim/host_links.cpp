@@ -307,8 +307,8 @@ void HostLinks::fill(Domain& domain) {
     }
     std::erase_if(moving_, [&](const Moving& moving) {
       const auto links = transfers_[moving.slot].route.leg(moving.leg);
-      const bool full = std::any_of(links.begin(), links.end(),
-                                    [&](std::uint32_t link) { return filling_[link].share == fair; });
+      const bool full =
+          std::any_of(links.begin(), links.end(), [&](std::uint32_t link) { return filling_[link].share == fair; });
       if (full) give(domain, moving, fair);
       return full;
     });

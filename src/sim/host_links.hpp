@@ -86,7 +86,7 @@ class HostLinks {
   static constexpr Wide kWorkPerByte = Wide{8} * 1'000'000'000'000 * kParts;  // rate x picoseconds
 
   struct Leg {
-    Wide moved = 0;                 // work done until `since`
+    Wide moved = 0;  // work done until `since`
     std::int64_t since = 0;
     std::int64_t rate = 0;          // 0: not moving
     std::int64_t goal_at = kNever;  // when `goal` is reached at this rate
@@ -107,7 +107,7 @@ class HostLinks {
   struct Transfer {
     std::uint64_t context = 0;
     std::uint64_t bytes = 0;
-    std::uint64_t wake = 0;  // bytes, 0: none
+    std::uint64_t wake = 0;   // bytes, 0: none
     std::uint64_t order = 0;  // of its start, in its domain
     std::int64_t begins = 0;
     std::uint32_t domain = 0;  // into domains_
@@ -132,11 +132,11 @@ class HostLinks {
     std::int64_t time = 0;
     std::int64_t next = kNever;
     std::uint64_t started = 0;
-    std::vector<Going> going;             // in no order
-    std::vector<Place> users;             // by link: the first in its list
-    std::vector<std::uint32_t> changed;   // links whose users have changed since rates were computed
-    std::vector<Report> reports;          // not yet fetched
-    std::vector<std::uint64_t> carried;   // by link
+    std::vector<Going> going;            // in no order
+    std::vector<Place> users;            // by link: the first in its list
+    std::vector<std::uint32_t> changed;  // links whose users have changed since rates were computed
+    std::vector<Report> reports;         // not yet fetched
+    std::vector<std::uint64_t> carried;  // by link
   };
   struct Moving {
     std::uint32_t slot;

@@ -78,8 +78,8 @@ RC_GTEST_PROP(HostLinks, ATransferAloneTakesItsSlowestLinkAndItsLatencies, ()) {
   const std::uint32_t gpus = hosts.fabric.count(fabric::NodeKind::gpu) / hosts.routes.domains();
   const auto a = *rc::gen::inRange(0u, gpus);
   const auto b = *rc::gen::inRange(0u, gpus);
-  const HostRoute way = *rc::gen::arbitrary<bool>() ? route(hosts, hosts.gpu(a), hosts.gpu(b))
-                                                    : route(hosts, hosts.nic(0), hosts.gpu(0));
+  const HostRoute way =
+      *rc::gen::arbitrary<bool>() ? route(hosts, hosts.gpu(a), hosts.gpu(b)) : route(hosts, hosts.nic(0), hosts.gpu(0));
   RC_PRE(way.legs == 1);
   const auto bytes = *rc::gen::inRange<std::uint64_t>(0, std::uint64_t{1} << 40);
   const auto start = *rc::gen::inRange<std::int64_t>(0, 1'000'000'000'000);
@@ -305,8 +305,7 @@ TEST(HostLinks, TwoGpusShareTheSlotOfTheirNic) {
 TEST(HostLinks, EightGpusSendToTheirNicsWithoutDisturbingOneAnother) {
   HostLinks links(hgx().routes);
   const HostRoute way = route(hgx(), hgx().gpu(0), hgx().nic(0));
-  for (std::uint32_t i = 0; i < 8; ++i)
-    links.start(0, 0, route(hgx(), hgx().gpu(i), hgx().nic(i)), 10 * kMiB, i);
+  for (std::uint32_t i = 0; i < 8; ++i) links.start(0, 0, route(hgx(), hgx().gpu(i), hgx().nic(i)), 10 * kMiB, i);
   for (const Ready& ready : drain(links))
     EXPECT_EQ(ready.time, way.latency.count() + time_at(10 * kMiB, slowest(hgx(), way.links)));
 }
@@ -358,13 +357,13 @@ TEST(HostLinks, DomainsDoNotDisturbOneAnother) {
 std::unique_ptr<Hosts> random_hosts() {
   const auto some = [](int low, int high) { return *rc::gen::inRange(low, high); };
   const int switches = some(1, 5);
-  return std::make_unique<Hosts>(
-      "{kind: hgx-h100, count: 1, gpus: " + std::to_string(some(1, 9)) + ", nics: " + std::to_string(some(1, 9)) +
-      ", pcie_gen: " + std::to_string(some(4, 7)) + ", pcie_switches: " + std::to_string(switches) +
-      ", sockets: " + std::to_string(switches > 1 ? some(1, 3) : 1) +
-      ", socket_link: {kind: upi, both_ways: " + std::to_string(some(20, 400)) +
-      "GB/s}, scale_up: {link: {kind: nvlink4, both_ways: " + std::to_string(some(20, 900)) +
-      "GB/s}, switches: " + std::to_string(some(1, 5)) + "}}");
+  return std::make_unique<Hosts>("{kind: hgx-h100, count: 1, gpus: " + std::to_string(some(1, 9)) +
+                                 ", nics: " + std::to_string(some(1, 9)) + ", pcie_gen: " + std::to_string(some(4, 7)) +
+                                 ", pcie_switches: " + std::to_string(switches) +
+                                 ", sockets: " + std::to_string(switches > 1 ? some(1, 3) : 1) +
+                                 ", socket_link: {kind: upi, both_ways: " + std::to_string(some(20, 400)) +
+                                 "GB/s}, scale_up: {link: {kind: nvlink4, both_ways: " + std::to_string(some(20, 900)) +
+                                 "GB/s}, switches: " + std::to_string(some(1, 5)) + "}}");
 }
 
 std::vector<HostRoute> random_routes(Hosts& hosts, bool of_the_diagram) {
@@ -376,8 +375,8 @@ std::vector<HostRoute> random_routes(Hosts& hosts, bool of_the_diagram) {
   for (std::uint32_t i = 0; i < count; ++i) {
     if (!of_the_diagram) {
       // Any links at all make a problem of fairness.
-      auto links = *rc::gen::container<std::vector<std::uint32_t>>(*rc::gen::inRange(1u, 5u),
-                                                                   rc::gen::inRange(0u, all_links));
+      auto links =
+          *rc::gen::container<std::vector<std::uint32_t>>(*rc::gen::inRange(1u, 5u), rc::gen::inRange(0u, all_links));
       std::sort(links.begin(), links.end());
       links.erase(std::unique(links.begin(), links.end()), links.end());
       ways.push_back(one_leg(links));
@@ -662,8 +661,7 @@ TEST(HostLinks, WhatEndsTogetherIsReportedInOrderOfStart) {
   for (const std::uint64_t bytes : {3000u, 1000u, 2000u, 500u})
     links.start(0, 0, route(hgx(), hgx().gpu(0), hgx().nic(0)), bytes, bytes);
   const std::int64_t now = drain(links).back().time;
-  for (std::uint32_t i = 0; i < 4; ++i)
-    links.start(now, 0, route(hgx(), hgx().gpu(i), hgx().nic(i)), kMiB, i);
+  for (std::uint32_t i = 0; i < 4; ++i) links.start(now, 0, route(hgx(), hgx().gpu(i), hgx().nic(i)), kMiB, i);
   const auto all = drain(links);
   ASSERT_EQ(all.size(), 4u);
   for (std::uint32_t i = 0; i < 4; ++i) {

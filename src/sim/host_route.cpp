@@ -12,21 +12,25 @@ using fabric::value;
 
 namespace {
 
-std::uint64_t key(NodeId from, NodeId to) {
-  return std::uint64_t{value(from)} << 32 | value(to);
-}
+std::uint64_t key(NodeId from, NodeId to) { return std::uint64_t{value(from)} << 32 | value(to); }
 
 // How many parts of a kind a domain has.
 std::uint32_t parts_of(NodeKind kind, const model::Group& group, std::uint32_t servers) {
   switch (kind) {
-    case NodeKind::gpu: return servers * group.gpus();
-    case NodeKind::nic: return servers * group.nics();
-    case NodeKind::pcie_switch: return servers * group.diagram.pcie_switches;
-    case NodeKind::root_complex: return servers * group.diagram.roots();
-    case NodeKind::cpu: return servers * group.diagram.sockets;
+    case NodeKind::gpu:
+      return servers * group.gpus();
+    case NodeKind::nic:
+      return servers * group.nics();
+    case NodeKind::pcie_switch:
+      return servers * group.diagram.pcie_switches;
+    case NodeKind::root_complex:
+      return servers * group.diagram.roots();
+    case NodeKind::cpu:
+      return servers * group.diagram.sockets;
     case NodeKind::scale_up_switch:
       return group.spec.scale_up ? static_cast<std::uint32_t>(group.spec.scale_up->switches) : 0;
-    case NodeKind::network_switch: return 0;
+    case NodeKind::network_switch:
+      return 0;
   }
   return 0;
 }
@@ -96,9 +100,7 @@ NodeId HostRoutes::part(std::uint32_t rank) const {
   return fabric_.node(NodeKind::scale_up_switch, group.first_switch + (rank - gpus - group.first_domain) * switches);
 }
 
-std::span<const HostLink> HostRoutes::links(std::uint32_t domain) const {
-  return group_of(domain).links;
-}
+std::span<const HostLink> HostRoutes::links(std::uint32_t domain) const { return group_of(domain).links; }
 
 HostLink HostRoutes::link(std::uint32_t domain, std::uint32_t number) const {
   const Group& group = group_of(domain);
@@ -168,8 +170,8 @@ const HostRoute* HostRoutes::find_by(NodeId from, NodeId by, NodeId nic) {
                                                          : fabric_.cluster().groups[at.group].gpus();
     return std::uint64_t{(at.server - fabric_.cluster().groups[at.group].first_server) * parts + at.local};
   };
-  const std::uint64_t name = static_cast<std::uint64_t>(&group - groups_.data()) << 48 | place(a) << 32 |
-                             place(relay) << 16 | place(card);
+  const std::uint64_t name =
+      static_cast<std::uint64_t>(&group - groups_.data()) << 48 | place(a) << 32 | place(relay) << 16 | place(card);
   const std::uint32_t known = handed_.find(name);
   if (known != FlatMap::kNone) return &routes_[known];
   const auto rest = fabric_.path_inside(relay, card, 0, false);

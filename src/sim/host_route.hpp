@@ -46,11 +46,11 @@ struct HostRoute {
   // A relay and a bounce through host memory part a way into three at most.
   static constexpr std::size_t kMaxLegs = 3;
 
-  std::vector<std::uint32_t> links;  // in order; numbers within the domain
+  std::vector<std::uint32_t> links;               // in order; numbers within the domain
   std::array<std::uint32_t, kMaxLegs> leg_end{};  // how many links come before the end of each leg
   std::uint32_t legs = 0;
-  Duration latency;                  // of all links
-  bool host_memory = false;          // bounces: no GPUDirect RDMA
+  Duration latency;          // of all links
+  bool host_memory = false;  // bounces: no GPUDirect RDMA
 
   std::uint32_t leg_begin(std::uint32_t index) const { return index == 0 ? 0 : leg_end[index - 1]; }
   std::span<const std::uint32_t> leg(std::uint32_t index) const {
@@ -90,8 +90,8 @@ class HostRoutes {
 
   struct Group {
     std::uint32_t first_domain = 0;
-    std::uint32_t servers = 1;  // of a domain
-    std::uint32_t first_switch = 0;  // scale-up switch of the cluster
+    std::uint32_t servers = 1;                              // of a domain
+    std::uint32_t first_switch = 0;                         // scale-up switch of the cluster
     std::array<std::uint32_t, fabric::kNodeKinds> parts{};  // of a domain, by kind
     std::vector<HostLink> links;
     FlatMap number;  // by the two ends

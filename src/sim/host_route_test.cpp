@@ -155,7 +155,8 @@ class CatalogServers : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(HostRoute, CatalogServers, ::testing::ValuesIn(testing::catalog().names("servers")),
                          [](const auto& server) {
                            std::string name = server.param;
-                           std::replace_if(name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
+                           std::replace_if(
+                               name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
                            return name;
                          });
 

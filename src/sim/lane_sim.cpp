@@ -277,8 +277,6 @@ class LaneSim {
 
 }  // namespace
 
-LaneResult run_lanes(schedule::Schedule& schedule, const LaneConfig& config) {
-  return LaneSim(schedule, config).run();
-}
+LaneResult run_lanes(schedule::Schedule& schedule, const LaneConfig& config) { return LaneSim(schedule, config).run(); }
 
 }  // namespace weft::sim

@@ -12,11 +12,13 @@ namespace {
 using fabric::LinkTier;
 
 constexpr std::size_t kTiers = 7;
-constexpr std::size_t kMostRates = 31;  // Event::rate has five bits
-constexpr std::int64_t kBitPicoseconds = 8'000'000'000'000;  // a byte at 1 bit/s
+constexpr std::size_t kMostRates = 31;                        // Event::rate has five bits
+constexpr std::int64_t kBitPicoseconds = 8'000'000'000'000;   // a byte at 1 bit/s
 constexpr std::int64_t kLongestLookAhead = INT64_C(1) << 32;  // a window's times fit 32 bits
 
-std::int64_t per_byte(Bandwidth rate) { return ((kBitPicoseconds << 10) + rate.count() - 1) / rate.count(); }  // never early
+std::int64_t per_byte(Bandwidth rate) {
+  return ((kBitPicoseconds << 10) + rate.count() - 1) / rate.count();
+}  // never early
 
 }  // namespace
 
@@ -38,7 +40,8 @@ void Layout::find_hosts() {
   std::vector<std::uint32_t> first_host;
   entities_ = switches();
   for (const model::Group& group : fabric_->cluster().groups) {
-    const auto together = static_cast<std::uint32_t>(group.spec.scale_up ? std::max<std::int64_t>(1, group.spec.scale_up->servers) : 1);
+    const auto together =
+        static_cast<std::uint32_t>(group.spec.scale_up ? std::max<std::int64_t>(1, group.spec.scale_up->servers) : 1);
     first_host.push_back(entities_);
     entities_ += (group.servers + together - 1) / together;
   }
@@ -47,7 +50,8 @@ void Layout::find_hosts() {
     const fabric::Attachment at = fabric_->attachment(e);
     const fabric::Node nic = fabric_->describe(fabric_->nic_of(e));
     const model::Group& group = fabric_->cluster().groups[nic.group];
-    const auto together = static_cast<std::uint32_t>(group.spec.scale_up ? std::max<std::int64_t>(1, group.spec.scale_up->servers) : 1);
+    const auto together =
+        static_cast<std::uint32_t>(group.spec.scale_up ? std::max<std::int64_t>(1, group.spec.scale_up->servers) : 1);
     ends_[e].plane = at.plane;
     ends_[e].host = first_host[nic.group] + (nic.server - group.first_server) / together;
     if (fabric_->clos() != nullptr) {
@@ -70,8 +74,10 @@ void Layout::find_links() {
     links_[index].per_byte = per_byte(wire.rate);
     shapers_[index] = wire.shaper;
   };
-  for (const LinkTier tier : {LinkTier::spine, LinkTier::super_spine, LinkTier::gateway, LinkTier::site, LinkTier::local, LinkTier::global})
-    if ((fabric_->clos() != nullptr) == (tier < LinkTier::local)) describe(static_cast<std::size_t>(tier), fabric_->wire(tier));
+  for (const LinkTier tier :
+       {LinkTier::spine, LinkTier::super_spine, LinkTier::gateway, LinkTier::site, LinkTier::local, LinkTier::global})
+    if ((fabric_->clos() != nullptr) == (tier < LinkTier::local))
+      describe(static_cast<std::size_t>(tier), fabric_->wire(tier));
   for (std::uint32_t g = 0; g < groups; ++g) {
     Link& link = links_[kTiers + g];
     describe(kTiers + g, fabric_->wire(LinkTier::nic, g));
@@ -111,8 +117,10 @@ void Layout::connect_ports() {
         look_ahead = std::min(look_ahead, (options_.exact ? 0 : node.latency) + link.latency + link.wire(least));
         continue;
       }
-      const auto end = other.kind == fabric::Peer::Kind::nic ? fabric_->endpoint_at(plane, {local, port}) : std::nullopt;
-      if (end) far = {ends_[*end].host, static_cast<std::uint32_t>(kTiers + fabric_->describe(fabric_->nic_of(*end)).group)};
+      const auto end =
+          other.kind == fabric::Peer::Kind::nic ? fabric_->endpoint_at(plane, {local, port}) : std::nullopt;
+      if (end)
+        far = {ends_[*end].host, static_cast<std::uint32_t>(kTiers + fabric_->describe(fabric_->nic_of(*end)).group)};
     }
   }
   endpoint_ports_ = static_cast<std::uint32_t>(far_.size());
@@ -166,7 +174,9 @@ std::int64_t Layout::longest_round_trip() const {
 void Layout::set_queues() {
   for (Link& link : links_) {
     link.queue = options_.queue_bytes > 0 ? link.wire(options_.queue_bytes) : base_rtt_;
-    const auto part = [&](std::uint32_t millionths) { return static_cast<std::int64_t>(static_cast<Wide>(link.queue) * millionths / 1'000'000); };
+    const auto part = [&](std::uint32_t millionths) {
+      return static_cast<std::int64_t>(static_cast<Wide>(link.queue) * millionths / 1'000'000);
+    };
     link.mark_from = part(options_.mark_from);
     link.mark_to = part(options_.mark_to);
     link.mark_most = (INT64_C(1) << 31) * options_.mark_most / 1'000'000;
@@ -175,19 +185,23 @@ void Layout::set_queues() {
 
 std::uint32_t Layout::next_port_slowly(std::uint32_t at, const End& end, std::uint32_t entropy) const {
   const fabric::Target target{end.destination.place[0], end.destination.below[0]};
-  const fabric::Hop hop = removed_.empty() ? fabric_->next_hop(at % per_plane_, target, entropy)
-                                           : fabric_->next_hop(at % per_plane_, target, entropy, {}, removed_.planes[end.plane]);
+  const fabric::Hop hop = removed_.empty()
+                              ? fabric_->next_hop(at % per_plane_, target, entropy)
+                              : fabric_->next_hop(at % per_plane_, target, entropy, {}, removed_.planes[end.plane]);
   return hop ? nodes_[at].first_port + hop.port : kNowhere;
 }
 
-std::uint32_t Layout::next_port_over(std::uint32_t at, std::uint32_t endpoint, std::uint32_t entropy, std::uint32_t group) const {
+std::uint32_t Layout::next_port_over(std::uint32_t at, std::uint32_t endpoint, std::uint32_t entropy,
+                                     std::uint32_t group) const {
   const fabric::Hop hop = fabric_->next_hop(at % per_plane_, target_of(endpoint), entropy, {group, 0});
   return hop ? nodes_[at].first_port + hop.port : kNowhere;
 }
 
 std::int64_t Layout::delay_of_a_detour() const {
   const fabric::Dragonfly* dragonfly = fabric_->dragonfly();
-  if (dragonfly == nullptr || dragonfly->shape().routing == model::DragonflyRouting::minimal || dragonfly->shape().groups < 3) return 0;
+  if (dragonfly == nullptr || dragonfly->shape().routing == model::DragonflyRouting::minimal ||
+      dragonfly->shape().groups < 3)
+    return 0;
   std::int64_t delay = 2 * nodes_[0].latency;
   for (const LinkTier tier : {LinkTier::local, LinkTier::global}) {
     const Link& link = links_[static_cast<std::size_t>(tier)];
@@ -232,7 +246,8 @@ void Layout::remove_link(std::uint32_t port) {
 
 std::uint32_t Layout::owner(std::uint32_t port) const {
   if (is_endpoint_port(port)) return ends_[port - endpoint_ports_].host;
-  const auto after = std::upper_bound(nodes_.begin(), nodes_.end(), port, [](std::uint32_t p, const Node& node) { return p < node.first_port; });
+  const auto after = std::upper_bound(nodes_.begin(), nodes_.end(), port,
+                                      [](std::uint32_t p, const Node& node) { return p < node.first_port; });
   return static_cast<std::uint32_t>(after - nodes_.begin()) - 1;
 }
 
@@ -250,7 +265,8 @@ std::uint32_t Layout::reverse(std::uint32_t port) const {
   const std::uint32_t local = port - nodes_[at].first_port;
   const fabric::Peer other = fabric_->peer(at, local);
   const std::uint32_t plane = at / per_plane_;
-  if (other.kind == fabric::Peer::Kind::other_switch) return port_of(plane * per_plane_ + other.switch_index, other.port);
+  if (other.kind == fabric::Peer::Kind::other_switch)
+    return port_of(plane * per_plane_ + other.switch_index, other.port);
   return port_of_endpoint(*fabric_->endpoint_at(plane, {at % per_plane_, local}));
 }
 
@@ -258,7 +274,9 @@ std::uint32_t Layout::reverse(std::uint32_t port) const {
 std::optional<std::int64_t> Layout::one_way(std::uint32_t from, std::uint32_t to, std::int64_t bytes, bool asks) const {
   if (options_.scheduled) return one_way_scheduled(from, to, bytes, asks);
   // Not waited for by a switch that cuts through.
-  const auto rest = [&](const Link& link) { return options_.cut_through ? link.wire(bytes) - link.wire(options_.header) : 0; };
+  const auto rest = [&](const Link& link) {
+    return options_.cut_through ? link.wire(bytes) - link.wire(options_.header) : 0;
+  };
   std::uint32_t port = port_of_endpoint(from);
   std::int64_t begin = 0;
   while (true) {
@@ -279,7 +297,8 @@ std::optional<std::int64_t> Layout::one_way(std::uint32_t from, std::uint32_t to
 std::vector<std::uint16_t> Layout::partition(std::uint32_t n) const {
   std::vector<std::uint16_t> result(entities_);
   const auto split = [&](std::uint32_t first, std::uint32_t count) {
-    for (std::uint32_t i = 0; i < count; ++i) result[first + i] = static_cast<std::uint16_t>(std::uint64_t{i} * n / count);
+    for (std::uint32_t i = 0; i < count; ++i)
+      result[first + i] = static_cast<std::uint16_t>(std::uint64_t{i} * n / count);
   };
   for (std::uint32_t first = 0; first < switches(); first += per_plane_) {
     if (const fabric::Clos* clos = fabric_->clos()) {

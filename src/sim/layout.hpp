@@ -19,13 +19,13 @@ namespace weft::sim {
 struct LinkOptions {
   std::int64_t full_packet = 0;  // bytes on the wire
   std::int64_t header = 0;
-  std::int64_t queue_bytes = 0;  // of one port; 0: one bandwidth-delay product
+  std::int64_t queue_bytes = 0;       // of one port; 0: one bandwidth-delay product
   std::uint32_t mark_from = 200'000;  // parts per million of the queue
   std::uint32_t mark_to = 800'000;
   std::uint32_t mark_most = 1'000'000;
   bool cut_through = false;
   bool scheduled = false;  // leaves and spines carry cells (scheduled.hpp)
-  bool exact = false;  // neighbours tell each other to pause: the look-ahead is that of the cable
+  bool exact = false;      // neighbours tell each other to pause: the look-ahead is that of the cable
 };
 
 class Layout {
@@ -50,7 +50,9 @@ class Layout {
   const Link& link(std::uint32_t kind) const { return links_[kind]; }
   std::uint32_t link_kinds() const { return static_cast<std::uint32_t>(links_.size()); }
   const model::Shaper& shaper(std::uint32_t kind) const { return shapers_[kind]; }
-  std::uint32_t port_of(std::uint32_t network_switch, std::uint32_t port) const { return nodes_[network_switch].first_port + port; }
+  std::uint32_t port_of(std::uint32_t network_switch, std::uint32_t port) const {
+    return nodes_[network_switch].first_port + port;
+  }
   std::uint32_t port_of_endpoint(std::uint32_t endpoint) const { return endpoint_ports_ + endpoint; }
   bool is_endpoint_port(std::uint32_t port) const { return port >= endpoint_ports_; }
   // Whether anything hangs on it.
@@ -63,7 +65,9 @@ class Layout {
   std::uint32_t reverse(std::uint32_t port) const;
   // The same by a look into a table, which exists where ports are exact; and counted among the ports of its switch.
   std::uint32_t reverse_port(std::uint32_t port) const { return reverse_[port]; }
-  std::uint32_t reverse_local(std::uint32_t port) const { return reverse_[port] - nodes_[far_[port].entity].first_port; }
+  std::uint32_t reverse_local(std::uint32_t port) const {
+    return reverse_[port] - nodes_[far_[port].entity].first_port;
+  }
   std::uint32_t endpoint_of_port(std::uint32_t port) const { return port - endpoint_ports_; }
 
   static constexpr std::uint32_t kNowhere = 0xFFFFFFFFu;
@@ -101,10 +105,13 @@ class Layout {
   // What a detour takes longer, unloaded: a global and a local cable and the routers behind them.
   std::int64_t detour_delay() const { return detour_delay_; }
   const fabric::Dragonfly& dragonfly() const { return *fabric_->dragonfly(); }
-  fabric::Target target_of(std::uint32_t endpoint) const { return {ends_[endpoint].destination.place[0], ends_[endpoint].destination.below[0]}; }
+  fabric::Target target_of(std::uint32_t endpoint) const {
+    return {ends_[endpoint].destination.place[0], ends_[endpoint].destination.below[0]};
+  }
   std::uint32_t in_plane(std::uint32_t network_switch) const { return network_switch % per_plane_; }
   // The port towards an endpoint over a group.
-  std::uint32_t next_port_over(std::uint32_t at, std::uint32_t endpoint, std::uint32_t entropy, std::uint32_t group) const;
+  std::uint32_t next_port_over(std::uint32_t at, std::uint32_t endpoint, std::uint32_t entropy,
+                               std::uint32_t group) const;
   // The port of its leaf that an endpoint hangs on.
   std::uint32_t leaf_port(std::uint32_t endpoint) const { return ends_[endpoint].destination.below[0]; }
   // All ports by which a switch may send on; none when there is no way.
@@ -130,7 +137,7 @@ class Layout {
   struct Bundle {
     std::uint32_t first_port = 0;
     std::uint32_t links = 0;
-    std::uint32_t kind = 0;         // of link
+    std::uint32_t kind = 0;  // of link
     std::int64_t spine_latency = 0;
   };
   const Bundle& bundle(std::uint32_t leaf) const { return bundles_[leaf]; }
@@ -174,7 +181,7 @@ class Layout {
   std::int64_t base_rtt_ = 0;
   std::int64_t detour_delay_ = 0;  // 0: routes are minimal
   std::int64_t slowest_packet_ = 0;
-  std::vector<Link> links_;  // by LinkTier, then per server group for NIC links
+  std::vector<Link> links_;             // by LinkTier, then per server group for NIC links
   std::vector<model::Shaper> shapers_;  // by kind of link
   std::vector<std::int64_t> rates_;
   std::vector<Node> nodes_;  // switches

@@ -61,7 +61,8 @@ std::int64_t Layout::word_time(std::uint32_t from, std::uint32_t to) const {
 std::int64_t Layout::credit_loop() const {
   std::int64_t longest = 0;
   for (std::uint32_t s = 0; s < switches(); ++s)
-    if (bundles_[s].links > 0) longest = std::max(longest, 2 * word_time(s, s) + cells_time(s, s, options_.full_packet));
+    if (bundles_[s].links > 0)
+      longest = std::max(longest, 2 * word_time(s, s) + cells_time(s, s, options_.full_packet));
   return longest;
 }
 

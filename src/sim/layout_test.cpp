@@ -27,8 +27,8 @@ Layout layout_of(const fabric::Fabric& fabric) { return Layout(fabric, {.full_pa
 // Windows, timers and queues are measured in it: one that is too short makes SRD send again what is only on its
 // way, one that is too long lets queues fill.
 TEST(Layout, TheBaseRoundTripIsTheLongestWithinASite) {
-  for (const std::string name : {"04-rail-only", "05-p5-tor-clos", "06-nvl72-x8", "07-multi-plane", "08-two-sites", "09-dragonfly",
-                                 "10-mixed-generations", "12-trn2-ultraserver"}) {
+  for (const std::string name : {"04-rail-only", "05-p5-tor-clos", "06-nvl72-x8", "07-multi-plane", "08-two-sites",
+                                 "09-dragonfly", "10-mixed-generations", "12-trn2-ultraserver"}) {
     const Built built = example(name);
     const Layout layout = layout_of(built.fabric);
     const auto site = [&](std::uint32_t end) {

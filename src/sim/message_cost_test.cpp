@@ -37,10 +37,10 @@ TEST(MessageCost, LatencyIsThatOfTheCablesAndSwitchesOnTheWay) {
 }
 
 TEST(MessageCost, ARelayCostsLatencyAndStripesAddUp) {
-  const model::Cluster rails = cluster_of(
-      "rails.weft.yaml",
-      "version: 1\nservers: {kind: hgx-h100, count: 4}\n"
-      "fabric: {kind: rail-only, switch: tomahawk-4, link: {rate: 400Gbps, cable: 10m}}\n");
+  const model::Cluster rails =
+      cluster_of("rails.weft.yaml",
+                 "version: 1\nservers: {kind: hgx-h100, count: 4}\n"
+                 "fabric: {kind: rail-only, switch: tomahawk-4, link: {rate: 400Gbps, cable: 10m}}\n");
   const fabric::Fabric fabric(rails);
   const auto own_rail = unloaded_cost(fabric, 0, 8);
   const auto other_rail = unloaded_cost(fabric, 0, 9);

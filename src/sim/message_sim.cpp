@@ -29,7 +29,8 @@ class MessageSim final : public Network {
   void wake(std::int64_t at, std::uint32_t rank, std::uint32_t context) override {
     add({.time = at, .source = rank, .rank = rank, .what = context, .kind = Kind::done});
   }
-  void local(std::int64_t now, std::uint32_t rank, Instruction::Kind kind, std::uint64_t bytes, std::uint32_t context) override {
+  void local(std::int64_t now, std::uint32_t rank, Instruction::Kind kind, std::uint64_t bytes,
+             std::uint32_t context) override {
     const Bandwidth rate = kind == Instruction::Kind::copy ? config_.copy_rate : config_.reduce_rate;
     wake(now + wire_time(bytes, rate).count(), rank, context);
   }
@@ -72,7 +73,11 @@ std::uint32_t MessageSim::send(std::int64_t now, const Transfer& transfer) {
   const TransferCost cost = config_.transfer(from, to);
   const std::int64_t there = now + (cost.latency + wire_time(bytes, cost.rate)).count();
   add({.time = there, .source = from, .rank = to, .what = message, .bytes = bytes, .kind = Kind::received});
-  add({.time = there + cost.acknowledgement.count(), .source = from, .rank = from, .what = message, .kind = Kind::sent});
+  add({.time = there + cost.acknowledgement.count(),
+       .source = from,
+       .rank = from,
+       .what = message,
+       .kind = Kind::sent});
   return 1;
 }
 
@@ -82,8 +87,10 @@ void MessageSim::handle(const Event& event) {
   digest.add(std::uint64_t{event.source} << 32 | event.number);
   digest.add(std::uint64_t{event.what} << 8 | static_cast<std::uint64_t>(event.kind));
   switch (event.kind) {
-    case Kind::done: return runner_.done(event.time, event.rank, event.what);
-    case Kind::sent: return runner_.sent(event.time, event.rank, event.what);
+    case Kind::done:
+      return runner_.done(event.time, event.rank, event.what);
+    case Kind::sent:
+      return runner_.sent(event.time, event.rank, event.what);
     case Kind::received:
       delivered_ += event.bytes;
       return runner_.received(event.time, event.rank, event.source, event.what);

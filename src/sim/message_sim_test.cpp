@@ -17,10 +17,10 @@ using schedule::Instruction;
 using schedule::RunResult;
 using schedule::Script;
 
-constexpr std::int64_t kLatency = 1'500'000;       // ps
+constexpr std::int64_t kLatency = 1'500'000;  // ps
 constexpr std::int64_t kAcknowledgement = 400'000;
-constexpr std::int64_t kPsPerByte = 20;            // 400 Gb/s
-constexpr std::int64_t kReducePsPerByte = 8;       // 1 Tb/s
+constexpr std::int64_t kPsPerByte = 20;       // 400 Gb/s
+constexpr std::int64_t kReducePsPerByte = 8;  // 1 Tb/s
 
 MessageConfig config() {
   MessageConfig made;
@@ -110,7 +110,8 @@ RC_GTEST_PROP(MessageSim, AWindowedAllToAllTakesItsRounds, ()) {
   const auto window = *rc::gen::inRange(1u, 65u);
   const auto bytes = *rc::gen::inRange<std::uint64_t>(1, 1 << 20);
   spec::Diagnostics diagnostics;
-  const auto traffic = workload::make_traffic({.name = "all-to-all", .nodes = nodes, .bytes = bytes, .window = window}, diagnostics);
+  const auto traffic =
+      workload::make_traffic({.name = "all-to-all", .nodes = nodes, .bytes = bytes, .window = window}, diagnostics);
   const RunResult result = run_messages(*traffic, config());
   const std::int64_t rounds = (nodes - 1 + window - 1) / window;
   RC_ASSERT(result.end == rounds * (transfer(bytes) + kAcknowledgement));
@@ -134,7 +135,8 @@ TEST(MessageSim, TriggersOfAMatrixActWithoutDelay) {
                   {.source = 1, .destination = 2, .bytes = 2000, .started_by = 0, .when_received = 1},
                   {.source = 3, .destination = 0, .bytes = 10, .start = 500, .when_sent = 1},
                   {.source = 2, .destination = 3, .bytes = 3000, .started_by = 1}};
-  matrix.triggers = {{workload::MatrixTrigger::Kind::oneshot, 1, {1}}, {workload::MatrixTrigger::Kind::barrier, 2, {3}}};
+  matrix.triggers = {{workload::MatrixTrigger::Kind::oneshot, 1, {1}},
+                     {workload::MatrixTrigger::Kind::barrier, 2, {3}}};
   workload::MatrixSchedule traffic(matrix);
   const RunResult result = run_messages(traffic, config());
   ASSERT_EQ(result.flows.size(), 4u);

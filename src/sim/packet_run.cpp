@@ -20,7 +20,11 @@ constexpr std::uint64_t kLargestPart = 64 * 1024;
 }  // namespace
 
 PacketRun::PacketRun(schedule::Schedule& schedule, PacketSim& engine, bool hosts, const HostRates& rates)
-    : engine_(engine), fabric_(engine.layout().fabric()), model_hosts_(hosts), runner_(schedule, *this), ranks_(schedule.ranks()) {
+    : engine_(engine),
+      fabric_(engine.layout().fabric()),
+      model_hosts_(hosts),
+      runner_(schedule, *this),
+      ranks_(schedule.ranks()) {
   const HostRoutes routes(fabric_);
   armed_.assign(routes.domains(), HostLinks::kNever);
   first_rank_.assign(routes.domains(), 0xFFFFFFFFu);
@@ -34,7 +38,8 @@ PacketRun::PacketRun(schedule::Schedule& schedule, PacketSim& engine, bool hosts
   }
   message_bits_ = 32 - static_cast<std::uint32_t>(std::bit_width(widest - 1));
   for (std::uint32_t domain = 0; domain < routes.domains(); ++domain) domain_of_.push_back(domain);  // its switches
-  for (std::uint32_t i = 0; i < engine_.shards(); ++i) hosts_.push_back(std::make_unique<Hosts>(engine_.layout(), rates, engine_.config().failover));
+  for (std::uint32_t i = 0; i < engine_.shards(); ++i)
+    hosts_.push_back(std::make_unique<Hosts>(engine_.layout(), rates, engine_.config().failover));
   fails_over_ = engine_.config().failover > 0 && !engine_.outages().empty();
   // What is read or never answered stays where it is.
   for (std::uint32_t stream = 0; stream < std::max<std::size_t>(1, engine_.config().streams.size()); ++stream)
@@ -52,7 +57,8 @@ bool PacketRun::joined(std::uint32_t from, std::uint32_t to) {
 
 // ---- messages
 
-// What the receiver sees of a message: who sent it, and which of its own it is; where parts may move, which of its parts.
+// What the receiver sees of a message: who sent it, and which of its own it is; where parts may move, which of its
+// parts.
 std::uint32_t PacketRun::name(std::uint32_t rank, std::uint32_t message) const {
   const std::uint32_t within = rank - first_rank_[domain_of(rank)];
   if (message_bits_ == 32) return message;
@@ -65,7 +71,8 @@ std::uint32_t PacketRun::part_size(std::uint64_t bytes, std::uint64_t payload) c
   return static_cast<std::uint32_t>(std::max(kFewestPackets, (wanted + payload - 1) / payload) * payload);
 }
 
-void PacketRun::post(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint64_t bytes) {
+void PacketRun::post(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message,
+                     std::uint64_t bytes) {
   if (!fails_over_) return launch(now, pair, from, message, message, bytes);
   const std::uint32_t part = parts_[from].add({bytes, Part::kNotFailed, pair, message, 0});
   // The NIC may have been given up while the message was on its way to it.
@@ -78,13 +85,14 @@ void PacketRun::launch(std::int64_t now, std::uint32_t from, std::uint32_t part)
   launch(now, each.pair, from, each.message, part, each.bytes);
 }
 
-void PacketRun::launch(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint32_t named,
-                       std::uint64_t bytes) {
+void PacketRun::launch(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message,
+                       std::uint32_t named, std::uint64_t bytes) {
   const std::uint32_t tag = name(from, named);
   const std::uint32_t stream = runner_.message(from, message).stream;
   const SimConfig& config = engine_.config();
-  engine_.post(now, pair.source,
-               {config.verb_of(stream), pair.destination, bytes, tag, tag, config.protocol_of(stream), config.lane_of(stream)});
+  engine_.post(
+      now, pair.source,
+      {config.verb_of(stream), pair.destination, bytes, tag, tag, config.protocol_of(stream), config.lane_of(stream)});
 }
 
 std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
@@ -93,7 +101,8 @@ std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
   Hosts& hosts = hosts_of(domain);
   const std::uint32_t stream = runner_.message(from, message).stream;
   if (model_hosts_ && domain == domain_of(to)) {
-    const HostRoute* route = is_read(stream) ? hosts.routes.find(part(to), part(from)) : hosts.routes.find(part(from), part(to));
+    const HostRoute* route =
+        is_read(stream) ? hosts.routes.find(part(to), part(from)) : hosts.routes.find(part(from), part(to));
     cross(now, domain, route, {Crossing::Kind::inside, from, to, message, {}, bytes, 0, 0, kNew, {}});
     return 1;
   }
@@ -107,11 +116,13 @@ std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
     // Of raw messages every packet is told.
     parts += static_cast<std::uint32_t>(is_raw(stream) ? transport::RawMessages::packets_of(stripe, payload) : cut);
     if (is_read(stream)) {
-      for (std::uint64_t i = 0; i < cut; ++i) ask(now, hosts, {pair, from, message, std::min(part_bytes, stripe - i * part_bytes)});
+      for (std::uint64_t i = 0; i < cut; ++i)
+        ask(now, hosts, {pair, from, message, std::min(part_bytes, stripe - i * part_bytes)});
       return;
     }
     if (!model_hosts_) return post(now, pair, from, message, stripe);
-    cross(now, domain, route_out(hosts.routes, transfer, nic(pair.source)), {Crossing::Kind::out, from, to, message, pair, stripe, part_bytes, 0, kNew, {}});
+    cross(now, domain, route_out(hosts.routes, transfer, nic(pair.source)),
+          {Crossing::Kind::out, from, to, message, pair, stripe, part_bytes, 0, kNew, {}});
   });
   return parts;
 }
@@ -138,7 +149,8 @@ void PacketRun::completed(std::int64_t now, const transport::Completion& done) {
     hosts_of(target).failures.delivered.add(now, done.bytes);
   }
   if (!model_hosts_) return runner_.received(now, to, from, message);
-  cross(now, target, hosts_of(target).routes.find(nic(done.endpoint), part(to)), {Crossing::Kind::in, from, to, message, {}, done.bytes, 0, 0, kNew, {}});
+  cross(now, target, hosts_of(target).routes.find(nic(done.endpoint), part(to)),
+        {Crossing::Kind::in, from, to, message, {}, done.bytes, 0, 0, kNew, {}});
 }
 
 // ---- parts that do not get through
@@ -162,14 +174,16 @@ bool PacketRun::move(std::int64_t now, std::uint32_t from, std::uint32_t number)
   Hosts& hosts = hosts_of(domain);
   const std::uint32_t to = runner_.message(from, each.message).destination;
   const auto usable = [&](const NicPair& pair) {
-    return !model_hosts_ || (hosts.routes.find(part(from), nic(pair.source)) != nullptr && hosts.routes.find(nic(pair.destination), part(to)) != nullptr);
+    return !model_hosts_ || (hosts.routes.find(part(from), nic(pair.source)) != nullptr &&
+                             hosts.routes.find(nic(pair.destination), part(to)) != nullptr);
   };
   const auto other = hosts.failover.another(now, each.pair, number, usable);
   if (!other) return false;
   ++hosts.failures.moved;
   each.pair = *other;
   if (model_hosts_)
-    cross(now, domain, hosts.routes.find(part(from), nic(other->source)), {Crossing::Kind::out, from, to, each.message, *other, each.bytes, each.bytes, 0, number, {}});
+    cross(now, domain, hosts.routes.find(part(from), nic(other->source)),
+          {Crossing::Kind::out, from, to, each.message, *other, each.bytes, each.bytes, 0, number, {}});
   else
     launch(now, from, number);
   return true;
@@ -200,7 +214,8 @@ schedule::Failures PacketRun::take_failures() {
     all.delivered.add(each.delivered);
     all.moved += each.moved;
     if (each.first_moved == schedule::kNotYet) continue;
-    all.first_moved = all.first_moved == schedule::kNotYet ? each.first_moved : std::min(all.first_moved, each.first_moved);
+    all.first_moved =
+        all.first_moved == schedule::kNotYet ? each.first_moved : std::min(all.first_moved, each.first_moved);
     all.last_moved = std::max(all.last_moved, each.last_moved);
   }
   return all;
@@ -241,7 +256,8 @@ void PacketRun::ask(std::int64_t now, Hosts& hosts, const Question& each) {
   post(at, each.pair, each.from, each.message, each.bytes);
 }
 
-void PacketRun::answered(std::int64_t now, std::uint32_t from, std::uint32_t message, const transport::Completion& done) {
+void PacketRun::answered(std::int64_t now, std::uint32_t from, std::uint32_t message,
+                         const transport::Completion& done) {
   const std::uint32_t domain = domain_of(from);
   Hosts& hosts = hosts_of(domain);
   Questions& line = questions_of(hosts, done.endpoint, done.peer);
@@ -273,7 +289,8 @@ void PacketRun::cross(std::int64_t now, std::uint32_t domain, const HostRoute* r
   if (route == nullptr) throw std::logic_error("a GPU and its NIC are not joined");
   Crossing& mine = hosts.crossings[slot];
   mine.transfer = hosts.links.start(now, domain, *route, crossing.bytes, slot);
-  if (crossing.kind == Crossing::Kind::out && crossing.bytes > crossing.part) hosts.links.wake_at(now, mine.transfer, crossing.part);
+  if (crossing.kind == Crossing::Kind::out && crossing.bytes > crossing.part)
+    hosts.links.wake_at(now, mine.transfer, crossing.part);
   arm(hosts, domain);
 }
 
@@ -289,8 +306,10 @@ void PacketRun::moved(std::int64_t now, Hosts& hosts, const HostLinks::Ready& re
     case Crossing::Kind::inside:
       runner_.received(now, each.to, each.from, each.message);
       return runner_.sent(now, each.from, each.message);
-    case Crossing::Kind::in: return runner_.received(now, each.to, each.from, each.message);
-    case Crossing::Kind::out: break;
+    case Crossing::Kind::in:
+      return runner_.received(now, each.to, each.from, each.message);
+    case Crossing::Kind::out:
+      break;
   }
   if (each.again != kNew) return launch(now, each.from, each.again);
   const std::uint64_t ready_bytes = ready.done ? each.bytes : ready.bytes;
@@ -313,7 +332,8 @@ void PacketRun::arm(Hosts& hosts, std::uint32_t domain) {
 }
 
 void PacketRun::called(std::int64_t now, std::uint32_t, std::uint64_t context) {
-  if ((context & kHostLinks) == 0) return runner_.done(now, static_cast<std::uint32_t>(context >> 32), static_cast<std::uint32_t>(context));
+  if ((context & kHostLinks) == 0)
+    return runner_.done(now, static_cast<std::uint32_t>(context >> 32), static_cast<std::uint32_t>(context));
   const auto domain = static_cast<std::uint32_t>(context);
   if (armed_[domain] != now) return;  // superseded
   armed_[domain] = HostLinks::kNever;
@@ -329,7 +349,8 @@ void PacketRun::wake(std::int64_t at, std::uint32_t rank, std::uint32_t context)
   engine_.call(at, host_of(rank), std::uint64_t{rank} << 32 | context);
 }
 
-void PacketRun::local(std::int64_t now, std::uint32_t rank, schedule::Instruction::Kind kind, std::uint64_t bytes, std::uint32_t context) {
+void PacketRun::local(std::int64_t now, std::uint32_t rank, schedule::Instruction::Kind kind, std::uint64_t bytes,
+                      std::uint32_t context) {
   wake(now + local_time(fabric_, rank, kind, bytes).count(), rank, context);
 }
 
@@ -345,7 +366,8 @@ std::int64_t PacketRun::unloaded(const schedule::FlowRecord& flow) {
   find_pairs(engine_.layout(), flow.source, flow.destination, hosts.pairs);
   if (hosts.pairs.empty()) return 0;
   const SimConfig& config = engine_.config();
-  const std::uint64_t used = std::clamp<std::uint64_t>(flow.bytes / config.payload_of(flow.stream), 1, hosts.pairs.size());
+  const std::uint64_t used =
+      std::clamp<std::uint64_t>(flow.bytes / config.payload_of(flow.stream), 1, hosts.pairs.size());
   const NicPair pair = hosts.pairs[0];
   const std::uint64_t bytes = (flow.bytes + used - 1) / used;
   const std::uint32_t packet = config.packet_of(flow.stream);
@@ -361,12 +383,15 @@ std::int64_t PacketRun::unloaded(const schedule::FlowRecord& flow) {
     if (question == 0 || answer == 0) return 0;
     // The acknowledgement of the question leaves before the answer.
     const Layout& layout = engine_.layout();
-    const std::int64_t heard = layout.link(layout.far(layout.port_of_endpoint(pair.destination)).link).occupancy(header);
-    const std::int64_t inside = out + latency(part(flow.destination), nic(pair.destination)) + latency(nic(pair.source), part(flow.source));
+    const std::int64_t heard =
+        layout.link(layout.far(layout.port_of_endpoint(pair.destination)).link).occupancy(header);
+    const std::int64_t inside =
+        out + latency(part(flow.destination), nic(pair.destination)) + latency(nic(pair.source), part(flow.source));
     return inside + question + heard + answer;
   }
   const Flow stripe{pair.source, pair.destination, bytes, 0};
-  const std::int64_t way = flow.unanswered ? engine_.unloaded_arrival(stripe, packet, header) : engine_.unloaded(stripe, packet, header);
+  const std::int64_t way =
+      flow.unanswered ? engine_.unloaded_arrival(stripe, packet, header) : engine_.unloaded(stripe, packet, header);
   return out + way + latency(nic(pair.destination), part(flow.destination));
 }
 

@@ -2,12 +2,11 @@
 // The packet executor: carries out a schedule on the packet simulator, rank i on GPU i, and ranks behind the GPUs on
 // the switches of scale-up domains.
 //
-// A message leaves by all NICs near its GPU, or near the one that it names, a stripe on each (stripes.hpp). Where hosts are modelled, a
-// stripe crosses NVLink and PCIe first (host_links.hpp), enters the NIC part by part as its bytes become
-// ready, and each part that has arrived crosses to the GPU. Between GPUs of one scale-up domain a message
-// does not touch the network.
-// What is read is asked for, and comes the other way. The target's card fetches it from memory while it sends: the way
-// inside the target's server costs its latency, and nobody there shares it.
+// A message leaves by all NICs near its GPU, or near the one that it names, a stripe on each (stripes.hpp). Where hosts
+// are modelled, a stripe crosses NVLink and PCIe first (host_links.hpp), enters the NIC part by part as its bytes
+// become ready, and each part that has arrived crosses to the GPU. Between GPUs of one scale-up domain a message does
+// not touch the network. What is read is asked for, and comes the other way. The target's card fetches it from memory
+// while it sends: the way inside the target's server costs its latency, and nobody there shares it.
 //
 // A part is 1/16 of the stripe, at least eight packets and at most 64 KiB: so small that waiting for it
 // hardly shows, so large that it costs little beside its packets and needs no acknowledgements of its own.
@@ -49,7 +48,8 @@ class PacketRun final : public Network, public Client {
   void called(std::int64_t now, std::uint32_t host, std::uint64_t context) override;
   std::uint32_t send(std::int64_t now, const Transfer& transfer) override;
   void wake(std::int64_t at, std::uint32_t rank, std::uint32_t context) override;
-  void local(std::int64_t now, std::uint32_t rank, schedule::Instruction::Kind kind, std::uint64_t bytes, std::uint32_t context) override;
+  void local(std::int64_t now, std::uint32_t rank, schedule::Instruction::Kind kind, std::uint64_t bytes,
+             std::uint32_t context) override;
 
  private:
   // What crosses a server: a stripe on its way to a NIC, a part from a NIC, or a whole message.
@@ -90,7 +90,7 @@ class PacketRun final : public Network, public Client {
     FlatMap question_index;  // by pair of NICs
     std::vector<Questions> questions;
     Failover failover;
-    schedule::Failures failures;  // those of these hosts
+    schedule::Failures failures;               // those of these hosts
     std::int64_t gave_up = schedule::kNotYet;  // when a transport did so last
   };
   static constexpr std::uint32_t kNew = 0xFFFFFFFFu;
@@ -105,7 +105,8 @@ class PacketRun final : public Network, public Client {
   void ask(std::int64_t now, Hosts& hosts, const Question& question);
   void answered(std::int64_t now, std::uint32_t from, std::uint32_t message, const transport::Completion& done);
   Questions& questions_of(Hosts& hosts, std::uint32_t reader, std::uint32_t target);
-  void launch(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint32_t named, std::uint64_t bytes);
+  void launch(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint32_t named,
+              std::uint64_t bytes);
   void launch(std::int64_t now, std::uint32_t from, std::uint32_t part);
   void leave_out_avoided(std::int64_t now, Hosts& hosts);
   bool move(std::int64_t now, std::uint32_t from, std::uint32_t part);
@@ -125,10 +126,10 @@ class PacketRun final : public Network, public Client {
   bool model_hosts_;
   Runner runner_;
   std::uint32_t ranks_;
-  std::uint32_t message_bits_ = 32;           // of a tag; above them: which GPU of its domain
-  std::vector<std::uint32_t> domain_of_;      // by rank
-  std::vector<std::uint32_t> first_rank_;     // by domain
-  std::vector<std::int64_t> armed_;           // by domain: when its links are looked at next
+  std::uint32_t message_bits_ = 32;            // of a tag; above them: which GPU of its domain
+  std::vector<std::uint32_t> domain_of_;       // by rank
+  std::vector<std::uint32_t> first_rank_;      // by domain
+  std::vector<std::int64_t> armed_;            // by domain: when its links are looked at next
   std::vector<std::unique_ptr<Hosts>> hosts_;  // by shard
   bool fails_over_ = false;                    // parts are numbered, and may move
   std::vector<SentLog<Part>> parts_;           // by rank

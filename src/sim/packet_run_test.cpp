@@ -117,7 +117,8 @@ SimConfig raw_config() {
 
 TEST(PacketRun, ARawMessageAloneArrivesToThePicosecondAndIsNotAnswered) {
   const Built tree = build("tree.topo", fat_tree_text());
-  const schedule::RunResult result = run_matrix(tree, matrix_of(64, {{0, 63, 10 * 4086, 5'000'000}}), false, raw_config());
+  const schedule::RunResult result =
+      run_matrix(tree, matrix_of(64, {{0, 63, 10 * 4086, 5'000'000}}), false, raw_config());
   const FlowRecord& flow = result.flows[0];
   EXPECT_TRUE(flow.unanswered);
   EXPECT_EQ(flow.received - flow.start, 9 * 4150 * 80 + 6 * (4150 * 80 + 1'000'000));
@@ -181,14 +182,16 @@ TEST(PacketRun, GpusThatShareACardShareItsRate) {
   // Two cards for eight GPUs: four flows leave by one card.
   const Built two = cluster("{kind: hgx-h100, count: 8, nics: 2}", kRails);
   const workload::Matrix one = matrix_of(64, {{0, 8, 4'000'000, 0}});
-  const workload::Matrix four = matrix_of(64, {{0, 8, 4'000'000, 0}, {1, 9, 4'000'000, 0}, {2, 10, 4'000'000, 0}, {3, 11, 4'000'000, 0}});
+  const workload::Matrix four =
+      matrix_of(64, {{0, 8, 4'000'000, 0}, {1, 9, 4'000'000, 0}, {2, 10, 4'000'000, 0}, {3, 11, 4'000'000, 0}});
   const double alone = static_cast<double>(run_matrix(two, one, true).end);
   EXPECT_NEAR(static_cast<double>(run_matrix(two, four, true).end) / alone, 4, 0.4);
 }
 
 TEST(PacketRun, MessagesAreStripedOverTheCardsNearAGpu) {
   // P5: 32 cards of 100G, four beside each GPU.
-  const Built p5 = cluster("{kind: p5.48xlarge, count: 8}", "{kind: tor-clos, servers_per_leaf: 4, switch: tomahawk-4}");
+  const Built p5 =
+      cluster("{kind: p5.48xlarge, count: 8}", "{kind: tor-clos, servers_per_leaf: 4, switch: tomahawk-4}");
   const schedule::RunResult result = run_matrix(p5, matrix_of(64, {{0, 63, 20'000'000, 0}}), true);
   const double gbps = static_cast<double>(result.flows[0].bytes) * 8000 / static_cast<double>(result.flows[0].received);
   EXPECT_GT(gbps, 330);
@@ -233,8 +236,8 @@ TEST(PacketRun, LanesWaitForWhatTheyReceive) {
   std::vector<Instruction> first, middle, last;
   for (int chunk = 0; chunk < 4; ++chunk) {
     first.push_back(Instruction::send(8, 1'000'000, 7));
-    for (const Instruction& each : {Instruction::recv(0, 7), Instruction::wait(1), Instruction::reduce(1'000'000), Instruction::wait(1),
-                                    Instruction::send(16, 1'000'000, 7)})
+    for (const Instruction& each : {Instruction::recv(0, 7), Instruction::wait(1), Instruction::reduce(1'000'000),
+                                    Instruction::wait(1), Instruction::send(16, 1'000'000, 7)})
       middle.push_back(each);
     last.push_back(Instruction::recv(8, 7));
   }
@@ -246,7 +249,8 @@ TEST(PacketRun, LanesWaitForWhatTheyReceive) {
   const schedule::RunResult result = run.run();
   EXPECT_EQ(result.stopped_by, "");
   ASSERT_EQ(result.flows.size(), 8u);
-  for (std::size_t chunk = 0; chunk < 4; ++chunk) EXPECT_GT(result.flows[4 + chunk].start, result.flows[chunk].received);
+  for (std::size_t chunk = 0; chunk < 4; ++chunk)
+    EXPECT_GT(result.flows[4 + chunk].start, result.flows[chunk].received);
 }
 
 // GPU 1 has a card of its own, but the message names those next to GPUs 3 and 12.

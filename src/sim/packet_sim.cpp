@@ -32,8 +32,10 @@ LinkOptions link_options(const SimConfig& config) {
 }  // namespace
 
 PacketSim::PacketSim(const fabric::Fabric& fabric, const SimConfig& config)
-    : config_(config), layout_(fabric, link_options(config)), world_{layout_, config_, {}, {}, {}, {}, {}, {}, 0, {}, {}, {}, {}, {}} {
-  config_.stack.set_network(layout_.base_rtt(), layout_.slowest_packet(), config_.full_packet, config_.exact.is_scheduled() ? longest_wait() : 0);
+    : config_(config), layout_(fabric, link_options(config)), world_{layout_, config_, {}, {}, {}, {}, {},
+                                                                     {},      0,       {}, {}, {}, {}, {}} {
+  config_.stack.set_network(layout_.base_rtt(), layout_.slowest_packet(), config_.full_packet,
+                            config_.exact.is_scheduled() ? longest_wait() : 0);
   config_.stack.seed = config_.seed;
   world_.ports = Zeroed<Port>(layout_.ports());
   world_.armed = Zeroed<std::int64_t>(layout_.endpoints());
@@ -42,26 +44,32 @@ PacketSim::PacketSim(const fabric::Fabric& fabric, const SimConfig& config)
   if (config_.exact.on) prepare_exact();
   if (config_.exact.is_scheduled()) prepare_scheduled();
   if (config_.fast_cnp > 0) world_.told.resize(layout_.switches());
-  if (config_.balance == Balance::flowlet || config_.balance == Balance::flowlet_global) world_.flowlets.resize(layout_.switches());
+  if (config_.balance == Balance::flowlet || config_.balance == Balance::flowlet_global)
+    world_.flowlets.resize(layout_.switches());
   if (config_.balance == Balance::flowlet_global) world_.published.resize(layout_.ports());
   for (std::uint32_t i = 0; i < layout_.entities(); ++i) world_.entities[i].random = Random(config_.seed, 0, i);
   world_.entropy_salt = entropy_salt(config_.seed);
   // Effects without delay between hosts leave no look-ahead to share out.
-  const std::uint32_t shards = config_.in_time_order ? 1 : std::clamp<std::uint32_t>(config_.threads, 1, layout_.entities());
+  const std::uint32_t shards =
+      config_.in_time_order ? 1 : std::clamp<std::uint32_t>(config_.threads, 1, layout_.entities());
   if (shards > 1) world_.shard_of = layout_.partition(shards);
   for (std::uint32_t i = 0; i < shards; ++i) shards_.push_back(std::make_unique<Shard>(world_, i, shards));
   for (std::uint32_t port = 0; port < layout_.ports(); ++port) {
     const model::Shaper& shaper = layout_.shaper(layout_.far(port).link);
     if (shaper.rate.count() > 0)
-      shape(port, {(8'000'000'000'000 + shaper.rate.count() - 1) / shaper.rate.count(), shaper.burst.count(), shaper.queue.count(), 0});
+      shape(port, {(8'000'000'000'000 + shaper.rate.count() - 1) / shaper.rate.count(), shaper.burst.count(),
+                   shaper.queue.count(), 0});
   }
   if (config_.sample > 0)
-    for (std::uint32_t port = 0; port < layout_.ports(); ++port) special(port).samples = special(port).refused = Samples(config_.sample, most_samples());
+    for (std::uint32_t port = 0; port < layout_.ports(); ++port)
+      special(port).samples = special(port).refused = Samples(config_.sample, most_samples());
 }
 
 PacketSim::~PacketSim() = default;
 
-std::uint32_t PacketSim::most_samples() const { return std::max(kFewestSamples, config_.most_samples / layout_.ports()); }
+std::uint32_t PacketSim::most_samples() const {
+  return std::max(kFewestSamples, config_.most_samples / layout_.ports());
+}
 
 Special& PacketSim::special(std::uint32_t port) {
   std::uint32_t& number = world_.ports[port].special;
@@ -72,7 +80,9 @@ Special& PacketSim::special(std::uint32_t port) {
   return world_.specials[number - 1];
 }
 
-void PacketSim::add_condition(std::uint32_t port, const Condition& condition) { special(port).conditions.push_back(condition); }
+void PacketSim::add_condition(std::uint32_t port, const Condition& condition) {
+  special(port).conditions.push_back(condition);
+}
 
 void PacketSim::add_to_link(std::uint32_t port, const Condition& condition) {
   add_condition(port, condition);
@@ -90,8 +100,10 @@ std::vector<schedule::Outage> PacketSim::outages() const {
   std::vector<schedule::Outage> found;
   for (const Special& special : world_.specials)
     for (const Condition& each : special.conditions)
-      if (each.kind == Condition::Kind::down || each.kind == Condition::Kind::blackhole) found.push_back({each.from, each.to});
-  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.from != b.from ? a.from < b.from : a.to < b.to; });
+      if (each.kind == Condition::Kind::down || each.kind == Condition::Kind::blackhole)
+        found.push_back({each.from, each.to});
+  std::sort(found.begin(), found.end(),
+            [](const auto& a, const auto& b) { return a.from != b.from ? a.from < b.from : a.to < b.to; });
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
 }
@@ -106,11 +118,13 @@ std::int64_t PacketSim::unloaded(const Flow& flow, std::uint32_t full_packet, st
   return arrived == 0 || !back ? 0 : arrived + *back;
 }
 
-std::int64_t PacketSim::unloaded_arrival(const Flow& flow, std::uint32_t full_packet, std::uint32_t header_bytes) const {
+std::int64_t PacketSim::unloaded_arrival(const Flow& flow, std::uint32_t full_packet,
+                                         std::uint32_t header_bytes) const {
   const std::int64_t header = header_bytes;
   const std::int64_t payload = full_packet - header;
   const auto bytes = static_cast<std::int64_t>(flow.bytes);
-  const std::int64_t before = std::max<std::int64_t>(1, (bytes + payload - 1) / payload) - 1;  // full packets before the last
+  const std::int64_t before =
+      std::max<std::int64_t>(1, (bytes + payload - 1) / payload) - 1;  // full packets before the last
   const Link& nic = layout_.link(layout_.far(layout_.port_of_endpoint(flow.source)).link);
   const std::int64_t each = nic.occupancy(payload + header);
   const auto last = layout_.one_way(flow.source, flow.destination, bytes - before * payload + header);
@@ -136,7 +150,8 @@ void PacketSim::look_around() {
     for (std::uint32_t port = 0; port < layout_.ports(); ++port) world_.published[port] = shards_[0]->load(port, now);
   }
   // With a watchdog no pause is for ever.
-  if (!config_.exact.on || config_.exact.deadlock_check == 0 || config_.exact.watchdog > 0 || now < next_search_) return;
+  if (!config_.exact.on || config_.exact.deadlock_check == 0 || config_.exact.watchdog > 0 || now < next_search_)
+    return;
   next_search_ = now + config_.exact.deadlock_check;
   const Circle found = find_deadlock();
   if (!found.names.empty() && found == suspected_) {
@@ -259,10 +274,12 @@ void PacketSim::check_conservation() const {
   for (const auto& shard : shards_) {
     const Tally& tally = shard->tally();
     injected += tally.injected;
-    accounted += tally.arrived + tally.dropped + tally.lost + tally.corrupted + (stopped_ ? shard->packets_in_flight() : shard->pool().used());
+    accounted += tally.arrived + tally.dropped + tally.lost + tally.corrupted +
+                 (stopped_ ? shard->packets_in_flight() : shard->pool().used());
   }
   if (injected != accounted)
-    throw std::logic_error(fmt::format("packets are not conserved: {} sent, {} accounted for (seed {})", injected, accounted, config_.seed));
+    throw std::logic_error(fmt::format("packets are not conserved: {} sent, {} accounted for (seed {})", injected,
+                                       accounted, config_.seed));
 }
 
 // ---- what was seen
@@ -270,7 +287,8 @@ void PacketSim::check_conservation() const {
 void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) const {
   std::vector<std::uint32_t> used;
   for (std::uint32_t port = 0; port < layout_.ports(); ++port)
-    if (world_.ports[port].packets > 0 || world_.ports[port].dropped + world_.ports[port].lost > 0) used.push_back(port);
+    if (world_.ports[port].packets > 0 || world_.ports[port].dropped + world_.ports[port].lost > 0)
+      used.push_back(port);
   const auto load = [&](std::uint32_t port) {
     return world_.ports[port].bytes * static_cast<std::uint64_t>(layout_.link(layout_.far(port).link).per_byte);
   };
@@ -280,7 +298,8 @@ void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) con
   used.resize(kept);
   result.sample_asked = config_.sample;
   // One interval for all, that of the link with most to tell.
-  for (const Special& each : world_.specials) result.sample_interval = std::max(result.sample_interval, each.samples.interval());
+  for (const Special& each : world_.specials)
+    result.sample_interval = std::max(result.sample_interval, each.samples.interval());
   for (const std::uint32_t index : used) {
     const Port& port = world_.ports[index];
     const Link& link = layout_.link(layout_.far(index).link);
@@ -303,7 +322,8 @@ void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) con
       for (std::uint32_t cls = 0; cls < config_.exact.classes; ++cls) {
         const Gate& gate = world_.exact.gates[index * config_.exact.classes + cls];
         record.pauses += gate.pauses;
-        record.paused += gate.paused_for + (gate.paused_since > 0 ? std::max<std::int64_t>(0, result.end - gate.paused_since) : 0);
+        record.paused +=
+            gate.paused_for + (gate.paused_since > 0 ? std::max<std::int64_t>(0, result.end - gate.paused_since) : 0);
       }
     }
     if (port.special == 0) continue;
@@ -332,7 +352,8 @@ std::vector<transport::Captured> PacketSim::captured() const {
   for (const auto& shard : shards_)
     std::copy_if(shard->captured().begin(), shard->captured().end(), std::back_inserter(all),
                  [end = capture_end()](const transport::Captured& packet) { return packet.time < end; });
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.time != b.time ? a.time < b.time : a.link < b.link; });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.time != b.time ? a.time < b.time : a.link < b.link; });
   return all;
 }
 

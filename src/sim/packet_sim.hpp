@@ -30,12 +30,14 @@ class PacketSim {
   const Layout& layout() const { return layout_; }
   const SimConfig& config() const { return config_; }
   void add_condition(std::uint32_t port, const Condition& condition);
-  void add_to_link(std::uint32_t port, const Condition& condition);  // both directions
+  void add_to_link(std::uint32_t port, const Condition& condition);              // both directions
   void add_to_switch(std::uint32_t network_switch, const Condition& condition);  // all its links
-  void remove_link(std::uint32_t port) { layout_.remove_link(port); }  // of a switch; routing knows
+  void remove_link(std::uint32_t port) { layout_.remove_link(port); }            // of a switch; routing knows
   void shape(std::uint32_t port, const Bucket& bucket);
-  void slow_receiver(std::uint32_t endpoint, std::uint32_t millionths);  // exact ports: the host takes so much of the line rate
-  // Times at which links are down, each once and by start; a fault that comes again and again counts until its first end.
+  void slow_receiver(std::uint32_t endpoint,
+                     std::uint32_t millionths);  // exact ports: the host takes so much of the line rate
+  // Times at which links are down, each once and by start; a fault that comes again and again counts until its first
+  // end.
   std::vector<schedule::Outage> outages() const;
   void capture(std::uint32_t port);  // numbered in the order of these calls
 
@@ -45,7 +47,9 @@ class PacketSim {
     shards_[shard_of(layout_.host_of(endpoint))]->post(when, endpoint, operation);
   }
   // Calls the client back at a time.
-  void call(std::int64_t when, std::uint32_t host, std::uint64_t context) { shards_[shard_of(host)]->call(when, host, context); }
+  void call(std::int64_t when, std::uint32_t host, std::uint64_t context) {
+    shards_[shard_of(host)]->call(when, host, context);
+  }
   // Calls about hosts of one shard never come at once.
   std::uint32_t shards() const { return static_cast<std::uint32_t>(shards_.size()); }
   std::uint32_t shard_of(std::uint32_t host) const { return shards_.size() == 1 ? 0 : world_.shard_of[host]; }

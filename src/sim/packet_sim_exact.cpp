@@ -20,14 +20,16 @@ void PacketSim::prepare_exact() {
   world.ingress_shift = static_cast<std::uint32_t>(std::bit_width(layout_.entities() - 1));
   const auto lossless = static_cast<std::int64_t>(std::popcount(exact.lossless));
   std::int64_t slowest_asic = 0;
-  for (std::uint32_t s = 0; s < layout_.switches(); ++s) slowest_asic = std::max(slowest_asic, layout_.switch_latency(s));
+  for (std::uint32_t s = 0; s < layout_.switches(); ++s)
+    slowest_asic = std::max(slowest_asic, layout_.switch_latency(s));
   // What comes in after the threshold was passed: a packet that the pause has to wait for, the pause and the data
   // that it meets on the cable, what the neighbour sends until it reacts, what is still being decided upon here,
   // and at both ends a packet that was begun.
   for (std::uint32_t kind = 0; kind < layout_.link_kinds(); ++kind) {
     const Link& link = layout_.link(kind);
     const std::int64_t cable = exact.headroom_latency > 0 ? exact.headroom_latency : link.latency;
-    const std::int64_t time = 2 * cable + link.wire(config_.full_packet) + link.wire(kControlBytes) + exact.reaction + slowest_asic;
+    const std::int64_t time =
+        2 * cable + link.wire(config_.full_packet) + link.wire(kControlBytes) + exact.reaction + slowest_asic;
     world.headroom.push_back(link.per_byte == 0 ? 0 : link.bytes_in(time) + 2 * std::int64_t{config_.full_packet});
   }
   world.credit = INT64_MAX;
@@ -40,7 +42,8 @@ void PacketSim::prepare_exact() {
       if (!layout_.connected(index)) continue;
       ++connected;
       const bool to_host = layout_.is_host(layout_.far(index).entity);
-      if (exact.flow_control == FlowControl::pause || (exact.is_scheduled() && to_host)) reserved += lossless * world.headroom[layout_.far(index).link];
+      if (exact.flow_control == FlowControl::pause || (exact.is_scheduled() && to_host))
+        reserved += lossless * world.headroom[layout_.far(index).link];
     }
     if (exact.flow_control == FlowControl::credits && lossless > 0 && connected > 0)
       world.credit = std::min(world.credit, buffer / connected / lossless);
@@ -55,8 +58,10 @@ std::string PacketSim::exact_problem() const {
   if (!config_.exact.on) return {};
   std::uint32_t most_ports = 0;
   for (std::uint32_t s = 0; s < layout_.switches(); ++s) most_ports = std::max(most_ports, layout_.fabric().ports(s));
-  if (std::uint64_t{most_ports} << world.ingress_shift > std::uint64_t{1} << 32) return "the fabric is too large for exact ports";
-  if (config_.exact.is_scheduled() && !layout_.can_be_scheduled()) return "a scheduled fabric has leaves and spines and nothing else";
+  if (std::uint64_t{most_ports} << world.ingress_shift > std::uint64_t{1} << 32)
+    return "the fabric is too large for exact ports";
+  if (config_.exact.is_scheduled() && !layout_.can_be_scheduled())
+    return "a scheduled fabric has leaves and spines and nothing else";
   const bool pauses = config_.exact.flow_control == FlowControl::pause || config_.exact.is_scheduled();
   if (pauses && *std::min_element(world.shared.begin(), world.shared.end()) == 0)
     return "the headroom of the ports takes all of a switch's buffer";
@@ -84,7 +89,8 @@ PacketSim::Circle PacketSim::find_deadlock() const {
     const std::uint32_t port = g / classes;
     if (gate.head == PacketPool::kNone || !(config_.exact.lossless >> g % classes & 1)) continue;
     if (layout_.is_host(layout_.far(port).entity)) continue;  // a host takes what comes, however slowly
-    const bool stuck = credits ? gate.credit < pool_of(port)[gate.head].bytes : world_.exact.holds[layout_.reverse_port(port) * classes + g % classes].pausing;
+    const bool stuck = credits ? gate.credit < pool_of(port)[gate.head].bytes
+                               : world_.exact.holds[layout_.reverse_port(port) * classes + g % classes].pausing;
     if (!stuck) continue;
     held.push_back(g);
     dead[g] = 1;

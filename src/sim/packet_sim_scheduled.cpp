@@ -18,7 +18,8 @@ void PacketSim::prepare_scheduled() {
   ScheduledWorld& world = world_.scheduled;
   if (!layout_.can_be_scheduled()) return;  // exact_problem() says so
   world.leaves.resize(layout_.switches());
-  for (ScheduledLeaf& leaf : world.leaves) leaf.up.samples = leaf.down.samples = Samples(config_.sample, most_samples());
+  for (ScheduledLeaf& leaf : world.leaves)
+    leaf.up.samples = leaf.down.samples = Samples(config_.sample, most_samples());
   world.granting.resize(std::size_t{layout_.endpoints()} * config_.exact.classes);
   world.most = kPacketsOfAGrant * config_.full_packet;
   const std::int64_t loop = layout_.credit_loop();
@@ -30,12 +31,13 @@ void PacketSim::prepare_scheduled() {
   const std::int64_t lossless = std::popcount(config_.exact.lossless);
   for (std::uint32_t end = 0; end < layout_.endpoints(); ++end) {
     std::int64_t& shared = world_.exact.shared[layout_.leaf_of(end)];
-    shared = std::max<std::int64_t>(0, shared - lossless * world.window[layout_.far(layout_.port_of_endpoint(end)).link]);
+    shared =
+        std::max<std::int64_t>(0, shared - lossless * world.window[layout_.far(layout_.port_of_endpoint(end)).link]);
   }
 }
 
-// An incast waits where it comes in, and hosts are paused only when that buffer is full: until one host's wire has taken
-// all of it.
+// An incast waits where it comes in, and hosts are paused only when that buffer is full: until one host's wire has
+// taken all of it.
 std::int64_t PacketSim::longest_wait() const {
   std::int64_t buffer = config_.exact.buffer;
   for (std::uint32_t s = 0; config_.exact.buffer == 0 && s < layout_.switches(); ++s)
@@ -46,14 +48,22 @@ std::int64_t PacketSim::longest_wait() const {
 // Whether acknowledgements wait for credit, as data do.
 bool PacketSim::answers_ask() const {
   using transport::PacketType;
-  const auto asks = [&](PacketType type) { return config_.exact.is_lossless(config_.exact.class_of[static_cast<std::size_t>(type)]); };
+  const auto asks = [&](PacketType type) {
+    return config_.exact.is_lossless(config_.exact.class_of[static_cast<std::size_t>(type)]);
+  };
   switch (config_.protocol) {
-    case transport::Protocol::srd: return asks(PacketType::ack);
-    case transport::Protocol::rocev2: return asks(PacketType::roce_ack);
-    case transport::Protocol::tcp: return asks(PacketType::tcp_ack);
-    case transport::Protocol::tcp_over_srd: return asks(PacketType::ordered_ack);
-    case transport::Protocol::uet: return asks(PacketType::uet_ack);
-    case transport::Protocol::raw: break;
+    case transport::Protocol::srd:
+      return asks(PacketType::ack);
+    case transport::Protocol::rocev2:
+      return asks(PacketType::roce_ack);
+    case transport::Protocol::tcp:
+      return asks(PacketType::tcp_ack);
+    case transport::Protocol::tcp_over_srd:
+      return asks(PacketType::ordered_ack);
+    case transport::Protocol::uet:
+      return asks(PacketType::uet_ack);
+    case transport::Protocol::raw:
+      break;
   }
   return false;
 }
@@ -72,7 +82,8 @@ void PacketSim::settle_scheduled(std::int64_t end) {
       link.dropped = static_cast<std::uint32_t>(part(line.dropped));
       link.waited = line.waited / bundle.links;
       link.peak = layout_.link(bundle.kind).wire(line.longest / bundle.links);
-      if (line.samples.on()) special(port).samples = part_of(line.samples.finish(end), line.samples.interval(), bundle.links, i);
+      if (line.samples.on())
+        special(port).samples = part_of(line.samples.finish(end), line.samples.interval(), bundle.links, i);
     };
     for (std::uint32_t i = 0; i < bundle.links; ++i) {
       const std::uint32_t up = bundle.first_port + i;

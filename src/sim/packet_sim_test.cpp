@@ -34,7 +34,8 @@ RC_GTEST_PROP(PacketSim, AFlowAloneTakesItsClosedFormToThePicosecond, ()) {
 // 3.2 Tb/s is 2.5 ps per byte.
 TEST(PacketSim, RatesNeedNotBeWholePicosecondsPerByte) {
   std::string text = fat_tree_text();
-  for (std::size_t at = text.find("Gbps 100"); at != std::string::npos; at = text.find("Gbps 100")) text.replace(at, 8, "Gbps 3200");
+  for (std::size_t at = text.find("Gbps 100"); at != std::string::npos; at = text.find("Gbps 100"))
+    text.replace(at, 8, "Gbps 3200");
   const Built built = build("fast.topo", text);
   PacketSim sim(built.fabric, {});
   const Flow flow{0, 63, 4086, 0};
@@ -52,7 +53,8 @@ TEST(PacketSim, WhatAClientThrowsComesOut) {
     SimConfig config;
     config.threads = threads;
     PacketSim sim(fat_tree(), config);
-    for (const Flow& flow : shifted(21, 50'000)) sim.post(0, flow.source, {.peer = flow.destination, .bytes = flow.bytes});
+    for (const Flow& flow : shifted(21, 50'000))
+      sim.post(0, flow.source, {.peer = flow.destination, .bytes = flow.bytes});
     Failing client;
     EXPECT_THROW(sim.run(client), std::logic_error) << threads;
   }
@@ -130,7 +132,8 @@ TEST(PacketSim, EntityByEntityAndInTimeOrderAreTheSame) {
 // One message per sender: nothing is whole until nearly the end, but somebody watches.
 TEST(PacketSim, WhatIsThereOfMessagesCanBeSeen) {
   using transport::Protocol;
-  for (const Protocol protocol : {Protocol::srd, Protocol::rocev2, Protocol::tcp, Protocol::uet, Protocol::tcp_over_srd}) {
+  for (const Protocol protocol :
+       {Protocol::srd, Protocol::rocev2, Protocol::tcp, Protocol::uet, Protocol::tcp_over_srd}) {
     SimConfig config;
     config.protocol = protocol;
     config.stack.used = 0;
@@ -140,7 +143,8 @@ TEST(PacketSim, WhatIsThereOfMessagesCanBeSeen) {
     config.threads = 2;
     PacketSim sim(fat_tree(), config);
     constexpr std::uint64_t kEach = 2'000'000;
-    for (const Flow& flow : shifted(21, kEach)) sim.post(0, flow.source, {.peer = flow.destination, .bytes = flow.bytes, .protocol = protocol});
+    for (const Flow& flow : shifted(21, kEach))
+      sim.post(0, flow.source, {.peer = flow.destination, .bytes = flow.bytes, .protocol = protocol});
     std::uint64_t before = 0;
     std::set<std::uint64_t> tenths;
     sim.on_progress = [&](const schedule::Progress& progress) {
@@ -162,9 +166,11 @@ TEST(PacketSim, StoppedAtATimeAnyNumberOfThreadsGivesTheSame) {
   const auto stopped = [](std::int64_t time, std::uint32_t threads) {
     SimConfig config;
     config.threads = threads;
-    return run(shifted(21, 300'000), config, [&](PacketSim& sim) {
-      sim.on_progress = [=](const schedule::Progress& progress) { return progress.now < time; };
-    }).result;
+    return run(shifted(21, 300'000), config,
+               [&](PacketSim& sim) {
+                 sim.on_progress = [=](const schedule::Progress& progress) { return progress.now < time; };
+               })
+        .result;
   };
   for (std::int64_t time = 1'000'000; time < 20'000'000; time += 1'370'000) {
     const schedule::RunResult one = stopped(time, 1);
@@ -225,7 +231,9 @@ TEST(PacketSim, SamplesThatAreTooManyBecomeCoarserAndKeepTheirSums) {
     std::uint64_t marked = 0;
     std::int64_t peak = 0;
     std::size_t samples = 0;
-    bool operator==(const Sum& other) const { return bytes == other.bytes && marked == other.marked && peak == other.peak; }
+    bool operator==(const Sum& other) const {
+      return bytes == other.bytes && marked == other.marked && peak == other.peak;
+    }
   };
   const auto sums = [](const schedule::RunResult& result) {
     std::map<std::uint32_t, Sum> all;
@@ -255,7 +263,8 @@ TEST(PacketSim, WatchingALinkChangesNothingWhereSwitchesSendCnps) {
   const auto incast = [&](std::int64_t sample) {
     config.sample = sample;
     PacketSim sim(fat_tree(), config);
-    for (std::uint32_t i = 1; i < 16; ++i) sim.post(0, i, {.peer = 0, .bytes = 500'000, .tag = i, .protocol = config.protocol});
+    for (std::uint32_t i = 1; i < 16; ++i)
+      sim.post(0, i, {.peer = 0, .bytes = 500'000, .tag = i, .protocol = config.protocol});
     Recorder recorder;
     return sim.run(recorder);
   };
@@ -265,7 +274,8 @@ TEST(PacketSim, WatchingALinkChangesNothingWhereSwitchesSendCnps) {
 
 TEST(PacketSim, TheQueueOfANicIsSeen) {
   const Outcome out = run({{0, 1, 100'000, 0}});
-  const auto nic = std::find_if(out.result.links.begin(), out.result.links.end(), [](const auto& link) { return link.from.ends_with("nic0") && link.bytes > 100'000; });
+  const auto nic = std::find_if(out.result.links.begin(), out.result.links.end(),
+                                [](const auto& link) { return link.from.ends_with("nic0") && link.bytes > 100'000; });
   ASSERT_NE(nic, out.result.links.end());
   EXPECT_GT(nic->peak_bytes, 0);
   EXPECT_LE(nic->peak_bytes, 4150) << "a card takes one packet ahead of the wire";
@@ -281,10 +291,11 @@ TEST(PacketSim, SprayKeepsAPermutationNearLineRate) {
 
 //   one switch, 32 hosts at 400G, cables of 50 ns: each sends to 16 others and hears from as many
 TEST(PacketSim, WhereNothingIsLostNothingIsSentAgain) {
-  const Built chassis = build("chassis.topo",
-                              "Nodes 32\nTiers 2\nPodsize 32\nTier 0\nDownlink_speed_Gbps 400\nRadix_Down 32\nRadix_Up 1\n"
-                              "Downlink_Latency_ns 50\nSwitch_Latency_ns 700\nTier 1\nDownlink_speed_Gbps 400\nRadix_Down 1\n"
-                              "Downlink_Latency_ns 50\nSwitch_Latency_ns 700\n");
+  const Built chassis =
+      build("chassis.topo",
+            "Nodes 32\nTiers 2\nPodsize 32\nTier 0\nDownlink_speed_Gbps 400\nRadix_Down 32\nRadix_Up 1\n"
+            "Downlink_Latency_ns 50\nSwitch_Latency_ns 700\nTier 1\nDownlink_speed_Gbps 400\nRadix_Down 1\n"
+            "Downlink_Latency_ns 50\nSwitch_Latency_ns 700\n");
   std::vector<Flow> flows;
   for (std::uint32_t i = 0; i < 32; ++i)
     for (std::uint32_t by = 1; by <= 16; ++by) flows.push_back({i, (i + by) % 32, 100'000, 0});

@@ -28,32 +28,35 @@ struct alignas(64) Port {
   std::uint32_t packets;
   std::uint32_t marked;
   std::uint32_t trimmed;
-  std::uint32_t dropped;   // the queue was full
-  std::uint32_t lost;      // to a fault
-  std::uint32_t special;   // 1 + index of what is unusual about it; 0: nothing
+  std::uint32_t dropped;  // the queue was full
+  std::uint32_t lost;     // to a fault
+  std::uint32_t special;  // 1 + index of what is unusual about it; 0: nothing
 };
 
 // What a kind of link is like; few exist.
 struct Link {
   std::int64_t latency = 0;
   std::int64_t per_byte = 0;  // 1/1024 ps: a byte at 3.2 Tb/s takes 2.5 ps
-  std::int64_t gap = 0;    // least time between the starts of two packets: a card's packet rate
-  std::int64_t queue = 0;  // in time: how far ahead a port may be booked
+  std::int64_t gap = 0;       // least time between the starts of two packets: a card's packet rate
+  std::int64_t queue = 0;     // in time: how far ahead a port may be booked
   std::int64_t mark_from = 0;
   std::int64_t mark_to = 0;
   std::int64_t mark_most = INT64_C(1) << 31;  // of 2^31: the share that is marked just below mark_to
-  std::int64_t full_packet = 0;  // what a data packet takes
-  std::uint8_t rate = 0;         // its number among the rates of the fabric
+  std::int64_t full_packet = 0;               // what a data packet takes
+  std::uint8_t rate = 0;                      // its number among the rates of the fabric
 
   std::int64_t wire(std::int64_t bytes) const { return (per_byte * bytes + 1023) >> 10; }
   std::int64_t occupancy(std::int64_t bytes) const { return std::max(wire(bytes), gap); }
-  std::int64_t bytes_in(std::int64_t picoseconds) const { return static_cast<std::int64_t>((static_cast<Wide>(picoseconds) << 10) / per_byte); }
+  std::int64_t bytes_in(std::int64_t picoseconds) const {
+    return static_cast<std::int64_t>((static_cast<Wide>(picoseconds) << 10) / per_byte);
+  }
 };
 
 // Whether a packet is marked that finds so much before it, between mark_from and mark_to, given 31 random bits.
 // Wide, because a slow port's queue may be seconds long.
 inline bool marks(const Link& link, std::int64_t ahead, std::uint32_t draw) {
-  return static_cast<Wide>(draw) * (link.mark_to - link.mark_from) < static_cast<Wide>(ahead - link.mark_from) * link.mark_most;
+  return static_cast<Wide>(draw) * (link.mark_to - link.mark_from) <
+         static_cast<Wide>(ahead - link.mark_from) * link.mark_most;
 }
 
 // Each books a packet that is ready at a time and takes so long, and gives the start of its first bit.

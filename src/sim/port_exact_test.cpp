@@ -38,7 +38,8 @@ Link link_of() {
 enum class Sizes : std::uint8_t { full, mixed };  // mixed: every other data packet is shorter, by any length
 
 // Poisson arrivals; so many of a thousand packets are headers.
-std::vector<Packet> traffic(std::size_t packets, std::int64_t load_percent, std::uint32_t headers, Sizes sizes, std::uint64_t seed) {
+std::vector<Packet> traffic(std::size_t packets, std::int64_t load_percent, std::uint32_t headers, Sizes sizes,
+                            std::uint64_t seed) {
   Random random(seed, 0, 0);
   const std::int64_t data = sizes == Sizes::full ? kData : (3 * kData + kHeader) / 4;
   const std::int64_t mean_bytes = (kHeader * headers + data * (1000 - headers)) / 1000;
@@ -64,7 +65,8 @@ std::vector<std::int64_t> exact(const std::vector<Packet>& packets, bool classes
   std::size_t next = 0;
   for (std::size_t served = 0; served < packets.size(); ++served) {
     if (high.empty() && low.empty()) now = std::max(now, packets[next].ready);
-    for (; next < packets.size() && packets[next].ready <= now; ++next) (classes && packets[next].high ? high : low).push_back(next);
+    for (; next < packets.size() && packets[next].ready <= now; ++next)
+      (classes && packets[next].high ? high : low).push_back(next);
     std::deque<std::size_t>& queue = high.empty() ? low : high;
     begins[queue.front()] = now;
     now += packets[queue.front()].bytes * kPerByte;
@@ -79,7 +81,8 @@ std::vector<std::int64_t> computed(const std::vector<Packet>& packets, bool clas
   std::vector<std::int64_t> begins;
   for (const Packet& packet : packets) {
     const std::int64_t takes = link.occupancy(packet.bytes);
-    begins.push_back(classes && packet.high ? book_high(port, link, packet.ready, takes) : book(port, packet.ready, takes));
+    begins.push_back(classes && packet.high ? book_high(port, link, packet.ready, takes)
+                                            : book(port, packet.ready, takes));
   }
   return begins;
 }
@@ -123,7 +126,8 @@ template <class Visit>
 void for_all_loads(Sizes sizes, std::uint32_t headers, Visit visit) {
   for (const std::int64_t load : {30, 50, 70, 90, 95}) {
     const auto packets = traffic(100'000, load, headers, sizes, 1);
-    visit(packets, computed(packets, true), exact(packets, true), ::testing::Message() << headers << " headers of 1000, load " << load << "%");
+    visit(packets, computed(packets, true), exact(packets, true),
+          ::testing::Message() << headers << " headers of 1000, load " << load << "%");
   }
 }
 
@@ -140,13 +144,14 @@ TEST(PortExact, HeadersAmongFullPacketsWaitToThePicosecond) {
 // mean is 1 to 11 % too long, the 99th percentile less than 1 %.
 TEST(PortExact, HeadersAmongPacketsOfAllLengthsWaitATenthTooLong) {
   for (const std::uint32_t headers : {100u, 500u, 900u})
-    for_all_loads(Sizes::mixed, headers, [](const auto& packets, const auto& ours, const auto& real, const auto& where) {
-      const Waits a = waits_of(packets, ours, true);
-      const Waits b = waits_of(packets, real, true);
-      EXPECT_GE(above(a.mean, b.mean), 0) << where;
-      EXPECT_LE(above(a.mean, b.mean), 125) << where;
-      EXPECT_LE(std::abs(above(a.p99, b.p99)), 12) << where;
-    });
+    for_all_loads(Sizes::mixed, headers,
+                  [](const auto& packets, const auto& ours, const auto& real, const auto& where) {
+                    const Waits a = waits_of(packets, ours, true);
+                    const Waits b = waits_of(packets, real, true);
+                    EXPECT_GE(above(a.mean, b.mean), 0) << where;
+                    EXPECT_LE(above(a.mean, b.mean), 125) << where;
+                    EXPECT_LE(std::abs(above(a.p99, b.p99)), 12) << where;
+                  });
 }
 
 // Data that were booked when a header comes have been told their time, so they leave up to all the headers behind them

@@ -12,7 +12,9 @@ RC_GTEST_PROP(Port, MarksGrowInProportionBetweenTheirBounds, ()) {
   // Queues of nanoseconds at 100 Tb/s, of a minute at 1 Gb/s and 8 GiB.
   Link link;
   const int size = *rc::gen::inRange(10, 47);
-  const auto below = [](std::uint64_t end) { return static_cast<std::int64_t>(*rc::gen::arbitrary<std::uint64_t>() % end); };
+  const auto below = [](std::uint64_t end) {
+    return static_cast<std::int64_t>(*rc::gen::arbitrary<std::uint64_t>() % end);
+  };
   link.mark_from = below(std::uint64_t{1} << size);
   const std::int64_t span = 1000 + below(std::uint64_t{1} << size);
   link.mark_to = link.mark_from + span;

@@ -25,7 +25,8 @@ constexpr std::uint32_t kMostLanes = 1u << 22;
 
 }  // namespace
 
-Runner::Runner(schedule::Schedule& schedule, Network& network) : schedule_(schedule), network_(network), signals_(schedule.has_signals()) {
+Runner::Runner(schedule::Schedule& schedule, Network& network)
+    : schedule_(schedule), network_(network), signals_(schedule.has_signals()) {
   const std::uint32_t ranks = schedule.ranks();
   assert(ranks <= kMostRanks);
   first_lane_.reserve(ranks + std::size_t{1});
@@ -74,13 +75,16 @@ void Runner::begin(std::int64_t now, std::uint32_t rank, std::uint32_t number, c
       for (std::uint32_t back = 1; back <= std::min(each.back, kSlots); ++back)
         lane.awaited &= ~bit((lane.next + kSlots - back) % kSlots);
       return;
-    case Instruction::Kind::wait_all: lane.awaited = ~std::uint64_t{0}; return;
+    case Instruction::Kind::wait_all:
+      lane.awaited = ~std::uint64_t{0};
+      return;
     case Instruction::Kind::at:
       if (each.time <= now) return;
       lane.asleep = true;
       network_.wake(each.time, rank, context_of(number, kAlarm));
       return;
-    default: break;
+    default:
+      break;
   }
   const std::uint32_t slot = lane.next;
   const std::uint32_t context = context_of(number, slot);
@@ -92,9 +96,15 @@ void Runner::begin(std::int64_t now, std::uint32_t rank, std::uint32_t number, c
       if (each.time > 0) lane.busy = std::max(lane.busy, now) + each.time;
       send(now, std::max(now, lane.busy), rank, each, unfinished ? context : kNobody);
       break;
-    case Instruction::Kind::recv: unfinished = !desk(rank).mailbox.post(each.peer, each.tag, context); break;
-    case Instruction::Kind::compute: network_.wake(now + each.time, rank, context); break;
-    default: network_.local(now, rank, each.kind, each.bytes, context); break;
+    case Instruction::Kind::recv:
+      unfinished = !desk(rank).mailbox.post(each.peer, each.tag, context);
+      break;
+    case Instruction::Kind::compute:
+      network_.wake(now + each.time, rank, context);
+      break;
+    default:
+      network_.local(now, rank, each.kind, each.bytes, context);
+      break;
   }
   if (unfinished) lane.outstanding |= bit(slot);
 }
@@ -215,7 +225,8 @@ std::vector<schedule::FlowRecord> Runner::take_flows() {
     for (std::uint32_t number = 0; number < log.size(); ++number) {
       const Message& each = log[number];
       const auto when = [](std::int64_t time) { return time < 0 ? schedule::kNotYet : time; };
-      flows.push_back({rank, each.destination, each.bytes, each.start, when(each.sent), when(each.received), 0, each.stream, false, each.tag});
+      flows.push_back({rank, each.destination, each.bytes, each.start, when(each.sent), when(each.received), 0,
+                       each.stream, false, each.tag});
     }
   }
   return flows;

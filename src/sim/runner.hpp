@@ -91,7 +91,8 @@ class Runner {
   Desk& desk(std::uint32_t rank);
   void advance(std::int64_t now, std::uint32_t rank, std::uint32_t number);
   void begin(std::int64_t now, std::uint32_t rank, std::uint32_t number, const schedule::Instruction& each);
-  void send(std::int64_t now, std::int64_t leaves, std::uint32_t rank, const schedule::Instruction& each, std::uint32_t context);
+  void send(std::int64_t now, std::int64_t leaves, std::uint32_t rank, const schedule::Instruction& each,
+            std::uint32_t context);
   void delay(std::int64_t until, std::uint32_t rank, std::uint32_t what, const Transfer& transfer);
   void arrive(std::int64_t now, std::uint32_t rank, std::uint32_t from, std::uint32_t message);
   void hand_over(std::int64_t now, const Transfer& transfer);
@@ -102,8 +103,8 @@ class Runner {
   bool signals_;
   std::vector<std::uint32_t> first_lane_;  // by rank, and one behind the last
   std::vector<Lane> lanes_;
-  std::vector<MessageLog> logs_;                     // by rank
-  std::vector<std::unique_ptr<Desk>> desks_;         // by rank; made for those that match or delay messages
+  std::vector<MessageLog> logs_;              // by rank
+  std::vector<std::unique_ptr<Desk>> desks_;  // by rank; made for those that match or delay messages
   std::vector<schedule::Start> signalled_;
 };
 

@@ -42,7 +42,9 @@ class Notebook final : public Network {
     last = it;
     return 1;
   }
-  void wake(std::int64_t at, std::uint32_t rank, std::uint32_t context) override { wakes.push_back({at, rank, context}); }
+  void wake(std::int64_t at, std::uint32_t rank, std::uint32_t context) override {
+    wakes.push_back({at, rank, context});
+  }
   void local(std::int64_t now, std::uint32_t rank, Instruction::Kind, std::uint64_t, std::uint32_t context) override {
     locals.push_back({now, rank, context});
   }
@@ -162,7 +164,8 @@ TEST(Runner, ARecvMatchesBySourceAndTagEarlyOrLate) {
   script.add(0, {Instruction::send(2, 1, 100), Instruction::send(2, 2, 101)});
   script.add(1, {Instruction::send(2, 3, 100)});
   script.add(2, {Instruction::recv(1, 100), Instruction::wait(1), Instruction::compute(7), Instruction::recv(0, 101),
-                 Instruction::wait(1), Instruction::compute(8), Instruction::recv(0, 100), Instruction::wait(1), Instruction::compute(9)});
+                 Instruction::wait(1), Instruction::compute(8), Instruction::recv(0, 100), Instruction::wait(1),
+                 Instruction::compute(9)});
   Rig rig(script);
   rig.runner.received(10, 2, 0, 1);  // tag 101, before anybody asks for it
   EXPECT_TRUE(rig.network.wakes.empty());
@@ -177,8 +180,8 @@ TEST(Runner, ARecvMatchesBySourceAndTagEarlyOrLate) {
 
 TEST(Runner, AtHoldsTheLaneAndAPastTimeDoesNot) {
   Script script(2);
-  script.add(0, {Instruction::at(0), Instruction::put(1, 1), Instruction::at(70), Instruction::put(1, 2), Instruction::at(60),
-                 Instruction::put(1, 3)});
+  script.add(0, {Instruction::at(0), Instruction::put(1, 1), Instruction::at(70), Instruction::put(1, 2),
+                 Instruction::at(60), Instruction::put(1, 3)});
   Rig rig(script);
   ASSERT_EQ(rig.network.sends.size(), 1u);
   ASSERT_EQ(rig.network.wakes.size(), 1u);
@@ -233,7 +236,8 @@ TEST(Runner, DetachedSendsAreNotBounded) {
 TEST(Runner, WaitingFurtherBackThanTheSlotsReachIsNoWait) {
   Script script(2);
   std::vector<Instruction> lane(64, Instruction::put(1, 1));
-  lane.insert(lane.end(), {Instruction::wait(64), Instruction::put(1, 2), Instruction::wait(65), Instruction::put(1, 3)});
+  lane.insert(lane.end(),
+              {Instruction::wait(64), Instruction::put(1, 2), Instruction::wait(65), Instruction::put(1, 3)});
   script.add(0, lane);
   Rig rig(script);
   rig.runner.sent(1, 0, 0);
@@ -337,9 +341,10 @@ class Partitions final : public Network {
     auto operator<=>(const Event&) const = default;
   };
   struct Part {
-    explicit Part(std::size_t parts) : out{std::vector<std::vector<Event>>(parts), std::vector<std::vector<Event>>(parts)} {}
+    explicit Part(std::size_t parts)
+        : out{std::vector<std::vector<Event>>(parts), std::vector<std::vector<Event>>(parts)} {}
     std::vector<Event>& outbox(std::uint32_t to) { return out[writing][to]; }
-    std::uint32_t writing = 0;                // by step: one half is written while the other is read
+    std::uint32_t writing = 0;  // by step: one half is written while the other is read
     std::vector<std::vector<Event>> out[2];
   };
   std::uint32_t part_number(std::uint32_t rank) const { return rank % static_cast<std::uint32_t>(parts_.size()); }
@@ -353,7 +358,8 @@ class Partitions final : public Network {
       for (std::uint32_t rank = 0; rank < ranks_; ++rank)
         if (part_number(rank) == p) runner_.start(0, rank);
     std::vector<Event> come;
-    for (const Part& part : parts_) come.insert(come.end(), part.out[1 - step % 2][p].begin(), part.out[1 - step % 2][p].end());
+    for (const Part& part : parts_)
+      come.insert(come.end(), part.out[1 - step % 2][p].begin(), part.out[1 - step % 2][p].end());
     std::sort(come.begin(), come.end());
     for (const Event& event : come) {
       if (event.is_received) {
@@ -385,7 +391,8 @@ TEST(Runner, PartitionsOnThreadsGiveWhatOneThreadGives) {
       }
       script.add(rank, lane);
     }
-    std::vector<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t, std::int64_t, std::int64_t, std::int64_t>> flows;
+    std::vector<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t, std::int64_t, std::int64_t, std::int64_t>>
+        flows;
     for (const FlowRecord& flow : Partitions(script, partitions).run(kRounds + 2))
       flows.emplace_back(flow.source, flow.destination, flow.bytes, flow.start, flow.sent, flow.received);
     return flows;

@@ -35,7 +35,8 @@ LinkSample& Samples::at(std::int64_t time) {
   if (!rows_.empty() && rows_.back().time == start) return rows_.back();
   auto place = rows_.end();
   if (!rows_.empty() && rows_.back().time > start)
-    place = std::lower_bound(rows_.begin(), rows_.end(), start, [](const LinkSample& row, std::int64_t begin) { return row.time < begin; });
+    place = std::lower_bound(rows_.begin(), rows_.end(), start,
+                             [](const LinkSample& row, std::int64_t begin) { return row.time < begin; });
   if (place != rows_.end() && place->time == start) return *place;
   LinkSample fresh;
   fresh.time = start;
@@ -51,9 +52,12 @@ void Samples::peak(std::int64_t now, std::int64_t bytes) {
 void Samples::look(std::int64_t until) {
   if (until <= seen_) return;
   if (waiting_ > 0) {
-    for (std::int64_t start = (seen_ / interval_ + 1) * interval_; start <= until && start < gone_; start += interval_) {
+    for (std::int64_t start = (seen_ / interval_ + 1) * interval_; start <= until && start < gone_;
+         start += interval_) {
       const std::int64_t left =
-          gone_ == kStands ? waiting_ : static_cast<std::int64_t>(static_cast<Wide>(waiting_) * (gone_ - start) / (gone_ - since_));
+          gone_ == kStands
+              ? waiting_
+              : static_cast<std::int64_t>(static_cast<Wide>(waiting_) * (gone_ - start) / (gone_ - since_));
       peak(start, left);
     }
   }
@@ -74,7 +78,8 @@ void Samples::carry(std::int64_t begin, std::int64_t wire, std::int64_t bytes) {
   std::int64_t counted = 0;
   for (std::int64_t from = begin; counted < bytes;) {
     const std::int64_t next = (from / interval_ + 1) * interval_;
-    const std::int64_t left = next >= end ? bytes : static_cast<std::int64_t>(static_cast<Wide>(bytes) * (next - begin) / wire);
+    const std::int64_t left =
+        next >= end ? bytes : static_cast<std::int64_t>(static_cast<Wide>(bytes) * (next - begin) / wire);
     at(from).bytes += static_cast<std::uint64_t>(left - counted);
     counted = left;
     from = next;

@@ -3,9 +3,9 @@
 // the table of links says, and none has a longer queue.
 //
 // The queue, marks, trims and drops count when a packet comes to the port. A packet counts when it begins to leave, but
-// its bytes are spread over the time that it takes on the wire: no interval carries more than the wire can. A queue that
-// stands or drains while nothing comes is in every interval that it lasts. Where there is no room for more rows, the
-// interval doubles.
+// its bytes are spread over the time that it takes on the wire: no interval carries more than the wire can. A queue
+// that stands or drains while nothing comes is in every interval that it lasts. Where there is no room for more rows,
+// the interval doubles.
 
 #include <cstdint>
 #include <vector>
@@ -49,9 +49,12 @@ class Samples {
 };
 
 // One of several links that share what they carry alike: its part of all, so that the parts of all of them add up.
-constexpr std::uint64_t part_of(std::uint64_t all, std::uint32_t links, std::uint32_t i) { return (all + links - 1 - i) / links; }
+constexpr std::uint64_t part_of(std::uint64_t all, std::uint32_t links, std::uint32_t i) {
+  return (all + links - 1 - i) / links;
+}
 
 // The rows of one of the links of a bundle.
-Samples part_of(const std::vector<schedule::LinkSample>& rows, std::int64_t interval, std::uint32_t links, std::uint32_t i);
+Samples part_of(const std::vector<schedule::LinkSample>& rows, std::int64_t interval, std::uint32_t links,
+                std::uint32_t i);
 
 }  // namespace weft::sim

@@ -16,10 +16,11 @@ using schedule::LinkSample;
 //   8 spines            64 hosts at 100G, eight to a leaf, as many uplinks
 //   8 leaves            cables of 0.5 us
 const fabric::Fabric& leaves_and_spines() {
-  static const Built built = build("leaf.topo",
-                                   "Nodes 64\nTiers 2\nPodsize 64\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 8\nRadix_Up 8\n"
-                                   "Downlink_Latency_ns 500\nSwitch_Latency_ns 300\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 8\n"
-                                   "Downlink_Latency_ns 500\nSwitch_Latency_ns 300\n");
+  static const Built built =
+      build("leaf.topo",
+            "Nodes 64\nTiers 2\nPodsize 64\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 8\nRadix_Up 8\n"
+            "Downlink_Latency_ns 500\nSwitch_Latency_ns 300\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 8\n"
+            "Downlink_Latency_ns 500\nSwitch_Latency_ns 300\n");
   return built.fabric;
 }
 
@@ -119,7 +120,9 @@ std::vector<Kind> kinds() {
       if (sim.layout().connected(port)) sim.add_condition(port, condition);
   };
   const auto lossy = [=](PacketSim& sim) { all_ports(sim, {Condition::Kind::loss, 0, kForever, 10'000}); };
-  const auto slow = [=](PacketSim& sim) { all_ports(sim, {Condition::Kind::degraded, 7'000'000, 60'000'000, 300'000}); };
+  const auto slow = [=](PacketSim& sim) {
+    all_ports(sim, {Condition::Kind::degraded, 7'000'000, 60'000'000, 300'000});
+  };
   SimConfig fifo = short_queues();
   fifo.fifo = true;
   add("fifo", fifo);
@@ -150,7 +153,8 @@ std::vector<Kind> kinds() {
 }
 
 class EveryPort : public ::testing::TestWithParam<Kind> {};
-INSTANTIATE_TEST_SUITE_P(Samples, EveryPort, ::testing::ValuesIn(kinds()), [](const auto& kind) { return kind.param.name; });
+INSTANTIATE_TEST_SUITE_P(Samples, EveryPort, ::testing::ValuesIn(kinds()),
+                         [](const auto& kind) { return kind.param.name; });
 
 // All links cross each other, and many senders meet at host 0.
 std::vector<Flow> crossing_and_meeting() {
@@ -165,7 +169,8 @@ schedule::RunResult watch(const Kind& kind, const std::vector<Flow>& flows, std:
   PacketSim sim(leaves_and_spines(), config);
   if (kind.prepare) kind.prepare(sim);
   for (std::uint32_t i = 0; i < flows.size(); ++i)
-    sim.post(flows[i].start, flows[i].source, {.peer = flows[i].destination, .bytes = flows[i].bytes, .tag = i, .protocol = config.protocol});
+    sim.post(flows[i].start, flows[i].source,
+             {.peer = flows[i].destination, .bytes = flows[i].bytes, .tag = i, .protocol = config.protocol});
   Recorder recorder;
   schedule::RunResult result = sim.run(recorder);
   EXPECT_EQ(recorder.received.size(), flows.size());
@@ -187,7 +192,8 @@ TEST_P(EveryPort, SamplesAddUpToTheTableOfLinks) {
     sum.dropped += each.dropped;
     sum.peak_bytes = std::max(sum.peak_bytes, each.peak_bytes);
     // At 100 Gb/s: in 333 ns there is room for 4162 bytes and a half.
-    ASSERT_LE(each.bytes, static_cast<std::uint64_t>((kind.config.sample + 79) / 80)) << link.from << " to " << link.to << " at " << each.time;
+    ASSERT_LE(each.bytes, static_cast<std::uint64_t>((kind.config.sample + 79) / 80))
+        << link.from << " to " << link.to << " at " << each.time;
   }
   ASSERT_GT(result.links.size(), 128u);
   std::uint64_t dropped = 0;
@@ -219,9 +225,10 @@ TEST(Samples, ThreadsSeeTheSame) {
     const schedule::RunResult result = watch(kind, flows, threads);
     Digest digest;
     for (const LinkSample& each : result.samples)
-      for (const std::uint64_t number : {static_cast<std::uint64_t>(each.time), std::uint64_t{each.link}, static_cast<std::uint64_t>(each.peak_bytes),
-                                         each.bytes, std::uint64_t{each.packets}, std::uint64_t{each.marked}, std::uint64_t{each.trimmed},
-                                         std::uint64_t{each.dropped}})
+      for (const std::uint64_t number :
+           {static_cast<std::uint64_t>(each.time), std::uint64_t{each.link},
+            static_cast<std::uint64_t>(each.peak_bytes), each.bytes, std::uint64_t{each.packets},
+            std::uint64_t{each.marked}, std::uint64_t{each.trimmed}, std::uint64_t{each.dropped}})
         digest.add(number);
     return digest.value();
   };

@@ -53,17 +53,17 @@ struct Asking {
 struct Granting {
   std::uint32_t first = PacketPool::kNone;  // of those that ask, in turn
   std::uint32_t last = PacketPool::kNone;
-  std::int64_t next_time = 0;               // until then the line rate is granted
-  std::int64_t outstanding = 0;             // bytes granted and not yet sent on
+  std::int64_t next_time = 0;    // until then the line rate is granted
+  std::int64_t outstanding = 0;  // bytes granted and not yet sent on
   std::int64_t armed = 0;
 };
 
 struct ScheduledLeaf {
   std::vector<VirtualQueue> queues;
-  std::unordered_map<std::uint64_t, std::uint32_t> queue_of;    // by endpoint and class; never walked
+  std::unordered_map<std::uint64_t, std::uint32_t> queue_of;  // by endpoint and class; never walked
   std::vector<Asking> asking;
-  std::unordered_map<std::uint64_t, std::uint32_t> asking_of;   // by leaf and queue; never walked
-  std::uint32_t line_first = PacketPool::kNone;  // virtual queues that may send
+  std::unordered_map<std::uint64_t, std::uint32_t> asking_of;  // by leaf and queue; never walked
+  std::uint32_t line_first = PacketPool::kNone;                // virtual queues that may send
   std::uint32_t line_last = PacketPool::kNone;
   std::uint32_t express_first = PacketPool::kNone;  // packets that ask nobody
   std::uint32_t express_last = PacketPool::kNone;
@@ -85,11 +85,11 @@ struct ScheduledLeaf {
 };
 
 struct ScheduledWorld {
-  std::vector<ScheduledLeaf> leaves;   // by switch
-  std::vector<Granting> granting;      // by endpoint and class
-  std::vector<std::int64_t> window;    // by kind of link
+  std::vector<ScheduledLeaf> leaves;    // by switch
+  std::vector<Granting> granting;       // by endpoint and class
+  std::vector<std::int64_t> window;     // by kind of link
   std::vector<std::int64_t> meanwhile;  // likewise: bytes that come while credit is fetched
-  std::int64_t most = 0;               // bytes of one grant
+  std::int64_t most = 0;                // bytes of one grant
 };
 
 }  // namespace weft::sim

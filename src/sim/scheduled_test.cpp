@@ -14,10 +14,11 @@ using namespace testing;
 //   8 spines            64 hosts at 100G, eight to a leaf, as many uplinks
 //   8 leaves            cables of 0.5 us
 const fabric::Fabric& leaves_and_spines() {
-  static const Built built = build("leaf.topo",
-                                   "Nodes 64\nTiers 2\nPodsize 64\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 8\nRadix_Up 8\n"
-                                   "Downlink_Latency_ns 500\nSwitch_Latency_ns 300\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 8\n"
-                                   "Downlink_Latency_ns 500\nSwitch_Latency_ns 300\n");
+  static const Built built =
+      build("leaf.topo",
+            "Nodes 64\nTiers 2\nPodsize 64\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 8\nRadix_Up 8\n"
+            "Downlink_Latency_ns 500\nSwitch_Latency_ns 300\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 8\n"
+            "Downlink_Latency_ns 500\nSwitch_Latency_ns 300\n");
   return built.fabric;
 }
 
@@ -41,7 +42,9 @@ SimConfig scheduled(transport::Protocol protocol) {
   return config;
 }
 
-double share_of(std::uint64_t packets, std::int64_t took) { return static_cast<double>(packets * 4150 * 80) / static_cast<double>(took); }
+double share_of(std::uint64_t packets, std::int64_t took) {
+  return static_cast<double>(packets * 4150 * 80) / static_cast<double>(took);
+}
 
 TEST(Scheduled, AFlowAloneTakesItsClosedFormToThePicosecond) {
   for (const std::uint64_t bytes : {1u, 4086u, 5000u, 8 * 4086u, 100 * 4086u, 100 * 4086u + 77}) {
@@ -51,8 +54,8 @@ TEST(Scheduled, AFlowAloneTakesItsClosedFormToThePicosecond) {
       EXPECT_EQ(run_on(sim, {{0, to, bytes, 0}}).last(), expected) << bytes << " bytes to " << to;
     }
   }
-  // By hand, one packet of 150 bytes in all: to the leaf, there and back for the credit, cells (one, shorter than a full
-  // one) over a spine, to the host; then an acknowledgement of 64 that asks nobody.
+  // By hand, one packet of 150 bytes in all: to the leaf, there and back for the credit, cells (one, shorter than a
+  // full one) over a spine, to the host; then an acknowledgement of 64 that asks nobody.
   const std::int64_t cable = 500'000;
   const std::int64_t asic = 300'000;
   const std::int64_t word = 2 * (64 * 80 + cable) + 2 * asic;
@@ -69,7 +72,8 @@ TEST(Scheduled, AnIncastFillsThePortAndWaitsAtTheIngress) {
   SimConfig config = scheduled(transport::Protocol::rocev2);
   config.stack.roce.control = transport::RoceConfig::Control::none;
   PacketSim sim(leaves_and_spines(), config);
-  for (std::uint32_t i = 8; i < 64; ++i) sim.post(0, i, {.peer = 0, .bytes = 400'000, .tag = i, .protocol = config.protocol});
+  for (std::uint32_t i = 8; i < 64; ++i)
+    sim.post(0, i, {.peer = 0, .bytes = 400'000, .tag = i, .protocol = config.protocol});
   Recorder recorder;
   Outcome outcome;
   outcome.result = sim.run(recorder);
@@ -90,13 +94,15 @@ TEST(Scheduled, AnIncastFillsThePortAndWaitsAtTheIngress) {
   EXPECT_GT(at_ingress, 0);
 }
 
-// SRD and UET were made for fabrics that trim, where silence soon means loss. Here nothing is lost, however long an incast
-// waits: SRD sends nothing again and fills the port. UET's windows shrink to a packet and grow slowly at the end.
+// SRD and UET were made for fabrics that trim, where silence soon means loss. Here nothing is lost, however long an
+// incast waits: SRD sends nothing again and fills the port. UET's windows shrink to a packet and grow slowly at the
+// end.
 TEST(Scheduled, AnIncastIsNotTakenForLoss) {
   for (const transport::Protocol protocol : {transport::Protocol::srd, transport::Protocol::uet}) {
     const SimConfig config = scheduled(protocol);
     PacketSim sim(leaves_and_spines(), config);
-    for (std::uint32_t i = 8; i < 64; ++i) sim.post(0, i, {.peer = 0, .bytes = 2'000'000, .tag = i, .protocol = protocol});
+    for (std::uint32_t i = 8; i < 64; ++i)
+      sim.post(0, i, {.peer = 0, .bytes = 2'000'000, .tag = i, .protocol = protocol});
     Recorder recorder;
     const schedule::RunResult result = sim.run(recorder);
     EXPECT_EQ(recorder.received.size(), 56u);
@@ -125,7 +131,8 @@ TEST(Scheduled, NothingOvertakes) {
     PacketSim sim(leaves_and_spines(), config);
     for (std::uint32_t i = 0; i < 64; ++i) {
       sim.post(0, i, {.peer = (i + 13) % 64, .bytes = 1'000'000, .tag = i, .protocol = config.protocol});
-      sim.post(0, i, {.peer = i / 8 * 8, .bytes = i % 8 == 0 ? 0u : 500'000u, .tag = 64 + i, .protocol = config.protocol});
+      sim.post(0, i,
+               {.peer = i / 8 * 8, .bytes = i % 8 == 0 ? 0u : 500'000u, .tag = 64 + i, .protocol = config.protocol});
     }
     Recorder recorder;
     const schedule::RunResult result = sim.run(recorder);
@@ -145,7 +152,8 @@ TEST(Scheduled, ASmallBufferPausesHostsAndLosesNothing) {
   SimConfig config = scheduled();
   config.exact.buffer = 3 << 20;
   PacketSim sim(leaves_and_spines(), config);
-  for (std::uint32_t i = 8; i < 64; ++i) sim.start_raw(i, {.peer = 0, .packets = 500, .bytes = 4086, .interval = 4150 * 80, .paths = 1});
+  for (std::uint32_t i = 8; i < 64; ++i)
+    sim.start_raw(i, {.peer = 0, .packets = 500, .bytes = 4086, .interval = 4150 * 80, .paths = 1});
   const Outcome outcome = run_on(sim, {});
   EXPECT_EQ(sim.raw_counters().received, 500u * 56);
   EXPECT_GT(outcome.result.counters.pauses, 0u);
@@ -163,7 +171,8 @@ TEST(Scheduled, ASlowReceiverHasNoVictims) {
     config.balance = Balance::spray;
     PacketSim sim(leaves_and_spines(), config);
     sim.slow_receiver(0, 100'000);
-    for (std::uint32_t i = 8; i < 16; ++i) sim.start_raw(i, {.peer = 0, .packets = 1000, .bytes = 4086, .interval = 4150 * 80 * 4, .paths = 16});
+    for (std::uint32_t i = 8; i < 16; ++i)
+      sim.start_raw(i, {.peer = 0, .packets = 1000, .bytes = 4086, .interval = 4150 * 80 * 4, .paths = 16});
     const Flow flow{17, 1, 1000 * 4086, 100'000'000};
     const Outcome outcome = run_on(sim, {flow});
     EXPECT_EQ(outcome.result.counters.dropped, 0u);

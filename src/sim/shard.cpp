@@ -12,15 +12,22 @@ using transport::Protocol;
 
 constexpr std::size_t kFewEvents = 64;  // one entity's share of a window is short and nearly sorted
 constexpr std::uint32_t kDraws = 16;    // ways that are tried where the one that was hashed is down
-constexpr std::int64_t kPacketsAhead = 1;  // that a card takes ahead of the wire: who decides late decides with newer news
+constexpr std::int64_t kPacketsAhead =
+    1;  // that a card takes ahead of the wire: who decides late decides with newer news
 
 bool later(const Event& a, const Event& b) { return a.time != b.time ? a.time > b.time : cause(a) > cause(b); }
 
 }  // namespace
 
 Shard::Shard(World& world, std::uint32_t number, std::uint32_t shards)
-    : world_(world), layout_(world.layout), config_(world.config), number_(number), alone_(shards == 1),
-      wheel_(world.layout.look_ahead()), counts_(world.layout.entities() + 1), outbox_(shards),
+    : world_(world),
+      layout_(world.layout),
+      config_(world.config),
+      number_(number),
+      alone_(shards == 1),
+      wheel_(world.layout.look_ahead()),
+      counts_(world.layout.entities() + 1),
+      outbox_(shards),
       light_wakes_(!world.config.in_time_order && !world.config.exact.is_scheduled()) {
   stacks_.reserve(1 + config_.more_stacks.size());
   stacks_.emplace_back(config_.stack);
@@ -30,7 +37,8 @@ Shard::Shard(World& world, std::uint32_t number, std::uint32_t shards)
   for (std::size_t lane = 0; lane < stacks_.size(); ++lane)
     stacks_[lane].for_each_used([&](Protocol protocol) {
       const std::size_t place = lane * transport::kProtocols + static_cast<std::size_t>(protocol);
-      const std::uint8_t cls = config_.exact.class_of[lane << 4 | static_cast<std::size_t>(transport::data_of(protocol))];
+      const std::uint8_t cls =
+          config_.exact.class_of[lane << 4 | static_cast<std::size_t>(transport::data_of(protocol))];
       carriers_.push_back({static_cast<std::uint8_t>(place), static_cast<std::uint8_t>(lane), protocol, cls});
     });
 }
@@ -86,7 +94,8 @@ void Shard::start_raw(std::uint32_t endpoint, const transport::RawStream& stream
 // ---- ports
 
 // Marks, trims or refuses (false) a packet by how far ahead the port is booked. A host's own port only queues.
-inline bool Shard::admit(Passing& packet, PacketType type, Port& port, const Link& link, std::uint32_t entity, std::int64_t ahead) {
+inline bool Shard::admit(Passing& packet, PacketType type, Port& port, const Link& link, std::uint32_t entity,
+                         std::int64_t ahead) {
   if (ahead > port.peak) port.peak = ahead;
   if (ahead <= link.mark_from || layout_.is_host(entity)) return true;
   if (ahead > link.queue) {
@@ -100,7 +109,8 @@ inline bool Shard::admit(Passing& packet, PacketType type, Port& port, const Lin
     ++port.trimmed;
     return true;
   }
-  if (ahead >= link.mark_to || marks(link, ahead, static_cast<std::uint32_t>(world_.entities[entity].random.next() >> 33))) {
+  if (ahead >= link.mark_to ||
+      marks(link, ahead, static_cast<std::uint32_t>(world_.entities[entity].random.next() >> 33))) {
     port.marked += (packet.flags & transport::kMarked) == 0;
     packet.flags |= transport::kMarked;
   }
@@ -108,11 +118,12 @@ inline bool Shard::admit(Passing& packet, PacketType type, Port& port, const Lin
 }
 
 // A switch that cuts through acts when the header is in, everybody else when the last byte is.
-inline void Shard::leave(const Event& arrived, const Passing& packet, const Layout::Far& far, const Link& link, std::uint32_t entity,
-                         std::int64_t begin, std::int64_t wire) {
+inline void Shard::leave(const Event& arrived, const Passing& packet, const Layout::Far& far, const Link& link,
+                         std::uint32_t entity, std::int64_t begin, std::int64_t wire) {
   std::int64_t arrives = begin + wire + link.latency;
   // A degraded link gives the header out later, so that the next one does not run dry.
-  if (layout_.cut_through() && !layout_.is_host(far.entity)) arrives -= link.wire(packet.bytes) - link.wire(config_.header);
+  if (layout_.cut_through() && !layout_.is_host(far.entity))
+    arrives -= link.wire(packet.bytes) - link.wire(config_.header);
   Event& slot = place(arrives, far.entity);
   // Every field once: changing a copy would wait for the copy.
   address(slot, arrives, far.entity, entity);
@@ -124,7 +135,8 @@ inline void Shard::leave(const Event& arrived, const Passing& packet, const Layo
   slot.header = arrived.header;
 }
 
-[[gnu::always_inline]] inline void Shard::forward(const Event& arrived, std::uint32_t index, std::uint32_t entity, std::int64_t ready) {
+[[gnu::always_inline]] inline void Shard::forward(const Event& arrived, std::uint32_t index, std::uint32_t entity,
+                                                  std::int64_t ready) {
   Port& port = world_.ports[index];
   if (port.special != 0) return forward_specially(arrived, index, entity, ready);
   const Layout::Far& far = layout_.far(index);
@@ -133,7 +145,9 @@ inline void Shard::leave(const Event& arrived, const Passing& packet, const Layo
   bool high = !config_.fifo && (transport::goes_first(arrived.type) || (packet.flags & transport::kTrimmed));
   if (!high) {
     if (!admit(packet, arrived.type, port, link, entity, port.busy - ready)) return;
-    if (config_.fast_cnp > 0 && (packet.flags & ~arrived.flags & transport::kMarked) && arrived.type == PacketType::roce_data) warn(arrived);
+    if (config_.fast_cnp > 0 && (packet.flags & ~arrived.flags & transport::kMarked) &&
+        arrived.type == PacketType::roce_data)
+      warn(arrived);
     high = packet.flags & transport::kTrimmed;
   }
   const std::int64_t wire = link.wire(packet.bytes);
@@ -159,7 +173,9 @@ void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::ui
   const std::int64_t ahead = at_full_rate(special.conditions, ready, port.busy - ready);
   const bool waits = !high;
   bool admitted = high || admit(packet, arrived.type, port, link, entity, ahead);
-  if (config_.fast_cnp > 0 && (packet.flags & ~arrived.flags & transport::kMarked) && arrived.type == PacketType::roce_data) warn(arrived);
+  if (config_.fast_cnp > 0 && (packet.flags & ~arrived.flags & transport::kMarked) &&
+      arrived.type == PacketType::roce_data)
+    warn(arrived);
   high = high || (packet.flags & transport::kTrimmed);
   std::int64_t begin = ready;
   if (Bucket& bucket = special.bucket; admitted && bucket.ps_per_byte > 0) {
@@ -183,17 +199,21 @@ void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::ui
     wire += extra;
     if (high) port.busy_high += extra;
     if (!high || port.busy > begin) port.busy += extra;
-    // A header that goes before data makes the last of them leave later: on a wire that is full until then, that is when
-    // more bytes have left than would have without it.
-    if (special.samples.on()) special.samples.carry(high && port.busy > before.busy ? port.busy - takes - extra : begin, wire, packet.bytes);
+    // A header that goes before data makes the last of them leave later: on a wire that is full until then, that is
+    // when more bytes have left than would have without it.
+    if (special.samples.on())
+      special.samples.carry(high && port.busy > before.busy ? port.busy - takes - extra : begin, wire, packet.bytes);
     port.bytes += packet.bytes;
     port.waited += begin - ready;
     ++port.packets;
     ++tally_.hops;
   }
-  const Fate end = admitted ? fate(special.conditions, begin, begin + wire + link.latency, world_.entities[entity].random) : Fate::arrives;
+  const Fate end = admitted
+                       ? fate(special.conditions, begin, begin + wire + link.latency, world_.entities[entity].random)
+                       : Fate::arrives;
   if (special.samples.on()) {
-    if (waits) special.samples.queue(ready, link.bytes_in(std::max<std::int64_t>(0, ahead)), std::max(ready, before.busy));
+    if (waits)
+      special.samples.queue(ready, link.bytes_in(std::max<std::int64_t>(0, ahead)), std::max(ready, before.busy));
     schedule::LinkSample& come = special.samples.at(ready);
     come.marked += port.marked - before.marked;
     come.trimmed += port.trimmed - before.trimmed;
@@ -351,10 +371,11 @@ void Shard::at_host(const Event& event) {
       if (event.type == PacketType::raw) return complete(now);  // nobody answers
       break;
     case EventKind::post:
-      stacks_[event.header.stream >> 8].post(now, endpoint,
-                                             {event.header.op, event.header.destination, event.header.data.size, event.header.data.tag,
-                                              event.header.sequence, static_cast<Protocol>(event.header.stream & 0xFF),
-                                              static_cast<std::uint8_t>(event.header.stream >> 8)});
+      stacks_[event.header.stream >> 8].post(
+          now, endpoint,
+          {event.header.op, event.header.destination, event.header.data.size, event.header.data.tag,
+           event.header.sequence, static_cast<Protocol>(event.header.stream & 0xFF),
+           static_cast<std::uint8_t>(event.header.stream >> 8)});
       break;
     case EventKind::wake:
       if (world_.armed[endpoint] != now) return;  // superseded
@@ -363,7 +384,8 @@ void Shard::at_host(const Event& event) {
     case EventKind::call:
       client_->called(now, event.to, event.header.data.size);
       return complete(now);
-    case EventKind::control: return at_control(event);
+    case EventKind::control:
+      return at_control(event);
   }
   pump(endpoint, now);
   complete(now);
@@ -477,7 +499,9 @@ void Shard::run(std::int64_t window) {
 
 std::uint64_t Shard::packets_in_flight() const {
   std::uint64_t packets = pool_.used();
-  const auto count = [&](const Event& event) { packets += event.kind == EventKind::packet || event.kind == EventKind::delivered; };
+  const auto count = [&](const Event& event) {
+    packets += event.kind == EventKind::packet || event.kind == EventKind::delivered;
+  };
   wheel_.for_all(count);
   for (const auto& events : outbox_)
     for (const Event& event : events) count(event);

@@ -44,36 +44,43 @@ struct SimConfig {
   std::vector<transport::Protocol> streams;                 // they are of several streams: what carries each
   std::vector<transport::Op> verbs;                         // by stream, how: send, write or read; missing: send
   std::vector<std::uint8_t> lanes;                          // by stream: the stack that does; empty: all by the first
-  std::vector<std::uint8_t> more_stacks;                    // protocols of the second stack and those behind it, a bit each
-  std::uint32_t header = 64;       // bytes: what a trimmed packet keeps, and what a switch that cuts through waits for
+  std::vector<std::uint8_t> more_stacks;  // protocols of the second stack and those behind it, a bit each
+  std::uint32_t header = 64;  // bytes: what a trimmed packet keeps, and what a switch that cuts through waits for
   std::uint32_t full_packet = 4150;  // bytes on the wire
   Balance balance = Balance::entropy;
-  bool fifo = false;      // acknowledgements wait behind data, and nothing is trimmed
+  bool fifo = false;  // acknowledgements wait behind data, and nothing is trimmed
   bool trimming = true;
   bool cut_through = false;
-  std::int64_t queue_bytes = 0;  // of one port; 0: one bandwidth-delay product
+  std::int64_t queue_bytes = 0;       // of one port; 0: one bandwidth-delay product
   std::uint32_t mark_from = 200'000;  // parts per million of the queue; equal to mark_to: a step
   std::uint32_t mark_to = 800'000;
   std::uint32_t mark_most = 1'000'000;  // parts per million of the packets marked just below mark_to
   std::int64_t flowlet_gap = 0;         // ps of silence after which a flow may move
   std::int64_t load_interval = 0;       // ps between two looks at other switches' queues
   std::uint32_t pins = 1;               // queue pairs of a pair of hosts that are pinned one by one
-  std::int64_t fast_cnp = 0;            // ps between the CNPs that a switch itself sends to one queue pair; 0: it sends none
+  std::int64_t fast_cnp = 0;  // ps between the CNPs that a switch itself sends to one queue pair; 0: it sends none
   ExactConfig exact;
-  std::int64_t failover = 0;            // ps of silence after which a part of a message goes by another NIC (failover.hpp); 0: never
-  std::int64_t give_up = 0;             // ps from its first failure on for which a part is tried on other NICs
-  bool in_time_order = false;    // effects between hosts without delay
+  std::int64_t failover =
+      0;  // ps of silence after which a part of a message goes by another NIC (failover.hpp); 0: never
+  std::int64_t give_up = 0;    // ps from its first failure on for which a part is tried on other NICs
+  bool in_time_order = false;  // effects between hosts without delay
   std::uint32_t threads = 1;
-  std::int64_t sample = 0;       // ps; 0: no time series
+  std::int64_t sample = 0;                 // ps; 0: no time series
   std::uint32_t most_samples = 4'000'000;  // of all links together, but at least 16 of each; 48 bytes each
   std::size_t most_captured = 10'000'000;  // packets of a shard; 56 bytes each
 
   transport::Protocol protocol_of(std::uint32_t stream) const { return streams.empty() ? protocol : streams[stream]; }
-  transport::Op verb_of(std::uint32_t stream) const { return stream < verbs.size() ? verbs[stream] : transport::Op::send; }
+  transport::Op verb_of(std::uint32_t stream) const {
+    return stream < verbs.size() ? verbs[stream] : transport::Op::send;
+  }
   std::uint8_t lane_of(std::uint32_t stream) const { return lanes.empty() ? std::uint8_t{0} : lanes[stream]; }
   std::uint32_t payload() const { return full_packet - header; }
-  std::uint32_t packet_of(std::uint32_t stream) const { return streams.empty() ? full_packet : stack.packet_of(streams[stream]); }
-  std::uint32_t header_of(std::uint32_t stream) const { return streams.empty() ? header : stack.header_of(streams[stream]); }
+  std::uint32_t packet_of(std::uint32_t stream) const {
+    return streams.empty() ? full_packet : stack.packet_of(streams[stream]);
+  }
+  std::uint32_t header_of(std::uint32_t stream) const {
+    return streams.empty() ? header : stack.header_of(streams[stream]);
+  }
   std::uint32_t payload_of(std::uint32_t stream) const { return packet_of(stream) - header_of(stream); }
 };
 
@@ -93,13 +100,13 @@ struct World {
     Random random;
   };
   struct Flowlet {
-    std::int64_t last = 0;   // when its latest packet came
+    std::int64_t last = 0;  // when its latest packet came
     std::uint32_t port = 0;
   };
   const Layout& layout;
   const SimConfig& config;
   Zeroed<Port> ports;
-  Zeroed<std::int64_t> armed;  // by endpoint: the wake-up that counts; 0: none
+  Zeroed<std::int64_t> armed;   // by endpoint: the wake-up that counts; 0: none
   Zeroed<std::uint8_t> served;  // by endpoint: the transport that sent last
   std::vector<Entity> entities;
   std::vector<Special> specials;
@@ -107,9 +114,9 @@ struct World {
   std::uint32_t entropy_salt = 0;
   ExactWorld exact;
   ScheduledWorld scheduled;
-  std::vector<std::vector<Flowlet>> flowlets;  // by switch
+  std::vector<std::vector<Flowlet>> flowlets;   // by switch
   std::vector<std::vector<std::int64_t>> told;  // by switch and queue pair (a hash): when it was last sent a CNP
-  std::vector<std::int64_t> published;         // by port: its queue as other switches know it, ps
+  std::vector<std::int64_t> published;          // by port: its queue as other switches know it, ps
 };
 
 struct Tally {
@@ -154,7 +161,9 @@ class Shard {
     std::uint64_t when;  // time since the window's start, then the entity that caused it
     const Event* event;  // its number decides between equals
 
-    bool operator<(const Pending& other) const { return when != other.when ? when < other.when : event->number < other.event->number; }
+    bool operator<(const Pending& other) const {
+      return when != other.when ? when < other.when : event->number < other.event->number;
+    }
   };
 
   // What a port changes about a packet.
@@ -170,20 +179,22 @@ class Shard {
   void at_host(const Event& event);
   void forward(const Event& packet, std::uint32_t port, std::uint32_t entity, std::int64_t ready);
   void forward_specially(const Event& packet, std::uint32_t port, std::uint32_t entity, std::int64_t ready);
-  bool admit(Passing& packet, transport::PacketType type, Port& port, const Link& link, std::uint32_t entity, std::int64_t ahead);
+  bool admit(Passing& packet, transport::PacketType type, Port& port, const Link& link, std::uint32_t entity,
+             std::int64_t ahead);
   bool poll_in_turn(std::uint32_t endpoint, std::int64_t now, transport::Transmit& out);
   void pump(std::uint32_t endpoint, std::int64_t now);
   void send(std::uint32_t endpoint, const transport::Transmit& packet, std::int64_t now);
   void arm(std::uint32_t endpoint, std::int64_t when, std::int64_t now);
   transport::Stack& stack_of(const transport::Header& header) {
-    return last_lane_ == 0 ? stacks_[0] : stacks_[std::min<std::uint32_t>(header.generation >> transport::kLaneShift, last_lane_)];
+    return last_lane_ == 0 ? stacks_[0]
+                           : stacks_[std::min<std::uint32_t>(header.generation >> transport::kLaneShift, last_lane_)];
   }
   void complete(std::int64_t now);
   Event& place(std::int64_t time, std::uint32_t to);
   void address(Event& event, std::int64_t time, std::uint32_t to, std::uint32_t from);
   void emit(const Event& event, std::int64_t time, std::uint32_t host);  // of a host, to itself
-  void leave(const Event& arrived, const Passing& packet, const Layout::Far& far, const Link& link, std::uint32_t entity, std::int64_t begin,
-             std::int64_t wire);
+  void leave(const Event& arrived, const Passing& packet, const Layout::Far& far, const Link& link,
+             std::uint32_t entity, std::int64_t begin, std::int64_t wire);
   void capture(const Special& special, const Event& packet, std::int64_t begin);
   static Event packet_of(const transport::Transmit& packet);
   void handle_late();
@@ -240,8 +251,8 @@ class Shard {
   // shard_scheduled.cpp
   void arrive_scheduled(const Event& event);
   void await_credit(const Event& event);
-  void notify(std::uint32_t entity, std::uint32_t target, Control what, std::uint32_t endpoint, std::uint32_t cls, std::uint32_t queue,
-              std::int64_t bytes);
+  void notify(std::uint32_t entity, std::uint32_t target, Control what, std::uint32_t endpoint, std::uint32_t cls,
+              std::uint32_t queue, std::int64_t bytes);
   void granted(std::uint32_t entity, std::uint32_t queue, std::int64_t bytes);
   void stand_in_line(ScheduledLeaf& leaf, std::uint32_t queue);
   Event take_out(VirtualQueue& queue, std::uint32_t entity);
@@ -258,7 +269,7 @@ class Shard {
   const SimConfig& config_;
   Client* client_ = nullptr;
   std::uint32_t number_;
-  bool alone_;  // it is the only one
+  bool alone_;                            // it is the only one
   std::vector<transport::Stack> stacks_;  // by lane
   std::uint32_t last_lane_ = 0;
   // All transports of all stacks that are used, by number: lane, then protocol.
@@ -274,9 +285,9 @@ class Shard {
   std::int64_t window_end_ = 0;
   std::int64_t now_ = 0;  // of the entity at work; the next one may start earlier
   std::int64_t reached_ = 0;
-  std::vector<Pending> pending_;        // and one more that is nobody
-  std::vector<std::uint32_t> counts_;   // by entity
-  std::vector<Event> late_;             // min-heap of events within the running window
+  std::vector<Pending> pending_;            // and one more that is nobody
+  std::vector<std::uint32_t> counts_;       // by entity
+  std::vector<Event> late_;                 // min-heap of events within the running window
   std::vector<std::vector<Event>> outbox_;  // by shard
   std::int64_t outbox_first_ = Wheel::kNothing;
   std::vector<transport::Captured> captured_;
@@ -288,7 +299,9 @@ class Shard {
     std::int64_t time;
     std::uint32_t number;
     std::uint32_t port;
-    bool operator<(const PortWake& other) const { return time != other.time ? time > other.time : number > other.number; }
+    bool operator<(const PortWake& other) const {
+      return time != other.time ? time > other.time : number > other.number;
+    }
   };
   std::vector<PortWake> wakes_;
   std::uint32_t waking_ = 0;  // the switch
@@ -316,12 +329,18 @@ inline Samples* Shard::samples_of(std::uint32_t port) {
   return &world_.specials[number - 1].samples;
 }
 
-inline Gate& Shard::gate(std::uint32_t port, std::uint32_t cls) { return world_.exact.gates[port * config_.exact.classes + cls]; }
-inline Hold& Shard::hold(std::uint32_t port, std::uint32_t cls) { return world_.exact.holds[port * config_.exact.classes + cls]; }
+inline Gate& Shard::gate(std::uint32_t port, std::uint32_t cls) {
+  return world_.exact.gates[port * config_.exact.classes + cls];
+}
+inline Hold& Shard::hold(std::uint32_t port, std::uint32_t cls) {
+  return world_.exact.holds[port * config_.exact.classes + cls];
+}
 
 inline std::uint32_t Shard::class_of(const Event& packet) const {
-  return packet.flags & transport::kTrimmed ? config_.exact.trimmed_class
-                                            : config_.exact.class_of[std::size_t{packet.header.generation} >> transport::kLaneShift << 4 | static_cast<std::size_t>(packet.type)];
+  return packet.flags & transport::kTrimmed
+             ? config_.exact.trimmed_class
+             : config_.exact.class_of[std::size_t{packet.header.generation} >> transport::kLaneShift << 4 |
+                                      static_cast<std::size_t>(packet.type)];
 }
 
 inline bool Shard::lossless(std::uint32_t cls) const { return config_.exact.is_lossless(cls); }
@@ -361,11 +380,13 @@ inline std::uint32_t Shard::entropy_of(const Event& packet) {
   // Who talks to whom, and on which path: different for every path of every pair.
   const std::uint32_t pair = pair_entropy(header.source, header.destination, world_.entropy_salt);
   switch (config_.balance) {
-    case Balance::spray: return static_cast<std::uint32_t>(world_.entities[packet.to].random.next());
+    case Balance::spray:
+      return static_cast<std::uint32_t>(world_.entities[packet.to].random.next());
     case Balance::ecmp:
       if (transport::is_srd(packet.type)) return pair;
       [[fallthrough]];
-    default: return pair + header.path * 0xc2b2ae3du;
+    default:
+      return pair + header.path * 0xc2b2ae3du;
   }
 }
 

@@ -38,7 +38,8 @@ std::uint32_t Shard::least_loaded(const Event& packet, std::uint32_t first, std:
     if (config_.balance == Balance::adaptive) each /= layout_.link(layout_.far(port).link).full_packet;
     if (config_.balance == Balance::flowlet_global) {
       const std::uint32_t next = layout_.far(port).entity;
-      const std::uint32_t behind = layout_.is_host(next) ? Layout::kNowhere : layout_.next_port(next, packet.header.destination, 0);
+      const std::uint32_t behind =
+          layout_.is_host(next) ? Layout::kNowhere : layout_.next_port(next, packet.header.destination, 0);
       if (behind != Layout::kNowhere) each += world_.published[behind];
     }
     if (best == Layout::kNowhere || each < least) {
@@ -62,8 +63,8 @@ std::uint32_t Shard::choose_by_load(const Event& event) {
   auto& table = world_.flowlets[event.to];
   if (table.empty()) table.resize(kFlowlets);
   World::Flowlet& flowlet = table[mix64(entropy_of(event)) % kFlowlets];
-  if (flowlet.last == 0 || event.time - flowlet.last > config_.flowlet_gap || flowlet.port - range.first >= range.count ||
-      avoids(flowlet.port, event.time))
+  if (flowlet.last == 0 || event.time - flowlet.last > config_.flowlet_gap ||
+      flowlet.port - range.first >= range.count || avoids(flowlet.port, event.time))
     flowlet.port = least_loaded(event, range.first, range.count);
   flowlet.last = event.time;
   return flowlet.port;

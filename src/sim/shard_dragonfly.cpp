@@ -31,7 +31,8 @@ std::uint32_t Shard::detour_port(const Event& packet, std::uint32_t entropy) con
   for (std::uint32_t i = 0; i < links; ++i) {
     const std::uint32_t port = first + (start + i) % links;
     const fabric::Peer peer = fly.peer(at, port);
-    if (peer.kind == fabric::Peer::Kind::other_switch && fly.group_of(peer.switch_index) != target) return layout_.port_of(packet.to, port);
+    if (peer.kind == fabric::Peer::Kind::other_switch && fly.group_of(peer.switch_index) != target)
+      return layout_.port_of(packet.to, port);
   }
   return Layout::kNowhere;
 }
@@ -44,18 +45,22 @@ std::uint32_t Shard::choose_around(const Event& packet) {
   const std::uint32_t at = layout_.in_plane(packet.to);
   const std::uint32_t group = fly.group_of(at);
   // The same at every router that sees the packet, also where each packet goes its own way.
-  std::uint32_t entropy = pair_entropy(packet.header.source, destination, world_.entropy_salt) + packet.header.path * 0xc2b2ae3du;
+  std::uint32_t entropy =
+      pair_entropy(packet.header.source, destination, world_.entropy_salt) + packet.header.path * 0xc2b2ae3du;
   if (config_.balance == Balance::spray) {
     const std::uint64_t which = std::uint64_t{packet.header.sequence} << 16 | packet.header.echo;
     entropy += static_cast<std::uint32_t>(mix64(which << 4 | static_cast<std::uint64_t>(packet.type)));
   }
-  if (group != fly.group_of(source) || group == fly.group_of(target.leaf)) return layout_.next_port(packet.to, destination, entropy);
+  if (group != fly.group_of(source) || group == fly.group_of(target.leaf))
+    return layout_.next_port(packet.to, destination, entropy);
 
   const auto global = [&](std::uint32_t port) {
-    return port != Layout::kNowhere && fly.peer(at, port - layout_.port_of(packet.to, 0)).tier == fabric::LinkTier::global;
+    return port != Layout::kNowhere &&
+           fly.peer(at, port - layout_.port_of(packet.to, 0)).tier == fabric::LinkTier::global;
   };
   std::uint32_t minimal = layout_.next_port(packet.to, destination, entropy);
-  std::uint32_t detour = layout_.next_port_over(packet.to, destination, entropy, fly.detour(source, target, entropy).via);
+  std::uint32_t detour =
+      layout_.next_port_over(packet.to, destination, entropy, fly.detour(source, target, entropy).via);
   if (fly.shape().routing == model::DragonflyRouting::valiant) minimal = detour;
   if (at != source) {
     // Within the group there is one hop only: what is left are this router's own global links.
@@ -69,7 +74,8 @@ std::uint32_t Shard::choose_around(const Event& packet) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(0, load(port, packet.time) - less));
   };
   // A wait that is shorter than the detour itself is no reason for it.
-  const bool around = fabric::ugal_prefers_detour(queue(minimal, layout_.detour_delay()), kMinimalHops, queue(detour, 0), kDetourHops);
+  const bool around =
+      fabric::ugal_prefers_detour(queue(minimal, layout_.detour_delay()), kMinimalHops, queue(detour, 0), kDetourHops);
   return around ? detour : minimal;
 }
 

@@ -26,7 +26,9 @@ void Shard::mark(Event& packet, std::uint32_t out, std::uint32_t entity, std::in
   const Link& link = layout_.link(layout_.far(out).link);
   const std::int64_t ahead = link.wire(waiting);
   if (ahead <= link.mark_from) return;
-  if (ahead < link.mark_to && !marks(link, ahead, static_cast<std::uint32_t>(world_.entities[entity].random.next() >> 33))) return;
+  if (ahead < link.mark_to &&
+      !marks(link, ahead, static_cast<std::uint32_t>(world_.entities[entity].random.next() >> 33)))
+    return;
   packet.flags |= transport::kMarked;
   if (config_.fast_cnp > 0 && packet.type == transport::PacketType::roce_data) warn(packet);
 }
@@ -194,11 +196,14 @@ void Shard::at_control(const Event& event) {
       way.paused_since = 0;
       way.thrown_away = false;
       break;
-    case Control::credit: way.credit += amount; break;
+    case Control::credit:
+      way.credit += amount;
+      break;
     case Control::watch:
       if (way.paused_since == amount) throw_away(port, cls, event.to);
       return;
-    default: return;
+    default:
+      return;
   }
   if (layout_.is_host(event.to)) return pump(layout_.endpoint_of_port(port), event.time);
   serve(port, event.to);
@@ -309,7 +314,8 @@ void Shard::transmit(const Event& packet, std::uint32_t index, std::uint32_t ent
   Port& port = world_.ports[index];
   const Layout::Far& far = layout_.far(index);
   const Link& link = layout_.link(far.link);
-  if (config_.exact.flow_control == FlowControl::credits && lossless(class_of(packet))) gate(index, class_of(packet)).credit -= packet.bytes;
+  if (config_.exact.flow_control == FlowControl::credits && lossless(class_of(packet)))
+    gate(index, class_of(packet)).credit -= packet.bytes;
   const std::int64_t usual = link.wire(packet.bytes);
   std::int64_t wire = usual;
   const std::int64_t since = packet.time;
@@ -385,7 +391,8 @@ void Shard::wake_port() {
   now_ = wake.time;
   const auto words = [&](std::uint64_t low, std::uint64_t high) { return low | high << 32; };
   const std::array<std::uint64_t, 8> as_event = {static_cast<std::uint64_t>(wake.time), words(entity, entity),
-                                                words(wake.number, static_cast<std::uint64_t>(EventKind::wake) << 16), wake.port};
+                                                 words(wake.number, static_cast<std::uint64_t>(EventKind::wake) << 16),
+                                                 wake.port};
   world_.entities[entity].digest.add(hash_words([&](std::size_t i) { return as_event[i]; }));
   ExactPort& state = world_.exact.ports[wake.port];
   if (state.armed != wake.time) return;  // superseded
@@ -395,8 +402,9 @@ void Shard::wake_port() {
 
 // All that comes before an event.
 void Shard::catch_up(const Event& event) {
-  while (!wakes_.empty() && (wakes_.front().time < event.time ||
-                             (wakes_.front().time == event.time && (std::uint64_t{event.to} << 32 | wakes_.front().number) < cause(event))))
+  while (!wakes_.empty() &&
+         (wakes_.front().time < event.time || (wakes_.front().time == event.time &&
+                                               (std::uint64_t{event.to} << 32 | wakes_.front().number) < cause(event))))
     wake_port();
 }
 

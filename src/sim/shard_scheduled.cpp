@@ -72,8 +72,10 @@ void Shard::await_credit(const Event& event) {
     return;
   }
   if (packet.flags & ~event.flags & transport::kMarked) {
-    if (here) ++world_.ports[out].marked;
-    else ++leaf.up.marked;
+    if (here)
+      ++world_.ports[out].marked;
+    else
+      ++leaf.up.marked;
     if (samples) ++samples->at(now_).marked;
   }
   chain(queue.head, queue.tail, pool_.take(packet));
@@ -94,8 +96,8 @@ void Shard::await_credit(const Event& event) {
 }
 
 // Words between leaves are cells, too, but take no room on the links.
-void Shard::notify(std::uint32_t entity, std::uint32_t target, Control what, std::uint32_t endpoint, std::uint32_t cls, std::uint32_t queue,
-                   std::int64_t bytes) {
+void Shard::notify(std::uint32_t entity, std::uint32_t target, Control what, std::uint32_t endpoint, std::uint32_t cls,
+                   std::uint32_t queue, std::int64_t bytes) {
   Event event;
   event.kind = EventKind::control;
   event.header.source = endpoint;
@@ -203,7 +205,8 @@ void Shard::leave_scheduled(const Event& event) {
 }
 
 // A virtual queue has as many bytes more.
-void Shard::asked(std::uint32_t endpoint, std::uint32_t cls, std::uint32_t leaf, std::uint32_t queue, std::int64_t bytes) {
+void Shard::asked(std::uint32_t endpoint, std::uint32_t cls, std::uint32_t leaf, std::uint32_t queue,
+                  std::int64_t bytes) {
   ScheduledLeaf& here = world_.scheduled.leaves[layout_.leaf_of(endpoint)];
   const auto number = static_cast<std::uint32_t>(here.asking.size());
   const auto [known, is_new] = here.asking_of.try_emplace(std::uint64_t{leaf} << 32 | queue, number);
@@ -227,7 +230,8 @@ void Shard::grant(std::uint32_t endpoint, std::uint32_t cls) {
   const Link& wire = layout_.link(kind);
   ScheduledLeaf& here = world_.scheduled.leaves[entity];
   Granting& granting = world_.scheduled.granting[endpoint * config_.exact.classes + cls];
-  while (granting.first != kNone && gate(out, cls).paused_since == 0 && granting.outstanding < world_.scheduled.window[kind]) {
+  while (granting.first != kNone && gate(out, cls).paused_since == 0 &&
+         granting.outstanding < world_.scheduled.window[kind]) {
     if (const std::int64_t time = granting.next_time - wire.wire(world_.scheduled.most); time > now_) {
       if (granting.armed == time) return;
       granting.armed = time;

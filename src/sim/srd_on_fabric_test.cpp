@@ -18,11 +18,12 @@ constexpr std::uint32_t kLeaves = 16;
 //   16 leaves, `hosts` on each    4 uplinks per leaf: 16 hosts make it 4:1 oversubscribed
 Built leaf_spine(std::uint32_t hosts, std::uint32_t gbps = 100) {
   const std::string rate = std::to_string(gbps);
-  return build("os.topo",
-               "Nodes " + std::to_string(kLeaves * hosts) + "\nTiers 2\nPodsize " + std::to_string(kLeaves * hosts) +
-                   "\nTier 0\nDownlink_speed_Gbps " + rate + "\nRadix_Down " + std::to_string(hosts) +
-                   "\nRadix_Up 4\nDownlink_Latency_ns 1000\nSwitch_Latency_ns 0\n"
-                   "Tier 1\nDownlink_speed_Gbps " + rate + "\nRadix_Down 16\nDownlink_Latency_ns 1000\nSwitch_Latency_ns 0\n");
+  return build("os.topo", "Nodes " + std::to_string(kLeaves * hosts) + "\nTiers 2\nPodsize " +
+                              std::to_string(kLeaves * hosts) + "\nTier 0\nDownlink_speed_Gbps " + rate +
+                              "\nRadix_Down " + std::to_string(hosts) +
+                              "\nRadix_Up 4\nDownlink_Latency_ns 1000\nSwitch_Latency_ns 0\n"
+                              "Tier 1\nDownlink_speed_Gbps " +
+                              rate + "\nRadix_Down 16\nDownlink_Latency_ns 1000\nSwitch_Latency_ns 0\n");
 }
 
 // A permutation in which nobody sends to its own leaf, so that every uplink carries the same.

@@ -61,7 +61,8 @@ schedule::RunResult run(schedule::Script script, const SimConfig& config) {
 }
 
 const FlowRecord& of_stream(const schedule::RunResult& result, std::uint32_t stream) {
-  return *std::find_if(result.flows.begin(), result.flows.end(), [&](const FlowRecord& flow) { return flow.stream == stream; });
+  return *std::find_if(result.flows.begin(), result.flows.end(),
+                       [&](const FlowRecord& flow) { return flow.stream == stream; });
 }
 
 // Both send to host 3 over one leaf. TCP has far more to send, so RDMA has company until its end.
@@ -126,7 +127,8 @@ SimConfig two_lanes(std::uint32_t first_weight, std::uint32_t second_weight) {
   config.stack.use(Protocol::rocev2);
   config.lanes = {0, 1};
   config.more_stacks = {1 << static_cast<int>(Protocol::rocev2)};
-  for (const PacketType type : {PacketType::roce_data, PacketType::roce_ack}) config.exact.class_of[16 + static_cast<std::size_t>(type)] = 2;
+  for (const PacketType type : {PacketType::roce_data, PacketType::roce_ack})
+    config.exact.class_of[16 + static_cast<std::size_t>(type)] = 2;
   config.exact.lossless = 0b110;
   config.header = config.stack.shortest_header();
   config.full_packet = config.stack.longest_packet();

@@ -78,7 +78,8 @@ struct Outcome {
 
 inline Outcome run_on(PacketSim& sim, const std::vector<Flow>& flows) {
   Recorder recorder;
-  for (std::uint32_t i = 0; i < flows.size(); ++i) sim.post(flows[i].start, flows[i].source, {.peer = flows[i].destination, .bytes = flows[i].bytes, .tag = i});
+  for (std::uint32_t i = 0; i < flows.size(); ++i)
+    sim.post(flows[i].start, flows[i].source, {.peer = flows[i].destination, .bytes = flows[i].bytes, .tag = i});
   Outcome out;
   out.result = sim.run(recorder);
   sim.collect_links(out.result, 1000);
@@ -88,7 +89,8 @@ inline Outcome run_on(PacketSim& sim, const std::vector<Flow>& flows) {
   return out;
 }
 
-inline Outcome run(const std::vector<Flow>& flows, const SimConfig& config = {}, const std::function<void(PacketSim&)>& prepare = {}) {
+inline Outcome run(const std::vector<Flow>& flows, const SimConfig& config = {},
+                   const std::function<void(PacketSim&)>& prepare = {}) {
   PacketSim sim(fat_tree(), config);
   if (prepare) prepare(sim);
   return run_on(sim, flows);

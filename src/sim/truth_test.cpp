@@ -33,7 +33,8 @@ TEST(CutThrough, AFasterLinkBehindASlowerOneDoesNotRunDry) {
   std::int64_t begin = 0;
   const std::int64_t rates[] = {80, 80, 20, 20, 80, 80};
   for (int hop = 0; hop < 6; ++hop) {
-    if (hop > 0) begin = rates[hop] < rates[hop - 1] ? tail - rates[hop] * (4150 - 64) : tail - rates[hop - 1] * (4150 - 64);
+    if (hop > 0)
+      begin = rates[hop] < rates[hop - 1] ? tail - rates[hop] * (4150 - 64) : tail - rates[hop - 1] * (4150 - 64);
     tail = begin + rates[hop] * 4150 + 1'000'000;
   }
   EXPECT_EQ(one.received.at(0), tail);
@@ -52,9 +53,8 @@ TEST(Fifo, AcknowledgementsWaitBehindData) {
 
 TEST(Nic, LatencyAndPacketRateCount) {
   const auto cluster = [](const std::string& nic) {
-    return build("nic.weft.yaml",
-                 "version: 1\nservers: {kind: hgx-h100, count: 4, nic: {kind: connectx-7, " + nic + "}}\n" +
-                     "fabric: {kind: rail-only, link: {rate: 400Gbps, cable: 5m}}\n");
+    return build("nic.weft.yaml", "version: 1\nservers: {kind: hgx-h100, count: 4, nic: {kind: connectx-7, " + nic +
+                                      "}}\n" + "fabric: {kind: rail-only, link: {rate: 400Gbps, cable: 5m}}\n");
   };
   const auto took = [](const Built& built, std::uint64_t bytes) {
     PacketSim sim(built.fabric, {});
@@ -82,9 +82,11 @@ TEST(Balance, EcmpIsBallsInBinsAndSprayIsNot) {
   constexpr std::uint32_t kSeeds = 60;
   for (const Uplinks& each : {Uplinks{8, 0.410, 0.099}, Uplinks{16, 0.345, 0.086}, Uplinks{32, 0.296, 0.060}}) {
     const std::string n = std::to_string(each.flows);
-    const Built built = build("leaf.topo", "Nodes " + std::to_string(2 * each.flows) + "\nTiers 2\nPodsize " + std::to_string(2 * each.flows) +
-                                               "\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down " + n + "\nRadix_Up " + n +
-                                               "\nDownlink_Latency_ns 500\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 2\nDownlink_Latency_ns 500\n");
+    const Built built = build(
+        "leaf.topo",
+        "Nodes " + std::to_string(2 * each.flows) + "\nTiers 2\nPodsize " + std::to_string(2 * each.flows) +
+            "\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down " + n + "\nRadix_Up " + n +
+            "\nDownlink_Latency_ns 500\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 2\nDownlink_Latency_ns 500\n");
     const auto flows_of = [&](std::uint64_t packets) {
       std::vector<Flow> flows;
       for (std::uint32_t i = 0; i < each.flows; ++i) flows.push_back({i, each.flows + i, packets * 4086, 0});
@@ -105,7 +107,8 @@ TEST(Balance, EcmpIsBallsInBinsAndSprayIsNot) {
       if (seed > 5) continue;
       config.balance = Balance::spray;
       PacketSim spray(built.fabric, config);
-      least_spray = std::min(least_spray, static_cast<double>(spray.unloaded(long_flows[0])) / static_cast<double>(run_on(spray, long_flows).last()));
+      least_spray = std::min(least_spray, static_cast<double>(spray.unloaded(long_flows[0])) /
+                                              static_cast<double>(run_on(spray, long_flows).last()));
     }
     // Four standard deviations of the mean, and what a transport loses while shares settle.
     EXPECT_NEAR(sum / kSeeds, each.expected, 4 * each.deviation / std::sqrt(kSeeds) + 0.02) << n;
@@ -143,9 +146,10 @@ TEST(Queueing, WaitingTimesAreThoseOfMD1) {
   constexpr std::uint32_t kSources = 63;
   constexpr std::int64_t kService = 4150 * 80;
   // All on one leaf: links on the way would sort the packets before they come to the port.
-  const Built leaf = build("leaf.topo",
-                           "Nodes 128\nTiers 2\nPodsize 128\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 64\nRadix_Up 1\n"
-                           "Downlink_Latency_ns 500\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 2\nDownlink_Latency_ns 500\n");
+  const Built leaf =
+      build("leaf.topo",
+            "Nodes 128\nTiers 2\nPodsize 128\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 64\nRadix_Up 1\n"
+            "Downlink_Latency_ns 500\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 2\nDownlink_Latency_ns 500\n");
   for (const double load : {0.3, 0.6, 0.8}) {
     double sum = 0;
     double squares = 0;
@@ -155,8 +159,11 @@ TEST(Queueing, WaitingTimesAreThoseOfMD1) {
       config.queue_bytes = 100'000'000;  // as good as endless
       PacketSim sim(leaf.fabric, config);
       for (std::uint32_t source = 1; source <= kSources; ++source)
-        sim.start_raw(source, {.peer = 0, .packets = 1500, .bytes = 4086,
-                               .interval = static_cast<std::int64_t>(static_cast<double>(kService * kSources) / load), .poisson = true});
+        sim.start_raw(source, {.peer = 0,
+                               .packets = 1500,
+                               .bytes = 4086,
+                               .interval = static_cast<std::int64_t>(static_cast<double>(kService * kSources) / load),
+                               .poisson = true});
       Recorder nobody;
       sim.run(nobody);
       EXPECT_EQ(sim.raw_counters().received, std::uint64_t{kSources} * 1500);

@@ -6,7 +6,8 @@
 namespace weft::sim {
 
 Wheel::Wheel(std::int64_t window)
-    : window_(window), inverse_(window == 1 ? UINT64_MAX : UINT64_MAX / static_cast<std::uint64_t>(window)),
+    : window_(window),
+      inverse_(window == 1 ? UINT64_MAX : UINT64_MAX / static_cast<std::uint64_t>(window)),
       part_shift_(std::max(0, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(window - 1))) - kPartBits)),
       parts_(kWindows * kParts) {}
 
@@ -72,7 +73,8 @@ std::size_t Wheel::size() const {
   std::size_t events = 0;
   const Part* part = first_part(current_);
   for (std::int64_t i = 0; i < kParts; ++i)
-    for (std::uint32_t each = part[i].first; each != kNone; each = next_[each]) events += each == part[i].last ? in_last(part[i]) : kChunk;
+    for (std::uint32_t each = part[i].first; each != kNone; each = next_[each])
+      events += each == part[i].last ? in_last(part[i]) : kChunk;
   return events;
 }
 

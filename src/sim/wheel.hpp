@@ -56,8 +56,8 @@ class Wheel {
   }
 
  private:
-  static constexpr std::uint32_t kChunk = 16;    // events
-  static constexpr std::uint32_t kSlab = 64;     // chunks that are allocated together
+  static constexpr std::uint32_t kChunk = 16;     // events
+  static constexpr std::uint32_t kSlab = 64;      // chunks that are allocated together
   static constexpr std::int64_t kWindows = 1024;  // longer than a round trip, also where cables are short
   static constexpr int kPartBits = 3;
   static constexpr std::int64_t kParts = 1 << kPartBits;  // of a window
@@ -77,11 +77,14 @@ class Wheel {
   };
   Place place_of(std::int64_t time) const {
     // Division by multiplication: the estimate is right or one too low.
-    const auto window = static_cast<std::int64_t>((static_cast<UnsignedWide>(static_cast<std::uint64_t>(time)) * inverse_) >> 64);
+    const auto window =
+        static_cast<std::int64_t>((static_cast<UnsignedWide>(static_cast<std::uint64_t>(time)) * inverse_) >> 64);
     const std::int64_t since = time - window * window_;
     return since < window_ ? Place{window, since} : Place{window + 1, since - window_};
   }
-  const Part* first_part(std::int64_t window) const { return &parts_[static_cast<std::size_t>(window % kWindows * kParts)]; }
+  const Part* first_part(std::int64_t window) const {
+    return &parts_[static_cast<std::size_t>(window % kWindows * kParts)];
+  }
   Chunk& chunk(std::uint32_t number) const { return slabs_[number / kSlab][number % kSlab]; }
   // Events in the last chunk of a part; all others are full.
   static std::uint32_t in_last(const Part& part) {
@@ -104,7 +107,7 @@ class Wheel {
   std::uint64_t inverse_;
   int part_shift_;
   std::int64_t current_ = 0;
-  std::vector<Part> parts_;  // by window and part of it
+  std::vector<Part> parts_;                            // by window and part of it
   std::array<std::uint64_t, kWindows / 64> filled_{};  // bit per window: it holds something
   std::vector<std::unique_ptr<Chunk[]>> slabs_;
   std::vector<std::uint32_t> next_;  // by chunk

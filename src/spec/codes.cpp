@@ -16,9 +16,7 @@ constexpr ComplaintInfo kComplaints[] = {
 
 std::span<const ComplaintInfo> all_complaints() { return kComplaints; }
 
-const ComplaintInfo& info(Complaint complaint) {
-  return kComplaints[static_cast<std::size_t>(complaint)];
-}
+const ComplaintInfo& info(Complaint complaint) { return kComplaints[static_cast<std::size_t>(complaint)]; }
 
 const ComplaintInfo* find_complaint(std::string_view code) {
   const auto same = [&](const ComplaintInfo& candidate) {

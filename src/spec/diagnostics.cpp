@@ -71,8 +71,7 @@ Excerpt excerpt(std::string_view line, const Place& place, std::size_t window) {
   Excerpt out;
   out.text = before + printable(line.substr(at, end - at));
   out.caret = display_width(before);
-  out.width = std::max<std::size_t>(
-      1, fault_end > at ? display_width(line.substr(at, fault_end - at)) : 0);
+  out.width = std::max<std::size_t>(1, fault_end > at ? display_width(line.substr(at, fault_end - at)) : 0);
   if (begin > 0) {
     out.text = "..." + out.text;
     out.caret += 3;
@@ -88,9 +87,7 @@ struct Paint {
   }
 };
 
-std::string_view word(Severity severity) {
-  return severity == Severity::error ? "error" : "warning";
-}
+std::string_view word(Severity severity) { return severity == Severity::error ? "error" : "warning"; }
 
 std::string where(const Sources& sources, const Place& place) {
   if (place.source == 0) return "";
@@ -103,8 +100,7 @@ void render_one(std::string& out, const Sources& sources, const Diagnostic& d, c
   const ComplaintInfo& what = info(d.complaint);
   const std::string_view colour = what.severity() == Severity::error ? "1;31" : "1;33";
   out += fmt::format("{}{}: {}\n", paint("1", where(sources, d.place)),
-                     paint(colour, fmt::format("{} {}", word(what.severity()), what.code)),
-                     printable(d.message));
+                     paint(colour, fmt::format("{} {}", word(what.severity()), what.code)), printable(d.message));
   if (d.place.line > 0) {
     const std::string number = std::to_string(d.place.line);
     const Excerpt shown = excerpt(sources.line(d.place), d.place, window_for(width, number.size() + 5));
@@ -128,8 +124,7 @@ std::uint32_t Sources::add(std::string name, std::string text) {
 }
 
 std::uint32_t Sources::find(std::string_view name) const {
-  const auto found = std::find_if(files_.begin(), files_.end(),
-                                  [&](const File& file) { return file.name == name; });
+  const auto found = std::find_if(files_.begin(), files_.end(), [&](const File& file) { return file.name == name; });
   return found == files_.end() ? 0 : static_cast<std::uint32_t>(found - files_.begin()) + 1;
 }
 
@@ -158,10 +153,8 @@ std::vector<Diagnostic> Diagnostics::sorted() const {
     return std::tie(d.place.source, d.place.line, d.place.column, d.complaint, d.message);
   };
   std::vector<Diagnostic> out = all_;
-  std::stable_sort(out.begin(), out.end(),
-                   [&](const auto& a, const auto& b) { return key(a) < key(b); });
-  out.erase(std::unique(out.begin(), out.end(),
-                        [&](const auto& a, const auto& b) { return key(a) == key(b); }),
+  std::stable_sort(out.begin(), out.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+  out.erase(std::unique(out.begin(), out.end(), [&](const auto& a, const auto& b) { return key(a) == key(b); }),
             out.end());
   return out;
 }

@@ -50,8 +50,7 @@ std::string subject(const Table& table) {
 std::string missing_help(const Field& field) {
   const FieldOptions& options = field.options;
   if (!options.choices.empty()) return fmt::format("one of {}", either(options.choices));
-  if (!options.example.empty())
-    return fmt::format("{} For example {}: {}", options.text, field.name, options.example);
+  if (!options.example.empty()) return fmt::format("{} For example {}: {}", options.text, field.name, options.example);
   return options.text;
 }
 
@@ -61,9 +60,8 @@ std::string found_there(const Node& node) {
 }
 
 bool one_line(std::string_view text) {
-  return std::none_of(text.begin(), text.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
-  });
+  return std::none_of(text.begin(), text.end(),
+                      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
 }
 
 // The `kind` that decides which fields there are; nothing when it is missing or misspelt, because
@@ -104,13 +102,25 @@ std::string range_text(const Field& field) {
 std::string type_text(const Field& field) {
   std::string base;
   switch (field.shape) {
-    case Shape::boolean: base = "true or false"; break;
-    case Shape::integer: base = "whole number"; break;
-    case Shape::text: base = field.options.choices.empty() ? "text" : "one word"; break;
-    case Shape::quantity: base = field.units->name; break;
-    case Shape::ratio: base = "ratio"; break;
-    case Shape::indices: return "indices";
-    case Shape::sizes: return "sizes";
+    case Shape::boolean:
+      base = "true or false";
+      break;
+    case Shape::integer:
+      base = "whole number";
+      break;
+    case Shape::text:
+      base = field.options.choices.empty() ? "text" : "one word";
+      break;
+    case Shape::quantity:
+      base = field.units->name;
+      break;
+    case Shape::ratio:
+      base = "ratio";
+      break;
+    case Shape::indices:
+      return "indices";
+    case Shape::sizes:
+      return "sizes";
     case Shape::object:
       base = field.options.section.empty() ? "mapping" : "kind from the catalog, or mapping";
       break;
@@ -145,8 +155,7 @@ void Reader::read_object(const Table& table, const Node& node, void* out) {
                           std::find(meant.begin(), meant.end(), field.name) == meant.end();
     if (const Entry* entry = node.find(field.name)) {
       if (entry->value.kind == Node::Kind::null) {
-        diagnostics_.add(Complaint::empty_value, entry->value.place,
-                         fmt::format("'{}' has no value", field.name),
+        diagnostics_.add(Complaint::empty_value, entry->value.place, fmt::format("'{}' has no value", field.name),
                          field.options.required ? "it needs one: " + missing_help(field)
                                                 : "give it a value, or remove the key to get its default");
       } else {
@@ -154,8 +163,7 @@ void Reader::read_object(const Table& table, const Node& node, void* out) {
       }
     } else if (required) {
       diagnostics_.add(Complaint::missing_key, node.place,
-                       fmt::format("{} needs the key '{}'", subject(table), field.name),
-                       missing_help(field));
+                       fmt::format("{} needs the key '{}'", subject(table), field.name), missing_help(field));
     } else if (!field.options.fallback.empty()) {
       Node fallback;
       fallback.kind = Node::Kind::scalar;
@@ -203,8 +211,7 @@ std::optional<std::string> Reader::unknown_key(const Table& table, const Entry& 
 }
 
 void Reader::wrong_type(const Node& node, const Field& field, std::string_view wanted) {
-  const std::string example =
-      !field.options.example.empty() ? field.options.example : field.options.fallback;
+  const std::string example = !field.options.example.empty() ? field.options.example : field.options.fallback;
   diagnostics_.add(Complaint::wrong_type, node.place,
                    fmt::format("'{}' must be {}, not {}", field.name, wanted, found_there(node)),
                    example.empty() ? "" : fmt::format("for example {}: {}", field.name, example));
@@ -215,8 +222,7 @@ bool Reader::in_range(const Node& node, const Field& field, std::int64_t value) 
   const bool low = options.min && value < *options.min;
   const bool high = options.max && value > *options.max;
   if (!low && !high) return true;
-  diagnostics_.add(Complaint::out_of_range, node.place,
-                   fmt::format("'{}' cannot be {}", field.name, shown(node.text)),
+  diagnostics_.add(Complaint::out_of_range, node.place, fmt::format("'{}' cannot be {}", field.name, shown(node.text)),
                    fmt::format("allowed: {}", range_text(field)));
   return false;
 }
@@ -231,14 +237,16 @@ void Reader::value(const Node& node, const Field& field, std::int64_t& out) {
   if (!node.is_scalar()) return wrong_type(node, field, "a whole number");
   std::int64_t parsed = 0;
   switch (parse_integer(node.text, parsed)) {
-    case NumberFault::not_a_number: return wrong_type(node, field, "a whole number");
+    case NumberFault::not_a_number:
+      return wrong_type(node, field, "a whole number");
     case NumberFault::too_large: {
       diagnostics_.add(Complaint::out_of_range, node.place,
                        fmt::format("'{}' cannot be {}", field.name, shown(node.text)),
                        field.options.max ? "allowed: " + range_text(field) : "the number is too large");
       return;
     }
-    case NumberFault::none: break;
+    case NumberFault::none:
+      break;
   }
   if (in_range(node, field, parsed)) out = parsed;
 }
@@ -264,9 +272,10 @@ void Reader::value(const Node& node, const Field& field, std::string& out) {
   }
   constexpr std::int64_t kLongestName = 4096;
   if (static_cast<std::int64_t>(node.text.size()) > kLongestName) {
-    diagnostics_.add(Complaint::out_of_range, node.place,
-                     fmt::format("'{}' is {} bytes long", field.name, grouped(static_cast<std::int64_t>(node.text.size()))),
-                     fmt::format("at most {}", grouped(kLongestName)));
+    diagnostics_.add(
+        Complaint::out_of_range, node.place,
+        fmt::format("'{}' is {} bytes long", field.name, grouped(static_cast<std::int64_t>(node.text.size()))),
+        fmt::format("at most {}", grouped(kLongestName)));
     return;
   }
   out = node.text;
@@ -290,8 +299,7 @@ void Reader::value(const Node& node, const Field& field, Ratio& out) {
     for (std::size_t i = 0; i < decimals; ++i) parsed.under *= 10;
   }
   std::int64_t divisor = 1;
-  if (parse_integer(whole, parsed.over) != NumberFault::none ||
-      parse_integer(under, divisor) != NumberFault::none)
+  if (parse_integer(whole, parsed.over) != NumberFault::none || parse_integer(under, divisor) != NumberFault::none)
     return wrong_type(node, field, "a ratio such as 1, 1.5 or 3:1");
   if (parsed.over < 1 || divisor < 1 || parsed.over > kLimit * parsed.under || divisor > kLimit) {
     diagnostics_.add(Complaint::out_of_range, node.place,
@@ -311,34 +319,31 @@ void Reader::empty_list(const Node& node, const Field& field, std::string_view e
 bool Reader::accept_items(const Node& node, const Field& field) {
   constexpr std::size_t kMostItems = 1024;
   if (node.items.size() > kMostItems) {
-    diagnostics_.add(Complaint::out_of_range, node.place,
-                     fmt::format("'{}' has {}", field.name,
-                                 counted(static_cast<std::int64_t>(node.items.size()), "item")),
-                     fmt::format("at most {}; equal ones are one item with a count", grouped(kMostItems)));
+    diagnostics_.add(
+        Complaint::out_of_range, node.place,
+        fmt::format("'{}' has {}", field.name, counted(static_cast<std::int64_t>(node.items.size()), "item")),
+        fmt::format("at most {}; equal ones are one item with a count", grouped(kMostItems)));
     return false;
   }
   bool fine = true;
   for (const Node& item : node.items) {
     if (item.kind != Node::Kind::null) continue;
     fine = false;
-    diagnostics_.add(Complaint::empty_value, item.place,
-                     fmt::format("an item of '{}' is empty", field.name), "give it a value, or remove it");
+    diagnostics_.add(Complaint::empty_value, item.place, fmt::format("an item of '{}' is empty", field.name),
+                     "give it a value, or remove it");
   }
   return fine;
 }
 
-std::optional<Indices::Range> Reader::index_range(const Node& node, const Field& field,
-                                                  std::string_view text) {
+std::optional<Indices::Range> Reader::index_range(const Node& node, const Field& field, std::string_view text) {
   const auto dots = text.find("..");
   Indices::Range range{};
   const bool two = dots != std::string_view::npos;
-  const bool fine =
-      parse_integer(trimmed(text.substr(0, dots)), range.first) == NumberFault::none &&
-      (!two || parse_integer(trimmed(text.substr(dots + 2)), range.last) == NumberFault::none);
+  const bool fine = parse_integer(trimmed(text.substr(0, dots)), range.first) == NumberFault::none &&
+                    (!two || parse_integer(trimmed(text.substr(dots + 2)), range.last) == NumberFault::none);
   if (!two) range.last = range.first;
   if (!fine || range.first < 0 || range.last < range.first || range.last > kMaxIndex) {
-    diagnostics_.add(Complaint::bad_range, node.place,
-                     fmt::format("'{}' cannot be '{}'", field.name, shown(text)),
+    diagnostics_.add(Complaint::bad_range, node.place, fmt::format("'{}' cannot be '{}'", field.name, shown(text)),
                      "indices are written 3, [0, 4], 0..7 or 0..3,8..11, from 0 upwards");
     return std::nullopt;
   }
@@ -399,8 +404,7 @@ void Reader::value(const Node& node, const Field& field, Sizes& out) {
     const auto last = size(item, field, text.substr(dots + 2));
     if (!last) return;
     if (*last < *first) {
-      diagnostics_.add(Complaint::bad_range, item.place,
-                       fmt::format("'{}' runs backwards", shown(text)),
+      diagnostics_.add(Complaint::bad_range, item.place, fmt::format("'{}' runs backwards", shown(text)),
                        "the smaller size comes first, as in 8B..8GiB");
       return;
     }
@@ -434,18 +438,19 @@ void Reader::quantity(const Node& node, const Field& field, std::int64_t& out) {
       const std::string unit = at == std::string::npos ? node.text : node.text.substr(at);
       // With another first letter it would be another magnitude: 1EB is nobody's 1B.
       auto guess = did_you_mean(unit, suffixes(family));
-      if (guess && std::tolower(static_cast<unsigned char>((*guess)[0])) != std::tolower(static_cast<unsigned char>(unit[0]))) guess.reset();
+      if (guess &&
+          std::tolower(static_cast<unsigned char>((*guess)[0])) != std::tolower(static_cast<unsigned char>(unit[0])))
+        guess.reset();
       diagnostics_.add(Complaint::unknown_unit, node.place,
                        fmt::format("'{}' is not a unit of {}", shown(unit), family.name),
                        unit.starts_with(',') ? "decimals stand behind a point, as in 1.5; thousands are not separated"
-                       : guess ? fmt::format("did you mean {}?", *guess)
-                             : fmt::format("{}; units are {}", like, usual_units(family)));
+                       : guess               ? fmt::format("did you mean {}?", *guess)
+                                             : fmt::format("{}; units are {}", like, usual_units(family)));
       return;
     }
     case UnitFault::not_exact:
       diagnostics_.add(Complaint::not_exact, node.place,
-                       fmt::format("'{}' is not a whole number of {}", shown(node.text),
-                                   family.units.front().suffix),
+                       fmt::format("'{}' is not a whole number of {}", shown(node.text), family.units.front().suffix),
                        "quantities are exact; use fewer decimals");
       return;
     case UnitFault::out_of_range:

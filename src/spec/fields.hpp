@@ -68,8 +68,7 @@ class Reader {
   // Looks a kind up in the catalog and lays the mapping over it; nullopt when it complained.
   using Resolve = std::function<std::optional<Node>(const std::string& section, const Node&)>;
 
-  Reader(Diagnostics& diagnostics, Resolve resolve)
-      : diagnostics_(diagnostics), resolve_(std::move(resolve)) {}
+  Reader(Diagnostics& diagnostics, Resolve resolve) : diagnostics_(diagnostics), resolve_(std::move(resolve)) {}
 
   template <class T>
   void read(const Node& node, T& out) {
@@ -85,9 +84,7 @@ class Reader {
   }
 
   Diagnostics& diagnostics() { return diagnostics_; }
-  std::optional<Node> resolve(const Field& field, const Node& node) {
-    return resolve_(field.options.section, node);
-  }
+  std::optional<Node> resolve(const Field& field, const Node& node) { return resolve_(field.options.section, node); }
 
   // One value of each shape. They leave `out` alone when they complain.
   void value(const Node&, const Field&, bool& out);
@@ -107,8 +104,7 @@ class Reader {
   std::optional<Bytes> size(const Node&, const Field&, std::string_view text);
   void empty_list(const Node&, const Field&, std::string_view example);
   // The key that was probably meant.
-  std::optional<std::string> unknown_key(const Table&, const Entry&,
-                                         const std::optional<std::string>& kind);
+  std::optional<std::string> unknown_key(const Table&, const Entry&, const std::optional<std::string>& kind);
 
   Diagnostics& diagnostics_;
   Resolve resolve_;
@@ -180,9 +176,8 @@ void read_value(Reader& reader, const Node& node, const Field& field, V& out) {
     std::int64_t count = out.count();
     reader.quantity(node, field, count);
     out = V(count);
-  } else if constexpr (std::is_class_v<V> && !std::is_same_v<V, std::string> &&
-                       !std::is_same_v<V, Ratio> && !std::is_same_v<V, Indices> &&
-                       !std::is_same_v<V, Sizes>) {
+  } else if constexpr (std::is_class_v<V> && !std::is_same_v<V, std::string> && !std::is_same_v<V, Ratio> &&
+                       !std::is_same_v<V, Indices> && !std::is_same_v<V, Sizes>) {
     if (field.options.section.empty()) {
       reader.read(node, out);
     } else if (const auto resolved = reader.resolve(field, node)) {
@@ -220,8 +215,7 @@ class TableOf {
   TableOf& include() {
     static_assert(std::is_base_of_v<Base, T>);
     for (Field field : table_of<Base>().fields) {
-      field.read = [inner = field.read](Reader& reader, const Node& node, const Field& self,
-                                        void* object) {
+      field.read = [inner = field.read](Reader& reader, const Node& node, const Field& self, void* object) {
         inner(reader, node, self, static_cast<Base*>(static_cast<T*>(object)));
       };
       table_.fields.push_back(std::move(field));

@@ -77,7 +77,8 @@ TEST(Fields, WholeNumbersHaveRanges) {
   EXPECT_EQ(good("{count: 1_0}").count, 10);
   for (const char* text : {"{count: 0}", "{count: 11}", "{count: -1}", "{count: 99999999999999999999}"})
     EXPECT_EQ(bad(text), "E0107") << text;
-  for (const char* text : {"{count: 1.0}", "{count: 0x8}", "{count: +1}", "{count: [1]}", "{count: 1e3}", "{count: ''}"})
+  for (const char* text :
+       {"{count: 1.0}", "{count: 0x8}", "{count: +1}", "{count: [1]}", "{count: 1e3}", "{count: ''}"})
     EXPECT_EQ(bad(text), "E0103") << text;
 }
 

@@ -8,8 +8,7 @@
 
 namespace weft::spec {
 
-std::optional<std::uint32_t> load_file(const std::filesystem::path& path, Diagnostics& diagnostics,
-                                       std::size_t limit) {
+std::optional<std::uint32_t> load_file(const std::filesystem::path& path, Diagnostics& diagnostics, std::size_t limit) {
   // A device or pipe could deliver without end, so only regular files are opened.
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
@@ -20,7 +19,8 @@ std::optional<std::uint32_t> load_file(const std::filesystem::path& path, Diagno
   };
   const bool cluster = path.extension() == ".yaml" || path.extension() == ".yml" || path.extension().empty();
   if (!std::filesystem::exists(status))
-    return refuse("no such file", cluster ? "`weft init` writes a cluster file to start from" : "check its name and its directory");
+    return refuse("no such file",
+                  cluster ? "`weft init` writes a cluster file to start from" : "check its name and its directory");
   if (std::filesystem::is_directory(status))
     return refuse("this is a directory", cluster ? "name the cluster file inside it" : "name the file inside it");
   if (!std::filesystem::is_regular_file(status)) return refuse("not a regular file", "copy it into a file first");

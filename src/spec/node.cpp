@@ -9,22 +9,25 @@
 namespace weft::spec {
 
 const Entry* Node::find(std::string_view key) const {
-  const auto found = std::find_if(entries.begin(), entries.end(),
-                                  [&](const Entry& entry) { return entry.key == key; });
+  const auto found = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) { return entry.key == key; });
   return found == entries.end() ? nullptr : &*found;
 }
 
 std::string_view describe(const Node& node) {
   switch (node.kind) {
-    case Node::Kind::null: return "nothing";
-    case Node::Kind::sequence: return "a list";
-    case Node::Kind::map: return "a mapping";
-    case Node::Kind::scalar: break;
+    case Node::Kind::null:
+      return "nothing";
+    case Node::Kind::sequence:
+      return "a list";
+    case Node::Kind::map:
+      return "a mapping";
+    case Node::Kind::scalar:
+      break;
   }
   if (node.quoted || node.text.empty()) return "text";
   if (node.text == "true" || node.text == "false") return "true/false";
-  const bool digits = std::all_of(node.text.begin(), node.text.end(),
-                                  [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+  const bool digits =
+      std::all_of(node.text.begin(), node.text.end(), [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
   return digits ? "a number" : "text";
 }
 
@@ -49,9 +52,8 @@ Node overlay(const Node& base, const Node& over) {
   const Entry* new_kind = over.find("kind");
   if (old_kind && new_kind && old_kind->value.text != new_kind->value.text) return over;
   for (const Entry& entry : base.entries) {
-    const auto mine =
-        std::find_if(merged.entries.begin(), merged.entries.end(),
-                     [&](const Entry& candidate) { return candidate.key == entry.key; });
+    const auto mine = std::find_if(merged.entries.begin(), merged.entries.end(),
+                                   [&](const Entry& candidate) { return candidate.key == entry.key; });
     if (mine == merged.entries.end()) {
       merged.entries.push_back(entry);
     } else {
@@ -64,15 +66,13 @@ Node overlay(const Node& base, const Node& over) {
 namespace {
 
 // Walks one step of a --set path, creating mappings on the way; nullptr when the step is wrong.
-Node* step(Node& at, std::string_view key, Place place, std::string& problem,
-           std::string& help) {
+Node* step(Node& at, std::string_view key, Place place, std::string& problem, std::string& help) {
   if (at.is_sequence()) {
     std::size_t index = 0;
     const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), index);
     if (error != std::errc{} || end != key.data() + key.size() || index >= at.items.size()) {
       problem = fmt::format("'{}' is not a position in a list of {}", shown(key), at.items.size());
-      help = at.items.empty() ? "the list is empty"
-                              : fmt::format("positions count from 0 to {}", at.items.size() - 1);
+      help = at.items.empty() ? "the list is empty" : fmt::format("positions count from 0 to {}", at.items.size() - 1);
       return nullptr;
     }
     return &at.items[index];
@@ -85,8 +85,8 @@ Node* step(Node& at, std::string_view key, Place place, std::string& problem,
     at.entries.push_back({"kind", kind.place, kind});
   }
   at.kind = Node::Kind::map;
-  const auto found = std::find_if(at.entries.begin(), at.entries.end(),
-                                  [&](const Entry& entry) { return entry.key == key; });
+  const auto found =
+      std::find_if(at.entries.begin(), at.entries.end(), [&](const Entry& entry) { return entry.key == key; });
   if (found != at.entries.end()) return &found->value;
   Node fresh;
   fresh.place = place;
@@ -114,8 +114,7 @@ void apply_set(Node& root, std::string_view assignment, Diagnostics& diagnostics
   const auto equals = assignment.find('=');
   const Place start{source, 1, 1, static_cast<std::uint32_t>(std::max<std::size_t>(1, assignment.size()))};
   if (equals == std::string_view::npos || equals == 0) {
-    diagnostics.add(Complaint::bad_set, start, "--set needs path=value",
-                    "for example --set fabric.spines=8");
+    diagnostics.add(Complaint::bad_set, start, "--set needs path=value", "for example --set fabric.spines=8");
     return;
   }
   Node* at = &root;

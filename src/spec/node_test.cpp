@@ -11,18 +11,20 @@ Node parse(const std::string& text, Diagnostics& diagnostics) {
 
 std::string flat(const Node& node) {
   switch (node.kind) {
-    case Node::Kind::null: return "~";
-    case Node::Kind::scalar: return node.text;
+    case Node::Kind::null:
+      return "~";
+    case Node::Kind::scalar:
+      return node.text;
     case Node::Kind::sequence: {
       std::string out = "[";
       for (const Node& item : node.items) out += (out.size() > 1 ? "," : "") + flat(item);
       return out + "]";
     }
-    case Node::Kind::map: break;
+    case Node::Kind::map:
+      break;
   }
   std::string out = "{";
-  for (const Entry& entry : node.entries)
-    out += (out.size() > 1 ? "," : "") + entry.key + ":" + flat(entry.value);
+  for (const Entry& entry : node.entries) out += (out.size() > 1 ? "," : "") + entry.key + ":" + flat(entry.value);
   return out + "}";
 }
 
@@ -67,9 +69,7 @@ TEST(Set, WalksKeysAndListPositions) {
   EXPECT_EQ(after_set("{s: [1, 2]}", {"s.0=5"}), "{s:[5,2]}");
 }
 
-TEST(Set, MakesWhatIsNotThere) {
-  EXPECT_EQ(after_set("{a: 1}", {"b.c.d=x"}), "{a:1,b:{c:{d:x}}}");
-}
+TEST(Set, MakesWhatIsNotThere) { EXPECT_EQ(after_set("{a: 1}", {"b.c.d=x"}), "{a:1,b:{c:{d:x}}}"); }
 
 TEST(Set, GoesIntoAKindThatIsANameInTheFile) {
   EXPECT_EQ(after_set("{servers: {gpu: h100-sxm}}", {"servers.gpu.power=600W"}),
@@ -85,8 +85,8 @@ TEST(Set, TakesYamlValuesAndEqualSigns) {
 TEST(Set, LaterOnesWin) { EXPECT_EQ(after_set("{a: 1}", {"a=2", "a=3"}), "{a:3}"); }
 
 TEST(Set, WrongOnesAreNamed) {
-  for (const char* bad : {"a", "=1", "", "a..b=1", ".a=1", "a.=1", "l.9=1", "l.x=1", "l.-1=1",
-                          "l.99999999999999999999999=1"}) {
+  for (const char* bad :
+       {"a", "=1", "", "a..b=1", ".a=1", "a.=1", "l.9=1", "l.x=1", "l.-1=1", "l.99999999999999999999999=1"}) {
     std::string codes;
     after_set("{a: {b: 1}, l: [1, 2]}", {bad}, &codes);
     EXPECT_EQ(codes, "E0112") << bad;

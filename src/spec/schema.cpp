@@ -33,7 +33,8 @@ std::string quantity_pattern(const UnitFamily& family) {
 
 Json value_schema(const Field& field) {
   switch (field.shape) {
-    case Shape::boolean: return {{"type", "boolean"}};
+    case Shape::boolean:
+      return {{"type", "boolean"}};
     case Shape::integer: {
       Json out = {{"type", "integer"}};
       if (field.options.min) out["minimum"] = *field.options.min;
@@ -69,8 +70,7 @@ Json field_schema(const Field& field) {
     out = {{"anyOf", {Json{{"type", "array"}, {"items", one}}, one}}};
   }
   std::string text = field.options.text;
-  if (!field.options.only_for.empty())
-    text += fmt::format(" Only for kind {}.", either(field.options.only_for));
+  if (!field.options.only_for.empty()) text += fmt::format(" Only for kind {}.", either(field.options.only_for));
   out["description"] = text;
   if (!field.options.fallback.empty()) {
     const Json parsed = Json::parse(field.options.fallback, nullptr, false);
@@ -93,8 +93,7 @@ Json object_schema(const Table& table) {
 }
 
 std::string escaped(std::string text) {
-  for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2)
-    text.insert(at, "\\");
+  for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, "\\");
   return text;
 }
 
@@ -110,10 +109,8 @@ std::string cell_type(const Field& field) {
 
 std::string cell_text(const Field& field) {
   std::string text = field.options.text;
-  if (!field.options.section.empty())
-    text += fmt::format(" Kinds: `weft catalog {}`.", field.options.section);
-  if (!field.options.only_for.empty())
-    text += fmt::format(" Only for {}.", either(field.options.only_for));
+  if (!field.options.section.empty()) text += fmt::format(" Kinds: `weft catalog {}`.", field.options.section);
+  if (!field.options.only_for.empty()) text += fmt::format(" Only for {}.", either(field.options.only_for));
   if (!field.options.example.empty()) text += fmt::format(" Example: `{}`.", field.options.example);
   return text;
 }
@@ -126,8 +123,7 @@ std::string json_schema(const Table& root, const std::string& title) {
   Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", title}};
   schema.update(object_schema(root));
   Json definitions = Json::object();
-  for (std::size_t i = 1; i < tables.size(); ++i)
-    definitions[tables[i]->name] = object_schema(*tables[i]);
+  for (std::size_t i = 1; i < tables.size(); ++i) definitions[tables[i]->name] = object_schema(*tables[i]);
   schema["$defs"] = std::move(definitions);
   return schema.dump(2) + "\n";
 }
@@ -137,8 +133,8 @@ std::string reference_page(const Table& root, const std::string& intro) {
   collect(root, tables);
   std::string out = intro;
   for (const Table* table : tables) {
-    out += fmt::format("\n## {}\n\n{}\n\n| key | value | default | meaning |\n|---|---|---|---|\n",
-                       table->name, table->text);
+    out += fmt::format("\n## {}\n\n{}\n\n| key | value | default | meaning |\n|---|---|---|---|\n", table->name,
+                       table->text);
     for (const Field& field : table->fields) {
       const std::string fallback = field.options.required           ? "required"
                                    : field.options.fallback.empty() ? ""

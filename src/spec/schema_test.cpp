@@ -20,18 +20,20 @@ struct Cart {
 
 template <>
 const Table& table_of<Wheel>() {
-  static const Table table =
-      TableOf<Wheel>("wheel", "A wheel.").field("radius", &Wheel::radius, {.text = "Radius.", .required = true}).build();
+  static const Table table = TableOf<Wheel>("wheel", "A wheel.")
+                                 .field("radius", &Wheel::radius, {.text = "Radius.", .required = true})
+                                 .build();
   return table;
 }
 
 template <>
 const Table& table_of<Cart>() {
-  static const Table table = TableOf<Cart>("cart", "A cart.")
-                                 .field("kind", &Cart::kind, {.text = "Kind.", .choices = {"a", "b|c"}})
-                                 .field("count", &Cart::count, {.text = "How many.", .fallback = "2", .min = 1, .max = 4})
-                                 .field("wheels", &Cart::wheels, {.text = "Wheels."})
-                                 .build();
+  static const Table table =
+      TableOf<Cart>("cart", "A cart.")
+          .field("kind", &Cart::kind, {.text = "Kind.", .choices = {"a", "b|c"}})
+          .field("count", &Cart::count, {.text = "How many.", .fallback = "2", .min = 1, .max = 4})
+          .field("wheels", &Cart::wheels, {.text = "Wheels."})
+          .build();
   return table;
 }
 

@@ -49,8 +49,7 @@ void weigh(const Node& node, Weight& sum) {
 
 class TreeBuilder : public YAML::EventHandler {
  public:
-  TreeBuilder(std::uint32_t source, Diagnostics& diagnostics)
-      : source_(source), diagnostics_(diagnostics) {}
+  TreeBuilder(std::uint32_t source, Diagnostics& diagnostics) : source_(source), diagnostics_(diagnostics) {}
 
   Node take() { return std::move(root_); }
   // Where the innermost list or mapping that is still open began.
@@ -70,8 +69,7 @@ class TreeBuilder : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end()) {
-      diagnostics_.add(Complaint::bad_alias, place(mark, 1),
-                       "this alias stands inside the value it repeats",
+      diagnostics_.add(Complaint::bad_alias, place(mark, 1), "this alias stands inside the value it repeats",
                        "write the value out instead");
       throw Stop{};
     }
@@ -81,8 +79,8 @@ class TreeBuilder : public YAML::EventHandler {
     repeated_ += sum.bytes;
     if (nodes_ >= kMaxNodes) too_much(place(mark, 1));
     if (repeated_ > kMaxRepeated) {
-      diagnostics_.add(Complaint::too_many_nodes, place(mark, 1),
-                       "aliases repeat more than 4 MiB of text up to here", "write shorter texts");
+      diagnostics_.add(Complaint::too_many_nodes, place(mark, 1), "aliases repeat more than 4 MiB of text up to here",
+                       "write shorter texts");
       throw Stop{};
     }
     Node copy = found->second;
@@ -124,18 +122,16 @@ class TreeBuilder : public YAML::EventHandler {
   };
 
   Place place(const YAML::Mark& mark, std::size_t length) const {
-    return {source_, static_cast<std::uint32_t>(mark.line + 1),
-            static_cast<std::uint32_t>(mark.column + 1),
+    return {source_, static_cast<std::uint32_t>(mark.line + 1), static_cast<std::uint32_t>(mark.column + 1),
             static_cast<std::uint32_t>(std::max<std::size_t>(1, length))};
   }
 
   // yaml-cpp marks an empty value at the next token, maybe lines below. Its own place is behind
   // the key, or on the dash of a list item, which is the last dash before the mark.
   Place empty_place(const YAML::Mark& mark) const {
-    const std::string_view at_mark =
-        std::string_view(diagnostics_.sources().text(source_))
-            .substr(std::min<std::size_t>(static_cast<std::size_t>(std::max(mark.pos, 0)),
-                                          diagnostics_.sources().text(source_).size()));
+    const std::string_view at_mark = std::string_view(diagnostics_.sources().text(source_))
+                                         .substr(std::min<std::size_t>(static_cast<std::size_t>(std::max(mark.pos, 0)),
+                                                                       diagnostics_.sources().text(source_).size()));
     for (const std::string_view written : {"~", "null", "Null", "NULL"})
       if (at_mark.starts_with(written)) return place(mark, written.size());
     if (!stack_.empty() && stack_.back().has_key) {
@@ -155,8 +151,7 @@ class TreeBuilder : public YAML::EventHandler {
       if (dash != std::string_view::npos && (begin == 0 || newline != std::string_view::npos)) {
         const auto lines = std::count(before.begin() + static_cast<std::ptrdiff_t>(dash), before.end(), '\n');
         const std::size_t column = newline == std::string_view::npos ? dash + 1 : dash - newline;
-        return {source_, static_cast<std::uint32_t>(mark.line + 1 - lines),
-                static_cast<std::uint32_t>(column), 1};
+        return {source_, static_cast<std::uint32_t>(mark.line + 1 - lines), static_cast<std::uint32_t>(column), 1};
       }
     }
     return place(mark, 1);
@@ -164,8 +159,8 @@ class TreeBuilder : public YAML::EventHandler {
 
   void open(Node::Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor) {
     if (stack_.size() >= kMaxDepth) {
-      diagnostics_.add(Complaint::too_deep, place(mark, 1),
-                       fmt::format("nested more than {} levels deep", kMaxDepth), kDeepHelp);
+      diagnostics_.add(Complaint::too_deep, place(mark, 1), fmt::format("nested more than {} levels deep", kMaxDepth),
+                       kDeepHelp);
       throw Stop{};
     }
     Frame frame;
@@ -194,8 +189,7 @@ class TreeBuilder : public YAML::EventHandler {
     } else if (!parent.has_key) {
       take_key(parent, node);
     } else {
-      if (!parent.drop_value)
-        parent.node.entries.push_back({std::move(parent.key), parent.key_place, std::move(node)});
+      if (!parent.drop_value) parent.node.entries.push_back({std::move(parent.key), parent.key_place, std::move(node)});
       parent.has_key = false;
     }
   }
@@ -212,8 +206,7 @@ class TreeBuilder : public YAML::EventHandler {
     parent.drop_value = true;
     parent.key_place = node.place;
     if (!node.is_scalar()) {
-      diagnostics_.add(Complaint::wrong_type, node.place,
-                       fmt::format("a key must be a word, not {}", describe(node)),
+      diagnostics_.add(Complaint::wrong_type, node.place, fmt::format("a key must be a word, not {}", describe(node)),
                        "a key is followed by a colon and its value, as in count: 32");
       return;
     }
@@ -253,13 +246,11 @@ constexpr SyntaxText kSyntaxTexts[] = {
     {"end of sequence", "this line does not fit the list above",
      "items of one list start with a dash in the same column"},
     {"illegal EOF in scalar", "the file ends inside a quoted text", "a closing quote is missing"},
-    {"illegal document indicator", "a new document starts inside a quoted text",
-     "a closing quote is missing"},
+    {"illegal document indicator", "a new document starts inside a quoted text", "a closing quote is missing"},
     {"illegal map value", "a value cannot stand here",
      "text that contains ': ' needs quotes, and a key ends with one colon and a space"},
     {"illegal map key", "a key cannot stand here", "keys of one mapping start in the same column"},
-    {"illegal block entry", "a list item cannot stand here",
-     "a list starts on its own line, below its key"},
+    {"illegal block entry", "a list item cannot stand here", "a list starts on its own line, below its key"},
     {"illegal flow end", "this bracket closes nothing", "remove it, or add the opening one"},
     {"unknown token", "no value can start like this", "put quotes around it"},
     {"unknown escape character", "no such escape in a text with double quotes",
@@ -283,8 +274,8 @@ bool explain_by_lines(Place at, Diagnostics& diagnostics) {
   at.line -= 1;
   const std::string_view above = diagnostics.sources().line(at);
   const std::size_t colon = above.find(':');
-  if (colon == std::string_view::npos || above.find(": ") != std::string_view::npos ||
-      above.ends_with(':') || above.find_first_of("#\"'") != std::string_view::npos)
+  if (colon == std::string_view::npos || above.find(": ") != std::string_view::npos || above.ends_with(':') ||
+      above.find_first_of("#\"'") != std::string_view::npos)
     return false;
   at.column = static_cast<std::uint32_t>(colon + 1);
   diagnostics.add(Complaint::yaml_syntax, at, "there is no space behind this colon",
@@ -361,8 +352,8 @@ Node parse_yaml(std::uint32_t source, Diagnostics& diagnostics) {
   } catch (const YAML::Exception& error) {
     Place at = whole;
     if (!error.mark.is_null())
-      at = {source, static_cast<std::uint32_t>(error.mark.line + 1),
-            static_cast<std::uint32_t>(error.mark.column + 1), 1};
+      at = {source, static_cast<std::uint32_t>(error.mark.line + 1), static_cast<std::uint32_t>(error.mark.column + 1),
+            1};
     if (error.msg.find("flow not found") != std::string::npos) at = builder.open_place().value_or(at);
     syntax_error(error, at, diagnostics);
   }

@@ -8,9 +8,7 @@ namespace {
 struct Parsed {
   Diagnostics diagnostics;
   Node root;
-  explicit Parsed(const std::string& text) {
-    root = parse_yaml(diagnostics.sources().add("t", text), diagnostics);
-  }
+  explicit Parsed(const std::string& text) { root = parse_yaml(diagnostics.sources().add("t", text), diagnostics); }
   std::string codes() const {
     std::string out;
     for (const Diagnostic& d : diagnostics.sorted()) out += std::string(info(d.complaint).code) + " ";
@@ -76,9 +74,7 @@ TEST(Yaml, LimitsAreInclusive) {
   EXPECT_EQ(Parsed("#" + std::string(1 << 20, ' ')).codes(), "E0002 ");
 }
 
-TEST(Yaml, ByteFourIsNotTheEndOfTheFile) {
-  EXPECT_EQ(Parsed("a: 1\n\x04\nb: 2\n").codes(), "E0003 ");
-}
+TEST(Yaml, ByteFourIsNotTheEndOfTheFile) { EXPECT_EQ(Parsed("a: 1\n\x04\nb: 2\n").codes(), "E0003 "); }
 
 TEST(Yaml, OnlyShortestFormsOfUtf8AreText) {
   for (const char* fine : {"a: é", "a: 日本", "a: \xF0\x9F\x98\x80", "a: \xF4\x8F\xBF\xBF"})
@@ -89,7 +85,9 @@ TEST(Yaml, OnlyShortestFormsOfUtf8AreText) {
 }
 
 TEST(Yaml, AByteOrderMarkMovesNothing) {
-  const Parsed p("\xEF\xBB\xBF" "a: 1\n");
+  const Parsed p(
+      "\xEF\xBB\xBF"
+      "a: 1\n");
   expect_place(p.root.find("a")->key_place, 1, 1, 1);
 }
 

@@ -33,7 +33,8 @@ std::uint64_t transfer(Transport& transport, Instant& now, bool reads) {
   const auto pass = [&](std::uint32_t side, const Transmit& packet) {
     const bool hurt = is_data(packet.type) && ++packets % 50 == 0;
     if (hurt && !can_be_trimmed(packet.type)) return;
-    transport.handle(now, 1 - side, packet.type, static_cast<std::uint8_t>(packet.flags | (hurt ? kTrimmed : 0)), packet.header);
+    transport.handle(now, 1 - side, packet.type, static_cast<std::uint8_t>(packet.flags | (hurt ? kTrimmed : 0)),
+                     packet.header);
   };
   for (int step = 0; open > 0; ++step) {
     if (step > 1'000'000) {

@@ -113,9 +113,9 @@ TEST(Codec, FieldsWithoutMeaningAreRefused) {
   EXPECT_FALSE(resealed(data, 2, 0x10));  // flags
   EXPECT_FALSE(resealed(data, 3, 4));     // op
   EXPECT_TRUE(resealed(data, 29, 1));
-  EXPECT_FALSE(resealed(raw, 29, 1));     // echo of what nobody answers
-  EXPECT_FALSE(resealed(data, 31, 1));    // fan-in of data
-  EXPECT_FALSE(resealed(ack, 3, 1));      // op of an ack
+  EXPECT_FALSE(resealed(raw, 29, 1));   // echo of what nobody answers
+  EXPECT_FALSE(resealed(data, 31, 1));  // fan-in of data
+  EXPECT_FALSE(resealed(ack, 3, 1));    // op of an ack
   EXPECT_TRUE(resealed(ack, 31, 1));
 }
 

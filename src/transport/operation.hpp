@@ -51,8 +51,8 @@ struct Placement {
     dropped,    // old, refused or nonsense
   };
   Kind kind = Kind::none;
-  bool complete = false;      // the message's last missing packet
-  Op op = Op::send;           // send, write, or response: what this endpoint read
+  bool complete = false;  // the message's last missing packet
+  Op op = Op::send;       // send, write, or response: what this endpoint read
   std::uint32_t length = 0;
   std::uint64_t offset = 0;
   std::uint32_t first = 0;    // names the message among those of the peer

@@ -12,8 +12,18 @@ inline constexpr std::uint32_t kProtocols = 6;
 
 // Four bits: all that an event of the simulator has room for.
 enum class PacketType : std::uint8_t {
-  data, ack, raw, roce_data, roce_ack, roce_cnp, tcp_data, tcp_ack, uet_data, uet_ack,
-  ordered_data, ordered_ack,  // SRD's, of a stream that is handed over in order
+  data,
+  ack,
+  raw,
+  roce_data,
+  roce_ack,
+  roce_cnp,
+  tcp_data,
+  tcp_ack,
+  uet_data,
+  uet_ack,
+  ordered_data,
+  ordered_ack,  // SRD's, of a stream that is handed over in order
 };
 
 inline constexpr std::uint32_t kPacketTypes = 12;
@@ -21,17 +31,23 @@ inline constexpr std::uint32_t kPacketTypes = 12;
 constexpr Protocol protocol_of(PacketType type) {
   switch (type) {
     case PacketType::data:
-    case PacketType::ack: return Protocol::srd;
-    case PacketType::raw: return Protocol::raw;
+    case PacketType::ack:
+      return Protocol::srd;
+    case PacketType::raw:
+      return Protocol::raw;
     case PacketType::roce_data:
     case PacketType::roce_ack:
-    case PacketType::roce_cnp: return Protocol::rocev2;
+    case PacketType::roce_cnp:
+      return Protocol::rocev2;
     case PacketType::tcp_data:
-    case PacketType::tcp_ack: return Protocol::tcp;
+    case PacketType::tcp_ack:
+      return Protocol::tcp;
     case PacketType::uet_data:
-    case PacketType::uet_ack: return Protocol::uet;
+    case PacketType::uet_ack:
+      return Protocol::uet;
     case PacketType::ordered_data:
-    case PacketType::ordered_ack: return Protocol::tcp_over_srd;
+    case PacketType::ordered_ack:
+      return Protocol::tcp_over_srd;
   }
   return Protocol::raw;
 }
@@ -87,11 +103,11 @@ struct Header {
   std::uint32_t destination = 0;  // endpoint it is for
   std::uint16_t path = 0;
   union {
-    std::uint16_t fan_in = 0;     // ack: senders the receiver is listening to
-    Op op;                        // data
-    std::uint16_t marks;          // tcp ack: segments that came marked since the connection began, low bits
+    std::uint16_t fan_in = 0;  // ack: senders the receiver is listening to
+    Op op;                     // data
+    std::uint16_t marks;       // tcp ack: segments that came marked since the connection began, low bits
   };
-  std::uint32_t sequence = 0;     // data: its number; ack: all below have arrived
+  std::uint32_t sequence = 0;  // data: its number; ack: all below have arrived
   union {
     DataFields data;
     AckFields ack{};
@@ -106,7 +122,8 @@ struct Header {
 
   // Near `sequence`, so the low bits say all.
   std::uint32_t echoed() const {
-    return sequence + static_cast<std::uint32_t>(static_cast<std::int16_t>(echo - static_cast<std::uint16_t>(sequence)));
+    return sequence +
+           static_cast<std::uint32_t>(static_cast<std::int16_t>(echo - static_cast<std::uint16_t>(sequence)));
   }
   // Acks: usually the 64 from `sequence` on; where the echo is beyond them, the 64 up to it. Otherwise one
   // packet that is missing for long would hide the arrival of all later ones.
@@ -120,7 +137,8 @@ static_assert(sizeof(Header) == 40);
 // What a switch of two classes lets go first. RoCE's and TCP's acknowledgements share the class of their data.
 constexpr bool goes_first(PacketType type) {
   const auto bit = [](PacketType each) { return 1u << static_cast<unsigned>(each); };
-  return (bit(PacketType::ack) | bit(PacketType::roce_cnp) | bit(PacketType::uet_ack) | bit(PacketType::ordered_ack)) & bit(type);
+  return (bit(PacketType::ack) | bit(PacketType::roce_cnp) | bit(PacketType::uet_ack) | bit(PacketType::ordered_ack)) &
+         bit(type);
 }
 
 // SRD's own, or a stream's that it carries.
@@ -135,12 +153,18 @@ constexpr bool can_be_trimmed(PacketType type) {
 
 constexpr PacketType data_of(Protocol protocol) {
   switch (protocol) {
-    case Protocol::srd: return PacketType::data;
-    case Protocol::rocev2: return PacketType::roce_data;
-    case Protocol::tcp: return PacketType::tcp_data;
-    case Protocol::uet: return PacketType::uet_data;
-    case Protocol::raw: return PacketType::raw;
-    case Protocol::tcp_over_srd: return PacketType::ordered_data;
+    case Protocol::srd:
+      return PacketType::data;
+    case Protocol::rocev2:
+      return PacketType::roce_data;
+    case Protocol::tcp:
+      return PacketType::tcp_data;
+    case Protocol::uet:
+      return PacketType::uet_data;
+    case Protocol::raw:
+      return PacketType::raw;
+    case Protocol::tcp_over_srd:
+      return PacketType::ordered_data;
   }
   return PacketType::raw;
 }

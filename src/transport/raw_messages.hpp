@@ -20,7 +20,8 @@ class RawMessages {
   // Packets of a message.
   static std::uint64_t packets_of(std::uint64_t bytes, std::uint32_t payload);
 
-  bool post(Instant now, std::uint32_t endpoint, const Operation& operation);  // false: longer than 2^30 packets, or no send
+  bool post(Instant now, std::uint32_t endpoint,
+            const Operation& operation);  // false: longer than 2^30 packets, or no send
   void handle(Instant now, std::uint32_t endpoint, PacketType type, std::uint8_t flags, const Header& header);
   bool poll_ack(std::uint32_t, Transmit&) { return false; }
   bool poll(Instant now, std::uint32_t endpoint, Transmit& out);  // messages of an endpoint in the order of their posts

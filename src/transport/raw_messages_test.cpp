@@ -11,7 +11,8 @@ constexpr std::uint32_t kPayload = 1000;
 RC_GTEST_PROP(RawMessages, EveryByteLeavesOnceAndIsToldOnceAtEachEnd, ()) {
   const auto sizes = *rc::gen::container<std::vector<std::uint64_t>>(rc::gen::inRange<std::uint64_t>(0, 5000));
   RawMessages raw(kPayload, 64, 4);
-  for (std::uint32_t i = 0; i < sizes.size(); ++i) RC_ASSERT(raw.post(0, 3, {Op::send, 5, sizes[i], i, 100 + i, Protocol::raw}));
+  for (std::uint32_t i = 0; i < sizes.size(); ++i)
+    RC_ASSERT(raw.post(0, 3, {Op::send, 5, sizes[i], i, 100 + i, Protocol::raw}));
   std::vector<std::uint64_t> arrived(sizes.size());
   std::vector<std::uint64_t> packets(sizes.size());
   Transmit out;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kUsualTimeout = 4'096'000ll << 14;  // [IBTA]'s unit, 2^14 of them
 constexpr std::int64_t kIrnTimeout = 320'000'000;
-constexpr std::int64_t kLongest = 1'000'000'000'000'000;   // any time in the configuration: 1000 s
+constexpr std::int64_t kLongest = 1'000'000'000'000'000;  // any time in the configuration: 1000 s
 
 RoceConfig derived(RoceConfig config) {
   config.mtu = std::bit_floor(std::clamp(config.mtu, 256u, 4096u));
@@ -149,8 +149,9 @@ bool Roce::post(Instant, std::uint32_t endpoint, const Operation& operation) {
     if (takes && qp.end - qp.una + shares.each > kMostPackets) return false;
   }
   const std::uint32_t message = messages_.take();
-  messages_[message] = {operation.bytes, operation.tag, operation.context, peer.splits,
-                        static_cast<std::uint16_t>(shares.parts), operation.op};
+  messages_[message] = {
+      operation.bytes, operation.tag, operation.context, peer.splits, static_cast<std::uint16_t>(shares.parts),
+      operation.op};
   if (shares.parts > 1) {
     ++peer.splits;
   } else {

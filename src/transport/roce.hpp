@@ -82,17 +82,17 @@ class Roce {
     std::uint64_t bytes;
     std::uint32_t tag;
     std::uint32_t context;
-    std::uint16_t number;     // among the split ones to the peer
+    std::uint16_t number;  // among the split ones to the peer
     std::uint16_t parts_left;
     Op op;
   };
 
   struct Part {  // of a message, on one queue pair; mostly the whole
     std::uint32_t message;
-    std::uint32_t begin;    // its first packet's place in the message
-    std::uint32_t first;    // sequence of that packet
+    std::uint32_t begin;  // its first packet's place in the message
+    std::uint32_t first;  // sequence of that packet
     std::uint32_t packets;
-    std::uint32_t next;     // later part on the queue pair
+    std::uint32_t next;  // later part on the queue pair
   };
 
   struct alignas(64) SendQp {
@@ -106,16 +106,16 @@ class Roce {
     std::uint32_t sending;      // part that `sent` belongs to
     std::uint32_t resending;    // part that `scan` belongs to
     Instant paced_until;
-    Instant deadline;           // when silence counts as loss; never while nothing is under way
+    Instant deadline;  // when silence counts as loss; never while nothing is under way
     std::uint32_t peer;
     std::uint32_t first_part;
     std::uint32_t last_part;
-    std::uint8_t number;        // among those of the peer: the path
-    std::uint8_t silent;        // times the deadline passed without a word
-    bool limited;               // by DCQCN: the next line matters
+    std::uint8_t number;  // among those of the peer: the path
+    std::uint8_t silent;  // times the deadline passed without a word
+    bool limited;         // by DCQCN: the next line matters
 
     Dcqcn control;
-    Instant heard;  // the last word from the peer, or when it was first asked for one
+    Instant heard;                        // the last word from the peer, or when it was first asked for one
     std::uint64_t arrived[kBitmap / 64];  // selective: bit s % kBitmap, of the sequences from una to sent
   };
   static_assert(sizeof(SendQp) == 256);
@@ -123,11 +123,11 @@ class Roce {
   struct SendPeer {
     std::uint32_t endpoint;
     std::uint32_t peer;
-    std::uint32_t qps;           // the first one; the others follow it
-    std::uint16_t stream;        // connection: begins anew after failure
-    std::uint16_t splits;        // messages split so far
+    std::uint32_t qps;              // the first one; the others follow it
+    std::uint16_t stream;           // connection: begins anew after failure
+    std::uint16_t splits;           // messages split so far
     std::uint16_t peer_generation;  // of the queue pairs' other end; 0: not known
-    std::uint32_t next_qp;       // whose turn it is
+    std::uint32_t next_qp;          // whose turn it is
   };
 
   // The end of a part that came before all before it had.
@@ -153,17 +153,17 @@ class Roce {
     std::uint32_t next_owing;      // list of those that owe an acknowledgement
     std::uint32_t next_owing_cnp;  // list of those that owe a CNP
     std::uint32_t peer;
-    std::uint32_t expected;        // all below has arrived
-    std::uint32_t begin;           // sequence at which the part began that `expected` belongs to
-    std::uint32_t echo;            // sequence that caused the acknowledgement
-    std::uint32_t ends;            // list, any order
-    std::uint16_t unacked;         // packets since the last acknowledgement
+    std::uint32_t expected;  // all below has arrived
+    std::uint32_t begin;     // sequence at which the part began that `expected` belongs to
+    std::uint32_t echo;      // sequence that caused the acknowledgement
+    std::uint32_t ends;      // list, any order
+    std::uint16_t unacked;   // packets since the last acknowledgement
     std::uint8_t number;
     std::uint8_t owe_flags;
     Instant next_cnp;
     bool owing;
     bool owing_cnp;
-    bool nak_sent;                 // go-back-N: for this gap
+    bool nak_sent;                        // go-back-N: for this gap
     std::uint64_t arrived[kBitmap / 64];  // selective: beyond `expected`
   };
   static_assert(sizeof(ReceiveQp) <= 192);
@@ -172,14 +172,14 @@ class Roce {
     std::uint32_t endpoint;
     std::uint32_t peer;
     std::uint32_t qps;
-    std::uint32_t halves;      // list, oldest first
+    std::uint32_t halves;  // list, oldest first
     std::uint32_t half_count;
     std::uint16_t stream;      // 0: none yet
     std::uint16_t generation;  // 0: not known
   };
 
   struct EndpointState {
-    std::uint32_t active = kNone;      // a queue pair in the ring of those with work, the last one served
+    std::uint32_t active = kNone;  // a queue pair in the ring of those with work, the last one served
     std::uint32_t owing = kNone;
     std::uint32_t owing_cnp = kNone;
   };

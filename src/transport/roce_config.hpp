@@ -57,15 +57,15 @@ struct RoceConfig {
   std::int64_t cnp_interval = 50'000'000;  // ps between CNPs of one queue pair at least ([DCQCN] N; [NVIDIA] 4 us)
 
   // ---- DCQCN: the sender
-  std::uint32_t alpha_gain = 4;                // g in 1/1024 ([DCQCN] 1/256; [NVIDIA] dce_tcp_g 1019: 5)
-  std::int64_t alpha_timer = 55'000'000;       // ps without a CNP before alpha shrinks ([DCQCN] K; [NVIDIA] 1 us)
-  std::int64_t increase_timer = 55'000'000;    // ps between rate increases ([DCQCN] T; [NVIDIA] rpg_time_reset 300 us)
-  std::uint64_t increase_bytes = 10'000'000;   // between rate increases ([DCQCN] B; [NVIDIA] rpg_byte_reset 32767)
-  std::uint32_t fast_recovery = 5;             // increases that only go half way to the target ([DCQCN] F; [NVIDIA] 1)
+  std::uint32_t alpha_gain = 4;               // g in 1/1024 ([DCQCN] 1/256; [NVIDIA] dce_tcp_g 1019: 5)
+  std::int64_t alpha_timer = 55'000'000;      // ps without a CNP before alpha shrinks ([DCQCN] K; [NVIDIA] 1 us)
+  std::int64_t increase_timer = 55'000'000;   // ps between rate increases ([DCQCN] T; [NVIDIA] rpg_time_reset 300 us)
+  std::uint64_t increase_bytes = 10'000'000;  // between rate increases ([DCQCN] B; [NVIDIA] rpg_byte_reset 32767)
+  std::uint32_t fast_recovery = 5;            // increases that only go half way to the target ([DCQCN] F; [NVIDIA] 1)
   // Steps of the target. [DCQCN] has 40 Mb/s on a link of 40 Gb/s and ten times as much in hyper increase ([NVIDIA]: 5
   // and 50 Mb/s); both grow with the link here, for a queue pair shall need as many steps on any.
-  std::uint64_t additive_rate = 0;  // bits/s; 0: 1/1000 of line rate
-  std::uint64_t hyper_rate = 0;     // bits/s; 0: 1/100 of line rate
+  std::uint64_t additive_rate = 0;         // bits/s; 0: 1/1000 of line rate
+  std::uint64_t hyper_rate = 0;            // bits/s; 0: 1/100 of line rate
   std::uint64_t least_rate = 100'000'000;  // bits/s (HPCC's ns-3 model, SIGCOMM 2019; [NVIDIA] rpg_min_rate 1 Mb/s)
   // ps between cuts at least ([NVIDIA] rate_reduce_monitor_period): a switch may send more CNPs than receivers do.
   std::int64_t cut_interval = 4'000'000;

@@ -61,7 +61,7 @@ class Dcqcn {
   Instant alpha_due_ = 0;
   Instant increase_due_ = 0;
   Instant next_cut_ = 0;
-  std::uint64_t bytes_ = 0;         // since the byte counter's last event
+  std::uint64_t bytes_ = 0;  // since the byte counter's last event
   std::uint32_t alpha_ = kOne;
   std::uint16_t timer_events_ = 0;  // since the last cut
   std::uint16_t byte_events_ = 0;

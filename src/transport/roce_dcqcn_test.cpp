@@ -228,8 +228,7 @@ TEST(RoceCnp, AfterACutPacketsArePacedToTheRate) {
   net.run(20 * kMicrosecond);
   Header header;
   header.source = 1;
-  for (int i = 0; i < 3; ++i)
-    net.roce[0].handle(net.now + i * 5 * kMicrosecond, 0, PacketType::roce_cnp, 0, header);
+  for (int i = 0; i < 3; ++i) net.roce[0].handle(net.now + i * 5 * kMicrosecond, 0, PacketType::roce_cnp, 0, header);
   const std::size_t before = left.size();
   net.run();
   // 1/2 three times, for alpha stays 1: an eighth of line rate.

@@ -108,8 +108,7 @@ RC_GTEST_PROP(RoceProperty, NonsenseIsHarmless, ()) {
       header.op = static_cast<Op>(random.below(5));
       header.roce = {near(20), random.below(20), random.below(8) == 0 ? random.next() : random.below(30'000)};
       const Placement placement = roce.handle(now, 0, PacketType::roce_data, flags, header);
-      if (placement.kind == Placement::Kind::place)
-        RC_ASSERT(placement.offset + placement.length <= header.roce.size);
+      if (placement.kind == Placement::Kind::place) RC_ASSERT(placement.offset + placement.length <= header.roce.size);
     }
     while (roce.poll_ack(0, out)) RC_ASSERT(out.header.destination == 1u);
     RC_ASSERT(roce.check_invariants() == "");

@@ -82,9 +82,7 @@ struct RoceNet {
     events.push_back({time, made++, endpoint, kind, packet});
     std::push_heap(events.begin(), events.end(), later);
   }
-  static bool later(const Event& a, const Event& b) {
-    return a.time != b.time ? a.time > b.time : a.number > b.number;
-  }
+  static bool later(const Event& a, const Event& b) { return a.time != b.time ? a.time > b.time : a.number > b.number; }
 
   bool post(std::uint32_t from, const Operation& operation) {
     const bool taken = roce[from].post(now, from, operation);

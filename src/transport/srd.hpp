@@ -116,12 +116,12 @@ class Srd {
     std::uint32_t context;
     std::uint32_t first;  // sequence of its first packet
     std::uint32_t packets;
-    std::uint32_t left;   // not yet acknowledged
-    std::uint32_t next;   // later message of the peer
+    std::uint32_t left;  // not yet acknowledged
+    std::uint32_t next;  // later message of the peer
     Op op;
   };
 
-  struct Slot {  // of a packet in flight
+  struct Slot {               // of a packet in flight
     std::uint32_t sent : 23;  // in units of 2^kTimeShift ps
     std::uint32_t resent : 1;
     std::uint32_t path : 6;
@@ -159,28 +159,28 @@ class Srd {
     std::uint32_t allowed;      // that may be: the window, the receiver's share, two in silence
     std::uint32_t lost;         // packets to send again
     std::uint32_t first_message;
-    std::uint32_t sending;      // message that `next` belongs to
+    std::uint32_t sending;  // message that `next` belongs to
     std::uint16_t fan_in;
-    std::uint8_t path;          // last used
+    std::uint8_t path;  // last used
     std::uint8_t burst_left;
     Instant paced_until;
-    Instant deadline;           // next thing to do about silence
+    Instant deadline;  // next thing to do about silence
     std::uint32_t endpoint;
     std::uint32_t peer;
 
     // Looked at for every acknowledgement.
-    std::uint32_t window;         // packets, times kFixed
-    std::uint32_t epoch_acked;    // since the window was last judged; a window's worth is a round trip
-    std::uint32_t epoch_rtt;      // sum of the samples since then
+    std::uint32_t window;       // packets, times kFixed
+    std::uint32_t epoch_acked;  // since the window was last judged; a window's worth is a round trip
+    std::uint32_t epoch_rtt;    // sum of the samples since then
     std::uint32_t epoch_samples;
-    std::uint32_t least_rtt;      // ever seen, in units of 2^kTimeShift ps
-    std::uint32_t mean_rtt;       // of the last packets over all paths, likewise, times kMeanOf
-    std::uint32_t latest_sent;    // send time of the newest packet known to have arrived
-    std::uint32_t lost_scan;      // no lost packet below it
+    std::uint32_t least_rtt;    // ever seen, in units of 2^kTimeShift ps
+    std::uint32_t mean_rtt;     // of the last packets over all paths, likewise, times kMeanOf
+    std::uint32_t latest_sent;  // send time of the newest packet known to have arrived
+    std::uint32_t lost_scan;    // no lost packet below it
     std::uint32_t last_message;
-    std::uint64_t unproven;       // bit per path: its lag says so
-    std::uint64_t trying;         // bit per path: the one packet of an unproven path is in flight
-    Instant heard;                // the peer's last sign of life
+    std::uint64_t unproven;  // bit per path: its lag says so
+    std::uint64_t trying;    // bit per path: the one packet of an unproven path is in flight
+    Instant heard;           // the peer's last sign of life
     std::uint16_t stream;
     std::uint16_t peer_generation;  // 0: not known
     std::uint16_t fresh_entropy;    // next one to try
@@ -192,15 +192,15 @@ class Srd {
     std::uint32_t reads;            // list of those without an answer
     std::uint32_t responses;        // messages that answer reads
 
-    std::uint32_t wide;             // where more than kWindow numbers are open: their slots, else kNone
-    Slot near[kWindow];             // enough while little is lost
+    std::uint32_t wide;  // where more than kWindow numbers are open: their slots, else kNone
+    Slot near[kWindow];  // enough while little is lost
     Paths paths;
   };
   static_assert(sizeof(Sender) <= 2048);
 
   struct Read {
     std::uint64_t bytes;
-    std::uint32_t id;      // what the response's tag says
+    std::uint32_t id;  // what the response's tag says
     std::uint32_t tag;
     std::uint32_t context;
     std::uint32_t sender;
@@ -221,23 +221,23 @@ class Srd {
   struct Receiver {
     std::uint32_t endpoint;
     std::uint32_t peer;
-    std::uint32_t next_owing;     // list of peers that are owed an acknowledgement
-    std::uint32_t expected;       // all below has arrived
-    std::uint32_t messages;       // list of incomplete ones
+    std::uint32_t next_owing;  // list of peers that are owed an acknowledgement
+    std::uint32_t expected;    // all below has arrived
+    std::uint32_t messages;    // list of incomplete ones
     std::uint32_t echo;
-    std::uint16_t unacked;        // packets since the last acknowledgement
+    std::uint16_t unacked;  // packets since the last acknowledgement
     std::uint16_t echo_path;
     std::uint8_t owe_flags;
     bool owing;
-    bool hurry;                   // the sender waits; acknowledge as soon as no gap is left
-    bool broken;                  // messages of this stream were dropped: it cannot go on
-    std::uint16_t generation;     // of the peer; 0: not known
-    std::uint16_t stream;         // 0: none yet
-    std::uint32_t heard;          // when, in units of 2^kHeardShift ps
-    std::uint32_t listen_next;    // ring of those with incomplete messages
+    bool hurry;                 // the sender waits; acknowledge as soon as no gap is left
+    bool broken;                // messages of this stream were dropped: it cannot go on
+    std::uint16_t generation;   // of the peer; 0: not known
+    std::uint16_t stream;       // 0: none yet
+    std::uint32_t heard;        // when, in units of 2^kHeardShift ps
+    std::uint32_t listen_next;  // ring of those with incomplete messages
     std::uint32_t listen_before;
-    std::uint16_t incomplete;     // messages in the list
-    std::uint16_t beyond;         // packets that have arrived above `expected`
+    std::uint16_t incomplete;  // messages in the list
+    std::uint16_t beyond;      // packets that have arrived above `expected`
     std::uint64_t arrived[kOpen / 64];
     std::uint64_t marked[kOpen / 64];
   };

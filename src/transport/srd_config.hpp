@@ -6,15 +6,16 @@
 
 namespace weft::transport {
 
-// Packets in flight to one peer at most. A peer's state fits 2 KiB, and its slots are half of that; a path counts its packets in
-// 8 bits and its cost in 15. Twice as many would take 3 KiB for each active peer and wider sums over all paths for each packet.
+// Packets in flight to one peer at most. A peer's state fits 2 KiB, and its slots are half of that; a path counts its
+// packets in 8 bits and its cost in 15. Twice as many would take 3 KiB for each active peer and wider sums over all
+// paths for each packet.
 inline constexpr std::uint32_t kMostSrdWindow = 255;
 
 struct SrdConfig {
   // ---- packets
-  std::uint32_t payload = 4086;  // bytes of a message in one packet; with 64 of headers uet-htsim's 4150
-  std::uint32_t header = 64;     // bytes on the wire beside it
-  std::uint32_t ack_every = 8;   // packets per acknowledgement: a quarter of the smallest round trip's worth
+  std::uint32_t payload = 4086;      // bytes of a message in one packet; with 64 of headers uet-htsim's 4150
+  std::uint32_t header = 64;         // bytes on the wire beside it
+  std::uint32_t ack_every = 8;       // packets per acknowledgement: a quarter of the smallest round trip's worth
   std::uint32_t first_sequence = 0;  // both ends must agree; other than 0 only in tests of the wrap
 
   // ---- paths
@@ -27,25 +28,26 @@ struct SrdConfig {
   // ---- what the network is like: given by the driver
   std::int64_t packet_time = 0;  // ps that a full packet takes on the sender's wire
   std::int64_t base_rtt = 0;     // ps, unloaded, longest path
-  // ps that a packet may wait in a fabric that loses none: so much longer silence means nothing. 0 where what finds no room
-  // is trimmed or dropped
+  // ps that a packet may wait in a fabric that loses none: so much longer silence means nothing. 0 where what finds no
+  // room is trimmed or dropped
   std::int64_t longest_wait = 0;
 
   // ---- congestion
-  std::uint32_t window = 0;        // packets in flight to one peer at most; 0: 1.5 base round trips' worth + ack_every
+  std::uint32_t window = 0;  // packets in flight to one peer at most; 0: 1.5 base round trips' worth + ack_every
   // The next two and trim_cut were swept together (25 to 80 % of base_rtt, 1 to 8 packets, 0.25 to 2 packets):
   // below 70 % a permutation at full load loses 5 % and more to collisions of paths; with fewer than 4 packets
   // or a greater cut, flows on an oversubscribed uplink stay unequal too long.
-  std::int64_t delay_target = 0;   // ps of queueing, over all hops, that is fine; 0: 4/5 of base_rtt
-  std::uint32_t increase = 5;      // packets per round trip
-  std::uint32_t trim_cut = 96;     // 1/256 packets that the window shrinks for each trimmed packet
-  std::uint32_t most_cut = 50;     // percent of the window lost in one round trip at most (Swift, SIGCOMM 2020)
+  std::int64_t delay_target = 0;  // ps of queueing, over all hops, that is fine; 0: 4/5 of base_rtt
+  std::uint32_t increase = 5;     // packets per round trip
+  std::uint32_t trim_cut = 96;    // 1/256 packets that the window shrinks for each trimmed packet
+  std::uint32_t most_cut = 50;    // percent of the window lost in one round trip at most (Swift, SIGCOMM 2020)
 
   // ---- loss and silence
   // A link that has fallen to a quarter of its rate holds a queue of four round trips; taken for lost, each of its
   // packets would be sent twice.
   std::int64_t reorder = 0;  // ps by which a later packet may overtake; 0: 5 base_rtt, above what queues differ
-  std::int64_t rto = 0;      // ps of silence after a probe before all is sent again; 0: 5 base_rtt + longest_wait; doubles each time
+  std::int64_t rto =
+      0;  // ps of silence after a probe before all is sent again; 0: 5 base_rtt + longest_wait; doubles each time
   std::int64_t not_ready_wait = 0;  // ps before a refused packet is tried again; 0: base_rtt
   // Long enough for routing to converge around a failure (BGP without BFD: 3 s), shorter than the
   // watchdogs of jobs (minutes).
@@ -55,7 +57,8 @@ struct SrdConfig {
   std::uint32_t receive_messages = 16384;  // incomplete ones per endpoint, and the oldest of each peer: 40 bytes each
   std::uint32_t reads = 64;                // open to one peer; it must be able to answer as many. A verbs QP has 16
 
-  // The receiver's driver hears of a write that is complete, as of a send: for simulators, whose hosts move what has come.
+  // The receiver's driver hears of a write that is complete, as of a send: for simulators, whose hosts move what has
+  // come.
   bool tell_writes = false;
 
   std::uint16_t generation = 1;  // of this process, greater than that of the one it replaces; not 0

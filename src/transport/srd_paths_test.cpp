@@ -40,8 +40,8 @@ struct Ways {
   Ways() : srd{Srd(config_of()), Srd(config_of())} { per_packet.fill(kPacket); }
 
   Srd srd[2];
-  std::array<Instant, kWays> per_packet;                       // of data; acknowledgements take none
-  std::array<Instant, kWays> extra{};                          // latency beside kDelay, of data
+  std::array<Instant, kWays> per_packet;  // of data; acknowledgements take none
+  std::array<Instant, kWays> extra{};     // latency beside kDelay, of data
   std::function<bool(const Transmit&)> dies = [](const Transmit&) { return false; };
   std::vector<Sent> data;
   std::vector<Sent> acks;
@@ -163,10 +163,13 @@ TEST(SrdPaths, AnAnswerComesBackByThePathOfWhatItAnswers) {
   for (const Ways::Sent& ack : ways.acks) EXPECT_EQ(ack.packet.header.path, path_of[ack.packet.header.echoed()]);
 }
 
-// Way 0 is dead for data and way 1 for answers. Once that has been felt, answers are asked for on a way by which one came.
+// Way 0 is dead for data and way 1 for answers. Once that has been felt, answers are asked for on a way by which one
+// came.
 TEST(SrdPaths, OnceWaysHaveDiedAnswersTakeOneThatWorked) {
   Ways ways;
-  ways.dies = [](const Transmit& packet) { return packet.header.path % kWays == (packet.type == PacketType::data ? 0 : 1); };
+  ways.dies = [](const Transmit& packet) {
+    return packet.header.path % kWays == (packet.type == PacketType::data ? 0 : 1);
+  };
   ways.carry(2000);
   const auto dead = [&](std::size_t from) {
     std::size_t lost = 0;

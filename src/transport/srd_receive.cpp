@@ -205,7 +205,8 @@ void Srd::finish(Instant now, Receiver& receiver, std::uint32_t* link) {
     counters_.payload_delivered += message.bytes;
     completions_.push_back({receiver.endpoint, receiver.peer, tag, context, message.bytes, kind});
   };
-  if (message.op == Op::send || (message.op == Op::write && config_.tell_writes)) complete(message.tag, 0, Completion::Kind::received);
+  if (message.op == Op::send || (message.op == Op::write && config_.tell_writes))
+    complete(message.tag, 0, Completion::Kind::received);
   if (message.op == Op::write && !config_.tell_writes) counters_.payload_delivered += message.bytes;
   if (message.op == Op::read) {
     // Named by stream too: after a reset the same numbers come again.

@@ -114,8 +114,7 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   const Slots slots = slots_of(sender);
   const std::uint32_t echo = header.echoed();
   const bool echo_known = before(echo, sender.next) && !before(echo, sender.una);
-  if (const Slot& slot = slots[echo];
-      echo_known && slot.is(State::flying) && !slot.resent && !(flags & kTrimmed))
+  if (const Slot& slot = slots[echo]; echo_known && slot.is(State::flying) && !slot.resent && !(flags & kTrimmed))
     sample(sender, static_cast<std::uint32_t>(std::max(0, since(stamp(now), slot.sent))));
   const auto marked = [&](std::uint32_t sequence) {
     const std::uint32_t back = echo - sequence;
@@ -372,7 +371,8 @@ void Srd::widen(Sender& sender) {
   sender.wide = wide_.take();
   Wide& wide = wide_[sender.wide];
   wide = {};
-  for (std::uint32_t s = sender.una; s != sender.next; ++s) wide[s % kOpen] = std::exchange(sender.near[s % kWindow], {});
+  for (std::uint32_t s = sender.una; s != sender.next; ++s)
+    wide[s % kOpen] = std::exchange(sender.near[s % kWindow], {});
 }
 
 // With nothing open, all slots are empty.
@@ -419,7 +419,9 @@ void Srd::find_lost(Sender& sender) {
 
 // How long to wait for news.
 Instant Srd::patience(const Sender& sender) const {
-  return std::min(2 * (config_.base_rtt + config_.packet_time * (sender.fan_in + config_.ack_every)) + config_.longest_wait, kLongestFlight);
+  return std::min(
+      2 * (config_.base_rtt + config_.packet_time * (sender.fan_in + config_.ack_every)) + config_.longest_wait,
+      kLongestFlight);
 }
 
 // The deadline has passed without news.
@@ -464,7 +466,8 @@ void Srd::time_out(Instant now, std::uint32_t index) {
   sender.latest_sent = stamp(now);
   sender.questions = static_cast<std::uint8_t>(questions_after(sender.silent));
   set_allowed(sender);
-  sender.deadline = std::min(now + std::min(config_.rto << std::min(6, sender.silent - 2), kLongestFlight), sender.heard + config_.give_up);
+  sender.deadline = std::min(now + std::min(config_.rto << std::min(6, sender.silent - 2), kLongestFlight),
+                             sender.heard + config_.give_up);
 }
 
 // ---- sending
@@ -495,18 +498,18 @@ void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& 
   }
   const SendMessage& message = send_messages_[index];
   const std::uint32_t path = choose_path(sender, resend, avoid);
-  slots[sequence] = {stamp(now) & kTimeMask, resend, path & (kMaxPaths - 1),
-                                     static_cast<std::uint32_t>(State::flying)};
+  slots[sequence] = {stamp(now) & kTimeMask, resend, path & (kMaxPaths - 1), static_cast<std::uint32_t>(State::flying)};
   ++sender.flying;
   ++sender.paths.flying[path];
   // After silence fewer packets may be left than questions: the same one asks again, by another way.
   if (resend && sender.questions > 0 && --sender.questions > 0 && sender.lost == 0) lose(sender, sequence);
   const bool last = sequence + 1 == message.first + message.packets;
   // A small window asks when a third of it is out: the answer comes before the rest is gone, also where it waits behind
-  // those to others. With a half, who serves eight peers over short ways fell silent between answers: all-to-alls took up
-  // to 12 % longer, and what had only not been answered was sent again.
+  // those to others. With a half, who serves eight peers over short ways fell silent between answers: all-to-alls took
+  // up to 12 % longer, and what had only not been answered was sent again.
   const std::uint32_t limit = std::min(sender.allowed, share);
-  if (last || sender.flying >= limit || (limit < 2 * config_.ack_every && sequence % std::max(1u, limit / 3) == 0)) out.flags |= kAckNow;
+  if (last || sender.flying >= limit || (limit < 2 * config_.ack_every && sequence % std::max(1u, limit / 3) == 0))
+    out.flags |= kAckNow;
   std::uint32_t bytes = config_.payload;
   if (last) {
     const std::uint64_t offset = std::uint64_t{sequence - message.first} * config_.payload;

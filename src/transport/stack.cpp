@@ -6,24 +6,36 @@ namespace weft::transport {
 
 std::uint32_t StackConfig::packet_of(Protocol protocol) const {
   switch (protocol) {
-    case Protocol::srd: return srd.payload + srd.header;
-    case Protocol::rocev2: return roce.mtu + roce.header;
-    case Protocol::tcp: return tcp.mtu + tcp.framing;
-    case Protocol::uet: return uet.payload + uet.header;
-    case Protocol::raw: return srd.payload + raw_header;
-    case Protocol::tcp_over_srd: return tcp_over_srd.payload + tcp_over_srd.header;
+    case Protocol::srd:
+      return srd.payload + srd.header;
+    case Protocol::rocev2:
+      return roce.mtu + roce.header;
+    case Protocol::tcp:
+      return tcp.mtu + tcp.framing;
+    case Protocol::uet:
+      return uet.payload + uet.header;
+    case Protocol::raw:
+      return srd.payload + raw_header;
+    case Protocol::tcp_over_srd:
+      return tcp_over_srd.payload + tcp_over_srd.header;
   }
   return 0;
 }
 
 std::uint32_t StackConfig::header_of(Protocol protocol) const {
   switch (protocol) {
-    case Protocol::srd: return srd.header;
-    case Protocol::rocev2: return roce.header;
-    case Protocol::tcp: return tcp.headers + tcp.framing;
-    case Protocol::uet: return uet.header;
-    case Protocol::raw: return raw_header;
-    case Protocol::tcp_over_srd: return tcp_over_srd.header;
+    case Protocol::srd:
+      return srd.header;
+    case Protocol::rocev2:
+      return roce.header;
+    case Protocol::tcp:
+      return tcp.headers + tcp.framing;
+    case Protocol::uet:
+      return uet.header;
+    case Protocol::raw:
+      return raw_header;
+    case Protocol::tcp_over_srd:
+      return tcp_over_srd.header;
   }
   return 0;
 }
@@ -43,7 +55,9 @@ std::uint32_t StackConfig::shortest_header() const {
 }
 
 void StackConfig::set_network(Instant base_rtt, Instant wire_time, std::uint32_t wire_bytes, Instant longest_wait) {
-  const auto time_of = [&](Protocol protocol) { return (wire_time * packet_of(protocol) + wire_bytes - 1) / wire_bytes; };
+  const auto time_of = [&](Protocol protocol) {
+    return (wire_time * packet_of(protocol) + wire_bytes - 1) / wire_bytes;
+  };
   roce.base_rtt = tcp.base_rtt = uet.base_rtt = base_rtt;
   uet.longest_wait = longest_wait;
   srd.packet_time = time_of(Protocol::srd);
@@ -89,12 +103,18 @@ Counters Stack::counters() const {
 Counters Stack::counters(Protocol protocol) const {
   const auto of = [](const auto& transport) { return transport ? Counters(transport->counters()) : Counters{}; };
   switch (protocol) {
-    case Protocol::srd: return of(srd_);
-    case Protocol::rocev2: return of(roce_);
-    case Protocol::tcp: return of(tcp_);
-    case Protocol::uet: return of(uet_);
-    case Protocol::tcp_over_srd: return of(tcp_over_srd_);
-    case Protocol::raw: return of(raw_messages_);
+    case Protocol::srd:
+      return of(srd_);
+    case Protocol::rocev2:
+      return of(roce_);
+    case Protocol::tcp:
+      return of(tcp_);
+    case Protocol::uet:
+      return of(uet_);
+    case Protocol::tcp_over_srd:
+      return of(tcp_over_srd_);
+    case Protocol::raw:
+      return of(raw_messages_);
   }
   return {};
 }

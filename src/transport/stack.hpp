@@ -115,8 +115,8 @@ class Stack {
   Counters counters(Protocol protocol) const;
   // Of all of them; TCP hands over byte by byte and has nothing of the kind.
   std::uint64_t underway_bytes() const {
-    return (srd_ ? srd_->underway_bytes() : 0) + (roce_ ? roce_->underway_bytes() : 0) + (uet_ ? uet_->underway_bytes() : 0) +
-           (tcp_over_srd_ ? tcp_over_srd_->underway_bytes() : 0);
+    return (srd_ ? srd_->underway_bytes() : 0) + (roce_ ? roce_->underway_bytes() : 0) +
+           (uet_ ? uet_->underway_bytes() : 0) + (tcp_over_srd_ ? tcp_over_srd_->underway_bytes() : 0);
   }
 
   Raw& raw() { return raw_; }

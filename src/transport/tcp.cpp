@@ -148,8 +148,8 @@ bool Tcp::post(Instant now, std::uint32_t endpoint, const Operation& operation) 
     connection.window.pause(config_, now - connection.last_sent, rto(connection));
   }
   const std::uint32_t slot = send_messages_.take();
-  send_messages_[slot] = {operation.bytes, operation.tag, operation.context, connection.end, segments, kNone,
-                          operation.op};
+  send_messages_[slot] = {operation.bytes, operation.tag, operation.context, connection.end,
+                          segments,        kNone,         operation.op};
   connection.end += segments;
   if (connection.last_message == kNone) {
     connection.first_message = slot;

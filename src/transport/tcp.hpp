@@ -75,7 +75,7 @@ class Tcp {
   static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
   static constexpr std::uint32_t kRing = 4096;  // sequences that can be told apart in rings of 64-bit words
   static constexpr std::uint32_t kWords = kRing / 64;
-  static_assert(TcpWindow::kMost <= kRing - 64);  // a partly filled word at either end
+  static_assert(TcpWindow::kMost <= kRing - 64);           // a partly filled word at either end
   static constexpr std::uint32_t kMaxSegments = 1u << 30;  // of one message
   static constexpr std::uint32_t kConnectionBits = 3;      // of Header::stream; the rest counts its lives
 
@@ -90,13 +90,13 @@ class Tcp {
     std::uint64_t bytes;
     std::uint32_t tag;
     std::uint32_t context;
-    std::uint32_t first;     // sequence of its first segment
+    std::uint32_t first;  // sequence of its first segment
     std::uint32_t segments;
-    std::uint32_t next;      // later message of the connection
+    std::uint32_t next;  // later message of the connection
     Op op;
   };
 
-  struct Flight {  // 64 segments that are not acknowledged cumulatively
+  struct Flight {          // 64 segments that are not acknowledged cumulatively
     std::uint64_t sacked;  // bit per segment: has arrived
     std::uint64_t lost;    // to be sent again
     std::uint64_t resent;  // more than once on the wire
@@ -114,44 +114,44 @@ class Tcp {
     std::uint32_t lost_scan;    // no lost segment below it
     std::uint32_t sacked;
     std::uint32_t first_message;
-    std::uint32_t sending;      // message that `next` belongs to
+    std::uint32_t sending;  // message that `next` belongs to
     std::uint16_t path;
     std::uint16_t stream;
     State state;
     Timer timer;
-    bool probe;                 // one segment more than the window allows
-    std::uint8_t backoff;       // timeouts in a row
+    bool probe;            // one segment more than the window allows
+    std::uint8_t backoff;  // timeouts in a row
     Instant paced_until;
-    Instant deadline;           // of the timer
+    Instant deadline;  // of the timer
 
     TcpWindow window;
     std::uint32_t last_message;
     std::uint32_t endpoint;
     std::uint32_t peer;
-    std::uint32_t turn;         // first of a pair's: which one takes the next message
+    std::uint32_t turn;  // first of a pair's: which one takes the next message
 
     // Time: what was measured, and what RACK knows of the newest delivered transmission.
     Instant srtt;
     Instant rttvar;
     Instant least_rtt;
-    Instant heard;        // progress was made
+    Instant heard;  // progress was made
     Instant last_sent;
     Instant rack_sent;
     Instant rack_rtt;
     Instant reorder_left;  // until the next segment counts as lost; 0: none is waited for
     std::uint32_t rack_sequence;
-    std::uint32_t highest;          // behind the highest delivered sequence
-    std::uint32_t round_end;        // the round ends when all below is acknowledged
-    std::uint32_t peak;             // most in flight in this round
-    std::uint32_t last_peak;        // and in the one before
-    std::uint8_t reorder_steps;     // quarters of the least RTT that reordering may take
-    std::uint8_t reorder_persist;   // recoveries until they are forgotten
-    bool reordering;                // seen
-    bool widened;                   // in this round
-    bool rack_resent;               // the newest delivered was sent more than once
-    bool cutting;                   // reduced for a mark; not again below cut_end
-    bool probing;                   // a tail probe is out; judged beyond probe_end
-    bool probe_resent;              // it repeated a segment
+    std::uint32_t highest;         // behind the highest delivered sequence
+    std::uint32_t round_end;       // the round ends when all below is acknowledged
+    std::uint32_t peak;            // most in flight in this round
+    std::uint32_t last_peak;       // and in the one before
+    std::uint8_t reorder_steps;    // quarters of the least RTT that reordering may take
+    std::uint8_t reorder_persist;  // recoveries until they are forgotten
+    bool reordering;               // seen
+    bool widened;                  // in this round
+    bool rack_resent;              // the newest delivered was sent more than once
+    bool cutting;                  // reduced for a mark; not again below cut_end
+    bool probing;                  // a tail probe is out; judged beyond probe_end
+    bool probe_resent;             // it repeated a segment
     std::uint32_t cut_end;
     std::uint32_t probe_end;
     std::uint16_t marks;            // as last echoed
@@ -160,24 +160,24 @@ class Tcp {
 
     // This recovery.
     std::uint32_t recovery_end;
-    std::uint32_t recovery_window;   // segments, before it
+    std::uint32_t recovery_window;  // segments, before it
     std::uint32_t recovery_delivered;
     std::uint32_t recovery_sent;
-    std::uint32_t undo_cwnd;         // 0: nothing to take back
+    std::uint32_t undo_cwnd;  // 0: nothing to take back
     std::uint32_t undo_ssthresh;
-    std::uint32_t undo_resent;       // repeats that have not proved needless; kNone: there was none
-    std::uint32_t resent;            // ever, likewise
+    std::uint32_t undo_resent;  // repeats that have not proved needless; kNone: there was none
+    std::uint32_t resent;       // ever, likewise
 
-    std::uint32_t flight[kWords];    // by sequence / 64
+    std::uint32_t flight[kWords];  // by sequence / 64
   };
   static_assert(sizeof(Connection) <= 1024);
   static_assert(sizeof(Connection) + sizeof(Flight) <= 2048);  // up to 64 segments in flight
 
   struct ReceiveMessage {  // its last segment arrived beyond a gap
     std::uint64_t bytes;
-    std::uint32_t end;     // sequence behind it
+    std::uint32_t end;  // sequence behind it
     std::uint32_t tag;
-    std::uint32_t next;    // ascending
+    std::uint32_t next;  // ascending
   };
 
   struct Gap {  // bit per sequence beyond `expected` that has arrived
@@ -187,28 +187,28 @@ class Tcp {
   struct Receiver {
     std::uint32_t endpoint;
     std::uint32_t peer;
-    std::uint32_t expected;       // all below has arrived
-    std::uint32_t gap;            // kNone: nothing is missing
-    std::uint32_t messages;       // list of those that wait for the gap to close
+    std::uint32_t expected;  // all below has arrived
+    std::uint32_t gap;       // kNone: nothing is missing
+    std::uint32_t messages;  // list of those that wait for the gap to close
     std::uint32_t last_message;
-    std::uint32_t next_owing;     // list of those that owe an acknowledgement
-    std::uint32_t later;          // list of delayed ones, in order of time
+    std::uint32_t next_owing;  // list of those that owe an acknowledgement
+    std::uint32_t later;       // list of delayed ones, in order of time
     std::uint32_t earlier;
-    std::uint32_t recent[3];      // newest arrivals beyond a gap, each of another range
+    std::uint32_t recent[3];  // newest arrivals beyond a gap, each of another range
     std::uint32_t repeated;
-    std::uint16_t stream;         // 0: none yet
-    std::uint16_t generation;     // of the peer; 0: not known
+    std::uint16_t stream;      // 0: none yet
+    std::uint16_t generation;  // of the peer; 0: not known
     std::uint16_t marks;
     std::uint16_t path;
-    std::uint8_t unacked;         // segments
-    std::uint8_t quick;           // segments still to be acknowledged one by one
+    std::uint8_t unacked;  // segments
+    std::uint8_t quick;    // segments still to be acknowledged one by one
     bool owing;
     bool delayed;
-    bool repeats;                 // `repeated` is to be told
-    bool marked;                  // the last segment was
-    std::uint16_t beyond;         // segments beyond `expected`
+    bool repeats;          // `repeated` is to be told
+    bool marked;           // the last segment was
+    std::uint16_t beyond;  // segments beyond `expected`
     Instant heard;
-    Instant ack_due;              // when delayed
+    Instant ack_due;  // when delayed
   };
   static_assert(sizeof(Receiver) <= 128);
 
@@ -273,10 +273,10 @@ class Tcp {
     std::uint32_t delivered = 0;  // segments
     std::uint32_t lost = 0;
     std::uint32_t marked = 0;
-    Instant rtt = 0;              // 0: no sample
-    std::uint32_t highest = 0;    // delivered before
-    bool advanced = false;        // una moved
-    bool repeated = false;        // a repeat proved needless
+    Instant rtt = 0;            // 0: no sample
+    std::uint32_t highest = 0;  // delivered before
+    bool advanced = false;      // una moved
+    bool repeated = false;      // a repeat proved needless
   };
   void handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, const Header& header);
   void deliver_below(Instant now, Connection& connection, std::uint32_t sequence, News& news);

@@ -10,22 +10,22 @@ struct TcpConfig {
   enum class Control : std::uint8_t { cubic, dctcp };
 
   // ---- segments
-  std::uint32_t mtu = 9000;     // bytes of an IP packet: jumbo frames, as data centres have them
-  std::uint32_t headers = 52;   // of those, not payload: IPv4 20, TCP 20, timestamps 12 (RFC 7323; Linux: on)
-  std::uint32_t framing = 38;   // bytes on the wire beside the IP packet: Ethernet 14 + 4, preamble 8, gap 12
-  std::uint32_t connections = 1;  // per peer, 1 to 8, messages in turn; NCCL opens several where asked
-                                  // (NCCL_SOCKET_NTHREADS times NCCL_NSOCKS_PERTHREAD)
+  std::uint32_t mtu = 9000;          // bytes of an IP packet: jumbo frames, as data centres have them
+  std::uint32_t headers = 52;        // of those, not payload: IPv4 20, TCP 20, timestamps 12 (RFC 7323; Linux: on)
+  std::uint32_t framing = 38;        // bytes on the wire beside the IP packet: Ethernet 14 + 4, preamble 8, gap 12
+  std::uint32_t connections = 1;     // per peer, 1 to 8, messages in turn; NCCL opens several where asked
+                                     // (NCCL_SOCKET_NTHREADS times NCCL_NSOCKS_PERTHREAD)
   std::uint32_t first_sequence = 0;  // both ends must agree; other than 0 only in tests of the wrap
 
   std::uint16_t generation = 1;  // of this process, greater than that of the one it replaces; not 0. Stands for the
                                  // ports and first numbers that a handshake would agree on
 
   // ---- what the network is like: given by the driver
-  std::int64_t base_rtt = 0;     // ps, unloaded: what the handshake would have measured
+  std::int64_t base_rtt = 0;  // ps, unloaded: what the handshake would have measured
 
   // ---- the window
-  Control control = Control::cubic;     // Linux's default; dctcp is what data centres choose (RFC 8257)
-  std::uint32_t initial_window = 10;    // segments (RFC 6928)
+  Control control = Control::cubic;        // Linux's default; dctcp is what data centres choose (RFC 8257)
+  std::uint32_t initial_window = 10;       // segments (RFC 6928)
   std::uint32_t receive_window = 6291456;  // bytes: the last of Linux's tcp_rmem, where autotuning ends. At most
                                            // 4032 segments
   bool idle_restart = false;  // start anew after an idle RTO (RFC 2861). Linux's default is true; data centres
@@ -37,34 +37,34 @@ struct TcpConfig {
   // ---- HyStart++ (RFC 9406, 4.3). Where round trips take microseconds 4 ms are never reached, and slow start
   // ends by a mark or a loss, as it does in Linux
   bool hystart = true;
-  std::int64_t hystart_least = 4'000'000'000;   // ps by which a round's least RTT must grow: MIN_RTT_THRESH
-  std::int64_t hystart_most = 16'000'000'000;   // MAX_RTT_THRESH
-  std::uint32_t hystart_divisor = 8;            // MIN_RTT_DIVISOR: between these, an eighth of the RTT
-  std::uint32_t hystart_samples = 8;            // N_RTT_SAMPLE
-  std::uint32_t css_divisor = 4;                // CSS_GROWTH_DIVISOR: conservative slow start grows by a quarter
-  std::uint32_t css_rounds = 5;                 // CSS_ROUNDS
+  std::int64_t hystart_least = 4'000'000'000;  // ps by which a round's least RTT must grow: MIN_RTT_THRESH
+  std::int64_t hystart_most = 16'000'000'000;  // MAX_RTT_THRESH
+  std::uint32_t hystart_divisor = 8;           // MIN_RTT_DIVISOR: between these, an eighth of the RTT
+  std::uint32_t hystart_samples = 8;           // N_RTT_SAMPLE
+  std::uint32_t css_divisor = 4;               // CSS_GROWTH_DIVISOR: conservative slow start grows by a quarter
+  std::uint32_t css_rounds = 5;                // CSS_ROUNDS
 
   // ---- CUBIC (RFC 9438)
-  std::uint32_t cubic_c = 4;       // tenths of a segment per s^3 (5.1: C = 0.4)
-  std::uint32_t cubic_beta = 70;   // percent of the window kept after a loss (4.6)
-  bool fast_convergence = true;    // 4.7
-  bool ecn = false;                // a mark counts as a loss (RFC 3168). Linux does not ask for it (tcp_ecn = 2)
+  std::uint32_t cubic_c = 4;      // tenths of a segment per s^3 (5.1: C = 0.4)
+  std::uint32_t cubic_beta = 70;  // percent of the window kept after a loss (4.6)
+  bool fast_convergence = true;   // 4.7
+  bool ecn = false;               // a mark counts as a loss (RFC 3168). Linux does not ask for it (tcp_ecn = 2)
 
   // ---- DCTCP (RFC 8257)
   std::uint32_t dctcp_gain_shift = 4;  // g = 1/16 (4.2)
 
   // ---- acknowledgements
-  std::uint32_t ack_every = 2;                   // segments (RFC 5681, 4.2)
-  std::int64_t delayed_ack = 40'000'000'000;     // ps (Linux TCP_DELACK_MIN)
-  std::uint32_t quick_acks = 16;  // segments acknowledged one by one at the start and after silence
-                                  // (Linux TCP_MAX_QUICKACKS)
+  std::uint32_t ack_every = 2;                // segments (RFC 5681, 4.2)
+  std::int64_t delayed_ack = 40'000'000'000;  // ps (Linux TCP_DELACK_MIN)
+  std::uint32_t quick_acks = 16;              // segments acknowledged one by one at the start and after silence
+                                              // (Linux TCP_MAX_QUICKACKS)
 
   // ---- loss and silence
   std::int64_t rto_min = 200'000'000'000;      // ps (Linux TCP_RTO_MIN; RFC 6298 asks for a second)
   std::int64_t rto_max = 120'000'000'000'000;  // ps (Linux TCP_RTO_MAX)
   std::int64_t timer_least = 2'000'000'000;    // ps that probes and reordering wait at least beyond what their
                                                // formulas say (Linux TCP_TIMEOUT_MIN_US)
-  std::uint32_t dup_thresh = 3;  // segments beyond a gap make it a loss, until reordering is seen (RFC 8985, 6.2)
+  std::uint32_t dup_thresh = 3;        // segments beyond a gap make it a loss, until reordering is seen (RFC 8985, 6.2)
   std::uint32_t reorder_persist = 16;  // recoveries before a widened reordering window is forgotten (RFC 8985, 6.2)
   bool tail_probe = true;              // RFC 8985, 7
   // Without progress. Linux's TCP_USER_TIMEOUT, where unset, comes to 15 minutes (tcp_retries2); the same five
@@ -72,8 +72,8 @@ struct TcpConfig {
   std::int64_t give_up = 5'000'000'000'000;
 
   // ---- another path (PLB: Qureshi et al., SIGCOMM 2022); both are off, as in Linux for IPv4
-  std::uint32_t plb_rounds = 0;   // rounds in a row with half the segments marked, then another entropy (Linux: 12)
-  bool repath_on_timeout = false; // another entropy after each RTO (Linux txrehash, IPv6 flow labels)
+  std::uint32_t plb_rounds = 0;    // rounds in a row with half the segments marked, then another entropy (Linux: 12)
+  bool repath_on_timeout = false;  // another entropy after each RTO (Linux txrehash, IPv6 flow labels)
 };
 
 }  // namespace weft::transport

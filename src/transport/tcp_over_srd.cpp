@@ -7,7 +7,9 @@
 namespace weft::transport {
 namespace {
 
-PacketType wrapped(PacketType type) { return type == PacketType::data ? PacketType::ordered_data : PacketType::ordered_ack; }
+PacketType wrapped(PacketType type) {
+  return type == PacketType::data ? PacketType::ordered_data : PacketType::ordered_ack;
+}
 PacketType plain(PacketType type) { return type == PacketType::ordered_data ? PacketType::data : PacketType::ack; }
 
 template <class T>
@@ -42,9 +44,11 @@ bool TcpOverSrd::post(Instant now, std::uint32_t endpoint, const Operation& oper
   return true;
 }
 
-Placement TcpOverSrd::handle(Instant now, std::uint32_t endpoint, PacketType type, std::uint8_t flags, const Header& header) {
+Placement TcpOverSrd::handle(Instant now, std::uint32_t endpoint, PacketType type, std::uint8_t flags,
+                             const Header& header) {
   // A read is no part of a stream; only nonsense asks for one.
-  if (type == PacketType::ordered_data && header.op != Op::send && header.op != Op::write) return {.kind = Placement::Kind::dropped};
+  if (type == PacketType::ordered_data && header.op != Op::send && header.op != Op::write)
+    return {.kind = Placement::Kind::dropped};
   const Placement placement = srd_.handle(now, endpoint, plain(type), flags, header);
   const Completion* received = nullptr;
   for (const Completion& end : srd_.completions()) {
@@ -99,7 +103,8 @@ void TcpOverSrd::note_end(const Completion& end) {
 // ---- the receiver: messages in the order of their numbers
 
 // A message is whole. `end` is what SRD says of it: nothing of a write.
-void TcpOverSrd::arrived(std::uint32_t endpoint, const Placement& placement, const Header& header, const Completion* end) {
+void TcpOverSrd::arrived(std::uint32_t endpoint, const Placement& placement, const Header& header,
+                         const Completion* end) {
   Receiver& receiver = receivers_[find_or_make(receiver_index_, receivers_, pair_key(endpoint, header.source))];
   if (receiver.generation != header.generation || receiver.stream != header.stream) {
     // A new connection. What waited for a gap of the former one is gone with it.
@@ -114,7 +119,8 @@ void TcpOverSrd::arrived(std::uint32_t endpoint, const Placement& placement, con
   }
   if (receiver.count == kMostEarly) return;  // its numbers make no sense
   const std::uint32_t slot = early_.take();
-  early_[slot] = {end != nullptr ? *end : Completion{}, placement.first, packets_of(header.data.size), kNone, end != nullptr};
+  early_[slot] = {end != nullptr ? *end : Completion{}, placement.first, packets_of(header.data.size), kNone,
+                  end != nullptr};
   std::uint32_t* link = &receiver.early;
   while (*link != kNone && before(early_[*link].first, placement.first)) link = &early_[*link].next;
   early_[slot].next = *link;

@@ -3,7 +3,8 @@
 // order, while its segments go out over many paths and come in any order. Sans I/O, driven like the others.
 //
 // - A message is an SRD message whose packets are segments: each carries TCP's and IP's headers inside SRD's.
-// - SRD numbers the packets to a peer and a message is a run of numbers, in the order of posting. So order needs nothing
+// - SRD numbers the packets to a peer and a message is a run of numbers, in the order of posting. So order needs
+// nothing
 //   on the wire: a message is handed over when all numbers before it have been.
 // - The sender learns of an end in order too, as by cumulative acknowledgements.
 // - When SRD gives a run of numbers up (silence, a restart), the connection is reset: all that was not handed over is
@@ -50,7 +51,7 @@ class TcpOverSrd {
   struct Send {
     std::uint32_t context;  // of the poster; SRD is given the number of this
     std::uint32_t next;
-    Completion end;         // once `known`
+    Completion end;  // once `known`
     bool known;
   };
   struct Sender {  // to one peer: messages whose end was not reported
@@ -64,7 +65,7 @@ class TcpOverSrd {
     std::uint32_t next;  // ascending
     bool told;           // a write is not
   };
-  struct Receiver {  // from one peer
+  struct Receiver {          // from one peer
     std::uint32_t next = 0;  // number of the packet that is to be handed over next
     std::uint32_t early = kNone;
     std::uint32_t count = 0;

@@ -94,7 +94,7 @@ TEST(TcpOverSrd, AMessageAloneTakesItsPacketsAndARoundTrip) {
   post_many(stream.net, {kPackets * 1000});
   Timed<Srd> alone({}, config_of());
   post_many(alone.net, {kPackets * 1000});
-  const Instant wire = 80 * 1116;  // of a segment with all its headers
+  const Instant wire = 80 * 1116;                                      // of a segment with all its headers
   const Instant received = kPackets * wire + wire + 2 * kMicrosecond;  // up, the last one down, the way
   EXPECT_EQ((stream.when[{Completion::Kind::received, 0}]), received);
   EXPECT_EQ((stream.when[{Completion::Kind::sent, 0}]), (alone.when[{Completion::Kind::sent, 0}]));

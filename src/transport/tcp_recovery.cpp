@@ -63,7 +63,7 @@ void Tcp::recover(Connection& connection) {
   remember(connection);
   connection.recovery_window = std::max(1u, connection.window.segments());
   if (!connection.cutting) connection.window.lose(config_);  // a mark has reduced it in this round trip already
-  connection.cutting = connection.probing = false;  // nor will a probe reduce it again
+  connection.cutting = connection.probing = false;           // nor will a probe reduce it again
   connection.state = State::recovery;
   connection.recovery_end = connection.next;
   connection.recovery_delivered = connection.recovery_sent = 0;

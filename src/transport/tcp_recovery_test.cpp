@@ -147,8 +147,7 @@ TEST(TcpRecovery, TimeoutsDoubleUntilSomethingIsHeard) {
   ASSERT_TRUE(net.post(0, {Op::send, 1, 500, 0, 0}));
   net.run();
   ASSERT_EQ(sent.size(), 6u);
-  for (std::size_t i = 1; i < sent.size(); ++i)
-    EXPECT_EQ(sent[i] - sent[i - 1], (200 * kMillisecond) << (i - 1)) << i;
+  for (std::size_t i = 1; i < sent.size(); ++i) EXPECT_EQ(sent[i] - sent[i - 1], (200 * kMillisecond) << (i - 1)) << i;
   EXPECT_EQ(net.count(Kind::received), 1u);
 
   net.deliver = losing({1});

@@ -146,7 +146,8 @@ void Tcp::arm(Instant now, Connection& connection, bool restart) {
 void Tcp::time_out(Instant now, Connection& connection) {
   if (now - connection.heard >= config_.give_up) return fail(connection);
   switch (connection.timer) {
-    case Timer::none: return;
+    case Timer::none:
+      return;
     case Timer::reorder: {
       News news;
       find_lost(now, connection, news);
@@ -158,7 +159,8 @@ void Tcp::time_out(Instant now, Connection& connection) {
       connection.probe = true;
       connection.paced_until = now;
       return arm_rto(oldest_sent(connection), connection);
-    case Timer::rto: return lose_everything(now, connection);
+    case Timer::rto:
+      return lose_everything(now, connection);
   }
 }
 

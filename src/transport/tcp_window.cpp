@@ -6,7 +6,7 @@
 namespace weft::transport {
 namespace {
 
-constexpr Instant kCubicUnit = 15'258'789;  // 2^-16 s in ps: windows of 4032 segments fit 64 bits when cubed
+constexpr Instant kCubicUnit = 15'258'789;           // 2^-16 s in ps: windows of 4032 segments fit 64 bits when cubed
 constexpr std::int64_t kCubicReach = (1 << 21) - 1;  // 32 s either side of w_max; its cube fits too
 constexpr std::uint32_t kCeiling = TcpWindow::kMost * TcpWindow::kSegment;
 

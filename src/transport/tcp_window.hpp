@@ -13,11 +13,11 @@ namespace weft::transport {
 std::uint32_t cube_root(std::uint64_t x);
 
 struct TcpWindow {
-  static constexpr std::uint32_t kSegment = 1u << 16;  // fixed point of windows
+  static constexpr std::uint32_t kSegment = 1u << 16;    // fixed point of windows
   static constexpr std::uint32_t kLeast = 2 * kSegment;  // what a loss leaves at least (RFC 5681)
   static constexpr std::uint32_t kMost = 4032;           // segments; see Tcp
   static constexpr std::uint32_t kInfinite = 0xFFFFFFFFu;
-  static constexpr std::uint32_t kOne = 1u << 16;        // alpha's fixed point
+  static constexpr std::uint32_t kOne = 1u << 16;  // alpha's fixed point
   static constexpr Instant kNoEpoch = -1;
 
   std::uint32_t cwnd = 0;  // segments, times kSegment

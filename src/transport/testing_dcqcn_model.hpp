@@ -12,8 +12,8 @@ namespace weft::transport {
 struct FluidModel {
   double line;  // packets/s
   double flows;
-  double step;   // R_AI, packets/s
-  double bytes;  // B, packets
+  double step;                 // R_AI, packets/s
+  double bytes;                // B, packets
   double timer = 55e-6;        // T, s
   double cnp = 50e-6;          // tau, s
   double alpha_timer = 55e-6;  // tau', s
@@ -27,8 +27,9 @@ struct FluidModel {
     const double alpha = some_of(alpha_timer * rate);
     const double by_bytes = per_packet(bytes);
     const double by_timer = per_packet(timer * rate);
-    const double growth = step * rate * (std::pow(1 - p, recovery * bytes) * by_bytes +
-                                         std::pow(1 - p, recovery * timer * rate) * by_timer);
+    const double growth =
+        step * rate *
+        (std::pow(1 - p, recovery * bytes) * by_bytes + std::pow(1 - p, recovery * timer * rate) * by_timer);
     const double above = cnp * growth / cut;  // target - rate, from the target's balance
     return above / 2 * rate * (by_bytes + by_timer) - rate * alpha / (2 * cnp) * cut;
   }

@@ -22,12 +22,12 @@ namespace weft::transport {
 
 struct WireConfig {
   std::uint32_t endpoints = 2;
-  Instant delay = 2'000'000;         // ps, one way, beside the time on the two links
-  std::int64_t ps_per_byte = 80;     // of every link up: 100 Gb/s
-  std::int64_t ps_per_byte_down = 0; // of every link down; 0: as up
-  std::int64_t queue = 1 << 30;      // bytes that may wait for a link down
-  std::int64_t mark_above = 1 << 30; // bytes that wait before a packet is marked
-  bool trim = false;                 // what finds no room loses its payload rather than its life
+  Instant delay = 2'000'000;          // ps, one way, beside the time on the two links
+  std::int64_t ps_per_byte = 80;      // of every link up: 100 Gb/s
+  std::int64_t ps_per_byte_down = 0;  // of every link down; 0: as up
+  std::int64_t queue = 1 << 30;       // bytes that may wait for a link down
+  std::int64_t mark_above = 1 << 30;  // bytes that wait before a packet is marked
+  bool trim = false;                  // what finds no room loses its payload rather than its life
   std::uint32_t trimmed_bytes = 64;
   // Of 1024 packets so many are lost, sent twice, or held back by up to `jitter`.
   std::uint32_t lose = 0;
@@ -50,8 +50,8 @@ class TestingWire {
   // Sees every packet as it is sent and may change it, or lose it by returning false.
   std::function<bool(Transmit&)> deliver = [](Transmit&) { return true; };
   // Sees every payload's placement at an endpoint.
-  std::function<void(std::uint32_t, const Header&, const Placement&)> placed =
-      [](std::uint32_t, const Header&, const Placement&) {};
+  std::function<void(std::uint32_t, const Header&, const Placement&)> placed = [](std::uint32_t, const Header&,
+                                                                                  const Placement&) {};
   // Called after every event: where a test samples what is inside.
   std::function<void()> each = [] {};
 

@@ -89,7 +89,7 @@ class Uet {
     Op op;
   };
 
-  struct Slot {  // of a packet in flight
+  struct Slot {               // of a packet in flight
     std::uint32_t sent : 23;  // in units of 2^kTimeShift ps
     std::uint32_t resent : 1;
     std::uint32_t path : 6;
@@ -112,22 +112,22 @@ class Uet {
     std::uint32_t lost_scan;    // no lost packet below it
     std::uint32_t sending;      // message that `next` belongs to
     std::uint32_t first_message;
-    Instant expire_at;          // some packet may have been without an answer for too long
-    Instant probe_at;           // nothing new was heard for too long
+    Instant expire_at;  // some packet may have been without an answer for too long
+    Instant probe_at;   // nothing new was heard for too long
     std::uint32_t endpoint;
     std::uint32_t peer;
 
     // Looked at for every acknowledgement.
     std::uint32_t last_message;
-    std::uint32_t highest;      // acknowledged
-    std::uint32_t order_scan;   // packets below it were judged by who overtook them
+    std::uint32_t highest;     // acknowledged
+    std::uint32_t order_scan;  // packets below it were judged by who overtook them
     std::uint16_t stream;
     std::uint16_t peer_generation;  // 0: not heard of yet
-    std::uint16_t probe;        // number of the last one, never 0
-    std::uint8_t silent;        // times something was tried since the last news
+    std::uint16_t probe;            // number of the last one, never 0
+    std::uint8_t silent;            // times something was tried since the last news
     bool probe_due;
-    Instant probed;             // when the last probe was sent; 0: it has been answered
-    Instant heard;              // the peer's last sign of life
+    Instant probed;  // when the last probe was sent; 0: it has been answered
+    Instant heard;   // the peer's last sign of life
     UetWindow window;
     UetPaths paths;
 
@@ -152,7 +152,7 @@ class Uet {
     std::uint32_t expected;    // all below has arrived
     std::uint32_t messages;    // list of incomplete ones
     std::uint32_t echo;
-    std::uint32_t unacked;     // bytes since the last acknowledgement
+    std::uint32_t unacked;  // bytes since the last acknowledgement
     std::uint16_t echo_path;
     std::uint16_t stream;      // 0: none yet
     std::uint16_t generation;  // of the peer; 0: not heard of yet
@@ -161,7 +161,7 @@ class Uet {
     std::uint16_t beyond;      // packets that have arrived above `expected`
     std::uint8_t owe_flags;
     bool owing;
-    bool hurry;                // the sender waits; acknowledge again as soon as no gap is left
+    bool hurry;  // the sender waits; acknowledge again as soon as no gap is left
     std::uint64_t arrived[kWindow / 64];
   };
   static_assert(sizeof(Receiver) <= 128);

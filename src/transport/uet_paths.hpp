@@ -19,7 +19,7 @@ struct UetPaths {
 
   std::uint32_t salt;  // of the pair: its rounds begin elsewhere than those of others
   std::uint16_t turn;
-  std::uint8_t start;    // of the round
+  std::uint8_t start;     // of the round
   std::uint8_t recycled;  // entropies in the cache
   std::uint8_t oldest;    // of those
   std::uint8_t cache[kCache];

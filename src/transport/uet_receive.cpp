@@ -27,7 +27,8 @@ void Uet::owe(std::uint32_t index, std::uint8_t flags) {
 // False: of an earlier life of the peer.
 bool Uet::is_of_now(Receiver& receiver, const Header& header) {
   if (header.generation == receiver.generation) return header.generation != 0;
-  if (header.generation == 0 || (receiver.generation != 0 && !newer(header.generation, receiver.generation))) return false;
+  if (header.generation == 0 || (receiver.generation != 0 && !newer(header.generation, receiver.generation)))
+    return false;
   if (receiver.generation != 0) {
     forget(receiver);
     receiver.stream = 0;

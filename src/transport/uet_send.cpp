@@ -15,7 +15,8 @@ void Uet::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   if (index == kNone) return;
   Sender& sender = senders_[index];
   const bool for_us = header.generation != 0 && header.peer_generation == config_.generation;
-  if (!for_us || !learn(sender, header.generation) || header.stream != sender.stream || before(sender.next, header.sequence)) {
+  if (!for_us || !learn(sender, header.generation) || header.stream != sender.stream ||
+      before(sender.next, header.sequence)) {
     ++counters_.ignored;
     return;
   }
@@ -187,8 +188,7 @@ void Uet::fill_probe(Instant now, Sender& sender, Transmit& out) {
   out.flags = kUetAckNow;
   out.wire_bytes = config_.header;
   fill_header(sender, out);
-  out.header.path =
-      static_cast<std::uint16_t>(sender.paths.choose(config_, UetPaths::kNone, counters_.recycled));
+  out.header.path = static_cast<std::uint16_t>(sender.paths.choose(config_, UetPaths::kNone, counters_.recycled));
   out.header.op = Op::read;
   out.header.sequence = sender.una;
   out.header.data = {sender.una, sender.probe, 0};

@@ -113,9 +113,7 @@ class TestNet {
     std::uint64_t order;
     int hops;  // behind it
     Transmit packet;
-    bool operator<(const Event& other) const {
-      return time != other.time ? time > other.time : order > other.order;
-    }
+    bool operator<(const Event& other) const { return time != other.time ? time > other.time : order > other.order; }
   };
 
   void pump(std::uint32_t e) {
@@ -150,8 +148,7 @@ class TestNet {
     } else if (event.hops == 2) {
       pass(ports[header.destination], event.packet, 2, true, 0);
     } else {
-      const Placement placement =
-          uet.handle(now, header.destination, event.packet.type, event.packet.flags, header);
+      const Placement placement = uet.handle(now, header.destination, event.packet.type, event.packet.flags, header);
       if (placement.kind == Placement::Kind::place) placed[header.source] += placement.length;
       pump(header.destination);
     }

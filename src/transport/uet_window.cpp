@@ -12,10 +12,18 @@ std::uint32_t less(std::uint32_t a, std::uint32_t b) { return a - std::min(a, b)
 }  // namespace
 
 UetWindowRules::UetWindowRules(const UetConfig& config, std::uint32_t most_packets)
-    : packet(config.payload + config.header), most_bytes(packet * most_packets), most_window(config.most_window),
-      packet_time(config.packet_time), base_rtt(config.base_rtt), target(config.target_delay),
-      quick_delay(config.target_delay * config.quick_delay), fast_delay(config.fast_delay), decrease(config.decrease),
-      most_cut(config.most_cut), delay_weight(config.delay_weight), quick_gate(config.quick_gate),
+    : packet(config.payload + config.header),
+      most_bytes(packet * most_packets),
+      most_window(config.most_window),
+      packet_time(config.packet_time),
+      base_rtt(config.base_rtt),
+      target(config.target_delay),
+      quick_delay(config.target_delay * config.quick_delay),
+      fast_delay(config.fast_delay),
+      decrease(config.decrease),
+      most_cut(config.most_cut),
+      delay_weight(config.delay_weight),
+      quick_gate(config.quick_gate),
       adjust_bytes(config.adjust_packets * packet) {
   // How much greater than the reference the network is, in 1/kFixed; at most what a window can use anyway.
   const std::uint64_t filling = static_cast<std::uint64_t>(base_rtt / packet_time) * packet;

@@ -45,13 +45,13 @@ struct UetWindowRules {
 };
 
 struct UetWindow {
-  Instant least_rtt;     // seen of a full packet; at first the configured one
-  Instant mean_delay;    // of queueing
+  Instant least_rtt;   // seen of a full packet; at first the configured one
+  Instant mean_delay;  // of queueing
   Instant last_cut;
   Instant last_adjust;
-  Instant quick_end;     // of the round trip that quick adapt judges; 0: none
-  std::uint64_t gain;    // increases to come, bytes times bytes: divided by the window when they take effect
-  std::uint32_t bytes;   // the window
+  Instant quick_end;    // of the round trip that quick adapt judges; 0: none
+  std::uint64_t gain;   // increases to come, bytes times bytes: divided by the window when they take effect
+  std::uint32_t bytes;  // the window
   std::uint32_t most;
   std::uint32_t received;   // bytes acknowledged since increases took effect
   std::uint32_t achieved;   // since quick adapt last judged

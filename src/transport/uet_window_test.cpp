@@ -40,10 +40,10 @@ struct UetWindowTest : ::testing::Test {
 };
 
 TEST_F(UetWindowTest, RulesForTheReferenceNetworkAreThePublishedNumbers) {
-  EXPECT_EQ(rules.fair, 5000u);           // five packets
-  EXPECT_EQ(rules.proportional, 3000u);   // four, times 9/12
-  EXPECT_EQ(rules.constant, 150u);        // 15 % of one
-  EXPECT_EQ(rules.fast, 64u);             // a quarter
+  EXPECT_EQ(rules.fair, 5000u);          // five packets
+  EXPECT_EQ(rules.proportional, 3000u);  // four, times 9/12
+  EXPECT_EQ(rules.constant, 150u);       // 15 % of one
+  EXPECT_EQ(rules.fast, 64u);            // a quarter
   EXPECT_EQ(rules.most_of(12 * kMicrosecond), 225'000u);
   EXPECT_EQ(rules.most_of(6 * kMicrosecond), 112'500u);
   UetConfig faster = reference();

@@ -94,9 +94,7 @@ Duration time_for(Part part, std::uint64_t bytes, Bandwidth rate) {
   return Duration(static_cast<std::int64_t>(exact * 8e12 / static_cast<double>(rate.count())));
 }
 
-std::string gigabytes(Bandwidth rate) {
-  return fmt::format("{} GB/s", rate.count() / 8'000'000'000);
-}
+std::string gigabytes(Bandwidth rate) { return fmt::format("{} GB/s", rate.count() / 8'000'000'000); }
 
 }  // namespace
 
@@ -117,8 +115,8 @@ Bounds bounds_of(const Team& team, const PlanOptions& options, Bandwidth bisecti
   Bounds out;
   out.launch = plan.launch;
   const auto [outside, inside] = chain_of(team, options.operation, algorithm);
-  // Operations that go one way overlap with those behind them (collective::time_among_many): what they wait for at first
-  // binds none of them.
+  // Operations that go one way overlap with those behind them (collective::time_among_many): what they wait for at
+  // first binds none of them.
   const bool one_way = options.operation == Operation::broadcast || options.operation == Operation::reduce;
   out.latency = one_way ? Duration(0) : plan.outside * outside + plan.inside * inside;
 

@@ -383,9 +383,7 @@ std::int64_t pcie_gen_of_both(const Situation& situation, Machine& machine) {
                   measured::cpu_by_id("", facts.cpu_vendor, facts.cpu_family, facts.cpu_model).pcie_gen);
 }
 
-std::span<const CauseInfo> causes() {
-  return kCauses;
-}
+std::span<const CauseInfo> causes() { return kCauses; }
 
 const CauseInfo& info(Cause cause) {
   return *std::find_if(kCauses.begin(), kCauses.end(), [&](const CauseInfo& each) { return each.cause == cause; });

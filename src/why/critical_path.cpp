@@ -195,9 +195,7 @@ std::string_view name(Resource resource) {
   return "";
 }
 
-std::int64_t Breakdown::total() const {
-  return std::accumulate(time.begin(), time.end(), std::int64_t{0});
-}
+std::int64_t Breakdown::total() const { return std::accumulate(time.begin(), time.end(), std::int64_t{0}); }
 
 std::optional<Breakdown> critical_path(const Team& team, const PlanOptions& options, const FabricLoss& loss) {
   Plan plan;

@@ -114,8 +114,8 @@ std::vector<Prediction> Machine::predict(const Job& job, const Variant& variant,
     const auto choice = choose(*team, job, variant, bytes, stack);
     if (!choice) return {};
     const auto [found, is_new] = simulated_.try_emplace(
-        Simulated{team, job.operation, bytes, choice->algorithm, choice->protocol, choice->channels, variant.pxn, stack.name,
-                  stack.network.nic_per_mille, stack.network.hop_ns, stack.launch.delay_ns});
+        Simulated{team, job.operation, bytes, choice->algorithm, choice->protocol, choice->channels, variant.pxn,
+                  stack.name, stack.network.nic_per_mille, stack.network.hop_ns, stack.launch.delay_ns});
     if (is_new) {
       collective::PlanOptions plan{.operation = job.operation, .bytes = bytes, .choice = *choice, .stack = &stack};
       plan.pxn = variant.pxn;

@@ -161,8 +161,7 @@ bool Ranking::consider(Cause cause, std::vector<Hypothesis>& out) {
     // Figures of another job than the one that was meant speak neither for it nor against it.
     // What is open may also be just as the model has it.
     double fit = cause == Cause::separate_jobs ? 0 : log_likelihood(predicted, false);
-    if (info(cause).open && !as_is)
-      fit = std::log((std::exp(fit) + std::exp(log_likelihood(predicted, true))) / 2);
+    if (info(cause).open && !as_is) fit = std::log((std::exp(fit) + std::exp(log_likelihood(predicted, true))) / 2);
     likelihood += std::exp(fit);
     if (fit <= best_fit) continue;
     best_fit = fit;
@@ -291,8 +290,6 @@ Diagnosis Ranking::run() {
 
 }  // namespace
 
-Diagnosis diagnose(const Situation& situation, Machine& machine) {
-  return Ranking(situation, machine).run();
-}
+Diagnosis diagnose(const Situation& situation, Machine& machine) { return Ranking(situation, machine).run(); }
 
 }  // namespace weft::why

@@ -30,13 +30,9 @@ std::int64_t version_code(const std::string& text) {
   return code;
 }
 
-bool near(double a, double b, double part) {
-  return std::abs(a - b) <= part * std::max(a, b);
-}
+bool near(double a, double b, double part) { return std::abs(a - b) <= part * std::max(a, b); }
 
-double gigabytes(Bandwidth rate) {
-  return static_cast<double>(rate.count()) / 8e9;
-}
+double gigabytes(Bandwidth rate) { return static_cast<double>(rate.count()) / 8e9; }
 
 double bus_factor(const Scene& at) {
   const Ratio factor = collective::bus_factor(at.situation.job.operation, at.situation.job.gpus);
@@ -350,9 +346,7 @@ std::optional<Found> card_cannot(const Scene& at) {
 std::optional<Found> failed(const Scene& at) {
   return when(at.facts.failures > 0, fmt::format("{} lines tell of failures", at.facts.failures));
 }
-std::optional<Found> p2p_is_off(const Scene& at) {
-  return when(at.facts.p2p_disabled, "P2P is switched off");
-}
+std::optional<Found> p2p_is_off(const Scene& at) { return when(at.facts.p2p_disabled, "P2P is switched off"); }
 std::optional<Found> p2p_is_used(const Scene& at) {
   return when(at.facts.p2p > 0 && at.facts.shared_memory == 0,
               fmt::format("{} channels from GPU to GPU", at.facts.p2p));

@@ -14,7 +14,8 @@ namespace weft::workload {
 class Beside final : public schedule::Schedule {
  public:
   // The work must outlive it.
-  Beside(schedule::Schedule& work, std::unique_ptr<schedule::Schedule> traffic) : work_(work), traffic_(std::move(traffic)) {}
+  Beside(schedule::Schedule& work, std::unique_ptr<schedule::Schedule> traffic)
+      : work_(work), traffic_(std::move(traffic)) {}
 
   // Lanes of a rank that are the work's: the first ones.
   std::uint32_t lanes_of_work(std::uint32_t rank) const { return rank < work_.ranks() ? work_.lanes(rank) : 0; }

@@ -32,8 +32,7 @@ struct Named {  // a trigger
 
 class MatrixReader {
  public:
-  MatrixReader(std::uint32_t source, spec::Diagnostics& diagnostics)
-      : source_(source), diagnostics_(diagnostics) {}
+  MatrixReader(std::uint32_t source, spec::Diagnostics& diagnostics) : source_(source), diagnostics_(diagnostics) {}
 
   Matrix read() {
     const std::string& text = diagnostics_.sources().text(source_);
@@ -67,11 +66,12 @@ class MatrixReader {
 
   void refuse(const Word& word, std::string message, std::string help) {
     faulty_ = true;
-    diagnostics_.add(Complaint::bad_matrix, place_of(word),
-                     std::move(message), std::move(help));
+    diagnostics_.add(Complaint::bad_matrix, place_of(word), std::move(message), std::move(help));
   }
 
-  Place place_of(const Word& word) const { return {source_, line_, word.column, static_cast<std::uint32_t>(word.text.size())}; }
+  Place place_of(const Word& word) const {
+    return {source_, line_, word.column, static_cast<std::uint32_t>(word.text.size())};
+  }
 
   std::optional<std::uint64_t> number(const Word& word, std::uint64_t most) {
     std::uint64_t value = 0;
@@ -87,7 +87,8 @@ class MatrixReader {
     if (first.find("->") != std::string_view::npos) return read_flow();
     if (first == "trigger") return read_trigger();
     if (first == "failure") return read_failure();
-    if ((first == "Nodes" || first == "Connections" || first == "Triggers" || first == "Failures") && words_.size() == 2) {
+    if ((first == "Nodes" || first == "Connections" || first == "Triggers" || first == "Failures") &&
+        words_.size() == 2) {
       const auto value = number(words_[1], kMostNodes);
       if (value && first == "Nodes") matrix_.nodes = static_cast<std::uint32_t>(*value);
       if (value && first == "Connections") connections_ = *value;
@@ -119,7 +120,8 @@ class MatrixReader {
     bool has_start = false;
     for (std::size_t i = 1; i < words_.size(); i += 2) {
       const std::string_view key = words_[i].text;
-      if (i + 1 == words_.size()) return refuse(words_[i], fmt::format("'{}' has no value", key), "keys and values come in pairs");
+      if (i + 1 == words_.size())
+        return refuse(words_[i], fmt::format("'{}' has no value", key), "keys and values come in pairs");
       const auto value = number(words_[i + 1], key == "size" ? kMostBytes : static_cast<std::uint64_t>(INT64_MAX) / 2);
       if (!value) return;
       if (key == "size") flow.bytes = *value;
@@ -129,7 +131,8 @@ class MatrixReader {
       if (key == "recv_done_trigger") flow.when_received = trigger_index(*value, words_[i + 1]);
       has_size |= key == "size";
       has_start |= key == "start" || key == "trigger";
-      static const std::vector<std::string> known = {"id", "start", "size", "trigger", "send_done_trigger", "recv_done_trigger", "prio"};
+      static const std::vector<std::string> known = {
+          "id", "start", "size", "trigger", "send_done_trigger", "recv_done_trigger", "prio"};
       if (std::find(known.begin(), known.end(), key) == known.end()) {
         const auto guess = did_you_mean(key, known);
         return refuse(words_[i], fmt::format("a flow has no '{}'", key.substr(0, 40)),
@@ -138,7 +141,8 @@ class MatrixReader {
     }
     if (!source || !destination) return;
     if (*source == *destination) return refuse(pair, "a flow from a node to itself", "");
-    if (!has_size || !has_start) return refuse(pair, "a flow needs a size, and a start or a trigger", "0->5 id 1 start 0 size 2000000");
+    if (!has_size || !has_start)
+      return refuse(pair, "a flow needs a size, and a start or a trigger", "0->5 id 1 start 0 size 2000000");
     flow.source = static_cast<std::uint32_t>(*source);
     flow.destination = static_cast<std::uint32_t>(*destination);
     last_node_ = std::max({last_node_, flow.source, flow.destination});
@@ -149,7 +153,8 @@ class MatrixReader {
 
   void read_trigger() {
     if (words_.size() < 4 || words_[1].text != "id")
-      return refuse(words_[0], "a trigger needs an id and a kind", "trigger id 1 oneshot, multishot, or barrier count 4");
+      return refuse(words_[0], "a trigger needs an id and a kind",
+                    "trigger id 1 oneshot, multishot, or barrier count 4");
     const auto id = number(words_[2], kMostNodes * std::uint64_t{256});
     if (!id) return;
     const std::uint32_t index = trigger_index(*id, words_[2]);
@@ -163,7 +168,8 @@ class MatrixReader {
       trigger.kind = MatrixTrigger::Kind::barrier;
       if (const auto count = number(words_[5], kMostNodes)) trigger.count = static_cast<std::uint32_t>(*count);
     } else if (kind != "oneshot") {
-      refuse(words_[3], fmt::format("'{}' is not a kind of trigger", kind.substr(0, 40)), "oneshot, multishot, or barrier count n");
+      refuse(words_[3], fmt::format("'{}' is not a kind of trigger", kind.substr(0, 40)),
+             "oneshot, multishot, or barrier count n");
     }
   }
 
@@ -178,7 +184,9 @@ class MatrixReader {
       const Word& value = words_[i + 1];
       if (key == "switch_type") {
         has_type = value.text == "TOR" || value.text == "AGG" || value.text == "CORE";
-        if (!has_type) return refuse(value, fmt::format("'{}' is not a type of switch", value.text.substr(0, 40)), "TOR, AGG or CORE");
+        if (!has_type)
+          return refuse(value, fmt::format("'{}' is not a type of switch", value.text.substr(0, 40)),
+                        "TOR, AGG or CORE");
         failure.type = value.text == "TOR" ? Switch::tor : value.text == "AGG" ? Switch::agg : Switch::core;
       } else if (key == "switch_id" || key == "link_id") {
         const auto id = number(value, kMostNodes);
@@ -186,18 +194,22 @@ class MatrixReader {
         (key == "switch_id" ? failure.switch_id : failure.link_id) = static_cast<std::uint32_t>(*id);
         (key == "switch_id" ? has_switch : has_link) = true;
       } else {
-        return refuse(words_[i], fmt::format("a failure has no '{}'", key.substr(0, 40)), "switch_type, switch_id and link_id");
+        return refuse(words_[i], fmt::format("a failure has no '{}'", key.substr(0, 40)),
+                      "switch_type, switch_id and link_id");
       }
     }
     if (!has_type || !has_switch || !has_link || words_.size() != 7)
-      return refuse(words_[0], "a failure needs a type of switch, a switch and a link", "failure switch_type AGG switch_id 3 link_id 1");
+      return refuse(words_[0], "a failure needs a type of switch, a switch and a link",
+                    "failure switch_type AGG switch_id 3 link_id 1");
     failure.place = {source_, line_, words_[0].column, static_cast<std::uint32_t>(words_[0].text.size())};
     matrix_.failures.push_back(failure);
   }
 
-  void check_count(std::string_view what, const std::optional<std::uint64_t>& said, std::uint64_t count, std::string_view things) {
+  void check_count(std::string_view what, const std::optional<std::uint64_t>& said, std::uint64_t count,
+                   std::string_view things) {
     if (!said || *said == count) return;
-    diagnostics_.add(Complaint::bad_matrix, {source_, 0, 0, 1}, fmt::format("{} is {}, but there are {} {}", what, *said, count, things),
+    diagnostics_.add(Complaint::bad_matrix, {source_, 0, 0, 1},
+                     fmt::format("{} is {}, but there are {} {}", what, *said, count, things),
                      fmt::format("{} {}", what, count));
   }
 
@@ -205,14 +217,17 @@ class MatrixReader {
     if (faulty_) return;  // a line that was refused is missing everywhere
     const Place whole{source_, 0, 0, 1};
     if (matrix_.nodes == 0 || last_node_ >= matrix_.nodes)
-      diagnostics_.add(Complaint::bad_matrix, whole, fmt::format("Nodes is {}, but there are flows of node {}", matrix_.nodes, last_node_),
+      diagnostics_.add(Complaint::bad_matrix, whole,
+                       fmt::format("Nodes is {}, but there are flows of node {}", matrix_.nodes, last_node_),
                        fmt::format("Nodes {}", last_node_ + 1));
     check_count("Connections", connections_, matrix_.flows.size(), "flows");
     check_count("Triggers", triggers_, trigger_lines_, "triggers");
     check_count("Failures", failures_, matrix_.failures.size(), "failures");
-    const auto undeclared = std::find_if(named_.begin(), named_.end(), [](const Named& each) { return !each.declared; });
+    const auto undeclared =
+        std::find_if(named_.begin(), named_.end(), [](const Named& each) { return !each.declared; });
     if (undeclared != named_.end())
-      diagnostics_.add(Complaint::bad_matrix, undeclared->place, fmt::format("trigger {} is used, but no line declares it", undeclared->id),
+      diagnostics_.add(Complaint::bad_matrix, undeclared->place,
+                       fmt::format("trigger {} is used, but no line declares it", undeclared->id),
                        fmt::format("add a line: trigger id {} oneshot, multishot, or barrier count n", undeclared->id));
   }
 
@@ -245,9 +260,12 @@ std::span<const std::uint32_t> Triggers::fire(std::uint32_t trigger) {
   const std::span<const std::uint32_t> starts(each.starts);
   const std::uint32_t times = ++fired_[trigger];
   switch (each.kind) {
-    case MatrixTrigger::Kind::oneshot: return starts.first(times == 1 ? starts.size() : 0);
-    case MatrixTrigger::Kind::multishot: return times <= starts.size() ? starts.subspan(times - 1, 1) : starts.first(0);
-    case MatrixTrigger::Kind::barrier: return starts.first(times == each.count ? starts.size() : 0);
+    case MatrixTrigger::Kind::oneshot:
+      return starts.first(times == 1 ? starts.size() : 0);
+    case MatrixTrigger::Kind::multishot:
+      return times <= starts.size() ? starts.subspan(times - 1, 1) : starts.first(0);
+    case MatrixTrigger::Kind::barrier:
+      return starts.first(times == each.count ? starts.size() : 0);
   }
   return {};
 }

@@ -38,10 +38,11 @@ TEST(Matrix, FaultsAreNamedWithTheirPlace) {
             "1 error; `weft explain E0411` says more\n");
   for (const std::string text :
        {"Nodes 2\n0->5 id 1 start 0 size 1\n", "Nodes 2\n0->0 id 1 start 0 size 1\n", "Nodes 2\n0->1 id 1 size 1\n",
-        "Nodes 2\n0->1 id 1 start x size 1\n", "Nodes 2\n0->1 id 1 start\n", "Nodes 2\nConnections 5\n0->1 id 1 start 0 size 1\n",
-        "Nodes 2\n0->1 id 1 trigger 3 size 1\n", "Nodes 2\ntrigger id 3 sometimes\n", "Nodes 2\nfailure link 1\n", "hello\n", "",
-        "Nodes 2\nTriggers 2\ntrigger id 3 oneshot\n", "Nodes 2\nFailures 1\n",
-        "Nodes 99999999999999999999\n", "Nodes 2\n0->1 id 1 start 0 size 99999999999999999\n"})
+        "Nodes 2\n0->1 id 1 start x size 1\n", "Nodes 2\n0->1 id 1 start\n",
+        "Nodes 2\nConnections 5\n0->1 id 1 start 0 size 1\n", "Nodes 2\n0->1 id 1 trigger 3 size 1\n",
+        "Nodes 2\ntrigger id 3 sometimes\n", "Nodes 2\nfailure link 1\n", "hello\n", "",
+        "Nodes 2\nTriggers 2\ntrigger id 3 oneshot\n", "Nodes 2\nFailures 1\n", "Nodes 99999999999999999999\n",
+        "Nodes 2\n0->1 id 1 start 0 size 99999999999999999\n"})
     EXPECT_NE(errors(text), "") << text;
 }
 
@@ -86,9 +87,11 @@ TEST(Matrix, AFailureThatIsNotWholeIsRefused) {
             "  = TOR, AGG or CORE\n"
             "1 error; `weft explain E0411` says more\n");
   for (const std::string text :
-       {"failure", "failure switch_type AGG", "failure switch_type AGG switch_id 1", "failure switch_type AGG link_id 1",
-        "failure switch_id 1 link_id 1", "failure switch_type AGG switch_id 1 link_id", "failure switch_type AGG switch_id x link_id 1",
-        "failure switch_type AGG switch_id 1 link_id 1 port 2", "failure switch_type AGG switch_id 1 link_id 1 link_id 1",
+       {"failure", "failure switch_type AGG", "failure switch_type AGG switch_id 1",
+        "failure switch_type AGG link_id 1", "failure switch_id 1 link_id 1",
+        "failure switch_type AGG switch_id 1 link_id", "failure switch_type AGG switch_id x link_id 1",
+        "failure switch_type AGG switch_id 1 link_id 1 port 2",
+        "failure switch_type AGG switch_id 1 link_id 1 link_id 1",
         "failure switch_type AGG switch_id 1 link_id 99999999999"})
     EXPECT_NE(errors("Nodes 2\n" + text + "\n"), "") << text;
 }

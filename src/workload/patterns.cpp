@@ -88,23 +88,28 @@ class Maker {
     return nullptr;
   }
   std::unique_ptr<schedule::Schedule> too_many() {
-    return refuse(fmt::format("more than {} flows, each of which leaves a record", grouped(static_cast<std::int64_t>(kMostFlows))),
+    return refuse(fmt::format("more than {} flows, each of which leaves a record",
+                              grouped(static_cast<std::int64_t>(kMostFlows))),
                   "fewer nodes, or a shorter time");
   }
-  bool needs_bytes() const { return !is_open_loop(options_) || options_.sizes == "fixed" || options_.sizes == "uniform"; }
+  bool needs_bytes() const {
+    return !is_open_loop(options_) || options_.sizes == "fixed" || options_.sizes == "uniform";
+  }
 
   bool check_name() {
     std::vector<std::string> names;
     for (const PatternName& each : traffic_patterns()) names.emplace_back(each.name);
     if (std::find(names.begin(), names.end(), options_.name) != names.end()) return true;
-    refuse(fmt::format("there is no pattern '{}'", options_.name.substr(0, 40)), fmt::format("one of {}", either(names)));
+    refuse(fmt::format("there is no pattern '{}'", options_.name.substr(0, 40)),
+           fmt::format("one of {}", either(names)));
     return false;
   }
 
   bool check_arrivals() {
     const std::vector<std::string>& names = arrival_names();
     if (std::find(names.begin(), names.end(), options_.arrivals) == names.end()) {
-      refuse(fmt::format("flows cannot begin '{}'", options_.arrivals.substr(0, 40)), fmt::format("one of {}", either(names)));
+      refuse(fmt::format("flows cannot begin '{}'", options_.arrivals.substr(0, 40)),
+             fmt::format("one of {}", either(names)));
       return false;
     }
     if (options_.name != "poisson" || options_.arrivals != "paced") return true;
@@ -128,9 +133,11 @@ class Maker {
     const Wide gap = std::max<Wide>(1, wire * 1000 / options_.load_per_mille);
     if (gap > kMostDuration) return refuse("flows would begin years apart", "a higher --load");
     const Wide expected = static_cast<Wide>(options_.nodes) * (duration / gap);
-    if (options_.flows > kMostFlows || (options_.flows == 0 && expected > static_cast<Wide>(kMostFlows))) return too_many();
-    return std::make_unique<Arrivals>(Arrivals::Process{options_.nodes, *sizes, static_cast<std::int64_t>(gap), options_.flows, duration,
-                                                        options_.seed, options_.arrivals == "paced", targets_of(options_)});
+    if (options_.flows > kMostFlows || (options_.flows == 0 && expected > static_cast<Wide>(kMostFlows)))
+      return too_many();
+    return std::make_unique<Arrivals>(Arrivals::Process{options_.nodes, *sizes, static_cast<std::int64_t>(gap),
+                                                        options_.flows, duration, options_.seed,
+                                                        options_.arrivals == "paced", targets_of(options_)});
   }
 
   const PatternOptions& options_;

@@ -16,11 +16,12 @@ namespace weft::workload {
 
 struct PatternOptions {
   std::string name = "permutation";
-  std::uint32_t nodes = 0;   // that take part
-  std::uint64_t bytes = 0;   // of a flow
+  std::uint32_t nodes = 0;  // that take part
+  std::uint64_t bytes = 0;  // of a flow
   std::uint64_t seed = 1;
   std::uint32_t window = 8;  // all-to-all: flows that a node has unfinished, at most 64; 0: all at once
-  // When flows begin: at-once, or open loop: paced or poisson, until `duration` is over. The pattern poisson is so always.
+  // When flows begin: at-once, or open loop: paced or poisson, until `duration` is over. The pattern poisson is so
+  // always.
   std::string arrivals = "at-once";
   // Open loop:
   std::string sizes = "fixed";         // fixed, uniform (on average `bytes`), or a published distribution

@@ -60,7 +60,9 @@ RC_GTEST_PROP(Patterns, APermutationGivesEverybodyOneOther, ()) {
 }
 
 TEST(Patterns, AnotherSeedIsAnotherPermutation) {
-  const auto with = [](std::uint64_t seed) { return pairs({.name = "permutation", .nodes = 100, .bytes = 1, .seed = seed}); };
+  const auto with = [](std::uint64_t seed) {
+    return pairs({.name = "permutation", .nodes = 100, .bytes = 1, .seed = seed});
+  };
   EXPECT_EQ(with(1), with(1));
   EXPECT_NE(with(1), with(2));
 }
@@ -260,7 +262,8 @@ TEST(Patterns, OptionsThatCannotBeAreNamed) {
   };
   EXPECT_NE(error({.name = "storm", .nodes = 2, .bytes = 1}).find("there is no pattern 'storm'"), std::string::npos);
   EXPECT_NE(error({.nodes = 2, .bytes = 1, .arrivals = "late"}).find("flows cannot begin 'late'"), std::string::npos);
-  EXPECT_NE(error({.name = "poisson", .nodes = 2, .bytes = 1, .arrivals = "paced"}).find("another pattern"), std::string::npos);
+  EXPECT_NE(error({.name = "poisson", .nodes = 2, .bytes = 1, .arrivals = "paced"}).find("another pattern"),
+            std::string::npos);
   EXPECT_NE(error({.nodes = 1, .bytes = 1}).find("--nodes"), std::string::npos);
   EXPECT_NE(error({.nodes = 99'999'999, .bytes = 1}).find("--nodes"), std::string::npos);
   EXPECT_NE(error({.nodes = 2, .bytes = 0}).find("--size"), std::string::npos);

@@ -50,7 +50,8 @@ TEST(Sizes, PublishedDistributionsAreDrawnAsPublished) {
     for (const auto& point : sizes->points().subspan(1)) {
       const double share = point.per_mille / 1000.0;
       const auto smaller = std::upper_bound(drawn.begin(), drawn.end(), point.bytes) - drawn.begin();
-      EXPECT_NEAR(static_cast<double>(smaller), share * kDraws, 5 * std::sqrt(kDraws * share * (1 - share))) << name << " " << point.bytes;
+      EXPECT_NEAR(static_cast<double>(smaller), share * kDraws, 5 * std::sqrt(kDraws * share * (1 - share)))
+          << name << " " << point.bytes;
     }
     const double mean = sum / kDraws;
     const double deviation = std::sqrt((squares / kDraws - mean * mean) / kDraws);

@@ -34,8 +34,8 @@ std::multiset<Sent> all_sends(schedule::Schedule& schedule) {
 
 std::unique_ptr<Streams> ring_and_incast() {
   std::vector<Streams::Part> parts;
-  parts.push_back({pattern("ring", 3, 100), 1});    // 1 -> 2 -> 3 -> 1
-  parts.push_back({pattern("incast", 3, 7), 3});    // 4, 5 -> 3
+  parts.push_back({pattern("ring", 3, 100), 1});  // 1 -> 2 -> 3 -> 1
+  parts.push_back({pattern("incast", 3, 7), 3});  // 4, 5 -> 3
   return std::make_unique<Streams>(std::move(parts));
 }
 

@@ -12,15 +12,19 @@
 namespace weft::fuzz {
 
 inline void check_matrix(const workload::Matrix& matrix) {
-  const auto known = [&](std::uint32_t trigger) { return trigger == workload::kNoTrigger || trigger < matrix.triggers.size(); };
+  const auto known = [&](std::uint32_t trigger) {
+    return trigger == workload::kNoTrigger || trigger < matrix.triggers.size();
+  };
   for (const workload::MatrixFlow& flow : matrix.flows) {
     require(flow.source < matrix.nodes && flow.destination < matrix.nodes, "flows are between nodes that exist");
     require(flow.source != flow.destination, "nobody sends to itself");
     require(flow.start >= 0, "time begins at 0");
-    require(known(flow.started_by) && known(flow.when_sent) && known(flow.when_received), "triggers that are used exist");
+    require(known(flow.started_by) && known(flow.when_sent) && known(flow.when_received),
+            "triggers that are used exist");
   }
   for (const workload::MatrixTrigger& trigger : matrix.triggers)
-    for (const std::uint32_t flow : trigger.starts) require(flow < matrix.flows.size(), "a trigger starts flows that exist");
+    for (const std::uint32_t flow : trigger.starts)
+      require(flow < matrix.flows.size(), "a trigger starts flows that exist");
 }
 
 // Carries the schedule out as if every send were done at once. Whatever triggers do, no flow starts twice.

@@ -60,13 +60,11 @@ void load(const fs::path& file, const std::vector<std::string>& more_sets, Answe
   const fs::path beside = kFolder / stem(file);
   model::Catalog catalog = model::Catalog::embedded(answer.diagnostics);
   if (const fs::path own = beside.string() + ".catalog.yaml"; fs::exists(own))
-    catalog.add_source(answer.diagnostics.sources().add(own.filename().string(), read(own)),
-                       answer.diagnostics);
+    catalog.add_source(answer.diagnostics.sources().add(own.filename().string(), read(own)), answer.diagnostics);
   model::LoadOptions options;
   options.set = lines(read(beside.string() + ".set"));
   options.set.insert(options.set.end(), more_sets.begin(), more_sets.end());
-  const std::uint32_t source =
-      answer.diagnostics.sources().add(file.filename().string(), read(file));
+  const std::uint32_t source = answer.diagnostics.sources().add(file.filename().string(), read(file));
   if (!measured::is_topology(file)) {
     answer.cluster = model::load_cluster(source, stem(file), options, catalog, answer.diagnostics);
   } else if (auto loaded = measured::load_topology_cluster(source, 1, options, catalog, answer.diagnostics)) {
@@ -137,8 +135,7 @@ std::vector<std::string> suggestions(const spec::Diagnostic& d, const spec::Node
   if (colon == std::string::npos || end == std::string::npos || colon > end) return {};
   const std::string key = d.help.substr(0, colon);
   std::string values = d.help.substr(colon + 2, end - colon - 2);
-  for (std::size_t at; (at = values.find(" (")) != std::string::npos;)
-    values.erase(at, values.find(')', at) + 1 - at);
+  for (std::size_t at; (at = values.find(" (")) != std::string::npos;) values.erase(at, values.find(')', at) + 1 - at);
   for (std::size_t at; (at = values.find(" or ")) != std::string::npos;) values.replace(at, 4, ",");
   std::string path = "fabric." + key;
   if (key == "count") {
@@ -236,10 +233,10 @@ TEST(BadPath, ThatDoesNotExistIsNamed) {
 
 TEST(BadPath, ThatIsADirectoryIsNotRead) {
   const std::string folder = kFolder.string();
-  EXPECT_EQ(answer_to(kFolder),
-            folder + ": error E0001: this is a directory\n"
-                     "  = name the cluster file inside it\n"
-                     "1 error; `weft explain E0001` says more\n");
+  EXPECT_EQ(answer_to(kFolder), folder +
+                                    ": error E0001: this is a directory\n"
+                                    "  = name the cluster file inside it\n"
+                                    "1 error; `weft explain E0001` says more\n");
 }
 
 TEST(BadPath, ThatIsADeviceIsNotRead) {
@@ -268,9 +265,10 @@ class Scratch {
 TEST(BadPath, OfAFileBeyondOneMebibyteIsRefusedUnread) {
   const Scratch scratch;
   const fs::path file = scratch.write("large.weft.yaml", std::string((1 << 20) + 1, '#'));
-  EXPECT_EQ(answer_to(file), file.string() + ": error E0002: the file is larger than 1 MiB\n"
-                                             "  = use counts and ranges instead of lists\n"
-                                             "1 error; `weft explain E0002` says more\n");
+  EXPECT_EQ(answer_to(file), file.string() +
+                                 ": error E0002: the file is larger than 1 MiB\n"
+                                 "  = use counts and ranges instead of lists\n"
+                                 "1 error; `weft explain E0002` says more\n");
   const fs::path topo = scratch.write("large.topo", std::string((1 << 20) + 1, '#'));
   EXPECT_NE(answer_to(topo).find("E0002"), std::string::npos);
 }

@@ -9,7 +9,8 @@ namespace {
 
 TEST(Cli, HelpTextsAreAsReviewed) {
   std::string all;
-  for (const std::string line : {"", "init", "check", "show", "sim", "compare", "sweep", "validate", "catalog", "schema", "explain", "completion", "version"}) {
+  for (const std::string line : {"", "init", "check", "show", "sim", "compare", "sweep", "validate", "catalog",
+                                 "schema", "explain", "completion", "version"}) {
     auto arguments = words(line);
     arguments.push_back("--help");
     const Outcome outcome = weft(arguments);
@@ -43,9 +44,7 @@ TEST(Cli, TheReadmesPicturesAreFresh) {
     expect_file(kSource / "docs/pictures" / ("acp-" + what + ".svg"), weft({"show", what, "--as", "svg", file}).out);
 }
 
-TEST(Cli, TheSchemaIsJson) {
-  EXPECT_FALSE(nlohmann::json::parse(weft({"schema"}).out, nullptr, false).is_discarded());
-}
+TEST(Cli, TheSchemaIsJson) { EXPECT_FALSE(nlohmann::json::parse(weft({"schema"}).out, nullptr, false).is_discarded()); }
 
 TEST(Cli, EveryInitKindChecksWithoutErrors) {
   const Scratch scratch;
@@ -141,9 +140,11 @@ TEST(Cli, SetAppliesToEveryCommandThatReadsAFile) {
 
 TEST(Cli, NamesThatAreNotThereAreExplained) {
   const InDirectory here(kSource / "examples/01-acp-2-nics");
-  EXPECT_NE(weft({"show", "paths", "s0/gpu0", "s99/gpu0"}).err.find("GPUs are s0/gpu0 to s31/gpu7, or 0 to 255"), std::string::npos);
+  EXPECT_NE(weft({"show", "paths", "s0/gpu0", "s99/gpu0"}).err.find("GPUs are s0/gpu0 to s31/gpu7, or 0 to 255"),
+            std::string::npos);
   EXPECT_NE(weft({"show", "paths", "s0/gpu0"}).err.find("weft show paths s0/gpu0 s1/gpu3"), std::string::npos);
-  EXPECT_NE(weft({"show", "paths", "0", "9", "--fail", "spine99"}).err.find("'spine99' is not a switch"), std::string::npos);
+  EXPECT_NE(weft({"show", "paths", "0", "9", "--fail", "spine99"}).err.find("'spine99' is not a switch"),
+            std::string::npos);
 }
 
 TEST(Cli, CutOffPairsAreSaidToBe) {
@@ -170,7 +171,8 @@ TEST(Cli, ACatalogDirectoryAddsKinds) {
 TEST(Cli, CompletionScriptsNameEveryCommand) {
   for (const std::string shell : {"bash", "zsh"}) {
     const std::string script = weft({"completion", shell}).out;
-    for (const std::string verb : {"init", "check", "show", "sim", "compare", "sweep", "validate", "catalog", "schema", "explain", "version", "--as", "--set"})
+    for (const std::string verb : {"init", "check", "show", "sim", "compare", "sweep", "validate", "catalog", "schema",
+                                   "explain", "version", "--as", "--set"})
       EXPECT_NE(script.find(verb), std::string::npos) << shell << " " << verb;
   }
 }
@@ -189,9 +191,10 @@ TEST(Show, NeverWritesOverItsInput) {
   const std::string before = read("c.weft.yaml");
   std::ofstream("plain.yaml") << before;
   std::filesystem::create_symlink("plain.yaml", "link.svg");
-  for (const std::string line : {"show gpus c.weft.yaml -o c.weft.yaml", "show fabric --as svg c.weft.yaml -o other.weft.yaml",
-                                 "show links c.weft.yaml -o new.topo", "show paths 0 9 plain.yaml -o ./plain.yaml",
-                                 "show server plain.yaml --as svg -o link.svg"}) {
+  for (const std::string line :
+       {"show gpus c.weft.yaml -o c.weft.yaml", "show fabric --as svg c.weft.yaml -o other.weft.yaml",
+        "show links c.weft.yaml -o new.topo", "show paths 0 9 plain.yaml -o ./plain.yaml",
+        "show server plain.yaml --as svg -o link.svg"}) {
     const Outcome outcome = weft(words(line));
     EXPECT_EQ(outcome.code, 2) << line;
     EXPECT_NE(outcome.err.find("give -o another name"), std::string::npos) << outcome.err;
@@ -219,7 +222,8 @@ TEST(Show, WritesTheFileThatIsAskedFor) {
 }
 
 TEST(Show, CountsWhatItLeavesOut) {
-  for (const std::string example : {"01-acp-2-nics", "07-multi-plane", "08-two-sites", "09-dragonfly", "10-mixed-generations"}) {
+  for (const std::string example :
+       {"01-acp-2-nics", "07-multi-plane", "08-two-sites", "09-dragonfly", "10-mixed-generations"}) {
     const InDirectory here(kSource / "examples" / example);
     for (const std::string what : {"servers", "gpus", "nics", "links"}) {
       const std::size_t all = records(weft({"show", what, "--json", "--limit", "0"}).out).size();

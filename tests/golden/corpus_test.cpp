@@ -54,9 +54,10 @@ TEST(Corpus, OfOutputsIsReadOrRefused) {
 
 // A mebibyte of one thing repeated: what makes parsers quadratic or deep.
 TEST(Corpus, OfRepeatedTokensIsReadInBoundedTime) {
-  const std::string tokens[] = {"[", "{", "- ", "? ", ": ", "a: ", "&a ", "*a ", "\"", "'", "x", "x ",
-                                "a: 1\n", "- a\n", "[]\n", "a:\n ", "!a ", "|\n", "- [", "[a, ", "{a: ",
-                                "? a\n", "\n", "# \n", "%", "---\n", "a: &a b\n", "\"\\x41", "a: [1]\n", ",", "]"};
+  const std::string tokens[] = {"[",   "{",     "- ",        "? ",      ": ",       "a: ",   "&a ",  "*a ",
+                                "\"",  "'",     "x",         "x ",      "a: 1\n",   "- a\n", "[]\n", "a:\n ",
+                                "!a ", "|\n",   "- [",       "[a, ",    "{a: ",     "? a\n", "\n",   "# \n",
+                                "%",   "---\n", "a: &a b\n", "\"\\x41", "a: [1]\n", ",",     "]"};
   constexpr std::size_t kSize = 1 << 20;
   for (const std::string& token : tokens) {
     SCOPED_TRACE(token);
@@ -67,16 +68,38 @@ TEST(Corpus, OfRepeatedTokensIsReadInBoundedTime) {
     const auto took = std::chrono::steady_clock::now() - start;
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
     RecordProperty("ms_" + std::to_string(&token - tokens), static_cast<int>(ms));
-    if (std::getenv("WEFT_SHOW_TIMES") != nullptr) std::printf("%6lld ms  %s\n", static_cast<long long>(ms), token.c_str());
+    if (std::getenv("WEFT_SHOW_TIMES") != nullptr)
+      std::printf("%6lld ms  %s\n", static_cast<long long>(ms), token.c_str());
     EXPECT_LT(ms, 20'000);  // 2 s on an idle core; sanitizers and shared machines take longer
   }
 }
 
 // The same for what other programs print, all in one line and line by line.
 TEST(Corpus, OfRepeatedWordsIsReadInBoundedTime) {
-  const std::string tokens[] = {"via NET/",  "via NET/IB/0",    "via P2P/",      "NET/IB : Using a0 ", "NET/OFI",     "NCCL_A=",     "NCCL_A=NCCL_", "NCCL INFO ",
-                                "h:1:2 ",    "Channel 00..07 ", "1 coll ",       "0[0] ",              "[1,0]<stdout>:", "8 2 float ", "# ",           "# 4 ranks ",
-                                "Rank 0 on ", "GPU0 ",          "GPU0 X\n",      "X ",                 "NV18 ",       "\x1b[",       "1 Bytes -> Algo ", "Pattern 1, type "};
+  const std::string tokens[] = {"via NET/",
+                                "via NET/IB/0",
+                                "via P2P/",
+                                "NET/IB : Using a0 ",
+                                "NET/OFI",
+                                "NCCL_A=",
+                                "NCCL_A=NCCL_",
+                                "NCCL INFO ",
+                                "h:1:2 ",
+                                "Channel 00..07 ",
+                                "1 coll ",
+                                "0[0] ",
+                                "[1,0]<stdout>:",
+                                "8 2 float ",
+                                "# ",
+                                "# 4 ranks ",
+                                "Rank 0 on ",
+                                "GPU0 ",
+                                "GPU0 X\n",
+                                "X ",
+                                "NV18 ",
+                                "\x1b[",
+                                "1 Bytes -> Algo ",
+                                "Pattern 1, type "};
   constexpr std::size_t kSize = 1 << 20;
   for (const std::string& token : tokens) {
     for (const std::string& end : {std::string(), std::string("\n")}) {
@@ -87,7 +110,8 @@ TEST(Corpus, OfRepeatedWordsIsReadInBoundedTime) {
       fuzz::read_outputs(text);
       const auto took = std::chrono::steady_clock::now() - start;
       const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
-      if (std::getenv("WEFT_SHOW_TIMES") != nullptr) std::printf("%6lld ms  %s\n", static_cast<long long>(ms), token.c_str());
+      if (std::getenv("WEFT_SHOW_TIMES") != nullptr)
+        std::printf("%6lld ms  %s\n", static_cast<long long>(ms), token.c_str());
       EXPECT_LT(ms, 20'000);  // as above
     }
   }

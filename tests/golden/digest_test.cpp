@@ -11,8 +11,23 @@ namespace {
 
 // What the simulator covers of an example: SRD within one site, minimal routes.
 std::vector<std::string> command_for(const std::filesystem::path& example, const std::string& threads) {
-  return {"sim", (example / "cluster.weft.yaml").string(), "--nodes", "24", "--pattern", "all-to-all", "--size", "60kB", "--json", "--threads", threads,
-          "--set", "transport.kind=srd", "--set", "transport.balance=entropy", "--fault", "s0/nic0,kind=lossy,share=0.5%"};
+  return {"sim",
+          (example / "cluster.weft.yaml").string(),
+          "--nodes",
+          "24",
+          "--pattern",
+          "all-to-all",
+          "--size",
+          "60kB",
+          "--json",
+          "--threads",
+          threads,
+          "--set",
+          "transport.kind=srd",
+          "--set",
+          "transport.balance=entropy",
+          "--fault",
+          "s0/nic0,kind=lossy,share=0.5%"};
 }
 
 TEST(Digest, IsTheSameForEveryThreadCountAndBuild) {
@@ -32,7 +47,8 @@ TEST(Digest, IsTheSameForEveryThreadCountAndBuild) {
         outcome = weft(command);
       }
       const auto record = nlohmann::json::parse(outcome.out, nullptr, false);
-      digests.push_back(outcome.code == 0 && record.contains("digest") ? record["digest"].get<std::string>() : "exit code " + std::to_string(outcome.code));
+      digests.push_back(outcome.code == 0 && record.contains("digest") ? record["digest"].get<std::string>()
+                                                                       : "exit code " + std::to_string(outcome.code));
     }
     EXPECT_EQ(digests[0], digests[1]) << example;
     EXPECT_EQ(digests[0], digests[2]) << example;

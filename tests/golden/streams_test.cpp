@@ -38,7 +38,8 @@ TEST(Streams, OfTheFileAreToldApartAndAddUp) {
   EXPECT_EQ(all.at(2)["name"], "storage");
   EXPECT_EQ(all[2]["flows"], 63);
   EXPECT_EQ(all[0]["bytes"], all[1]["bytes"].get<std::uint64_t>() + all[2]["bytes"].get<std::uint64_t>());
-  EXPECT_EQ(all[0]["resent"], all[1]["transport_resent"].get<std::uint64_t>() + all[2]["transport_resent"].get<std::uint64_t>());
+  EXPECT_EQ(all[0]["resent"],
+            all[1]["transport_resent"].get<std::uint64_t>() + all[2]["transport_resent"].get<std::uint64_t>());
   EXPECT_EQ(all[0]["end_ps"], std::max(all[1]["end_ps"], all[2]["end_ps"]));
   std::size_t of_storage = 0;
   for (const auto& record : all) of_storage += record["record"] == "flow" && record["stream"] == 1;
@@ -46,8 +47,9 @@ TEST(Streams, OfTheFileAreToldApartAndAddUp) {
 }
 
 TEST(Streams, OfTheCommandLineStandInsteadOfTheFiles) {
-  const Outcome outcome = weft({"sim", kApart, "--stream", "a,pattern=ring,nodes=16,size=100kB,transport=uet", "--stream",
-                                "b,pattern=one,first=40,nodes=8,size=10kB,transport=tcp,service=tcp", "--json", "--flows"});
+  const Outcome outcome =
+      weft({"sim", kApart, "--stream", "a,pattern=ring,nodes=16,size=100kB,transport=uet", "--stream",
+            "b,pattern=one,first=40,nodes=8,size=10kB,transport=tcp,service=tcp", "--json", "--flows"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const auto all = records(outcome.out);
   EXPECT_EQ(all.at(1)["name"], "a");
@@ -58,7 +60,9 @@ TEST(Streams, OfTheCommandLineStandInsteadOfTheFiles) {
 }
 
 TEST(Streams, ADigestDoesNotDependOnThreads) {
-  const auto digest = [](const std::string& threads) { return records(weft({"sim", kOne, "--json", "--threads", threads}).out).at(0)["digest"]; };
+  const auto digest = [](const std::string& threads) {
+    return records(weft({"sim", kOne, "--json", "--threads", threads}).out).at(0)["digest"];
+  };
   EXPECT_EQ(digest("1"), digest("3"));
 }
 
@@ -68,20 +72,30 @@ TEST(Streams, AStreamAloneIsWhatThePatternIs) {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return records(weft(arguments).out).at(0)["end_ps"];
   };
-  EXPECT_EQ(end({"--stream", "x,pattern=permutation,size=100kB,nodes=64"}), end({"--pattern", "permutation", "--size", "100kB", "--nodes", "64"}));
+  EXPECT_EQ(end({"--stream", "x,pattern=permutation,size=100kB,nodes=64"}),
+            end({"--pattern", "permutation", "--size", "100kB", "--nodes", "64"}));
 }
 
 TEST(Streams, WhatCannotBeIsSaid) {
-  EXPECT_NE(error({"sim", kApart, "--stream", "a,service=nothing"}).find("asks for the service 'nothing', which is not there"), std::string::npos);
+  EXPECT_NE(error({"sim", kApart, "--stream", "a,service=nothing"})
+                .find("asks for the service 'nothing', which is not there"),
+            std::string::npos);
   EXPECT_NE(error({"sim", kApart, "--stream", "a,service=rdm"}).find("did you mean rdma?"), std::string::npos);
-  EXPECT_NE(error({"sim", kApart, "--stream", "a", "--stream", "a"}).find("two streams are called 'a'"), std::string::npos);
+  EXPECT_NE(error({"sim", kApart, "--stream", "a", "--stream", "a"}).find("two streams are called 'a'"),
+            std::string::npos);
   EXPECT_NE(error({"sim", kApart, "--stream", "a,first=60,nodes=8"}).find("the cluster has 64"), std::string::npos);
   EXPECT_NE(error({"sim", kApart, "--stream", "a,patern=ring"}).find("pattern"), std::string::npos);
-  EXPECT_NE(error({"sim", kApart, "--stream", "a", "--pattern", "ring"}).find("--stream has a pattern of its own"), std::string::npos);
-  EXPECT_NE(error({"sim", kApart, "--fidelity", "flow"}).find("flows share links evenly whatever their transport"), std::string::npos);
-  EXPECT_NE(error({"sim", kApart, "--set", "switching.flow_control=none"}).find("a service is lossless, but flow_control is none"), std::string::npos);
-  EXPECT_NE(error({"sim", kApart, "--set", "switching.ports=computed"}).find("computed ports know no"), std::string::npos);
-  EXPECT_NE(error({"sim", kApart, "--set", "switching.classes=one"}).find("several services, but classes: one"), std::string::npos);
+  EXPECT_NE(error({"sim", kApart, "--stream", "a", "--pattern", "ring"}).find("--stream has a pattern of its own"),
+            std::string::npos);
+  EXPECT_NE(error({"sim", kApart, "--fidelity", "flow"}).find("flows share links evenly whatever their transport"),
+            std::string::npos);
+  EXPECT_NE(error({"sim", kApart, "--set", "switching.flow_control=none"})
+                .find("a service is lossless, but flow_control is none"),
+            std::string::npos);
+  EXPECT_NE(error({"sim", kApart, "--set", "switching.ports=computed"}).find("computed ports know no"),
+            std::string::npos);
+  EXPECT_NE(error({"sim", kApart, "--set", "switching.classes=one"}).find("several services, but classes: one"),
+            std::string::npos);
 }
 
 TEST(Streams, CompareSaysForEachWhereItIsDoneFirst) {
@@ -95,9 +109,13 @@ TEST(Streams, CompareSaysForEachWhereItIsDoneFirst) {
 }
 
 TEST(Streams, TheFileKnowsEveryPatternAndDistribution) {
-  const auto told = [](const std::string& keys) { return weft({"sim", kClos, "--stream", "x,nodes=8,size=1kB,duration=1us," + keys}).err; };
-  for (const std::string& name : workload::pattern_names()) EXPECT_EQ(told("pattern=" + name).find("error"), std::string::npos) << name;
-  for (const std::string& name : workload::size_names()) EXPECT_EQ(told("pattern=poisson,sizes=" + name).find("error"), std::string::npos) << name;
+  const auto told = [](const std::string& keys) {
+    return weft({"sim", kClos, "--stream", "x,nodes=8,size=1kB,duration=1us," + keys}).err;
+  };
+  for (const std::string& name : workload::pattern_names())
+    EXPECT_EQ(told("pattern=" + name).find("error"), std::string::npos) << name;
+  for (const std::string& name : workload::size_names())
+    EXPECT_EQ(told("pattern=poisson,sizes=" + name).find("error"), std::string::npos) << name;
 }
 
 }  // namespace

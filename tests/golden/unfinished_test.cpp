@@ -10,7 +10,9 @@ namespace {
 const std::string kClos = (kSource / "examples/05-p5-tor-clos/cluster.weft.yaml").string();
 const std::string kStreams = (kSource / "examples/25-rdma-beside-tcp/apart.weft.yaml").string();
 
-nlohmann::json record(const Outcome& outcome) { return nlohmann::json::parse(outcome.out.substr(0, outcome.out.find('\n'))); }
+nlohmann::json record(const Outcome& outcome) {
+  return nlohmann::json::parse(outcome.out.substr(0, outcome.out.find('\n')));
+}
 
 // Two hosts at each of two leaves, one spine.
 void write_tree() {
@@ -20,7 +22,8 @@ void write_tree() {
 }
 
 TEST(Unfinished, APartialRunCountsAllFlowsOfItsTraffic) {
-  const std::vector<std::string> command = {"sim", kClos, "--pattern", "all-to-all", "--nodes", "32", "--size", "1MB", "--limit", "time=20us"};
+  const std::vector<std::string> command = {"sim", kClos,    "--pattern", "all-to-all", "--nodes",
+                                            "32",  "--size", "1MB",       "--limit",    "time=20us"};
   const Outcome text = weft(command);
   EXPECT_EQ(text.code, 4);
   EXPECT_NE(text.out.find(" of 992 flows, "), std::string::npos) << text.out;
@@ -35,8 +38,9 @@ TEST(Unfinished, AMatrixCountsTheFlowsThatWaitForTriggers) {
   const Scratch scratch;
   const InDirectory here(scratch.path());
   write_tree();
-  std::ofstream("chain.cm") << "Nodes 4\nConnections 2\nTriggers 1\n0->3 id 1 start 0 size 9000000 send_done_trigger 1\n"
-                               "3->0 id 2 trigger 1 size 9000000\ntrigger id 1 oneshot\n";
+  std::ofstream("chain.cm")
+      << "Nodes 4\nConnections 2\nTriggers 1\n0->3 id 1 start 0 size 9000000 send_done_trigger 1\n"
+         "3->0 id 2 trigger 1 size 9000000\ntrigger id 1 oneshot\n";
   EXPECT_EQ(record(weft({"sim", "tree.topo", "--matrix", "chain.cm", "--limit", "time=10us", "--json"}))["flows"], 2);
 }
 
@@ -45,7 +49,8 @@ TEST(Unfinished, FailuresStandInTheFirstLineAndTheirTimeCounts) {
   const InDirectory here(scratch.path());
   write_tree();
   std::ofstream("two.cm") << "Nodes 4\nConnections 2\n0->3 id 1 start 0 size 1000000\n0->1 id 2 start 0 size 1000000\n";
-  const std::vector<std::string> command = {"sim", "tree.topo", "--matrix", "two.cm", "--fault", "leaf0:spine0,at=20us", "--set", "transport.give_up=2ms"};
+  const std::vector<std::string> command = {
+      "sim", "tree.topo", "--matrix", "two.cm", "--fault", "leaf0:spine0,at=20us", "--set", "transport.give_up=2ms"};
   const Outcome text = weft(command);
   EXPECT_EQ(text.code, 1);
   EXPECT_TRUE(text.out.starts_with("traffic        1 of 2 flows failed; 1 done, 1MB, in ")) << text.out;
@@ -70,7 +75,9 @@ TEST(Unfinished, FailuresStandInTheFirstLineAndTheirTimeCounts) {
 }
 
 TEST(Unfinished, CompareShowsTheSideThatIsDone) {
-  const std::vector<std::string> command = {"compare", kClos, "--vary", "transport.mtu=512B,8KiB", "--nodes", "16", "--size", "1MB", "--limit", "events=20000"};
+  const std::vector<std::string> command = {"compare", kClos,         "--vary", "transport.mtu=512B,8KiB",
+                                            "--nodes", "16",          "--size", "1MB",
+                                            "--limit", "events=20000"};
   const Outcome text = weft(command, 80);
   EXPECT_EQ(text.code, 4);
   EXPECT_NE(text.out.find("all done            not done"), std::string::npos) << text.out;
@@ -92,21 +99,24 @@ TEST(Unfinished, CompareOfFailuresSaysHowMany) {
   write_tree();
   std::ofstream("two.cm") << "Nodes 4\nConnections 2\n0->3 id 1 start 0 size 1000000\n0->1 id 2 start 0 size 1000000\n";
   // One gives up before the link is back.
-  const Outcome outcome = weft({"compare", "tree.topo", "--vary", "transport.give_up=2ms,5s", "--matrix", "two.cm", "--fault", "leaf0:spine0,at=20us,for=10ms"});
+  const Outcome outcome = weft({"compare", "tree.topo", "--vary", "transport.give_up=2ms,5s", "--matrix", "two.cm",
+                                "--fault", "leaf0:spine0,at=20us,for=10ms"});
   EXPECT_EQ(outcome.code, 1) << outcome.err;
   EXPECT_NE(outcome.out.find("only give_up=5s is done, after "), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("not done: give_up=2ms (1 of 2 flows failed)"), std::string::npos) << outcome.out;
 }
 
 TEST(Unfinished, SweepSaysHowManyFlowsAreMissing) {
-  const Outcome limit = weft({"sweep", kClos, "--over", "transport.mtu=512B,8KiB", "--nodes", "16", "--size", "1MB", "--limit", "events=20000"});
+  const Outcome limit = weft({"sweep", kClos, "--over", "transport.mtu=512B,8KiB", "--nodes", "16", "--size", "1MB",
+                              "--limit", "events=20000"});
   EXPECT_EQ(limit.code, 4);
   EXPECT_NE(limit.out.find("not done  mtu=512B: limit events=20000, "), std::string::npos) << limit.out;
   EXPECT_NE(limit.out.find("of 16 flows done"), std::string::npos) << limit.out;
 }
 
 TEST(Unfinished, APointThatCannotRunLeavesTheOthersAlone) {
-  const std::vector<std::string> command = {"sweep", kClos, "--over", "fabric.spines=4,2", "--nodes", "8", "--size", "8kB"};
+  const std::vector<std::string> command = {"sweep",   kClos, "--over", "fabric.spines=4,2",
+                                            "--nodes", "8",   "--size", "8kB"};
   const Outcome text = weft(command);
   EXPECT_EQ(text.code, 1);
   EXPECT_NE(text.err.find("so 1 of 2 points cannot run: spines=2\n"), std::string::npos) << text.err;
@@ -151,15 +161,22 @@ TEST(Unfinished, OptionsThatWouldDoNothingAreRefused) {
     EXPECT_SAYS(with({"--duration", "1ms", "--pattern", "ring"}), "--duration is of poisson, and the pattern is ring");
     EXPECT_SAYS(with({"--window", "4"}), "--window is of all-to-all");
     EXPECT_SAYS(with({"--pattern", "poisson", "--sizes", "web-search", "--size", "1MB"}), "one of --size and --sizes");
-    EXPECT_SAYS(with({"--stream", "a,pattern=ring,nodes=8", "--size", "10kB"}), "--stream NAME,size=... instead of --size");
-    EXPECT_SAYS(with({"--stream", "a,pattern=ring,nodes=8", "--nodes", "32"}), "--stream NAME,nodes=... instead of --nodes");
+    EXPECT_SAYS(with({"--stream", "a,pattern=ring,nodes=8", "--size", "10kB"}),
+                "--stream NAME,size=... instead of --size");
+    EXPECT_SAYS(with({"--stream", "a,pattern=ring,nodes=8", "--nodes", "32"}),
+                "--stream NAME,nodes=... instead of --nodes");
   }
   EXPECT_SAYS(refused({"sim", kStreams, "--size", "10kB"}), "every stream of the file has its own size");
-  EXPECT_SAYS(refused({"sim", kClos, "--collective", "all_reduce", "--pattern", "incast"}), "one of --collective and --pattern");
+  EXPECT_SAYS(refused({"sim", kClos, "--collective", "all_reduce", "--pattern", "incast"}),
+              "one of --collective and --pattern");
   EXPECT_SAYS(refused({"sim", kClos, "--collective", "all_reduce", "--size", "1MiB"}), "--sizes 1MiB");
-  EXPECT_SAYS(refused({"sim", kClos, "--pattern", "incast", "--skew", "20us"}), "--skew is of collectives, and flows run here");
+  EXPECT_SAYS(refused({"sim", kClos, "--pattern", "incast", "--skew", "20us"}),
+              "--skew is of collectives, and flows run here");
   EXPECT_EQ(weft({"sim", kClos, "--pattern", "all-to-all", "--nodes", "8", "--size", "8kB", "--window", "0"}).code, 0);
-  EXPECT_EQ(weft({"sim", kClos, "--pattern", "poisson", "--nodes", "8", "--size", "8kB", "--sizes", "uniform", "--load", "30%", "--duration", "9us"}).code, 0);
+  EXPECT_EQ(weft({"sim", kClos, "--pattern", "poisson", "--nodes", "8", "--size", "8kB", "--sizes", "uniform", "--load",
+                  "30%", "--duration", "9us"})
+                .code,
+            0);
 }
 
 TEST(Unfinished, NumbersBelowZeroAreRefused) {

@@ -199,7 +199,8 @@ TEST_F(WhyFiles, WithoutADescriptionTheOutputNamesTheMachine) {
   fs::remove("acp.weft.yaml");
   std::string out = "# nThread 1 nGpus 8 minBytes 8589934592 maxBytes 8589934592\n";
   for (int rank = 0; rank < 8; ++rank)
-    out += fmt::format("#  Rank {:2} Group  0 Pid 77 on  node-a device {:2} [0x1b] NVIDIA H100 80GB HBM3\n", rank, rank);
+    out +=
+        fmt::format("#  Rank {:2} Group  0 Pid 77 on  node-a device {:2} [0x1b] NVIDIA H100 80GB HBM3\n", rank, rank);
   std::ofstream("out.txt") << out << "8589934592 2147483648 float sum -1 31580 272.0 476.0 0 31570 272.1 476.2 0\n";
   const Outcome why = weft(words("why --measured out.txt --json"));
   ASSERT_EQ(why.code, 0) << why.err;
@@ -244,11 +245,11 @@ TEST_F(WhyFiles, ARunIsTakenApart) {
 
 // Two racks whose flows collide: senders without congestion control are paused, and the path says for how long.
 TEST_F(WhyFiles, PausesAreOnTheCriticalPath) {
-  std::ofstream("pfc.weft.yaml")
-      << "version: 1\nservers: {kind: hgx-h100, count: 4}\n"
-         "fabric: {kind: tor-clos, servers_per_leaf: 2, spines: 8, oversubscription: 2, link: {rate: 400Gbps, cable: 5m}}\n"
-         "transport: {kind: rocev2, balance: ecmp, rocev2: {control: none}}\n"
-         "switching: {flow_control: pfc, buffer: 8MiB}\n";
+  std::ofstream("pfc.weft.yaml") << "version: 1\nservers: {kind: hgx-h100, count: 4}\n"
+                                    "fabric: {kind: tor-clos, servers_per_leaf: 2, spines: 8, oversubscription: 2, "
+                                    "link: {rate: 400Gbps, cable: 5m}}\n"
+                                    "transport: {kind: rocev2, balance: ecmp, rocev2: {control: none}}\n"
+                                    "switching: {flow_control: pfc, buffer: 8MiB}\n";
   const Outcome why = weft(words("why pfc.weft.yaml --gpus 32 --size 128MiB --json"));
   ASSERT_EQ(why.code, 0) << why.err;
   const auto record = nlohmann::json::parse(why.out);
