@@ -29,8 +29,8 @@ inline std::int64_t expected_maximum(std::uint64_t variables) {
                                                      3044, 3248, 3442, 3626, 3802, 3971, 4134, 4291};
   const auto i = static_cast<std::size_t>(std::bit_width(std::max<std::uint64_t>(1, variables)) - 1);
   if (i + 1 >= kMaximum.size()) return kMaximum.back();
-  const auto beyond = static_cast<std::int64_t>((variables - (std::uint64_t{1} << i)) * 1000 >>
-                                                i);  // thousandths of the way to the next
+  // Thousandths of the way to the next.
+  const auto beyond = static_cast<std::int64_t>((variables - (std::uint64_t{1} << i)) * 1000 >> i);
   return kMaximum[i] + (kMaximum[i + 1] - kMaximum[i]) * beyond / 1000;
 }
 
@@ -38,7 +38,9 @@ inline std::int64_t expected_maximum(std::uint64_t variables) {
 // fullest of them takes `packet` for one packet and has `unused` millionths of its rate left.
 inline std::int64_t scatter_delay(std::int64_t moved, std::int64_t packet, std::int64_t unused, std::uint64_t links) {
   constexpr std::int64_t kMillion = 1'000'000;
-  const std::int64_t spread = whole_root(Wide{moved} * packet / kMillion * (kMillion - unused));
+  // The last packet waits for those before it: a packet alone for none.
+  const std::int64_t ahead = std::max<std::int64_t>(0, moved - packet);
+  const std::int64_t spread = whole_root(Wide{ahead} * packet / kMillion * (kMillion - unused));
   const Wide late = Wide{spread} * expected_maximum(links) / 1000 - Wide{moved} * unused / kMillion;
   return static_cast<std::int64_t>(std::max<Wide>(0, late));
 }
