@@ -247,7 +247,7 @@ TEST(Frames, RoceEndsWithItsInvariantCheck) {
     const std::string frame = FrameMaker({}, kRoce).make(packet).captured();
     ASSERT_EQ(frame.size(), packet.bytes - 4) << "the whole frame but its FCS";
     std::string covered = std::string(8, '\xff') + frame.substr(14, frame.size() - 18);
-    for (const std::size_t changed : {1, 8, 10, 11, 26, 27, 32}) covered[8 + changed] = '\xff';
+    for (const std::size_t changed : {1u, 8u, 10u, 11u, 26u, 27u, 32u}) covered[8 + changed] = '\xff';
     std::uint32_t crc = 0xFFFFFFFF;
     for (const char c : covered)
       for (unsigned bit = 0; bit < 8; ++bit)

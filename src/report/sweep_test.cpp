@@ -75,7 +75,7 @@ TEST(Sweep, WhatIsMissingIsToldPointByPointAndOfManyOfSome) {
 
 TEST(Sweep, WithoutTwoPointsToCompareNoneIsBest) {
   Sweep sweep = sample();
-  for (const std::size_t i : {0, 1, 3}) sweep.points[i].trouble = "not run";
+  for (const std::size_t i : {0u, 1u, 3u}) sweep.points[i].trouble = "not run";
   EXPECT_EQ(judge_sweep(sweep).best, std::nullopt);
   EXPECT_EQ(judge_sweep(sweep).sentence, "none is best: of 4 points only spines=4 balance=ecmp is done");
 }
