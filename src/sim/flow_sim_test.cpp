@@ -287,12 +287,13 @@ TEST(FlowScatter, AloneOrBesideRoomNothingIsLate) {
   EXPECT_EQ(scatter_delay(80'000'000, packet, 875'000, 144), 0);
   EXPECT_EQ(scatter_delay(80'000'000, packet, 200'000, 144), 0);
   EXPECT_EQ(scatter_delay(80'000'000, packet, 0, 1), 0) << "one link gets all of it";
+  EXPECT_EQ(scatter_delay(packet, packet, 0, 144), 0) << "a packet does not wait for itself";
 }
 
 TEST(FlowScatter, OnFullLinksItGrowsAsTheRoot) {
-  // 484 packets, 22 is the root, 2.595 the expected maximum of 128 normals.
-  EXPECT_NEAR(static_cast<double>(scatter_delay(484'000, 1000, 0, 128)), 22 * 2595, 3);
-  EXPECT_NEAR(static_cast<double>(scatter_delay(4 * 484'000, 1000, 0, 128)), 44 * 2595, 3);
+  // 484 packets ahead of the last, 22 is the root, 2.595 the expected maximum of 128 normals.
+  EXPECT_NEAR(static_cast<double>(scatter_delay(485'000, 1000, 0, 128)), 22 * 2595, 3);
+  EXPECT_NEAR(static_cast<double>(scatter_delay(4 * 484'000 + 1000, 1000, 0, 128)), 44 * 2595, 3);
   EXPECT_EQ(whole_root(99), 9);
   EXPECT_EQ(whole_root(100), 10);
   EXPECT_EQ(expected_maximum(48), (2070 + 2344) / 2);

@@ -34,8 +34,10 @@ LinkOptions link_options(const SimConfig& config) {
 PacketSim::PacketSim(const fabric::Fabric& fabric, const SimConfig& config)
     : config_(config), layout_(fabric, link_options(config)), world_{layout_, config_, {}, {}, {}, {}, {},
                                                                      {},      0,       {}, {}, {}, {}, {}} {
-  config_.stack.set_network(layout_.base_rtt(), layout_.slowest_packet(), config_.full_packet,
-                            config_.exact.is_scheduled() ? longest_wait() : 0);
+  config_.stack.srd.longest_wait = longest_wait(transport::PacketType::data);
+  config_.stack.tcp_over_srd.longest_wait = longest_wait(transport::PacketType::ordered_data);
+  config_.stack.uet.longest_wait = longest_wait(transport::PacketType::uet_data);
+  config_.stack.set_network(layout_.base_rtt(), layout_.slowest_packet(), config_.full_packet);
   config_.stack.seed = config_.seed;
   world_.ports = Zeroed<Port>(layout_.ports());
   world_.armed = Zeroed<std::int64_t>(layout_.endpoints());

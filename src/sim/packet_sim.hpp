@@ -87,7 +87,7 @@ class PacketSim {
   void prepare_exact();
   void prepare_scheduled();
   void settle_scheduled(std::int64_t end);
-  std::int64_t longest_wait() const;
+  std::int64_t longest_wait(transport::PacketType type) const;
   bool answers_ask() const;
   void work(std::uint32_t shard);
   void choose_window();

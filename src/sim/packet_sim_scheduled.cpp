@@ -36,9 +36,10 @@ void PacketSim::prepare_scheduled() {
   }
 }
 
-// An incast waits where it comes in, and hosts are paused only when that buffer is full: until one host's wire has
-// taken all of it.
-std::int64_t PacketSim::longest_wait() const {
+// Where nothing is lost for want of room, an incast waits in a switch, and others are paused only when its buffer is
+// full: until one host's wire has taken all of it.
+std::int64_t PacketSim::longest_wait(transport::PacketType type) const {
+  if (!config_.exact.on || !config_.exact.is_lossless(config_.exact.class_of[static_cast<std::size_t>(type)])) return 0;
   std::int64_t buffer = config_.exact.buffer;
   for (std::uint32_t s = 0; config_.exact.buffer == 0 && s < layout_.switches(); ++s)
     buffer = std::max(buffer, layout_.fabric().switch_kind(s).buffer.count());

@@ -22,8 +22,8 @@ Srd::Srd(const SrdConfig& config) : config_(config) {
     time = std::min(time > 0 ? time : otherwise, kLongestFlight);
   };
   derive(config_.delay_target, config_.base_rtt * 4 / 5);
-  derive(config_.reorder, 5 * config_.base_rtt);
   config_.longest_wait = std::clamp<std::int64_t>(config_.longest_wait, 0, kLongestFlight / 2);
+  derive(config_.reorder, 5 * config_.base_rtt + config_.longest_wait);
   derive(config_.rto, 5 * config_.base_rtt + config_.longest_wait);
   derive(config_.not_ready_wait, config_.base_rtt);
   if (config_.window == 0) {
@@ -122,12 +122,11 @@ bool Srd::poll(Instant now, std::uint32_t endpoint, Transmit& out) {
         const bool alone = sender.next_active == index;
         senders_[before_it].next_active = sender.next_active;
         sender.next_active = kNone;
-        --endpoints_[endpoint].working;
         endpoints_[endpoint].active = alone ? kNone : before_it;
         removed = true;
         break;
       }
-      const std::uint32_t share = share_of(endpoints_[endpoint]);
+      const std::uint32_t share = share_of(endpoints_[endpoint], sender);
       if (now >= sender.paced_until && can_send(sender, share)) {
         fill_data(now, sender, share, out);
         endpoints_[endpoint].active = index;
@@ -143,13 +142,12 @@ Instant Srd::next_wake(std::uint32_t endpoint) const {
   if (endpoint >= endpoints_.size()) return kNever;
   const std::uint32_t start = endpoints_[endpoint].active;
   if (start == kNone) return kNever;
-  const std::uint32_t share = share_of(endpoints_[endpoint]);
   Instant wake = kNever;
   std::uint32_t index = start;
   do {
     const Sender& sender = senders_[index];
     wake = std::min(wake, sender.deadline);
-    if (can_send(sender, share)) wake = std::min(wake, sender.paced_until);
+    if (can_send(sender, share_of(endpoints_[endpoint], sender))) wake = std::min(wake, sender.paced_until);
     index = sender.next_active;
   } while (index != start);
   return wake;
@@ -182,6 +180,7 @@ bool Srd::meet(Instant now, std::uint32_t endpoint, std::uint32_t peer, std::uin
 void Srd::fail(Instant, std::uint32_t index) {
   Sender& sender = senders_[index];
   ++counters_.restarts;
+  if (sender.first_message != kNone) end_work(sender);
   while (sender.first_message != kNone) {
     const std::uint32_t slot = sender.first_message;
     const SendMessage& message = send_messages_[slot];

@@ -49,6 +49,7 @@
 //   one is ignored; a newer generation or a stream that the receiver has forgotten fails what is
 //   outstanding, and the next message begins a new stream.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -245,13 +246,14 @@ class Srd {
 
   struct EndpointState {
     std::uint32_t active = kNone;     // a sender in the ring of those with work, the last one served
-    std::uint32_t working = 0;        // how many are in it
+    std::uint32_t working = 0;        // how many have messages, and do not only wait for what they read
+    std::uint32_t allowed = 0;        // packets that these may have in flight together
     std::uint32_t owing = kNone;      // first receiver owed an acknowledgement
     std::uint32_t listeners = kNone;  // a receiver in the ring of those with incomplete messages
     std::uint16_t listening = 0;      // how many those are
     std::uint16_t incomplete = 0;     // messages
   };
-  static_assert(sizeof(EndpointState) == 20);
+  static_assert(sizeof(EndpointState) == 24);
 
   // srd.cpp: endpoints, peers, restarts
   EndpointState& state_of(std::uint32_t endpoint);
@@ -301,15 +303,25 @@ class Srd {
   void prove(Sender& sender, std::uint32_t path);
   void sample(Sender& sender, std::uint32_t rtt);
   void end_epoch(Sender& sender);
-  void set_allowed(Sender& sender) const;
+  void set_allowed(Sender& sender);
+  void begin_work(Sender& sender);
+  void end_work(Sender& sender);
   void finish_messages(Sender& sender);
   void find_lost(Sender& sender);
   void time_out(Instant now, std::uint32_t sender);
   Instant patience(const Sender& sender) const;
+  Instant next_patience(const Sender& sender) const;
+  void be_more_patient(Sender& sender);
   // Several peers share what fills the sender's own wire: more in flight would only queue, and first
-  // windows of many short messages would fall together on some receiver.
-  std::uint32_t share_of(const EndpointState& state) const {
-    return std::max(kLeastShare, full_window_ / kFixed / std::max(1u, state.working));
+  // windows of many short messages would fall together on some receiver. What some may not use, because their
+  // receiver serves many or is silent, the others may; but only what keeps the wire full, or the last parts of short
+  // messages in all-to-alls meet at their receivers.
+  std::uint32_t share_of(const EndpointState& state, const Sender& sender) const {
+    const std::uint32_t full = full_window_ / kFixed;
+    if (state.working <= 1) return full;
+    const std::uint32_t enough = full * 3 / 4;
+    const std::uint32_t others = state.allowed - std::min(state.allowed, sender.allowed);
+    return std::max({kLeastShare, full / state.working, enough - std::min(enough, others)});
   }
   bool can_send(const Sender& sender, std::uint32_t share) const {
     if (sender.flying >= std::min(sender.allowed, share)) return false;

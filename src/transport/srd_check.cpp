@@ -1,6 +1,7 @@
 // What must always hold inside SRD, looked at from outside the hot path.
 
 #include <bit>
+#include <vector>
 
 #include "transport/srd.hpp"
 #include "transport/srd_numbers.hpp"
@@ -10,8 +11,14 @@ namespace weft::transport {
 std::string_view Srd::check_invariants() const {
   std::size_t send_messages = 0;
   std::size_t reads = 0;
+  std::vector<std::uint32_t> working(endpoints_.size());
+  std::vector<std::uint32_t> allowed(endpoints_.size());
   for (std::uint32_t index = 0; index < senders_.size(); ++index) {
     const Sender& sender = senders_[index];
+    if (sender.first_message != kNone) {
+      ++working[sender.endpoint];
+      allowed[sender.endpoint] += sender.allowed;
+    }
     if (before(sender.next, sender.una) || before(sender.end, sender.next)) return "una <= next <= end";
     const std::uint32_t most = sender.wide == kNone ? kWindow : kOpen;
     const auto slot_of = [&](std::uint32_t s) {
@@ -90,7 +97,9 @@ std::string_view Srd::check_invariants() const {
       return "expected has not arrived";
   }
   if (receive_messages != receive_messages_.used()) return "no received message is lost to the slab";
-  for (const EndpointState& state : endpoints_) {
+  for (std::size_t endpoint = 0; endpoint < endpoints_.size(); ++endpoint) {
+    const EndpointState& state = endpoints_[endpoint];
+    if (state.working != working[endpoint] || state.allowed != allowed[endpoint]) return "who has work is counted";
     std::uint32_t listening = 0;
     std::uint32_t incomplete = 0;
     for (std::uint32_t index = state.listeners; index != kNone;) {

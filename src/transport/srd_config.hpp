@@ -45,7 +45,8 @@ struct SrdConfig {
   // ---- loss and silence
   // A link that has fallen to a quarter of its rate holds a queue of four round trips; taken for lost, each of its
   // packets would be sent twice.
-  std::int64_t reorder = 0;  // ps by which a later packet may overtake; 0: 5 base_rtt, above what queues differ
+  std::int64_t reorder =
+      0;  // ps by which a later packet may overtake; 0: 5 base_rtt, above what queues differ, + longest_wait
   std::int64_t rto =
       0;  // ps of silence after a probe before all is sent again; 0: 5 base_rtt + longest_wait; doubles each time
   std::int64_t not_ready_wait = 0;  // ps before a refused packet is tried again; 0: base_rtt

@@ -44,7 +44,6 @@ void Srd::activate(std::uint32_t index) {
   Sender& sender = senders_[index];
   if (sender.next_active != kNone) return;
   EndpointState& state = state_of(sender.endpoint);
-  ++state.working;
   if (state.active == kNone) {
     sender.next_active = index;
     state.active = index;
@@ -68,6 +67,7 @@ bool Srd::enqueue(Instant now, std::uint32_t index, const Operation& operation) 
   if (sender.first_message == kNone) {
     sender.deadline = now + 2 * config_.base_rtt + config_.longest_wait;
     sender.latest_sent = stamp(now);  // after a long pause the old one may have wrapped
+    begin_work(sender);
   }
   const std::uint32_t slot = send_messages_.take();
   send_messages_[slot] = {operation.bytes, operation.tag, operation.context, sender.end, packets,
@@ -152,7 +152,9 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   }
   find_lost(sender);
   if (sender.epoch_acked >= sender.allowed) end_epoch(sender);
+  const bool working = sender.first_message != kNone;
   finish_messages(sender);
+  if (working && sender.first_message == kNone) end_work(sender);
   if (sender.una == sender.next && sender.wide != kNone) narrow(sender);
   if (sender.first_message == kNone) sender.deadline = sender.reads == kNone ? kNever : now + 2 * config_.give_up;
 }
@@ -163,8 +165,13 @@ void Srd::acknowledge(Sender& sender, Slot& slot, std::uint32_t sequence, bool m
   if (slot.is(State::lost)) --sender.lost;
   slot.become(State::arrived);
   prove(sender, slot.path);
-  // Which transmission of a packet sent twice arrived, nobody knows.
-  if (!slot.resent) judge(sender, slot.path, marked, static_cast<std::uint32_t>(std::max(0, since(now, slot.sent))));
+  // Which transmission of a packet sent twice arrived, nobody knows, unless the second cannot have been answered yet.
+  const auto flight = static_cast<std::uint32_t>(std::max(0, since(now, slot.sent)));
+  if (!slot.resent) {
+    judge(sender, slot.path, marked, flight);
+  } else if (flight < sender.least_rtt) {
+    be_more_patient(sender);
+  }
   ++sender.epoch_acked;
   if (since(slot.sent, sender.latest_sent) > 0) sender.latest_sent = slot.sent;
   // Messages are runs of sequences, and acknowledgements go upwards from one to the next.
@@ -234,10 +241,27 @@ void Srd::end_epoch(Sender& sender) {
   set_allowed(sender);
 }
 
-void Srd::set_allowed(Sender& sender) const {
-  const std::uint32_t share = sender.fan_in > 1 ? full_window_ / sender.fan_in : full_window_;
+// Counted at the endpoint are those with messages; how much they may send counts with them.
+void Srd::begin_work(Sender& sender) {
+  EndpointState& state = state_of(sender.endpoint);
+  ++state.working;
+  state.allowed += sender.allowed;
+}
+
+void Srd::end_work(Sender& sender) {
+  EndpointState& state = endpoints_[sender.endpoint];
+  --state.working;
+  state.allowed -= sender.allowed;
+}
+
+void Srd::set_allowed(Sender& sender) {
+  const std::uint32_t before_it = sender.allowed;
+  // Rounded: cut off, the shares of 64 that come to 1.95 packets would leave a sixth of the receiver's link unused.
+  const std::uint32_t share =
+      sender.fan_in > 1 ? (full_window_ / sender.fan_in + kFixed / 2) / kFixed * kFixed : full_window_;
   sender.allowed = std::max(1u, std::min(sender.window, share) / kFixed);
   if (sender.silent > 1) sender.allowed = std::min(sender.allowed, questions_after(sender.silent));
+  if (sender.first_message != kNone) endpoints_[sender.endpoint].allowed += sender.allowed - before_it;
 }
 
 // ---- paths
@@ -394,10 +418,12 @@ void Srd::lose(Sender& sender, std::uint32_t sequence) {
 // A packet sent well before one that has arrived is lost; sent half a round trip before, it shows that its path lags
 // or is dead, and that is no place for another. Usually a look at the oldest tells that there is none; where it was
 // sent again, others may be older than it. When there is nothing else to send, a copy costs little, and whoever lags
-// by two round trips is sent again, or by one where packets have vanished before.
+// by two round trips is sent again, or by one where packets have vanished before;
+// unless the fabric loses none, where it only waits.
 void Srd::find_lost(Sender& sender) {
   const std::uint32_t mean = mean_of(sender);
-  const std::uint32_t at_the_end = std::min(reorder_, sender.buried ? base_ : 2 * std::max(base_, mean));
+  const std::uint32_t at_the_end =
+      config_.longest_wait > 0 ? reorder_ : std::min(reorder_, sender.buried ? base_ : 2 * std::max(base_, mean));
   const auto patient = static_cast<std::int32_t>(sender.next == sender.end ? at_the_end : reorder_);
   const Slots slots = slots_of(sender);
   for (std::uint32_t s = sender.una; before(s, sender.next); ++s) {
@@ -417,11 +443,26 @@ void Srd::find_lost(Sender& sender) {
   }
 }
 
-// How long to wait for news.
+// How long to wait for news. Long waits for answers are a slow link's queue, not loss.
 Instant Srd::patience(const Sender& sender) const {
-  return std::min(
-      2 * (config_.base_rtt + config_.packet_time * (sender.fan_in + config_.ack_every)) + config_.longest_wait,
-      kLongestFlight);
+  const Instant usual = Instant{mean_of(sender)} << kTimeShift;
+  const Instant least =
+      2 * (config_.base_rtt + config_.packet_time * (sender.fan_in + config_.ack_every)) + config_.longest_wait;
+  return std::min(std::max(least, usual + usual / 2), kLongestFlight);
+}
+
+// And once it was asked.
+Instant Srd::next_patience(const Sender& sender) const {
+  return std::max(config_.rto, Instant{mean_of(sender)} * 3 << kTimeShift);
+}
+
+// What was taken for lost was only late. Packets sent twice say nothing of round trips: without this, a link at a
+// twentieth of its rate would have all sent twice for ever, and the window would never learn of its queue.
+void Srd::be_more_patient(Sender& sender) {
+  const std::uint32_t mean = mean_of(sender);
+  constexpr std::uint32_t kLongest = kLongestFlight / 4 >> kTimeShift;
+  if (mean < kLongest) sender.mean_rtt += 7 * mean;
+  sample(sender, 8 * mean);
 }
 
 // The deadline has passed without news.
@@ -453,7 +494,7 @@ void Srd::time_out(Instant now, std::uint32_t index) {
     }
     sender.questions = static_cast<std::uint8_t>(questions_after(1));
     sender.paced_until = now;
-    sender.deadline = std::min(now + config_.rto, sender.heard + config_.give_up);
+    sender.deadline = std::min(now + next_patience(sender), sender.heard + config_.give_up);
     return;
   }
   ++counters_.timeouts;
@@ -466,7 +507,7 @@ void Srd::time_out(Instant now, std::uint32_t index) {
   sender.latest_sent = stamp(now);
   sender.questions = static_cast<std::uint8_t>(questions_after(sender.silent));
   set_allowed(sender);
-  sender.deadline = std::min(now + std::min(config_.rto << std::min(6, sender.silent - 2), kLongestFlight),
+  sender.deadline = std::min(now + std::min(next_patience(sender) << std::min(6, sender.silent - 2), kLongestFlight),
                              sender.heard + config_.give_up);
 }
 

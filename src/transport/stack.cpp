@@ -54,19 +54,17 @@ std::uint32_t StackConfig::shortest_header() const {
   return shortest;
 }
 
-void StackConfig::set_network(Instant base_rtt, Instant wire_time, std::uint32_t wire_bytes, Instant longest_wait) {
+void StackConfig::set_network(Instant base_rtt, Instant wire_time, std::uint32_t wire_bytes) {
   const auto time_of = [&](Protocol protocol) {
     return (wire_time * packet_of(protocol) + wire_bytes - 1) / wire_bytes;
   };
   roce.base_rtt = tcp.base_rtt = uet.base_rtt = base_rtt;
-  uet.longest_wait = longest_wait;
   srd.packet_time = time_of(Protocol::srd);
   roce.packet_time = time_of(Protocol::rocev2);
   uet.packet_time = time_of(Protocol::uet);
   for (SrdConfig* each : {&srd, &tcp_over_srd}) {
     each->base_rtt = base_rtt;
-    each->longest_wait = longest_wait;
-    if (each->rto == 0) each->rto = 5 * base_rtt + longest_wait;
+    if (each->rto == 0) each->rto = 5 * base_rtt + each->longest_wait;
   }
   tcp_over_srd.packet_time = time_of(Protocol::tcp_over_srd);
 }

@@ -41,7 +41,7 @@ struct StackConfig {
   std::uint32_t shortest_header() const;
   // What the network is like, as each wants to know it: the longest round trip, how long so many bytes take on a host's
   // wire, and how long a packet may wait where none is lost (else 0).
-  void set_network(Instant base_rtt, Instant wire_time, std::uint32_t wire_bytes, Instant longest_wait = 0);
+  void set_network(Instant base_rtt, Instant wire_time, std::uint32_t wire_bytes);
   // The same for another lane, where other protocols may be used.
   StackConfig in_lane(std::uint32_t lane, std::uint8_t protocols) const;
   void use(Protocol protocol) { used = static_cast<std::uint8_t>(used | 1 << static_cast<int>(protocol)); }
