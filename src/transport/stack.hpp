@@ -39,8 +39,8 @@ struct StackConfig {
   // Of all that are used: the longest packet, and the shortest that can be one.
   std::uint32_t longest_packet() const;
   std::uint32_t shortest_header() const;
-  // What the network is like, as each wants to know it: the longest round trip, how long so many bytes take on a host's
-  // wire, and how long a packet may wait where none is lost (else 0).
+  // What the network is like, as each wants to know it: the longest round trip, and how long so many bytes take on a
+  // host's wire.
   void set_network(Instant base_rtt, Instant wire_time, std::uint32_t wire_bytes);
   // The same for another lane, where other protocols may be used.
   StackConfig in_lane(std::uint32_t lane, std::uint8_t protocols) const;
