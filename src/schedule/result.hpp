@@ -1,6 +1,7 @@
 #pragma once
 // What came of a schedule: one type for every executor. Tables, plots and files are views of it.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -81,6 +82,12 @@ struct Failures {
   std::uint64_t moved = 0;      // parts of messages that went on by another NIC
   std::int64_t first_moved = kNotYet;
   std::int64_t last_moved = kNotYet;
+
+  // In any order: hosts are looked at one after the other within a window of time.
+  void note_moved(std::int64_t time) {
+    first_moved = first_moved == kNotYet ? time : std::min(first_moved, time);
+    last_moved = std::max(last_moved, time);
+  }
 };
 
 struct Counters {

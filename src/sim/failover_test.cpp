@@ -52,7 +52,8 @@ struct Send {
 };
 
 template <class SetUp>
-schedule::RunResult run(const Built& built, const std::vector<Send>& sends, const SimConfig& config, SetUp set_up) {
+schedule::RunResult run(const Built& built, const std::vector<Send>& sends, const SimConfig& config, SetUp set_up,
+                        bool hosts = true) {
   workload::Matrix matrix;
   matrix.nodes = 64;
   for (const Send& each : sends) {
@@ -66,7 +67,7 @@ schedule::RunResult run(const Built& built, const std::vector<Send>& sends, cons
   workload::MatrixSchedule schedule(matrix);
   PacketSim engine(built.fabric, config);
   set_up(engine);
-  return PacketRun(schedule, engine, true).run();
+  return PacketRun(schedule, engine, hosts).run();
 }
 
 void lose_plane(PacketSim& engine, std::uint32_t plane, std::int64_t from, std::int64_t to = kForever) {
@@ -88,6 +89,19 @@ TEST(Failover, APlaneThatDiesCostsTheTimeToNoticeAndTheRestAtHalfTheRate) {
     EXPECT_GT(result.end, 20 * kMicrosecond + kSilence);
     EXPECT_LT(result.end, 20 * kMicrosecond + 2 * kSilence + 100 * kMicrosecond) << static_cast<int>(protocol);
     EXPECT_GE(result.failures->first_moved, kSilence);
+  }
+}
+
+// What came when is seen of one long message, too, also where servers have no inside.
+TEST(Failover, WhatCameBeforeAFaultIsSeen) {
+  for (const bool hosts : {true, false}) {
+    const auto result = run(
+        two_planes(), {{0, 32}}, config_of(), [](PacketSim& engine) { lose_plane(engine, 0, 40 * kMicrosecond); },
+        hosts);
+    const auto before = static_cast<double>(result.failures->delivered.between(0, 40 * kMicrosecond));
+    EXPECT_GT(before, 0.25 * kBytes) << hosts;
+    EXPECT_LT(before, 0.55 * kBytes) << hosts;
+    EXPECT_EQ(delivered(result), kBytes);
   }
 }
 
@@ -145,6 +159,7 @@ TEST(Failover, WithoutAnyWayItFailsAndTheRunEnds) {
 
 TEST(Failover, AnyNumberOfThreadsGivesTheSame) {
   std::vector<std::uint64_t> digests;
+  std::vector<std::int64_t> moved;  // when first and last
   for (const std::uint32_t threads : {1u, 2u, 4u}) {
     SimConfig config = config_of();
     config.threads = threads;
@@ -154,9 +169,11 @@ TEST(Failover, AnyNumberOfThreadsGivesTheSame) {
         run(two_planes(), sends, config, [](PacketSim& engine) { lose_plane(engine, 0, 20 * kMicrosecond); });
     EXPECT_EQ(delivered(result), 64 * kBytes);
     digests.push_back(result.digest);
+    moved.insert(moved.end(), {result.failures->first_moved, result.failures->last_moved});
   }
   EXPECT_EQ(digests[0], digests[1]);
   EXPECT_EQ(digests[0], digests[2]);
+  for (std::size_t i = 2; i < moved.size(); ++i) EXPECT_EQ(moved[i], moved[i % 2]);
 }
 
 RC_GTEST_PROP(Failover, WhateverGoesDownForAWhileEverythingComesOnce, ()) {

@@ -111,16 +111,22 @@ std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
   std::uint32_t parts = 0;
   const std::uint32_t payload = engine_.config().payload_of(stream);
   for_each_stripe(hosts.pairs, bytes, payload, message, [&](const NicPair& pair, std::uint64_t stripe) {
-    const std::uint64_t part_bytes = model_hosts_ ? part_size(stripe, payload) : std::max<std::uint64_t>(1, stripe);
+    // Where links fail, parts show what came when.
+    const std::uint64_t part_bytes =
+        model_hosts_ || fails_over_ ? part_size(stripe, payload) : std::max<std::uint64_t>(1, stripe);
     const std::uint64_t cut = std::max<std::uint64_t>(1, (stripe + part_bytes - 1) / part_bytes);
     // Of raw messages every packet is told.
     parts += static_cast<std::uint32_t>(is_raw(stream) ? transport::RawMessages::packets_of(stripe, payload) : cut);
-    if (is_read(stream)) {
-      for (std::uint64_t i = 0; i < cut; ++i)
-        ask(now, hosts, {pair, from, message, std::min(part_bytes, stripe - i * part_bytes)});
+    if (is_read(stream) || !model_hosts_) {
+      for (std::uint64_t i = 0; i < cut; ++i) {
+        const std::uint64_t size = std::min(part_bytes, stripe - i * part_bytes);
+        if (is_read(stream))
+          ask(now, hosts, {pair, from, message, size});
+        else
+          post(now, pair, from, message, size);
+      }
       return;
     }
-    if (!model_hosts_) return post(now, pair, from, message, stripe);
     cross(now, domain, route_out(hosts.routes, transfer, nic(pair.source)),
           {Crossing::Kind::out, from, to, message, pair, stripe, part_bytes, 0, kNew, {}});
   });
@@ -197,8 +203,7 @@ void PacketRun::failed(std::int64_t now, std::uint32_t from, std::uint32_t numbe
   hosts.failover.failed(now, each.pair);
   if (now - each.since >= config.give_up) return give_up(now, each.pair.source);
   if (move(now, from, number)) {
-    if (hosts.failures.first_moved == schedule::kNotYet) hosts.failures.first_moved = now;
-    hosts.failures.last_moved = now;
+    hosts.failures.note_moved(now);
   } else if (config.failover < config.give_up) {
     launch(now, from, number);  // perhaps it comes back
   } else {
@@ -214,9 +219,8 @@ schedule::Failures PacketRun::take_failures() {
     all.delivered.add(each.delivered);
     all.moved += each.moved;
     if (each.first_moved == schedule::kNotYet) continue;
-    all.first_moved =
-        all.first_moved == schedule::kNotYet ? each.first_moved : std::min(all.first_moved, each.first_moved);
-    all.last_moved = std::max(all.last_moved, each.last_moved);
+    all.note_moved(each.first_moved);
+    all.note_moved(each.last_moved);
   }
   return all;
 }
