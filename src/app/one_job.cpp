@@ -10,12 +10,13 @@ namespace {
 
 using spec::Complaint;
 
-constexpr const char* kUsualSizes = "[1MiB, 16MiB, 256MiB, 1GiB, 8GiB]";
+constexpr const char* kUsualSizes = "1MiB,16MiB,256MiB,1GiB,8GiB";
+constexpr std::uint64_t kSeed = 1;  // that `weft sim` draws late ranks by, unless told otherwise
 
-// More is said of a job, or of what the command line makes of it, than how many GPUs it has.
-template <class Job>
-bool is_particular(const Job& job) {
-  return !job.on.empty() || !job.split.empty() || !job.slow_ranks.empty();
+// Lists as a file has them, in brackets, are lists here, too.
+std::string bare_list(std::string sizes) {
+  std::erase_if(sizes, [](char c) { return c == '[' || c == ']' || c == ' '; });
+  return sizes;
 }
 
 }  // namespace
@@ -33,34 +34,31 @@ Bandwidth bisection_of(const Session& session, const why::Job& job) {
   return fabric::summarise(session.fabric()).bisection;
 }
 
-InputOptions with_job(InputOptions input, const JobOptions& options) {
-  if (options.collective.operation.empty() && options.gpus == 0 && options.sizes.empty()) return input;
-  std::string operation = options.collective.operation.empty() ? "all_reduce" : options.collective.operation;
-  if (const auto known = collective::operation_named(operation)) operation = collective::name(*known);
-  const std::string gpus = options.gpus == 0 ? "" : fmt::format("gpus: {}, ", options.gpus);
-  input.set.push_back(fmt::format("run=[{{{}: {{{}sizes: {}}}}}]", operation, gpus,
-                                  options.sizes.empty() ? kUsualSizes : bare_as_bytes(options.sizes)));
-  return input;
-}
-
 std::optional<OneJob> job_of(Session& session, const JobOptions& options) {
   spec::Diagnostics& diagnostics = session.diagnostics();
-  std::vector<CollectiveJob> jobs = collectives_of(session.cluster());
+  CollectiveOptions asked = options.collective;
+  std::string sizes = bare_list(options.sizes);
+  if (!asked.operation.empty() || collectives_of(session.cluster()).empty()) {
+    if (asked.operation.empty() && (options.gpus > 0 || !sizes.empty())) asked.operation = "all_reduce";
+    if (sizes.empty()) sizes = kUsualSizes;
+  }
+  const std::vector<CollectiveJob> jobs = jobs_of(session.cluster(), asked, options.gpus, sizes, diagnostics);
+  if (diagnostics.has_errors()) return std::nullopt;
   if (jobs.empty()) {
     diagnostics.add(Complaint::missing_key, {}, "the file's run names no collective", "--collective all_reduce");
     return std::nullopt;
   }
   check_job(jobs[0], session.cluster(), diagnostics);
-  if (is_particular(jobs[0]) || jobs[0].skew.count() > 0 || is_particular(options.collective) ||
-      !options.collective.skew.empty() || !options.collective.beside.empty())
+  if (!jobs[0].on.empty() || !jobs[0].split.empty() || !asked.beside.empty())
     diagnostics.add(Complaint::not_simulated, session.place("run", ""),
-                    "a job on certain GPUs, in groups, or with ranks that are late or slow",
+                    "a job on certain GPUs, in groups or beside others",
                     "`weft sim` runs those; here --gpus and --per-server say where a job is");
   OneJob out;
   out.job.operation = jobs[0].operation;
   out.job.gpus = jobs[0].gpus;
-  out.job.per_server = options.collective.per_server > 0 ? options.collective.per_server : jobs[0].per_server;
+  out.job.per_server = jobs[0].per_server;
   out.job.stack = stack_of(jobs[0], options.collective.stack, session.cluster(), diagnostics);
+  out.job.conditions = conditions_of(jobs[0], out.job.gpus, kSeed, diagnostics);
   out.sizes = jobs[0].sizes;
   const std::string& algorithm = options.collective.algorithms.empty() ? "auto" : options.collective.algorithms[0];
   if (algorithm != "auto") {

@@ -27,8 +27,6 @@ struct OneJob {
 // Between halves of the job's servers, where it has all of the cluster's; else not known.
 Bandwidth bisection_of(const Session& session, const why::Job& job);
 
-// The input with the job in it: the command line's words are read like those of the file.
-InputOptions with_job(InputOptions input, const JobOptions& options);
 // Complains into the session's diagnostics when there is none.
 std::optional<OneJob> job_of(Session& session, const JobOptions& options);
 

@@ -56,10 +56,10 @@ void print(const std::vector<Row>& rows, const OneJob& one, const Session& sessi
   }
   console.out << table.text(console.width, console.colour_out, true);
   const auto beaten = [](const Row& row) { return row.simulated > 0 && row.simulated < row.bounds.total().count(); };
-  if (std::any_of(rows.begin(), rows.end(), beaten))
-    console.out
-        << "collectives are simulated at message level, which knows no uplinks: where they are narrow, believe the "
-           "bound\n";
+  if (!std::any_of(rows.begin(), rows.end(), beaten)) return;
+  report::Facts note;
+  note.add("simulated", "at message level, which knows no uplinks: where they are narrow, believe the bound");
+  console.out << "\n" << note.text(console.width, console.colour_out);
 }
 
 void print_records(const std::vector<Row>& rows, const OneJob& one, const Session& session, Console& console) {
@@ -90,13 +90,12 @@ void print_records(const std::vector<Row>& rows, const OneJob& one, const Sessio
 
 int plan(const PlanCommandOptions& options, Console& console) {
   const JobOptions wanted{options.collective, options.gpus, options.sizes};
-  Session session(with_job(options.input, wanted), console);
+  Session session(options.input, console);
   if (!session.ok()) return kYourInput;
   const auto one = job_of(session, wanted);
   if (report(session.diagnostics(), options.input, console) || !one) return kYourInput;
   const model::Catalog catalog = load_catalog(options.input, session.diagnostics());
-  why::Machine machine(session.source(), session.cluster().name, with_job(options.input, wanted).set, catalog,
-                       session.diagnostics());
+  why::Machine machine(session.source(), session.cluster().name, options.input.set, catalog, session.diagnostics());
   const collective::Team* team = machine.team(one->job, {});
   spec::Diagnostics& diagnostics = session.diagnostics();
   if (team == nullptr)

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "measured/nccl_tests.hpp"
 
@@ -43,6 +44,7 @@ std::optional<Value> value_of(const json& record, const char* key) {
 bool read_records(std::uint32_t source, std::vector<Named>& curves, spec::Diagnostics& diagnostics) {
   const std::string& text = diagnostics.sources().text(source);
   std::uint32_t number = 0;
+  std::vector<std::pair<std::string, draw::Point>> by_nccl;  // what its algorithm's own curve is called
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     const std::string_view line = std::string_view(text).substr(at, end - at);
@@ -66,11 +68,18 @@ bool read_records(std::uint32_t source, std::vector<Named>& curves, spec::Diagno
       return refuse("a record of a collective that is not whole");
     const bool chosen = value_of<std::string>(record, "chosen_by") == "auto";
     const std::string executor = value_of<std::string>(record, "executor").value_or("message");
-    add_point(curves,
-              fmt::format("{} of {} GPUs{}{}", *operation, *ranks, chosen ? "" : ", " + *algorithm,
-                          executor == "message" ? "" : " by " + executor + "s"),
-              {*bytes, *busbw}, false);
+    const auto what = [&](const std::string& how) {
+      return fmt::format("{} of {} GPUs{}{}", *operation, *ranks, how,
+                         executor == "message" ? "" : " by " + executor + "s");
+    };
+    const std::string own = what(", " + *algorithm);
+    add_point(curves, chosen ? what("") : own, {*bytes, *busbw}, false);
+    if (chosen) by_nccl.emplace_back(own, draw::Point{*bytes, *busbw});
   }
+  // Where algorithms stand side by side, what NCCL chooses is a point of its algorithm, too.
+  for (const auto& [own, point] : by_nccl)
+    if (std::any_of(curves.begin(), curves.end(), [&](const Named& each) { return each.what == own; }))
+      add_point(curves, own, point, false);
   return true;
 }
 

@@ -33,6 +33,15 @@ TEST(PlottedRuns, WhatNcclChoosesIsOneCurveAndForcedAlgorithmsAreTheirOwn) {
   EXPECT_EQ(two[1].name, "run: all_reduce of 16 GPUs, Tree");
 }
 
+TEST(PlottedRuns, SideBySideTheChosenOneHasItsOwnCurveToo) {
+  const auto curves = read(record("Ring", "auto", 1024, 4) + record("Tree", "user", 1024, 2) +
+                           record("Tree", "auto", 2048, 8) + record("Ring", "user", 2048, 7));
+  ASSERT_EQ(curves.size(), 3u);
+  EXPECT_EQ(curves[1].name, "run: all_reduce of 16 GPUs, Tree");
+  ASSERT_EQ(curves[1].points.size(), 2u);
+  EXPECT_EQ(curves[1].points[1].y, 8);
+}
+
 constexpr const char* kTable =
     "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw "
     "#wrong\n"

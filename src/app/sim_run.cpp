@@ -39,7 +39,9 @@ sim::SimConfig config_for(const model::Cluster& cluster, const Traffic& traffic,
 }
 
 // htsim's hosts are a wire and nothing else.
-bool has_hosts(const model::Cluster& cluster) { return cluster.file.fabric.kind != "topo"; }
+bool has_hosts(const model::Cluster& cluster, const Traffic& traffic) {
+  return traffic.hosts && cluster.file.fabric.kind != "topo";
+}
 
 // How each stream travels, or all there is.
 struct Carried {
@@ -199,7 +201,7 @@ sim::FlowConfig flow_config(const model::Cluster& cluster, const Traffic& traffi
       is_split(cluster.file.transport.balance, traffic.streams.empty() ? packets.protocol : packets.streams[0]);
   // SRD and UET leave slow paths where the choice is theirs, adaptive switches long queues.
   config.adapts = cluster.file.transport.balance == "entropy" || cluster.file.transport.balance == "adaptive";
-  config.hosts = has_hosts(cluster);
+  config.hosts = has_hosts(cluster, traffic);
   return config;
 }
 
@@ -322,7 +324,7 @@ void check_run(Session& session, const Traffic& traffic, const RunOptions& optio
   sim::PacketSim engine(fabric, config_for(session.cluster(), traffic, options));
   check_buffers(session, engine);
   const auto schedule = traffic.make();
-  sim::PacketRun run(*schedule, engine, has_hosts(session.cluster()));
+  sim::PacketRun run(*schedule, engine, has_hosts(session.cluster(), traffic));
   check_flows(session, traffic, run);
   find_links(engine.layout(), options.capture, "--capture", diagnostics);
   if (!diagnostics.has_errors()) set_up_faults(session, traffic, options, taker_of(engine), diagnostics);
@@ -371,7 +373,7 @@ RunResult run_schedule(const Session& session, schedule::Schedule& schedule, con
     sim::PacketSim engine(session.fabric(), config_for(session.cluster(), all, options));
     set_up_faults(session, all, options, taker_of(engine), nothing);
     engine.on_progress = keep_going;
-    sim::PacketRun run(work, engine, has_hosts(session.cluster()), rates);
+    sim::PacketRun run(work, engine, has_hosts(session.cluster(), all), rates);
     result = both ? run.run([&](std::uint32_t rank) { return both->lanes_of_work(rank); }) : run.run();
   }
   std::erase_if(result.flows, [](const schedule::FlowRecord& flow) { return flow.stream != 0; });
@@ -406,7 +408,7 @@ Run run_traffic(const Session& session, const Traffic& traffic, const RunOptions
     run.wire_numbers.roce = engine.config().stack.roce;
     run.wire_numbers.tcp_segment = engine.config().stack.tcp.mtu - engine.config().stack.tcp.headers;
     engine.on_progress = [&](const schedule::Progress& progress) { return watch(progress); };
-    run.result = sim::PacketRun(*schedule, engine, has_hosts(session.cluster())).run();
+    run.result = sim::PacketRun(*schedule, engine, has_hosts(session.cluster(), traffic)).run();
     watch.finish();
     run.captured = engine.captured();
     if (with_links) engine.collect_links(run.result, SIZE_MAX);

@@ -37,6 +37,7 @@ struct Traffic {
   std::uint64_t fingerprint = 0;  // of what decided it
   std::uint64_t bytes = 0;        // of all flows; 0: not known before they are drawn
   std::uint64_t flows = 0;        // likewise
+  bool hosts = true;              // false: from NIC to NIC, whatever servers are like inside
 
   // Anew for every run: a schedule is used up. The traffic must outlive it.
   std::unique_ptr<schedule::Schedule> make() const;

@@ -43,6 +43,7 @@ class Report {
   void rows() const;
   void ranking() const;
   void details() const;
+  bool is_faster() const;
   std::string verdict() const;
   nlohmann::ordered_json record(const Hypothesis& each, std::size_t rank) const;
 
@@ -111,10 +112,12 @@ void Report::ranking() const {
                       size_of(diagnosis_.expected.size() - 1),
                       measured ? counted(static_cast<std::int64_t>(diagnosis_.observations.size()), "row") : "no rows")
                << table.text(console_.width, console_.colour_out);
+  report::Facts both;
   if (diagnosis_.pair)
-    console_.out << fmt::format("both at once: {} and {} ({}), off by {}\n", why::info(diagnosis_.pair->first).id,
-                                why::info(diagnosis_.pair->second).id, diagnosis_.pair->variant.text,
-                                percent(diagnosis_.pair->median_error));
+    both.add("both at once", fmt::format("{} and {} ({}), off by {}", why::info(diagnosis_.pair->first).id,
+                                         why::info(diagnosis_.pair->second).id, diagnosis_.pair->variant.text,
+                                         percent(diagnosis_.pair->median_error)));
+  console_.out << both.text(console_.width, console_.colour_out);
 }
 
 void Report::details() const {
@@ -131,13 +134,30 @@ void Report::details() const {
     facts.add("   fix", std::string(info.fix));
     console_.out << facts.text(console_.width, console_.colour_out);
   }
+  report::Facts seen;
   for (const Hypothesis& each : diagnosis_.without_effect)
-    console_.out << fmt::format("\nseen, but changes nothing here: {} ({}{})\n", why::info(each.cause).id,
-                                each.findings[0].text, place(each.findings[0].place));
+    seen.add("seen, but changes nothing here",
+             fmt::format("{} ({}{})", why::info(each.cause).id, each.findings[0].text, place(each.findings[0].place)));
+  if (!diagnosis_.without_effect.empty()) console_.out << "\n" << seen.text(console_.width, console_.colour_out);
+}
+
+// Most rows are better than the machine as it was taken could be.
+bool Report::is_faster() const {
+  std::size_t faster = 0;
+  for (std::size_t i = 0; i < diagnosis_.observations.size(); ++i)
+    if (diagnosis_.observations[i].bus > 4.0 / 3 * diagnosis_.expected[i]) ++faster;
+  return 2 * faster > diagnosis_.observations.size();
 }
 
 std::string Report::verdict() const {
   if (diagnosis_.ranked.empty()) return "no cause is possible here";
+  if (!diagnosis_.explained && is_faster())
+    return "it is not the machine that was taken: most figures are better than that could give; --topo, --smi or a "
+           "cluster file describes it";
+  const auto is_said = [](const Hypothesis& each) { return !each.findings.empty(); };
+  if (diagnosis_.observations.empty() && std::none_of(diagnosis_.ranked.begin(), diagnosis_.ranked.end(), is_said))
+    return "nothing was measured and no file says that anything is wrong: this is what the machine should give; "
+           "--measured, --busbw or --log tells more";
   const Hypothesis& first = diagnosis_.ranked[0];
   if (diagnosis_.pair)
     return fmt::format("two causes at once, {} and {}: together they give {} GB/s at {}",

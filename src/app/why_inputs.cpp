@@ -34,6 +34,7 @@ class Reading {
 
   bool read() {
     out_.catalog = std::make_unique<model::Catalog>(load_catalog(options_.input, out_.diagnostics));
+    refuse_simulated();
     if (!read_machine_file()) return false;
     out_.model = out_.diagnostics;
     read_logs();
@@ -51,6 +52,15 @@ class Reading {
  private:
   void refuse(Complaint complaint, std::string message, std::string help) {
     out_.diagnostics.add(complaint, {}, std::move(message), std::move(help));
+  }
+
+  // What somebody measured ran as it did; only NCCL's variables say how.
+  void refuse_simulated() {
+    if (!options_.collective.given.empty())
+      refuse(Complaint::contradiction,
+             fmt::format("{} is for a collective that is simulated, and this one was measured",
+                         options_.collective.given.front()),
+             "--gpus and --nodes say who took part, --env NCCL_ALGO=Ring what NCCL was told");
   }
 
   bool is_described() const { return machine_source_ != 0; }

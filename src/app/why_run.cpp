@@ -1,13 +1,14 @@
 // Where the time of a simulated collective goes, and what would make it faster.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "app/commands.hpp"
+#include "app/network_probe.hpp"
 #include "app/one_job.hpp"
-#include "app/sim_run.hpp"
 #include "base/text.hpp"
 #include "fabric/summary.hpp"
 #include "report/table.hpp"
@@ -20,19 +21,6 @@ namespace {
 using collective::Team;
 using why::Resource;
 
-constexpr std::uint64_t kProbeBytes = 4'000'000;
-constexpr std::uint64_t kDraws = 3;
-constexpr std::size_t kMostPacketFlows = 1'024;  // of a probe: seconds; more go as flows
-
-// What the fabric leaves of the cards' rate, and where the rest goes.
-struct Probe {
-  std::int64_t per_mille = 1'000;
-  std::int64_t paused_per_mille = 0;
-  std::int64_t resent_per_mille = 0;
-  std::string fidelity = "not needed";  // one server, or the fabric cannot be simulated
-  schedule::Counters counters;
-};
-
 struct Costs {
   std::optional<Price> price;
   std::uint32_t nics = 0;
@@ -44,7 +32,7 @@ struct Outcome {
   double bus = 0;
   std::string choice;
   Costs costs;
-  Probe probe;
+  NetworkProbe probe;
 };
 
 Costs costs_of(const Session& session) {
@@ -52,68 +40,7 @@ Costs costs_of(const Session& session) {
           session.fabric().count(fabric::NodeKind::network_switch)};
 }
 
-// Neighbours of a ring over the servers, through each of their ports: what crosses the network at a time.
-Traffic ring_traffic(const Session& session, const Team& team) {
-  Traffic traffic;
-  traffic.matrix.emplace();
-  traffic.matrix->nodes = traffic.nodes = session.cluster().gpus;
-  for (std::uint32_t node = 0; node < team.nodes(); ++node) {
-    const auto& from = team.domain(node).ports;
-    const auto& to = team.domain((node + 1) % team.nodes()).ports;
-    for (std::size_t port = 0; port < from.size(); ++port)
-      traffic.matrix->flows.push_back({team.gpu(from[port].rank), team.gpu(to[port % to.size()].rank), kProbeBytes});
-  }
-  traffic.flows = traffic.matrix->flows.size();
-  traffic.bytes = traffic.flows * kProbeBytes;
-  return traffic;
-}
-
-// Of what the slowest flow loses: for how long the link that was paused longest stood still, then
-// the part of the packets that were sent again.
-void find_losses(const schedule::RunResult& result, std::int64_t slowest, Probe& out) {
-  const std::int64_t lost = 1'000 - out.per_mille;
-  std::int64_t paused = 0;
-  for (const schedule::LinkRecord& link : result.links) paused = std::max(paused, link.paused);
-  out.paused_per_mille = std::min(lost, std::min(paused, slowest) * 1'000 / slowest);
-  const auto sent = static_cast<std::int64_t>(result.counters.data_sent + result.counters.data_resent);
-  if (sent > 0)
-    out.resent_per_mille =
-        std::min(lost - out.paused_per_mille, static_cast<std::int64_t>(result.counters.data_resent) * 1'000 / sent);
-}
-
-// Every flow counts for as much as the slowest, because a ring waits for it. Which flows collide is
-// a matter of luck: of a few draws the middle one is taken.
-Probe probe(Session& session, const why::Job& job, bool fast) {
-  const Team team(session.fabric(), collective::pick_gpus(session.cluster(), job.gpus, job.per_server));
-  if (team.nodes() < 2 || !team.broken().empty()) return {};
-  const Traffic traffic = ring_traffic(session, team);
-  RunOptions run;
-  run.fidelity = fast || traffic.flows > kMostPacketFlows ? "flow" : "packet";
-  check_run(session, traffic, run);
-  if (session.diagnostics().has_errors()) return {};
-  std::ostringstream nobody;
-  Console quiet{nobody, nobody};
-  std::vector<Probe> draws;
-  for (run.seed = 1; run.seed <= kDraws; ++run.seed) {
-    Watch watch({}, traffic.bytes, quiet);
-    const schedule::RunResult result = run_traffic(session, traffic, run, run.fidelity == "packet", watch).result;
-    if (!result.stopped_by.empty() || result.flows.empty()) return {};
-    Probe drawn;
-    drawn.fidelity = run.fidelity;
-    drawn.counters = result.counters;
-    std::int64_t slowest = 1;
-    for (const schedule::FlowRecord& flow : result.flows) {
-      const std::int64_t end = flow.sent == schedule::kNotYet ? flow.received : flow.sent;
-      if (end <= flow.start || flow.unloaded == 0) continue;
-      slowest = std::max(slowest, end - flow.start);
-      drawn.per_mille = std::clamp<std::int64_t>(flow.unloaded * 1'000 / (end - flow.start), 1, drawn.per_mille);
-    }
-    find_losses(result, slowest, drawn);
-    draws.push_back(std::move(drawn));
-  }
-  std::sort(draws.begin(), draws.end(), [](const Probe& a, const Probe& b) { return a.per_mille < b.per_mille; });
-  return draws[draws.size() / 2];
-}
+constexpr std::size_t kRanksNamed = 3;  // of those that are waited for
 
 class RunReport {
  public:
@@ -129,10 +56,15 @@ class RunReport {
 
  private:
   Outcome evaluate(const why::WhatIf& change, bool& possible);
+  void find_faults();
   void try_changes();
   void text() const;
   void json() const;
+  std::string conditions_text() const;
+  std::string network_text() const;
+  std::string path_text() const;
   std::string what_if_text() const;
+  std::string name_of_rank(std::uint32_t rank) const;
   std::string cost_text(const Costs& costs) const;
   double bus(std::int64_t time) const { return why::bus_bandwidth(one_.job, bytes_, time); }
 
@@ -142,7 +74,7 @@ class RunReport {
   why::Machine& machine_;
   Console& console_;
   std::uint64_t bytes_;
-  Probe probe_;
+  NetworkProbe probe_;
   Costs costs_;
   why::Prediction now_;
   std::optional<why::Breakdown> path_;
@@ -155,7 +87,7 @@ Outcome RunReport::evaluate(const why::WhatIf& change, bool& possible) {
   why::Job job = one_.job;
   if (change.per_server > 0) job.per_server = change.per_server;
   if (!change.variant.set.empty() || change.per_server > 0) {
-    InputOptions input = with_job(options_.input, {options_.collective, options_.gpus, options_.size});
+    InputOptions input = options_.input;
     input.set.insert(input.set.end(), change.variant.set.begin(), change.variant.set.end());
     std::ostringstream nobody;
     Console quiet{nobody, nobody};
@@ -163,19 +95,32 @@ Outcome RunReport::evaluate(const why::WhatIf& change, bool& possible) {
     possible = other.ok();
     if (!possible) return out;
     out.costs = costs_of(other);
-    out.probe = probe(other, job, options_.fast);
+    out.probe = probe_network(other, job, options_.fast);
   }
   why::Variant variant = change.variant;
   if (!variant.algorithm) variant.algorithm = one_.algorithm;
   variant.protocol = one_.protocol;
   variant.channels = options_.collective.channels;
-  variant.nic_per_mille = out.probe.per_mille;
+  variant.nic_per_mille = out.probe.left_per_mille;
   const std::vector<why::Prediction> made = machine_.predict(job, variant, {bytes_});
   possible = !made.empty();
   if (!possible) return out;
   out.bus = bus(made[0].time);
   out.choice = collective::name(made[0].choice.algorithm);
   return out;
+}
+
+// Packets that links lose: how much of the time that is shows without them.
+void RunReport::find_faults() {
+  const std::vector<model::FaultSpec>& faults = session_.cluster().file.faults;
+  const auto loses = [](const model::FaultSpec& each) { return each.kind == "lossy" || each.kind == "corrupting"; };
+  if (!probe_.done() || !std::any_of(faults.begin(), faults.end(), loses)) return;
+  InputOptions input = options_.input;
+  input.set.push_back("faults=[]");
+  std::ostringstream nobody;
+  Console quiet{nobody, nobody};
+  Session other(input, quiet);
+  if (other.ok()) charge_loss(probe_network(other, one_.job, options_.fast), probe_);
 }
 
 void RunReport::try_changes() {
@@ -210,16 +155,11 @@ void RunReport::text() const {
   facts.add("job", fmt::format("{} of {} on {}, {}, stack {}", collective::name(one_.job.operation),
                                counted(one_.job.gpus, "GPU"), counted(team.nodes(), "server"),
                                exact(Bytes(static_cast<std::int64_t>(bytes_))), one_.job.stack->name));
+  if (const std::string uneven = conditions_text(); !uneven.empty()) facts.add("ranks", uneven);
   facts.add("takes", fmt::format("{}, busbw {:.1f} GB/s, with {} {} and {}", brief(Duration(now_.time)), bus(now_.time),
                                  collective::name(now_.choice.algorithm), collective::name(now_.choice.protocol),
                                  counted(now_.choice.channels, "channel")));
-  if (team.nodes() > 1)
-    facts.add("network", probe_.fidelity == "not needed"
-                             ? std::string("not simulated: taken to be never in the way")
-                             : fmt::format("neighbours in a ring get {:.0f}% of what one alone gets ({} level; {} "
-                                           "pauses, {} packets sent again)",
-                                           static_cast<double>(probe_.per_mille) / 10, probe_.fidelity,
-                                           probe_.counters.pauses, probe_.counters.data_resent));
+  if (team.nodes() > 1) facts.add("network", network_text());
   if (const why::Bound* bound = bounds_.tightest())
     facts.add("most loaded",
               fmt::format("{}: {:.0f}% busy", bound->text,
@@ -228,20 +168,71 @@ void RunReport::text() const {
                                     options_.fast ? "flows (--fast)" : "packets"));
   console_.out << facts.text(console_.width, console_.colour_out);
 
-  if (path_) {
-    report::Table table({{"where the time goes"}, {"time", true}, {"share", true}});
-    const double total = static_cast<double>(path_->total());
-    std::vector<std::size_t> order;
-    for (std::size_t i = 0; i < why::kResources; ++i)
-      if (path_->time[i] > 0) order.push_back(i);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return path_->time[a] > path_->time[b]; });
-    for (const std::size_t i : order)
-      table.add({std::string(why::name(static_cast<Resource>(i))), brief(Duration(path_->time[i])),
-                 fmt::format("{:.1f}%", 100 * static_cast<double>(path_->time[i]) / total)});
-    console_.out << "\n" << table.text(console_.width, console_.colour_out);
-  }
+  console_.out << "\n" << path_text();
   console_.out << "\n" << what_if_text();
+}
+
+// Who is late or slow, as it was asked for.
+std::string RunReport::conditions_text() const {
+  const collective::Conditions& given = one_.job.conditions;
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < given.ranks.size() && i < kRanksNamed; ++i)
+    words.push_back(fmt::format("{} has {:g}% of its speed", name_of_rank(given.ranks[i].which),
+                                static_cast<double>(given.ranks[i].speed_per_mille) / 10));
+  if (given.ranks.size() > kRanksNamed)
+    words.push_back(fmt::format("{} more are slow", given.ranks.size() - kRanksNamed));
+  if (!given.starts.empty()) {
+    const auto last = std::max_element(given.starts.begin(), given.starts.end());
+    words.push_back(fmt::format("{} comes last, {} after the first",
+                                name_of_rank(static_cast<std::uint32_t>(last - given.starts.begin())), brief(*last)));
+  }
+  return fmt::format("{}", fmt::join(words, "; "));
+}
+
+std::string RunReport::name_of_rank(std::uint32_t rank) const {
+  const Team& team = *machine_.team(one_.job, {});
+  return fmt::format("rank {} ({})", rank, session_.fabric().name(session_.fabric().gpu(team.gpu(rank))));
+}
+
+std::string RunReport::network_text() const {
+  if (!probe_.done()) return "not simulated: taken to be never in the way";
+  std::string text = fmt::format(
+      "neighbours in a ring get {:.0f}% of what one alone gets ({} level; {} pauses, {} packets sent again)",
+      static_cast<double>(probe_.left_per_mille) / 10, probe_.fidelity, probe_.counters.pauses,
+      probe_.counters.data_resent);
+  if (!probe_.longest_queue.empty()) text += fmt::format("; they queue longest at {}", probe_.longest_queue);
+  return text;
+}
+
+// Each rank that is waited for has a line of its own.
+std::string RunReport::path_text() const {
+  if (!path_) return "where the time goes is not told: too many steps to keep; a smaller --size shows the same\n";
+  struct Line {
+    std::string text;
+    std::int64_t time;
+  };
+  std::vector<Line> lines;
+  for (std::size_t i = 0; i < why::kResources; ++i)
+    if (path_->time[i] > 0 && static_cast<Resource>(i) != Resource::waiting)
+      lines.push_back({std::string(why::name(static_cast<Resource>(i))), path_->time[i]});
+  std::int64_t others = 0;
+  for (std::size_t i = 0; i < path_->waited.size(); ++i) {
+    const auto& [rank, late, slow] = path_->waited[i];
+    if (i >= kRanksNamed) {
+      others += late + slow;
+      continue;
+    }
+    if (late > 0) lines.push_back({fmt::format("waiting for {}: late", name_of_rank(rank)), late});
+    if (slow > 0) lines.push_back({fmt::format("waiting for {}: slow", name_of_rank(rank)), slow});
+  }
+  if (others > 0) lines.push_back({"waiting for other ranks", others});
+  std::stable_sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) { return a.time > b.time; });
+  report::Table table({{"where the time goes"}, {"time", true}, {"share", true}});
+  const double total = static_cast<double>(path_->total());
+  for (const Line& line : lines)
+    table.add(
+        {line.text, brief(Duration(line.time)), fmt::format("{:.1f}%", 100 * static_cast<double>(line.time) / total)});
+  return table.text(console_.width, console_.colour_out);
 }
 
 // Commands are long: where they do not fit beside the figures they stand below them, numbered, broken as a shell takes
@@ -280,6 +271,7 @@ std::string RunReport::what_if_text() const {
 }
 
 void RunReport::json() const {
+  const Team& team = *machine_.team(one_.job, {});
   nlohmann::ordered_json out = {{"record", "why_run"},
                                 {"version", 1},
                                 {"cluster", session_.cluster().name},
@@ -293,13 +285,24 @@ void RunReport::json() const {
                                 {"protocol", collective::name(now_.choice.protocol)},
                                 {"channels", now_.choice.channels},
                                 {"network_fidelity", probe_.fidelity},
-                                {"network_per_mille", probe_.per_mille},
+                                {"network_per_mille", probe_.left_per_mille},
                                 {"paused_per_mille", probe_.paused_per_mille},
-                                {"resent_per_mille", probe_.resent_per_mille}};
+                                {"resent_per_mille", probe_.resent_per_mille},
+                                {"longest_queue", probe_.longest_queue},
+                                {"nics", costs_.nics},
+                                {"switches", costs_.switches},
+                                {"price_usd_per_hour", nullptr}};
+  if (costs_.price) out["price_usd_per_hour"] = static_cast<double>(costs_.price->count()) / 1e6;
   if (path_) {
     out["critical_path_ps"] = nlohmann::ordered_json::object();
     for (std::size_t i = 0; i < why::kResources; ++i)
       out["critical_path_ps"][std::string(why::name(static_cast<Resource>(i)))] = path_->time[i];
+    out["waited_for"] = nlohmann::ordered_json::array();
+    for (const auto& [rank, late, slow] : path_->waited)
+      out["waited_for"].push_back({{"rank", rank},
+                                   {"gpu", session_.fabric().name(session_.fabric().gpu(team.gpu(rank)))},
+                                   {"late_ps", late},
+                                   {"slow_ps", slow}});
   }
   out["bounds"] = nlohmann::ordered_json::array();
   for (const why::Bound& each : bounds_.bandwidths)
@@ -309,10 +312,11 @@ void RunReport::json() const {
                              {"utilisation", static_cast<double>(each.time.count()) / static_cast<double>(now_.time)}});
   out["what_if"] = nlohmann::ordered_json::array();
   for (const Outcome& each : outcomes_) {
-    nlohmann::ordered_json row = {
-        {"change", each.change.text}, {"command", each.change.command},  {"set", each.change.variant.set},
-        {"busbw_GBps", each.bus},     {"algorithm", each.choice},        {"network_per_mille", each.probe.per_mille},
-        {"nics", each.costs.nics},    {"switches", each.costs.switches}, {"price_usd_per_hour", nullptr}};
+    nlohmann::ordered_json row = {{"change", each.change.text},     {"command", each.change.command},
+                                  {"set", each.change.variant.set}, {"busbw_GBps", each.bus},
+                                  {"algorithm", each.choice},       {"network_per_mille", each.probe.left_per_mille},
+                                  {"nics", each.costs.nics},        {"switches", each.costs.switches},
+                                  {"price_usd_per_hour", nullptr}};
     if (each.costs.price) row["price_usd_per_hour"] = static_cast<double>(each.costs.price->count()) / 1e6;
     out["what_if"].push_back(std::move(row));
   }
@@ -328,9 +332,10 @@ int RunReport::run() {
                     "--gpus and --per-server that fit the cluster");
   if (app::report(diagnostics, options_.input, console_)) return kYourInput;
   costs_ = costs_of(session_);
-  probe_ = probe(session_, one_.job, options_.fast);
+  probe_ = probe_network(session_, one_.job, options_.fast);
+  find_faults();
   why::Variant variant = one_.variant(options_.collective);
-  variant.nic_per_mille = probe_.per_mille;
+  variant.nic_per_mille = probe_.left_per_mille;
   const std::vector<why::Prediction> made = machine_.predict(one_.job, variant, {bytes_});
   if (made.empty()) {
     diagnostics.add(spec::Complaint::contradiction, {},
@@ -341,11 +346,12 @@ int RunReport::run() {
   }
   now_ = made[0];
   collective::Stack stack = *one_.job.stack;
-  stack.network.nic_per_mille = std::max<std::int64_t>(1, stack.network.nic_per_mille * probe_.per_mille / 1'000);
+  stack.network.nic_per_mille = std::max<std::int64_t>(1, stack.network.nic_per_mille * probe_.left_per_mille / 1'000);
   collective::PlanOptions plan{
       .operation = one_.job.operation, .bytes = bytes_, .choice = now_.choice, .stack = &stack};
   plan.pxn = options_.collective.pxn;
-  path_ = why::critical_path(*team, plan, {probe_.per_mille, probe_.paused_per_mille, probe_.resent_per_mille});
+  plan.conditions = &one_.job.conditions;
+  path_ = why::critical_path(*team, plan, {probe_.left_per_mille, probe_.paused_per_mille, probe_.resent_per_mille});
   bounds_ = why::bounds_of(*team, plan, bisection_of(session_, one_.job));
   try_changes();
   if (options_.input.json)
@@ -361,13 +367,12 @@ int why_run(const WhyOptions& given, Console& console) {
   WhyOptions options = given;
   if (options.input.nodes == 0) options.input.nodes = 1;
   const JobOptions wanted{options.collective, options.gpus, options.size};
-  Session session(with_job(options.input, wanted), console);
+  Session session(options.input, console);
   if (!session.ok()) return kYourInput;
   const auto job = job_of(session, wanted);
   if (report(session.diagnostics(), options.input, console) || !job) return kYourInput;
   const model::Catalog catalog = load_catalog(options.input, session.diagnostics());
-  why::Machine machine(session.source(), session.cluster().name, with_job(options.input, wanted).set, catalog,
-                       session.diagnostics());
+  why::Machine machine(session.source(), session.cluster().name, options.input.set, catalog, session.diagnostics());
   return RunReport(options, session, *job, machine, console).run();
 }
 

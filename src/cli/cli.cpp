@@ -206,7 +206,6 @@ void add_collective(CLI::App& command, app::CollectiveOptions& options) {
       ->check(CLI::Range(0, 64))
       ->option_text("N=0");
   command.add_option("--stack", options.stack, "ib, roce, efa, tcpx, tcp; default: by network card")->type_name("NAME");
-  command.add_option("--plot", options.plot, "of a collective: bandwidth against size, as SVG")->type_name("FILE");
   command.add_flag_callback(
       "--no-pxn", [&options] { options.pxn = false; }, "GPUs do not hand data to the one next to the NIC");
 }
@@ -216,6 +215,8 @@ void add_sim(CLI::App& app, Verbs& verbs) {
   add_input(*command, verbs.sim.input, true);
   add_traffic(*command, verbs.sim.traffic);
   add_collective(*command, verbs.sim.collective);
+  command->add_option("--plot", verbs.sim.collective.plot, "of a collective: bandwidth against size, as SVG")
+      ->type_name("FILE");
   add_runs(*command, verbs.sim.run, true, verbs.sim.seeds, verbs.sim.limit);
   command->parse_complete_callback([command, &verbs] {
     verbs.sim.collective.fidelity_given = command->count("--fidelity") > 0;
@@ -327,6 +328,11 @@ void add_why(CLI::App& app, Verbs& verbs) {
   command->add_option("--size", options.size, "of a simulated one; default: the largest of the file's")
       ->option_text("SIZE");
   command->add_flag("--fast", options.fast, "the network of a simulated one as flows, not packets");
+  command->parse_complete_callback([command, &options] {
+    options.collective.given =
+        given(*command, {"--per-server", "--on", "--beside", "--split", "--skew", "--slow-rank", "--algorithms",
+                         "--protocol", "--channels", "--no-pxn", "--size", "--fast"});
+  });
   command->footer(
       "With a measurement, log or topology it ranks what explains the figures. Without,\n"
       "it says where the time of a simulated collective goes and what would help.\n"
@@ -501,6 +507,24 @@ int dispatch(const CLI::App& app, Verbs& verbs, app::Console& console) {
   return show(verbs, console);
 }
 
+// What is wrong with an option that its command does not have; empty when none is.
+std::string unknown_option(const CLI::App& app, const std::vector<std::string>& arguments) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : command->get_options())
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& word : arguments) {
+      const std::string name = word.substr(0, word.find('='));
+      if (!name.starts_with("--") || std::find(names.begin(), names.end(), name) != names.end()) continue;
+      const auto guess = did_you_mean(name, names);
+      return fmt::format("weft {} has no option '{}'; {}\n", command->get_name(), name.substr(0, 40),
+                         guess ? fmt::format("did you mean '{}'?", *guess)
+                               : fmt::format("`weft {} --help` lists them", command->get_name()));
+    }
+  }
+  return "";
+}
+
 std::vector<std::string> verb_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
@@ -560,6 +584,11 @@ int run(const std::vector<std::string>& arguments, app::Console& console) {
   const std::vector<std::string> complete = with_what(arguments);
   try {
     app.parse(std::vector<std::string>(complete.rbegin(), complete.rend()));
+  } catch (const CLI::ExtrasError& error) {
+    const std::string text = unknown_option(app, complete);
+    if (text.empty()) return app.exit(error, console.out, console.err), app::kYourInput;
+    console.err << text;
+    return app::kYourInput;
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error, console.out, console.err);
     return code == 0 ? app::kFine : app::kYourInput;

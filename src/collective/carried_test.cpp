@@ -98,6 +98,23 @@ TEST(Carried, ThroughHostMemoryAllFidelitiesAgree) {
   }
 }
 
+// Eight cards that do not reach their GPUs: before any link is full, the memory of the sockets is, which every byte
+// enters and leaves on its way out, and again on its way in.
+TEST(Carried, HostMemoryIsAsFastForAllFidelities) {
+  const Machines machines("{kind: hgx-h100, count: 2, gpudirect: false}", kRails);
+  const Team team(machines.fabric, pick_gpus(*machines.cluster, 16, 0));
+  const PlanOptions options = all_reduce(512 * kMiB, {Algorithm::ring, Protocol::simple, 0});
+  const double bound = 512.0 * kMiB * 2 * 15 / 16 / (2 * 245e3 / 4);  // us: 245 GB/s of each socket, four times
+  const double message = message_level(team, options);
+  EXPECT_GT(message, bound);
+  for (const Carry& execute :
+       {by_flows(machines.fabric, Network::spread), by_packets(machines.fabric, Network::spread)}) {
+    const double time = carried(machines, team, options, execute);
+    EXPECT_GT(time, bound);
+    EXPECT_NEAR(time / message, 1, 0.05);
+  }
+}
+
 // Four cards of 50 GB/s for eight GPUs: NVLink has room, the cards are what a ring is bound by. Headers are 64 of 4160
 // bytes. Each of 32 blocks crosses a card 62 times, over four cards.
 TEST(Carried, ARingNeverBeatsItsCardsAndNearlyReachesThem) {

@@ -27,12 +27,14 @@ struct Conditions {
   struct Slow {
     std::uint32_t which = 0;           // rank, or NIC of the cluster
     std::int64_t speed_per_mille = 0;  // that is left
+    auto operator<=>(const Slow&) const = default;
   };
   std::vector<Slow> ranks;  // all they do takes longer
   std::vector<Slow> nics;
   std::vector<Duration> starts;  // by rank: when it comes; empty: all at once
 
   bool of_ranks() const { return !ranks.empty() || !starts.empty(); }
+  auto operator<=>(const Conditions&) const = default;
 };
 
 struct PlanOptions {
@@ -78,6 +80,11 @@ struct Plan {
   Loads loads;                                // that it puts on links
 
   Duration latency(std::uint32_t from, std::uint32_t to) const { return node[from] == node[to] ? inside : outside; }
+  // What a slow rank takes longer for what should take so long, ps.
+  std::int64_t lost(std::uint32_t rank, std::int64_t whole) const {
+    const bool slow = rank < speed_per_mille.size() && speed_per_mille[rank] < 1000;
+    return slow ? whole * 1000 / speed_per_mille[rank] - whole : 0;
+  }
 };
 
 // Why an algorithm cannot do an operation on these ranks; empty when it can.

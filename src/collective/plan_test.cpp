@@ -301,6 +301,20 @@ TEST(Plan, WithoutGpudirectManyCardsWaitForHostMemory) {
   EXPECT_GT(rate("8"), 491.0 / 4 * 0.85);
 }
 
+// GPUs 0 to 3 are of one socket, 4 to 7 of the other.
+TEST(Plan, GpusOfOneSocketShareItsMemory) {
+  const Machines machines("{kind: hgx-h100, count: 4, gpudirect: false}");
+  const auto rate = [&](std::vector<std::uint32_t> local) {
+    std::vector<std::uint32_t> gpus;
+    for (std::uint32_t server = 0; server < 4; ++server)
+      for (const std::uint32_t gpu : local) gpus.push_back(8 * server + gpu);
+    const Team team(machines.fabric, gpus);
+    return busbw(team, Operation::all_reduce, std::uint64_t{4} << 30, {Algorithm::ring, Protocol::simple, 0}, true);
+  };
+  EXPECT_LT(rate({0, 1, 2, 3}), 245.0 / 4 * 1.02);
+  EXPECT_GT(rate({0, 1, 4, 5}), 1.5 * rate({0, 1, 2, 3}));
+}
+
 TEST(Chunks, NvlsShrinksAtTheKinksOfTheH100Table) {
   const auto chunk = [](std::uint64_t bytes) {
     return chunk_size({.algorithm = Algorithm::nvls, .bytes = bytes, .channels = 16, .heads = 8, .ranks = 8});

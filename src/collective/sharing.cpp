@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/host_memory.hpp"
+
 namespace weft::collective {
 namespace {
 
@@ -9,15 +11,6 @@ namespace {
 constexpr std::uint64_t kCards = std::uint64_t{1} << 40;
 constexpr std::uint64_t kRoots = std::uint64_t{2} << 40;
 constexpr std::uint64_t kMemory = std::uint64_t{3} << 40;
-
-// Host memory of a socket, by what came with its PCIe: six channels of DDR4-2666 (Skylake), eight of DDR4-3200 (Ice
-// Lake, Milan), of DDR5-4800 (Sapphire Rapids) and of DDR5-6400 (Granite Rapids); copies reach about four fifths.
-Bandwidth memory_of_socket(Bandwidth pcie_x16) {
-  constexpr std::int64_t kPerSecond = 8'000'000'000;
-  const std::int64_t gigabits = pcie_x16.count() / 1'000'000'000;
-  const std::int64_t whole = gigabits < 160 ? 128 : gigabits < 320 ? 205 : gigabits < 640 ? 307 : 410;
-  return Bandwidth(whole * 4 / 5 * kPerSecond);
-}
 
 Bandwidth part_of(Bandwidth rate, std::int64_t per_mille) { return Bandwidth(rate.count() / 1000 * per_mille); }
 
@@ -56,8 +49,10 @@ Sharing::Sharing(const Team& team, const Generation& generation, const Stack& st
       add_part(group.diagram.pcie_switches > 0 ? part_of(group.pcie.one_way(group.spec.pcie_lanes), kPciePerMille)
                                                : Bandwidth{INT64_MAX},
                kRoots + (std::uint64_t{team.place_of_node(node)} << 16) + root);
-    const std::int64_t sockets = std::int64_t{team.roots(node)} / group.diagram.roots() * group.diagram.sockets;
-    add_part(memory_of_socket(group.pcie.one_way(16)) * sockets, kMemory + team.place_of_node(node));
+    const std::uint32_t sockets = team.roots(node) / group.diagram.roots() * group.diagram.sockets;
+    for (std::uint32_t socket = 0; socket < sockets; ++socket)
+      add_part(model::memory_of_socket(group.pcie.one_way(16)),
+               kMemory + (std::uint64_t{team.place_of_node(node)} << 16) + socket);
   }
 }
 
@@ -83,7 +78,7 @@ Way Sharing::inside(std::uint32_t from, std::uint32_t to) const {
   way.add(root_up(team_.node_of(from), team_.root(from)));
   way.add(root_down(team_.node_of(to), team_.root(to)));
   way.host_memory = !server.p2p;
-  if (way.host_memory) add_rest(way, team_.node_of(from));
+  if (way.host_memory) add_rest(way, from);
   return way;
 }
 
@@ -111,9 +106,10 @@ Way Sharing::to_network(std::uint32_t from, std::uint32_t port) const {
   }
   way.host_memory = !near && !(relayed && used.direct);
   if (way.host_memory) {
-    way.add(root_up(node, team_.root(relayed ? used.rank : from)));
+    const std::uint32_t last = relayed ? used.rank : from;
+    way.add(root_up(node, team_.root(last)));
     way.add(root_down(node, used.root));
-    add_rest(way, node);
+    add_rest(way, last);
   }
   way.add(port_out(node, port));
   return way;
@@ -128,7 +124,7 @@ Way Sharing::from_network(std::uint32_t to, std::uint32_t port) const {
   if (way.host_memory) {
     way.add(root_up(node, team_.domain(node).ports[port].root));
     way.add(root_down(node, team_.root(to)));
-    add_rest(way, node);
+    add_rest(way, to);
   }
   return way;
 }
@@ -141,9 +137,14 @@ Way Sharing::across(std::uint32_t from, std::uint32_t from_port, std::uint32_t t
   return way;
 }
 
-// Written, and read again.
-void Sharing::add_rest(Way& way, std::uint32_t node) const {
-  const std::uint32_t memory = first_root_[node] + 2 * team_.roots(node);
+// Written, and read again, at the rank's socket.
+void Sharing::add_rest(Way& way, std::uint32_t rank) const {
+  const std::uint32_t node = team_.node_of(rank);
+  const model::Diagram& diagram = team_.group(rank).diagram;
+  const std::uint32_t root = team_.root(rank);
+  const std::uint32_t socket =
+      root / diagram.roots() * diagram.sockets + diagram.socket_of_root(root % diagram.roots());
+  const std::uint32_t memory = first_root_[node] + 2 * team_.roots(node) + socket;
   way.add(memory);
   way.add(memory);
 }

@@ -12,8 +12,8 @@
 // Where data rest in host memory they go up from one root complex's switch and down to another's, or to the same one:
 // then what is sent and what is received share the link up as well as the link down, and each gets half of it. That is
 // what is measured: 12.2 GB/s became 6 without GPUDirect RDMA (github.com/NVIDIA/nccl-tests/issues/29, V100 with one
-// 100G card). They are written to memory and read from it, and eight cards of 400G would have more of that than two
-// sockets can take.
+// 100G card). They are written to the memory of the GPU's socket and read from it, and eight cards of 400G would have
+// more of that than two sockets can take.
 
 #include <array>
 #include <functional>
@@ -78,7 +78,7 @@ class Sharing {
     std::uint32_t port = kNoPort;  // the part out of the port that it belongs to
   };
   void add_part(Bandwidth capacity, std::uint64_t link);
-  void add_rest(Way& way, std::uint32_t node) const;  // in host memory
+  void add_rest(Way& way, std::uint32_t rank) const;  // in the host memory next to a rank
   std::uint32_t out_of(std::uint32_t rank) const { return 2 * rank; }
   std::uint32_t into(std::uint32_t rank) const { return 2 * rank + 1; }
   std::uint32_t port_out(std::uint32_t node, std::uint32_t port) const { return first_port_[node] + 2 * port; }
@@ -91,7 +91,7 @@ class Sharing {
   Options options_;
   std::vector<Part> parts_;
   std::vector<std::uint32_t> first_port_;  // by node
-  std::vector<std::uint32_t> first_root_;  // by node: two for each root complex, then host memory
+  std::vector<std::uint32_t> first_root_;  // by node: two for each root complex, then each socket's memory
 };
 
 }  // namespace weft::collective

@@ -103,8 +103,7 @@ Instruction Work::send(std::uint32_t rank, Cursor& cursor, const Step& step) con
   Instruction made = Instruction::send(step.peer, step.bytes, step.tag);
   // What a slow rank loses is the same to every executor.
   const std::int64_t whole = step.joined ? 0 : occupancy(step.edge, step.bytes);
-  const bool slow = rank < plan_.speed_per_mille.size() && plan_.speed_per_mille[rank] < 1000;
-  const std::int64_t lost = slow ? whole * 1000 / plan_.speed_per_mille[rank] - whole : 0;
+  const std::int64_t lost = plan_.lost(rank, whole);
   if (team_ == nullptr) {
     made.detached = true;
     made.time = whole + lost;

@@ -141,7 +141,8 @@ class MatrixReader {
 
   void finish() {
     if (matrix_.gpus() == 0)
-      return refuse(lines_.whole(), "no heading with GPU0 was found", "the text that `nvidia-smi topo -m` prints");
+      return refuse(lines_.whole(), "no heading with GPU0 was found",
+                    "the text that `nvidia-smi topo -m` prints, or what NCCL_TOPO_DUMP_FILE writes (XML)");
     fill_nics();
     for (std::size_t a = 0; a < matrix_.devices.size(); ++a) {
       const SmiMatrix::Device& device = matrix_.devices[a];

@@ -269,7 +269,7 @@ schedule::LinkRecord FlowRoutes::describe(std::uint32_t link) const {
     const HostLink inside = host_routes_.link(static_cast<std::uint32_t>((key & ~kInside) >> 24),
                                               static_cast<std::uint32_t>(key & 0xFFFFFF));
     record.from = fabric_.name(inside.from);
-    record.to = fabric_.name(inside.to);
+    record.to = inside.from == inside.to ? "memory" : fabric_.name(inside.to);
     record.rate = inside.rate.count();
     return record;
   }

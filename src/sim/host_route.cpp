@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/host_memory.hpp"
+
 namespace weft::sim {
 
 using fabric::LinkClass;
@@ -49,6 +51,7 @@ HostRoutes::HostRoutes(const fabric::Fabric& fabric, const HostRates& rates) : f
       const auto kind = static_cast<NodeKind>(k);
       group.parts[k] = parts_of(kind, spec, group.servers);
       for (std::uint32_t i = 0; i < group.parts[k]; ++i) add_links(group, fabric.node(kind, first[k] + i));
+      if (kind == NodeKind::cpu) add_memory(group, spec, fabric.node(kind, first[k]));
       first[k] += domains * group.parts[k];
     }
     domains_ += domains;
@@ -78,6 +81,14 @@ void HostRoutes::add_links(Group& group, NodeId from) {
     group.number.insert(key(a, b), static_cast<std::uint32_t>(group.links.size()));
     group.links.push_back({a, b, link.link, link.rate, link.latency});
   });
+}
+
+void HostRoutes::add_memory(Group& group, const model::Group& spec, NodeId first_cpu) {
+  for (std::uint32_t i = 0; i < group.parts[static_cast<std::size_t>(NodeKind::cpu)]; ++i) {
+    const NodeId cpu{value(first_cpu) + i};
+    group.number.insert(key(cpu, cpu), static_cast<std::uint32_t>(group.links.size()));
+    group.links.push_back({cpu, cpu, LinkClass::host, model::memory_of_socket(spec.pcie.one_way(16)), {}});
+  }
 }
 
 std::uint32_t HostRoutes::domain_of(NodeId part) const {
@@ -213,8 +224,11 @@ HostRoute HostRoutes::route_of(const Group& group, const fabric::Path& path) con
   for (std::size_t i = 0; i < links.size(); ++i) {
     route.links.push_back(group.number.find(key(merged(links[i].from), merged(links[i].to))));
     route.latency += links[i].latency;
-    if (i + 1 == links.size() || i + 1 == rest || links[i].to == path.relay)
-      route.leg_end[route.legs++] = static_cast<std::uint32_t>(i + 1);
+    const bool rests = route.host_memory && i + 1 == rest;
+    if (rests) route.links.push_back(group.number.find(key(links[i].to, links[i].to)));
+    if (i + 1 == links.size() || rests || links[i].to == path.relay)
+      route.leg_end[route.legs++] = static_cast<std::uint32_t>(route.links.size());
+    if (rests) route.links.push_back(route.links.back());  // written, then read
   }
   return route;
 }

@@ -13,9 +13,10 @@
 //   leg 0 ------------------------->|leg 1 ---------------------->
 //
 // A leg runs without a stop, all its links at once; between legs data are stored and forwarded. Host
-// memory is that of the GPU's socket, where NCCL's proxy, bound to the GPU's cores, allocates it.
-// NVLink stripes a transfer over all switches of its domain, so a GPU's links to them are one link of
-// their summed rate, and the switches themselves do not block.
+// memory is that of the GPU's socket, where NCCL's proxy, bound to the GPU's cores, allocates it. It is a link, too,
+// from the CPU to itself: what rests there is written at the end of a leg and read at the begin of the next, and all
+// that do so share what the socket's memory can do. NVLink stripes a transfer over all switches of its domain, so a
+// GPU's links to them are one link of their summed rate, and the switches themselves do not block.
 
 #include <array>
 #include <cstdint>
@@ -30,7 +31,7 @@ namespace weft::sim {
 
 struct HostLink {
   fabric::NodeId from;  // of the group's first domain; of several scale-up switches the first
-  fabric::NodeId to;
+  fabric::NodeId to;    // the same: host memory
   fabric::LinkClass kind;
   Bandwidth rate;
   Duration latency;
@@ -99,6 +100,7 @@ class HostRoutes {
 
   fabric::NodeId merged(fabric::NodeId id) const;
   void add_links(Group& group, fabric::NodeId from);
+  void add_memory(Group& group, const model::Group& spec, fabric::NodeId first_cpu);
   const Group& group_of(std::uint32_t domain) const;
   fabric::NodeId moved(fabric::NodeId id, const Group& group, std::int64_t domains) const;
   // The part of the group's first domain that is at the same place as `part` in its own.

@@ -29,7 +29,7 @@ class Trace {
     for (std::uint32_t program = 0; program < plan_.different.size(); ++program)
       for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank)
         for (std::uint32_t lane = 0; lane < plan_.different[program]->lanes(rank); ++lane)
-          lanes_.push_back({.program = program, .rank = rank, .number = lane});
+          lanes_.push_back(begin({.program = program, .rank = rank, .number = lane}));
     runnable_.resize(lanes_.size());
     std::iota(runnable_.rbegin(), runnable_.rend(), 0u);
     while (!runnable_.empty()) {
@@ -46,7 +46,9 @@ class Trace {
     std::uint32_t before = kBegin;
     Resource resource = Resource::protocol;
     std::int64_t time = 0;
-    std::int64_t overhead = 0;
+    std::int64_t overhead = 0;  // of the time
+    std::int64_t lost = 0;      // beyond it, because the rank is slow
+    std::uint32_t rank = 0;     // who did it
   };
   struct Lane {
     std::uint32_t program = 0;
@@ -72,6 +74,14 @@ class Trace {
   std::uint32_t add(Link link) {
     links_.push_back(link);
     return static_cast<std::uint32_t>(links_.size() - 1);
+  }
+
+  // Who comes late has something before its first step.
+  Lane begin(Lane lane) {
+    if (lane.rank >= plan_.starts.size() || plan_.starts[lane.rank] == Duration{}) return lane;
+    lane.clock = plan_.starts[lane.rank].count();
+    lane.by_clock = add({kBegin, Resource::waiting, lane.clock, 0, 0, lane.rank});
+    return lane;
   }
 
   bool is_inside(std::uint32_t from, std::uint32_t to) const { return plan_.node[from] == plan_.node[to]; }
@@ -111,7 +121,7 @@ class Trace {
           const bool inside = is_inside(step.peer, lane.rank);
           lane.clock = arrival.time;
           lane.by_clock = add({arrival.link, inside ? Resource::inside_latency : Resource::network_latency,
-                               plan_.latency(step.peer, lane.rank).count(), 0});
+                               plan_.latency(step.peer, lane.rank).count(), 0, 0, lane.rank});
         }
       }
       ++lane.at;
@@ -120,10 +130,12 @@ class Trace {
 
   void send(Lane& lane, const Step& step) {
     const std::int64_t time = step.joined ? 0 : occupancy(step.edge, step.bytes);
+    const std::int64_t lost = plan_.lost(lane.rank, time);
     if (lane.clock > lane.busy) lane.by_busy = lane.by_clock;
-    lane.busy = std::max(lane.busy, lane.clock) + time;
+    lane.busy = std::max(lane.busy, lane.clock) + time + lost;
     if (time > 0)
-      lane.by_busy = add({lane.by_busy, resource_of(lane.rank, step.peer), time, step.edge.overhead.count()});
+      lane.by_busy =
+          add({lane.by_busy, resource_of(lane.rank, step.peer), time, step.edge.overhead.count(), lost, lane.rank});
     Stream& stream = streams_[{lane.program, lane.rank, step.peer, step.tag}];
     stream.arrivals.push_back({lane.busy + plan_.latency(lane.rank, step.peer).count(), lane.by_busy});
     if (stream.waiter != kBegin) {
@@ -138,12 +150,19 @@ class Trace {
         std::max_element(lanes_.begin(), lanes_.end(), [&](const Lane& a, const Lane& b) { return end(a) < end(b); });
     Breakdown out;
     if (last == lanes_.end()) return out;
+    std::map<std::uint32_t, Breakdown::Waited> waited;
     for (std::uint32_t at = last->clock > last->busy ? last->by_clock : last->by_busy; at != kBegin;
          at = links_[at].before) {
       const Link& link = links_[at];
       out[link.resource] += link.time - link.overhead;
       out[Resource::protocol] += link.overhead;
+      out[Resource::waiting] += link.lost;
+      if (link.resource == Resource::waiting) waited[link.rank].late += link.time;
+      if (link.lost > 0) waited[link.rank].slow += link.lost;
     }
+    for (const auto& [rank, each] : waited) out.waited.push_back({rank, each.late, each.slow});
+    std::stable_sort(out.waited.begin(), out.waited.end(),
+                     [](const auto& a, const auto& b) { return a.total() > b.total(); });
     return out;
   }
 
@@ -191,6 +210,8 @@ std::string_view name(Resource resource) {
       return "latency inside servers";
     case Resource::network_latency:
       return "latency of the network";
+    case Resource::waiting:
+      return "waiting for a slower rank";
   }
   return "";
 }
@@ -213,10 +234,10 @@ std::optional<Breakdown> critical_path(const Team& team, const PlanOptions& opti
     }
   }
   const std::int64_t cards = (*made)[Resource::nic];
-  (*made)[Resource::nic] = cards / 1'000 * loss.left;
   (*made)[Resource::pause] = cards / 1'000 * loss.paused;
   (*made)[Resource::resending] = cards / 1'000 * loss.resent;
-  (*made)[Resource::fabric] = cards - (*made)[Resource::nic] - (*made)[Resource::pause] - (*made)[Resource::resending];
+  (*made)[Resource::fabric] = cards / 1'000 * (1'000 - loss.left - loss.paused - loss.resent);
+  (*made)[Resource::nic] -= (*made)[Resource::pause] + (*made)[Resource::resending] + (*made)[Resource::fabric];
   (*made)[Resource::launch] = plan.launch.count();
   if (made->total() < plan.least.count()) (*made)[Resource::launch] += plan.least.count() - made->total();
   return made;

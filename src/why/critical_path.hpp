@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "collective/plan.hpp"
 
@@ -24,12 +25,22 @@ enum class Resource : std::uint8_t {
   resending,        // and to what they send again
   inside_latency,   // of steps within a server
   network_latency,  // of steps over the network: proxy, cards, cables, switches
+  waiting,          // for ranks that come late or are slow
 };
-inline constexpr std::size_t kResources = 11;
+inline constexpr std::size_t kResources = 12;
 std::string_view name(Resource resource);
 
 struct Breakdown {
+  // What a rank keeps the others waiting for: that it came late, and what it takes longer than it should.
+  struct Waited {
+    std::uint32_t rank = 0;
+    std::int64_t late = 0;  // ps
+    std::int64_t slow = 0;
+    std::int64_t total() const { return late + slow; }
+  };
+
   std::array<std::int64_t, kResources> time{};  // ps
+  std::vector<Waited> waited;                   // longest first: what `waiting` is made of
 
   std::int64_t& operator[](Resource resource) { return time[static_cast<std::size_t>(resource)]; }
   std::int64_t operator[](Resource resource) const { return time[static_cast<std::size_t>(resource)]; }

@@ -42,7 +42,7 @@ collective::Ends execute(schedule::Schedule& work, const collective::Plan& plan)
 }  // namespace
 
 bool Variant::changes_nothing() const {
-  return set.empty() && !algorithm && !protocol && nvls && channels == 0 && pxn && stack.empty() &&
+  return set.empty() && !algorithm && !protocol && nvls && channels == 0 && pxn && !even && stack.empty() &&
          nic_per_mille == 1'000 && per_hop == Duration{} && launch == Duration{};
 }
 
@@ -57,6 +57,7 @@ Variant both(const Variant& first, const Variant& second) {
   }
   out.nvls = first.nvls && second.nvls;
   out.pxn = first.pxn && second.pxn;
+  out.even = first.even || second.even;
   if (out.channels == 0) out.channels = first.channels;
   if (out.stack.empty()) out.stack = first.stack;
   out.nic_per_mille = std::max<std::int64_t>(1, first.nic_per_mille * second.nic_per_mille / 1'000);
@@ -109,16 +110,18 @@ std::vector<Prediction> Machine::predict(const Job& job, const Variant& variant,
   const Stack* named = variant.stack.empty() ? job.stack : collective::stack_named(variant.stack);
   if (named == nullptr) return {};
   const Stack stack = changed(*named, variant);
+  const collective::Conditions conditions = variant.even ? collective::Conditions{} : job.conditions;
   std::vector<Prediction> out;
   for (const std::uint64_t bytes : sizes) {
     const auto choice = choose(*team, job, variant, bytes, stack);
     if (!choice) return {};
     const auto [found, is_new] = simulated_.try_emplace(
         Simulated{team, job.operation, bytes, choice->algorithm, choice->protocol, choice->channels, variant.pxn,
-                  stack.name, stack.network.nic_per_mille, stack.network.hop_ns, stack.launch.delay_ns});
+                  stack.name, stack.network.nic_per_mille, stack.network.hop_ns, stack.launch.delay_ns, conditions});
     if (is_new) {
       collective::PlanOptions plan{.operation = job.operation, .bytes = bytes, .choice = *choice, .stack = &stack};
       plan.pxn = variant.pxn;
+      plan.conditions = &conditions;
       const collective::Timing timing = collective::time_among_many(*team, plan, execute);
       if (timing.stopped_by.empty()) found->second = Prediction{timing.time.count(), timing.plan.choice};
     }

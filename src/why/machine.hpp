@@ -23,6 +23,7 @@ struct Job {
   std::uint32_t gpus = 0;
   std::uint32_t per_server = 0;  // 0: all
   const collective::Stack* stack = nullptr;
+  collective::Conditions conditions = {};  // ranks that are late or slow
 };
 
 struct Variant {
@@ -36,6 +37,7 @@ struct Variant {
   bool nvls = true;
   std::uint32_t channels = 0;
   bool pxn = true;
+  bool even = false;  // whatever the job's ranks are like, here they are in time and equally fast
 
   // What lies below it.
   std::string stack = {};              // another one
@@ -103,6 +105,7 @@ class Machine {
     std::int64_t nic_per_mille;
     std::int64_t hop_ns;
     std::int64_t launch_ns;
+    collective::Conditions conditions;
     auto operator<=>(const Simulated&) const = default;
   };
   std::map<Simulated, std::optional<Prediction>> simulated_;

@@ -67,5 +67,27 @@ TEST(WhatIf, OffersWhatThisMachineLacks) {
     EXPECT_EQ(each.text.find("NICs per server"), std::string::npos) << "it has one for each GPU";
 }
 
+// PXN is off, a rank is slow and another late: each change but those that are about it leaves that so.
+TEST(WhatIf, ChangesOneThingAtATime) {
+  Bench bench("{kind: acp-h100-2nic, count: 4}");
+  Job job = bench.job(32);
+  job.conditions.ranks.push_back({3, 500});
+  job.conditions.starts.assign(32, Duration(0));
+  job.conditions.starts[7] = microseconds(50);
+  const auto time = [&](const Job& each, const Variant& variant) {
+    return bench.machine->predict(each, variant, {64 << 20}).at(0).time;
+  };
+  std::size_t found = 0;
+  for (const WhatIf& each : what_ifs(job, Algorithm::ring, false, *bench.machine)) {
+    EXPECT_EQ(each.variant.pxn, each.text == "with PXN") << each.text;
+    EXPECT_EQ(each.variant.even, each.text == "all ranks in time and equally fast") << each.text;
+    if (!each.variant.even) continue;
+    ++found;
+    EXPECT_EQ(time(job, each.variant), time(bench.job(32), {.pxn = false}));
+    EXPECT_LT(time(job, each.variant), time(job, {.pxn = false}));
+  }
+  EXPECT_EQ(found, 1u);
+}
+
 }  // namespace
 }  // namespace weft::why

@@ -74,8 +74,19 @@ std::vector<WhatIf> what_ifs(const Job& job, Algorithm algorithm, bool pxn, Mach
   if (team->nodes() > 1) {
     add_nics(group.spec, machine.servers(), out);
     add_layout(group, machine.servers(), out);
-    out.push_back({pxn ? "without PXN" : "with PXN", pxn ? "--no-pxn" : "without --no-pxn", {.text = "", .pxn = !pxn}});
+    if (!cluster.file.faults.empty()) out.push_back(change("without the faults", {"faults=[]"}));
     add_fabric(cluster, out);
+    for (WhatIf& each : out) each.variant.pxn = pxn;
+    out.push_back({pxn ? "without PXN" : "with PXN", pxn ? "--no-pxn" : "without --no-pxn", {.text = "", .pxn = !pxn}});
+  }
+  if (job.conditions.of_ranks()) {
+    const bool slow = !job.conditions.ranks.empty();
+    const bool late = !job.conditions.starts.empty();
+    out.push_back(
+        {fmt::format("all ranks {}{}{}", late ? "in time" : "", late && slow ? " and " : "",
+                     slow ? "equally fast" : ""),
+         fmt::format("without {}{}{}", late ? "--skew" : "", late && slow ? " and " : "", slow ? "--slow-rank" : ""),
+         {.text = "", .pxn = pxn, .even = true}});
   }
   for (const Algorithm each : collective::kAlgorithms)
     if (each != algorithm)

@@ -104,6 +104,13 @@ TEST(Cli, MisspeltCommandsAndOptionsExitWithTwo) {
     EXPECT_EQ(weft(words(line)).code, 2) << line;
 }
 
+TEST(Cli, AMisspeltOptionIsNamedWithTheOneThatIsMeant) {
+  EXPECT_EQ(weft({"why", "--mesured", "out.txt"}).err,
+            "weft why has no option '--mesured'; did you mean '--measured'?\n");
+  EXPECT_EQ(weft({"why", "--mesured=out.txt"}).err, "weft why has no option '--mesured'; did you mean '--measured'?\n");
+  EXPECT_EQ(weft({"sim", "--colour"}).err, "weft sim has no option '--colour'; `weft sim --help` lists them\n");
+}
+
 TEST(Cli, JsonEverywhereIsJson) {
   const InDirectory here(kSource / "examples/01-acp-2-nics");
   for (const std::string line : {"check --json", "catalog hgx-h100 --json", "explain E0107 --json", "version --json",

@@ -168,6 +168,8 @@ TEST_F(WhyFiles, AreRefusedAtTheirPlace) {
   refused("why acp.weft.yaml --busbw 1GB/s --collective sort", "no collective is called 'sort'");
   refused("why acp.weft.yaml --busbw 1GB/s --stack udp", "no stack is called 'udp'");
   refused("why acp.weft.yaml --topo system.xml --busbw 1GB/s", "several descriptions");
+  refused("why acp.weft.yaml --busbw 1GB/s --algorithms Ring", "--algorithms is for a collective that is simulated");
+  refused("why acp.weft.yaml --busbw 1GB/s --skew 1us", "--skew is for a collective that is simulated");
 }
 
 TEST_F(WhyFiles, WhatWeftPrintsItUnderstands) {
@@ -209,6 +211,15 @@ TEST_F(WhyFiles, WithoutADescriptionTheOutputNamesTheMachine) {
   EXPECT_EQ(record["causes"][0]["cause"], "nothing-wrong") << why.out;
   EXPECT_NE(record["assumed"][0].get<std::string>().find("hgx-h100"), std::string::npos) << why.out;
   refused("why --busbw 1GiB=3GB/s", "cluster file");
+}
+
+// Nobody is told that NVLinks are missing when the figures are those of a better machine, or that nothing is wrong when
+// nothing was measured.
+TEST_F(WhyFiles, WhatCannotBeJudgedIsNot) {
+  EXPECT_NE(weft(words("why acp.weft.yaml --busbw 1GiB=400GB/s --nodes 4")).out.find("it is not the machine that was"),
+            std::string::npos);
+  ASSERT_EQ(weft(words("show server --as nccl-xml -o system.xml acp.weft.yaml")).code, 0);
+  EXPECT_NE(weft(words("why --topo system.xml --nodes 4")).out.find("nothing was measured"), std::string::npos);
 }
 
 TEST_F(WhyFiles, OfSeveralTablesOneIsExplained) {
@@ -260,6 +271,74 @@ TEST_F(WhyFiles, PausesAreOnTheCriticalPath) {
             1'000);
 }
 
+std::int64_t on_the_path(const std::string& line, const std::string& what) {
+  const Outcome why = weft(words(line + " --json"));
+  EXPECT_EQ(why.code, 0) << line << "\n" << why.out << why.err;
+  return why.code == 0 ? nlohmann::json::parse(why.out)["critical_path_ps"][what].get<std::int64_t>() : -1;
+}
+
+// Each of the things that a collective can lose time to is on its path when it is there, and not when it is not.
+TEST_F(WhyFiles, WhatIsThereIsOnTheCriticalPath) {
+  const auto clos = [](const std::string& balance) {
+    return "version: 1\nservers: {kind: hgx-h100, count: 4}\n"
+           "fabric: {kind: tor-clos, servers_per_leaf: 2, spines: 8, link: {rate: 400Gbps, cable: 5m}}\n"
+           "transport: {kind: srd, balance: " +
+           balance + "}\n";
+  };
+  std::ofstream("sprayed.weft.yaml") << clos("spray");
+  std::ofstream("hashed.weft.yaml") << clos("ecmp");
+  std::ofstream("lossy.weft.yaml") << clos("spray") << "faults: [{part: 'leaf0:spine1', kind: lossy, share: 5%}]\n";
+  const std::string job = ".weft.yaml --gpus 32 --size 128MiB --algorithms Ring";
+  const std::string queues = "fabric (collisions, queues)";
+  const std::string again = "packets sent again";
+  const std::string memory = "host memory";
+  const std::int64_t sprayed = on_the_path("why sprayed" + job, queues);
+  EXPECT_GT(on_the_path("why hashed" + job, queues), 5 * sprayed) << "two flows on an uplink";
+  EXPECT_EQ(on_the_path("why sprayed" + job, again), 0);
+  EXPECT_GT(on_the_path("why lossy" + job, again), sprayed);
+  EXPECT_EQ(on_the_path("why sprayed" + job, memory), 0);
+  EXPECT_GT(on_the_path("why sprayed" + job + " --set servers.gpudirect=false", memory), 0);
+  for (const std::string always : {"launch", "protocol of each chunk", "NVLink", "NIC"})
+    EXPECT_GT(on_the_path("why sprayed" + job, always), 0) << always;
+  // And the port where they queue is named.
+  EXPECT_NE(weft(words("why hashed" + job)).out.find("queue longest at leaf"), std::string::npos);
+}
+
+TEST_F(WhyFiles, ASlowerRankIsWaitedForByName) {
+  const std::string job = "why acp.weft.yaml --gpus 32 --size 64MiB --algorithms Ring";
+  const std::string waiting = "waiting for a slower rank";
+  EXPECT_EQ(on_the_path(job, waiting), 0);
+  const Outcome slow = weft(words(job + " --slow-rank 11=50%"));
+  EXPECT_NE(slow.out.find("waiting for rank 11 (s1/gpu3): slow"), std::string::npos) << slow.out << slow.err;
+  EXPECT_NE(slow.out.find("all ranks equally fast"), std::string::npos) << slow.out;
+  EXPECT_GT(on_the_path(job + " --slow-rank 11=50%", waiting), 0);
+  // Of late ranks the last need not be the one that is waited for longest, but hardly anybody else is.
+  const std::int64_t late = on_the_path(job + " --skew 1ms", waiting);
+  EXPECT_LE(late, 1'000'000'000);
+  EXPECT_GT(late, 800'000'000);
+  // The file says the same, also where the command line says of what size.
+  std::ofstream("slow.weft.yaml") << "version: 1\nservers: {kind: acp-h100-2nic, count: 4}\n"
+                                     "fabric: {kind: single-chassis}\n"
+                                     "run: [{all_reduce: {sizes: 1GiB, slow_ranks: 11=50%, skew: 1ms}}]\n";
+  EXPECT_EQ(on_the_path("why slow.weft.yaml --size 64MiB --algorithms Ring", waiting),
+            on_the_path(job + " --slow-rank 11=50% --skew 1ms", waiting));
+  refused(job + " --slow-rank 32=50%", "a rank from 0 to 31");
+  refused(job + " --on 0..7", "weft sim");
+}
+
+// What is forced stays so in every change but its own.
+TEST_F(WhyFiles, ChangesKeepWhatWasAsked) {
+  const auto bus = [](const std::string& line) { return nlohmann::json::parse(weft(words(line + " --json")).out); };
+  const auto record = bus("why acp.weft.yaml --gpus 32 --size 64MiB --no-pxn");
+  for (const auto& each : record["what_if"])
+    if (each["change"] == "4 NICs per server")
+      EXPECT_NEAR(
+          each["busbw_GBps"].get<double>(),
+          bus("why acp.weft.yaml --gpus 32 --size 64MiB --no-pxn " + each["command"].get<std::string>())["busbw_GBps"]
+              .get<double>(),
+          1e-6);
+}
+
 TEST_F(WhyFiles, FastSaysSo) {
   EXPECT_NE(weft(words("why acp.weft.yaml --gpus 32 --size 1GiB --fast")).out.find("flows (--fast)"),
             std::string::npos);
@@ -286,7 +365,7 @@ TEST_F(WhyFiles, APlanIsBelowTheSimulation) {
     EXPECT_LE(record["bound_ps"].get<std::int64_t>(), record["simulated_ps"].get<std::int64_t>()) << line;
   }
   EXPECT_EQ(rows, 31u);
-  refused("plan acp.weft.yaml --gpus 99", "gpus");
+  refused("plan acp.weft.yaml --gpus 99", "99 GPUs");
   refused("plan acp.weft.yaml --gpus 32 --sizes large", "sizes");
 }
 

@@ -1,0 +1,102 @@
+#include "app/network_probe.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "app/sim_run.hpp"
+
+namespace weft::app {
+namespace {
+
+using collective::Team;
+
+constexpr std::uint64_t kProbeBytes = 4'000'000;
+constexpr std::uint64_t kDraws = 3;
+constexpr std::size_t kMostPacketFlows = 1'024;  // of a probe: seconds; more go as flows
+constexpr std::int64_t kNothing = 50;            // thousandths of the rate: for less nobody looks for a queue
+
+// Neighbours of a ring over the servers, through each of their ports: what crosses the network at a time. What servers
+// lose inside is not the network's.
+Traffic ring_traffic(const Session& session, const Team& team) {
+  Traffic traffic;
+  traffic.matrix.emplace();
+  traffic.hosts = false;
+  traffic.matrix->nodes = traffic.nodes = session.cluster().gpus;
+  for (std::uint32_t node = 0; node < team.nodes(); ++node) {
+    const auto& from = team.domain(node).ports;
+    const auto& to = team.domain((node + 1) % team.nodes()).ports;
+    for (std::size_t port = 0; port < from.size(); ++port)
+      traffic.matrix->flows.push_back({team.gpu(from[port].rank), team.gpu(to[port % to.size()].rank), kProbeBytes});
+  }
+  traffic.flows = traffic.matrix->flows.size();
+  traffic.bytes = traffic.flows * kProbeBytes;
+  return traffic;
+}
+
+// Of what the slowest flow loses: for how long the link that was paused longest stood still, then
+// the part of the packets that were sent again.
+void find_losses(const schedule::RunResult& result, std::int64_t slowest, NetworkProbe& out) {
+  const std::int64_t lost = 1'000 - out.left_per_mille;
+  std::int64_t paused = 0;
+  for (const schedule::LinkRecord& link : result.links) paused = std::max(paused, link.paused);
+  out.paused_per_mille = std::min(lost, std::min(paused, slowest) * 1'000 / slowest);
+  const schedule::LinkRecord* longest = nullptr;
+  for (const schedule::LinkRecord& link : result.links)
+    if (lost > kNothing && link.from.find('/') == std::string::npos && (!longest || link.waited > longest->waited))
+      longest = &link;
+  if (longest != nullptr) out.longest_queue = fmt::format("{} to {}", longest->from, longest->to);
+  const auto sent = static_cast<std::int64_t>(result.counters.data_sent + result.counters.data_resent);
+  if (sent > 0)
+    out.resent_per_mille =
+        std::min(lost - out.paused_per_mille, static_cast<std::int64_t>(result.counters.data_resent) * 1'000 / sent);
+}
+
+}  // namespace
+
+void charge_loss(const NetworkProbe& without_faults, NetworkProbe& probe) {
+  const std::int64_t longer = 1'000 - 1'000 * probe.left_per_mille / without_faults.left_per_mille;
+  const std::int64_t most = 1'000 - probe.left_per_mille - probe.paused_per_mille;
+  probe.resent_per_mille = std::min(most, std::max(probe.resent_per_mille, longer));
+}
+
+// Every flow counts for as much as the slowest, because a ring waits for it. Which flows collide is
+// a matter of luck: of a few draws the middle one is taken.
+NetworkProbe probe_network(Session& session, const why::Job& job, bool fast) {
+  const Team team(session.fabric(), collective::pick_gpus(session.cluster(), job.gpus, job.per_server));
+  if (team.nodes() < 2 || !team.broken().empty()) return {};
+  const Traffic traffic = ring_traffic(session, team);
+  RunOptions run;
+  run.fidelity = fast || traffic.flows > kMostPacketFlows ? "flow" : "packet";
+  check_run(session, traffic, run);
+  if (session.diagnostics().has_errors()) return {};
+  std::ostringstream nobody;
+  Console quiet{nobody, nobody};
+  std::vector<NetworkProbe> draws;
+  for (run.seed = 1; run.seed <= kDraws; ++run.seed) {
+    Watch watch({}, traffic.bytes, quiet);
+    const schedule::RunResult result = run_traffic(session, traffic, run, run.fidelity == "packet", watch).result;
+    if (!result.stopped_by.empty() || result.flows.empty()) return {};
+    NetworkProbe drawn;
+    drawn.fidelity = run.fidelity;
+    drawn.counters = result.counters;
+    std::int64_t slowest = 1;
+    for (const schedule::FlowRecord& flow : result.flows) {
+      const std::int64_t end = flow.sent == schedule::kNotYet ? flow.received : flow.sent;
+      if (end <= flow.start || flow.unloaded == 0) continue;
+      slowest = std::max(slowest, end - flow.start);
+      drawn.left_per_mille =
+          std::clamp<std::int64_t>(flow.unloaded * 1'000 / (end - flow.start), 1, drawn.left_per_mille);
+    }
+    find_losses(result, slowest, drawn);
+    draws.push_back(std::move(drawn));
+  }
+  std::sort(draws.begin(), draws.end(),
+            [](const NetworkProbe& a, const NetworkProbe& b) { return a.left_per_mille < b.left_per_mille; });
+  return draws[draws.size() / 2];
+}
+
+}  // namespace weft::app

@@ -1,0 +1,31 @@
+#pragma once
+// What the network makes of the traffic of a collective: neighbours of a ring over its servers, packet by packet.
+
+#include <cstdint>
+#include <string>
+
+#include "app/session.hpp"
+#include "schedule/result.hpp"
+#include "why/machine.hpp"
+
+namespace weft::app {
+
+// What the fabric leaves of the cards' rate, and where the rest goes, in thousandths of their time.
+struct NetworkProbe {
+  std::int64_t left_per_mille = 1'000;
+  std::int64_t paused_per_mille = 0;
+  std::int64_t resent_per_mille = 0;
+  std::string longest_queue;            // the port of a switch; empty where nothing is lost, or with flows
+  std::string fidelity = "not needed";  // one server, or the fabric cannot be simulated
+  schedule::Counters counters;
+
+  bool done() const { return fidelity != "not needed"; }
+};
+
+// How much longer it takes than with a network that has no faults is their doing: what was lost is sent again.
+void charge_loss(const NetworkProbe& without_faults, NetworkProbe& probe);
+
+// `fast`: as flows.
+NetworkProbe probe_network(Session& session, const why::Job& job, bool fast);
+
+}  // namespace weft::app

@@ -1,0 +1,138 @@
+#include "why/critical_path.hpp"
+
+#include <gtest/gtest.h>
+
+#include "why/testing_why.hpp"
+
+namespace weft::why {
+namespace {
+
+using collective::Algorithm;
+using collective::Conditions;
+using collective::Protocol;
+using testing::Bench;
+
+collective::PlanOptions ring(const Job& job, std::uint64_t bytes, Protocol protocol = Protocol::simple) {
+  return {.operation = job.operation, .bytes = bytes, .choice = {Algorithm::ring, protocol, 0}, .stack = job.stack};
+}
+
+TEST(CriticalPath, OneServerSpendsItsTimeOnNvlink) {
+  Bench bench("{kind: hgx-h100, count: 1}");
+  const Job job = bench.job(8);
+  const collective::PlanOptions plan = ring(job, 1 << 30);
+  const auto path = critical_path(*bench.machine->team(job, {}), plan);
+  ASSERT_TRUE(path);
+  EXPECT_GT((*path)[Resource::scale_up], path->total() * 8 / 10);
+  EXPECT_EQ((*path)[Resource::nic], 0);
+  EXPECT_EQ((*path)[Resource::network_latency], 0);
+}
+
+TEST(CriticalPath, SmallMessagesSpendItOnLatency) {
+  Bench bench("{kind: hgx-h100, count: 4}");
+  const Job job = bench.job(32);
+  const collective::PlanOptions plan = ring(job, 8, Protocol::ll);
+  const auto path = critical_path(*bench.machine->team(job, {}), plan);
+  ASSERT_TRUE(path);
+  EXPECT_GT((*path)[Resource::network_latency] + (*path)[Resource::inside_latency] + (*path)[Resource::launch],
+            path->total() * 9 / 10);
+}
+
+TEST(CriticalPath, WithoutGpudirectItRestsInHostMemory) {
+  Bench bench("{kind: hgx-h100, count: 4, gpudirect: false}");
+  const Job job = bench.job(32);
+  const collective::PlanOptions plan = ring(job, 1 << 30);
+  const auto path = critical_path(*bench.machine->team(job, {}), plan);
+  ASSERT_TRUE(path);
+  EXPECT_GT((*path)[Resource::host_memory], path->total() / 2);
+}
+
+// What the fabric takes is one sum, whatever it is taken for.
+TEST(CriticalPath, PausesAndRepetitionsArePartsOfWhatTheFabricTakes) {
+  Bench bench("{kind: hgx-h100, count: 4}");
+  const Job job = bench.job(32);
+  const collective::PlanOptions plan = ring(job, 256 << 20);
+  const collective::Team& team = *bench.machine->team(job, {});
+  const auto none = critical_path(team, plan);
+  const auto some = critical_path(team, plan, {.left = 600, .paused = 250, .resent = 50});
+  ASSERT_TRUE(none && some);
+  EXPECT_EQ((*none)[Resource::pause], 0);
+  EXPECT_EQ((*none)[Resource::resending], 0);
+  EXPECT_EQ(none->total(), some->total());
+  const std::int64_t cards = (*none)[Resource::nic];
+  EXPECT_NEAR(static_cast<double>((*some)[Resource::pause]), 0.25 * static_cast<double>(cards), 1e6);
+  EXPECT_NEAR(static_cast<double>((*some)[Resource::resending]), 0.05 * static_cast<double>(cards), 1e6);
+  EXPECT_NEAR(static_cast<double>((*some)[Resource::fabric]), 0.10 * static_cast<double>(cards), 1e6);
+}
+
+// A rank that comes a millisecond late makes a millisecond of waiting, whatever is done then.
+TEST(CriticalPath, ALateRankIsWaitedForAsLongAsItIsLate) {
+  constexpr std::int64_t kLate = 1'000'000'000;  // ps
+  Bench bench("{kind: hgx-h100, count: 4}");
+  const Job job = bench.job(32);
+  const collective::Team& team = *bench.machine->team(job, {});
+  Conditions late;
+  late.starts.assign(32, Duration(0));
+  late.starts[5] = Duration(kLate);
+  for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree, Algorithm::nvls_tree})
+    for (const std::uint64_t bytes : {8u, 64u << 20}) {
+      collective::PlanOptions plan = ring(job, bytes);
+      plan.choice.algorithm = algorithm;
+      plan.conditions = &late;
+      const auto path = critical_path(team, plan);
+      ASSERT_TRUE(path);
+      EXPECT_EQ((*path)[Resource::waiting], kLate) << collective::name(algorithm) << " " << bytes;
+      ASSERT_EQ(path->waited.size(), 1u);
+      EXPECT_EQ(path->waited[0].rank, 5u);
+      EXPECT_EQ(path->waited[0].late, kLate);
+      EXPECT_EQ(path->total(), collective::time_of(team, plan, testing::by_lanes).time.count());
+    }
+}
+
+// Who comes late without keeping anybody is not waited for: the last rank of a broadcast has the first data before.
+TEST(CriticalPath, ALateRankThatNobodyNeedsIsNotWaitedFor) {
+  Bench bench("{kind: hgx-h100, count: 1}");
+  const Job job = bench.job(8, collective::Operation::broadcast);
+  const collective::Team& team = *bench.machine->team(job, {});
+  collective::PlanOptions plan = ring(job, 256 << 20);
+  const auto even = critical_path(team, plan);
+  Conditions late;
+  late.starts.assign(8, Duration(0));
+  late.starts[7] = nanoseconds(1);
+  plan.conditions = &late;
+  const auto path = critical_path(team, plan);
+  ASSERT_TRUE(even && path);
+  EXPECT_EQ((*path)[Resource::waiting], 0);
+  EXPECT_TRUE(path->waited.empty());
+}
+
+// A ring keeps all its links busy, so it goes as slowly as its slowest rank: with half of its speed that takes as long
+// again as what it does, and the others wait for that.
+TEST(CriticalPath, ASlowRankIsWaitedForAsLongAsItTakesLonger) {
+  Bench bench("{kind: hgx-h100, count: 1}");
+  const Job job = bench.job(8);
+  Conditions slow;
+  slow.ranks.push_back({3, 500});
+  collective::PlanOptions plan = ring(job, 1 << 30);
+  plan.conditions = &slow;
+  const auto path = critical_path(*bench.machine->team(job, {}), plan);
+  ASSERT_TRUE(path);
+  const auto done = static_cast<double>((*path)[Resource::scale_up] + (*path)[Resource::protocol]);
+  EXPECT_NEAR(static_cast<double>((*path)[Resource::waiting]) / done, 1, 0.01);
+  ASSERT_EQ(path->waited.size(), 1u);
+  EXPECT_EQ(path->waited[0].rank, 3u);
+  EXPECT_EQ(path->waited[0].slow, (*path)[Resource::waiting]);
+  EXPECT_EQ(path->waited[0].late, 0);
+}
+
+// Cards of 400 Gb/s in slots that carry less than half of that.
+TEST(CriticalPath, ANarrowSlotSpendsItOnPcie) {
+  Bench bench("{kind: hgx-h100, count: 4, nic: {kind: connectx-7, pcie_gen: 3}}");
+  const Job job = bench.job(32);
+  const auto path = critical_path(*bench.machine->team(job, {}), ring(job, 1 << 30));
+  ASSERT_TRUE(path);
+  EXPECT_GT((*path)[Resource::pcie], path->total() / 2);
+  EXPECT_EQ((*path)[Resource::nic], 0);
+}
+
+}  // namespace
+}  // namespace weft::why
