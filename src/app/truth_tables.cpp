@@ -1,7 +1,10 @@
 #include "app/truth_tables.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "app/collective_choice.hpp"
 #include "collective/tuner.hpp"
@@ -15,15 +18,103 @@ using collective::Team;
 using spec::Complaint;
 
 constexpr std::size_t kMostText = std::size_t{1} << 20;
+constexpr std::int64_t kFewRanks = 32;
 
+// What was left out of a cluster file that names little more than servers: a switch that is large enough for all of
+// them, and what the table says was run.
+constexpr std::string_view kOneSwitch =
+    "fabric={kind: single-chassis, switch: {kind: quantum-2, ports: 4096, rate: 800Gbps}}";
+
+std::filesystem::path cluster_of(const std::filesystem::path& table) {
+  return table.parent_path() / (table.stem().string() + ".weft.yaml");
+}
+
+bool is_there(const std::filesystem::path& file) {
+  std::error_code fault;
+  return std::filesystem::exists(file, fault);
+}
+
+// Tables, and texts that have a cluster beside them: others are about something else.
 std::vector<std::filesystem::path> files_of(const std::string& directory) {
   std::vector<std::filesystem::path> found;
   std::error_code fault;
-  for (std::filesystem::directory_iterator each(directory, fault), end; !fault && each != end; each.increment(fault))
-    if (each->path().extension() == ".csv" || each->path().extension() == ".txt") found.push_back(each->path());
+  for (std::filesystem::directory_iterator each(directory, fault), end; !fault && each != end; each.increment(fault)) {
+    const std::filesystem::path kind = each->path().extension();
+    const bool text = kind == ".txt" || kind == ".log" || kind == ".out";
+    if (kind == ".csv" || kind == ".tsv" || (text && is_there(cluster_of(each->path())))) found.push_back(each->path());
+  }
   std::sort(found.begin(), found.end());
   return found;
 }
+
+// Whether a line of a cluster file begins with that key.
+bool has_key(std::string_view text, std::string_view key) {
+  for (std::size_t at = 0; at < text.size(); at = std::min(text.find('\n', at), text.size() - 1) + 1) {
+    const std::string_view line = text.substr(at, key.size() + 1);
+    if (line.starts_with(key) && line.ends_with(':')) return true;
+  }
+  return false;
+}
+
+// nccl-tests' names of operations, as ours.
+std::string operation_of(const std::string& collective) {
+  return collective == "alltoall" ? "all_to_all" : collective == "sendrecv" ? "send_recv" : collective;
+}
+
+void complete(std::string_view text, const Measurements& table, InputOptions& input) {
+  if (text.find_first_not_of(" \n") != std::string_view::npos && text[text.find_first_not_of(" \n")] == '{') return;
+  if (!has_key(text, "version")) input.set.emplace_back("version=1");
+  if (!has_key(text, "fabric")) input.set.emplace_back(kOneSwitch);
+  if (!has_key(text, "run") && collective::operation_named(operation_of(table.collective)))
+    input.set.push_back("run=[{" + operation_of(table.collective) + ": {}}]");
+}
+
+// Of all that NCCL would consider the best that NCCL_ALGO and NCCL_PROTO (names, or with ^ all but those) and
+// NCCL_NVLS_ENABLE allow. Nothing when they leave nothing.
+class Forced {
+ public:
+  explicit Forced(const std::map<std::string, std::string>& environment)
+      : algorithms_(list_of(environment, "NCCL_ALGO")),
+        protocols_(list_of(environment, "NCCL_PROTO")),
+        nvls_(list_of(environment, "NCCL_NVLS_ENABLE") != "0") {}
+
+  std::optional<collective::Choice> choice(const std::vector<collective::Estimate>& best_first) const {
+    for (const collective::Estimate& each : best_first)
+      if (allows(algorithms_, collective::name(each.algorithm)) &&
+          allows(protocols_, collective::name(each.protocol)) &&
+          (nvls_ || !collective::name(each.algorithm).starts_with("NVLS")))
+        return collective::Choice{each.algorithm, each.protocol, 0};
+    return std::nullopt;
+  }
+
+ private:
+  static std::string list_of(const std::map<std::string, std::string>& environment, const std::string& name) {
+    const auto found = environment.find(name);
+    return found == environment.end() ? "" : lowered(found->second);
+  }
+  static std::string lowered(std::string_view text) {
+    std::string made(text);
+    for (char& c : made)
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    return made;
+  }
+  static bool allows(std::string_view list, std::string_view name) {
+    if (list.empty()) return true;
+    const bool all_but = list.starts_with('^');
+    if (all_but) list.remove_prefix(1);
+    bool named = false;
+    while (!list.empty() && !named) {
+      const std::size_t comma = std::min(list.find(','), list.size());
+      named = list.substr(0, comma) == lowered(name);
+      list.remove_prefix(std::min(comma + 1, list.size()));
+    }
+    return named != all_but;
+  }
+
+  std::string algorithms_;
+  std::string protocols_;
+  bool nvls_;
+};
 
 // A scenario may say what is known about its table, and what is not.
 std::vector<std::string> notes_of(std::string_view text) {
@@ -38,17 +129,32 @@ std::vector<std::string> notes_of(std::string_view text) {
   return notes;
 }
 
+// A network's numbers are its own, or those of one it is like.
+bool draws_on(std::string_view network, std::string_view owner) {
+  for (const collective::Network& each : collective::constants().networks)
+    if (each.name == network) return network == owner || (!each.like.empty() && draws_on(each.like, owner));
+  return false;
+}
+
 std::optional<TruthTable> load(const std::filesystem::path& file, bool json, Console& console) {
   InputOptions input;
-  input.file = (file.parent_path() / (file.stem().string() + ".weft.yaml")).string();
+  input.file = cluster_of(file).string();
   input.json = json;
+  spec::Diagnostics beside;
+  const auto measured = load_measurements(file, beside);
+  if (!is_there(input.file))
+    beside.add(Complaint::cannot_read, {}, fmt::format("{} has no cluster file beside it", file.string()),
+               fmt::format("{}, with the servers and one run: [{{all_reduce: {{gpus: 16, stack: ib}}}}]",
+                           cluster_of(file).filename().string()));
+  if (app::report(beside, input, console) || !measured) return std::nullopt;
+  if (const auto source = spec::load_file(input.file, beside, kMostText))
+    complete(beside.sources().text(*source), *measured, input);
   TruthTable table;
   table.name = file.stem().string();
   table.session = std::make_unique<Session>(input, console);
   if (!table.session->ok()) return std::nullopt;
   const model::Cluster& cluster = table.session->cluster();
   spec::Diagnostics& diagnostics = table.session->diagnostics();
-  auto rows = load_measurements(file, diagnostics);
   const std::vector<CollectiveJob> jobs = collectives_of(cluster);
   if (jobs.size() != 1)
     diagnostics.add(Complaint::contradiction, table.session->place("run", ""), "a scenario has one collective",
@@ -60,17 +166,24 @@ std::optional<TruthTable> load(const std::filesystem::path& file, bool json, Con
                     "a table is of one group of ranks that are neither late nor slow",
                     "`gpus` or `on` without the others");
   const collective::Stack* stack = jobs.size() == 1 ? stack_of(jobs[0], "", cluster, diagnostics) : nullptr;
-  if (app::report(diagnostics, input, console) || !rows || stack == nullptr) return std::nullopt;
+  if (app::report(diagnostics, input, console) || stack == nullptr) return std::nullopt;
   if (const auto source = spec::load_file(input.file, diagnostics, kMostText))
     table.notes = notes_of(diagnostics.sources().text(*source));
-  table.rows = std::move(*rows);
+  table.rows = measured->rows;
   table.job = jobs[0];
   table.stack = stack->name;
   table.kind = cluster.groups[0].spec.kind;
   table.team = std::make_unique<Team>(table.session->fabric(), std::move(groups.front()));
+  time_from_bus(table.rows, collective::bus_factor(table.job.operation, table.team->ranks()));
+  const std::int64_t said = table.job.operation == collective::Operation::all_reduce ? measured->ranks : 0;
+  // Of few ranks two decimals tell how many there were; labels are often wrong about it.
+  if (said > 0 && said <= kFewRanks && said != table.team->ranks())
+    console.err << fmt::format("{}: busbw / algbw is that of {} ranks, and the run has {}\n", file.string(), said,
+                               table.team->ranks());
+  const Forced forced(measured->environment);
   for (const Measurement& row : table.rows) {
-    const auto best = collective::estimates(*table.team, table.job.operation, row.bytes, *stack).front();
-    table.choices.push_back({best.algorithm, best.protocol, 0});
+    const auto all = collective::estimates(*table.team, table.job.operation, row.bytes, *stack);
+    table.choices.push_back(forced.choice(all).value_or(collective::Choice{all[0].algorithm, all[0].protocol, 0}));
   }
   return table;
 }
@@ -81,7 +194,7 @@ bool TruthTable::uses(std::string_view owner) const {
   const collective::Stack& used = *collective::stack_named(stack);
   return owner == used.common.name || owner == used.launch.name ||
          owner == collective::generation_of(team->group(0).spec.gpu.kind).name ||
-         ((owner == used.network.name || owner == used.network.like) && team->nodes() > 1);
+         (team->nodes() > 1 && draws_on(used.network.name, owner));
 }
 
 std::vector<TruthTable> load_tables(const std::string& directory, bool json, Console& console, bool& failed) {

@@ -85,6 +85,13 @@ void print_refit(const std::vector<TruthTable>& tables, const std::string& what,
   console.out << changed.text(0, console.colour_out) << "\n" << validation_text(verdicts, tables, console.colour_out);
 }
 
+// Of tables beside those that constants are fitted to; empty where there are none.
+std::vector<Verdict> held_out_of(const std::vector<TruthTable>& tables, TruthClock& clock) {
+  std::vector<Verdict> verdicts;
+  for (const TruthTable& each : tables) verdicts.push_back(judge(each, collective::constants(), clock));
+  return verdicts;
+}
+
 int write_plots(const std::vector<Verdict>& verdicts, const std::string& directory, Console& console) {
   std::error_code fault;
   std::filesystem::create_directories(directory, fault);
@@ -125,8 +132,11 @@ int validate(const ValidateOptions& options, Console& console) {
     if (options.json) print_record(verdict, console);
     verdicts.push_back(std::move(verdict));
   }
+  const std::string beside = (std::filesystem::path(options.directory) / "held-out").string();
+  const std::vector<TruthTable> held_out =
+      options.page ? load_tables(beside, false, console, failed) : std::vector<TruthTable>{};
   if (options.page)
-    console.out << validation_page(verdicts, tables);
+    console.out << validation_page(verdicts, tables, held_out_of(held_out, clock));
   else if (!options.json && !verdicts.empty())
     console.out << validation_text(verdicts, tables, console.colour_out);
   const int written = options.plots.empty() ? kFine : write_plots(verdicts, options.plots, console);

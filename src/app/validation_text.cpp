@@ -18,6 +18,11 @@ std::string percent_or_none(const Errors& errors, double part) {
   return errors.relative.empty() ? "-" : percent(errors.quantile(part));
 }
 
+std::string three(const Errors& errors) {
+  if (errors.relative.empty()) return "-";
+  return fmt::format("{}, {}, {}", percent(errors.median()), percent(errors.p90()), percent(errors.worst()));
+}
+
 constexpr double kQuantiles[] = {0.5, 0.9, 1.0};
 
 struct Total {
@@ -65,7 +70,7 @@ std::string in_words(const Target& target) {
 }
 
 std::string numbers_text() {
-  return fmt::format("{} constants are published, {} were measured elsewhere, {} fitted to these tables",
+  return fmt::format("{} constants are published, {} were measured elsewhere, {} fitted to tables of truth/",
                      collective::count(Origin::published), collective::count(Origin::measured),
                      collective::count(Origin::fitted));
 }
@@ -112,10 +117,6 @@ void write_tables(Out out, const std::vector<Verdict>& verdicts) {
       out,
       "| table | operation | GPUs | servers | stack | rows | counted | below 1 MiB | left out | from 1 MiB | "
       "left out |\n|---|---|---:|---|---|---:|---:|---|---|---|---|\n");
-  const auto three = [](const Errors& errors) {
-    if (errors.relative.empty()) return std::string("-");
-    return fmt::format("{}, {}, {}", percent(errors.median()), percent(errors.p90()), percent(errors.worst()));
-  };
   for (const Verdict& each : verdicts) {
     const TruthTable& table = *each.table;
     const BySize left_out = each.left_out.value_or(BySize{});
@@ -135,6 +136,23 @@ void write_spreads(Out out, const std::vector<TruthTable>& tables) {
   for (const Spread& each : spreads(tables))
     fmt::format_to(out, "| {} | {} | {} | {} |\n", joined(each.tables, ", "), each.sizes, percent(each.median),
                    percent(each.worst));
+}
+
+void write_held_out(Out out, const std::vector<Verdict>& verdicts) {
+  const Total total = total_of(verdicts);
+  fmt::format_to(
+      out,
+      "\n## Tables that nothing was fitted to\n\n{} tables in truth/held-out, of other hardware and stacks. No "
+      "constant was fitted to them; what they show may have led to a mechanism. Median, nine rows in ten and "
+      "worst of all: {} below 1 MiB, {} from 1 MiB.\n\n"
+      "| table | operation | GPUs | servers | stack | counted | below 1 MiB | from 1 MiB | |\n"
+      "|---|---|---:|---|---|---:|---|---|---|\n",
+      verdicts.size(), three(total.errors.small), three(total.errors.large));
+  for (const Verdict& each : verdicts)
+    fmt::format_to(out, "| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", each.table->name,
+                   collective::name(each.table->job.operation), each.table->team->ranks(), each.table->kind,
+                   each.table->stack, each.counted, three(each.errors.small), three(each.errors.large),
+                   joined(each.table->notes, " "));
 }
 
 void write_rows(Out out, const Verdict& verdict) {
@@ -169,7 +187,8 @@ std::string validation_text(const std::vector<Verdict>& verdicts, const std::vec
   return text;
 }
 
-std::string validation_page(const std::vector<Verdict>& verdicts, const std::vector<TruthTable>& tables) {
+std::string validation_page(const std::vector<Verdict>& verdicts, const std::vector<TruthTable>& tables,
+                            const std::vector<Verdict>& held_out) {
   const Total total = total_of(verdicts);
   std::string page;
   const Out out = std::back_inserter(page);
@@ -185,6 +204,7 @@ std::string validation_page(const std::vector<Verdict>& verdicts, const std::vec
                    percent_or_none(each.errors.small, 0.9), joined(each.table->notes, " "));
   }
   write_tables(out, verdicts);
+  if (!held_out.empty()) write_held_out(out, held_out);
   write_spreads(out, tables);
   write_constants(out);
   fmt::format_to(out,

@@ -105,8 +105,11 @@ class Reading {
   void read_measured() {
     if (options_.measured.empty()) return;
     if (options_.measured.ends_with(".csv")) {
-      const auto rows = load_measurements(options_.measured, out_.diagnostics);
-      if (rows) csv_ = *rows;
+      const auto table = load_measurements(options_.measured, out_.diagnostics);
+      if (table) csv_ = table->rows;
+      if (std::any_of(csv_.begin(), csv_.end(), [](const Measurement& row) { return row.time == 0; }))
+        out_.diagnostics.add(Complaint::wrong_type, {table->source, 1, 1, 1}, "busbw alone does not say the time here",
+                             "time_us or algbw_GBps beside it");
       return;
     }
     const auto source = spec::load_file(options_.measured, out_.diagnostics, measured::kMostOutput);

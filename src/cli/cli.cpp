@@ -205,7 +205,8 @@ void add_collective(CLI::App& command, app::CollectiveOptions& options) {
   command.add_option("--channels", options.channels, "of a collective; 0: as NCCL would")
       ->check(CLI::Range(0, 64))
       ->option_text("N=0");
-  command.add_option("--stack", options.stack, "ib, roce, efa, tcpx, tcp; default: by network card")->type_name("NAME");
+  command.add_option("--stack", options.stack, "ib, roce, gib, efa, tcpx, tcpxo, tcp; default: by card")
+      ->type_name("NAME");
   command.add_flag_callback(
       "--no-pxn", [&options] { options.pxn = false; }, "GPUs do not hand data to the one next to the NIC");
 }

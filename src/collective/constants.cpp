@@ -141,13 +141,16 @@ constexpr std::array<Generation, 6> kGenerations = {{
      false},
 }};
 
-// InfiniBand and RoCE are the same cards under the same plugin (NCCL's own), so what a message costs it is one number.
-constexpr std::array<Network, 6> kNetworks = {{
-    {"ib", "InfiniBand", "", 128 << 10, 64 << 10, 100, 870, 980},
-    {"roce", "RoCE", "ib", 128 << 10, 64 << 10, 14'700, 0, 900},
+// InfiniBand and RoCE are the same cards under the same plugin (NCCL's own), so what a message and a hop cost it is one
+// number. Google has plugins of its own, and a network behind its cards that takes longer, whichever of them is used.
+constexpr std::array<Network, 8> kNetworks = {{
+    {"ib", "InfiniBand", "", 128 << 10, 64 << 10, 0, 870, 980},
+    {"roce", "RoCE", "ib", 128 << 10, 64 << 10, 0, 0, 900},
+    {"gib", "RoCE with Google's gIB", "roce", 128 << 10, 64 << 10, 14'700, 0, 0},
     {"efa", "EFA with aws-ofi-nccl", "", 512 << 10, 512 << 10, 2'700, 320, 930},
     {"efa1.7", "EFA with aws-ofi-nccl 1.7", "efa", 128 << 10, 64 << 10, 0, 5'600, 0},
     {"tcpx", "GPUDirect-TCPX", "", 128 << 10, 64 << 10, 420'000, 900, 550},
+    {"tcpxo", "GPUDirect-TCPXO", "gib", 128 << 10, 64 << 10, 0, 0, 0},
     {"tcp", "TCP sockets", "tcpx", 128 << 10, 64 << 10, 0, 0, 0},
 }};
 
@@ -263,6 +266,11 @@ bool begins_with_any(std::string_view name, std::string_view words) {
   return false;
 }
 
+const Network* find_network(const std::vector<Network>& all, std::string_view name) {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Network& each) { return each.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
 std::string joined(const Network& network, const Launch& launch, const Release& release) {
   std::string made(network.name);
   for (const std::string_view word : {launch.name, release.name})
@@ -270,13 +278,11 @@ std::string joined(const Network& network, const Launch& launch, const Release& 
   return made;
 }
 
-// With what it has of another.
+// With what it has of others: of the one it is like, and of that one's.
 Network completed(Network network, const std::vector<Network>& all) {
-  const auto like =
-      std::find_if(all.begin(), all.end(), [&](const Network& each) { return each.name == network.like; });
-  if (like == all.end()) return network;
-  for (std::int64_t Network::*each : {&Network::hop_ns, &Network::message_ns, &Network::nic_per_mille})
-    if (network.*each == 0) network.*each = (*like).*each;
+  for (const Network* like = find_network(all, network.like); like != nullptr; like = find_network(all, like->like))
+    for (std::int64_t Network::*each : {&Network::hop_ns, &Network::message_ns, &Network::nic_per_mille})
+      if (network.*each == 0) network.*each = (*like).*each;
   return network;
 }
 

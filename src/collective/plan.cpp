@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::uint32_t kMostChannels = 32;      // on servers
 constexpr std::uint32_t kMostRackChannels = 64;  // NCCL's MAXCHANNELS
+constexpr std::uint32_t kMostGathering = 32;     // NCCL_MAX_NVLS_ARITY
 
 }  // namespace
 
@@ -41,6 +42,7 @@ std::string why_not(const Team& team, Operation operation, Algorithm algorithm, 
       if (!simple) return "NVLS knows the protocol Simple only";
       if (team.nodes() > 1) return "NVLS works within one domain; NVLSTree spans several";
       if (team.ranks() < 3) return "NVLS needs three GPUs";
+      if (parts && team.ranks() > kMostGathering) return "NVLS gathers and scatters among 32 GPUs at most";
       return rings ? "" : "NVLS does all_reduce, all_gather and reduce_scatter";
     case Algorithm::nvls_tree:
       if (!switches) return "its scale-up switches do not reduce";

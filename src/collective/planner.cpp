@@ -98,16 +98,20 @@ Edge Planner::edge(const Way& way, bool posts) {
   Bandwidth own = megabytes((!tree    ? generation_.ring_ll128_most
                              : simple ? generation_.tree_most
                                       : generation_.tree_ll128_most)[by_nodes]);
+  const std::uint32_t posted = sharing_.posted(way);
   if (plan_.choice.protocol == Protocol::ll) {
     share = share / 2;
-    own = megabytes(generation_.ll_most[by_nodes]) / plan_.choice.channels;
+    // Within a domain a channel's threads decide. On the network a processor looks at every flag before it sends, and
+    // NCCL has one figure for what all channels get of it: that of Intel's, as what it is is not known here.
+    own = posted == 0 ? megabytes(generation_.ll_most[0]) / plan_.choice.channels
+                      : megabytes(generation_of("v100").ll_most[by_nodes]) / plan_.choice.channels;
   } else if (plan_.choice.protocol == Protocol::ll128) {
     share = share / 128 * 120;
   }
   Edge made{std::min(share, own), {}, share};
   made.wire_per_mille = wire_per_mille(plan_.choice.protocol);
   if (!simple) return made;
-  if (const std::uint32_t posted = sharing_.posted(way); posted > 0) {
+  if (posted > 0) {
     // Cards send from their buffers whatever the GPU does. A port's thread posts chunk after chunk while others are on
     // the wire, and keeps them waiting where it is slower.
     const std::int64_t message =
@@ -207,11 +211,13 @@ void Planner::set_latencies() {
   plan_.launch = nanoseconds(generation_.start_ns + options_.stack->launch.delay_ns) + longer;
   const Launch& launch = options_.stack->launch;
   const auto gpus = std::min<std::int64_t>(team_.ranks(), team_.group(0).spec.gpus);
-  // A group's launch is a barrier: nothing hides behind the operation before it.
-  const Duration barrier =
-      nanoseconds(options_.stack->release.grouped() ? gpus * launch.channel_ns * plan_.choice.channels : 0);
-  plan_.launch = plan_.launch + barrier;
-  plan_.least = nanoseconds(launch.least_ns + gpus * launch.gpu_ns) + barrier;
+  // A group's launch is a barrier: nothing hides behind the operation before it. Between nodes the thread that launches
+  // also hands every channel's work to a proxy.
+  const Duration by_channel = nanoseconds(gpus * launch.channel_ns * plan_.choice.channels);
+  const bool barrier = options_.stack->release.grouped();
+  if (barrier) plan_.launch = plan_.launch + by_channel;
+  plan_.least = nanoseconds(launch.least_ns + gpus * launch.gpu_ns);
+  if (barrier || team_.nodes() > 1) plan_.least = plan_.least + by_channel;
 }
 
 void Planner::set_conditions() {

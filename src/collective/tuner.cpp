@@ -83,7 +83,9 @@ class Model {
     const double base = us(base_latency(algorithm, protocol));
     const double inside = us(hop_latency(has_scale_up_ ? Hop::scale_up : Hop::pcie, algorithm, protocol));
     const bool older_hop = algorithm == Algorithm::nvls_tree && !stack_.release.tuned_anew();
-    const double outside = older_hop ? kOlderNvlsHop : us(hop_latency(Hop::network, algorithm, protocol));
+    // One rank to a node waits for the network as a tree does.
+    const Algorithm like = team_.nodes() == team_.ranks() ? Algorithm::tree : algorithm;
+    const double outside = older_hop ? kOlderNvlsHop : us(hop_latency(Hop::network, like, protocol));
     const double depth = std::bit_width(team_.nodes() - 1);
     const double net_overhead = team_.nodes() > 1 ? (protocol == Protocol::simple ? 3.0 : 1.0) : 0;
     switch (algorithm) {

@@ -730,11 +730,30 @@ TEST(Validate, EveryTableIsReproducedAsWellAsItWas) {
   }
 }
 
+// Tables that no constant was fitted to: what is simulated for a machine that nobody has asked about yet.
+TEST(Validate, TablesThatNothingWasFittedToAreAlmostAsNear) {
+  const Outcome outcome = weft({"validate", (kSource / "truth" / "held-out").string(), "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  // Two racks whose network gave a quarter of what their cards have: see the note.
+  const std::string odd = "oci_gb300_128g_alltoall";
+  for (const auto& record : records(outcome.out)) {
+    const std::string table = record["table"];
+    if (record["from_1MiB"]["rows"] > 0 && table != odd) {
+      EXPECT_LT(record["from_1MiB"]["median"], 0.18) << table;
+      EXPECT_LT(record["from_1MiB"]["worst"], 0.40) << table;
+    }
+    if (record["below_1MiB"]["rows"] > 0) {
+      EXPECT_LT(record["below_1MiB"]["p90"], 0.15) << table;
+    }
+  }
+}
+
 // What is said of all tables together, beside what is asked for.
 TEST(Validate, SaysHowFarItIsFromWhatIsAskedFor) {
   const std::string out = weft({"validate", (kSource / "truth").string()}).out;
-  for (const std::string line : {"from 1 MiB, median: ", "below 1 MiB, nine rows in ten: ", " fitted to these tables",
-                                 "azure_guide_ND_H100_v5_allreduce", "differ from each other by"})
+  for (const std::string line :
+       {"from 1 MiB, median: ", "below 1 MiB, nine rows in ten: ", " fitted to tables of truth/",
+        "azure_guide_ND_H100_v5_allreduce", "differ from each other by"})
     EXPECT_NE(out.find(line), std::string::npos) << line << "\n" << out;
 }
 
@@ -749,7 +768,9 @@ TEST(Validate, AFolderOfOnesOwnIsReadAndMistakesAreSaid) {
   EXPECT_EQ(fine.code, 0) << fine.err;
   EXPECT_NE(fine.out.find("1048576        30.00"), std::string::npos) << fine.out;
   std::ofstream("other.csv") << "size_bytes,time_us\n8,soon\n";
-  EXPECT_NE(weft({"validate", "."}).err.find("other.weft.yaml"), std::string::npos);
+  std::ofstream("lonely.csv") << "size_bytes,time_us\n8,3\n";
+  EXPECT_NE(weft({"validate", "."}).err.find("lonely.csv has no cluster file beside it"), std::string::npos);
+  std::filesystem::remove("lonely.csv");
   std::filesystem::copy_file("mine.weft.yaml", "other.weft.yaml");
   const Outcome wrong = weft({"validate", "."});
   EXPECT_EQ(wrong.code, 2);
