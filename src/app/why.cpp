@@ -154,11 +154,10 @@ std::string Report::verdict() const {
   if (!diagnosis_.explained && is_faster())
     return "it is not the machine that was taken: most figures are better than that could give; --topo, --smi or a "
            "cluster file describes it";
-  const auto is_said = [](const Hypothesis& each) { return !each.findings.empty(); };
-  if (diagnosis_.observations.empty() && std::none_of(diagnosis_.ranked.begin(), diagnosis_.ranked.end(), is_said))
-    return "nothing was measured and no file says that anything is wrong: this is what the machine should give; "
-           "--measured, --busbw or --log tells more";
   const Hypothesis& first = diagnosis_.ranked[0];
+  if (diagnosis_.observations.empty() && first.cause == why::Cause::nothing_wrong)
+    return "nothing was measured, and no file speaks for a cause: this is what the machine should give; --measured, "
+           "--busbw or --log tells more";
   if (diagnosis_.pair)
     return fmt::format("two causes at once, {} and {}: together they give {} GB/s at {}",
                        why::info(diagnosis_.pair->first).id, why::info(diagnosis_.pair->second).id,

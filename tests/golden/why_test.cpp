@@ -326,19 +326,6 @@ TEST_F(WhyFiles, ASlowerRankIsWaitedForByName) {
   refused(job + " --on 0..7", "weft sim");
 }
 
-// What is forced stays so in every change but its own.
-TEST_F(WhyFiles, ChangesKeepWhatWasAsked) {
-  const auto bus = [](const std::string& line) { return nlohmann::json::parse(weft(words(line + " --json")).out); };
-  const auto record = bus("why acp.weft.yaml --gpus 32 --size 64MiB --no-pxn");
-  for (const auto& each : record["what_if"])
-    if (each["change"] == "4 NICs per server")
-      EXPECT_NEAR(
-          each["busbw_GBps"].get<double>(),
-          bus("why acp.weft.yaml --gpus 32 --size 64MiB --no-pxn " + each["command"].get<std::string>())["busbw_GBps"]
-              .get<double>(),
-          1e-6);
-}
-
 TEST_F(WhyFiles, FastSaysSo) {
   EXPECT_NE(weft(words("why acp.weft.yaml --gpus 32 --size 1GiB --fast")).out.find("flows (--fast)"),
             std::string::npos);
