@@ -93,6 +93,7 @@ constexpr Field<SampleRow> kSampleFields[] = {
     {"trimmed", [](const SampleRow& row) -> Cell { return std::uint64_t{row.sample.trimmed}; }},
     {"dropped", [](const SampleRow& row) -> Cell { return std::uint64_t{row.sample.dropped}; }},
     {"packets", [](const SampleRow& row) -> Cell { return std::uint64_t{row.sample.packets}; }},
+    {"lost", [](const SampleRow& row) -> Cell { return std::uint64_t{row.sample.lost}; }},
 };
 
 std::string json_text(const std::string& text) {

@@ -85,6 +85,7 @@ TEST(SimRecords, FlowsLinksAndSamplesAreLines) {
   ASSERT_EQ(lines(samples.str()).size(), 4u);
   EXPECT_EQ(lines(samples.str())[0]["utilisation"], 1.0);
   EXPECT_EQ(lines(samples.str())[1]["dropped"], 2);
+  EXPECT_EQ(lines(samples.str())[1]["lost"], 4);
 }
 
 TEST(SimRecords, CsvHasTheSameColumnsAndQuotesWhatNeedsIt) {
@@ -103,7 +104,7 @@ TEST(SimRecords, CsvHasTheSameColumnsAndQuotesWhatNeedsIt) {
             std::string::npos)
       << links.str();
   EXPECT_TRUE(samples.str().starts_with(
-      "time_ps,from,to,peak_queue_bytes,bytes,utilisation,marked,trimmed,dropped,packets\n0,"))
+      "time_ps,from,to,peak_queue_bytes,bytes,utilisation,marked,trimmed,dropped,packets,lost\n0,"))
       << samples.str();
 }
 

@@ -23,10 +23,10 @@ inline schedule::RunResult sample_result() {
   flow(3, 1, 30'000'000, schedule::kNotYet);
   result.links.push_back({"leaf0", "spine1", 400'000'000'000, 2'400'000, 600, 60'000'000, 90'000, 12, 3, 2});
   result.links.push_back({"spine1", "leaf2", 400'000'000'000, 1'200'000, 300, 6'000'000, 120'000, 0, 0, 0});
-  result.samples.push_back({0, 0, 30'000, 50'000, 1, 0, 0});
-  result.samples.push_back({1'000'000, 0, 90'000, 25'000, 2, 3, 2});
-  result.samples.push_back({5'000'000, 0, 10, 4'000, 0, 0, 0});
-  result.samples.push_back({5'000'000, 1, 20, 8'000, 0, 0, 0});
+  result.samples.push_back({0, 0, 0, 30'000, 50'000, 1, 0, 0});
+  result.samples.push_back({1'000'000, 0, 4, 90'000, 25'000, 2, 3, 2});
+  result.samples.push_back({5'000'000, 0, 0, 10, 4'000, 0, 0, 0});
+  result.samples.push_back({5'000'000, 1, 1, 20, 8'000, 0, 0, 0});
   return result;
 }
 

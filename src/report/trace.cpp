@@ -169,10 +169,11 @@ void write_links(const RunInfo& info, const RunResult& result, Events& events) {
     if (shown_until[link] != kNever) count(link, shown_until[link], 0, 0);
   std::vector<bool> named(result.links.size());
   for (const LinkSample& sample : result.samples) {
-    if (sample.dropped == 0) continue;
+    if (sample.dropped + sample.lost == 0) continue;
     if (!named[sample.link]) events.name_track(kLinksProcess, sample.link + 1, label(sample.link));
     named[sample.link] = true;
-    events.instant(sample.link + 1, fmt::format("{} dropped", sample.dropped), sample.time);
+    if (sample.dropped > 0) events.instant(sample.link + 1, fmt::format("{} dropped", sample.dropped), sample.time);
+    if (sample.lost > 0) events.instant(sample.link + 1, fmt::format("{} lost", sample.lost), sample.time);
   }
 }
 

@@ -78,9 +78,12 @@ TEST(Trace, CountersFallToZeroWhereNothingWasSampled) {
   const std::vector<std::pair<double, double>> expected = {{0, 30'000}, {1, 90'000}, {2, 0}, {5, 10}, {6, 0}};
   EXPECT_EQ(queue, expected);
   const auto drops = events(trace, "i");
-  ASSERT_EQ(drops.size(), 1u);
+  ASSERT_EQ(drops.size(), 3u);
   EXPECT_EQ(drops[0]["name"], "2 dropped");
   EXPECT_EQ(drops[0]["ts"], 1.0);
+  EXPECT_EQ(drops[1]["name"], "4 lost");
+  EXPECT_EQ(drops[2]["name"], "1 lost");
+  EXPECT_EQ(drops[2]["ts"], 5.0);
 }
 
 RC_GTEST_PROP(Trace, SlicesNeverOverlapOnATrack, ()) {

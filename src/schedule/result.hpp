@@ -61,11 +61,12 @@ struct LinkRecord {
 struct LinkSample {
   std::int64_t time = 0;        // ps: start of the interval
   std::uint32_t link = 0;       // into RunResult::links
+  std::uint32_t lost = 0;       // to a fault
   std::int64_t peak_bytes = 0;  // longest queue in it
   std::uint64_t bytes = 0;      // put on the wire in it
   std::uint32_t marked = 0;
   std::uint32_t trimmed = 0;
-  std::uint32_t dropped = 0;  // queue full, or lost to a fault
+  std::uint32_t dropped = 0;  // queue full
   std::uint32_t packets = 0;  // that began to leave in it
 };
 

@@ -105,6 +105,23 @@ TEST(Failover, WhatCameBeforeAFaultIsSeen) {
   }
 }
 
+// A question that nobody takes, or an answer that does not come within the peer's patience and one's own, is asked for
+// by the other plane; so are the questions that wait behind those, for the transport takes only so many at a time.
+TEST(Failover, ReadsGoByTheOtherPlaneToo) {
+  for (const std::uint32_t reads : {64u, 4u}) {
+    SimConfig config = config_of();
+    config.verbs = {transport::Op::read};
+    config.stack.srd.reads = reads;
+    const auto result = run(two_planes(), {{0, 32}, {40, 3}}, config,
+                            [](PacketSim& engine) { lose_plane(engine, 0, 20 * kMicrosecond); });
+    for (const schedule::FlowRecord& flow : result.flows) ASSERT_NE(flow.received, schedule::kNotYet) << reads;
+    EXPECT_GT(result.failures->moved, 0u);
+    EXPECT_EQ(delivered(result), 2 * kBytes);
+    EXPECT_GE(result.failures->first_moved, kSilence);
+    EXPECT_LT(result.end, 20 * kMicrosecond + 2 * kSilence + 200 * kMicrosecond) << reads;
+  }
+}
+
 // Data go through, what is said back does not: the sender cannot know, and sends all of it again.
 TEST(Failover, WhatArrivedButWasNeverAcknowledgedCountsOnce) {
   constexpr std::uint64_t kFew = 200'000;  // within a window
@@ -162,6 +179,8 @@ TEST(Failover, AnyNumberOfThreadsGivesTheSame) {
   std::vector<std::int64_t> moved;  // when first and last
   for (const std::uint32_t threads : {1u, 2u, 4u}) {
     SimConfig config = config_of();
+    config.streams = {Protocol::srd, Protocol::srd};
+    config.verbs = {transport::Op::send, transport::Op::read};
     config.threads = threads;
     std::vector<Send> sends;
     for (std::uint32_t gpu = 0; gpu < 64; ++gpu) sends.push_back({gpu, (gpu + 24) % 64});
@@ -180,6 +199,7 @@ RC_GTEST_PROP(Failover, WhateverGoesDownForAWhileEverythingComesOnce, ()) {
   const auto protocol = *rc::gen::element(Protocol::srd, Protocol::rocev2, Protocol::uet, Protocol::tcp);
   const auto outages = *rc::gen::inRange<std::uint32_t>(1, 4);
   SimConfig config = config_of(protocol);
+  if (protocol == Protocol::srd) config.verbs = {*rc::gen::element(transport::Op::send, transport::Op::read)};
   config.stack.tcp.rto_min = kSilence / 8;
   config.give_up = 1000 * kSilence;
   const auto result = run(two_planes(), {{0, 32}, {32, 0}, {9, 1}, {63, 2}}, config, [&](PacketSim& engine) {

@@ -41,9 +41,9 @@ PacketRun::PacketRun(schedule::Schedule& schedule, PacketSim& engine, bool hosts
   for (std::uint32_t i = 0; i < engine_.shards(); ++i)
     hosts_.push_back(std::make_unique<Hosts>(engine_.layout(), rates, engine_.config().failover));
   fails_over_ = engine_.config().failover > 0 && !engine_.outages().empty();
-  // What is read or never answered stays where it is.
+  // What is never answered stays where it is.
   for (std::uint32_t stream = 0; stream < std::max<std::size_t>(1, engine_.config().streams.size()); ++stream)
-    fails_over_ = fails_over_ && !is_raw(stream) && !is_read(stream);
+    fails_over_ = fails_over_ && !is_raw(stream);
   if (fails_over_) parts_.resize(ranks_);
 }
 
@@ -120,10 +120,12 @@ std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
     if (is_read(stream) || !model_hosts_) {
       for (std::uint64_t i = 0; i < cut; ++i) {
         const std::uint64_t size = std::min(part_bytes, stripe - i * part_bytes);
-        if (is_read(stream))
-          ask(now, hosts, {pair, from, message, size});
-        else
+        if (!is_read(stream)) {
           post(now, pair, from, message, size);
+          continue;
+        }
+        const std::uint32_t number = fails_over_ ? parts_[from].add({size, Part::kNotFailed, pair, message, 0}) : kNew;
+        ask(now, hosts, {pair, from, message, size, number});
       }
       return;
     }
@@ -143,10 +145,8 @@ void PacketRun::completed(std::int64_t now, const transport::Completion& done) {
   const std::uint32_t number = message_bits_ == 32 ? named : named & ((1u << message_bits_) - 1);
   if (done.kind == Kind::failed) return failed(now, from, number);
   const std::uint32_t message = fails_over_ ? parts_[from][number].message : number;
-  if (done.kind == Kind::sent) {
-    if (fails_over_) hosts_of(domain).failover.succeeded(parts_[from][number].pair);
-    return runner_.sent(now, from, message);
-  }
+  if (fails_over_ && done.kind != Kind::received) hosts_of(domain).failover.succeeded(parts_[from][number].pair);
+  if (done.kind == Kind::sent) return runner_.sent(now, from, message);
   if (done.kind == Kind::read_done) return answered(now, from, message, done);
   const std::uint32_t to = runner_.message(from, message).destination;
   const std::uint32_t target = domain_of(to);
@@ -187,12 +187,19 @@ bool PacketRun::move(std::int64_t now, std::uint32_t from, std::uint32_t number)
   if (!other) return false;
   ++hosts.failures.moved;
   each.pair = *other;
-  if (model_hosts_)
+  if (model_hosts_ && !is_read(runner_.message(from, each.message).stream))
     cross(now, domain, hosts.routes.find(part(from), nic(other->source)),
           {Crossing::Kind::out, from, to, each.message, *other, each.bytes, each.bytes, 0, number, {}});
   else
-    launch(now, from, number);
+    try_again(now, hosts, from, number);
   return true;
+}
+
+// By the NIC that the part names now.
+void PacketRun::try_again(std::int64_t now, Hosts& hosts, std::uint32_t from, std::uint32_t number) {
+  const Part& each = parts_[from][number];
+  if (!is_read(runner_.message(from, each.message).stream)) return launch(now, from, number);
+  ask(now, hosts, {each.pair, from, each.message, each.bytes, number});
 }
 
 void PacketRun::failed(std::int64_t now, std::uint32_t from, std::uint32_t number) {
@@ -201,11 +208,12 @@ void PacketRun::failed(std::int64_t now, std::uint32_t from, std::uint32_t numbe
   if (each.since == Part::kNotFailed) each.since = now;
   Hosts& hosts = hosts_of(domain_of(from));
   hosts.failover.failed(now, each.pair);
+  if (is_read(runner_.message(from, each.message).stream)) ask_next(now, hosts, each.pair);
   if (now - each.since >= config.give_up) return give_up(now, each.pair.source);
   if (move(now, from, number)) {
     hosts.failures.note_moved(now);
   } else if (config.failover < config.give_up) {
-    launch(now, from, number);  // perhaps it comes back
+    try_again(now, hosts, from, number);  // perhaps it comes back
   } else {
     give_up(now, each.pair.source);
   }
@@ -227,8 +235,8 @@ schedule::Failures PacketRun::take_failures() {
 
 // ---- reads
 
-PacketRun::Questions& PacketRun::questions_of(Hosts& hosts, std::uint32_t reader, std::uint32_t target) {
-  const std::uint64_t key = std::uint64_t{reader} << 32 | target;
+PacketRun::Questions& PacketRun::questions_of(Hosts& hosts, const NicPair& pair) {
+  const std::uint64_t key = std::uint64_t{pair.source} << 32 | pair.destination;
   std::uint32_t index = hosts.question_index.find(key);
   if (index == FlatMap::kNone) {
     index = static_cast<std::uint32_t>(hosts.questions.size());
@@ -240,7 +248,7 @@ PacketRun::Questions& PacketRun::questions_of(Hosts& hosts, std::uint32_t reader
 
 // The latencies inside both servers stand before the question: when it is asked does not change how long it takes.
 void PacketRun::ask(std::int64_t now, Hosts& hosts, const Question& each) {
-  Questions& line = questions_of(hosts, each.pair.source, each.pair.destination);
+  Questions& line = questions_of(hosts, each.pair);
   if (line.open >= engine_.config().stack.srd.reads) {
     line.waiting.push_back(each);
     return;
@@ -257,20 +265,31 @@ void PacketRun::ask(std::int64_t now, Hosts& hosts, const Question& each) {
     };
     at += latency(part(each.from), nic(each.pair.source)) + latency(part(to), nic(each.pair.destination));
   }
-  post(at, each.pair, each.from, each.message, each.bytes);
+  if (each.part == kNew) return launch(at, each.pair, each.from, each.message, each.message, each.bytes);
+  launch(at, each.from, each.part);
+}
+
+// One was answered, or failed. Those that wait for NICs that do not get through are asked for by others.
+void PacketRun::ask_next(std::int64_t now, Hosts& hosts, const NicPair& pair) {
+  --questions_of(hosts, pair).open;
+  for (bool asked = false; !asked;) {
+    Questions& line = questions_of(hosts, pair);  // to move one may begin other lines, and move this one
+    if (line.waiting.empty()) return;
+    const Question next = line.waiting.front();
+    line.waiting.pop_front();
+    const bool avoided = next.part != kNew && hosts.failover.avoids(now, pair);
+    if (avoided && move(now, next.from, next.part)) continue;
+    ask(now, hosts, next);
+    asked = true;
+  }
 }
 
 void PacketRun::answered(std::int64_t now, std::uint32_t from, std::uint32_t message,
                          const transport::Completion& done) {
   const std::uint32_t domain = domain_of(from);
   Hosts& hosts = hosts_of(domain);
-  Questions& line = questions_of(hosts, done.endpoint, done.peer);
-  --line.open;
-  if (!line.waiting.empty()) {
-    const Question next = line.waiting.front();
-    line.waiting.pop_front();
-    ask(now, hosts, next);
-  }
+  if (fails_over_) hosts.failures.delivered.add(now, done.bytes);
+  ask_next(now, hosts, {done.endpoint, done.peer});
   if (model_hosts_)
     return cross(now, domain, hosts.routes.find(nic(done.endpoint), part(from)),
                  {Crossing::Kind::inside, from, from, message, {}, done.bytes, 0, 0, kNew, {}});

@@ -72,6 +72,7 @@ class PacketRun final : public Network, public Client {
     std::uint32_t from;
     std::uint32_t message;
     std::uint64_t bytes;
+    std::uint32_t part;  // where parts may move; kNew: they do not
   };
   struct Questions {
     std::uint32_t open = 0;
@@ -104,10 +105,12 @@ class PacketRun final : public Network, public Client {
   void post(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint64_t bytes);
   void ask(std::int64_t now, Hosts& hosts, const Question& question);
   void answered(std::int64_t now, std::uint32_t from, std::uint32_t message, const transport::Completion& done);
-  Questions& questions_of(Hosts& hosts, std::uint32_t reader, std::uint32_t target);
+  void ask_next(std::int64_t now, Hosts& hosts, const NicPair& pair);
+  Questions& questions_of(Hosts& hosts, const NicPair& pair);
   void launch(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint32_t named,
               std::uint64_t bytes);
   void launch(std::int64_t now, std::uint32_t from, std::uint32_t part);
+  void try_again(std::int64_t now, Hosts& hosts, std::uint32_t from, std::uint32_t part);
   void leave_out_avoided(std::int64_t now, Hosts& hosts);
   bool move(std::int64_t now, std::uint32_t from, std::uint32_t part);
   void give_up(std::int64_t now, std::uint32_t endpoint);

@@ -25,6 +25,7 @@ void Samples::coarsen(std::int64_t interval) {
     whole.marked += each.marked;
     whole.trimmed += each.trimmed;
     whole.dropped += each.dropped;
+    whole.lost += each.lost;
   }
   rows_.resize(kept);
 }

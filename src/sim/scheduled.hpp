@@ -39,6 +39,8 @@ struct VirtualQueue {
   std::int64_t granted = 0;
   std::uint32_t next = PacketPool::kNone;  // in the line of those that may send
   bool in_line = false;
+  // When the last packet sent is whole at the other leaf: a shorter one behind it must not be there before it.
+  std::int64_t whole = 0;
 };
 
 // A virtual queue, as the port knows it that it asks.
@@ -56,6 +58,7 @@ struct Granting {
   std::int64_t next_time = 0;    // until then the line rate is granted
   std::int64_t outstanding = 0;  // bytes granted and not yet sent on
   std::int64_t armed = 0;
+  std::int64_t held_until = 0;  // a packet waits for the line down, and who came behind it must not pass
 };
 
 struct ScheduledLeaf {

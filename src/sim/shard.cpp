@@ -221,7 +221,7 @@ void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::ui
     if (admitted) {
       schedule::LinkSample& gone = special.samples.at(begin);
       ++gone.packets;
-      gone.dropped += end != Fate::arrives;
+      gone.lost += end != Fate::arrives;
     }
   }
   if (!admitted) return;

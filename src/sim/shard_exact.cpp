@@ -336,7 +336,7 @@ void Shard::transmit(const Event& packet, std::uint32_t index, std::uint32_t ent
     if (end != Fate::arrives) {
       arrives = false;
       ++port.lost;
-      if (special.samples.on()) ++special.samples.at(begin).dropped;
+      if (special.samples.on()) ++special.samples.at(begin).lost;
       ++(end == Fate::lost ? tally_.lost : tally_.corrupted);
     }
   }

@@ -29,7 +29,10 @@ void Shard::arrive_scheduled(const Event& event) {
   ++tally_.hops;
   // Where its port is busy until then, nobody could tell that it stands there early.
   const std::uint32_t out = layout_.reverse_port(layout_.port_of_endpoint(event.header.destination));
-  if (begin == now_ || world_.ports[out].busy >= begin) return leave_scheduled(event);
+  std::int64_t& held_until =
+      world_.scheduled.granting[event.header.destination * config_.exact.classes + class_of(event)].held_until;
+  if (begin == now_ || (world_.ports[out].busy >= begin && held_until < now_)) return leave_scheduled(event);
+  held_until = begin;
   const std::int64_t waiting = layout_.bundle_bytes(event.to, begin - now_);
   down.longest = std::max(down.longest, waiting);
   if (down.samples.on()) down.samples.queue(now_, waiting, begin);
@@ -152,6 +155,7 @@ void Shard::send_cells(std::uint32_t entity) {
       return remind(entity, Control::send, 0, 0, leaf.armed);
     }
     Event packet;
+    VirtualQueue* queue = nullptr;
     if (leaf.express_first != kNone) {
       const std::uint32_t index = leaf.express_first;
       packet = pool_[index];
@@ -160,14 +164,14 @@ void Shard::send_cells(std::uint32_t entity) {
       pool_.give_back(index);
     } else {
       const std::uint32_t number = leaf.line_first;
-      VirtualQueue& queue = leaf.queues[number];
-      leaf.line_first = queue.next;
+      queue = &leaf.queues[number];
+      leaf.line_first = queue->next;
       if (leaf.line_first == kNone) leaf.line_last = kNone;
-      packet = take_out(queue, entity);
+      packet = take_out(*queue, entity);
       leaf.waiting -= packet.bytes;
       if (leaf.up.samples.on()) leaf.up.samples.queue(now_, leaf.waiting);
-      queue.in_line = queue.granted > 0 && queue.head != kNone;
-      if (queue.in_line) stand_in_line(leaf, number);
+      queue->in_line = queue->granted > 0 && queue->head != kNone;
+      if (queue->in_line) stand_in_line(leaf, number);
     }
     leaf.up.busy = now_ + layout_.bundle_wire(entity, packet.bytes);
     if (leaf.up.samples.on()) {
@@ -179,7 +183,8 @@ void Shard::send_cells(std::uint32_t entity) {
     ++leaf.up.packets;
     ++tally_.hops;
     const std::uint32_t target = layout_.leaf_of(packet.header.destination);
-    const std::int64_t time = now_ + layout_.cells_time(entity, target, packet.bytes);
+    std::int64_t time = now_ + layout_.cells_time(entity, target, packet.bytes);
+    if (queue) time = queue->whole = std::max(time, queue->whole);
     Event& slot = place(time, target);
     slot = packet;
     address(slot, time, target, entity);

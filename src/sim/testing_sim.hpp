@@ -1,5 +1,5 @@
 #pragma once
-// What the simulator's tests share: a small fabric, and a client that writes down what completes.
+// What the simulator's tests share: small fabrics, and a client that writes down what completes.
 
 #include <cstdint>
 #include <functional>
@@ -43,6 +43,17 @@ inline std::string fat_tree_text(int super_gbps = 100) {
 
 inline const fabric::Fabric& fat_tree() {
   static const Built built = build("tree.topo", fat_tree_text());
+  return built.fabric;
+}
+
+//   8 spines            64 hosts at 100G, eight to a leaf, as many uplinks
+//   8 leaves            cables of 0.5 us
+inline const fabric::Fabric& leaves_and_spines() {
+  static const Built built =
+      build("leaf.topo",
+            "Nodes 64\nTiers 2\nPodsize 64\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 8\nRadix_Up 8\n"
+            "Downlink_Latency_ns 500\nSwitch_Latency_ns 300\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 8\n"
+            "Downlink_Latency_ns 500\nSwitch_Latency_ns 300\n");
   return built.fabric;
 }
 

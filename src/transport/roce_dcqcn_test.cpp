@@ -151,12 +151,12 @@ TEST(RoceCnp, AQueuePairIsToldAtMostEvery50Microseconds) {
   std::map<std::uint16_t, std::vector<Instant>> told;
   net.deliver = [&](Transmit& packet) {
     if (packet.type == PacketType::roce_data) packet.flags |= kMarked;
-    if (packet.type == PacketType::roce_cnp) told[packet.header.path].push_back(net.now);
+    if (packet.type == PacketType::roce_cnp) told[packet.header.path].push_back(net.now());
     return packet.type != PacketType::roce_cnp;  // it goes on at full rate
   };
   for (std::uint32_t i = 0; i < 2; ++i) net.post(0, {Op::send, 1, 2'000'000, i, i});
   net.run();
-  const Instant took = net.done_at;
+  const Instant took = net.done_at();
   ASSERT_EQ(told.size(), 2u);
   for (const auto& [path, times] : told) {
     EXPECT_EQ(times.size(), static_cast<std::size_t>(took / (50 * kMicrosecond)) + 1);
@@ -191,10 +191,10 @@ TEST(RoceCnp, OneThatASwitchMadeCutsTheRateOfItsQueuePairOnly) {
   header.source = 1;
   header.destination = 0;
   header.path = 1;
-  net.roce[0].handle(net.now, 0, PacketType::roce_cnp, 0, header);
-  const std::uint64_t line = net.roce[0].law().line_rate;
-  EXPECT_EQ(net.roce[0].rate(0, 1, 0), line);
-  EXPECT_EQ(net.roce[0].rate(0, 1, 1), line - line / 2);
+  net[0].handle(net.now(), 0, PacketType::roce_cnp, 0, header);
+  const std::uint64_t line = net[0].law().line_rate;
+  EXPECT_EQ(net[0].rate(0, 1, 0), line);
+  EXPECT_EQ(net[0].rate(0, 1, 1), line - line / 2);
 }
 
 TEST(RoceCnp, WithoutControlNobodySendsOrHeedsThem) {
@@ -208,11 +208,11 @@ TEST(RoceCnp, WithoutControlNobodySendsOrHeedsThem) {
   net.post(0, {Op::send, 1, 500'000, 0, 0});
   Header header;
   header.source = 1;
-  net.roce[0].handle(net.now, 0, PacketType::roce_cnp, 0, header);
+  net[0].handle(net.now(), 0, PacketType::roce_cnp, 0, header);
   net.run();
-  EXPECT_EQ(net.roce[1].counters().cnps_sent, 0u);
-  EXPECT_EQ(net.roce[0].rate(0, 1, 0), net.roce[0].law().line_rate);
-  EXPECT_EQ(net.count[Completion::Kind::sent], 1);
+  EXPECT_EQ(net[1].counters().cnps_sent, 0u);
+  EXPECT_EQ(net[0].rate(0, 1, 0), net[0].law().line_rate);
+  EXPECT_EQ(net.count(Completion::Kind::sent), 1u);
 }
 
 TEST(RoceCnp, AfterACutPacketsArePacedToTheRate) {
@@ -221,14 +221,14 @@ TEST(RoceCnp, AfterACutPacketsArePacedToTheRate) {
   RoceNet net(2, config);
   std::vector<Instant> left;
   net.deliver = [&](Transmit& packet) {
-    if (packet.type == PacketType::roce_data) left.push_back(net.now);
+    if (packet.type == PacketType::roce_data) left.push_back(net.now());
     return true;
   };
   net.post(0, {Op::send, 1, 2000 * 1024, 0, 0});
   net.run(20 * kMicrosecond);
   Header header;
   header.source = 1;
-  for (int i = 0; i < 3; ++i) net.roce[0].handle(net.now + i * 5 * kMicrosecond, 0, PacketType::roce_cnp, 0, header);
+  for (int i = 0; i < 3; ++i) net[0].handle(net.now() + i * 5 * kMicrosecond, 0, PacketType::roce_cnp, 0, header);
   const std::size_t before = left.size();
   net.run();
   // 1/2 three times, for alpha stays 1: an eighth of line rate.
@@ -243,16 +243,19 @@ TEST(RoceCnp, ARateThatGrowsBringsTheNextPacketForward) {
   RoceNet net(2, config);
   std::vector<Instant> left;
   net.deliver = [&](Transmit& packet) {
-    if (packet.type == PacketType::roce_data) left.push_back(net.now);
+    if (packet.type == PacketType::roce_data) left.push_back(net.now());
     return true;
   };
   Header header;
   header.source = 1;
   net.post(0, {Op::send, 1, 1024, 0, 0});
   net.run();
-  for (int i = 0; i < 20; ++i, net.now += 5 * kMicrosecond)
-    net.roce[0].handle(net.now, 0, PacketType::roce_cnp, 0, header);
-  ASSERT_EQ(net.roce[0].rate(0, 1, 0), 10 * kMega);
+  net.let_pass(1000 * kMicrosecond);  // the credit of a packet
+  for (int i = 0; i < 20; ++i) {
+    net[0].handle(net.now(), 0, PacketType::roce_cnp, 0, header);
+    net.let_pass(5 * kMicrosecond);
+  }
+  ASSERT_EQ(net[0].rate(0, 1, 0), 10 * kMega);
   net.post(0, {Op::send, 1, 5 * 1024, 0, 0});
   net.run();
   ASSERT_EQ(left.size(), 6u);
@@ -267,12 +270,12 @@ TEST(RoceCnp, AQueuePairThatWasIdleIsBackAtLineRate) {
   net.run();
   Header header;
   header.source = 1;
-  for (int i = 0; i < 5; ++i) net.roce[0].handle(net.now + 5 * i * kMicrosecond, 0, PacketType::roce_cnp, 0, header);
-  net.now += 1'000'000 * kMicrosecond;
-  const Instant begin = net.now;
+  for (int i = 0; i < 5; ++i) net[0].handle(net.now() + 5 * i * kMicrosecond, 0, PacketType::roce_cnp, 0, header);
+  net.let_pass(1'000'000 * kMicrosecond);
+  const Instant begin = net.now();
   net.post(0, {Op::send, 1, 1000 * 1024, 0, 0});
   net.run();
-  EXPECT_EQ(net.done_at - begin, 1001 * net.config.packet_time + 2 * kDelay);
+  EXPECT_EQ(net.done_at() - begin, 1001 * net[0].config().packet_time + 2 * kDelay);
 }
 
 // ---- many flows on one port
@@ -293,22 +296,21 @@ Shared share(std::uint32_t flows, const RoceConfig& config, const RoceNet::Marki
   const Instant half = 50'000 * kMicrosecond;
   net.run(half);
   std::vector<std::uint64_t> before;
-  for (std::uint32_t i = 0; i < flows; ++i) before.push_back(net.roce[i].counters().data_sent);
-  const std::uint64_t marked = net.roce[flows].counters().marked_seen;
-  net.look(net.ports[flows]);
-  net.ports[flows].area = 0;
+  for (std::uint32_t i = 0; i < flows; ++i) before.push_back(net[i].counters().data_sent);
+  const std::uint64_t marked = net[flows].counters().marked_seen;
+  net.begin_mean(flows);
   net.run(2 * half);
   double sum = 0;
   double squares = 0;
   for (std::uint32_t i = 0; i < flows; ++i) {
-    const auto sent = static_cast<double>(net.roce[i].counters().data_sent - before[i]);
+    const auto sent = static_cast<double>(net[i].counters().data_sent - before[i]);
     sum += sent;
     squares += sent * sent;
   }
-  EXPECT_EQ(net.roce[flows].check_invariants(), "");
-  return {sum * sum / (flows * squares), net.mean_queue(flows, half),
+  EXPECT_EQ(net[flows].check_invariants(), "");
+  return {sum * sum / (flows * squares), net.mean_queue(flows),
           sum * static_cast<double>(config.packet_time) / static_cast<double>(half),
-          static_cast<double>(net.roce[flows].counters().marked_seen - marked) / sum};
+          static_cast<double>(net[flows].counters().marked_seen - marked) / sum};
 }
 
 // The paper's Kmin and Kmax. With its Pmax of 1 % the fixed point of 8 flows is so near Kmax, and that of 32 beyond,

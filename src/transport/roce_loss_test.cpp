@@ -33,14 +33,14 @@ Lossy transfer(const RoceConfig& config, std::uint32_t packets, double p) {
   };
   net.post(0, {Op::write, 1, std::uint64_t{packets} * config.mtu, 0, 0});
   net.run();
-  EXPECT_EQ(net.count[Completion::Kind::sent], 1);
-  const RoceCounters& sent = net.roce[0].counters();
-  return {static_cast<double>(packets) * static_cast<double>(config.packet_time) / static_cast<double>(net.done_at),
+  EXPECT_EQ(net.count(Completion::Kind::sent), 1u);
+  const RoceCounters& sent = net[0].counters();
+  return {static_cast<double>(packets) * static_cast<double>(config.packet_time) / static_cast<double>(net.done_at()),
           static_cast<double>(lost),
-          static_cast<double>(net.roce[1].counters().naks_sent),
+          static_cast<double>(net[1].counters().naks_sent),
           static_cast<double>(sent.timeouts),
           static_cast<double>(sent.data_resent),
-          static_cast<double>(net.roce[0].config().window)};
+          static_cast<double>(net[0].config().window)};
 }
 
 RoceConfig lossy_config(RoceConfig::Recovery recovery) {

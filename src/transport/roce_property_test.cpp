@@ -30,15 +30,14 @@ RC_GTEST_PROP(RoceProperty, EverythingArrivesExactlyOnce, ()) {
   const auto reordering = *rc::gen::inRange(0u, 300u);
   const Instant healed = 1000 * kMicrosecond;
   net.deliver = [&](Transmit& packet) {
-    if (net.now > healed) return true;
+    if (net.now() > healed) return true;
     if (packet.type == PacketType::roce_data && random.below(20) == 0) packet.flags |= kMarked;
     if (random.below(1000) < duplication)
-      net.push(net.now + static_cast<Instant>(random.below(200)) * kMicrosecond, packet.header.destination,
-               RoceNet::Event::Kind::arrival, packet);
+      net.book(net.now() + static_cast<Instant>(random.below(200)) * kMicrosecond, packet);
     return random.below(1000) >= loss;
   };
   net.extra = [&] {
-    const bool late = net.now < healed && random.below(1000) < reordering;
+    const bool late = net.now() < healed && random.below(1000) < reordering;
     return late ? static_cast<Instant>(random.below(10 * kMicrosecond)) : 0;
   };
   std::vector<std::uint64_t> sizes;
@@ -56,8 +55,8 @@ RC_GTEST_PROP(RoceProperty, EverythingArrivesExactlyOnce, ()) {
     RC_ASSERT(net.post(tag % 2, {random.below(2) == 0 ? Op::send : Op::write, 1 - tag % 2, sizes.back(), tag, tag}));
   }
   net.run();
-  RC_ASSERT(net.count[Completion::Kind::sent] == static_cast<int>(messages));
-  RC_ASSERT(net.count[Completion::Kind::failed] == 0);
+  RC_ASSERT(net.count(Completion::Kind::sent) == messages);
+  RC_ASSERT(net.count(Completion::Kind::failed) == 0u);
   for (std::uint32_t tag = 0; tag < messages; ++tag) {
     std::uint64_t at = 0;
     for (const auto& [offset, length] : pieces[std::make_pair(1 - tag % 2, tag)]) {
@@ -67,11 +66,11 @@ RC_GTEST_PROP(RoceProperty, EverythingArrivesExactlyOnce, ()) {
     RC_ASSERT(at == sizes[tag]);
   }
   std::set<std::uint32_t> received;
-  for (const Completion& each : net.done)
+  for (const Completion& each : net.done())
     if (each.kind == Completion::Kind::received) RC_ASSERT(received.insert(each.tag).second);
-  for (const Roce& each : net.roce) {
-    RC_ASSERT(each.check_invariants() == "");
-    RC_ASSERT(each.messages_held() == 0u);
+  for (std::uint32_t endpoint = 0; endpoint < 2; ++endpoint) {
+    RC_ASSERT(net[endpoint].check_invariants() == "");
+    RC_ASSERT(net[endpoint].messages_held() == 0u);
   }
 }
 

@@ -63,7 +63,7 @@ std::uint32_t Uet::receiver_for(std::uint32_t endpoint, std::uint32_t peer) {
   receiver.endpoint = endpoint;
   receiver.peer = peer;
   receiver.next_owing = receiver.messages = kNone;
-  receiver.expected = receiver.echo = config_.first_sequence;
+  receiver.expected = receiver.echo = receiver.probed = config_.first_sequence;
   return index;
 }
 
@@ -192,10 +192,10 @@ void Uet::begin_stream(Sender& sender) {
   if (++sender.stream == 0) sender.stream = 1;
   sender.una = sender.next = sender.end = sender.lost_scan = sender.order_scan = config_.first_sequence;
   sender.highest = config_.first_sequence - 1;
-  sender.flying = sender.lost = 0;
+  sender.flying = sender.lost = sender.unasked = 0;
   sender.first_message = sender.last_message = sender.sending = kNone;
   sender.silent = 0;
-  sender.probe_due = false;
+  sender.probe_due = sender.only_asks = false;
   sender.probed = 0;
   sender.expire_at = sender.probe_at = kNever;
   for (Slot& slot : sender.slot) slot = Slot{};

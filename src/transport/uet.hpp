@@ -14,13 +14,14 @@
 // - What is lost without a trace: where nothing is trimmed, a packet that too many others have overtaken is sent
 //   again. After some round trips without news a probe, a packet without payload, asks what has arrived; what was
 //   sent well before a probe that came back quickly is lost. Last, each packet has a timer.
+// - Whoever fills the window asks for news at once. Where the window shrinks before it is full, a probe does.
 // - Not here: reads, receiver credits (RCCC), ordered delivery (ROD), and congestion contexts shared by several
 //   delivery contexts.
 //
 // Fields of the header: `sequence`, `path`, `data`, `echo` and `stream` as in SRD, of `ack` the bitmap `arrived`. A
-// probe is data of Op::read, its number in data.tag; the acknowledgement that answers it has the number in
-// `fan_in`. `generation` and `peer_generation` as in SRD: who hears of a newer one begins anew, and what was under way
-// to the older one fails.
+// probe is data of Op::read, its number in data.tag, `sequence` behind all that was sent; the acknowledgement that
+// answers it has the number in `fan_in`. `generation` and `peer_generation` as in SRD: who hears of a newer one begins
+// anew, and what was under way to the older one fails.
 
 #include <cstdint>
 #include <string_view>
@@ -121,11 +122,13 @@ class Uet {
     std::uint32_t last_message;
     std::uint32_t highest;     // acknowledged
     std::uint32_t order_scan;  // packets below it were judged by who overtook them
+    std::uint32_t unasked;     // packets sent since one asked to be acknowledged at once
     std::uint16_t stream;
     std::uint16_t peer_generation;  // 0: not heard of yet
     std::uint16_t probe;            // number of the last one, never 0
     std::uint8_t silent;            // times something was tried since the last news
     bool probe_due;
+    bool only_asks;  // that probe, which says nothing about loss
     Instant probed;  // when the last probe was sent; 0: it has been answered
     Instant heard;   // the peer's last sign of life
     UetWindow window;
@@ -153,6 +156,7 @@ class Uet {
     std::uint32_t messages;    // list of incomplete ones
     std::uint32_t echo;
     std::uint32_t unacked;  // bytes since the last acknowledgement
+    std::uint32_t probed;   // sequence behind the last packet that a probe asked for
     std::uint16_t echo_path;
     std::uint16_t stream;      // 0: none yet
     std::uint16_t generation;  // of the peer; 0: not heard of yet
@@ -161,7 +165,7 @@ class Uet {
     std::uint16_t beyond;      // packets that have arrived above `expected`
     std::uint8_t owe_flags;
     bool owing;
-    bool hurry;  // the sender waits; acknowledge again as soon as no gap is left
+    bool hurry;  // the sender waits; acknowledge again as soon as no gap is left and all is there that was asked for
     std::uint64_t arrived[kWindow / 64];
   };
   static_assert(sizeof(Receiver) <= 128);
@@ -195,6 +199,8 @@ class Uet {
   void deliver(Receiver& receiver, const Header& header, std::uint32_t* link, Placement& out);
   void forget(Receiver& receiver);
   static void advance(Receiver& receiver);
+  // Whether some of what a probe asked for is missing; what is not of the window is old, or was never true.
+  static bool awaits_probed(const Receiver& receiver) { return receiver.probed - receiver.expected - 1 < kWindow; }
   void owe(std::uint32_t receiver, std::uint8_t flags);
 
   // uet_send.cpp: acknowledgements and what goes out
@@ -206,6 +212,7 @@ class Uet {
   void refuse(Instant now, Sender& sender, std::uint32_t sequence);
   void finish_messages(Sender& sender);
   void set_allowed(Sender& sender) const;
+  void ask_if_stuck(Sender& sender) const;
   std::uint32_t flying_bytes(const Sender& sender) const { return sender.flying * rules_.packet; }
   std::uint32_t next_sequence(Sender& sender, std::uint32_t& message);
   void fill_data(Instant now, Sender& sender, Transmit& out);

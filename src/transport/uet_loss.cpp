@@ -66,6 +66,7 @@ void Uet::time_out(Instant now, Sender& sender) {
   if (now < sender.probe_at) return;
   // Without a packet in flight there is nothing to ask about.
   sender.probe_due = sender.flying > 0;
+  sender.only_asks = false;
   sender.probe_at = sender.flying > 0 ? now + patience(config_.probe_again, sender) : kNever;
 }
 

@@ -68,6 +68,8 @@ Placement Uet::handle_data(std::uint32_t endpoint, std::uint8_t flags, const Hea
   if (header.op == Op::read) {
     receiver.echo = receiver.expected;  // so that the bitmap begins where something is missing
     receiver.answers = static_cast<std::uint16_t>(header.data.tag);
+    receiver.probed = header.sequence;  // it may have overtaken what it asks for
+    receiver.hurry = receiver.hurry || awaits_probed(receiver);
     owe(index, echo_flags);
     placement.kind = Placement::Kind::none;
     return placement;
@@ -110,7 +112,7 @@ Placement Uet::handle_data(std::uint32_t endpoint, std::uint8_t flags, const Hea
   receiver.unacked += placement.length + config_.header;
   // The packet that asks may overtake others; those are then acknowledged when they close the gap.
   receiver.hurry = receiver.hurry || (flags & kUetAckNow);
-  const bool gap = receiver.beyond > 0;
+  const bool gap = receiver.beyond > 0 || awaits_probed(receiver);
   const bool asked = (flags & kUetAckNow) || (flags & kMarked) || (receiver.hurry && !gap);
   if (asked || receiver.unacked >= config_.ack_bytes) owe(index, echo_flags);
   if (!gap) receiver.hurry = false;
@@ -179,7 +181,7 @@ void Uet::forget(Receiver& receiver) {
     receiver.messages = receive_messages_[slot].next;
     receive_messages_.give_back(slot);
   }
-  receiver.expected = receiver.echo = config_.first_sequence;
+  receiver.expected = receiver.echo = receiver.probed = config_.first_sequence;
   receiver.unacked = 0;
   receiver.incomplete = receiver.beyond = receiver.answers = 0;
   receiver.hurry = false;

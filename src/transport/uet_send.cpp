@@ -46,10 +46,11 @@ void Uet::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   judge_probe(now, sender, header);
   judge_order(sender);
   set_allowed(sender);
+  ask_if_stuck(sender);
   finish_messages(sender);
   if (sender.first_message == kNone) {
     sender.expire_at = sender.probe_at = kNever;
-    sender.probe_due = false;
+    sender.probe_due = sender.only_asks = false;
   }
 }
 
@@ -135,6 +136,14 @@ void Uet::finish_messages(Sender& sender) {
 
 void Uet::set_allowed(Sender& sender) const { sender.allowed = std::max(1u, sender.window.bytes / rules_.packet); }
 
+// Whoever fills the window asks for news. A window that shrinks before it is full leaves packets in flight that did not
+// ask and are too few for the receiver to speak of by itself: both ends would wait until a timer ends it.
+void Uet::ask_if_stuck(Sender& sender) const {
+  if (sender.probe_due || can_send(sender) || sender.flying == 0 || sender.flying > sender.unasked) return;
+  if (flying_bytes(sender) >= config_.ack_bytes) return;
+  sender.probe_due = sender.only_asks = true;
+}
+
 // ---- sending
 
 // What is lost comes first.
@@ -170,6 +179,7 @@ void Uet::fill_data(Instant now, Sender& sender, Transmit& out) {
   const bool last = sequence + 1 == message.first + message.packets;
   out.flags = resend ? kUetResent | kUetAckNow : 0;
   if (last || sender.flying >= sender.allowed) out.flags |= kUetAckNow;
+  sender.unasked = out.flags & kUetAckNow ? 0 : sender.unasked + 1;
   const std::uint64_t offset = std::uint64_t{sequence - message.first} * config_.payload;
   out.wire_bytes =
       config_.header + static_cast<std::uint32_t>(std::min<std::uint64_t>(config_.payload, message.bytes - offset));
@@ -181,8 +191,9 @@ void Uet::fill_data(Instant now, Sender& sender, Transmit& out) {
 }
 
 void Uet::fill_probe(Instant now, Sender& sender, Transmit& out) {
-  sender.probe_due = false;
-  sender.probed = now;
+  sender.probed = sender.only_asks ? 0 : now;
+  sender.probe_due = sender.only_asks = false;
+  sender.unasked = 0;
   if (++sender.probe == 0) sender.probe = 1;
   ++counters_.probes;
   out.flags = kUetAckNow;
@@ -190,7 +201,7 @@ void Uet::fill_probe(Instant now, Sender& sender, Transmit& out) {
   fill_header(sender, out);
   out.header.path = static_cast<std::uint16_t>(sender.paths.choose(config_, UetPaths::kNone, counters_.recycled));
   out.header.op = Op::read;
-  out.header.sequence = sender.una;
+  out.header.sequence = sender.next;
   out.header.data = {sender.una, sender.probe, 0};
 }
 

@@ -25,16 +25,16 @@ TEST(Uet, ASendIsSentAndReceivedOnce) {
   TestNet net(2, 1);
   net.post(0, 1, 10'000, Op::send, 7);
   net.run();
-  ASSERT_EQ(net.done.size(), 2u);
-  EXPECT_EQ(net.done[0].kind, Kind::received);
-  EXPECT_EQ(net.done[0].endpoint, 1u);
-  EXPECT_EQ(net.done[0].peer, 0u);
-  EXPECT_EQ(net.done[0].tag, 7u);
-  EXPECT_EQ(net.done[0].bytes, 10'000u);
-  EXPECT_EQ(net.done[1].kind, Kind::sent);
-  EXPECT_EQ(net.done[1].endpoint, 0u);
-  EXPECT_EQ(net.done[1].context, 7u);
-  EXPECT_EQ(net.placed[0], 10'000u);
+  ASSERT_EQ(net.done().size(), 2u);
+  EXPECT_EQ(net.done()[0].kind, Kind::received);
+  EXPECT_EQ(net.done()[0].endpoint, 1u);
+  EXPECT_EQ(net.done()[0].peer, 0u);
+  EXPECT_EQ(net.done()[0].tag, 7u);
+  EXPECT_EQ(net.done()[0].bytes, 10'000u);
+  EXPECT_EQ(net.done()[1].kind, Kind::sent);
+  EXPECT_EQ(net.done()[1].endpoint, 0u);
+  EXPECT_EQ(net.done()[1].context, 7u);
+  EXPECT_EQ(net.placed_from[0], 10'000u);
   EXPECT_EQ(net.uet.messages_held(), 0u);
 }
 
@@ -42,17 +42,17 @@ TEST(Uet, AWriteIsPlacedAndOnlyItsPosterIsTold) {
   TestNet net(2, 1);
   net.post(0, 1, 10'000, Op::write);
   net.run();
-  ASSERT_EQ(net.done.size(), 1u);
-  EXPECT_EQ(net.done[0].kind, Kind::sent);
-  EXPECT_EQ(net.placed[0], 10'000u);
+  ASSERT_EQ(net.done().size(), 1u);
+  EXPECT_EQ(net.done()[0].kind, Kind::sent);
+  EXPECT_EQ(net.placed_from[0], 10'000u);
 }
 
 TEST(Uet, AnEmptyMessageArrives) {
   TestNet net(2, 1);
   net.post(0, 1, 0);
   net.run();
-  EXPECT_EQ(net.completed(Kind::received), 1u);
-  EXPECT_EQ(net.completed(Kind::sent), 1u);
+  EXPECT_EQ(net.count(Kind::received), 1u);
+  EXPECT_EQ(net.count(Kind::sent), 1u);
 }
 
 TEST(Uet, ReadsAndMessagesTooLongForTheNumbersAreRefused) {
@@ -70,7 +70,7 @@ TEST(Uet, AnUnloadedTransferTakesItsBytesAndARoundTrip) {
     net.post(0, 1, packets * 4086);
     net.run();
     const UetConfig& config = net.uet.config();
-    EXPECT_EQ(net.last_done, static_cast<Instant>(packets - 1) * config.packet_time + config.base_rtt) << packets;
+    EXPECT_EQ(net.done_at(), static_cast<Instant>(packets - 1) * config.packet_time + config.base_rtt) << packets;
     EXPECT_EQ(net.uet.counters().data_sent, packets);
     EXPECT_EQ(net.uet.counters().data_resent + net.uet.counters().probes, 0u);
   }
@@ -97,12 +97,12 @@ TEST(Uet, ATrimmedPacketIsSentAgainAtOnceAndOnAnotherEntropy) {
         packet.flags |= kTrimmed;
         packet.wire_bytes = 64;
       }
-      times.push_back({net.now, packet.header.path});
+      times.push_back({net.now(), packet.header.path});
       return true;
     };
     net.post(0, 1, 200 * 4086);
     net.run();
-    EXPECT_EQ(net.completed(Kind::received), 1u);
+    EXPECT_EQ(net.count(Kind::received), 1u);
     EXPECT_EQ(net.uet.counters().trimmed_seen, 20u);
     EXPECT_EQ(net.uet.counters().nacks, 20u);
     EXPECT_EQ(net.uet.counters().data_resent, 20u);
@@ -143,11 +143,11 @@ TEST(Uet, AProbeFindsALostTailBeforeItsTimerDoes) {
   net.post(0, 1, 20 * 4086);
   net.run();
   EXPECT_EQ(dropped.size(), 3u);
-  EXPECT_EQ(net.completed(Kind::sent), 1u);
+  EXPECT_EQ(net.count(Kind::sent), 1u);
   EXPECT_EQ(net.uet.counters().probes, 1u);
   EXPECT_EQ(net.uet.counters().timeouts, 0u);
   EXPECT_EQ(net.uet.counters().data_resent, 3u);
-  EXPECT_LT(net.last_done, net.uet.config().rto);
+  EXPECT_LT(net.done_at(), net.uet.config().rto);
 }
 
 TEST(Uet, APacketThatManyOvertookIsSentAgain) {
@@ -156,7 +156,7 @@ TEST(Uet, APacketThatManyOvertookIsSentAgain) {
   Instant again = 0;
   net.deliver = [&](Transmit& packet) {
     if (packet.type != PacketType::uet_data || packet.header.sequence != 100) return true;
-    if (dropped) again = net.now;
+    if (dropped) again = net.now();
     return std::exchange(dropped, true);
   };
   net.post(0, 1, 1000 * 4086);
@@ -172,7 +172,7 @@ TEST(Uet, OvertakingIsNotLossWherePacketsAreTrimmed) {
   net.trouble = {.loss = 0, .duplicate = 0, .jitter = 3 * net.uet.config().base_rtt, .until = kNever};
   net.post(0, 1, 1000 * 4086);
   net.run();
-  EXPECT_EQ(net.completed(Kind::received), 1u);
+  EXPECT_EQ(net.count(Kind::received), 1u);
   EXPECT_EQ(net.uet.counters().data_resent, 0u);
 }
 
@@ -184,7 +184,7 @@ TEST(Uet, ThePacketThatAsksMayOvertakeTheOthers) {
     net.trouble = {.loss = 0, .duplicate = 0, .jitter = net.uet.config().base_rtt, .until = kNever};
     net.post(0, 1, 3 * 4086);
     net.run();
-    EXPECT_EQ(net.completed(Kind::sent), 1u);
+    EXPECT_EQ(net.count(Kind::sent), 1u);
     EXPECT_EQ(net.uet.counters().probes, 0u);
   }
 }
@@ -203,7 +203,7 @@ TEST(Uet, AProbeCondemnsOnlyWhatItsAnswerTellsOf) {
   };
   net.post(0, 1, 180 * 4086);
   net.run();
-  EXPECT_EQ(net.completed(Kind::sent), 1u);
+  EXPECT_EQ(net.count(Kind::sent), 1u);
   EXPECT_EQ(net.uet.counters().data_resent, 1u);
   EXPECT_EQ(net.uet.counters().duplicates, 0u);
 }
@@ -250,7 +250,7 @@ TEST(Uet, AShortPacketDoesNotMakeTheRoundTripShorter) {
   };
   net.post(0, 1, 1'000'000);
   const UetConfig& config = net.uet.config();
-  net.run(net.now + 2 * config.base_rtt);
+  net.run(net.now() + 2 * config.base_rtt);
   EXPECT_EQ(packets, config.base_rtt * 3 / 2 / config.packet_time);
 }
 
@@ -269,11 +269,11 @@ TEST(Uet, AfterAPauseTheWindowIsWhatItWas) {
     };
     net.post(0, 1, packets * 4086);
     net.run();
-    net.now += 1000 * kMicrosecond;
-    const Instant from = net.now;
+    net.let_pass(1000 * kMicrosecond);
+    const Instant from = net.now();
     net.post(0, 1, 490 * 4086);
     net.run();
-    EXPECT_EQ(net.last_done - from, 489 * net.uet.config().packet_time + net.uet.config().base_rtt) << packets;
+    EXPECT_EQ(net.done_at() - from, 489 * net.uet.config().packet_time + net.uet.config().base_rtt) << packets;
   }
 }
 
@@ -283,10 +283,10 @@ TEST(Uet, APauseOfAnyLengthIsNotLoss) {
     TestNet net(2, 4);
     net.post(0, 1, 100'000);
     net.run();
-    net.now += pause;
+    net.let_pass(pause);
     net.post(0, 1, 100'000);
     net.run();
-    EXPECT_EQ(net.completed(Kind::sent), 2u);
+    EXPECT_EQ(net.count(Kind::sent), 2u);
     EXPECT_EQ(net.uet.counters().data_resent + net.uet.counters().probes, 0u) << pause;
   }
 }
@@ -300,14 +300,14 @@ TEST(Uet, WhoStaysSilentFailsAndTheNextMessageBeginsAnew) {
   net.post(0, 1, 100'000, Op::send, 1);
   net.post(0, 1, 100, Op::write, 2);
   net.run();
-  EXPECT_EQ(net.completed(Kind::failed), 2u);
-  EXPECT_GE(net.last_done, config.give_up);
-  EXPECT_LE(net.last_done, config.give_up + config.give_up / 10);
+  EXPECT_EQ(net.count(Kind::failed), 2u);
+  EXPECT_GE(net.done_at(), config.give_up);
+  EXPECT_LE(net.done_at(), config.give_up + config.give_up / 10);
   cut = false;
   net.post(0, 1, 100'000, Op::send, 3);
   net.run();
-  EXPECT_EQ(net.completed(Kind::received), 1u);
-  EXPECT_EQ(net.done.back().context, 3u);
+  EXPECT_EQ(net.count(Kind::received), 1u);
+  EXPECT_EQ(net.done().back().context, 3u);
   EXPECT_EQ(net.uet.messages_held(), 0u);
 }
 
@@ -322,7 +322,7 @@ TEST(Uet, SilenceIsAskedEverMoreRarely) {
   };
   net.post(0, 1, 10'000'000);
   net.run();
-  EXPECT_EQ(net.completed(Kind::failed), 1u);
+  EXPECT_EQ(net.count(Kind::failed), 1u);
   EXPECT_GT(packets, 60u);
   EXPECT_LT(packets, 600u);
 }
@@ -339,22 +339,22 @@ TEST(Uet, PacketsOfAnOldStreamAreIgnored) {
   };
   net.post(0, 1, 100'000);
   net.run();
-  ASSERT_EQ(net.completed(Kind::failed), 1u);
+  ASSERT_EQ(net.count(Kind::failed), 1u);
   net.deliver = [](Transmit&) { return true; };
   net.post(0, 1, 1'000'000);
-  net.run(net.now + net.uet.config().base_rtt);
+  net.run(net.now() + net.uet.config().base_rtt);
   for (const Transmit& packet : old)
-    EXPECT_EQ(net.uet.handle(net.now, 1, packet.type, packet.flags, packet.header).kind, Placement::Kind::dropped);
+    EXPECT_EQ(net.uet.handle(net.now(), 1, packet.type, packet.flags, packet.header).kind, Placement::Kind::dropped);
   Header ack;
   ack.source = 1;
   ack.stream = 1;
   ack.generation = ack.peer_generation = 1;
   ack.sequence = 20;
-  net.uet.handle(net.now, 0, PacketType::uet_ack, 0, ack);
+  net.uet.handle(net.now(), 0, PacketType::uet_ack, 0, ack);
   EXPECT_EQ(net.uet.counters().ignored, old.size() + 1);
   net.run();
-  EXPECT_EQ(net.completed(Kind::received), 1u);
-  EXPECT_EQ(net.placed[0], 1'000'000u);
+  EXPECT_EQ(net.count(Kind::received), 1u);
+  EXPECT_EQ(net.placed_from[0], 1'000'000u);
 }
 
 // ---- properties
@@ -378,12 +378,12 @@ void exactly_once(const UetConfig& base) {
     sizes.insert(size);
   }
   net.run();
-  RC_ASSERT(net.completed(Kind::sent) == 12u);
-  RC_ASSERT(net.completed(Kind::received) == 12u);
-  for (const Completion& each : net.done)
+  RC_ASSERT(net.count(Kind::sent) == 12u);
+  RC_ASSERT(net.count(Kind::received) == 12u);
+  for (const Completion& each : net.done())
     if (each.kind == Kind::received) sizes.erase(sizes.find(each.bytes));
   RC_ASSERT(sizes.empty());
-  for (std::uint32_t e = 0; e < 3; ++e) RC_ASSERT(net.placed[e] == bytes[e]);
+  for (std::uint32_t e = 0; e < 3; ++e) RC_ASSERT(net.placed_from[e] == bytes[e]);
   RC_ASSERT(net.uet.counters().payload_delivered == bytes[0] + bytes[1] + bytes[2]);
   RC_ASSERT(net.uet.messages_held() == 0u);
 }
@@ -397,7 +397,7 @@ RC_GTEST_PROP(Uet, NonsenseIsHarmless, ()) {
   net.post(1, 0, 2'000'000);
   Random random(*rc::gen::arbitrary<std::uint64_t>(), 1, 1);
   for (int i = 0; i < 300; ++i) {
-    net.run(net.now + 500'000);
+    net.run(net.now() + 500'000);
     Header header;
     header.source = random.below(2);
     header.destination = 1 - header.source;
@@ -410,11 +410,11 @@ RC_GTEST_PROP(Uet, NonsenseIsHarmless, ()) {
     header.data = {static_cast<std::uint32_t>(random.next()), 1, random.next() >> random.below(64)};
     header.echo = static_cast<std::uint16_t>(random.next());
     const PacketType type = random.below(2) == 0 ? PacketType::uet_data : PacketType::uet_ack;
-    net.uet.handle(net.now, header.destination, type, static_cast<std::uint8_t>(random.below(16)), header);
+    net.uet.handle(net.now(), header.destination, type, static_cast<std::uint8_t>(random.below(16)), header);
   }
   net.run();
-  RC_ASSERT(net.completed(Kind::sent) == 2u);
-  RC_ASSERT(net.completed(Kind::received) == 2u);
+  RC_ASSERT(net.count(Kind::sent) == 2u);
+  RC_ASSERT(net.count(Kind::received) == 2u);
 }
 
 TEST(Uet, MessagesThatNeverEndAreHeldOnlyAsManyAsAWindowBegins) {
