@@ -257,7 +257,13 @@ std::uint32_t Shard::next_class(std::uint32_t port) {
     ++weighted;
   }
   if (ready == 0) return kNone;
-  if (weighted == 1) return static_cast<std::uint32_t>(std::countr_zero(ready));
+  if (weighted == 1) {
+    // What nobody else wants costs no turn: it would be held against it when somebody does.
+    const auto only = static_cast<std::uint32_t>(std::countr_zero(ready));
+    Gate& way = gate(port, only);
+    way.deficit = std::max<std::int32_t>(way.deficit, pool_[way.head].bytes);
+    return only;
+  }
   while (true) {
     const std::uint32_t cls = state.turn;
     if (ready >> cls & 1) {
