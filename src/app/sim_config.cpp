@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/text.hpp"
+#include "fabric/dragonfly.hpp"
 
 namespace weft::app {
 namespace {
@@ -141,17 +142,26 @@ sim::Balance balance_of(const std::string& name) {
   return sim::Balance::entropy;
 }
 
-void set_services(sim::ExactConfig& exact, const std::vector<model::ServiceSpec>& services) {
-  const std::size_t count = std::min(services.size(), kMostServices);  // more are complained about
-  exact.classes = kFirstService + static_cast<std::uint32_t>(count);
+// Services stand one behind another, each with as many classes as it has channels.
+std::uint32_t class_of_service(const model::SwitchingSpec& switching, std::uint32_t channels, std::size_t service) {
+  std::uint32_t cls = kFirstService;
+  for (std::size_t i = 0; i < service; ++i) cls += switching.services[i].lossless ? channels : 1;
+  return cls;
+}
+
+void set_services(sim::ExactConfig& exact, const model::SwitchingSpec& switching) {
+  exact.classes = kFirstService;
   exact.lossless = 0;
   std::int64_t divisor = 0;
-  for (const model::ServiceSpec& service : services) divisor = std::gcd(divisor, service.weight.value_or(0));
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t cls = kFirstService + i;
-    // A turn is as many packets as the weight says: 60 and 40 are 3 and 2, so that nobody waits longer than it must.
-    if (services[i].weight) exact.weight[cls] = u32(*services[i].weight / divisor);
-    if (services[i].lossless) exact.lossless = static_cast<std::uint8_t>(exact.lossless | 1u << cls);
+  for (const model::ServiceSpec& service : switching.services) divisor = std::gcd(divisor, service.weight.value_or(0));
+  for (const model::ServiceSpec& service : switching.services) {
+    for (std::uint32_t i = 0; i < (service.lossless ? exact.channels : 1); ++i) {
+      if (exact.classes == sim::kMostClasses) return;  // complained about
+      const std::uint32_t cls = exact.classes++;
+      // A turn is as many packets as the weight says: 60 and 40 are 3 and 2, so that nobody waits longer than it must.
+      if (service.weight) exact.weight[cls] = u32(*service.weight / divisor);
+      if (service.lossless) exact.lossless = static_cast<std::uint8_t>(exact.lossless | 1u << cls);
+    }
   }
 }
 
@@ -164,12 +174,14 @@ sim::ExactConfig exact_config(const model::Cluster& cluster) {
                        : switching.flow_control == "credits"   ? sim::FlowControl::credits
                        : switching.flow_control == "scheduled" ? sim::FlowControl::scheduled
                                                                : sim::FlowControl::none;
+  exact.channels = virtual_channels(cluster);
   if (exact.flow_control != sim::FlowControl::none) {
-    exact.lossless = 1 << kFirstService;  // data; what goes before it is small
+    exact.lossless = static_cast<std::uint8_t>(((1u << exact.channels) - 1) << kFirstService);  // data: all but small
+    exact.classes = kFirstService + exact.channels;
     if (exact.flow_control != sim::FlowControl::scheduled)
       exact.deadlock_check = kDeadlockCheck;  // there nothing waits in a circle
   }
-  if (!switching.services.empty()) set_services(exact, switching.services);
+  if (!switching.services.empty()) set_services(exact, switching);
   exact.buffer = switching.buffer.value_or(cluster.file.fabric.kind == "topo" ? kTopoBuffer : Bytes(0)).count();
   exact.alpha = u32(switching.alpha.count() * 256 / 1'000'000);
   if (switching.headroom_for)
@@ -199,7 +211,8 @@ void serve(sim::ExactConfig& exact, std::uint32_t lane, Protocol protocol, std::
 
 // Streams of one protocol in several services are carried by a stack for each: the first service by the first stack, as
 // all are where each protocol has one service, any other by a stack of its own.
-void set_lanes(sim::SimConfig& config, const std::vector<std::uint32_t>& services) {
+void set_lanes(sim::SimConfig& config, const model::SwitchingSpec& switching,
+               const std::vector<std::uint32_t>& services) {
   std::array<std::optional<std::uint32_t>, transport::kProtocols> first;
   std::array<std::uint8_t, kMostServices> lane_of{};
   for (std::size_t i = 0; i < services.size(); ++i) {
@@ -218,11 +231,23 @@ void set_lanes(sim::SimConfig& config, const std::vector<std::uint32_t>& service
       protocols = static_cast<std::uint8_t>(protocols | 1 << static_cast<int>(protocol));
     }
     config.lanes.push_back(lane);
-    serve(config.exact, lane, protocol, kFirstService + services[i]);
+    serve(config.exact, lane, protocol, class_of_service(switching, config.exact.channels, services[i]));
   }
 }
 
 }  // namespace
+
+std::uint32_t needed_channels(const model::Cluster& cluster) {
+  const auto* dragonfly = std::get_if<model::DragonflyShape>(&cluster.shape.layout);
+  const std::string& control = cluster.file.switching.flow_control;
+  if (dragonfly == nullptr || (control != "pfc" && control != "credits")) return 1;
+  return fabric::Dragonfly(*dragonfly).local_channels();
+}
+
+std::uint32_t virtual_channels(const model::Cluster& cluster) {
+  const std::uint32_t needed = needed_channels(cluster);
+  return needed > 1 ? u32(cluster.file.switching.virtual_channels.value_or(needed)) : 1;
+}
 
 Protocol protocol_named(const std::string& kind) {
   if (kind == "rocev2") return Protocol::rocev2;
@@ -275,7 +300,7 @@ sim::SimConfig sim_config(const model::Cluster& cluster, const std::vector<Traff
   for (const TrafficStream& stream : streams)
     services.push_back(
         std::min(service_of(switching, stream).value_or(0), u32(kMostServices - 1)));  // more are complained about
-  set_lanes(config, services);
+  set_lanes(config, switching, services);
   return config;
 }
 
@@ -293,8 +318,20 @@ void check_services(Session& session, const std::vector<TrafficStream>& streams)
     names.push_back(service.name);
     any_lossless = any_lossless || service.lossless;
   }
+  const std::uint32_t channels = virtual_channels(session.cluster());
+  const std::uint32_t classes =
+      names.empty() ? kFirstService + channels : class_of_service(switching, channels, names.size());
   if (names.size() > kMostServices)
     refuse(fmt::format("there are {} services", names.size()), fmt::format("at most {}", kMostServices));
+  else if (classes > sim::kMostClasses)
+    refuse(fmt::format("a port has {} classes: one for acknowledgements leaves {}, and {} are needed, {} for each "
+                       "lossless service",
+                       sim::kMostClasses, kMostServices, classes - kFirstService, channels),
+           "fewer services that are lossless, or virtual_channels: fewer");
+  if (switching.virtual_channels && needed_channels(session.cluster()) == 1)
+    diagnostics.add(Complaint::contradiction, session.place("switching", "virtual_channels"),
+                    "virtual channels are for a Dragonfly of several groups with flow_control: pfc or credits",
+                    "no virtual_channels: nothing can wait in a circle here");
   if (any_lossless && switching.flow_control == "none")
     refuse("a service is lossless, but flow_control is none", "flow_control: pfc");
   if (!names.empty() && !any_lossless && switching.flow_control != "none")

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "app/build_info.hpp"
 #include "app/fingerprint.hpp"
@@ -242,13 +241,27 @@ RunResult run_as_messages(const Session& session, schedule::Schedule& schedule, 
 }
 
 // To flows a transport is its headers and whether it spreads over paths, and they share links evenly: who gets more of
-// a link than the other is what several transports are simulated for, and that only packets can tell.
-void check_one_transport(Session& session, const Traffic& traffic) {
-  const std::vector<transport::Protocol> protocols = sim_config(session.cluster(), traffic.streams).streams;
-  if (std::adjacent_find(protocols.begin(), protocols.end(), std::not_equal_to<>()) != protocols.end())
-    session.diagnostics().add(Complaint::not_simulated, {},
-                              "flows share links evenly whatever their transport, so they are all of one",
-                              "--fidelity packet, or one transport for all streams");
+// a link than the other is what several transports are simulated for, and that only packets can tell. Likewise
+// services: a weight is of all flows of a service together, at each port another number of them, so that no flow has a
+// weight of its own, and filling links by rising levels, as flows do, does not find their shares.
+void check_even_shares(Session& session, const Traffic& traffic) {
+  const auto differ = [&](const auto& a, const auto& b) {
+    session.diagnostics().add(
+        Complaint::not_simulated, {}, fmt::format("flows share links evenly, whether they are of {} or of {}", a, b),
+        "--fidelity packet, where queues and windows decide; or one transport and one service for all streams");
+  };
+  const model::ClusterFile& file = session.cluster().file;
+  const auto transport_of = [&](const TrafficStream& stream) { return stream.transport.value_or(file.transport.kind); };
+  const auto service_of = [&](const TrafficStream& stream) {
+    return stream.service || file.switching.services.empty() ? stream.service.value_or("")
+                                                             : file.switching.services[0].name;
+  };
+  for (std::size_t i = 1; i < traffic.streams.size(); ++i) {
+    const TrafficStream& a = traffic.streams[i - 1];
+    const TrafficStream& b = traffic.streams[i];
+    if (transport_of(a) != transport_of(b)) return differ(transport_of(a), transport_of(b));
+    if (service_of(a) != service_of(b)) return differ("service " + service_of(a), "service " + service_of(b));
+  }
 }
 
 // A schedule as the first stream, of the file's transport and the first service, and those beside it. As traffic it
@@ -281,7 +294,7 @@ void check_fidelities(Session& session, const Traffic& traffic, const RunOptions
         diagnostics.add(Complaint::not_simulated, {}, "reads are simulated packet by packet only", "--fidelity packet");
   }
   if (!wants("flow")) return;
-  check_one_transport(session, traffic);
+  check_even_shares(session, traffic);
   if (looks && !wants("packet"))
     diagnostics.add(Complaint::contradiction, {}, "flows know no captures or samples", "--fidelity packet");
   check_minimal(session);
@@ -343,7 +356,7 @@ void check_network(Session& session, const std::vector<std::string>& fidelities,
     if (diagnostics.has_errors()) return;
     if (fidelity == "flow") {
       check_minimal(session);
-      check_one_transport(session, all);
+      check_even_shares(session, all);
       sim::FlowRoutes routes(session.fabric(), flow_config(session.cluster(), all, options));
       set_up_faults(session, all, options, taker_of(routes), diagnostics);
     } else {

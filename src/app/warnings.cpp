@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/sim_config.hpp"
 #include "base/text.hpp"
 #include "base/wide.hpp"
 #include "transport/srd_config.hpp"
@@ -107,10 +108,11 @@ void small_window(Session& session, const fabric::Summary& summary) {
 
 std::string deadlock_risk(const Session& session) {
   const model::SwitchingSpec& switching = session.cluster().file.switching;
-  const bool waits = switching.flow_control == "pfc" || switching.flow_control == "credits";
-  if (session.fabric().dragonfly() == nullptr || !waits || switching.watchdog) return "";
-  return fmt::format("a Dragonfly with flow_control: {} can lock up: ports have no virtual channels",
-                     switching.flow_control);
+  const std::uint32_t channels = virtual_channels(session.cluster());
+  const std::uint32_t needed = needed_channels(session.cluster());
+  if (channels >= needed || switching.watchdog) return "";
+  return fmt::format("this Dragonfly with flow_control: {} can lock up: its routes need {} virtual channels, not {}",
+                     switching.flow_control, needed, channels);
 }
 
 void add_warnings(Session& session, const fabric::Summary& summary) {
@@ -123,8 +125,9 @@ void add_warnings(Session& session, const fabric::Summary& summary) {
   small_buffer(session, summary);
   small_window(session, summary);
   if (const std::string risk = deadlock_risk(session); !risk.empty())
-    session.diagnostics().add(Complaint::can_lock_up, session.place("switching", "flow_control"), risk,
-                              "flow_control: none with a transport that resends (srd, uet), or a watchdog");
+    session.diagnostics().add(
+        Complaint::can_lock_up, session.place("switching", "virtual_channels"), risk,
+        fmt::format("virtual_channels: {}, which is also the default", needed_channels(session.cluster())));
 }
 
 }  // namespace weft::app

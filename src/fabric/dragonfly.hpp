@@ -35,9 +35,13 @@ class Dragonfly {
   // Global links between a group and the one `ahead` places further.
   std::uint32_t links_between(std::uint32_t ahead) const;
 
-  // Virtual channels that a lossless network needs for local and for global links.
-  std::uint32_t local_channels() const { return shape_.routing == model::DragonflyRouting::minimal ? 2 : 3; }
-  std::uint32_t global_channels() const { return shape_.routing == model::DragonflyRouting::minimal ? 1 : 2; }
+  // Virtual channels that a lossless network needs for local and for global links: as many of the latter as a route
+  // crosses.
+  std::uint32_t local_channels() const { return global_channels() + 1; }
+  std::uint32_t global_channels() const {
+    if (shape_.groups < 3) return shape_.groups - 1;
+    return shape_.routing == model::DragonflyRouting::minimal ? 1 : 2;
+  }
 
   // The state a packet starts with at its first router: a detour where the routing wants one.
   // With ugal the caller decides (`ugal_prefers_detour`) between minimal and detour.

@@ -619,6 +619,14 @@ const Table& table_of<SwitchingSpec>() {
                           "Needs exact ports.",
                   .fallback = "none",
                   .choices = {"none", "pfc", "credits", "scheduled"}})
+          .field("virtual_channels", &SwitchingSpec::virtual_channels,
+                 {.text = "Of a lossless service in a Dragonfly: a packet takes the next one behind every global link, "
+                          "and no ports can wait for each other in a circle. Each is one of a port's 8 classes (PFC: "
+                          "priorities), with headroom or credits of its own. Default: what the routing needs, 2 for "
+                          "minimal and 3 for detours.",
+                  .example = "3",
+                  .min = 1,
+                  .max = 7})
           .field("buffer", &SwitchingSpec::buffer,
                  {.text = "Of one switch, for all its ports. Default: as the catalog says; 64MiB for a .topo file.",
                   .example = "64MiB",
@@ -833,8 +841,7 @@ const Table& table_of<TrafficRun>() {
                   .example = "tcp",
                   .choices = {"srd", "rocev2", "uet", "tcp", "tcp-over-srd", "raw"}})
           .field("service", &TrafficRun::service,
-                 {.text = "One of `switching.services`, the same for all streams of one protocol. Default: the first.",
-                  .example = "storage"})
+                 {.text = "One of `switching.services`. Default: the first.", .example = "storage"})
           .build();
   return table;
 }

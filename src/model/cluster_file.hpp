@@ -150,6 +150,7 @@ struct SwitchingSpec {
   std::string full;
   std::string ports;
   std::string flow_control;
+  std::optional<std::int64_t> virtual_channels;
   std::optional<Bytes> buffer;
   Share alpha;
   std::optional<Length> headroom_for;

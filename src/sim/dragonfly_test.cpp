@@ -16,13 +16,7 @@ using namespace testing;
 constexpr std::uint32_t kHosts = 72;
 constexpr std::uint32_t kOfAGroup = 8;
 
-Built dragonfly(const std::string& routing) {
-  return build("fly.weft.yaml",
-               "version: 1\nservers: {kind: hgx-h100, nics: 1, count: 72}\n"
-               "fabric: {kind: dragonfly, switch: tomahawk-4, servers_per_router: 2, routers_per_group: 4, "
-               "global_links: 2, routing: " +
-                   routing + ", link: {rate: 400Gbps, cable: 15m}}\n");
-}
+Built dragonfly(const std::string& routing) { return testing::dragonfly(routing, {.servers = kHosts, .routers = 4}); }
 
 struct Result {
   double median = 0;  // flow, of what it would get alone

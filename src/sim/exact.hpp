@@ -10,6 +10,7 @@
 // With credits (InfiniBand) each port has a buffer of its own for what comes in, and the neighbour sends no more
 // than has room there.
 // In a scheduled fabric leaves pause their hosts likewise, and ports grant what may come to them (scheduled.hpp).
+// In a Dragonfly ports that wait could do so in a circle; virtual channels break it (shard_channels.cpp).
 //
 // A packet leaves the buffer when its first bit leaves.
 
@@ -42,6 +43,8 @@ struct ExactConfig {
   std::uint8_t trimmed_class = 0;
   std::array<std::uint32_t, kMostClasses> weight{};  // of what strict classes leave; 0: strict, lower numbers first
   std::uint8_t lossless = 0;                         // bit per class
+  // Of each lossless class, which then stands for so many classes, one behind another.
+  std::uint32_t channels = 1;
   FlowControl flow_control = FlowControl::none;
   std::int64_t buffer = 0;            // bytes of a switch; 0: as the catalog says
   std::uint32_t alpha = 256;          // 1/256
@@ -53,6 +56,7 @@ struct ExactConfig {
   std::int64_t deadlock_check = 0;    // ps between looks for circles of paused ports; 0: never
 
   bool is_lossless(std::uint32_t cls) const { return lossless >> cls & 1; }
+  std::uint32_t channels_of(std::uint32_t cls) const { return is_lossless(cls) ? channels : 1; }
   bool is_scheduled() const { return on && flow_control == FlowControl::scheduled; }
 };
 
@@ -88,6 +92,12 @@ struct ExactPort {
   std::uint32_t dropped_watchdog = 0;
 };
 
+// What the channels of a class have in common at a port.
+struct ChannelTurn {
+  std::int32_t deficit = 0;  // as of a gate, for all of them
+  std::uint32_t last = 0;    // that sent
+};
+
 // How a host takes what its card has received.
 struct Intake {
   std::int64_t per_byte = 0;  // 1/1024 ps; 0: at once
@@ -104,7 +114,22 @@ struct ExactWorld {
   std::vector<std::int64_t> headroom;  // by kind of link
   std::int64_t credit = 0;             // bytes of the buffer that each port has for each lossless class
   std::vector<Intake> intakes;         // by endpoint
-  std::uint32_t ingress_shift = 0;     // Event::from: the entity below, the port that a packet came in by above
+  std::vector<ChannelTurn> turns;      // by port and first channel, where there are several
+  // Event::from of a packet: the entity in the lowest bits, then the port that it came in by, the channel that it came
+  // in, and the one that it leaves in.
+  std::uint32_t ingress_shift = 0;
+  std::uint32_t ingress_mask = 0xFFFFFFFFu;
+  std::uint32_t in_shift = 32;
+  std::uint32_t out_shift = 32;
+  std::uint32_t channel_mask = 0;
+
+  std::uint32_t port_in(const Event& packet) const { return packet.from >> ingress_shift & ingress_mask; }
+  std::uint32_t channel_in(const Event& packet) const {
+    return static_cast<std::uint32_t>(std::uint64_t{packet.from} >> in_shift) & channel_mask;
+  }
+  std::uint32_t channel_out(const Event& packet) const {
+    return static_cast<std::uint32_t>(std::uint64_t{packet.from} >> out_shift);
+  }
 };
 
 // Packets that wait, of one shard. A packet in a queue needs its number no more: it names the next one.

@@ -127,20 +127,36 @@ TEST(ExactPorts, ASlowReceiverPausesItsSenders) {
   EXPECT_TRUE(paused) << outcome.result.links[0].from << outcome.result.links[0].paused;
 }
 
-TEST(ExactPorts, WeightsShareTheWire) {
-  // Two kinds of packets in two weighted classes, both always waiting: raw streams of two sizes do not matter, bytes
-  // do.
+// SRD's data and raw packets in two weighted classes.
+SimConfig weighted(std::uint32_t data, std::uint32_t raw) {
   SimConfig config = exact_config();
   config.exact.classes = 3;
   config.exact.class_of[static_cast<std::size_t>(transport::PacketType::data)] = 1;
   config.exact.class_of[static_cast<std::size_t>(transport::PacketType::raw)] = 2;
-  config.exact.weight = {0, 3, 1};
-  PacketSim sim(fat_tree(), config);
+  config.exact.weight = {0, data, raw};
+  return config;
+}
+
+// Both always waiting: raw streams of two sizes do not matter, bytes do.
+TEST(ExactPorts, WeightsShareTheWire) {
+  PacketSim sim(fat_tree(), weighted(3, 1));
   sim.start_raw(1, {.peer = 0, .packets = 100'000, .bytes = 1000, .interval = 20'000});  // four fifths of a line
   const Outcome outcome = run_on(sim, {{2, 0, 4'086'000, 0}});
   // The wire into host 0 gives the message three quarters, less what its window cannot fill.
   const double alone = 4'150'000.0 * 80;
   EXPECT_NEAR(static_cast<double>(outcome.last()) / (alone * 4 / 3), 1.0, 0.1);
+}
+
+// Raw packets fill the wire for a millisecond while nobody else wants it. That costs nobody anything, so from then on
+// they have their half beside a message.
+TEST(ExactPorts, WhoHadTheWireAloneOwesNothing) {
+  PacketSim sim(fat_tree(), weighted(1, 1));
+  for (const std::uint32_t host : {1u, 3u})
+    sim.start_raw(host, {.peer = 0, .packets = 10'000, .bytes = 4086, .interval = 400'000});
+  const std::int64_t start = 1'000'000'000;
+  const Outcome outcome = run_on(sim, {{2, 0, 4'086'000, start}});
+  const double alone = 4'150'000.0 * 80;
+  EXPECT_NEAR(static_cast<double>(outcome.last() - start) / (alone * 2), 1.0, 0.1);
 }
 
 // The promise of the engine holds with every mechanism of the port.

@@ -2,18 +2,18 @@
 
 #include <algorithm>
 #include <limits>
-#include <tuple>
 #include <vector>
 
-#include "base/digest.hpp"
 #include "sim/flow_ends.hpp"
 #include "sim/flow_queues.hpp"
 #include "sim/flow_scatter.hpp"
 #include "sim/local_work.hpp"
-#include "sim/runner.hpp"
+#include "sim/rank_events.hpp"
 
 namespace weft::sim {
 namespace {
+
+using Kind = RankEvent::Kind;
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMillion = 1'000'000;
@@ -33,13 +33,14 @@ class FlowRun final : public Network {
         rates_(routes.rates()),
         options_(options),
         runner_(schedule, *this),
-        ranks_(schedule.ranks()) {}
+        events_(schedule.ranks()),
+        unloaded_(schedule.ranks()) {}
 
   schedule::RunResult run();
 
   std::uint32_t send(std::int64_t now, const Transfer& transfer) override;
   void wake(std::int64_t at, std::uint32_t rank, std::uint32_t context) override {
-    add({.time = at, .source = rank, .rank = rank, .what = context, .kind = Kind::done});
+    events_.add({.time = at, .source = rank, .rank = rank, .what = context, .kind = Kind::done});
   }
   void local(std::int64_t now, std::uint32_t rank, schedule::Instruction::Kind kind, std::uint64_t bytes,
              std::uint32_t context) override {
@@ -47,21 +48,6 @@ class FlowRun final : public Network {
   }
 
  private:
-  enum class Kind : std::uint8_t { done, sent, received };
-  struct Event {
-    std::int64_t time;
-    std::uint32_t source;      // rank that caused it
-    std::uint32_t number = 0;  // counted by the source
-    std::uint32_t rank;        // rank that handles it
-    std::uint32_t what;        // message or context
-    std::uint64_t bytes = 0;   // received
-    Kind kind;
-  };
-  struct Rank {
-    Digest digest;
-    std::uint32_t caused = 0;
-    std::vector<std::int64_t> unloaded;  // by message
-  };
   // A stripe of a message, from when it is sent until it has moved over all of its way.
   struct Stripe {
     FlowWay way;
@@ -78,15 +64,7 @@ class FlowRun final : public Network {
     const FlowWay::Stage& now() const { return way.stages[stage]; }
   };
   static constexpr std::uint32_t kNobody = FlowQueues::kNone;
-  static bool later(const Event& a, const Event& b) {
-    return std::tie(a.time, a.source, a.number) > std::tie(b.time, b.source, b.number);
-  }
 
-  void add(Event event) {
-    event.number = ranks_[event.source].caused++;
-    queue_.push_back(event);
-    std::push_heap(queue_.begin(), queue_.end(), later);
-  }
   void go_on(std::int64_t now, std::uint32_t number);
   void move(std::int64_t now, std::uint32_t number);
   void leave(std::int64_t now, const Stripe& stripe);
@@ -97,7 +75,6 @@ class FlowRun final : public Network {
   std::int64_t scattered(std::int64_t now, std::uint32_t flow) const;
   void end_flows(std::int64_t now);
   void settle(std::int64_t now);
-  void handle(const Event& event);
   bool step(std::int64_t& now);
   void carry(const Stripe& stripe, Wide moved);
   void collect_links(schedule::RunResult& result);
@@ -106,17 +83,16 @@ class FlowRun final : public Network {
   FlowRates& rates_;
   const FlowOptions& options_;
   Runner runner_;
-  std::vector<Rank> ranks_;
-  std::vector<Event> queue_;              // heap, earliest first
-  std::vector<Stripe> stripes_;           // by number, some of them free
-  std::vector<std::uint32_t> free_;       // stripes
-  std::vector<std::uint32_t> stripe_of_;  // by flow of FlowRates
-  FlowQueues queues_;                     // of stripes
+  RankEvents events_;
+  std::vector<std::vector<std::int64_t>> unloaded_;  // by rank and message
+  std::vector<Stripe> stripes_;                      // by number, some of them free
+  std::vector<std::uint32_t> free_;                  // stripes
+  std::vector<std::uint32_t> stripe_of_;             // by flow of FlowRates
+  FlowQueues queues_;                                // of stripes
   FlowEnds ends_;
   std::vector<std::uint32_t> ending_;   // now
   std::vector<std::uint64_t> carried_;  // bytes on the wire, by link
-  std::uint64_t events_ = 0;
-  std::uint64_t delivered_ = 0;
+  std::uint64_t happened_ = 0;
 };
 
 std::uint32_t FlowRun::send(std::int64_t now, const Transfer& transfer) {
@@ -142,7 +118,7 @@ std::uint32_t FlowRun::send(std::int64_t now, const Transfer& transfer) {
     go_on(now, number);
   }
   // Messages may leave in another order than they were numbered in.
-  std::vector<std::int64_t>& known = ranks_[transfer.from].unloaded;
+  std::vector<std::int64_t>& known = unloaded_[transfer.from];
   if (transfer.message >= known.size()) known.resize(transfer.message + std::size_t{1});
   known[transfer.message] = unloaded;
   return static_cast<std::uint32_t>(std::max<std::size_t>(1, ways.size()));  // without a way it never ends
@@ -156,23 +132,23 @@ void FlowRun::go_on(std::int64_t now, std::uint32_t number) {
     if (stripe.stage == way.network && queues_.waits(queue_of(stripe), number)) return;
     if (!stripe.now().shares.empty() && stripe.now().work > 0) return move(now, number);
   }
-  add({.time = now + way.latency,
-       .source = stripe.from,
-       .rank = stripe.to,
-       .what = stripe.message,
-       .bytes = way.bytes,
-       .kind = Kind::received});
+  events_.add({.time = now + way.latency,
+               .source = stripe.from,
+               .rank = stripe.to,
+               .what = stripe.message,
+               .bytes = way.bytes,
+               .kind = Kind::received});
   if (way.network == FlowWay::kInside) leave(now, stripe);
   free_.push_back(number);
 }
 
 // All of it is on its way: what the sender waits for is the answer.
 void FlowRun::leave(std::int64_t now, const Stripe& stripe) {
-  add({.time = now + stripe.way.latency + stripe.way.acknowledgement,
-       .source = stripe.from,
-       .rank = stripe.from,
-       .what = stripe.message,
-       .kind = Kind::sent});
+  events_.add({.time = now + stripe.way.latency + stripe.way.acknowledgement,
+               .source = stripe.from,
+               .rank = stripe.from,
+               .what = stripe.message,
+               .kind = Kind::sent});
 }
 
 void FlowRun::move(std::int64_t now, std::uint32_t number) {
@@ -209,7 +185,7 @@ std::int64_t FlowRun::scattered(std::int64_t now, std::uint32_t flow) const {
 // All that end now, with the loads they leave behind seen by none of them.
 void FlowRun::end_flows(std::int64_t now) {
   ending_.clear();
-  for (; !ends_.empty() && ends_.time() == now; ++events_) {
+  for (; !ends_.empty() && ends_.time() == now; ++happened_) {
     const std::uint32_t flow = ends_.flow();
     ending_.push_back(flow);
     stripe_of(flow).way.latency += scattered(now, flow);
@@ -240,35 +216,13 @@ void FlowRun::settle(std::int64_t now) {
   }
 }
 
-void FlowRun::handle(const Event& event) {
-  Digest& digest = ranks_[event.rank].digest;
-  digest.add(static_cast<std::uint64_t>(event.time));
-  digest.add(std::uint64_t{event.source} << 32 | event.number);
-  digest.add(std::uint64_t{event.what} << 8 | static_cast<std::uint64_t>(event.kind));
-  switch (event.kind) {
-    case Kind::done:
-      return runner_.done(event.time, event.rank, event.what);
-    case Kind::sent:
-      return runner_.sent(event.time, event.rank, event.what);
-    case Kind::received:
-      delivered_ += event.bytes;
-      return runner_.received(event.time, event.rank, event.source, event.what);
-  }
-}
-
 // All that happens at the next instant, and the rates that follow from it; false when nothing does.
 bool FlowRun::step(std::int64_t& now) {
-  const std::int64_t next =
-      std::min(ends_.empty() ? kNever : ends_.time(), queue_.empty() ? kNever : queue_.front().time);
+  const std::int64_t next = std::min(ends_.empty() ? kNever : ends_.time(), events_.empty() ? kNever : events_.time());
   if (next == kNever) return false;
   now = next;
   end_flows(now);
-  for (; !queue_.empty() && queue_.front().time == now; ++events_) {
-    std::pop_heap(queue_.begin(), queue_.end(), later);
-    const Event event = queue_.back();
-    queue_.pop_back();
-    handle(event);
-  }
+  for (; !events_.empty() && events_.time() == now; ++happened_) events_.handle(runner_);
   settle(now);
   return true;
 }
@@ -277,26 +231,24 @@ schedule::RunResult FlowRun::run() {
   schedule::RunResult result;
   result.executor = "flow";
   result.seed = routes_.config().seed;
-  for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) runner_.start(0, rank);
+  for (std::uint32_t rank = 0; rank < events_.ranks(); ++rank) runner_.start(0, rank);
   settle(0);
   std::int64_t now = 0;
   for (std::uint64_t asked = 0; step(now);) {
-    if (events_ - asked < kEventsBetweenQuestions || !options_.keep_going) continue;
-    asked = events_;
-    if (options_.keep_going({now, events_, delivered_})) continue;
+    if (happened_ - asked < kEventsBetweenQuestions || !options_.keep_going) continue;
+    asked = happened_;
+    if (options_.keep_going({now, happened_, events_.delivered()})) continue;
     result.stopped_by = "request";
     break;
   }
-  result.counters.events = events_;
-  Digest all;
-  for (const Rank& rank : ranks_) all.add(rank.digest.value());
-  result.digest = all.value();
+  result.counters.events = happened_;
+  result.digest = events_.digest();
   result.unfinished = runner_.unfinished();
   result.flows = runner_.take_flows();
   std::size_t message = 0;
   for (schedule::FlowRecord& flow : result.flows) {
     message = &flow != result.flows.data() && (&flow - 1)->source == flow.source ? message + 1 : 0;
-    const std::vector<std::int64_t>& known = ranks_[flow.source].unloaded;
+    const std::vector<std::int64_t>& known = unloaded_[flow.source];
     flow.unloaded = message < known.size() ? known[message] : 0;  // stopped before it left
     result.end = std::max({result.end, flow.sent, flow.received});
   }

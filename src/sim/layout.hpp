@@ -108,6 +108,10 @@ class Layout {
   fabric::Target target_of(std::uint32_t endpoint) const {
     return {ends_[endpoint].destination.place[0], ends_[endpoint].destination.below[0]};
   }
+  // Whether a port leads to another group of a Dragonfly.
+  bool is_global(std::uint32_t port) const {
+    return far_[port].link == static_cast<std::uint32_t>(fabric::LinkTier::global);
+  }
   std::uint32_t in_plane(std::uint32_t network_switch) const { return network_switch % per_plane_; }
   // The port towards an endpoint over a group.
   std::uint32_t next_port_over(std::uint32_t at, std::uint32_t endpoint, std::uint32_t entropy,

@@ -151,9 +151,7 @@ void PacketSim::look_around() {
     next_publication_ = now + config_.load_interval;
     for (std::uint32_t port = 0; port < layout_.ports(); ++port) world_.published[port] = shards_[0]->load(port, now);
   }
-  // With a watchdog no pause is for ever.
-  if (!config_.exact.on || config_.exact.deadlock_check == 0 || config_.exact.watchdog > 0 || now < next_search_)
-    return;
+  if (!can_lock_up() || now < next_search_) return;
   next_search_ = now + config_.exact.deadlock_check;
   const Circle found = find_deadlock();
   if (!found.names.empty() && found == suspected_) {
@@ -209,6 +207,9 @@ schedule::RunResult PacketSim::run(Client& client) {
   for (std::thread& thread : threads) thread.join();
   for (const std::exception_ptr& failure : failures_)
     if (failure) std::rethrow_exception(failure);
+  // Where all wait for each other, nothing happens any more.
+  if (!stopped_ && can_lock_up()) deadlock_ = find_deadlock().names;
+  stopped_ = stopped_ || !deadlock_.empty();
   check_conservation();
 
   schedule::RunResult result;

@@ -85,6 +85,8 @@ class PacketSim {
   Special& special(std::uint32_t port);
   std::uint32_t most_samples() const;  // of one link
   void prepare_exact();
+  void prepare_channels();
+  std::uint32_t most_ports() const;  // of one switch
   void prepare_scheduled();
   void settle_scheduled(std::int64_t end);
   std::int64_t longest_wait(transport::PacketType type) const;
@@ -98,6 +100,10 @@ class PacketSim {
     bool operator==(const Circle&) const = default;
   };
   Circle find_deadlock() const;
+  // With a watchdog no pause is for ever.
+  bool can_lock_up() const {
+    return config_.exact.on && config_.exact.deadlock_check > 0 && config_.exact.watchdog == 0;
+  }
   const PacketPool& pool_of(std::uint32_t port) const { return shards_[shard_of(layout_.owner(port))]->pool(); }
   void check_conservation() const;
   std::int64_t capture_end() const;  // INT64_MAX: there was room for all

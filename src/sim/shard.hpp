@@ -220,7 +220,9 @@ class Shard {
   // shard_exact.cpp
   Gate& gate(std::uint32_t port, std::uint32_t cls);
   Hold& hold(std::uint32_t port, std::uint32_t cls);
-  std::uint32_t class_of(const Event& packet) const;
+  std::uint32_t class_of(const Event& packet) const;   // the first of its channels
+  std::uint32_t class_in(const Event& packet) const;   // in which it is held
+  std::uint32_t class_out(const Event& packet) const;  // in which it leaves
   bool lossless(std::uint32_t cls) const;
   std::int64_t threshold(std::uint32_t network_switch) const;
   bool open(const Gate& gate, std::uint32_t cls, std::int64_t bytes) const;
@@ -247,6 +249,10 @@ class Shard {
   void wake_port();
   bool intake(const Event& event);
   void chain(std::uint32_t& head, std::uint32_t& tail, std::uint32_t index);
+
+  // shard_channels.cpp
+  void choose_channel(Event& packet, std::uint32_t out) const;
+  std::uint32_t next_channel(std::uint32_t port);
 
   // shard_scheduled.cpp
   void arrive_scheduled(const Event& event);
@@ -341,6 +347,13 @@ inline std::uint32_t Shard::class_of(const Event& packet) const {
              ? config_.exact.trimmed_class
              : config_.exact.class_of[std::size_t{packet.header.generation} >> transport::kLaneShift << 4 |
                                       static_cast<std::size_t>(packet.type)];
+}
+
+inline std::uint32_t Shard::class_in(const Event& packet) const {
+  return class_of(packet) + world_.exact.channel_in(packet);
+}
+inline std::uint32_t Shard::class_out(const Event& packet) const {
+  return class_of(packet) + world_.exact.channel_out(packet);
 }
 
 inline bool Shard::lossless(std::uint32_t cls) const { return config_.exact.is_lossless(cls); }

@@ -72,7 +72,7 @@ void Shard::note_queue(std::uint32_t port) {
 // Marks, and where there is no room trims a packet; false: it does not fit all the same.
 bool Shard::find_room(Event& packet, std::uint32_t out, std::uint32_t entity) {
   const ExactConfig& exact = config_.exact;
-  std::uint32_t cls = class_of(packet);
+  std::uint32_t cls = class_out(packet);
   const Link& link = layout_.link(layout_.far(out).link);
   if (gate(out, cls).thrown_away) {
     ++world_.exact.ports[out].dropped_watchdog;
@@ -94,12 +94,12 @@ bool Shard::find_room(Event& packet, std::uint32_t out, std::uint32_t entity) {
     return true;
   }
   if (exact.flow_control == FlowControl::credits) return true;  // who sent it had seen that there is room
-  return hold_in(packet, cls, entity);
+  return hold_in(packet, class_in(packet), entity);
 }
 
 // Holds a packet by the port it came in by, which pauses its neighbour where that is too much; false: it does not fit.
 bool Shard::hold_in(const Event& packet, std::uint32_t cls, std::uint32_t entity) {
-  const std::uint32_t in = layout_.port_of(entity, packet.from >> world_.exact.ingress_shift);
+  const std::uint32_t in = layout_.port_of(entity, world_.exact.port_in(packet));
   Hold& held = hold(in, cls);
   if (held.shared + packet.bytes <= threshold(entity) && held.headroom == 0) {
     held.shared += packet.bytes;
@@ -121,18 +121,18 @@ bool Shard::hold_in(const Event& packet, std::uint32_t cls, std::uint32_t entity
 // A packet leaves the buffer of a switch.
 void Shard::let_out(const Event& packet, std::uint32_t entity) {
   const ExactConfig& exact = config_.exact;
-  const std::uint32_t cls = class_of(packet);
+  const std::uint32_t cls = class_in(packet);
   if (!lossless(cls)) {
     world_.exact.used[entity] -= packet.bytes;
     return;
   }
   if (exact.flow_control == FlowControl::scheduled) return sent_on(packet, cls);
   if (exact.flow_control == FlowControl::pause) return release(packet, cls, entity);
-  give_credit(entity, layout_.port_of(entity, packet.from >> world_.exact.ingress_shift), cls, packet.bytes);
+  give_credit(entity, layout_.port_of(entity, world_.exact.port_in(packet)), cls, packet.bytes);
 }
 
 void Shard::release(const Event& packet, std::uint32_t cls, std::uint32_t entity) {
-  const std::uint32_t in = layout_.port_of(entity, packet.from >> world_.exact.ingress_shift);
+  const std::uint32_t in = layout_.port_of(entity, world_.exact.port_in(packet));
   Hold& held = hold(in, cls);
   const std::int64_t from_headroom = std::min<std::int64_t>(held.headroom, packet.bytes);
   held.headroom -= from_headroom;
@@ -232,7 +232,7 @@ void Shard::throw_away(std::uint32_t port, std::uint32_t cls, std::uint32_t enti
 // ---- the wire
 
 void Shard::enqueue(const Event& packet, std::uint32_t port) {
-  const std::uint32_t cls = class_of(packet);
+  const std::uint32_t cls = class_out(packet);
   Gate& way = gate(port, cls);
   const std::uint32_t index = pool_.take(packet);
   chain(way.head, way.tail, index);
@@ -245,6 +245,7 @@ void Shard::enqueue(const Event& packet, std::uint32_t port) {
 
 // The class that sends next; kNone when none may. Strict classes first, the others by weight (deficit round robin).
 std::uint32_t Shard::next_class(std::uint32_t port) {
+  if (config_.exact.channels > 1) return next_channel(port);
   ExactPort& state = world_.exact.ports[port];
   std::uint32_t ready = 0;
   std::uint32_t weighted = 0;
@@ -257,7 +258,13 @@ std::uint32_t Shard::next_class(std::uint32_t port) {
     ++weighted;
   }
   if (ready == 0) return kNone;
-  if (weighted == 1) return static_cast<std::uint32_t>(std::countr_zero(ready));
+  if (weighted == 1) {
+    // What nobody else wants costs no turn: it would be held against it when somebody does.
+    const auto only = static_cast<std::uint32_t>(std::countr_zero(ready));
+    Gate& way = gate(port, only);
+    way.deficit = std::max<std::int32_t>(way.deficit, pool_[way.head].bytes);
+    return only;
+  }
   while (true) {
     const std::uint32_t cls = state.turn;
     if (ready >> cls & 1) {
@@ -314,8 +321,8 @@ void Shard::transmit(const Event& packet, std::uint32_t index, std::uint32_t ent
   Port& port = world_.ports[index];
   const Layout::Far& far = layout_.far(index);
   const Link& link = layout_.link(far.link);
-  if (config_.exact.flow_control == FlowControl::credits && lossless(class_of(packet)))
-    gate(index, class_of(packet)).credit -= packet.bytes;
+  if (config_.exact.flow_control == FlowControl::credits && lossless(class_out(packet)))
+    gate(index, class_out(packet)).credit -= packet.bytes;
   const std::int64_t usual = link.wire(packet.bytes);
   std::int64_t wire = usual;
   const std::int64_t since = packet.time;
@@ -357,6 +364,7 @@ void Shard::transmit(const Event& packet, std::uint32_t index, std::uint32_t ent
   slot.rate = link.rate & 31;
   address(slot, time, far.entity, entity);
   if (to_switch) slot.from |= layout_.reverse_local(index) << world_.exact.ingress_shift;
+  if (config_.exact.channels > 1) slot.from |= world_.exact.channel_out(packet) << world_.exact.in_shift;
 }
 
 // ---- switches
@@ -364,9 +372,10 @@ void Shard::transmit(const Event& packet, std::uint32_t index, std::uint32_t ent
 void Shard::arrive_exactly(const Event& event, std::uint32_t out) {
   Event packet = event;
   const std::uint32_t entity = event.to;
+  if (config_.exact.channels > 1) choose_channel(packet, out);
   if (!take_in(packet, out, entity)) return;
   Port& port = world_.ports[out];
-  const std::uint32_t cls = class_of(packet);
+  const std::uint32_t cls = class_out(packet);
   if (world_.exact.ports[out].waiting == 0 && port.busy <= now_ && open(gate(out, cls), cls, packet.bytes)) {
     let_out(packet, entity);
     std::int64_t begin = now_;

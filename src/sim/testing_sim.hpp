@@ -57,6 +57,19 @@ inline const fabric::Fabric& leaves_and_spines() {
   return built.fabric;
 }
 
+// A Dragonfly of 400G with two servers to a router, and two global links of each router.
+struct DragonflySize {
+  std::uint32_t servers;
+  std::uint32_t routers;  // of a group
+};
+inline Built dragonfly(const std::string& routing, const DragonflySize& size) {
+  return build("fly.weft.yaml",
+               "version: 1\nservers: {kind: hgx-h100, nics: 1, count: " + std::to_string(size.servers) +
+                   "}\nfabric: {kind: dragonfly, switch: tomahawk-4, servers_per_router: 2, global_links: 2, "
+                   "routers_per_group: " +
+                   std::to_string(size.routers) + ", routing: " + routing + ", link: {rate: 400Gbps, cable: 15m}}\n");
+}
+
 // Calls come from several threads when the run has several.
 struct Recorder : Client {
   std::map<std::uint32_t, std::int64_t> sent;  // when, by tag

@@ -172,9 +172,9 @@ enum class Severity { error, warning };
     "link needs another `medium` (`weft catalog cables`), such as fiber with transceivers.")                      \
   X(can_lock_up, "W0506", "a Dragonfly without loss that can lock up",                                            \
     "Ports that pause their neighbours, or wait for credits, can wait for each other in a circle. "               \
-    "A Dragonfly is free of such circles only with virtual channels by the number of global links "               \
-    "crossed, which ports here do not have; detours make circles likely. A run that locks up ends "               \
-    "with the circle's names and exit code 1.")                                                                   \
+    "A Dragonfly is free of such circles where a packet takes another virtual channel behind every "              \
+    "global link: 2 for minimal routes, 3 for detours, which `switching.virtual_channels` has by "                \
+    "default. With fewer, a run that locks up ends with the circle's names and exit code 1.")                     \
   X(small_window, "W0507", "a window below one bandwidth-delay product",                                          \
     "SRD keeps at most 255 packets in flight to one peer. Where a round trip holds more of them at "              \
     "the rate of a NIC, one flow alone cannot fill it; several peers at once can. Larger packets "                \

@@ -63,6 +63,35 @@ TEST(Sim, WhatIsNotCoveredIsSaidBeforeItStarts) {
   EXPECT_NE(error("05-p5-tor-clos", {"--matrix", "nowhere.cm"}).find("no such file"), std::string::npos);
 }
 
+// A Dragonfly that loses nothing: as many virtual channels as its routes need, unless the file says otherwise.
+TEST(Sim, ADragonflyCanLockUpOnlyWithTooFewVirtualChannels) {
+  const InDirectory here(kSource / "examples/28-dragonfly-detours");
+  const auto with = [](const std::string& verb, std::vector<std::string> keys) {
+    std::vector<std::string> arguments = {verb};
+    if (verb == "sim") arguments.insert(arguments.end(), {"--pattern", "one", "--size", "4kB"});
+    for (const std::string& key : keys) arguments.insert(arguments.end(), {"--set", key});
+    return weft(arguments);
+  };
+  const std::string pfc = "switching.flow_control=pfc";
+  EXPECT_EQ(with("check", {pfc}).err.find("W0506"), std::string::npos);
+  EXPECT_EQ(with("sim", {pfc}).err, "");
+  EXPECT_EQ(with("check", {pfc, "fabric.routing=minimal", "switching.virtual_channels=2"}).err.find("W0506"),
+            std::string::npos);
+  const Outcome few = with("check", {pfc, "switching.virtual_channels=2"});
+  EXPECT_NE(few.err.find("W0506"), std::string::npos) << few.err;
+  EXPECT_NE(few.err.find("its routes need 3 virtual channels, not 2"), std::string::npos) << few.err;
+  EXPECT_NE(with("sim", {pfc, "switching.virtual_channels=1"}).err.find("weft explain W0506"), std::string::npos);
+
+  const Outcome none = with("sim", {"switching.virtual_channels=3"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_NE(none.err.find("virtual channels are for a Dragonfly of several groups"), std::string::npos) << none.err;
+  const Outcome many = with("sim", {pfc,
+                                    "switching.services=[{name: a, lossless: true}, {name: b, lossless: true}, "
+                                    "{name: c, lossless: true}]"});
+  EXPECT_EQ(many.code, 2);
+  EXPECT_NE(many.err.find("9 are needed, 3 for each lossless service"), std::string::npos) << many.err;
+}
+
 TEST(Sim, AMatrixWithTriggersRunsAndChainsItsFlows) {
   const Scratch scratch;
   const InDirectory here(scratch.path());

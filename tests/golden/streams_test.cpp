@@ -87,7 +87,12 @@ TEST(Streams, WhatCannotBeIsSaid) {
   EXPECT_NE(error({"sim", kApart, "--stream", "a,patern=ring"}).find("pattern"), std::string::npos);
   EXPECT_NE(error({"sim", kApart, "--stream", "a", "--pattern", "ring"}).find("--stream has a pattern of its own"),
             std::string::npos);
-  EXPECT_NE(error({"sim", kApart, "--fidelity", "flow"}).find("flows share links evenly whatever their transport"),
+  EXPECT_NE(error({"sim", kApart, "--fidelity", "flow"})
+                .find("flows share links evenly, whether they are of rocev2 or of tcp"),
+            std::string::npos);
+  EXPECT_NE(error({"sim", kApart, "--fidelity", "flow", "--stream", "a,transport=tcp", "--stream",
+                   "b,transport=tcp,service=tcp"})
+                .find("whether they are of service rdma or of service tcp"),
             std::string::npos);
   EXPECT_NE(error({"sim", kApart, "--set", "switching.flow_control=none"})
                 .find("a service is lossless, but flow_control is none"),
