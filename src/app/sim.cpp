@@ -86,8 +86,7 @@ int sim(const SimOptions& options, Console& console) {
   const auto traffic = load_traffic(options.traffic, ground_of(session, options.run.seed), session.diagnostics());
   if (traffic) check_run(session, *traffic, options.run);
   if (report(session.diagnostics(), options.input, console)) return kYourInput;
-  if (const std::string risk = deadlock_risk(session); !risk.empty())
-    console.err << fmt::format("warning: {}; see weft explain W0506\n", risk);
+  warn_of_run(session, traffic->streams, parse_fidelities(options.run.fidelity), console);
 
   const CtrlC ctrl_c;
   int code = kFine;

@@ -13,6 +13,7 @@
 #include "app/output.hpp"
 #include "app/sim_run.hpp"
 #include "app/sim_traffic.hpp"
+#include "app/warnings.hpp"
 
 namespace weft::app {
 
@@ -70,6 +71,7 @@ int sim_collectives(Session& session, const CollectiveRequest& request, const Li
     if (const std::string why = why_not_write(request.trace, session.file()); !why.empty())
       diagnostics.add(Complaint::contradiction, {}, why, "another name for --trace");
   if (app::report(diagnostics, request.input, console)) return kYourInput;
+  warn_of_run(session, beside ? beside->streams : std::vector<TrafficStream>{}, fidelities, console);
   const CtrlC ctrl_c;
   std::vector<std::pair<std::string, CollectiveRow>> last;
   std::vector<CollectiveRow> rows;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 
 #include "app/sim_config.hpp"
 #include "base/text.hpp"
@@ -104,8 +106,7 @@ void small_window(Session& session, const fabric::Summary& summary) {
                   100 * window / packets));
 }
 
-}  // namespace
-
+// Why a run may end in a circle of ports that wait for each other; empty: none of which is known.
 std::string deadlock_risk(const Session& session) {
   const model::SwitchingSpec& switching = session.cluster().file.switching;
   const std::uint32_t channels = virtual_channels(session.cluster());
@@ -113,6 +114,43 @@ std::string deadlock_risk(const Session& session) {
   if (channels >= needed || switching.watchdog) return "";
   return fmt::format("this Dragonfly with flow_control: {} can lock up: its routes need {} virtual channels, not {}",
                      switching.flow_control, needed, channels);
+}
+
+// Whether everything that travels in a service, or the first, gets there.
+bool loses_nothing(const model::SwitchingSpec& switching, const std::optional<std::string>& service) {
+  if (switching.flow_control == "none") return false;
+  for (const model::ServiceSpec& each : switching.services)
+    if (!service || each.name == *service) return each.lossless;
+  return true;
+}
+
+// Why RoCE may spend its time on sending again; empty: it will not. Without streams, the file's transport is meant.
+std::string loss_risk(const Session& session, const std::vector<TrafficStream>& streams) {
+  const model::TransportSpec& transport = session.cluster().file.transport;
+  const model::SwitchingSpec& switching = session.cluster().file.switching;
+  if (transport.rocev2.recovery == "selective") return "";
+  const auto risky = [&](const std::string& kind, const std::optional<std::string>& service) {
+    return kind == "rocev2" && !loses_nothing(switching, service);
+  };
+  const bool any = streams.empty() ? risky(transport.kind, {})
+                                   : std::any_of(streams.begin(), streams.end(), [&](const TrafficStream& stream) {
+                                       return risky(stream.transport.value_or(transport.kind), stream.service);
+                                     });
+  return any ? "RoCE on a fabric that loses packets: behind each lost one it sends everything again" : "";
+}
+
+constexpr std::string_view kAgainstLoss =
+    "switching.flow_control: pfc (credits, scheduled), or transport.rocev2.recovery: selective";
+
+}  // namespace
+
+void warn_of_run(const Session& session, const std::vector<TrafficStream>& streams,
+                 const std::vector<std::string>& fidelities, Console& console) {
+  if (std::find(fidelities.begin(), fidelities.end(), "packet") == fidelities.end()) return;
+  if (const std::string risk = deadlock_risk(session); !risk.empty())
+    console.err << fmt::format("warning: {}; see weft explain W0506\n", risk);
+  if (const std::string risk = loss_risk(session, streams); !risk.empty())
+    console.err << fmt::format("warning: {}\n    {}; see weft explain W0508\n", risk, kAgainstLoss);
 }
 
 void add_warnings(Session& session, const fabric::Summary& summary) {
@@ -128,6 +166,9 @@ void add_warnings(Session& session, const fabric::Summary& summary) {
     session.diagnostics().add(
         Complaint::can_lock_up, session.place("switching", "virtual_channels"), risk,
         fmt::format("virtual_channels: {}, which is also the default", needed_channels(session.cluster())));
+  if (const std::string risk = loss_risk(session, {}); !risk.empty())
+    session.diagnostics().add(Complaint::lossy_roce, session.place("transport", "kind"), risk,
+                              std::string(kAgainstLoss));
 }
 
 }  // namespace weft::app

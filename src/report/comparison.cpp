@@ -159,7 +159,10 @@ std::string sentence_among(const std::vector<Variant>& variants, const Verdict& 
     for (const std::size_t each : ranking)
       if (measured(variants[each], measure) < kTie * best) names.push_back(variants[each].label);
     const std::string by = measure == Measure::end ? "" : fmt::format(" by {}", title_of(measure));
-    return fmt::format("a tie between {}{}; {}", listed(std::move(names)), by, spread);
+    // So near to each other that it does not matter whether that is chance.
+    const std::size_t seeds = winner.runs.size();
+    return fmt::format("a tie between {}{}: less than 0.5% apart{}", listed(std::move(names)), by,
+                       seeds == 1 ? "; " + spread : " over " + counted(static_cast<std::int64_t>(seeds), "seed"));
   }
   std::string others = fmt::format("{:.2f}x {} than {}", verdict.lead, less(measure), next.label);
   if (ranking.size() > 2) {

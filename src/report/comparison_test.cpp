@@ -63,13 +63,19 @@ TEST(Comparison, WhatPrintsAsNoLeadIsATie) {
             std::string::npos);
 }
 
+// A difference may be beyond the spread of seeds and yet too small to choose by.
+TEST(Comparison, ATieIsOneWhateverTheSpread) {
+  EXPECT_EQ(judge({variant("a", {1000, 1000}), variant("b", {1002, 1002})}).sentence,
+            "a tie between a and b: less than 0.5% apart over 2 seeds");
+}
+
 TEST(Comparison, ATieNamesAllWhoShareIt) {
   const std::string three =
       judge({variant("c", {1002}), variant("a", {1000}), variant("d", {2000}), variant("b", {1001})}).sentence;
-  EXPECT_NE(three.find("a tie between a, b and c;"), std::string::npos) << three;
+  EXPECT_NE(three.find("a tie between a, b and c: less than 0.5% apart; one seed"), std::string::npos) << three;
   std::vector<Variant> many;
   for (int i = 0; i < 12; ++i) many.push_back(variant("v" + std::to_string(i), {1000 + i % 2}));
-  EXPECT_NE(judge(many).sentence.find("v1, v3 and 4 more;"), std::string::npos) << judge(many).sentence;
+  EXPECT_NE(judge(many).sentence.find("v1, v3 and 4 more:"), std::string::npos) << judge(many).sentence;
 }
 
 Variant unfinished(const std::string& label) {

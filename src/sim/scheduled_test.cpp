@@ -140,25 +140,30 @@ TEST(Scheduled, NothingOvertakes) {
   EXPECT_GT(sent_again(config), 0u);
 }
 
-// Short packets behind long ones, which as cells alone would be there first, among traffic of the same leaf that goes
-// to the same ports.
+// Short packets behind long ones, which as cells alone would be there first; traffic within a leaf to the same ports;
+// and so few uplinks that packets wait for the links down.
 TEST(Scheduled, WhatIsShortDoesNotOvertakeEither) {
   SimConfig config = scheduled(transport::Protocol::rocev2);
   config.stack.roce.control = transport::RoceConfig::Control::none;
-  PacketSim sim(leaves_and_spines(), config);
-  Random random(5, 0, 0);
-  std::uint32_t posted = 0;
-  for (std::uint32_t i = 0; i < 64; ++i) {
-    for (int message = 0; message < 40; ++message) {
-      const std::uint32_t peer = (i + 1 + random.below(message % 2 == 0 ? 7 : 63)) % 64;
-      const std::uint64_t bytes = 4096 * random.below(12) + 1 + random.below(150);
-      sim.post(0, i, {.peer = peer, .bytes = bytes, .tag = posted++, .protocol = config.protocol});
+  for (const int uplinks : {8, 4}) {
+    const Built built = build("leaf.topo", leaves_and_spines_text(uplinks));
+    for (const std::uint64_t seed : {1, 3}) {
+      PacketSim sim(built.fabric, config);
+      Random random(seed, 0, 0);
+      std::uint32_t posted = 0;
+      for (std::uint32_t i = 0; i < 64; ++i) {
+        for (int message = 0; message < 40; ++message) {
+          const std::uint32_t peer = (i + 1 + random.below(message % 2 == 0 ? 7 : 63)) % 64;
+          const std::uint64_t bytes = 4096 * random.below(12) + 1 + random.below(150);
+          sim.post(0, i, {.peer = peer, .bytes = bytes, .tag = posted++, .protocol = config.protocol});
+        }
+      }
+      Recorder recorder;
+      const schedule::RunResult result = sim.run(recorder);
+      EXPECT_EQ(recorder.received.size(), posted);
+      EXPECT_EQ(result.counters.data_resent, 0u) << uplinks << " uplinks, seed " << seed;
     }
   }
-  Recorder recorder;
-  const schedule::RunResult result = sim.run(recorder);
-  EXPECT_EQ(recorder.received.size(), posted);
-  EXPECT_EQ(result.counters.data_resent, 0u);
 }
 
 // A buffer that the incast would fill many times over: hosts are paused, nothing is lost.

@@ -296,8 +296,11 @@ void Shard::serve(std::uint32_t index, std::uint32_t entity) {
       state.waiting &= ~(1u << cls);
     }
     note_queue(index);
-    if (!layout_.is_host(entity)) let_out(packet, entity);
+    const bool scheduled = config_.exact.flow_control == FlowControl::scheduled;
+    if (!layout_.is_host(entity) && !scheduled) let_out(packet, entity);
     transmit(packet, index, entity, std::max(now_, port.busy));
+    // The credit that it gives back may bring the next packet here at once, which must find the wire taken.
+    if (!layout_.is_host(entity) && scheduled) let_out(packet, entity);
     pool_.give_back(first);
     if (state.waiting == 0) return;
     if (way.head != kNone) __builtin_prefetch(&pool_[way.head]);  // goes next, some events from now

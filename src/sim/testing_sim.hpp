@@ -46,14 +46,17 @@ inline const fabric::Fabric& fat_tree() {
   return built.fabric;
 }
 
-//   8 spines            64 hosts at 100G, eight to a leaf, as many uplinks
-//   8 leaves            cables of 0.5 us
+//   8 spines, or as many as uplinks   64 hosts at 100G, eight to a leaf
+//   8 leaves                          cables of 0.5 us
+inline std::string leaves_and_spines_text(int uplinks) {
+  return "Nodes 64\nTiers 2\nPodsize 64\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 8\nRadix_Up " +
+         std::to_string(uplinks) +
+         "\nDownlink_Latency_ns 500\nSwitch_Latency_ns 300\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 8\n"
+         "Downlink_Latency_ns 500\nSwitch_Latency_ns 300\n";
+}
+
 inline const fabric::Fabric& leaves_and_spines() {
-  static const Built built =
-      build("leaf.topo",
-            "Nodes 64\nTiers 2\nPodsize 64\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 8\nRadix_Up 8\n"
-            "Downlink_Latency_ns 500\nSwitch_Latency_ns 300\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 8\n"
-            "Downlink_Latency_ns 500\nSwitch_Latency_ns 300\n");
+  static const Built built = build("leaf.topo", leaves_and_spines_text(8));
   return built.fabric;
 }
 

@@ -179,6 +179,11 @@ enum class Severity { error, warning };
     "SRD keeps at most 255 packets in flight to one peer. Where a round trip holds more of them at "              \
     "the rate of a NIC, one flow alone cannot fill it; several peers at once can. Larger packets "                \
     "(`transport.mtu`) help, and so does a shorter way.")                                                         \
+  X(lossy_roce, "W0508", "RoCE on a fabric that loses packets",                                                   \
+    "Behind a lost packet RoCE sends everything again (go-back-N), and where the last ones are lost it waits "    \
+    "for a timeout of 67 ms: one full queue can cost a hundred times what the traffic takes. RoCE is run on "     \
+    "fabrics that lose nothing (`switching.flow_control: pfc`, `credits` or `scheduled`), or on cards that "      \
+    "send only what is missing (`transport.rocev2.recovery: selective`).")                                        \
   X(open_topology, "W0701", "a topology that leaves something open",                                              \
     "The file does not say all that weft needs to know about the server, and what is most likely "                \
     "was taken. Files that clouds give to their virtual machines name places, not parts. --set "                  \

@@ -46,15 +46,19 @@ TEST_P(Examples, ReadmesShowWhatIsPrinted) {
   if (!std::filesystem::exists(directory / "README.md")) return;
   const std::string expected = "\n" + read(directory / "expected.txt");
   std::istringstream readme(read(directory / "README.md"));
-  bool within = false;  // a block that shows a command of the transcript
+  bool within = false;   // a block that shows a command of the transcript
+  bool indents = false;  // it is a block because its lines are indented
   std::size_t at = 0;
   for (std::string line; std::getline(readme, line);) {
-    if (line.starts_with("```")) within = false;
+    const bool indented = line.starts_with("    ");
+    if (line.starts_with("```") || (indents && !indented && !line.empty())) within = false;
+    if (line.starts_with("    $ weft ") || line.starts_with("$ weft ")) indents = indented;
+    if (indents && indented) line.erase(0, 4);
     if (line.starts_with("$ weft ")) {
       within = true;
       at = 0;
     }
-    if (!within || line == "...") continue;
+    if (!within || line == "..." || (indents && line.empty())) continue;
     at = expected.find("\n" + line + "\n", at);
     ASSERT_NE(at, std::string::npos) << "README.md shows what expected.txt does not have here:\n" << line;
   }

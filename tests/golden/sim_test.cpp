@@ -247,6 +247,28 @@ TEST(Sim, WhatFlowsCannotDoIsSaidBeforeTheyStart) {
             2);
 }
 
+// Where it would lose its time, and only there.
+TEST(Sim, RoceOnAFabricThatLosesPacketsIsWarnedOf) {
+  const auto warned = [](const std::string& command, std::vector<std::string> more) {
+    more.insert(more.begin(), {command, kClos, "--set", "transport.kind=rocev2"});
+    if (command == "sim") more.insert(more.end(), {"--nodes", "16", "--size", "10kB"});
+    const Outcome outcome = weft(more);
+    EXPECT_EQ(outcome.code, 0);
+    return (outcome.out + outcome.err).find("W0508") != std::string::npos;
+  };
+  for (const std::string command : {"check", "sim"}) {
+    EXPECT_TRUE(warned(command, {})) << command;
+    EXPECT_FALSE(warned(command, {"--set", "transport.kind=srd"})) << command;
+    EXPECT_FALSE(warned(command, {"--set", "transport.rocev2.recovery=selective"})) << command;
+    for (const std::string control : {"pfc", "credits", "scheduled"})
+      EXPECT_FALSE(warned(command, {"--set", "switching.flow_control=" + control})) << command << " " << control;
+  }
+  EXPECT_FALSE(warned("sim", {"--fidelity", "flow"}));
+  const Outcome beside = weft({"sim", kClos, "--stream", "a,pattern=ring,nodes=8,size=10kB", "--stream",
+                               "b,pattern=ring,nodes=8,size=10kB,transport=rocev2"});
+  EXPECT_NE(beside.err.find("W0508"), std::string::npos);
+}
+
 TEST(Sim, ALimitStopsFlowsToo) {
   const Outcome outcome = weft({"sim", kClos, "--fidelity", "flow", "--pattern", "all-to-all", "--nodes", "64",
                                 "--size", "1MB", "--json", "--limit", "time=50us"});
