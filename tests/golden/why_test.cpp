@@ -288,7 +288,7 @@ TEST_F(WhyFiles, WhatIsThereIsOnTheCriticalPath) {
   std::ofstream("sprayed.weft.yaml") << clos("spray");
   std::ofstream("hashed.weft.yaml") << clos("ecmp");
   std::ofstream("lossy.weft.yaml") << clos("spray") << "faults: [{part: 'leaf0:spine1', kind: lossy, share: 5%}]\n";
-  const std::string job = ".weft.yaml --gpus 32 --size 128MiB --algorithms Ring";
+  const std::string job = ".weft.yaml --gpus 32 --size 128MiB --algorithms Ring --protocol Simple";
   const std::string queues = "fabric (collisions, queues)";
   const std::string again = "packets sent again";
   const std::string memory = "host memory";
