@@ -7,6 +7,7 @@
 #include <map>
 
 #include "app/collective_choice.hpp"
+#include "base/text.hpp"
 #include "collective/tuner.hpp"
 #include "spec/files.hpp"
 
@@ -136,6 +137,14 @@ bool draws_on(std::string_view network, std::string_view owner) {
   return false;
 }
 
+// Networks, and what may stand behind them.
+std::string stacks_in_words() {
+  std::vector<std::string> networks;
+  for (const collective::Network& each : collective::constants().networks) networks.emplace_back(each.name);
+  return fmt::format("one of {}, with -one-process or -pytorch and -nccl2.26, -nccl2.18 or -nccl2.8 behind it",
+                     either(networks));
+}
+
 std::optional<TruthTable> load(const std::filesystem::path& file, bool json, Console& console) {
   InputOptions input;
   input.file = cluster_of(file).string();
@@ -165,7 +174,11 @@ std::optional<TruthTable> load(const std::filesystem::path& file, bool json, Con
     diagnostics.add(Complaint::not_simulated, table.session->place("run", ""),
                     "a table is of one group of ranks that are neither late nor slow",
                     "`gpus` or `on` without the others");
-  const collective::Stack* stack = jobs.size() == 1 ? stack_of(jobs[0], "", cluster, diagnostics) : nullptr;
+  const bool known = jobs.size() == 1 && (jobs[0].stack.empty() || collective::stack_named(jobs[0].stack) != nullptr);
+  if (jobs.size() == 1 && !known)
+    diagnostics.add(Complaint::not_a_choice, table.session->place("run", ""),
+                    fmt::format("there is no stack '{}'", jobs[0].stack.substr(0, 40)), stacks_in_words());
+  const collective::Stack* stack = known ? stack_of(jobs[0], "", cluster, diagnostics) : nullptr;
   if (app::report(diagnostics, input, console) || stack == nullptr) return std::nullopt;
   if (const auto source = spec::load_file(input.file, diagnostics, kMostText))
     table.notes = notes_of(diagnostics.sources().text(*source));

@@ -92,6 +92,15 @@ TEST_F(Folder, MoreRanksThanTheRunHasAreSaid) {
   EXPECT_NE(said_.find("busbw / algbw is that of 8 ranks, and the run has 16"), std::string::npos) << said_;
 }
 
+TEST_F(Folder, AStackThatIsNoneIsSaidWithItsPlace) {
+  write("x.csv", "size_bytes,time_us\n8,10\n");
+  write("x.weft.yaml", "servers: {kind: hgx-h100, count: 1}\nrun: [{all_reduce: {stack: infiniband}}]\n");
+  EXPECT_TRUE(load().empty());
+  EXPECT_NE(said_.find("x.weft.yaml:2:"), std::string::npos) << said_;
+  EXPECT_NE(said_.find("there is no stack 'infiniband'"), std::string::npos) << said_;
+  EXPECT_NE(said_.find("one of ib, roce, gib,"), std::string::npos) << said_;
+}
+
 TEST_F(Folder, BusBandwidthAloneIsEnough) {
   write("x.csv", "size_bytes,busbw_GBps\n1000000,17.5\n");
   write("x.weft.yaml", "servers: {kind: hgx-h100, count: 1}\nrun: [{all_reduce: {stack: ib}}]\n");

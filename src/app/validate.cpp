@@ -108,7 +108,8 @@ int write_plots(const std::vector<Verdict>& verdicts, const std::string& directo
 
 int validate(const ValidateOptions& options, Console& console) {
   bool failed = false;
-  const std::vector<TruthTable> tables = load_tables(options.directory, options.json, console, failed);
+  // What is wrong is said on stderr, also where stdout has records.
+  const std::vector<TruthTable> tables = load_tables(options.directory, false, console, failed);
   if (tables.empty() && !failed) {
     console.err << fmt::format("no tables in {}: a folder with NAME.csv and NAME.weft.yaml is needed\n",
                                options.directory);

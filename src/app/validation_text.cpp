@@ -176,9 +176,9 @@ void write_rows(Out out, const Verdict& verdict) {
 
 std::string validation_text(const std::vector<Verdict>& verdicts, const std::vector<TruthTable>& tables, bool colour) {
   const Total total = total_of(verdicts);
-  std::string text = half(verdicts, total, &BySize::small, "below 1 MiB", colour);
-  if (!total.errors.small.relative.empty()) text += "\n";
-  text += half(verdicts, total, &BySize::large, "from 1 MiB", colour) + "\n";
+  std::string text;
+  if (!total.errors.small.relative.empty()) text += half(verdicts, total, &BySize::small, "below 1 MiB", colour) + "\n";
+  if (!total.errors.large.relative.empty()) text += half(verdicts, total, &BySize::large, "from 1 MiB", colour) + "\n";
   for (const Spread& each : spreads(tables))
     text += fmt::format("{} differ from each other by {}, at most {}, at {} sizes\n", joined(each.tables, ", "),
                         percent(each.median), percent(each.worst), each.sizes);
