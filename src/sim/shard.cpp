@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/entropy.hpp"
+#include "sim/shard_ports.hpp"
 
 namespace weft::sim {
 namespace {
@@ -93,48 +94,6 @@ void Shard::start_raw(std::uint32_t endpoint, const transport::RawStream& stream
 
 // ---- ports
 
-// Marks, trims or refuses (false) a packet by how far ahead the port is booked. A host's own port only queues.
-inline bool Shard::admit(Passing& packet, PacketType type, Port& port, const Link& link, std::uint32_t entity,
-                         std::int64_t ahead) {
-  if (ahead > port.peak) port.peak = ahead;
-  if (ahead <= link.mark_from || layout_.is_host(entity)) return true;
-  if (ahead > link.queue) {
-    if (!config_.trimming || config_.fifo || !transport::can_be_trimmed(type)) {
-      ++port.dropped;
-      ++tally_.dropped;
-      return false;
-    }
-    packet.flags |= transport::kTrimmed;
-    packet.bytes = config_.header;
-    ++port.trimmed;
-    return true;
-  }
-  if (ahead >= link.mark_to ||
-      marks(link, ahead, static_cast<std::uint32_t>(world_.entities[entity].random.next() >> 33))) {
-    port.marked += (packet.flags & transport::kMarked) == 0;
-    packet.flags |= transport::kMarked;
-  }
-  return true;
-}
-
-// A switch that cuts through acts when the header is in, everybody else when the last byte is.
-inline void Shard::leave(const Event& arrived, const Passing& packet, const Layout::Far& far, const Link& link,
-                         std::uint32_t entity, std::int64_t begin, std::int64_t wire) {
-  std::int64_t arrives = begin + wire + link.latency;
-  // A degraded link gives the header out later, so that the next one does not run dry.
-  if (layout_.cut_through() && !layout_.is_host(far.entity))
-    arrives -= link.wire(packet.bytes) - link.wire(config_.header);
-  Event& slot = place(arrives, far.entity);
-  // Every field once: changing a copy would wait for the copy.
-  address(slot, arrives, far.entity, entity);
-  slot.bytes = static_cast<std::uint16_t>(packet.bytes);
-  slot.kind = arrived.kind;
-  slot.rate = link.rate & 31;
-  slot.type = arrived.type;
-  slot.flags = packet.flags & 0xF;
-  slot.header = arrived.header;
-}
-
 [[gnu::always_inline]] inline void Shard::forward(const Event& arrived, std::uint32_t index, std::uint32_t entity,
                                                   std::int64_t ready) {
   Port& port = world_.ports[index];
@@ -160,82 +119,6 @@ inline void Shard::leave(const Event& arrived, const Passing& packet, const Layo
   leave(arrived, packet, far, link, entity, begin, wire);
 }
 
-// The same with all that may be unusual about a port.
-void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::uint32_t entity, std::int64_t ready) {
-  Port& port = world_.ports[index];
-  const Port before = port;
-  Special& special = world_.specials[port.special - 1];
-  const Layout::Far& far = layout_.far(index);
-  const Link& link = layout_.link(far.link);
-  Passing packet{arrived.bytes, arrived.flags};
-  bool high = !config_.fifo && (transport::goes_first(arrived.type) || (packet.flags & transport::kTrimmed));
-  // A queue is of bytes: where they leave more slowly, being booked further ahead is no longer a queue.
-  const std::int64_t ahead = at_full_rate(special.conditions, ready, port.busy - ready);
-  const bool waits = !high;
-  bool admitted = high || admit(packet, arrived.type, port, link, entity, ahead);
-  if (config_.fast_cnp > 0 && (packet.flags & ~arrived.flags & transport::kMarked) &&
-      arrived.type == PacketType::roce_data)
-    warn(arrived);
-  high = high || (packet.flags & transport::kTrimmed);
-  std::int64_t begin = ready;
-  if (Bucket& bucket = special.bucket; admitted && bucket.ps_per_byte > 0) {
-    begin = bucket.conforms(std::max(ready, port.busy), packet.bytes);
-    if (begin - ready > bucket.queue * bucket.ps_per_byte) {
-      admitted = false;
-      port.marked = before.marked;
-      port.trimmed = before.trimmed;
-      ++port.dropped;
-      ++tally_.dropped;
-    } else {
-      bucket.take(begin, packet.bytes);
-    }
-  }
-  std::int64_t wire = link.wire(packet.bytes);
-  if (admitted) {
-    const std::int64_t takes = std::max(wire, link.gap);
-    begin = high ? book_high(port, link, begin, takes) : book(port, begin, takes);
-    // A slower rate makes the booking longer by as much as the packet takes longer.
-    const std::int64_t extra = finish(special.conditions, begin, wire) - begin - wire;
-    wire += extra;
-    if (high) port.busy_high += extra;
-    if (!high || port.busy > begin) port.busy += extra;
-    // A header that goes before data makes the last of them leave later: on a wire that is full until then, that is
-    // when more bytes have left than would have without it.
-    if (special.samples.on())
-      special.samples.carry(high && port.busy > before.busy ? port.busy - takes - extra : begin, wire, packet.bytes);
-    port.bytes += packet.bytes;
-    port.waited += begin - ready;
-    ++port.packets;
-    ++tally_.hops;
-  }
-  const Fate end = admitted
-                       ? fate(special.conditions, begin, begin + wire + link.latency, world_.entities[entity].random)
-                       : Fate::arrives;
-  if (special.samples.on()) {
-    if (waits)
-      special.samples.queue(ready, link.bytes_in(std::max<std::int64_t>(0, ahead)), std::max(ready, before.busy));
-    schedule::LinkSample& come = special.samples.at(ready);
-    come.marked += port.marked - before.marked;
-    come.trimmed += port.trimmed - before.trimmed;
-    come.dropped += port.dropped - before.dropped;
-    if (admitted) {
-      schedule::LinkSample& gone = special.samples.at(begin);
-      ++gone.packets;
-      gone.lost += end != Fate::arrives;
-    }
-  }
-  if (!admitted) return;
-  if (special.capture > 0) {
-    Event seen = arrived;
-    seen.bytes = static_cast<std::uint16_t>(packet.bytes);
-    seen.flags = packet.flags & 0xF;
-    capture(special, seen, begin);
-  }
-  if (end == Fate::arrives) return leave(arrived, packet, far, link, entity, begin, wire);
-  ++port.lost;
-  ++(end == Fate::lost ? tally_.lost : tally_.corrupted);
-}
-
 inline std::uint32_t Shard::choose_port(const Event& event, const Layout::Node& node) {
   if (layout_.makes_detours()) return choose_around(event);
   if (config_.balance >= Balance::flowlet) {
@@ -253,14 +136,6 @@ std::uint32_t Shard::choose_again(const Event& event, std::uint32_t port, std::u
   for (std::uint32_t draw = 1; draw <= kDraws && port != Layout::kNowhere && avoids(port, event.time); ++draw)
     port = layout_.next_port(event.to, event.header.destination, entropy + draw * 0x9e3779b1u);
   return port;
-}
-
-void Shard::capture(const Special& special, const Event& packet, std::int64_t begin) {
-  if (captured_.size() < config_.most_captured) {
-    captured_.push_back({begin, special.capture - 1, packet.bytes, packet.type, packet.flags, packet.header});
-  } else {
-    capture_end_ = std::min(capture_end_, begin);
-  }
 }
 
 // Most of all events: a part of whoever calls it.

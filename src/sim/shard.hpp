@@ -178,9 +178,6 @@ class Shard {
   void at_switch(const Event& event);
   void at_host(const Event& event);
   void forward(const Event& packet, std::uint32_t port, std::uint32_t entity, std::int64_t ready);
-  void forward_specially(const Event& packet, std::uint32_t port, std::uint32_t entity, std::int64_t ready);
-  bool admit(Passing& packet, transport::PacketType type, Port& port, const Link& link, std::uint32_t entity,
-             std::int64_t ahead);
   bool poll_in_turn(std::uint32_t endpoint, std::int64_t now, transport::Transmit& out);
   void pump(std::uint32_t endpoint, std::int64_t now);
   void send(std::uint32_t endpoint, const transport::Transmit& packet, std::int64_t now);
@@ -193,9 +190,6 @@ class Shard {
   Event& place(std::int64_t time, std::uint32_t to);
   void address(Event& event, std::int64_t time, std::uint32_t to, std::uint32_t from);
   void emit(const Event& event, std::int64_t time, std::uint32_t host);  // of a host, to itself
-  void leave(const Event& arrived, const Passing& packet, const Layout::Far& far, const Link& link,
-             std::uint32_t entity, std::int64_t begin, std::int64_t wire);
-  void capture(const Special& special, const Event& packet, std::int64_t begin);
   static Event packet_of(const transport::Transmit& packet);
   void handle_late();
   void run_group(std::span<Pending> group);
@@ -203,6 +197,16 @@ class Shard {
   std::uint32_t entropy_of(const Event& packet);
   std::uint32_t choose_port(const Event& packet, const Layout::Node& node);
   std::uint32_t choose_again(const Event& packet, std::uint32_t port, std::uint32_t entropy);
+
+  // shard_ports.hpp
+  bool admit(Passing& packet, transport::PacketType type, Port& port, const Link& link, std::uint32_t entity,
+             std::int64_t ahead);
+  void leave(const Event& arrived, const Passing& packet, const Layout::Far& far, const Link& link,
+             std::uint32_t entity, std::int64_t begin, std::int64_t wire);
+
+  // shard_special.cpp
+  void forward_specially(const Event& packet, std::uint32_t port, std::uint32_t entity, std::int64_t ready);
+  void capture(const Special& special, const Event& packet, std::int64_t begin);
 
   // shard_balance.cpp
   std::uint32_t choose_by_load(const Event& packet);
@@ -233,12 +237,12 @@ class Shard {
   void note_queue(std::uint32_t port);
   bool hold_in(const Event& packet, std::uint32_t cls, std::uint32_t entity);
   void release(const Event& packet, std::uint32_t cls, std::uint32_t entity);
-  void let_out(const Event& packet, std::uint32_t entity);
+  void let_out(const Event& packet, std::uint32_t cls, std::uint32_t entity);
   void give_credit(std::uint32_t entity, std::uint32_t port, std::uint32_t cls, std::int64_t bytes);
   void control(std::uint32_t entity, std::uint32_t port, std::uint32_t cls, Control what, std::int64_t amount);
   void at_control(const Event& event);
   void throw_away(std::uint32_t port, std::uint32_t cls, std::uint32_t entity);
-  void enqueue(const Event& packet, std::uint32_t port);
+  void enqueue(const Event& packet, std::uint32_t cls, std::uint32_t port);
   std::uint32_t next_class(std::uint32_t port);
   void serve(std::uint32_t port, std::uint32_t entity);
   void transmit(const Event& packet, std::uint32_t port, std::uint32_t entity, std::int64_t begin);
@@ -350,10 +354,12 @@ inline std::uint32_t Shard::class_of(const Event& packet) const {
 }
 
 inline std::uint32_t Shard::class_in(const Event& packet) const {
-  return class_of(packet) + world_.exact.channel_in(packet);
+  const std::uint32_t cls = class_of(packet);
+  return config_.exact.channels == 1 ? cls : cls + world_.exact.channel_in(packet);
 }
 inline std::uint32_t Shard::class_out(const Event& packet) const {
-  return class_of(packet) + world_.exact.channel_out(packet);
+  const std::uint32_t cls = class_of(packet);
+  return config_.exact.channels == 1 ? cls : cls + world_.exact.channel_out(packet);
 }
 
 inline bool Shard::lossless(std::uint32_t cls) const { return config_.exact.is_lossless(cls); }

@@ -118,17 +118,16 @@ bool Shard::hold_in(const Event& packet, std::uint32_t cls, std::uint32_t entity
   return true;
 }
 
-// A packet leaves the buffer of a switch.
-void Shard::let_out(const Event& packet, std::uint32_t entity) {
+// A packet leaves the buffer of a switch, in a class; it may have come in another channel of it.
+void Shard::let_out(const Event& packet, std::uint32_t cls, std::uint32_t entity) {
   const ExactConfig& exact = config_.exact;
-  const std::uint32_t cls = class_in(packet);
   if (!lossless(cls)) {
     world_.exact.used[entity] -= packet.bytes;
     return;
   }
   if (exact.flow_control == FlowControl::scheduled) return sent_on(packet, cls);
-  if (exact.flow_control == FlowControl::pause) return release(packet, cls, entity);
-  give_credit(entity, layout_.port_of(entity, world_.exact.port_in(packet)), cls, packet.bytes);
+  if (exact.flow_control == FlowControl::pause) return release(packet, class_in(packet), entity);
+  give_credit(entity, layout_.port_of(entity, world_.exact.port_in(packet)), class_in(packet), packet.bytes);
 }
 
 void Shard::release(const Event& packet, std::uint32_t cls, std::uint32_t entity) {
@@ -222,7 +221,7 @@ void Shard::throw_away(std::uint32_t port, std::uint32_t cls, std::uint32_t enti
     pool_.give_back(index);
     ++world_.exact.ports[port].dropped_watchdog;
     count_drop(port);
-    let_out(packet, entity);
+    let_out(packet, cls, entity);
   }
   way.tail = kNone;
   way.bytes = 0;
@@ -231,8 +230,7 @@ void Shard::throw_away(std::uint32_t port, std::uint32_t cls, std::uint32_t enti
 
 // ---- the wire
 
-void Shard::enqueue(const Event& packet, std::uint32_t port) {
-  const std::uint32_t cls = class_out(packet);
+void Shard::enqueue(const Event& packet, std::uint32_t cls, std::uint32_t port) {
   Gate& way = gate(port, cls);
   const std::uint32_t index = pool_.take(packet);
   chain(way.head, way.tail, index);
@@ -297,10 +295,10 @@ void Shard::serve(std::uint32_t index, std::uint32_t entity) {
     }
     note_queue(index);
     const bool scheduled = config_.exact.flow_control == FlowControl::scheduled;
-    if (!layout_.is_host(entity) && !scheduled) let_out(packet, entity);
+    if (!layout_.is_host(entity) && !scheduled) let_out(packet, cls, entity);
     transmit(packet, index, entity, std::max(now_, port.busy));
     // The credit that it gives back may bring the next packet here at once, which must find the wire taken.
-    if (!layout_.is_host(entity) && scheduled) let_out(packet, entity);
+    if (!layout_.is_host(entity) && scheduled) let_out(packet, cls, entity);
     pool_.give_back(first);
     if (state.waiting == 0) return;
     if (way.head != kNone) __builtin_prefetch(&pool_[way.head]);  // goes next, some events from now
@@ -380,7 +378,7 @@ void Shard::arrive_exactly(const Event& event, std::uint32_t out) {
   Port& port = world_.ports[out];
   const std::uint32_t cls = class_out(packet);
   if (world_.exact.ports[out].waiting == 0 && port.busy <= now_ && open(gate(out, cls), cls, packet.bytes)) {
-    let_out(packet, entity);
+    let_out(packet, cls, entity);
     std::int64_t begin = now_;
     if (layout_.cut_through()) {
       // Where the way out is faster than the way in, it must not run dry.
@@ -389,7 +387,7 @@ void Shard::arrive_exactly(const Event& event, std::uint32_t out) {
     }
     return transmit(packet, out, entity, begin);
   }
-  enqueue(packet, out);
+  enqueue(packet, cls, out);
   serve(out, entity);
 }
 

@@ -20,7 +20,7 @@ void Shard::pump_exactly(std::uint32_t endpoint, std::int64_t now) {
     Event event = packet_of(packet);
     event.time = now;
     ++tally_.injected;
-    enqueue(event, index);
+    enqueue(event, class_of(event), index);
   };
   if (transport::Raw& raw = stacks_[0].raw(); raw.used()) {
     while (raw.poll(now, endpoint, out)) put(out);

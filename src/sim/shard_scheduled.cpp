@@ -205,7 +205,7 @@ void Shard::leave_scheduled(const Event& event) {
     sent_on(packet, cls);
     return count_drop(out);
   }
-  enqueue(packet, out);
+  enqueue(packet, class_of(packet), out);
   serve(out, entity);
 }
 
