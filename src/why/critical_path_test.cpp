@@ -94,13 +94,12 @@ TEST(CriticalPath, ALateRankThatNobodyNeedsIsNotWaitedFor) {
   const Job job = bench.job(8, collective::Operation::broadcast);
   const collective::Team& team = *bench.machine->team(job, {});
   collective::PlanOptions plan = ring(job, 256 << 20);
-  const auto even = critical_path(team, plan);
   Conditions late;
   late.starts.assign(8, Duration(0));
   late.starts[7] = nanoseconds(1);
   plan.conditions = &late;
   const auto path = critical_path(team, plan);
-  ASSERT_TRUE(even && path);
+  ASSERT_TRUE(path);
   EXPECT_EQ((*path)[Resource::waiting], 0);
   EXPECT_TRUE(path->waited.empty());
 }
