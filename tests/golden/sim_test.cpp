@@ -73,13 +73,13 @@ TEST(Sim, ADragonflyCanLockUpOnlyWithTooFewVirtualChannels) {
     return weft(arguments);
   };
   const std::string pfc = "switching.flow_control=pfc";
-  EXPECT_EQ(with("check", {pfc}).err.find("W0506"), std::string::npos);
+  EXPECT_EQ(with("check", {pfc}).out.find("W0506"), std::string::npos);
   EXPECT_EQ(with("sim", {pfc}).err, "");
-  EXPECT_EQ(with("check", {pfc, "fabric.routing=minimal", "switching.virtual_channels=2"}).err.find("W0506"),
+  EXPECT_EQ(with("check", {pfc, "fabric.routing=minimal", "switching.virtual_channels=2"}).out.find("W0506"),
             std::string::npos);
   const Outcome few = with("check", {pfc, "switching.virtual_channels=2"});
-  EXPECT_NE(few.err.find("W0506"), std::string::npos) << few.err;
-  EXPECT_NE(few.err.find("its routes need 3 virtual channels, not 2"), std::string::npos) << few.err;
+  EXPECT_NE(few.out.find("W0506"), std::string::npos) << few.out;
+  EXPECT_NE(few.out.find("its routes need 3 virtual channels, not 2"), std::string::npos) << few.out;
   EXPECT_NE(with("sim", {pfc, "switching.virtual_channels=1"}).err.find("weft explain W0506"), std::string::npos);
 
   const Outcome none = with("sim", {"switching.virtual_channels=3"});
