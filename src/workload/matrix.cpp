@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -22,6 +23,11 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;
 struct Word {
   std::string_view text;
   std::uint32_t column;
+};
+
+struct Count {  // that a line of the head says
+  std::uint64_t value;
+  Place place;
 };
 
 struct Named {  // a trigger
@@ -89,15 +95,18 @@ class MatrixReader {
     if (first == "failure") return read_failure();
     if ((first == "Nodes" || first == "Connections" || first == "Triggers" || first == "Failures") &&
         words_.size() == 2) {
-      const auto value = number(words_[1], kMostNodes);
-      if (value && first == "Nodes") matrix_.nodes = static_cast<std::uint32_t>(*value);
-      if (value && first == "Connections") connections_ = *value;
-      if (value && first == "Triggers") triggers_ = *value;
-      if (value && first == "Failures") failures_ = *value;
+      if (const auto value = number(words_[1], kMostNodes)) note_count(*value);
       return;
     }
     refuse(words_[0], fmt::format("a line cannot begin with '{}'", first.substr(0, 40)),
            "lines are Nodes n, Connections n, Triggers n, Failures n, a->b ..., trigger id n oneshot, or failure ...");
+  }
+
+  void note_count(std::uint64_t value) {
+    const auto [said, is_new] = counts_.try_emplace(words_[0].text, Count{value, place_of(words_[0])});
+    if (!is_new)
+      refuse(words_[0], fmt::format("'{}' stands here a second time", words_[0].text),
+             fmt::format("the first is on line {}; keep one of them", said->second.place.line));
   }
 
   // `word`: where it is named.
@@ -108,6 +117,15 @@ class MatrixReader {
       named_.push_back({id, place_of(word), false});
     }
     return found->second;
+  }
+
+  // htsim's own files give every flow an id of its own; 0 stands for none.
+  bool is_new_id(std::uint64_t id, const Word& word) {
+    const auto [first, is_new] = flow_lines_.try_emplace(id, line_);
+    if (!is_new && id != 0)
+      refuse(word, fmt::format("two flows have the id {}", id),
+             fmt::format("the first is on line {}; give each its own", first->second));
+    return is_new || id == 0;
   }
 
   void read_flow() {
@@ -124,6 +142,7 @@ class MatrixReader {
         return refuse(words_[i], fmt::format("'{}' has no value", key), "keys and values come in pairs");
       const auto value = number(words_[i + 1], key == "size" ? kMostBytes : static_cast<std::uint64_t>(INT64_MAX) / 2);
       if (!value) return;
+      if (key == "id" && !is_new_id(*value, words_[i + 1])) return;
       if (key == "size") flow.bytes = *value;
       if (key == "start") flow.start = static_cast<std::int64_t>(*value);
       if (key == "trigger") flow.started_by = trigger_index(*value, words_[i + 1]);
@@ -145,7 +164,11 @@ class MatrixReader {
       return refuse(pair, "a flow needs a size, and a start or a trigger", "0->5 id 1 start 0 size 2000000");
     flow.source = static_cast<std::uint32_t>(*source);
     flow.destination = static_cast<std::uint32_t>(*destination);
-    last_node_ = std::max({last_node_, flow.source, flow.destination});
+    if (const std::uint32_t most = std::max(flow.source, flow.destination);
+        most > last_node_ || matrix_.flows.empty()) {
+      last_node_ = most;
+      place_of_last_ = place_of(pair);
+    }
     if (flow.started_by != kNoTrigger)
       matrix_.triggers[flow.started_by].starts.push_back(static_cast<std::uint32_t>(matrix_.flows.size()));
     matrix_.flows.push_back(flow);
@@ -159,6 +182,8 @@ class MatrixReader {
     if (!id) return;
     const std::uint32_t index = trigger_index(*id, words_[2]);
     MatrixTrigger& trigger = matrix_.triggers[index];
+    if (named_[index].declared)
+      return refuse(words_[2], fmt::format("trigger {} is declared a second time", *id), "give each its own id");
     named_[index].declared = true;
     ++trigger_lines_;
     const std::string_view kind = words_[3].text;
@@ -205,24 +230,41 @@ class MatrixReader {
     matrix_.failures.push_back(failure);
   }
 
-  void check_count(std::string_view what, const std::optional<std::uint64_t>& said, std::uint64_t count,
-                   std::string_view things) {
-    if (!said || *said == count) return;
-    diagnostics_.add(Complaint::bad_matrix, {source_, 0, 0, 1},
-                     fmt::format("{} is {}, but there are {} {}", what, *said, count, things),
+  void check_count(std::string_view what, std::uint64_t count, std::string_view thing) {
+    const auto said = counts_.find(what);
+    if (said == counts_.end() || said->second.value == count) return;
+    diagnostics_.add(Complaint::bad_matrix, said->second.place,
+                     fmt::format("{} is {}, but there {} {}", what, said->second.value, count == 1 ? "is" : "are",
+                                 counted(static_cast<std::int64_t>(count), thing)),
                      fmt::format("{} {}", what, count));
+  }
+
+  void check_nodes() {
+    const auto said = counts_.find("Nodes");
+    if (said == counts_.end())
+      return diagnostics_.add(Complaint::bad_matrix, {source_, 0, 0, 1},
+                              "the file does not say how many nodes there are",
+                              fmt::format("a first line: Nodes {}", last_node_ + 1));
+    matrix_.nodes = static_cast<std::uint32_t>(said->second.value);
+    if (last_node_ >= matrix_.nodes)
+      diagnostics_.add(Complaint::bad_matrix, place_of_last_,
+                       fmt::format("there is no node {}: Nodes is {} (line {}), counted from 0", last_node_,
+                                   matrix_.nodes, said->second.place.line),
+                       fmt::format("Nodes {}", last_node_ + 1));
   }
 
   void finish() {
     if (faulty_) return;  // a line that was refused is missing everywhere
-    const Place whole{source_, 0, 0, 1};
-    if (matrix_.nodes == 0 || last_node_ >= matrix_.nodes)
-      diagnostics_.add(Complaint::bad_matrix, whole,
-                       fmt::format("Nodes is {}, but there are flows of node {}", matrix_.nodes, last_node_),
-                       fmt::format("Nodes {}", last_node_ + 1));
-    check_count("Connections", connections_, matrix_.flows.size(), "flows");
-    check_count("Triggers", triggers_, trigger_lines_, "triggers");
-    check_count("Failures", failures_, matrix_.failures.size(), "failures");
+    if (matrix_.flows.empty()) {
+      const bool nothing = line_ == 0 || (counts_.empty() && trigger_lines_ == 0 && matrix_.failures.empty());
+      return diagnostics_.add(nothing ? Complaint::empty_file : Complaint::bad_matrix, {source_, 0, 0, 1},
+                              nothing ? "the file describes nothing" : "the file has no flows",
+                              "lines such as 0->5 id 1 start 0 size 2000000");
+    }
+    check_nodes();
+    check_count("Connections", matrix_.flows.size(), "flow");
+    check_count("Triggers", trigger_lines_, "trigger");
+    check_count("Failures", matrix_.failures.size(), "failure");
     const auto undeclared =
         std::find_if(named_.begin(), named_.end(), [](const Named& each) { return !each.declared; });
     if (undeclared != named_.end())
@@ -236,9 +278,9 @@ class MatrixReader {
   Matrix matrix_;
   std::uint32_t line_ = 0;
   std::uint32_t last_node_ = 0;
-  std::optional<std::uint64_t> connections_;
-  std::optional<std::uint64_t> triggers_;
-  std::optional<std::uint64_t> failures_;
+  Place place_of_last_;
+  std::map<std::string_view, Count> counts_;                     // of what; views of the source's text
+  std::unordered_map<std::uint64_t, std::uint32_t> flow_lines_;  // by id
   std::uint64_t trigger_lines_ = 0;
   std::vector<Word> words_;
   std::unordered_map<std::uint64_t, std::uint32_t> ids_;

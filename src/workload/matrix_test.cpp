@@ -46,6 +46,40 @@ TEST(Matrix, FaultsAreNamedWithTheirPlace) {
     EXPECT_NE(errors(text), "") << text;
 }
 
+TEST(Matrix, CountsThatAreWrongAreNamedWhereTheyStand) {
+  const auto first_line = [](const std::string& text) {
+    const std::string all = errors(text);
+    return all.substr(0, all.find('\n'));
+  };
+  const std::string flow = "0->1 id 1 start 0 size 1\n";
+  EXPECT_EQ(first_line(""), "m.cm: error E0008: the file describes nothing");
+  EXPECT_EQ(first_line("# nothing but a comment\n"), "m.cm: error E0008: the file describes nothing");
+  EXPECT_EQ(first_line("Nodes 128\n"), "m.cm: error E0411: the file has no flows");
+  EXPECT_EQ(first_line(flow), "m.cm: error E0411: the file does not say how many nodes there are");
+  EXPECT_EQ(first_line("Nodes 2\n" + flow + "1->7 id 2 start 0 size 1\n"),
+            "m.cm:3:1: error E0411: there is no node 7: Nodes is 2 (line 1), counted from 0");
+  EXPECT_EQ(first_line("Nodes 2\nConnections 5\n" + flow),
+            "m.cm:2:1: error E0411: Connections is 5, but there is 1 flow");
+  EXPECT_EQ(first_line("Nodes 2\nTriggers 3\n" + flow),
+            "m.cm:2:1: error E0411: Triggers is 3, but there are 0 triggers");
+  EXPECT_EQ(first_line("Nodes 2\n" + flow + "Failures 1\n"),
+            "m.cm:3:1: error E0411: Failures is 1, but there are 0 failures");
+  EXPECT_EQ(first_line("Nodes 2\nNodes 3\n" + flow), "m.cm:2:1: error E0411: 'Nodes' stands here a second time");
+}
+
+TEST(Matrix, IdsAreOfOneFlowOrTrigger) {
+  EXPECT_EQ(errors("Nodes 2\n0->1 id 7 start 0 size 1\n1->0 id 7 start 0 size 1\n"),
+            "m.cm:3:9: error E0411: two flows have the id 7\n"
+            "  3 | 1->0 id 7 start 0 size 1\n"
+            "    |         ^\n"
+            "  = the first is on line 2; give each its own\n"
+            "1 error; `weft explain E0411` says more\n");
+  EXPECT_EQ(errors("Nodes 2\n0->1 id 0 start 0 size 1\n1->0 id 0 start 0 size 1\n"), "") << "0 is none";
+  EXPECT_NE(errors("Nodes 2\n0->1 id 1 trigger 3 size 1\ntrigger id 3 oneshot\ntrigger id 3 multishot\n")
+                .find("m.cm:4:12: error E0411: trigger 3 is declared a second time"),
+            std::string::npos);
+}
+
 TEST(Matrix, ATriggerThatNobodyDeclaresIsNamedWhereItIsUsed) {
   EXPECT_EQ(errors("Nodes 2\nConnections 1\n0->1 id 1 trigger 3 size 1\n"),
             "m.cm:3:19: error E0411: trigger 3 is used, but no line declares it\n"
@@ -64,7 +98,7 @@ TEST(Matrix, AWrongLineIsNotMissedAgainByTheCounts) {
 TEST(Matrix, FailuresAreRead) {
   spec::Diagnostics diagnostics;
   const Matrix matrix = read(
-      "Nodes 4\nConnections 0\nFailures 3\nfailure switch_type AGG switch_id 7 link_id 2\n"
+      "Nodes 4\nConnections 1\nFailures 3\nfailure switch_type AGG switch_id 7 link_id 2\n0->1 start 0 size 1\n"
       "failure link_id 0 switch_id 1 switch_type TOR\nfailure switch_type CORE switch_id 0 link_id 5\n",
       diagnostics);
   EXPECT_FALSE(diagnostics.has_errors());
