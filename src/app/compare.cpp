@@ -174,10 +174,7 @@ bool covered(const ComparedTraffic& compared, const RunOptions& options, std::ve
 // Says what a run that is not done came to; the code that the command ends with.
 int explain_stop(const std::string& label, const RunResult& result, const std::string& trouble, Console& console) {
   if (trouble.empty()) return kFine;
-  if (result.stopped_by == "ctrl-c") {
-    console.err << "interrupted\n";
-    return kInterrupted;
-  }
+  if (result.stopped_by == "ctrl-c") return kInterrupted;
   if (!result.deadlock.empty()) {
     console.err << fmt::format("{} ends in a deadlock, these wait for each other: {}\n", label, result.deadlock);
     return kExpectationFailed;
@@ -190,7 +187,8 @@ int explain_stop(const std::string& label, const RunResult& result, const std::s
   return kExpectationFailed;
 }
 
-// One seed on every variant, whatever becomes of the others; an interrupted round does not count.
+// One seed on every variant, whatever becomes of the others. An interrupted round counts only where there is no other:
+// then those that it did not come to have no run.
 int run_round(const ComparedTraffic& traffic, const RunOptions& options, const Limits& limits,
               std::vector<Candidate>& candidates, Console& console) {
   std::vector<report::ComparedRun> round;
@@ -202,29 +200,42 @@ int run_round(const ComparedTraffic& traffic, const RunOptions& options, const L
     const report::SimSummary summary = report::summarise(result);
     const std::string trouble = report::trouble_of(result, summary);
     worst = std::max(worst, explain_stop(candidate.variant.label, result, trouble, console));
-    if (worst == kInterrupted) return worst;
+    if (worst == kInterrupted && !candidate.variant.runs.empty()) return worst;
     round.push_back({options.seed, result.end, result.digest, result.counters.trimmed, result.counters.data_resent,
                      result.counters.dropped, summary, report::summarise_streams(result), trouble});
+    if (worst == kInterrupted) break;
   }
-  for (std::size_t i = 0; i < candidates.size(); ++i) candidates[i].variant.runs.push_back(std::move(round[i]));
+  for (std::size_t i = 0; i < round.size(); ++i) candidates[i].variant.runs.push_back(std::move(round[i]));
   return worst;
 }
 
-void print(const CompareOptions& options, std::vector<Candidate>& candidates, Console& console) {
+// What is finished; nobody wins where an interrupted round is all there is.
+void print(const CompareOptions& options, std::vector<Candidate>& candidates, bool interrupted, Console& console) {
   std::vector<Variant> variants;
-  for (Candidate& candidate : candidates) variants.push_back(std::move(candidate.variant));
-  const report::Verdict verdict = report::judge(variants);
+  std::vector<std::string> not_run;
+  for (Candidate& candidate : candidates) {
+    if (candidate.variant.runs.empty()) {
+      not_run.push_back(candidate.variant.label);
+    } else {
+      variants.push_back(std::move(candidate.variant));
+    }
+  }
+  const std::size_t seeds = variants[0].runs.size();
+  const bool whole =
+      !interrupted || (not_run.empty() && std::all_of(variants.begin(), variants.end(), report::is_finished));
+  const report::Verdict verdict = whole ? report::judge(variants) : report::no_verdict(variants, not_run);
   if (options.input.json) {
     report::write_comparison(variants, verdict, console.out);
     return;
   }
-  const std::size_t seeds = variants[0].runs.size();
   console.out << variants[0].info.traffic << (seeds > 1 ? fmt::format(", mean of {} seeds", seeds) : "") << "\n\n"
               << report::comparison_text(variants, console.width, console.colour_out) << "\n";
   report::Facts facts;
   facts.add("result", verdict.sentence);
-  if (const std::string tail = report::tail_sentence(variants); !tail.empty()) facts.add("tail", tail);
-  for (const auto& [stream, sentence] : report::stream_sentences(variants)) facts.add(stream, sentence);
+  if (whole) {
+    if (const std::string tail = report::tail_sentence(variants); !tail.empty()) facts.add("tail", tail);
+    for (const auto& [stream, sentence] : report::stream_sentences(variants)) facts.add(stream, sentence);
+  }
   console.out << facts.text(console.width, console.colour_out);
 }
 
@@ -250,8 +261,12 @@ int compare(const CompareOptions& options, Console& console) {
     if (report(diagnostics, options.input, console) || !covered(traffic, run, candidates, console)) return kYourInput;
     code = run_round(traffic, run, limits, candidates, console);
   }
-  if (candidates[0].variant.runs.empty()) return code;
-  print(options, candidates, console);
+  const std::size_t seeds = candidates[0].variant.runs.size();
+  const bool interrupted = code == kInterrupted;
+  print(options, candidates, interrupted, console);
+  if (interrupted)
+    console.err << fmt::format("interrupted: the result is {}\n",
+                               options.seeds > 1 ? fmt::format("of {} of {} seeds", seeds, options.seeds) : "partial");
   return code;
 }
 

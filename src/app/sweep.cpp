@@ -271,7 +271,7 @@ class Sweeper {
       return;
     }
     const bool ran = !job.stopped_by.empty() && job.stopped_by != "ctrl-c";
-    out.trouble = ran ? (job.stopped_by == "deadlock" ? "" : "limit ") + job.stopped_by : "not run";
+    out.trouble = ran ? (job.stopped_by == "deadlock" ? "" : "limit ") + job.stopped_by : std::string(report::kNotRun);
     out.detail = job.trouble;
   }
 

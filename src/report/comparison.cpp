@@ -308,6 +308,18 @@ Verdict judge(const std::vector<Variant>& variants) {
   return verdict;
 }
 
+Verdict no_verdict(const std::vector<Variant>& variants, const std::vector<std::string>& not_run) {
+  const auto done = std::count_if(variants.begin(), variants.end(), is_finished);
+  const std::string unfinished = unfinished_names(variants);
+  Verdict verdict;
+  verdict.measure = measure_of(variants);
+  verdict.sentence =
+      fmt::format("none is best yet: {} of {} variants are done", done, variants.size() + not_run.size());
+  if (!unfinished.empty()) verdict.sentence += "; not done: " + unfinished;
+  if (!not_run.empty()) verdict.sentence += "; not run: " + listed(not_run);
+  return verdict;
+}
+
 std::string tail_sentence(const std::vector<Variant>& all) {
   constexpr std::size_t kNamed = 4;
   const std::vector<Variant> variants = finished(all);

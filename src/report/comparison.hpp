@@ -67,6 +67,9 @@ struct Verdict {
 // At least two variants with at least one run each.
 Verdict judge(const std::vector<Variant>& variants);
 
+// Of a comparison that was interrupted: nobody wins. `not_run`: labels of those that never began.
+Verdict no_verdict(const std::vector<Variant>& variants, const std::vector<std::string>& not_run);
+
 // Whose p99.9 is lowest, and by how much against the others; nothing where there is no difference.
 std::string tail_sentence(const std::vector<Variant>& variants);
 

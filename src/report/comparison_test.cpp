@@ -102,6 +102,17 @@ TEST(Comparison, WhoIsNotDoneCannotWinHoweverEarlyItEnded) {
   EXPECT_EQ(none.sentence, "none is done: a (43 of 64 flows failed) and b (43 of 64 flows failed)");
 }
 
+TEST(Comparison, OfWhatWasInterruptedNobodyWins) {
+  std::vector<Variant> variants = {variant("a", {100}), variant("b", {90}), variant("c", {10})};
+  variants[2].runs[0].trouble = "interrupted, 3 of 64 flows done";
+  const Verdict verdict = no_verdict(variants, {"d", "e"});
+  EXPECT_FALSE(verdict.winner);
+  EXPECT_FALSE(verdict.next);
+  EXPECT_EQ(
+      verdict.sentence,
+      "none is best yet: 2 of 5 variants are done; not done: c (interrupted, 3 of 64 flows done); not run: d and e");
+}
+
 TEST(Comparison, AnUnfinishedColumnHasNoTimes) {
   const std::vector<Variant> variants = {unfinished("a"), variant("b", {100})};
   const std::string text = comparison_text(variants, 80, false);

@@ -79,6 +79,12 @@ SweepVerdict judge_sweep(const Sweep& sweep) {
     out.sentence = "none is best: the points differ in their traffic, which --nodes and --pattern can make the same";
     return out;
   }
+  const auto not_run = std::count_if(sweep.points.begin(), sweep.points.end(),
+                                     [](const SweptPoint& point) { return point.trouble == kNotRun; });
+  if (not_run > 0) {
+    out.sentence = fmt::format("none is best yet: {} of {} points were not run", not_run, sweep.points.size());
+    return out;
+  }
   if (ranked.size() < 2) {
     out.sentence = fmt::format("none is best: of {} points {} is done", sweep.points.size(),
                                ranked.empty() ? "none" : "only " + sweep.points[ranked[0]].variant.label);
@@ -100,7 +106,7 @@ std::string sweep_text(const Sweep& sweep, std::size_t width, bool colour) {
   const bool powered = any([](const SweptPoint& point) { return point.variant.power.has_value(); });
   std::vector<Column> columns;
   for (const std::string& key : short_keys(sweep.keys)) columns.push_back({key, true});
-  for (const std::string title : {"all done", "p50", "p99", "goodput", "slowdown"}) columns.push_back({title, true});
+  for (const std::string title : {"all done", "p50", "p99", "goodput", "max slow"}) columns.push_back({title, true});
   if (priced) columns.push_back({"price", true});
   if (powered) columns.push_back({"power", true});
   Table table(std::move(columns));

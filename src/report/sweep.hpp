@@ -4,6 +4,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,10 +12,12 @@
 
 namespace weft::report {
 
+inline constexpr std::string_view kNotRun = "not run";  // the sweep was interrupted before
+
 struct SweptPoint {
   std::vector<std::string> values;  // one per key
   Variant variant;                  // with a run for every seed where `trouble` is empty
-  std::string trouble;              // why it is not ranked: "not run", "not done", "limit time=1ms", "cannot run"
+  std::string trouble;              // why it is not ranked: kNotRun, "not done", "limit time=1ms", "cannot run"
   std::string detail;               // and more of that: "59 of 64 flows failed", or a complaint
 };
 

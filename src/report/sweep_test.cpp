@@ -75,9 +75,18 @@ TEST(Sweep, WhatIsMissingIsToldPointByPointAndOfManyOfSome) {
 
 TEST(Sweep, WithoutTwoPointsToCompareNoneIsBest) {
   Sweep sweep = sample();
-  for (const std::size_t i : {0u, 1u, 3u}) sweep.points[i].trouble = "not run";
+  for (const std::size_t i : {0u, 1u, 3u}) sweep.points[i].trouble = "limit time=1ms";
   EXPECT_EQ(judge_sweep(sweep).best, std::nullopt);
   EXPECT_EQ(judge_sweep(sweep).sentence, "none is best: of 4 points only spines=4 balance=ecmp is done");
+}
+
+TEST(Sweep, WhileAPointIsNotRunNoneIsBest) {
+  Sweep sweep = sample();
+  sweep.points[3].trouble = kNotRun;
+  sweep.points[3].variant.runs.clear();
+  const SweepVerdict verdict = judge_sweep(sweep);
+  EXPECT_FALSE(verdict.best);
+  EXPECT_EQ(verdict.sentence, "none is best yet: 1 of 4 points were not run");
 }
 
 TEST(Sweep, DifferentTrafficIsNotCompared) {
@@ -98,7 +107,7 @@ TEST(Sweep, TheTableFitsATerminalAndHasMeans) {
   std::string first;
   std::getline(lines, head);
   std::getline(lines, first);
-  EXPECT_EQ(head, "spines  balance  all done     p50    p99  goodput  slowdown       price  power");
+  EXPECT_EQ(head, "spines  balance  all done     p50    p99  goodput  max slow       price  power");
   EXPECT_EQ(first, "     2     ecmp     205us   102us  205us  400Gbps      2.35  $3523.00/h  358kW");
 }
 
