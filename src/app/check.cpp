@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
+#include "app/sim_faults.hpp"
 #include "app/warnings.hpp"
 #include "base/text.hpp"
 #include "fabric/summary.hpp"
@@ -205,6 +206,8 @@ nlohmann::ordered_json to_json(const Session& session, const Summary& summary) {
 int check(const InputOptions& input, Console& console) {
   Session session(input, console);
   if (!session.ok()) return kYourInput;
+  check_faults(session);
+  if (report(session.diagnostics(), input, console)) return kYourInput;
   const Summary summary = fabric::summarise(session.fabric());
   add_warnings(session, summary);
   if (input.json) {

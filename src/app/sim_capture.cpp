@@ -41,14 +41,14 @@ bool matches(const Wanted& wanted, NodeId a, NodeId b) {
 }  // namespace
 
 std::vector<CapturedLink> find_links(const sim::Layout& layout, const std::vector<std::string>& names,
-                                     std::string_view who, spec::Diagnostics& diagnostics) {
+                                     const LinkAsker& asker, spec::Diagnostics& diagnostics) {
   const fabric::Fabric& fabric = layout.fabric();
   std::vector<std::pair<Wanted, bool>> wanted;  // and whether there is such a link
   for (const std::string& name : names) {
     const auto link = parse_link(fabric, name);
     if (link) wanted.emplace_back(*link, false);
     if (!link)
-      diagnostics.add(Complaint::bad_reference, {}, fmt::format("{} finds no '{}'", who, name),
+      diagnostics.add(Complaint::bad_reference, asker.place, fmt::format("{} finds no '{}'", asker.name, name),
                       "two ends such as leaf0:spine1, or one: leaf0, s0/nic1");
   }
   std::vector<CapturedLink> links;
@@ -71,10 +71,11 @@ std::vector<CapturedLink> find_links(const sim::Layout& layout, const std::vecto
   }
   for (std::size_t i = 0; i < names.size(); ++i)
     if (!wanted[i].second)
-      diagnostics.add(Complaint::bad_reference, {}, fmt::format("{}: no link of the network is '{}'", who, names[i]),
+      diagnostics.add(Complaint::bad_reference, asker.place,
+                      fmt::format("{}: no link of the network is '{}'", asker.name, names[i]),
                       "`weft show links` lists them");
   if (links.size() > kMostLinks)
-    diagnostics.add(Complaint::out_of_range, {}, fmt::format("{} names too many links", who),
+    diagnostics.add(Complaint::out_of_range, asker.place, fmt::format("{} names too many links", asker.name),
                     fmt::format("at most {}", kMostLinks));
   return links;
 }

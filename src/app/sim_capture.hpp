@@ -11,14 +11,19 @@
 
 namespace weft::app {
 
+struct LinkAsker {
+  std::string_view name;   // "--capture"
+  spec::Place place = {};  // where it does
+};
+
 struct CapturedLink {
   std::uint32_t port;  // of the layout: one direction
   std::string name;    // "leaf0 to spine1"
 };
 
 // "leaf0:spine1" is every cable between the two, "leaf0" all of its cables, in both directions. Complains about
-// names that are not there; `who` wants them.
+// names that are not there; `asker` wants them.
 std::vector<CapturedLink> find_links(const sim::Layout& layout, const std::vector<std::string>& names,
-                                     std::string_view who, spec::Diagnostics& diagnostics);
+                                     const LinkAsker& asker, spec::Diagnostics& diagnostics);
 
 }  // namespace weft::app

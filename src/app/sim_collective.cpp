@@ -51,6 +51,17 @@ std::optional<Traffic> traffic_beside(Session& session, const CollectiveRequest&
   return load_traffic(options, ground, session.diagnostics());
 }
 
+// As messages, a lane is computed as far as it goes before the next: nothing happens in the order of time.
+void check_limits(const Limits& limits, const std::vector<std::string>& fidelities, spec::Diagnostics& diagnostics) {
+  if (std::find(fidelities.begin(), fidelities.end(), "message") == fidelities.end()) return;
+  for (const Limit& limit : limits)
+    if (limit.kind == Limit::Kind::time || limit.kind == Limit::Kind::events)
+      diagnostics.add(
+          Complaint::contradiction, {},
+          fmt::format("--limit {}: the messages of a collective do not run in the order of time", limit.text),
+          "--fidelity packet or flow, or --limit wall=60s");
+}
+
 }  // namespace
 
 int sim_collectives(Session& session, const CollectiveRequest& request, const Limits& limits, Console& console) {
@@ -65,6 +76,7 @@ int sim_collectives(Session& session, const CollectiveRequest& request, const Li
   const std::optional<Traffic> beside = traffic_beside(session, request);
   const std::vector<std::string> fidelities =
       options.fidelity_given || beside ? parse_fidelities(request.run.fidelity) : std::vector<std::string>{"message"};
+  check_limits(limits, fidelities, diagnostics);
   if (const std::string why = why_not_write(options.plot, session.file()); !options.plot.empty() && !why.empty())
     diagnostics.add(Complaint::contradiction, {}, fmt::format("--plot {}: {}", options.plot, why), "another name");
   if (!request.trace.empty())

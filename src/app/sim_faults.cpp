@@ -14,7 +14,8 @@ using sim::Condition;
 using spec::Complaint;
 
 // What a fault does to each direction of its links; nothing with a complaint when keys do not fit.
-std::optional<Condition> condition_of(const model::FaultSpec& fault, spec::Diagnostics& diagnostics) {
+std::optional<Condition> condition_of(const model::FaultSpec& fault, const spec::Place& place,
+                                      spec::Diagnostics& diagnostics) {
   Condition condition;
   condition.from = fault.at.count();
   condition.to = fault.lasts ? condition.from + fault.lasts->count() : sim::kForever;
@@ -22,7 +23,7 @@ std::optional<Condition> condition_of(const model::FaultSpec& fault, spec::Diagn
       fault.kind == "lossy" || fault.kind == "corrupting" || fault.kind == "slow" || fault.kind == "slow-receiver";
   const bool flaps = fault.kind == "flapping";
   const auto refuse = [&](std::string what, std::string help) {
-    diagnostics.add(Complaint::contradiction, {}, std::move(what), std::move(help));
+    diagnostics.add(Complaint::contradiction, place, std::move(what), std::move(help));
   };
   if (shares != fault.share.has_value())
     refuse(fmt::format("a fault of '{}' that is {} {} 'share'", fault.part, fault.kind, shares ? "needs" : "has no"),
@@ -74,8 +75,8 @@ std::vector<model::FaultSpec> read_faults(const std::vector<std::string>& texts,
 
 void add_faults(const std::vector<model::FaultSpec>& faults, const FaultTaker& taker, spec::Diagnostics& diagnostics) {
   for (const model::FaultSpec& fault : faults) {
-    const auto condition = condition_of(fault, diagnostics);
-    const auto links = find_links(taker.layout, {fault.part}, "a fault", diagnostics);
+    const auto condition = condition_of(fault, {}, diagnostics);
+    const auto links = find_links(taker.layout, {fault.part}, {"a fault"}, diagnostics);
     if (!condition) return;
     if (fault.kind == "slow-receiver") {
       slow_down(fault, links, taker, diagnostics);
@@ -86,6 +87,20 @@ void add_faults(const std::vector<model::FaultSpec>& faults, const FaultTaker& t
       diagnostics.add(Complaint::not_simulated, {},
                       fmt::format("{} cannot show a fault of '{}' that is {}", taker.why_not, fault.part, fault.kind),
                       taker.instead);
+  }
+}
+
+void check_faults(Session& session) {
+  const std::vector<model::FaultSpec>& faults = session.cluster().file.faults;
+  if (faults.empty() || !session.fabric().has_network()) return;
+  spec::Diagnostics& diagnostics = session.diagnostics();
+  const sim::Layout layout(session.fabric(), {});
+  for (std::size_t i = 0; i < faults.size(); ++i) {
+    spec::Place place = session.place("faults", "part", i);
+    if (place.source != 0 && diagnostics.sources().line(place).find(faults[i].part) == std::string_view::npos)
+      place = {};  // it is of --set
+    condition_of(faults[i], place, diagnostics);
+    find_links(layout, {faults[i].part}, {"a fault", place}, diagnostics);
   }
 }
 

@@ -31,6 +31,9 @@ struct FaultTaker {
 // Complains about parts that are not there, keys that do not fit the kind, and what the executor cannot show.
 void add_faults(const std::vector<model::FaultSpec>& faults, const FaultTaker& taker, spec::Diagnostics& diagnostics);
 
+// Those of the file, before anything runs: parts that are not there, and keys that do not fit the kind.
+void check_faults(Session& session);
+
 // Links that are gone from the start, and that routing knows of.
 void add_failures(const workload::Matrix& matrix, const FaultTaker& taker, spec::Diagnostics& diagnostics);
 

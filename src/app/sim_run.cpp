@@ -97,6 +97,7 @@ void check_fabric(Session& session, const Traffic& traffic, const RunOptions& op
     session.diagnostics().add(Complaint::not_simulated, {}, "this cluster has no network", "a fabric other than none");
     return;
   }
+  check_faults(session);
   check_transport(session, traffic, options);
   check_services(session, traffic.streams);
 }
@@ -223,7 +224,7 @@ RunResult run_as_flows(const Session& session, schedule::Schedule& schedule, con
   spec::Diagnostics nothing;  // the names were checked before
   set_up_faults(session, traffic, options, taker_of(routes), nothing);
   const auto keep_going = [&](const schedule::Progress& progress) { return watch(progress); };
-  return sim::run_flows(schedule, routes, {with_links, keep_going});
+  return sim::run_flows(schedule, routes, {with_links, keep_going, watch.horizon()});
 }
 
 RunResult run_as_messages(const Session& session, schedule::Schedule& schedule, const RunOptions& options,
@@ -237,7 +238,26 @@ RunResult run_as_messages(const Session& session, schedule::Schedule& schedule, 
   config.keep_going = [&](std::int64_t now, std::uint64_t events, std::uint64_t bytes) {
     return watch({now, events, bytes});
   };
+  config.horizon = watch.horizon();
   return sim::run_messages(schedule, config);
+}
+
+// The link with the longest queue, of those the busiest: what the summary says of links.
+void keep_fullest(const sim::PacketSim& engine, RunResult& result) {
+  const sim::Layout& layout = engine.layout();
+  const auto link = [&](std::uint32_t port) -> const sim::Link& { return layout.link(layout.far(port).link); };
+  const auto fullness = [&](std::uint32_t port) {
+    const sim::Port& each = engine.port(port);
+    return std::pair(link(port).bytes_in(each.peak), each.bytes * static_cast<std::uint64_t>(link(port).per_byte));
+  };
+  std::optional<std::uint32_t> fullest;
+  for (std::uint32_t port = 0; port < layout.ports(); ++port)
+    if (engine.port(port).packets > 0 && (!fullest || fullness(port) > fullness(*fullest))) fullest = port;
+  if (!fullest) return;
+  schedule::LinkRecord& record = result.links.emplace_back();
+  record.from = layout.name_of_end(*fullest);
+  record.to = layout.name_of_end(layout.reverse(*fullest));
+  record.peak_bytes = fullness(*fullest).first;
 }
 
 // To flows a transport is its headers and whether it spreads over paths, and they share links evenly: who gets more of
@@ -339,7 +359,7 @@ void check_run(Session& session, const Traffic& traffic, const RunOptions& optio
   const auto schedule = traffic.make();
   sim::PacketRun run(*schedule, engine, has_hosts(session.cluster(), traffic));
   check_flows(session, traffic, run);
-  find_links(engine.layout(), options.capture, "--capture", diagnostics);
+  find_links(engine.layout(), options.capture, {"--capture"}, diagnostics);
   if (!diagnostics.has_errors()) set_up_faults(session, traffic, options, taker_of(engine), diagnostics);
   if (!diagnostics.has_errors()) check_fidelities(session, traffic, options);
 }
@@ -381,7 +401,7 @@ RunResult run_schedule(const Session& session, schedule::Schedule& schedule, con
     config.rates = rates;
     sim::FlowRoutes routes(session.fabric(), config);
     set_up_faults(session, all, options, taker_of(routes), nothing);
-    result = sim::run_flows(work, routes, {false, keep_going});
+    result = sim::run_flows(work, routes, {false, keep_going, watch.horizon()});
   } else {
     sim::PacketSim engine(session.fabric(), config_for(session.cluster(), all, options));
     set_up_faults(session, all, options, taker_of(engine), nothing);
@@ -414,7 +434,7 @@ Run run_traffic(const Session& session, const Traffic& traffic, const RunOptions
     sim::PacketSim engine(session.fabric(), config_for(session.cluster(), traffic, options));
     spec::Diagnostics nothing;  // the names were checked before
     set_up_faults(session, traffic, options, taker_of(engine), nothing);
-    for (const CapturedLink& link : find_links(engine.layout(), options.capture, "--capture", nothing)) {
+    for (const CapturedLink& link : find_links(engine.layout(), options.capture, {"--capture"}, nothing)) {
       engine.capture(link.port);
       run.captured_links.push_back(link.name);
     }
@@ -424,7 +444,11 @@ Run run_traffic(const Session& session, const Traffic& traffic, const RunOptions
     run.result = sim::PacketRun(*schedule, engine, has_hosts(session.cluster(), traffic)).run();
     watch.finish();
     run.captured = engine.captured();
-    if (with_links) engine.collect_links(run.result, SIZE_MAX);
+    if (with_links) {
+      engine.collect_links(run.result, SIZE_MAX);
+    } else {
+      keep_fullest(engine, run.result);
+    }
   }
   if (!watch.stopped_by().empty()) run.result.stopped_by = watch.stopped_by();
   run.result.all_flows = traffic.flows;

@@ -27,7 +27,8 @@ TrafficGround ground_of(const Session& session, std::uint64_t seed);
 void check_run(Session& session, const Traffic& traffic, const RunOptions& options);
 
 // Runs with one fidelity until everything is done or `watch` stops it; check_run() had no complaint. `with_links`: what
-// links carried is wanted, which takes a moment and some memory where there are many.
+// links carried is wanted, which takes a moment and some memory where there are many; else there is the one with the
+// longest queue.
 Run run_traffic(const Session& session, const Traffic& traffic, const RunOptions& options, bool with_links,
                 Watch& watch);
 

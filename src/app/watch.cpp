@@ -99,6 +99,15 @@ bool Watch::operator()(const schedule::Progress& progress) {
   return true;
 }
 
+schedule::Horizon Watch::horizon() const {
+  schedule::Horizon horizon;
+  for (const Limit& limit : limits_) {
+    if (limit.kind == Limit::Kind::time) horizon.time = limit.most;
+    if (limit.kind == Limit::Kind::events) horizon.events = static_cast<std::uint64_t>(limit.most);
+  }
+  return horizon;
+}
+
 bool Watch::exceeds(const Limit& limit, const schedule::Progress& progress, nanoseconds elapsed) {
   switch (limit.kind) {
     case Limit::Kind::time:

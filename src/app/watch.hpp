@@ -11,6 +11,7 @@
 
 #include "app/console.hpp"
 #include "app/limits.hpp"
+#include "schedule/horizon.hpp"
 #include "schedule/progress.hpp"
 
 namespace weft::app {
@@ -44,6 +45,8 @@ class Watch {
 
   // To be called about once per window; false: stop now.
   bool operator()(const schedule::Progress& progress);
+  // Where limits of time and events will stop it.
+  schedule::Horizon horizon() const;
   // The run is over: clears the bar.
   void finish();
   // Empty while nothing stopped it; else "ctrl-c" or the limit as it was written.

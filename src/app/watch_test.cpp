@@ -68,6 +68,14 @@ TEST(Watch, EachLimitStopsTheRunAndIsNamed) {
   }
 }
 
+TEST(Watch, KnowsWhereItWillStopARun) {
+  Machine machine;
+  EXPECT_EQ(machine.watch("events=1000,time=1us,wall=2s").horizon().time, 1'000'000);
+  EXPECT_EQ(machine.watch("events=1000,time=1us,wall=2s").horizon().events, 1000u);
+  EXPECT_EQ(machine.watch("wall=2s").horizon().time, INT64_MAX);
+  EXPECT_EQ(machine.watch("wall=2s").horizon().events, UINT64_MAX);
+}
+
 TEST(Watch, CtrlCStopsTheRun) {
   Machine machine;
   Watch watch = machine.watch();

@@ -421,7 +421,7 @@ void add_dst(CLI::App& app, Verbs& verbs) {
   command->add_flag("--json", options.json, "machine-readable output");
   command->footer(
       "A seed draws endpoints, parameters, loss, reordering, duplicates, corruption, clogged\n"
-      "paths, partitions and, for SRD, restarts. First nothing wrong may happen, then, when all is\n"
+      "paths, partitions and restarts. First nothing wrong may happen, then, when all is\n"
       "healed, everything must come to an end.\n"
       "\n"
       "Examples:\n"

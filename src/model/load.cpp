@@ -8,6 +8,7 @@
 #include "base/result.hpp"
 #include "base/text.hpp"
 #include "model/derive_shape.hpp"
+#include "model/rule_checks.hpp"
 #include "model/run_checks.hpp"
 #include "model/topo_file.hpp"
 #include "spec/files.hpp"
@@ -365,6 +366,7 @@ std::optional<Cluster> load_cluster(std::uint32_t source, const std::string& nam
   check_cables(cluster.file.fabric, root, diagnostics);
   if (numbered) check_tenants(cluster, root, diagnostics);
   if (numbered) check_run(cluster, root, diagnostics);
+  check_rules(cluster.file, root, diagnostics);
   if (!can_close) return std::nullopt;
   auto shape = derive_shape(cluster, root, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;

@@ -17,6 +17,7 @@
 #include <map>
 
 #include "base/text.hpp"
+#include "model/rule_checks.hpp"
 
 namespace weft::model {
 namespace {
@@ -175,6 +176,7 @@ TrafficRules read_rules(std::uint32_t source, const std::vector<std::string>& se
   TrafficRules rules;
   if (diagnostics.has_errors()) return rules;
   catalog.reader(diagnostics).read(root, rules);
+  if (!diagnostics.has_errors()) check_rules(rules, root, diagnostics);
   if (!rules.switching.forwarding) rules.switching.forwarding = "store-and-forward";
   if (!rules.transport.mtu) rules.transport.mtu = Bytes(4086);
   return rules;

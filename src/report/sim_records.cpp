@@ -30,6 +30,7 @@ struct Field {
 
 struct FlowRow {
   const FlowRecord& flow;
+  bool ended;  // the run did by itself: what is not done now never will be
 };
 struct LinkRow {
   const LinkRecord& link;
@@ -42,6 +43,12 @@ struct SampleRow {
 };
 
 Cell if_done(std::int64_t time) { return time == schedule::kNotYet ? Cell() : Cell(time); }
+
+// A flow that has not begun cannot fail.
+std::string state_of(const FlowRow& row) {
+  if (is_done(row.flow)) return "done";
+  return row.ended && row.flow.start != schedule::kNotYet ? "failed" : "unfinished";
+}
 
 constexpr Field<FlowRow> kFlowFields[] = {
     {"source", [](const FlowRow& row) -> Cell { return std::uint64_t{row.flow.source}; }},
@@ -62,6 +69,7 @@ constexpr Field<FlowRow> kFlowFields[] = {
        return is_done(row.flow) ? Cell(goodput(row.flow.bytes, completion_time(row.flow))) : Cell();
      }},
     {"stream", [](const FlowRow& row) -> Cell { return std::uint64_t{row.flow.stream}; }},
+    {"state", [](const FlowRow& row) -> Cell { return state_of(row); }},
 };
 
 constexpr Field<LinkRow> kLinkFields[] = {
@@ -225,7 +233,11 @@ void write_sim_record(const RunInfo& info, const RunResult& result, const SimSum
   if (!result.deadlock.empty()) record["deadlock"] = result.deadlock;
   if (result.sample_interval > 0) record["sample_interval_ps"] = result.sample_interval;
   if (result.capture_end != schedule::kNotYet) record["capture_end_ps"] = result.capture_end;
-  if (summary.fullest) record["peak_queue_bytes"] = result.links[*summary.fullest].peak_bytes;
+  if (summary.fullest) {
+    const LinkRecord& link = result.links[*summary.fullest];
+    record["peak_queue_bytes"] = link.peak_bytes;
+    record["peak_queue_at"] = fmt::format("{} to {}", link.from, link.to);
+  }
   record["packet_hops"] = count.packet_hops;
   record["events"] = count.events;
   record["digest"] = fmt::format("{:016x}", result.digest);
@@ -255,7 +267,8 @@ void write_stream_records(const RunResult& result, std::ostream& out) {
 }
 
 void write_flow_records(const RunResult& result, std::ostream& out) {
-  for (const FlowRecord& flow : result.flows) write_json_line("flow", kFlowFields, FlowRow{flow}, out);
+  for (const FlowRecord& flow : result.flows)
+    write_json_line("flow", kFlowFields, FlowRow{flow, result.stopped_by.empty()}, out);
 }
 
 void write_link_records(const RunResult& result, std::size_t most, std::ostream& out) {
@@ -271,7 +284,8 @@ void write_sample_records(const RunInfo& info, const RunResult& result, std::ost
 
 void write_flows_csv(const RunResult& result, std::ostream& out) {
   write_csv_head(kFlowFields, out);
-  for (const FlowRecord& flow : result.flows) write_csv_line(kFlowFields, FlowRow{flow}, out);
+  for (const FlowRecord& flow : result.flows)
+    write_csv_line(kFlowFields, FlowRow{flow, result.stopped_by.empty()}, out);
 }
 
 void write_links_csv(const RunResult& result, std::ostream& out) {

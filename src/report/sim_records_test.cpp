@@ -49,6 +49,7 @@ TEST(SimRecords, OneLineSaysWhatRanAndHowItWent) {
   EXPECT_EQ(record["lost"], 5);
   EXPECT_EQ(record["data_packets"], 733);
   EXPECT_EQ(record["peak_queue_bytes"], 120'000);
+  EXPECT_EQ(record["peak_queue_at"], result.links[1].from + " to " + result.links[1].to);
   result.stopped_by = "ctrl-c";
   EXPECT_EQ(lines(sim_line(result)).at(0)["stopped_by"], "ctrl-c");
 }
@@ -65,6 +66,24 @@ TEST(SimRecords, WhatIsNotKnownIsNull) {
   EXPECT_TRUE(flow["sent_ps"].is_null());
   EXPECT_TRUE(flow["slowdown"].is_null());
   EXPECT_EQ(flow["start_ps"], 30'000'000);
+}
+
+TEST(SimRecords, AFlowIsDoneOrFailedOrUnfinished) {
+  const auto states = [](const RunResult& result) {
+    std::ostringstream out;
+    write_flow_records(result, out);
+    std::vector<std::string> all;
+    for (const auto& flow : lines(out.str())) all.push_back(flow["state"]);
+    return all;
+  };
+  using States = std::vector<std::string>;
+  RunResult result = sample_result();
+  EXPECT_EQ(states(result), (States{"done", "done", "done", "failed"}));
+  result.stopped_by = "time=60us";
+  EXPECT_EQ(states(result), (States{"done", "done", "done", "unfinished"}));
+  result.stopped_by = "";
+  result.flows[3].start = schedule::kNotYet;
+  EXPECT_EQ(states(result), (States{"done", "done", "done", "unfinished"})) << "it never began";
 }
 
 TEST(SimRecords, FlowsLinksAndSamplesAreLines) {
@@ -95,11 +114,12 @@ TEST(SimRecords, CsvHasTheSameColumnsAndQuotesWhatNeedsIt) {
   write_flows_csv(result, flows);
   write_links_csv(result, links);
   write_samples_csv(kInfo, result, samples);
-  EXPECT_EQ(flows.str().substr(0, flows.str().find("\n3,0")),
-            "source,destination,bytes,start_ps,sent_ps,received_ps,fct_ps,unloaded_ps,slowdown,goodput_bps,stream\n"
-            "0,5,1000000,0,40000000,39000000,40000000,20000000,2,200000000000,0\n"
-            "0,6,1000000,10000000,60000000,59000000,50000000,20000000,2.5,160000000000,0");
-  EXPECT_TRUE(flows.str().ends_with("3,1,1000000,30000000,,,,20000000,,,0\n"));
+  EXPECT_EQ(
+      flows.str().substr(0, flows.str().find("\n3,0")),
+      "source,destination,bytes,start_ps,sent_ps,received_ps,fct_ps,unloaded_ps,slowdown,goodput_bps,stream,state\n"
+      "0,5,1000000,0,40000000,39000000,40000000,20000000,2,200000000000,0,done\n"
+      "0,6,1000000,10000000,60000000,59000000,50000000,20000000,2.5,160000000000,0,done");
+  EXPECT_TRUE(flows.str().ends_with("3,1,1000000,30000000,,,,20000000,,,0,failed\n"));
   EXPECT_NE(links.str().find("\n\"a,b\"\"c\",spine1,400000000000,2400000,600,0.8,100000,90000,12,3,2,0,0,0\n"),
             std::string::npos)
       << links.str();

@@ -27,10 +27,13 @@ std::string spread(const Quantiles& q, const Show& show) {
   return fmt::format("p50 {}, p99 {}, p99.9 {}, max {}", show(q.p50), show(q.p99), show(q.p999), show(q.max));
 }
 
+// Packets stop at the end of a window, which may lie beyond the limit: the time is that.
 std::string reason(const RunResult& result) {
-  if (result.stopped_by == "ctrl-c") return "interrupted: this is what was done until then";
+  const std::int64_t ns = result.end / 1000;
+  const std::string done = fmt::format("this is what was done until {}.{:03}us", ns / 1000, ns % 1000);
+  if (result.stopped_by == "ctrl-c") return "interrupted: " + done;
   if (!result.deadlock.empty()) return fmt::format("a deadlock, these wait for each other: {}", result.deadlock);
-  return fmt::format("stopped at the limit {}: this is what was done until then", result.stopped_by);
+  return fmt::format("stopped at the limit {}: {}", result.stopped_by, done);
 }
 
 // Flows and messages know neither packets nor queues: nothing was counted, which is not zero.

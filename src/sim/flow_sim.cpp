@@ -75,7 +75,8 @@ class FlowRun final : public Network {
   std::int64_t scattered(std::int64_t now, std::uint32_t flow) const;
   void end_flows(std::int64_t now);
   void settle(std::int64_t now);
-  bool step(std::int64_t& now);
+  std::int64_t next() const;
+  void step(std::int64_t now);
   void carry(const Stripe& stripe, Wide moved);
   void collect_links(schedule::RunResult& result);
 
@@ -216,15 +217,16 @@ void FlowRun::settle(std::int64_t now) {
   }
 }
 
-// All that happens at the next instant, and the rates that follow from it; false when nothing does.
-bool FlowRun::step(std::int64_t& now) {
-  const std::int64_t next = std::min(ends_.empty() ? kNever : ends_.time(), events_.empty() ? kNever : events_.time());
-  if (next == kNever) return false;
-  now = next;
+// When something happens next.
+std::int64_t FlowRun::next() const {
+  return std::min(ends_.empty() ? kNever : ends_.time(), events_.empty() ? kNever : events_.time());
+}
+
+// All that happens at this instant, and the rates that follow from it.
+void FlowRun::step(std::int64_t now) {
   end_flows(now);
   for (; !events_.empty() && events_.time() == now; ++happened_) events_.handle(runner_);
   settle(now);
-  return true;
 }
 
 schedule::RunResult FlowRun::run() {
@@ -234,12 +236,19 @@ schedule::RunResult FlowRun::run() {
   for (std::uint32_t rank = 0; rank < events_.ranks(); ++rank) runner_.start(0, rank);
   settle(0);
   std::int64_t now = 0;
-  for (std::uint64_t asked = 0; step(now);) {
-    if (happened_ - asked < kEventsBetweenQuestions || !options_.keep_going) continue;
-    asked = happened_;
-    if (options_.keep_going({now, happened_, events_.delivered()})) continue;
-    result.stopped_by = "request";
-    break;
+  std::uint64_t asked = 0;
+  for (std::int64_t then = next(); then != kNever; then = next()) {
+    const bool beyond = then > options_.horizon.time;
+    if (beyond) now = options_.horizon.time;
+    if (beyond || happened_ >= options_.horizon.events || happened_ - asked >= kEventsBetweenQuestions) {
+      asked = happened_;
+      if (options_.keep_going && !options_.keep_going({now, happened_, events_.delivered()})) {
+        result.stopped_by = "request";
+        break;
+      }
+    }
+    now = then;
+    step(now);
   }
   result.counters.events = happened_;
   result.digest = events_.digest();

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <functional>
 
+#include "schedule/horizon.hpp"
 #include "schedule/progress.hpp"
 #include "schedule/result.hpp"
 #include "schedule/schedule.hpp"
@@ -19,6 +20,7 @@ struct FlowOptions {
   bool with_links = false;  // what links carried, busiest first
   // Asked now and then; false stops the run, and the result is partial.
   std::function<bool(const schedule::Progress&)> keep_going;
+  schedule::Horizon horizon = {};  // it is asked there in any case
 };
 
 // Rank i on GPU i. `routes` is of this one run.

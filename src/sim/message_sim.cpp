@@ -55,14 +55,16 @@ schedule::RunResult MessageSim::run() {
   result.executor = "message";
   result.seed = config_.seed;
   for (std::uint32_t rank = 0; rank < events_.ranks(); ++rank) runner_.start(0, rank);
-  while (!events_.empty()) {
-    const RankEvent event = events_.handle(runner_);
-    result.end = event.time;
-    if (++result.counters.events % kEventsBetweenQuestions == 0 && config_.keep_going &&
-        !config_.keep_going(event.time, result.counters.events, events_.delivered())) {
+  std::uint64_t& happened = result.counters.events;
+  for (; !events_.empty(); ++happened) {
+    const bool beyond = events_.time() > config_.horizon.time;
+    if (beyond) result.end = config_.horizon.time;
+    const bool asks = beyond || happened >= config_.horizon.events || happened % kEventsBetweenQuestions == 0;
+    if (asks && config_.keep_going && !config_.keep_going(result.end, happened, events_.delivered())) {
       result.stopped_by = "request";
       break;
     }
+    result.end = events_.handle(runner_).time;
   }
   result.digest = events_.digest();
   result.unfinished = runner_.unfinished();

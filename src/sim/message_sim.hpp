@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "base/units.hpp"
+#include "schedule/horizon.hpp"
 #include "schedule/result.hpp"
 #include "schedule/schedule.hpp"
 
@@ -25,6 +26,7 @@ struct MessageConfig {
   Bandwidth reduce_rate;  // of bytes reduced into others; 0: takes no time
   // Asked now and then; false stops the run, and the result is partial.
   std::function<bool(std::int64_t now, std::uint64_t events, std::uint64_t delivered_bytes)> keep_going;
+  schedule::Horizon horizon = {};  // it is asked there in any case
 };
 
 schedule::RunResult run_messages(schedule::Schedule& schedule, const MessageConfig& config);

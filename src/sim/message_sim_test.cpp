@@ -197,5 +197,27 @@ TEST(MessageSim, ARunThatIsStoppedGivesWhatWasDone) {
   EXPECT_EQ(result.flows[0].sent, transfer(1) + kAcknowledgement);
 }
 
+TEST(MessageSim, ALimitIsKeptToTheEventAndThePicosecond) {
+  const auto run = [](schedule::Horizon horizon) {
+    Script script(2);
+    script.add(0, {Instruction::put(1, 1000), Instruction::wait(1), Instruction::put(1, 1)});
+    MessageConfig limited = config();
+    limited.horizon = horizon;
+    limited.keep_going = [=](std::int64_t now, std::uint64_t events, std::uint64_t) {
+      return now < horizon.time && events < horizon.events;
+    };
+    return run_messages(script, limited);
+  };
+  const RunResult early = run({.time = transfer(1000) + 1});
+  EXPECT_EQ(early.stopped_by, "request");
+  EXPECT_EQ(early.end, transfer(1000) + 1);
+  EXPECT_EQ(early.counters.events, 1u);
+  EXPECT_EQ(early.flows[0].received, transfer(1000));
+  EXPECT_EQ(early.flows[0].sent, schedule::kNotYet);
+  EXPECT_EQ(run({.time = transfer(1000)}).counters.events, 1u) << "the last moment counts";
+  EXPECT_EQ(run({.events = 3}).counters.events, 3u);
+  EXPECT_EQ(run({}).stopped_by, "");
+}
+
 }  // namespace
 }  // namespace weft::sim

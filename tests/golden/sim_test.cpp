@@ -278,6 +278,79 @@ TEST(Sim, ALimitStopsFlowsToo) {
   EXPECT_LT(record["flows_done"], record["flows"]);
 }
 
+// All flows that cross the network are done at about the same time, long after the limit.
+TEST(Sim, FlowsAndMessagesEndWhereTheLimitIs) {
+  for (const std::string fidelity : {"flow", "message"}) {
+    const auto partial = [&](const std::string& limit) {
+      const Outcome outcome =
+          weft({"sim", kClos, "--fidelity", fidelity, "--nodes", "64", "--size", "2MB", "--json", "--limit", limit});
+      EXPECT_EQ(outcome.code, 4) << fidelity << " " << limit;
+      return records(outcome.out).at(0);
+    };
+    const auto early = partial("time=10us");
+    EXPECT_EQ(early["end_ps"], 10'000'000) << fidelity;
+    EXPECT_EQ(early["stopped_by"], "time=10us") << fidelity;
+    EXPECT_LT(early["flows_done"], 64) << fidelity;
+    EXPECT_EQ(early["flows"], 64) << fidelity;
+    EXPECT_EQ(partial("events=10")["stopped_by"], "events=10") << fidelity;
+    EXPECT_LT(partial("events=10")["flows_done"], 64) << fidelity;
+    EXPECT_EQ(weft({"sim", kClos, "--fidelity", fidelity, "--nodes", "64", "--limit", "time=1s,events=1e9"}).code, 0);
+  }
+}
+
+TEST(Sim, APartialResultSaysUntilWhen) {
+  const Outcome outcome = weft({"sim", kClos, "--nodes", "64", "--size", "40MB", "--limit", "time=30us"});
+  const auto record =
+      records(weft({"sim", kClos, "--nodes", "64", "--size", "40MB", "--limit", "time=30us", "--json"}).out).at(0);
+  const std::string until = std::to_string(record["end_ps"].get<std::int64_t>() / 1000);  // "30123" is 30.123us
+  EXPECT_EQ(outcome.out.substr(0, outcome.out.find('\n')),
+            "partial        stopped at the limit time=30us: this is what was done until " + until.substr(0, 2) + "." +
+                until.substr(2) + "us");
+}
+
+TEST(Sim, MessagesOfACollectiveHaveNoOrderToLimit) {
+  const auto limited = [](const std::string& limit, const std::string& fidelity) {
+    return weft({"sim", kClos, "--collective", "all_reduce", "--nodes", "16", "--sizes", "1MiB", "--fidelity", fidelity,
+                 "--limit", limit});
+  };
+  for (const std::string limit : {"time=1us", "events=10"}) {
+    EXPECT_EQ(limited(limit, "message").code, 2);
+    EXPECT_NE(limited(limit, "message").err.find("--limit " + limit + ": the messages of a collective"),
+              std::string::npos);
+    EXPECT_EQ(limited(limit, "flow").code, 4) << limit;
+  }
+  EXPECT_EQ(limited("wall=1000s", "message").code, 0);
+}
+
+TEST(Sim, FaultsOfTheFileAreWrongWhereTheyStand) {
+  const Scratch scratch;
+  const InDirectory here(scratch.path());
+  const auto with = [](const std::string& faults) {
+    std::ofstream("b.weft.yaml") << read(kClos) << "faults:\n" << faults;
+    const Outcome sim = weft({"sim", "b.weft.yaml", "--nodes", "4", "--size", "8kB"});
+    const Outcome check = weft({"check", "b.weft.yaml"});
+    EXPECT_EQ(sim.code, 2);
+    EXPECT_EQ(check.code, 2) << check.out;
+    EXPECT_EQ(check.err, sim.err);
+    return check.err;
+  };
+  const auto lines = [] {
+    const std::string text = read("b.weft.yaml");
+    return std::to_string(std::count(text.begin(), text.end(), '\n'));
+  };
+  const std::string nobody = with("  - part: leaf0\n  - part: leaf999\n");
+  EXPECT_TRUE(nobody.starts_with("b.weft.yaml:" + lines() + ":11: error E0410: a fault finds no 'leaf999'")) << nobody;
+  const std::string no_link = with("  - {kind: down, part: \"leaf0:leaf1\"}\n");
+  EXPECT_TRUE(no_link.starts_with("b.weft.yaml:" + lines() + ":24: error E0410: a fault: no link")) << no_link;
+  const std::string no_share = with("  - part: leaf0\n    kind: lossy\n");
+  EXPECT_NE(no_share.find(":11: error"), std::string::npos) << no_share;
+  EXPECT_NE(no_share.find("that is lossy needs 'share'"), std::string::npos) << no_share;
+  std::ofstream("b.weft.yaml") << read(kClos) << "faults:\n  - part: leaf0\n";
+  EXPECT_EQ(weft({"check", "b.weft.yaml"}).code, 0);
+  EXPECT_NE(weft({"check", kClos, "--set", "faults=[{part: leaf999}]"}).err.find("a fault finds no 'leaf999'"),
+            std::string::npos);
+}
+
 TEST(Sim, AFlowThatNeverStartsIsAFailure) {
   const Scratch scratch;
   const InDirectory here(scratch.path());
@@ -367,12 +440,13 @@ bool catches_ctrl_c(pid_t process) {
   return false;
 }
 
-TEST(Sim, CtrlCLeavesAPartialResult) {
+// What a command prints when Ctrl-C is pressed as soon as it listens to that.
+Outcome interrupted(const std::vector<std::string>& arguments) {
   const Scratch scratch;
   const InDirectory here(scratch.path());
   const pid_t child = fork();
   if (child == 0) {
-    const Outcome outcome = weft({"sim", kClos, "--size", "100GB", "--json"});
+    const Outcome outcome = weft(arguments);
     std::ofstream("out") << outcome.out;
     std::ofstream("err") << outcome.err;
     _exit(outcome.code);
@@ -381,10 +455,32 @@ TEST(Sim, CtrlCLeavesAPartialResult) {
   kill(child, SIGINT);
   int status = 0;
   waitpid(child, &status, 0);
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 130);
-  EXPECT_EQ(read("err"), "interrupted: the result is partial\n");
-  EXPECT_EQ(records(read("out")).at(0)["stopped_by"], "ctrl-c");
+  EXPECT_TRUE(WIFEXITED(status));
+  return {WEXITSTATUS(status), read("out"), read("err")};
+}
+
+TEST(Sim, CtrlCLeavesAPartialResult) {
+  const Outcome outcome = interrupted({"sim", kClos, "--size", "100GB", "--json"});
+  EXPECT_EQ(outcome.code, 130);
+  EXPECT_EQ(outcome.err, "interrupted: the result is partial\n");
+  EXPECT_EQ(records(outcome.out).at(0)["stopped_by"], "ctrl-c");
+}
+
+TEST(Compare, CtrlCLeavesWhatIsDoneAndNoWinner) {
+  const std::vector<std::string> command = {"compare", kClos, "--vary", "transport.paths=1,2,4", "--size", "100GB"};
+  const Outcome outcome = interrupted(command);
+  EXPECT_EQ(outcome.code, 130);
+  EXPECT_EQ(outcome.err, "interrupted: the result is partial\n");
+  EXPECT_NE(outcome.out.find("flows done"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("none is best yet: 0 of 3 variants are done; not done: paths=1 (interrupted, "),
+            std::string::npos)
+      << outcome.out;
+  EXPECT_NE(outcome.out.find("; not run: paths=2 and paths=4"), std::string::npos) << outcome.out;
+  std::vector<std::string> json = command;
+  json.push_back("--json");
+  const auto record = records(interrupted(json).out).at(0);
+  EXPECT_TRUE(record["winner"].is_null());
+  EXPECT_EQ(record["variants"].size(), 1u);
 }
 
 TEST(Sim, ThreadsDoNotChangeTheResult) {
