@@ -75,7 +75,7 @@ std::uint32_t PacketSim::most_ports() const {
 std::string PacketSim::exact_problem() const {
   const ExactWorld& world = world_.exact;
   if (!config_.exact.on) return {};
-  const int channel_bits = 2 * std::bit_width(config_.exact.channels - 1);
+  const int channel_bits = 2 * static_cast<int>(std::bit_width(config_.exact.channels - 1));
   if (std::uint64_t{most_ports()} << world.ingress_shift << channel_bits > std::uint64_t{1} << 32)
     return "the fabric is too large for exact ports";
   if (config_.exact.is_scheduled() && !layout_.can_be_scheduled())
