@@ -305,7 +305,11 @@ class BenchmarkReader {
       if (!partial_->torn) end_partial();
       return false;
     }
-    partial_->cells.insert(partial_->cells.end(), cells.begin(), cells.end());
+    // What is wrong with them is said where the row broke off: its line is the one that is shown.
+    for (Word cell : cells) {
+      cell.column = partial_->cells.back().column;
+      partial_->cells.push_back(cell);
+    }
     const std::size_t values = values_of(partial_->cells);
     if (half_of(values) == 0 || (layout_.halves == 2 && values < 2 * layout_.values)) return true;
     const Partial whole = *partial_;
