@@ -16,6 +16,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "sim/event.hpp"
@@ -68,12 +69,17 @@ struct Gate {
   std::uint32_t head = 0xFFFFFFFFu;
   std::uint32_t tail = 0xFFFFFFFFu;
   std::int64_t bytes = 0;
-  std::int64_t credit = 0;        // bytes that the other end has room for
-  std::int64_t paused_since = 0;  // 0: not paused
-  std::int64_t paused_for = 0;    // in all
+  union {
+    std::int64_t credit = 0;    // bytes that the other end has room for, where credits control
+    std::int64_t paused_since;  // elsewhere; 0: not paused
+  };
+};
+
+// The rest about a gate, which few packets need.
+struct GateDetails {
+  std::int64_t paused_for = 0;  // in all, until the last pause ended
   std::uint32_t pauses = 0;
   std::int32_t deficit = 0;  // bytes that it may still send in its turn
-  bool thrown_away = false;  // by the watchdog, until the pause ends
 };
 
 // What has come in by a port in one class and is still here.
@@ -84,12 +90,20 @@ struct Hold {
   bool pausing = false;
 };
 
-struct ExactPort {
-  std::int64_t armed = 0;     // when it is looked at next; 0: no need
-  std::uint32_t waiting = 0;  // bit per class: something waits
-  std::uint8_t turn = 0;      // class whose turn it is among the weighted
-  std::uint32_t dropped_headroom = 0;
-  std::uint32_t dropped_watchdog = 0;
+// All that a packet touches of a port with two classes is one cache line.
+struct alignas(64) ExactPort {
+  static constexpr std::uint32_t kGates = 2;
+  std::int64_t armed = 0;        // when it is looked at next; 0: no need
+  std::uint8_t waiting = 0;      // bit per class: something waits
+  std::uint8_t thrown_away = 0;  // bit per class: by the watchdog, until the pause ends
+  std::uint8_t turn = 0;         // class whose turn it is among the weighted
+  std::array<Gate, kGates> gates;
+};
+static_assert(sizeof(ExactPort) == 64 && kMostClasses == 8);
+
+struct ExactDrops {
+  std::uint32_t headroom = 0;
+  std::uint32_t watchdog = 0;
 };
 
 // What the channels of a class have in common at a port.
@@ -106,9 +120,12 @@ struct Intake {
 
 // State of all entities; each part is touched by the shard of its entity only.
 struct ExactWorld {
-  std::vector<Gate> gates;  // by port and class
-  std::vector<Hold> holds;  // likewise: the same cable, the other direction
+  std::uint32_t classes = 0;
   std::vector<ExactPort> ports;
+  std::vector<Gate> more_gates;        // by port and class, those behind the first classes
+  std::vector<GateDetails> details;    // by port and class
+  std::vector<Hold> holds;             // likewise: the same cable, the other direction
+  std::vector<ExactDrops> drops;       // by port
   std::vector<std::int64_t> used;      // by switch: bytes of the shared buffer
   std::vector<std::int64_t> shared;    // by switch: its size
   std::vector<std::int64_t> headroom;  // by kind of link
@@ -127,32 +144,52 @@ struct ExactWorld {
   std::uint32_t channel_in(const Event& packet) const {
     return static_cast<std::uint32_t>(std::uint64_t{packet.from} >> in_shift) & channel_mask;
   }
-  std::uint32_t channel_out(const Event& packet) const {
-    return static_cast<std::uint32_t>(std::uint64_t{packet.from} >> out_shift);
+  std::uint32_t channel_out(std::uint32_t from) const {
+    return static_cast<std::uint32_t>(std::uint64_t{from} >> out_shift);
   }
+
+  const Gate& gate(std::uint32_t port, std::uint32_t cls) const {
+    return cls < ExactPort::kGates ? ports[port].gates[cls]
+                                   : more_gates[port * (classes - ExactPort::kGates) + cls - ExactPort::kGates];
+  }
+  Gate& gate(std::uint32_t port, std::uint32_t cls) { return const_cast<Gate&>(std::as_const(*this).gate(port, cls)); }
+  const GateDetails& details_of(std::uint32_t port, std::uint32_t cls) const { return details[port * classes + cls]; }
+  GateDetails& details_of(std::uint32_t port, std::uint32_t cls) { return details[port * classes + cls]; }
 };
 
-// Packets that wait, of one shard. A packet in a queue needs its number no more: it names the next one.
+// Packets that wait, of one shard.
 class PacketPool {
  public:
   static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
-  std::uint32_t take(const Event& packet) {
+  // Room for a packet; the caller fills it.
+  std::uint32_t take() {
     ++used_;
-    std::uint32_t index = free_;
+    const std::uint32_t index = free_;
     if (index == kNone) {
-      index = static_cast<std::uint32_t>(packets_.size());
-      packets_.push_back(packet);
-    } else {
-      free_ = packets_[index].number;
-      packets_[index] = packet;
+      packets_.emplace_back();
+      next_.push_back(kNone);
+      return static_cast<std::uint32_t>(packets_.size() - 1);
     }
-    packets_[index].number = kNone;
+    free_ = next_[index];
+    next_[index] = kNone;
+    return index;
+  }
+  std::uint32_t take(const Event& packet) {
+    const std::uint32_t index = take();
+    packets_[index] = packet;
     return index;
   }
   void give_back(std::uint32_t index) {
     --used_;
-    packets_[index].number = free_;
+    next_[index] = free_;
     free_ = index;
+  }
+  // The one behind it in its queue.
+  std::uint32_t next(std::uint32_t index) const { return next_[index]; }
+  // Puts one behind the others of a queue.
+  void chain(std::uint32_t& head, std::uint32_t& tail, std::uint32_t index) {
+    (head == kNone ? head : next_[tail]) = index;
+    tail = index;
   }
   Event& operator[](std::uint32_t index) { return packets_[index]; }
   const Event& operator[](std::uint32_t index) const { return packets_[index]; }
@@ -160,8 +197,45 @@ class PacketPool {
 
  private:
   std::vector<Event> packets_;
+  std::vector<std::uint32_t> next_;  // apart, so that who chains two touches neither
   std::uint32_t free_ = kNone;
   std::uint64_t used_ = 0;
+};
+
+// Ports whose wire is free again, the earliest first. The one added last is mostly the latest, so that a sorted list
+// takes fewer steps than a heap.
+class PortWakes {
+ public:
+  struct Wake {
+    std::int64_t time;
+    std::uint32_t number;
+    std::uint32_t port;
+  };
+  bool empty() const { return first_ == wakes_.size(); }
+  // Whether the first comes before an event at the same switch.
+  bool before(const Event& event) const {
+    const Wake& wake = wakes_[first_];
+    return wake.time < event.time ||
+           (wake.time == event.time && (std::uint64_t{event.to} << 32 | wake.number) < cause(event));
+  }
+  void add(const Wake& wake) {
+    wakes_.push_back(wake);
+    std::size_t at = wakes_.size() - 1;
+    for (; at > first_ && wakes_[at - 1].time > wake.time; --at) wakes_[at] = wakes_[at - 1];
+    wakes_[at] = wake;
+  }
+  Wake take() {
+    const Wake wake = wakes_[first_++];
+    if (empty()) {
+      wakes_.clear();
+      first_ = 0;
+    }
+    return wake;
+  }
+
+ private:
+  std::vector<Wake> wakes_;  // those before the first were taken
+  std::size_t first_ = 0;
 };
 
 }  // namespace weft::sim

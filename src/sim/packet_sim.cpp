@@ -236,10 +236,10 @@ schedule::RunResult PacketSim::run(Client& client) {
     }
   }
   if (config_.exact.is_scheduled()) settle_scheduled(result.end);
-  for (const Gate& gate : world_.exact.gates) counters.pauses += gate.pauses;
-  for (const ExactPort& port : world_.exact.ports) {
-    counters.headroom_drops += port.dropped_headroom;
-    counters.watchdog_drops += port.dropped_watchdog;
+  for (const GateDetails& gate : world_.exact.details) counters.pauses += gate.pauses;
+  for (const ExactDrops& drops : world_.exact.drops) {
+    counters.headroom_drops += drops.headroom;
+    counters.watchdog_drops += drops.watchdog;
   }
   if (capture_end() != INT64_MAX) result.capture_end = capture_end();
   Digest all;
@@ -321,12 +321,13 @@ void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) con
     record.lost = port.lost;
     const std::uint32_t back = layout_.reverse(index);
     if (config_.exact.on) {
-      if (layout_.is_host(layout_.owner(back))) record.dropped += world_.exact.ports[back].dropped_headroom;
-      for (std::uint32_t cls = 0; cls < config_.exact.classes; ++cls) {
-        const Gate& gate = world_.exact.gates[index * config_.exact.classes + cls];
-        record.pauses += gate.pauses;
-        record.paused +=
-            gate.paused_for + (gate.paused_since > 0 ? std::max<std::int64_t>(0, result.end - gate.paused_since) : 0);
+      if (layout_.is_host(layout_.owner(back))) record.dropped += world_.exact.drops[back].headroom;
+      const bool pauses = config_.exact.flow_control != FlowControl::credits;
+      for (std::uint32_t cls = 0; pauses && cls < config_.exact.classes; ++cls) {
+        const GateDetails& details = world_.exact.details_of(index, cls);
+        const std::int64_t since = world_.exact.gate(index, cls).paused_since;
+        record.pauses += details.pauses;
+        record.paused += details.paused_for + (since > 0 ? std::max<std::int64_t>(0, result.end - since) : 0);
       }
     }
     if (port.special == 0) continue;

@@ -15,13 +15,13 @@ namespace {
 class WaitingGates {
  public:
   explicit WaitingGates(const World& world)
-      : exact_(world.exact), layout_(world.layout), config_(world.config.exact), number_(exact_.gates.size(), -1) {}
+      : exact_(world.exact), layout_(world.layout), config_(world.config.exact), number_(exact_.details.size(), -1) {}
 
   // Whether what waits there does so for room in the next switch.
   bool is_held(std::uint32_t gate, const PacketPool& pool) const {
-    const Gate& way = exact_.gates[gate];
     const std::uint32_t port = port_of(gate);
     const std::uint32_t cls = gate % config_.classes;
+    const Gate& way = exact_.gate(port, cls);
     if (!config_.is_lossless(cls)) return false;
     if (layout_.is_host(layout_.far(port).entity)) return false;  // a host takes what comes, however slowly
     if (config_.flow_control == FlowControl::credits) return way.credit < pool[way.head].bytes;
@@ -38,10 +38,11 @@ class WaitingGates {
     const std::uint32_t at = layout_.owner(port_of(gate));
     if (layout_.is_host(at)) return;
     std::uint32_t last = PacketPool::kNone;
-    for (std::uint32_t index = exact_.gates[gate].head; index != PacketPool::kNone; index = pool[index].number) {
+    std::uint32_t index = exact_.gate(port_of(gate), gate % config_.classes).head;
+    for (; index != PacketPool::kNone; index = pool.next(index)) {
       const Event& packet = pool[index];
       const std::uint32_t in = layout_.port_of(at, exact_.port_in(packet));
-      const std::uint32_t cls = gate % config_.classes - exact_.channel_out(packet) + exact_.channel_in(packet);
+      const std::uint32_t cls = gate % config_.classes - exact_.channel_out(packet.from) + exact_.channel_in(packet);
       const std::uint32_t through = layout_.reverse_port(in) * config_.classes + cls;
       if (through == last) continue;
       last = through;
@@ -100,8 +101,10 @@ class WaitingGates {
 
 PacketSim::Circle PacketSim::find_deadlock() const {
   const auto for_each_filled = [&](auto visit) {
-    for (std::uint32_t gate = 0; gate < world_.exact.gates.size(); ++gate)
-      if (world_.exact.gates[gate].head != PacketPool::kNone) visit(gate, pool_of(gate / config_.exact.classes));
+    const std::uint32_t classes = config_.exact.classes;
+    for (std::uint32_t gate = 0; gate < layout_.ports() * classes; ++gate)
+      if (world_.exact.gate(gate / classes, gate % classes).head != PacketPool::kNone)
+        visit(gate, pool_of(gate / classes));
   };
   WaitingGates waiting(world_);
   for_each_filled([&](std::uint32_t gate, const PacketPool& pool) {

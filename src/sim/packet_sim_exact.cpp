@@ -11,9 +11,13 @@ void PacketSim::prepare_exact() {
   ExactConfig& exact = config_.exact;
   ExactWorld& world = world_.exact;
   if (exact.resume_below == 0) exact.resume_below = 2 * config_.full_packet;
-  world.gates.resize(std::size_t{layout_.ports()} * exact.classes);
-  world.holds.resize(world.gates.size());
-  world.ports.resize(layout_.ports());
+  const std::size_t ports = layout_.ports();
+  world.classes = exact.classes;
+  world.ports.resize(ports);
+  world.more_gates.resize(ports * (std::max(exact.classes, ExactPort::kGates) - ExactPort::kGates));
+  world.details.resize(ports * exact.classes);
+  world.holds.resize(ports * exact.classes);
+  world.drops.resize(ports);
   world.used.resize(layout_.switches());
   world.shared.resize(layout_.switches());
   world.intakes.resize(layout_.endpoints());
@@ -51,7 +55,9 @@ void PacketSim::prepare_exact() {
     world.shared[s] = std::max<std::int64_t>(0, buffer - reserved);
   }
   if (exact.flow_control != FlowControl::credits) return;
-  for (Gate& gate : world.gates) gate.credit = world.credit;
+  for (ExactPort& port : world.ports)
+    for (Gate& gate : port.gates) gate.credit = world.credit;
+  for (Gate& gate : world.more_gates) gate.credit = world.credit;
 }
 
 // What Event::from says beside the entity fits the rest of its bits; else exact_problem says so.
@@ -59,7 +65,7 @@ void PacketSim::prepare_channels() {
   ExactWorld& world = world_.exact;
   const auto port_bits = static_cast<std::uint32_t>(std::bit_width(most_ports() - 1));
   const auto channel_bits = static_cast<std::uint32_t>(std::bit_width(config_.exact.channels - 1));
-  world.turns.resize(world.gates.size());
+  world.turns.resize(world.details.size());
   world.ingress_mask = (1u << port_bits) - 1;
   world.channel_mask = (1u << channel_bits) - 1;
   world.in_shift = world.ingress_shift + port_bits;

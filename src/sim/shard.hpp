@@ -172,6 +172,12 @@ class Shard {
     std::uint8_t flags;
   };
 
+  // A packet on its way through an exact port.
+  struct Queuing : Passing {
+    std::uint8_t cls;    // in which it leaves
+    std::uint32_t from;  // as of an event, with the channel in which it leaves
+  };
+
   // shard.cpp
   void handle(const Event& event);
   void pass(const Event& packet);
@@ -206,7 +212,7 @@ class Shard {
 
   // shard_special.cpp
   void forward_specially(const Event& packet, std::uint32_t port, std::uint32_t entity, std::int64_t ready);
-  void capture(const Special& special, const Event& packet, std::int64_t begin);
+  void capture(const Special& special, const Event& arrived, const Passing& packet, std::int64_t begin);
 
   // shard_balance.cpp
   std::uint32_t choose_by_load(const Event& packet);
@@ -224,38 +230,38 @@ class Shard {
   // shard_exact.cpp
   Gate& gate(std::uint32_t port, std::uint32_t cls);
   Hold& hold(std::uint32_t port, std::uint32_t cls);
-  std::uint32_t class_of(const Event& packet) const;   // the first of its channels
-  std::uint32_t class_in(const Event& packet) const;   // in which it is held
-  std::uint32_t class_out(const Event& packet) const;  // in which it leaves
+  std::uint32_t class_of(const Event& packet) const;  // the first of its channels
+  std::uint32_t class_in(const Event& packet) const;  // in which it is held
   bool lossless(std::uint32_t cls) const;
   std::int64_t threshold(std::uint32_t network_switch) const;
   bool open(const Gate& gate, std::uint32_t cls, std::int64_t bytes) const;
-  void mark(Event& packet, std::uint32_t out, std::uint32_t entity, std::int64_t waiting);
-  bool find_room(Event& packet, std::uint32_t out, std::uint32_t entity);
-  bool take_in(Event& packet, std::uint32_t out, std::uint32_t entity);
+  Queuing queuing(const Event& packet) const;
+  bool marks_at(const Event& packet, std::uint32_t out, std::int64_t waiting);
+  bool find_room(const Event& event, Queuing& packet, std::uint32_t out);
+  bool take_in(const Event& event, Queuing& packet, std::uint32_t out);
   void count_drop(std::uint32_t port);
   void note_queue(std::uint32_t port);
+  void note_queue(std::uint32_t port, Samples& samples);
   bool hold_in(const Event& packet, std::uint32_t cls, std::uint32_t entity);
   void release(const Event& packet, std::uint32_t cls, std::uint32_t entity);
-  void let_out(const Event& packet, std::uint32_t cls, std::uint32_t entity);
+  void let_out(const Event& packet, std::uint32_t bytes, std::uint32_t cls, std::uint32_t entity);
   void give_credit(std::uint32_t entity, std::uint32_t port, std::uint32_t cls, std::int64_t bytes);
   void control(std::uint32_t entity, std::uint32_t port, std::uint32_t cls, Control what, std::int64_t amount);
   void at_control(const Event& event);
   void throw_away(std::uint32_t port, std::uint32_t cls, std::uint32_t entity);
-  void enqueue(const Event& packet, std::uint32_t cls, std::uint32_t port);
+  void enqueue(const Event& event, const Queuing& packet, std::uint32_t port);
   std::uint32_t next_class(std::uint32_t port);
   void serve(std::uint32_t port, std::uint32_t entity);
-  void transmit(const Event& packet, std::uint32_t port, std::uint32_t entity, std::int64_t begin);
+  void transmit(const Event& event, const Queuing& packet, std::uint32_t port, std::uint32_t entity,
+                std::int64_t begin);
   void arrive_exactly(const Event& event, std::uint32_t out);
   void at_port(const Event& event);
   void pump_exactly(std::uint32_t endpoint, std::int64_t now);
-  void catch_up(const Event& event);
   void wake_port();
   bool intake(const Event& event);
-  void chain(std::uint32_t& head, std::uint32_t& tail, std::uint32_t index);
 
   // shard_channels.cpp
-  void choose_channel(Event& packet, std::uint32_t out) const;
+  void choose_channel(const Event& event, Queuing& packet, std::uint32_t out) const;
   std::uint32_t next_channel(std::uint32_t port);
 
   // shard_scheduled.cpp
@@ -303,17 +309,9 @@ class Shard {
   std::vector<transport::Captured> captured_;
   std::int64_t capture_end_ = INT64_MAX;
   PacketPool pool_;  // what waits in exact ports
-  // Exact ports of the switch at work whose wire is free again within the window: the earliest last. They are
-  // half of all events, so they are none but in name: counted, part of the digest, handled in their place.
-  struct PortWake {
-    std::int64_t time;
-    std::uint32_t number;
-    std::uint32_t port;
-    bool operator<(const PortWake& other) const {
-      return time != other.time ? time > other.time : number > other.number;
-    }
-  };
-  std::vector<PortWake> wakes_;
+  // Exact ports of the switch at work whose wire is free again within the window. They are half of all events, so they
+  // are none but in name: counted, part of the digest, handled in their place.
+  PortWakes wakes_;
   std::uint32_t waking_ = 0;  // the switch
   bool light_wakes_;
   Tally tally_;
@@ -339,9 +337,7 @@ inline Samples* Shard::samples_of(std::uint32_t port) {
   return &world_.specials[number - 1].samples;
 }
 
-inline Gate& Shard::gate(std::uint32_t port, std::uint32_t cls) {
-  return world_.exact.gates[port * config_.exact.classes + cls];
-}
+inline Gate& Shard::gate(std::uint32_t port, std::uint32_t cls) { return world_.exact.gate(port, cls); }
 inline Hold& Shard::hold(std::uint32_t port, std::uint32_t cls) {
   return world_.exact.holds[port * config_.exact.classes + cls];
 }
@@ -357,9 +353,10 @@ inline std::uint32_t Shard::class_in(const Event& packet) const {
   const std::uint32_t cls = class_of(packet);
   return config_.exact.channels == 1 ? cls : cls + world_.exact.channel_in(packet);
 }
-inline std::uint32_t Shard::class_out(const Event& packet) const {
-  const std::uint32_t cls = class_of(packet);
-  return config_.exact.channels == 1 ? cls : cls + world_.exact.channel_out(packet);
+
+inline Shard::Queuing Shard::queuing(const Event& packet) const {
+  const std::uint32_t channel = config_.exact.channels == 1 ? 0 : world_.exact.channel_out(packet.from);
+  return {{packet.bytes, packet.flags}, static_cast<std::uint8_t>(class_of(packet) + channel), packet.from};
 }
 
 inline bool Shard::lossless(std::uint32_t cls) const { return config_.exact.is_lossless(cls); }
@@ -368,16 +365,6 @@ inline bool Shard::open(const Gate& gate, std::uint32_t cls, std::int64_t bytes)
   if (!lossless(cls)) return true;
   if (config_.exact.flow_control == FlowControl::credits) return gate.credit >= bytes;
   return gate.paused_since == 0;
-}
-
-// Puts a packet of the pool behind the others of a queue.
-inline void Shard::chain(std::uint32_t& head, std::uint32_t& tail, std::uint32_t index) {
-  if (head == PacketPool::kNone) {
-    head = index;
-  } else {
-    pool_[tail].number = index;
-  }
-  tail = index;
 }
 
 inline Event Shard::packet_of(const transport::Transmit& out) {

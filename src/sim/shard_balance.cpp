@@ -18,7 +18,7 @@ std::int64_t Shard::load(std::uint32_t port, std::int64_t now) const {
   if (!config_.exact.on) return load;
   const Link& link = layout_.link(layout_.far(port).link);
   for (std::uint32_t cls = 0; cls < config_.exact.classes; ++cls) {
-    const Gate& way = world_.exact.gates[port * config_.exact.classes + cls];
+    const Gate& way = world_.exact.gate(port, cls);
     load += link.wire(way.bytes);
   }
   return load;

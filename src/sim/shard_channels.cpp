@@ -17,13 +17,14 @@ namespace weft::sim {
 
 // The channel in which a packet leaves. Hosts take what comes, however slowly: nothing waits behind them, and the first
 // channel is enough.
-void Shard::choose_channel(Event& packet, std::uint32_t out) const {
+void Shard::choose_channel(const Event& event, Queuing& packet, std::uint32_t out) const {
   const ExactWorld& exact = world_.exact;
   packet.from &= static_cast<std::uint32_t>((std::uint64_t{1} << exact.out_shift) - 1);
-  if (!lossless(class_of(packet)) || layout_.is_host(layout_.far(out).entity)) return;
-  const bool global = layout_.is_global(layout_.port_of(packet.to, exact.port_in(packet)));
-  const std::uint32_t channel = std::min(exact.channel_in(packet) + global, config_.exact.channels - 1);
+  if (!lossless(packet.cls) || layout_.is_host(layout_.far(out).entity)) return;
+  const bool global = layout_.is_global(layout_.port_of(event.to, exact.port_in(event)));
+  const std::uint32_t channel = std::min(exact.channel_in(event) + global, config_.exact.channels - 1);
   packet.from |= channel << exact.out_shift;
+  packet.cls = static_cast<std::uint8_t>(packet.cls + channel);
 }
 
 // next_class, for classes of several channels: first which class, then which of its channels.

@@ -21,26 +21,25 @@ inline std::int64_t Shard::threshold(std::uint32_t network_switch) const {
 
 // ---- into the buffer and out of it
 
-// Marks a packet for a port by how much waits for it.
-void Shard::mark(Event& packet, std::uint32_t out, std::uint32_t entity, std::int64_t waiting) {
+// Whether a packet is marked at a port where so much waits; its sender may be told at once.
+bool Shard::marks_at(const Event& packet, std::uint32_t out, std::int64_t waiting) {
   const Link& link = layout_.link(layout_.far(out).link);
   const std::int64_t ahead = link.wire(waiting);
-  if (ahead <= link.mark_from) return;
+  if (ahead <= link.mark_from) return false;
   if (ahead < link.mark_to &&
-      !marks(link, ahead, static_cast<std::uint32_t>(world_.entities[entity].random.next() >> 33)))
-    return;
-  packet.flags |= transport::kMarked;
+      !marks(link, ahead, static_cast<std::uint32_t>(world_.entities[packet.to].random.next() >> 33)))
+    return false;
   if (config_.fast_cnp > 0 && packet.type == transport::PacketType::roce_data) warn(packet);
+  return true;
 }
 
 // Takes in a packet that goes out by a port; marks, trims or refuses (false) it.
-bool Shard::take_in(Event& packet, std::uint32_t out, std::uint32_t entity) {
-  const std::uint8_t before = packet.flags;
-  if (!find_room(packet, out, entity)) {
+bool Shard::take_in(const Event& event, Queuing& packet, std::uint32_t out) {
+  if (!find_room(event, packet, out)) {
     count_drop(out);
     return false;
   }
-  const int news = packet.flags & ~before;
+  const int news = packet.flags & ~event.flags;
   if (news == 0) return true;
   const bool marked = (news & transport::kMarked) != 0;
   const bool trimmed = (news & transport::kTrimmed) != 0;
@@ -60,41 +59,44 @@ void Shard::count_drop(std::uint32_t port) {
 }
 
 // What waits at a port has changed.
-void Shard::note_queue(std::uint32_t port) {
-  Samples* const samples = samples_of(port);
-  if (samples == nullptr) return;
+inline void Shard::note_queue(std::uint32_t port) {
+  if (Samples* const samples = samples_of(port)) note_queue(port, *samples);
+}
+
+void Shard::note_queue(std::uint32_t port, Samples& samples) {
   const Link& link = layout_.link(layout_.far(port).link);
   std::int64_t longest = 0;
   for (std::uint32_t cls = 0; cls < config_.exact.classes; ++cls) longest = std::max(longest, gate(port, cls).bytes);
-  samples->queue(now_, link.bytes_in(link.wire(longest)));
+  samples.queue(now_, link.bytes_in(link.wire(longest)));
 }
 
 // Marks, and where there is no room trims a packet; false: it does not fit all the same.
-bool Shard::find_room(Event& packet, std::uint32_t out, std::uint32_t entity) {
+inline bool Shard::find_room(const Event& event, Queuing& packet, std::uint32_t out) {
   const ExactConfig& exact = config_.exact;
-  std::uint32_t cls = class_out(packet);
-  const Link& link = layout_.link(layout_.far(out).link);
-  if (gate(out, cls).thrown_away) {
-    ++world_.exact.ports[out].dropped_watchdog;
+  const std::uint32_t entity = event.to;
+  if (world_.exact.ports[out].thrown_away >> packet.cls & 1) {
+    ++world_.exact.drops[out].watchdog;
     return false;
   }
-  const std::int64_t waiting = gate(out, cls).bytes;
-  if (waiting > 0 && cls != exact.trimmed_class) mark(packet, out, entity, waiting);
-  if (!lossless(cls)) {
+  const std::int64_t waiting = gate(out, packet.cls).bytes;
+  if (waiting > 0 && packet.cls != exact.trimmed_class && marks_at(event, out, waiting))
+    packet.flags |= transport::kMarked;
+  if (!lossless(packet.cls)) {
     const std::int64_t then = waiting + packet.bytes;
-    if (cls != exact.trimmed_class && (then > threshold(entity) || link.wire(then) > link.queue)) {
-      if (!config_.trimming || !transport::can_be_trimmed(packet.type)) return false;
+    const Link& link = layout_.link(layout_.far(out).link);
+    if (packet.cls != exact.trimmed_class && (then > threshold(entity) || link.wire(then) > link.queue)) {
+      if (!config_.trimming || !transport::can_be_trimmed(event.type)) return false;
       packet.flags &= 0xF & ~transport::kMarked;
       packet.flags |= transport::kTrimmed;
-      packet.bytes = static_cast<std::uint16_t>(config_.header);
-      cls = exact.trimmed_class;
+      packet.bytes = config_.header;
+      packet.cls = exact.trimmed_class;
     }
     if (world_.exact.used[entity] + packet.bytes > world_.exact.shared[entity]) return false;
     world_.exact.used[entity] += packet.bytes;
     return true;
   }
   if (exact.flow_control == FlowControl::credits) return true;  // who sent it had seen that there is room
-  return hold_in(packet, class_in(packet), entity);
+  return hold_in(event, class_in(event), entity);
 }
 
 // Holds a packet by the port it came in by, which pauses its neighbour where that is too much; false: it does not fit.
@@ -111,7 +113,7 @@ bool Shard::hold_in(const Event& packet, std::uint32_t cls, std::uint32_t entity
     control(entity, in, cls, Control::pause, 0);
   }
   if (held.headroom + packet.bytes > world_.exact.headroom[layout_.far(in).link]) {
-    ++world_.exact.ports[in].dropped_headroom;
+    ++world_.exact.drops[in].headroom;
     return false;
   }
   held.headroom += packet.bytes;
@@ -119,10 +121,10 @@ bool Shard::hold_in(const Event& packet, std::uint32_t cls, std::uint32_t entity
 }
 
 // A packet leaves the buffer of a switch, in a class; it may have come in another channel of it.
-void Shard::let_out(const Event& packet, std::uint32_t cls, std::uint32_t entity) {
+inline void Shard::let_out(const Event& packet, std::uint32_t bytes, std::uint32_t cls, std::uint32_t entity) {
   const ExactConfig& exact = config_.exact;
   if (!lossless(cls)) {
-    world_.exact.used[entity] -= packet.bytes;
+    world_.exact.used[entity] -= bytes;
     return;
   }
   if (exact.flow_control == FlowControl::scheduled) return sent_on(packet, cls);
@@ -177,12 +179,13 @@ void Shard::at_control(const Event& event) {
   const std::uint32_t port = event.header.source;
   const std::uint32_t cls = event.header.destination;
   Gate& way = gate(port, cls);
+  GateDetails& details = world_.exact.details_of(port, cls);
   const auto amount = static_cast<std::int64_t>(event.header.data.size);
   switch (static_cast<Control>(event.header.sequence)) {
     case Control::pause:
       if (way.paused_since != 0) return;
       way.paused_since = event.time;
-      ++way.pauses;
+      ++details.pauses;
       if (config_.exact.watchdog > 0 && !layout_.is_host(event.to)) {
         Event watch = event;
         watch.header.sequence = static_cast<std::uint32_t>(Control::watch);
@@ -191,9 +194,9 @@ void Shard::at_control(const Event& event) {
       }
       return;
     case Control::resume:
-      if (way.paused_since != 0) way.paused_for += event.time - way.paused_since;
+      if (way.paused_since != 0) details.paused_for += event.time - way.paused_since;
       way.paused_since = 0;
-      way.thrown_away = false;
+      world_.exact.ports[port].thrown_away &= static_cast<std::uint8_t>(~(1u << cls));
       break;
     case Control::credit:
       way.credit += amount;
@@ -212,16 +215,16 @@ void Shard::at_control(const Event& event) {
 // The watchdog: a queue that has been paused for so long is part of a storm, and spreads it.
 void Shard::throw_away(std::uint32_t port, std::uint32_t cls, std::uint32_t entity) {
   Gate& way = gate(port, cls);
-  way.thrown_away = true;
-  world_.exact.ports[port].waiting &= ~(1u << cls);
+  world_.exact.ports[port].thrown_away |= static_cast<std::uint8_t>(1u << cls);
+  world_.exact.ports[port].waiting &= static_cast<std::uint8_t>(~(1u << cls));
   while (way.head != kNone) {
     const std::uint32_t index = way.head;
     const Event packet = pool_[index];
-    way.head = packet.number;
+    way.head = pool_.next(index);
     pool_.give_back(index);
-    ++world_.exact.ports[port].dropped_watchdog;
+    ++world_.exact.drops[port].watchdog;
     count_drop(port);
-    let_out(packet, cls, entity);
+    let_out(packet, packet.bytes, cls, entity);
   }
   way.tail = kNone;
   way.bytes = 0;
@@ -230,12 +233,18 @@ void Shard::throw_away(std::uint32_t port, std::uint32_t cls, std::uint32_t enti
 
 // ---- the wire
 
-void Shard::enqueue(const Event& packet, std::uint32_t cls, std::uint32_t port) {
-  Gate& way = gate(port, cls);
-  const std::uint32_t index = pool_.take(packet);
-  chain(way.head, way.tail, index);
+void Shard::enqueue(const Event& event, const Queuing& packet, std::uint32_t port) {
+  Gate& way = gate(port, packet.cls);
+  const std::uint32_t index = pool_.take();
+  // Written, not read: who changes what it has just copied waits for the copy.
+  Event& slot = pool_[index];
+  slot = event;
+  slot.from = packet.from;
+  slot.bytes = static_cast<std::uint16_t>(packet.bytes);
+  slot.flags = packet.flags & 0xF;
+  pool_.chain(way.head, way.tail, index);
   way.bytes += packet.bytes;
-  world_.exact.ports[port].waiting |= 1u << cls;
+  world_.exact.ports[port].waiting |= static_cast<std::uint8_t>(1u << packet.cls);
   const Link& link = layout_.link(layout_.far(port).link);
   world_.ports[port].peak = std::max(world_.ports[port].peak, link.wire(way.bytes));
   note_queue(port);
@@ -259,16 +268,17 @@ std::uint32_t Shard::next_class(std::uint32_t port) {
   if (weighted == 1) {
     // What nobody else wants costs no turn: it would be held against it when somebody does.
     const auto only = static_cast<std::uint32_t>(std::countr_zero(ready));
-    Gate& way = gate(port, only);
-    way.deficit = std::max<std::int32_t>(way.deficit, pool_[way.head].bytes);
+    const Gate& way = gate(port, only);
+    std::int32_t& deficit = world_.exact.details_of(port, only).deficit;
+    deficit = std::max<std::int32_t>(deficit, pool_[way.head].bytes);
     return only;
   }
   while (true) {
     const std::uint32_t cls = state.turn;
     if (ready >> cls & 1) {
-      Gate& way = gate(port, cls);
-      if (way.deficit >= pool_[way.head].bytes) return cls;
-      way.deficit += static_cast<std::int32_t>(config_.exact.weight[cls] * config_.full_packet);
+      std::int32_t& deficit = world_.exact.details_of(port, cls).deficit;
+      if (deficit >= pool_[gate(port, cls).head].bytes) return cls;
+      deficit += static_cast<std::int32_t>(config_.exact.weight[cls] * config_.full_packet);
     }
     state.turn = static_cast<std::uint8_t>((cls + 1) % config_.exact.classes);
   }
@@ -285,20 +295,22 @@ void Shard::serve(std::uint32_t index, std::uint32_t entity) {
     Gate& way = gate(index, cls);
     const std::uint32_t first = way.head;
     const Event& packet = pool_[first];  // stays where it is until it is given back
-    way.head = packet.number;
-    way.bytes -= packet.bytes;
-    if (config_.exact.weight[cls] > 0) way.deficit -= packet.bytes;
+    const Queuing as_sent{{packet.bytes, packet.flags}, static_cast<std::uint8_t>(cls), packet.from};
+    way.head = pool_.next(first);
+    way.bytes -= as_sent.bytes;
+    const bool weighted = config_.exact.weight[cls] > 0;
+    if (weighted) world_.exact.details_of(index, cls).deficit -= packet.bytes;
     if (way.head == kNone) {
       way.tail = kNone;
-      way.deficit = 0;
-      state.waiting &= ~(1u << cls);
+      if (weighted) world_.exact.details_of(index, cls).deficit = 0;
+      state.waiting &= static_cast<std::uint8_t>(~(1u << cls));
     }
     note_queue(index);
     const bool scheduled = config_.exact.flow_control == FlowControl::scheduled;
-    if (!layout_.is_host(entity) && !scheduled) let_out(packet, cls, entity);
-    transmit(packet, index, entity, std::max(now_, port.busy));
+    if (!layout_.is_host(entity) && !scheduled) let_out(packet, as_sent.bytes, cls, entity);
+    transmit(packet, as_sent, index, entity, std::max(now_, port.busy));
     // The credit that it gives back may bring the next packet here at once, which must find the wire taken.
-    if (!layout_.is_host(entity) && scheduled) let_out(packet, cls, entity);
+    if (!layout_.is_host(entity) && scheduled) let_out(packet, as_sent.bytes, cls, entity);
     pool_.give_back(first);
     if (state.waiting == 0) return;
     if (way.head != kNone) __builtin_prefetch(&pool_[way.head]);  // goes next, some events from now
@@ -308,8 +320,7 @@ void Shard::serve(std::uint32_t index, std::uint32_t entity) {
   state.armed = port.busy;
   if (light_wakes_ && port.busy < window_end_) {
     waking_ = entity;
-    wakes_.push_back({port.busy, world_.entities[entity].caused++, index});
-    std::push_heap(wakes_.begin(), wakes_.end());
+    wakes_.add({port.busy, world_.entities[entity].caused++, index});
     return;
   }
   Event wake;
@@ -318,15 +329,16 @@ void Shard::serve(std::uint32_t index, std::uint32_t entity) {
   emit(wake, port.busy, entity);
 }
 
-void Shard::transmit(const Event& packet, std::uint32_t index, std::uint32_t entity, std::int64_t begin) {
+void Shard::transmit(const Event& event, const Queuing& packet, std::uint32_t index, std::uint32_t entity,
+                     std::int64_t begin) {
   Port& port = world_.ports[index];
   const Layout::Far& far = layout_.far(index);
   const Link& link = layout_.link(far.link);
-  if (config_.exact.flow_control == FlowControl::credits && lossless(class_out(packet)))
-    gate(index, class_out(packet)).credit -= packet.bytes;
+  if (config_.exact.flow_control == FlowControl::credits && lossless(packet.cls))
+    gate(index, packet.cls).credit -= packet.bytes;
   const std::int64_t usual = link.wire(packet.bytes);
   std::int64_t wire = usual;
-  const std::int64_t since = packet.time;
+  const std::int64_t since = event.time;
   bool arrives = true;
   if (port.special != 0) {
     Special& special = world_.specials[port.special - 1];
@@ -339,7 +351,7 @@ void Shard::transmit(const Event& packet, std::uint32_t index, std::uint32_t ent
       special.samples.carry(begin, wire, packet.bytes);
       ++special.samples.at(begin).packets;
     }
-    if (special.capture > 0) capture(special, packet, begin);
+    if (special.capture > 0) capture(special, event, packet, begin);
     const Fate end = fate(special.conditions, begin, begin + wire + link.latency, world_.entities[entity].random);
     if (end != Fate::arrives) {
       arrives = false;
@@ -360,42 +372,43 @@ void Shard::transmit(const Event& packet, std::uint32_t index, std::uint32_t ent
   if (to_switch) time += layout_.switch_latency(far.entity);
   if (to_switch && layout_.cut_through()) time -= usual - link.wire(config_.header);
   Event& slot = place(time, far.entity);
-  slot = packet;
+  // Every field once: changing a copy would wait for the copy.
+  address(slot, time, far.entity, entity);
+  if (to_switch) slot.from = entity | layout_.reverse_local(index) << world_.exact.ingress_shift;
+  if (config_.exact.channels > 1) slot.from |= world_.exact.channel_out(packet.from) << world_.exact.in_shift;
+  slot.bytes = static_cast<std::uint16_t>(packet.bytes);
   slot.kind = EventKind::packet;
   slot.rate = link.rate & 31;
-  address(slot, time, far.entity, entity);
-  if (to_switch) slot.from |= layout_.reverse_local(index) << world_.exact.ingress_shift;
-  if (config_.exact.channels > 1) slot.from |= world_.exact.channel_out(packet) << world_.exact.in_shift;
+  slot.type = event.type;
+  slot.flags = packet.flags & 0xF;
+  slot.header = event.header;
 }
 
 // ---- switches
 
 void Shard::arrive_exactly(const Event& event, std::uint32_t out) {
-  Event packet = event;
   const std::uint32_t entity = event.to;
-  if (config_.exact.channels > 1) choose_channel(packet, out);
-  if (!take_in(packet, out, entity)) return;
-  Port& port = world_.ports[out];
-  const std::uint32_t cls = class_out(packet);
-  if (world_.exact.ports[out].waiting == 0 && port.busy <= now_ && open(gate(out, cls), cls, packet.bytes)) {
-    let_out(packet, cls, entity);
+  Queuing packet{{event.bytes, event.flags}, static_cast<std::uint8_t>(class_of(event)), event.from};
+  if (config_.exact.channels > 1) choose_channel(event, packet, out);
+  if (!take_in(event, packet, out)) return;
+  if (world_.exact.ports[out].waiting == 0 && world_.ports[out].busy <= now_ &&
+      open(gate(out, packet.cls), packet.cls, packet.bytes)) {
+    let_out(event, packet.bytes, packet.cls, entity);
     std::int64_t begin = now_;
     if (layout_.cut_through()) {
       // Where the way out is faster than the way in, it must not run dry.
       const std::int64_t slower = layout_.rate(event.rate) - layout_.link(layout_.far(out).link).per_byte;
       if (slower > 0) begin += slower * (packet.bytes - config_.header) >> 10;
     }
-    return transmit(packet, out, entity, begin);
+    return transmit(event, packet, out, entity, begin);
   }
-  enqueue(packet, cls, out);
+  enqueue(event, packet, out);
   serve(out, entity);
 }
 
 // The first of the ports that are free again, as if an event had said so.
 void Shard::wake_port() {
-  const PortWake wake = wakes_.front();
-  std::pop_heap(wakes_.begin(), wakes_.end());
-  wakes_.pop_back();
+  const PortWakes::Wake wake = wakes_.take();
   const std::uint32_t entity = waking_;
   ++tally_.events;
   now_ = wake.time;
@@ -408,14 +421,6 @@ void Shard::wake_port() {
   if (state.armed != wake.time) return;  // superseded
   state.armed = 0;
   serve(wake.port, entity);
-}
-
-// All that comes before an event.
-void Shard::catch_up(const Event& event) {
-  while (!wakes_.empty() &&
-         (wakes_.front().time < event.time || (wakes_.front().time == event.time &&
-                                               (std::uint64_t{event.to} << 32 | wakes_.front().number) < cause(event))))
-    wake_port();
 }
 
 void Shard::at_port(const Event& event) {

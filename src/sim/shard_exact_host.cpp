@@ -20,7 +20,7 @@ void Shard::pump_exactly(std::uint32_t endpoint, std::int64_t now) {
     Event event = packet_of(packet);
     event.time = now;
     ++tally_.injected;
-    enqueue(event, class_of(event), index);
+    enqueue(event, queuing(event), index);
   };
   if (transport::Raw& raw = stacks_[0].raw(); raw.used()) {
     while (raw.poll(now, endpoint, out)) put(out);
@@ -67,7 +67,7 @@ bool Shard::intake(const Event& event) {
   if (event.kind == EventKind::packet && taking.per_byte > 0) {
     const std::int64_t backlog = (std::max<std::int64_t>(0, taking.done - event.time) << 10) / taking.per_byte;
     if (backlog + event.bytes > config_.exact.nic_buffer && !credits) {
-      ++world_.exact.ports[port].dropped_headroom;
+      ++world_.exact.drops[port].headroom;
       if (samples_of(port)) ++world_.specials[world_.ports[port].special - 1].refused.at(event.time).dropped;
       ++tally_.dropped;
       return false;

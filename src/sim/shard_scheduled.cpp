@@ -54,7 +54,7 @@ void Shard::await_credit(const Event& event) {
   const bool here = layout_.leaf_of(endpoint) == entity;
   if (!lossless(cls)) {
     if (here) return leave_scheduled(packet);
-    chain(leaf.express_first, leaf.express_last, pool_.take(packet));
+    pool_.chain(leaf.express_first, leaf.express_last, pool_.take(packet));
     return send_cells(entity);
   }
   const std::uint32_t out = layout_.reverse_port(layout_.port_of_endpoint(endpoint));
@@ -64,7 +64,7 @@ void Shard::await_credit(const Event& event) {
   VirtualQueue& queue = leaf.queues[known->second];
   // What comes while credit is fetched waits in any case: that is no congestion.
   const std::int64_t always = here ? 0 : world_.scheduled.meanwhile[layout_.far(out).link];
-  mark(packet, out, entity, std::max<std::int64_t>(0, queue.bytes - always));
+  if (marks_at(packet, out, std::max<std::int64_t>(0, queue.bytes - always))) packet.flags |= transport::kMarked;
   // What is for another leaf waits for the way there: that port is another entity's.
   Samples* const samples = here ? samples_of(out) : leaf.up.samples.on() ? &leaf.up.samples : nullptr;
   if (!hold_in(packet, cls, entity)) {
@@ -81,7 +81,7 @@ void Shard::await_credit(const Event& event) {
       ++leaf.up.marked;
     if (samples) ++samples->at(now_).marked;
   }
-  chain(queue.head, queue.tail, pool_.take(packet));
+  pool_.chain(queue.head, queue.tail, pool_.take(packet));
   queue.bytes += packet.bytes;
   if (here) {
     Port& port = world_.ports[out];
@@ -136,7 +136,7 @@ void Shard::stand_in_line(ScheduledLeaf& leaf, std::uint32_t number) {
 Event Shard::take_out(VirtualQueue& queue, std::uint32_t entity) {
   const std::uint32_t index = queue.head;
   const Event packet = pool_[index];
-  queue.head = packet.number;
+  queue.head = pool_.next(index);
   if (queue.head == kNone) queue.tail = kNone;
   queue.bytes -= packet.bytes;
   queue.granted -= packet.bytes;
@@ -159,7 +159,7 @@ void Shard::send_cells(std::uint32_t entity) {
     if (leaf.express_first != kNone) {
       const std::uint32_t index = leaf.express_first;
       packet = pool_[index];
-      leaf.express_first = packet.number;
+      leaf.express_first = pool_.next(index);
       if (leaf.express_first == kNone) leaf.express_last = kNone;
       pool_.give_back(index);
     } else {
@@ -194,19 +194,17 @@ void Shard::send_cells(std::uint32_t entity) {
 // ---- the leaf where it goes out
 
 void Shard::leave_scheduled(const Event& event) {
-  const std::uint32_t entity = event.to;
-  Event packet = event;
-  const std::uint32_t out = layout_.reverse_port(layout_.port_of_endpoint(packet.header.destination));
-  const std::uint32_t cls = class_of(packet);
-  if (!lossless(cls)) {
-    if (!take_in(packet, out, entity)) return;
-  } else if (gate(out, cls).thrown_away) {
-    ++world_.exact.ports[out].dropped_watchdog;
-    sent_on(packet, cls);
+  const std::uint32_t out = layout_.reverse_port(layout_.port_of_endpoint(event.header.destination));
+  Queuing packet = queuing(event);
+  if (!lossless(packet.cls)) {
+    if (!take_in(event, packet, out)) return;
+  } else if (world_.exact.ports[out].thrown_away >> packet.cls & 1) {
+    ++world_.exact.drops[out].watchdog;
+    sent_on(event, packet.cls);
     return count_drop(out);
   }
-  enqueue(packet, class_of(packet), out);
-  serve(out, entity);
+  enqueue(event, packet, out);
+  serve(out, event.to);
 }
 
 // A virtual queue has as many bytes more.

@@ -87,20 +87,15 @@ void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::ui
     if (end != Fate::arrives) ++special.samples.at(begin).lost;
   }
   if (!admitted) return;
-  if (special.capture > 0) {
-    Event seen = arrived;
-    seen.bytes = static_cast<std::uint16_t>(packet.bytes);
-    seen.flags = packet.flags & 0xF;
-    capture(special, seen, begin);
-  }
+  if (special.capture > 0) capture(special, arrived, packet, begin);
   if (end == Fate::arrives) return leave(arrived, packet, far, link, entity, begin, wire);
   ++port.lost;
   ++(end == Fate::lost ? tally_.lost : tally_.corrupted);
 }
 
-void Shard::capture(const Special& special, const Event& packet, std::int64_t begin) {
+void Shard::capture(const Special& special, const Event& arrived, const Passing& packet, std::int64_t begin) {
   if (captured_.size() < config_.most_captured) {
-    captured_.push_back({begin, special.capture - 1, packet.bytes, packet.type, packet.flags, packet.header});
+    captured_.push_back({begin, special.capture - 1, packet.bytes, arrived.type, packet.flags, arrived.header});
   } else {
     capture_end_ = std::min(capture_end_, begin);
   }
