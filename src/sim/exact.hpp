@@ -211,7 +211,7 @@ class PortWakes {
     std::uint32_t number;
     std::uint32_t port;
   };
-  bool empty() const { return first_ == wakes_.size(); }
+  bool empty() const { return left_ == 0; }
   // Whether the first comes before an event at the same switch.
   bool before(const Event& event) const {
     const Wake& wake = wakes_[first_];
@@ -220,13 +220,14 @@ class PortWakes {
   }
   void add(const Wake& wake) {
     wakes_.push_back(wake);
+    ++left_;
     std::size_t at = wakes_.size() - 1;
     for (; at > first_ && wakes_[at - 1].time > wake.time; --at) wakes_[at] = wakes_[at - 1];
     wakes_[at] = wake;
   }
   Wake take() {
     const Wake wake = wakes_[first_++];
-    if (empty()) {
+    if (--left_ == 0) {
       wakes_.clear();
       first_ = 0;
     }
@@ -236,6 +237,7 @@ class PortWakes {
  private:
   std::vector<Wake> wakes_;  // those before the first were taken
   std::size_t first_ = 0;
+  std::size_t left_ = 0;
 };
 
 }  // namespace weft::sim

@@ -279,7 +279,7 @@ void Shard::complete(std::int64_t now) {
 }
 
 [[gnu::always_inline]] inline void Shard::handle(const Event& event) {
-  while (!wakes_.empty() && wakes_.before(event)) wake_port();
+  if (!wakes_.empty()) catch_up(event);
   ++tally_.events;
   now_ = event.time;
   world_.entities[event.to].digest.add(hash_of(event));

@@ -251,12 +251,21 @@ class Shard {
   void throw_away(std::uint32_t port, std::uint32_t cls, std::uint32_t entity);
   void enqueue(const Event& event, const Queuing& packet, std::uint32_t port);
   std::uint32_t next_class(std::uint32_t port);
+  std::uint32_t choose_class(std::uint32_t port);
   void serve(std::uint32_t port, std::uint32_t entity);
+  bool send_next(std::uint32_t port, std::uint32_t entity);
+  void look_again(std::uint32_t port, std::uint32_t entity);
+  void occupy(const Event& event, const Queuing& packet, std::uint32_t port, std::int64_t begin, std::int64_t wire);
+  void arrive_later(const Event& event, const Queuing& packet, std::uint32_t port, std::uint32_t entity,
+                    std::int64_t end);
   void transmit(const Event& event, const Queuing& packet, std::uint32_t port, std::uint32_t entity,
                 std::int64_t begin);
+  void transmit_specially(const Event& event, const Queuing& packet, std::uint32_t port, std::uint32_t entity,
+                          std::int64_t begin);
   void arrive_exactly(const Event& event, std::uint32_t out);
   void at_port(const Event& event);
   void pump_exactly(std::uint32_t endpoint, std::int64_t now);
+  void catch_up(const Event& event);
   void wake_port();
   bool intake(const Event& event);
 

@@ -251,8 +251,13 @@ void Shard::enqueue(const Event& event, const Queuing& packet, std::uint32_t por
 }
 
 // The class that sends next; kNone when none may. Strict classes first, the others by weight (deficit round robin).
-std::uint32_t Shard::next_class(std::uint32_t port) {
-  if (config_.exact.channels > 1) return next_channel(port);
+inline std::uint32_t Shard::next_class(std::uint32_t port) {
+  const auto first = static_cast<std::uint32_t>(std::countr_zero(world_.exact.ports[port].waiting));
+  if (config_.exact.weight[first] == 0 && !lossless(first)) return first;
+  return config_.exact.channels > 1 ? next_channel(port) : choose_class(port);
+}
+
+std::uint32_t Shard::choose_class(std::uint32_t port) {
   ExactPort& state = world_.exact.ports[port];
   std::uint32_t ready = 0;
   std::uint32_t weighted = 0;
@@ -284,104 +289,129 @@ std::uint32_t Shard::next_class(std::uint32_t port) {
   }
 }
 
-// Sends the next packet of a port if the wire is free, else sees to it that it is looked at again.
-void Shard::serve(std::uint32_t index, std::uint32_t entity) {
-  ExactPort& state = world_.exact.ports[index];
+// The wire is taken from `begin` on for as long as a packet needs.
+inline void Shard::occupy(const Event& event, const Queuing& packet, std::uint32_t index, std::int64_t begin,
+                          std::int64_t wire) {
   Port& port = world_.ports[index];
-  if (state.waiting == 0) return;
-  if (port.busy <= now_) {
-    const std::uint32_t cls = next_class(index);
-    if (cls == kNone) return;  // until a gate opens
-    Gate& way = gate(index, cls);
-    const std::uint32_t first = way.head;
-    const Event& packet = pool_[first];  // stays where it is until it is given back
-    const Queuing as_sent{{packet.bytes, packet.flags}, static_cast<std::uint8_t>(cls), packet.from};
-    way.head = pool_.next(first);
-    way.bytes -= as_sent.bytes;
-    const bool weighted = config_.exact.weight[cls] > 0;
-    if (weighted) world_.exact.details_of(index, cls).deficit -= packet.bytes;
-    if (way.head == kNone) {
-      way.tail = kNone;
-      if (weighted) world_.exact.details_of(index, cls).deficit = 0;
-      state.waiting &= static_cast<std::uint8_t>(~(1u << cls));
-    }
-    note_queue(index);
-    const bool scheduled = config_.exact.flow_control == FlowControl::scheduled;
-    if (!layout_.is_host(entity) && !scheduled) let_out(packet, as_sent.bytes, cls, entity);
-    transmit(packet, as_sent, index, entity, std::max(now_, port.busy));
-    // The credit that it gives back may bring the next packet here at once, which must find the wire taken.
-    if (!layout_.is_host(entity) && scheduled) let_out(packet, as_sent.bytes, cls, entity);
-    pool_.give_back(first);
-    if (state.waiting == 0) return;
-    if (way.head != kNone) __builtin_prefetch(&pool_[way.head]);  // goes next, some events from now
-  }
-  if (layout_.is_host(entity)) return;  // its endpoint is woken
-  if (state.armed > now_ && state.armed <= port.busy) return;
-  state.armed = port.busy;
-  if (light_wakes_ && port.busy < window_end_) {
-    waking_ = entity;
-    wakes_.add({port.busy, world_.entities[entity].caused++, index});
-    return;
-  }
-  Event wake;
-  wake.kind = EventKind::wake;
-  wake.header.source = index;
-  emit(wake, port.busy, entity);
-}
-
-void Shard::transmit(const Event& event, const Queuing& packet, std::uint32_t index, std::uint32_t entity,
-                     std::int64_t begin) {
-  Port& port = world_.ports[index];
-  const Layout::Far& far = layout_.far(index);
-  const Link& link = layout_.link(far.link);
-  if (config_.exact.flow_control == FlowControl::credits && lossless(packet.cls))
-    gate(index, packet.cls).credit -= packet.bytes;
-  const std::int64_t usual = link.wire(packet.bytes);
-  std::int64_t wire = usual;
-  const std::int64_t since = event.time;
-  bool arrives = true;
-  if (port.special != 0) {
-    Special& special = world_.specials[port.special - 1];
-    if (special.bucket.ps_per_byte > 0) {
-      begin = special.bucket.conforms(begin, packet.bytes);
-      special.bucket.take(begin, packet.bytes);
-    }
-    wire = finish(special.conditions, begin, wire) - begin;
-    if (special.samples.on()) {
-      special.samples.carry(begin, wire, packet.bytes);
-      ++special.samples.at(begin).packets;
-    }
-    if (special.capture > 0) capture(special, event, packet, begin);
-    const Fate end = fate(special.conditions, begin, begin + wire + link.latency, world_.entities[entity].random);
-    if (end != Fate::arrives) {
-      arrives = false;
-      ++port.lost;
-      if (special.samples.on()) ++special.samples.at(begin).lost;
-      ++(end == Fate::lost ? tally_.lost : tally_.corrupted);
-    }
-  }
-  port.busy = begin + std::max(wire, link.gap);
+  port.busy = begin + std::max(wire, layout_.link(layout_.far(index).link).gap);
   port.bytes += packet.bytes;
-  port.waited += begin - since;
+  port.waited += begin - event.time;
   ++port.packets;
   ++tally_.hops;
-  if (!arrives) return;
+}
+
+inline void Shard::arrive_later(const Event& event, const Queuing& packet, std::uint32_t index, std::uint32_t entity,
+                                std::int64_t end) {
+  const Layout::Far& far = layout_.far(index);
+  const Link& link = layout_.link(far.link);
   // What a switch needs to decide is added here, so that it acts when the packet may leave.
-  std::int64_t time = begin + wire + link.latency;
+  std::int64_t time = end + link.latency;
   const bool to_switch = !layout_.is_host(far.entity);
-  if (to_switch) time += layout_.switch_latency(far.entity);
-  if (to_switch && layout_.cut_through()) time -= usual - link.wire(config_.header);
+  std::uint32_t from = entity;
+  if (to_switch) {
+    time += layout_.switch_latency(far.entity);
+    from |= layout_.reverse_local(index) << world_.exact.ingress_shift;
+    if (layout_.cut_through()) time -= link.wire(packet.bytes) - link.wire(config_.header);
+  }
+  if (config_.exact.channels > 1) from |= world_.exact.channel_out(packet.from) << world_.exact.in_shift;
   Event& slot = place(time, far.entity);
   // Every field once: changing a copy would wait for the copy.
-  address(slot, time, far.entity, entity);
-  if (to_switch) slot.from = entity | layout_.reverse_local(index) << world_.exact.ingress_shift;
-  if (config_.exact.channels > 1) slot.from |= world_.exact.channel_out(packet.from) << world_.exact.in_shift;
+  slot.time = time;
+  slot.to = far.entity;
+  slot.from = from;
+  slot.number = world_.entities[entity].caused++;
   slot.bytes = static_cast<std::uint16_t>(packet.bytes);
   slot.kind = EventKind::packet;
   slot.rate = link.rate & 31;
   slot.type = event.type;
   slot.flags = packet.flags & 0xF;
   slot.header = event.header;
+}
+
+[[gnu::always_inline]] inline void Shard::transmit(const Event& event, const Queuing& packet, std::uint32_t index,
+                                                   std::uint32_t entity, std::int64_t begin) {
+  if (config_.exact.flow_control == FlowControl::credits && lossless(packet.cls))
+    gate(index, packet.cls).credit -= packet.bytes;
+  if (world_.ports[index].special != 0) return transmit_specially(event, packet, index, entity, begin);
+  const std::int64_t wire = layout_.link(layout_.far(index).link).wire(packet.bytes);
+  occupy(event, packet, index, begin, wire);
+  arrive_later(event, packet, index, entity, begin + wire);
+}
+
+void Shard::transmit_specially(const Event& event, const Queuing& packet, std::uint32_t index, std::uint32_t entity,
+                               std::int64_t begin) {
+  const Link& link = layout_.link(layout_.far(index).link);
+  Special& special = world_.specials[world_.ports[index].special - 1];
+  if (special.bucket.ps_per_byte > 0) {
+    begin = special.bucket.conforms(begin, packet.bytes);
+    special.bucket.take(begin, packet.bytes);
+  }
+  const std::int64_t wire = finish(special.conditions, begin, link.wire(packet.bytes)) - begin;
+  if (special.samples.on()) {
+    special.samples.carry(begin, wire, packet.bytes);
+    ++special.samples.at(begin).packets;
+  }
+  if (special.capture > 0) capture(special, event, packet, begin);
+  occupy(event, packet, index, begin, wire);
+  const Fate end = fate(special.conditions, begin, begin + wire + link.latency, world_.entities[entity].random);
+  if (end == Fate::arrives) return arrive_later(event, packet, index, entity, begin + wire);
+  ++world_.ports[index].lost;
+  if (special.samples.on()) ++special.samples.at(begin).lost;
+  ++(end == Fate::lost ? tally_.lost : tally_.corrupted);
+}
+
+// Sends the next packet of a port if the wire is free, else sees to it that it is looked at again.
+void Shard::serve(std::uint32_t index, std::uint32_t entity) {
+  const ExactPort& state = world_.exact.ports[index];
+  if (state.waiting == 0) return;
+  const std::int64_t& busy = world_.ports[index].busy;
+  if (busy <= now_ && !send_next(index, entity)) return;
+  if (layout_.is_host(entity)) return;  // its endpoint is woken
+  if (state.armed <= now_ || state.armed > busy) look_again(index, entity);
+}
+
+// False: no gate is open, or nothing is left.
+bool Shard::send_next(std::uint32_t index, std::uint32_t entity) {
+  const std::uint32_t cls = next_class(index);
+  if (cls == kNone) return false;
+  ExactPort& state = world_.exact.ports[index];
+  Gate& way = gate(index, cls);
+  const std::uint32_t first = way.head;
+  const Event& packet = pool_[first];  // stays where it is until it is given back
+  const Queuing as_sent{{packet.bytes, packet.flags}, static_cast<std::uint8_t>(cls), packet.from};
+  way.head = pool_.next(first);
+  way.bytes -= as_sent.bytes;
+  const bool weighted = config_.exact.weight[cls] > 0;
+  if (weighted) world_.exact.details_of(index, cls).deficit -= packet.bytes;
+  if (way.head == kNone) {
+    way.tail = kNone;
+    if (weighted) world_.exact.details_of(index, cls).deficit = 0;
+    state.waiting &= static_cast<std::uint8_t>(~(1u << cls));
+  }
+  note_queue(index);
+  const bool in_switch = !layout_.is_host(entity);
+  const bool scheduled = config_.exact.flow_control == FlowControl::scheduled;
+  if (in_switch && !scheduled) let_out(packet, as_sent.bytes, cls, entity);
+  transmit(packet, as_sent, index, entity, now_);
+  // The credit that it gives back may bring the next packet here at once, which must find the wire taken.
+  if (in_switch && scheduled) let_out(packet, as_sent.bytes, cls, entity);
+  pool_.give_back(first);
+  if (state.waiting == 0) return false;
+  if (way.head != kNone) __builtin_prefetch(&pool_[way.head]);  // goes next, some events from now
+  return true;
+}
+
+void Shard::look_again(std::uint32_t index, std::uint32_t entity) {
+  const std::int64_t when = world_.ports[index].busy;
+  world_.exact.ports[index].armed = when;
+  if (light_wakes_ && when < window_end_) {
+    waking_ = entity;
+    return wakes_.add({when, world_.entities[entity].caused++, index});
+  }
+  Event wake;
+  wake.kind = EventKind::wake;
+  wake.header.source = index;
+  emit(wake, when, entity);
 }
 
 // ---- switches
@@ -421,6 +451,11 @@ void Shard::wake_port() {
   if (state.armed != wake.time) return;  // superseded
   state.armed = 0;
   serve(wake.port, entity);
+}
+
+// All that comes before an event.
+void Shard::catch_up(const Event& event) {
+  while (!wakes_.empty() && wakes_.before(event)) wake_port();
 }
 
 void Shard::at_port(const Event& event) {

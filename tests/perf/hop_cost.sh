@@ -2,9 +2,11 @@
 # How many instructions a packet costs per link, everything included: SRD, digest, ports, queues. Counted by
 # callgrind, so the answer does not depend on the machine's load. Two runs of different length: the difference
 # leaves out loading and printing.
-#   hop_cost.sh WEFT LIMIT
+#   hop_cost.sh WEFT LIMIT [OPTION...]
 set -euo pipefail
 weft=$1 limit=$2
+shift 2
+options=("$@")
 command -v valgrind >/dev/null || { echo "SKIPPED: valgrind is not installed"; exit 77; }
 dir=$(mktemp -d)
 trap 'rm -r "$dir"' EXIT
@@ -28,7 +30,7 @@ Radix_Down 4
 Downlink_Latency_ns 1000
 T
 count() { # seeds
-  valgrind --tool=callgrind --callgrind-out-file=/dev/null "$weft" sim "$dir/tree.topo" --size 500kB --seeds "$1" --json 2>&1 >"$dir/out.$1" |
+  valgrind --tool=callgrind --callgrind-out-file=/dev/null "$weft" sim "$dir/tree.topo" --size 500kB --seeds "$1" "${options[@]}" --json 2>&1 >"$dir/out.$1" |
     sed -n 's/.*Collected : //p'
 }
 one=$(count 1)
