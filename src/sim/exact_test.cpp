@@ -244,6 +244,25 @@ TEST(ExactPorts, TheSmallestCreditIsEnough) {
   EXPECT_TRUE(delivered_once(run(flows, config), flows.size()));
 }
 
+// Packets that get lost on a cable hold no room behind it: of two packets' credit none would soon be left.
+TEST(ExactPorts, WhatGotLostKeepsNoCredit) {
+  SimConfig config = lossless(FlowControl::credits);
+  config.exact.buffer = 8 * 2 * 4150;
+  const std::vector<Flow> flows = shifted(21, 200'000);
+  const Outcome lossy = run(flows, config, [](PacketSim& sim) {
+    for (std::uint32_t s = 0; s < sim.layout().switches(); ++s)
+      sim.add_to_switch(s, {Condition::Kind::loss, 0, kForever, 10'000});
+  });
+  EXPECT_GT(lossy.result.counters.lost, 100u);
+  EXPECT_TRUE(delivered_once(lossy, flows.size()));
+  const Outcome cut_off = run(flows, config, [](PacketSim& sim) {
+    for (std::uint32_t up = 4; up < 8; ++up)
+      sim.add_to_link(sim.layout().port_of(0, up), {Condition::Kind::down, 20'000'000, 40'000'000, 0});
+  });
+  EXPECT_GT(cut_off.result.counters.lost, 0u);
+  EXPECT_TRUE(delivered_once(cut_off, flows.size()));
+}
+
 // A pause is smaller than TCP's headers and must not come before the end of a window.
 TEST(ExactPorts, APauseThatActsAtOnceKeepsTheOrderOfThreads) {
   SimConfig config = lossless(FlowControl::pause);

@@ -233,6 +233,7 @@ class Shard {
   std::uint32_t class_of(const Event& packet) const;  // the first of its channels
   std::uint32_t class_in(const Event& packet) const;  // in which it is held
   bool lossless(std::uint32_t cls) const;
+  bool credits(std::uint32_t cls) const;  // whether its packets wait for credit
   std::int64_t threshold(std::uint32_t network_switch) const;
   bool open(const Gate& gate, std::uint32_t cls, std::int64_t bytes) const;
   Queuing queuing(const Event& packet) const;
@@ -246,6 +247,8 @@ class Shard {
   void release(const Event& packet, std::uint32_t cls, std::uint32_t entity);
   void let_out(const Event& packet, std::uint32_t bytes, std::uint32_t cls, std::uint32_t entity);
   void give_credit(std::uint32_t entity, std::uint32_t port, std::uint32_t cls, std::int64_t bytes);
+  void regain_credit(const Queuing& packet, std::uint32_t port, std::uint32_t entity, std::int64_t lost);
+  static Event control_event(std::uint32_t port, std::uint32_t cls, Control what, std::int64_t amount);
   void control(std::uint32_t entity, std::uint32_t port, std::uint32_t cls, Control what, std::int64_t amount);
   void at_control(const Event& event);
   void throw_away(std::uint32_t port, std::uint32_t cls, std::uint32_t entity);
@@ -369,6 +372,10 @@ inline Shard::Queuing Shard::queuing(const Event& packet) const {
 }
 
 inline bool Shard::lossless(std::uint32_t cls) const { return config_.exact.is_lossless(cls); }
+
+inline bool Shard::credits(std::uint32_t cls) const {
+  return config_.exact.flow_control == FlowControl::credits && lossless(cls);
+}
 
 inline bool Shard::open(const Gate& gate, std::uint32_t cls, std::int64_t bytes) const {
   if (!lossless(cls)) return true;

@@ -95,7 +95,7 @@ inline bool Shard::find_room(const Event& event, Queuing& packet, std::uint32_t 
     world_.exact.used[entity] += packet.bytes;
     return true;
   }
-  if (exact.flow_control == FlowControl::credits) return true;  // who sent it had seen that there is room
+  if (credits(packet.cls)) return true;  // who sent it had seen that there is room
   return hold_in(event, class_in(event), entity);
 }
 
@@ -155,6 +155,24 @@ void Shard::give_credit(std::uint32_t entity, std::uint32_t port, std::uint32_t 
   held.owed = 0;
 }
 
+// What a packet that got lost on the cable was to fill is free. InfiniBand counts from the beginning, and each end
+// tells the other its count, so that such credit is known again a round trip later.
+void Shard::regain_credit(const Queuing& packet, std::uint32_t port, std::uint32_t entity, std::int64_t lost) {
+  const Link& link = layout_.link(layout_.far(port).link);
+  emit(control_event(port, packet.cls, Control::credit, packet.bytes),
+       lost + 2 * link.latency + 2 * link.wire(kControlBytes), entity);
+}
+
+Event Shard::control_event(std::uint32_t port, std::uint32_t cls, Control what, std::int64_t amount) {
+  Event event;
+  event.kind = EventKind::control;
+  event.header.source = port;
+  event.header.destination = cls;
+  event.header.sequence = static_cast<std::uint32_t>(what);
+  event.header.data.size = static_cast<std::uint64_t>(amount);
+  return event;
+}
+
 // Tells the neighbour on a port. Such a frame goes before all that waits, but not through what is on the wire.
 void Shard::control(std::uint32_t entity, std::uint32_t port, std::uint32_t cls, Control what, std::int64_t amount) {
   const Layout::Far& far = layout_.far(port);
@@ -163,14 +181,8 @@ void Shard::control(std::uint32_t entity, std::uint32_t port, std::uint32_t cls,
   const std::int64_t end = begin + link.wire(kControlBytes);
   world_.ports[port].busy = end;
   const std::int64_t time = end + link.latency + config_.exact.reaction;
-  Event event;
-  event.kind = EventKind::control;
-  event.header.source = layout_.reverse_port(port);
-  event.header.destination = cls;
-  event.header.sequence = static_cast<std::uint32_t>(what);
-  event.header.data.size = static_cast<std::uint64_t>(amount);
   Event& slot = place(time, far.entity);
-  slot = event;
+  slot = control_event(layout_.reverse_port(port), cls, what, amount);
   address(slot, time, far.entity, entity);
 }
 
@@ -330,8 +342,7 @@ inline void Shard::arrive_later(const Event& event, const Queuing& packet, std::
 
 [[gnu::always_inline]] inline void Shard::transmit(const Event& event, const Queuing& packet, std::uint32_t index,
                                                    std::uint32_t entity, std::int64_t begin) {
-  if (config_.exact.flow_control == FlowControl::credits && lossless(packet.cls))
-    gate(index, packet.cls).credit -= packet.bytes;
+  if (credits(packet.cls)) gate(index, packet.cls).credit -= packet.bytes;
   if (world_.ports[index].special != 0) return transmit_specially(event, packet, index, entity, begin);
   const std::int64_t wire = layout_.link(layout_.far(index).link).wire(packet.bytes);
   occupy(event, packet, index, begin, wire);
@@ -355,6 +366,7 @@ void Shard::transmit_specially(const Event& event, const Queuing& packet, std::u
   occupy(event, packet, index, begin, wire);
   const Fate end = fate(special.conditions, begin, begin + wire + link.latency, world_.entities[entity].random);
   if (end == Fate::arrives) return arrive_later(event, packet, index, entity, begin + wire);
+  if (credits(packet.cls)) regain_credit(packet, index, entity, begin + wire);
   ++world_.ports[index].lost;
   if (special.samples.on()) ++special.samples.at(begin).lost;
   ++(end == Fate::lost ? tally_.lost : tally_.corrupted);

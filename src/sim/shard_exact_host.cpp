@@ -63,17 +63,17 @@ bool Shard::intake(const Event& event) {
   const std::uint32_t cls = class_of(event);
   const std::uint32_t port = layout_.port_of_endpoint(endpoint);
   Intake& taking = world_.exact.intakes[endpoint];
-  const bool credits = lossless(cls) && config_.exact.flow_control == FlowControl::credits;
+  const bool by_credits = credits(cls);
   if (event.kind == EventKind::packet && taking.per_byte > 0) {
     const std::int64_t backlog = (std::max<std::int64_t>(0, taking.done - event.time) << 10) / taking.per_byte;
-    if (backlog + event.bytes > config_.exact.nic_buffer && !credits) {
+    if (backlog + event.bytes > config_.exact.nic_buffer && !by_credits) {
       ++world_.exact.drops[port].headroom;
       if (samples_of(port)) ++world_.specials[world_.ports[port].special - 1].refused.at(event.time).dropped;
       ++tally_.dropped;
       return false;
     }
     Hold& held = hold(port, cls);
-    if (lossless(cls) && !credits && !held.pausing && backlog > config_.exact.nic_buffer / 2) {
+    if (lossless(cls) && !by_credits && !held.pausing && backlog > config_.exact.nic_buffer / 2) {
       held.pausing = true;
       control(event.to, port, cls, Control::pause, 0);
     }
@@ -84,7 +84,7 @@ bool Shard::intake(const Event& event) {
     return false;
   }
   ++tally_.arrived;
-  if (credits) give_credit(event.to, port, cls, event.bytes);
+  if (by_credits) give_credit(event.to, port, cls, event.bytes);
   Hold& held = hold(port, cls);
   if (held.pausing && ((taking.done - event.time) << 10) / taking.per_byte <= config_.exact.nic_buffer / 4) {
     held.pausing = false;
