@@ -35,7 +35,7 @@ HostLinks::Transfer* HostLinks::alive(TransferId id) {
 }
 
 HostLinks::TransferId HostLinks::start(std::int64_t now, std::uint32_t number, const HostRoute& route,
-                                       std::uint64_t bytes, std::uint64_t context) {
+                                       std::uint64_t bytes, std::uint64_t context, std::optional<TransferId> after) {
   Domain& domain = make_domain(number);
   run_until(domain, now);
   if (free_.empty()) {
@@ -52,13 +52,20 @@ HostLinks::TransferId HostLinks::start(std::int64_t now, std::uint32_t number, c
   transfer.begins = later(domain.time, route.latency.count());
   transfer.domain = static_cast<std::uint32_t>(&domain - domains_.data());
   transfer.entry = static_cast<std::uint32_t>(domain.going.size());
+  transfer.follower = kNowhere;
+  transfer.held = false;
   transfer.begun = false;
   transfer.done = false;
+  if (Transfer* first = after ? alive(*after) : nullptr; first != nullptr && !first->done) {
+    first->follower = slot;
+    transfer.held = true;
+  }
   transfer.route = route;
   transfer.legs.fill({});
   transfer.uses.resize(route.links.size());
-  domain.going.push_back({transfer.begins, slot});
-  domain.next = std::min(domain.next, transfer.begins);
+  domain.going.push_back({kNever, slot});
+  set_due(domain, transfer);
+  domain.next = std::min(domain.next, domain.going.back().due);
   return {slot, transfer.generation};
 }
 
@@ -164,14 +171,14 @@ void HostLinks::find_next(Domain& domain) const {
 }
 
 void HostLinks::set_due(Domain& domain, const Transfer& transfer) const {
-  std::int64_t due = transfer.begun ? kNever : transfer.begins;
+  std::int64_t due = transfer.begun || transfer.held ? kNever : transfer.begins;
   for (std::uint32_t i = 0; i < transfer.route.legs; ++i) due = std::min(due, transfer.legs[i].goal_at);
   domain.going[transfer.entry].due = due;
 }
 
 void HostLinks::handle(Domain& domain, std::uint32_t slot) {
   Transfer& transfer = transfers_[slot];
-  if (!transfer.begun && transfer.begins <= domain.time) {
+  if (!transfer.begun && !transfer.held && transfer.begins <= domain.time) {
     transfer.begun = true;
     if (transfer.bytes == 0 || transfer.route.legs == 0) return finish(domain, slot);
     transfer.legs[0].available = transfer.bytes;
@@ -213,6 +220,10 @@ void HostLinks::finish(Domain& domain, std::uint32_t slot) {
   transfer.done = true;
   for (const std::uint32_t link : transfer.route.links) domain.carried[link] += transfer.bytes;
   domain.reports.push_back({{domain.time, transfer.context, transfer.bytes, true}, slot});
+  if (transfer.follower == kNowhere) return;
+  Transfer& next = transfers_[transfer.follower];
+  next.held = false;
+  set_due(domain, next);
 }
 
 void HostLinks::begin_leg(Domain& domain, std::uint32_t slot, std::uint32_t index) {

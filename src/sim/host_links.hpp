@@ -48,6 +48,7 @@ class HostLinks {
   struct TransferId {
     std::uint32_t slot;
     std::uint32_t generation;
+    bool operator==(const TransferId&) const = default;
   };
   // What `wake_at` asked for is there, or everything; a transfer that is done is gone.
   struct Ready {
@@ -61,8 +62,9 @@ class HostLinks {
   // `chunk` in bytes, at least 1.
   explicit HostLinks(const HostRoutes& routes, std::uint64_t chunk = kChunk) : routes_(routes), chunk_(chunk) {}
 
+  // `after`: one that it must not overtake, and that nobody else follows. Latency is paid while it waits for that.
   TransferId start(std::int64_t now, std::uint32_t domain, const HostRoute& route, std::uint64_t bytes,
-                   std::uint64_t context);
+                   std::uint64_t context, std::optional<TransferId> after = {});
   // When `advance` has something to do next, which may be past already when other calls have moved the
   // domain on; kNever when nothing moves.
   std::int64_t next_event(std::uint32_t domain);
@@ -113,6 +115,8 @@ class HostLinks {
     std::uint32_t domain = 0;  // into domains_
     std::uint32_t entry = 0;   // into Domain::going
     std::uint32_t generation = 0;
+    std::uint32_t follower = kNowhere;
+    bool held = false;  // follows one that is not done
     bool begun = false;
     bool done = false;  // and not yet reported
     HostRoute route;

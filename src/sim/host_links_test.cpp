@@ -338,6 +338,27 @@ TEST(HostLinks, WhatIsLeftSpeedsUpWhenOthersAreDone) {
   EXPECT_LE(std::abs(end.at(2) - both), 1);
 }
 
+// The second has paid its latency while it waited; a third does not wait for them.
+TEST(HostLinks, AFollowerBeginsWhenTheOneBeforeIsDone) {
+  const HostRoute way = route(hgx(), hgx().gpu(0), hgx().nic(0));
+  const Bandwidth pcie = slowest(hgx(), way.links);
+  const std::int64_t latency = way.latency.count();
+  HostLinks links(hgx().routes);
+  const auto first = links.start(0, 0, way, kMiB, 1);
+  const auto second = links.start(0, 0, way, kMiB, 2, first);
+  links.start(0, 0, route(hgx(), hgx().gpu(1), hgx().nic(1)), kMiB, 3);
+  links.wake_at(0, second, 1000);
+  const std::vector<Ready> all = drain(links);
+  EXPECT_EQ(ends(all).at(1), latency + time_at(kMiB, pcie));
+  EXPECT_EQ(ends(all).at(3), latency + time_at(kMiB, pcie));
+  EXPECT_EQ(ends(all).at(2), latency + 2 * time_at(kMiB, pcie));
+  EXPECT_EQ(all[2], (Ready{latency + time_at(kMiB, pcie) + time_at(1000, pcie), 2, 1000, false}));
+  // Behind one that is gone, or one that asked long after it was done, nobody waits.
+  const std::int64_t now = ends(all).at(2);
+  links.start(now, 0, way, kMiB, 4, second);
+  EXPECT_EQ(ends(drain(links)).at(4), now + latency + time_at(kMiB, pcie));
+}
+
 TEST(HostLinks, DomainsDoNotDisturbOneAnother) {
   const HostRoute way = route(hgx(), hgx().gpu(0), hgx().nic(0));
   HostLinks links(hgx().routes);

@@ -299,6 +299,24 @@ void PacketRun::answered(std::int64_t now, std::uint32_t from, std::uint32_t mes
 
 // ---- inside the servers
 
+// What goes again by another card goes when it can, and raw packets know no order.
+bool PacketRun::keeps_order(const Crossing& crossing) {
+  return crossing.kind == Crossing::Kind::out && crossing.again == kNew &&
+         !is_raw(runner_.message(crossing.from, crossing.message).stream);
+}
+
+// Messages take the queue pairs of a peer in turn.
+PacketRun::Connection PacketRun::connection_of(const Crossing& crossing) {
+  const SimConfig& config = engine_.config();
+  const std::uint32_t stream = runner_.message(crossing.from, crossing.message).stream;
+  const transport::Protocol protocol = config.protocol_of(stream);
+  const transport::RoceConfig& roce = config.stack.roce;
+  const bool takes_turns = protocol == transport::Protocol::rocev2 && !roce.split;
+  const std::uint32_t queue_pair = takes_turns ? crossing.message % roce.qps : 0;
+  const std::uint32_t carrier = config.lane_of(stream) * transport::kProtocols + static_cast<std::uint32_t>(protocol);
+  return {crossing.from, crossing.to, crossing.pair.source, crossing.pair.destination, carrier << 8 | queue_pair};
+}
+
 void PacketRun::cross(std::int64_t now, std::uint32_t domain, const HostRoute* route, const Crossing& crossing) {
   Hosts& hosts = hosts_of(domain);
   std::uint32_t slot = static_cast<std::uint32_t>(hosts.crossings.size());
@@ -311,7 +329,14 @@ void PacketRun::cross(std::int64_t now, std::uint32_t domain, const HostRoute* r
   }
   if (route == nullptr) throw std::logic_error("a GPU and its NIC are not joined");
   Crossing& mine = hosts.crossings[slot];
-  mine.transfer = hosts.links.start(now, domain, *route, crossing.bytes, slot);
+  if (keeps_order(crossing)) {
+    const auto [last, is_first] = hosts.last_out.try_emplace(connection_of(crossing));
+    mine.transfer = hosts.links.start(now, domain, *route, crossing.bytes, slot,
+                                      is_first ? std::nullopt : std::optional(last->second));
+    last->second = mine.transfer;
+  } else {
+    mine.transfer = hosts.links.start(now, domain, *route, crossing.bytes, slot);
+  }
   if (crossing.kind == Crossing::Kind::out && crossing.bytes > crossing.part)
     hosts.links.wake_at(now, mine.transfer, crossing.part);
   arm(hosts, domain);
@@ -322,6 +347,10 @@ void PacketRun::moved(std::int64_t now, Hosts& hosts, const HostLinks::Ready& re
   Crossing each = hosts.crossings[slot];
   if (ready.done) {
     hosts.free.push_back(slot);
+    if (keeps_order(each)) {
+      const auto last = hosts.last_out.find(connection_of(each));
+      if (last != hosts.last_out.end() && last->second == each.transfer) hosts.last_out.erase(last);
+    }
   } else {
     hosts.links.wake_at(now, each.transfer, std::min(each.bytes, ready.bytes / each.part * each.part + each.part));
   }

@@ -8,14 +8,18 @@
 // not touch the network. What is read is asked for, and comes the other way. The target's card fetches it from memory
 // while it sends: the way inside the target's server costs its latency, and nobody there shares it.
 //
+// Stripes of one connection cross one behind another: a queue pair, a stream of bytes keeps the order of its messages.
+//
 // A part is 1/16 of the stripe, at least eight packets and at most 64 KiB: so small that waiting for it
 // hardly shows, so large that it costs little beside its packets and needs no acknowledgements of its own.
 //
 // Where links go down, parts whose NIC does not get through go by another one (failover.hpp).
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -66,6 +70,8 @@ class PacketRun final : public Network, public Client {
     std::uint32_t again;   // out: the part that goes by another NIC than it was meant to; kNew: none
     HostLinks::TransferId transfer;
   };
+  // What keeps the order of its messages: ranks, cards, and what carries them.
+  using Connection = std::array<std::uint32_t, 5>;
   // Reads of one NIC from another: the transport takes so many at a time, the others wait.
   struct Question {
     NicPair pair;
@@ -88,7 +94,8 @@ class PacketRun final : public Network, public Client {
     std::vector<std::uint32_t> free;
     std::vector<HostLinks::Ready> ready;
     std::vector<NicPair> pairs;
-    FlatMap question_index;  // by pair of NICs
+    std::map<Connection, HostLinks::TransferId> last_out;  // of connections with something on its way to their card
+    FlatMap question_index;                                // by pair of NICs
     std::vector<Questions> questions;
     Failover failover;
     schedule::Failures failures;               // those of these hosts
@@ -101,6 +108,8 @@ class PacketRun final : public Network, public Client {
   Hosts& hosts_of(std::uint32_t domain) { return *hosts_[engine_.shard_of(engine_.layout().switches() + domain)]; }
   std::uint32_t part_size(std::uint64_t bytes, std::uint64_t payload) const;
   void cross(std::int64_t now, std::uint32_t domain, const HostRoute* route, const Crossing& crossing);
+  bool keeps_order(const Crossing& crossing);
+  Connection connection_of(const Crossing& crossing);
   void moved(std::int64_t now, Hosts& hosts, const HostLinks::Ready& ready);
   void post(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint64_t bytes);
   void ask(std::int64_t now, Hosts& hosts, const Question& question);

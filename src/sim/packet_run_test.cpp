@@ -82,6 +82,38 @@ TEST(PacketRun, AWriteTakesWhatASendTakes) {
   EXPECT_NE(written.digest, sent.digest) << "packets say what they are";
 }
 
+SimConfig config_of(transport::Protocol protocol) {
+  SimConfig config;
+  config.protocol = protocol;
+  config.stack.used = 0;
+  config.stack.use(protocol);
+  config.header = config.stack.header_of(protocol);
+  config.full_packet = config.stack.packet_of(protocol);
+  return config;
+}
+
+// A queue pair, a stream of bytes: what was posted first has left first. Another pair of GPUs does not wait, nor does
+// another queue pair.
+TEST(PacketRun, MessagesOfAConnectionKeepTheirOrder) {
+  using transport::Protocol;
+  const Built hgx = cluster("{kind: hgx-h100, count: 8}", kRails);
+  const workload::Matrix matrix =
+      matrix_of(64, {{0, 8, 10'000'000, 0}, {0, 8, 1'000, 0}, {0, 8, 10'000'000, 0}, {0, 16, 1'000, 0}});
+  for (const Protocol protocol : {Protocol::srd, Protocol::rocev2, Protocol::tcp, Protocol::uet}) {
+    SimConfig config = config_of(protocol);
+    const auto flows = run_matrix(hgx, matrix, true, config).flows;
+    EXPECT_GT(flows[1].received, flows[0].received - flows[0].unloaded / 100) << static_cast<int>(protocol);
+    EXPECT_LT(flows[0].received, flows[0].unloaded * 105 / 100) << static_cast<int>(protocol);
+    EXPECT_LT(flows[2].received, flows[0].unloaded * 210 / 100) << static_cast<int>(protocol);
+    EXPECT_LT(flows[3].received, flows[0].received / 4) << static_cast<int>(protocol);
+    if (protocol != Protocol::rocev2) continue;
+    config.stack.roce.qps = 4;
+    const auto apart = run_matrix(hgx, matrix, true, config).flows;
+    EXPECT_LT(apart[1].received, apart[0].received / 4);
+    EXPECT_GT(apart[0].received, flows[0].received * 3 / 2) << "two at once";
+  }
+}
+
 // More reads from one peer than the transport takes at a time, between servers and within one.
 TEST(PacketRun, ReadsWaitForTheirTurnAndComeBackThroughTheServer) {
   const Built hgx = cluster("{kind: hgx-h100, count: 8}", kRails);
