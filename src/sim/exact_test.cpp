@@ -244,6 +244,24 @@ TEST(ExactPorts, TheSmallestCreditIsEnough) {
   EXPECT_TRUE(delivered_once(run(flows, config), flows.size()));
 }
 
+// A card's buffer is one for all classes: the one that is paused when its last packet is taken goes on all the same.
+TEST(ExactPorts, ASlowReceiverResumesEveryClass) {
+  SimConfig config = lossless(FlowControl::pause);
+  config.exact.classes = 3;
+  config.exact.lossless = 0b110;
+  config.exact.class_of[static_cast<std::size_t>(transport::PacketType::raw)] = 2;
+  PacketSim sim(fat_tree(), config);
+  sim.slow_receiver(0, 500'000);
+  flood(sim, {1, 2, 17, 33}, 1000);
+  const std::vector<Flow> flows = {{5, 0, 2'000'000, 0}, {21, 0, 2'000'000, 0}, {37, 0, 2'000'000, 0}};
+  const Outcome outcome = run_on(sim, flows);
+  EXPECT_TRUE(delivered_once(outcome, flows.size()));
+  EXPECT_EQ(sim.raw_counters().received, 4000u);
+  EXPECT_EQ(outcome.result.counters.dropped, 0u);
+  EXPECT_GT(outcome.result.counters.pauses, 10u);
+  for (const schedule::LinkRecord& link : outcome.result.links) EXPECT_LE(link.paused, outcome.result.end) << link.to;
+}
+
 // Packets that get lost on a cable hold no room behind it: of two packets' credit none would soon be left.
 TEST(ExactPorts, WhatGotLostKeepsNoCredit) {
   SimConfig config = lossless(FlowControl::credits);

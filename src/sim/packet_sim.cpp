@@ -327,7 +327,8 @@ void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) con
         const GateDetails& details = world_.exact.details_of(index, cls);
         const std::int64_t since = world_.exact.gate(index, cls).paused_since;
         record.pauses += details.pauses;
-        record.paused += details.paused_for + (since > 0 ? std::max<std::int64_t>(0, result.end - since) : 0);
+        const std::int64_t at_the_end = since > 0 ? std::max<std::int64_t>(0, result.end - since) : 0;
+        record.paused = std::max(record.paused, details.paused_for + at_the_end);
       }
     }
     if (port.special == 0) continue;

@@ -1,6 +1,7 @@
 // What hosts do at exact ports: cards that send, hosts that take what their cards have received.
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/shard.hpp"
 
@@ -85,10 +86,12 @@ bool Shard::intake(const Event& event) {
   }
   ++tally_.arrived;
   if (by_credits) give_credit(event.to, port, cls, event.bytes);
-  Hold& held = hold(port, cls);
-  if (held.pausing && ((taking.done - event.time) << 10) / taking.per_byte <= config_.exact.nic_buffer / 4) {
-    held.pausing = false;
-    control(event.to, port, cls, Control::resume, 0);
+  if (taking.per_byte == 0 || ((taking.done - event.time) << 10) / taking.per_byte > config_.exact.nic_buffer / 4)
+    return true;
+  // All classes share the card's buffer: one may have nothing left there, and no packet of its own to go on with.
+  for (std::uint32_t each = 0; each < config_.exact.classes; ++each) {
+    if (!std::exchange(hold(port, each).pausing, false)) continue;
+    control(event.to, port, each, Control::resume, 0);
   }
   return true;
 }
