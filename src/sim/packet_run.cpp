@@ -72,9 +72,10 @@ std::uint32_t PacketRun::part_size(std::uint64_t bytes, std::uint64_t payload) c
 }
 
 void PacketRun::post(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message,
-                     std::uint64_t bytes) {
-  if (!fails_over_) return launch(now, pair, from, message, message, bytes);
-  const std::uint32_t part = parts_[from].add({bytes, Part::kNotFailed, pair, message, 0});
+                     std::uint64_t bytes, std::uint32_t queue) {
+  if (!fails_over_) return launch(now, pair, from, message, message, bytes, queue);
+  const std::uint32_t part =
+      parts_[from].add({static_cast<std::uint32_t>(bytes), queue, Part::kNotFailed, pair, message, 0});
   // The NIC may have been given up while the message was on its way to it.
   if (hosts_of(domain_of(from)).failover.avoids(now, pair) && move(now, from, part)) return;
   launch(now, from, part);
@@ -82,17 +83,28 @@ void PacketRun::post(std::int64_t now, const NicPair& pair, std::uint32_t from, 
 
 void PacketRun::launch(std::int64_t now, std::uint32_t from, std::uint32_t part) {
   const Part& each = parts_[from][part];
-  launch(now, each.pair, from, each.message, part, each.bytes);
+  launch(now, each.pair, from, each.message, part, each.bytes, each.queue);
 }
 
 void PacketRun::launch(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message,
-                       std::uint32_t named, std::uint64_t bytes) {
+                       std::uint32_t named, std::uint64_t bytes, std::uint32_t queue) {
   const std::uint32_t tag = name(from, named);
   const std::uint32_t stream = runner_.message(from, message).stream;
   const SimConfig& config = engine_.config();
-  engine_.post(
-      now, pair.source,
-      {config.verb_of(stream), pair.destination, bytes, tag, tag, config.protocol_of(stream), config.lane_of(stream)});
+  engine_.post(now, pair.source,
+               {config.verb_of(stream), pair.destination, bytes, tag, tag, config.protocol_of(stream),
+                config.lane_of(stream), queue});
+}
+
+// Messages take the queue pairs or connections of a peer in turn, and all parts of a message the same.
+std::uint32_t PacketRun::next_queue(Hosts& hosts, const NicPair& pair, std::uint32_t stream) {
+  const SimConfig& config = engine_.config();
+  const transport::Protocol protocol = config.protocol_of(stream);
+  std::uint32_t queues = 1;
+  if (protocol == transport::Protocol::rocev2 && !config.stack.roce.split) queues = config.stack.roce.qps;
+  if (protocol == transport::Protocol::tcp) queues = config.stack.tcp.connections;
+  if (queues <= 1) return 0;
+  return 1 + hosts.turns[{pair.source, pair.destination, carrier_of(stream)}]++ % queues;
 }
 
 std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
@@ -103,7 +115,7 @@ std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
   if (model_hosts_ && domain == domain_of(to)) {
     const HostRoute* route =
         is_read(stream) ? hosts.routes.find(part(to), part(from)) : hosts.routes.find(part(from), part(to));
-    cross(now, domain, route, {Crossing::Kind::inside, from, to, message, {}, bytes, 0, 0, kNew, {}});
+    cross(now, domain, route, {Crossing::Kind::inside, from, to, message, {}, bytes, 0, 0, kNew, 0, {}});
     return 1;
   }
   find_pairs(engine_.layout(), transfer, hosts.pairs);
@@ -115,22 +127,25 @@ std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
     const std::uint64_t part_bytes =
         model_hosts_ || fails_over_ ? part_size(stripe, payload) : std::max<std::uint64_t>(1, stripe);
     const std::uint64_t cut = std::max<std::uint64_t>(1, (stripe + part_bytes - 1) / part_bytes);
+    const std::uint32_t queue = model_hosts_ || fails_over_ ? next_queue(hosts, pair, stream) : 0;
     // Of raw messages every packet is told.
     parts += static_cast<std::uint32_t>(is_raw(stream) ? transport::RawMessages::packets_of(stripe, payload) : cut);
     if (is_read(stream) || !model_hosts_) {
       for (std::uint64_t i = 0; i < cut; ++i) {
         const std::uint64_t size = std::min(part_bytes, stripe - i * part_bytes);
         if (!is_read(stream)) {
-          post(now, pair, from, message, size);
+          post(now, pair, from, message, size, queue);
           continue;
         }
-        const std::uint32_t number = fails_over_ ? parts_[from].add({size, Part::kNotFailed, pair, message, 0}) : kNew;
+        const std::uint32_t number =
+            fails_over_ ? parts_[from].add({static_cast<std::uint32_t>(size), 0, Part::kNotFailed, pair, message, 0})
+                        : kNew;
         ask(now, hosts, {pair, from, message, size, number});
       }
       return;
     }
     cross(now, domain, route_out(hosts.routes, transfer, nic(pair.source)),
-          {Crossing::Kind::out, from, to, message, pair, stripe, part_bytes, 0, kNew, {}});
+          {Crossing::Kind::out, from, to, message, pair, stripe, part_bytes, 0, kNew, queue, {}});
   });
   return parts;
 }
@@ -156,7 +171,7 @@ void PacketRun::completed(std::int64_t now, const transport::Completion& done) {
   }
   if (!model_hosts_) return runner_.received(now, to, from, message);
   cross(now, target, hosts_of(target).routes.find(nic(done.endpoint), part(to)),
-        {Crossing::Kind::in, from, to, message, {}, done.bytes, 0, 0, kNew, {}});
+        {Crossing::Kind::in, from, to, message, {}, done.bytes, 0, 0, kNew, 0, {}});
 }
 
 // ---- parts that do not get through
@@ -189,7 +204,7 @@ bool PacketRun::move(std::int64_t now, std::uint32_t from, std::uint32_t number)
   each.pair = *other;
   if (model_hosts_ && !is_read(runner_.message(from, each.message).stream))
     cross(now, domain, hosts.routes.find(part(from), nic(other->source)),
-          {Crossing::Kind::out, from, to, each.message, *other, each.bytes, each.bytes, 0, number, {}});
+          {Crossing::Kind::out, from, to, each.message, *other, each.bytes, each.bytes, 0, number, 0, {}});
   else
     try_again(now, hosts, from, number);
   return true;
@@ -265,7 +280,7 @@ void PacketRun::ask(std::int64_t now, Hosts& hosts, const Question& each) {
     };
     at += latency(part(each.from), nic(each.pair.source)) + latency(part(to), nic(each.pair.destination));
   }
-  if (each.part == kNew) return launch(at, each.pair, each.from, each.message, each.message, each.bytes);
+  if (each.part == kNew) return launch(at, each.pair, each.from, each.message, each.message, each.bytes, 0);
   launch(at, each.from, each.part);
 }
 
@@ -292,7 +307,7 @@ void PacketRun::answered(std::int64_t now, std::uint32_t from, std::uint32_t mes
   ask_next(now, hosts, {done.endpoint, done.peer});
   if (model_hosts_)
     return cross(now, domain, hosts.routes.find(nic(done.endpoint), part(from)),
-                 {Crossing::Kind::inside, from, from, message, {}, done.bytes, 0, 0, kNew, {}});
+                 {Crossing::Kind::inside, from, from, message, {}, done.bytes, 0, 0, kNew, 0, {}});
   runner_.received(now, from, from, message);
   runner_.sent(now, from, message);
 }
@@ -305,16 +320,15 @@ bool PacketRun::keeps_order(const Crossing& crossing) {
          !is_raw(runner_.message(crossing.from, crossing.message).stream);
 }
 
-// Messages take the queue pairs of a peer in turn.
-PacketRun::Connection PacketRun::connection_of(const Crossing& crossing) {
+// Which of all transports carries a stream.
+std::uint32_t PacketRun::carrier_of(std::uint32_t stream) const {
   const SimConfig& config = engine_.config();
-  const std::uint32_t stream = runner_.message(crossing.from, crossing.message).stream;
-  const transport::Protocol protocol = config.protocol_of(stream);
-  const transport::RoceConfig& roce = config.stack.roce;
-  const bool takes_turns = protocol == transport::Protocol::rocev2 && !roce.split;
-  const std::uint32_t queue_pair = takes_turns ? crossing.message % roce.qps : 0;
-  const std::uint32_t carrier = config.lane_of(stream) * transport::kProtocols + static_cast<std::uint32_t>(protocol);
-  return {crossing.from, crossing.to, crossing.pair.source, crossing.pair.destination, carrier << 8 | queue_pair};
+  return config.lane_of(stream) * transport::kProtocols + static_cast<std::uint32_t>(config.protocol_of(stream));
+}
+
+PacketRun::Connection PacketRun::connection_of(const Crossing& crossing) {
+  const std::uint32_t carrier = carrier_of(runner_.message(crossing.from, crossing.message).stream);
+  return {crossing.from, crossing.to, crossing.pair.source, crossing.pair.destination, carrier << 8 | crossing.queue};
 }
 
 void PacketRun::cross(std::int64_t now, std::uint32_t domain, const HostRoute* route, const Crossing& crossing) {
@@ -365,11 +379,11 @@ void PacketRun::moved(std::int64_t now, Hosts& hosts, const HostLinks::Ready& re
   }
   if (each.again != kNew) return launch(now, each.from, each.again);
   const std::uint64_t ready_bytes = ready.done ? each.bytes : ready.bytes;
-  if (each.bytes == 0) return post(now, each.pair, each.from, each.message, 0);
+  if (each.bytes == 0) return post(now, each.pair, each.from, each.message, 0, each.queue);
   std::uint64_t posted = each.posted;
   while (posted < each.bytes && std::min(each.bytes, posted + each.part) <= ready_bytes) {
     const std::uint64_t size = std::min(each.part, each.bytes - posted);
-    post(now, each.pair, each.from, each.message, size);
+    post(now, each.pair, each.from, each.message, size, each.queue);
     posted += size;
   }
   if (!ready.done) hosts.crossings[slot].posted = posted;

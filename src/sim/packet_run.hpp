@@ -68,6 +68,7 @@ class PacketRun final : public Network, public Client {
     std::uint64_t part;    // out
     std::uint64_t posted;  // out: bytes that the NIC has
     std::uint32_t again;   // out: the part that goes by another NIC than it was meant to; kNew: none
+    std::uint32_t queue;   // out: as of a transport::Operation
     HostLinks::TransferId transfer;
   };
   // What keeps the order of its messages: ranks, cards, and what carries them.
@@ -95,7 +96,8 @@ class PacketRun final : public Network, public Client {
     std::vector<HostLinks::Ready> ready;
     std::vector<NicPair> pairs;
     std::map<Connection, HostLinks::TransferId> last_out;  // of connections with something on its way to their card
-    FlatMap question_index;                                // by pair of NICs
+    std::map<std::array<std::uint32_t, 3>, std::uint32_t> turns;  // by pair of NICs and carrier: messages so far
+    FlatMap question_index;                                       // by pair of NICs
     std::vector<Questions> questions;
     Failover failover;
     schedule::Failures failures;               // those of these hosts
@@ -109,15 +111,18 @@ class PacketRun final : public Network, public Client {
   std::uint32_t part_size(std::uint64_t bytes, std::uint64_t payload) const;
   void cross(std::int64_t now, std::uint32_t domain, const HostRoute* route, const Crossing& crossing);
   bool keeps_order(const Crossing& crossing);
+  std::uint32_t carrier_of(std::uint32_t stream) const;
   Connection connection_of(const Crossing& crossing);
   void moved(std::int64_t now, Hosts& hosts, const HostLinks::Ready& ready);
-  void post(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint64_t bytes);
+  void post(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint64_t bytes,
+            std::uint32_t queue);
+  std::uint32_t next_queue(Hosts& hosts, const NicPair& pair, std::uint32_t stream);
   void ask(std::int64_t now, Hosts& hosts, const Question& question);
   void answered(std::int64_t now, std::uint32_t from, std::uint32_t message, const transport::Completion& done);
   void ask_next(std::int64_t now, Hosts& hosts, const NicPair& pair);
   Questions& questions_of(Hosts& hosts, const NicPair& pair);
   void launch(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint32_t named,
-              std::uint64_t bytes);
+              std::uint64_t bytes, std::uint32_t queue);
   void launch(std::int64_t now, std::uint32_t from, std::uint32_t part);
   void try_again(std::int64_t now, Hosts& hosts, std::uint32_t from, std::uint32_t part);
   void leave_out_avoided(std::int64_t now, Hosts& hosts);

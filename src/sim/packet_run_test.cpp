@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "schedule/testing_script.hpp"
 #include "sim/testing_sim.hpp"
 #include "workload/matrix_schedule.hpp"
@@ -111,6 +113,41 @@ TEST(PacketRun, MessagesOfAConnectionKeepTheirOrder) {
     const auto apart = run_matrix(hgx, matrix, true, config).flows;
     EXPECT_LT(apart[1].received, apart[0].received / 4);
     EXPECT_GT(apart[0].received, flows[0].received * 3 / 2) << "two at once";
+  }
+}
+
+// One message takes one of them, however many parts it goes in; four messages take all four.
+TEST(PacketRun, AMessageStaysOnItsQueuePairOrConnection) {
+  using transport::Protocol;
+  const Built hgx = cluster("{kind: hgx-h100, count: 8}",
+                            "{kind: rail-optimized, scalable_unit: 4, spines: 8, parallel_links: 1, link: {rate: "
+                            "400Gbps, cable: 5m}}");
+  const auto uplinks = [&](const std::vector<Flow>& flows, const SimConfig& config) {
+    const workload::Matrix matrix = matrix_of(64, flows);
+    workload::MatrixSchedule schedule(matrix);
+    PacketSim engine(hgx.fabric, config);
+    PacketRun run(schedule, engine, true);
+    schedule::RunResult result = run.run();
+    engine.collect_links(result, 10'000);
+    return std::count_if(result.links.begin(), result.links.end(), [](const schedule::LinkRecord& link) {
+      return link.from.starts_with("leaf") && link.to.starts_with("spine") && link.bytes > 500'000;
+    });
+  };
+  for (const Protocol protocol : {Protocol::rocev2, Protocol::tcp}) {
+    SimConfig config = config_of(protocol);
+    config.balance = Balance::pinned;
+    config.pins = 4;
+    config.stack.roce.qps = 4;
+    config.stack.tcp.connections = 4;
+    EXPECT_EQ(uplinks({{0, 32, 4'000'000, 0}}, config), 1) << static_cast<int>(protocol);
+    const auto of_four = uplinks(std::vector<Flow>(4, {0, 32, 4'000'000, 0}), config);
+    if (protocol == Protocol::tcp) {
+      EXPECT_GT(of_four, 1) << "their ports are hashed, so that some may meet";
+      continue;
+    }
+    EXPECT_EQ(of_four, 4);
+    config.stack.roce.split = true;
+    EXPECT_EQ(uplinks({{0, 32, 4'000'000, 0}}, config), 4);
   }
 }
 

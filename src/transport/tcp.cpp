@@ -139,10 +139,12 @@ bool Tcp::post(Instant now, std::uint32_t endpoint, const Operation& operation) 
   const std::uint32_t segments = segments_of(operation.bytes);
   if ((operation.op != Op::send && operation.op != Op::write) || segments == 0) return false;
   const std::uint32_t first = connections_for(endpoint, operation.peer);
-  const std::uint32_t index = first + connections_[first].turn;
+  const bool in_turn = operation.queue == 0;
+  const std::uint32_t index =
+      first + (in_turn ? connections_[first].turn : (operation.queue - 1) % config_.connections);
   Connection& connection = connections_[index];
   if (connection.end - connection.una + segments > (1u << 31) - kRing) return false;
-  connections_[first].turn = (connections_[first].turn + 1) % config_.connections;
+  if (in_turn) connections_[first].turn = (connections_[first].turn + 1) % config_.connections;
   if (idle(connection)) {
     connection.heard = now;
     connection.window.pause(config_, now - connection.last_sent, rto(connection));
