@@ -197,8 +197,19 @@ sim::FlowConfig flow_config(const model::Cluster& cluster, const Traffic& traffi
   config.payload = packets.payload();
   config.header = packets.header;
   config.cut_through = packets.cut_through;
-  config.split =
-      is_split(cluster.file.transport.balance, traffic.streams.empty() ? packets.protocol : packets.streams[0]);
+  const transport::Protocol protocol = traffic.streams.empty() ? packets.protocol : packets.streams[0];
+  config.split = is_split(cluster.file.transport.balance, protocol);
+  if (packets.balance == sim::Balance::pinned) config.pins = packets.pins;
+  if (protocol == transport::Protocol::rocev2) {
+    config.queues = packets.stack.roce.qps;
+    if (packets.stack.roce.split) config.whole = packets.stack.roce.split_above;
+    config.path_of = [](std::uint32_t, std::uint32_t, std::uint32_t queue) {
+      return static_cast<std::uint16_t>(queue);
+    };
+  } else if (protocol == transport::Protocol::tcp) {
+    config.queues = packets.stack.tcp.connections;
+    config.path_of = transport::tcp_path;
+  }
   // SRD and UET leave slow paths where the choice is theirs, adaptive switches long queues.
   config.adapts = cluster.file.transport.balance == "entropy" || cluster.file.transport.balance == "adaptive";
   config.hosts = has_hosts(cluster, traffic);

@@ -196,4 +196,9 @@ class Layout {
   fabric::Failures removed_;
 };
 
+// Where uplinks are not hashed: which of them a queue of an endpoint takes, counted over all its leaf has.
+inline std::uint32_t pin_of(const Layout& layout, std::uint32_t source, std::uint16_t path, std::uint32_t queues) {
+  return layout.leaf_port(source) * queues + path % queues;
+}
+
 }  // namespace weft::sim

@@ -399,7 +399,6 @@ inline bool Shard::avoids(std::uint32_t port, std::int64_t now) const {
 
 inline std::uint32_t Shard::entropy_of(const Event& packet) {
   const transport::Header& header = packet.header;
-  // Who talks to whom, and on which path: different for every path of every pair.
   const std::uint32_t pair = pair_entropy(header.source, header.destination, world_.entropy_salt);
   switch (config_.balance) {
     case Balance::spray:
@@ -408,7 +407,7 @@ inline std::uint32_t Shard::entropy_of(const Event& packet) {
       if (transport::is_srd(packet.type)) return pair;
       [[fallthrough]];
     default:
-      return pair + header.path * 0xc2b2ae3du;
+      return path_entropy(pair, header.path);
   }
 }
 

@@ -58,7 +58,7 @@ std::uint32_t Tcp::connections_for(std::uint32_t endpoint, std::uint32_t peer) {
     connection.peer = peer;
     connection.next_active = kNone;
     connection.stream = static_cast<std::uint16_t>(i);
-    connection.path = static_cast<std::uint16_t>(mix64(mix64(pair_key(endpoint, peer)) + i));
+    connection.path = tcp_path(endpoint, peer, i);
     begin_life(connection);
   }
   connection_index_.insert(pair_key(endpoint, peer), first);
@@ -77,7 +77,7 @@ std::uint32_t Tcp::receivers_for(std::uint32_t endpoint, std::uint32_t peer) {
     receiver.peer = peer;
     receiver.gap = receiver.messages = receiver.last_message = kNone;
     receiver.next_owing = receiver.later = receiver.earlier = kNone;
-    receiver.path = static_cast<std::uint16_t>(mix64(mix64(pair_key(endpoint, peer)) + i));
+    receiver.path = tcp_path(endpoint, peer, i);
   }
   receiver_index_.insert(pair_key(endpoint, peer), first);
   return first;

@@ -4,7 +4,14 @@
 
 #include <cstdint>
 
+#include "base/hash.hpp"
+
 namespace weft::transport {
+
+// What switches hash of a connection beside its ends, as they would its ports.
+inline std::uint16_t tcp_path(std::uint32_t endpoint, std::uint32_t peer, std::uint32_t connection) {
+  return static_cast<std::uint16_t>(mix64(mix64(std::uint64_t{endpoint} << 32 | peer) + connection));
+}
 
 struct TcpConfig {
   enum class Control : std::uint8_t { cubic, dctcp };
