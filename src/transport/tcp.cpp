@@ -89,7 +89,8 @@ std::uint32_t Tcp::segments_of(std::uint64_t bytes) const {
   return std::max<std::uint32_t>(1, static_cast<std::uint32_t>(segments));
 }
 
-// As after a handshake: numbers begin anew, one round trip has been measured.
+// As after a handshake: numbers begin anew, one round trip has been measured. The predecessor's word on who the peer is
+// counts for nothing, for a handshake meets whichever process is there by now.
 void Tcp::begin_life(Connection& connection) {
   connection.stream = static_cast<std::uint16_t>(connection.stream + (1u << kConnectionBits));
   if (connection.stream >> kConnectionBits == 0) connection.stream |= 1u << kConnectionBits;
@@ -108,7 +109,7 @@ void Tcp::begin_life(Connection& connection) {
   connection.widened = false;
   connection.srtt = connection.least_rtt = config_.base_rtt;
   connection.rttvar = config_.base_rtt / 2;
-  connection.marks = connection.congested_rounds = 0;
+  connection.marks = connection.congested_rounds = connection.peer_generation = 0;
   connection.undo_cwnd = connection.undo_resent = connection.resent = 0;
   connection.window.begin(config_);
   for (std::uint32_t& flight : connection.flight) flight = kNone;
@@ -254,7 +255,15 @@ void Tcp::finish_messages(Connection& connection) {
   connection.last_message = connection.sending = kNone;
 }
 
-// The peer was silent for too long. What comes next is a new connection.
+// The peer was silent for too long. Whether it is still the same process nobody knows, so idle connections to it are
+// made anew, which costs nothing; busy ones find out by themselves.
+void Tcp::give_up(Connection& silent) {
+  const std::uint32_t first = connection_index_.find(pair_key(silent.endpoint, silent.peer));
+  for (std::uint32_t i = 0; i < config_.connections; ++i)
+    if (Connection& each = connections_[first + i]; &each == &silent || idle(each)) fail(each);
+}
+
+// The connection is gone, and what waited for it has failed. What comes next is a new one.
 void Tcp::fail(Connection& connection) {
   while (connection.first_message != kNone) {
     const std::uint32_t slot = connection.first_message;

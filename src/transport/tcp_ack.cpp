@@ -20,18 +20,20 @@ void Tcp::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
     ++counters_.ignored;  // an answer to our predecessor
     return;
   }
-  if (header.generation != connection.peer_generation) {
-    const std::uint16_t known = connection.peer_generation;
-    if (known != 0 && !newer(header.generation, known)) {
+  if (const std::uint16_t known = connection.peer_generation; header.generation != known) {
+    // The first word to this connection, not a late one to its predecessor; or a reset.
+    const bool counts = known == 0 ? header.stream == connection.stream : newer(header.generation, known);
+    if (!counts) {
       ++counters_.ignored;
       return;
     }
-    // The first word of it, or a reset: the peer knows nothing of these connections.
+    // The process that answers knows nothing of connections to those before it.
     for (std::uint32_t i = 0; i < config_.connections; ++i) {
-      connections_[first + i].peer_generation = header.generation;
-      if (known != 0) fail(connections_[first + i]);
+      Connection& other = connections_[first + i];
+      if (other.peer_generation != 0 && newer(header.generation, other.peer_generation)) fail(other);
     }
     if (known != 0) return;
+    connection.peer_generation = header.generation;
   }
   if (header.stream != connection.stream || before(connection.next, header.sequence)) {
     ++counters_.ignored;
