@@ -93,13 +93,21 @@ struct Hold {
 // All that a packet touches of a port with two classes is one cache line.
 struct alignas(64) ExactPort {
   static constexpr std::uint32_t kGates = 2;
-  std::int64_t armed = 0;        // when it is looked at next; 0: no need
-  std::uint8_t waiting = 0;      // bit per class: something waits
-  std::uint8_t thrown_away = 0;  // bit per class: by the watchdog, until the pause ends
-  std::uint8_t turn = 0;         // class whose turn it is among the weighted
+  std::int64_t armed = 0;  // when it is looked at next; 0: no need
+  // No bytes: a compiler must take a write to one for a write to anything.
+  std::uint16_t waiting = 0;      // bit per class: something waits
+  std::uint16_t thrown_away = 0;  // bit per class: by the watchdog, until the pause ends
+  std::uint16_t turn = 0;         // class whose turn it is among the weighted
   std::array<Gate, kGates> gates;
 };
 static_assert(sizeof(ExactPort) == 64 && kMostClasses == 8);
+
+// What is the same for all packets that leave by a port.
+struct ExactWire {
+  std::int64_t latency = 0;   // of the cable, and of the switch at its end to decide
+  std::uint32_t entity = 0;   // there
+  std::uint32_t ingress = 0;  // the port there, as it stands in Event::from; 0 at a host
+};
 
 struct ExactDrops {
   std::uint32_t headroom = 0;
@@ -122,6 +130,7 @@ struct Intake {
 struct ExactWorld {
   std::uint32_t classes = 0;
   std::vector<ExactPort> ports;
+  std::vector<ExactWire> wires;        // by port
   std::vector<Gate> more_gates;        // by port and class, those behind the first classes
   std::vector<GateDetails> details;    // by port and class
   std::vector<Hold> holds;             // likewise: the same cable, the other direction

@@ -23,6 +23,16 @@ void PacketSim::prepare_exact() {
   world.intakes.resize(layout_.endpoints());
   world.ingress_shift = static_cast<std::uint32_t>(std::bit_width(layout_.entities() - 1));
   if (exact.channels > 1) prepare_channels();
+  world.wires.resize(ports);
+  for (std::uint32_t port = 0; port < ports; ++port) {
+    const Layout::Far& far = layout_.far(port);
+    ExactWire& wire = world.wires[port];
+    wire.entity = far.entity;
+    wire.latency = layout_.link(far.link).latency;
+    if (!layout_.connected(port) || layout_.is_host(far.entity)) continue;
+    wire.latency += layout_.switch_latency(far.entity);
+    wire.ingress = layout_.reverse_local(port) << world.ingress_shift;
+  }
   const auto lossless = static_cast<std::int64_t>(std::popcount(exact.lossless));
   std::int64_t slowest_asic = 0;
   for (std::uint32_t s = 0; s < layout_.switches(); ++s)

@@ -240,6 +240,7 @@ class Shard {
   bool marks_at(const Event& packet, std::uint32_t out, std::int64_t waiting);
   bool find_room(const Event& event, Queuing& packet, std::uint32_t out);
   bool take_in(const Event& event, Queuing& packet, std::uint32_t out);
+  bool take_in_here(const Event& event, Queuing& packet, std::uint32_t out);
   void count_drop(std::uint32_t port);
   void note_queue(std::uint32_t port);
   void note_queue(std::uint32_t port, Samples& samples);
@@ -253,6 +254,8 @@ class Shard {
   void at_control(const Event& event);
   void throw_away(std::uint32_t port, std::uint32_t cls, std::uint32_t entity);
   void enqueue(const Event& event, const Queuing& packet, std::uint32_t port);
+  void append(std::uint32_t index, std::uint32_t cls, std::uint32_t bytes, std::uint32_t port);
+  void put(const transport::Transmit& packet, std::uint32_t port, std::int64_t now);
   std::uint32_t next_class(std::uint32_t port);
   std::uint32_t choose_class(std::uint32_t port);
   void serve(std::uint32_t port, std::uint32_t entity);
@@ -381,6 +384,33 @@ inline bool Shard::open(const Gate& gate, std::uint32_t cls, std::int64_t bytes)
   if (!lossless(cls)) return true;
   if (config_.exact.flow_control == FlowControl::credits) return gate.credit >= bytes;
   return gate.paused_since == 0;
+}
+
+// What waits at a port has changed.
+inline void Shard::note_queue(std::uint32_t port) {
+  if (Samples* const samples = samples_of(port)) note_queue(port, *samples);
+}
+
+// Puts a packet of the pool behind the others.
+inline void Shard::append(std::uint32_t index, std::uint32_t cls, std::uint32_t bytes, std::uint32_t port) {
+  Gate& way = gate(port, cls);
+  pool_.chain(way.head, way.tail, index);
+  way.bytes += bytes;
+  world_.exact.ports[port].waiting |= static_cast<std::uint16_t>(1u << cls);
+  const Link& link = layout_.link(layout_.far(port).link);
+  world_.ports[port].peak = std::max(world_.ports[port].peak, link.wire(way.bytes));
+  note_queue(port);
+}
+
+inline void Shard::enqueue(const Event& event, const Queuing& packet, std::uint32_t port) {
+  const std::uint32_t index = pool_.take();
+  // Written, not read: who changes what it has just copied waits for the copy.
+  Event& slot = pool_[index];
+  slot = event;
+  slot.from = packet.from;
+  slot.bytes = static_cast<std::uint16_t>(packet.bytes);
+  slot.flags = packet.flags & 0xF;
+  append(index, packet.cls, packet.bytes, port);
 }
 
 inline Event Shard::packet_of(const transport::Transmit& out) {
