@@ -107,6 +107,7 @@ struct ExactWire {
   std::int64_t latency = 0;   // of the cable, and of the switch at its end to decide
   std::uint32_t entity = 0;   // there
   std::uint32_t ingress = 0;  // the port there, as it stands in Event::from; 0 at a host
+  std::uint32_t link = 0;     // its kind
 };
 
 struct ExactDrops {
@@ -221,9 +222,10 @@ class PortWakes {
     std::uint32_t port;
   };
   bool empty() const { return left_ == 0; }
+  const Wake& first() const { return wakes_[first_]; }
   // Whether the first comes before an event at the same switch.
   bool before(const Event& event) const {
-    const Wake& wake = wakes_[first_];
+    const Wake& wake = first();
     return wake.time < event.time ||
            (wake.time == event.time && (std::uint64_t{event.to} << 32 | wake.number) < cause(event));
   }

@@ -28,6 +28,7 @@ void PacketSim::prepare_exact() {
     const Layout::Far& far = layout_.far(port);
     ExactWire& wire = world.wires[port];
     wire.entity = far.entity;
+    wire.link = far.link;
     wire.latency = layout_.link(far.link).latency;
     if (!layout_.connected(port) || layout_.is_host(far.entity)) continue;
     wire.latency += layout_.switch_latency(far.entity);

@@ -23,7 +23,7 @@ inline std::int64_t Shard::threshold(std::uint32_t network_switch) const {
 
 // Whether a packet is marked at a port where so much waits; its sender may be told at once.
 bool Shard::marks_at(const Event& packet, std::uint32_t out, std::int64_t waiting) {
-  const Link& link = layout_.link(layout_.far(out).link);
+  const Link& link = link_of(out);
   const std::int64_t ahead = link.wire(waiting);
   if (ahead <= link.mark_from) return false;
   if (ahead < link.mark_to &&
@@ -46,7 +46,7 @@ bool Shard::marks_at(const Event& packet, std::uint32_t out, std::int64_t waitin
     packet.flags |= transport::kMarked;
   if (!lossless(packet.cls)) {
     const std::int64_t then = waiting + packet.bytes;
-    const Link& link = layout_.link(layout_.far(out).link);
+    const Link& link = link_of(out);
     if (packet.cls != exact.trimmed_class && (then > threshold(entity) || link.wire(then) > link.queue)) {
       if (!config_.trimming || !transport::can_be_trimmed(event.type)) return false;
       packet.flags &= 0xF & ~transport::kMarked;
@@ -90,7 +90,7 @@ void Shard::count_drop(std::uint32_t port) {
 }
 
 void Shard::note_queue(std::uint32_t port, Samples& samples) {
-  const Link& link = layout_.link(layout_.far(port).link);
+  const Link& link = link_of(port);
   std::int64_t longest = 0;
   for (std::uint32_t cls = 0; cls < config_.exact.classes; ++cls) longest = std::max(longest, gate(port, cls).bytes);
   samples.queue(now_, link.bytes_in(link.wire(longest)));
@@ -155,7 +155,7 @@ void Shard::give_credit(std::uint32_t entity, std::uint32_t port, std::uint32_t 
 // What a packet that got lost on the cable was to fill is free. InfiniBand counts from the beginning, and each end
 // tells the other its count, so that such credit is known again a round trip later.
 void Shard::regain_credit(const Queuing& packet, std::uint32_t port, std::uint32_t entity, std::int64_t lost) {
-  const Link& link = layout_.link(layout_.far(port).link);
+  const Link& link = link_of(port);
   emit(control_event(port, packet.cls, Control::credit, packet.bytes),
        lost + 2 * link.latency + 2 * link.wire(kControlBytes), entity);
 }
@@ -285,7 +285,7 @@ std::uint32_t Shard::choose_class(std::uint32_t port) {
 inline void Shard::occupy(const Event& event, const Queuing& packet, std::uint32_t index, std::int64_t begin,
                           std::int64_t wire) {
   Port& port = world_.ports[index];
-  port.busy = begin + std::max(wire, layout_.link(layout_.far(index).link).gap);
+  port.busy = begin + std::max(wire, link_of(index).gap);
   port.bytes += packet.bytes;
   port.waited += begin - event.time;
   ++port.packets;
@@ -295,7 +295,7 @@ inline void Shard::occupy(const Event& event, const Queuing& packet, std::uint32
 [[gnu::always_inline]] inline void Shard::arrive_later(const Event& event, const Queuing& packet, std::uint32_t index,
                                                        std::uint32_t entity, std::int64_t end) {
   const ExactWire& far = world_.exact.wires[index];
-  const Link& link = layout_.link(layout_.far(index).link);
+  const Link& link = link_of(index);
   // What a switch needs to decide is added here, so that it acts when the packet may leave.
   std::int64_t time = end + far.latency;
   if (layout_.cut_through() && !layout_.is_host(far.entity))
@@ -320,14 +320,14 @@ inline void Shard::occupy(const Event& event, const Queuing& packet, std::uint32
                                                    std::uint32_t entity, std::int64_t begin) {
   if (credits(packet.cls)) gate(index, packet.cls).credit -= packet.bytes;
   if (world_.ports[index].special != 0) return transmit_specially(event, packet, index, entity, begin);
-  const std::int64_t wire = layout_.link(layout_.far(index).link).wire(packet.bytes);
+  const std::int64_t wire = link_of(index).wire(packet.bytes);
   occupy(event, packet, index, begin, wire);
   arrive_later(event, packet, index, entity, begin + wire);
 }
 
 void Shard::transmit_specially(const Event& event, const Queuing& packet, std::uint32_t index, std::uint32_t entity,
                                std::int64_t begin) {
-  const Link& link = layout_.link(layout_.far(index).link);
+  const Link& link = link_of(index);
   Special& special = world_.specials[world_.ports[index].special - 1];
   if (special.bucket.ps_per_byte > 0) {
     begin = special.bucket.conforms(begin, packet.bytes);
@@ -385,7 +385,7 @@ bool Shard::send_next(std::uint32_t index, std::uint32_t entity) {
   if (in_switch && scheduled) let_out(packet, as_sent.bytes, cls, entity);
   pool_.give_back(first);
   if (state.waiting == 0) return false;
-  if (way.head != kNone) __builtin_prefetch(&pool_[way.head]);  // goes next, some events from now
+  foresee(index);
   return true;
 }
 
@@ -415,7 +415,7 @@ void Shard::arrive_exactly(const Event& event, std::uint32_t out) {
     std::int64_t begin = now_;
     if (layout_.cut_through()) {
       // Where the way out is faster than the way in, it must not run dry.
-      const std::int64_t slower = layout_.rate(event.rate) - layout_.link(layout_.far(out).link).per_byte;
+      const std::int64_t slower = layout_.rate(event.rate) - link_of(out).per_byte;
       if (slower > 0) begin += slower * (packet.bytes - config_.header) >> 10;
     }
     return transmit(event, packet, out, entity, begin);
@@ -427,6 +427,7 @@ void Shard::arrive_exactly(const Event& event, std::uint32_t out) {
 // The first of the ports that are free again, as if an event had said so.
 void Shard::wake_port() {
   const PortWakes::Wake wake = wakes_.take();
+  if (!wakes_.empty()) foresee(wakes_.first().port);
   const std::uint32_t entity = waking_;
   ++tally_.events;
   now_ = wake.time;
