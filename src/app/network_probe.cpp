@@ -77,7 +77,8 @@ NetworkProbe probe_network(Session& session, const why::Job& job, bool fast) {
   Console quiet{nobody, nobody};
   std::vector<NetworkProbe> draws;
   for (run.seed = 1; run.seed <= kDraws; ++run.seed) {
-    Watch watch({}, traffic.bytes, quiet);
+    Watch watch(
+        {}, [&] { return traffic.total_bytes(); }, quiet);
     const schedule::RunResult result = run_traffic(session, traffic, run, run.fidelity == "packet", watch).result;
     if (!result.stopped_by.empty() || result.flows.empty()) return {};
     NetworkProbe drawn;

@@ -370,6 +370,7 @@ void PacketRun::moved(std::int64_t now, Hosts& hosts, const HostLinks::Ready& re
   }
   switch (each.kind) {
     case Crossing::Kind::inside:
+      if (each.from != each.to) hosts.inside_bytes += each.bytes;  // what was read was delivered by a card
       runner_.received(now, each.to, each.from, each.message);
       return runner_.sent(now, each.from, each.message);
     case Crossing::Kind::in:
@@ -463,9 +464,11 @@ std::int64_t PacketRun::unloaded(const schedule::FlowRecord& flow) {
 
 schedule::RunResult PacketRun::run(const LanesOf& counted) {
   std::uint32_t ended = 0;  // ranks
-  if (counted) {
-    engine_.on_progress = [this, &counted, &ended, go_on = engine_.on_progress](const schedule::Progress& progress) {
-      return !runner_.have_ended(ended, counted) && (!go_on || go_on(progress));
+  if (counted || engine_.on_progress) {
+    engine_.on_progress = [this, &counted, &ended, go_on = engine_.on_progress](schedule::Progress progress) {
+      if (counted && runner_.have_ended(ended, counted)) return false;
+      for (const auto& hosts : hosts_) progress.delivered_bytes += hosts->inside_bytes;
+      return !go_on || go_on(progress);
     };
   }
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) runner_.start(0, rank);

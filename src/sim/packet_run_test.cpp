@@ -224,6 +224,27 @@ TEST(PacketRun, RawMessagesThatLoseAPacketNeverArrive) {
   }
 }
 
+// They need no network, but somebody watches who was told how many bytes there are.
+TEST(PacketRun, WhatStaysInsideAServerIsProgressToo) {
+  const Built hgx = cluster("{kind: hgx-h100, count: 8}", kRails);
+  const workload::Matrix matrix = matrix_of(64, {{0, 5, 8'000'000, 0}, {1, 9, 4'000'000, 0}});
+  for (const transport::Op verb : {transport::Op::send, transport::Op::read}) {
+    SimConfig config;
+    config.verbs = {verb};
+    workload::MatrixSchedule schedule(matrix);
+    PacketSim engine(hgx.fabric, config);
+    std::uint64_t delivered = 0;
+    engine.on_progress = [&](const schedule::Progress& progress) {
+      EXPECT_GE(progress.delivered_bytes, delivered);
+      delivered = progress.delivered_bytes;
+      return true;
+    };
+    PacketRun(schedule, engine, true).run();
+    EXPECT_GT(delivered, 11'000'000u);
+    EXPECT_LE(delivered, 12'000'000u);
+  }
+}
+
 TEST(PacketRun, GpusOfOneServerUseNvlinkAlone) {
   const Built hgx = cluster("{kind: hgx-h100, count: 8}", kRails);
   const schedule::RunResult result = run_matrix(hgx, matrix_of(64, {{0, 5, 450'000'000, 0}}), true);
