@@ -446,7 +446,8 @@ std::int64_t PacketRun::unloaded(const schedule::FlowRecord& flow) {
   const std::int64_t out = latency(part(flow.source), nic(pair.source));
   if (is_read(flow.stream)) {
     const std::int64_t question = engine_.unloaded_arrival({pair.source, pair.destination, 0, 0}, packet, header);
-    const std::int64_t answer = engine_.unloaded_arrival({pair.destination, pair.source, bytes, 0}, packet, header);
+    const Flow back{pair.destination, pair.source, bytes, 0};
+    const std::int64_t answer = engine_.unloaded_arrival(back, packet, header);
     if (question == 0 || answer == 0) return 0;
     // The acknowledgement of the question leaves before the answer.
     const Layout& layout = engine_.layout();
@@ -454,12 +455,23 @@ std::int64_t PacketRun::unloaded(const schedule::FlowRecord& flow) {
         layout.link(layout.far(layout.port_of_endpoint(pair.destination)).link).occupancy(header);
     const std::int64_t inside =
         out + latency(part(flow.destination), nic(pair.destination)) + latency(nic(pair.source), part(flow.source));
-    return inside + question + heard + answer;
+    return sooner(flow, inside + question + heard + answer, back);
   }
   const Flow stripe{pair.source, pair.destination, bytes, 0};
   const std::int64_t way =
       flow.unanswered ? engine_.unloaded_arrival(stripe, packet, header) : engine_.unloaded(stripe, packet, header);
-  return out + way + latency(nic(pair.destination), part(flow.destination));
+  return sooner(flow, out + way + latency(nic(pair.destination), part(flow.destination)), stripe);
+}
+
+// What a flow would have taken alone, behind itself, or less where its last packet overtakes the others. Nobody knows
+// whether that one would have found another path: a flow that was sooner found one.
+std::int64_t PacketRun::sooner(const schedule::FlowRecord& flow, std::int64_t alone, const Flow& stripe) const {
+  const std::int64_t end = flow.unanswered ? flow.received : flow.sent;
+  if (end == schedule::kNotYet || end - flow.start >= alone) return alone;
+  const SimConfig& config = engine_.config();
+  const std::int64_t least =
+      alone - engine_.overtaking(stripe, config.packet_of(flow.stream), config.header_of(flow.stream));
+  return std::max(end - flow.start, least);
 }
 
 schedule::RunResult PacketRun::run(const LanesOf& counted) {

@@ -134,8 +134,10 @@ class PacketRun final : public Network, public Client {
   void arm(Hosts& hosts, std::uint32_t domain);
   std::uint32_t name(std::uint32_t rank, std::uint32_t message) const;
   std::int64_t unloaded(const schedule::FlowRecord& flow);
+  std::int64_t sooner(const schedule::FlowRecord& flow, std::int64_t alone, const Flow& stripe) const;
   bool is_raw(std::uint32_t stream) const { return engine_.config().protocol_of(stream) == transport::Protocol::raw; }
   bool is_read(std::uint32_t stream) const { return engine_.config().verb_of(stream) == transport::Op::read; }
+  bool may_move(std::uint32_t stream) const { return fails_over_ && !is_raw(stream); }
   fabric::NodeId part(std::uint32_t rank) const { return hosts_[0]->routes.part(rank); }
   fabric::NodeId nic(std::uint32_t endpoint) const { return fabric_.nic_of(endpoint); }
 
