@@ -40,10 +40,10 @@ PacketRun::PacketRun(schedule::Schedule& schedule, PacketSim& engine, bool hosts
   for (std::uint32_t domain = 0; domain < routes.domains(); ++domain) domain_of_.push_back(domain);  // its switches
   for (std::uint32_t i = 0; i < engine_.shards(); ++i)
     hosts_.push_back(std::make_unique<Hosts>(engine_.layout(), rates, engine_.config().failover));
-  fails_over_ = engine_.config().failover > 0 && !engine_.outages().empty();
-  // What is never answered stays where it is.
+  bool answered = false;  // of raw messages, nobody hears of a fault
   for (std::uint32_t stream = 0; stream < std::max<std::size_t>(1, engine_.config().streams.size()); ++stream)
-    fails_over_ = fails_over_ && !is_raw(stream);
+    answered = answered || !is_raw(stream);
+  fails_over_ = answered && engine_.config().failover > 0 && !engine_.outages().empty();
   if (fails_over_) parts_.resize(ranks_);
 }
 
@@ -77,7 +77,9 @@ void PacketRun::post(std::int64_t now, const NicPair& pair, std::uint32_t from, 
   const std::uint32_t part =
       parts_[from].add({static_cast<std::uint32_t>(bytes), queue, Part::kNotFailed, pair, message, 0});
   // The NIC may have been given up while the message was on its way to it.
-  if (hosts_of(domain_of(from)).failover.avoids(now, pair) && move(now, from, part)) return;
+  if (may_move(runner_.message(from, message).stream) && hosts_of(domain_of(from)).failover.avoids(now, pair) &&
+      move(now, from, part))
+    return;
   launch(now, from, part);
 }
 
@@ -119,7 +121,7 @@ std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
     return 1;
   }
   find_pairs(engine_.layout(), transfer, hosts.pairs);
-  if (fails_over_) leave_out_avoided(now, hosts);
+  if (may_move(stream)) leave_out_avoided(now, hosts);
   std::uint32_t parts = 0;
   const std::uint32_t payload = engine_.config().payload_of(stream);
   for_each_stripe(hosts.pairs, bytes, payload, message, [&](const NicPair& pair, std::uint64_t stripe) {
@@ -160,13 +162,15 @@ void PacketRun::completed(std::int64_t now, const transport::Completion& done) {
   const std::uint32_t number = message_bits_ == 32 ? named : named & ((1u << message_bits_) - 1);
   if (done.kind == Kind::failed) return failed(now, from, number);
   const std::uint32_t message = fails_over_ ? parts_[from][number].message : number;
-  if (fails_over_ && done.kind != Kind::received) hosts_of(domain).failover.succeeded(parts_[from][number].pair);
+  const bool moves = fails_over_ && may_move(runner_.message(from, message).stream);
+  if (moves && done.kind != Kind::received) hosts_of(domain).failover.succeeded(parts_[from][number].pair);
   if (done.kind == Kind::sent) return runner_.sent(now, from, message);
   if (done.kind == Kind::read_done) return answered(now, from, message, done);
   const std::uint32_t to = runner_.message(from, message).destination;
   const std::uint32_t target = domain_of(to);
   if (fails_over_) {
-    if (std::exchange(parts_[from][number].delivered, 1) != 0) return;  // its sender could not know
+    // Its sender could not know. Of raw messages every packet is told.
+    if (moves && std::exchange(parts_[from][number].delivered, 1) != 0) return;
     hosts_of(target).failures.delivered.add(now, done.bytes);
   }
   if (!model_hosts_) return runner_.received(now, to, from, message);

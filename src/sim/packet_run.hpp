@@ -13,7 +13,8 @@
 // A part is 1/16 of the stripe, at least eight packets and at most 64 KiB: so small that waiting for it
 // hardly shows, so large that it costs little beside its packets and needs no acknowledgements of its own.
 //
-// Where links go down, parts whose NIC does not get through go by another one (failover.hpp).
+// Where links go down, parts whose NIC does not get through go by another one (failover.hpp), but for those of raw
+// messages: nobody notices that they do not get through.
 
 #include <array>
 #include <cstdint>
@@ -151,7 +152,7 @@ class PacketRun final : public Network, public Client {
   std::vector<std::uint32_t> first_rank_;      // by domain
   std::vector<std::int64_t> armed_;            // by domain: when its links are looked at next
   std::vector<std::unique_ptr<Hosts>> hosts_;  // by shard
-  bool fails_over_ = false;                    // parts are numbered, and may move
+  bool fails_over_ = false;                    // parts are numbered, and some may move
   std::vector<SentLog<Part>> parts_;           // by rank
 };
 
