@@ -80,13 +80,18 @@ void add_network(const Session& session, const Summary& summary, report::Facts& 
   facts.add("paths", paths);
 }
 
+fabric::ScaleStep scale_step(const model::Cluster& cluster) {
+  const auto has_efa = [](const model::Group& group) { return group.spec.nic.efa.has_value(); };
+  return fabric::scale_step(cluster.servers, std::any_of(cluster.groups.begin(), cluster.groups.end(), has_efa));
+}
+
 void add_costs(const model::Cluster& cluster, const Summary& summary, report::Facts& facts) {
   facts.add("power", power_line(summary));
   facts.add("price", summary.price ? fmt::format("{}/h, {} a month for the servers",
                                                  dollars(static_cast<double>(summary.price->count()) / 1e6),
                                                  dollars(price_per_month(*summary.price)))
                                    : "not public for these servers");
-  const fabric::ScaleStep step = fabric::scale_step(cluster.servers);
+  const fabric::ScaleStep step = scale_step(cluster);
   facts.add("scale", fmt::format("{}: {}", step.name, step.implies));
 }
 
@@ -180,7 +185,7 @@ nlohmann::ordered_json to_json(const Session& session, const Summary& summary) {
     record["price_usd_per_hour"] = static_cast<double>(summary.price->count()) / 1e6;
     record["price_usd_per_month"] = price_per_month(*summary.price);
   }
-  record["scale_step"] = fabric::scale_step(cluster.servers).name;
+  record["scale_step"] = scale_step(cluster).name;
   record["tiers"] = nlohmann::ordered_json::array();
   for (const TierSummary& tier : summary.tiers) {
     nlohmann::ordered_json row = {{"name", tier.name},

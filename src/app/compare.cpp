@@ -195,7 +195,8 @@ int run_round(const ComparedTraffic& traffic, const RunOptions& options, const L
   int worst = kFine;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const Candidate& candidate = candidates[i];
-    Watch watch(limits, traffic.of(i).bytes, console);
+    Watch watch(
+        limits, [&] { return traffic.of(i).total_bytes(); }, console);
     const RunResult result = run_traffic(*candidate.session, traffic.of(i), options, false, watch).result;
     const report::SimSummary summary = report::summarise(result);
     const std::string trouble = report::trouble_of(result, summary);

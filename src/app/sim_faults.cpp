@@ -90,6 +90,15 @@ void add_faults(const std::vector<model::FaultSpec>& faults, const FaultTaker& t
   }
 }
 
+bool is_host_link(const fabric::Fabric& fabric, const std::string& part) {
+  const sim::Layout layout(fabric, {});
+  spec::Diagnostics nothing;
+  const auto links = find_links(layout, {part}, {"a fault"}, nothing);
+  return !links.empty() && std::all_of(links.begin(), links.end(), [&](const CapturedLink& link) {
+    return layout.is_endpoint_port(link.port) || layout.is_host(layout.far(link.port).entity);
+  });
+}
+
 void check_faults(Session& session) {
   const std::vector<model::FaultSpec>& faults = session.cluster().file.faults;
   if (faults.empty() || !session.fabric().has_network()) return;

@@ -178,6 +178,18 @@ std::unique_ptr<schedule::Schedule> Traffic::make() const {
   return workload::make_traffic(pattern, nothing);
 }
 
+std::uint64_t Traffic::total_bytes() const {
+  if (bytes > 0) return bytes;
+  const auto schedule = make();
+  std::uint64_t total = 0;
+  schedule::Instruction each;
+  for (std::uint32_t rank = 0; rank < schedule->ranks(); ++rank)
+    for (std::uint32_t lane = 0; lane < schedule->lanes(rank); ++lane)
+      while (schedule->next(rank, lane, each))
+        if (each.kind == schedule::Instruction::Kind::send) total += each.bytes;
+  return total;
+}
+
 bool Traffic::is_open_loop() const {
   if (matrix) return false;
   if (streams.empty()) return workload::is_open_loop(pattern);

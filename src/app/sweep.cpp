@@ -214,7 +214,8 @@ class Sweeper {
   bool run_one(Job& job, SweepStore& store) {
     const Point& point = points_[job.point];
     Silence silence;
-    Watch watch(limits_, job.traffic->bytes, silence.console);
+    Watch watch(
+        limits_, [&] { return job.traffic->total_bytes(); }, silence.console);
     const schedule::RunResult result = run_traffic(*point.session, *job.traffic, job.run, false, watch).result;
     const report::SimSummary summary = report::summarise(result);
     job.stopped_by = result.stopped_by;

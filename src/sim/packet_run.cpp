@@ -40,10 +40,10 @@ PacketRun::PacketRun(schedule::Schedule& schedule, PacketSim& engine, bool hosts
   for (std::uint32_t domain = 0; domain < routes.domains(); ++domain) domain_of_.push_back(domain);  // its switches
   for (std::uint32_t i = 0; i < engine_.shards(); ++i)
     hosts_.push_back(std::make_unique<Hosts>(engine_.layout(), rates, engine_.config().failover));
-  fails_over_ = engine_.config().failover > 0 && !engine_.outages().empty();
-  // What is never answered stays where it is.
+  bool answered = false;  // of raw messages, nobody hears of a fault
   for (std::uint32_t stream = 0; stream < std::max<std::size_t>(1, engine_.config().streams.size()); ++stream)
-    fails_over_ = fails_over_ && !is_raw(stream);
+    answered = answered || !is_raw(stream);
+  fails_over_ = answered && engine_.config().failover > 0 && !engine_.outages().empty();
   if (fails_over_) parts_.resize(ranks_);
 }
 
@@ -77,7 +77,9 @@ void PacketRun::post(std::int64_t now, const NicPair& pair, std::uint32_t from, 
   const std::uint32_t part =
       parts_[from].add({static_cast<std::uint32_t>(bytes), queue, Part::kNotFailed, pair, message, 0});
   // The NIC may have been given up while the message was on its way to it.
-  if (hosts_of(domain_of(from)).failover.avoids(now, pair) && move(now, from, part)) return;
+  if (may_move(runner_.message(from, message).stream) && hosts_of(domain_of(from)).failover.avoids(now, pair) &&
+      move(now, from, part))
+    return;
   launch(now, from, part);
 }
 
@@ -119,7 +121,7 @@ std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
     return 1;
   }
   find_pairs(engine_.layout(), transfer, hosts.pairs);
-  if (fails_over_) leave_out_avoided(now, hosts);
+  if (may_move(stream)) leave_out_avoided(now, hosts);
   std::uint32_t parts = 0;
   const std::uint32_t payload = engine_.config().payload_of(stream);
   for_each_stripe(hosts.pairs, bytes, payload, message, [&](const NicPair& pair, std::uint64_t stripe) {
@@ -160,13 +162,15 @@ void PacketRun::completed(std::int64_t now, const transport::Completion& done) {
   const std::uint32_t number = message_bits_ == 32 ? named : named & ((1u << message_bits_) - 1);
   if (done.kind == Kind::failed) return failed(now, from, number);
   const std::uint32_t message = fails_over_ ? parts_[from][number].message : number;
-  if (fails_over_ && done.kind != Kind::received) hosts_of(domain).failover.succeeded(parts_[from][number].pair);
+  const bool moves = fails_over_ && may_move(runner_.message(from, message).stream);
+  if (moves && done.kind != Kind::received) hosts_of(domain).failover.succeeded(parts_[from][number].pair);
   if (done.kind == Kind::sent) return runner_.sent(now, from, message);
   if (done.kind == Kind::read_done) return answered(now, from, message, done);
   const std::uint32_t to = runner_.message(from, message).destination;
   const std::uint32_t target = domain_of(to);
   if (fails_over_) {
-    if (std::exchange(parts_[from][number].delivered, 1) != 0) return;  // its sender could not know
+    // Its sender could not know. Of raw messages every packet is told.
+    if (moves && std::exchange(parts_[from][number].delivered, 1) != 0) return;
     hosts_of(target).failures.delivered.add(now, done.bytes);
   }
   if (!model_hosts_) return runner_.received(now, to, from, message);
@@ -370,6 +374,7 @@ void PacketRun::moved(std::int64_t now, Hosts& hosts, const HostLinks::Ready& re
   }
   switch (each.kind) {
     case Crossing::Kind::inside:
+      if (each.from != each.to) hosts.inside_bytes += each.bytes;  // what was read was delivered by a card
       runner_.received(now, each.to, each.from, each.message);
       return runner_.sent(now, each.from, each.message);
     case Crossing::Kind::in:
@@ -445,7 +450,8 @@ std::int64_t PacketRun::unloaded(const schedule::FlowRecord& flow) {
   const std::int64_t out = latency(part(flow.source), nic(pair.source));
   if (is_read(flow.stream)) {
     const std::int64_t question = engine_.unloaded_arrival({pair.source, pair.destination, 0, 0}, packet, header);
-    const std::int64_t answer = engine_.unloaded_arrival({pair.destination, pair.source, bytes, 0}, packet, header);
+    const Flow back{pair.destination, pair.source, bytes, 0};
+    const std::int64_t answer = engine_.unloaded_arrival(back, packet, header);
     if (question == 0 || answer == 0) return 0;
     // The acknowledgement of the question leaves before the answer.
     const Layout& layout = engine_.layout();
@@ -453,19 +459,32 @@ std::int64_t PacketRun::unloaded(const schedule::FlowRecord& flow) {
         layout.link(layout.far(layout.port_of_endpoint(pair.destination)).link).occupancy(header);
     const std::int64_t inside =
         out + latency(part(flow.destination), nic(pair.destination)) + latency(nic(pair.source), part(flow.source));
-    return inside + question + heard + answer;
+    return sooner(flow, inside + question + heard + answer, back);
   }
   const Flow stripe{pair.source, pair.destination, bytes, 0};
   const std::int64_t way =
       flow.unanswered ? engine_.unloaded_arrival(stripe, packet, header) : engine_.unloaded(stripe, packet, header);
-  return out + way + latency(nic(pair.destination), part(flow.destination));
+  return sooner(flow, out + way + latency(nic(pair.destination), part(flow.destination)), stripe);
+}
+
+// What a flow would have taken alone, behind itself, or less where its last packet overtakes the others. Nobody knows
+// whether that one would have found another path: a flow that was sooner found one.
+std::int64_t PacketRun::sooner(const schedule::FlowRecord& flow, std::int64_t alone, const Flow& stripe) const {
+  const std::int64_t end = flow.unanswered ? flow.received : flow.sent;
+  if (end == schedule::kNotYet || end - flow.start >= alone) return alone;
+  const SimConfig& config = engine_.config();
+  const std::int64_t least =
+      alone - engine_.overtaking(stripe, config.packet_of(flow.stream), config.header_of(flow.stream));
+  return std::max(end - flow.start, least);
 }
 
 schedule::RunResult PacketRun::run(const LanesOf& counted) {
   std::uint32_t ended = 0;  // ranks
-  if (counted) {
-    engine_.on_progress = [this, &counted, &ended, go_on = engine_.on_progress](const schedule::Progress& progress) {
-      return !runner_.have_ended(ended, counted) && (!go_on || go_on(progress));
+  if (counted || engine_.on_progress) {
+    engine_.on_progress = [this, &counted, &ended, go_on = engine_.on_progress](schedule::Progress progress) {
+      if (counted && runner_.have_ended(ended, counted)) return false;
+      for (const auto& hosts : hosts_) progress.delivered_bytes += hosts->inside_bytes;
+      return !go_on || go_on(progress);
     };
   }
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) runner_.start(0, rank);

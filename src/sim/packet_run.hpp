@@ -13,7 +13,8 @@
 // A part is 1/16 of the stripe, at least eight packets and at most 64 KiB: so small that waiting for it
 // hardly shows, so large that it costs little beside its packets and needs no acknowledgements of its own.
 //
-// Where links go down, parts whose NIC does not get through go by another one (failover.hpp).
+// Where links go down, parts whose NIC does not get through go by another one (failover.hpp), but for those of raw
+// messages: nobody notices that they do not get through.
 
 #include <array>
 #include <cstdint>
@@ -102,6 +103,7 @@ class PacketRun final : public Network, public Client {
     Failover failover;
     schedule::Failures failures;               // those of these hosts
     std::int64_t gave_up = schedule::kNotYet;  // when a transport did so last
+    std::uint64_t inside_bytes = 0;            // of messages that needed no network
   };
   static constexpr std::uint32_t kNew = 0xFFFFFFFFu;
 
@@ -133,8 +135,10 @@ class PacketRun final : public Network, public Client {
   void arm(Hosts& hosts, std::uint32_t domain);
   std::uint32_t name(std::uint32_t rank, std::uint32_t message) const;
   std::int64_t unloaded(const schedule::FlowRecord& flow);
+  std::int64_t sooner(const schedule::FlowRecord& flow, std::int64_t alone, const Flow& stripe) const;
   bool is_raw(std::uint32_t stream) const { return engine_.config().protocol_of(stream) == transport::Protocol::raw; }
   bool is_read(std::uint32_t stream) const { return engine_.config().verb_of(stream) == transport::Op::read; }
+  bool may_move(std::uint32_t stream) const { return fails_over_ && !is_raw(stream); }
   fabric::NodeId part(std::uint32_t rank) const { return hosts_[0]->routes.part(rank); }
   fabric::NodeId nic(std::uint32_t endpoint) const { return fabric_.nic_of(endpoint); }
 
@@ -148,7 +152,7 @@ class PacketRun final : public Network, public Client {
   std::vector<std::uint32_t> first_rank_;      // by domain
   std::vector<std::int64_t> armed_;            // by domain: when its links are looked at next
   std::vector<std::unique_ptr<Hosts>> hosts_;  // by shard
-  bool fails_over_ = false;                    // parts are numbered, and may move
+  bool fails_over_ = false;                    // parts are numbered, and some may move
   std::vector<SentLog<Part>> parts_;           // by rank
 };
 

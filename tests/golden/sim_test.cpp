@@ -264,6 +264,17 @@ TEST(Sim, RoceOnAFabricThatLosesPacketsIsWarnedOf) {
       EXPECT_FALSE(warned(command, {"--set", "switching.flow_control=" + control})) << command << " " << control;
   }
   EXPECT_FALSE(warned("sim", {"--fidelity", "flow"}));
+  // It is said of what chose RoCE, the option or the file.
+  const std::string option = weft({"check", kClos, "--set", "transport.kind=rocev2"}).out;
+  EXPECT_NE(option.find("--set:1:16: warning W0508"), std::string::npos) << option;
+  EXPECT_NE(option.find("  1 | transport.kind=rocev2\n    |                ^^^^^^\n"), std::string::npos) << option;
+  const Scratch scratch;
+  const InDirectory here(scratch.path());
+  std::ofstream("roce.weft.yaml") << "version: 1\nservers: {kind: hgx-h100, count: 8}\n"
+                                     "fabric: {kind: rail-optimized, scalable_unit: 4, spines: 4}\n"
+                                     "transport: {kind: rocev2}\n";
+  const std::string file = weft({"check", "roce.weft.yaml", "--set", "transport.paths=8"}).out;
+  EXPECT_NE(file.find("roce.weft.yaml:4:19: warning W0508"), std::string::npos) << file;
   const Outcome beside = weft({"sim", kClos, "--stream", "a,pattern=ring,nodes=8,size=10kB", "--stream",
                                "b,pattern=ring,nodes=8,size=10kB,transport=rocev2"});
   EXPECT_NE(beside.err.find("W0508"), std::string::npos);
