@@ -43,6 +43,8 @@ struct Traffic {
   std::unique_ptr<schedule::Schedule> make() const;
   // Every flow begins at its time, however the network fares.
   bool is_open_loop() const;
+  // The line rate that loads are shares of; 0: there are none.
+  Bandwidth load_of() const;
 };
 
 // What the traffic is drawn for.
