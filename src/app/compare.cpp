@@ -233,10 +233,8 @@ void print(const CompareOptions& options, std::vector<Candidate>& candidates, bo
               << report::comparison_text(variants, console.width, console.colour_out) << "\n";
   report::Facts facts;
   facts.add("result", verdict.sentence);
-  if (whole) {
-    if (const std::string tail = report::tail_sentence(variants); !tail.empty()) facts.add("tail", tail);
-    for (const auto& [stream, sentence] : report::stream_sentences(variants)) facts.add(stream, sentence);
-  }
+  if (!verdict.tail.empty()) facts.add("tail", verdict.tail);
+  for (const auto& [stream, sentence] : verdict.streams) facts.add(stream, sentence);
   console.out << facts.text(console.width, console.colour_out);
 }
 

@@ -486,6 +486,8 @@ report::RunInfo run_info(Session& session, const InputOptions& input, const Traf
   info.commit = build_info().commit;
   info.configuration = fingerprint.value();
   info.sample_interval = sample_interval(options.sample);
+  info.offered = {traffic.fingerprint, traffic.nodes, traffic.load_of()};
+  info.line_rate = ground_of(session, options.seed).line_rate;
   info.open_loop = traffic.is_open_loop();
   return info;
 }

@@ -197,6 +197,12 @@ bool Traffic::is_open_loop() const {
                      [](const TrafficStream& each) { return workload::is_open_loop(each.pattern); });
 }
 
+Bandwidth Traffic::load_of() const {
+  for (const TrafficStream& each : streams)
+    if (workload::is_open_loop(each.pattern)) return each.pattern.line_rate;
+  return pattern.line_rate;  // where it is an open loop
+}
+
 std::vector<model::TrafficRun> streams_of(const model::Cluster& cluster) {
   std::vector<model::TrafficRun> streams;
   for (const model::RunSpec& run : cluster.file.run)

@@ -45,6 +45,8 @@ struct Traffic {
   std::uint64_t total_bytes() const;
   // Every flow begins at its time, however the network fares.
   bool is_open_loop() const;
+  // The line rate that loads are shares of; 0: there are none.
+  Bandwidth load_of() const;
 };
 
 // What the traffic is drawn for.

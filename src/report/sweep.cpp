@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text.hpp"
+#include "report/comparison.hpp"
 #include "report/swept_run.hpp"
 #include "report/table.hpp"
 
@@ -28,13 +29,6 @@ std::vector<std::size_t> ranked_points(const Sweep& sweep) {
   return out;
 }
 
-std::string mean_time(const Variant& variant, std::int64_t Quantiles::*which) {
-  const auto value = [&](const ComparedRun& run) {
-    return run.summary.completion ? (*run.summary.completion).*which : 0;
-  };
-  return brief(Duration(static_cast<std::int64_t>(mean(variant, value))));
-}
-
 // What a point was measured to be; "all done" first.
 std::vector<std::string> figures(const SweptPoint& point) {
   if (!point.trouble.empty()) return {point.trouble, "-", "-", "-", "-"};
@@ -43,9 +37,11 @@ std::vector<std::string> figures(const SweptPoint& point) {
   const auto goodput = mean(variant, [](const ComparedRun& run) { return run.summary.goodput; });
   const auto slow =
       mean(variant, [](const ComparedRun& run) { return run.summary.slowdown ? run.summary.slowdown->max : 0; });
-  return {brief(Duration(static_cast<std::int64_t>(end))), mean_time(variant, &Quantiles::p50),
-          mean_time(variant, &Quantiles::p99), brief(Bandwidth(static_cast<std::int64_t>(goodput))),
-          fmt::format("{:.2f}", slow / 1000)};
+  const auto lost = mean(variant, [](const ComparedRun& run) { return run.summary.lost; });
+  return {lost > 0 ? fmt::format("{} lost", grouped(std::max<std::int64_t>(1, static_cast<std::int64_t>(lost))))
+                   : brief(Duration(static_cast<std::int64_t>(end))),
+          mean_completion(variant, &Quantiles::p50), mean_completion(variant, &Quantiles::p99),
+          brief(Bandwidth(static_cast<std::int64_t>(goodput))), fmt::format("{:.2f}", slow / 1000)};
 }
 
 Json price_json(const Variant& variant) {
@@ -72,32 +68,27 @@ std::string point_label(const std::vector<std::string>& keys, const std::vector<
   return label;
 }
 
-SweepVerdict judge_sweep(const Sweep& sweep) {
-  SweepVerdict out;
+Verdict judge_sweep(const Sweep& sweep) {
   const std::vector<std::size_t> ranked = ranked_points(sweep);
-  if (!sweep.same_traffic) {
-    out.sentence = "none is best: the points differ in their traffic, which --nodes and --pattern can make the same";
-    return out;
-  }
   const auto not_run = std::count_if(sweep.points.begin(), sweep.points.end(),
                                      [](const SweptPoint& point) { return point.trouble == kNotRun; });
+  Verdict verdict;
   if (not_run > 0) {
-    out.sentence = fmt::format("none is best yet: {} of {} points were not run", not_run, sweep.points.size());
-    return out;
+    verdict.sentence = fmt::format("none is best yet: {} of {} points were not run", not_run, sweep.points.size());
+    return verdict;
   }
-  if (ranked.size() < 2) {
-    out.sentence = fmt::format("none is best: of {} points {} is done", sweep.points.size(),
-                               ranked.empty() ? "none" : "only " + sweep.points[ranked[0]].variant.label);
-    return out;
+  if (ranked.empty()) {
+    verdict.sentence =
+        fmt::format("none of {} is done", counted(static_cast<std::int64_t>(sweep.points.size()), "point"));
+    return verdict;
   }
   std::vector<Variant> variants;
   for (const std::size_t point : ranked) variants.push_back(sweep.points[point].variant);
-  const Verdict verdict = judge(variants);
-  out.best = ranked[*verdict.winner];
-  out.lead = verdict.lead;
-  out.outside_spread = verdict.outside_spread;
-  out.sentence = verdict.sentence;
-  return out;
+  verdict = judge(variants);
+  if (verdict.winner) verdict.winner = ranked[*verdict.winner];
+  if (verdict.next) verdict.next = ranked[*verdict.next];
+  for (std::size_t& each : verdict.tied) each = ranked[each];
+  return verdict;
 }
 
 std::string sweep_text(const Sweep& sweep, std::size_t width, bool colour) {
@@ -117,7 +108,7 @@ std::string sweep_text(const Sweep& sweep, std::size_t width, bool colour) {
     if (powered) cells.push_back(point.variant.power ? brief(*point.variant.power) : "-");
     table.add(std::move(cells));
   }
-  return table.text(width, colour);
+  return table.text(width, colour) + "p50, p99: completion; max slow: of the slowest flow, against alone\n";
 }
 
 std::vector<std::pair<std::string, std::string>> trouble_lines(const Sweep& sweep) {
@@ -138,7 +129,7 @@ std::vector<std::pair<std::string, std::string>> trouble_lines(const Sweep& swee
   return lines;
 }
 
-void write_sweep(const Sweep& sweep, const SweepVerdict& verdict, std::ostream& out) {
+void write_sweep(const Sweep& sweep, const Verdict& verdict, std::ostream& out) {
   const RunInfo& info = sweep.points[0].variant.info;
   Json record = {
       {"record", "sweep"}, {"version", 1}, {"weft", info.version}, {"commit", info.commit}, {"keys", sweep.keys}};
@@ -158,10 +149,9 @@ void write_sweep(const Sweep& sweep, const SweepVerdict& verdict, std::ostream& 
     for (const ComparedRun& run : variant.runs) row["runs"].push_back(run_json(run));
     record["points"].push_back(std::move(row));
   }
-  record["best"] = verdict.best ? Json(sweep.points[*verdict.best].variant.label) : Json();
-  record["lead"] = verdict.best ? Json(verdict.lead) : Json();
-  record["outside_spread"] = verdict.outside_spread;
-  record["sentence"] = verdict.sentence;
+  std::vector<std::string> labels;
+  for (const SweptPoint& point : sweep.points) labels.push_back(point.variant.label);
+  add_verdict(verdict, "best", labels, record);
   out << record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
 }
 

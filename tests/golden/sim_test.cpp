@@ -20,6 +20,7 @@ namespace weft::golden {
 namespace {
 
 const std::string kClos = (kSource / "examples/05-p5-tor-clos/cluster.weft.yaml").string();
+const std::string kEthernet = (kSource / "examples/21-ethernet-or-infiniband/ethernet.weft.yaml").string();
 
 std::vector<nlohmann::json> records(const std::string& text) {
   std::vector<nlohmann::json> out;
@@ -649,12 +650,74 @@ TEST(Sim, AReadTakesARoundTripMoreThanAWrite) {
   EXPECT_LT(read["slowdown_max"], 1.2);
 }
 
-TEST(Compare, PoissonTrafficIsJudgedByItsSlowdown) {
+TEST(Compare, PoissonTrafficIsJudgedByItsTimes) {
   const Outcome outcome = weft({"compare", kClos, "--vary", "transport.window=4,64", "--pattern", "poisson", "--nodes",
                                 "64", "--size", "500kB", "--load", "70%", "--duration", "100us", "--seeds", "2"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find("window=64 wins: slowdown p99 "), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("window=64 wins: completion p99 "), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("x lower than window=4; "), std::string::npos) << outcome.out;
+}
+
+// Alone, a flow over long cables is so slow that waiting hardly slows it.
+TEST(Compare, LongCablesDoNotWinByBeingSlowAlone) {
+  const std::vector<std::vector<std::string>> verbs = {{"compare", kEthernet, "--vary"},
+                                                       {"sweep", kEthernet, "--over"}};
+  for (const std::vector<std::string>& verb : verbs) {
+    std::vector<std::string> command = verb;
+    command.insert(command.end(), {"fabric.link.cable=2km,5m", "--pattern", "poisson", "--size", "64kB", "--load",
+                                   "40%", "--duration", "100us", "--seeds", "2"});
+    const Outcome text = weft(command);
+    ASSERT_EQ(text.code, 0) << text.err;
+    EXPECT_NE(text.out.find("cable=5m wins: completion p99 "), std::string::npos) << text.out;
+    command.push_back("--json");
+    const auto record = records(weft(command).out).at(0);
+    EXPECT_EQ(record[verb[0] == "compare" ? "winner" : "best"], "cable=5m");
+    EXPECT_EQ(record["measure"], "fct_p99");
+    EXPECT_NE(text.out.find(record["sentence"].get<std::string>()), std::string::npos) << record["sentence"];
+  }
+}
+
+TEST(Compare, ShorterHopsWinShortMessages) {
+  const std::string infiniband = (kSource / "examples/21-ethernet-or-infiniband/infiniband.weft.yaml").string();
+  const Outcome outcome = weft({"compare", kEthernet, infiniband, "--pattern", "poisson", "--size", "4kB", "--load",
+                                "20%", "--duration", "50us", "--seeds", "2"});
+  EXPECT_NE(outcome.out.find("infiniband wins: completion p99 "), std::string::npos) << outcome.out;
+}
+
+// A load is a share of a line rate. Compare gives all the load of the first, sweep each its own.
+TEST(Compare, ALoadIsSaidToBeOfOneLineRate) {
+  const std::vector<std::string> traffic = {"--pattern", "poisson", "--size",     "64kB",
+                                            "--load",    "20%",     "--duration", "50us"};
+  std::vector<std::string> compare = {"compare", kEthernet, "--vary", "servers.nics=4,8"};
+  compare.insert(compare.end(), traffic.begin(), traffic.end());
+  const Outcome one = weft(compare);
+  EXPECT_NE(one.out.find("; the load is a share of 200Gbps per GPU for all"), std::string::npos) << one.out;
+  std::vector<std::string> sweep = {"sweep", kEthernet, "--over", "servers.nics=4,8"};
+  sweep.insert(sweep.end(), traffic.begin(), traffic.end());
+  const Outcome own = weft(sweep);
+  EXPECT_NE(own.out.find("none is best, for they differ in their traffic: the load is a share of 200Gbps to 400Gbps"),
+            std::string::npos)
+      << own.out;
+  sweep.push_back("--json");
+  EXPECT_TRUE(records(weft(sweep).out).at(0)["best"].is_null());
+}
+
+// Without anybody who sends again, what arrives at all was quick.
+TEST(Compare, WhoLosesMessagesCannotWin) {
+  const std::vector<std::vector<std::string>> verbs = {{"compare", kClos, "--vary"}, {"sweep", kClos, "--over"}};
+  for (const std::vector<std::string>& verb : verbs) {
+    std::vector<std::string> command = verb;
+    command.insert(command.end(), {"switching.queue=16kB,16MB", "--set", "transport.kind=raw", "--pattern", "incast",
+                                   "--nodes", "32", "--size", "64kB"});
+    const Outcome text = weft(command);
+    EXPECT_NE(text.out.find("only queue=16MB is done, after "), std::string::npos) << text.out;
+    EXPECT_NE(text.out.find("not done: queue=16kB ("), std::string::npos) << text.out;
+    EXPECT_NE(text.out.find(" of 31 flows lost)"), std::string::npos) << text.out;
+    command.push_back("--json");
+    const auto record = records(weft(command).out).at(0);
+    EXPECT_EQ(record[verb[0] == "compare" ? "winner" : "best"], "queue=16MB");
+    EXPECT_GT(record[verb[0] == "compare" ? "variants" : "points"][0]["runs"][0]["flows_lost"], 0);
+  }
 }
 
 TEST(Compare, RunsTheSameTrafficOnEachAndNamesTheWinner) {
