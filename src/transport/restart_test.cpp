@@ -214,6 +214,30 @@ TEST(Restart, IsToldByTcpsNewConnectionToTheOthers) {
   EXPECT_EQ(tags(net, Kind::failed), (Tags{2, 3}));
 }
 
+// A word of the old process to one connection that comes when another has met the new one.
+TEST(Restart, LeavesTcpNoConnectionToTheOldProcess) {
+  TestingWire<Tcp> net({}, impatient_tcp(1, 2));
+  std::vector<Transmit> answers;
+  net.deliver = [&](Transmit& packet) {
+    if (packet.type == PacketType::tcp_ack) answers.push_back(packet);
+    return packet.type == PacketType::tcp_data;
+  };
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 1'000, 0, 0}));
+  net.run(net.now() + 20 * kMicrosecond);
+  ASSERT_EQ(answers.size(), 1u);
+  net.restart(1, impatient_tcp(2, 2));
+  net.deliver = pass;
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 1'000, 1, 1}));
+  net.run(net.now() + 20 * kMicrosecond);
+  ASSERT_EQ(tags(net, Kind::sent), (Tags{1}));
+  net.inject(answers.front());
+  net.run(net.now() + 20 * kMicrosecond);
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 1'000, 2, 2}));
+  net.run();
+  EXPECT_EQ(tags(net, Kind::failed), Tags{});
+  EXPECT_EQ(tags(net, Kind::sent), (Tags{1, 0, 2}));
+}
+
 // The new process begins with the same numbers as the old one did.
 template <class Transport, class Config>
 void sender_restarts(const Config& before, const Config& after) {
