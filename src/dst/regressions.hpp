@@ -13,7 +13,7 @@ struct Regression {
   std::uint64_t seed;
 };
 
-inline constexpr std::array<Regression, 25> kRegressions = {{
+inline constexpr std::array<Regression, 26> kRegressions = {{
     {Protocol::srd, 24},      // a late copy meant for a former life failed the stream that had begun since
     {Protocol::srd, 1010},    // the only room for messages went to one behind a closed window
     {Protocol::srd, 1506},    // a packet that vanished among others that were refused was never missed
@@ -39,6 +39,7 @@ inline constexpr std::array<Regression, 25> kRegressions = {{
     {Protocol::tcp, 219550},  // as 200594
     {Protocol::tcp, 770216},  // as 100097, of two connections: the idle one knew the same process
     {Protocol::tcp, 770266},  // as 100097
+    {Protocol::uet, 211212},  // as 100097, with a stream
 }};
 
 }  // namespace weft::dst
