@@ -13,7 +13,7 @@ struct Regression {
   std::uint64_t seed;
 };
 
-inline constexpr std::array<Regression, 26> kRegressions = {{
+inline constexpr std::array<Regression, 30> kRegressions = {{
     {Protocol::srd, 24},      // a late copy meant for a former life failed the stream that had begun since
     {Protocol::srd, 1010},    // the only room for messages went to one behind a closed window
     {Protocol::srd, 1506},    // a packet that vanished among others that were refused was never missed
@@ -40,6 +40,10 @@ inline constexpr std::array<Regression, 26> kRegressions = {{
     {Protocol::tcp, 770216},  // as 100097, of two connections: the idle one knew the same process
     {Protocol::tcp, 770266},  // as 100097
     {Protocol::uet, 211212},  // as 100097, with a stream
+    {Protocol::tcp_over_srd, 200179},  // a patience that had grown beyond give_up asked too late
+    {Protocol::tcp_over_srd, 202182},  // as 200179
+    {Protocol::tcp_over_srd, 212608},  // as 200179
+    {Protocol::tcp_over_srd, 217527},  // as 200179
 }};
 
 }  // namespace weft::dst
