@@ -13,7 +13,7 @@ struct Regression {
   std::uint64_t seed;
 };
 
-inline constexpr std::array<Regression, 19> kRegressions = {{
+inline constexpr std::array<Regression, 30> kRegressions = {{
     {Protocol::srd, 24},      // a late copy meant for a former life failed the stream that had begun since
     {Protocol::srd, 1010},    // the only room for messages went to one behind a closed window
     {Protocol::srd, 1506},    // a packet that vanished among others that were refused was never missed
@@ -31,8 +31,19 @@ inline constexpr std::array<Regression, 19> kRegressions = {{
     {Protocol::tcp, 103126},  // as 100097
     {Protocol::tcp, 103450},  // as 100097
     {Protocol::tcp, 103900},  // as 100097
+    {Protocol::tcp, 200594},  // every acknowledgement was delayed: the window held fewer segments than it waited for
+    {Protocol::tcp, 201134},  // as 200594
+    {Protocol::tcp, 202018},  // a late word of an old process to one connection, of whose successor another knew
+    {Protocol::tcp, 218390},  // as 200594
+    {Protocol::tcp, 219373},  // as 200594
+    {Protocol::tcp, 219550},  // as 200594
     {Protocol::tcp, 770216},  // as 100097, of two connections: the idle one knew the same process
     {Protocol::tcp, 770266},  // as 100097
+    {Protocol::uet, 211212},  // as 100097, with a stream
+    {Protocol::tcp_over_srd, 200179},  // a patience that had grown beyond give_up asked too late
+    {Protocol::tcp_over_srd, 202182},  // as 200179
+    {Protocol::tcp_over_srd, 212608},  // as 200179
+    {Protocol::tcp_over_srd, 217527},  // as 200179
 }};
 
 }  // namespace weft::dst

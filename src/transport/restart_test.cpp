@@ -103,7 +103,7 @@ TEST(Restart, OfTheReceiverRoceLearnsWhenItsRetriesRunOut) {
   EXPECT_EQ(tags(net, Kind::received), (Tags{0, 2}));
 }
 
-// ---- TCP's next connection: a handshake would meet whichever process is there
+// ---- the next connection: a handshake would meet whichever process is there
 
 TcpConfig impatient_tcp(std::uint16_t generation = 1, std::uint32_t connections = 1) {
   TcpConfig config = tcp_config(generation);
@@ -116,28 +116,36 @@ bool lose(Transmit&) { return false; }
 bool pass(Transmit&) { return true; }
 bool is_of(const Transmit& packet, std::uint32_t connection) { return packet.header.stream % 8 == connection; }
 
-TEST(Restart, DuringASilenceIsNoReasonForTcpsNextConnectionToFail) {
-  TestingWire<Tcp> net({}, impatient_tcp());
+template <class Transport, class Config>
+void silence(const Config& before, const Config& after, PacketType ack) {
+  TestingWire<Transport> net({}, before);
   std::vector<Transmit> answers;
   net.deliver = [&](Transmit& packet) {
-    if (packet.type == PacketType::tcp_ack) answers.push_back(packet);
+    if (packet.type == ack) answers.push_back(packet);
     return true;
   };
   ASSERT_TRUE(net.post(0, {Op::send, 1, 10'000, 0, 0}));
   net.run();
   net.deliver = lose;
   ASSERT_TRUE(net.post(0, {Op::send, 1, 10'000, 1, 1}));
-  net.restart(1, impatient_tcp(2));
+  net.restart(1, after);
   net.run();
   ASSERT_EQ(tags(net, Kind::failed), (Tags{1}));
   net.deliver = pass;
   ASSERT_TRUE(net.post(0, {Op::send, 1, 20'000, 2, 2}));
   // What the old process said of the old connection comes before the new one's first word, and is not that.
+  ASSERT_FALSE(answers.empty());
   for (const Transmit& answer : answers) net.inject(answer);
   net.run();
   EXPECT_EQ(tags(net, Kind::failed), (Tags{1}));
   EXPECT_EQ(tags(net, Kind::sent), (Tags{0, 2}));
   EXPECT_EQ(tags(net, Kind::received), (Tags{0, 2}));
+}
+
+TEST(Restart, DuringASilenceIsNoReasonForTheNextConnectionToFail) {
+  silence<Tcp>(impatient_tcp(), impatient_tcp(2), PacketType::tcp_ack);
+  silence<Roce>(roce_config(), roce_config(2), PacketType::roce_ack);
+  silence<Uet>(uet_config(), uet_config(2), PacketType::uet_ack);
 }
 
 TEST(Restart, OfAReceiverThatHasJustSentAResetIsNoReasonForTcpsNextConnectionToFail) {
@@ -212,6 +220,30 @@ TEST(Restart, IsToldByTcpsNewConnectionToTheOthers) {
   net.run(net.now() + 20 * kMicrosecond);
   EXPECT_EQ(tags(net, Kind::sent), (Tags{0, 1, 4}));
   EXPECT_EQ(tags(net, Kind::failed), (Tags{2, 3}));
+}
+
+// A word of the old process to one connection that comes when another has met the new one.
+TEST(Restart, LeavesTcpNoConnectionToTheOldProcess) {
+  TestingWire<Tcp> net({}, impatient_tcp(1, 2));
+  std::vector<Transmit> answers;
+  net.deliver = [&](Transmit& packet) {
+    if (packet.type == PacketType::tcp_ack) answers.push_back(packet);
+    return packet.type == PacketType::tcp_data;
+  };
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 1'000, 0, 0}));
+  net.run(net.now() + 20 * kMicrosecond);
+  ASSERT_EQ(answers.size(), 1u);
+  net.restart(1, impatient_tcp(2, 2));
+  net.deliver = pass;
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 1'000, 1, 1}));
+  net.run(net.now() + 20 * kMicrosecond);
+  ASSERT_EQ(tags(net, Kind::sent), (Tags{1}));
+  net.inject(answers.front());
+  net.run(net.now() + 20 * kMicrosecond);
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 1'000, 2, 2}));
+  net.run();
+  EXPECT_EQ(tags(net, Kind::failed), Tags{});
+  EXPECT_EQ(tags(net, Kind::sent), (Tags{1, 0, 2}));
 }
 
 // The new process begins with the same numbers as the old one did.

@@ -36,6 +36,9 @@ Tcp::Tcp(const TcpConfig& config) : config_(config) {
   bound(config_.give_up, 1);
   segment_ = config_.mtu - config_.headers;
   receive_segments_ = std::clamp(config_.receive_window / segment_, 2u, TcpWindow::kMost);
+  // A reader that has emptied half of the buffer says so at once (RFC 1122, 4.2.3.3), or the sender would stand before
+  // a closed window until the delayed acknowledgement.
+  config_.ack_every = std::min(config_.ack_every, receive_segments_ / 2);
 }
 
 // ---- endpoints and connections

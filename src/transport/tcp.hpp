@@ -156,7 +156,8 @@ class Tcp {
     std::uint32_t cut_end;
     std::uint32_t probe_end;
     std::uint16_t marks;            // as last echoed
-    std::uint16_t peer_generation;  // of whoever answered this life; 0: nobody yet
+    std::uint16_t peer_generation;  // of whoever answered this life, the newest; 0: nobody yet
+    std::uint16_t newest_peer;      // first of a pair's: the newest generation heard of, by any life; 0: none
     std::uint16_t congested_rounds;
 
     // This recovery.

@@ -21,16 +21,19 @@ void Tcp::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
     return;
   }
   if (const std::uint16_t known = connection.peer_generation; header.generation != known) {
-    // The first word to this connection, not a late one to its predecessor; or a reset.
-    const bool counts = known == 0 ? header.stream == connection.stream : newer(header.generation, known);
-    if (!counts) {
+    // The first word to this connection, neither a late one to its predecessor nor by a process that has a successor,
+    // as another connection knows; or a reset.
+    std::uint16_t& newest = connections_[first].newest_peer;
+    const bool outdated = newest != 0 && newer(newest, header.generation);
+    if (outdated || (known == 0 && header.stream != connection.stream)) {
       ++counters_.ignored;
       return;
     }
     // The process that answers knows nothing of connections to those before it.
+    newest = header.generation;
     for (std::uint32_t i = 0; i < config_.connections; ++i) {
       Connection& other = connections_[first + i];
-      if (other.peer_generation != 0 && newer(header.generation, other.peer_generation)) fail(other);
+      if (other.peer_generation != 0 && other.peer_generation != newest) fail(other);
     }
     if (known != 0) return;
     connection.peer_generation = header.generation;

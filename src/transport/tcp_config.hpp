@@ -61,7 +61,7 @@ struct TcpConfig {
   std::uint32_t dctcp_gain_shift = 4;  // g = 1/16 (4.2)
 
   // ---- acknowledgements
-  std::uint32_t ack_every = 2;                // segments (RFC 5681, 4.2)
+  std::uint32_t ack_every = 2;                // segments (RFC 5681, 4.2); at most half of the receive window
   std::int64_t delayed_ack = 40'000'000'000;  // ps (Linux TCP_DELACK_MIN)
   std::uint32_t quick_acks = 16;              // segments acknowledged one by one at the start and after silence
                                               // (Linux TCP_MAX_QUICKACKS)
