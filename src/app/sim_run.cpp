@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "sim/flow_sim.hpp"
+#include "sim/link_balance.hpp"
 #include "sim/message_cost.hpp"
 #include "sim/packet_run.hpp"
 #include "workload/beside.hpp"
@@ -468,6 +469,7 @@ Run run_traffic(const Session& session, const Traffic& traffic, const RunOptions
     run.result = sim::PacketRun(*schedule, engine, has_hosts(session.cluster(), traffic)).run();
     watch.finish();
     run.captured = engine.captured();
+    run.fullest_link = sim::fullest_link(engine);
     if (with_links) {
       engine.collect_links(run.result, SIZE_MAX);
     } else {
