@@ -197,13 +197,14 @@ int run_round(const ComparedTraffic& traffic, const RunOptions& options, const L
     const Candidate& candidate = candidates[i];
     Watch watch(
         limits, [&] { return traffic.of(i).total_bytes(); }, console);
-    const RunResult result = run_traffic(*candidate.session, traffic.of(i), options, false, watch).result;
+    const Run run = run_traffic(*candidate.session, traffic.of(i), options, false, watch);
+    const RunResult& result = run.result;
     const report::SimSummary summary = report::summarise(result);
     const std::string trouble = report::trouble_of(result, summary);
     worst = std::max(worst, explain_stop(candidate.variant.label, result, trouble, console));
     if (worst == kInterrupted && !candidate.variant.runs.empty()) return worst;
     round.push_back({options.seed, result.end, result.digest, result.counters.trimmed, result.counters.data_resent,
-                     result.counters.dropped, summary, report::summarise_streams(result), trouble});
+                     result.counters.dropped, summary, report::summarise_streams(result), trouble, run.fullest_link});
     if (worst == kInterrupted) break;
   }
   for (std::size_t i = 0; i < round.size(); ++i) candidates[i].variant.runs.push_back(std::move(round[i]));

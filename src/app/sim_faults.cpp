@@ -59,7 +59,7 @@ void slow_down(const model::FaultSpec& fault, const std::vector<CapturedLink>& l
       return refuse("a slow receiver needs packets and exact ports", "--fidelity packet --set switching.ports=exact");
     found = true;
   }
-  if (!found) refuse(fmt::format("'{}' is not a host's link", fault.part), "a NIC receives");
+  if (!found) refuse(fmt::format("'{}' is no host's link, and hosts receive", fault.part), "a card, such as s0/nic0");
 }
 
 }  // namespace
@@ -77,7 +77,7 @@ void add_faults(const std::vector<model::FaultSpec>& faults, const FaultTaker& t
   for (const model::FaultSpec& fault : faults) {
     const auto condition = condition_of(fault, {}, diagnostics);
     const auto links = find_links(taker.layout, {fault.part}, {"a fault"}, diagnostics);
-    if (!condition) return;
+    if (!condition || links.empty()) return;  // complained about
     if (fault.kind == "slow-receiver") {
       slow_down(fault, links, taker, diagnostics);
       continue;

@@ -285,7 +285,8 @@ class Sweeper {
       report::write_sweep(sweep_, verdict, console_.out);
       return;
     }
-    console_.out << (same_traffic() ? jobs_[0].traffic->name : options_.traffic.pattern)
+    const std::string varied = options_.traffic.pattern.empty() ? "the file's own traffic" : options_.traffic.pattern;
+    console_.out << (same_traffic() ? jobs_[0].traffic->name : varied)
                  << (options_.seeds > 1 ? fmt::format(", mean of {} seeds", options_.seeds) : "") << "\n\n"
                  << report::sweep_text(sweep_, console_.width, console_.colour_out) << "\n";
     report::Facts facts;

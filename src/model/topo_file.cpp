@@ -191,7 +191,7 @@ TrafficRules read_rules(const std::vector<std::string>& set, const Catalog& cata
   catalog.reader(diagnostics).read(root, rules);
   if (!diagnostics.has_errors()) check_rules(rules, root, diagnostics);
   if (!rules.switching.forwarding) rules.switching.forwarding = "store-and-forward";
-  if (!rules.transport.mtu) rules.transport.mtu = Bytes(4086);
+  if (!rules.transport.mtu && rules.transport.kind != "rocev2") rules.transport.mtu = Bytes(4086);
   return rules;
 }
 

@@ -49,6 +49,10 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
       return grouped(static_cast<std::int64_t>(mean(variant, [&](const ComparedRun& run) { return run.*which; })));
     };
   };
+  const auto fullest = [](const Variant& v) {
+    const double link = mean(v, [](const ComparedRun& run) { return run.fullest_link; });
+    return link > 0 ? fmt::format("{:.2f}x", link / 1000) : "-";
+  };
   std::vector<Metric> rows = {
       {"all done", [](const Variant& v) { return got_through(v) ? duration(mean(v, end_of)) : "not done"; }},
       {"flows done", flows_done},
@@ -63,6 +67,7 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
          return brief(
              Bandwidth(static_cast<std::int64_t>(mean(v, [](const ComparedRun& run) { return run.summary.goodput; }))));
        }},
+      {"fullest link", fullest},
       {"trimmed", packets(&ComparedRun::trimmed)},
       {"sent again", packets(&ComparedRun::resent)},
       {"dropped", packets(&ComparedRun::dropped)},
@@ -110,6 +115,9 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
   drop("flows done", std::all_of(variants.begin(), variants.end(), got_through));
   drop("dropped", std::all_of(variants.begin(), variants.end(), [](const Variant& v) {
          return std::all_of(v.runs.begin(), v.runs.end(), [](const ComparedRun& run) { return run.dropped == 0; });
+       }));
+  drop("fullest link", std::all_of(variants.begin(), variants.end(), [](const Variant& v) {
+         return std::all_of(v.runs.begin(), v.runs.end(), [](const ComparedRun& run) { return run.fullest_link == 0; });
        }));
   drop("price", std::none_of(variants.begin(), variants.end(), [](const Variant& v) { return v.price.has_value(); }));
   drop("power", std::none_of(variants.begin(), variants.end(), [](const Variant& v) { return v.power.has_value(); }));
@@ -181,6 +189,7 @@ void write_comparison(const std::vector<Variant>& variants, const Verdict& verdi
                    ? Json(static_cast<double>((*run.summary.slowdown).*which) / 1000)
                    : Json();
       };
+      const auto fullest = run.fullest_link > 0 ? Json(static_cast<double>(run.fullest_link) / 1000) : Json();
       row["runs"].push_back({{"seed", run.seed},
                              {"trouble", run.trouble.empty() ? Json() : Json(run.trouble)},
                              {"flows", run.summary.flows},
@@ -194,6 +203,7 @@ void write_comparison(const std::vector<Variant>& variants, const Verdict& verdi
                              {"slowdown_p50", slow(&Quantiles::p50)},
                              {"slowdown_p99", slow(&Quantiles::p99)},
                              {"goodput_bps", run.summary.goodput},
+                             {"fullest_link", fullest},
                              {"trimmed", run.trimmed},
                              {"resent", run.resent},
                              {"dropped", run.dropped},

@@ -63,6 +63,10 @@ TEST(Comparison, DropsAreShownWhereThereAreAny) {
   EXPECT_EQ(comparison_text(variants, 80, false).find("dropped"), std::string::npos);
   variants[1].runs[0].dropped = 12;
   EXPECT_NE(comparison_text(variants, 80, false).find("dropped"), std::string::npos);
+  EXPECT_EQ(comparison_text(variants, 80, false).find("fullest link"), std::string::npos);
+  variants[1].runs[0].fullest_link = 2996;
+  EXPECT_NE(comparison_text(variants, 80, false).find("fullest link"), std::string::npos);
+  EXPECT_NE(comparison_text(variants, 80, false).find("3.00x"), std::string::npos);
 }
 
 TEST(Comparison, ColumnsThatDoNotFitGoBelow) {

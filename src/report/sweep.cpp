@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 
 #include "base/text.hpp"
 #include "report/comparison.hpp"
@@ -29,19 +31,88 @@ std::vector<std::size_t> ranked_points(const Sweep& sweep) {
   return out;
 }
 
-// What a point was measured to be; "all done" first.
-std::vector<std::string> figures(const SweptPoint& point) {
-  if (!point.trouble.empty()) return {point.trouble, "-", "-", "-", "-"};
-  const Variant& variant = point.variant;
-  const auto end = mean(variant, [](const ComparedRun& run) { return run.end; });
-  const auto goodput = mean(variant, [](const ComparedRun& run) { return run.summary.goodput; });
-  const auto slow =
-      mean(variant, [](const ComparedRun& run) { return run.summary.slowdown ? run.summary.slowdown->max : 0; });
+// A key of the traffic itself: there the points are meant to differ in it.
+bool changes_traffic(const std::string& key) { return key.starts_with("run"); }
+
+bool have_one_traffic(const std::vector<Variant>& variants) {
+  return std::all_of(variants.begin(), variants.end(),
+                     [&](const Variant& v) { return v.info.offered.hash == variants[0].info.offered.hash; });
+}
+
+// What is rare is not nothing.
+std::string packets(double mean) {
+  return grouped(mean > 0 ? std::max<std::int64_t>(1, static_cast<std::int64_t>(mean)) : 0);
+}
+
+std::string all_done(const Variant& variant) {
   const auto lost = mean(variant, [](const ComparedRun& run) { return run.summary.lost; });
-  return {lost > 0 ? fmt::format("{} lost", grouped(std::max<std::int64_t>(1, static_cast<std::int64_t>(lost))))
-                   : brief(Duration(static_cast<std::int64_t>(end))),
-          mean_completion(variant, &Quantiles::p50), mean_completion(variant, &Quantiles::p99),
-          brief(Bandwidth(static_cast<std::int64_t>(goodput))), fmt::format("{:.2f}", slow / 1000)};
+  if (lost > 0) return packets(lost) + " lost";
+  return brief(Duration(static_cast<std::int64_t>(mean(variant, [](const ComparedRun& run) { return run.end; }))));
+}
+
+std::string goodput(const Variant& variant) {
+  const auto value = [](const ComparedRun& run) { return run.summary.goodput; };
+  return brief(Bandwidth(static_cast<std::int64_t>(mean(variant, value))));
+}
+
+std::string slowest(const Variant& variant) {
+  const auto value = [](const ComparedRun& run) { return run.summary.slowdown ? run.summary.slowdown->max : 0; };
+  return fmt::format("{:.2f}", mean(variant, value) / 1000);
+}
+
+// A column behind the keys.
+struct Figure {
+  std::string title;
+  std::function<std::string(const Variant&)> cell;
+  bool measured = true;  // else it is known without a run, too
+};
+
+// "all done" first. What no point has is left out.
+std::vector<Figure> figures(const Sweep& sweep) {
+  std::vector<Figure> out = {
+      {"all done", all_done},
+      {"p50", [](const Variant& v) { return mean_completion(v, &Quantiles::p50); }},
+      {"p99", [](const Variant& v) { return mean_completion(v, &Quantiles::p99); }},
+      {"goodput", goodput},
+      {"max slow", slowest},
+  };
+  const auto any = [&](const auto& has) {
+    return std::any_of(sweep.points.begin(), sweep.points.end(), [&](const SweptPoint& p) { return has(p.variant); });
+  };
+  const auto add_packets = [&](const std::string& title, std::uint64_t ComparedRun::*which) {
+    const auto of = [which](const ComparedRun& run) { return run.*which; };
+    if (any([&](const Variant& v) { return std::any_of(v.runs.begin(), v.runs.end(), of); }))
+      out.push_back({title, [of](const Variant& v) { return packets(mean(v, of)); }});
+  };
+  add_packets("again", &ComparedRun::resent);
+  add_packets("dropped", &ComparedRun::dropped);
+  if (any([](const Variant& v) { return v.price.has_value(); }))
+    out.push_back({"price", [](const Variant& v) { return v.price ? brief(*v.price) : "-"; }, false});
+  if (any([](const Variant& v) { return v.power.has_value(); }))
+    out.push_back({"power", [](const Variant& v) { return v.power ? brief(*v.power) : "-"; }, false});
+  return out;
+}
+
+// The keys and some of the figures. A point in trouble has its trouble where "all done" would be.
+Table table_of(const Sweep& sweep, std::span<const Figure> some) {
+  std::vector<Column> columns;
+  for (const std::string& key : short_keys(sweep.keys)) columns.push_back({key, true});
+  for (const Figure& figure : some) columns.push_back({figure.title, true});
+  Table table(std::move(columns));
+  for (const SweptPoint& point : sweep.points) {
+    std::vector<std::string> cells = point.values;
+    for (const Figure& figure : some) {
+      const bool has = point.trouble.empty() || !figure.measured;
+      cells.push_back(has ? figure.cell(point.variant) : figure.title == "all done" ? point.trouble : "-");
+    }
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
+std::size_t width_of(const Table& table) {
+  const std::string text = table.text(0, false);
+  return display_width(std::string_view(text).substr(0, text.find('\n')));
 }
 
 Json price_json(const Variant& variant) {
@@ -85,6 +156,9 @@ Verdict judge_sweep(const Sweep& sweep) {
   std::vector<Variant> variants;
   for (const std::size_t point : ranked) variants.push_back(sweep.points[point].variant);
   verdict = judge(variants);
+  const auto own = std::find_if(sweep.keys.begin(), sweep.keys.end(), changes_traffic);
+  if (own != sweep.keys.end() && !have_one_traffic(variants))
+    verdict.sentence = fmt::format("none is best, for {} changes what there is to do", *own);
   if (verdict.winner) verdict.winner = ranked[*verdict.winner];
   if (verdict.next) verdict.next = ranked[*verdict.next];
   for (std::size_t& each : verdict.tied) each = ranked[each];
@@ -92,23 +166,16 @@ Verdict judge_sweep(const Sweep& sweep) {
 }
 
 std::string sweep_text(const Sweep& sweep, std::size_t width, bool colour) {
-  const auto any = [&](const auto& has) { return std::any_of(sweep.points.begin(), sweep.points.end(), has); };
-  const bool priced = any([](const SweptPoint& point) { return point.variant.price.has_value(); });
-  const bool powered = any([](const SweptPoint& point) { return point.variant.power.has_value(); });
-  std::vector<Column> columns;
-  for (const std::string& key : short_keys(sweep.keys)) columns.push_back({key, true});
-  for (const std::string title : {"all done", "p50", "p99", "goodput", "max slow"}) columns.push_back({title, true});
-  if (priced) columns.push_back({"price", true});
-  if (powered) columns.push_back({"power", true});
-  Table table(std::move(columns));
-  for (const SweptPoint& point : sweep.points) {
-    std::vector<std::string> cells = point.values;
-    for (std::string& figure : figures(point)) cells.push_back(std::move(figure));
-    if (priced) cells.push_back(point.variant.price ? brief(*point.variant.price) : "-");
-    if (powered) cells.push_back(point.variant.power ? brief(*point.variant.power) : "-");
-    table.add(std::move(cells));
+  const std::vector<Figure> all = figures(sweep);
+  std::span<const Figure> rest = all;
+  std::string text;
+  while (!rest.empty()) {
+    std::size_t some = 1;
+    while (some < rest.size() && (width == 0 || width_of(table_of(sweep, rest.first(some + 1))) <= width)) ++some;
+    text += (text.empty() ? "" : "\n") + table_of(sweep, rest.first(some)).text(width, colour);
+    rest = rest.subspan(some);
   }
-  return table.text(width, colour) + "p50, p99: completion; max slow: of the slowest flow, against alone\n";
+  return text + "p50, p99: completion; max slow: of the slowest flow, against alone\n";
 }
 
 std::vector<std::pair<std::string, std::string>> trouble_lines(const Sweep& sweep) {

@@ -31,7 +31,8 @@ Verdict judge_sweep(const Sweep& sweep);
 // "spines=4 balance=spray": the last parts of the keys where those tell them apart.
 std::string point_label(const std::vector<std::string>& keys, const std::vector<std::string>& values);
 
-// A row per point, and below what its titles mean.
+// A row per point, and below what its titles mean; columns that do not fit `width` (0: all do) follow in tables of
+// their own.
 std::string sweep_text(const Sweep& sweep, std::size_t width, bool colour);
 // What is to be said of points with trouble, below the table: the trouble, and whose and how; of many, of some.
 std::vector<std::pair<std::string, std::string>> trouble_lines(const Sweep& sweep);

@@ -97,6 +97,8 @@ TEST(Sweep, DifferentTrafficIsNotCompared) {
   sweep.points[1].variant.info.offered.hash = 7;
   EXPECT_EQ(judge_sweep(sweep).winner, std::nullopt);
   EXPECT_NE(judge_sweep(sweep).sentence.find("differ in their traffic"), std::string::npos);
+  sweep.keys[0] = "run.0.traffic.size";
+  EXPECT_EQ(judge_sweep(sweep).sentence, "none is best, for run.0.traffic.size changes what there is to do");
   sweep.points[1].trouble = "cannot run";
   EXPECT_EQ(judge_sweep(sweep).winner, 3u) << "what is not ranked need not be like the others";
 }
@@ -139,6 +141,40 @@ TEST(Sweep, TheTableFitsATerminalAndHasMeans) {
   std::getline(lines, first);
   EXPECT_EQ(head, "spines  balance  all done     p50    p99  goodput  max slow       price  power");
   EXPECT_EQ(first, "     2     ecmp     205us   102us  205us  400Gbps      2.35  $3523.00/h  358kW");
+}
+
+// A lossless fabric that drops must not look like one that does not.
+TEST(Sweep, WhatWasDroppedOrSentAgainIsShown) {
+  Sweep sweep = sample();
+  EXPECT_EQ(sweep_text(sweep, 80, false).find("dropped"), std::string::npos);
+  sweep.points[0].variant.runs[1].dropped = 1;
+  for (ComparedRun& run : sweep.points[0].variant.runs) run.resent = 1380;
+  std::istringstream lines(sweep_text(sweep, 80, false));
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(line, "spines  balance  all done     p50    p99  goodput  max slow  again  dropped");
+  std::getline(lines, line);
+  EXPECT_EQ(line, "     2     ecmp     205us   102us  205us  400Gbps      2.35  1,380        1");
+  std::getline(lines, line);
+  EXPECT_TRUE(line.ends_with("  2.35      0        0")) << line;
+}
+
+TEST(Sweep, ColumnsThatDoNotFitFollowBelow) {
+  Sweep sweep = sample();
+  sweep.keys = {"fabric.spines", "transport.balance", "switching.headroom_for", "fabric.link.cable"};
+  for (SweptPoint& each : sweep.points) {
+    each.values = {"2", "ecmp", "300m", "300m"};
+    each.variant.power = Power(358'000'000);
+    each.variant.runs[0].dropped = 1380;
+  }
+  const std::string text = sweep_text(sweep, 80, false);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << text;
+  for (const std::string title : {"all done", "p50", "p99", "goodput", "max slow", "dropped", "power"})
+    EXPECT_NE(text.find("  " + title), std::string::npos) << title << "\n" << text;
+  EXPECT_NE(text.find("\n\nspines  balance  headroom_for  cable  "), std::string::npos) << text;
+  const std::string wide = sweep_text(sweep, 0, false);
+  EXPECT_EQ(std::count(wide.begin(), wide.end(), '\n'), 6) << wide;
 }
 
 TEST(Sweep, WhereFlowsAreLostNotAllIsDone) {

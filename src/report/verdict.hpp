@@ -25,6 +25,7 @@ struct ComparedRun {
   SimSummary summary;
   std::vector<StreamSummary> streams = {};  // where there are several
   std::string trouble = {};                 // why not everything is done: see trouble_of(); empty: it is
+  std::int64_t fullest_link = 0;            // thousandths of the mean of links between switches; 0: not known
 };
 
 struct Variant {

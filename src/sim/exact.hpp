@@ -16,6 +16,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -125,6 +126,13 @@ struct ChannelTurn {
 struct Intake {
   std::int64_t per_byte = 0;  // 1/1024 ps; 0: at once
   std::int64_t done = 0;      // when it has taken all that has come
+};
+
+// Why exact ports cannot work; `what` says it with its figures.
+struct ExactProblem {
+  enum class Kind : std::uint8_t { none, too_large, not_two_tiers, headroom, credit };
+  Kind kind = Kind::none;
+  std::string what;
 };
 
 // State of all entities; each part is touched by the shard of its entity only.

@@ -230,10 +230,17 @@ TEST(ExactPorts, WhatCannotWorkIsSaid) {
     config.exact.buffer = buffer;
     return PacketSim(fat_tree(), config).exact_problem();
   };
-  EXPECT_EQ(problem(FlowControl::pause, 8 << 20), "");
-  EXPECT_NE(problem(FlowControl::pause, 100'000).find("headroom"), std::string::npos);
-  EXPECT_EQ(problem(FlowControl::credits, 8 * 2 * 4150), "");
-  EXPECT_NE(problem(FlowControl::credits, 8 * 2 * 4150 - 8).find("two packets"), std::string::npos);
+  using Kind = ExactProblem::Kind;
+  EXPECT_EQ(problem(FlowControl::pause, 8 << 20).kind, Kind::none);
+  const ExactProblem full = problem(FlowControl::pause, 100'000);
+  EXPECT_EQ(full.kind, Kind::headroom);
+  EXPECT_EQ(full.what, "leaf0 needs 293KiB of headroom for 8 ports with 1 lossless class, and its buffer is 97.7KiB");
+  EXPECT_EQ(problem(FlowControl::pause, 292 << 10).kind, Kind::headroom);
+  EXPECT_EQ(problem(FlowControl::pause, 294 << 10).kind, Kind::none) << "as much as it said";
+  EXPECT_EQ(problem(FlowControl::credits, 8 * 2 * 4150).kind, Kind::none);
+  const ExactProblem small = problem(FlowControl::credits, 8 * 2 * 4150 - 8);
+  EXPECT_EQ(small.kind, Kind::credit);
+  EXPECT_EQ(small.what, "a port's part of the buffer, 8.1KiB, does not hold two packets, 8.11KiB");
 }
 
 // Credits for two packets per port are slow, but they move.

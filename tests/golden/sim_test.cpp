@@ -369,6 +369,7 @@ TEST(Sim, FaultsOfTheFileAreWrongWhereTheyStand) {
   };
   const std::string nobody = with("  - part: leaf0\n  - part: leaf999\n");
   EXPECT_TRUE(nobody.starts_with("b.weft.yaml:" + lines() + ":11: error E0410: a fault finds no 'leaf999'")) << nobody;
+  EXPECT_NE(nobody.find("= did you mean 'leaf9'?"), std::string::npos) << nobody;
   const std::string no_link = with("  - {kind: down, part: \"leaf0:leaf1\"}\n");
   EXPECT_TRUE(no_link.starts_with("b.weft.yaml:" + lines() + ":24: error E0410: a fault: no link")) << no_link;
   const std::string no_share = with("  - part: leaf0\n    kind: lossy\n");
@@ -378,6 +379,40 @@ TEST(Sim, FaultsOfTheFileAreWrongWhereTheyStand) {
   EXPECT_EQ(weft({"check", "b.weft.yaml"}).code, 0);
   EXPECT_NE(weft({"check", kClos, "--set", "faults=[{part: leaf999}]"}).err.find("a fault finds no 'leaf999'"),
             std::string::npos);
+}
+
+// A name that is not there is said to be that, once, with the name that was meant.
+TEST(Sim, ASlowReceiverThatIsNotThereIsNotFound) {
+  const auto slow = [](const std::string& part) {
+    return weft({"sim", kClos, "--nodes", "4", "--size", "8kB", "--set", "switching.ports=exact", "--fault",
+                 part + ",kind=slow-receiver,share=50%"});
+  };
+  EXPECT_EQ(slow("s0/nic99").err,
+            "error E0410: a fault finds no 's0/nic99'\n  = did you mean 's0/nic9'?\n"
+            "1 error; `weft explain E0410` says more\n");
+  EXPECT_NE(slow("leaf0:spin1").err.find("did you mean 'leaf0:spine1'?"), std::string::npos);
+  EXPECT_NE(slow("somewhere").err.find("= two ends such as leaf0:spine1"), std::string::npos);
+  EXPECT_NE(slow("leaf0:spine1").err.find("'leaf0:spine1' is no host's link"), std::string::npos);
+  EXPECT_EQ(slow("s0/nic9").code, 0);
+}
+
+// How much there is of what, and what would be right.
+TEST(Sim, HeadroomThatTakesAllOfTheBufferIsSaidWithItsSize) {
+  const std::string cluster = (kSource / "examples/16-headroom-and-cables/cluster.weft.yaml").string();
+  const auto with = [&](const std::string& set) {
+    const Outcome outcome = weft({"sim", cluster, "--nodes", "4", "--size", "8kB", "--set", set});
+    EXPECT_EQ(outcome.code, 2);
+    return outcome.err;
+  };
+  const std::string sizes =
+      "leaf0 needs 38.6MiB of headroom for 8 ports with 1 lossless class, and its buffer is 16MiB";
+  const std::string by_key = with("switching.headroom_for=10km");
+  EXPECT_NE(by_key.find(sizes), std::string::npos) << by_key;
+  EXPECT_NE(by_key.find("= a larger buffer or headroom_for shorter cables"), std::string::npos) << by_key;
+  const std::string by_cable = with("fabric.link.cable=10km");
+  EXPECT_NE(by_cable.find("= a larger buffer or shorter cables"), std::string::npos) << by_cable;
+  EXPECT_NE(by_cable.find("buffer: 16MiB"), std::string::npos) << by_cable;
+  EXPECT_EQ(by_cable.find("computed"), std::string::npos) << by_cable;
 }
 
 TEST(Sim, AFlowThatNeverStartsIsAFailure) {
