@@ -5,7 +5,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "fabric/path_cost.hpp"
 #include "sim/local_work.hpp"
 #include "sim/way_out.hpp"
 
@@ -426,57 +425,6 @@ void PacketRun::local(std::int64_t now, std::uint32_t rank, schedule::Instructio
 }
 
 // ---- the run
-
-std::int64_t PacketRun::unloaded(const schedule::FlowRecord& flow) {
-  Hosts& hosts = *hosts_[0];
-  if (model_hosts_ && domain_of(flow.source) == domain_of(flow.destination)) {
-    if (std::max(flow.source, flow.destination) >= fabric_.cluster().gpus) return 0;  // a switch is nobody's way
-    const auto path = fabric_.path_inside(part(flow.source), part(flow.destination), 0);
-    return path ? fabric::path_cost(fabric_, *path).of(Bytes(static_cast<std::int64_t>(flow.bytes))).count() : 0;
-  }
-  find_pairs(engine_.layout(), flow.source, flow.destination, hosts.pairs);
-  if (hosts.pairs.empty()) return 0;
-  const SimConfig& config = engine_.config();
-  const std::uint64_t used =
-      std::clamp<std::uint64_t>(flow.bytes / config.payload_of(flow.stream), 1, hosts.pairs.size());
-  const NicPair pair = hosts.pairs[0];
-  const std::uint64_t bytes = (flow.bytes + used - 1) / used;
-  const std::uint32_t packet = config.packet_of(flow.stream);
-  const std::uint32_t header = config.header_of(flow.stream);
-  const auto latency = [&](fabric::NodeId from, fabric::NodeId to) {
-    const HostRoute* route = model_hosts_ ? hosts.routes.find(from, to) : nullptr;
-    return route == nullptr ? 0 : route->latency.count();
-  };
-  const std::int64_t out = latency(part(flow.source), nic(pair.source));
-  if (is_read(flow.stream)) {
-    const std::int64_t question = engine_.unloaded_arrival({pair.source, pair.destination, 0, 0}, packet, header);
-    const Flow back{pair.destination, pair.source, bytes, 0};
-    const std::int64_t answer = engine_.unloaded_arrival(back, packet, header);
-    if (question == 0 || answer == 0) return 0;
-    // The acknowledgement of the question leaves before the answer.
-    const Layout& layout = engine_.layout();
-    const std::int64_t heard =
-        layout.link(layout.far(layout.port_of_endpoint(pair.destination)).link).occupancy(header);
-    const std::int64_t inside =
-        out + latency(part(flow.destination), nic(pair.destination)) + latency(nic(pair.source), part(flow.source));
-    return sooner(flow, inside + question + heard + answer, back);
-  }
-  const Flow stripe{pair.source, pair.destination, bytes, 0};
-  const std::int64_t way =
-      flow.unanswered ? engine_.unloaded_arrival(stripe, packet, header) : engine_.unloaded(stripe, packet, header);
-  return sooner(flow, out + way + latency(nic(pair.destination), part(flow.destination)), stripe);
-}
-
-// What a flow would have taken alone, behind itself, or less where its last packet overtakes the others. Nobody knows
-// whether that one would have found another path: a flow that was sooner found one.
-std::int64_t PacketRun::sooner(const schedule::FlowRecord& flow, std::int64_t alone, const Flow& stripe) const {
-  const std::int64_t end = flow.unanswered ? flow.received : flow.sent;
-  if (end == schedule::kNotYet || end - flow.start >= alone) return alone;
-  const SimConfig& config = engine_.config();
-  const std::int64_t least =
-      alone - engine_.overtaking(stripe, config.packet_of(flow.stream), config.header_of(flow.stream));
-  return std::max(end - flow.start, least);
-}
 
 schedule::RunResult PacketRun::run(const LanesOf& counted) {
   std::uint32_t ended = 0;  // ranks

@@ -134,7 +134,17 @@ class PacketRun final : public Network, public Client {
   schedule::Failures take_failures();
   void arm(Hosts& hosts, std::uint32_t domain);
   std::uint32_t name(std::uint32_t rank, std::uint32_t message) const;
+  // What a flow takes alone (packet_run_alone.cpp).
+  struct WayOut {  // of a stripe, to its card
+    Duration latency;
+    Bandwidth rate;  // that it has; 0: it takes no time
+    bool rests = false;
+    std::uint64_t bytes = 0;  // at least, of each stripe
+  };
+  WayOut way_out(Hosts& hosts, std::uint32_t from, std::uint64_t bytes, std::uint64_t stripes);
   std::int64_t unloaded(const schedule::FlowRecord& flow);
+  std::int64_t unloaded_send(const schedule::FlowRecord& flow, const Flow& stripe, const WayOut& out);
+  std::int64_t unloaded_read(const schedule::FlowRecord& flow, const Flow& stripe, const WayOut& out);
   std::int64_t sooner(const schedule::FlowRecord& flow, std::int64_t alone, const Flow& stripe) const;
   bool is_raw(std::uint32_t stream) const { return engine_.config().protocol_of(stream) == transport::Protocol::raw; }
   bool is_read(std::uint32_t stream) const { return engine_.config().verb_of(stream) == transport::Op::read; }

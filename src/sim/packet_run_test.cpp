@@ -76,6 +76,27 @@ RC_GTEST_PROP(PacketRun, AFlowAloneIsNotSlowedDown, ()) {
   RC_ASSERT((flow.unanswered ? flow.received : flow.sent) - flow.start == flow.unloaded);
 }
 
+// From GPU to GPU: through one card, through both ports of one, and through four at once that PCIe cannot keep busy;
+// where stripes do not meet in the fabric.
+RC_GTEST_PROP(PacketRun, AFlowAloneIsNotSlowedDownByItsServers, ()) {
+  static const Built clusters[] = {
+      cluster("{kind: hgx-h100, count: 8}", kRails),
+      cluster("{kind: hgx-h100, count: 8, nic: {kind: connectx-7, ports: 2}}",
+              "{kind: tor-clos, planes: 2, switch: tomahawk-4, servers_per_leaf: 4, spines: 4}"),
+      cluster("{kind: hgx-h100, count: 8, nics: 32}",
+              "{kind: single-chassis, switch: {kind: quantum-2, ports: 4096, rate: 800Gbps}}")};
+  SimConfig config;
+  config.cut_through = *rc::gen::arbitrary<bool>();
+  const auto from = *rc::gen::inRange<std::uint32_t>(0, 64);
+  const auto to = (from + 8 * *rc::gen::inRange<std::uint32_t>(1, 8)) % 64;
+  const auto bytes = *rc::gen::inRange<std::uint64_t>(1, *rc::gen::element(5'000, 100'000, 5'000'000));
+  const Built& built = clusters[*rc::gen::inRange(0, 3)];
+  const schedule::RunResult result = run_matrix(built, matrix_of(64, {{from, to, bytes, 5'000'000}}), true, config);
+  const FlowRecord& flow = result.flows.at(0);
+  RC_LOG() << bytes << " bytes took " << flow.sent - flow.start << ", alone " << flow.unloaded << "\n";
+  RC_ASSERT((flow.sent - flow.start) * 1000 / flow.unloaded == 1000);
+}
+
 // The request goes as a bare header; the target acknowledges it and sends the bytes. When those are acknowledged is
 // nobody's business.
 TEST(PacketRun, AReadAloneTakesARequestAndItsAnswerToThePicosecond) {

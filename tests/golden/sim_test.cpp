@@ -281,6 +281,23 @@ TEST(Sim, RoceOnAFabricThatLosesPacketsIsWarnedOf) {
   EXPECT_NE(beside.err.find("W0508"), std::string::npos);
 }
 
+// With an MTU that is no power of two, too, which RoCE's cards cut down to one.
+TEST(Sim, AFlowAloneIsNotSlowedDown) {
+  const Scratch scratch;
+  const InDirectory here(scratch.path());
+  std::ofstream("tree.topo") << "Nodes 4\nTiers 2\nPodsize 4\n"
+                                "Tier 0\nDownlink_speed_Gbps 100\nRadix_Down 2\nRadix_Up 1\nDownlink_Latency_ns 500\n"
+                                "Tier 1\nDownlink_speed_Gbps 100\nRadix_Down 2\nDownlink_Latency_ns 500\n";
+  for (const std::string& file : {std::string("tree.topo"), kClos})
+    for (const std::string kind : {"srd", "uet", "rocev2"})
+      for (const std::string size : {"100B", "4086B", "5000B", "30kB", "1MB"}) {
+        const Outcome outcome = weft({"sim", file, "--pattern", "one", "--nodes", file == kClos ? "16" : "4", "--size",
+                                      size, "--set", "transport.kind=" + kind, "--json", "--links", "0"});
+        ASSERT_EQ(outcome.code, 0) << outcome.err;
+        EXPECT_EQ(records(outcome.out).at(0)["slowdown_max"], 1.0) << file << " " << kind << " " << size;
+      }
+}
+
 TEST(Sim, ALimitStopsFlowsToo) {
   const Outcome outcome = weft({"sim", kClos, "--fidelity", "flow", "--pattern", "all-to-all", "--nodes", "64",
                                 "--size", "1MB", "--json", "--limit", "time=50us"});
