@@ -28,7 +28,7 @@ void check_marks(const SwitchingSpec& switching, const Node& root, spec::Diagnos
                               exact(switching.mark_from)));
 }
 
-// InfiniBand's path MTU is one of five (IBTA 1.4, 9.5.3), and RoCE's packets are InfiniBand's.
+// InfiniBand's path MTU is one of five, and RoCE's packets are InfiniBand's.
 void check_roce_mtu(const TransportSpec& transport, const Node& root, spec::Diagnostics& diagnostics) {
   if (transport.kind != "rocev2" || !transport.mtu) return;
   const std::int64_t mtu = transport.mtu->count();

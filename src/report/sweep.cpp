@@ -110,11 +110,6 @@ Table table_of(const Sweep& sweep, std::span<const Figure> some) {
   return table;
 }
 
-std::size_t width_of(const Table& table) {
-  const std::string text = table.text(0, false);
-  return display_width(std::string_view(text).substr(0, text.find('\n')));
-}
-
 Json price_json(const Variant& variant) {
   return variant.price ? Json(static_cast<double>(variant.price->count()) / 1e6) : Json();
 }
@@ -171,7 +166,7 @@ std::string sweep_text(const Sweep& sweep, std::size_t width, bool colour) {
   std::string text;
   while (!rest.empty()) {
     std::size_t some = 1;
-    while (some < rest.size() && (width == 0 || width_of(table_of(sweep, rest.first(some + 1))) <= width)) ++some;
+    while (some < rest.size() && (width == 0 || table_of(sweep, rest.first(some + 1)).width() <= width)) ++some;
     text += (text.empty() ? "" : "\n") + table_of(sweep, rest.first(some)).text(width, colour);
     rest = rest.subspan(some);
   }

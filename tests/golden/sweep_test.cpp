@@ -164,5 +164,15 @@ TEST(Sweep, ClustersOfDifferentSizeAreNotCalledBetter) {
       << outcome.out;
 }
 
+// Nothing can make it the same: it is what was asked for.
+TEST(Sweep, TrafficThatIsSweptHasATitleAndNoHint) {
+  const Outcome outcome = weft({"sweep", kClos, "--set", "run=[{traffic: {name: a, pattern: permutation, size: 8kB}}]",
+                                "--over", "run.0.traffic.size=8kB,16kB"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(lines_of(outcome.out).at(0), "the file's own traffic") << outcome.out;
+  EXPECT_NE(outcome.out.find("none is best, for run.0.traffic.size changes what there is to do\n"), std::string::npos)
+      << outcome.out;
+}
+
 }  // namespace
 }  // namespace weft::golden
