@@ -52,20 +52,19 @@ HostLinks::TransferId HostLinks::start(std::int64_t now, std::uint32_t number, c
   transfer.begins = later(domain.time, route.latency.count());
   transfer.domain = static_cast<std::uint32_t>(&domain - domains_.data());
   transfer.entry = static_cast<std::uint32_t>(domain.going.size());
-  transfer.follower = kNowhere;
-  transfer.held = false;
+  transfer.before = transfer.follower = kNowhere;
+  transfer.finished = 0;
   transfer.begun = false;
   transfer.done = false;
   if (Transfer* first = after ? alive(*after) : nullptr; first != nullptr && !first->done) {
     first->follower = slot;
-    transfer.held = true;
+    transfer.before = after->slot;
   }
   transfer.route = route;
   transfer.legs.fill({});
   transfer.uses.resize(route.links.size());
-  domain.going.push_back({kNever, slot});
-  set_due(domain, transfer);
-  domain.next = std::min(domain.next, domain.going.back().due);
+  domain.going.push_back({transfer.begins, slot});
+  domain.next = std::min(domain.next, transfer.begins);
   return {slot, transfer.generation};
 }
 
@@ -171,18 +170,18 @@ void HostLinks::find_next(Domain& domain) const {
 }
 
 void HostLinks::set_due(Domain& domain, const Transfer& transfer) const {
-  std::int64_t due = transfer.begun || transfer.held ? kNever : transfer.begins;
+  std::int64_t due = transfer.begun ? kNever : transfer.begins;
   for (std::uint32_t i = 0; i < transfer.route.legs; ++i) due = std::min(due, transfer.legs[i].goal_at);
   domain.going[transfer.entry].due = due;
 }
 
 void HostLinks::handle(Domain& domain, std::uint32_t slot) {
   Transfer& transfer = transfers_[slot];
-  if (!transfer.begun && !transfer.held && transfer.begins <= domain.time) {
+  if (!transfer.begun && transfer.begins <= domain.time) {
     transfer.begun = true;
-    if (transfer.bytes == 0 || transfer.route.legs == 0) return finish(domain, slot);
+    if (transfer.before == kNowhere && (transfer.bytes == 0 || transfer.route.legs == 0)) return finish(domain, slot);
     transfer.legs[0].available = transfer.bytes;
-    begin_leg(domain, slot, 0);
+    if (transfer.bytes > 0 && transfer.route.legs > 0 && may_begin(transfer, 0)) begin_leg(domain, slot, 0);
   }
   for (std::uint32_t i = 0; i < transfer.route.legs; ++i)
     while (transfer.legs[i].goal_at <= domain.time)
@@ -195,8 +194,17 @@ void HostLinks::hand_over(Domain& domain, std::uint32_t slot, std::uint32_t inde
   const Leg& leg = transfer.legs[index];
   Leg& next = transfer.legs[index + 1];
   next.available = leg.goal;
-  next.moving ? aim(transfer, index + 1) : begin_leg(domain, slot, index + 1);
-  leg.goal == leg.available ? stop_leg(domain, slot, index) : aim(transfer, index);
+  if (next.moving) {
+    aim(transfer, index + 1);
+  } else if (may_begin(transfer, index + 1)) {
+    begin_leg(domain, slot, index + 1);
+  }
+  if (leg.goal != leg.available) return aim(transfer, index);
+  const bool whole = leg.goal == transfer.bytes;
+  stop_leg(domain, slot, index);
+  if (!whole) return;
+  transfer.finished = index + 1;
+  let_follow(domain, slot);
 }
 
 // The last leg has brought what was waited for, or all that there was to bring.
@@ -218,12 +226,38 @@ void HostLinks::arrive(Domain& domain, std::uint32_t slot) {
 void HostLinks::finish(Domain& domain, std::uint32_t slot) {
   Transfer& transfer = transfers_[slot];
   transfer.done = true;
+  transfer.finished = transfer.route.legs;
   for (const std::uint32_t link : transfer.route.links) domain.carried[link] += transfer.bytes;
   domain.reports.push_back({{domain.time, transfer.context, transfer.bytes, true}, slot});
-  if (transfer.follower == kNowhere) return;
-  Transfer& next = transfers_[transfer.follower];
-  next.held = false;
-  set_due(domain, next);
+  let_follow(domain, slot);
+}
+
+bool HostLinks::may_begin(const Transfer& transfer, std::uint32_t index) const {
+  if (transfer.before == kNowhere) return true;
+  const Transfer& first = transfers_[transfer.before];
+  return first.finished > std::min(index, first.route.legs - 1);
+}
+
+// A leg of a transfer is done, or all of it: what follows may take its place.
+void HostLinks::let_follow(Domain& domain, std::uint32_t slot) {
+  if (transfers_[slot].follower == kNowhere) return;
+  const std::uint32_t follower = transfers_[slot].follower;
+  Transfer& next = transfers_[follower];
+  if (transfers_[slot].done) next.before = kNowhere;
+  if (!next.begun || next.done) return;
+  if (next.bytes == 0 || next.route.legs == 0) {
+    // It ends when it is looked at.
+    if (next.before == kNowhere) {
+      next.begun = false;
+      set_due(domain, next);
+    }
+    return;
+  }
+  for (std::uint32_t i = next.finished; i < next.route.legs; ++i) {
+    const Leg& leg = next.legs[i];
+    if (!leg.moving && leg.moved < Wide{leg.available} * kWorkPerByte && may_begin(next, i))
+      begin_leg(domain, follower, i);
+  }
 }
 
 void HostLinks::begin_leg(Domain& domain, std::uint32_t slot, std::uint32_t index) {

@@ -62,7 +62,8 @@ class HostLinks {
   // `chunk` in bytes, at least 1.
   explicit HostLinks(const HostRoutes& routes, std::uint64_t chunk = kChunk) : routes_(routes), chunk_(chunk) {}
 
-  // `after`: one that it must not overtake, and that nobody else follows. Latency is paid while it waits for that.
+  // `after`: one that it must not overtake, and that nobody else follows. Each of its legs begins when that of the one
+  // before is done, and latency is paid while it waits for that.
   TransferId start(std::int64_t now, std::uint32_t domain, const HostRoute& route, std::uint64_t bytes,
                    std::uint64_t context, std::optional<TransferId> after = {});
   // When `advance` has something to do next, which may be past already when other calls have moved the
@@ -115,8 +116,9 @@ class HostLinks {
     std::uint32_t domain = 0;  // into domains_
     std::uint32_t entry = 0;   // into Domain::going
     std::uint32_t generation = 0;
+    std::uint32_t before = kNowhere;  // the one that it follows, until that is done
     std::uint32_t follower = kNowhere;
-    bool held = false;  // follows one that is not done
+    std::uint32_t finished = 0;  // legs
     bool begun = false;
     bool done = false;  // and not yet reported
     HostRoute route;
@@ -164,6 +166,8 @@ class HostLinks {
   void hand_over(Domain& domain, std::uint32_t slot, std::uint32_t index);
   void arrive(Domain& domain, std::uint32_t slot);
   void finish(Domain& domain, std::uint32_t slot);
+  bool may_begin(const Transfer& transfer, std::uint32_t index) const;
+  void let_follow(Domain& domain, std::uint32_t slot);
   void begin_leg(Domain& domain, std::uint32_t slot, std::uint32_t index);
   void stop_leg(Domain& domain, std::uint32_t slot, std::uint32_t index);
   void aim(Transfer& transfer, std::uint32_t index) const;

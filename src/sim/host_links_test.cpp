@@ -359,6 +359,20 @@ TEST(HostLinks, AFollowerBeginsWhenTheOneBeforeIsDone) {
   EXPECT_EQ(ends(drain(links)).at(4), now + latency + time_at(kMiB, pcie));
 }
 
+// GPU to host memory, host memory to NIC: while the first is on its second leg, the next is on its first.
+TEST(HostLinks, FollowersPassThroughHostMemoryWithoutAGap) {
+  const HostRoute bounce = route(acp(), acp().gpu(1), acp().nic(0));
+  constexpr std::uint64_t kChunks = 8;
+  const auto last_of = [&](std::uint32_t transfers, std::uint64_t chunks) {
+    HostLinks links(acp().routes);
+    std::optional<HostLinks::TransferId> before;
+    for (std::uint32_t i = 0; i < transfers; ++i)
+      before = links.start(0, 0, bounce, chunks * HostLinks::kChunk, i, before);
+    return ends(drain(links)).at(transfers - 1);
+  };
+  EXPECT_NEAR(static_cast<double>(last_of(4, kChunks)) / static_cast<double>(last_of(1, 4 * kChunks)), 1, 1e-6);
+}
+
 TEST(HostLinks, DomainsDoNotDisturbOneAnother) {
   const HostRoute way = route(hgx(), hgx().gpu(0), hgx().nic(0));
   HostLinks links(hgx().routes);

@@ -11,9 +11,9 @@ std::int64_t fullest_link(const PacketSim& sim) {
   Wide links = 0;
   Wide most = 0;
   Wide all = 0;
-  for (std::uint32_t port = 0; port < layout.ports(); ++port) {
-    if (!layout.connected(port) || layout.is_host(layout.owner(port)) || layout.is_host(layout.far(port).entity))
-      continue;
+  const std::uint32_t end = layout.port_of_endpoint(0);  // those behind it are hosts'
+  for (std::uint32_t port = 0; port < end; ++port) {
+    if (!layout.connected(port) || layout.is_host(layout.far(port).entity)) continue;
     const Wide busy = Wide{sim.port(port).bytes} * layout.link(layout.far(port).link).per_byte;
     ++links;
     most = std::max(most, busy);

@@ -316,10 +316,7 @@ void Shard::run_group(std::span<Pending> group) {
       *at = moving;
     }
   }
-  if (config_.exact.on)
-    for (const Pending* each = begin; each != end; ++each)
-      if (each->event->kind == EventKind::wake && !layout_.is_host(each->event->to))
-        foresee(each->event->header.source);
+  if (config_.exact.on) foresee_all(group);
   for (const Pending* next = begin; next != end;) {
     if (!late_.empty() && later(*next->event, late_.front())) {
       handle_late();

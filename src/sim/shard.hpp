@@ -262,6 +262,7 @@ class Shard {
   std::uint32_t choose_class(std::uint32_t port);
   void serve(std::uint32_t port, std::uint32_t entity);
   void foresee(std::uint32_t port) const;
+  [[gnu::noipa]] void foresee_all(std::span<const Pending> group) const;  // else dropped, for it changes nothing
   bool send_next(std::uint32_t port, std::uint32_t entity);
   void look_again(std::uint32_t port, std::uint32_t entity);
   void occupy(const Event& event, const Queuing& packet, std::uint32_t port, std::int64_t begin, std::int64_t wire);

@@ -442,6 +442,12 @@ void Shard::wake_port() {
   serve(wake.port, entity);
 }
 
+// What the ports send that are woken by these events.
+void Shard::foresee_all(std::span<const Pending> group) const {
+  for (const Pending& each : group)
+    if (each.event->kind == EventKind::wake && !layout_.is_host(each.event->to)) foresee(each.event->header.source);
+}
+
 // All that comes before an event.
 void Shard::catch_up(const Event& event) {
   while (!wakes_.empty() && wakes_.before(event)) wake_port();

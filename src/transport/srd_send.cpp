@@ -449,12 +449,12 @@ Instant Srd::patience(const Sender& sender) const {
   const Instant usual = Instant{mean_of(sender)} << kTimeShift;
   const Instant least =
       2 * (config_.base_rtt + config_.packet_time * (sender.fan_in + config_.ack_every)) + config_.longest_wait;
-  return std::min(std::max(least, std::min(usual + usual / 2, config_.give_up / 8)), kLongestFlight);
+  return std::min(std::max(least, std::min(usual + usual / 2, config_.give_up >> 3)), kLongestFlight);
 }
 
 // And once it was asked.
 Instant Srd::next_patience(const Sender& sender) const {
-  return std::max(config_.rto, std::min(Instant{mean_of(sender)} * 3 << kTimeShift, config_.give_up / 8));
+  return std::max(config_.rto, std::min(Instant{mean_of(sender)} * 3 << kTimeShift, config_.give_up >> 3));
 }
 
 // What was taken for lost was only late. Packets sent twice say nothing of round trips: without this, a link at a
