@@ -36,7 +36,7 @@ struct Outcome {
 };
 
 Costs costs_of(const Session& session) {
-  return {fabric::summarise(session.fabric()).price, session.cluster().nics,
+  return {fabric::summarise(session.fabric()).costs.price, session.cluster().nics,
           session.fabric().count(fabric::NodeKind::network_switch)};
 }
 

@@ -228,8 +228,6 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
       {"trimmed", packets(&ComparedRun::trimmed)},
       {"sent again", packets(&ComparedRun::resent)},
       {"dropped", packets(&ComparedRun::dropped)},
-      {"price", [](const Variant& v) { return v.price ? brief(*v.price) : "-"; }},
-      {"power", [](const Variant& v) { return v.power ? brief(*v.power) : "-"; }},
   };
   // The spread of what decides, below it.
   if (variants[0].runs.size() > 1) {
@@ -247,7 +245,7 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
   for (std::size_t i = 0; i < variants[0].runs[0].streams.size(); ++i) {
     const std::string name = variants[0].runs[0].streams[i].record.name;
     const auto row = [&](const std::string& title, bool of_all, std::function<std::string(const Variant&)> figure) {
-      rows.insert(rows.end() - 2, {name + " " + title, std::move(figure), of_all});  // above what the variant costs
+      rows.push_back({name + " " + title, std::move(figure), of_all});
     };
     const auto of_summary = [i](auto value) {
       return [i, value](const Variant& v) {
@@ -273,8 +271,9 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
   drop("dropped", std::all_of(variants.begin(), variants.end(), [](const Variant& v) {
          return std::all_of(v.runs.begin(), v.runs.end(), [](const ComparedRun& run) { return run.dropped == 0; });
        }));
-  drop("price", std::none_of(variants.begin(), variants.end(), [](const Variant& v) { return v.price.has_value(); }));
-  drop("power", std::none_of(variants.begin(), variants.end(), [](const Variant& v) { return v.power.has_value(); }));
+  for (CostRow& row : cost_rows(labelled_costs(variants)))
+    rows.push_back(
+        {std::move(row.first), [figure = std::move(row.second)](const Variant& v) { return figure(v.costs); }});
   return rows;
 }
 
@@ -365,6 +364,12 @@ std::vector<std::pair<std::string, std::string>> stream_sentences(const std::vec
   return sentences;
 }
 
+std::vector<LabelledCosts> labelled_costs(const std::vector<Variant>& variants) {
+  std::vector<LabelledCosts> out;
+  for (const Variant& variant : variants) out.push_back({variant.label, variant.costs});
+  return out;
+}
+
 std::string comparison_text(const std::vector<Variant>& variants, std::size_t width, bool colour) {
   const std::vector<Metric> rows = metrics(variants);
   std::size_t titles = 0;
@@ -407,8 +412,7 @@ void write_comparison(const std::vector<Variant>& variants, const Verdict& verdi
     Json row = {{"label", variant.label},
                 {"cluster", variant.info.cluster},
                 {"configuration", fmt::format("{:016x}", variant.info.configuration)}};
-    row["price_usd_per_hour"] = variant.price ? Json(static_cast<double>(variant.price->count()) / 1e6) : Json();
-    row["power_milliwatts"] = variant.power ? Json(variant.power->count()) : Json();
+    row.update(costs_json(variant.costs));
     const bool done = is_finished(variant);
     row["trouble"] = done ? Json() : Json(trouble_in(variant));
     row["end_mean_ps"] = done ? Json(static_cast<std::int64_t>(mean(variant, end_of))) : Json();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "report/costs.hpp"
 #include "report/sim_records.hpp"
 
 namespace weft::report {
@@ -29,8 +30,7 @@ struct Variant {
   std::string label;
   RunInfo info;
   std::vector<ComparedRun> runs;  // one per seed, the same seeds for every variant
-  std::optional<Price> price;     // of the servers; nothing: not public
-  std::optional<Power> power;
+  Costs costs = {};
 };
 
 // Whether everything was done in every run.
@@ -76,6 +76,9 @@ std::string tail_sentence(const std::vector<Variant>& variants);
 // For each stream of several: its name, who has it done first and how much sooner; nothing where there is no
 // difference.
 std::vector<std::pair<std::string, std::string>> stream_sentences(const std::vector<Variant>& variants);
+
+// What they cost, in the order of `variants`.
+std::vector<LabelledCosts> labelled_costs(const std::vector<Variant>& variants);
 
 // Variants are columns, as many beside each other as fit `width` (0: all).
 std::string comparison_text(const std::vector<Variant>& variants, std::size_t width, bool colour);

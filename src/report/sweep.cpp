@@ -48,14 +48,9 @@ std::vector<std::string> figures(const SweptPoint& point) {
           fmt::format("{:.2f}", slow / 1000)};
 }
 
-Json price_json(const Variant& variant) {
-  return variant.price ? Json(static_cast<double>(variant.price->count()) / 1e6) : Json();
-}
-
-Json power_json(const Variant& variant) { return variant.power ? Json(variant.power->count()) : Json(); }
-
 std::string csv_cell(const Json& value) {
   if (value.is_null()) return "";
+  if (value.is_array()) return csv_cell(fmt::format("{}", fmt::join(value.get<std::vector<std::string>>(), "; ")));
   const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string out = "\"";
@@ -100,21 +95,25 @@ SweepVerdict judge_sweep(const Sweep& sweep) {
   return out;
 }
 
+std::vector<LabelledCosts> labelled_costs(const Sweep& sweep) {
+  std::vector<LabelledCosts> out;
+  for (const SweptPoint& point : sweep.points)
+    if (point.trouble != kCannotRun) out.push_back({point.variant.label, point.variant.costs});
+  return out;
+}
+
 std::string sweep_text(const Sweep& sweep, std::size_t width, bool colour) {
-  const auto any = [&](const auto& has) { return std::any_of(sweep.points.begin(), sweep.points.end(), has); };
-  const bool priced = any([](const SweptPoint& point) { return point.variant.price.has_value(); });
-  const bool powered = any([](const SweptPoint& point) { return point.variant.power.has_value(); });
+  const std::vector<CostRow> costs = cost_columns(labelled_costs(sweep));
   std::vector<Column> columns;
   for (const std::string& key : short_keys(sweep.keys)) columns.push_back({key, true});
   for (const std::string title : {"all done", "p50", "p99", "goodput", "max slow"}) columns.push_back({title, true});
-  if (priced) columns.push_back({"price", true});
-  if (powered) columns.push_back({"power", true});
+  for (const auto& [title, text] : costs) columns.push_back({title, true});
   Table table(std::move(columns));
   for (const SweptPoint& point : sweep.points) {
     std::vector<std::string> cells = point.values;
     for (std::string& figure : figures(point)) cells.push_back(std::move(figure));
-    if (priced) cells.push_back(point.variant.price ? brief(*point.variant.price) : "-");
-    if (powered) cells.push_back(point.variant.power ? brief(*point.variant.power) : "-");
+    const bool built = point.trouble != kCannotRun;
+    for (const auto& [title, text] : costs) cells.push_back(built ? text(point.variant.costs) : "-");
     table.add(std::move(cells));
   }
   return table.text(width, colour);
@@ -129,7 +128,7 @@ std::vector<std::pair<std::string, std::string>> trouble_lines(const Sweep& swee
     if (lines.size() == kNamed) {
       ++more;
     } else {
-      lines.emplace_back(point.trouble == "cannot run" ? point.trouble : "not done",
+      lines.emplace_back(point.trouble == kCannotRun ? point.trouble : "not done",
                          point.variant.label + ": " + point.detail);
     }
   }
@@ -151,9 +150,8 @@ void write_sweep(const Sweep& sweep, const SweepVerdict& verdict, std::ostream& 
                 {"traffic", variant.info.traffic},
                 {"configuration", fmt::format("{:016x}", variant.info.configuration)},
                 {"trouble", point.trouble.empty() ? Json() : Json(point.trouble)},
-                {"detail", point.detail.empty() ? Json() : Json(point.detail)},
-                {"price_usd_per_hour", price_json(variant)},
-                {"power_milliwatts", power_json(variant)}};
+                {"detail", point.detail.empty() ? Json() : Json(point.detail)}};
+    row.update(costs_json(variant.costs));
     row["runs"] = Json::array();
     for (const ComparedRun& run : variant.runs) row["runs"].push_back(run_json(run));
     record["points"].push_back(std::move(row));
@@ -169,13 +167,19 @@ void write_sweep_csv(const Sweep& sweep, std::ostream& out) {
   for (const std::string& key : sweep.keys) out << csv_cell(key) << ',';
   const Json names = run_json({});
   for (const auto& [name, value] : names.items()) out << name << ',';
-  out << "price_usd_per_hour,power_milliwatts\n";
+  std::vector<std::string> last_names;
+  const Json costs = costs_json({});
+  for (const auto& [name, value] : costs.items()) last_names.push_back(name);
+  out << fmt::format("{}\n", fmt::join(last_names, ","));
   for (const SweptPoint& point : sweep.points)
     for (const ComparedRun& run : point.variant.runs) {
       for (const std::string& value : point.values) out << csv_cell(value) << ',';
       const Json row = run_json(run);
       for (const auto& [name, value] : row.items()) out << csv_cell(value) << ',';
-      out << csv_cell(price_json(point.variant)) << ',' << csv_cell(power_json(point.variant)) << "\n";
+      const Json costs_row = costs_json(point.variant.costs);
+      std::vector<std::string> cells;
+      for (const auto& [name, value] : costs_row.items()) cells.push_back(csv_cell(value));
+      out << fmt::format("{}\n", fmt::join(cells, ","));
     }
 }
 

@@ -99,8 +99,8 @@ TEST(Sweep, DifferentTrafficIsNotCompared) {
 TEST(Sweep, TheTableFitsATerminalAndHasMeans) {
   Sweep sweep = sample();
   for (SweptPoint& each : sweep.points) {
-    each.variant.price = Price(3'523'000'000);
-    each.variant.power = Power(358'000'000);
+    each.variant.costs.price = Price(3'523'000'000);
+    each.variant.costs.power = Power(358'000'000);
   }
   std::istringstream lines(sweep_text(sweep, 80, false));
   std::string head;
