@@ -48,7 +48,7 @@ constexpr UnitFamily kLengthFamily{"length", "5m", "", kDistance, "mm m km"};
 constexpr UnitFamily kPowerFamily{"power", "700W", "", kWatts, "mW W kW MW GW"};
 constexpr UnitFamily kPriceFamily{"price", "$98.32/h", "$", kDollars, "/h"};
 // Whole dollars have no suffix: they are the empty word in front.
-constexpr UnitFamily kMoneyFamily{"sum of money", "$30k", "$", kBought, " k M"};
+constexpr UnitFamily kMoneyFamily{"purchase price", "$30k", "$", kBought, " k M"};
 constexpr UnitFamily kPacketFamily{"packet rate", "200Mpps", "", kPackets, "pps kpps Mpps Gpps"};
 constexpr UnitFamily kComputeFamily{"compute rate", "989TFLOPS", "", kFlops, "GFLOPS TFLOPS PFLOPS"};
 
