@@ -1,5 +1,5 @@
 #pragma once
-// Which weft this is.
+// Which weft this is. Defined in a file that each build writes (cmake/build_info.cmake).
 
 #include <string>
 
@@ -7,7 +7,7 @@ namespace weft::app {
 
 struct BuildInfo {
   std::string version;
-  std::string commit;
+  std::string commit;  // "-dirty" behind it: and changes that are in none; "unknown": of no checkout
   std::string compiler;
 };
 const BuildInfo& build_info();

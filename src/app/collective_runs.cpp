@@ -42,7 +42,8 @@ CollectiveRuns::CollectiveRuns(Session& session, const CollectiveRequest& reques
       beside_(beside),
       console_(console),
       fidelities_(fidelities),
-      watch_(limits, 0, console) {}
+      watch_(
+          limits, [] { return std::uint64_t{0}; }, console) {}
 
 CollectiveSide CollectiveRuns::side_of(const CollectiveJob& job) {
   spec::Diagnostics& diagnostics = session_.diagnostics();

@@ -188,14 +188,16 @@ int run_round(const ComparedTraffic& traffic, const RunOptions& options, const L
   int worst = kFine;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const Candidate& candidate = candidates[i];
-    Watch watch(limits, traffic.of(i).bytes, console);
-    const RunResult result = run_traffic(*candidate.session, traffic.of(i), options, false, watch).result;
+    Watch watch(
+        limits, [&] { return traffic.of(i).total_bytes(); }, console);
+    const Run run = run_traffic(*candidate.session, traffic.of(i), options, false, watch);
+    const RunResult& result = run.result;
     const report::SimSummary summary = report::summarise(result);
     const std::string trouble = report::trouble_of(result, summary);
     worst = std::max(worst, explain_stop(candidate.variant.label, result, trouble, console));
     if (worst == kInterrupted && !candidate.variant.runs.empty()) return worst;
     round.push_back({options.seed, result.end, result.digest, result.counters.trimmed, result.counters.data_resent,
-                     result.counters.dropped, summary, report::summarise_streams(result), trouble});
+                     result.counters.dropped, summary, report::summarise_streams(result), trouble, run.fullest_link});
     if (worst == kInterrupted) break;
   }
   for (std::size_t i = 0; i < round.size(); ++i) candidates[i].variant.runs.push_back(std::move(round[i]));
@@ -225,10 +227,8 @@ void print(const CompareOptions& options, std::vector<Candidate>& candidates, bo
               << report::comparison_text(variants, console.width, console.colour_out) << "\n";
   report::Facts facts;
   facts.add("result", verdict.sentence);
-  if (whole) {
-    if (const std::string tail = report::tail_sentence(variants); !tail.empty()) facts.add("tail", tail);
-    for (const auto& [stream, sentence] : report::stream_sentences(variants)) facts.add(stream, sentence);
-  }
+  if (!verdict.tail.empty()) facts.add("tail", verdict.tail);
+  for (const auto& [stream, sentence] : verdict.streams) facts.add(stream, sentence);
   for (const auto& [sum, sentence] : report::cost_sentences(report::labelled_costs(variants))) facts.add(sum, sentence);
   console.out << facts.text(console.width, console.colour_out);
 }

@@ -53,11 +53,6 @@ int explain(const std::string& code, bool json, Console& console) {
   return kFine;
 }
 
-const BuildInfo& build_info() {
-  static const BuildInfo info{WEFT_VERSION, WEFT_COMMIT, WEFT_COMPILER};
-  return info;
-}
-
 int version(bool json, Console& console) {
   const auto& [version, commit, compiler] = build_info();
   if (json) {

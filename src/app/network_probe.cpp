@@ -57,9 +57,18 @@ void find_losses(const schedule::RunResult& result, std::int64_t slowest, Networ
 
 }  // namespace
 
+void charge_slow_cards(const NetworkProbe& without_them, NetworkProbe& probe) {
+  const std::int64_t lost = 1'000 - probe.left_per_mille;
+  const std::int64_t longer = 1'000 - 1'000 * probe.left_per_mille / without_them.left_per_mille;
+  probe.slow_per_mille = std::clamp<std::int64_t>(longer, 0, lost);
+  probe.paused_per_mille = std::min(probe.paused_per_mille, lost - probe.slow_per_mille);
+  probe.resent_per_mille = std::min(probe.resent_per_mille, lost - probe.slow_per_mille - probe.paused_per_mille);
+}
+
 void charge_loss(const NetworkProbe& without_faults, NetworkProbe& probe) {
-  const std::int64_t longer = 1'000 - 1'000 * probe.left_per_mille / without_faults.left_per_mille;
-  const std::int64_t most = 1'000 - probe.left_per_mille - probe.paused_per_mille;
+  const std::int64_t longer =
+      1'000 - 1'000 * probe.left_per_mille / without_faults.left_per_mille - probe.slow_per_mille;
+  const std::int64_t most = 1'000 - probe.left_per_mille - probe.slow_per_mille - probe.paused_per_mille;
   probe.resent_per_mille = std::min(most, std::max(probe.resent_per_mille, longer));
 }
 
@@ -77,7 +86,8 @@ NetworkProbe probe_network(Session& session, const why::Job& job, bool fast) {
   Console quiet{nobody, nobody};
   std::vector<NetworkProbe> draws;
   for (run.seed = 1; run.seed <= kDraws; ++run.seed) {
-    Watch watch({}, traffic.bytes, quiet);
+    Watch watch(
+        {}, [&] { return traffic.total_bytes(); }, quiet);
     const schedule::RunResult result = run_traffic(session, traffic, run, run.fidelity == "packet", watch).result;
     if (!result.stopped_by.empty() || result.flows.empty()) return {};
     NetworkProbe drawn;

@@ -13,6 +13,7 @@ namespace weft::app {
 // What the fabric leaves of the cards' rate, and where the rest goes, in thousandths of their time.
 struct NetworkProbe {
   std::int64_t left_per_mille = 1'000;
+  std::int64_t slow_per_mille = 0;  // a card that a fault slows down
   std::int64_t paused_per_mille = 0;
   std::int64_t resent_per_mille = 0;
   std::string longest_queue;            // the port of a switch; empty where nothing is lost, or with flows
@@ -21,6 +22,10 @@ struct NetworkProbe {
 
   bool done() const { return fidelity != "not needed"; }
 };
+
+// How much longer it takes than with cards that no fault slows down is their doing, whatever became of it: queues
+// before them, pauses, packets sent again.
+void charge_slow_cards(const NetworkProbe& without_them, NetworkProbe& probe);
 
 // How much longer it takes than with a network that has no faults is their doing: what was lost is sent again.
 void charge_loss(const NetworkProbe& without_faults, NetworkProbe& probe);

@@ -21,7 +21,7 @@ bool report(const spec::Diagnostics& diagnostics, const InputOptions& options, C
   return true;
 }
 
-Session::Session(const InputOptions& options, Console& console) {
+Session::Session(const InputOptions& options, Console& console) : set_(options.set) {
   const model::Catalog catalog = load_catalog(options, diagnostics_);
   std::optional<std::filesystem::path> path = options.topology.empty() ? options.file : options.topology;
   if (!options.file.empty() && !options.topology.empty())
@@ -54,7 +54,12 @@ spec::Place Session::place(const std::string& section, const std::string& key, s
   if (source_ == 0) return {};
   spec::Diagnostics scratch;  // the file was read without errors; it is read again for its places
   const std::uint32_t again = scratch.sources().add("", diagnostics_.sources().text(source_));
-  const spec::Node root = spec::parse_yaml(again, scratch);
+  spec::Node root = spec::parse_yaml(again, scratch);
+  if (!root.is_map()) {  // a .topo file has no such keys
+    root = {};
+    root.kind = spec::Node::Kind::map;
+  }
+  for (const std::string& assignment : set_) spec::apply_set(root, assignment, scratch);
   const spec::Entry* found = root.find(section);
   if (found == nullptr) return whole;
   const spec::Node& value = found->value;
@@ -62,7 +67,8 @@ spec::Place Session::place(const std::string& section, const std::string& key, s
   const spec::Entry* entry = node.find(key);
   if (entry == nullptr) entry = node.find("kind");
   spec::Place place = entry != nullptr ? entry->value.place : found->key_place;
-  place.source = source_;
+  const bool in_file = place.source == again;
+  place.source = in_file ? source_ : diagnostics_.sources().add("--set", scratch.sources().text(place.source));
   return place;
 }
 

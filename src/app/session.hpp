@@ -36,7 +36,7 @@ class Session {
   // The cluster file among its sources; of a topology, the one that was made of it.
   std::uint32_t source() const { return source_; }
 
-  // Where a key of the user's file stands, for warnings; the file as a whole when it is not there. Of a
+  // Where a key of the user's file or of --set stands, for warnings; the file as a whole when it is in neither. Of a
   // topology it is the cluster file that was made of it.
   spec::Place place(const std::string& section, const std::string& key, std::size_t item = 0);
 
@@ -48,6 +48,7 @@ class Session {
   std::unique_ptr<fabric::Fabric> fabric_;
   std::filesystem::path file_;
   std::uint32_t source_ = 0;
+  std::vector<std::string> set_;
 };
 
 // The catalog with the user's directory laid over it.

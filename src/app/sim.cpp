@@ -100,7 +100,8 @@ int sim(const SimOptions& options, Console& console) {
       const auto begin = std::chrono::steady_clock::now();
       run_options.fidelity = fidelity;
       report::RunInfo info = run_info(session, options.input, *traffic, run_options);
-      Watch watch(limits, traffic->bytes, console);
+      Watch watch(
+          limits, [&] { return traffic->total_bytes(); }, console);
       const bool first = ran.empty();
       const bool with_links = first && wants_links(options.output, options.input);
       const Run run = run_traffic(session, *traffic, run_options, with_links, watch);

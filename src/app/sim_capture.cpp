@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
+
+#include "base/text.hpp"
 
 namespace weft::app {
 namespace {
@@ -34,6 +37,28 @@ std::optional<Wanted> parse_link(const fabric::Fabric& fabric, const std::string
   return to ? std::optional(Wanted{*from, *to}) : std::nullopt;
 }
 
+// The name that was meant, where one of a switch or card is near enough; of a large fabric the first ones are looked
+// at.
+std::optional<std::string> nearest(const fabric::Fabric& fabric, const std::string& name) {
+  constexpr std::uint32_t kMostNames = 4096;
+  if (fabric.find(name)) return name;
+  std::vector<std::string> names;
+  for (const fabric::NodeKind kind : {fabric::NodeKind::network_switch, fabric::NodeKind::nic})
+    for (std::uint32_t i = 0; i < std::min(kMostNames, fabric.count(kind)); ++i)
+      names.push_back(fabric.name(fabric.node(kind, i)));
+  return did_you_mean(name, names);
+}
+
+std::string suggestion(const fabric::Fabric& fabric, const std::string& text) {
+  const std::size_t colon = text.find(':');
+  auto meant = nearest(fabric, text.substr(0, colon));
+  if (meant && colon != std::string::npos) {
+    const auto other = nearest(fabric, text.substr(colon + 1));
+    meant = other ? std::optional(*meant + ":" + *other) : std::nullopt;
+  }
+  return meant ? fmt::format("did you mean '{}'?", *meant) : "two ends such as leaf0:spine1, or one: leaf0, s0/nic1";
+}
+
 bool matches(const Wanted& wanted, NodeId a, NodeId b) {
   return (wanted.from == a && (!wanted.to || *wanted.to == b)) || (wanted.from == b && (!wanted.to || *wanted.to == a));
 }
@@ -49,7 +74,7 @@ std::vector<CapturedLink> find_links(const sim::Layout& layout, const std::vecto
     if (link) wanted.emplace_back(*link, false);
     if (!link)
       diagnostics.add(Complaint::bad_reference, asker.place, fmt::format("{} finds no '{}'", asker.name, name),
-                      "two ends such as leaf0:spine1, or one: leaf0, s0/nic1");
+                      suggestion(fabric, name));
   }
   std::vector<CapturedLink> links;
   if (wanted.size() < names.size() || names.empty()) return links;

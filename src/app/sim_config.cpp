@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <numeric>
 
 #include "base/text.hpp"
@@ -51,7 +52,7 @@ transport::SrdConfig srd_config(const model::TransportSpec& spec) {
 transport::RoceConfig roce_config(const model::TransportSpec& spec) {
   transport::RoceConfig roce;
   const model::RoceSpec& own = spec.rocev2;
-  roce.mtu = u32(std::min<std::int64_t>(4096, spec.mtu.value_or(Bytes(4096)).count()));
+  roce.mtu = std::bit_floor(u32(std::min<std::int64_t>(4096, spec.mtu.value_or(Bytes(4096)).count())));  // as cards do
   roce.ack_every = u32(own.ack_every);
   roce.qps = u32(own.qps);
   roce.split = own.split;

@@ -59,7 +59,7 @@ void slow_down(const model::FaultSpec& fault, const std::vector<CapturedLink>& l
       return refuse("a slow receiver needs packets and exact ports", "--fidelity packet --set switching.ports=exact");
     found = true;
   }
-  if (!found) refuse(fmt::format("'{}' is not a host's link", fault.part), "a NIC receives");
+  if (!found) refuse(fmt::format("'{}' is no host's link, and hosts receive", fault.part), "a card, such as s0/nic0");
 }
 
 }  // namespace
@@ -77,7 +77,7 @@ void add_faults(const std::vector<model::FaultSpec>& faults, const FaultTaker& t
   for (const model::FaultSpec& fault : faults) {
     const auto condition = condition_of(fault, {}, diagnostics);
     const auto links = find_links(taker.layout, {fault.part}, {"a fault"}, diagnostics);
-    if (!condition) return;
+    if (!condition || links.empty()) return;  // complained about
     if (fault.kind == "slow-receiver") {
       slow_down(fault, links, taker, diagnostics);
       continue;
@@ -88,6 +88,15 @@ void add_faults(const std::vector<model::FaultSpec>& faults, const FaultTaker& t
                       fmt::format("{} cannot show a fault of '{}' that is {}", taker.why_not, fault.part, fault.kind),
                       taker.instead);
   }
+}
+
+bool is_host_link(const fabric::Fabric& fabric, const std::string& part) {
+  const sim::Layout layout(fabric, {});
+  spec::Diagnostics nothing;
+  const auto links = find_links(layout, {part}, {"a fault"}, nothing);
+  return !links.empty() && std::all_of(links.begin(), links.end(), [&](const CapturedLink& link) {
+    return layout.is_endpoint_port(link.port) || layout.is_host(layout.far(link.port).entity);
+  });
 }
 
 void check_faults(Session& session) {

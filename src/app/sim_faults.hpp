@@ -31,6 +31,9 @@ struct FaultTaker {
 // Complains about parts that are not there, keys that do not fit the kind, and what the executor cannot show.
 void add_faults(const std::vector<model::FaultSpec>& faults, const FaultTaker& taker, spec::Diagnostics& diagnostics);
 
+// Whether a part that a fault names is a card, or nothing but cables of cards.
+bool is_host_link(const fabric::Fabric& fabric, const std::string& part);
+
 // Those of the file, before anything runs: parts that are not there, and keys that do not fit the kind.
 void check_faults(Session& session);
 

@@ -3,14 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "app/build_info.hpp"
 #include "app/fingerprint.hpp"
 #include "app/sim_capture.hpp"
 #include "app/sim_config.hpp"
 #include "app/sim_faults.hpp"
+#include "base/text.hpp"
 #include "base/units.hpp"
 #include "sim/flow_sim.hpp"
+#include "sim/link_balance.hpp"
 #include "sim/message_cost.hpp"
 #include "sim/packet_run.hpp"
 #include "workload/beside.hpp"
@@ -102,13 +105,24 @@ void check_fabric(Session& session, const Traffic& traffic, const RunOptions& op
   check_services(session, traffic.streams);
 }
 
+// The key to blame, and what would be right.
+std::pair<std::string, std::string> remedy(sim::ExactProblem::Kind problem, const sim::ExactConfig& exact,
+                                           const model::SwitchingSpec& switching) {
+  using Kind = sim::ExactProblem::Kind;
+  if (problem == Kind::not_two_tiers) return {"flow_control", "a fabric of two tiers, or another flow_control"};
+  if (problem == Kind::too_large) return {"flow_control", "a smaller fabric, or flow_control: none, ports: computed"};
+  std::vector<std::string> helps = {"a larger buffer"};
+  const bool by_key = problem == Kind::headroom && switching.headroom_for;
+  if (problem == Kind::headroom) helps.push_back(by_key ? "headroom_for shorter cables" : "shorter cables");
+  if (std::popcount(exact.lossless) > 1) helps.push_back("fewer lossless classes");
+  return {by_key ? "headroom_for" : "buffer", either(helps)};
+}
+
 void check_buffers(Session& session, const sim::PacketSim& engine) {
-  const std::string problem = engine.exact_problem();
-  if (problem.empty()) return;
-  const bool unfit = engine.config().exact.is_scheduled() && !engine.layout().can_be_scheduled();
-  session.diagnostics().add(
-      Complaint::contradiction, session.place("switching", unfit ? "flow_control" : "buffer"), problem,
-      unfit ? "a fabric of two tiers, or another flow_control" : "a larger buffer, shorter cables, or ports: computed");
+  const sim::ExactProblem problem = engine.exact_problem();
+  if (problem.kind == sim::ExactProblem::Kind::none) return;
+  const auto [key, help] = remedy(problem.kind, engine.config().exact, session.cluster().file.switching);
+  session.diagnostics().add(Complaint::contradiction, session.place("switching", key), problem.what, help);
 }
 
 void check_flow(Session& session, sim::PacketRun& run, bool by_srd, std::uint32_t from, std::uint32_t to) {
@@ -197,8 +211,19 @@ sim::FlowConfig flow_config(const model::Cluster& cluster, const Traffic& traffi
   config.payload = packets.payload();
   config.header = packets.header;
   config.cut_through = packets.cut_through;
-  config.split =
-      is_split(cluster.file.transport.balance, traffic.streams.empty() ? packets.protocol : packets.streams[0]);
+  const transport::Protocol protocol = traffic.streams.empty() ? packets.protocol : packets.streams[0];
+  config.split = is_split(cluster.file.transport.balance, protocol);
+  if (packets.balance == sim::Balance::pinned) config.pins = packets.pins;
+  if (protocol == transport::Protocol::rocev2) {
+    config.queues = packets.stack.roce.qps;
+    if (packets.stack.roce.split) config.whole = packets.stack.roce.split_above;
+    config.path_of = [](std::uint32_t, std::uint32_t, std::uint32_t queue) {
+      return static_cast<std::uint16_t>(queue);
+    };
+  } else if (protocol == transport::Protocol::tcp) {
+    config.queues = packets.stack.tcp.connections;
+    config.path_of = transport::tcp_path;
+  }
   // SRD and UET leave slow paths where the choice is theirs, adaptive switches long queues.
   config.adapts = cluster.file.transport.balance == "entropy" || cluster.file.transport.balance == "adaptive";
   config.hosts = has_hosts(cluster, traffic);
@@ -444,6 +469,7 @@ Run run_traffic(const Session& session, const Traffic& traffic, const RunOptions
     run.result = sim::PacketRun(*schedule, engine, has_hosts(session.cluster(), traffic)).run();
     watch.finish();
     run.captured = engine.captured();
+    run.fullest_link = sim::fullest_link(engine);
     if (with_links) {
       engine.collect_links(run.result, SIZE_MAX);
     } else {
@@ -475,6 +501,8 @@ report::RunInfo run_info(Session& session, const InputOptions& input, const Traf
   info.commit = build_info().commit;
   info.configuration = fingerprint.value();
   info.sample_interval = sample_interval(options.sample);
+  info.offered = {traffic.fingerprint, traffic.nodes, traffic.load_of()};
+  info.line_rate = ground_of(session, options.seed).line_rate;
   info.open_loop = traffic.is_open_loop();
   return info;
 }

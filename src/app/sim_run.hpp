@@ -18,6 +18,7 @@ struct Run {
   std::vector<std::string> captured_links;  // what a captured packet's `link` counts
   std::vector<transport::Captured> captured;
   report::WireNumbers wire_numbers;  // what their frames depend on
+  std::int64_t fullest_link = 0;     // see sim/link_balance.hpp; 0 also where there are no packets
 };
 
 // What random traffic is drawn for.

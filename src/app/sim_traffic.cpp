@@ -178,11 +178,29 @@ std::unique_ptr<schedule::Schedule> Traffic::make() const {
   return workload::make_traffic(pattern, nothing);
 }
 
+std::uint64_t Traffic::total_bytes() const {
+  if (bytes > 0) return bytes;
+  const auto schedule = make();
+  std::uint64_t total = 0;
+  schedule::Instruction each;
+  for (std::uint32_t rank = 0; rank < schedule->ranks(); ++rank)
+    for (std::uint32_t lane = 0; lane < schedule->lanes(rank); ++lane)
+      while (schedule->next(rank, lane, each))
+        if (each.kind == schedule::Instruction::Kind::send) total += each.bytes;
+  return total;
+}
+
 bool Traffic::is_open_loop() const {
   if (matrix) return false;
   if (streams.empty()) return workload::is_open_loop(pattern);
   return std::all_of(streams.begin(), streams.end(),
                      [](const TrafficStream& each) { return workload::is_open_loop(each.pattern); });
+}
+
+Bandwidth Traffic::load_of() const {
+  for (const TrafficStream& each : streams)
+    if (workload::is_open_loop(each.pattern)) return each.pattern.line_rate;
+  return pattern.line_rate;  // where it is an open loop
 }
 
 std::vector<model::TrafficRun> streams_of(const model::Cluster& cluster) {

@@ -35,14 +35,18 @@ struct Traffic {
   std::uint32_t nodes = 0;
   std::string name;               // "permutation of 64 nodes, 2MB each", or the file
   std::uint64_t fingerprint = 0;  // of what decided it
-  std::uint64_t bytes = 0;        // of all flows; 0: not known before they are drawn
-  std::uint64_t flows = 0;        // likewise
+  std::uint64_t flows = 0;        // 0: not known before they are drawn
+  std::uint64_t bytes = 0;        // of all flows, likewise
   bool hosts = true;              // false: from NIC to NIC, whatever servers are like inside
 
   // Anew for every run: a schedule is used up. The traffic must outlive it.
   std::unique_ptr<schedule::Schedule> make() const;
+  // Of all flows. Those that are not known are drawn for it, as a run will draw them.
+  std::uint64_t total_bytes() const;
   // Every flow begins at its time, however the network fares.
   bool is_open_loop() const;
+  // The line rate that loads are shares of; 0: there are none.
+  Bandwidth load_of() const;
 };
 
 // What the traffic is drawn for.

@@ -214,7 +214,8 @@ class Sweeper {
   bool run_one(Job& job, SweepStore& store) {
     const Point& point = points_[job.point];
     Silence silence;
-    Watch watch(limits_, job.traffic->bytes, silence.console);
+    Watch watch(
+        limits_, [&] { return job.traffic->total_bytes(); }, silence.console);
     const schedule::RunResult result = run_traffic(*point.session, *job.traffic, job.run, false, watch).result;
     const report::SimSummary summary = report::summarise(result);
     job.stopped_by = result.stopped_by;
@@ -231,7 +232,7 @@ class Sweeper {
                              result.counters.dropped,
                              summary};
     // Who waits for what never comes has at least one flow that is not done.
-    if (result.unfinished > 0) job.result->summary.flows = std::max(summary.flows, summary.done + 1);
+    if (result.unfinished > 0) job.result->summary.flows = std::max(summary.flows, summary.done + summary.lost + 1);
     if (store.append(job.inputs, point.label, *job.result)) return true;
     unwritten_ = true;
     return false;
@@ -260,9 +261,10 @@ class Sweeper {
       const report::SimSummary& summary = job.result->summary;
       out.variant.runs.push_back(*job.result);
       if (summary.flows == 0) out.trouble = "no flows";
-      if (summary.done == summary.flows) return;
+      if (summary.done + summary.lost == summary.flows) return;
       out.trouble = "not done";
-      out.detail = fmt::format("{} of {} failed", grouped(static_cast<std::int64_t>(summary.flows - summary.done)),
+      out.detail = fmt::format("{} of {} failed",
+                               grouped(static_cast<std::int64_t>(summary.flows - summary.done - summary.lost)),
                                counted(static_cast<std::int64_t>(summary.flows), "flow"));
       return;
     }
@@ -273,14 +275,14 @@ class Sweeper {
 
   void print() {
     sweep_.keys = keys_of(grid_);
-    sweep_.same_traffic = same_traffic();
     for (std::size_t i = 0; i < points_.size(); ++i) sweep_.points.push_back(swept(i));
-    const report::SweepVerdict verdict = report::judge_sweep(sweep_);
+    const report::Verdict verdict = report::judge_sweep(sweep_);
     if (options_.input.json) {
       report::write_sweep(sweep_, verdict, console_.out);
       return;
     }
-    console_.out << (sweep_.same_traffic ? jobs_[0].traffic->name : options_.traffic.pattern)
+    const std::string varied = options_.traffic.pattern.empty() ? "the file's own traffic" : options_.traffic.pattern;
+    console_.out << (same_traffic() ? jobs_[0].traffic->name : varied)
                  << (options_.seeds > 1 ? fmt::format(", mean of {} seeds", options_.seeds) : "") << "\n\n"
                  << report::sweep_text(sweep_, console_.width, console_.colour_out) << "\n";
     report::Facts facts;
@@ -294,7 +296,7 @@ class Sweeper {
   bool same_traffic() const {
     return std::all_of(jobs_.begin(), jobs_.end(), [&](const Job& job) {
       return job.traffic->fingerprint == jobs_[0].traffic->fingerprint &&
-             job.traffic->pattern.line_rate == jobs_[0].traffic->pattern.line_rate;
+             job.traffic->load_of() == jobs_[0].traffic->load_of();
     });
   }
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <fstream>
-#include <optional>
+#include <utility>
 
 #include "base/text.hpp"
 #include "base/units.hpp"
@@ -75,9 +75,9 @@ Surroundings real_surroundings() {
           resident_bytes, CtrlC::pressed};
 }
 
-Watch::Watch(const Limits& limits, std::uint64_t total_bytes, Console& console, Surroundings around)
+Watch::Watch(const Limits& limits, TotalBytes total_bytes, Console& console, Surroundings around)
     : limits_(limits),
-      total_bytes_(total_bytes),
+      ask_total_(std::move(total_bytes)),
       console_(console),
       around_(std::move(around)),
       started_(around_.clock()),
@@ -137,11 +137,12 @@ void Watch::show(const schedule::Progress& progress, nanoseconds elapsed) {
   next_show_ = elapsed + kRedraw;
 }
 
-std::string Watch::describe(const schedule::Progress& progress, nanoseconds elapsed) const {
+std::string Watch::describe(const schedule::Progress& progress, nanoseconds elapsed) {
+  if (!total_bytes_) total_bytes_ = ask_total_();
   const double spent = static_cast<double>(elapsed.count()) / 1e9;
   const std::uint64_t arrived = progress.delivered_bytes + (progress.underway_bytes ? progress.underway_bytes() : 0);
   const double share =
-      total_bytes_ == 0 ? 0 : std::min(1.0, static_cast<double>(arrived) / static_cast<double>(total_bytes_));
+      *total_bytes_ == 0 ? 0 : std::min(1.0, static_cast<double>(arrived) / static_cast<double>(*total_bytes_));
   std::string text =
       fmt::format("{:3.0f}% delivered, {} simulated, {} events/s", share * 100, brief(Duration(progress.now)),
                   rate_text(static_cast<double>(progress.events) / spent));

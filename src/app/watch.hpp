@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "app/console.hpp"
@@ -40,8 +41,10 @@ std::string bar(double share);
 
 class Watch {
  public:
-  // `total_bytes`: what the traffic will have delivered when all is done.
-  Watch(const Limits& limits, std::uint64_t total_bytes, Console& console, Surroundings around = real_surroundings());
+  // `total_bytes`: what the traffic will have delivered when all is done. Asked for once, when something is shown: to
+  // know it may take a while.
+  using TotalBytes = std::function<std::uint64_t()>;
+  Watch(const Limits& limits, TotalBytes total_bytes, Console& console, Surroundings around = real_surroundings());
 
   // To be called about once per window; false: stop now.
   bool operator()(const schedule::Progress& progress);
@@ -55,10 +58,11 @@ class Watch {
  private:
   bool exceeds(const Limit& limit, const schedule::Progress& progress, std::chrono::nanoseconds elapsed);
   void show(const schedule::Progress& progress, std::chrono::nanoseconds elapsed);
-  std::string describe(const schedule::Progress& progress, std::chrono::nanoseconds elapsed) const;
+  std::string describe(const schedule::Progress& progress, std::chrono::nanoseconds elapsed);
 
   Limits limits_;
-  std::uint64_t total_bytes_;
+  TotalBytes ask_total_;
+  std::optional<std::uint64_t> total_bytes_;
   Console& console_;
   Surroundings around_;
   std::chrono::nanoseconds started_;

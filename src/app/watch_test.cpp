@@ -22,6 +22,7 @@ struct Machine {
   nanoseconds now{0};
   std::int64_t memory = 0;
   bool interrupted = false;
+  int asked_for_total = 0;
   std::ostringstream out;
   std::ostringstream err;
   Console console{out, err, false, false, 0, 0};
@@ -30,7 +31,8 @@ struct Machine {
   }
   Watch watch(const std::string& limit = "") {
     spec::Diagnostics diagnostics;
-    Watch made(parse_limits(limit, diagnostics), kTotal, console, around());
+    Watch made(
+        parse_limits(limit, diagnostics), [this] { return ++asked_for_total, kTotal; }, console, around());
     EXPECT_FALSE(diagnostics.has_errors());
     return made;
   }
@@ -108,6 +110,20 @@ TEST(Watch, ALogGetsALineEveryTenSeconds) {
   EXPECT_EQ(machine.err.str(),
             " 25% delivered, 120us simulated, 4.0M events/s, 0:30 left\n"
             " 25% delivered, 120us simulated, 2.0M events/s, 1:00 left\n");
+}
+
+// To know it, random traffic is drawn a first time.
+TEST(Watch, TheTotalIsAskedForOnceAndOnlyToShowIt) {
+  Machine machine;
+  Watch watch = machine.watch();
+  machine.now += seconds(9);
+  watch({0, 0, 0});
+  EXPECT_EQ(machine.asked_for_total, 0);
+  for (int i = 0; i < 3; ++i) {
+    machine.now += seconds(10);
+    watch({0, 0, 0});
+  }
+  EXPECT_EQ(machine.asked_for_total, 1);
 }
 
 TEST(Watch, ATerminalGetsABarThatIsClearedAtTheEnd) {

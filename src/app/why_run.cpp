@@ -9,6 +9,7 @@
 #include "app/commands.hpp"
 #include "app/network_probe.hpp"
 #include "app/one_job.hpp"
+#include "app/sim_faults.hpp"
 #include "base/text.hpp"
 #include "fabric/summary.hpp"
 #include "report/table.hpp"
@@ -35,12 +36,21 @@ struct Outcome {
   NetworkProbe probe;
 };
 
+constexpr std::size_t kRanksNamed = 3;  // of those that are waited for
+
+// The first ones by name.
+std::string listed(const std::vector<std::string>& names) {
+  const std::size_t shown = std::min(names.size(), kRanksNamed);
+  std::string text =
+      fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  if (shown < names.size()) text += fmt::format(" and {} more", names.size() - shown);
+  return text;
+}
+
 Costs costs_of(const Session& session) {
   return {fabric::summarise(session.fabric()).costs.price, session.cluster().nics,
           session.fabric().count(fabric::NodeKind::network_switch)};
 }
-
-constexpr std::size_t kRanksNamed = 3;  // of those that are waited for
 
 class RunReport {
  public:
@@ -64,6 +74,7 @@ class RunReport {
   std::string network_text() const;
   std::string path_text() const;
   std::string what_if_text() const;
+  NetworkProbe probe_with(const std::vector<std::string>& set) const;
   std::string name_of_rank(std::uint32_t rank) const;
   std::string cost_text(const Costs& costs) const;
   double bus(std::int64_t time) const { return why::bus_bandwidth(one_.job, bytes_, time); }
@@ -75,6 +86,7 @@ class RunReport {
   Console& console_;
   std::uint64_t bytes_;
   NetworkProbe probe_;
+  std::vector<std::string> slow_cards_;  // by a fault
   Costs costs_;
   why::Prediction now_;
   std::optional<why::Breakdown> path_;
@@ -110,17 +122,33 @@ Outcome RunReport::evaluate(const why::WhatIf& change, bool& possible) {
   return out;
 }
 
-// Packets that links lose: how much of the time that is shows without them.
-void RunReport::find_faults() {
-  const std::vector<model::FaultSpec>& faults = session_.cluster().file.faults;
-  const auto loses = [](const model::FaultSpec& each) { return each.kind == "lossy" || each.kind == "corrupting"; };
-  if (!probe_.done() || !std::any_of(faults.begin(), faults.end(), loses)) return;
+NetworkProbe RunReport::probe_with(const std::vector<std::string>& set) const {
   InputOptions input = options_.input;
-  input.set.push_back("faults=[]");
+  input.set.insert(input.set.end(), set.begin(), set.end());
   std::ostringstream nobody;
   Console quiet{nobody, nobody};
   Session other(input, quiet);
-  if (other.ok()) charge_loss(probe_network(other, one_.job, options_.fast), probe_);
+  return other.ok() ? probe_network(other, one_.job, options_.fast) : NetworkProbe{};
+}
+
+// Cards that are slow and packets that links lose: how much of the time that is shows without them.
+void RunReport::find_faults() {
+  const std::vector<model::FaultSpec>& faults = session_.cluster().file.faults;
+  if (!probe_.done()) return;
+  std::vector<std::string> repaired;
+  for (std::size_t i = 0; i < faults.size(); ++i) {
+    if (faults[i].kind != "slow" || !is_host_link(session_.fabric(), faults[i].part)) continue;
+    slow_cards_.push_back(faults[i].part);
+    repaired.push_back(fmt::format("faults.{}.share=100%", i));
+  }
+  if (!repaired.empty()) {
+    NetworkProbe other = probe_with(repaired);
+    if (!other.done() && faults.size() == 1) other = probe_with({"faults.share=100%"});  // written without a list
+    if (other.done()) charge_slow_cards(other, probe_);
+  }
+  const auto loses = [](const model::FaultSpec& each) { return each.kind == "lossy" || each.kind == "corrupting"; };
+  if (std::any_of(faults.begin(), faults.end(), loses))
+    if (const NetworkProbe other = probe_with({"faults=[]"}); other.done()) charge_loss(other, probe_);
 }
 
 void RunReport::try_changes() {
@@ -200,6 +228,7 @@ std::string RunReport::network_text() const {
       "neighbours in a ring get {:.0f}% of what one alone gets ({} level; {} pauses, {} packets sent again)",
       static_cast<double>(probe_.left_per_mille) / 10, probe_.fidelity, probe_.counters.pauses,
       probe_.counters.data_resent);
+  if (!slow_cards_.empty()) text += fmt::format("; {} a fault slows down", listed(slow_cards_));
   if (!probe_.longest_queue.empty()) text += fmt::format("; they queue longest at {}", probe_.longest_queue);
   return text;
 }
@@ -215,6 +244,8 @@ std::string RunReport::path_text() const {
   for (std::size_t i = 0; i < why::kResources; ++i)
     if (path_->time[i] > 0 && static_cast<Resource>(i) != Resource::waiting)
       lines.push_back({std::string(why::name(static_cast<Resource>(i))), path_->time[i]});
+  for (Line& line : lines)
+    if (line.text == why::name(Resource::slow_nic)) line.text += ": " + listed(slow_cards_);
   std::int64_t others = 0;
   for (std::size_t i = 0; i < path_->waited.size(); ++i) {
     const auto& [rank, late, slow] = path_->waited[i];
@@ -286,6 +317,8 @@ void RunReport::json() const {
                                 {"channels", now_.choice.channels},
                                 {"network_fidelity", probe_.fidelity},
                                 {"network_per_mille", probe_.left_per_mille},
+                                {"slow_per_mille", probe_.slow_per_mille},
+                                {"slow_nics", slow_cards_},
                                 {"paused_per_mille", probe_.paused_per_mille},
                                 {"resent_per_mille", probe_.resent_per_mille},
                                 {"longest_queue", probe_.longest_queue},
@@ -351,7 +384,8 @@ int RunReport::run() {
       .operation = one_.job.operation, .bytes = bytes_, .choice = now_.choice, .stack = &stack};
   plan.pxn = options_.collective.pxn;
   plan.conditions = &one_.job.conditions;
-  path_ = why::critical_path(*team, plan, {probe_.left_per_mille, probe_.paused_per_mille, probe_.resent_per_mille});
+  path_ = why::critical_path(
+      *team, plan, {probe_.left_per_mille, probe_.slow_per_mille, probe_.paused_per_mille, probe_.resent_per_mille});
   bounds_ = why::bounds_of(*team, plan, bisection_of(session_, one_.job));
   try_changes();
   if (options_.input.json)

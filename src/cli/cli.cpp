@@ -270,8 +270,10 @@ void add_compare(CLI::App& app, Verbs& verbs) {
   add_runs(*command, options.run, false, options.seeds, options.limit);
   command->parse_complete_callback([command, &options] { options.traffic.given = given_traffic(*command); });
   command->footer(
-      "The winner is who has all traffic done first. Clusters of different size run the\n"
-      "traffic of the smallest.\n"
+      "The winner has all traffic done first. In an open loop (poisson, --arrivals),\n"
+      "where flows begin at their times, it has the lowest p99 of completion times. Who\n"
+      "fails or loses flows cannot win. Clusters of different size run the traffic of\n"
+      "the smallest; --load is a share of the line rate of the first.\n"
       "\n"
       "Examples:\n"
       "  weft compare two.weft.yaml four.weft.yaml --seeds 5\n"
@@ -396,7 +398,10 @@ void add_sweep(CLI::App& app, Verbs& verbs) {
   command->add_option("--csv", options.csv, "a table with a line per run")->type_name("FILE.csv");
   command->footer(
       "Every point is the cluster with its values --set, run as weft sim would. The\n"
-      "best has all traffic done first.\n"
+      "best has all traffic done first, or in an open loop (poisson, --arrivals) the\n"
+      "lowest p99 of completion times, as weft compare has it. Points that differ in\n"
+      "their traffic, in --nodes or in the line rate that --load is a share of, are\n"
+      "shown without a best one.\n"
       "\n"
       "Examples:\n"
       "  weft sweep acp.weft.yaml --over fabric.spines=2,4,8 --seeds 5\n"

@@ -1,5 +1,7 @@
 #include "fabric/summary.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -252,11 +254,12 @@ Summary summarise(const Fabric& fabric) {
   return summary;
 }
 
-ScaleStep scale_step(std::uint32_t servers) {
+ScaleStep scale_step(std::uint32_t servers, bool efa) {
   // Row P7: the steps of the scale guide in seed 003.
   if (servers <= 8)
     return {"small (up to 8 servers)",
-            "proof of concept, models of about 7B; quota request small or not needed; standard EFA"};
+            fmt::format("proof of concept, models of about 7B; quota request small or not needed; {}",
+                        efa ? "standard EFA" : "the network as it comes")};
   if (servers <= 64)
     return {"medium (up to 64 servers)",
             "models of about 70B; quota request required, with reason and plan; network tuning matters"};

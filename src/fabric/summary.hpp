@@ -50,11 +50,12 @@ Summary summarise(const Fabric& fabric);
 // Unloaded one-way latency of a path: its links, and the switches and NICs it passes.
 Duration path_latency(const Fabric& fabric, const Path& path);
 
-// The step of the scale guide (8, 64, 512, more nodes) that a number of servers belongs to.
+// The step of the scale guide (8, 64, 512, more nodes) that a number of servers belongs to. `efa`: their cards are
+// AWS's.
 struct ScaleStep {
   std::string name;
   std::string implies;
 };
-ScaleStep scale_step(std::uint32_t servers);
+ScaleStep scale_step(std::uint32_t servers, bool efa);
 
 }  // namespace weft::fabric

@@ -38,6 +38,12 @@ TEST(Summary, OfTheLargestAcceptedNumbersDoesNotOverflow) {
   EXPECT_EQ(summary.costs.purchase()->count(), kMost);  // nor does 1.6e21
 }
 
+TEST(Summary, OnlyAwsCardsAreCalledEfa) {
+  EXPECT_NE(scale_step(8, true).implies.find("standard EFA"), std::string::npos);
+  for (const std::uint32_t servers : {1u, 8u, 64u, 512u, 513u})
+    EXPECT_EQ(scale_step(servers, false).implies.find("EFA"), std::string::npos) << servers;
+}
+
 TEST(Summary, CountsOfAPartFullLeafOnlyWhatItsNicsSend) {
   const auto bisection = [](int servers) {
     const Built built(cluster_of("version: 1\nservers: {kind: hgx-h100, count: " + std::to_string(servers) +

@@ -441,9 +441,10 @@ const Table& table_of<TransportSpec>() {
           .field("tcp", &TransportSpec::tcp, {.text = "What is TCP's own."})
           .field("uet", &TransportSpec::uet, {.text = "What is Ultra Ethernet's own."})
           .field("mtu", &TransportSpec::mtu,
-                 {.text = "Payload of one packet; of TCP the whole IP packet. Default: 4096B, TCP 9000B, over SRD "
+                 {.text = "Payload of one packet; of TCP the whole IP packet; of RoCEv2 256B, 512B, 1KiB, 2KiB or "
+                          "4KiB, as InfiniBand's. Default: 4096B, TCP 9000B, over SRD "
                           "8900B (AWS: the most that ENA Express takes); "
-                          "4086B for a .topo file, as htsim.",
+                          "4086B for a .topo file, as htsim, but for RoCEv2.",
                   .example = "4096B",
                   .min = 64,
                   .max = 9000})

@@ -53,19 +53,25 @@ class TopoReader {
   std::int64_t get(const std::map<std::string, Value>& section, const std::string& key,
                    std::optional<std::int64_t> fallback = std::nullopt) {
     if (const auto found = section.find(key); found != section.end()) return found->second.number;
-    if (!fallback)
-      diagnostics_.add(
-          Complaint::bad_topo, {source_, 0, 0, 1},
-          &section == &globals ? fmt::format("'{}' is missing", spelled(key))
-                               : fmt::format("'{}' of tier {} is missing", spelled(key), &section - tiers.data()),
-          &section == &globals
-              ? fmt::format("a line such as {} 1024, before the first Tier", spelled(key))
-              : fmt::format("a line {} and a number, below Tier {}", spelled(key), &section - tiers.data()));
+    if (!fallback && &section == &globals)
+      refuse(first_, fmt::format("'{}' is missing", spelled(key)),
+             fmt::format("a line such as {} 1024, before the first Tier", spelled(key)));
+    if (!fallback && &section != &globals) {
+      const auto tier = static_cast<std::size_t>(&section - tiers.data());
+      refuse(begins_[tier].value_or(last_), fmt::format("'{}' of tier {} is missing", spelled(key), tier),
+             fmt::format("a line {} and a number, below Tier {}", spelled(key), tier));
+    }
     return fallback.value_or(1);
   }
 
-  void refuse(std::string message, std::string help) {
-    diagnostics_.add(Complaint::bad_topo, {source_, 0, 0, 1}, std::move(message), std::move(help));
+  // Where a value stands, or another one that it follows from.
+  Place place(const std::map<std::string, Value>& section, const std::string& key) const {
+    const auto found = section.find(key);
+    return found == section.end() ? first_ : found->second.place;
+  }
+
+  void refuse(const Place& place, std::string message, std::string help) {
+    diagnostics_.add(Complaint::bad_topo, place, std::move(message), std::move(help));
   }
 
   std::map<std::string, Value> globals;
@@ -98,6 +104,8 @@ class TopoReader {
     for (const char c : text.substr(begin, end - begin))
       key += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     const Place place{source_, line, static_cast<std::uint32_t>(begin + 1), static_cast<std::uint32_t>(end - begin)};
+    if (first_.line == 0) first_ = place;
+    last_ = place;
     static const std::vector<std::string> known = {"nodes",
                                                    "tiers",
                                                    "podsize",
@@ -113,9 +121,10 @@ class TopoReader {
                                                    "queue_up"};
     if (std::find(known.begin(), known.end(), key) == known.end()) {
       const auto guess = did_you_mean(key, known);
-      diagnostics_.add(
-          Complaint::bad_topo, place, fmt::format("unknown key '{}'", spec::shown(key)),
-          guess ? fmt::format("did you mean '{}'?", *guess) : fmt::format("a .topo file has {}", either(known)));
+      refuse(place, fmt::format("unknown key '{}'", spec::shown(key)),
+             guess                 ? fmt::format("did you mean '{}'?", *guess)
+             : section == &globals ? "before the first Tier stand Nodes, Tiers and Podsize"
+                                   : "a tier has Radix_*, Downlink_*, Switch_Latency_ns, Bundle and Queue_*");
       return;
     }
     Value value{0, place};
@@ -123,25 +132,26 @@ class TopoReader {
     const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value.number);
     const std::int64_t least = key.ends_with("latency_ns") || key == "tier" ? 0 : 1;
     if (error != std::errc{} || stop != digits.data() + digits.size() || value.number < least || value.number > kMost) {
-      diagnostics_.add(Complaint::bad_topo, place,
-                       digits.empty() ? fmt::format("'{}' has no value", key)
-                                      : fmt::format("'{}' cannot be '{}'", key, spec::shown(digits)),
-                       fmt::format("a whole number from {} to {}", least, grouped(kMost)));
+      refuse(place,
+             digits.empty() ? fmt::format("'{}' has no value", key)
+                            : fmt::format("'{}' cannot be '{}'", key, spec::shown(digits)),
+             fmt::format("a whole number from {} to {}", least, grouped(kMost)));
       return;
     }
     if (key == "tier") {
       if (value.number > 2) {
-        diagnostics_.add(Complaint::bad_topo, place, fmt::format("there is no tier {}", value.number),
-                         "tiers are numbered 0 (leaves), 1 (spines) and 2 (cores)");
+        refuse(place, fmt::format("there is no tier {}", value.number),
+               "tiers are numbered 0 (leaves), 1 (spines) and 2 (cores)");
         section = &no_tier_;
         return;
       }
       section = &tiers[static_cast<std::size_t>(value.number)];
+      begins_[static_cast<std::size_t>(value.number)] = place;
     } else if ((key == "nodes" || key == "tiers" || key == "podsize") != (section == &globals)) {
-      diagnostics_.add(Complaint::bad_topo, place,
-                       section == &globals ? fmt::format("'{}' belongs to a tier", key)
-                                           : fmt::format("'{}' belongs to the whole file", key),
-                       section == &globals ? "write it below a line such as Tier 0" : "write it before the first Tier");
+      refuse(place,
+             section == &globals ? fmt::format("'{}' belongs to a tier", key)
+                                 : fmt::format("'{}' belongs to the whole file", key),
+             section == &globals ? "write it below a line such as Tier 0" : "write it before the first Tier");
     } else if (const auto [first, is_new] = section->emplace(key, value); !is_new) {
       diagnostics_.add(Complaint::duplicate_key, place, fmt::format("'{}' stands here a second time", key),
                        fmt::format("the first is on line {}; keep one of them", first->second.place.line));
@@ -151,6 +161,10 @@ class TopoReader {
   std::uint32_t source_;
   Diagnostics& diagnostics_;
   std::map<std::string, Value> no_tier_;  // keys of a tier that does not exist
+  // What is missing is missed at the line of its tier, or behind everything.
+  std::array<std::optional<Place>, 3> begins_;
+  Place first_;  // key of the file
+  Place last_;
 };
 
 Wire link_below(TopoReader& topo, std::size_t tier) {
@@ -163,14 +177,13 @@ std::uint32_t u32(std::int64_t n) { return static_cast<std::uint32_t>(n); }
 
 // A .topo file says nothing about transport, switching and faults; --set may, and where it does not
 // they are as in htsim.
-TrafficRules read_rules(std::uint32_t source, const std::vector<std::string>& set, const Catalog& catalog,
-                        Diagnostics& diagnostics) {
+TrafficRules read_rules(const std::vector<std::string>& set, const Catalog& catalog, Diagnostics& diagnostics) {
   spec::Node root;
   root.kind = spec::Node::Kind::map;
   for (const std::string& assignment : set) spec::apply_set(root, assignment, diagnostics);
   for (const spec::Entry& entry : root.entries)
     if (entry.key == "version" || entry.key == "name" || entry.key == "servers" || entry.key == "fabric")
-      diagnostics.add(Complaint::bad_set, {source, 0, 0, 1},
+      diagnostics.add(Complaint::bad_set, entry.key_place,
                       fmt::format("--set cannot change '{}' of a .topo file", entry.key),
                       "edit the file itself; --set is for transport, switching and faults here");
   TrafficRules rules;
@@ -178,7 +191,7 @@ TrafficRules read_rules(std::uint32_t source, const std::vector<std::string>& se
   catalog.reader(diagnostics).read(root, rules);
   if (!diagnostics.has_errors()) check_rules(rules, root, diagnostics);
   if (!rules.switching.forwarding) rules.switching.forwarding = "store-and-forward";
-  if (!rules.transport.mtu) rules.transport.mtu = Bytes(4086);
+  if (!rules.transport.mtu && rules.transport.kind != "rocev2") rules.transport.mtu = Bytes(4086);
   return rules;
 }
 
@@ -189,7 +202,7 @@ std::optional<Cluster> load_topo(std::uint32_t source, const std::string& name, 
   if (!spec::check_text(source, diagnostics)) return std::nullopt;
   TopoReader topo(source, diagnostics);
   topo.read();
-  const TrafficRules rules = read_rules(source, set, catalog, diagnostics);
+  const TrafficRules rules = read_rules(set, catalog, diagnostics);
   if (topo.globals.empty() && topo.tiers[0].empty() && !diagnostics.has_errors())
     diagnostics.add(Complaint::empty_file, {source, 0, 0, 1}, "the file describes nothing",
                     "a .topo file starts with lines such as Nodes 1024 and Tiers 3");
@@ -200,7 +213,8 @@ std::optional<Cluster> load_topo(std::uint32_t source, const std::string& name, 
   const std::int64_t leaf_down = topo.get(topo.tiers[0], "radix_down");
   const std::int64_t leaf_up = topo.get(topo.tiers[0], "radix_up");
   const std::int64_t spine_down = topo.get(topo.tiers[1], "radix_down");
-  if (tiers != 2 && tiers != 3) topo.refuse(fmt::format("Tiers is {}", tiers), "Tiers 2 or Tiers 3");
+  if (tiers != 2 && tiers != 3)
+    topo.refuse(topo.place(topo.globals, "tiers"), fmt::format("Tiers is {}", tiers), "Tiers 2 or Tiers 3");
   if (diagnostics.has_errors()) return std::nullopt;
 
   ClosShape clos;
@@ -208,20 +222,23 @@ std::optional<Cluster> load_topo(std::uint32_t source, const std::string& name, 
   clos.leaf_down = u32(leaf_down);
   clos.bundle = u32(topo.get(topo.tiers[1], "bundle", 1));
   const std::int64_t per_pod = tiers == 3 ? pod_size : nodes;
-  const auto require = [&](bool holds, std::string message, std::string help) {
-    if (!holds) topo.refuse(std::move(message), std::move(help));
+  const auto require = [&](bool holds, const Place& place, std::string message, std::string help) {
+    if (!holds) topo.refuse(place, std::move(message), std::move(help));
   };
-  require(nodes % per_pod == 0, fmt::format("{} nodes are no whole number of pods of {}", nodes, per_pod),
+  const Place nodes_place = topo.place(topo.globals, "nodes");
+  require(nodes % per_pod == 0, nodes_place, fmt::format("{} nodes are no whole number of pods of {}", nodes, per_pod),
           "Nodes is a multiple of Podsize");
-  require(per_pod % leaf_down == 0,
+  require(per_pod % leaf_down == 0, topo.place(topo.tiers[0], "radix_down"),
           fmt::format("a pod of {} is no whole number of leaves with {}", counted(per_pod, "node"), leaf_down),
           tiers == 3 ? "Podsize is a multiple of Radix_Down of tier 0" : "Nodes is a multiple of Radix_Down of tier 0");
-  require(leaf_up % clos.bundle == 0, fmt::format("{} uplinks of a leaf cannot be bundles of {}", leaf_up, clos.bundle),
+  require(leaf_up % clos.bundle == 0, topo.place(topo.tiers[1], "bundle"),
+          fmt::format("{} uplinks of a leaf cannot be bundles of {}", leaf_up, clos.bundle),
           "Radix_Up of tier 0 is a multiple of Bundle of tier 1");
   if (diagnostics.has_errors()) return std::nullopt;
   clos.leaves_per_pod = u32(per_pod / leaf_down);
   clos.spines_per_pod = u32(leaf_up / clos.bundle);
   require(spine_down == static_cast<std::int64_t>(clos.leaves_per_pod) * clos.bundle,
+          topo.place(topo.tiers[1], "radix_down"),
           fmt::format("a spine has {} down, but a pod has {} with {} each", counted(spine_down, "port"),
                       counted(clos.leaves_per_pod, "leaf switch"), counted(clos.bundle, "link")),
           fmt::format("Radix_Down {} in tier 1", static_cast<std::int64_t>(clos.leaves_per_pod) * clos.bundle));
@@ -230,14 +247,17 @@ std::optional<Cluster> load_topo(std::uint32_t source, const std::string& name, 
     clos.super_bundle = u32(topo.get(topo.tiers[2], "bundle", 1));
     const std::int64_t spine_up = topo.get(topo.tiers[1], "radix_up");
     const std::int64_t core_down = topo.get(topo.tiers[2], "radix_down");
-    require(spine_up % clos.super_bundle == 0 && core_down % (pods * clos.super_bundle) == 0,
+    const bool up_fits = spine_up % clos.super_bundle == 0;
+    const Place core_place = topo.place(topo.tiers[2], "radix_down");
+    require(up_fits && core_down % (pods * clos.super_bundle) == 0,
+            up_fits ? core_place : topo.place(topo.tiers[1], "radix_up"),
             fmt::format("a spine has {} up and a core {} down, for {} in bundles of {}", counted(spine_up, "port"),
                         core_down, counted(pods, "pod"), clos.super_bundle),
             fmt::format("Radix_Down {} in tier 2, and Radix_Up of tier 1 a multiple of {}", pods * clos.super_bundle,
                         clos.super_bundle));
     if (diagnostics.has_errors()) return std::nullopt;
     const std::int64_t spines_of_core = core_down / (pods * clos.super_bundle);
-    require(clos.spines_per_pod % spines_of_core == 0,
+    require(clos.spines_per_pod % spines_of_core == 0, core_place,
             fmt::format("a core is joined to {} of every pod, which has {}", counted(spines_of_core, "spine"),
                         clos.spines_per_pod),
             fmt::format("Radix_Down {} in tier 2", pods * clos.super_bundle));
@@ -247,7 +267,7 @@ std::optional<Cluster> load_topo(std::uint32_t source, const std::string& name, 
   }
   const std::int64_t switches = nodes / leaf_down + pods * clos.spines_per_pod +
                                 static_cast<std::int64_t>(clos.super_groups) * clos.supers_per_group;
-  require(switches <= kMostSwitches, fmt::format("this fabric would have {} switches", grouped(switches)),
+  require(switches <= kMostSwitches, nodes_place, fmt::format("this fabric would have {} switches", grouped(switches)),
           fmt::format("at most {}", grouped(kMostSwitches)));
   clos.spine_wire = link_below(topo, 1);
   clos.sites = {{0, u32(nodes / leaf_down), 0, u32(pods)}};

@@ -169,6 +169,12 @@ std::vector<std::pair<std::string, std::string>> cost_sentences(const std::vecto
   return sentences;
 }
 
+Json sentences_json(const std::vector<std::pair<std::string, std::string>>& sentences) {
+  Json list = Json::array();
+  for (const auto& [name, sentence] : sentences) list.push_back({{"name", name}, {"sentence", sentence}});
+  return list;
+}
+
 Json costs_json(const Costs& costs) {
   const auto dollars = [](const auto& quantity) {
     return quantity ? Json(static_cast<double>(quantity->count()) / 1e6) : Json();

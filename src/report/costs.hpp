@@ -39,6 +39,8 @@ std::vector<CostRow> cost_columns(const std::vector<LabelledCosts>& variants);
 
 // "purchase", "least with a, $81k; 2.10x that with b": for every sum that differs; and what is in none ("without").
 std::vector<std::pair<std::string, std::string>> cost_sentences(const std::vector<LabelledCosts>& variants);
+// A list of `name` and `sentence`.
+nlohmann::ordered_json sentences_json(const std::vector<std::pair<std::string, std::string>>& sentences);
 
 // Its keys in a record.
 nlohmann::ordered_json costs_json(const Costs& costs);

@@ -5,9 +5,17 @@
 #include <ostream>
 #include <string>
 
+#include "base/units.hpp"
 #include "report/sim_summary.hpp"
 
 namespace weft::report {
+
+// The flows that a run is given, apart from the seed that draws them: the same for equal traffic.
+struct Offered {
+  std::uint64_t hash = 0;  // of what decided them
+  std::uint32_t nodes = 0;
+  Bandwidth load_of;  // per GPU: a load is a share of it; 0: there is none
+};
 
 // What a result is of, beside what stands in it.
 struct RunInfo {
@@ -17,7 +25,9 @@ struct RunInfo {
   std::string commit;
   std::uint64_t configuration = 0;   // hash of everything the user gave: equal inputs, equal hash
   std::int64_t sample_interval = 0;  // ps; 0: nothing was sampled
-  bool open_loop = false;            // all flows began at their times, however the network fared
+  Offered offered = {};
+  Bandwidth line_rate = {};  // of one GPU into the network; 0: not known
+  bool open_loop = false;    // all flows began at their times, however the network fared
 };
 
 // The one line that stands for the whole run.

@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "report/phases.hpp"
+#include "report/stream_table.hpp"
 #include "report/table.hpp"
 
 namespace weft::report {
@@ -177,39 +178,6 @@ std::string pauses_text(const RunResult& result, std::size_t most, std::size_t w
   if (shown < paused.size())
     text += fmt::format("{} more were paused\n", counted(static_cast<std::int64_t>(paused.size() - shown), "link"));
   return text;
-}
-
-// What was sent again is told by transport and service: of streams that share both, the first has it.
-std::string streams_text(const std::vector<StreamSummary>& streams, std::size_t width, bool colour) {
-  Table table({{"streams"},
-               {"over"},
-               {"service"},
-               {"done", true},
-               {"p50", true},
-               {"p99", true},
-               {"slowed", true},
-               {"goodput", true},
-               {"again", true}});
-  std::vector<std::string> told;
-  for (const StreamSummary& each : streams) {
-    const SimSummary& summary = each.summary;
-    const std::string shared = each.record.transport + " " + each.record.service;
-    const bool again = std::find(told.begin(), told.end(), shared) != told.end();
-    told.push_back(shared);
-    const auto time = [&](std::int64_t Quantiles::*which) {
-      return summary.completion ? brief(Duration((*summary.completion).*which)) : "-";
-    };
-    table.add({each.record.name, each.record.transport, each.record.service.empty() ? "-" : each.record.service,
-               summary.done == summary.flows ? brief(Duration(each.end))
-                                             : fmt::format("{} of {}", summary.done, summary.flows),
-               time(&Quantiles::p50), time(&Quantiles::p99),
-               summary.slowdown ? thousandths(summary.slowdown->p99) : "-", brief(Bandwidth(summary.goodput)),
-               summary.unanswered > 0 ? "-"
-               : again                ? "\""
-                                      : number(each.record.data_resent)});
-  }
-  return "\n" + table.text(width, colour) +
-         "p50, p99: completion; slowed: p99 against alone; again: packets of the transport\n";
 }
 
 // Of the flows that are wanted, `all` of them with those that have not begun; goodput over `time`.

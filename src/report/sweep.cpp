@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 
 #include "base/text.hpp"
+#include "report/comparison.hpp"
 #include "report/swept_run.hpp"
 #include "report/table.hpp"
 
@@ -28,24 +31,87 @@ std::vector<std::size_t> ranked_points(const Sweep& sweep) {
   return out;
 }
 
-std::string mean_time(const Variant& variant, std::int64_t Quantiles::*which) {
-  const auto value = [&](const ComparedRun& run) {
-    return run.summary.completion ? (*run.summary.completion).*which : 0;
-  };
-  return brief(Duration(static_cast<std::int64_t>(mean(variant, value))));
+// A key of the traffic itself: there the points are meant to differ in it.
+bool changes_traffic(const std::string& key) { return key.starts_with("run"); }
+
+bool have_one_traffic(const std::vector<Variant>& variants) {
+  return std::all_of(variants.begin(), variants.end(),
+                     [&](const Variant& v) { return v.info.offered.hash == variants[0].info.offered.hash; });
 }
 
-// What a point was measured to be; "all done" first.
-std::vector<std::string> figures(const SweptPoint& point) {
-  if (!point.trouble.empty()) return {point.trouble, "-", "-", "-", "-"};
-  const Variant& variant = point.variant;
-  const auto end = mean(variant, [](const ComparedRun& run) { return run.end; });
-  const auto goodput = mean(variant, [](const ComparedRun& run) { return run.summary.goodput; });
-  const auto slow =
-      mean(variant, [](const ComparedRun& run) { return run.summary.slowdown ? run.summary.slowdown->max : 0; });
-  return {brief(Duration(static_cast<std::int64_t>(end))), mean_time(variant, &Quantiles::p50),
-          mean_time(variant, &Quantiles::p99), brief(Bandwidth(static_cast<std::int64_t>(goodput))),
-          fmt::format("{:.2f}", slow / 1000)};
+// What is rare is not nothing.
+std::string packets(double mean) {
+  return grouped(mean > 0 ? std::max<std::int64_t>(1, static_cast<std::int64_t>(mean)) : 0);
+}
+
+std::string all_done(const Variant& variant) {
+  const auto lost = mean(variant, [](const ComparedRun& run) { return run.summary.lost; });
+  if (lost > 0) return packets(lost) + " lost";
+  return brief(Duration(static_cast<std::int64_t>(mean(variant, [](const ComparedRun& run) { return run.end; }))));
+}
+
+std::string goodput(const Variant& variant) {
+  const auto value = [](const ComparedRun& run) { return run.summary.goodput; };
+  return brief(Bandwidth(static_cast<std::int64_t>(mean(variant, value))));
+}
+
+std::string slowest(const Variant& variant) {
+  const auto value = [](const ComparedRun& run) { return run.summary.slowdown ? run.summary.slowdown->max : 0; };
+  return fmt::format("{:.2f}", mean(variant, value) / 1000);
+}
+
+// A column behind the keys.
+struct Figure {
+  std::string title;
+  std::function<std::string(const Variant&)> cell;
+  bool measured = true;  // else it is known without a run, too, of a cluster that there is
+};
+
+// "all done" first. What no point has is left out.
+std::vector<Figure> figures(const Sweep& sweep) {
+  std::vector<Figure> out = {
+      {"all done", all_done},
+      {"p50", [](const Variant& v) { return mean_completion(v, &Quantiles::p50); }},
+      {"p99", [](const Variant& v) { return mean_completion(v, &Quantiles::p99); }},
+      {"goodput", goodput},
+      {"max slow", slowest},
+  };
+  const auto any = [&](const auto& has) {
+    return std::any_of(sweep.points.begin(), sweep.points.end(), [&](const SweptPoint& p) { return has(p.variant); });
+  };
+  const auto add_packets = [&](const std::string& title, std::uint64_t ComparedRun::*which) {
+    const auto of = [which](const ComparedRun& run) { return run.*which; };
+    if (any([&](const Variant& v) { return std::any_of(v.runs.begin(), v.runs.end(), of); }))
+      out.push_back({title, [of](const Variant& v) { return packets(mean(v, of)); }});
+  };
+  add_packets("again", &ComparedRun::resent);
+  add_packets("dropped", &ComparedRun::dropped);
+  for (CostRow& column : cost_columns(labelled_costs(sweep)))
+    out.push_back({std::move(column.first),
+                   [text = std::move(column.second)](const Variant& v) { return text(v.costs); }, false});
+  return out;
+}
+
+// The keys and some of the figures. A point in trouble has its trouble where "all done" would be.
+Table table_of(const Sweep& sweep, std::span<const Figure> some) {
+  std::vector<Column> columns;
+  for (const std::string& key : short_keys(sweep.keys)) columns.push_back({key, true});
+  for (const Figure& figure : some) columns.push_back({figure.title, true});
+  Table table(std::move(columns));
+  for (const SweptPoint& point : sweep.points) {
+    std::vector<std::string> cells = point.values;
+    for (const Figure& figure : some) {
+      const bool has = point.trouble.empty() || (!figure.measured && point.trouble != kCannotRun);
+      cells.push_back(has ? figure.cell(point.variant) : figure.title == "all done" ? point.trouble : "-");
+    }
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
+std::size_t width_of(const Table& table) {
+  const std::string text = table.text(0, false);
+  return display_width(std::string_view(text).substr(0, text.find('\n')));
 }
 
 std::string csv_cell(const Json& value) {
@@ -67,32 +133,30 @@ std::string point_label(const std::vector<std::string>& keys, const std::vector<
   return label;
 }
 
-SweepVerdict judge_sweep(const Sweep& sweep) {
-  SweepVerdict out;
+Verdict judge_sweep(const Sweep& sweep) {
   const std::vector<std::size_t> ranked = ranked_points(sweep);
-  if (!sweep.same_traffic) {
-    out.sentence = "none is best: the points differ in their traffic, which --nodes and --pattern can make the same";
-    return out;
-  }
   const auto not_run = std::count_if(sweep.points.begin(), sweep.points.end(),
                                      [](const SweptPoint& point) { return point.trouble == kNotRun; });
+  Verdict verdict;
   if (not_run > 0) {
-    out.sentence = fmt::format("none is best yet: {} of {} points were not run", not_run, sweep.points.size());
-    return out;
+    verdict.sentence = fmt::format("none is best yet: {} of {} points were not run", not_run, sweep.points.size());
+    return verdict;
   }
-  if (ranked.size() < 2) {
-    out.sentence = fmt::format("none is best: of {} points {} is done", sweep.points.size(),
-                               ranked.empty() ? "none" : "only " + sweep.points[ranked[0]].variant.label);
-    return out;
+  if (ranked.empty()) {
+    verdict.sentence =
+        fmt::format("none of {} is done", counted(static_cast<std::int64_t>(sweep.points.size()), "point"));
+    return verdict;
   }
   std::vector<Variant> variants;
   for (const std::size_t point : ranked) variants.push_back(sweep.points[point].variant);
-  const Verdict verdict = judge(variants);
-  out.best = ranked[*verdict.winner];
-  out.lead = verdict.lead;
-  out.outside_spread = verdict.outside_spread;
-  out.sentence = verdict.sentence;
-  return out;
+  verdict = judge(variants);
+  const auto own = std::find_if(sweep.keys.begin(), sweep.keys.end(), changes_traffic);
+  if (own != sweep.keys.end() && !have_one_traffic(variants))
+    verdict.sentence = fmt::format("none is best, for {} changes what there is to do", *own);
+  if (verdict.winner) verdict.winner = ranked[*verdict.winner];
+  if (verdict.next) verdict.next = ranked[*verdict.next];
+  for (std::size_t& each : verdict.tied) each = ranked[each];
+  return verdict;
 }
 
 std::vector<LabelledCosts> labelled_costs(const Sweep& sweep) {
@@ -103,20 +167,16 @@ std::vector<LabelledCosts> labelled_costs(const Sweep& sweep) {
 }
 
 std::string sweep_text(const Sweep& sweep, std::size_t width, bool colour) {
-  const std::vector<CostRow> costs = cost_columns(labelled_costs(sweep));
-  std::vector<Column> columns;
-  for (const std::string& key : short_keys(sweep.keys)) columns.push_back({key, true});
-  for (const std::string title : {"all done", "p50", "p99", "goodput", "max slow"}) columns.push_back({title, true});
-  for (const auto& [title, text] : costs) columns.push_back({title, true});
-  Table table(std::move(columns));
-  for (const SweptPoint& point : sweep.points) {
-    std::vector<std::string> cells = point.values;
-    for (std::string& figure : figures(point)) cells.push_back(std::move(figure));
-    const bool built = point.trouble != kCannotRun;
-    for (const auto& [title, text] : costs) cells.push_back(built ? text(point.variant.costs) : "-");
-    table.add(std::move(cells));
+  const std::vector<Figure> all = figures(sweep);
+  std::span<const Figure> rest = all;
+  std::string text;
+  while (!rest.empty()) {
+    std::size_t some = 1;
+    while (some < rest.size() && (width == 0 || width_of(table_of(sweep, rest.first(some + 1))) <= width)) ++some;
+    text += (text.empty() ? "" : "\n") + table_of(sweep, rest.first(some)).text(width, colour);
+    rest = rest.subspan(some);
   }
-  return table.text(width, colour);
+  return text + "p50, p99: completion; max slow: of the slowest flow, against alone\n";
 }
 
 std::vector<std::pair<std::string, std::string>> trouble_lines(const Sweep& sweep) {
@@ -137,7 +197,7 @@ std::vector<std::pair<std::string, std::string>> trouble_lines(const Sweep& swee
   return lines;
 }
 
-void write_sweep(const Sweep& sweep, const SweepVerdict& verdict, std::ostream& out) {
+void write_sweep(const Sweep& sweep, const Verdict& verdict, std::ostream& out) {
   const RunInfo& info = sweep.points[0].variant.info;
   Json record = {
       {"record", "sweep"}, {"version", 1}, {"weft", info.version}, {"commit", info.commit}, {"keys", sweep.keys}};
@@ -156,10 +216,10 @@ void write_sweep(const Sweep& sweep, const SweepVerdict& verdict, std::ostream& 
     for (const ComparedRun& run : variant.runs) row["runs"].push_back(run_json(run));
     record["points"].push_back(std::move(row));
   }
-  record["best"] = verdict.best ? Json(sweep.points[*verdict.best].variant.label) : Json();
-  record["lead"] = verdict.best ? Json(verdict.lead) : Json();
-  record["outside_spread"] = verdict.outside_spread;
-  record["sentence"] = verdict.sentence;
+  std::vector<std::string> labels;
+  for (const SweptPoint& point : sweep.points) labels.push_back(point.variant.label);
+  add_verdict(verdict, "best", labels, record);
+  record["costs"] = sentences_json(cost_sentences(labelled_costs(sweep)));
   out << record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
 }
 

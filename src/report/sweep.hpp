@@ -1,14 +1,13 @@
 #pragma once
 // The points of a sweep: a table, records, CSV, and which point is best.
 
-#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "report/comparison.hpp"
+#include "report/verdict.hpp"
 
 namespace weft::report {
 
@@ -25,17 +24,10 @@ struct SweptPoint {
 struct Sweep {
   std::vector<std::string> keys;  // "fabric.spines"
   std::vector<SweptPoint> points;
-  bool same_traffic = true;  // of all points, seed by seed
 };
 
-// What is best, by how much and whether that may be chance; without a verdict, why there is none.
-struct SweepVerdict {
-  std::optional<std::size_t> best;  // a point
-  double lead = 1;
-  bool outside_spread = false;
-  std::string sentence;
-};
-SweepVerdict judge_sweep(const Sweep& sweep);
+// Of the points that have no trouble; it counts points.
+Verdict judge_sweep(const Sweep& sweep);
 
 // "spines=4 balance=spray": the last parts of the keys where those tell them apart.
 std::string point_label(const std::vector<std::string>& keys, const std::vector<std::string>& values);
@@ -43,12 +35,13 @@ std::string point_label(const std::vector<std::string>& keys, const std::vector<
 // What the points cost that can be built.
 std::vector<LabelledCosts> labelled_costs(const Sweep& sweep);
 
-// A row per point.
+// A row per point, and below what its titles mean; columns that do not fit `width` (0: all do) follow in tables of
+// their own.
 std::string sweep_text(const Sweep& sweep, std::size_t width, bool colour);
 // What is to be said of points with trouble, below the table: the trouble, and whose and how; of many, of some.
 std::vector<std::pair<std::string, std::string>> trouble_lines(const Sweep& sweep);
 // One "sweep" record.
-void write_sweep(const Sweep& sweep, const SweepVerdict& verdict, std::ostream& out);
+void write_sweep(const Sweep& sweep, const Verdict& verdict, std::ostream& out);
 // A line per run.
 void write_sweep_csv(const Sweep& sweep, std::ostream& out);
 

@@ -40,8 +40,8 @@ Sweep sample() {
 }
 
 TEST(Sweep, TheBestPointIsNamedWithItsLead) {
-  const SweepVerdict verdict = judge_sweep(sample());
-  EXPECT_EQ(verdict.best, 3u);
+  const Verdict verdict = judge_sweep(sample());
+  EXPECT_EQ(verdict.winner, 3u);
   EXPECT_TRUE(verdict.outside_spread);
   EXPECT_EQ(
       verdict.sentence,
@@ -53,7 +53,7 @@ TEST(Sweep, APointInTroubleIsShownAndNotRanked) {
   Sweep sweep = sample();
   sweep.points[3].trouble = "limit time=1ms";
   sweep.points[3].variant.runs.clear();
-  EXPECT_EQ(judge_sweep(sweep).best, 1u);
+  EXPECT_EQ(judge_sweep(sweep).winner, 1u);
   EXPECT_NE(sweep_text(sweep, 80, false).find("limit time=1ms"), std::string::npos);
 }
 
@@ -73,27 +73,59 @@ TEST(Sweep, WhatIsMissingIsToldPointByPointAndOfManyOfSome) {
   EXPECT_EQ(trouble_lines(sweep).back().second, "and 20 points; --json has all");
 }
 
-TEST(Sweep, WithoutTwoPointsToCompareNoneIsBest) {
+TEST(Sweep, WhoAloneIsDoneIsNamed) {
   Sweep sweep = sample();
   for (const std::size_t i : {0u, 1u, 3u}) sweep.points[i].trouble = "limit time=1ms";
-  EXPECT_EQ(judge_sweep(sweep).best, std::nullopt);
-  EXPECT_EQ(judge_sweep(sweep).sentence, "none is best: of 4 points only spines=4 balance=ecmp is done");
+  EXPECT_EQ(judge_sweep(sweep).winner, 2u);
+  EXPECT_EQ(judge_sweep(sweep).sentence, "only spines=4 balance=ecmp is done, after 155us");
+  sweep.points[2].trouble = "not done";
+  EXPECT_EQ(judge_sweep(sweep).winner, std::nullopt);
+  EXPECT_EQ(judge_sweep(sweep).sentence, "none of 4 points is done");
 }
 
 TEST(Sweep, WhileAPointIsNotRunNoneIsBest) {
   Sweep sweep = sample();
   sweep.points[3].trouble = kNotRun;
   sweep.points[3].variant.runs.clear();
-  const SweepVerdict verdict = judge_sweep(sweep);
-  EXPECT_FALSE(verdict.best);
+  const Verdict verdict = judge_sweep(sweep);
+  EXPECT_FALSE(verdict.winner);
   EXPECT_EQ(verdict.sentence, "none is best yet: 1 of 4 points were not run");
 }
 
 TEST(Sweep, DifferentTrafficIsNotCompared) {
   Sweep sweep = sample();
-  sweep.same_traffic = false;
-  EXPECT_EQ(judge_sweep(sweep).best, std::nullopt);
+  sweep.points[1].variant.info.offered.hash = 7;
+  EXPECT_EQ(judge_sweep(sweep).winner, std::nullopt);
   EXPECT_NE(judge_sweep(sweep).sentence.find("differ in their traffic"), std::string::npos);
+  sweep.keys[0] = "run.0.traffic.size";
+  EXPECT_EQ(judge_sweep(sweep).sentence, "none is best, for run.0.traffic.size changes what there is to do");
+  sweep.points[1].trouble = "cannot run";
+  EXPECT_EQ(judge_sweep(sweep).winner, 3u) << "what is not ranked need not be like the others";
+}
+
+// The same judge as for weft compare; what it counts are points.
+TEST(Sweep, WhereFlowsBeginAtTheirTimesTheColumnThatDecidesIsP99) {
+  Sweep sweep = sample();
+  for (SweptPoint& each : sweep.points) {
+    each.variant.info.open_loop = true;
+    for (ComparedRun& run : each.variant.runs) run.summary.completion->p99 = 50'000'000;
+  }
+  sweep.points[0].trouble = "not done";
+  for (ComparedRun& run : sweep.points[1].variant.runs) run.summary.completion->p99 = 60'000'000;
+  Verdict verdict = judge_sweep(sweep);
+  EXPECT_EQ(verdict.tied, (std::vector<std::size_t>{2, 3}));
+  for (ComparedRun& run : sweep.points[2].variant.runs) run.summary.completion->p99 = 10'000'000;
+  verdict = judge_sweep(sweep);
+  EXPECT_EQ(verdict.winner, 2u) << "though 3 ends first";
+  EXPECT_EQ(verdict.next, 3u);
+  EXPECT_NE(verdict.sentence.find("wins: completion p99 10us, 5.00x lower"), std::string::npos) << verdict.sentence;
+  std::ostringstream out;
+  write_sweep(sweep, verdict, out);
+  const auto record = nlohmann::json::parse(out.str());
+  EXPECT_EQ(record["best"], "spines=4 balance=ecmp");
+  EXPECT_EQ(record["measure"], "fct_p99");
+  EXPECT_EQ(record["sentence"], verdict.sentence);
+  EXPECT_NE(sweep_text(sweep, 80, false).find("p50, p99: completion;"), std::string::npos);
 }
 
 TEST(Sweep, TheTableFitsATerminalAndHasMeans) {
@@ -111,6 +143,48 @@ TEST(Sweep, TheTableFitsATerminalAndHasMeans) {
   EXPECT_EQ(first, "     2     ecmp     205us   102us  205us  400Gbps      2.35  $3523.00/h  358kW");
 }
 
+// A lossless fabric that drops must not look like one that does not.
+TEST(Sweep, WhatWasDroppedOrSentAgainIsShown) {
+  Sweep sweep = sample();
+  EXPECT_EQ(sweep_text(sweep, 80, false).find("dropped"), std::string::npos);
+  sweep.points[0].variant.runs[1].dropped = 1;
+  for (ComparedRun& run : sweep.points[0].variant.runs) run.resent = 1380;
+  std::istringstream lines(sweep_text(sweep, 80, false));
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(line, "spines  balance  all done     p50    p99  goodput  max slow  again  dropped");
+  std::getline(lines, line);
+  EXPECT_EQ(line, "     2     ecmp     205us   102us  205us  400Gbps      2.35  1,380        1");
+  std::getline(lines, line);
+  EXPECT_TRUE(line.ends_with("  2.35      0        0")) << line;
+}
+
+TEST(Sweep, ColumnsThatDoNotFitFollowBelow) {
+  Sweep sweep = sample();
+  sweep.keys = {"fabric.spines", "transport.balance", "switching.headroom_for", "fabric.link.cable"};
+  for (SweptPoint& each : sweep.points) {
+    each.values = {"2", "ecmp", "300m", "300m"};
+    each.variant.costs.power = Power(358'000'000);
+    each.variant.runs[0].dropped = 1380;
+  }
+  const std::string text = sweep_text(sweep, 80, false);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << text;
+  for (const std::string title : {"all done", "p50", "p99", "goodput", "max slow", "dropped", "power"})
+    EXPECT_NE(text.find("  " + title), std::string::npos) << title << "\n" << text;
+  EXPECT_NE(text.find("\n\nspines  balance  headroom_for  cable  "), std::string::npos) << text;
+  const std::string wide = sweep_text(sweep, 0, false);
+  EXPECT_EQ(std::count(wide.begin(), wide.end(), '\n'), 6) << wide;
+}
+
+TEST(Sweep, WhereFlowsAreLostNotAllIsDone) {
+  Sweep sweep = sample();
+  sweep.points[3].variant.runs[1].summary.lost = 3;
+  EXPECT_NE(sweep_text(sweep, 80, false).find("     4    spray    1 lost "), std::string::npos)
+      << sweep_text(sweep, 80, false);
+  EXPECT_EQ(judge_sweep(sweep).winner, 1u);
+}
+
 TEST(Sweep, KeysOfOneNameAreWrittenInFull) {
   EXPECT_EQ(point_label({"fabric.spines", "transport.balance"}, {"2", "ecmp"}), "spines=2 balance=ecmp");
   EXPECT_EQ(point_label({"servers.kind", "fabric.kind"}, {"a", "b"}), "servers.kind=a fabric.kind=b");
@@ -124,10 +198,11 @@ TEST(Sweep, CsvHasALinePerRun) {
   std::istringstream lines(out.str());
   std::string line;
   std::getline(lines, line);
-  EXPECT_TRUE(line.starts_with("fabric.spines,transport.balance,seed,flows,flows_done,end_ps,fct_p50_ps,")) << line;
+  EXPECT_TRUE(line.starts_with("fabric.spines,transport.balance,seed,flows,flows_done,flows_lost,end_ps,fct_p50_ps,"))
+      << line;
   const auto commas = std::count(line.begin(), line.end(), ',');
   std::getline(lines, line);
-  EXPECT_TRUE(line.starts_with("2,\"a,b\",1,8,8,200000000,100000000,")) << line;
+  EXPECT_TRUE(line.starts_with("2,\"a,b\",1,8,8,0,200000000,100000000,")) << line;
   std::size_t rows = 1;
   for (; std::getline(lines, line); ++rows) {
     const auto in_values = rows == 1 ? 1 : 0;
@@ -160,6 +235,7 @@ RC_GTEST_PROP(SweptRun, ComesBackAsItWas, ()) {
   run.dropped = *rc::gen::arbitrary<std::uint64_t>();
   run.summary.flows = *rc::gen::arbitrary<std::uint32_t>();
   run.summary.done = *rc::gen::arbitrary<std::uint32_t>();
+  run.summary.lost = *rc::gen::arbitrary<std::uint32_t>();
   run.summary.goodput = *rc::gen::inRange<std::int64_t>(0, INT64_MAX);
   const auto any = [](std::int64_t most) {
     const auto q = *rc::gen::container<std::vector<std::int64_t>>(4, rc::gen::inRange<std::int64_t>(0, most));

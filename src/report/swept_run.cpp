@@ -78,6 +78,7 @@ Json run_json(const ComparedRun& run) {
   return {{"seed", run.seed},
           {"flows", summary.flows},
           {"flows_done", summary.done},
+          {"flows_lost", summary.lost},
           {"end_ps", run.end},
           {"fct_p50_ps", time_json(summary.completion, &Quantiles::p50)},
           {"fct_p99_ps", time_json(summary.completion, &Quantiles::p99)},
@@ -123,6 +124,7 @@ std::optional<SweptRun> read_swept_run(std::string_view line) {
   run.dropped = reader.count("dropped");
   run.summary.flows = reader.count("flows");
   run.summary.done = reader.count("flows_done");
+  run.summary.lost = reader.count("flows_lost");
   run.summary.completion = read_completion(reader);
   run.summary.slowdown = read_slowdown(reader);
   run.summary.goodput = reader.whole("goodput_bps");

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "report/comparison.hpp"
+#include "report/verdict.hpp"
 
 namespace weft::report {
 

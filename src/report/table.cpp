@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/text.hpp"
 
@@ -54,19 +55,21 @@ void Layout::measure(const std::vector<std::string>& cells) {
   for (std::size_t i = 0; i < cells.size(); ++i) widths_[i] = std::max(widths_[i], display_width(cells[i]));
 }
 
+std::size_t Layout::width() const { return std::accumulate(widths_.begin(), widths_.end(), 2 * (widths_.size() - 1)); }
+
 void Layout::fit(std::size_t width, bool wrap) {
-  std::size_t total = 2 * (widths_.size() - 1);
-  for (const std::size_t w : widths_) total += w;
+  std::size_t total = this->width();
   if (width == 0 || total <= width) return;
   if (wrap) {
     wrap_at_ = width;
     return;
   }
-  for (std::size_t i = widths_.size(); i-- > 0;) {
-    if (columns_[i].number) continue;
-    const std::size_t excess = total - width;
-    widths_[i] = std::max<std::size_t>(8, widths_[i] > excess ? widths_[i] - excess : 0);
-    break;
+  constexpr std::size_t kLeast = 8;  // that still says something
+  for (std::size_t i = widths_.size(); i-- > 0 && total > width;) {
+    if (columns_[i].number || widths_[i] <= kLeast) continue;
+    const std::size_t cut_off = std::min(total - width, widths_[i] - kLeast);
+    widths_[i] -= cut_off;
+    total -= cut_off;
   }
 }
 
@@ -110,6 +113,12 @@ std::string Layout::head(bool colour) const {
   for (const Column& column : columns_) titles.push_back(column.title);
   const std::string text = line(titles);
   return colour ? "\x1b[1m" + text.substr(0, text.size() - 1) + "\x1b[0m\n" : text;
+}
+
+std::size_t Table::width() const {
+  Layout layout(columns_);
+  for (const auto& row : rows_) layout.measure(row);
+  return layout.width();
 }
 
 std::string Table::text(std::size_t width, bool colour, bool wrap) const {

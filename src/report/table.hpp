@@ -1,6 +1,6 @@
 #pragma once
 // Tables for terminals: columns as wide as their content, numbers to the right, cut to the width of
-// the terminal at the last column that is text.
+// the terminal at the last column that is text, and where that is not enough at those before it.
 
 #include <string>
 #include <vector>
@@ -18,6 +18,7 @@ class Layout {
  public:
   explicit Layout(std::vector<Column> columns);
   void measure(const std::vector<std::string>& cells);
+  std::size_t width() const;  // of what was measured
   // Once everything is measured. width 0: as wide as it needs to be. `wrap`: a last column that does
   // not fit is continued on the next line instead of being cut.
   void fit(std::size_t width, bool wrap = false);
@@ -37,6 +38,8 @@ class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  // Columns of the terminal that it takes uncut.
+  std::size_t width() const;
   std::string text(std::size_t width, bool colour, bool wrap = false) const;
 
  private:

@@ -53,7 +53,7 @@ struct LinkRecord {
   std::uint64_t trimmed = 0;
   std::uint64_t dropped = 0;  // queue full
   std::uint64_t pauses = 0;   // that its other end asked for
-  std::int64_t paused = 0;    // ps, all classes together
+  std::int64_t paused = 0;    // ps, of the class that was so longest
   std::uint64_t lost = 0;     // to a fault
 };
 

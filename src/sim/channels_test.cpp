@@ -168,7 +168,7 @@ TEST(Channels, ShareTheWeightOfTheirClassAndTakeTurns) {
 TEST(Channels, CostHeadroomEach) {
   const auto fits = [](std::uint32_t channels) {
     const PacketSim sim(nine_groups("minimal").fabric, lossless(FlowControl::pause, channels, 1 << 20));
-    return sim.exact_problem().empty();
+    return sim.exact_problem().kind == ExactProblem::Kind::none;
   };
   EXPECT_TRUE(fits(1));
   EXPECT_TRUE(fits(2));

@@ -14,4 +14,7 @@ constexpr std::uint32_t pair_entropy(std::uint32_t source, std::uint32_t destina
   return source * 0x9e3779b1u + destination * 0x85ebca77u + salt;
 }
 
+// And on which of its ways: different for every one of every pair.
+constexpr std::uint32_t path_entropy(std::uint32_t pair, std::uint16_t path) { return pair + path * 0xc2b2ae3du; }
+
 }  // namespace weft::sim

@@ -16,6 +16,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -93,13 +94,22 @@ struct Hold {
 // All that a packet touches of a port with two classes is one cache line.
 struct alignas(64) ExactPort {
   static constexpr std::uint32_t kGates = 2;
-  std::int64_t armed = 0;        // when it is looked at next; 0: no need
-  std::uint8_t waiting = 0;      // bit per class: something waits
-  std::uint8_t thrown_away = 0;  // bit per class: by the watchdog, until the pause ends
-  std::uint8_t turn = 0;         // class whose turn it is among the weighted
+  std::int64_t armed = 0;  // when it is looked at next; 0: no need
+  // No bytes: a compiler must take a write to one for a write to anything.
+  std::uint16_t waiting = 0;      // bit per class: something waits
+  std::uint16_t thrown_away = 0;  // bit per class: by the watchdog, until the pause ends
+  std::uint16_t turn = 0;         // class whose turn it is among the weighted
   std::array<Gate, kGates> gates;
 };
 static_assert(sizeof(ExactPort) == 64 && kMostClasses == 8);
+
+// What is the same for all packets that leave by a port.
+struct ExactWire {
+  std::int64_t latency = 0;   // of the cable, and of the switch at its end to decide
+  std::uint32_t entity = 0;   // there
+  std::uint32_t ingress = 0;  // the port there, as it stands in Event::from; 0 at a host
+  std::uint32_t link = 0;     // its kind
+};
 
 struct ExactDrops {
   std::uint32_t headroom = 0;
@@ -118,10 +128,18 @@ struct Intake {
   std::int64_t done = 0;      // when it has taken all that has come
 };
 
+// Why exact ports cannot work; `what` says it with its figures.
+struct ExactProblem {
+  enum class Kind : std::uint8_t { none, too_large, not_two_tiers, headroom, credit };
+  Kind kind = Kind::none;
+  std::string what;
+};
+
 // State of all entities; each part is touched by the shard of its entity only.
 struct ExactWorld {
   std::uint32_t classes = 0;
   std::vector<ExactPort> ports;
+  std::vector<ExactWire> wires;        // by port
   std::vector<Gate> more_gates;        // by port and class, those behind the first classes
   std::vector<GateDetails> details;    // by port and class
   std::vector<Hold> holds;             // likewise: the same cable, the other direction
@@ -212,9 +230,10 @@ class PortWakes {
     std::uint32_t port;
   };
   bool empty() const { return left_ == 0; }
+  const Wake& first() const { return wakes_[first_]; }
   // Whether the first comes before an event at the same switch.
   bool before(const Event& event) const {
-    const Wake& wake = wakes_[first_];
+    const Wake& wake = first();
     return wake.time < event.time ||
            (wake.time == event.time && (std::uint64_t{event.to} << 32 | wake.number) < cause(event));
   }

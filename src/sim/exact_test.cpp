@@ -230,10 +230,17 @@ TEST(ExactPorts, WhatCannotWorkIsSaid) {
     config.exact.buffer = buffer;
     return PacketSim(fat_tree(), config).exact_problem();
   };
-  EXPECT_EQ(problem(FlowControl::pause, 8 << 20), "");
-  EXPECT_NE(problem(FlowControl::pause, 100'000).find("headroom"), std::string::npos);
-  EXPECT_EQ(problem(FlowControl::credits, 8 * 2 * 4150), "");
-  EXPECT_NE(problem(FlowControl::credits, 8 * 2 * 4150 - 8).find("two packets"), std::string::npos);
+  using Kind = ExactProblem::Kind;
+  EXPECT_EQ(problem(FlowControl::pause, 8 << 20).kind, Kind::none);
+  const ExactProblem full = problem(FlowControl::pause, 100'000);
+  EXPECT_EQ(full.kind, Kind::headroom);
+  EXPECT_EQ(full.what, "leaf0 needs 293KiB of headroom for 8 ports with 1 lossless class, and its buffer is 97.7KiB");
+  EXPECT_EQ(problem(FlowControl::pause, 292 << 10).kind, Kind::headroom);
+  EXPECT_EQ(problem(FlowControl::pause, 294 << 10).kind, Kind::none) << "as much as it said";
+  EXPECT_EQ(problem(FlowControl::credits, 8 * 2 * 4150).kind, Kind::none);
+  const ExactProblem small = problem(FlowControl::credits, 8 * 2 * 4150 - 8);
+  EXPECT_EQ(small.kind, Kind::credit);
+  EXPECT_EQ(small.what, "a port's part of the buffer, 8.1KiB, does not hold two packets, 8.11KiB");
 }
 
 // Credits for two packets per port are slow, but they move.
@@ -242,6 +249,24 @@ TEST(ExactPorts, TheSmallestCreditIsEnough) {
   config.exact.buffer = 8 * 2 * 4150;
   const std::vector<Flow> flows = shifted(21, 50'000);
   EXPECT_TRUE(delivered_once(run(flows, config), flows.size()));
+}
+
+// A card's buffer is one for all classes: the one that is paused when its last packet is taken goes on all the same.
+TEST(ExactPorts, ASlowReceiverResumesEveryClass) {
+  SimConfig config = lossless(FlowControl::pause);
+  config.exact.classes = 3;
+  config.exact.lossless = 0b110;
+  config.exact.class_of[static_cast<std::size_t>(transport::PacketType::raw)] = 2;
+  PacketSim sim(fat_tree(), config);
+  sim.slow_receiver(0, 500'000);
+  flood(sim, {1, 2, 17, 33}, 1000);
+  const std::vector<Flow> flows = {{5, 0, 2'000'000, 0}, {21, 0, 2'000'000, 0}, {37, 0, 2'000'000, 0}};
+  const Outcome outcome = run_on(sim, flows);
+  EXPECT_TRUE(delivered_once(outcome, flows.size()));
+  EXPECT_EQ(sim.raw_counters().received, 4000u);
+  EXPECT_EQ(outcome.result.counters.dropped, 0u);
+  EXPECT_GT(outcome.result.counters.pauses, 10u);
+  for (const schedule::LinkRecord& link : outcome.result.links) EXPECT_LE(link.paused, outcome.result.end) << link.to;
 }
 
 // Packets that get lost on a cable hold no room behind it: of two packets' credit none would soon be left.

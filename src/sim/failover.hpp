@@ -23,9 +23,10 @@ namespace weft::sim {
 
 // A part of a message on its way. No initialisers: see Message.
 struct Part {
-  std::uint64_t bytes;
-  std::int64_t since;  // when it first failed; kNotFailed: it did not
-  NicPair pair;        // by which it goes now
+  std::uint32_t bytes;
+  std::uint32_t queue;  // as of a transport::Operation
+  std::int64_t since;   // when it first failed; kNotFailed: it did not
+  NicPair pair;         // by which it goes now
   std::uint32_t message;
   std::uint32_t delivered;  // the only word that the receiver writes
   static constexpr std::int64_t kNotFailed = -1;

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "schedule/testing_script.hpp"
 #include "sim/packet_run.hpp"
 #include "sim/testing_sim.hpp"
 #include "workload/matrix_schedule.hpp"
@@ -89,6 +90,50 @@ TEST(Failover, APlaneThatDiesCostsTheTimeToNoticeAndTheRestAtHalfTheRate) {
     EXPECT_GT(result.end, 20 * kMicrosecond + kSilence);
     EXPECT_LT(result.end, 20 * kMicrosecond + 2 * kSilence + 100 * kMicrosecond) << static_cast<int>(protocol);
     EXPECT_GE(result.failures->first_moved, kSilence);
+  }
+}
+
+// Raw messages beside others: those go by the other plane; what nobody answers is lost where it was sent, before
+// anybody knows of the fault and after.
+TEST(Failover, RawMessagesStayWhereTheyAreAndOthersMove) {
+  constexpr std::uint8_t kRaw = 1;  // streams
+  constexpr std::uint64_t kRawBytes = 100'000;
+  const std::int64_t later = 1000 * kMicrosecond;
+  for (const bool hosts : {true, false}) {
+    std::uint64_t digest = 0;
+    for (const std::uint32_t threads : {1u, 3u}) {
+      SimConfig config = config_of();
+      config.streams = {Protocol::srd, Protocol::raw};
+      config.stack.use(Protocol::raw);
+      config.threads = threads;
+      schedule::Script script(64);
+      const auto put = [](std::uint64_t bytes, std::uint8_t stream) {
+        schedule::Instruction send = schedule::Instruction::put(32, bytes);
+        send.stream = stream;
+        return send;
+      };
+      script.add(0, {put(kBytes, 0)});
+      script.add(0, {put(kRawBytes, kRaw), schedule::Instruction::at(30 * kMicrosecond), put(kRawBytes, kRaw),
+                     schedule::Instruction::at(later), put(kRawBytes, kRaw)});
+      PacketSim engine(two_planes().fabric, config);
+      lose_plane(engine, 0, 20 * kMicrosecond);
+      const auto result = PacketRun(script, engine, hosts).run();
+      std::vector<bool> raw_arrived;
+      for (const schedule::FlowRecord& flow : result.flows) {
+        if (flow.stream == kRaw) raw_arrived.push_back(flow.received != schedule::kNotYet);
+        EXPECT_NE(flow.sent, schedule::kNotYet);
+        if (flow.stream != kRaw) {
+          EXPECT_NE(flow.received, schedule::kNotYet) << hosts;
+        }
+      }
+      EXPECT_EQ(raw_arrived, (std::vector<bool>{true, false, false})) << hosts;
+      EXPECT_GT(result.failures->moved, 0u);
+      EXPECT_EQ(result.unfinished, 0u);
+      // Of the raw ones that were lost, half came by the other plane.
+      EXPECT_EQ(delivered(result), kBytes + 2 * kRawBytes) << hosts;
+      if (digest == 0) digest = result.digest;
+      EXPECT_EQ(result.digest, digest) << threads;
+    }
   }
 }
 

@@ -13,7 +13,7 @@ namespace weft::sim {
 class FlowQueues {
  public:
   static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
-  using Connection = std::array<std::uint32_t, 4>;  // ranks and cards
+  using Connection = std::array<std::uint32_t, 5>;  // ranks, cards, and which of those between them
 
   std::uint32_t queue_of(const Connection& connection) {
     const auto [found, is_new] = numbers_.try_emplace(connection, static_cast<std::uint32_t>(queues_.size()));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/entropy.hpp"
+#include "sim/flow_scatter.hpp"
 #include "sim/host_links.hpp"
 #include "sim/way_out.hpp"
 
@@ -80,7 +81,7 @@ std::span<const FlowWay> FlowRoutes::find(const Transfer& transfer) {
   bool joined = true;
   if (!pairs_.empty())
     for_each_stripe(pairs_, bytes, config_.payload, transfer.message, [&](const NicPair& pair, std::uint64_t stripe) {
-      joined = joined && across(transfer, pair, stripe);
+      joined = joined && across_queues(transfer, pair, stripe);
     });
   return std::span(ways_).first(joined ? found_ : 0);  // a message without one of its stripes never arrives
 }
@@ -92,14 +93,31 @@ FlowWay& FlowRoutes::add_way(std::uint64_t bytes) {
   way.latency = way.acknowledgement = 0;
   way.count = 0;
   way.network = FlowWay::kInside;
+  way.queue = 0;
+  way.shares_cards = false;
   parts_.clear();
   return way;
 }
 
+// By one of the queues between two cards, or a part by each.
+bool FlowRoutes::across_queues(const Transfer& transfer, const NicPair& pair, std::uint64_t bytes) {
+  if (config_.split || config_.queues <= 1) return across(transfer, pair, bytes, 0);
+  if (bytes <= config_.whole)
+    return across(transfer, pair, bytes, turns_[{pair.source, pair.destination}]++ % config_.queues);
+  const std::uint64_t packets = (bytes + config_.payload - 1) / config_.payload;
+  const std::uint64_t each = (packets + config_.queues - 1) / config_.queues * config_.payload;
+  for (std::uint32_t queue = 0; queue * each < bytes; ++queue) {
+    if (!across(transfer, pair, std::min(each, bytes - queue * each), queue)) return false;
+    ways_[found_ - 1].shares_cards = queue > 0;
+  }
+  return true;
+}
+
 // Out of the server, over the network, into the other one.
-bool FlowRoutes::across(const Transfer& transfer, const NicPair& pair, std::uint64_t bytes) {
+bool FlowRoutes::across(const Transfer& transfer, const NicPair& pair, std::uint64_t bytes, std::uint32_t queue) {
   FlowWay& way = add_way(bytes);
   way.cards = pair;
+  way.queue = queue;
   const std::uint64_t payload = config_.payload;
   const std::uint64_t packets = std::max<std::uint64_t>(1, (bytes + payload - 1) / payload);
   way.wire_bytes = bytes + packets * config_.header;
@@ -126,7 +144,7 @@ bool FlowRoutes::across(const Transfer& transfer, const NicPair& pair, std::uint
     }
     take_legs(domain(pair.source), *out, rests ? out->legs - 1 : 0, out->legs);
   }
-  if (!(config_.split ? take_all_paths(pair) : take_one_path(pair))) return false;
+  if (!(config_.split ? take_all_paths(pair) : take_one_path(pair, queue))) return false;
   const HostRoute* in = nullptr;
   if (config_.hosts) {
     in = host_routes_.find(fabric_.nic_of(pair.destination), host_routes_.part(transfer.to));
@@ -143,14 +161,22 @@ bool FlowRoutes::across(const Transfer& transfer, const NicPair& pair, std::uint
   return true;
 }
 
-bool FlowRoutes::take_one_path(const NicPair& pair) {
-  const std::uint32_t entropy = pair_entropy(pair.source, pair.destination, salt_);
+std::uint32_t FlowRoutes::next_on_path(std::uint32_t at, const NicPair& pair, std::uint16_t path) {
+  const Layout::Range range = config_.pins > 0 ? layout_.ports_towards(at, pair.destination) : Layout::Range{};
+  if (range.count > 1) return range.first + pin_of(layout_, pair.source, path, config_.pins) % range.count;
+  const std::uint32_t entropy = path_entropy(pair_entropy(pair.source, pair.destination, salt_), path);
+  return layout_.next_port(at, pair.destination, entropy);
+}
+
+bool FlowRoutes::take_one_path(const NicPair& pair, std::uint32_t queue) {
+  const std::uint16_t path =
+      config_.path_of == nullptr ? std::uint16_t{0} : config_.path_of(pair.source, pair.destination, queue);
   std::uint32_t port = layout_.port_of_endpoint(pair.source);
   while (port != Layout::kNowhere) {
     parts_.push_back({port, FlowRates::kWhole});
     const std::uint32_t entity = layout_.far(port).entity;
     if (layout_.is_host(entity)) return true;
-    port = layout_.next_port(entity, pair.destination, entropy);
+    port = next_on_path(entity, pair, path);
   }
   return false;
 }
@@ -236,7 +262,8 @@ void FlowRoutes::finish(FlowWay& way, Wide work) {
 std::uint32_t FlowRoutes::number_of(Key key) {
   std::uint32_t number = number_.find(key);
   if (number != FlatMap::kNone) return number;
-  known_.push_back({key, capacity_of(key)});
+  const auto draw = static_cast<std::uint32_t>(mix64(key ^ mix64(config_.seed)));
+  known_.push_back({key, capacity_of(key), normal_above_zero(draw)});
   number = rates_.add_link(known_.back().capacity);
   number_.insert(key, number);
   return number;

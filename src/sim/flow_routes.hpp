@@ -10,6 +10,7 @@
 // A link of the network has the capacity for payload that full packets leave of it; short packets are accounted for
 // in what a flow has to move. Acknowledgements are not counted.
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -31,9 +32,15 @@ struct FlowConfig {
   std::uint32_t payload = 4096;
   std::uint32_t header = 64;
   bool cut_through = false;
-  bool split = true;    // over all paths; else the one that ECMP hashes
+  bool split = true;    // over all paths; else one that ECMP hashes
   bool adapts = false;  // then slow paths get less
-  bool hosts = false;   // what happens inside servers counts
+  // Queue pairs or connections between two cards, each with its path, and what tells switches to which of them a packet
+  // belongs. Messages take them in turn, or, where they are larger than `whole`, all at once.
+  std::uint32_t queues = 1;
+  std::uint64_t whole = UINT64_MAX;  // bytes
+  std::uint16_t (*path_of)(std::uint32_t source, std::uint32_t destination, std::uint32_t queue) = nullptr;
+  std::uint32_t pins = 0;  // switches do not hash: every one of so many queues of a port has its uplink, in turn
+  bool hosts = false;      // what happens inside servers counts
   HostRates rates = {};
 };
 
@@ -50,6 +57,8 @@ struct FlowWay {
   std::size_t count = 0;
   std::size_t network = kInside;     // the stage that crosses it
   NicPair cards{};                   // between which it does
+  std::uint32_t queue = 0;           // and by which of those that join them
+  bool shares_cards = false;         // with the stripe before it
   std::uint64_t bytes = 0;           // of the message
   std::uint64_t wire_bytes = 0;      // with headers
   std::int64_t latency = 0;          // ps, of what leaves last, without the time to put it on the wire
@@ -77,6 +86,8 @@ class FlowRoutes {
   // Of a link by its number in `rates`.
   std::int64_t capacity(std::uint32_t link) const { return known_[link].capacity; }
   std::int64_t packet_time(std::uint32_t link) const;  // ps that a full packet takes
+  // How many more packets than its part it gets where they are spread at random (flow_scatter.hpp).
+  std::int64_t deviation(std::uint32_t link) const { return known_[link].deviation; }
   schedule::LinkRecord describe(std::uint32_t link) const;
 
  private:
@@ -86,6 +97,7 @@ class FlowRoutes {
   struct Known {
     Key key;
     std::int64_t capacity;
+    std::int64_t deviation;
   };
   struct Part {
     Key key;
@@ -98,8 +110,10 @@ class FlowRoutes {
   };
 
   FlowWay& add_way(std::uint64_t bytes);
-  bool across(const Transfer& transfer, const NicPair& pair, std::uint64_t bytes);
-  bool take_one_path(const NicPair& pair);
+  bool across(const Transfer& transfer, const NicPair& pair, std::uint64_t bytes, std::uint32_t queue);
+  bool across_queues(const Transfer& transfer, const NicPair& pair, std::uint64_t bytes);
+  std::uint32_t next_on_path(std::uint32_t at, const NicPair& pair, std::uint16_t path);
+  bool take_one_path(const NicPair& pair, std::uint32_t queue);
   bool take_all_paths(const NicPair& pair);
   std::int64_t room_of(std::uint32_t port, std::uint32_t destination);
   void take_legs(std::uint32_t domain, const HostRoute& route, std::uint32_t first, std::uint32_t last);
@@ -113,9 +127,10 @@ class FlowRoutes {
   HostRoutes host_routes_;
   FlowRates rates_;
   std::uint32_t salt_;
-  std::map<std::uint32_t, std::uint32_t> slow_;  // millionths of the rate that are left, by port
-  FlatMap number_;                               // by key
-  std::vector<Known> known_;                     // by number
+  std::map<std::uint32_t, std::uint32_t> slow_;                  // millionths of the rate that are left, by port
+  std::map<std::array<std::uint32_t, 2>, std::uint32_t> turns_;  // by cards: messages that took a queue in turn
+  FlatMap number_;                                               // by key
+  std::vector<Known> known_;                                     // by number
   std::vector<FlowWay> ways_;
   std::size_t found_ = 0;  // of ways_, which keep their memory
   // While a way is found:

@@ -69,7 +69,8 @@ class FlowRun final : public Network {
   void move(std::int64_t now, std::uint32_t number);
   void leave(std::int64_t now, const Stripe& stripe);
   std::uint32_t queue_of(const Stripe& stripe) {
-    return queues_.queue_of({stripe.from, stripe.to, stripe.way.cards.source, stripe.way.cards.destination});
+    const auto& [source, destination] = stripe.way.cards;
+    return queues_.queue_of({stripe.from, stripe.to, source, destination, stripe.way.queue});
   }
   Stripe& stripe_of(std::uint32_t flow) { return stripes_[stripe_of_[flow]]; }
   std::int64_t scattered(std::int64_t now, std::uint32_t flow) const;
@@ -99,8 +100,9 @@ class FlowRun final : public Network {
 std::uint32_t FlowRun::send(std::int64_t now, const Transfer& transfer) {
   const auto ways = routes_.find(transfer);
   std::int64_t unloaded = 0;
+  Wide moves = 0;
   for (const FlowWay& way : ways) {
-    Wide moves = 0;
+    if (!way.shares_cards) moves = 0;
     for (std::size_t i = 0; i < way.count; ++i) moves += time_to_move(way.stages[i].work, way.stages[i].alone);
     unloaded = std::max(unloaded, later_by(way.latency + way.acknowledgement, moves));
     std::uint32_t number = static_cast<std::uint32_t>(stripes_.size());
@@ -164,23 +166,30 @@ void FlowRun::move(std::int64_t now, std::uint32_t number) {
   ends_.set(flow, kNever);
 }
 
-// How late the last packets come because packets do not spread evenly: as the fullest of the links tells over which
-// the flow is split.
+// How late the last packets come because packets do not spread evenly: as the worst of the links tells over which the
+// flow is split.
 std::int64_t FlowRun::scattered(std::int64_t now, std::uint32_t flow) const {
-  std::uint64_t links = 0;
+  const std::int64_t moved = now - stripes_[stripe_of_[flow]].start;
+  std::int64_t latest = 0;
   std::int64_t unused = kMillion;
   std::int64_t packet = 0;
+  std::int64_t deviation = 0;  // the largest of those links that are alike
+  const auto take = [&] { latest = std::max(latest, scatter_delay(moved, packet, unused, deviation)); };
   rates_.for_each_share(flow, [&](std::uint32_t link, std::uint64_t weight) {
     if (weight >= FlowRates::kWhole) return;
-    ++links;
     const std::int64_t capacity = routes_.capacity(link);
     const auto here =
         static_cast<std::int64_t>(Wide{rates_.unused(link)} * kMillion / std::max<std::int64_t>(1, capacity));
-    if (here >= unused) return;
-    unused = here;
-    packet = routes_.packet_time(link);
+    if (here != unused || routes_.packet_time(link) != packet) {
+      take();
+      unused = here;
+      packet = routes_.packet_time(link);
+      deviation = 0;
+    }
+    deviation = std::max(deviation, routes_.deviation(link));
   });
-  return links == 0 ? 0 : scatter_delay(now - stripes_[stripe_of_[flow]].start, packet, unused, links);
+  take();
+  return latest;
 }
 
 // All that end now, with the loads they leave behind seen by none of them.

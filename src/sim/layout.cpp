@@ -273,24 +273,37 @@ std::uint32_t Layout::reverse(std::uint32_t port) const {
 // The same steps as a packet takes on empty ports.
 std::optional<std::int64_t> Layout::one_way(std::uint32_t from, std::uint32_t to, std::int64_t bytes, bool asks) const {
   if (options_.scheduled) return one_way_scheduled(from, to, bytes, asks);
+  return one_way(from, to, {.before = 0, .full = 0, .last = bytes});
+}
+
+std::int64_t Layout::begins_next(std::int64_t begin, const Link& in, const Link& out, std::int64_t switch_latency,
+                                 std::int64_t bytes) const {
   // Not waited for by a switch that cuts through.
   const auto rest = [&](const Link& link) {
     return options_.cut_through ? link.wire(bytes) - link.wire(options_.header) : 0;
   };
+  const std::int64_t whole = begin + in.wire(bytes) + in.latency + switch_latency;
+  // A faster link behind a slower one must not run dry.
+  return whole - (out.per_byte < in.per_byte ? std::min(rest(in), rest(out)) : rest(in));
+}
+
+std::optional<std::int64_t> Layout::one_way(std::uint32_t from, std::uint32_t to, const Train& train) const {
   std::uint32_t port = port_of_endpoint(from);
-  std::int64_t begin = 0;
+  std::int64_t first = 0;  // begin of the first packet on this link
+  std::int64_t last = 0;
+  std::int64_t apart = 0;  // begins of two full ones
   while (true) {
     const Far& far = far_[port];
     const Link& in = links_[far.link];
-    const std::int64_t arrived = begin + in.wire(bytes) + in.latency;
-    if (is_host(far.entity)) return arrived;
+    if (is_host(far.entity) || is_endpoint_port(port)) apart = std::max(apart, in.occupancy(train.full));
+    if (train.before > 0) last = std::max(last, first + (train.before - 1) * apart + in.occupancy(train.full));
+    if (is_host(far.entity)) return last + in.wire(train.last) + in.latency;
     const std::int64_t latency = nodes_[far.entity].latency;
     port = next_port(far.entity, to, 0);
     if (port == kNowhere) return std::nullopt;
     const Link& out = links_[far_[port].link];
-    begin = arrived + latency - rest(in);
-    // A faster link behind a slower one must not run dry.
-    if (out.per_byte < in.per_byte) begin = std::max(begin, arrived + latency - rest(out));
+    first = begins_next(first, in, out, latency, train.full);
+    last = begins_next(last, in, out, latency, train.last);
   }
 }
 

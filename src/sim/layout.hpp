@@ -133,6 +133,14 @@ class Layout {
   // What a packet takes alone; nullopt where removed links leave no way.
   // In a scheduled fabric a packet that `asks` waits for its credit.
   std::optional<std::int64_t> one_way(std::uint32_t from, std::uint32_t to, std::int64_t bytes, bool asks = true) const;
+  // Packets that leave at once, full ones before the last, and all take one way: when the last is there. Links between
+  // switches, of which there are others, are taken to be fast enough for them.
+  struct Train {
+    std::int64_t before = 0;  // how many are full
+    std::int64_t full = 0;    // bytes
+    std::int64_t last = 0;
+  };
+  std::optional<std::int64_t> one_way(std::uint32_t from, std::uint32_t to, const Train& train) const;
   bool reachable(std::uint32_t from, std::uint32_t to) const { return ends_[from].plane == ends_[to].plane; }
 
   // Scheduled fabrics: leaves joined by spines, where cells take all uplinks of a leaf at once.
@@ -171,6 +179,9 @@ class Layout {
   void set_queues();
   void find_bundles();
   std::int64_t delay_of_a_detour() const;
+  // When a packet that begins on a link, behind which is a switch, begins on the next.
+  std::int64_t begins_next(std::int64_t begin, const Link& in, const Link& out, std::int64_t switch_latency,
+                           std::int64_t bytes) const;
   std::int64_t one_way_scheduled(std::uint32_t from, std::uint32_t to, std::int64_t bytes, bool asks) const;
   std::int64_t longest_round_trip() const;
   std::uint32_t next_port_slowly(std::uint32_t at, const End& end, std::uint32_t entropy) const;
@@ -195,5 +206,10 @@ class Layout {
   std::vector<std::uint32_t> reverse_;  // by port, where ports are exact
   fabric::Failures removed_;
 };
+
+// Where uplinks are not hashed: which of them a queue of an endpoint takes, counted over all its leaf has.
+inline std::uint32_t pin_of(const Layout& layout, std::uint32_t source, std::uint16_t path, std::uint32_t queues) {
+  return layout.leaf_port(source) * queues + path % queues;
+}
 
 }  // namespace weft::sim

@@ -5,7 +5,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "fabric/path_cost.hpp"
 #include "sim/local_work.hpp"
 #include "sim/way_out.hpp"
 
@@ -40,10 +39,10 @@ PacketRun::PacketRun(schedule::Schedule& schedule, PacketSim& engine, bool hosts
   for (std::uint32_t domain = 0; domain < routes.domains(); ++domain) domain_of_.push_back(domain);  // its switches
   for (std::uint32_t i = 0; i < engine_.shards(); ++i)
     hosts_.push_back(std::make_unique<Hosts>(engine_.layout(), rates, engine_.config().failover));
-  fails_over_ = engine_.config().failover > 0 && !engine_.outages().empty();
-  // What is never answered stays where it is.
+  bool answered = false;  // of raw messages, nobody hears of a fault
   for (std::uint32_t stream = 0; stream < std::max<std::size_t>(1, engine_.config().streams.size()); ++stream)
-    fails_over_ = fails_over_ && !is_raw(stream);
+    answered = answered || !is_raw(stream);
+  fails_over_ = answered && engine_.config().failover > 0 && !engine_.outages().empty();
   if (fails_over_) parts_.resize(ranks_);
 }
 
@@ -72,27 +71,41 @@ std::uint32_t PacketRun::part_size(std::uint64_t bytes, std::uint64_t payload) c
 }
 
 void PacketRun::post(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message,
-                     std::uint64_t bytes) {
-  if (!fails_over_) return launch(now, pair, from, message, message, bytes);
-  const std::uint32_t part = parts_[from].add({bytes, Part::kNotFailed, pair, message, 0});
+                     std::uint64_t bytes, std::uint32_t queue) {
+  if (!fails_over_) return launch(now, pair, from, message, message, bytes, queue);
+  const std::uint32_t part =
+      parts_[from].add({static_cast<std::uint32_t>(bytes), queue, Part::kNotFailed, pair, message, 0});
   // The NIC may have been given up while the message was on its way to it.
-  if (hosts_of(domain_of(from)).failover.avoids(now, pair) && move(now, from, part)) return;
+  if (may_move(runner_.message(from, message).stream) && hosts_of(domain_of(from)).failover.avoids(now, pair) &&
+      move(now, from, part))
+    return;
   launch(now, from, part);
 }
 
 void PacketRun::launch(std::int64_t now, std::uint32_t from, std::uint32_t part) {
   const Part& each = parts_[from][part];
-  launch(now, each.pair, from, each.message, part, each.bytes);
+  launch(now, each.pair, from, each.message, part, each.bytes, each.queue);
 }
 
 void PacketRun::launch(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message,
-                       std::uint32_t named, std::uint64_t bytes) {
+                       std::uint32_t named, std::uint64_t bytes, std::uint32_t queue) {
   const std::uint32_t tag = name(from, named);
   const std::uint32_t stream = runner_.message(from, message).stream;
   const SimConfig& config = engine_.config();
-  engine_.post(
-      now, pair.source,
-      {config.verb_of(stream), pair.destination, bytes, tag, tag, config.protocol_of(stream), config.lane_of(stream)});
+  engine_.post(now, pair.source,
+               {config.verb_of(stream), pair.destination, bytes, tag, tag, config.protocol_of(stream),
+                config.lane_of(stream), queue});
+}
+
+// Messages take the queue pairs or connections of a peer in turn, and all parts of a message the same.
+std::uint32_t PacketRun::next_queue(Hosts& hosts, const NicPair& pair, std::uint32_t stream) {
+  const SimConfig& config = engine_.config();
+  const transport::Protocol protocol = config.protocol_of(stream);
+  std::uint32_t queues = 1;
+  if (protocol == transport::Protocol::rocev2 && !config.stack.roce.split) queues = config.stack.roce.qps;
+  if (protocol == transport::Protocol::tcp) queues = config.stack.tcp.connections;
+  if (queues <= 1) return 0;
+  return 1 + hosts.turns[{pair.source, pair.destination, carrier_of(stream)}]++ % queues;
 }
 
 std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
@@ -103,11 +116,11 @@ std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
   if (model_hosts_ && domain == domain_of(to)) {
     const HostRoute* route =
         is_read(stream) ? hosts.routes.find(part(to), part(from)) : hosts.routes.find(part(from), part(to));
-    cross(now, domain, route, {Crossing::Kind::inside, from, to, message, {}, bytes, 0, 0, kNew, {}});
+    cross(now, domain, route, {Crossing::Kind::inside, from, to, message, {}, bytes, 0, 0, kNew, 0, {}});
     return 1;
   }
   find_pairs(engine_.layout(), transfer, hosts.pairs);
-  if (fails_over_) leave_out_avoided(now, hosts);
+  if (may_move(stream)) leave_out_avoided(now, hosts);
   std::uint32_t parts = 0;
   const std::uint32_t payload = engine_.config().payload_of(stream);
   for_each_stripe(hosts.pairs, bytes, payload, message, [&](const NicPair& pair, std::uint64_t stripe) {
@@ -115,22 +128,25 @@ std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
     const std::uint64_t part_bytes =
         model_hosts_ || fails_over_ ? part_size(stripe, payload) : std::max<std::uint64_t>(1, stripe);
     const std::uint64_t cut = std::max<std::uint64_t>(1, (stripe + part_bytes - 1) / part_bytes);
+    const std::uint32_t queue = model_hosts_ || fails_over_ ? next_queue(hosts, pair, stream) : 0;
     // Of raw messages every packet is told.
     parts += static_cast<std::uint32_t>(is_raw(stream) ? transport::RawMessages::packets_of(stripe, payload) : cut);
     if (is_read(stream) || !model_hosts_) {
       for (std::uint64_t i = 0; i < cut; ++i) {
         const std::uint64_t size = std::min(part_bytes, stripe - i * part_bytes);
         if (!is_read(stream)) {
-          post(now, pair, from, message, size);
+          post(now, pair, from, message, size, queue);
           continue;
         }
-        const std::uint32_t number = fails_over_ ? parts_[from].add({size, Part::kNotFailed, pair, message, 0}) : kNew;
+        const std::uint32_t number =
+            fails_over_ ? parts_[from].add({static_cast<std::uint32_t>(size), 0, Part::kNotFailed, pair, message, 0})
+                        : kNew;
         ask(now, hosts, {pair, from, message, size, number});
       }
       return;
     }
     cross(now, domain, route_out(hosts.routes, transfer, nic(pair.source)),
-          {Crossing::Kind::out, from, to, message, pair, stripe, part_bytes, 0, kNew, {}});
+          {Crossing::Kind::out, from, to, message, pair, stripe, part_bytes, 0, kNew, queue, {}});
   });
   return parts;
 }
@@ -145,18 +161,20 @@ void PacketRun::completed(std::int64_t now, const transport::Completion& done) {
   const std::uint32_t number = message_bits_ == 32 ? named : named & ((1u << message_bits_) - 1);
   if (done.kind == Kind::failed) return failed(now, from, number);
   const std::uint32_t message = fails_over_ ? parts_[from][number].message : number;
-  if (fails_over_ && done.kind != Kind::received) hosts_of(domain).failover.succeeded(parts_[from][number].pair);
+  const bool moves = fails_over_ && may_move(runner_.message(from, message).stream);
+  if (moves && done.kind != Kind::received) hosts_of(domain).failover.succeeded(parts_[from][number].pair);
   if (done.kind == Kind::sent) return runner_.sent(now, from, message);
   if (done.kind == Kind::read_done) return answered(now, from, message, done);
   const std::uint32_t to = runner_.message(from, message).destination;
   const std::uint32_t target = domain_of(to);
   if (fails_over_) {
-    if (std::exchange(parts_[from][number].delivered, 1) != 0) return;  // its sender could not know
+    // Its sender could not know. Of raw messages every packet is told.
+    if (moves && std::exchange(parts_[from][number].delivered, 1) != 0) return;
     hosts_of(target).failures.delivered.add(now, done.bytes);
   }
   if (!model_hosts_) return runner_.received(now, to, from, message);
   cross(now, target, hosts_of(target).routes.find(nic(done.endpoint), part(to)),
-        {Crossing::Kind::in, from, to, message, {}, done.bytes, 0, 0, kNew, {}});
+        {Crossing::Kind::in, from, to, message, {}, done.bytes, 0, 0, kNew, 0, {}});
 }
 
 // ---- parts that do not get through
@@ -189,7 +207,7 @@ bool PacketRun::move(std::int64_t now, std::uint32_t from, std::uint32_t number)
   each.pair = *other;
   if (model_hosts_ && !is_read(runner_.message(from, each.message).stream))
     cross(now, domain, hosts.routes.find(part(from), nic(other->source)),
-          {Crossing::Kind::out, from, to, each.message, *other, each.bytes, each.bytes, 0, number, {}});
+          {Crossing::Kind::out, from, to, each.message, *other, each.bytes, each.bytes, 0, number, 0, {}});
   else
     try_again(now, hosts, from, number);
   return true;
@@ -265,7 +283,7 @@ void PacketRun::ask(std::int64_t now, Hosts& hosts, const Question& each) {
     };
     at += latency(part(each.from), nic(each.pair.source)) + latency(part(to), nic(each.pair.destination));
   }
-  if (each.part == kNew) return launch(at, each.pair, each.from, each.message, each.message, each.bytes);
+  if (each.part == kNew) return launch(at, each.pair, each.from, each.message, each.message, each.bytes, 0);
   launch(at, each.from, each.part);
 }
 
@@ -292,7 +310,7 @@ void PacketRun::answered(std::int64_t now, std::uint32_t from, std::uint32_t mes
   ask_next(now, hosts, {done.endpoint, done.peer});
   if (model_hosts_)
     return cross(now, domain, hosts.routes.find(nic(done.endpoint), part(from)),
-                 {Crossing::Kind::inside, from, from, message, {}, done.bytes, 0, 0, kNew, {}});
+                 {Crossing::Kind::inside, from, from, message, {}, done.bytes, 0, 0, kNew, 0, {}});
   runner_.received(now, from, from, message);
   runner_.sent(now, from, message);
 }
@@ -305,16 +323,15 @@ bool PacketRun::keeps_order(const Crossing& crossing) {
          !is_raw(runner_.message(crossing.from, crossing.message).stream);
 }
 
-// Messages take the queue pairs of a peer in turn.
-PacketRun::Connection PacketRun::connection_of(const Crossing& crossing) {
+// Which of all transports carries a stream.
+std::uint32_t PacketRun::carrier_of(std::uint32_t stream) const {
   const SimConfig& config = engine_.config();
-  const std::uint32_t stream = runner_.message(crossing.from, crossing.message).stream;
-  const transport::Protocol protocol = config.protocol_of(stream);
-  const transport::RoceConfig& roce = config.stack.roce;
-  const bool takes_turns = protocol == transport::Protocol::rocev2 && !roce.split;
-  const std::uint32_t queue_pair = takes_turns ? crossing.message % roce.qps : 0;
-  const std::uint32_t carrier = config.lane_of(stream) * transport::kProtocols + static_cast<std::uint32_t>(protocol);
-  return {crossing.from, crossing.to, crossing.pair.source, crossing.pair.destination, carrier << 8 | queue_pair};
+  return config.lane_of(stream) * transport::kProtocols + static_cast<std::uint32_t>(config.protocol_of(stream));
+}
+
+PacketRun::Connection PacketRun::connection_of(const Crossing& crossing) {
+  const std::uint32_t carrier = carrier_of(runner_.message(crossing.from, crossing.message).stream);
+  return {crossing.from, crossing.to, crossing.pair.source, crossing.pair.destination, carrier << 8 | crossing.queue};
 }
 
 void PacketRun::cross(std::int64_t now, std::uint32_t domain, const HostRoute* route, const Crossing& crossing) {
@@ -356,6 +373,7 @@ void PacketRun::moved(std::int64_t now, Hosts& hosts, const HostLinks::Ready& re
   }
   switch (each.kind) {
     case Crossing::Kind::inside:
+      if (each.from != each.to) hosts.inside_bytes += each.bytes;  // what was read was delivered by a card
       runner_.received(now, each.to, each.from, each.message);
       return runner_.sent(now, each.from, each.message);
     case Crossing::Kind::in:
@@ -365,11 +383,11 @@ void PacketRun::moved(std::int64_t now, Hosts& hosts, const HostLinks::Ready& re
   }
   if (each.again != kNew) return launch(now, each.from, each.again);
   const std::uint64_t ready_bytes = ready.done ? each.bytes : ready.bytes;
-  if (each.bytes == 0) return post(now, each.pair, each.from, each.message, 0);
+  if (each.bytes == 0) return post(now, each.pair, each.from, each.message, 0, each.queue);
   std::uint64_t posted = each.posted;
   while (posted < each.bytes && std::min(each.bytes, posted + each.part) <= ready_bytes) {
     const std::uint64_t size = std::min(each.part, each.bytes - posted);
-    post(now, each.pair, each.from, each.message, size);
+    post(now, each.pair, each.from, each.message, size, each.queue);
     posted += size;
   }
   if (!ready.done) hosts.crossings[slot].posted = posted;
@@ -408,50 +426,13 @@ void PacketRun::local(std::int64_t now, std::uint32_t rank, schedule::Instructio
 
 // ---- the run
 
-std::int64_t PacketRun::unloaded(const schedule::FlowRecord& flow) {
-  Hosts& hosts = *hosts_[0];
-  if (model_hosts_ && domain_of(flow.source) == domain_of(flow.destination)) {
-    if (std::max(flow.source, flow.destination) >= fabric_.cluster().gpus) return 0;  // a switch is nobody's way
-    const auto path = fabric_.path_inside(part(flow.source), part(flow.destination), 0);
-    return path ? fabric::path_cost(fabric_, *path).of(Bytes(static_cast<std::int64_t>(flow.bytes))).count() : 0;
-  }
-  find_pairs(engine_.layout(), flow.source, flow.destination, hosts.pairs);
-  if (hosts.pairs.empty()) return 0;
-  const SimConfig& config = engine_.config();
-  const std::uint64_t used =
-      std::clamp<std::uint64_t>(flow.bytes / config.payload_of(flow.stream), 1, hosts.pairs.size());
-  const NicPair pair = hosts.pairs[0];
-  const std::uint64_t bytes = (flow.bytes + used - 1) / used;
-  const std::uint32_t packet = config.packet_of(flow.stream);
-  const std::uint32_t header = config.header_of(flow.stream);
-  const auto latency = [&](fabric::NodeId from, fabric::NodeId to) {
-    const HostRoute* route = model_hosts_ ? hosts.routes.find(from, to) : nullptr;
-    return route == nullptr ? 0 : route->latency.count();
-  };
-  const std::int64_t out = latency(part(flow.source), nic(pair.source));
-  if (is_read(flow.stream)) {
-    const std::int64_t question = engine_.unloaded_arrival({pair.source, pair.destination, 0, 0}, packet, header);
-    const std::int64_t answer = engine_.unloaded_arrival({pair.destination, pair.source, bytes, 0}, packet, header);
-    if (question == 0 || answer == 0) return 0;
-    // The acknowledgement of the question leaves before the answer.
-    const Layout& layout = engine_.layout();
-    const std::int64_t heard =
-        layout.link(layout.far(layout.port_of_endpoint(pair.destination)).link).occupancy(header);
-    const std::int64_t inside =
-        out + latency(part(flow.destination), nic(pair.destination)) + latency(nic(pair.source), part(flow.source));
-    return inside + question + heard + answer;
-  }
-  const Flow stripe{pair.source, pair.destination, bytes, 0};
-  const std::int64_t way =
-      flow.unanswered ? engine_.unloaded_arrival(stripe, packet, header) : engine_.unloaded(stripe, packet, header);
-  return out + way + latency(nic(pair.destination), part(flow.destination));
-}
-
 schedule::RunResult PacketRun::run(const LanesOf& counted) {
   std::uint32_t ended = 0;  // ranks
-  if (counted) {
-    engine_.on_progress = [this, &counted, &ended, go_on = engine_.on_progress](const schedule::Progress& progress) {
-      return !runner_.have_ended(ended, counted) && (!go_on || go_on(progress));
+  if (counted || engine_.on_progress) {
+    engine_.on_progress = [this, &counted, &ended, go_on = engine_.on_progress](schedule::Progress progress) {
+      if (counted && runner_.have_ended(ended, counted)) return false;
+      for (const auto& hosts : hosts_) progress.delivered_bytes += hosts->inside_bytes;
+      return !go_on || go_on(progress);
     };
   }
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) runner_.start(0, rank);

@@ -13,7 +13,8 @@
 // A part is 1/16 of the stripe, at least eight packets and at most 64 KiB: so small that waiting for it
 // hardly shows, so large that it costs little beside its packets and needs no acknowledgements of its own.
 //
-// Where links go down, parts whose NIC does not get through go by another one (failover.hpp).
+// Where links go down, parts whose NIC does not get through go by another one (failover.hpp), but for those of raw
+// messages: nobody notices that they do not get through.
 
 #include <array>
 #include <cstdint>
@@ -68,6 +69,7 @@ class PacketRun final : public Network, public Client {
     std::uint64_t part;    // out
     std::uint64_t posted;  // out: bytes that the NIC has
     std::uint32_t again;   // out: the part that goes by another NIC than it was meant to; kNew: none
+    std::uint32_t queue;   // out: as of a transport::Operation
     HostLinks::TransferId transfer;
   };
   // What keeps the order of its messages: ranks, cards, and what carries them.
@@ -95,11 +97,13 @@ class PacketRun final : public Network, public Client {
     std::vector<HostLinks::Ready> ready;
     std::vector<NicPair> pairs;
     std::map<Connection, HostLinks::TransferId> last_out;  // of connections with something on its way to their card
-    FlatMap question_index;                                // by pair of NICs
+    std::map<std::array<std::uint32_t, 3>, std::uint32_t> turns;  // by pair of NICs and carrier: messages so far
+    FlatMap question_index;                                       // by pair of NICs
     std::vector<Questions> questions;
     Failover failover;
     schedule::Failures failures;               // those of these hosts
     std::int64_t gave_up = schedule::kNotYet;  // when a transport did so last
+    std::uint64_t inside_bytes = 0;            // of messages that needed no network
   };
   static constexpr std::uint32_t kNew = 0xFFFFFFFFu;
 
@@ -109,15 +113,18 @@ class PacketRun final : public Network, public Client {
   std::uint32_t part_size(std::uint64_t bytes, std::uint64_t payload) const;
   void cross(std::int64_t now, std::uint32_t domain, const HostRoute* route, const Crossing& crossing);
   bool keeps_order(const Crossing& crossing);
+  std::uint32_t carrier_of(std::uint32_t stream) const;
   Connection connection_of(const Crossing& crossing);
   void moved(std::int64_t now, Hosts& hosts, const HostLinks::Ready& ready);
-  void post(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint64_t bytes);
+  void post(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint64_t bytes,
+            std::uint32_t queue);
+  std::uint32_t next_queue(Hosts& hosts, const NicPair& pair, std::uint32_t stream);
   void ask(std::int64_t now, Hosts& hosts, const Question& question);
   void answered(std::int64_t now, std::uint32_t from, std::uint32_t message, const transport::Completion& done);
   void ask_next(std::int64_t now, Hosts& hosts, const NicPair& pair);
   Questions& questions_of(Hosts& hosts, const NicPair& pair);
   void launch(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint32_t named,
-              std::uint64_t bytes);
+              std::uint64_t bytes, std::uint32_t queue);
   void launch(std::int64_t now, std::uint32_t from, std::uint32_t part);
   void try_again(std::int64_t now, Hosts& hosts, std::uint32_t from, std::uint32_t part);
   void leave_out_avoided(std::int64_t now, Hosts& hosts);
@@ -127,9 +134,21 @@ class PacketRun final : public Network, public Client {
   schedule::Failures take_failures();
   void arm(Hosts& hosts, std::uint32_t domain);
   std::uint32_t name(std::uint32_t rank, std::uint32_t message) const;
+  // What a flow takes alone (packet_run_alone.cpp).
+  struct WayOut {  // of a stripe, to its card
+    Duration latency;
+    Bandwidth rate;  // that it has; 0: it takes no time
+    bool rests = false;
+    std::uint64_t bytes = 0;  // at least, of each stripe
+  };
+  WayOut way_out(Hosts& hosts, std::uint32_t from, std::uint64_t bytes, std::uint64_t stripes);
   std::int64_t unloaded(const schedule::FlowRecord& flow);
+  std::int64_t unloaded_send(const schedule::FlowRecord& flow, const Flow& stripe, const WayOut& out);
+  std::int64_t unloaded_read(const schedule::FlowRecord& flow, const Flow& stripe, const WayOut& out);
+  std::int64_t sooner(const schedule::FlowRecord& flow, std::int64_t alone, const Flow& stripe) const;
   bool is_raw(std::uint32_t stream) const { return engine_.config().protocol_of(stream) == transport::Protocol::raw; }
   bool is_read(std::uint32_t stream) const { return engine_.config().verb_of(stream) == transport::Op::read; }
+  bool may_move(std::uint32_t stream) const { return fails_over_ && !is_raw(stream); }
   fabric::NodeId part(std::uint32_t rank) const { return hosts_[0]->routes.part(rank); }
   fabric::NodeId nic(std::uint32_t endpoint) const { return fabric_.nic_of(endpoint); }
 
@@ -143,7 +162,7 @@ class PacketRun final : public Network, public Client {
   std::vector<std::uint32_t> first_rank_;      // by domain
   std::vector<std::int64_t> armed_;            // by domain: when its links are looked at next
   std::vector<std::unique_ptr<Hosts>> hosts_;  // by shard
-  bool fails_over_ = false;                    // parts are numbered, and may move
+  bool fails_over_ = false;                    // parts are numbered, and some may move
   std::vector<SentLog<Part>> parts_;           // by rank
 };
 

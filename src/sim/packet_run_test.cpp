@@ -1,6 +1,9 @@
 #include "sim/packet_run.hpp"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
 
 #include "schedule/testing_script.hpp"
 #include "sim/testing_sim.hpp"
@@ -48,6 +51,50 @@ TEST(PacketRun, WithoutHostsAFlowTakesWhatTheNetworkTakes) {
   EXPECT_EQ(flow.start, 5'000'000);
   EXPECT_EQ(flow.sent - flow.start, flow.unloaded);
   EXPECT_LT(flow.received, flow.sent);
+}
+
+// By any transport that has the whole window from the start. Which path the last packets take is a matter of hashes.
+RC_GTEST_PROP(PacketRun, AFlowAloneIsNotSlowedDown, ()) {
+  using transport::Protocol;
+  static const Built trees[] = {build("tree.topo", fat_tree_text()), build("faster.topo", fat_tree_text(400)),
+                                build("leaf.topo", leaves_and_spines_text(8))};
+  SimConfig config;
+  config.protocol = *rc::gen::element(Protocol::srd, Protocol::uet, Protocol::raw);
+  config.stack.used = 0;
+  config.stack.use(config.protocol);
+  config.header = config.stack.header_of(config.protocol);
+  config.full_packet = config.stack.packet_of(config.protocol);
+  config.cut_through = *rc::gen::arbitrary<bool>();
+  config.balance = *rc::gen::element(Balance::entropy, Balance::ecmp, Balance::spray, Balance::adaptive);
+  if (config.protocol == Protocol::srd && *rc::gen::arbitrary<bool>()) config.verbs = {transport::Op::read};
+  const auto from = *rc::gen::inRange<std::uint32_t>(0, 64);
+  const auto to = (from + *rc::gen::inRange<std::uint32_t>(1, 64)) % 64;
+  const auto bytes = *rc::gen::inRange<std::uint64_t>(1, *rc::gen::element(5'000, 30'000, 500'000));
+  const Built& tree = trees[*rc::gen::inRange(0, 3)];
+  const schedule::RunResult result = run_matrix(tree, matrix_of(64, {{from, to, bytes, 5'000'000}}), false, config);
+  const FlowRecord& flow = result.flows.at(0);
+  RC_ASSERT((flow.unanswered ? flow.received : flow.sent) - flow.start == flow.unloaded);
+}
+
+// From GPU to GPU: through one card, through both ports of one, and through four at once that PCIe cannot keep busy;
+// where stripes do not meet in the fabric.
+RC_GTEST_PROP(PacketRun, AFlowAloneIsNotSlowedDownByItsServers, ()) {
+  static const Built clusters[] = {
+      cluster("{kind: hgx-h100, count: 8}", kRails),
+      cluster("{kind: hgx-h100, count: 8, nic: {kind: connectx-7, ports: 2}}",
+              "{kind: tor-clos, planes: 2, switch: tomahawk-4, servers_per_leaf: 4, spines: 4}"),
+      cluster("{kind: hgx-h100, count: 8, nics: 32}",
+              "{kind: single-chassis, switch: {kind: quantum-2, ports: 4096, rate: 800Gbps}}")};
+  SimConfig config;
+  config.cut_through = *rc::gen::arbitrary<bool>();
+  const auto from = *rc::gen::inRange<std::uint32_t>(0, 64);
+  const auto to = (from + 8 * *rc::gen::inRange<std::uint32_t>(1, 8)) % 64;
+  const auto bytes = *rc::gen::inRange<std::uint64_t>(1, *rc::gen::element(5'000, 100'000, 5'000'000));
+  const Built& built = clusters[*rc::gen::inRange(0, 3)];
+  const schedule::RunResult result = run_matrix(built, matrix_of(64, {{from, to, bytes, 5'000'000}}), true, config);
+  const FlowRecord& flow = result.flows.at(0);
+  RC_LOG() << bytes << " bytes took " << flow.sent - flow.start << ", alone " << flow.unloaded << "\n";
+  RC_ASSERT((flow.sent - flow.start) * 1000 / flow.unloaded == 1000);
 }
 
 // The request goes as a bare header; the target acknowledges it and sends the bytes. When those are acknowledged is
@@ -111,6 +158,41 @@ TEST(PacketRun, MessagesOfAConnectionKeepTheirOrder) {
     const auto apart = run_matrix(hgx, matrix, true, config).flows;
     EXPECT_LT(apart[1].received, apart[0].received / 4);
     EXPECT_GT(apart[0].received, flows[0].received * 3 / 2) << "two at once";
+  }
+}
+
+// One message takes one of them, however many parts it goes in; four messages take all four.
+TEST(PacketRun, AMessageStaysOnItsQueuePairOrConnection) {
+  using transport::Protocol;
+  const Built hgx = cluster("{kind: hgx-h100, count: 8}",
+                            "{kind: rail-optimized, scalable_unit: 4, spines: 8, parallel_links: 1, link: {rate: "
+                            "400Gbps, cable: 5m}}");
+  const auto uplinks = [&](const std::vector<Flow>& flows, const SimConfig& config) {
+    const workload::Matrix matrix = matrix_of(64, flows);
+    workload::MatrixSchedule schedule(matrix);
+    PacketSim engine(hgx.fabric, config);
+    PacketRun run(schedule, engine, true);
+    schedule::RunResult result = run.run();
+    engine.collect_links(result, 10'000);
+    return std::count_if(result.links.begin(), result.links.end(), [](const schedule::LinkRecord& link) {
+      return link.from.starts_with("leaf") && link.to.starts_with("spine") && link.bytes > 500'000;
+    });
+  };
+  for (const Protocol protocol : {Protocol::rocev2, Protocol::tcp}) {
+    SimConfig config = config_of(protocol);
+    config.balance = Balance::pinned;
+    config.pins = 4;
+    config.stack.roce.qps = 4;
+    config.stack.tcp.connections = 4;
+    EXPECT_EQ(uplinks({{0, 32, 4'000'000, 0}}, config), 1) << static_cast<int>(protocol);
+    const auto of_four = uplinks(std::vector<Flow>(4, {0, 32, 4'000'000, 0}), config);
+    if (protocol == Protocol::tcp) {
+      EXPECT_GT(of_four, 1) << "their ports are hashed, so that some may meet";
+      continue;
+    }
+    EXPECT_EQ(of_four, 4);
+    config.stack.roce.split = true;
+    EXPECT_EQ(uplinks({{0, 32, 4'000'000, 0}}, config), 4);
   }
 }
 
@@ -184,6 +266,27 @@ TEST(PacketRun, RawMessagesThatLoseAPacketNeverArrive) {
     EXPECT_EQ(result.unfinished, 0u);
     if (digest == 0) digest = result.digest;
     EXPECT_EQ(result.digest, digest) << threads;
+  }
+}
+
+// They need no network, but somebody watches who was told how many bytes there are.
+TEST(PacketRun, WhatStaysInsideAServerIsProgressToo) {
+  const Built hgx = cluster("{kind: hgx-h100, count: 8}", kRails);
+  const workload::Matrix matrix = matrix_of(64, {{0, 5, 8'000'000, 0}, {1, 9, 4'000'000, 0}});
+  for (const transport::Op verb : {transport::Op::send, transport::Op::read}) {
+    SimConfig config;
+    config.verbs = {verb};
+    workload::MatrixSchedule schedule(matrix);
+    PacketSim engine(hgx.fabric, config);
+    std::uint64_t delivered = 0;
+    engine.on_progress = [&](const schedule::Progress& progress) {
+      EXPECT_GE(progress.delivered_bytes, delivered);
+      delivered = progress.delivered_bytes;
+      return true;
+    };
+    PacketRun(schedule, engine, true).run();
+    EXPECT_GT(delivered, 11'000'000u);
+    EXPECT_LE(delivered, 12'000'000u);
   }
 }
 

@@ -120,26 +120,34 @@ std::int64_t PacketSim::unloaded(const Flow& flow, std::uint32_t full_packet, st
   return arrived == 0 || !back ? 0 : arrived + *back;
 }
 
-std::int64_t PacketSim::unloaded_arrival(const Flow& flow, std::uint32_t full_packet,
-                                         std::uint32_t header_bytes) const {
-  const std::int64_t header = header_bytes;
+Layout::Train PacketSim::train_of(const Flow& flow, std::uint32_t full_packet, std::uint32_t header) {
   const std::int64_t payload = full_packet - header;
   const auto bytes = static_cast<std::int64_t>(flow.bytes);
-  const std::int64_t before =
-      std::max<std::int64_t>(1, (bytes + payload - 1) / payload) - 1;  // full packets before the last
+  const std::int64_t before = std::max<std::int64_t>(1, (bytes + payload - 1) / payload) - 1;
+  return {before, full_packet, bytes - before * payload + header};
+}
+
+std::int64_t PacketSim::unloaded_arrival(const Flow& flow, std::uint32_t full_packet, std::uint32_t header) const {
+  const Layout::Train train = train_of(flow, full_packet, header);
+  if (!config_.exact.is_scheduled()) return layout_.one_way(flow.source, flow.destination, train).value_or(0);
+  const auto full = layout_.one_way(flow.source, flow.destination, train.before > 0 ? train.full : train.last);
+  if (!full || train.before == 0) return full.value_or(0);
+  // Cells do not overtake: the last packet leaves when the one before it has.
   const Link& nic = layout_.link(layout_.far(layout_.port_of_endpoint(flow.source)).link);
-  const std::int64_t each = nic.occupancy(payload + header);
-  const auto last = layout_.one_way(flow.source, flow.destination, bytes - before * payload + header);
-  const auto full = layout_.one_way(flow.source, flow.destination, payload + header);
-  if (!last || !full) return 0;
-  if (before == 0) return *last;
-  if (config_.exact.is_scheduled()) {
-    // Cells do not overtake: the last packet leaves when the one before it has.
-    const Link& end = layout_.link(layout_.far(layout_.port_of_endpoint(flow.destination)).link);
-    const std::int64_t idle = end.occupancy(config_.full_packet) - end.wire(config_.full_packet);
-    return (before - 1) * each + *full + idle + end.wire(bytes - before * payload + header);
-  }
-  return std::max(before * each + *last, (before - 1) * each + *full);  // a short one may overtake on another path
+  const Link& end = layout_.link(layout_.far(layout_.port_of_endpoint(flow.destination)).link);
+  const std::int64_t idle = end.occupancy(train.full) - end.wire(train.full);
+  return (train.before - 1) * nic.occupancy(train.full) + *full + idle + end.wire(train.last);
+}
+
+std::int64_t PacketSim::overtaking(const Flow& flow, std::uint32_t full_packet, std::uint32_t header) const {
+  const Layout::Train train = train_of(flow, full_packet, header);
+  if (config_.exact.is_scheduled() || train.before == 0) return 0;
+  const auto behind = layout_.one_way(flow.source, flow.destination, train);
+  const auto last = layout_.one_way(flow.source, flow.destination, train.last);
+  const auto others = layout_.one_way(flow.source, flow.destination, {train.before - 1, train.full, train.full});
+  if (!behind || !last || !others) return 0;
+  const Link& nic = layout_.link(layout_.far(layout_.port_of_endpoint(flow.source)).link);
+  return *behind - std::max(train.before * nic.occupancy(train.full) + *last, *others);
 }
 
 // ---- the run
@@ -327,7 +335,8 @@ void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) con
         const GateDetails& details = world_.exact.details_of(index, cls);
         const std::int64_t since = world_.exact.gate(index, cls).paused_since;
         record.pauses += details.pauses;
-        record.paused += details.paused_for + (since > 0 ? std::max<std::int64_t>(0, result.end - since) : 0);
+        const std::int64_t at_the_end = since > 0 ? std::max<std::int64_t>(0, result.end - since) : 0;
+        record.paused = std::max(record.paused, details.paused_for + at_the_end);
       }
     }
     if (port.special == 0) continue;

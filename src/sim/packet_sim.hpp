@@ -70,21 +70,32 @@ class PacketSim {
   // By time, whole until the result's capture_end.
   std::vector<transport::Captured> captured() const;
 
-  // Why exact ports cannot work on this fabric with this buffer; empty: they can.
-  std::string exact_problem() const;
-  // What a flow takes alone until the sender has the last acknowledgement: to the picosecond for whole
-  // packets on links of one rate, else a lower bound. 0 where removed links leave no way.
+  // Why exact ports cannot work on this fabric with this buffer.
+  ExactProblem exact_problem() const;
+  // What a flow takes alone until the sender has the last acknowledgement: to the picosecond where links between
+  // switches are no slower than those of hosts. 0 where removed links leave no way.
   std::int64_t unloaded(const Flow& flow) const { return unloaded(flow, config_.full_packet, config_.header); }
   std::int64_t unloaded(const Flow& flow, std::uint32_t full_packet, std::uint32_t header) const;
   // Until the receiver has the last byte.
   std::int64_t unloaded_arrival(const Flow& flow, std::uint32_t full_packet, std::uint32_t header) const;
+  // By how much it may be sooner there: on another path a short last packet overtakes those before it, where they are
+  // few. Which paths they take is a matter of hashes.
+  std::int64_t overtaking(const Flow& flow, std::uint32_t full_packet, std::uint32_t header) const;
   // Of one transport on all hosts, in one lane.
   transport::Counters counters(transport::Protocol protocol, std::uint8_t lane = 0) const;
 
  private:
+  static Layout::Train train_of(const Flow& flow, std::uint32_t full_packet, std::uint32_t header);
   Special& special(std::uint32_t port);
   std::uint32_t most_samples() const;  // of one link
   void prepare_exact();
+  struct BufferUse {  // of a switch, in bytes
+    std::int64_t buffer = 0;
+    std::int64_t headroom = 0;  // that ports take of it, all classes together
+    std::int64_t ports = 0;     // that are connected
+    std::int64_t pausing = 0;   // of those, that take headroom
+  };
+  BufferUse buffer_use(std::uint32_t s) const;
   void prepare_channels();
   std::uint32_t most_ports() const;  // of one switch
   void prepare_scheduled();

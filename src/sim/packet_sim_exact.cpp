@@ -1,8 +1,12 @@
 // Exact ports: what is set before a run.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
+#include "base/text.hpp"
+#include "base/units.hpp"
 #include "sim/packet_sim.hpp"
 
 namespace weft::sim {
@@ -23,6 +27,17 @@ void PacketSim::prepare_exact() {
   world.intakes.resize(layout_.endpoints());
   world.ingress_shift = static_cast<std::uint32_t>(std::bit_width(layout_.entities() - 1));
   if (exact.channels > 1) prepare_channels();
+  world.wires.resize(ports);
+  for (std::uint32_t port = 0; port < ports; ++port) {
+    const Layout::Far& far = layout_.far(port);
+    ExactWire& wire = world.wires[port];
+    wire.entity = far.entity;
+    wire.link = far.link;
+    wire.latency = layout_.link(far.link).latency;
+    if (!layout_.connected(port) || layout_.is_host(far.entity)) continue;
+    wire.latency += layout_.switch_latency(far.entity);
+    wire.ingress = layout_.reverse_local(port) << world.ingress_shift;
+  }
   const auto lossless = static_cast<std::int64_t>(std::popcount(exact.lossless));
   std::int64_t slowest_asic = 0;
   for (std::uint32_t s = 0; s < layout_.switches(); ++s)
@@ -39,25 +54,32 @@ void PacketSim::prepare_exact() {
   }
   world.credit = INT64_MAX;
   for (std::uint32_t s = 0; s < layout_.switches(); ++s) {
-    const std::int64_t buffer = exact.buffer > 0 ? exact.buffer : layout_.fabric().switch_kind(s).buffer.count();
-    std::int64_t connected = 0;
-    std::int64_t reserved = 0;
-    for (std::uint32_t port = 0; port < layout_.fabric().ports(s); ++port) {
-      const std::uint32_t index = layout_.port_of(s, port);
-      if (!layout_.connected(index)) continue;
-      ++connected;
-      const bool to_host = layout_.is_host(layout_.far(index).entity);
-      if (exact.flow_control == FlowControl::pause || (exact.is_scheduled() && to_host))
-        reserved += (to_host ? lossless / exact.channels : lossless) * world.headroom[layout_.far(index).link];
-    }
-    if (exact.flow_control == FlowControl::credits && lossless > 0 && connected > 0)
-      world.credit = std::min(world.credit, buffer / connected / lossless);
-    world.shared[s] = std::max<std::int64_t>(0, buffer - reserved);
+    const BufferUse use = buffer_use(s);
+    if (exact.flow_control == FlowControl::credits && lossless > 0 && use.ports > 0)
+      world.credit = std::min(world.credit, use.buffer / use.ports / lossless);
+    world.shared[s] = std::max<std::int64_t>(0, use.buffer - use.headroom);
   }
   if (exact.flow_control != FlowControl::credits) return;
   for (ExactPort& port : world.ports)
     for (Gate& gate : port.gates) gate.credit = world.credit;
   for (Gate& gate : world.more_gates) gate.credit = world.credit;
+}
+
+PacketSim::BufferUse PacketSim::buffer_use(std::uint32_t s) const {
+  const ExactConfig& exact = config_.exact;
+  const auto lossless = static_cast<std::int64_t>(std::popcount(exact.lossless));
+  BufferUse use;
+  use.buffer = exact.buffer > 0 ? exact.buffer : layout_.fabric().switch_kind(s).buffer.count();
+  for (std::uint32_t port = 0; port < layout_.fabric().ports(s); ++port) {
+    const std::uint32_t index = layout_.port_of(s, port);
+    if (!layout_.connected(index)) continue;
+    ++use.ports;
+    const bool to_host = layout_.is_host(layout_.far(index).entity);
+    if (exact.flow_control != FlowControl::pause && !(exact.is_scheduled() && to_host)) continue;
+    ++use.pausing;
+    use.headroom += (to_host ? lossless / exact.channels : lossless) * world_.exact.headroom[layout_.far(index).link];
+  }
+  return use;
 }
 
 // What Event::from says beside the entity fits the rest of its bits; else exact_problem says so.
@@ -78,20 +100,31 @@ std::uint32_t PacketSim::most_ports() const {
   return most;
 }
 
-std::string PacketSim::exact_problem() const {
+ExactProblem PacketSim::exact_problem() const {
+  using Kind = ExactProblem::Kind;
   const ExactWorld& world = world_.exact;
   if (!config_.exact.on) return {};
   const int channel_bits = 2 * static_cast<int>(std::bit_width(config_.exact.channels - 1));
   if (std::uint64_t{most_ports()} << world.ingress_shift << channel_bits > std::uint64_t{1} << 32)
-    return "the fabric is too large for exact ports";
+    return {Kind::too_large, "the fabric is too large for exact ports"};
   if (config_.exact.is_scheduled() && !layout_.can_be_scheduled())
-    return "a scheduled fabric has leaves and spines and nothing else";
+    return {Kind::not_two_tiers, "a scheduled fabric has leaves and spines and nothing else"};
   const bool pauses = config_.exact.flow_control == FlowControl::pause || config_.exact.is_scheduled();
-  if (pauses && *std::min_element(world.shared.begin(), world.shared.end()) == 0)
-    return "the headroom of the ports takes all of a switch's buffer";
+  const auto full = std::find(world.shared.begin(), world.shared.end(), 0);
+  if (pauses && full != world.shared.end()) {
+    const auto s = static_cast<std::uint32_t>(full - world.shared.begin());
+    const BufferUse use = buffer_use(s);
+    return {Kind::headroom,
+            fmt::format("{} needs {} of headroom for {} with {}, and its buffer is {}",
+                        layout_.fabric().name(layout_.fabric().node(fabric::NodeKind::network_switch, s)),
+                        brief(Bytes(use.headroom)), counted(use.pausing, "port"),
+                        counted(std::popcount(config_.exact.lossless), "lossless class"), brief(Bytes(use.buffer)))};
+  }
   // A quarter may be on its way back.
-  if (config_.exact.flow_control == FlowControl::credits && world.credit < 2 * std::int64_t{config_.full_packet})
-    return "a port's part of the buffer does not hold two packets";
+  const std::int64_t two = 2 * std::int64_t{config_.full_packet};
+  if (config_.exact.flow_control == FlowControl::credits && world.credit < two)
+    return {Kind::credit, fmt::format("a port's part of the buffer, {}, does not hold two packets, {}",
+                                      brief(Bytes(world.credit)), brief(Bytes(two)))};
   return {};
 }
 

@@ -244,8 +244,9 @@ TEST(Scheduled, LinksOfABundleCarryTheSame) {
 }
 
 TEST(Scheduled, NeedsLeavesAndSpines) {
-  EXPECT_EQ(PacketSim(leaves_and_spines(), scheduled()).exact_problem(), "");
-  EXPECT_NE(PacketSim(fat_tree(), scheduled()).exact_problem().find("leaves and spines"), std::string::npos);
+  using Kind = ExactProblem::Kind;
+  EXPECT_EQ(PacketSim(leaves_and_spines(), scheduled()).exact_problem().kind, Kind::none);
+  EXPECT_EQ(PacketSim(fat_tree(), scheduled()).exact_problem().kind, Kind::not_two_tiers);
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ void Shard::post(std::int64_t when, std::uint32_t endpoint, const transport::Ope
   event.header.op = operation.op;
   event.header.stream = static_cast<std::uint16_t>(operation.lane << 8 | static_cast<int>(operation.protocol));
   event.header.sequence = operation.context;
-  event.header.data = {0, operation.tag, operation.bytes};
+  event.header.data = {operation.queue, operation.tag, operation.bytes};
   const std::uint32_t host = layout_.host_of(endpoint);
   emit(event, when, host);
 }
@@ -250,7 +250,7 @@ void Shard::at_host(const Event& event) {
           now, endpoint,
           {event.header.op, event.header.destination, event.header.data.size, event.header.data.tag,
            event.header.sequence, static_cast<Protocol>(event.header.stream & 0xFF),
-           static_cast<std::uint8_t>(event.header.stream >> 8)});
+           static_cast<std::uint8_t>(event.header.stream >> 8), event.header.data.first});
       break;
     case EventKind::wake:
       if (world_.armed[endpoint] != now) return;  // superseded
@@ -316,6 +316,10 @@ void Shard::run_group(std::span<Pending> group) {
       *at = moving;
     }
   }
+  if (config_.exact.on)
+    for (const Pending* each = begin; each != end; ++each)
+      if (each->event->kind == EventKind::wake && !layout_.is_host(each->event->to))
+        foresee(each->event->header.source);
   for (const Pending* next = begin; next != end;) {
     if (!late_.empty() && later(*next->event, late_.front())) {
       handle_late();

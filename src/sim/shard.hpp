@@ -9,6 +9,7 @@
 // like: a switch's ports stay close while its packets pass. Effects without delay (triggers of a
 // connection matrix) break the rule; such a run is one shard that goes strictly in time order.
 
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -228,6 +229,7 @@ class Shard {
   Samples* samples_of(std::uint32_t port);  // null: nobody wants any
 
   // shard_exact.cpp
+  const Link& link_of(std::uint32_t port) const;
   Gate& gate(std::uint32_t port, std::uint32_t cls);
   Hold& hold(std::uint32_t port, std::uint32_t cls);
   std::uint32_t class_of(const Event& packet) const;  // the first of its channels
@@ -240,6 +242,7 @@ class Shard {
   bool marks_at(const Event& packet, std::uint32_t out, std::int64_t waiting);
   bool find_room(const Event& event, Queuing& packet, std::uint32_t out);
   bool take_in(const Event& event, Queuing& packet, std::uint32_t out);
+  bool take_in_here(const Event& event, Queuing& packet, std::uint32_t out);
   void count_drop(std::uint32_t port);
   void note_queue(std::uint32_t port);
   void note_queue(std::uint32_t port, Samples& samples);
@@ -253,9 +256,12 @@ class Shard {
   void at_control(const Event& event);
   void throw_away(std::uint32_t port, std::uint32_t cls, std::uint32_t entity);
   void enqueue(const Event& event, const Queuing& packet, std::uint32_t port);
+  void append(std::uint32_t index, std::uint32_t cls, std::uint32_t bytes, std::uint32_t port);
+  void put(const transport::Transmit& packet, std::uint32_t port, std::int64_t now);
   std::uint32_t next_class(std::uint32_t port);
   std::uint32_t choose_class(std::uint32_t port);
   void serve(std::uint32_t port, std::uint32_t entity);
+  void foresee(std::uint32_t port) const;
   bool send_next(std::uint32_t port, std::uint32_t entity);
   void look_again(std::uint32_t port, std::uint32_t entity);
   void occupy(const Event& event, const Queuing& packet, std::uint32_t port, std::int64_t begin, std::int64_t wire);
@@ -349,6 +355,14 @@ inline Samples* Shard::samples_of(std::uint32_t port) {
   return &world_.specials[number - 1].samples;
 }
 
+inline const Link& Shard::link_of(std::uint32_t port) const { return layout_.link(world_.exact.wires[port].link); }
+// Fetches what leaves next by a port. Always a part of its caller: a call that does nothing else would be dropped.
+[[gnu::always_inline]] inline void Shard::foresee(std::uint32_t port) const {
+  const std::uint32_t waiting = world_.exact.ports[port].waiting;
+  if (waiting != 0)
+    __builtin_prefetch(&pool_[world_.exact.gate(port, static_cast<std::uint32_t>(std::countr_zero(waiting))).head]);
+}
+
 inline Gate& Shard::gate(std::uint32_t port, std::uint32_t cls) { return world_.exact.gate(port, cls); }
 inline Hold& Shard::hold(std::uint32_t port, std::uint32_t cls) {
   return world_.exact.holds[port * config_.exact.classes + cls];
@@ -383,6 +397,33 @@ inline bool Shard::open(const Gate& gate, std::uint32_t cls, std::int64_t bytes)
   return gate.paused_since == 0;
 }
 
+// What waits at a port has changed.
+inline void Shard::note_queue(std::uint32_t port) {
+  if (Samples* const samples = samples_of(port)) note_queue(port, *samples);
+}
+
+// Puts a packet of the pool behind the others.
+inline void Shard::append(std::uint32_t index, std::uint32_t cls, std::uint32_t bytes, std::uint32_t port) {
+  Gate& way = gate(port, cls);
+  pool_.chain(way.head, way.tail, index);
+  way.bytes += bytes;
+  world_.exact.ports[port].waiting |= static_cast<std::uint16_t>(1u << cls);
+  const Link& link = link_of(port);
+  world_.ports[port].peak = std::max(world_.ports[port].peak, link.wire(way.bytes));
+  note_queue(port);
+}
+
+inline void Shard::enqueue(const Event& event, const Queuing& packet, std::uint32_t port) {
+  const std::uint32_t index = pool_.take();
+  // Written, not read: who changes what it has just copied waits for the copy.
+  Event& slot = pool_[index];
+  slot = event;
+  slot.from = packet.from;
+  slot.bytes = static_cast<std::uint16_t>(packet.bytes);
+  slot.flags = packet.flags & 0xF;
+  append(index, packet.cls, packet.bytes, port);
+}
+
 inline Event Shard::packet_of(const transport::Transmit& out) {
   Event packet;
   packet.type = out.type;
@@ -399,7 +440,6 @@ inline bool Shard::avoids(std::uint32_t port, std::int64_t now) const {
 
 inline std::uint32_t Shard::entropy_of(const Event& packet) {
   const transport::Header& header = packet.header;
-  // Who talks to whom, and on which path: different for every path of every pair.
   const std::uint32_t pair = pair_entropy(header.source, header.destination, world_.entropy_salt);
   switch (config_.balance) {
     case Balance::spray:
@@ -408,7 +448,7 @@ inline std::uint32_t Shard::entropy_of(const Event& packet) {
       if (transport::is_srd(packet.type)) return pair;
       [[fallthrough]];
     default:
-      return pair + header.path * 0xc2b2ae3du;
+      return path_entropy(pair, header.path);
   }
 }
 

@@ -56,7 +56,7 @@ std::uint32_t Shard::choose_by_load(const Event& event) {
   if (range.count < 2) return Layout::kNowhere;
   if (config_.balance == Balance::adaptive) return least_loaded(event, range.first, range.count);
   if (config_.balance == Balance::pinned) {
-    const std::uint32_t pin = layout_.leaf_port(event.header.source) * config_.pins + event.header.path % config_.pins;
+    const std::uint32_t pin = pin_of(layout_, event.header.source, event.header.path, config_.pins);
     const std::uint32_t port = range.first + pin % range.count;
     return avoids(port, event.time) ? Layout::kNowhere : port;
   }

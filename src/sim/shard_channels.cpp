@@ -71,7 +71,7 @@ std::uint32_t Shard::next_channel(std::uint32_t port) {
     } else if ((state.waiting & channels(first)) == 0) {
       turn.deficit = 0;
     }
-    state.turn = static_cast<std::uint8_t>((first + exact.channels_of(first)) % exact.classes);
+    state.turn = static_cast<std::uint16_t>((first + exact.channels_of(first)) % exact.classes);
   }
 }
 

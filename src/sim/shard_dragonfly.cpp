@@ -46,7 +46,7 @@ std::uint32_t Shard::choose_around(const Event& packet) {
   const std::uint32_t group = fly.group_of(at);
   // The same at every router that sees the packet, also where each packet goes its own way.
   std::uint32_t entropy =
-      pair_entropy(packet.header.source, destination, world_.entropy_salt) + packet.header.path * 0xc2b2ae3du;
+      path_entropy(pair_entropy(packet.header.source, destination, world_.entropy_salt), packet.header.path);
   if (config_.balance == Balance::spray) {
     const std::uint64_t which = std::uint64_t{packet.header.sequence} << 16 | packet.header.echo;
     entropy += static_cast<std::uint32_t>(mix64(which << 4 | static_cast<std::uint64_t>(packet.type)));

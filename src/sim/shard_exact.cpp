@@ -23,7 +23,7 @@ inline std::int64_t Shard::threshold(std::uint32_t network_switch) const {
 
 // Whether a packet is marked at a port where so much waits; its sender may be told at once.
 bool Shard::marks_at(const Event& packet, std::uint32_t out, std::int64_t waiting) {
-  const Link& link = layout_.link(layout_.far(out).link);
+  const Link& link = link_of(out);
   const std::int64_t ahead = link.wire(waiting);
   if (ahead <= link.mark_from) return false;
   if (ahead < link.mark_to &&
@@ -33,8 +33,37 @@ bool Shard::marks_at(const Event& packet, std::uint32_t out, std::int64_t waitin
   return true;
 }
 
+// Marks, and where there is no room trims a packet; false: it does not fit all the same.
+[[gnu::always_inline]] inline bool Shard::find_room(const Event& event, Queuing& packet, std::uint32_t out) {
+  const ExactConfig& exact = config_.exact;
+  const std::uint32_t entity = event.to;
+  if (world_.exact.ports[out].thrown_away >> packet.cls & 1) {
+    ++world_.exact.drops[out].watchdog;
+    return false;
+  }
+  const std::int64_t waiting = gate(out, packet.cls).bytes;
+  if (waiting > 0 && packet.cls != exact.trimmed_class && marks_at(event, out, waiting))
+    packet.flags |= transport::kMarked;
+  if (!lossless(packet.cls)) {
+    const std::int64_t then = waiting + packet.bytes;
+    const Link& link = link_of(out);
+    if (packet.cls != exact.trimmed_class && (then > threshold(entity) || link.wire(then) > link.queue)) {
+      if (!config_.trimming || !transport::can_be_trimmed(event.type)) return false;
+      packet.flags &= 0xF & ~transport::kMarked;
+      packet.flags |= transport::kTrimmed;
+      packet.bytes = config_.header;
+      packet.cls = exact.trimmed_class;
+    }
+    if (world_.exact.used[entity] + packet.bytes > world_.exact.shared[entity]) return false;
+    world_.exact.used[entity] += packet.bytes;
+    return true;
+  }
+  if (credits(packet.cls)) return true;  // who sent it had seen that there is room
+  return hold_in(event, class_in(event), entity);
+}
+
 // Takes in a packet that goes out by a port; marks, trims or refuses (false) it.
-bool Shard::take_in(const Event& event, Queuing& packet, std::uint32_t out) {
+[[gnu::always_inline]] inline bool Shard::take_in_here(const Event& event, Queuing& packet, std::uint32_t out) {
   if (!find_room(event, packet, out)) {
     count_drop(out);
     return false;
@@ -52,51 +81,19 @@ bool Shard::take_in(const Event& event, Queuing& packet, std::uint32_t out) {
   return true;
 }
 
+bool Shard::take_in(const Event& event, Queuing& packet, std::uint32_t out) { return take_in_here(event, packet, out); }
+
 void Shard::count_drop(std::uint32_t port) {
   ++world_.ports[port].dropped;
   ++tally_.dropped;
   if (Samples* const samples = samples_of(port)) ++samples->at(now_).dropped;
 }
 
-// What waits at a port has changed.
-inline void Shard::note_queue(std::uint32_t port) {
-  if (Samples* const samples = samples_of(port)) note_queue(port, *samples);
-}
-
 void Shard::note_queue(std::uint32_t port, Samples& samples) {
-  const Link& link = layout_.link(layout_.far(port).link);
+  const Link& link = link_of(port);
   std::int64_t longest = 0;
   for (std::uint32_t cls = 0; cls < config_.exact.classes; ++cls) longest = std::max(longest, gate(port, cls).bytes);
   samples.queue(now_, link.bytes_in(link.wire(longest)));
-}
-
-// Marks, and where there is no room trims a packet; false: it does not fit all the same.
-inline bool Shard::find_room(const Event& event, Queuing& packet, std::uint32_t out) {
-  const ExactConfig& exact = config_.exact;
-  const std::uint32_t entity = event.to;
-  if (world_.exact.ports[out].thrown_away >> packet.cls & 1) {
-    ++world_.exact.drops[out].watchdog;
-    return false;
-  }
-  const std::int64_t waiting = gate(out, packet.cls).bytes;
-  if (waiting > 0 && packet.cls != exact.trimmed_class && marks_at(event, out, waiting))
-    packet.flags |= transport::kMarked;
-  if (!lossless(packet.cls)) {
-    const std::int64_t then = waiting + packet.bytes;
-    const Link& link = layout_.link(layout_.far(out).link);
-    if (packet.cls != exact.trimmed_class && (then > threshold(entity) || link.wire(then) > link.queue)) {
-      if (!config_.trimming || !transport::can_be_trimmed(event.type)) return false;
-      packet.flags &= 0xF & ~transport::kMarked;
-      packet.flags |= transport::kTrimmed;
-      packet.bytes = config_.header;
-      packet.cls = exact.trimmed_class;
-    }
-    if (world_.exact.used[entity] + packet.bytes > world_.exact.shared[entity]) return false;
-    world_.exact.used[entity] += packet.bytes;
-    return true;
-  }
-  if (credits(packet.cls)) return true;  // who sent it had seen that there is room
-  return hold_in(event, class_in(event), entity);
 }
 
 // Holds a packet by the port it came in by, which pauses its neighbour where that is too much; false: it does not fit.
@@ -158,7 +155,7 @@ void Shard::give_credit(std::uint32_t entity, std::uint32_t port, std::uint32_t 
 // What a packet that got lost on the cable was to fill is free. InfiniBand counts from the beginning, and each end
 // tells the other its count, so that such credit is known again a round trip later.
 void Shard::regain_credit(const Queuing& packet, std::uint32_t port, std::uint32_t entity, std::int64_t lost) {
-  const Link& link = layout_.link(layout_.far(port).link);
+  const Link& link = link_of(port);
   emit(control_event(port, packet.cls, Control::credit, packet.bytes),
        lost + 2 * link.latency + 2 * link.wire(kControlBytes), entity);
 }
@@ -208,7 +205,7 @@ void Shard::at_control(const Event& event) {
     case Control::resume:
       if (way.paused_since != 0) details.paused_for += event.time - way.paused_since;
       way.paused_since = 0;
-      world_.exact.ports[port].thrown_away &= static_cast<std::uint8_t>(~(1u << cls));
+      world_.exact.ports[port].thrown_away &= static_cast<std::uint16_t>(~(1u << cls));
       break;
     case Control::credit:
       way.credit += amount;
@@ -227,8 +224,8 @@ void Shard::at_control(const Event& event) {
 // The watchdog: a queue that has been paused for so long is part of a storm, and spreads it.
 void Shard::throw_away(std::uint32_t port, std::uint32_t cls, std::uint32_t entity) {
   Gate& way = gate(port, cls);
-  world_.exact.ports[port].thrown_away |= static_cast<std::uint8_t>(1u << cls);
-  world_.exact.ports[port].waiting &= static_cast<std::uint8_t>(~(1u << cls));
+  world_.exact.ports[port].thrown_away |= static_cast<std::uint16_t>(1u << cls);
+  world_.exact.ports[port].waiting &= static_cast<std::uint16_t>(~(1u << cls));
   while (way.head != kNone) {
     const std::uint32_t index = way.head;
     const Event packet = pool_[index];
@@ -244,23 +241,6 @@ void Shard::throw_away(std::uint32_t port, std::uint32_t cls, std::uint32_t enti
 }
 
 // ---- the wire
-
-void Shard::enqueue(const Event& event, const Queuing& packet, std::uint32_t port) {
-  Gate& way = gate(port, packet.cls);
-  const std::uint32_t index = pool_.take();
-  // Written, not read: who changes what it has just copied waits for the copy.
-  Event& slot = pool_[index];
-  slot = event;
-  slot.from = packet.from;
-  slot.bytes = static_cast<std::uint16_t>(packet.bytes);
-  slot.flags = packet.flags & 0xF;
-  pool_.chain(way.head, way.tail, index);
-  way.bytes += packet.bytes;
-  world_.exact.ports[port].waiting |= static_cast<std::uint8_t>(1u << packet.cls);
-  const Link& link = layout_.link(layout_.far(port).link);
-  world_.ports[port].peak = std::max(world_.ports[port].peak, link.wire(way.bytes));
-  note_queue(port);
-}
 
 // The class that sends next; kNone when none may. Strict classes first, the others by weight (deficit round robin).
 inline std::uint32_t Shard::next_class(std::uint32_t port) {
@@ -297,7 +277,7 @@ std::uint32_t Shard::choose_class(std::uint32_t port) {
       if (deficit >= pool_[gate(port, cls).head].bytes) return cls;
       deficit += static_cast<std::int32_t>(config_.exact.weight[cls] * config_.full_packet);
     }
-    state.turn = static_cast<std::uint8_t>((cls + 1) % config_.exact.classes);
+    state.turn = static_cast<std::uint16_t>((cls + 1) % config_.exact.classes);
   }
 }
 
@@ -305,26 +285,22 @@ std::uint32_t Shard::choose_class(std::uint32_t port) {
 inline void Shard::occupy(const Event& event, const Queuing& packet, std::uint32_t index, std::int64_t begin,
                           std::int64_t wire) {
   Port& port = world_.ports[index];
-  port.busy = begin + std::max(wire, layout_.link(layout_.far(index).link).gap);
+  port.busy = begin + std::max(wire, link_of(index).gap);
   port.bytes += packet.bytes;
   port.waited += begin - event.time;
   ++port.packets;
   ++tally_.hops;
 }
 
-inline void Shard::arrive_later(const Event& event, const Queuing& packet, std::uint32_t index, std::uint32_t entity,
-                                std::int64_t end) {
-  const Layout::Far& far = layout_.far(index);
-  const Link& link = layout_.link(far.link);
+[[gnu::always_inline]] inline void Shard::arrive_later(const Event& event, const Queuing& packet, std::uint32_t index,
+                                                       std::uint32_t entity, std::int64_t end) {
+  const ExactWire& far = world_.exact.wires[index];
+  const Link& link = link_of(index);
   // What a switch needs to decide is added here, so that it acts when the packet may leave.
-  std::int64_t time = end + link.latency;
-  const bool to_switch = !layout_.is_host(far.entity);
-  std::uint32_t from = entity;
-  if (to_switch) {
-    time += layout_.switch_latency(far.entity);
-    from |= layout_.reverse_local(index) << world_.exact.ingress_shift;
-    if (layout_.cut_through()) time -= link.wire(packet.bytes) - link.wire(config_.header);
-  }
+  std::int64_t time = end + far.latency;
+  if (layout_.cut_through() && !layout_.is_host(far.entity))
+    time -= link.wire(packet.bytes) - link.wire(config_.header);
+  std::uint32_t from = entity | far.ingress;
   if (config_.exact.channels > 1) from |= world_.exact.channel_out(packet.from) << world_.exact.in_shift;
   Event& slot = place(time, far.entity);
   // Every field once: changing a copy would wait for the copy.
@@ -344,14 +320,14 @@ inline void Shard::arrive_later(const Event& event, const Queuing& packet, std::
                                                    std::uint32_t entity, std::int64_t begin) {
   if (credits(packet.cls)) gate(index, packet.cls).credit -= packet.bytes;
   if (world_.ports[index].special != 0) return transmit_specially(event, packet, index, entity, begin);
-  const std::int64_t wire = layout_.link(layout_.far(index).link).wire(packet.bytes);
+  const std::int64_t wire = link_of(index).wire(packet.bytes);
   occupy(event, packet, index, begin, wire);
   arrive_later(event, packet, index, entity, begin + wire);
 }
 
 void Shard::transmit_specially(const Event& event, const Queuing& packet, std::uint32_t index, std::uint32_t entity,
                                std::int64_t begin) {
-  const Link& link = layout_.link(layout_.far(index).link);
+  const Link& link = link_of(index);
   Special& special = world_.specials[world_.ports[index].special - 1];
   if (special.bucket.ps_per_byte > 0) {
     begin = special.bucket.conforms(begin, packet.bytes);
@@ -398,7 +374,7 @@ bool Shard::send_next(std::uint32_t index, std::uint32_t entity) {
   if (way.head == kNone) {
     way.tail = kNone;
     if (weighted) world_.exact.details_of(index, cls).deficit = 0;
-    state.waiting &= static_cast<std::uint8_t>(~(1u << cls));
+    state.waiting &= static_cast<std::uint16_t>(~(1u << cls));
   }
   note_queue(index);
   const bool in_switch = !layout_.is_host(entity);
@@ -409,7 +385,7 @@ bool Shard::send_next(std::uint32_t index, std::uint32_t entity) {
   if (in_switch && scheduled) let_out(packet, as_sent.bytes, cls, entity);
   pool_.give_back(first);
   if (state.waiting == 0) return false;
-  if (way.head != kNone) __builtin_prefetch(&pool_[way.head]);  // goes next, some events from now
+  foresee(index);
   return true;
 }
 
@@ -432,14 +408,14 @@ void Shard::arrive_exactly(const Event& event, std::uint32_t out) {
   const std::uint32_t entity = event.to;
   Queuing packet{{event.bytes, event.flags}, static_cast<std::uint8_t>(class_of(event)), event.from};
   if (config_.exact.channels > 1) choose_channel(event, packet, out);
-  if (!take_in(event, packet, out)) return;
+  if (!take_in_here(event, packet, out)) return;
   if (world_.exact.ports[out].waiting == 0 && world_.ports[out].busy <= now_ &&
       open(gate(out, packet.cls), packet.cls, packet.bytes)) {
     let_out(event, packet.bytes, packet.cls, entity);
     std::int64_t begin = now_;
     if (layout_.cut_through()) {
       // Where the way out is faster than the way in, it must not run dry.
-      const std::int64_t slower = layout_.rate(event.rate) - layout_.link(layout_.far(out).link).per_byte;
+      const std::int64_t slower = layout_.rate(event.rate) - link_of(out).per_byte;
       if (slower > 0) begin += slower * (packet.bytes - config_.header) >> 10;
     }
     return transmit(event, packet, out, entity, begin);
@@ -451,6 +427,7 @@ void Shard::arrive_exactly(const Event& event, std::uint32_t out) {
 // The first of the ports that are free again, as if an event had said so.
 void Shard::wake_port() {
   const PortWakes::Wake wake = wakes_.take();
+  if (!wakes_.empty()) foresee(wakes_.first().port);
   const std::uint32_t entity = waking_;
   ++tally_.events;
   now_ = wake.time;

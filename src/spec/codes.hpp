@@ -122,8 +122,9 @@ enum class Severity { error, warning };
     "Some counts follow from others. When all of them are given they must agree; leave one out "                  \
     "and weft computes it.")                                                                                      \
   X(bad_topo, "E0409", "a .topo file that cannot be used",                                                        \
-    "uet-htsim's topology files give Nodes, Tiers (2 or 3), Podsize and per tier radix, speed, "                  \
-    "latency and bundle. The counts must multiply out.")                                                          \
+    "uet-htsim's topology files give Nodes, Tiers (2 or 3) and Podsize, then below each line Tier n "             \
+    "Downlink_speed_Gbps, Radix_Down, Radix_Up, Downlink_Latency_ns, Switch_Latency_ns, Bundle, "                 \
+    "Oversubscribed, Queue_Down and Queue_Up of that tier. The counts must multiply out.")                        \
   X(bad_reference, "E0410", "no such part",                                                                       \
     "A GPU is written s0/gpu3 (server s0, GPU 3) or by its number in the whole cluster; a NIC "                   \
     "s0/nic1; a switch by the name `weft show links` prints, such as leaf0 or spine2.")                           \

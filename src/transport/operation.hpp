@@ -24,7 +24,8 @@ struct Operation {
   std::uint32_t tag = 0;      // travels to the peer
   std::uint32_t context = 0;  // comes back with the completion
   Protocol protocol = Protocol::srd;
-  std::uint8_t lane = 0;  // which of the driver's stacks (stack.hpp)
+  std::uint8_t lane = 0;    // which of the driver's stacks (stack.hpp)
+  std::uint32_t queue = 0;  // 1 + number of the queue pair or connection that it takes; 0: the one whose turn it is
 };
 
 struct Completion {

@@ -142,7 +142,8 @@ bool Roce::post(Instant, std::uint32_t endpoint, const Operation& operation) {
   if (shares.packets == 0 || (operation.op != Op::send && operation.op != Op::write)) return false;
   const std::uint32_t index = send_peer_for(endpoint, operation.peer);
   SendPeer& peer = send_peers_[index];
-  const std::uint32_t turn = shares.parts > 1 ? 0 : peer.next_qp;
+  const bool in_turn = operation.queue == 0;
+  const std::uint32_t turn = shares.parts > 1 ? 0 : in_turn ? peer.next_qp : (operation.queue - 1) % config_.qps;
   for (std::uint32_t i = 0; i < config_.qps; ++i) {
     const SendQp& qp = send_qps_[peer.qps + i];
     const bool takes = i - turn < shares.parts;
@@ -154,7 +155,7 @@ bool Roce::post(Instant, std::uint32_t endpoint, const Operation& operation) {
       operation.op};
   if (shares.parts > 1) {
     ++peer.splits;
-  } else {
+  } else if (in_turn) {
     peer.next_qp = (peer.next_qp + 1) % config_.qps;
   }
   for (std::uint32_t i = 0; i < shares.parts; ++i) {

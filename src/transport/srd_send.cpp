@@ -443,17 +443,18 @@ void Srd::find_lost(Sender& sender) {
   }
 }
 
-// How long to wait for news. Long waits for answers are a slow link's queue, not loss.
+// How long to wait for news. Long waits for answers are a slow link's queue, not loss. But whatever round trips were
+// like, a silence is asked about several times before it fails what waits: at 1/8, 2/8, 3/8 and 5/8 of `give_up`.
 Instant Srd::patience(const Sender& sender) const {
   const Instant usual = Instant{mean_of(sender)} << kTimeShift;
   const Instant least =
       2 * (config_.base_rtt + config_.packet_time * (sender.fan_in + config_.ack_every)) + config_.longest_wait;
-  return std::min(std::max(least, usual + usual / 2), kLongestFlight);
+  return std::min(std::max(least, std::min(usual + usual / 2, config_.give_up / 8)), kLongestFlight);
 }
 
 // And once it was asked.
 Instant Srd::next_patience(const Sender& sender) const {
-  return std::max(config_.rto, Instant{mean_of(sender)} * 3 << kTimeShift);
+  return std::max(config_.rto, std::min(Instant{mean_of(sender)} * 3 << kTimeShift, config_.give_up / 8));
 }
 
 // What was taken for lost was only late. Packets sent twice say nothing of round trips: without this, a link at a

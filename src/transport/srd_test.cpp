@@ -349,6 +349,37 @@ TEST(Srd, TheOldestMessageHasRoomEvenWhereALongerOneOvertookIt) {
   EXPECT_EQ(pair.count[Completion::Kind::sent], 2);
 }
 
+// Packets that come as soon as they have been sent again make a sender patient, however short round trips are.
+TEST(Srd, ASilenceIsAskedAboutBeforeItIsTakenForTheEnd) {
+  Pair pair;
+  pair.srd[0].post(0, 0, {Op::send, 1, 10'000, 0, 0});
+  pair.run();
+  std::vector<Transmit> held;
+  std::set<std::uint32_t> seen;
+  pair.deliver = [&](Transmit& packet) {
+    if (packet.type != PacketType::data) return true;
+    if (seen.insert(packet.header.sequence).second) {
+      held.push_back(packet);
+    } else {
+      for (const Transmit& late : held) pair.wire.emplace(pair.now + 1, late);
+      held.clear();
+    }
+    return false;
+  };
+  for (std::uint32_t i = 1; i <= 200; ++i) {
+    pair.srd[0].post(pair.now, 0, {Op::send, 1, 1'000, i, i});
+    pair.run();
+  }
+  ASSERT_EQ(pair.count[Completion::Kind::sent], 201);
+  pair.deliver = [](Transmit&) { return false; };
+  pair.srd[0].post(pair.now, 0, {Op::send, 1, 10'000, 201, 201});
+  pair.run(pair.now + config_of().give_up / 2);
+  pair.deliver = [](Transmit&) { return true; };
+  pair.run();
+  EXPECT_EQ(pair.count[Completion::Kind::sent], 202);
+  EXPECT_EQ(pair.count[Completion::Kind::failed], 0);
+}
+
 TEST(Srd, AReceiverThatGaveUpAStreamSaysSo) {
   SrdConfig patient = config_of();
   patient.give_up = 1'000'000 * kMicrosecond;

@@ -36,6 +36,9 @@ Tcp::Tcp(const TcpConfig& config) : config_(config) {
   bound(config_.give_up, 1);
   segment_ = config_.mtu - config_.headers;
   receive_segments_ = std::clamp(config_.receive_window / segment_, 2u, TcpWindow::kMost);
+  // A reader that has emptied half of the buffer says so at once (RFC 1122, 4.2.3.3), or the sender would stand before
+  // a closed window until the delayed acknowledgement.
+  config_.ack_every = std::min(config_.ack_every, receive_segments_ / 2);
 }
 
 // ---- endpoints and connections
@@ -58,7 +61,7 @@ std::uint32_t Tcp::connections_for(std::uint32_t endpoint, std::uint32_t peer) {
     connection.peer = peer;
     connection.next_active = kNone;
     connection.stream = static_cast<std::uint16_t>(i);
-    connection.path = static_cast<std::uint16_t>(mix64(mix64(pair_key(endpoint, peer)) + i));
+    connection.path = tcp_path(endpoint, peer, i);
     begin_life(connection);
   }
   connection_index_.insert(pair_key(endpoint, peer), first);
@@ -77,7 +80,7 @@ std::uint32_t Tcp::receivers_for(std::uint32_t endpoint, std::uint32_t peer) {
     receiver.peer = peer;
     receiver.gap = receiver.messages = receiver.last_message = kNone;
     receiver.next_owing = receiver.later = receiver.earlier = kNone;
-    receiver.path = static_cast<std::uint16_t>(mix64(mix64(pair_key(endpoint, peer)) + i));
+    receiver.path = tcp_path(endpoint, peer, i);
   }
   receiver_index_.insert(pair_key(endpoint, peer), first);
   return first;
@@ -89,7 +92,8 @@ std::uint32_t Tcp::segments_of(std::uint64_t bytes) const {
   return std::max<std::uint32_t>(1, static_cast<std::uint32_t>(segments));
 }
 
-// As after a handshake: numbers begin anew, one round trip has been measured.
+// As after a handshake: numbers begin anew, one round trip has been measured. The predecessor's word on who the peer is
+// counts for nothing, for a handshake meets whichever process is there by now.
 void Tcp::begin_life(Connection& connection) {
   connection.stream = static_cast<std::uint16_t>(connection.stream + (1u << kConnectionBits));
   if (connection.stream >> kConnectionBits == 0) connection.stream |= 1u << kConnectionBits;
@@ -108,7 +112,7 @@ void Tcp::begin_life(Connection& connection) {
   connection.widened = false;
   connection.srtt = connection.least_rtt = config_.base_rtt;
   connection.rttvar = config_.base_rtt / 2;
-  connection.marks = connection.congested_rounds = 0;
+  connection.marks = connection.congested_rounds = connection.peer_generation = 0;
   connection.undo_cwnd = connection.undo_resent = connection.resent = 0;
   connection.window.begin(config_);
   for (std::uint32_t& flight : connection.flight) flight = kNone;
@@ -139,10 +143,12 @@ bool Tcp::post(Instant now, std::uint32_t endpoint, const Operation& operation) 
   const std::uint32_t segments = segments_of(operation.bytes);
   if ((operation.op != Op::send && operation.op != Op::write) || segments == 0) return false;
   const std::uint32_t first = connections_for(endpoint, operation.peer);
-  const std::uint32_t index = first + connections_[first].turn;
+  const bool in_turn = operation.queue == 0;
+  const std::uint32_t index =
+      first + (in_turn ? connections_[first].turn : (operation.queue - 1) % config_.connections);
   Connection& connection = connections_[index];
   if (connection.end - connection.una + segments > (1u << 31) - kRing) return false;
-  connections_[first].turn = (connections_[first].turn + 1) % config_.connections;
+  if (in_turn) connections_[first].turn = (connections_[first].turn + 1) % config_.connections;
   if (idle(connection)) {
     connection.heard = now;
     connection.window.pause(config_, now - connection.last_sent, rto(connection));
@@ -252,7 +258,15 @@ void Tcp::finish_messages(Connection& connection) {
   connection.last_message = connection.sending = kNone;
 }
 
-// The peer was silent for too long. What comes next is a new connection.
+// The peer was silent for too long. Whether it is still the same process nobody knows, so idle connections to it are
+// made anew, which costs nothing; busy ones find out by themselves.
+void Tcp::give_up(Connection& silent) {
+  const std::uint32_t first = connection_index_.find(pair_key(silent.endpoint, silent.peer));
+  for (std::uint32_t i = 0; i < config_.connections; ++i)
+    if (Connection& each = connections_[first + i]; &each == &silent || idle(each)) fail(each);
+}
+
+// The connection is gone, and what waited for it has failed. What comes next is a new one.
 void Tcp::fail(Connection& connection) {
   while (connection.first_message != kNone) {
     const std::uint32_t slot = connection.first_message;

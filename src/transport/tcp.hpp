@@ -18,7 +18,8 @@
 //   proves needless, the window is as it was before (RFC 3708, as Linux undoes).
 // - The window grows only while it is the limit (RFC 7661); tcp_window.hpp says how.
 // - A restarted process answers segments of connections that it does not know with a reset: an acknowledgement that
-//   names its generation. What was outstanding fails, and the next message begins a new connection.
+//   names its generation. What was outstanding fails, and the next message begins a new connection. So it does after
+//   `give_up` of silence. A new connection, as by a handshake, is with whichever process is there.
 // - A path is the entropy of a connection: constant, unless the configuration lets it change.
 //
 // Not modelled: handshakes, reads, TSO and GRO, zero windows, F-RTO.
@@ -155,7 +156,8 @@ class Tcp {
     std::uint32_t cut_end;
     std::uint32_t probe_end;
     std::uint16_t marks;            // as last echoed
-    std::uint16_t peer_generation;  // 0: not known
+    std::uint16_t peer_generation;  // of whoever answered this life, the newest; 0: nobody yet
+    std::uint16_t newest_peer;      // first of a pair's: the newest generation heard of, by any life; 0: none
     std::uint16_t congested_rounds;
 
     // This recovery.
@@ -228,6 +230,7 @@ class Tcp {
   void begin_life(Connection& connection);
   void activate(std::uint32_t connection);
   void finish_messages(Connection& connection);
+  void give_up(Connection& silent);
   void fail(Connection& connection);
   void repath(Connection& connection);
   bool idle(const Connection& connection) const { return connection.first_message == kNone; }

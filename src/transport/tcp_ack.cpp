@@ -20,18 +20,23 @@ void Tcp::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
     ++counters_.ignored;  // an answer to our predecessor
     return;
   }
-  if (header.generation != connection.peer_generation) {
-    const std::uint16_t known = connection.peer_generation;
-    if (known != 0 && !newer(header.generation, known)) {
+  if (const std::uint16_t known = connection.peer_generation; header.generation != known) {
+    // The first word to this connection, neither a late one to its predecessor nor by a process that has a successor,
+    // as another connection knows; or a reset.
+    std::uint16_t& newest = connections_[first].newest_peer;
+    const bool outdated = newest != 0 && newer(newest, header.generation);
+    if (outdated || (known == 0 && header.stream != connection.stream)) {
       ++counters_.ignored;
       return;
     }
-    // The first word of it, or a reset: the peer knows nothing of these connections.
+    // The process that answers knows nothing of connections to those before it.
+    newest = header.generation;
     for (std::uint32_t i = 0; i < config_.connections; ++i) {
-      connections_[first + i].peer_generation = header.generation;
-      if (known != 0) fail(connections_[first + i]);
+      Connection& other = connections_[first + i];
+      if (other.peer_generation != 0 && other.peer_generation != newest) fail(other);
     }
     if (known != 0) return;
+    connection.peer_generation = header.generation;
   }
   if (header.stream != connection.stream || before(connection.next, header.sequence)) {
     ++counters_.ignored;

@@ -32,6 +32,9 @@ std::string_view Tcp::check_invariants() const {
     }
     if (sacked != connection.sacked || lost != connection.lost) return "segments are counted";
     for (const std::uint32_t flight : connection.flight) flights += flight != kNone;
+    const std::uint32_t first = connection_index_.find(pair_key(connection.endpoint, connection.peer));
+    if (connection.peer_generation != 0 && connection.peer_generation != connections_[first].newest_peer)
+      return "no connection is with a process that has a successor";
     if (connection.window.cwnd < TcpWindow::kSegment) return "one segment may always fly";
     if (connection.window.segments() > TcpWindow::kMost + connection.flying) return "windows are bounded";
     if (open > 0 && (connection.deadline == kNever || connection.next_active == kNone))

@@ -4,7 +4,14 @@
 
 #include <cstdint>
 
+#include "base/hash.hpp"
+
 namespace weft::transport {
+
+// What switches hash of a connection beside its ends, as they would its ports.
+inline std::uint16_t tcp_path(std::uint32_t endpoint, std::uint32_t peer, std::uint32_t connection) {
+  return static_cast<std::uint16_t>(mix64(mix64(std::uint64_t{endpoint} << 32 | peer) + connection));
+}
 
 struct TcpConfig {
   enum class Control : std::uint8_t { cubic, dctcp };
@@ -54,7 +61,7 @@ struct TcpConfig {
   std::uint32_t dctcp_gain_shift = 4;  // g = 1/16 (4.2)
 
   // ---- acknowledgements
-  std::uint32_t ack_every = 2;                // segments (RFC 5681, 4.2)
+  std::uint32_t ack_every = 2;                // segments (RFC 5681, 4.2); at most half of the receive window
   std::int64_t delayed_ack = 40'000'000'000;  // ps (Linux TCP_DELACK_MIN)
   std::uint32_t quick_acks = 16;              // segments acknowledged one by one at the start and after silence
                                               // (Linux TCP_MAX_QUICKACKS)

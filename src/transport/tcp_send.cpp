@@ -144,7 +144,7 @@ void Tcp::arm(Instant now, Connection& connection, bool restart) {
 }
 
 void Tcp::time_out(Instant now, Connection& connection) {
-  if (now - connection.heard >= config_.give_up) return fail(connection);
+  if (now - connection.heard >= config_.give_up) return give_up(connection);
   switch (connection.timer) {
     case Timer::none:
       return;

@@ -125,6 +125,22 @@ TEST(Tcp, TheReceiveWindowBoundsWhatIsOpen) {
               static_cast<double>(wire.delay) / 10);
 }
 
+// The acknowledgement of a full window does not wait for more segments than the window has.
+TEST(Tcp, ASmallReceiveWindowDoesNotWaitForDelayedAcknowledgements) {
+  const WireConfig wire;
+  for (const std::uint32_t window : {2u, 3u, 7u}) {
+    TcpConfig config = config_of(wire);
+    config.receive_window = window * 1000;
+    config.ack_every = 8;
+    config.quick_acks = 0;
+    Net net(wire, config);
+    ASSERT_TRUE(net.post(0, {Op::send, 1, 200'000, 0, 0}));
+    net.run();
+    EXPECT_EQ(net.count(Kind::sent), 1u);
+    EXPECT_LT(net.done_at(), config.delayed_ack) << window;
+  }
+}
+
 // Every second segment, every one at first, and the last at once.
 TEST(Tcp, AcknowledgementsAreFew) {
   const WireConfig wire;

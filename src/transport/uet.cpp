@@ -165,14 +165,9 @@ Instant Uet::next_wake(std::uint32_t endpoint) const {
 
 // ---- streams
 
-// What a peer says of its generation. False: it is of an earlier life, or one that failed what was under way.
-bool Uet::learn(Sender& sender, std::uint16_t generation) {
-  if (generation == sender.peer_generation) return true;
-  if (sender.peer_generation != 0 && !newer(generation, sender.peer_generation)) return false;
-  const bool restarted = sender.peer_generation != 0;
-  sender.peer_generation = generation;
-  if (restarted) fail(sender);
-  return !restarted;
+// A peer's generation, heard from it. Whoever it replaced has taken along what was under way.
+void Uet::hear_of(Sender& sender, std::uint16_t generation) {
+  if (sender.peer_generation != 0 && newer(generation, sender.peer_generation)) fail(sender);
 }
 
 // Everything not yet acknowledged fails, and numbers begin anew.
@@ -188,7 +183,9 @@ void Uet::fail(Sender& sender) {
   begin_stream(sender);
 }
 
+// With whichever process is there by now: it says so in its first answer.
 void Uet::begin_stream(Sender& sender) {
+  sender.peer_generation = 0;
   if (++sender.stream == 0) sender.stream = 1;
   sender.una = sender.next = sender.end = sender.lost_scan = sender.order_scan = config_.first_sequence;
   sender.highest = config_.first_sequence - 1;

@@ -124,7 +124,7 @@ class Uet {
     std::uint32_t order_scan;  // packets below it were judged by who overtook them
     std::uint32_t unasked;     // packets sent since one asked to be acknowledged at once
     std::uint16_t stream;
-    std::uint16_t peer_generation;  // 0: not heard of yet
+    std::uint16_t peer_generation;  // of whoever answered this stream; 0: nobody yet
     std::uint16_t probe;            // number of the last one, never 0
     std::uint8_t silent;            // times something was tried since the last news
     bool probe_due;
@@ -182,7 +182,7 @@ class Uet {
   std::uint32_t packets_of(std::uint64_t bytes) const;  // 0: too long
   void activate(std::uint32_t sender);
   void begin_stream(Sender& sender);
-  bool learn(Sender& sender, std::uint16_t generation);
+  void hear_of(Sender& sender, std::uint16_t generation);
   void fail(Sender& sender);
   bool can_send(const Sender& sender) const {
     if (sender.probe_due) return true;

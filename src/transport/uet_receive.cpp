@@ -33,7 +33,7 @@ bool Uet::is_of_now(Receiver& receiver, const Header& header) {
     forget(receiver);
     receiver.stream = 0;
     if (const std::uint32_t sender = sender_index_.find(pair_key(receiver.endpoint, receiver.peer)); sender != kNone)
-      learn(senders_[sender], header.generation);
+      hear_of(senders_[sender], header.generation);
   }
   receiver.generation = header.generation;
   return true;

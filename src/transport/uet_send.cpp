@@ -15,8 +15,13 @@ void Uet::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   if (index == kNone) return;
   Sender& sender = senders_[index];
   const bool for_us = header.generation != 0 && header.peer_generation == config_.generation;
-  if (!for_us || !learn(sender, header.generation) || header.stream != sender.stream ||
-      before(sender.next, header.sequence)) {
+  if (for_us) hear_of(sender, header.generation);
+  if (!for_us || header.stream != sender.stream || before(sender.next, header.sequence)) {
+    ++counters_.ignored;
+    return;
+  }
+  if (sender.peer_generation == 0) sender.peer_generation = header.generation;
+  if (header.generation != sender.peer_generation) {
     ++counters_.ignored;
     return;
   }

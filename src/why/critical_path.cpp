@@ -200,6 +200,8 @@ std::string_view name(Resource resource) {
       return "host memory";
     case Resource::nic:
       return "NIC";
+    case Resource::slow_nic:
+      return "slow NIC";
     case Resource::fabric:
       return "fabric (collisions, queues)";
     case Resource::pause:
@@ -234,10 +236,14 @@ std::optional<Breakdown> critical_path(const Team& team, const PlanOptions& opti
     }
   }
   const std::int64_t cards = (*made)[Resource::nic];
-  (*made)[Resource::pause] = cards / 1'000 * loss.paused;
-  (*made)[Resource::resending] = cards / 1'000 * loss.resent;
-  (*made)[Resource::fabric] = cards / 1'000 * (1'000 - loss.left - loss.paused - loss.resent);
-  (*made)[Resource::nic] -= (*made)[Resource::pause] + (*made)[Resource::resending] + (*made)[Resource::fabric];
+  const auto charge = [&](Resource resource, std::int64_t per_mille) {
+    (*made)[resource] = cards / 1'000 * per_mille;
+    (*made)[Resource::nic] -= (*made)[resource];
+  };
+  charge(Resource::slow_nic, loss.slow);
+  charge(Resource::pause, loss.paused);
+  charge(Resource::resending, loss.resent);
+  charge(Resource::fabric, 1'000 - loss.left - loss.slow - loss.paused - loss.resent);
   (*made)[Resource::launch] = plan.launch.count();
   if (made->total() < plan.least.count()) (*made)[Resource::launch] += plan.least.count() - made->total();
   return made;

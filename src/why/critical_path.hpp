@@ -20,6 +20,7 @@ enum class Resource : std::uint8_t {
   pcie,             // bytes over PCIe, where it is narrower than what follows
   host_memory,      // bytes that rest in host memory
   nic,              // bytes through network cards
+  slow_nic,         // what those take longer that a fault slows down; of all cards,
   fabric,           // what cards lose to queues behind them,
   pause,            // while they may not send,
   resending,        // and to what they send again
@@ -27,7 +28,7 @@ enum class Resource : std::uint8_t {
   network_latency,  // of steps over the network: proxy, cards, cables, switches
   waiting,          // for ranks that come late or are slow
 };
-inline constexpr std::size_t kResources = 12;
+inline constexpr std::size_t kResources = 13;
 std::string_view name(Resource resource);
 
 struct Breakdown {
@@ -50,6 +51,7 @@ struct Breakdown {
 // What a fabric makes of the cards' rate that the stack has, in thousandths of their time.
 struct FabricLoss {
   std::int64_t left = 1'000;  // that bytes are sent in; of the rest,
+  std::int64_t slow = 0;      // a card was slower than the others,
   std::int64_t paused = 0;    // cards were told to wait,
   std::int64_t resent = 0;    // or sent again what was lost; queues take what remains
 };

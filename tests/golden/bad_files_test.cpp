@@ -109,7 +109,10 @@ void expect_place_and_help(const Answer& answer) {
   for (const spec::Diagnostic& d : all) {
     EXPECT_FALSE(d.help.empty()) << d.message;
     ASSERT_GT(d.place.source, 0U) << d.message;
-    if (d.place.line == 0) continue;
+    if (d.place.line == 0) {
+      EXPECT_NE(d.complaint, Complaint::bad_topo) << "each line of a .topo file can be told";
+      continue;
+    }
     const std::string_view line = answer.diagnostics.sources().line(d.place);
     EXPECT_GE(d.place.column, 1U);
     EXPECT_LE(d.place.column, line.size() + 1) << d.message;

@@ -20,6 +20,7 @@ namespace weft::golden {
 namespace {
 
 const std::string kClos = (kSource / "examples/05-p5-tor-clos/cluster.weft.yaml").string();
+const std::string kEthernet = (kSource / "examples/21-ethernet-or-infiniband/ethernet.weft.yaml").string();
 
 std::vector<nlohmann::json> records(const std::string& text) {
   std::vector<nlohmann::json> out;
@@ -264,9 +265,37 @@ TEST(Sim, RoceOnAFabricThatLosesPacketsIsWarnedOf) {
       EXPECT_FALSE(warned(command, {"--set", "switching.flow_control=" + control})) << command << " " << control;
   }
   EXPECT_FALSE(warned("sim", {"--fidelity", "flow"}));
+  // It is said of what chose RoCE, the option or the file.
+  const std::string option = weft({"check", kClos, "--set", "transport.kind=rocev2"}).out;
+  EXPECT_NE(option.find("--set:1:16: warning W0508"), std::string::npos) << option;
+  EXPECT_NE(option.find("  1 | transport.kind=rocev2\n    |                ^^^^^^\n"), std::string::npos) << option;
+  const Scratch scratch;
+  const InDirectory here(scratch.path());
+  std::ofstream("roce.weft.yaml") << "version: 1\nservers: {kind: hgx-h100, count: 8}\n"
+                                     "fabric: {kind: rail-optimized, scalable_unit: 4, spines: 4}\n"
+                                     "transport: {kind: rocev2}\n";
+  const std::string file = weft({"check", "roce.weft.yaml", "--set", "transport.paths=8"}).out;
+  EXPECT_NE(file.find("roce.weft.yaml:4:19: warning W0508"), std::string::npos) << file;
   const Outcome beside = weft({"sim", kClos, "--stream", "a,pattern=ring,nodes=8,size=10kB", "--stream",
                                "b,pattern=ring,nodes=8,size=10kB,transport=rocev2"});
   EXPECT_NE(beside.err.find("W0508"), std::string::npos);
+}
+
+// With an MTU that is no power of two, too, which RoCE's cards cut down to one.
+TEST(Sim, AFlowAloneIsNotSlowedDown) {
+  const Scratch scratch;
+  const InDirectory here(scratch.path());
+  std::ofstream("tree.topo") << "Nodes 4\nTiers 2\nPodsize 4\n"
+                                "Tier 0\nDownlink_speed_Gbps 100\nRadix_Down 2\nRadix_Up 1\nDownlink_Latency_ns 500\n"
+                                "Tier 1\nDownlink_speed_Gbps 100\nRadix_Down 2\nDownlink_Latency_ns 500\n";
+  for (const std::string& file : {std::string("tree.topo"), kClos})
+    for (const std::string kind : {"srd", "uet", "rocev2"})
+      for (const std::string size : {"100B", "4086B", "5000B", "30kB", "1MB"}) {
+        const Outcome outcome = weft({"sim", file, "--pattern", "one", "--nodes", file == kClos ? "16" : "4", "--size",
+                                      size, "--set", "transport.kind=" + kind, "--json", "--links", "0"});
+        ASSERT_EQ(outcome.code, 0) << outcome.err;
+        EXPECT_EQ(records(outcome.out).at(0)["slowdown_max"], 1.0) << file << " " << kind << " " << size;
+      }
 }
 
 TEST(Sim, ALimitStopsFlowsToo) {
@@ -340,6 +369,7 @@ TEST(Sim, FaultsOfTheFileAreWrongWhereTheyStand) {
   };
   const std::string nobody = with("  - part: leaf0\n  - part: leaf999\n");
   EXPECT_TRUE(nobody.starts_with("b.weft.yaml:" + lines() + ":11: error E0410: a fault finds no 'leaf999'")) << nobody;
+  EXPECT_NE(nobody.find("= did you mean 'leaf9'?"), std::string::npos) << nobody;
   const std::string no_link = with("  - {kind: down, part: \"leaf0:leaf1\"}\n");
   EXPECT_TRUE(no_link.starts_with("b.weft.yaml:" + lines() + ":24: error E0410: a fault: no link")) << no_link;
   const std::string no_share = with("  - part: leaf0\n    kind: lossy\n");
@@ -349,6 +379,40 @@ TEST(Sim, FaultsOfTheFileAreWrongWhereTheyStand) {
   EXPECT_EQ(weft({"check", "b.weft.yaml"}).code, 0);
   EXPECT_NE(weft({"check", kClos, "--set", "faults=[{part: leaf999}]"}).err.find("a fault finds no 'leaf999'"),
             std::string::npos);
+}
+
+// A name that is not there is said to be that, once, with the name that was meant.
+TEST(Sim, ASlowReceiverThatIsNotThereIsNotFound) {
+  const auto slow = [](const std::string& part) {
+    return weft({"sim", kClos, "--nodes", "4", "--size", "8kB", "--set", "switching.ports=exact", "--fault",
+                 part + ",kind=slow-receiver,share=50%"});
+  };
+  EXPECT_EQ(slow("s0/nic99").err,
+            "error E0410: a fault finds no 's0/nic99'\n  = did you mean 's0/nic9'?\n"
+            "1 error; `weft explain E0410` says more\n");
+  EXPECT_NE(slow("leaf0:spin1").err.find("did you mean 'leaf0:spine1'?"), std::string::npos);
+  EXPECT_NE(slow("somewhere").err.find("= two ends such as leaf0:spine1"), std::string::npos);
+  EXPECT_NE(slow("leaf0:spine1").err.find("'leaf0:spine1' is no host's link"), std::string::npos);
+  EXPECT_EQ(slow("s0/nic9").code, 0);
+}
+
+// How much there is of what, and what would be right.
+TEST(Sim, HeadroomThatTakesAllOfTheBufferIsSaidWithItsSize) {
+  const std::string cluster = (kSource / "examples/16-headroom-and-cables/cluster.weft.yaml").string();
+  const auto with = [&](const std::string& set) {
+    const Outcome outcome = weft({"sim", cluster, "--nodes", "4", "--size", "8kB", "--set", set});
+    EXPECT_EQ(outcome.code, 2);
+    return outcome.err;
+  };
+  const std::string sizes =
+      "leaf0 needs 38.6MiB of headroom for 8 ports with 1 lossless class, and its buffer is 16MiB";
+  const std::string by_key = with("switching.headroom_for=10km");
+  EXPECT_NE(by_key.find(sizes), std::string::npos) << by_key;
+  EXPECT_NE(by_key.find("= a larger buffer or headroom_for shorter cables"), std::string::npos) << by_key;
+  const std::string by_cable = with("fabric.link.cable=10km");
+  EXPECT_NE(by_cable.find("= a larger buffer or shorter cables"), std::string::npos) << by_cable;
+  EXPECT_NE(by_cable.find("buffer: 16MiB"), std::string::npos) << by_cable;
+  EXPECT_EQ(by_cable.find("computed"), std::string::npos) << by_cable;
 }
 
 TEST(Sim, AFlowThatNeverStartsIsAFailure) {
@@ -638,12 +702,74 @@ TEST(Sim, AReadTakesARoundTripMoreThanAWrite) {
   EXPECT_LT(read["slowdown_max"], 1.2);
 }
 
-TEST(Compare, PoissonTrafficIsJudgedByItsSlowdown) {
+TEST(Compare, PoissonTrafficIsJudgedByItsTimes) {
   const Outcome outcome = weft({"compare", kClos, "--vary", "transport.window=4,64", "--pattern", "poisson", "--nodes",
                                 "64", "--size", "500kB", "--load", "70%", "--duration", "100us", "--seeds", "2"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find("window=64 wins: slowdown p99 "), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("window=64 wins: completion p99 "), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("x lower than window=4; "), std::string::npos) << outcome.out;
+}
+
+// Alone, a flow over long cables is so slow that waiting hardly slows it.
+TEST(Compare, LongCablesDoNotWinByBeingSlowAlone) {
+  const std::vector<std::vector<std::string>> verbs = {{"compare", kEthernet, "--vary"},
+                                                       {"sweep", kEthernet, "--over"}};
+  for (const std::vector<std::string>& verb : verbs) {
+    std::vector<std::string> command = verb;
+    command.insert(command.end(), {"fabric.link.cable=2km,5m", "--pattern", "poisson", "--size", "64kB", "--load",
+                                   "40%", "--duration", "100us", "--seeds", "2"});
+    const Outcome text = weft(command);
+    ASSERT_EQ(text.code, 0) << text.err;
+    EXPECT_NE(text.out.find("cable=5m wins: completion p99 "), std::string::npos) << text.out;
+    command.push_back("--json");
+    const auto record = records(weft(command).out).at(0);
+    EXPECT_EQ(record[verb[0] == "compare" ? "winner" : "best"], "cable=5m");
+    EXPECT_EQ(record["measure"], "fct_p99");
+    EXPECT_NE(text.out.find(record["sentence"].get<std::string>()), std::string::npos) << record["sentence"];
+  }
+}
+
+TEST(Compare, ShorterHopsWinShortMessages) {
+  const std::string infiniband = (kSource / "examples/21-ethernet-or-infiniband/infiniband.weft.yaml").string();
+  const Outcome outcome = weft({"compare", kEthernet, infiniband, "--pattern", "poisson", "--size", "4kB", "--load",
+                                "20%", "--duration", "50us", "--seeds", "2"});
+  EXPECT_NE(outcome.out.find("infiniband wins: completion p99 "), std::string::npos) << outcome.out;
+}
+
+// A load is a share of a line rate. Compare gives all the load of the first, sweep each its own.
+TEST(Compare, ALoadIsSaidToBeOfOneLineRate) {
+  const std::vector<std::string> traffic = {"--pattern", "poisson", "--size",     "64kB",
+                                            "--load",    "20%",     "--duration", "50us"};
+  std::vector<std::string> compare = {"compare", kEthernet, "--vary", "servers.nics=4,8"};
+  compare.insert(compare.end(), traffic.begin(), traffic.end());
+  const Outcome one = weft(compare);
+  EXPECT_NE(one.out.find("; the load is a share of 200Gbps per GPU for all"), std::string::npos) << one.out;
+  std::vector<std::string> sweep = {"sweep", kEthernet, "--over", "servers.nics=4,8"};
+  sweep.insert(sweep.end(), traffic.begin(), traffic.end());
+  const Outcome own = weft(sweep);
+  EXPECT_NE(own.out.find("none is best, for they differ in their traffic: the load is a share of 200Gbps to 400Gbps"),
+            std::string::npos)
+      << own.out;
+  sweep.push_back("--json");
+  EXPECT_TRUE(records(weft(sweep).out).at(0)["best"].is_null());
+}
+
+// Without anybody who sends again, what arrives at all was quick.
+TEST(Compare, WhoLosesMessagesCannotWin) {
+  const std::vector<std::vector<std::string>> verbs = {{"compare", kClos, "--vary"}, {"sweep", kClos, "--over"}};
+  for (const std::vector<std::string>& verb : verbs) {
+    std::vector<std::string> command = verb;
+    command.insert(command.end(), {"switching.queue=16kB,16MB", "--set", "transport.kind=raw", "--pattern", "incast",
+                                   "--nodes", "32", "--size", "64kB"});
+    const Outcome text = weft(command);
+    EXPECT_NE(text.out.find("only queue=16MB is done, after "), std::string::npos) << text.out;
+    EXPECT_NE(text.out.find("not done: queue=16kB ("), std::string::npos) << text.out;
+    EXPECT_NE(text.out.find(" of 31 flows lost)"), std::string::npos) << text.out;
+    command.push_back("--json");
+    const auto record = records(weft(command).out).at(0);
+    EXPECT_EQ(record[verb[0] == "compare" ? "winner" : "best"], "queue=16MB");
+    EXPECT_GT(record[verb[0] == "compare" ? "variants" : "points"][0]["runs"][0]["flows_lost"], 0);
+  }
 }
 
 TEST(Compare, RunsTheSameTrafficOnEachAndNamesTheWinner) {

@@ -128,7 +128,7 @@ TEST(Sweep, WritesALinePerRunAsCsv) {
   const auto lines = lines_of(read(file));
   ASSERT_EQ(lines.size(), 9u);
   EXPECT_TRUE(lines[0].starts_with("transport.mtu,transport.balance,seed,flows,")) << lines[0];
-  EXPECT_TRUE(lines[8].starts_with("4KiB,spray,2,64,64,")) << lines[8];
+  EXPECT_TRUE(lines[8].starts_with("4KiB,spray,2,64,64,0,")) << lines[8];
 }
 
 TEST(Sweep, NamesEveryWrongKeyAndValueBeforeAnythingRuns) {
@@ -158,7 +158,10 @@ TEST(Sweep, ALimitLeavesTheOtherPointsAlone) {
 TEST(Sweep, ClustersOfDifferentSizeAreNotCalledBetter) {
   const Outcome outcome = weft({"sweep", kClos, "--over", "servers.count=4,8", "--size", "8kB"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find("none is best: the points differ in their traffic"), std::string::npos) << outcome.out;
+  EXPECT_NE(
+      outcome.out.find("none is best, for they differ in their traffic: it is of 32 to 64 nodes, and --nodes 32 "),
+      std::string::npos)
+      << outcome.out;
 }
 
 }  // namespace

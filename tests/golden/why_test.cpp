@@ -304,6 +304,32 @@ TEST_F(WhyFiles, WhatIsThereIsOnTheCriticalPath) {
   EXPECT_NE(weft(words("why hashed" + job)).out.find("queue longest at leaf"), std::string::npos);
 }
 
+// A card that a fault slows down is named, and what it costs is not the fabric's; a link between switches is.
+TEST_F(WhyFiles, ASlowCardIsNotTheFabric) {
+  const std::string clos =
+      "version: 1\nservers: {kind: hgx-h100, count: 4}\n"
+      "fabric: {kind: tor-clos, servers_per_leaf: 2, spines: 8, link: {rate: 400Gbps, cable: 5m}}\n"
+      "transport: {kind: srd, balance: spray}\nfaults: ";
+  std::ofstream("card.weft.yaml") << clos << "[{part: s1/nic3, kind: slow, share: 25%}]\n";
+  std::ofstream("alone.weft.yaml") << clos << "{part: 's1/nic3:leaf0', kind: slow, share: 25%}\n";
+  std::ofstream("uplink.weft.yaml") << clos << "[{part: leaf0, kind: slow, share: 50%}]\n";
+  std::ofstream("both.weft.yaml") << clos << "[{part: 'leaf0:spine1', kind: lossy, share: 5%}, "
+                                  << "{part: s1/nic3, kind: slow, share: 25%}]\n";
+  const std::string job = ".weft.yaml --gpus 32 --size 128MiB --algorithms Ring --protocol Simple";
+  const std::string queues = "fabric (collisions, queues)";
+  const std::string slow = "slow NIC";
+  for (const std::string file : {"card", "alone", "both"}) {
+    const std::int64_t lost = on_the_path("why " + file + job, slow);
+    EXPECT_GT(lost, on_the_path("why " + file + job, "NIC")) << file << ": three times as long as without";
+    EXPECT_GT(lost, 5 * on_the_path("why " + file + job, queues)) << file;
+  }
+  EXPECT_EQ(on_the_path("why uplink" + job, slow), 0);
+  EXPECT_GT(on_the_path("why uplink" + job, queues), 0);
+  EXPECT_GT(on_the_path("why both" + job, "packets sent again"), 0);
+  const std::string text = weft(words("why card" + job)).out;
+  EXPECT_NE(text.find("\nslow NIC: s1/nic3 "), std::string::npos) << text;
+}
+
 TEST_F(WhyFiles, ASlowerRankIsWaitedForByName) {
   const std::string job = "why acp.weft.yaml --gpus 32 --size 64MiB --algorithms Ring";
   const std::string waiting = "waiting for a slower rank";
