@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
+#include "app/shown_costs.hpp"
 #include "app/sim_faults.hpp"
 #include "app/warnings.hpp"
 #include "base/text.hpp"
@@ -54,9 +55,33 @@ std::string scale_up_line(const model::Group& group) {
 }
 
 std::string power_line(const Summary& summary) {
-  std::string text = fmt::format("{} servers", brief(summary.servers_power));
-  if (summary.switches_power.count() > 0) text += fmt::format(" + {} switches", brief(summary.switches_power));
-  if (summary.power_is_partial) text += " (at least: not every kind publishes its power)";
+  const fabric::Costs& costs = summary.costs;
+  std::string text = fmt::format("{} servers", brief(costs.servers_power));
+  if (costs.switches_power.count() > 0) text += fmt::format(" + {} switches", brief(costs.switches_power));
+  if (costs.optics_power.count() > 0) text += fmt::format(" + {} optics", brief(costs.optics_power));
+  if (costs.power_is_partial) {
+    text += " (at least: not every kind publishes its power)";
+  } else if (costs.optics_unknown) {
+    text += costs.optics_power.count() > 0 ? " (without some optics)" : " (without optics)";
+  }
+  return text;
+}
+
+std::string price_line(const fabric::Costs& costs) {
+  if (!costs.price) return "not public for these servers";
+  return fmt::format("{}/h, {} a month for {}", dollars(static_cast<double>(costs.price->count()) / 1e6),
+                     dollars(price_per_month(*costs.price)),
+                     costs.parts[0].unpriced > 0 ? "some of the servers" : "the servers");
+}
+
+// "$1.2M: $720k switches, $480k cables (without servers)".
+std::string purchase_line(const fabric::Costs& costs) {
+  std::vector<std::string> bought;
+  for (const fabric::PartCosts& part : costs.parts)
+    if (part.bought > 0) bought.push_back(fmt::format("{} {}", brief(part.purchase), part.name));
+  std::string text = fmt::format("{}: {}", brief(*costs.purchase()), fmt::join(bought, ", "));
+  if (const auto without = not_priced(costs); !without.empty())
+    text += fmt::format(" (without {})", fmt::join(without, ", "));
   return text;
 }
 
@@ -87,10 +112,9 @@ fabric::ScaleStep scale_step(const model::Cluster& cluster) {
 
 void add_costs(const model::Cluster& cluster, const Summary& summary, report::Facts& facts) {
   facts.add("power", power_line(summary));
-  facts.add("price", summary.price ? fmt::format("{}/h, {} a month for the servers",
-                                                 dollars(static_cast<double>(summary.price->count()) / 1e6),
-                                                 dollars(price_per_month(*summary.price)))
-                                   : "not public for these servers");
+  const bool bought = summary.costs.purchase().has_value();
+  if (summary.costs.price || !bought) facts.add("price", price_line(summary.costs));
+  if (bought) facts.add("purchase", purchase_line(summary.costs));
   const fabric::ScaleStep step = scale_step(cluster);
   facts.add("scale", fmt::format("{}: {}", step.name, step.implies));
 }
@@ -179,12 +203,21 @@ nlohmann::ordered_json to_json(const Session& session, const Summary& summary) {
                               {"switches", summary.longest->switches},
                               {"latency_ps", summary.longest->latency.count()}};
   }
-  record["power_milliwatts"] = summary.servers_power.count() + summary.switches_power.count();
-  record["power_is_partial"] = summary.power_is_partial;
-  if (summary.price) {
-    record["price_usd_per_hour"] = static_cast<double>(summary.price->count()) / 1e6;
-    record["price_usd_per_month"] = price_per_month(*summary.price);
+  const fabric::Costs& costs = summary.costs;
+  record["power_milliwatts"] = costs.power().count();
+  record["optics_power_milliwatts"] = costs.optics_power.count();
+  record["power_is_partial"] = costs.power_is_partial;
+  record["optics_in_power"] = !costs.optics_unknown;
+  if (costs.price) {
+    record["price_usd_per_hour"] = static_cast<double>(costs.price->count()) / 1e6;
+    record["price_usd_per_month"] = price_per_month(*costs.price);
   }
+  record["parts"] = nlohmann::ordered_json::array();
+  for (const fabric::PartCosts& part : costs.parts) {
+    record["parts"].push_back({{"name", part.name}, {"pieces", part.pieces}, {"purchase_usd", nullptr}});
+    if (part.bought > 0) record["parts"].back()["purchase_usd"] = static_cast<double>(part.purchase.count()) / 1e6;
+  }
+  record["not_priced"] = not_priced(costs);
   record["scale_step"] = scale_step(cluster).name;
   record["tiers"] = nlohmann::ordered_json::array();
   for (const TierSummary& tier : summary.tiers) {

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "app/commands.hpp"
+#include "app/shown_costs.hpp"
 #include "app/sim_run.hpp"
 #include "base/text.hpp"
-#include "fabric/summary.hpp"
 #include "report/comparison.hpp"
 #include "report/table.hpp"
 
@@ -106,20 +106,13 @@ std::uint32_t smallest(const std::vector<Candidate>& candidates) {
   return gpus;
 }
 
-void add_costs(Candidate& candidate) {
-  if (candidate.session->cluster().file.fabric.kind == "topo") return;  // htsim's files name no machines
-  const fabric::Summary summary = fabric::summarise(candidate.session->fabric());
-  candidate.variant.price = summary.price;
-  if (!summary.power_is_partial) candidate.variant.power = summary.servers_power + summary.switches_power;
-}
-
 // Loads every variant; false when something was wrong and said.
 bool load(const std::vector<Recipe>& recipes, std::vector<Candidate>& candidates, Console& console) {
   for (const Recipe& recipe : recipes) {
     candidates.push_back({std::make_unique<Session>(recipe.input, console), recipe.input, {}});
     if (!candidates.back().session->ok()) return false;
     candidates.back().variant.label = recipe.label;
-    add_costs(candidates.back());
+    candidates.back().variant.costs = shown_costs(*candidates.back().session);
   }
   return true;
 }
@@ -236,6 +229,7 @@ void print(const CompareOptions& options, std::vector<Candidate>& candidates, bo
   facts.add("result", verdict.sentence);
   if (!verdict.tail.empty()) facts.add("tail", verdict.tail);
   for (const auto& [stream, sentence] : verdict.streams) facts.add(stream, sentence);
+  for (const auto& [sum, sentence] : report::cost_sentences(report::labelled_costs(variants))) facts.add(sum, sentence);
   console.out << facts.text(console.width, console.colour_out);
 }
 

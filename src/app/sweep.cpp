@@ -13,13 +13,13 @@
 #include "app/commands.hpp"
 #include "app/fingerprint.hpp"
 #include "app/output.hpp"
+#include "app/shown_costs.hpp"
 #include "app/sim_run.hpp"
 #include "app/sweep_grid.hpp"
 #include "app/sweep_pool.hpp"
 #include "app/sweep_progress.hpp"
 #include "app/sweep_store.hpp"
 #include "base/text.hpp"
-#include "fabric/summary.hpp"
 #include "report/sweep.hpp"
 #include "report/table.hpp"
 #include "spec/files.hpp"
@@ -245,15 +245,11 @@ class Sweeper {
     out.variant.info.version = build_info().version;
     out.variant.info.commit = build_info().commit;
     if (!point.error.empty()) {
-      out.trouble = "cannot run";
+      out.trouble = report::kCannotRun;
       out.detail = point.error;
       return out;
     }
-    if (point.session->cluster().file.fabric.kind != "topo") {  // htsim's files name no machines
-      const fabric::Summary summary = fabric::summarise(point.session->fabric());
-      out.variant.price = summary.price;
-      if (!summary.power_is_partial) out.variant.power = summary.servers_power + summary.switches_power;
-    }
+    out.variant.costs = shown_costs(*point.session);
     const Job& first = jobs_[point.first_job];
     out.variant.info = run_info(*point.session, point.input, *first.traffic, first.run);
     for (std::uint32_t i = 0; i < options_.seeds; ++i) add_run(jobs_[point.first_job + i], out);
@@ -291,6 +287,7 @@ class Sweeper {
                  << report::sweep_text(sweep_, console_.width, console_.colour_out) << "\n";
     report::Facts facts;
     facts.add("result", verdict.sentence);
+    for (const auto& [sum, text] : report::cost_sentences(report::labelled_costs(sweep_))) facts.add(sum, text);
     for (const auto& [trouble, text] : report::trouble_lines(sweep_)) facts.add(trouble, text);
     console_.out << facts.text(console_.width, console_.colour_out);
   }

@@ -48,7 +48,7 @@ std::string listed(const std::vector<std::string>& names) {
 }
 
 Costs costs_of(const Session& session) {
-  return {fabric::summarise(session.fabric()).price, session.cluster().nics,
+  return {fabric::summarise(session.fabric()).costs.price, session.cluster().nics,
           session.fabric().count(fabric::NodeKind::network_switch)};
 }
 

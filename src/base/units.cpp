@@ -5,6 +5,7 @@
 #include <array>
 #include <limits>
 
+#include "base/money.hpp"
 #include "base/wide.hpp"
 
 namespace weft {
@@ -35,6 +36,7 @@ constexpr Unit kDistance[] = {{"mm", 1}, {"cm", 10}, {"m", kKilo}, {"km", kMega}
 constexpr Unit kWatts[] = {{"mW", 1}, {"W", kKilo}, {"kW", kMega}, {"MW", kGiga}, {"GW", kTera}};
 // A month is 730 hours (8760 / 12), the convention of cloud price lists.
 constexpr Unit kDollars[] = {{"/h", kMega}};
+constexpr Unit kBought[] = {{"", kMega}, {"k", kGiga}, {"M", kTera}};
 constexpr Unit kPackets[] = {{"pps", 1}, {"kpps", kKilo}, {"Mpps", kMega}, {"Gpps", kGiga}};
 constexpr Unit kParts[] = {{"ppm", 1}, {"%", 10'000}};
 constexpr Unit kFlops[] = {{"GFLOPS", kGiga}, {"TFLOPS", kTera}, {"PFLOPS", kPeta}};
@@ -45,6 +47,8 @@ constexpr UnitFamily kRateFamily{"rate", "400Gbps", "", kRate, "bps kbps Mbps Gb
 constexpr UnitFamily kLengthFamily{"length", "5m", "", kDistance, "mm m km"};
 constexpr UnitFamily kPowerFamily{"power", "700W", "", kWatts, "mW W kW MW GW"};
 constexpr UnitFamily kPriceFamily{"price", "$98.32/h", "$", kDollars, "/h"};
+// Whole dollars have no suffix: they are the empty word in front.
+constexpr UnitFamily kMoneyFamily{"purchase price", "$30k", "$", kBought, " k M"};
 constexpr UnitFamily kPacketFamily{"packet rate", "200Mpps", "", kPackets, "pps kpps Mpps Gpps"};
 constexpr UnitFamily kComputeFamily{"compute rate", "989TFLOPS", "", kFlops, "GFLOPS TFLOPS PFLOPS"};
 
@@ -110,6 +114,10 @@ const UnitFamily& unit_family<Price>() {
   return kPriceFamily;
 }
 template <>
+const UnitFamily& unit_family<Money>() {
+  return kMoneyFamily;
+}
+template <>
 const UnitFamily& unit_family<PacketRate>() {
   return kPacketFamily;
 }
@@ -153,9 +161,8 @@ Result<std::int64_t, UnitFault> parse_quantity(std::string_view text, const Unit
   if (digits == 0 || (point && decimals == 0)) return fail(UnitFault::not_a_number);
   std::string_view suffix = text.substr(at);
   if (suffix.starts_with(' ')) suffix.remove_prefix(1);
-  if (suffix.empty()) return fail(UnitFault::no_unit);
   const Unit* unit = find_unit(family, suffix);
-  if (unit == nullptr) return fail(UnitFault::unknown_unit);
+  if (unit == nullptr) return fail(suffix.empty() ? UnitFault::no_unit : UnitFault::unknown_unit);
 
   // mantissa < 10^24 < 2^80 and scale < 2^53, so the product may need 133 bits: check first.
   constexpr Wide kWideMax = ~(Wide{1} << 127);

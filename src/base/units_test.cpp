@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "base/money.hpp"
+
 namespace weft {
 namespace {
 
@@ -14,6 +16,9 @@ TEST(Units, TransferTimesRoundUp) { EXPECT_EQ(transfer_time(Bytes(1), Bandwidth(
 
 TEST(Units, DecimalsAreExact) {
   EXPECT_EQ(*parse<PriceDimension>("$98.32/h"), Price(98'320'000));
+  EXPECT_EQ(*parse<MoneyDimension>("$950"), Money(950'000'000));
+  EXPECT_EQ(*parse<MoneyDimension>("$12.5k"), Money(12'500'000'000));
+  EXPECT_EQ(*parse<MoneyDimension>("$1.2M"), Money(1'200'000'000'000));
   EXPECT_EQ(*parse<DurationDimension>("1.13us"), Duration(1'130'000));
   EXPECT_EQ(parse<DurationDimension>("0.0005ns").error(), UnitFault::not_exact);
   EXPECT_EQ(parse<BytesDimension>("0.1B").error(), UnitFault::not_exact);
@@ -38,6 +43,8 @@ TEST(Units, ShortTextIsForPeople) {
   EXPECT_EQ(brief(Bandwidth(51'200'000'000'000)), "51.2Tbps");
   EXPECT_EQ(brief(Duration(1'130'000)), "1.13us");
   EXPECT_EQ(brief(Price(98'320'000)), "$98.32/h");
+  EXPECT_EQ(brief(Money(950'000'000)), "$950");
+  EXPECT_EQ(brief(Money(1'234'000'000'000)), "$1.23M");
 }
 
 RC_GTEST_PROP(Units, PrintingExactlyAndReadingBackIsTheIdentity, ()) {
@@ -46,6 +53,7 @@ RC_GTEST_PROP(Units, PrintingExactlyAndReadingBackIsTheIdentity, ()) {
   RC_ASSERT(*parse<BytesDimension>(exact(Bytes(count))) == Bytes(count));
   RC_ASSERT(*parse<BandwidthDimension>(exact(Bandwidth(count))) == Bandwidth(count));
   RC_ASSERT(*parse<PriceDimension>(exact(Price(count))) == Price(count));
+  RC_ASSERT(*parse<MoneyDimension>(exact(Money(count))) == Money(count));
 }
 
 }  // namespace

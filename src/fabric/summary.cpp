@@ -160,28 +160,6 @@ Bandwidth dragonfly_bisection(const Fabric& fabric, const Summary& summary) {
   return saturated<Bandwidth>(std::min<Wide>(cut, summary.nic_bandwidth.count() / 2));
 }
 
-void power_and_price(const Fabric& fabric, Summary& summary) {
-  Wide price = 0;
-  Wide servers_power = 0;
-  Wide switches_power = 0;
-  bool priced = true;
-  for (const model::Group& group : fabric.cluster().groups) {
-    const Power gpus_only = group.spec.gpu.power * group.spec.gpus;
-    servers_power += static_cast<Wide>(group.spec.power.value_or(gpus_only).count()) * group.servers;
-    summary.power_is_partial |= !group.spec.power;
-    priced = priced && group.spec.price;
-    price += static_cast<Wide>(group.spec.price.value_or(Price{}).count()) * group.servers;
-  }
-  if (priced) summary.price = saturated<Price>(price);
-  const auto& kinds = fabric.cluster().shape.switches;
-  for (std::size_t i = 0; i < summary.tiers.size(); ++i) {
-    summary.power_is_partial |= !kinds[i].power;
-    switches_power += static_cast<Wide>(kinds[i].power.value_or(Power{}).count()) * summary.tiers[i].switches;
-  }
-  summary.servers_power = saturated<Power>(servers_power);
-  summary.switches_power = saturated<Power>(switches_power);
-}
-
 // Far pairs are at the ends of groups, pods and sites, and in a Dragonfly anywhere: the ends of each
 // group against each other, and a fixed sample.
 std::vector<std::pair<std::uint32_t, std::uint32_t>> far_pairs(const Fabric& fabric) {
@@ -268,7 +246,9 @@ Summary summarise(const Fabric& fabric) {
                                  {{shape.local_wire.rate, shape.routers_per_group - 1 + shape.global_links}}));
     summary.bisection = dragonfly_bisection(fabric, summary);
   }
-  power_and_price(fabric, summary);
+  std::vector<std::uint64_t> switches;
+  for (const TierSummary& each : summary.tiers) switches.push_back(each.switches);
+  summary.costs = costs_of(fabric, switches);
   find_longest(fabric, summary);
   if (fabric.has_network()) count_paths(fabric, summary);
   return summary;

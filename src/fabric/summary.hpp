@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "fabric/costs.hpp"
 #include "fabric/fabric.hpp"
 
 namespace weft::fabric {
@@ -41,10 +42,7 @@ struct Summary {
   std::uint64_t paths_near = 0;  // shortest routes between two NICs on different leaves, nearest
   std::uint64_t paths_far = 0;   // and farthest
   std::optional<LongestPath> longest;
-  Power servers_power;
-  Power switches_power;
-  bool power_is_partial = false;  // some kinds publish none
-  std::optional<Price> price;     // nullopt: not public for some group
+  Costs costs;
 };
 
 Summary summarise(const Fabric& fabric);

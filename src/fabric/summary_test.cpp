@@ -19,7 +19,7 @@ TEST(Summary, OfTheLargestAcceptedNumbersDoesNotOverflow) {
   std::string groups;
   for (int i = 0; i < 8; ++i)
     groups +=
-        "  - {kind: hgx-h100, gpus: 1, count: 2000000, nics: 1, power: 10MW, price: $1000000/h,\n"
+        "  - {kind: hgx-h100, gpus: 1, count: 2000000, nics: 1, power: 10MW, price: $1000000/h, purchase: $100M,\n"
         "     scale_up: {link: nvlink4, switches: 1}, gpu: {power: 100kW},\n"
         "     nic: {kind: connectx-7, rate: 100Tbps, power: 100kW}}\n";
   const Built built(
@@ -31,10 +31,11 @@ TEST(Summary, OfTheLargestAcceptedNumbersDoesNotOverflow) {
   EXPECT_EQ(built.cluster->gpus, 16'000'000U);
   EXPECT_EQ(summary.nic_bandwidth.count(), kMost);  // 1.6e21 does not fit
   EXPECT_EQ(summary.bisection.count(), kMost / 2);
-  EXPECT_EQ(summary.servers_power.count(), 160'000'000'000'000'000);
-  EXPECT_GT(summary.switches_power.count(), 0);
-  ASSERT_TRUE(summary.price);
-  EXPECT_EQ(summary.price->count(), kMost);  // 1.6e19 does not fit either
+  EXPECT_EQ(summary.costs.servers_power.count(), 160'000'000'000'000'000);
+  EXPECT_GT(summary.costs.switches_power.count(), 0);
+  ASSERT_TRUE(summary.costs.price);
+  EXPECT_EQ(summary.costs.price->count(), kMost);       // 1.6e19 does not fit either
+  EXPECT_EQ(summary.costs.purchase()->count(), kMost);  // nor does 1.6e21
 }
 
 TEST(Summary, OnlyAwsCardsAreCalledEfa) {

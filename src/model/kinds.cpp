@@ -19,6 +19,7 @@ constexpr std::int64_t kMaxPacketRate = 1'000'000'000'000;       // 1,000 Gpps
 constexpr std::int64_t kMaxPartPower = 100'000'000;              // 100 kW
 constexpr std::int64_t kMaxServerPower = 10'000'000'000;         // 10 MW
 constexpr std::int64_t kMaxPrice = 1'000'000'000'000;            // $1,000,000/h
+constexpr std::int64_t kMaxPurchase = 100'000'000'000'000;       // $100M
 constexpr std::int64_t kMaxLength = 100'000'000;                 // 100 km
 constexpr std::int64_t kMaxPorts = 4096;
 constexpr std::int64_t kMaxPerServer = 256;
@@ -119,6 +120,11 @@ const Table& table_of<NicKind>() {
           .field("pcie_lanes", &NicKind::pcie_lanes,
                  {.text = "PCIe lanes of its slot.", .required = true, .min = 1, .max = 32})
           .field("power", &NicKind::power, {.text = "Typical.", .example = "25W", .min = 1, .max = kMaxPartPower})
+          .field("purchase", &NicKind::purchase,
+                 {.text = "What one costs to buy, on top of the server. Default: in the server's price.",
+                  .example = "$1.5k",
+                  .min = 0,
+                  .max = kMaxPurchase})
           .field("efa", &NicKind::efa, {.text = "EFA generation, for AWS's cards.", .min = 1, .max = 9})
           .build();
   return table;
@@ -152,7 +158,12 @@ const Table& table_of<SwitchKind>() {
                   .min = 0,
                   .max = 1'000'000'000})
           .field("power", &SwitchKind::power,
-                 {.text = "Typical, of the whole switch.", .example = "1500W", .min = 1, .max = kMaxPartPower})
+                 {.text = "Typical, of the whole switch, without optics.",
+                  .example = "1500W",
+                  .min = 1,
+                  .max = kMaxPartPower})
+          .field("purchase", &SwitchKind::purchase,
+                 {.text = "What one costs to buy, without optics.", .example = "$30k", .min = 0, .max = kMaxPurchase})
           .build();
   return table;
 }
@@ -170,6 +181,17 @@ const Table& table_of<CableKind>() {
                   .max = 1'000'000})
           .field("max_length", &CableKind::max_length,
                  {.text = "Longest that is sold at 400G and above.", .example = "3m", .min = 1, .max = kMaxLength})
+          .field("power", &CableKind::power,
+                 {.text = "Of what is plugged in at one end, such as a transceiver. Default: not known, and not in any "
+                          "sum.",
+                  .example = "9W",
+                  .min = 0,
+                  .max = kMaxPartPower})
+          .field("purchase", &CableKind::purchase,
+                 {.text = "What one costs to buy, with what is plugged in at both ends.",
+                  .example = "$1.2k",
+                  .min = 0,
+                  .max = kMaxPurchase})
           .build();
   return table;
 }
@@ -264,6 +286,11 @@ const Table& table_of<ServerKind>() {
                  {.text = "Of the whole server, at most.", .example = "10.2kW", .min = 1, .max = kMaxServerPower})
           .field("price", &ServerKind::price,
                  {.text = "On demand, per server.", .example = "$98.32/h", .min = 0, .max = kMaxPrice})
+          .field("purchase", &ServerKind::purchase,
+                 {.text = "What one costs to buy. Summed apart from prices per hour.",
+                  .example = "$250k",
+                  .min = 0,
+                  .max = kMaxPurchase})
           .field("ultracluster", &ServerKind::ultracluster, {.text = "EC2 UltraClusters generation it is offered in."})
           .build();
   return table;

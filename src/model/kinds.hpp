@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/money.hpp"
 #include "base/units.hpp"
 
 namespace weft::model {
@@ -56,6 +57,7 @@ struct NicKind : Kind {
   std::int64_t pcie_gen = 0;
   std::int64_t pcie_lanes = 0;
   std::optional<Power> power;
+  std::optional<Money> purchase;  // on top of the server's, which has its cards in it where this is not given
   std::optional<std::int64_t> efa;
 
   Bandwidth port_rate() const { return rate / ports; }
@@ -68,11 +70,14 @@ struct SwitchKind : Kind {
   Bytes buffer;
   Duration latency;
   std::optional<Power> power;
+  std::optional<Money> purchase;
 };
 
 struct CableKind : Kind {
   Duration latency_per_metre;
   std::optional<Length> max_length;
+  std::optional<Power> power;     // of what is plugged in at one end
+  std::optional<Money> purchase;  // with what is plugged in at both ends
 };
 
 struct ScaleUp {
@@ -105,6 +110,7 @@ struct ServerKind : Kind {
   std::optional<Bytes> nvme_size;
   std::optional<Power> power;
   std::optional<Price> price;
+  std::optional<Money> purchase;
   std::string ultracluster;
 };
 

@@ -71,8 +71,6 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
       {"trimmed", packets(&ComparedRun::trimmed)},
       {"sent again", packets(&ComparedRun::resent)},
       {"dropped", packets(&ComparedRun::dropped)},
-      {"price", [](const Variant& v) { return v.price ? brief(*v.price) : "-"; }},
-      {"power", [](const Variant& v) { return v.power ? brief(*v.power) : "-"; }},
   };
   // The spread of what decides, below it.
   if (variants[0].runs.size() > 1) {
@@ -88,7 +86,7 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
   for (std::size_t i = 0; i < variants[0].runs[0].streams.size(); ++i) {
     const std::string name = variants[0].runs[0].streams[i].record.name;
     const auto row = [&](const std::string& title, bool of_all, std::function<std::string(const Variant&)> figure) {
-      rows.insert(rows.end() - 2, {name + " " + title, std::move(figure), of_all});  // above what the variant costs
+      rows.push_back({name + " " + title, std::move(figure), of_all});
     };
     const auto of_summary = [i](auto value) {
       return [i, value](const Variant& v) {
@@ -119,8 +117,9 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
   drop("fullest link", std::all_of(variants.begin(), variants.end(), [](const Variant& v) {
          return std::all_of(v.runs.begin(), v.runs.end(), [](const ComparedRun& run) { return run.fullest_link == 0; });
        }));
-  drop("price", std::none_of(variants.begin(), variants.end(), [](const Variant& v) { return v.price.has_value(); }));
-  drop("power", std::none_of(variants.begin(), variants.end(), [](const Variant& v) { return v.power.has_value(); }));
+  for (CostRow& row : cost_rows(labelled_costs(variants)))
+    rows.push_back(
+        {std::move(row.first), [figure = std::move(row.second)](const Variant& v) { return figure(v.costs); }});
   return rows;
 }
 
@@ -130,6 +129,12 @@ std::string mean_completion(const Variant& variant, std::int64_t Quantiles::*whi
   const auto has_none = [](const ComparedRun& run) { return !run.summary.completion; };
   if (std::any_of(variant.runs.begin(), variant.runs.end(), has_none)) return "-";
   return duration(mean(variant, [&](const ComparedRun& run) { return (*run.summary.completion).*which; }));
+}
+
+std::vector<LabelledCosts> labelled_costs(const std::vector<Variant>& variants) {
+  std::vector<LabelledCosts> out;
+  for (const Variant& variant : variants) out.push_back({variant.label, variant.costs});
+  return out;
 }
 
 std::string comparison_text(const std::vector<Variant>& variants, std::size_t width, bool colour) {
@@ -174,8 +179,7 @@ void write_comparison(const std::vector<Variant>& variants, const Verdict& verdi
     Json row = {{"label", variant.label},
                 {"cluster", variant.info.cluster},
                 {"configuration", fmt::format("{:016x}", variant.info.configuration)}};
-    row["price_usd_per_hour"] = variant.price ? Json(static_cast<double>(variant.price->count()) / 1e6) : Json();
-    row["power_milliwatts"] = variant.power ? Json(variant.power->count()) : Json();
+    row.update(costs_json(variant.costs));
     const bool done = is_finished(variant);
     row["trouble"] = done ? Json() : Json(trouble_in(variant));
     row["end_mean_ps"] = done ? Json(static_cast<std::int64_t>(mean(variant, end_of))) : Json();
@@ -224,9 +228,8 @@ void write_comparison(const std::vector<Variant>& variants, const Verdict& verdi
   for (const Variant& variant : variants) labels.push_back(variant.label);
   add_verdict(verdict, "winner", labels, record);
   record["tail"] = verdict.tail.empty() ? Json() : Json(verdict.tail);
-  record["streams"] = Json::array();
-  for (const auto& [name, sentence] : verdict.streams)
-    record["streams"].push_back({{"name", name}, {"sentence", sentence}});
+  record["streams"] = sentences_json(verdict.streams);
+  record["costs"] = sentences_json(cost_sentences(labelled_costs(variants)));
   out << record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
 }
 

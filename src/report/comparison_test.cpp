@@ -84,7 +84,7 @@ TEST(Comparison, ColumnsThatDoNotFitGoBelow) {
 TEST(Comparison, PriceAndPowerAreShownWhereKnown) {
   std::vector<Variant> variants = {variant("a", {100}), variant("b", {200})};
   EXPECT_EQ(comparison_text(variants, 80, false).find("price"), std::string::npos);
-  variants[1].price = Price(1'500'000);
+  variants[1].costs.price = Price(1'500'000);
   const std::string text = comparison_text(variants, 80, false);
   EXPECT_NE(text.find("price                 -  $1.50/h\n"), std::string::npos) << text;
   EXPECT_EQ(text.find("power"), std::string::npos);
@@ -105,6 +105,7 @@ TEST(Comparison, TheRecordHasEveryRun) {
   EXPECT_EQ(record["variants"][1]["runs"][1]["end_ps"], 240'000'000);
   EXPECT_EQ(record["variants"][0]["end_mean_ps"], 110'000'000);
   EXPECT_TRUE(record["variants"][0]["price_usd_per_hour"].is_null());
+  EXPECT_TRUE(record["variants"][0]["purchase_usd"].is_null());
 }
 
 }  // namespace

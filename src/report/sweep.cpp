@@ -64,7 +64,7 @@ std::string slowest(const Variant& variant) {
 struct Figure {
   std::string title;
   std::function<std::string(const Variant&)> cell;
-  bool measured = true;  // else it is known without a run, too
+  bool measured = true;  // else it is known without a run, too, of a cluster that there is
 };
 
 // "all done" first. What no point has is left out.
@@ -86,10 +86,9 @@ std::vector<Figure> figures(const Sweep& sweep) {
   };
   add_packets("again", &ComparedRun::resent);
   add_packets("dropped", &ComparedRun::dropped);
-  if (any([](const Variant& v) { return v.price.has_value(); }))
-    out.push_back({"price", [](const Variant& v) { return v.price ? brief(*v.price) : "-"; }, false});
-  if (any([](const Variant& v) { return v.power.has_value(); }))
-    out.push_back({"power", [](const Variant& v) { return v.power ? brief(*v.power) : "-"; }, false});
+  for (CostRow& column : cost_columns(labelled_costs(sweep)))
+    out.push_back({std::move(column.first),
+                   [text = std::move(column.second)](const Variant& v) { return text(v.costs); }, false});
   return out;
 }
 
@@ -102,7 +101,7 @@ Table table_of(const Sweep& sweep, std::span<const Figure> some) {
   for (const SweptPoint& point : sweep.points) {
     std::vector<std::string> cells = point.values;
     for (const Figure& figure : some) {
-      const bool has = point.trouble.empty() || !figure.measured;
+      const bool has = point.trouble.empty() || (!figure.measured && point.trouble != kCannotRun);
       cells.push_back(has ? figure.cell(point.variant) : figure.title == "all done" ? point.trouble : "-");
     }
     table.add(std::move(cells));
@@ -110,14 +109,9 @@ Table table_of(const Sweep& sweep, std::span<const Figure> some) {
   return table;
 }
 
-Json price_json(const Variant& variant) {
-  return variant.price ? Json(static_cast<double>(variant.price->count()) / 1e6) : Json();
-}
-
-Json power_json(const Variant& variant) { return variant.power ? Json(variant.power->count()) : Json(); }
-
 std::string csv_cell(const Json& value) {
   if (value.is_null()) return "";
+  if (value.is_array()) return csv_cell(fmt::format("{}", fmt::join(value.get<std::vector<std::string>>(), "; ")));
   const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string out = "\"";
@@ -160,6 +154,13 @@ Verdict judge_sweep(const Sweep& sweep) {
   return verdict;
 }
 
+std::vector<LabelledCosts> labelled_costs(const Sweep& sweep) {
+  std::vector<LabelledCosts> out;
+  for (const SweptPoint& point : sweep.points)
+    if (point.trouble != kCannotRun) out.push_back({point.variant.label, point.variant.costs});
+  return out;
+}
+
 std::string sweep_text(const Sweep& sweep, std::size_t width, bool colour) {
   const std::vector<Figure> all = figures(sweep);
   std::span<const Figure> rest = all;
@@ -182,7 +183,7 @@ std::vector<std::pair<std::string, std::string>> trouble_lines(const Sweep& swee
     if (lines.size() == kNamed) {
       ++more;
     } else {
-      lines.emplace_back(point.trouble == "cannot run" ? point.trouble : "not done",
+      lines.emplace_back(point.trouble == kCannotRun ? point.trouble : "not done",
                          point.variant.label + ": " + point.detail);
     }
   }
@@ -204,9 +205,8 @@ void write_sweep(const Sweep& sweep, const Verdict& verdict, std::ostream& out) 
                 {"traffic", variant.info.traffic},
                 {"configuration", fmt::format("{:016x}", variant.info.configuration)},
                 {"trouble", point.trouble.empty() ? Json() : Json(point.trouble)},
-                {"detail", point.detail.empty() ? Json() : Json(point.detail)},
-                {"price_usd_per_hour", price_json(variant)},
-                {"power_milliwatts", power_json(variant)}};
+                {"detail", point.detail.empty() ? Json() : Json(point.detail)}};
+    row.update(costs_json(variant.costs));
     row["runs"] = Json::array();
     for (const ComparedRun& run : variant.runs) row["runs"].push_back(run_json(run));
     record["points"].push_back(std::move(row));
@@ -214,6 +214,7 @@ void write_sweep(const Sweep& sweep, const Verdict& verdict, std::ostream& out) 
   std::vector<std::string> labels;
   for (const SweptPoint& point : sweep.points) labels.push_back(point.variant.label);
   add_verdict(verdict, "best", labels, record);
+  record["costs"] = sentences_json(cost_sentences(labelled_costs(sweep)));
   out << record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
 }
 
@@ -221,13 +222,19 @@ void write_sweep_csv(const Sweep& sweep, std::ostream& out) {
   for (const std::string& key : sweep.keys) out << csv_cell(key) << ',';
   const Json names = run_json({});
   for (const auto& [name, value] : names.items()) out << name << ',';
-  out << "price_usd_per_hour,power_milliwatts\n";
+  std::vector<std::string> last_names;
+  const Json costs = costs_json({});
+  for (const auto& [name, value] : costs.items()) last_names.push_back(name);
+  out << fmt::format("{}\n", fmt::join(last_names, ","));
   for (const SweptPoint& point : sweep.points)
     for (const ComparedRun& run : point.variant.runs) {
       for (const std::string& value : point.values) out << csv_cell(value) << ',';
       const Json row = run_json(run);
       for (const auto& [name, value] : row.items()) out << csv_cell(value) << ',';
-      out << csv_cell(price_json(point.variant)) << ',' << csv_cell(power_json(point.variant)) << "\n";
+      const Json costs_row = costs_json(point.variant.costs);
+      std::vector<std::string> cells;
+      for (const auto& [name, value] : costs_row.items()) cells.push_back(csv_cell(value));
+      out << fmt::format("{}\n", fmt::join(cells, ","));
     }
 }
 

@@ -11,12 +11,13 @@
 
 namespace weft::report {
 
-inline constexpr std::string_view kNotRun = "not run";  // the sweep was interrupted before
+inline constexpr std::string_view kNotRun = "not run";        // the sweep was interrupted before
+inline constexpr std::string_view kCannotRun = "cannot run";  // there is no such cluster
 
 struct SweptPoint {
   std::vector<std::string> values;  // one per key
   Variant variant;                  // with a run for every seed where `trouble` is empty
-  std::string trouble;              // why it is not ranked: kNotRun, "not done", "limit time=1ms", "cannot run"
+  std::string trouble;              // why it is not ranked: kNotRun, kCannotRun, "not done", "limit time=1ms"
   std::string detail;               // and more of that: "59 of 64 flows failed", or a complaint
 };
 
@@ -30,6 +31,9 @@ Verdict judge_sweep(const Sweep& sweep);
 
 // "spines=4 balance=spray": the last parts of the keys where those tell them apart.
 std::string point_label(const std::vector<std::string>& keys, const std::vector<std::string>& values);
+
+// What the points cost that can be built.
+std::vector<LabelledCosts> labelled_costs(const Sweep& sweep);
 
 // A row per point, and below what its titles mean; columns that do not fit `width` (0: all do) follow in tables of
 // their own.

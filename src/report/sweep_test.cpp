@@ -131,8 +131,8 @@ TEST(Sweep, WhereFlowsBeginAtTheirTimesTheColumnThatDecidesIsP99) {
 TEST(Sweep, TheTableFitsATerminalAndHasMeans) {
   Sweep sweep = sample();
   for (SweptPoint& each : sweep.points) {
-    each.variant.price = Price(3'523'000'000);
-    each.variant.power = Power(358'000'000);
+    each.variant.costs.price = Price(3'523'000'000);
+    each.variant.costs.power = Power(358'000'000);
   }
   std::istringstream lines(sweep_text(sweep, 80, false));
   std::string head;
@@ -164,7 +164,7 @@ TEST(Sweep, ColumnsThatDoNotFitFollowBelow) {
   sweep.keys = {"fabric.spines", "transport.balance", "switching.headroom_for", "fabric.link.cable"};
   for (SweptPoint& each : sweep.points) {
     each.values = {"2", "ecmp", "300m", "300m"};
-    each.variant.power = Power(358'000'000);
+    each.variant.costs.power = Power(358'000'000);
     each.variant.runs[0].dropped = 1380;
   }
   const std::string text = sweep_text(sweep, 80, false);

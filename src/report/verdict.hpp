@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "report/costs.hpp"
 #include "report/sim_records.hpp"
 
 namespace weft::report {
@@ -32,8 +33,7 @@ struct Variant {
   std::string label;
   RunInfo info;
   std::vector<ComparedRun> runs;  // one per seed, the same seeds for every variant
-  std::optional<Price> price;     // of the servers; nothing: not public
-  std::optional<Power> power;
+  Costs costs = {};
 };
 
 // Whether every run came to its end: nothing was given up. Messages that nobody repeats may be lost.

@@ -38,7 +38,7 @@ std::vector<std::string> suffixes(const UnitFamily& family) {
 
 // "B, KiB, MiB": those that weft itself prints.
 std::string usual_units(const UnitFamily& family) {
-  std::string out;
+  std::string out = family.print_order.starts_with(' ') ? "none" : "";
   for (const char c : family.print_order) out += c == ' ' ? std::string(", ") : std::string(1, c);
   return out;
 }
@@ -450,7 +450,9 @@ void Reader::quantity(const Node& node, const Field& field, std::int64_t& out) {
     }
     case UnitFault::not_exact:
       diagnostics_.add(Complaint::not_exact, node.place,
-                       fmt::format("'{}' is not a whole number of {}", shown(node.text), family.units.front().suffix),
+                       fmt::format("'{}' is not a whole number of {}", shown(node.text),
+                                   family.units.front().suffix.empty() ? print_exact(1, family)
+                                                                       : std::string(family.units.front().suffix)),
                        "quantities are exact; use fewer decimals");
       return;
     case UnitFault::out_of_range:

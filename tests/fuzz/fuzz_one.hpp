@@ -49,9 +49,10 @@ inline void walk(const model::Cluster& cluster) {
   require(summary.nic_bandwidth.count() >= 0 && summary.bisection.count() >= 0 &&
               summary.bisection <= summary.nic_bandwidth,
           "sums of rates do not overflow");
-  require(summary.servers_power.count() >= 0 && summary.switches_power.count() >= 0 &&
-              summary.price.value_or(Price{}).count() >= 0,
-          "sums of power and price do not overflow");
+  const fabric::Costs& costs = summary.costs;
+  require(costs.power() >= costs.optics_power && costs.price.value_or(Price{}).count() >= 0 &&
+              costs.purchase().value_or(Money{}).count() >= 0,
+          "sums of power and money do not overflow");
 }
 
 inline void load_text(const char* name, std::string text) {

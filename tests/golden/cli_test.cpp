@@ -316,6 +316,22 @@ TEST(Cli, TheTopTierHasNothingAbove) {
   EXPECT_TRUE(record["power_milliwatts"].is_number());
 }
 
+TEST(Cli, WhatIsBoughtIsSummedAndWhatNobodyPricedIsNamed) {
+  const InDirectory here(kSource / "examples/20-choosing-a-fabric");
+  const std::vector<std::string> command = {"check", "rail-only.weft.yaml"};
+  EXPECT_NE(weft(command).out.find("\npurchase      $2.53M: $480k switches, $2.05M cables (without servers, NICs)\n"),
+            std::string::npos)
+      << weft(command).out;
+  EXPECT_EQ(weft(command).out.find("not public"), std::string::npos);
+  const auto record = nlohmann::json::parse(weft({"check", "rail-only.weft.yaml", "--json"}).out);
+  EXPECT_EQ(record["not_priced"], (std::vector<std::string>{"servers", "NICs"}));
+  EXPECT_EQ(record["parts"][2]["name"], "switches");
+  EXPECT_EQ(record["parts"][2]["purchase_usd"], 480'000.0);
+  EXPECT_TRUE(record["parts"][0]["purchase_usd"].is_null());
+  EXPECT_EQ(record["optics_power_milliwatts"], 1024 * 2 * 9'000);
+  EXPECT_EQ(record["optics_in_power"], true);
+}
+
 TEST(Cli, TheCatalogNamesOneUsedSourceForAField) {
   for (const std::string kind : {"dgx-h100", "acp-h100-2nic", "p5.48xlarge", "hgx-h200"}) {
     const Outcome outcome = weft({"catalog", kind});

@@ -1,0 +1,195 @@
+#include "report/costs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+
+namespace weft::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kTie = 1.005;  // would be printed as 1.00x
+
+std::string number(std::uint64_t value) { return grouped(static_cast<std::int64_t>(value)); }
+
+// A sum of which less is better. `scope`: what is left out of it; sums of different scopes say nothing of each other.
+struct Sum {
+  std::string title;
+  std::function<std::optional<std::int64_t>(const Costs&)> value;
+  std::function<std::string(const Costs&)> text;
+  std::function<std::string(const Costs&)> scope;
+};
+
+template <class Q>
+std::optional<std::int64_t> count_of(const std::optional<Q>& quantity) {
+  return quantity ? std::optional(quantity->count()) : std::nullopt;
+}
+template <class Q>
+std::string text_of(const std::optional<Q>& quantity) {
+  return quantity ? brief(*quantity) : "-";
+}
+
+std::optional<Power> network_of(const Costs& costs) {
+  return costs.power && costs.switches > 0 ? std::optional(costs.network) : std::nullopt;
+}
+
+const std::vector<Sum>& sums() {
+  const auto unpriced = [](const Costs& costs) { return fmt::format("{}", fmt::join(costs.not_priced, ", ")); };
+  const auto unpowered = [](const Costs& costs) { return std::string(costs.optics_unknown ? "optics" : ""); };
+  static const std::vector<Sum> all = {
+      {"price", [](const Costs& c) { return count_of(c.price); }, [](const Costs& c) { return text_of(c.price); },
+       unpriced},
+      {"purchase", [](const Costs& c) { return count_of(c.purchase); },
+       [](const Costs& c) { return text_of(c.purchase); }, unpriced},
+      {"power", [](const Costs& c) { return count_of(c.power); }, [](const Costs& c) { return text_of(c.power); },
+       unpowered},
+      {"network power", [](const Costs& c) { return count_of(network_of(c)); },
+       [](const Costs& c) { return text_of(network_of(c)); }, unpowered},
+  };
+  return all;
+}
+
+bool any_has(const std::vector<LabelledCosts>& variants, const Sum& sum) {
+  return std::any_of(variants.begin(), variants.end(),
+                     [&](const LabelledCosts& each) { return sum.value(each.costs).has_value(); });
+}
+
+template <class Same>
+bool all_alike(const std::vector<LabelledCosts>& variants, const Same& same) {
+  return std::all_of(variants.begin(), variants.end(),
+                     [&](const LabelledCosts& each) { return same(each.costs, variants[0].costs); });
+}
+
+std::string ranking(const std::vector<LabelledCosts>& variants, const Sum& sum) {
+  constexpr std::size_t kNamed = 5;
+  std::vector<const LabelledCosts*> order;
+  for (const LabelledCosts& each : variants) order.push_back(&each);
+  const auto value = [&](const LabelledCosts* each) { return static_cast<double>(*sum.value(each->costs)); };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](const LabelledCosts* a, const LabelledCosts* b) { return value(a) < value(b); });
+  const double least = value(order[0]);
+  if (value(order.back()) <= least * kTie) return "";
+  std::string best;
+  std::vector<std::string> others;
+  std::size_t more = 0;
+  for (const LabelledCosts* each : order) {
+    if (value(each) <= least * kTie) {
+      best += (best.empty() ? "" : " or ") + each->label;
+    } else if (others.size() < kNamed) {
+      const std::string times = fmt::format("{:.2f}x{}", value(each) / least, others.empty() ? " that" : "");
+      others.push_back(fmt::format("{} with {}", least > 0 ? times : sum.text(each->costs), each->label));
+    } else {
+      ++more;
+    }
+  }
+  if (more > 0) others.push_back(fmt::format("more with {} others", more));
+  return fmt::format("least with {}, {}; {}", best, sum.text(order[0]->costs), fmt::join(others, ", "));
+}
+
+// "servers in purchase, optics in power".
+std::string left_out(const std::vector<LabelledCosts>& variants, const Costs& costs) {
+  const auto shown = [&](std::string_view title) {
+    return std::any_of(sums().begin(), sums().end(),
+                       [&](const Sum& sum) { return sum.title == title && any_has(variants, sum); });
+  };
+  std::vector<std::string> out;
+  if (!costs.not_priced.empty() && (shown("price") || shown("purchase")))
+    out.push_back(fmt::format("{} in {}", fmt::join(costs.not_priced, ", "), shown("purchase") ? "purchase" : "price"));
+  if (costs.optics_unknown && shown("power")) out.emplace_back("optics in power");
+  return fmt::format("{}", fmt::join(out, "; "));
+}
+
+bool built_alike(const std::vector<LabelledCosts>& variants) {
+  return all_alike(variants, [](const Costs& a, const Costs& b) {
+    return a.switches == b.switches && a.cables == b.cables && a.ports == b.ports && a.ports_used == b.ports_used;
+  });
+}
+
+}  // namespace
+
+std::vector<CostRow> cost_rows(const std::vector<LabelledCosts>& variants) {
+  std::vector<CostRow> rows;
+  const bool alike = built_alike(variants);
+  if (!alike) {
+    rows.emplace_back("switches", [](const Costs& costs) { return number(costs.switches); });
+    rows.emplace_back("  ports used", [](const Costs& costs) {
+      return costs.ports == 0 ? "-" : fmt::format("{} of {}", number(costs.ports_used), number(costs.ports));
+    });
+    rows.emplace_back("cables", [](const Costs& costs) { return number(costs.cables); });
+  }
+  for (const Sum& sum : sums()) {
+    const bool of_power = sum.title == "network power";
+    if (any_has(variants, sum) && !(of_power && alike)) rows.emplace_back(of_power ? "  network" : sum.title, sum.text);
+  }
+  return rows;
+}
+
+std::vector<CostRow> cost_columns(const std::vector<LabelledCosts>& variants) {
+  std::vector<CostRow> columns;
+  if (!built_alike(variants))
+    columns.emplace_back("ports", [](const Costs& costs) {
+      return fmt::format("{}/{}", number(costs.ports_used), number(costs.ports));
+    });
+  for (const Sum& sum : sums())
+    if (any_has(variants, sum) && sum.title != "network power") columns.emplace_back(sum.title, sum.text);
+  return columns;
+}
+
+std::vector<std::pair<std::string, std::string>> cost_sentences(const std::vector<LabelledCosts>& variants) {
+  std::vector<std::pair<std::string, std::string>> sentences;
+  if (variants.empty()) return sentences;
+  for (const Sum& sum : sums()) {
+    // Servers take nearly all of the power: where networks differ, theirs says more.
+    const bool of_all_power = sum.title == "power";
+    if (of_all_power && !built_alike(variants)) continue;
+    const bool known = std::all_of(variants.begin(), variants.end(),
+                                   [&](const LabelledCosts& each) { return sum.value(each.costs).has_value(); });
+    if (!known) continue;
+    if (!all_alike(variants, [&](const Costs& a, const Costs& b) { return sum.scope(a) == sum.scope(b); })) {
+      sentences.emplace_back(sum.title, "not to be compared: different parts are left out");
+    } else if (std::string least = ranking(variants, sum); !least.empty()) {
+      sentences.emplace_back(sum.title, std::move(least));
+    }
+  }
+  std::vector<std::string> each_without;
+  for (const LabelledCosts& each : variants) each_without.push_back(left_out(variants, each.costs));
+  const bool same = std::all_of(each_without.begin(), each_without.end(),
+                                [&](const std::string& text) { return text == each_without[0]; });
+  if (same) {
+    if (!each_without[0].empty()) sentences.emplace_back("without", each_without[0]);
+    return sentences;
+  }
+  for (std::size_t i = 0; i < variants.size(); ++i)
+    if (!each_without[i].empty())
+      sentences.emplace_back("without", fmt::format("{}: {}", variants[i].label, each_without[i]));
+  return sentences;
+}
+
+Json sentences_json(const std::vector<std::pair<std::string, std::string>>& sentences) {
+  Json list = Json::array();
+  for (const auto& [name, sentence] : sentences) list.push_back({{"name", name}, {"sentence", sentence}});
+  return list;
+}
+
+Json costs_json(const Costs& costs) {
+  const auto dollars = [](const auto& quantity) {
+    return quantity ? Json(static_cast<double>(quantity->count()) / 1e6) : Json();
+  };
+  const std::optional<Power> network = network_of(costs);
+  return {{"price_usd_per_hour", dollars(costs.price)},
+          {"purchase_usd", dollars(costs.purchase)},
+          {"not_priced", costs.not_priced},
+          {"power_milliwatts", costs.power ? Json(costs.power->count()) : Json()},
+          {"network_power_milliwatts", network ? Json(network->count()) : Json()},
+          {"optics_in_power", !costs.optics_unknown},
+          {"switches", costs.switches},
+          {"ports", costs.ports},
+          {"ports_used", costs.ports_used},
+          {"cables", costs.cables}};
+}
+
+}  // namespace weft::report
