@@ -105,7 +105,7 @@ std::uint32_t PacketRun::next_queue(Hosts& hosts, const NicPair& pair, std::uint
   if (protocol == transport::Protocol::rocev2 && !config.stack.roce.split) queues = config.stack.roce.qps;
   if (protocol == transport::Protocol::tcp) queues = config.stack.tcp.connections;
   if (queues <= 1) return 0;
-  return 1 + hosts.turns[{pair.source, pair.destination, carrier_of(stream)}]++ % queues;
+  return 1 + hosts.turns[{pair.source, pair.destination, stream}]++ % queues;
 }
 
 std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
@@ -323,15 +323,9 @@ bool PacketRun::keeps_order(const Crossing& crossing) {
          !is_raw(runner_.message(crossing.from, crossing.message).stream);
 }
 
-// Which of all transports carries a stream.
-std::uint32_t PacketRun::carrier_of(std::uint32_t stream) const {
-  const SimConfig& config = engine_.config();
-  return config.lane_of(stream) * transport::kProtocols + static_cast<std::uint32_t>(config.protocol_of(stream));
-}
-
 PacketRun::Connection PacketRun::connection_of(const Crossing& crossing) {
-  const std::uint32_t carrier = carrier_of(runner_.message(crossing.from, crossing.message).stream);
-  return {crossing.from, crossing.to, crossing.pair.source, crossing.pair.destination, carrier << 8 | crossing.queue};
+  const std::uint32_t stream = runner_.message(crossing.from, crossing.message).stream;
+  return {crossing.from, crossing.to, crossing.pair.source, crossing.pair.destination, stream << 8 | crossing.queue};
 }
 
 void PacketRun::cross(std::int64_t now, std::uint32_t domain, const HostRoute* route, const Crossing& crossing) {

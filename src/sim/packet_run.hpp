@@ -72,7 +72,8 @@ class PacketRun final : public Network, public Client {
     std::uint32_t queue;   // out: as of a transport::Operation
     HostLinks::TransferId transfer;
   };
-  // What keeps the order of its messages: ranks, cards, and what carries them.
+  // What keeps the order of its messages: ranks, cards, stream and queue pair. Who sends several streams at once opens
+  // connections for each.
   using Connection = std::array<std::uint32_t, 5>;
   // Reads of one NIC from another: the transport takes so many at a time, the others wait.
   struct Question {
@@ -97,7 +98,7 @@ class PacketRun final : public Network, public Client {
     std::vector<HostLinks::Ready> ready;
     std::vector<NicPair> pairs;
     std::map<Connection, HostLinks::TransferId> last_out;  // of connections with something on its way to their card
-    std::map<std::array<std::uint32_t, 3>, std::uint32_t> turns;  // by pair of NICs and carrier: messages so far
+    std::map<std::array<std::uint32_t, 3>, std::uint32_t> turns;  // by pair of NICs and stream: messages so far
     FlatMap question_index;                                       // by pair of NICs
     std::vector<Questions> questions;
     Failover failover;
@@ -113,7 +114,6 @@ class PacketRun final : public Network, public Client {
   std::uint32_t part_size(std::uint64_t bytes, std::uint64_t payload) const;
   void cross(std::int64_t now, std::uint32_t domain, const HostRoute* route, const Crossing& crossing);
   bool keeps_order(const Crossing& crossing);
-  std::uint32_t carrier_of(std::uint32_t stream) const;
   Connection connection_of(const Crossing& crossing);
   void moved(std::int64_t now, Hosts& hosts, const HostLinks::Ready& ready);
   void post(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint64_t bytes,
