@@ -290,13 +290,8 @@ TEST(ExactPorts, WhatGotLostKeepsNoCredit) {
 
 // A pause is smaller than TCP's headers and must not come before the end of a window.
 TEST(ExactPorts, APauseThatActsAtOnceKeepsTheOrderOfThreads) {
-  SimConfig config = lossless(FlowControl::pause);
+  SimConfig config = over(transport::Protocol::tcp, lossless(FlowControl::pause));
   config.exact.buffer = 1 << 20;
-  config.protocol = transport::Protocol::tcp;
-  config.stack.used = 0;
-  config.stack.use(config.protocol);
-  config.header = config.stack.header_of(config.protocol);
-  config.full_packet = config.stack.packet_of(config.protocol);
   const auto digest = [&](std::uint32_t threads) {
     config.threads = threads;
     PacketSim sim(fat_tree(), config);

@@ -143,12 +143,7 @@ RC_GTEST_PROP(FlowSim, EcmpTakesThePathThatPacketsTake, ()) {
 RC_GTEST_PROP(FlowSim, QueuesTakeThePathsThatPacketsTake, ()) {
   using transport::Protocol;
   const Protocol protocol = *rc::gen::element(Protocol::rocev2, Protocol::tcp);
-  SimConfig packets;
-  packets.protocol = protocol;
-  packets.stack.used = 0;
-  packets.stack.use(protocol);
-  packets.header = packets.stack.header_of(protocol);
-  packets.full_packet = packets.stack.packet_of(protocol);
+  SimConfig packets = testing::over(protocol);
   packets.balance = *rc::gen::element(Balance::ecmp, Balance::pinned);
   packets.seed = *rc::gen::inRange<std::uint64_t>(1, 1000);
   packets.stack.roce.control = transport::RoceConfig::Control::none;

@@ -58,12 +58,7 @@ RC_GTEST_PROP(PacketRun, AFlowAloneIsNotSlowedDown, ()) {
   using transport::Protocol;
   static const Built trees[] = {build("tree.topo", fat_tree_text()), build("faster.topo", fat_tree_text(400)),
                                 build("leaf.topo", leaves_and_spines_text(8))};
-  SimConfig config;
-  config.protocol = *rc::gen::element(Protocol::srd, Protocol::uet, Protocol::raw);
-  config.stack.used = 0;
-  config.stack.use(config.protocol);
-  config.header = config.stack.header_of(config.protocol);
-  config.full_packet = config.stack.packet_of(config.protocol);
+  SimConfig config = over(*rc::gen::element(Protocol::srd, Protocol::uet, Protocol::raw));
   config.cut_through = *rc::gen::arbitrary<bool>();
   config.balance = *rc::gen::element(Balance::entropy, Balance::ecmp, Balance::spray, Balance::adaptive);
   if (config.protocol == Protocol::srd && *rc::gen::arbitrary<bool>()) config.verbs = {transport::Op::read};
@@ -129,16 +124,6 @@ TEST(PacketRun, AWriteTakesWhatASendTakes) {
   EXPECT_NE(written.digest, sent.digest) << "packets say what they are";
 }
 
-SimConfig config_of(transport::Protocol protocol) {
-  SimConfig config;
-  config.protocol = protocol;
-  config.stack.used = 0;
-  config.stack.use(protocol);
-  config.header = config.stack.header_of(protocol);
-  config.full_packet = config.stack.packet_of(protocol);
-  return config;
-}
-
 // A queue pair, a stream of bytes: what was posted first has left first. Another pair of GPUs does not wait, nor does
 // another queue pair.
 TEST(PacketRun, MessagesOfAConnectionKeepTheirOrder) {
@@ -147,7 +132,7 @@ TEST(PacketRun, MessagesOfAConnectionKeepTheirOrder) {
   const workload::Matrix matrix =
       matrix_of(64, {{0, 8, 10'000'000, 0}, {0, 8, 1'000, 0}, {0, 8, 10'000'000, 0}, {0, 16, 1'000, 0}});
   for (const Protocol protocol : {Protocol::srd, Protocol::rocev2, Protocol::tcp, Protocol::uet}) {
-    SimConfig config = config_of(protocol);
+    SimConfig config = over(protocol);
     const auto flows = run_matrix(hgx, matrix, true, config).flows;
     EXPECT_GT(flows[1].received, flows[0].received - flows[0].unloaded / 100) << static_cast<int>(protocol);
     EXPECT_LT(flows[0].received, flows[0].unloaded * 105 / 100) << static_cast<int>(protocol);
@@ -179,7 +164,7 @@ TEST(PacketRun, AMessageStaysOnItsQueuePairOrConnection) {
     });
   };
   for (const Protocol protocol : {Protocol::rocev2, Protocol::tcp}) {
-    SimConfig config = config_of(protocol);
+    SimConfig config = over(protocol);
     config.balance = Balance::pinned;
     config.pins = 4;
     config.stack.roce.qps = 4;

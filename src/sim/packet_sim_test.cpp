@@ -162,12 +162,7 @@ TEST(PacketSim, WhatIsThereOfMessagesCanBeSeen) {
   using transport::Protocol;
   for (const Protocol protocol :
        {Protocol::srd, Protocol::rocev2, Protocol::tcp, Protocol::uet, Protocol::tcp_over_srd}) {
-    SimConfig config;
-    config.protocol = protocol;
-    config.stack.used = 0;
-    config.stack.use(protocol);
-    config.header = config.stack.header_of(protocol);
-    config.full_packet = config.stack.packet_of(protocol);
+    SimConfig config = over(protocol);
     config.threads = 2;
     PacketSim sim(fat_tree(), config);
     constexpr std::uint64_t kEach = 2'000'000;
@@ -280,12 +275,7 @@ TEST(PacketSim, SamplesThatAreTooManyBecomeCoarserAndKeepTheirSums) {
 }
 
 TEST(PacketSim, WatchingALinkChangesNothingWhereSwitchesSendCnps) {
-  SimConfig config;
-  config.protocol = transport::Protocol::rocev2;
-  config.stack.used = 0;
-  config.stack.use(config.protocol);
-  config.header = config.stack.header_of(config.protocol);
-  config.full_packet = config.stack.packet_of(config.protocol);
+  SimConfig config = over(transport::Protocol::rocev2);
   config.fast_cnp = 1'000'000;
   config.queue_bytes = 60'000;
   const auto incast = [&](std::int64_t sample) {

@@ -90,15 +90,6 @@ SimConfig exact(FlowControl control, bool trimming) {
   return config;
 }
 
-SimConfig over(transport::Protocol protocol, SimConfig config) {
-  config.protocol = protocol;
-  config.stack.used = 0;
-  config.stack.use(protocol);
-  config.header = config.stack.header_of(protocol);
-  config.full_packet = config.stack.packet_of(protocol);
-  return config;
-}
-
 std::vector<Kind> kinds() {
   std::vector<Kind> all;
   const auto add = [&](const std::string& name, const SimConfig& config, std::function<void(PacketSim&)> prepare = {}) {

@@ -22,15 +22,7 @@ SimConfig scheduled() {
   return config;
 }
 
-SimConfig scheduled(transport::Protocol protocol) {
-  SimConfig config = scheduled();
-  config.protocol = protocol;
-  config.stack.used = 0;
-  config.stack.use(protocol);
-  config.header = config.stack.header_of(protocol);
-  config.full_packet = config.stack.packet_of(protocol);
-  return config;
-}
+SimConfig scheduled(transport::Protocol protocol) { return over(protocol, scheduled()); }
 
 double share_of(std::uint64_t packets, std::int64_t took) {
   return static_cast<double>(packets * 4150 * 80) / static_cast<double>(took);

@@ -123,6 +123,16 @@ inline Outcome run(const std::vector<Flow>& flows, const SimConfig& config = {},
   return run_on(sim, flows);
 }
 
+// The same with messages that one transport carries.
+inline SimConfig over(transport::Protocol protocol, SimConfig config = {}) {
+  config.protocol = protocol;
+  config.stack.used = 0;
+  config.stack.use(protocol);
+  config.header = config.stack.header_of(protocol);
+  config.full_packet = config.stack.packet_of(protocol);
+  return config;
+}
+
 // Everybody to the one `by` places further.
 inline std::vector<Flow> shifted(std::uint32_t by, std::uint64_t bytes, std::uint32_t hosts = 64) {
   std::vector<Flow> flows;
