@@ -58,7 +58,7 @@ void CollectiveRuns::check_networks(const std::vector<CollectiveSide>& sides) {
                     "--fidelity packet");
   for (const CollectiveSide& side : sides)
     for (const auto& team : side.teams)
-      if (!links.empty() && session_.cluster().file.transport.kind == "srd" &&
+      if (!links.empty() && session_.cluster().file.transport.kind == model::TransportKind::srd &&
           team->group(0).site != team->group(team->ranks() - 1).site)
         return diagnostics.add(Complaint::srd_between_sites, {},
                                "a collective goes from one site to another, where SRD is not routed",

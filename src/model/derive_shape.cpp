@@ -72,7 +72,7 @@ struct Plan {
   Shape shape;
   ClosShape clos;
 
-  bool is(std::string_view kind) const { return spec.kind == kind; }
+  bool is(FabricKind kind) const { return spec.kind == kind; }
   Bandwidth nic_rate() const {
     Bandwidth fastest;
     for (const Wiring& wiring : shape.wiring) fastest = std::max(fastest, wiring.wire.rate);
@@ -103,12 +103,12 @@ struct Plan {
     for (const Wiring& wiring : shape.wiring)
       most = std::max(
           most, wiring.wire.rate.count() * wiring.servers_per_block * wiring.nics_per_leaf * wiring.ports_per_plane);
-    return is("fat-tree") ? nic_rate().count() * clos.leaf_down : most;
+    return is(FabricKind::fat_tree) ? nic_rate().count() * clos.leaf_down : most;
   }
 };
 
 std::optional<Problem> check_servers(const Cluster& cluster, const FabricSpec& spec) {
-  const bool rails = spec.kind == "rail-optimized" || spec.kind == "rail-only";
+  const bool rails = spec.kind == FabricKind::rail_optimized || spec.kind == FabricKind::rail_only;
   const Group& first = cluster.groups[0];
   const auto nics = [](const Group& group) {
     return fmt::format("{} of {} x {}", counted(group.spec.nics, "NIC"), group.spec.nic.ports,
@@ -139,8 +139,9 @@ std::optional<Problem> check_servers(const Cluster& cluster, const FabricSpec& s
 // Servers below one leaf (or router) when the file does not say: what the ports allow.
 std::int64_t default_block(const Plan& plan, const Group& group) {
   const SwitchKind& leaf = plan.spec.leaf_switch;
-  const std::int64_t per_server = plan.is("rail-only") ? group.spec.nic.ports / plan.spec.planes
-                                                       : group.spec.nics * group.spec.nic.ports / plan.spec.planes;
+  const std::int64_t per_server = plan.is(FabricKind::rail_only)
+                                      ? group.spec.nic.ports / plan.spec.planes
+                                      : group.spec.nics * group.spec.nic.ports / plan.spec.planes;
   const Bandwidth rate = std::min(group.spec.nic.port_rate(), plan.spec.link.rate.value_or(group.spec.nic.port_rate()));
   const Ratio over = plan.spec.oversubscription.value_or(Ratio{});
   const auto needs = [&](std::int64_t servers) { return ports_needed(leaf, {{rate, servers * per_server}}); };
@@ -172,7 +173,7 @@ std::int64_t default_block(const Plan& plan, const Group& group) {
 void wire_groups(Plan& plan) {
   const FabricSpec& spec = plan.spec;
   plan.shape.port_planes = u32(spec.planes);
-  plan.shape.rail_planes = plan.is("rail-only") ? plan.cluster.groups[0].nics() : 1;
+  plan.shape.rail_planes = plan.is(FabricKind::rail_only) ? plan.cluster.groups[0].nics() : 1;
   plan.clos.sites.assign(plan.cluster.sites.size(), {});
   std::vector<std::int64_t> used_ports(plan.cluster.sites.size(), 0);
   for (const Group& group : plan.cluster.groups) {
@@ -181,26 +182,26 @@ void wire_groups(Plan& plan) {
     const Bandwidth port = group.spec.nic.port_rate();
     wiring.wire = wire_of(spec.link, std::min(port, spec.link.rate.value_or(port)));
     wiring.nics_per_leaf = group.nics();
-    if (plan.is("rail-optimized")) {
+    if (plan.is(FabricKind::rail_optimized)) {
       wiring.servers_per_block = u32(spec.scalable_unit);
       wiring.nics_per_leaf = u32(std::min<std::int64_t>(spec.rails_per_leaf, group.spec.nics));
       wiring.leaves_per_block = u32(ceil_div(group.nics(), wiring.nics_per_leaf));
-    } else if (plan.is("single-chassis")) {
+    } else if (plan.is(FabricKind::single_chassis)) {
       wiring.servers_per_block = group.servers;
-    } else if (plan.is("dragonfly")) {
+    } else if (plan.is(FabricKind::dragonfly)) {
       wiring.servers_per_block = u32(spec.servers_per_router);
-    } else if (plan.is("fat-tree")) {
+    } else if (plan.is(FabricKind::fat_tree)) {
       const std::int64_t per_server = group.nics() * wiring.ports_per_plane;
       wiring.servers_per_block = u32(std::max<std::int64_t>(1, plan.clos.leaf_down / per_server));
     } else {
-      if (plan.is("rail-only")) wiring.nics_per_leaf = 1;
+      if (plan.is(FabricKind::rail_only)) wiring.nics_per_leaf = 1;
       wiring.servers_per_block = u32(spec.servers_per_leaf.value_or(default_block(plan, group)));
     }
     SiteShape& site = plan.clos.sites[group.site];
     wiring.first_leaf = site.leaves;  // within the site for now; made absolute below
     const std::int64_t ports =
         static_cast<std::int64_t>(wiring.servers_per_block) * wiring.nics_per_leaf * wiring.ports_per_plane;
-    if (plan.is("single-chassis")) {  // all groups of a site share the one switch
+    if (plan.is(FabricKind::single_chassis)) {  // all groups of a site share the one switch
       wiring.first_leaf = 0;
       wiring.first_port = u32(used_ports[group.site]);
       used_ports[group.site] += ports;
@@ -222,10 +223,10 @@ void wire_groups(Plan& plan) {
 }
 
 std::string block_key(const Plan& plan) {
-  if (plan.is("rail-optimized")) return "scalable_unit";
-  if (plan.is("single-chassis")) return "count";
-  if (plan.is("fat-tree")) return "k";
-  if (plan.is("dragonfly")) return "servers_per_router";
+  if (plan.is(FabricKind::rail_optimized)) return "scalable_unit";
+  if (plan.is(FabricKind::single_chassis)) return "count";
+  if (plan.is(FabricKind::fat_tree)) return "k";
+  if (plan.is(FabricKind::dragonfly)) return "servers_per_router";
   return "servers_per_leaf";
 }
 
@@ -258,7 +259,7 @@ std::optional<Problem> solve_spines(Plan& plan, const SwitchKind& spine) {
   const FabricSpec& spec = plan.spec;
   const std::int64_t below = plan.bandwidth_below_leaf();
   const Bandwidth rate = plan.up_rate();
-  if (plan.is("fat-tree")) {
+  if (plan.is(FabricKind::fat_tree)) {
     plan.clos.spines_per_pod = plan.clos.leaf_down;
     plan.clos.bundle = 1;
     return std::nullopt;
@@ -306,7 +307,7 @@ std::optional<Problem> solve_spines(Plan& plan, const SwitchKind& spine) {
 std::optional<Problem> solve_supers(Plan& plan) {
   const FabricSpec& spec = plan.spec;
   ClosShape& clos = plan.clos;
-  if (plan.is("fat-tree")) {
+  if (plan.is(FabricKind::fat_tree)) {
     clos.super_groups = clos.spines_per_pod;
     clos.supers_per_group = clos.leaf_down;
     clos.super_bundle = 1;
@@ -378,7 +379,7 @@ std::vector<std::vector<PortUse>> leaf_uses(const Plan& plan) {
   for (const Wiring& wiring : plan.shape.wiring) {
     const PortUse use{wiring.wire.rate, static_cast<std::int64_t>(wiring.servers_per_block) * wiring.nics_per_leaf *
                                             wiring.ports_per_plane};
-    if (out.empty() || !plan.is("single-chassis")) out.emplace_back();
+    if (out.empty() || !plan.is(FabricKind::single_chassis)) out.emplace_back();
     out.back().push_back(use);
   }
   return out;
@@ -394,8 +395,8 @@ std::optional<Problem> check_leaves(const Plan& plan, bool with_uplinks) {
       uses.push_back({plan.up_rate(), static_cast<std::int64_t>(clos.spines_per_pod) * clos.bundle});
       uses.push_back({plan.up_rate(), clos.tiers == 1 ? to_gateways : 0});
     }
-    if (auto problem =
-            check_ports(plan.shape.switches[0], plan.is("single-chassis") ? "chassis" : "leaf", block_key(plan), uses))
+    if (auto problem = check_ports(plan.shape.switches[0], plan.is(FabricKind::single_chassis) ? "chassis" : "leaf",
+                                   block_key(plan), uses))
       return problem;
   }
   return std::nullopt;
@@ -415,7 +416,7 @@ std::optional<Problem> check_top(const Plan& plan) {
   const ClosShape& clos = plan.clos;
   const Bandwidth above = plan.super_rate();
   const std::int64_t to_gateways = static_cast<std::int64_t>(clos.gateways) * clos.gateway_bundle;
-  if (plan.is("fat-tree") && plan.pods() > 2 * static_cast<std::int64_t>(clos.leaf_down))
+  if (plan.is(FabricKind::fat_tree) && plan.pods() > 2 * static_cast<std::int64_t>(clos.leaf_down))
     return Problem{
         Complaint::port_budget, "k",
         fmt::format("{} need {}, but a core of {} ports joins no more than {}", counted(plan.cluster.servers, "server"),
@@ -473,13 +474,13 @@ Attempt attempt_clos(const Cluster& cluster, const FabricSpec& spec) {
   Plan plan{cluster, spec, {}, {}};
   ClosShape& clos = plan.clos;
   const SwitchKind& spine = spec.spine_switch ? *spec.spine_switch : spec.leaf_switch;
-  if (plan.is("fat-tree")) {
+  if (plan.is(FabricKind::fat_tree)) {
     const std::int64_t k = spec.k.value_or(spec.leaf_switch.ports);
     if (k % 2 != 0) return fail(Complaint::contradiction, "k", fmt::format("k must be even, not {}", k));
     clos.leaf_down = u32(k / 2);
   }
   wire_groups(plan);
-  if (plan.is("fat-tree")) {
+  if (plan.is(FabricKind::fat_tree)) {
     clos.leaf_down = u32(spec.k.value_or(spec.leaf_switch.ports) / 2);
     for (std::size_t g = 0; g < plan.shape.wiring.size(); ++g) {
       const std::int64_t per_server =
@@ -490,19 +491,19 @@ Attempt attempt_clos(const Cluster& cluster, const FabricSpec& spec) {
                                 counted(clos.leaf_down, "port"), counted(per_server, "NIC port")));
     }
   }
-  const bool three = spec.pod || spec.super_spines || plan.is("fat-tree");
+  const bool three = spec.pod || spec.super_spines || plan.is(FabricKind::fat_tree);
   const bool spines_asked = spec.spines || spec.parallel_links || spec.oversubscription;
   if (!three)
     if (auto problem = check_third_tier(spec)) return Failure<Problem>(*problem);
-  clos.tiers = three ? 3 : plan.leaves() > 1 || (spines_asked && !plan.is("single-chassis")) ? 2 : 1;
+  clos.tiers = three ? 3 : plan.leaves() > 1 || (spines_asked && !plan.is(FabricKind::single_chassis)) ? 2 : 1;
 
   clos.leaves_per_pod = u32(plan.leaves());
   if (three) {
-    const std::int64_t block = plan.is("rail-optimized") ? plan.shape.wiring[0].leaves_per_block : 1;
-    if (!spec.pod && plan.is("tor-clos"))
+    const std::int64_t block = plan.is(FabricKind::rail_optimized) ? plan.shape.wiring[0].leaves_per_block : 1;
+    if (!spec.pod && plan.is(FabricKind::tor_clos))
       return fail(Complaint::missing_key, "super_spines", "super-spines join pods, but 'pod' is not given",
                   "add pod: the number of leaves in one pod");
-    clos.leaves_per_pod = plan.is("fat-tree") ? clos.leaf_down : u32(spec.pod.value_or(1) * block);
+    clos.leaves_per_pod = plan.is(FabricKind::fat_tree) ? clos.leaf_down : u32(spec.pod.value_or(1) * block);
   }
   std::uint32_t first_pod = 0;
   for (SiteShape& site : clos.sites) {
@@ -510,7 +511,7 @@ Attempt attempt_clos(const Cluster& cluster, const FabricSpec& spec) {
     site.pods = u32(ceil_div(site.leaves, clos.leaves_per_pod));
     first_pod += site.pods;
   }
-  if (plan.is("fat-tree") && plan.pods() > 2 * static_cast<std::int64_t>(clos.leaf_down))
+  if (plan.is(FabricKind::fat_tree) && plan.pods() > 2 * static_cast<std::int64_t>(clos.leaf_down))
     return fail(Complaint::port_budget, "k",
                 fmt::format("a fat tree of k {} has {} at most, but the servers fill {}", 2 * clos.leaf_down,
                             counted(2 * static_cast<std::int64_t>(clos.leaf_down), "pod"), plan.pods()));
@@ -577,9 +578,7 @@ Attempt attempt_dragonfly(const Cluster& cluster, const FabricSpec& spec) {
                 fmt::format("this fabric would have {} routers",
                             grouped(static_cast<std::int64_t>(dragonfly.groups) * spec.routers_per_group)),
                 fmt::format("at most {}", grouped(kMostSwitches)));
-  dragonfly.routing = spec.routing == "valiant" ? DragonflyRouting::valiant
-                      : spec.routing == "ugal"  ? DragonflyRouting::ugal
-                                                : DragonflyRouting::minimal;
+  dragonfly.routing = spec.routing;
   const Bandwidth rate = spec.link.rate.value_or(plan.nic_rate());
   dragonfly.local_wire = dragonfly.global_wire = wire_of(spec.link, rate);
   plan.shape.switches = {spec.leaf_switch};
@@ -592,7 +591,7 @@ Attempt attempt_dragonfly(const Cluster& cluster, const FabricSpec& spec) {
 }
 
 Attempt attempt(const Cluster& cluster, const FabricSpec& spec) {
-  if (spec.kind == "none") {
+  if (spec.kind == FabricKind::none) {
     for (const Group& group : cluster.groups) {
       const std::int64_t domain = group.spec.scale_up ? group.spec.scale_up->servers : 1;
       if (cluster.groups.size() > 1 || group.servers > domain)
@@ -603,7 +602,7 @@ Attempt attempt(const Cluster& cluster, const FabricSpec& spec) {
     return Shape{};
   }
   if (auto problem = check_servers(cluster, spec)) return Failure<Problem>(*problem);
-  return spec.kind == "dragonfly" ? attempt_dragonfly(cluster, spec) : attempt_clos(cluster, spec);
+  return spec.kind == FabricKind::dragonfly ? attempt_dragonfly(cluster, spec) : attempt_clos(cluster, spec);
 }
 
 // The value nearest to `from` with which everything closes.
@@ -711,14 +710,16 @@ std::int64_t ports_needed(const SwitchKind& kind, const std::vector<PortUse>& us
 std::optional<Shape> derive_shape(const Cluster& cluster, const spec::Node& root, spec::Diagnostics& diagnostics) {
   const FabricSpec& spec = cluster.file.fabric;
   const bool has_sites = spec.sites.has_value();
-  const bool joins_sites = spec.kind != "none" && spec.kind != "single-chassis" && spec.kind != "dragonfly";
+  const bool joins_sites =
+      spec.kind != FabricKind::none && spec.kind != FabricKind::single_chassis && spec.kind != FabricKind::dragonfly;
   if (has_sites != (cluster.sites.size() > 1)) {
     diagnostics.add(Complaint::bad_sites, place_of(root, "sites"),
                     has_sites ? "'sites' joins sites, but all servers stand on one"
                               : fmt::format("the servers stand on {} sites that nothing joins", cluster.sites.size()),
-                    has_sites     ? "give the server groups a site, or remove 'sites'"
-                    : joins_sites ? "add to the fabric sites: {latency: 1ms, rate: 400Gbps}"
-                                  : fmt::format("fabric kind {} cannot join sites; tor-clos can", spec.kind));
+                    has_sites ? "give the server groups a site, or remove 'sites'"
+                    : joins_sites
+                        ? "add to the fabric sites: {latency: 1ms, rate: 400Gbps}"
+                        : fmt::format("fabric kind {} cannot join sites; tor-clos can", enum_name(spec.kind)));
     return std::nullopt;
   }
   auto shape = attempt(cluster, spec);
