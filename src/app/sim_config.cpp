@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "base/text.hpp"
-#include "fabric/dragonfly.hpp"
+#include "fabric/networks.hpp"
 
 namespace weft::app {
 namespace {
@@ -258,10 +258,11 @@ void set_lanes(sim::SimConfig& config, const model::SwitchingSpec& switching,
 }  // namespace
 
 std::uint32_t needed_channels(const model::Cluster& cluster) {
-  const auto* dragonfly = std::get_if<model::DragonflyShape>(&cluster.shape.layout);
   const sim::FlowControl control = cluster.file.switching.flow_control;
-  if (dragonfly == nullptr || (control != sim::FlowControl::pause && control != sim::FlowControl::credits)) return 1;
-  return fabric::Dragonfly(*dragonfly).local_channels();
+  const fabric::AnyNetwork network = fabric::network_of(cluster.shape);
+  if (std::holds_alternative<std::monostate>(network)) return 1;
+  if (control != sim::FlowControl::pause && control != sim::FlowControl::credits) return 1;
+  return fabric::visit_network(network, [](const auto& each) { return each.lossless_channels(); });
 }
 
 std::uint32_t virtual_channels(const model::Cluster& cluster) {

@@ -90,8 +90,7 @@ void check_transport(Session& session, const Traffic& traffic, const RunOptions&
 }
 
 void check_minimal(Session& session) {
-  const auto* dragonfly = session.fabric().dragonfly();
-  if (dragonfly && dragonfly->shape().routing != model::DragonflyRouting::minimal)
+  if (!session.fabric().ask([](const auto& network) { return network.shortest_only(); }))
     session.diagnostics().add(Complaint::not_simulated, session.place("fabric", "routing"),
                               "flows take a Dragonfly's minimal routes only", "routing: minimal, or --fidelity packet");
 }

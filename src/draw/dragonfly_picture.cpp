@@ -256,6 +256,11 @@ void DragonflyDrawing::describe() {
 
 }  // namespace
 
-Picture dragonfly_picture(const Fabric& fabric) { return DragonflyDrawing(fabric).draw(); }
+Picture network_picture(const fabric::Dragonfly&, const Fabric& fabric) { return DragonflyDrawing(fabric).draw(); }
+
+// What it says of groups stands in a line of its own.
+std::vector<std::string> caption_of(const fabric::Dragonfly&, const Fabric&) { return {}; }
+
+std::vector<Bandwidth> drawn_rates(const fabric::Dragonfly& dragonfly) { return {dragonfly.shape().local_wire.rate}; }
 
 }  // namespace weft::draw
