@@ -131,7 +131,8 @@ void RunReport::find_faults() {
   if (!probe_.done()) return;
   std::vector<std::string> repaired;
   for (std::size_t i = 0; i < faults.size(); ++i) {
-    if (faults[i].kind != "slow" || !experiment::is_host_link(session_.fabric(), faults[i].part)) continue;
+    if (faults[i].kind != model::FaultKind::slow || !experiment::is_host_link(session_.fabric(), faults[i].part))
+      continue;
     slow_cards_.push_back(faults[i].part);
     repaired.push_back(fmt::format("faults.{}.share=100%", i));
   }
@@ -140,7 +141,10 @@ void RunReport::find_faults() {
     if (!other.done() && faults.size() == 1) other = probe_with({"faults.share=100%"});  // written without a list
     if (other.done()) why::charge_slow_cards(other, probe_);
   }
-  const auto loses = [](const model::FaultSpec& each) { return each.kind == "lossy" || each.kind == "corrupting"; };
+  const auto loses = [](const model::FaultSpec& each) {
+    using enum model::FaultKind;
+    return each.kind == lossy || each.kind == corrupting;
+  };
   if (std::any_of(faults.begin(), faults.end(), loses))
     if (const NetworkProbe other = probe_with({"faults=[]"}); other.done()) why::charge_loss(other, probe_);
 }

@@ -7,6 +7,8 @@
 
 #include "app/collective_options.hpp"
 #include "app/traffic_options.hpp"
+#include "base/names.hpp"
+#include "base/text.hpp"
 #include "spec/files.hpp"
 
 namespace weft::app {
@@ -30,18 +32,28 @@ Quantity<Dimension> read(const std::string& text, std::string_view option, std::
   return Quantity<Dimension>(1);
 }
 
+// The value of that name, or the default where none is given.
+template <class Enum>
+Enum choose(const std::string& text, Enum usual, std::string_view option, spec::Diagnostics& diagnostics) {
+  if (text.empty()) return usual;
+  if (const auto value = parse_enum<Enum>(text)) return *value;
+  diagnostics.add(Complaint::not_a_choice, {}, fmt::format("{} cannot be '{}'", option, text.substr(0, 40)),
+                  fmt::format("one of {}", either(enum_names<Enum>())));
+  return usual;
+}
+
 // The one pattern of the command line, which needs no name.
 model::TrafficRun pattern_of(const TrafficOptions& options, spec::Diagnostics& diagnostics) {
   model::TrafficRun run;
-  run.pattern = options.pattern.empty() ? "permutation" : options.pattern;
+  run.pattern = choose(options.pattern, model::TrafficPattern::permutation, "--pattern", diagnostics);
   run.size = read<BytesDimension>(options.size, "--size", "2MB", diagnostics);
   if (options.nodes > 0) run.nodes = options.nodes;
   run.window = options.window;
   run.load = read<ShareDimension>(options.load, "--load", "50%", diagnostics);
-  run.sizes = options.sizes.empty() ? "fixed" : options.sizes;
+  run.sizes = choose(options.sizes, model::FlowSizes::fixed, "--sizes", diagnostics);
   run.duration = read<DurationDimension>(options.duration, "--duration", "1ms", diagnostics);
-  run.arrivals = options.arrivals.empty() ? "at-once" : options.arrivals;
-  run.verb = options.verb.empty() ? "send" : options.verb;
+  run.arrivals = choose(options.arrivals, model::FlowArrivals::at_once, "--arrivals", diagnostics);
+  run.verb = choose(options.verb, model::Verb::send, "--verb", diagnostics);
   return run;
 }
 

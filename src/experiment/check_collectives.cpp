@@ -63,7 +63,7 @@ void check_messages(const Design& design, const Collectives& work, const Experim
 }
 
 void check_sites(Design& design, const std::vector<CollectiveSide>& sides) {
-  if (design.cluster().file.transport.kind != "srd") return;
+  if (design.cluster().file.transport.kind != model::TransportKind::srd) return;
   for (const CollectiveSide& side : sides)
     for (const auto& team : side.teams)
       if (team->group(0).site != team->group(team->ranks() - 1).site)

@@ -19,12 +19,12 @@ using spec::Complaint;
 
 // How each stream travels, or all there is.
 struct Carried {
-  std::string transport;
-  std::string verb;
+  model::TransportKind transport;
+  model::Verb verb;
 };
 std::vector<Carried> carried(const Design& design, const Traffic& traffic) {
-  const std::string& by_default = design.cluster().file.transport.kind;
-  if (traffic.streams.empty()) return {{by_default, "send"}};
+  const model::TransportKind by_default = design.cluster().file.transport.kind;
+  if (traffic.streams.empty()) return {{by_default, model::Verb::send}};
   std::vector<Carried> all;
   for (const TrafficStream& stream : traffic.streams)
     all.push_back({stream.transport.value_or(by_default), stream.verb});
@@ -32,7 +32,7 @@ std::vector<Carried> carried(const Design& design, const Traffic& traffic) {
 }
 
 // Whether anything travels by a protocol.
-bool uses(const Design& design, const Traffic& traffic, const std::string& kind) {
+bool uses(const Design& design, const Traffic& traffic, model::TransportKind kind) {
   const std::vector<Carried> all = carried(design, traffic);
   return std::any_of(all.begin(), all.end(), [&](const Carried& each) { return each.transport == kind; });
 }
@@ -42,27 +42,27 @@ void check_transport(Design& design, const Traffic& traffic, const Experiment& e
   const model::Cluster& cluster = design.cluster();
   const model::SwitchingSpec& switching = cluster.file.switching;
   for (const Carried& each : carried(design, traffic))
-    if (each.verb != "send" && each.transport != "srd")
-      diagnostics.add(Complaint::not_simulated, {}, fmt::format("{} knows no {}", each.transport, each.verb),
+    if (each.verb != model::Verb::send && each.transport != model::TransportKind::srd)
+      diagnostics.add(Complaint::not_simulated, {},
+                      fmt::format("{} knows no {}", enum_name(each.transport), enum_name(each.verb)),
                       "transport srd, or verb send");
-  if (switching.ports == "computed" && switching.flow_control != "none")
+  if (switching.ports == model::PortModel::computed && switching.flow_control != model::FlowControl::none)
     diagnostics.add(Complaint::contradiction, design.place("switching", "ports"),
-                    fmt::format("computed ports know no flow_control: {}", switching.flow_control),
+                    fmt::format("computed ports know no flow_control: {}", enum_name(switching.flow_control)),
                     "ports: exact, or flow_control: none");
-  if (switching.flow_control == "scheduled" && traffic.matrix && !traffic.matrix->failures.empty())
+  if (switching.flow_control == model::FlowControl::scheduled && traffic.matrix && !traffic.matrix->failures.empty())
     diagnostics.add(Complaint::not_simulated, design.place("switching", "flow_control"),
                     "a scheduled fabric has all its links", "a matrix without failures, or another flow_control");
-  if (switching.flow_control == "scheduled" && !experiment.wanted.capture.empty())
+  if (switching.flow_control == model::FlowControl::scheduled && !experiment.wanted.capture.empty())
     diagnostics.add(Complaint::not_simulated, design.place("switching", "flow_control"),
                     "cells of a scheduled fabric are not captured", "no --pcap, or another flow_control");
-  if (switching.ports == "exact" && switching.classes == "one")
+  if (switching.ports == model::PortModel::exact && switching.classes == model::PortClasses::one)
     diagnostics.add(Complaint::contradiction, design.place("switching", "classes"), "exact ports always have classes",
                     "classes: two, or ports: computed");
 }
 
 void check_minimal(Design& design) {
-  const auto* dragonfly = design.fabric().dragonfly();
-  if (dragonfly && dragonfly->shape().routing != model::DragonflyRouting::minimal)
+  if (!design.fabric().ask([](const auto& network) { return network.shortest_only(); }))
     design.diagnostics().add(Complaint::not_simulated, design.place("fabric", "routing"),
                              "flows take a Dragonfly's minimal routes only", "routing: minimal, or --fidelity packet");
 }
@@ -116,7 +116,8 @@ void check_flow(Design& design, sim::PacketRun& run, bool by_srd, std::uint32_t 
 // Every flow of a matrix; of a pattern, from one GPU to each and back.
 void check_flows(Design& design, const Traffic& traffic, sim::PacketRun& run) {
   const spec::Diagnostics& diagnostics = design.diagnostics();
-  const bool by_srd = uses(design, traffic, "srd") || uses(design, traffic, "tcp-over-srd");
+  const bool by_srd =
+      uses(design, traffic, model::TransportKind::srd) || uses(design, traffic, model::TransportKind::tcp_over_srd);
   if (traffic.matrix) {
     for (const workload::MatrixFlow& flow : traffic.matrix->flows)
       if (!diagnostics.has_errors()) check_flow(design, run, by_srd, flow.source, flow.destination);
@@ -139,7 +140,9 @@ void check_even_shares(Design& design, const Traffic& traffic) {
         "--fidelity packet, where queues and windows decide; or one transport and one service for all streams");
   };
   const model::ClusterFile& file = design.cluster().file;
-  const auto transport_of = [&](const TrafficStream& stream) { return stream.transport.value_or(file.transport.kind); };
+  const auto transport_of = [&](const TrafficStream& stream) {
+    return enum_name(stream.transport.value_or(file.transport.kind));
+  };
   const auto service_of = [&](const TrafficStream& stream) {
     return stream.service || file.switching.services.empty() ? stream.service.value_or("")
                                                              : file.switching.services[0].name;
@@ -164,11 +167,11 @@ void check_fidelities(Design& design, const Traffic& traffic, const Experiment& 
   if (wants(Fidelity::message) && (faults || (looks && !wants(Fidelity::packet))))
     diagnostics.add(Complaint::contradiction, {}, "messages know no faults, captures or samples", "--fidelity packet");
   if (wants(Fidelity::message) || wants(Fidelity::flow)) {
-    if (uses(design, traffic, "raw"))
+    if (uses(design, traffic, model::TransportKind::raw))
       diagnostics.add(Complaint::not_simulated, {}, "raw messages are packets that nobody slows down",
                       "--fidelity packet");
     for (const Carried& each : carried(design, traffic))
-      if (each.verb == "read")
+      if (each.verb == model::Verb::read)
         diagnostics.add(Complaint::not_simulated, {}, "reads are simulated packet by packet only", "--fidelity packet");
   }
   if (!wants(Fidelity::flow)) return;
@@ -202,7 +205,7 @@ void check_network(Design& design, const Traffic* beside, const Experiment& expe
                    const std::vector<Fidelity>& fidelities) {
   spec::Diagnostics& diagnostics = design.diagnostics();
   const Traffic all = work_and(beside);
-  if (design.cluster().file.transport.kind == "raw")
+  if (design.cluster().file.transport.kind == model::TransportKind::raw)
     diagnostics.add(Complaint::not_simulated, design.place("transport", "kind"),
                     "a collective cannot go on when a raw packet is lost", "--set transport.kind=srd");
   check_fabric(design, all, experiment);

@@ -11,9 +11,9 @@ namespace weft::experiment {
 namespace {
 
 // A flow is one path where hosts do not change it and switches only hash.
-bool is_split(const std::string& balance, transport::Protocol protocol) {
-  if (balance == "ecmp" || balance == "pinned") return false;
-  return balance != "entropy" || protocol == transport::Protocol::uet ||
+bool is_split(model::Balance balance, transport::Protocol protocol) {
+  if (balance == model::Balance::ecmp || balance == model::Balance::pinned) return false;
+  return balance != model::Balance::entropy || protocol == transport::Protocol::uet ||
          transport::is_srd(transport::data_of(protocol));
 }
 
@@ -21,7 +21,7 @@ bool is_split(const std::string& balance, transport::Protocol protocol) {
 
 sim::SimConfig config_for(const model::Cluster& cluster, const Traffic& traffic, const Experiment& experiment) {
   sim::SimConfig config = packet_config(cluster, traffic.named());
-  if (traffic.named().empty() && !traffic.streams.empty()) config.verbs = {verb_named(traffic.streams[0].verb)};
+  if (traffic.named().empty() && !traffic.streams.empty()) config.verbs = {op_of(traffic.streams[0].verb)};
   config.seed = experiment.seed;
   config.threads = experiment.threads;
   config.sample = experiment.wanted.sample.count();
@@ -38,7 +38,8 @@ sim::FlowConfig flow_config(const model::Cluster& cluster, const Traffic& traffi
   config.header = packets.header;
   config.cut_through = packets.cut_through;
   const transport::Protocol protocol = packets.streams.empty() ? packets.protocol : packets.streams[0];
-  config.split = is_split(cluster.file.transport.balance, protocol);
+  const model::Balance balance = cluster.file.transport.balance;
+  config.split = is_split(balance, protocol);
   if (packets.balance == sim::Balance::pinned) config.pins = packets.pins;
   if (protocol == transport::Protocol::rocev2) {
     config.queues = packets.stack.roce.qps;
@@ -51,13 +52,13 @@ sim::FlowConfig flow_config(const model::Cluster& cluster, const Traffic& traffi
     config.path_of = transport::tcp_path;
   }
   // SRD and UET leave slow paths where the choice is theirs, adaptive switches long queues.
-  config.adapts = cluster.file.transport.balance == "entropy" || cluster.file.transport.balance == "adaptive";
+  config.adapts = balance == model::Balance::entropy || balance == model::Balance::adaptive;
   config.hosts = has_hosts(cluster, traffic);
   return config;
 }
 
 bool has_hosts(const model::Cluster& cluster, const Traffic& traffic) {
-  return traffic.hosts && cluster.file.fabric.kind != "topo";
+  return traffic.hosts && cluster.file.fabric.kind != model::FabricKind::topo;
 }
 
 std::vector<model::FaultSpec> all_faults(const Design& design, const Experiment& experiment) {

@@ -73,14 +73,14 @@ std::optional<TrafficStream> stream_of(const model::TrafficRun& run, const Traff
   if (!fits(run, nodes, ground, diagnostics)) return std::nullopt;
   TrafficStream stream{run.name, {}, static_cast<std::uint32_t>(run.first), run.transport, run.service, run.verb};
   workload::PatternOptions& pattern = stream.pattern;
-  pattern.name = run.pattern;
+  pattern.name = enum_name(run.pattern);
   pattern.nodes = static_cast<std::uint32_t>(nodes);
   pattern.bytes = static_cast<std::uint64_t>(run.size.count());
   // Streams that look alike are still drawn each for itself; the first one as it would be alone.
   pattern.seed = number == 0 ? ground.seed : mix64(ground.seed + number);
   pattern.window = static_cast<std::uint32_t>(run.window);
-  pattern.sizes = run.sizes;
-  pattern.arrivals = run.arrivals;
+  pattern.sizes = enum_name(run.sizes);
+  pattern.arrivals = enum_name(run.arrivals);
   pattern.load_per_mille = static_cast<std::uint32_t>(run.load.count() / 1000);
   pattern.line_rate = ground.line_rate;
   pattern.duration = run.duration;
@@ -92,7 +92,7 @@ std::optional<TrafficStream> stream_of(const model::TrafficRun& run, const Traff
 std::uint64_t fingerprint_of(const std::vector<TrafficStream>& streams, Bandwidth line_rate) {
   if (streams[0].name.empty()) {
     const TrafficStream& only = streams[0];
-    return fingerprint_of(only.pattern) ^ (only.verb == "send" ? 0 : fingerprint_of(only.verb));
+    return fingerprint_of(only.pattern) ^ (only.verb == model::Verb::send ? 0 : fingerprint_of(enum_name(only.verb)));
   }
   Fingerprint fingerprint;
   for (const TrafficStream& stream : streams) {
@@ -100,7 +100,7 @@ std::uint64_t fingerprint_of(const std::vector<TrafficStream>& streams, Bandwidt
     fingerprint.add(fingerprint_of(stream.pattern));
     fingerprint.add(stream.first);
     if (workload::is_open_loop(stream.pattern)) fingerprint.add(static_cast<std::uint64_t>(line_rate.count()));
-    if (stream.verb != "send") fingerprint.add(stream.verb);
+    if (stream.verb != model::Verb::send) fingerprint.add(enum_name(stream.verb));
   }
   return fingerprint.value();
 }

@@ -20,11 +20,11 @@ namespace weft::experiment {
 struct TrafficStream {
   std::string name;  // empty: the only one, which needs none
   workload::PatternOptions pattern;
-  std::uint32_t first = 0;               // GPU that is the pattern's first
-  std::optional<std::string> transport;  // as the cluster file calls it; nothing: the file's
-  std::optional<std::string> service;    // nothing: the first
-  std::string verb = "send";             // or write, read
-  std::uint64_t flows = 0;               // 0: not known before they are drawn
+  std::uint32_t first = 0;                        // GPU that is the pattern's first
+  std::optional<model::TransportKind> transport;  // nothing: the file's
+  std::optional<std::string> service;             // nothing: the first
+  model::Verb verb = model::Verb::send;
+  std::uint64_t flows = 0;  // 0: not known before they are drawn
 };
 
 struct Traffic {
