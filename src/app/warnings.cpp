@@ -9,7 +9,7 @@
 #include "app/sim_config.hpp"
 #include "base/text.hpp"
 #include "base/wide.hpp"
-#include "transport/srd_config.hpp"
+#include "transport/srd/config.hpp"
 
 namespace weft::app {
 namespace {

@@ -7,10 +7,10 @@
 #include <string_view>
 
 #include "transport/operation.hpp"
-#include "transport/roce_config.hpp"
-#include "transport/srd_config.hpp"
-#include "transport/tcp_config.hpp"
-#include "transport/uet_config.hpp"
+#include "transport/roce/config.hpp"
+#include "transport/srd/config.hpp"
+#include "transport/tcp/config.hpp"
+#include "transport/uet/config.hpp"
 
 namespace weft::dst {
 

@@ -15,7 +15,7 @@
 #include "dst/engine.hpp"
 #include "dst/ledger.hpp"
 #include "dst/scenario.hpp"
-#include "transport/codec.hpp"
+#include "transport/srd/codec.hpp"
 
 namespace weft::dst {
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <iterator>
 
-#include "transport/codec.hpp"
-#include "transport/uet.hpp"
+#include "transport/srd/codec.hpp"
+#include "transport/uet/uet.hpp"
 
 namespace weft::report {
 namespace {

@@ -3,7 +3,7 @@
 //
 //   Ethernet  02:00 and the endpoint's number, from source to destination
 //   IPv4      10.0.0.0 plus the endpoint's number; ECN says marked; DSCP tells classes apart (kDscp...)
-//   SRD       UDP from port 49152 plus the path to 7791, then transport/codec.hpp. So is TCP over SRD
+//   SRD       UDP from port 49152 plus the path to 7791, then transport/srd/codec.hpp. So is TCP over SRD
 //   RoCEv2    UDP from 49152 plus the queue pair to 4791, then BTH and AETH as InfiniBand specifies (volume 1, 9.2).
 //             Queue pairs are numbered from 2 on: 0 and 1 are for management
 //   TCP       from 49152 plus the connection to 7791, acknowledgements back; RFC 9293 with timestamps (whole
@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "transport/capture.hpp"
-#include "transport/roce_config.hpp"
+#include "transport/roce/config.hpp"
 
 namespace weft::report {
 

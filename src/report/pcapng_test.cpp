@@ -14,10 +14,10 @@
 #include <sstream>
 #include <vector>
 
-#include "transport/codec.hpp"
-#include "transport/tcp.hpp"
+#include "transport/srd/codec.hpp"
+#include "transport/tcp/tcp.hpp"
 #include "transport/testing_wire.hpp"
-#include "transport/uet.hpp"
+#include "transport/uet/uet.hpp"
 
 namespace weft::report {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 // A packet as the transports see it: a decoded header, never payload bytes. 40 bytes, so that a
-// packet in flight and its event share one cache line (sim/event.hpp). codec.hpp says how it looks on
+// packet in flight and its event share one cache line (sim/event.hpp). srd/codec.hpp says how it looks on
 // the wire.
 
 #include <cstdint>
@@ -82,7 +82,7 @@ struct AckFields {
   std::uint64_t marked;   // bit i: echo - i was marked
 };
 
-// `path` is the queue pair, `echo` counts split messages (roce.hpp).
+// `path` is the queue pair, `echo` counts split messages (roce/roce.hpp).
 struct RoceFields {
   std::uint32_t packet;  // place in the message, in packets: the first, the last and all between
   std::uint32_t tag;     // the poster's own

@@ -9,13 +9,13 @@
 #include <cstdint>
 #include <optional>
 
-#include "transport/raw.hpp"
-#include "transport/raw_messages.hpp"
-#include "transport/roce.hpp"
-#include "transport/srd.hpp"
-#include "transport/tcp.hpp"
-#include "transport/tcp_over_srd.hpp"
-#include "transport/uet.hpp"
+#include "transport/raw/messages.hpp"
+#include "transport/raw/raw.hpp"
+#include "transport/roce/roce.hpp"
+#include "transport/srd/srd.hpp"
+#include "transport/srd/tcp_over_srd.hpp"
+#include "transport/tcp/tcp.hpp"
+#include "transport/uet/uet.hpp"
 
 namespace weft::transport {
 
