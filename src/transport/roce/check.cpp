@@ -39,7 +39,7 @@ std::string_view Roce::check_invariants() const {
     if (qp.control.alpha() > Dcqcn::kOne) return "alpha is at most 1";
     if (config_.recovery == RoceConfig::Recovery::go_back_n) continue;
     for (std::uint32_t s = qp.sent; s != qp.una + kBitmap; ++s)
-      if (qp.arrived[s % kBitmap / 64] >> s % 64 & 1) return "nothing has arrived that was not sent";
+      if (qp.arrived.has(s)) return "nothing has arrived that was not sent";
   }
   if (parts != parts_.used()) return "no part is lost to the slab";
   std::size_t messages = 0;
@@ -52,11 +52,10 @@ std::string_view Roce::check_invariants() const {
   std::size_t ends = 0;
   for (std::uint32_t index = 0; index < receive_qps_.size(); ++index) {
     const ReceiveQp& qp = receive_qps_[index];
-    const auto arrived = [&](std::uint32_t s) { return qp.arrived[s % kBitmap / 64] >> s % 64 & 1; };
-    if (arrived(qp.expected)) return "expected has not arrived";
+    if (qp.arrived.has(qp.expected)) return "expected has not arrived";
     if (before(qp.expected, qp.begin)) return "a part begins before its end";
     for (std::uint32_t slot = qp.ends; slot != kNone; slot = ends_[slot].next, ++ends)
-      if (ends_[slot].sequence - qp.expected >= kBitmap || !arrived(ends_[slot].sequence))
+      if (ends_[slot].sequence - qp.expected >= kBitmap || !qp.arrived.has(ends_[slot].sequence))
         return "an early end has arrived early";
   }
   if (ends != ends_.used()) return "no end is lost to the slab";

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "transport/srd/numbers.hpp"  // before, newer, pair_key
+#include "transport/numbers.hpp"
 
 namespace weft::transport {
 

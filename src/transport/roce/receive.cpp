@@ -97,7 +97,7 @@ void Roce::forget(ReceivePeer& peer) {
     qp.expected = qp.begin = qp.echo = config_.first_psn;
     qp.unacked = 0;
     qp.nak_sent = false;
-    std::fill(std::begin(qp.arrived), std::end(qp.arrived), 0);
+    qp.arrived.clear_all();
   }
   for (; peer.halves != kNone; peer.halves = halves_[peer.halves].next) halves_.give_back(peer.halves);
   peer.half_count = 0;
@@ -128,13 +128,11 @@ Placement Roce::keep_early(std::uint32_t index, std::uint32_t sequence, const Sh
     return out;
   }
   ++counters_.out_of_order;
-  std::uint64_t& word = qp.arrived[sequence % kBitmap / 64];
-  const std::uint64_t bit = std::uint64_t{1} << sequence % 64;
-  if (word & bit) {
+  if (qp.arrived.has(sequence)) {
     ++counters_.duplicates;
     out.kind = Placement::Kind::duplicate;
   } else {
-    word |= bit;
+    qp.arrived.set(sequence);
     out = place(qp, sequence, shares, header);
     if (shares.ends_part(header.roce.packet)) {
       const std::uint32_t end = ends_.take();
@@ -154,11 +152,10 @@ bool Roce::cover_early(ReceiveQp& qp, std::uint32_t sequence, const Shares& shar
   const std::uint32_t start = sequence - (packet - shares.begin_on(qp.number));
   const std::uint32_t packets = shares.packets_on(qp.number);
   if (!before(qp.expected, start) || start - qp.expected + packets > kBitmap) return false;
-  const auto arrived = [&](std::uint32_t s) { return qp.arrived[s % kBitmap / 64] >> s % 64 & 1; };
   const std::uint32_t last = start + packets - 1;
-  if (!arrived(last)) return false;  // mostly: it comes last
+  if (!qp.arrived.has(last)) return false;  // mostly: it comes last
   for (std::uint32_t s = start; s != last; ++s)
-    if (!arrived(s)) return false;
+    if (!qp.arrived.has(s)) return false;
   std::uint32_t end = qp.ends;
   while (end != kNone && ends_[end].sequence != last) end = ends_[end].next;
   if (end == kNone || ends_[end].covered) return false;  // somebody lies
@@ -169,8 +166,8 @@ bool Roce::cover_early(ReceiveQp& qp, std::uint32_t sequence, const Shares& shar
 // Over what had come early. True when the message whose gap was closed is complete with it; later ones have been so.
 bool Roce::advance(ReceivePeer& peer, ReceiveQp& qp) {
   bool complete = false;
-  while (qp.arrived[qp.expected % kBitmap / 64] >> qp.expected % 64 & 1) {
-    qp.arrived[qp.expected % kBitmap / 64] &= ~(std::uint64_t{1} << qp.expected % 64);
+  while (qp.arrived.has(qp.expected)) {
+    qp.arrived.clear(qp.expected);
     const std::uint32_t sequence = qp.expected++;
     for (std::uint32_t* link = &qp.ends; *link != kNone; link = &ends_[*link].next) {
       if (ends_[*link].sequence != sequence) continue;
@@ -253,24 +250,13 @@ void Roce::notice_mark(Instant now, std::uint32_t index) {
   ReceiveQp& qp = receive_qps_[index];
   if (config_.control == RoceConfig::Control::none || now < qp.next_cnp) return;
   qp.next_cnp = now + config_.cnp_interval;
-  if (qp.owing_cnp) return;
-  EndpointState& state = state_of(receive_peers_[qp.peer].endpoint);
-  qp.owing_cnp = true;
-  qp.next_owing_cnp = state.owing_cnp;
-  state.owing_cnp = index;
+  endpoints_.of(receive_peers_[qp.peer].endpoint).owing_cnp.add(receive_qps_, index);
 }
 
 void Roce::owe(std::uint32_t index, std::uint8_t flags) {
   ReceiveQp& qp = receive_qps_[index];
-  if (qp.owing) {
-    qp.owe_flags |= flags;
-    return;
-  }
-  EndpointState& state = state_of(receive_peers_[qp.peer].endpoint);
-  qp.owing = true;
-  qp.owe_flags = flags;
-  qp.next_owing = state.owing;
-  state.owing = index;
+  qp.owe_flags = static_cast<std::uint8_t>(qp.owing ? qp.owe_flags | flags : flags);
+  endpoints_.of(receive_peers_[qp.peer].endpoint).owing.add(receive_qps_, index);
 }
 
 void Roce::fill_ack(ReceiveQp& qp, Transmit& out) {
@@ -292,11 +278,7 @@ void Roce::fill_ack(ReceiveQp& qp, Transmit& out) {
   header.generation = config_.generation;
   header.peer_generation = peer.generation;
   // The 64 sequences from arrived_from() on; all zero with go-back-N.
-  const std::uint32_t from = unwrap(header.arrived_from() & kPsnMask, qp.expected);
-  const std::uint32_t word = from % kBitmap / 64;
-  const std::uint32_t shift = from % 64;
-  header.ack.arrived = qp.arrived[word] >> shift;
-  if (shift > 0) header.ack.arrived |= qp.arrived[(word + 1) % (kBitmap / 64)] << (64 - shift);
+  header.ack.arrived = qp.arrived.from(unwrap(header.arrived_from() & kPsnMask, qp.expected));
 }
 
 void Roce::fill_cnp(const ReceiveQp& qp, Transmit& out) {

@@ -45,15 +45,9 @@ Roce::Roce(const RoceConfig& config) : config_(derived(config)), law_(config_) {
 
 // ---- endpoints and peers
 
-Roce::EndpointState& Roce::state_of(std::uint32_t endpoint) {
-  if (endpoint >= endpoints_.size()) endpoints_.resize(endpoint + 1);
-  return endpoints_[endpoint];
-}
-
 std::uint32_t Roce::send_peer_for(std::uint32_t endpoint, std::uint32_t peer) {
-  if (const std::uint32_t known = send_index_.find(pair_key(endpoint, peer)); known != kNone) return known;
-  const std::uint32_t index = send_peers_.take();
-  send_index_.insert(pair_key(endpoint, peer), index);
+  if (const std::uint32_t known = send_peers_.find(endpoint, peer); known != kNone) return known;
+  const std::uint32_t index = send_peers_.add(endpoint, peer);
   // Queue pairs are never given back, so that those of a peer follow one another.
   const auto first = static_cast<std::uint32_t>(send_qps_.size());
   send_peers_[index] = {endpoint, peer, first, 0, 0, 0, 0};
@@ -68,9 +62,8 @@ std::uint32_t Roce::send_peer_for(std::uint32_t endpoint, std::uint32_t peer) {
 }
 
 std::uint32_t Roce::receive_peer_for(std::uint32_t endpoint, std::uint32_t peer) {
-  if (const std::uint32_t known = receive_index_.find(pair_key(endpoint, peer)); known != kNone) return known;
-  const std::uint32_t index = receive_peers_.take();
-  receive_index_.insert(pair_key(endpoint, peer), index);
+  if (const std::uint32_t known = receive_peers_.find(endpoint, peer); known != kNone) return known;
+  const std::uint32_t index = receive_peers_.add(endpoint, peer);
   const auto first = static_cast<std::uint32_t>(receive_qps_.size());
   receive_peers_[index] = {endpoint, peer, first, kNone, 0, 0, 0};
   for (std::uint32_t i = 0; i < config_.qps; ++i) {
@@ -97,7 +90,7 @@ void Roce::connect(SendPeer& peer) {
     qp.silent = 0;
     qp.limited = false;
     qp.control.reset(law_);
-    std::fill(std::begin(qp.arrived), std::end(qp.arrived), 0);
+    qp.arrived.clear_all();
   }
 }
 
@@ -121,7 +114,7 @@ void Roce::fail(SendPeer& peer) {
 }
 
 std::uint64_t Roce::rate(std::uint32_t endpoint, std::uint32_t peer, std::uint32_t qp) const {
-  const std::uint32_t index = send_index_.find(pair_key(endpoint, peer));
+  const std::uint32_t index = send_peers_.find(endpoint, peer);
   if (index == kNone || qp >= config_.qps) return law_.line_rate;
   return send_qps_[send_peers_[index].qps + qp].control.rate();
 }
@@ -178,20 +171,7 @@ void Roce::enqueue(std::uint32_t index, std::uint32_t message, std::uint32_t beg
   if (qp.sending == kNone) qp.sending = part;
   if (qp.resending == kNone) qp.resending = part;
   qp.end += packets;
-  activate(index);
-}
-
-void Roce::activate(std::uint32_t index) {
-  SendQp& qp = send_qps_[index];
-  if (qp.next_active != kNone) return;
-  EndpointState& state = state_of(send_peers_[qp.peer].endpoint);
-  if (state.active == kNone) {
-    qp.next_active = index;
-    state.active = index;
-  } else {
-    qp.next_active = send_qps_[state.active].next_active;
-    send_qps_[state.active].next_active = index;
-  }
+  endpoints_.of(send_peers_[qp.peer].endpoint).active.join(send_qps_, index);
 }
 
 // ---- turns
@@ -204,72 +184,38 @@ Placement Roce::handle(Instant now, std::uint32_t endpoint, PacketType type, std
 }
 
 bool Roce::poll_ack(std::uint32_t endpoint, Transmit& out) {
-  if (endpoint >= endpoints_.size()) return false;
-  EndpointState& state = endpoints_[endpoint];
-  if (state.owing_cnp != kNone) {
-    ReceiveQp& qp = receive_qps_[state.owing_cnp];
-    state.owing_cnp = qp.next_owing_cnp;
-    qp.owing_cnp = false;
-    fill_cnp(qp, out);
+  EndpointState* const state = endpoints_.find(endpoint);
+  if (state == nullptr) return false;
+  if (state->owing_cnp.first != kNone) {
+    fill_cnp(state->owing_cnp.take(receive_qps_), out);
     return true;
   }
-  if (state.owing == kNone) return false;
-  ReceiveQp& qp = receive_qps_[state.owing];
-  state.owing = qp.next_owing;
-  qp.owing = false;
-  fill_ack(qp, out);
+  if (state->owing.first == kNone) return false;
+  fill_ack(state->owing.take(receive_qps_), out);
   return true;
 }
 
 bool Roce::poll(Instant now, std::uint32_t endpoint, Transmit& out) {
-  if (endpoint >= endpoints_.size()) return false;
-  EndpointState& state = endpoints_[endpoint];
-  // Queue pairs in turn, starting behind the one served last.
-  while (state.active != kNone) {
-    const std::uint32_t last = state.active;
-    std::uint32_t index = last;
-    bool removed = false;
-    do {
-      const std::uint32_t before_it = index;
-      index = send_qps_[index].next_active;
-      SendQp& qp = send_qps_[index];
-      if (now >= qp.deadline) time_out(now, qp);
-      if (qp.limited && now >= qp.control.increase_due()) follow_rate(now, qp);
-      if (qp.first_part == kNone) {  // nothing left: leave the ring
-        const bool alone = qp.next_active == index;
-        send_qps_[before_it].next_active = qp.next_active;
-        qp.next_active = kNone;
-        state.active = alone ? kNone : before_it;
-        removed = true;
-        break;
-      }
-      if (now >= qp.paced_until && can_send(qp)) {
-        fill_data(now, qp, out);
-        state.active = index;
-        return true;
-      }
-    } while (index != last);
-    if (!removed) return false;
-  }
-  return false;
+  EndpointState* const state = endpoints_.find(endpoint);
+  return state != nullptr && state->active.serve(send_qps_, [&](std::uint32_t index) {
+    SendQp& qp = send_qps_[index];
+    if (now >= qp.deadline) time_out(now, qp);
+    if (qp.limited && now >= qp.control.increase_due()) follow_rate(now, qp);
+    if (qp.first_part == kNone) return Turn::over;
+    if (now < qp.paced_until || !can_send(qp)) return Turn::passed;
+    fill_data(now, qp, out);
+    return Turn::served;
+  });
 }
 
 Instant Roce::next_wake(std::uint32_t endpoint) const {
-  if (endpoint >= endpoints_.size()) return kNever;
-  const std::uint32_t start = endpoints_[endpoint].active;
-  if (start == kNone) return kNever;
-  Instant wake = kNever;
-  std::uint32_t index = start;
-  do {
-    const SendQp& qp = send_qps_[index];
-    wake = std::min(wake, qp.deadline);
-    if (can_send(qp)) {
-      wake = std::min(wake, qp.paced_until);
-      if (qp.limited) wake = std::min(wake, qp.control.increase_due());  // after which it may be sooner
-    }
-    index = qp.next_active;
-  } while (index != start);
-  return wake;
+  const EndpointState* const state = endpoints_.find(endpoint);
+  if (state == nullptr) return kNever;
+  return state->active.earliest(send_qps_, [&](const SendQp& qp) {
+    if (!can_send(qp)) return qp.deadline;
+    const Instant wake = std::min(qp.deadline, qp.paced_until);
+    return qp.limited ? std::min(wake, qp.control.increase_due()) : wake;  // after which it may be sooner
+  });
 }
 
 }  // namespace weft::transport

@@ -27,11 +27,13 @@
 #include <string_view>
 #include <vector>
 
-#include "base/flat_map.hpp"
+#include "transport/bit_ring.hpp"
 #include "transport/operation.hpp"
+#include "transport/peers.hpp"
 #include "transport/roce/config.hpp"
 #include "transport/roce/dcqcn.hpp"
 #include "transport/slab.hpp"
+#include "transport/turns.hpp"
 
 namespace weft::transport {
 
@@ -72,11 +74,9 @@ class Roce {
   static constexpr std::uint32_t kMostQps = 16;
 
  private:
-  static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
-  static constexpr std::uint32_t kBitmap = 1024;           // packets that selective repeat can tell apart
-  static constexpr std::uint32_t kMostWindow = 1u << 22;   // half of what 24 bits tell apart, and room for the old
-  static constexpr std::uint32_t kMostPackets = 1u << 30;  // of one message, and waiting on one queue pair
-  static constexpr std::uint32_t kMostHalves = 4096;       // split messages of one peer that wait for parts
+  static constexpr std::uint32_t kBitmap = 1024;          // packets that selective repeat can tell apart
+  static constexpr std::uint32_t kMostWindow = 1u << 22;  // half of what 24 bits tell apart, and room for the old
+  static constexpr std::uint32_t kMostHalves = 4096;      // split messages of one peer that wait for parts
 
   struct Message {
     std::uint64_t bytes;
@@ -115,8 +115,8 @@ class Roce {
     bool limited;         // by DCQCN: the next line matters
 
     Dcqcn control;
-    Instant heard;                        // the last word from the peer, or when it was first asked for one
-    std::uint64_t arrived[kBitmap / 64];  // selective: bit s % kBitmap, of the sequences from una to sent
+    Instant heard;             // the last word from the peer, or when it was first asked for one
+    BitRing<kBitmap> arrived;  // selective: of the sequences from una to sent
   };
   static_assert(sizeof(SendQp) == 256);
 
@@ -163,8 +163,8 @@ class Roce {
     Instant next_cnp;
     bool owing;
     bool owing_cnp;
-    bool nak_sent;                        // go-back-N: for this gap
-    std::uint64_t arrived[kBitmap / 64];  // selective: beyond `expected`
+    bool nak_sent;             // go-back-N: for this gap
+    BitRing<kBitmap> arrived;  // selective: beyond `expected`
   };
   static_assert(sizeof(ReceiveQp) <= 192);
 
@@ -179,9 +179,9 @@ class Roce {
   };
 
   struct EndpointState {
-    std::uint32_t active = kNone;  // a queue pair in the ring of those with work, the last one served
-    std::uint32_t owing = kNone;
-    std::uint32_t owing_cnp = kNone;
+    Turns active;  // queue pairs with work
+    Owed<&ReceiveQp::next_owing, &ReceiveQp::owing> owing;
+    Owed<&ReceiveQp::next_owing_cnp, &ReceiveQp::owing_cnp> owing_cnp;
   };
 
   // Where the packets of a message go: equal parts in the order of the queue pairs, or all to one.
@@ -198,12 +198,10 @@ class Roce {
   };
 
   // roce.cpp: peers, posting, turns
-  EndpointState& state_of(std::uint32_t endpoint);
   std::uint32_t send_peer_for(std::uint32_t endpoint, std::uint32_t peer);
   std::uint32_t receive_peer_for(std::uint32_t endpoint, std::uint32_t peer);
   Shares shares_of(std::uint64_t bytes) const;  // 0 packets: too long
   void enqueue(std::uint32_t qp, std::uint32_t message, std::uint32_t begin, std::uint32_t packets);
-  void activate(std::uint32_t qp);
   void connect(SendPeer& peer);
   void fail(SendPeer& peer);
 
@@ -244,17 +242,15 @@ class Roce {
   DcqcnLaw law_;
   std::int64_t longest_timeout_;
   int mtu_shift_;
-  std::vector<EndpointState> endpoints_;
-  Slab<SendPeer> send_peers_;
-  Slab<ReceivePeer> receive_peers_;
+  Endpoints<EndpointState> endpoints_;
+  Peers<SendPeer> send_peers_;
+  Peers<ReceivePeer> receive_peers_;
   Slab<SendQp> send_qps_;
   Slab<ReceiveQp> receive_qps_;
   Slab<Message> messages_;
   Slab<Part> parts_;
   Slab<End> ends_;
   Slab<Half> halves_;
-  FlatMap send_index_;  // (endpoint, peer) to slab
-  FlatMap receive_index_;
   std::vector<Completion> completions_;
   RoceCounters counters_;
 };

@@ -9,7 +9,7 @@
 namespace weft::transport {
 
 void Roce::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, const Header& header) {
-  const std::uint32_t index = send_index_.find(pair_key(endpoint, header.source));
+  const std::uint32_t index = send_peers_.find(endpoint, header.source);
   if (index == kNone || header.path >= config_.qps || header.stream != send_peers_[index].stream) {
     ++counters_.ignored;
     return;
@@ -51,7 +51,7 @@ void Roce::note_arrivals(SendQp& qp, const Header& header) {
   for (std::uint64_t bits = header.ack.arrived; bits != 0; bits &= bits - 1) {
     const std::uint32_t sequence = from + static_cast<std::uint32_t>(std::countr_zero(bits));
     if (before(sequence, qp.una) || !before(sequence, qp.sent)) continue;
-    qp.arrived[sequence % kBitmap / 64] |= std::uint64_t{1} << sequence % 64;
+    qp.arrived.set(sequence);
     if (before(qp.lost, sequence)) qp.lost = sequence;
   }
   skip_arrived(qp);
@@ -59,7 +59,7 @@ void Roce::note_arrivals(SendQp& qp, const Header& header) {
 
 void Roce::acknowledge(SendQp& qp, std::uint32_t up_to) {
   if (config_.recovery == RoceConfig::Recovery::selective)
-    for (std::uint32_t s = qp.una; s != up_to; ++s) qp.arrived[s % kBitmap / 64] &= ~(std::uint64_t{1} << s % 64);
+    for (std::uint32_t s = qp.una; s != up_to; ++s) qp.arrived.clear(s);
   qp.una = up_to;
   while (qp.first_part != kNone) {
     const std::uint32_t index = qp.first_part;
@@ -88,7 +88,7 @@ void Roce::step(SendQp& qp) {
 }
 
 void Roce::skip_arrived(SendQp& qp) {
-  while (qp.scan != qp.lost && (qp.arrived[qp.scan % kBitmap / 64] >> qp.scan % 64 & 1)) step(qp);
+  while (qp.scan != qp.lost && qp.arrived.has(qp.scan)) step(qp);
 }
 
 // Nothing came in answer: everything not known to have arrived is lost.
@@ -109,7 +109,7 @@ void Roce::time_out(Instant now, SendQp& qp) {
 // ---- DCQCN
 
 void Roce::handle_cnp(Instant now, std::uint32_t endpoint, const Header& header) {
-  const std::uint32_t index = send_index_.find(pair_key(endpoint, header.source));
+  const std::uint32_t index = send_peers_.find(endpoint, header.source);
   if (index == kNone || header.path >= config_.qps || config_.control == RoceConfig::Control::none) {
     ++counters_.ignored;
     return;

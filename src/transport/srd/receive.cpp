@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "transport/srd/numbers.hpp"
 #include "transport/srd/srd.hpp"
 
 namespace weft::transport {
@@ -11,11 +10,7 @@ namespace weft::transport {
 void Srd::owe(std::uint32_t index, std::uint8_t flags) {
   Receiver& receiver = receivers_[index];
   receiver.owe_flags = flags;
-  if (receiver.owing) return;
-  receiver.owing = true;
-  EndpointState& state = state_of(receiver.endpoint);
-  receiver.next_owing = state.owing;
-  state.owing = index;
+  endpoints_.of(receiver.endpoint).owing.add(receivers_, index);
 }
 
 // A packet whose generations or stream are not those of the packet before it. True: it counts.
@@ -42,7 +37,7 @@ bool Srd::admit(Instant now, std::uint32_t index, const Header& header) {
 Placement Srd::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t flags, const Header& header) {
   Placement placement;  // one object for every return, built where the caller wants it
   placement.kind = Placement::Kind::dropped;
-  std::uint32_t index = receiver_index_.find(pair_key(endpoint, header.source));
+  std::uint32_t index = receivers_.find(endpoint, header.source);
   if (index == kNone) index = receiver_for(endpoint, header.source);
   Receiver& receiver = receivers_[index];
   if (header.generation != receiver.generation || header.stream != receiver.stream ||
@@ -60,8 +55,8 @@ Placement Srd::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fla
   }
   const std::uint32_t ahead = header.sequence - receiver.expected;
   if (ahead < kOpen) receiver.echo = header.sequence;
-  const std::uint64_t bit = std::uint64_t{1} << (header.sequence % 64);
-  std::uint64_t& word = receiver.arrived[header.sequence % kOpen / 64];
+  const std::uint64_t bit = receiver.arrived.bit(header.sequence);
+  std::uint64_t& word = receiver.arrived.word(header.sequence);
   const bool seen = ahead >= kOpen || (word & bit);  // or ancient, or from beyond any window
   if (flags & kTrimmed) {
     ++counters_.trimmed_seen;
@@ -75,7 +70,7 @@ Placement Srd::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fla
     placement.kind = Placement::Kind::duplicate;
     return placement;
   }
-  std::uint32_t* link = message_of(receiver, header);
+  std::uint32_t* link = link_to(receive_messages_, receiver, header.data.first);
   if (*link == kNone) {
     bool not_ready = false;
     if (!begin_message(now, receiver, header, not_ready)) {
@@ -87,20 +82,19 @@ Placement Srd::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fla
       }
       return placement;
     }
-    link = message_of(receiver, header);  // the slab may have grown
-  } else if (const ReceiveMessage& message = receive_messages_[*link];
-             message.op != header.op || message.bytes != header.data.size ||
-             header.sequence - message.first >= message.packets) {
+    link = link_to(receive_messages_, receiver, header.data.first);  // the slab may have grown
+  } else if (!is_part_of(receive_messages_[*link], header)) {
     ++counters_.ignored;
     return placement;
   }
   word |= bit;
   ++receiver.beyond;
-  std::uint64_t& marks = receiver.marked[header.sequence % kOpen / 64];
+  std::uint64_t& marks = receiver.marked.word(header.sequence);
   marks = flags & kMarked ? marks | bit : marks & ~bit;
   counters_.marked_seen += (flags & kMarked) != 0;
   deliver(now, receiver, header, link, placement);
-  if (ahead == 0) advance(receiver);
+  if (ahead == 0)
+    receiver.beyond = static_cast<std::uint16_t>(receiver.beyond - receiver.arrived.pass(receiver.expected));
   // The packet that asks may overtake others; those are then acknowledged when they close the gap.
   receiver.hurry = receiver.hurry || (flags & kAckNow);
   const bool gap = receiver.beyond > 0;
@@ -111,35 +105,16 @@ Placement Srd::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fla
   return placement;
 }
 
-// Moves `expected` over what has arrived.
-void Srd::advance(Receiver& receiver) {
-  while (true) {
-    std::uint64_t& word = receiver.arrived[receiver.expected % kOpen / 64];
-    const std::uint32_t shift = receiver.expected % 64;
-    const auto run = static_cast<std::uint32_t>(std::countr_one(word >> shift));
-    word &= run == 64 ? 0 : ~(((std::uint64_t{1} << run) - 1) << shift);
-    receiver.expected += run;
-    receiver.beyond = static_cast<std::uint16_t>(receiver.beyond - run);
-    if (shift + run < 64) return;  // not the end of a word
-  }
-}
-
 // ---- messages
 
-std::uint32_t* Srd::message_of(Receiver& receiver, const Header& header) {
-  std::uint32_t* link = &receiver.messages;
-  while (*link != kNone && receive_messages_[*link].first != header.data.first) link = &receive_messages_[*link].next;
-  return link;
-}
-
 bool Srd::begin_message(Instant now, Receiver& receiver, const Header& header, bool& not_ready) {
-  const std::uint32_t packets = packets_of(header.op, header.data.size);
+  const std::uint32_t packets = packets_for(header.op, header.data.size);
   if (header.sequence - header.data.first >= packets) return false;  // also when packets is 0: too long
-  EndpointState& state = state_of(receiver.endpoint);
+  EndpointState& state = endpoints_.of(receiver.endpoint);
   // An honest sender's window overlaps no more messages than it has packets.
   if (receiver.incomplete >= kOpen) return false;
   if (header.op == Op::read) {
-    const std::uint32_t sender = sender_index_.find(pair_key(receiver.endpoint, receiver.peer));
+    const std::uint32_t sender = senders_.find(receiver.endpoint, receiver.peer);
     // Twice what an honest peer has open, for it opens the next before we have its last acknowledgement.
     not_ready = sender != kNone && senders_[sender].responses >= 2 * config_.reads;
   } else if (packets > 1) {
@@ -152,7 +127,7 @@ bool Srd::begin_message(Instant now, Receiver& receiver, const Header& header, b
   if (not_ready) return false;
   std::uint32_t read = kNone;
   if (header.op == Op::response) {
-    const std::uint32_t sender = sender_index_.find(pair_key(receiver.endpoint, receiver.peer));
+    const std::uint32_t sender = senders_.find(receiver.endpoint, receiver.peer);
     if (sender != kNone) read = senders_[sender].reads;
     while (read != kNone && !(reads_[read].id == header.data.tag && reads_[read].bytes == header.data.size))
       read = reads_[read].next;
@@ -170,14 +145,11 @@ bool Srd::begin_message(Instant now, Receiver& receiver, const Header& header, b
 
 void Srd::deliver(Instant now, Receiver& receiver, const Header& header, std::uint32_t* link, Placement& out) {
   ReceiveMessage& message = receive_messages_[*link];
-  out.kind = message.op == Op::read ? Placement::Kind::none : Placement::Kind::place;
-  out.op = message.op;
-  out.first = message.first;
-  out.tag = message.tag;
-  out.offset = std::uint64_t{header.sequence - message.first} * config_.payload;
-  if (message.op != Op::read)
-    out.length = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(config_.payload, message.bytes - std::min(message.bytes, out.offset)));
+  place(message, header.sequence, config_.payload, out);
+  if (message.op == Op::read) {
+    out.kind = Placement::Kind::none;
+    out.length = 0;
+  }
   if (message.op == Op::response) {
     if (message.read == kNone) {
       out.kind = Placement::Kind::dropped;  // nobody waits for it any more
@@ -199,7 +171,7 @@ void Srd::finish(Instant now, Receiver& receiver, std::uint32_t* link) {
   const ReceiveMessage message = receive_messages_[slot];
   *link = message.next;
   receive_messages_.give_back(slot);
-  --state_of(receiver.endpoint).incomplete;
+  --endpoints_.of(receiver.endpoint).incomplete;
   if (--receiver.incomplete == 0) stop_listening(receiver);
   const auto complete = [&](std::uint32_t tag, std::uint32_t context, Completion::Kind kind) {
     counters_.payload_delivered += message.bytes;
@@ -229,21 +201,21 @@ void Srd::forget(Receiver& receiver) {
     const std::uint32_t slot = receiver.messages;
     receiver.messages = receive_messages_[slot].next;
     receive_messages_.give_back(slot);
-    --state_of(receiver.endpoint).incomplete;
+    --endpoints_.of(receiver.endpoint).incomplete;
     if (--receiver.incomplete == 0) stop_listening(receiver);
   }
   receiver.expected = receiver.echo = config_.first_sequence;
   receiver.unacked = receiver.beyond = 0;
   receiver.hurry = receiver.broken = false;
-  std::fill(std::begin(receiver.arrived), std::end(receiver.arrived), 0);
-  std::fill(std::begin(receiver.marked), std::end(receiver.marked), 0);
+  receiver.arrived.clear_all();
+  receiver.marked.clear_all();
 }
 
 // ---- who is being listened to
 
 void Srd::listen(Receiver& receiver) {
-  EndpointState& state = state_of(receiver.endpoint);
-  const std::uint32_t self = receiver_index_.find(pair_key(receiver.endpoint, receiver.peer));
+  EndpointState& state = endpoints_.of(receiver.endpoint);
+  const std::uint32_t self = receivers_.find(receiver.endpoint, receiver.peer);
   ++state.listening;
   if (state.listeners == kNone) {
     state.listeners = receiver.listen_next = receiver.listen_before = self;
@@ -257,7 +229,7 @@ void Srd::listen(Receiver& receiver) {
 }
 
 void Srd::stop_listening(Receiver& receiver) {
-  EndpointState& state = state_of(receiver.endpoint);
+  EndpointState& state = endpoints_.of(receiver.endpoint);
   --state.listening;
   if (state.listening == 0) {
     state.listeners = kNone;
@@ -283,11 +255,7 @@ void Srd::drop_silent_listener(Instant now, EndpointState& state) {
 
 // ---- acknowledgements
 
-void Srd::fill_ack(EndpointState& state, Transmit& out) {
-  const std::uint32_t index = state.owing;
-  Receiver& receiver = receivers_[index];
-  state.owing = receiver.next_owing;
-  receiver.owing = false;
+void Srd::fill_ack(const EndpointState& state, Receiver& receiver, Transmit& out) {
   receiver.unacked = 0;
   ++counters_.acks_sent;
   out.type = PacketType::ack;
@@ -303,27 +271,14 @@ void Srd::fill_ack(EndpointState& state, Transmit& out) {
   header.stream = receiver.stream;
   header.generation = config_.generation;
   header.peer_generation = receiver.generation;
-  const auto gather = [](const std::uint64_t* words, std::uint32_t from) {
-    const std::uint32_t word = from % kOpen / 64;
-    const std::uint32_t shift = from % 64;
-    std::uint64_t bits = words[word] >> shift;
-    if (shift > 0) bits |= words[(word + 1) % (kOpen / 64)] << (64 - shift);
-    return bits;
-  };
-  header.ack.arrived = gather(receiver.arrived, header.arrived_from());
+  header.ack.arrived = receiver.arrived.from(header.arrived_from());
   // Marks of the 64 sequences up to the echo, newest in bit 0.
-  std::uint64_t marks = gather(receiver.marked, receiver.echo - 63);
+  std::uint64_t marks = receiver.marked.from(receiver.echo - 63);
   std::uint64_t reversed = 0;
   for (; marks != 0; marks &= marks - 1) reversed |= std::uint64_t{1} << (63 - std::countr_zero(marks));
   header.ack.marked = reversed;
 }
 
-std::uint64_t Srd::underway_bytes() const {
-  std::uint64_t packets = 0;
-  for (std::uint32_t i = 0; i < receivers_.size(); ++i)
-    for (std::uint32_t at = receivers_[i].messages; at != kNone; at = receive_messages_[at].next)
-      packets += receive_messages_[at].packets - receive_messages_[at].left;
-  return packets * config_.payload;
-}
+std::uint64_t Srd::underway_bytes() const { return packets_underway(receivers_, receive_messages_) * config_.payload; }
 
 }  // namespace weft::transport

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include "transport/srd/numbers.hpp"
 #include "transport/srd/srd.hpp"
 
 namespace weft::transport {
@@ -40,22 +39,9 @@ std::uint32_t first_zero(const std::uint8_t (&bytes)[kSize], std::uint32_t at) {
 
 }  // namespace
 
-void Srd::activate(std::uint32_t index) {
-  Sender& sender = senders_[index];
-  if (sender.next_active != kNone) return;
-  EndpointState& state = state_of(sender.endpoint);
-  if (state.active == kNone) {
-    sender.next_active = index;
-    state.active = index;
-  } else {
-    sender.next_active = senders_[state.active].next_active;
-    senders_[state.active].next_active = index;
-  }
-}
-
 bool Srd::enqueue(Instant now, std::uint32_t index, const Operation& operation) {
   Sender& sender = senders_[index];
-  const std::uint32_t packets = packets_of(operation.op, operation.bytes);
+  const std::uint32_t packets = packets_for(operation.op, operation.bytes);
   if (packets == 0 || sender.end - sender.una + packets > (1u << 31) - kOpen) return false;
   if (operation.op == Op::read) {
     // More would wait in the stream, and what answers the peer's reads behind them: both could wait for ever.
@@ -69,9 +55,6 @@ bool Srd::enqueue(Instant now, std::uint32_t index, const Operation& operation) 
     sender.latest_sent = stamp(now);  // after a long pause the old one may have wrapped
     begin_work(sender);
   }
-  const std::uint32_t slot = send_messages_.take();
-  send_messages_[slot] = {operation.bytes, operation.tag, operation.context, sender.end, packets,
-                          packets,         kNone,         operation.op};
   if (operation.op == Op::read) {
     const std::uint32_t read = reads_.take();
     reads_[read] = {operation.bytes, sender.end + (std::uint32_t{sender.stream} << 16),
@@ -79,22 +62,21 @@ bool Srd::enqueue(Instant now, std::uint32_t index, const Operation& operation) 
                     index,           sender.reads};
     sender.reads = read;
   }
-  sender.end += packets;
-  if (sender.last_message == kNone) {
-    sender.first_message = slot;
-  } else {
-    send_messages_[sender.last_message].next = slot;
-  }
-  sender.last_message = slot;
-  if (sender.sending == kNone) sender.sending = slot;
-  activate(index);
+  append(send_messages_, sender,
+         {.bytes = operation.bytes,
+          .tag = operation.tag,
+          .context = operation.context,
+          .packets = packets,
+          .left = packets,
+          .op = operation.op});
+  endpoints_.of(sender.endpoint).active.join(senders_, index);
   return true;
 }
 
 // ---- acknowledgements
 
 void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, const Header& header) {
-  const std::uint32_t index = sender_index_.find(pair_key(endpoint, header.source));
+  const std::uint32_t index = senders_.find(endpoint, header.source);
   if (index == kNone) return;
   Sender& sender = senders_[index];
   if (header.peer_generation != config_.generation ||
@@ -121,20 +103,10 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
     return back < 64 && (header.ack.marked >> back & 1);
   };
   std::uint32_t message = sender.first_message;
-  const std::uint32_t una = sender.una;
   const std::uint32_t open = sender.flying + sender.lost;
-  for (std::uint32_t s = una; before(s, header.sequence); ++s)
-    if (Slot& slot = slots[s]; !slot.is(State::arrived)) acknowledge(sender, slot, s, marked(s), stamp(now), message);
-  const std::uint32_t from = header.arrived_from();
-  for (std::uint64_t bits = header.ack.arrived; bits != 0; bits &= bits - 1) {
-    const std::uint32_t s = from + static_cast<std::uint32_t>(std::countr_zero(bits));
-    if (Slot& slot = slots[s]; before(s, sender.next) && !before(s, una) && !slot.is(State::arrived))
-      acknowledge(sender, slot, s, marked(s), stamp(now), message);
-  }
-  while (sender.una != sender.next && slots[sender.una].is(State::arrived)) {
-    slots[sender.una].become(State::empty);
-    ++sender.una;
-  }
+  take_news(sender, slots, header, [&](Slot& slot, std::uint32_t sequence) {
+    acknowledge(sender, slot, sequence, marked(sequence), stamp(now), message);
+  });
   bool news = sender.flying + sender.lost != open;
   if ((flags & (kTrimmed | kNotReady)) && echo_known && slots[echo].is(State::flying)) {
     refuse(now, sender, echo, flags);
@@ -175,8 +147,7 @@ void Srd::acknowledge(Sender& sender, Slot& slot, std::uint32_t sequence, bool m
   ++sender.epoch_acked;
   if (since(slot.sent, sender.latest_sent) > 0) sender.latest_sent = slot.sent;
   // Messages are runs of sequences, and acknowledgements go upwards from one to the next.
-  while (sequence - send_messages_[message].first >= send_messages_[message].packets)
-    message = send_messages_[message].next;
+  message = message_with(send_messages_, sequence, message);
   --send_messages_[message].left;
 }
 
@@ -197,26 +168,11 @@ void Srd::refuse(Instant now, Sender& sender, std::uint32_t sequence, std::uint8
 }
 
 void Srd::finish_messages(Sender& sender) {
-  std::uint32_t* link = &sender.first_message;
-  std::uint32_t last = kNone;
-  // Behind the one being sent, none has begun.
-  while (*link != kNone) {
-    SendMessage& message = send_messages_[*link];
-    if (message.left > 0) {
-      if (!before(message.first, sender.next)) return;
-      last = *link;
-      link = &message.next;
-      continue;
-    }
+  finish_sent(send_messages_, sender, [&](const SendMessage& message) {
     if (message.op == Op::send || message.op == Op::write)
-      completions_.push_back(
-          {sender.endpoint, sender.peer, message.tag, message.context, message.bytes, Completion::Kind::sent});
+      completions_.push_back(end_of(sender, message, Completion::Kind::sent));
     sender.responses -= message.op == Op::response;
-    const std::uint32_t done = *link;
-    *link = message.next;
-    send_messages_.give_back(done);
-  }
-  sender.last_message = last;
+  });
 }
 
 // ---- windows
@@ -243,7 +199,7 @@ void Srd::end_epoch(Sender& sender) {
 
 // Counted at the endpoint are those with messages; how much they may send counts with them.
 void Srd::begin_work(Sender& sender) {
-  EndpointState& state = state_of(sender.endpoint);
+  EndpointState& state = endpoints_.of(sender.endpoint);
   ++state.working;
   state.allowed += sender.allowed;
 }
@@ -342,7 +298,7 @@ std::uint32_t Srd::choose_path(Sender& sender, bool resend, std::uint32_t avoid)
   sender.burst_left = static_cast<std::uint8_t>(at == kNoPath ? config_.burst - 1 : 0);
   if (at == kNoPath) {
     // What is sent last must not arrive last by far.
-    const std::uint32_t left = resend ? kMaxPackets : sender.end - sender.next;
+    const std::uint32_t left = resend ? kMostPackets : sender.end - sender.next;
     at = take_quickest(sender, static_cast<std::uint8_t>(std::min<std::uint32_t>(left / 4, kMostLag)), avoid);
   }
   if (at == kNoPath) at = take_quickest(sender, kMostLag, avoid);
@@ -408,11 +364,10 @@ void Srd::narrow(Sender& sender) {
 // ---- loss and silence
 
 void Srd::lose(Sender& sender, std::uint32_t sequence) {
-  Slot& slot = slots_of(sender)[sequence];
-  slot.become(State::lost);
-  sender.trying &= ~(std::uint64_t{1} << slot.path);
-  land(sender, slot.path);
-  if (sender.lost++ == 0 || before(sequence, sender.lost_scan)) sender.lost_scan = sequence;
+  const Slots slots = slots_of(sender);
+  note_lost(sender, slots, sequence);
+  sender.trying &= ~(std::uint64_t{1} << slots[sequence].path);
+  land(sender, slots[sequence].path);
 }
 
 // A packet sent well before one that has arrived is lost; sent half a round trip before, it shows that its path lags
@@ -515,7 +470,7 @@ void Srd::time_out(Instant now, std::uint32_t index) {
 // ---- sending
 
 void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& out) {
-  std::uint32_t sequence = sender.next;
+  std::uint32_t sequence = 0;
   std::uint32_t index = sender.sending;
   std::uint32_t avoid = kNoPath;
   const bool resend = sender.lost > 0;
@@ -523,19 +478,13 @@ void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& 
   const Slots slots = slots_of(sender);
   out.flags = 0;
   if (resend) {
-    sequence = sender.lost_scan;
-    while (!slots[sequence].is(State::lost)) ++sequence;
-    sender.lost_scan = sequence + 1;
-    --sender.lost;
+    sequence = take_lost(sender, slots);
     ++counters_.data_resent;
     out.flags = kResent | kAckNow;
     avoid = slots[sequence].path;
-    index = sender.first_message;
-    while (sequence - send_messages_[index].first >= send_messages_[index].packets) index = send_messages_[index].next;
+    index = message_with(send_messages_, sequence, sender.first_message);
   } else {
-    ++sender.next;
-    if (sender.next == send_messages_[index].first + send_messages_[index].packets)
-      sender.sending = send_messages_[index].next;
+    sequence = take_fresh(send_messages_, sender);
     ++counters_.data_sent;
   }
   const SendMessage& message = send_messages_[index];

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/hash.hpp"
-#include "transport/srd/numbers.hpp"
 
 namespace weft::transport {
 
@@ -45,24 +44,17 @@ Srd::Srd(const SrdConfig& config) : config_(config) {
 
 // ---- endpoints and peers
 
-Srd::EndpointState& Srd::state_of(std::uint32_t endpoint) {
-  if (endpoint >= endpoints_.size()) endpoints_.resize(endpoint + 1);
-  return endpoints_[endpoint];
-}
-
 std::uint32_t Srd::sender_for(std::uint32_t endpoint, std::uint32_t peer) {
-  if (const std::uint32_t known = sender_index_.find(pair_key(endpoint, peer)); known != kNone) return known;
-  const std::uint32_t index = senders_.take();
-  sender_index_.insert(pair_key(endpoint, peer), index);
+  if (const std::uint32_t known = senders_.find(endpoint, peer); known != kNone) return known;
+  const std::uint32_t index = senders_.add(endpoint, peer);
   Sender& sender = senders_[index];
-  sender = Sender{};
   sender.endpoint = endpoint;
   sender.peer = peer;
   sender.next_active = kNone;
   sender.reads = sender.wide = kNone;
   sender.least_rtt = base_;
   sender.mean_rtt = (base_ + target_ / 2) * kMeanOf;
-  const std::uint32_t receiver = receiver_index_.find(pair_key(endpoint, peer));
+  const std::uint32_t receiver = receivers_.find(endpoint, peer);
   if (receiver != kNone) sender.peer_generation = receivers_[receiver].generation;
   // Each pair starts its turn of the paths elsewhere, so that senders do not march in step.
   sender.path = static_cast<std::uint8_t>(pick(mix64(pair_key(endpoint, peer)), config_.paths));
@@ -76,24 +68,22 @@ std::uint32_t Srd::sender_for(std::uint32_t endpoint, std::uint32_t peer) {
 }
 
 std::uint32_t Srd::receiver_for(std::uint32_t endpoint, std::uint32_t peer) {
-  if (const std::uint32_t known = receiver_index_.find(pair_key(endpoint, peer)); known != kNone) return known;
-  const std::uint32_t index = receivers_.take();
-  receiver_index_.insert(pair_key(endpoint, peer), index);
+  if (const std::uint32_t known = receivers_.find(endpoint, peer); known != kNone) return known;
+  const std::uint32_t index = receivers_.add(endpoint, peer);
   Receiver& receiver = receivers_[index];
-  receiver = Receiver{};
   receiver.endpoint = endpoint;
   receiver.peer = peer;
   receiver.next_owing = receiver.listen_next = receiver.listen_before = receiver.messages = kNone;
   receiver.expected = receiver.echo = config_.first_sequence;
-  const std::uint32_t sender = sender_index_.find(pair_key(endpoint, peer));
+  const std::uint32_t sender = senders_.find(endpoint, peer);
   if (sender != kNone) receiver.generation = senders_[sender].peer_generation;
   return index;
 }
 
-std::uint32_t Srd::packets_of(Op op, std::uint64_t bytes) const {
-  const std::uint64_t packets = bytes / config_.payload + (bytes % config_.payload != 0);
-  if (packets > kMaxPackets) return 0;  // of a read, its answer
-  return op == Op::read ? 1 : std::max<std::uint32_t>(1, static_cast<std::uint32_t>(packets));
+// A read that is too long is one whose answer is.
+std::uint32_t Srd::packets_for(Op op, std::uint64_t bytes) const {
+  const std::uint32_t packets = packets_of(bytes, config_.payload);
+  return op == Op::read ? std::min(1u, packets) : packets;
 }
 
 bool Srd::post(Instant now, std::uint32_t endpoint, const Operation& operation) {
@@ -101,56 +91,32 @@ bool Srd::post(Instant now, std::uint32_t endpoint, const Operation& operation) 
 }
 
 bool Srd::poll_ack(std::uint32_t endpoint, Transmit& out) {
-  if (endpoint >= endpoints_.size() || endpoints_[endpoint].owing == kNone) return false;
-  fill_ack(endpoints_[endpoint], out);
+  EndpointState* const state = endpoints_.find(endpoint);
+  if (state == nullptr || state->owing.first == kNone) return false;
+  fill_ack(*state, state->owing.take(receivers_), out);
   return true;
 }
 
 bool Srd::poll(Instant now, std::uint32_t endpoint, Transmit& out) {
-  if (endpoint >= endpoints_.size()) return false;
-  // Peers in turn, starting behind the one served last.
-  while (endpoints_[endpoint].active != kNone) {
-    const std::uint32_t last = endpoints_[endpoint].active;
-    std::uint32_t index = last;
-    bool removed = false;
-    do {
-      const std::uint32_t before_it = index;
-      index = senders_[index].next_active;
-      if (now >= senders_[index].deadline) time_out(now, index);
-      Sender& sender = senders_[index];
-      if (idle(sender)) {  // nothing left: leave the ring
-        const bool alone = sender.next_active == index;
-        senders_[before_it].next_active = sender.next_active;
-        sender.next_active = kNone;
-        endpoints_[endpoint].active = alone ? kNone : before_it;
-        removed = true;
-        break;
-      }
-      const std::uint32_t share = share_of(endpoints_[endpoint], sender);
-      if (now >= sender.paced_until && can_send(sender, share)) {
-        fill_data(now, sender, share, out);
-        endpoints_[endpoint].active = index;
-        return true;
-      }
-    } while (index != last);
-    if (!removed) return false;
-  }
-  return false;
+  EndpointState* const state = endpoints_.find(endpoint);
+  return state != nullptr && state->active.serve(senders_, [&](std::uint32_t index) {
+    if (now >= senders_[index].deadline) time_out(now, index);
+    Sender& sender = senders_[index];
+    if (idle(sender)) return Turn::over;
+    const std::uint32_t share = share_of(*state, sender);
+    if (now < sender.paced_until || !can_send(sender, share)) return Turn::passed;
+    fill_data(now, sender, share, out);
+    return Turn::served;
+  });
 }
 
 Instant Srd::next_wake(std::uint32_t endpoint) const {
-  if (endpoint >= endpoints_.size()) return kNever;
-  const std::uint32_t start = endpoints_[endpoint].active;
-  if (start == kNone) return kNever;
-  Instant wake = kNever;
-  std::uint32_t index = start;
-  do {
-    const Sender& sender = senders_[index];
-    wake = std::min(wake, sender.deadline);
-    if (can_send(sender, share_of(endpoints_[endpoint], sender))) wake = std::min(wake, sender.paced_until);
-    index = sender.next_active;
-  } while (index != start);
-  return wake;
+  const EndpointState* const state = endpoints_.find(endpoint);
+  if (state == nullptr) return kNever;
+  return state->active.earliest(senders_, [&](const Sender& sender) {
+    const bool ready = can_send(sender, share_of(*state, sender));
+    return ready ? std::min(sender.deadline, sender.paced_until) : sender.deadline;
+  });
 }
 
 // ---- restarts
@@ -158,8 +124,8 @@ Instant Srd::next_wake(std::uint32_t endpoint) const {
 // A packet of the peer names a generation that is not the one we know. False: an older one. A newer one
 // has forgotten whatever we had with the former.
 bool Srd::meet(Instant now, std::uint32_t endpoint, std::uint32_t peer, std::uint16_t generation) {
-  const std::uint32_t sender = sender_index_.find(pair_key(endpoint, peer));
-  const std::uint32_t receiver = receiver_index_.find(pair_key(endpoint, peer));
+  const std::uint32_t sender = senders_.find(endpoint, peer);
+  const std::uint32_t receiver = receivers_.find(endpoint, peer);
   const std::uint16_t known = sender != kNone ? senders_[sender].peer_generation : receivers_[receiver].generation;
   if (generation == 0 || (known != 0 && !newer(generation, known))) return false;
   if (sender != kNone) {
@@ -181,29 +147,23 @@ void Srd::fail(Instant, std::uint32_t index) {
   Sender& sender = senders_[index];
   ++counters_.restarts;
   if (sender.first_message != kNone) end_work(sender);
-  while (sender.first_message != kNone) {
-    const std::uint32_t slot = sender.first_message;
-    const SendMessage& message = send_messages_[slot];
+  fail_all(send_messages_, sender, [&](const SendMessage& message) {
     if (message.op == Op::send || message.op == Op::write)
-      completions_.push_back(
-          {sender.endpoint, sender.peer, message.tag, message.context, message.bytes, Completion::Kind::failed});
-    sender.first_message = message.next;
-    send_messages_.give_back(slot);
-  }
+      completions_.push_back(end_of(sender, message, Completion::Kind::failed));
+  });
   fail_reads(sender);
   begin_stream(sender);
 }
 
 void Srd::fail_reads(Sender& sender) {
-  if (const std::uint32_t index = receiver_index_.find(pair_key(sender.endpoint, sender.peer)); index != kNone) {
+  if (const std::uint32_t index = receivers_.find(sender.endpoint, sender.peer); index != kNone) {
     for (std::uint32_t slot = receivers_[index].messages; slot != kNone; slot = receive_messages_[slot].next)
       receive_messages_[slot].read = kNone;
   }
   while (sender.reads != kNone) {
     const std::uint32_t slot = sender.reads;
     const Read& read = reads_[slot];
-    completions_.push_back(
-        {sender.endpoint, sender.peer, read.tag, read.context, read.bytes, Completion::Kind::failed});
+    completions_.push_back(end_of(sender, read, Completion::Kind::failed));
     sender.reads = read.next;
     reads_.give_back(slot);
   }

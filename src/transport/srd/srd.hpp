@@ -55,10 +55,14 @@
 #include <string_view>
 #include <vector>
 
-#include "base/flat_map.hpp"
+#include "transport/bit_ring.hpp"
+#include "transport/in_flight.hpp"
+#include "transport/messages.hpp"
 #include "transport/operation.hpp"
+#include "transport/peers.hpp"
 #include "transport/slab.hpp"
 #include "transport/srd/config.hpp"
+#include "transport/turns.hpp"
 
 namespace weft::transport {
 
@@ -102,42 +106,16 @@ class Srd {
   // Numbers from the oldest not acknowledged to the newest. A lost packet holds them open for seven round trips,
   // each of up to a window: with 256, one in thirty lost to a silent spine halved what the other spines carried.
   static constexpr std::uint32_t kOpen = 1024;
-  static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
   static constexpr std::uint32_t kMaxPaths = 64;
-  static constexpr std::uint32_t kMaxPackets = 1u << 30;  // of one message
-  static constexpr std::uint32_t kFixed = 256;            // fixed point of windows
-  static constexpr std::uint32_t kMeanOf = 64;            // packets that a mean round-trip time is taken over
-  static constexpr std::uint32_t kLeastShare = 4;         // packets in flight, with however many peers
+  static constexpr std::uint32_t kFixed = 256;     // fixed point of windows
+  static constexpr std::uint32_t kMeanOf = 64;     // packets that a mean round-trip time is taken over
+  static constexpr std::uint32_t kLeastShare = 4;  // packets in flight, with however many peers
+  // Lag of a path for each packet trimmed on it, about what a full queue delays.
+  static constexpr std::uint32_t kTrimmedLag = 16;
+  static constexpr int kHeardShift = 30;  // 1.07 ms: when a peer was last heard of, 53 days until it wraps
 
-  enum class State : std::uint8_t { empty, flying, arrived, lost };
-
-  struct SendMessage {
-    std::uint64_t bytes;
-    std::uint32_t tag;
-    std::uint32_t context;
-    std::uint32_t first;  // sequence of its first packet
-    std::uint32_t packets;
-    std::uint32_t left;  // not yet acknowledged
-    std::uint32_t next;  // later message of the peer
-    Op op;
-  };
-
-  struct Slot {               // of a packet in flight
-    std::uint32_t sent : 23;  // in units of 2^kTimeShift ps
-    std::uint32_t resent : 1;
-    std::uint32_t path : 6;
-    std::uint32_t state : 2;  // State
-
-    bool is(State which) const { return state == static_cast<std::uint32_t>(which); }
-    void become(State which) { state = static_cast<std::uint32_t>(which) & 3; }
-  };
-  static_assert(sizeof(Slot) == 4);
+  using State = Slot::State;
   using Wide = std::array<Slot, kOpen>;
-  struct Slots {  // of a sender, by sequence
-    Slot* at;
-    std::uint32_t mask;
-    Slot& operator[](std::uint32_t sequence) const { return at[sequence & mask]; }
-  };
 
   // All paths are looked at for every packet: an array of each number, so that many are looked at at once.
   struct Paths {
@@ -239,27 +217,26 @@ class Srd {
     std::uint32_t listen_before;
     std::uint16_t incomplete;  // messages in the list
     std::uint16_t beyond;      // packets that have arrived above `expected`
-    std::uint64_t arrived[kOpen / 64];
-    std::uint64_t marked[kOpen / 64];
+    BitRing<kOpen> arrived;
+    BitRing<kOpen> marked;
   };
   static_assert(sizeof(Receiver) <= 320);
 
   struct EndpointState {
-    std::uint32_t active = kNone;     // a sender in the ring of those with work, the last one served
-    std::uint32_t working = 0;        // how many have messages, and do not only wait for what they read
-    std::uint32_t allowed = 0;        // packets that these may have in flight together
-    std::uint32_t owing = kNone;      // first receiver owed an acknowledgement
-    std::uint32_t listeners = kNone;  // a receiver in the ring of those with incomplete messages
-    std::uint16_t listening = 0;      // how many those are
-    std::uint16_t incomplete = 0;     // messages
+    Turns active;               // senders with work
+    std::uint32_t working = 0;  // how many have messages, and do not only wait for what they read
+    std::uint32_t allowed = 0;  // packets that these may have in flight together
+    Owed<&Receiver::next_owing, &Receiver::owing> owing;  // receivers whose peers wait for an acknowledgement
+    std::uint32_t listeners = kNone;                      // a receiver in the ring of those with incomplete messages
+    std::uint16_t listening = 0;                          // how many those are
+    std::uint16_t incomplete = 0;                         // messages
   };
   static_assert(sizeof(EndpointState) == 24);
 
   // srd.cpp: endpoints, peers, restarts
-  EndpointState& state_of(std::uint32_t endpoint);
   std::uint32_t sender_for(std::uint32_t endpoint, std::uint32_t peer);
   std::uint32_t receiver_for(std::uint32_t endpoint, std::uint32_t peer);
-  std::uint32_t packets_of(Op op, std::uint64_t bytes) const;  // 0: too long
+  std::uint32_t packets_for(Op op, std::uint64_t bytes) const;  // 0: too long
   bool meet(Instant now, std::uint32_t endpoint, std::uint32_t peer, std::uint16_t generation);
   void begin_stream(Sender& sender);
   void fail(Instant now, std::uint32_t sender);
@@ -268,7 +245,6 @@ class Srd {
   // receive.cpp
   Placement handle_data(Instant now, std::uint32_t endpoint, std::uint8_t flags, const Header& header);
   bool admit(Instant now, std::uint32_t receiver, const Header& header);
-  std::uint32_t* message_of(Receiver& receiver, const Header& header);
   bool begin_message(Instant now, Receiver& receiver, const Header& header, bool& not_ready);
   void deliver(Instant now, Receiver& receiver, const Header& header, std::uint32_t* link, Placement& out);
   void finish(Instant now, Receiver& receiver, std::uint32_t* link);
@@ -276,13 +252,11 @@ class Srd {
   void stop_listening(Receiver& receiver);
   void forget(Receiver& receiver);
   void drop_silent_listener(Instant now, EndpointState& state);
-  static void advance(Receiver& receiver);
   void owe(std::uint32_t receiver, std::uint8_t flags);
-  void fill_ack(EndpointState& state, Transmit& out);
+  void fill_ack(const EndpointState& state, Receiver& receiver, Transmit& out);
 
   // send.cpp
   bool enqueue(Instant now, std::uint32_t sender, const Operation& operation);
-  void activate(std::uint32_t sender);
   bool idle(const Sender& sender) const { return sender.first_message == kNone && sender.reads == kNone; }
   void handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, const Header& header);
   void acknowledge(Sender& sender, Slot& slot, std::uint32_t sequence, bool marked, std::uint32_t now,
@@ -338,15 +312,13 @@ class Srd {
   std::uint32_t base_;         // base_rtt, likewise
   std::uint32_t reorder_;      // likewise
   std::uint32_t leave_lag_;    // of a path that is left for another entropy
-  std::vector<EndpointState> endpoints_;
-  Slab<Sender> senders_;
-  Slab<Receiver> receivers_;
+  Endpoints<EndpointState> endpoints_;
+  Peers<Sender> senders_;
+  Peers<Receiver> receivers_;
   Slab<Wide> wide_;
   Slab<SendMessage> send_messages_;
   Slab<ReceiveMessage> receive_messages_;
   Slab<Read> reads_;
-  FlatMap sender_index_;  // (endpoint, peer) to slab
-  FlatMap receiver_index_;
   std::vector<Completion> completions_;
   SrdCounters counters_;
 };

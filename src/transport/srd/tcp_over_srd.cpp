@@ -1,9 +1,5 @@
 #include "transport/srd/tcp_over_srd.hpp"
 
-#include <algorithm>
-
-#include "transport/srd/numbers.hpp"
-
 namespace weft::transport {
 namespace {
 
@@ -13,20 +9,12 @@ PacketType wrapped(PacketType type) {
 PacketType plain(PacketType type) { return type == PacketType::ordered_data ? PacketType::data : PacketType::ack; }
 
 template <class T>
-std::uint32_t find_or_make(FlatMap& index, Slab<T>& slab, std::uint64_t key) {
-  if (const std::uint32_t known = index.find(key); known != FlatMap::kNone) return known;
-  const std::uint32_t made = slab.take();
-  slab[made] = T{};
-  index.insert(key, made);
-  return made;
+T& find_or_add(Peers<T>& peers, std::uint32_t endpoint, std::uint32_t peer) {
+  const std::uint32_t known = peers.find(endpoint, peer);
+  return peers[known != kNone ? known : peers.add(endpoint, peer)];
 }
 
 }  // namespace
-
-std::uint32_t TcpOverSrd::packets_of(std::uint64_t bytes) const {
-  const std::uint64_t payload = srd_.config().payload;
-  return std::max<std::uint32_t>(1, static_cast<std::uint32_t>(bytes / payload + (bytes % payload != 0)));
-}
 
 bool TcpOverSrd::post(Instant now, std::uint32_t endpoint, const Operation& operation) {
   if (operation.op != Op::send && operation.op != Op::write) return false;
@@ -38,7 +26,7 @@ bool TcpOverSrd::post(Instant now, std::uint32_t endpoint, const Operation& oper
     sends_.give_back(slot);
     return false;
   }
-  Sender& sender = senders_[find_or_make(sender_index_, senders_, pair_key(endpoint, operation.peer))];
+  Sender& sender = find_or_add(senders_, endpoint, operation.peer);
   (sender.last == kNone ? sender.first : sends_[sender.last].next) = slot;
   sender.last = slot;
   return true;
@@ -84,7 +72,7 @@ void TcpOverSrd::note_end(const Completion& end) {
   send.end = end;
   send.end.context = send.context;
   send.known = true;
-  Sender& sender = senders_[sender_index_.find(pair_key(end.endpoint, end.peer))];
+  Sender& sender = senders_[senders_.find(end.endpoint, end.peer)];
   // SRD fails all that is open at once, so the first one failed here means that the connection is gone: what arrived
   // behind it was never handed over.
   bool reset = false;
@@ -105,7 +93,7 @@ void TcpOverSrd::note_end(const Completion& end) {
 // A message is whole. `end` is what SRD says of it: nothing of a write.
 void TcpOverSrd::arrived(std::uint32_t endpoint, const Placement& placement, const Header& header,
                          const Completion* end) {
-  Receiver& receiver = receivers_[find_or_make(receiver_index_, receivers_, pair_key(endpoint, header.source))];
+  Receiver& receiver = find_or_add(receivers_, endpoint, header.source);
   if (receiver.generation != header.generation || receiver.stream != header.stream) {
     // A new connection. What waited for a gap of the former one is gone with it.
     for (; receiver.early != kNone; --receiver.count) {
@@ -119,8 +107,8 @@ void TcpOverSrd::arrived(std::uint32_t endpoint, const Placement& placement, con
   }
   if (receiver.count == kMostEarly) return;  // its numbers make no sense
   const std::uint32_t slot = early_.take();
-  early_[slot] = {end != nullptr ? *end : Completion{}, placement.first, packets_of(header.data.size), kNone,
-                  end != nullptr};
+  early_[slot] = {end != nullptr ? *end : Completion{}, placement.first,
+                  packets_of(header.data.size, srd_.config().payload), kNone, end != nullptr};
   std::uint32_t* link = &receiver.early;
   while (*link != kNone && before(early_[*link].first, placement.first)) link = &early_[*link].next;
   early_[slot].next = *link;

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/flat_map.hpp"
+#include "transport/peers.hpp"
 #include "transport/slab.hpp"
 #include "transport/srd/srd.hpp"
 
@@ -45,7 +45,6 @@ class TcpOverSrd {
   std::size_t messages_held() const { return srd_.messages_held() + sends_.used() + early_.used(); }
 
  private:
-  static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
   static constexpr std::uint32_t kMostEarly = 256;  // SRD's window: no honest peer has more beyond a gap
 
   struct Send {
@@ -77,15 +76,12 @@ class TcpOverSrd {
   void note_end(const Completion& end);
   void arrived(std::uint32_t endpoint, const Placement& placement, const Header& header, const Completion* end);
   void hand_over(Receiver& receiver);
-  std::uint32_t packets_of(std::uint64_t bytes) const;
 
   Srd srd_;
   Slab<Send> sends_;
-  Slab<Sender> senders_;
+  Peers<Sender> senders_;
   Slab<Early> early_;
-  Slab<Receiver> receivers_;
-  FlatMap sender_index_;  // (endpoint, peer) to slab
-  FlatMap receiver_index_;
+  Peers<Receiver> receivers_;
   std::vector<Completion> completions_;
 };
 

@@ -4,12 +4,10 @@
 
 #include <bit>
 
-#include "transport/srd/numbers.hpp"
-
 namespace weft::transport {
 
 void Tcp::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, const Header& header) {
-  const std::uint32_t first = connection_index_.find(pair_key(endpoint, header.source));
+  const std::uint32_t first = connections_.find(endpoint, header.source);
   const std::uint32_t which = header.stream % (1u << kConnectionBits);
   if (first == kNone || which >= config_.connections) {
     ++counters_.ignored;

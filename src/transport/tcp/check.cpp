@@ -4,8 +4,6 @@
 
 #include <bit>
 
-#include "transport/srd/numbers.hpp"
-
 namespace weft::transport {
 
 std::string_view Tcp::check_invariants() const {
@@ -32,7 +30,7 @@ std::string_view Tcp::check_invariants() const {
     }
     if (sacked != connection.sacked || lost != connection.lost) return "segments are counted";
     for (const std::uint32_t flight : connection.flight) flights += flight != kNone;
-    const std::uint32_t first = connection_index_.find(pair_key(connection.endpoint, connection.peer));
+    const std::uint32_t first = connections_.find(connection.endpoint, connection.peer);
     if (connection.peer_generation != 0 && connection.peer_generation != connections_[first].newest_peer)
       return "no connection is with a process that has a successor";
     if (connection.window.cwnd < TcpWindow::kSegment) return "one segment may always fly";
@@ -44,7 +42,7 @@ std::string_view Tcp::check_invariants() const {
     for (std::uint32_t slot = connection.first_message; slot != kNone; slot = send_messages_[slot].next) {
       const SendMessage& message = send_messages_[slot];
       if (last != kNone && message.first != from) return "messages follow one another";
-      from = message.first + message.segments;
+      from = message.first + message.packets;
       if (!before(connection.una, from)) return "a message in the list has segments left";
       last = slot;
       ++messages;
@@ -61,11 +59,8 @@ std::string_view Tcp::check_invariants() const {
     gaps += receiver.gap != kNone;
     if ((receiver.gap != kNone) != (receiver.beyond > 0)) return "a gap has arrivals beyond it";
     if (receiver.gap != kNone) {
-      int arrived = 0;
-      for (const std::uint64_t word : gaps_[receiver.gap].arrived) arrived += std::popcount(word);
-      if (arrived != receiver.beyond) return "arrivals beyond the gap are counted";
-      if (gaps_[receiver.gap].arrived[receiver.expected / 64 % kWords] >> receiver.expected % 64 & 1)
-        return "expected has not arrived";
+      if (gaps_[receiver.gap].count() != receiver.beyond) return "arrivals beyond the gap are counted";
+      if (gaps_[receiver.gap].has(receiver.expected)) return "expected has not arrived";
     }
     if (receiver.unacked > 0 && !receiver.owing && !receiver.delayed) return "what is not acknowledged will be";
     std::uint32_t here = 0;

@@ -4,8 +4,6 @@
 
 #include <bit>
 
-#include "transport/srd/numbers.hpp"
-
 namespace weft::transport {
 
 Placement Tcp::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t flags, const Header& header) {
@@ -15,7 +13,7 @@ Placement Tcp::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fla
   out.first = header.data.first;
   out.tag = header.data.tag;
   const std::uint32_t which = header.stream % (1u << kConnectionBits);
-  const std::uint32_t segments = segments_of(header.data.size);
+  const std::uint32_t segments = packets_of(header.data.size, segment_);
   const std::uint32_t number = header.sequence - header.data.first;  // within its message
   if ((header.op != Op::send && header.op != Op::write) || which >= config_.connections ||
       header.stream >> kConnectionBits == 0 || number >= segments) {
@@ -94,7 +92,6 @@ Placement Tcp::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fla
   return out;
 }
 
-// The peer gave up the former connection and has made a new one.
 // Another generation than the one we know. False: an older one. With a newer one all connections begin anew.
 bool Tcp::meet(std::uint32_t receivers, std::uint16_t generation) {
   const std::uint16_t known = receivers_[receivers].generation;
@@ -107,6 +104,7 @@ bool Tcp::meet(std::uint32_t receivers, std::uint16_t generation) {
   return true;
 }
 
+// The peer gave up the former connection and has made a new one.
 void Tcp::begin_life(Receiver& receiver, std::uint16_t stream) {
   while (receiver.messages != kNone) {
     const std::uint32_t slot = receiver.messages;
@@ -141,7 +139,7 @@ void Tcp::place_beyond(Receiver& receiver, std::uint32_t sequence) {
     for (std::uint32_t& recent : receiver.recent) recent = receiver.expected;
   }
   Gap& gap = gaps_[receiver.gap];
-  gap.arrived[sequence / 64 % kWords] |= std::uint64_t{1} << sequence % 64;
+  gap.set(sequence);
   ++receiver.beyond;
   // The newest goes first, before others that are not of its range.
   const std::uint32_t begin = range_begin(gap, receiver, sequence);
@@ -155,16 +153,8 @@ void Tcp::place_beyond(Receiver& receiver, std::uint32_t sequence) {
 
 // `expected` has arrived: on to the next that has not.
 void Tcp::advance(Receiver& receiver) {
-  Gap& gap = gaps_[receiver.gap];
-  const std::uint32_t end = range_end(gap, receiver, receiver.expected);
-  receiver.beyond = static_cast<std::uint16_t>(receiver.beyond - (end - receiver.expected));
-  for (std::uint32_t sequence = receiver.expected; sequence != end;) {
-    const std::uint32_t at = sequence % 64;
-    const std::uint32_t count = std::min(64 - at, end - sequence);
-    gap.arrived[sequence / 64 % kWords] &= ~((~std::uint64_t{0} >> (64 - count)) << at);
-    sequence += count;
-  }
-  receiver.expected = end;
+  const std::uint32_t run = gaps_[receiver.gap].pass(receiver.expected);
+  receiver.beyond = static_cast<std::uint16_t>(receiver.beyond - run);
   hand_over(receiver);
   if (receiver.beyond > 0) return;
   gaps_.give_back(receiver.gap);
@@ -175,7 +165,7 @@ void Tcp::advance(Receiver& receiver) {
 std::uint32_t Tcp::range_begin(const Gap& gap, const Receiver& receiver, std::uint32_t sequence) const {
   while (before(receiver.expected, sequence)) {
     const std::uint32_t at = (sequence - 1) % 64;
-    const std::uint64_t missing = ~(gap.arrived[(sequence - 1) / 64 % kWords] << (63 - at));
+    const std::uint64_t missing = ~(gap.word(sequence - 1) << (63 - at));
     const auto run = std::min<std::uint32_t>(static_cast<std::uint32_t>(std::countl_zero(missing)), at + 1);
     sequence -= run;
     if (run < at + 1) break;
@@ -187,7 +177,7 @@ std::uint32_t Tcp::range_begin(const Gap& gap, const Receiver& receiver, std::ui
 std::uint32_t Tcp::range_end(const Gap& gap, const Receiver& receiver, std::uint32_t sequence) const {
   while (sequence - receiver.expected < kRing) {
     const std::uint32_t at = sequence % 64;
-    const std::uint64_t missing = ~(gap.arrived[sequence / 64 % kWords] >> at);
+    const std::uint64_t missing = ~(gap.word(sequence) >> at);
     const auto run = std::min<std::uint32_t>(static_cast<std::uint32_t>(std::countr_zero(missing)), 64 - at);
     sequence += run;
     if (run < 64 - at) break;
@@ -242,12 +232,7 @@ void Tcp::judge_ack(Instant now, std::uint32_t index, std::uint8_t flags, bool a
 
 void Tcp::owe(std::uint32_t index) {
   stop_delay(index);
-  Receiver& receiver = receivers_[index];
-  if (receiver.owing) return;
-  receiver.owing = true;
-  EndpointState& state = state_of(receiver.endpoint);
-  receiver.next_owing = state.owing;
-  state.owing = index;
+  endpoints_.of(receivers_[index].endpoint).owing.add(receivers_, index);
 }
 
 void Tcp::delay(Instant now, std::uint32_t index) {
@@ -255,7 +240,7 @@ void Tcp::delay(Instant now, std::uint32_t index) {
   if (receiver.delayed || receiver.owing) return;
   receiver.delayed = true;
   receiver.ack_due = now + config_.delayed_ack;
-  EndpointState& state = state_of(receiver.endpoint);
+  EndpointState& state = endpoints_.of(receiver.endpoint);
   receiver.earlier = state.last_delayed;
   receiver.later = kNone;
   (state.last_delayed == kNone ? state.first_delayed : receivers_[state.last_delayed].later) = index;
@@ -266,7 +251,7 @@ void Tcp::stop_delay(std::uint32_t index) {
   Receiver& receiver = receivers_[index];
   if (!receiver.delayed) return;
   receiver.delayed = false;
-  EndpointState& state = state_of(receiver.endpoint);
+  EndpointState& state = endpoints_.of(receiver.endpoint);
   (receiver.earlier == kNone ? state.first_delayed : receivers_[receiver.earlier].later) = receiver.later;
   (receiver.later == kNone ? state.last_delayed : receivers_[receiver.later].earlier) = receiver.earlier;
 }
@@ -274,7 +259,6 @@ void Tcp::stop_delay(std::uint32_t index) {
 void Tcp::fill_ack(Receiver& receiver, Transmit& out) {
   ++counters_.acks_sent;
   receiver.unacked = 0;
-  receiver.owing = false;
   out.type = PacketType::tcp_ack;
   out.flags = receiver.repeats ? kRepeated : 0;
   out.header = Header{};

@@ -5,8 +5,6 @@
 
 #include <bit>
 
-#include "transport/srd/numbers.hpp"
-
 namespace weft::transport {
 
 Instant Tcp::reorder_window(const Connection& connection) const {

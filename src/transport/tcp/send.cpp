@@ -4,8 +4,6 @@
 
 #include <bit>
 
-#include "transport/srd/numbers.hpp"
-
 namespace weft::transport {
 
 // ---- segments
@@ -45,10 +43,8 @@ void Tcp::fill_data(Instant now, Connection& connection, Transmit& out) {
   flight.sent[sequence % 64] = connection.last_sent = now;
   if (!resend) {
     ++counters_.data_sent;
-    ++connection.next;
     ++connection.flying;
-    const SendMessage& message = send_messages_[connection.sending];
-    if (connection.next == message.first + message.segments) connection.sending = message.next;
+    take_fresh(send_messages_, connection);
   } else {
     ++counters_.data_resent;
     ++connection.resent;
@@ -75,11 +71,10 @@ void Tcp::fill_data(Instant now, Connection& connection, Transmit& out) {
 }
 
 void Tcp::fill_header(const Connection& connection, std::uint32_t sequence, bool resend, Transmit& out) const {
-  std::uint32_t slot = resend ? connection.first_message : connection.sending;
-  while (sequence - send_messages_[slot].first >= send_messages_[slot].segments) slot = send_messages_[slot].next;
-  const SendMessage& message = send_messages_[slot];
+  const std::uint32_t from = resend ? connection.first_message : connection.sending;
+  const SendMessage& message = send_messages_[message_with(send_messages_, sequence, from)];
   const std::uint64_t offset = std::uint64_t{sequence - message.first} * segment_;
-  const bool last = sequence + 1 == message.first + message.segments;
+  const bool last = sequence + 1 == message.first + message.packets;
   out.type = PacketType::tcp_data;
   out.flags = static_cast<std::uint8_t>((last ? kAckNow : 0) | (resend ? kResent : 0));
   out.wire_bytes = config_.framing + config_.headers +

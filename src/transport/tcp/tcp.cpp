@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/hash.hpp"
-#include "transport/srd/numbers.hpp"
 
 namespace weft::transport {
 
@@ -43,20 +42,11 @@ Tcp::Tcp(const TcpConfig& config) : config_(config) {
 
 // ---- endpoints and connections
 
-Tcp::EndpointState& Tcp::state_of(std::uint32_t endpoint) {
-  if (endpoint >= endpoints_.size()) endpoints_.resize(endpoint + 1);
-  return endpoints_[endpoint];
-}
-
-// Connections are never given back, so those of a pair are neighbours in the slab.
 std::uint32_t Tcp::connections_for(std::uint32_t endpoint, std::uint32_t peer) {
-  if (const std::uint32_t known = connection_index_.find(pair_key(endpoint, peer)); known != kNone) return known;
-  std::uint32_t first = kNone;
+  if (const std::uint32_t known = connections_.find(endpoint, peer); known != kNone) return known;
+  const std::uint32_t first = connections_.add(endpoint, peer, config_.connections);
   for (std::uint32_t i = 0; i < config_.connections; ++i) {
-    const std::uint32_t index = connections_.take();
-    if (i == 0) first = index;
-    Connection& connection = connections_[index];
-    connection = Connection{};
+    Connection& connection = connections_[first + i];
     connection.endpoint = endpoint;
     connection.peer = peer;
     connection.next_active = kNone;
@@ -64,32 +54,21 @@ std::uint32_t Tcp::connections_for(std::uint32_t endpoint, std::uint32_t peer) {
     connection.path = tcp_path(endpoint, peer, i);
     begin_life(connection);
   }
-  connection_index_.insert(pair_key(endpoint, peer), first);
   return first;
 }
 
 std::uint32_t Tcp::receivers_for(std::uint32_t endpoint, std::uint32_t peer) {
-  if (const std::uint32_t known = receiver_index_.find(pair_key(endpoint, peer)); known != kNone) return known;
-  std::uint32_t first = kNone;
+  if (const std::uint32_t known = receivers_.find(endpoint, peer); known != kNone) return known;
+  const std::uint32_t first = receivers_.add(endpoint, peer, config_.connections);
   for (std::uint32_t i = 0; i < config_.connections; ++i) {
-    const std::uint32_t index = receivers_.take();
-    if (i == 0) first = index;
-    Receiver& receiver = receivers_[index];
-    receiver = Receiver{};
+    Receiver& receiver = receivers_[first + i];
     receiver.endpoint = endpoint;
     receiver.peer = peer;
     receiver.gap = receiver.messages = receiver.last_message = kNone;
     receiver.next_owing = receiver.later = receiver.earlier = kNone;
     receiver.path = tcp_path(endpoint, peer, i);
   }
-  receiver_index_.insert(pair_key(endpoint, peer), first);
   return first;
-}
-
-std::uint32_t Tcp::segments_of(std::uint64_t bytes) const {
-  const std::uint64_t segments = bytes / segment_ + (bytes % segment_ != 0);
-  if (segments > kMaxSegments) return 0;
-  return std::max<std::uint32_t>(1, static_cast<std::uint32_t>(segments));
 }
 
 // As after a handshake: numbers begin anew, one round trip has been measured. The predecessor's word on who the peer is
@@ -118,19 +97,6 @@ void Tcp::begin_life(Connection& connection) {
   for (std::uint32_t& flight : connection.flight) flight = kNone;
 }
 
-void Tcp::activate(std::uint32_t index) {
-  Connection& connection = connections_[index];
-  if (connection.next_active != kNone) return;
-  EndpointState& state = state_of(connection.endpoint);
-  if (state.active == kNone) {
-    connection.next_active = index;
-    state.active = index;
-  } else {
-    connection.next_active = connections_[state.active].next_active;
-    connections_[state.active].next_active = index;
-  }
-}
-
 void Tcp::repath(Connection& connection) {
   ++counters_.repaths;
   connection.congested_rounds = 0;
@@ -140,7 +106,7 @@ void Tcp::repath(Connection& connection) {
 // ---- the driver's calls
 
 bool Tcp::post(Instant now, std::uint32_t endpoint, const Operation& operation) {
-  const std::uint32_t segments = segments_of(operation.bytes);
+  const std::uint32_t segments = packets_of(operation.bytes, segment_);
   if ((operation.op != Op::send && operation.op != Op::write) || segments == 0) return false;
   const std::uint32_t first = connections_for(endpoint, operation.peer);
   const bool in_turn = operation.queue == 0;
@@ -153,18 +119,13 @@ bool Tcp::post(Instant now, std::uint32_t endpoint, const Operation& operation) 
     connection.heard = now;
     connection.window.pause(config_, now - connection.last_sent, rto(connection));
   }
-  const std::uint32_t slot = send_messages_.take();
-  send_messages_[slot] = {operation.bytes, operation.tag, operation.context, connection.end,
-                          segments,        kNone,         operation.op};
-  connection.end += segments;
-  if (connection.last_message == kNone) {
-    connection.first_message = slot;
-  } else {
-    send_messages_[connection.last_message].next = slot;
-  }
-  connection.last_message = slot;
-  if (connection.sending == kNone) connection.sending = slot;
-  activate(index);
+  append(send_messages_, connection,
+         {.bytes = operation.bytes,
+          .tag = operation.tag,
+          .context = operation.context,
+          .packets = segments,
+          .op = operation.op});
+  endpoints_.of(endpoint).active.join(connections_, index);
   return true;
 }
 
@@ -179,67 +140,42 @@ Placement Tcp::handle(Instant now, std::uint32_t endpoint, PacketType type, std:
 }
 
 bool Tcp::poll_ack(std::uint32_t endpoint, Transmit& out) {
-  if (endpoint >= endpoints_.size() || endpoints_[endpoint].owing == kNone) return false;
-  Receiver& receiver = receivers_[endpoints_[endpoint].owing];
-  endpoints_[endpoint].owing = receiver.next_owing;
-  fill_ack(receiver, out);
+  EndpointState* const state = endpoints_.find(endpoint);
+  if (state == nullptr || state->owing.first == kNone) return false;
+  fill_ack(state->owing.take(receivers_), out);
   return true;
 }
 
 bool Tcp::poll(Instant now, std::uint32_t endpoint, Transmit& out) {
-  if (endpoint >= endpoints_.size()) return false;
-  if (const std::uint32_t first = endpoints_[endpoint].first_delayed;
-      first != kNone && now >= receivers_[first].ack_due) {
+  EndpointState* const state = endpoints_.find(endpoint);
+  if (state == nullptr) return false;
+  if (const std::uint32_t first = state->first_delayed; first != kNone && now >= receivers_[first].ack_due) {
     stop_delay(first);
     fill_ack(receivers_[first], out);
     return true;
   }
-  // Connections in turn, starting behind the one served last.
-  while (endpoints_[endpoint].active != kNone) {
-    const std::uint32_t last = endpoints_[endpoint].active;
-    std::uint32_t index = last;
-    bool removed = false;
-    do {
-      const std::uint32_t before_it = index;
-      index = connections_[index].next_active;
-      Connection& connection = connections_[index];
-      if (now >= connection.deadline) time_out(now, connection);
-      if (idle(connection)) {  // nothing left: leave the ring
-        const bool alone = connection.next_active == index;
-        connections_[before_it].next_active = connection.next_active;
-        connection.next_active = kNone;
-        endpoints_[endpoint].active = alone ? kNone : before_it;
-        removed = true;
-        break;
-      }
-      if (now >= connection.paced_until && can_send(connection)) {
-        fill_data(now, connection, out);
-        endpoints_[endpoint].active = index;
-        return true;
-      }
-    } while (index != last);
-    if (!removed) return false;
-  }
-  return false;
+  return state->active.serve(connections_, [&](std::uint32_t index) {
+    Connection& connection = connections_[index];
+    if (now >= connection.deadline) time_out(now, connection);
+    if (idle(connection)) return Turn::over;
+    if (now < connection.paced_until || !can_send(connection)) return Turn::passed;
+    fill_data(now, connection, out);
+    return Turn::served;
+  });
 }
 
 Instant Tcp::next_wake(std::uint32_t endpoint) const {
-  if (endpoint >= endpoints_.size()) return kNever;
-  const EndpointState& state = endpoints_[endpoint];
-  Instant wake = state.first_delayed == kNone ? kNever : receivers_[state.first_delayed].ack_due;
-  if (state.active == kNone) return wake;
-  std::uint32_t index = state.active;
-  do {
-    const Connection& connection = connections_[index];
-    wake = std::min(wake, connection.deadline);
-    if (!idle(connection) && can_send(connection)) wake = std::min(wake, connection.paced_until);
-    index = connection.next_active;
-  } while (index != state.active);
-  return wake;
+  const EndpointState* const state = endpoints_.find(endpoint);
+  if (state == nullptr) return kNever;
+  const Instant wake = state->active.earliest(connections_, [&](const Connection& connection) {
+    const bool ready = !idle(connection) && can_send(connection);
+    return ready ? std::min(connection.deadline, connection.paced_until) : connection.deadline;
+  });
+  return state->first_delayed == kNone ? wake : std::min(wake, receivers_[state->first_delayed].ack_due);
 }
 
 const TcpWindow* Tcp::window_to(std::uint32_t endpoint, std::uint32_t peer) const {
-  const std::uint32_t index = connection_index_.find(pair_key(endpoint, peer));
+  const std::uint32_t index = connections_.find(endpoint, peer);
   return index == kNone ? nullptr : &connections_[index].window;
 }
 
@@ -249,9 +185,8 @@ void Tcp::finish_messages(Connection& connection) {
   while (connection.first_message != kNone) {
     const std::uint32_t slot = connection.first_message;
     const SendMessage& message = send_messages_[slot];
-    if (before(connection.una, message.first + message.segments)) return;
-    completions_.push_back(
-        {connection.endpoint, connection.peer, message.tag, message.context, message.bytes, Completion::Kind::sent});
+    if (before(connection.una, message.first + message.packets)) return;
+    completions_.push_back(end_of(connection, message, Completion::Kind::sent));
     connection.first_message = message.next;
     send_messages_.give_back(slot);
   }
@@ -261,21 +196,16 @@ void Tcp::finish_messages(Connection& connection) {
 // The peer was silent for too long. Whether it is still the same process nobody knows, so idle connections to it are
 // made anew, which costs nothing; busy ones find out by themselves.
 void Tcp::give_up(Connection& silent) {
-  const std::uint32_t first = connection_index_.find(pair_key(silent.endpoint, silent.peer));
+  const std::uint32_t first = connections_.find(silent.endpoint, silent.peer);
   for (std::uint32_t i = 0; i < config_.connections; ++i)
     if (Connection& each = connections_[first + i]; &each == &silent || idle(each)) fail(each);
 }
 
 // The connection is gone, and what waited for it has failed. What comes next is a new one.
 void Tcp::fail(Connection& connection) {
-  while (connection.first_message != kNone) {
-    const std::uint32_t slot = connection.first_message;
-    const SendMessage& message = send_messages_[slot];
-    completions_.push_back(
-        {connection.endpoint, connection.peer, message.tag, message.context, message.bytes, Completion::Kind::failed});
-    connection.first_message = message.next;
-    send_messages_.give_back(slot);
-  }
+  fail_all(send_messages_, connection, [&](const SendMessage& message) {
+    completions_.push_back(end_of(connection, message, Completion::Kind::failed));
+  });
   for (const std::uint32_t flight : connection.flight)
     if (flight != kNone) flights_.give_back(flight);
   begin_life(connection);

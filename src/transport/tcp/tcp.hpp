@@ -32,11 +32,14 @@
 #include <string_view>
 #include <vector>
 
-#include "base/flat_map.hpp"
+#include "transport/bit_ring.hpp"
+#include "transport/messages.hpp"
 #include "transport/operation.hpp"
+#include "transport/peers.hpp"
 #include "transport/slab.hpp"
 #include "transport/tcp/config.hpp"
 #include "transport/tcp/window.hpp"
+#include "transport/turns.hpp"
 
 namespace weft::transport {
 
@@ -73,12 +76,10 @@ class Tcp {
   std::size_t held() const { return send_messages_.used() + receive_messages_.used() + flights_.used() + gaps_.used(); }
 
  private:
-  static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
   static constexpr std::uint32_t kRing = 4096;  // sequences that can be told apart in rings of 64-bit words
   static constexpr std::uint32_t kWords = kRing / 64;
-  static_assert(TcpWindow::kMost <= kRing - 64);           // a partly filled word at either end
-  static constexpr std::uint32_t kMaxSegments = 1u << 30;  // of one message
-  static constexpr std::uint32_t kConnectionBits = 3;      // of Header::stream; the rest counts its lives
+  static_assert(TcpWindow::kMost <= kRing - 64);       // a partly filled word at either end
+  static constexpr std::uint32_t kConnectionBits = 3;  // of Header::stream; the rest counts its lives
 
   enum class State : std::uint8_t {
     open,
@@ -91,9 +92,9 @@ class Tcp {
     std::uint64_t bytes;
     std::uint32_t tag;
     std::uint32_t context;
-    std::uint32_t first;  // sequence of its first segment
-    std::uint32_t segments;
-    std::uint32_t next;  // later message of the connection
+    std::uint32_t first = 0;     // sequence of its first segment
+    std::uint32_t packets;       // segments
+    std::uint32_t next = kNone;  // later message of the connection
     Op op;
   };
 
@@ -182,9 +183,7 @@ class Tcp {
     std::uint32_t next;  // ascending
   };
 
-  struct Gap {  // bit per sequence beyond `expected` that has arrived
-    std::uint64_t arrived[kWords];
-  };
+  using Gap = BitRing<kRing>;  // sequences beyond `expected` that have arrived
 
   struct Receiver {
     std::uint32_t endpoint;
@@ -215,20 +214,17 @@ class Tcp {
   static_assert(sizeof(Receiver) <= 128);
 
   struct EndpointState {
-    std::uint32_t active = kNone;         // a connection in the ring of those with work, the last one served
-    std::uint32_t owing = kNone;          // first receiver that owes an acknowledgement
-    std::uint32_t first_delayed = kNone;  // receivers whose acknowledgement waits
+    Turns active;                                         // connections with work
+    Owed<&Receiver::next_owing, &Receiver::owing> owing;  // receivers whose peers wait for an acknowledgement
+    std::uint32_t first_delayed = kNone;                  // receivers whose acknowledgement waits
     std::uint32_t last_delayed = kNone;
   };
 
   // tcp.cpp: endpoints, connections, messages
-  EndpointState& state_of(std::uint32_t endpoint);
   std::uint32_t connections_for(std::uint32_t endpoint, std::uint32_t peer);  // the first of them
   std::uint32_t receivers_for(std::uint32_t endpoint, std::uint32_t peer);
   bool meet(std::uint32_t receivers, std::uint16_t generation);
-  std::uint32_t segments_of(std::uint64_t bytes) const;  // 0: too long
   void begin_life(Connection& connection);
-  void activate(std::uint32_t connection);
   void finish_messages(Connection& connection);
   void give_up(Connection& silent);
   void fail(Connection& connection);
@@ -322,15 +318,13 @@ class Tcp {
   TcpConfig config_;
   std::uint32_t segment_;           // bytes of payload
   std::uint32_t receive_segments_;  // that the receiver has room for
-  std::vector<EndpointState> endpoints_;
-  Slab<Connection> connections_;
-  Slab<Receiver> receivers_;
+  Endpoints<EndpointState> endpoints_;
+  Peers<Connection> connections_;  // those of a pair side by side
+  Peers<Receiver> receivers_;      // likewise
   Slab<Flight> flights_;
   Slab<Gap> gaps_;
   Slab<SendMessage> send_messages_;
   Slab<ReceiveMessage> receive_messages_;
-  FlatMap connection_index_;  // (endpoint, peer) to the first of theirs
-  FlatMap receiver_index_;
   std::vector<Completion> completions_;
   TcpCounters counters_;
 };

@@ -2,15 +2,13 @@
 
 #include <algorithm>
 
-#include "transport/srd/numbers.hpp"
 #include "transport/uet/uet.hpp"
 
 namespace weft::transport {
 
 void Uet::lose(Sender& sender, std::uint32_t sequence) {
-  sender.slot[sequence % kWindow].become(State::lost);
+  note_lost(sender, slots_of(sender), sequence);
   --sender.flying;
-  if (sender.lost++ == 0 || before(sequence, sender.lost_scan)) sender.lost_scan = sequence;
 }
 
 void Uet::vanish(Sender& sender, std::uint32_t sequence) {

@@ -1,9 +1,7 @@
 // UET's receiving half: what arrives, what it completes, and what is said back.
 
 #include <algorithm>
-#include <bit>
 
-#include "transport/srd/numbers.hpp"
 #include "transport/uet/uet.hpp"
 
 namespace weft::transport {
@@ -17,11 +15,7 @@ Placement Uet::handle(Instant now, std::uint32_t endpoint, PacketType type, std:
 void Uet::owe(std::uint32_t index, std::uint8_t flags) {
   Receiver& receiver = receivers_[index];
   receiver.owe_flags = flags;
-  if (receiver.owing) return;
-  receiver.owing = true;
-  EndpointState& state = state_of(receiver.endpoint);
-  receiver.next_owing = state.owing;
-  state.owing = index;
+  endpoints_.of(receiver.endpoint).owing.add(receivers_, index);
 }
 
 // False: of an earlier life of the peer.
@@ -32,7 +26,7 @@ bool Uet::is_of_now(Receiver& receiver, const Header& header) {
   if (receiver.generation != 0) {
     forget(receiver);
     receiver.stream = 0;
-    if (const std::uint32_t sender = sender_index_.find(pair_key(receiver.endpoint, receiver.peer)); sender != kNone)
+    if (const std::uint32_t sender = senders_.find(receiver.endpoint, receiver.peer); sender != kNone)
       hear_of(senders_[sender], header.generation);
   }
   receiver.generation = header.generation;
@@ -76,9 +70,7 @@ Placement Uet::handle_data(std::uint32_t endpoint, std::uint8_t flags, const Hea
   }
   const std::uint32_t ahead = header.sequence - receiver.expected;
   if (ahead < kWindow) receiver.echo = header.sequence;
-  const std::uint64_t bit = std::uint64_t{1} << (header.sequence % 64);
-  std::uint64_t& word = receiver.arrived[header.sequence % kWindow / 64];
-  const bool seen = ahead >= kWindow || (word & bit);  // or ancient, or from beyond any window
+  const bool seen = ahead >= kWindow || receiver.arrived.has(header.sequence);  // or ancient, or from beyond any window
   if (flags & kTrimmed) {
     ++counters_.trimmed_seen;
     owe(index, seen ? 0 : kUetNack);
@@ -91,24 +83,23 @@ Placement Uet::handle_data(std::uint32_t endpoint, std::uint8_t flags, const Hea
     placement.kind = Placement::Kind::duplicate;
     return placement;
   }
-  std::uint32_t* link = message_of(receiver, header);
+  std::uint32_t* link = link_to(receive_messages_, receiver, header.data.first);
   if (*link == kNone) {
     if (!begin_message(receiver, header)) {
       ++counters_.ignored;
       return placement;
     }
-    link = message_of(receiver, header);
-  } else if (const ReceiveMessage& message = receive_messages_[*link];
-             message.op != header.op || message.bytes != header.data.size ||
-             header.sequence - message.first >= message.packets) {
+    link = link_to(receive_messages_, receiver, header.data.first);
+  } else if (!is_part_of(receive_messages_[*link], header)) {
     ++counters_.ignored;
     return placement;
   }
-  word |= bit;
+  receiver.arrived.set(header.sequence);
   ++receiver.beyond;
   counters_.marked_seen += (flags & kMarked) != 0;
   deliver(receiver, header, link, placement);
-  if (ahead == 0) advance(receiver);
+  if (ahead == 0)
+    receiver.beyond = static_cast<std::uint16_t>(receiver.beyond - receiver.arrived.pass(receiver.expected));
   receiver.unacked += placement.length + config_.header;
   // The packet that asks may overtake others; those are then acknowledged when they close the gap.
   receiver.hurry = receiver.hurry || (flags & kUetAckNow);
@@ -119,29 +110,10 @@ Placement Uet::handle_data(std::uint32_t endpoint, std::uint8_t flags, const Hea
   return placement;
 }
 
-// Moves `expected` over what has arrived.
-void Uet::advance(Receiver& receiver) {
-  while (true) {
-    std::uint64_t& word = receiver.arrived[receiver.expected % kWindow / 64];
-    const std::uint32_t shift = receiver.expected % 64;
-    const auto run = static_cast<std::uint32_t>(std::countr_one(word >> shift));
-    word &= run == 64 ? 0 : ~(((std::uint64_t{1} << run) - 1) << shift);
-    receiver.expected += run;
-    receiver.beyond = static_cast<std::uint16_t>(receiver.beyond - run);
-    if (shift + run < 64) return;  // not the end of a word
-  }
-}
-
 // ---- messages
 
-std::uint32_t* Uet::message_of(Receiver& receiver, const Header& header) {
-  std::uint32_t* link = &receiver.messages;
-  while (*link != kNone && receive_messages_[*link].first != header.data.first) link = &receive_messages_[*link].next;
-  return link;
-}
-
 bool Uet::begin_message(Receiver& receiver, const Header& header) {
-  const std::uint32_t packets = packets_of(header.data.size);
+  const std::uint32_t packets = packets_of(header.data.size, config_.payload);
   if (header.op != Op::send && header.op != Op::write) return false;
   if (header.sequence - header.data.first >= packets) return false;  // also when packets is 0: too long
   // An honest sender's window overlaps no more messages than it has packets.
@@ -157,13 +129,7 @@ bool Uet::begin_message(Receiver& receiver, const Header& header) {
 void Uet::deliver(Receiver& receiver, const Header& header, std::uint32_t* link, Placement& out) {
   const std::uint32_t slot = *link;
   ReceiveMessage& message = receive_messages_[slot];
-  out.kind = Placement::Kind::place;
-  out.op = message.op;
-  out.first = message.first;
-  out.tag = message.tag;
-  out.offset = std::uint64_t{header.sequence - message.first} * config_.payload;
-  out.length = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(config_.payload, message.bytes - std::min(message.bytes, out.offset)));
+  place(message, header.sequence, config_.payload, out);
   if (--message.left > 0) return;
   out.complete = true;
   counters_.payload_delivered += message.bytes;
@@ -185,17 +151,15 @@ void Uet::forget(Receiver& receiver) {
   receiver.unacked = 0;
   receiver.incomplete = receiver.beyond = receiver.answers = 0;
   receiver.hurry = false;
-  std::fill(std::begin(receiver.arrived), std::end(receiver.arrived), 0);
+  receiver.arrived.clear_all();
 }
 
 // ---- acknowledgements
 
 bool Uet::poll_ack(std::uint32_t endpoint, Transmit& out) {
-  if (endpoint >= endpoints_.size() || endpoints_[endpoint].owing == kNone) return false;
-  EndpointState& state = endpoints_[endpoint];
-  Receiver& receiver = receivers_[state.owing];
-  state.owing = receiver.next_owing;
-  receiver.owing = false;
+  EndpointState* const state = endpoints_.find(endpoint);
+  if (state == nullptr || state->owing.first == kNone) return false;
+  Receiver& receiver = state->owing.take(receivers_);
   receiver.unacked = 0;
   ++counters_.acks_sent;
   counters_.nacks += (receiver.owe_flags & kUetNack) != 0;
@@ -214,20 +178,10 @@ bool Uet::poll_ack(std::uint32_t endpoint, Transmit& out) {
   header.generation = config_.generation;
   header.peer_generation = receiver.generation;
   receiver.answers = 0;
-  const std::uint32_t from = header.arrived_from();
-  const std::uint32_t shift = from % 64;
-  const std::uint32_t word = from % kWindow / 64;
-  header.ack.arrived = receiver.arrived[word] >> shift;
-  if (shift > 0) header.ack.arrived |= receiver.arrived[(word + 1) % (kWindow / 64)] << (64 - shift);
+  header.ack.arrived = receiver.arrived.from(header.arrived_from());
   return true;
 }
 
-std::uint64_t Uet::underway_bytes() const {
-  std::uint64_t packets = 0;
-  for (std::uint32_t i = 0; i < receivers_.size(); ++i)
-    for (std::uint32_t at = receivers_[i].messages; at != kNone; at = receive_messages_[at].next)
-      packets += receive_messages_[at].packets - receive_messages_[at].left;
-  return packets * config_.payload;
-}
+std::uint64_t Uet::underway_bytes() const { return packets_underway(receivers_, receive_messages_) * config_.payload; }
 
 }  // namespace weft::transport

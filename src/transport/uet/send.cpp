@@ -1,9 +1,7 @@
 // UET's sending half: acknowledgements, and what goes out.
 
 #include <algorithm>
-#include <bit>
 
-#include "transport/srd/numbers.hpp"
 #include "transport/uet/uet.hpp"
 
 namespace weft::transport {
@@ -11,7 +9,7 @@ namespace weft::transport {
 // ---- acknowledgements
 
 void Uet::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, const Header& header) {
-  const std::uint32_t index = sender_index_.find(pair_key(endpoint, header.source));
+  const std::uint32_t index = senders_.find(endpoint, header.source);
   if (index == kNone) return;
   Sender& sender = senders_[index];
   const bool for_us = header.generation != 0 && header.peer_generation == config_.generation;
@@ -27,7 +25,7 @@ void Uet::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   }
   const bool marked = flags & kUetMarked;
   const Instant delay = delay_of(now, sender, flags, header);
-  const std::uint32_t news = take_news(sender, header);
+  const std::uint32_t news = acknowledge(sender, header);
   const std::uint32_t path = header.path % config_.paths;
   const std::uint32_t echo = header.echoed();
   const bool nack = (flags & kUetNack) && before(echo, sender.next) && !before(echo, sender.una) &&
@@ -52,7 +50,9 @@ void Uet::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   judge_order(sender);
   set_allowed(sender);
   ask_if_stuck(sender);
-  finish_messages(sender);
+  finish_sent(send_messages_, sender, [&](const SendMessage& message) {
+    completions_.push_back(end_of(sender, message, Completion::Kind::sent));
+  });
   if (sender.first_message == kNone) {
     sender.expire_at = sender.probe_at = kNever;
     sender.probe_due = sender.only_asks = false;
@@ -74,42 +74,24 @@ Instant Uet::delay_of(Instant now, Sender& sender, std::uint8_t flags, const Hea
 }
 
 bool Uet::is_full(const Sender& sender, std::uint32_t sequence) const {
-  std::uint32_t index = sender.first_message;
-  while (sequence - send_messages_[index].first >= send_messages_[index].packets) index = send_messages_[index].next;
-  const SendMessage& message = send_messages_[index];
+  const SendMessage& message = send_messages_[message_with(send_messages_, sequence, sender.first_message)];
   return (std::uint64_t{sequence - message.first} + 1) * config_.payload <= message.bytes;
 }
 
 // Packets of which this is the first news.
-std::uint32_t Uet::take_news(Sender& sender, const Header& header) {
+std::uint32_t Uet::acknowledge(Sender& sender, const Header& header) {
   const std::uint32_t open = sender.flying + sender.lost;
-  const std::uint32_t una = sender.una;
   std::uint32_t message = sender.first_message;
-  for (std::uint32_t s = una; before(s, header.sequence); ++s)
-    if (!sender.slot[s % kWindow].is(State::arrived)) acknowledge(sender, s, message);
-  const std::uint32_t from = header.arrived_from();
-  for (std::uint64_t bits = header.ack.arrived; bits != 0; bits &= bits - 1) {
-    const std::uint32_t s = from + static_cast<std::uint32_t>(std::countr_zero(bits));
-    if (before(s, sender.next) && !before(s, una) && !sender.slot[s % kWindow].is(State::arrived))
-      acknowledge(sender, s, message);
-  }
-  while (sender.una != sender.next && sender.slot[sender.una % kWindow].is(State::arrived)) {
-    sender.slot[sender.una % kWindow].become(State::empty);
-    ++sender.una;
-  }
+  take_news(sender, slots_of(sender), header, [&](Slot& slot, std::uint32_t sequence) {
+    sender.flying -= slot.is(State::flying);
+    sender.lost -= slot.is(State::lost);
+    slot.become(State::arrived);
+    if (before(sender.highest, sequence)) sender.highest = sequence;
+    // Messages are runs of sequences, and acknowledgements go upwards from one to the next.
+    message = message_with(send_messages_, sequence, message);
+    --send_messages_[message].left;
+  });
   return open - sender.flying - sender.lost;
-}
-
-void Uet::acknowledge(Sender& sender, std::uint32_t sequence, std::uint32_t& message) {
-  Slot& slot = sender.slot[sequence % kWindow];
-  sender.flying -= slot.is(State::flying);
-  sender.lost -= slot.is(State::lost);
-  slot.become(State::arrived);
-  if (before(sender.highest, sequence)) sender.highest = sequence;
-  // Messages are runs of sequences, and acknowledgements go upwards from one to the next.
-  while (sequence - send_messages_[message].first >= send_messages_[message].packets)
-    message = send_messages_[message].next;
-  --send_messages_[message].left;
 }
 
 // The echoed packet got there without its payload.
@@ -117,26 +99,6 @@ void Uet::refuse(Instant now, Sender& sender, std::uint32_t sequence) {
   lose(sender, sequence);
   sender.paths.bad(config_, sender.slot[sequence % kWindow].path, config_.trimmed_penalty);
   sender.window.on_trim(rules_, now, flying_bytes(sender));
-}
-
-void Uet::finish_messages(Sender& sender) {
-  std::uint32_t* link = &sender.first_message;
-  std::uint32_t last = kNone;
-  while (*link != kNone) {
-    SendMessage& message = send_messages_[*link];
-    if (message.left > 0) {
-      if (!before(message.first, sender.next)) return;  // behind the one being sent, none has begun
-      last = *link;
-      link = &message.next;
-      continue;
-    }
-    completions_.push_back(
-        {sender.endpoint, sender.peer, message.tag, message.context, message.bytes, Completion::Kind::sent});
-    const std::uint32_t done = *link;
-    *link = message.next;
-    send_messages_.give_back(done);
-  }
-  sender.last_message = last;
 }
 
 void Uet::set_allowed(Sender& sender) const { sender.allowed = std::max(1u, sender.window.bytes / rules_.packet); }
@@ -155,18 +117,10 @@ void Uet::ask_if_stuck(Sender& sender) const {
 std::uint32_t Uet::next_sequence(Sender& sender, std::uint32_t& message) {
   if (sender.lost == 0) {
     message = sender.sending;
-    const std::uint32_t sequence = sender.next++;
-    if (sender.next == send_messages_[message].first + send_messages_[message].packets)
-      sender.sending = send_messages_[message].next;
-    return sequence;
+    return take_fresh(send_messages_, sender);
   }
-  std::uint32_t sequence = sender.lost_scan;
-  while (!sender.slot[sequence % kWindow].is(State::lost)) ++sequence;
-  sender.lost_scan = sequence + 1;
-  --sender.lost;
-  message = sender.first_message;
-  while (sequence - send_messages_[message].first >= send_messages_[message].packets)
-    message = send_messages_[message].next;
+  const std::uint32_t sequence = take_lost(sender, slots_of(sender));
+  message = message_with(send_messages_, sequence, sender.first_message);
   return sequence;
 }
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "transport/srd/numbers.hpp"
-
 namespace weft::transport {
 
 Uet::Uet(const UetConfig& config) : config_(config) {
@@ -35,17 +33,10 @@ Uet::Uet(const UetConfig& config) : config_(config) {
 
 // ---- endpoints and peers
 
-Uet::EndpointState& Uet::state_of(std::uint32_t endpoint) {
-  if (endpoint >= endpoints_.size()) endpoints_.resize(endpoint + 1);
-  return endpoints_[endpoint];
-}
-
 std::uint32_t Uet::sender_for(std::uint32_t endpoint, std::uint32_t peer) {
-  if (const std::uint32_t known = sender_index_.find(pair_key(endpoint, peer)); known != kNone) return known;
-  const std::uint32_t index = senders_.take();
-  sender_index_.insert(pair_key(endpoint, peer), index);
+  if (const std::uint32_t known = senders_.find(endpoint, peer); known != kNone) return known;
+  const std::uint32_t index = senders_.add(endpoint, peer);
   Sender& sender = senders_[index];
-  sender = Sender{};
   sender.endpoint = endpoint;
   sender.peer = peer;
   sender.next_active = kNone;
@@ -55,11 +46,9 @@ std::uint32_t Uet::sender_for(std::uint32_t endpoint, std::uint32_t peer) {
 }
 
 std::uint32_t Uet::receiver_for(std::uint32_t endpoint, std::uint32_t peer) {
-  if (const std::uint32_t known = receiver_index_.find(pair_key(endpoint, peer)); known != kNone) return known;
-  const std::uint32_t index = receivers_.take();
-  receiver_index_.insert(pair_key(endpoint, peer), index);
+  if (const std::uint32_t known = receivers_.find(endpoint, peer); known != kNone) return known;
+  const std::uint32_t index = receivers_.add(endpoint, peer);
   Receiver& receiver = receivers_[index];
-  receiver = Receiver{};
   receiver.endpoint = endpoint;
   receiver.peer = peer;
   receiver.next_owing = receiver.messages = kNone;
@@ -67,100 +56,50 @@ std::uint32_t Uet::receiver_for(std::uint32_t endpoint, std::uint32_t peer) {
   return index;
 }
 
-std::uint32_t Uet::packets_of(std::uint64_t bytes) const {
-  const std::uint64_t packets = bytes / config_.payload + (bytes % config_.payload != 0);
-  if (packets > kMaxPackets) return 0;
-  return std::max<std::uint32_t>(1, static_cast<std::uint32_t>(packets));
-}
-
-void Uet::activate(std::uint32_t index) {
-  Sender& sender = senders_[index];
-  if (sender.next_active != kNone) return;
-  EndpointState& state = state_of(sender.endpoint);
-  if (state.active == kNone) {
-    sender.next_active = index;
-    state.active = index;
-  } else {
-    sender.next_active = senders_[state.active].next_active;
-    senders_[state.active].next_active = index;
-  }
-}
-
 bool Uet::post(Instant now, std::uint32_t endpoint, const Operation& operation) {
   if (operation.op != Op::send && operation.op != Op::write) return false;
   const std::uint32_t index = sender_for(endpoint, operation.peer);
   Sender& sender = senders_[index];
-  const std::uint32_t packets = packets_of(operation.bytes);
+  const std::uint32_t packets = packets_of(operation.bytes, config_.payload);
   if (packets == 0 || sender.end - sender.una + packets > (1u << 31) - kWindow) return false;
   if (sender.first_message == kNone) {
     sender.heard = now;
     sender.expire_at = now + config_.rto;
     sender.window.resume();
   }
-  const std::uint32_t slot = send_messages_.take();
-  send_messages_[slot] = {operation.bytes, operation.tag, operation.context, sender.end, packets,
-                          packets,         kNone,         operation.op};
-  sender.end += packets;
-  if (sender.last_message == kNone) {
-    sender.first_message = slot;
-  } else {
-    send_messages_[sender.last_message].next = slot;
-  }
-  sender.last_message = slot;
-  if (sender.sending == kNone) sender.sending = slot;
-  activate(index);
+  append(send_messages_, sender,
+         {.bytes = operation.bytes,
+          .tag = operation.tag,
+          .context = operation.context,
+          .packets = packets,
+          .left = packets,
+          .op = operation.op});
+  endpoints_.of(endpoint).active.join(senders_, index);
   return true;
 }
 
 bool Uet::poll(Instant now, std::uint32_t endpoint, Transmit& out) {
-  if (endpoint >= endpoints_.size()) return false;
-  EndpointState& state = endpoints_[endpoint];
-  // Peers in turn, starting behind the one served last.
-  while (state.active != kNone) {
-    const std::uint32_t last = state.active;
-    std::uint32_t index = last;
-    bool removed = false;
-    do {
-      const std::uint32_t before_it = index;
-      index = senders_[index].next_active;
-      Sender& sender = senders_[index];
-      if (now >= std::min(sender.expire_at, sender.probe_at)) time_out(now, sender);
-      if (sender.first_message == kNone) {  // nothing left: leave the ring
-        const bool alone = sender.next_active == index;
-        senders_[before_it].next_active = sender.next_active;
-        sender.next_active = kNone;
-        state.active = alone ? kNone : before_it;
-        removed = true;
-        break;
-      }
-      if (can_send(sender)) {
-        if (sender.probe_due) {
-          fill_probe(now, sender, out);
-        } else {
-          fill_data(now, sender, out);
-        }
-        state.active = index;
-        return true;
-      }
-    } while (index != last);
-    if (!removed) return false;
-  }
-  return false;
+  EndpointState* const state = endpoints_.find(endpoint);
+  return state != nullptr && state->active.serve(senders_, [&](std::uint32_t index) {
+    Sender& sender = senders_[index];
+    if (now >= std::min(sender.expire_at, sender.probe_at)) time_out(now, sender);
+    if (sender.first_message == kNone) return Turn::over;
+    if (!can_send(sender)) return Turn::passed;
+    if (sender.probe_due) {
+      fill_probe(now, sender, out);
+    } else {
+      fill_data(now, sender, out);
+    }
+    return Turn::served;
+  });
 }
 
 Instant Uet::next_wake(std::uint32_t endpoint) const {
-  if (endpoint >= endpoints_.size()) return kNever;
-  const std::uint32_t start = endpoints_[endpoint].active;
-  if (start == kNone) return kNever;
-  Instant wake = kNever;
-  std::uint32_t index = start;
-  do {
-    const Sender& sender = senders_[index];
-    if (can_send(sender)) return 0;  // only the wire holds it back
-    wake = std::min({wake, sender.expire_at, sender.probe_at});
-    index = sender.next_active;
-  } while (index != start);
-  return wake;
+  const EndpointState* const state = endpoints_.find(endpoint);
+  if (state == nullptr) return kNever;
+  return state->active.earliest(senders_, [&](const Sender& sender) {
+    return can_send(sender) ? 0 : std::min(sender.expire_at, sender.probe_at);  // 0: only the wire holds it back
+  });
 }
 
 // ---- streams
@@ -172,14 +111,9 @@ void Uet::hear_of(Sender& sender, std::uint16_t generation) {
 
 // Everything not yet acknowledged fails, and numbers begin anew.
 void Uet::fail(Sender& sender) {
-  while (sender.first_message != kNone) {
-    const std::uint32_t slot = sender.first_message;
-    const SendMessage& message = send_messages_[slot];
-    completions_.push_back(
-        {sender.endpoint, sender.peer, message.tag, message.context, message.bytes, Completion::Kind::failed});
-    sender.first_message = message.next;
-    send_messages_.give_back(slot);
-  }
+  fail_all(send_messages_, sender, [&](const SendMessage& message) {
+    completions_.push_back(end_of(sender, message, Completion::Kind::failed));
+  });
   begin_stream(sender);
 }
 

@@ -27,9 +27,13 @@
 #include <string_view>
 #include <vector>
 
-#include "base/flat_map.hpp"
+#include "transport/bit_ring.hpp"
+#include "transport/in_flight.hpp"
+#include "transport/messages.hpp"
 #include "transport/operation.hpp"
+#include "transport/peers.hpp"
 #include "transport/slab.hpp"
+#include "transport/turns.hpp"
 #include "transport/uet/config.hpp"
 #include "transport/uet/paths.hpp"
 #include "transport/uet/window.hpp"
@@ -74,32 +78,8 @@ class Uet {
 
  private:
   static constexpr std::uint32_t kWindow = 256;  // packets in flight to one peer
-  static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
-  static constexpr std::uint32_t kMaxPackets = 1u << 30;  // of one message
 
-  enum class State : std::uint8_t { empty, flying, arrived, lost };
-
-  struct SendMessage {
-    std::uint64_t bytes;
-    std::uint32_t tag;
-    std::uint32_t context;
-    std::uint32_t first;  // sequence of its first packet
-    std::uint32_t packets;
-    std::uint32_t left;  // not yet acknowledged
-    std::uint32_t next;  // later message to the peer
-    Op op;
-  };
-
-  struct Slot {               // of a packet in flight
-    std::uint32_t sent : 23;  // in units of 2^kTimeShift ps
-    std::uint32_t resent : 1;
-    std::uint32_t path : 6;
-    std::uint32_t state : 2;  // State
-
-    bool is(State which) const { return state == static_cast<std::uint32_t>(which); }
-    void become(State which) { state = static_cast<std::uint32_t>(which) & 3; }
-  };
-  static_assert(sizeof(Slot) == 4);
+  using State = Slot::State;
 
   struct alignas(64) Sender {
     // Looked at for every packet: one cache line.
@@ -166,21 +146,18 @@ class Uet {
     std::uint8_t owe_flags;
     bool owing;
     bool hurry;  // the sender waits; acknowledge again as soon as no gap is left and all is there that was asked for
-    std::uint64_t arrived[kWindow / 64];
+    BitRing<kWindow> arrived;
   };
   static_assert(sizeof(Receiver) <= 128);
 
   struct EndpointState {
-    std::uint32_t active = kNone;  // a sender in the ring of those with work, the last one served
-    std::uint32_t owing = kNone;   // first receiver owed an acknowledgement
+    Turns active;                                         // senders with work
+    Owed<&Receiver::next_owing, &Receiver::owing> owing;  // receivers whose peers wait for an acknowledgement
   };
 
   // uet.cpp: endpoints, peers, streams
-  EndpointState& state_of(std::uint32_t endpoint);
   std::uint32_t sender_for(std::uint32_t endpoint, std::uint32_t peer);
   std::uint32_t receiver_for(std::uint32_t endpoint, std::uint32_t peer);
-  std::uint32_t packets_of(std::uint64_t bytes) const;  // 0: too long
-  void activate(std::uint32_t sender);
   void begin_stream(Sender& sender);
   void hear_of(Sender& sender, std::uint16_t generation);
   void fail(Sender& sender);
@@ -194,23 +171,20 @@ class Uet {
   Placement handle_data(std::uint32_t endpoint, std::uint8_t flags, const Header& header);
   bool admit(std::uint32_t receiver, const Header& header);
   bool is_of_now(Receiver& receiver, const Header& header);
-  std::uint32_t* message_of(Receiver& receiver, const Header& header);
   bool begin_message(Receiver& receiver, const Header& header);
   void deliver(Receiver& receiver, const Header& header, std::uint32_t* link, Placement& out);
   void forget(Receiver& receiver);
-  static void advance(Receiver& receiver);
   // Whether some of what a probe asked for is missing; what is not of the window is old, or was never true.
   static bool awaits_probed(const Receiver& receiver) { return receiver.probed - receiver.expected - 1 < kWindow; }
   void owe(std::uint32_t receiver, std::uint8_t flags);
 
   // send.cpp: acknowledgements and what goes out
   void handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, const Header& header);
-  std::uint32_t take_news(Sender& sender, const Header& header);
-  void acknowledge(Sender& sender, std::uint32_t sequence, std::uint32_t& message);
+  std::uint32_t acknowledge(Sender& sender, const Header& header);
+  static Slots slots_of(Sender& sender) { return {sender.slot, kWindow - 1}; }
   Instant delay_of(Instant now, Sender& sender, std::uint8_t flags, const Header& header);
   bool is_full(const Sender& sender, std::uint32_t sequence) const;
   void refuse(Instant now, Sender& sender, std::uint32_t sequence);
-  void finish_messages(Sender& sender);
   void set_allowed(Sender& sender) const;
   void ask_if_stuck(Sender& sender) const;
   std::uint32_t flying_bytes(const Sender& sender) const { return sender.flying * rules_.packet; }
@@ -230,13 +204,11 @@ class Uet {
 
   UetConfig config_;
   UetWindowRules rules_;
-  std::vector<EndpointState> endpoints_;
-  Slab<Sender> senders_;
-  Slab<Receiver> receivers_;
+  Endpoints<EndpointState> endpoints_;
+  Peers<Sender> senders_;
+  Peers<Receiver> receivers_;
   Slab<SendMessage> send_messages_;
   Slab<ReceiveMessage> receive_messages_;
-  FlatMap sender_index_;  // (endpoint, peer) to slab
-  FlatMap receiver_index_;
   std::vector<Completion> completions_;
   UetCounters counters_;
 };
