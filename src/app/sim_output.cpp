@@ -142,8 +142,7 @@ int write_files(const SimOutputOptions& options, const report::RunInfo& info, co
   if (!options.pcap.empty()) {
     const auto write = [&](std::ostream& out) {
       const experiment::Capture& capture = run.capture;
-      const report::WireNumbers numbers{capture.stack.roce, capture.stack.tcp.mtu - capture.stack.tcp.headers};
-      report::PcapngWriter writer(out, capture.links, report::FrameMaker(numbers, capture.packets));
+      report::PcapngWriter writer(out, capture.links, report::FrameMaker(capture.stack, capture.packets));
       for (const transport::Captured& packet : capture.packets) writer.add(packet);
     };
     code = std::max(code, write_output(options.pcap, console, write));

@@ -7,6 +7,7 @@
 #include "collective/carried.hpp"
 #include "collective/tuner.hpp"
 #include "experiment/network.hpp"
+#include "experiment/packet_config.hpp"
 #include "experiment/run_collectives.hpp"
 #include "experiment/run_traffic.hpp"
 
@@ -63,7 +64,7 @@ void check_messages(const Design& design, const Collectives& work, const Experim
 }
 
 void check_sites(Design& design, const std::vector<CollectiveSide>& sides) {
-  if (design.cluster().file.transport.kind != model::TransportKind::srd) return;
+  if (description_of(design.cluster().file.transport.kind).between_sites) return;
   for (const CollectiveSide& side : sides)
     for (const auto& team : side.teams)
       if (team->group(0).site != team->group(team->ranks() - 1).site)

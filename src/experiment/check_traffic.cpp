@@ -31,10 +31,11 @@ std::vector<Carried> carried(const Design& design, const Traffic& traffic) {
   return all;
 }
 
-// Whether anything travels by a protocol.
-bool uses(const Design& design, const Traffic& traffic, model::TransportKind kind) {
+// Whether anything travels by a transport of which this holds.
+template <class Is>
+bool any_transport(const Design& design, const Traffic& traffic, Is is) {
   const std::vector<Carried> all = carried(design, traffic);
-  return std::any_of(all.begin(), all.end(), [&](const Carried& each) { return each.transport == kind; });
+  return std::any_of(all.begin(), all.end(), [&](const Carried& each) { return is(description_of(each.transport)); });
 }
 
 void check_transport(Design& design, const Traffic& traffic, const Experiment& experiment) {
@@ -42,7 +43,7 @@ void check_transport(Design& design, const Traffic& traffic, const Experiment& e
   const model::Cluster& cluster = design.cluster();
   const model::SwitchingSpec& switching = cluster.file.switching;
   for (const Carried& each : carried(design, traffic))
-    if (each.verb != model::Verb::send && each.transport != model::TransportKind::srd)
+    if (!description_of(each.transport).verbs.has(op_of(each.verb)))
       diagnostics.add(Complaint::not_simulated, {},
                       fmt::format("{} knows no {}", enum_name(each.transport), enum_name(each.verb)),
                       "transport srd, or verb send");
@@ -97,13 +98,13 @@ void check_buffers(Design& design, const sim::PacketSim& engine) {
   design.diagnostics().add(Complaint::contradiction, design.place("switching", key), problem.what, help);
 }
 
-void check_flow(Design& design, sim::PacketRun& run, bool by_srd, std::uint32_t from, std::uint32_t to) {
+void check_flow(Design& design, sim::PacketRun& run, bool within_sites, std::uint32_t from, std::uint32_t to) {
   spec::Diagnostics& diagnostics = design.diagnostics();
   const fabric::Fabric& fabric = design.fabric();
   const auto site_of = [&](std::uint32_t gpu) {
     return fabric.cluster().groups[fabric.describe(fabric.gpu(gpu)).group].site;
   };
-  if (site_of(from) != site_of(to) && by_srd) {
+  if (site_of(from) != site_of(to) && within_sites) {
     diagnostics.add(Complaint::srd_between_sites, {}, "a flow goes from one site to another, where SRD is not routed",
                     "keep the traffic within a site, or --set transport.kind=tcp");
   } else if (!run.joined(from, to)) {
@@ -116,16 +117,16 @@ void check_flow(Design& design, sim::PacketRun& run, bool by_srd, std::uint32_t 
 // Every flow of a matrix; of a pattern, from one GPU to each and back.
 void check_flows(Design& design, const Traffic& traffic, sim::PacketRun& run) {
   const spec::Diagnostics& diagnostics = design.diagnostics();
-  const bool by_srd =
-      uses(design, traffic, model::TransportKind::srd) || uses(design, traffic, model::TransportKind::tcp_over_srd);
+  const bool within_sites =
+      any_transport(design, traffic, [](const transport::Description& each) { return !each.between_sites; });
   if (traffic.matrix) {
     for (const workload::MatrixFlow& flow : traffic.matrix->flows)
-      if (!diagnostics.has_errors()) check_flow(design, run, by_srd, flow.source, flow.destination);
+      if (!diagnostics.has_errors()) check_flow(design, run, within_sites, flow.source, flow.destination);
     return;
   }
   for (std::uint32_t gpu = 1; gpu < traffic.nodes && !diagnostics.has_errors(); ++gpu) {
-    check_flow(design, run, by_srd, 0, gpu);
-    if (!diagnostics.has_errors()) check_flow(design, run, by_srd, gpu, 0);
+    check_flow(design, run, within_sites, 0, gpu);
+    if (!diagnostics.has_errors()) check_flow(design, run, within_sites, gpu, 0);
   }
 }
 
@@ -167,7 +168,7 @@ void check_fidelities(Design& design, const Traffic& traffic, const Experiment& 
   if (wants(Fidelity::message) && (faults || (looks && !wants(Fidelity::packet))))
     diagnostics.add(Complaint::contradiction, {}, "messages know no faults, captures or samples", "--fidelity packet");
   if (wants(Fidelity::message) || wants(Fidelity::flow)) {
-    if (uses(design, traffic, model::TransportKind::raw))
+    if (any_transport(design, traffic, [](const transport::Description& each) { return !each.delivers; }))
       diagnostics.add(Complaint::not_simulated, {}, "raw messages are packets that nobody slows down",
                       "--fidelity packet");
     for (const Carried& each : carried(design, traffic))
@@ -205,7 +206,7 @@ void check_network(Design& design, const Traffic* beside, const Experiment& expe
                    const std::vector<Fidelity>& fidelities) {
   spec::Diagnostics& diagnostics = design.diagnostics();
   const Traffic all = work_and(beside);
-  if (design.cluster().file.transport.kind == model::TransportKind::raw)
+  if (!description_of(design.cluster().file.transport.kind).delivers)
     diagnostics.add(Complaint::not_simulated, design.place("transport", "kind"),
                     "a collective cannot go on when a raw packet is lost", "--set transport.kind=srd");
   check_fabric(design, all, experiment);

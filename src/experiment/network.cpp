@@ -4,7 +4,6 @@
 
 #include "experiment/packet_config.hpp"
 #include "sim/packet_run.hpp"
-#include "transport/tcp.hpp"
 #include "workload/beside.hpp"
 
 namespace weft::experiment {
@@ -13,8 +12,7 @@ namespace {
 // A flow is one path where hosts do not change it and switches only hash.
 bool is_split(model::Balance balance, transport::Protocol protocol) {
   if (balance == model::Balance::ecmp || balance == model::Balance::pinned) return false;
-  return balance != model::Balance::entropy || protocol == transport::Protocol::uet ||
-         transport::is_srd(transport::data_of(protocol));
+  return balance != model::Balance::entropy || transport::describe(protocol).many_paths;
 }
 
 }  // namespace
@@ -41,16 +39,10 @@ sim::FlowConfig flow_config(const model::Cluster& cluster, const Traffic& traffi
   const model::Balance balance = cluster.file.transport.balance;
   config.split = is_split(balance, protocol);
   if (packets.balance == sim::Balance::pinned) config.pins = packets.pins;
-  if (protocol == transport::Protocol::rocev2) {
-    config.queues = packets.stack.roce.qps;
-    if (packets.stack.roce.split) config.whole = packets.stack.roce.split_above;
-    config.path_of = [](std::uint32_t, std::uint32_t, std::uint32_t queue) {
-      return static_cast<std::uint16_t>(queue);
-    };
-  } else if (protocol == transport::Protocol::tcp) {
-    config.queues = packets.stack.tcp.connections;
-    config.path_of = transport::tcp_path;
-  }
+  const transport::Connections connections = transport::connections_of(protocol, packets.stack);
+  config.queues = connections.count;
+  if (connections.split_above) config.whole = *connections.split_above;
+  config.path_of = connections.path;
   // SRD and UET leave slow paths where the choice is theirs, adaptive switches long queues.
   config.adapts = balance == model::Balance::entropy || balance == model::Balance::adaptive;
   config.hosts = has_hosts(cluster, traffic);

@@ -159,9 +159,9 @@ void set_failover(sim::SimConfig& config, const model::TransportSpec& spec) {
   config.give_up = spec.give_up.count();
   config.failover = spec.failover.value_or(spec.give_up).count();
   if (!spec.failover) return;
-  transport::StackConfig& stack = config.stack;
-  stack.srd.give_up = stack.tcp_over_srd.give_up = stack.roce.give_up = stack.tcp.give_up = stack.uet.give_up =
-      config.failover;
+  config.stack.for_each([&](const transport::Description&, auto& own) {
+    if constexpr (requires { own.give_up; }) own.give_up = config.failover;
+  });
 }
 
 // Services stand one behind another, each with as many classes as it has channels.
@@ -270,22 +270,15 @@ std::uint32_t virtual_channels(const model::Cluster& cluster) {
   return needed > 1 ? u32(cluster.file.switching.virtual_channels.value_or(needed)) : 1;
 }
 
-Protocol protocol_of(model::TransportKind kind) {
-  switch (kind) {
-    case model::TransportKind::srd:
-      return Protocol::srd;
-    case model::TransportKind::rocev2:
-      return Protocol::rocev2;
-    case model::TransportKind::uet:
-      return Protocol::uet;
-    case model::TransportKind::tcp:
-      return Protocol::tcp;
-    case model::TransportKind::tcp_over_srd:
-      return Protocol::tcp_over_srd;
-    case model::TransportKind::raw:
-      return Protocol::raw;
-  }
-  std::abort();
+// The file and the list name the same transports.
+static_assert([] {
+  for (const auto& each : names_of(model::TransportKind{}))
+    if (!transport::protocol_named(each.name)) return false;
+  return names_of(model::TransportKind{}).size() == transport::kDescriptions.size();
+}());
+
+const transport::Description& description_of(model::TransportKind kind) {
+  return transport::describe(transport::protocol_named(enum_name(kind)).value());
 }
 
 transport::Op op_of(model::Verb verb) {
@@ -305,16 +298,16 @@ sim::SimConfig packet_config(const model::Cluster& cluster, std::span<const Traf
   const model::SwitchingSpec& switching = cluster.file.switching;
   sim::SimConfig config;
   config.trimming = switching.full == model::WhenFull::trim;
-  config.protocol = protocol_of(transport.kind);
+  config.protocol = description_of(transport.kind).protocol;
   config.stack.used = 0;
   config.stack.srd = srd_config(transport);
   config.stack.roce = roce_config(transport);
   config.stack.tcp = tcp_config(transport);
   config.stack.uet = uet_config(transport, config.trimming);
   config.stack.tcp_over_srd = tcp_over_srd_config(transport);
-  config.stack.raw_header = config.stack.srd.header;
+  config.stack.raw = {config.stack.srd.payload, config.stack.srd.header, config.stack.srd.paths};
   for (const TrafficStream& stream : streams)
-    config.streams.push_back(protocol_of(stream.transport.value_or(transport.kind)));
+    config.streams.push_back(description_of(stream.transport.value_or(transport.kind)).protocol);
   for (const TrafficStream& stream : streams) config.verbs.push_back(op_of(stream.verb));
   for (const Protocol protocol : config.streams) config.stack.use(protocol);
   if (streams.empty()) config.stack.use(config.protocol);

@@ -9,7 +9,8 @@
 
 namespace weft::experiment {
 
-transport::Protocol protocol_of(model::TransportKind kind);
+// What the file's transport is.
+const transport::Description& description_of(model::TransportKind kind);
 transport::Op op_of(model::Verb verb);
 // Virtual channels of a lossless service: that it has, and without which ports can wait for each other in a circle.
 std::uint32_t virtual_channels(const model::Cluster& cluster);

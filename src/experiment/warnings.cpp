@@ -11,7 +11,7 @@
 #include "base/text.hpp"
 #include "base/wide.hpp"
 #include "experiment/packet_config.hpp"
-#include "transport/srd_config.hpp"
+#include "transport/srd/config.hpp"
 
 namespace weft::experiment {
 namespace {
@@ -133,7 +133,7 @@ std::string loss_risk(const Design& design, std::span<const TrafficStream> strea
   const model::SwitchingSpec& switching = design.cluster().file.switching;
   if (transport.rocev2.recovery == model::RoceRecovery::selective) return "";
   const auto risky = [&](model::TransportKind kind, const std::optional<std::string>& service) {
-    return kind == model::TransportKind::rocev2 && !loses_nothing(switching, service);
+    return description_of(kind).needs_lossless && !loses_nothing(switching, service);
   };
   const bool any = streams.empty() ? risky(transport.kind, {})
                                    : std::any_of(streams.begin(), streams.end(), [&](const TrafficStream& stream) {

@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "sim/testing_sim.hpp"
-#include "transport/testing_dcqcn_model.hpp"
+#include "transport/roce/testing_dcqcn_model.hpp"
 
 namespace weft::sim {
 namespace {
@@ -34,7 +34,7 @@ SimConfig dcqcn() {
   config.full_packet = config.stack.packet_of(config.protocol);
   config.balance = Balance::ecmp;
   // Kmin and Kmax of the paper. Its Pmax of 1 % leaves the queue of many flows no room below Kmax
-  // (transport/roce_dcqcn_test.cpp); with 20 % all have a point to compare with.
+  // (transport/roce/dcqcn_test.cpp); with 20 % all have a point to compare with.
   config.queue_bytes = 1'000'000;
   config.mark_from = 5'000;
   config.mark_to = 200'000;
