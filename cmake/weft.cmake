@@ -1,5 +1,5 @@
 # weft_library(NAME [HOT] [MAY_INCLUDE folder...] [TESTS_MAY_INCLUDE folder...] [LINK target...])
-#   One static library weft_NAME from src/NAME/*.cpp; src/NAME/*_test.cpp go into weft_NAME_test,
+#   One static library weft_NAME from src/NAME/**/*.cpp; src/NAME/**/*_test.cpp go into weft_NAME_test,
 #   which also sees TESTS_MAY_INCLUDE: folders a test builds its inputs with.
 #
 # Includes are written "folder/file.hpp". To make that path exist only for the folders that may be
@@ -49,7 +49,7 @@ endfunction()
 
 function(weft_library name)
   cmake_parse_arguments(arg "HOT" "" "MAY_INCLUDE;TESTS_MAY_INCLUDE;LINK" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS src/${name}/*.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS src/${name}/*.cpp)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
