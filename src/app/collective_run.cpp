@@ -7,7 +7,7 @@
 #include "collective/carried.hpp"
 #include "collective/placed.hpp"
 #include "collective/timing.hpp"
-#include "sim/lane_sim.hpp"
+#include "sim/run/lane_sim.hpp"
 
 namespace weft::app {
 namespace {

@@ -12,10 +12,10 @@
 #include "app/sim_faults.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
-#include "sim/flow_sim.hpp"
-#include "sim/link_balance.hpp"
-#include "sim/message_cost.hpp"
-#include "sim/packet_run.hpp"
+#include "sim/flow/flow_sim.hpp"
+#include "sim/packet/link_balance.hpp"
+#include "sim/packet/packet_run.hpp"
+#include "sim/run/message_cost.hpp"
 #include "workload/beside.hpp"
 
 namespace weft::app {

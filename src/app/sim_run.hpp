@@ -8,7 +8,7 @@
 #include "report/frames.hpp"
 #include "report/sim_records.hpp"
 #include "schedule/result.hpp"
-#include "sim/host_route.hpp"
+#include "sim/host/host_route.hpp"
 #include "transport/capture.hpp"
 
 namespace weft::app {
