@@ -27,11 +27,11 @@ LinkOptions link_options(const FlowConfig& config) {
 bool stored(std::uint64_t bytes) { return bytes <= HostLinks::kChunk; }
 
 Wide work_inside(std::uint64_t bytes) {
-  return Wide{std::min(bytes, kMostBytes)} * 8 * FlowRates::kParts * kPsPerSecond;
+  return Wide{std::min(bytes, kMostBytes)} * 8 * FlowRoutes::kParts * kPsPerSecond;
 }
 
 std::int64_t parts_of(Wide bits_per_second) {
-  return static_cast<std::int64_t>(std::min<Wide>(bits_per_second * FlowRates::kParts, FlowRates::kUnbound / 2));
+  return static_cast<std::int64_t>(std::min<Wide>(bits_per_second * FlowRoutes::kParts, MaxMinRates::kUnbound / 2));
 }
 
 }  // namespace
@@ -122,7 +122,7 @@ bool FlowRoutes::across(const Transfer& transfer, const NicPair& pair, std::uint
   const std::uint64_t packets = std::max<std::uint64_t>(1, (bytes + payload - 1) / payload);
   way.wire_bytes = bytes + packets * config_.header;
   const Wide in_full_packets =
-      Wide{std::min(way.wire_bytes, kMostBytes)} * payload * 8 * FlowRates::kParts / (payload + config_.header);
+      Wide{std::min(way.wire_bytes, kMostBytes)} * payload * 8 * FlowRoutes::kParts / (payload + config_.header);
 
   const auto last = static_cast<std::int64_t>(bytes - (packets - 1) * payload + config_.header);
   const auto there = layout_.one_way(pair.source, pair.destination, last);
@@ -173,7 +173,7 @@ bool FlowRoutes::take_one_path(const NicPair& pair, std::uint32_t queue) {
       config_.path_of == nullptr ? std::uint16_t{0} : config_.path_of(pair.source, pair.destination, queue);
   std::uint32_t port = layout_.port_of_endpoint(pair.source);
   while (port != Layout::kNowhere) {
-    parts_.push_back({port, FlowRates::kWhole});
+    parts_.push_back({port, MaxMinRates::kWhole});
     const std::uint32_t entity = layout_.far(port).entity;
     if (layout_.is_host(entity)) return true;
     port = next_on_path(entity, pair, path);
@@ -192,7 +192,7 @@ std::int64_t FlowRoutes::room_of(std::uint32_t port, std::uint32_t destination) 
     layout_.next_ports(entity, destination, on);
     Wide sum = 0;
     for (const std::uint32_t next : on) sum += room_of(next, destination);
-    known = room_.emplace(entity, static_cast<std::int64_t>(std::min<Wide>(sum, FlowRates::kUnbound / 2))).first;
+    known = room_.emplace(entity, static_cast<std::int64_t>(std::min<Wide>(sum, MaxMinRates::kUnbound / 2))).first;
   }
   return std::min(here, known->second);
 }
@@ -201,8 +201,8 @@ bool FlowRoutes::take_all_paths(const NicPair& pair) {
   const bool weighs = config_.adapts && !slow_.empty();
   room_.clear();
   const std::uint32_t first = layout_.port_of_endpoint(pair.source);
-  parts_.push_back({first, FlowRates::kWhole});
-  branches_.assign({{layout_.far(first).entity, FlowRates::kWhole}});
+  parts_.push_back({first, MaxMinRates::kWhole});
+  branches_.assign({{layout_.far(first).entity, MaxMinRates::kWhole}});
   while (!branches_.empty()) {
     next_.clear();
     for (const Branch& branch : branches_) {
@@ -236,7 +236,7 @@ bool FlowRoutes::take_all_paths(const NicPair& pair) {
 void FlowRoutes::take_legs(std::uint32_t domain, const HostRoute& route, std::uint32_t first, std::uint32_t last) {
   for (std::uint32_t leg = first; leg < last; ++leg)
     for (const std::uint32_t link : route.leg(leg))
-      parts_.push_back({kInside | Key{domain} << 24 | link, FlowRates::kWhole});
+      parts_.push_back({kInside | Key{domain} << 24 | link, MaxMinRates::kWhole});
 }
 
 // From parts to the shares of a stage: a link that is passed twice counts once, with both weights.
@@ -246,14 +246,14 @@ void FlowRoutes::finish(FlowWay& way, Wide work) {
   stage.work = work;
   std::sort(parts_.begin(), parts_.end());
   stage.shares.clear();
-  stage.alone = FlowRates::kUnbound;
+  stage.alone = MaxMinRates::kUnbound;
   for (std::size_t i = 0; i < parts_.size();) {
     const Key key = parts_[i].key;
     std::uint64_t weight = 0;
     for (; i < parts_.size() && parts_[i].key == key; ++i) weight += parts_[i].weight;
     if (weight == 0) continue;  // split too finely to be seen
     stage.shares.push_back({number_of(key), weight});
-    const Wide most = Wide{capacity(stage.shares.back().link)} * FlowRates::kWhole / weight;
+    const Wide most = Wide{capacity(stage.shares.back().link)} * MaxMinRates::kWhole / weight;
     stage.alone = static_cast<std::int64_t>(std::min<Wide>(stage.alone, most));
   }
   parts_.clear();
@@ -277,15 +277,15 @@ std::int64_t FlowRoutes::capacity_of(Key key) const {
   const auto port = static_cast<std::uint32_t>(key);
   const std::uint32_t kind = layout_.far(port).link;
   const std::int64_t payload = config_.payload;
-  Wide capacity = Wide{payload} * 8 * kPsPerSecond * FlowRates::kParts / layout_.link(kind).full_packet;
+  Wide capacity = Wide{payload} * 8 * kPsPerSecond * FlowRoutes::kParts / layout_.link(kind).full_packet;
   if (const std::int64_t shaped = layout_.shaper(kind).rate.count(); shaped > 0)
-    capacity = std::min(capacity, Wide{shaped} * FlowRates::kParts * payload / (payload + config_.header));
+    capacity = std::min(capacity, Wide{shaped} * FlowRoutes::kParts * payload / (payload + config_.header));
   if (const auto slow = slow_.find(port); slow != slow_.end()) capacity = capacity * slow->second / kMillion;
-  return static_cast<std::int64_t>(std::min<Wide>(capacity, FlowRates::kUnbound / 2));
+  return static_cast<std::int64_t>(std::min<Wide>(capacity, MaxMinRates::kUnbound / 2));
 }
 
 std::int64_t FlowRoutes::packet_time(std::uint32_t link) const {
-  const Wide bits = Wide{config_.payload} * 8 * FlowRates::kParts * kPsPerSecond;
+  const Wide bits = Wide{config_.payload} * 8 * FlowRoutes::kParts * kPsPerSecond;
   return static_cast<std::int64_t>(std::min<Wide>(bits / std::max<std::int64_t>(1, capacity(link)), kPsPerSecond));
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Over which links a message flows, and with what part of itself: the links of FlowRates, numbered when a message
+// Over which links a message flows, and with what part of itself: the links of MaxMinRates, numbered when a message
 // first takes them, so memory follows what is used.
 //
 // With ECMP a stripe takes the one path that the packet simulator's switches would hash. Where packets are spread
@@ -19,10 +19,10 @@
 #include "base/flat_map.hpp"
 #include "schedule/result.hpp"
 #include "sim/conditions.hpp"
-#include "sim/flow/flow_rates.hpp"
 #include "sim/host/host_route.hpp"
 #include "sim/host/stripes.hpp"
 #include "sim/layout.hpp"
+#include "sim/max_min_rates.hpp"
 #include "sim/run/runner.hpp"
 
 namespace weft::sim {
@@ -49,7 +49,7 @@ struct FlowWay {
   // What moves at one rate. Where data rest in memory a short message is whole there before it goes on; of a longer one
   // the next chunk comes while the first moves on, so all of its way is one stage.
   struct Stage {
-    std::vector<FlowRates::Share> shares;
+    std::vector<MaxMinRates::Share> shares;
     Wide work = 0;           // to move, in parts of a bit per second times picoseconds
     std::int64_t alone = 0;  // the rate it gets when nothing else moves
   };
@@ -69,6 +69,8 @@ struct FlowWay {
 
 class FlowRoutes {
  public:
+  static constexpr std::int64_t kParts = 1 << 18;  // of a bit per second: the unit of rates
+
   FlowRoutes(const fabric::Fabric& fabric, const FlowConfig& config);
 
   const fabric::Fabric& fabric() const { return fabric_; }
@@ -82,7 +84,7 @@ class FlowRoutes {
   // The stripes of a message; none when nothing joins the two. Good until the next call.
   std::span<const FlowWay> find(const Transfer& transfer);
 
-  FlowRates& rates() { return rates_; }
+  MaxMinRates& rates() { return rates_; }
   // Of a link by its number in `rates`.
   std::int64_t capacity(std::uint32_t link) const { return known_[link].capacity; }
   std::int64_t packet_time(std::uint32_t link) const;  // ps that a full packet takes
@@ -125,7 +127,7 @@ class FlowRoutes {
   FlowConfig config_;
   Layout layout_;
   HostRoutes host_routes_;
-  FlowRates rates_;
+  MaxMinRates rates_;
   std::uint32_t salt_;
   std::map<std::uint32_t, std::uint32_t> slow_;                  // millionths of the rate that are left, by port
   std::map<std::array<std::uint32_t, 2>, std::uint32_t> turns_;  // by cards: messages that took a queue in turn

@@ -4,11 +4,11 @@
 #include <limits>
 #include <vector>
 
-#include "sim/flow/flow_ends.hpp"
 #include "sim/flow/flow_queues.hpp"
 #include "sim/flow/flow_scatter.hpp"
 #include "sim/host/local_work.hpp"
 #include "sim/run/rank_events.hpp"
+#include "sim/time_heap.hpp"
 
 namespace weft::sim {
 namespace {
@@ -82,16 +82,16 @@ class FlowRun final : public Network {
   void collect_links(schedule::RunResult& result);
 
   FlowRoutes& routes_;
-  FlowRates& rates_;
+  MaxMinRates& rates_;
   const FlowOptions& options_;
   Runner runner_;
   RankEvents events_;
   std::vector<std::vector<std::int64_t>> unloaded_;  // by rank and message
   std::vector<Stripe> stripes_;                      // by number, some of them free
   std::vector<std::uint32_t> free_;                  // stripes
-  std::vector<std::uint32_t> stripe_of_;             // by flow of FlowRates
+  std::vector<std::uint32_t> stripe_of_;             // by flow of MaxMinRates
   FlowQueues queues_;                                // of stripes
-  FlowEnds ends_;
+  TimeHeap ends_;
   std::vector<std::uint32_t> ending_;   // now
   std::vector<std::uint64_t> carried_;  // bytes on the wire, by link
   std::uint64_t happened_ = 0;
@@ -176,7 +176,7 @@ std::int64_t FlowRun::scattered(std::int64_t now, std::uint32_t flow) const {
   std::int64_t deviation = 0;  // the largest of those links that are alike
   const auto take = [&] { latest = std::max(latest, scatter_delay(moved, packet, unused, deviation)); };
   rates_.for_each_share(flow, [&](std::uint32_t link, std::uint64_t weight) {
-    if (weight >= FlowRates::kWhole) return;
+    if (weight >= MaxMinRates::kWhole) return;
     const std::int64_t capacity = routes_.capacity(link);
     const auto here =
         static_cast<std::int64_t>(Wide{rates_.unused(link)} * kMillion / std::max<std::int64_t>(1, capacity));
@@ -196,7 +196,7 @@ std::int64_t FlowRun::scattered(std::int64_t now, std::uint32_t flow) const {
 void FlowRun::end_flows(std::int64_t now) {
   ending_.clear();
   for (; !ends_.empty() && ends_.time() == now; ++happened_) {
-    const std::uint32_t flow = ends_.flow();
+    const std::uint32_t flow = ends_.number();
     ending_.push_back(flow);
     stripe_of(flow).way.latency += scattered(now, flow);
     ends_.remove(flow);
@@ -286,7 +286,7 @@ void FlowRun::carry(const Stripe& stripe, Wide moved) {
   const Wide all{stripe.way.wire_bytes};
   const Wide bytes = moved >= work ? all : moved / (work / all + 1);
   for (const auto& [link, weight] : stripe.now().shares)
-    carried_[link] += static_cast<std::uint64_t>(bytes * weight / FlowRates::kWhole);
+    carried_[link] += static_cast<std::uint64_t>(bytes * weight / MaxMinRates::kWhole);
 }
 
 void FlowRun::collect_links(schedule::RunResult& result) {

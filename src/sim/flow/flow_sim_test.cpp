@@ -10,10 +10,10 @@
 
 #include "schedule/testing_script.hpp"
 #include "sim/flow/flow_scatter.hpp"
-#include "sim/flow/testing_filling.hpp"
 #include "sim/host/testing_hosts.hpp"
 #include "sim/packet/packet_run.hpp"
 #include "sim/packet/testing_sim.hpp"
+#include "sim/testing_filling.hpp"
 
 namespace weft::sim {
 namespace {
@@ -197,7 +197,7 @@ TEST(FlowSim, AnEvenSplitUsesEveryPathWithItsPart) {
   const auto ways = routes.find({0, 63, kPayload, 0});
   ASSERT_EQ(ways.size(), 1u);
   std::map<std::uint64_t, int> links;
-  for (const auto& [link, weight] : ways[0].stages[0].shares) ++links[FlowRates::kWhole / weight];
+  for (const auto& [link, weight] : ways[0].stages[0].shares) ++links[MaxMinRates::kWhole / weight];
   EXPECT_EQ(links, (std::map<std::uint64_t, int>{{1, 2}, {4, 8}, {16, 32}}));
 }
 
@@ -418,7 +418,7 @@ TEST(FlowSim, ALinkThatIsDownIsAvoidedByAllPaths) {
     EXPECT_FALSE(record.from == "leaf0" && record.to == "spine0");
     if (record.from != "leaf0") continue;
     ++uplinks;
-    EXPECT_NEAR(static_cast<double>(weight) / static_cast<double>(FlowRates::kWhole), 1.0 / 3, 1e-9);
+    EXPECT_NEAR(static_cast<double>(weight) / static_cast<double>(MaxMinRates::kWhole), 1.0 / 3, 1e-9);
   }
   EXPECT_EQ(uplinks, 3);
 }

@@ -1,6 +1,9 @@
 #include "sim/host/host_links.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "base/hash.hpp"
 
 namespace weft::sim {
 namespace {
@@ -9,6 +12,10 @@ namespace {
 std::int64_t later(std::int64_t moment, Wide after) {
   return after < HostLinks::kNever - moment ? moment + static_cast<std::int64_t>(after) : HostLinks::kNever;
 }
+
+// Of heaps with the least on top.
+constexpr auto begins_later = [](const auto& a, const auto& b) { return a.time > b.time; };
+constexpr auto is_farther = [](const auto& a, const auto& b) { return a.work > b.work; };
 
 }  // namespace
 
@@ -23,9 +30,8 @@ HostLinks::Domain& HostLinks::make_domain(std::uint32_t number) {
   domain_index_.insert(number, static_cast<std::uint32_t>(domains_.size()));
   Domain& domain = domains_.emplace_back();
   domain.number = number;
-  domain.users.resize(links);
+  domain.rated.resize(links, kNowhere);
   domain.carried.resize(links);
-  filling_.resize(std::max(filling_.size(), links));
   return domain;
 }
 
@@ -51,7 +57,6 @@ HostLinks::TransferId HostLinks::start(std::int64_t now, std::uint32_t number, c
   transfer.order = domain.started++;
   transfer.begins = later(domain.time, route.latency.count());
   transfer.domain = static_cast<std::uint32_t>(&domain - domains_.data());
-  transfer.entry = static_cast<std::uint32_t>(domain.going.size());
   transfer.before = transfer.follower = kNowhere;
   transfer.finished = 0;
   transfer.begun = false;
@@ -62,9 +67,7 @@ HostLinks::TransferId HostLinks::start(std::int64_t now, std::uint32_t number, c
   }
   transfer.route = route;
   transfer.legs.fill({});
-  transfer.uses.resize(route.links.size());
-  domain.going.push_back({transfer.begins, slot});
-  domain.next = std::min(domain.next, transfer.begins);
+  add_begin(domain, transfer.begins, slot);
   return {slot, transfer.generation};
 }
 
@@ -97,7 +100,7 @@ std::optional<std::uint64_t> HostLinks::ready(std::int64_t now, TransferId id) {
   if (transfer->done) return transfer->bytes;
   if (!transfer->begun) return 0;
   const Leg& last = transfer->legs[transfer->route.legs - 1];
-  const Wide moved = last.moved + Wide{last.rate} * (domain.time - last.since);
+  const Wide moved = last.moving() ? domain.convoys[last.convoy].work_at(domain.time) - last.began : last.moved;
   return std::min(static_cast<std::uint64_t>(moved / kWorkPerByte), last.available);
 }
 
@@ -114,10 +117,7 @@ void HostLinks::wake_at(std::int64_t now, TransferId id, std::uint64_t bytes) {
       transfer.wake = bytes;
     }
   }
-  if (!transfer.begun) return;
-  aim(transfer, transfer.route.legs - 1);
-  set_due(domain, transfer);
-  find_next(domain);
+  if (transfer.begun) aim(domain, id.slot, transfer.route.legs - 1);
 }
 
 std::span<const std::uint64_t> HostLinks::carried(std::uint32_t number) const {
@@ -129,8 +129,11 @@ std::span<const std::uint64_t> HostLinks::carried(std::uint32_t number) const {
 std::int64_t HostLinks::rate(std::int64_t now, TransferId id) {
   Transfer* transfer = alive(id);
   if (transfer == nullptr) return 0;
+  const Domain& domain = domains_[transfer->domain];
   run_until(domains_[transfer->domain], now);
-  return transfer->begun && !transfer->done ? transfer->legs[transfer->route.legs - 1].rate / kParts : 0;
+  if (!transfer->begun || transfer->done) return 0;
+  const Leg& last = transfer->legs[transfer->route.legs - 1];
+  return last.moving() ? domain.convoys[last.convoy].rate / kParts : 0;
 }
 
 // ---- what happens in the course of time
@@ -146,33 +149,41 @@ void HostLinks::run_until(Domain& domain, std::int64_t now) {
 // Everything that is due by the domain's time, in order of start.
 void HostLinks::happen(Domain& domain) {
   due_.clear();
-  for (const Going& going : domain.going)
-    if (going.due <= domain.time) due_.push_back(going.slot);
-  std::sort(due_.begin(), due_.end(),
-            [&](std::uint32_t a, std::uint32_t b) { return transfers_[a].order < transfers_[b].order; });
-  for (const std::uint32_t slot : due_) {
-    handle(domain, slot);
-    const Transfer& transfer = transfers_[slot];
-    if (!transfer.done) {
-      set_due(domain, transfer);
-      continue;
-    }
-    domain.going[transfer.entry] = domain.going.back();
-    transfers_[domain.going.back().slot].entry = transfer.entry;
-    domain.going.pop_back();
+  while (!domain.begins.empty() && domain.begins.front().time <= domain.time) {
+    due_.push_back(domain.begins.front().slot);
+    std::pop_heap(domain.begins.begin(), domain.begins.end(), begins_later);
+    domain.begins.pop_back();
   }
-  find_next(domain);
+  while (!domain.reached.empty() && domain.reached.time() <= domain.time) {
+    const std::uint32_t number = domain.reached.number();
+    domain.reached.set(number, kNever);
+    change(domain, number);
+    take_due(domain.convoys[number], domain.time);
+  }
+  // One of which several legs are due is handled once.
+  const auto order = [&](std::uint32_t slot) { return transfers_[slot].order; };
+  std::sort(due_.begin(), due_.end(), [&](std::uint32_t a, std::uint32_t b) { return order(a) < order(b); });
+  due_.erase(std::unique(due_.begin(), due_.end()), due_.end());
+  for (const std::uint32_t slot : due_) handle(domain, slot);
 }
 
-void HostLinks::find_next(Domain& domain) const {
-  domain.next = kNever;
-  for (const Going& going : domain.going) domain.next = std::min(domain.next, going.due);
+void HostLinks::take_due(Convoy& convoy, std::int64_t now) {
+  for (const Wide work = convoy.work_at(now); !convoy.goals.empty() && convoy.goals.front().work <= work;) {
+    const Goal goal = convoy.goals.front();
+    std::pop_heap(convoy.goals.begin(), convoy.goals.end(), is_farther);
+    convoy.goals.pop_back();
+    if (transfers_[goal.slot].legs[goal.leg].aim == goal.aim) due_.push_back(goal.slot);
+  }
 }
 
-void HostLinks::set_due(Domain& domain, const Transfer& transfer) const {
-  std::int64_t due = transfer.begun ? kNever : transfer.begins;
-  for (std::uint32_t i = 0; i < transfer.route.legs; ++i) due = std::min(due, transfer.legs[i].goal_at);
-  domain.going[transfer.entry].due = due;
+void HostLinks::add_begin(Domain& domain, std::int64_t time, std::uint32_t slot) {
+  domain.begins.push_back({time, slot});
+  std::push_heap(domain.begins.begin(), domain.begins.end(), begins_later);
+  domain.next = std::min(domain.next, time);
+}
+
+bool HostLinks::has_reached(const Domain& domain, const Leg& leg) {
+  return leg.moving() && domain.convoys[leg.convoy].work_at(domain.time) - leg.began >= Wide{leg.goal} * kWorkPerByte;
 }
 
 void HostLinks::handle(Domain& domain, std::uint32_t slot) {
@@ -184,7 +195,7 @@ void HostLinks::handle(Domain& domain, std::uint32_t slot) {
     if (transfer.bytes > 0 && transfer.route.legs > 0 && may_begin(transfer, 0)) begin_leg(domain, slot, 0);
   }
   for (std::uint32_t i = 0; i < transfer.route.legs; ++i)
-    while (transfer.legs[i].goal_at <= domain.time)
+    while (has_reached(domain, transfer.legs[i]))
       i + 1 < transfer.route.legs ? hand_over(domain, slot, i) : arrive(domain, slot);
 }
 
@@ -194,12 +205,12 @@ void HostLinks::hand_over(Domain& domain, std::uint32_t slot, std::uint32_t inde
   const Leg& leg = transfer.legs[index];
   Leg& next = transfer.legs[index + 1];
   next.available = leg.goal;
-  if (next.moving) {
-    aim(transfer, index + 1);
+  if (next.moving()) {
+    aim(domain, slot, index + 1);
   } else if (may_begin(transfer, index + 1)) {
     begin_leg(domain, slot, index + 1);
   }
-  if (leg.goal != leg.available) return aim(transfer, index);
+  if (leg.goal != leg.available) return aim(domain, slot, index);
   const bool whole = leg.goal == transfer.bytes;
   stop_leg(domain, slot, index);
   if (!whole) return;
@@ -220,7 +231,7 @@ void HostLinks::arrive(Domain& domain, std::uint32_t slot) {
     domain.reports.push_back({{domain.time, transfer.context, leg.goal, false}, slot});
     transfer.wake = 0;
   }
-  leg.goal == leg.available ? stop_leg(domain, slot, index) : aim(transfer, index);
+  leg.goal == leg.available ? stop_leg(domain, slot, index) : aim(domain, slot, index);
 }
 
 void HostLinks::finish(Domain& domain, std::uint32_t slot) {
@@ -249,131 +260,137 @@ void HostLinks::let_follow(Domain& domain, std::uint32_t slot) {
     // It ends when it is looked at.
     if (next.before == kNowhere) {
       next.begun = false;
-      set_due(domain, next);
+      add_begin(domain, next.begins, follower);
     }
     return;
   }
   for (std::uint32_t i = next.finished; i < next.route.legs; ++i) {
     const Leg& leg = next.legs[i];
-    if (!leg.moving && leg.moved < Wide{leg.available} * kWorkPerByte && may_begin(next, i))
+    if (!leg.moving() && leg.moved < Wide{leg.available} * kWorkPerByte && may_begin(next, i))
       begin_leg(domain, follower, i);
   }
 }
 
 void HostLinks::begin_leg(Domain& domain, std::uint32_t slot, std::uint32_t index) {
-  Transfer& transfer = transfers_[slot];
-  Leg& leg = transfer.legs[index];
-  leg.moving = true;
-  leg.since = domain.time;
-  aim(transfer, index);
-  for (std::uint32_t i = transfer.route.leg_begin(index); i < transfer.route.leg_end[index]; ++i) {
-    Place& first = domain.users[transfer.route.links[i]];
-    transfer.uses[i] = {first, {}};
-    if (first.slot != kNowhere) use(first).before = {slot, i};
-    first = {slot, i};
-    domain.changed.push_back(transfer.route.links[i]);
-  }
+  const std::uint32_t number = convoy_of(domain, transfers_[slot].route.leg(index));
+  Convoy& convoy = domain.convoys[number];
+  Leg& leg = transfers_[slot].legs[index];
+  leg.convoy = number;
+  leg.began = convoy.work_at(domain.time) - leg.moved;
+  leg.aim = ++aims_;
+  ++convoy.size;
+  aim(domain, slot, index);
 }
 
 void HostLinks::stop_leg(Domain& domain, std::uint32_t slot, std::uint32_t index) {
-  Transfer& transfer = transfers_[slot];
-  Leg& leg = transfer.legs[index];
+  Leg& leg = transfers_[slot].legs[index];
   // Whole picoseconds may have moved a fraction too much; the leg stands where its data end.
   leg.moved = Wide{leg.goal} * kWorkPerByte;
-  leg.moving = false;
-  leg.rate = 0;
-  leg.goal_at = kNever;
-  for (std::uint32_t i = transfer.route.leg_begin(index); i < transfer.route.leg_end[index]; ++i) {
-    const auto [next, before] = transfer.uses[i];
-    if (next.slot != kNowhere) use(next).before = before;
-    (before.slot != kNowhere ? use(before).next : domain.users[transfer.route.links[i]]) = next;
-    domain.changed.push_back(transfer.route.links[i]);
-  }
+  leg.aim = 0;
+  --domain.convoys[leg.convoy].size;
+  change(domain, leg.convoy);
 }
 
-void HostLinks::aim(Transfer& transfer, std::uint32_t index) const {
+void HostLinks::aim(Domain& domain, std::uint32_t slot, std::uint32_t index) {
+  Transfer& transfer = transfers_[slot];
   Leg& leg = transfer.legs[index];
   if (index + 1 < transfer.route.legs) {
     leg.goal = std::min(transfer.legs[index + 1].available + chunk_, transfer.bytes);
   } else {
     leg.goal = transfer.wake > 0 ? std::min(leg.available, transfer.wake) : leg.available;
   }
-  if (leg.rate == 0) return;
-  const Wide left = std::max<Wide>(0, Wide{leg.goal} * kWorkPerByte - leg.moved);
-  leg.goal_at = later(leg.since, (left + leg.rate - 1) / leg.rate);
+  if (!leg.moving()) return;
+  leg.aim = ++aims_;
+  std::vector<Goal>& goals = domain.convoys[leg.convoy].goals;
+  goals.push_back({leg.began + Wide{leg.goal} * kWorkPerByte, leg.aim, slot, index});
+  std::push_heap(goals.begin(), goals.end(), is_farther);
+  change(domain, leg.convoy);
 }
 
-// ---- rates
+// ---- convoys
 
+std::uint32_t HostLinks::convoy_of(Domain& domain, std::span<const std::uint32_t> links) {
+  shares_.clear();
+  std::uint64_t hash = 0;
+  for (const std::uint32_t link : links) {
+    shares_.push_back({rated(domain, link), MaxMinRates::kWhole});
+    hash = mix64(hash + link + 1);
+  }
+  const std::uint32_t first = domain.convoy_index.find(hash);
+  for (std::uint32_t at = first; at != kNowhere; at = domain.convoys[at].next_alike)
+    if (domain.convoys[at].shares == shares_) return at;
+  const auto number = static_cast<std::uint32_t>(domain.convoys.size());
+  Convoy& convoy = domain.convoys.emplace_back();
+  convoy.shares = shares_;
+  if (first == FlatMap::kNone) {
+    domain.convoy_index.insert(hash, number);
+  } else {
+    convoy.next_alike = std::exchange(domain.convoys[first].next_alike, number);
+  }
+  return number;
+}
+
+std::uint32_t HostLinks::rated(Domain& domain, std::uint32_t link) const {
+  std::uint32_t& number = domain.rated[link];
+  if (number == kNowhere) {
+    const std::int64_t rate = routes_.links(domain.number)[link].rate.count();
+    number = domain.rates.add_link(std::clamp<std::int64_t>(rate, 1, kNever / kParts) * kParts);
+  }
+  return number;
+}
+
+void HostLinks::change(Domain& domain, std::uint32_t number) {
+  if (std::exchange(domain.convoys[number].changed, true)) return;
+  domain.changed.push_back(number);
+}
+
+// Brings rates up to date, and what happens next.
 void HostLinks::share(Domain& domain) {
-  if (domain.changed.empty()) return;
-  gather(domain);
+  for (const std::uint32_t number : domain.changed) {
+    Convoy& convoy = domain.convoys[number];
+    if (convoy.size == convoy.counted) continue;
+    if (convoy.counted == 0) {
+      convoy.flow = domain.rates.add_flow(convoy.shares, convoy.size);
+      domain.convoy_by_flow.resize(std::max<std::size_t>(domain.convoy_by_flow.size(), convoy.flow + std::size_t{1}));
+      domain.convoy_by_flow[convoy.flow] = number;
+    } else if (convoy.size > 0) {
+      domain.rates.set_count(convoy.flow, convoy.size);
+    } else {
+      domain.rates.remove_flow(convoy.flow);
+      convoy.work = convoy.work_at(domain.time);
+      convoy.since = domain.time;
+      convoy.rate = 0;
+    }
+    convoy.counted = convoy.size;
+  }
+  for (const std::uint32_t flow : domain.rates.settle()) {
+    Convoy& convoy = domain.convoys[domain.convoy_by_flow[flow]];
+    convoy.work = convoy.work_at(domain.time);
+    convoy.since = domain.time;
+    // Rounded down, a share could be nothing only if more transfers than parts of a bit met on a link.
+    convoy.rate = std::max<std::int64_t>(1, domain.rates.rate(flow));
+    change(domain, domain.convoy_by_flow[flow]);
+  }
+  for (const std::uint32_t number : domain.changed) {
+    domain.convoys[number].changed = false;
+    domain.reached.set(number, next_goal(domain.convoys[number]));
+  }
   domain.changed.clear();
-  fill(domain);
-  for (const std::uint32_t link : used_) filling_[link] = {};
-  find_next(domain);
+  domain.next = std::min(domain.begins.empty() ? kNever : domain.begins.front().time,
+                         domain.reached.empty() ? kNever : domain.reached.time());
 }
 
-// The links that have changed, the legs that use them, the links of those, and so on.
-void HostLinks::gather(const Domain& domain) {
-  moving_.clear();
-  used_.clear();
-  for (const std::uint32_t link : domain.changed) see(domain, link);
-  for (std::size_t i = 0; i < used_.size(); ++i)
-    for (Place at = domain.users[used_[i]]; at.slot != kNowhere; at = use(at).next) {
-      ++filling_[used_[i]].users;
-      Transfer& transfer = transfers_[at.slot];
-      const std::uint32_t leg = transfer.route.leg_of(at.position);
-      if (transfer.legs[leg].seen) continue;
-      transfer.legs[leg].seen = true;
-      moving_.push_back({at.slot, leg});
-      for (const std::uint32_t link : transfer.route.leg(leg)) see(domain, link);
-    }
-}
-
-void HostLinks::see(const Domain& domain, std::uint32_t link) {
-  Filling& filling = filling_[link];
-  if (filling.seen) return;
-  filling.seen = true;
-  filling.left = std::clamp<std::int64_t>(routes_.links(domain.number)[link].rate.count(), 1, kNever / kParts) * kParts;
-  used_.push_back(link);
-}
-
-// Progressive filling: each round gives the smallest fair share to everyone on the links that have no
-// more than that. Shares are those at the start of the round, so the order of links and legs is nothing.
-void HostLinks::fill(Domain& domain) {
-  while (!moving_.empty()) {
-    std::int64_t fair = kNever;
-    for (const std::uint32_t link : used_) {
-      Filling& filling = filling_[link];
-      // Rounded down, a share could be nothing only if more transfers than parts of a bit met there.
-      filling.share = filling.users > 0 ? std::max<std::int64_t>(1, filling.left / filling.users) : kNever;
-      fair = std::min(fair, filling.share);
-    }
-    std::erase_if(moving_, [&](const Moving& moving) {
-      const auto links = transfers_[moving.slot].route.leg(moving.leg);
-      const bool full =
-          std::any_of(links.begin(), links.end(), [&](std::uint32_t link) { return filling_[link].share == fair; });
-      if (full) give(domain, moving, fair);
-      return full;
-    });
+// When a convoy reaches its nearest goal.
+std::int64_t HostLinks::next_goal(Convoy& convoy) const {
+  std::vector<Goal>& goals = convoy.goals;
+  if (convoy.size == 0) goals.clear();
+  while (!goals.empty() && transfers_[goals.front().slot].legs[goals.front().leg].aim != goals.front().aim) {
+    std::pop_heap(goals.begin(), goals.end(), is_farther);
+    goals.pop_back();
   }
-}
-
-void HostLinks::give(Domain& domain, const Moving& moving, std::int64_t rate) {
-  Transfer& transfer = transfers_[moving.slot];
-  for (const std::uint32_t link : transfer.route.leg(moving.leg)) {
-    filling_[link].left -= rate;
-    --filling_[link].users;
-  }
-  Leg& leg = transfer.legs[moving.leg];
-  leg.seen = false;
-  if (leg.rate == rate) return;
-  leg.moved += Wide{leg.rate} * (domain.time - leg.since);
-  leg.since = domain.time;
-  leg.rate = rate;
-  aim(transfer, moving.leg);
-  set_due(domain, transfer);
+  if (goals.empty()) return kNever;
+  const Wide left = std::max<Wide>(0, goals.front().work - convoy.work);
+  return later(convoy.since, (left + convoy.rate - 1) / convoy.rate);
 }
 
 }  // namespace weft::sim

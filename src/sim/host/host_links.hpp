@@ -1,11 +1,14 @@
 #pragma once
 // NVLink and PCIe carry chunks that share links fairly; only NIC to NIC is packets.
 //
-// A transfer is a fluid over the links of a leg. Rates are max-min fair (progressive filling): they
-// grow together until a link is full, its transfers keep that rate, the others grow on. They change
-// only when a leg begins or stops to move, and only for those it shares links with, directly or through
-// others; so a message costs a few computations and not one per packet. Rates change at once, without
+// A transfer is a fluid over the links of a leg. Rates are max-min fair (max_min_rates.hpp) and change only when a leg
+// begins or stops to move; so a message costs a few computations and not one per packet. Rates change at once, without
 // slow start: PCIe and NVLink have credits on every hop.
+//
+// Legs over the same links always have the same rate. They are a convoy: one rate and one count of work for all of
+// them, and a leg knows at which count it began and at which it will have moved what it is to move. So what happens
+// costs as many steps as there are different ways over the links, and not as many as there are transfers: with all
+// flows of an all-to-all open, a change of everybody's rate at every start and end would be quadratic.
 //
 // Chunks. Where data rest in memory between two legs (a relay, a bounce through host memory), a chunk
 // moves on when all of it is there. At the last leg data count byte by byte: a NIC reads what it sends
@@ -24,7 +27,7 @@
 // Sans I/O: `now` in picoseconds is handed in, calls for one domain come in order of time, and the
 // caller calls `advance` at `next_event`; late, early and repeated calls are harmless. A domain must not
 // be split over entities: the trays of an NVL72 share theirs. Memory follows what is in flight, and the
-// domains that ever had something.
+// domains and ways that ever had something.
 
 #include <array>
 #include <cstdint>
@@ -36,6 +39,8 @@
 #include "base/flat_map.hpp"
 #include "base/wide.hpp"
 #include "sim/host/host_route.hpp"
+#include "sim/max_min_rates.hpp"
+#include "sim/time_heap.hpp"
 
 namespace weft::sim {
 
@@ -89,23 +94,13 @@ class HostLinks {
   static constexpr Wide kWorkPerByte = Wide{8} * 1'000'000'000'000 * kParts;  // rate x picoseconds
 
   struct Leg {
-    Wide moved = 0;  // work done until `since`
-    std::int64_t since = 0;
-    std::int64_t rate = 0;          // 0: not moving
-    std::int64_t goal_at = kNever;  // when `goal` is reached at this rate
-    std::uint64_t goal = 0;         // bytes: where something happens next
-    std::uint64_t available = 0;    // bytes that may be moved by now
-    bool moving = false;
-    bool seen = false;  // while rates are computed
-  };
-  // One link of a transfer's way. While its leg moves, it is in the list of those that use the link.
-  struct Place {
-    std::uint32_t slot = kNowhere;
-    std::uint32_t position = 0;  // in HostRoute::links
-  };
-  struct Use {
-    Place next;
-    Place before;
+    Wide moved = 0;               // work done, while it does not move
+    Wide began = 0;               // the convoy's work when it had moved nothing, while it does
+    std::uint64_t goal = 0;       // bytes: where something happens next
+    std::uint64_t available = 0;  // bytes that may be moved by now
+    std::uint64_t aim = 0;        // number of the goal; 0: it does not move
+    std::uint32_t convoy = 0;     // of its domain
+    bool moving() const { return aim != 0; }
   };
   struct Transfer {
     std::uint64_t context = 0;
@@ -114,7 +109,6 @@ class HostLinks {
     std::uint64_t order = 0;  // of its start, in its domain
     std::int64_t begins = 0;
     std::uint32_t domain = 0;  // into domains_
-    std::uint32_t entry = 0;   // into Domain::going
     std::uint32_t generation = 0;
     std::uint32_t before = kNowhere;  // the one that it follows, until that is done
     std::uint32_t follower = kNowhere;
@@ -123,14 +117,35 @@ class HostLinks {
     bool done = false;  // and not yet reported
     HostRoute route;
     std::array<Leg, HostRoute::kMaxLegs> legs;
-    std::vector<Use> uses;  // by position
+  };
+  // Where a leg of a convoy is to get; of another aim than the leg's own it counts no more.
+  struct Goal {
+    Wide work;  // the convoy's
+    std::uint64_t aim;
+    std::uint32_t slot;
+    std::uint32_t leg;
+  };
+  // All legs that move over the same links.
+  struct Convoy {
+    std::vector<MaxMinRates::Share> shares;  // of Domain::rates
+    std::uint32_t next_alike = kNowhere;     // whose links have the same hash
+    std::uint32_t flow = 0;                  // of Domain::rates, while it counts there
+    std::uint32_t counted = 0;               // there
+    std::uint32_t size = 0;
+    bool changed = false;  // is in Domain::changed
+    Wide work = 0;         // that each has done since the first, until `since`
+    std::int64_t since = 0;
+    std::int64_t rate = 0;
+    std::vector<Goal> goals;  // heap, the nearest first
+
+    Wide work_at(std::int64_t now) const { return work + Wide{rate} * (now - since); }
   };
   struct Report {
     Ready ready;
     std::uint32_t slot;
   };
-  struct Going {
-    std::int64_t due;  // when something happens to it
+  struct Begin {
+    std::int64_t time;
     std::uint32_t slot;
   };
   struct Domain {
@@ -138,21 +153,16 @@ class HostLinks {
     std::int64_t time = 0;
     std::int64_t next = kNever;
     std::uint64_t started = 0;
-    std::vector<Going> going;            // in no order
-    std::vector<Place> users;            // by link: the first in its list
-    std::vector<std::uint32_t> changed;  // links whose users have changed since rates were computed
+    std::vector<Begin> begins;  // heap, the first at hand
+    MaxMinRates rates;
+    std::vector<std::uint32_t> rated;           // by link: its number in `rates`, once something has used it
+    std::vector<std::uint32_t> convoy_by_flow;  // by flow of `rates`
+    std::vector<Convoy> convoys;
+    FlatMap convoy_index;                // by a hash of its links: the first of those that have it
+    TimeHeap reached;                    // by convoy: when it reaches its nearest goal
+    std::vector<std::uint32_t> changed;  // convoys whose size or nearest goal has
     std::vector<Report> reports;         // not yet fetched
     std::vector<std::uint64_t> carried;  // by link
-  };
-  struct Moving {
-    std::uint32_t slot;
-    std::uint32_t leg;
-  };
-  struct Filling {  // a link while rates are computed
-    std::int64_t left = 0;
-    std::int64_t users = 0;
-    std::int64_t share = 0;
-    bool seen = false;
   };
 
   Domain* find_domain(std::uint32_t number);
@@ -160,8 +170,6 @@ class HostLinks {
   Transfer* alive(TransferId id);
   void run_until(Domain& domain, std::int64_t now);
   void happen(Domain& domain);
-  void find_next(Domain& domain) const;
-  void set_due(Domain& domain, const Transfer& transfer) const;
   void handle(Domain& domain, std::uint32_t slot);
   void hand_over(Domain& domain, std::uint32_t slot, std::uint32_t index);
   void arrive(Domain& domain, std::uint32_t slot);
@@ -170,13 +178,15 @@ class HostLinks {
   void let_follow(Domain& domain, std::uint32_t slot);
   void begin_leg(Domain& domain, std::uint32_t slot, std::uint32_t index);
   void stop_leg(Domain& domain, std::uint32_t slot, std::uint32_t index);
-  void aim(Transfer& transfer, std::uint32_t index) const;
+  void aim(Domain& domain, std::uint32_t slot, std::uint32_t index);
+  static void add_begin(Domain& domain, std::int64_t time, std::uint32_t slot);
+  static bool has_reached(const Domain& domain, const Leg& leg);
+  std::uint32_t convoy_of(Domain& domain, std::span<const std::uint32_t> links);
+  std::uint32_t rated(Domain& domain, std::uint32_t link) const;
+  static void change(Domain& domain, std::uint32_t convoy);
+  void take_due(Convoy& convoy, std::int64_t now);
   void share(Domain& domain);
-  void gather(const Domain& domain);
-  void see(const Domain& domain, std::uint32_t link);
-  void fill(Domain& domain);
-  void give(Domain& domain, const Moving& moving, std::int64_t rate);
-  Use& use(Place place) { return transfers_[place.slot].uses[place.position]; }
+  std::int64_t next_goal(Convoy& convoy) const;
 
   const HostRoutes& routes_;
   std::uint64_t chunk_;
@@ -185,10 +195,8 @@ class HostLinks {
   std::vector<Transfer> transfers_;
   std::vector<std::uint32_t> free_;
   std::vector<std::uint32_t> due_;  // slots, while they are handled
-  // While rates are computed:
-  std::vector<Moving> moving_;
-  std::vector<Filling> filling_;  // by link
-  std::vector<std::uint32_t> used_;
+  std::uint64_t aims_ = 0;          // so far
+  std::vector<MaxMinRates::Share> shares_;
 };
 
 }  // namespace weft::sim

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <map>
 #include <numeric>
 #include <set>
@@ -336,6 +337,21 @@ TEST(HostLinks, WhatIsLeftSpeedsUpWhenOthersAreDone) {
   EXPECT_EQ(end.at(1), way.latency.count() + time_at(200 * kMiB, pcie));
   const std::int64_t both = way.latency.count() + time_at(300 * kMiB, pcie);
   EXPECT_LE(std::abs(end.at(2) - both), 1);
+}
+
+// Each start and end changes the rate of all that are there. That must not cost as many steps as there are: eight times
+// as many would then take 64 times as long.
+TEST(HostLinks, WhatATransferCostsDoesNotGrowWithHowManyThereAre) {
+  const HostRoute way = route(hgx(), hgx().gpu(0), hgx().nic(0));
+  const auto seconds = [&](std::uint32_t transfers) {
+    const std::clock_t begin = std::clock();
+    HostLinks links(hgx().routes);
+    for (std::uint32_t i = 0; i < transfers; ++i) links.start(1000 * i, 0, way, kMiB + i, i);
+    EXPECT_EQ(drain(links).size(), transfers);
+    return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  };
+  const double few = seconds(2000);
+  EXPECT_LT(seconds(16'000), 24 * few);
 }
 
 // The second has paid its latency while it waited; a third does not wait for them.

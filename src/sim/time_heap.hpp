@@ -1,6 +1,6 @@
 #pragma once
-// When flows end, the first one at hand: a heap in which the time of any flow can be moved. Flows that end at the same
-// time come by number.
+// When something happens to each of many, which have numbers, the first one at hand: a heap in which any time can be
+// moved. Equal times come by number.
 
 #include <cstdint>
 #include <tuple>
@@ -8,27 +8,27 @@
 
 namespace weft::sim {
 
-class FlowEnds {
+class TimeHeap {
  public:
   bool empty() const { return heap_.empty(); }
   std::int64_t time() const { return heap_.front().time; }
-  std::uint32_t flow() const { return heap_.front().flow; }
+  std::uint32_t number() const { return heap_.front().number; }
 
-  // Adds a flow, or moves it.
-  void set(std::uint32_t flow, std::int64_t time) {
-    if (flow >= place_.size()) place_.resize(flow + std::size_t{1}, kNowhere);
-    if (place_[flow] == kNowhere) {
-      place_[flow] = static_cast<std::uint32_t>(heap_.size());
-      heap_.push_back({time, flow});
+  // Adds a time, or moves it.
+  void set(std::uint32_t number, std::int64_t time) {
+    if (number >= place_.size()) place_.resize(number + std::size_t{1}, kNowhere);
+    if (place_[number] == kNowhere) {
+      place_[number] = static_cast<std::uint32_t>(heap_.size());
+      heap_.push_back({time, number});
     } else {
-      heap_[place_[flow]].time = time;
+      heap_[place_[number]].time = time;
     }
-    sink(rise(place_[flow]));
+    sink(rise(place_[number]));
   }
 
-  void remove(std::uint32_t flow) {
-    const std::uint32_t hole = place_[flow];
-    place_[flow] = kNowhere;
+  void remove(std::uint32_t number) {
+    const std::uint32_t hole = place_[number];
+    place_[number] = kNowhere;
     const Entry last = heap_.back();
     heap_.pop_back();
     if (hole == heap_.size()) return;
@@ -40,13 +40,13 @@ class FlowEnds {
   static constexpr std::uint32_t kNowhere = 0xFFFFFFFFu;
   struct Entry {
     std::int64_t time;
-    std::uint32_t flow;
-    bool operator<(const Entry& other) const { return std::tie(time, flow) < std::tie(other.time, other.flow); }
+    std::uint32_t number;
+    bool operator<(const Entry& other) const { return std::tie(time, number) < std::tie(other.time, other.number); }
   };
 
   void put(std::uint32_t at, const Entry& entry) {
     heap_[at] = entry;
-    place_[entry.flow] = at;
+    place_[entry.number] = at;
   }
   std::uint32_t rise(std::uint32_t at) {
     const Entry entry = heap_[at];
@@ -68,7 +68,7 @@ class FlowEnds {
   }
 
   std::vector<Entry> heap_;
-  std::vector<std::uint32_t> place_;  // by flow
+  std::vector<std::uint32_t> place_;  // by number
 };
 
 }  // namespace weft::sim

@@ -1,9 +1,11 @@
 #pragma once
-// Max-min fair rates of flows over links, kept up to date while flows come and go.
+// Max-min fair rates of flows over links, kept up to date while flows come and go: those of messages between servers
+// (flow executor) and of transfers inside them (host links).
 //
 // All rates grow together until a link is full; its flows keep that rate, the others grow on (progressive
 // filling). The rate at which a link fills up is its level, and a flow's rate is the least level of its links.
-// A flow may put only a part of itself on a link: its weight there, out of kWhole.
+// A flow may put only a part of itself on a link: its weight there, out of kWhole. It may also stand for many that have
+// the same links: they have the same rate, and cost no more than one.
 //
 // A change affects no level below the first one that it touches, and often few above. So `settle` fills anew
 // from below, in rounds of rising levels, with only those flows open whose rate may be another:
@@ -17,8 +19,8 @@
 // hang together somehow, and every end would cost all of them.
 //
 // Arithmetic is exact but for one rounding: a level is what is left of a link by the weight that grows on,
-// rounded down to a part of a bit per second (kParts to a bit). So a link never carries more than it can, and
-// what it lacks is less than one part for each of its fastest flows.
+// rounded down to a whole number, so the caller's unit is a small part of a bit per second. A link never carries more
+// than it can, and what it lacks is less than one part for each of its fastest flows.
 
 #include <cstdint>
 #include <limits>
@@ -30,10 +32,9 @@
 
 namespace weft::sim {
 
-class FlowRates {
+class MaxMinRates {
  public:
   static constexpr std::uint64_t kWhole = std::uint64_t{1} << 48;  // the weight of a flow that is not split
-  static constexpr std::int64_t kParts = 1 << 18;                  // of a bit per second
   static constexpr std::int64_t kUnbound = std::numeric_limits<std::int64_t>::max();
 
   struct Share {
@@ -42,21 +43,22 @@ class FlowRates {
     bool operator==(const Share&) const = default;
   };
 
-  // `capacity` in parts of a bit per second. Links are numbered in this order.
+  // Links are numbered in this order.
   std::uint32_t add_link(std::int64_t capacity);
   // Each link at most once, and one of them with a weight of kWhole or more. The number is that of a flow that was
-  // removed, or a new one.
-  std::uint32_t add_flow(std::span<const Share> shares);
+  // removed, or a new one. `count`: for how many it stands; each of them has its rate.
+  std::uint32_t add_flow(std::span<const Share> shares, std::uint32_t count = 1);
+  void set_count(std::uint32_t flow, std::uint32_t count);
   void remove_flow(std::uint32_t flow);
 
   // Brings rates up to date; the flows whose rate is now another, in no order. Good until the next call.
   std::span<const std::uint32_t> settle();
 
-  // As of the last `settle`, in parts of a bit per second.
+  // As of the last `settle`.
   std::int64_t rate(std::uint32_t flow) const { return flows_[flow].rate; }
   // At which a link is full; kUnbound: it is not.
   std::int64_t level(std::uint32_t link) const { return links_[link].level; }
-  // What its flows leave of a link, in parts of a bit per second.
+  // What its flows leave of a link.
   std::int64_t unused(std::uint32_t link) const { return static_cast<std::int64_t>(links_[link].left / kWhole); }
   std::uint32_t links() const { return static_cast<std::uint32_t>(links_.size()); }
   // Calls visit(link, weight) for every link of a flow.
@@ -74,8 +76,11 @@ class FlowRates {
   struct Flow {
     std::int64_t rate = 0;
     std::int64_t before = 0;  // of an open flow: what it had
+    std::uint32_t count = 1;  // of flows alike
     bool open = false;        // its rate is being found
     std::vector<Use> uses;
+
+    Wide weight(std::uint64_t share) const { return Wide{share} * count; }
   };
   struct User {
     std::uint32_t flow;

@@ -1,4 +1,4 @@
-#include "sim/flow/flow_rates.hpp"
+#include "sim/max_min_rates.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -10,13 +10,13 @@ constexpr auto later = [](const auto& a, const auto& b) { return a.key > b.key; 
 
 }  // namespace
 
-std::uint32_t FlowRates::add_link(std::int64_t capacity) {
+std::uint32_t MaxMinRates::add_link(std::int64_t capacity) {
   links_.emplace_back().left = Wide{capacity} * kWhole;
   users_.emplace_back();
   return links() - 1;
 }
 
-std::uint32_t FlowRates::add_flow(std::span<const Share> shares) {
+std::uint32_t MaxMinRates::add_flow(std::span<const Share> shares, std::uint32_t count) {
   assert(!shares.empty());
   if (free_.empty()) {
     free_.push_back(static_cast<std::uint32_t>(flows_.size()));
@@ -26,6 +26,7 @@ std::uint32_t FlowRates::add_flow(std::span<const Share> shares) {
   free_.pop_back();
   Flow& flow = flows_[number];
   flow.rate = 0;
+  flow.count = count;
   flow.uses.clear();
   for (const Share& share : shares) {
     std::vector<User>& users = users_[share.link];
@@ -36,13 +37,20 @@ std::uint32_t FlowRates::add_flow(std::span<const Share> shares) {
   return number;
 }
 
-void FlowRates::remove_flow(std::uint32_t number) {
+void MaxMinRates::set_count(std::uint32_t number, std::uint32_t count) {
+  Flow& flow = flows_[number];
+  if (!flow.open) open(number);
+  for (const Use& use : flow.uses) links_[use.link].open += Wide{use.weight} * count - flow.weight(use.weight);
+  flow.count = count;
+}
+
+void MaxMinRates::remove_flow(std::uint32_t number) {
   Flow& flow = flows_[number];
   if (!flow.open) open(number);
   flow.open = false;
   --open_;
   for (const Use& use : flow.uses) {
-    links_[use.link].open -= use.weight;
+    links_[use.link].open -= flow.weight(use.weight);
     std::vector<User>& users = users_[use.link];
     const User last = users.back();
     users[use.position] = last;
@@ -52,7 +60,7 @@ void FlowRates::remove_flow(std::uint32_t number) {
   free_.push_back(number);
 }
 
-std::span<const std::uint32_t> FlowRates::settle() {
+std::span<const std::uint32_t> MaxMinRates::settle() {
   changed_.clear();
   queue_stale();
   while (open_ + in_doubt_ > 0) {
@@ -89,7 +97,7 @@ std::span<const std::uint32_t> FlowRates::settle() {
   return changed_;
 }
 
-void FlowRates::touch(std::uint32_t number) {
+void MaxMinRates::touch(std::uint32_t number) {
   Link& link = links_[number];
   if (!link.touched) {
     touched_.push_back(number);
@@ -99,7 +107,7 @@ void FlowRates::touch(std::uint32_t number) {
   link.touched = link.stale = true;
 }
 
-void FlowRates::open(std::uint32_t number) {
+void MaxMinRates::open(std::uint32_t number) {
   Flow& flow = flows_[number];
   flow.open = true;
   ++open_;
@@ -107,18 +115,18 @@ void FlowRates::open(std::uint32_t number) {
   for (const Use& use : flow.uses) {
     touch(use.link);
     Link& link = links_[use.link];
-    link.left += Wide{flow.rate} * use.weight;
-    link.open += use.weight;
+    link.left += flow.rate * flow.weight(use.weight);
+    link.open += flow.weight(use.weight);
   }
 }
 
 template <class Predicate>
-void FlowRates::open_users(std::uint32_t number, Predicate predicate) {
+void MaxMinRates::open_users(std::uint32_t number, Predicate predicate) {
   for (const User& user : users_[number])
     if (const Flow& flow = flows_[user.flow]; !flow.open && predicate(flow.rate)) open(user.flow);
 }
 
-void FlowRates::fix(std::uint32_t number, std::int64_t rate) {
+void MaxMinRates::fix(std::uint32_t number, std::int64_t rate) {
   Flow& flow = flows_[number];
   flow.open = false;
   --open_;
@@ -127,20 +135,20 @@ void FlowRates::fix(std::uint32_t number, std::int64_t rate) {
   for (const Use& use : flow.uses) {
     touch(use.link);
     Link& link = links_[use.link];
-    link.left -= Wide{rate} * use.weight;
-    link.open -= use.weight;
+    link.left -= rate * flow.weight(use.weight);
+    link.open -= flow.weight(use.weight);
   }
 }
 
 // The level at which something happens to a link: open flows fill it, or it was full until now.
-std::int64_t FlowRates::key(const Link& link) const {
+std::int64_t MaxMinRates::key(const Link& link) const {
   if (link.settled) return kUnbound;
   if (link.open == 0) return link.level;
   const Wide share = link.left / link.open;
   return share < link.level ? static_cast<std::int64_t>(share) : link.level;
 }
 
-void FlowRates::queue_stale() {
+void MaxMinRates::queue_stale() {
   for (const std::uint32_t number : stale_) {
     Link& link = links_[number];
     link.stale = false;
@@ -154,7 +162,7 @@ void FlowRates::queue_stale() {
 }
 
 // Takes out of the queue what has its turn at this level.
-void FlowRates::take_round(std::int64_t level) {
+void MaxMinRates::take_round(std::int64_t level) {
   while (!queue_.empty() && queue_.front().key == level) {
     std::pop_heap(queue_.begin(), queue_.end(), later);
     const std::uint32_t number = queue_.back().link;
@@ -167,7 +175,7 @@ void FlowRates::take_round(std::int64_t level) {
 
 // Whether all flows that have reached the level so far fill the link. Opens those that have to do with it: the
 // ones above, if it does, and the ones it held, if it no longer does.
-bool FlowRates::fills_up(std::uint32_t number, std::int64_t level) {
+bool MaxMinRates::fills_up(std::uint32_t number, std::int64_t level) {
   Link& link = links_[number];
   if (link.level > level) {
     open_users(number, [&](std::int64_t rate) { return rate > level; });
@@ -176,7 +184,7 @@ bool FlowRates::fills_up(std::uint32_t number, std::int64_t level) {
   } else {
     Wide held = 0;
     for (const User& user : users_[number])
-      if (const Flow& flow = flows_[user.flow]; !flow.open && flow.rate == level) held += user.weight;
+      if (const Flow& flow = flows_[user.flow]; !flow.open && flow.rate == level) held += flow.weight(user.weight);
     link.settled = link.open + held > 0 && (link.left + held * level) / (link.open + held) == level;
     --in_doubt_;
     if (!link.settled) {
