@@ -33,6 +33,12 @@ struct alignas(64) Event {
 };
 static_assert(sizeof(Event) == 64);
 
+// What a port changes about a packet.
+struct Passing {
+  std::uint32_t bytes;
+  std::uint8_t flags;
+};
+
 // Every word of an event, each by a factor of its own: a change in any one of them shows.
 template <class Word>
 std::uint64_t hash_words(Word w) {

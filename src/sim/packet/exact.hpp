@@ -58,6 +58,8 @@ struct ExactConfig {
   std::int64_t deadlock_check = 0;    // ps between looks for circles of paused ports; 0: never
 
   bool is_lossless(std::uint32_t cls) const { return lossless >> cls & 1; }
+  // Whether its packets wait for credit.
+  bool has_credit(std::uint32_t cls) const { return flow_control == FlowControl::credits && is_lossless(cls); }
   std::uint32_t channels_of(std::uint32_t cls) const { return is_lossless(cls) ? channels : 1; }
   bool is_scheduled() const { return on && flow_control == FlowControl::scheduled; }
 };

@@ -7,7 +7,6 @@
 #include <stdexcept>
 #include <thread>
 
-#include "sim/entropy.hpp"
 #include "sim/packet/barrier.hpp"
 
 namespace weft::sim {
@@ -15,42 +14,21 @@ namespace {
 
 constexpr std::uint32_t kFewestSamples = 16;  // that every link may have
 
-LinkOptions link_options(const SimConfig& config) {
-  LinkOptions options;
-  options.header = config.header;
-  options.full_packet = config.full_packet;
-  options.queue_bytes = config.queue_bytes;
-  options.mark_from = config.mark_from;
-  options.mark_to = config.mark_to;
-  options.mark_most = config.mark_most;
-  options.scheduled = config.exact.is_scheduled();
-  options.cut_through = config.cut_through && !options.scheduled;  // packets wait for credit
-  options.exact = config.exact.on;
-  return options;
-}
-
 }  // namespace
 
 PacketSim::PacketSim(const fabric::Fabric& fabric, const SimConfig& config)
-    : config_(config), layout_(fabric, link_options(config)), world_{layout_, config_, {}, {}, {}, {}, {},
-                                                                     {},      0,       {}, {}, {}, {}, {}} {
+    : world_(fabric, config), config_(world_.config), layout_(world_.layout) {
   config_.stack.srd.longest_wait = longest_wait(transport::PacketType::data);
   config_.stack.tcp_over_srd.longest_wait = longest_wait(transport::PacketType::ordered_data);
   config_.stack.uet.longest_wait = longest_wait(transport::PacketType::uet_data);
   config_.stack.set_network(layout_.base_rtt(), layout_.slowest_packet(), config_.full_packet);
   config_.stack.seed = config_.seed;
-  world_.ports = Zeroed<Port>(layout_.ports());
-  world_.armed = Zeroed<std::int64_t>(layout_.endpoints());
-  world_.served = Zeroed<std::uint8_t>(layout_.endpoints());
-  world_.entities.resize(layout_.entities());
   if (config_.exact.on) prepare_exact();
   if (config_.exact.is_scheduled()) prepare_scheduled();
   if (config_.fast_cnp > 0) world_.told.resize(layout_.switches());
   if (config_.balance == Balance::flowlet || config_.balance == Balance::flowlet_global)
     world_.flowlets.resize(layout_.switches());
   if (config_.balance == Balance::flowlet_global) world_.published.resize(layout_.ports());
-  for (std::uint32_t i = 0; i < layout_.entities(); ++i) world_.entities[i].random = Random(config_.seed, 0, i);
-  world_.entropy_salt = entropy_salt(config_.seed);
   // Effects without delay between hosts leave no look-ahead to share out.
   const std::uint32_t shards =
       config_.in_time_order ? 1 : std::clamp<std::uint32_t>(config_.threads, 1, layout_.entities());
@@ -157,7 +135,7 @@ void PacketSim::look_around() {
   const std::int64_t now = window_ * layout_.look_ahead();
   if (config_.balance == Balance::flowlet_global && now >= next_publication_) {
     next_publication_ = now + config_.load_interval;
-    for (std::uint32_t port = 0; port < layout_.ports(); ++port) world_.published[port] = shards_[0]->load(port, now);
+    for (std::uint32_t port = 0; port < layout_.ports(); ++port) world_.published[port] = world_.load(port, now);
   }
   if (!can_lock_up() || now < next_search_) return;
   next_search_ = now + config_.exact.deadlock_check;
@@ -176,12 +154,12 @@ void PacketSim::choose_window() {
     window_ = std::min(window_, shard->next_window());
     progress.now = std::max(progress.now, shard->reached());
     progress.events += shard->tally().events;
-    for (const transport::Stack& stack : shard->stacks()) progress.delivered_bytes += stack.payload_delivered();
+    for (const transport::Stack& stack : shard->hosts().stacks()) progress.delivered_bytes += stack.payload_delivered();
   }
   progress.underway_bytes = [this] {
     std::uint64_t bytes = 0;
     for (const auto& shard : shards_)
-      for (const transport::Stack& stack : shard->stacks()) bytes += stack.underway_bytes();
+      for (const transport::Stack& stack : shard->hosts().stacks()) bytes += stack.underway_bytes();
     return bytes;
   };
   if (window_ != Wheel::kNothing) look_around();
@@ -206,7 +184,7 @@ void PacketSim::work(std::uint32_t number) {
 }
 
 schedule::RunResult PacketSim::run(Client& client) {
-  for (const auto& shard : shards_) shard->set_client(client);
+  for (const auto& shard : shards_) shard->hosts().set_client(client);
   failures_.assign(shards_.size(), nullptr);
   barrier_ = std::make_unique<Barrier>(static_cast<std::uint32_t>(shards_.size()));
   std::vector<std::thread> threads;
@@ -230,10 +208,9 @@ schedule::RunResult PacketSim::run(Client& client) {
     const Tally& tally = shard->tally();
     result.end = std::max(result.end, shard->reached());
     counters.events += tally.events;
-    counters.packet_hops += tally.hops;
     counters.dropped += tally.dropped;
     counters.lost += tally.lost + tally.corrupted;
-    for (const transport::Stack& stack : shard->stacks()) {
+    for (const transport::Stack& stack : shard->hosts().stacks()) {
       const transport::Counters sent = stack.counters();
       counters.data_sent += sent.data_sent;
       counters.data_resent += sent.data_resent;
@@ -243,6 +220,7 @@ schedule::RunResult PacketSim::run(Client& client) {
       counters.timeouts += sent.timeouts;
     }
   }
+  counters.packet_hops = world_.hops();
   if (config_.exact.is_scheduled()) settle_scheduled(result.end);
   for (const GateDetails& gate : world_.exact.details) counters.pauses += gate.pauses;
   for (const ExactDrops& drops : world_.exact.drops) {
@@ -259,7 +237,7 @@ schedule::RunResult PacketSim::run(Client& client) {
 transport::Counters PacketSim::counters(transport::Protocol protocol, std::uint8_t lane) const {
   transport::Counters all;
   for (const auto& shard : shards_) {
-    const transport::Counters each = shard->stacks()[lane].counters(protocol);
+    const transport::Counters each = shard->hosts().stacks()[lane].counters(protocol);
     all.data_sent += each.data_sent;
     all.data_resent += each.data_resent;
     all.timeouts += each.timeouts;
@@ -270,7 +248,7 @@ transport::Counters PacketSim::counters(transport::Protocol protocol, std::uint8
 transport::RawCounters PacketSim::raw_counters() const {
   transport::RawCounters all;
   for (const auto& shard : shards_) {
-    const transport::RawCounters& each = shard->stacks()[0].raw().counters();
+    const transport::RawCounters& each = shard->hosts().stacks()[0].raw().counters();
     all.sent += each.sent;
     all.received += each.received;
     all.bytes_received += each.bytes_received;
@@ -356,14 +334,14 @@ void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) con
 
 std::int64_t PacketSim::capture_end() const {
   std::int64_t end = INT64_MAX;
-  for (const auto& shard : shards_) end = std::min(end, shard->capture_end());
+  for (const auto& shard : shards_) end = std::min(end, shard->captures().end());
   return end;
 }
 
 std::vector<transport::Captured> PacketSim::captured() const {
   std::vector<transport::Captured> all;
   for (const auto& shard : shards_)
-    std::copy_if(shard->captured().begin(), shard->captured().end(), std::back_inserter(all),
+    std::copy_if(shard->captures().packets().begin(), shard->captures().packets().end(), std::back_inserter(all),
                  [end = capture_end()](const transport::Captured& packet) { return packet.time < end; });
   std::stable_sort(all.begin(), all.end(),
                    [](const auto& a, const auto& b) { return a.time != b.time ? a.time < b.time : a.link < b.link; });

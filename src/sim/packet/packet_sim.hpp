@@ -44,11 +44,11 @@ class PacketSim {
   // Hands a message to the transport of an endpoint, at a time from now on. Before the run, or by a
   // client during a call about the same host (about any host when the run is in time order).
   void post(std::int64_t when, std::uint32_t endpoint, const transport::Operation& operation) {
-    shards_[shard_of(layout_.host_of(endpoint))]->post(when, endpoint, operation);
+    shards_[shard_of(layout_.host_of(endpoint))]->hosts().post(when, endpoint, operation);
   }
   // Calls the client back at a time.
   void call(std::int64_t when, std::uint32_t host, std::uint64_t context) {
-    shards_[shard_of(host)]->call(when, host, context);
+    shards_[shard_of(host)]->hosts().call(when, host, context);
   }
   // Calls about hosts of one shard never come at once.
   std::uint32_t shards() const { return static_cast<std::uint32_t>(shards_.size()); }
@@ -56,7 +56,7 @@ class PacketSim {
 
   // An open-loop source beside it: packets that nobody acknowledges. Before the run.
   void start_raw(std::uint32_t endpoint, const transport::RawStream& stream) {
-    shards_[shard_of(layout_.host_of(endpoint))]->start_raw(endpoint, stream);
+    shards_[shard_of(layout_.host_of(endpoint))]->hosts().start_raw(endpoint, stream);
   }
   transport::RawCounters raw_counters() const;
 
@@ -119,9 +119,9 @@ class PacketSim {
   void check_conservation() const;
   std::int64_t capture_end() const;  // INT64_MAX: there was room for all
 
-  SimConfig config_;
-  Layout layout_;
   World world_;
+  SimConfig& config_;
+  Layout& layout_;
   std::vector<std::unique_ptr<Shard>> shards_;
   std::uint32_t captures_ = 0;
   std::unique_ptr<class Barrier> barrier_;

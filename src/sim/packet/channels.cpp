@@ -11,30 +11,30 @@
 #include <algorithm>
 #include <bit>
 
-#include "sim/packet/shard.hpp"
+#include "sim/packet/port_queues.hpp"
 
 namespace weft::sim {
 
 // The channel in which a packet leaves. Hosts take what comes, however slowly: nothing waits behind them, and the first
 // channel is enough.
-void Shard::choose_channel(const Event& event, Queuing& packet, std::uint32_t out) const {
+void PortQueues::choose_channel(const Event& event, Queuing& packet, std::uint32_t out) const {
   const ExactWorld& exact = world_.exact;
   packet.from &= static_cast<std::uint32_t>((std::uint64_t{1} << exact.out_shift) - 1);
-  if (!lossless(packet.cls) || layout_.is_host(layout_.far(out).entity)) return;
-  const bool global = layout_.is_global(layout_.port_of(event.to, exact.port_in(event)));
-  const std::uint32_t channel = std::min(exact.channel_in(event) + global, config_.exact.channels - 1);
+  if (!world_.config.exact.is_lossless(packet.cls) || world_.layout.is_host(world_.layout.far(out).entity)) return;
+  const bool global = world_.layout.is_global(world_.layout.port_of(event.to, exact.port_in(event)));
+  const std::uint32_t channel = std::min(exact.channel_in(event) + global, world_.config.exact.channels - 1);
   packet.from |= channel << exact.out_shift;
   packet.cls = static_cast<std::uint8_t>(packet.cls + channel);
 }
 
 // next_class, for classes of several channels: first which class, then which of its channels.
-std::uint32_t Shard::next_channel(std::uint32_t port) {
-  const ExactConfig& exact = config_.exact;
+std::uint32_t PortQueues::next_channel(std::uint32_t port) {
+  const ExactConfig& exact = world_.config.exact;
   ExactPort& state = world_.exact.ports[port];
   std::uint32_t ready = 0;
   for (std::uint32_t left = state.waiting; left != 0; left &= left - 1) {
     const auto cls = static_cast<std::uint32_t>(std::countr_zero(left));
-    const Gate& way = gate(port, cls);
+    const Gate& way = world_.exact.gate(port, cls);
     if (open(way, cls, pool_[way.head].bytes)) ready |= 1u << cls;
   }
   const auto turn_of = [&](std::uint32_t first) -> ChannelTurn& {
@@ -62,12 +62,12 @@ std::uint32_t Shard::next_channel(std::uint32_t port) {
     ChannelTurn& turn = turn_of(first);
     if (weighted >> first & 1) {
       const std::uint32_t cls = next(first);
-      const std::int32_t bytes = pool_[gate(port, cls).head].bytes;
+      const std::int32_t bytes = pool_[world_.exact.gate(port, cls).head].bytes;
       if (turn.deficit >= bytes) {
         turn.deficit -= bytes;
         return turn.last = cls;
       }
-      turn.deficit += static_cast<std::int32_t>(exact.weight[first] * config_.full_packet);
+      turn.deficit += static_cast<std::int32_t>(exact.weight[first] * world_.config.full_packet);
     } else if ((state.waiting & channels(first)) == 0) {
       turn.deficit = 0;
     }

@@ -1,8 +1,6 @@
-// A scheduled fabric; scheduled.hpp says how it works.
+#include "sim/packet/scheduled_ports.hpp"
 
 #include <algorithm>
-
-#include "sim/packet/shard.hpp"
 
 namespace weft::sim {
 namespace {
@@ -12,66 +10,67 @@ constexpr std::uint32_t kNone = PacketPool::kNone;
 }  // namespace
 
 // From a host: it waits here. From another leaf: it is let go by its port.
-void Shard::arrive_scheduled(const Event& event) {
+void ScheduledPorts::arrive(const Event& event) {
   const std::uint32_t by = event.from & ((1u << world_.exact.ingress_shift) - 1);
-  if (layout_.is_host(by)) return await_credit(event);
-  if (by == event.to) return leave_scheduled(event);  // has waited below
+  if (world_.layout.is_host(by)) return await_credit(event);
+  if (by == event.to) return leave(event);  // has waited below
   ScheduledLeaf::Line& down = world_.scheduled.leaves[event.to].down;
-  const std::int64_t begin = std::max(down.busy, now_);
-  down.busy = begin + layout_.bundle_wire(event.to, event.bytes);
+  const std::int64_t begin = std::max(down.busy, windows_.now());
+  down.busy = begin + world_.layout.bundle_wire(event.to, event.bytes);
   if (down.samples.on()) {
     down.samples.carry(begin, down.busy - begin, event.bytes);
     ++down.samples.at(begin).packets;
   }
-  down.waited += begin - now_;
+  down.waited += begin - windows_.now();
   down.bytes += event.bytes;
   ++down.packets;
-  ++tally_.hops;
   // Where its port is busy until then, nobody could tell that it stands there early.
-  const std::uint32_t out = layout_.reverse_port(layout_.port_of_endpoint(event.header.destination));
+  const std::uint32_t out = world_.layout.reverse_port(world_.layout.port_of_endpoint(event.header.destination));
   std::int64_t& held_until =
-      world_.scheduled.granting[event.header.destination * config_.exact.classes + class_of(event)].held_until;
-  if (begin == now_ || (world_.ports[out].busy >= begin && held_until < now_)) return leave_scheduled(event);
+      world_.scheduled.granting[event.header.destination * world_.config.exact.classes + queues_.class_of(event)]
+          .held_until;
+  if (begin == windows_.now() || (world_.ports[out].busy >= begin && held_until < windows_.now())) return leave(event);
   held_until = begin;
-  const std::int64_t waiting = layout_.bundle_bytes(event.to, begin - now_);
+  const std::int64_t waiting = world_.layout.bundle_bytes(event.to, begin - windows_.now());
   down.longest = std::max(down.longest, waiting);
-  if (down.samples.on()) down.samples.queue(now_, waiting, begin);
-  emit(event, begin, event.to);
+  if (down.samples.on()) down.samples.queue(windows_.now(), waiting, begin);
+  windows_.emit(event, begin, event.to);
 }
 
 // ---- the leaf where it comes in
 
-void Shard::await_credit(const Event& event) {
+void ScheduledPorts::await_credit(const Event& event) {
   Event packet = event;
   const std::uint32_t entity = event.to;
   const std::uint32_t endpoint = packet.header.destination;
-  const std::uint32_t cls = class_of(packet);
-  if (!layout_.reachable(packet.header.source, endpoint)) {
+  const std::uint32_t cls = queues_.class_of(packet);
+  if (!world_.layout.reachable(packet.header.source, endpoint)) {
     ++tally_.lost;
     return;
   }
   ScheduledLeaf& leaf = world_.scheduled.leaves[entity];
-  const bool here = layout_.leaf_of(endpoint) == entity;
-  if (!lossless(cls)) {
-    if (here) return leave_scheduled(packet);
-    pool_.chain(leaf.express_first, leaf.express_last, pool_.take(packet));
+  const bool here = world_.layout.leaf_of(endpoint) == entity;
+  if (!world_.config.exact.is_lossless(cls)) {
+    if (here) return leave(packet);
+    queues_.pool().chain(leaf.express_first, leaf.express_last, queues_.pool().take(packet));
     return send_cells(entity);
   }
-  const std::uint32_t out = layout_.reverse_port(layout_.port_of_endpoint(endpoint));
+  const std::uint32_t out = world_.layout.reverse_port(world_.layout.port_of_endpoint(endpoint));
   const auto number = static_cast<std::uint32_t>(leaf.queues.size());
   const auto [known, is_new] = leaf.queue_of.try_emplace(std::uint64_t{endpoint} * kMostClasses + cls, number);
   if (is_new) leaf.queues.push_back({.endpoint = endpoint, .cls = cls});
   VirtualQueue& queue = leaf.queues[known->second];
   // What comes while credit is fetched waits in any case: that is no congestion.
-  const std::int64_t always = here ? 0 : world_.scheduled.meanwhile[layout_.far(out).link];
-  if (marks_at(packet, out, std::max<std::int64_t>(0, queue.bytes - always))) packet.flags |= transport::kMarked;
+  const std::int64_t always = here ? 0 : world_.scheduled.meanwhile[world_.layout.far(out).link];
+  if (buffers_.marks_at(packet, out, std::max<std::int64_t>(0, queue.bytes - always)))
+    packet.flags |= transport::kMarked;
   // What is for another leaf waits for the way there: that port is another entity's.
-  Samples* const samples = here ? samples_of(out) : leaf.up.samples.on() ? &leaf.up.samples : nullptr;
-  if (!hold_in(packet, cls, entity)) {
-    if (here) return count_drop(out);
+  Samples* const samples = here ? world_.samples_of(out) : leaf.up.samples.on() ? &leaf.up.samples : nullptr;
+  if (!buffers_.hold_in(packet, cls, entity)) {
+    if (here) return buffers_.count_drop(out);
     ++leaf.up.dropped;
     ++tally_.dropped;
-    if (samples) ++samples->at(now_).dropped;
+    if (samples) ++samples->at(windows_.now()).dropped;
     return;
   }
   if (packet.flags & ~event.flags & transport::kMarked) {
@@ -79,47 +78,47 @@ void Shard::await_credit(const Event& event) {
       ++world_.ports[out].marked;
     else
       ++leaf.up.marked;
-    if (samples) ++samples->at(now_).marked;
+    if (samples) ++samples->at(windows_.now()).marked;
   }
-  pool_.chain(queue.head, queue.tail, pool_.take(packet));
+  queues_.pool().chain(queue.head, queue.tail, queues_.pool().take(packet));
   queue.bytes += packet.bytes;
   if (here) {
     Port& port = world_.ports[out];
-    const Link& link = layout_.link(layout_.far(out).link);
+    const Link& link = world_.layout.link(world_.layout.far(out).link);
     port.peak = std::max(port.peak, link.wire(queue.bytes));
-    if (samples) samples->peak(now_, link.bytes_in(link.wire(queue.bytes)));
+    if (samples) samples->peak(windows_.now(), link.bytes_in(link.wire(queue.bytes)));
   } else {
     leaf.waiting += packet.bytes;
     leaf.up.longest = std::max(leaf.up.longest, leaf.waiting);
-    if (samples) samples->queue(now_, leaf.waiting);
+    if (samples) samples->queue(windows_.now(), leaf.waiting);
   }
-  const std::uint32_t target = layout_.leaf_of(endpoint);
+  const std::uint32_t target = world_.layout.leaf_of(endpoint);
   if (here) return asked(endpoint, cls, entity, known->second, packet.bytes);
   notify(entity, target, Control::ask, endpoint, cls, known->second, packet.bytes);
 }
 
 // Words between leaves are cells, too, but take no room on the links.
-void Shard::notify(std::uint32_t entity, std::uint32_t target, Control what, std::uint32_t endpoint, std::uint32_t cls,
-                   std::uint32_t queue, std::int64_t bytes) {
+void ScheduledPorts::notify(std::uint32_t entity, std::uint32_t target, Control what, std::uint32_t endpoint,
+                            std::uint32_t cls, std::uint32_t queue, std::int64_t bytes) {
   Event event;
   event.kind = EventKind::control;
   event.header.source = endpoint;
   event.header.destination = cls;
   event.header.sequence = static_cast<std::uint32_t>(what);
   event.header.data = {queue, entity, static_cast<std::uint64_t>(bytes)};
-  const std::int64_t time = now_ + layout_.word_time(entity, target);
-  Event& slot = place(time, target);
+  const std::int64_t time = windows_.now() + world_.layout.word_time(entity, target);
+  Event& slot = windows_.place(time, target);
   slot = event;
-  address(slot, time, target, entity);
+  windows_.address(slot, time, target, entity);
 }
 
-void Shard::granted(std::uint32_t entity, std::uint32_t number, std::int64_t bytes) {
+void ScheduledPorts::granted(std::uint32_t entity, std::uint32_t number, std::int64_t bytes) {
   ScheduledLeaf& leaf = world_.scheduled.leaves[entity];
   VirtualQueue& queue = leaf.queues[number];
   queue.granted += bytes;
   if (queue.granted <= 0 || queue.in_line || queue.head == kNone) return;
-  if (layout_.leaf_of(queue.endpoint) == entity) {
-    while (queue.granted > 0 && queue.head != kNone) leave_scheduled(take_out(queue, entity));
+  if (world_.layout.leaf_of(queue.endpoint) == entity) {
+    while (queue.granted > 0 && queue.head != kNone) leave(take_out(queue, entity));
     return;
   }
   queue.in_line = true;
@@ -127,29 +126,29 @@ void Shard::granted(std::uint32_t entity, std::uint32_t number, std::int64_t byt
   send_cells(entity);
 }
 
-void Shard::stand_in_line(ScheduledLeaf& leaf, std::uint32_t number) {
+void ScheduledPorts::stand_in_line(ScheduledLeaf& leaf, std::uint32_t number) {
   leaf.queues[number].next = kNone;
   (leaf.line_last == kNone ? leaf.line_first : leaf.queues[leaf.line_last].next) = number;
   leaf.line_last = number;
 }
 
-Event Shard::take_out(VirtualQueue& queue, std::uint32_t entity) {
+Event ScheduledPorts::take_out(VirtualQueue& queue, std::uint32_t entity) {
   const std::uint32_t index = queue.head;
-  const Event packet = pool_[index];
-  queue.head = pool_.next(index);
+  const Event packet = queues_.pool()[index];
+  queue.head = queues_.pool().next(index);
   if (queue.head == kNone) queue.tail = kNone;
   queue.bytes -= packet.bytes;
   queue.granted -= packet.bytes;
-  pool_.give_back(index);
-  release(packet, queue.cls, entity);
+  queues_.pool().give_back(index);
+  buffers_.release(packet, queue.cls, entity);
   return packet;
 }
 
 // Sends what may go while the uplinks are free: first what asks nobody, then a packet of each virtual queue in turn.
-void Shard::send_cells(std::uint32_t entity) {
+void ScheduledPorts::send_cells(std::uint32_t entity) {
   ScheduledLeaf& leaf = world_.scheduled.leaves[entity];
   while (leaf.express_first != kNone || leaf.line_first != kNone) {
-    if (leaf.up.busy > now_) {
+    if (leaf.up.busy > windows_.now()) {
       if (leaf.armed == leaf.up.busy) return;
       leaf.armed = leaf.up.busy;
       return remind(entity, Control::send, 0, 0, leaf.armed);
@@ -158,10 +157,10 @@ void Shard::send_cells(std::uint32_t entity) {
     VirtualQueue* queue = nullptr;
     if (leaf.express_first != kNone) {
       const std::uint32_t index = leaf.express_first;
-      packet = pool_[index];
-      leaf.express_first = pool_.next(index);
+      packet = queues_.pool()[index];
+      leaf.express_first = queues_.pool().next(index);
       if (leaf.express_first == kNone) leaf.express_last = kNone;
-      pool_.give_back(index);
+      queues_.pool().give_back(index);
     } else {
       const std::uint32_t number = leaf.line_first;
       queue = &leaf.queues[number];
@@ -169,53 +168,52 @@ void Shard::send_cells(std::uint32_t entity) {
       if (leaf.line_first == kNone) leaf.line_last = kNone;
       packet = take_out(*queue, entity);
       leaf.waiting -= packet.bytes;
-      if (leaf.up.samples.on()) leaf.up.samples.queue(now_, leaf.waiting);
+      if (leaf.up.samples.on()) leaf.up.samples.queue(windows_.now(), leaf.waiting);
       queue->in_line = queue->granted > 0 && queue->head != kNone;
       if (queue->in_line) stand_in_line(leaf, number);
     }
-    leaf.up.busy = now_ + layout_.bundle_wire(entity, packet.bytes);
+    leaf.up.busy = windows_.now() + world_.layout.bundle_wire(entity, packet.bytes);
     if (leaf.up.samples.on()) {
-      leaf.up.samples.carry(now_, leaf.up.busy - now_, packet.bytes);
-      ++leaf.up.samples.at(now_).packets;
+      leaf.up.samples.carry(windows_.now(), leaf.up.busy - windows_.now(), packet.bytes);
+      ++leaf.up.samples.at(windows_.now()).packets;
     }
-    leaf.up.waited += now_ - packet.time;
+    leaf.up.waited += windows_.now() - packet.time;
     leaf.up.bytes += packet.bytes;
     ++leaf.up.packets;
-    ++tally_.hops;
-    const std::uint32_t target = layout_.leaf_of(packet.header.destination);
-    std::int64_t time = now_ + layout_.cells_time(entity, target, packet.bytes);
+    const std::uint32_t target = world_.layout.leaf_of(packet.header.destination);
+    std::int64_t time = windows_.now() + world_.layout.cells_time(entity, target, packet.bytes);
     if (queue) time = queue->whole = std::max(time, queue->whole);
-    Event& slot = place(time, target);
+    Event& slot = windows_.place(time, target);
     slot = packet;
-    address(slot, time, target, entity);
+    windows_.address(slot, time, target, entity);
   }
 }
 
 // ---- the leaf where it goes out
 
-void Shard::leave_scheduled(const Event& event) {
-  const std::uint32_t out = layout_.reverse_port(layout_.port_of_endpoint(event.header.destination));
-  Queuing packet = queuing(event);
-  if (!lossless(packet.cls)) {
-    if (!take_in(event, packet, out)) return;
+void ScheduledPorts::leave(const Event& event) {
+  const std::uint32_t out = world_.layout.reverse_port(world_.layout.port_of_endpoint(event.header.destination));
+  Queuing packet = queues_.queuing(event);
+  if (!world_.config.exact.is_lossless(packet.cls)) {
+    if (!buffers_.take_in(event, packet, out)) return;
   } else if (world_.exact.ports[out].thrown_away >> packet.cls & 1) {
     ++world_.exact.drops[out].watchdog;
     sent_on(event, packet.cls);
-    return count_drop(out);
+    return buffers_.count_drop(out);
   }
-  enqueue(event, packet, out);
-  serve(out, event.to);
+  queues_.enqueue(event, packet, out);
+  ports_.serve(out, event.to);
 }
 
 // A virtual queue has as many bytes more.
-void Shard::asked(std::uint32_t endpoint, std::uint32_t cls, std::uint32_t leaf, std::uint32_t queue,
-                  std::int64_t bytes) {
-  ScheduledLeaf& here = world_.scheduled.leaves[layout_.leaf_of(endpoint)];
+void ScheduledPorts::asked(std::uint32_t endpoint, std::uint32_t cls, std::uint32_t leaf, std::uint32_t queue,
+                           std::int64_t bytes) {
+  ScheduledLeaf& here = world_.scheduled.leaves[world_.layout.leaf_of(endpoint)];
   const auto number = static_cast<std::uint32_t>(here.asking.size());
   const auto [known, is_new] = here.asking_of.try_emplace(std::uint64_t{leaf} << 32 | queue, number);
   if (is_new) here.asking.push_back({.leaf = leaf, .queue = queue});
   Asking& asking = here.asking[known->second];
-  Granting& granting = world_.scheduled.granting[endpoint * config_.exact.classes + cls];
+  Granting& granting = world_.scheduled.granting[endpoint * world_.config.exact.classes + cls];
   if (asking.bytes == 0) {
     asking.next = kNone;
     (granting.last == kNone ? granting.first : here.asking[granting.last].next) = known->second;
@@ -226,16 +224,16 @@ void Shard::asked(std::uint32_t endpoint, std::uint32_t cls, std::uint32_t leaf,
 }
 
 // At line rate, and up to one grant ahead of it: who asks a little early need not be remembered.
-void Shard::grant(std::uint32_t endpoint, std::uint32_t cls) {
-  const std::uint32_t entity = layout_.leaf_of(endpoint);
-  const std::uint32_t out = layout_.reverse_port(layout_.port_of_endpoint(endpoint));
-  const std::uint32_t kind = layout_.far(out).link;
-  const Link& wire = layout_.link(kind);
+void ScheduledPorts::grant(std::uint32_t endpoint, std::uint32_t cls) {
+  const std::uint32_t entity = world_.layout.leaf_of(endpoint);
+  const std::uint32_t out = world_.layout.reverse_port(world_.layout.port_of_endpoint(endpoint));
+  const std::uint32_t kind = world_.layout.far(out).link;
+  const Link& wire = world_.layout.link(kind);
   ScheduledLeaf& here = world_.scheduled.leaves[entity];
-  Granting& granting = world_.scheduled.granting[endpoint * config_.exact.classes + cls];
-  while (granting.first != kNone && gate(out, cls).paused_since == 0 &&
+  Granting& granting = world_.scheduled.granting[endpoint * world_.config.exact.classes + cls];
+  while (granting.first != kNone && world_.exact.gate(out, cls).paused_since == 0 &&
          granting.outstanding < world_.scheduled.window[kind]) {
-    if (const std::int64_t time = granting.next_time - wire.wire(world_.scheduled.most); time > now_) {
+    if (const std::int64_t time = granting.next_time - wire.wire(world_.scheduled.most); time > windows_.now()) {
       if (granting.armed == time) return;
       granting.armed = time;
       return remind(entity, Control::grant, endpoint, cls, granting.armed);
@@ -252,7 +250,7 @@ void Shard::grant(std::uint32_t endpoint, std::uint32_t cls) {
       granting.last = number;
     }
     granting.outstanding += bytes;
-    granting.next_time = std::max(granting.next_time, now_) + wire.wire(bytes);
+    granting.next_time = std::max(granting.next_time, windows_.now()) + wire.wire(bytes);
     const Asking to = asking;  // what a queue of this leaf sends at once may ask for more
     if (to.leaf == entity) {
       granted(entity, to.queue, bytes);
@@ -262,23 +260,23 @@ void Shard::grant(std::uint32_t endpoint, std::uint32_t cls) {
   }
 }
 
-// The port has sent it, or lost it to the watchdog.
-void Shard::sent_on(const Event& packet, std::uint32_t cls) {
-  world_.scheduled.granting[packet.header.destination * config_.exact.classes + cls].outstanding -= packet.bytes;
+void ScheduledPorts::sent_on(const Event& packet, std::uint32_t cls) {
+  world_.scheduled.granting[packet.header.destination * world_.config.exact.classes + cls].outstanding -= packet.bytes;
   grant(packet.header.destination, cls);
 }
 
 // A word of a leaf to itself.
-void Shard::remind(std::uint32_t entity, Control what, std::uint32_t endpoint, std::uint32_t cls, std::int64_t time) {
+void ScheduledPorts::remind(std::uint32_t entity, Control what, std::uint32_t endpoint, std::uint32_t cls,
+                            std::int64_t time) {
   Event event;
   event.kind = EventKind::control;
   event.header.source = endpoint;
   event.header.destination = cls;
   event.header.sequence = static_cast<std::uint32_t>(what);
-  emit(event, time, entity);
+  windows_.emit(event, time, entity);
 }
 
-void Shard::at_word(const Event& event) {
+void ScheduledPorts::at_word(const Event& event) {
   const std::uint32_t endpoint = event.header.source;
   const std::uint32_t cls = event.header.destination;
   const auto& [queue, leaf, bytes] = event.header.data;
@@ -293,7 +291,7 @@ void Shard::at_word(const Event& event) {
   } else if (!own) {
     granted(event.to, queue, static_cast<std::int64_t>(bytes));
   } else {
-    std::int64_t& armed = world_.scheduled.granting[endpoint * config_.exact.classes + cls].armed;
+    std::int64_t& armed = world_.scheduled.granting[endpoint * world_.config.exact.classes + cls].armed;
     if (armed != event.time) return;
     armed = 0;
     grant(endpoint, cls);

@@ -1,8 +1,6 @@
 // Computed ports with something unusual about them: faults, shapers, samples, captures.
 
-#include <algorithm>
-
-#include "sim/packet/shard_ports.hpp"
+#include "sim/packet/computed_ports.hpp"
 
 namespace weft::sim {
 namespace {
@@ -43,20 +41,19 @@ void count_changes(const Port& before, const Port& port, schedule::LinkSample& s
 }  // namespace
 
 // The same as forward, with all that may be unusual about a port.
-void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::uint32_t entity, std::int64_t ready) {
+void ComputedPorts::forward_specially(const Event& arrived, std::uint32_t index, std::uint32_t entity,
+                                      std::int64_t ready) {
   Port& port = world_.ports[index];
   const Port before = port;
   Special& special = world_.specials[port.special - 1];
-  const Layout::Far& far = layout_.far(index);
-  const Link& link = layout_.link(far.link);
+  const Layout::Far& far = world_.layout.far(index);
+  const Link& link = world_.layout.link(far.link);
   Passing packet{arrived.bytes, arrived.flags};
-  const bool waits = config_.fifo || (!transport::goes_first(arrived.type) && !(packet.flags & transport::kTrimmed));
+  const bool waits = !goes_first(arrived);
   // A queue is of bytes: where they leave more slowly, being booked further ahead is no longer a queue.
   const std::int64_t ahead = at_full_rate(special.conditions, ready, port.busy - ready);
   bool admitted = !waits || admit(packet, arrived.type, port, link, entity, ahead);
-  if (config_.fast_cnp > 0 && (packet.flags & ~arrived.flags & transport::kMarked) &&
-      arrived.type == transport::PacketType::roce_data)
-    warn(arrived);
+  cnps_.marked(arrived, packet.flags & ~arrived.flags);
   const bool high = !waits || (packet.flags & transport::kTrimmed);
   std::int64_t begin = ready;
   if (admitted && special.bucket.ps_per_byte > 0) {
@@ -76,7 +73,6 @@ void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::ui
     port.bytes += packet.bytes;
     port.waited += begin - ready;
     ++port.packets;
-    ++tally_.hops;
     end = fate(special.conditions, begin, begin + wire + link.latency, world_.entities[entity].random);
   }
   if (special.samples.on()) {
@@ -87,18 +83,10 @@ void Shard::forward_specially(const Event& arrived, std::uint32_t index, std::ui
     if (end != Fate::arrives) ++special.samples.at(begin).lost;
   }
   if (!admitted) return;
-  if (special.capture > 0) capture(special, arrived, packet, begin);
+  if (special.capture > 0) captures_.add(special, arrived, packet, begin);
   if (end == Fate::arrives) return leave(arrived, packet, far, link, entity, begin, wire);
   ++port.lost;
   ++(end == Fate::lost ? tally_.lost : tally_.corrupted);
-}
-
-void Shard::capture(const Special& special, const Event& arrived, const Passing& packet, std::int64_t begin) {
-  if (captured_.size() < config_.most_captured) {
-    captured_.push_back({begin, special.capture - 1, packet.bytes, arrived.type, packet.flags, arrived.header});
-  } else {
-    capture_end_ = std::min(capture_end_, begin);
-  }
 }
 
 }  // namespace weft::sim
