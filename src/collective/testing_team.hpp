@@ -10,7 +10,7 @@
 #include "collective/timing.hpp"
 #include "collective/work.hpp"
 #include "model/load.hpp"
-#include "sim/lane_sim.hpp"
+#include "sim/run/lane_sim.hpp"
 #include "spec/diagnostics.hpp"
 
 namespace weft::collective::testing {

@@ -5,7 +5,7 @@
 
 #include "collective/ring.hpp"
 #include "collective/testing_team.hpp"
-#include "sim/message_sim.hpp"
+#include "sim/run/message_sim.hpp"
 
 namespace weft::collective {
 namespace {

@@ -10,7 +10,7 @@
 #include "experiment/network.hpp"
 #include "experiment/packet_config.hpp"
 #include "experiment/run_traffic.hpp"
-#include "sim/packet_run.hpp"
+#include "sim/packet/packet_run.hpp"
 
 namespace weft::experiment {
 namespace {

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "experiment/packet_config.hpp"
-#include "sim/packet_run.hpp"
+#include "sim/packet/packet_run.hpp"
 #include "workload/beside.hpp"
 
 namespace weft::experiment {

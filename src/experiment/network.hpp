@@ -4,9 +4,9 @@
 #include "experiment/experiment.hpp"
 #include "experiment/faults.hpp"
 #include "experiment/watch.hpp"
-#include "sim/flow_sim.hpp"
-#include "sim/host_route.hpp"
-#include "sim/packet_sim.hpp"
+#include "sim/flow/flow_sim.hpp"
+#include "sim/host/host_route.hpp"
+#include "sim/packet/packet_sim.hpp"
 
 namespace weft::experiment {
 

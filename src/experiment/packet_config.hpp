@@ -5,7 +5,7 @@
 
 #include "experiment/traffic.hpp"
 #include "model/cluster.hpp"
-#include "sim/packet_sim.hpp"
+#include "sim/packet/packet_sim.hpp"
 
 namespace weft::experiment {
 

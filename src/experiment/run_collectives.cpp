@@ -7,7 +7,7 @@
 #include "collective/placed.hpp"
 #include "collective/timing.hpp"
 #include "experiment/network.hpp"
-#include "sim/lane_sim.hpp"
+#include "sim/run/lane_sim.hpp"
 
 namespace weft::experiment {
 namespace {

@@ -5,10 +5,10 @@
 
 #include "experiment/links.hpp"
 #include "experiment/network.hpp"
-#include "sim/flow_sim.hpp"
-#include "sim/link_balance.hpp"
-#include "sim/message_cost.hpp"
-#include "sim/packet_run.hpp"
+#include "sim/flow/flow_sim.hpp"
+#include "sim/packet/link_balance.hpp"
+#include "sim/packet/packet_run.hpp"
+#include "sim/run/message_cost.hpp"
 
 namespace weft::experiment {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/message_sim.hpp"
+#include "sim/run/message_sim.hpp"
 
 namespace weft::experiment {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "fabric/fabric.hpp"
-#include "sim/port.hpp"
+#include "sim/packet/port.hpp"
 
 namespace weft::sim {
 

@@ -1,6 +1,6 @@
 #pragma once
 // A packet as the transports see it: a decoded header, never payload bytes. 40 bytes, so that a
-// packet in flight and its event share one cache line (sim/event.hpp). srd/codec.hpp says how it looks on
+// packet in flight and its event share one cache line (sim/packet/event.hpp). srd/codec.hpp says how it looks on
 // the wire.
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 
 #include "collective/timing.hpp"
 #include "collective/tuner.hpp"
-#include "sim/lane_sim.hpp"
+#include "sim/run/lane_sim.hpp"
 #include "spec/node.hpp"
 
 namespace weft::why {

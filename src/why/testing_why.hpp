@@ -7,7 +7,7 @@
 #include <string>
 
 #include "collective/timing.hpp"
-#include "sim/lane_sim.hpp"
+#include "sim/run/lane_sim.hpp"
 #include "why/machine.hpp"
 
 namespace weft::why::testing {
