@@ -1,3 +1,4 @@
+#include "base/testing_source_dir.hpp"
 #include "fabric/testing_fabrics.hpp"
 
 #include <gtest/gtest.h>
@@ -58,7 +59,7 @@ bool loads(const std::string& yaml) {
 std::optional<model::Cluster> topo_cluster(const std::string& file) {
   const char* shared = std::getenv("WEFT_SHARED");
   const std::filesystem::path root =
-      shared != nullptr ? std::filesystem::path(shared) : std::filesystem::path(WEFT_SOURCE_DIR) / ".." / "shared";
+      shared != nullptr ? std::filesystem::path(shared) : std::filesystem::path(base::kSourceDir) / ".." / "shared";
   const auto path = root / "peers" / "htsim" / file;
   if (!std::filesystem::exists(path)) return std::nullopt;
   spec::Diagnostics diagnostics;

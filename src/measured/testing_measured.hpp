@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string>
 
+#include "base/testing_source_dir.hpp"
 #include "measured/topology_cluster.hpp"
 
 namespace weft::measured::testing {
@@ -33,7 +34,7 @@ struct Notes : spec::Diagnostics {
 inline std::filesystem::path truth() {
   namespace fs = std::filesystem;
   if (const char* named = std::getenv("WEFT_TRUTH")) return named;
-  const fs::path source = WEFT_SOURCE_DIR;
+  const fs::path source = base::kSourceDir;
   for (const fs::path& candidate : {source / "../shared/truth", source / "../../shared/truth"})
     if (fs::exists(candidate)) return candidate;
   return {};

@@ -1,4 +1,5 @@
 // What Wireshark makes of a capture, by asking Debian's tshark.
+#include "base/testing_source_dir.hpp"
 #include "report/pcapng.hpp"
 
 #include <fmt/format.h>
@@ -91,7 +92,7 @@ class Tshark : public testing::Test {
     const auto [text, code] = shell(fmt::format(
         "tshark -n -X lua_script:{0}/share/wireshark/weft_srd.lua -X lua_script:{0}/share/wireshark/weft_uet.lua "
         "-r {1} {2} 2>/dev/null",
-        WEFT_SOURCE_DIR, file_.string(), arguments));
+        base::kSourceDir, file_.string(), arguments));
     EXPECT_EQ(code, 0);
     return text;
   }

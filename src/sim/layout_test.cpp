@@ -1,3 +1,4 @@
+#include "base/testing_source_dir.hpp"
 #include "sim/layout.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +17,7 @@ constexpr std::int64_t kFull = 4160;
 constexpr std::int64_t kHeader = 64;
 
 Built example(const std::string& name) {
-  std::ifstream file(std::string(WEFT_SOURCE_DIR) + "/examples/" + name + "/cluster.weft.yaml");
+  std::ifstream file(std::string(base::kSourceDir) + "/examples/" + name + "/cluster.weft.yaml");
   std::ostringstream text;
   text << file.rdbuf();
   return build(name + ".weft.yaml", text.str());

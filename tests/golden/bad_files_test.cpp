@@ -18,6 +18,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/testing_source_dir.hpp"
 #include "measured/topology_cluster.hpp"
 #include "model/load.hpp"
 #include "spec/files.hpp"
@@ -28,7 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 using spec::Complaint;
 
-const fs::path kFolder = fs::path(WEFT_SOURCE_DIR) / "tests/golden/bad";
+const fs::path kFolder = fs::path(base::kSourceDir) / "tests/golden/bad";
 
 std::string read(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);

@@ -12,6 +12,7 @@
 #include "../fuzz/fuzz_matrix.hpp"
 #include "../fuzz/fuzz_measured.hpp"
 #include "../fuzz/fuzz_one.hpp"
+#include "base/testing_source_dir.hpp"
 
 namespace weft {
 namespace {
@@ -33,7 +34,7 @@ void replay(const fs::path& folder, Load load) {
   }
 }
 
-const fs::path kCorpus = fs::path(WEFT_SOURCE_DIR) / "tests/fuzz/corpus";
+const fs::path kCorpus = fs::path(base::kSourceDir) / "tests/fuzz/corpus";
 
 TEST(Corpus, OfClusterFilesLoadsOrIsRefused) {
   replay(kCorpus / "cluster", [](const std::string& text) { fuzz::load_text("fuzz.weft.yaml", text); });

@@ -11,11 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "base/testing_source_dir.hpp"
 #include "cli/cli.hpp"
 
 namespace weft::golden {
 
-inline const std::filesystem::path kSource = WEFT_SOURCE_DIR;
+inline const std::filesystem::path kSource = base::kSourceDir;
 
 inline std::string read(const std::filesystem::path& path) {
   std::ifstream stream(path, std::ios::binary);

@@ -14,6 +14,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/testing_source_dir.hpp"
 #include "golden.hpp"
 
 namespace weft::golden {
@@ -580,8 +581,8 @@ TEST(Sim, WiresharkFindsNothingWrongWithAnyTransport) {
     const Outcome outcome = weft({"sim", kClos, "--set", "transport.kind=" + kind, "--pattern", "incast", "--nodes",
                                   "16", "--size", "100kB", "--pcap", "c.pcapng", "--capture", "s0/nic0", "--json"});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
-    const std::string scripts = std::string(" -X lua_script:") + WEFT_SOURCE_DIR +
-                                "/share/wireshark/weft_srd.lua -X lua_script:" + WEFT_SOURCE_DIR +
+    const std::string scripts = std::string(" -X lua_script:") + base::kSourceDir +
+                                "/share/wireshark/weft_srd.lua -X lua_script:" + base::kSourceDir +
                                 "/share/wireshark/weft_uet.lua";
     const std::string tshark = "tshark -n" + scripts + " -r c.pcapng 2> /dev/null";
     ASSERT_EQ(std::system((tshark + " > lines.txt").c_str()), 0);
