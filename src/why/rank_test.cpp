@@ -214,6 +214,22 @@ TEST(Why, OneCauseIsNotMadeTwo) {
   EXPECT_EQ(place_of(Cause::nic_unused, diagnosis), 1u) << listed(diagnosis);
 }
 
+// The second cause is drawn from how seldom two things are wrong: a card at three quarters of its rate is still within
+// what one cause may be off by, one at two thirds is not.
+TEST(Why, ASecondCauseHasToExplainMuch) {
+  Bench bench("{kind: hgx-h100, count: 4}");
+  const auto pair_at = [&](std::int64_t per_mille) {
+    Situation situation = situation_of(bench.job(32), 4);
+    situation.facts.environment["NCCL_IB_HCA"] = "mlx5_0";
+    const Variant one = variants_of(Cause::nic_unused, situation, *bench.machine)[0];
+    situation.observations =
+        measured_with(*bench.machine, situation.job, both(one, Variant{.text = "less", .nic_per_mille = per_mille}));
+    return diagnose(situation, *bench.machine).pair.has_value();
+  };
+  EXPECT_FALSE(pair_at(760));
+  EXPECT_TRUE(pair_at(660));
+}
+
 TEST(Why, CardsAreCountedAsFarAsTheFilesTell) {
   Situation situation = situation_of({collective::Operation::all_reduce, 16, 0, collective::stack_named("ib")}, 2);
   EXPECT_EQ(situation.cards_used(8), 0) << "nothing is said";
