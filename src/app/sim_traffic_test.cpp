@@ -62,5 +62,63 @@ TEST(SimTraffic, WhatIsKnownIsNotDrawn) {
   EXPECT_EQ(traffic_of(options).total_bytes(), 16'000'000u);
 }
 
+TEST(SimTraffic, APatternIsAsItWasAskedFor) {
+  TrafficOptions options;
+  options.pattern = "permutation";
+  options.nodes = 6;
+  options.size = "3kB";
+  options.arrivals = "paced";
+  options.load = "30%";
+  options.duration = "2ms";
+  options.verb = "write";
+  const Traffic traffic = traffic_of(options);
+  EXPECT_EQ(traffic.pattern.name, "permutation");
+  EXPECT_EQ(traffic.pattern.nodes, 6u);
+  EXPECT_EQ(traffic.nodes, 6u);
+  EXPECT_EQ(traffic.pattern.bytes, 3000u);
+  EXPECT_EQ(traffic.pattern.arrivals, "paced");
+  EXPECT_EQ(traffic.pattern.load_per_mille, 300u);
+  EXPECT_EQ(traffic.pattern.duration, microseconds(2000));
+  EXPECT_EQ(traffic.pattern.line_rate, gigabits_per_second(100));
+  EXPECT_EQ(traffic.pattern.seed, 7u);
+  EXPECT_EQ(traffic.verb, "write");
+  EXPECT_TRUE(traffic.is_open_loop());
+}
+
+TEST(SimTraffic, StreamsAreAsTheyWereAskedFor) {
+  TrafficOptions options;
+  options.streams = {"a,pattern=permutation,size=3kB,nodes=6,first=2,arrivals=paced,load=30%,duration=2ms",
+                     "b,pattern=incast,size=1kB,nodes=4,transport=tcp,verb=write"};
+  const Traffic traffic = traffic_of(options);
+  ASSERT_EQ(traffic.streams.size(), 2u);
+  const TrafficStream& a = traffic.streams[0];
+  EXPECT_EQ(a.name, "a");
+  EXPECT_EQ(a.first, 2u);
+  EXPECT_EQ(a.pattern.nodes, 6u);
+  EXPECT_EQ(a.pattern.bytes, 3000u);
+  EXPECT_EQ(a.pattern.arrivals, "paced");
+  EXPECT_EQ(a.pattern.load_per_mille, 300u);
+  EXPECT_EQ(a.pattern.duration, microseconds(2000));
+  EXPECT_EQ(a.pattern.seed, 7u);
+  EXPECT_EQ(a.flows, 0u);
+  const TrafficStream& b = traffic.streams[1];
+  EXPECT_EQ(b.transport, "tcp");
+  EXPECT_EQ(b.verb, "write");
+  EXPECT_EQ(b.flows, 3u);
+  EXPECT_NE(b.pattern.seed, 7u) << "each is drawn for itself";
+  EXPECT_EQ(traffic.nodes, 8u) << "GPUs 2 to 7 and 0 to 3";
+  EXPECT_EQ(traffic.flows, 0u) << "one of them is random";
+}
+
+TEST(SimTraffic, NothingOfNoSizeIsSent) {
+  for (const char* size : {"0B", "-1B", "much"}) {
+    spec::Diagnostics diagnostics;
+    TrafficOptions options;
+    options.size = size;
+    EXPECT_FALSE(load_traffic(options, {.gpus = 16, .line_rate = {}, .seed = 7}, diagnostics)) << size;
+    EXPECT_NE(spec::render_text(diagnostics, false).find("--size cannot be '"), std::string::npos) << size;
+  }
+}
+
 }  // namespace
 }  // namespace weft::app

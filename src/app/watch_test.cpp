@@ -70,6 +70,18 @@ TEST(Watch, EachLimitStopsTheRunAndIsNamed) {
   }
 }
 
+// Asking is a system call; a run calls thousands of times a second.
+TEST(Watch, MemoryIsAskedForEveryTwentyMilliseconds) {
+  Machine machine;
+  Watch watch = machine.watch("memory=1MB");
+  EXPECT_TRUE(watch({0, 0, 0}));
+  machine.memory = 1'000'000;
+  machine.now += milliseconds(19);
+  EXPECT_TRUE(watch({0, 0, 0}));
+  machine.now += milliseconds(1);
+  EXPECT_FALSE(watch({0, 0, 0}));
+}
+
 TEST(Watch, KnowsWhereItWillStopARun) {
   Machine machine;
   EXPECT_EQ(machine.watch("events=1000,time=1us,wall=2s").horizon().time, 1'000'000);
