@@ -50,6 +50,7 @@ TEST(FabricPicture, NothingCollides) {
   for (const model::Cluster& cluster : sample_fabrics()) {
     const Picture picture = drawn(cluster);
     EXPECT_EQ(checks::wrong(picture), "") << "sample " << which << ": " << picture.caption[0];
+    EXPECT_EQ(checks::all_joined(picture), "") << "sample " << which << ": " << picture.caption[0];
     EXPECT_EQ(checks::xml_fault(to_svg(picture)), "");
     EXPECT_LE(picture.boxes.size(), 250u);
     EXPECT_LE(picture.width, 3000) << "sample " << which;
