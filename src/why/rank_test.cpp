@@ -60,6 +60,20 @@ TEST(Why, WhatTheModelGivesIsNothingWrong) {
   }
 }
 
+TEST(Why, RowsThatDifferFromRunToRunAreShownAndNotCounted) {
+  Bench bench("{kind: hgx-h100, count: 2}");
+  Situation situation = situation_of(bench.job(16), 2);
+  situation.observations = measured_with(*bench.machine, situation.job, {});
+  situation.observations[6].bus /= 3;
+  situation.observations[6].steady = false;
+  const Diagnosis diagnosis = diagnose(situation, *bench.machine);
+  ASSERT_EQ(place_of(Cause::nothing_wrong, diagnosis), 1u) << listed(diagnosis);
+  EXPECT_LT(diagnosis.ranked[0].worst_error, 0.001);
+  EXPECT_EQ(diagnosis.observations.size(), kSizes.size());
+  situation.observations[6].steady = true;
+  EXPECT_NEAR(diagnose(situation, *bench.machine).ranked[0].worst_error, 2, 0.01);
+}
+
 // Nowhere further from each other than what is taken for the same (rank.cpp).
 bool as_good_as_same(const std::vector<Observation>& a, const std::vector<Observation>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Observation& one, const Observation& other) {
