@@ -1,6 +1,8 @@
 // What verbs print of a small cluster, where it can be said without a whole page.
 #include <gtest/gtest.h>
 
+#include <cstdio>
+
 #include "app/output.hpp"
 #include "app/testing_verbs.hpp"
 
@@ -101,6 +103,64 @@ TEST_F(Verbs, AFailureInAMatrixHasAnUplink) {
   EXPECT_EQ(sim(options, console_), kYourInput);
   const std::string text = err();
   EXPECT_TRUE(contains(text, "this failure names no uplink")) << text;
+}
+
+// Two tables of the same machine: one of them at 1 KiB a tenth longer, at 4 MiB a quarter.
+TEST_F(Verbs, ValidateSaysHowFarItIsFromTables) {
+  for (const std::string name : {"one", "two"})
+    file(name + ".weft.yaml",
+         "version: 1\nservers: {kind: hgx-h100, count: 1}\nfabric: {kind: single-chassis, switch: tomahawk-4}\n"
+         "run:\n  - all_reduce: {gpus: 8, stack: ib}\n");
+  file("one.csv", "size_bytes,time_us\n1024,30\n65536,40\n4194304,80\n67108864,700\n");
+  file("two.csv", "size_bytes,time_us\n1024,33\n65536,40\n4194304,100\n67108864,700\n");
+  ValidateOptions options{.directory = directory().string(), .plots = {}, .refit = {}, .json = true};
+  validate(options, console_);
+  const std::vector<nlohmann::json> tables = records();
+  ASSERT_EQ(tables.size(), 2u);
+  EXPECT_EQ(tables[0]["table"], "one");
+  EXPECT_EQ(tables[0]["rows"], 4);
+  EXPECT_EQ(tables[0]["below_1MiB"]["rows"], 2);
+  options.json = false;
+  validate(options, console_);
+  const std::string text = out();
+  EXPECT_TRUE(contains(text, "one, two differ from each other by 0.0%, at most 25.0%, at 4 sizes")) << text;
+  EXPECT_FALSE(contains(text, "left out")) << text;
+  options.page = true;
+  validate(options, console_);
+  std::istringstream lines(out());
+  std::size_t rows = 0;
+  for (std::string line; std::getline(lines, line);) {
+    double bytes = 0, measured = 0, simulated = 0, error = 0;
+    if (std::sscanf(line.c_str(), "| %lf | %lf | %lf | %lf%%", &bytes, &measured, &simulated, &error) != 4) continue;
+    EXPECT_NEAR(error, 100 * (simulated / measured - 1), 0.06) << line;
+    EXPECT_EQ(measured, std::vector<double>({30, 40, 80, 700, 33, 40, 100, 700})[rows]) << line;
+    ++rows;
+  }
+  EXPECT_EQ(rows, 8u);
+}
+
+TEST_F(Verbs, PlotCallsACurveAsItWasTold) {
+  const std::string run = file("run.json",
+                               "{\"record\":\"collective\",\"operation\":\"all_reduce\",\"ranks\":16,"
+                               "\"bytes\":1024,\"busbw_GBps\":2.5,\"algorithm\":\"Ring\",\"chosen_by\":\"auto\"}\n");
+  ASSERT_EQ(plot({.files = {"mine=" + run}, .output = {}, .title = {}, .json = true}, console_), kFine) << err();
+  const nlohmann::json mine = record();
+  EXPECT_EQ(mine["name"], "mine");
+  EXPECT_EQ(mine["points"][0]["bytes"], 1024);
+  EXPECT_EQ(mine["points"][0]["busbw_GBps"], 2.5);
+  ASSERT_EQ(plot({.files = {run}, .output = {}, .title = {}, .json = true}, console_), kFine) << err();
+  EXPECT_EQ(record()["name"], "run");
+}
+
+// What a kind builds on is told where it still holds.
+TEST_F(Verbs, CatalogNamesTheFieldsOfEverySource) {
+  for (const char* kind : {"hgx-h100", "hgx-h200", "acp-h100-2nic", "p5.48xlarge", "gb200-nvl72"}) {
+    ASSERT_EQ(catalog({.input = {}, .name = kind}, console_), kFine) << err();
+    const std::string text = out();
+    const std::size_t sources = text.find("\nfields ");
+    ASSERT_NE(sources, std::string::npos) << text;
+    EXPECT_EQ(text.find("\n ", sources), std::string::npos) << text;
+  }
 }
 
 TEST_F(Verbs, DstCountsItsSeeds) {
