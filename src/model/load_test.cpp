@@ -226,5 +226,17 @@ TEST(Load, TenantsHaveServersThatExist) {
   EXPECT_EQ(good(before + "[{name: a, servers: '3'}]\n").file.tenants.size(), 1U);
 }
 
+// What else is wrong does not hide it, as long as servers can be counted.
+TEST(Load, JobsAndTenantsAreCheckedBesideOtherFaults) {
+  const auto said = [](const std::string& rest) {
+    return complaint_of("version: 1\nservers: {kind: hgx-h100, count: 4}\nfabric: {kind: tor-clos, colour: red}\n" +
+                        rest);
+  };
+  EXPECT_NE(said("run: {all_reduce: {gpus: 33}}\n").find("33"), std::string::npos);
+  EXPECT_EQ(said("run: {all_reduce: {gpus: 32}}\n"), said(""));
+  EXPECT_NE(said("tenants: [{name: a, servers: '4'}]\n").find("there is no server 4"), std::string::npos);
+  EXPECT_EQ(said("tenants: [{name: a, servers: '3'}]\n"), said(""));
+}
+
 }  // namespace
 }  // namespace weft::model
