@@ -126,6 +126,15 @@ TEST(FabricPicture, SitesAreJoinedByALabelledLongLink) {
   EXPECT_TRUE(line->label_at.has_value());
 }
 
+TEST(FabricPicture, EachOfSeveralSitesIsFramed) {
+  const auto framed = [](const Picture& picture) {
+    return std::count_if(picture.frames.begin(), picture.frames.end(),
+                         [](const Frame& frame) { return frame.label.starts_with("site "); });
+  };
+  EXPECT_EQ(framed(drawn(samples::clos({.sites = 1}))), 0);
+  EXPECT_EQ(framed(drawn(samples::clos({.sites = 2}))), 2);
+}
+
 TEST(FabricPicture, OversubscriptionIsInTheCaption) {
   // 16 x 400G below a leaf; 2 spines x 4 x 400G above.
   EXPECT_EQ(drawn(samples::clos({.spines = 2})).caption.back(), "oversubscription at a leaf 2:1");
