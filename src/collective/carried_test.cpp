@@ -179,6 +179,22 @@ TEST(Carried, SkippedRoundsTakeWhatTheyWouldHaveTaken) {
   }
 }
 
+TEST(Carried, WhatSwitchesReduceNeedsThem) {
+  const Machines with("{kind: hgx-h100, count: 2}", kRails);
+  const Machines without("{kind: hgx-h100, count: 2, p2p: false}", kRails);
+  const Team joined(with.fabric, pick_gpus(*with.cluster, 16, 0));
+  const Team apart(without.fabric, pick_gpus(*without.cluster, 16, 0));
+  for (const Algorithm each : {Algorithm::ring, Algorithm::tree}) {
+    EXPECT_EQ(why_not_carried(joined, each), "");
+    EXPECT_EQ(why_not_carried(apart, each), "");
+  }
+  for (const Algorithm each : {Algorithm::nvls, Algorithm::nvls_tree}) {
+    EXPECT_EQ(why_not_carried(joined, each), "");
+    EXPECT_NE(why_not_carried(apart, each), "");
+  }
+  EXPECT_NE(why_not_carried(joined, Algorithm::collnet), "") << "at message level only";
+}
+
 TEST(Carried, MessagesHaveALimit) {
   const Machines machines("{kind: hgx-h100, count: 2}", kRails);
   const Team team(machines.fabric, pick_gpus(*machines.cluster, 16, 0));

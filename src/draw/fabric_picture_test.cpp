@@ -50,6 +50,7 @@ TEST(FabricPicture, NothingCollides) {
   for (const model::Cluster& cluster : sample_fabrics()) {
     const Picture picture = drawn(cluster);
     EXPECT_EQ(checks::wrong(picture), "") << "sample " << which << ": " << picture.caption[0];
+    EXPECT_EQ(checks::all_joined(picture), "") << "sample " << which << ": " << picture.caption[0];
     EXPECT_EQ(checks::xml_fault(to_svg(picture)), "");
     EXPECT_LE(picture.boxes.size(), 250u);
     EXPECT_LE(picture.width, 3000) << "sample " << which;
@@ -123,6 +124,15 @@ TEST(FabricPicture, SitesAreJoinedByALabelledLongLink) {
   ASSERT_NE(line, picture.lines.end());
   EXPECT_EQ(line->label, "2 x 400G, 4ms one way");
   EXPECT_TRUE(line->label_at.has_value());
+}
+
+TEST(FabricPicture, EachOfSeveralSitesIsFramed) {
+  const auto framed = [](const Picture& picture) {
+    return std::count_if(picture.frames.begin(), picture.frames.end(),
+                         [](const Frame& frame) { return frame.label.starts_with("site "); });
+  };
+  EXPECT_EQ(framed(drawn(samples::clos({.sites = 1}))), 0);
+  EXPECT_EQ(framed(drawn(samples::clos({.sites = 2}))), 2);
 }
 
 TEST(FabricPicture, OversubscriptionIsInTheCaption) {

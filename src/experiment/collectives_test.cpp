@@ -24,5 +24,27 @@ TEST(Collectives, SkewIsBetweenTheFirstAndTheLast) {
   EXPECT_FALSE(diagnostics.has_errors());
 }
 
+TEST(Collectives, AFileMayNameEveryOperation) {
+  model::Cluster cluster;
+  cluster.gpus = 64;
+  cluster.file.run.resize(2);
+  model::RunSpec& all = cluster.file.run[0];
+  for (auto* each : {&all.all_reduce, &all.all_gather, &all.reduce_scatter, &all.broadcast, &all.reduce,
+                     &all.all_to_all, &all.send_recv})
+    each->emplace();
+  cluster.file.run[1].reduce.emplace().gpus = 16;
+  using collective::Operation;
+  std::vector<std::pair<Operation, std::uint32_t>> found;
+  for (const CollectiveJob& job : collectives_of(cluster)) found.emplace_back(job.operation, job.gpus);
+  EXPECT_EQ(found, (std::vector<std::pair<Operation, std::uint32_t>>{{Operation::all_reduce, 64},
+                                                                     {Operation::all_gather, 64},
+                                                                     {Operation::reduce_scatter, 64},
+                                                                     {Operation::broadcast, 64},
+                                                                     {Operation::reduce, 64},
+                                                                     {Operation::all_to_all, 64},
+                                                                     {Operation::send_recv, 64},
+                                                                     {Operation::reduce, 16}}));
+}
+
 }  // namespace
 }  // namespace weft::experiment

@@ -52,6 +52,32 @@ TEST(Traffic, WhatIsKnownIsNotDrawn) {
   EXPECT_EQ(traffic_of({"x,pattern=permutation,size=1MB"}).total_bytes(), 16'000'000u);
 }
 
+TEST(Traffic, StreamsAreAsTheyWereAskedFor) {
+  const Traffic traffic =
+      traffic_of({"a,pattern=permutation,size=3kB,nodes=6,first=2,arrivals=paced,load=30%,duration=2ms",
+                  "b,pattern=incast,size=1kB,nodes=4,transport=tcp,verb=write"});
+  ASSERT_EQ(traffic.streams.size(), 2u);
+  const TrafficStream& a = traffic.streams[0];
+  EXPECT_EQ(a.name, "a");
+  EXPECT_EQ(a.first, 2u);
+  EXPECT_EQ(a.pattern.nodes, 6u);
+  EXPECT_EQ(a.pattern.bytes, 3000u);
+  EXPECT_EQ(a.pattern.arrivals, "paced");
+  EXPECT_EQ(a.pattern.load_per_mille, 300u);
+  EXPECT_EQ(a.pattern.duration, microseconds(2000));
+  EXPECT_EQ(a.pattern.line_rate, gigabits_per_second(100));
+  EXPECT_EQ(a.pattern.seed, 7u);
+  EXPECT_EQ(a.flows, 0u);
+  const TrafficStream& b = traffic.streams[1];
+  EXPECT_EQ(b.transport, model::TransportKind::tcp);
+  EXPECT_EQ(b.verb, model::Verb::write);
+  EXPECT_EQ(b.flows, 3u);
+  EXPECT_NE(b.pattern.seed, 7u) << "each is drawn for itself";
+  EXPECT_EQ(traffic.nodes, 8u) << "GPUs 2 to 7 and 0 to 3";
+  EXPECT_EQ(traffic.flows, 0u) << "one of them is random";
+  EXPECT_FALSE(traffic.is_open_loop()) << "one of them is not";
+}
+
 TEST(Traffic, OneStreamWithoutANameIsAllThereIs) {
   spec::Diagnostics diagnostics;
   const model::Catalog catalog = model::Catalog::embedded(diagnostics);

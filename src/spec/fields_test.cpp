@@ -171,6 +171,24 @@ TEST(Fields, AMissingOrMisspeltKindIsSaidOnce) {
 
 TEST(Fields, AMisspeltKeyIsNotAlsoMissing) { EXPECT_EQ(bad("{kind: b, onlyb: 1}"), "E0101"); }
 
+TEST(Fields, AComplaintSaysWhatItIsAbout) {
+  const auto said = [](const std::string& text) {
+    Diagnostics diagnostics;
+    const Node root = parse_yaml(diagnostics.sources().add("t", text), diagnostics);
+    Thing thing;
+    Reader(diagnostics, [](const std::string&, const Node& node) { return std::optional(node); }).read(root, thing);
+    return render_text(diagnostics, false);
+  };
+  const auto expect = [&](const std::string& text, const std::string& part) {
+    EXPECT_NE(said(text).find(part), std::string::npos) << said(text);
+  };
+  expect("[1]", "'thing' must be a mapping, not a list");
+  expect("a", "write {kind: a}, with its other keys");
+  expect("{kind: b}", "'thing' needs the key 'only_b'");
+  expect("{kind: a, zzz: 1}", "'thing' has no key 'zzz'");
+  expect("{kind: a, coumt: 1}", "did you mean 'count'?");
+}
+
 TEST(Fields, TextHasNoControlCharacters) {
   EXPECT_EQ(bad("{kind: \"a\\n\"}"), "E0107");
   EXPECT_EQ(bad("{kind: \"\\x1b[31m\"}"), "E0107");

@@ -91,6 +91,29 @@ TEST(Measurements, ColumnsAreFoundByWhatTheyAreCalled) {
   }
 }
 
+TEST(Measurements, HeadsSayInWhichUnitTheyAre) {
+  const auto time_of = [](const std::string& unit) {
+    MeasurementsFile file("size_bytes,time_" + unit + "\n8,3\n");
+    const auto rows = file.load();
+    EXPECT_TRUE(rows) << unit << spec::render_text(file.diagnostics, false);
+    return rows ? (*rows)[0].time : 0;
+  };
+  EXPECT_EQ(time_of("ns"), 3'000);
+  for (const char* unit : {"us", "usec", "microseconds"}) EXPECT_EQ(time_of(unit), 3'000'000) << unit;
+  for (const char* unit : {"ms", "msec", "milliseconds"}) EXPECT_EQ(time_of(unit), 3'000'000'000) << unit;
+  for (const char* unit : {"s", "sec", "seconds"}) EXPECT_EQ(time_of(unit), 3'000'000'000'000) << unit;
+  const auto bytes_of = [](const std::string& unit) {
+    MeasurementsFile file("size_" + unit + ",time_us\n3,1\n");
+    const auto rows = file.load();
+    EXPECT_TRUE(rows) << unit << spec::render_text(file.diagnostics, false);
+    return rows ? (*rows)[0].bytes : 0;
+  };
+  for (const char* unit : {"b", "bytes"}) EXPECT_EQ(bytes_of(unit), 3u) << unit;
+  for (const char* unit : {"kb", "kib"}) EXPECT_EQ(bytes_of(unit), 3u << 10) << unit;
+  for (const char* unit : {"mb", "mib"}) EXPECT_EQ(bytes_of(unit), 3u << 20) << unit;
+  for (const char* unit : {"gb", "gib"}) EXPECT_EQ(bytes_of(unit), 3u << 30) << unit;
+}
+
 TEST(Measurements, BitsAndBytesAreNotGuessed) {
   MeasurementsFile file("size_bytes,algbw_gbps\n65536,1\n");
   EXPECT_FALSE(file.load());
