@@ -67,7 +67,6 @@ CollectiveRow timed(const Team& team, const PlanOptions& plan, const KeepGoing& 
     for (const auto& program : made.different) messages += program->messages();
     if (messages > kMostMessages) return {std::vector<std::int64_t>(made.ranks), 0, "messages"};
     sim::LaneConfig config;
-    config.latency = [&](std::uint32_t from, std::uint32_t to) { return made.latency(from, to); };
     config.keep_going = keep_going;
     config.sent = listener.sent;
     if (listener.begins) listener.begins();

@@ -14,6 +14,7 @@
 #include "base/units.hpp"
 #include "sim/flow_sim.hpp"
 #include "sim/link_balance.hpp"
+#include "sim/local_work.hpp"
 #include "sim/message_cost.hpp"
 #include "sim/packet_run.hpp"
 #include "workload/beside.hpp"
@@ -259,6 +260,9 @@ RunResult run_as_messages(const Session& session, schedule::Schedule& schedule, 
   config.seed = options.seed;
   config.transfer = [&](std::uint32_t from, std::uint32_t to) {
     return sim::unloaded_cost(fabric, from, to).value_or(sim::TransferCost{});
+  };
+  config.local = [&](std::uint32_t rank, schedule::Instruction::Kind kind, std::uint64_t bytes) {
+    return sim::local_time(fabric, rank, kind, bytes);
   };
   config.keep_going = [&](std::int64_t now, std::uint64_t events, std::uint64_t bytes) {
     return watch({now, events, bytes});

@@ -37,7 +37,7 @@ bool Work::next(std::uint32_t rank, std::uint32_t lane, Instruction& out) {
   if (!cursor.here) {
     cursor.here = true;
     if (const std::int64_t start = start_of(rank, cursor.program); start > 0) {
-      out = Instruction::at(start);
+      out = Instruction::pause(start);
       return true;
     }
   }
@@ -107,6 +107,7 @@ Instruction Work::send(std::uint32_t rank, Cursor& cursor, const Step& step) con
   if (team_ == nullptr) {
     made.detached = true;
     made.time = whole + lost;
+    made.lag = plan_.latency(rank, step.peer).count();
     return made;
   }
   made.bytes = wire_bytes(step.edge, step.bytes);
