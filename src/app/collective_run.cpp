@@ -5,8 +5,8 @@
 
 #include "app/sim_run.hpp"
 #include "collective/carried.hpp"
-#include "collective/placed.hpp"
 #include "collective/timing.hpp"
+#include "schedule/composed.hpp"
 #include "sim/lane_sim.hpp"
 
 namespace weft::app {
@@ -177,9 +177,9 @@ CollectiveTimes by_links(const Session& session, const std::vector<CollectiveGro
       made.more_messages = kept > 0;
       break;
     }
-    const std::size_t group = collective::Placed::part_of(flow.tag);
+    const std::size_t group = schedule::Composed::part_of(flow.tag);
     made.messages.push_back({group, flow.source, flow.destination,
-                             channel_of(groups[group].plan.choice.algorithm, collective::Placed::tag_of(flow.tag)),
+                             channel_of(groups[group].plan.choice.algorithm, schedule::Composed::tag_of(flow.tag)),
                              flow.bytes, flow.start, flow.received});
   }
   return made;
