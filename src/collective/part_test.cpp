@@ -51,6 +51,14 @@ struct Job {
   Operation operation;
   std::uint64_t bytes;
   Algorithm algorithm = Algorithm::ring;
+  std::string_view stack = "ib";
+
+  PlanOptions options() const {
+    return {.operation = operation,
+            .bytes = bytes,
+            .choice = {algorithm, Protocol::simple, 0},
+            .stack = stack_named(stack)};
+  }
 };
 Job all_reduce(std::uint64_t bytes) { return {&cluster().all, Operation::all_reduce, bytes}; }
 Job all_gather(std::uint64_t bytes) { return {&cluster().all, Operation::all_gather, bytes}; }
@@ -62,22 +70,38 @@ struct Outcome {
 
 using Tracks = std::function<std::vector<std::vector<Step>>(std::uint32_t gpu)>;
 
+// Switches that reduce do so as often as the first GPU of the part asks them to.
+void add_switches(std::uint32_t gpus, const std::vector<Composed::Part>& parts, const Tracks& tracks,
+                  schedule::WrittenSteps& steps) {
+  for (std::uint32_t part = 0; part < parts.size(); ++part)
+    for (const std::uint32_t place : parts[part].places) {
+      if (place < gpus) continue;
+      std::vector<Step> all;
+      for (const auto& track : tracks(parts[part].places[0]))
+        for (const Step& step : track)
+          if (step.part == part) all.push_back(step);
+      steps.add(place, all);
+    }
+}
+
 Outcome run(Fidelity fidelity, const std::vector<Job>& jobs, const Tracks& tracks) {
   const fabric::Fabric& fabric = cluster().machines.fabric;
-  const std::uint32_t ranks = fabric.cluster().gpus;
+  const std::uint32_t gpus = fabric.cluster().gpus;
+  std::uint32_t ranks = gpus;
   std::deque<Plan> plans;
   std::vector<Composed::Part> parts;
   for (const Job& job : jobs) {
-    PlanOptions options{.operation = job.operation, .bytes = job.bytes, .choice = {job.algorithm, Protocol::simple, 0}};
-    options.stack = stack_named("ib");
+    PlanOptions options = job.options();
     options.every_channel = fidelity != Fidelity::message;
     plans.push_back(make_plan(*job.team, options));
     parts.push_back(fidelity == Fidelity::message ? timed_part(fabric, *job.team, plans.back())
                                                   : carried_part(fabric, *job.team, plans.back()));
+    for (const std::uint32_t place : parts.back().places) ranks = std::max(ranks, place + 1);
   }
   auto steps = std::make_unique<schedule::WrittenSteps>(ranks);
-  for (std::uint32_t gpu = 0; gpu < ranks; ++gpu)
+  for (std::uint32_t gpu = 0; gpu < gpus; ++gpu)
     for (const auto& track : tracks(gpu)) steps->add(gpu, track);
+  add_switches(gpus, parts, tracks, *steps);
   Composed work(ranks, std::move(parts), std::move(steps));
   Outcome made;
   if (fidelity == Fidelity::message) {
@@ -109,11 +133,17 @@ double ratio(std::int64_t a, std::int64_t b) { return static_cast<double>(a) / s
 // ---- at message level, where nothing is shared: to the picosecond
 
 TEST(CollectivePart, AloneTakesWhatItsTimingSays) {
-  for (const auto& [bytes, algorithm] : {std::pair{8 * kMiB, Algorithm::ring}, {8 * kMiB, Algorithm::tree}}) {
-    PlanOptions options{.operation = Operation::all_reduce, .bytes = bytes, .choice = {algorithm, Protocol::simple, 0}};
-    options.stack = stack_named("ib");
-    const Duration time = time_of(cluster().all, options, testing::by_lanes).time;
-    EXPECT_EQ(alone(Fidelity::message, {&cluster().all, Operation::all_reduce, bytes, algorithm}), time.count());
+  for (const Job& job : {all_reduce(8 * kMiB),
+                         {&cluster().all, Operation::all_reduce, 8 * kMiB, Algorithm::tree},
+                         {&cluster().first, Operation::all_reduce, 8 * kMiB, Algorithm::nvls},
+                         {&cluster().all, Operation::broadcast, 8 * kMiB, Algorithm::ring, "ib-pytorch"},
+                         {&cluster().first, Operation::send_recv, 8, Algorithm::direct, "ib-one-process"}}) {
+    const Timing timing = time_of(*job.team, job.options(), testing::by_lanes);
+    const auto members = [&](std::uint32_t gpu) {
+      return std::vector<std::vector<Step>>(gpu < job.team->ranks() ? 1 : 0, {Step::run(0)});
+    };
+    EXPECT_EQ(run(Fidelity::message, {job}, members).run.end, timing.time.count());
+    EXPECT_EQ(timing.time == timing.plan.least, job.stack == "ib-one-process");
   }
 }
 
@@ -167,6 +197,20 @@ TEST(CollectivePart, APartIsRunAgainAndAgain) {
     EXPECT_GT(ratio(many.run.end, 20 * time), 0.95) << static_cast<int>(fidelity);
     EXPECT_LE(ratio(many.run.end, 20 * time), 1.001) << static_cast<int>(fidelity);
     EXPECT_EQ(many.run.flows.size() % 20, 0u);
+  }
+}
+
+TEST(CollectivePart, SwitchesReduceAgainAndAgain) {
+  const Job job{&cluster().first, Operation::all_reduce, 16 * kMiB, Algorithm::nvls};
+  for (const Fidelity fidelity : kFidelities) {
+    const auto times = [&](std::size_t count) {
+      return run(fidelity, {job},
+                 [&](std::uint32_t gpu) {
+                   return std::vector<std::vector<Step>>(gpu < 8 ? 1 : 0, std::vector<Step>(count, Step::run(0)));
+                 })
+          .run.end;
+    };
+    EXPECT_NEAR(ratio(times(3), 3 * times(1)), 1, 0.02) << static_cast<int>(fidelity);
   }
 }
 
