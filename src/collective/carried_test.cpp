@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "collective/gates.hpp"
-#include "collective/placed.hpp"
 #include "collective/testing_carried.hpp"
 
 namespace weft::collective {

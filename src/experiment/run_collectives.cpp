@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "collective/carried.hpp"
-#include "collective/placed.hpp"
 #include "collective/timing.hpp"
 #include "experiment/network.hpp"
+#include "schedule/composed.hpp"
 #include "sim/run/lane_sim.hpp"
 
 namespace weft::experiment {
@@ -83,7 +83,6 @@ CollectiveRow timed(const Team& team, const PlanOptions& plan, const KeepGoing& 
     for (const auto& program : made.different) messages += program->messages();
     if (messages > kMostMessages) return {std::vector<std::int64_t>(made.ranks), 0, "messages"};
     sim::LaneConfig config;
-    config.latency = [&](std::uint32_t from, std::uint32_t to) { return made.latency(from, to); };
     config.keep_going = keep_going;
     config.sent = listener.sent;
     if (listener.begins) listener.begins();
@@ -195,9 +194,9 @@ CollectiveTimes by_links(const Design& design, const std::vector<CollectiveGroup
       made.more_messages = kept > 0;
       break;
     }
-    const std::size_t group = collective::Placed::part_of(flow.tag);
+    const std::size_t group = schedule::Composed::part_of(flow.tag);
     made.messages.push_back({group, flow.source, flow.destination,
-                             channel_of(groups[group].plan.choice.algorithm, collective::Placed::tag_of(flow.tag)),
+                             channel_of(groups[group].plan.choice.algorithm, schedule::Composed::tag_of(flow.tag)),
                              flow.bytes, flow.start, flow.received});
   }
   return made;

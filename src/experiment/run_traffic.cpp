@@ -6,6 +6,7 @@
 #include "experiment/links.hpp"
 #include "experiment/network.hpp"
 #include "sim/flow/flow_sim.hpp"
+#include "sim/host/local_work.hpp"
 #include "sim/packet/link_balance.hpp"
 #include "sim/packet/packet_run.hpp"
 #include "sim/run/message_cost.hpp"
@@ -44,6 +45,9 @@ RunResult run_as_messages(const Design& design, schedule::Schedule& schedule, co
   config.seed = experiment.seed;
   config.transfer = [&](std::uint32_t from, std::uint32_t to) {
     return sim::unloaded_cost(fabric, from, to).value_or(sim::TransferCost{});
+  };
+  config.local = [&](std::uint32_t rank, schedule::Instruction::Kind kind, std::uint64_t bytes) {
+    return sim::local_time(fabric, rank, kind, bytes);
   };
   config.keep_going = [&](std::int64_t now, std::uint64_t events, std::uint64_t bytes) {
     return watch({now, events, bytes});

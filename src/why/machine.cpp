@@ -33,9 +33,7 @@ collective::Ends execute(schedule::Schedule& work, const collective::Plan& plan)
   std::uint64_t messages = 0;
   for (const auto& program : plan.different) messages += program->messages();
   if (messages > kMostMessages) return {std::vector<std::int64_t>(plan.ranks), 0, "messages"};
-  sim::LaneConfig config;
-  config.latency = [&](std::uint32_t from, std::uint32_t to) { return plan.latency(from, to); };
-  sim::LaneResult result = sim::run_lanes(work, config);
+  sim::LaneResult result = sim::run_lanes(work, {});
   return {std::move(result.ends), result.messages, result.run.stopped_by};
 }
 

@@ -43,10 +43,8 @@ struct Bench {
   std::unique_ptr<Machine> machine;
 };
 
-inline collective::Ends by_lanes(schedule::Schedule& work, const collective::Plan& plan) {
-  sim::LaneConfig config;
-  config.latency = [&](std::uint32_t from, std::uint32_t to) { return plan.latency(from, to); };
-  sim::LaneResult result = sim::run_lanes(work, config);
+inline collective::Ends by_lanes(schedule::Schedule& work, const collective::Plan&) {
+  sim::LaneResult result = sim::run_lanes(work, {});
   return {std::move(result.ends), result.messages, result.run.stopped_by};
 }
 

@@ -261,6 +261,7 @@ schedule::RunResult FlowRun::run() {
   }
   result.counters.events = happened_;
   result.digest = events_.digest();
+  result.end = result.stopped_by.empty() ? runner_.last() : now;
   result.unfinished = runner_.unfinished();
   result.flows = runner_.take_flows();
   std::size_t message = 0;
@@ -268,9 +269,7 @@ schedule::RunResult FlowRun::run() {
     message = &flow != result.flows.data() && (&flow - 1)->source == flow.source ? message + 1 : 0;
     const std::vector<std::int64_t>& known = unloaded_[flow.source];
     flow.unloaded = message < known.size() ? known[message] : 0;  // stopped before it left
-    result.end = std::max({result.end, flow.sent, flow.received});
   }
-  if (!result.stopped_by.empty()) result.end = now;
   if (options_.with_links) {
     for (const Stripe& stripe : stripes_)
       if (stripe.moving) carry(stripe, stripe.now().work - stripe.left + Wide{stripe.rate} * (now - stripe.since));

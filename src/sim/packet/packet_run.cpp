@@ -431,6 +431,7 @@ schedule::RunResult PacketRun::run(const LanesOf& counted) {
   const bool all_that_count = counted && runner_.have_ended(ended, counted);
   if (all_that_count) result.stopped_by.clear();
   result.unfinished = all_that_count ? 0 : runner_.unfinished();
+  const std::int64_t last = runner_.last();
   result.flows = runner_.take_flows();
   for (schedule::FlowRecord& flow : result.flows) {
     flow.unanswered = is_raw(flow.stream);
@@ -446,12 +447,10 @@ schedule::RunResult PacketRun::run(const LanesOf& counted) {
   if (fails_over_) result.failures = take_failures();
   if (!result.stopped_by.empty()) return result;
   const std::int64_t last_event = result.end;
-  result.end = 0;  // wake-ups after the last acknowledgement do not count
-  for (const schedule::FlowRecord& flow : result.flows) {
-    result.end = std::max({result.end, flow.sent, flow.received});
-    // What is left of a raw message that has lost a packet arrives, too.
+  result.end = last;  // a transport's timers do not count
+  // What is left of a raw message that has lost a packet arrives, too.
+  for (const schedule::FlowRecord& flow : result.flows)
     if (flow.unanswered && flow.received == schedule::kNotYet) result.end = last_event;
-  }
   for (const auto& hosts : hosts_) result.end = std::max(result.end, hosts->gave_up);
   return result;
 }

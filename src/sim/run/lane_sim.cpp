@@ -205,9 +205,13 @@ class LaneSim {
       case Instruction::Kind::wait_all:
         lane.wait_from = 0;
         lane.wait_before = lane.begun;
+        lane.clock = std::max(lane.clock, lane.busy);
         return;
       case Instruction::Kind::at:
         lane.clock = std::max(lane.clock, each.time);
+        return;
+      case Instruction::Kind::pause:
+        lane.clock += each.time;
         return;
       case Instruction::Kind::recv:
         open.stream = streams_.find(each.peer, lane.rank, each.tag);
@@ -220,30 +224,52 @@ class LaneSim {
         open.time += each.time;
         break;
       default:
-        break;  // copies and reductions within a rank take no time here
+        open.time += local_time(lane.rank, each.kind, each.bytes);
+        break;
     }
     ++lane.begun;
     if (open.stream != kNobody || open.time > lane.clock) lane.open.push_back(open);
+  }
+
+  std::int64_t local_time(std::uint32_t rank, Instruction::Kind kind, std::uint64_t bytes) const {
+    return config_.local ? config_.local(rank, kind, bytes).count() : 0;
   }
 
   // When the sender is done with it.
   std::int64_t send(Lane& lane, const Instruction& each) {
     const std::int64_t start = std::max(lane.busy, lane.clock);
     lane.busy = start + each.time;
-    const std::int64_t there = lane.busy + each.lag + config_.latency(lane.rank, each.peer).count();
-    lane.digest.add(static_cast<std::uint64_t>(there));
-    Stream& stream = streams_[streams_.find(lane.rank, each.peer, each.tag)];
-    stream.add(there);
-    if (stream.waiter != kNobody) {
-      runnable_.push_back(stream.waiter);
-      stream.waiter = kNobody;
+    const bool itself = each.peer == lane.rank;
+    std::int64_t comes = lane.busy;
+    std::int64_t sent = lane.busy;
+    if (itself) {
+      sent = comes += local_time(lane.rank, Instruction::Kind::copy, each.bytes);
+    } else if (config_.transfer) {
+      const TransferCost cost = config_.transfer(lane.rank, each.peer);
+      comes += cost.until_there(each.bytes).count();
+      sent = comes + cost.acknowledgement.count();
     }
-    if (config_.sent) config_.sent({lane.rank, each.peer, each.bytes, start, there, there, 0, 0, false, each.tag});
+    const std::int64_t there = comes + each.lag;
+    last_ = std::max({last_, there, sent});
+    if (each.tag != schedule::kOneSided) deliver(there, streams_[streams_.find(lane.rank, each.peer, each.tag)]);
+    if (!itself) count(lane, each, start, there, sent);
+    return each.detached ? lane.clock : sent;
+  }
+
+  void deliver(std::int64_t there, Stream& stream) {
+    stream.add(there);
+    if (stream.waiter == kNobody) return;
+    runnable_.push_back(stream.waiter);
+    stream.waiter = kNobody;
+  }
+
+  void count(Lane& lane, const Instruction& each, std::int64_t start, std::int64_t there, std::int64_t sent) {
+    lane.digest.add(static_cast<std::uint64_t>(there));
+    if (config_.sent) config_.sent({lane.rank, each.peer, each.bytes, start, sent, there, 0, 0, false, each.tag});
     bytes_ += each.bytes;
     if (++messages_ % kMessagesBetweenQuestions == 0 && config_.keep_going &&
         !config_.keep_going(there, messages_, bytes_))
       stopped_ = true;
-    return each.detached ? lane.clock : lane.busy;
   }
 
   LaneResult finish() {
@@ -251,6 +277,7 @@ class LaneSim {
     result.run.executor = "message";
     result.messages = result.run.counters.events = messages_;
     result.ends.resize(schedule_.ranks());
+    result.run.end = last_;
     Digest all;
     for (const Lane& lane : lanes_) {
       const std::int64_t end = std::max(lane.clock, lane.busy);
@@ -272,6 +299,7 @@ class LaneSim {
   std::vector<std::uint32_t> behind_;    // lanes that gave way
   std::uint64_t messages_ = 0;
   std::uint64_t bytes_ = 0;
+  std::int64_t last_ = 0;  // when a message was there, or its sender knew
   bool stopped_ = false;
 };
 

@@ -18,7 +18,7 @@ constexpr std::int64_t kLatency = 1000;
 
 LaneConfig config() {
   LaneConfig made;
-  made.latency = [](std::uint32_t, std::uint32_t) { return Duration(kLatency); };
+  made.transfer = [](std::uint32_t, std::uint32_t) { return TransferCost{Duration(kLatency), {}, {}}; };
   return made;
 }
 

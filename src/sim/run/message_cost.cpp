@@ -30,8 +30,10 @@ std::optional<TransferCost> unloaded_cost(const fabric::Fabric& fabric, std::uin
   const auto there = fabric.path(from_gpu, to_gpu, 0, none);
   const auto back = fabric.path(to_gpu, from_gpu, 0, none);
   if (!there || !back) return std::nullopt;
+  const bool inside = std::none_of(there->links.begin(), there->links.end(),
+                                   [](const fabric::Link& link) { return link.link == fabric::LinkClass::network; });
   return TransferCost{fabric::path_cost(fabric, *there).latency, rate_of(fabric, *there, stripes(fabric, to_gpu)),
-                      fabric::path_cost(fabric, *back).latency};
+                      inside ? Duration(0) : fabric::path_cost(fabric, *back).latency};
 }
 
 }  // namespace weft::sim

@@ -50,6 +50,7 @@ TEST(MessageCost, ARelayCostsLatencyAndStripesAddUp) {
   EXPECT_EQ(other_rail->rate, gigabits_per_second(400));
   EXPECT_EQ(other_rail->latency, own_rail->latency + scale_up->latency);
   EXPECT_EQ(scale_up->rate, gigabits_per_second(3600));
+  EXPECT_EQ(scale_up->acknowledgement, Duration(0)) << "nobody acknowledges what stays inside";
 
   const model::Cluster p5 = cluster_of("p5.weft.yaml",
                                        "version: 1\nservers: {kind: p5.48xlarge, count: 8}\n"

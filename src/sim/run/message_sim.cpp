@@ -10,10 +10,6 @@ using Kind = RankEvent::Kind;
 
 constexpr std::uint64_t kEventsBetweenQuestions = 4096;
 
-Duration wire_time(std::uint64_t bytes, Bandwidth rate) {
-  return rate.count() == 0 ? Duration(0) : transfer_time(Bytes(static_cast<std::int64_t>(bytes)), rate);
-}
-
 class MessageSim final : public Network {
  public:
   MessageSim(schedule::Schedule& schedule, const MessageConfig& config)
@@ -27,11 +23,14 @@ class MessageSim final : public Network {
   }
   void local(std::int64_t now, std::uint32_t rank, Instruction::Kind kind, std::uint64_t bytes,
              std::uint32_t context) override {
-    const Bandwidth rate = kind == Instruction::Kind::copy ? config_.copy_rate : config_.reduce_rate;
-    wake(now + wire_time(bytes, rate).count(), rank, context);
+    wake(now + (config_.local ? config_.local(rank, kind, bytes).count() : 0), rank, context);
   }
 
  private:
+  TransferCost cost_of(std::uint32_t from, std::uint32_t to) const {
+    return config_.transfer ? config_.transfer(from, to) : TransferCost{};
+  }
+
   const MessageConfig& config_;
   Runner runner_;
   RankEvents events_;
@@ -39,8 +38,8 @@ class MessageSim final : public Network {
 
 std::uint32_t MessageSim::send(std::int64_t now, const Transfer& transfer) {
   const auto& [from, to, bytes, message, leaves, enters, handed] = transfer;
-  const TransferCost cost = config_.transfer(from, to);
-  const std::int64_t there = now + (cost.latency + wire_time(bytes, cost.rate)).count();
+  const TransferCost cost = cost_of(from, to);
+  const std::int64_t there = now + cost.until_there(bytes).count();
   events_.add({.time = there, .source = from, .rank = to, .what = message, .bytes = bytes, .kind = Kind::received});
   events_.add({.time = there + cost.acknowledgement.count(),
                .source = from,
@@ -67,11 +66,12 @@ schedule::RunResult MessageSim::run() {
     result.end = events_.handle(runner_).time;
   }
   result.digest = events_.digest();
+  if (result.stopped_by.empty()) result.end = runner_.last();
   result.unfinished = runner_.unfinished();
   result.flows = runner_.take_flows();
   for (schedule::FlowRecord& flow : result.flows) {
-    const TransferCost cost = config_.transfer(flow.source, flow.destination);
-    flow.unloaded = (cost.latency + wire_time(flow.bytes, cost.rate) + cost.acknowledgement).count();
+    const TransferCost cost = cost_of(flow.source, flow.destination);
+    flow.unloaded = (cost.until_there(flow.bytes) + cost.acknowledgement).count();
   }
   return result;
 }

@@ -17,15 +17,23 @@ struct TransferCost {
   Duration latency;          // of the first byte
   Bandwidth rate;            // of the slowest link; 0: takes no time
   Duration acknowledgement;  // from the last byte's arrival until the sender knows
+
+  Duration until_there(std::uint64_t bytes) const {
+    const auto size = Bytes(static_cast<std::int64_t>(bytes));
+    return rate.count() == 0 ? latency : latency + transfer_time(size, rate);
+  }
 };
 
+using TransferCosts = std::function<TransferCost(std::uint32_t from, std::uint32_t to)>;
+// Of a copy or a reduction on a rank.
+using LocalCosts = std::function<Duration(std::uint32_t rank, schedule::Instruction::Kind kind, std::uint64_t bytes)>;
+
 struct MessageConfig {
-  std::uint64_t seed = 1;  // noted in the result; nothing is drawn
-  std::function<TransferCost(std::uint32_t from, std::uint32_t to)> transfer;
-  Bandwidth copy_rate;    // of bytes within a rank; 0: takes no time
-  Bandwidth reduce_rate;  // of bytes reduced into others; 0: takes no time
+  std::uint64_t seed = 1;       // noted in the result; nothing is drawn
+  TransferCosts transfer = {};  // between two ranks; empty: no time but what sends say
+  LocalCosts local = {};        // empty: takes no time
   // Asked now and then; false stops the run, and the result is partial.
-  std::function<bool(std::int64_t now, std::uint64_t events, std::uint64_t delivered_bytes)> keep_going;
+  std::function<bool(std::int64_t now, std::uint64_t events, std::uint64_t delivered_bytes)> keep_going = {};
   schedule::Horizon horizon = {};  // it is asked there in any case
 };
 

@@ -27,7 +27,9 @@ MessageConfig config() {
   made.transfer = [](std::uint32_t, std::uint32_t) {
     return TransferCost{Duration(kLatency), gigabits_per_second(400), Duration(kAcknowledgement)};
   };
-  made.reduce_rate = gigabits_per_second(1000);
+  made.local = [](std::uint32_t, Instruction::Kind, std::uint64_t bytes) {
+    return Duration(static_cast<std::int64_t>(bytes) * kReducePsPerByte);
+  };
   return made;
 }
 

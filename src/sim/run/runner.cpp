@@ -13,14 +13,14 @@ namespace {
 constexpr std::uint32_t kSlots = schedule::kMostOutstanding;
 static_assert(kSlots == 64, "a lane's slots are the bits of a word");
 
-constexpr std::int64_t kMostLag = 0xFFFFFFFF;  // what fits beside a message; ps
-
 constexpr std::uint64_t bit(std::uint32_t slot) { return std::uint64_t{1} << slot; }
 
-// An operation is named by its lane and slot; the wake-up of a message that leaves or is there later, by its number.
+// An operation is named by its lane and slot; the wake-up of a message that leaves or is there later, or is copied, by
+// its number.
 constexpr std::uint32_t context_of(std::uint32_t lane, std::uint32_t slot) { return lane << 8 | slot; }
-constexpr std::uint32_t kLeaves = 1u << 31;
+constexpr std::uint32_t kLeaves = 2u << 30;
 constexpr std::uint32_t kArrives = 1u << 30;
+constexpr std::uint32_t kCopied = 3u << 30;
 [[maybe_unused]] constexpr std::uint32_t kMostLanes = 1u << 22;  // without assertions nobody asks
 
 }  // namespace
@@ -40,9 +40,38 @@ Runner::Runner(schedule::Schedule& schedule, Network& network)
   desks_.resize(ranks);
 }
 
+template <class Entry>
+std::uint32_t Runner::Waiting<Entry>::add(const Entry& entry) {
+  if (free.empty()) {
+    entries.push_back(entry);
+    return static_cast<std::uint32_t>(entries.size() - 1);
+  }
+  const std::uint32_t number = free.back();
+  free.pop_back();
+  entries[number] = entry;
+  return number;
+}
+
+template <class Entry>
+Entry Runner::Waiting<Entry>::take(std::uint32_t number) {
+  free.push_back(number);
+  return entries[number];
+}
+
 Runner::Desk& Runner::desk(std::uint32_t rank) {
   if (!desks_[rank]) desks_[rank] = std::make_unique<Desk>();
   return *desks_[rank];
+}
+
+Runner::Delayed& Runner::delayed(std::uint32_t rank) {
+  std::unique_ptr<Delayed>& mine = desk(rank).delayed;
+  if (!mine) mine = std::make_unique<Delayed>();
+  return *mine;
+}
+
+void Runner::sleep(std::int64_t until, std::uint32_t rank, std::uint32_t number) {
+  lane_of(rank, number).asleep = true;
+  network_.wake(until, rank, context_of(number, kAlarm));
 }
 
 void Runner::start(std::int64_t now, std::uint32_t rank) {
@@ -59,6 +88,7 @@ void Runner::advance(std::int64_t now, std::uint32_t rank, std::uint32_t number)
       begin(now, rank, number, each);
     } else {
       lane.ended = true;
+      lane.busy = std::max(lane.busy, now);
     }
   }
 }
@@ -77,11 +107,13 @@ void Runner::begin(std::int64_t now, std::uint32_t rank, std::uint32_t number, c
       return;
     case Instruction::Kind::wait_all:
       lane.awaited = ~std::uint64_t{0};
+      if (lane.busy > now) sleep(lane.busy, rank, number);
       return;
     case Instruction::Kind::at:
-      if (each.time <= now) return;
-      lane.asleep = true;
-      network_.wake(each.time, rank, context_of(number, kAlarm));
+      if (each.time > now) sleep(each.time, rank, number);
+      return;
+    case Instruction::Kind::pause:
+      if (each.time > 0) sleep(now + each.time, rank, number);
       return;
     default:
       break;
@@ -111,7 +143,8 @@ void Runner::begin(std::int64_t now, std::uint32_t rank, std::uint32_t number, c
 
 void Runner::send(std::int64_t now, std::int64_t leaves, std::uint32_t rank, const Instruction& each,
                   std::uint32_t context) {
-  const auto lag = static_cast<std::uint32_t>(std::clamp<std::int64_t>(each.lag, 0, kMostLag));
+  if (each.peer == rank) return copy(leaves, rank, each, context);
+  const auto lag = static_cast<std::uint32_t>(std::clamp<std::int64_t>(each.lag, 0, schedule::kMostLag));
   const std::uint32_t message = logs_[rank].add({.bytes = each.bytes,
                                                  .tag = each.tag,
                                                  .start = leaves,
@@ -130,17 +163,34 @@ void Runner::send(std::int64_t now, std::int64_t leaves, std::uint32_t rank, con
 }
 
 void Runner::delay(std::int64_t until, std::uint32_t rank, std::uint32_t what, const Transfer& transfer) {
-  std::unique_ptr<Delayed>& mine = desk(rank).delayed;
-  if (!mine) mine = std::make_unique<Delayed>();
-  auto slot = static_cast<std::uint32_t>(mine->transfers.size());
-  if (mine->free.empty()) {
-    mine->transfers.push_back(transfer);
+  network_.wake(until, rank, what | delayed(rank).transfers.add(transfer));
+}
+
+void Runner::copy(std::int64_t leaves, std::uint32_t rank, const Instruction& each, std::uint32_t context) {
+  const std::int64_t lag = signals_ ? 0 : std::clamp<std::int64_t>(each.lag, 0, schedule::kMostLag);
+  const std::uint32_t number = delayed(rank).copies.add(
+      {each.tag, lag, context, each.when_sent, signals_ ? each.when_received : schedule::kNoSignal});
+  network_.local(leaves, rank, Instruction::Kind::copy, each.bytes, kCopied | number);
+}
+
+void Runner::copied(std::int64_t now, std::uint32_t rank, const Copy& copy) {
+  if (copy.lag > 0) {
+    const Copy late{copy.tag, 0, kNobody, schedule::kNoSignal, schedule::kNoSignal};
+    network_.wake(now + copy.lag, rank, kCopied | delayed(rank).copies.add(late));
   } else {
-    slot = mine->free.back();
-    mine->free.pop_back();
-    mine->transfers[slot] = transfer;
+    delayed(rank).last_copy = now;
+    deliver(now, rank, rank, copy.tag);
+    fire(now, copy.when_received);
   }
-  network_.wake(until, rank, what | slot);
+  if (copy.context != kNobody) done(now, rank, copy.context);
+  fire(now, copy.when_sent);
+}
+
+// To the recv that waits for it.
+void Runner::deliver(std::int64_t now, std::uint32_t rank, std::uint32_t from, std::uint64_t tag) {
+  if (tag == schedule::kOneSided) return;
+  const std::uint32_t context = desk(rank).mailbox.arrive(from, tag);
+  if (context != kNobody) done(now, rank, context);
 }
 
 void Runner::hand_over(std::int64_t now, const Transfer& transfer) {
@@ -168,20 +218,17 @@ void Runner::received(std::int64_t now, std::uint32_t rank, std::uint32_t from, 
 void Runner::arrive(std::int64_t now, std::uint32_t rank, std::uint32_t from, std::uint32_t message) {
   Message& each = logs_[from][message];
   each.received = now;
-  if (each.tag != schedule::kOneSided) {
-    const std::uint32_t context = desk(rank).mailbox.arrive(from, each.tag);
-    if (context != kNobody) done(now, rank, context);
-  }
+  deliver(now, rank, from, each.tag);
   if (signals_) fire(now, each.when_received);
 }
 
 void Runner::done(std::int64_t now, std::uint32_t rank, std::uint32_t context) {
-  if ((context & (kLeaves | kArrives)) != 0) {
+  if (const std::uint32_t what = context & kCopied; what != 0) {
     Delayed& mine = *desks_[rank]->delayed;
-    const std::uint32_t slot = context & ~(kLeaves | kArrives);
-    const Transfer transfer = mine.transfers[slot];
-    mine.free.push_back(slot);
-    return (context & kLeaves) != 0 ? hand_over(now, transfer) : arrive(now, rank, transfer.from, transfer.message);
+    const std::uint32_t waited = context & ~kCopied;
+    if (what == kCopied) return copied(now, rank, mine.copies.take(waited));
+    const Transfer transfer = mine.transfers.take(waited);
+    return what == kLeaves ? hand_over(now, transfer) : arrive(now, rank, transfer.from, transfer.message);
   }
   const std::uint32_t number = context >> 8;
   const std::uint32_t slot = context & 0xFF;
@@ -191,6 +238,7 @@ void Runner::done(std::int64_t now, std::uint32_t rank, std::uint32_t context) {
   } else {
     assert(lane.outstanding & bit(slot));
     lane.outstanding &= ~bit(slot);
+    if (lane.ended) lane.busy = std::max(lane.busy, now);
   }
   advance(now, rank, number);
 }
@@ -206,6 +254,18 @@ std::uint64_t Runner::unfinished() const {
   std::uint64_t count = 0;
   for (const Lane& lane : lanes_) count += !lane.ended || lane.outstanding != 0;
   return count;
+}
+
+std::int64_t Runner::last() const {
+  std::int64_t last = 0;
+  for (const Lane& lane : lanes_)
+    if (lane.ended) last = std::max(last, lane.busy);
+  for (const MessageLog& log : logs_)
+    for (std::uint32_t number = 0; number < log.size(); ++number)
+      last = std::max({last, log[number].sent, log[number].received});
+  for (const std::unique_ptr<Desk>& each : desks_)
+    if (each && each->delayed) last = std::max(last, each->delayed->last_copy);
+  return last;
 }
 
 bool Runner::have_ended(std::uint32_t& rank, const std::function<std::uint32_t(std::uint32_t)>& lanes) const {

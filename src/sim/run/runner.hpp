@@ -40,8 +40,8 @@ class Network {
   virtual std::uint32_t send(std::int64_t now, const Transfer& transfer) = 0;
   // Answered by `done` at that time.
   virtual void wake(std::int64_t at, std::uint32_t rank, std::uint32_t context) = 0;
-  // A copy or a reduction on the rank itself, answered by `done`.
-  virtual void local(std::int64_t now, std::uint32_t rank, schedule::Instruction::Kind kind, std::uint64_t bytes,
+  // A copy or a reduction on the rank itself that begins then, answered by `done`.
+  virtual void local(std::int64_t at, std::uint32_t rank, schedule::Instruction::Kind kind, std::uint64_t bytes,
                      std::uint32_t context) = 0;
 };
 
@@ -62,6 +62,8 @@ class Runner {
   // Whether the first lanes(rank) lanes of every rank have come to their end; those of ranks below `rank` have, and it
   // moves on over those that have since.
   bool have_ended(std::uint32_t& rank, const std::function<std::uint32_t(std::uint32_t)>& lanes) const;
+  // When the last lane ended, or the last of what they began was finished; ps. To be asked before the flows are taken.
+  std::int64_t last() const;
   // Every message as a record, by source and then by number. Ends the run.
   std::vector<schedule::FlowRecord> take_flows();
 
@@ -69,15 +71,32 @@ class Runner {
   struct Lane {
     std::uint64_t outstanding = 0;  // bit i: the operation in slot i is unfinished
     std::uint64_t awaited = 0;      // slots that hold the lane
-    std::int64_t busy = 0;          // until when its sends occupy it
+    std::int64_t busy = 0;          // until when its sends occupy it; of one that has ended, when it was last at work
     std::uint8_t next = 0;          // slot of the next operation
     bool asleep = false;            // until a time
     bool ended = false;
   };
-  // Messages that leave a rank, or are there, later than now, by number of the wake-up.
-  struct Delayed {
-    std::vector<Transfer> transfers;
+  // A message of a rank to itself, while it is copied.
+  struct Copy {
+    std::uint64_t tag;
+    std::int64_t lag;
+    std::uint32_t context;  // of the operation; kNobody: none, or it was told already
+    std::uint32_t when_sent;
+    std::uint32_t when_received;
+  };
+  // What waits for its wake-up, which has its number.
+  template <class Entry>
+  struct Waiting {
+    std::vector<Entry> entries;
     std::vector<std::uint32_t> free;
+    std::uint32_t add(const Entry& entry);
+    Entry take(std::uint32_t number);
+  };
+  // Messages that leave a rank, or are there, later than now.
+  struct Delayed {
+    Waiting<Transfer> transfers;
+    Waiting<Copy> copies;
+    std::int64_t last_copy = 0;  // was there
   };
   // What only some ranks have.
   struct Desk {
@@ -89,12 +108,17 @@ class Runner {
 
   Lane& lane_of(std::uint32_t rank, std::uint32_t lane) { return lanes_[first_lane_[rank] + lane]; }
   Desk& desk(std::uint32_t rank);
+  Delayed& delayed(std::uint32_t rank);
+  void sleep(std::int64_t until, std::uint32_t rank, std::uint32_t number);
   void advance(std::int64_t now, std::uint32_t rank, std::uint32_t number);
   void begin(std::int64_t now, std::uint32_t rank, std::uint32_t number, const schedule::Instruction& each);
   void send(std::int64_t now, std::int64_t leaves, std::uint32_t rank, const schedule::Instruction& each,
             std::uint32_t context);
   void delay(std::int64_t until, std::uint32_t rank, std::uint32_t what, const Transfer& transfer);
+  void copy(std::int64_t leaves, std::uint32_t rank, const schedule::Instruction& each, std::uint32_t context);
+  void copied(std::int64_t now, std::uint32_t rank, const Copy& copy);
   void arrive(std::int64_t now, std::uint32_t rank, std::uint32_t from, std::uint32_t message);
+  void deliver(std::int64_t now, std::uint32_t rank, std::uint32_t from, std::uint64_t tag);
   void hand_over(std::int64_t now, const Transfer& transfer);
   void fire(std::int64_t now, std::uint32_t signal);
 
