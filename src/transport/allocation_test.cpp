@@ -7,6 +7,7 @@
 #include "transport/srd/srd.hpp"
 #include "transport/srd/tcp_over_srd.hpp"
 #include "transport/tcp/tcp.hpp"
+#include "transport/transports.hpp"
 #include "transport/uet/uet.hpp"
 
 namespace weft::transport {
