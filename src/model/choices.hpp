@@ -1,6 +1,6 @@
 #pragma once
 // The closed sets of the cluster file, with the names that stand in it. What each value means is told by the text of
-// its field (cluster_file.cpp).
+// its field.
 
 #include <cstdint>
 
