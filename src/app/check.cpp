@@ -4,10 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
+#include "app/session.hpp"
 #include "app/shown_costs.hpp"
-#include "app/sim_faults.hpp"
-#include "app/warnings.hpp"
 #include "base/text.hpp"
+#include "experiment/faults.hpp"
+#include "experiment/warnings.hpp"
 #include "fabric/summary.hpp"
 #include "report/table.hpp"
 
@@ -244,10 +245,10 @@ nlohmann::ordered_json to_json(const Session& session, const Summary& summary) {
 int check(const InputOptions& input, Console& console) {
   Session session(input, console);
   if (!session.ok()) return kYourInput;
-  check_faults(session);
+  experiment::check_faults(session.design());
   if (report(session.diagnostics(), input, console)) return kYourInput;
   const Summary summary = fabric::summarise(session.fabric());
-  add_warnings(session, summary);
+  experiment::add_warnings(session.design(), summary);
   if (input.json) {
     nlohmann::ordered_json record = to_json(session, summary);
     record["warnings"] = nlohmann::ordered_json::parse(spec::render_json(session.diagnostics()));
