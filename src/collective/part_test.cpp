@@ -84,7 +84,7 @@ void add_switches(std::uint32_t gpus, const std::vector<Composed::Part>& parts, 
     }
 }
 
-Outcome run(Fidelity fidelity, const std::vector<Job>& jobs, const Tracks& tracks) {
+Outcome run(Fidelity fidelity, const std::vector<Job>& jobs, const Tracks& tracks, std::uint32_t threads = 1) {
   const fabric::Fabric& fabric = cluster().machines.fabric;
   const std::uint32_t gpus = fabric.cluster().gpus;
   std::uint32_t ranks = gpus;
@@ -111,7 +111,8 @@ Outcome run(Fidelity fidelity, const std::vector<Job>& jobs, const Tracks& track
     made.run = sim::run_lanes(work, config).run;
     made.run.flows = std::move(flows);
   } else {
-    made.run = (fidelity == Fidelity::flow ? by_flows : by_packets)(fabric, Network::spread, 1)(work);
+    made.run = fidelity == Fidelity::flow ? by_flows(fabric, Network::spread)(work)
+                                          : by_packets(fabric, Network::spread, 1, threads)(work);
   }
   EXPECT_EQ(made.run.unfinished, 0u);
   made.parts.resize(jobs.size());
@@ -122,8 +123,10 @@ Outcome run(Fidelity fidelity, const std::vector<Job>& jobs, const Tracks& track
   return made;
 }
 
-Outcome run(Fidelity fidelity, const std::vector<Job>& jobs, const std::vector<std::vector<Step>>& tracks) {
-  return run(fidelity, jobs, [&](std::uint32_t) { return tracks; });
+Outcome run(Fidelity fidelity, const std::vector<Job>& jobs, const std::vector<std::vector<Step>>& tracks,
+            std::uint32_t threads = 1) {
+  return run(
+      fidelity, jobs, [&](std::uint32_t) { return tracks; }, threads);
 }
 
 std::int64_t alone(Fidelity fidelity, const Job& job) { return run(fidelity, {job}, {{Step::run(0)}}).run.end; }
@@ -278,12 +281,12 @@ TEST(CollectivePart, TwoTracksShareTheLinks) {
   EXPECT_EQ(made.parts[0], made.parts[1]);
 }
 
-TEST(CollectivePart, EqualRunsAreEqualAtEveryFidelity) {
+TEST(CollectivePart, EqualRunsAreEqualAtEveryFidelityAndOnAnyNumberOfThreads) {
   const std::vector<Job> jobs = {all_reduce(2 * kMiB), all_gather(2 * kMiB)};
   const std::vector<std::vector<Step>> tracks = {{Step::run(0), Step::record(0), Step::compute(kMicrosecond)},
                                                  {Step::await(0), Step::run(1)}};
   for (const Fidelity fidelity : kFidelities)
-    EXPECT_EQ(run(fidelity, jobs, tracks).run.digest, run(fidelity, jobs, tracks).run.digest);
+    EXPECT_EQ(run(fidelity, jobs, tracks, 1).run.digest, run(fidelity, jobs, tracks, 3).run.digest);
 }
 
 }  // namespace

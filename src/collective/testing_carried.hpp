@@ -32,10 +32,12 @@ inline Carry by_flows(const fabric::Fabric& fabric, Network network, std::uint64
   };
 }
 
-inline Carry by_packets(const fabric::Fabric& fabric, Network network, std::uint64_t seed = 1) {
-  return [&fabric, network, seed](schedule::Schedule& work) {
+inline Carry by_packets(const fabric::Fabric& fabric, Network network, std::uint64_t seed = 1,
+                        std::uint32_t threads = 1) {
+  return [&fabric, network, seed, threads](schedule::Schedule& work) {
     sim::SimConfig config;
     config.seed = seed;
+    config.threads = threads;
     config.cut_through = true;
     config.balance = network == Network::spread ? sim::Balance::entropy : sim::Balance::ecmp;
     const sim::FlowConfig flows;  // packets of the same length
