@@ -20,9 +20,9 @@
 #include "collective/tuner.hpp"
 #include "collective/work.hpp"
 #include "model/load.hpp"
-#include "sim/flow_sim.hpp"
-#include "sim/lane_sim.hpp"
-#include "sim/packet_run.hpp"
+#include "sim/flow/flow_sim.hpp"
+#include "sim/run/lane_sim.hpp"
+#include "sim/packet/packet_run.hpp"
 #include "spec/diagnostics.hpp"
 
 namespace {

@@ -22,7 +22,7 @@
 #include "cli/cli.hpp"
 #include "fabric/fabric.hpp"
 #include "model/load.hpp"
-#include "sim/flow_sim.hpp"
+#include "sim/flow/flow_sim.hpp"
 #include "sim_inputs.hpp"
 
 namespace {

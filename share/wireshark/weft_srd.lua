@@ -1,4 +1,4 @@
--- Wireshark's dissector for SRD as weft puts it on the wire (src/transport/codec.hpp has the table).
+-- Wireshark's dissector for SRD as weft puts it on the wire (src/transport/srd/codec.hpp has the table).
 --   tshark -X lua_script:share/wireshark/weft_srd.lua -r capture.pcapng
 -- or copy it to the personal Lua plugins folder (Help > About Wireshark > Folders).
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "app/commands.hpp"
+#include "app/session.hpp"
 #include "base/text.hpp"
 #include "report/table.hpp"
 

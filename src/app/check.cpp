@@ -4,10 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
+#include "app/session.hpp"
 #include "app/shown_costs.hpp"
-#include "app/sim_faults.hpp"
-#include "app/warnings.hpp"
 #include "base/text.hpp"
+#include "experiment/faults.hpp"
+#include "experiment/warnings.hpp"
 #include "fabric/summary.hpp"
 #include "report/table.hpp"
 
@@ -119,23 +120,13 @@ void add_costs(const model::Cluster& cluster, const Summary& summary, report::Fa
   facts.add("scale", fmt::format("{}: {}", step.name, step.implies));
 }
 
-std::string fabric_line(const model::Cluster& cluster) {
+std::string fabric_line(const Fabric& fabric) {
+  const model::Cluster& cluster = fabric.cluster();
   const model::Shape& shape = cluster.shape;
-  std::string text = cluster.file.fabric.kind;
+  std::string text(enum_name(cluster.file.fabric.kind));
   if (shape.rail_planes > 1) text += fmt::format(", {} rails apart from each other", shape.rail_planes);
   if (shape.port_planes > 1) text += fmt::format(", {} planes", shape.port_planes);
-  if (const auto* clos = std::get_if<model::ClosShape>(&shape.layout)) {
-    if (clos->tiers >= 2)
-      text += fmt::format("; {} to each of {}", counted(clos->bundle, "link"), counted(clos->spines_per_pod, "spine"));
-    if (clos->tiers == 3) {
-      text += fmt::format("; pods of {}; {} to each of {}", counted(clos->leaves_per_pod, "leaf"),
-                          counted(clos->super_bundle, "link"), counted(clos->supers_per_group, "super-spine"));
-    }
-  } else if (const auto* dragonfly = std::get_if<model::DragonflyShape>(&shape.layout)) {
-    text +=
-        fmt::format("; {} of {}, {} each", counted(dragonfly->groups, "group"),
-                    counted(dragonfly->routers_per_group, "router"), counted(dragonfly->global_links, "global link"));
-  }
+  if (fabric.has_network()) text += fabric.ask([](const auto& network) { return network.text(); });
   return text;
 }
 
@@ -155,7 +146,7 @@ void print(Session& session, const Summary& summary, Console& console) {
     if (!line.empty() && line != last_scale_up) facts.add("scale-up", line);
     last_scale_up = line;
   }
-  facts.add("fabric", fabric_line(cluster));
+  facts.add("fabric", fabric_line(fabric));
   add_network(session, summary, facts);
   if (summary.longest) {
     const fabric::LongestPath& far = *summary.longest;
@@ -164,7 +155,7 @@ void print(Session& session, const Summary& summary, Console& console) {
                                           fabric.name(fabric.gpu(far.to_gpu)), counted(far.links, "link"), switches,
                                           brief(far.latency)));
   }
-  const bool hardware = cluster.file.fabric.kind != "topo";  // htsim's files name no machines
+  const bool hardware = cluster.file.fabric.kind != model::FabricKind::topo;  // htsim's files name no machines
   if (hardware) add_costs(cluster, summary, facts);
   console.out << facts.text(console.width, console.colour_out);
   if (summary.tiers.empty()) return;
@@ -244,10 +235,10 @@ nlohmann::ordered_json to_json(const Session& session, const Summary& summary) {
 int check(const InputOptions& input, Console& console) {
   Session session(input, console);
   if (!session.ok()) return kYourInput;
-  check_faults(session);
+  experiment::check_faults(session.design());
   if (report(session.diagnostics(), input, console)) return kYourInput;
   const Summary summary = fabric::summarise(session.fabric());
-  add_warnings(session, summary);
+  experiment::add_warnings(session.design(), summary);
   if (input.json) {
     nlohmann::ordered_json record = to_json(session, summary);
     record["warnings"] = nlohmann::ordered_json::parse(spec::render_json(session.diagnostics()));

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/console.hpp"
-#include "app/session.hpp"
+#include "app/input_options.hpp"
 #include "app/sim_options.hpp"
 
 namespace weft::app {
@@ -26,8 +26,7 @@ int show(const ShowOptions& options, Console& console);
 
 struct SimOptions {
   InputOptions input;
-  TrafficOptions traffic;
-  CollectiveOptions collective;
+  WorkOptions work;
   RunOptions run;
   SimOutputOptions output;
   std::string limit;        // time=10ms,events=1e9,memory=4GiB,wall=60s
@@ -39,7 +38,7 @@ struct CompareOptions {
   std::vector<std::string> files;  // empty: the one of the current directory
   InputOptions input;              // what all of them have in common; its file is not used
   std::vector<std::string> vary;   // transport.paths=1,64: a variant for each value
-  TrafficOptions traffic;
+  WorkOptions work;
   RunOptions run;
   std::string limit;
   std::uint32_t seeds = 1;
@@ -100,7 +99,7 @@ int plot(const PlotOptions& options, Console& console);
 struct SweepOptions {
   InputOptions input;
   std::vector<std::string> over;  // fabric.spines=2,4: every value with every value of the others
-  TrafficOptions traffic;
+  WorkOptions work;
   RunOptions run;  // `threads`: runs at a time, 0: one per core
   std::string limit;
   std::uint32_t seeds = 1;
@@ -118,6 +117,7 @@ struct DstOptions {
   bool json = false;
 };
 int dst(const DstOptions& options, Console& console);
+std::vector<std::string> dst_transports();  // that it tests, by name
 
 struct CatalogOptions {
   InputOptions input;

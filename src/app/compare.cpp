@@ -5,8 +5,12 @@
 #include <memory>
 
 #include "app/commands.hpp"
+#include "app/compared_run.hpp"
+#include "app/progress.hpp"
+#include "app/run_info.hpp"
+#include "app/session.hpp"
 #include "app/shown_costs.hpp"
-#include "app/sim_run.hpp"
+#include "app/work_options.hpp"
 #include "base/text.hpp"
 #include "report/comparison.hpp"
 #include "report/table.hpp"
@@ -14,8 +18,9 @@
 namespace weft::app {
 namespace {
 
+using experiment::Experiment;
+using experiment::Outcome;
 using report::Variant;
-using schedule::RunResult;
 using spec::Complaint;
 
 constexpr std::size_t kMostVariants = 64;
@@ -30,6 +35,7 @@ struct Candidate {
   std::unique_ptr<Session> session;
   InputOptions input;
   Variant variant;
+  std::vector<Experiment> experiments;  // of the seed that runs now: flows, or collectives one after the other
 };
 
 std::string without_ending(const std::string& name) {
@@ -109,7 +115,7 @@ std::uint32_t smallest(const std::vector<Candidate>& candidates) {
 // Loads every variant; false when something was wrong and said.
 bool load(const std::vector<Recipe>& recipes, std::vector<Candidate>& candidates, Console& console) {
   for (const Recipe& recipe : recipes) {
-    candidates.push_back({std::make_unique<Session>(recipe.input, console), recipe.input, {}});
+    candidates.push_back({std::make_unique<Session>(recipe.input, console), recipe.input, {}, {}});
     if (!candidates.back().session->ok()) return false;
     candidates.back().variant.label = recipe.label;
     candidates.back().variant.costs = shown_costs(*candidates.back().session);
@@ -117,87 +123,93 @@ bool load(const std::vector<Recipe>& recipes, std::vector<Candidate>& candidates
   return true;
 }
 
-// What runs on each variant. Streams of the files may travel differently in each, but must be the same flows.
-class ComparedTraffic {
- public:
-  // Complains where it fails.
-  void load(const TrafficOptions& options, const TrafficGround& ground, const std::vector<Candidate>& candidates,
-            spec::Diagnostics& diagnostics) {
-    const auto has_streams = [](const Candidate& each) { return !streams_of(each.session->cluster()).empty(); };
-    const bool by_file = !asks_for_traffic(options) && std::any_of(candidates.begin(), candidates.end(), has_streams);
-    if (!options.matrix.empty() && !traffic_.empty()) return;  // the same whatever the seed
-    traffic_.clear();
-    for (const Candidate& candidate : candidates) {
-      TrafficGround own = ground;
-      own.streams = streams_of(candidate.session->cluster());
-      auto made = load_traffic(options, own, diagnostics);
-      if (!made) return;
-      traffic_.push_back(std::move(*made));
-      if (!by_file) return;
-      if (traffic_.back().fingerprint == traffic_[0].fingerprint) continue;
-      diagnostics.add(
-          Complaint::contradiction, {},
-          fmt::format("the streams of {} are not those of {}", candidate.variant.label, candidates[0].variant.label),
-          "the same names and patterns in every file, or --pattern or --stream for all");
-      return;
-    }
+// What runs on each variant with a seed. Where the files say it, it may travel differently in each, but must be the
+// same. Clusters of different size run what the smallest can; loads are shares of the first one's line rate.
+void load_work(const CompareOptions& options, const RunOptions& run, const experiment::Limits& limits,
+               std::vector<Candidate>& candidates) {
+  const experiment::TrafficGround ground{smallest(candidates),
+                                         experiment::ground_of(candidates[0].session->design(), 0).line_rate, run.seed};
+  WorkOptions work = options.work;
+  if (!work.collective.operation.empty() && work.traffic.nodes == 0 && work.collective.on.empty())
+    work.traffic.nodes = ground.gpus;
+  for (Candidate& candidate : candidates) {
+    experiment::Design& design = candidate.session->design();
+    candidate.experiments = make_experiments(app::load_work(work, ground, design), run, limits, design);
+    if (design.diagnostics().has_errors()) return;
+    const auto same = [](const Experiment& a, const Experiment& b) {
+      return experiment::fingerprint(*a.workload) == experiment::fingerprint(*b.workload);
+    };
+    const std::vector<Experiment>& first = candidates[0].experiments;
+    if (std::equal(first.begin(), first.end(), candidate.experiments.begin(), candidate.experiments.end(), same))
+      continue;
+    design.diagnostics().add(
+        Complaint::contradiction, {},
+        fmt::format("what {} runs is not what {} runs", candidate.variant.label, candidates[0].variant.label),
+        "the same names and patterns in every file, or --pattern, --stream or --collective for all");
+    return;
   }
-  const Traffic& of(std::size_t candidate) const { return traffic_[traffic_.size() == 1 ? 0 : candidate]; }
+}
 
- private:
-  std::vector<Traffic> traffic_;  // one for all, or one for each
-};
-
-// Whether the traffic can run on every variant; says why not.
-bool covered(const ComparedTraffic& compared, const RunOptions& options, std::vector<Candidate>& candidates,
-             Console& console) {
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    Candidate& candidate = candidates[i];
-    const Traffic& traffic = compared.of(i);
-    check_run(*candidate.session, traffic, options);
-    if (report(candidate.session->diagnostics(), candidate.input, console)) {
+// Whether every variant can run it; says why not.
+bool covered(const RunOptions& run, std::vector<Candidate>& candidates, Console& console) {
+  for (Candidate& candidate : candidates) {
+    experiment::Design& design = candidate.session->design();
+    check_experiments(candidate.experiments, design);
+    if (report(design.diagnostics(), candidate.input, console)) {
       if (!candidate.input.json) console.err << fmt::format("so {} cannot be compared\n", candidate.variant.label);
       return false;
     }
-    candidate.variant.info = run_info(*candidate.session, candidate.input, traffic, options);
+    candidate.variant.info = run_info(*candidate.session, candidate.input, run, candidate.experiments.back());
   }
   return true;
 }
 
+// What a variant is warned of, with its name: the winner may owe its lead to it.
+void warn(std::vector<Candidate>& candidates, Console& console) {
+  for (Candidate& candidate : candidates) {
+    const Experiment& last = candidate.experiments.back();
+    print_warnings(*candidate.session, last, {last.fidelity}, console, candidate.variant.label);
+  }
+}
+
 // Says what a run that is not done came to; the code that the command ends with.
-int explain_stop(const std::string& label, const RunResult& result, const std::string& trouble, Console& console) {
+int explain_stop(const std::string& label, const Outcome& last, const std::string& trouble, Console& console) {
   if (trouble.empty()) return kFine;
-  if (result.stopped_by == "ctrl-c") return kInterrupted;
-  if (!result.deadlock.empty()) {
-    console.err << fmt::format("{} ends in a deadlock, these wait for each other: {}\n", label, result.deadlock);
+  if (last.stopped_by == experiment::kStoppedByObserver) return kInterrupted;
+  if (!last.result.deadlock.empty()) {
+    console.err << fmt::format("{} ends in a deadlock, these wait for each other: {}\n", label, last.result.deadlock);
     return kExpectationFailed;
   }
-  if (!result.stopped_by.empty()) {
-    console.err << fmt::format("{} reached the limit {}\n", label, result.stopped_by);
+  if (!last.stopped_by.empty()) {
+    console.err << fmt::format("{} reached the limit {}\n", label, last.stopped_by);
     return kLimitReached;
   }
-  console.err << fmt::format("{} does not finish its traffic\n", label);
+  console.err << fmt::format("{} does not finish its {}\n", label, last.rows.empty() ? "traffic" : "collectives");
   return kExpectationFailed;
+}
+
+// Until one is stopped.
+std::vector<Outcome> run_all(const Candidate& candidate, Console& console) {
+  std::vector<Outcome> outcomes;
+  for (const Experiment& each : candidate.experiments) {
+    const auto* traffic = std::get_if<experiment::Traffic>(each.workload.get());
+    RunProgress progress([&] { return traffic != nullptr ? traffic->total_bytes() : 0; }, console);
+    outcomes.push_back(experiment::run(candidate.session->design(), each, progress.observer()));
+    if (!outcomes.back().stopped_by.empty() || outcomes.back().stuck) break;
+  }
+  return outcomes;
 }
 
 // One seed on every variant, whatever becomes of the others. An interrupted round counts only where there is no other:
 // then those that it did not come to have no run.
-int run_round(const ComparedTraffic& traffic, const RunOptions& options, const Limits& limits,
-              std::vector<Candidate>& candidates, Console& console) {
+int run_round(std::uint64_t seed, std::vector<Candidate>& candidates, Console& console) {
   std::vector<report::ComparedRun> round;
   int worst = kFine;
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const Candidate& candidate = candidates[i];
-    Watch watch(
-        limits, [&] { return traffic.of(i).total_bytes(); }, console);
-    const Run run = run_traffic(*candidate.session, traffic.of(i), options, false, watch);
-    const RunResult& result = run.result;
-    const report::SimSummary summary = report::summarise(result);
-    const std::string trouble = report::trouble_of(result, summary);
-    worst = std::max(worst, explain_stop(candidate.variant.label, result, trouble, console));
+  for (const Candidate& candidate : candidates) {
+    const std::vector<Outcome> outcomes = run_all(candidate, console);
+    round.push_back(compared_run(seed, outcomes));
+    worst = std::max(worst, explain_stop(candidate.variant.label, outcomes.back(), round.back().trouble, console));
     if (worst == kInterrupted && !candidate.variant.runs.empty()) return worst;
-    round.push_back({options.seed, result.end, result.digest, result.counters.trimmed, result.counters.data_resent,
-                     result.counters.dropped, summary, report::summarise_streams(result), trouble, run.fullest_link});
     if (worst == kInterrupted) break;
   }
   for (std::size_t i = 0; i < round.size(); ++i) candidates[i].variant.runs.push_back(std::move(round[i]));
@@ -238,22 +250,22 @@ void print(const CompareOptions& options, std::vector<Candidate>& candidates, bo
 int compare(const CompareOptions& options, Console& console) {
   spec::Diagnostics diagnostics;
   const std::vector<Recipe> recipes = recipes_of(options, diagnostics);
-  const Limits limits = parse_limits(options.limit, diagnostics);
+  const experiment::Limits limits = experiment::parse_limits(options.limit, diagnostics);
   if (report(diagnostics, options.input, console)) return kYourInput;
   std::vector<Candidate> candidates;
   if (!load(recipes, candidates, console)) return kYourInput;
 
-  const std::uint32_t gpus = smallest(candidates);
   const CtrlC ctrl_c;
-  ComparedTraffic traffic;
   int code = kFine;
   for (std::uint32_t i = 0; i < options.seeds && code == kFine; ++i) {
     RunOptions run = options.run;
     run.seed += i;
-    traffic.load(options.traffic, {gpus, ground_of(*candidates[0].session, 0).line_rate, run.seed, {}}, candidates,
-                 diagnostics);
-    if (report(diagnostics, options.input, console) || !covered(traffic, run, candidates, console)) return kYourInput;
-    code = run_round(traffic, run, limits, candidates, console);
+    load_work(options, run, limits, candidates);
+    for (Candidate& each : candidates)
+      if (report(each.session->diagnostics(), options.input, console)) return kYourInput;
+    if (!covered(run, candidates, console)) return kYourInput;
+    if (i == 0) warn(candidates, console);
+    code = run_round(run.seed, candidates, console);
   }
   const std::size_t seeds = candidates[0].variant.runs.size();
   const bool interrupted = code == kInterrupted;

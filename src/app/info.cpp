@@ -5,6 +5,7 @@
 
 #include "app/build_info.hpp"
 #include "app/commands.hpp"
+#include "app/session.hpp"
 #include "base/text.hpp"
 #include "model/cluster_file.hpp"
 #include "report/table.hpp"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "app/collective_choice.hpp"
+#include "app/collective_options.hpp"
 #include "fabric/summary.hpp"
 
 namespace weft::app {
@@ -38,27 +38,28 @@ std::optional<OneJob> job_of(Session& session, const JobOptions& options) {
   spec::Diagnostics& diagnostics = session.diagnostics();
   CollectiveOptions asked = options.collective;
   std::string sizes = bare_list(options.sizes);
-  if (!asked.operation.empty() || collectives_of(session.cluster()).empty()) {
+  if (!asked.operation.empty() || experiment::collectives_of(session.cluster()).empty()) {
     if (asked.operation.empty() && (options.gpus > 0 || !sizes.empty())) asked.operation = "all_reduce";
     if (sizes.empty()) sizes = kUsualSizes;
   }
-  const std::vector<CollectiveJob> jobs = jobs_of(session.cluster(), asked, options.gpus, sizes, diagnostics);
+  const std::vector<experiment::CollectiveJob> jobs =
+      jobs_of(session.cluster(), asked, options.gpus, sizes, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
   if (jobs.empty()) {
     diagnostics.add(Complaint::missing_key, {}, "the file's run names no collective", "--collective all_reduce");
     return std::nullopt;
   }
-  check_job(jobs[0], session.cluster(), diagnostics);
+  experiment::check_job(jobs[0], session.cluster(), diagnostics);
   if (!jobs[0].on.empty() || !jobs[0].split.empty() || !asked.beside.empty())
-    diagnostics.add(Complaint::not_simulated, session.place("run", ""),
+    diagnostics.add(Complaint::not_simulated, session.design().place("run", ""),
                     "a job on certain GPUs, in groups or beside others",
                     "`weft sim` runs those; here --gpus and --per-server say where a job is");
   OneJob out;
   out.job.operation = jobs[0].operation;
   out.job.gpus = jobs[0].gpus;
   out.job.per_server = jobs[0].per_server;
-  out.job.stack = stack_of(jobs[0], options.collective.stack, session.cluster(), diagnostics);
-  out.job.conditions = conditions_of(jobs[0], out.job.gpus, kSeed, diagnostics);
+  out.job.stack = experiment::stack_of(jobs[0], session.cluster(), diagnostics);
+  out.job.conditions = experiment::conditions_of(jobs[0], out.job.gpus, kSeed, diagnostics);
   out.sizes = jobs[0].sizes;
   const std::string& algorithm = options.collective.algorithms.empty() ? "auto" : options.collective.algorithms[0];
   if (algorithm != "auto") {

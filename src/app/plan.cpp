@@ -6,6 +6,7 @@
 
 #include "app/commands.hpp"
 #include "app/one_job.hpp"
+#include "app/session.hpp"
 #include "base/text.hpp"
 #include "collective/tuner.hpp"
 #include "report/table.hpp"
@@ -94,8 +95,7 @@ int plan(const PlanCommandOptions& options, Console& console) {
   if (!session.ok()) return kYourInput;
   const auto one = job_of(session, wanted);
   if (report(session.diagnostics(), options.input, console) || !one) return kYourInput;
-  const model::Catalog catalog = load_catalog(options.input, session.diagnostics());
-  why::Machine machine(session.source(), session.cluster().name, options.input.set, catalog, session.diagnostics());
+  why::Machine machine(session.design());
   const collective::Team* team = machine.team(one->job, {});
   spec::Diagnostics& diagnostics = session.diagnostics();
   if (team == nullptr)

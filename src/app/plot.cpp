@@ -8,6 +8,7 @@
 #include "app/commands.hpp"
 #include "app/output.hpp"
 #include "app/plotted_runs.hpp"
+#include "app/session.hpp"
 #include "spec/files.hpp"
 
 namespace weft::app {

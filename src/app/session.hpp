@@ -3,58 +3,47 @@
 
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "app/console.hpp"
-#include "fabric/fabric.hpp"
-#include "model/load.hpp"
+#include "app/input_options.hpp"
+#include "experiment/experiment.hpp"
 
 namespace weft::app {
 
-struct InputOptions {
-  std::string file;        // empty: the one *.weft.yaml of the current directory
-  std::string topology;    // NCCL's XML or nvidia-smi's matrix instead of a cluster file
-  std::int64_t nodes = 1;  // servers that a topology stands for
-  std::vector<std::string> set;
-  std::string catalog;  // directory beside the embedded one
-  bool json = false;
-};
-
-// A loaded cluster with its fabric, and what there is to say about it.
+// A design read from files.
 class Session {
  public:
   // Loads; on errors they are printed (as text on stderr or JSON on stdout) and ok() is false.
   Session(const InputOptions& options, Console& console);
+  // The same without a word; what is wrong is in `diagnostics`.
+  Session(const InputOptions& options, spec::Diagnostics& diagnostics);
 
-  bool ok() const { return fabric_ != nullptr; }
-  const model::Cluster& cluster() const { return *cluster_; }
+  bool ok() const { return design_ != nullptr; }
+  experiment::Design& design() { return *design_; }
+  const experiment::Design& design() const { return *design_; }
+  const model::Cluster& cluster() const { return design_->cluster(); }
+  const fabric::Fabric& fabric() const { return design_->fabric(); }
+  spec::Diagnostics& diagnostics() { return design_->diagnostics(); }
   const std::filesystem::path& file() const { return file_; }
-  const fabric::Fabric& fabric() const { return *fabric_; }
-  spec::Diagnostics& diagnostics() { return diagnostics_; }
-  // The cluster file among its sources; of a topology, the one that was made of it.
-  std::uint32_t source() const { return source_; }
-
-  // Where a key of the user's file or of --set stands, for warnings; the file as a whole when it is in neither. Of a
-  // topology it is the cluster file that was made of it.
-  spec::Place place(const std::string& section, const std::string& key, std::size_t item = 0);
 
  private:
-  void load(const std::filesystem::path& path, const InputOptions& options, const model::Catalog& catalog);
+  void load(const InputOptions& options, spec::Diagnostics& errors);
 
-  spec::Diagnostics diagnostics_;
-  std::optional<model::Cluster> cluster_;
-  std::unique_ptr<fabric::Fabric> fabric_;
+  std::unique_ptr<experiment::Design> design_;
   std::filesystem::path file_;
-  std::uint32_t source_ = 0;
-  std::vector<std::string> set_;
 };
 
 // The catalog with the user's directory laid over it.
 model::Catalog load_catalog(const InputOptions& options, spec::Diagnostics& diagnostics);
 
-// Prints what there is to complain about; true when there were errors.
+// Prints errors, if there are any; true when there were.
 bool report(const spec::Diagnostics& diagnostics, const InputOptions& options, Console& console);
+
+// What a run by these fidelities will meet, a line or two each. `label`: whose run, where there are several.
+void print_warnings(Session& session, const experiment::Experiment& experiment,
+                    const std::vector<experiment::Fidelity>& fidelities, Console& console,
+                    const std::string& label = "");
 
 }  // namespace weft::app

@@ -5,6 +5,7 @@
 #include "app/commands.hpp"
 #include "app/listings.hpp"
 #include "app/output.hpp"
+#include "app/session.hpp"
 #include "app/show_paths.hpp"
 #include "base/text.hpp"
 #include "draw/fabric_picture.hpp"

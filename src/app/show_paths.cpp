@@ -60,8 +60,8 @@ Ends ends_of(const Fabric& fabric, std::uint32_t from, const Path& path) {
 }
 
 bool can_enumerate(const Fabric& fabric, const fabric::Failures& failures) {
-  const fabric::Dragonfly* dragonfly = fabric.dragonfly();
-  return failures.empty() && (dragonfly == nullptr || dragonfly->shape().routing == model::DragonflyRouting::minimal);
+  const auto shortest_only = [](const auto& network) { return network.shortest_only(); };
+  return failures.empty() && (!fabric.has_network() || fabric.ask(shortest_only));
 }
 
 // The routes that one choice of NICs and ports has through the network.

@@ -6,17 +6,21 @@
 #include <vector>
 
 #include "app/commands.hpp"
+#include "app/progress.hpp"
+#include "app/run_info.hpp"
+#include "app/session.hpp"
 #include "app/sim_collective.hpp"
 #include "app/sim_output.hpp"
-#include "app/sim_run.hpp"
-#include "app/traffic_options.hpp"
-#include "app/warnings.hpp"
+#include "app/work_options.hpp"
 #include "base/text.hpp"
 #include "report/fidelity.hpp"
 
 namespace weft::app {
 namespace {
 
+using experiment::Experiment;
+using experiment::Fidelity;
+using experiment::Traffic;
 using schedule::RunResult;
 
 int exit_code(const RunResult& result, const Traffic& traffic, Console& console) {
@@ -41,7 +45,7 @@ int exit_code(const RunResult& result, const Traffic& traffic, Console& console)
                                brief(Duration(result.end)));
     return kExpectationFailed;
   }
-  const bool interrupted = result.stopped_by == "ctrl-c";
+  const bool interrupted = result.stopped_by == experiment::kStoppedByObserver;
   console.err << fmt::format("{}: the result is partial\n",
                              interrupted ? "interrupted" : "limit " + result.stopped_by + " reached");
   return interrupted ? kInterrupted : kLimitReached;
@@ -67,67 +71,102 @@ void print_speed(const RunResult& result, double seconds, Console& console) {
                                static_cast<double>(result.counters.packet_hops) / 1e6 / seconds);
 }
 
-}  // namespace
+// One seed with every fidelity; the first is told of in full.
+class SeedRun {
+ public:
+  SeedRun(const SimOptions& options, Session& session, Experiment& experiment, bool first_seed, Console& console)
+      : options_(options), session_(session), experiment_(experiment), first_seed_(first_seed), console_(console) {}
 
-int sim(const SimOptions& options, Console& console) {
-  Session session(options.input, console);
-  if (!session.ok()) return kYourInput;
-  const Limits limits = parse_limits(options.limit, session.diagnostics());
-  if (wants_collectives(session, options.collective, options.traffic)) {
-    check_no_flow_options(options.traffic, options.collective, session.diagnostics());
-    check_collective_options(options.run, options.output, options.seeds, session.diagnostics());
-    return sim_collectives(session,
-                           {options.input, options.collective, options.run, options.traffic.nodes,
-                            options.traffic.sizes, options.output.trace, options.traffic.streams},
-                           limits, console);
+  int run(const std::vector<Fidelity>& fidelities) {
+    int code = kFine;
+    for (const Fidelity fidelity : fidelities) {
+      code = std::max(code, run_with(fidelity));
+      if (code > kExpectationFailed || ran_.empty()) return code;
+    }
+    if (ran_.size() > 1) print_difference(options_.input, experiment_.seed, ran_, first_seed_, console_);
+    return code;
   }
-  check_no_collective_options(options.collective, session.diagnostics());
+  // When the first was done; nothing: no flow ever began.
+  std::optional<std::int64_t> end() const { return ran_.empty() ? std::nullopt : std::optional(ran_[0].end); }
+
+ private:
+  int run_with(Fidelity fidelity) {
+    const auto begin = std::chrono::steady_clock::now();
+    const bool first = ran_.empty();
+    experiment_.fidelity = fidelity;
+    experiment_.wanted.links = first && wants_links(options_.output, options_.input);
+    report::RunInfo info = run_info(session_, options_.input, options_.run, experiment_);
+    const Traffic& traffic = std::get<Traffic>(*experiment_.workload);
+    const experiment::Outcome outcome = watched_run(traffic);
+    const RunResult& result = outcome.result;
+    info.sample_interval = std::max(info.sample_interval, result.sample_interval);  // coarser where there was no room
+    if (result.flows.empty()) return explain_nothing(result, traffic, console_);
+    if (options_.input.json || (first && first_seed_))
+      print_result(options_.output, options_.input, info, result, session_, console_);
+    if (first_seed_)
+      print_speed(result, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), console_);
+    const int code = exit_code(result, traffic, console_);
+    ran_.push_back({std::string(name(fidelity)), result.end, report::summarise(result).completion});
+    // Files are of the first fidelity, of which all is told.
+    return std::max(code, first ? write_files(options_.output, info, outcome, session_, console_) : kFine);
+  }
+
+  experiment::Outcome watched_run(const Traffic& traffic) {
+    RunProgress progress([&] { return traffic.total_bytes(); }, console_);
+    return experiment::run(session_.design(), experiment_, progress.observer());
+  }
+
+  const SimOptions& options_;
+  Session& session_;
+  Experiment& experiment_;
+  bool first_seed_;
+  Console& console_;
+  std::vector<report::FidelityRun> ran_;
+};
+
+int sim_traffic(const SimOptions& options, Session& session, Experiment experiment, Console& console) {
   check_outputs(options.output, options.input, options.run, options.seeds, session);
-  const auto traffic = load_traffic(options.traffic, ground_of(session, options.run.seed), session.diagnostics());
-  if (traffic) check_run(session, *traffic, options.run);
+  const std::vector<Fidelity> fidelities = fidelities_of(options.run, {experiment});
+  if (!session.diagnostics().has_errors()) experiment::check(session.design(), experiment, fidelities);
   if (report(session.diagnostics(), options.input, console)) return kYourInput;
-  warn_of_run(session, traffic->streams, parse_fidelities(options.run.fidelity), console);
+  print_warnings(session, experiment, fidelities, console);
 
   const CtrlC ctrl_c;
   int code = kFine;
   std::int64_t least = INT64_MAX;
   std::int64_t most = 0;
-  for (std::uint32_t run_number = 0; run_number < options.seeds && code <= kExpectationFailed; ++run_number) {
-    RunOptions run_options = options.run;
-    run_options.seed += run_number;
-    std::vector<report::FidelityRun> ran;
-    for (const std::string& fidelity : parse_fidelities(options.run.fidelity)) {
-      const auto begin = std::chrono::steady_clock::now();
-      run_options.fidelity = fidelity;
-      report::RunInfo info = run_info(session, options.input, *traffic, run_options);
-      Watch watch(
-          limits, [&] { return traffic->total_bytes(); }, console);
-      const bool first = ran.empty();
-      const bool with_links = first && wants_links(options.output, options.input);
-      const Run run = run_traffic(session, *traffic, run_options, with_links, watch);
-      const RunResult& result = run.result;
-      info.sample_interval = std::max(info.sample_interval, result.sample_interval);  // coarser where there was no room
-      if (result.flows.empty()) return explain_nothing(result, *traffic, console);
-      if (options.input.json || (first && run_number == 0))
-        print_result(options.output, options.input, info, result, session, console);
-      if (run_number == 0)
-        print_speed(result, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), console);
-      code = std::max(code, exit_code(result, *traffic, console));
-      ran.push_back({fidelity, result.end, report::summarise(result).completion});
-      // Files are of the first fidelity, of which all is told.
-      const int written = first ? write_files(options.output, info, run, session, console) : kFine;
-      if (written != kFine) return written;
-      if (code > kExpectationFailed) break;
-    }
-    if (ran.size() > 1 && code <= kExpectationFailed)
-      print_difference(options.input, run_options.seed, ran, run_number == 0, console);
-    least = std::min(least, ran[0].end);
-    most = std::max(most, ran[0].end);
+  for (std::uint32_t number = 0; number < options.seeds && code <= kExpectationFailed; ++number) {
+    SeedRun run(options, session, experiment, number == 0, console);
+    code = std::max(code, run.run(fidelities));
+    if (!run.end()) return code;
+    least = std::min(least, *run.end());
+    most = std::max(most, *run.end());
+    ++experiment.seed;
   }
   if (options.seeds > 1 && code <= kExpectationFailed && !options.input.json)
     console.out << fmt::format("over {}: {} between {} and {}\n", counted(options.seeds, "seed"),
                                code == kFine ? "all done" : "ended", brief(Duration(least)), brief(Duration(most)));
   return code;
+}
+
+}  // namespace
+
+int sim(const SimOptions& options, Console& console) {
+  Session session(options.input, console);
+  if (!session.ok()) return kYourInput;
+  spec::Diagnostics& diagnostics = session.diagnostics();
+  const experiment::Limits limits = experiment::parse_limits(options.limit, diagnostics);
+  std::vector<Experiment> experiments = make_experiments(
+      load_work(options.work, experiment::ground_of(session.design(), options.run.seed), session.design()), options.run,
+      limits, session.design());
+  if (wants_collectives(session.cluster(), options.work))
+    return sim_collectives(session, options, std::move(experiments), console);
+  if (experiments.empty()) {
+    check_outputs(options.output, options.input, options.run, options.seeds, session);
+    report(diagnostics, options.input, console);
+    return kYourInput;
+  }
+  return sim_traffic(options, session, std::move(experiments[0]), console);
 }
 
 }  // namespace weft::app

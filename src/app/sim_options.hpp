@@ -31,7 +31,6 @@ struct CollectiveOptions {
   std::string split;                               // into groups that run at once: /8 or %8
   std::string skew;                                // between the first rank that comes and the last: 20us
   std::vector<std::string> slow_ranks;             // 3=50%
-  bool fidelity_given = false;                     // else collectives run at message level
   std::vector<std::string> algorithms = {"auto"};  // or names, or "all"
   std::string protocol = "auto";
   std::uint32_t channels = 0;  // 0: as NCCL
@@ -41,17 +40,23 @@ struct CollectiveOptions {
   std::vector<std::string> given = {};  // of these, what stands on the command line: "--skew"
 };
 
+// What runs: flows or collectives, of the command line or of the file's `run:`.
+struct WorkOptions {
+  TrafficOptions traffic;
+  CollectiveOptions collective;
+};
+
 struct RunOptions {
   std::uint64_t seed = 1;
   std::uint32_t threads = 1;
-  std::string fidelity = "packet";   // or flow, message; sim: several, "packet,flow"
+  std::string fidelity;              // packet, flow or message; sim: several, "packet,flow"; empty: by what runs
   std::vector<std::string> faults;   // beside those of the cluster file
   std::string sample;                // interval of the time series: "1us"; empty: none
   std::vector<std::string> capture;  // links whose packets are kept: "leaf0:spine1", or "leaf0" for all of its
 };
 
-// What --fidelity names: "packet", several as "packet,flow", or "all". Empty when it names something else.
-std::vector<std::string> parse_fidelities(const std::string& text);
+// How many fidelities a text names: "packet" one, "packet,flow" two, "all" all; 0: it names something else, too.
+std::size_t count_fidelities(const std::string& text);
 
 struct SimOutputOptions {
   std::optional<std::size_t> links;  // busiest links shown; 0: all. With --json: "link" records

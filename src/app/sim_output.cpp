@@ -126,8 +126,8 @@ void print_result(const SimOutputOptions& options, const InputOptions& input, co
   if (options.samples) report::write_sample_records(info, result, console.out);
 }
 
-int write_files(const SimOutputOptions& options, const report::RunInfo& info, const Run& run, const Session& session,
-                Console& console) {
+int write_files(const SimOutputOptions& options, const report::RunInfo& info, const experiment::Outcome& run,
+                const Session& session, Console& console) {
   for (const std::string& item : options.csv) {
     std::error_code fault;  // a directory that could not be made is noticed when its files are written
     if (item.find('=') == std::string::npos) std::filesystem::create_directories(item, fault);
@@ -141,8 +141,9 @@ int write_files(const SimOutputOptions& options, const report::RunInfo& info, co
   }
   if (!options.pcap.empty()) {
     const auto write = [&](std::ostream& out) {
-      report::PcapngWriter writer(out, run.captured_links, report::FrameMaker(run.wire_numbers, run.captured));
-      for (const transport::Captured& packet : run.captured) writer.add(packet);
+      const experiment::Capture& capture = run.capture;
+      report::PcapngWriter writer(out, capture.links, report::FrameMaker(capture.stack, capture.packets));
+      for (const transport::Captured& packet : capture.packets) writer.add(packet);
     };
     code = std::max(code, write_output(options.pcap, console, write));
   }

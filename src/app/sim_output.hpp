@@ -3,7 +3,7 @@
 
 #include "app/session.hpp"
 #include "app/sim_options.hpp"
-#include "app/sim_run.hpp"
+#include "experiment/experiment.hpp"
 #include "report/sim_records.hpp"
 
 namespace weft::app {
@@ -19,7 +19,7 @@ void print_result(const SimOutputOptions& options, const InputOptions& input, co
                   const schedule::RunResult& result, const Session& session, Console& console);
 
 // The files; the exit code.
-int write_files(const SimOutputOptions& options, const report::RunInfo& info, const Run& run, const Session& session,
-                Console& console);
+int write_files(const SimOutputOptions& options, const report::RunInfo& info, const experiment::Outcome& run,
+                const Session& session, Console& console);
 
 }  // namespace weft::app

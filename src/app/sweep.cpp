@@ -11,15 +11,20 @@
 
 #include "app/build_info.hpp"
 #include "app/commands.hpp"
-#include "app/fingerprint.hpp"
+#include "app/compared_run.hpp"
 #include "app/output.hpp"
+#include "app/progress.hpp"
+#include "app/run_info.hpp"
+#include "app/session.hpp"
 #include "app/shown_costs.hpp"
-#include "app/sim_run.hpp"
 #include "app/sweep_grid.hpp"
 #include "app/sweep_pool.hpp"
 #include "app/sweep_progress.hpp"
 #include "app/sweep_store.hpp"
+#include "app/work_options.hpp"
 #include "base/text.hpp"
+#include "experiment/fingerprint.hpp"
+#include "experiment/warnings.hpp"
 #include "report/sweep.hpp"
 #include "report/table.hpp"
 #include "spec/files.hpp"
@@ -27,6 +32,8 @@
 namespace weft::app {
 namespace {
 
+using experiment::Experiment;
+using experiment::Fingerprint;
 using report::ComparedRun;
 using spec::Complaint;
 
@@ -43,9 +50,9 @@ struct Point {
 // One run: a point and a seed.
 struct Job {
   std::size_t point = 0;
-  std::shared_ptr<const Traffic> traffic;
-  RunOptions run;
-  std::uint64_t inputs = 0;  // what its line in the file is found by
+  std::uint64_t seed = 0;
+  std::vector<Experiment> experiments;  // flows, or collectives one after the other
+  std::uint64_t inputs = 0;             // what its line in the file is found by
   std::optional<ComparedRun> result;
   std::string stopped_by;
   std::string trouble;  // of a run that was stopped
@@ -77,12 +84,6 @@ class Complaints {
   std::set<std::tuple<std::string, std::uint32_t, std::uint32_t, std::string, std::string>> known_;
 };
 
-// A console for parts of a sweep that have nothing to say of their own.
-struct Silence {
-  std::ostream nowhere{nullptr};
-  Console console{nowhere, nowhere};
-};
-
 std::uint64_t catalog_fingerprint(const std::string& directory) {
   Fingerprint fingerprint;
   std::set<std::filesystem::path> files;
@@ -102,7 +103,7 @@ class Sweeper {
 
   int run() {
     grid_ = Grid(options_.over, complaints_.all());
-    limits_ = parse_limits(options_.limit, complaints_.all());
+    limits_ = experiment::parse_limits(options_.limit, complaints_.all());
     if (grid_.points() * options_.seeds > kMostRuns)
       complaints_.all().add(
           Complaint::out_of_range, {},
@@ -113,6 +114,7 @@ class Sweeper {
     SweepStore store(options_.out, complaints_.all());
     if (report(complaints_.all(), options_.input, console_)) return kYourInput;
     if (!load_points()) return kYourInput;
+    warn();
     run_all(store);
     print();
     return explain(store);
@@ -124,16 +126,17 @@ class Sweeper {
     std::vector<std::string> wrong;
     for (std::size_t i = 0; i < grid_.points(); ++i) {
       Point point = point_of(i);
-      Silence silence;
-      point.session = std::make_unique<Session>(point.input, silence.console);
+      spec::Diagnostics unloaded;
+      point.session = std::make_unique<Session>(point.input, unloaded);
       point.first_job = jobs_.size();
       if (point.session->ok()) plan_runs(i, *point.session, point.input);
-      if (point.session->diagnostics().has_errors()) {
+      const spec::Diagnostics& said = point.session->ok() ? point.session->diagnostics() : unloaded;
+      if (said.has_errors()) {
         wrong.push_back(point.label);
-        point.error = first_error(point.session->diagnostics());
+        point.error = first_error(said);
         jobs_.erase(jobs_.begin() + static_cast<std::ptrdiff_t>(point.first_job), jobs_.end());
       }
-      complaints_.add(point.session->diagnostics());
+      complaints_.add(said);
       points_.push_back(std::move(point));
     }
     if (wrong.empty()) return true;
@@ -144,6 +147,19 @@ class Sweeper {
                                   counted(static_cast<std::int64_t>(grid_.points()), "point"),
                                   none ? "" : ": " + wrong[0] + (wrong.size() > 1 ? " and others" : ""));
     return !none;
+  }
+
+  // Points that differ in nothing that matters for it are warned of the same: the first of them stands for all.
+  void warn() {
+    std::set<std::string> said;
+    for (const Point& point : points_) {
+      if (!point.error.empty()) continue;
+      const Experiment& last = jobs_[point.first_job].experiments.back();
+      const auto warnings = experiment::warnings_of(point.session->design(), last, {last.fidelity});
+      const auto is_new = [&](const spec::Diagnostic& each) { return said.insert(each.message).second; };
+      if (std::count_if(warnings.begin(), warnings.end(), is_new) > 0)
+        print_warnings(*point.session, last, {last.fidelity}, console_, point.label);
+    }
   }
 
   static std::string first_error(const spec::Diagnostics& diagnostics) {
@@ -165,34 +181,40 @@ class Sweeper {
         session.diagnostics().add(Complaint::contradiction, {}, why, "another name");
     const std::uint64_t catalog = catalog_fingerprint(input.catalog);
     for (std::uint32_t i = 0; i < options_.seeds && !session.diagnostics().has_errors(); ++i) {
-      Job job{index, nullptr, options_.run, 0, {}, {}, {}};
-      job.run.threads = 1;  // the cores are busy with other points
-      job.run.seed += i;
-      job.traffic = traffic_for(session, job.run.seed);
-      if (!job.traffic) return;
-      if (i == 0) check_run(session, *job.traffic, job.run);
+      RunOptions run = options_.run;
+      run.threads = 1;  // the cores are busy with other points
+      run.seed += i;
+      Job job{index, run.seed, work_for(session, run), 0, {}, {}, {}};
+      if (job.experiments.empty()) return;
+      if (i == 0) check_experiments(job.experiments, session.design());
       Fingerprint inputs;
-      inputs.add(run_info(session, input, *job.traffic, job.run).configuration);
+      for (const Experiment& each : job.experiments) inputs.add(run_info(session, input, run, each).configuration);
       inputs.add(catalog);
       job.inputs = inputs.value();
       jobs_.push_back(std::move(job));
     }
   }
 
-  // Points of equal size share their traffic: a matrix may be large.
-  std::shared_ptr<const Traffic> traffic_for(Session& session, std::uint64_t seed) {
-    const TrafficGround ground = ground_of(session, options_.traffic.matrix.empty() ? seed : options_.run.seed);
-    auto& known = traffic_[{ground.gpus, ground.line_rate.count(), ground.seed}];
-    if (!known || !ground.streams.empty())  // those may be what varies
-      if (auto made = load_traffic(options_.traffic, ground, session.diagnostics()))
-        known = std::make_shared<const Traffic>(std::move(*made));
-    return known;
+  // Points of equal size share their matrix, which may be large.
+  std::vector<Experiment> work_for(Session& session, const RunOptions& run) {
+    experiment::Design& design = session.design();
+    const bool of_a_matrix = !options_.work.traffic.matrix.empty();
+    const experiment::TrafficGround ground = experiment::ground_of(design, of_a_matrix ? options_.run.seed : run.seed);
+    auto& known = matrices_[ground.gpus];
+    std::vector<experiment::Workload> work;
+    if (!known || !of_a_matrix) work = load_work(options_.work, ground, design);
+    if (known && of_a_matrix) work.emplace_back();
+    std::vector<Experiment> made = make_experiments(std::move(work), run, limits_, design);
+    if (!of_a_matrix || made.empty()) return made;
+    if (!known) known = made[0].workload;
+    made[0].workload = known;
+    return made;
   }
 
   void run_all(SweepStore& store) {
     std::vector<Job*> missing;
     for (Job& job : jobs_) {
-      if (const ComparedRun* known = store.find(job.inputs, job.run.seed)) {
+      if (const ComparedRun* known = store.find(job.inputs, job.seed)) {
         job.result = *known;
       } else {
         missing.push_back(&job);
@@ -213,26 +235,22 @@ class Sweeper {
   // In a thread of the pool. A run that was stopped is not kept: with another limit it may get through.
   bool run_one(Job& job, SweepStore& store) {
     const Point& point = points_[job.point];
-    Silence silence;
-    Watch watch(
-        limits_, [&] { return job.traffic->total_bytes(); }, silence.console);
-    const schedule::RunResult result = run_traffic(*point.session, *job.traffic, job.run, false, watch).result;
-    const report::SimSummary summary = report::summarise(result);
-    job.stopped_by = result.stopped_by;
-    if (job.stopped_by == "ctrl-c") return false;
+    std::vector<experiment::Outcome> outcomes;
+    for (const Experiment& each : job.experiments) {
+      outcomes.push_back(experiment::run(point.session->design(), each, silent_observer()));
+      job.stopped_by = outcomes.back().stopped_by;
+      if (job.stopped_by == experiment::kStoppedByObserver) return false;
+      if (!job.stopped_by.empty() || outcomes.back().stuck) break;
+    }
+    ComparedRun run = compared_run(job.seed, outcomes);
     if (!job.stopped_by.empty()) {
-      job.trouble = report::trouble_of(result, summary);
+      job.trouble = run.trouble;
       return true;
     }
-    job.result = ComparedRun{job.run.seed,
-                             result.end,
-                             result.digest,
-                             result.counters.trimmed,
-                             result.counters.data_resent,
-                             result.counters.dropped,
-                             summary};
+    job.result = std::move(run);
     // Who waits for what never comes has at least one flow that is not done.
-    if (result.unfinished > 0) job.result->summary.flows = std::max(summary.flows, summary.done + summary.lost + 1);
+    report::SimSummary& summary = job.result->summary;
+    if (outcomes[0].result.unfinished > 0) summary.flows = std::max(summary.flows, summary.done + summary.lost + 1);
     if (store.append(job.inputs, point.label, *job.result)) return true;
     unwritten_ = true;
     return false;
@@ -251,7 +269,7 @@ class Sweeper {
     }
     out.variant.costs = shown_costs(*point.session);
     const Job& first = jobs_[point.first_job];
-    out.variant.info = run_info(*point.session, point.input, *first.traffic, first.run);
+    out.variant.info = run_info(*point.session, point.input, options_.run, first.experiments.back());
     for (std::uint32_t i = 0; i < options_.seeds; ++i) add_run(jobs_[point.first_job + i], out);
     return out;
   }
@@ -263,12 +281,14 @@ class Sweeper {
       if (summary.flows == 0) out.trouble = "no flows";
       if (summary.done + summary.lost == summary.flows) return;
       out.trouble = "not done";
-      out.detail = fmt::format("{} of {} failed",
-                               grouped(static_cast<std::int64_t>(summary.flows - summary.done - summary.lost)),
-                               counted(static_cast<std::int64_t>(summary.flows), "flow"));
+      out.detail = job.result->collectives.empty()
+                       ? fmt::format("{} of {} failed",
+                                     grouped(static_cast<std::int64_t>(summary.flows - summary.done - summary.lost)),
+                                     counted(static_cast<std::int64_t>(summary.flows), "flow"))
+                       : job.result->trouble;
       return;
     }
-    const bool ran = !job.stopped_by.empty() && job.stopped_by != "ctrl-c";
+    const bool ran = !job.stopped_by.empty() && job.stopped_by != experiment::kStoppedByObserver;
     out.trouble = ran ? (job.stopped_by == "deadlock" ? "" : "limit ") + job.stopped_by : std::string(report::kNotRun);
     out.detail = job.trouble;
   }
@@ -281,8 +301,9 @@ class Sweeper {
       report::write_sweep(sweep_, verdict, console_.out);
       return;
     }
-    const std::string varied = options_.traffic.pattern.empty() ? "the file's own traffic" : options_.traffic.pattern;
-    console_.out << (same_traffic() ? jobs_[0].traffic->name : varied)
+    const std::string& pattern = options_.work.traffic.pattern;
+    const std::string varied = pattern.empty() ? "the file's own traffic" : pattern;
+    console_.out << (same_work() ? experiment::describe(*jobs_[0].experiments.back().workload) : varied)
                  << (options_.seeds > 1 ? fmt::format(", mean of {} seeds", options_.seeds) : "") << "\n\n"
                  << report::sweep_text(sweep_, console_.width, console_.colour_out) << "\n";
     report::Facts facts;
@@ -293,11 +314,13 @@ class Sweeper {
   }
 
   // Clusters that differ may still have traffic in common: where --nodes says of how many, and no line rate matters.
-  bool same_traffic() const {
-    return std::all_of(jobs_.begin(), jobs_.end(), [&](const Job& job) {
-      return job.traffic->fingerprint == jobs_[0].traffic->fingerprint &&
-             job.traffic->load_of() == jobs_[0].traffic->load_of();
-    });
+  bool same_work() const {
+    const auto of = [](const Job& job) {
+      const experiment::Workload& last = *job.experiments.back().workload;
+      const auto* traffic = std::get_if<experiment::Traffic>(&last);
+      return std::pair(experiment::fingerprint(last), traffic != nullptr ? traffic->load_of() : Bandwidth());
+    };
+    return std::all_of(jobs_.begin(), jobs_.end(), [&](const Job& job) { return of(job) == of(jobs_[0]); });
   }
 
   // What the table does not say, and the exit code.
@@ -335,10 +358,10 @@ class Sweeper {
   Console& console_;
   Complaints complaints_;
   Grid grid_;
-  Limits limits_;
+  experiment::Limits limits_;
   std::vector<Point> points_;
-  std::vector<Job> jobs_;  // point by point, seed by seed
-  std::map<std::tuple<std::uint32_t, std::int64_t, std::uint64_t>, std::shared_ptr<const Traffic>> traffic_;
+  std::vector<Job> jobs_;                                                          // point by point, seed by seed
+  std::map<std::uint32_t, std::shared_ptr<const experiment::Workload>> matrices_;  // by GPUs
   report::Sweep sweep_;
   std::atomic<bool> unwritten_ = false;
   bool interrupted_ = false;

@@ -15,15 +15,15 @@ constexpr nanoseconds kLineEvery = seconds(10);
 
 }  // namespace
 
-SweepProgress::SweepProgress(std::size_t runs, Console& console, Surroundings around)
+SweepProgress::SweepProgress(std::size_t runs, Console& console, std::function<nanoseconds()> clock)
     : runs_(runs),
       console_(console),
-      around_(std::move(around)),
-      started_(around_.clock()),
+      clock_(std::move(clock)),
+      started_(clock_()),
       next_(console.err_width > 0 ? kQuiet : kLineEvery) {}
 
 void SweepProgress::show(std::size_t done) {
-  const nanoseconds elapsed = around_.clock() - started_;
+  const nanoseconds elapsed = clock_() - started_;
   if (elapsed < next_) return;
   std::string text = fmt::format("{} of {} runs", done, runs_);
   if (done > 0) {

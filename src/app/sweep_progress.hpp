@@ -6,13 +6,14 @@
 #include <functional>
 
 #include "app/console.hpp"
-#include "app/watch.hpp"
+#include "app/progress.hpp"
 
 namespace weft::app {
 
 class SweepProgress {
  public:
-  SweepProgress(std::size_t runs, Console& console, Surroundings around = real_surroundings());
+  SweepProgress(std::size_t runs, Console& console,
+                std::function<std::chrono::nanoseconds()> clock = experiment::Observer().clock);
   // To be called as often as one likes.
   void show(std::size_t done);
   // Clears the bar.
@@ -21,7 +22,7 @@ class SweepProgress {
  private:
   std::size_t runs_;
   Console& console_;
-  Surroundings around_;
+  std::function<std::chrono::nanoseconds()> clock_;
   std::chrono::nanoseconds started_;
   std::chrono::nanoseconds next_;
   bool drawn_ = false;

@@ -15,14 +15,14 @@ struct Machine {
   nanoseconds now{0};
   std::ostringstream err;
   Console console{err, err, false, false, 0, 0};
-  Surroundings around() {
-    return {[this] { return now; }, [] { return 0; }, [] { return false; }};
+  std::function<nanoseconds()> clock() {
+    return [this] { return now; };
   }
 };
 
 TEST(SweepProgress, ALogGetsALineEveryTenSeconds) {
   Machine machine;
-  SweepProgress progress(24, machine.console, machine.around());
+  SweepProgress progress(24, machine.console, machine.clock());
   for (std::size_t i = 1; i <= 25; ++i) {
     machine.now += seconds(1);
     progress.show(i / 5);
@@ -34,7 +34,7 @@ TEST(SweepProgress, ALogGetsALineEveryTenSeconds) {
 TEST(SweepProgress, ATerminalGetsABarThatIsClearedAtTheEnd) {
   Machine machine;
   machine.console.err_width = 80;
-  SweepProgress progress(4, machine.console, machine.around());
+  SweepProgress progress(4, machine.console, machine.clock());
   machine.now += milliseconds(499);
   progress.show(1);
   EXPECT_EQ(machine.err.str(), "") << "a short sweep shows nothing";

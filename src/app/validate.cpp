@@ -6,18 +6,24 @@
 
 #include "app/commands.hpp"
 #include "app/output.hpp"
-#include "app/validation_text.hpp"
+#include "app/session.hpp"
 #include "report/table.hpp"
+#include "truth/validation_text.hpp"
 
 namespace weft::app {
 namespace {
 
 using collective::Origin;
+using truth::Errors;
+using truth::Measurement;
+using truth::TruthClock;
+using truth::TruthTable;
+using truth::Verdict;
 
 void print_row(const Verdict& verdict, std::size_t i, bool json, Console& console) {
   const Measurement& row = verdict.table->rows[i];
-  const report::CollectiveRow& simulated = verdict.simulated[i];
-  const double off = error_of(row, simulated);
+  const schedule::CollectiveRow& simulated = verdict.simulated[i];
+  const double off = truth::error_of(row, simulated);
   if (json) {
     console.out << nlohmann::ordered_json({{"record", "validation_row"},
                                            {"version", 1},
@@ -72,7 +78,8 @@ void print_record(const Verdict& verdict, Console& console) {
 void print_refit(const std::vector<TruthTable>& tables, const std::string& what, TruthClock& clock, Console& console) {
   collective::Constants fitted = collective::constants();
   for (const Origin origin : {Origin::measured, Origin::fitted})
-    if (what == "all" || what == collective::name(origin)) fitted = refit(tables, std::move(fitted), origin, clock);
+    if (what == "all" || what == collective::name(origin))
+      fitted = truth::refit(tables, std::move(fitted), origin, clock);
   const std::vector<collective::Number> before = collective::numbers(collective::constants());
   const std::vector<collective::Number> after = collective::numbers(fitted);
   report::Table changed({{"of"}, {"constant"}, {"now", true}, {"fitted", true}, {"unit"}});
@@ -81,15 +88,26 @@ void print_refit(const std::vector<TruthTable>& tables, const std::string& what,
       changed.add({std::string(before[i].owner), std::string(before[i].name), fmt::format("{}", before[i].value),
                    fmt::format("{}", after[i].value), std::string(before[i].unit)});
   std::vector<Verdict> verdicts;
-  for (const TruthTable& each : tables) verdicts.push_back(judge(each, fitted, clock));
-  console.out << changed.text(0, console.colour_out) << "\n" << validation_text(verdicts, tables, console.colour_out);
+  for (const TruthTable& each : tables) verdicts.push_back(truth::judge(each, fitted, clock));
+  console.out << changed.text(0, console.colour_out) << "\n"
+              << truth::validation_text(verdicts, tables, console.colour_out);
 }
 
 // Of tables beside those that constants are fitted to; empty where there are none.
 std::vector<Verdict> held_out_of(const std::vector<TruthTable>& tables, TruthClock& clock) {
   std::vector<Verdict> verdicts;
-  for (const TruthTable& each : tables) verdicts.push_back(judge(each, collective::constants(), clock));
+  for (const TruthTable& each : tables) verdicts.push_back(truth::judge(each, collective::constants(), clock));
   return verdicts;
+}
+
+// What is wrong is said on stderr, also where stdout has records.
+std::vector<TruthTable> load(const std::string& directory, Console& console, bool& failed) {
+  truth::LoadedTables loaded = truth::load_tables(directory);
+  for (const spec::Diagnostics& each : loaded.wrong)
+    console.err << spec::render_text(each, console.colour_err, console.width);
+  for (const std::string& each : loaded.remarks) console.err << each << "\n";
+  failed |= !loaded.wrong.empty();
+  return std::move(loaded.tables);
 }
 
 int write_plots(const std::vector<Verdict>& verdicts, const std::string& directory, Console& console) {
@@ -98,7 +116,7 @@ int write_plots(const std::vector<Verdict>& verdicts, const std::string& directo
   for (const Verdict& each : verdicts) {
     const std::string file = (std::filesystem::path(directory) / (each.table->name + ".svg")).string();
     const int code =
-        write_output(file, console, [&](std::ostream& out) { out << draw::to_svg(validation_plot(each)); });
+        write_output(file, console, [&](std::ostream& out) { out << draw::to_svg(truth::validation_plot(each)); });
     if (code != kFine) return code;
   }
   return kFine;
@@ -108,8 +126,7 @@ int write_plots(const std::vector<Verdict>& verdicts, const std::string& directo
 
 int validate(const ValidateOptions& options, Console& console) {
   bool failed = false;
-  // What is wrong is said on stderr, also where stdout has records.
-  const std::vector<TruthTable> tables = load_tables(options.directory, false, console, failed);
+  const std::vector<TruthTable> tables = load(options.directory, console, failed);
   if (tables.empty() && !failed) {
     console.err << fmt::format("no tables in {}: a folder with NAME.csv and NAME.weft.yaml is needed\n",
                                options.directory);
@@ -122,24 +139,23 @@ int validate(const ValidateOptions& options, Console& console) {
   }
   std::vector<Verdict> verdicts;
   for (const TruthTable& table : tables) {
-    Verdict verdict = judge(table, collective::constants(), clock);
+    Verdict verdict = truth::judge(table, collective::constants(), clock);
     if (options.rows)
       for (std::size_t i = 0; i < table.rows.size(); ++i) print_row(verdict, i, options.json, console);
     if (options.leave_one_out || options.page) {
-      const LeftOut without = leave_out(tables, table, clock);
-      verdict.left_out = judge(table, without.constants, clock).errors;
+      const truth::LeftOut without = truth::leave_out(tables, table, clock);
+      verdict.left_out = truth::judge(table, without.constants, clock).errors;
       verdict.lonely = without.lonely;
     }
     if (options.json) print_record(verdict, console);
     verdicts.push_back(std::move(verdict));
   }
   const std::string beside = (std::filesystem::path(options.directory) / "held-out").string();
-  const std::vector<TruthTable> held_out =
-      options.page ? load_tables(beside, false, console, failed) : std::vector<TruthTable>{};
+  const std::vector<TruthTable> held_out = options.page ? load(beside, console, failed) : std::vector<TruthTable>{};
   if (options.page)
-    console.out << validation_page(verdicts, tables, held_out_of(held_out, clock));
+    console.out << truth::validation_page(verdicts, tables, held_out_of(held_out, clock));
   else if (!options.json && !verdicts.empty())
-    console.out << validation_text(verdicts, tables, console.colour_out);
+    console.out << truth::validation_text(verdicts, tables, console.colour_out);
   const int written = options.plots.empty() ? kFine : write_plots(verdicts, options.plots, console);
   return written != kFine ? written : failed ? kYourInput : kFine;
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
+#include "app/session.hpp"
 #include "app/why_inputs.hpp"
 #include "base/text.hpp"
 #include "report/table.hpp"

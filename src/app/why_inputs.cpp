@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/measurements.hpp"
+#include "app/session.hpp"
 #include "base/text.hpp"
 #include "measured/named_server.hpp"
 #include "measured/smi_matrix.hpp"
 #include "measured/text_lines.hpp"
 #include "measured/topology_cluster.hpp"
 #include "spec/files.hpp"
+#include "truth/measurements.hpp"
 
 namespace weft::app {
 namespace {
@@ -33,7 +34,7 @@ class Reading {
   Reading(const WhyOptions& options, WhyInputs& out) : options_(options), out_(out) {}
 
   bool read() {
-    out_.catalog = std::make_unique<model::Catalog>(load_catalog(options_.input, out_.diagnostics));
+    out_.catalog = std::make_shared<const model::Catalog>(load_catalog(options_.input, out_.diagnostics));
     refuse_simulated();
     if (!read_machine_file()) return false;
     out_.model = out_.diagnostics;
@@ -105,9 +106,9 @@ class Reading {
   void read_measured() {
     if (options_.measured.empty()) return;
     if (options_.measured.ends_with(".csv")) {
-      const auto table = load_measurements(options_.measured, out_.diagnostics);
+      const auto table = truth::load_measurements(options_.measured, out_.diagnostics);
       if (table) csv_ = table->rows;
-      if (std::any_of(csv_.begin(), csv_.end(), [](const Measurement& row) { return row.time == 0; }))
+      if (std::any_of(csv_.begin(), csv_.end(), [](const truth::Measurement& row) { return row.time == 0; }))
         out_.diagnostics.add(Complaint::wrong_type, {table->source, 1, 1, 1}, "busbw alone does not say the time here",
                              "time_us or algbw_GBps beside it");
       return;
@@ -209,33 +210,31 @@ class Reading {
   }
 
   bool load_machine() {
-    std::vector<std::string> set = options_.input.set;
-    std::uint32_t source = machine_source_;
-    std::string name = path_.stem().string();
+    const std::vector<std::string>& set = options_.input.set;
+    cluster_source_ = machine_source_;
     out_.machine_name = "not described: what the files name in passing";
     if (!is_described()) {
-      source = named_machine();
-      if (!model::load_cluster(source, name, {set}, *out_.catalog, out_.model)) return false;
+      cluster_source_ = named_machine();
     } else if (is_topology()) {
       auto loaded = measured::load_topology_cluster(machine_source_, nodes(), {set}, *out_.catalog, out_.model,
                                                     out_.situation.facts.gpu_name);
       if (!loaded) return false;
-      source = loaded->text_source;
+      cluster_source_ = loaded->text_source;
       for (const spec::Diagnostic& each : out_.model.sorted())
         out_.assumed.push_back(each.help.empty() ? each.message : each.message + ": " + each.help);
-    } else if (!model::load_cluster(source, name, {set}, *out_.catalog, out_.model)) {
-      return false;
     }
     out_.situation.fabric_known = is_described() && !is_topology();
-    cluster_source_ = source;
-    make_machine(set);
     if (is_described()) out_.machine_name = out_.diagnostics.sources().name(machine_source_);
-    return out_.machine->cluster() != nullptr;
+    return make_machine(set);
   }
 
-  void make_machine(const std::vector<std::string>& set) {
-    out_.machine =
-        std::make_unique<why::Machine>(cluster_source_, path_.stem().string(), set, *out_.catalog, out_.model);
+  // False when these words give no cluster, which the model's diagnostics then say.
+  bool make_machine(const std::vector<std::string>& set) {
+    auto design = experiment::Design::read(cluster_source_, path_.stem().string(), set, out_.catalog, out_.model);
+    if (!design) return false;
+    out_.machine = std::make_unique<why::Machine>(*design);
+    out_.design = std::move(design);
+    return true;
   }
 
   // Where NVLinks join GPUs directly and a job has only some of a server's GPUs, it has only the links between those.
@@ -254,7 +253,7 @@ class Reading {
     if (fewest == 0 || !link || !link->both_ways || !link->links) return;
     std::vector<std::string> set = options_.input.set;
     set.push_back(fmt::format("servers.scale_up.link.both_ways={}", exact(*link->both_ways * fewest / *link->links)));
-    make_machine(set);
+    if (!make_machine(set)) return;
     out_.assumed.push_back(fmt::format("{} between the {} GPUs of the job", counted(fewest, "NVLink"), used));
   }
 
@@ -382,7 +381,7 @@ class Reading {
         }
         situation.observations.push_back({{static_cast<std::uint64_t>(row.bytes)}, bus, steady, row.place});
       }
-    for (const Measurement& row : csv_)
+    for (const truth::Measurement& row : csv_)
       situation.observations.push_back(
           {{row.bytes},
            static_cast<double>(row.bytes) * 1e3 / static_cast<double>(row.time) * bus_factor(),
@@ -430,7 +429,7 @@ class Reading {
   std::vector<measured::NcclLog> logs_;
   std::optional<measured::Benchmark> benchmark_;
   std::optional<measured::ServerOutline> server_;
-  std::vector<Measurement> csv_;
+  std::vector<truth::Measurement> csv_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "app/commands.hpp"
+#include "experiment/design.hpp"
 #include "why/situation.hpp"
 
 namespace weft::app {
@@ -12,7 +13,8 @@ namespace weft::app {
 struct WhyInputs {
   spec::Diagnostics diagnostics;  // with all texts, so that facts can say where they stand
   spec::Diagnostics model;        // without logs: it is copied for every variant
-  std::unique_ptr<model::Catalog> catalog;
+  std::shared_ptr<const model::Catalog> catalog;
+  std::unique_ptr<experiment::Design> design;
   std::unique_ptr<why::Machine> machine;
   why::Situation situation;
   std::string machine_name;

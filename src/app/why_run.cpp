@@ -7,19 +7,21 @@
 #include <sstream>
 
 #include "app/commands.hpp"
-#include "app/network_probe.hpp"
 #include "app/one_job.hpp"
-#include "app/sim_faults.hpp"
+#include "app/session.hpp"
 #include "base/text.hpp"
+#include "experiment/faults.hpp"
 #include "fabric/summary.hpp"
 #include "report/table.hpp"
 #include "why/bounds.hpp"
+#include "why/network_probe.hpp"
 #include "why/what_if.hpp"
 
 namespace weft::app {
 namespace {
 
 using collective::Team;
+using why::NetworkProbe;
 using why::Resource;
 
 struct Costs {
@@ -47,9 +49,9 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-Costs costs_of(const Session& session) {
-  return {fabric::summarise(session.fabric()).costs.price, session.cluster().nics,
-          session.fabric().count(fabric::NodeKind::network_switch)};
+Costs costs_of(const experiment::Design& design) {
+  return {fabric::summarise(design.fabric()).costs.price, design.cluster().nics,
+          design.fabric().count(fabric::NodeKind::network_switch)};
 }
 
 class RunReport {
@@ -99,15 +101,11 @@ Outcome RunReport::evaluate(const why::WhatIf& change, bool& possible) {
   why::Job job = one_.job;
   if (change.per_server > 0) job.per_server = change.per_server;
   if (!change.variant.set.empty() || change.per_server > 0) {
-    InputOptions input = options_.input;
-    input.set.insert(input.set.end(), change.variant.set.begin(), change.variant.set.end());
-    std::ostringstream nobody;
-    Console quiet{nobody, nobody};
-    Session other(input, quiet);
-    possible = other.ok();
+    experiment::Design* other = machine_.design(change.variant.set);
+    possible = other != nullptr;
     if (!possible) return out;
-    out.costs = costs_of(other);
-    out.probe = probe_network(other, job, options_.fast);
+    out.costs = costs_of(*other);
+    out.probe = why::probe_network(*other, job, options_.fast);
   }
   why::Variant variant = change.variant;
   if (!variant.algorithm) variant.algorithm = one_.algorithm;
@@ -123,12 +121,8 @@ Outcome RunReport::evaluate(const why::WhatIf& change, bool& possible) {
 }
 
 NetworkProbe RunReport::probe_with(const std::vector<std::string>& set) const {
-  InputOptions input = options_.input;
-  input.set.insert(input.set.end(), set.begin(), set.end());
-  std::ostringstream nobody;
-  Console quiet{nobody, nobody};
-  Session other(input, quiet);
-  return other.ok() ? probe_network(other, one_.job, options_.fast) : NetworkProbe{};
+  experiment::Design* other = machine_.design(set);
+  return other != nullptr ? why::probe_network(*other, one_.job, options_.fast) : NetworkProbe{};
 }
 
 // Cards that are slow and packets that links lose: how much of the time that is shows without them.
@@ -137,18 +131,22 @@ void RunReport::find_faults() {
   if (!probe_.done()) return;
   std::vector<std::string> repaired;
   for (std::size_t i = 0; i < faults.size(); ++i) {
-    if (faults[i].kind != "slow" || !is_host_link(session_.fabric(), faults[i].part)) continue;
+    if (faults[i].kind != model::FaultKind::slow || !experiment::is_host_link(session_.fabric(), faults[i].part))
+      continue;
     slow_cards_.push_back(faults[i].part);
     repaired.push_back(fmt::format("faults.{}.share=100%", i));
   }
   if (!repaired.empty()) {
     NetworkProbe other = probe_with(repaired);
     if (!other.done() && faults.size() == 1) other = probe_with({"faults.share=100%"});  // written without a list
-    if (other.done()) charge_slow_cards(other, probe_);
+    if (other.done()) why::charge_slow_cards(other, probe_);
   }
-  const auto loses = [](const model::FaultSpec& each) { return each.kind == "lossy" || each.kind == "corrupting"; };
+  const auto loses = [](const model::FaultSpec& each) {
+    using enum model::FaultKind;
+    return each.kind == lossy || each.kind == corrupting;
+  };
   if (std::any_of(faults.begin(), faults.end(), loses))
-    if (const NetworkProbe other = probe_with({"faults=[]"}); other.done()) charge_loss(other, probe_);
+    if (const NetworkProbe other = probe_with({"faults=[]"}); other.done()) why::charge_loss(other, probe_);
 }
 
 void RunReport::try_changes() {
@@ -364,8 +362,8 @@ int RunReport::run() {
                     fmt::format("these {} GPUs are not joined, or are not there", one_.job.gpus),
                     "--gpus and --per-server that fit the cluster");
   if (app::report(diagnostics, options_.input, console_)) return kYourInput;
-  costs_ = costs_of(session_);
-  probe_ = probe_network(session_, one_.job, options_.fast);
+  costs_ = costs_of(session_.design());
+  probe_ = why::probe_network(session_.design(), one_.job, options_.fast);
   find_faults();
   why::Variant variant = one_.variant(options_.collective);
   variant.nic_per_mille = probe_.left_per_mille;
@@ -405,8 +403,7 @@ int why_run(const WhyOptions& given, Console& console) {
   if (!session.ok()) return kYourInput;
   const auto job = job_of(session, wanted);
   if (report(session.diagnostics(), options.input, console) || !job) return kYourInput;
-  const model::Catalog catalog = load_catalog(options.input, session.diagnostics());
-  why::Machine machine(session.source(), session.cluster().name, options.input.set, catalog, session.diagnostics());
+  why::Machine machine(session.design());
   return RunReport(options, session, *job, machine, console).run();
 }
 

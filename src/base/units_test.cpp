@@ -28,6 +28,30 @@ TEST(Units, BitsAndBytesDiffer) {
   EXPECT_EQ(*parse<BandwidthDimension>("50GB/s"), *parse<BandwidthDimension>("400Gbps"));
 }
 
+template <class Dimension>
+void expect_worth(std::initializer_list<std::pair<const char*, double>> suffixes) {
+  for (const auto& [suffix, worth] : suffixes) {
+    const auto read = parse<Dimension>(std::string("7") + suffix);
+    ASSERT_TRUE(read) << suffix;
+    EXPECT_EQ(static_cast<double>(read->count()), 7 * worth) << suffix;
+  }
+}
+
+TEST(Units, EachSuffixIsWorthWhatItSays) {
+  expect_worth<DurationDimension>({{"ps", 1}, {"ns", 1e3}, {"us", 1e6}, {"ms", 1e9}, {"s", 1e12}});
+  expect_worth<BytesDimension>({{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"PB", 1e15}});
+  expect_worth<BytesDimension>({{"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}});
+  expect_worth<BandwidthDimension>(
+      {{"bps", 1}, {"kbps", 1e3}, {"Mbps", 1e6}, {"Gbps", 1e9}, {"Tbps", 1e12}, {"Pbps", 1e15}});
+  expect_worth<BandwidthDimension>({{"b/s", 1}, {"kb/s", 1e3}, {"Mb/s", 1e6}, {"Gb/s", 1e9}, {"Tb/s", 1e12}});
+  expect_worth<BandwidthDimension>({{"B/s", 8}, {"kB/s", 8e3}, {"MB/s", 8e6}, {"GB/s", 8e9}, {"TB/s", 8e12}});
+  expect_worth<LengthDimension>({{"mm", 1}, {"cm", 10}, {"m", 1e3}, {"km", 1e6}});
+  expect_worth<PowerDimension>({{"mW", 1}, {"W", 1e3}, {"kW", 1e6}, {"MW", 1e9}, {"GW", 1e12}});
+  expect_worth<PacketRateDimension>({{"pps", 1}, {"kpps", 1e3}, {"Mpps", 1e6}, {"Gpps", 1e9}});
+  expect_worth<ShareDimension>({{"ppm", 1}, {"%", 1e4}});
+  expect_worth<ComputeDimension>({{"GFLOPS", 1e9}, {"TFLOPS", 1e12}, {"PFLOPS", 1e15}});
+}
+
 TEST(Units, FaultsAreToldApart) {
   EXPECT_EQ(parse<BandwidthDimension>("400").error(), UnitFault::no_unit);
   EXPECT_EQ(parse<BandwidthDimension>("400Gpbs").error(), UnitFault::unknown_unit);

@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "cli/completion.hpp"
 #include "model/catalog.hpp"
+#include "model/choices.hpp"
 #include "workload/patterns.hpp"
 
 namespace weft::cli {
@@ -107,13 +108,16 @@ void add_show(CLI::App& app, Verbs& verbs) {
 std::vector<std::string> given(const CLI::App& command, std::initializer_list<const char*> names) {
   std::vector<std::string> out;
   for (const char* name : names)
-    if (command.count(name) > 0) out.emplace_back(name);
+    if (const CLI::Option* option = command.get_option_no_throw(name); option != nullptr && option->count() > 0)
+      out.emplace_back(name);
   return out;
 }
 
-std::vector<std::string> given_traffic(const CLI::App& command) {
-  return given(command, {"--matrix", "--pattern", "--stream", "--size", "--nodes", "--window", "--load", "--sizes",
-                         "--duration", "--arrivals", "--verb"});
+void take_given(const CLI::App& command, app::WorkOptions& work) {
+  work.traffic.given = given(command, {"--matrix", "--pattern", "--stream", "--size", "--nodes", "--window", "--load",
+                                       "--sizes", "--duration", "--arrivals", "--verb"});
+  work.collective.given = given(command, {"--per-server", "--on", "--beside", "--split", "--skew", "--slow-rank",
+                                          "--algorithms", "--protocol", "--channels", "--stack", "--plot", "--no-pxn"});
 }
 
 // CLI11 reads -1 as the largest number there is.
@@ -146,7 +150,7 @@ void add_traffic(CLI::App& command, app::TrafficOptions& traffic) {
       ->option_text("SIZES");
   command.add_option("--duration", traffic.duration, "open loop: how long flows begin")->capture_default_str();
   command.add_option("--verb", traffic.verb, "of SRD: send, write, or read from the target")
-      ->check(CLI::IsMember({"send", "write", "read"}))
+      ->check(CLI::IsMember(enum_names<model::Verb>()))
       ->option_text("NAME=send");
   command.add_option("--stream", traffic.streams, "several at once: storage,pattern=poisson,transport=tcp")
       ->type_name("NAME,KEY=VALUE")
@@ -156,7 +160,7 @@ void add_traffic(CLI::App& command, app::TrafficOptions& traffic) {
 
 void add_runs(CLI::App& command, app::RunOptions& run, bool several, std::uint32_t& seeds, std::string& limit) {
   const auto known = [several](const std::string& text) -> std::string {
-    const std::size_t names = app::parse_fidelities(text).size();
+    const std::size_t names = app::count_fidelities(text);
     if (names == 1 || (names > 1 && several)) return {};
     return fmt::format("'{}' is none of packet, flow, message{}", text,
                        several ? ", nor several of them (packet,flow), nor all" : "");
@@ -214,18 +218,12 @@ void add_collective(CLI::App& command, app::CollectiveOptions& options) {
 void add_sim(CLI::App& app, Verbs& verbs) {
   CLI::App* command = app.add_subcommand("sim", "run traffic packet by packet, or collectives");
   add_input(*command, verbs.sim.input, true);
-  add_traffic(*command, verbs.sim.traffic);
-  add_collective(*command, verbs.sim.collective);
-  command->add_option("--plot", verbs.sim.collective.plot, "of a collective: bandwidth against size, as SVG")
+  add_traffic(*command, verbs.sim.work.traffic);
+  add_collective(*command, verbs.sim.work.collective);
+  command->add_option("--plot", verbs.sim.work.collective.plot, "of a collective: bandwidth against size, as SVG")
       ->type_name("FILE");
   add_runs(*command, verbs.sim.run, true, verbs.sim.seeds, verbs.sim.limit);
-  command->parse_complete_callback([command, &verbs] {
-    verbs.sim.collective.fidelity_given = command->count("--fidelity") > 0;
-    verbs.sim.traffic.given = given_traffic(*command);
-    verbs.sim.collective.given =
-        given(*command, {"--per-server", "--on", "--beside", "--split", "--skew", "--slow-rank", "--algorithms",
-                         "--protocol", "--channels", "--stack", "--plot", "--no-pxn"});
-  });
+  command->parse_complete_callback([command, &verbs] { take_given(*command, verbs.sim.work); });
   app::SimOutputOptions& output = verbs.sim.output;
   command->add_option("--sample", verbs.sim.run.sample, "queue, marks and load of every link, each interval: 1us")
       ->type_name("TIME");
@@ -259,25 +257,28 @@ void add_sim(CLI::App& app, Verbs& verbs) {
 
 void add_compare(CLI::App& app, Verbs& verbs) {
   app::CompareOptions& options = verbs.compare;
-  CLI::App* command = app.add_subcommand("compare", "run the same traffic on several clusters, say which wins");
+  CLI::App* command = app.add_subcommand("compare", "run the same work on several clusters, say which wins");
   command->add_option("files", options.files, "clusters; one is enough with --vary");
   add_input(*command, options.input, false);
   command->add_option("--vary", options.vary, "a variant for each value: transport.paths=1,64")
       ->type_name("PATH=A,B")
       ->take_all()
       ->allow_extra_args(false);
-  add_traffic(*command, options.traffic);
+  add_traffic(*command, options.work.traffic);
+  add_collective(*command, options.work.collective);
   add_runs(*command, options.run, false, options.seeds, options.limit);
-  command->parse_complete_callback([command, &options] { options.traffic.given = given_traffic(*command); });
+  command->parse_complete_callback([command, &options] { take_given(*command, options.work); });
   command->footer(
-      "The winner has all traffic done first. In an open loop (poisson, --arrivals),\n"
-      "where flows begin at their times, it has the lowest p99 of completion times. Who\n"
-      "fails or loses flows cannot win. Clusters of different size run the traffic of\n"
-      "the smallest; --load is a share of the line rate of the first.\n"
+      "Of collectives the winner does the largest size first, of flows it has all\n"
+      "traffic done first. In an open loop (poisson, --arrivals), where flows begin at\n"
+      "their times, it has the lowest p99 of completion times. Who fails or loses flows\n"
+      "cannot win. Clusters of different size run what the smallest can; --load is a\n"
+      "share of the line rate of the first.\n"
       "\n"
       "Examples:\n"
       "  weft compare two.weft.yaml four.weft.yaml --seeds 5\n"
-      "  weft compare acp.weft.yaml --vary fabric.spines=2,4 --pattern ring");
+      "  weft compare acp.weft.yaml --vary fabric.spines=2,4 --pattern ring\n"
+      "  weft compare two.weft.yaml four.weft.yaml --collective all_reduce");
 }
 
 void add_validate(CLI::App& app, Verbs& verbs) {
@@ -389,9 +390,10 @@ void add_sweep(CLI::App& app, Verbs& verbs) {
       ->type_name("PATH=A,B")
       ->take_all()
       ->allow_extra_args(false);
-  add_traffic(*command, options.traffic);
+  add_traffic(*command, options.work.traffic);
+  add_collective(*command, options.work.collective);
   add_runs(*command, options.run, false, options.seeds, options.limit);
-  command->parse_complete_callback([command, &options] { options.traffic.given = given_traffic(*command); });
+  command->parse_complete_callback([command, &options] { take_given(*command, options.work); });
   options.run.threads = 0;
   command->get_option("--threads")->description("runs at a time; default: one per core")->option_text("N");
   command->add_option("--out", options.out, "keeps finished runs; run again to go on")->type_name("FILE.jsonl");
@@ -412,8 +414,10 @@ void add_sweep(CLI::App& app, Verbs& verbs) {
 void add_dst(CLI::App& app, Verbs& verbs) {
   app::DstOptions& options = verbs.dst;
   CLI::App* command = app.add_subcommand("dst", "test the transports under drawn faults, by seed");
+  std::vector<std::string> transports = app::dst_transports();
+  transports.push_back("all");
   command->add_option("--transport", options.transport, "srd, rocev2, tcp, uet, or all: seeds in turn")
-      ->check(CLI::IsMember({"srd", "rocev2", "tcp", "uet", "tcp-over-srd", "all"}))
+      ->check(CLI::IsMember(transports))
       ->capture_default_str();
   command->add_option("--first-seed", options.first_seed, "where to begin")
       ->check(from_zero_on())

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "collective/placed.hpp"
+#include "collective/part.hpp"
 
 namespace weft::collective {
 namespace {
@@ -21,19 +21,10 @@ struct Outcome {
   std::uint64_t messages = 0;
 };
 
-// Where the ranks of a plan are: GPUs of the cluster, and behind all of them the switches of its domains.
-std::vector<std::uint32_t> places_of(const fabric::Fabric& fabric, const Team& team, const Plan& plan) {
-  std::vector<std::uint32_t> places;
-  for (std::uint32_t rank = 0; rank < team.ranks(); ++rank) places.push_back(team.gpu(rank));
-  for (std::uint32_t rank = team.ranks(); rank < plan.ranks; ++rank)
-    places.push_back(fabric.cluster().gpus + team.place_of_node(plan.node[rank]));
-  return places;
-}
-
 Outcome run(const fabric::Fabric& fabric, const std::vector<CarriedJob>& jobs, std::uint64_t rounds,
             const CarriedLimits& limits, const Carry& execute) {
   Outcome made;
-  std::vector<Placed::Part> parts;
+  std::vector<schedule::Composed::Part> parts;
   std::uint32_t ranks = fabric.cluster().gpus;
   for (const CarriedJob& job : jobs) {
     PlanOptions options = job.options;
@@ -47,16 +38,18 @@ Outcome run(const fabric::Fabric& fabric, const std::vector<CarriedJob>& jobs, s
     return made;
   }
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    parts.push_back(
-        {std::make_unique<Work>(made.plans[i], *jobs[i].team), places_of(fabric, *jobs[i].team, made.plans[i])});
+    parts.push_back(carried_part(fabric, *jobs[i].team, made.plans[i], Work::Launch::left_out));
     for (const std::uint32_t place : parts.back().places) ranks = std::max(ranks, place + 1);
   }
-  Placed placed(ranks, std::move(parts));
-  made.run = execute(placed);
+  auto steps = std::make_unique<schedule::WrittenSteps>(ranks);
+  for (std::uint32_t part = 0; part < parts.size(); ++part)
+    for (const std::uint32_t place : parts[part].places) steps->add(place, {schedule::Step::run(part)});
+  schedule::Composed work(ranks, std::move(parts), std::move(steps));
+  made.run = execute(work);
   if (made.run.stopped_by.empty() && made.run.unfinished > 0) made.run.stopped_by = "unfinished";
   made.ends.resize(jobs.size());
   for (const schedule::FlowRecord& flow : made.run.flows) {
-    std::int64_t& end = made.ends[Placed::part_of(flow.tag)];
+    std::int64_t& end = made.ends[schedule::Composed::part_of(flow.tag)];
     end = std::max({end, flow.start, flow.received});
   }
   return made;

@@ -29,7 +29,7 @@ struct CarriedTime {
 struct CarriedResult {
   std::vector<CarriedTime> jobs;
   std::uint64_t messages = 0;  // in all runs
-  schedule::RunResult run;     // the last and longest; its tags as Placed has them
+  schedule::RunResult run;     // the last and longest; its tags as schedule::Composed has them
   std::string stopped_by;      // not empty: the times are not to be used; "unfinished": something never came
 };
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "collective/gates.hpp"
-#include "collective/placed.hpp"
 #include "collective/testing_carried.hpp"
 
 namespace weft::collective {
@@ -177,6 +176,22 @@ TEST(Carried, SkippedRoundsTakeWhatTheyWouldHaveTaken) {
     EXPECT_EQ(all.jobs[0].skipped, 0u);
     EXPECT_NEAR(us(some.jobs[0].time) / us(all.jobs[0].time), 1, 0.02) << name(algorithm);
   }
+}
+
+TEST(Carried, WhatSwitchesReduceNeedsThem) {
+  const Machines with("{kind: hgx-h100, count: 2}", kRails);
+  const Machines without("{kind: hgx-h100, count: 2, p2p: false}", kRails);
+  const Team joined(with.fabric, pick_gpus(*with.cluster, 16, 0));
+  const Team apart(without.fabric, pick_gpus(*without.cluster, 16, 0));
+  for (const Algorithm each : {Algorithm::ring, Algorithm::tree}) {
+    EXPECT_EQ(why_not_carried(joined, each), "");
+    EXPECT_EQ(why_not_carried(apart, each), "");
+  }
+  for (const Algorithm each : {Algorithm::nvls, Algorithm::nvls_tree}) {
+    EXPECT_EQ(why_not_carried(joined, each), "");
+    EXPECT_NE(why_not_carried(apart, each), "");
+  }
+  EXPECT_NE(why_not_carried(joined, Algorithm::collnet), "") << "at message level only";
 }
 
 TEST(Carried, MessagesHaveALimit) {

@@ -4,8 +4,8 @@
 #include "collective/carried.hpp"
 #include "collective/sharing.hpp"
 #include "collective/testing_team.hpp"
-#include "sim/flow_sim.hpp"
-#include "sim/packet_run.hpp"
+#include "sim/flow/flow_sim.hpp"
+#include "sim/packet/packet_run.hpp"
 
 namespace weft::collective::testing {
 

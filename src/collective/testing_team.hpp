@@ -10,7 +10,7 @@
 #include "collective/timing.hpp"
 #include "collective/work.hpp"
 #include "model/load.hpp"
-#include "sim/lane_sim.hpp"
+#include "sim/run/lane_sim.hpp"
 #include "spec/diagnostics.hpp"
 
 namespace weft::collective::testing {
@@ -37,10 +37,8 @@ struct Machines {
   fabric::Fabric fabric;
 };
 
-inline Ends by_lanes(schedule::Schedule& work, const Plan& plan) {
-  sim::LaneConfig config;
-  config.latency = [&](std::uint32_t from, std::uint32_t to) { return plan.latency(from, to); };
-  sim::LaneResult result = sim::run_lanes(work, config);
+inline Ends by_lanes(schedule::Schedule& work, const Plan&) {
+  sim::LaneResult result = sim::run_lanes(work, {});
   EXPECT_EQ(result.run.unfinished, 0u);
   return {std::move(result.ends), result.messages, result.run.stopped_by};
 }

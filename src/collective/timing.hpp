@@ -20,7 +20,7 @@ struct Ends {
   std::string stopped_by;  // empty: everything was done
 };
 
-// Runs a schedule whose messages take plan.latency() beside what they occupy their lanes.
+// Runs a schedule whose messages say all they cost: what they occupy their lanes, and what they lag.
 using Execute = std::function<Ends(schedule::Schedule& schedule, const Plan& plan)>;
 
 struct Timing {

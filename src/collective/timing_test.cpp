@@ -5,7 +5,7 @@
 
 #include "collective/ring.hpp"
 #include "collective/testing_team.hpp"
-#include "sim/message_sim.hpp"
+#include "sim/run/message_sim.hpp"
 
 namespace weft::collective {
 namespace {
@@ -112,11 +112,7 @@ RC_GTEST_PROP(Timing, LanesAndEventsAgree, ()) {
   Work first(plan, plan.programs);
   Work second(plan, plan.programs);
   const Ends ends = testing::by_lanes(first, plan);
-  sim::MessageConfig config;
-  config.transfer = [&](std::uint32_t from, std::uint32_t to) {
-    return sim::TransferCost{plan.latency(from, to), {}, {}};
-  };
-  const schedule::RunResult result = sim::run_messages(second, config);
+  const schedule::RunResult result = sim::run_messages(second, {});
   std::vector<std::int64_t> last(plan.ranks);
   for (const schedule::FlowRecord& flow : result.flows) {
     last[flow.destination] = std::max(last[flow.destination], flow.received);

@@ -15,12 +15,15 @@ constexpr std::int64_t kBlocksBegin = 1'000'000;  // ps, from the first block of
 
 }  // namespace
 
-Work::Work(const Plan& plan, std::vector<std::shared_ptr<const Program>> programs)
-    : plan_(plan), programs_(std::move(programs)) {
+Work::Work(const Plan& plan, std::vector<std::shared_ptr<const Program>> programs, Launch launch)
+    : plan_(plan), programs_(std::move(programs)), launch_(launch) {
   set_up();
 }
 
-Work::Work(const Plan& plan, const Team& team) : plan_(plan), programs_(plan.programs), team_(&team) { set_up(); }
+Work::Work(const Plan& plan, const Team& team, Launch launch)
+    : plan_(plan), programs_(plan.programs), team_(&team), launch_(launch) {
+  set_up();
+}
 
 void Work::set_up() {
   first_lane_.reserve(plan_.ranks + std::size_t{1});
@@ -28,6 +31,8 @@ void Work::set_up() {
   for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
     for (std::uint32_t program = 0; program < programs_.size(); ++program)
       for (std::uint32_t lane = 0; lane < programs_[program]->lanes(rank); ++lane) cursors_.push_back({program, lane});
+    if (launch_ == Launch::included && rank < plan_.gpus && plan_.least > plan_.launch)
+      cursors_.push_back({kNoProgram, 0});
     first_lane_.push_back(static_cast<std::uint32_t>(cursors_.size()));
   }
 }
@@ -37,7 +42,7 @@ bool Work::next(std::uint32_t rank, std::uint32_t lane, Instruction& out) {
   if (!cursor.here) {
     cursor.here = true;
     if (const std::int64_t start = start_of(rank, cursor.program); start > 0) {
-      out = Instruction::at(start);
+      out = Instruction::pause(start);
       return true;
     }
   }
@@ -53,7 +58,10 @@ bool Work::next(std::uint32_t rank, std::uint32_t lane, Instruction& out) {
     return true;
   }
   Step step;
-  if (!programs_[cursor.program]->step(rank, cursor.lane, cursor.at, step)) return false;
+  if (cursor.program == kNoProgram || !programs_[cursor.program]->step(rank, cursor.lane, cursor.at, step)) {
+    cursor = {cursor.program, cursor.lane};
+    return false;
+  }
   if (wait_for_room(cursor, step, out)) return true;
   ++cursor.at;
   ++cursor.since_last;
@@ -73,7 +81,10 @@ bool Work::next(std::uint32_t rank, std::uint32_t lane, Instruction& out) {
 // that (how large it is hardly matters), but fluids have none of their own. Trees get out of step by themselves, as
 // their ranks wait for several others.
 std::int64_t Work::start_of(std::uint32_t rank, std::uint32_t program) const {
-  const std::int64_t comes = rank < plan_.starts.size() ? plan_.starts[rank].count() : 0;
+  if (program == kNoProgram) return plan_.least.count();
+  const bool launched = launch_ == Launch::included && rank < plan_.gpus;
+  const std::int64_t comes =
+      (rank < plan_.starts.size() ? plan_.starts[rank].count() : 0) + (launched ? plan_.launch.count() : 0);
   if (team_ == nullptr || plan_.choice.algorithm != Algorithm::ring) return comes;
   return comes + kBlocksBegin * std::int64_t{program} / static_cast<std::int64_t>(programs_.size());
 }
@@ -107,6 +118,7 @@ Instruction Work::send(std::uint32_t rank, Cursor& cursor, const Step& step) con
   if (team_ == nullptr) {
     made.detached = true;
     made.time = whole + lost;
+    made.lag = plan_.latency(rank, step.peer).count();
     return made;
   }
   made.bytes = wire_bytes(step.edge, step.bytes);

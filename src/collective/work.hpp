@@ -16,19 +16,24 @@ namespace weft::collective {
 
 class Work final : public schedule::Schedule {
  public:
+  // Whether a GPU's lanes begin with the launch, and take the least time of the whole: as a step among others.
+  enum class Launch : std::uint8_t { left_out, included };
+
   // Timed: some of a plan's programs. The plan outlives it.
-  Work(const Plan& plan, std::vector<std::shared_ptr<const Program>> programs);
+  Work(const Plan& plan, std::vector<std::shared_ptr<const Program>> programs, Launch launch = Launch::left_out);
   // Carried: all of them, on the NICs of the team.
-  Work(const Plan& plan, const Team& team);
+  Work(const Plan& plan, const Team& team, Launch launch = Launch::left_out);
 
   std::uint32_t ranks() const override { return plan_.ranks; }
   std::uint32_t lanes(std::uint32_t rank) const override { return first_lane_[rank + 1] - first_lane_[rank]; }
+  // A lane begins anew after its end.
   bool next(std::uint32_t rank, std::uint32_t lane, schedule::Instruction& out) override;
 
  private:
+  static constexpr std::uint32_t kNoProgram = 0xFFFFFFFFu;
   struct Cursor {
-    std::uint32_t program = 0;
-    std::uint32_t lane = 0;  // within the program
+    std::uint32_t program = 0;  // kNoProgram: the lane that takes the least time
+    std::uint32_t lane = 0;     // within the program
     std::uint64_t at = 0;
     bool takes = false;            // the step before was a recv, and is waited for
     bool here = false;             // the rank has come
@@ -45,7 +50,8 @@ class Work final : public schedule::Schedule {
 
   const Plan& plan_;
   std::vector<std::shared_ptr<const Program>> programs_;
-  const Team* team_ = nullptr;             // carried
+  const Team* team_ = nullptr;  // carried
+  Launch launch_;
   std::vector<std::uint32_t> first_lane_;  // by rank, and one behind the last
   std::vector<Cursor> cursors_;            // by lane
 };

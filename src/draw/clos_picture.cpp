@@ -29,6 +29,34 @@ double port_x(const Rect& from, const Rect& to) {
   return from.centre().x + std::clamp((to.centre().x - from.centre().x) * 0.12, -reach, reach);
 }
 
+// Bandwidth below over bandwidth above, tier by tier, where a tier is full.
+std::string oversubscription_line(const model::ClosShape& clos, const model::Cluster& cluster) {
+  if (clos.tiers == 1) return clos.gateways > 0 ? "" : "one tier: nothing is oversubscribed";
+  double below = 0;
+  for (std::size_t g = 0; g < cluster.groups.size(); ++g) {
+    const model::Wiring& wiring = cluster.shape.wiring[g];
+    const double servers = std::min(wiring.servers_per_block, cluster.groups[g].servers);
+    below = std::max(
+        below, servers * wiring.nics_per_leaf * wiring.ports_per_plane * static_cast<double>(wiring.wire.rate.count()));
+  }
+  const auto up = static_cast<double>(clos.spine_wire.rate.count());
+  std::string line =
+      fmt::format("oversubscription at a leaf {}", ratio_text(below, up * clos.spines_per_pod * clos.bundle));
+  if (clos.tiers == 3)
+    line += fmt::format(", at a spine {}", ratio_text(up * clos.leaves_per_pod * clos.bundle,
+                                                      static_cast<double>(clos.super_wire.rate.count()) *
+                                                          clos.supers_per_group * clos.super_bundle));
+  return line;
+}
+
+std::string sites_line(const model::ClosShape& clos, const Fabric& fabric) {
+  if (clos.gateways == 0) return "";
+  return fmt::format(
+      "between two sites {}, {} one way",
+      bundle_text(static_cast<std::int64_t>(clos.gateways) * clos.site_links * fabric.planes(), clos.site_wire.rate),
+      brief(clos.site_wire.latency));
+}
+
 }  // namespace
 
 // ---- what is joined to what
@@ -205,7 +233,7 @@ Picture ClosDrawing::draw() {
   return std::move(picture_);
 }
 
-Picture clos_picture(const Fabric& fabric) {
+Picture network_picture(const Clos&, const Fabric& fabric) {
   for (const Detail& detail : kDetails) {
     ClosDrawing drawing(fabric, detail);
     drawing.place();
@@ -213,6 +241,17 @@ Picture clos_picture(const Fabric& fabric) {
     if (fits || &detail == std::end(kDetails) - 1) return drawing.draw();
   }
   return {};
+}
+
+std::vector<std::string> caption_of(const Clos& clos, const Fabric& fabric) {
+  return {oversubscription_line(clos.shape(), fabric.cluster()), sites_line(clos.shape(), fabric)};
+}
+
+std::vector<Bandwidth> drawn_rates(const Clos& clos) {
+  std::vector<Bandwidth> rates;
+  if (clos.shape().tiers > 1) rates.push_back(clos.shape().spine_wire.rate);
+  if (clos.shape().tiers > 2) rates.push_back(clos.shape().super_wire.rate);
+  return rates;
 }
 
 }  // namespace weft::draw

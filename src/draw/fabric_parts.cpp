@@ -36,62 +36,17 @@ std::string servers_line(const model::Cluster& cluster) {
 
 std::string switches_line(const Fabric& fabric) {
   std::vector<std::string> parts;
-  const auto& kinds = fabric.cluster().shape.switches;
-  const auto add = [&](std::int64_t n, std::string_view noun, const model::SwitchKind& kind) {
-    if (n > 0)
-      parts.push_back(fmt::format("{} ({}, {} x {})", count_of(n * fabric.planes(), noun), kind.kind, kind.ports,
-                                  brief(kind.rate)));
-  };
-  if (const fabric::Dragonfly* dragonfly = fabric.dragonfly()) {
-    add(dragonfly->switches(), "router", kinds[0]);
-  } else {
-    using Tier = fabric::Clos::Tier;
-    static constexpr std::string_view kNouns[] = {"leaf", "spine", "super-spine", "gateway"};
-    for (const Tier tier : {Tier::leaf, Tier::spine, Tier::super_spine, Tier::gateway}) {
-      const auto t = static_cast<std::size_t>(tier);
-      add(fabric.clos()->count(tier), kNouns[t],
-          tier == Tier::gateway ? kinds.back() : kinds[std::min(t, kinds.size() - 1)]);
-    }
+  for (const fabric::SwitchTier& tier : fabric.tiers()) {
+    if (tier.count == 0) continue;
+    const model::SwitchKind& kind = fabric.cluster().shape.switches[tier.kind];
+    parts.push_back(fmt::format("{} ({}, {} x {})", count_of(std::int64_t{tier.count} * fabric.planes(), tier.noun),
+                                kind.kind, kind.ports, brief(kind.rate)));
   }
   std::string line = fmt::format("{}", fmt::join(parts, ", "));
   const model::Shape& shape = fabric.cluster().shape;
   if (shape.rail_planes > 1) line += fmt::format(", in {} rails that nothing joins", shape.rail_planes);
   if (shape.port_planes > 1) line += fmt::format(", in {} planes", shape.port_planes);
   return line;
-}
-
-// Bandwidth below over bandwidth above, tier by tier, where a tier is full.
-std::string oversubscription_line(const Fabric& fabric) {
-  const model::Cluster& cluster = fabric.cluster();
-  const fabric::Clos* tree = fabric.clos();
-  if (tree == nullptr) return "";
-  const model::ClosShape& clos = tree->shape();
-  if (clos.tiers == 1) return clos.gateways > 0 ? "" : "one tier: nothing is oversubscribed";
-  double below = 0;
-  for (std::size_t g = 0; g < cluster.groups.size(); ++g) {
-    const model::Wiring& wiring = cluster.shape.wiring[g];
-    const double servers = std::min(wiring.servers_per_block, cluster.groups[g].servers);
-    below = std::max(
-        below, servers * wiring.nics_per_leaf * wiring.ports_per_plane * static_cast<double>(wiring.wire.rate.count()));
-  }
-  const auto up = static_cast<double>(clos.spine_wire.rate.count());
-  std::string line =
-      fmt::format("oversubscription at a leaf {}", ratio_text(below, up * clos.spines_per_pod * clos.bundle));
-  if (clos.tiers == 3)
-    line += fmt::format(", at a spine {}", ratio_text(up * clos.leaves_per_pod * clos.bundle,
-                                                      static_cast<double>(clos.super_wire.rate.count()) *
-                                                          clos.supers_per_group * clos.super_bundle));
-  return line;
-}
-
-std::string sites_line(const Fabric& fabric) {
-  if (fabric.clos() == nullptr) return "";
-  const model::ClosShape& clos = fabric.clos()->shape();
-  if (clos.gateways == 0) return "";
-  return fmt::format(
-      "between two sites {}, {} one way",
-      bundle_text(static_cast<std::int64_t>(clos.gateways) * clos.site_links * fabric.planes(), clos.site_wire.rate),
-      brief(clos.site_wire.latency));
 }
 
 std::string domains_line(const model::Cluster& cluster) {
@@ -110,11 +65,10 @@ void write_legend(const Fabric& fabric, Picture& picture) {
   const auto add = [&](Bandwidth rate) {
     if (rate.count() > 0) rates[rate] = rate_style(rate);
   };
-  if (fabric.has_network())
+  if (fabric.has_network()) {
     for (std::uint32_t g = 0; g < fabric.cluster().groups.size(); ++g) add(fabric.wire(fabric::LinkTier::nic, g).rate);
-  if (fabric.dragonfly() != nullptr) add(fabric.wire(fabric::LinkTier::local).rate);
-  if (fabric.clos() != nullptr && fabric.clos()->shape().tiers > 1) add(fabric.clos()->shape().spine_wire.rate);
-  if (fabric.clos() != nullptr && fabric.clos()->shape().tiers > 2) add(fabric.clos()->shape().super_wire.rate);
+    for (const Bandwidth rate : fabric.ask([](const auto& network) { return drawn_rates(network); })) add(rate);
+  }
   for (const auto& [rate, style] : rates)
     picture.legend.push_back({true, style, 3, brief(rate) + " link, or several as one line", {}});
   const auto drawn = [&](std::string_view style) {
@@ -172,12 +126,16 @@ double line_width(std::int64_t links, Bandwidth rate) {
 
 void describe_fabric(const Fabric& fabric, Picture& picture) {
   const model::Cluster& cluster = fabric.cluster();
-  picture.title = fmt::format("{}: {}", cluster.name,
-                              cluster.file.fabric.kind == "none" ? "scale-up only" : cluster.file.fabric.kind);
+  picture.title = fmt::format(
+      "{}: {}", cluster.name,
+      cluster.file.fabric.kind == model::FabricKind::none ? "scale-up only" : enum_name(cluster.file.fabric.kind));
   picture.caption.push_back(servers_line(cluster));
   if (fabric.has_network()) picture.caption.push_back(switches_line(fabric));
   std::string last;
-  for (const std::string& part : {oversubscription_line(fabric), sites_line(fabric), domains_line(cluster)})
+  std::vector<std::string> parts;
+  if (fabric.has_network()) parts = fabric.ask([&](const auto& network) { return caption_of(network, fabric); });
+  parts.push_back(domains_line(cluster));
+  for (const std::string& part : parts)
     if (!part.empty()) last += (last.empty() ? "" : "; ") + part;
   if (!last.empty()) picture.caption.push_back(last);
   picture.description = fmt::format("{}", fmt::join(picture.caption, "; "));

@@ -29,8 +29,13 @@ double line_width(std::int64_t links, Bandwidth rate);
 // Title, caption and legend, from the cluster and from what was drawn.
 void describe_fabric(const fabric::Fabric& fabric, Picture& picture);
 
-Picture clos_picture(const fabric::Fabric& fabric);
-Picture dragonfly_picture(const fabric::Fabric& fabric);
-Picture island_picture(const fabric::Fabric& fabric);  // no fabric: a scale-up domain alone
+// What every kind of network (fabric/networks.hpp) has of its own: its picture, what the caption says of it, and the
+// rates of the links between its switches.
+Picture network_picture(const fabric::Clos& clos, const fabric::Fabric& fabric);
+Picture network_picture(const fabric::Dragonfly& dragonfly, const fabric::Fabric& fabric);
+std::vector<std::string> caption_of(const fabric::Clos& clos, const fabric::Fabric& fabric);
+std::vector<std::string> caption_of(const fabric::Dragonfly& dragonfly, const fabric::Fabric& fabric);
+std::vector<Bandwidth> drawn_rates(const fabric::Clos& clos);
+std::vector<Bandwidth> drawn_rates(const fabric::Dragonfly& dragonfly);
 
 }  // namespace weft::draw

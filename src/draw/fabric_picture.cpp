@@ -8,6 +8,7 @@
 #include "draw/fabric_parts.hpp"
 
 namespace weft::draw {
+namespace {
 
 // One scale-up domain, or one server: switches above, servers below.
 Picture island_picture(const fabric::Fabric& fabric) {
@@ -52,10 +53,11 @@ Picture island_picture(const fabric::Fabric& fabric) {
   return picture;
 }
 
+}  // namespace
+
 Picture fabric_picture(const fabric::Fabric& fabric) {
-  if (fabric.clos() != nullptr) return clos_picture(fabric);
-  if (fabric.dragonfly() != nullptr) return dragonfly_picture(fabric);
-  return island_picture(fabric);
+  if (!fabric.has_network()) return island_picture(fabric);
+  return fabric.ask([&](const auto& network) { return network_picture(network, fabric); });
 }
 
 }  // namespace weft::draw

@@ -92,9 +92,34 @@ inline std::string lines_clear(const Picture& picture) {
   return "";
 }
 
+// A legend explains what is there, line by line or box by box, and its entries keep apart.
+inline std::string legend_holds(const Picture& picture) {
+  for (std::size_t i = 0; i < picture.legend.size(); ++i) {
+    const LegendEntry& entry = picture.legend[i];
+    const auto as_here = [&](const auto& part) { return part.style.find(entry.style) != std::string::npos; };
+    if (entry.line ? std::none_of(picture.lines.begin(), picture.lines.end(), as_here)
+                   : std::none_of(picture.boxes.begin(), picture.boxes.end(), as_here))
+      return "the legend explains what is not there: " + entry.text;
+    if (i == 0) continue;
+    const LegendEntry& before = picture.legend[i - 1];
+    if (entry.at.y == before.at.y && entry.at.x < before.at.x + 34 + text_width(before.text, kTextSize))
+      return "in the legend, " + before.text + " lies on " + entry.text;
+  }
+  return "";
+}
+
 inline std::string wrong(const Picture& picture) {
-  for (const auto check : {boxes_apart, ids_differ, all_in_view, texts_fit, lines_clear})
+  for (const auto check : {boxes_apart, ids_differ, all_in_view, texts_fit, lines_clear, legend_holds})
     if (const std::string fault = check(picture); !fault.empty()) return fault;
+  return "";
+}
+
+// Nothing but what stands for many more is without a line.
+inline std::string all_joined(const Picture& picture) {
+  std::set<std::uint32_t> joined;
+  for (const Line& line : picture.lines) joined.insert({line.from, line.to});
+  for (std::uint32_t box = 0; box < picture.boxes.size(); ++box)
+    if (!joined.contains(box) && picture.boxes[box].style != "more") return "not joined: " + picture.boxes[box].id;
   return "";
 }
 

@@ -30,6 +30,8 @@ TEST(Plot, EveryCurveIsInTheLegendAndMeasurementsAreCrosses) {
       plot({"title", {}, "busbw", {{"measured", {{8, 1}, {16, 2}}, true}, {"simulated", {{8, 1}, {16, 3}}}}});
   ASSERT_EQ(picture.legend.size(), 2u);
   EXPECT_NE(picture.legend[0].style, picture.legend[1].style);
+  ASSERT_NE(curve_named(picture, "simulated"), nullptr);
+  EXPECT_EQ(curve_named(picture, "simulated")->style, picture.legend[1].style);
   EXPECT_EQ(curve_named(picture, "measured"), nullptr);
   EXPECT_NE(curve_named(picture, "measured: 8B 1 GB/s"), nullptr);
   const std::string svg = to_svg(picture);

@@ -1,6 +1,8 @@
 #include "fabric/clos.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
+
+#include "base/text.hpp"
 
 namespace weft::fabric {
 
@@ -26,6 +28,72 @@ std::uint32_t Clos::count(Tier tier) const {
       return switches() - gateway0_;
   }
   return 0;
+}
+
+std::vector<SwitchTier> Clos::tiers() const {
+  return {{"leaf", "leaf", 0, count(Tier::leaf), 0},
+          {"spine", "spine", spine0_, count(Tier::spine), 1},
+          {"super", "super-spine", super0_, count(Tier::super_spine), 2},
+          {"gateway", "gateway", gateway0_, count(Tier::gateway), shape_.tiers}};
+}
+
+model::Wire Clos::wire(LinkTier tier) const {
+  switch (tier) {
+    case LinkTier::spine:
+      return shape_.spine_wire;
+    case LinkTier::super_spine:
+      return shape_.super_wire;
+    case LinkTier::gateway:
+      return shape_.tiers == 3 ? shape_.super_wire : shape_.spine_wire;
+    case LinkTier::site:
+      return shape_.site_wire;
+    case LinkTier::nic:
+    case LinkTier::local:
+    case LinkTier::global:
+      break;
+  }
+  return {};
+}
+
+std::vector<CableRun> Clos::cables(const model::FabricSpec& spec) const {
+  const model::LinkSpec& spine = spec.spine_link ? *spec.spine_link : spec.link;
+  const model::LinkSpec& super = spec.super_spine_link ? *spec.super_spine_link : spine;
+  const auto from = [&](Tier tier) { return static_cast<std::uint64_t>(count(tier)); };
+  std::vector<CableRun> runs;
+  if (shape_.tiers >= 2)
+    runs.push_back({LinkTier::spine, from(Tier::leaf) * shape_.spines_per_pod * shape_.bundle, &spine.medium});
+  if (shape_.tiers == 3)
+    runs.push_back(
+        {LinkTier::super_spine, from(Tier::spine) * shape_.supers_per_group * shape_.super_bundle, &super.medium});
+  if (shape_.gateways > 0) {
+    const Tier top = shape_.tiers == 3 ? Tier::super_spine : shape_.tiers == 2 ? Tier::spine : Tier::leaf;
+    runs.push_back({LinkTier::gateway, from(top) * shape_.gateways * shape_.gateway_bundle,
+                    shape_.tiers == 3 ? &super.medium : &spine.medium});
+  }
+  return runs;
+}
+
+std::string Clos::text() const {
+  std::string text;
+  if (shape_.tiers >= 2)
+    text += fmt::format("; {} to each of {}", counted(shape_.bundle, "link"), counted(shape_.spines_per_pod, "spine"));
+  if (shape_.tiers == 3)
+    text += fmt::format("; pods of {}; {} to each of {}", counted(shape_.leaves_per_pod, "leaf"),
+                        counted(shape_.super_bundle, "link"), counted(shape_.supers_per_group, "super-spine"));
+  return text;
+}
+
+std::uint64_t Clos::path_count(std::uint32_t from, const Target& target) const {
+  // All choices at a switch are alike, so one representative is followed.
+  std::uint64_t paths = 1;
+  std::uint32_t at = from;
+  while (true) {
+    const PortRange range = towards(at, target);
+    if (range.count == 0) return 0;
+    if (at == target.leaf) return paths;
+    paths *= range.count;
+    at = peer(at, range.first).switch_index;
+  }
 }
 
 std::uint32_t Clos::site_of_leaf(std::uint32_t leaf) const {
@@ -92,7 +160,7 @@ std::uint32_t Clos::ports(std::uint32_t index) const {
   return 0;
 }
 
-Clos::PortRange Clos::towards(std::uint32_t index, const Target& target) const {
+PortRange Clos::towards(std::uint32_t index, const Target& target) const {
   const Position at = position(index);
   const std::uint32_t target_site = site_of_leaf(target.leaf);
   const model::SiteShape& site = shape_.sites[at.site];
@@ -137,11 +205,11 @@ Peer Clos::to_gateway(std::uint32_t site, std::uint32_t top, std::uint32_t port)
           top * shape_.gateway_bundle + port % shape_.gateway_bundle};
 }
 
-Clos::Waypoint Clos::waypoint(std::uint32_t index) const {
+Waypoint Clos::waypoint(std::uint32_t index) const {
   const Position at = position(index);
   // The two answers of `towards`, asked for a target below and for one that is not.
   Waypoint way;
-  way.tier = at.tier;
+  way.level = static_cast<std::uint8_t>(at.tier);
   switch (at.tier) {
     case Tier::leaf:
       way.place = index;
@@ -168,7 +236,7 @@ Clos::Waypoint Clos::waypoint(std::uint32_t index) const {
   return way;
 }
 
-Clos::Destination Clos::destination(const Target& target) const {
+Destination Clos::destination(const Target& target) const {
   const std::uint32_t site = site_of_leaf(target.leaf);
   const std::uint32_t pod = pod_of_leaf(target.leaf, site);
   return {{target.leaf, pod, site},
@@ -251,7 +319,7 @@ Peer Clos::peer(std::uint32_t index, std::uint32_t port) const {
   return {};
 }
 
-Clos::PortRange Clos::over_other_sites(std::uint32_t index, const Target& target) const {
+PortRange Clos::over_other_sites(std::uint32_t index, const Target& target) const {
   if (index < gateway0_ || site_count() < 3) return {0, 0};
   const std::uint32_t site = (index - gateway0_) / shape_.gateways;
   if (site == site_of_leaf(target.leaf)) return {0, 0};
@@ -303,7 +371,8 @@ Hop Clos::choose_live(std::uint32_t index, const PortRange& range, const Target&
   return {};
 }
 
-Hop Clos::next_hop(std::uint32_t index, const Target& target, std::uint32_t entropy, const Broken& broken) const {
+Hop Clos::next_hop(std::uint32_t index, const Target& target, std::uint32_t entropy, RouteState,
+                   const Broken& broken) const {
   if (broken.empty()) return next_hop(index, target, entropy);
   if (broken.target_down(target)) return {};
   const PortRange range = towards(index, target);

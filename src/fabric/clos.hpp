@@ -11,8 +11,11 @@
 // routing is: find the range, choose in it.
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "fabric/network.hpp"
+#include "model/cluster_file.hpp"
 #include "model/shape.hpp"
 
 namespace weft::fabric {
@@ -28,61 +31,51 @@ class Clos {
     std::uint32_t pod;    // leaf, spine: counted over all sites
     std::uint32_t index;  // within the tier, counted over all sites
   };
-  struct PortRange {
-    std::uint32_t first;
-    std::uint32_t count;
-    std::uint32_t salt = 0;  // of the choice in it, its own for every stage of a route
-  };
-
   std::uint32_t switches() const { return gateway0_ + site_count() * shape_.gateways; }
   std::uint32_t count(Tier tier) const;
   Position position(std::uint32_t index) const;
   std::uint32_t ports(std::uint32_t index) const;
   Peer peer(std::uint32_t index, std::uint32_t port) const;
   const model::ClosShape& shape() const { return shape_; }
+  std::vector<SwitchTier> tiers() const;
+  model::Wire wire(LinkTier tier) const;
+  std::vector<CableRun> cables(const model::FabricSpec& spec) const;
+  std::string text() const;
 
   // The ports of `index` that lead towards the target on a shortest path; count 0 when none does.
   PortRange towards(std::uint32_t index, const Target& target) const;
 
-  // The same for who asks often: what a switch and a target are is worked out once, and only one
-  // comparison is left. A switch leads down when the target lies below it, else up. Gateways, whose
-  // way depends on the other site, have no waypoint; nor have leaves that hang on them.
-  struct Waypoint {
-    Tier tier = Tier::leaf;
-    std::uint32_t place = 0;  // leaf, pod or site that lies below it
-    std::uint32_t step = 1;   // ports per thing below it
-    PortRange down;           // `first` counts from the target's step
-    PortRange up;
-  };
-  struct Destination {
-    std::uint32_t place[3];  // its leaf, pod and site
-    std::uint32_t below[3];  // port of the leaf, leaf of the pod, pod of the site
-  };
+  // Gateways, whose way depends on the other site, have no waypoint; nor have leaves that hang on them.
   bool has_waypoint(std::uint32_t index) const {
     return index < gateway0_ && (shape_.tiers > 1 || shape_.gateways == 0);
   }
   Waypoint waypoint(std::uint32_t index) const;
   Destination destination(const Target& target) const;
-  static PortRange towards(const Waypoint& at, const Destination& to) {
-    const auto tier = static_cast<std::size_t>(at.tier);
-    if (to.place[tier] != at.place) return at.up;
-    return {to.below[tier] * at.step, at.down.count, at.down.salt};
-  }
-
-  Hop next_hop(std::uint32_t index, const Target& target, std::uint32_t entropy) const {
+  // A tree's routes need no state.
+  RouteState start(std::uint32_t, const Target&, std::uint32_t, const Broken&) const { return {}; }
+  Hop next_hop(std::uint32_t index, const Target& target, std::uint32_t entropy, RouteState = {}) const {
     const PortRange range = towards(index, target);
     if (range.count == 0) return {};
     return {range.first + choose(entropy, range.salt, range.count), {}};
   }
   // The same around what is broken. Where no link is left between two sites, a gateway goes over a
   // third one that has such a link.
-  Hop next_hop(std::uint32_t index, const Target& target, std::uint32_t entropy, const Broken& broken) const;
+  Hop next_hop(std::uint32_t index, const Target& target, std::uint32_t entropy, RouteState state,
+               const Broken& broken) const;
   // Whether a switch still has a way to the target.
-  bool reaches(std::uint32_t index, const Target& target, const Broken& broken) const {
+  bool reaches(std::uint32_t index, const Target& target, RouteState, const Broken& broken) const {
     Search search;
     return reaches(index, target, broken, search);
   }
   bool reaches(std::uint32_t index, const Target& target, const Broken& broken, Search& search) const;
+  template <class Visit>
+  void for_each_port(std::uint32_t index, const Target& target, RouteState, Visit visit) const {
+    const PortRange range = towards(index, target);
+    for (std::uint32_t i = 0; i < range.count; ++i) visit(range.first + i);
+  }
+  std::uint64_t path_count(std::uint32_t from, const Target& target) const;
+  bool shortest_only() const { return true; }
+  std::uint32_t lossless_channels() const { return 1; }  // up and then down: no circle
 
  private:
   std::uint32_t site_count() const { return static_cast<std::uint32_t>(shape_.sites.size()); }

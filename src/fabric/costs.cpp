@@ -39,46 +39,14 @@ class Parts {
   Wide purchase_ = 0;
 };
 
-std::vector<CableRun> clos_runs(const Fabric& fabric) {
-  const Clos& clos = *fabric.clos();
-  const model::ClosShape& shape = clos.shape();
-  const model::FabricSpec& spec = fabric.cluster().file.fabric;
-  const model::LinkSpec& spine = spec.spine_link ? *spec.spine_link : spec.link;
-  const model::LinkSpec& super = spec.super_spine_link ? *spec.super_spine_link : spine;
-  const auto from = [&](Clos::Tier tier) { return static_cast<std::uint64_t>(fabric.planes()) * clos.count(tier); };
-  std::vector<CableRun> runs;
-  if (shape.tiers >= 2)
-    runs.push_back({LinkTier::spine, from(Clos::Tier::leaf) * shape.spines_per_pod * shape.bundle, &spine.medium});
-  if (shape.tiers == 3)
-    runs.push_back(
-        {LinkTier::super_spine, from(Clos::Tier::spine) * shape.supers_per_group * shape.super_bundle, &super.medium});
-  if (shape.gateways > 0) {
-    const Clos::Tier top = shape.tiers == 3   ? Clos::Tier::super_spine
-                           : shape.tiers == 2 ? Clos::Tier::spine
-                                              : Clos::Tier::leaf;
-    runs.push_back({LinkTier::gateway, from(top) * shape.gateways * shape.gateway_bundle,
-                    shape.tiers == 3 ? &super.medium : &spine.medium});
-  }
-  return runs;
-}
-
-std::vector<CableRun> dragonfly_runs(const Fabric& fabric) {
-  const Dragonfly& dragonfly = *fabric.dragonfly();
-  const model::DragonflyShape& shape = dragonfly.shape();
-  const model::CableKind& medium = fabric.cluster().file.fabric.link.medium;
-  const std::uint64_t groups = static_cast<std::uint64_t>(fabric.planes()) * shape.groups;
-  std::uint64_t outwards = 0;  // global links of a group
-  for (std::uint32_t ahead = 1; ahead < shape.groups; ++ahead) outwards += dragonfly.links_between(ahead);
-  return {{LinkTier::local, groups * shape.routers_per_group * (shape.routers_per_group - 1) / 2, &medium},
-          {LinkTier::global, groups * outwards / 2, &medium}};
-}
-
 }  // namespace
 
 std::vector<CableRun> cable_runs(const Fabric& fabric) {
   if (!fabric.has_network()) return {};
-  std::vector<CableRun> runs = fabric.clos() != nullptr ? clos_runs(fabric) : dragonfly_runs(fabric);
-  runs.insert(runs.begin(), {LinkTier::nic, fabric.endpoints(), &fabric.cluster().file.fabric.link.medium});
+  const model::FabricSpec& spec = fabric.cluster().file.fabric;
+  std::vector<CableRun> runs = fabric.ask([&](const auto& network) { return network.cables(spec); });
+  for (CableRun& run : runs) run.cables *= fabric.planes();
+  runs.insert(runs.begin(), {LinkTier::nic, fabric.endpoints(), &spec.link.medium});
   std::erase_if(runs, [](const CableRun& run) { return run.cables == 0; });
   return runs;
 }

@@ -13,12 +13,6 @@
 
 namespace weft::fabric {
 
-// The cables of one tier.
-struct CableRun {
-  LinkTier tier;
-  std::uint64_t cables;
-  const model::CableKind* kind;
-};
 // From NICs to switches and between switches; long links between sites are somebody else's.
 std::vector<CableRun> cable_runs(const Fabric& fabric);
 

@@ -1,5 +1,9 @@
 #include "fabric/dragonfly.hpp"
 
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+
 #include <algorithm>
 
 namespace weft::fabric {
@@ -27,7 +31,26 @@ Dragonfly::Share Dragonfly::own_links(std::uint32_t me, std::uint32_t ahead) con
   return {first, below((me + 1) * shape_.global_links) - first};
 }
 
-std::uint64_t Dragonfly::path_count(std::uint32_t from, std::uint32_t to) const {
+model::Wire Dragonfly::wire(LinkTier tier) const {
+  if (tier == LinkTier::local) return shape_.local_wire;
+  return tier == LinkTier::global ? shape_.global_wire : model::Wire{};
+}
+
+std::vector<CableRun> Dragonfly::cables(const model::FabricSpec& spec) const {
+  const std::uint64_t groups = shape_.groups;
+  std::uint64_t outwards = 0;  // global links of a group
+  for (std::uint32_t ahead = 1; ahead < shape_.groups; ++ahead) outwards += links_between(ahead);
+  return {{LinkTier::local, groups * shape_.routers_per_group * (shape_.routers_per_group - 1) / 2, &spec.link.medium},
+          {LinkTier::global, groups * outwards / 2, &spec.link.medium}};
+}
+
+std::string Dragonfly::text() const {
+  return fmt::format("; {} of {}, {} each", counted(shape_.groups, "group"),
+                     counted(shape_.routers_per_group, "router"), counted(shape_.global_links, "global link"));
+}
+
+std::uint64_t Dragonfly::path_count(std::uint32_t from, const Target& target) const {
+  const std::uint32_t to = target.leaf;
   const std::uint32_t group = group_of(from);
   if (group == group_of(to)) return 1;
   // Every link is the choice of a whole route: the hops in both groups follow from it.

@@ -14,8 +14,11 @@
 // one local hop more than minimal (`spare`). The channels above are those of a whole network.
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "fabric/network.hpp"
+#include "model/cluster_file.hpp"
 #include "model/shape.hpp"
 
 namespace weft::fabric {
@@ -31,6 +34,10 @@ class Dragonfly {
   std::uint32_t group_of(std::uint32_t router) const { return router / shape_.routers_per_group; }
   Peer peer(std::uint32_t router, std::uint32_t port) const;
   const model::DragonflyShape& shape() const { return shape_; }
+  std::vector<SwitchTier> tiers() const { return {{"router", "router", 0, switches(), 0}}; }
+  model::Wire wire(LinkTier tier) const;
+  std::vector<CableRun> cables(const model::FabricSpec& spec) const;
+  std::string text() const;
 
   // Global links between a group and the one `ahead` places further.
   std::uint32_t links_between(std::uint32_t ahead) const;
@@ -48,16 +55,26 @@ class Dragonfly {
   RouteState start(std::uint32_t router, const Target& target, std::uint32_t entropy, const Broken& broken) const;
   RouteState detour(std::uint32_t router, const Target& target, std::uint32_t entropy) const;
 
+  Hop next_hop(std::uint32_t router, const Target& target, std::uint32_t entropy, RouteState state) const {
+    static const Broken kNothing;
+    return next_hop(router, target, entropy, state, kNothing);
+  }
   Hop next_hop(std::uint32_t router, const Target& target, std::uint32_t entropy, RouteState state,
                const Broken& broken) const;
+  // Groups do not nest: every router is asked itself.
+  bool has_waypoint(std::uint32_t) const { return false; }
+  Waypoint waypoint(std::uint32_t) const { return {}; }
+  Destination destination(const Target& target) const { return {{target.leaf}, {target.port}}; }
   bool reaches(std::uint32_t router, const Target& target, RouteState state, const Broken& broken) const {
     Search search;
     return reaches(router, target, state, broken, search);
   }
   bool reaches(std::uint32_t router, const Target& target, RouteState state, const Broken& broken,
                Search& search) const;
-  // How many minimal routes lead from a router to another one.
-  std::uint64_t path_count(std::uint32_t from, std::uint32_t to) const;
+  // How many minimal routes lead from a router to a target.
+  std::uint64_t path_count(std::uint32_t from, const Target& target) const;
+  bool shortest_only() const { return shape_.routing == model::DragonflyRouting::minimal; }
+  std::uint32_t lossless_channels() const { return local_channels(); }
 
   // Calls visit(port) for every port that leads towards the target in this state.
   template <class Visit>

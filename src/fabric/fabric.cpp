@@ -59,7 +59,7 @@ std::uint32_t Fabric::per_server(NodeKind kind, const Group& group) const {
   return 0;
 }
 
-Fabric::Fabric(const model::Cluster& cluster) : cluster_(&cluster) {
+Fabric::Fabric(const model::Cluster& cluster) : cluster_(&cluster), network_(network_of(cluster.shape)) {
   std::uint32_t next = 0;
   for (std::size_t k = 0; k < kNodeKinds; ++k) {
     const auto kind = static_cast<NodeKind>(k);
@@ -72,11 +72,9 @@ Fabric::Fabric(const model::Cluster& cluster) : cluster_(&cluster) {
     }
   }
   const model::Shape& shape = cluster.shape;
-  if (const auto* clos = std::get_if<model::ClosShape>(&shape.layout)) {
-    per_plane_ = network_.emplace<Clos>(*clos).switches();
-    planes_ = shape.planes();
-  } else if (const auto* dragonfly = std::get_if<model::DragonflyShape>(&shape.layout)) {
-    per_plane_ = network_.emplace<Dragonfly>(*dragonfly).switches();
+  if (!std::holds_alternative<std::monostate>(network_)) {
+    per_plane_ = ask([](const auto& network) { return network.switches(); });
+    tiers_ = ask([](const auto& network) { return network.tiers(); });
     planes_ = shape.planes();
   }
   first_[kNodeKinds] = next + planes_ * per_plane_;
@@ -122,6 +120,13 @@ NodeId Fabric::in_server(NodeKind kind, std::uint32_t group, std::uint32_t serve
   return node(kind, group_first_[static_cast<std::size_t>(kind)][group] + unit * per_server(kind, g) + local);
 }
 
+const SwitchTier& Fabric::tier_of(std::uint32_t network_switch) const {
+  const std::uint32_t local = network_switch % per_plane_;
+  std::size_t tier = 0;
+  while (local >= tiers_[tier].first + tiers_[tier].count) ++tier;
+  return tiers_[tier];
+}
+
 std::string Fabric::switch_name(std::uint32_t index) const {
   const std::uint32_t plane = index / per_plane_;
   const std::uint32_t local = index % per_plane_;
@@ -129,10 +134,8 @@ std::string Fabric::switch_name(std::uint32_t index) const {
   std::string prefix;
   if (shape.port_planes > 1) prefix += fmt::format("plane{}/", plane / shape.rail_planes);
   if (shape.rail_planes > 1) prefix += fmt::format("rail{}/", plane % shape.rail_planes);
-  if (dragonfly() != nullptr) return fmt::format("{}router{}", prefix, local);
-  const Clos::Position at = clos()->position(local);
-  static constexpr std::string_view kTiers[] = {"leaf", "spine", "super", "gateway"};
-  return fmt::format("{}{}{}", prefix, kTiers[static_cast<std::size_t>(at.tier)], at.index);
+  const SwitchTier& tier = tier_of(index);
+  return fmt::format("{}{}{}", prefix, tier.name, local - tier.first);
 }
 
 std::string Fabric::name(NodeId id) const {
@@ -172,17 +175,12 @@ std::optional<NodeId> Fabric::find(std::string_view name) const {
   if (digits == std::string_view::npos || !has_network()) return std::nullopt;
   const auto index = number(name.substr(digits + 1));
   if (!index) return std::nullopt;
-  for (std::uint32_t plane = 0; plane < planes_; ++plane) {
-    std::vector<std::uint32_t> firsts = {0};
-    if (const Clos* tree = clos())
-      for (const auto tier : {Clos::Tier::leaf, Clos::Tier::spine, Clos::Tier::super_spine})
-        firsts.push_back(firsts.back() + tree->count(tier));
-    for (const std::uint32_t first : firsts) {
-      if (*index >= per_plane_ || first + *index >= per_plane_) continue;
-      const std::uint32_t candidate = plane * per_plane_ + first + *index;
+  for (std::uint32_t plane = 0; plane < planes_; ++plane)
+    for (const SwitchTier& tier : tiers_) {
+      if (*index >= tier.count) continue;
+      const std::uint32_t candidate = plane * per_plane_ + tier.first + *index;
       if (switch_name(candidate) == name) return node(NodeKind::network_switch, candidate);
     }
-  }
   return std::nullopt;
 }
 
@@ -246,53 +244,34 @@ std::optional<std::uint32_t> Fabric::endpoint_at(std::uint32_t plane, Target tar
 
 std::uint32_t Fabric::ports(std::uint32_t network_switch) const {
   const std::uint32_t local = network_switch % per_plane_;
-  return clos() != nullptr ? clos()->ports(local) : dragonfly()->ports(local);
+  return ask([&](const auto& network) { return network.ports(local); });
 }
 
 Peer Fabric::peer(std::uint32_t network_switch, std::uint32_t port) const {
   const std::uint32_t local = network_switch % per_plane_;
-  return clos() != nullptr ? clos()->peer(local, port) : dragonfly()->peer(local, port);
+  return ask([&](const auto& network) { return network.peer(local, port); });
 }
 
 model::Wire Fabric::wire(LinkTier tier, std::uint32_t group) const {
-  const model::Shape& shape = cluster_->shape;
-  if (tier == LinkTier::nic) return shape.wiring[group].wire;
-  if (const Dragonfly* dragonfly = this->dragonfly())
-    return tier == LinkTier::local ? dragonfly->shape().local_wire : dragonfly->shape().global_wire;
-  const model::ClosShape& clos = this->clos()->shape();
-  switch (tier) {
-    case LinkTier::super_spine:
-      return clos.super_wire;
-    case LinkTier::site:
-      return clos.site_wire;
-    case LinkTier::gateway:
-      return clos.tiers == 3 ? clos.super_wire : clos.spine_wire;
-    default:
-      return clos.spine_wire;
-  }
+  if (tier == LinkTier::nic) return cluster_->shape.wiring[group].wire;
+  return ask([&](const auto& network) { return network.wire(tier); });
 }
 
 const model::SwitchKind& Fabric::switch_kind(std::uint32_t network_switch) const {
-  const auto& kinds = cluster_->shape.switches;
-  if (clos() == nullptr) return kinds[0];
-  const Clos::Tier tier = clos()->position(network_switch % per_plane_).tier;
-  return tier == Clos::Tier::gateway ? kinds.back() : kinds[static_cast<std::size_t>(tier)];
+  return cluster_->shape.switches[tier_of(network_switch).kind];
 }
 
 Hop Fabric::next_hop(std::uint32_t at, Target target, std::uint32_t entropy, RouteState state) const {
-  if (const Clos* tree = clos()) return tree->next_hop(at, target, entropy);
-  static const Broken kNothing;
-  return dragonfly()->next_hop(at, target, entropy, state, kNothing);
+  return ask([&](const auto& network) { return network.next_hop(at, target, entropy, state); });
 }
 
 Hop Fabric::next_hop(std::uint32_t at, Target target, std::uint32_t entropy, RouteState state,
                      const Broken& broken) const {
-  if (const Clos* tree = clos()) return tree->next_hop(at, target, entropy, broken);
-  return dragonfly()->next_hop(at, target, entropy, state, broken);
+  return ask([&](const auto& network) { return network.next_hop(at, target, entropy, state, broken); });
 }
 
 RouteState Fabric::start(std::uint32_t at, Target target, std::uint32_t entropy, const Broken& broken) const {
-  return dragonfly() != nullptr ? dragonfly()->start(at, target, entropy, broken) : RouteState{};
+  return ask([&](const auto& network) { return network.start(at, target, entropy, broken); });
 }
 
 bool Fabric::reachable(std::uint32_t from, std::uint32_t to, const Failures& failures) const {
@@ -300,29 +279,19 @@ bool Fabric::reachable(std::uint32_t from, std::uint32_t to, const Failures& fai
   const Attachment b = attachment(to);
   if (a.plane != b.plane) return false;
   const Broken& broken = failures.planes[a.plane];
-  if (broken.empty()) return clos() == nullptr || clos()->towards(a.target.leaf, b.target).count > 0;
-  if (broken.switch_down(a.target.leaf) || broken.port_down(a.target.leaf, a.target.port)) return false;
-  if (const Clos* tree = clos()) return tree->reaches(a.target.leaf, b.target, broken);
-  return dragonfly()->reaches(a.target.leaf, b.target, dragonfly()->start(a.target.leaf, b.target, 0, broken), broken);
+  const std::uint32_t leaf = a.target.leaf;
+  if (broken.empty()) return static_cast<bool>(next_hop(leaf, b.target, 0));
+  if (broken.switch_down(leaf) || broken.port_down(leaf, a.target.port)) return false;
+  return ask([&](const auto& network) {
+    return network.reaches(leaf, b.target, network.start(leaf, b.target, 0, broken), broken);
+  });
 }
 
 std::uint64_t Fabric::path_count(std::uint32_t from, std::uint32_t to) const {
   const Attachment a = attachment(from);
   const Attachment b = attachment(to);
   if (a.plane != b.plane) return 0;
-  if (const Clos* tree = clos()) {
-    // All choices at a switch are alike, so one representative is followed.
-    std::uint64_t paths = 1;
-    std::uint32_t at = a.target.leaf;
-    while (true) {
-      const Clos::PortRange range = tree->towards(at, b.target);
-      if (range.count == 0) return 0;
-      if (at == b.target.leaf) return paths;
-      paths *= range.count;
-      at = tree->peer(at, range.first).switch_index;
-    }
-  }
-  return dragonfly()->path_count(a.target.leaf, b.target.leaf);
+  return ask([&](const auto& network) { return network.path_count(a.target.leaf, b.target); });
 }
 
 std::vector<std::vector<NodeId>> Fabric::all_paths(std::uint32_t from, std::uint32_t to, std::size_t limit) const {
@@ -344,12 +313,7 @@ std::vector<std::vector<NodeId>> Fabric::all_paths(std::uint32_t from, std::uint
         self(self, next.switch_index, after);
       }
     };
-    if (const Clos* tree = clos()) {
-      const Clos::PortRange range = tree->towards(at, b.target);
-      for (std::uint32_t i = 0; i < range.count; ++i) take(range.first + i);
-    } else {
-      dragonfly()->for_each_port(at, b.target, state, take);
-    }
+    ask([&](const auto& network) { network.for_each_port(at, b.target, state, take); });
     walked.pop_back();
   };
   walk(walk, a.target.leaf, {});

@@ -15,8 +15,7 @@
 #include <variant>
 #include <vector>
 
-#include "fabric/clos.hpp"
-#include "fabric/dragonfly.hpp"
+#include "fabric/networks.hpp"
 #include "model/cluster.hpp"
 
 namespace weft::fabric {
@@ -95,8 +94,15 @@ class Fabric {
   NodeId nic_of(std::uint32_t endpoint) const;
   Attachment attachment(std::uint32_t endpoint) const;
   std::optional<std::uint32_t> endpoint_at(std::uint32_t plane, Target target) const;
+  // What is of one kind only; nullptr: it is another. All else goes through `ask`.
   const Clos* clos() const { return std::get_if<Clos>(&network_); }
   const Dragonfly* dragonfly() const { return std::get_if<Dragonfly>(&network_); }
+  // question(network), of a fabric that has one.
+  template <class Question>
+  decltype(auto) ask(const Question& question) const {
+    return visit_network(network_, question);
+  }
+  const std::vector<SwitchTier>& tiers() const { return tiers_; }  // of one plane
   std::uint32_t ports(std::uint32_t network_switch) const;
   Peer peer(std::uint32_t network_switch, std::uint32_t port) const;  // switch_index within the plane
   model::Wire wire(LinkTier tier, std::uint32_t group = 0) const;
@@ -138,13 +144,15 @@ class Fabric {
   NodeId network_node(std::uint32_t plane, std::uint32_t index) const {
     return node(NodeKind::network_switch, plane * per_plane_ + index);
   }
+  const SwitchTier& tier_of(std::uint32_t network_switch) const;
   std::string switch_name(std::uint32_t index) const;
 
   const model::Cluster* cluster_;
   std::uint32_t first_[kNodeKinds + 1] = {};
   std::vector<std::uint32_t> group_first_[kNodeKinds];  // first index of each group, by kind
   std::vector<std::uint32_t> group_endpoint_;
-  std::variant<std::monostate, Clos, Dragonfly> network_;
+  AnyNetwork network_;
+  std::vector<SwitchTier> tiers_;
   std::uint32_t planes_ = 0;
   std::uint32_t per_plane_ = 0;
   std::uint32_t endpoints_ = 0;

@@ -1,18 +1,39 @@
 #pragma once
-// What the two scale-out networks (Clos, Dragonfly) have in common. Both work on one plane with
-// switches numbered from 0; `Fabric` adds planes, NICs and servers.
+// The words that all scale-out networks (Clos, Dragonfly) share. Each works on one plane with
+// switches numbered from 0; `Fabric` adds planes, NICs and servers. What a network must provide is
+// said in networks.hpp.
 
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/hash.hpp"
+#include "model/kinds.hpp"
 
 namespace weft::fabric {
 
 inline constexpr std::uint32_t kNone = 0xFFFFFFFFu;
 
 enum class LinkTier : std::uint8_t { nic, spine, super_spine, gateway, site, local, global };
+inline constexpr std::size_t kLinkTiers = 7;
+
+// The switches of one sort, numbered one behind another.
+struct SwitchTier {
+  std::string_view name;    // "spine": they are called spine0, spine1, ...
+  std::string_view noun;    // "super-spine"
+  std::uint32_t first = 0;  // within a plane
+  std::uint32_t count = 0;
+  std::size_t kind = 0;  // in model::Shape::switches
+};
+
+// The cables of one tier.
+struct CableRun {
+  LinkTier tier;
+  std::uint64_t cables;
+  const model::CableKind* kind;
+};
 
 // Where a packet leaves the network: a port of a leaf (or router) that a NIC hangs on.
 struct Target {
@@ -28,6 +49,34 @@ struct Peer {
   std::uint32_t switch_index = 0;  // other_switch
   std::uint32_t port = 0;          // the port at the other end
 };
+
+// Ports that stand one behind another.
+struct PortRange {
+  std::uint32_t first;
+  std::uint32_t count;
+  std::uint32_t salt = 0;  // of the choice in it, its own for every stage of a route
+};
+
+// For who asks often, in networks whose switches nest (ports of a leaf, leaves of a pod, pods of a
+// site): what a switch and a target are is worked out once, and only one comparison is left. A
+// switch leads down when the target lies below it, else up.
+inline constexpr std::size_t kLevels = 3;
+struct Waypoint {
+  std::uint8_t level = 0;
+  std::uint32_t place = 0;  // leaf, pod or site that lies below it
+  std::uint32_t step = 1;   // ports per thing below it
+  PortRange down;           // `first` counts from the target's step
+  PortRange up;
+};
+struct Destination {
+  std::uint32_t place[kLevels] = {};  // its leaf, and what that lies in
+  std::uint32_t below[kLevels] = {};  // port of the leaf, and which of the places of the level below
+  Target target() const { return {place[0], below[0]}; }
+};
+inline PortRange towards(const Waypoint& at, const Destination& to) {
+  if (to.place[at.level] != at.place) return at.up;
+  return {to.below[at.level] * at.step, at.down.count, at.down.salt};
+}
 
 // What a packet carries of its route. Fat trees need nothing; Dragonfly remembers a detour and how
 // many global links were crossed, which is also the virtual channel.

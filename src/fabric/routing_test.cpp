@@ -55,12 +55,12 @@ struct Property {
     if (clos == nullptr) return;
     for (std::uint32_t at = 0; at < fabric.switches_per_plane(); ++at) {
       if (!clos->has_waypoint(at)) continue;
-      const Clos::Waypoint way = clos->waypoint(at);
+      const Waypoint way = clos->waypoint(at);
       const std::uint32_t step = std::max(1u, fabric.endpoints() / 200);
       for (std::uint32_t end = 0; end < fabric.endpoints(); end += step) {
         const Target target = fabric.attachment(end).target;
-        const Clos::PortRange slow = clos->towards(at, target);
-        const Clos::PortRange fast = Clos::towards(way, clos->destination(target));
+        const PortRange slow = clos->towards(at, target);
+        const PortRange fast = towards(way, clos->destination(target));
         ASSERT_EQ(fast.first, slow.first) << at << " to " << end;
         ASSERT_EQ(fast.count, slow.count) << at << " to " << end;
         ASSERT_EQ(fast.salt, slow.salt) << at << " to " << end;
@@ -196,6 +196,23 @@ TEST_P(EveryFabric, HasTheCountsOfItsDrawing) {
   EXPECT_EQ(fabric.endpoints(), GetParam().endpoints);
 }
 
+TEST_P(EveryFabric, TiersHoldEverySwitchOnce) {
+  std::uint32_t next = 0;
+  for (const SwitchTier& tier : fabric.tiers()) {
+    EXPECT_EQ(tier.first, next) << tier.name;
+    EXPECT_TRUE(tier.count == 0 || tier.kind < fabric.cluster().shape.switches.size()) << tier.name;
+    next += tier.count;
+  }
+  EXPECT_EQ(next, fabric.switches_per_plane());
+}
+TEST_P(EveryFabric, LinksBetweenSwitchesHaveWires) {
+  for (std::uint32_t at = 0; at < fabric.switches_per_plane(); ++at)
+    for (std::uint32_t port = 0; port < fabric.ports(at); ++port) {
+      const Peer there = fabric.peer(at, port);
+      if (there.kind != Peer::Kind::other_switch) continue;
+      ASSERT_GT(fabric.wire(there.tier).rate.count(), 0) << at << ":" << port;
+    }
+}
 TEST_P(EveryFabric, PeerIsAnInvolution) { Property(fabric).peers_are_mutual(); }
 TEST_P(EveryFabric, AttachmentAndEndpointAtAreInverse) {
   Property(fabric).attachments_are_mutual();

@@ -66,6 +66,65 @@ TEST(SmiMatrix, TakesTheGpuFromAnotherOutput) {
   EXPECT_EQ(server->gpu, "h200-sxm");
 }
 
+TEST(SmiMatrix, OneDirectLinkIsALink) {
+  Notes notes;
+  const std::string text =
+      "\tGPU0\tGPU1\tCPU Affinity\n"
+      "GPU0\t X \tNV1\t0-7\n"
+      "GPU1\tNV1\t X \t0-7\n";
+  const auto matrix = read_smi_matrix(notes.add_text("topo.txt", text), notes);
+  ASSERT_TRUE(matrix) << notes.text();
+  const auto server = outline_of(*matrix, "Tesla V100-SXM2-16GB", catalog(), notes);
+  ASSERT_TRUE(server) << notes.text();
+  EXPECT_TRUE(server->nvlink_direct);
+  EXPECT_EQ(server->nvlinks_per_gpu, 1);
+  EXPECT_EQ(server->nvlinks_between, (std::vector<std::vector<std::int64_t>>{{0, 1}, {1, 0}}));
+}
+
+// Each pair shows all links of a GPU, which are more than it has to two others.
+TEST(SmiMatrix, LinksThroughASwitchAreNotBetweenTwo) {
+  Notes notes;
+  const std::string text =
+      "\tGPU0\tGPU1\tGPU2\n"
+      "GPU0\t X \tNV18\tNV18\n"
+      "GPU1\tNV18\t X \tNV18\n"
+      "GPU2\tNV18\tNV18\t X \n";
+  const auto matrix = read_smi_matrix(notes.add_text("topo.txt", text), notes);
+  ASSERT_TRUE(matrix) << notes.text();
+  const auto server = outline_of(*matrix, "NVIDIA H100", catalog(), notes);
+  ASSERT_TRUE(server) << notes.text();
+  EXPECT_FALSE(server->nvlink_direct);
+  EXPECT_EQ(server->nvlinks_per_gpu, 18);
+  EXPECT_TRUE(server->nvlinks_between.empty());
+}
+
+TEST(SmiMatrix, WithoutLinksNothingIsBetweenTwo) {
+  Notes notes;
+  const auto matrix =
+      read_smi_matrix(notes.add_text("topo.txt", "\tGPU0\tGPU1\nGPU0\t X \tSYS\nGPU1\tSYS\t X \n"), notes);
+  ASSERT_TRUE(matrix) << notes.text();
+  const auto server = outline_of(*matrix, "NVIDIA L40S", catalog(), notes);
+  ASSERT_TRUE(server) << notes.text();
+  EXPECT_TRUE(server->nvlink.empty());
+  EXPECT_TRUE(server->nvlinks_between.empty());
+}
+
+TEST(SmiMatrix, LinksTellWhichGpu) {
+  const auto gpu_with = [](const std::string& cell) {
+    Notes notes;
+    const std::string text = "\tGPU0\tGPU1\nGPU0\t X \t" + cell + "\nGPU1\t" + cell + "\t X \n";
+    const auto matrix = read_smi_matrix(notes.add_text("topo.txt", text), notes);
+    const auto server = matrix ? outline_of(*matrix, "", catalog(), notes) : std::nullopt;
+    return server ? server->gpu : notes.text();
+  };
+  EXPECT_EQ(gpu_with("SYS"), "l40s");
+  EXPECT_EQ(gpu_with("NV1"), "v100-sxm");
+  EXPECT_EQ(gpu_with("NV6"), "v100-sxm");
+  EXPECT_EQ(gpu_with("NV7"), "a100-80-sxm");
+  EXPECT_EQ(gpu_with("NV12"), "a100-80-sxm");
+  EXPECT_EQ(gpu_with("NV13"), "h100-sxm");
+}
+
 TEST(SmiMatrix, MayLackTheRowsOfNics) {
   spec::Diagnostics notes;
   const auto matrix = read_smi_matrix(notes.sources().add("topo.txt", "  GPU0 mlx5_0 mlx5_1\nGPU0 X PIX SYS\n"), notes);

@@ -64,5 +64,10 @@ TEST(Placement, ASlowRankIsOneThatIsThereAndKeepsSomeOfItsSpeed) {
     EXPECT_FALSE(parse_slow_rank(wrong, 4).has_value()) << wrong;
 }
 
+TEST(Placement, ARefusalNamesWhatWouldBeRight) {
+  EXPECT_EQ(parse_gpus("8", 8).error().help, "GPUs are numbered from 0 to 7");
+  EXPECT_EQ(parse_slow_rank("8=50%", 8).error().help.substr(0, 18), "a rank from 0 to 7");
+}
+
 }  // namespace
 }  // namespace weft::model

@@ -20,14 +20,6 @@ std::string microseconds(std::int64_t ps) {
 
 }  // namespace
 
-double CollectiveRow::algorithm_bandwidth() const {
-  return time == 0 ? 0 : static_cast<double>(size()) * 1e3 / static_cast<double>(time);
-}
-
-double CollectiveRow::bus_bandwidth() const {
-  return algorithm_bandwidth() * static_cast<double>(bus_over) / static_cast<double>(bus_under);
-}
-
 void write_collective_head(const CollectiveHead& head, std::ostream& out) {
   out << fmt::format("# weft {} {}: simulated, {}\n", head.version, head.operation, head.cluster);
   out << fmt::format(

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/text.hpp"
+#include "report/swept_run.hpp"
 #include "report/table.hpp"
 
 namespace weft::report {
@@ -33,7 +35,56 @@ struct Metric {
   std::string text(const Variant& variant) const { return of_all && !is_finished(variant) ? "-" : figure(variant); }
 };
 
-std::vector<Metric> metrics(const std::vector<Variant>& variants) {
+// The mean over seeds of one of the rows; nothing where a run has not come so far.
+std::optional<double> mean_of_row(const Variant& variant, std::size_t row,
+                                  const std::function<double(const CollectiveRow&)>& value) {
+  double sum = 0;
+  for (const ComparedRun& run : variant.runs) {
+    if (row >= run.collectives.size()) return std::nullopt;
+    sum += value(run.collectives[row]);
+  }
+  return sum / static_cast<double>(variant.runs.size());
+}
+
+// Collectives: busbw size by size, what decides, and how it was done.
+std::vector<Metric> collective_metrics(const std::vector<Variant>& variants) {
+  const auto most = std::max_element(variants.begin(), variants.end(), [](const Variant& a, const Variant& b) {
+    return a.runs[0].collectives.size() < b.runs[0].collectives.size();
+  });
+  const std::vector<CollectiveRow>& rows = most->runs[0].collectives;
+  std::vector<Metric> out;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    out.push_back({fmt::format("{} {}", rows[i].operation, exact(Bytes(static_cast<std::int64_t>(rows[i].bytes)))),
+                   [i](const Variant& v) {
+                     const auto busbw = mean_of_row(v, i, [](const CollectiveRow& row) { return row.bus_bandwidth(); });
+                     return busbw ? fmt::format("{:.2f} GB/s", *busbw) : "-";
+                   }});
+  out.push_back(
+      {std::string(title_of(Measure::collective)), [](const Variant& v) { return duration(mean(v, end_of)); }, true});
+  out.push_back({"algorithm",
+                 [](const Variant& v) {
+                   const CollectiveRow& last = v.runs[0].collectives.back();
+                   return last.algorithm + " " + last.protocol;
+                 },
+                 true});
+  out.push_back({"level", [](const Variant& v) { return v.runs[0].collectives.back().executor; }, true});
+  return out;
+}
+
+// Behind what decides, its spread over seeds.
+void add_spread(const std::vector<Variant>& variants, std::vector<Metric>& rows) {
+  if (variants[0].runs.size() < 2) return;
+  const Measure measure = measure_of(variants);
+  const auto bound = [measure](std::int64_t Spread::*which) {
+    return [measure, which](const Variant& v) { return brief(Duration(spread_of(v, measure).*which)); };
+  };
+  auto at =
+      std::find_if(rows.begin(), rows.end(), [&](const Metric& row) { return row.title == title_of(measure); }) + 1;
+  if (measure == Measure::end) ++at;  // behind how many are
+  rows.insert(at, {{"  at best", bound(&Spread::least), true}, {"  at worst", bound(&Spread::most), true}});
+}
+
+std::vector<Metric> flow_metrics(const std::vector<Variant>& variants) {
   const auto completion = [](std::int64_t Quantiles::*which) {
     return [which](const Variant& variant) { return mean_completion(variant, which); };
   };
@@ -72,17 +123,7 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
       {"sent again", packets(&ComparedRun::resent)},
       {"dropped", packets(&ComparedRun::dropped)},
   };
-  // The spread of what decides, below it.
-  if (variants[0].runs.size() > 1) {
-    const Measure measure = measure_of(variants);
-    const auto bound = [measure](std::int64_t Spread::*which) {
-      return [measure, which](const Variant& v) { return brief(Duration(spread_of(v, measure).*which)); };
-    };
-    auto at =
-        std::find_if(rows.begin(), rows.end(), [&](const Metric& row) { return row.title == title_of(measure); }) + 1;
-    if (measure == Measure::end) ++at;  // behind how many are
-    rows.insert(at, {{"  at best", bound(&Spread::least), true}, {"  at worst", bound(&Spread::most), true}});
-  }
+  add_spread(variants, rows);
   for (std::size_t i = 0; i < variants[0].runs[0].streams.size(); ++i) {
     const std::string name = variants[0].runs[0].streams[i].record.name;
     const auto row = [&](const std::string& title, bool of_all, std::function<std::string(const Variant&)> figure) {
@@ -117,6 +158,13 @@ std::vector<Metric> metrics(const std::vector<Variant>& variants) {
   drop("fullest link", std::all_of(variants.begin(), variants.end(), [](const Variant& v) {
          return std::all_of(v.runs.begin(), v.runs.end(), [](const ComparedRun& run) { return run.fullest_link == 0; });
        }));
+  return rows;
+}
+
+std::vector<Metric> metrics(const std::vector<Variant>& variants) {
+  const bool collectives = measure_of(variants) == Measure::collective;
+  std::vector<Metric> rows = collectives ? collective_metrics(variants) : flow_metrics(variants);
+  if (collectives) add_spread(variants, rows);
   for (CostRow& row : cost_rows(labelled_costs(variants)))
     rows.push_back(
         {std::move(row.first), [figure = std::move(row.second)](const Variant& v) { return figure(v.costs); }});
@@ -212,6 +260,8 @@ void write_comparison(const std::vector<Variant>& variants, const Verdict& verdi
                              {"resent", run.resent},
                              {"dropped", run.dropped},
                              {"digest", fmt::format("{:016x}", run.digest)}});
+      for (const CollectiveRow& each : run.collectives)
+        row["runs"].back()["collectives"].push_back(collective_json(each));
       for (const StreamSummary& stream : run.streams) {
         const Quantiles fct = stream.summary.completion.value_or(Quantiles{});
         row["runs"].back()["streams"].push_back({{"name", stream.record.name},

@@ -15,10 +15,10 @@
 #include <sstream>
 #include <vector>
 
-#include "transport/codec.hpp"
-#include "transport/tcp.hpp"
+#include "transport/srd/codec.hpp"
+#include "transport/tcp/tcp.hpp"
 #include "transport/testing_wire.hpp"
-#include "transport/uet.hpp"
+#include "transport/uet/uet.hpp"
 
 namespace weft::report {
 namespace {
@@ -276,7 +276,7 @@ struct TcpTalk {
     transport::TcpConfig config;
     config.base_rtt = 4'400'000;
     config.rto_min = 1'000'000'000;
-    numbers.tcp_segment = config.mtu - config.headers;
+    numbers.tcp = config;
     transport::TestingWire<transport::Tcp> net({}, config);
     std::uint32_t count = 0;
     net.deliver = [&](transport::Transmit& packet) {

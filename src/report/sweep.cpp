@@ -67,15 +67,42 @@ struct Figure {
   bool measured = true;  // else it is known without a run, too, of a cluster that there is
 };
 
-// "all done" first. What no point has is left out.
-std::vector<Figure> figures(const Sweep& sweep) {
-  std::vector<Figure> out = {
+// Collectives: what the largest sizes take, and the bus bandwidth of each size.
+std::vector<Figure> collective_figures(const std::vector<CollectiveRow>& rows) {
+  std::vector<Figure> out = {{"all done", all_done}};
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    out.push_back({fmt::format("{} {}", rows[i].operation, exact(Bytes(static_cast<std::int64_t>(rows[i].bytes)))),
+                   [i](const Variant& v) {
+                     return fmt::format("{:.2f}", mean(v, [i](const ComparedRun& run) {
+                                          return i < run.collectives.size() ? run.collectives[i].bus_bandwidth() : 0;
+                                        }));
+                   }});
+  return out;
+}
+
+std::vector<Figure> flow_figures() {
+  return {
       {"all done", all_done},
       {"p50", [](const Variant& v) { return mean_completion(v, &Quantiles::p50); }},
       {"p99", [](const Variant& v) { return mean_completion(v, &Quantiles::p99); }},
       {"goodput", goodput},
       {"max slow", slowest},
   };
+}
+
+// The first point with rows of collectives; the end where flows were run.
+auto find_collectives(const Sweep& sweep) {
+  return std::find_if(sweep.points.begin(), sweep.points.end(), [](const SweptPoint& point) {
+    return !point.variant.runs.empty() && !point.variant.runs[0].collectives.empty();
+  });
+}
+bool runs_collectives(const Sweep& sweep) { return find_collectives(sweep) != sweep.points.end(); }
+
+// "all done" first. What no point has is left out.
+std::vector<Figure> figures(const Sweep& sweep) {
+  std::vector<Figure> out = runs_collectives(sweep)
+                                ? collective_figures(find_collectives(sweep)->variant.runs[0].collectives)
+                                : flow_figures();
   const auto any = [&](const auto& has) {
     return std::any_of(sweep.points.begin(), sweep.points.end(), [&](const SweptPoint& p) { return has(p.variant); });
   };
@@ -171,7 +198,8 @@ std::string sweep_text(const Sweep& sweep, std::size_t width, bool colour) {
     text += (text.empty() ? "" : "\n") + table_of(sweep, rest.first(some)).text(width, colour);
     rest = rest.subspan(some);
   }
-  return text + "p50, p99: completion; max slow: of the slowest flow, against alone\n";
+  return text + (runs_collectives(sweep) ? "all done: what the largest sizes take; then busbw in GB/s, size by size\n"
+                                         : "p50, p99: completion; max slow: of the slowest flow, against alone\n");
 }
 
 std::vector<std::pair<std::string, std::string>> trouble_lines(const Sweep& sweep) {
@@ -219,23 +247,32 @@ void write_sweep(const Sweep& sweep, const Verdict& verdict, std::ostream& out) 
 }
 
 void write_sweep_csv(const Sweep& sweep, std::ostream& out) {
-  for (const std::string& key : sweep.keys) out << csv_cell(key) << ',';
-  const Json names = run_json({});
-  for (const auto& [name, value] : names.items()) out << name << ',';
-  std::vector<std::string> last_names;
-  const Json costs = costs_json({});
-  for (const auto& [name, value] : costs.items()) last_names.push_back(name);
-  out << fmt::format("{}\n", fmt::join(last_names, ","));
-  for (const SweptPoint& point : sweep.points)
-    for (const ComparedRun& run : point.variant.runs) {
-      for (const std::string& value : point.values) out << csv_cell(value) << ',';
-      const Json row = run_json(run);
-      for (const auto& [name, value] : row.items()) out << csv_cell(value) << ',';
-      const Json costs_row = costs_json(point.variant.costs);
-      std::vector<std::string> cells;
-      for (const auto& [name, value] : costs_row.items()) cells.push_back(csv_cell(value));
-      out << fmt::format("{}\n", fmt::join(cells, ","));
+  // A line is of a run, or of a row of its collectives.
+  const auto lines_of = [&](const ComparedRun& run) {
+    std::vector<Json> lines;
+    for (const CollectiveRow& row : run.collectives) {
+      Json line = {{"seed", run.seed}};
+      line.update(collective_json(row));
+      lines.push_back(std::move(line));
     }
+    return runs_collectives(sweep) ? lines : std::vector<Json>{run_json(run)};
+  };
+  const auto write = [&](std::vector<std::string> cells, const Json& run, const Json& costs, bool names) {
+    for (const Json* part : {&run, &costs})
+      for (const auto& [name, value] : part->items()) cells.push_back(names ? name : csv_cell(value));
+    out << fmt::format("{}\n", fmt::join(cells, ","));
+  };
+  std::vector<std::string> keys;
+  for (const std::string& key : sweep.keys) keys.push_back(csv_cell(key));
+  ComparedRun empty;
+  if (runs_collectives(sweep)) empty.collectives.emplace_back();
+  write(keys, lines_of(empty)[0], costs_json({}), true);
+  for (const SweptPoint& point : sweep.points) {
+    std::vector<std::string> values;
+    for (const std::string& value : point.values) values.push_back(csv_cell(value));
+    for (const ComparedRun& run : point.variant.runs)
+      for (const Json& line : lines_of(run)) write(values, line, costs_json(point.variant.costs), false);
+  }
 }
 
 }  // namespace weft::report

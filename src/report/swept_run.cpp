@@ -71,28 +71,62 @@ std::optional<Quantiles> read_slowdown(Reader& reader) {
                    reader.thousandths("slowdown_p999"), reader.thousandths("slowdown_max")};
 }
 
+std::vector<CollectiveRow> read_collectives(Reader& reader) {
+  std::vector<CollectiveRow> rows;
+  const Json& list = reader.at("collectives");
+  if (list.is_null()) return rows;
+  reader.good = reader.good && list.is_array();
+  for (std::size_t i = 0; reader.good && i < list.size(); ++i) {
+    reader.good = list[i].is_object();
+    if (!reader.good) break;
+    Reader each{list[i]};
+    CollectiveRow& row = rows.emplace_back();
+    row.operation = each.text("operation");
+    row.bytes = each.count("bytes");
+    row.ranks = static_cast<std::uint32_t>(each.count("ranks"));
+    row.parts = each.at("parts") == Json(true);
+    row.time = each.whole("time_ps");
+    row.bus_over = each.whole("bus_over");
+    row.bus_under = each.whole("bus_under");
+    row.algorithm = each.text("algorithm");
+    row.protocol = each.text("protocol");
+    row.executor = each.text("executor");
+    reader.good = each.good && row.ranks > 0 && row.bus_under > 0;
+  }
+  return rows;
+}
+
 }  // namespace
+
+Json collective_json(const CollectiveRow& row) {
+  return {{"operation", row.operation}, {"bytes", row.bytes},         {"ranks", row.ranks},
+          {"parts", row.parts},         {"time_ps", row.time},        {"busbw_GBps", row.bus_bandwidth()},
+          {"bus_over", row.bus_over},   {"bus_under", row.bus_under}, {"algorithm", row.algorithm},
+          {"protocol", row.protocol},   {"executor", row.executor}};
+}
 
 Json run_json(const ComparedRun& run) {
   const SimSummary& summary = run.summary;
-  return {{"seed", run.seed},
-          {"flows", summary.flows},
-          {"flows_done", summary.done},
-          {"flows_lost", summary.lost},
-          {"end_ps", run.end},
-          {"fct_p50_ps", time_json(summary.completion, &Quantiles::p50)},
-          {"fct_p99_ps", time_json(summary.completion, &Quantiles::p99)},
-          {"fct_p999_ps", time_json(summary.completion, &Quantiles::p999)},
-          {"fct_max_ps", time_json(summary.completion, &Quantiles::max)},
-          {"slowdown_p50", share_json(summary.slowdown, &Quantiles::p50)},
-          {"slowdown_p99", share_json(summary.slowdown, &Quantiles::p99)},
-          {"slowdown_p999", share_json(summary.slowdown, &Quantiles::p999)},
-          {"slowdown_max", share_json(summary.slowdown, &Quantiles::max)},
-          {"goodput_bps", summary.goodput},
-          {"trimmed", run.trimmed},
-          {"resent", run.resent},
-          {"dropped", run.dropped},
-          {"digest", fmt::format("{:016x}", run.digest)}};
+  Json record = {{"seed", run.seed},
+                 {"flows", summary.flows},
+                 {"flows_done", summary.done},
+                 {"flows_lost", summary.lost},
+                 {"end_ps", run.end},
+                 {"fct_p50_ps", time_json(summary.completion, &Quantiles::p50)},
+                 {"fct_p99_ps", time_json(summary.completion, &Quantiles::p99)},
+                 {"fct_p999_ps", time_json(summary.completion, &Quantiles::p999)},
+                 {"fct_max_ps", time_json(summary.completion, &Quantiles::max)},
+                 {"slowdown_p50", share_json(summary.slowdown, &Quantiles::p50)},
+                 {"slowdown_p99", share_json(summary.slowdown, &Quantiles::p99)},
+                 {"slowdown_p999", share_json(summary.slowdown, &Quantiles::p999)},
+                 {"slowdown_max", share_json(summary.slowdown, &Quantiles::max)},
+                 {"goodput_bps", summary.goodput},
+                 {"trimmed", run.trimmed},
+                 {"resent", run.resent},
+                 {"dropped", run.dropped},
+                 {"digest", fmt::format("{:016x}", run.digest)}};
+  for (const CollectiveRow& row : run.collectives) record["collectives"].push_back(collective_json(row));
+  return record;
 }
 
 std::string swept_run_line(const SweptRun& swept, const std::string& point) {
@@ -128,6 +162,7 @@ std::optional<SweptRun> read_swept_run(std::string_view line) {
   run.summary.completion = read_completion(reader);
   run.summary.slowdown = read_slowdown(reader);
   run.summary.goodput = reader.whole("goodput_bps");
+  run.collectives = read_collectives(reader);
   return reader.good ? std::optional(swept) : std::nullopt;
 }
 

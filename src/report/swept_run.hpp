@@ -20,6 +20,9 @@ struct SweptRun {
 // The keys that the "sweep" record has of a run, too.
 nlohmann::ordered_json run_json(const ComparedRun& run);
 
+// A row of a collective, as the records of comparisons have it.
+nlohmann::ordered_json collective_json(const CollectiveRow& row);
+
 // `point`: its label, for people. With the newline.
 std::string swept_run_line(const SweptRun& swept, const std::string& point);
 // Nothing when the line is something else, or was cut off.

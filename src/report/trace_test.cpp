@@ -84,6 +84,12 @@ TEST(Trace, CountersFallToZeroWhereNothingWasSampled) {
   EXPECT_EQ(drops[1]["name"], "4 lost");
   EXPECT_EQ(drops[2]["name"], "1 lost");
   EXPECT_EQ(drops[2]["ts"], 5.0);
+  std::vector<std::pair<int, std::string>> names;
+  for (const auto& event : events(trace, "M"))
+    if (event["name"] == "thread_name" && event["pid"] == drops[0]["pid"])
+      names.emplace_back(event["tid"], event["args"]["name"]);
+  EXPECT_EQ(names, (std::vector<std::pair<int, std::string>>{{drops[0]["tid"], "leaf0 to spine1"},
+                                                             {drops[2]["tid"], "spine1 to leaf2"}}));
 }
 
 RC_GTEST_PROP(Trace, SlicesNeverOverlapOnATrack, ()) {

@@ -18,7 +18,7 @@ constexpr double kTie = 1.005;  // a lead that would be printed as 1.00x
 std::int64_t p99(const SimSummary& summary) { return summary.completion ? summary.completion->p99 : 0; }
 
 std::int64_t measured(const ComparedRun& run, Measure measure) {
-  return measure == Measure::end ? run.end : p99(run.summary);
+  return measure == Measure::completion ? p99(run.summary) : run.end;
 }
 
 double measured(const Variant& variant, Measure measure) {
@@ -29,7 +29,27 @@ std::string duration(double ps) { return brief(Duration(static_cast<std::int64_t
 
 std::string seeds_of(const Variant& variant) { return counted(static_cast<std::int64_t>(variant.runs.size()), "seed"); }
 
-std::string_view less(Measure measure) { return measure == Measure::end ? "sooner" : "lower"; }
+std::string_view less(Measure measure) {
+  switch (measure) {
+    case Measure::end:
+      return "sooner";
+    case Measure::completion:
+      return "lower";
+    case Measure::collective:
+      break;
+  }
+  return "faster";
+}
+
+// What decides as a sentence has it, before a time.
+std::string decides(Measure measure, const Variant& variant) {
+  if (measure == Measure::end) return "all done after";
+  if (measure == Measure::completion) return std::string(title_of(measure));
+  const std::vector<CollectiveRow>& rows = variant.runs[0].collectives;
+  const auto other = [&](const CollectiveRow& row) { return row.operation != rows[0].operation; };
+  if (std::any_of(rows.begin(), rows.end(), other)) return "the largest sizes together in";
+  return fmt::format("{} of {} in", rows.back().operation, exact(Bytes(static_cast<std::int64_t>(rows.back().bytes))));
+}
 
 bool all_the_same(const std::vector<Variant>& variants) {
   return std::all_of(variants.begin(), variants.end(), [&](const Variant& variant) {
@@ -114,20 +134,23 @@ std::string load_note(const std::vector<Variant>& variants) {
   return fmt::format("; the load is a share of {} per GPU for all", brief(load_of));
 }
 
+// Behind a semicolon; messages are drawn by no seed.
 std::string spread_words(const Verdict& verdict, const Variant& winner) {
-  if (winner.runs.size() == 1) return "one seed says nothing about the spread, --seeds 5 would";
-  return verdict.outside_spread ? fmt::format("outside the spread over {}", seeds_of(winner))
-                                : fmt::format("within the spread over {}, so it may be chance", seeds_of(winner));
+  const std::vector<CollectiveRow>& rows = winner.runs[0].collectives;
+  if (!rows.empty() && rows[0].executor == "message") return "";
+  if (winner.runs.size() == 1) return "; one seed says nothing about the spread, --seeds 5 would";
+  return verdict.outside_spread ? fmt::format("; outside the spread over {}", seeds_of(winner))
+                                : fmt::format("; within the spread over {}, so it may be chance", seeds_of(winner));
 }
 
 std::string tie_sentence(const std::vector<Variant>& variants, const Verdict& verdict) {
   std::vector<std::string> names;
   for (const std::size_t each : verdict.tied) names.push_back(variants[each].label);
   const Variant& best = variants[verdict.tied[0]];
-  const std::string by = verdict.measure == Measure::end ? "" : fmt::format(" by {}", title_of(verdict.measure));
+  const std::string by = verdict.measure != Measure::completion ? "" : fmt::format(" by {}", title_of(verdict.measure));
   // So near to each other that it does not matter whether that is chance.
   return fmt::format("a tie between {}{}: less than 0.5% apart{}", listed(std::move(names)), by,
-                     best.runs.size() == 1 ? "; " + spread_words(verdict, best) : " over " + seeds_of(best));
+                     best.runs.size() == 1 ? spread_words(verdict, best) : " over " + seeds_of(best));
 }
 
 std::string win_sentence(const std::vector<Variant>& variants, const Verdict& verdict, const Ranking& ranking) {
@@ -140,8 +163,7 @@ std::string win_sentence(const std::vector<Variant>& variants, const Verdict& ve
     others += fmt::format(" (and {:.2f}x {} than {})", measured(last, measure) / std::max(1.0, best), less(measure),
                           last.label);
   }
-  return fmt::format("{} wins: {} {}, {}; {}", winner.label,
-                     measure == Measure::end ? "all done after" : title_of(measure), duration(best), others,
+  return fmt::format("{} wins: {} {}, {}{}", winner.label, decides(measure, winner), duration(best), others,
                      spread_words(verdict, winner));
 }
 
@@ -152,14 +174,15 @@ void decide(const std::vector<Variant>& variants, const Ranking& ranking, Verdic
   if (ranking.size() == 1) {
     verdict.winner = ranking[0];
     verdict.sentence =
-        fmt::format("only {} is done, {} {}", best.label, measure == Measure::end ? "after" : title_of(measure),
+        fmt::format("only {} is done, {} {}", best.label, measure == Measure::end ? "after" : decides(measure, best),
                     duration(measured(best, measure)));
     return;
   }
   if (ranking.size() == variants.size() && all_the_same(variants)) {
     verdict.same = true;
     verdict.tied = ranking;
-    verdict.sentence = "no difference: the runs are the same to the last packet";
+    verdict.sentence = measure == Measure::collective ? "no difference at any size"
+                                                      : "no difference: the runs are the same to the last packet";
     return;
   }
   const Variant& next = variants[ranking[1]];
@@ -240,10 +263,22 @@ std::string trouble_in(const Variant& variant) {
 }
 
 Measure measure_of(const std::vector<Variant>& variants) {
+  const auto has_rows = [](const Variant& variant) { return !variant.runs[0].collectives.empty(); };
+  if (std::any_of(variants.begin(), variants.end(), has_rows)) return Measure::collective;
   return variants[0].info.open_loop ? Measure::completion : Measure::end;
 }
 
-std::string_view title_of(Measure measure) { return measure == Measure::end ? "all done" : "completion p99"; }
+std::string_view title_of(Measure measure) {
+  switch (measure) {
+    case Measure::end:
+      return "all done";
+    case Measure::completion:
+      return "completion p99";
+    case Measure::collective:
+      break;
+  }
+  return "time";
+}
 
 Spread spread_of(const Variant& variant, Measure measure) {
   Spread spread;
@@ -265,7 +300,7 @@ Verdict judge(const std::vector<Variant>& variants) {
   } else if (!ranking.empty()) {
     decide(variants, ranking, verdict);
     verdict.sentence += load_note(variants);
-    verdict.tail = tail_sentence(variants);
+    if (verdict.measure != Measure::collective) verdict.tail = tail_sentence(variants);
   }
   if (!absent.empty()) verdict.sentence += (ranking.empty() ? "none is done: " : "; not done: ") + absent;
   // One of them may get everything through where another does not.
@@ -292,7 +327,9 @@ void add_verdict(const Verdict& verdict, const std::string& winner_key, const st
   record[winner_key] = verdict.winner ? Json(labels[*verdict.winner]) : Json();
   record["tied"] = Json::array();
   for (const std::size_t each : verdict.tied) record["tied"].push_back(labels[each]);
-  record["measure"] = verdict.measure == Measure::end ? "end" : "fct_p99";
+  record["measure"] = verdict.measure == Measure::end          ? "end"
+                      : verdict.measure == Measure::completion ? "fct_p99"
+                                                               : "collective";
   record["lead"] = verdict.next ? Json(verdict.lead) : Json();
   record["same"] = verdict.same;
   record["outside_spread"] = verdict.outside_spread;

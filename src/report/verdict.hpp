@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "report/collective_table.hpp"
 #include "report/costs.hpp"
 #include "report/sim_records.hpp"
 
@@ -18,15 +19,16 @@ namespace weft::report {
 
 struct ComparedRun {
   std::uint64_t seed = 0;
-  std::int64_t end = 0;  // ps: everything was done
+  std::int64_t end = 0;  // ps: everything was done; of collectives, what their largest sizes take
   std::uint64_t digest = 0;
   std::uint64_t trimmed = 0;
   std::uint64_t resent = 0;
   std::uint64_t dropped = 0;
   SimSummary summary;
-  std::vector<StreamSummary> streams = {};  // where there are several
-  std::string trouble = {};                 // why not everything is done: see trouble_of(); empty: it is
-  std::int64_t fullest_link = 0;            // thousandths of the mean of links between switches; 0: not known
+  std::vector<StreamSummary> streams = {};      // where there are several
+  std::string trouble = {};                     // why not everything is done: see trouble_of(); empty: it is
+  std::int64_t fullest_link = 0;                // thousandths of the mean of links between switches; 0: not known
+  std::vector<CollectiveRow> collectives = {};  // instead of flows: size by size
 };
 
 struct Variant {
@@ -57,6 +59,7 @@ double mean(const Variant& variant, const Value& value) {
 enum class Measure : std::uint8_t {
   end,         // everything was done
   completion,  // p99, where flows begin at their times
+  collective,  // what the largest size takes
 };
 Measure measure_of(const std::vector<Variant>& variants);
 std::string_view title_of(Measure measure);  // in tables and sentences

@@ -111,7 +111,7 @@ struct RunResult {
   std::string executor;  // "packet", "message"
   std::uint64_t seed = 0;
   std::uint64_t digest = 0;
-  std::int64_t end = 0;          // ps: the last transfer was done, or given up
+  std::int64_t end = 0;          // ps: the last operation or transfer was done, or given up
   std::string stopped_by;        // empty: everything was done; else "ctrl-c" or the limit, and the result is partial
   std::string deadlock;          // the ports that wait for each other, where the run was stopped by that
   std::uint64_t unfinished = 0;  // lanes that wait for what never came

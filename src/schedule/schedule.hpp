@@ -5,16 +5,30 @@
 // A rank has lanes; a lane is a stream of instructions, pulled one at a time and carried out in order:
 //
 //   send, recv, compute, copy, reduce   begin an operation; the lane goes on at once
-//   wait, wait_older, wait_all, at      hold the lane until an operation, all but the last ones, all of them, or a time
-//                                       has come
+//   wait, wait_older, wait_all          hold the lane until an operation, all but the last ones, or all of them are
+//                                       finished
+//   at, pause                           hold it until a time, or for a time
 //
-// Operations of a lane are counted; wait(1) is for the last one begun, wait(2) for the one before it. A
-// lane is pulled again only when the operation kMostOutstanding places back is finished, as if it waited
-// for that one each time. So what is kept for a lane never grows, however long it is. A send that is
-// detached counts as finished when it has begun. A send may occupy its lane for a time before it leaves: the sends of
-// a lane then leave one after another. To executors that share nothing this is what links are; to the others it is what
-// the GPU itself does for a message. A message may also lag: its receiver learns of it later than its bytes come, which
-// holds up nobody else (at most 4 ms, and not where there are signals).
+// What that means is the same to every executor; they differ in how long a message is on its way, and in nothing else:
+//   - Lanes of a rank run beside each other, and so do the operations of a lane. A compute takes its time whatever else
+//     its rank does; a copy and a reduce take what the rank's memory does.
+//   - A send is finished when its sender has the acknowledgement, and inside a scale-up domain, where nobody
+//     acknowledges, when it is there; one that is detached, when it has begun. A recv is finished when its message is
+//     there.
+//   - A send may occupy its lane for a time before it leaves: the sends of a lane then leave one after another, while
+//     its other operations go on. wait_all is also for those that have not left. To executors that share nothing this
+//     is what links are; to the others it is what the GPU itself does for a message.
+//   - A message may lag: its receiver learns of it later than its bytes come, which holds up nobody else (where links
+//     are shared at most kMostLag, and not where there are signals).
+//   - A message to the rank itself is a copy there. It touches no link and is no flow of the result; one of no bytes
+//     takes no time, and so lets one lane wait for another.
+//   - Messages match by (source rank, tag), first come first served; one that comes before its recv is kept. Of several
+//     on their way under one tag a short one may come first: who needs their order gives them tags.
+//   - A run ends when its lanes have ended and all they began is finished, sends that nobody waits for included.
+//
+// Operations of a lane are counted; wait(1) is for the last one begun, wait(2) for the one before it. A lane is pulled
+// again only when the operation kMostOutstanding places back is finished, as if it waited for that one each time. So
+// what is kept for a lane never grows, however long it is.
 //
 // A message leaves by the NICs next to its sender and comes in by those next to its receiver, unless the send names
 // others: the NICs next to rank `leaves`, to which it is handed inside the server first where `handed`, and those next
@@ -24,7 +38,6 @@
 // Ranks are GPUs in the order of the cluster. Behind them come, one for each scale-up domain, the switches in it, as
 // far as a schedule has ranks for them: they reduce and multicast.
 //
-// Messages match by (source rank, tag), first come first served; one that comes before its recv is kept.
 // A one-sided message needs no recv. A channel of a collective is a lane: its steps are in order, those
 // of different lanes run side by side.
 
@@ -36,24 +49,25 @@ namespace weft::schedule {
 inline constexpr std::uint32_t kMostOutstanding = 64;
 inline constexpr std::uint32_t kNoSignal = 0xFFFFFFFFu;
 inline constexpr std::uint32_t kItself = 0xFFFFFFFFu;  // leaves, enters: the sender's and the receiver's own NICs
+inline constexpr std::int64_t kMostLag = 0xFFFFFFFF;   // ps
 inline constexpr std::uint64_t kOneSided = ~std::uint64_t{0};  // a tag that no recv waits for
 
 struct Instruction {
-  enum class Kind : std::uint8_t { send, recv, compute, copy, reduce, wait, wait_older, wait_all, at };
+  enum class Kind : std::uint8_t { send, recv, compute, copy, reduce, wait, wait_older, wait_all, at, pause };
 
   Kind kind = Kind::wait_all;
-  bool detached = false;                    // send: the lane never waits for it
-  std::uint8_t stream = 0;                  // send: which of several kinds of traffic it belongs to
-  bool handed = false;                      // send: to rank `leaves`, before it goes to that one's NICs
-  std::uint32_t peer = 0;                   // send, recv
-  std::uint64_t bytes = 0;                  // send, copy, reduce
-  std::uint64_t tag = kOneSided;            // send, recv
-  std::int64_t time = 0;                    // compute: how long, at: when, send: how long it occupies the lane; ps
-  std::int64_t lag = 0;                     // send: how much later than its bytes it is there; ps
-  std::uint32_t leaves = kItself;           // send: by the NICs next to this rank
-  std::uint32_t enters = kItself;           // send
-  std::uint32_t back = 0;                   // wait, wait_older
-  std::uint32_t when_sent = kNoSignal;      // send: fired when the sender has the last acknowledgement
+  bool detached = false;                // send: the lane never waits for it
+  std::uint8_t stream = 0;              // send: which of several kinds of traffic it belongs to
+  bool handed = false;                  // send: to rank `leaves`, before it goes to that one's NICs
+  std::uint32_t peer = 0;               // send, recv
+  std::uint64_t bytes = 0;              // send, copy, reduce
+  std::uint64_t tag = kOneSided;        // send, recv
+  std::int64_t time = 0;                // compute, pause: how long, at: when, send: how long it occupies the lane; ps
+  std::int64_t lag = 0;                 // send: how much later than its bytes it is there; ps
+  std::uint32_t leaves = kItself;       // send: by the NICs next to this rank
+  std::uint32_t enters = kItself;       // send
+  std::uint32_t back = 0;               // wait, wait_older
+  std::uint32_t when_sent = kNoSignal;  // send: fired when the sender has the last acknowledgement
   std::uint32_t when_received = kNoSignal;  // send: fired when the receiver has the last byte
 
   static Instruction send(std::uint32_t peer, std::uint64_t bytes, std::uint64_t tag) {
@@ -71,6 +85,7 @@ struct Instruction {
   static Instruction wait_older(std::uint32_t than) { return {.kind = Kind::wait_older, .back = than}; }
   static Instruction wait_all() { return {.kind = Kind::wait_all}; }
   static Instruction at(std::int64_t time) { return {.kind = Kind::at, .time = time}; }
+  static Instruction pause(std::int64_t time) { return {.kind = Kind::pause, .time = time}; }
 };
 
 // A send that a signal begins, on whatever rank.

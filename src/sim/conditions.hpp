@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "sim/port.hpp"
-#include "sim/samples.hpp"
+#include "sim/packet/port.hpp"
+#include "sim/packet/samples.hpp"
 
 namespace weft::sim {
 

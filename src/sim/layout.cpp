@@ -54,12 +54,7 @@ void Layout::find_hosts() {
         static_cast<std::uint32_t>(group.spec.scale_up ? std::max<std::int64_t>(1, group.spec.scale_up->servers) : 1);
     ends_[e].plane = at.plane;
     ends_[e].host = first_host[nic.group] + (nic.server - group.first_server) / together;
-    if (fabric_->clos() != nullptr) {
-      ends_[e].destination = fabric_->clos()->destination(at.target);
-    } else {
-      ends_[e].destination.place[0] = at.target.leaf;
-      ends_[e].destination.below[0] = at.target.port;
-    }
+    ends_[e].destination = fabric_->ask([&](const auto& network) { return network.destination(at.target); });
   }
 }
 
@@ -74,10 +69,8 @@ void Layout::find_links() {
     links_[index].per_byte = per_byte(wire.rate);
     shapers_[index] = wire.shaper;
   };
-  for (const LinkTier tier :
-       {LinkTier::spine, LinkTier::super_spine, LinkTier::gateway, LinkTier::site, LinkTier::local, LinkTier::global})
-    if ((fabric_->clos() != nullptr) == (tier < LinkTier::local))
-      describe(static_cast<std::size_t>(tier), fabric_->wire(tier));
+  for (std::size_t tier = 1; tier < fabric::kLinkTiers; ++tier)
+    describe(tier, fabric_->wire(static_cast<LinkTier>(tier)));
   for (std::uint32_t g = 0; g < groups; ++g) {
     Link& link = links_[kTiers + g];
     describe(kTiers + g, fabric_->wire(LinkTier::nic, g));
@@ -106,8 +99,8 @@ void Layout::connect_ports() {
     Node& node = nodes_[s];
     node.first_port = static_cast<std::uint32_t>(far_.size());
     node.latency = fabric_->switch_kind(s).latency.count();
-    node.simple = fabric_->clos() != nullptr && fabric_->clos()->has_waypoint(local);
-    if (node.simple) node.way = fabric_->clos()->waypoint(local);
+    node.simple = fabric_->ask([&](const auto& network) { return network.has_waypoint(local); });
+    if (node.simple) node.way = fabric_->ask([&](const auto& network) { return network.waypoint(local); });
     for (std::uint32_t port = 0; port < fabric_->ports(s); ++port) {
       const fabric::Peer other = fabric_->peer(s, port);
       Far& far = far_.emplace_back();
@@ -126,7 +119,7 @@ void Layout::connect_ports() {
   endpoint_ports_ = static_cast<std::uint32_t>(far_.size());
   far_.reserve(far_.size() + ends_.size());
   for (std::uint32_t e = 0; e < ends_.size(); ++e) {
-    const fabric::Clos::Destination& at = ends_[e].destination;
+    const fabric::Destination& at = ends_[e].destination;
     const std::uint32_t leaf = ends_[e].plane * per_plane_ + at.place[0];
     const Far far{leaf, far_[nodes_[leaf].first_port + at.below[0]].link};
     far_.push_back(far);
@@ -184,7 +177,7 @@ void Layout::set_queues() {
 }
 
 std::uint32_t Layout::next_port_slowly(std::uint32_t at, const End& end, std::uint32_t entropy) const {
-  const fabric::Target target{end.destination.place[0], end.destination.below[0]};
+  const fabric::Target target = end.destination.target();
   const fabric::Hop hop = removed_.empty()
                               ? fabric_->next_hop(at % per_plane_, target, entropy)
                               : fabric_->next_hop(at % per_plane_, target, entropy, {}, removed_.planes[end.plane]);
@@ -214,25 +207,19 @@ void Layout::next_ports(std::uint32_t at, std::uint32_t endpoint, std::vector<st
   ports.clear();
   const End& end = ends_[endpoint];
   const std::uint32_t local = at % per_plane_;
-  const fabric::Target target{end.destination.place[0], end.destination.below[0]};
+  const fabric::Target target = end.destination.target();
   const fabric::Broken& broken = removed_.planes[end.plane];
   const auto live = [&](std::uint32_t port) {
     if (broken.empty()) return true;
     if (broken.port_down(local, port)) return false;
     const fabric::Peer next = fabric_->peer(at, port);
     if (next.kind != fabric::Peer::Kind::other_switch) return true;
-    return fabric_->clos() != nullptr ? fabric_->clos()->reaches(next.switch_index, target, broken)
-                                      : fabric_->dragonfly()->reaches(next.switch_index, target, {}, broken);
+    return fabric_->ask([&](const auto& network) { return network.reaches(next.switch_index, target, {}, broken); });
   };
   const auto visit = [&](std::uint32_t port) {
     if (live(port)) ports.push_back(nodes_[at].first_port + port);
   };
-  if (const fabric::Clos* clos = fabric_->clos()) {
-    const fabric::Clos::PortRange range = clos->towards(local, target);
-    for (std::uint32_t i = 0; i < range.count; ++i) visit(range.first + i);
-  } else {
-    fabric_->dragonfly()->for_each_port(local, target, {}, visit);
-  }
+  fabric_->ask([&](const auto& network) { network.for_each_port(local, target, {}, visit); });
   if (!ports.empty() || broken.empty()) return;
   // Around what is broken there may still be a way that is no shortest one.
   if (const std::uint32_t port = next_port_slowly(at, end, 0); port != kNowhere) ports.push_back(port);
@@ -313,18 +300,8 @@ std::vector<std::uint16_t> Layout::partition(std::uint32_t n) const {
     for (std::uint32_t i = 0; i < count; ++i)
       result[first + i] = static_cast<std::uint16_t>(std::uint64_t{i} * n / count);
   };
-  for (std::uint32_t first = 0; first < switches(); first += per_plane_) {
-    if (const fabric::Clos* clos = fabric_->clos()) {
-      using Tier = fabric::Clos::Tier;
-      std::uint32_t at = first;
-      for (const Tier tier : {Tier::leaf, Tier::spine, Tier::super_spine, Tier::gateway}) {
-        split(at, clos->count(tier));
-        at += clos->count(tier);
-      }
-    } else {
-      split(first, per_plane_);
-    }
-  }
+  for (std::uint32_t first = 0; first < switches(); first += per_plane_)
+    for (const fabric::SwitchTier& tier : fabric_->tiers()) split(first + tier.first, tier.count);
   split(switches(), entities_ - switches());
   return result;
 }

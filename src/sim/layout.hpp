@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "fabric/fabric.hpp"
-#include "sim/port.hpp"
+#include "sim/packet/port.hpp"
 
 namespace weft::sim {
 
@@ -77,7 +77,7 @@ class Layout {
   }
   // The same for who looks at the switch anyway.
   struct Node {
-    fabric::Clos::Waypoint way;
+    fabric::Waypoint way;
     std::int64_t latency = 0;
     std::uint32_t first_port = 0;
     bool simple = false;  // a waypoint tells the way
@@ -86,7 +86,7 @@ class Layout {
   std::uint32_t next_port(std::uint32_t at, const Node& node, std::uint32_t endpoint, std::uint32_t entropy) const {
     const End& end = ends_[endpoint];
     if (!node.simple) return next_port_slowly(at, end, entropy);
-    const fabric::Clos::PortRange range = fabric::Clos::towards(node.way, end.destination);
+    const fabric::PortRange range = fabric::towards(node.way, end.destination);
     return node.first_port + range.first + fabric::choose(entropy, range.salt, range.count);
   }
   // Where several ports lead there, all of them; a count of 0 where they are not a range.
@@ -97,7 +97,7 @@ class Layout {
   Range ports_towards(std::uint32_t at, std::uint32_t endpoint) const {
     const Node& node = nodes_[at];
     if (!node.simple) return {};
-    const fabric::Clos::PortRange range = fabric::Clos::towards(node.way, ends_[endpoint].destination);
+    const fabric::PortRange range = fabric::towards(node.way, ends_[endpoint].destination);
     return {node.first_port + range.first, range.count};
   }
   // Dragonflies that do not keep to minimal routes; behind removed links they do.
@@ -105,9 +105,7 @@ class Layout {
   // What a detour takes longer, unloaded: a global and a local cable and the routers behind them.
   std::int64_t detour_delay() const { return detour_delay_; }
   const fabric::Dragonfly& dragonfly() const { return *fabric_->dragonfly(); }
-  fabric::Target target_of(std::uint32_t endpoint) const {
-    return {ends_[endpoint].destination.place[0], ends_[endpoint].destination.below[0]};
-  }
+  fabric::Target target_of(std::uint32_t endpoint) const { return ends_[endpoint].destination.target(); }
   // Whether a port leads to another group of a Dragonfly.
   bool is_global(std::uint32_t port) const {
     return far_[port].link == static_cast<std::uint32_t>(fabric::LinkTier::global);
@@ -169,7 +167,7 @@ class Layout {
 
  private:
   struct End {
-    fabric::Clos::Destination destination;
+    fabric::Destination destination;
     std::uint32_t plane = 0;
     std::uint32_t host = 0;
   };

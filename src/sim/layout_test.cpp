@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "sim/testing_sim.hpp"
+#include "sim/packet/testing_sim.hpp"
 
 namespace weft::sim {
 namespace {

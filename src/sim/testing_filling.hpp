@@ -1,21 +1,21 @@
 #pragma once
-// What FlowRates is compared with after every event.
+// What MaxMinRates is compared with after every event.
 
 #include <algorithm>
 #include <cstdint>
 #include <map>
 #include <vector>
 
-#include "sim/flow_rates.hpp"
+#include "sim/max_min_rates.hpp"
 
 namespace weft::sim::testing {
 
-using Shares = std::vector<FlowRates::Share>;
+using Shares = std::vector<MaxMinRates::Share>;
 
 // Links and the flows that are there at the moment, beside the rates that are kept up to date.
 class WatchedRates {
  public:
-  explicit WatchedRates(FlowRates& watched) : rates(watched) {}
+  explicit WatchedRates(MaxMinRates& watched) : rates(watched) {}
 
   // A link that `rates` has got since.
   void know_link(std::int64_t capacity) { capacities_.push_back(capacity); }
@@ -52,7 +52,7 @@ class WatchedRates {
       Wide weight = 0;  // of the fastest
     };
     std::vector<Load> loads;
-    for (const std::int64_t capacity : capacities_) loads.push_back({Wide{capacity} * FlowRates::kWhole});
+    for (const std::int64_t capacity : capacities_) loads.push_back({Wide{capacity} * MaxMinRates::kWhole});
     for (const auto& [flow, shares] : flows_)
       for (const auto& [link, part] : shares) {
         Load& load = loads[link];
@@ -100,11 +100,11 @@ class WatchedRates {
     return most;
   }
 
-  FlowRates& rates;
+  MaxMinRates& rates;
 
  private:
   static constexpr long double kNothing = 1e-12L;
-  static long double part_of(std::uint64_t weight) { return static_cast<long double>(weight) / FlowRates::kWhole; }
+  static long double part_of(std::uint64_t weight) { return static_cast<long double>(weight) / MaxMinRates::kWhole; }
 
   std::vector<std::int64_t> capacities_;
   std::map<std::uint32_t, Shares> flows_;

@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "base/testing_allocations.hpp"
-#include "transport/roce.hpp"
-#include "transport/srd.hpp"
-#include "transport/tcp.hpp"
-#include "transport/tcp_over_srd.hpp"
-#include "transport/uet.hpp"
+#include "transport/roce/roce.hpp"
+#include "transport/srd/srd.hpp"
+#include "transport/srd/tcp_over_srd.hpp"
+#include "transport/tcp/tcp.hpp"
+#include "transport/uet/uet.hpp"
 
 namespace weft::transport {
 namespace {

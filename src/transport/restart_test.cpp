@@ -1,10 +1,10 @@
 // A process that is replaced by another: what its peers learn of it, and how.
 #include <gtest/gtest.h>
 
-#include "transport/roce.hpp"
-#include "transport/tcp.hpp"
+#include "transport/roce/roce.hpp"
+#include "transport/tcp/tcp.hpp"
 #include "transport/testing_wire.hpp"
-#include "transport/uet.hpp"
+#include "transport/uet/uet.hpp"
 
 namespace weft::transport {
 namespace {

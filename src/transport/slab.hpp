@@ -8,6 +8,8 @@
 
 namespace weft::transport {
 
+inline constexpr std::uint32_t kNone = 0xFFFFFFFFu;  // the number of nothing
+
 template <class T>
 class Slab {
  public:

@@ -2,9 +2,9 @@
 // What the tests of transports share: endpoints that are driven as operation.hpp says, and a clock that goes from event
 // to event; equal seeds give equal runs. What lies between the endpoints is a Way:
 //
-//   OneSwitch    testing_wire.hpp      a queue that marks, trims and drops; packets lost, sent twice, held back
-//   RedSwitch    roce_testing.hpp      ports that mark as RED does, and acknowledgements that nothing holds up
-//   TwoSwitches  uet_testing_net.hpp   many links between two switches
+//   OneSwitch    testing_wire.hpp       a queue that marks, trims and drops; packets lost, sent twice, held back
+//   RedSwitch    roce/testing_net.hpp   ports that mark as RED does, and acknowledgements that nothing holds up
+//   TwoSwitches  uet/testing_net.hpp    many links between two switches
 //
 // A Way is a TestingClock with
 //   Instant ready(endpoint) const   from when on its card takes another packet

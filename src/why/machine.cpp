@@ -5,7 +5,7 @@
 
 #include "collective/timing.hpp"
 #include "collective/tuner.hpp"
-#include "sim/lane_sim.hpp"
+#include "sim/run/lane_sim.hpp"
 #include "spec/node.hpp"
 
 namespace weft::why {
@@ -33,9 +33,7 @@ collective::Ends execute(schedule::Schedule& work, const collective::Plan& plan)
   std::uint64_t messages = 0;
   for (const auto& program : plan.different) messages += program->messages();
   if (messages > kMostMessages) return {std::vector<std::int64_t>(plan.ranks), 0, "messages"};
-  sim::LaneConfig config;
-  config.latency = [&](std::uint32_t from, std::uint32_t to) { return plan.latency(from, to); };
-  sim::LaneResult result = sim::run_lanes(work, config);
+  sim::LaneResult result = sim::run_lanes(work, {});
   return {std::move(result.ends), result.messages, result.run.stopped_by};
 }
 
@@ -66,40 +64,32 @@ Variant both(const Variant& first, const Variant& second) {
   return out;
 }
 
-Machine::Machine(std::uint32_t source, std::string name, std::vector<std::string> set, const model::Catalog& catalog,
-                 const spec::Diagnostics& sources)
-    : source_(source), name_(std::move(name)), set_(std::move(set)), catalog_(catalog), sources_(sources) {
+Machine::Machine(const experiment::Design& design) : base_(design) {
   spec::Diagnostics scratch;
-  const std::uint32_t again = scratch.sources().add("", sources_.sources().text(source_));
+  const std::uint32_t again = scratch.sources().add("", base_.diagnostics().sources().text(base_.source()));
   const spec::Node root = spec::parse_yaml(again, scratch);
   if (const spec::Entry* found = root.find("servers"); found != nullptr && found->value.is_sequence())
     servers_ = "servers.0";
 }
 
-Machine::Loaded& Machine::load(const std::vector<std::string>& set) {
-  const auto [place, is_new] = loaded_.try_emplace(set);
-  Loaded& loaded = place->second;
-  if (!is_new) return loaded;
-  // Places of the catalog exist in these, too; what is wrong with a variant is nobody's fault and is not said.
-  spec::Diagnostics scratch = sources_;
-  model::LoadOptions options{set_};
-  options.set.insert(options.set.end(), set.begin(), set.end());
-  loaded.cluster = model::load_cluster(source_, name_, options, catalog_, scratch);
-  if (loaded.cluster) loaded.fabric = std::make_unique<fabric::Fabric>(*loaded.cluster);
-  return loaded;
+experiment::Design* Machine::design(const std::vector<std::string>& set) {
+  const auto [place, is_new] = designs_.try_emplace(set);
+  if (is_new) place->second = base_.with(set);
+  return place->second.get();
 }
 
 const model::Cluster* Machine::cluster(const std::vector<std::string>& set) {
-  const Loaded& loaded = load(set);
-  return loaded.cluster ? &*loaded.cluster : nullptr;
+  if (set.empty()) return &base_.cluster();
+  const experiment::Design* made = design(set);
+  return made != nullptr ? &made->cluster() : nullptr;
 }
 
 const Team* Machine::team(const Job& job, const std::vector<std::string>& set) {
-  const Loaded& loaded = load(set);
-  if (!loaded.cluster) return nullptr;
+  const experiment::Design* made = set.empty() ? &base_ : design(set);
+  if (made == nullptr) return nullptr;
   auto& team = teams_[{set, job.gpus, job.per_server}];
   if (!team)
-    team = std::make_unique<Team>(*loaded.fabric, collective::pick_gpus(*loaded.cluster, job.gpus, job.per_server));
+    team = std::make_unique<Team>(made->fabric(), collective::pick_gpus(made->cluster(), job.gpus, job.per_server));
   return team->ranks() == job.gpus && team->ranks() > 1 && team->broken().empty() ? team.get() : nullptr;
 }
 

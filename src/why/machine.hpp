@@ -13,8 +13,7 @@
 #include "collective/names.hpp"
 #include "collective/plan.hpp"
 #include "collective/team.hpp"
-#include "fabric/fabric.hpp"
-#include "model/load.hpp"
+#include "experiment/design.hpp"
 
 namespace weft::why {
 
@@ -58,11 +57,11 @@ struct Prediction {
 
 class Machine {
  public:
-  // `source` is a cluster file; `set` holds for all variants. The sources and catalog outlive the machine.
-  Machine(std::uint32_t source, std::string name, std::vector<std::string> set, const model::Catalog& catalog,
-          const spec::Diagnostics& sources);
+  // Variants are of this design, which outlives the machine.
+  explicit Machine(const experiment::Design& design);
 
-  // nullptr when these words give no cluster, which is then no variant of it.
+  // With more words of --set; nullptr when they give no cluster, which is then no variant of it.
+  experiment::Design* design(const std::vector<std::string>& set);
   const model::Cluster* cluster(const std::vector<std::string>& set = {});
   // Ranks of a job on it; nullptr likewise, or when it does not join them.
   const collective::Team* team(const Job& job, const std::vector<std::string>& set);
@@ -72,19 +71,9 @@ class Machine {
   const std::string& servers() const { return servers_; }
 
  private:
-  struct Loaded {
-    std::optional<model::Cluster> cluster;
-    std::unique_ptr<fabric::Fabric> fabric;
-  };
-  Loaded& load(const std::vector<std::string>& set);
-
-  std::uint32_t source_;
-  std::string name_;
-  std::vector<std::string> set_;
-  const model::Catalog& catalog_;
-  const spec::Diagnostics& sources_;
+  const experiment::Design& base_;
   std::string servers_ = "servers";
-  std::map<std::vector<std::string>, Loaded> loaded_;
+  std::map<std::vector<std::string>, std::unique_ptr<experiment::Design>> designs_;
   struct TeamKey {
     std::vector<std::string> set;
     std::uint32_t gpus;

@@ -42,6 +42,42 @@ TEST(Machine, AVariantThatIsNoClusterPredictsNothing) {
   EXPECT_TRUE(bench.machine->predict(bench.job(16), {.stack = "none"}, {1 << 20}).empty());
 }
 
+TEST(Variant, OfTwoHasWhatEitherChanges) {
+  const Variant none;
+  EXPECT_TRUE(none.changes_nothing());
+  EXPECT_TRUE(both(none, none).changes_nothing());
+  const Variant all{.text = "all",
+                    .set = {"servers.nics=1"},
+                    .algorithm = collective::Algorithm::tree,
+                    .protocol = collective::Protocol::ll,
+                    .protocol_below = 7,
+                    .nvls = false,
+                    .channels = 3,
+                    .pxn = false,
+                    .even = true,
+                    .stack = "tcp",
+                    .nic_per_mille = 500,
+                    .per_hop = nanoseconds(5),
+                    .launch = nanoseconds(6)};
+  for (const Variant& made : {both(all, none), both(none, all)}) {
+    EXPECT_EQ(made.set, all.set);
+    EXPECT_EQ(made.algorithm, all.algorithm);
+    EXPECT_EQ(made.protocol, all.protocol);
+    EXPECT_EQ(made.protocol_below, 7u);
+    EXPECT_FALSE(made.nvls);
+    EXPECT_EQ(made.channels, 3u);
+    EXPECT_FALSE(made.pxn);
+    EXPECT_TRUE(made.even);
+    EXPECT_EQ(made.stack, "tcp");
+    EXPECT_EQ(made.nic_per_mille, 500);
+    EXPECT_EQ(made.per_hop, nanoseconds(5));
+    EXPECT_EQ(made.launch, nanoseconds(6));
+  }
+  EXPECT_EQ(both(all, all).nic_per_mille, 250);
+  EXPECT_EQ(both(all, all).per_hop, nanoseconds(10));
+  EXPECT_EQ(both(all, {.text = "other", .channels = 5}).channels, 5u) << "the second chooses";
+}
+
 TEST(Machine, FindsItsServersInAList) {
   Bench bench("[{kind: hgx-h100, count: 2}]");
   EXPECT_EQ(bench.machine->servers(), "servers.0");

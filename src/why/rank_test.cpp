@@ -60,6 +60,20 @@ TEST(Why, WhatTheModelGivesIsNothingWrong) {
   }
 }
 
+TEST(Why, RowsThatDifferFromRunToRunAreShownAndNotCounted) {
+  Bench bench("{kind: hgx-h100, count: 2}");
+  Situation situation = situation_of(bench.job(16), 2);
+  situation.observations = measured_with(*bench.machine, situation.job, {});
+  situation.observations[6].bus /= 3;
+  situation.observations[6].steady = false;
+  const Diagnosis diagnosis = diagnose(situation, *bench.machine);
+  ASSERT_EQ(place_of(Cause::nothing_wrong, diagnosis), 1u) << listed(diagnosis);
+  EXPECT_LT(diagnosis.ranked[0].worst_error, 0.001);
+  EXPECT_EQ(diagnosis.observations.size(), kSizes.size());
+  situation.observations[6].steady = true;
+  EXPECT_NEAR(diagnose(situation, *bench.machine).ranked[0].worst_error, 2, 0.01);
+}
+
 // Nowhere further from each other than what is taken for the same (rank.cpp).
 bool as_good_as_same(const std::vector<Observation>& a, const std::vector<Observation>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Observation& one, const Observation& other) {
@@ -212,6 +226,22 @@ TEST(Why, OneCauseIsNotMadeTwo) {
   const Diagnosis diagnosis = diagnose(situation, *bench.machine);
   EXPECT_FALSE(diagnosis.pair) << listed(diagnosis);
   EXPECT_EQ(place_of(Cause::nic_unused, diagnosis), 1u) << listed(diagnosis);
+}
+
+// The second cause is drawn from how seldom two things are wrong: a card at three quarters of its rate is still within
+// what one cause may be off by, one at two thirds is not.
+TEST(Why, ASecondCauseHasToExplainMuch) {
+  Bench bench("{kind: hgx-h100, count: 4}");
+  const auto pair_at = [&](std::int64_t per_mille) {
+    Situation situation = situation_of(bench.job(32), 4);
+    situation.facts.environment["NCCL_IB_HCA"] = "mlx5_0";
+    const Variant one = variants_of(Cause::nic_unused, situation, *bench.machine)[0];
+    situation.observations =
+        measured_with(*bench.machine, situation.job, both(one, Variant{.text = "less", .nic_per_mille = per_mille}));
+    return diagnose(situation, *bench.machine).pair.has_value();
+  };
+  EXPECT_FALSE(pair_at(760));
+  EXPECT_TRUE(pair_at(660));
 }
 
 TEST(Why, CardsAreCountedAsFarAsTheFilesTell) {

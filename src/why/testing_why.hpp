@@ -7,7 +7,7 @@
 #include <string>
 
 #include "collective/timing.hpp"
-#include "sim/lane_sim.hpp"
+#include "sim/run/lane_sim.hpp"
 #include "why/machine.hpp"
 
 namespace weft::why::testing {
@@ -15,8 +15,8 @@ namespace weft::why::testing {
 // Read once: it is the same for all.
 struct Shared {
   spec::Diagnostics notes;
-  model::Catalog catalog;
-  Shared() : catalog(model::Catalog::embedded(notes)) {}
+  std::shared_ptr<const model::Catalog> catalog;
+  Shared() : catalog(std::make_shared<const model::Catalog>(model::Catalog::embedded(notes))) {}
 };
 inline const Shared& shared() {
   static const Shared one;
@@ -24,11 +24,11 @@ inline const Shared& shared() {
 }
 
 struct Bench {
-  explicit Bench(const std::string& servers, const std::string& rest = kOneSwitch)
-      : notes(shared().notes), catalog(shared().catalog) {
-    source = notes.sources().add("test.weft.yaml", "version: 1\nservers: " + servers + "\n" + rest);
-    machine = std::make_unique<Machine>(source, "test", std::vector<std::string>{}, catalog, notes);
-    EXPECT_NE(machine->cluster(), nullptr) << servers;
+  explicit Bench(const std::string& servers, const std::string& rest = kOneSwitch) : notes(shared().notes) {
+    const std::uint32_t source = notes.sources().add("test.weft.yaml", "version: 1\nservers: " + servers + "\n" + rest);
+    design = experiment::Design::read(source, "test", {}, shared().catalog, notes);
+    EXPECT_NE(design, nullptr) << servers;
+    machine = std::make_unique<Machine>(*design);
   }
 
   static constexpr const char* kOneSwitch =
@@ -39,15 +39,12 @@ struct Bench {
   }
 
   spec::Diagnostics notes;
-  const model::Catalog& catalog;
-  std::uint32_t source = 0;
+  std::unique_ptr<experiment::Design> design;
   std::unique_ptr<Machine> machine;
 };
 
-inline collective::Ends by_lanes(schedule::Schedule& work, const collective::Plan& plan) {
-  sim::LaneConfig config;
-  config.latency = [&](std::uint32_t from, std::uint32_t to) { return plan.latency(from, to); };
-  sim::LaneResult result = sim::run_lanes(work, config);
+inline collective::Ends by_lanes(schedule::Schedule& work, const collective::Plan&) {
+  sim::LaneResult result = sim::run_lanes(work, {});
   return {std::move(result.ends), result.messages, result.run.stopped_by};
 }
 

@@ -217,6 +217,7 @@ TEST(OpenLoop, PacedFlowsKeepTheirIntervalAndTheTargetsOfThePattern) {
   options.arrivals = "paced";
   const auto schedule = make(options);
   EXPECT_EQ(schedule->lanes(0), 0u);
+  EXPECT_EQ(schedule->lanes(1), 1u) << "flows of a node begin one after another";
   std::set<std::int64_t> first;
   for (std::uint32_t rank = 1; rank < 50; ++rank) {
     std::vector<std::int64_t> times;

@@ -1,0 +1,17 @@
+#pragma once
+// An outcome as comparisons and sweeps keep it.
+
+#include <string>
+
+#include "experiment/experiment.hpp"
+#include "report/verdict.hpp"
+
+namespace weft::app {
+
+// Whether a design can run all of it; errors go to its diagnostics.
+void check_experiments(const std::vector<experiment::Experiment>& experiments, experiment::Design& design);
+
+// Of one experiment, or of several that belong together: a cluster's collectives, one after the other.
+report::ComparedRun compared_run(std::uint64_t seed, const std::vector<experiment::Outcome>& outcomes);
+
+}  // namespace weft::app

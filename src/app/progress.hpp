@@ -1,0 +1,64 @@
+#pragma once
+// How far a run is, on stderr, and Ctrl-C.
+//
+// On a terminal a bar is redrawn a few times a second; elsewhere a line comes every ten seconds; a run that is
+// over in half a second shows nothing.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "app/console.hpp"
+#include "experiment/observer.hpp"
+
+namespace weft::app {
+
+// Ctrl-C while an object of this type lives: the first asks for an orderly end, the second kills.
+class CtrlC {
+ public:
+  CtrlC();
+  ~CtrlC();
+  CtrlC(const CtrlC&) = delete;
+  CtrlC& operator=(const CtrlC&) = delete;
+  static bool pressed();
+  static const std::atomic<bool>* token();
+};
+
+std::int64_t resident_bytes();  // of this process
+
+// What progress is drawn of: "1:05", and "[####..........]" for a share of 0 to 1.
+std::string clock_text(std::chrono::nanoseconds time);
+std::string bar(double share);
+
+class RunProgress {
+ public:
+  // `total_bytes`: what the traffic will have delivered when all is done. Asked for once, when something is shown: to
+  // know it may take a while.
+  using TotalBytes = std::function<std::uint64_t()>;
+  RunProgress(TotalBytes total_bytes, Console& console);
+  // Clears the bar.
+  ~RunProgress();
+  RunProgress(const RunProgress&) = delete;
+  RunProgress& operator=(const RunProgress&) = delete;
+
+  void show(const schedule::Progress& progress, std::chrono::nanoseconds elapsed);
+  // Shows here, stops at Ctrl-C.
+  experiment::Observer observer();
+
+ private:
+  std::string describe(const schedule::Progress& progress, std::chrono::nanoseconds elapsed);
+
+  TotalBytes ask_total_;
+  std::optional<std::uint64_t> total_bytes_;
+  Console& console_;
+  std::chrono::nanoseconds next_;
+  bool drawn_ = false;
+};
+
+// Shows nothing, stops at Ctrl-C.
+experiment::Observer silent_observer();
+
+}  // namespace weft::app

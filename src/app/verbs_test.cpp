@@ -1,0 +1,203 @@
+// What verbs print of a small cluster, where it can be said without a whole page.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "app/output.hpp"
+#include "app/testing_verbs.hpp"
+
+namespace weft::app {
+namespace {
+
+using namespace testing;
+
+TEST_F(Verbs, CheckSaysOfEachTierWhatIsBelowAndAbove) {
+  ASSERT_EQ(check(input(true), console_), kFine);
+  const nlohmann::json tiers = record()["tiers"];
+  ASSERT_EQ(tiers.size(), 2u);
+  EXPECT_EQ(tiers[0]["below_bps"], 6'400'000'000'000);
+  EXPECT_EQ(tiers[0]["above_bps"], 3'200'000'000'000);
+  EXPECT_EQ(tiers[0]["oversubscription"], 2.0);
+  EXPECT_EQ(tiers[1]["below_bps"], 3'200'000'000'000);
+  EXPECT_TRUE(tiers[1]["above_bps"].is_null());
+  EXPECT_TRUE(tiers[1]["oversubscription"].is_null());
+}
+
+TEST_F(Verbs, PlanHasARowForEachSizeOfAListInBrackets) {
+  PlanCommandOptions options{.input = input(true), .collective = {}, .gpus = 16, .sizes = "[1MiB, 16MiB]"};
+  options.collective.operation = "all_reduce";
+  ASSERT_EQ(plan(options, console_), kFine) << err();
+  const std::vector<nlohmann::json> rows = records();
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0]["bytes"], 1 << 20);
+  EXPECT_EQ(rows[1]["bytes"], 16 << 20);
+  EXPECT_EQ(rows[0]["gpus"], 16);
+  EXPECT_GT(rows[1]["simulated_ps"], rows[1]["bound_ps"]);
+  options.bounds_only = true;
+  ASSERT_EQ(plan(options, console_), kFine);
+  EXPECT_TRUE(records()[0]["simulated_ps"].is_null());
+}
+
+TEST_F(Verbs, PlanRefusesWhatIsNoJob) {
+  PlanCommandOptions options{.input = input(false), .collective = {}, .gpus = 33, .sizes = "1MiB"};
+  EXPECT_EQ(plan(options, console_), kYourInput);
+  EXPECT_TRUE(contains(err(), "33 GPUs"));
+  EXPECT_EQ(out(), "");
+}
+
+TEST_F(Verbs, WhyNamesTheRanksThatAreSlow) {
+  WhyOptions options;
+  options.input = input(false);
+  options.gpus = 16;
+  options.size = "1MiB";
+  options.fast = true;
+  options.collective.operation = "all_reduce";
+  options.collective.slow_ranks = {"3=55%"};
+  ASSERT_EQ(why_run(options, console_), kFine) << err();
+  const std::string one = out();
+  EXPECT_TRUE(contains(one, "rank 3 (s0/gpu3) has 55% of its speed\n")) << one;
+  options.collective.slow_ranks = {"0=90%", "1=90%", "2=90%"};
+  ASSERT_EQ(why_run(options, console_), kFine) << err();
+  const std::string three = out();
+  EXPECT_FALSE(contains(three, "more are slow")) << three;
+  options.collective.slow_ranks = {"0=90%", "1=90%", "2=90%", "3=90%", "4=90%"};
+  ASSERT_EQ(why_run(options, console_), kFine) << err();
+  const std::string five = out();
+  EXPECT_TRUE(contains(five, "; 2 more are slow")) << five;
+}
+
+TEST_F(Verbs, WhySaysHowToRepeatACause) {
+  WhyOptions options;
+  options.input = input(false);
+  options.input.nodes = 4;
+  options.gpus = 32;
+  options.collective.operation = "all_reduce";
+  options.busbw = {"1GiB=40GB/s"};
+  options.environment = {"NCCL_IB_HCA=mlx5_0"};
+  ASSERT_EQ(why(options, console_), kFine) << err();
+  const std::string text = out();
+  EXPECT_TRUE(contains(text, "   for    NCCL_IB_HCA=mlx5_0")) << text;
+  EXPECT_TRUE(contains(text, "   model  --set servers.nics=1\n")) << text;
+}
+
+TEST_F(Verbs, AFaultSlowsTheRunDown) {
+  SimOptions options;
+  options.input = input(true);
+  options.work.traffic.pattern = "permutation";
+  options.work.traffic.size = "100KB";
+  ASSERT_EQ(sim(options, console_), kFine) << err();
+  const std::int64_t fine = records().back()["end_ps"];
+  options.run.faults = {"s0/nic0,kind=slow,share=10%"};
+  ASSERT_EQ(sim(options, console_), kFine) << err();
+  EXPECT_GT(records().back()["end_ps"], 2 * fine);
+  options.run.faults = {"s0/nic99,kind=slow,share=10%"};
+  EXPECT_EQ(sim(options, console_), kYourInput);
+}
+
+TEST_F(Verbs, AFailureInAMatrixHasAnUplink) {
+  SimOptions options;
+  options.input = input(false);
+  options.work.traffic.matrix = file("a.cm",
+                                "Nodes 32\nConnections 1\nFailures 1\n0->9 id 1 start 0 size 1000\n"
+                                "failure switch_type CORE switch_id 0 link_id 0\n");
+  EXPECT_EQ(sim(options, console_), kYourInput);
+  const std::string text = err();
+  EXPECT_TRUE(contains(text, "this failure names no uplink")) << text;
+}
+
+// Two tables of the same machine: one of them at 1 KiB a tenth longer, at 4 MiB a quarter.
+TEST_F(Verbs, ValidateSaysHowFarItIsFromTables) {
+  for (const std::string name : {"one", "two"})
+    file(name + ".weft.yaml",
+         "version: 1\nservers: {kind: hgx-h100, count: 1}\nfabric: {kind: single-chassis, switch: tomahawk-4}\n"
+         "run:\n  - all_reduce: {gpus: 8, stack: ib}\n");
+  file("one.csv", "size_bytes,time_us\n1024,30\n65536,40\n4194304,80\n67108864,700\n");
+  file("two.csv", "size_bytes,time_us\n1024,33\n65536,40\n4194304,100\n67108864,700\n");
+  ValidateOptions options{.directory = directory().string(), .plots = {}, .refit = {}, .json = true};
+  validate(options, console_);
+  const std::vector<nlohmann::json> tables = records();
+  ASSERT_EQ(tables.size(), 2u);
+  EXPECT_EQ(tables[0]["table"], "one");
+  EXPECT_EQ(tables[0]["rows"], 4);
+  EXPECT_EQ(tables[0]["below_1MiB"]["rows"], 2);
+  options.json = false;
+  validate(options, console_);
+  const std::string text = out();
+  EXPECT_TRUE(contains(text, "one, two differ from each other by 0.0%, at most 25.0%, at 4 sizes")) << text;
+  EXPECT_FALSE(contains(text, "left out")) << text;
+  options.page = true;
+  validate(options, console_);
+  std::istringstream lines(out());
+  std::size_t rows = 0;
+  for (std::string line; std::getline(lines, line);) {
+    double bytes = 0, measured = 0, simulated = 0, error = 0;
+    if (std::sscanf(line.c_str(), "| %lf | %lf | %lf | %lf%%", &bytes, &measured, &simulated, &error) != 4) continue;
+    EXPECT_NEAR(error, 100 * (simulated / measured - 1), 0.06) << line;
+    EXPECT_EQ(measured, std::vector<double>({30, 40, 80, 700, 33, 40, 100, 700})[rows]) << line;
+    ++rows;
+  }
+  EXPECT_EQ(rows, 8u);
+}
+
+TEST_F(Verbs, PlotCallsACurveAsItWasTold) {
+  const std::string run = file("run.json",
+                               "{\"record\":\"collective\",\"operation\":\"all_reduce\",\"ranks\":16,"
+                               "\"bytes\":1024,\"busbw_GBps\":2.5,\"algorithm\":\"Ring\",\"chosen_by\":\"auto\"}\n");
+  ASSERT_EQ(plot({.files = {"mine=" + run}, .output = {}, .title = {}, .json = true}, console_), kFine) << err();
+  const nlohmann::json mine = record();
+  EXPECT_EQ(mine["name"], "mine");
+  EXPECT_EQ(mine["points"][0]["bytes"], 1024);
+  EXPECT_EQ(mine["points"][0]["busbw_GBps"], 2.5);
+  ASSERT_EQ(plot({.files = {run}, .output = {}, .title = {}, .json = true}, console_), kFine) << err();
+  EXPECT_EQ(record()["name"], "run");
+}
+
+// What a kind builds on is told where it still holds.
+TEST_F(Verbs, CatalogNamesTheFieldsOfEverySource) {
+  for (const char* kind : {"hgx-h100", "hgx-h200", "acp-h100-2nic", "p5.48xlarge", "gb200-nvl72"}) {
+    ASSERT_EQ(catalog({.input = {}, .name = kind}, console_), kFine) << err();
+    const std::string text = out();
+    const std::size_t sources = text.find("\nfields ");
+    ASSERT_NE(sources, std::string::npos) << text;
+    EXPECT_EQ(text.find("\n ", sources), std::string::npos) << text;
+  }
+}
+
+TEST_F(Verbs, DstCountsItsSeeds) {
+  DstOptions options;
+  options.transport = "srd";
+  options.seeds = 3;
+  options.json = true;
+  ASSERT_EQ(dst(options, console_), kFine);
+  const std::int64_t three = record()["seeds"];  // and those that once found something
+  options.seeds = 5;
+  ASSERT_EQ(dst(options, console_), kFine);
+  const nlohmann::json all = record();
+  EXPECT_EQ(all["record"], "dst");
+  EXPECT_EQ(all["version"], 1);
+  EXPECT_EQ(all["seeds"], three + 2);
+  EXPECT_EQ(all["failed"], 0);
+  EXPECT_TRUE(all["first_failed"].is_null());
+  EXPECT_GT(all["events"], 100);
+}
+
+TEST_F(Verbs, OutputReplacesAFileWhenItIsWhole) {
+  const std::string path = file("a.svg", "before");
+  const auto read = [&] {
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  };
+  EXPECT_EQ(write_output(path, console_, [](std::ostream& to) { to << "after"; }), kFine);
+  EXPECT_EQ(read(), "after");
+  EXPECT_EQ(err(), "wrote " + path + "\n");
+  EXPECT_EQ(write_output(path, console_, [](std::ostream& to) { to.setstate(std::ios::failbit); }), kThisMachine);
+  EXPECT_EQ(read(), "after");
+  EXPECT_EQ(err(), "cannot write " + path + "\n");
+  EXPECT_EQ(write_output("", console_, [](std::ostream& to) { to << "here"; }), kFine);
+  EXPECT_EQ(out(), "here");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory()), {}), 1) << "no part of a file stays";
+}
+
+}  // namespace
+}  // namespace weft::app

@@ -1,0 +1,97 @@
+// What can be wrong with collectives, before any of them runs.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "collective/carried.hpp"
+#include "collective/tuner.hpp"
+#include "experiment/network.hpp"
+#include "experiment/packet_config.hpp"
+#include "experiment/run_collectives.hpp"
+#include "experiment/run_traffic.hpp"
+
+namespace weft::experiment {
+namespace {
+
+using collective::Algorithm;
+using collective::Protocol;
+using collective::Team;
+using spec::Complaint;
+
+// Whether its GPUs can do what is asked of them; `by_links`: with links.
+void check_side(const CollectiveSide& side, const CollectiveChoice& choice, bool by_links,
+                spec::Diagnostics& diagnostics) {
+  if (side.teams.empty() || side.teams[0]->ranks() < 2)
+    return diagnostics.add(Complaint::out_of_range, {}, "a collective needs two GPUs", "--gpus 2 or more");
+  for (const auto& team : side.teams)
+    if (!team->broken().empty())
+      return diagnostics.add(Complaint::not_simulated, {}, team->broken(), "GPUs that are joined, or another fabric");
+  const Team& team = *side.teams[0];
+  for (const Algorithm algorithm : choice.algorithms) {
+    const Protocol protocol =
+        choice.protocol.value_or(collective::protocol_for(team, side.job->operation, algorithm, 1, *side.stack));
+    if (const std::string why = collective::why_not(team, side.job->operation, algorithm, protocol); !why.empty())
+      diagnostics.add(
+          Complaint::contradiction, {},
+          fmt::format("{} with {}: {}", collective::name(side.job->operation), collective::name(algorithm), why),
+          "--algorithms auto, or all to see what is possible");
+    else if (const std::string only = collective::why_not_carried(team, algorithm); by_links && !only.empty())
+      diagnostics.add(Complaint::not_simulated, {}, fmt::format("{}: {}", collective::name(algorithm), only),
+                      "--fidelity message");
+  }
+}
+
+// As messages, a lane is computed as far as it goes before the next: nothing happens in the order of time.
+void check_limits(const Limits& limits, spec::Diagnostics& diagnostics) {
+  for (const Limit& limit : limits)
+    if (limit.kind == Limit::Kind::time || limit.kind == Limit::Kind::events)
+      diagnostics.add(
+          Complaint::contradiction, {},
+          fmt::format("--limit {}: the messages of a collective do not run in the order of time", limit.text),
+          "--fidelity packet or flow, or --limit wall=60s");
+}
+
+// What messages do not know.
+void check_messages(const Design& design, const Collectives& work, const Experiment& experiment,
+                    spec::Diagnostics& diagnostics) {
+  if (work.beside)
+    diagnostics.add(Complaint::contradiction, {}, "messages know no traffic beside them", "--fidelity packet");
+  collective::Conditions slow;
+  if (!add_slow_nics(all_faults(design, experiment), design.fabric(), slow))
+    diagnostics.add(Complaint::contradiction, {}, "messages know no faults but NICs that are slow for good",
+                    "--fidelity packet");
+}
+
+void check_sites(Design& design, const std::vector<CollectiveSide>& sides) {
+  if (description_of(design.cluster().file.transport.kind).between_sites) return;
+  for (const CollectiveSide& side : sides)
+    for (const auto& team : side.teams)
+      if (team->group(0).site != team->group(team->ranks() - 1).site)
+        return design.diagnostics().add(Complaint::srd_between_sites, {},
+                                        "a collective goes from one site to another, where SRD is not routed",
+                                        "GPUs of one site, or --set transport.kind=tcp");
+}
+
+}  // namespace
+
+void check_collectives(Design& design, const Collectives& work, const Experiment& experiment,
+                       const std::vector<Fidelity>& fidelities) {
+  spec::Diagnostics& diagnostics = design.diagnostics();
+  std::vector<Fidelity> with_links;
+  for (const Fidelity each : fidelities)
+    if (each != Fidelity::message) with_links.push_back(each);
+  const bool messages = with_links.size() < fidelities.size();
+  if (messages) check_limits(experiment.limits, diagnostics);
+  for (const CollectiveJob& job : work.jobs) check_job(job, design.cluster(), diagnostics);
+  if (diagnostics.has_errors()) return;
+  const std::vector<CollectiveSide> sides = sides_of(design, work, experiment.seed, diagnostics);
+  for (const CollectiveSide& side : sides)
+    if (!diagnostics.has_errors()) check_side(side, work.choice, !with_links.empty(), diagnostics);
+  if (diagnostics.has_errors()) return;
+  if (!with_links.empty()) check_network(design, work.beside ? &*work.beside : nullptr, experiment, with_links);
+  if (messages) check_messages(design, work, experiment, diagnostics);
+  if (!with_links.empty()) check_sites(design, sides);
+}
+
+}  // namespace weft::experiment

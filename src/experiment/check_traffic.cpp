@@ -1,0 +1,228 @@
+// What cannot be run is said before it starts.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "base/text.hpp"
+#include "experiment/links.hpp"
+#include "experiment/network.hpp"
+#include "experiment/packet_config.hpp"
+#include "experiment/run_traffic.hpp"
+#include "sim/packet/packet_run.hpp"
+
+namespace weft::experiment {
+namespace {
+
+using spec::Complaint;
+
+// How each stream travels, or all there is.
+struct Carried {
+  model::TransportKind transport;
+  model::Verb verb;
+};
+std::vector<Carried> carried(const Design& design, const Traffic& traffic) {
+  const model::TransportKind by_default = design.cluster().file.transport.kind;
+  if (traffic.streams.empty()) return {{by_default, model::Verb::send}};
+  std::vector<Carried> all;
+  for (const TrafficStream& stream : traffic.streams)
+    all.push_back({stream.transport.value_or(by_default), stream.verb});
+  return all;
+}
+
+// Whether anything travels by a transport of which this holds.
+template <class Is>
+bool any_transport(const Design& design, const Traffic& traffic, Is is) {
+  const std::vector<Carried> all = carried(design, traffic);
+  return std::any_of(all.begin(), all.end(), [&](const Carried& each) { return is(description_of(each.transport)); });
+}
+
+void check_transport(Design& design, const Traffic& traffic, const Experiment& experiment) {
+  spec::Diagnostics& diagnostics = design.diagnostics();
+  const model::Cluster& cluster = design.cluster();
+  const model::SwitchingSpec& switching = cluster.file.switching;
+  for (const Carried& each : carried(design, traffic))
+    if (!description_of(each.transport).verbs.has(op_of(each.verb)))
+      diagnostics.add(Complaint::not_simulated, {},
+                      fmt::format("{} knows no {}", enum_name(each.transport), enum_name(each.verb)),
+                      "transport srd, or verb send");
+  if (switching.ports == model::PortModel::computed && switching.flow_control != model::FlowControl::none)
+    diagnostics.add(Complaint::contradiction, design.place("switching", "ports"),
+                    fmt::format("computed ports know no flow_control: {}", enum_name(switching.flow_control)),
+                    "ports: exact, or flow_control: none");
+  if (switching.flow_control == model::FlowControl::scheduled && traffic.matrix && !traffic.matrix->failures.empty())
+    diagnostics.add(Complaint::not_simulated, design.place("switching", "flow_control"),
+                    "a scheduled fabric has all its links", "a matrix without failures, or another flow_control");
+  if (switching.flow_control == model::FlowControl::scheduled && !experiment.wanted.capture.empty())
+    diagnostics.add(Complaint::not_simulated, design.place("switching", "flow_control"),
+                    "cells of a scheduled fabric are not captured", "no --pcap, or another flow_control");
+  if (switching.ports == model::PortModel::exact && switching.classes == model::PortClasses::one)
+    diagnostics.add(Complaint::contradiction, design.place("switching", "classes"), "exact ports always have classes",
+                    "classes: two, or ports: computed");
+}
+
+void check_minimal(Design& design) {
+  if (!design.fabric().ask([](const auto& network) { return network.shortest_only(); }))
+    design.diagnostics().add(Complaint::not_simulated, design.place("fabric", "routing"),
+                             "flows take a Dragonfly's minimal routes only", "routing: minimal, or --fidelity packet");
+}
+
+void check_fabric(Design& design, const Traffic& traffic, const Experiment& experiment) {
+  if (!design.fabric().has_network()) {
+    design.diagnostics().add(Complaint::not_simulated, {}, "this cluster has no network", "a fabric other than none");
+    return;
+  }
+  check_faults(design);
+  check_transport(design, traffic, experiment);
+  check_services(design, traffic.named());
+}
+
+// The key to blame, and what would be right.
+std::pair<std::string, std::string> remedy(sim::ExactProblem::Kind problem, const sim::ExactConfig& exact,
+                                           const model::SwitchingSpec& switching) {
+  using Kind = sim::ExactProblem::Kind;
+  if (problem == Kind::not_two_tiers) return {"flow_control", "a fabric of two tiers, or another flow_control"};
+  if (problem == Kind::too_large) return {"flow_control", "a smaller fabric, or flow_control: none, ports: computed"};
+  std::vector<std::string> helps = {"a larger buffer"};
+  const bool by_key = problem == Kind::headroom && switching.headroom_for;
+  if (problem == Kind::headroom) helps.push_back(by_key ? "headroom_for shorter cables" : "shorter cables");
+  if (std::popcount(exact.lossless) > 1) helps.push_back("fewer lossless classes");
+  return {by_key ? "headroom_for" : "buffer", either(helps)};
+}
+
+void check_buffers(Design& design, const sim::PacketSim& engine) {
+  const sim::ExactProblem problem = engine.exact_problem();
+  if (problem.kind == sim::ExactProblem::Kind::none) return;
+  const auto [key, help] = remedy(problem.kind, engine.config().exact, design.cluster().file.switching);
+  design.diagnostics().add(Complaint::contradiction, design.place("switching", key), problem.what, help);
+}
+
+void check_flow(Design& design, sim::PacketRun& run, bool within_sites, std::uint32_t from, std::uint32_t to) {
+  spec::Diagnostics& diagnostics = design.diagnostics();
+  const fabric::Fabric& fabric = design.fabric();
+  const auto site_of = [&](std::uint32_t gpu) {
+    return fabric.cluster().groups[fabric.describe(fabric.gpu(gpu)).group].site;
+  };
+  if (site_of(from) != site_of(to) && within_sites) {
+    diagnostics.add(Complaint::srd_between_sites, {}, "a flow goes from one site to another, where SRD is not routed",
+                    "keep the traffic within a site, or --set transport.kind=tcp");
+  } else if (!run.joined(from, to)) {
+    diagnostics.add(Complaint::not_simulated, {},
+                    fmt::format("nothing joins {} and {}", fabric.name(fabric.gpu(from)), fabric.name(fabric.gpu(to))),
+                    "traffic between GPUs that are joined, or another fabric");
+  }
+}
+
+// Every flow of a matrix; of a pattern, from one GPU to each and back.
+void check_flows(Design& design, const Traffic& traffic, sim::PacketRun& run) {
+  const spec::Diagnostics& diagnostics = design.diagnostics();
+  const bool within_sites =
+      any_transport(design, traffic, [](const transport::Description& each) { return !each.between_sites; });
+  if (traffic.matrix) {
+    for (const workload::MatrixFlow& flow : traffic.matrix->flows)
+      if (!diagnostics.has_errors()) check_flow(design, run, within_sites, flow.source, flow.destination);
+    return;
+  }
+  for (std::uint32_t gpu = 1; gpu < traffic.nodes && !diagnostics.has_errors(); ++gpu) {
+    check_flow(design, run, within_sites, 0, gpu);
+    if (!diagnostics.has_errors()) check_flow(design, run, within_sites, gpu, 0);
+  }
+}
+
+// To flows a transport is its headers and whether it spreads over paths, and they share links evenly: who gets more of
+// a link than the other is what several transports are simulated for, and that only packets can tell. Likewise
+// services: a weight is of all flows of a service together, at each port another number of them, so that no flow has a
+// weight of its own, and filling links by rising levels, as flows do, does not find their shares.
+void check_even_shares(Design& design, const Traffic& traffic) {
+  const auto differ = [&](const auto& a, const auto& b) {
+    design.diagnostics().add(
+        Complaint::not_simulated, {}, fmt::format("flows share links evenly, whether they are of {} or of {}", a, b),
+        "--fidelity packet, where queues and windows decide; or one transport and one service for all streams");
+  };
+  const model::ClusterFile& file = design.cluster().file;
+  const auto transport_of = [&](const TrafficStream& stream) {
+    return enum_name(stream.transport.value_or(file.transport.kind));
+  };
+  const auto service_of = [&](const TrafficStream& stream) {
+    return stream.service || file.switching.services.empty() ? stream.service.value_or("")
+                                                             : file.switching.services[0].name;
+  };
+  for (std::size_t i = 1; i < traffic.streams.size(); ++i) {
+    const TrafficStream& a = traffic.streams[i - 1];
+    const TrafficStream& b = traffic.streams[i];
+    if (transport_of(a) != transport_of(b)) return differ(transport_of(a), transport_of(b));
+    if (service_of(a) != service_of(b)) return differ("service " + service_of(a), "service " + service_of(b));
+  }
+}
+
+// What only some of the fidelities can do.
+void check_fidelities(Design& design, const Traffic& traffic, const Experiment& experiment,
+                      const std::vector<Fidelity>& fidelities) {
+  spec::Diagnostics& diagnostics = design.diagnostics();
+  const auto wants = [&](Fidelity fidelity) {
+    return std::find(fidelities.begin(), fidelities.end(), fidelity) != fidelities.end();
+  };
+  const bool faults = !experiment.faults.empty() || !design.cluster().file.faults.empty();
+  const bool looks = !experiment.wanted.capture.empty() || experiment.wanted.sample.count() > 0;
+  if (wants(Fidelity::message) && (faults || (looks && !wants(Fidelity::packet))))
+    diagnostics.add(Complaint::contradiction, {}, "messages know no faults, captures or samples", "--fidelity packet");
+  if (wants(Fidelity::message) || wants(Fidelity::flow)) {
+    if (any_transport(design, traffic, [](const transport::Description& each) { return !each.delivers; }))
+      diagnostics.add(Complaint::not_simulated, {}, "raw messages are packets that nobody slows down",
+                      "--fidelity packet");
+    for (const Carried& each : carried(design, traffic))
+      if (each.verb == model::Verb::read)
+        diagnostics.add(Complaint::not_simulated, {}, "reads are simulated packet by packet only", "--fidelity packet");
+  }
+  if (!wants(Fidelity::flow)) return;
+  check_even_shares(design, traffic);
+  if (looks && !wants(Fidelity::packet))
+    diagnostics.add(Complaint::contradiction, {}, "flows know no captures or samples", "--fidelity packet");
+  check_minimal(design);
+  sim::FlowRoutes routes(design.fabric(), flow_config(design.cluster(), traffic, experiment));
+  set_up_faults(design, traffic, experiment, taker_of(routes), diagnostics);
+}
+
+}  // namespace
+
+void check_traffic(Design& design, const Traffic& traffic, const Experiment& experiment,
+                   const std::vector<Fidelity>& fidelities) {
+  spec::Diagnostics& diagnostics = design.diagnostics();
+  const fabric::Fabric& fabric = design.fabric();
+  check_fabric(design, traffic, experiment);
+  if (diagnostics.has_errors()) return;
+  sim::PacketSim engine(fabric, config_for(design.cluster(), traffic, experiment));
+  check_buffers(design, engine);
+  const auto schedule = traffic.make();
+  sim::PacketRun run(*schedule, engine, has_hosts(design.cluster(), traffic));
+  check_flows(design, traffic, run);
+  find_links(engine.layout(), experiment.wanted.capture, {"--capture"}, diagnostics);
+  if (!diagnostics.has_errors()) set_up_faults(design, traffic, experiment, taker_of(engine), diagnostics);
+  if (!diagnostics.has_errors()) check_fidelities(design, traffic, experiment, fidelities);
+}
+
+void check_network(Design& design, const Traffic* beside, const Experiment& experiment,
+                   const std::vector<Fidelity>& fidelities) {
+  spec::Diagnostics& diagnostics = design.diagnostics();
+  const Traffic all = work_and(beside);
+  if (!description_of(design.cluster().file.transport.kind).delivers)
+    diagnostics.add(Complaint::not_simulated, design.place("transport", "kind"),
+                    "a collective cannot go on when a raw packet is lost", "--set transport.kind=srd");
+  check_fabric(design, all, experiment);
+  for (const Fidelity fidelity : fidelities) {
+    if (diagnostics.has_errors()) return;
+    if (fidelity == Fidelity::flow) {
+      check_minimal(design);
+      check_even_shares(design, all);
+      sim::FlowRoutes routes(design.fabric(), flow_config(design.cluster(), all, experiment));
+      set_up_faults(design, all, experiment, taker_of(routes), diagnostics);
+    } else {
+      sim::PacketSim engine(design.fabric(), config_for(design.cluster(), all, experiment));
+      check_buffers(design, engine);
+      set_up_faults(design, all, experiment, taker_of(engine), diagnostics);
+    }
+  }
+}
+
+}  // namespace weft::experiment

@@ -1,0 +1,131 @@
+#include "experiment/experiment.hpp"
+
+#include <gtest/gtest.h>
+
+#include "experiment/warnings.hpp"
+
+namespace weft::experiment {
+namespace {
+
+constexpr const char* kCluster = R"(
+version: 1
+servers: {kind: hgx-h100, count: 4}
+fabric: {kind: single-chassis, switch: {kind: quantum-2, ports: 4096, rate: 800Gbps}}
+transport: {kind: srd}
+)";
+
+std::unique_ptr<Design> design_of(const std::string& text = kCluster) {
+  spec::Diagnostics diagnostics;
+  auto catalog = std::make_shared<const model::Catalog>(model::Catalog::embedded(diagnostics));
+  const std::uint32_t source = diagnostics.sources().add("test.weft.yaml", text);
+  auto design = Design::read(source, "test", {}, catalog, diagnostics);
+  EXPECT_NE(design, nullptr) << spec::render_text(diagnostics, false);
+  return design;
+}
+
+Experiment flows(Design& design, const std::string& text) {
+  const model::TrafficRun run = model::read_traffic(text, design.catalog(), design.diagnostics());
+  auto traffic = make_traffic({run}, ground_of(design, 1), design.diagnostics());
+  EXPECT_TRUE(traffic) << spec::render_text(design.diagnostics(), false);
+  Experiment made;
+  made.workload = std::make_shared<const Workload>(std::move(*traffic));
+  return made;
+}
+
+Experiment collective(std::uint32_t gpus, std::vector<Bytes> sizes) {
+  Experiment made;
+  made.fidelity = Fidelity::message;
+  made.workload =
+      std::make_shared<const Workload>(Collectives{.jobs = {{.gpus = gpus, .sizes = std::move(sizes), .stack = "ib"}}});
+  return made;
+}
+
+TEST(Experiment, FlowsRunAtEveryFidelity) {
+  const auto design = design_of();
+  Experiment experiment = flows(*design, "x,pattern=ring,size=1MB,nodes=16");
+  check(*design, experiment, {kFidelities.begin(), kFidelities.end()});
+  ASSERT_FALSE(design->diagnostics().has_errors()) << spec::render_text(design->diagnostics(), false);
+  for (const Fidelity each : kFidelities) {
+    experiment.fidelity = each;
+    const Outcome outcome = run(*design, experiment, {});
+    EXPECT_EQ(outcome.stopped_by, "");
+    EXPECT_EQ(outcome.result.flows.size(), 16u) << name(each);
+    EXPECT_EQ(outcome.result.executor, name(each));
+  }
+}
+
+TEST(Experiment, RowsOfACollectiveComeAsTheyAreDone) {
+  const auto design = design_of();
+  const Experiment experiment = collective(32, {Bytes(1 << 20), Bytes(1 << 24)});
+  check(*design, experiment);
+  ASSERT_FALSE(design->diagnostics().has_errors()) << spec::render_text(design->diagnostics(), false);
+  std::vector<std::uint64_t> heard;
+  const Outcome outcome =
+      run(*design, experiment,
+          {.row = [&](std::size_t, const schedule::CollectiveRow& row) { heard.push_back(row.bytes); }});
+  ASSERT_EQ(outcome.rows.size(), 1u);
+  ASSERT_EQ(outcome.rows[0].size(), 2u);
+  EXPECT_EQ(heard, (std::vector<std::uint64_t>{1 << 20, 1 << 24}));
+  EXPECT_LT(outcome.rows[0][0].time, outcome.rows[0][1].time);
+}
+
+TEST(Experiment, AnObserverStopsIt) {
+  const auto design = design_of();
+  const std::atomic<bool> stop = true;
+  EXPECT_EQ(run(*design, flows(*design, "x,pattern=ring,size=100MB"), {.stop = &stop}).stopped_by, kStoppedByObserver);
+  EXPECT_EQ(run(*design, collective(32, {Bytes(1 << 30)}), {.stop = &stop}).stopped_by, kStoppedByObserver);
+}
+
+TEST(Experiment, LimitsStopIt) {
+  const auto design = design_of();
+  Experiment experiment = flows(*design, "x,pattern=ring,size=100MB");
+  experiment.limits = parse_limits("time=1us", design->diagnostics());
+  EXPECT_EQ(run(*design, experiment, {}).stopped_by, "time=1us");
+}
+
+TEST(Experiment, WhatCannotRunIsSaidBefore) {
+  const auto design = design_of();
+  Experiment experiment = collective(32, {Bytes(1 << 20)});
+  experiment.faults.push_back(model::read_fault("leaf0,kind=down", design->catalog(), design->diagnostics()));
+  check(*design, experiment);
+  EXPECT_TRUE(design->diagnostics().has_errors()) << "messages know no dead switches";
+
+  const auto other = design_of();
+  check(*other, collective(64, {Bytes(1 << 20)}));
+  EXPECT_TRUE(other->diagnostics().has_errors()) << "more GPUs than there are";
+}
+
+// The same experiment on a design with other words, without reading anything again.
+TEST(Design, OtherWordsMakeAnotherDesign) {
+  const auto design = design_of();
+  const auto fewer = design->with({"servers.nics=2"});
+  ASSERT_NE(fewer, nullptr);
+  EXPECT_EQ(fewer->cluster().groups[0].nics(), 2u);
+  EXPECT_EQ(design->with({"servers.nics=many"}), nullptr);
+  EXPECT_FALSE(design->diagnostics().has_errors()) << "what is wrong there is not wrong here";
+  const Experiment experiment = collective(32, {Bytes(1 << 30)});
+  EXPECT_GT(run(*fewer, experiment, {}).rows[0][0].time, 2 * run(*design, experiment, {}).rows[0][0].time);
+}
+
+TEST(Workload, WhatIsEqualHasOneFingerprint) {
+  const auto design = design_of();
+  const auto of = [](const Experiment& experiment) { return fingerprint(*experiment.workload); };
+  EXPECT_EQ(of(flows(*design, "x,pattern=ring,size=1MB")), of(flows(*design, "x,pattern=ring,size=1MB")));
+  EXPECT_NE(of(flows(*design, "x,pattern=ring,size=1MB")), of(flows(*design, "x,pattern=ring,size=2MB")));
+  EXPECT_EQ(of(collective(32, {Bytes(8)})), of(collective(32, {Bytes(8)})));
+  EXPECT_NE(of(collective(32, {Bytes(8)})), of(collective(16, {Bytes(8)})));
+  EXPECT_NE(of(collective(32, {Bytes(8)})), of(collective(32, {Bytes(16)})));
+  EXPECT_EQ(describe(*collective(32, {Bytes(8)}).workload), "all_reduce of 32 GPUs");
+}
+
+TEST(Warnings, RoceOnALossyFabricIsWarnedOfWherePacketsRun) {
+  const auto design = design_of(std::string(kCluster).replace(std::string(kCluster).find("srd"), 3, "rocev2"));
+  const Experiment experiment = flows(*design, "x,pattern=ring,size=1MB");
+  EXPECT_EQ(warnings_of(*design, experiment, {Fidelity::message}).size(), 0u);
+  const auto warnings = warnings_of(*design, experiment, {Fidelity::packet});
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].complaint, spec::Complaint::lossy_roce);
+}
+
+}  // namespace
+}  // namespace weft::experiment

@@ -1,0 +1,341 @@
+#include "experiment/run_collectives.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "collective/carried.hpp"
+#include "collective/timing.hpp"
+#include "experiment/network.hpp"
+#include "schedule/composed.hpp"
+#include "sim/run/lane_sim.hpp"
+
+namespace weft::experiment {
+namespace {
+
+using collective::Algorithm;
+using collective::Choice;
+using collective::Operation;
+using collective::PlanOptions;
+using collective::Team;
+using schedule::CollectiveRow;
+
+// Some tens of nanoseconds and 16 bytes each: minutes, and more than most machines have.
+constexpr std::uint64_t kMostMessages = std::uint64_t{1} << 31;
+// Where links are known a message costs microseconds, and some hundred bytes until the run is over.
+constexpr std::uint64_t kMostCarried = std::uint64_t{1} << 24;
+
+using KeepGoing = std::function<bool(std::int64_t, std::uint64_t, std::uint64_t)>;
+// Told of every run that is begun, and of its messages.
+struct Listener {
+  std::function<void()> begins;
+  std::function<void(const schedule::FlowRecord&)> sent;
+};
+
+// One group of one job, with what it is to do.
+struct CollectiveGroup {
+  const Team* team = nullptr;
+  PlanOptions plan;
+};
+
+// What came of all groups at once, for one size.
+struct CollectiveTimes {
+  std::vector<CollectiveRow> rows;          // by group; empty: stopped, or more messages than are simulated
+  std::vector<CollectiveMessage> messages;  // of the last run, as many as were wanted
+  bool more_messages = false;               // there were more
+  bool too_many = false;                    // it was not begun: more messages than are simulated
+  bool stuck = false;                       // somebody waits for what never comes
+};
+
+// All but what it took.
+CollectiveRow row_of(const Team& team, const PlanOptions& options, const collective::Plan& plan) {
+  const Ratio factor = collective::bus_factor(options.operation, team.ranks());
+  const bool rooted = options.operation == Operation::broadcast || options.operation == Operation::reduce;
+  CollectiveRow row;
+  row.operation = collective::name(options.operation);
+  row.bytes = options.bytes;
+  row.ranks = team.ranks();
+  row.nodes = team.nodes();
+  row.parts = collective::counts_parts(options.operation);
+  row.reduces = collective::reduces(options.operation);
+  row.root = rooted ? std::int64_t{options.root} : -1;
+  row.bus_over = factor.over;
+  row.bus_under = factor.under;
+  row.algorithm = collective::name(plan.choice.algorithm);
+  row.protocol = collective::name(plan.choice.protocol);
+  row.channels = plan.choice.channels;
+  row.chunk = plan.chunk;
+  row.host_memory = plan.host_memory;
+  row.stack = options.stack->name;
+  return row;
+}
+
+// Which channel a message belongs to, by the tag that its program gave it; where one program stands for all channels,
+// which of its phases.
+std::uint32_t channel_of(Algorithm algorithm, std::uint64_t tag) {
+  const bool tree = algorithm == Algorithm::tree || algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree ||
+                    algorithm == Algorithm::collnet;
+  return static_cast<std::uint32_t>(tree ? tag >> 32 : tag);
+}
+
+CollectiveRow timed(const Team& team, const PlanOptions& plan, const KeepGoing& keep_going, const Listener& listener) {
+  const auto execute = [&](schedule::Schedule& work, const collective::Plan& made) -> collective::Ends {
+    std::uint64_t messages = 0;
+    for (const auto& program : made.different) messages += program->messages();
+    if (messages > kMostMessages) return {std::vector<std::int64_t>(made.ranks), 0, "messages"};
+    sim::LaneConfig config;
+    config.keep_going = keep_going;
+    config.sent = listener.sent;
+    if (listener.begins) listener.begins();
+    sim::LaneResult result = sim::run_lanes(work, config);
+    return {std::move(result.ends), result.messages, result.run.stopped_by};
+  };
+  const collective::Timing timing = collective::time_among_many(team, plan, execute);
+  CollectiveRow row = row_of(team, plan, timing.plan);
+  row.time = timing.stopped_by.empty() ? timing.time.count() : 0;
+  row.messages = timing.messages;
+  row.skipped_rounds = timing.skipped;
+  return row;
+}
+
+// What the others load the links with that a group uses itself.
+std::vector<collective::Loads> loads_of_others(const std::vector<CollectiveGroup>& groups) {
+  std::vector<collective::Loads> own;
+  collective::Loads all;
+  for (const CollectiveGroup& each : groups) {
+    PlanOptions few = each.plan;
+    few.most_rounds = 1;
+    own.push_back(collective::make_plan(*each.team, few).loads);
+    for (const auto& [link, users] : own.back()) all[link] += users;
+  }
+  for (collective::Loads& each : own)
+    for (auto& [link, users] : each) users = all[link] - users;
+  return own;
+}
+
+// They know of each other by what they load links with.
+CollectiveTimes by_messages(const Design& design, const std::vector<CollectiveGroup>& groups, std::size_t kept,
+                            Watch& watch) {
+  CollectiveTimes made;
+  const KeepGoing keep_going = [&](std::int64_t now, std::uint64_t messages, std::uint64_t bytes) {
+    return watch({now, messages, bytes});
+  };
+  const std::vector<collective::Loads> others =
+      groups.size() > 1 ? loads_of_others(groups) : std::vector<collective::Loads>(1);
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    const Team& team = *groups[group].team;
+    PlanOptions plan = groups[group].plan;
+    plan.beside = &others[group];
+    std::vector<CollectiveMessage> seen;
+    bool more = false;
+    const std::uint32_t gpus = design.cluster().gpus;
+    const auto place = [&](std::uint32_t rank) {
+      if (rank < team.ranks()) return team.gpu(rank);
+      const std::uint32_t node = rank - team.ranks();  // of the switches one is the network's, behind the domains'
+      return gpus + (node < team.nodes() ? team.place_of_node(node) : 0xFFFFFFu);
+    };
+    Listener listener;
+    if (kept > 0) {
+      listener.begins = [&] {
+        seen.clear();
+        more = false;
+      };
+      listener.sent = [&](const schedule::FlowRecord& flow) {
+        more |= made.messages.size() + seen.size() >= kept;
+        if (more) return;
+        seen.push_back({group, place(flow.source), place(flow.destination), channel_of(plan.choice.algorithm, flow.tag),
+                        flow.bytes, flow.start, flow.received});
+      };
+    }
+    CollectiveRow row = timed(team, plan, keep_going, listener);
+    if (row.time == 0) {
+      made.too_many = watch.stopped_by().empty();
+      made.rows.clear();
+      return made;
+    }
+    made.rows.push_back(std::move(row));
+    made.messages.insert(made.messages.end(), seen.begin(), seen.end());
+    made.more_messages |= more;
+  }
+  return made;
+}
+
+CollectiveTimes by_links(const Design& design, const std::vector<CollectiveGroup>& groups, const Traffic* beside,
+                         const Experiment& experiment, std::size_t kept, Watch& watch) {
+  const collective::Generation& generation = collective::generation_of(groups[0].team->group(0).spec.gpu.kind);
+  const sim::HostRates rates{generation.scale_up_per_mille, collective::kPciePerMille};
+  std::vector<collective::CarriedJob> jobs;
+  for (const CollectiveGroup& each : groups) jobs.push_back({each.team, each.plan});
+  const collective::CarriedResult result =
+      collective::carry(design.fabric(), jobs, {.messages = kMostCarried}, [&](schedule::Schedule& schedule) {
+        schedule::RunResult made = run_schedule(design, schedule, beside, experiment, rates, watch);
+        if (!watch.stopped_by().empty()) made.stopped_by = watch.stopped_by();
+        return made;
+      });
+  CollectiveTimes made;
+  made.too_many = result.stopped_by == "messages";
+  made.stuck = result.stopped_by == "unfinished" || !result.run.deadlock.empty();
+  if (!result.stopped_by.empty()) return made;
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    const collective::CarriedTime& job = result.jobs[group];
+    CollectiveRow row = row_of(*groups[group].team, groups[group].plan, job.plan);
+    row.executor = name(experiment.fidelity);
+    if (beside != nullptr) row.beside = beside->name;
+    row.time = job.time.count();
+    row.messages = result.messages;
+    row.skipped_rounds = job.skipped;
+    row.digest = result.run.digest;
+    row.seed = experiment.seed;
+    row.dropped = result.run.counters.dropped + result.run.counters.lost;
+    row.sent_again = result.run.counters.data_resent;
+    made.rows.push_back(std::move(row));
+  }
+  for (const schedule::FlowRecord& flow : result.run.flows) {
+    if (made.messages.size() >= kept) {
+      made.more_messages = kept > 0;
+      break;
+    }
+    const std::size_t group = schedule::Composed::part_of(flow.tag);
+    made.messages.push_back({group, flow.source, flow.destination,
+                             channel_of(groups[group].plan.choice.algorithm, schedule::Composed::tag_of(flow.tag)),
+                             flow.bytes, flow.start, flow.received});
+  }
+  return made;
+}
+
+// One experiment with collectives: all sizes, one after the other.
+class CollectiveRuns {
+ public:
+  CollectiveRuns(const Design& design, const Collectives& work, const Experiment& experiment, const Observer& observer)
+      : design_(design),
+        work_(work),
+        experiment_(experiment),
+        observer_(observer),
+        watch_(experiment.limits, observer) {
+    spec::Diagnostics nothing;  // what could be wrong was said before
+    sides_ = sides_of(design, work, experiment.seed, nothing);
+    if (experiment.fidelity == Fidelity::message)
+      for (CollectiveSide& side : sides_)
+        for (collective::Conditions& each : side.conditions)
+          add_slow_nics(all_faults(design, experiment), design.fabric(), each);
+    out_.rows.resize(sides_.size());
+  }
+
+  Outcome run() {
+    std::size_t sizes = 0;
+    for (const CollectiveSide& side : sides_) sizes = std::max(sizes, side.job->sizes.size());
+    for (std::size_t index = 0; index < sizes; ++index)
+      if (!watch_({}) || !run_size(index)) break;
+    out_.stopped_by = watch_.stopped_by();
+    return std::move(out_);
+  }
+
+ private:
+  // A job with fewer sizes than others goes on with its last.
+  static std::uint64_t bytes_of(const CollectiveSide& side, std::size_t index) {
+    return static_cast<std::uint64_t>(side.job->sizes[std::min(index, side.job->sizes.size() - 1)].count());
+  }
+
+  // The choices of each job for a size, NCCL's own first; false: stop.
+  bool run_size(std::size_t index) {
+    std::vector<std::vector<Choice>> choices;
+    std::size_t most = 1;
+    for (const CollectiveSide& side : sides_) {
+      choices.push_back(choices_for(*side.teams[0], side.job->operation, bytes_of(side, index), work_.choice,
+                                    *side.stack, experiment_.fidelity != Fidelity::message));
+      most = std::max(most, choices.back().size());
+    }
+    for (std::size_t i = 0; i < most; ++i) {
+      std::vector<Choice> now;
+      for (const auto& each : choices) now.push_back(each[std::min(i, each.size() - 1)]);
+      if (!run_choice(index, now)) return false;
+    }
+    return true;
+  }
+
+  std::vector<CollectiveGroup> groups_for(std::size_t index, const std::vector<Choice>& choices) const {
+    std::vector<CollectiveGroup> groups;
+    for (std::size_t i = 0; i < sides_.size(); ++i) {
+      const CollectiveSide& side = sides_[i];
+      PlanOptions plan{
+          .operation = side.job->operation, .bytes = bytes_of(side, index), .choice = choices[i], .stack = side.stack};
+      plan.pxn = work_.choice.pxn;
+      for (std::size_t group = 0; group < side.teams.size(); ++group) {
+        plan.conditions = &side.conditions[group];
+        groups.push_back({side.teams[group].get(), plan});
+      }
+    }
+    return groups;
+  }
+
+  bool run_choice(std::size_t index, const std::vector<Choice>& choices) {
+    const std::vector<CollectiveGroup> groups = groups_for(index, choices);
+    const Traffic* beside = work_.beside ? &*work_.beside : nullptr;
+    const std::size_t kept = experiment_.wanted.messages;
+    CollectiveTimes times = experiment_.fidelity == Fidelity::message
+                                ? by_messages(design_, groups, kept, watch_)
+                                : by_links(design_, groups, beside, experiment_, kept, watch_);
+    out_.stuck |= times.stuck;
+    if (!watch_.stopped_by().empty() || out_.stuck) return false;
+    if (times.too_many) {
+      out_.left_out.push_back({choices[0].algorithm, groups[0].team->ranks(), groups[0].plan.bytes});
+      return true;
+    }
+    out_.messages = std::move(times.messages);
+    out_.more_messages = times.more_messages;
+    take_rows(times.rows);
+    return true;
+  }
+
+  // Of each job the slowest group's.
+  void take_rows(const std::vector<CollectiveRow>& rows) {
+    auto at = rows.begin();
+    for (std::size_t job = 0; job < sides_.size(); ++job) {
+      const auto end = at + static_cast<std::ptrdiff_t>(sides_[job].teams.size());
+      CollectiveRow row =
+          *std::max_element(at, end, [](const CollectiveRow& a, const CollectiveRow& b) { return a.time < b.time; });
+      row.groups = static_cast<std::uint32_t>(sides_[job].teams.size());
+      const bool first = out_.rows[job].empty() || out_.rows[job].back().bytes != row.bytes;
+      row.chosen_by = work_.choice.algorithms.empty() && first ? "auto" : "user";
+      if (observer_.row) observer_.row(job, row);
+      out_.rows[job].push_back(std::move(row));
+      at = end;
+    }
+  }
+
+  const Design& design_;
+  const Collectives& work_;
+  const Experiment& experiment_;
+  const Observer& observer_;
+  Watch watch_;
+  std::vector<CollectiveSide> sides_;
+  Outcome out_;
+};
+
+}  // namespace
+
+std::vector<CollectiveSide> sides_of(const Design& design, const Collectives& work, std::uint64_t seed,
+                                     spec::Diagnostics& diagnostics) {
+  std::vector<CollectiveSide> sides;
+  for (const CollectiveJob& job : work.jobs) {
+    CollectiveSide& side = sides.emplace_back();
+    side.job = &job;
+    side.stack = stack_of(job, design.cluster(), diagnostics);
+    for (auto& gpus : groups_of(job, design.cluster(), diagnostics)) {
+      const std::size_t group = side.teams.size();
+      side.teams.push_back(std::make_unique<Team>(design.fabric(), std::move(gpus)));
+      side.conditions.push_back(conditions_of(job, side.teams.back()->ranks(), seed + group, diagnostics));
+    }
+  }
+  return sides;
+}
+
+Outcome run_collectives(const Design& design, const Collectives& work, const Experiment& experiment,
+                        const Observer& observer) {
+  return CollectiveRuns(design, work, experiment, observer).run();
+}
+
+CollectiveRow time_collective(const Team& team, const PlanOptions& plan) {
+  return timed(team, plan, [](std::int64_t, std::uint64_t, std::uint64_t) { return true; }, {});
+}
+
+}  // namespace weft::experiment

@@ -1,0 +1,30 @@
+#pragma once
+// Collectives as an experiment: its check and its run.
+
+#include <memory>
+#include <vector>
+
+#include "collective/team.hpp"
+#include "experiment/experiment.hpp"
+
+namespace weft::experiment {
+
+// One of the jobs that run at the same time, with its groups of ranks.
+struct CollectiveSide {
+  const CollectiveJob* job = nullptr;
+  const collective::Stack* stack = nullptr;
+  std::vector<std::unique_ptr<collective::Team>> teams;  // by group
+  std::vector<collective::Conditions> conditions;        // by group
+};
+std::vector<CollectiveSide> sides_of(const Design& design, const Collectives& work, std::uint64_t seed,
+                                     spec::Diagnostics& diagnostics);
+
+void check_collectives(Design& design, const Collectives& work, const Experiment& experiment,
+                       const std::vector<Fidelity>& fidelities);
+Outcome run_collectives(const Design& design, const Collectives& work, const Experiment& experiment,
+                        const Observer& observer);
+
+// One row at message level: the choice, timed.
+schedule::CollectiveRow time_collective(const collective::Team& team, const collective::PlanOptions& plan);
+
+}  // namespace weft::experiment

@@ -1,0 +1,123 @@
+#include "experiment/run_traffic.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "experiment/links.hpp"
+#include "experiment/network.hpp"
+#include "sim/flow/flow_sim.hpp"
+#include "sim/host/local_work.hpp"
+#include "sim/packet/link_balance.hpp"
+#include "sim/packet/packet_run.hpp"
+#include "sim/run/message_cost.hpp"
+
+namespace weft::experiment {
+namespace {
+
+using schedule::RunResult;
+
+void name_streams(const model::ClusterFile& file, std::span<const TrafficStream> streams,
+                  std::vector<schedule::StreamRecord>& records) {
+  records.resize(streams.size());
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    records[i].name = streams[i].name;
+    records[i].open_loop = workload::is_open_loop(streams[i].pattern);
+    records[i].transport = enum_name(streams[i].transport.value_or(file.transport.kind));
+    records[i].flows = streams[i].flows;
+    if (!file.switching.services.empty())
+      records[i].service = streams[i].service.value_or(file.switching.services[0].name);
+  }
+}
+
+RunResult run_as_flows(const Design& design, schedule::Schedule& schedule, const Traffic& traffic,
+                       const Experiment& experiment, Watch& watch) {
+  sim::FlowRoutes routes(design.fabric(), flow_config(design.cluster(), traffic, experiment));
+  spec::Diagnostics nothing;  // the names were checked before
+  set_up_faults(design, traffic, experiment, taker_of(routes), nothing);
+  const auto keep_going = [&](const schedule::Progress& progress) { return watch(progress); };
+  return sim::run_flows(schedule, routes, {experiment.wanted.links, keep_going, watch.horizon()});
+}
+
+RunResult run_as_messages(const Design& design, schedule::Schedule& schedule, const Experiment& experiment,
+                          Watch& watch) {
+  const fabric::Fabric& fabric = design.fabric();
+  sim::MessageConfig config;
+  config.seed = experiment.seed;
+  config.transfer = [&](std::uint32_t from, std::uint32_t to) {
+    return sim::unloaded_cost(fabric, from, to).value_or(sim::TransferCost{});
+  };
+  config.local = [&](std::uint32_t rank, schedule::Instruction::Kind kind, std::uint64_t bytes) {
+    return sim::local_time(fabric, rank, kind, bytes);
+  };
+  config.keep_going = [&](std::int64_t now, std::uint64_t events, std::uint64_t bytes) {
+    return watch({now, events, bytes});
+  };
+  config.horizon = watch.horizon();
+  return sim::run_messages(schedule, config);
+}
+
+// The link with the longest queue, of those the busiest: what the summary says of links.
+void keep_fullest(const sim::PacketSim& engine, RunResult& result) {
+  const sim::Layout& layout = engine.layout();
+  const auto link = [&](std::uint32_t port) -> const sim::Link& { return layout.link(layout.far(port).link); };
+  const auto fullness = [&](std::uint32_t port) {
+    const sim::Port& each = engine.port(port);
+    return std::pair(link(port).bytes_in(each.peak), each.bytes * static_cast<std::uint64_t>(link(port).per_byte));
+  };
+  std::optional<std::uint32_t> fullest;
+  for (std::uint32_t port = 0; port < layout.ports(); ++port)
+    if (engine.port(port).packets > 0 && (!fullest || fullness(port) > fullness(*fullest))) fullest = port;
+  if (!fullest) return;
+  schedule::LinkRecord& record = result.links.emplace_back();
+  record.from = layout.name_of_end(*fullest);
+  record.to = layout.name_of_end(layout.reverse(*fullest));
+  record.peak_bytes = fullness(*fullest).first;
+}
+
+void run_as_packets(const Design& design, schedule::Schedule& schedule, const Traffic& traffic,
+                    const Experiment& experiment, Watch& watch, Outcome& out) {
+  sim::PacketSim engine(design.fabric(), config_for(design.cluster(), traffic, experiment));
+  spec::Diagnostics nothing;  // the names were checked before
+  set_up_faults(design, traffic, experiment, taker_of(engine), nothing);
+  for (const NamedLink& link : find_links(engine.layout(), experiment.wanted.capture, {"--capture"}, nothing)) {
+    engine.capture(link.port);
+    out.capture.links.push_back(link.name);
+  }
+  out.capture.stack = engine.config().stack;
+  engine.on_progress = [&](const schedule::Progress& progress) { return watch(progress); };
+  out.result = sim::PacketRun(schedule, engine, has_hosts(design.cluster(), traffic)).run();
+  out.capture.packets = engine.captured();
+  out.fullest_link = sim::fullest_link(engine);
+  if (experiment.wanted.links) {
+    engine.collect_links(out.result, SIZE_MAX);
+  } else {
+    keep_fullest(engine, out.result);
+  }
+}
+
+}  // namespace
+
+Outcome run_traffic(const Design& design, const Traffic& traffic, const Experiment& experiment,
+                    const Observer& observer) {
+  Watch watch(experiment.limits, observer);
+  Outcome out;
+  const auto schedule = traffic.make();
+  switch (experiment.fidelity) {
+    case Fidelity::message:
+      out.result = run_as_messages(design, *schedule, experiment, watch);
+      break;
+    case Fidelity::flow:
+      out.result = run_as_flows(design, *schedule, traffic, experiment, watch);
+      break;
+    case Fidelity::packet:
+      run_as_packets(design, *schedule, traffic, experiment, watch, out);
+      break;
+  }
+  if (!watch.stopped_by().empty()) out.result.stopped_by = watch.stopped_by();
+  out.stopped_by = out.result.stopped_by;
+  out.result.all_flows = traffic.flows;
+  name_streams(design.cluster().file, traffic.named(), out.result.streams);
+  return out;
+}
+
+}  // namespace weft::experiment

@@ -1,0 +1,70 @@
+#pragma once
+// Flows that an experiment runs: a connection matrix, a pattern, or several streams of patterns at once.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "experiment/design.hpp"
+#include "schedule/schedule.hpp"
+#include "spec/diagnostics.hpp"
+#include "workload/matrix.hpp"
+#include "workload/patterns.hpp"
+
+namespace weft::experiment {
+
+struct TrafficStream {
+  std::string name;  // empty: the only one, which needs none
+  workload::PatternOptions pattern;
+  std::uint32_t first = 0;                        // GPU that is the pattern's first
+  std::optional<model::TransportKind> transport;  // nothing: the file's
+  std::optional<std::string> service;             // nothing: the first
+  model::Verb verb = model::Verb::send;
+  std::uint64_t flows = 0;  // 0: not known before they are drawn
+};
+
+struct Traffic {
+  std::optional<workload::Matrix> matrix;  // else
+  std::vector<TrafficStream> streams;
+  std::uint32_t nodes = 0;
+  std::string name;               // "permutation of 64 nodes, 2MB each", or the file
+  std::uint64_t fingerprint = 0;  // of what decided it
+  std::uint64_t flows = 0;        // 0: not known before they are drawn
+  std::uint64_t bytes = 0;        // of all flows, likewise
+  bool hosts = true;              // false: from NIC to NIC, whatever servers are like inside
+
+  // Streams that results tell apart.
+  std::span<const TrafficStream> named() const;
+  // Anew for every run: a schedule is used up. The traffic must outlive it.
+  std::unique_ptr<schedule::Schedule> make() const;
+  // Of all flows. Those that are not known are drawn for it, as a run will draw them.
+  std::uint64_t total_bytes() const;
+  // Every flow begins at its time, however the network fares.
+  bool is_open_loop() const;
+  // The line rate that loads are shares of; 0: there are none.
+  Bandwidth load_of() const;
+};
+
+// What traffic is drawn for.
+struct TrafficGround {
+  std::uint32_t gpus = 0;
+  Bandwidth line_rate;  // of one GPU into the network
+  std::uint64_t seed = 1;
+};
+TrafficGround ground_of(const Design& design, std::uint64_t seed);
+
+// Streams of the file's `run:`.
+std::vector<model::TrafficRun> streams_of(const model::Cluster& cluster);
+
+// Nothing when there is something wrong, which is then in `diagnostics`. Several streams have names, one alone may have
+// none.
+std::optional<Traffic> make_traffic(const std::vector<model::TrafficRun>& runs, const TrafficGround& ground,
+                                    spec::Diagnostics& diagnostics);
+// The same of a connection matrix, a source of `diagnostics`.
+std::optional<Traffic> read_matrix(std::uint32_t source, const TrafficGround& ground, spec::Diagnostics& diagnostics);
+
+}  // namespace weft::experiment

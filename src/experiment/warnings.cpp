@@ -1,0 +1,187 @@
+#include "experiment/warnings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/text.hpp"
+#include "base/wide.hpp"
+#include "experiment/packet_config.hpp"
+#include "transport/srd/config.hpp"
+
+namespace weft::experiment {
+namespace {
+
+using spec::Complaint;
+
+void unused_ports(Design& design, const fabric::Summary& summary) {
+  std::vector<std::string> tiers;
+  for (const fabric::TierSummary& tier : summary.tiers) {
+    const std::int64_t all = tier.ports * static_cast<std::int64_t>(tier.switches);
+    if (tier.ports_in_use * 2 < all)
+      tiers.push_back(fmt::format("{} of {} {} ports", grouped(all - tier.ports_in_use), grouped(all), tier.name));
+  }
+  if (tiers.empty()) return;
+  design.diagnostics().add(Complaint::unused_ports, design.place("fabric", "switch"),
+                           fmt::format("unused: {}", fmt::join(tiers, ", ")),
+                           "room to grow, or a smaller switch would do");
+}
+
+void slow_slot(Design& design, const model::Group& group, std::size_t index) {
+  if (group.spec.nics == 0) return;
+  const Bandwidth own = group.nic_pcie.one_way(group.spec.nic.pcie_lanes);
+  const Bandwidth server = group.pcie.one_way(group.spec.pcie_lanes);
+  const Bandwidth slot = std::min(own, server);
+  if (slot >= group.spec.nic.rate || slot.count() == 0) return;
+  design.diagnostics().add(
+      Complaint::slow_slot, design.place("servers", "nic", index),
+      fmt::format("{} at {} sits in a slot of {}", group.spec.nic.kind, brief(group.spec.nic.rate), brief(slot)),
+      own < server ? fmt::format("{} itself is PCIe {} x{} ({})", group.spec.nic.kind, group.spec.nic.pcie_gen,
+                                 group.spec.nic.pcie_lanes, brief(own))
+                   : fmt::format("the slot is PCIe {} x{} ({}); {} wants PCIe {} x{}", group.spec.pcie_gen,
+                                 group.spec.pcie_lanes, brief(server), group.spec.nic.kind, group.spec.nic.pcie_gen,
+                                 group.spec.nic.pcie_lanes));
+}
+
+void far_nics(Design& design, const model::Group& group, std::size_t index) {
+  if (group.spec.nics == 0) return;
+  std::vector<std::string> far;
+  for (std::uint32_t gpu = 0; gpu < group.gpus(); ++gpu) {
+    const auto& near = group.diagram.near_nics[gpu];
+    const bool direct =
+        std::any_of(near.begin(), near.end(), [&](std::uint32_t nic) { return group.diagram.direct(gpu, nic); });
+    if (!direct) far.push_back(std::to_string(gpu));
+  }
+  if (far.empty()) return;
+  design.diagnostics().add(
+      Complaint::far_nic, design.place("servers", "nics", index),
+      fmt::format("GPU {} of every {} reach their NIC through host memory", fmt::join(far, ", "), group.spec.kind),
+      "their NIC is behind another root complex; `weft show server --as svg` draws it");
+}
+
+// A round trip over the longest path, at the rate of a NIC, against one port's share of the buffer
+// of the smallest switch on it.
+void small_buffer(Design& design, const fabric::Summary& summary) {
+  if (!summary.longest || summary.longest->switches == 0) return;
+  Bandwidth rate;
+  for (const model::Wiring& wiring : design.cluster().shape.wiring) rate = std::max(rate, wiring.wire.rate);
+  const auto product = static_cast<std::int64_t>(static_cast<Wide>(rate.count()) * 2 *
+                                                 summary.longest->latency.count() / 8 / 1'000'000'000'000);
+  const auto share = [&](const model::SwitchKind& kind) {
+    return kind.buffer / std::max<std::int64_t>(1, kind.ports * (kind.rate.count() / rate.count()));
+  };
+  const auto& kinds = design.cluster().shape.switches;
+  const auto smallest =
+      std::min_element(kinds.begin(), kinds.end(), [&](auto& a, auto& b) { return share(a) < share(b); });
+  if (share(*smallest).count() >= product) return;
+  design.diagnostics().add(Complaint::small_buffer, design.place("fabric", "switch"),
+                           fmt::format("one port's share of a {} buffer is {}; one bandwidth-delay product is {}",
+                                       smallest->kind, brief(share(*smallest)), brief(Bytes(product))),
+                           fmt::format("{} x a round trip of {}", brief(rate), brief(summary.longest->latency * 2)));
+}
+
+// What a round trip over the longest path holds of full packets, at the rate of a NIC, against what SRD keeps in flight
+// to one peer. It is not routed between sites, whose round trips are the longest.
+void small_window(Design& design, const fabric::Summary& summary) {
+  const model::TransportSpec& transport = design.cluster().file.transport;
+  const auto& groups = design.cluster().groups;
+  const bool sites = std::any_of(groups.begin(), groups.end(),
+                                 [&](const model::Group& group) { return group.site != groups[0].site; });
+  if (transport.kind != model::TransportKind::srd || sites || !summary.longest || summary.longest->switches == 0)
+    return;
+  Bandwidth rate;
+  for (const model::Wiring& wiring : design.cluster().shape.wiring) rate = std::max(rate, wiring.wire.rate);
+  const Duration round_trip = summary.longest->latency * 2;
+  const std::int64_t bits = (transport.mtu.value_or(Bytes(4096)) + transport.header).count() * 8;
+  const auto packets =
+      static_cast<std::int64_t>(static_cast<Wide>(rate.count()) * round_trip.count() / 1'000'000'000'000 / bits) + 1;
+  const std::int64_t window = transport.window.value_or(transport::kMostSrdWindow);
+  if (packets <= window) return;
+  design.diagnostics().add(
+      Complaint::small_window, design.place("transport", "window"),
+      fmt::format("a round trip of {} holds {} packets at the rate of a NIC, SRD keeps {} in flight to one peer",
+                  brief(round_trip), grouped(packets), window),
+      fmt::format("one flow gets at most {}% of the rate; larger packets (transport.mtu) would get more",
+                  100 * window / packets));
+}
+
+// Why a run may end in a circle of ports that wait for each other; empty: none of which is known.
+std::string deadlock_risk(const Design& design) {
+  const model::SwitchingSpec& switching = design.cluster().file.switching;
+  const std::uint32_t channels = virtual_channels(design.cluster());
+  const std::uint32_t needed = needed_channels(design.cluster());
+  if (channels >= needed || switching.watchdog) return "";
+  return fmt::format("this Dragonfly with flow_control: {} can lock up: its routes need {} virtual channels, not {}",
+                     enum_name(switching.flow_control), needed, channels);
+}
+
+// Whether everything that travels in a service, or the first, gets there.
+bool loses_nothing(const model::SwitchingSpec& switching, const std::optional<std::string>& service) {
+  if (switching.flow_control == model::FlowControl::none) return false;
+  for (const model::ServiceSpec& each : switching.services)
+    if (!service || each.name == *service) return each.lossless;
+  return true;
+}
+
+// Why RoCE may spend its time on sending again; empty: it will not. Without streams, the file's transport is meant.
+std::string loss_risk(const Design& design, std::span<const TrafficStream> streams) {
+  const model::TransportSpec& transport = design.cluster().file.transport;
+  const model::SwitchingSpec& switching = design.cluster().file.switching;
+  if (transport.rocev2.recovery == model::RoceRecovery::selective) return "";
+  const auto risky = [&](model::TransportKind kind, const std::optional<std::string>& service) {
+    return description_of(kind).needs_lossless && !loses_nothing(switching, service);
+  };
+  const bool any = streams.empty() ? risky(transport.kind, {})
+                                   : std::any_of(streams.begin(), streams.end(), [&](const TrafficStream& stream) {
+                                       return risky(stream.transport.value_or(transport.kind), stream.service);
+                                     });
+  return any ? "RoCE on a fabric that loses packets: behind each lost one it sends everything again" : "";
+}
+
+constexpr std::string_view kAgainstLoss =
+    "switching.flow_control: pfc (credits, scheduled), or transport.rocev2.recovery: selective";
+
+std::vector<spec::Diagnostic> packet_warnings(Design& design, std::span<const TrafficStream> streams) {
+  std::vector<spec::Diagnostic> made;
+  if (std::string risk = deadlock_risk(design); !risk.empty())
+    made.push_back({Complaint::can_lock_up, design.place("switching", "virtual_channels"), std::move(risk),
+                    fmt::format("virtual_channels: {}, which is also the default", needed_channels(design.cluster()))});
+  if (std::string risk = loss_risk(design, streams); !risk.empty())
+    made.push_back(
+        {Complaint::lossy_roce, design.place("transport", "kind"), std::move(risk), std::string(kAgainstLoss)});
+  return made;
+}
+
+// Streams that may travel otherwise than the file says.
+std::span<const TrafficStream> flows_in(const Workload& workload) {
+  if (const auto* traffic = std::get_if<Traffic>(&workload)) return traffic->streams;
+  const Collectives& work = std::get<Collectives>(workload);
+  return work.beside ? std::span<const TrafficStream>(work.beside->streams) : std::span<const TrafficStream>();
+}
+
+}  // namespace
+
+std::vector<spec::Diagnostic> warnings_of(Design& design, const Experiment& experiment,
+                                          const std::vector<Fidelity>& fidelities) {
+  if (std::find(fidelities.begin(), fidelities.end(), Fidelity::packet) == fidelities.end()) return {};
+  return packet_warnings(design, flows_in(*experiment.workload));
+}
+
+void add_warnings(Design& design, const fabric::Summary& summary) {
+  if (design.cluster().file.fabric.kind == model::FabricKind::topo) return;  // htsim's files describe no hardware
+  unused_ports(design, summary);
+  for (std::size_t i = 0; i < design.cluster().groups.size(); ++i) {
+    slow_slot(design, design.cluster().groups[i], i);
+    far_nics(design, design.cluster().groups[i], i);
+  }
+  small_buffer(design, summary);
+  small_window(design, summary);
+  for (spec::Diagnostic& each : packet_warnings(design, {}))
+    design.diagnostics().add(each.complaint, each.place, std::move(each.message), std::move(each.help));
+}
+
+}  // namespace weft::experiment

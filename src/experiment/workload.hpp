@@ -1,0 +1,26 @@
+#pragma once
+// What an experiment runs. A new kind of work is a folder that makes schedules and one alternative here; its check and
+// its run stand beside the others' (experiment.cpp).
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "experiment/collectives.hpp"
+#include "experiment/traffic.hpp"
+
+namespace weft::experiment {
+
+using Workload = std::variant<Traffic, Collectives>;
+
+template <class... Cases>
+struct Match : Cases... {
+  using Cases::operator()...;
+};
+
+// "permutation of 64 nodes, 2MB each", "all_reduce of 64 GPUs".
+std::string describe(const Workload& workload);
+// Of what decides it, whatever carries it: the same for equal work.
+std::uint64_t fingerprint(const Workload& workload);
+
+}  // namespace weft::experiment

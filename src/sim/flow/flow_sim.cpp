@@ -1,0 +1,315 @@
+#include "sim/flow/flow_sim.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "sim/flow/flow_queues.hpp"
+#include "sim/flow/flow_scatter.hpp"
+#include "sim/host/local_work.hpp"
+#include "sim/run/rank_events.hpp"
+#include "sim/time_heap.hpp"
+
+namespace weft::sim {
+namespace {
+
+using Kind = RankEvent::Kind;
+
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMillion = 1'000'000;
+constexpr std::uint64_t kEventsBetweenQuestions = 64;
+
+// The time `after` a moment, or never where it does not fit.
+std::int64_t later_by(std::int64_t moment, Wide after) {
+  return after < kNever - moment ? moment + static_cast<std::int64_t>(after) : kNever;
+}
+
+Wide time_to_move(Wide work, std::int64_t rate) { return rate > 0 ? (work + rate - 1) / rate : Wide{kNever}; }
+
+class FlowRun final : public Network {
+ public:
+  FlowRun(schedule::Schedule& schedule, FlowRoutes& routes, const FlowOptions& options)
+      : routes_(routes),
+        rates_(routes.rates()),
+        options_(options),
+        runner_(schedule, *this),
+        events_(schedule.ranks()),
+        unloaded_(schedule.ranks()) {}
+
+  schedule::RunResult run();
+
+  std::uint32_t send(std::int64_t now, const Transfer& transfer) override;
+  void wake(std::int64_t at, std::uint32_t rank, std::uint32_t context) override {
+    events_.add({.time = at, .source = rank, .rank = rank, .what = context, .kind = Kind::done});
+  }
+  void local(std::int64_t now, std::uint32_t rank, schedule::Instruction::Kind kind, std::uint64_t bytes,
+             std::uint32_t context) override {
+    wake(now + local_time(routes_.fabric(), rank, kind, bytes).count(), rank, context);
+  }
+
+ private:
+  // A stripe of a message, from when it is sent until it has moved over all of its way.
+  struct Stripe {
+    FlowWay way;
+    std::size_t stage = 0;  // of the way
+    Wide left = 0;          // work of the stage, at `since`
+    std::int64_t start = 0;
+    std::int64_t since = 0;
+    std::int64_t rate = 0;
+    std::uint32_t from = 0;  // rank
+    std::uint32_t to = 0;
+    std::uint32_t message = 0;
+    bool moving = false;
+
+    const FlowWay::Stage& now() const { return way.stages[stage]; }
+  };
+  static constexpr std::uint32_t kNobody = FlowQueues::kNone;
+
+  void go_on(std::int64_t now, std::uint32_t number);
+  void move(std::int64_t now, std::uint32_t number);
+  void leave(std::int64_t now, const Stripe& stripe);
+  std::uint32_t queue_of(const Stripe& stripe) {
+    const auto& [source, destination] = stripe.way.cards;
+    return queues_.queue_of({stripe.from, stripe.to, source, destination, stripe.way.queue});
+  }
+  Stripe& stripe_of(std::uint32_t flow) { return stripes_[stripe_of_[flow]]; }
+  std::int64_t scattered(std::int64_t now, std::uint32_t flow) const;
+  void end_flows(std::int64_t now);
+  void settle(std::int64_t now);
+  std::int64_t next() const;
+  void step(std::int64_t now);
+  void carry(const Stripe& stripe, Wide moved);
+  void collect_links(schedule::RunResult& result);
+
+  FlowRoutes& routes_;
+  MaxMinRates& rates_;
+  const FlowOptions& options_;
+  Runner runner_;
+  RankEvents events_;
+  std::vector<std::vector<std::int64_t>> unloaded_;  // by rank and message
+  std::vector<Stripe> stripes_;                      // by number, some of them free
+  std::vector<std::uint32_t> free_;                  // stripes
+  std::vector<std::uint32_t> stripe_of_;             // by flow of MaxMinRates
+  FlowQueues queues_;                                // of stripes
+  TimeHeap ends_;
+  std::vector<std::uint32_t> ending_;   // now
+  std::vector<std::uint64_t> carried_;  // bytes on the wire, by link
+  std::uint64_t happened_ = 0;
+};
+
+std::uint32_t FlowRun::send(std::int64_t now, const Transfer& transfer) {
+  const auto ways = routes_.find(transfer);
+  std::int64_t unloaded = 0;
+  Wide moves = 0;
+  for (const FlowWay& way : ways) {
+    if (!way.shares_cards) moves = 0;
+    for (std::size_t i = 0; i < way.count; ++i) moves += time_to_move(way.stages[i].work, way.stages[i].alone);
+    unloaded = std::max(unloaded, later_by(way.latency + way.acknowledgement, moves));
+    std::uint32_t number = static_cast<std::uint32_t>(stripes_.size());
+    if (free_.empty()) {
+      stripes_.emplace_back();
+    } else {
+      number = free_.back();
+      free_.pop_back();
+    }
+    Stripe& stripe = stripes_[number];
+    stripe.way = way;
+    stripe.stage = 0;
+    stripe.from = transfer.from;
+    stripe.to = transfer.to;
+    stripe.message = transfer.message;
+    go_on(now, number);
+  }
+  // Messages may leave in another order than they were numbered in.
+  std::vector<std::int64_t>& known = unloaded_[transfer.from];
+  if (transfer.message >= known.size()) known.resize(transfer.message + std::size_t{1});
+  known[transfer.message] = unloaded;
+  return static_cast<std::uint32_t>(std::max<std::size_t>(1, ways.size()));  // without a way it never ends
+}
+
+// To the next stage that takes time, or to its end.
+void FlowRun::go_on(std::int64_t now, std::uint32_t number) {
+  Stripe& stripe = stripes_[number];
+  const FlowWay& way = stripe.way;
+  for (; stripe.stage < way.count; ++stripe.stage) {
+    if (stripe.stage == way.network && queues_.waits(queue_of(stripe), number)) return;
+    if (!stripe.now().shares.empty() && stripe.now().work > 0) return move(now, number);
+  }
+  events_.add({.time = now + way.latency,
+               .source = stripe.from,
+               .rank = stripe.to,
+               .what = stripe.message,
+               .bytes = way.bytes,
+               .kind = Kind::received});
+  if (way.network == FlowWay::kInside) leave(now, stripe);
+  free_.push_back(number);
+}
+
+// All of it is on its way: what the sender waits for is the answer.
+void FlowRun::leave(std::int64_t now, const Stripe& stripe) {
+  events_.add({.time = now + stripe.way.latency + stripe.way.acknowledgement,
+               .source = stripe.from,
+               .rank = stripe.from,
+               .what = stripe.message,
+               .kind = Kind::sent});
+}
+
+void FlowRun::move(std::int64_t now, std::uint32_t number) {
+  Stripe& stripe = stripes_[number];
+  stripe.start = stripe.since = now;
+  stripe.left = stripe.now().work;
+  stripe.rate = 0;
+  stripe.moving = true;
+  const std::uint32_t flow = rates_.add_flow(stripe.now().shares);
+  if (flow >= stripe_of_.size()) stripe_of_.resize(flow + std::size_t{1});
+  stripe_of_[flow] = number;
+  ends_.set(flow, kNever);
+}
+
+// How late the last packets come because packets do not spread evenly: as the worst of the links tells over which the
+// flow is split.
+std::int64_t FlowRun::scattered(std::int64_t now, std::uint32_t flow) const {
+  const std::int64_t moved = now - stripes_[stripe_of_[flow]].start;
+  std::int64_t latest = 0;
+  std::int64_t unused = kMillion;
+  std::int64_t packet = 0;
+  std::int64_t deviation = 0;  // the largest of those links that are alike
+  const auto take = [&] { latest = std::max(latest, scatter_delay(moved, packet, unused, deviation)); };
+  rates_.for_each_share(flow, [&](std::uint32_t link, std::uint64_t weight) {
+    if (weight >= MaxMinRates::kWhole) return;
+    const std::int64_t capacity = routes_.capacity(link);
+    const auto here =
+        static_cast<std::int64_t>(Wide{rates_.unused(link)} * kMillion / std::max<std::int64_t>(1, capacity));
+    if (here != unused || routes_.packet_time(link) != packet) {
+      take();
+      unused = here;
+      packet = routes_.packet_time(link);
+      deviation = 0;
+    }
+    deviation = std::max(deviation, routes_.deviation(link));
+  });
+  take();
+  return latest;
+}
+
+// All that end now, with the loads they leave behind seen by none of them.
+void FlowRun::end_flows(std::int64_t now) {
+  ending_.clear();
+  for (; !ends_.empty() && ends_.time() == now; ++happened_) {
+    const std::uint32_t flow = ends_.number();
+    ending_.push_back(flow);
+    stripe_of(flow).way.latency += scattered(now, flow);
+    ends_.remove(flow);
+  }
+  for (const std::uint32_t flow : ending_) {
+    const std::uint32_t number = stripe_of_[flow];
+    Stripe& stripe = stripes_[number];
+    if (options_.with_links) carry(stripe, stripe.now().work);
+    stripe.moving = false;
+    rates_.remove_flow(flow);
+    if (stripe.stage == stripe.way.network) {
+      leave(now, stripe);
+      if (const std::uint32_t next = queues_.next(queue_of(stripe)); next != kNobody) move(now, next);
+    }
+    ++stripe.stage;
+    go_on(now, number);
+  }
+}
+
+void FlowRun::settle(std::int64_t now) {
+  for (const std::uint32_t flow : rates_.settle()) {
+    Stripe& stripe = stripe_of(flow);
+    stripe.left -= Wide{stripe.rate} * (now - stripe.since);
+    stripe.since = now;
+    stripe.rate = rates_.rate(flow);
+    ends_.set(flow, later_by(now, time_to_move(stripe.left, stripe.rate)));
+  }
+}
+
+// When something happens next.
+std::int64_t FlowRun::next() const {
+  return std::min(ends_.empty() ? kNever : ends_.time(), events_.empty() ? kNever : events_.time());
+}
+
+// All that happens at this instant, and the rates that follow from it.
+void FlowRun::step(std::int64_t now) {
+  end_flows(now);
+  for (; !events_.empty() && events_.time() == now; ++happened_) events_.handle(runner_);
+  settle(now);
+}
+
+schedule::RunResult FlowRun::run() {
+  schedule::RunResult result;
+  result.executor = "flow";
+  result.seed = routes_.config().seed;
+  for (std::uint32_t rank = 0; rank < events_.ranks(); ++rank) runner_.start(0, rank);
+  settle(0);
+  std::int64_t now = 0;
+  std::uint64_t asked = 0;
+  for (std::int64_t then = next(); then != kNever; then = next()) {
+    const bool beyond = then > options_.horizon.time;
+    if (beyond) now = options_.horizon.time;
+    if (beyond || happened_ >= options_.horizon.events || happened_ - asked >= kEventsBetweenQuestions) {
+      asked = happened_;
+      if (options_.keep_going && !options_.keep_going({now, happened_, events_.delivered()})) {
+        result.stopped_by = "request";
+        break;
+      }
+    }
+    now = then;
+    step(now);
+  }
+  result.counters.events = happened_;
+  result.digest = events_.digest();
+  result.end = result.stopped_by.empty() ? runner_.last() : now;
+  result.unfinished = runner_.unfinished();
+  result.flows = runner_.take_flows();
+  std::size_t message = 0;
+  for (schedule::FlowRecord& flow : result.flows) {
+    message = &flow != result.flows.data() && (&flow - 1)->source == flow.source ? message + 1 : 0;
+    const std::vector<std::int64_t>& known = unloaded_[flow.source];
+    flow.unloaded = message < known.size() ? known[message] : 0;  // stopped before it left
+  }
+  if (options_.with_links) {
+    for (const Stripe& stripe : stripes_)
+      if (stripe.moving) carry(stripe, stripe.now().work - stripe.left + Wide{stripe.rate} * (now - stripe.since));
+    collect_links(result);
+  }
+  return result;
+}
+
+// What links have carried of a stage.
+void FlowRun::carry(const Stripe& stripe, Wide moved) {
+  carried_.resize(rates_.links());
+  const Wide work = stripe.now().work;
+  const Wide all{stripe.way.wire_bytes};
+  const Wide bytes = moved >= work ? all : moved / (work / all + 1);
+  for (const auto& [link, weight] : stripe.now().shares)
+    carried_[link] += static_cast<std::uint64_t>(bytes * weight / MaxMinRates::kWhole);
+}
+
+void FlowRun::collect_links(schedule::RunResult& result) {
+  carried_.resize(rates_.links());
+  std::vector<std::uint32_t> used;
+  for (std::uint32_t link = 0; link < carried_.size(); ++link)
+    if (carried_[link] > 0) used.push_back(link);
+  std::vector<schedule::LinkRecord> records(carried_.size());
+  for (const std::uint32_t link : used) {
+    records[link] = routes_.describe(link);
+    records[link].bytes = carried_[link];
+  }
+  std::sort(used.begin(), used.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const Wide load_a = Wide{records[a].bytes} * records[b].rate;
+    const Wide load_b = Wide{records[b].bytes} * records[a].rate;
+    return load_a != load_b ? load_a > load_b : a < b;
+  });
+  for (const std::uint32_t link : used) result.links.push_back(std::move(records[link]));
+}
+
+}  // namespace
+
+schedule::RunResult run_flows(schedule::Schedule& schedule, FlowRoutes& routes, const FlowOptions& options) {
+  return FlowRun(schedule, routes, options).run();
+}
+
+}  // namespace weft::sim

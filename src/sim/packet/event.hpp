@@ -1,0 +1,63 @@
+#pragma once
+// One event is one cache line: a packet arriving at an entity, with the packet in it. Nothing is
+// allocated per packet and nothing is shared between partitions.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "transport/packet.hpp"
+
+namespace weft::sim {
+
+enum class EventKind : std::uint8_t {
+  packet,
+  wake,  // an endpoint has something to do; at a switch, a port
+  post,
+  call,
+  control,    // between neighbours: pause, resume, credit
+  delivered,  // a packet that the host has taken out of its card
+};
+
+struct alignas(64) Event {
+  std::int64_t time = 0;     // ps
+  std::uint32_t to = 0;      // entity that handles it
+  std::uint32_t from = 0;    // entity that caused it
+  std::uint32_t number = 0;  // of its cause, counted by `from`
+  std::uint16_t bytes = 0;   // on the wire
+  EventKind kind : 3 = EventKind::packet;
+  std::uint8_t rate : 5 = 0;  // of the link it came by, where a switch cuts through (Layout::rates)
+  transport::PacketType type : 4 = transport::PacketType::data;
+  std::uint8_t flags : 4 = 0;
+  transport::Header header;
+};
+static_assert(sizeof(Event) == 64);
+
+// What a port changes about a packet.
+struct Passing {
+  std::uint32_t bytes;
+  std::uint8_t flags;
+};
+
+// Every word of an event, each by a factor of its own: a change in any one of them shows.
+template <class Word>
+std::uint64_t hash_words(Word w) {
+  return (w(0) * 0x9e3779b97f4a7c15ULL + w(1) * 0xbf58476d1ce4e5b9ULL) ^
+         (w(2) * 0x94d049bb133111ebULL + w(3) * 0xd6e8feb86659fd93ULL) ^
+         (w(4) * 0xa0761d6478bd642fULL + w(5) * 0xe7037ed1a0b428dbULL) ^
+         (w(6) * 0x8ebc6af09c88c6e3ULL + w(7) * 0x589965cc75374cc3ULL);
+}
+// Word by word from where it lies: a copy of the whole would be written and read again.
+inline std::uint64_t hash_of(const Event& event) {
+  static_assert(sizeof(Event) == 8 * sizeof(std::uint64_t));
+  return hash_words([&](std::size_t i) {
+    std::uint64_t word;
+    std::memcpy(&word, reinterpret_cast<const char*>(&event) + i * sizeof word, sizeof word);
+    return word;
+  });
+}
+
+// The order in which an entity handles what happens at one time.
+inline std::uint64_t cause(const Event& event) { return (std::uint64_t{event.from} << 32) | event.number; }
+
+}  // namespace weft::sim

@@ -1,0 +1,458 @@
+#include "sim/packet/packet_run.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+#include <utility>
+
+#include "sim/host/local_work.hpp"
+#include "sim/host/way_out.hpp"
+
+namespace weft::sim {
+namespace {
+
+constexpr std::uint64_t kHostLinks = std::uint64_t{1} << 63;  // a call about the links of a host, not of a rank
+constexpr std::uint64_t kPartsPerStripe = 16;
+constexpr std::uint64_t kFewestPackets = 8;
+constexpr std::uint64_t kLargestPart = 64 * 1024;
+
+}  // namespace
+
+PacketRun::PacketRun(schedule::Schedule& schedule, PacketSim& engine, bool hosts, const HostRates& rates)
+    : engine_(engine),
+      fabric_(engine.layout().fabric()),
+      model_hosts_(hosts),
+      runner_(schedule, *this),
+      ranks_(schedule.ranks()) {
+  const HostRoutes routes(fabric_);
+  armed_.assign(routes.domains(), HostLinks::kNever);
+  first_rank_.assign(routes.domains(), 0xFFFFFFFFu);
+  const std::uint32_t gpus = fabric_.cluster().gpus;
+  std::uint32_t widest = 1;
+  for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
+    domain_of_.push_back(routes.domain_of(fabric_.gpu(gpu)));
+    std::uint32_t& first = first_rank_[domain_of_.back()];
+    first = std::min(first, gpu);
+    widest = std::max(widest, gpu - first + 1);
+  }
+  message_bits_ = 32 - static_cast<std::uint32_t>(std::bit_width(widest - 1));
+  for (std::uint32_t domain = 0; domain < routes.domains(); ++domain) domain_of_.push_back(domain);  // its switches
+  for (std::uint32_t i = 0; i < engine_.shards(); ++i)
+    hosts_.push_back(std::make_unique<Hosts>(engine_.layout(), rates, engine_.config().failover));
+  bool answered = false;  // of raw messages, nobody hears of a fault
+  for (std::uint32_t stream = 0; stream < std::max<std::size_t>(1, engine_.config().streams.size()); ++stream)
+    answered = answered || !is_raw(stream);
+  fails_over_ = answered && engine_.config().failover > 0 && !engine_.outages().empty();
+  if (fails_over_) parts_.resize(ranks_);
+}
+
+PacketRun::~PacketRun() = default;
+
+bool PacketRun::joined(std::uint32_t from, std::uint32_t to) {
+  if (model_hosts_ && domain_of(from) == domain_of(to)) return hosts_[0]->routes.find(part(from), part(to)) != nullptr;
+  find_pairs(engine_.layout(), from, to, hosts_[0]->pairs);
+  return !hosts_[0]->pairs.empty();
+}
+
+// ---- messages
+
+// What the receiver sees of a message: who sent it, and which of its own it is; where parts may move, which of its
+// parts.
+std::uint32_t PacketRun::name(std::uint32_t rank, std::uint32_t message) const {
+  const std::uint32_t within = rank - first_rank_[domain_of(rank)];
+  if (message_bits_ == 32) return message;
+  if (message >> message_bits_ != 0) throw std::logic_error("one GPU sent more messages than can be told apart");
+  return within << message_bits_ | message;
+}
+
+std::uint32_t PacketRun::part_size(std::uint64_t bytes, std::uint64_t payload) const {
+  const std::uint64_t wanted = std::min(kLargestPart, bytes / kPartsPerStripe);
+  return static_cast<std::uint32_t>(std::max(kFewestPackets, (wanted + payload - 1) / payload) * payload);
+}
+
+void PacketRun::post(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message,
+                     std::uint64_t bytes, std::uint32_t queue) {
+  if (!fails_over_) return launch(now, pair, from, message, message, bytes, queue);
+  const std::uint32_t part =
+      parts_[from].add({static_cast<std::uint32_t>(bytes), queue, Part::kNotFailed, pair, message, 0});
+  // The NIC may have been given up while the message was on its way to it.
+  if (may_move(runner_.message(from, message).stream) && hosts_of(domain_of(from)).failover.avoids(now, pair) &&
+      move(now, from, part))
+    return;
+  launch(now, from, part);
+}
+
+void PacketRun::launch(std::int64_t now, std::uint32_t from, std::uint32_t part) {
+  const Part& each = parts_[from][part];
+  launch(now, each.pair, from, each.message, part, each.bytes, each.queue);
+}
+
+void PacketRun::launch(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message,
+                       std::uint32_t named, std::uint64_t bytes, std::uint32_t queue) {
+  const std::uint32_t tag = name(from, named);
+  const std::uint32_t stream = runner_.message(from, message).stream;
+  const SimConfig& config = engine_.config();
+  engine_.post(now, pair.source,
+               {config.verb_of(stream), pair.destination, bytes, tag, tag, config.protocol_of(stream),
+                config.lane_of(stream), queue});
+}
+
+// Messages take the queue pairs or connections of a peer in turn, and all parts of a message the same.
+std::uint32_t PacketRun::next_queue(Hosts& hosts, const NicPair& pair, std::uint32_t stream) {
+  const SimConfig& config = engine_.config();
+  const transport::Connections queues = transport::connections_of(config.protocol_of(stream), config.stack);
+  if (queues.count <= 1 || queues.split_above) return 0;
+  return 1 + hosts.turns[{pair.source, pair.destination, stream}]++ % queues.count;
+}
+
+std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
+  const auto [from, to, bytes, message, leaves, enters, handed] = transfer;
+  const std::uint32_t domain = domain_of(from);
+  Hosts& hosts = hosts_of(domain);
+  const std::uint32_t stream = runner_.message(from, message).stream;
+  if (model_hosts_ && domain == domain_of(to)) {
+    const HostRoute* route =
+        is_read(stream) ? hosts.routes.find(part(to), part(from)) : hosts.routes.find(part(from), part(to));
+    cross(now, domain, route, {Crossing::Kind::inside, from, to, message, {}, bytes, 0, 0, kNew, 0, {}});
+    return 1;
+  }
+  find_pairs(engine_.layout(), transfer, hosts.pairs);
+  if (may_move(stream)) leave_out_avoided(now, hosts);
+  std::uint32_t parts = 0;
+  const std::uint32_t payload = engine_.config().payload_of(stream);
+  for_each_stripe(hosts.pairs, bytes, payload, message, [&](const NicPair& pair, std::uint64_t stripe) {
+    // Where links fail, parts show what came when.
+    const std::uint64_t part_bytes =
+        model_hosts_ || fails_over_ ? part_size(stripe, payload) : std::max<std::uint64_t>(1, stripe);
+    const std::uint64_t cut = std::max<std::uint64_t>(1, (stripe + part_bytes - 1) / part_bytes);
+    const std::uint32_t queue = model_hosts_ || fails_over_ ? next_queue(hosts, pair, stream) : 0;
+    // Of raw messages every packet is told.
+    parts += static_cast<std::uint32_t>(is_raw(stream) ? transport::RawMessages::packets_of(stripe, payload) : cut);
+    if (is_read(stream) || !model_hosts_) {
+      for (std::uint64_t i = 0; i < cut; ++i) {
+        const std::uint64_t size = std::min(part_bytes, stripe - i * part_bytes);
+        if (!is_read(stream)) {
+          post(now, pair, from, message, size, queue);
+          continue;
+        }
+        const std::uint32_t number =
+            fails_over_ ? parts_[from].add({static_cast<std::uint32_t>(size), 0, Part::kNotFailed, pair, message, 0})
+                        : kNew;
+        ask(now, hosts, {pair, from, message, size, number});
+      }
+      return;
+    }
+    cross(now, domain, route_out(hosts.routes, transfer, nic(pair.source)),
+          {Crossing::Kind::out, from, to, message, pair, stripe, part_bytes, 0, kNew, queue, {}});
+  });
+  return parts;
+}
+
+void PacketRun::completed(std::int64_t now, const transport::Completion& done) {
+  using Kind = transport::Completion::Kind;
+  if (done.kind == Kind::failed && !fails_over_) return give_up(now, done.endpoint);
+  const std::uint32_t sender = done.kind == Kind::received ? done.peer : done.endpoint;
+  const std::uint32_t domain = engine_.layout().host_of(sender) - engine_.layout().switches();
+  const std::uint32_t named = done.kind == Kind::received ? done.tag : done.context;
+  const std::uint32_t from = first_rank_[domain] + (message_bits_ == 32 ? 0 : named >> message_bits_);
+  const std::uint32_t number = message_bits_ == 32 ? named : named & ((1u << message_bits_) - 1);
+  if (done.kind == Kind::failed) return failed(now, from, number);
+  const std::uint32_t message = fails_over_ ? parts_[from][number].message : number;
+  const bool moves = fails_over_ && may_move(runner_.message(from, message).stream);
+  if (moves && done.kind != Kind::received) hosts_of(domain).failover.succeeded(parts_[from][number].pair);
+  if (done.kind == Kind::sent) return runner_.sent(now, from, message);
+  if (done.kind == Kind::read_done) return answered(now, from, message, done);
+  const std::uint32_t to = runner_.message(from, message).destination;
+  const std::uint32_t target = domain_of(to);
+  if (fails_over_) {
+    // Its sender could not know. Of raw messages every packet is told.
+    if (moves && std::exchange(parts_[from][number].delivered, 1) != 0) return;
+    hosts_of(target).failures.delivered.add(now, done.bytes);
+  }
+  if (!model_hosts_) return runner_.received(now, to, from, message);
+  cross(now, target, hosts_of(target).routes.find(nic(done.endpoint), part(to)),
+        {Crossing::Kind::in, from, to, message, {}, done.bytes, 0, 0, kNew, 0, {}});
+}
+
+// ---- parts that do not get through
+
+// Shows as a flow without an end.
+void PacketRun::give_up(std::int64_t now, std::uint32_t endpoint) {
+  std::int64_t& last = hosts_[engine_.shard_of(engine_.layout().host_of(endpoint))]->gave_up;
+  last = std::max(last, now);
+}
+
+// A new message takes the NICs that are known to work, if there are any.
+void PacketRun::leave_out_avoided(std::int64_t now, Hosts& hosts) {
+  const auto avoided = [&](const NicPair& pair) { return hosts.failover.avoids(now, pair); };
+  if (!std::all_of(hosts.pairs.begin(), hosts.pairs.end(), avoided)) std::erase_if(hosts.pairs, avoided);
+}
+
+// Lets a part go by another NIC; false: there is none.
+bool PacketRun::move(std::int64_t now, std::uint32_t from, std::uint32_t number) {
+  Part& each = parts_[from][number];
+  const std::uint32_t domain = domain_of(from);
+  Hosts& hosts = hosts_of(domain);
+  const std::uint32_t to = runner_.message(from, each.message).destination;
+  const auto usable = [&](const NicPair& pair) {
+    return !model_hosts_ || (hosts.routes.find(part(from), nic(pair.source)) != nullptr &&
+                             hosts.routes.find(nic(pair.destination), part(to)) != nullptr);
+  };
+  const auto other = hosts.failover.another(now, each.pair, number, usable);
+  if (!other) return false;
+  ++hosts.failures.moved;
+  each.pair = *other;
+  if (model_hosts_ && !is_read(runner_.message(from, each.message).stream))
+    cross(now, domain, hosts.routes.find(part(from), nic(other->source)),
+          {Crossing::Kind::out, from, to, each.message, *other, each.bytes, each.bytes, 0, number, 0, {}});
+  else
+    try_again(now, hosts, from, number);
+  return true;
+}
+
+// By the NIC that the part names now.
+void PacketRun::try_again(std::int64_t now, Hosts& hosts, std::uint32_t from, std::uint32_t number) {
+  const Part& each = parts_[from][number];
+  if (!is_read(runner_.message(from, each.message).stream)) return launch(now, from, number);
+  ask(now, hosts, {each.pair, from, each.message, each.bytes, number});
+}
+
+void PacketRun::failed(std::int64_t now, std::uint32_t from, std::uint32_t number) {
+  const SimConfig& config = engine_.config();
+  Part& each = parts_[from][number];
+  if (each.since == Part::kNotFailed) each.since = now;
+  Hosts& hosts = hosts_of(domain_of(from));
+  hosts.failover.failed(now, each.pair);
+  if (is_read(runner_.message(from, each.message).stream)) ask_next(now, hosts, each.pair);
+  if (now - each.since >= config.give_up) return give_up(now, each.pair.source);
+  if (move(now, from, number)) {
+    hosts.failures.note_moved(now);
+  } else if (config.failover < config.give_up) {
+    try_again(now, hosts, from, number);  // perhaps it comes back
+  } else {
+    give_up(now, each.pair.source);
+  }
+}
+
+schedule::Failures PacketRun::take_failures() {
+  schedule::Failures all;
+  all.outages = engine_.outages();
+  for (const auto& hosts : hosts_) {
+    const schedule::Failures& each = hosts->failures;
+    all.delivered.add(each.delivered);
+    all.moved += each.moved;
+    if (each.first_moved == schedule::kNotYet) continue;
+    all.note_moved(each.first_moved);
+    all.note_moved(each.last_moved);
+  }
+  return all;
+}
+
+// ---- reads
+
+PacketRun::Questions& PacketRun::questions_of(Hosts& hosts, const NicPair& pair) {
+  const std::uint64_t key = std::uint64_t{pair.source} << 32 | pair.destination;
+  std::uint32_t index = hosts.question_index.find(key);
+  if (index == FlatMap::kNone) {
+    index = static_cast<std::uint32_t>(hosts.questions.size());
+    hosts.question_index.insert(key, index);
+    hosts.questions.emplace_back();
+  }
+  return hosts.questions[index];
+}
+
+// The latencies inside both servers stand before the question: when it is asked does not change how long it takes.
+void PacketRun::ask(std::int64_t now, Hosts& hosts, const Question& each) {
+  Questions& line = questions_of(hosts, each.pair);
+  if (line.open >= engine_.config().stack.srd.reads) {
+    line.waiting.push_back(each);
+    return;
+  }
+  ++line.open;
+  std::int64_t at = now;
+  if (model_hosts_) {
+    const std::uint32_t to = runner_.message(each.from, each.message).destination;
+    // One after the other: a route that is found may move those found before.
+    const auto latency = [&](fabric::NodeId gpu, fabric::NodeId card) {
+      const HostRoute* route = hosts.routes.find(gpu, card);
+      if (route == nullptr) throw std::logic_error("a GPU and its NIC are not joined");
+      return route->latency.count();
+    };
+    at += latency(part(each.from), nic(each.pair.source)) + latency(part(to), nic(each.pair.destination));
+  }
+  if (each.part == kNew) return launch(at, each.pair, each.from, each.message, each.message, each.bytes, 0);
+  launch(at, each.from, each.part);
+}
+
+// One was answered, or failed. Those that wait for NICs that do not get through are asked for by others.
+void PacketRun::ask_next(std::int64_t now, Hosts& hosts, const NicPair& pair) {
+  --questions_of(hosts, pair).open;
+  for (bool asked = false; !asked;) {
+    Questions& line = questions_of(hosts, pair);  // to move one may begin other lines, and move this one
+    if (line.waiting.empty()) return;
+    const Question next = line.waiting.front();
+    line.waiting.pop_front();
+    const bool avoided = next.part != kNew && hosts.failover.avoids(now, pair);
+    if (avoided && move(now, next.from, next.part)) continue;
+    ask(now, hosts, next);
+    asked = true;
+  }
+}
+
+void PacketRun::answered(std::int64_t now, std::uint32_t from, std::uint32_t message,
+                         const transport::Completion& done) {
+  const std::uint32_t domain = domain_of(from);
+  Hosts& hosts = hosts_of(domain);
+  if (fails_over_) hosts.failures.delivered.add(now, done.bytes);
+  ask_next(now, hosts, {done.endpoint, done.peer});
+  if (model_hosts_)
+    return cross(now, domain, hosts.routes.find(nic(done.endpoint), part(from)),
+                 {Crossing::Kind::inside, from, from, message, {}, done.bytes, 0, 0, kNew, 0, {}});
+  runner_.received(now, from, from, message);
+  runner_.sent(now, from, message);
+}
+
+// ---- inside the servers
+
+// What goes again by another card goes when it can, and raw packets know no order.
+bool PacketRun::keeps_order(const Crossing& crossing) {
+  return crossing.kind == Crossing::Kind::out && crossing.again == kNew &&
+         !is_raw(runner_.message(crossing.from, crossing.message).stream);
+}
+
+PacketRun::Connection PacketRun::connection_of(const Crossing& crossing) {
+  const std::uint32_t stream = runner_.message(crossing.from, crossing.message).stream;
+  return {crossing.from, crossing.to, crossing.pair.source, crossing.pair.destination, stream << 8 | crossing.queue};
+}
+
+void PacketRun::cross(std::int64_t now, std::uint32_t domain, const HostRoute* route, const Crossing& crossing) {
+  Hosts& hosts = hosts_of(domain);
+  std::uint32_t slot = static_cast<std::uint32_t>(hosts.crossings.size());
+  if (hosts.free.empty()) {
+    hosts.crossings.push_back(crossing);
+  } else {
+    slot = hosts.free.back();
+    hosts.free.pop_back();
+    hosts.crossings[slot] = crossing;
+  }
+  if (route == nullptr) throw std::logic_error("a GPU and its NIC are not joined");
+  Crossing& mine = hosts.crossings[slot];
+  if (keeps_order(crossing)) {
+    const auto [last, is_first] = hosts.last_out.try_emplace(connection_of(crossing));
+    mine.transfer = hosts.links.start(now, domain, *route, crossing.bytes, slot,
+                                      is_first ? std::nullopt : std::optional(last->second));
+    last->second = mine.transfer;
+  } else {
+    mine.transfer = hosts.links.start(now, domain, *route, crossing.bytes, slot);
+  }
+  if (crossing.kind == Crossing::Kind::out && crossing.bytes > crossing.part)
+    hosts.links.wake_at(now, mine.transfer, crossing.part);
+  arm(hosts, domain);
+}
+
+void PacketRun::moved(std::int64_t now, Hosts& hosts, const HostLinks::Ready& ready) {
+  const auto slot = static_cast<std::uint32_t>(ready.context);
+  Crossing each = hosts.crossings[slot];
+  if (ready.done) {
+    hosts.free.push_back(slot);
+    if (keeps_order(each)) {
+      const auto last = hosts.last_out.find(connection_of(each));
+      if (last != hosts.last_out.end() && last->second == each.transfer) hosts.last_out.erase(last);
+    }
+  } else {
+    hosts.links.wake_at(now, each.transfer, std::min(each.bytes, ready.bytes / each.part * each.part + each.part));
+  }
+  switch (each.kind) {
+    case Crossing::Kind::inside:
+      if (each.from != each.to) hosts.inside_bytes += each.bytes;  // what was read was delivered by a card
+      runner_.received(now, each.to, each.from, each.message);
+      return runner_.sent(now, each.from, each.message);
+    case Crossing::Kind::in:
+      return runner_.received(now, each.to, each.from, each.message);
+    case Crossing::Kind::out:
+      break;
+  }
+  if (each.again != kNew) return launch(now, each.from, each.again);
+  const std::uint64_t ready_bytes = ready.done ? each.bytes : ready.bytes;
+  if (each.bytes == 0) return post(now, each.pair, each.from, each.message, 0, each.queue);
+  std::uint64_t posted = each.posted;
+  while (posted < each.bytes && std::min(each.bytes, posted + each.part) <= ready_bytes) {
+    const std::uint64_t size = std::min(each.part, each.bytes - posted);
+    post(now, each.pair, each.from, each.message, size, each.queue);
+    posted += size;
+  }
+  if (!ready.done) hosts.crossings[slot].posted = posted;
+}
+
+// Sees to it that the links of a domain are looked at when something happens on them.
+void PacketRun::arm(Hosts& hosts, std::uint32_t domain) {
+  const std::int64_t next = hosts.links.next_event(domain);
+  if (next >= armed_[domain]) return;
+  armed_[domain] = next;
+  engine_.call(next, engine_.layout().switches() + domain, kHostLinks | domain);
+}
+
+void PacketRun::called(std::int64_t now, std::uint32_t, std::uint64_t context) {
+  if ((context & kHostLinks) == 0)
+    return runner_.done(now, static_cast<std::uint32_t>(context >> 32), static_cast<std::uint32_t>(context));
+  const auto domain = static_cast<std::uint32_t>(context);
+  if (armed_[domain] != now) return;  // superseded
+  armed_[domain] = HostLinks::kNever;
+  Hosts& hosts = hosts_of(domain);
+  hosts.ready.clear();
+  hosts.links.advance(now, domain, hosts.ready);
+  // What is answered may start more, but never reports into this list.
+  for (std::size_t i = 0; i < hosts.ready.size(); ++i) moved(now, hosts, hosts.ready[i]);
+  arm(hosts, domain);
+}
+
+void PacketRun::wake(std::int64_t at, std::uint32_t rank, std::uint32_t context) {
+  engine_.call(at, host_of(rank), std::uint64_t{rank} << 32 | context);
+}
+
+void PacketRun::local(std::int64_t now, std::uint32_t rank, schedule::Instruction::Kind kind, std::uint64_t bytes,
+                      std::uint32_t context) {
+  wake(now + local_time(fabric_, rank, kind, bytes).count(), rank, context);
+}
+
+// ---- the run
+
+schedule::RunResult PacketRun::run(const LanesOf& counted) {
+  std::uint32_t ended = 0;  // ranks
+  if (counted || engine_.on_progress) {
+    engine_.on_progress = [this, &counted, &ended, go_on = engine_.on_progress](schedule::Progress progress) {
+      if (counted && runner_.have_ended(ended, counted)) return false;
+      for (const auto& hosts : hosts_) progress.delivered_bytes += hosts->inside_bytes;
+      return !go_on || go_on(progress);
+    };
+  }
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank) runner_.start(0, rank);
+  schedule::RunResult result = engine_.run(*this);
+  const bool all_that_count = counted && runner_.have_ended(ended, counted);
+  if (all_that_count) result.stopped_by.clear();
+  result.unfinished = all_that_count ? 0 : runner_.unfinished();
+  const std::int64_t last = runner_.last();
+  result.flows = runner_.take_flows();
+  for (schedule::FlowRecord& flow : result.flows) {
+    flow.unanswered = is_raw(flow.stream);
+    flow.unloaded = unloaded(flow);
+  }
+  for (std::uint32_t i = 0; i < engine_.config().streams.size(); ++i) {
+    const transport::Counters counters = engine_.counters(engine_.config().streams[i], engine_.config().lane_of(i));
+    schedule::StreamRecord& stream = result.streams.emplace_back();
+    stream.data_sent = counters.data_sent;
+    stream.data_resent = counters.data_resent;
+    stream.timeouts = counters.timeouts;
+  }
+  if (fails_over_) result.failures = take_failures();
+  if (!result.stopped_by.empty()) return result;
+  const std::int64_t last_event = result.end;
+  result.end = last;  // a transport's timers do not count
+  // What is left of a raw message that has lost a packet arrives, too.
+  for (const schedule::FlowRecord& flow : result.flows)
+    if (flow.unanswered && flow.received == schedule::kNotYet) result.end = last_event;
+  for (const auto& hosts : hosts_) result.end = std::max(result.end, hosts->gave_up);
+  return result;
+}
+
+}  // namespace weft::sim

@@ -1,0 +1,42 @@
+// One endpoint with much to send to several peers: what leaves its card is shared between them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "transport/roce/roce.hpp"
+#include "transport/srd/srd.hpp"
+#include "transport/tcp/tcp.hpp"
+#include "transport/testing_wire.hpp"
+#include "transport/uet/uet.hpp"
+
+namespace weft::transport {
+namespace {
+
+constexpr Instant kMicrosecond = 1'000'000;
+
+template <class Transport, class Config>
+void expect_turns(Config config) {
+  config.base_rtt = 4'400'000;
+  WireConfig wire;
+  wire.endpoints = 4;
+  TestingWire<Transport> net(wire, config);
+  std::map<std::uint32_t, std::uint64_t> bytes;  // on the wire, by peer
+  net.deliver = [&](Transmit& packet) {
+    if (packet.header.source == 0) bytes[packet.header.destination] += packet.wire_bytes;
+    return true;
+  };
+  for (const std::uint32_t peer : {1u, 2u, 3u}) ASSERT_TRUE(net.post(0, {Op::send, peer, 20'000'000, peer, peer}));
+  net.run(400 * kMicrosecond);  // 5 MB of 60
+  const auto [least, most] = std::minmax({bytes[1], bytes[2], bytes[3]});
+  EXPECT_GT(least, 1'000'000u);
+  EXPECT_LT(most, least + least / 10) << "all have work: nobody gets a tenth more than another";
+}
+
+TEST(Peers, TakeTurnsWithSrd) { expect_turns<Srd>(SrdConfig{}); }
+TEST(Peers, TakeTurnsWithRoce) { expect_turns<Roce>(RoceConfig{}); }
+TEST(Peers, TakeTurnsWithTcp) { expect_turns<Tcp>(TcpConfig{}); }
+TEST(Peers, TakeTurnsWithUet) { expect_turns<Uet>(UetConfig{}); }
+
+}  // namespace
+}  // namespace weft::transport

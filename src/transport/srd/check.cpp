@@ -1,0 +1,82 @@
+// What must always hold inside SRD, looked at from outside the hot path.
+
+#include <vector>
+
+#include "transport/check.hpp"
+#include "transport/srd/srd.hpp"
+
+namespace weft::transport {
+
+std::string_view Srd::check_invariants() const {
+  std::size_t send_messages = 0;
+  std::size_t reads = 0;
+  std::vector<std::uint32_t> working(endpoints_.size());
+  std::vector<std::uint32_t> allowed(endpoints_.size());
+  for (std::uint32_t index = 0; index < senders_.size(); ++index) {
+    const Sender& sender = senders_[index];
+    if (sender.first_message != kNone) {
+      ++working[sender.endpoint];
+      allowed[sender.endpoint] += sender.allowed;
+    }
+    const std::uint32_t most = sender.wide == kNone ? kWindow : kOpen;
+    const auto slot_of = [&](std::uint32_t s) {
+      return sender.wide == kNone ? sender.near[s % kWindow] : wide_[sender.wide][s % kOpen];
+    };
+    if (const auto wrong = check_in_flight(sender, most, slot_of); !wrong.empty()) return wrong;
+    std::uint64_t unproven = 0;
+    std::uint32_t on_path[kMaxPaths] = {};
+    for (std::uint32_t s = sender.una; s != sender.next; ++s)
+      if (const Slot slot = slot_of(s); slot.is(State::flying)) ++on_path[slot.path];
+    for (std::uint32_t path = 0; path < kMaxPaths; ++path) {
+      const std::uint64_t bit = std::uint64_t{1} << path;
+      const std::uint8_t lag = sender.paths.lag[path];
+      if (on_path[path] != sender.paths.flying[path]) return "flying packets are counted by path";
+      if ((sender.trying & bit) && on_path[path] == 0) return "a path is being tried only while its packet flies";
+      if ((lag == kUnused) != (path >= config_.paths)) return "no more paths are in use than asked for";
+      if (lag != kUnused && (lag & kUnproven)) unproven |= bit;
+      if (!(lag & kUnproven) && lag > kMostLag) return "a path lags only so far";
+    }
+    if (unproven != sender.unproven) return "unproven paths are known";
+    if (sender.allowed == 0) return "one packet may always fly";
+    if (!idle(sender) && (sender.next_active == kNone || sender.deadline == kNever)) return "who waits has a deadline";
+    if (const auto wrong = check_sent(send_messages_, sender, send_messages); !wrong.empty()) return wrong;
+    std::uint32_t responses = 0;
+    for (std::uint32_t slot = sender.first_message; slot != kNone; slot = send_messages_[slot].next)
+      responses += send_messages_[slot].op == Op::response;
+    if (responses != sender.responses) return "responses are counted";
+    for (std::uint32_t slot = sender.reads; slot != kNone; slot = reads_[slot].next) {
+      if (reads_[slot].sender != index) return "a read belongs to its sender";
+      ++reads;
+    }
+  }
+  if (send_messages != send_messages_.used()) return "no message is lost to the slab";
+  if (reads != reads_.used()) return "no read is lost to the slab";
+
+  std::size_t receive_messages = 0;
+  for (std::uint32_t index = 0; index < receivers_.size(); ++index) {
+    const Receiver& receiver = receivers_[index];
+    if (const auto wrong = check_received(receive_messages_, receiver, kOpen, receive_messages); !wrong.empty())
+      return wrong;
+    if ((receiver.incomplete > 0) != (receiver.listen_next != kNone))
+      return "who has incomplete messages is listened to";
+  }
+  if (receive_messages != receive_messages_.used()) return "no received message is lost to the slab";
+  for (std::uint32_t endpoint = 0; endpoint < endpoints_.size(); ++endpoint) {
+    const EndpointState& state = endpoints_[endpoint];
+    if (state.working != working[endpoint] || state.allowed != allowed[endpoint]) return "who has work is counted";
+    std::uint32_t listening = 0;
+    std::uint32_t incomplete = 0;
+    for (std::uint32_t index = state.listeners; index != kNone;) {
+      incomplete += receivers_[index].incomplete;
+      if (++listening > state.listening) return "listeners are a ring";
+      index = receivers_[index].listen_next;
+      if (receivers_[index].listen_before == kNone) return "listeners are linked both ways";
+      if (index == state.listeners) break;
+    }
+    if (listening != state.listening || incomplete != state.incomplete) return "listeners are counted";
+    if (incomplete > config_.receive_messages + receivers_.size()) return "what is held for others is bounded";
+  }
+  return {};
+}
+
+}  // namespace weft::transport

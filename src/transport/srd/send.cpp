@@ -1,0 +1,533 @@
+// SRD's sending half: windows, paths, acknowledgements, loss and silence.
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "transport/srd/srd.hpp"
+
+namespace weft::transport {
+namespace {
+
+constexpr std::uint32_t kNoPath = 0xFF;
+// Packets that ask after silence, each on another path. The waits between questions double, and at first so do the
+// questions: where half of the ways are dead, three of four questions die or their answers do. They begin with two:
+// with four, the silence of a receiver that serves many costs short all-to-alls 3 %.
+constexpr std::uint32_t questions_after(std::uint32_t silent) { return 2u << std::min(silent - 1, 2u); }
+
+// Where packets have vanished before, silence means that more have: so many of the oldest are sent again at once.
+constexpr std::uint32_t kAskAfterLoss = 16;
+
+// The first zero from `at` on, around the end; kNoPath when there is none. Eight bytes at a time: in a word, the
+// lowest byte that this finds is a zero, whatever the bytes above it are.
+template <std::size_t kSize>
+std::uint32_t first_zero(const std::uint8_t (&bytes)[kSize], std::uint32_t at) {
+  static_assert(std::endian::native == std::endian::little && kSize % 8 == 0);
+  constexpr std::uint64_t kOnes = 0x0101010101010101u;
+  std::uint64_t skipped = (std::uint64_t{1} << at % 8 * 8) - 1;
+  for (std::uint32_t i = 0; i <= kSize / 8; ++i, skipped = 0) {
+    const std::uint32_t from = (at / 8 + i) * 8 % kSize;
+    std::uint64_t word;
+    std::memcpy(&word, bytes + from, sizeof word);
+    word |= skipped;
+    if (const std::uint64_t found = (word - kOnes) & ~word & (kOnes << 7); found != 0)
+      return from + static_cast<std::uint32_t>(std::countr_zero(found)) / 8;
+  }
+  return kNoPath;
+}
+
+}  // namespace
+
+bool Srd::enqueue(Instant now, std::uint32_t index, const Operation& operation) {
+  Sender& sender = senders_[index];
+  const std::uint32_t packets = packets_for(operation.op, operation.bytes);
+  if (packets == 0 || sender.end - sender.una + packets > (1u << 31) - kOpen) return false;
+  if (operation.op == Op::read) {
+    // More would wait in the stream, and what answers the peer's reads behind them: both could wait for ever.
+    std::uint32_t open = 0;
+    for (std::uint32_t read = sender.reads; read != kNone; read = reads_[read].next) ++open;
+    if (open >= config_.reads) return false;
+  }
+  if (idle(sender)) sender.heard = now;
+  if (sender.first_message == kNone) {
+    sender.deadline = now + 2 * config_.base_rtt + config_.longest_wait;
+    sender.latest_sent = stamp(now);  // after a long pause the old one may have wrapped
+    begin_work(sender);
+  }
+  if (operation.op == Op::read) {
+    const std::uint32_t read = reads_.take();
+    reads_[read] = {operation.bytes, sender.end + (std::uint32_t{sender.stream} << 16),
+                    operation.tag,   operation.context,
+                    index,           sender.reads};
+    sender.reads = read;
+  }
+  append(send_messages_, sender,
+         {.bytes = operation.bytes,
+          .tag = operation.tag,
+          .context = operation.context,
+          .packets = packets,
+          .left = packets,
+          .op = operation.op});
+  endpoints_.of(sender.endpoint).active.join(senders_, index);
+  return true;
+}
+
+// ---- acknowledgements
+
+void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, const Header& header) {
+  const std::uint32_t index = senders_.find(endpoint, header.source);
+  if (index == kNone) return;
+  Sender& sender = senders_[index];
+  if (header.peer_generation != config_.generation ||
+      (header.generation != sender.peer_generation && !meet(now, endpoint, header.source, header.generation)) ||
+      header.stream != sender.stream || before(sender.next, header.sequence)) {
+    ++counters_.ignored;
+    return;
+  }
+  if (flags & kStale) {
+    fail(now, index);
+    return;
+  }
+  if (sender.fan_in != header.fan_in) {
+    sender.fan_in = std::max<std::uint16_t>(1, header.fan_in);
+    set_allowed(sender);
+  }
+  const Slots slots = slots_of(sender);
+  const std::uint32_t echo = header.echoed();
+  const bool echo_known = before(echo, sender.next) && !before(echo, sender.una);
+  if (const Slot& slot = slots[echo]; echo_known && slot.is(State::flying) && !slot.resent && !(flags & kTrimmed))
+    sample(sender, static_cast<std::uint32_t>(std::max(0, since(stamp(now), slot.sent))));
+  const auto marked = [&](std::uint32_t sequence) {
+    const std::uint32_t back = echo - sequence;
+    return back < 64 && (header.ack.marked >> back & 1);
+  };
+  std::uint32_t message = sender.first_message;
+  const std::uint32_t open = sender.flying + sender.lost;
+  take_news(sender, slots, header, [&](Slot& slot, std::uint32_t sequence) {
+    acknowledge(sender, slot, sequence, marked(sequence), stamp(now), message);
+  });
+  bool news = sender.flying + sender.lost != open;
+  if ((flags & (kTrimmed | kNotReady)) && echo_known && slots[echo].is(State::flying)) {
+    refuse(now, sender, echo, flags);
+    news = true;
+  }
+  sender.heard = now;
+  sender.heard_path = header.path;
+  // What repeats old news does not end the wait for new ones.
+  if (news) {
+    sender.deadline = now + patience(sender);
+    if (sender.silent > 0) {
+      sender.silent = sender.questions = 0;
+      set_allowed(sender);
+    }
+  }
+  find_lost(sender);
+  if (sender.epoch_acked >= sender.allowed) end_epoch(sender);
+  const bool working = sender.first_message != kNone;
+  finish_messages(sender);
+  if (working && sender.first_message == kNone) end_work(sender);
+  if (sender.una == sender.next && sender.wide != kNone) narrow(sender);
+  if (sender.first_message == kNone) sender.deadline = sender.reads == kNone ? kNever : now + 2 * config_.give_up;
+}
+
+void Srd::acknowledge(Sender& sender, Slot& slot, std::uint32_t sequence, bool marked, std::uint32_t now,
+                      std::uint32_t& message) {
+  if (slot.is(State::flying)) land(sender, slot.path);
+  if (slot.is(State::lost)) --sender.lost;
+  slot.become(State::arrived);
+  prove(sender, slot.path);
+  // Which transmission of a packet sent twice arrived, nobody knows, unless the second cannot have been answered yet.
+  const auto flight = static_cast<std::uint32_t>(std::max(0, since(now, slot.sent)));
+  if (!slot.resent) {
+    judge(sender, slot.path, marked, flight);
+  } else if (flight < sender.least_rtt) {
+    be_more_patient(sender);
+  }
+  ++sender.epoch_acked;
+  if (since(slot.sent, sender.latest_sent) > 0) sender.latest_sent = slot.sent;
+  // Messages are runs of sequences, and acknowledgements go upwards from one to the next.
+  message = message_with(send_messages_, sequence, message);
+  --send_messages_[message].left;
+}
+
+// The echoed packet got there without its payload, or there was no room for it.
+void Srd::refuse(Instant now, Sender& sender, std::uint32_t sequence, std::uint8_t flags) {
+  const Slot& slot = slots_of(sender)[sequence];
+  lose(sender, sequence);
+  if (since(slot.sent, sender.latest_sent) > 0) sender.latest_sent = slot.sent;
+  prove(sender, slot.path);
+  if (flags & kNotReady) {
+    sender.paced_until = now + config_.not_ready_wait;
+    return;
+  }
+  set_lag(sender, slot.path, sender.paths.lag[slot.path] + kTrimmedLag);
+  ++sender.epoch_acked;
+  sender.window = std::max(kFixed, sender.window - std::min(sender.window, config_.trim_cut));
+  set_allowed(sender);
+}
+
+void Srd::finish_messages(Sender& sender) {
+  finish_sent(send_messages_, sender, [&](const SendMessage& message) {
+    if (message.op == Op::send || message.op == Op::write)
+      completions_.push_back(end_of(sender, message, Completion::Kind::sent));
+    sender.responses -= message.op == Op::response;
+  });
+}
+
+// ---- windows
+
+void Srd::sample(Sender& sender, std::uint32_t rtt) {
+  sender.least_rtt = std::max(1u, std::min(sender.least_rtt, rtt));
+  sender.epoch_rtt += std::min(rtt, sender.least_rtt + 2 * target_);
+  ++sender.epoch_samples;
+}
+
+void Srd::end_epoch(Sender& sender) {
+  if (sender.epoch_samples > 0) {
+    const std::uint32_t rtt = sender.epoch_rtt / sender.epoch_samples;
+    const std::uint32_t fine = sender.least_rtt + target_;
+    if (rtt > fine) {
+      const auto scaled = static_cast<std::uint32_t>(std::uint64_t{sender.window} * fine / rtt);
+      sender.window = std::max(scaled, sender.window * (100 - config_.most_cut) / 100);
+    }
+    sender.window = std::clamp(sender.window + kFixed * config_.increase, kFixed, full_window_);
+  }
+  sender.epoch_acked = sender.epoch_rtt = sender.epoch_samples = 0;
+  set_allowed(sender);
+}
+
+// Counted at the endpoint are those with messages; how much they may send counts with them.
+void Srd::begin_work(Sender& sender) {
+  EndpointState& state = endpoints_.of(sender.endpoint);
+  ++state.working;
+  state.allowed += sender.allowed;
+}
+
+void Srd::end_work(Sender& sender) {
+  EndpointState& state = endpoints_[sender.endpoint];
+  --state.working;
+  state.allowed -= sender.allowed;
+}
+
+void Srd::set_allowed(Sender& sender) {
+  const std::uint32_t before_it = sender.allowed;
+  // Rounded: cut off, the shares of 64 that come to 1.95 packets would leave a sixth of the receiver's link unused.
+  const std::uint32_t share =
+      sender.fan_in > 1 ? (full_window_ / sender.fan_in + kFixed / 2) / kFixed * kFixed : full_window_;
+  sender.allowed = std::max(1u, std::min(sender.window, share) / kFixed);
+  if (sender.silent > 1) sender.allowed = std::min(sender.allowed, questions_after(sender.silent));
+  if (sender.first_message != kNone) endpoints_[sender.endpoint].allowed += sender.allowed - before_it;
+}
+
+// ---- paths
+
+// How far a path lags whose packet came that far behind the mean: about as many packets as the sender could have
+// sent meanwhile, more than in proportion for long ones, for such a queue is a slow link's.
+std::uint32_t Srd::lag_of(std::uint32_t late, std::uint32_t mean) {
+  const std::uint32_t behind = std::min(1024u, late * 256 / mean);
+  return behind / 8 + behind * behind / 2048;
+}
+
+void Srd::judge(Sender& sender, std::uint32_t path, bool marked, std::uint32_t rtt) {
+  const std::uint32_t mean = mean_of(sender);
+  sender.mean_rtt += rtt - mean;
+  const std::uint32_t seen = rtt > mean ? lag_of(rtt - mean, mean) : 0;
+  const std::uint32_t lag = sender.paths.lag[path];
+  if (seen > lag || !marked) set_lag(sender, path, (lag + seen + (seen > lag)) / 2);
+}
+
+// A path that stays behind is given up for another entropy, of which is not known whether it is any better: there
+// are more ways than paths in use.
+void Srd::set_lag(Sender& sender, std::uint32_t path, std::uint32_t lag) {
+  Paths& paths = sender.paths;
+  if (lag >= leave_lag_ && !sender.buried) {
+    ++counters_.paths_left;
+    paths.entropy[path] = sender.fresh_entropy++;
+    lag = kTrimmedLag / 2;
+  }
+  paths.lag[path] = static_cast<std::uint8_t>(std::min<std::uint32_t>(lag, kMostLag));
+}
+
+// A packet of it is no longer in flight.
+void Srd::land(Sender& sender, std::uint32_t path) {
+  --sender.flying;
+  --sender.paths.flying[path];
+}
+
+// Something came through.
+void Srd::prove(Sender& sender, std::uint32_t path) {
+  const std::uint64_t bit = std::uint64_t{1} << path;
+  if (!(sender.unproven & bit)) return;
+  sender.paths.lag[path] = 0;
+  sender.unproven &= ~bit;
+  sender.trying &= ~bit;
+}
+
+// A packet vanished: perhaps the way is dead. Another entropy is tried, first soon, then ever more rarely.
+void Srd::bury(Sender& sender, std::uint32_t path) {
+  const std::uint64_t bit = std::uint64_t{1} << path;
+  Paths& paths = sender.paths;
+  const std::uint32_t failed = sender.unproven & bit ? std::min(7u, (paths.lag[path] & ~kUnproven) + 1u) : 0;
+  ++counters_.paths_left;
+  sender.buried = true;
+  paths.entropy[path] = sender.fresh_entropy++;
+  paths.lag[path] = static_cast<std::uint8_t>(kUnproven | failed);
+  paths.ready[path] = static_cast<std::uint16_t>(sender.turn + ((2u << failed) - 2) * config_.paths);
+  sender.unproven |= bit;
+  sender.trying &= ~bit;
+}
+
+std::uint32_t Srd::choose_path(Sender& sender, bool resend, std::uint32_t avoid) {
+  if (sender.burst_left > 0 && !resend) {
+    --sender.burst_left;
+    return sender.path;
+  }
+  ++sender.turn;
+  // In each round every path is looked at once: one that is left alone is forgiven a part of its lag, and one on
+  // which nothing came through yet is tried when it is due. All at once, the trials would fill the window.
+  const std::uint32_t look = sender.turn % kMaxPaths;
+  const std::uint64_t bit = std::uint64_t{1} << look;
+  std::uint32_t at = kNoPath;
+  if (std::uint8_t& lag = sender.paths.lag[look]; lag <= kMostLag) {
+    if (sender.paths.flying[look] == 0) lag = static_cast<std::uint8_t>(lag - (lag + 7) / 8);
+  } else if ((sender.unproven & ~sender.trying & bit) && !resend && !newer(sender.paths.ready[look], sender.turn)) {
+    sender.trying |= bit;
+    at = look;
+  }
+  sender.burst_left = static_cast<std::uint8_t>(at == kNoPath ? config_.burst - 1 : 0);
+  if (at == kNoPath) {
+    // What is sent last must not arrive last by far.
+    const std::uint32_t left = resend ? kMostPackets : sender.end - sender.next;
+    at = take_quickest(sender, static_cast<std::uint8_t>(std::min<std::uint32_t>(left / 4, kMostLag)), avoid);
+  }
+  if (at == kNoPath) at = take_quickest(sender, kMostLag, avoid);
+  if (at == kNoPath) at = take_any(sender, avoid);
+  sender.path = static_cast<std::uint8_t>(at);
+  return at;
+}
+
+// Where lag and packets in flight are least; of equal ones the next behind the one used last. Written so that
+// compilers look at eight paths at once.
+std::uint32_t Srd::take_quickest(const Sender& sender, std::uint8_t most_lag, std::uint32_t avoid) const {
+  const Paths& paths = sender.paths;
+  const std::uint32_t start = (sender.path + 1u) % kMaxPaths;
+  std::uint8_t other[kMaxPaths];
+  for (std::uint32_t i = 0; i < kMaxPaths; ++i) other[i] = paths.lag[i] | paths.flying[i];
+  if (const std::uint32_t at = first_zero(other, start); at != kNoPath && at != avoid) return at;  // none can be better
+  constexpr std::int16_t kOut = 0x7FFF;
+  std::int16_t cost[kMaxPaths];
+  for (std::uint32_t i = 0; i < kMaxPaths; ++i) {
+    const int out = paths.lag[i] > most_lag ? kOut : 0;
+    cost[i] = static_cast<std::int16_t>(((paths.flying[i] + 2) * (paths.lag[i] + 32) | out) & kOut);
+  }
+  if (avoid != kNoPath) cost[avoid] = kOut;
+  std::int16_t least = kOut;
+  for (const std::int16_t each : cost) least = std::min(least, each);
+  if (least == kOut) return kNoPath;
+  for (std::uint32_t i = 0; i < kMaxPaths; ++i) other[i] = cost[i] == least ? 0 : 1;
+  return first_zero(other, start);
+}
+
+// When there is no other: nothing came through on any of them.
+std::uint32_t Srd::take_any(const Sender& sender, std::uint32_t avoid) const {
+  std::uint32_t best = kNoPath;
+  std::uint32_t least = kNone;
+  for (std::uint32_t i = 1; i <= config_.paths; ++i) {
+    const std::uint32_t at = (sender.path + i) % config_.paths;
+    const std::uint32_t cost =
+        sender.paths.lag[at] * kWindow + sender.paths.flying[at] + (at == avoid ? kWindow * kWindow : 0);
+    if (cost < least) {
+      least = cost;
+      best = at;
+    }
+  }
+  return best;
+}
+
+// ---- open numbers
+
+void Srd::widen(Sender& sender) {
+  sender.wide = wide_.take();
+  Wide& wide = wide_[sender.wide];
+  wide = {};
+  for (std::uint32_t s = sender.una; s != sender.next; ++s)
+    wide[s % kOpen] = std::exchange(sender.near[s % kWindow], {});
+}
+
+// With nothing open, all slots are empty.
+void Srd::narrow(Sender& sender) {
+  wide_.give_back(sender.wide);
+  sender.wide = kNone;
+}
+
+// ---- loss and silence
+
+void Srd::lose(Sender& sender, std::uint32_t sequence) {
+  const Slots slots = slots_of(sender);
+  note_lost(sender, slots, sequence);
+  sender.trying &= ~(std::uint64_t{1} << slots[sequence].path);
+  land(sender, slots[sequence].path);
+}
+
+// A packet sent well before one that has arrived is lost; sent half a round trip before, it shows that its path lags
+// or is dead, and that is no place for another. Usually a look at the oldest tells that there is none; where it was
+// sent again, others may be older than it. When there is nothing else to send, a copy costs little, and whoever lags
+// by two round trips is sent again, or by one where packets have vanished before;
+// unless the fabric loses none, where it only waits.
+void Srd::find_lost(Sender& sender) {
+  const std::uint32_t mean = mean_of(sender);
+  const std::uint32_t at_the_end =
+      config_.longest_wait > 0 ? reorder_ : std::min(reorder_, sender.buried ? base_ : 2 * std::max(base_, mean));
+  const auto patient = static_cast<std::int32_t>(sender.next == sender.end ? at_the_end : reorder_);
+  const Slots slots = slots_of(sender);
+  for (std::uint32_t s = sender.una; before(s, sender.next); ++s) {
+    const Slot& slot = slots[s];
+    if (!slot.is(State::flying)) continue;
+    const std::int32_t overtaken = since(sender.latest_sent, slot.sent);
+    if (overtaken > patient) {
+      if (overtaken > static_cast<std::int32_t>(reorder_)) bury(sender, slot.path);
+      lose(sender, s);
+    } else if (2 * overtaken > static_cast<std::int32_t>(mean)) {
+      std::uint8_t& lag = sender.paths.lag[slot.path];  // of an unproven one above all others
+      const std::uint32_t least = std::min(lag_of(static_cast<std::uint32_t>(overtaken), mean), leave_lag_ - 1);
+      lag = std::max(lag, static_cast<std::uint8_t>(least));
+    } else if (!slot.resent) {
+      return;
+    }
+  }
+}
+
+// How long to wait for news. Long waits for answers are a slow link's queue, not loss. But whatever round trips were
+// like, a silence is asked about several times before it fails what waits: at 1/8, 2/8, 3/8 and 5/8 of `give_up`.
+Instant Srd::patience(const Sender& sender) const {
+  const Instant usual = Instant{mean_of(sender)} << kTimeShift;
+  const Instant least =
+      2 * (config_.base_rtt + config_.packet_time * (sender.fan_in + config_.ack_every)) + config_.longest_wait;
+  return std::min(std::max(least, std::min(usual + usual / 2, config_.give_up >> 3)), kLongestFlight);
+}
+
+// And once it was asked.
+Instant Srd::next_patience(const Sender& sender) const {
+  return std::max(config_.rto, std::min(Instant{mean_of(sender)} * 3 << kTimeShift, config_.give_up >> 3));
+}
+
+// What was taken for lost was only late. Packets sent twice say nothing of round trips: without this, a link at a
+// twentieth of its rate would have all sent twice for ever, and the window would never learn of its queue.
+void Srd::be_more_patient(Sender& sender) {
+  const std::uint32_t mean = mean_of(sender);
+  constexpr std::uint32_t kLongest = kLongestFlight / 4 >> kTimeShift;
+  if (mean < kLongest) sender.mean_rtt += 7 * mean;
+  sample(sender, 8 * mean);
+}
+
+// The deadline has passed without news.
+void Srd::time_out(Instant now, std::uint32_t index) {
+  Sender& sender = senders_[index];
+  if (idle(sender)) {
+    sender.deadline = kNever;
+    return;
+  }
+  // Who was asked nothing keeps silent: a read is given the peer's own patience besides ours.
+  const Instant limit = sender.first_message == kNone ? 2 * config_.give_up : config_.give_up;
+  if (now - sender.heard >= limit) {
+    fail(now, index);
+    return;
+  }
+  if (sender.first_message == kNone) {
+    sender.deadline = sender.heard + limit;
+    return;
+  }
+  const Slots slots = slots_of(sender);
+  if (sender.silent < 255) ++sender.silent;
+  if (sender.silent == 1) {
+    // Perhaps only nobody asked for an acknowledgement: the oldest packets ask again.
+    std::uint32_t left = sender.buried ? kAskAfterLoss : questions_after(1);
+    for (std::uint32_t s = sender.una; before(s, sender.next) && left > 0; ++s) {
+      if (!slots[s].is(State::flying)) continue;
+      lose(sender, s);
+      --left;
+    }
+    sender.questions = static_cast<std::uint8_t>(questions_after(1));
+    sender.paced_until = now;
+    sender.deadline = std::min(now + next_patience(sender), sender.heard + config_.give_up);
+    return;
+  }
+  ++counters_.timeouts;
+  for (std::uint32_t s = sender.una; before(s, sender.next); ++s) {
+    const Slot& slot = slots[s];
+    if (!slot.is(State::flying)) continue;
+    bury(sender, slot.path);
+    lose(sender, s);
+  }
+  sender.latest_sent = stamp(now);
+  sender.questions = static_cast<std::uint8_t>(questions_after(sender.silent));
+  set_allowed(sender);
+  sender.deadline = std::min(now + std::min(next_patience(sender) << std::min(6, sender.silent - 2), kLongestFlight),
+                             sender.heard + config_.give_up);
+}
+
+// ---- sending
+
+void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& out) {
+  std::uint32_t sequence = 0;
+  std::uint32_t index = sender.sending;
+  std::uint32_t avoid = kNoPath;
+  const bool resend = sender.lost > 0;
+  if (!resend && sender.next - sender.una == kWindow && sender.wide == kNone) widen(sender);
+  const Slots slots = slots_of(sender);
+  out.flags = 0;
+  if (resend) {
+    sequence = take_lost(sender, slots);
+    ++counters_.data_resent;
+    out.flags = kResent | kAckNow;
+    avoid = slots[sequence].path;
+    index = message_with(send_messages_, sequence, sender.first_message);
+  } else {
+    sequence = take_fresh(send_messages_, sender);
+    ++counters_.data_sent;
+  }
+  const SendMessage& message = send_messages_[index];
+  const std::uint32_t path = choose_path(sender, resend, avoid);
+  slots[sequence] = {stamp(now) & kTimeMask, resend, path & (kMaxPaths - 1), static_cast<std::uint32_t>(State::flying)};
+  ++sender.flying;
+  ++sender.paths.flying[path];
+  // After silence fewer packets may be left than questions: the same one asks again, by another way.
+  if (resend && sender.questions > 0 && --sender.questions > 0 && sender.lost == 0) lose(sender, sequence);
+  const bool last = sequence + 1 == message.first + message.packets;
+  // A small window asks when a third of it is out: the answer comes before the rest is gone, also where it waits behind
+  // those to others. With a half, who serves eight peers over short ways fell silent between answers: all-to-alls took
+  // up to 12 % longer, and what had only not been answered was sent again.
+  const std::uint32_t limit = std::min(sender.allowed, share);
+  if (last || sender.flying >= limit || (limit < 2 * config_.ack_every && sequence % std::max(1u, limit / 3) == 0))
+    out.flags |= kAckNow;
+  std::uint32_t bytes = config_.payload;
+  if (last) {
+    const std::uint64_t offset = std::uint64_t{sequence - message.first} * config_.payload;
+    bytes = message.op == Op::read ? 0 : static_cast<std::uint32_t>(message.bytes - std::min(message.bytes, offset));
+  }
+  out.type = PacketType::data;
+  out.wire_bytes = bytes + config_.header;
+  Header& header = out.header;
+  header.source = sender.endpoint;
+  header.destination = sender.peer;
+  header.path = sender.paths.entropy[path];
+  header.op = message.op;
+  header.sequence = sequence;
+  header.data = {message.first, message.tag, message.bytes};
+  // The way back of a path may be dead where the path is not, and an answer lost at the end costs a wait for silence.
+  // Where ways have died, answers take the one that the last took; after silence that one is doubtful too.
+  const bool trial = sender.unproven >> path & 1;
+  const bool same_way = sender.silent > 0 ? sender.silent == 1 && sender.turn % 2 != 0 : sender.buried && !trial;
+  header.echo = same_way ? static_cast<std::uint16_t>(sender.heard_path - header.path) : 0;
+  header.stream = sender.stream;
+  header.generation = config_.generation;
+  header.peer_generation = sender.peer_generation;
+  if (sender.fan_in > 1) {
+    // A turn that came late, because other peers were served, is made up for by the next.
+    const Instant turn = config_.packet_time * sender.fan_in;
+    sender.paced_until = std::max(sender.paced_until, now - turn) + turn;
+  }
+}
+
+}  // namespace weft::transport

@@ -1,0 +1,190 @@
+#include "transport/srd/srd.hpp"
+
+#include <algorithm>
+
+#include "base/hash.hpp"
+
+namespace weft::transport {
+
+Srd::Srd(const SrdConfig& config) : config_(config) {
+  config_.payload = std::max(1u, config_.payload);
+  config_.paths = std::clamp(config_.paths, 1u, kMaxPaths);
+  config_.burst = std::clamp(config_.burst, 1u, 16u);
+  config_.ack_every = std::clamp(config_.ack_every, 1u, 64u);  // the acknowledgement's bitmap
+  config_.receive_messages = std::clamp(config_.receive_messages, 1u, 0x8000u);
+  config_.generation = std::max<std::uint16_t>(1, config_.generation);
+  config_.reads = std::clamp(config_.reads, 1u, 1024u);
+  config_.most_cut = std::min(config_.most_cut, 100u);
+  config_.base_rtt = std::clamp<std::int64_t>(config_.base_rtt, 1, kLongestFlight / 8);
+  config_.packet_time = std::max<std::int64_t>(1, config_.packet_time);
+  const auto derive = [](std::int64_t& time, std::int64_t otherwise) {
+    time = std::min(time > 0 ? time : otherwise, kLongestFlight);
+  };
+  derive(config_.delay_target, config_.base_rtt * 4 / 5);
+  config_.longest_wait = std::clamp<std::int64_t>(config_.longest_wait, 0, kLongestFlight / 2);
+  derive(config_.reorder, 5 * config_.base_rtt + config_.longest_wait);
+  derive(config_.rto, 5 * config_.base_rtt + config_.longest_wait);
+  derive(config_.not_ready_wait, config_.base_rtt);
+  if (config_.window == 0) {
+    // A round trip's worth, what waits at the receiver for an acknowledgement, and a little queue.
+    const std::int64_t round_trip = (config_.base_rtt + config_.packet_time - 1) / config_.packet_time;
+    const std::int64_t packets = round_trip + config_.ack_every + round_trip / 2 + 1;
+    config_.window = static_cast<std::uint32_t>(std::min<std::int64_t>(packets, kWindow - 1));
+  }
+  config_.window = std::min(config_.window, kWindow - 1);
+  full_window_ = config_.window * kFixed;
+  const auto units = [](std::int64_t time) {
+    return static_cast<std::uint32_t>(std::max<std::int64_t>(1, time >> kTimeShift));
+  };
+  target_ = units(config_.delay_target);
+  base_ = units(config_.base_rtt);
+  reorder_ = units(config_.reorder);
+  leave_lag_ = std::min<std::uint32_t>(std::max(1u, config_.bad_marks) * kTrimmedLag, kMostLag);
+}
+
+// ---- endpoints and peers
+
+std::uint32_t Srd::sender_for(std::uint32_t endpoint, std::uint32_t peer) {
+  if (const std::uint32_t known = senders_.find(endpoint, peer); known != kNone) return known;
+  const std::uint32_t index = senders_.add(endpoint, peer);
+  Sender& sender = senders_[index];
+  sender.endpoint = endpoint;
+  sender.peer = peer;
+  sender.next_active = kNone;
+  sender.reads = sender.wide = kNone;
+  sender.least_rtt = base_;
+  sender.mean_rtt = (base_ + target_ / 2) * kMeanOf;
+  const std::uint32_t receiver = receivers_.find(endpoint, peer);
+  if (receiver != kNone) sender.peer_generation = receivers_[receiver].generation;
+  // Each pair starts its turn of the paths elsewhere, so that senders do not march in step.
+  sender.path = static_cast<std::uint8_t>(pick(mix64(pair_key(endpoint, peer)), config_.paths));
+  for (std::uint32_t i = 0; i < kMaxPaths; ++i) {
+    sender.paths.entropy[i] = static_cast<std::uint16_t>(i);
+    sender.paths.lag[i] = i < config_.paths ? 0 : kUnused;
+  }
+  sender.fresh_entropy = static_cast<std::uint16_t>(config_.paths);
+  begin_stream(sender);
+  return index;
+}
+
+std::uint32_t Srd::receiver_for(std::uint32_t endpoint, std::uint32_t peer) {
+  if (const std::uint32_t known = receivers_.find(endpoint, peer); known != kNone) return known;
+  const std::uint32_t index = receivers_.add(endpoint, peer);
+  Receiver& receiver = receivers_[index];
+  receiver.endpoint = endpoint;
+  receiver.peer = peer;
+  receiver.next_owing = receiver.listen_next = receiver.listen_before = receiver.messages = kNone;
+  receiver.expected = receiver.echo = config_.first_sequence;
+  const std::uint32_t sender = senders_.find(endpoint, peer);
+  if (sender != kNone) receiver.generation = senders_[sender].peer_generation;
+  return index;
+}
+
+// A read that is too long is one whose answer is.
+std::uint32_t Srd::packets_for(Op op, std::uint64_t bytes) const {
+  const std::uint32_t packets = packets_of(bytes, config_.payload);
+  return op == Op::read ? std::min(1u, packets) : packets;
+}
+
+bool Srd::post(Instant now, std::uint32_t endpoint, const Operation& operation) {
+  return operation.op != Op::response && enqueue(now, sender_for(endpoint, operation.peer), operation);
+}
+
+bool Srd::poll_ack(std::uint32_t endpoint, Transmit& out) {
+  EndpointState* const state = endpoints_.find(endpoint);
+  if (state == nullptr || state->owing.first == kNone) return false;
+  fill_ack(*state, state->owing.take(receivers_), out);
+  return true;
+}
+
+bool Srd::poll(Instant now, std::uint32_t endpoint, Transmit& out) {
+  EndpointState* const state = endpoints_.find(endpoint);
+  return state != nullptr && state->active.serve(senders_, [&](std::uint32_t index) {
+    if (now >= senders_[index].deadline) time_out(now, index);
+    Sender& sender = senders_[index];
+    if (idle(sender)) return Turn::over;
+    const std::uint32_t share = share_of(*state, sender);
+    if (now < sender.paced_until || !can_send(sender, share)) return Turn::passed;
+    fill_data(now, sender, share, out);
+    return Turn::served;
+  });
+}
+
+Instant Srd::next_wake(std::uint32_t endpoint) const {
+  const EndpointState* const state = endpoints_.find(endpoint);
+  if (state == nullptr) return kNever;
+  return state->active.earliest(senders_, [&](const Sender& sender) {
+    const bool ready = can_send(sender, share_of(*state, sender));
+    return ready ? std::min(sender.deadline, sender.paced_until) : sender.deadline;
+  });
+}
+
+// ---- restarts
+
+// A packet of the peer names a generation that is not the one we know. False: an older one. A newer one
+// has forgotten whatever we had with the former.
+bool Srd::meet(Instant now, std::uint32_t endpoint, std::uint32_t peer, std::uint16_t generation) {
+  const std::uint32_t sender = senders_.find(endpoint, peer);
+  const std::uint32_t receiver = receivers_.find(endpoint, peer);
+  const std::uint16_t known = sender != kNone ? senders_[sender].peer_generation : receivers_[receiver].generation;
+  if (generation == 0 || (known != 0 && !newer(generation, known))) return false;
+  if (sender != kNone) {
+    if (known != 0) fail(now, sender);
+    senders_[sender].peer_generation = generation;
+  }
+  if (receiver != kNone) {
+    if (known != 0) {
+      forget(receivers_[receiver]);
+      receivers_[receiver].stream = 0;
+    }
+    receivers_[receiver].generation = generation;
+  }
+  return true;
+}
+
+// Everything not yet acknowledged fails, and numbers begin anew.
+void Srd::fail(Instant, std::uint32_t index) {
+  Sender& sender = senders_[index];
+  ++counters_.restarts;
+  if (sender.first_message != kNone) end_work(sender);
+  fail_all(send_messages_, sender, [&](const SendMessage& message) {
+    if (message.op == Op::send || message.op == Op::write)
+      completions_.push_back(end_of(sender, message, Completion::Kind::failed));
+  });
+  fail_reads(sender);
+  begin_stream(sender);
+}
+
+void Srd::fail_reads(Sender& sender) {
+  if (const std::uint32_t index = receivers_.find(sender.endpoint, sender.peer); index != kNone) {
+    for (std::uint32_t slot = receivers_[index].messages; slot != kNone; slot = receive_messages_[slot].next)
+      receive_messages_[slot].read = kNone;
+  }
+  while (sender.reads != kNone) {
+    const std::uint32_t slot = sender.reads;
+    const Read& read = reads_[slot];
+    completions_.push_back(end_of(sender, read, Completion::Kind::failed));
+    sender.reads = read.next;
+    reads_.give_back(slot);
+  }
+}
+
+void Srd::begin_stream(Sender& sender) {
+  if (++sender.stream == 0) sender.stream = 1;
+  sender.una = sender.next = sender.end = sender.lost_scan = config_.first_sequence;
+  sender.flying = sender.lost = sender.responses = 0;
+  sender.first_message = sender.last_message = sender.sending = kNone;
+  sender.window = full_window_;
+  sender.epoch_acked = sender.epoch_rtt = sender.epoch_samples = 0;
+  sender.fan_in = 1;
+  sender.burst_left = sender.silent = sender.questions = 0;
+  sender.trying = 0;
+  sender.deadline = kNever;
+  sender.paced_until = 0;
+  for (Slot& slot : sender.near) slot = Slot{};
+  if (sender.wide != kNone) narrow(sender);
+  for (std::uint8_t& flying : sender.paths.flying) flying = 0;
+  set_allowed(sender);
+}
+
+}  // namespace weft::transport

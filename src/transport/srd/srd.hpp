@@ -1,0 +1,326 @@
+#pragma once
+// SRD: reliable, unordered datagrams over many paths, sans I/O.
+//
+// The driver (simulator or socket loop) owns the clock and the wire:
+//   post()            hands in an operation; completions() tells what became of it
+//   handle()          takes every packet that arrives and says where its payload goes
+//   poll_ack()        gives the acknowledgements due; to be asked after every handle()
+//   poll()            gives the next packet to send, or nothing until next_wake()
+// Late and repeated calls are harmless. One Srd object serves all endpoints of a driver's partition
+// and draws every byte of memory from its own slabs; an endpoint that is idle costs 20 bytes. The driver
+// lets in only packets of peers it knows; beyond that, a header may say anything.
+//
+// How it works, and why:
+// - Packets of one peer are numbered; a message is a run of numbers, so nothing per packet is kept
+//   but when and where it was sent. The receiver acknowledges a number below which all has arrived
+//   and a bitmap above it; messages complete in any order.
+// - A path is an entropy. Each has a lag: how far its packets came behind the mean of all paths of the peer.
+//   The next packet goes where lag and packets in flight together are least, so that queues of equal length
+//   take equal shares and a slow path gets its next packet late; the lag of a path that is left alone fades,
+//   and it is tried again. Near the end of what there is to send, no path is taken whose lag would outlast
+//   it. One that stays behind is given up for another entropy (compare: entropy recycling in REPS, bitmap
+//   balancing in Ultra Ethernet). Marks do not condemn a path, for at full load every second packet bears
+//   one, but a marked packet does not redeem it. Paths in turn, with pauses for bad ones, left some links
+//   with an eighth more to carry than others. Judged by their own round-trip time, and not by what it is
+//   above the mean, paths are left and taken again by all senders together, and queues swing.
+//   Where a packet vanished, another entropy is tried with one packet at a time until one comes through;
+//   the pauses between trials grow. Acknowledgements come back by the path that they answer, until one has
+//   vanished; from then on a packet says which path its answer is to take: the one that brought the last.
+// - The window follows the typical path: once per round trip it is scaled by target / mean round-trip
+//   time where that is above the target, and grows by a constant. Flows that share a queue see the same
+//   delay, so they settle at equal windows within tens of round trips (the law of FAST TCP, Jin et al.,
+//   INFOCOM 2004, with Swift's tolerated delay). A sample counts as twice the target at most: what lies
+//   beyond tells of one slow path, which is to be left, and not of all. Judged by marks alone, windows
+//   shared a 4:1 oversubscribed uplink so unevenly that the last flow took 1.2 times the ideal.
+// - Incast: the receiver counts the senders it is listening to and says so in every acknowledgement;
+//   a sender keeps 1/n of the window and paces to 1/n of the rate. Nobody has to ask for credits, and
+//   one round trip after the burst the receiver's link is shared evenly.
+// - Loss is seen by trimming (the header arrives and is answered at once), or by time: a packet is
+//   lost when one sent five round trips later has been acknowledged, or two when nothing else is left to
+//   send. After two round trips of silence the two oldest packets are sent again to ask; then all count as
+//   lost, and up to eight ask, ever more rarely, each by another way, until something is heard: a packet may
+//   have arrived and its answers died, and then it has to ask by several ways. What is lost goes out again
+//   on another path.
+// - Acknowledgements are few (one for `ack_every` packets) because the sender says when it waits: the
+//   packet that fills the window and the last of a message ask for one. Those that it overtook are
+//   acknowledged when the gap closes.
+// - A read is a request of one packet; the peer posts the response, whose tag names the request.
+// - Restarts: each process has a generation and each run of numbers a stream. What belongs to an older
+//   one is ignored; a newer generation or a stream that the receiver has forgotten fails what is
+//   outstanding, and the next message begins a new stream.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "transport/bit_ring.hpp"
+#include "transport/in_flight.hpp"
+#include "transport/messages.hpp"
+#include "transport/operation.hpp"
+#include "transport/peers.hpp"
+#include "transport/slab.hpp"
+#include "transport/srd/config.hpp"
+#include "transport/turns.hpp"
+
+namespace weft::transport {
+
+struct SrdCounters : Counters {
+  std::uint64_t not_ready = 0;   // refused for want of room
+  std::uint64_t restarts = 0;    // peers seen to have restarted, or streams given up
+  std::uint64_t paths_left = 0;  // entropies exchanged for another
+};
+
+class Srd {
+ public:
+  explicit Srd(const SrdConfig& config);
+
+  // False when there is no room: a message longer than 2^30 packets, 2^31 packets waiting for the peer, or
+  // `reads` of it without an answer yet.
+  bool post(Instant now, std::uint32_t endpoint, const Operation& operation);
+  Placement handle(Instant now, std::uint32_t endpoint, PacketType type, std::uint8_t flags, const Header& header) {
+    if (type == PacketType::data) return handle_data(now, endpoint, flags, header);
+    if (type == PacketType::ack) handle_ack(now, endpoint, flags, header);
+    return {};
+  }
+  // The next acknowledgement of an endpoint; they are small, never wait behind data, and are not
+  // merged, for each may carry the only news of a trimmed packet.
+  bool poll_ack(std::uint32_t endpoint, Transmit& out);
+  // The next data packet; false when there is none until next_wake().
+  bool poll(Instant now, std::uint32_t endpoint, Transmit& out);
+  Instant next_wake(std::uint32_t endpoint) const;
+
+  std::vector<Completion>& completions() { return completions_; }
+  const SrdCounters& counters() const { return counters_; }
+  const SrdConfig& config() const { return config_; }  // with what was derived
+
+  // Bytes that are there of messages of which others are missing. Looks at every receiver: for whoever watches a run.
+  std::uint64_t underway_bytes() const;
+  // What is wrong inside, or nothing. Looks at everything: for tests.
+  std::string_view check_invariants() const;
+  std::size_t messages_held() const { return send_messages_.used() + receive_messages_.used() + reads_.used(); }
+
+ private:
+  static constexpr std::uint32_t kWindow = kMostSrdWindow + 1;  // packets in flight to one peer
+  // Numbers from the oldest not acknowledged to the newest. A lost packet holds them open for seven round trips,
+  // each of up to a window: with 256, one in thirty lost to a silent spine halved what the other spines carried.
+  static constexpr std::uint32_t kOpen = 1024;
+  static constexpr std::uint32_t kMaxPaths = 64;
+  static constexpr std::uint32_t kFixed = 256;     // fixed point of windows
+  static constexpr std::uint32_t kMeanOf = 64;     // packets that a mean round-trip time is taken over
+  static constexpr std::uint32_t kLeastShare = 4;  // packets in flight, with however many peers
+  // Lag of a path for each packet trimmed on it, about what a full queue delays.
+  static constexpr std::uint32_t kTrimmedLag = 16;
+  static constexpr int kHeardShift = 30;  // 1.07 ms: when a peer was last heard of, 53 days until it wraps
+
+  using State = Slot::State;
+  using Wide = std::array<Slot, kOpen>;
+
+  // All paths are looked at for every packet: an array of each number, so that many are looked at at once.
+  struct Paths {
+    std::uint8_t lag[kMaxPaths];       // behind the mean, in packets of the sender; or kUnproven and times it failed
+    std::uint8_t flying[kMaxPaths];    // packets on it
+    std::uint16_t entropy[kMaxPaths];  // what it is on the wire
+    std::uint16_t ready[kMaxPaths];    // unproven: the turn from which it may be tried
+  };
+  static constexpr std::uint8_t kUnproven = 0x80;  // nothing came through since a packet vanished
+  static constexpr std::uint8_t kUnused = 0xFF;    // more than `paths`
+  static constexpr std::uint8_t kMostLag = 95;     // with 255 packets in flight the cost of a path fits 15 bits
+
+  struct alignas(64) Sender {
+    // Looked at for every packet: one cache line.
+    std::uint32_t next_active;  // ring of peers with something to do
+    std::uint32_t una;          // oldest sequence not acknowledged
+    std::uint32_t next;         // next fresh sequence
+    std::uint32_t end;          // sequence behind the last posted packet
+    std::uint32_t flying;       // packets in flight
+    std::uint32_t allowed;      // that may be: the window, the receiver's share, two in silence
+    std::uint32_t lost;         // packets to send again
+    std::uint32_t first_message;
+    std::uint32_t sending;  // message that `next` belongs to
+    std::uint16_t fan_in;
+    std::uint8_t path;  // last used
+    std::uint8_t burst_left;
+    Instant paced_until;
+    Instant deadline;  // next thing to do about silence
+    std::uint32_t endpoint;
+    std::uint32_t peer;
+
+    // Looked at for every acknowledgement.
+    std::uint32_t window;       // packets, times kFixed
+    std::uint32_t epoch_acked;  // since the window was last judged; a window's worth is a round trip
+    std::uint32_t epoch_rtt;    // sum of the samples since then
+    std::uint32_t epoch_samples;
+    std::uint32_t least_rtt;    // ever seen, in units of 2^kTimeShift ps
+    std::uint32_t mean_rtt;     // of the last packets over all paths, likewise, times kMeanOf
+    std::uint32_t latest_sent;  // send time of the newest packet known to have arrived
+    std::uint32_t lost_scan;    // no lost packet below it
+    std::uint32_t last_message;
+    std::uint64_t unproven;  // bit per path: its lag says so
+    std::uint64_t trying;    // bit per path: the one packet of an unproven path is in flight
+    Instant heard;           // the peer's last sign of life
+    std::uint16_t stream;
+    std::uint16_t peer_generation;  // 0: not known
+    std::uint16_t fresh_entropy;    // next one to try
+    std::uint16_t turn;             // choices of a path so far
+    std::uint16_t heard_path;       // that the last acknowledgement took
+    std::uint8_t silent;            // times the deadline passed without news
+    std::uint8_t questions;         // copies still to be sent after silence
+    bool buried;                    // a path seemed dead: those that work are kept
+    std::uint32_t reads;            // list of those without an answer
+    std::uint32_t responses;        // messages that answer reads
+
+    std::uint32_t wide;  // where more than kWindow numbers are open: their slots, else kNone
+    Slot near[kWindow];  // enough while little is lost
+    Paths paths;
+  };
+  static_assert(sizeof(Sender) <= 2048);
+
+  struct Read {
+    std::uint64_t bytes;
+    std::uint32_t id;  // what the response's tag says
+    std::uint32_t tag;
+    std::uint32_t context;
+    std::uint32_t sender;
+    std::uint32_t next;
+  };
+
+  struct ReceiveMessage {
+    std::uint32_t first;
+    std::uint32_t packets;
+    std::uint64_t bytes;
+    std::uint32_t left;
+    std::uint32_t tag;
+    std::uint32_t read;  // response: which read, or kNone when nobody asked
+    std::uint32_t next;
+    Op op;
+  };
+
+  struct Receiver {
+    std::uint32_t endpoint;
+    std::uint32_t peer;
+    std::uint32_t next_owing;  // list of peers that are owed an acknowledgement
+    std::uint32_t expected;    // all below has arrived
+    std::uint32_t messages;    // list of incomplete ones
+    std::uint32_t echo;
+    std::uint16_t unacked;  // packets since the last acknowledgement
+    std::uint16_t echo_path;
+    std::uint8_t owe_flags;
+    bool owing;
+    bool hurry;                 // the sender waits; acknowledge as soon as no gap is left
+    bool broken;                // messages of this stream were dropped: it cannot go on
+    std::uint16_t generation;   // of the peer; 0: not known
+    std::uint16_t stream;       // 0: none yet
+    std::uint32_t heard;        // when, in units of 2^kHeardShift ps
+    std::uint32_t listen_next;  // ring of those with incomplete messages
+    std::uint32_t listen_before;
+    std::uint16_t incomplete;  // messages in the list
+    std::uint16_t beyond;      // packets that have arrived above `expected`
+    BitRing<kOpen> arrived;
+    BitRing<kOpen> marked;
+  };
+  static_assert(sizeof(Receiver) <= 320);
+
+  struct EndpointState {
+    Turns active;               // senders with work
+    std::uint32_t working = 0;  // how many have messages, and do not only wait for what they read
+    std::uint32_t allowed = 0;  // packets that these may have in flight together
+    Owed<&Receiver::next_owing, &Receiver::owing> owing;  // receivers whose peers wait for an acknowledgement
+    std::uint32_t listeners = kNone;                      // a receiver in the ring of those with incomplete messages
+    std::uint16_t listening = 0;                          // how many those are
+    std::uint16_t incomplete = 0;                         // messages
+  };
+  static_assert(sizeof(EndpointState) == 24);
+
+  // srd.cpp: endpoints, peers, restarts
+  std::uint32_t sender_for(std::uint32_t endpoint, std::uint32_t peer);
+  std::uint32_t receiver_for(std::uint32_t endpoint, std::uint32_t peer);
+  std::uint32_t packets_for(Op op, std::uint64_t bytes) const;  // 0: too long
+  bool meet(Instant now, std::uint32_t endpoint, std::uint32_t peer, std::uint16_t generation);
+  void begin_stream(Sender& sender);
+  void fail(Instant now, std::uint32_t sender);
+  void fail_reads(Sender& sender);
+
+  // receive.cpp
+  Placement handle_data(Instant now, std::uint32_t endpoint, std::uint8_t flags, const Header& header);
+  bool admit(Instant now, std::uint32_t receiver, const Header& header);
+  bool begin_message(Instant now, Receiver& receiver, const Header& header, bool& not_ready);
+  void deliver(Instant now, Receiver& receiver, const Header& header, std::uint32_t* link, Placement& out);
+  void finish(Instant now, Receiver& receiver, std::uint32_t* link);
+  void listen(Receiver& receiver);
+  void stop_listening(Receiver& receiver);
+  void forget(Receiver& receiver);
+  void drop_silent_listener(Instant now, EndpointState& state);
+  void owe(std::uint32_t receiver, std::uint8_t flags);
+  void fill_ack(const EndpointState& state, Receiver& receiver, Transmit& out);
+
+  // send.cpp
+  bool enqueue(Instant now, std::uint32_t sender, const Operation& operation);
+  bool idle(const Sender& sender) const { return sender.first_message == kNone && sender.reads == kNone; }
+  void handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, const Header& header);
+  void acknowledge(Sender& sender, Slot& slot, std::uint32_t sequence, bool marked, std::uint32_t now,
+                   std::uint32_t& message);
+  void refuse(Instant now, Sender& sender, std::uint32_t sequence, std::uint8_t flags);
+  Slots slots_of(Sender& sender) {
+    return sender.wide == kNone ? Slots{sender.near, kWindow - 1} : Slots{wide_[sender.wide].data(), kOpen - 1};
+  }
+  void widen(Sender& sender);
+  void narrow(Sender& sender);
+  void lose(Sender& sender, std::uint32_t sequence);
+  void land(Sender& sender, std::uint32_t path);
+  void judge(Sender& sender, std::uint32_t path, bool marked, std::uint32_t rtt);
+  void set_lag(Sender& sender, std::uint32_t path, std::uint32_t lag);
+  static std::uint32_t mean_of(const Sender& sender) { return std::max(1u, sender.mean_rtt / kMeanOf); }
+  static std::uint32_t lag_of(std::uint32_t late, std::uint32_t mean);
+  void bury(Sender& sender, std::uint32_t path);
+  void prove(Sender& sender, std::uint32_t path);
+  void sample(Sender& sender, std::uint32_t rtt);
+  void end_epoch(Sender& sender);
+  void set_allowed(Sender& sender);
+  void begin_work(Sender& sender);
+  void end_work(Sender& sender);
+  void finish_messages(Sender& sender);
+  void find_lost(Sender& sender);
+  void time_out(Instant now, std::uint32_t sender);
+  Instant patience(const Sender& sender) const;
+  Instant next_patience(const Sender& sender) const;
+  void be_more_patient(Sender& sender);
+  // Several peers share what fills the sender's own wire: more in flight would only queue, and first
+  // windows of many short messages would fall together on some receiver. What some may not use, because their
+  // receiver serves many or is silent, the others may; but only what keeps the wire full, or the last parts of short
+  // messages in all-to-alls meet at their receivers.
+  std::uint32_t share_of(const EndpointState& state, const Sender& sender) const {
+    const std::uint32_t full = full_window_ / kFixed;
+    if (state.working <= 1) return full;
+    const std::uint32_t enough = full * 3 / 4;
+    const std::uint32_t others = state.allowed - std::min(state.allowed, sender.allowed);
+    return std::max({kLeastShare, full / state.working, enough - std::min(enough, others)});
+  }
+  bool can_send(const Sender& sender, std::uint32_t share) const {
+    if (sender.flying >= std::min(sender.allowed, share)) return false;
+    return sender.lost > 0 || (sender.next != sender.end && sender.next - sender.una < kOpen);
+  }
+  std::uint32_t choose_path(Sender& sender, bool resend, std::uint32_t avoid);
+  std::uint32_t take_quickest(const Sender& sender, std::uint8_t most_lag, std::uint32_t avoid) const;
+  std::uint32_t take_any(const Sender& sender, std::uint32_t avoid) const;
+  void fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& out);
+
+  SrdConfig config_;
+  std::uint32_t full_window_;  // packets, times kFixed
+  std::uint32_t target_;       // of queueing delay, in units of 2^kTimeShift ps
+  std::uint32_t base_;         // base_rtt, likewise
+  std::uint32_t reorder_;      // likewise
+  std::uint32_t leave_lag_;    // of a path that is left for another entropy
+  Endpoints<EndpointState> endpoints_;
+  Peers<Sender> senders_;
+  Peers<Receiver> receivers_;
+  Slab<Wide> wide_;
+  Slab<SendMessage> send_messages_;
+  Slab<ReceiveMessage> receive_messages_;
+  Slab<Read> reads_;
+  std::vector<Completion> completions_;
+  SrdCounters counters_;
+};
+
+}  // namespace weft::transport

@@ -1,0 +1,91 @@
+#include "truth/validation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+namespace weft::truth {
+
+void Errors::add(const Errors& other) { relative.insert(relative.end(), other.relative.begin(), other.relative.end()); }
+
+double Errors::quantile(double part) const {
+  if (relative.empty()) return 0;
+  std::vector<double> sorted = relative;
+  std::sort(sorted.begin(), sorted.end());
+  return sorted[std::min(sorted.size() - 1,
+                         static_cast<std::size_t>(std::ceil(part * static_cast<double>(sorted.size()))) - 1)];
+}
+
+void BySize::add(const BySize& other) {
+  small.add(other.small);
+  large.add(other.large);
+}
+
+Errors BySize::all() const {
+  Errors both = small;
+  both.add(large);
+  return both;
+}
+
+double error_of(const Measurement& measured, const schedule::CollectiveRow& simulated) {
+  return static_cast<double>(simulated.time - measured.time) / static_cast<double>(measured.time);
+}
+
+Verdict judge(const TruthTable& table, const collective::Constants& constants, TruthClock& clock) {
+  Verdict verdict;
+  verdict.table = &table;
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    verdict.simulated.push_back(clock.row(table, i, constants));
+    if (!table.rows[i].steady) continue;
+    ++verdict.counted;
+    Errors& errors = table.rows[i].bytes < kSmall ? verdict.errors.small : verdict.errors.large;
+    errors.relative.push_back(std::abs(error_of(table.rows[i], verdict.simulated[i])));
+  }
+  return verdict;
+}
+
+std::vector<Spread> spreads(const std::vector<TruthTable>& tables) {
+  // Servers without a network between them are alike whatever cards they have.
+  std::map<std::tuple<std::string, std::int64_t, collective::Operation, std::uint32_t>, std::vector<const TruthTable*>>
+      alike;
+  for (const TruthTable& each : tables) {
+    std::int64_t network = 0;
+    if (each.team->nodes() > 1)
+      for (const collective::Port& port : each.team->domain(0).ports) network += port.nic_rate.count();
+    alike[{each.team->group(0).spec.gpu.kind, network, each.job.operation, each.team->ranks()}].push_back(&each);
+  }
+  std::vector<Spread> found;
+  for (const auto& [kind, members] : alike) {
+    if (members.size() < 2) continue;
+    Spread spread;
+    std::map<std::uint64_t, std::vector<std::int64_t>> by_size;
+    for (const TruthTable* each : members) {
+      spread.tables.push_back(each->name);
+      for (const Measurement& row : each->rows)
+        if (row.steady) by_size[row.bytes].push_back(row.time);
+    }
+    Errors apart;
+    for (const auto& [bytes, times] : by_size) {
+      if (times.size() < 2) continue;
+      const auto [least, most] = std::minmax_element(times.begin(), times.end());
+      apart.relative.push_back(static_cast<double>(*most - *least) / static_cast<double>(*least));
+    }
+    if (apart.relative.empty()) continue;
+    spread.sizes = apart.relative.size();
+    spread.median = apart.median();
+    spread.worst = apart.worst();
+    found.push_back(std::move(spread));
+  }
+  return found;
+}
+
+std::vector<Target> targets(const BySize& errors) {
+  return {{"from 1 MiB, median", 0.05, errors.large.median()},
+          {"from 1 MiB, nine rows in ten", 0.15, errors.large.p90()},
+          {"from 1 MiB, worst", 0.30, errors.large.worst()},
+          {"below 1 MiB, median", 0.10, errors.small.median()},
+          {"below 1 MiB, nine rows in ten", 0.25, errors.small.p90()}};
+}
+
+}  // namespace weft::truth

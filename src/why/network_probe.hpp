@@ -1,0 +1,36 @@
+#pragma once
+// What the network makes of the traffic of a collective: neighbours of a ring over its servers, packet by packet.
+
+#include <cstdint>
+#include <string>
+
+#include "experiment/design.hpp"
+#include "schedule/result.hpp"
+#include "why/machine.hpp"
+
+namespace weft::why {
+
+// What the fabric leaves of the cards' rate, and where the rest goes, in thousandths of their time.
+struct NetworkProbe {
+  std::int64_t left_per_mille = 1'000;
+  std::int64_t slow_per_mille = 0;  // a card that a fault slows down
+  std::int64_t paused_per_mille = 0;
+  std::int64_t resent_per_mille = 0;
+  std::string longest_queue;            // the port of a switch; empty where nothing is lost, or with flows
+  std::string fidelity = "not needed";  // one server, or the fabric cannot be simulated
+  schedule::Counters counters;
+
+  bool done() const { return fidelity != "not needed"; }
+};
+
+// How much longer it takes than with cards that no fault slows down is their doing, whatever became of it: queues
+// before them, pauses, packets sent again.
+void charge_slow_cards(const NetworkProbe& without_them, NetworkProbe& probe);
+
+// How much longer it takes than with a network that has no faults is their doing: what was lost is sent again.
+void charge_loss(const NetworkProbe& without_faults, NetworkProbe& probe);
+
+// `fast`: as flows.
+NetworkProbe probe_network(experiment::Design& design, const Job& job, bool fast);
+
+}  // namespace weft::why
