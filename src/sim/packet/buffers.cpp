@@ -63,16 +63,6 @@ void Buffers::give_credit(std::uint32_t entity, std::uint32_t port, std::uint32_
   held.owed = 0;
 }
 
-Event Buffers::control_event(std::uint32_t port, std::uint32_t cls, Control what, std::int64_t amount) {
-  Event event;
-  event.kind = EventKind::control;
-  event.header.source = port;
-  event.header.destination = cls;
-  event.header.sequence = static_cast<std::uint32_t>(what);
-  event.header.data.size = static_cast<std::uint64_t>(amount);
-  return event;
-}
-
 // Tells the neighbour on a port. Such a frame goes before all that waits, but not through what is on the wire.
 void Buffers::tell(std::uint32_t entity, std::uint32_t port, std::uint32_t cls, Control what, std::int64_t amount) {
   const Layout::Far& far = world_.layout.far(port);
@@ -82,7 +72,7 @@ void Buffers::tell(std::uint32_t entity, std::uint32_t port, std::uint32_t cls, 
   world_.ports[port].busy = end;
   const std::int64_t time = end + link.latency + world_.config.exact.reaction;
   Event& slot = windows_.place(time, far.entity);
-  slot = control_event(world_.layout.reverse_port(port), cls, what, amount);
+  slot = Event(ControlFrame{.which = world_.layout.reverse_port(port), .cls = cls, .what = what, .amount = amount});
   windows_.address(slot, time, far.entity, entity);
 }
 

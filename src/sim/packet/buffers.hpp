@@ -29,8 +29,6 @@ class Buffers {
   bool marks_at(const Event& packet, std::uint32_t out, std::int64_t waiting);
   void count_drop(std::uint32_t port);
 
-  static Event control_event(std::uint32_t port, std::uint32_t cls, Control what, std::int64_t amount);
-
  private:
   bool find_room(const Event& event, Queuing& packet, std::uint32_t out);
   // How much a queue of a switch may hold now.

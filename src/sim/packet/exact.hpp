@@ -10,7 +10,7 @@
 // With credits (InfiniBand) each port has a buffer of its own for what comes in, and the neighbour sends no more
 // than has room there.
 // In a scheduled fabric leaves pause their hosts likewise, and ports grant what may come to them (scheduled.hpp).
-// In a Dragonfly ports that wait could do so in a circle; virtual channels break it (shard_channels.cpp).
+// In a Dragonfly ports that wait could do so in a circle; virtual channels break it (channels.cpp).
 //
 // A packet leaves the buffer when its first bit leaves.
 
@@ -64,9 +64,6 @@ struct ExactConfig {
   std::uint32_t channels_of(std::uint32_t cls) const { return is_lossless(cls) ? channels : 1; }
   bool is_scheduled() const { return on && flow_control == FlowControl::scheduled; }
 };
-
-// What neighbours tell each other, leaves of a scheduled fabric across it, and an entity itself.
-enum class Control : std::uint32_t { pause, resume, credit, watch, ask, grant, send };
 
 // What waits to leave by a port in one class.
 struct Gate {

@@ -40,31 +40,27 @@ inline void ExactPorts::let_out(const Event& packet, std::uint32_t bytes, std::u
 // tells the other its count, so that such credit is known again a round trip later.
 void ExactPorts::regain_credit(const Queuing& packet, std::uint32_t port, std::uint32_t entity, std::int64_t lost) {
   const Link& link = link_of(port);
-  windows_.emit(Buffers::control_event(port, packet.cls, Control::credit, packet.bytes),
+  windows_.emit(Event(ControlFrame{.which = port, .cls = packet.cls, .what = Control::credit, .amount = packet.bytes}),
                 lost + 2 * link.latency + 2 * link.wire(kControlBytes), entity);
 }
 
 bool ExactPorts::at_control(const Event& event) {
-  if (event.header.sequence >= static_cast<std::uint32_t>(Control::ask)) {
-    scheduled_.at_word(event);
+  const std::uint32_t port = event.control.which;
+  const std::uint32_t cls = event.control.cls;
+  if (event.control.what >= Control::ask) {
+    scheduled_.at_control(event);
     return false;
   }
-  const std::uint32_t port = event.header.source;
-  const std::uint32_t cls = event.header.destination;
   Gate& way = world_.exact.gate(port, cls);
   GateDetails& details = world_.exact.details_of(port, cls);
-  const auto amount = static_cast<std::int64_t>(event.header.data.size);
-  switch (static_cast<Control>(event.header.sequence)) {
+  switch (event.control.what) {
     case Control::pause:
       if (way.paused_since != 0) return false;
       way.paused_since = event.time;
       ++details.pauses;
-      if (world_.config.exact.watchdog > 0 && !world_.layout.is_host(event.to)) {
-        Event watch = event;
-        watch.header.sequence = static_cast<std::uint32_t>(Control::watch);
-        watch.header.data.size = static_cast<std::uint64_t>(event.time);
-        windows_.emit(watch, event.time + world_.config.exact.watchdog, event.to);
-      }
+      if (world_.config.exact.watchdog > 0 && !world_.layout.is_host(event.to))
+        windows_.emit(Event(ControlFrame{.which = port, .cls = cls, .what = Control::watch, .amount = event.time}),
+                      event.time + world_.config.exact.watchdog, event.to);
       return false;
     case Control::resume:
       if (way.paused_since != 0) details.paused_for += event.time - way.paused_since;
@@ -72,10 +68,10 @@ bool ExactPorts::at_control(const Event& event) {
       world_.exact.ports[port].thrown_away &= static_cast<std::uint16_t>(~(1u << cls));
       break;
     case Control::credit:
-      way.credit += amount;
+      way.credit += event.control.amount;
       break;
     case Control::watch:
-      if (way.paused_since == amount) throw_away(port, cls, event.to);
+      if (way.paused_since == event.control.amount) throw_away(port, cls, event.to);
       return false;
     default:
       return false;
@@ -205,10 +201,7 @@ void ExactPorts::look_again(std::uint32_t index, std::uint32_t entity) {
     waking_ = entity;
     return wakes_.add({when, world_.entities[entity].caused++, index});
   }
-  Event wake;
-  wake.kind = EventKind::wake;
-  wake.header.source = index;
-  windows_.emit(wake, when, entity);
+  windows_.emit(Event(Wake{.which = index}), when, entity);
 }
 
 // ---- switches
@@ -255,7 +248,7 @@ void ExactPorts::wake_first() {
 void ExactPorts::foresee(std::span<const Windows::Pending> group) const {
   for (const Windows::Pending& each : group)
     if (each.event->kind == EventKind::wake && !world_.layout.is_host(each.event->to))
-      queues_.foresee(each.event->header.source);
+      queues_.foresee(each.event->wake.which);
 }
 
 void ExactPorts::catch_up(const Event& event) {
@@ -263,10 +256,10 @@ void ExactPorts::catch_up(const Event& event) {
 }
 
 void ExactPorts::at_wake(const Event& event) {
-  ExactPort& state = world_.exact.ports[event.header.source];
+  ExactPort& state = world_.exact.ports[event.wake.which];
   if (state.armed != event.time) return;  // superseded
   state.armed = 0;
-  serve(event.header.source, event.to);
+  serve(event.wake.which, event.to);
 }
 
 }  // namespace weft::sim

@@ -44,23 +44,20 @@ void HostDriver::post(std::int64_t when, std::uint32_t endpoint, const transport
     pump(endpoint, windows_.now());
     return;
   }
-  Event event;
-  event.kind = EventKind::post;
-  event.header.source = endpoint;
-  event.header.destination = operation.peer;
-  event.header.op = operation.op;
-  event.header.stream = static_cast<std::uint16_t>(operation.lane << 8 | static_cast<int>(operation.protocol));
-  event.header.sequence = operation.context;
-  event.header.data = {operation.queue, operation.tag, operation.bytes};
-  const std::uint32_t host = world_.layout.host_of(endpoint);
-  windows_.emit(event, when, host);
+  windows_.emit(Event(Post{.endpoint = endpoint,
+                           .peer = operation.peer,
+                           .op = operation.op,
+                           .context = operation.context,
+                           .queue = operation.queue,
+                           .tag = operation.tag,
+                           .bytes = operation.bytes,
+                           .protocol = operation.protocol,
+                           .lane = operation.lane}),
+                when, world_.layout.host_of(endpoint));
 }
 
 void HostDriver::call(std::int64_t when, std::uint32_t host, std::uint64_t context) {
-  Event event;
-  event.kind = EventKind::call;
-  event.header.data.size = context;
-  windows_.emit(event, std::max(when, windows_.now()), host);
+  windows_.emit(Event(Call{.context = context}), std::max(when, windows_.now()), host);
 }
 
 void HostDriver::start_raw(std::uint32_t endpoint, const transport::RawStream& stream) {
@@ -78,11 +75,7 @@ void HostDriver::arm(std::uint32_t endpoint, std::int64_t when, std::int64_t now
   std::int64_t& armed = world_.armed[endpoint];
   if (when == transport::kNever || (armed != 0 && when >= armed)) return;
   armed = when;
-  Event wake;
-  wake.kind = EventKind::wake;
-  wake.header.source = endpoint;
-  const std::uint32_t host = world_.layout.host_of(endpoint);
-  windows_.emit(wake, when, host);
+  windows_.emit(Event(Wake{.which = endpoint}), when, world_.layout.host_of(endpoint));
 }
 
 // The next packet of any of several transports, which take turns.
@@ -135,7 +128,7 @@ void HostDriver::pump(std::uint32_t endpoint, std::int64_t now) {
 
 void HostDriver::handle(const Event& event) {
   const std::int64_t now = event.time;
-  std::uint32_t endpoint = event.header.source;
+  std::uint32_t endpoint = 0;
   switch (event.kind) {
     case EventKind::packet:
     case EventKind::delivered:
@@ -148,22 +141,24 @@ void HostDriver::handle(const Event& event) {
       stack_of(event.header).handle(now, endpoint, event.type, event.flags, event.header);
       if (event.type == PacketType::raw) return complete(now);  // nobody answers
       break;
-    case EventKind::post:
-      stacks_[event.header.stream >> 8].post(
+    case EventKind::post: {
+      const Post& post = event.post;
+      endpoint = post.endpoint;
+      stacks_[post.lane].post(
           now, endpoint,
-          {event.header.op, event.header.destination, event.header.data.size, event.header.data.tag,
-           event.header.sequence, static_cast<Protocol>(event.header.stream & 0xFF),
-           static_cast<std::uint8_t>(event.header.stream >> 8), event.header.data.first});
+          {post.op, post.peer, post.bytes, post.tag, post.context, post.protocol, post.lane, post.queue});
       break;
+    }
     case EventKind::wake:
+      endpoint = event.wake.which;
       if (world_.armed[endpoint] != now) return;  // superseded
       world_.armed[endpoint] = 0;
       break;
     case EventKind::call:
-      client_->called(now, event.to, event.header.data.size);
+      client_->called(now, event.to, event.call.context);
       return complete(now);
     case EventKind::control:
-      if (exact_.at_control(event)) pump(world_.layout.endpoint_of_port(event.header.source), now);
+      if (exact_.at_control(event)) pump(world_.layout.endpoint_of_port(event.control.which), now);
       return;
   }
   pump(endpoint, now);

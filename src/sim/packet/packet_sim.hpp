@@ -1,6 +1,6 @@
 #pragma once
 // Packet by packet: switches with computed departures, hosts that drive the transport, one event per
-// packet and link, on any number of threads with one result (shard.hpp says how).
+// packet and link, on any number of threads with one result (windows.hpp says how).
 
 #include <cstdint>
 #include <exception>

@@ -97,18 +97,13 @@ void ScheduledPorts::await_credit(const Event& event) {
   notify(entity, target, Control::ask, endpoint, cls, known->second, packet.bytes);
 }
 
-// Words between leaves are cells, too, but take no room on the links.
+// Requests and grants between leaves are cells, too, but take no room on the links.
 void ScheduledPorts::notify(std::uint32_t entity, std::uint32_t target, Control what, std::uint32_t endpoint,
                             std::uint32_t cls, std::uint32_t queue, std::int64_t bytes) {
-  Event event;
-  event.kind = EventKind::control;
-  event.header.source = endpoint;
-  event.header.destination = cls;
-  event.header.sequence = static_cast<std::uint32_t>(what);
-  event.header.data = {queue, entity, static_cast<std::uint64_t>(bytes)};
   const std::int64_t time = windows_.now() + world_.layout.word_time(entity, target);
   Event& slot = windows_.place(time, target);
-  slot = event;
+  slot =
+      Event(ControlFrame{.which = endpoint, .cls = cls, .what = what, .queue = queue, .leaf = entity, .amount = bytes});
   windows_.address(slot, time, target, entity);
 }
 
@@ -265,36 +260,29 @@ void ScheduledPorts::sent_on(const Event& packet, std::uint32_t cls) {
   grant(packet.header.destination, cls);
 }
 
-// A word of a leaf to itself.
+// A leaf reminds itself.
 void ScheduledPorts::remind(std::uint32_t entity, Control what, std::uint32_t endpoint, std::uint32_t cls,
                             std::int64_t time) {
-  Event event;
-  event.kind = EventKind::control;
-  event.header.source = endpoint;
-  event.header.destination = cls;
-  event.header.sequence = static_cast<std::uint32_t>(what);
-  windows_.emit(event, time, entity);
+  windows_.emit(Event(ControlFrame{.which = endpoint, .cls = cls, .what = what}), time, entity);
 }
 
-void ScheduledPorts::at_word(const Event& event) {
-  const std::uint32_t endpoint = event.header.source;
-  const std::uint32_t cls = event.header.destination;
-  const auto& [queue, leaf, bytes] = event.header.data;
+void ScheduledPorts::at_control(const Event& event) {
+  const ControlFrame& frame = event.control;
   const bool own = event.from == event.to;
-  if (static_cast<Control>(event.header.sequence) == Control::ask) {
-    asked(endpoint, cls, leaf, queue, static_cast<std::int64_t>(bytes));
-  } else if (static_cast<Control>(event.header.sequence) == Control::send) {
+  if (frame.what == Control::ask) {
+    asked(frame.which, frame.cls, frame.leaf, frame.queue, frame.amount);
+  } else if (frame.what == Control::send) {
     std::int64_t& armed = world_.scheduled.leaves[event.to].armed;
     if (armed != event.time) return;  // superseded
     armed = 0;
     send_cells(event.to);
   } else if (!own) {
-    granted(event.to, queue, static_cast<std::int64_t>(bytes));
+    granted(event.to, frame.queue, frame.amount);
   } else {
-    std::int64_t& armed = world_.scheduled.granting[endpoint * world_.config.exact.classes + cls].armed;
+    std::int64_t& armed = world_.scheduled.granting[frame.which * world_.config.exact.classes + frame.cls].armed;
     if (armed != event.time) return;
     armed = 0;
-    grant(endpoint, cls);
+    grant(frame.which, frame.cls);
   }
 }
 

@@ -22,7 +22,7 @@ class ScheduledPorts {
   // A packet has come to a leaf.
   void arrive(const Event& event);
   // What another leaf says, or itself.
-  void at_word(const Event& event);
+  void at_control(const Event& event);
   // A port has sent a packet, or lost it to the watchdog.
   void sent_on(const Event& packet, std::uint32_t cls);
   // Lets those send that ask a port, as far as it may.

@@ -25,9 +25,12 @@ struct Message {
   std::int64_t received;  // the only word that the receiver writes
   std::uint32_t destination : 24;
   std::uint32_t stream : 8;
-  std::uint32_t context;  // of the operation at the sender
-  std::uint32_t when_sent;
-  std::uint32_t when_received;  // a signal; where there are none, how much later than its bytes it is there, ps
+  std::uint32_t context;    // of the operation at the sender
+  std::uint32_t when_sent;  // a signal
+  union Receipt {
+    std::uint32_t signal;  // in a run that has some
+    std::uint32_t lag;     // in any other: how much later than its bytes it is there, ps
+  } when_received;
 };
 static_assert(sizeof(Message) <= 56);
 

@@ -145,16 +145,17 @@ void Runner::send(std::int64_t now, std::int64_t leaves, std::uint32_t rank, con
                   std::uint32_t context) {
   if (each.peer == rank) return copy(leaves, rank, each, context);
   const auto lag = static_cast<std::uint32_t>(std::clamp<std::int64_t>(each.lag, 0, schedule::kMostLag));
-  const std::uint32_t message = logs_[rank].add({.bytes = each.bytes,
-                                                 .tag = each.tag,
-                                                 .start = leaves,
-                                                 .sent = schedule::kNotYet,
-                                                 .received = schedule::kNotYet,
-                                                 .destination = each.peer & (kMostRanks - 1),
-                                                 .stream = each.stream,
-                                                 .context = context,
-                                                 .when_sent = each.when_sent,
-                                                 .when_received = signals_ ? each.when_received : lag});
+  const std::uint32_t message = logs_[rank].add(
+      {.bytes = each.bytes,
+       .tag = each.tag,
+       .start = leaves,
+       .sent = schedule::kNotYet,
+       .received = schedule::kNotYet,
+       .destination = each.peer & (kMostRanks - 1),
+       .stream = each.stream,
+       .context = context,
+       .when_sent = each.when_sent,
+       .when_received = signals_ ? Message::Receipt{.signal = each.when_received} : Message::Receipt{.lag = lag}});
   const Transfer transfer{rank, each.peer, each.bytes, message, each.leaves, each.enters, each.handed};
   if (leaves > now)
     delay(leaves, rank, kLeaves, transfer);
@@ -210,16 +211,16 @@ void Runner::sent(std::int64_t now, std::uint32_t rank, std::uint32_t message) {
 void Runner::received(std::int64_t now, std::uint32_t rank, std::uint32_t from, std::uint32_t message) {
   Message& each = logs_[from][message];
   if (++each.received < 0) return;
-  if (signals_ || each.when_received == 0) return arrive(now, rank, from, message);
+  if (signals_ || each.when_received.lag == 0) return arrive(now, rank, from, message);
   each.received = schedule::kNotYet;
-  delay(now + each.when_received, rank, kArrives, {.from = from, .to = rank, .message = message});
+  delay(now + each.when_received.lag, rank, kArrives, {.from = from, .to = rank, .message = message});
 }
 
 void Runner::arrive(std::int64_t now, std::uint32_t rank, std::uint32_t from, std::uint32_t message) {
   Message& each = logs_[from][message];
   each.received = now;
   deliver(now, rank, from, each.tag);
-  if (signals_) fire(now, each.when_received);
+  if (signals_) fire(now, each.when_received.signal);
 }
 
 void Runner::done(std::int64_t now, std::uint32_t rank, std::uint32_t context) {
