@@ -154,12 +154,15 @@ TEST_F(Verbs, PlotCallsACurveAsItWasTold) {
 
 // What a kind builds on is told where it still holds.
 TEST_F(Verbs, CatalogNamesTheFieldsOfEverySource) {
-  for (const char* kind : {"hgx-h100", "hgx-h200", "acp-h100-2nic", "p5.48xlarge", "gb200-nvl72"}) {
+  for (const char* kind : {"hgx-h100", "hgx-h200", "acp-h100-2nic", "dgx-h100", "p5.48xlarge", "gb200-nvl72"}) {
     ASSERT_EQ(catalog({.input = {}, .name = kind}, console_), kFine) << err();
     const std::string text = out();
     const std::size_t sources = text.find("\nfields ");
     ASSERT_NE(sources, std::string::npos) << text;
     EXPECT_EQ(text.find("\n ", sources), std::string::npos) << text;
+    EXPECT_EQ(contains(text, "an HGX server's maker decides"), kind != std::string_view("dgx-h100") &&
+                                                                   kind != std::string_view("p5.48xlarge") &&
+                                                                   kind != std::string_view("gb200-nvl72"));
   }
 }
 
