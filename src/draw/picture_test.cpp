@@ -1,5 +1,6 @@
 #include "draw/picture.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -63,6 +64,22 @@ TEST(Picture, SvgTellsWhatItShows) {
   for (const char* part : {"role=\"img\"", "viewBox=\"0 0 ", "<title>x</title>", "<desc>x</desc>",
                            "prefers-color-scheme:dark", "data-name=\"xa\""})
     EXPECT_NE(svg.find(part), std::string::npos) << part;
+}
+
+TEST(Picture, SvgShowsEveryPartWhereItStands) {
+  const Picture picture = two_boxes("x");
+  const std::string svg = to_svg(picture);
+  const auto shows = [&](const std::string& part) { EXPECT_NE(svg.find(part), std::string::npos) << part << svg; };
+  const auto place = [](const Rect& at) {
+    return fmt::format("x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"", at.x, at.y, at.w, at.h);
+  };
+  shows("<rect class=\"frame \" " + place(picture.frames[0].at));
+  shows(">all</text>");
+  for (const Box& box : picture.boxes) shows(place(box.at));
+  shows(fmt::format("points=\"{},{} {},{}\"", picture.lines[0].points[0].x, picture.lines[0].points[0].y,
+                    picture.lines[0].points[1].x, picture.lines[0].points[1].y));
+  shows(fmt::format("class=\"linelabel\" x=\"{}\" y=\"{}\">x</text>", picture.lines[0].label_at->x,
+                    picture.lines[0].label_at->y + 4));
 }
 
 TEST(Picture, AnEmptyPictureIsStillADocument) {

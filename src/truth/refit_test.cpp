@@ -31,15 +31,15 @@ class Tables : public ::testing::Test {
   }
   ~Tables() override { std::filesystem::remove_all(folder_); }
 
-  void add(const std::string& name, const std::string& stack,
-           const std::vector<std::pair<std::uint64_t, double>>& rows) {
+  void add(const std::string& name, const std::string& stack, const std::vector<std::pair<std::uint64_t, double>>& rows,
+           int servers = 1) {
     std::ofstream csv(folder_ / (name + ".csv"));
     csv << "size_bytes,time_us\n";
     for (const auto& [bytes, time] : rows) csv << fmt::format("{},{}\n", bytes, time);
-    std::ofstream(folder_ / (name + ".weft.yaml"))
-        << "# note: made up\nversion: 1\nservers: {kind: hgx-h100, count: 1}\n"
-           "fabric: {kind: single-chassis, switch: quantum-2}\nrun:\n  - all_reduce: {gpus: 8, stack: "
-        << stack << "}\n";
+    std::ofstream(folder_ / (name + ".weft.yaml")) << fmt::format(
+        "# note: made up\nversion: 1\nservers: {{kind: hgx-h100, count: {}}}\n"
+        "fabric: {{kind: single-chassis, switch: quantum-2}}\nrun:\n  - all_reduce: {{gpus: {}, stack: {}}}\n",
+        servers, 8 * servers, stack);
   }
   std::vector<TruthTable> load() {
     LoadedTables loaded = load_tables(folder_.string());
@@ -124,6 +124,20 @@ TEST_F(Tables, WhatNobodyElseKnowsIsSaid) {
   EXPECT_EQ(without.lonely, (std::vector<std::string>{"delay of pytorch", "least of pytorch"}));
   EXPECT_EQ(collective::make_stack(without.constants, "ib-pytorch").launch.delay_ns, 0);
   EXPECT_TRUE(leave_out(tables, tables[1], clock).lonely.empty());
+}
+
+// gIB runs over RoCE, whose messages are InfiniBand's.
+TEST_F(Tables, NetworksDrawOnThoseTheyAreLike) {
+  add("one", "gib", {{1024, 50}}, 2);
+  add("two", "ib", {{1024, 50}}, 2);
+  add("within", "ib", {{1024, 50}});
+  const std::vector<TruthTable> tables = load();
+  ASSERT_EQ(tables.size(), 3u);
+  for (const char* owner : {"gib", "roce", "ib"}) EXPECT_TRUE(tables[0].uses(owner)) << owner;
+  EXPECT_FALSE(tables[0].uses("efa"));
+  EXPECT_TRUE(tables[1].uses("ib"));
+  EXPECT_FALSE(tables[1].uses("gib"));
+  EXPECT_FALSE(tables[2].uses("ib")) << "a server alone uses no network";
 }
 
 }  // namespace
