@@ -3,12 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/testing_allocations.hpp"
-#include "transport/roce/roce.hpp"
-#include "transport/srd/srd.hpp"
-#include "transport/srd/tcp_over_srd.hpp"
-#include "transport/tcp/tcp.hpp"
 #include "transport/transports.hpp"
-#include "transport/uet/uet.hpp"
 
 namespace weft::transport {
 namespace {

@@ -2,12 +2,9 @@
 
 #include <algorithm>
 
+#include "transport/numbers.hpp"
+
 namespace weft::transport {
-namespace {
-
-constexpr std::uint64_t kMostPackets = std::uint64_t{1} << 30;  // of one message: numbers of its packets are told apart
-
-}  // namespace
 
 RawMessages::RawMessages(const RawConfig& config)
     : payload_(std::max(1u, config.payload)), header_(config.header), paths_(std::max(1u, config.paths)) {}
