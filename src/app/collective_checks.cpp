@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/collective_runs.hpp"
+#include "app/sim_config.hpp"
 #include "app/sim_run.hpp"
 #include "collective/carried.hpp"
 #include "collective/tuner.hpp"
@@ -58,7 +59,7 @@ void CollectiveRuns::check_networks(const std::vector<CollectiveSide>& sides) {
                     "--fidelity packet");
   for (const CollectiveSide& side : sides)
     for (const auto& team : side.teams)
-      if (!links.empty() && session_.cluster().file.transport.kind == "srd" &&
+      if (!links.empty() && !transport_named(session_.cluster().file.transport.kind).between_sites &&
           team->group(0).site != team->group(team->ranks() - 1).site)
         return diagnostics.add(Complaint::srd_between_sites, {},
                                "a collective goes from one site to another, where SRD is not routed",

@@ -118,6 +118,7 @@ struct DstOptions {
   bool json = false;
 };
 int dst(const DstOptions& options, Console& console);
+std::vector<std::string> dst_transports();  // that it tests, by name
 
 struct CatalogOptions {
   InputOptions input;

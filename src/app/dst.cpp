@@ -12,12 +12,6 @@
 namespace weft::app {
 namespace {
 
-std::optional<transport::Protocol> tested(std::string_view name) {
-  for (const weft::dst::Tested& each : weft::dst::kTested)
-    if (each.name == name) return each.transport;
-  return std::nullopt;
-}
-
 std::string record(const DstOptions& options, const weft::dst::Summary& summary) {
   using Json = nlohmann::ordered_json;
   const bool failed = summary.failed > 0;
@@ -35,11 +29,17 @@ std::string record(const DstOptions& options, const weft::dst::Summary& summary)
 
 }  // namespace
 
+std::vector<std::string> dst_transports() {
+  std::vector<std::string> names;
+  for (const transport::Protocol each : weft::dst::tested()) names.emplace_back(weft::dst::name_of(each));
+  return names;
+}
+
 int dst(const DstOptions& options, Console& console) {
   std::ostringstream lines;  // with --json, stdout is the record's alone
-  const weft::dst::Summary summary =
-      weft::dst::run({tested(options.transport), options.first_seed, options.seeds, options.canary, options.verbose},
-                     options.json ? static_cast<std::ostream&>(lines) : console.out);
+  const weft::dst::Summary summary = weft::dst::run({transport::protocol_named(options.transport), options.first_seed,
+                                                     options.seeds, options.canary, options.verbose},
+                                                    options.json ? static_cast<std::ostream&>(lines) : console.out);
   console.err << lines.str();
   if (options.json) {
     console.out << record(options, summary) << "\n";

@@ -128,9 +128,9 @@ void set_failover(sim::SimConfig& config, const model::TransportSpec& spec) {
   config.give_up = spec.give_up.count();
   config.failover = spec.failover.value_or(spec.give_up).count();
   if (!spec.failover) return;
-  transport::StackConfig& stack = config.stack;
-  stack.srd.give_up = stack.tcp_over_srd.give_up = stack.roce.give_up = stack.tcp.give_up = stack.uet.give_up =
-      config.failover;
+  config.stack.for_each([&](const transport::Description&, auto& own) {
+    if constexpr (requires { own.give_up; }) own.give_up = config.failover;
+  });
 }
 
 sim::Balance balance_of(const std::string& name) {
@@ -250,12 +250,8 @@ std::uint32_t virtual_channels(const model::Cluster& cluster) {
   return needed > 1 ? u32(cluster.file.switching.virtual_channels.value_or(needed)) : 1;
 }
 
-Protocol protocol_named(const std::string& kind) {
-  if (kind == "rocev2") return Protocol::rocev2;
-  if (kind == "tcp") return Protocol::tcp;
-  if (kind == "uet") return Protocol::uet;
-  if (kind == "tcp-over-srd") return Protocol::tcp_over_srd;
-  return kind == "raw" ? Protocol::raw : Protocol::srd;
+const transport::Description& transport_named(const std::string& kind) {
+  return transport::describe(transport::protocol_named(kind).value());
 }
 
 transport::Op verb_named(const std::string& verb) {
@@ -268,16 +264,16 @@ sim::SimConfig sim_config(const model::Cluster& cluster, const std::vector<Traff
   const model::SwitchingSpec& switching = cluster.file.switching;
   sim::SimConfig config;
   config.trimming = switching.full == "trim";
-  config.protocol = protocol_named(transport.kind);
+  config.protocol = transport_named(transport.kind).protocol;
   config.stack.used = 0;
   config.stack.srd = srd_config(transport);
   config.stack.roce = roce_config(transport);
   config.stack.tcp = tcp_config(transport);
   config.stack.uet = uet_config(transport, config.trimming);
   config.stack.tcp_over_srd = tcp_over_srd_config(transport);
-  config.stack.raw_header = config.stack.srd.header;
+  config.stack.raw = {config.stack.srd.payload, config.stack.srd.header, config.stack.srd.paths};
   for (const TrafficStream& stream : streams)
-    config.streams.push_back(protocol_named(stream.transport.value_or(transport.kind)));
+    config.streams.push_back(transport_named(stream.transport.value_or(transport.kind)).protocol);
   for (const TrafficStream& stream : streams) config.verbs.push_back(verb_named(stream.verb));
   for (const Protocol protocol : config.streams) config.stack.use(protocol);
   if (streams.empty()) config.stack.use(config.protocol);

@@ -9,8 +9,8 @@
 
 namespace weft::app {
 
-// By its name in the file, `transport.kind`.
-transport::Protocol protocol_named(const std::string& kind);
+// By its name in the file, `transport.kind`, whose table has let it in: it knows no others (a test compares).
+const transport::Description& transport_named(const std::string& kind);
 // By its name in the file, `verb` of a stream.
 transport::Op verb_named(const std::string& verb);
 // Virtual channels of a lossless service: that it has, and without which ports can wait for each other in a circle.

@@ -59,10 +59,11 @@ std::vector<Carried> carried(const Session& session, const Traffic& traffic) {
   return all;
 }
 
-// Whether anything travels by a protocol.
-bool uses(const Session& session, const Traffic& traffic, const std::string& kind) {
+// Whether anything travels by a transport of which this holds.
+template <class Is>
+bool any_transport(const Session& session, const Traffic& traffic, Is is) {
   const std::vector<Carried> all = carried(session, traffic);
-  return std::any_of(all.begin(), all.end(), [&](const Carried& each) { return each.transport == kind; });
+  return std::any_of(all.begin(), all.end(), [&](const Carried& each) { return is(transport_named(each.transport)); });
 }
 
 void check_transport(Session& session, const Traffic& traffic, const RunOptions& options) {
@@ -70,7 +71,7 @@ void check_transport(Session& session, const Traffic& traffic, const RunOptions&
   const model::Cluster& cluster = session.cluster();
   const model::SwitchingSpec& switching = cluster.file.switching;
   for (const Carried& each : carried(session, traffic))
-    if (each.verb != "send" && each.transport != "srd")
+    if (!transport_named(each.transport).verbs.has(verb_named(each.verb)))
       diagnostics.add(Complaint::not_simulated, {}, fmt::format("{} knows no {}", each.transport, each.verb),
                       "transport srd, or verb send");
   if (switching.ports == "computed" && switching.flow_control != "none")
@@ -125,13 +126,13 @@ void check_buffers(Session& session, const sim::PacketSim& engine) {
   session.diagnostics().add(Complaint::contradiction, session.place("switching", key), problem.what, help);
 }
 
-void check_flow(Session& session, sim::PacketRun& run, bool by_srd, std::uint32_t from, std::uint32_t to) {
+void check_flow(Session& session, sim::PacketRun& run, bool within_sites, std::uint32_t from, std::uint32_t to) {
   spec::Diagnostics& diagnostics = session.diagnostics();
   const fabric::Fabric& fabric = session.fabric();
   const auto site_of = [&](std::uint32_t gpu) {
     return fabric.cluster().groups[fabric.describe(fabric.gpu(gpu)).group].site;
   };
-  if (site_of(from) != site_of(to) && by_srd) {
+  if (site_of(from) != site_of(to) && within_sites) {
     diagnostics.add(Complaint::srd_between_sites, {}, "a flow goes from one site to another, where SRD is not routed",
                     "keep the traffic within a site, or --set transport.kind=tcp");
   } else if (!run.joined(from, to)) {
@@ -144,15 +145,16 @@ void check_flow(Session& session, sim::PacketRun& run, bool by_srd, std::uint32_
 // Every flow of a matrix; of a pattern, from one GPU to each and back.
 void check_flows(Session& session, const Traffic& traffic, sim::PacketRun& run) {
   const spec::Diagnostics& diagnostics = session.diagnostics();
-  const bool by_srd = uses(session, traffic, "srd") || uses(session, traffic, "tcp-over-srd");
+  const bool within_sites =
+      any_transport(session, traffic, [](const transport::Description& each) { return !each.between_sites; });
   if (traffic.matrix) {
     for (const workload::MatrixFlow& flow : traffic.matrix->flows)
-      if (!diagnostics.has_errors()) check_flow(session, run, by_srd, flow.source, flow.destination);
+      if (!diagnostics.has_errors()) check_flow(session, run, within_sites, flow.source, flow.destination);
     return;
   }
   for (std::uint32_t gpu = 1; gpu < traffic.nodes && !diagnostics.has_errors(); ++gpu) {
-    check_flow(session, run, by_srd, 0, gpu);
-    if (!diagnostics.has_errors()) check_flow(session, run, by_srd, gpu, 0);
+    check_flow(session, run, within_sites, 0, gpu);
+    if (!diagnostics.has_errors()) check_flow(session, run, within_sites, gpu, 0);
   }
 }
 
@@ -200,8 +202,7 @@ FaultTaker taker_of(sim::FlowRoutes& routes) {
 // A flow is one path where hosts do not change it and switches only hash.
 bool is_split(const std::string& balance, transport::Protocol protocol) {
   if (balance == "ecmp" || balance == "pinned") return false;
-  return balance != "entropy" || protocol == transport::Protocol::uet ||
-         transport::is_srd(transport::data_of(protocol));
+  return balance != "entropy" || transport::describe(protocol).many_paths;
 }
 
 sim::FlowConfig flow_config(const model::Cluster& cluster, const Traffic& traffic, const RunOptions& options) {
@@ -214,16 +215,10 @@ sim::FlowConfig flow_config(const model::Cluster& cluster, const Traffic& traffi
   const transport::Protocol protocol = traffic.streams.empty() ? packets.protocol : packets.streams[0];
   config.split = is_split(cluster.file.transport.balance, protocol);
   if (packets.balance == sim::Balance::pinned) config.pins = packets.pins;
-  if (protocol == transport::Protocol::rocev2) {
-    config.queues = packets.stack.roce.qps;
-    if (packets.stack.roce.split) config.whole = packets.stack.roce.split_above;
-    config.path_of = [](std::uint32_t, std::uint32_t, std::uint32_t queue) {
-      return static_cast<std::uint16_t>(queue);
-    };
-  } else if (protocol == transport::Protocol::tcp) {
-    config.queues = packets.stack.tcp.connections;
-    config.path_of = transport::tcp_path;
-  }
+  const transport::Connections connections = transport::connections_of(protocol, packets.stack);
+  config.queues = connections.count;
+  if (connections.split_above) config.whole = *connections.split_above;
+  config.path_of = connections.path;
   // SRD and UET leave slow paths where the choice is theirs, adaptive switches long queues.
   config.adapts = cluster.file.transport.balance == "entropy" || cluster.file.transport.balance == "adaptive";
   config.hosts = has_hosts(cluster, traffic);
@@ -331,7 +326,7 @@ void check_fidelities(Session& session, const Traffic& traffic, const RunOptions
   if (wants("message") && (faults || (looks && !wants("packet"))))
     diagnostics.add(Complaint::contradiction, {}, "messages know no faults, captures or samples", "--fidelity packet");
   if (wants("message") || wants("flow")) {
-    if (uses(session, traffic, "raw"))
+    if (any_transport(session, traffic, [](const transport::Description& each) { return !each.delivers; }))
       diagnostics.add(Complaint::not_simulated, {}, "raw messages are packets that nobody slows down",
                       "--fidelity packet");
     for (const Carried& each : carried(session, traffic))
@@ -393,7 +388,7 @@ void check_network(Session& session, const std::vector<std::string>& fidelities,
                    const RunOptions& options) {
   spec::Diagnostics& diagnostics = session.diagnostics();
   const Traffic all = work_and(beside);
-  if (session.cluster().file.transport.kind == "raw")
+  if (!transport_named(session.cluster().file.transport.kind).delivers)
     diagnostics.add(Complaint::not_simulated, session.place("transport", "kind"),
                     "a collective cannot go on when a raw packet is lost", "--set transport.kind=srd");
   check_fabric(session, all, options);

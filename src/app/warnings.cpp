@@ -130,7 +130,7 @@ std::string loss_risk(const Session& session, const std::vector<TrafficStream>& 
   const model::SwitchingSpec& switching = session.cluster().file.switching;
   if (transport.rocev2.recovery == "selective") return "";
   const auto risky = [&](const std::string& kind, const std::optional<std::string>& service) {
-    return kind == "rocev2" && !loses_nothing(switching, service);
+    return transport_named(kind).needs_lossless && !loses_nothing(switching, service);
   };
   const bool any = streams.empty() ? risky(transport.kind, {})
                                    : std::any_of(streams.begin(), streams.end(), [&](const TrafficStream& stream) {

@@ -412,8 +412,10 @@ void add_sweep(CLI::App& app, Verbs& verbs) {
 void add_dst(CLI::App& app, Verbs& verbs) {
   app::DstOptions& options = verbs.dst;
   CLI::App* command = app.add_subcommand("dst", "test the transports under drawn faults, by seed");
+  std::vector<std::string> transports = app::dst_transports();
+  transports.push_back("all");
   command->add_option("--transport", options.transport, "srd, rocev2, tcp, uet, or all: seeds in turn")
-      ->check(CLI::IsMember({"srd", "rocev2", "tcp", "uet", "tcp-over-srd", "all"}))
+      ->check(CLI::IsMember(transports))
       ->capture_default_str();
   command->add_option("--first-seed", options.first_seed, "where to begin")
       ->check(from_zero_on())

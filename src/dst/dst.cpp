@@ -39,7 +39,7 @@ Summary run(const Options& options, std::ostream& out) {
     if (!options.transport || *options.transport == each.transport) one(each.transport, each.seed);
   for (std::uint64_t i = 0; i < options.seeds; ++i) {
     const std::uint64_t seed = options.first_seed + i;
-    one(options.transport.value_or(kTested[seed % kTested.size()].transport), seed);
+    one(options.transport.value_or(tested()[seed % tested().size()]), seed);
   }
   summary.digest = digest.value();
   return summary;

@@ -22,44 +22,43 @@ TEST(Dst, FiveHundredSeedsAndThoseThatOnceFailed) {
 }
 
 TEST(Dst, EqualSeedsGiveEqualDigestsAndOthersDoNot) {
-  for (const Tested& each : kTested)
+  for (const Protocol each : tested())
     for (const std::uint64_t seed : {3u, 14u, 159u}) {
-      const std::uint64_t digest = run_seed(each.transport, seed, false).digest;
-      EXPECT_EQ(digest, run_seed(each.transport, seed, false).digest) << each.name;
-      EXPECT_NE(digest, run_seed(each.transport, seed + 1, false).digest) << each.name;
+      const std::uint64_t digest = run_seed(each, seed, false).digest;
+      EXPECT_EQ(digest, run_seed(each, seed, false).digest) << name_of(each);
+      EXPECT_NE(digest, run_seed(each, seed + 1, false).digest) << name_of(each);
     }
 }
 
 TEST(Dst, SeedsAreSharedOutOverTheTransports) {
   Options options;
   options.first_seed = 100;
-  options.seeds = 2 * kTested.size();
+  options.seeds = 2 * tested().size();
   options.verbose = true;
   std::ostringstream out;
   run(options, out);
-  for (const Tested& each : kTested) {
+  for (const Protocol each : tested()) {
     std::size_t worlds = 0;
-    for (std::size_t at = 0; (at = out.str().find(fmt::format("; {}: ", each.name), at)) != std::string::npos; ++at)
+    for (std::size_t at = 0; (at = out.str().find(fmt::format("; {}: ", name_of(each)), at)) != std::string::npos; ++at)
       ++worlds;
-    const auto once_failed = std::count_if(kRegressions.begin(), kRegressions.end(), [&](const Regression& regression) {
-      return regression.transport == each.transport;
-    });
-    EXPECT_EQ(worlds, 2u + static_cast<std::size_t>(once_failed)) << each.name;
+    const auto once_failed = std::count_if(kRegressions.begin(), kRegressions.end(),
+                                           [&](const Regression& regression) { return regression.transport == each; });
+    EXPECT_EQ(worlds, 2u + static_cast<std::size_t>(once_failed)) << name_of(each);
   }
 }
 
 // A harness that finds nothing proves nothing: acknowledgements that claim too much must be noticed soon.
 TEST(Dst, TheCanaryOfEachTransportIsFound) {
-  for (const Tested& each : kTested) {
+  for (const Protocol each : tested()) {
     Options options;
-    options.transport = each.transport;
+    options.transport = each;
     options.seeds = 20;
     options.canary = true;
     std::ostringstream out;
     const Summary summary = run(options, out);
-    EXPECT_GT(summary.failed, 5u) << each.name;
+    EXPECT_GT(summary.failed, 5u) << name_of(each);
     EXPECT_NE(out.str().find(" FAILED: "), std::string::npos);
-    EXPECT_NE(out.str().find(fmt::format("--transport {} --first-seed {} --seeds 1 --verbose --canary", each.name,
+    EXPECT_NE(out.str().find(fmt::format("--transport {} --first-seed {} --seeds 1 --verbose --canary", name_of(each),
                                          summary.first_failed)),
               std::string::npos)
         << out.str();

@@ -3,15 +3,12 @@
 
 #include <cstddef>
 #include <string_view>
+#include <tuple>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
 #include "dst/scenario.hpp"
-#include "transport/roce/roce.hpp"
-#include "transport/srd/srd.hpp"
-#include "transport/srd/tcp_over_srd.hpp"
-#include "transport/tcp/tcp.hpp"
-#include "transport/uet/uet.hpp"
 
 namespace weft::dst {
 
@@ -44,42 +41,35 @@ class Engine {
   }
   // What grows with messages and with what others send.
   std::size_t held() const {
-    return std::visit([](auto& each) { return held(each); }, transport_);
+    return std::visit([](auto& each) { return each.messages_held(); }, transport_);
   }
 
  private:
-  using Any = std::variant<transport::Srd, transport::Roce, transport::Tcp, transport::Uet, transport::TcpOverSrd>;
+  // One of those that promise delivery.
+  template <class Transport>
+  using IfTested =
+      std::conditional_t<Transport::kDescription.delivers, std::tuple<typename Transport::Engine>, std::tuple<>>;
+  template <class... Tuples>
+  static auto joined(std::tuple<Tuples...>) -> decltype(std::tuple_cat(std::declval<Tuples>()...));
+  template <class... Engines>
+  static auto one_of(std::tuple<Engines...>) -> std::variant<Engines...>;
+  using Any = decltype(one_of(joined(std::declval<transport::Transports::Tuple<IfTested>>())));
 
   static Any make(const Scenario& scenario, std::uint16_t generation);
-  template <class Config>
-  static Config with(Config config, std::uint16_t generation) {
-    config.generation = generation;
-    return config;
-  }
-  static std::size_t held(const transport::Tcp& tcp) { return tcp.held(); }
-  template <class Other>
-  static std::size_t held(const Other& other) {
-    return other.messages_held();
-  }
 
   Any transport_;
 };
 
 inline Engine::Any Engine::make(const Scenario& scenario, std::uint16_t generation) {
-  switch (scenario.transport) {
-    case transport::Protocol::rocev2:
-      return Any(std::in_place_type<transport::Roce>, with(scenario.roce, generation));
-    case transport::Protocol::tcp:
-      return Any(std::in_place_type<transport::Tcp>, with(scenario.tcp, generation));
-    case transport::Protocol::uet:
-      return Any(std::in_place_type<transport::Uet>, with(scenario.uet, generation));
-    case transport::Protocol::tcp_over_srd:
-      return Any(std::in_place_type<transport::TcpOverSrd>, with(scenario.srd, generation));
-    case transport::Protocol::srd:
-    case transport::Protocol::raw:
-      break;
-  }
-  return Any(std::in_place_type<transport::Srd>, with(scenario.srd, generation));
+  std::optional<Any> made;
+  transport::Transports::with(scenario.transport, [&]<class Each>() {
+    if constexpr (Each::kDescription.delivers) {
+      auto config = Each::config_in(scenario);
+      config.generation = generation;
+      made.emplace(std::in_place_type<typename Each::Engine>, config);
+    }
+  });
+  return *std::move(made);
 }
 
 }  // namespace weft::dst

@@ -19,31 +19,7 @@ constexpr std::uint64_t kMostEvents = 600'000;  // of one seed: an honest one ne
 constexpr std::uint64_t kLookEvery = 5;         // events; a look costs more than an event
 constexpr std::uint32_t kCanaryEvery = 4;       // acknowledgements
 
-constexpr PacketType ack_of(Protocol transport) {
-  switch (transport) {
-    case Protocol::rocev2:
-      return PacketType::roce_ack;
-    case Protocol::tcp:
-      return PacketType::tcp_ack;
-    case Protocol::uet:
-      return PacketType::uet_ack;
-    case Protocol::tcp_over_srd:
-      return PacketType::ordered_ack;
-    case Protocol::srd:
-    case Protocol::raw:
-      break;
-  }
-  return PacketType::ack;
-}
-
-// The canary: one packet more than has arrived.
-void claim_too_much(PacketType type, Header& header) {
-  if (type == PacketType::roce_ack || type == PacketType::tcp_ack) {
-    ++header.sequence;
-  } else {
-    header.ack.arrived |= header.ack.arrived + 1;
-  }
-}
+PacketType ack_of(Protocol transport) { return transport::describe(transport).ack.value(); }
 
 }  // namespace
 
@@ -132,12 +108,10 @@ bool World::excused(std::uint32_t peer) const {
 
 // The queue pairs or connections that a message takes: one after the other, or from the first on where it is split.
 std::uint32_t World::lanes_of(const Ledger::Entry& entry) {
-  std::uint32_t lanes = 0;
-  if (scenario_.transport == Protocol::tcp) lanes = scenario_.tcp.connections;
-  if (scenario_.transport == Protocol::rocev2) lanes = scenario_.roce.qps;
-  if (scenario_.transport == Protocol::tcp_over_srd) lanes = 1;
-  if (lanes == 0) return 0;
-  if (scenario_.transport == Protocol::rocev2 && scenario_.roce.split && entry.bytes > scenario_.roce.split_above) {
+  if (!transport::describe(scenario_.transport).in_order) return 0;
+  const transport::Connections connections = transport::connections_of(scenario_.transport, scenario_);
+  const std::uint32_t lanes = connections.count;
+  if (connections.split_above && entry.bytes > *connections.split_above) {
     const std::uint32_t packets = ledger_.packets_of(entry.bytes);
     const std::uint32_t each = (packets + lanes - 1) / lanes;
     const std::uint32_t parts = (packets + each - 1) / each;
@@ -149,7 +123,7 @@ std::uint32_t World::lanes_of(const Ledger::Entry& entry) {
 void World::post(std::uint32_t node, std::uint32_t peer) {
   Ledger::Entry entry{};
   constexpr std::array<Op, 4> kOps = {Op::send, Op::send, Op::write, Op::read};
-  const bool reads = scenario_.transport == Protocol::srd;
+  const bool reads = transport::describe(scenario_.transport).verbs.has(Op::read);
   entry.op = kOps[random_.below(reads ? kOps.size() : kOps.size() - 1)];
   entry.poster = node;
   entry.incarnation = nodes_[node].incarnation;
@@ -283,32 +257,16 @@ void World::look(std::uint32_t index) {
 
 // What the node asked for and what others may make it hold.
 std::size_t World::most_held() const {
-  const std::size_t asked = ledger_.entries().size();
-  const std::size_t peers = scenario_.nodes;
-  switch (scenario_.transport) {
-    case Protocol::rocev2: {
-      // The ends of messages within a bitmap of 1024 packets, and up to 4096 messages in parts.
-      const std::size_t noise = scenario_.hostile ? 1024 * std::size_t{scenario_.roce.qps} + 4096 : 0;
-      return asked * (2 + scenario_.roce.qps) + noise;
-    }
-    case Protocol::tcp:
-      // Of each connection: a gap, 64 segments in flight at a time, and the ends of messages beyond the gap.
-      return 2 * asked + peers * scenario_.tcp.connections * (1 + 64) + (scenario_.hostile ? 4096 : 0);
-    case Protocol::uet:
-      return asked + peers * 256;
-    case Protocol::tcp_over_srd:
-      return 4 * asked + peers * (256 + 256);  // incomplete ones, and whole ones beyond a gap
-    case Protocol::srd:
-    case Protocol::raw:
-      break;
-  }
-  return 2 * asked + peers * (256 + 2 * std::size_t{scenario_.srd.reads});  // a read is a message and a wait
+  const transport::DrawnLoad load = {ledger_.entries().size(), scenario_.nodes, scenario_.hostile};
+  std::size_t most = 0;
+  with_transport([&]<class Each>() { most = Each::Drawing::most_held(Each::config_in(scenario_), load); });
+  return most;
 }
 
-// Where every message has arrived, nothing is left of any. Not so with SRD: the answer to a read, which has done its
+// Where every message has arrived, nothing is left of any. Not so with reads: the answer to one, which has done its
 // duty, may still wait for an acknowledgement.
 void World::look_for_leaks() {
-  if (scenario_.transport == Protocol::srd) return;
+  if (transport::describe(scenario_.transport).verbs.has(Op::read)) return;
   if (scenario_.hostile || scenario_.restarts > 0 || ledger_.failed_operations() > 0) return;
   for (std::uint32_t i = 0; i < nodes_.size(); ++i)
     if (const std::size_t held = nodes_[i].engine->held(); held > 0)
@@ -340,22 +298,10 @@ void World::make_noise(std::uint32_t index) {
     header.data = {header.sequence - some(some(4) == 0 ? 0xFFFFFFFF : 40), some(1000),
                    some(8) == 0 ? random_.next() : some(50 * scenario_.payload)};
   }
-  switch (scenario_.transport) {  // what the others read differently
-    case Protocol::rocev2:
-      header.path = static_cast<std::uint16_t>(header.path % (scenario_.roce.qps + 1));
-      header.echo = static_cast<std::uint16_t>(some(8));
-      if (!acknowledges) header.roce.packet = header.sequence - header.data.first;
-      if (some(16) == 0) out.type = PacketType::roce_cnp;
-      break;
-    case Protocol::tcp:
-      header.stream = static_cast<std::uint16_t>(header.stream * 8 + some(scenario_.tcp.connections));
-      break;
-    case Protocol::srd:
-    case Protocol::uet:
-    case Protocol::tcp_over_srd:
-    case Protocol::raw:
-      break;
-  }
+  with_transport([&]<class Each>() {
+    if constexpr (requires { Each::Drawing::distort(Each::config_in(scenario_), random_, acknowledges, out); })
+      Each::Drawing::distort(Each::config_in(scenario_), random_, acknowledges, out);
+  });
   transmit(index, out, now_);
 }
 
@@ -367,7 +313,7 @@ void World::transmit(std::uint32_t node, const Transmit& packet, Instant when) {
   event.flags = packet.flags;
   event.header = packet.header;
   if (canary_ && event.type == ack_of(scenario_.transport) && random_.below(kCanaryEvery) == 0)
-    claim_too_much(event.type, event.header);
+    with_transport([&]<class Each>() { Each::Drawing::overstate(event.header); });
   if (packet.header.source != node) ledger_.complain(fmt::format("node {} sends in another's name", node));
   if (scenario_.codec) transport::encode(event.type, event.flags, event.header, event.bytes);
   if (event.type == transport::data_of(scenario_.transport)) {

@@ -77,6 +77,13 @@ class World {
   Instant arrival(const transport::Header& header, Instant when);
   bool chance(std::uint32_t of_1024) { return !healed_ && random_.below(1024) < of_1024; }
   std::uint32_t partners() const { return scenario_.hostile ? scenario_.nodes - 1 : scenario_.nodes; }
+  // Calls call.template operator()<Transport>() with the one that is tested.
+  template <class Call>
+  void with_transport(Call call) const {
+    transport::Transports::with(scenario_.transport, [&]<class Each>() {
+      if constexpr (Each::kDescription.delivers) call.template operator()<Each>();
+    });
+  }
   Ledger::Life life(std::uint32_t node) const { return {node, nodes_[node].incarnation}; }
 
   Scenario scenario_;

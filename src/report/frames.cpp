@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "transport/srd/codec.hpp"
+#include "transport/transports.hpp"
 #include "transport/uet/uet.hpp"
 
 namespace weft::report {

@@ -100,12 +100,9 @@ void PacketRun::launch(std::int64_t now, const NicPair& pair, std::uint32_t from
 // Messages take the queue pairs or connections of a peer in turn, and all parts of a message the same.
 std::uint32_t PacketRun::next_queue(Hosts& hosts, const NicPair& pair, std::uint32_t stream) {
   const SimConfig& config = engine_.config();
-  const transport::Protocol protocol = config.protocol_of(stream);
-  std::uint32_t queues = 1;
-  if (protocol == transport::Protocol::rocev2 && !config.stack.roce.split) queues = config.stack.roce.qps;
-  if (protocol == transport::Protocol::tcp) queues = config.stack.tcp.connections;
-  if (queues <= 1) return 0;
-  return 1 + hosts.turns[{pair.source, pair.destination, stream}]++ % queues;
+  const transport::Connections queues = transport::connections_of(config.protocol_of(stream), config.stack);
+  if (queues.count <= 1 || queues.split_above) return 0;
+  return 1 + hosts.turns[{pair.source, pair.destination, stream}]++ % queues.count;
 }
 
 std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {

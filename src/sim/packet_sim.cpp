@@ -34,9 +34,9 @@ LinkOptions link_options(const SimConfig& config) {
 PacketSim::PacketSim(const fabric::Fabric& fabric, const SimConfig& config)
     : config_(config), layout_(fabric, link_options(config)), world_{layout_, config_, {}, {}, {}, {}, {},
                                                                      {},      0,       {}, {}, {}, {}, {}} {
-  config_.stack.srd.longest_wait = longest_wait(transport::PacketType::data);
-  config_.stack.tcp_over_srd.longest_wait = longest_wait(transport::PacketType::ordered_data);
-  config_.stack.uet.longest_wait = longest_wait(transport::PacketType::uet_data);
+  config_.stack.for_each([&](const transport::Description& each, auto& own) {
+    if constexpr (requires { own.longest_wait; }) own.longest_wait = longest_wait(each.data);
+  });
   config_.stack.set_network(layout_.base_rtt(), layout_.slowest_packet(), config_.full_packet);
   config_.stack.seed = config_.seed;
   world_.ports = Zeroed<Port>(layout_.ports());

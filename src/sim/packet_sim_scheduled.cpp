@@ -48,25 +48,8 @@ std::int64_t PacketSim::longest_wait(transport::PacketType type) const {
 
 // Whether acknowledgements wait for credit, as data do.
 bool PacketSim::answers_ask() const {
-  using transport::PacketType;
-  const auto asks = [&](PacketType type) {
-    return config_.exact.is_lossless(config_.exact.class_of[static_cast<std::size_t>(type)]);
-  };
-  switch (config_.protocol) {
-    case transport::Protocol::srd:
-      return asks(PacketType::ack);
-    case transport::Protocol::rocev2:
-      return asks(PacketType::roce_ack);
-    case transport::Protocol::tcp:
-      return asks(PacketType::tcp_ack);
-    case transport::Protocol::tcp_over_srd:
-      return asks(PacketType::ordered_ack);
-    case transport::Protocol::uet:
-      return asks(PacketType::uet_ack);
-    case transport::Protocol::raw:
-      break;
-  }
-  return false;
+  const std::optional<transport::PacketType> ack = transport::describe(config_.protocol).ack;
+  return ack && config_.exact.is_lossless(config_.exact.class_of[static_cast<std::size_t>(*ack)]);
 }
 
 // Cells have taken all links of a leaf alike: each gets its part of what they carried.

@@ -446,7 +446,7 @@ inline std::uint32_t Shard::entropy_of(const Event& packet) {
     case Balance::spray:
       return static_cast<std::uint32_t>(world_.entities[packet.to].random.next());
     case Balance::ecmp:
-      if (transport::is_srd(packet.type)) return pair;
+      if (transport::renews_paths(packet.type)) return pair;
       [[fallthrough]];
     default:
       return path_entropy(pair, header.path);

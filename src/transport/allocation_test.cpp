@@ -3,11 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/testing_allocations.hpp"
-#include "transport/roce/roce.hpp"
-#include "transport/srd/srd.hpp"
-#include "transport/srd/tcp_over_srd.hpp"
-#include "transport/tcp/tcp.hpp"
-#include "transport/uet/uet.hpp"
+#include "transport/transports.hpp"
 
 namespace weft::transport {
 namespace {

@@ -7,8 +7,8 @@
 
 namespace weft::transport {
 
+// A number for each transport and for each type of their packets; transports.hpp says what belongs to whom.
 enum class Protocol : std::uint8_t { srd, rocev2, tcp, uet, raw, tcp_over_srd };
-inline constexpr std::uint32_t kProtocols = 6;
 
 // Four bits: all that an event of the simulator has room for.
 enum class PacketType : std::uint8_t {
@@ -27,30 +27,6 @@ enum class PacketType : std::uint8_t {
 };
 
 inline constexpr std::uint32_t kPacketTypes = 12;
-
-constexpr Protocol protocol_of(PacketType type) {
-  switch (type) {
-    case PacketType::data:
-    case PacketType::ack:
-      return Protocol::srd;
-    case PacketType::raw:
-      return Protocol::raw;
-    case PacketType::roce_data:
-    case PacketType::roce_ack:
-    case PacketType::roce_cnp:
-      return Protocol::rocev2;
-    case PacketType::tcp_data:
-    case PacketType::tcp_ack:
-      return Protocol::tcp;
-    case PacketType::uet_data:
-    case PacketType::uet_ack:
-      return Protocol::uet;
-    case PacketType::ordered_data:
-    case PacketType::ordered_ack:
-      return Protocol::tcp_over_srd;
-  }
-  return Protocol::raw;
-}
 
 // Four bits: all that an event of the simulator has room for.
 enum PacketFlags : std::uint8_t {
@@ -133,40 +109,5 @@ struct Header {
   }
 };
 static_assert(sizeof(Header) == 40);
-
-// What a switch of two classes lets go first. RoCE's and TCP's acknowledgements share the class of their data.
-constexpr bool goes_first(PacketType type) {
-  const auto bit = [](PacketType each) { return 1u << static_cast<unsigned>(each); };
-  return (bit(PacketType::ack) | bit(PacketType::roce_cnp) | bit(PacketType::uet_ack) | bit(PacketType::ordered_ack)) &
-         bit(type);
-}
-
-// SRD's own, or a stream's that it carries.
-constexpr bool is_srd(PacketType type) {
-  return protocol_of(type) == Protocol::srd || protocol_of(type) == Protocol::tcp_over_srd;
-}
-
-// Whose header alone is news to the receiver.
-constexpr bool can_be_trimmed(PacketType type) {
-  return type == PacketType::data || type == PacketType::uet_data || type == PacketType::ordered_data;
-}
-
-constexpr PacketType data_of(Protocol protocol) {
-  switch (protocol) {
-    case Protocol::srd:
-      return PacketType::data;
-    case Protocol::rocev2:
-      return PacketType::roce_data;
-    case Protocol::tcp:
-      return PacketType::tcp_data;
-    case Protocol::uet:
-      return PacketType::uet_data;
-    case Protocol::raw:
-      return PacketType::raw;
-    case Protocol::tcp_over_srd:
-      return PacketType::ordered_data;
-  }
-  return PacketType::raw;
-}
 
 }  // namespace weft::transport

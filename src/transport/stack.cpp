@@ -5,79 +5,44 @@
 namespace weft::transport {
 
 std::uint32_t StackConfig::packet_of(Protocol protocol) const {
-  switch (protocol) {
-    case Protocol::srd:
-      return srd.payload + srd.header;
-    case Protocol::rocev2:
-      return roce.mtu + roce.header;
-    case Protocol::tcp:
-      return tcp.mtu + tcp.framing;
-    case Protocol::uet:
-      return uet.payload + uet.header;
-    case Protocol::raw:
-      return srd.payload + raw_header;
-    case Protocol::tcp_over_srd:
-      return tcp_over_srd.payload + tcp_over_srd.header;
-  }
-  return 0;
+  std::uint32_t bytes = 0;
+  Transports::with(protocol, [&]<class Each>() { bytes = Each::packet_bytes(Each::config_in(*this)); });
+  return bytes;
 }
 
 std::uint32_t StackConfig::header_of(Protocol protocol) const {
-  switch (protocol) {
-    case Protocol::srd:
-      return srd.header;
-    case Protocol::rocev2:
-      return roce.header;
-    case Protocol::tcp:
-      return tcp.headers + tcp.framing;
-    case Protocol::uet:
-      return uet.header;
-    case Protocol::raw:
-      return raw_header;
-    case Protocol::tcp_over_srd:
-      return tcp_over_srd.header;
-  }
-  return 0;
+  std::uint32_t bytes = 0;
+  Transports::with(protocol, [&]<class Each>() { bytes = Each::header_bytes(Each::config_in(*this)); });
+  return bytes;
 }
 
 std::uint32_t StackConfig::longest_packet() const {
   std::uint32_t longest = 0;
-  for (std::uint32_t i = 0; i < kProtocols; ++i)
-    if (uses(static_cast<Protocol>(i))) longest = std::max(longest, packet_of(static_cast<Protocol>(i)));
+  for (const Description& each : kDescriptions)
+    if (uses(each.protocol)) longest = std::max(longest, packet_of(each.protocol));
   return longest;
 }
 
 std::uint32_t StackConfig::shortest_header() const {
   std::uint32_t shortest = UINT32_MAX;
-  for (std::uint32_t i = 0; i < kProtocols; ++i)
-    if (uses(static_cast<Protocol>(i))) shortest = std::min(shortest, header_of(static_cast<Protocol>(i)));
+  for (const Description& each : kDescriptions)
+    if (uses(each.protocol)) shortest = std::min(shortest, header_of(each.protocol));
   return shortest;
 }
 
 void StackConfig::set_network(Instant base_rtt, Instant wire_time, std::uint32_t wire_bytes) {
-  const auto time_of = [&](Protocol protocol) {
-    return (wire_time * packet_of(protocol) + wire_bytes - 1) / wire_bytes;
-  };
-  roce.base_rtt = tcp.base_rtt = uet.base_rtt = base_rtt;
-  srd.packet_time = time_of(Protocol::srd);
-  roce.packet_time = time_of(Protocol::rocev2);
-  uet.packet_time = time_of(Protocol::uet);
-  for (SrdConfig* each : {&srd, &tcp_over_srd}) {
-    each->base_rtt = base_rtt;
-    if (each->rto == 0) each->rto = 5 * base_rtt + each->longest_wait;
-  }
-  tcp_over_srd.packet_time = time_of(Protocol::tcp_over_srd);
+  Transports::for_each([&]<class Each>() {
+    auto& config = Each::config_in(*this);
+    Each::set_network(config, {base_rtt, (wire_time * Each::packet_bytes(config) + wire_bytes - 1) / wire_bytes});
+  });
 }
 
 StackConfig StackConfig::in_lane(std::uint32_t lane, std::uint8_t protocols) const {
   StackConfig other = *this;
   other.used = protocols;
-  const auto bits = static_cast<std::uint16_t>(lane << kLaneShift);
-  other.srd.generation |= bits;
-  other.roce.generation |= bits;
-  other.tcp.generation |= bits;
-  other.uet.generation |= bits;
-  other.tcp_over_srd.generation |= bits;
+  other.for_each([&](const Description&, auto& config) {
+    if constexpr (requires { config.generation; }) config.generation |= static_cast<std::uint16_t>(lane << kLaneShift);
+  });
   return other;
 }
 
@@ -99,22 +64,20 @@ Counters Stack::counters() const {
 }
 
 Counters Stack::counters(Protocol protocol) const {
-  const auto of = [](const auto& transport) { return transport ? Counters(transport->counters()) : Counters{}; };
-  switch (protocol) {
-    case Protocol::srd:
-      return of(srd_);
-    case Protocol::rocev2:
-      return of(roce_);
-    case Protocol::tcp:
-      return of(tcp_);
-    case Protocol::uet:
-      return of(uet_);
-    case Protocol::tcp_over_srd:
-      return of(tcp_over_srd_);
-    case Protocol::raw:
-      return of(raw_messages_);
-  }
-  return {};
+  Counters counters;
+  Transports::with(protocol, [&]<class Each>() {
+    if (const auto& each = engine<Each>()) counters = each->counters();
+  });
+  return counters;
+}
+
+std::uint64_t Stack::underway_bytes() const {
+  std::uint64_t bytes = 0;
+  Transports::for_each([&]<class Each>() {
+    if constexpr (requires(const typename Each::Engine& each) { each.underway_bytes(); })
+      if (const auto& each = engine<Each>()) bytes += each->underway_bytes();
+  });
+  return bytes;
 }
 
 }  // namespace weft::transport

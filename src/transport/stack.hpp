@@ -1,5 +1,5 @@
 #pragma once
-// All transports of a partition behind one door. The set is closed: a switch and direct calls, no virtual
+// All transports of a partition behind one door. The set is closed (transports.hpp): direct calls, no virtual
 // call per packet. Only those that a run uses are made.
 //
 // A transport whose messages travel in several classes has connections for each, as queue pairs have each their own
@@ -9,30 +9,25 @@
 #include <cstdint>
 #include <optional>
 
-#include "transport/raw/messages.hpp"
 #include "transport/raw/raw.hpp"
-#include "transport/roce/roce.hpp"
-#include "transport/srd/srd.hpp"
-#include "transport/srd/tcp_over_srd.hpp"
-#include "transport/tcp/tcp.hpp"
-#include "transport/uet/uet.hpp"
+#include "transport/transports.hpp"
 
 namespace weft::transport {
 
 inline constexpr std::uint32_t kMostLanes = 8;
 inline constexpr std::uint32_t kLaneShift = 13;  // of a generation
 
-struct StackConfig {
-  SrdConfig srd;
-  RoceConfig roce;
-  TcpConfig tcp;
-  UetConfig uet;
-  SrdConfig tcp_over_srd;  // payload and header of its segments
-  std::uint32_t raw_header = 64;
+struct StackConfig : Transports::Settings {
   std::uint64_t seed = 1;
   std::uint8_t used = 1;  // bit per Protocol
 
   bool uses(Protocol protocol) const { return used >> static_cast<int>(protocol) & 1; }
+  void use(Protocol protocol) { used = static_cast<std::uint8_t>(used | 1 << static_cast<int>(protocol)); }
+  // Calls call(description, config) for each there is, used or not.
+  template <class Call>
+  void for_each(Call call) {
+    Transports::for_each([&]<class Each>() { call(Each::kDescription, Each::config_in(*this)); });
+  }
   // Bytes of a full packet on the wire, and of all that is not payload in it.
   std::uint32_t packet_of(Protocol protocol) const;
   std::uint32_t header_of(Protocol protocol) const;
@@ -44,19 +39,15 @@ struct StackConfig {
   void set_network(Instant base_rtt, Instant wire_time, std::uint32_t wire_bytes);
   // The same for another lane, where other protocols may be used.
   StackConfig in_lane(std::uint32_t lane, std::uint8_t protocols) const;
-  void use(Protocol protocol) { used = static_cast<std::uint8_t>(used | 1 << static_cast<int>(protocol)); }
 };
 
 class Stack {
  public:
-  explicit Stack(const StackConfig& config) : used_(config.used), raw_(config.raw_header, config.seed) {
+  explicit Stack(const StackConfig& config) : used_(config.used), raw_(config.raw.header, config.seed) {
     if (std::has_single_bit(used_)) only_ = static_cast<Protocol>(std::countr_zero(used_));
-    if (config.uses(Protocol::srd)) srd_.emplace(config.srd);
-    if (config.uses(Protocol::rocev2)) roce_.emplace(config.roce);
-    if (config.uses(Protocol::tcp)) tcp_.emplace(config.tcp);
-    if (config.uses(Protocol::uet)) uet_.emplace(config.uet);
-    if (config.uses(Protocol::tcp_over_srd)) tcp_over_srd_.emplace(config.tcp_over_srd);
-    if (config.uses(Protocol::raw)) raw_messages_.emplace(config.srd.payload, config.raw_header, config.srd.paths);
+    Transports::for_each([&]<class Each>() {
+      if (config.uses(Each::kDescription.protocol)) engine<Each>().emplace(Each::config_in(config));
+    });
   }
 
   bool post(Instant now, std::uint32_t endpoint, const Operation& operation) {
@@ -65,7 +56,7 @@ class Stack {
     return taken;
   }
   void handle(Instant now, std::uint32_t endpoint, PacketType type, std::uint8_t flags, const Header& header) {
-    if (type == PacketType::raw && !raw_messages_) return raw_.handle(header);
+    if (type == PacketType::raw && !uses(Protocol::raw)) return raw_.handle(header);
     visit(protocol_of(type), [&](auto& transport) { transport.handle(now, endpoint, type, flags, header); });
   }
   bool poll_ack(Protocol protocol, std::uint32_t endpoint, Transmit& out) {
@@ -99,55 +90,48 @@ class Stack {
   template <class Use>
   void drain(Use use) {
     if (with_only([&](auto& transport) { use(transport.completions()); })) return;
-    if (srd_) use(srd_->completions());
-    if (roce_) use(roce_->completions());
-    if (tcp_) use(tcp_->completions());
-    if (uet_) use(uet_->completions());
-    if (tcp_over_srd_) use(tcp_over_srd_->completions());
-    if (raw_messages_) use(raw_messages_->completions());
+    Transports::for_each([&]<class Each>() {
+      if (auto& each = engine<Each>()) use(each->completions());
+    });
   }
   Counters counters() const;
+  Counters counters(Protocol protocol) const;
   // Asked for in every window of time: only this one of them.
   std::uint64_t payload_delivered() const {
-    const auto of = [](const auto& transport) { return transport ? transport->counters().payload_delivered : 0; };
-    return of(srd_) + of(roce_) + of(tcp_) + of(uet_) + of(tcp_over_srd_) + of(raw_messages_);
+    std::uint64_t bytes = 0;
+    Transports::for_each([&]<class Each>() {
+      if (const auto& each = engine<Each>()) bytes += each->counters().payload_delivered;
+    });
+    return bytes;
   }
-  Counters counters(Protocol protocol) const;
-  // Of all of them; TCP hands over byte by byte and has nothing of the kind.
-  std::uint64_t underway_bytes() const {
-    return (srd_ ? srd_->underway_bytes() : 0) + (roce_ ? roce_->underway_bytes() : 0) +
-           (uet_ ? uet_->underway_bytes() : 0) + (tcp_over_srd_ ? tcp_over_srd_->underway_bytes() : 0);
-  }
+  // Of all that hand over whole messages; TCP hands over byte by byte and has nothing of the kind.
+  std::uint64_t underway_bytes() const;
 
   Raw& raw() { return raw_; }
   const Raw& raw() const { return raw_; }
 
  private:
+  template <class Transport>
+  using Engine = std::optional<typename Transport::Engine>;
+
+  template <class Transport>
+  Engine<Transport>& engine() {
+    return std::get<Engine<Transport>>(engines_);
+  }
+  template <class Transport>
+  const Engine<Transport>& engine() const {
+    return std::get<Engine<Transport>>(engines_);
+  }
   template <class Call>
   void visit(Protocol protocol, Call call) {
-    if (protocol == Protocol::srd) {
-      if (srd_) call(*srd_);
-    } else if (protocol == Protocol::rocev2) {
-      if (roce_) call(*roce_);
-    } else if (protocol == Protocol::tcp) {
-      if (tcp_) call(*tcp_);
-    } else if (protocol == Protocol::uet) {
-      if (uet_) call(*uet_);
-    } else if (protocol == Protocol::tcp_over_srd) {
-      if (tcp_over_srd_) call(*tcp_over_srd_);
-    } else if (protocol == Protocol::raw) {
-      if (raw_messages_) call(*raw_messages_);
-    }
+    Transports::with(protocol, [&]<class Each>() {
+      if (auto& each = engine<Each>()) call(*each);
+    });
   }
 
   std::uint8_t used_;  // bit per Protocol
   std::optional<Protocol> only_;
-  std::optional<Srd> srd_;
-  std::optional<Roce> roce_;
-  std::optional<Tcp> tcp_;
-  std::optional<Uet> uet_;
-  std::optional<TcpOverSrd> tcp_over_srd_;
-  std::optional<RawMessages> raw_messages_;
+  Transports::Tuple<Engine> engines_;
   Raw raw_;  // sources beside the messages; where raw carries messages, there are none
 };
 

@@ -2,15 +2,12 @@
 
 #include <algorithm>
 
+#include "transport/numbers.hpp"
+
 namespace weft::transport {
-namespace {
 
-constexpr std::uint64_t kMostPackets = std::uint64_t{1} << 30;  // of one message: numbers of its packets are told apart
-
-}  // namespace
-
-RawMessages::RawMessages(std::uint32_t payload, std::uint32_t header, std::uint32_t paths)
-    : payload_(std::max(1u, payload)), header_(header), paths_(std::max(1u, paths)) {}
+RawMessages::RawMessages(const RawConfig& config)
+    : payload_(std::max(1u, config.payload)), header_(config.header), paths_(std::max(1u, config.paths)) {}
 
 std::uint64_t RawMessages::packets_of(std::uint64_t bytes, std::uint32_t payload) {
   return std::max<std::uint64_t>(1, bytes / payload + (bytes % payload != 0));

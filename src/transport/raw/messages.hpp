@@ -13,9 +13,15 @@
 
 namespace weft::transport {
 
+struct RawConfig {
+  std::uint32_t payload = 4086;  // bytes of a message in one packet
+  std::uint32_t header = 64;     // bytes on the wire beside it
+  std::uint32_t paths = 64;      // entropies taken in turn
+};
+
 class RawMessages {
  public:
-  RawMessages(std::uint32_t payload, std::uint32_t header, std::uint32_t paths);
+  explicit RawMessages(const RawConfig& config);
 
   // Packets of a message.
   static std::uint64_t packets_of(std::uint64_t bytes, std::uint32_t payload);

@@ -10,7 +10,7 @@ constexpr std::uint32_t kPayload = 1000;
 
 RC_GTEST_PROP(RawMessages, EveryByteLeavesOnceAndIsToldOnceAtEachEnd, ()) {
   const auto sizes = *rc::gen::container<std::vector<std::uint64_t>>(rc::gen::inRange<std::uint64_t>(0, 5000));
-  RawMessages raw(kPayload, 64, 4);
+  RawMessages raw({.payload = kPayload, .header = 64, .paths = 4});
   for (std::uint32_t i = 0; i < sizes.size(); ++i)
     RC_ASSERT(raw.post(0, 3, {Op::send, 5, sizes[i], i, 100 + i, Protocol::raw}));
   std::vector<std::uint64_t> arrived(sizes.size());
@@ -44,7 +44,7 @@ RC_GTEST_PROP(RawMessages, EveryByteLeavesOnceAndIsToldOnceAtEachEnd, ()) {
 }
 
 TEST(RawMessages, WhatIsTrimmedOrNonsenseCountsAsNothing) {
-  RawMessages raw(kPayload, 64, 1);
+  RawMessages raw({.payload = kPayload, .header = 64, .paths = 1});
   ASSERT_TRUE(raw.post(0, 0, {Op::send, 1, 1500, 7, 7, Protocol::raw}));
   EXPECT_FALSE(raw.post(0, 0, {Op::read, 1, 1500, 7, 7, Protocol::raw})) << "nobody would answer";
   EXPECT_FALSE(raw.post(0, 0, {Op::send, 1, UINT64_MAX, 7, 7, Protocol::raw}));

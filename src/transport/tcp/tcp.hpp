@@ -73,7 +73,10 @@ class Tcp {
   std::string_view check_invariants() const;
   // Of the first connection to a peer; for tests and reports.
   const TcpWindow* window_to(std::uint32_t endpoint, std::uint32_t peer) const;
-  std::size_t held() const { return send_messages_.used() + receive_messages_.used() + flights_.used() + gaps_.used(); }
+  // Messages, and what is kept of segments in flight and beyond gaps.
+  std::size_t messages_held() const {
+    return send_messages_.used() + receive_messages_.used() + flights_.used() + gaps_.used();
+  }
 
  private:
   static constexpr std::uint32_t kRing = 4096;  // sequences that can be told apart in rings of 64-bit words

@@ -45,7 +45,7 @@ TEST(Tcp, ASendIsSentAndReceivedOnce) {
   EXPECT_EQ(placed[2].offset, 2000u);
   EXPECT_TRUE(placed[2].complete);
   EXPECT_FALSE(placed[1].complete);
-  EXPECT_EQ(net[0].held() + net[1].held(), 0u);
+  EXPECT_EQ(net[0].messages_held() + net[1].messages_held(), 0u);
 }
 
 TEST(Tcp, AWriteIsPlacedAndOnlyItsPosterIsTold) {
@@ -345,7 +345,7 @@ TEST(Tcp, APeerThatStaysSilentFailsWhatWasPostedAndANewConnectionFollows) {
   net.run();
   EXPECT_EQ(net.count(Kind::failed), 2u);
   EXPECT_EQ(net.now() - begin, config.give_up);
-  EXPECT_EQ(net[0].held(), 0u);
+  EXPECT_EQ(net[0].messages_held(), 0u);
   net.wire().lose = 0;
   ASSERT_TRUE(net.post(0, {Op::send, 1, 100'000, 4, 4}));
   net.run();
@@ -460,7 +460,7 @@ RC_GTEST_PROP(Tcp, EverythingArrivesOnceThroughLossReorderingAndDuplication, ())
       last[one.peer] = one.tag;
     }
   }
-  for (std::uint32_t i = 0; i < 3; ++i) RC_ASSERT(net[i].held() == 0u);
+  for (std::uint32_t i = 0; i < 3; ++i) RC_ASSERT(net[i].messages_held() == 0u);
 }
 
 // Headers may say anything.
@@ -495,7 +495,7 @@ RC_GTEST_PROP(Tcp, NonsenseIsHarmless, ()) {
     if (random.below(2) == 0) tcp.poll(now, 0, out);
     RC_ASSERT(tcp.check_invariants() == "");
   }
-  RC_ASSERT(tcp.held() < 5000u);
+  RC_ASSERT(tcp.messages_held() < 5000u);
 }
 
 }  // namespace
