@@ -458,8 +458,7 @@ Run run_traffic(const Session& session, const Traffic& traffic, const RunOptions
       engine.capture(link.port);
       run.captured_links.push_back(link.name);
     }
-    run.wire_numbers.roce = engine.config().stack.roce;
-    run.wire_numbers.tcp_segment = engine.config().stack.tcp.mtu - engine.config().stack.tcp.headers;
+    run.wire_numbers = engine.config().stack;
     engine.on_progress = [&](const schedule::Progress& progress) { return watch(progress); };
     run.result = sim::PacketRun(*schedule, engine, has_hosts(session.cluster(), traffic)).run();
     watch.finish();

@@ -275,7 +275,7 @@ struct TcpTalk {
     transport::TcpConfig config;
     config.base_rtt = 4'400'000;
     config.rto_min = 1'000'000'000;
-    numbers.tcp_segment = config.mtu - config.headers;
+    numbers.tcp = config;
     transport::TestingWire<transport::Tcp> net({}, config);
     std::uint32_t count = 0;
     net.deliver = [&](transport::Transmit& packet) {

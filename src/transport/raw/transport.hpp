@@ -4,11 +4,13 @@
 #include "transport/description.hpp"
 #include "transport/network.hpp"
 #include "transport/raw/messages.hpp"
+#include "transport/srd/frames.hpp"
 
 namespace weft::transport {
 
 struct RawTransport {
   using Engine = RawMessages;
+  using Frames = SrdFrames;
   static constexpr Description kDescription = {
       .protocol = Protocol::raw,
       .name = "raw",

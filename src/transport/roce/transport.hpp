@@ -4,6 +4,7 @@
 #include "transport/description.hpp"
 #include "transport/network.hpp"
 #include "transport/roce/drawing.hpp"
+#include "transport/roce/frames.hpp"
 #include "transport/roce/roce.hpp"
 
 namespace weft::transport {
@@ -11,6 +12,7 @@ namespace weft::transport {
 struct RoceTransport {
   using Engine = Roce;
   using Drawing = RoceDrawing;
+  using Frames = RoceFrames;
   static constexpr Description kDescription = {
       .protocol = Protocol::rocev2,
       .name = "rocev2",

@@ -4,6 +4,7 @@
 #include "transport/description.hpp"
 #include "transport/network.hpp"
 #include "transport/srd/drawing.hpp"
+#include "transport/srd/frames.hpp"
 #include "transport/srd/srd.hpp"
 #include "transport/srd/tcp_over_srd.hpp"
 
@@ -12,6 +13,7 @@ namespace weft::transport {
 struct SrdTransport {
   using Engine = Srd;
   using Drawing = SrdDrawing;
+  using Frames = SrdFrames;
   static constexpr Description kDescription = {
       .protocol = Protocol::srd,
       .name = "srd",
@@ -45,6 +47,7 @@ struct SrdTransport {
 struct TcpOverSrdTransport {
   using Engine = TcpOverSrd;
   using Drawing = TcpOverSrdDrawing;
+  using Frames = SrdFrames;
   static constexpr Description kDescription = {
       .protocol = Protocol::tcp_over_srd,
       .name = "tcp-over-srd",

@@ -4,6 +4,7 @@
 #include "transport/description.hpp"
 #include "transport/network.hpp"
 #include "transport/tcp/drawing.hpp"
+#include "transport/tcp/frames.hpp"
 #include "transport/tcp/tcp.hpp"
 
 namespace weft::transport {
@@ -11,6 +12,7 @@ namespace weft::transport {
 struct TcpTransport {
   using Engine = Tcp;
   using Drawing = TcpDrawing;
+  using Frames = TcpFrames;
   static constexpr Description kDescription = {
       .protocol = Protocol::tcp,
       .name = "tcp",

@@ -4,6 +4,7 @@
 #include "transport/description.hpp"
 #include "transport/network.hpp"
 #include "transport/uet/drawing.hpp"
+#include "transport/uet/frames.hpp"
 #include "transport/uet/uet.hpp"
 
 namespace weft::transport {
@@ -11,6 +12,7 @@ namespace weft::transport {
 struct UetTransport {
   using Engine = Uet;
   using Drawing = UetDrawing;
+  using Frames = UetFrames;
   static constexpr Description kDescription = {
       .protocol = Protocol::uet,
       .name = "uet",
