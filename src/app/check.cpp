@@ -121,7 +121,7 @@ void add_costs(const model::Cluster& cluster, const Summary& summary, report::Fa
 
 std::string fabric_line(const model::Cluster& cluster) {
   const model::Shape& shape = cluster.shape;
-  std::string text = cluster.file.fabric.kind;
+  std::string text(enum_name(cluster.file.fabric.kind));
   if (shape.rail_planes > 1) text += fmt::format(", {} rails apart from each other", shape.rail_planes);
   if (shape.port_planes > 1) text += fmt::format(", {} planes", shape.port_planes);
   if (const auto* clos = std::get_if<model::ClosShape>(&shape.layout)) {
@@ -164,7 +164,7 @@ void print(Session& session, const Summary& summary, Console& console) {
                                           fabric.name(fabric.gpu(far.to_gpu)), counted(far.links, "link"), switches,
                                           brief(far.latency)));
   }
-  const bool hardware = cluster.file.fabric.kind != "topo";  // htsim's files name no machines
+  const bool hardware = cluster.file.fabric.kind != model::FabricKind::topo;  // htsim's files name no machines
   if (hardware) add_costs(cluster, summary, facts);
   console.out << facts.text(console.width, console.colour_out);
   if (summary.tiers.empty()) return;

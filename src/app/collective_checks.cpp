@@ -59,7 +59,7 @@ void CollectiveRuns::check_networks(const std::vector<CollectiveSide>& sides) {
                     "--fidelity packet");
   for (const CollectiveSide& side : sides)
     for (const auto& team : side.teams)
-      if (!links.empty() && !transport_named(session_.cluster().file.transport.kind).between_sites &&
+      if (!links.empty() && !description_of(session_.cluster().file.transport.kind).between_sites &&
           team->group(0).site != team->group(team->ranks() - 1).site)
         return diagnostics.add(Complaint::srd_between_sites, {},
                                "a collective goes from one site to another, where SRD is not routed",

@@ -95,7 +95,7 @@ bool add_slow_nics(const std::vector<model::FaultSpec>& faults, const fabric::Fa
                    collective::Conditions& conditions) {
   for (const model::FaultSpec& fault : faults) {
     const auto part = fabric.find(fault.part);
-    if (fault.kind != "slow" || !fault.share || fault.at.count() > 0 || fault.lasts || !part ||
+    if (fault.kind != model::FaultKind::slow || !fault.share || fault.at.count() > 0 || fault.lasts || !part ||
         fabric.describe(*part).kind != fabric::NodeKind::nic)
       return false;
     const std::uint32_t nic = fabric::value(*part) - fabric::value(fabric.node(fabric::NodeKind::nic, 0));

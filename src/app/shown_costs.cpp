@@ -13,7 +13,7 @@ std::vector<std::string> not_priced(const fabric::Costs& costs) {
 
 report::Costs shown_costs(const Session& session) {
   report::Costs out;
-  if (session.cluster().file.fabric.kind == "topo") return out;  // htsim's files name no machines
+  if (session.cluster().file.fabric.kind == model::FabricKind::topo) return out;  // htsim's files name no machines
   const fabric::Summary summary = fabric::summarise(session.fabric());
   const fabric::Costs& costs = summary.costs;
   out.price = costs.price;

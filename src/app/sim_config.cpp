@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdlib>
 #include <numeric>
 
 #include "base/text.hpp"
@@ -31,7 +32,7 @@ transport::SrdConfig srd_config(const model::TransportSpec& spec) {
   transport::SrdConfig srd;
   srd.payload = u32(spec.mtu.value_or(Bytes(4096)).count());
   srd.header = u32(spec.header.count());
-  srd.paths = spec.balance == "ecmp" ? 1 : u32(spec.paths);  // switches do not look at the path
+  srd.paths = spec.balance == model::Balance::ecmp ? 1 : u32(spec.paths);  // switches do not look at the path
   srd.burst = u32(spec.burst);
   srd.ack_every = u32(spec.ack_every);
   srd.bad_marks = u32(spec.bad_marks);
@@ -49,6 +50,36 @@ transport::SrdConfig srd_config(const model::TransportSpec& spec) {
   return srd;
 }
 
+transport::RoceConfig::Recovery recovery_of(model::RoceRecovery recovery) {
+  switch (recovery) {
+    case model::RoceRecovery::go_back_n:
+      return transport::RoceConfig::Recovery::go_back_n;
+    case model::RoceRecovery::selective:
+      return transport::RoceConfig::Recovery::selective;
+  }
+  std::abort();
+}
+
+transport::RoceConfig::Control control_of(model::RoceControl control) {
+  switch (control) {
+    case model::RoceControl::dcqcn:
+      return transport::RoceConfig::Control::dcqcn;
+    case model::RoceControl::none:
+      return transport::RoceConfig::Control::none;
+  }
+  std::abort();
+}
+
+transport::TcpConfig::Control control_of(model::TcpControl control) {
+  switch (control) {
+    case model::TcpControl::cubic:
+      return transport::TcpConfig::Control::cubic;
+    case model::TcpControl::dctcp:
+      return transport::TcpConfig::Control::dctcp;
+  }
+  std::abort();
+}
+
 transport::RoceConfig roce_config(const model::TransportSpec& spec) {
   transport::RoceConfig roce;
   const model::RoceSpec& own = spec.rocev2;
@@ -56,9 +87,8 @@ transport::RoceConfig roce_config(const model::TransportSpec& spec) {
   roce.ack_every = u32(own.ack_every);
   roce.qps = u32(own.qps);
   roce.split = own.split;
-  roce.recovery = own.recovery == "selective" ? transport::RoceConfig::Recovery::selective
-                                              : transport::RoceConfig::Recovery::go_back_n;
-  roce.control = own.control == "none" ? transport::RoceConfig::Control::none : transport::RoceConfig::Control::dcqcn;
+  roce.recovery = recovery_of(own.recovery);
+  roce.control = control_of(own.control);
   roce.window = u32(own.window.value_or(0));
   roce.ack_timeout = or_zero(own.ack_timeout);
   roce.retries = u32(own.retries);
@@ -76,8 +106,8 @@ transport::RoceConfig roce_config(const model::TransportSpec& spec) {
 transport::TcpConfig tcp_config(const model::TransportSpec& spec) {
   transport::TcpConfig tcp;
   const model::TcpSpec& own = spec.tcp;
-  if (spec.kind == "tcp" && spec.mtu) tcp.mtu = u32(std::max<std::int64_t>(576, spec.mtu->count()));
-  tcp.control = own.control == "dctcp" ? transport::TcpConfig::Control::dctcp : transport::TcpConfig::Control::cubic;
+  if (spec.kind == model::TransportKind::tcp && spec.mtu) tcp.mtu = u32(std::max<std::int64_t>(576, spec.mtu->count()));
+  tcp.control = control_of(own.control);
   tcp.connections = u32(own.connections);
   tcp.initial_window = u32(own.initial_window);
   tcp.receive_window = u32(own.receive_window.count());
@@ -98,8 +128,9 @@ transport::SrdConfig tcp_over_srd_config(const model::TransportSpec& spec) {
   constexpr std::int64_t kMtu = 8900;  // AWS, EC2 user guide: the most that ENA Express takes
   const std::uint32_t headers = transport::TcpConfig().headers;
   transport::SrdConfig srd = srd_config(spec);
-  const std::int64_t mtu =
-      spec.kind == "tcp-over-srd" && spec.mtu ? std::max<std::int64_t>(576, spec.mtu->count()) : kMtu;
+  const std::int64_t mtu = spec.kind == model::TransportKind::tcp_over_srd && spec.mtu
+                               ? std::max<std::int64_t>(576, spec.mtu->count())
+                               : kMtu;
   srd.payload = u32(mtu) - headers;
   srd.header += headers;
   return srd;
@@ -110,7 +141,7 @@ transport::UetConfig uet_config(const model::TransportSpec& spec, bool trimming)
   const model::UetSpec& own = spec.uet;
   uet.payload = u32(spec.mtu.value_or(Bytes(4096)).count());
   uet.header = u32(spec.header.count());
-  uet.paths = spec.balance == "ecmp" ? 1 : u32(spec.paths);
+  uet.paths = spec.balance == model::Balance::ecmp ? 1 : u32(spec.paths);
   uet.trimming = trimming;
   uet.ack_bytes = u32(own.ack_bytes.count());
   uet.recycle = u32(own.recycle);
@@ -131,16 +162,6 @@ void set_failover(sim::SimConfig& config, const model::TransportSpec& spec) {
   config.stack.for_each([&](const transport::Description&, auto& own) {
     if constexpr (requires { own.give_up; }) own.give_up = config.failover;
   });
-}
-
-sim::Balance balance_of(const std::string& name) {
-  if (name == "ecmp") return sim::Balance::ecmp;
-  if (name == "spray") return sim::Balance::spray;
-  if (name == "flowlet") return sim::Balance::flowlet;
-  if (name == "flowlet-global") return sim::Balance::flowlet_global;
-  if (name == "adaptive") return sim::Balance::adaptive;
-  if (name == "pinned") return sim::Balance::pinned;
-  return sim::Balance::entropy;
 }
 
 // Services stand one behind another, each with as many classes as it has channels.
@@ -169,12 +190,9 @@ void set_services(sim::ExactConfig& exact, const model::SwitchingSpec& switching
 sim::ExactConfig exact_config(const model::Cluster& cluster) {
   const model::SwitchingSpec& switching = cluster.file.switching;
   sim::ExactConfig exact;
-  exact.on = switching.ports == "exact" ||
-             (switching.ports == "auto" && (switching.flow_control != "none" || switching.services.size() > 1));
-  exact.flow_control = switching.flow_control == "pfc"         ? sim::FlowControl::pause
-                       : switching.flow_control == "credits"   ? sim::FlowControl::credits
-                       : switching.flow_control == "scheduled" ? sim::FlowControl::scheduled
-                                                               : sim::FlowControl::none;
+  exact.flow_control = switching.flow_control;
+  const bool needed = exact.flow_control != sim::FlowControl::none || switching.services.size() > 1;
+  exact.on = switching.ports == model::PortModel::exact || (switching.ports == model::PortModel::by_need && needed);
   exact.channels = virtual_channels(cluster);
   if (exact.flow_control != sim::FlowControl::none) {
     exact.lossless = static_cast<std::uint8_t>(((1u << exact.channels) - 1) << kFirstService);  // data: all but small
@@ -183,7 +201,8 @@ sim::ExactConfig exact_config(const model::Cluster& cluster) {
       exact.deadlock_check = kDeadlockCheck;  // there nothing waits in a circle
   }
   if (!switching.services.empty()) set_services(exact, switching);
-  exact.buffer = switching.buffer.value_or(cluster.file.fabric.kind == "topo" ? kTopoBuffer : Bytes(0)).count();
+  exact.buffer =
+      switching.buffer.value_or(cluster.file.fabric.kind == model::FabricKind::topo ? kTopoBuffer : Bytes(0)).count();
   exact.alpha = u32(switching.alpha.count() * 256 / 1'000'000);
   if (switching.headroom_for)
     exact.headroom_latency = std::max<std::int64_t>(1, switching.headroom_for->count() * kPicosecondsPerMetre / 1000);
@@ -240,8 +259,8 @@ void set_lanes(sim::SimConfig& config, const model::SwitchingSpec& switching,
 
 std::uint32_t needed_channels(const model::Cluster& cluster) {
   const auto* dragonfly = std::get_if<model::DragonflyShape>(&cluster.shape.layout);
-  const std::string& control = cluster.file.switching.flow_control;
-  if (dragonfly == nullptr || (control != "pfc" && control != "credits")) return 1;
+  const sim::FlowControl control = cluster.file.switching.flow_control;
+  if (dragonfly == nullptr || (control != sim::FlowControl::pause && control != sim::FlowControl::credits)) return 1;
   return fabric::Dragonfly(*dragonfly).local_channels();
 }
 
@@ -250,21 +269,35 @@ std::uint32_t virtual_channels(const model::Cluster& cluster) {
   return needed > 1 ? u32(cluster.file.switching.virtual_channels.value_or(needed)) : 1;
 }
 
-const transport::Description& transport_named(const std::string& kind) {
-  return transport::describe(transport::protocol_named(kind).value());
+// The file and the list name the same transports.
+static_assert([] {
+  for (const auto& each : names_of(model::TransportKind{}))
+    if (!transport::protocol_named(each.name)) return false;
+  return names_of(model::TransportKind{}).size() == transport::kDescriptions.size();
+}());
+
+const transport::Description& description_of(model::TransportKind kind) {
+  return transport::describe(transport::protocol_named(enum_name(kind)).value());
 }
 
-transport::Op verb_named(const std::string& verb) {
-  if (verb == "read") return transport::Op::read;
-  return verb == "write" ? transport::Op::write : transport::Op::send;
+transport::Op op_of(model::Verb verb) {
+  switch (verb) {
+    case model::Verb::send:
+      return transport::Op::send;
+    case model::Verb::write:
+      return transport::Op::write;
+    case model::Verb::read:
+      return transport::Op::read;
+  }
+  std::abort();
 }
 
 sim::SimConfig sim_config(const model::Cluster& cluster, const std::vector<TrafficStream>& streams) {
   const model::TransportSpec& transport = cluster.file.transport;
   const model::SwitchingSpec& switching = cluster.file.switching;
   sim::SimConfig config;
-  config.trimming = switching.full == "trim";
-  config.protocol = transport_named(transport.kind).protocol;
+  config.trimming = switching.full == model::WhenFull::trim;
+  config.protocol = description_of(transport.kind).protocol;
   config.stack.used = 0;
   config.stack.srd = srd_config(transport);
   config.stack.roce = roce_config(transport);
@@ -273,14 +306,14 @@ sim::SimConfig sim_config(const model::Cluster& cluster, const std::vector<Traff
   config.stack.tcp_over_srd = tcp_over_srd_config(transport);
   config.stack.raw = {config.stack.srd.payload, config.stack.srd.header, config.stack.srd.paths};
   for (const TrafficStream& stream : streams)
-    config.streams.push_back(transport_named(stream.transport.value_or(transport.kind)).protocol);
-  for (const TrafficStream& stream : streams) config.verbs.push_back(verb_named(stream.verb));
+    config.streams.push_back(description_of(stream.transport.value_or(transport.kind)).protocol);
+  for (const TrafficStream& stream : streams) config.verbs.push_back(op_of(stream.verb));
   for (const Protocol protocol : config.streams) config.stack.use(protocol);
   if (streams.empty()) config.stack.use(config.protocol);
   config.header = config.stack.shortest_header();
   config.full_packet = config.stack.longest_packet();
-  config.cut_through = switching.forwarding.value_or("cut-through") == "cut-through";
-  config.fifo = switching.classes == "one";
+  config.cut_through = switching.forwarding != model::Forwarding::store_and_forward;
+  config.fifo = switching.classes == model::PortClasses::one;
   config.queue_bytes = switching.queue.value_or(Bytes(0)).count();
   config.mark_from = u32(switching.mark_from.count());
   config.mark_to = u32(switching.mark_to.count());
@@ -289,7 +322,7 @@ sim::SimConfig sim_config(const model::Cluster& cluster, const std::vector<Traff
   config.load_interval = switching.load_interval.count();
   config.pins = config.stack.roce.qps;
   config.fast_cnp = or_zero(transport.rocev2.fast_cnp);
-  config.balance = balance_of(transport.balance);
+  config.balance = transport.balance;
   config.exact = exact_config(cluster);
   set_failover(config, transport);
   if (config.exact.is_scheduled()) config.balance = sim::Balance::spray;  // cells take all ways, whatever a flow is
@@ -329,13 +362,15 @@ void check_services(Session& session, const std::vector<TrafficStream>& streams)
     diagnostics.add(Complaint::contradiction, session.place("switching", "virtual_channels"),
                     "virtual channels are for a Dragonfly of several groups with flow_control: pfc or credits",
                     "no virtual_channels: nothing can wait in a circle here");
-  if (any_lossless && switching.flow_control == "none")
+  if (any_lossless && switching.flow_control == model::FlowControl::none)
     refuse("a service is lossless, but flow_control is none", "flow_control: pfc");
-  if (!names.empty() && !any_lossless && switching.flow_control != "none")
-    refuse(fmt::format("flow_control is {}, but no service is lossless", switching.flow_control),
+  if (!names.empty() && !any_lossless && switching.flow_control != model::FlowControl::none)
+    refuse(fmt::format("flow_control is {}, but no service is lossless", enum_name(switching.flow_control)),
            "lossless: true for one of them");
-  if (names.size() > 1 && switching.classes == "one") refuse("several services, but classes: one", "classes: two");
-  if (names.size() > 1 && switching.ports == "computed") refuse("computed ports know no services", "ports: exact");
+  if (names.size() > 1 && switching.classes == model::PortClasses::one)
+    refuse("several services, but classes: one", "classes: two");
+  if (names.size() > 1 && switching.ports == model::PortModel::computed)
+    refuse("computed ports know no services", "ports: exact");
   for (const TrafficStream& stream : streams) {
     const auto service = service_of(switching, stream);
     if (!service) {

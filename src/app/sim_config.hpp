@@ -9,10 +9,9 @@
 
 namespace weft::app {
 
-// By its name in the file, `transport.kind`, whose table has let it in: it knows no others (a test compares).
-const transport::Description& transport_named(const std::string& kind);
-// By its name in the file, `verb` of a stream.
-transport::Op verb_named(const std::string& verb);
+// What the file's transport is.
+const transport::Description& description_of(model::TransportKind kind);
+transport::Op op_of(model::Verb verb);
 // Virtual channels of a lossless service: that it has, and without which ports can wait for each other in a circle.
 std::uint32_t virtual_channels(const model::Cluster& cluster);
 std::uint32_t needed_channels(const model::Cluster& cluster);

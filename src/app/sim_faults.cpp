@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "app/sim_capture.hpp"
 #include "base/text.hpp"
@@ -13,31 +14,50 @@ namespace {
 using sim::Condition;
 using spec::Complaint;
 
+// What a link does; a slow receiver does nothing to its own.
+Condition::Kind condition_kind(model::FaultKind kind) {
+  switch (kind) {
+    case model::FaultKind::down:
+    case model::FaultKind::flapping:
+    case model::FaultKind::slow_receiver:
+      return Condition::Kind::down;
+    case model::FaultKind::blackhole:
+      return Condition::Kind::blackhole;
+    case model::FaultKind::lossy:
+      return Condition::Kind::loss;
+    case model::FaultKind::corrupting:
+      return Condition::Kind::corrupt;
+    case model::FaultKind::slow:
+      return Condition::Kind::degraded;
+  }
+  std::abort();
+}
+
 // What a fault does to each direction of its links; nothing with a complaint when keys do not fit.
 std::optional<Condition> condition_of(const model::FaultSpec& fault, const spec::Place& place,
                                       spec::Diagnostics& diagnostics) {
   Condition condition;
   condition.from = fault.at.count();
   condition.to = fault.lasts ? condition.from + fault.lasts->count() : sim::kForever;
+  using enum model::FaultKind;
   const bool shares =
-      fault.kind == "lossy" || fault.kind == "corrupting" || fault.kind == "slow" || fault.kind == "slow-receiver";
-  const bool flaps = fault.kind == "flapping";
+      fault.kind == lossy || fault.kind == corrupting || fault.kind == slow || fault.kind == slow_receiver;
+  const bool flaps = fault.kind == flapping;
   const auto refuse = [&](std::string what, std::string help) {
     diagnostics.add(Complaint::contradiction, place, std::move(what), std::move(help));
   };
   if (shares != fault.share.has_value())
-    refuse(fmt::format("a fault of '{}' that is {} {} 'share'", fault.part, fault.kind, shares ? "needs" : "has no"),
+    refuse(fmt::format("a fault of '{}' that is {} {} 'share'", fault.part, enum_name(fault.kind),
+                       shares ? "needs" : "has no"),
            shares ? "for example share: 1%" : "share is for lossy, corrupting, slow and slow-receiver");
   if (flaps != fault.every.has_value())
-    refuse(fmt::format("a fault of '{}' that is {} {} 'every'", fault.part, fault.kind, flaps ? "needs" : "has no"),
+    refuse(fmt::format("a fault of '{}' that is {} {} 'every'", fault.part, enum_name(fault.kind),
+                       flaps ? "needs" : "has no"),
            flaps ? "for example every: 200us" : "every is for flapping");
   if (flaps && (!fault.lasts || (fault.every && *fault.lasts >= *fault.every)))
     refuse(fmt::format("'{}' flaps, but is never up again", fault.part), "a 'for' that is shorter than 'every'");
   if (diagnostics.has_errors()) return std::nullopt;
-  if (fault.kind == "blackhole") condition.kind = Condition::Kind::blackhole;
-  if (fault.kind == "lossy") condition.kind = Condition::Kind::loss;
-  if (fault.kind == "corrupting") condition.kind = Condition::Kind::corrupt;
-  if (fault.kind == "slow") condition.kind = Condition::Kind::degraded;
+  condition.kind = condition_kind(fault.kind);
   if (fault.share) condition.amount = static_cast<std::uint32_t>(fault.share->count());
   if (fault.every) condition.period = fault.every->count();
   return condition;
@@ -78,15 +98,16 @@ void add_faults(const std::vector<model::FaultSpec>& faults, const FaultTaker& t
     const auto condition = condition_of(fault, {}, diagnostics);
     const auto links = find_links(taker.layout, {fault.part}, {"a fault"}, diagnostics);
     if (!condition || links.empty()) return;  // complained about
-    if (fault.kind == "slow-receiver") {
+    if (fault.kind == model::FaultKind::slow_receiver) {
       slow_down(fault, links, taker, diagnostics);
       continue;
     }
     const auto taken = [&](const CapturedLink& link) { return taker.add(link.port, *condition); };
     if (!std::all_of(links.begin(), links.end(), taken))
-      diagnostics.add(Complaint::not_simulated, {},
-                      fmt::format("{} cannot show a fault of '{}' that is {}", taker.why_not, fault.part, fault.kind),
-                      taker.instead);
+      diagnostics.add(
+          Complaint::not_simulated, {},
+          fmt::format("{} cannot show a fault of '{}' that is {}", taker.why_not, fault.part, enum_name(fault.kind)),
+          taker.instead);
   }
 }
 

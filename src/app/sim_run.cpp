@@ -31,7 +31,7 @@ std::int64_t sample_interval(const std::string& text) {
 
 sim::SimConfig config_for(const model::Cluster& cluster, const Traffic& traffic, const RunOptions& options) {
   sim::SimConfig config = sim_config(cluster, traffic.streams);
-  if (traffic.streams.empty()) config.verbs = {verb_named(traffic.verb)};
+  if (traffic.streams.empty()) config.verbs = {op_of(traffic.verb)};
   config.seed = options.seed;
   config.threads = options.threads;
   config.sample = sample_interval(options.sample);
@@ -42,16 +42,16 @@ sim::SimConfig config_for(const model::Cluster& cluster, const Traffic& traffic,
 
 // htsim's hosts are a wire and nothing else.
 bool has_hosts(const model::Cluster& cluster, const Traffic& traffic) {
-  return traffic.hosts && cluster.file.fabric.kind != "topo";
+  return traffic.hosts && cluster.file.fabric.kind != model::FabricKind::topo;
 }
 
 // How each stream travels, or all there is.
 struct Carried {
-  std::string transport;
-  std::string verb;
+  model::TransportKind transport;
+  model::Verb verb;
 };
 std::vector<Carried> carried(const Session& session, const Traffic& traffic) {
-  const std::string& by_default = session.cluster().file.transport.kind;
+  const model::TransportKind by_default = session.cluster().file.transport.kind;
   if (traffic.streams.empty()) return {{by_default, traffic.verb}};
   std::vector<Carried> all;
   for (const TrafficStream& stream : traffic.streams)
@@ -63,7 +63,7 @@ std::vector<Carried> carried(const Session& session, const Traffic& traffic) {
 template <class Is>
 bool any_transport(const Session& session, const Traffic& traffic, Is is) {
   const std::vector<Carried> all = carried(session, traffic);
-  return std::any_of(all.begin(), all.end(), [&](const Carried& each) { return is(transport_named(each.transport)); });
+  return std::any_of(all.begin(), all.end(), [&](const Carried& each) { return is(description_of(each.transport)); });
 }
 
 void check_transport(Session& session, const Traffic& traffic, const RunOptions& options) {
@@ -71,20 +71,21 @@ void check_transport(Session& session, const Traffic& traffic, const RunOptions&
   const model::Cluster& cluster = session.cluster();
   const model::SwitchingSpec& switching = cluster.file.switching;
   for (const Carried& each : carried(session, traffic))
-    if (!transport_named(each.transport).verbs.has(verb_named(each.verb)))
-      diagnostics.add(Complaint::not_simulated, {}, fmt::format("{} knows no {}", each.transport, each.verb),
+    if (!description_of(each.transport).verbs.has(op_of(each.verb)))
+      diagnostics.add(Complaint::not_simulated, {},
+                      fmt::format("{} knows no {}", enum_name(each.transport), enum_name(each.verb)),
                       "transport srd, or verb send");
-  if (switching.ports == "computed" && switching.flow_control != "none")
+  if (switching.ports == model::PortModel::computed && switching.flow_control != model::FlowControl::none)
     diagnostics.add(Complaint::contradiction, session.place("switching", "ports"),
-                    fmt::format("computed ports know no flow_control: {}", switching.flow_control),
+                    fmt::format("computed ports know no flow_control: {}", enum_name(switching.flow_control)),
                     "ports: exact, or flow_control: none");
-  if (switching.flow_control == "scheduled" && traffic.matrix && !traffic.matrix->failures.empty())
+  if (switching.flow_control == model::FlowControl::scheduled && traffic.matrix && !traffic.matrix->failures.empty())
     diagnostics.add(Complaint::not_simulated, session.place("switching", "flow_control"),
                     "a scheduled fabric has all its links", "a matrix without failures, or another flow_control");
-  if (switching.flow_control == "scheduled" && !options.capture.empty())
+  if (switching.flow_control == model::FlowControl::scheduled && !options.capture.empty())
     diagnostics.add(Complaint::not_simulated, session.place("switching", "flow_control"),
                     "cells of a scheduled fabric are not captured", "no --pcap, or another flow_control");
-  if (switching.ports == "exact" && switching.classes == "one")
+  if (switching.ports == model::PortModel::exact && switching.classes == model::PortClasses::one)
     diagnostics.add(Complaint::contradiction, session.place("switching", "classes"), "exact ports always have classes",
                     "classes: two, or ports: computed");
 }
@@ -200,9 +201,9 @@ FaultTaker taker_of(sim::FlowRoutes& routes) {
 }
 
 // A flow is one path where hosts do not change it and switches only hash.
-bool is_split(const std::string& balance, transport::Protocol protocol) {
-  if (balance == "ecmp" || balance == "pinned") return false;
-  return balance != "entropy" || transport::describe(protocol).many_paths;
+bool is_split(model::Balance balance, transport::Protocol protocol) {
+  if (balance == model::Balance::ecmp || balance == model::Balance::pinned) return false;
+  return balance != model::Balance::entropy || transport::describe(protocol).many_paths;
 }
 
 sim::FlowConfig flow_config(const model::Cluster& cluster, const Traffic& traffic, const RunOptions& options) {
@@ -213,14 +214,15 @@ sim::FlowConfig flow_config(const model::Cluster& cluster, const Traffic& traffi
   config.header = packets.header;
   config.cut_through = packets.cut_through;
   const transport::Protocol protocol = traffic.streams.empty() ? packets.protocol : packets.streams[0];
-  config.split = is_split(cluster.file.transport.balance, protocol);
+  const model::Balance balance = cluster.file.transport.balance;
+  config.split = is_split(balance, protocol);
   if (packets.balance == sim::Balance::pinned) config.pins = packets.pins;
   const transport::Connections connections = transport::connections_of(protocol, packets.stack);
   config.queues = connections.count;
   if (connections.split_above) config.whole = *connections.split_above;
   config.path_of = connections.path;
   // SRD and UET leave slow paths where the choice is theirs, adaptive switches long queues.
-  config.adapts = cluster.file.transport.balance == "entropy" || cluster.file.transport.balance == "adaptive";
+  config.adapts = balance == model::Balance::entropy || balance == model::Balance::adaptive;
   config.hosts = has_hosts(cluster, traffic);
   return config;
 }
@@ -231,7 +233,7 @@ void name_streams(const model::ClusterFile& file, const std::vector<TrafficStrea
   for (std::size_t i = 0; i < streams.size(); ++i) {
     records[i].name = streams[i].name;
     records[i].open_loop = workload::is_open_loop(streams[i].pattern);
-    records[i].transport = streams[i].transport.value_or(file.transport.kind);
+    records[i].transport = enum_name(streams[i].transport.value_or(file.transport.kind));
     records[i].flows = streams[i].flows;
     if (!file.switching.services.empty())
       records[i].service = streams[i].service.value_or(file.switching.services[0].name);
@@ -291,7 +293,9 @@ void check_even_shares(Session& session, const Traffic& traffic) {
         "--fidelity packet, where queues and windows decide; or one transport and one service for all streams");
   };
   const model::ClusterFile& file = session.cluster().file;
-  const auto transport_of = [&](const TrafficStream& stream) { return stream.transport.value_or(file.transport.kind); };
+  const auto transport_of = [&](const TrafficStream& stream) {
+    return enum_name(stream.transport.value_or(file.transport.kind));
+  };
   const auto service_of = [&](const TrafficStream& stream) {
     return stream.service || file.switching.services.empty() ? stream.service.value_or("")
                                                              : file.switching.services[0].name;
@@ -330,7 +334,7 @@ void check_fidelities(Session& session, const Traffic& traffic, const RunOptions
       diagnostics.add(Complaint::not_simulated, {}, "raw messages are packets that nobody slows down",
                       "--fidelity packet");
     for (const Carried& each : carried(session, traffic))
-      if (each.verb == "read")
+      if (each.verb == model::Verb::read)
         diagnostics.add(Complaint::not_simulated, {}, "reads are simulated packet by packet only", "--fidelity packet");
   }
   if (!wants("flow")) return;
@@ -388,7 +392,7 @@ void check_network(Session& session, const std::vector<std::string>& fidelities,
                    const RunOptions& options) {
   spec::Diagnostics& diagnostics = session.diagnostics();
   const Traffic all = work_and(beside);
-  if (!transport_named(session.cluster().file.transport.kind).delivers)
+  if (!description_of(session.cluster().file.transport.kind).delivers)
     diagnostics.add(Complaint::not_simulated, session.place("transport", "kind"),
                     "a collective cannot go on when a raw packet is lost", "--set transport.kind=srd");
   check_fabric(session, all, options);
@@ -485,7 +489,8 @@ report::RunInfo run_info(Session& session, const InputOptions& input, const Traf
   fingerprint.add(input.catalog);
   fingerprint.add(traffic.fingerprint);
   for (const TrafficStream& stream : traffic.streams)
-    fingerprint.add(stream.transport.value_or("") + " " + stream.service.value_or(""));
+    fingerprint.add(std::string(stream.transport ? enum_name(*stream.transport) : "") + " " +
+                    stream.service.value_or(""));
   fingerprint.add(options.fidelity);
   for (const std::string& fault : options.faults) fingerprint.add(fault);
   report::RunInfo info;

@@ -83,7 +83,12 @@ Traffic from_pattern(const TrafficOptions& options, const TrafficGround& ground,
   pattern.seed = ground.seed;
   pattern.window = options.window;
   if (!options.arrivals.empty()) pattern.arrivals = options.arrivals;
-  if (!options.verb.empty()) traffic.verb = options.verb;
+  if (const auto verb = parse_enum<model::Verb>(options.verb)) {
+    traffic.verb = *verb;
+  } else if (!options.verb.empty()) {
+    diagnostics.add(Complaint::not_a_choice, {}, fmt::format("--verb cannot be '{}'", options.verb),
+                    fmt::format("one of {}", either(enum_names<model::Verb>())));
+  }
   if (workload::is_open_loop(pattern)) {
     if (!options.sizes.empty()) pattern.sizes = options.sizes;
     pattern.load_per_mille =
@@ -97,7 +102,8 @@ Traffic from_pattern(const TrafficOptions& options, const TrafficGround& ground,
   traffic.flows = flows_of(pattern);
   traffic.bytes = traffic.flows * pattern.bytes;
   traffic.name = name_of(pattern, options.size, options.load, options.duration);
-  traffic.fingerprint = fingerprint_of(pattern) ^ (traffic.verb == "send" ? 0 : fingerprint_of(traffic.verb));
+  traffic.fingerprint =
+      fingerprint_of(pattern) ^ (traffic.verb == model::Verb::send ? 0 : fingerprint_of(enum_name(traffic.verb)));
   return traffic;
 }
 
@@ -114,14 +120,14 @@ std::optional<TrafficStream> stream_of(const model::TrafficRun& run, const Traff
   }
   TrafficStream stream{run.name, {}, static_cast<std::uint32_t>(run.first), run.transport, run.service, run.verb};
   workload::PatternOptions& pattern = stream.pattern;
-  pattern.name = run.pattern;
+  pattern.name = enum_name(run.pattern);
   pattern.nodes = static_cast<std::uint32_t>(nodes);
   pattern.bytes = static_cast<std::uint64_t>(run.size.count());
   // Streams that look alike are still drawn each for itself; the first one as it would be alone.
   pattern.seed = number == 0 ? ground.seed : mix64(ground.seed + number);
   pattern.window = static_cast<std::uint32_t>(run.window);
-  pattern.sizes = run.sizes;
-  pattern.arrivals = run.arrivals;
+  pattern.sizes = enum_name(run.sizes);
+  pattern.arrivals = enum_name(run.arrivals);
   pattern.load_per_mille = static_cast<std::uint32_t>(run.load.count() / 1000);
   pattern.line_rate = ground.line_rate;
   pattern.duration = run.duration;
@@ -156,7 +162,7 @@ Traffic from_streams(const std::vector<model::TrafficRun>& runs, const TrafficGr
     fingerprint.add(fingerprint_of(pattern));
     fingerprint.add(stream->first);
     if (workload::is_open_loop(pattern)) fingerprint.add(static_cast<std::uint64_t>(ground.line_rate.count()));
-    if (stream->verb != "send") fingerprint.add(stream->verb);
+    if (stream->verb != model::Verb::send) fingerprint.add(enum_name(stream->verb));
     traffic.streams.push_back(*stream);
   }
   if (!counted_all) traffic.flows = traffic.bytes = 0;

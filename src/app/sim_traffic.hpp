@@ -20,18 +20,18 @@ namespace weft::app {
 struct TrafficStream {
   std::string name;
   workload::PatternOptions pattern;
-  std::uint32_t first = 0;               // GPU that is the pattern's first
-  std::optional<std::string> transport;  // as the cluster file calls it; nothing: the file's
-  std::optional<std::string> service;    // nothing: the first
-  std::string verb = "send";             // or write, read
-  std::uint64_t flows = 0;               // 0: not known before they are drawn
+  std::uint32_t first = 0;                        // GPU that is the pattern's first
+  std::optional<model::TransportKind> transport;  // nothing: the file's
+  std::optional<std::string> service;             // nothing: the first
+  model::Verb verb = model::Verb::send;
+  std::uint64_t flows = 0;  // 0: not known before they are drawn
 };
 
 struct Traffic {
   std::optional<workload::Matrix> matrix;  // else
   std::vector<TrafficStream> streams;      // several patterns; empty: one
   workload::PatternOptions pattern;
-  std::string verb = "send";  // of the pattern
+  model::Verb verb = model::Verb::send;  // of the pattern
   std::uint32_t nodes = 0;
   std::string name;               // "permutation of 64 nodes, 2MB each", or the file
   std::uint64_t fingerprint = 0;  // of what decided it

@@ -89,7 +89,8 @@ void small_window(Session& session, const fabric::Summary& summary) {
   const auto& groups = session.cluster().groups;
   const bool sites = std::any_of(groups.begin(), groups.end(),
                                  [&](const model::Group& group) { return group.site != groups[0].site; });
-  if (transport.kind != "srd" || sites || !summary.longest || summary.longest->switches == 0) return;
+  if (transport.kind != model::TransportKind::srd || sites || !summary.longest || summary.longest->switches == 0)
+    return;
   Bandwidth rate;
   for (const model::Wiring& wiring : session.cluster().shape.wiring) rate = std::max(rate, wiring.wire.rate);
   const Duration round_trip = summary.longest->latency * 2;
@@ -113,12 +114,12 @@ std::string deadlock_risk(const Session& session) {
   const std::uint32_t needed = needed_channels(session.cluster());
   if (channels >= needed || switching.watchdog) return "";
   return fmt::format("this Dragonfly with flow_control: {} can lock up: its routes need {} virtual channels, not {}",
-                     switching.flow_control, needed, channels);
+                     enum_name(switching.flow_control), needed, channels);
 }
 
 // Whether everything that travels in a service, or the first, gets there.
 bool loses_nothing(const model::SwitchingSpec& switching, const std::optional<std::string>& service) {
-  if (switching.flow_control == "none") return false;
+  if (switching.flow_control == model::FlowControl::none) return false;
   for (const model::ServiceSpec& each : switching.services)
     if (!service || each.name == *service) return each.lossless;
   return true;
@@ -128,9 +129,9 @@ bool loses_nothing(const model::SwitchingSpec& switching, const std::optional<st
 std::string loss_risk(const Session& session, const std::vector<TrafficStream>& streams) {
   const model::TransportSpec& transport = session.cluster().file.transport;
   const model::SwitchingSpec& switching = session.cluster().file.switching;
-  if (transport.rocev2.recovery == "selective") return "";
-  const auto risky = [&](const std::string& kind, const std::optional<std::string>& service) {
-    return transport_named(kind).needs_lossless && !loses_nothing(switching, service);
+  if (transport.rocev2.recovery == model::RoceRecovery::selective) return "";
+  const auto risky = [&](model::TransportKind kind, const std::optional<std::string>& service) {
+    return description_of(kind).needs_lossless && !loses_nothing(switching, service);
   };
   const bool any = streams.empty() ? risky(transport.kind, {})
                                    : std::any_of(streams.begin(), streams.end(), [&](const TrafficStream& stream) {
@@ -154,7 +155,7 @@ void warn_of_run(const Session& session, const std::vector<TrafficStream>& strea
 }
 
 void add_warnings(Session& session, const fabric::Summary& summary) {
-  if (session.cluster().file.fabric.kind == "topo") return;  // htsim's files describe no hardware
+  if (session.cluster().file.fabric.kind == model::FabricKind::topo) return;  // htsim's files describe no hardware
   unused_ports(session, summary);
   for (std::size_t i = 0; i < session.cluster().groups.size(); ++i) {
     slow_slot(session, session.cluster().groups[i], i);

@@ -137,7 +137,7 @@ void RunReport::find_faults() {
   if (!probe_.done()) return;
   std::vector<std::string> repaired;
   for (std::size_t i = 0; i < faults.size(); ++i) {
-    if (faults[i].kind != "slow" || !is_host_link(session_.fabric(), faults[i].part)) continue;
+    if (faults[i].kind != model::FaultKind::slow || !is_host_link(session_.fabric(), faults[i].part)) continue;
     slow_cards_.push_back(faults[i].part);
     repaired.push_back(fmt::format("faults.{}.share=100%", i));
   }
@@ -146,7 +146,10 @@ void RunReport::find_faults() {
     if (!other.done() && faults.size() == 1) other = probe_with({"faults.share=100%"});  // written without a list
     if (other.done()) charge_slow_cards(other, probe_);
   }
-  const auto loses = [](const model::FaultSpec& each) { return each.kind == "lossy" || each.kind == "corrupting"; };
+  const auto loses = [](const model::FaultSpec& each) {
+    using enum model::FaultKind;
+    return each.kind == lossy || each.kind == corrupting;
+  };
   if (std::any_of(faults.begin(), faults.end(), loses))
     if (const NetworkProbe other = probe_with({"faults=[]"}); other.done()) charge_loss(other, probe_);
 }

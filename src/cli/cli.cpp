@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "cli/completion.hpp"
 #include "model/catalog.hpp"
+#include "model/choices.hpp"
 #include "workload/patterns.hpp"
 
 namespace weft::cli {
@@ -146,7 +147,7 @@ void add_traffic(CLI::App& command, app::TrafficOptions& traffic) {
       ->option_text("SIZES");
   command.add_option("--duration", traffic.duration, "open loop: how long flows begin")->capture_default_str();
   command.add_option("--verb", traffic.verb, "of SRD: send, write, or read from the target")
-      ->check(CLI::IsMember({"send", "write", "read"}))
+      ->check(CLI::IsMember(enum_names<model::Verb>()))
       ->option_text("NAME=send");
   command.add_option("--stream", traffic.streams, "several at once: storage,pattern=poisson,transport=tcp")
       ->type_name("NAME,KEY=VALUE")

@@ -393,9 +393,9 @@ const Stack* stack_named(std::string_view name) {
   return find_stack(all, name);
 }
 
-const Stack& default_stack(std::string_view transport, std::string_view nic_kind) {
+const Stack& default_stack(model::TransportKind transport, std::string_view nic_kind) {
   if (nic_kind.starts_with("efa")) return *stack_named("efa");
-  return *stack_named(transport == "tcp" ? "tcp" : "roce");
+  return *stack_named(transport == model::TransportKind::tcp ? "tcp" : "roce");
 }
 
 bool keeps_order(std::string_view nic_kind) { return nic_kind != "efa-v1"; }

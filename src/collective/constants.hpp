@@ -13,6 +13,7 @@
 
 #include "base/units.hpp"
 #include "collective/names.hpp"
+#include "model/choices.hpp"
 
 namespace weft::collective {
 
@@ -143,7 +144,7 @@ std::span<const Release> releases();
 const Stack* stack_named(std::string_view name);                // of any
 Stack make_stack(const Constants& all, std::string_view name);  // there is one of that name
 // The one that a cluster's transport and card suggest.
-const Stack& default_stack(std::string_view transport, std::string_view nic_kind);
+const Stack& default_stack(model::TransportKind transport, std::string_view nic_kind);
 // LL and LL128 need writes in order, which the first EFA does not keep (aws-ofi-nccl sets NCCL_PROTO=simple there).
 bool keeps_order(std::string_view nic_kind);
 

@@ -46,8 +46,8 @@ TEST(Constants, AStackIsANetworkAndALaunchMode) {
   ASSERT_NE(older, nullptr);
   EXPECT_EQ(older->launch.name, "pytorch");
   EXPECT_FALSE(older->release.tuned_anew());
-  EXPECT_EQ(default_stack("rocev2", "efa-v2").name, "efa");
-  EXPECT_EQ(default_stack("tcp", "connectx-7").name, "tcp");
+  EXPECT_EQ(default_stack(model::TransportKind::rocev2, "efa-v2").name, "efa");
+  EXPECT_EQ(default_stack(model::TransportKind::tcp, "connectx-7").name, "tcp");
 }
 
 // What a network has in common with another is one number, which follows the other's.

@@ -105,7 +105,7 @@ class ClosDrawing {
     }
   }
   std::string_view unit_noun() const {
-    return fabric_.cluster().file.fabric.kind == "rail-optimized" ? "scalable unit" : "leaf";
+    return fabric_.cluster().file.fabric.kind == model::FabricKind::rail_optimized ? "scalable unit" : "leaf";
   }
 
   Mark mark() const { return {picture_.boxes.size(), frames_.size()}; }

@@ -161,7 +161,7 @@ void ClosDrawing::name_leaf(std::uint32_t plane, const Block& block, const Shown
   if (fabric_.switches_per_plane() == 1) return;
   if (shape.rail_planes > 1) {
     box.notes = {fmt::format("rail {}", plane % shape.rail_planes)};
-  } else if (fabric_.cluster().file.fabric.kind == "rail-optimized") {
+  } else if (fabric_.cluster().file.fabric.kind == model::FabricKind::rail_optimized) {
     const std::uint32_t rails = shape.wiring[block.runs[0].group].nics_per_leaf;
     const std::uint32_t first = leaf.what.first * rails;
     box.notes = {rails == 1 ? fmt::format("rail {}", first) : fmt::format("rails {}-{}", first, first + rails - 1)};

@@ -235,7 +235,6 @@ void DragonflyDrawing::draw_global_links() {
 }
 
 void DragonflyDrawing::describe() {
-  static constexpr std::string_view kRouting[] = {"minimal", "valiant", "ugal"};
   std::uint32_t least = 0xFFFFFFFFu;
   std::uint32_t most = 0;
   for (std::uint32_t ahead = 1; ahead < std::min(shape_.groups, 4096u); ++ahead) {
@@ -249,7 +248,7 @@ void DragonflyDrawing::describe() {
           : fmt::format("; {} to {} x {} between two groups", least, most, short_rate(shape_.global_wire.rate));
   picture_.caption.push_back(fmt::format(
       "{} of {}, {} each{}; {} routing", counted(shape_.groups, "group"), counted(shape_.routers_per_group, "router"),
-      counted(shape_.global_links, "global link"), pairs, kRouting[static_cast<std::size_t>(shape_.routing)]));
+      counted(shape_.global_links, "global link"), pairs, enum_name(shape_.routing)));
   if (fabric_.planes() > 1)
     picture_.caption.push_back(fmt::format("one of {} planes is drawn; the others are like it", fabric_.planes()));
   picture_.description += "; " + picture_.caption.back();

@@ -172,8 +172,9 @@ double line_width(std::int64_t links, Bandwidth rate) {
 
 void describe_fabric(const Fabric& fabric, Picture& picture) {
   const model::Cluster& cluster = fabric.cluster();
-  picture.title = fmt::format("{}: {}", cluster.name,
-                              cluster.file.fabric.kind == "none" ? "scale-up only" : cluster.file.fabric.kind);
+  picture.title = fmt::format(
+      "{}: {}", cluster.name,
+      cluster.file.fabric.kind == model::FabricKind::none ? "scale-up only" : enum_name(cluster.file.fabric.kind));
   picture.caption.push_back(servers_line(cluster));
   if (fabric.has_network()) picture.caption.push_back(switches_line(fabric));
   std::string last;

@@ -22,10 +22,10 @@ std::vector<model::Cluster> sample_fabrics() {
       samples::clos({}),
       samples::clos({.rails = 2}),
       samples::clos({.servers = 2, .unit = 16, .spines = 2}),
-      samples::clos({.servers = 1, .unit = 1, .rails = 1, .spines = 0, .kind = "tor-clos"}),
+      samples::clos({.servers = 1, .unit = 1, .rails = 1, .spines = 0, .kind = model::FabricKind::tor_clos}),
       samples::clos({.servers = 10'000, .spines = 16, .pod = 8, .supers = 64, .super_groups = 16}),
       samples::clos({.servers = 131'072, .unit = 32, .spines = 32, .pod = 14, .supers = 14, .super_groups = 32}),
-      samples::clos({.servers = 64, .unit = 2, .rails = 1, .spines = 8, .kind = "tor-clos"}),
+      samples::clos({.servers = 64, .unit = 2, .rails = 1, .spines = 8, .kind = model::FabricKind::tor_clos}),
       samples::clos({.servers = 144, .unit = 36, .rails = 4, .spines = 6, .domain = 18}),
       samples::clos({.planes = 2}),
       samples::clos({.servers = 1024, .spines = 8, .pod = 4, .planes = 4}),
@@ -143,7 +143,8 @@ TEST(FabricPicture, IsTheSameEveryTime) {
 }
 
 TEST(FabricPicture, AScaleUpDomainStandsAlone) {
-  const model::Cluster cluster = samples::cluster("none", {samples::group(18, {.gpus = 4, .nics = 4, .domain = 18})});
+  const model::Cluster cluster =
+      samples::cluster(model::FabricKind::none, {samples::group(18, {.gpus = 4, .nics = 4, .domain = 18})});
   const Picture picture = drawn(cluster);
   EXPECT_EQ(checks::wrong(picture), "");
   EXPECT_TRUE(has_box(picture, "scale-up"));

@@ -69,10 +69,10 @@ inline model::SwitchKind switch_kind() {
 inline constexpr model::Wire kWire{gigabits_per_second(400), nanoseconds(25)};
 
 // Numbers the groups; the shape is the caller's.
-inline model::Cluster cluster(std::string kind, std::vector<model::Group> groups) {
+inline model::Cluster cluster(model::FabricKind kind, std::vector<model::Group> groups) {
   model::Cluster out;
   out.name = "sample";
-  out.file.fabric.kind = std::move(kind);
+  out.file.fabric.kind = kind;
   for (model::Group& each : groups) {
     each.first_server = out.servers;
     each.first_gpu = out.gpus;
@@ -99,7 +99,7 @@ struct ClosOptions {
   std::uint32_t sites = 1;
   std::uint32_t gateways = 1;  // of a site, where there are several sites
   std::string name = "s";
-  std::string kind = "rail-optimized";
+  model::FabricKind kind = model::FabricKind::rail_optimized;
   std::int64_t domain = 1;
 };
 
@@ -145,7 +145,7 @@ inline model::Cluster clos(const ClosOptions& options) {
 
 // Every rail a fabric of its own.
 inline model::Cluster rail_only(std::uint32_t servers, std::uint32_t per_leaf, std::uint32_t spines) {
-  model::Cluster out = cluster("rail-only", {group(servers)});
+  model::Cluster out = cluster(model::FabricKind::rail_only, {group(servers)});
   const std::uint32_t leaves = (servers + per_leaf - 1) / per_leaf;
   model::ClosShape shape;
   shape.tiers = leaves > 1 ? 2 : 1;
@@ -166,7 +166,7 @@ inline model::Cluster chassis(std::uint32_t groups) {
   std::vector<model::Group> all;
   for (std::uint32_t g = 0; g < groups; ++g)
     all.push_back(group(2, {.nics = 1, .name = "g" + std::to_string(g) + "-"}));
-  model::Cluster out = cluster("single-chassis", std::move(all));
+  model::Cluster out = cluster(model::FabricKind::single_chassis, std::move(all));
   for (std::uint32_t g = 0; g < groups; ++g) out.shape.wiring.push_back({0, 2 * g, 2, 1, 1, 1, kWire});
   model::ClosShape shape;
   shape.leaf_down = 2 * groups;
@@ -176,7 +176,7 @@ inline model::Cluster chassis(std::uint32_t groups) {
 }
 
 inline model::Cluster dragonfly(std::uint32_t groups, std::uint32_t routers, std::uint32_t servers_per_router) {
-  model::Cluster out = cluster("dragonfly", {group(groups * routers * servers_per_router)});
+  model::Cluster out = cluster(model::FabricKind::dragonfly, {group(groups * routers * servers_per_router)});
   model::DragonflyShape shape;
   shape.router_down = 8 * servers_per_router;
   shape.routers_per_group = routers;

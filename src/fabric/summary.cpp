@@ -25,7 +25,7 @@ std::uint64_t nic_links(const Fabric& fabric) { return fabric.endpoints(); }
 // The NIC ports of the fullest leaf, by rate.
 std::vector<PortUse> fullest_leaf(const Fabric& fabric) {
   const model::Shape& shape = fabric.cluster().shape;
-  const bool chassis = fabric.cluster().file.fabric.kind == "single-chassis";
+  const bool chassis = fabric.cluster().file.fabric.kind == model::FabricKind::single_chassis;
   std::vector<PortUse> uses;
   for (std::size_t g = 0; g < shape.wiring.size(); ++g) {
     const model::Wiring& wiring = shape.wiring[g];

@@ -135,7 +135,7 @@ TEST(TopologyCluster, IsTheServerOfTheFile) {
   EXPECT_EQ(group.spec.nic.rate, gigabits_per_second(400));
   EXPECT_EQ(group.spec.scale_up->link.one_way().count(), 17 * INT64_C(25'000'000'000) * 8)
       << "as many links as the poorest GPU has";
-  EXPECT_EQ(loaded->cluster.file.fabric.kind, "single-chassis");
+  EXPECT_EQ(loaded->cluster.file.fabric.kind, model::FabricKind::single_chassis);
   ASSERT_EQ(loaded->server.weak.size(), 1U);
   EXPECT_EQ(loaded->server.weak[0].index, 1);
   EXPECT_EQ(loaded->server.weak[0].pcie_lanes, 8);
@@ -153,7 +153,7 @@ TEST(TopologyCluster, TakesSetAsAClusterFileDoes) {
                                             {{"servers.nic.rate=200Gbps", "servers.count=3"}}, catalog(), notes);
   ASSERT_TRUE(loaded) << notes.text();
   EXPECT_EQ(loaded->cluster.servers, 3U);
-  EXPECT_EQ(loaded->cluster.file.fabric.kind, "single-chassis");
+  EXPECT_EQ(loaded->cluster.file.fabric.kind, model::FabricKind::single_chassis);
   EXPECT_EQ(loaded->cluster.groups[0].spec.nic.rate, gigabits_per_second(200));
 }
 

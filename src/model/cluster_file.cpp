@@ -9,11 +9,12 @@ using namespace weft::model;
 
 namespace {
 
-const std::vector<std::string> kClos = {"rail-optimized", "tor-clos"};
-const std::vector<std::string> kClosOrRailOnly = {"rail-optimized", "tor-clos", "rail-only"};
-const std::vector<std::string> kTreeKinds = {"rail-optimized", "tor-clos", "rail-only", "fat-tree"};
-const std::vector<std::string> kAllFabrics = {"single-chassis", "rail-optimized", "rail-only",
-                                              "tor-clos",       "fat-tree",       "dragonfly"};
+const auto kClos = enum_names({FabricKind::rail_optimized, FabricKind::tor_clos});
+const auto kClosOrRailOnly = enum_names({FabricKind::rail_optimized, FabricKind::tor_clos, FabricKind::rail_only});
+const auto kTreeKinds =
+    enum_names({FabricKind::rail_optimized, FabricKind::tor_clos, FabricKind::rail_only, FabricKind::fat_tree});
+const auto kAllFabrics = enum_names({FabricKind::single_chassis, FabricKind::rail_optimized, FabricKind::rail_only,
+                                     FabricKind::tor_clos, FabricKind::fat_tree, FabricKind::dragonfly});
 constexpr std::int64_t kMaxQueue = INT64_C(1) << 33;
 constexpr std::int64_t kMaxTime = 3'600'000'000'000'000;  // an hour
 constexpr std::int64_t kMaxServers = 2'000'000;
@@ -119,8 +120,7 @@ const Table& table_of<FabricSpec>() {
           .field("kind", &FabricSpec::kind,
                  {.text = "Shape. `none` is for servers joined by scale-up links alone.",
                   .required = true,
-                  .choices = {"none", "single-chassis", "rail-optimized", "rail-only", "tor-clos", "fat-tree",
-                              "dragonfly"},
+                  .except = enum_names({FabricKind::topo}),
                   .meant = {{"scale-up", "none"}, {"scale_up", "none"}, {"nvlink", "none"}}})
           .field("switch", &FabricSpec::leaf_switch,
                  {.text = "Switch of the lowest tier, and of all tiers unless said otherwise.",
@@ -148,19 +148,19 @@ const Table& table_of<FabricSpec>() {
                   .required = true,
                   .min = 1,
                   .max = kMaxServers,
-                  .only_for = {"rail-optimized"}})
+                  .only_for = enum_names({FabricKind::rail_optimized})})
           .field("rails_per_leaf", &FabricSpec::rails_per_leaf,
                  {.text = "Rails that share one leaf.",
                   .fallback = "1",
                   .min = 1,
                   .max = 64,
-                  .only_for = {"rail-optimized"}})
+                  .only_for = enum_names({FabricKind::rail_optimized})})
           .field("servers_per_leaf", &FabricSpec::servers_per_leaf,
                  {.text = "Servers below one leaf (ToR). Default: as many as its ports allow.",
                   .example = "4",
                   .min = 1,
                   .max = kMaxServers,
-                  .only_for = {"tor-clos", "rail-only"}})
+                  .only_for = enum_names({FabricKind::tor_clos, FabricKind::rail_only})})
           .field("spines", &FabricSpec::spines,
                  {.text = "Spines each leaf is joined to; with super-spines, per pod.",
                   .example = "4",
@@ -206,34 +206,37 @@ const Table& table_of<FabricSpec>() {
                   .example = "16",
                   .min = 2,
                   .max = 1024,
-                  .only_for = {"fat-tree"}})
+                  .only_for = enum_names({FabricKind::fat_tree})})
           .field("servers_per_router", &FabricSpec::servers_per_router,
-                 {.text = "Servers on one router.", .fallback = "1", .min = 1, .max = 4096, .only_for = {"dragonfly"}})
+                 {.text = "Servers on one router.",
+                  .fallback = "1",
+                  .min = 1,
+                  .max = 4096,
+                  .only_for = enum_names({FabricKind::dragonfly})})
           .field("routers_per_group", &FabricSpec::routers_per_group,
                  {.text = "Routers of a group, all joined to each other.",
                   .example = "8",
                   .required = true,
                   .min = 1,
                   .max = 4096,
-                  .only_for = {"dragonfly"}})
+                  .only_for = enum_names({FabricKind::dragonfly})})
           .field("global_links", &FabricSpec::global_links,
                  {.text = "Links from one router to other groups.",
                   .example = "4",
                   .required = true,
                   .min = 0,
                   .max = 4096,
-                  .only_for = {"dragonfly"}})
+                  .only_for = enum_names({FabricKind::dragonfly})})
           .field("groups", &FabricSpec::groups,
                  {.text = "Groups. Default: as many as the servers need.",
                   .min = 1,
                   .max = kMaxSwitches,
-                  .only_for = {"dragonfly"}})
+                  .only_for = enum_names({FabricKind::dragonfly})})
           .field("routing", &FabricSpec::routing,
                  {.text = "minimal: over the direct global link; valiant: over a random group; "
                           "ugal: whichever is less loaded.",
                   .fallback = "minimal",
-                  .choices = {"minimal", "valiant", "ugal"},
-                  .only_for = {"dragonfly"}})
+                  .only_for = enum_names({FabricKind::dragonfly})})
           .field("sites", &FabricSpec::sites, {.text = "Links between sites.", .only_for = kTreeKinds})
           .build();
   return table;
@@ -253,12 +256,9 @@ const Table& table_of<RoceSpec>() {
           .field("recovery", &RoceSpec::recovery,
                  {.text = "After a loss: everything behind it again, as InfiniBand specifies, or only what is missing "
                           "(IRN, SIGCOMM 2018).",
-                  .fallback = "go-back-n",
-                  .choices = {"go-back-n", "selective"}})
+                  .fallback = "go-back-n"})
           .field("control", &RoceSpec::control,
-                 {.text = "How senders answer congestion: by DCQCN, or not at all.",
-                  .fallback = "dcqcn",
-                  .choices = {"dcqcn", "none"}})
+                 {.text = "How senders answer congestion: by DCQCN, or not at all.", .fallback = "dcqcn"})
           .field("ack_every", &RoceSpec::ack_every,
                  {.text = "Packets per acknowledgement.", .fallback = "8", .min = 1, .max = 64})
           .field("window", &RoceSpec::window,
@@ -332,8 +332,7 @@ const Table& table_of<TcpSpec>() {
       TableOf<TcpSpec>("tcp", "TCP as Linux does it: SACK, RACK-TLP, PRR.")
           .field("control", &TcpSpec::control,
                  {.text = "Congestion control: CUBIC (RFC 9438), Linux's default, or DCTCP (RFC 8257).",
-                  .fallback = "cubic",
-                  .choices = {"cubic", "dctcp"}})
+                  .fallback = "cubic"})
           .field(
               "connections", &TcpSpec::connections,
               {.text = "To each peer, messages in turn (NCCL_NSOCKS_PERTHREAD).", .fallback = "1", .min = 1, .max = 8})
@@ -424,8 +423,7 @@ const Table& table_of<TransportSpec>() {
                           "carries over many paths, "
                           "as ENA Express does. `raw`: packets leave as fast as the card sends and nobody "
                           "acknowledges, repeats or slows down.",
-                  .fallback = "srd",
-                  .choices = {"srd", "rocev2", "uet", "tcp", "tcp-over-srd", "raw"}})
+                  .fallback = "srd"})
           .field(
               "balance", &TransportSpec::balance,
               {.text = "How packets choose among equal paths. `entropy`: the host chooses a number that switches hash; "
@@ -435,8 +433,7 @@ const Table& table_of<TransportSpec>() {
                        "switch's queue counts (GLB); `adaptive`: the port with the shortest queue, packet by packet; "
                        "`pinned`: every queue pair "
                        "of a leaf has its uplink.",
-               .fallback = "entropy",
-               .choices = {"entropy", "ecmp", "spray", "flowlet", "flowlet-global", "adaptive", "pinned"}})
+               .fallback = "entropy"})
           .field("rocev2", &TransportSpec::rocev2, {.text = "What is RoCEv2's own."})
           .field("tcp", &TransportSpec::tcp, {.text = "What is TCP's own."})
           .field("uet", &TransportSpec::uet, {.text = "What is Ultra Ethernet's own."})
@@ -570,13 +567,11 @@ const Table& table_of<SwitchingSpec>() {
           .field("forwarding", &SwitchingSpec::forwarding,
                  {.text = "When a packet is sent on: as soon as its header is in, or when all of it is. Default: "
                           "cut-through; store-and-forward for a .topo file, as htsim.",
-                  .example = "cut-through",
-                  .choices = {"cut-through", "store-and-forward"}})
+                  .example = "cut-through"})
           .field(
               "classes", &SwitchingSpec::classes,
               {.text = "`two`: acknowledgements and trimmed headers go before data; `one`: first come, first served.",
-               .fallback = "two",
-               .choices = {"two", "one"}})
+               .fallback = "two"})
           .field("services", &SwitchingSpec::services,
                  {.text = "Classes of data beside each other, up to 7. Default: one for all. More than one needs exact "
                           "ports."})
@@ -604,22 +599,19 @@ const Table& table_of<SwitchingSpec>() {
           .field("full", &SwitchingSpec::full,
                  {.text = "What becomes of a packet that finds the queue full: only its header goes on, before data, "
                           "or nothing.",
-                  .fallback = "trim",
-                  .choices = {"trim", "drop"}})
+                  .fallback = "trim"})
           .field("ports", &SwitchingSpec::ports,
                  {.text = "`computed`: when a packet leaves is known when it comes, which is fast; `exact`: real "
                           "queues in a shared buffer. "
                           "`auto`: exact where something needs it.",
-                  .fallback = "auto",
-                  .choices = {"auto", "computed", "exact"}})
+                  .fallback = "auto"})
           .field("flow_control", &SwitchingSpec::flow_control,
                  {.text = "What keeps data from being lost: nothing, pauses (PFC, 802.1Qbb), credits (InfiniBand), or "
                           "a scheduled fabric: "
                           "leaves ask the port that a packet is for and send cells over all uplinks "
                           "(`transport.balance` says nothing then). "
                           "Needs exact ports.",
-                  .fallback = "none",
-                  .choices = {"none", "pfc", "credits", "scheduled"}})
+                  .fallback = "none"})
           .field("virtual_channels", &SwitchingSpec::virtual_channels,
                  {.text = "Of a lossless service in a Dragonfly: a packet takes the next one behind every global link, "
                           "and no ports can wait for each other in a circle. Each is one of a port's 8 classes (PFC: "
@@ -688,8 +680,7 @@ const Table& table_of<FaultSpec>() {
                        "`corrupting`: some packets are; "
                        "`slow`: at a part of its rate; `slow-receiver`: a host takes what its NIC receives at a part "
                        "of the rate (exact ports).",
-               .fallback = "down",
-               .choices = {"down", "blackhole", "flapping", "lossy", "corrupting", "slow", "slow-receiver"}})
+               .fallback = "down"})
           .field("at", &FaultSpec::at, {.text = "When it begins.", .fallback = "0us", .min = 0, .max = kMaxTime})
           .field("for", &FaultSpec::lasts,
                  {.text = "How long; of a flapping part, each time. Default: to the end of the run.",
@@ -723,8 +714,7 @@ const Table& table_of<StorageTier>() {
   static const Table table =
       TableOf<StorageTier>("storage", "A storage tier. Not used by any command yet.")
           .field("name", &StorageTier::name, {.text = "What it is called.", .required = true})
-          .field("kind", &StorageTier::kind,
-                 {.text = "Sort of storage.", .required = true, .choices = {"object", "parallel-fs", "nvme", "block"}})
+          .field("kind", &StorageTier::kind, {.text = "Sort of storage.", .required = true})
           .field("size", &StorageTier::size, {.text = "Capacity.", .example = "2.5TB", .min = 1, .max = kMaxStorage})
           .field("rate", &StorageTier::rate,
                  {.text = "Bandwidth in all.", .example = "1200Gbps", .min = 1, .max = kMaxStorageRate})
@@ -799,9 +789,7 @@ const Table& table_of<TrafficRun>() {
           .field("name", &TrafficRun::name,
                  {.text = "What it is called in the result.", .example = "storage", .required = true})
           .field("pattern", &TrafficRun::pattern,
-                 {.text = "Who sends to whom, as `--pattern`.",
-                  .fallback = "permutation",
-                  .choices = {"one", "permutation", "incast", "outcast", "all-to-all", "ring", "poisson"}})
+                 {.text = "Who sends to whom, as `--pattern`.", .fallback = "permutation"})
           .field("size", &TrafficRun::size,
                  {.text = "Bytes of a flow.", .fallback = "2MB", .min = 1, .max = std::int64_t{1} << 40})
           .field("nodes", &TrafficRun::nodes,
@@ -819,9 +807,7 @@ const Table& table_of<TrafficRun>() {
                   .min = 1000,
                   .max = 1'000'000})
           .field("sizes", &TrafficRun::sizes,
-                 {.text = "Open loop: of flows, `size` on average, or as published.",
-                  .fallback = "fixed",
-                  .choices = {"fixed", "uniform", "web-search", "data-mining", "hadoop"}})
+                 {.text = "Open loop: of flows, `size` on average, or as published.", .fallback = "fixed"})
           .field("duration", &TrafficRun::duration,
                  {.text = "Open loop: how long flows begin.", .fallback = "1ms", .min = 1, .max = kMaxTime})
           .field("arrivals", &TrafficRun::arrivals,
@@ -829,18 +815,14 @@ const Table& table_of<TrafficRun>() {
                           "`poisson` are open loop: at equal or random "
                           "intervals, whether or not earlier ones are done, to the pattern's targets in turn. The "
                           "pattern poisson always is.",
-                  .fallback = "at-once",
-                  .choices = {"at-once", "paced", "poisson"}})
+                  .fallback = "at-once"})
           .field("verb", &TrafficRun::verb,
                  {.text = "What SRD is asked to do. `write`: as `send`, without telling the receiver; `read`: the "
                           "sender of the pattern asks, and the bytes "
                           "come from its target.",
-                  .fallback = "send",
-                  .choices = {"send", "write", "read"}})
+                  .fallback = "send"})
           .field("transport", &TrafficRun::transport,
-                 {.text = "Protocol. Default: as `transport.kind`.",
-                  .example = "tcp",
-                  .choices = {"srd", "rocev2", "uet", "tcp", "tcp-over-srd", "raw"}})
+                 {.text = "Protocol. Default: as `transport.kind`.", .example = "tcp"})
           .field("service", &TrafficRun::service,
                  {.text = "One of `switching.services`. Default: the first.", .example = "storage"})
           .build();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/ranges.hpp"
+#include "model/choices.hpp"
 #include "model/kinds.hpp"
 #include "model/shape.hpp"
 
@@ -36,7 +37,7 @@ struct SitesSpec {
 };
 
 struct FabricSpec {
-  std::string kind;
+  FabricKind kind = FabricKind::none;
   SwitchKind leaf_switch;
   std::optional<SwitchKind> spine_switch;
   std::optional<SwitchKind> super_spine_switch;
@@ -59,15 +60,15 @@ struct FabricSpec {
   std::int64_t routers_per_group = 0;
   std::int64_t global_links = 0;
   std::optional<std::int64_t> groups;
-  std::string routing;
+  DragonflyRouting routing = DragonflyRouting::minimal;
   std::optional<SitesSpec> sites;
 };
 
 struct RoceSpec {
   std::int64_t qps = 1;
   bool split = false;
-  std::string recovery;
-  std::string control;
+  RoceRecovery recovery = RoceRecovery::go_back_n;
+  RoceControl control = RoceControl::dcqcn;
   std::int64_t ack_every = 8;
   std::optional<std::int64_t> window;
   std::optional<Duration> ack_timeout;
@@ -84,7 +85,7 @@ struct RoceSpec {
 };
 
 struct TcpSpec {
-  std::string control;
+  TcpControl control = TcpControl::cubic;
   std::int64_t connections = 1;
   std::int64_t initial_window = 10;
   Bytes receive_window;
@@ -109,8 +110,8 @@ struct UetSpec {
 };
 
 struct TransportSpec {
-  std::string kind;
-  std::string balance;
+  TransportKind kind = TransportKind::srd;
+  Balance balance = Balance::entropy;
   RoceSpec rocev2;
   TcpSpec tcp;
   UetSpec uet;
@@ -140,16 +141,16 @@ struct ServiceSpec {
 };
 
 struct SwitchingSpec {
-  std::optional<std::string> forwarding;
-  std::string classes;
+  std::optional<Forwarding> forwarding;
+  PortClasses classes = PortClasses::two;
   std::vector<ServiceSpec> services;
   std::optional<Bytes> queue;
   Share mark_from;
   Share mark_to;
   Share mark_most;
-  std::string full;
-  std::string ports;
-  std::string flow_control;
+  WhenFull full = WhenFull::trim;
+  PortModel ports = PortModel::by_need;
+  FlowControl flow_control = FlowControl::none;
   std::optional<std::int64_t> virtual_channels;
   std::optional<Bytes> buffer;
   Share alpha;
@@ -163,7 +164,7 @@ struct SwitchingSpec {
 
 struct FaultSpec {
   std::string part;
-  std::string kind;
+  FaultKind kind = FaultKind::down;
   Duration at;
   std::optional<Duration> lasts;
   std::optional<Share> share;
@@ -179,7 +180,7 @@ struct TrafficRules {
 
 struct StorageTier {
   std::string name;
-  std::string kind;
+  StorageKind kind = StorageKind::object;
   std::optional<Bytes> size;
   std::optional<Bandwidth> rate;
   std::optional<Duration> latency;
@@ -205,17 +206,17 @@ struct CollectiveRun {
 
 struct TrafficRun {
   std::string name;
-  std::string pattern;
+  TrafficPattern pattern = TrafficPattern::permutation;
   Bytes size;
   std::optional<std::int64_t> nodes;
   std::int64_t first = 0;
   std::int64_t window = 8;
   Share load;
-  std::string sizes;
+  FlowSizes sizes = FlowSizes::fixed;
   Duration duration;
-  std::string arrivals;
-  std::string verb;
-  std::optional<std::string> transport;
+  FlowArrivals arrivals = FlowArrivals::at_once;
+  Verb verb = Verb::send;
+  std::optional<TransportKind> transport;
   std::optional<std::string> service;
 };
 

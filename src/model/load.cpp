@@ -143,7 +143,7 @@ void check_breakouts(const FabricSpec& fabric, const Node& root, Diagnostics& di
 
 // A warning for cables that are longer than their kind is sold.
 void check_cables(const FabricSpec& fabric, const Node& root, Diagnostics& diagnostics) {
-  if (fabric.kind == "none") return;
+  if (fabric.kind == FabricKind::none) return;
   const auto check = [&](const LinkSpec& link, std::string_view key) {
     if (!link.medium.max_length || link.cable <= *link.medium.max_length) return;
     Place place = root.place;

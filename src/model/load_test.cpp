@@ -150,7 +150,7 @@ TEST(Load, AMappingThatIsNotWrittenHasItsDefaults) {
   EXPECT_EQ(without.file.fabric.link.medium.kind, "fiber");
   EXPECT_EQ(without.shape.wiring[0].wire.latency, with.shape.wiring[0].wire.latency);
   EXPECT_GT(without.shape.wiring[0].wire.latency.count(), 0);
-  EXPECT_EQ(without.file.transport.kind, "srd");
+  EXPECT_EQ(without.file.transport.kind, TransportKind::srd);
 }
 
 TEST(Load, WarnsOfCablesThatAreNotSoldThatLong) {

@@ -30,7 +30,7 @@ void check_marks(const SwitchingSpec& switching, const Node& root, spec::Diagnos
 
 // InfiniBand's path MTU is one of five, and RoCE's packets are InfiniBand's.
 void check_roce_mtu(const TransportSpec& transport, const Node& root, spec::Diagnostics& diagnostics) {
-  if (transport.kind != "rocev2" || !transport.mtu) return;
+  if (transport.kind != TransportKind::rocev2 || !transport.mtu) return;
   const std::int64_t mtu = transport.mtu->count();
   if (mtu >= 256 && mtu <= 4096 && std::has_single_bit(static_cast<std::uint64_t>(mtu))) return;
   spec::Place place = root.place;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "model/choices.hpp"
 #include "model/kinds.hpp"
 
 namespace weft::model {
@@ -69,8 +70,6 @@ struct ClosShape {
   Wire super_wire;
   Wire site_wire;
 };
-
-enum class DragonflyRouting { minimal, valiant, ugal };
 
 // Groups of routers, all joined inside a group, `global_links` per router to other groups.
 struct DragonflyShape {

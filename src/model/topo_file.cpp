@@ -190,8 +190,8 @@ TrafficRules read_rules(const std::vector<std::string>& set, const Catalog& cata
   if (diagnostics.has_errors()) return rules;
   catalog.reader(diagnostics).read(root, rules);
   if (!diagnostics.has_errors()) check_rules(rules, root, diagnostics);
-  if (!rules.switching.forwarding) rules.switching.forwarding = "store-and-forward";
-  if (!rules.transport.mtu && rules.transport.kind != "rocev2") rules.transport.mtu = Bytes(4086);
+  if (!rules.switching.forwarding) rules.switching.forwarding = Forwarding::store_and_forward;
+  if (!rules.transport.mtu && rules.transport.kind != TransportKind::rocev2) rules.transport.mtu = Bytes(4086);
   return rules;
 }
 
@@ -303,7 +303,7 @@ std::optional<Cluster> load_topo(std::uint32_t source, const std::string& name, 
   cluster.servers = cluster.gpus = cluster.nics = u32(nodes);
   cluster.file.servers = {group.spec};
   static_cast<TrafficRules&>(cluster.file) = rules;
-  cluster.file.fabric.kind = "topo";
+  cluster.file.fabric.kind = FabricKind::topo;
   cluster.groups = {group};
   for (std::size_t tier = 0; tier < static_cast<std::size_t>(tiers); ++tier) {
     SwitchKind kind = *bare;

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/choices.hpp"
 #include "sim/event.hpp"
 #include "transport/stack.hpp"
 
@@ -35,7 +36,7 @@ constexpr std::array<std::uint8_t, 16 * transport::kMostLanes> usual_classes() {
   return classes;
 }
 
-enum class FlowControl : std::uint8_t { none, pause, credits, scheduled };
+using model::FlowControl;
 
 struct ExactConfig {
   bool on = false;

@@ -17,6 +17,7 @@
 #include "base/digest.hpp"
 #include "base/random.hpp"
 #include "base/zeroed.hpp"
+#include "model/choices.hpp"
 #include "sim/conditions.hpp"
 #include "sim/entropy.hpp"
 #include "sim/exact.hpp"
@@ -28,15 +29,7 @@
 
 namespace weft::sim {
 
-enum class Balance : std::uint8_t {
-  entropy,         // the host chooses a number per burst; switches hash it
-  ecmp,            // switches hash who talks to whom
-  spray,           // switches choose at random, packet by packet
-  flowlet,         // after a pause in a flow, the port with the shortest queue (DLB)
-  flowlet_global,  // likewise, and the next switch's queue counts (GLB)
-  adaptive,        // the port with the shortest queue, packet by packet
-  pinned,          // every queue pair of a leaf has its uplink, in turn
-};
+using model::Balance;
 
 struct SimConfig {
   std::uint64_t seed = 1;

@@ -49,7 +49,7 @@ std::string subject(const Table& table) {
 
 std::string missing_help(const Field& field) {
   const FieldOptions& options = field.options;
-  if (!options.choices.empty()) return fmt::format("one of {}", either(options.choices));
+  if (!field.choices.empty()) return fmt::format("one of {}", either(field.choices));
   if (!options.example.empty()) return fmt::format("{} For example {}: {}", options.text, field.name, options.example);
   return options.text;
 }
@@ -70,7 +70,7 @@ std::optional<std::string> kind_of(const Table& table, const Node& node) {
   const Entry* entry = node.find("kind");
   if (entry == nullptr || !entry->value.is_scalar()) return std::nullopt;
   for (const Field& field : table.fields) {
-    const auto& choices = field.options.choices;
+    const auto& choices = field.choices;
     if (field.name == "kind" && !choices.empty() &&
         std::find(choices.begin(), choices.end(), entry->value.text) == choices.end())
       return std::nullopt;
@@ -109,7 +109,7 @@ std::string type_text(const Field& field) {
       base = "whole number";
       break;
     case Shape::text:
-      base = field.options.choices.empty() ? "text" : "one word";
+      base = field.choices.empty() ? "text" : "one word";
       break;
     case Shape::quantity:
       base = field.units->name;
@@ -259,7 +259,7 @@ void Reader::value(const Node& node, const Field& field, std::string& out) {
                      "one line of printable text");
     return;
   }
-  const auto& choices = field.options.choices;
+  const auto& choices = field.choices;
   if (!choices.empty() && std::find(choices.begin(), choices.end(), node.text) == choices.end()) {
     auto guess = did_you_mean(node.text, choices);
     for (const auto& [word, choice] : field.options.meant)

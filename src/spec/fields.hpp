@@ -1,6 +1,6 @@
 #pragma once
-// A field is described once (name, type, unit, default, range, text). From that description come
-// the parser with its error texts, the JSON Schema, the reference page and the checks of --set.
+// A field is described once (name, type, unit, default, range, text; of a closed set an enum with its names). From that
+// description come the parser with its error texts, the JSON Schema, the reference page and the checks of --set.
 //
 //   template <> const Table& table_of<Link>() {
 //     static const Table table = TableOf<Link>("link", "A cable between two ports.")
@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/names.hpp"
 #include "base/ranges.hpp"
 #include "base/units.hpp"
 #include "spec/node.hpp"
@@ -32,7 +33,7 @@ struct FieldOptions {
   std::string fallback = "";  // default, as it would be written in the file
   std::string example = "";
   bool required = false;
-  std::vector<std::string> choices = {};
+  std::vector<std::string> except = {};            // names of the field's enum that cannot be written
   std::optional<std::int64_t> min = std::nullopt;  // in the smallest unit
   std::optional<std::int64_t> max = std::nullopt;
   std::vector<std::string> only_for = {};  // values of the neighbouring `kind` that have this field
@@ -46,10 +47,11 @@ struct Field {
   std::string name;
   FieldOptions options;
   Shape shape = Shape::text;
-  bool list = false;                   // a list of `shape`; one value alone is a list of one
-  bool optional = false;               // stays empty when it is not given
-  const UnitFamily* units = nullptr;   // Shape::quantity
-  const Table& (*object)() = nullptr;  // Shape::object
+  std::vector<std::string> choices = {};  // of a closed set: the names of its enum
+  bool list = false;                      // a list of `shape`; one value alone is a list of one
+  bool optional = false;                  // stays empty when it is not given
+  const UnitFamily* units = nullptr;      // Shape::quantity
+  const Table& (*object)() = nullptr;     // Shape::object
   std::function<void(Reader&, const Node&, const Field&, void*)> read;
 };
 
@@ -142,6 +144,10 @@ void describe_value(Field& field) {
   } else if constexpr (is_quantity<V>::value) {
     field.shape = Shape::quantity;
     field.units = &unit_family<V>();
+  } else if constexpr (std::is_enum_v<V>) {
+    field.shape = Shape::text;
+    field.choices = enum_names<V>();
+    for (const std::string& name : field.options.except) std::erase(field.choices, name);
   } else if constexpr (std::is_same_v<V, bool>) {
     field.shape = Shape::boolean;
   } else if constexpr (std::is_same_v<V, std::int64_t>) {
@@ -176,6 +182,10 @@ void read_value(Reader& reader, const Node& node, const Field& field, V& out) {
     std::int64_t count = out.count();
     reader.quantity(node, field, count);
     out = V(count);
+  } else if constexpr (std::is_enum_v<V>) {
+    std::string name;
+    reader.value(node, field, name);  // takes none but the choices
+    if (const auto value = parse_enum<V>(name)) out = *value;
   } else if constexpr (std::is_class_v<V> && !std::is_same_v<V, std::string> && !std::is_same_v<V, Ratio> &&
                        !std::is_same_v<V, Indices> && !std::is_same_v<V, Sizes>) {
     if (field.options.section.empty()) {

@@ -4,11 +4,16 @@
 
 namespace weft::spec {
 
+enum class Letter { a, b, hidden };
+constexpr auto names_of(Letter) {
+  return std::to_array<EnumName<Letter>>({{Letter::a, "a"}, {Letter::b, "b"}, {Letter::hidden, "hidden"}});
+}
+
 struct Inner {
   std::int64_t n = 7;
 };
 struct Thing {
-  std::string kind;
+  Letter kind = Letter::a;
   std::int64_t count = -1;
   bool flag = false;
   Ratio ratio{0, 0};
@@ -16,6 +21,7 @@ struct Thing {
   Sizes sizes;
   Bandwidth rate;
   std::vector<std::int64_t> list;
+  std::vector<Letter> letters;
   std::optional<Inner> inner;
   std::optional<std::int64_t> only_b;
 };
@@ -30,7 +36,7 @@ template <>
 const Table& table_of<Thing>() {
   static const Table table =
       TableOf<Thing>("thing", "A thing.")
-          .field("kind", &Thing::kind, {.text = "Kind.", .choices = {"a", "b"}})
+          .field("kind", &Thing::kind, {.text = "Kind.", .except = {"hidden"}})
           .field("count", &Thing::count, {.text = "Count.", .fallback = "3", .min = 1, .max = 10})
           .field("flag", &Thing::flag, {.text = "Flag."})
           .field("ratio", &Thing::ratio, {.text = "Ratio."})
@@ -38,6 +44,7 @@ const Table& table_of<Thing>() {
           .field("sizes", &Thing::sizes, {.text = "Sizes."})
           .field("rate", &Thing::rate, {.text = "Rate.", .min = 1'000'000'000})
           .field("list", &Thing::list, {.text = "List.", .max = 9})
+          .field("letters", &Thing::letters, {.text = "Letters."})
           .field("inner", &Thing::inner, {.text = "Inner."})
           .field("only_b", &Thing::only_b, {.text = "B.", .required = true, .only_for = {"b"}})
           .build();
@@ -144,6 +151,15 @@ TEST(Fields, OneValueIsAListOfOne) {
   std::string many = "{list: [";
   for (int i = 0; i < 1025; ++i) many += "1,";
   EXPECT_EQ(bad(many + "]}"), "E0107");
+}
+
+TEST(Fields, AClosedSetIsAnEnum) {
+  EXPECT_EQ(good("{kind: a}").kind, Letter::a);
+  EXPECT_EQ(good("{kind: b, only_b: 1}").kind, Letter::b);
+  EXPECT_EQ(good("{letters: [b, a]}").letters, (std::vector{Letter::b, Letter::a}));
+  for (const char* text : {"{kind: c}", "{kind: B}", "{kind: hidden}", "{letters: [a, c]}"})
+    EXPECT_EQ(bad(text), "E0109") << text;
+  EXPECT_EQ(bad("{kind: [a]}"), "E0103");
 }
 
 TEST(Fields, AMissingOrMisspeltKindIsSaidOnce) {

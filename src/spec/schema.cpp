@@ -43,7 +43,7 @@ Json value_schema(const Field& field) {
     }
     case Shape::text: {
       Json out = {{"type", {"string", "number"}}};
-      if (!field.options.choices.empty()) out = {{"enum", field.options.choices}};
+      if (!field.choices.empty()) out = {{"enum", field.choices}};
       return out;
     }
     case Shape::quantity:
@@ -102,7 +102,7 @@ std::string cell_type(const Field& field) {
   if (field.shape == Shape::object) {
     type += fmt::format(" [{0}](#{0})", field.object().name);
   }
-  if (!field.options.choices.empty()) type = "one of " + either(field.options.choices);
+  if (!field.choices.empty()) type = "one of " + either(field.choices);
   if (const std::string range = range_text(field); !range.empty()) type += ", " + range;
   return type;
 }

@@ -9,11 +9,14 @@
 
 namespace weft::spec {
 
+enum class Ware { a, b_or_c };
+constexpr auto names_of(Ware) { return std::to_array<EnumName<Ware>>({{Ware::a, "a"}, {Ware::b_or_c, "b|c"}}); }
+
 struct Wheel {
   Length radius;
 };
 struct Cart {
-  std::string kind;
+  Ware kind = Ware::a;
   std::int64_t count = 0;
   std::vector<Wheel> wheels;
 };
@@ -30,7 +33,7 @@ template <>
 const Table& table_of<Cart>() {
   static const Table table =
       TableOf<Cart>("cart", "A cart.")
-          .field("kind", &Cart::kind, {.text = "Kind.", .choices = {"a", "b|c"}})
+          .field("kind", &Cart::kind, {.text = "Kind."})
           .field("count", &Cart::count, {.text = "How many.", .fallback = "2", .min = 1, .max = 4})
           .field("wheels", &Cart::wheels, {.text = "Wheels."})
           .build();

@@ -263,7 +263,7 @@ std::vector<Variant> network_variants(Cause cause, const Situation& situation, M
   const std::string& at = machine.servers();
   const model::Cluster& cluster = *machine.cluster();
   const bool one_flow = situation.nodes == 2 && situation.per_node() == 1;  // each way
-  const bool one_switch = situation.fabric_known && cluster.file.fabric.kind == "single-chassis";
+  const bool one_switch = situation.fabric_known && cluster.file.fabric.kind == model::FabricKind::single_chassis;
   switch (cause) {
     case Cause::no_gpudirect: {
       // How fast host memory is depends on CPUs, NUMA and the number of cards.

@@ -57,9 +57,9 @@ void add_fabric(const model::Cluster& cluster, std::vector<WhatIf>& out) {
   const model::FabricSpec& fabric = cluster.file.fabric;
   const auto* clos = std::get_if<model::ClosShape>(&cluster.shape.layout);
   if (clos == nullptr || clos->tiers < 2) return;
-  const std::string& balance = cluster.file.transport.balance;
-  if (balance == "ecmp") out.push_back(change("spraying instead of ECMP", {"transport.balance=spray"}));
-  if (balance == "ecmp" && cluster.file.transport.kind == "rocev2" && cluster.file.transport.rocev2.qps < 4)
+  const bool ecmp = cluster.file.transport.balance == model::Balance::ecmp;
+  if (ecmp) out.push_back(change("spraying instead of ECMP", {"transport.balance=spray"}));
+  if (ecmp && cluster.file.transport.kind == model::TransportKind::rocev2 && cluster.file.transport.rocev2.qps < 4)
     out.push_back(change("4 queue pairs per connection", {"transport.rocev2.qps=4"}));
   if (fabric.spines) out.push_back(change("twice the spines", {fmt::format("fabric.spines={}", *fabric.spines * 2)}));
 }
