@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "transport/roce/roce.hpp"
 #include "transport/srd/srd.hpp"
@@ -37,6 +38,27 @@ TEST(Peers, TakeTurnsWithSrd) { expect_turns<Srd>(SrdConfig{}); }
 TEST(Peers, TakeTurnsWithRoce) { expect_turns<Roce>(RoceConfig{}); }
 TEST(Peers, TakeTurnsWithTcp) { expect_turns<Tcp>(TcpConfig{}); }
 TEST(Peers, TakeTurnsWithUet) { expect_turns<Uet>(UetConfig{}); }
+
+// Marks of several peers may be seen before anybody asks what goes back.
+TEST(Peers, AreEachToldThatTheirPacketsWereMarked) {
+  RoceConfig config;
+  config.base_rtt = 4'400'000;
+  Roce receiver(config);
+  Transmit out{};
+  for (const std::uint32_t peer : {1u, 2u, 3u}) {
+    Roce sender(config);
+    ASSERT_TRUE(sender.post(0, peer, {Op::send, 0, 100'000, peer, peer}));
+    ASSERT_TRUE(sender.poll(0, peer, out));
+    receiver.handle(0, 0, out.type, static_cast<std::uint8_t>(out.flags | kMarked), out.header);
+  }
+  std::set<std::uint32_t> told;
+  for (out = {}; receiver.poll_ack(0, out); out = {}) {
+    if (out.type != PacketType::roce_cnp) continue;
+    EXPECT_EQ(out.wire_bytes, config.cnp_bytes);
+    told.insert(out.header.destination);
+  }
+  EXPECT_EQ(told, (std::set<std::uint32_t>{1, 2, 3}));
+}
 
 }  // namespace
 }  // namespace weft::transport

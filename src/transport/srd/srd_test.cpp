@@ -248,6 +248,7 @@ TEST(Srd, ADeadPathIsLeftAndNeverGivenMuch) {
   // A quarter of what is under way until it shows, and a few trials of other entropies.
   EXPECT_LT(swallowed, 120u);
   EXPECT_GT(pair.srd[0].counters().paths_left, 1u);
+  EXPECT_LE(pair.srd[0].counters().paths_left, swallowed) << "each for a packet that vanished";
 }
 
 TEST(Srd, AllPathsDeadIsAskedAboutEverMoreRarelyAndRecovers) {
