@@ -113,14 +113,15 @@ void come_and_go(std::int64_t least, std::int64_t most, bool split, Check check)
   }
 }
 
-// One solver has a flow for several that come and go together, the other each of them.
+// One solver has a flow for several that come and go together, the other each of them. What is left of a division stays
+// with whom it was last, so the two may differ in the last parts, by a few for each link that passes them on.
 RC_GTEST_PROP(MaxMinRates, StandingForManyIsTheSameAsBeingMany, ()) {
   Random random(*rc::gen::arbitrary<std::uint64_t>(), 0, 0);
   const auto links = *rc::gen::inRange(1u, 8u);
   MaxMinRates together;
   MaxMinRates apart;
   for (std::uint32_t i = 0; i < links; ++i) {
-    const std::int64_t capacity = 1 + random.below(1000);
+    const std::int64_t capacity = (1 + random.below(1000)) * std::int64_t{1'000'000'000};
     together.add_link(capacity);
     apart.add_link(capacity);
   }
@@ -146,7 +147,7 @@ RC_GTEST_PROP(MaxMinRates, StandingForManyIsTheSameAsBeingMany, ()) {
     together.settle();
     apart.settle();
     for (const Alike& some : all)
-      for (const std::uint32_t flow : some.flows) RC_ASSERT(apart.rate(flow) == together.rate(some.flow));
+      for (const std::uint32_t flow : some.flows) RC_ASSERT(std::abs(apart.rate(flow) - together.rate(some.flow)) <= 100);
   }
 }
 

@@ -19,6 +19,7 @@ using collective::Team;
 constexpr std::uint64_t kFewRounds = 6;
 constexpr std::uint64_t kAllRounds = 8;  // up to here none is left out
 constexpr std::uint64_t kMostSteps = 4'000'000;
+constexpr std::uint64_t kFewSteps = 400'000;  // a moment: so many are all run, and nothing is guessed
 constexpr std::uint32_t kBegin = 0xFFFFFFFFu;
 
 class Trace {
@@ -175,13 +176,32 @@ class Trace {
   std::map<Key, Stream> streams_;
 };
 
-std::optional<Breakdown> run(const Team& team, PlanOptions options, std::uint64_t rounds, Plan& plan) {
+// Nothing when it takes more than `most_steps`. Of no rounds: all of them.
+std::optional<Breakdown> run(const Team& team, PlanOptions options, std::uint64_t rounds, std::uint64_t most_steps,
+                             Plan& plan) {
   options.most_rounds = rounds;
   plan = make_plan(team, options);
   std::uint64_t steps = 0;
   for (const auto& program : plan.different) steps += program->messages();
-  if (steps > kMostSteps) return std::nullopt;
+  if (steps > most_steps) return std::nullopt;
   return Trace(team, plan, options.pxn).run();
+}
+
+// Of a few rounds, and what further ones cost where they are like the last.
+std::optional<Breakdown> estimate(const Team& team, const PlanOptions& options, Plan& plan) {
+  auto made = run(team, options, kAllRounds, kMostSteps, plan);
+  if (!made) return std::nullopt;
+  const std::uint64_t whole = plan.whole_rounds;
+  if (whole <= kAllRounds) return made;
+  // A part may shrink where the chain changes its way.
+  const auto before = run(team, options, kFewRounds, kMostSteps, plan);
+  if (!before) return std::nullopt;
+  for (std::size_t i = 0; i < kResources; ++i) {
+    const std::int64_t more = std::max<std::int64_t>(0, made->time[i] - before->time[i]);
+    made->time[i] +=
+        more * static_cast<std::int64_t>(whole - kAllRounds) / static_cast<std::int64_t>(kAllRounds - kFewRounds);
+  }
+  return made;
 }
 
 }  // namespace
@@ -222,19 +242,9 @@ std::int64_t Breakdown::total() const { return std::accumulate(time.begin(), tim
 
 std::optional<Breakdown> critical_path(const Team& team, const PlanOptions& options, const FabricLoss& loss) {
   Plan plan;
-  auto made = run(team, options, kAllRounds, plan);
+  auto made = run(team, options, 0, kFewSteps, plan);
+  if (!made) made = estimate(team, options, plan);
   if (!made) return std::nullopt;
-  const std::uint64_t whole = plan.whole_rounds;
-  if (whole > kAllRounds) {
-    // Rounds cost what the last of these cost; a part of it may shrink where the chain changes its way.
-    const auto before = run(team, options, kFewRounds, plan);
-    if (!before) return std::nullopt;
-    for (std::size_t i = 0; i < kResources; ++i) {
-      const std::int64_t more = std::max<std::int64_t>(0, made->time[i] - before->time[i]);
-      made->time[i] +=
-          more * static_cast<std::int64_t>(whole - kAllRounds) / static_cast<std::int64_t>(kAllRounds - kFewRounds);
-    }
-  }
   const std::int64_t cards = (*made)[Resource::nic];
   const auto charge = [&](Resource resource, std::int64_t per_mille) {
     (*made)[resource] = cards / 1'000 * per_mille;
