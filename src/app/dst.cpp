@@ -13,17 +13,18 @@ namespace weft::app {
 namespace {
 
 std::string record(const DstOptions& options, const weft::dst::Summary& summary) {
-  using Json = nlohmann::ordered_json;
   const bool failed = summary.failed > 0;
-  return Json({{"record", "dst"},
-               {"version", 1},
-               {"transport", options.transport},
-               {"seeds", summary.seeds},
-               {"failed", summary.failed},
-               {"first_failed", failed ? Json(summary.first_failed) : nullptr},
-               {"first_failed_transport", failed ? Json(weft::dst::name_of(summary.first_failed_transport)) : nullptr},
-               {"events", summary.events},
-               {"digest", fmt::format("{:016x}", summary.digest)}})
+  return nlohmann::ordered_json(
+             {{"record", "dst"},
+              {"version", 1},
+              {"transport", options.transport},
+              {"seeds", summary.seeds},
+              {"failed", summary.failed},
+              {"first_failed", failed ? nlohmann::ordered_json(summary.first_failed) : nullptr},
+              {"first_failed_transport",
+               failed ? nlohmann::ordered_json(weft::dst::name_of(summary.first_failed_transport)) : nullptr},
+              {"events", summary.events},
+              {"digest", fmt::format("{:016x}", summary.digest)}})
       .dump();
 }
 
