@@ -15,8 +15,8 @@ report::RunInfo run_info(const Session& session, const InputOptions& input, cons
   fingerprint.add(experiment::fingerprint(*experiment.workload));
   if (const auto* traffic = std::get_if<experiment::Traffic>(experiment.workload.get()))
     for (const experiment::TrafficStream& stream : traffic->named())
-      fingerprint.add(std::string(stream.transport ? enum_name(*stream.transport) : "") + " " +
-                      stream.service.value_or(""));
+      fingerprint.add(std::string(stream.run.transport ? enum_name(*stream.run.transport) : "") + " " +
+                      stream.run.service.value_or(""));
   fingerprint.add(experiment::name(experiment.fidelity));
   for (const std::string& fault : options.faults) fingerprint.add(fault);
   report::RunInfo info;

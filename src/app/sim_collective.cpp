@@ -40,7 +40,7 @@ std::string names_beside(const Collectives& work) {
   std::string names;
   if (!work.beside) return names;
   for (const experiment::TrafficStream& each : work.beside->streams)
-    names += (names.empty() ? " beside " : ", ") + each.name;
+    names += (names.empty() ? " beside " : ", ") + each.run.name;
   return names;
 }
 

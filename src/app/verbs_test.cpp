@@ -98,8 +98,8 @@ TEST_F(Verbs, AFailureInAMatrixHasAnUplink) {
   SimOptions options;
   options.input = input(false);
   options.work.traffic.matrix = file("a.cm",
-                                "Nodes 32\nConnections 1\nFailures 1\n0->9 id 1 start 0 size 1000\n"
-                                "failure switch_type CORE switch_id 0 link_id 0\n");
+                                     "Nodes 32\nConnections 1\nFailures 1\n0->9 id 1 start 0 size 1000\n"
+                                     "failure switch_type CORE switch_id 0 link_id 0\n");
   EXPECT_EQ(sim(options, console_), kYourInput);
   const std::string text = err();
   EXPECT_TRUE(contains(text, "this failure names no uplink")) << text;

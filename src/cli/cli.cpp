@@ -11,7 +11,6 @@
 #include "cli/completion.hpp"
 #include "model/catalog.hpp"
 #include "model/choices.hpp"
-#include "workload/patterns.hpp"
 
 namespace weft::cli {
 namespace {
@@ -132,8 +131,9 @@ CLI::Validator from_zero_on() {
 // What every verb that simulates is told.
 void add_traffic(CLI::App& command, app::TrafficOptions& traffic) {
   command.add_option("--matrix", traffic.matrix, "uet-htsim's connection matrix")->type_name("FILE.cm");
-  command.add_option("--pattern", traffic.pattern, fmt::format("{}", fmt::join(workload::pattern_names(), " ")))
-      ->check(CLI::IsMember(workload::pattern_names()))
+  command
+      .add_option("--pattern", traffic.pattern, fmt::format("{}", fmt::join(enum_names<model::TrafficPattern>(), " ")))
+      ->check(CLI::IsMember(enum_names<model::TrafficPattern>()))
       ->option_text("NAME=permutation");
   command.add_option("--size", traffic.size, "bytes of each flow of a pattern")->capture_default_str();
   command.add_option("--nodes,--gpus", traffic.nodes, "GPUs that take part; 0: all")
@@ -143,10 +143,12 @@ void add_traffic(CLI::App& command, app::TrafficOptions& traffic) {
       ->check(CLI::Range(0, 64))
       ->option_text("N=8");
   command.add_option("--arrivals", traffic.arrivals, "when flows begin: at-once; open loop: paced, poisson")
-      ->check(CLI::IsMember(workload::arrival_names()))
+      ->check(CLI::IsMember(enum_names<model::FlowArrivals>()))
       ->option_text("NAME=at-once");
   command.add_option("--load", traffic.load, "open loop: of the line rate")->capture_default_str();
-  command.add_option("--sizes", traffic.sizes, fmt::format("8B..8GiB, or {}", fmt::join(workload::size_names(), " ")))
+  command
+      .add_option("--sizes", traffic.sizes,
+                  fmt::format("8B..8GiB, or {}", fmt::join(enum_names<model::FlowSizes>(), " ")))
       ->option_text("SIZES");
   command.add_option("--duration", traffic.duration, "open loop: how long flows begin")->capture_default_str();
   command.add_option("--verb", traffic.verb, "of SRD: send, write, or read from the target")

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "app/commands.hpp"
+#include "model/choices.hpp"
 #include "spec/codes.hpp"
-#include "workload/patterns.hpp"
 
 namespace weft::cli {
 namespace {
@@ -44,7 +44,7 @@ bool takes_file(const std::string& verb) {
 std::string values(const std::string& option) {
   if (option == "as") return "table svg dot json";
   if (option == "kind") return fmt::format("{}", fmt::join(app::init_kinds(), " "));
-  if (option == "pattern") return fmt::format("{}", fmt::join(workload::pattern_names(), " "));
+  if (option == "pattern") return fmt::format("{}", fmt::join(enum_names<model::TrafficPattern>(), " "));
   return "";
 }
 

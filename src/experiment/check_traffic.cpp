@@ -27,7 +27,7 @@ std::vector<Carried> carried(const Design& design, const Traffic& traffic) {
   if (traffic.streams.empty()) return {{by_default, model::Verb::send}};
   std::vector<Carried> all;
   for (const TrafficStream& stream : traffic.streams)
-    all.push_back({stream.transport.value_or(by_default), stream.verb});
+    all.push_back({stream.run.transport.value_or(by_default), stream.run.verb});
   return all;
 }
 
@@ -142,11 +142,11 @@ void check_even_shares(Design& design, const Traffic& traffic) {
   };
   const model::ClusterFile& file = design.cluster().file;
   const auto transport_of = [&](const TrafficStream& stream) {
-    return enum_name(stream.transport.value_or(file.transport.kind));
+    return enum_name(stream.run.transport.value_or(file.transport.kind));
   };
   const auto service_of = [&](const TrafficStream& stream) {
-    return stream.service || file.switching.services.empty() ? stream.service.value_or("")
-                                                             : file.switching.services[0].name;
+    return stream.run.service || file.switching.services.empty() ? stream.run.service.value_or("")
+                                                                 : file.switching.services[0].name;
   };
   for (std::size_t i = 1; i < traffic.streams.size(); ++i) {
     const TrafficStream& a = traffic.streams[i - 1];

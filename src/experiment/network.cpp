@@ -19,7 +19,7 @@ bool is_split(model::Balance balance, transport::Protocol protocol) {
 
 sim::SimConfig config_for(const model::Cluster& cluster, const Traffic& traffic, const Experiment& experiment) {
   sim::SimConfig config = packet_config(cluster, traffic.named());
-  if (traffic.named().empty() && !traffic.streams.empty()) config.verbs = {op_of(traffic.streams[0].verb)};
+  if (traffic.named().empty() && !traffic.streams.empty()) config.verbs = {op_of(traffic.streams[0].run.verb)};
   config.seed = experiment.seed;
   config.threads = experiment.threads;
   config.sample = experiment.wanted.sample.count();
@@ -101,7 +101,7 @@ void set_up_faults(const Design& design, const Traffic& traffic, const Experimen
 Traffic work_and(const Traffic* beside) {
   Traffic all;
   if (beside == nullptr) return all;
-  all.streams.push_back({"work", {}, 0, {}, {}});
+  all.streams.emplace_back().run.name = "work";
   all.streams.insert(all.streams.end(), beside->streams.begin(), beside->streams.end());
   return all;
 }

@@ -214,9 +214,9 @@ sim::ExactConfig exact_config(const model::Cluster& cluster) {
 
 // Which of the services a stream travels in; nothing: none of that name.
 std::optional<std::uint32_t> service_of(const model::SwitchingSpec& switching, const TrafficStream& stream) {
-  if (!stream.service) return 0;
+  if (!stream.run.service) return 0;
   for (std::uint32_t i = 0; i < switching.services.size(); ++i)
-    if (switching.services[i].name == *stream.service) return i;
+    if (switching.services[i].name == *stream.run.service) return i;
   return std::nullopt;
 }
 
@@ -307,8 +307,8 @@ sim::SimConfig packet_config(const model::Cluster& cluster, std::span<const Traf
   config.stack.tcp_over_srd = tcp_over_srd_config(transport);
   config.stack.raw = {config.stack.srd.payload, config.stack.srd.header, config.stack.srd.paths};
   for (const TrafficStream& stream : streams)
-    config.streams.push_back(description_of(stream.transport.value_or(transport.kind)).protocol);
-  for (const TrafficStream& stream : streams) config.verbs.push_back(op_of(stream.verb));
+    config.streams.push_back(description_of(stream.run.transport.value_or(transport.kind)).protocol);
+  for (const TrafficStream& stream : streams) config.verbs.push_back(op_of(stream.run.verb));
   for (const Protocol protocol : config.streams) config.stack.use(protocol);
   if (streams.empty()) config.stack.use(config.protocol);
   config.header = config.stack.shortest_header();
@@ -375,13 +375,13 @@ void check_services(Design& design, std::span<const TrafficStream> streams) {
   for (const TrafficStream& stream : streams) {
     const auto service = service_of(switching, stream);
     if (!service) {
-      const auto guess = did_you_mean(*stream.service, names);
-      diagnostics.add(
-          Complaint::bad_reference, {},
-          fmt::format("stream '{}' asks for the service '{}', which is not there", stream.name, *stream.service),
-          guess           ? fmt::format("did you mean {}?", *guess)
-          : names.empty() ? "a list switching.services"
-                          : fmt::format("one of {}", either(names)));
+      const auto guess = did_you_mean(*stream.run.service, names);
+      diagnostics.add(Complaint::bad_reference, {},
+                      fmt::format("stream '{}' asks for the service '{}', which is not there", stream.run.name,
+                                  *stream.run.service),
+                      guess           ? fmt::format("did you mean {}?", *guess)
+                      : names.empty() ? "a list switching.services"
+                                      : fmt::format("one of {}", either(names)));
     }
   }
 }

@@ -170,9 +170,9 @@ TEST(PacketConfig, SwitchesAreAsTheFileSays) {
 
 TrafficStream stream(const std::string& transport, const std::string& service, const std::string& verb = "send") {
   TrafficStream out;
-  out.transport = parse_enum<model::TransportKind>(transport);
-  out.service = service;
-  out.verb = parse_enum<model::Verb>(verb).value();
+  out.run.transport = parse_enum<model::TransportKind>(transport);
+  out.run.service = service;
+  out.run.verb = parse_enum<model::Verb>(verb).value();
   return out;
 }
 

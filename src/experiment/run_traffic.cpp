@@ -20,12 +20,12 @@ void name_streams(const model::ClusterFile& file, std::span<const TrafficStream>
                   std::vector<schedule::StreamRecord>& records) {
   records.resize(streams.size());
   for (std::size_t i = 0; i < streams.size(); ++i) {
-    records[i].name = streams[i].name;
-    records[i].open_loop = workload::is_open_loop(streams[i].pattern);
-    records[i].transport = enum_name(streams[i].transport.value_or(file.transport.kind));
+    records[i].name = streams[i].run.name;
+    records[i].open_loop = workload::is_open_loop(streams[i].run);
+    records[i].transport = enum_name(streams[i].run.transport.value_or(file.transport.kind));
     records[i].flows = streams[i].flows;
     if (!file.switching.services.empty())
-      records[i].service = streams[i].service.value_or(file.switching.services[0].name);
+      records[i].service = streams[i].run.service.value_or(file.switching.services[0].name);
   }
 }
 

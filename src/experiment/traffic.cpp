@@ -22,29 +22,45 @@ std::uint64_t fingerprint_of(std::string_view text) {
 }
 
 // Flows of a pattern; 0: not known before they are drawn.
-std::uint64_t flows_of(const workload::PatternOptions& pattern) {
-  const std::uint64_t nodes = pattern.nodes;
-  if (workload::is_open_loop(pattern)) return 0;
-  if (pattern.name == "one") return 1;
-  if (pattern.name == "all-to-all") return nodes * (nodes - 1);
-  return pattern.name == "incast" || pattern.name == "outcast" ? nodes - 1 : nodes;
+std::uint64_t flows_of(const model::TrafficRun& run, std::uint64_t nodes) {
+  if (workload::is_open_loop(run)) return 0;
+  switch (run.pattern) {
+    case model::TrafficPattern::one:
+      return 1;
+    case model::TrafficPattern::all_to_all:
+      return nodes * (nodes - 1);
+    case model::TrafficPattern::incast:
+    case model::TrafficPattern::outcast:
+      return nodes - 1;
+    case model::TrafficPattern::ring:
+    case model::TrafficPattern::permutation:
+    case model::TrafficPattern::poisson:
+      break;
+  }
+  return nodes;
 }
 
-std::string name_of(const workload::PatternOptions& pattern, const model::TrafficRun& run) {
-  const std::string nodes = counted(std::int64_t{pattern.nodes}, "node");
+std::string name_of(const TrafficStream& stream) {
+  const model::TrafficRun& run = stream.run;
+  const std::string nodes = counted(std::int64_t{stream.ground.nodes}, "node");
+  const std::string_view pattern = enum_name(run.pattern);
   const std::string size = exact(run.size);
-  if (!workload::is_open_loop(pattern)) return fmt::format("{} of {}, {} each", pattern.name, nodes, size);
+  if (!workload::is_open_loop(run)) return fmt::format("{} of {}, {} each", pattern, nodes, size);
+  const bool poisson = run.pattern == model::TrafficPattern::poisson;
   const std::string sizes =
-      pattern.sizes == "fixed" && pattern.name != "poisson" ? size + " each" : pattern.sizes + " sizes";
-  const std::string when = pattern.name == "poisson" ? "" : " " + pattern.arrivals;
-  return fmt::format("{} of {}, {}{} at {} of the line rate for {}", pattern.name, nodes, sizes, when, exact(run.load),
-                     exact(run.duration));
+      run.sizes == model::FlowSizes::fixed && !poisson ? size + " each" : fmt::format("{} sizes", enum_name(run.sizes));
+  return fmt::format("{} of {}, {}{} at {} of the line rate for {}", pattern, nodes, sizes,
+                     poisson ? "" : fmt::format(" {}", enum_name(run.arrivals)), exact(run.load), exact(run.duration));
 }
 
-std::uint64_t fingerprint_of(const workload::PatternOptions& pattern) {
-  std::string text = fmt::format("{} {} {} {} {} {} {}", pattern.name, pattern.nodes, pattern.bytes, pattern.window,
-                                 pattern.sizes, pattern.load_per_mille, pattern.duration.count());
-  if (pattern.arrivals != "at-once") text += " " + pattern.arrivals;
+// Of what decides the flows, whatever carries them and whoever sends them.
+std::uint64_t fingerprint_of(const TrafficStream& stream) {
+  const model::TrafficRun& run = stream.run;
+  std::string text =
+      fmt::format("{} {} {} {}", enum_name(run.pattern), stream.ground.nodes, run.size.count(), run.window);
+  if (workload::is_open_loop(run))
+    text += fmt::format(" {} {} {} {}", enum_name(run.sizes), run.load.count(), run.duration.count(),
+                        enum_name(run.arrivals));
   return fingerprint_of(text);
 }
 
@@ -71,36 +87,26 @@ std::optional<TrafficStream> stream_of(const model::TrafficRun& run, const Traff
                                        spec::Diagnostics& diagnostics) {
   const std::int64_t nodes = run.nodes.value_or(std::int64_t{ground.gpus} - run.first);
   if (!fits(run, nodes, ground, diagnostics)) return std::nullopt;
-  TrafficStream stream{run.name, {}, static_cast<std::uint32_t>(run.first), run.transport, run.service, run.verb};
-  workload::PatternOptions& pattern = stream.pattern;
-  pattern.name = enum_name(run.pattern);
-  pattern.nodes = static_cast<std::uint32_t>(nodes);
-  pattern.bytes = static_cast<std::uint64_t>(run.size.count());
   // Streams that look alike are still drawn each for itself; the first one as it would be alone.
-  pattern.seed = number == 0 ? ground.seed : mix64(ground.seed + number);
-  pattern.window = static_cast<std::uint32_t>(run.window);
-  pattern.sizes = enum_name(run.sizes);
-  pattern.arrivals = enum_name(run.arrivals);
-  pattern.load_per_mille = static_cast<std::uint32_t>(run.load.count() / 1000);
-  pattern.line_rate = ground.line_rate;
-  pattern.duration = run.duration;
-  stream.flows = flows_of(pattern);
-  return workload::make_traffic(pattern, diagnostics) ? std::optional(std::move(stream)) : std::nullopt;
+  const std::uint64_t seed = number == 0 ? ground.seed : mix64(ground.seed + number);
+  TrafficStream stream{run, {.nodes = static_cast<std::uint32_t>(nodes), .line_rate = ground.line_rate, .seed = seed}};
+  stream.flows = flows_of(run, stream.ground.nodes);
+  return workload::make_traffic(run, stream.ground, diagnostics) ? std::optional(std::move(stream)) : std::nullopt;
 }
 
 // What is equal for equal flows, whatever carries them.
 std::uint64_t fingerprint_of(const std::vector<TrafficStream>& streams, Bandwidth line_rate) {
-  if (streams[0].name.empty()) {
-    const TrafficStream& only = streams[0];
-    return fingerprint_of(only.pattern) ^ (only.verb == model::Verb::send ? 0 : fingerprint_of(enum_name(only.verb)));
-  }
+  const auto verb = [](const TrafficStream& stream) { return stream.run.verb; };
+  if (streams[0].run.name.empty())
+    return fingerprint_of(streams[0]) ^
+           (verb(streams[0]) == model::Verb::send ? 0 : fingerprint_of(enum_name(verb(streams[0]))));
   Fingerprint fingerprint;
   for (const TrafficStream& stream : streams) {
-    fingerprint.add(stream.name);
-    fingerprint.add(fingerprint_of(stream.pattern));
-    fingerprint.add(stream.first);
-    if (workload::is_open_loop(stream.pattern)) fingerprint.add(static_cast<std::uint64_t>(line_rate.count()));
-    if (stream.verb != model::Verb::send) fingerprint.add(enum_name(stream.verb));
+    fingerprint.add(stream.run.name);
+    fingerprint.add(fingerprint_of(stream));
+    fingerprint.add(static_cast<std::uint64_t>(stream.run.first));
+    if (workload::is_open_loop(stream.run)) fingerprint.add(static_cast<std::uint64_t>(line_rate.count()));
+    if (verb(stream) != model::Verb::send) fingerprint.add(enum_name(verb(stream)));
   }
   return fingerprint.value();
 }
@@ -142,15 +148,15 @@ std::optional<Traffic> make_traffic(const std::vector<model::TrafficRun>& runs, 
     auto stream = stream_of(run, ground, static_cast<std::uint32_t>(traffic.streams.size()), diagnostics);
     if (!stream) return std::nullopt;
     for (const TrafficStream& other : traffic.streams)
-      if (other.name == run.name)
+      if (other.run.name == run.name)
         diagnostics.add(Complaint::contradiction, {}, fmt::format("two streams are called '{}'", run.name),
                         "a name for each");
-    traffic.nodes = std::max(traffic.nodes, stream->first + stream->pattern.nodes);
+    traffic.nodes = std::max(traffic.nodes, static_cast<std::uint32_t>(run.first) + stream->ground.nodes);
     counted_all = counted_all && stream->flows > 0;
     traffic.flows += stream->flows;
-    traffic.bytes += stream->flows * stream->pattern.bytes;
+    traffic.bytes += stream->flows * static_cast<std::uint64_t>(run.size.count());
     if (!run.name.empty()) traffic.name += fmt::format("{}{}: ", traffic.name.empty() ? "" : "; ", run.name);
-    traffic.name += name_of(stream->pattern, run);
+    traffic.name += name_of(*stream);
     traffic.streams.push_back(std::move(*stream));
   }
   if (diagnostics.has_errors()) return std::nullopt;
@@ -160,17 +166,18 @@ std::optional<Traffic> make_traffic(const std::vector<model::TrafficRun>& runs, 
 }
 
 std::span<const TrafficStream> Traffic::named() const {
-  if (streams.size() == 1 && streams[0].name.empty()) return {};
+  if (streams.size() == 1 && streams[0].run.name.empty()) return {};
   return streams;
 }
 
 std::unique_ptr<schedule::Schedule> Traffic::make() const {
   if (matrix) return std::make_unique<workload::MatrixSchedule>(*matrix);
   spec::Diagnostics nothing;  // it was made once before
-  if (named().empty()) return workload::make_traffic(streams[0].pattern, nothing);
+  if (named().empty()) return workload::make_traffic(streams[0].run, streams[0].ground, nothing);
   std::vector<workload::Streams::Part> parts;
   for (const TrafficStream& stream : streams)
-    parts.push_back({workload::make_traffic(stream.pattern, nothing), stream.first});
+    parts.push_back(
+        {workload::make_traffic(stream.run, stream.ground, nothing), static_cast<std::uint32_t>(stream.run.first)});
   return std::make_unique<workload::Streams>(std::move(parts));
 }
 
@@ -188,12 +195,12 @@ std::uint64_t Traffic::total_bytes() const {
 
 bool Traffic::is_open_loop() const {
   return !matrix && std::all_of(streams.begin(), streams.end(),
-                                [](const TrafficStream& each) { return workload::is_open_loop(each.pattern); });
+                                [](const TrafficStream& each) { return workload::is_open_loop(each.run); });
 }
 
 Bandwidth Traffic::load_of() const {
   for (const TrafficStream& each : streams)
-    if (workload::is_open_loop(each.pattern)) return each.pattern.line_rate;
+    if (workload::is_open_loop(each.run)) return each.ground.line_rate;
   return {};
 }
 

@@ -17,13 +17,10 @@
 
 namespace weft::experiment {
 
+// A pattern of the file or of the command line, and what it is drawn for.
 struct TrafficStream {
-  std::string name;  // empty: the only one, which needs none
-  workload::PatternOptions pattern;
-  std::uint32_t first = 0;                        // GPU that is the pattern's first
-  std::optional<model::TransportKind> transport;  // nothing: the file's
-  std::optional<std::string> service;             // nothing: the first
-  model::Verb verb = model::Verb::send;
+  model::TrafficRun run;  // without a name: the only one, which needs none
+  workload::PatternGround ground;
   std::uint64_t flows = 0;  // 0: not known before they are drawn
 };
 

@@ -137,7 +137,7 @@ std::string loss_risk(const Design& design, std::span<const TrafficStream> strea
   };
   const bool any = streams.empty() ? risky(transport.kind, {})
                                    : std::any_of(streams.begin(), streams.end(), [&](const TrafficStream& stream) {
-                                       return risky(stream.transport.value_or(transport.kind), stream.service);
+                                       return risky(stream.run.transport.value_or(transport.kind), stream.run.service);
                                      });
   return any ? "RoCE on a fabric that loses packets: behind each lost one it sends everything again" : "";
 }

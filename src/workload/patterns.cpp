@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 #include <utility>
 
 #include "base/random.hpp"
@@ -17,11 +16,11 @@
 namespace weft::workload {
 namespace {
 
-using schedule::Instruction;
 using spec::Complaint;
 
 constexpr std::uint32_t kMostNodes = 16'777'216;
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
+constexpr std::int64_t kWholeLoad = 1'000'000;
 // A flow that is finished leaves a record of 56 bytes: this many fill 7.5 GB.
 constexpr std::uint64_t kMostFlows = std::uint64_t{1} << 27;
 // Beyond it no time can be told from overflow: 26 days.
@@ -37,8 +36,8 @@ std::vector<std::uint32_t> random_cycle(std::uint32_t nodes, std::uint64_t seed)
 }
 
 // Who sends to whom, node by node; of the pattern poisson, nobody knows before.
-Fan::Targets targets_of(const PatternOptions& options) {
-  const std::uint32_t nodes = options.nodes;
+Fan::Targets targets_of(model::TrafficPattern pattern, const PatternGround& ground) {
+  const std::uint32_t nodes = ground.nodes;
   const auto one = [](std::uint32_t) { return 1u; };
   const auto only_first = [](std::uint32_t count) {
     return [count](std::uint32_t rank) { return rank == 0 ? count : 0u; };
@@ -46,40 +45,55 @@ Fan::Targets targets_of(const PatternOptions& options) {
   const auto ahead = [nodes](std::uint32_t rank, std::uint32_t i) {
     return static_cast<std::uint32_t>((std::uint64_t{rank} + 1 + i) % nodes);
   };
-  if (options.name == "poisson") return {};
-  if (options.name == "one") return {only_first(1), [nodes](auto, auto) { return nodes - 1; }};
-  if (options.name == "ring") return {one, ahead};
-  if (options.name == "incast") return {[](auto rank) { return rank > 0 ? 1u : 0u; }, [](auto, auto) { return 0u; }};
-  if (options.name == "outcast") return {only_first(nodes - 1), ahead};
-  // Everybody starts with its neighbour and goes on to the next: at no time have all the same target.
-  if (options.name == "all-to-all") return {[nodes](auto) { return nodes - 1; }, ahead};
-  return {one, [to = random_cycle(nodes, options.seed)](std::uint32_t rank, auto) { return to[rank]; }};
+  switch (pattern) {
+    case model::TrafficPattern::poisson:
+      return {};
+    case model::TrafficPattern::one:
+      return {only_first(1), [nodes](auto, auto) { return nodes - 1; }};
+    case model::TrafficPattern::ring:
+      return {one, ahead};
+    case model::TrafficPattern::incast:
+      return {[](auto rank) { return rank > 0 ? 1u : 0u; }, [](auto, auto) { return 0u; }};
+    case model::TrafficPattern::outcast:
+      return {only_first(nodes - 1), ahead};
+    case model::TrafficPattern::all_to_all:
+      // Everybody starts with its neighbour and goes on to the next: at no time have all the same target.
+      return {[nodes](auto) { return nodes - 1; }, ahead};
+    case model::TrafficPattern::permutation:
+      break;
+  }
+  return {one, [to = random_cycle(nodes, ground.seed)](std::uint32_t rank, auto) { return to[rank]; }};
 }
 
-std::optional<SizeDistribution> sizes_for(const PatternOptions& options) {
-  if (options.sizes == "fixed") return SizeDistribution::fixed(options.bytes);
-  if (options.sizes == "uniform") return SizeDistribution::uniform(1, 2 * options.bytes - 1);
-  return SizeDistribution::published(options.sizes);
+SizeDistribution sizes_of(const model::TrafficRun& run) {
+  const auto bytes = static_cast<std::uint64_t>(run.size.count());
+  if (run.sizes == model::FlowSizes::fixed) return SizeDistribution::fixed(bytes);
+  if (run.sizes == model::FlowSizes::uniform) return SizeDistribution::uniform(1, 2 * bytes - 1);
+  return SizeDistribution::published(enum_name(run.sizes)).value();
 }
 
 class Maker {
  public:
-  Maker(const PatternOptions& options, spec::Diagnostics& diagnostics) : options_(options), diagnostics_(diagnostics) {}
+  Maker(const model::TrafficRun& run, const PatternGround& ground, spec::Diagnostics& diagnostics)
+      : run_(run), ground_(ground), diagnostics_(diagnostics) {}
 
   std::unique_ptr<schedule::Schedule> make() {
-    if (!check_name() || !check_arrivals()) return nullptr;
-    if (options_.nodes < 2 || options_.nodes > kMostNodes)
+    if (run_.pattern == model::TrafficPattern::poisson && run_.arrivals == model::FlowArrivals::paced)
+      return refuse("the pattern poisson is not paced", "--arrivals paced with another pattern");
+    if (ground_.nodes < 2 || ground_.nodes > kMostNodes)
       return refuse("traffic needs two nodes, and at most 16777216", "--nodes 2 or more");
-    if (needs_bytes() && (options_.bytes < 1 || options_.bytes > kMostBytes))
+    if (needs_bytes() && (run_.size.count() < 1 || run_.size.count() > kMostBytes))
       return refuse("a flow has from one byte to 1 TiB", "for example --size 2MB");
-    if (is_open_loop(options_)) return make_arrivals();
-    if (options_.name == "all-to-all") {
-      if (options_.window > schedule::kMostOutstanding)
+    if (is_open_loop(run_)) return make_arrivals();
+    const bool all_to_all = run_.pattern == model::TrafficPattern::all_to_all;
+    if (all_to_all) {
+      if (run_.window > std::int64_t{schedule::kMostOutstanding})
         return refuse(fmt::format("a node has at most {} flows going", schedule::kMostOutstanding), "--window 8");
-      if (std::uint64_t{options_.nodes} * (options_.nodes - 1) > kMostFlows) return too_many();
+      if (std::uint64_t{ground_.nodes} * (ground_.nodes - 1) > kMostFlows) return too_many();
     }
-    const std::uint32_t window = options_.name == "all-to-all" ? options_.window : 0;
-    return std::make_unique<Fan>(options_.nodes, options_.bytes, window, targets_of(options_));
+    return std::make_unique<Fan>(ground_.nodes, static_cast<std::uint64_t>(run_.size.count()),
+                                 all_to_all ? static_cast<std::uint32_t>(run_.window) : 0,
+                                 targets_of(run_.pattern, ground_));
   }
 
  private:
@@ -93,99 +107,43 @@ class Maker {
                   "fewer nodes, or a shorter time");
   }
   bool needs_bytes() const {
-    return !is_open_loop(options_) || options_.sizes == "fixed" || options_.sizes == "uniform";
-  }
-
-  bool check_name() {
-    std::vector<std::string> names;
-    for (const PatternName& each : traffic_patterns()) names.emplace_back(each.name);
-    if (std::find(names.begin(), names.end(), options_.name) != names.end()) return true;
-    refuse(fmt::format("there is no pattern '{}'", options_.name.substr(0, 40)),
-           fmt::format("one of {}", either(names)));
-    return false;
-  }
-
-  bool check_arrivals() {
-    const std::vector<std::string>& names = arrival_names();
-    if (std::find(names.begin(), names.end(), options_.arrivals) == names.end()) {
-      refuse(fmt::format("flows cannot begin '{}'", options_.arrivals.substr(0, 40)),
-             fmt::format("one of {}", either(names)));
-      return false;
-    }
-    if (options_.name != "poisson" || options_.arrivals != "paced") return true;
-    refuse("the pattern poisson is not paced", "--arrivals paced with another pattern");
-    return false;
+    return !is_open_loop(run_) || run_.sizes == model::FlowSizes::fixed || run_.sizes == model::FlowSizes::uniform;
   }
 
   std::unique_ptr<schedule::Schedule> make_arrivals() {
-    const auto sizes = sizes_for(options_);
-    if (!sizes)
-      return refuse(fmt::format("there is no size distribution '{}'", options_.sizes.substr(0, 40)),
-                    fmt::format("one of {}", either(size_names())));
-    if (options_.load_per_mille < 1 || options_.load_per_mille > 1000)
-      return refuse("the load is a share of the line rate: from 0.001 to 1", "--load 0.5");
-    if (options_.line_rate.count() <= 0) return refuse("the load of a node without a network cannot be told", "");
-    const std::int64_t given = options_.duration.count();
-    if (given < 0 || given > kMostDuration || (given == 0 && options_.flows == 0))
+    const SizeDistribution sizes = sizes_of(run_);
+    if (run_.load.count() < 1 || run_.load.count() > kWholeLoad)
+      return refuse("the load is a share of the line rate, at most all of it", "--load 0.5");
+    if (ground_.line_rate.count() <= 0) return refuse("the load of a node without a network cannot be told", "");
+    const std::int64_t given = run_.duration.count();
+    if (given < 0 || given > kMostDuration || (given == 0 && ground_.flows == 0))
       return refuse("arrivals end after a time or a number of flows", "--duration 1ms");
     const std::int64_t duration = given > 0 ? given : kMostDuration;
-    const Wide wire = static_cast<Wide>(sizes->mean()) * 8 * 1'000'000'000'000 / options_.line_rate.count();
-    const Wide gap = std::max<Wide>(1, wire * 1000 / options_.load_per_mille);
+    const Wide wire = static_cast<Wide>(sizes.mean()) * 8 * 1'000'000'000'000 / ground_.line_rate.count();
+    const Wide gap = std::max<Wide>(1, wire * kWholeLoad / run_.load.count());
     if (gap > kMostDuration) return refuse("flows would begin years apart", "a higher --load");
-    const Wide expected = static_cast<Wide>(options_.nodes) * (duration / gap);
-    if (options_.flows > kMostFlows || (options_.flows == 0 && expected > static_cast<Wide>(kMostFlows)))
+    const Wide expected = static_cast<Wide>(ground_.nodes) * (duration / gap);
+    if (ground_.flows > kMostFlows || (ground_.flows == 0 && expected > static_cast<Wide>(kMostFlows)))
       return too_many();
-    return std::make_unique<Arrivals>(Arrivals::Process{options_.nodes, *sizes, static_cast<std::int64_t>(gap),
-                                                        options_.flows, duration, options_.seed,
-                                                        options_.arrivals == "paced", targets_of(options_)});
+    return std::make_unique<Arrivals>(
+        Arrivals::Process{ground_.nodes, sizes, static_cast<std::int64_t>(gap), ground_.flows, duration, ground_.seed,
+                          run_.arrivals == model::FlowArrivals::paced, targets_of(run_.pattern, ground_)});
   }
 
-  const PatternOptions& options_;
+  const model::TrafficRun& run_;
+  const PatternGround& ground_;
   spec::Diagnostics& diagnostics_;
 };
 
 }  // namespace
 
-const std::vector<PatternName>& traffic_patterns() {
-  static const std::vector<PatternName> all = {
-      {"one", "one flow, from the first node to the last"},
-      {"permutation", "everybody to somebody else, everybody from one"},
-      {"incast", "all to the first"},
-      {"outcast", "the first to all"},
-      {"all-to-all", "everybody to everybody, a window at a time"},
-      {"ring", "each to the next"},
-      {"poisson", "flows at random times between random nodes"},
-  };
-  return all;
+bool is_open_loop(const model::TrafficRun& run) {
+  return run.pattern == model::TrafficPattern::poisson || run.arrivals != model::FlowArrivals::at_once;
 }
 
-const std::vector<std::string>& size_names() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> made = {"fixed", "uniform"};
-    made.insert(made.end(), SizeDistribution::published_names().begin(), SizeDistribution::published_names().end());
-    return made;
-  }();
-  return names;
-}
-
-const std::vector<std::string>& arrival_names() {
-  static const std::vector<std::string> names = {"at-once", "paced", "poisson"};
-  return names;
-}
-
-bool is_open_loop(const PatternOptions& options) { return options.name == "poisson" || options.arrivals != "at-once"; }
-
-std::unique_ptr<schedule::Schedule> make_traffic(const PatternOptions& options, spec::Diagnostics& diagnostics) {
-  return Maker(options, diagnostics).make();
-}
-
-const std::vector<std::string>& pattern_names() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> list;
-    for (const PatternName& each : traffic_patterns()) list.emplace_back(each.name);
-    return list;
-  }();
-  return names;
+std::unique_ptr<schedule::Schedule> make_traffic(const model::TrafficRun& run, const PatternGround& ground,
+                                                 spec::Diagnostics& diagnostics) {
+  return Maker(run, ground, diagnostics).make();
 }
 
 }  // namespace weft::workload

@@ -15,9 +15,26 @@ namespace {
 using schedule::Instruction;
 using Kind = Instruction::Kind;
 
-std::unique_ptr<schedule::Schedule> make(const PatternOptions& options) {
+using model::FlowArrivals;
+using model::FlowSizes;
+using model::TrafficPattern;
+
+// A pattern, and among whom.
+struct Drawn {
+  model::TrafficRun run;
+  PatternGround ground;
+};
+Drawn drawn(TrafficPattern pattern, std::uint32_t nodes, std::int64_t bytes) {
+  Drawn made;
+  made.run.pattern = pattern;
+  made.run.size = Bytes(bytes);
+  made.ground.nodes = nodes;
+  return made;
+}
+
+std::unique_ptr<schedule::Schedule> make(const Drawn& each) {
   spec::Diagnostics diagnostics;
-  auto made = make_traffic(options, diagnostics);
+  auto made = make_traffic(each.run, each.ground, diagnostics);
   EXPECT_TRUE(made) << spec::render_text(diagnostics, false);
   return made;
 }
@@ -31,15 +48,15 @@ std::vector<Instruction> drain(schedule::Schedule& schedule, std::uint32_t rank)
 }
 
 // Who sends to whom.
-std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs(const PatternOptions& options) {
-  const auto schedule = make(options);
+std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs(const Drawn& drawn) {
+  const auto schedule = make(drawn);
   std::vector<std::pair<std::uint32_t, std::uint32_t>> all;
   for (std::uint32_t rank = 0; rank < schedule->ranks(); ++rank)
     for (const Instruction& each : drain(*schedule, rank))
       if (each.kind == Kind::send) {
-        EXPECT_EQ(each.bytes, options.bytes);
+        EXPECT_EQ(each.bytes, static_cast<std::uint64_t>(drawn.run.size.count()));
         EXPECT_NE(each.peer, rank);
-        EXPECT_LT(each.peer, options.nodes);
+        EXPECT_LT(each.peer, drawn.ground.nodes);
         all.emplace_back(rank, each.peer);
       }
   return all;
@@ -50,7 +67,9 @@ RC_GTEST_PROP(Patterns, APermutationGivesEverybodyOneOther, ()) {
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
   std::set<std::uint32_t> from;
   std::set<std::uint32_t> to;
-  for (const auto& [source, destination] : pairs({.name = "permutation", .nodes = nodes, .bytes = 1, .seed = seed})) {
+  Drawn permutation = drawn(TrafficPattern::permutation, nodes, 1);
+  permutation.ground.seed = seed;
+  for (const auto& [source, destination] : pairs(permutation)) {
     RC_ASSERT(source != destination);
     RC_ASSERT(from.insert(source).second);
     RC_ASSERT(to.insert(destination).second);
@@ -61,7 +80,9 @@ RC_GTEST_PROP(Patterns, APermutationGivesEverybodyOneOther, ()) {
 
 TEST(Patterns, AnotherSeedIsAnotherPermutation) {
   const auto with = [](std::uint64_t seed) {
-    return pairs({.name = "permutation", .nodes = 100, .bytes = 1, .seed = seed});
+    Drawn permutation = drawn(TrafficPattern::permutation, 100, 1);
+    permutation.ground.seed = seed;
+    return pairs(permutation);
   };
   EXPECT_EQ(with(1), with(1));
   EXPECT_NE(with(1), with(2));
@@ -69,7 +90,7 @@ TEST(Patterns, AnotherSeedIsAnotherPermutation) {
 
 TEST(Patterns, SimpleOnesAreWhatTheirNamesSay) {
   using List = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
-  const auto of = [](const std::string& name) { return pairs({.name = name, .nodes = 4, .bytes = 9}); };
+  const auto of = [](const std::string& name) { return pairs(drawn(parse_enum<TrafficPattern>(name).value(), 4, 9)); };
   EXPECT_EQ(of("one"), (List{{0, 3}}));
   EXPECT_EQ(of("ring"), (List{{0, 1}, {1, 2}, {2, 3}, {3, 0}}));
   EXPECT_EQ(of("incast"), (List{{1, 0}, {2, 0}, {3, 0}}));
@@ -79,7 +100,9 @@ TEST(Patterns, SimpleOnesAreWhatTheirNamesSay) {
 RC_GTEST_PROP(Patterns, AllToAllCoversEveryPairOnceWithoutACommonTarget, ()) {
   const auto nodes = *rc::gen::inRange(2u, 40u);
   const auto window = *rc::gen::inRange(0u, 65u);
-  const auto schedule = make({.name = "all-to-all", .nodes = nodes, .bytes = 5, .window = window});
+  Drawn all = drawn(TrafficPattern::all_to_all, nodes, 5);
+  all.run.window = window;
+  const auto schedule = make(all);
   std::vector<std::set<std::uint32_t>> targets_of_step(nodes);
   for (std::uint32_t rank = 0; rank < nodes; ++rank) {
     std::set<std::uint32_t> targets;
@@ -109,9 +132,9 @@ struct Arrivals {
   double bytes = 0;
 };
 
-Arrivals arrivals(const PatternOptions& options) {
+Arrivals arrivals(const Drawn& drawn) {
   Arrivals out;
-  const auto schedule = make(options);
+  const auto schedule = make(drawn);
   for (std::uint32_t rank = 0; rank < schedule->ranks(); ++rank) {
     std::int64_t time = 0;
     for (const Instruction& each : drain(*schedule, rank)) {
@@ -132,17 +155,17 @@ Arrivals arrivals(const PatternOptions& options) {
   return out;
 }
 
-PatternOptions poisson() {
-  PatternOptions options{.name = "poisson", .nodes = 50, .bytes = 100'000};
-  options.load_per_mille = 600;
-  options.line_rate = gigabits_per_second(400);
-  options.duration = microseconds(20'000);
-  return options;
+Drawn poisson() {
+  Drawn made = drawn(TrafficPattern::poisson, 50, 100'000);
+  made.run.load = Share(600'000);
+  made.run.duration = microseconds(20'000);
+  made.ground.line_rate = gigabits_per_second(400);
+  return made;
 }
 
 // 100 kB at 400 Gb/s take 2 us; at 60 % load a node begins a flow every 3.33 us.
 TEST(Poisson, FlowsComeAtTheRateThatMakesTheLoad) {
-  const PatternOptions options = poisson();
+  const Drawn options = poisson();
   const Arrivals all = arrivals(options);
   const double expected = 50 * 20'000 / (2 / 0.6);
   const auto count = static_cast<double>(all.times.size());
@@ -156,7 +179,7 @@ TEST(Poisson, FlowsComeAtTheRateThatMakesTheLoad) {
   const double mean = sum / count;
   // Exponential gaps have a squared coefficient of variation of 1; its estimate deviates by sqrt(8 / n).
   EXPECT_NEAR(squares / count / (mean * mean) - 1, 1, 5 * std::sqrt(8 / count));
-  for (const std::int64_t time : all.times) EXPECT_LE(time, options.duration.count());
+  for (const std::int64_t time : all.times) EXPECT_LE(time, options.run.duration.count());
 }
 
 TEST(Poisson, EveryOtherNodeIsATargetAsOftenAsAnyOther) {
@@ -168,13 +191,13 @@ TEST(Poisson, EveryOtherNodeIsATargetAsOftenAsAnyOther) {
 
 TEST(Poisson, SizesFollowTheirDistributionAndKeepTheLoad) {
   for (const std::string sizes : {"uniform", "web-search", "data-mining", "hadoop"}) {
-    PatternOptions options = poisson();
-    options.sizes = sizes;
+    Drawn options = poisson();
+    options.run.sizes = parse_enum<FlowSizes>(sizes).value();
     const auto published = SizeDistribution::published(sizes);
     const double mean = published ? static_cast<double>(published->mean()) : 100'000;
     const double most = published ? static_cast<double>(published->points().back().bytes) : 200'000;
     const double seconds = 100'000 * mean / (0.6 * 50e9 * 50);  // for so many flows at that load on 50 nodes
-    options.duration = Duration(static_cast<std::int64_t>(seconds * 1e12));
+    options.run.duration = Duration(static_cast<std::int64_t>(seconds * 1e12));
     // The bytes that come in a time are a compound Poisson sum of variance n E[size^2], and E[size^2] is at
     // most the mean times the largest size.
     const double expected = 100'000 * mean;
@@ -183,11 +206,11 @@ TEST(Poisson, SizesFollowTheirDistributionAndKeepTheLoad) {
 }
 
 TEST(Poisson, ANumberOfFlowsIsKeptExactly) {
-  PatternOptions options = poisson();
-  options.duration = Duration(0);
-  options.flows = 1234;
+  Drawn options = poisson();
+  options.run.duration = Duration(0);
+  options.ground.flows = 1234;
   EXPECT_EQ(arrivals(options).times.size(), 1234u);
-  options.flows = 3;
+  options.ground.flows = 3;
   EXPECT_EQ(arrivals(options).times.size(), 3u);
 }
 
@@ -205,16 +228,16 @@ TEST(Poisson, EqualSeedsGiveEqualTrafficWhateverTheOrderOfPulling) {
       EXPECT_EQ(again[i].bytes, expected[rank][i].bytes);
     }
   }
-  PatternOptions other = poisson();
-  other.seed = 2;
+  Drawn other = poisson();
+  other.ground.seed = 2;
   EXPECT_NE(arrivals(other).times, arrivals(poisson()).times);
 }
 
 // 1 of 50 nodes receives from all others, each at 60 % of its line.
 TEST(OpenLoop, PacedFlowsKeepTheirIntervalAndTheTargetsOfThePattern) {
-  PatternOptions options = poisson();
-  options.name = "incast";
-  options.arrivals = "paced";
+  Drawn options = poisson();
+  options.run.pattern = TrafficPattern::incast;
+  options.run.arrivals = FlowArrivals::paced;
   const auto schedule = make(options);
   EXPECT_EQ(schedule->lanes(0), 0u);
   EXPECT_EQ(schedule->lanes(1), 1u) << "flows of a node begin one after another";
@@ -236,11 +259,11 @@ TEST(OpenLoop, PacedFlowsKeepTheirIntervalAndTheTargetsOfThePattern) {
 }
 
 TEST(OpenLoop, EveryPatternKeepsItsTargetsInTurnAndItsLoad) {
-  PatternOptions options = poisson();
-  options.arrivals = "poisson";
-  options.nodes = 5;
+  Drawn options = poisson();
+  options.run.arrivals = FlowArrivals::poisson;
+  options.ground.nodes = 5;
   for (const std::string name : {"ring", "all-to-all", "permutation", "outcast", "one"}) {
-    options.name = name;
+    options.run.pattern = parse_enum<TrafficPattern>(name).value();
     const auto schedule = make(options);
     for (std::uint32_t rank = 0; rank < 5; ++rank) {
       std::map<std::uint32_t, int> to;
@@ -256,38 +279,53 @@ TEST(OpenLoop, EveryPatternKeepsItsTargetsInTurnAndItsLoad) {
 }
 
 TEST(Patterns, OptionsThatCannotBeAreNamed) {
-  const auto error = [](PatternOptions options) {
+  const auto error = [](const Drawn& each) {
     spec::Diagnostics diagnostics;
-    EXPECT_FALSE(make_traffic(options, diagnostics));
+    EXPECT_FALSE(make_traffic(each.run, each.ground, diagnostics));
     return spec::render_text(diagnostics, false);
   };
-  EXPECT_NE(error({.name = "storm", .nodes = 2, .bytes = 1}).find("there is no pattern 'storm'"), std::string::npos);
-  EXPECT_NE(error({.nodes = 2, .bytes = 1, .arrivals = "late"}).find("flows cannot begin 'late'"), std::string::npos);
-  EXPECT_NE(error({.name = "poisson", .nodes = 2, .bytes = 1, .arrivals = "paced"}).find("another pattern"),
-            std::string::npos);
-  EXPECT_NE(error({.nodes = 1, .bytes = 1}).find("--nodes"), std::string::npos);
-  EXPECT_NE(error({.nodes = 99'999'999, .bytes = 1}).find("--nodes"), std::string::npos);
-  EXPECT_NE(error({.nodes = 2, .bytes = 0}).find("--size"), std::string::npos);
-  EXPECT_NE(error({.nodes = 2, .bytes = std::uint64_t{1} << 50}).find("--size"), std::string::npos);
-  EXPECT_NE(error({.name = "all-to-all", .nodes = 8, .bytes = 1, .window = 65}).find("--window"), std::string::npos);
-  EXPECT_NE(error({.name = "all-to-all", .nodes = 100'000, .bytes = 1}).find("fewer nodes"), std::string::npos);
-  const auto poisson_error = [&](auto change) {
-    PatternOptions options = poisson();
-    change(options);
-    return error(options);
+  const auto says = [&](const Drawn& each, const char* part) {
+    EXPECT_NE(error(each).find(part), std::string::npos) << part;
   };
-  const auto says = [&](auto change, const char* part) {
-    EXPECT_NE(poisson_error(change).find(part), std::string::npos) << part;
+  says(drawn(TrafficPattern::ring, 1, 1), "--nodes");
+  says(drawn(TrafficPattern::ring, 99'999'999, 1), "--nodes");
+  says(drawn(TrafficPattern::ring, 2, 0), "--size");
+  says(drawn(TrafficPattern::ring, 2, std::int64_t{1} << 50), "--size");
+  Drawn wide = drawn(TrafficPattern::all_to_all, 8, 1);
+  wide.run.window = 65;
+  says(wide, "--window");
+  says(drawn(TrafficPattern::all_to_all, 100'000, 1), "fewer nodes");
+  const auto of_poisson = [&](auto change, const char* part) {
+    Drawn each = poisson();
+    change(each);
+    says(each, part);
   };
-  says([](PatternOptions& o) { o.sizes = "huge"; }, "no size distribution 'huge'");
-  says([](PatternOptions& o) { o.load_per_mille = 0; }, "--load");
-  says([](PatternOptions& o) { o.load_per_mille = 1001; }, "--load");
-  says([](PatternOptions& o) { o.line_rate = Bandwidth(0); }, "without a network");
-  says([](PatternOptions& o) { o.duration = Duration(0); }, "--duration");
-  says([](PatternOptions& o) { o.duration = Duration(INT64_MAX); }, "--duration");
-  says([](PatternOptions& o) { o.flows = std::uint64_t{1} << 40; }, "fewer nodes");
-  says([](PatternOptions& o) { o.bytes = 1, o.duration = Duration(std::int64_t{1} << 60); }, "fewer nodes");
-  says([](PatternOptions& o) { o.bytes = std::uint64_t{1} << 40, o.line_rate = Bandwidth(1); }, "years");
+  of_poisson([](Drawn& o) { o.run.arrivals = FlowArrivals::paced; }, "another pattern");
+  of_poisson([](Drawn& o) { o.run.load = Share(0); }, "--load");
+  of_poisson([](Drawn& o) { o.run.load = Share(1'000'001); }, "--load");
+  of_poisson([](Drawn& o) { o.ground.line_rate = Bandwidth(0); }, "without a network");
+  of_poisson([](Drawn& o) { o.run.duration = Duration(0); }, "--duration");
+  of_poisson([](Drawn& o) { o.run.duration = Duration(INT64_MAX); }, "--duration");
+  of_poisson([](Drawn& o) { o.ground.flows = std::uint64_t{1} << 40; }, "fewer nodes");
+  of_poisson([](Drawn& o) { o.run.size = Bytes(1), o.run.duration = Duration(std::int64_t{1} << 60); }, "fewer nodes");
+  of_poisson([](Drawn& o) { o.run.size = Bytes(std::int64_t{1} << 40), o.ground.line_rate = Bandwidth(1); }, "years");
+}
+
+// A load is as exact as it is written: not cut to thousandths.
+TEST(OpenLoop, SmallLoadsAreToldApart) {
+  const auto gap = [](std::int64_t millionths) {
+    Drawn each = poisson();
+    each.run.arrivals = FlowArrivals::paced;
+    each.run.pattern = TrafficPattern::ring;
+    each.run.load = Share(millionths);
+    each.run.duration = microseconds(100'000);
+    std::vector<std::int64_t> times;
+    for (const Instruction& step : drain(*make(each), 0))
+      if (step.kind == Kind::at) times.push_back(step.time);
+    return times.at(1) - times.at(0);
+  };
+  EXPECT_EQ(gap(4'000), 500'000'000);  // 2 us of wire at 0.4 %
+  EXPECT_EQ(gap(4'900), 408'163'265);
 }
 
 }  // namespace

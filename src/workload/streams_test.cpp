@@ -14,11 +14,10 @@ using schedule::Instruction;
 
 std::unique_ptr<schedule::Schedule> pattern(const std::string& name, std::uint32_t nodes, std::uint64_t bytes) {
   spec::Diagnostics diagnostics;
-  PatternOptions options;
-  options.name = name;
-  options.nodes = nodes;
-  options.bytes = bytes;
-  return make_traffic(options, diagnostics);
+  model::TrafficRun run;
+  run.pattern = parse_enum<model::TrafficPattern>(name).value();
+  run.size = Bytes(static_cast<std::int64_t>(bytes));
+  return make_traffic(run, {.nodes = nodes}, diagnostics);
 }
 
 using Sent = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint64_t>;  // stream, from, to, bytes

@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "golden.hpp"
-#include "workload/patterns.hpp"
+#include "model/choices.hpp"
 
 namespace weft::golden {
 namespace {
@@ -117,9 +117,9 @@ TEST(Streams, TheFileKnowsEveryPatternAndDistribution) {
   const auto told = [](const std::string& keys) {
     return weft({"sim", kClos, "--stream", "x,nodes=8,size=1kB,duration=1us," + keys}).err;
   };
-  for (const std::string& name : workload::pattern_names())
+  for (const std::string& name : enum_names<model::TrafficPattern>())
     EXPECT_EQ(told("pattern=" + name).find("error"), std::string::npos) << name;
-  for (const std::string& name : workload::size_names())
+  for (const std::string& name : enum_names<model::FlowSizes>())
     EXPECT_EQ(told("pattern=poisson,sizes=" + name).find("error"), std::string::npos) << name;
 }
 

@@ -328,14 +328,13 @@ TEST(PacketRun, RailsThatAreNotJoinedAreChangedByNvlink) {
 
 TEST(PacketRun, AnyNumberOfThreadsGivesTheSameWithHosts) {
   const Built hgx = cluster("{kind: hgx-h100, count: 8}", kRails);
-  workload::PatternOptions options;
-  options.name = "all-to-all";
-  options.nodes = 64;
-  options.bytes = 20'000;
+  model::TrafficRun pattern;
+  pattern.pattern = model::TrafficPattern::all_to_all;
+  pattern.size = Bytes(20'000);
   std::uint64_t digest = 0;
   for (const std::uint32_t threads : {1u, 2u, 8u}) {
     spec::Diagnostics diagnostics;
-    const auto schedule = workload::make_traffic(options, diagnostics);
+    const auto schedule = workload::make_traffic(pattern, {.nodes = 64}, diagnostics);
     SimConfig config;
     config.threads = threads;
     PacketSim engine(hgx.fabric, config);

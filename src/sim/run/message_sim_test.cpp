@@ -152,11 +152,13 @@ TEST(MessageSim, TriggersOfAMatrixActWithoutDelay) {
 
 TEST(MessageSim, PoissonTrafficIsTheSameEveryTime) {
   const auto digest = [](std::uint64_t seed) {
-    workload::PatternOptions options{.name = "poisson", .nodes = 20, .bytes = 100'000, .seed = seed};
-    options.line_rate = gigabits_per_second(400);
-    options.flows = 2000;
+    model::TrafficRun run;
+    run.pattern = model::TrafficPattern::poisson;
+    run.size = Bytes(100'000);
+    run.load = Share(500'000);
     spec::Diagnostics diagnostics;
-    const auto traffic = workload::make_traffic(options, diagnostics);
+    const auto traffic = workload::make_traffic(
+        run, {.nodes = 20, .line_rate = gigabits_per_second(400), .seed = seed, .flows = 2000}, diagnostics);
     const RunResult result = run_messages(*traffic, config());
     EXPECT_EQ(result.flows.size(), 2000u);
     for (const FlowRecord& flow : result.flows) EXPECT_EQ(flow.sent - flow.start, flow.unloaded);
