@@ -112,8 +112,11 @@ RC_GTEST_PROP(MessageSim, AWindowedAllToAllTakesItsRounds, ()) {
   const auto window = *rc::gen::inRange(1u, 65u);
   const auto bytes = *rc::gen::inRange<std::uint64_t>(1, 1 << 20);
   spec::Diagnostics diagnostics;
-  const auto traffic =
-      workload::make_traffic({.name = "all-to-all", .nodes = nodes, .bytes = bytes, .window = window}, diagnostics);
+  model::TrafficRun run;
+  run.pattern = model::TrafficPattern::all_to_all;
+  run.size = Bytes(static_cast<std::int64_t>(bytes));
+  run.window = window;
+  const auto traffic = workload::make_traffic(run, {.nodes = nodes}, diagnostics);
   const RunResult result = run_messages(*traffic, config());
   const std::int64_t rounds = (nodes - 1 + window - 1) / window;
   RC_ASSERT(result.end == rounds * (transfer(bytes) + kAcknowledgement));
