@@ -74,9 +74,9 @@ void show_entry(const model::Catalog& catalog, const std::string& section, const
   const auto entry = catalog.entry(section, wanted, diagnostics);
   if (!entry) return;
   if (input.json) {
-    Json record = to_json(*entry);
-    record["section"] = section;
-    console.out << record.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    Json record = {{"record", "catalog_entry"}, {"version", 1}, {"section", section}, {"name", name}};
+    record["entry"] = to_json(*entry);
+    console.out << record.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
     return;
   }
   report::Facts facts;
@@ -126,8 +126,10 @@ int catalog(const CatalogOptions& options, Console& console) {
     for (const std::string& name : catalog.names(section)) {
       const std::string text = text_of(*catalog.own(section, name), "text");
       if (options.input.json) {
-        console.out << Json({{"record", "catalog"}, {"section", section}, {"name", name}, {"text", text}}).dump()
-                    << "\n";
+        console.out
+            << Json({{"record", "catalog"}, {"version", 1}, {"section", section}, {"name", name}, {"text", text}})
+                   .dump()
+            << "\n";
       } else {
         table.add({section, name, text});
       }

@@ -179,7 +179,7 @@ nlohmann::ordered_json to_json(const Session& session, const Summary& summary) {
   record["servers"] = cluster.servers;
   record["gpus"] = cluster.gpus;
   record["nics"] = cluster.nics;
-  record["fabric"] = cluster.file.fabric.kind;
+  record["fabric"] = enum_name(cluster.file.fabric.kind);
   record["planes"] = session.fabric().planes();
   record["switches"] = session.fabric().count(NodeKind::network_switch);
   record["nic_bandwidth_bps"] = summary.nic_bandwidth.count();
@@ -240,9 +240,8 @@ int check(const InputOptions& input, Console& console) {
   const Summary summary = fabric::summarise(session.fabric());
   experiment::add_warnings(session.design(), summary);
   if (input.json) {
-    nlohmann::ordered_json record = to_json(session, summary);
-    record["warnings"] = nlohmann::ordered_json::parse(spec::render_json(session.diagnostics()));
-    console.out << record.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+    console.out << to_json(session, summary).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n"
+                << spec::render_json(session.diagnostics());
     return kFine;
   }
   print(session, summary, console);

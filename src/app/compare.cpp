@@ -168,7 +168,7 @@ bool covered(const RunOptions& run, std::vector<Candidate>& candidates, Console&
 void warn(std::vector<Candidate>& candidates, Console& console) {
   for (Candidate& candidate : candidates) {
     const Experiment& last = candidate.experiments.back();
-    print_warnings(*candidate.session, last, {last.fidelity}, console, candidate.variant.label);
+    print_warnings(*candidate.session, last, {last.fidelity}, candidate.input, console, candidate.variant.label);
   }
 }
 

@@ -40,10 +40,12 @@ int explain(const std::string& code, bool json, Console& console) {
     return kYourInput;
   }
   if (json) {
-    console.out << nlohmann::ordered_json({{"code", complaint->code},
+    console.out << nlohmann::ordered_json({{"record", "explanation"},
+                                           {"version", 1},
+                                           {"code", complaint->code},
                                            {"title", complaint->title},
                                            {"explanation", complaint->explanation}})
-                       .dump(2)
+                       .dump()
                 << "\n";
     return kFine;
   }
@@ -57,8 +59,11 @@ int explain(const std::string& code, bool json, Console& console) {
 int version(bool json, Console& console) {
   const auto& [version, commit, compiler] = build_info();
   if (json) {
-    console.out << nlohmann::ordered_json({{"weft", version}, {"commit", commit}, {"compiler", compiler}}).dump()
-                << "\n";
+    console.out
+        << nlohmann::ordered_json(
+               {{"record", "weft"}, {"version", 1}, {"weft", version}, {"commit", commit}, {"compiler", compiler}})
+               .dump()
+        << "\n";
   } else {
     console.out << fmt::format("weft {} ({}, {})\n", version, commit, compiler);
   }

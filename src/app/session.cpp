@@ -49,10 +49,16 @@ bool report(const spec::Diagnostics& diagnostics, const InputOptions& options, C
 }
 
 void print_warnings(Session& session, const experiment::Experiment& experiment,
-                    const std::vector<experiment::Fidelity>& fidelities, Console& console, const std::string& label) {
-  for (const spec::Diagnostic& each : experiment::warnings_of(session.design(), experiment, fidelities))
-    console.err << fmt::format("warning: {}{}\n    {}; see weft explain {}\n", label.empty() ? "" : label + ": ",
-                               each.message, each.help, spec::info(each.complaint).code);
+                    const std::vector<experiment::Fidelity>& fidelities, const InputOptions& options, Console& console,
+                    const std::string& label) {
+  for (spec::Diagnostic& each : experiment::warnings_of(session.design(), experiment, fidelities)) {
+    if (!label.empty()) each.message = label + ": " + each.message;
+    if (options.json)
+      console.out << spec::render_json(each, session.diagnostics().sources());
+    else
+      console.err << fmt::format("warning: {}\n    {}; see weft explain {}\n", each.message, each.help,
+                                 spec::info(each.complaint).code);
+  }
 }
 
 Session::Session(const InputOptions& options, Console& console) {

@@ -267,7 +267,7 @@ int sim_collectives(Session& session, const SimOptions& options, std::vector<Exp
   const std::vector<Fidelity> fidelities = fidelities_of(options.run, experiments);
   check_experiments(options, experiments, fidelities, session);
   if (report(diagnostics, options.input, console)) return kYourInput;
-  print_warnings(session, experiments.back(), fidelities, console);
+  print_warnings(session, experiments.back(), fidelities, options.input, console);
   const CtrlC ctrl_c;
   std::vector<std::pair<std::string, CollectiveRow>> last;
   std::vector<CollectiveRow> rows;

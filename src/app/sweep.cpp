@@ -158,7 +158,7 @@ class Sweeper {
       const auto warnings = experiment::warnings_of(point.session->design(), last, {last.fidelity});
       const auto is_new = [&](const spec::Diagnostic& each) { return said.insert(each.message).second; };
       if (std::count_if(warnings.begin(), warnings.end(), is_new) > 0)
-        print_warnings(*point.session, last, {last.fidelity}, console_, point.label);
+        print_warnings(*point.session, last, {last.fidelity}, point.input, console_, point.label);
     }
   }
 

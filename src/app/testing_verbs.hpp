@@ -42,8 +42,8 @@ class Verbs : public ::testing::Test {
 
   std::string out() { return std::exchange(out_, std::ostringstream{}).str(); }
   std::string err() { return std::exchange(err_, std::ostringstream{}).str(); }
-  // Of a verb that printed one record, or a record on each line.
-  nlohmann::json record() { return nlohmann::json::parse(out()); }
+  // The first record, or all of them: one a line.
+  nlohmann::json record() { return records().at(0); }
   std::vector<nlohmann::json> records() {
     std::vector<nlohmann::json> all;
     std::istringstream lines(out());

@@ -251,7 +251,7 @@ void Report::json() const {
                    {"median_error", diagnosis_.pair->median_error}};
   out["without_effect"] = nlohmann::ordered_json::array();
   for (const Hypothesis& each : diagnosis_.without_effect) out["without_effect"].push_back(record(each, 0));
-  console_.out << out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  console_.out << out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
 }
 
 }  // namespace

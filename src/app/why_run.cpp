@@ -351,7 +351,7 @@ void RunReport::json() const {
     if (each.costs.price) row["price_usd_per_hour"] = static_cast<double>(each.costs.price->count()) / 1e6;
     out["what_if"].push_back(std::move(row));
   }
-  console_.out << out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  console_.out << out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
 }
 
 int RunReport::run() {

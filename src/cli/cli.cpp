@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <functional>
+#include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "app/commands.hpp"
 #include "base/text.hpp"
@@ -558,6 +560,22 @@ std::vector<std::string> with_what(std::vector<std::string> arguments) {
 
 }  // namespace
 
+namespace {
+
+// A command line that is wrong: as text or, with --json, as the record that every error is.
+int refuse(const std::vector<std::string>& arguments, const std::string& text, app::Console& console) {
+  if (std::find(arguments.begin(), arguments.end(), "--json") == arguments.end()) {
+    console.err << text;
+    return app::kYourInput;
+  }
+  const nlohmann::ordered_json record = {
+      {"record", "error"}, {"version", 1}, {"message", text.substr(0, text.find_last_not_of('\n') + 1)}};
+  console.out << record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  return app::kYourInput;
+}
+
+}  // namespace
+
 int run(const std::vector<std::string>& arguments, app::Console& console) {
   CLI::App app("weft: one description of an AI cluster, checked, numbered, routed and drawn.", "weft");
   app.require_subcommand(1);
@@ -588,22 +606,21 @@ int run(const std::vector<std::string>& arguments, app::Console& console) {
     const auto names = verb_names(app);
     if (std::find(names.begin(), names.end(), arguments[0]) == names.end()) {
       const auto guess = did_you_mean(arguments[0], names);
-      console.err << fmt::format("there is no command '{}'; {}\n", arguments[0],
-                                 guess ? fmt::format("did you mean '{}'?", *guess) : "commands are " + either(names));
-      return app::kYourInput;
+      return refuse(arguments,
+                    fmt::format("there is no command '{}'; {}\n", arguments[0],
+                                guess ? fmt::format("did you mean '{}'?", *guess) : "commands are " + either(names)),
+                    console);
     }
   }
   const std::vector<std::string> complete = with_what(arguments);
   try {
     app.parse(std::vector<std::string>(complete.rbegin(), complete.rend()));
-  } catch (const CLI::ExtrasError& error) {
-    const std::string text = unknown_option(app, complete);
-    if (text.empty()) return app.exit(error, console.out, console.err), app::kYourInput;
-    console.err << text;
-    return app::kYourInput;
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error, console.out, console.err);
-    return code == 0 ? app::kFine : app::kYourInput;
+    std::ostringstream text;
+    if (app.exit(error, console.out, text) == 0) return app::kFine;
+    const bool extras = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+    const std::string better = extras ? unknown_option(app, complete) : "";
+    return refuse(arguments, better.empty() ? text.str() : better, console);
   }
   return dispatch(app, verbs, console);
 }

@@ -178,22 +178,25 @@ std::string render_text(const Diagnostics& diagnostics, bool colour, std::size_t
   return out + fmt::format("{}; `weft explain {}` says more\n", summary, info(first.complaint).code);
 }
 
-std::string render_json(const Diagnostics& diagnostics) {
-  nlohmann::ordered_json array = nlohmann::ordered_json::array();
-  for (const Diagnostic& d : diagnostics.sorted()) {
-    const ComplaintInfo& what = info(d.complaint);
-    nlohmann::ordered_json record = {{"severity", word(what.severity())}, {"code", what.code}};
-    if (d.place.source > 0) record["file"] = diagnostics.sources().name(d.place.source);
-    if (d.place.line > 0) {
-      record["line"] = d.place.line;
-      record["column"] = d.place.column;
-      record["source_line"] = diagnostics.sources().line(d.place);
-    }
-    record["message"] = d.message;
-    if (!d.help.empty()) record["help"] = d.help;
-    array.push_back(std::move(record));
+std::string render_json(const Diagnostic& diagnostic, const Sources& sources) {
+  const ComplaintInfo& what = info(diagnostic.complaint);
+  const Place& place = diagnostic.place;
+  nlohmann::ordered_json record = {{"record", word(what.severity())}, {"version", 1}, {"code", what.code}};
+  if (place.source > 0) record["file"] = sources.name(place.source);
+  if (place.line > 0) {
+    record["line"] = place.line;
+    record["column"] = place.column;
+    record["source_line"] = sources.line(place);
   }
-  return array.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  record["message"] = diagnostic.message;
+  if (!diagnostic.help.empty()) record["help"] = diagnostic.help;
+  return record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+std::string render_json(const Diagnostics& diagnostics) {
+  std::string lines;
+  for (const Diagnostic& each : diagnostics.sorted()) lines += render_json(each, diagnostics.sources());
+  return lines;
 }
 
 }  // namespace weft::spec

@@ -70,7 +70,8 @@ class Diagnostics {
 // `colour` adds ANSI codes; `width` is that of the terminal, 0 when there is none: source lines are
 // shown as far as they fit. Ends with a line that counts the errors and warnings.
 std::string render_text(const Diagnostics& diagnostics, bool colour, std::size_t width = 0);
-// An array of {severity, code, file, line, column, message, help, source_line}.
+// A line for each: a record "error" or "warning" with code, file, line, column, source_line, message and help.
 std::string render_json(const Diagnostics& diagnostics);
+std::string render_json(const Diagnostic& diagnostic, const Sources& sources);
 
 }  // namespace weft::spec

@@ -121,12 +121,15 @@ void expect_place_and_help(const Answer& answer) {
 }
 
 void expect_same_as_json(const Answer& answer) {
-  const auto json = nlohmann::json::parse(spec::render_json(answer.diagnostics));
+  std::vector<nlohmann::json> json;
+  std::istringstream lines(spec::render_json(answer.diagnostics));
+  for (std::string line; std::getline(lines, line);) json.push_back(nlohmann::json::parse(line));
   const auto all = answer.diagnostics.sorted();
   ASSERT_EQ(json.size(), all.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     EXPECT_EQ(json[i]["code"], spec::info(all[i].complaint).code);
-    EXPECT_EQ(json[i]["severity"], "error");
+    EXPECT_EQ(json[i]["record"], "error");
+    EXPECT_EQ(json[i]["version"], 1);
     EXPECT_EQ(json[i].value("line", 0U), all[i].place.line);
     EXPECT_EQ(json[i].value("help", ""), all[i].help);
   }

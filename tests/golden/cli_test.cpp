@@ -113,18 +113,32 @@ TEST(Cli, AMisspeltOptionIsNamedWithTheOneThatIsMeant) {
 
 TEST(Cli, JsonEverywhereIsJson) {
   const InDirectory here(kSource / "examples/01-acp-2-nics");
-  for (const std::string line : {"check --json", "catalog hgx-h100 --json", "explain E0107 --json", "version --json",
-                                 "show fabric --as json", "show server --as json"}) {
+  for (const std::string line : {"show fabric --as json", "show server --as json"}) {
     const Outcome outcome = weft(words(line));
     EXPECT_EQ(outcome.code, 0) << line;
     EXPECT_FALSE(nlohmann::json::parse(outcome.out, nullptr, false).is_discarded()) << line << "\n" << outcome.out;
   }
-  for (const std::string line : {"show gpus --json", "show nics --json", "show links --json", "show servers --json",
-                                 "show paths 0 9 --json", "catalog --json"}) {
+}
+
+// Results, errors and warnings alike: a record a line, which says what it is and of which version.
+TEST(Cli, JsonIsRecords) {
+  const InDirectory here(kSource / "examples/01-acp-2-nics");
+  for (const std::string line :
+       {"check --json", "check --set servers.nics=3x --json", "catalog hgx-h100 --json", "explain E0107 --json",
+        "version --json", "show gpus --json", "show nics --json", "show links --json", "show servers --json",
+        "show paths 0 9 --json", "catalog --json", "plan --gpus 16 --sizes 1MiB --json",
+        "why --gpus 16 --size 1MiB --fast --json", "sim --pattern ring --nodes 4 --size 1kB --json",
+        "sim --collective all_reduce --gpus 16 --sizes 1MiB --json",
+        "compare --vary fabric.spines=2,4 --collective all_reduce --gpus 16 --sizes 1MiB --json",
+        "sweep --over fabric.spines=2,4 --pattern ring --nodes 4 --size 1kB --json", "sim --pattern nothing --json"}) {
     std::istringstream lines(weft(words(line)).out);
     int records = 0;
-    for (std::string each; std::getline(lines, each); ++records)
-      EXPECT_FALSE(nlohmann::json::parse(each, nullptr, false).is_discarded()) << line;
+    for (std::string each; std::getline(lines, each); ++records) {
+      const auto record = nlohmann::json::parse(each, nullptr, false);
+      ASSERT_TRUE(record.is_object()) << line << "\n" << each;
+      EXPECT_TRUE(record["record"].is_string()) << line << "\n" << each;
+      EXPECT_EQ(record["version"], 1) << line << "\n" << each;
+    }
     EXPECT_GT(records, 0) << line;
   }
 }
@@ -132,8 +146,9 @@ TEST(Cli, JsonEverywhereIsJson) {
 TEST(Cli, ErrorsAreJsonToo) {
   const Outcome outcome = weft({"check", "nowhere.weft.yaml", "--json"});
   EXPECT_EQ(outcome.code, 2);
-  const auto records = nlohmann::json::parse(outcome.out);
-  EXPECT_EQ(records[0]["code"], "E0001");
+  const auto record = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(record["record"], "error");
+  EXPECT_EQ(record["code"], "E0001");
 }
 
 TEST(Cli, SetAppliesToEveryCommandThatReadsAFile) {
@@ -309,7 +324,9 @@ TEST(Show, FitsTheTerminal) {
 
 TEST(Cli, TheTopTierHasNothingAbove) {
   const InDirectory here(kSource / "examples/01-acp-2-nics");
-  const auto record = nlohmann::json::parse(weft({"check", "--json"}).out);
+  const std::string out = weft({"check", "--json"}).out;
+  const auto record = nlohmann::json::parse(out.substr(0, out.find('\n')));  // warnings are records behind it
+  EXPECT_EQ(record["fabric"], "rail-optimized");
   EXPECT_TRUE(record["tiers"].back()["above_bps"].is_null());
   EXPECT_TRUE(record["tiers"].back()["oversubscription"].is_null());
   EXPECT_TRUE(record["tiers"].front()["oversubscription"].is_number());
@@ -323,7 +340,8 @@ TEST(Cli, WhatIsBoughtIsSummedAndWhatNobodyPricedIsNamed) {
             std::string::npos)
       << weft(command).out;
   EXPECT_EQ(weft(command).out.find("not public"), std::string::npos);
-  const auto record = nlohmann::json::parse(weft({"check", "rail-only.weft.yaml", "--json"}).out);
+  const std::string out = weft({"check", "rail-only.weft.yaml", "--json"}).out;
+  const auto record = nlohmann::json::parse(out.substr(0, out.find('\n')));
   EXPECT_EQ(record["not_priced"], (std::vector<std::string>{"servers", "NICs"}));
   EXPECT_EQ(record["parts"][2]["name"], "switches");
   EXPECT_EQ(record["parts"][2]["purchase_usd"], 480'000.0);
