@@ -1,0 +1,253 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "app/session.hpp"
+#include "app/show/shown_costs.hpp"
+#include "base/text.hpp"
+#include "experiment/faults.hpp"
+#include "experiment/warnings.hpp"
+#include "fabric/summary.hpp"
+#include "report/table.hpp"
+
+namespace weft::app {
+namespace {
+
+using fabric::Fabric;
+using fabric::NodeKind;
+using fabric::Summary;
+using fabric::TierSummary;
+
+constexpr std::int64_t kHoursPerMonth = 730;  // 8760 / 12, as cloud price lists count
+
+std::string dollars(double amount) {
+  if (amount < 100'000) return fmt::format("${}", grouped(static_cast<std::int64_t>(amount + 0.5)));
+  if (amount < 999'500) return fmt::format("${:.0f}k", amount / 1e3);
+  return fmt::format("${:.2f}M", amount / 1e6);
+}
+
+double price_per_month(Price price) {
+  return static_cast<double>(price.count()) / 1e6 * static_cast<double>(kHoursPerMonth);
+}
+
+std::string ratio(double value) {
+  if (value == 0) return "-";
+  return value == static_cast<double>(static_cast<int>(value)) ? fmt::format("{:.0f}:1", value)
+                                                               : fmt::format("{:.2f}:1", value);
+}
+
+std::string server_line(const model::Group& group) {
+  const model::ServerGroup& spec = group.spec;
+  std::string nics =
+      spec.nics == 0 ? "no NICs" : fmt::format("{} x {} {}", spec.nics, spec.nic.kind, brief(spec.nic.rate));
+  std::string site = spec.site.empty() ? "" : fmt::format(" on site {}", spec.site);
+  return fmt::format("{} {}{}: {} x {}, {}", grouped(group.servers), spec.kind, site, spec.gpus, spec.gpu.kind, nics);
+}
+
+std::string scale_up_line(const model::Group& group) {
+  const model::ScaleUp& domain = *group.spec.scale_up;
+  const std::string size = domain.servers > 1 ? fmt::format("{} servers share one domain, ", domain.servers) : "";
+  const std::string how = domain.switches > 0 ? counted(domain.switches, "switch")
+                                              : fmt::format("torus {}", fmt::join(domain.torus, " x "));
+  return fmt::format("{}: {}{}, {} per GPU one way", domain.link.kind, size, how,
+                     fmt::format("{}GB/s", domain.link.one_way().count() / 8'000'000'000));
+}
+
+std::string power_line(const Summary& summary) {
+  const fabric::Costs& costs = summary.costs;
+  std::string text = fmt::format("{} servers", brief(costs.servers_power));
+  if (costs.switches_power.count() > 0) text += fmt::format(" + {} switches", brief(costs.switches_power));
+  if (costs.optics_power.count() > 0) text += fmt::format(" + {} optics", brief(costs.optics_power));
+  if (costs.power_is_partial) {
+    text += " (at least: not every kind publishes its power)";
+  } else if (costs.optics_unknown) {
+    text += costs.optics_power.count() > 0 ? " (without some optics)" : " (without optics)";
+  }
+  return text;
+}
+
+std::string price_line(const fabric::Costs& costs) {
+  if (!costs.price) return "not public for these servers";
+  return fmt::format("{}/h, {} a month for {}", dollars(static_cast<double>(costs.price->count()) / 1e6),
+                     dollars(price_per_month(*costs.price)),
+                     costs.parts[0].unpriced > 0 ? "some of the servers" : "the servers");
+}
+
+// "$1.2M: $720k switches, $480k cables (without servers)".
+std::string purchase_line(const fabric::Costs& costs) {
+  std::vector<std::string> bought;
+  for (const fabric::PartCosts& part : costs.parts)
+    if (part.bought > 0) bought.push_back(fmt::format("{} {}", brief(part.purchase), part.name));
+  std::string text = fmt::format("{}: {}", brief(*costs.purchase()), fmt::join(bought, ", "));
+  if (const auto without = not_priced(costs); !without.empty())
+    text += fmt::format(" (without {})", fmt::join(without, ", "));
+  return text;
+}
+
+void add_network(const Session& session, const Summary& summary, report::Facts& facts) {
+  const Fabric& fabric = session.fabric();
+  if (!fabric.has_network()) return;
+  const double share = static_cast<double>(summary.bisection.count()) /
+                       static_cast<double>(std::max<std::int64_t>(1, summary.nic_bandwidth.count() / 2));
+  facts.add("bisection",
+            fmt::format("{} one way, {:.0f}% of what the NICs could send", brief(summary.bisection), share * 100));
+  if (summary.between_sites)
+    facts.add("between sites", fmt::format("{} one way for each pair of sites", brief(*summary.between_sites)));
+  const bool apart = session.cluster().shape.rail_planes > 1;
+  const std::string paths =
+      summary.paths_far == 0 ? (apart ? "one leaf per rail: no choice of path" : "one leaf for all: no choice of path")
+      : summary.paths_near == summary.paths_far
+          ? fmt::format("{} between NICs on different leaves", grouped(static_cast<std::int64_t>(summary.paths_far)))
+          : fmt::format("{} to {} between NICs on different leaves",
+                        grouped(static_cast<std::int64_t>(summary.paths_near)),
+                        grouped(static_cast<std::int64_t>(summary.paths_far)));
+  facts.add("paths", paths);
+}
+
+fabric::ScaleStep scale_step(const model::Cluster& cluster) {
+  const auto has_efa = [](const model::Group& group) { return group.spec.nic.efa.has_value(); };
+  return fabric::scale_step(cluster.servers, std::any_of(cluster.groups.begin(), cluster.groups.end(), has_efa));
+}
+
+void add_costs(const model::Cluster& cluster, const Summary& summary, report::Facts& facts) {
+  facts.add("power", power_line(summary));
+  const bool bought = summary.costs.purchase().has_value();
+  if (summary.costs.price || !bought) facts.add("price", price_line(summary.costs));
+  if (bought) facts.add("purchase", purchase_line(summary.costs));
+  const fabric::ScaleStep step = scale_step(cluster);
+  facts.add("scale", fmt::format("{}: {}", step.name, step.implies));
+}
+
+std::string fabric_line(const Fabric& fabric) {
+  const model::Cluster& cluster = fabric.cluster();
+  const model::Shape& shape = cluster.shape;
+  std::string text(enum_name(cluster.file.fabric.kind));
+  if (shape.rail_planes > 1) text += fmt::format(", {} rails apart from each other", shape.rail_planes);
+  if (shape.port_planes > 1) text += fmt::format(", {} planes", shape.port_planes);
+  if (fabric.has_network()) text += fabric.ask([](const auto& network) { return network.text(); });
+  return text;
+}
+
+void print(Session& session, const Summary& summary, Console& console) {
+  const model::Cluster& cluster = session.cluster();
+  const Fabric& fabric = session.fabric();
+  report::Facts facts;
+  facts.add("cluster", cluster.name);
+  for (const model::Group& group : cluster.groups) facts.add("servers", server_line(group));
+  facts.add("counts",
+            fmt::format("{}, {}, {}", counted(cluster.servers, "server"), counted(cluster.gpus, "GPU"),
+                        counted(cluster.nics, "NIC")) +
+                (fabric.has_network() ? ", " + counted(fabric.count(NodeKind::network_switch), "switch") : ""));
+  std::string last_scale_up;
+  for (const model::Group& group : cluster.groups) {
+    const std::string line = group.spec.scale_up ? scale_up_line(group) : "";
+    if (!line.empty() && line != last_scale_up) facts.add("scale-up", line);
+    last_scale_up = line;
+  }
+  facts.add("fabric", fabric_line(fabric));
+  add_network(session, summary, facts);
+  if (summary.longest) {
+    const fabric::LongestPath& far = *summary.longest;
+    const std::string switches = far.switches > 0 ? ", " + counted(far.switches, "switch") : "";  // NVLink or PCIe only
+    facts.add("longest path", fmt::format("{} to {}: {}{}, {} one way unloaded", fabric.name(fabric.gpu(far.from_gpu)),
+                                          fabric.name(fabric.gpu(far.to_gpu)), counted(far.links, "link"), switches,
+                                          brief(far.latency)));
+  }
+  const bool hardware = cluster.file.fabric.kind != model::FabricKind::topo;  // htsim's files name no machines
+  if (hardware) add_costs(cluster, summary, facts);
+  console.out << facts.text(console.width, console.colour_out);
+  if (summary.tiers.empty()) return;
+  report::Table table({{"tier"},
+                       {"switch"},
+                       {"count", true},
+                       {"ports used", true},
+                       {"below", true},
+                       {"above", true},
+                       {"oversub", true}});
+  for (const TierSummary& tier : summary.tiers)
+    table.add({tier.name, tier.kind, grouped(static_cast<std::int64_t>(tier.switches)),
+               fmt::format("{} of {}", tier.ports_used, tier.ports), brief(tier.below),
+               tier.above.count() == 0 ? "-" : brief(tier.above), ratio(tier.oversubscription())});
+  console.out << "\n" << table.text(console.width, console.colour_out);
+}
+
+nlohmann::ordered_json to_json(const Session& session, const Summary& summary) {
+  const model::Cluster& cluster = session.cluster();
+  nlohmann::ordered_json record = {{"record", "check"}, {"version", 1}, {"cluster", cluster.name}};
+  record["servers"] = cluster.servers;
+  record["gpus"] = cluster.gpus;
+  record["nics"] = cluster.nics;
+  record["fabric"] = enum_name(cluster.file.fabric.kind);
+  record["planes"] = session.fabric().planes();
+  record["switches"] = session.fabric().count(NodeKind::network_switch);
+  record["nic_bandwidth_bps"] = summary.nic_bandwidth.count();
+  record["bisection_bps"] = summary.bisection.count();
+  if (summary.between_sites) record["between_sites_bps"] = summary.between_sites->count();
+  record["paths_near"] = summary.paths_near;
+  record["paths_far"] = summary.paths_far;
+  if (summary.longest) {
+    record["longest_path"] = {{"from", session.fabric().name(session.fabric().gpu(summary.longest->from_gpu))},
+                              {"to", session.fabric().name(session.fabric().gpu(summary.longest->to_gpu))},
+                              {"links", summary.longest->links},
+                              {"switches", summary.longest->switches},
+                              {"latency_ps", summary.longest->latency.count()}};
+  }
+  const fabric::Costs& costs = summary.costs;
+  record["power_milliwatts"] = costs.power().count();
+  record["optics_power_milliwatts"] = costs.optics_power.count();
+  record["power_is_partial"] = costs.power_is_partial;
+  record["optics_in_power"] = !costs.optics_unknown;
+  if (costs.price) {
+    record["price_usd_per_hour"] = static_cast<double>(costs.price->count()) / 1e6;
+    record["price_usd_per_month"] = price_per_month(*costs.price);
+  }
+  record["parts"] = nlohmann::ordered_json::array();
+  for (const fabric::PartCosts& part : costs.parts) {
+    record["parts"].push_back({{"name", part.name}, {"pieces", part.pieces}, {"purchase_usd", nullptr}});
+    if (part.bought > 0) record["parts"].back()["purchase_usd"] = static_cast<double>(part.purchase.count()) / 1e6;
+  }
+  record["not_priced"] = not_priced(costs);
+  record["scale_step"] = scale_step(cluster).name;
+  record["tiers"] = nlohmann::ordered_json::array();
+  for (const TierSummary& tier : summary.tiers) {
+    nlohmann::ordered_json row = {{"name", tier.name},
+                                  {"kind", tier.kind},
+                                  {"switches", tier.switches},
+                                  {"ports", tier.ports},
+                                  {"ports_used", tier.ports_used},
+                                  {"ports_in_use", tier.ports_in_use},
+                                  {"below_bps", tier.below.count()},
+                                  {"above_bps", nullptr},
+                                  {"oversubscription", nullptr}};  // null: nothing above
+    if (tier.above.count() > 0) {
+      row["above_bps"] = tier.above.count();
+      row["oversubscription"] = tier.oversubscription();
+    }
+    record["tiers"].push_back(std::move(row));
+  }
+  return record;
+}
+
+}  // namespace
+
+int check(const InputOptions& input, Console& console) {
+  Session session(input, console);
+  if (!session.ok()) return kYourInput;
+  experiment::check_faults(session.design());
+  if (report(session.diagnostics(), input, console)) return kYourInput;
+  const Summary summary = fabric::summarise(session.fabric());
+  experiment::add_warnings(session.design(), summary);
+  if (input.json) {
+    console.out << to_json(session, summary).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n"
+                << spec::render_json(session.diagnostics());
+    return kFine;
+  }
+  print(session, summary, console);
+  const std::string warnings = spec::render_text(session.diagnostics(), console.colour_out, console.width);
+  if (!warnings.empty()) console.out << "\n" << warnings;
+  return kFine;
+}
+
+}  // namespace weft::app

@@ -1,0 +1,73 @@
+#include "app/show/rows.hpp"
+
+#include <fmt/format.h>
+
+namespace weft::app {
+namespace {
+
+std::vector<std::string> texts(const std::vector<Cell>& cells) {
+  std::vector<std::string> out;
+  for (const Cell& cell : cells) out.push_back(cell.text);
+  return out;
+}
+
+class Measured : public Rows {
+ public:
+  Measured(std::size_t limit, report::Layout& layout) : Rows(limit), layout_(layout) {}
+
+ private:
+  void write(const std::vector<Cell>& cells) override { layout_.measure(texts(cells)); }
+  report::Layout& layout_;
+};
+
+class Printed : public Rows {
+ public:
+  Printed(std::size_t limit, const report::Layout& layout, std::ostream& out)
+      : Rows(limit), layout_(layout), out_(out) {}
+
+ private:
+  void write(const std::vector<Cell>& cells) override { out_ << layout_.line(texts(cells)); }
+  const report::Layout& layout_;
+  std::ostream& out_;
+};
+
+class Records : public Rows {
+ public:
+  Records(std::size_t limit, const Listing& listing, std::ostream& out) : Rows(limit), listing_(listing), out_(out) {}
+
+ private:
+  void write(const std::vector<Cell>& cells) override {
+    Json row = {{"record", listing_.record}, {"version", 1}};
+    for (std::size_t i = 0; i < cells.size(); ++i) row[listing_.fields[i].key] = cells[i].value;
+    out_ << row.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+  }
+  const Listing& listing_;
+  std::ostream& out_;
+};
+
+}  // namespace
+
+Cell::Cell(const std::vector<std::string>& list, std::string_view between)
+    : text(fmt::format("{}", fmt::join(list, between))), value(list) {}
+
+std::uint64_t write_table(const Listing& listing, std::size_t limit, std::size_t width, bool colour,
+                          std::ostream& out) {
+  std::vector<report::Column> columns;
+  for (const Field& field : listing.fields) columns.push_back({field.title, field.number});
+  report::Layout layout(std::move(columns));
+  Measured measured(limit, layout);
+  listing.make(measured);
+  layout.fit(width, listing.wrap);
+  out << layout.head(colour);
+  Printed printed(limit, layout, out);
+  listing.make(printed);
+  return printed.skipped();
+}
+
+std::uint64_t write_json(const Listing& listing, std::size_t limit, std::ostream& out) {
+  Records records(limit, listing, out);
+  listing.make(records);
+  return records.skipped();
+}
+
+}  // namespace weft::app

@@ -1,0 +1,25 @@
+#pragma once
+// What the command line says of collectives, in types: operation, sizes, GPUs, algorithms, protocol and stack.
+
+#include <string>
+#include <vector>
+
+#include "app/sim/sim_options.hpp"
+#include "experiment/collectives.hpp"
+
+namespace weft::app {
+
+// "8..4GiB" as "8B..4GiB": nccl-tests' sizes are bytes where they have no unit.
+std::string bare_as_bytes(const std::string& sizes);
+
+// 1MiB, 8B..8GiB (doubling), or several of them with commas; empty with an error.
+std::vector<Bytes> parse_sizes(const std::string& given, spec::Diagnostics& diagnostics);
+
+// What the file's `run:` or the command line asks for, and the latter's words where both say something.
+std::vector<experiment::CollectiveJob> jobs_of(const model::Cluster& cluster, const CollectiveOptions& options,
+                                               std::uint32_t gpus, const std::string& sizes,
+                                               spec::Diagnostics& diagnostics);
+
+experiment::CollectiveChoice choice_of(const CollectiveOptions& options, spec::Diagnostics& diagnostics);
+
+}  // namespace weft::app

@@ -1,0 +1,153 @@
+#include "app/sim/sim_output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "app/output.hpp"
+#include "base/text.hpp"
+#include "report/pcapng.hpp"
+#include "report/trace.hpp"
+
+namespace weft::app {
+namespace {
+
+using schedule::RunResult;
+using spec::Complaint;
+
+constexpr std::size_t kLinksShown = 10;
+
+const std::vector<std::string> kCsvKinds = {"flows", "links", "samples"};
+
+struct CsvFile {
+  std::string kind;
+  std::string path;
+};
+
+bool is_csv_kind(const std::string& word) {
+  return std::find(kCsvKinds.begin(), kCsvKinds.end(), word) != kCsvKinds.end();
+}
+
+// A directory gets all kinds; samples only when there are any.
+std::vector<CsvFile> csv_files(const std::vector<std::string>& csv, bool sampled) {
+  std::vector<CsvFile> files;
+  for (const std::string& item : csv) {
+    if (const std::size_t equals = item.find('='); equals != std::string::npos) {
+      files.push_back({item.substr(0, equals), item.substr(equals + 1)});
+      continue;
+    }
+    for (const std::string& kind : kCsvKinds)
+      if (kind != "samples" || sampled)
+        files.push_back({kind, (std::filesystem::path(item) / (kind + ".csv")).string()});
+  }
+  return files;
+}
+
+void check_csv(const std::string& item, spec::Diagnostics& diagnostics) {
+  const std::size_t equals = item.find('=');
+  const std::string kind = item.substr(0, equals);
+  if (equals == std::string::npos || (is_csv_kind(kind) && equals + 1 < item.size())) return;
+  if (is_csv_kind(kind)) {
+    diagnostics.add(Complaint::wrong_type, {}, fmt::format("--csv {} names no file", item),
+                    fmt::format("for example --csv {}=out.csv", kind));
+    return;
+  }
+  const auto guess = did_you_mean(kind, kCsvKinds);
+  diagnostics.add(
+      Complaint::unknown_key, {}, fmt::format("--csv knows no '{}'", kind),
+      guess ? fmt::format("did you mean {}=FILE?", *guess) : "a directory, or flows=FILE, links=FILE, samples=FILE");
+}
+
+auto rank_names(const Session& session) {
+  return [&fabric = session.fabric()](std::uint32_t rank) { return fabric.name(fabric.gpu(rank)); };
+}
+
+int write_csv(const CsvFile& file, const report::RunInfo& info, const RunResult& result, Console& console) {
+  return write_output(file.path, console, [&](std::ostream& out) {
+    if (file.kind == "flows") report::write_flows_csv(result, out);
+    if (file.kind == "links") report::write_links_csv(result, out);
+    if (file.kind == "samples") report::write_samples_csv(info, result, out);
+  });
+}
+
+}  // namespace
+
+void check_outputs(const SimOutputOptions& options, const InputOptions& input, const RunOptions& run,
+                   std::uint32_t seeds, Session& session) {
+  spec::Diagnostics& diagnostics = session.diagnostics();
+  const auto forbid = [&](const std::string& output) {
+    if (const std::string why = why_not_write(output, session.file()); !why.empty())
+      diagnostics.add(Complaint::contradiction, {}, why);
+  };
+  for (const std::string& item : options.csv) check_csv(item, diagnostics);
+  const std::vector<CsvFile> tables = csv_files(options.csv, !run.sample.empty());
+  for (const CsvFile& file : tables) forbid(file.path);
+  forbid(options.trace);
+  forbid(options.pcap);
+  if (seeds > 1 && (!tables.empty() || !options.trace.empty() || !options.pcap.empty()))
+    diagnostics.add(Complaint::contradiction, {}, "--csv, --trace and --pcap are of one run, --seeds makes several",
+                    "one run per file: --seed N");
+  if (!input.json && (options.flows || options.samples))
+    diagnostics.add(Complaint::contradiction, {},
+                    fmt::format("--{} chooses records of --json", options.flows ? "flows" : "samples"),
+                    fmt::format("add --json, or --csv {}=FILE for a table", options.flows ? "flows" : "samples"));
+  if (input.json && options.slowest > 0)
+    diagnostics.add(Complaint::contradiction, {}, "--slowest is a table for people", "--json --flows has every flow");
+  const bool wants_samples = options.samples || std::any_of(tables.begin(), tables.end(),
+                                                            [](const CsvFile& file) { return file.kind == "samples"; });
+  if (wants_samples && run.sample.empty())
+    diagnostics.add(Complaint::contradiction, {}, "samples are wanted, but nothing is sampled", "add --sample 1us");
+  if (options.pcap.empty() != run.capture.empty())
+    diagnostics.add(Complaint::contradiction, {},
+                    options.pcap.empty() ? "--capture needs a file" : "--pcap needs links",
+                    "for example --pcap leaf.pcapng --capture leaf0:spine1");
+}
+
+bool wants_links(const SimOutputOptions& options, const InputOptions& input) {
+  return !input.json || options.links || options.samples || !options.csv.empty() || !options.trace.empty();
+}
+
+void print_result(const SimOutputOptions& options, const InputOptions& input, const report::RunInfo& info,
+                  const RunResult& result, const Session& session, Console& console) {
+  const report::SimSummary summary = report::summarise(result);
+  if (!input.json) {
+    console.out << report::summary_text(result, summary, options.links.value_or(kLinksShown), console.width,
+                                        console.colour_out);
+    if (options.slowest > 0)
+      console.out << report::slowest_text(result, options.slowest, rank_names(session), console.width,
+                                          console.colour_out);
+    return;
+  }
+  report::write_sim_record(info, result, summary, console.out);
+  report::write_stream_records(result, console.out);
+  if (options.flows) report::write_flow_records(result, console.out);
+  if (options.links) report::write_link_records(result, *options.links, console.out);
+  if (options.samples) report::write_sample_records(info, result, console.out);
+}
+
+int write_files(const SimOutputOptions& options, const report::RunInfo& info, const experiment::Outcome& run,
+                const Session& session, Console& console) {
+  for (const std::string& item : options.csv) {
+    std::error_code fault;  // a directory that could not be made is noticed when its files are written
+    if (item.find('=') == std::string::npos) std::filesystem::create_directories(item, fault);
+  }
+  int code = kFine;
+  for (const CsvFile& file : csv_files(options.csv, info.sample_interval > 0))
+    code = std::max(code, write_csv(file, info, run.result, console));
+  if (!options.trace.empty()) {
+    const auto write = [&](std::ostream& out) { report::write_trace(info, run.result, rank_names(session), out); };
+    code = std::max(code, write_output(options.trace, console, write));
+  }
+  if (!options.pcap.empty()) {
+    const auto write = [&](std::ostream& out) {
+      const experiment::Capture& capture = run.capture;
+      report::PcapngWriter writer(out, capture.links, report::FrameMaker(capture.stack, capture.packets));
+      for (const transport::Captured& packet : capture.packets) writer.add(packet);
+    };
+    code = std::max(code, write_output(options.pcap, console, write));
+  }
+  return code;
+}
+
+}  // namespace weft::app

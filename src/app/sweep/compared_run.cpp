@@ -1,0 +1,80 @@
+#include "app/sweep/compared_run.hpp"
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "experiment/fingerprint.hpp"
+
+namespace weft::app {
+namespace {
+
+using experiment::Outcome;
+using report::CollectiveRow;
+using report::ComparedRun;
+
+ComparedRun of_traffic(const Outcome& outcome) {
+  const schedule::RunResult& result = outcome.result;
+  ComparedRun run;
+  run.end = result.end;
+  run.digest = result.digest;
+  run.trimmed = result.counters.trimmed;
+  run.resent = result.counters.data_resent;
+  run.dropped = result.counters.dropped;
+  run.summary = report::summarise(result);
+  run.streams = report::summarise_streams(result);
+  run.trouble = report::trouble_of(result, run.summary);
+  run.fullest_link = outcome.fullest_link;
+  return run;
+}
+
+std::string trouble_of(const Outcome& outcome) {
+  if (outcome.stuck) return "waits for what never comes";
+  if (!outcome.stopped_by.empty())
+    return outcome.stopped_by == experiment::kStoppedByObserver ? "interrupted" : "limit " + outcome.stopped_by;
+  if (!outcome.left_out.empty())
+    return fmt::format("too many messages at {}", exact(Bytes(static_cast<std::int64_t>(outcome.left_out[0].bytes))));
+  return "";
+}
+
+// Its time is that of the largest size of each job.
+ComparedRun of_collectives(const std::vector<Outcome>& outcomes) {
+  ComparedRun run;
+  experiment::Fingerprint same;
+  for (const Outcome& outcome : outcomes) {
+    for (const std::vector<CollectiveRow>& rows : outcome.rows) {
+      if (!rows.empty()) run.end += rows.back().time;
+      for (const CollectiveRow& row : rows) {
+        same.add(static_cast<std::uint64_t>(row.time));
+        same.add(row.digest);
+        run.resent += row.sent_again;
+        run.dropped += row.dropped;
+        run.collectives.push_back(row);
+      }
+    }
+    if (run.trouble.empty()) run.trouble = trouble_of(outcome);
+  }
+  run.digest = same.value();
+  run.summary.flows = run.summary.done = run.collectives.size();
+  if (!run.trouble.empty()) ++run.summary.flows;
+  return run;
+}
+
+}  // namespace
+
+void check_experiments(const std::vector<experiment::Experiment>& experiments, experiment::Design& design) {
+  for (const experiment::Experiment& each : experiments) {
+    const auto* work = std::get_if<experiment::Collectives>(each.workload.get());
+    if (work != nullptr && work->choice.side_by_side())
+      design.diagnostics().add(spec::Complaint::contradiction, {}, "algorithms side by side are shown by weft sim",
+                               "--algorithms auto, or one name");
+    if (!design.diagnostics().has_errors()) experiment::check(design, each);
+  }
+}
+
+ComparedRun compared_run(std::uint64_t seed, const std::vector<Outcome>& outcomes) {
+  ComparedRun run = outcomes[0].rows.empty() ? of_traffic(outcomes[0]) : of_collectives(outcomes);
+  run.seed = seed;
+  return run;
+}
+
+}  // namespace weft::app

@@ -1,0 +1,82 @@
+#include "app/why/one_job.hpp"
+
+#include <fmt/format.h>
+
+#include "app/sim/collective_options.hpp"
+#include "fabric/summary.hpp"
+
+namespace weft::app {
+namespace {
+
+using spec::Complaint;
+
+constexpr const char* kUsualSizes = "1MiB,16MiB,256MiB,1GiB,8GiB";
+constexpr std::uint64_t kSeed = 1;  // that `weft sim` draws late ranks by, unless told otherwise
+
+// Lists as a file has them, in brackets, are lists here, too.
+std::string bare_list(std::string sizes) {
+  std::erase_if(sizes, [](char c) { return c == '[' || c == ']' || c == ' '; });
+  return sizes;
+}
+
+}  // namespace
+
+why::Variant OneJob::variant(const CollectiveOptions& options) const {
+  return {.text = "as it is",
+          .algorithm = algorithm,
+          .protocol = protocol,
+          .channels = options.channels,
+          .pxn = options.pxn};
+}
+
+Bandwidth bisection_of(const Session& session, const why::Job& job) {
+  if (job.gpus != session.cluster().gpus || !session.fabric().has_network()) return {};
+  return fabric::summarise(session.fabric()).bisection;
+}
+
+std::optional<OneJob> job_of(Session& session, const JobOptions& options) {
+  spec::Diagnostics& diagnostics = session.diagnostics();
+  CollectiveOptions asked = options.collective;
+  std::string sizes = bare_list(options.sizes);
+  if (!asked.operation.empty() || experiment::collectives_of(session.cluster()).empty()) {
+    if (asked.operation.empty() && (options.gpus > 0 || !sizes.empty())) asked.operation = "all_reduce";
+    if (sizes.empty()) sizes = kUsualSizes;
+  }
+  const std::vector<experiment::CollectiveJob> jobs =
+      jobs_of(session.cluster(), asked, options.gpus, sizes, diagnostics);
+  if (diagnostics.has_errors()) return std::nullopt;
+  if (jobs.empty()) {
+    diagnostics.add(Complaint::missing_key, {}, "the file's run names no collective", "--collective all_reduce");
+    return std::nullopt;
+  }
+  experiment::check_job(jobs[0], session.cluster(), diagnostics);
+  if (!jobs[0].on.empty() || !jobs[0].split.empty() || !asked.beside.empty())
+    diagnostics.add(Complaint::not_simulated, session.design().place("run", ""),
+                    "a job on certain GPUs, in groups or beside others",
+                    "`weft sim` runs those; here --gpus and --per-server say where a job is");
+  OneJob out;
+  out.job.operation = jobs[0].operation;
+  out.job.gpus = jobs[0].gpus;
+  out.job.per_server = jobs[0].per_server;
+  out.job.stack = experiment::stack_of(jobs[0], session.cluster(), diagnostics);
+  out.job.conditions = experiment::conditions_of(jobs[0], out.job.gpus, kSeed, diagnostics);
+  out.sizes = jobs[0].sizes;
+  const std::string& algorithm = options.collective.algorithms.empty() ? "auto" : options.collective.algorithms[0];
+  if (algorithm != "auto") {
+    out.algorithm = collective::algorithm_named(algorithm);
+    if (!out.algorithm)
+      diagnostics.add(Complaint::unknown_key, {}, fmt::format("--algorithms knows no '{}'", algorithm.substr(0, 40)),
+                      "one of Ring, Tree, NVLS, NVLSTree, PAT, CollNet, Direct, Hierarchical or auto");
+  }
+  if (options.collective.protocol != "auto") {
+    out.protocol = collective::protocol_named(options.collective.protocol);
+    if (!out.protocol)
+      diagnostics.add(Complaint::unknown_key, {},
+                      fmt::format("--protocol knows no '{}'", options.collective.protocol.substr(0, 40)),
+                      "one of LL, LL128, Simple or auto");
+  }
+  if (diagnostics.has_errors()) return std::nullopt;
+  return out;
+}
+
+}  // namespace weft::app

@@ -1,0 +1,135 @@
+// What a collective takes at least, from bounds alone, beside what the simulation says.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "app/session.hpp"
+#include "app/why/one_job.hpp"
+#include "base/text.hpp"
+#include "collective/tuner.hpp"
+#include "report/table.hpp"
+#include "why/bounds.hpp"
+
+namespace weft::app {
+namespace {
+
+struct Row {
+  Bytes size;
+  collective::Choice choice;
+  why::Bounds bounds;
+  std::int64_t simulated = 0;  // ps; 0: not asked for
+};
+
+std::string limit_of(const Row& row) {
+  const why::Bound* bound = row.bounds.tightest();
+  return bound == nullptr ? "latency of its steps" : bound->text;
+}
+
+void print(const std::vector<Row>& rows, const OneJob& one, const Session& session, Console& console) {
+  report::Facts facts;
+  facts.add("cluster", session.cluster().name);
+  facts.add("job", fmt::format("{} of {}, stack {}", collective::name(one.job.operation), counted(one.job.gpus, "GPU"),
+                               one.job.stack->name));
+  facts.add("bounds", "of wires and latencies: no execution is faster; apart is what the simulation takes beyond");
+  console.out << facts.text(console.width, console.colour_out) << "\n";
+  report::Table table({{"size", true},
+                       {"at least", true},
+                       {"busbw", true},
+                       {"simulated", true},
+                       {"busbw", true},
+                       {"apart", true},
+                       {"algorithm"},
+                       {"bound by"}});
+  for (const Row& row : rows) {
+    const auto bytes = static_cast<std::uint64_t>(row.size.count());
+    const std::int64_t least = row.bounds.total().count();
+    const bool simulated = row.simulated > 0;
+    table.add(
+        {exact(row.size), brief(Duration(least)), fmt::format("{:.1f}", why::bus_bandwidth(one.job, bytes, least)),
+         simulated ? brief(Duration(row.simulated)) : "-",
+         simulated ? fmt::format("{:.1f}", why::bus_bandwidth(one.job, bytes, row.simulated)) : "-",
+         simulated
+             ? fmt::format("{:+.0f}%", 100 * (static_cast<double>(row.simulated) / static_cast<double>(least) - 1))
+             : "-",
+         std::string(collective::name(row.choice.algorithm)), limit_of(row)});
+  }
+  console.out << table.text(console.width, console.colour_out, true);
+  const auto beaten = [](const Row& row) { return row.simulated > 0 && row.simulated < row.bounds.total().count(); };
+  if (!std::any_of(rows.begin(), rows.end(), beaten)) return;
+  report::Facts note;
+  note.add("simulated", "at message level, which knows no uplinks: where they are narrow, believe the bound");
+  console.out << "\n" << note.text(console.width, console.colour_out);
+}
+
+void print_records(const std::vector<Row>& rows, const OneJob& one, const Session& session, Console& console) {
+  for (const Row& row : rows) {
+    nlohmann::ordered_json out = {{"record", "plan"},
+                                  {"version", 1},
+                                  {"cluster", session.cluster().name},
+                                  {"operation", collective::name(one.job.operation)},
+                                  {"gpus", one.job.gpus},
+                                  {"stack", one.job.stack->name},
+                                  {"bytes", row.size.count()},
+                                  {"algorithm", collective::name(row.choice.algorithm)},
+                                  {"protocol", collective::name(row.choice.protocol)},
+                                  {"bound_ps", row.bounds.total().count()},
+                                  {"launch_ps", row.bounds.launch.count()},
+                                  {"latency_ps", row.bounds.latency.count()},
+                                  {"bound_by", limit_of(row)}};
+    out["resources"] = nlohmann::ordered_json::array();
+    for (const why::Bound& each : row.bounds.bandwidths)
+      out["resources"].push_back(
+          {{"resource", why::name(each.resource)}, {"text", each.text}, {"time_ps", each.time.count()}});
+    out["simulated_ps"] = row.simulated > 0 ? nlohmann::ordered_json(row.simulated) : nlohmann::ordered_json(nullptr);
+    console.out << out.dump() << "\n";
+  }
+}
+
+}  // namespace
+
+int plan(const PlanCommandOptions& options, Console& console) {
+  const JobOptions wanted{options.collective, options.gpus, options.sizes};
+  Session session(options.input, console);
+  if (!session.ok()) return kYourInput;
+  const auto one = job_of(session, wanted);
+  if (report(session.diagnostics(), options.input, console) || !one) return kYourInput;
+  why::Machine machine(session.design());
+  const collective::Team* team = machine.team(one->job, {});
+  spec::Diagnostics& diagnostics = session.diagnostics();
+  if (team == nullptr)
+    diagnostics.add(spec::Complaint::not_simulated, {},
+                    fmt::format("these {} GPUs are not joined, or are not there", one->job.gpus),
+                    "--gpus and --per-server that fit the cluster");
+  std::vector<Row> rows;
+  const why::Variant variant = one->variant(options.collective);
+  for (const Bytes size : one->sizes) {
+    if (team == nullptr) break;
+    const auto choice =
+        why::choose(*team, one->job, variant, static_cast<std::uint64_t>(size.count()), *one->job.stack);
+    if (!choice) {
+      diagnostics.add(spec::Complaint::contradiction, {}, "that algorithm and protocol cannot do it on these GPUs",
+                      "--algorithms auto");
+      break;
+    }
+    collective::PlanOptions plan{.operation = one->job.operation,
+                                 .bytes = static_cast<std::uint64_t>(size.count()),
+                                 .choice = *choice,
+                                 .stack = one->job.stack};
+    plan.pxn = options.collective.pxn;
+    Row row{size, *choice, why::bounds_of(*team, plan, bisection_of(session, one->job))};
+    if (!options.bounds_only)
+      if (const auto made = machine.predict(one->job, variant, {plan.bytes}); !made.empty())
+        row.simulated = made[0].time;
+    rows.push_back(std::move(row));
+  }
+  if (report(diagnostics, options.input, console)) return kYourInput;
+  if (options.input.json)
+    print_records(rows, *one, session, console);
+  else
+    print(rows, *one, session, console);
+  return kFine;
+}
+
+}  // namespace weft::app

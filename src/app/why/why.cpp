@@ -1,0 +1,287 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "app/session.hpp"
+#include "app/why/why_inputs.hpp"
+#include "base/text.hpp"
+#include "report/table.hpp"
+#include "why/rank.hpp"
+
+namespace weft::app {
+namespace {
+
+using why::Diagnosis;
+using why::Finding;
+using why::Hypothesis;
+
+constexpr std::size_t kShown = 8;      // causes in the table
+constexpr std::size_t kExplained = 3;  // with findings, checks and fixes
+
+std::string rate(double gigabytes) {
+  if (gigabytes < 0.1) return fmt::format("{:.2g}", gigabytes);
+  return fmt::format("{:.{}f}", gigabytes, gigabytes < 10 ? 2 : gigabytes < 100 ? 1 : 0);
+}
+std::string percent(double part) {
+  if (part > 9.99) return ">999%";
+  return fmt::format("{:.0f}%", 100 * part);
+}
+
+class Report {
+ public:
+  Report(const WhyInputs& inputs, const Diagnosis& diagnosis, Console& console)
+      : inputs_(inputs), diagnosis_(diagnosis), console_(console) {}
+
+  void text() const;
+  void json() const;
+
+ private:
+  std::string job() const;
+  std::string place(const spec::Place& place) const;
+  std::string size_of(std::size_t row) const;
+  void rows() const;
+  void ranking() const;
+  void details() const;
+  bool is_faster() const;
+  std::string verdict() const;
+  nlohmann::ordered_json record(const Hypothesis& each, std::size_t rank) const;
+
+  const WhyInputs& inputs_;
+  const Diagnosis& diagnosis_;
+  Console& console_;
+};
+
+std::string Report::job() const {
+  const why::Situation& situation = inputs_.situation;
+  const model::ServerKind& server = inputs_.machine->cluster()->groups[0].spec;
+  const std::string nics =
+      server.nics == 0 ? "no NICs" : fmt::format("{} x {} {}", server.nics, server.nic.kind, brief(server.nic.rate));
+  return fmt::format("{} of {} GPUs, {} on each of {}: {}, {}; stack {}", collective::name(situation.job.operation),
+                     situation.job.gpus, situation.job.per_server, counted(situation.nodes, "server"), server.gpu.kind,
+                     nics, situation.job.stack->name);
+}
+
+std::string Report::place(const spec::Place& place) const {
+  if (place.source == 0) return "";
+  const std::string& name = inputs_.diagnostics.sources().name(place.source);
+  return place.line == 0 ? fmt::format(" ({})", name) : fmt::format(" ({}:{})", name, place.line);
+}
+
+std::string Report::size_of(std::size_t row) const {
+  if (diagnosis_.observations.empty())
+    return fmt::format("{}", exact(Bytes(static_cast<std::int64_t>(diagnosis_.sizes[row]))));
+  const why::Observation& each = diagnosis_.observations[row];
+  return (each.is_average() ? "avg to " : "") + exact(Bytes(static_cast<std::int64_t>(each.largest())));
+}
+
+void Report::rows() const {
+  const bool measured = !diagnosis_.observations.empty();
+  std::vector<report::Column> columns = {{"size", true}};
+  if (measured) columns.push_back({"measured", true});
+  columns.push_back({"expected", true});
+  if (measured) columns.push_back({"of it", true});
+  const std::size_t shown = std::min(diagnosis_.ranked.size(), kExplained);
+  for (std::size_t i = 0; i < shown; ++i)
+    columns.push_back({std::string(why::info(diagnosis_.ranked[i].cause).id), true});
+  report::Table table(columns);
+  for (std::size_t row = 0; row < diagnosis_.expected.size(); ++row) {
+    std::vector<std::string> cells = {size_of(row)};
+    if (measured)
+      cells.push_back(rate(diagnosis_.observations[row].bus) + (diagnosis_.observations[row].steady ? "" : "*"));
+    cells.push_back(rate(diagnosis_.expected[row]));
+    if (measured) cells.push_back(percent(diagnosis_.observations[row].bus / diagnosis_.expected[row]));
+    for (std::size_t i = 0; i < shown; ++i) cells.push_back(rate(diagnosis_.ranked[i].predicted[row]));
+    table.add(std::move(cells));
+  }
+  console_.out << "\nbusbw in GB/s"
+               << (measured ? "; * two times that differ, not counted\n" : ", as the model has it\n")
+               << table.text(console_.width, console_.colour_out);
+}
+
+void Report::ranking() const {
+  const bool measured = !diagnosis_.observations.empty();
+  report::Table table({{"#", true}, {"share", true}, {"predicts", true}, {"off by", true}, {"cause"}, {"as"}});
+  for (std::size_t i = 0; i < std::min(diagnosis_.ranked.size(), kShown); ++i) {
+    const Hypothesis& each = diagnosis_.ranked[i];
+    table.add({fmt::format("{}", i + 1), percent(each.share), rate(each.predicted.back()),
+               measured ? percent(each.median_error) : "-", std::string(why::info(each.cause).id), each.variant.text});
+  }
+  console_.out << fmt::format(
+                      "\ncauses, best first (predicts: GB/s at {}; off by: median over {})\n",
+                      size_of(diagnosis_.expected.size() - 1),
+                      measured ? counted(static_cast<std::int64_t>(diagnosis_.observations.size()), "row") : "no rows")
+               << table.text(console_.width, console_.colour_out);
+  report::Facts both;
+  if (diagnosis_.pair)
+    both.add("both at once", fmt::format("{} and {} ({}), off by {}", why::info(diagnosis_.pair->first).id,
+                                         why::info(diagnosis_.pair->second).id, diagnosis_.pair->variant.text,
+                                         percent(diagnosis_.pair->median_error)));
+  console_.out << both.text(console_.width, console_.colour_out);
+}
+
+void Report::details() const {
+  for (std::size_t i = 0; i < std::min(diagnosis_.ranked.size(), kExplained); ++i) {
+    const Hypothesis& each = diagnosis_.ranked[i];
+    const why::CauseInfo& info = why::info(each.cause);
+    console_.out << fmt::format("\n{}. {}\n", i + 1, info.title);
+    report::Facts facts;
+    for (const Finding& finding : each.findings)
+      facts.add(finding.weight > 0 ? "   for" : "   against",
+                fmt::format("{}{}: {}", finding.text, place(finding.place), finding.reason));
+    for (const std::string& assignment : each.variant.set) facts.add("   model", fmt::format("--set {}", assignment));
+    facts.add("   check", std::string(info.check));
+    facts.add("   fix", std::string(info.fix));
+    console_.out << facts.text(console_.width, console_.colour_out);
+  }
+  report::Facts seen;
+  for (const Hypothesis& each : diagnosis_.without_effect)
+    seen.add("seen, but changes nothing here",
+             fmt::format("{} ({}{})", why::info(each.cause).id, each.findings[0].text, place(each.findings[0].place)));
+  if (!diagnosis_.without_effect.empty()) console_.out << "\n" << seen.text(console_.width, console_.colour_out);
+}
+
+// Most rows are better than the machine as it was taken could be.
+bool Report::is_faster() const {
+  std::size_t faster = 0;
+  for (std::size_t i = 0; i < diagnosis_.observations.size(); ++i)
+    if (diagnosis_.observations[i].bus > 4.0 / 3 * diagnosis_.expected[i]) ++faster;
+  return 2 * faster > diagnosis_.observations.size();
+}
+
+std::string Report::verdict() const {
+  if (diagnosis_.ranked.empty()) return "no cause is possible here";
+  if (!diagnosis_.explained && is_faster())
+    return "it is not the machine that was taken: most figures are better than that could give; --topo, --smi or a "
+           "cluster file describes it";
+  const Hypothesis& first = diagnosis_.ranked[0];
+  if (diagnosis_.observations.empty() && first.cause == why::Cause::nothing_wrong)
+    return "nothing was measured, and no file speaks for a cause: this is what the machine should give; --measured, "
+           "--busbw or --log tells more";
+  if (diagnosis_.pair)
+    return fmt::format("two causes at once, {} and {}: together they give {} GB/s at {}",
+                       why::info(diagnosis_.pair->first).id, why::info(diagnosis_.pair->second).id,
+                       rate(diagnosis_.pair->predicted.back()), size_of(diagnosis_.expected.size() - 1));
+  std::string text(why::info(first.cause).title);
+  if (!diagnosis_.explained) return text + ", but that does not explain the figures: off by more than a third";
+  if (diagnosis_.ranked.size() > 1 && diagnosis_.ranked[1].share > 0.5 * first.share)
+    text +=
+        fmt::format("; {} is nearly as likely, see what tells them apart", why::info(diagnosis_.ranked[1].cause).id);
+  return text;
+}
+
+void Report::text() const {
+  report::Facts facts;
+  facts.add("machine", inputs_.machine_name);
+  facts.add("job", job());
+  if (!inputs_.tables.empty()) facts.add("measured", inputs_.tables);
+  for (const std::string& each : inputs_.assumed) facts.add("assumed", each);
+  if (inputs_.situation.hoped)
+    facts.add("hoped for", fmt::format("{} GB/s; the model gives {} at most", rate(*inputs_.situation.hoped),
+                                       rate(diagnosis_.reference.best)));
+  facts.add("most likely", verdict());
+  console_.out << facts.text(console_.width, console_.colour_out);
+  rows();
+  ranking();
+  details();
+}
+
+nlohmann::ordered_json Report::record(const Hypothesis& each, std::size_t rank) const {
+  const why::CauseInfo& info = why::info(each.cause);
+  nlohmann::ordered_json out = {{"rank", rank},
+                                {"cause", info.id},
+                                {"title", info.title},
+                                {"share", each.share},
+                                {"log_odds", each.log_odds},
+                                {"evidence", each.evidence},
+                                {"variant", each.variant.text},
+                                {"set", each.variant.set}};
+  if (!each.predicted.empty()) out["predicted_busbw_GBps"] = each.predicted.back();
+  if (!diagnosis_.observations.empty() && !each.predicted.empty()) {
+    out["median_error"] = each.median_error;
+    out["worst_error"] = each.worst_error;
+  }
+  out["findings"] = nlohmann::ordered_json::array();
+  for (const Finding& finding : each.findings) {
+    nlohmann::ordered_json row = {
+        {"for", finding.weight > 0}, {"weight", finding.weight}, {"text", finding.text}, {"reason", finding.reason}};
+    if (finding.place.source != 0) {
+      row["file"] = inputs_.diagnostics.sources().name(finding.place.source);
+      row["line"] = finding.place.line;
+    }
+    out["findings"].push_back(std::move(row));
+  }
+  out["check"] = info.check;
+  out["fix"] = info.fix;
+  return out;
+}
+
+void Report::json() const {
+  const why::Situation& situation = inputs_.situation;
+  nlohmann::ordered_json out = {{"record", "why"},
+                                {"version", 1},
+                                {"machine", inputs_.machine_name},
+                                {"operation", collective::name(situation.job.operation)},
+                                {"gpus", situation.job.gpus},
+                                {"nodes", situation.nodes},
+                                {"stack", situation.job.stack->name},
+                                {"explained", diagnosis_.explained},
+                                {"expected_busbw_GBps", diagnosis_.reference.expected}};
+  if (situation.hoped) out["hoped_busbw_GBps"] = *situation.hoped;
+  out["assumed"] = inputs_.assumed;
+  out["rows"] = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < diagnosis_.observations.size(); ++i) {
+    const why::Observation& each = diagnosis_.observations[i];
+    out["rows"].push_back({{"bytes", each.largest()},
+                           {"average", each.is_average()},
+                           {"measured_busbw_GBps", each.bus},
+                           {"expected_busbw_GBps", diagnosis_.expected[i]},
+                           {"counted", each.steady}});
+  }
+  out["causes"] = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < diagnosis_.ranked.size(); ++i)
+    out["causes"].push_back(record(diagnosis_.ranked[i], i + 1));
+  if (diagnosis_.pair)
+    out["pair"] = {{"causes", {why::info(diagnosis_.pair->first).id, why::info(diagnosis_.pair->second).id}},
+                   {"variant", diagnosis_.pair->variant.text},
+                   {"set", diagnosis_.pair->variant.set},
+                   {"share", diagnosis_.pair->share},
+                   {"predicted_busbw_GBps", diagnosis_.pair->predicted.back()},
+                   {"median_error", diagnosis_.pair->median_error}};
+  out["without_effect"] = nlohmann::ordered_json::array();
+  for (const Hypothesis& each : diagnosis_.without_effect) out["without_effect"].push_back(record(each, 0));
+  console_.out << out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+}
+
+}  // namespace
+
+bool WhyOptions::is_about_a_measurement() const {
+  return !input.topology.empty() || !smi.empty() || !measured.empty() || !logs.empty() || !environment.empty() ||
+         !busbw.empty() || !algbw.empty() || !average.empty() || !expect.empty();
+}
+
+int why(const WhyOptions& options, Console& console) {
+  return options.is_about_a_measurement() ? why_slow(options, console) : why_run(options, console);
+}
+
+int why_slow(const WhyOptions& options, Console& console) {
+  WhyInputs inputs;
+  if (!read_why_inputs(options, inputs)) {
+    report(inputs.diagnostics.has_errors() ? inputs.diagnostics : inputs.model, options.input, console);
+    return kYourInput;
+  }
+  const Diagnosis diagnosis = why::diagnose(inputs.situation, *inputs.machine);
+  if (diagnosis.expected.empty()) {
+    console.err << "this job is too large to be explained by simulation: fewer GPUs, or one of its tables\n";
+    return kThisMachine;
+  }
+  const Report report(inputs, diagnosis, console);
+  if (options.input.json)
+    report.json();
+  else
+    report.text();
+  return kFine;
+}
+
+}  // namespace weft::app
