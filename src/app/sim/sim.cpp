@@ -7,11 +7,11 @@
 
 #include "app/commands.hpp"
 #include "app/session.hpp"
+#include "app/sim/experiment_options.hpp"
 #include "app/sim/progress.hpp"
 #include "app/sim/run_info.hpp"
 #include "app/sim/sim_collective.hpp"
 #include "app/sim/sim_output.hpp"
-#include "app/sim/work_options.hpp"
 #include "base/text.hpp"
 #include "report/fidelity.hpp"
 

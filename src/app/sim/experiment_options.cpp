@@ -1,4 +1,4 @@
-#include "app/sim/work_options.hpp"
+#include "app/sim/experiment_options.hpp"
 
 #include <fmt/format.h>
 
