@@ -295,7 +295,10 @@ TEST(Sim, AFlowAloneIsNotSlowedDown) {
         const Outcome outcome = weft({"sim", file, "--pattern", "one", "--nodes", file == kClos ? "16" : "4", "--size",
                                       size, "--set", "transport.kind=" + kind, "--json", "--links", "0"});
         ASSERT_EQ(outcome.code, 0) << outcome.err;
-        EXPECT_EQ(records(outcome.out).at(0)["slowdown_max"], 1.0) << file << " " << kind << " " << size;
+        const auto all = records(outcome.out);  // a warning of RoCE on a fabric that loses packets stands before it
+        const auto sim = std::find_if(all.begin(), all.end(), [](const auto& each) { return each["record"] == "sim"; });
+        ASSERT_NE(sim, all.end());
+        EXPECT_EQ((*sim)["slowdown_max"], 1.0) << file << " " << kind << " " << size;
       }
 }
 
