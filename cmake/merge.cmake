@@ -86,4 +86,6 @@ function(weft_merge target folder)
     endif()
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  # What a file hides of another that it is compiled with is nothing that it can know; each by itself is still warned of.
+  target_compile_options(${target} PRIVATE -Wno-shadow)
 endfunction()
