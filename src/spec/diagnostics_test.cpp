@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 namespace weft::spec {
 namespace {
@@ -86,15 +87,17 @@ TEST(RenderJson, HoldsTheSameRecords) {
   const std::uint32_t source = d.sources().add("f\"\n", "bad \xFF line\n");
   d.add(Complaint::unknown_key, {source, 1, 1, 3}, "m \"quoted\"", "h");
   d.add(Complaint::far_nic, {}, "w");
-  const auto json = nlohmann::json::parse(render_json(d));
+  std::vector<nlohmann::json> json;
+  std::istringstream lines(render_json(d));
+  for (std::string line; std::getline(lines, line);) json.push_back(nlohmann::json::parse(line));
   ASSERT_EQ(json.size(), 2U);
-  EXPECT_EQ(json[0], (nlohmann::json{{"severity", "warning"}, {"code", "W0503"}, {"message", "w"}}));
+  EXPECT_EQ(json[0], (nlohmann::json{{"record", "warning"}, {"version", 1}, {"code", "W0503"}, {"message", "w"}}));
   EXPECT_EQ(json[1]["file"], "f\"\n");
   EXPECT_EQ(json[1]["line"], 1);
   EXPECT_EQ(json[1]["column"], 1);
   EXPECT_EQ(json[1]["message"], "m \"quoted\"");
   EXPECT_EQ(json[1]["help"], "h");
-  EXPECT_EQ(render_json(Diagnostics{}), "[]\n");
+  EXPECT_EQ(render_json(Diagnostics{}), "");
 }
 
 TEST(Sources, KnowTheirLines) {
