@@ -43,7 +43,7 @@ class Cli : public ::testing::Test {
 
 TEST_F(Cli, CallsTheVerb) {
   EXPECT_EQ(weft({"check", file_}).code, app::kFine);
-  EXPECT_TRUE(contains(weft({"check", file_, "--json"}).out, "\"gpus\": 16"));
+  EXPECT_TRUE(contains(weft({"check", file_, "--json"}).out, "\"gpus\":16"));
   EXPECT_EQ(weft({"show", "gpus", file_}).code, app::kFine);
   EXPECT_TRUE(contains(weft({"version"}).out, "weft"));
 }
