@@ -14,6 +14,7 @@ TEST(DidYouMean, FindsTheNearestSpelling) {
 }
 
 TEST(DidYouMean, PrefersATypoToAPartOfAName) {
+  EXPECT_EQ(did_you_mean("servres", {"servers", "server"}), "servers");
   EXPECT_EQ(did_you_mean("spine", {"spine_switch", "spines"}), "spines");
   EXPECT_EQ(did_you_mean("h100", {"dgx-a100", "hgx-h100"}), "hgx-h100");
 }

@@ -87,6 +87,11 @@ TEST(FabricPicture, AFewServersAreAllShown) {
       std::none_of(picture.boxes.begin(), picture.boxes.end(), [](const Box& box) { return box.style == "more"; }));
 }
 
+TEST(FabricPicture, AFewBlocksBelowSeveralPlanesAreAllShown) {
+  const Picture picture = drawn(samples::clos({.servers = 4, .unit = 2, .planes = 2}));
+  for (const char* id : {"s0", "s3"}) EXPECT_TRUE(has_box(picture, id)) << id;
+}
+
 TEST(FabricPicture, ManyServersFoldToTheFirstAndTheLast) {
   const Picture picture =
       drawn(samples::clos({.servers = 10'000, .spines = 16, .pod = 8, .supers = 64, .super_groups = 16}));
@@ -101,10 +106,14 @@ TEST(FabricPicture, ManyServersFoldToTheFirstAndTheLast) {
 TEST(FabricPicture, SuperSpinesJoinTheirGroupOnly) {
   const Picture picture = drawn(
       samples::clos({.servers = 4, .unit = 1, .rails = 1, .spines = 2, .pod = 2, .supers = 1, .super_groups = 2}));
-  std::vector<std::string> joined;
-  for (const Line& line : picture.lines)
-    if (picture.boxes[line.from].id == "super1") joined.push_back(picture.boxes[line.to].id);
-  EXPECT_EQ(joined, (std::vector<std::string>{"spine1", "spine3"}));
+  const auto joined = [&](const std::string& super) {
+    std::vector<std::string> all;
+    for (const Line& line : picture.lines)
+      if (picture.boxes[line.from].id == super) all.push_back(picture.boxes[line.to].id);
+    return all;
+  };
+  EXPECT_EQ(joined("super0"), (std::vector<std::string>{"spine0", "spine2"}));
+  EXPECT_EQ(joined("super1"), (std::vector<std::string>{"spine1", "spine3"}));
 }
 
 TEST(FabricPicture, ParallelLinksAreOneLabelledLine) {

@@ -82,6 +82,12 @@ TEST(Picture, SvgShowsEveryPartWhereItStands) {
                     picture.lines[0].label_at->y + 4));
 }
 
+TEST(Picture, TextsHaveTheInkOfTheirGround) {
+  const std::string svg = to_svg(two_boxes("x"));
+  for (const char* part : {".weft text{fill:#1c2127}", ".weft text{fill:#e6e9ee}"})
+    EXPECT_NE(svg.find(part), std::string::npos) << part;
+}
+
 TEST(Picture, AnEmptyPictureIsStillADocument) {
   Picture picture;
   finish(picture);

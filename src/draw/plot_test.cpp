@@ -33,7 +33,9 @@ TEST(Plot, EveryCurveIsInTheLegendAndMeasurementsAreCrosses) {
   ASSERT_NE(curve_named(picture, "simulated"), nullptr);
   EXPECT_EQ(curve_named(picture, "simulated")->style, picture.legend[1].style);
   EXPECT_EQ(curve_named(picture, "measured"), nullptr);
-  EXPECT_NE(curve_named(picture, "measured: 8B 1 GB/s"), nullptr);
+  const Line* cross = curve_named(picture, "measured: 8B 1 GB/s");
+  ASSERT_NE(cross, nullptr);
+  EXPECT_DOUBLE_EQ(cross->points[1].x - cross->points[0].x, 7) << "smaller than the way to the next";
   const std::string svg = to_svg(picture);
   EXPECT_NE(svg.find("curve0"), std::string::npos);
   EXPECT_NE(svg.find("simulated"), std::string::npos);

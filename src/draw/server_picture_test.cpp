@@ -101,6 +101,15 @@ TEST(ServerPicture, ARackDomainIsNoted) {
   EXPECT_EQ(picture.frames[0].label, "nvlink4: every GPU to each of 18 switches; 18 servers with 72 GPUs share it");
 }
 
+TEST(ServerPicture, ManyScaleUpSwitchesAreFolded) {
+  const Picture few = server_picture(samples::group(1, {.scale_up_switches = 2}));
+  EXPECT_EQ(box(few, "nvswitch1").label, "switch 1");
+  EXPECT_EQ(styled(few, "more"), 0u);
+  const Picture many = server_picture(samples::group(1, {.scale_up_switches = 100}));
+  EXPECT_EQ(box(many, "nvswitch99").label, "switch 99");
+  EXPECT_EQ(styled(many, "more"), 1u);
+}
+
 TEST(ServerPicture, IsTheSameEveryTime) {
   const model::Group group = samples::group(1, {.nics = 2});
   EXPECT_EQ(to_svg(server_picture(group)), to_svg(server_picture(group)));

@@ -238,5 +238,50 @@ TEST(Load, JobsAndTenantsAreCheckedBesideOtherFaults) {
   EXPECT_EQ(said("tenants: [{name: a, servers: '3'}]\n"), said(""));
 }
 
+TEST(Load, LimitsAreInclusive) {
+  const auto refused = [](const std::string& key, const std::vector<std::string>& set) {
+    spec::Diagnostics diagnostics;
+    EXPECT_FALSE(load(kAcp, set, diagnostics)) << key;
+    EXPECT_NE(spec::render_text(diagnostics, false).find(key), std::string::npos) << key;
+  };
+  good(kAcp, {"servers.nic.packet_rate=1000Gpps"});
+  refused("packet_rate", {"servers.nic.packet_rate=1000000000001pps"});
+  good(kAcp, {"transport.kind=rocev2", "transport.rocev2.qps=16"});
+  refused("qps", {"transport.kind=rocev2", "transport.rocev2.qps=17"});
+}
+
+TEST(Load, RulesThatContradictEachOtherAreSaid) {
+  const std::string said = complaint_of(kAcp + "switching: {mark_from: 50%, mark_to: 10%}\n");
+  EXPECT_NE(said.find("mark_from of at most 10%"), std::string::npos) << said;
+}
+
+TEST(Load, ATenantHasServers) {
+  const std::string said = complaint_of(kAcp + "tenants: [{name: a}]\n");
+  EXPECT_NE(said.find("needs the key 'servers'"), std::string::npos) << said;
+}
+
+// ---- sites
+
+std::string two_sites(const std::string& sites) {
+  return "version: 1\nservers:\n  - {kind: hgx-h100, count: 16, site: east}\n"
+         "  - {kind: hgx-h100, count: 16, site: west}\n  - {kind: hgx-h100, count: 16, site: east}\n"
+         "fabric: {kind: rail-optimized, switch: tomahawk-4, scalable_unit: 16, spines: 8, sites: {latency: 1ms, " +
+         sites + "}}\n";
+}
+
+TEST(Load, AGroupKnowsItsSite) {
+  const Cluster cluster = good(two_sites("links: 1"));
+  EXPECT_EQ(cluster.sites, (std::vector<std::string>{"east", "west"}));
+  ASSERT_EQ(cluster.groups.size(), 3u);
+  EXPECT_EQ(cluster.groups[0].site, 0u);
+  EXPECT_EQ(cluster.groups[1].site, 1u);
+  EXPECT_EQ(cluster.groups[2].site, 0u);
+}
+
+TEST(Load, GatewaysAreJoined) {
+  const std::string said = complaint_of(two_sites("links: 0"));
+  EXPECT_NE(said.find("'links'"), std::string::npos) << said;
+}
+
 }  // namespace
 }  // namespace weft::model

@@ -44,6 +44,7 @@ TEST(SimRecords, OneLineSaysWhatRanAndHowItWent) {
   EXPECT_FALSE(record.contains("stopped_by"));
   EXPECT_EQ(record["flows"], 4);
   EXPECT_EQ(record["flows_done"], 3);
+  EXPECT_EQ(record["end_ps"], 60'000'000);
   EXPECT_EQ(record["fct_max_ps"], 50'000'000);
   EXPECT_EQ(record["slowdown_max"], 2.5);
   EXPECT_EQ(record["lost"], 5);

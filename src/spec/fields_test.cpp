@@ -23,6 +23,7 @@ struct Thing {
   std::vector<std::int64_t> list;
   std::vector<Letter> letters;
   std::optional<Inner> inner;
+  std::optional<Inner> named;
   std::optional<std::int64_t> only_b;
 };
 
@@ -46,6 +47,7 @@ const Table& table_of<Thing>() {
           .field("list", &Thing::list, {.text = "List.", .max = 9})
           .field("letters", &Thing::letters, {.text = "Letters."})
           .field("inner", &Thing::inner, {.text = "Inner."})
+          .field("named", &Thing::named, {.text = "Inner, by name.", .section = "inners"})
           .field("only_b", &Thing::only_b, {.text = "B.", .required = true, .only_for = {"b"}})
           .build();
   return table;
@@ -170,6 +172,15 @@ TEST(Fields, AMissingOrMisspeltKindIsSaidOnce) {
 }
 
 TEST(Fields, AMisspeltKeyIsNotAlsoMissing) { EXPECT_EQ(bad("{kind: b, onlyb: 1}"), "E0101"); }
+
+TEST(Fields, WhatIsWrittenBesideAnUnknownNameIsStillRead) {
+  Diagnostics diagnostics;
+  const Node root = parse_yaml(diagnostics.sources().add("t", "{named: {n: 0}}"), diagnostics);
+  Thing thing;
+  Reader(diagnostics, [](const std::string&, const Node&) { return std::optional<Node>(); }).read(root, thing);
+  ASSERT_EQ(diagnostics.sorted().size(), 1u);
+  EXPECT_NE(diagnostics.sorted()[0].message.find("'n'"), std::string::npos) << diagnostics.sorted()[0].message;
+}
 
 TEST(Fields, AComplaintSaysWhatItIsAbout) {
   const auto said = [](const std::string& text) {

@@ -48,6 +48,7 @@ TEST(JsonSchema, SaysWhatTheTableSays) {
   EXPECT_EQ(schema["additionalProperties"], false);
   EXPECT_EQ(schema["properties"]["count"]["minimum"], 1);
   EXPECT_EQ(schema["properties"]["count"]["default"], 2);
+  EXPECT_EQ(schema["properties"]["count"]["description"], "How many.");
   EXPECT_EQ(schema["properties"]["kind"]["enum"], (nlohmann::json{"a", "b|c"}));
   EXPECT_EQ(schema["$defs"]["wheel"]["required"], nlohmann::json{"radius"});
 }

@@ -67,5 +67,17 @@ TEST(Sizes, PublishedMeansAreThoseOfTheTables) {
   EXPECT_EQ(SizeDistribution::published("hadoop")->mean(), 120'421u);
 }
 
+// The ninth tenth as the papers print it.
+TEST(Sizes, NineFlowsOfTenAreAsSmallAsPublished) {
+  const auto ninth = [](const char* name) {
+    const auto sizes = *SizeDistribution::published(name);
+    const auto points = sizes.points();
+    return std::find_if(points.begin(), points.end(), [](const auto& each) { return each.per_mille == 900; })->bytes;
+  };
+  EXPECT_EQ(ninth("web-search"), 5'000'000u);
+  EXPECT_EQ(ninth("data-mining"), 400'000u);
+  EXPECT_EQ(ninth("hadoop"), 120'000u);
+}
+
 }  // namespace
 }  // namespace weft::workload

@@ -96,6 +96,27 @@ TEST(HostLinks, ToItselfTakesNoTime) {
   EXPECT_EQ(drain(links), (std::vector<Ready>{{5, 1, 1000, true}}));
 }
 
+TEST(HostLinks, EachServerHasRatesOfItsOwn) {
+  Hosts two("[{kind: hgx-h100, count: 1}, {kind: hgx-a100, count: 1}]");
+  const HostRoute way = route(two, two.gpu(8), two.gpu(9));
+  Bandwidth rate(INT64_MAX);
+  for (const std::uint32_t link : way.links) rate = std::min(rate, two.routes.links(1)[link].rate);
+  ASSERT_NE(rate, slowest(two, way.links)) << "which are the first server's";
+  HostLinks links(two.routes);
+  links.start(0, 1, way, kMiB, 7);
+  EXPECT_EQ(drain(links, 1), (std::vector<Ready>{{time_at(kMiB, rate) + way.latency.count(), 7, kMiB, true}}));
+}
+
+TEST(HostLinks, WhatIsEmptyWaitsForItsTurnAndEnds) {
+  const HostRoute way = route(hgx(), hgx().gpu(0), hgx().gpu(1));
+  HostLinks links(hgx().routes);
+  const auto first = links.start(0, 0, way, kMiB, 1);
+  links.start(0, 0, way, 0, 2, first);
+  const auto times = ends(drain(links));
+  ASSERT_EQ(times.size(), 2u);
+  EXPECT_GE(times.at(2), times.at(1));
+}
+
 //   GPU 1 --> CPU 0 | CPU 0 --> NIC 0
 // Both passes at the rate of PCIe: chunk by chunk, so one chunk more than a transfer that is direct.
 TEST(HostLinks, ABounceThroughHostMemoryCostsOneMoreChunk) {

@@ -47,6 +47,16 @@ TEST(Uet, AWriteIsPlacedAndOnlyItsPosterIsTold) {
   EXPECT_EQ(net.placed_from[0], 10'000u);
 }
 
+TEST(Uet, WhatCameOfUnfinishedMessagesIsUnderway) {
+  TestNet net(2, 1);
+  std::uint64_t most = 0;
+  net.placed = [&](std::uint32_t, const Header&, const Placement&) { most = std::max(most, net.uet.underway_bytes()); };
+  net.post(0, 1, 10 * 4086);
+  net.run();
+  EXPECT_EQ(most, 9u * 4086) << "all but the last packet, with which the message is there";
+  EXPECT_EQ(net.uet.underway_bytes(), 0u);
+}
+
 TEST(Uet, AnEmptyMessageArrives) {
   TestNet net(2, 1);
   net.post(0, 1, 0);
