@@ -45,7 +45,9 @@ TEST(CollectiveComparison, TheLargestSizeDecidesAndEverySizeIsShown) {
   const Verdict verdict = judge(variants);
   EXPECT_EQ(verdict.measure, Measure::collective);
   EXPECT_EQ(verdict.winner, 1u);
-  EXPECT_EQ(verdict.sentence, "fast wins: all_reduce of 1GiB in 1ms, 2.00x faster than slow")
+  EXPECT_EQ(verdict.sentence,
+            "fast wins: all_reduce of 1GiB in 1ms, 2.00x faster than slow; message level does not model switches, "
+            "--fidelity flow or packet does")
       << "no seed draws messages";
   EXPECT_EQ(verdict.tail, "");
   const std::string text = comparison_text(variants, 80, false);
@@ -56,7 +58,8 @@ TEST(CollectiveComparison, TheLargestSizeDecidesAndEverySizeIsShown) {
 
 TEST(CollectiveComparison, EqualTimesAreATieAndEqualRowsNoDifference) {
   EXPECT_EQ(judge({of("a", 10, 1000), of("b", 20, 1001)}).tied, (std::vector<std::size_t>{0, 1}));
-  EXPECT_EQ(judge({of("a", 10, 1000), of("b", 10, 1000)}).sentence, "no difference at any size");
+  EXPECT_EQ(judge({of("a", 10, 1000), of("b", 10, 1000)}).sentence,
+            "no difference at any size; message level does not model switches, --fidelity flow or packet does");
 }
 
 TEST(CollectiveComparison, SeedsOfPacketsHaveASpread) {

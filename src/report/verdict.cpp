@@ -134,10 +134,16 @@ std::string load_note(const std::vector<Variant>& variants) {
   return fmt::format("; the load is a share of {} per GPU for all", brief(load_of));
 }
 
-// Behind a semicolon; messages are drawn by no seed.
+// Messages are drawn by no seed, and share no link between servers: who differs in switches alone looks the same.
+bool sees_no_switches(const Variant& variant) {
+  const std::vector<CollectiveRow>& rows = variant.runs[0].collectives;
+  return !rows.empty() && rows[0].executor == "message";
+}
+constexpr std::string_view kSeesNoSwitches = "; message level does not model switches, --fidelity flow or packet does";
+
+// Behind a semicolon.
 std::string spread_words(const Verdict& verdict, const Variant& winner) {
-  const std::vector<CollectiveRow>& rows = winner.runs[0].collectives;
-  if (!rows.empty() && rows[0].executor == "message") return "";
+  if (sees_no_switches(winner)) return std::string(kSeesNoSwitches);
   if (winner.runs.size() == 1) return "; one seed says nothing about the spread, --seeds 5 would";
   return verdict.outside_spread ? fmt::format("; outside the spread over {}", seeds_of(winner))
                                 : fmt::format("; within the spread over {}, so it may be chance", seeds_of(winner));
@@ -183,6 +189,7 @@ void decide(const std::vector<Variant>& variants, const Ranking& ranking, Verdic
     verdict.tied = ranking;
     verdict.sentence = measure == Measure::collective ? "no difference at any size"
                                                       : "no difference: the runs are the same to the last packet";
+    if (sees_no_switches(best)) verdict.sentence += kSeesNoSwitches;
     return;
   }
   const Variant& next = variants[ranking[1]];
