@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "collective/part.hpp"
+#include "collective/timing.hpp"
 
 namespace weft::collective {
 namespace {
@@ -29,6 +30,7 @@ Outcome run(const fabric::Fabric& fabric, const std::vector<CarriedJob>& jobs, s
   for (const CarriedJob& job : jobs) {
     PlanOptions options = job.options;
     options.every_channel = true;
+    options.network = nullptr;  // links share themselves
     options.most_rounds = rounds;
     made.plans.push_back(make_plan(*job.team, options));
     for (const auto& program : made.plans.back().programs) made.messages += program->messages();
@@ -71,7 +73,7 @@ CarriedResult result_of(Outcome outcome, const std::vector<std::int64_t>& more, 
   for (std::size_t i = 0; i < outcome.plans.size(); ++i) {
     Plan& plan = outcome.plans[i];
     const Duration time = std::max(plan.least, plan.launch + Duration(outcome.ends[i] + more[i]));
-    made.jobs.push_back({std::move(plan), time, skipped});
+    made.jobs.push_back({std::move(plan), time, skipped, Duration(outcome.ends[i] + more[i])});
   }
   return made;
 }
@@ -91,8 +93,10 @@ std::string why_not_carried(const Team& team, Algorithm algorithm) {
   return "";
 }
 
-CarriedResult carry(const fabric::Fabric& fabric, const std::vector<CarriedJob>& jobs, const CarriedLimits& limits,
-                    const Carry& execute) {
+namespace {
+
+CarriedResult carry_once(const fabric::Fabric& fabric, const std::vector<CarriedJob>& jobs, const CarriedLimits& limits,
+                         const Carry& execute) {
   std::uint64_t messages = 0;
   const auto go = [&](std::uint64_t rounds) {
     Outcome made = run(fabric, jobs, rounds, limits, execute);
@@ -126,6 +130,35 @@ CarriedResult carry(const fabric::Fabric& fabric, const std::vector<CarriedJob>&
     before = std::move(slopes);
   }
   return result_of(go(0), nothing, 0, messages);
+}
+
+}  // namespace
+
+// Of one among many, as at message level (timing.hpp): what some more behind the first take.
+CarriedResult carry(const fabric::Fabric& fabric, const std::vector<CarriedJob>& jobs, const CarriedLimits& limits,
+                    const Carry& execute) {
+  CarriedResult made = carry_once(fabric, jobs, limits, execute);
+  if (!made.stopped_by.empty() ||
+      std::none_of(jobs.begin(), jobs.end(), [](const CarriedJob& job) { return overlaps_itself(job.options); }))
+    return made;
+  std::vector<CarriedJob> longer = jobs;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    // One that goes through many rounds has the others beside it all the while.
+    if (overlaps_itself(jobs[i].options) || made.jobs[i].plan.whole_rounds > 1)
+      longer[i].options.bytes *= 1 + kMoreBehind;
+    longer[i].options.chunk = made.jobs[i].plan.chunk;
+    longer[i].options.choice.channels = made.jobs[i].plan.choice.channels;
+  }
+  CarriedResult several = carry_once(fabric, longer, limits, execute);
+  several.messages += made.messages;
+  if (!several.stopped_by.empty()) return several;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if (!overlaps_itself(jobs[i].options)) continue;
+    CarriedTime& job = made.jobs[i];
+    job.time = std::max(job.plan.least, job.plan.launch + (several.jobs[i].carried - job.carried) / kMoreBehind);
+  }
+  made.messages = several.messages;
+  return made;
 }
 
 }  // namespace weft::collective

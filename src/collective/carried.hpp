@@ -22,8 +22,9 @@ struct CarriedJob {
 
 struct CarriedTime {
   Plan plan;
-  Duration time;              // from the launch until the last rank has its last byte
+  Duration time;              // of one among many
   std::uint64_t skipped = 0;  // rounds that were not simulated
+  Duration carried;           // of one alone, from the first step on
 };
 
 struct CarriedResult {

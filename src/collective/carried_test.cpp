@@ -32,30 +32,23 @@ double carried(const Machines& machines, const Team& team, const PlanOptions& op
   return us(carry(machines.fabric, {{&team, options}}, {}, execute).jobs.at(0).time);
 }
 
-// All servers below the same leaves: nothing collides. At message level channels go in step, and links are idle
-// together while all of them wait; in the others they do not. A tree's figures differ more, as at message level a GPU
-// does nothing else while it prepares a chunk for the network, and in the others the chunk before it is still leaving.
-// NVLSTree's small chunks keep the threads busy that post them: where two things are nearly equally slow, flows wait
-// for each other a little more. Only the message level knows what a stack loses of cards: 2 % with ib, 7 % with efa.
+// All servers below the same leaves: nothing collides, so all that a step takes is its share of the links inside
+// servers and of the cards, which is the same to all.
 TEST(Carried, WithoutCongestionAllFidelitiesAgree) {
   const Machines machines("{kind: hgx-h100, count: 4}", kRails);
   const Team team(machines.fabric, pick_gpus(*machines.cluster, 32, 0));
   struct Case {
     Algorithm algorithm;
     std::uint64_t bytes;
-    double least, most;  // of the time at message level
     std::string_view stack = "ib";
   };
-  for (const auto& [algorithm, bytes, least, most, stack] :
-       {Case{Algorithm::ring, 4096 * kMiB, 0.97, 1.02, "ib-nccl2.18"}, Case{Algorithm::ring, 4096 * kMiB, 0.97, 1.05},
-        Case{Algorithm::hierarchical, 1024 * kMiB, 0.98, 1.04}, Case{Algorithm::tree, 4096 * kMiB, 0.92, 1.02},
-        Case{Algorithm::nvls_tree, 4096 * kMiB, 0.87, 1.02, "efa"},
-        Case{Algorithm::nvls_tree, 4096 * kMiB, 0.98, 1.07}}) {
+  for (const auto& [algorithm, bytes, stack] :
+       {Case{Algorithm::ring, 4096 * kMiB, "ib-nccl2.18"}, Case{Algorithm::ring, 4096 * kMiB},
+        Case{Algorithm::hierarchical, 1024 * kMiB}, Case{Algorithm::tree, 4096 * kMiB},
+        Case{Algorithm::nvls_tree, 4096 * kMiB, "efa"}, Case{Algorithm::nvls_tree, 4096 * kMiB}}) {
     const PlanOptions options = all_reduce(bytes, {algorithm, Protocol::simple, 0}, stack);
     const double flow = carried(machines, team, options, by_flows(machines.fabric, Network::spread));
-    const double message = message_level(team, options);
-    EXPECT_GT(flow, message * least) << name(algorithm) << " " << stack;
-    EXPECT_LT(flow, message * most) << name(algorithm) << " " << stack;
+    EXPECT_NEAR(flow / message_level(team, options), 1, 0.02) << name(algorithm) << " " << stack;
   }
 }
 
@@ -150,12 +143,14 @@ TEST(Carried, WhereFlowsCollideTheFullestLinkDecides) {
     const auto balls = static_cast<double>(fullest) / static_cast<double>(card);  // flows on the fullest uplink
     const double packet = carried(machines, team, options, by_packets(machines.fabric, Network::hashed, seed));
     EXPECT_GE(balls, 1.9) << "eight flows hardly ever find eight links";
-    EXPECT_GT(packet, spread * (1 + 0.4 * (balls - 1))) << seed << ": " << balls;
-    EXPECT_LT(packet, spread * (1 + 1.2 * (balls - 1))) << seed << ": " << balls;
+    // Each flow carries 62 of 32 blocks of its channel; headers are 64 of 4160 bytes.
+    const double bound = balls * 256.0 * kMiB / 8 * 62 / 32 * 4160 / 4096 / 50e3;  // us
+    EXPECT_GT(packet, bound) << seed << ": " << balls;
+    EXPECT_LT(packet, bound * 1.1) << seed << ": " << balls;
     EXPECT_NEAR(us(flow.jobs[0].time) / packet, 1, 0.15) << seed;
     slowest = std::max(slowest, packet);
   }
-  EXPECT_GT(slowest, 1.8 * spread);
+  EXPECT_GT(slowest, 1.5 * spread);
 }
 
 // What is left out is what would have been.
@@ -170,7 +165,7 @@ TEST(Carried, SkippedRoundsTakeWhatTheyWouldHaveTaken) {
     const Carry execute = by_flows(machines.fabric, Network::spread);
     const CarriedResult some = carry(machines.fabric, {{&team, options}}, {}, execute);
     EXPECT_GT(some.jobs[0].skipped, 0u) << name(algorithm);
-    const Conditions whole{.ranks = {{0, 1000}}, .nics = {}, .starts = {}};  // a rank that is as fast as it should be
+    const Conditions whole{.ranks = {{0, 1000}}, .starts = {}};  // a rank that is as fast as it should be
     options.conditions = &whole;
     const CarriedResult all = carry(machines.fabric, {{&team, options}}, {}, execute);
     EXPECT_EQ(all.jobs[0].skipped, 0u);
@@ -260,15 +255,21 @@ TEST(Carried, JobsThatShareCardsShareTheirRate) {
   }
 }
 
-// The same at message level, where jobs are told what the others load.
+// The same at message level, where jobs are told what the others take.
 TEST(Sharing, JobsBesideEachOtherShareLinks) {
   const Machines machines("{kind: hgx-h100, count: 4}");
   const Team a(machines.fabric, {0, 8, 16, 24});
   const Team b(machines.fabric, {1, 9, 17, 25});
   PlanOptions options = all_reduce(1024 * kMiB, {Algorithm::ring, Protocol::simple, 2});
   const double alone = message_level(a, options);
-  const Loads same = make_plan(a, options).loads;
-  const Loads other = make_plan(b, options).loads;
+  const auto taken_by = [&](const Team& team) {
+    TakenByOthers taken;
+    const Timing timing = time_of(team, options, testing::by_lanes);
+    add_to(taken, timing.plan, timing.time);
+    return taken;
+  };
+  const TakenByOthers same = taken_by(a);
+  const TakenByOthers other = taken_by(b);
   options.beside = &other;
   EXPECT_EQ(message_level(a, options), alone);
   options.beside = &same;

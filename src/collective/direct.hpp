@@ -20,6 +20,10 @@ class Direct final : public Program {
     Rounds rounds;  // from one rank to another
     std::uint64_t tag = 0;
   };
+  // Peers that a rank sends to at once: NCCL has eight on each channel. Of small messages more are needed to fill a
+  // NIC, and cost nothing.
+  static constexpr std::uint32_t kInFlight = 30;
+  static constexpr std::uint64_t kSmall = 32 << 10;  // bytes
   explicit Direct(Shape shape) : shape_(std::move(shape)), size_(shape_.pairs.ranks()) {}
 
   std::uint32_t lanes(std::uint32_t rank) const override { return rank < size_ ? kLanes : 0; }

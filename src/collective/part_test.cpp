@@ -271,7 +271,7 @@ TEST(CollectivePart, TwoTracksShareTheLinks) {
   const std::vector<Job> jobs = {all_reduce(64 * kMiB), all_reduce(64 * kMiB)};
   const std::int64_t time = alone(Fidelity::flow, jobs[0]);
   const Outcome both = run(Fidelity::flow, jobs, {{Step::run(0)}, {Step::run(1)}});
-  EXPECT_GT(ratio(both.run.end, time), 1.7);
+  EXPECT_GT(ratio(both.run.end, time), 1.5) << "links are shared, latencies are not";
   EXPECT_LT(ratio(both.run.end, time), 2.05);
   // In servers of their own they have nothing to share.
   const std::vector<Job> apart = {{&cluster().first, Operation::all_reduce, 64 * kMiB},

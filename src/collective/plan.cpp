@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/wide.hpp"
 #include "collective/planner.hpp"
 
 namespace weft::collective {
@@ -68,6 +69,17 @@ std::string why_not(const Team& team, Operation operation, Algorithm algorithm, 
       return rings ? "" : "Hierarchical does all_reduce, all_gather and reduce_scatter";
   }
   return "";
+}
+
+void add_to(TakenByOthers& taken, const Plan& plan, Duration time) {
+  constexpr std::int64_t kPsPerSecond = 1'000'000'000'000;
+  for (const auto& [link, load] : plan.loads) {
+    const Wide bits = Wide{load} * plan.bytes_per_load / NetworkLinks::kWhole * 8;
+    const Wide rate = bits * kPsPerSecond / std::max<std::int64_t>(1, time.count());
+    Taken& all = taken[link];
+    all.rate = all.rate + Bandwidth(static_cast<std::int64_t>(std::min<Wide>(rate, INT64_MAX / 1024)));
+    ++all.jobs;
+  }
 }
 
 Plan make_plan(const Team& team, const PlanOptions& options) { return Planner(team, options).make(); }

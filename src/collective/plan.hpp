@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,12 +26,11 @@ struct Choice {
 // What is not as it should be.
 struct Conditions {
   struct Slow {
-    std::uint32_t which = 0;           // rank, or NIC of the cluster
+    std::uint32_t which = 0;           // rank
     std::int64_t speed_per_mille = 0;  // that is left
     auto operator<=>(const Slow&) const = default;
   };
-  std::vector<Slow> ranks;  // all they do takes longer
-  std::vector<Slow> nics;
+  std::vector<Slow> ranks;       // all they do takes longer
   std::vector<Duration> starts;  // by rank: when it comes; empty: all at once
 
   bool of_ranks() const { return !ranks.empty() || !starts.empty(); }
@@ -50,7 +50,8 @@ struct PlanOptions {
   std::uint64_t most_rounds = 0;
   bool every_channel = false;              // as a program of its own, also where one could stand for several
   const Conditions* conditions = nullptr;  // null: everything is as it should be
-  const Loads* beside = nullptr;           // what other collectives load links with at the same time
+  const TakenByOthers* beside = nullptr;   // collectives at the same time
+  NetworkLinks* network = nullptr;         // that is shared; null: nothing of it is, or the executor knows
 };
 
 struct Plan {
@@ -66,6 +67,7 @@ struct Plan {
   Duration inside;                                       // latency of a step within a domain,
   Duration outside;                                      // and of one that crosses the network
   bool host_memory = false;                              // some steps bounce: no GPUDirect RDMA
+  bool cut = false;                                      // some steps never arrive: nothing joins their ends
   std::vector<std::shared_ptr<const Program>> programs;  // all, but for channels of NVLS that are copies of these
   // One of each kind: programs that differ in nothing but who carries them out take the same time.
   std::vector<std::shared_ptr<const Program>> different;
@@ -77,7 +79,11 @@ struct Plan {
   Duration outside_lag;
   std::vector<Duration> starts;               // by rank; empty: all at once
   std::vector<std::int64_t> speed_per_mille;  // by rank; empty: all are as fast as they should be
-  Loads loads;                                // that it puts on links
+  Loads loads;                                // that it puts on links,
+  std::uint64_t bytes_per_load = 0;           // that each step that was loaded moves in all
+  bool bound_by_network = false;              // some steps get less of it than of all else
+  // For how long the network's busiest link is at work; nothing: its steps do not follow each other freely.
+  std::optional<Duration> network_time;
 
   Duration latency(std::uint32_t from, std::uint32_t to) const { return node[from] == node[to] ? inside : outside; }
   // What a slow rank takes longer for what should take so long, ps.
@@ -92,6 +98,9 @@ std::string why_not(const Team& team, Operation operation, Algorithm algorithm, 
 
 // why_not() was empty.
 Plan make_plan(const Team& team, const PlanOptions& options);
+
+// What a plan takes of links when it lasts so long.
+void add_to(TakenByOthers& taken, const Plan& plan, Duration time);
 
 // How many channels NCCL would set up between these ranks.
 std::uint32_t channels_for(const Team& team, Algorithm algorithm);

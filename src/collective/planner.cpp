@@ -1,7 +1,6 @@
 #include "collective/planner.hpp"
 
 #include <algorithm>
-#include <functional>
 
 #include "collective/chunks.hpp"
 #include "collective/gates.hpp"
@@ -19,23 +18,13 @@ std::int64_t wire_per_mille(Protocol protocol) {
   return protocol == Protocol::ll ? kLlWire : protocol == Protocol::ll128 ? kLl128Wire : 1000;
 }
 
-std::function<std::int64_t(std::uint32_t)> nic_speed(const PlanOptions& options) {
-  if (options.conditions == nullptr || options.conditions->nics.empty()) return {};
-  return [&slow = options.conditions->nics](std::uint32_t nic) {
-    std::int64_t left = 1000;
-    for (const Conditions::Slow& each : slow)
-      if (each.which == nic) left = left * each.speed_per_mille / 1000;
-    return left;
-  };
-}
-
 }  // namespace
 
 Planner::Planner(const Team& team, const PlanOptions& options)
     : team_(team),
       options_(options),
       generation_(options.generation != nullptr ? *options.generation : generation_of(team.group(0).spec.gpu.kind)),
-      sharing_(team, generation_, *options.stack, {options.pxn, options.beside, nic_speed(options)}) {}
+      sharing_(team, generation_, *options.stack, {options.pxn, options.beside, options.network}) {}
 
 std::uint32_t Planner::port(std::uint32_t node, std::uint32_t channel) const {
   return channel % static_cast<std::uint32_t>(team_.domain(node).ports.size());
@@ -90,11 +79,16 @@ bool Planner::alternates() const {
 // The share of the links, less what the protocol spends on flags, and no more than a channel's threads move.
 Edge Planner::edge(const Way& way, bool posts) {
   plan_.host_memory |= way.host_memory;
+  plan_.cut |= way.cut;
   const std::uint32_t by_nodes = nodes_class();
   const auto megabytes = [](std::int64_t n) { return Bandwidth(n * 8'000'000); };
   const bool tree = plan_.choice.algorithm == Algorithm::tree;
   const bool simple = plan_.choice.protocol == Protocol::simple;
-  Bandwidth share = sharing_.share(way);
+  Bandwidth share = sharing_.share_of_host(way);
+  if (const Bandwidth network = sharing_.share_of_network(way); network < share) {
+    plan_.bound_by_network = true;
+    share = network;
+  }
   Bandwidth own = megabytes((!tree    ? generation_.ring_ll128_most
                              : simple ? generation_.tree_most
                                       : generation_.tree_ll128_most)[by_nodes]);
@@ -182,6 +176,8 @@ Plan Planner::make() {
   else
     add_rings();
   plan_.loads = sharing_.loads();
+  plan_.bytes_per_load = plan_.bytes_per_load / 1000 * static_cast<std::uint64_t>(wire_per_mille(protocol));
+  if (options_.operation != Operation::all_to_all) plan_.network_time = sharing_.network_time(plan_.bytes_per_load);
   return std::move(plan_);
 }
 

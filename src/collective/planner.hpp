@@ -37,6 +37,7 @@ class Planner {
   void add_trees();
   void add_stars();
   void add_pairs();
+  std::vector<Bandwidth> network_for_everybody(const std::vector<Bandwidth>& host);
   // Ranks differ in more than what they send over.
   bool uneven() const { return options_.conditions != nullptr && options_.conditions->of_ranks(); }
   void add(std::shared_ptr<const Program> program, std::uint32_t port_of, bool is_new) {

@@ -1,3 +1,4 @@
+#include "base/wide.hpp"
 #include "collective/direct.hpp"
 #include "collective/gates.hpp"
 #include "collective/hierarchical.hpp"
@@ -5,6 +6,81 @@
 #include "collective/planner.hpp"
 
 namespace weft::collective {
+namespace {
+
+// Pairs of ports that are looked at one by one; of more, partners at even distances stand for all.
+constexpr std::uint64_t kMostPairs = std::uint64_t{1} << 20;
+constexpr std::int64_t kGigabit = std::int64_t{1'000'000'000} * 1'000'000;
+
+}  // namespace
+
+// What the network leaves each rank of a node that sends the same to everybody, where the rest of its way leaves it
+// `host`. Ranks go on from node to node in the same order, so that at any time all of them send about equally far
+// ahead, to as many at once as are in flight: each such range of distances is a pattern of its own, and takes its own
+// time. By node.
+std::vector<Bandwidth> Planner::network_for_everybody(const std::vector<Bandwidth>& host) {
+  const std::uint32_t nodes = team_.nodes();
+  const std::uint64_t pairs = std::uint64_t{nodes} * nodes * team_.domain(0).ports.size();
+  const auto distances =
+      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kMostPairs * (nodes - 1) / pairs, 1, nodes - 1));
+  // Calls visit(network, over, under) for all that ranks of a node send to ranks of another: lanes beside each other.
+  const auto for_each = [&](std::uint32_t node, std::uint32_t away, const auto& visit) {
+    const Domain& from = team_.domain(node);
+    const Domain& to = team_.domain((node + away) % nodes);
+    for (std::uint32_t rank = to.first_rank; rank < to.first_rank + to.ranks; ++rank) {
+      const std::uint32_t enters = team_.port_of(rank);
+      const std::uint32_t same = enters % static_cast<std::uint32_t>(from.ports.size());
+      if (options_.pxn) {
+        visit(sharing_.network(from.ports[same].rank, to.ports[enters].rank), from.ranks, to.ranks);
+        continue;
+      }
+      for (std::uint32_t own = from.first_rank; own < from.first_rank + from.ranks; ++own)
+        visit(sharing_.network(from.ports[team_.port_of(own)].rank, to.ports[enters].rank), 1, to.ranks);
+    }
+  };
+  const auto distance = [&](std::uint32_t i) {
+    return 1 + static_cast<std::uint32_t>(std::uint64_t{i} * (nodes - 1) / distances);
+  };
+  const bool small = part(team_.ranks()) < Direct::kSmall;
+  const std::uint32_t at_once = small ? distances : std::max(1u, Direct::kInFlight / team_.domain(0).ranks);
+  std::vector<std::uint64_t> load;  // by link, of the distances that are looked at
+  std::vector<std::int64_t> took(nodes);
+  std::vector<std::int64_t> steps(nodes);
+  for (std::uint32_t first = 0; first < distances; first += at_once) {
+    const std::uint32_t end = std::min(distances, first + at_once);
+    load.assign(load.size(), 0);
+    for (std::uint32_t i = first; i < end; ++i)
+      for (std::uint32_t node = 0; node < nodes; ++node)
+        for_each(node, distance(i),
+                 [&](std::span<const NetworkLinks::Part> network, std::uint64_t over, std::uint64_t under) {
+                   plan_.cut |= network.empty();
+                   sharing_.load(network, over, under * distances);
+                   for (const NetworkLinks::Part& part : network) {
+                     if (load.size() <= part.link) load.resize(part.link + std::size_t{1});
+                     load[part.link] += part.weight * over / (under * (end - first));
+                   }
+                 });
+    for (std::uint32_t node = 0; node < nodes; ++node) {
+      Wide least = host[node].count();
+      std::int64_t ranks = 0;
+      for (std::uint32_t i = first; i < end; ++i) {
+        ranks += team_.domain((node + distance(i)) % nodes).ranks;
+        for_each(node, distance(i), [&](std::span<const NetworkLinks::Part> network, std::uint64_t, std::uint64_t) {
+          for (const NetworkLinks::Part& part : network)
+            if (load[part.link] > 0)
+              least = std::min(least, Wide{sharing_.rate(part.link).count()} * NetworkLinks::kWhole / load[part.link]);
+        });
+      }
+      took[node] += ranks * static_cast<std::int64_t>(kGigabit / std::max<Wide>(1, least / 1000));
+      steps[node] += ranks;
+    }
+  }
+  std::vector<Bandwidth> left;
+  for (std::uint32_t node = 0; node < nodes; ++node)
+    left.push_back(Bandwidth(
+        static_cast<std::int64_t>(Wide{kGigabit} * steps[node] / std::max<std::int64_t>(1, took[node]) * 1000)));
+  return left;
+}
 
 // Algorithms in which ranks talk to any others: what one channel does, all do, so one program stands for all.
 void Planner::add_pairs() {
@@ -15,8 +91,10 @@ void Planner::add_pairs() {
   for (std::uint32_t rank = 0; rank < size; ++rank) pairs.node.push_back(team_.node_of(rank));
   for (std::uint32_t node = 0; node < team_.nodes(); ++node) pairs.first.push_back(team_.domain(node).first_rank);
   pairs.first.push_back(size);
-  // A partner in another domain with the same number there: what it has in common with all others there is the port.
+  // The next rank, or else a partner in another domain with the same number there: what it has in common with all
+  // others there is the port.
   const auto outside_partner = [&](std::uint32_t rank) {
+    if (neighbours) return (rank + 1) % size;
     const std::uint32_t node = team_.node_of(rank);
     const Domain& other = team_.domain((node + 1) % team_.nodes());
     return other.first_rank + (rank - team_.domain(node).first_rank) % other.ranks;
@@ -30,7 +108,9 @@ void Planner::add_pairs() {
     const std::uint32_t from_port =
         options_.pxn ? team_.port_of(to) % static_cast<std::uint32_t>(team_.domain(team_.node_of(rank)).ports.size())
                      : team_.port_of(rank);
-    return sharing_.across(rank, from_port, to, team_.port_of(to));
+    Way way = sharing_.across(rank, from_port, to, team_.port_of(to));
+    if (all_to_all) way.network = {};  // it is everybody's, and told below
+    return way;
   };
   for (std::uint32_t rank = 0; rank < size; ++rank) {
     const Domain& domain = team_.domain(team_.node_of(rank));
@@ -38,11 +118,18 @@ void Planner::add_pairs() {
     if (domain.ranks > 1 && (!neighbours || !last)) sharing_.load(inside(rank));
     if (team_.nodes() > 1 && (!neighbours || last)) sharing_.load(outside(rank));
   }
+  std::vector<Bandwidth> left;  // by node
+  if (all_to_all && options_.network != nullptr && team_.nodes() > 1) {
+    for (std::uint32_t node = 0; node < team_.nodes(); ++node)
+      left.push_back(sharing_.share_of_host(outside(team_.domain(node).first_rank)));
+    left = network_for_everybody(left);
+  }
   for (std::uint32_t rank = 0; rank < size; ++rank) {
     // Many channels work side by side, so that no single one's speed counts.
-    const auto whole = [&](Way way) {
+    const auto whole = [&](Way way, bool crosses) {
       Edge made = edge(way);
-      const Bandwidth share = sharing_.share(way);
+      Bandwidth share = sharing_.share(way);
+      if (crosses && !left.empty()) share = std::min(share, left[team_.node_of(rank)]);
       made.overhead = made.overhead / plan_.choice.channels;
       made.rate = plan_.choice.protocol == Protocol::ll      ? share / 2
                   : plan_.choice.protocol == Protocol::ll128 ? share / 128 * 120
@@ -51,10 +138,14 @@ void Planner::add_pairs() {
       return made;
     };
     const Domain& domain = team_.domain(team_.node_of(rank));
-    pairs.within.push_back(domain.ranks > 1 ? whole(inside(rank)) : Edge{});
-    pairs.across.push_back(team_.nodes() > 1 ? whole(outside(rank)) : Edge{});
+    pairs.within.push_back(domain.ranks > 1 ? whole(inside(rank), false) : Edge{});
+    pairs.across.push_back(team_.nodes() > 1 ? whole(outside(rank), true) : Edge{});
   }
   const std::uint64_t bytes = part(neighbours ? 1 : size);
+  const std::uint64_t others = neighbours                                          ? 1
+                               : plan_.choice.algorithm == Algorithm::hierarchical ? team_.nodes() - 1
+                                                                                   : size - team_.domain(0).ranks;
+  plan_.bytes_per_load = bytes * others * (options_.operation == Operation::all_reduce ? 2 : 1);
   const Rounds rounds = rounds_of(bytes);
   if (plan_.choice.algorithm == Algorithm::pat) {
     add(std::make_shared<Pat>(Pat::Shape{options_.operation, std::move(pairs), rounds}), kByReceiver, true);

@@ -44,6 +44,7 @@ void Planner::add_rings() {
     for (std::uint32_t i = 0; i < size; ++i)
       edges.push_back(edge(way(orders[channel][i], orders[channel][(i + 1) % size], channel)));
     const std::uint64_t bytes = part(std::uint64_t{channels} * size);
+    plan_.bytes_per_load = bytes * ring_steps(options_.operation, size);
     const bool is_new = seen.insert(edges).second;
     add(std::make_shared<Ring>(Ring::Shape{options_.operation, orders[channel], std::move(edges), rounds_of(bytes),
                                            plan_.slices, channel}),

@@ -145,7 +145,7 @@ void Planner::add_tree_set(TreeSet set) {
     auto operator<=>(const Kind&) const = default;
   };
   std::set<Kind> seen;
-  const std::uint64_t bytes = part(set.parts);
+  const std::uint64_t bytes = plan_.bytes_per_load = part(set.parts);
   for (std::uint32_t i = 0; i < set.trees.size(); ++i) {
     std::vector<Vertex>& tree = set.trees[i];
     Kind kind;

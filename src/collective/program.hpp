@@ -30,12 +30,6 @@ inline std::int64_t occupancy(const Edge& edge, std::uint64_t bytes) {
   return (edge.overhead + wire).count();
 }
 
-// How long the program's threads need for it, where that is longer than the links do; else 0. For executors that know
-// links.
-inline std::int64_t pace(const Edge& edge, std::uint64_t bytes) {
-  return edge.rate < edge.links ? occupancy({edge.rate, {}, {}, 1000}, bytes) : 0;
-}
-
 inline std::uint64_t wire_bytes(const Edge& edge, std::uint64_t bytes) {
   if (edge.rate.count() == 0) return 0;
   return bytes / 1000 * static_cast<std::uint64_t>(edge.wire_per_mille) +

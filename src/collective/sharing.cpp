@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/wide.hpp"
 #include "model/host_memory.hpp"
 
 namespace weft::collective {
@@ -11,6 +12,7 @@ namespace {
 constexpr std::uint64_t kCards = std::uint64_t{1} << 40;
 constexpr std::uint64_t kRoots = std::uint64_t{2} << 40;
 constexpr std::uint64_t kMemory = std::uint64_t{3} << 40;
+constexpr std::uint64_t kNetwork = std::uint64_t{4} << 40;
 
 Bandwidth part_of(Bandwidth rate, std::int64_t per_mille) { return Bandwidth(rate.count() / 1000 * per_mille); }
 
@@ -31,11 +33,7 @@ Sharing::Sharing(const Team& team, const Generation& generation, const Stack& st
     first_port_.push_back(static_cast<std::uint32_t>(parts_.size()));
     for (const Port& port : team.domain(node).ports) {
       const Bandwidth pcie = part_of(port.pcie_rate, kPciePerMille);
-      const auto cards = static_cast<std::int64_t>(port.nics.size());
-      std::int64_t left = 0;
-      for (const std::uint32_t nic : port.nics) left += options_.per_mille ? options_.per_mille(nic) : 1000;
-      const Bandwidth rate = left == 1000 * cards ? port.nic_rate : part_of(port.nic_rate, left / cards);
-      const Bandwidth nic = std::min(part_of(rate, stack.network.nic_per_mille), pcie);
+      const Bandwidth nic = std::min(part_of(port.nic_rate, stack.network.nic_per_mille), pcie);
       const std::uint64_t first = kCards + 2 * std::uint64_t{port.nics[0]};
       const auto out = static_cast<std::uint32_t>(parts_.size());
       add_part(nic, first);
@@ -57,15 +55,21 @@ Sharing::Sharing(const Team& team, const Generation& generation, const Stack& st
 }
 
 void Sharing::add_part(Bandwidth capacity, std::uint64_t link) {
-  const auto known = options_.beside ? options_.beside->find(link) : Loads::const_iterator{};
-  parts_.push_back(
-      {capacity, link, 0, options_.beside && known != options_.beside->end() ? known->second : 0, kNoPort});
+  parts_.push_back({beside(link, capacity), link, 0, kNoPort});
+}
+
+Bandwidth Sharing::beside(std::uint64_t link, Bandwidth capacity) const {
+  if (options_.beside == nullptr) return capacity;
+  const auto known = options_.beside->find(link);
+  return known == options_.beside->end() ? capacity : known->second.left_of(capacity);
 }
 
 Loads Sharing::loads() const {
   Loads made;
   for (const Part& part : parts_)
-    if (part.users > 0) made.emplace(part.link, part.users);
+    if (part.users > 0) made.emplace(part.link, part.users * NetworkLinks::kWhole);
+  for (std::size_t link = 0; link < loads_.size(); ++link)
+    if (loads_[link] > 0) made.emplace(kNetwork + link, loads_[link]);
   return made;
 }
 
@@ -134,7 +138,15 @@ Way Sharing::across(std::uint32_t from, std::uint32_t from_port, std::uint32_t t
   const Way rest = from_network(to, to_port);
   for (std::uint32_t i = 0; i < rest.count; ++i) way.add(rest.parts[i]);
   way.host_memory |= rest.host_memory;
+  way.network = network(team_.domain(team_.node_of(from)).ports[from_port].rank,
+                        team_.domain(team_.node_of(to)).ports[to_port].rank);
+  way.cut = options_.network != nullptr && way.network.empty();
   return way;
+}
+
+std::span<const NetworkLinks::Part> Sharing::network(std::uint32_t leaves, std::uint32_t enters) const {
+  if (options_.network == nullptr) return {};
+  return options_.network->between(team_.gpu(leaves), team_.gpu(enters));
 }
 
 // Written, and read again, at the rank's socket.
@@ -151,15 +163,45 @@ void Sharing::add_rest(Way& way, std::uint32_t rank) const {
 
 void Sharing::load(const Way& way, std::uint32_t weight) {
   for (std::uint32_t i = 0; i < way.count; ++i) parts_[way.parts[i]].users += weight;
+  load(way.network, weight, 1);
 }
 
-Bandwidth Sharing::share(const Way& way) const {
+void Sharing::load(std::span<const NetworkLinks::Part> network, std::uint64_t over, std::uint64_t under) {
+  for (const NetworkLinks::Part& part : network) {
+    if (loads_.size() <= part.link) loads_.resize(part.link + std::size_t{1});
+    loads_[part.link] += part.weight * over / under;
+  }
+}
+
+Bandwidth Sharing::share_of_host(const Way& way) const {
   Bandwidth least{INT64_MAX};
   for (std::uint32_t i = 0; i < way.count; ++i) {
     const Part& part = parts_[way.parts[i]];
-    least = std::min(least, part.capacity / std::max(1u, part.users + part.others));
+    least = std::min(least, part.capacity / std::max(1u, part.users));
   }
   return least;
+}
+
+Bandwidth Sharing::share_of_network(const Way& way) const {
+  Wide least = INT64_MAX;
+  for (const NetworkLinks::Part& part : way.network) {
+    const std::uint64_t load = part.link < loads_.size() ? loads_[part.link] : 0;
+    least = std::min(least, Wide{rate(part.link).count()} * NetworkLinks::kWhole / std::max(load, part.weight));
+  }
+  return Bandwidth(static_cast<std::int64_t>(least));
+}
+
+Bandwidth Sharing::rate(std::uint32_t link) const { return beside(kNetwork + link, options_.network->rate(link)); }
+
+Duration Sharing::network_time(std::uint64_t bytes) const {
+  constexpr std::int64_t kPsPerSecond = 1'000'000'000'000;
+  Wide longest = 0;
+  for (std::uint32_t link = 0; link < loads_.size(); ++link) {
+    if (loads_[link] == 0) continue;
+    const Wide crossing = Wide{loads_[link]} * bytes / NetworkLinks::kWhole * 8;
+    longest = std::max(longest, crossing * kPsPerSecond / std::max<std::int64_t>(1, rate(link).count()));
+  }
+  return Duration(static_cast<std::int64_t>(std::min<Wide>(longest, INT64_MAX)));
 }
 
 std::uint32_t Sharing::posted(const Way& way) const {

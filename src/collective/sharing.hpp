@@ -14,13 +14,17 @@
 // what is measured: 12.2 GB/s became 6 without GPUDirect RDMA (github.com/NVIDIA/nccl-tests/issues/29, V100 with one
 // 100G card). They are written to the memory of the GPU's socket and read from it, and eight cards of 400G would have
 // more of that than two sockets can take.
+//
+// Between the NICs come the links of the network (network_links.hpp), each with the part of a step that goes over it.
 
+#include <algorithm>
 #include <array>
-#include <functional>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "collective/constants.hpp"
+#include "collective/network_links.hpp"
 #include "collective/team.hpp"
 
 namespace weft::collective {
@@ -33,19 +37,33 @@ struct Way {
   std::array<std::uint32_t, 12> parts{};
   std::uint32_t count = 0;
   bool host_memory = false;
+  bool cut = false;                               // nothing joins the two ends
+  std::span<const NetworkLinks::Part> network{};  // that it crosses
 
   void add(std::uint32_t part) { parts[count++] = part; }
 };
 
-// How many steps cross each link, by links of the cluster: what collectives that run at once know of each other.
-using Loads = std::map<std::uint64_t, std::uint32_t>;
+// How many steps cross each link, by links of the cluster, in parts of NetworkLinks::kWhole.
+using Loads = std::map<std::uint64_t, std::uint64_t>;
+
+// What other collectives at the same time take of links: the rates they would have alone, and how many they are. What
+// they leave is there, and never less than an equal part.
+struct Taken {
+  Bandwidth rate;
+  std::uint32_t jobs = 0;
+
+  Bandwidth left_of(Bandwidth capacity) const {
+    return std::max(capacity / (1 + std::int64_t{jobs}), capacity - std::min(rate, capacity));
+  }
+};
+using TakenByOthers = std::map<std::uint64_t, Taken>;
 
 class Sharing {
  public:
   struct Options {
     bool pxn = true;
-    const Loads* beside = nullptr;                                  // of others
-    std::function<std::int64_t(std::uint32_t nic)> per_mille = {};  // of its rate that a card has; empty: all of it
+    const TakenByOthers* beside = nullptr;
+    NetworkLinks* network = nullptr;  // null: it has enough for all
   };
   Sharing(const Team& team, const Generation& generation, const Stack& stack, Options options);
 
@@ -59,9 +77,20 @@ class Sharing {
   Way to_network(std::uint32_t from, std::uint32_t port) const;
   Way from_network(std::uint32_t to, std::uint32_t port) const;
 
+  // The network between the NICs next to two ranks; a way without it.
+  std::span<const NetworkLinks::Part> network(std::uint32_t leaves, std::uint32_t enters) const;
+
   // `weight` steps of equal size cross it for each chunk of the collective.
   void load(const Way& way, std::uint32_t weight = 1);
-  Bandwidth share(const Way& way) const;
+  // `over` of `under` steps do.
+  void load(std::span<const NetworkLinks::Part> network, std::uint64_t over, std::uint64_t under);
+  Bandwidth share(const Way& way) const { return std::min(share_of_host(way), share_of_network(way)); }
+  Bandwidth share_of_host(const Way& way) const;
+  Bandwidth share_of_network(const Way& way) const;
+  // Of a link of the network, beside others.
+  Bandwidth rate(std::uint32_t link) const;
+  // For how long the busiest link of the network is at work, when every step that was loaded moves so many bytes.
+  Duration network_time(std::uint64_t bytes) const;
   // Of those, what goes out of and comes into the busier of the ports that a way goes through: one thread posts and
   // completes all of them. 0: it stays inside.
   std::uint32_t posted(const Way& way) const;
@@ -74,10 +103,10 @@ class Sharing {
     Bandwidth capacity;
     std::uint64_t link = 0;  // of the cluster
     std::uint32_t users = 0;
-    std::uint32_t others = 0;
     std::uint32_t port = kNoPort;  // the part out of the port that it belongs to
   };
   void add_part(Bandwidth capacity, std::uint64_t link);
+  Bandwidth beside(std::uint64_t link, Bandwidth capacity) const;
   void add_rest(Way& way, std::uint32_t rank) const;  // in the host memory next to a rank
   std::uint32_t out_of(std::uint32_t rank) const { return 2 * rank; }
   std::uint32_t into(std::uint32_t rank) const { return 2 * rank + 1; }
@@ -90,6 +119,7 @@ class Sharing {
   const Team& team_;
   Options options_;
   std::vector<Part> parts_;
+  std::vector<std::uint64_t> loads_;       // of links of the network, as far as there are any
   std::vector<std::uint32_t> first_port_;  // by node
   std::vector<std::uint32_t> first_root_;  // by node: two for each root complex, then each socket's memory
 };

@@ -59,9 +59,7 @@ Timing timing(Outcome outcome, std::int64_t more, std::uint64_t skipped) {
   return {std::move(outcome.plan), time, outcome.ends.messages, skipped, std::move(outcome.ends.stopped_by)};
 }
 
-}  // namespace
-
-Timing time_of(const Team& team, const PlanOptions& options, const Execute& execute) {
+Timing time_in_rounds(const Team& team, const PlanOptions& options, const Execute& execute) {
   Outcome first = run(team, options, kFewRounds, execute);
   const std::uint64_t whole = first.plan.whole_rounds;  // beside a shorter one, which stays the last
   if (whole <= kFewRounds || !first.ends.stopped_by.empty()) return timing(std::move(first), 0, 0);
@@ -79,13 +77,37 @@ Timing time_of(const Team& team, const PlanOptions& options, const Execute& exec
   return timing(run(team, options, 0, execute), 0, 0);
 }
 
+}  // namespace
+
+// Shares are of links on which all steps are at work at once. Where steps wait for latencies they are not, and the
+// network has room: then it holds nobody up for longer than its busiest link is at work, and the first chunk is on its
+// way.
+Timing time_of(const Team& team, const PlanOptions& options, const Execute& execute) {
+  Timing made = time_in_rounds(team, options, execute);
+  if (!made.plan.bound_by_network || !made.plan.network_time || !made.stopped_by.empty()) return made;
+  PlanOptions alone = options;
+  alone.network = nullptr;
+  alone.chunk = made.plan.chunk;
+  alone.choice.channels = made.plan.choice.channels;
+  const Timing without = time_in_rounds(team, alone, execute);
+  alone.bytes = std::min<std::uint64_t>(options.bytes, std::uint64_t{team.ranks()} * made.plan.choice.channels);
+  const Timing first = time_in_rounds(team, alone, execute);
+  made.messages += without.messages + first.messages;
+  if (!without.stopped_by.empty() || !first.stopped_by.empty()) return made;
+  made.time = std::min(made.time, std::max(without.time, first.time + *made.plan.network_time));
+  return made;
+}
+
+bool overlaps_itself(const PlanOptions& options) {
+  const bool one_way = options.operation == Operation::broadcast || options.operation == Operation::reduce;
+  return one_way && (options.conditions == nullptr || !options.conditions->of_ranks());
+}
+
 Timing time_among_many(const Team& team, const PlanOptions& options, const Execute& execute) {
   Timing made = time_of(team, options, execute);
-  const bool one_way = options.operation == Operation::broadcast || options.operation == Operation::reduce;
-  const bool even = options.conditions == nullptr || !options.conditions->of_ranks();
-  if (!one_way || !even || !made.stopped_by.empty()) return made;
-  // Two of them are one of twice the bytes, in the same chunks, but for the second launch. What issuing takes hides
-  // none of the difference.
+  if (!overlaps_itself(options) || !made.stopped_by.empty()) return made;
+  // Several of them are one of so many times the bytes, in the same chunks, but for the launches. What issuing takes
+  // hides none of the difference.
   Stack prompt = *options.stack;
   prompt.launch = {prompt.launch.name, prompt.launch.text, 0, 0, 0, 0};
   PlanOptions longer = options;
@@ -93,11 +115,11 @@ Timing time_among_many(const Team& team, const PlanOptions& options, const Execu
   longer.chunk = made.plan.chunk;
   longer.choice.channels = made.plan.choice.channels;
   const Timing once = time_of(team, longer, execute);
-  longer.bytes *= 2;
-  const Timing twice = time_of(team, longer, execute);
-  made.time = std::max(made.plan.least, made.plan.launch + (twice.time - once.time));
-  made.messages += once.messages + twice.messages;
-  made.stopped_by = once.stopped_by.empty() ? twice.stopped_by : once.stopped_by;
+  longer.bytes *= 1 + kMoreBehind;
+  const Timing several = time_of(team, longer, execute);
+  made.time = std::max(made.plan.least, made.plan.launch + (several.time - once.time) / kMoreBehind);
+  made.messages += once.messages + several.messages;
+  made.stopped_by = once.stopped_by.empty() ? several.stopped_by : once.stopped_by;
   return made;
 }
 

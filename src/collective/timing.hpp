@@ -33,6 +33,11 @@ struct Timing {
 
 Timing time_of(const Team& team, const PlanOptions& options, const Execute& execute);
 
+// Whether one begins before the one before it is done: data go one way only, and ranks come at the same time.
+bool overlaps_itself(const PlanOptions& options);
+// How many more are looked at behind the first, so that what the way through the chain takes does not count.
+inline constexpr std::int64_t kMoreBehind = 8;
+
 // Of one among many that follow each other, as nccl-tests measures. That is a difference where data go one way only,
 // for broadcast and reduce: the ranks that are done first begin with the next, while the others are still at work, so
 // how long it takes until the first data have gone all the way does not count.

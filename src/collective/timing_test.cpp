@@ -168,20 +168,5 @@ TEST(Timing, ASlowRankDelaysARingAsTheRecurrenceSays) {
   }
 }
 
-// Half of a card's rate is left: rings through it take twice as long, those through others do not.
-TEST(Timing, ASlowCardHoldsUpTheRingsThroughIt) {
-  const Machines machines("{kind: hgx-h100, count: 2, nics: 2}");
-  const Team team(machines.fabric, pick_gpus(*machines.cluster, 16, 0));
-  PlanOptions given = options(Operation::all_reduce, 1 << 30, {Algorithm::ring, Protocol::simple, 4});
-  const auto time = [&](std::uint32_t nic, std::int64_t speed) {
-    Conditions conditions;
-    conditions.nics.push_back({nic, speed});
-    given.conditions = &conditions;
-    return static_cast<double>(time_of(team, given, testing::by_lanes).time.count());
-  };
-  EXPECT_NEAR(time(3, 500) / time(3, 1000), 2, 0.1);
-  EXPECT_EQ(time(0, 500), time(3, 500));
-}
-
 }  // namespace
 }  // namespace weft::collective

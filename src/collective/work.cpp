@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "collective/direct.hpp"
 #include "collective/gates.hpp"
 
 namespace weft::collective {
@@ -11,7 +12,9 @@ using schedule::Instruction;
 
 namespace {
 
-constexpr std::int64_t kBlocksBegin = 1'000'000;  // ps, from the first block of a kernel to the last
+constexpr std::uint32_t kStep = 3;  // operations: a send, the time it takes and perhaps a recv
+constexpr std::uint32_t kStepsOutside = 8;
+constexpr std::uint32_t kToMany = 2 * Direct::kInFlight;
 
 }  // namespace
 
@@ -53,7 +56,6 @@ bool Work::next(std::uint32_t rank, std::uint32_t lane, Instruction& out) {
   }
   if (cursor.pace > 0) {
     out = Instruction::compute(std::exchange(cursor.pace, 0));
-    ++cursor.since_last;
     cursor.since_pace = 1;
     return true;
   }
@@ -64,11 +66,9 @@ bool Work::next(std::uint32_t rank, std::uint32_t lane, Instruction& out) {
   }
   if (wait_for_room(cursor, step, out)) return true;
   ++cursor.at;
-  ++cursor.since_last;
   if (cursor.since_pace > 0) ++cursor.since_pace;
   if (step.kind == Step::Kind::send) {
     out = send(rank, cursor, step);
-    cursor.outside |= plan_.node[rank] != plan_.node[step.peer];
   } else {
     cursor.takes = true;
     out = Instruction::recv(step.peer, step.tag);
@@ -76,22 +76,15 @@ bool Work::next(std::uint32_t rank, std::uint32_t lane, Instruction& out) {
   return true;
 }
 
-// Carried: channels are blocks of a kernel, which do not begin at the same instant. If they did, rings that do the same
-// would go on in step, and all links idle at once whenever all of them wait for a latency. The least disturbance ends
-// that (how large it is hardly matters), but fluids have none of their own. Trees get out of step by themselves, as
-// their ranks wait for several others.
 std::int64_t Work::start_of(std::uint32_t rank, std::uint32_t program) const {
   if (program == kNoProgram) return plan_.least.count();
   const bool launched = launch_ == Launch::included && rank < plan_.gpus;
-  const std::int64_t comes =
-      (rank < plan_.starts.size() ? plan_.starts[rank].count() : 0) + (launched ? plan_.launch.count() : 0);
-  if (team_ == nullptr || plan_.choice.algorithm != Algorithm::ring) return comes;
-  return comes + kBlocksBegin * std::int64_t{program} / static_cast<std::int64_t>(programs_.size());
+  return (rank < plan_.starts.size() ? plan_.starts[rank].count() : 0) + (launched ? plan_.launch.count() : 0);
 }
 
-// Carried: a connection keeps the order of its messages. Within a domain that is one after another; on the network one
-// follows while the one before it is being acknowledged. With more on the links at a time they would share them instead
-// of taking turns, and a lane that has much to say would get more than others.
+// Carried: a send leaves when the one before it has had its share of the links, as it would where nothing else is on
+// them, and when there is room. On the network NCCL has buffers for eight steps. Within a domain a lane has one on the
+// links while the one before it arrives: with more, lanes that are behind would take the links from others.
 bool Work::wait_for_room(Cursor& cursor, const Step& step, Instruction& out) const {
   if (team_ == nullptr || step.kind != Step::Kind::send || step.joined) return false;
   if (cursor.since_pace > 0) {
@@ -99,38 +92,32 @@ bool Work::wait_for_room(Cursor& cursor, const Step& step, Instruction& out) con
     return true;
   }
   cursor.room = !cursor.room;
-  if (cursor.room) {
-    out = Instruction::wait_older(cursor.outside ? cursor.since_last : 0);
-    return true;
-  }
-  cursor.since_last = 0;
-  cursor.outside = false;
-  return false;
+  if (!cursor.room) return false;
+  const bool to_many = plan_.choice.algorithm == Algorithm::direct;
+  out = Instruction::wait_older(!cursor.outside ? kStep : to_many ? kToMany : kStepsOutside * kStep);
+  return true;
 }
 
-// A message does not wait for the threads that are slower than links: what they cannot do at once, the next send waits
-// for, and the receiver.
+// Timed, a send occupies its lane for as long as its share of the links needs, and arrives a latency later. Carried, it
+// takes that long at least, and longer where the network has less for it than that.
 Instruction Work::send(std::uint32_t rank, Cursor& cursor, const Step& step) const {
   Instruction made = Instruction::send(step.peer, step.bytes, step.tag);
-  // What a slow rank loses is the same to every executor.
   const std::int64_t whole = step.joined ? 0 : occupancy(step.edge, step.bytes);
-  const std::int64_t lost = plan_.lost(rank, whole);
+  const std::int64_t occupies = whole + plan_.lost(rank, whole);
+  const std::int64_t latency = plan_.latency(rank, step.peer).count();
   if (team_ == nullptr) {
     made.detached = true;
-    made.time = whole + lost;
-    made.lag = plan_.latency(rank, step.peer).count();
+    made.time = occupies;
+    made.lag = latency;
     return made;
   }
+  if (!step.joined) cursor.pace = cursor.occupied = occupies;
+  made.least = cursor.occupied + latency;
   made.bytes = wire_bytes(step.edge, step.bytes);
+  made.detached = plan_.choice.algorithm == Algorithm::direct && step.bytes < Direct::kSmall;
   const bool outside = plan_.node[rank] != plan_.node[step.peer];
-  // The thread that posts for a port is behind what is on the wire, and not before it.
-  const bool posting = outside && step.edge.overhead.count() > 0;
-  made.time = step.joined ? 0 : (posting ? 0 : step.edge.overhead.count()) + lost;
+  cursor.outside = outside;
   made.lag = (outside ? plan_.outside_lag : plan_.inside_lag).count();
-  if (const std::int64_t threads = posting ? whole : pace(step.edge, step.bytes); threads > 0) {
-    made.lag += threads - occupancy({step.edge.links, {}, {}, 1000}, step.bytes);
-    cursor.pace = std::max(cursor.pace, threads);
-  }
   if (!outside) return made;
   const Gates by = gates(*team_, rank, step.peer, plan_.port_of[cursor.program], plan_.pxn, plan_.alternate);
   made.leaves = by.leaves;

@@ -35,13 +35,14 @@ class Work final : public schedule::Schedule {
     std::uint32_t program = 0;  // kNoProgram: the lane that takes the least time
     std::uint32_t lane = 0;     // within the program
     std::uint64_t at = 0;
-    bool takes = false;            // the step before was a recv, and is waited for
-    bool here = false;             // the rank has come
-    bool room = false;             // there is room for the next send
-    bool outside = false;          // one of the sends before crosses the network
-    std::uint32_t since_last = 0;  // operations begun since the first of the sends before
-    std::uint32_t since_pace = 0;  // and since a computation began that the next send waits for; 0: there is none
-    std::int64_t pace = 0;         // how long that is to be
+    bool takes = false;    // the step before was a recv, and is waited for
+    bool here = false;     // the rank has come
+    bool room = false;     // there is room for the next send
+    bool outside = false;  // the send before crosses the network
+    std::uint32_t since_pace =
+        0;                      // operations begun since a computation that the next send waits for; 0: there is none
+    std::int64_t pace = 0;      // how long that is to be
+    std::int64_t occupied = 0;  // by the last send and those joined to it, ps
   };
   void set_up();
   std::int64_t start_of(std::uint32_t rank, std::uint32_t program) const;

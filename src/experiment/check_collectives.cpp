@@ -7,6 +7,7 @@
 #include "collective/carried.hpp"
 #include "collective/tuner.hpp"
 #include "experiment/network.hpp"
+#include "experiment/network_shares.hpp"
 #include "experiment/packet_config.hpp"
 #include "experiment/run_collectives.hpp"
 #include "experiment/run_traffic.hpp"
@@ -53,14 +54,21 @@ void check_limits(const Limits& limits, spec::Diagnostics& diagnostics) {
 }
 
 // What messages do not know.
-void check_messages(const Design& design, const Collectives& work, const Experiment& experiment,
-                    spec::Diagnostics& diagnostics) {
+void check_messages(Design& design, const Collectives& work, const Experiment& experiment) {
+  spec::Diagnostics& diagnostics = design.diagnostics();
   if (work.beside)
     diagnostics.add(Complaint::contradiction, {}, "messages know no traffic beside them", "--fidelity packet");
-  collective::Conditions slow;
-  if (!add_slow_nics(all_faults(design, experiment), design.fabric(), slow))
-    diagnostics.add(Complaint::contradiction, {}, "messages know no faults but NICs that are slow for good",
+  if (all_faults(design, experiment).empty() || !design.fabric().has_network()) return;
+  check_faults(design);
+  if (const std::string why = why_no_shares(design); !why.empty())
+    diagnostics.add(Complaint::not_simulated, {}, fmt::format("messages know no faults where {}", why),
                     "--fidelity packet");
+  if (diagnostics.has_errors()) return;
+  const Traffic all = work_and(nullptr);
+  sim::FlowRoutes routes(design.fabric(), flow_config(design.cluster(), all, experiment));
+  FaultTaker taker = taker_of(routes);
+  taker.why_not = "messages";
+  set_up_faults(design, all, experiment, taker, diagnostics);
 }
 
 void check_sites(Design& design, const std::vector<CollectiveSide>& sides) {
@@ -90,7 +98,7 @@ void check_collectives(Design& design, const Collectives& work, const Experiment
     if (!diagnostics.has_errors()) check_side(side, work.choice, !with_links.empty(), diagnostics);
   if (diagnostics.has_errors()) return;
   if (!with_links.empty()) check_network(design, work.beside ? &*work.beside : nullptr, experiment, with_links);
-  if (messages) check_messages(design, work, experiment, diagnostics);
+  if (messages) check_messages(design, work, experiment);
   if (!with_links.empty()) check_sites(design, sides);
 }
 

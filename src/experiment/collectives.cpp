@@ -81,19 +81,6 @@ collective::Conditions conditions_of(const CollectiveJob& job, std::uint32_t ran
   return made;
 }
 
-bool add_slow_nics(const std::vector<model::FaultSpec>& faults, const fabric::Fabric& fabric,
-                   collective::Conditions& conditions) {
-  for (const model::FaultSpec& fault : faults) {
-    const auto part = fabric.find(fault.part);
-    if (fault.kind != model::FaultKind::slow || !fault.share || fault.at.count() > 0 || fault.lasts || !part ||
-        fabric.describe(*part).kind != fabric::NodeKind::nic)
-      return false;
-    const std::uint32_t nic = fabric::value(*part) - fabric::value(fabric.node(fabric::NodeKind::nic, 0));
-    conditions.nics.push_back({nic, fault.share->count() / 1000});
-  }
-  return true;
-}
-
 std::vector<CollectiveJob> collectives_of(const model::Cluster& cluster) {
   std::vector<CollectiveJob> jobs;
   for (const model::RunSpec& run : cluster.file.run) {

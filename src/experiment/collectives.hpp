@@ -70,14 +70,9 @@ void check_job(const CollectiveJob& job, const model::Cluster& cluster, spec::Di
 std::vector<std::vector<std::uint32_t>> groups_of(const CollectiveJob& job, const model::Cluster& cluster,
                                                   spec::Diagnostics& diagnostics);
 
-// Late and slow ranks of a group, drawn by the seed; slow NICs are those that faults name. `diagnostics` hears of slow
-// ranks that are none.
+// Late and slow ranks of a group, drawn by the seed. `diagnostics` hears of slow ranks that are none.
 collective::Conditions conditions_of(const CollectiveJob& job, std::uint32_t ranks, std::uint64_t seed,
                                      spec::Diagnostics& diagnostics);
-// Adds NICs that are slow from the start and for good; false when there are other faults, which messages do not know.
-bool add_slow_nics(const std::vector<model::FaultSpec>& faults, const fabric::Fabric& fabric,
-                   collective::Conditions& conditions);
-
 // The stack of a job; nothing, and an error, when there is none of that name.
 const collective::Stack* stack_of(const CollectiveJob& job, const model::Cluster& cluster,
                                   spec::Diagnostics& diagnostics);

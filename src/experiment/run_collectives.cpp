@@ -1,11 +1,14 @@
 #include "experiment/run_collectives.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "base/wide.hpp"
 #include "collective/carried.hpp"
 #include "collective/timing.hpp"
 #include "experiment/network.hpp"
+#include "experiment/network_shares.hpp"
 #include "schedule/composed.hpp"
 #include "sim/run/lane_sim.hpp"
 
@@ -77,7 +80,8 @@ std::uint32_t channel_of(Algorithm algorithm, std::uint64_t tag) {
   return static_cast<std::uint32_t>(tree ? tag >> 32 : tag);
 }
 
-CollectiveRow timed(const Team& team, const PlanOptions& plan, const KeepGoing& keep_going, const Listener& listener) {
+CollectiveRow timed(const Team& team, const PlanOptions& plan, const KeepGoing& keep_going, const Listener& listener,
+                    collective::Plan& planned) {
   const auto execute = [&](schedule::Schedule& work, const collective::Plan& made) -> collective::Ends {
     std::uint64_t messages = 0;
     for (const auto& program : made.different) messages += program->messages();
@@ -89,42 +93,27 @@ CollectiveRow timed(const Team& team, const PlanOptions& plan, const KeepGoing& 
     sim::LaneResult result = sim::run_lanes(work, config);
     return {std::move(result.ends), result.messages, result.run.stopped_by};
   };
-  const collective::Timing timing = collective::time_among_many(team, plan, execute);
+  collective::Timing timing = collective::time_among_many(team, plan, execute);
   CollectiveRow row = row_of(team, plan, timing.plan);
   row.time = timing.stopped_by.empty() ? timing.time.count() : 0;
   row.messages = timing.messages;
   row.skipped_rounds = timing.skipped;
+  planned = std::move(timing.plan);
   return row;
 }
 
-// What the others load the links with that a group uses itself.
-std::vector<collective::Loads> loads_of_others(const std::vector<CollectiveGroup>& groups) {
-  std::vector<collective::Loads> own;
-  collective::Loads all;
-  for (const CollectiveGroup& each : groups) {
-    PlanOptions few = each.plan;
-    few.most_rounds = 1;
-    own.push_back(collective::make_plan(*each.team, few).loads);
-    for (const auto& [link, users] : own.back()) all[link] += users;
-  }
-  for (collective::Loads& each : own)
-    for (auto& [link, users] : each) users = all[link] - users;
-  return own;
-}
-
-// They know of each other by what they load links with.
-CollectiveTimes by_messages(const Design& design, const std::vector<CollectiveGroup>& groups, std::size_t kept,
-                            Watch& watch) {
+// One group after the other, each beside what `others` take.
+CollectiveTimes by_messages(const Design& design, const std::vector<CollectiveGroup>& groups,
+                            const std::vector<collective::TakenByOthers>& others, std::size_t kept, Watch& watch,
+                            std::vector<collective::Plan>& plans) {
   CollectiveTimes made;
   const KeepGoing keep_going = [&](std::int64_t now, std::uint64_t messages, std::uint64_t bytes) {
     return watch({now, messages, bytes});
   };
-  const std::vector<collective::Loads> others =
-      groups.size() > 1 ? loads_of_others(groups) : std::vector<collective::Loads>(1);
   for (std::size_t group = 0; group < groups.size(); ++group) {
     const Team& team = *groups[group].team;
     PlanOptions plan = groups[group].plan;
-    plan.beside = &others[group];
+    plan.beside = others.empty() ? nullptr : &others[group];
     std::vector<CollectiveMessage> seen;
     bool more = false;
     const std::uint32_t gpus = design.cluster().gpus;
@@ -146,7 +135,10 @@ CollectiveTimes by_messages(const Design& design, const std::vector<CollectiveGr
                         flow.bytes, flow.start, flow.received});
       };
     }
-    CollectiveRow row = timed(team, plan, keep_going, listener);
+    plans.emplace_back();
+    CollectiveRow row = timed(team, plan, keep_going, listener, plans.back());
+    made.stuck = plans.back().cut;
+    if (made.stuck) return made;
     if (row.time == 0) {
       made.too_many = watch.stopped_by().empty();
       made.rows.clear();
@@ -155,6 +147,32 @@ CollectiveTimes by_messages(const Design& design, const std::vector<CollectiveGr
     made.rows.push_back(std::move(row));
     made.messages.insert(made.messages.end(), seen.begin(), seen.end());
     made.more_messages |= more;
+  }
+  return made;
+}
+
+// Groups know of each other by what each would take of links alone. When the others are done, one goes on as if alone.
+CollectiveTimes by_messages(const Design& design, const std::vector<CollectiveGroup>& groups, std::size_t kept,
+                            Watch& watch) {
+  std::vector<collective::Plan> plans;
+  CollectiveTimes alone = by_messages(design, groups, {}, kept, watch, plans);
+  if (groups.size() == 1 || alone.rows.size() < groups.size()) return alone;
+  std::vector<collective::TakenByOthers> others(groups.size());
+  for (std::size_t group = 0; group < groups.size(); ++group)
+    for (std::size_t other = 0; other < groups.size(); ++other)
+      if (other != group) add_to(others[group], plans[other], Duration(alone.rows[other].time));
+  CollectiveTimes made = by_messages(design, groups, others, kept, watch, plans);
+  if (made.rows.size() < groups.size()) return made;
+  std::vector<std::int64_t> together;
+  for (const CollectiveRow& row : made.rows) together.push_back(row.time);
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    std::int64_t last = 0;
+    for (std::size_t other = 0; other < groups.size(); ++other)
+      if (other != group) last = std::max(last, together[other]);
+    const std::int64_t own = together[group];
+    if (last >= own) continue;
+    const Wide rest = Wide{own - last} * alone.rows[group].time / own;
+    made.rows[group].time = last + static_cast<std::int64_t>(rest);
   }
   return made;
 }
@@ -202,6 +220,12 @@ CollectiveTimes by_links(const Design& design, const std::vector<CollectiveGroup
   return made;
 }
 
+bool crosses_network(const std::vector<CollectiveSide>& sides) {
+  return std::any_of(sides.begin(), sides.end(), [](const CollectiveSide& side) {
+    return std::any_of(side.teams.begin(), side.teams.end(), [](const auto& team) { return team->nodes() > 1; });
+  });
+}
+
 // One experiment with collectives: all sizes, one after the other.
 class CollectiveRuns {
  public:
@@ -213,10 +237,10 @@ class CollectiveRuns {
         watch_(experiment.limits, observer) {
     spec::Diagnostics nothing;  // what could be wrong was said before
     sides_ = sides_of(design, work, experiment.seed, nothing);
-    if (experiment.fidelity == Fidelity::message)
-      for (CollectiveSide& side : sides_)
-        for (collective::Conditions& each : side.conditions)
-          add_slow_nics(all_faults(design, experiment), design.fabric(), each);
+    if (experiment.fidelity == Fidelity::message && crosses_network(sides_)) {
+      not_known_ = why_no_shares(design);
+      if (not_known_.empty()) shares_.emplace(design, experiment);
+    }
     out_.rows.resize(sides_.size());
   }
 
@@ -252,13 +276,14 @@ class CollectiveRuns {
     return true;
   }
 
-  std::vector<CollectiveGroup> groups_for(std::size_t index, const std::vector<Choice>& choices) const {
+  std::vector<CollectiveGroup> groups_for(std::size_t index, const std::vector<Choice>& choices) {
     std::vector<CollectiveGroup> groups;
     for (std::size_t i = 0; i < sides_.size(); ++i) {
       const CollectiveSide& side = sides_[i];
       PlanOptions plan{
           .operation = side.job->operation, .bytes = bytes_of(side, index), .choice = choices[i], .stack = side.stack};
       plan.pxn = work_.choice.pxn;
+      plan.network = shares_ ? &*shares_ : nullptr;
       for (std::size_t group = 0; group < side.teams.size(); ++group) {
         plan.conditions = &side.conditions[group];
         groups.push_back({side.teams[group].get(), plan});
@@ -294,6 +319,7 @@ class CollectiveRuns {
       CollectiveRow row =
           *std::max_element(at, end, [](const CollectiveRow& a, const CollectiveRow& b) { return a.time < b.time; });
       row.groups = static_cast<std::uint32_t>(sides_[job].teams.size());
+      row.not_known = not_known_;
       const bool first = out_.rows[job].empty() || out_.rows[job].back().bytes != row.bytes;
       row.chosen_by = work_.choice.algorithms.empty() && first ? "auto" : "user";
       if (observer_.row) observer_.row(job, row);
@@ -308,6 +334,8 @@ class CollectiveRuns {
   const Observer& observer_;
   Watch watch_;
   std::vector<CollectiveSide> sides_;
+  std::optional<NetworkShares> shares_;  // message level
+  std::string not_known_;                // of the network, there
   Outcome out_;
 };
 
@@ -335,7 +363,9 @@ Outcome run_collectives(const Design& design, const Collectives& work, const Exp
 }
 
 CollectiveRow time_collective(const Team& team, const PlanOptions& plan) {
-  return timed(team, plan, [](std::int64_t, std::uint64_t, std::uint64_t) { return true; }, {});
+  collective::Plan planned;
+  return timed(
+      team, plan, [](std::int64_t, std::uint64_t, std::uint64_t) { return true; }, {}, planned);
 }
 
 }  // namespace weft::experiment

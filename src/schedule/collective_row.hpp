@@ -28,6 +28,7 @@ struct CollectiveRow {
   std::string stack;
   std::string executor = "message";
   std::string beside;         // traffic that ran at the same time; empty: none
+  std::string not_known;      // why this level does not know how the network is shared; empty: it does
   std::uint32_t groups = 1;   // that did it at the same time; the slowest one's figures
   std::uint64_t seed = 0;     // where it decided anything
   std::uint64_t digest = 0;   // likewise

@@ -19,7 +19,8 @@
 //     its other operations go on. wait_all is also for those that have not left. To executors that share nothing this
 //     is what links are; to the others it is what the GPU itself does for a message.
 //   - A message may lag: its receiver learns of it later than its bytes come, which holds up nobody else (where links
-//     are shared at most kMostLag, and not where there are signals).
+//     are shared at most kMostLag, and not where there are signals). It may also be told what it takes at least, from
+//     when it leaves, however idle the links are.
 //   - A message to the rank itself is a copy there. It touches no link and is no flow of the result; one of no bytes
 //     takes no time, and so lets one lane wait for another.
 //   - Messages match by (source rank, tag), first come first served; one that comes before its recv is kept. Of several
@@ -64,6 +65,7 @@ struct Instruction {
   std::uint64_t tag = kOneSided;        // send, recv
   std::int64_t time = 0;                // compute, pause: how long, at: when, send: how long it occupies the lane; ps
   std::int64_t lag = 0;                 // send: how much later than its bytes it is there; ps
+  std::int64_t least = 0;               // send: how long it takes at least, in whole nanoseconds; ps
   std::uint32_t leaves = kItself;       // send: by the NICs next to this rank
   std::uint32_t enters = kItself;       // send
   std::uint32_t back = 0;               // wait, wait_older

@@ -249,7 +249,8 @@ class LaneSim {
       comes += cost.until_there(each.bytes).count();
       sent = comes + cost.acknowledgement.count();
     }
-    const std::int64_t there = comes + each.lag;
+    const std::int64_t least = itself ? 0 : (each.least + 999) / 1000 * 1000;
+    const std::int64_t there = std::max(comes + each.lag, lane.busy + least);
     last_ = std::max({last_, there, sent});
     if (each.tag != schedule::kOneSided) deliver(there, streams_[streams_.find(lane.rank, each.peer, each.tag)]);
     if (!itself) count(lane, each, start, there, sent);

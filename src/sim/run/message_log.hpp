@@ -25,12 +25,17 @@ struct Message {
   std::int64_t received;  // the only word that the receiver writes
   std::uint32_t destination : 24;
   std::uint32_t stream : 8;
-  std::uint32_t context;    // of the operation at the sender
-  std::uint32_t when_sent;  // a signal
-  union Receipt {
-    std::uint32_t signal;  // in a run that has some
-    std::uint32_t lag;     // in any other: how much later than its bytes it is there, ps
-  } when_received;
+  std::uint32_t context;  // of the operation at the sender
+  // In a run that has signals, those; in any other how much later than its bytes it is there, and how long it takes
+  // at least.
+  union {
+    std::uint32_t when_sent;
+    std::uint32_t least_ns;
+  };
+  union {
+    std::uint32_t when_received;
+    std::uint32_t lag_ps;
+  };
 };
 static_assert(sizeof(Message) <= 56);
 

@@ -13,6 +13,7 @@ namespace {
 constexpr std::uint32_t kSlots = schedule::kMostOutstanding;
 static_assert(kSlots == 64, "a lane's slots are the bits of a word");
 
+constexpr std::int64_t kWord = 0xFFFFFFFF;
 constexpr std::uint64_t bit(std::uint32_t slot) { return std::uint64_t{1} << slot; }
 
 // An operation is named by its lane and slot; the wake-up of a message that leaves or is there later, or is copied, by
@@ -144,18 +145,22 @@ void Runner::begin(std::int64_t now, std::uint32_t rank, std::uint32_t number, c
 void Runner::send(std::int64_t now, std::int64_t leaves, std::uint32_t rank, const Instruction& each,
                   std::uint32_t context) {
   if (each.peer == rank) return copy(leaves, rank, each, context);
-  const auto lag = static_cast<std::uint32_t>(std::clamp<std::int64_t>(each.lag, 0, schedule::kMostLag));
-  const std::uint32_t message = logs_[rank].add(
-      {.bytes = each.bytes,
-       .tag = each.tag,
-       .start = leaves,
-       .sent = schedule::kNotYet,
-       .received = schedule::kNotYet,
-       .destination = each.peer & (kMostRanks - 1),
-       .stream = each.stream,
-       .context = context,
-       .when_sent = each.when_sent,
-       .when_received = signals_ ? Message::Receipt{.signal = each.when_received} : Message::Receipt{.lag = lag}});
+  Message made{.bytes = each.bytes,
+               .tag = each.tag,
+               .start = leaves,
+               .sent = schedule::kNotYet,
+               .received = schedule::kNotYet,
+               .destination = each.peer & (kMostRanks - 1),
+               .stream = each.stream,
+               .context = context,
+               .when_sent = each.when_sent,
+               .when_received = each.when_received};
+  if (!signals_) {
+    const auto word = [](std::int64_t n) { return static_cast<std::uint32_t>(std::clamp<std::int64_t>(n, 0, kWord)); };
+    made.least_ns = word((each.least + 999) / 1000);
+    made.lag_ps = word(each.lag);
+  }
+  const std::uint32_t message = logs_[rank].add(made);
   const Transfer transfer{rank, each.peer, each.bytes, message, each.leaves, each.enters, each.handed};
   if (leaves > now)
     delay(leaves, rank, kLeaves, transfer);
@@ -205,22 +210,24 @@ void Runner::sent(std::int64_t now, std::uint32_t rank, std::uint32_t message) {
   if (++each.sent < 0) return;
   each.sent = now;
   if (each.context != kNobody) done(now, rank, each.context);
-  fire(now, each.when_sent);
+  if (signals_) fire(now, each.when_sent);
 }
 
 void Runner::received(std::int64_t now, std::uint32_t rank, std::uint32_t from, std::uint32_t message) {
   Message& each = logs_[from][message];
   if (++each.received < 0) return;
-  if (signals_ || each.when_received.lag == 0) return arrive(now, rank, from, message);
+  if (signals_) return arrive(now, rank, from, message);
+  const std::int64_t there = std::max(now + each.lag_ps, each.start + std::int64_t{each.least_ns} * 1000);
+  if (there <= now) return arrive(now, rank, from, message);
   each.received = schedule::kNotYet;
-  delay(now + each.when_received.lag, rank, kArrives, {.from = from, .to = rank, .message = message});
+  delay(there, rank, kArrives, {.from = from, .to = rank, .message = message});
 }
 
 void Runner::arrive(std::int64_t now, std::uint32_t rank, std::uint32_t from, std::uint32_t message) {
   Message& each = logs_[from][message];
   each.received = now;
   deliver(now, rank, from, each.tag);
-  if (signals_) fire(now, each.when_received.signal);
+  if (signals_) fire(now, each.when_received);
 }
 
 void Runner::done(std::int64_t now, std::uint32_t rank, std::uint32_t context) {

@@ -1,0 +1,112 @@
+#include "experiment/network_shares.hpp"
+
+#include <algorithm>
+
+#include "base/wide.hpp"
+#include "experiment/network.hpp"
+
+namespace weft::experiment {
+namespace {
+
+// Large enough to go by all NICs and all queue pairs of a port.
+constexpr std::uint64_t kLarge = std::uint64_t{1} << 30;
+
+sim::FlowConfig without_hosts(const Design& design, const Experiment& experiment) {
+  sim::FlowConfig config = flow_config(design.cluster(), work_and(nullptr), experiment);
+  config.hosts = false;
+  return config;
+}
+
+}  // namespace
+
+NetworkShares::NetworkShares(const Design& design, const Experiment& experiment)
+    : fabric_(design.fabric()), routes_(design.fabric(), without_hosts(design, experiment)) {
+  spec::Diagnostics nothing;  // what could be wrong was said before
+  set_up_faults(design, work_and(nullptr), experiment, taker_of(routes_), nothing);
+  const fabric::Clos* clos = fabric_.clos();
+  if (clos != nullptr && routes_.config().split && clos->shape().sites.size() <= 1 &&
+      all_faults(design, experiment).empty())
+    tiers_ = clos;
+}
+
+std::span<const collective::NetworkLinks::Part> NetworkShares::between(std::uint32_t from_gpu, std::uint32_t to_gpu) {
+  const auto [found, is_new] = known_.try_emplace(std::uint64_t{from_gpu} << 32 | to_gpu);
+  if (is_new) {
+    parts_.clear();
+    tiers_ != nullptr ? take_tiers(from_gpu, to_gpu) : take_links(from_gpu, to_gpu);
+    found->second = parts_;
+  }
+  return found->second;
+}
+
+// Messages take queue pairs in turn, so each counts as often as the others.
+void NetworkShares::take_links(std::uint32_t from, std::uint32_t to) {
+  const std::uint32_t turns = routes_.config().whole < kLarge ? 1 : std::max(1u, routes_.config().queues);
+  for (std::uint32_t turn = 0; turn < turns; ++turn)
+    for (const sim::FlowWay& way : routes_.find({from, to, kLarge, 0, schedule::kItself, schedule::kItself, false}))
+      for (std::size_t stage = 0; stage < way.count; ++stage)
+        for (const sim::MaxMinRates::Share& share : way.stages[stage].shares) {
+          const Wide part = Wide{share.weight} * way.bytes / kLarge * kWhole / sim::MaxMinRates::kWhole / turns;
+          while (rates_.size() <= share.link)
+            rates_.push_back(
+                Bandwidth(routes_.capacity(static_cast<std::uint32_t>(rates_.size())) / sim::FlowRoutes::kParts));
+          add(share.link, static_cast<std::uint64_t>(part));
+        }
+  std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) { return a.link < b.link; });
+  std::vector<Part> merged;
+  for (const Part& each : parts_) {
+    if (merged.empty() || merged.back().link != each.link) merged.push_back({each.link, 0});
+    merged.back().weight += each.weight;
+  }
+  parts_ = std::move(merged);
+}
+
+void NetworkShares::take_tiers(std::uint32_t from, std::uint32_t to) {
+  sim::find_pairs(routes_.layout(), from, to, pairs_);
+  for (const sim::NicPair& pair : pairs_) take_tiers(pair, kWhole / pairs_.size());
+}
+
+void NetworkShares::take_tiers(const sim::NicPair& pair, std::uint64_t weight) {
+  enum : std::uint32_t { kOut, kIn, kLeafUp, kLeafDown, kPodUp, kPodDown };
+  const model::ClosShape& shape = tiers_->shape();
+  const fabric::Attachment source = fabric_.attachment(pair.source);
+  const fabric::Destination here = tiers_->destination(source.target);
+  const fabric::Destination there = tiers_->destination(fabric_.attachment(pair.destination).target);
+  const auto nic = [&](std::uint32_t endpoint) {
+    return fabric_.wire(fabric::LinkTier::nic, fabric_.describe(fabric_.nic_of(endpoint)).group).rate;
+  };
+  add(bundle({0, kOut, pair.source}, nic(pair.source)), weight);
+  add(bundle({0, kIn, pair.destination}, nic(pair.destination)), weight);
+  if (here.place[0] == there.place[0]) return;
+  const std::int64_t leaf = std::int64_t{shape.spines_per_pod} * shape.bundle;
+  const Bandwidth above_leaf = shape.spine_wire.rate * leaf;
+  add(bundle({source.plane, kLeafUp, here.place[0]}, above_leaf), weight);
+  add(bundle({source.plane, kLeafDown, there.place[0]}, above_leaf), weight);
+  if (here.place[1] == there.place[1]) return;
+  const std::int64_t pod = std::int64_t{shape.spines_per_pod} * shape.supers_per_group * shape.super_bundle;
+  const Bandwidth above_pod = shape.super_wire.rate * pod;
+  add(bundle({source.plane, kPodUp, here.place[1]}, above_pod), weight);
+  add(bundle({source.plane, kPodDown, there.place[1]}, above_pod), weight);
+}
+
+std::uint32_t NetworkShares::bundle(const Place& place, Bandwidth rate) {
+  const auto [found, is_new] = bundles_.try_emplace(place, static_cast<std::uint32_t>(rates_.size()));
+  const std::int64_t payload = routes_.config().payload;
+  if (is_new)
+    rates_.push_back(Bandwidth(
+        static_cast<std::int64_t>(Wide{rate.count()} * payload / (payload + std::int64_t{routes_.config().header}))));
+  return found->second;
+}
+
+void NetworkShares::add(std::uint32_t link, std::uint64_t weight) {
+  if (weight > 0) parts_.push_back({link, weight});
+}
+
+std::string why_no_shares(const Design& design) {
+  const fabric::Fabric& fabric = design.fabric();
+  if (fabric.has_network() && !fabric.ask([](const auto& network) { return network.shortest_only(); }))
+    return "detours of a Dragonfly depend on queues";
+  return "";
+}
+
+}  // namespace weft::experiment

@@ -1,0 +1,49 @@
+#pragma once
+// The network of a design as collectives share it at message level: the links that packets would take, with the same
+// entropies and the same dead and slow parts, each with what it carries.
+//
+// Where packets are spread over all paths of a tree that has no faults, the links between two tiers of one place are
+// one: what a leaf has upwards, what a pod has. Any other network is known link by link.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "collective/network_links.hpp"
+#include "experiment/experiment.hpp"
+#include "sim/flow/flow_routes.hpp"
+
+namespace weft::experiment {
+
+class NetworkShares final : public collective::NetworkLinks {
+ public:
+  NetworkShares(const Design& design, const Experiment& experiment);
+
+  std::span<const Part> between(std::uint32_t from_gpu, std::uint32_t to_gpu) override;
+  Bandwidth rate(std::uint32_t link) const override { return rates_[link]; }
+
+ private:
+  using Place = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  // plane, what it is, which one
+  void take_links(std::uint32_t from, std::uint32_t to);
+  void take_tiers(std::uint32_t from, std::uint32_t to);
+  void take_tiers(const sim::NicPair& pair, std::uint64_t weight);
+  std::uint32_t bundle(const Place& place, Bandwidth rate);
+  void add(std::uint32_t link, std::uint64_t weight);
+
+  const fabric::Fabric& fabric_;
+  sim::FlowRoutes routes_;
+  const fabric::Clos* tiers_ = nullptr;  // of which links of a place are one; else link by link
+  std::vector<Bandwidth> rates_;         // by link
+  std::map<Place, std::uint32_t> bundles_;
+  std::unordered_map<std::uint64_t, std::vector<Part>> known_;  // by both GPUs
+  std::vector<Part> parts_;                                     // of the pair that is looked at
+  std::vector<sim::NicPair> pairs_;
+};
+
+// Why nothing is known of a network's shares before a run; empty: it is.
+std::string why_no_shares(const Design& design);
+
+}  // namespace weft::experiment
