@@ -23,10 +23,12 @@ using spec::Complaint;
 void check_side(const CollectiveSide& side, const CollectiveChoice& choice, bool by_links,
                 spec::Diagnostics& diagnostics) {
   if (side.teams.empty() || side.teams[0]->ranks() < 2)
-    return diagnostics.add(Complaint::out_of_range, {}, "a collective needs two GPUs", "--gpus 2 or more");
+    return diagnostics.add(Complaint::out_of_range, side.job->places.of("gpus"), "a collective needs two GPUs",
+                           "--gpus 2 or more");
   for (const auto& team : side.teams)
     if (!team->broken().empty())
-      return diagnostics.add(Complaint::not_simulated, {}, team->broken(), "GPUs that are joined, or another fabric");
+      return diagnostics.add(Complaint::not_simulated, side.job->places.whole, team->broken(),
+                             "GPUs that are joined, or another fabric");
   const Team& team = *side.teams[0];
   for (const Algorithm algorithm : choice.algorithms) {
     const Protocol protocol =
@@ -68,7 +70,7 @@ void check_sites(Design& design, const std::vector<CollectiveSide>& sides) {
   for (const CollectiveSide& side : sides)
     for (const auto& team : side.teams)
       if (team->group(0).site != team->group(team->ranks() - 1).site)
-        return design.diagnostics().add(Complaint::srd_between_sites, {},
+        return design.diagnostics().add(Complaint::srd_between_sites, side.job->places.whole,
                                         "a collective goes from one site to another, where SRD is not routed",
                                         "GPUs of one site, or --set transport.kind=tcp");
 }

@@ -21,13 +21,14 @@ using spec::Complaint;
 struct Carried {
   model::TransportKind transport;
   model::Verb verb;
+  KeyPlaces places = {};
 };
 std::vector<Carried> carried(const Design& design, const Traffic& traffic) {
   const model::TransportKind by_default = design.cluster().file.transport.kind;
   if (traffic.streams.empty()) return {{by_default, model::Verb::send}};
   std::vector<Carried> all;
   for (const TrafficStream& stream : traffic.streams)
-    all.push_back({stream.run.transport.value_or(by_default), stream.run.verb});
+    all.push_back({stream.run.transport.value_or(by_default), stream.run.verb, stream.run.places});
   return all;
 }
 
@@ -44,7 +45,7 @@ void check_transport(Design& design, const Traffic& traffic, const Experiment& e
   const model::SwitchingSpec& switching = cluster.file.switching;
   for (const Carried& each : carried(design, traffic))
     if (!description_of(each.transport).verbs.has(op_of(each.verb)))
-      diagnostics.add(Complaint::not_simulated, {},
+      diagnostics.add(Complaint::not_simulated, each.places.of("verb"),
                       fmt::format("{} knows no {}", enum_name(each.transport), enum_name(each.verb)),
                       "transport srd, or verb send");
   if (switching.ports == model::PortModel::computed && switching.flow_control != model::FlowControl::none)
@@ -200,6 +201,15 @@ void check_traffic(Design& design, const Traffic& traffic, const Experiment& exp
   find_links(engine.layout(), experiment.wanted.capture, {"--capture"}, diagnostics);
   if (!diagnostics.has_errors()) set_up_faults(design, traffic, experiment, taker_of(engine), diagnostics);
   if (!diagnostics.has_errors()) check_fidelities(design, traffic, experiment, fidelities);
+}
+
+void check_switching(Design& design) {
+  if (!design.fabric().has_network()) return;
+  const Traffic any = work_and(nullptr);
+  check_fabric(design, any, {});
+  const bool buffers = design.cluster().file.switching.flow_control != model::FlowControl::none;
+  if (buffers && !design.diagnostics().has_errors())
+    check_buffers(design, sim::PacketSim(design.fabric(), config_for(design.cluster(), any, {})));
 }
 
 void check_network(Design& design, const Traffic* beside, const Experiment& experiment,

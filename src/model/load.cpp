@@ -181,6 +181,13 @@ bool usable_name(std::string_view name) {
          });
 }
 
+// Switches are called leaf0, spine3, ...: of servers 'leaf' or 'leaf1' it could not be told which leaf10 is meant.
+bool is_name_of_switches(std::string_view name) {
+  while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.remove_suffix(1);
+  constexpr std::string_view kTiers[] = {"leaf", "spine", "super", "gateway", "router"};
+  return std::find(std::begin(kTiers), std::end(kTiers), name) != std::end(kTiers);
+}
+
 // a, b, ..., z, aa, ab, ...
 std::string letters(std::size_t index) {
   std::string out;
@@ -229,6 +236,10 @@ void number_groups(Cluster& cluster, const Node& servers, const Catalog& catalog
       diagnostics.add(Complaint::out_of_range, at.of("name"),
                       fmt::format("servers cannot be called '{}'", spec::shown(spec.name)),
                       "at most 40 letters, digits, dots, dashes and underscores");
+    } else if (is_name_of_switches(spec.name)) {
+      diagnostics.add(Complaint::same_name, at.of("name"),
+                      fmt::format("servers '{}0' are called as switches are", spec.name),
+                      fmt::format("another name, for example {}-server", spec.name));
     } else {
       check_names(cluster.file.servers, i, at.of("name"), diagnostics);
     }

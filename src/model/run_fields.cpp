@@ -49,6 +49,7 @@ const Table& table_of<CollectiveRun>() {
               {.text =
                    "At the same time as the collective before it, on the same fabric. Else one runs after the other.",
                .fallback = "false"})
+          .places(&CollectiveRun::places)
           .build();
   return table;
 }
@@ -96,6 +97,7 @@ const Table& table_of<TrafficRun>() {
                  {.text = "Protocol. Default: as `transport.kind`.", .example = "tcp"})
           .field("service", &TrafficRun::service,
                  {.text = "One of `switching.services`. Default: the first.", .example = "storage"})
+          .places(&TrafficRun::places)
           .build();
   return table;
 }

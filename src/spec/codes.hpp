@@ -96,7 +96,7 @@ enum class Severity { error, warning };
     "Identifiers are 32 bits wide; the limit is 16,777,216 GPUs, sixteen times the largest "                      \
     "cluster announced.")                                                                                         \
   X(same_name, "E0304", "two things with one name",                                                               \
-    "Groups of servers and tenants are addressed by name, so names must differ.")                                 \
+    "Servers, switches and tenants are addressed by name, so names must differ.")                                 \
   X(port_budget, "E0401", "more ports than the switch has",                                                       \
     "The switches must carry what the fabric asks of them: every NIC, uplink and parallel link "                  \
     "takes a port, and slower links share a fast port only in the splits (breakouts) the switch "                 \

@@ -6,8 +6,9 @@
 #include "app/commands.hpp"
 #include "app/session.hpp"
 #include "app/show/shown_costs.hpp"
+#include "app/sim/experiment_options.hpp"
 #include "base/text.hpp"
-#include "experiment/faults.hpp"
+#include "experiment/run_traffic.hpp"
 #include "experiment/warnings.hpp"
 #include "fabric/summary.hpp"
 #include "report/table.hpp"
@@ -230,12 +231,30 @@ nlohmann::ordered_json to_json(const Session& session, const Summary& summary) {
   return record;
 }
 
+// The file's run at this level, or at its usual one, as `sim` checks it.
+bool can_run(experiment::Design& design, std::optional<experiment::Fidelity> fidelity) {
+  spec::Diagnostics& diagnostics = design.diagnostics();
+  auto work = load_work({}, experiment::ground_of(design, RunOptions{}.seed), design);
+  for (const experiment::Experiment& each : make_experiments(std::move(work), {}, {}, design))
+    if (!diagnostics.has_errors()) experiment::check(design, each, {fidelity.value_or(each.fidelity)});
+  return !diagnostics.has_errors();
+}
+
+// At which level it runs is said when it is run: one that can is enough.
+void check_run(experiment::Design& design) {
+  if (design.cluster().file.run.empty()) return;
+  for (const auto fidelity : {std::optional<experiment::Fidelity>(), std::optional(experiment::Fidelity::packet)})
+    if (const auto scratch = design.with({}); scratch != nullptr && can_run(*scratch, fidelity)) return;
+  can_run(design, {});
+}
+
 }  // namespace
 
 int check(const InputOptions& input, Console& console) {
   Session session(input, console);
   if (!session.ok()) return kYourInput;
-  experiment::check_faults(session.design());
+  experiment::check_switching(session.design());
+  if (!session.diagnostics().has_errors()) check_run(session.design());
   if (report(session.diagnostics(), input, console)) return kYourInput;
   const Summary summary = fabric::summarise(session.fabric());
   experiment::add_warnings(session.design(), summary);

@@ -54,6 +54,7 @@ std::vector<CollectiveJob> take_options(const CollectiveOptions& options, std::v
     diagnostics.add(Complaint::contradiction, {}, "the file says what runs at the same time, and --on or --beside does",
                     "`on` in the file, or --collective for a job of the command line's own");
   for (CollectiveJob& job : jobs) {
+    if (!options.given.empty()) job.places = {};  // the file is not to blame for what the command line says
     if (options.per_server > 0) job.per_server = options.per_server;
     if (!options.split.empty()) job.split = options.split;
     if (!options.slow_ranks.empty()) job.slow_ranks = options.slow_ranks;
@@ -128,6 +129,7 @@ std::vector<CollectiveJob> jobs_of(const model::Cluster& cluster, const Collecti
   for (CollectiveJob& job : jobs) {
     if (!sizes.empty()) job.sizes = parse_sizes(sizes, diagnostics);
     if (gpus > 0) job.gpus = gpus;
+    if (gpus > 0 || !sizes.empty()) job.places = {};
     if (gpus > 0 || options.per_server > 0) job.on.clear();
   }
   return take_options(options, std::move(jobs), diagnostics);

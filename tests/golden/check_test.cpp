@@ -1,0 +1,87 @@
+// `weft check` refuses what `weft sim` would, with the same words, and says what nobody computes with.
+
+#include "golden.hpp"
+
+namespace weft::golden {
+namespace {
+
+const std::string kServers = "version: 1\nservers: {kind: hgx-h100, count: 4}\n";
+const std::string kFabric = "fabric: {kind: rail-optimized, switch: tomahawk-5, scalable_unit: 4}\n";
+
+class Check : public testing::Test {
+ protected:
+  Outcome verb(const std::string& name, const std::string& text, std::vector<std::string> more = {}) {
+    std::ofstream("c.weft.yaml", std::ios::binary) << text;
+    more.insert(more.begin(), {name, "c.weft.yaml"});
+    return weft(more);
+  }
+  // Both verbs refuse the file, at this place and with these words.
+  void expect_refused(const std::string& text, const std::string& place, const std::string& what) {
+    const Outcome checked = verb("check", text);
+    EXPECT_EQ(checked.code, 2) << checked.out;
+    EXPECT_NE(checked.err.find("c.weft.yaml:" + place + ": error"), std::string::npos) << checked.err;
+    EXPECT_NE(checked.err.find(what), std::string::npos) << checked.err;
+    const Outcome run = verb("sim", text);
+    EXPECT_EQ(run.code, 2) << text;
+    EXPECT_NE(run.err.find(what), std::string::npos) << run.err;
+  }
+
+ private:
+  Scratch scratch_;
+  InDirectory here_{scratch_.path()};
+};
+
+TEST_F(Check, RefusesSwitchesThatCannotBeSimulated) {
+  const std::string base = kServers + kFabric;
+  expect_refused(base + "switching:\n  flow_control: pfc\n  services: [{name: a, lossless: true}, {name: a}]\n", "6:13",
+                 "two services are called 'a'");
+  expect_refused(base + "switching:\n  services: [{name: a, lossless: true}]\n", "5:13",
+                 "a service is lossless, but flow_control is none");
+  expect_refused(base + "switching:\n  flow_control: pfc\n  ports: computed\n", "6:10",
+                 "computed ports know no flow_control: pfc");
+  expect_refused(base + "switching:\n  flow_control: pfc\n  buffer: 100kB\n", "6:11", "of headroom for");
+}
+
+TEST_F(Check, RefusesARunThatCannotRunWhereItIsWritten) {
+  const std::string base = kServers + kFabric;
+  expect_refused(base + "run:\n  - traffic: {name: x, nodes: 99}\n", "5:31", "of 99 GPUs from GPU 0 on");
+  expect_refused(base + "run:\n  - traffic: {name: x, service: nosuch}\n", "5:33", "the service 'nosuch'");
+  expect_refused(base + "run:\n  - traffic: {name: x, transport: tcp, verb: read}\n", "5:46", "tcp knows no read");
+  expect_refused(base + "run:\n  - traffic: {name: x, nodes: 2}\n  - traffic: {name: x, nodes: 2}\n", "6:21",
+                 "two streams are called 'x'");
+  expect_refused(base + "run:\n  - all_reduce: {stack: nonsense}\n", "5:25", "stack knows no 'nonsense'");
+  expect_refused(base + "run:\n  - all_reduce: {per_server: 9}\n", "5:30", "9 GPUs of each server, which have 8");
+  expect_refused(base + "run:\n  - all_reduce: {gpus: 1}\n", "5:24", "a collective needs two GPUs");
+}
+
+// At which level a run runs is said when it is run.
+TEST_F(Check, PassesARunThatSomeLevelCarriesOut) {
+  const Outcome checked =
+      verb("check", kServers + kFabric + "faults: [{part: leaf0, at: 1ms}]\nrun:\n  - all_reduce: {sizes: 1MiB}\n");
+  EXPECT_EQ(checked.code, 0) << checked.err;
+}
+
+TEST_F(Check, NumbersOfTheCommandLineAreNotCutShort) {
+  const std::string text = kServers + kFabric;
+  const auto refused = [&](const std::string& name, std::vector<std::string> more, const std::string& what) {
+    const Outcome run = verb(name, text, std::move(more));
+    EXPECT_EQ(run.code, 2) << run.out;
+    EXPECT_NE((run.out + run.err).find(what), std::string::npos) << run.err;
+  };
+  for (const std::string name : {"sim", "plan", "why"})
+    refused(name, {"--collective", "all_reduce", "--per-server", "9"}, "8 or fewer per server");
+  refused("sim", {"--seed", "18446744073709551616"}, "at most 18446744073709551615");
+  EXPECT_EQ(verb("sim", text, {"--pattern", "one", "--size", "8kB", "--seed", "18446744073709551615"}).code, 0);
+}
+
+TEST_F(Check, ServersAreNotCalledAsSwitches) {
+  for (const std::string name : {"leaf", "leaf1", "spine", "super", "gateway", "router"}) {
+    const Outcome checked = verb("check", kServers + kFabric, {"--set", "servers.name=" + name});
+    EXPECT_EQ(checked.code, 2) << name;
+    EXPECT_NE(checked.err.find("are called as switches are"), std::string::npos) << checked.err;
+  }
+  EXPECT_EQ(verb("check", kServers + kFabric, {"--set", "servers.name=leafy"}).code, 0);
+}
+
+}  // namespace
+}  // namespace weft::golden
