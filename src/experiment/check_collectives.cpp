@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/wide.hpp"
 #include "collective/carried.hpp"
 #include "collective/tuner.hpp"
 #include "experiment/network.hpp"
@@ -41,6 +42,28 @@ void check_side(const CollectiveSide& side, const CollectiveChoice& choice, bool
     else if (const std::string only = collective::why_not_carried(team, algorithm); by_links && !only.empty())
       diagnostics.add(Complaint::not_simulated, {}, fmt::format("{}: {}", collective::name(algorithm), only),
                       "--fidelity message");
+  }
+}
+
+// Whether a size takes longer than can be counted: at most all ranks of a domain send it twice, through one card.
+void check_time(const CollectiveSide& side, const model::Cluster& cluster, std::int64_t least_rate,
+                spec::Diagnostics& diagnostics) {
+  std::int64_t speed = least_rate;  // of the slowest, in millionths
+  for (const auto& slow : side.conditions[0].ranks) speed = std::min(speed, slow.speed_per_mille * 1'000);
+  for (const model::Group& group : cluster.groups) {
+    if (group.spec.nics == 0) continue;
+    const std::int64_t ranks = group.spec.gpus * (group.spec.scale_up ? group.spec.scale_up->servers : 1);
+    const model::NicKind& nic = group.spec.nic;
+    const Bytes packet = cluster.file.transport.mtu.value_or(Bytes(4096));
+    const Bandwidth rate =
+        nic.packet_rate ? std::min(nic.rate, Bandwidth(nic.packet_rate->count() * packet.count() * 8)) : nic.rate;
+    const Wide per_byte = Wide{8} * 1'000'000'000'000 * 2 * ranks * 1'000'000 / std::max<std::int64_t>(1, speed);
+    for (const Bytes size : side.job->sizes)
+      if (size.count() * per_byte / rate.count() > kLongestRun)
+        return diagnostics.add(
+            Complaint::out_of_range, side.job->places.of("sizes"),
+            fmt::format("{} over NICs of {} may take longer than can be simulated", exact(size), brief(rate)),
+            fmt::format("smaller sizes, or faster NICs: up to {} days", kLongestDays));
   }
 }
 
@@ -90,6 +113,9 @@ void check_collectives(Design& design, const Collectives& work, const Experiment
   const std::vector<CollectiveSide> sides = sides_of(design, work, experiment.seed, diagnostics);
   for (const CollectiveSide& side : sides)
     if (!diagnostics.has_errors()) check_side(side, work.choice, !with_links.empty(), diagnostics);
+  const std::int64_t rate = least_rate(all_faults(design, experiment));
+  for (const CollectiveSide& side : sides)
+    if (!diagnostics.has_errors()) check_time(side, design.cluster(), rate, diagnostics);
   if (diagnostics.has_errors()) return;
   if (!with_links.empty()) check_network(design, work.beside ? &*work.beside : nullptr, experiment, with_links);
   if (messages) check_messages(design, work, experiment, diagnostics);

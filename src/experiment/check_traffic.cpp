@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "base/text.hpp"
+#include "base/wide.hpp"
 #include "experiment/links.hpp"
 #include "experiment/network.hpp"
 #include "experiment/packet_config.hpp"
@@ -131,6 +132,47 @@ void check_flows(Design& design, const Traffic& traffic, sim::PacketRun& run) {
   }
 }
 
+// Bytes that one node sends or receives.
+std::uint64_t most_at_a_node(const Traffic& traffic, const TrafficStream& stream) {
+  using enum model::TrafficPattern;
+  const model::TrafficPattern pattern = stream.run.pattern;
+  const bool many = pattern == all_to_all || pattern == incast || pattern == outcast;
+  return static_cast<std::uint64_t>(stream.run.size.count()) * (many ? std::max(2u, traffic.nodes) - 1 : 1);
+}
+
+// The same of a matrix, whose triggers may let all flows wait for each other.
+std::uint64_t most_at_a_node(const workload::Matrix& matrix) {
+  std::vector<std::uint64_t> sent(matrix.nodes), received(matrix.nodes);
+  std::uint64_t all = 0, most = 0;
+  for (const workload::MatrixFlow& flow : matrix.flows) {
+    all += flow.bytes;
+    most = std::max({most, sent[flow.source] += flow.bytes, received[flow.destination] += flow.bytes});
+  }
+  return matrix.triggers.empty() ? most : all;
+}
+
+// Whether all of it can be counted, over the slowest link.
+void check_time(Design& design, const Traffic& traffic, const Experiment& experiment, const sim::PacketSim& engine) {
+  const std::int64_t payload = std::max<std::int64_t>(1, engine.config().full_packet - engine.config().header);
+  std::int64_t slowest = 1;  // ps for a full packet
+  for (std::uint32_t kind = 0; kind < engine.layout().link_kinds(); ++kind)
+    slowest = std::max(slowest, engine.layout().link(kind).occupancy(engine.config().full_packet));
+  const auto slow = static_cast<std::int64_t>(
+      std::min<Wide>(Wide{slowest} * 1'000'000 / least_rate(all_faults(design, experiment)), INT64_MAX));
+  const auto check = [&](std::uint64_t bytes, const Place& place) {
+    const auto packets = static_cast<Wide>(bytes / static_cast<std::uint64_t>(payload)) + 1;
+    if (packets * slow <= kLongestRun || design.diagnostics().has_errors()) return;
+    design.diagnostics().add(
+        Complaint::out_of_range, place,
+        fmt::format("{} in packets of which the slowest link takes one in {} may take longer than can be simulated",
+                    brief(Bytes(static_cast<std::int64_t>(bytes))), brief(Duration(slow))),
+        fmt::format("smaller flows, or faster links: up to {} days", kLongestDays));
+  };
+  if (traffic.matrix) check(most_at_a_node(*traffic.matrix), {});
+  for (const TrafficStream& stream : traffic.streams)
+    check(most_at_a_node(traffic, stream), stream.run.places.of("size"));
+}
+
 // To flows a transport is its headers and whether it spreads over paths, and they share links evenly: who gets more of
 // a link than the other is what several transports are simulated for, and that only packets can tell. Likewise
 // services: a weight is of all flows of a service together, at each port another number of them, so that no flow has a
@@ -195,6 +237,8 @@ void check_traffic(Design& design, const Traffic& traffic, const Experiment& exp
   if (diagnostics.has_errors()) return;
   sim::PacketSim engine(fabric, config_for(design.cluster(), traffic, experiment));
   check_buffers(design, engine);
+  check_time(design, traffic, experiment, engine);
+  if (diagnostics.has_errors()) return;
   const auto schedule = traffic.make();
   sim::PacketRun run(*schedule, engine, has_hosts(design.cluster(), traffic));
   check_flows(design, traffic, run);

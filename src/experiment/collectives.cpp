@@ -90,7 +90,7 @@ bool add_slow_nics(const std::vector<model::FaultSpec>& faults, const fabric::Fa
         fabric.describe(*part).kind != fabric::NodeKind::nic)
       return false;
     const std::uint32_t nic = fabric::value(*part) - fabric::value(fabric.node(fabric::NodeKind::nic, 0));
-    conditions.nics.push_back({nic, fault.share->count() / 1000});
+    conditions.nics.push_back({nic, std::max<std::int64_t>(1, fault.share->count() / 1000)});
   }
   return true;
 }

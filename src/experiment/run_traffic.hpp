@@ -5,6 +5,10 @@
 
 namespace weft::experiment {
 
+// Time is counted in picoseconds, in 64 bits; an eighth of what they hold is left to the work itself.
+inline constexpr std::int64_t kLongestRun = INT64_MAX / 8;
+inline constexpr std::int64_t kLongestDays = kLongestRun / 1'000'000'000'000 / 86'400;
+
 void check_traffic(Design& design, const Traffic& traffic, const Experiment& experiment,
                    const std::vector<Fidelity>& fidelities);
 Outcome run_traffic(const Design& design, const Traffic& traffic, const Experiment& experiment,

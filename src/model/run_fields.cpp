@@ -30,7 +30,11 @@ const Table& table_of<CollectiveRun>() {
                           "`\"%8\"` every eighth. The slowest group is shown.",
                   .example = "/8"})
           .field("sizes", &CollectiveRun::sizes,
-                 {.text = "Message sizes.", .fallback = "8B..8GiB", .example = "[1MiB, 1GiB]"})
+                 {.text = "Message sizes.",
+                  .fallback = "8B..8GiB",
+                  .example = "[1MiB, 1GiB]",
+                  .min = 1,
+                  .max = kMaxCollective})
           .field(
               "stack", &CollectiveRun::stack,
               {.text = "Network plugin, launch mode and, where it is not the newest, release of NCCL (`efa-pytorch`, "

@@ -83,5 +83,30 @@ TEST_F(Check, ServersAreNotCalledAsSwitches) {
   EXPECT_EQ(verb("check", kServers + kFabric, {"--set", "servers.name=leafy"}).code, 0);
 }
 
+TEST_F(Check, SizesThatCannotBeCountedAreRefusedWhereverTheyComeFrom) {
+  const std::string base = kServers + kFabric;
+  expect_refused(base + "run:\n  - all_reduce: {sizes: [8191PiB]}\n", "5:26", "'sizes' cannot be 8191PiB");
+  EXPECT_EQ(verb("sim", base, {"--set", "run=[{all_reduce: {sizes: 8191PiB}}]"}).code, 2);
+  const std::string slow =
+      "version: 1\nservers: {kind: hgx-h100, count: 4, nic: {kind: connectx-7, packet_rate: 1pps}}\n";
+  expect_refused(slow + kFabric + "run:\n  - traffic: {name: x, size: 1TiB, nodes: 2}\n", "5:30",
+                 "longer than can be simulated");
+  std::ofstream("m.cm") << "Nodes 2\n0->1 id 1 start 0 size 1099511627776\n";
+  const Outcome matrix = verb("sim", slow + kFabric, {"--matrix", "m.cm"});
+  EXPECT_EQ(matrix.code, 2);
+  EXPECT_NE(matrix.err.find("longer than can be simulated"), std::string::npos) << matrix.err;
+  const std::string thin = "version: 1\nservers: {kind: hgx-h100, count: 4, nic: {kind: connectx-7, rate: 1Gbps}}\n";
+  expect_refused(thin + kFabric + "run:\n  - all_reduce: {sizes: [1B, 16TiB]}\n", "5:25",
+                 "longer than can be simulated");
+  const std::string crawling = kServers + kFabric + "faults: [{part: s0/nic0, kind: slow, share: 0.0001%}]\n";
+  expect_refused(crawling + "run: [{traffic: {name: x, size: 1TiB, nodes: 2}}]\n", "5:33",
+                 "longer than can be simulated");
+  expect_refused(crawling + "run: [{all_reduce: {sizes: 16TiB}}]\n", "5:28", "longer than can be simulated");
+  const Outcome packets = verb("sim", slow + kFabric, {"--collective", "all_reduce", "--sizes", "16TiB"});
+  EXPECT_NE(packets.err.find("longer than can be simulated"), std::string::npos) << packets.err;
+  const Outcome option = verb("sim", thin + kFabric, {"--collective", "all_reduce", "--sizes", "16TiB"});
+  EXPECT_NE(option.err.find("longer than can be simulated"), std::string::npos) << option.err;
+}
+
 }  // namespace
 }  // namespace weft::golden

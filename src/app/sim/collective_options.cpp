@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "collective/constants.hpp"
+#include "model/field_limits.hpp"
 
 namespace weft::app {
 namespace {
@@ -17,7 +18,6 @@ using experiment::CollectiveJob;
 using spec::Complaint;
 
 constexpr std::size_t kMostSizes = 1000;
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 44;
 
 template <class Values>
 std::vector<std::string> names_of(const Values& values) {
@@ -101,7 +101,7 @@ std::vector<Bytes> parse_sizes(const std::string& given, spec::Diagnostics& diag
     const std::size_t dots = item.find("..");
     const auto first = parse<BytesDimension>(item.substr(0, dots));
     const auto last = dots == std::string::npos ? first : parse<BytesDimension>(item.substr(dots + 2));
-    if (!first || !last || first->count() < 1 || last->count() > kMostBytes || *last < *first) {
+    if (!first || !last || first->count() < 1 || last->count() > model::kMaxCollective || *last < *first) {
       diagnostics.add(Complaint::wrong_type, {}, fmt::format("--sizes cannot be '{}'", item.substr(0, 40)),
                       "sizes up to 16TiB, for example --sizes 8B..8GiB");
       return {};
