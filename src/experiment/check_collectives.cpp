@@ -88,17 +88,30 @@ void check_messages(const Design& design, const Collectives& work, const Experim
                     "--fidelity packet");
 }
 
-void check_sites(Design& design, const std::vector<CollectiveSide>& sides) {
-  if (description_of(design.cluster().file.transport.kind).between_sites) return;
-  for (const CollectiveSide& side : sides)
-    for (const auto& team : side.teams)
-      if (team->group(0).site != team->group(team->ranks() - 1).site)
-        return design.diagnostics().add(Complaint::srd_between_sites, side.job->places.whole,
-                                        "a collective goes from one site to another, where SRD is not routed",
-                                        "GPUs of one site, or --set transport.kind=tcp");
+// Whether the transport goes wherever the ranks are.
+void check_reach(const CollectiveSide& side, Design& design) {
+  const model::TransportKind kind = design.cluster().file.transport.kind;
+  for (const auto& team : side.teams)
+    for (std::uint32_t rank = 1; rank < team->ranks(); ++rank)
+      if (const auto apart = kept_apart(kind, team->group(0), team->group(rank)))
+        return design.diagnostics().add(apart->complaint, side.job->places.whole, "a collective goes " + apart->what,
+                                        "GPUs " + apart->help);
 }
 
 }  // namespace
+
+void check_jobs(Design& design, const Collectives& work, const Experiment& experiment, bool by_links) {
+  spec::Diagnostics& diagnostics = design.diagnostics();
+  for (const CollectiveJob& job : work.jobs) check_job(job, design.cluster(), diagnostics);
+  if (diagnostics.has_errors()) return;
+  const std::vector<CollectiveSide> sides = sides_of(design, work, experiment.seed, diagnostics);
+  const std::int64_t rate = least_rate(all_faults(design, experiment));
+  for (const CollectiveSide& side : sides) {
+    if (!diagnostics.has_errors()) check_side(side, work.choice, by_links, diagnostics);
+    if (!diagnostics.has_errors()) check_time(side, design.cluster(), rate, diagnostics);
+    if (!diagnostics.has_errors()) check_reach(side, design);
+  }
+}
 
 void check_collectives(Design& design, const Collectives& work, const Experiment& experiment,
                        const std::vector<Fidelity>& fidelities) {
@@ -108,18 +121,10 @@ void check_collectives(Design& design, const Collectives& work, const Experiment
     if (each != Fidelity::message) with_links.push_back(each);
   const bool messages = with_links.size() < fidelities.size();
   if (messages) check_limits(experiment.limits, diagnostics);
-  for (const CollectiveJob& job : work.jobs) check_job(job, design.cluster(), diagnostics);
-  if (diagnostics.has_errors()) return;
-  const std::vector<CollectiveSide> sides = sides_of(design, work, experiment.seed, diagnostics);
-  for (const CollectiveSide& side : sides)
-    if (!diagnostics.has_errors()) check_side(side, work.choice, !with_links.empty(), diagnostics);
-  const std::int64_t rate = least_rate(all_faults(design, experiment));
-  for (const CollectiveSide& side : sides)
-    if (!diagnostics.has_errors()) check_time(side, design.cluster(), rate, diagnostics);
+  check_jobs(design, work, experiment, !with_links.empty());
   if (diagnostics.has_errors()) return;
   if (!with_links.empty()) check_network(design, work.beside ? &*work.beside : nullptr, experiment, with_links);
   if (messages) check_messages(design, work, experiment, diagnostics);
-  if (!with_links.empty()) check_sites(design, sides);
 }
 
 }  // namespace weft::experiment

@@ -100,15 +100,14 @@ void check_buffers(Design& design, const sim::PacketSim& engine) {
   design.diagnostics().add(Complaint::contradiction, design.place("switching", key), problem.what, help);
 }
 
-void check_flow(Design& design, sim::PacketRun& run, bool within_sites, std::uint32_t from, std::uint32_t to) {
+void check_flow(Design& design, sim::PacketRun& run, model::TransportKind kind, std::uint32_t from, std::uint32_t to) {
   spec::Diagnostics& diagnostics = design.diagnostics();
   const fabric::Fabric& fabric = design.fabric();
-  const auto site_of = [&](std::uint32_t gpu) {
-    return fabric.cluster().groups[fabric.describe(fabric.gpu(gpu)).group].site;
+  const auto group_of = [&](std::uint32_t gpu) -> const model::Group& {
+    return fabric.cluster().groups[fabric.describe(fabric.gpu(gpu)).group];
   };
-  if (site_of(from) != site_of(to) && within_sites) {
-    diagnostics.add(Complaint::srd_between_sites, {}, "a flow goes from one site to another, where SRD is not routed",
-                    "keep the traffic within a site, or --set transport.kind=tcp");
+  if (const auto apart = kept_apart(kind, group_of(from), group_of(to))) {
+    diagnostics.add(apart->complaint, {}, "a flow goes " + apart->what, "traffic between GPUs " + apart->help);
   } else if (!run.joined(from, to)) {
     diagnostics.add(Complaint::not_simulated, {},
                     fmt::format("nothing joins {} and {}", fabric.name(fabric.gpu(from)), fabric.name(fabric.gpu(to))),
@@ -119,16 +118,17 @@ void check_flow(Design& design, sim::PacketRun& run, bool within_sites, std::uin
 // Every flow of a matrix; of a pattern, from one GPU to each and back.
 void check_flows(Design& design, const Traffic& traffic, sim::PacketRun& run) {
   const spec::Diagnostics& diagnostics = design.diagnostics();
-  const bool within_sites =
-      any_transport(design, traffic, [](const transport::Description& each) { return !each.between_sites; });
+  model::TransportKind kind = design.cluster().file.transport.kind;  // of several, one that does not go everywhere
+  for (const Carried& each : carried(design, traffic))
+    if (!description_of(each.transport).between_sites || traffic.streams.size() == 1) kind = each.transport;
   if (traffic.matrix) {
     for (const workload::MatrixFlow& flow : traffic.matrix->flows)
-      if (!diagnostics.has_errors()) check_flow(design, run, within_sites, flow.source, flow.destination);
+      if (!diagnostics.has_errors()) check_flow(design, run, kind, flow.source, flow.destination);
     return;
   }
   for (std::uint32_t gpu = 1; gpu < traffic.nodes && !diagnostics.has_errors(); ++gpu) {
-    check_flow(design, run, within_sites, 0, gpu);
-    if (!diagnostics.has_errors()) check_flow(design, run, within_sites, gpu, 0);
+    check_flow(design, run, kind, 0, gpu);
+    if (!diagnostics.has_errors()) check_flow(design, run, kind, gpu, 0);
   }
 }
 
@@ -245,6 +245,13 @@ void check_traffic(Design& design, const Traffic& traffic, const Experiment& exp
   find_links(engine.layout(), experiment.wanted.capture, {"--capture"}, diagnostics);
   if (!diagnostics.has_errors()) set_up_faults(design, traffic, experiment, taker_of(engine), diagnostics);
   if (!diagnostics.has_errors()) check_fidelities(design, traffic, experiment, fidelities);
+}
+
+std::optional<KeptApart> kept_apart(model::TransportKind kind, const model::Group& a, const model::Group& b) {
+  if (a.site != b.site && !description_of(kind).between_sites)
+    return KeptApart{Complaint::srd_between_sites, "from one site to another, where SRD is not routed",
+                     "of one site, or --set transport.kind=tcp"};
+  return std::nullopt;
 }
 
 void check_switching(Design& design) {

@@ -14,6 +14,14 @@ void check_traffic(Design& design, const Traffic& traffic, const Experiment& exp
 Outcome run_traffic(const Design& design, const Traffic& traffic, const Experiment& experiment,
                     const Observer& observer);
 
+// Why a transport carries nothing between two kinds of servers.
+struct KeptApart {
+  spec::Complaint complaint;
+  std::string what;  // "from one site to another, where SRD is not routed"
+  std::string help;  // "of one site, or ..."
+};
+std::optional<KeptApart> kept_apart(model::TransportKind kind, const model::Group& a, const model::Group& b);
+
 // Faults, ports, classes and buffers of the file, whatever runs on it.
 void check_switching(Design& design);
 

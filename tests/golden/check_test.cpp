@@ -108,5 +108,23 @@ TEST_F(Check, SizesThatCannotBeCountedAreRefusedWhereverTheyComeFrom) {
   EXPECT_NE(option.err.find("longer than can be simulated"), std::string::npos) << option.err;
 }
 
+TEST_F(Check, SrdBetweenSitesIsRefusedAtEveryLevel) {
+  const std::string sites =
+      "version: 1\nservers:\n  - {name: a, kind: hgx-h100, count: 2, site: east}\n"
+      "  - {name: b, kind: hgx-h100, count: 2, site: west}\n"
+      "fabric: {kind: tor-clos, switch: tomahawk-5, servers_per_leaf: 2, spines: 1, parallel_links: 16,\n"
+      "  sites: {rate: 400Gbps, latency: 1ms}}\n";
+  const auto refused = [&](const std::string& name, std::vector<std::string> more) {
+    more.insert(more.begin(), {"--collective", "all_reduce"});
+    const Outcome run = verb(name, sites, std::move(more));
+    EXPECT_EQ(run.code, 2) << name << run.out;
+    EXPECT_NE(run.err.find("E0413"), std::string::npos) << name << run.err;
+  };
+  for (const std::string level : {"message", "flow", "packet"}) refused("sim", {"--fidelity", level});
+  expect_refused(sites + "run: [{all_reduce: {sizes: 1MiB}}]\n", "7:20", "where SRD is not routed");
+  EXPECT_EQ(verb("sim", sites, {"--collective", "all_reduce", "--set", "transport.kind=tcp"}).code, 0);
+  EXPECT_EQ(verb("sim", sites, {"--collective", "all_reduce", "--gpus", "16"}).code, 0) << "within one site";
+}
+
 }  // namespace
 }  // namespace weft::golden
