@@ -108,6 +108,26 @@ TEST_F(Check, SizesThatCannotBeCountedAreRefusedWhereverTheyComeFrom) {
   EXPECT_NE(option.err.find("longer than can be simulated"), std::string::npos) << option.err;
 }
 
+TEST_F(Check, NobodyComputesWithDeadSwitches) {
+  const std::string base = kServers + "fabric: {kind: single-chassis, switch: {kind: tomahawk-5, ports: 64}}\n";
+  const std::string dead = base + "faults: [{part: leaf0}]\n";
+  for (const std::string name : {"plan", "why"}) {
+    const Outcome refused = verb(name, dead, {"--collective", "all_reduce"});
+    EXPECT_EQ(refused.code, 2) << name << refused.out;
+    EXPECT_NE(refused.err.find("c.weft.yaml:4:17: error"), std::string::npos) << refused.err;
+    EXPECT_EQ(verb(name, base, {"--collective", "all_reduce"}).code, 0) << name;
+  }
+  EXPECT_EQ(verb("sim", dead, {"--collective", "all_reduce"}).code, 2);
+  EXPECT_EQ(verb("why", dead, {"--busbw", "1GiB=47GB/s"}).code, 2);
+  EXPECT_EQ(verb("why", base, {"--busbw", "1GiB=47GB/s"}).code, 0);
+  // What is slow and not dead is in the figures of both.
+  const std::string slow = base + "faults: [{part: s0/nic0, kind: slow, share: 10%}]\n";
+  for (const std::string name : {"plan", "why"})
+    EXPECT_NE(verb(name, slow, {"--collective", "all_reduce"}).out,
+              verb(name, base, {"--collective", "all_reduce"}).out)
+        << name;
+}
+
 TEST_F(Check, SrdBetweenSitesIsRefusedAtEveryLevel) {
   const std::string sites =
       "version: 1\nservers:\n  - {name: a, kind: hgx-h100, count: 2, site: east}\n"
@@ -121,9 +141,12 @@ TEST_F(Check, SrdBetweenSitesIsRefusedAtEveryLevel) {
     EXPECT_NE(run.err.find("E0413"), std::string::npos) << name << run.err;
   };
   for (const std::string level : {"message", "flow", "packet"}) refused("sim", {"--fidelity", level});
+  refused("why", {});
+  EXPECT_NE(verb("why", sites, {"--busbw", "1GiB=47GB/s"}).err.find("E0413"), std::string::npos);
+  refused("plan", {});
   expect_refused(sites + "run: [{all_reduce: {sizes: 1MiB}}]\n", "7:20", "where SRD is not routed");
-  EXPECT_EQ(verb("sim", sites, {"--collective", "all_reduce", "--set", "transport.kind=tcp"}).code, 0);
-  EXPECT_EQ(verb("sim", sites, {"--collective", "all_reduce", "--gpus", "16"}).code, 0) << "within one site";
+  EXPECT_EQ(verb("plan", sites, {"--collective", "all_reduce", "--set", "transport.kind=tcp"}).code, 0);
+  EXPECT_EQ(verb("plan", sites, {"--collective", "all_reduce", "--gpus", "16"}).code, 0) << "within one site";
 }
 
 }  // namespace

@@ -93,7 +93,11 @@ int plan(const PlanCommandOptions& options, Console& console) {
   const JobOptions wanted{options.collective, options.gpus, options.sizes};
   Session session(options.input, console);
   if (!session.ok()) return kYourInput;
-  const auto one = job_of(session, wanted);
+  auto one = job_of(session, wanted);
+  if (one && !experiment::add_slow_nics(session.cluster().file.faults, session.fabric(), one->job.conditions))
+    session.diagnostics().add(spec::Complaint::contradiction, session.design().place("faults", "part"),
+                              "bounds and messages know no faults but NICs that are slow for good",
+                              "`weft sim --fidelity packet` runs with them, or --set faults=[]");
   if (report(session.diagnostics(), options.input, console) || !one) return kYourInput;
   why::Machine machine(session.design());
   const collective::Team* team = machine.team(one->job, {});
