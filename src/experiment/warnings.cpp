@@ -167,8 +167,16 @@ std::span<const TrafficStream> flows_in(const Workload& workload) {
 
 std::vector<spec::Diagnostic> warnings_of(Design& design, const Experiment& experiment,
                                           const std::vector<Fidelity>& fidelities) {
-  if (std::find(fidelities.begin(), fidelities.end(), Fidelity::packet) == fidelities.end()) return {};
-  return packet_warnings(design, flows_in(*experiment.workload));
+  std::vector<spec::Diagnostic> made;
+  if (std::find(fidelities.begin(), fidelities.end(), Fidelity::packet) != fidelities.end())
+    made = packet_warnings(design, flows_in(*experiment.workload));
+  const auto* traffic = std::get_if<Traffic>(experiment.workload.get());
+  if (traffic != nullptr && traffic->matrix && traffic->matrix->bare_start.source != 0)
+    made.push_back({Complaint::start_unit, traffic->matrix->bare_start,
+                    fmt::format("line {} of the matrix: start without a unit is taken as microseconds",
+                                traffic->matrix->bare_start.line),
+                    "as htsim_uec does; 5us or 2500ps leaves no doubt"});
+  return made;
 }
 
 void add_warnings(Design& design, const fabric::Summary& summary) {

@@ -185,6 +185,10 @@ enum class Severity { error, warning };
     "for a timeout of 67 ms: one full queue can cost a hundred times what the traffic takes. RoCE is run on "     \
     "fabrics that lose nothing (`switching.flow_control: pfc`, `credits` or `scheduled`), or on cards that "      \
     "send only what is missing (`transport.rocev2.recovery: selective`).")                                        \
+  X(start_unit, "W0511", "start times of a connection matrix without a unit",                                     \
+    "htsim's programs disagree: htsim_uec and htsim_swift take the number behind `start` as microseconds, "       \
+    "htsim_ndp, htsim_roce and htsim_hpcc as picoseconds. weft takes microseconds. A unit behind the number "     \
+    "leaves no doubt: start 5us, start 2500ps.")                                                                  \
   X(open_topology, "W0701", "a topology that leaves something open",                                              \
     "The file does not say all that weft needs to know about the server, and what is most likely "                \
     "was taken. Files that clouds give to their virtual machines name places, not parts. --set "                  \
