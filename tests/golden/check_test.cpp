@@ -149,5 +149,15 @@ TEST_F(Check, SrdBetweenSitesIsRefusedAtEveryLevel) {
   EXPECT_EQ(verb("plan", sites, {"--collective", "all_reduce", "--gpus", "16"}).code, 0) << "within one site";
 }
 
+// --nodes promises as much.
+TEST_F(Check, ATopologyStandsForManyServers) {
+  const std::filesystem::path xml = kSource / "examples/24-nccl-topology/system.xml";  // two NICs
+  for (const std::string nodes : {"2048", "2049", "100000"}) {
+    const Outcome checked = weft({"check", "--topo", xml.string(), "--nodes", nodes});
+    EXPECT_EQ(checked.code, 0) << nodes << checked.err;
+    EXPECT_NE(checked.out.find("100% of what the NICs could send"), std::string::npos) << checked.out;
+  }
+}
+
 }  // namespace
 }  // namespace weft::golden
