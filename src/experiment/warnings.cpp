@@ -109,6 +109,16 @@ void small_window(Design& design, const fabric::Summary& summary) {
                   100 * window / packets));
 }
 
+void unused_sections(Design& design) {
+  const model::ClusterFile& file = design.cluster().file;
+  const auto unused = [&](const std::string& section, const std::string& what) {
+    design.diagnostics().add(Complaint::not_used, design.place(section, "", SIZE_MAX),
+                             fmt::format("'{}' is read and checked, and nothing uses it yet", section), what);
+  };
+  if (!file.storage.empty()) unused("storage", "no traffic, power or price of storage is in any result");
+  if (!file.tenants.empty()) unused("tenants", "who owns servers changes no result; `run:` says which GPUs take part");
+}
+
 // Why a run may end in a circle of ports that wait for each other; empty: none of which is known.
 std::string deadlock_risk(const Design& design) {
   const model::SwitchingSpec& switching = design.cluster().file.switching;
@@ -181,6 +191,7 @@ std::vector<spec::Diagnostic> warnings_of(Design& design, const Experiment& expe
 
 void add_warnings(Design& design, const fabric::Summary& summary) {
   if (design.cluster().file.fabric.kind == model::FabricKind::topo) return;  // htsim's files describe no hardware
+  unused_sections(design);
   unused_ports(design, summary);
   for (std::size_t i = 0; i < design.cluster().groups.size(); ++i) {
     slow_slot(design, design.cluster().groups[i], i);

@@ -185,6 +185,9 @@ enum class Severity { error, warning };
     "for a timeout of 67 ms: one full queue can cost a hundred times what the traffic takes. RoCE is run on "     \
     "fabrics that lose nothing (`switching.flow_control: pfc`, `credits` or `scheduled`), or on cards that "      \
     "send only what is missing (`transport.rocev2.recovery: selective`).")                                        \
+  X(not_used, "W0510", "a section that nothing uses yet",                                                         \
+    "The section is read and checked, but no command computes anything from it: no bandwidth, price or power "    \
+    "of the results depends on it.")                                                                              \
   X(start_unit, "W0511", "start times of a connection matrix without a unit",                                     \
     "htsim's programs disagree: htsim_uec and htsim_swift take the number behind `start` as microseconds, "       \
     "htsim_ndp, htsim_roce and htsim_hpcc as picoseconds. weft takes microseconds. A unit behind the number "     \

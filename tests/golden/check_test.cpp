@@ -149,6 +149,14 @@ TEST_F(Check, SrdBetweenSitesIsRefusedAtEveryLevel) {
   EXPECT_EQ(verb("plan", sites, {"--collective", "all_reduce", "--gpus", "16"}).code, 0) << "within one site";
 }
 
+TEST_F(Check, SaysWhatNothingUses) {
+  const Outcome checked =
+      verb("check", kServers + kFabric + "storage: [{name: s, kind: object}]\ntenants: [{name: t, servers: 0..1}]\n");
+  EXPECT_EQ(checked.code, 0) << checked.err;
+  EXPECT_NE(checked.out.find("4:1: warning W0510: 'storage' is read"), std::string::npos) << checked.out;
+  EXPECT_NE(checked.out.find("5:1: warning W0510: 'tenants' is read"), std::string::npos) << checked.out;
+}
+
 // --nodes promises as much.
 TEST_F(Check, ATopologyStandsForManyServers) {
   const std::filesystem::path xml = kSource / "examples/24-nccl-topology/system.xml";  // two NICs
