@@ -18,6 +18,8 @@ namespace {
 
 using spec::Complaint;
 
+constexpr std::int64_t kFirstEfa = 1;  // P4d, P4de, DL1: EFA traffic to other instance types is not supported
+
 // How each stream travels, or all there is.
 struct Carried {
   model::TransportKind transport;
@@ -251,6 +253,13 @@ std::optional<KeptApart> kept_apart(model::TransportKind kind, const model::Grou
   if (a.site != b.site && !description_of(kind).between_sites)
     return KeptApart{Complaint::srd_between_sites, "from one site to another, where SRD is not routed",
                      "of one site, or --set transport.kind=tcp"};
+  const std::optional<std::int64_t> first = a.spec.nic.efa, second = b.spec.nic.efa;
+  const bool by_efa = kind == model::TransportKind::srd && first && second;
+  if (by_efa && first != second && std::min(*first, *second) == kFirstEfa)
+    return KeptApart{Complaint::efa_generations,
+                     fmt::format("between {} and {}, whose EFA generations ({} and {}) AWS does not join", a.spec.kind,
+                                 b.spec.kind, *first, *second),
+                     "of one generation (EFA limitations, EC2 User Guide), or --set transport.kind=tcp"};
   return std::nullopt;
 }
 

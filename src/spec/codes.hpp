@@ -137,6 +137,10 @@ enum class Severity { error, warning };
   X(srd_between_sites, "E0413", "SRD does not cross sites",                                                       \
     "SRD stays within one site (an availability zone): between sites there is plain IP only, and "                \
     "no path on which its feedback would come back in microseconds.")                                             \
+  X(efa_generations, "E0414", "EFA generations that do not talk to each other",                                   \
+    "EFA traffic between P4d, P4de or DL1 instances and instances of other types is not supported: \"EFA "        \
+    "limitations\" in the Amazon EC2 User Guide (Elastic Fabric Adapter). A job stays on one side, or the two "   \
+    "talk by TCP.")                                                                                               \
   X(bad_xml, "E0701", "this is not XML",                                                                          \
     "A NCCL topology file is XML. The parser stopped here: a tag that is never closed, a file "                   \
     "that was cut off, or another kind of file.")                                                                 \

@@ -149,6 +149,18 @@ TEST_F(Check, SrdBetweenSitesIsRefusedAtEveryLevel) {
   EXPECT_EQ(verb("plan", sites, {"--collective", "all_reduce", "--gpus", "16"}).code, 0) << "within one site";
 }
 
+TEST_F(Check, GenerationsOfEfaThatAwsDoesNotJoinAreRefused) {
+  const std::string mixed =
+      "version: 1\nservers:\n  - {name: a, kind: p4d.24xlarge, count: 2}\n  - {name: b, kind: p5.48xlarge, count: 2}\n"
+      "fabric: {kind: tor-clos, switch: tomahawk-5, servers_per_leaf: 1, spines: 1, parallel_links: 8,\n"
+      "  spine_link: {rate: 800Gbps}}\n";
+  expect_refused(mixed + "run: [{all_reduce: {sizes: 1MiB}}]\n", "7:20", "EFA generations (1 and 2)");
+  const Outcome flows = verb("sim", mixed, {"--pattern", "ring", "--size", "8kB"});
+  EXPECT_EQ(flows.code, 2);
+  EXPECT_NE(flows.err.find("E0414"), std::string::npos) << flows.err;
+  EXPECT_EQ(verb("sim", mixed, {"--pattern", "ring", "--size", "8kB", "--nodes", "16"}).code, 0) << "P4d alone";
+}
+
 TEST_F(Check, SaysWhatNothingUses) {
   const Outcome checked =
       verb("check", kServers + kFabric + "storage: [{name: s, kind: object}]\ntenants: [{name: t, servers: 0..1}]\n");
