@@ -189,6 +189,11 @@ enum class Severity { error, warning };
     "for a timeout of 67 ms: one full queue can cost a hundred times what the traffic takes. RoCE is run on "     \
     "fabrics that lose nothing (`switching.flow_control: pfc`, `credits` or `scheduled`), or on cards that "      \
     "send only what is missing (`transport.rocev2.recovery: selective`).")                                        \
+  X(small_headroom, "W0509", "headroom for PFC that is too small",                                                \
+    "What is on its way while a pause takes effect has to be held: rate x round trip of the cable (5 ns/m each "  \
+    "way), two full frames, and what the peer still sends while it reacts (3840 bit times, IEEE 802.1Qbb, and "   \
+    "the delay of its interface), for every port and lossless class. A buffer that does not hold it loses "       \
+    "packets, or has nothing left to share.")                                                                     \
   X(not_used, "W0510", "a section that nothing uses yet",                                                         \
     "The section is read and checked, but no command computes anything from it: no bandwidth, price or power "    \
     "of the results depends on it.")                                                                              \

@@ -169,6 +169,26 @@ TEST_F(Check, SaysWhatNothingUses) {
   EXPECT_NE(checked.out.find("5:1: warning W0510: 'tenants' is read"), std::string::npos) << checked.out;
 }
 
+TEST_F(Check, PrintsTheHeadroomOfPfcAndWarnsWhereItIsTooSmall) {
+  const std::string text = kServers + kFabric;
+  const auto with = [&](std::vector<std::string> keys) {
+    std::vector<std::string> more;
+    for (const std::string& key : keys) more.insert(more.end(), {"--set", key});
+    return verb("check", text, more).out;
+  };
+  const std::string pfc = "switching.flow_control=pfc";
+  EXPECT_EQ(with({}).find("headroom"), std::string::npos);
+  EXPECT_NE(with({pfc}).find("PFC headroom"), std::string::npos);
+  EXPECT_EQ(with({pfc}).find("W0509"), std::string::npos);
+  // 300 m at 400 Gb/s: 150 kB on the cable alone.
+  const std::string far = with({pfc, "fabric.link.cable=300m"});
+  EXPECT_NE(far.find("at 400Gbps over 300m"), std::string::npos) << far;
+  EXPECT_NE(with({pfc, "fabric.link.cable=300m", "switching.buffer=4MB"}).find("W0509"), std::string::npos);
+  EXPECT_NE(with({pfc, "fabric.link.cable=300m", "switching.headroom_for=30m"}).find("W0509"), std::string::npos);
+  const std::string records = verb("check", text, {"--set", pfc, "--json"}).out;
+  EXPECT_NE(records.find("\"bytes_per_class\""), std::string::npos) << records;
+}
+
 // --nodes promises as much.
 TEST_F(Check, ATopologyStandsForManyServers) {
   const std::filesystem::path xml = kSource / "examples/24-nccl-topology/system.xml";  // two NICs
