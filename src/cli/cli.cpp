@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -121,11 +122,15 @@ void take_given(const CLI::App& command, app::WorkOptions& work) {
                                           "--algorithms", "--protocol", "--channels", "--stack", "--plot", "--no-pxn"});
 }
 
-// CLI11 reads -1 as the largest number there is.
+// CLI11 reads -1 as the largest number there is, and what is larger than that as that.
 CLI::Validator from_zero_on() {
   return CLI::Validator(
       [](const std::string& text) -> std::string {
-        return text.starts_with('-') ? fmt::format("'{}' cannot be: a whole number from 0 on", text) : std::string();
+        std::uint64_t value = 0;
+        const std::errc error = std::from_chars(text.data(), text.data() + text.size(), value).ec;
+        if (text.starts_with('-')) return fmt::format("'{}' cannot be: a whole number from 0 on", text);
+        return error == std::errc::result_out_of_range ? fmt::format("{} is too large: at most {}", text, UINT64_MAX)
+                                                       : std::string();
       },
       "", "from zero on");
 }

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -82,8 +81,7 @@ struct Plan {
   Loads loads;                                // that it puts on links,
   std::uint64_t bytes_per_load = 0;           // that each step that was loaded moves in all
   bool bound_by_network = false;              // some steps get less of it than of all else
-  // For how long the network's busiest link is at work; nothing: its steps do not follow each other freely.
-  std::optional<Duration> network_time;
+  Duration network_time;                      // for how long the network's busiest link is at work
 
   Duration latency(std::uint32_t from, std::uint32_t to) const { return node[from] == node[to] ? inside : outside; }
   // What a slow rank takes longer for what should take so long, ps.

@@ -177,7 +177,7 @@ Plan Planner::make() {
     add_rings();
   plan_.loads = sharing_.loads();
   plan_.bytes_per_load = plan_.bytes_per_load / 1000 * static_cast<std::uint64_t>(wire_per_mille(protocol));
-  if (options_.operation != Operation::all_to_all) plan_.network_time = sharing_.network_time(plan_.bytes_per_load);
+  plan_.network_time = sharing_.network_time(plan_.bytes_per_load);
   return std::move(plan_);
 }
 

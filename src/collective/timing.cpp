@@ -84,7 +84,7 @@ Timing time_in_rounds(const Team& team, const PlanOptions& options, const Execut
 // way.
 Timing time_of(const Team& team, const PlanOptions& options, const Execute& execute) {
   Timing made = time_in_rounds(team, options, execute);
-  if (!made.plan.bound_by_network || !made.plan.network_time || !made.stopped_by.empty()) return made;
+  if (!made.plan.bound_by_network || !made.stopped_by.empty()) return made;
   PlanOptions alone = options;
   alone.network = nullptr;
   alone.chunk = made.plan.chunk;
@@ -94,7 +94,7 @@ Timing time_of(const Team& team, const PlanOptions& options, const Execute& exec
   const Timing first = time_in_rounds(team, alone, execute);
   made.messages += without.messages + first.messages;
   if (!without.stopped_by.empty() || !first.stopped_by.empty()) return made;
-  made.time = std::min(made.time, std::max(without.time, first.time + *made.plan.network_time));
+  made.time = std::min(made.time, std::max(without.time, first.time + made.plan.network_time));
   return made;
 }
 

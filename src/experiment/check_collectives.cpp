@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/wide.hpp"
 #include "collective/carried.hpp"
 #include "collective/tuner.hpp"
 #include "experiment/network.hpp"
@@ -24,10 +25,12 @@ using spec::Complaint;
 void check_side(const CollectiveSide& side, const CollectiveChoice& choice, bool by_links,
                 spec::Diagnostics& diagnostics) {
   if (side.teams.empty() || side.teams[0]->ranks() < 2)
-    return diagnostics.add(Complaint::out_of_range, {}, "a collective needs two GPUs", "--gpus 2 or more");
+    return diagnostics.add(Complaint::out_of_range, side.job->places.of("gpus"), "a collective needs two GPUs",
+                           "--gpus 2 or more");
   for (const auto& team : side.teams)
     if (!team->broken().empty())
-      return diagnostics.add(Complaint::not_simulated, {}, team->broken(), "GPUs that are joined, or another fabric");
+      return diagnostics.add(Complaint::not_simulated, side.job->places.whole, team->broken(),
+                             "GPUs that are joined, or another fabric");
   const Team& team = *side.teams[0];
   for (const Algorithm algorithm : choice.algorithms) {
     const Protocol protocol =
@@ -40,6 +43,28 @@ void check_side(const CollectiveSide& side, const CollectiveChoice& choice, bool
     else if (const std::string only = collective::why_not_carried(team, algorithm); by_links && !only.empty())
       diagnostics.add(Complaint::not_simulated, {}, fmt::format("{}: {}", collective::name(algorithm), only),
                       "--fidelity message");
+  }
+}
+
+// Whether a size takes longer than can be counted: at most all ranks of a domain send it twice, through one card.
+void check_time(const CollectiveSide& side, const model::Cluster& cluster, std::int64_t least_rate,
+                spec::Diagnostics& diagnostics) {
+  std::int64_t speed = least_rate;  // of the slowest, in millionths
+  for (const auto& slow : side.conditions[0].ranks) speed = std::min(speed, slow.speed_per_mille * 1'000);
+  for (const model::Group& group : cluster.groups) {
+    if (group.spec.nics == 0) continue;
+    const std::int64_t ranks = group.spec.gpus * (group.spec.scale_up ? group.spec.scale_up->servers : 1);
+    const model::NicKind& nic = group.spec.nic;
+    const Bytes packet = cluster.file.transport.mtu.value_or(Bytes(4096));
+    const Bandwidth rate =
+        nic.packet_rate ? std::min(nic.rate, Bandwidth(nic.packet_rate->count() * packet.count() * 8)) : nic.rate;
+    const Wide per_byte = Wide{8} * 1'000'000'000'000 * 2 * ranks * 1'000'000 / std::max<std::int64_t>(1, speed);
+    for (const Bytes size : side.job->sizes)
+      if (size.count() * per_byte / rate.count() > kLongestRun)
+        return diagnostics.add(
+            Complaint::out_of_range, side.job->places.of("sizes"),
+            fmt::format("{} over NICs of {} may take longer than can be simulated", exact(size), brief(rate)),
+            fmt::format("smaller sizes, or faster NICs: up to {} days", kLongestDays));
   }
 }
 
@@ -58,30 +83,33 @@ void check_messages(Design& design, const Collectives& work, const Experiment& e
   spec::Diagnostics& diagnostics = design.diagnostics();
   if (work.beside)
     diagnostics.add(Complaint::contradiction, {}, "messages know no traffic beside them", "--fidelity packet");
-  if (all_faults(design, experiment).empty() || !design.fabric().has_network()) return;
-  check_faults(design);
-  if (const std::string why = why_no_shares(design); !why.empty())
-    diagnostics.add(Complaint::not_simulated, {}, fmt::format("messages know no faults where {}", why),
-                    "--fidelity packet");
-  if (diagnostics.has_errors()) return;
-  const Traffic all = work_and(nullptr);
-  sim::FlowRoutes routes(design.fabric(), flow_config(design.cluster(), all, experiment));
-  FaultTaker taker = taker_of(routes);
-  taker.why_not = "messages";
-  set_up_faults(design, all, experiment, taker, diagnostics);
+  check_shares(design, experiment);
 }
 
-void check_sites(Design& design, const std::vector<CollectiveSide>& sides) {
-  if (description_of(design.cluster().file.transport.kind).between_sites) return;
-  for (const CollectiveSide& side : sides)
-    for (const auto& team : side.teams)
-      if (team->group(0).site != team->group(team->ranks() - 1).site)
-        return design.diagnostics().add(Complaint::srd_between_sites, {},
-                                        "a collective goes from one site to another, where SRD is not routed",
-                                        "GPUs of one site, or --set transport.kind=tcp");
+// Whether the transport goes wherever the ranks are.
+void check_reach(const CollectiveSide& side, Design& design) {
+  const model::TransportKind kind = design.cluster().file.transport.kind;
+  for (const auto& team : side.teams)
+    for (std::uint32_t rank = 1; rank < team->ranks(); ++rank)
+      if (const auto apart = kept_apart(kind, team->group(0), team->group(rank)))
+        return design.diagnostics().add(apart->complaint, side.job->places.whole, "a collective goes " + apart->what,
+                                        "GPUs " + apart->help);
 }
 
 }  // namespace
+
+void check_jobs(Design& design, const Collectives& work, const Experiment& experiment, bool by_links) {
+  spec::Diagnostics& diagnostics = design.diagnostics();
+  for (const CollectiveJob& job : work.jobs) check_job(job, design.cluster(), diagnostics);
+  if (diagnostics.has_errors()) return;
+  const std::vector<CollectiveSide> sides = sides_of(design, work, experiment.seed, diagnostics);
+  const std::int64_t rate = least_rate(all_faults(design, experiment));
+  for (const CollectiveSide& side : sides) {
+    if (!diagnostics.has_errors()) check_side(side, work.choice, by_links, diagnostics);
+    if (!diagnostics.has_errors()) check_time(side, design.cluster(), rate, diagnostics);
+    if (!diagnostics.has_errors()) check_reach(side, design);
+  }
+}
 
 void check_collectives(Design& design, const Collectives& work, const Experiment& experiment,
                        const std::vector<Fidelity>& fidelities) {
@@ -91,15 +119,10 @@ void check_collectives(Design& design, const Collectives& work, const Experiment
     if (each != Fidelity::message) with_links.push_back(each);
   const bool messages = with_links.size() < fidelities.size();
   if (messages) check_limits(experiment.limits, diagnostics);
-  for (const CollectiveJob& job : work.jobs) check_job(job, design.cluster(), diagnostics);
-  if (diagnostics.has_errors()) return;
-  const std::vector<CollectiveSide> sides = sides_of(design, work, experiment.seed, diagnostics);
-  for (const CollectiveSide& side : sides)
-    if (!diagnostics.has_errors()) check_side(side, work.choice, !with_links.empty(), diagnostics);
+  check_jobs(design, work, experiment, !with_links.empty());
   if (diagnostics.has_errors()) return;
   if (!with_links.empty()) check_network(design, work.beside ? &*work.beside : nullptr, experiment, with_links);
   if (messages) check_messages(design, work, experiment);
-  if (!with_links.empty()) check_sites(design, sides);
 }
 
 }  // namespace weft::experiment

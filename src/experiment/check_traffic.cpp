@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "base/text.hpp"
+#include "base/wide.hpp"
 #include "experiment/links.hpp"
 #include "experiment/network.hpp"
 #include "experiment/packet_config.hpp"
@@ -17,17 +18,20 @@ namespace {
 
 using spec::Complaint;
 
+constexpr std::int64_t kFirstEfa = 1;  // P4d, P4de, DL1: EFA traffic to other instance types is not supported
+
 // How each stream travels, or all there is.
 struct Carried {
   model::TransportKind transport;
   model::Verb verb;
+  KeyPlaces places = {};
 };
 std::vector<Carried> carried(const Design& design, const Traffic& traffic) {
   const model::TransportKind by_default = design.cluster().file.transport.kind;
   if (traffic.streams.empty()) return {{by_default, model::Verb::send}};
   std::vector<Carried> all;
   for (const TrafficStream& stream : traffic.streams)
-    all.push_back({stream.run.transport.value_or(by_default), stream.run.verb});
+    all.push_back({stream.run.transport.value_or(by_default), stream.run.verb, stream.run.places});
   return all;
 }
 
@@ -44,7 +48,7 @@ void check_transport(Design& design, const Traffic& traffic, const Experiment& e
   const model::SwitchingSpec& switching = cluster.file.switching;
   for (const Carried& each : carried(design, traffic))
     if (!description_of(each.transport).verbs.has(op_of(each.verb)))
-      diagnostics.add(Complaint::not_simulated, {},
+      diagnostics.add(Complaint::not_simulated, each.places.of("verb"),
                       fmt::format("{} knows no {}", enum_name(each.transport), enum_name(each.verb)),
                       "transport srd, or verb send");
   if (switching.ports == model::PortModel::computed && switching.flow_control != model::FlowControl::none)
@@ -98,15 +102,14 @@ void check_buffers(Design& design, const sim::PacketSim& engine) {
   design.diagnostics().add(Complaint::contradiction, design.place("switching", key), problem.what, help);
 }
 
-void check_flow(Design& design, sim::PacketRun& run, bool within_sites, std::uint32_t from, std::uint32_t to) {
+void check_flow(Design& design, sim::PacketRun& run, model::TransportKind kind, std::uint32_t from, std::uint32_t to) {
   spec::Diagnostics& diagnostics = design.diagnostics();
   const fabric::Fabric& fabric = design.fabric();
-  const auto site_of = [&](std::uint32_t gpu) {
-    return fabric.cluster().groups[fabric.describe(fabric.gpu(gpu)).group].site;
+  const auto group_of = [&](std::uint32_t gpu) -> const model::Group& {
+    return fabric.cluster().groups[fabric.describe(fabric.gpu(gpu)).group];
   };
-  if (site_of(from) != site_of(to) && within_sites) {
-    diagnostics.add(Complaint::srd_between_sites, {}, "a flow goes from one site to another, where SRD is not routed",
-                    "keep the traffic within a site, or --set transport.kind=tcp");
+  if (const auto apart = kept_apart(kind, group_of(from), group_of(to))) {
+    diagnostics.add(apart->complaint, {}, "a flow goes " + apart->what, "traffic between GPUs " + apart->help);
   } else if (!run.joined(from, to)) {
     diagnostics.add(Complaint::not_simulated, {},
                     fmt::format("nothing joins {} and {}", fabric.name(fabric.gpu(from)), fabric.name(fabric.gpu(to))),
@@ -117,17 +120,59 @@ void check_flow(Design& design, sim::PacketRun& run, bool within_sites, std::uin
 // Every flow of a matrix; of a pattern, from one GPU to each and back.
 void check_flows(Design& design, const Traffic& traffic, sim::PacketRun& run) {
   const spec::Diagnostics& diagnostics = design.diagnostics();
-  const bool within_sites =
-      any_transport(design, traffic, [](const transport::Description& each) { return !each.between_sites; });
+  model::TransportKind kind = design.cluster().file.transport.kind;  // of several, one that does not go everywhere
+  for (const Carried& each : carried(design, traffic))
+    if (!description_of(each.transport).between_sites || traffic.streams.size() == 1) kind = each.transport;
   if (traffic.matrix) {
     for (const workload::MatrixFlow& flow : traffic.matrix->flows)
-      if (!diagnostics.has_errors()) check_flow(design, run, within_sites, flow.source, flow.destination);
+      if (!diagnostics.has_errors()) check_flow(design, run, kind, flow.source, flow.destination);
     return;
   }
   for (std::uint32_t gpu = 1; gpu < traffic.nodes && !diagnostics.has_errors(); ++gpu) {
-    check_flow(design, run, within_sites, 0, gpu);
-    if (!diagnostics.has_errors()) check_flow(design, run, within_sites, gpu, 0);
+    check_flow(design, run, kind, 0, gpu);
+    if (!diagnostics.has_errors()) check_flow(design, run, kind, gpu, 0);
   }
+}
+
+// Bytes that one node sends or receives.
+std::uint64_t most_at_a_node(const Traffic& traffic, const TrafficStream& stream) {
+  using enum model::TrafficPattern;
+  const model::TrafficPattern pattern = stream.run.pattern;
+  const bool many = pattern == all_to_all || pattern == incast || pattern == outcast;
+  return static_cast<std::uint64_t>(stream.run.size.count()) * (many ? std::max(2u, traffic.nodes) - 1 : 1);
+}
+
+// The same of a matrix, whose triggers may let all flows wait for each other.
+std::uint64_t most_at_a_node(const workload::Matrix& matrix) {
+  std::vector<std::uint64_t> sent(matrix.nodes), received(matrix.nodes);
+  std::uint64_t all = 0, most = 0;
+  for (const workload::MatrixFlow& flow : matrix.flows) {
+    all += flow.bytes;
+    most = std::max({most, sent[flow.source] += flow.bytes, received[flow.destination] += flow.bytes});
+  }
+  return matrix.triggers.empty() ? most : all;
+}
+
+// Whether all of it can be counted, over the slowest link.
+void check_time(Design& design, const Traffic& traffic, const Experiment& experiment, const sim::PacketSim& engine) {
+  const std::int64_t payload = std::max<std::int64_t>(1, engine.config().full_packet - engine.config().header);
+  std::int64_t slowest = 1;  // ps for a full packet
+  for (std::uint32_t kind = 0; kind < engine.layout().link_kinds(); ++kind)
+    slowest = std::max(slowest, engine.layout().link(kind).occupancy(engine.config().full_packet));
+  const auto slow = static_cast<std::int64_t>(
+      std::min<Wide>(Wide{slowest} * 1'000'000 / least_rate(all_faults(design, experiment)), INT64_MAX));
+  const auto check = [&](std::uint64_t bytes, const Place& place) {
+    const auto packets = static_cast<Wide>(bytes / static_cast<std::uint64_t>(payload)) + 1;
+    if (packets * slow <= kLongestRun || design.diagnostics().has_errors()) return;
+    design.diagnostics().add(
+        Complaint::out_of_range, place,
+        fmt::format("{} in packets of which the slowest link takes one in {} may take longer than can be simulated",
+                    brief(Bytes(static_cast<std::int64_t>(bytes))), brief(Duration(slow))),
+        fmt::format("smaller flows, or faster links: up to {} days", kLongestDays));
+  };
+  if (traffic.matrix) check(most_at_a_node(*traffic.matrix), {});
+  for (const TrafficStream& stream : traffic.streams)
+    check(most_at_a_node(traffic, stream), stream.run.places.of("size"));
 }
 
 // To flows a transport is its headers and whether it spreads over paths, and they share links evenly: who gets more of
@@ -194,12 +239,37 @@ void check_traffic(Design& design, const Traffic& traffic, const Experiment& exp
   if (diagnostics.has_errors()) return;
   sim::PacketSim engine(fabric, config_for(design.cluster(), traffic, experiment));
   check_buffers(design, engine);
+  check_time(design, traffic, experiment, engine);
+  if (diagnostics.has_errors()) return;
   const auto schedule = traffic.make();
   sim::PacketRun run(*schedule, engine, has_hosts(design.cluster(), traffic));
   check_flows(design, traffic, run);
   find_links(engine.layout(), experiment.wanted.capture, {"--capture"}, diagnostics);
   if (!diagnostics.has_errors()) set_up_faults(design, traffic, experiment, taker_of(engine), diagnostics);
   if (!diagnostics.has_errors()) check_fidelities(design, traffic, experiment, fidelities);
+}
+
+std::optional<KeptApart> kept_apart(model::TransportKind kind, const model::Group& a, const model::Group& b) {
+  if (a.site != b.site && !description_of(kind).between_sites)
+    return KeptApart{Complaint::srd_between_sites, "from one site to another, where SRD is not routed",
+                     "of one site, or --set transport.kind=tcp"};
+  const std::optional<std::int64_t> first = a.spec.nic.efa, second = b.spec.nic.efa;
+  const bool by_efa = kind == model::TransportKind::srd && first && second;
+  if (by_efa && first != second && std::min(*first, *second) == kFirstEfa)
+    return KeptApart{Complaint::efa_generations,
+                     fmt::format("between {} and {}, whose EFA generations ({} and {}) AWS does not join", a.spec.kind,
+                                 b.spec.kind, *first, *second),
+                     "of one generation (EFA limitations, EC2 User Guide), or --set transport.kind=tcp"};
+  return std::nullopt;
+}
+
+void check_switching(Design& design) {
+  if (!design.fabric().has_network()) return;
+  const Traffic any = work_and(nullptr);
+  check_fabric(design, any, {});
+  const bool buffers = design.cluster().file.switching.flow_control != model::FlowControl::none;
+  if (buffers && !design.diagnostics().has_errors())
+    check_buffers(design, sim::PacketSim(design.fabric(), config_for(design.cluster(), any, {})));
 }
 
 void check_network(Design& design, const Traffic* beside, const Experiment& experiment,

@@ -43,8 +43,8 @@ std::vector<Duration> draw_starts(Duration skew, std::uint32_t ranks, std::uint6
 
 std::vector<std::vector<std::uint32_t>> groups_of(const CollectiveJob& job, const model::Cluster& cluster,
                                                   spec::Diagnostics& diagnostics) {
-  const auto refuse = [&](const model::Refusal& why) {
-    diagnostics.add(Complaint::bad_range, {}, why.what, why.help);
+  const auto refuse = [&](const model::Refusal& why, std::string_view key) {
+    diagnostics.add(Complaint::bad_range, job.places.of(key), why.what, why.help);
     return std::vector<std::vector<std::uint32_t>>{};
   };
   std::vector<std::uint32_t> gpus;
@@ -52,17 +52,17 @@ std::vector<std::vector<std::uint32_t>> groups_of(const CollectiveJob& job, cons
     gpus = collective::pick_gpus(cluster, job.gpus, job.per_server);
   } else {
     auto named = model::parse_gpus(job.on, cluster.gpus);
-    if (!named) return refuse(named.error());
+    if (!named) return refuse(named.error(), "on");
     gpus = std::move(*named);
   }
   if (gpus.size() > kMostRanks) {
-    diagnostics.add(Complaint::out_of_range, {},
+    diagnostics.add(Complaint::out_of_range, job.places.of("on"),
                     fmt::format("{} GPUs", grouped(static_cast<std::int64_t>(gpus.size()))),
                     fmt::format("collectives are simulated for up to {}", grouped(kMostRanks)));
     return {};
   }
   auto groups = model::split_gpus(job.split, gpus);
-  return groups ? std::move(*groups) : refuse(groups.error());
+  return groups ? std::move(*groups) : refuse(groups.error(), "split");
 }
 
 collective::Conditions conditions_of(const CollectiveJob& job, std::uint32_t ranks, std::uint64_t seed,
@@ -72,10 +72,11 @@ collective::Conditions conditions_of(const CollectiveJob& job, std::uint32_t ran
     if (const auto slow = model::parse_slow_rank(text, ranks))
       made.ranks.push_back({slow->rank, slow->speed_per_mille});
     else
-      diagnostics.add(Complaint::bad_range, {}, slow.error().what, slow.error().help);
+      diagnostics.add(Complaint::bad_range, job.places.of("slow_ranks"), slow.error().what, slow.error().help);
   }
   if (job.skew.count() < 0 || job.skew > kMostSkew)
-    diagnostics.add(Complaint::out_of_range, {}, fmt::format("a skew of {}", exact(job.skew)), "at most 1s");
+    diagnostics.add(Complaint::out_of_range, job.places.of("skew"), fmt::format("a skew of {}", exact(job.skew)),
+                    "at most 1s");
   else if (job.skew.count() > 0 && ranks > 1)
     made.starts = draw_starts(job.skew, ranks, seed);
   return made;
@@ -95,7 +96,8 @@ std::vector<CollectiveJob> collectives_of(const model::Cluster& cluster) {
                       .split = given->split,
                       .skew = given->skew,
                       .slow_ranks = given->slow_ranks,
-                      .alongside = given->alongside});
+                      .alongside = given->alongside,
+                      .places = given->places});
     };
     add(Operation::all_reduce, run.all_reduce);
     add(Operation::all_gather, run.all_gather);
@@ -108,14 +110,29 @@ std::vector<CollectiveJob> collectives_of(const model::Cluster& cluster) {
   return jobs;
 }
 
+namespace {
+
+// A server with fewer GPUs than the largest gives all it has; more than that nobody has.
+void check_per_server(const CollectiveJob& job, const model::Cluster& cluster, spec::Diagnostics& diagnostics) {
+  std::uint32_t most = 0;
+  for (const model::Group& group : cluster.groups) most = std::max(most, group.gpus());
+  if (job.per_server <= most) return;
+  diagnostics.add(Complaint::out_of_range, job.places.of("per_server"),
+                  fmt::format("{} GPUs of each server, which have {}", grouped(job.per_server), grouped(most)),
+                  fmt::format("{} or fewer per server; without it all take part", grouped(most)));
+}
+
+}  // namespace
+
 void check_job(const CollectiveJob& job, const model::Cluster& cluster, spec::Diagnostics& diagnostics) {
   const auto refuse = [&](std::uint32_t most, std::string_view whose, std::string_view help) {
     diagnostics.add(
-        Complaint::out_of_range, {},
+        Complaint::out_of_range, job.places.of("gpus"),
         fmt::format("{} of {} GPUs, {} {}", collective::name(job.operation), grouped(job.gpus), whose, grouped(most)),
         std::string(help));
   };
   if (!job.on.empty()) return;
+  check_per_server(job, cluster, diagnostics);
   if (job.gpus > cluster.gpus)
     refuse(cluster.gpus, "the cluster has", "a larger cluster, or fewer GPUs");
   else if (job.gpus > kMostRanks)
@@ -131,7 +148,8 @@ const collective::Stack* stack_of(const CollectiveJob& job, const model::Cluster
   std::vector<std::string> names;
   for (const collective::Stack& each : collective::stacks()) names.emplace_back(each.name);
   const auto guess = did_you_mean(job.stack, names);
-  diagnostics.add(Complaint::unknown_key, {}, fmt::format("stack knows no '{}'", job.stack.substr(0, 40)),
+  diagnostics.add(Complaint::unknown_key, job.places.of("stack"),
+                  fmt::format("stack knows no '{}'", job.stack.substr(0, 40)),
                   guess ? fmt::format("did you mean {}?", *guess) : fmt::format("one of {}", either(names)));
   return nullptr;
 }

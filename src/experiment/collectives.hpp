@@ -24,6 +24,7 @@ struct CollectiveJob {
   Duration skew = {};                        // between the first rank that comes and the last
   std::vector<std::string> slow_ranks = {};  // 3=50%
   bool alongside = false;                    // at the same time as the one before it
+  KeyPlaces places = {};                     // in the file, where it stands there
 };
 
 // What is not left to NCCL.

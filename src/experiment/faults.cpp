@@ -102,6 +102,14 @@ void add_faults(const std::vector<model::FaultSpec>& faults, const FaultTaker& t
   }
 }
 
+std::int64_t least_rate(const std::vector<model::FaultSpec>& faults) {
+  std::int64_t least = 1'000'000;
+  for (const model::FaultSpec& fault : faults)
+    if ((fault.kind == model::FaultKind::slow || fault.kind == model::FaultKind::slow_receiver) && !fault.lasts)
+      least = std::min(least, fault.share.value_or(Share(least)).count());
+  return std::max<std::int64_t>(1, least);
+}
+
 bool is_host_link(const fabric::Fabric& fabric, const std::string& part) {
   const sim::Layout layout(fabric, {});
   spec::Diagnostics nothing;

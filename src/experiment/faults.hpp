@@ -27,6 +27,9 @@ struct FaultTaker {
 // Complains about parts that are not there, keys that do not fit the kind, and what the executor cannot show.
 void add_faults(const std::vector<model::FaultSpec>& faults, const FaultTaker& taker, spec::Diagnostics& diagnostics);
 
+// Millionths of its rate that the slowest part has for good.
+std::int64_t least_rate(const std::vector<model::FaultSpec>& faults);
+
 // Whether a part that a fault names is a card, or nothing but cables of cards.
 bool is_host_link(const fabric::Fabric& fabric, const std::string& part);
 

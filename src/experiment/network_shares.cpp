@@ -1,5 +1,7 @@
 #include "experiment/network_shares.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/wide.hpp"
@@ -107,6 +109,21 @@ std::string why_no_shares(const Design& design) {
   if (fabric.has_network() && !fabric.ask([](const auto& network) { return network.shortest_only(); }))
     return "detours of a Dragonfly depend on queues";
   return "";
+}
+
+void check_shares(Design& design, const Experiment& experiment) {
+  spec::Diagnostics& diagnostics = design.diagnostics();
+  if (all_faults(design, experiment).empty() || !design.fabric().has_network()) return;
+  check_faults(design);
+  if (const std::string why = why_no_shares(design); !why.empty())
+    diagnostics.add(spec::Complaint::not_simulated, {}, fmt::format("messages know no faults where {}", why),
+                    "--fidelity packet");
+  if (diagnostics.has_errors()) return;
+  const Traffic all = work_and(nullptr);
+  sim::FlowRoutes routes(design.fabric(), flow_config(design.cluster(), all, experiment));
+  FaultTaker taker = taker_of(routes);
+  taker.why_not = "messages";
+  set_up_faults(design, all, experiment, taker, diagnostics);
 }
 
 }  // namespace weft::experiment

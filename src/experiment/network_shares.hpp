@@ -45,5 +45,7 @@ class NetworkShares final : public collective::NetworkLinks {
 
 // Why nothing is known of a network's shares before a run; empty: it is.
 std::string why_no_shares(const Design& design);
+// Says of faults that shares do not show.
+void check_shares(Design& design, const Experiment& experiment);
 
 }  // namespace weft::experiment

@@ -376,7 +376,7 @@ void check_services(Design& design, std::span<const TrafficStream> streams) {
     const auto service = service_of(switching, stream);
     if (!service) {
       const auto guess = did_you_mean(*stream.run.service, names);
-      diagnostics.add(Complaint::bad_reference, {},
+      diagnostics.add(Complaint::bad_reference, stream.run.places.of("service"),
                       fmt::format("stream '{}' asks for the service '{}', which is not there", stream.run.name,
                                   *stream.run.service),
                       guess           ? fmt::format("did you mean {}?", *guess)

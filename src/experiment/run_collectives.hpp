@@ -19,6 +19,8 @@ struct CollectiveSide {
 std::vector<CollectiveSide> sides_of(const Design& design, const Collectives& work, std::uint64_t seed,
                                      spec::Diagnostics& diagnostics);
 
+// What is wrong with the jobs themselves, at whatever level they run. `by_links`: at one that knows links.
+void check_jobs(Design& design, const Collectives& work, const Experiment& experiment, bool by_links);
 void check_collectives(Design& design, const Collectives& work, const Experiment& experiment,
                        const std::vector<Fidelity>& fidelities);
 Outcome run_collectives(const Design& design, const Collectives& work, const Experiment& experiment,

@@ -68,7 +68,8 @@ std::uint64_t fingerprint_of(const TrafficStream& stream) {
 bool fits(const model::TrafficRun& run, std::int64_t nodes, const TrafficGround& ground,
           spec::Diagnostics& diagnostics) {
   const auto refuse = [&](std::string what, std::string help) {
-    diagnostics.add(Complaint::out_of_range, {}, std::move(what), std::move(help));
+    diagnostics.add(Complaint::out_of_range, run.places.of(run.nodes ? "nodes" : "first"), std::move(what),
+                    std::move(help));
     return false;
   };
   const bool inside = run.first + nodes <= ground.gpus;
@@ -140,7 +141,8 @@ std::optional<Traffic> make_traffic(const std::vector<model::TrafficRun>& runs, 
                                     spec::Diagnostics& diagnostics) {
   Traffic traffic;
   if (runs.size() > workload::kMostStreams)
-    diagnostics.add(Complaint::out_of_range, {}, fmt::format("there are {} streams", runs.size()),
+    diagnostics.add(Complaint::out_of_range, runs[workload::kMostStreams].places.of("name"),
+                    fmt::format("there are {} streams", runs.size()),
                     fmt::format("at most {}", workload::kMostStreams));
   bool counted_all = true;
   for (const model::TrafficRun& run : runs) {
@@ -149,8 +151,8 @@ std::optional<Traffic> make_traffic(const std::vector<model::TrafficRun>& runs, 
     if (!stream) return std::nullopt;
     for (const TrafficStream& other : traffic.streams)
       if (other.run.name == run.name)
-        diagnostics.add(Complaint::contradiction, {}, fmt::format("two streams are called '{}'", run.name),
-                        "a name for each");
+        diagnostics.add(Complaint::contradiction, run.places.of("name"),
+                        fmt::format("two streams are called '{}'", run.name), "a name for each");
     traffic.nodes = std::max(traffic.nodes, static_cast<std::uint32_t>(run.first) + stream->ground.nodes);
     counted_all = counted_all && stream->flows > 0;
     traffic.flows += stream->flows;

@@ -10,6 +10,7 @@
 
 #include "base/text.hpp"
 #include "base/wide.hpp"
+#include "experiment/headroom.hpp"
 #include "experiment/packet_config.hpp"
 #include "transport/srd/config.hpp"
 
@@ -109,6 +110,41 @@ void small_window(Design& design, const fabric::Summary& summary) {
                   100 * window / packets));
 }
 
+// Cables for which ports have too little headroom, and switches that have little else.
+void small_headroom(Design& design) {
+  const model::SwitchingSpec& switching = design.cluster().file.switching;
+  const auto warn = [&](const std::string& key, std::string what, std::string help) {
+    design.diagnostics().add(Complaint::small_headroom, design.place("switching", key), std::move(what),
+                             std::move(help));
+  };
+  for (const SwitchHeadroom& each : headroom_of(design)) {
+    const auto longest =
+        std::max_element(each.ports.begin(), each.ports.end(),
+                         [](const PortHeadroom& a, const PortHeadroom& b) { return a.cable < b.cable; });
+    if (longest == each.ports.end()) continue;
+    if (switching.headroom_for && *switching.headroom_for < longest->cable)
+      warn("headroom_for",
+           fmt::format("{} has cables of {}, and headroom for {}: it loses what is on its way during a pause",
+                       each.name, exact(longest->cable), exact(*switching.headroom_for)),
+           fmt::format("headroom_for: {}, or none", exact(longest->cable)));
+    else if (each.total() * 2 > each.buffer)
+      warn("buffer",
+           fmt::format("{} needs {} of headroom for PFC, and its buffer is {}: less than half is left to share",
+                       each.name, brief(each.total()), brief(each.buffer)),
+           "shorter cables, fewer lossless classes, or a larger buffer");
+  }
+}
+
+void unused_sections(Design& design) {
+  const model::ClusterFile& file = design.cluster().file;
+  const auto unused = [&](const std::string& section, const std::string& what) {
+    design.diagnostics().add(Complaint::not_used, design.place(section, "", SIZE_MAX),
+                             fmt::format("'{}' is read and checked, and nothing uses it yet", section), what);
+  };
+  if (!file.storage.empty()) unused("storage", "no traffic, power or price of storage is in any result");
+  if (!file.tenants.empty()) unused("tenants", "who owns servers changes no result; `run:` says which GPUs take part");
+}
+
 // Why a run may end in a circle of ports that wait for each other; empty: none of which is known.
 std::string deadlock_risk(const Design& design) {
   const model::SwitchingSpec& switching = design.cluster().file.switching;
@@ -167,12 +203,22 @@ std::span<const TrafficStream> flows_in(const Workload& workload) {
 
 std::vector<spec::Diagnostic> warnings_of(Design& design, const Experiment& experiment,
                                           const std::vector<Fidelity>& fidelities) {
-  if (std::find(fidelities.begin(), fidelities.end(), Fidelity::packet) == fidelities.end()) return {};
-  return packet_warnings(design, flows_in(*experiment.workload));
+  std::vector<spec::Diagnostic> made;
+  if (std::find(fidelities.begin(), fidelities.end(), Fidelity::packet) != fidelities.end())
+    made = packet_warnings(design, flows_in(*experiment.workload));
+  const auto* traffic = std::get_if<Traffic>(experiment.workload.get());
+  if (traffic != nullptr && traffic->matrix && traffic->matrix->bare_start.source != 0)
+    made.push_back({Complaint::start_unit, traffic->matrix->bare_start,
+                    fmt::format("line {} of the matrix: start without a unit is taken as microseconds",
+                                traffic->matrix->bare_start.line),
+                    "as htsim_uec does; 5us or 2500ps leaves no doubt"});
+  return made;
 }
 
 void add_warnings(Design& design, const fabric::Summary& summary) {
   if (design.cluster().file.fabric.kind == model::FabricKind::topo) return;  // htsim's files describe no hardware
+  unused_sections(design);
+  small_headroom(design);
   unused_ports(design, summary);
   for (std::size_t i = 0; i < design.cluster().groups.size(); ++i) {
     slow_slot(design, design.cluster().groups[i], i);

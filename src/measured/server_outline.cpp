@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 namespace weft::measured {
 namespace {
 
@@ -14,6 +16,36 @@ std::string nvlink_rate(const ServerOutline& server, const model::Catalog& catal
                      server.nvlinks_per_gpu);
 }
 
+// What a cluster file allows of switches and of links between them.
+constexpr std::int64_t kMostPorts = 4096;
+constexpr Bandwidth kFastestLink{100'000'000'000'000};
+
+// Below one leaf that has a single uplink for all of them.
+std::int64_t servers_per_leaf(const ServerOutline& server) {
+  const std::int64_t by_ports = (kMostPorts - 1) / (server.nics * server.nic_ports);
+  const std::int64_t by_rate = kFastestLink.count() / (server.nic_rate * server.nics).count();
+  return std::max<std::int64_t>(1, std::min(by_ports, by_rate));
+}
+
+// A network that is never in the way: one switch, or where that would have too many ports, leaves with one uplink that
+// carries all that their servers send.
+std::string fabric_text(const ServerOutline& server, std::int64_t nodes) {
+  const std::int64_t ports = server.nics * server.nic_ports;
+  const auto switch_text = [](std::int64_t count, Bandwidth rate) {
+    return fmt::format("  switch: {{kind: tomahawk-5, ports: {}, rate: {}, breakout: []}}\n", count, exact(rate));
+  };
+  if (ports * nodes <= kMostPorts)
+    return "fabric:\n  kind: single-chassis\n" + switch_text(ports * nodes, server.nic_rate / server.nic_ports);
+  const std::int64_t per_leaf = servers_per_leaf(server);
+  const std::int64_t leaves = (nodes + per_leaf - 1) / per_leaf;
+  const Bandwidth uplink = server.nic_rate * server.nics * per_leaf;
+  return fmt::format(
+             "fabric:\n  kind: tor-clos\n  servers_per_leaf: {}\n  spines: 1\n  parallel_links: 1\n"
+             "  spine_link: {{rate: {}}}\n",
+             per_leaf, exact(uplink)) +
+         switch_text(std::max(per_leaf * ports + 1, leaves), uplink);
+}
+
 }  // namespace
 
 std::optional<model::ServerKind> catalog_server_with(const std::string& gpu, std::int64_t gpus,
@@ -23,6 +55,10 @@ std::optional<model::ServerKind> catalog_server_with(const std::string& gpu, std
     if (server && server->gpu.kind == gpu && server->gpus == gpus) return server;
   }
   return std::nullopt;
+}
+
+std::int64_t most_servers(const ServerOutline& server) {
+  return server.nics == 0 ? INT64_MAX : kMostPorts * servers_per_leaf(server);
 }
 
 std::string cluster_text(const ServerOutline& server, std::int64_t nodes, const model::Catalog& catalog,
@@ -45,12 +81,8 @@ std::string cluster_text(const ServerOutline& server, std::int64_t nodes, const 
   if (!server.nvlink.empty())
     out += fmt::format("  scale_up: {{link: {{kind: {}{}}}, switches: {}, servers: {}}}\n", server.nvlink,
                        nvlink_rate(server, catalog, diagnostics), server.nvswitches, server.hosts);
-  const std::int64_t ports = server.nics * server.nic_ports * nodes;
-  if (nodes == server.hosts || ports == 0) return out + "fabric: {kind: none}\n";
-  return out +
-         fmt::format(
-             "fabric:\n  kind: single-chassis\n  switch: {{kind: tomahawk-5, ports: {}, rate: {}, breakout: []}}\n",
-             ports, exact(server.nic_rate / server.nic_ports));
+  if (nodes == server.hosts || server.nics == 0) return out + "fabric: {kind: none}\n";
+  return out + fabric_text(server, nodes);
 }
 
 }  // namespace weft::measured

@@ -59,7 +59,10 @@ struct ServerOutline {
 std::optional<ServerOutline> outline_of(const Topology& topology, const model::Catalog& catalog,
                                         spec::Diagnostics& diagnostics);
 
-// A cluster file of `nodes` such servers, on one switch that is never in the way.
+// As many as a network that is never in the way can join.
+std::int64_t most_servers(const ServerOutline& server);
+
+// A cluster file of `nodes` such servers, on a network that is never in the way.
 std::string cluster_text(const ServerOutline& server, std::int64_t nodes, const model::Catalog& catalog,
                          spec::Diagnostics& diagnostics);
 

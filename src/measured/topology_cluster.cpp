@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "measured/smi_matrix.hpp"
 #include "measured/text_lines.hpp"
 #include "spec/files.hpp"
@@ -42,11 +43,19 @@ std::optional<TopologyCluster> load_topology_cluster(std::uint32_t source, std::
   auto server = read_server(source, gpu_name, catalog, diagnostics);
   if (!server || diagnostics.has_errors()) return std::nullopt;
   nodes = std::max(wanted_nodes(nodes, options.set), server->hosts);
+  if (nodes > most_servers(*server)) {
+    diagnostics.add(
+        spec::Complaint::out_of_range, {source, 0, 0, 1},
+        fmt::format("{} servers with {} each: too many for one network", grouped(nodes),
+                    brief(server->nic_rate * server->nics)),
+        fmt::format("at most {} of these; a cluster file describes larger ones", grouped(most_servers(*server))));
+    return std::nullopt;
+  }
   const std::string file = diagnostics.sources().name(source);
   if (nodes > server->hosts && server->nics > 0)
     diagnostics.add(spec::Complaint::open_topology, {source, 0, 0, 1},
                     "a topology says nothing of the network between servers",
-                    "one switch that is never in the way was taken; a cluster file describes a real one");
+                    "one that is never in the way was taken; a cluster file describes a real one");
   const std::uint32_t text =
       diagnostics.sources().add(file + " as a cluster file", cluster_text(*server, nodes, catalog, diagnostics));
   auto cluster = model::load_cluster(text, bare_name(file), options, catalog, diagnostics);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/places.hpp"
 #include "base/ranges.hpp"
 #include "model/choices.hpp"
 #include "model/kinds.hpp"
@@ -202,6 +203,7 @@ struct CollectiveRun {
   Duration skew;
   std::vector<std::string> slow_ranks;  // parse_slow_rank
   bool alongside = false;
+  KeyPlaces places = {};
 };
 
 struct TrafficRun {
@@ -218,6 +220,7 @@ struct TrafficRun {
   Verb verb = Verb::send;
   std::optional<TransportKind> transport;
   std::optional<std::string> service;
+  KeyPlaces places = {};
 };
 
 struct RunSpec {

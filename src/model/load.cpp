@@ -181,6 +181,13 @@ bool usable_name(std::string_view name) {
          });
 }
 
+// Switches are called leaf0, spine3, ...: of servers 'leaf' or 'leaf1' it could not be told which leaf10 is meant.
+bool is_name_of_switches(std::string_view name) {
+  while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.remove_suffix(1);
+  constexpr std::string_view kTiers[] = {"leaf", "spine", "super", "gateway", "router"};
+  return std::find(std::begin(kTiers), std::end(kTiers), name) != std::end(kTiers);
+}
+
 // a, b, ..., z, aa, ab, ...
 std::string letters(std::size_t index) {
   std::string out;
@@ -229,6 +236,10 @@ void number_groups(Cluster& cluster, const Node& servers, const Catalog& catalog
       diagnostics.add(Complaint::out_of_range, at.of("name"),
                       fmt::format("servers cannot be called '{}'", spec::shown(spec.name)),
                       "at most 40 letters, digits, dots, dashes and underscores");
+    } else if (is_name_of_switches(spec.name)) {
+      diagnostics.add(Complaint::same_name, at.of("name"),
+                      fmt::format("servers '{}0' are called as switches are", spec.name),
+                      fmt::format("another name, for example {}-server", spec.name));
     } else {
       check_names(cluster.file.servers, i, at.of("name"), diagnostics);
     }
@@ -276,8 +287,44 @@ void number_groups(Cluster& cluster, const Node& servers, const Catalog& catalog
   }
 }
 
+// A server has one owner.
+void check_owners(const std::vector<TenantSpec>& tenants, const Node& section, Diagnostics& diagnostics) {
+  struct Owned {
+    std::int64_t first;
+    std::int64_t last;
+    std::size_t tenant;
+  };
+  std::vector<Owned> all;
+  for (std::size_t i = 0; i < tenants.size(); ++i)
+    for (const Indices::Range& range : tenants[i].servers.ranges) all.push_back({range.first, range.last, i});
+  std::stable_sort(all.begin(), all.end(), [](const Owned& a, const Owned& b) { return a.first < b.first; });
+  std::set<std::size_t> told;
+  Owned furthest{-1, -1, 0};
+  for (const Owned& each : all) {
+    const std::size_t later = std::max(each.tenant, furthest.tenant);
+    if (each.first <= furthest.last && each.tenant != furthest.tenant && told.insert(later).second)
+      diagnostics.add(Complaint::contradiction, GroupPlaces{group_node(section, later)}.of("servers"),
+                      fmt::format("server {} belongs to two tenants, '{}' and '{}'", each.first,
+                                  spec::shown(tenants[std::min(each.tenant, furthest.tenant)].name),
+                                  spec::shown(tenants[later].name)),
+                      "give each server to one of them");
+    if (each.last > furthest.last) furthest = each;
+  }
+}
+
+void check_storage(const std::vector<StorageTier>& tiers, const Node& root, Diagnostics& diagnostics) {
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < tiers.size(); ++i)
+    if (!tiers[i].name.empty() && !names.insert(tiers[i].name).second)
+      diagnostics.add(Complaint::same_name, GroupPlaces{group_node(root.find("storage")->value, i)}.of("name"),
+                      fmt::format("two storage tiers are called '{}'", spec::shown(tiers[i].name)),
+                      "give each tier a name of its own");
+}
+
 void check_tenants(const Cluster& cluster, const Node& root, Diagnostics& diagnostics) {
   const Entry* section = root.find("tenants");
+  if (section == nullptr) return;
+  check_owners(cluster.file.tenants, section->value, diagnostics);
   std::set<std::string> names;
   for (std::size_t i = 0; i < cluster.file.tenants.size(); ++i) {
     const TenantSpec& tenant = cluster.file.tenants[i];
@@ -353,6 +400,7 @@ std::optional<Cluster> load_cluster(std::uint32_t source, const std::string& nam
     // Who owns and runs what can be checked as long as it is known how many servers there are.
     if (count_servers(cluster)) {
       check_tenants(cluster, root, diagnostics);
+      check_storage(cluster.file.storage, root, diagnostics);
       check_run(cluster, root, diagnostics);
     }
     return std::nullopt;
@@ -365,6 +413,7 @@ std::optional<Cluster> load_cluster(std::uint32_t source, const std::string& nam
   const bool can_close = !diagnostics.has_errors();
   check_cables(cluster.file.fabric, root, diagnostics);
   if (numbered) check_tenants(cluster, root, diagnostics);
+  check_storage(cluster.file.storage, root, diagnostics);
   if (numbered) check_run(cluster, root, diagnostics);
   check_rules(cluster.file, root, diagnostics);
   if (!can_close) return std::nullopt;

@@ -30,7 +30,11 @@ const Table& table_of<CollectiveRun>() {
                           "`\"%8\"` every eighth. The slowest group is shown.",
                   .example = "/8"})
           .field("sizes", &CollectiveRun::sizes,
-                 {.text = "Message sizes.", .fallback = "8B..8GiB", .example = "[1MiB, 1GiB]"})
+                 {.text = "Message sizes.",
+                  .fallback = "8B..8GiB",
+                  .example = "[1MiB, 1GiB]",
+                  .min = 1,
+                  .max = kMaxCollective})
           .field(
               "stack", &CollectiveRun::stack,
               {.text = "Network plugin, launch mode and, where it is not the newest, release of NCCL (`efa-pytorch`, "
@@ -49,6 +53,7 @@ const Table& table_of<CollectiveRun>() {
               {.text =
                    "At the same time as the collective before it, on the same fabric. Else one runs after the other.",
                .fallback = "false"})
+          .places(&CollectiveRun::places)
           .build();
   return table;
 }
@@ -96,6 +101,7 @@ const Table& table_of<TrafficRun>() {
                  {.text = "Protocol. Default: as `transport.kind`.", .example = "tcp"})
           .field("service", &TrafficRun::service,
                  {.text = "One of `switching.services`. Default: the first.", .example = "storage"})
+          .places(&TrafficRun::places)
           .build();
   return table;
 }

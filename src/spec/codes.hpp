@@ -96,7 +96,7 @@ enum class Severity { error, warning };
     "Identifiers are 32 bits wide; the limit is 16,777,216 GPUs, sixteen times the largest "                      \
     "cluster announced.")                                                                                         \
   X(same_name, "E0304", "two things with one name",                                                               \
-    "Groups of servers and tenants are addressed by name, so names must differ.")                                 \
+    "Servers, switches and tenants are addressed by name, so names must differ.")                                 \
   X(port_budget, "E0401", "more ports than the switch has",                                                       \
     "The switches must carry what the fabric asks of them: every NIC, uplink and parallel link "                  \
     "takes a port, and slower links share a fast port only in the splits (breakouts) the switch "                 \
@@ -137,6 +137,10 @@ enum class Severity { error, warning };
   X(srd_between_sites, "E0413", "SRD does not cross sites",                                                       \
     "SRD stays within one site (an availability zone): between sites there is plain IP only, and "                \
     "no path on which its feedback would come back in microseconds.")                                             \
+  X(efa_generations, "E0414", "EFA generations that do not talk to each other",                                   \
+    "EFA traffic between P4d, P4de or DL1 instances and instances of other types is not supported: \"EFA "        \
+    "limitations\" in the Amazon EC2 User Guide (Elastic Fabric Adapter). A job stays on one side, or the two "   \
+    "talk by TCP.")                                                                                               \
   X(bad_xml, "E0701", "this is not XML",                                                                          \
     "A NCCL topology file is XML. The parser stopped here: a tag that is never closed, a file "                   \
     "that was cut off, or another kind of file.")                                                                 \
@@ -185,6 +189,18 @@ enum class Severity { error, warning };
     "for a timeout of 67 ms: one full queue can cost a hundred times what the traffic takes. RoCE is run on "     \
     "fabrics that lose nothing (`switching.flow_control: pfc`, `credits` or `scheduled`), or on cards that "      \
     "send only what is missing (`transport.rocev2.recovery: selective`).")                                        \
+  X(small_headroom, "W0509", "headroom for PFC that is too small",                                                \
+    "What is on its way while a pause takes effect has to be held: rate x round trip of the cable (5 ns/m each "  \
+    "way), two full frames, and what the peer still sends while it reacts (3840 bit times, IEEE 802.1Qbb, and "   \
+    "the delay of its interface), for every port and lossless class. A buffer that does not hold it loses "       \
+    "packets, or has nothing left to share.")                                                                     \
+  X(not_used, "W0510", "a section that nothing uses yet",                                                         \
+    "The section is read and checked, but no command computes anything from it: no bandwidth, price or power "    \
+    "of the results depends on it.")                                                                              \
+  X(start_unit, "W0511", "start times of a connection matrix without a unit",                                     \
+    "htsim's programs disagree: htsim_uec and htsim_swift take the number behind `start` as microseconds, "       \
+    "htsim_ndp, htsim_roce and htsim_hpcc as picoseconds. weft takes microseconds. A unit behind the number "     \
+    "leaves no doubt: start 5us, start 2500ps.")                                                                  \
   X(open_topology, "W0701", "a topology that leaves something open",                                              \
     "The file does not say all that weft needs to know about the server, and what is most likely "                \
     "was taken. Files that clouds give to their virtual machines name places, not parts. --set "                  \

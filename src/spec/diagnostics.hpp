@@ -9,17 +9,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/places.hpp"
 #include "spec/codes.hpp"
 
 namespace weft::spec {
 
-// A span of a source text, 1-based. source 0 is "nowhere": the complaint concerns the whole input.
-struct Place {
-  std::uint32_t source = 0;
-  std::uint32_t line = 0;
-  std::uint32_t column = 0;  // in bytes
-  std::uint32_t length = 1;
-};
+using weft::KeyPlaces;
+using weft::Place;
 
 // The texts that places point into.
 class Sources {

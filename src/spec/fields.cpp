@@ -141,6 +141,7 @@ void Reader::read_object(const Table& table, const Node& node, void* out) {
                              : fmt::format("a mapping has keys with values: {}: ...", fmt::join(needed, ": ..., ")));
     return;
   }
+  if (table.note_places) table.note_places(node, out);
   const std::optional<std::string> kind = kind_of(table, node);
   std::vector<std::string> meant;  // by misspelt keys: they are not also missing
   for (const Entry& entry : node.entries) {

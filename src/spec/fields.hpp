@@ -59,6 +59,7 @@ struct Table {
   std::string name;
   std::string text;
   std::vector<Field> fields;
+  std::function<void(const Node&, void*)> note_places = {};  // for structs that keep them
 };
 
 template <class T>
@@ -205,7 +206,7 @@ void read_value(Reader& reader, const Node& node, const Field& field, V& out) {
 template <class T>
 class TableOf {
  public:
-  TableOf(std::string name, std::string text) : table_{std::move(name), std::move(text), {}} {}
+  TableOf(std::string name, std::string text) : table_{std::move(name), std::move(text), {}, {}} {}
 
   template <class V, class Owner>
   TableOf& field(std::string name, V Owner::*member, FieldOptions options) {
@@ -230,6 +231,14 @@ class TableOf {
       };
       table_.fields.push_back(std::move(field));
     }
+    return *this;
+  }
+
+  // Keeps where the values of the mapping stand.
+  TableOf& places(KeyPlaces T::*member) {
+    table_.note_places = [member](const Node& node, void* object) {
+      static_cast<T*>(object)->*member = places_of(node);
+    };
     return *this;
   }
 

@@ -13,6 +13,12 @@ const Entry* Node::find(std::string_view key) const {
   return found == entries.end() ? nullptr : &*found;
 }
 
+KeyPlaces places_of(const Node& node) {
+  KeyPlaces places{node.place, {}};
+  for (const Entry& entry : node.entries) places.values.emplace_back(entry.key, entry.value.place);
+  return places;
+}
+
 std::string_view describe(const Node& node) {
   switch (node.kind) {
     case Node::Kind::null:

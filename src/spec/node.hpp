@@ -34,6 +34,9 @@ struct Entry {
   Node value;
 };
 
+// Where the values of a mapping stand.
+KeyPlaces places_of(const Node& node);
+
 // "a number", "text", "a mapping", ...: what a person sees there.
 std::string_view describe(const Node& node);
 

@@ -151,6 +151,8 @@ Bounds bounds_of(const Team& team, const PlanOptions& options, Bandwidth bisecti
   add(Resource::pcie, fmt::format("PCIe between GPUs and NICs, {}", gigabytes(slots)), needs.server, slots);
   add(Resource::fabric, fmt::format("bisection of the fabric, {}", gigabytes(bisection)),
       cut_of(team, options.operation, algorithm), bisection);
+  if (plan.network_time.count() > 0)
+    out.bandwidths.push_back({Resource::fabric, "the busiest link of the fabric", plan.network_time});
   std::stable_sort(out.bandwidths.begin(), out.bandwidths.end(),
                    [](const Bound& a, const Bound& b) { return a.time > b.time; });
   return out;

@@ -28,7 +28,7 @@ struct Bounds {
 };
 
 // The options name algorithm and protocol, and why_not() had nothing against them. `bisection`: between two halves of
-// the job's servers, one way; 0: not known. Executors without a fabric do not know it either and may be faster.
+// the job's servers, one way; 0: not known.
 Bounds bounds_of(const collective::Team& team, const collective::PlanOptions& options, Bandwidth bisection = {});
 
 }  // namespace weft::why

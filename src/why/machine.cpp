@@ -93,6 +93,14 @@ const Team* Machine::team(const Job& job, const std::vector<std::string>& set) {
   return team->ranks() == job.gpus && team->ranks() > 1 && team->broken().empty() ? team.get() : nullptr;
 }
 
+collective::NetworkLinks* Machine::network(const std::vector<std::string>& set) {
+  const experiment::Design* made = set.empty() ? &base_ : design(set);
+  if (made == nullptr || !made->fabric().has_network() || !experiment::why_no_shares(*made).empty()) return nullptr;
+  auto& network = networks_[set];
+  if (!network) network = std::make_unique<experiment::NetworkShares>(*made, experiment::Experiment{});
+  return network.get();
+}
+
 std::vector<Prediction> Machine::predict(const Job& job, const Variant& variant,
                                          const std::vector<std::uint64_t>& sizes) {
   const Team* team = this->team(job, variant.set);
@@ -112,8 +120,10 @@ std::vector<Prediction> Machine::predict(const Job& job, const Variant& variant,
       collective::PlanOptions plan{.operation = job.operation, .bytes = bytes, .choice = *choice, .stack = &stack};
       plan.pxn = variant.pxn;
       plan.conditions = &conditions;
+      plan.network = network(variant.set);
       const collective::Timing timing = collective::time_among_many(*team, plan, execute);
-      if (timing.stopped_by.empty()) found->second = Prediction{timing.time.count(), timing.plan.choice};
+      if (timing.stopped_by.empty() && !timing.plan.cut)
+        found->second = Prediction{timing.time.count(), timing.plan.choice};
     }
     if (!found->second) return {};
     out.push_back(*found->second);

@@ -14,6 +14,7 @@
 #include "collective/plan.hpp"
 #include "collective/team.hpp"
 #include "experiment/design.hpp"
+#include "experiment/network_shares.hpp"
 
 namespace weft::why {
 
@@ -65,6 +66,8 @@ class Machine {
   const model::Cluster* cluster(const std::vector<std::string>& set = {});
   // Ranks of a job on it; nullptr likewise, or when it does not join them.
   const collective::Team* team(const Job& job, const std::vector<std::string>& set);
+  // How the network of a variant is shared; nullptr where that is not known before a run.
+  collective::NetworkLinks* network(const std::vector<std::string>& set);
   // By size; empty when the variant makes no sense on this cluster.
   std::vector<Prediction> predict(const Job& job, const Variant& variant, const std::vector<std::uint64_t>& sizes);
   // "servers", or "servers.0" where the file has a list of groups: the first stands for all.
@@ -81,6 +84,7 @@ class Machine {
     auto operator<=>(const TeamKey&) const = default;
   };
   std::map<TeamKey, std::unique_ptr<collective::Team>> teams_;
+  std::map<std::vector<std::string>, std::unique_ptr<experiment::NetworkShares>> networks_;
   // Variants differ in few sizes or in nothing that a plan shows: the same is not simulated twice.
   struct Simulated {
     const collective::Team* team;

@@ -96,11 +96,13 @@ NetworkProbe probe_network(experiment::Design& design, const Job& job, bool fast
     std::int64_t slowest = 1;
     for (const schedule::FlowRecord& flow : result.flows) {
       const std::int64_t end = flow.sent == schedule::kNotYet ? flow.received : flow.sent;
+      if (end == schedule::kNotYet) ++drawn.cut_off;
       if (end <= flow.start || flow.unloaded == 0) continue;
       slowest = std::max(slowest, end - flow.start);
       drawn.left_per_mille =
           std::clamp<std::int64_t>(flow.unloaded * 1'000 / (end - flow.start), 1, drawn.left_per_mille);
     }
+    if (drawn.cut_off > 0) return drawn;
     find_losses(result, slowest, drawn);
     draws.push_back(std::move(drawn));
   }

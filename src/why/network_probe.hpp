@@ -16,6 +16,7 @@ struct NetworkProbe {
   std::int64_t slow_per_mille = 0;  // a card that a fault slows down
   std::int64_t paused_per_mille = 0;
   std::int64_t resent_per_mille = 0;
+  std::size_t cut_off = 0;              // neighbours that nothing joins any more
   std::string longest_queue;            // the port of a switch; empty where nothing is lost, or with flows
   std::string fidelity = "not needed";  // one server, or the fabric cannot be simulated
   schedule::Counters counters;

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "base/text.hpp"
+#include "base/units.hpp"
 
 namespace weft::workload {
 namespace {
@@ -19,6 +20,8 @@ using spec::Place;
 
 constexpr std::uint32_t kMostNodes = 16'777'216;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;
+constexpr std::int64_t kMostStart = 3'600'000'000'000'000;  // an hour
+constexpr std::uint64_t kPicosecondsPerMicrosecond = 1'000'000;
 
 struct Word {
   std::string_view text;
@@ -34,6 +37,12 @@ struct Named {  // a trigger
   std::uint64_t id;
   Place place;  // where it is named first
   bool declared;
+};
+
+struct Connection {  // of an id
+  std::uint32_t line;
+  std::string_view pair;  // "0->5", of the source's text
+  bool messages;          // or a flow of its own
 };
 
 class MatrixReader {
@@ -119,13 +128,45 @@ class MatrixReader {
     return found->second;
   }
 
-  // htsim's own files give every flow an id of its own; 0 stands for none.
-  bool is_new_id(std::uint64_t id, const Word& word) {
-    const auto [first, is_new] = flow_lines_.try_emplace(id, line_);
-    if (!is_new && id != 0)
+  // htsim's own files give every flow an id of its own, messages of one connection its id; 0 stands for none.
+  bool is_good_id(std::uint64_t id, const Word& word, std::string_view pair, bool message) {
+    const auto [first, is_new] = connections_.try_emplace(id, Connection{line_, pair, message});
+    if (is_new || id == 0) return true;
+    const Connection& other = first->second;
+    if (message && other.messages && other.pair == pair) return true;
+    if (message && other.messages)
+      refuse(word, fmt::format("a message of connection {}, which is {}", id, other.pair),
+             fmt::format("the first is on line {}; {} needs an id of its own", other.line, pair.substr(0, 40)));
+    else
       refuse(word, fmt::format("two flows have the id {}", id),
-             fmt::format("the first is on line {}; give each its own", first->second));
-    return is_new || id == 0;
+             fmt::format("the first is on line {}; give each its own{}", other.line,
+                         other.pair == pair ? ", or `msg` to both messages of one connection" : ""));
+    return false;
+  }
+
+  // A bare number is what htsim_uec takes it for, microseconds; htsim's older programs took picoseconds.
+  std::optional<std::int64_t> start_of(const Word& word) {
+    if (word.text.find_first_not_of("0123456789") != std::string_view::npos) {
+      const auto time = parse<DurationDimension>(std::string(word.text));
+      if (time && time->count() >= 0 && time->count() <= kMostStart) return time->count();
+      refuse(word, fmt::format("'{}' is not a time at which a flow can start", word.text.substr(0, 40)),
+             "microseconds, or with a unit such as 5us, 2500ps; up to an hour");
+      return std::nullopt;
+    }
+    const auto value = number(word, static_cast<std::uint64_t>(INT64_MAX));
+    if (!value) return std::nullopt;
+    if (*value > static_cast<std::uint64_t>(kMostStart) / kPicosecondsPerMicrosecond) {
+      refuse(word, fmt::format("a flow that starts after {} microseconds, more than an hour", *value),
+             fmt::format("if picoseconds are meant, as htsim_ndp and htsim_roce take them: {}ps", *value));
+      return std::nullopt;
+    }
+    if (*value > 0 && matrix_.bare_start.source == 0) matrix_.bare_start = place_of(word);
+    return static_cast<std::int64_t>(*value * kPicosecondsPerMicrosecond);
+  }
+
+  // `msg` may have a number or none: what it is called changes nothing.
+  static bool is_number(std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
   }
 
   void read_flow() {
@@ -136,22 +177,33 @@ class MatrixReader {
     MatrixFlow flow;
     bool has_size = false;
     bool has_start = false;
+    const bool message = std::any_of(words_.begin(), words_.end(), [](const Word& word) { return word.text == "msg"; });
     for (std::size_t i = 1; i < words_.size(); i += 2) {
       const std::string_view key = words_[i].text;
+      if (key == "msg" && (i + 1 == words_.size() || !is_number(words_[i + 1].text))) {
+        --i;
+        continue;
+      }
       if (i + 1 == words_.size())
         return refuse(words_[i], fmt::format("'{}' has no value", key), "keys and values come in pairs");
+      if (key == "start") {
+        const auto start = start_of(words_[i + 1]);
+        if (!start) return;
+        flow.start = *start;
+        has_start = true;
+        continue;
+      }
       const auto value = number(words_[i + 1], key == "size" ? kMostBytes : static_cast<std::uint64_t>(INT64_MAX) / 2);
       if (!value) return;
-      if (key == "id" && !is_new_id(*value, words_[i + 1])) return;
+      if (key == "id" && !is_good_id(*value, words_[i + 1], pair.text, message)) return;
       if (key == "size") flow.bytes = *value;
-      if (key == "start") flow.start = static_cast<std::int64_t>(*value);
       if (key == "trigger") flow.started_by = trigger_index(*value, words_[i + 1]);
       if (key == "send_done_trigger") flow.when_sent = trigger_index(*value, words_[i + 1]);
       if (key == "recv_done_trigger") flow.when_received = trigger_index(*value, words_[i + 1]);
       has_size |= key == "size";
-      has_start |= key == "start" || key == "trigger";
+      has_start |= key == "trigger";
       static const std::vector<std::string> known = {
-          "id", "start", "size", "trigger", "send_done_trigger", "recv_done_trigger", "prio"};
+          "id", "msg", "start", "size", "trigger", "send_done_trigger", "recv_done_trigger", "prio"};
       if (std::find(known.begin(), known.end(), key) == known.end()) {
         const auto guess = did_you_mean(key, known);
         return refuse(words_[i], fmt::format("a flow has no '{}'", key.substr(0, 40)),
@@ -279,8 +331,8 @@ class MatrixReader {
   std::uint32_t line_ = 0;
   std::uint32_t last_node_ = 0;
   Place place_of_last_;
-  std::map<std::string_view, Count> counts_;                     // of what; views of the source's text
-  std::unordered_map<std::uint64_t, std::uint32_t> flow_lines_;  // by id
+  std::map<std::string_view, Count> counts_;                   // of what; views of the source's text
+  std::unordered_map<std::uint64_t, Connection> connections_;  // by id
   std::uint64_t trigger_lines_ = 0;
   std::vector<Word> words_;
   std::unordered_map<std::uint64_t, std::uint32_t> ids_;

@@ -2,7 +2,7 @@
 // uet-htsim's connection matrices (.cm): flows between nodes, started at a time or by a trigger.
 //
 //   Nodes 128 / Connections 3 / Triggers 1            (counts, checked)
-//   0->5 id 1 start 0 size 2000000 send_done_trigger 1
+//   0->5 id 1 start 0 size 2000000 send_done_trigger 1   (microseconds as htsim_uec has it; 0us or 0ps say it)
 //   5->7 id 2 trigger 1 size 2000000
 //   trigger id 1 oneshot                               (or multishot, or barrier count 4)
 //   failure switch_type AGG switch_id 3 link_id 1      (also counted, as Failures 1)
@@ -51,6 +51,7 @@ struct Matrix {
   std::vector<MatrixFlow> flows;
   std::vector<MatrixTrigger> triggers;
   std::vector<MatrixFailure> failures;
+  spec::Place bare_start = {};  // the first start that is not 0 and has no unit; nowhere: there is none
 };
 
 Matrix read_matrix(std::uint32_t source, spec::Diagnostics& diagnostics);

@@ -23,10 +23,41 @@ TEST(Matrix, FlowsAndTriggersAreRead) {
       diagnostics);
   EXPECT_FALSE(diagnostics.has_errors());
   ASSERT_EQ(matrix.flows.size(), 2u);
-  EXPECT_EQ(matrix.flows[0].start, 7);
+  EXPECT_EQ(matrix.flows[0].start, 7'000'000) << "microseconds, as htsim_uec takes them";
   EXPECT_EQ(matrix.flows[0].when_sent, 0u);
   EXPECT_EQ(matrix.flows[1].started_by, 0u);
   EXPECT_EQ(matrix.triggers[0].starts, std::vector<std::uint32_t>{1});
+}
+
+TEST(Matrix, AStartSaysItsUnitOrIsInMicroseconds) {
+  const auto read_start = [](const std::string& start, spec::Diagnostics& diagnostics) {
+    return read("Nodes 2\n0->1 id 1 start " + start + " size 1\n", diagnostics);
+  };
+  for (const auto& [text, picoseconds] :
+       {std::pair("0", 0L), {"16", 16'000'000L}, {"16us", 16'000'000L}, {"2500ps", 2500L}, {"1.5us", 1'500'000L}}) {
+    spec::Diagnostics diagnostics;
+    const Matrix matrix = read_start(text, diagnostics);
+    ASSERT_EQ(matrix.flows.size(), 1u) << text;
+    EXPECT_EQ(matrix.flows[0].start, picoseconds) << text;
+    EXPECT_EQ(matrix.bare_start.line, std::string_view(text) == "16" ? 2u : 0u) << text;
+  }
+  EXPECT_NE(errors("Nodes 2\n0->1 id 1 start 3600000001 size 1\n").find("3600000001ps"), std::string::npos);
+  EXPECT_NE(errors("Nodes 2\n0->1 id 1 start 2h size 1\n"), "");
+  EXPECT_NE(errors("Nodes 2\n0->1 id 1 start 5m size 1\n"), "");
+}
+
+// htsim's conn_reuse: messages of one connection have its id; the message's own number may be there or not.
+TEST(Matrix, MessagesOfAConnectionShareItsId) {
+  spec::Diagnostics diagnostics;
+  const Matrix matrix = read("Nodes 3\n0->1 id 1 msg start 0 size 10\n0->1 id 1 msg 7 start 0 size 20\n", diagnostics);
+  EXPECT_EQ(spec::render_text(diagnostics, false), "");
+  ASSERT_EQ(matrix.flows.size(), 2u);
+  EXPECT_EQ(matrix.flows[1].bytes, 20u);
+  const auto says = [](const std::string& text, const std::string& what) {
+    return errors("Nodes 3\n" + text).find(what) != std::string::npos;
+  };
+  EXPECT_TRUE(says("0->1 id 1 msg start 0 size 1\n0->2 id 1 msg start 0 size 1\n", "connection 1, which is 0->1"));
+  EXPECT_TRUE(says("0->1 id 1 start 0 size 1\n0->1 id 1 msg start 0 size 1\n", "two flows have the id 1"));
 }
 
 TEST(Matrix, FaultsAreNamedWithTheirPlace) {

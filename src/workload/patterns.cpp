@@ -98,7 +98,7 @@ class Maker {
 
  private:
   std::unique_ptr<schedule::Schedule> refuse(std::string message, std::string help) {
-    diagnostics_.add(Complaint::out_of_range, {}, std::move(message), std::move(help));
+    diagnostics_.add(Complaint::out_of_range, run_.places.whole, std::move(message), std::move(help));
     return nullptr;
   }
   std::unique_ptr<schedule::Schedule> too_many() {

@@ -6,8 +6,10 @@
 #include "app/commands.hpp"
 #include "app/session.hpp"
 #include "app/show/shown_costs.hpp"
+#include "app/sim/experiment_options.hpp"
 #include "base/text.hpp"
-#include "experiment/faults.hpp"
+#include "experiment/headroom.hpp"
+#include "experiment/run_traffic.hpp"
 #include "experiment/warnings.hpp"
 #include "fabric/summary.hpp"
 #include "report/table.hpp"
@@ -86,6 +88,16 @@ std::string purchase_line(const fabric::Costs& costs) {
   return text;
 }
 
+// "leaf0: 64 ports x 33.1KB at 400Gbps over 30m; 2.1MB of 64MB".
+std::string headroom_line(const experiment::SwitchHeadroom& each) {
+  std::vector<std::string> ports;
+  for (const experiment::PortHeadroom& port : each.ports)
+    ports.push_back(fmt::format("{} x {} at {} over {}{}", counted(port.ports, "port"), brief(port.per_class),
+                                brief(port.rate), exact(port.cable),
+                                port.classes > 1 ? fmt::format(", {} classes", port.classes) : ""));
+  return fmt::format("{}: {}; {} of {}", each.name, fmt::join(ports, "; "), brief(each.total()), brief(each.buffer));
+}
+
 void add_network(const Session& session, const Summary& summary, report::Facts& facts) {
   const Fabric& fabric = session.fabric();
   if (!fabric.has_network()) return;
@@ -104,6 +116,8 @@ void add_network(const Session& session, const Summary& summary, report::Facts& 
                         grouped(static_cast<std::int64_t>(summary.paths_near)),
                         grouped(static_cast<std::int64_t>(summary.paths_far)));
   facts.add("paths", paths);
+  for (const experiment::SwitchHeadroom& each : experiment::headroom_of(session.design()))
+    facts.add("PFC headroom", headroom_line(each));
 }
 
 fabric::ScaleStep scale_step(const model::Cluster& cluster) {
@@ -194,6 +208,17 @@ nlohmann::ordered_json to_json(const Session& session, const Summary& summary) {
                               {"switches", summary.longest->switches},
                               {"latency_ps", summary.longest->latency.count()}};
   }
+  const auto headroom = experiment::headroom_of(session.design());
+  if (!headroom.empty()) record["pfc_headroom"] = nlohmann::ordered_json::array();
+  for (const experiment::SwitchHeadroom& each : headroom)
+    for (const experiment::PortHeadroom& port : each.ports)
+      record["pfc_headroom"].push_back({{"switch", each.name},
+                                        {"ports", port.ports},
+                                        {"rate_bps", port.rate.count()},
+                                        {"cable_mm", port.cable.count()},
+                                        {"classes", port.classes},
+                                        {"bytes_per_class", port.per_class.count()},
+                                        {"buffer_bytes", each.buffer.count()}});
   const fabric::Costs& costs = summary.costs;
   record["power_milliwatts"] = costs.power().count();
   record["optics_power_milliwatts"] = costs.optics_power.count();
@@ -230,12 +255,30 @@ nlohmann::ordered_json to_json(const Session& session, const Summary& summary) {
   return record;
 }
 
+// The file's run at this level, or at its usual one, as `sim` checks it.
+bool can_run(experiment::Design& design, std::optional<experiment::Fidelity> fidelity) {
+  spec::Diagnostics& diagnostics = design.diagnostics();
+  auto work = load_work({}, experiment::ground_of(design, RunOptions{}.seed), design);
+  for (const experiment::Experiment& each : make_experiments(std::move(work), {}, {}, design))
+    if (!diagnostics.has_errors()) experiment::check(design, each, {fidelity.value_or(each.fidelity)});
+  return !diagnostics.has_errors();
+}
+
+// At which level it runs is said when it is run: one that can is enough.
+void check_run(experiment::Design& design) {
+  if (design.cluster().file.run.empty()) return;
+  for (const auto fidelity : {std::optional<experiment::Fidelity>(), std::optional(experiment::Fidelity::packet)})
+    if (const auto scratch = design.with({}); scratch != nullptr && can_run(*scratch, fidelity)) return;
+  can_run(design, {});
+}
+
 }  // namespace
 
 int check(const InputOptions& input, Console& console) {
   Session session(input, console);
   if (!session.ok()) return kYourInput;
-  experiment::check_faults(session.design());
+  experiment::check_switching(session.design());
+  if (!session.diagnostics().has_errors()) check_run(session.design());
   if (report(session.diagnostics(), input, console)) return kYourInput;
   const Summary summary = fabric::summarise(session.fabric());
   experiment::add_warnings(session.design(), summary);

@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "collective/constants.hpp"
+#include "model/field_limits.hpp"
 
 namespace weft::app {
 namespace {
@@ -17,7 +18,6 @@ using experiment::CollectiveJob;
 using spec::Complaint;
 
 constexpr std::size_t kMostSizes = 1000;
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 44;
 
 template <class Values>
 std::vector<std::string> names_of(const Values& values) {
@@ -54,6 +54,7 @@ std::vector<CollectiveJob> take_options(const CollectiveOptions& options, std::v
     diagnostics.add(Complaint::contradiction, {}, "the file says what runs at the same time, and --on or --beside does",
                     "`on` in the file, or --collective for a job of the command line's own");
   for (CollectiveJob& job : jobs) {
+    if (!options.given.empty()) job.places = {};  // the file is not to blame for what the command line says
     if (options.per_server > 0) job.per_server = options.per_server;
     if (!options.split.empty()) job.split = options.split;
     if (!options.slow_ranks.empty()) job.slow_ranks = options.slow_ranks;
@@ -100,7 +101,7 @@ std::vector<Bytes> parse_sizes(const std::string& given, spec::Diagnostics& diag
     const std::size_t dots = item.find("..");
     const auto first = parse<BytesDimension>(item.substr(0, dots));
     const auto last = dots == std::string::npos ? first : parse<BytesDimension>(item.substr(dots + 2));
-    if (!first || !last || first->count() < 1 || last->count() > kMostBytes || *last < *first) {
+    if (!first || !last || first->count() < 1 || last->count() > model::kMaxCollective || *last < *first) {
       diagnostics.add(Complaint::wrong_type, {}, fmt::format("--sizes cannot be '{}'", item.substr(0, 40)),
                       "sizes up to 16TiB, for example --sizes 8B..8GiB");
       return {};
@@ -128,6 +129,7 @@ std::vector<CollectiveJob> jobs_of(const model::Cluster& cluster, const Collecti
   for (CollectiveJob& job : jobs) {
     if (!sizes.empty()) job.sizes = parse_sizes(sizes, diagnostics);
     if (gpus > 0) job.gpus = gpus;
+    if (gpus > 0 || !sizes.empty()) job.places = {};
     if (gpus > 0 || options.per_server > 0) job.on.clear();
   }
   return take_options(options, std::move(jobs), diagnostics);

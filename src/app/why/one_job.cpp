@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/sim/collective_options.hpp"
+#include "experiment/run_collectives.hpp"
 #include "fabric/summary.hpp"
 
 namespace weft::app {
@@ -49,11 +50,12 @@ std::optional<OneJob> job_of(Session& session, const JobOptions& options) {
     diagnostics.add(Complaint::missing_key, {}, "the file's run names no collective", "--collective all_reduce");
     return std::nullopt;
   }
-  experiment::check_job(jobs[0], session.cluster(), diagnostics);
   if (!jobs[0].on.empty() || !jobs[0].split.empty() || !asked.beside.empty())
     diagnostics.add(Complaint::not_simulated, session.design().place("run", ""),
                     "a job on certain GPUs, in groups or beside others",
                     "`weft sim` runs those; here --gpus and --per-server say where a job is");
+  if (diagnostics.has_errors()) return std::nullopt;
+  experiment::check_jobs(session.design(), {.jobs = {jobs[0]}}, {}, false);
   OneJob out;
   out.job.operation = jobs[0].operation;
   out.job.gpus = jobs[0].gpus;

@@ -59,7 +59,7 @@ void print(const std::vector<Row>& rows, const OneJob& one, const Session& sessi
   const auto beaten = [](const Row& row) { return row.simulated > 0 && row.simulated < row.bounds.total().count(); };
   if (!std::any_of(rows.begin(), rows.end(), beaten)) return;
   report::Facts note;
-  note.add("simulated", "at message level, which knows no uplinks: where they are narrow, believe the bound");
+  note.add("simulated", "at message level; where that says less than the bound, believe the bound");
   console.out << "\n" << note.text(console.width, console.colour_out);
 }
 
@@ -93,7 +93,8 @@ int plan(const PlanCommandOptions& options, Console& console) {
   const JobOptions wanted{options.collective, options.gpus, options.sizes};
   Session session(options.input, console);
   if (!session.ok()) return kYourInput;
-  const auto one = job_of(session, wanted);
+  auto one = job_of(session, wanted);
+  if (one) experiment::check_shares(session.design(), {});
   if (report(session.diagnostics(), options.input, console) || !one) return kYourInput;
   why::Machine machine(session.design());
   const collective::Team* team = machine.team(one->job, {});
@@ -118,6 +119,12 @@ int plan(const PlanCommandOptions& options, Console& console) {
                                  .choice = *choice,
                                  .stack = one->job.stack};
     plan.pxn = options.collective.pxn;
+    plan.network = machine.network({});
+    if (make_plan(*team, plan).cut) {
+      diagnostics.add(spec::Complaint::not_simulated, session.design().place("faults", "part"),
+                      "nothing joins some of these GPUs", "GPUs that are joined, or --set faults=[]");
+      break;
+    }
     Row row{size, *choice, why::bounds_of(*team, plan, bisection_of(session, one->job))};
     if (!options.bounds_only)
       if (const auto made = machine.predict(one->job, variant, {plan.bytes}); !made.empty())

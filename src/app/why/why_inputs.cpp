@@ -7,6 +7,7 @@
 
 #include "app/session.hpp"
 #include "base/text.hpp"
+#include "experiment/run_collectives.hpp"
 #include "measured/named_server.hpp"
 #include "measured/smi_matrix.hpp"
 #include "measured/text_lines.hpp"
@@ -337,6 +338,22 @@ class Reading {
     if (out_.machine->team(situation.job, {}) == nullptr)
       refuse(Complaint::not_simulated, fmt::format("nothing joins {} GPUs on {}", gpus, counted(nodes, "server")),
              "a machine with NICs and a fabric, or --nodes 1");
+    else
+      check_machine();
+  }
+
+  // What `weft sim` would refuse of the job, and what the model does not know of the machine.
+  void check_machine() {
+    why::Job& job = out_.situation.job;
+    experiment::check_jobs(
+        *out_.design,
+        {.jobs =
+             {{.operation = job.operation, .gpus = job.gpus, .sizes = {}, .stack = {}, .per_server = job.per_server}}},
+        {}, false);
+    experiment::check_shares(*out_.design, {});
+    for (const spec::Diagnostic& each : out_.design->diagnostics().sorted())
+      if (spec::info(each.complaint).severity() == spec::Severity::error)
+        refuse(each.complaint, each.message, each.help);
   }
 
   void set_stack(const model::Cluster& cluster) {

@@ -364,6 +364,14 @@ int RunReport::run() {
   if (app::report(diagnostics, options_.input, console_)) return kYourInput;
   costs_ = costs_of(session_.design());
   probe_ = why::probe_network(session_.design(), one_.job, options_.fast);
+  if (probe_.cut_off > 0) {
+    diagnostics.add(spec::Complaint::not_simulated, session_.design().place("faults", "part"),
+                    fmt::format("{} of a ring cannot reach each other any more: the collective would never end",
+                                counted(static_cast<std::int64_t>(probe_.cut_off), "pair")),
+                    "servers that are still joined, or --set faults=[]");
+    app::report(diagnostics, options_.input, console_);
+    return kYourInput;
+  }
   find_faults();
   why::Variant variant = one_.variant(options_.collective);
   variant.nic_per_mille = probe_.left_per_mille;
