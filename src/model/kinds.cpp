@@ -157,6 +157,10 @@ const Table& table_of<SwitchKind>() {
                   .required = true,
                   .min = 0,
                   .max = 1'000'000'000})
+          .field("link_layer", &SwitchKind::link_layer,
+                 {.text = "What its links speak. InfiniBand's have credits and carry its own transport, and that is "
+                          "what a cluster file with such a switch gets where it says nothing else.",
+                  .fallback = "ethernet"})
           .field("power", &SwitchKind::power,
                  {.text = "Typical, of the whole switch, without optics.",
                   .example = "1500W",

@@ -10,6 +10,7 @@
 
 #include "base/money.hpp"
 #include "base/units.hpp"
+#include "model/choices.hpp"
 
 namespace weft::model {
 
@@ -69,6 +70,7 @@ struct SwitchKind : Kind {
   std::vector<std::string> breakout;
   Bytes buffer;
   Duration latency;
+  LinkLayer link_layer = LinkLayer::ethernet;
   std::optional<Power> power;
   std::optional<Money> purchase;
 };

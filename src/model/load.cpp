@@ -8,6 +8,7 @@
 #include "base/result.hpp"
 #include "base/text.hpp"
 #include "model/derive_shape.hpp"
+#include "model/infiniband.hpp"
 #include "model/rule_checks.hpp"
 #include "model/run_checks.hpp"
 #include "model/topo_file.hpp"
@@ -366,6 +367,7 @@ std::optional<Cluster> load_cluster(std::uint32_t source, const std::string& nam
   check_cables(cluster.file.fabric, root, diagnostics);
   if (numbered) check_tenants(cluster, root, diagnostics);
   if (numbered) check_run(cluster, root, diagnostics);
+  settle_infiniband(cluster.file, root, diagnostics);
   check_rules(cluster.file, root, diagnostics);
   if (!can_close) return std::nullopt;
   auto shape = derive_shape(cluster, root, diagnostics);
