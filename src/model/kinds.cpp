@@ -161,6 +161,9 @@ const Table& table_of<SwitchKind>() {
                  {.text = "What its links speak. InfiniBand's have credits and carry its own transport, and that is "
                           "what a cluster file with such a switch gets where it says nothing else.",
                   .fallback = "ethernet"})
+          .field("reduces", &SwitchKind::reduces,
+                 {.text = "Whether it can add up what passes it (SHARP), which NCCL's CollNet needs.",
+                  .fallback = "false"})
           .field("power", &SwitchKind::power,
                  {.text = "Typical, of the whole switch, without optics.",
                   .example = "1500W",

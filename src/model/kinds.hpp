@@ -71,6 +71,7 @@ struct SwitchKind : Kind {
   Bytes buffer;
   Duration latency;
   LinkLayer link_layer = LinkLayer::ethernet;
+  bool reduces = false;  // adds up what passes (SHARP)
   std::optional<Power> power;
   std::optional<Money> purchase;
 };
