@@ -52,7 +52,8 @@ std::vector<CableRun> cable_runs(const Fabric& fabric) {
 }
 
 Power Costs::power() const {
-  return saturated<Power>(static_cast<Wide>(servers_power.count()) + switches_power.count() + optics_power.count());
+  return saturated<Power>(static_cast<Wide>(servers_power.count()) + scale_up_power.count() + switches_power.count() +
+                          optics_power.count());
 }
 
 std::uint64_t Costs::pieces(std::string_view part) const {
@@ -75,6 +76,7 @@ Costs costs_of(const Fabric& fabric, std::span<const std::uint64_t> switches) {
   Costs costs;
   Wide price = 0;
   Wide servers_power = 0;
+  Wide scale_up_power = 0;
   Wide switches_power = 0;
   Wide optics_power = 0;
   Parts servers("servers");
@@ -85,6 +87,8 @@ Costs costs_of(const Fabric& fabric, std::span<const std::uint64_t> switches) {
     const model::ServerGroup& spec = group.spec;
     servers_power += static_cast<Wide>(spec.power.value_or(spec.gpu.power * spec.gpus).count()) * group.servers;
     costs.power_is_partial |= !spec.power;
+    if (spec.scale_up && spec.scale_up->power)
+      scale_up_power += static_cast<Wide>(spec.scale_up->power->count()) * (group.servers / spec.scale_up->servers);
     price += static_cast<Wide>(spec.price.value_or(Price{}).count()) * group.servers;
     if (spec.price) costs.price.emplace();
     servers.add(group.servers, spec.purchase, spec.price.has_value());
@@ -104,6 +108,7 @@ Costs costs_of(const Fabric& fabric, std::span<const std::uint64_t> switches) {
   }
   if (costs.price) costs.price = saturated<Price>(price);
   costs.servers_power = saturated<Power>(servers_power);
+  costs.scale_up_power = saturated<Power>(scale_up_power);
   costs.switches_power = saturated<Power>(switches_power);
   costs.optics_power = saturated<Power>(optics_power);
   for (const Parts* each : {&servers, &nics, &boxes, &cables})

@@ -26,6 +26,7 @@ struct PartCosts {
 
 struct Costs {
   Power servers_power;
+  Power scale_up_power;  // of domains, beside their servers
   Power switches_power;
   Power optics_power;             // both ends of every cable
   bool power_is_partial = false;  // some servers or switches publish none

@@ -100,6 +100,14 @@ TEST(Costs, EachTierHasItsOwnSwitchAndCable) {
   EXPECT_EQ(costs.power(), costs.servers_power + costs.switches_power + costs.optics_power);
 }
 
+TEST(Costs, ARackIsMoreThanItsTrays) {
+  const Costs costs = costs_of_file(
+      "version: 1\nservers: {kind: gb200-nvl72, count: 72}\nfabric: {kind: tor-clos, switch: spectrum-4}\n");
+  EXPECT_EQ(costs.servers_power, Power(72 * 5'400'000));
+  EXPECT_EQ(costs.servers_power + costs.scale_up_power, Power(4 * 120'000'000)) << "as NVIDIA says of a rack";
+  EXPECT_EQ(costs.power(), costs.servers_power + costs.scale_up_power + costs.switches_power + costs.optics_power);
+}
+
 TEST(Costs, OpticsThatNobodyMeasuredAreSaidToBeMissing) {
   EXPECT_TRUE(costs_of_file(two_racks("", "", "", "")).optics_unknown);
   EXPECT_FALSE(costs_of_file(two_racks("", "", "", ", power: 8W")).optics_unknown);

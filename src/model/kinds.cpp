@@ -223,6 +223,12 @@ const Table& table_of<ScaleUp>() {
                   .example = "[4, 4]",
                   .min = 1,
                   .max = 1024})
+          .field("power", &ScaleUp::power,
+                 {.text = "Of a domain, beside its servers: switch trays, power shelves. Default: not known, or within "
+                          "the servers.",
+                  .example = "20kW",
+                  .min = 0,
+                  .max = kMaxServerPower})
           .build();
   return table;
 }

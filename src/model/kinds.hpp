@@ -88,6 +88,7 @@ struct ScaleUp {
   std::int64_t switches = 0;
   std::int64_t servers = 1;  // servers that share one domain: 18 trays in an NVL72 rack
   std::vector<std::int64_t> torus;
+  std::optional<Power> power;  // of a domain, beside its servers
 };
 
 struct ServerKind : Kind {

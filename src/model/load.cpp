@@ -99,12 +99,16 @@ void check_domain(const ServerGroup& group, const GroupPlaces& at, Diagnostics& 
           "the sides of the torus multiply to the GPUs of one domain");
   }
   if (group.count % domain.servers != 0) {
+    // Few servers may be meant as domains: 4 racks of an NVL72 are 72 servers.
     const std::int64_t whole = group.count / domain.servers * domain.servers;
-    const std::string fewer = whole > 0 ? fmt::format("{} or ", whole) : "";
-    diagnostics.add(
-        Complaint::domain_mismatch, at.of("count"),
-        fmt::format("{} cannot fill scale-up domains of {}", counted(group.count, "server"), domain.servers),
-        fmt::format("count: {}{} would work", fewer, whole + domain.servers));
+    const std::string help =
+        whole > 0 ? fmt::format("count: {} or {} would work", whole, whole + domain.servers)
+                  : fmt::format("count: {} ({}) or {} (1 domain) would work", group.count * domain.servers,
+                                counted(group.count, "domain"), domain.servers);
+    diagnostics.add(Complaint::domain_mismatch, at.of("count"),
+                    fmt::format("{} cannot fill scale-up domains of {}; count is of servers, not of domains",
+                                counted(group.count, "server"), domain.servers),
+                    help);
   }
 }
 

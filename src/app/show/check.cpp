@@ -48,16 +48,29 @@ std::string server_line(const model::Group& group) {
 
 std::string scale_up_line(const model::Group& group) {
   const model::ScaleUp& domain = *group.spec.scale_up;
-  const std::string size = domain.servers > 1 ? fmt::format("{} servers share one domain, ", domain.servers) : "";
+  const std::string size =
+      domain.servers > 1 ? fmt::format("{} servers share one scale-up domain, ", domain.servers) : "";
   const std::string how = domain.switches > 0 ? counted(domain.switches, "switch")
                                               : fmt::format("torus {}", fmt::join(domain.torus, " x "));
   return fmt::format("{}: {}{}, {} per GPU one way", domain.link.kind, size, how,
                      fmt::format("{}GB/s", domain.link.one_way().count() / 8'000'000'000));
 }
 
+// "72 servers in 4 scale-up domains", where a domain is more than a server.
+std::string servers_text(const model::Cluster& cluster) {
+  std::int64_t domains = 0;
+  for (const model::Group& group : cluster.groups)
+    if (group.spec.scale_up && group.spec.scale_up->servers > 1)
+      domains += group.servers / group.spec.scale_up->servers;
+  const std::string text = counted(cluster.servers, "server");
+  return domains > 0 ? fmt::format("{} in {}", text, counted(domains, "scale-up domain")) : text;
+}
+
 std::string power_line(const Summary& summary) {
   const fabric::Costs& costs = summary.costs;
   std::string text = fmt::format("{} servers", brief(costs.servers_power));
+  if (costs.scale_up_power.count() > 0)
+    text += fmt::format(" + {} switch trays and power shelves", brief(costs.scale_up_power));
   if (costs.switches_power.count() > 0) text += fmt::format(" + {} switches", brief(costs.switches_power));
   if (costs.optics_power.count() > 0) text += fmt::format(" + {} optics", brief(costs.optics_power));
   if (costs.power_is_partial) {
@@ -136,10 +149,10 @@ void print(Session& session, const Summary& summary, Console& console) {
   report::Facts facts;
   facts.add("cluster", cluster.name);
   for (const model::Group& group : cluster.groups) facts.add("servers", server_line(group));
-  facts.add("counts",
-            fmt::format("{}, {}, {}", counted(cluster.servers, "server"), counted(cluster.gpus, "GPU"),
-                        counted(cluster.nics, "NIC")) +
-                (fabric.has_network() ? ", " + counted(fabric.count(NodeKind::network_switch), "switch") : ""));
+  facts.add(
+      "counts",
+      fmt::format("{}, {}, {}", servers_text(cluster), counted(cluster.gpus, "GPU"), counted(cluster.nics, "NIC")) +
+          (fabric.has_network() ? ", " + counted(fabric.count(NodeKind::network_switch), "switch") : ""));
   std::string last_scale_up;
   for (const model::Group& group : cluster.groups) {
     const std::string line = group.spec.scale_up ? scale_up_line(group) : "";
