@@ -223,6 +223,16 @@ void check_names(const std::vector<ServerGroup>& groups, std::size_t index, Plac
   }
 }
 
+// What a kind of server takes has the GPUs of that kind in it; with others, fewer or hotter ones it takes as much more
+// or less as they do.
+void settle_power(ServerGroup& spec, const Node& written, const Catalog& catalog, Diagnostics& diagnostics) {
+  if (!spec.power || spec.kind.empty() || written.find("power") != nullptr) return;
+  const auto kind = catalog.load<ServerKind>("servers", spec.kind, diagnostics, written.place);
+  if (!kind || !kind->power) return;
+  const Power more = spec.gpu.power * spec.gpus - kind->gpu.power * kind->gpus;
+  spec.power = std::max(Power(0), *kind->power + more);
+}
+
 void number_groups(Cluster& cluster, const Node& servers, const Catalog& catalog, Diagnostics& diagnostics) {
   std::int64_t total_gpus = 0;
   std::int64_t total_nics = 0;
@@ -270,6 +280,7 @@ void number_groups(Cluster& cluster, const Node& servers, const Catalog& catalog
     group.first_gpu = cluster.gpus;
     group.first_nic = cluster.nics;
     if (!spec.p2p) spec.scale_up.reset();
+    settle_power(spec, at.node, catalog, diagnostics);
     group.spec = spec;
     const auto site = std::find(cluster.sites.begin(), cluster.sites.end(), spec.site);
     group.site = static_cast<std::uint32_t>(site - cluster.sites.begin());

@@ -348,6 +348,7 @@ TEST(Cli, WhatIsBoughtIsSummedAndWhatNobodyPricedIsNamed) {
   EXPECT_TRUE(record["parts"][0]["purchase_usd"].is_null());
   EXPECT_EQ(record["optics_power_milliwatts"], 1024 * 2 * 9'000);
   EXPECT_EQ(record["optics_in_power"], true);
+  EXPECT_EQ(record["not_in_power"], std::vector<std::string>{});
 }
 
 TEST(Cli, TheCatalogNamesOneUsedSourceForAField) {

@@ -73,19 +73,21 @@ std::string power_line(const Summary& summary) {
     text += fmt::format(" + {} switch trays and power shelves", brief(costs.scale_up_power));
   if (costs.switches_power.count() > 0) text += fmt::format(" + {} switches", brief(costs.switches_power));
   if (costs.optics_power.count() > 0) text += fmt::format(" + {} optics", brief(costs.optics_power));
-  if (costs.power_is_partial) {
-    text += " (at least: not every kind publishes its power)";
-  } else if (costs.optics_unknown) {
-    text += costs.optics_power.count() > 0 ? " (without some optics)" : " (without optics)";
-  }
+  if (!costs.not_in_power.empty()) text += fmt::format(" (without {})", fmt::join(costs.not_in_power, ", "));
   return text;
 }
 
 std::string price_line(const fabric::Costs& costs) {
   if (!costs.price) return "not public for these servers";
-  return fmt::format("{}/h, {} a month for {}", dollars(static_cast<double>(costs.price->count()) / 1e6),
-                     dollars(price_per_month(*costs.price)),
-                     costs.parts[0].unpriced > 0 ? "some of the servers" : "the servers");
+  std::vector<std::string> rented;
+  for (const fabric::PartCosts& part : costs.parts)
+    if (part.rented > 0)
+      rented.push_back(fmt::format("{}the {}", part.rented < part.pieces ? "some of " : "", part.name));
+  std::string text = fmt::format("{}/h, {} a month for {}", dollars(static_cast<double>(costs.price->count()) / 1e6),
+                                 dollars(price_per_month(*costs.price)), fmt::join(rented, " and "));
+  for (const fabric::PartCosts& part : costs.parts)
+    if (part.name == "storage" && part.unpriced == part.pieces) text += " (without storage)";
+  return text;
 }
 
 // "$1.2M: $720k switches, $480k cables (without servers)".
@@ -211,7 +213,9 @@ nlohmann::ordered_json to_json(const Session& session, const Summary& summary) {
   record["power_milliwatts"] = costs.power().count();
   record["optics_power_milliwatts"] = costs.optics_power.count();
   record["power_is_partial"] = costs.power_is_partial;
-  record["optics_in_power"] = !costs.optics_unknown;
+  record["optics_in_power"] = std::none_of(costs.not_in_power.begin(), costs.not_in_power.end(),
+                                           [](const std::string& name) { return name.ends_with("optics"); });
+  record["not_in_power"] = costs.not_in_power;
   if (costs.price) {
     record["price_usd_per_hour"] = static_cast<double>(costs.price->count()) / 1e6;
     record["price_usd_per_month"] = price_per_month(*costs.price);
