@@ -109,6 +109,30 @@ void small_window(Design& design, const fabric::Summary& summary) {
                   100 * window / packets));
 }
 
+// What AWS says of its UltraClusters: 2.0 with P5 (re:Invent 2023), 3.0 with Trainium (re:Invent 2025); seed 003
+// agrees.
+std::int64_t most_chips(std::string_view ultracluster) {
+  return ultracluster == "2.0" ? 20'000 : ultracluster == "3.0" ? 1'000'000 : 0;
+}
+
+void beyond_ultracluster(Design& design) {
+  const auto& groups = design.cluster().groups;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const auto together = [&](const model::Group& other) {
+      return other.site == groups[i].site && other.spec.ultracluster == groups[i].spec.ultracluster;
+    };
+    std::int64_t chips = 0;
+    for (const model::Group& other : groups)
+      if (together(other)) chips += std::int64_t{other.servers} * other.gpus();
+    const std::int64_t most = most_chips(groups[i].spec.ultracluster);
+    if (most == 0 || chips <= most || std::any_of(groups.begin(), groups.begin() + i, together)) continue;
+    design.diagnostics().add(Complaint::beyond_ultracluster, design.place("servers", "count", i),
+                             fmt::format("{} are more than the {} of an UltraCluster {}", counted(chips, "GPU"),
+                                         grouped(most), groups[i].spec.ultracluster),
+                             fmt::format("count: {}, or sites that each stay below it", most / groups[i].gpus()));
+  }
+}
+
 // Why a run may end in a circle of ports that wait for each other; empty: none of which is known.
 std::string deadlock_risk(const Design& design) {
   const model::SwitchingSpec& switching = design.cluster().file.switching;
@@ -178,6 +202,7 @@ void add_warnings(Design& design, const fabric::Summary& summary) {
     slow_slot(design, design.cluster().groups[i], i);
     far_nics(design, design.cluster().groups[i], i);
   }
+  beyond_ultracluster(design);
   small_buffer(design, summary);
   small_window(design, summary);
   for (spec::Diagnostic& each : packet_warnings(design, {}))

@@ -185,6 +185,10 @@ enum class Severity { error, warning };
     "for a timeout of 67 ms: one full queue can cost a hundred times what the traffic takes. RoCE is run on "     \
     "fabrics that lose nothing (`switching.flow_control: pfc`, `credits` or `scheduled`), or on cards that "      \
     "send only what is missing (`transport.rocev2.recovery: selective`).")                                        \
+  X(beyond_ultracluster, "W0520", "more chips than an UltraCluster has",                                          \
+    "AWS says of UltraCluster 2.0 that it has up to 20,000 GPUs and of 3.0 up to a million chips. "               \
+    "What is more stands in another one, and EFA does not join the two at full bandwidth: plan the "              \
+    "job for the parts, or take instances of a later UltraCluster.")                                              \
   X(open_topology, "W0701", "a topology that leaves something open",                                              \
     "The file does not say all that weft needs to know about the server, and what is most likely "                \
     "was taken. Files that clouds give to their virtual machines name places, not parts. --set "                  \

@@ -121,17 +121,12 @@ void add_network(const Session& session, const Summary& summary, report::Facts& 
   facts.add("paths", paths);
 }
 
-fabric::ScaleStep scale_step(const model::Cluster& cluster) {
-  const auto has_efa = [](const model::Group& group) { return group.spec.nic.efa.has_value(); };
-  return fabric::scale_step(cluster.servers, std::any_of(cluster.groups.begin(), cluster.groups.end(), has_efa));
-}
-
 void add_costs(const model::Cluster& cluster, const Summary& summary, report::Facts& facts) {
   facts.add("power", power_line(summary));
   const bool bought = summary.costs.purchase().has_value();
   if (summary.costs.price || !bought) facts.add("price", price_line(summary.costs));
   if (bought) facts.add("purchase", purchase_line(summary.costs));
-  const fabric::ScaleStep step = scale_step(cluster);
+  const fabric::ScaleStep step = fabric::scale_step(cluster.servers, fabric::owner_of(cluster));
   facts.add("scale", fmt::format("{}: {}", step.name, step.implies));
 }
 
@@ -226,7 +221,7 @@ nlohmann::ordered_json to_json(const Session& session, const Summary& summary) {
     if (part.bought > 0) record["parts"].back()["purchase_usd"] = static_cast<double>(part.purchase.count()) / 1e6;
   }
   record["not_priced"] = not_priced(costs);
-  record["scale_step"] = scale_step(cluster).name;
+  record["scale_step"] = fabric::scale_step(cluster.servers, fabric::owner_of(cluster)).name;
   record["tiers"] = nlohmann::ordered_json::array();
   for (const TierSummary& tier : summary.tiers) {
     nlohmann::ordered_json row = {{"name", tier.name},
