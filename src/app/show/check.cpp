@@ -46,14 +46,22 @@ std::string server_line(const model::Group& group) {
   return fmt::format("{} {}{}: {} x {}, {}", grouped(group.servers), spec.kind, site, spec.gpus, spec.gpu.kind, nics);
 }
 
+// What makers print of a server or a rack: all its GPUs, both directions together.
+Bandwidth scale_up_of_domain(const model::Group& group) {
+  const model::ScaleUp& domain = *group.spec.scale_up;
+  return domain.link.both_ways.value_or(Bandwidth{}) * (domain.servers * group.spec.gpus);
+}
+
 std::string scale_up_line(const model::Group& group) {
   const model::ScaleUp& domain = *group.spec.scale_up;
   const std::string size =
       domain.servers > 1 ? fmt::format("{} servers share one scale-up domain, ", domain.servers) : "";
   const std::string how = domain.switches > 0 ? counted(domain.switches, "switch")
                                               : fmt::format("torus {}", fmt::join(domain.torus, " x "));
-  return fmt::format("{}: {}{}, {} per GPU one way", domain.link.kind, size, how,
-                     fmt::format("{}GB/s", domain.link.one_way().count() / 8'000'000'000));
+  return fmt::format("{}: {}{}, {}GB/s per GPU one way, {:.4g}TB/s of a {} both ways", domain.link.kind, size, how,
+                     domain.link.one_way().count() / 8'000'000'000,
+                     static_cast<double>(scale_up_of_domain(group).count()) / 8e12,
+                     domain.servers > 1 ? "domain" : "server");
 }
 
 // "72 servers in 4 scale-up domains", where a domain is more than a server.
@@ -192,6 +200,13 @@ nlohmann::ordered_json to_json(const Session& session, const Summary& summary) {
   record["fabric"] = enum_name(cluster.file.fabric.kind);
   record["planes"] = session.fabric().planes();
   record["switches"] = session.fabric().count(NodeKind::network_switch);
+  record["scale_up"] = nlohmann::ordered_json::array();
+  for (const model::Group& group : cluster.groups)
+    if (group.spec.scale_up)
+      record["scale_up"].push_back({{"servers", group.spec.name},
+                                    {"link", group.spec.scale_up->link.kind},
+                                    {"servers_per_domain", group.spec.scale_up->servers},
+                                    {"domain_both_ways_bps", scale_up_of_domain(group).count()}});
   record["nic_bandwidth_bps"] = summary.nic_bandwidth.count();
   record["bisection_bps"] = summary.bisection.count();
   if (summary.between_sites) record["between_sites_bps"] = summary.between_sites->count();
