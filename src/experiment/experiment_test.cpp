@@ -128,6 +128,17 @@ TEST(Warnings, RoceOnALossyFabricIsWarnedOfWherePacketsRun) {
   EXPECT_EQ(warnings[0].complaint, spec::Complaint::lossy_roce);
 }
 
+TEST(Warnings, WhatTrainiumRunsIsSaidToBeUnknown) {
+  const auto design = design_of("version: 1\nservers: {kind: trn2.48xlarge, count: 2}\nfabric: {kind: tor-clos}\n");
+  const auto warnings = warnings_of(*design, collective(32, {Bytes(1 << 20)}), {Fidelity::message});
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].complaint, spec::Complaint::not_nccl);
+  EXPECT_NE(warnings[0].message.find("trainium2"), std::string::npos);
+  EXPECT_EQ(warnings_of(*design, flows(*design, "x,pattern=ring,size=1MB"), {Fidelity::message}).size(), 0u)
+      << "flows are as they are";
+  EXPECT_EQ(warnings_of(*design_of(), collective(32, {Bytes(1 << 20)}), {Fidelity::message}).size(), 0u);
+}
+
 TEST(Warnings, MoreGpusThanAnUltraClusterHasAreSeen) {
   const auto warned = [](int p5, int p5e) {
     const auto design = design_of(fmt::format(

@@ -189,10 +189,27 @@ std::span<const TrafficStream> flows_in(const Workload& workload) {
 
 }  // namespace
 
+std::vector<spec::Diagnostic> collective_warnings(Design& design) {
+  const auto& groups = design.cluster().groups;
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    if (const model::GpuKind& gpu = groups[i].spec.gpu; gpu.scale_up.starts_with("neuronlink"))
+      return {
+          {Complaint::not_nccl, design.place("servers", "kind", i),
+           fmt::format("collectives of {} are Neuron's, and which algorithm it takes is not known: NCCL's stand in, "
+                       "with the constants of other GPUs",
+                       gpu.kind),
+           "links, cards and latencies are this cluster's; take names of algorithms and small sizes as a guess"}};
+  return {};
+}
+
 std::vector<spec::Diagnostic> warnings_of(Design& design, const Experiment& experiment,
                                           const std::vector<Fidelity>& fidelities) {
-  if (std::find(fidelities.begin(), fidelities.end(), Fidelity::packet) == fidelities.end()) return {};
-  return packet_warnings(design, flows_in(*experiment.workload));
+  std::vector<spec::Diagnostic> made;
+  if (std::holds_alternative<Collectives>(*experiment.workload)) made = collective_warnings(design);
+  if (std::find(fidelities.begin(), fidelities.end(), Fidelity::packet) != fidelities.end())
+    for (spec::Diagnostic& each : packet_warnings(design, flows_in(*experiment.workload)))
+      made.push_back(std::move(each));
+  return made;
 }
 
 void add_warnings(Design& design, const fabric::Summary& summary) {

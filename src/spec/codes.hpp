@@ -189,6 +189,11 @@ enum class Severity { error, warning };
     "AWS says of UltraCluster 2.0 that it has up to 20,000 GPUs and of 3.0 up to a million chips. "               \
     "What is more stands in another one, and EFA does not join the two at full bandwidth: plan the "              \
     "job for the parts, or take instances of a later UltraCluster.")                                              \
+  X(not_nccl, "W0521", "collectives that NCCL does not run",                                                      \
+    "On Trainium collectives are carried out by AWS's Neuron. Which algorithm it takes at which size and "        \
+    "what a step costs it is not published. weft runs NCCL's algorithms with the constants of other GPUs "        \
+    "over the links, cards and latencies of this cluster: bandwidths of large sizes are bounded by those, "       \
+    "names of algorithms and times of small sizes are a stand-in.")                                               \
   X(open_topology, "W0701", "a topology that leaves something open",                                              \
     "The file does not say all that weft needs to know about the server, and what is most likely "                \
     "was taken. Files that clouds give to their virtual machines name places, not parts. --set "                  \

@@ -12,6 +12,7 @@
 #include "app/why/one_job.hpp"
 #include "base/text.hpp"
 #include "experiment/faults.hpp"
+#include "experiment/warnings.hpp"
 #include "fabric/summary.hpp"
 #include "report/table.hpp"
 #include "why/bounds.hpp"
@@ -400,6 +401,7 @@ int RunReport::run() {
       *team, plan, {probe_.left_per_mille, probe_.slow_per_mille, probe_.paused_per_mille, probe_.resent_per_mille});
   bounds_ = why::bounds_of(*team, plan, bisection_of(session_, one_.job));
   try_changes();
+  print_warnings(session_, experiment::collective_warnings(session_.design()), options_.input, console_);
   if (options_.input.json)
     json();
   else
