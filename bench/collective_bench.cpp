@@ -56,7 +56,8 @@ class Stopwatch {
   double start_ = now();
 };
 
-const char* const kLarge = "{kind: rail-optimized, switch: tomahawk-6, scalable_unit: 128, pod: 16, spines: 128}";
+const char* const kLarge =
+    "{kind: rail-optimized, switch: tomahawk-6, scalable_unit: 128, pod: 16, spines: 128, super_spines: 16384}";
 const char* const kSmall = "{kind: rail-optimized, scalable_unit: 8, spines: 4, link: {rate: 400Gbps, cable: 5m}}";
 
 model::Cluster servers(std::uint32_t count, const char* fabric = kLarge) {

@@ -34,7 +34,7 @@ constexpr const char* kCluster =
     "version: 1\n"
     "servers: {kind: hgx-h100, count: 131072}\n"
     "fabric: {kind: rail-optimized, switch: tomahawk-6, scalable_unit: 128, pod: 16, spines: "
-    "128}\n";
+    "128, super_spines: 16384}\n";
 
 struct Row {
   std::string name;

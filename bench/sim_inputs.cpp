@@ -127,7 +127,8 @@ std::string SimInputs::across_leaves(std::uint64_t bytes) {
 std::string SimInputs::million() {
   return write("million.weft.yaml",
                "version: 1\nservers: {kind: hgx-h100, count: 131072}\n"
-               "fabric: {kind: rail-optimized, switch: tomahawk-6, scalable_unit: 128, pod: 16, spines: 128}\n");
+               "fabric: {kind: rail-optimized, switch: tomahawk-6, scalable_unit: 128, pod: 16, spines: 128,\n  "
+               "super_spines: 16384}\n");
 }
 
 std::string SimInputs::thousand_flows() {

@@ -92,7 +92,7 @@ const std::vector<Template>& templates() {
        "  spines: 4\n"
        "  sites: {gateways: 2, links: 4, rate: 400Gbps, latency: 1ms}\n"},
       {"scale-up",
-       "servers: {kind: gb200-nvl72, count: 18}   # one rack: 18 trays of 4 GPUs, 18 NVLink switches\n"
+       "servers: {kind: gb200-nvl72, count: 18}   # one scale-up domain: a rack of 18 trays, each a server\n"
        "\n"
        "fabric: {kind: none}      # nothing but NVLink between them\n"},
   };

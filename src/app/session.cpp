@@ -51,7 +51,12 @@ bool report(const spec::Diagnostics& diagnostics, const InputOptions& options, C
 void print_warnings(Session& session, const experiment::Experiment& experiment,
                     const std::vector<experiment::Fidelity>& fidelities, const InputOptions& options, Console& console,
                     const std::string& label) {
-  for (spec::Diagnostic& each : experiment::warnings_of(session.design(), experiment, fidelities)) {
+  print_warnings(session, experiment::warnings_of(session.design(), experiment, fidelities), options, console, label);
+}
+
+void print_warnings(Session& session, std::vector<spec::Diagnostic> warnings, const InputOptions& options,
+                    Console& console, const std::string& label) {
+  for (spec::Diagnostic& each : warnings) {
     if (!label.empty()) each.message = label + ": " + each.message;
     if (options.json)
       console.out << spec::render_json(each, session.diagnostics().sources());

@@ -41,8 +41,10 @@ model::Catalog load_catalog(const InputOptions& options, spec::Diagnostics& diag
 // Prints errors, if there are any; true when there were.
 bool report(const spec::Diagnostics& diagnostics, const InputOptions& options, Console& console);
 
-// What a run by these fidelities will meet: as text on stderr, or as records. `label`: whose run, where there are
-// several.
+// As text on stderr, or as records. `label`: whose run, where there are several.
+void print_warnings(Session& session, std::vector<spec::Diagnostic> warnings, const InputOptions& options,
+                    Console& console, const std::string& label = "");
+// What a run by these fidelities will meet.
 void print_warnings(Session& session, const experiment::Experiment& experiment,
                     const std::vector<experiment::Fidelity>& fidelities, const InputOptions& options, Console& console,
                     const std::string& label = "");

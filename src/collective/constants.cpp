@@ -395,6 +395,7 @@ const Stack* stack_named(std::string_view name) {
 
 const Stack& default_stack(model::TransportKind transport, std::string_view nic_kind) {
   if (nic_kind.starts_with("efa")) return *stack_named("efa");
+  if (transport == model::TransportKind::infiniband) return *stack_named("ib");
   return *stack_named(transport == model::TransportKind::tcp ? "tcp" : "roce");
 }
 

@@ -49,6 +49,7 @@ TEST(Constants, AStackIsANetworkAndALaunchMode) {
   EXPECT_EQ(older->text, stack->text + ", " + std::string(older->release.text)) << "only what is old is said";
   EXPECT_EQ(default_stack(model::TransportKind::rocev2, "efa-v2").name, "efa");
   EXPECT_EQ(default_stack(model::TransportKind::tcp, "connectx-7").name, "tcp");
+  EXPECT_EQ(default_stack(model::TransportKind::infiniband, "connectx-7").name, "ib");
 }
 
 // What a network has in common with another is one number, which follows the other's.

@@ -53,6 +53,8 @@ std::string why_not(const Team& team, Operation operation, Algorithm algorithm, 
     case Algorithm::collnet:
       if (!simple) return "CollNet knows the protocol Simple only";
       if (team.nodes() < 2) return "there is no network between the ranks that could reduce";
+      if (!team.network_reduces())
+        return "the switches of this network do not reduce, as InfiniBand's with SHARP would";
       if (!switches) return "its scale-up switches do not reduce";
       return operation == Operation::all_reduce ? "" : "CollNet does all_reduce only";
     case Algorithm::pat:

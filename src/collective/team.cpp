@@ -114,6 +114,12 @@ void Team::measure_network() {
   }
 }
 
+bool Team::network_reduces() const {
+  const auto& switches = fabric_.cluster().shape.switches;
+  return !switches.empty() &&
+         std::all_of(switches.begin(), switches.end(), [](const model::SwitchKind& each) { return each.reduces; });
+}
+
 Duration Team::inside_latency() const {
   for (const Domain& each : domains_) {
     if (each.ranks < 2) continue;

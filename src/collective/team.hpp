@@ -56,6 +56,8 @@ class Team {
   const model::Group& group(std::uint32_t rank) const;
   // Latency of cables, switches and cards between the two domains that are farthest apart, of those looked at.
   Duration network_latency() const { return network_latency_; }
+  // Whether every switch of the network can add up what passes it (SHARP).
+  bool network_reduces() const;
   // Of the links between two GPUs of the first domain that has two.
   Duration inside_latency() const;
   // Empty, or why the ranks cannot all talk to each other.

@@ -48,8 +48,8 @@ inline model::Group group(std::uint32_t servers, const ServerOptions& options = 
   spec.pcie_switches = options.switches;
   if (options.host_link) spec.host_link = link("nvlink-c2c", 450);
   if (options.scale_up_switches > 0 || !options.torus.empty())
-    spec.scale_up = model::ScaleUp{link("nvlink4", 900), options.torus.empty() ? options.scale_up_switches : 0,
-                                   options.domain, options.torus};
+    spec.scale_up = model::ScaleUp{
+        link("nvlink4", 900), options.torus.empty() ? options.scale_up_switches : 0, options.domain, options.torus, {}};
   out.pcie.kind = out.nic_pcie.kind = "pcie5";
   out.pcie.per_lane_both_ways = out.nic_pcie.per_lane_both_ways = Bandwidth(63'015'000'000);
   out.diagram = model::make_diagram(spec);

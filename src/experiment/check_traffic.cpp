@@ -42,6 +42,24 @@ bool any_transport(const Design& design, const Traffic& traffic, Is is) {
   return std::any_of(all.begin(), all.end(), [&](const Carried& each) { return is(description_of(each.transport)); });
 }
 
+// Streams may ask for InfiniBand where the file does not, and one network has one link layer.
+void check_infiniband(Design& design, const Traffic& traffic) {
+  const std::vector<Carried> all = carried(design, traffic);
+  const auto any = [&](model::TransportKind kind) {
+    return std::any_of(all.begin(), all.end(), [&](const Carried& each) { return each.transport == kind; });
+  };
+  if (!any(model::TransportKind::infiniband)) return;
+  const model::FlowControl flow_control = design.cluster().file.switching.flow_control;
+  if (any(model::TransportKind::rocev2))
+    design.diagnostics().add(Complaint::contradiction, {}, "a network carries InfiniBand or RoCEv2, not both",
+                             "one of them for all streams");
+  else if (flow_control != model::FlowControl::credits)
+    design.diagnostics().add(
+        Complaint::contradiction, design.place("switching", "flow_control"),
+        fmt::format("InfiniBand's links have credits, but flow_control is {}", enum_name(flow_control)),
+        "flow_control: credits, or streams with transport rocev2");
+}
+
 void check_transport(Design& design, const Traffic& traffic, const Experiment& experiment) {
   spec::Diagnostics& diagnostics = design.diagnostics();
   const model::Cluster& cluster = design.cluster();
@@ -79,6 +97,7 @@ void check_fabric(Design& design, const Traffic& traffic, const Experiment& expe
   }
   check_faults(design);
   check_transport(design, traffic, experiment);
+  check_infiniband(design, traffic);
   check_services(design, traffic.named());
 }
 

@@ -1,5 +1,6 @@
 #include "experiment/experiment.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "experiment/warnings.hpp"
@@ -127,6 +128,33 @@ TEST(Warnings, RoceOnALossyFabricIsWarnedOfWherePacketsRun) {
   const auto warnings = warnings_of(*design, experiment, {Fidelity::packet});
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_EQ(warnings[0].complaint, spec::Complaint::lossy_roce);
+}
+
+TEST(Warnings, WhatTrainiumRunsIsSaidToBeUnknown) {
+  const auto design = design_of("version: 1\nservers: {kind: trn2.48xlarge, count: 2}\nfabric: {kind: tor-clos}\n");
+  const auto warnings = warnings_of(*design, collective(32, {Bytes(1 << 20)}), {Fidelity::message});
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].complaint, spec::Complaint::not_nccl);
+  EXPECT_NE(warnings[0].message.find("trainium2"), std::string::npos);
+  EXPECT_EQ(warnings_of(*design, flows(*design, "x,pattern=ring,size=1MB"), {Fidelity::message}).size(), 0u)
+      << "flows are as they are";
+  EXPECT_EQ(warnings_of(*design_of(), collective(32, {Bytes(1 << 20)}), {Fidelity::message}).size(), 0u);
+}
+
+TEST(Warnings, MoreGpusThanAnUltraClusterHasAreSeen) {
+  const auto warned = [](int p5, int p5e) {
+    const auto design = design_of(fmt::format(
+        "version: 1\nservers:\n  - {{kind: p5.48xlarge, count: {}}}\n  - {{kind: p5e.48xlarge, count: {}}}\n"
+        "fabric: {{kind: tor-clos, servers_per_leaf: 2, pod: 16}}\n",
+        p5, p5e));
+    add_warnings(*design, fabric::summarise(design->fabric()));
+    std::string messages;
+    for (const spec::Diagnostic& each : design->diagnostics().sorted())
+      if (each.complaint == spec::Complaint::beyond_ultracluster) messages += each.message;
+    return messages;
+  };
+  EXPECT_EQ(warned(2500, 572), "24,576 GPUs are more than the 20,000 of an UltraCluster 2.0") << "said once";
+  EXPECT_EQ(warned(2492, 8), "") << "20,000 fit";
 }
 
 }  // namespace

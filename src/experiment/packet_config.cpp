@@ -103,6 +103,23 @@ transport::RoceConfig roce_config(const model::TransportSpec& spec) {
   return roce;
 }
 
+// InfiniBand's packets (volume 1, chapter 5): LRH 8, BTH 12, ICRC 4, VCRC 2 instead of Ethernet's, IP's and UDP's.
+void use_infiniband_headers(transport::RoceConfig& roce) {
+  constexpr std::uint32_t kHeader = 26;
+  const std::uint32_t less = roce.header - kHeader;
+  roce.header -= less;
+  roce.ack_bytes -= less;
+  roce.cnp_bytes -= less;
+}
+
+bool carries_infiniband(const model::TransportSpec& transport, std::span<const TrafficStream> streams) {
+  const auto is = [&](const TrafficStream& each) {
+    return each.run.transport.value_or(transport.kind) == model::TransportKind::infiniband;
+  };
+  return streams.empty() ? transport.kind == model::TransportKind::infiniband
+                         : std::any_of(streams.begin(), streams.end(), is);
+}
+
 transport::TcpConfig tcp_config(const model::TransportSpec& spec) {
   transport::TcpConfig tcp;
   const model::TcpSpec& own = spec.tcp;
@@ -270,15 +287,24 @@ std::uint32_t virtual_channels(const model::Cluster& cluster) {
   return needed > 1 ? u32(cluster.file.switching.virtual_channels.value_or(needed)) : 1;
 }
 
-// The file and the list name the same transports.
+namespace {
+
+// RoCE is InfiniBand's reliable connection in other packets, so one engine is both.
+constexpr std::string_view engine_of(model::TransportKind kind) {
+  return enum_name(kind == model::TransportKind::infiniband ? model::TransportKind::rocev2 : kind);
+}
+
+// The file and the list name the same transports, InfiniBand aside.
 static_assert([] {
   for (const auto& each : names_of(model::TransportKind{}))
-    if (!transport::protocol_named(each.name)) return false;
-  return names_of(model::TransportKind{}).size() == transport::kDescriptions.size();
+    if (!transport::protocol_named(engine_of(each.value))) return false;
+  return names_of(model::TransportKind{}).size() == transport::kDescriptions.size() + 1;
 }());
 
+}  // namespace
+
 const transport::Description& description_of(model::TransportKind kind) {
-  return transport::describe(transport::protocol_named(enum_name(kind)).value());
+  return transport::describe(transport::protocol_named(engine_of(kind)).value());
 }
 
 transport::Op op_of(model::Verb verb) {
@@ -302,6 +328,7 @@ sim::SimConfig packet_config(const model::Cluster& cluster, std::span<const Traf
   config.stack.used = 0;
   config.stack.srd = srd_config(transport);
   config.stack.roce = roce_config(transport);
+  if (carries_infiniband(transport, streams)) use_infiniband_headers(config.stack.roce);
   config.stack.tcp = tcp_config(transport);
   config.stack.uet = uet_config(transport, config.trimming);
   config.stack.tcp_over_srd = tcp_over_srd_config(transport);

@@ -49,6 +49,19 @@ TEST(PacketConfig, SrdIsAsTheFileSays) {
   EXPECT_EQ(config_with({"transport.balance=ecmp"}).stack.srd.paths, 1u) << "switches do not look at the path";
 }
 
+TEST(PacketConfig, InfiniBandIsRoceInOtherPackets) {
+  const sim::SimConfig roce = config_with({"transport.kind=rocev2"});
+  const sim::SimConfig config = config_with({"fabric.switch=quantum-2"});
+  EXPECT_EQ(config.protocol, Protocol::rocev2);
+  EXPECT_EQ(config.stack.used, roce.stack.used);
+  EXPECT_EQ(config.exact.flow_control, sim::FlowControl::credits);
+  EXPECT_EQ(config.stack.roce.control, transport::RoceConfig::Control::none);
+  EXPECT_EQ(roce.stack.roce.header, 14u + 4 + 20 + 8 + 12 + 4);
+  EXPECT_EQ(config.stack.roce.header, 8u + 12 + 4 + 2) << "LRH, BTH, ICRC, VCRC";
+  EXPECT_EQ(config.stack.roce.ack_bytes, config.stack.roce.header + 4) << "AETH";
+  EXPECT_EQ(config.header, config.stack.roce.header);
+}
+
 TEST(PacketConfig, RoceIsAsTheFileSays) {
   const sim::SimConfig config = config_with({"transport.kind=rocev2",
                                              "transport.balance=ecmp",

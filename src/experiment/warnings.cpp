@@ -139,10 +139,33 @@ void unused_sections(Design& design) {
   const model::ClusterFile& file = design.cluster().file;
   const auto unused = [&](const std::string& section, const std::string& what) {
     design.diagnostics().add(Complaint::not_used, design.place(section, "", SIZE_MAX),
-                             fmt::format("'{}' is read and checked, and nothing uses it yet", section), what);
+                             fmt::format("'{}' is read and checked, and no run uses it yet", section), what);
   };
-  if (!file.storage.empty()) unused("storage", "no traffic, power or price of storage is in any result");
+  if (!file.storage.empty()) unused("storage", "a price of storage is in sums of money, its traffic and power are in no result");
   if (!file.tenants.empty()) unused("tenants", "who owns servers changes no result; `run:` says which GPUs take part");
+}
+
+// What AWS says of its UltraClusters: 2.0 with P5 (re:Invent 2023), 3.0 with Trainium (re:Invent 2025).
+std::int64_t most_chips(std::string_view ultracluster) {
+  return ultracluster == "2.0" ? 20'000 : ultracluster == "3.0" ? 1'000'000 : 0;
+}
+
+void beyond_ultracluster(Design& design) {
+  const auto& groups = design.cluster().groups;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const auto together = [&](const model::Group& other) {
+      return other.site == groups[i].site && other.spec.ultracluster == groups[i].spec.ultracluster;
+    };
+    std::int64_t chips = 0;
+    for (const model::Group& other : groups)
+      if (together(other)) chips += std::int64_t{other.servers} * other.gpus();
+    const std::int64_t most = most_chips(groups[i].spec.ultracluster);
+    if (most == 0 || chips <= most || std::any_of(groups.begin(), groups.begin() + i, together)) continue;
+    design.diagnostics().add(Complaint::beyond_ultracluster, design.place("servers", "count", i),
+                             fmt::format("{} are more than the {} of an UltraCluster {}", counted(chips, "GPU"),
+                                         grouped(most), groups[i].spec.ultracluster),
+                             fmt::format("count: {}, or sites that each stay below it", most / groups[i].gpus()));
+  }
 }
 
 // Why a run may end in a circle of ports that wait for each other; empty: none of which is known.
@@ -201,11 +224,26 @@ std::span<const TrafficStream> flows_in(const Workload& workload) {
 
 }  // namespace
 
+std::vector<spec::Diagnostic> collective_warnings(Design& design) {
+  const auto& groups = design.cluster().groups;
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    if (const model::GpuKind& gpu = groups[i].spec.gpu; gpu.scale_up.starts_with("neuronlink"))
+      return {
+          {Complaint::not_nccl, design.place("servers", "kind", i),
+           fmt::format("collectives of {} are Neuron's, and which algorithm it takes is not known: NCCL's stand in, "
+                       "with the constants of other GPUs",
+                       gpu.kind),
+           "links, cards and latencies are this cluster's; take names of algorithms and small sizes as a guess"}};
+  return {};
+}
+
 std::vector<spec::Diagnostic> warnings_of(Design& design, const Experiment& experiment,
                                           const std::vector<Fidelity>& fidelities) {
   std::vector<spec::Diagnostic> made;
+  if (std::holds_alternative<Collectives>(*experiment.workload)) made = collective_warnings(design);
   if (std::find(fidelities.begin(), fidelities.end(), Fidelity::packet) != fidelities.end())
-    made = packet_warnings(design, flows_in(*experiment.workload));
+    for (spec::Diagnostic& each : packet_warnings(design, flows_in(*experiment.workload)))
+      made.push_back(std::move(each));
   const auto* traffic = std::get_if<Traffic>(experiment.workload.get());
   if (traffic != nullptr && traffic->matrix && traffic->matrix->bare_start.source != 0)
     made.push_back({Complaint::start_unit, traffic->matrix->bare_start,
@@ -224,6 +262,7 @@ void add_warnings(Design& design, const fabric::Summary& summary) {
     slow_slot(design, design.cluster().groups[i], i);
     far_nics(design, design.cluster().groups[i], i);
   }
+  beyond_ultracluster(design);
   small_buffer(design, summary);
   small_window(design, summary);
   for (spec::Diagnostic& each : packet_warnings(design, {}))

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,18 +21,20 @@ struct PartCosts {
   std::string_view name;  // "switches"
   std::uint64_t pieces = 0;
   std::uint64_t bought = 0;    // pieces whose purchase is known
-  std::uint64_t unpriced = 0;  // pieces with neither that nor a price per hour
+  std::uint64_t rented = 0;    // pieces with a price per hour
+  std::uint64_t unpriced = 0;  // pieces with neither
   Money purchase;
 };
 
 struct Costs {
   Power servers_power;
+  Power scale_up_power;  // of domains, beside their servers
   Power switches_power;
-  Power optics_power;             // both ends of every cable
-  bool power_is_partial = false;  // some servers or switches publish none
-  bool optics_unknown = false;    // some cables
-  std::optional<Price> price;     // of the servers that have one
-  std::vector<PartCosts> parts;   // servers, NICs, switches, cables: those that there are
+  Power optics_power;                     // both ends of every cable
+  bool power_is_partial = false;          // some servers or switches publish none
+  std::vector<std::string> not_in_power;  // "servers beside their GPUs", "some optics": those and what else nobody measured
+  std::optional<Price> price;             // of the servers and the storage that have one
+  std::vector<PartCosts> parts;           // servers, NICs, switches, cables, storage: those that there are
 
   Power power() const;
   std::uint64_t pieces(std::string_view part) const;

@@ -95,14 +95,56 @@ TEST(Costs, EachTierHasItsOwnSwitchAndCable) {
   EXPECT_EQ(part(costs, "switches").purchase, Money(100'000'000'000));
   EXPECT_EQ(part(costs, "cables").purchase, Money(32 * 100'000'000LL + 32 * 1'000'000'000LL));
   EXPECT_EQ(costs.optics_power, Power(2 * 32 * 9'000)) << "both ends of the fibres, nothing for copper";
-  EXPECT_FALSE(costs.optics_unknown);
+  EXPECT_TRUE(costs.not_in_power.empty());
   EXPECT_EQ(costs.switches_power, Power(6 * 940'000));
   EXPECT_EQ(costs.power(), costs.servers_power + costs.switches_power + costs.optics_power);
 }
 
-TEST(Costs, OpticsThatNobodyMeasuredAreSaidToBeMissing) {
-  EXPECT_TRUE(costs_of_file(two_racks("", "", "", "")).optics_unknown);
-  EXPECT_FALSE(costs_of_file(two_racks("", "", "", ", power: 8W")).optics_unknown);
+TEST(Costs, ARackIsMoreThanItsTrays) {
+  const Costs costs = costs_of_file(
+      "version: 1\nservers: {kind: gb200-nvl72, count: 72}\nfabric: {kind: tor-clos, switch: spectrum-4}\n");
+  EXPECT_EQ(costs.servers_power, Power(72 * 5'400'000));
+  EXPECT_EQ(costs.servers_power + costs.scale_up_power, Power(4 * 120'000'000)) << "as NVIDIA says of a rack";
+  EXPECT_EQ(costs.power(), costs.servers_power + costs.scale_up_power + costs.switches_power + costs.optics_power);
+}
+
+using Names = std::vector<std::string>;
+
+TEST(Costs, WhatNobodyMeasuredIsSaidToBeMissing) {
+  EXPECT_EQ(costs_of_file(two_racks("", "", "", "")).not_in_power, Names{"optics"});
+  EXPECT_EQ(costs_of_file(two_racks("", "", "", ", power: 8W")).not_in_power, Names{});
+  const std::string fabric = "fabric: {kind: tor-clos, servers_per_leaf: 2, switch: jericho-3, spines: 4,\n";
+  const Costs costs = costs_of_file("version: 1\nservers: {kind: p5.48xlarge, count: 2, nics: 2}\n" + fabric +
+                                    "  spine_switch: tomahawk-5, link: {medium: {kind: fiber, power: 8W}}}\n");
+  EXPECT_EQ(costs.not_in_power, (Names{"servers beside their GPUs", "some switches"}));
+  EXPECT_TRUE(costs.power_is_partial);
+  EXPECT_EQ(costs.servers_power, Power(2 * 8 * 700'000)) << "its GPUs are known";
+}
+
+TEST(Costs, StorageIsInThePriceAndSaidToBeInNoPower) {
+  const auto with = [](const std::string& price) {
+    return costs_of_file(
+        "version: 1\nservers: {kind: p5.48xlarge, count: 2}\nfabric: {kind: tor-clos}\n"
+        "storage:\n  - {name: lustre, kind: parallel-fs, size: 10TB" +
+        price + "}\n");
+  };
+  EXPECT_EQ(with(", price: $33/h").price, Price(2 * 55'040'000 + 33'000'000));
+  EXPECT_EQ(part(with(", price: $33/h"), "storage").unpriced, 0u);
+  EXPECT_EQ(part(with(""), "storage").unpriced, 1u);
+  EXPECT_EQ(with("").price, Price(2 * 55'040'000));
+  EXPECT_EQ(with("").not_in_power.back(), "storage");
+}
+
+TEST(Costs, HotterOrFewerGpusChangeThePowerOfAServer) {
+  const auto power = [](const std::string& more) {
+    return costs_of_file("version: 1\nservers: {kind: hgx-h100, count: 1" + more + "}\nfabric: {kind: tor-clos}\n")
+        .servers_power;
+  };
+  EXPECT_EQ(power(""), Power(10'200'000));
+  EXPECT_EQ(power(", gpu: {kind: h100-sxm, power: 800W}"), Power(11'000'000));
+  EXPECT_EQ(power(", gpu: b200"), Power(12'600'000));
+  EXPECT_EQ(power(", gpus: 4"), Power(7'400'000));
+  EXPECT_EQ(power(", gpus: 4, power: 9kW"), Power(9'000'000)) << "what is written counts";
 }
 
 TEST(Costs, OneGroupWithoutAPriceIsSeen) {

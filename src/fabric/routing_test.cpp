@@ -374,7 +374,7 @@ TEST(Routing, CountsOfALargeRailFabricClose) {
   const Built built(
       cluster_of("version: 1\nservers: {kind: hgx-h100, count: 8192}\n"
                  "fabric: {kind: rail-optimized, switch: tomahawk-6, scalable_unit: 128, pod: 16, "
-                 "spines: 128}\n"));
+                 "spines: 128, super_spines: 16384}\n"));
   const Fabric& fabric = built.fabric;
   ASSERT_NE(fabric.clos(), nullptr);
   EXPECT_EQ(fabric.count(NodeKind::gpu), 65'536u);

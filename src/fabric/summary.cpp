@@ -127,20 +127,29 @@ Summary summarise(const Fabric& fabric) {
   return summary;
 }
 
-ScaleStep scale_step(std::uint32_t servers, bool efa) {
+Owner owner_of(const model::Cluster& cluster) {
+  const auto any = [&](const auto& is) { return std::any_of(cluster.groups.begin(), cluster.groups.end(), is); };
+  if (any([](const model::Group& group) { return group.spec.nic.efa.has_value(); })) return Owner::aws;
+  const bool rented = any([](const model::Group& group) { return group.spec.price.has_value(); });
+  return rented ? Owner::provider : Owner::oneself;
+}
+
+ScaleStep scale_step(std::uint32_t servers, Owner owner) {
   // Row P7: the steps of the scale guide in seed 003.
+  const auto if_rented = [&](std::string_view text) { return owner == Owner::oneself ? "" : text; };
   if (servers <= 8)
     return {"small (up to 8 servers)",
-            fmt::format("proof of concept, models of about 7B; quota request small or not needed; {}",
-                        efa ? "standard EFA" : "the network as it comes")};
+            fmt::format("proof of concept, models of about 7B; {}{}", if_rented("quota request small or not needed; "),
+                        owner == Owner::aws ? "standard EFA" : "the network as it comes")};
   if (servers <= 64)
-    return {"medium (up to 64 servers)",
-            "models of about 70B; quota request required, with reason and plan; network tuning matters"};
+    return {"medium (up to 64 servers)", fmt::format("models of about 70B; {}network tuning matters",
+                                                     if_rented("quota request required, with reason and plan; "))};
   if (servers <= 512)
     return {"large (up to 512 servers)",
-            "models of about 400B; quota in stages agreed with the provider; UltraCluster-class fabric"};
-  return {"extra large (more than 512 servers)",
-          "frontier models; close work with the provider, staged roll-out, several file systems"};
+            fmt::format("models of about 400B; {}{}", if_rented("quota in stages agreed with the provider; "),
+                        owner == Owner::aws ? "UltraCluster-class fabric" : "a fabric without oversubscription")};
+  return {"extra large (more than 512 servers)", fmt::format("frontier models; {}staged roll-out, several file systems",
+                                                             if_rented("close work with the provider, "))};
 }
 
 }  // namespace weft::fabric

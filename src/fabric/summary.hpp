@@ -50,12 +50,15 @@ Summary summarise(const Fabric& fabric);
 // Unloaded one-way latency of a path: its links, and the switches and NICs it passes.
 Duration path_latency(const Fabric& fabric, const Path& path);
 
-// The step of the scale guide (8, 64, 512, more nodes) that a number of servers belongs to. `efa`: their cards are
-// AWS's.
+enum class Owner { oneself, provider, aws };
+// AWS where cards are EFA's, another provider where servers have a price per hour.
+Owner owner_of(const model::Cluster& cluster);
+
+// The step of the scale guide (8, 64, 512, more nodes) that a number of servers belongs to. Quotas are a provider's.
 struct ScaleStep {
   std::string name;
   std::string implies;
 };
-ScaleStep scale_step(std::uint32_t servers, bool efa);
+ScaleStep scale_step(std::uint32_t servers, Owner owner);
 
 }  // namespace weft::fabric

@@ -39,9 +39,22 @@ TEST(Summary, OfTheLargestAcceptedNumbersDoesNotOverflow) {
 }
 
 TEST(Summary, OnlyAwsCardsAreCalledEfa) {
-  EXPECT_NE(scale_step(8, true).implies.find("standard EFA"), std::string::npos);
+  EXPECT_NE(scale_step(8, Owner::aws).implies.find("standard EFA"), std::string::npos);
   for (const std::uint32_t servers : {1u, 8u, 64u, 512u, 513u})
-    EXPECT_EQ(scale_step(servers, false).implies.find("EFA"), std::string::npos) << servers;
+    EXPECT_EQ(scale_step(servers, Owner::provider).implies.find("EFA"), std::string::npos) << servers;
+}
+
+TEST(Summary, NobodyAsksForAQuotaOfWhatIsOwned) {
+  for (const std::uint32_t servers : {1u, 8u, 64u, 512u, 513u})
+    for (const char* word : {"quota", "provider", "EFA", "UltraCluster"})
+      EXPECT_EQ(scale_step(servers, Owner::oneself).implies.find(word), std::string::npos) << servers;
+  EXPECT_NE(scale_step(64, Owner::provider).implies.find("quota request required"), std::string::npos);
+  const auto owner = [](const std::string& servers) {
+    return owner_of(*Built(cluster_of("version: 1\nservers: " + servers + "\nfabric: {kind: tor-clos}\n")).cluster);
+  };
+  EXPECT_EQ(owner("{kind: hgx-h200, count: 64}"), Owner::oneself);
+  EXPECT_EQ(owner("{kind: hgx-h200, count: 64, price: $80/h}"), Owner::provider);
+  EXPECT_EQ(owner("{kind: p5.48xlarge, count: 64}"), Owner::aws);
 }
 
 TEST(Summary, CountsOfAPartFullLeafOnlyWhatItsNicsSend) {

@@ -94,7 +94,7 @@ const std::vector<Sample>& samples() {
       // As above, but each spine number has super-spines of its own, and the last pod is half full.
       {"rail_three_tiers_groups",
        servers(14) + "fabric: {kind: rail-optimized, scalable_unit: 2, pod: 2, spines: 2, parallel_links: 1, "
-                     "super_oversubscription: 2}\n",
+                     "super_spines: 8, super_oversubscription: 2}\n",
        1, 28 + 8 + 8, 56},
       // 4 spines in 2 groups of 2: two spines of a pod share super-spines.
       {"rail_three_tiers_pairs",

@@ -36,11 +36,22 @@ constexpr auto names_of(DragonflyRouting) {
   return std::to_array<EnumName<DragonflyRouting>>({{minimal, "minimal"}, {valiant, "valiant"}, {ugal, "ugal"}});
 }
 
-enum class TransportKind { srd, rocev2, uet, tcp, tcp_over_srd, raw };
+enum class LinkLayer { ethernet, infiniband };
+constexpr auto names_of(LinkLayer) {
+  using enum LinkLayer;
+  return std::to_array<EnumName<LinkLayer>>({{ethernet, "ethernet"}, {infiniband, "infiniband"}});
+}
+
+enum class TransportKind { srd, rocev2, infiniband, uet, tcp, tcp_over_srd, raw };
 constexpr auto names_of(TransportKind) {
   using enum TransportKind;
-  return std::to_array<EnumName<TransportKind>>(
-      {{srd, "srd"}, {rocev2, "rocev2"}, {uet, "uet"}, {tcp, "tcp"}, {tcp_over_srd, "tcp-over-srd"}, {raw, "raw"}});
+  return std::to_array<EnumName<TransportKind>>({{srd, "srd"},
+                                                 {rocev2, "rocev2"},
+                                                 {infiniband, "infiniband"},
+                                                 {uet, "uet"},
+                                                 {tcp, "tcp"},
+                                                 {tcp_over_srd, "tcp-over-srd"},
+                                                 {raw, "raw"}});
 }
 
 enum class RoceRecovery { go_back_n, selective };

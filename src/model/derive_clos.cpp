@@ -126,6 +126,38 @@ std::optional<Problem> solve_spines(ClosPlan& plan, const SwitchKind& spine) {
   return std::nullopt;
 }
 
+// Fewest super-spines that have a port for every uplink of every pod, but two for each spine where possible, and among
+// equals the fewest groups. Where none has the ports, as many as there are links, for check_top to complain about.
+void spread_over_fewest_supers(ClosPlan& plan, std::int64_t links) {
+  const FabricSpec& spec = plan.spec;
+  ClosShape& clos = plan.clos;
+  const SwitchKind& super = plan.shape.switches[2];
+  const std::int64_t spines = clos.spines_per_pod;
+  const std::int64_t to_gateways = spec.sites ? spec.sites->gateways * spec.sites->uplinks : 0;
+  const auto fits = [&](std::int64_t groups, std::int64_t bundle) {
+    const Wide down = static_cast<Wide>(plan.pods()) * (spines / groups) * bundle;
+    if (down > kMostSwitches) return false;
+    const Bandwidth rate = plan.super_rate();
+    const std::int64_t needed = ports_needed(super, {{rate, static_cast<std::int64_t>(down)}, {rate, to_gateways}});
+    return needed > 0 && needed <= super.ports;
+  };
+  const std::int64_t narrowest = spec.super_parallel_links.value_or(1);
+  clos.super_groups = u32(spines);
+  clos.super_bundle = u32(narrowest);
+  std::int64_t fewest = spines * (links / narrowest);
+  for (const std::int64_t groups : divisors(spines)) {
+    for (const std::int64_t bundle : divisors(links)) {
+      const std::int64_t each = links / bundle;
+      if (spec.super_parallel_links ? bundle != narrowest : each == 1 && links > 1) continue;
+      if (groups * each >= fewest || !fits(groups, bundle)) continue;
+      fewest = groups * each;
+      clos.super_groups = u32(groups);
+      clos.super_bundle = u32(bundle);
+    }
+  }
+  clos.supers_per_group = u32(links / clos.super_bundle);
+}
+
 std::optional<Problem> solve_supers(ClosPlan& plan) {
   const FabricSpec& spec = plan.spec;
   ClosShape& clos = plan.clos;
@@ -150,9 +182,7 @@ std::optional<Problem> solve_supers(ClosPlan& plan) {
               spec.super_oversubscription ? "super_oversubscription" : "pod", "super_oversubscription", "spine");
   if (!links) return links.error();
   if (!spec.super_spines) {
-    clos.super_groups = u32(spines);
-    clos.supers_per_group = u32(*links / bundle);
-    clos.super_bundle = u32(bundle);
+    spread_over_fewest_supers(plan, *links);
     return std::nullopt;
   }
   // Fewest groups first: a full mesh of spines and super-spines where the links allow it.

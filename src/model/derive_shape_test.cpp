@@ -80,6 +80,39 @@ TEST(DeriveShape, FullBandwidthIsTheDefault) {
   EXPECT_EQ(clos(*cluster).spines_per_pod * clos(*cluster).bundle, 64U);
 }
 
+//   10,000 servers: 25 pods of 50 leaves and 64 spines, every spine with 50 uplinks. 80,000 links of 400G need 625
+//   super-spines of 128; 640 (64 groups of 10, 5 links each) is the least that they can be spread over evenly.
+TEST(DeriveShape, NoMoreSuperSpinesThanTheLinksOfThePodsFill) {
+  const auto cluster = load("{kind: hgx-h200, count: 10000}", "{kind: tor-clos, servers_per_leaf: 8, pod: 50}");
+  ASSERT_TRUE(cluster);
+  EXPECT_EQ(clos(*cluster).sites[0].pods, 25U);
+  EXPECT_EQ(clos(*cluster).spines_per_pod, 64U);
+  EXPECT_EQ(clos(*cluster).supers_per_group * clos(*cluster).super_bundle, 50U) << "nothing is oversubscribed";
+  EXPECT_EQ(clos(*cluster).super_groups * clos(*cluster).supers_per_group, 640U);
+}
+
+TEST(DeriveShape, SuperSpinesKeepPortsForTheGateways) {
+  // A site of 6 pods of 8 spines: 96 links to them and 32 gateways fill the 128 ports of 32 super-spines.
+  const auto supers = [](int gateways) {
+    const auto cluster = load(
+        fmt::format("version: 1\nservers:\n  - {{kind: hgx-h200, count: 384, site: a}}\n"
+                    "  - {{kind: hgx-h200, count: 384, site: b}}\n"
+                    "fabric:\n  {{kind: tor-clos, servers_per_leaf: 8, pod: 8, sites: {{latency: 1ms, rate: 400Gbps,\n"
+                    "    gateways: {}, uplinks: 1}}}}\n",
+                    gateways));
+    return cluster ? clos(*cluster).super_groups * clos(*cluster).supers_per_group : 0;
+  };
+  EXPECT_EQ(supers(32), 32U);
+  EXPECT_EQ(supers(33), 64U);
+}
+
+TEST(DeriveShape, EverySpineHasTwoSuperSpinesWherePossible) {
+  const auto cluster = load("{kind: hgx-h200, count: 32}", "{kind: tor-clos, servers_per_leaf: 8, pod: 2}");
+  ASSERT_TRUE(cluster);
+  EXPECT_EQ(clos(*cluster).super_groups, 1U);
+  EXPECT_EQ(clos(*cluster).supers_per_group, 2U);
+}
+
 TEST(DeriveShape, GroupsOfDifferentRatesAreCheckedEach) {
   // 8 x 800G takes whole ports: 8 servers of hgx-b300 need 64 ports for NICs alone.
   std::string text;

@@ -157,6 +157,13 @@ const Table& table_of<SwitchKind>() {
                   .required = true,
                   .min = 0,
                   .max = 1'000'000'000})
+          .field("link_layer", &SwitchKind::link_layer,
+                 {.text = "What its links speak. InfiniBand's have credits and carry its own transport, and that is "
+                          "what a cluster file with such a switch gets where it says nothing else.",
+                  .fallback = "ethernet"})
+          .field("reduces", &SwitchKind::reduces,
+                 {.text = "Whether it can add up what passes it (SHARP), which NCCL's CollNet needs.",
+                  .fallback = "false"})
           .field("power", &SwitchKind::power,
                  {.text = "Typical, of the whole switch, without optics.",
                   .example = "1500W",
@@ -216,6 +223,12 @@ const Table& table_of<ScaleUp>() {
                   .example = "[4, 4]",
                   .min = 1,
                   .max = 1024})
+          .field("power", &ScaleUp::power,
+                 {.text = "Of a domain, beside its servers: switch trays, power shelves. Default: not known, or within "
+                          "the servers.",
+                  .example = "20kW",
+                  .min = 0,
+                  .max = kMaxServerPower})
           .build();
   return table;
 }

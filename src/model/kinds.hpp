@@ -10,6 +10,7 @@
 
 #include "base/money.hpp"
 #include "base/units.hpp"
+#include "model/choices.hpp"
 
 namespace weft::model {
 
@@ -69,6 +70,8 @@ struct SwitchKind : Kind {
   std::vector<std::string> breakout;
   Bytes buffer;
   Duration latency;
+  LinkLayer link_layer = LinkLayer::ethernet;
+  bool reduces = false;  // adds up what passes (SHARP)
   std::optional<Power> power;
   std::optional<Money> purchase;
 };
@@ -85,6 +88,7 @@ struct ScaleUp {
   std::int64_t switches = 0;
   std::int64_t servers = 1;  // servers that share one domain: 18 trays in an NVL72 rack
   std::vector<std::int64_t> torus;
+  std::optional<Power> power;  // of a domain, beside its servers
 };
 
 struct ServerKind : Kind {

@@ -8,6 +8,7 @@
 #include "base/result.hpp"
 #include "base/text.hpp"
 #include "model/derive_shape.hpp"
+#include "model/infiniband.hpp"
 #include "model/rule_checks.hpp"
 #include "model/run_checks.hpp"
 #include "model/topo_file.hpp"
@@ -98,12 +99,16 @@ void check_domain(const ServerGroup& group, const GroupPlaces& at, Diagnostics& 
           "the sides of the torus multiply to the GPUs of one domain");
   }
   if (group.count % domain.servers != 0) {
+    // Few servers may be meant as domains: 4 racks of an NVL72 are 72 servers.
     const std::int64_t whole = group.count / domain.servers * domain.servers;
-    const std::string fewer = whole > 0 ? fmt::format("{} or ", whole) : "";
-    diagnostics.add(
-        Complaint::domain_mismatch, at.of("count"),
-        fmt::format("{} cannot fill scale-up domains of {}", counted(group.count, "server"), domain.servers),
-        fmt::format("count: {}{} would work", fewer, whole + domain.servers));
+    const std::string help =
+        whole > 0 ? fmt::format("count: {} or {} would work", whole, whole + domain.servers)
+                  : fmt::format("count: {} ({}) or {} (1 domain) would work", group.count * domain.servers,
+                                counted(group.count, "domain"), domain.servers);
+    diagnostics.add(Complaint::domain_mismatch, at.of("count"),
+                    fmt::format("{} cannot fill scale-up domains of {}; count is of servers, not of domains",
+                                counted(group.count, "server"), domain.servers),
+                    help);
   }
 }
 
@@ -225,6 +230,16 @@ void check_names(const std::vector<ServerGroup>& groups, std::size_t index, Plac
   }
 }
 
+// What a kind of server takes has the GPUs of that kind in it; with others, fewer or hotter ones it takes as much more
+// or less as they do.
+void settle_power(ServerGroup& spec, const Node& written, const Catalog& catalog, Diagnostics& diagnostics) {
+  if (!spec.power || spec.kind.empty() || written.find("power") != nullptr) return;
+  const auto kind = catalog.load<ServerKind>("servers", spec.kind, diagnostics, written.place);
+  if (!kind || !kind->power) return;
+  const Power more = spec.gpu.power * spec.gpus - kind->gpu.power * kind->gpus;
+  spec.power = std::max(Power(0), *kind->power + more);
+}
+
 void number_groups(Cluster& cluster, const Node& servers, const Catalog& catalog, Diagnostics& diagnostics) {
   std::int64_t total_gpus = 0;
   std::int64_t total_nics = 0;
@@ -276,6 +291,7 @@ void number_groups(Cluster& cluster, const Node& servers, const Catalog& catalog
     group.first_gpu = cluster.gpus;
     group.first_nic = cluster.nics;
     if (!spec.p2p) spec.scale_up.reset();
+    settle_power(spec, at.node, catalog, diagnostics);
     group.spec = spec;
     const auto site = std::find(cluster.sites.begin(), cluster.sites.end(), spec.site);
     group.site = static_cast<std::uint32_t>(site - cluster.sites.begin());
@@ -415,6 +431,7 @@ std::optional<Cluster> load_cluster(std::uint32_t source, const std::string& nam
   if (numbered) check_tenants(cluster, root, diagnostics);
   check_storage(cluster.file.storage, root, diagnostics);
   if (numbered) check_run(cluster, root, diagnostics);
+  settle_infiniband(cluster.file, root, diagnostics);
   check_rules(cluster.file, root, diagnostics);
   if (!can_close) return std::nullopt;
   auto shape = derive_shape(cluster, root, diagnostics);

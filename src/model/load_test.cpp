@@ -198,7 +198,8 @@ TEST(Load, SeveralCpusAreJoined) {
 
 TEST(Load, ScaleUpDomainsAreWhole) {
   expect_complaint("{kind: gb200-nvl72, count: 17}", "17 servers cannot fill scale-up domains of 18");
-  expect_complaint("{kind: gb200-nvl72, count: 17}", "count: 18 would work");
+  expect_complaint("{kind: gb200-nvl72, count: 4}", "count is of servers, not of domains");
+  expect_complaint("{kind: gb200-nvl72, count: 4}", "count: 72 (4 domains) or 18 (1 domain) would work");
   expect_complaint("{kind: gb200-nvl72, count: 40}", "count: 36 or 54 would work");
   expect_complaint("{kind: hgx-h100, count: 1, scale_up: {link: nvlink4, switches: 4, torus: [2, 4]}}",
                    "a scale-up network has either switches or a torus");

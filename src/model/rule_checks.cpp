@@ -30,13 +30,16 @@ void check_marks(const SwitchingSpec& switching, const Node& root, spec::Diagnos
 
 // InfiniBand's path MTU is one of five, and RoCE's packets are InfiniBand's.
 void check_roce_mtu(const TransportSpec& transport, const Node& root, spec::Diagnostics& diagnostics) {
-  if (transport.kind != TransportKind::rocev2 || !transport.mtu) return;
+  const bool own = transport.kind == TransportKind::rocev2 || transport.kind == TransportKind::infiniband;
+  if (!own || !transport.mtu) return;
   const std::int64_t mtu = transport.mtu->count();
   if (mtu >= 256 && mtu <= 4096 && std::has_single_bit(static_cast<std::uint64_t>(mtu))) return;
   spec::Place place = root.place;
   if (const Entry* section = root.find("transport"))
     if (const Entry* entry = section->value.find("mtu")) place = entry->value.place;
-  diagnostics.add(Complaint::out_of_range, place, fmt::format("'mtu' of RoCEv2 cannot be {}", exact(*transport.mtu)),
+  diagnostics.add(Complaint::out_of_range, place,
+                  fmt::format("'mtu' of {} cannot be {}",
+                              transport.kind == TransportKind::rocev2 ? "RoCEv2" : "InfiniBand", exact(*transport.mtu)),
                   "256B, 512B, 1KiB, 2KiB or 4KiB: InfiniBand knows no other");
 }
 

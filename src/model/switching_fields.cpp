@@ -74,7 +74,7 @@ const Table& table_of<SwitchingSpec>() {
                           "a scheduled fabric: "
                           "leaves ask the port that a packet is for and send cells over all uplinks "
                           "(`transport.balance` says nothing then). "
-                          "Needs exact ports.",
+                          "Needs exact ports. Where switches are InfiniBand's: credits.",
                   .fallback = "none"})
           .field("virtual_channels", &SwitchingSpec::virtual_channels,
                  {.text = "Of a lossless service in a Dragonfly: a packet takes the next one behind every global link, "

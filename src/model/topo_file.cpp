@@ -191,7 +191,9 @@ TrafficRules read_rules(const std::vector<std::string>& set, const Catalog& cata
   catalog.reader(diagnostics).read(root, rules);
   if (!diagnostics.has_errors()) check_rules(rules, root, diagnostics);
   if (!rules.switching.forwarding) rules.switching.forwarding = Forwarding::store_and_forward;
-  if (!rules.transport.mtu && rules.transport.kind != TransportKind::rocev2) rules.transport.mtu = Bytes(4086);
+  const bool own = rules.transport.kind == TransportKind::rocev2 ||
+                   rules.transport.kind == TransportKind::infiniband;  // one of five
+  if (!rules.transport.mtu && !own) rules.transport.mtu = Bytes(4086);
   return rules;
 }
 

@@ -99,6 +99,9 @@ TEST(TopoFile, IsAsInHtsimWhereNothingIsSaid) {
   EXPECT_EQ(loaded.cluster->file.transport.mtu, Bytes(4086));
   EXPECT_EQ(loaded.cluster->file.transport.paths, 4);
   EXPECT_EQ(load(kThreeTiers, {"transport.mtu=9000B"}).cluster->file.transport.mtu, Bytes(9000));
+  for (const char* kind : {"rocev2", "infiniband"})
+    EXPECT_FALSE(load(kThreeTiers, {std::string("transport.kind=") + kind}).cluster->file.transport.mtu)
+        << "4086 is none of the five sizes";
 }
 
 TEST(TopoFile, SaysWhereItIsWrong) {

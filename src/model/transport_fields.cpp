@@ -24,7 +24,8 @@ const Table& table_of<RoceSpec>() {
                           "(IRN, SIGCOMM 2018).",
                   .fallback = "go-back-n"})
           .field("control", &RoceSpec::control,
-                 {.text = "How senders answer congestion: by DCQCN, or not at all.", .fallback = "dcqcn"})
+                 {.text = "How senders answer congestion: by DCQCN, or not at all, which is InfiniBand's default.",
+                  .fallback = "dcqcn"})
           .field("ack_every", &RoceSpec::ack_every,
                  {.text = "Packets per acknowledgement.", .fallback = "8", .min = 1, .max = 64})
           .field("window", &RoceSpec::window,
@@ -184,12 +185,16 @@ template <>
 const Table& table_of<TransportSpec>() {
   static const Table table =
       TableOf<TransportSpec>("transport", "How data crosses the fabric.")
-          .field("kind", &TransportSpec::kind,
-                 {.text = "Protocol. `tcp-over-srd`: one stream of bytes per peer, in order, whose segments SRD "
-                          "carries over many paths, "
-                          "as ENA Express does. `raw`: packets leave as fast as the card sends and nobody "
-                          "acknowledges, repeats or slows down.",
-                  .fallback = "srd"})
+          .field(
+              "kind", &TransportSpec::kind,
+              {.text =
+                   "Protocol. `infiniband`: reliable connections as RoCEv2's, in InfiniBand's own packets over links "
+                   "with credits; the default where switches are InfiniBand's (`link_layer`) or flow_control is "
+                   "`credits`, but for EFA. `tcp-over-srd`: one stream of bytes per peer, in order, whose segments SRD "
+                   "carries over many paths, "
+                   "as ENA Express does. `raw`: packets leave as fast as the card sends and nobody "
+                   "acknowledges, repeats or slows down.",
+               .fallback = "srd"})
           .field(
               "balance", &TransportSpec::balance,
               {.text = "How packets choose among equal paths. `entropy`: the host chooses a number that switches hash; "
@@ -200,7 +205,7 @@ const Table& table_of<TransportSpec>() {
                        "`pinned`: every queue pair "
                        "of a leaf has its uplink.",
                .fallback = "entropy"})
-          .field("rocev2", &TransportSpec::rocev2, {.text = "What is RoCEv2's own."})
+          .field("rocev2", &TransportSpec::rocev2, {.text = "What is RoCEv2's own, and InfiniBand's."})
           .field("tcp", &TransportSpec::tcp, {.text = "What is TCP's own."})
           .field("uet", &TransportSpec::uet, {.text = "What is Ultra Ethernet's own."})
           .field("mtu", &TransportSpec::mtu,

@@ -28,34 +28,39 @@ template <class Q>
 std::optional<std::int64_t> count_of(const std::optional<Q>& quantity) {
   return quantity ? std::optional(quantity->count()) : std::nullopt;
 }
+// "$1.2M+": more by what is left out.
 template <class Q>
-std::string text_of(const std::optional<Q>& quantity) {
-  return quantity ? brief(*quantity) : "-";
+std::string text_of(const std::optional<Q>& quantity, const std::vector<std::string>& left_out) {
+  return quantity ? brief(*quantity) + (left_out.empty() ? "" : "+") : "-";
 }
 
+// Half a sum ranks designs wrongly.
+std::optional<Power> whole_power(const Costs& costs) { return costs.power_is_partial ? std::nullopt : costs.power; }
 std::optional<Power> network_of(const Costs& costs) {
-  return costs.power && costs.switches > 0 ? std::optional(costs.network) : std::nullopt;
+  return whole_power(costs) && costs.switches > 0 ? std::optional(costs.network) : std::nullopt;
 }
+
+std::string joined(const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, ", ")); }
 
 const std::vector<Sum>& sums() {
-  const auto unpriced = [](const Costs& costs) { return fmt::format("{}", fmt::join(costs.not_priced, ", ")); };
-  const auto unpowered = [](const Costs& costs) { return std::string(costs.optics_unknown ? "optics" : ""); };
+  const auto unpriced = [](const Costs& costs) { return joined(costs.not_priced); };
+  const auto unpowered = [](const Costs& costs) { return joined(costs.not_in_power); };
   static const std::vector<Sum> all = {
-      {"price", [](const Costs& c) { return count_of(c.price); }, [](const Costs& c) { return text_of(c.price); },
-       unpriced},
+      {"price", [](const Costs& c) { return count_of(c.price); },
+       [](const Costs& c) { return text_of(c.price, c.not_priced); }, unpriced},
       {"purchase", [](const Costs& c) { return count_of(c.purchase); },
-       [](const Costs& c) { return text_of(c.purchase); }, unpriced},
-      {"power", [](const Costs& c) { return count_of(c.power); }, [](const Costs& c) { return text_of(c.power); },
-       unpowered},
+       [](const Costs& c) { return text_of(c.purchase, c.not_priced); }, unpriced},
+      {"power", [](const Costs& c) { return count_of(whole_power(c)); },
+       [](const Costs& c) { return text_of(c.power, c.not_in_power); }, unpowered},
       {"network power", [](const Costs& c) { return count_of(network_of(c)); },
-       [](const Costs& c) { return text_of(network_of(c)); }, unpowered},
+       [](const Costs& c) { return text_of(network_of(c), c.not_in_power); }, unpowered},
   };
   return all;
 }
 
 bool any_has(const std::vector<LabelledCosts>& variants, const Sum& sum) {
   return std::any_of(variants.begin(), variants.end(),
-                     [&](const LabelledCosts& each) { return sum.value(each.costs).has_value(); });
+                     [&](const LabelledCosts& each) { return sum.text(each.costs) != "-"; });
 }
 
 template <class Same>
@@ -98,9 +103,15 @@ std::string left_out(const std::vector<LabelledCosts>& variants, const Costs& co
   };
   std::vector<std::string> out;
   if (!costs.not_priced.empty() && (shown("price") || shown("purchase")))
-    out.push_back(fmt::format("{} in {}", fmt::join(costs.not_priced, ", "), shown("purchase") ? "purchase" : "price"));
-  if (costs.optics_unknown && shown("power")) out.emplace_back("optics in power");
+    out.push_back(fmt::format("{} in {}", joined(costs.not_priced), shown("purchase") ? "purchase" : "price"));
+  if (!costs.not_in_power.empty() && shown("power"))
+    out.push_back(fmt::format("{} in power", joined(costs.not_in_power)));
   return fmt::format("{}", fmt::join(out, "; "));
+}
+
+bool leaves_out_optics(const Costs& costs) {
+  return std::any_of(costs.not_in_power.begin(), costs.not_in_power.end(),
+                     [](const std::string& name) { return name.ends_with("optics"); });
 }
 
 bool built_alike(const std::vector<LabelledCosts>& variants) {
@@ -179,13 +190,15 @@ Json costs_json(const Costs& costs) {
   const auto dollars = [](const auto& quantity) {
     return quantity ? Json(static_cast<double>(quantity->count()) / 1e6) : Json();
   };
+  const std::optional<Power> whole = whole_power(costs);
   const std::optional<Power> network = network_of(costs);
   return {{"price_usd_per_hour", dollars(costs.price)},
           {"purchase_usd", dollars(costs.purchase)},
           {"not_priced", costs.not_priced},
-          {"power_milliwatts", costs.power ? Json(costs.power->count()) : Json()},
+          {"power_milliwatts", whole ? Json(whole->count()) : Json()},
           {"network_power_milliwatts", network ? Json(network->count()) : Json()},
-          {"optics_in_power", !costs.optics_unknown},
+          {"optics_in_power", !leaves_out_optics(costs)},
+          {"not_in_power", costs.not_in_power},
           {"switches", costs.switches},
           {"ports", costs.ports},
           {"ports_used", costs.ports_used},

@@ -14,12 +14,13 @@
 namespace weft::report {
 
 struct Costs {
-  std::optional<Price> price;           // per hour; never added to what is bought
-  std::optional<Money> purchase;        // of all parts whose purchase is known
-  std::vector<std::string> not_priced;  // "servers", "some switches": in neither sum
-  std::optional<Power> power;           // nothing: not published for all servers and switches
-  Power network;                        // of it: switches and optics
-  bool optics_unknown = false;          // and in neither
+  std::optional<Price> price;             // per hour; never added to what is bought
+  std::optional<Money> purchase;          // of all parts whose purchase is known
+  std::vector<std::string> not_priced;    // "servers", "some switches": in neither sum
+  std::optional<Power> power;             // of all parts whose power is known
+  bool power_is_partial = false;          // not published for all servers and switches
+  Power network;                          // of it: switches and optics
+  std::vector<std::string> not_in_power;  // "some switches", "optics": in neither
   std::uint64_t switches = 0;
   std::uint64_t cables = 0;
   std::uint64_t ports = 0;  // of all switches

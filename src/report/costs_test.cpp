@@ -85,7 +85,7 @@ TEST(CostSentences, OfNothingAtAllHaveNoRatio) {
 TEST(CostSentences, SumsOfDifferentPartsAreNotCompared) {
   std::vector<LabelledCosts> variants = {{"a", network(8, 7'520, 240'000)}, {"b", network(24, 22'560, 720'000)}};
   variants[0].costs.not_priced = {"cables"};
-  variants[1].costs.optics_unknown = true;
+  variants[1].costs.not_in_power = {"optics"};
   EXPECT_EQ(sentence(variants, "purchase"), "not to be compared: different parts are left out");
   EXPECT_EQ(sentence(variants, "network power"), "not to be compared: different parts are left out");
   const auto all = cost_sentences(variants);
@@ -100,11 +100,24 @@ TEST(CostSentences, SayWhatIsLeftOutOfAll) {
   std::vector<LabelledCosts> variants = {{"a", network(8, 7'520, 240'000)}, {"b", network(24, 22'560, 720'000)}};
   for (LabelledCosts& each : variants) {
     each.costs.not_priced = {"servers", "NICs"};
-    each.costs.optics_unknown = true;
+    each.costs.not_in_power = {"optics"};
   }
   EXPECT_EQ(sentence(variants, "without"), "servers, NICs in purchase; optics in power");
   for (LabelledCosts& each : variants) each.costs.purchase.reset();
   EXPECT_EQ(sentence(variants, "without"), "optics in power") << "where no sum is shown, nothing is left out of it";
+}
+
+TEST(CostRows, APartialSumDoesNotLookWhole) {
+  Costs partial = network(8, 7'520, 240'000);
+  partial.not_priced = {"servers"};
+  partial.not_in_power = {"switches"};
+  partial.power_is_partial = true;
+  const std::vector<LabelledCosts> variants = {{"a", partial}, {"b", partial}};
+  const auto rows = cost_rows(variants);
+  ASSERT_EQ(titles(rows), (Titles{"purchase", "power"}));
+  EXPECT_EQ(rows[0].second(partial), "$240k+");
+  EXPECT_EQ(rows[1].second(partial), "108kW+");
+  EXPECT_EQ(sentence(variants, "without"), "servers in purchase; switches in power");
 }
 
 TEST(CostRecord, HasEveryKeyAndNullForWhatIsNotKnown) {

@@ -195,12 +195,21 @@ enum class Severity { error, warning };
     "the delay of its interface), for every port and lossless class. A buffer that does not hold it loses "       \
     "packets, or has nothing left to share.")                                                                     \
   X(not_used, "W0510", "a section that nothing uses yet",                                                         \
-    "The section is read and checked, but no command computes anything from it: no bandwidth, price or power "    \
-    "of the results depends on it.")                                                                              \
+    "The section is read and checked, but no run depends on it, neither times nor bandwidths. A price of storage " \
+    "is in sums of money.")                                                                                       \
   X(start_unit, "W0511", "start times of a connection matrix without a unit",                                     \
     "htsim's programs disagree: htsim_uec and htsim_swift take the number behind `start` as microseconds, "       \
     "htsim_ndp, htsim_roce and htsim_hpcc as picoseconds. weft takes microseconds. A unit behind the number "     \
     "leaves no doubt: start 5us, start 2500ps.")                                                                  \
+  X(beyond_ultracluster, "W0520", "more chips than an UltraCluster has",                                          \
+    "AWS says of UltraCluster 2.0 that it has up to 20,000 GPUs and of 3.0 up to a million chips. "               \
+    "What is more stands in another one, and EFA does not join the two at full bandwidth: plan the "              \
+    "job for the parts, or take instances of a later UltraCluster.")                                              \
+  X(not_nccl, "W0521", "collectives that NCCL does not run",                                                      \
+    "On Trainium collectives are carried out by AWS's Neuron. Which algorithm it takes at which size and "        \
+    "what a step costs it is not published. weft runs NCCL's algorithms with the constants of other GPUs "        \
+    "over the links, cards and latencies of this cluster: bandwidths of large sizes are bounded by those, "       \
+    "names of algorithms and times of small sizes are a stand-in.")                                               \
   X(open_topology, "W0701", "a topology that leaves something open",                                              \
     "The file does not say all that weft needs to know about the server, and what is most likely "                \
     "was taken. Files that clouds give to their virtual machines name places, not parts. --set "                  \

@@ -24,7 +24,7 @@ constexpr std::int64_t kFewRanks = 32;
 // What was left out of a cluster file that names little more than servers: a switch that is large enough for all of
 // them, and what the table says was run.
 constexpr std::string_view kOneSwitch =
-    "fabric={kind: single-chassis, switch: {kind: quantum-2, ports: 4096, rate: 800Gbps}}";
+    "fabric={kind: single-chassis, switch: {kind: quantum-2, ports: 4096, rate: 800Gbps, link_layer: ethernet}}";
 
 std::filesystem::path cluster_of(const std::filesystem::path& table) {
   return table.parent_path() / (table.stem().string() + ".weft.yaml");

@@ -6,6 +6,8 @@
 #include <bit>
 #include <utility>
 
+#include "base/text.hpp"
+
 namespace weft::why {
 namespace {
 
@@ -145,8 +147,12 @@ Bounds bounds_of(const Team& team, const PlanOptions& options, Bandwidth bisecti
     cards = std::max(cards, rate);
     slots = std::max(slots, pcie);
   }
-  const auto ports = team.domain(0).ports.size();
-  add(Resource::nic, fmt::format("{} port{} of a server, {}", ports, ports == 1 ? "" : "s", gigabytes(cards)),
+  std::size_t nics = 0;
+  for (const collective::Port& port : team.domain(0).ports) nics += port.nics.size();
+  const bool several = server.scale_up && server.scale_up->servers > 1;
+  add(Resource::nic,
+      fmt::format("{} of a {}, {}", counted(static_cast<std::int64_t>(nics), "NIC"),
+                  several ? "scale-up domain" : "server", gigabytes(cards)),
       needs.server, cards);
   add(Resource::pcie, fmt::format("PCIe between GPUs and NICs, {}", gigabytes(slots)), needs.server, slots);
   add(Resource::fabric, fmt::format("bisection of the fabric, {}", gigabytes(bisection)),

@@ -106,6 +106,23 @@ TEST(Bounds, TwoNicsOfAServerBoundARing) {
   EXPECT_NEAR(static_cast<double>(bounds.tightest()->time.count()), 2.0 * 31 / 32 * (1 << 30) * 10, 1e6);
 }
 
+TEST(Bounds, NicsAreCountedAndOfWhatIsSaid) {
+  const auto text = [](const std::string& servers, std::uint32_t gpus) {
+    Bench bench(servers);
+    const Job job = bench.job(gpus, Operation::all_to_all);
+    const collective::PlanOptions plan{.operation = job.operation,
+                                       .bytes = 1 << 30,
+                                       .choice = {Algorithm::direct, Protocol::simple, 0},
+                                       .stack = job.stack};
+    for (const Bound& each : bounds_of(*bench.machine->team(job, {}), plan).bandwidths)
+      if (each.resource == Resource::nic) return each.text;
+    return std::string();
+  };
+  EXPECT_EQ(text("{kind: p5en.48xlarge, count: 2}", 16), "16 NICs of a server, 400 GB/s") << "two at each GPU";
+  EXPECT_EQ(text("{kind: hgx-h100, count: 2, nics: 1}", 16), "1 NIC of a server, 50 GB/s");
+  EXPECT_EQ(text("{kind: gb200-nvl72, count: 36}", 144), "72 NICs of a scale-up domain, 3600 GB/s");
+}
+
 TEST(Bounds, ANarrowFabricBoundsAllToAll) {
   Bench bench("{kind: hgx-h100, count: 4}");
   const Job job = bench.job(32, Operation::all_to_all);

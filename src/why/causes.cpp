@@ -42,7 +42,7 @@ constexpr std::array<CauseInfo, 29> kCauses = {{
     {Cause::cpu_path, "slow-cpu-path", "traffic between GPUs crosses a CPU whose I/O path is slow (root complex, NPS)",
      1, kOpen, "p2pBandwidthLatencyTest between GPUs of different switches; NPS in the BIOS",
      "NCCL_P2P_LEVEL=PXB, so that shared memory is used there; NPS=4; GPUs below one PCIe switch"},
-    {Cause::mnnvl_off, "mnnvl-off", "NVLink between servers of a rack is not used", 0.5, kKnown,
+    {Cause::mnnvl_off, "mnnvl-off", "NVLink between servers of a scale-up domain is not used", 0.5, kKnown,
      "'MNNVL' in the log; nvidia-smi -q | grep -A5 Fabric; the IMEX daemon",
      "start nvidia-imex on all servers with one list of nodes; unset NCCL_MNNVL_ENABLE"},
     {Cause::shm_off, "shm-off", "no shared memory between processes: a server's own traffic uses the NIC", 0.5, kOpen,

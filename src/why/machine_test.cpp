@@ -103,6 +103,25 @@ TEST(WhatIf, OffersWhatThisMachineLacks) {
     EXPECT_EQ(each.text.find("NICs per server"), std::string::npos) << "it has one for each GPU";
 }
 
+TEST(WhatIf, OffersCollNetOnlyWhereSwitchesReduce) {
+  const auto offered = [](const std::string& server, const std::string& fabric) {
+    Bench bench(server, fabric);
+    const Job job = bench.job(32);
+    for (const WhatIf& each : what_ifs(job, Algorithm::ring, true, *bench.machine))
+      if (each.text.starts_with("CollNet") && !bench.machine->predict(job, each.variant, {64 << 20}).empty())
+        return true;
+    return false;
+  };
+  const auto clos = [](const std::string& box) {
+    return "fabric: {kind: tor-clos, servers_per_leaf: 2, switch: " + box + "}\n";
+  };
+  EXPECT_TRUE(offered("{kind: hgx-h100, count: 4}", clos("quantum-2")));
+  EXPECT_FALSE(offered("{kind: hgx-h100, count: 4}", clos("tomahawk-5")));
+  EXPECT_FALSE(offered("{kind: p5.48xlarge, count: 4}", clos("tomahawk-5")));
+  EXPECT_FALSE(
+      offered("{kind: hgx-h100, count: 4}", clos("quantum-2, spine_switch: {kind: quantum-2, reduces: false}")));
+}
+
 // PXN is off, a rank is slow and another late: each change but those that are about it leaves that so.
 TEST(WhatIf, ChangesOneThingAtATime) {
   Bench bench("{kind: acp-h100-2nic, count: 4}");

@@ -91,7 +91,7 @@ std::vector<WhatIf> what_ifs(const Job& job, Algorithm algorithm, bool pxn, Mach
   for (const Algorithm each : collective::kAlgorithms)
     if (each != algorithm)
       out.push_back(
-          {fmt::format("{}{}", collective::name(each), each == Algorithm::collnet ? ", if switches reduce" : ""),
+          {fmt::format("{}{}", collective::name(each), each == Algorithm::collnet ? ", with NCCL's SHARP plugin" : ""),
            fmt::format("--algorithms {}", collective::name(each)),
            {.text = "", .algorithm = each, .pxn = pxn}});
   // The same number of GPUs, on more servers or on fewer.

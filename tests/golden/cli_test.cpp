@@ -322,6 +322,19 @@ TEST(Show, FitsTheTerminal) {
   }
 }
 
+TEST(Cli, TotalsOfAScaleUpDomainAreWhatMakersPrint) {
+  const Scratch scratch;
+  const InDirectory here(scratch.path());
+  const auto scale_up = [](const std::string& kind, int count) {
+    std::ofstream("c.weft.yaml") << "version: 1\nservers: {kind: " << kind << ", count: " << count
+                                 << "}\nfabric: {kind: tor-clos}\n";
+    return weft({"check"}).out;
+  };
+  EXPECT_NE(scale_up("hgx-h200", 2).find(", 7.2TB/s of a server both ways\n"), std::string::npos);
+  EXPECT_NE(scale_up("gb200-nvl72", 36).find(", 129.6TB/s of a domain both ways\n"), std::string::npos);
+  EXPECT_NE(scale_up("trn3", 36).find(", 368.6TB/s of a domain both ways\n"), std::string::npos);
+}
+
 TEST(Cli, TheTopTierHasNothingAbove) {
   const InDirectory here(kSource / "examples/01-acp-2-nics");
   const std::string out = weft({"check", "--json"}).out;
@@ -348,6 +361,7 @@ TEST(Cli, WhatIsBoughtIsSummedAndWhatNobodyPricedIsNamed) {
   EXPECT_TRUE(record["parts"][0]["purchase_usd"].is_null());
   EXPECT_EQ(record["optics_power_milliwatts"], 1024 * 2 * 9'000);
   EXPECT_EQ(record["optics_in_power"], true);
+  EXPECT_EQ(record["not_in_power"], std::vector<std::string>{});
 }
 
 TEST(Cli, TheCatalogNamesOneUsedSourceForAField) {

@@ -80,7 +80,7 @@ TEST(Unfinished, CompareShowsTheSideThatIsDone) {
                                             "--limit", "events=20000"};
   const Outcome text = weft(command, 80);
   EXPECT_EQ(text.code, 4);
-  EXPECT_NE(text.out.find("all done            not done"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("all done             not done"), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("only mtu=8KiB is done, after "), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("mtu=512B (limit"), std::string::npos) << text.out;
   std::istringstream lines(text.out);

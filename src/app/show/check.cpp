@@ -48,33 +48,56 @@ std::string server_line(const model::Group& group) {
   return fmt::format("{} {}{}: {} x {}, {}", grouped(group.servers), spec.kind, site, spec.gpus, spec.gpu.kind, nics);
 }
 
+// What makers print of a server or a rack: all its GPUs, both directions together.
+Bandwidth scale_up_of_domain(const model::Group& group) {
+  const model::ScaleUp& domain = *group.spec.scale_up;
+  return domain.link.both_ways.value_or(Bandwidth{}) * (domain.servers * group.spec.gpus);
+}
+
 std::string scale_up_line(const model::Group& group) {
   const model::ScaleUp& domain = *group.spec.scale_up;
-  const std::string size = domain.servers > 1 ? fmt::format("{} servers share one domain, ", domain.servers) : "";
+  const std::string size =
+      domain.servers > 1 ? fmt::format("{} servers share one scale-up domain, ", domain.servers) : "";
   const std::string how = domain.switches > 0 ? counted(domain.switches, "switch")
                                               : fmt::format("torus {}", fmt::join(domain.torus, " x "));
-  return fmt::format("{}: {}{}, {} per GPU one way", domain.link.kind, size, how,
-                     fmt::format("{}GB/s", domain.link.one_way().count() / 8'000'000'000));
+  return fmt::format("{}: {}{}, {}GB/s per GPU one way, {:.4g}TB/s of a {} both ways", domain.link.kind, size, how,
+                     domain.link.one_way().count() / 8'000'000'000,
+                     static_cast<double>(scale_up_of_domain(group).count()) / 8e12,
+                     domain.servers > 1 ? "domain" : "server");
+}
+
+// "72 servers in 4 scale-up domains", where a domain is more than a server.
+std::string servers_text(const model::Cluster& cluster) {
+  std::int64_t domains = 0;
+  for (const model::Group& group : cluster.groups)
+    if (group.spec.scale_up && group.spec.scale_up->servers > 1)
+      domains += group.servers / group.spec.scale_up->servers;
+  const std::string text = counted(cluster.servers, "server");
+  return domains > 0 ? fmt::format("{} in {}", text, counted(domains, "scale-up domain")) : text;
 }
 
 std::string power_line(const Summary& summary) {
   const fabric::Costs& costs = summary.costs;
   std::string text = fmt::format("{} servers", brief(costs.servers_power));
+  if (costs.scale_up_power.count() > 0)
+    text += fmt::format(" + {} switch trays and power shelves", brief(costs.scale_up_power));
   if (costs.switches_power.count() > 0) text += fmt::format(" + {} switches", brief(costs.switches_power));
   if (costs.optics_power.count() > 0) text += fmt::format(" + {} optics", brief(costs.optics_power));
-  if (costs.power_is_partial) {
-    text += " (at least: not every kind publishes its power)";
-  } else if (costs.optics_unknown) {
-    text += costs.optics_power.count() > 0 ? " (without some optics)" : " (without optics)";
-  }
+  if (!costs.not_in_power.empty()) text += fmt::format(" (without {})", fmt::join(costs.not_in_power, ", "));
   return text;
 }
 
 std::string price_line(const fabric::Costs& costs) {
   if (!costs.price) return "not public for these servers";
-  return fmt::format("{}/h, {} a month for {}", dollars(static_cast<double>(costs.price->count()) / 1e6),
-                     dollars(price_per_month(*costs.price)),
-                     costs.parts[0].unpriced > 0 ? "some of the servers" : "the servers");
+  std::vector<std::string> rented;
+  for (const fabric::PartCosts& part : costs.parts)
+    if (part.rented > 0)
+      rented.push_back(fmt::format("{}the {}", part.rented < part.pieces ? "some of " : "", part.name));
+  std::string text = fmt::format("{}/h, {} a month for {}", dollars(static_cast<double>(costs.price->count()) / 1e6),
+                                 dollars(price_per_month(*costs.price)), fmt::join(rented, " and "));
+  for (const fabric::PartCosts& part : costs.parts)
+    if (part.name == "storage" && part.unpriced == part.pieces) text += " (without storage)";
+  return text;
 }
 
 // "$1.2M: $720k switches, $480k cables (without servers)".
@@ -120,17 +143,12 @@ void add_network(const Session& session, const Summary& summary, report::Facts& 
     facts.add("PFC headroom", headroom_line(each));
 }
 
-fabric::ScaleStep scale_step(const model::Cluster& cluster) {
-  const auto has_efa = [](const model::Group& group) { return group.spec.nic.efa.has_value(); };
-  return fabric::scale_step(cluster.servers, std::any_of(cluster.groups.begin(), cluster.groups.end(), has_efa));
-}
-
 void add_costs(const model::Cluster& cluster, const Summary& summary, report::Facts& facts) {
   facts.add("power", power_line(summary));
   const bool bought = summary.costs.purchase().has_value();
   if (summary.costs.price || !bought) facts.add("price", price_line(summary.costs));
   if (bought) facts.add("purchase", purchase_line(summary.costs));
-  const fabric::ScaleStep step = scale_step(cluster);
+  const fabric::ScaleStep step = fabric::scale_step(cluster.servers, fabric::owner_of(cluster));
   facts.add("scale", fmt::format("{}: {}", step.name, step.implies));
 }
 
@@ -150,10 +168,10 @@ void print(Session& session, const Summary& summary, Console& console) {
   report::Facts facts;
   facts.add("cluster", cluster.name);
   for (const model::Group& group : cluster.groups) facts.add("servers", server_line(group));
-  facts.add("counts",
-            fmt::format("{}, {}, {}", counted(cluster.servers, "server"), counted(cluster.gpus, "GPU"),
-                        counted(cluster.nics, "NIC")) +
-                (fabric.has_network() ? ", " + counted(fabric.count(NodeKind::network_switch), "switch") : ""));
+  facts.add(
+      "counts",
+      fmt::format("{}, {}, {}", servers_text(cluster), counted(cluster.gpus, "GPU"), counted(cluster.nics, "NIC")) +
+          (fabric.has_network() ? ", " + counted(fabric.count(NodeKind::network_switch), "switch") : ""));
   std::string last_scale_up;
   for (const model::Group& group : cluster.groups) {
     const std::string line = group.spec.scale_up ? scale_up_line(group) : "";
@@ -196,6 +214,13 @@ nlohmann::ordered_json to_json(const Session& session, const Summary& summary) {
   record["fabric"] = enum_name(cluster.file.fabric.kind);
   record["planes"] = session.fabric().planes();
   record["switches"] = session.fabric().count(NodeKind::network_switch);
+  record["scale_up"] = nlohmann::ordered_json::array();
+  for (const model::Group& group : cluster.groups)
+    if (group.spec.scale_up)
+      record["scale_up"].push_back({{"servers", group.spec.name},
+                                    {"link", group.spec.scale_up->link.kind},
+                                    {"servers_per_domain", group.spec.scale_up->servers},
+                                    {"domain_both_ways_bps", scale_up_of_domain(group).count()}});
   record["nic_bandwidth_bps"] = summary.nic_bandwidth.count();
   record["bisection_bps"] = summary.bisection.count();
   if (summary.between_sites) record["between_sites_bps"] = summary.between_sites->count();
@@ -223,7 +248,9 @@ nlohmann::ordered_json to_json(const Session& session, const Summary& summary) {
   record["power_milliwatts"] = costs.power().count();
   record["optics_power_milliwatts"] = costs.optics_power.count();
   record["power_is_partial"] = costs.power_is_partial;
-  record["optics_in_power"] = !costs.optics_unknown;
+  record["optics_in_power"] = std::none_of(costs.not_in_power.begin(), costs.not_in_power.end(),
+                                           [](const std::string& name) { return name.ends_with("optics"); });
+  record["not_in_power"] = costs.not_in_power;
   if (costs.price) {
     record["price_usd_per_hour"] = static_cast<double>(costs.price->count()) / 1e6;
     record["price_usd_per_month"] = price_per_month(*costs.price);
@@ -234,7 +261,7 @@ nlohmann::ordered_json to_json(const Session& session, const Summary& summary) {
     if (part.bought > 0) record["parts"].back()["purchase_usd"] = static_cast<double>(part.purchase.count()) / 1e6;
   }
   record["not_priced"] = not_priced(costs);
-  record["scale_step"] = scale_step(cluster).name;
+  record["scale_step"] = fabric::scale_step(cluster.servers, fabric::owner_of(cluster)).name;
   record["tiers"] = nlohmann::ordered_json::array();
   for (const TierSummary& tier : summary.tiers) {
     nlohmann::ordered_json row = {{"name", tier.name},

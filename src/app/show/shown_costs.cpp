@@ -19,9 +19,10 @@ report::Costs shown_costs(const Session& session) {
   out.price = costs.price;
   out.purchase = costs.purchase();
   out.not_priced = not_priced(costs);
-  if (!costs.power_is_partial) out.power = costs.power();
+  out.power = costs.power();
+  out.power_is_partial = costs.power_is_partial;
   out.network = costs.switches_power + costs.optics_power;
-  out.optics_unknown = costs.optics_unknown;
+  out.not_in_power = costs.not_in_power;
   out.switches = costs.pieces("switches");
   out.cables = costs.pieces("cables");
   for (const fabric::TierSummary& tier : summary.tiers) {

@@ -12,6 +12,7 @@
 #include "app/sim/experiment_options.hpp"
 #include "app/sim/progress.hpp"
 #include "base/text.hpp"
+#include "experiment/warnings.hpp"
 #include "report/collective_table.hpp"
 #include "report/collective_trace.hpp"
 
@@ -268,6 +269,8 @@ int sim_collectives(Session& session, const SimOptions& options, std::vector<Exp
   check_experiments(options, experiments, fidelities, session);
   if (report(diagnostics, options.input, console)) return kYourInput;
   print_warnings(session, experiments.back(), fidelities, options.input, console);
+  if (!options.input.json && !experiment::collective_warnings(session.design()).empty())
+    console.out << "# which algorithms these accelerators take is not known: NCCL's stand in for them\n";
   const CtrlC ctrl_c;
   std::vector<std::pair<std::string, CollectiveRow>> last;
   std::vector<CollectiveRow> rows;

@@ -9,6 +9,7 @@
 #include "app/why/one_job.hpp"
 #include "base/text.hpp"
 #include "collective/tuner.hpp"
+#include "experiment/warnings.hpp"
 #include "report/table.hpp"
 #include "why/bounds.hpp"
 
@@ -132,6 +133,7 @@ int plan(const PlanCommandOptions& options, Console& console) {
     rows.push_back(std::move(row));
   }
   if (report(diagnostics, options.input, console)) return kYourInput;
+  print_warnings(session, experiment::collective_warnings(session.design()), options.input, console);
   if (options.input.json)
     print_records(rows, *one, session, console);
   else

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "app/commands.hpp"
@@ -11,6 +12,7 @@
 #include "app/why/one_job.hpp"
 #include "base/text.hpp"
 #include "experiment/faults.hpp"
+#include "experiment/warnings.hpp"
 #include "fabric/summary.hpp"
 #include "report/table.hpp"
 #include "why/bounds.hpp"
@@ -47,6 +49,19 @@ std::string listed(const std::vector<std::string>& names) {
       fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
   if (shown < names.size()) text += fmt::format(" and {} more", names.size() - shown);
   return text;
+}
+
+// "72 servers in 4 scale-up domains": what `count` counts, and what NVLink joins where that is more than a server.
+std::string where_text(const Team& team) {
+  std::set<std::uint32_t> servers;
+  bool several = false;
+  for (std::uint32_t rank = 0; rank < team.ranks(); ++rank) {
+    const model::Group& group = team.group(rank);
+    servers.insert(group.first_server + (team.gpu(rank) - group.first_gpu) / group.gpus());
+    several |= group.spec.scale_up && group.spec.scale_up->servers > 1;
+  }
+  const std::string text = counted(static_cast<std::int64_t>(servers.size()), "server");
+  return several ? fmt::format("{} in {}", text, counted(team.nodes(), "scale-up domain")) : text;
 }
 
 Costs costs_of(const experiment::Design& design) {
@@ -179,7 +194,7 @@ void RunReport::text() const {
   report::Facts facts;
   facts.add("cluster", session_.cluster().name);
   facts.add("job", fmt::format("{} of {} on {}, {}, stack {}", collective::name(one_.job.operation),
-                               counted(one_.job.gpus, "GPU"), counted(team.nodes(), "server"),
+                               counted(one_.job.gpus, "GPU"), where_text(team),
                                exact(Bytes(static_cast<std::int64_t>(bytes_))), one_.job.stack->name));
   if (const std::string uneven = conditions_text(); !uneven.empty()) facts.add("ranks", uneven);
   facts.add("takes", fmt::format("{}, busbw {:.1f} GB/s, with {} {} and {}", brief(Duration(now_.time)), bus(now_.time),
@@ -394,6 +409,7 @@ int RunReport::run() {
       *team, plan, {probe_.left_per_mille, probe_.slow_per_mille, probe_.paused_per_mille, probe_.resent_per_mille});
   bounds_ = why::bounds_of(*team, plan, bisection_of(session_, one_.job));
   try_changes();
+  print_warnings(session_, experiment::collective_warnings(session_.design()), options_.input, console_);
   if (options_.input.json)
     json();
   else
