@@ -55,6 +55,7 @@ struct LinkRecord {
   std::uint64_t pauses = 0;   // that its other end asked for
   std::int64_t paused = 0;    // ps, of the class that was so longest
   std::uint64_t lost = 0;     // to a fault
+  std::int64_t until = 0;     // ps: the last byte; copies that nobody waits for come behind the end of a run
 };
 
 // One link during one interval of --sample. Intervals in which nothing happened are left out.

@@ -22,6 +22,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/flat_map.hpp"
@@ -143,9 +144,13 @@ class PacketRun final : public Network, public Client {
   };
   WayOut way_out(Hosts& hosts, std::uint32_t from, std::uint64_t bytes, std::uint64_t stripes);
   std::int64_t unloaded(const schedule::FlowRecord& flow);
-  std::int64_t unloaded_send(const schedule::FlowRecord& flow, const Flow& stripe, const WayOut& out);
-  std::int64_t unloaded_read(const schedule::FlowRecord& flow, const Flow& stripe, const WayOut& out);
-  std::int64_t sooner(const schedule::FlowRecord& flow, std::int64_t alone, const Flow& stripe) const;
+  PacketSim::Cut cut_of(const schedule::FlowRecord& flow, std::uint64_t bytes, std::span<const NicPair> stripes) const;
+  std::int64_t unloaded_send(const schedule::FlowRecord& flow, const Flow& stripe, const PacketSim::Cut& cut,
+                             const WayOut& out);
+  std::int64_t unloaded_read(const schedule::FlowRecord& flow, const Flow& stripe, const PacketSim::Cut& cut,
+                             const WayOut& out);
+  std::int64_t sooner(const schedule::FlowRecord& flow, std::int64_t alone, const Flow& stripe,
+                      const PacketSim::Cut& cut) const;
   bool is_raw(std::uint32_t stream) const { return engine_.config().protocol_of(stream) == transport::Protocol::raw; }
   bool is_read(std::uint32_t stream) const { return engine_.config().verb_of(stream) == transport::Op::read; }
   bool may_move(std::uint32_t stream) const { return fails_over_ && !is_raw(stream); }
