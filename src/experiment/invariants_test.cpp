@@ -184,5 +184,24 @@ TEST(Invariants, ALinkIsNotUsedMoreThanWholly) {
   EXPECT_GT(used(outcome->result.links[0], outcome->result.end), 0.9);
 }
 
+// Where a NIC dies, the run goes on for the seconds that its transport waits; what came before is the same.
+TEST(Invariants, BeforeAFaultAsMuchIsDeliveredWhicheverItIs) {
+  constexpr std::int64_t kFault = 20'000'000;
+  std::uint64_t before = 0;
+  for (const std::string part : {"spine0", "s0/nic0"}) {
+    const auto outcome =
+        outcome_of({.cluster = "version: 1\nservers: {kind: hgx-h100, count: 8}\nfabric: {kind: rail-optimized, "
+                               "scalable_unit: 4}\ntransport: {kind: srd}\n",
+                    .traffic = "x,pattern=permutation,size=2MB,nodes=64",
+                    .fault = part + ",at=20us"});
+    ASSERT_TRUE(outcome && outcome->result.failures) << part;
+    EXPECT_EQ(outcome->result.end > 1'000'000'000'000, part == "s0/nic0") << outcome->result.end;
+    const std::uint64_t delivered = outcome->result.failures->delivered.between(0, kFault);
+    EXPECT_GT(delivered, 1'000'000u);
+    EXPECT_TRUE(before == 0 || before == delivered) << before << ", but with " << part << " " << delivered;
+    before = delivered;
+  }
+}
+
 }  // namespace
 }  // namespace weft::experiment

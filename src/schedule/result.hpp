@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "schedule/timeline.hpp"
@@ -79,8 +80,15 @@ struct Outage {
 };
 
 struct Failures {
+  Failures() = default;
+  explicit Failures(std::vector<Outage> known) : outages(std::move(known)) {
+    std::vector<std::int64_t> cuts;
+    for (const Outage& each : outages) cuts.insert(cuts.end(), {each.from, each.to});
+    delivered = Timeline(std::move(cuts));
+  }
+
   std::vector<Outage> outages;  // by start; each time once, however many links it takes
-  Timeline delivered;           // payload, as it came in at NICs
+  Timeline delivered;           // payload, as it came in at NICs, cut where something goes down or comes back
   std::uint64_t moved = 0;      // parts of messages that went on by another NIC
   std::int64_t first_moved = kNotYet;
   std::int64_t last_moved = kNotYet;

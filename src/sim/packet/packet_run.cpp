@@ -43,7 +43,9 @@ PacketRun::PacketRun(schedule::Schedule& schedule, PacketSim& engine, bool hosts
   for (std::uint32_t stream = 0; stream < std::max<std::size_t>(1, engine_.config().streams.size()); ++stream)
     answered = answered || !is_raw(stream);
   fails_over_ = answered && engine_.config().failover > 0 && !engine_.outages().empty();
-  if (fails_over_) parts_.resize(ranks_);
+  if (!fails_over_) return;
+  parts_.resize(ranks_);
+  for (const auto& each : hosts_) each->failures = schedule::Failures(engine_.outages());
 }
 
 PacketRun::~PacketRun() = default;
@@ -235,8 +237,7 @@ void PacketRun::failed(std::int64_t now, std::uint32_t from, std::uint32_t numbe
 }
 
 schedule::Failures PacketRun::take_failures() {
-  schedule::Failures all;
-  all.outages = engine_.outages();
+  schedule::Failures all(engine_.outages());
   for (const auto& hosts : hosts_) {
     const schedule::Failures& each = hosts->failures;
     all.delivered.add(each.delivered);
