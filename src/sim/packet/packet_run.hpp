@@ -13,6 +13,9 @@
 // A part is 1/16 of the stripe, at least eight packets and at most 64 KiB: so small that waiting for it
 // hardly shows, so large that it costs little beside its packets and needs no acknowledgements of its own.
 //
+// A server is often faster than its NIC. What is ready and has no room there waits as a number of bytes, not as parts:
+// a message of any length costs what its transport is busy with.
+//
 // Where links go down, parts whose NIC does not get through go by another one (failover.hpp), but for those of raw
 // messages: nobody notices that they do not get through.
 
@@ -58,6 +61,7 @@ class PacketRun final : public Network, public Client {
              std::uint32_t context) override;
 
  private:
+  static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
   // What crosses a server: a stripe on its way to a NIC, a part from a NIC, or a whole message.
   struct Crossing {
     enum class Kind : std::uint8_t { out, in, inside };
@@ -68,10 +72,21 @@ class PacketRun final : public Network, public Client {
     NicPair pair;
     std::uint64_t bytes;
     std::uint64_t part;    // out
-    std::uint64_t posted;  // out: bytes that the NIC has
+    std::uint64_t posted;  // out: bytes that the NIC has been given
     std::uint32_t again;   // out: the part that goes by another NIC than it was meant to; kNew: none
     std::uint32_t queue;   // out: as of a transport::Operation
     HostLinks::TransferId transfer;
+    std::uint64_t ready = 0;     // out: bytes that have come to the NIC
+    std::uint32_t next = kNone;  // out: who waits behind it for room
+    bool crossed = false;        // out: all of it has come
+    bool waits = false;          // out
+  };
+  // What the transport of a NIC has to do towards another, and the stripes that wait for room, first come first served.
+  struct Backlog {
+    std::uint64_t bytes = 0;  // posted, and not known to be there
+    std::uint64_t most = 0;   // 0: not known yet
+    std::uint32_t first = kNone;
+    std::uint32_t last = kNone;
   };
   // What keeps the order of its messages: ranks, cards, stream and queue pair. Who sends several streams at once opens
   // connections for each.
@@ -100,7 +115,9 @@ class PacketRun final : public Network, public Client {
     std::vector<NicPair> pairs;
     std::map<Connection, HostLinks::TransferId> last_out;  // of connections with something on its way to their card
     std::map<std::array<std::uint32_t, 3>, std::uint32_t> turns;  // by pair of NICs and stream: messages so far
-    FlatMap question_index;                                       // by pair of NICs
+    FlatMap backlog_index;                                        // by pair of NICs
+    std::vector<Backlog> backlogs;
+    FlatMap question_index;  // by pair of NICs
     std::vector<Questions> questions;
     Failover failover;
     schedule::Failures failures;               // those of these hosts
@@ -117,6 +134,14 @@ class PacketRun final : public Network, public Client {
   bool keeps_order(const Crossing& crossing);
   Connection connection_of(const Crossing& crossing);
   void moved(std::int64_t now, Hosts& hosts, const HostLinks::Ready& ready);
+  std::uint32_t keep(Hosts& hosts, const Crossing& crossing);
+  Backlog& backlog_of(Hosts& hosts, const NicPair& pair);
+  bool has_room(Hosts& hosts, const NicPair& pair);
+  void hand_over(std::int64_t now, Hosts& hosts, std::uint32_t slot);
+  bool post_ready(std::int64_t now, Hosts& hosts, std::uint32_t slot);
+  void settle(std::int64_t now, std::uint32_t from, std::uint32_t stream, const transport::Completion& done);
+  std::uint32_t number_part(std::uint32_t from, const Part& part);
+  void forget_part(std::uint32_t from, std::uint32_t number);
   void post(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint64_t bytes,
             std::uint32_t queue);
   std::uint32_t next_queue(Hosts& hosts, const NicPair& pair, std::uint32_t stream);
@@ -162,13 +187,14 @@ class PacketRun final : public Network, public Client {
   bool model_hosts_;
   Runner runner_;
   std::uint32_t ranks_;
-  std::uint32_t message_bits_ = 32;            // of a tag; above them: which GPU of its domain
-  std::vector<std::uint32_t> domain_of_;       // by rank
-  std::vector<std::uint32_t> first_rank_;      // by domain
-  std::vector<std::int64_t> armed_;            // by domain: when its links are looked at next
-  std::vector<std::unique_ptr<Hosts>> hosts_;  // by shard
-  bool fails_over_ = false;                    // parts are numbered, and some may move
-  std::vector<SentLog<Part>> parts_;           // by rank
+  std::uint32_t message_bits_ = 32;                    // of a tag; above them: which GPU of its domain
+  std::vector<std::uint32_t> domain_of_;               // by rank
+  std::vector<std::uint32_t> first_rank_;              // by domain
+  std::vector<std::int64_t> armed_;                    // by domain: when its links are looked at next
+  std::vector<std::unique_ptr<Hosts>> hosts_;          // by shard
+  bool fails_over_ = false;                            // parts are numbered, and some may move
+  std::vector<SentLog<Part>> parts_;                   // by rank
+  std::vector<std::deque<std::uint32_t>> idle_parts_;  // by rank: numbers that may be used again
 };
 
 }  // namespace weft::sim
