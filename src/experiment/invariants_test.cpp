@@ -130,6 +130,22 @@ void expect_to_hold(const Drawn& drawn, const schedule::RunResult& result) {
     EXPECT_LE(used(link, result.end), 1.0001) << link.from << " to " << link.to << "\n" << drawn.text();  // rates round
 }
 
+// Of a run that came to its end: every flow is whole or given up, and each byte that crossed the network came once.
+void expect_all_to_have_come(const Drawn& drawn, const schedule::RunResult& result) {
+  constexpr std::uint32_t kGpus = 8;  // of a server
+  std::uint64_t crossed = 0;
+  for (const schedule::FlowRecord& flow : result.flows) {
+    const bool whole = took(flow) != schedule::kNotYet && flow.received != schedule::kNotYet;
+    EXPECT_TRUE(whole || !drawn.fault.empty()) << flow.source << " to " << flow.destination << "\n" << drawn.text();
+    if (!whole) return;
+    EXPECT_LE(std::max(flow.sent, flow.received), result.end) << drawn.text();
+    if (flow.source / kGpus != flow.destination / kGpus) crossed += flow.bytes;
+  }
+  EXPECT_EQ(result.unfinished, 0u) << drawn.text();
+  if (!result.failures) return;
+  EXPECT_EQ(result.failures->delivered.between(0, INT64_MAX / 2), crossed) << drawn.text();
+}
+
 TEST(Invariants, HoldInDrawnRuns) {
   int ran = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
@@ -138,6 +154,8 @@ TEST(Invariants, HoldInDrawnRuns) {
     if (!outcome) continue;
     ++ran;
     expect_to_hold(each, outcome->result);
+    const bool answered = each.cluster.find("kind: raw") == std::string::npos;
+    if (outcome->stopped_by.empty() && answered) expect_all_to_have_come(each, outcome->result);
     if (HasFailure()) return;
   }
   EXPECT_GT(ran, 100) << "or little was looked at";
