@@ -138,13 +138,8 @@ std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
     parts += static_cast<std::uint32_t>(is_raw(stream) ? transport::RawMessages::packets_of(stripe, payload) : cut);
     const Crossing out{Crossing::Kind::out, from, to, message, pair, stripe, part_bytes, 0, kNew, queue, {}};
     if (is_read(stream)) {
-      for (std::uint64_t i = 0; i < cut; ++i) {
-        const std::uint64_t size = std::min(part_bytes, stripe - i * part_bytes);
-        const std::uint32_t number =
-            fails_over_ ? number_part(from, {static_cast<std::uint32_t>(size), 0, Part::kNotFailed, pair, message, 0})
-                        : kNew;
-        ask(now, hosts, {pair, from, message, size, number});
-      }
+      const std::uint64_t first = std::min(part_bytes, stripe);
+      ask_in_parts(now, hosts, {pair, from, message, first, kNew, stripe - first});
     } else if (model_hosts_) {
       cross(now, domain, route_out(hosts.routes, transfer, nic(pair.source)), out);
     } else {
@@ -384,14 +379,37 @@ void PacketRun::ask(std::int64_t now, Hosts& hosts, const Question& each) {
   launch(at, each.from, each.part);
 }
 
+// The first part of what is to be read, with a number where parts may move; the question keeps the others.
+PacketRun::Question PacketRun::take_part(Question& question) {
+  Question part = question;
+  part.rest = 0;
+  if (fails_over_ && part.part == kNew)
+    part.part = number_part(part.from,
+                            {static_cast<std::uint32_t>(part.bytes), 0, Part::kNotFailed, part.pair, part.message, 0});
+  question.bytes = std::min(question.bytes, question.rest);
+  question.rest -= question.bytes;
+  return part;
+}
+
+// As far as the transport takes them; what waits is one entry, however long it is.
+void PacketRun::ask_in_parts(std::int64_t now, Hosts& hosts, Question question) {
+  for (bool more = true; more;) {
+    Questions& line = questions_of(hosts, question.pair);
+    if (line.open >= engine_.config().stack.srd.reads) return line.waiting.push_back(question);
+    more = question.rest > 0;
+    ask(now, hosts, take_part(question));
+  }
+}
+
 // One was answered, or failed. Those that wait for NICs that do not get through are asked for by others.
 void PacketRun::ask_next(std::int64_t now, Hosts& hosts, const NicPair& pair) {
   --questions_of(hosts, pair).open;
   for (bool asked = false; !asked;) {
     Questions& line = questions_of(hosts, pair);  // to move one may begin other lines, and move this one
     if (line.waiting.empty()) return;
-    const Question next = line.waiting.front();
-    line.waiting.pop_front();
+    const bool last = line.waiting.front().rest == 0;
+    const Question next = take_part(line.waiting.front());
+    if (last) line.waiting.pop_front();
     const bool avoided = next.part != kNew && hosts.failover.avoids(now, pair);
     if (avoided && move(now, next.from, next.part)) continue;
     ask(now, hosts, next);

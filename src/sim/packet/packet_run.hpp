@@ -97,7 +97,8 @@ class PacketRun final : public Network, public Client {
     std::uint32_t from;
     std::uint32_t message;
     std::uint64_t bytes;
-    std::uint32_t part;  // where parts may move; kNew: they do not
+    std::uint32_t part;      // where parts may move; kNew: they do not, or it has no number yet
+    std::uint64_t rest = 0;  // bytes behind it, in parts like it that nobody has asked for
   };
   struct Questions {
     std::uint32_t open = 0;
@@ -146,6 +147,8 @@ class PacketRun final : public Network, public Client {
             std::uint32_t queue);
   std::uint32_t next_queue(Hosts& hosts, const NicPair& pair, std::uint32_t stream);
   void ask(std::int64_t now, Hosts& hosts, const Question& question);
+  void ask_in_parts(std::int64_t now, Hosts& hosts, Question question);
+  Question take_part(Question& question);
   void answered(std::int64_t now, std::uint32_t from, std::uint32_t message, const transport::Completion& done);
   void ask_next(std::int64_t now, Hosts& hosts, const NicPair& pair);
   Questions& questions_of(Hosts& hosts, const NicPair& pair);
