@@ -78,7 +78,7 @@ constexpr Field<LinkRow> kLinkFields[] = {
     {"rate_bps", [](const LinkRow& row) -> Cell { return row.link.rate; }},
     {"bytes", [](const LinkRow& row) -> Cell { return row.link.bytes; }},
     {"packets", [](const LinkRow& row) -> Cell { return row.link.packets; }},
-    {"utilisation", [](const LinkRow& row) -> Cell { return utilisation(row.link.bytes, row.link.rate, row.end); }},
+    {"utilisation", [](const LinkRow& row) -> Cell { return utilisation(row.link, row.end); }},
     {"mean_wait_ps", [](const LinkRow& row) -> Cell { return mean_wait(row.link); }},
     {"peak_queue_bytes", [](const LinkRow& row) -> Cell { return row.link.peak_bytes; }},
     {"marked", [](const LinkRow& row) -> Cell { return row.link.marked; }},

@@ -144,8 +144,8 @@ std::string links_text(const RunResult& result, std::size_t most, std::size_t wi
   Table table(std::move(columns));
   for (std::size_t i = 0; i < shown; ++i) {
     const LinkRecord& link = result.links[i];
-    std::vector<std::string> row = {fmt::format("{} to {}", link.from, link.to),
-                                    percent(utilisation(link.bytes, link.rate, result.end)), size(link.bytes)};
+    std::vector<std::string> row = {fmt::format("{} to {}", link.from, link.to), percent(utilisation(link, result.end)),
+                                    size(link.bytes)};
     if (has_packets(result))
       for (std::string each : {brief(Duration(mean_wait(link))), brief(Bytes(link.peak_bytes)), number(link.marked),
                                number(link.trimmed), number(link.dropped)})
@@ -253,6 +253,10 @@ std::int64_t goodput(std::uint64_t bytes, std::int64_t time) {
 double utilisation(std::uint64_t bytes, std::int64_t rate, std::int64_t time) {
   if (rate <= 0 || time <= 0) return 0;
   return static_cast<double>(bytes) * 8 * kPsPerSecond / static_cast<double>(rate) / static_cast<double>(time);
+}
+
+double utilisation(const LinkRecord& link, std::int64_t end) {
+  return utilisation(link.bytes, link.rate, std::max(end, link.until));
 }
 
 std::int64_t mean_wait(const LinkRecord& link) {

@@ -58,6 +58,7 @@ std::int64_t completion_time(const schedule::FlowRecord& flow);                 
 std::optional<std::int64_t> slowdown(const schedule::FlowRecord& flow);         // thousandths
 std::int64_t goodput(std::uint64_t bytes, std::int64_t time);                   // bit/s
 double utilisation(std::uint64_t bytes, std::int64_t rate, std::int64_t time);  // 0..1
+double utilisation(const schedule::LinkRecord& link, std::int64_t end);         // until a run's end
 std::int64_t mean_wait(const schedule::LinkRecord& link);                       // ps per packet
 
 // Facts, then the busiest `links` of the links, and of those that were paused the longest; 0: all.

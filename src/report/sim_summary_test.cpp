@@ -55,6 +55,14 @@ TEST(SimSummary, MessagesThatNobodyAnswersAreDoneWhenTheyArrive) {
   EXPECT_NE(text.find("%"), std::string::npos) << "what is lost does not hide how long the run was:\n" << text;
 }
 
+TEST(SimSummary, ALinkThatIsBusyBehindTheEndIsUsedUntilThen) {
+  RunResult result = sample_result();
+  result.links[0].until = result.end;
+  EXPECT_DOUBLE_EQ(utilisation(result.links[0], result.end), 0.8);
+  result.links[0].until = 2 * result.end;
+  EXPECT_DOUBLE_EQ(utilisation(result.links[0], result.end), 0.4);
+}
+
 TEST(SimSummary, WhatWasNotKeptIsSaid) {
   RunResult result = sample_result();
   result.sample_asked = 1'000'000;

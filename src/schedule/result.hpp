@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "schedule/timeline.hpp"
@@ -55,6 +56,7 @@ struct LinkRecord {
   std::uint64_t pauses = 0;   // that its other end asked for
   std::int64_t paused = 0;    // ps, of the class that was so longest
   std::uint64_t lost = 0;     // to a fault
+  std::int64_t until = 0;     // ps: the last byte; copies that nobody waits for come behind the end of a run
 };
 
 // One link during one interval of --sample. Intervals in which nothing happened are left out.
@@ -78,8 +80,15 @@ struct Outage {
 };
 
 struct Failures {
+  Failures() = default;
+  explicit Failures(std::vector<Outage> known) : outages(std::move(known)) {
+    std::vector<std::int64_t> cuts;
+    for (const Outage& each : outages) cuts.insert(cuts.end(), {each.from, each.to});
+    delivered = Timeline(std::move(cuts));
+  }
+
   std::vector<Outage> outages;  // by start; each time once, however many links it takes
-  Timeline delivered;           // payload, as it came in at NICs
+  Timeline delivered;           // payload, as it came in at NICs, cut where something goes down or comes back
   std::uint64_t moved = 0;      // parts of messages that went on by another NIC
   std::int64_t first_moved = kNotYet;
   std::int64_t last_moved = kNotYet;

@@ -1,10 +1,13 @@
 #pragma once
-// How many bytes came when, in at most 2048 intervals of one width. The width doubles when time outgrows them, so a
-// run of any length costs the same; what was added is the same in whatever order.
+// How many bytes came when, in intervals that are kept where something came. Time is cut at moments that are known
+// beforehand, so what came before one of them is told exactly. Between two of them intervals have one width, which
+// doubles when there are more than 2048, so a run of any length costs the same; what was added is the same in whatever
+// order.
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "base/wide.hpp"
 
@@ -13,42 +16,100 @@ namespace weft::schedule {
 class Timeline {
  public:
   static constexpr std::size_t kIntervals = 2048;
+  static constexpr std::size_t kMostCuts = 64;  // where there are more, it is not cut
 
-  std::int64_t width() const { return width_; }
-
-  void add(std::int64_t time, std::uint64_t bytes) {
-    while (time / width_ >= static_cast<std::int64_t>(kIntervals)) widen();
-    bytes_[static_cast<std::size_t>(time / width_)] += bytes;
+  Timeline() : Timeline(std::vector<std::int64_t>{}) {}
+  explicit Timeline(std::vector<std::int64_t> cuts) {
+    std::sort(cuts.begin(), cuts.end());
+    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+    stretches_.push_back({});
+    if (cuts.size() > kMostCuts) return;
+    for (const std::int64_t cut : cuts)
+      if (cut > 0) stretches_.push_back({.begin = cut});
   }
 
+  void add(std::int64_t time, std::uint64_t bytes) {
+    Stretch& stretch = *std::prev(after(time));
+    stretch.add(time - stretch.begin, bytes);
+  }
+
+  // Of a timeline with the same cuts.
   void add(const Timeline& other) {
-    while (width_ < other.width_) widen();
-    for (std::size_t i = 0; i < kIntervals; ++i)
-      if (other.bytes_[i] > 0) add(static_cast<std::int64_t>(i) * other.width_, other.bytes_[i]);
+    for (std::size_t i = 0; i < stretches_.size(); ++i) {
+      const Stretch& from = other.stretches_[i];
+      stretches_[i].widen_to(from.width);
+      for (const auto& [number, bytes] : from.intervals) stretches_[i].add(number * from.width, bytes);
+    }
   }
 
   // Of [from, to); what came in an interval that is cut counts by the share of it.
   std::uint64_t between(std::int64_t from, std::int64_t to) const {
     std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < kIntervals; ++i) {
-      const std::int64_t begin = static_cast<std::int64_t>(i) * width_;
-      const std::int64_t inside = std::min(to, begin + width_) - std::max(from, begin);
-      if (inside <= 0 || bytes_[i] == 0) continue;
-      sum += static_cast<std::uint64_t>(static_cast<UnsignedWide>(bytes_[i]) * static_cast<std::uint64_t>(inside) /
-                                        static_cast<std::uint64_t>(width_));
+    for (std::size_t i = 0; i < stretches_.size(); ++i) {
+      const std::int64_t end = i + 1 < stretches_.size() ? stretches_[i + 1].begin : INT64_MAX;
+      sum += stretches_[i].between(from, to, end);
     }
     return sum;
   }
 
  private:
-  void widen() {
-    for (std::size_t i = 0; i < kIntervals / 2; ++i) bytes_[i] = bytes_[2 * i] + bytes_[2 * i + 1];
-    std::fill(bytes_.begin() + kIntervals / 2, bytes_.end(), 0);
-    width_ *= 2;
+  struct Stretch {
+    std::int64_t begin = 0;                                              // ps
+    std::int64_t width = 1 << 16;                                        // ps
+    std::vector<std::pair<std::int64_t, std::uint64_t>> intervals = {};  // by number, bytes
+
+    void add(std::int64_t since, std::uint64_t bytes) {
+      const std::int64_t number = since / width;
+      if (intervals.empty() || intervals.back().first < number) {
+        intervals.emplace_back(number, bytes);
+      } else {
+        // Times come nearly in order.
+        auto at = std::prev(intervals.end());
+        while (at->first > number && at != intervals.begin()) --at;
+        if (at->first < number) ++at;
+        if (at->first != number) at = intervals.insert(at, {number, 0});
+        at->second += bytes;
+      }
+      while (intervals.size() > kIntervals) widen();
+    }
+
+    void widen_to(std::int64_t wanted) {
+      while (width < wanted) widen();
+    }
+
+    void widen() {
+      width *= 2;
+      std::size_t kept = 0;
+      for (const auto& [number, bytes] : intervals) {
+        if (kept > 0 && intervals[kept - 1].first == number / 2) {
+          intervals[kept - 1].second += bytes;
+        } else {
+          intervals[kept++] = {number / 2, bytes};
+        }
+      }
+      intervals.resize(kept);
+    }
+
+    std::uint64_t between(std::int64_t from, std::int64_t to, std::int64_t end) const {
+      std::uint64_t sum = 0;
+      for (const auto& [number, bytes] : intervals) {
+        const std::int64_t first = begin + number * width;
+        const std::int64_t last = std::min(end, first + width);
+        const std::int64_t inside = std::min(to, last) - std::max(from, first);
+        if (inside <= 0) continue;
+        sum += static_cast<std::uint64_t>(static_cast<UnsignedWide>(bytes) * static_cast<std::uint64_t>(inside) /
+                                          static_cast<std::uint64_t>(last - first));
+      }
+      return sum;
+    }
+  };
+
+  std::vector<Stretch>::iterator after(std::int64_t time) {
+    return std::upper_bound(stretches_.begin(), stretches_.end(), time,
+                            [](std::int64_t t, const Stretch& each) { return t < each.begin; });
   }
 
-  std::int64_t width_ = 1 << 16;  // ps
-  std::array<std::uint64_t, kIntervals> bytes_{};
+  std::vector<Stretch> stretches_;  // by begin, the first at 0
 };
 
 }  // namespace weft::schedule

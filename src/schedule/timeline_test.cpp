@@ -14,7 +14,6 @@ TEST(Timeline, CountsWhatCameBetweenTwoTimes) {
   line.add(0, 100);
   line.add(kWidth - 1, 100);
   line.add(kWidth, 1000);
-  EXPECT_EQ(line.width(), kWidth);
   EXPECT_EQ(line.between(0, kWidth), 200u);
   EXPECT_EQ(line.between(kWidth, 2 * kWidth), 1000u);
   EXPECT_EQ(line.between(2 * kWidth, kLong), 0u);
@@ -23,36 +22,56 @@ TEST(Timeline, CountsWhatCameBetweenTwoTimes) {
   EXPECT_EQ(line.between(kWidth, kWidth), 0u);
 }
 
-TEST(Timeline, GrowsWithTime) {
+TEST(Timeline, WhereNothingComesNothingIsKept) {
   Timeline line;
   line.add(kWidth, 1);
-  line.add(3 * kWidth, 10);
-  line.add(kLong - 1, 100);
-  EXPECT_EQ(line.width(), kWidth) << "the last moment that fits";
-  line.add(kLong, 1000);
-  EXPECT_EQ(line.width(), 2 * kWidth);
-  EXPECT_EQ(line.between(0, 2 * kWidth), 1u);
-  EXPECT_EQ(line.between(2 * kWidth, 4 * kWidth), 10u);
-  EXPECT_EQ(line.between(kLong - 2 * kWidth, kLong), 100u);
-  EXPECT_EQ(line.between(kLong, kLong + 2 * kWidth), 1000u);
-  EXPECT_EQ(line.between(0, 2 * kLong), 1111u);
+  line.add(1000 * kLong, 10);
+  EXPECT_EQ(line.between(kWidth, 2 * kWidth), 1u) << "no wider, however long nothing came";
+  EXPECT_EQ(line.between(1000 * kLong, 1000 * kLong + kWidth), 10u);
+}
+
+TEST(Timeline, IntervalsWidenWhenThereAreMany) {
+  Timeline line;
+  const auto many = static_cast<std::int64_t>(Timeline::kIntervals);
+  for (std::int64_t i = 0; i < many; ++i) line.add(i * kWidth, 1);
+  EXPECT_EQ(line.between(kWidth, 2 * kWidth), 1u) << "the last that fits";
+  line.add(many * kWidth, 100);
+  EXPECT_EQ(line.between(0, 2 * kWidth), 2u);
+  EXPECT_EQ(line.between(kWidth, kWidth + kWidth / 2), 0u) << "a quarter of two, rounded down";
+  EXPECT_EQ(line.between(many * kWidth, (many + 2) * kWidth), 100u);
+  EXPECT_EQ(line.between(0, 2 * kLong), Timeline::kIntervals + 100);
+}
+
+// However much comes later, and however long it takes.
+TEST(Timeline, WhatCameBeforeACutIsToldExactly) {
+  constexpr std::int64_t kCut = 10 * kWidth + 7;
+  Timeline line({kCut});
+  line.add(3, 1000);
+  line.add(kCut - 1, 7);
+  for (std::int64_t time = kCut; time < 100 * kLong; time += kWidth * 5) line.add(time, 1);
+  EXPECT_EQ(line.between(0, kCut), 1007u);
 }
 
 RC_GTEST_PROP(Timeline, DoesNotDependOnTheOrderOrOnWhoCounted, ()) {
   using Came = std::vector<std::pair<std::int64_t, std::uint64_t>>;
   const auto came =
       *rc::gen::container<Came>(rc::gen::pair(rc::gen::inRange<std::int64_t>(0, 8 * kLong), rc::gen::inRange(0u, 99u)));
-  Timeline one;
-  Timeline first;
-  Timeline second;
+  const auto cuts = *rc::gen::container<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(0, 8 * kLong));
+  Timeline one(cuts);
+  Timeline first(cuts);
+  Timeline second(cuts);
   std::uint64_t sum = 0;
+  for (std::int64_t i = 0; i < 2100; ++i) {  // enough to widen
+    one.add((2099 - i) * kWidth, 1);
+    (i % 7 < 3 ? first : second).add(i * kWidth, 1);
+    ++sum;
+  }
   for (std::size_t i = 0; i < came.size(); ++i) {
     one.add(came[came.size() - 1 - i].first, came[came.size() - 1 - i].second);
     (i % 3 == 0 ? first : second).add(came[i].first, came[i].second);
     sum += came[i].second;
   }
   first.add(second);
-  RC_ASSERT(first.width() == one.width());
   RC_ASSERT(one.between(0, 16 * kLong) == sum);
   for (std::int64_t at = 0; at < kLong; at += kLong / 16)
     RC_ASSERT(one.between(at, at + kLong / 16) == first.between(at, at + kLong / 16));

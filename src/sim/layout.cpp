@@ -260,7 +260,15 @@ std::uint32_t Layout::reverse(std::uint32_t port) const {
 // The same steps as a packet takes on empty ports.
 std::optional<std::int64_t> Layout::one_way(std::uint32_t from, std::uint32_t to, std::int64_t bytes, bool asks) const {
   if (options_.scheduled) return one_way_scheduled(from, to, bytes, asks);
-  return one_way(from, to, {.before = 0, .full = 0, .last = bytes});
+  std::int64_t begin = 0;
+  for (std::uint32_t port = port_of_endpoint(from);;) {
+    const Far& far = far_[port];
+    const Link& in = links_[far.link];
+    if (is_host(far.entity)) return begin + in.wire(bytes) + in.latency;
+    port = next_port(far.entity, to, 0);
+    if (port == kNowhere) return std::nullopt;
+    begin = begins_next(begin, in, links_[far_[port].link], nodes_[far.entity].latency, bytes);
+  }
 }
 
 std::int64_t Layout::begins_next(std::int64_t begin, const Link& in, const Link& out, std::int64_t switch_latency,
@@ -274,24 +282,78 @@ std::int64_t Layout::begins_next(std::int64_t begin, const Link& in, const Link&
   return whole - (out.per_byte < in.per_byte ? std::min(rest(in), rest(out)) : rest(in));
 }
 
-std::optional<std::int64_t> Layout::one_way(std::uint32_t from, std::uint32_t to, const Train& train) const {
-  std::uint32_t port = port_of_endpoint(from);
-  std::int64_t first = 0;  // begin of the first packet on this link
-  std::int64_t last = 0;
-  std::int64_t apart = 0;  // begins of two full ones
-  while (true) {
-    const Far& far = far_[port];
-    const Link& in = links_[far.link];
-    if (is_host(far.entity) || is_endpoint_port(port)) apart = std::max(apart, in.occupancy(train.full));
-    if (train.before > 0) last = std::max(last, first + (train.before - 1) * apart + in.occupancy(train.full));
-    if (is_host(far.entity)) return last + in.wire(train.last) + in.latency;
-    const std::int64_t latency = nodes_[far.entity].latency;
-    port = next_port(far.entity, to, 0);
-    if (port == kNowhere) return std::nullopt;
-    const Link& out = links_[far_[port].link];
-    first = begins_next(first, in, out, latency, train.full);
-    last = begins_next(last, in, out, latency, train.last);
+// Over a link: behind each other at the ends, which are there once, and in as many rows as there are links in between.
+void Layout::pass(const Train& train, Underway& at) const {
+  const Far& far = far_[at.port];
+  const Link& link = links_[far.link];
+  const std::int64_t takes = link.occupancy(train.full);
+  const bool end = is_host(far.entity) || is_endpoint_port(at.port);
+  const std::int64_t rows = end ? 1 : std::min(at.ways, train.paths * train.trains);
+  if (end) at.apart = std::max(at.apart, takes);
+  if (train.before == 0) return;
+  const std::int64_t behind = rows == 1 ? takes : std::min(takes, at.apart);
+  at.last = std::max(at.last, at.first + (train.before - 1) * at.apart + behind);
+  if (!end) at.last = std::max(at.last, at.first + ((train.before + 1) * train.trains - 1) / rows * takes);
+}
+
+// By one of several ports of the switch behind its link. Down a tree there are as many links as there were up.
+void Layout::go_by(std::uint32_t port, std::size_t ports, const Train& train, Underway& at) const {
+  const Far& far = far_[at.port];
+  const std::int64_t latency = nodes_[far.entity].latency;
+  const Link& in = links_[far.link];
+  const Link& out = links_[far_[port].link];
+  at.first = begins_next(at.first, in, out, latency, train.full);
+  at.last = begins_next(at.last, in, out, latency, train.last);
+  at.port = port;
+  if (is_host(far_[port].entity)) return;
+  std::int64_t& known = at.ways_of[far_[port].link];
+  if (known == 0) known = at.ways * static_cast<std::int64_t>(ports);
+  at.ways = known;
+}
+
+// Ports by which a router of the first group may send a packet off its minimal ways: its global links, and to others of
+// the group, which go on by theirs.
+void Layout::add_detours(std::uint32_t from, std::uint32_t at, std::uint32_t to,
+                         std::vector<std::uint32_t>& ports) const {
+  const fabric::Dragonfly& fly = dragonfly();
+  const std::uint32_t group = fly.group_of(in_plane(at));
+  if (group != fly.group_of(target_of(from).leaf) || group == fly.group_of(target_of(to).leaf)) return;
+  for (std::uint32_t port = fly.shape().router_down; port < fly.ports(in_plane(at)); ++port) {
+    const std::uint32_t index = port_of(at, port);
+    if (connected(index) && (is_global(index) || in_plane(at) == target_of(from).leaf)) ports.push_back(index);
   }
+}
+
+std::optional<std::int64_t> Layout::arrival(std::uint32_t from, std::uint32_t to, const Train& train,
+                                            Underway at) const {
+  while (true) {
+    pass(train, at);
+    const Far& far = far_[at.port];
+    const Link& link = links_[far.link];
+    if (is_host(far.entity)) return at.last + link.wire(train.last) + link.latency;
+    const Range range = ports_towards(far.entity, to);
+    if (range.count > 0) {
+      go_by(next_port(far.entity, to, 0), range.count, train, at);
+      continue;
+    }
+    std::vector<std::uint32_t> ports;
+    next_ports(far.entity, to, ports);
+    const std::size_t several = ports.size();
+    if (train.detours) add_detours(from, far.entity, to, ports);
+    if (fabric_->dragonfly() == nullptr) ports.resize(std::min<std::size_t>(1, several));  // in a tree all are as long
+    std::optional<std::int64_t> soonest;
+    for (const std::uint32_t port : ports) {
+      Underway next = at;
+      go_by(port, several, train, next);
+      const auto there = arrival(from, to, train, next);
+      if (there && (!soonest || *there < *soonest)) soonest = there;
+    }
+    return soonest;
+  }
+}
+
+std::optional<std::int64_t> Layout::one_way(std::uint32_t from, std::uint32_t to, const Train& train) const {
+  return arrival(from, to, train, {.port = port_of_endpoint(from)});
 }
 
 std::vector<std::uint16_t> Layout::partition(std::uint32_t n) const {

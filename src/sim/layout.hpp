@@ -5,6 +5,7 @@
 // Entities are switches (numbered as in the fabric) and, behind them, hosts: scale-up domains, that
 // is servers where NVLink does not leave the server.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -131,12 +132,16 @@ class Layout {
   // What a packet takes alone; nullopt where removed links leave no way.
   // In a scheduled fabric a packet that `asks` waits for its credit.
   std::optional<std::int64_t> one_way(std::uint32_t from, std::uint32_t to, std::int64_t bytes, bool asks = true) const;
-  // Packets that leave at once, full ones before the last, and all take one way: when the last is there. Links between
-  // switches, of which there are others, are taken to be fast enough for them.
+  // Packets that leave at once, full ones before the last, by the quickest way: when the last is there. Between
+  // switches they keep one behind another, and wait where all links that they may take together are too slow for them.
   struct Train {
     std::int64_t before = 0;  // how many are full
     std::int64_t full = 0;    // bytes
     std::int64_t last = 0;
+    std::int64_t paths = kAnyPath;  // over which they spread at most
+    std::int64_t trains = 1;        // that leave together and take the same links
+    bool detours = false;           // also by ways over a third group, which may be quicker than minimal ones
+    static constexpr std::int64_t kAnyPath = 1 << 24;
   };
   std::optional<std::int64_t> one_way(std::uint32_t from, std::uint32_t to, const Train& train) const;
   bool reachable(std::uint32_t from, std::uint32_t to) const { return ends_[from].plane == ends_[to].plane; }
@@ -180,6 +185,19 @@ class Layout {
   // When a packet that begins on a link, behind which is a switch, begins on the next.
   std::int64_t begins_next(std::int64_t begin, const Link& in, const Link& out, std::int64_t switch_latency,
                            std::int64_t bytes) const;
+  // A train on its way, at the link behind a port.
+  struct Underway {
+    std::uint32_t port = 0;
+    std::int64_t first = 0;                                     // begin of the first packet on this link
+    std::int64_t last = 0;                                      // and of the last
+    std::int64_t apart = 0;                                     // begins of two full ones, as the sender's link has it
+    std::int64_t ways = 1;                                      // links like this one that lead there
+    std::array<std::int64_t, fabric::kLinkTiers> ways_of = {};  // by tier, where it was met before
+  };
+  std::optional<std::int64_t> arrival(std::uint32_t from, std::uint32_t to, const Train& train, Underway at) const;
+  void add_detours(std::uint32_t from, std::uint32_t at, std::uint32_t to, std::vector<std::uint32_t>& ports) const;
+  void pass(const Train& train, Underway& at) const;
+  void go_by(std::uint32_t port, std::size_t ports, const Train& train, Underway& at) const;
   std::int64_t one_way_scheduled(std::uint32_t from, std::uint32_t to, std::int64_t bytes, bool asks) const;
   std::int64_t longest_round_trip() const;
   std::uint32_t next_port_slowly(std::uint32_t at, const End& end, std::uint32_t entropy) const;

@@ -87,7 +87,8 @@ class FlowRoutes {
   MaxMinRates& rates() { return rates_; }
   // Of a link by its number in `rates`.
   std::int64_t capacity(std::uint32_t link) const { return known_[link].capacity; }
-  std::int64_t packet_time(std::uint32_t link) const;  // ps that a full packet takes
+  std::int64_t packet_time(std::uint32_t link) const;                                     // ps that a full packet takes
+  bool is_inside(std::uint32_t link) const { return (known_[link].key & kInside) != 0; }  // a server: no headers there
   // How many more packets than its part it gets where they are spread at random (flow_scatter.hpp).
   std::int64_t deviation(std::uint32_t link) const { return known_[link].deviation; }
   schedule::LinkRecord describe(std::uint32_t link) const;

@@ -103,7 +103,9 @@ std::uint32_t FlowRun::send(std::int64_t now, const Transfer& transfer) {
   Wide moves = 0;
   for (const FlowWay& way : ways) {
     if (!way.shares_cards) moves = 0;
-    for (std::size_t i = 0; i < way.count; ++i) moves += time_to_move(way.stages[i].work, way.stages[i].alone);
+    // The acknowledgement does not wait for what happens behind the network.
+    const std::size_t answered = way.network == FlowWay::kInside ? way.count : way.network + 1;
+    for (std::size_t i = 0; i < answered; ++i) moves += time_to_move(way.stages[i].work, way.stages[i].alone);
     unloaded = std::max(unloaded, later_by(way.latency + way.acknowledgement, moves));
     std::uint32_t number = static_cast<std::uint32_t>(stripes_.size());
     if (free_.empty()) {
@@ -282,10 +284,11 @@ schedule::RunResult FlowRun::run() {
 void FlowRun::carry(const Stripe& stripe, Wide moved) {
   carried_.resize(rates_.links());
   const Wide work = stripe.now().work;
-  const Wide all{stripe.way.wire_bytes};
-  const Wide bytes = moved >= work ? all : moved / (work / all + 1);
-  for (const auto& [link, weight] : stripe.now().shares)
+  for (const auto& [link, weight] : stripe.now().shares) {
+    const Wide all{routes_.is_inside(link) ? stripe.way.bytes : stripe.way.wire_bytes};
+    const Wide bytes = moved >= work ? all : moved / (work / std::max<Wide>(1, all) + 1);
     carried_[link] += static_cast<std::uint64_t>(bytes * weight / MaxMinRates::kWhole);
+  }
 }
 
 void FlowRun::collect_links(schedule::RunResult& result) {

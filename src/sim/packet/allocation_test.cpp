@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "base/testing_allocations.hpp"
+#include "sim/packet/packet_run.hpp"
 #include "sim/packet/testing_sim.hpp"
+#include "workload/matrix_schedule.hpp"
 
 namespace weft::sim {
 namespace {
@@ -42,6 +44,48 @@ TEST(Allocation, TheHotPathNeedsNone) {
     EXPECT_TRUE(delivered_once(out, flows.size()));
     EXPECT_GT(events_after - events_before, 200'000u) << "or little was looked at";
     EXPECT_EQ(after, before) << threads;
+  }
+}
+
+// PCIe brings the bytes sooner than the card sends them, and what a flapping link takes is sent again.
+TEST(Allocation, MemoryFollowsWhatIsInFlightAndNotWhatIsDone) {
+  constexpr std::int64_t kWarm = 3'000'000'000;
+  const Built built =
+      build("c.weft.yaml", "version: 1\nservers: {kind: hgx-h200, count: 2}\nfabric: {kind: rail-only}\n");
+  workload::Matrix matrix;
+  matrix.nodes = 16;
+  for (const auto& [from, to] : {std::pair(0u, 8u), std::pair(8u, 0u)}) {
+    workload::MatrixFlow& flow = matrix.flows.emplace_back();
+    flow.source = from;
+    flow.destination = to;
+    flow.bytes = std::uint64_t{1} << 40;
+  }
+  for (const bool flaps : {false, true}) {
+    for (const auto& [hosts, verb] : {std::pair(true, transport::Op::send), std::pair(false, transport::Op::send),
+                                      std::pair(true, transport::Op::read)}) {
+      SimConfig config;
+      config.verbs = {verb};
+      config.failover = 1'000'000'000'000;
+      config.give_up = 2 * config.failover;
+      workload::MatrixSchedule schedule(matrix);
+      PacketSim engine(built.fabric, config);
+      if (flaps)
+        engine.add_to_link(engine.layout().port_of_endpoint(0),
+                           {Condition::Kind::down, 50'000'000, 51'000'000, 0, 200'000'000});
+      std::uint64_t warm = 0;
+      std::uint64_t later = 0;
+      engine.on_progress = [&](const schedule::Progress& progress) {
+        if (warm == 0 && progress.now >= kWarm) warm = bytes_in_use;
+        later = bytes_in_use;
+        return progress.now < 4 * kWarm;
+      };
+      const schedule::RunResult result = PacketRun(schedule, engine, hosts).run();
+      EXPECT_GE(result.end, 4 * kWarm);
+      EXPECT_GT(result.counters.data_sent, 200'000u) << "or little was done";
+      EXPECT_LE(later, warm + 20'000) << (flaps ? "flapping" : "") << (hosts ? ", with hosts" : "")
+                                      << (verb == transport::Op::read ? ", reading" : "");
+      EXPECT_LE(later, 20'000'000u);
+    }
   }
 }
 

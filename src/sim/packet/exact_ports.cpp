@@ -104,6 +104,14 @@ void ExactPorts::throw_away(std::uint32_t port, std::uint32_t cls, std::uint32_t
 
 // ---- the wire
 
+// From when on a packet may leave and finds its last byte there in time: a way out that is faster than the way in must
+// not run dry.
+inline std::int64_t ExactPorts::fed_from(const Event& packet, std::int64_t bytes, std::uint32_t index) const {
+  if (!world_.layout.cut_through()) return packet.time;
+  const std::int64_t slower = world_.layout.rate(packet.rate) - link_of(index).per_byte;
+  return slower > 0 ? packet.time + (slower * (bytes - world_.config.header) >> 10) : packet.time;
+}
+
 // The wire is taken from `begin` on for as long as a packet needs.
 inline void ExactPorts::occupy(const Event& event, const Queuing& packet, std::uint32_t index, std::int64_t begin,
                                std::int64_t wire) {
@@ -182,7 +190,8 @@ bool ExactPorts::send_next(std::uint32_t index, std::uint32_t entity) {
   const bool in_switch = !world_.layout.is_host(entity);
   if (world_.config.exact.flow_control != FlowControl::scheduled) {
     if (in_switch) let_out(packet, as_sent.bytes, cls, entity);
-    transmit(packet, as_sent, index, entity, windows_.now());
+    const std::int64_t now = windows_.now();
+    transmit(packet, as_sent, index, entity, in_switch ? std::max(now, fed_from(packet, as_sent.bytes, index)) : now);
   } else {
     transmit(packet, as_sent, index, entity, windows_.now());
     // The credit that it gives back may bring the next packet here at once, which must find the wire taken.
@@ -214,13 +223,7 @@ void ExactPorts::arrive(const Event& event, std::uint32_t out) {
   if (world_.exact.ports[out].waiting == 0 && world_.ports[out].busy <= windows_.now() &&
       queues_.open(world_.exact.gate(out, packet.cls), packet.cls, packet.bytes)) {
     let_out(event, packet.bytes, packet.cls, entity);
-    std::int64_t begin = windows_.now();
-    if (world_.layout.cut_through()) {
-      // Where the way out is faster than the way in, it must not run dry.
-      const std::int64_t slower = world_.layout.rate(event.rate) - link_of(out).per_byte;
-      if (slower > 0) begin += slower * (packet.bytes - world_.config.header) >> 10;
-    }
-    return transmit(event, packet, out, entity, begin);
+    return transmit(event, packet, out, entity, fed_from(event, packet.bytes, out));
   }
   queues_.enqueue(event, packet, out);
   serve(out, entity);

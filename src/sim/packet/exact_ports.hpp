@@ -47,6 +47,7 @@ class ExactPorts {
   void let_out(const Event& packet, std::uint32_t bytes, std::uint32_t cls, std::uint32_t entity);
   void regain_credit(const Queuing& packet, std::uint32_t port, std::uint32_t entity, std::int64_t lost);
   void throw_away(std::uint32_t port, std::uint32_t cls, std::uint32_t entity);
+  std::int64_t fed_from(const Event& packet, std::int64_t bytes, std::uint32_t port) const;
   bool send_next(std::uint32_t port, std::uint32_t entity);
   void look_again(std::uint32_t port, std::uint32_t entity);
   void occupy(const Event& event, const Queuing& packet, std::uint32_t port, std::int64_t begin, std::int64_t wire);

@@ -62,6 +62,18 @@ TEST(ExactPorts, TheTwoClassApproximationIsWithinTwoPercent) {
   EXPECT_NEAR(mean_end(incast(32, 300'000), {}) / mean_end(incast(32, 300'000), exact_config()), 1.0, 0.02);
 }
 
+// A packet that waited while it came in over a slow link must not leave by a fast one before its last byte is there.
+TEST(ExactPorts, BehindASlowLinkNobodyIsSoonerThanAlone) {
+  const Built built = build("slow.topo", fat_tree_text(25));
+  SimConfig config = exact_config();
+  config.cut_through = true;
+  PacketSim sim(built.fabric, config);
+  std::vector<Flow> flows;
+  for (std::uint32_t i = 0; i < 48; ++i) flows.push_back({16 + i, i % 4, 4086, 0});
+  const Outcome outcome = run_on(sim, flows);
+  for (std::uint32_t i = 0; i < flows.size(); ++i) EXPECT_GE(outcome.sent.at(i), sim.unloaded(flows[i])) << i;
+}
+
 TEST(ExactPorts, AtMostTwoEventsPerHop) {
   const Outcome outcome = run(shifted(21, 1'000'000), exact_config());
   EXPECT_LE(outcome.result.counters.events, 2 * outcome.result.counters.packet_hops);

@@ -15,6 +15,10 @@ constexpr std::uint64_t kHostLinks = std::uint64_t{1} << 63;  // a call about th
 constexpr std::uint64_t kPartsPerStripe = 16;
 constexpr std::uint64_t kFewestPackets = 8;
 constexpr std::uint64_t kLargestPart = 64 * 1024;
+// Beside four times what is on the way at full rate: more than any transport keeps in flight, so that none runs dry.
+constexpr std::uint64_t kMostPosted = 16 << 20;
+// Numbers that nobody uses are used again when there are so many, the oldest first.
+constexpr std::size_t kIdleParts = 1024;
 
 }  // namespace
 
@@ -43,7 +47,10 @@ PacketRun::PacketRun(schedule::Schedule& schedule, PacketSim& engine, bool hosts
   for (std::uint32_t stream = 0; stream < std::max<std::size_t>(1, engine_.config().streams.size()); ++stream)
     answered = answered || !is_raw(stream);
   fails_over_ = answered && engine_.config().failover > 0 && !engine_.outages().empty();
-  if (fails_over_) parts_.resize(ranks_);
+  if (!fails_over_) return;
+  parts_.resize(ranks_);
+  idle_parts_.resize(ranks_);
+  for (const auto& each : hosts_) each->failures = schedule::Failures(engine_.outages());
 }
 
 PacketRun::~PacketRun() = default;
@@ -74,7 +81,7 @@ void PacketRun::post(std::int64_t now, const NicPair& pair, std::uint32_t from, 
                      std::uint64_t bytes, std::uint32_t queue) {
   if (!fails_over_) return launch(now, pair, from, message, message, bytes, queue);
   const std::uint32_t part =
-      parts_[from].add({static_cast<std::uint32_t>(bytes), queue, Part::kNotFailed, pair, message, 0});
+      number_part(from, {static_cast<std::uint32_t>(bytes), queue, Part::kNotFailed, pair, message, 0});
   // The NIC may have been given up while the message was on its way to it.
   if (may_move(runner_.message(from, message).stream) && hosts_of(domain_of(from)).failover.avoids(now, pair) &&
       move(now, from, part))
@@ -92,6 +99,7 @@ void PacketRun::launch(std::int64_t now, const NicPair& pair, std::uint32_t from
   const std::uint32_t tag = name(from, named);
   const std::uint32_t stream = runner_.message(from, message).stream;
   const SimConfig& config = engine_.config();
+  if (!is_read(stream)) backlog_of(hosts_of(domain_of(from)), pair).bytes += bytes;
   engine_.post(now, pair.source,
                {config.verb_of(stream), pair.destination, bytes, tag, tag, config.protocol_of(stream),
                 config.lane_of(stream), queue});
@@ -128,38 +136,38 @@ std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
     const std::uint32_t queue = model_hosts_ || fails_over_ ? next_queue(hosts, pair, stream) : 0;
     // Of raw messages every packet is told.
     parts += static_cast<std::uint32_t>(is_raw(stream) ? transport::RawMessages::packets_of(stripe, payload) : cut);
-    if (is_read(stream) || !model_hosts_) {
-      for (std::uint64_t i = 0; i < cut; ++i) {
-        const std::uint64_t size = std::min(part_bytes, stripe - i * part_bytes);
-        if (!is_read(stream)) {
-          post(now, pair, from, message, size, queue);
-          continue;
-        }
-        const std::uint32_t number =
-            fails_over_ ? parts_[from].add({static_cast<std::uint32_t>(size), 0, Part::kNotFailed, pair, message, 0})
-                        : kNew;
-        ask(now, hosts, {pair, from, message, size, number});
-      }
-      return;
+    const Crossing out{Crossing::Kind::out, from, to, message, pair, stripe, part_bytes, 0, kNew, queue, {}};
+    if (is_read(stream)) {
+      const std::uint64_t first = std::min(part_bytes, stripe);
+      ask_in_parts(now, hosts, {pair, from, message, first, kNew, stripe - first});
+    } else if (model_hosts_) {
+      cross(now, domain, route_out(hosts.routes, transfer, nic(pair.source)), out);
+    } else {
+      const std::uint32_t slot = keep(hosts, out);
+      hosts.crossings[slot].ready = stripe;
+      hosts.crossings[slot].crossed = true;
+      hand_over(now, hosts, slot);
     }
-    cross(now, domain, route_out(hosts.routes, transfer, nic(pair.source)),
-          {Crossing::Kind::out, from, to, message, pair, stripe, part_bytes, 0, kNew, queue, {}});
   });
   return parts;
 }
 
 void PacketRun::completed(std::int64_t now, const transport::Completion& done) {
   using Kind = transport::Completion::Kind;
-  if (done.kind == Kind::failed && !fails_over_) return give_up(now, done.endpoint);
   const std::uint32_t sender = done.kind == Kind::received ? done.peer : done.endpoint;
   const std::uint32_t domain = engine_.layout().host_of(sender) - engine_.layout().switches();
   const std::uint32_t named = done.kind == Kind::received ? done.tag : done.context;
   const std::uint32_t from = first_rank_[domain] + (message_bits_ == 32 ? 0 : named >> message_bits_);
   const std::uint32_t number = message_bits_ == 32 ? named : named & ((1u << message_bits_) - 1);
-  if (done.kind == Kind::failed) return failed(now, from, number);
   const std::uint32_t message = fails_over_ ? parts_[from][number].message : number;
+  if (done.kind == Kind::sent || done.kind == Kind::failed)
+    settle(now, from, runner_.message(from, message).stream, done);
+  if (done.kind == Kind::failed) return fails_over_ ? failed(now, from, number) : give_up(now, done.endpoint);
   const bool moves = fails_over_ && may_move(runner_.message(from, message).stream);
-  if (moves && done.kind != Kind::received) hosts_of(domain).failover.succeeded(parts_[from][number].pair);
+  if (moves && done.kind != Kind::received) {
+    hosts_of(domain).failover.succeeded(parts_[from][number].pair);
+    forget_part(from, number);
+  }
   if (done.kind == Kind::sent) return runner_.sent(now, from, message);
   if (done.kind == Kind::read_done) return answered(now, from, message, done);
   const std::uint32_t to = runner_.message(from, message).destination;
@@ -174,7 +182,95 @@ void PacketRun::completed(std::int64_t now, const transport::Completion& done) {
         {Crossing::Kind::in, from, to, message, {}, done.bytes, 0, 0, kNew, 0, {}});
 }
 
+// ---- what a NIC has to do
+
+PacketRun::Backlog& PacketRun::backlog_of(Hosts& hosts, const NicPair& pair) {
+  const std::uint64_t key = std::uint64_t{pair.source} << 32 | pair.destination;
+  std::uint32_t index = hosts.backlog_index.find(key);
+  if (index == FlatMap::kNone) {
+    index = static_cast<std::uint32_t>(hosts.backlogs.size());
+    hosts.backlog_index.insert(key, index);
+    hosts.backlogs.emplace_back();
+  }
+  return hosts.backlogs[index];
+}
+
+bool PacketRun::has_room(Hosts& hosts, const NicPair& pair) {
+  Backlog& backlog = backlog_of(hosts, pair);
+  if (backlog.bytes < kMostPosted) return true;
+  if (backlog.most == 0) {
+    const Layout& layout = engine_.layout();
+    const Link& link = layout.link(layout.far(layout.port_of_endpoint(pair.source)).link);
+    const std::int64_t round_trip = engine_.unloaded({pair.source, pair.destination, 1, 0});
+    backlog.most = kMostPosted + 4 * static_cast<std::uint64_t>(link.bytes_in(round_trip));
+  }
+  return backlog.bytes < backlog.most;
+}
+
+// Parts of a stripe that are ready, as far as there is room; false: not all of them.
+bool PacketRun::post_ready(std::int64_t now, Hosts& hosts, std::uint32_t slot) {
+  const Crossing each = hosts.crossings[slot];
+  std::uint64_t posted = each.posted;
+  bool room = true;
+  if (each.bytes == 0) post(now, each.pair, each.from, each.message, 0, each.queue);
+  while (posted < each.bytes && std::min(each.bytes, posted + each.part) <= each.ready) {
+    room = has_room(hosts, each.pair);
+    if (!room) break;
+    const std::uint64_t size = std::min(each.part, each.bytes - posted);
+    post(now, each.pair, each.from, each.message, size, each.queue);
+    posted += size;
+  }
+  hosts.crossings[slot].posted = posted;
+  if (each.crossed && posted == each.bytes) hosts.free.push_back(slot);
+  return room;
+}
+
+// A stripe has come further. Nobody overtakes those that wait.
+void PacketRun::hand_over(std::int64_t now, Hosts& hosts, std::uint32_t slot) {
+  const Crossing& each = hosts.crossings[slot];
+  if (each.waits) return;
+  if (backlog_of(hosts, each.pair).first == kNone && post_ready(now, hosts, slot)) return;
+  Crossing& waiting = hosts.crossings[slot];
+  Backlog& backlog = backlog_of(hosts, waiting.pair);
+  waiting.waits = true;
+  waiting.next = kNone;
+  (backlog.last == kNone ? backlog.first : hosts.crossings[backlog.last].next) = slot;
+  backlog.last = slot;
+}
+
+// A part is there, or given up: others find room.
+void PacketRun::settle(std::int64_t now, std::uint32_t from, std::uint32_t stream, const transport::Completion& done) {
+  if (is_read(stream)) return;
+  const NicPair pair{done.endpoint, done.peer};
+  Hosts& hosts = hosts_of(domain_of(from));
+  backlog_of(hosts, pair).bytes -= done.bytes;
+  while (true) {
+    const std::uint32_t slot = backlog_of(hosts, pair).first;
+    if (slot == kNone || !has_room(hosts, pair)) return;
+    if (!post_ready(now, hosts, slot)) return;
+    hosts.crossings[slot].waits = false;
+    const std::uint32_t next = hosts.crossings[slot].next;
+    Backlog& backlog = backlog_of(hosts, pair);  // to post may begin others, and move this one
+    backlog.first = next;
+    if (next == kNone) backlog.last = kNone;
+  }
+}
+
 // ---- parts that do not get through
+
+std::uint32_t PacketRun::number_part(std::uint32_t from, const Part& part) {
+  std::deque<std::uint32_t>& idle = idle_parts_[from];
+  if (idle.size() < kIdleParts) return parts_[from].add(part);
+  const std::uint32_t number = idle.front();
+  idle.pop_front();
+  parts_[from][number] = part;
+  return number;
+}
+
+// Of what failed once, a copy may still come.
+void PacketRun::forget_part(std::uint32_t from, std::uint32_t number) {
+  if (parts_[from][number].since == Part::kNotFailed) idle_parts_[from].push_back(number);
+}
 
 // Shows as a flow without an end.
 void PacketRun::give_up(std::int64_t now, std::uint32_t endpoint) {
@@ -235,8 +331,7 @@ void PacketRun::failed(std::int64_t now, std::uint32_t from, std::uint32_t numbe
 }
 
 schedule::Failures PacketRun::take_failures() {
-  schedule::Failures all;
-  all.outages = engine_.outages();
+  schedule::Failures all(engine_.outages());
   for (const auto& hosts : hosts_) {
     const schedule::Failures& each = hosts->failures;
     all.delivered.add(each.delivered);
@@ -284,14 +379,37 @@ void PacketRun::ask(std::int64_t now, Hosts& hosts, const Question& each) {
   launch(at, each.from, each.part);
 }
 
+// The first part of what is to be read, with a number where parts may move; the question keeps the others.
+PacketRun::Question PacketRun::take_part(Question& question) {
+  Question part = question;
+  part.rest = 0;
+  if (fails_over_ && part.part == kNew)
+    part.part = number_part(part.from,
+                            {static_cast<std::uint32_t>(part.bytes), 0, Part::kNotFailed, part.pair, part.message, 0});
+  question.bytes = std::min(question.bytes, question.rest);
+  question.rest -= question.bytes;
+  return part;
+}
+
+// As far as the transport takes them; what waits is one entry, however long it is.
+void PacketRun::ask_in_parts(std::int64_t now, Hosts& hosts, Question question) {
+  for (bool more = true; more;) {
+    Questions& line = questions_of(hosts, question.pair);
+    if (line.open >= engine_.config().stack.srd.reads) return line.waiting.push_back(question);
+    more = question.rest > 0;
+    ask(now, hosts, take_part(question));
+  }
+}
+
 // One was answered, or failed. Those that wait for NICs that do not get through are asked for by others.
 void PacketRun::ask_next(std::int64_t now, Hosts& hosts, const NicPair& pair) {
   --questions_of(hosts, pair).open;
   for (bool asked = false; !asked;) {
     Questions& line = questions_of(hosts, pair);  // to move one may begin other lines, and move this one
     if (line.waiting.empty()) return;
-    const Question next = line.waiting.front();
-    line.waiting.pop_front();
+    const bool last = line.waiting.front().rest == 0;
+    const Question next = take_part(line.waiting.front());
+    if (last) line.waiting.pop_front();
     const bool avoided = next.part != kNew && hosts.failover.avoids(now, pair);
     if (avoided && move(now, next.from, next.part)) continue;
     ask(now, hosts, next);
@@ -325,8 +443,7 @@ PacketRun::Connection PacketRun::connection_of(const Crossing& crossing) {
   return {crossing.from, crossing.to, crossing.pair.source, crossing.pair.destination, stream << 8 | crossing.queue};
 }
 
-void PacketRun::cross(std::int64_t now, std::uint32_t domain, const HostRoute* route, const Crossing& crossing) {
-  Hosts& hosts = hosts_of(domain);
+std::uint32_t PacketRun::keep(Hosts& hosts, const Crossing& crossing) {
   std::uint32_t slot = static_cast<std::uint32_t>(hosts.crossings.size());
   if (hosts.free.empty()) {
     hosts.crossings.push_back(crossing);
@@ -335,6 +452,12 @@ void PacketRun::cross(std::int64_t now, std::uint32_t domain, const HostRoute* r
     hosts.free.pop_back();
     hosts.crossings[slot] = crossing;
   }
+  return slot;
+}
+
+void PacketRun::cross(std::int64_t now, std::uint32_t domain, const HostRoute* route, const Crossing& crossing) {
+  Hosts& hosts = hosts_of(domain);
+  const std::uint32_t slot = keep(hosts, crossing);
   if (route == nullptr) throw std::logic_error("a GPU and its NIC are not joined");
   Crossing& mine = hosts.crossings[slot];
   if (keeps_order(crossing)) {
@@ -352,16 +475,19 @@ void PacketRun::cross(std::int64_t now, std::uint32_t domain, const HostRoute* r
 
 void PacketRun::moved(std::int64_t now, Hosts& hosts, const HostLinks::Ready& ready) {
   const auto slot = static_cast<std::uint32_t>(ready.context);
-  Crossing each = hosts.crossings[slot];
-  if (ready.done) {
-    hosts.free.push_back(slot);
-    if (keeps_order(each)) {
-      const auto last = hosts.last_out.find(connection_of(each));
-      if (last != hosts.last_out.end() && last->second == each.transfer) hosts.last_out.erase(last);
-    }
-  } else {
+  const Crossing each = hosts.crossings[slot];
+  if (!ready.done) {
     hosts.links.wake_at(now, each.transfer, std::min(each.bytes, ready.bytes / each.part * each.part + each.part));
+  } else if (keeps_order(each)) {
+    const auto last = hosts.last_out.find(connection_of(each));
+    if (last != hosts.last_out.end() && last->second == each.transfer) hosts.last_out.erase(last);
   }
+  if (each.kind == Crossing::Kind::out && each.again == kNew) {
+    hosts.crossings[slot].ready = ready.done ? each.bytes : ready.bytes;
+    hosts.crossings[slot].crossed = ready.done;
+    return hand_over(now, hosts, slot);
+  }
+  if (ready.done) hosts.free.push_back(slot);
   switch (each.kind) {
     case Crossing::Kind::inside:
       if (each.from != each.to) hosts.inside_bytes += each.bytes;  // what was read was delivered by a card
@@ -370,18 +496,8 @@ void PacketRun::moved(std::int64_t now, Hosts& hosts, const HostLinks::Ready& re
     case Crossing::Kind::in:
       return runner_.received(now, each.to, each.from, each.message);
     case Crossing::Kind::out:
-      break;
+      return launch(now, each.from, each.again);
   }
-  if (each.again != kNew) return launch(now, each.from, each.again);
-  const std::uint64_t ready_bytes = ready.done ? each.bytes : ready.bytes;
-  if (each.bytes == 0) return post(now, each.pair, each.from, each.message, 0, each.queue);
-  std::uint64_t posted = each.posted;
-  while (posted < each.bytes && std::min(each.bytes, posted + each.part) <= ready_bytes) {
-    const std::uint64_t size = std::min(each.part, each.bytes - posted);
-    post(now, each.pair, each.from, each.message, size, each.queue);
-    posted += size;
-  }
-  if (!ready.done) hosts.crossings[slot].posted = posted;
 }
 
 // Sees to it that the links of a domain are looked at when something happens on them.

@@ -13,6 +13,9 @@
 // A part is 1/16 of the stripe, at least eight packets and at most 64 KiB: so small that waiting for it
 // hardly shows, so large that it costs little beside its packets and needs no acknowledgements of its own.
 //
+// A server is often faster than its NIC. What is ready and has no room there waits as a number of bytes, not as parts:
+// a message of any length costs what its transport is busy with.
+//
 // Where links go down, parts whose NIC does not get through go by another one (failover.hpp), but for those of raw
 // messages: nobody notices that they do not get through.
 
@@ -22,6 +25,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/flat_map.hpp"
@@ -57,6 +61,7 @@ class PacketRun final : public Network, public Client {
              std::uint32_t context) override;
 
  private:
+  static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
   // What crosses a server: a stripe on its way to a NIC, a part from a NIC, or a whole message.
   struct Crossing {
     enum class Kind : std::uint8_t { out, in, inside };
@@ -67,10 +72,21 @@ class PacketRun final : public Network, public Client {
     NicPair pair;
     std::uint64_t bytes;
     std::uint64_t part;    // out
-    std::uint64_t posted;  // out: bytes that the NIC has
+    std::uint64_t posted;  // out: bytes that the NIC has been given
     std::uint32_t again;   // out: the part that goes by another NIC than it was meant to; kNew: none
     std::uint32_t queue;   // out: as of a transport::Operation
     HostLinks::TransferId transfer;
+    std::uint64_t ready = 0;     // out: bytes that have come to the NIC
+    std::uint32_t next = kNone;  // out: who waits behind it for room
+    bool crossed = false;        // out: all of it has come
+    bool waits = false;          // out
+  };
+  // What the transport of a NIC has to do towards another, and the stripes that wait for room, first come first served.
+  struct Backlog {
+    std::uint64_t bytes = 0;  // posted, and not known to be there
+    std::uint64_t most = 0;   // 0: not known yet
+    std::uint32_t first = kNone;
+    std::uint32_t last = kNone;
   };
   // What keeps the order of its messages: ranks, cards, stream and queue pair. Who sends several streams at once opens
   // connections for each.
@@ -81,7 +97,8 @@ class PacketRun final : public Network, public Client {
     std::uint32_t from;
     std::uint32_t message;
     std::uint64_t bytes;
-    std::uint32_t part;  // where parts may move; kNew: they do not
+    std::uint32_t part;      // where parts may move; kNew: they do not, or it has no number yet
+    std::uint64_t rest = 0;  // bytes behind it, in parts like it that nobody has asked for
   };
   struct Questions {
     std::uint32_t open = 0;
@@ -99,7 +116,9 @@ class PacketRun final : public Network, public Client {
     std::vector<NicPair> pairs;
     std::map<Connection, HostLinks::TransferId> last_out;  // of connections with something on its way to their card
     std::map<std::array<std::uint32_t, 3>, std::uint32_t> turns;  // by pair of NICs and stream: messages so far
-    FlatMap question_index;                                       // by pair of NICs
+    FlatMap backlog_index;                                        // by pair of NICs
+    std::vector<Backlog> backlogs;
+    FlatMap question_index;  // by pair of NICs
     std::vector<Questions> questions;
     Failover failover;
     schedule::Failures failures;               // those of these hosts
@@ -116,10 +135,20 @@ class PacketRun final : public Network, public Client {
   bool keeps_order(const Crossing& crossing);
   Connection connection_of(const Crossing& crossing);
   void moved(std::int64_t now, Hosts& hosts, const HostLinks::Ready& ready);
+  std::uint32_t keep(Hosts& hosts, const Crossing& crossing);
+  Backlog& backlog_of(Hosts& hosts, const NicPair& pair);
+  bool has_room(Hosts& hosts, const NicPair& pair);
+  void hand_over(std::int64_t now, Hosts& hosts, std::uint32_t slot);
+  bool post_ready(std::int64_t now, Hosts& hosts, std::uint32_t slot);
+  void settle(std::int64_t now, std::uint32_t from, std::uint32_t stream, const transport::Completion& done);
+  std::uint32_t number_part(std::uint32_t from, const Part& part);
+  void forget_part(std::uint32_t from, std::uint32_t number);
   void post(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint64_t bytes,
             std::uint32_t queue);
   std::uint32_t next_queue(Hosts& hosts, const NicPair& pair, std::uint32_t stream);
   void ask(std::int64_t now, Hosts& hosts, const Question& question);
+  void ask_in_parts(std::int64_t now, Hosts& hosts, Question question);
+  Question take_part(Question& question);
   void answered(std::int64_t now, std::uint32_t from, std::uint32_t message, const transport::Completion& done);
   void ask_next(std::int64_t now, Hosts& hosts, const NicPair& pair);
   Questions& questions_of(Hosts& hosts, const NicPair& pair);
@@ -143,9 +172,13 @@ class PacketRun final : public Network, public Client {
   };
   WayOut way_out(Hosts& hosts, std::uint32_t from, std::uint64_t bytes, std::uint64_t stripes);
   std::int64_t unloaded(const schedule::FlowRecord& flow);
-  std::int64_t unloaded_send(const schedule::FlowRecord& flow, const Flow& stripe, const WayOut& out);
-  std::int64_t unloaded_read(const schedule::FlowRecord& flow, const Flow& stripe, const WayOut& out);
-  std::int64_t sooner(const schedule::FlowRecord& flow, std::int64_t alone, const Flow& stripe) const;
+  PacketSim::Cut cut_of(const schedule::FlowRecord& flow, std::uint64_t bytes, std::span<const NicPair> stripes) const;
+  std::int64_t unloaded_send(const schedule::FlowRecord& flow, const Flow& stripe, const PacketSim::Cut& cut,
+                             const WayOut& out);
+  std::int64_t unloaded_read(const schedule::FlowRecord& flow, const Flow& stripe, const PacketSim::Cut& cut,
+                             const WayOut& out);
+  std::int64_t sooner(const schedule::FlowRecord& flow, std::int64_t alone, const Flow& stripe,
+                      const PacketSim::Cut& cut) const;
   bool is_raw(std::uint32_t stream) const { return engine_.config().protocol_of(stream) == transport::Protocol::raw; }
   bool is_read(std::uint32_t stream) const { return engine_.config().verb_of(stream) == transport::Op::read; }
   bool may_move(std::uint32_t stream) const { return fails_over_ && !is_raw(stream); }
@@ -157,13 +190,14 @@ class PacketRun final : public Network, public Client {
   bool model_hosts_;
   Runner runner_;
   std::uint32_t ranks_;
-  std::uint32_t message_bits_ = 32;            // of a tag; above them: which GPU of its domain
-  std::vector<std::uint32_t> domain_of_;       // by rank
-  std::vector<std::uint32_t> first_rank_;      // by domain
-  std::vector<std::int64_t> armed_;            // by domain: when its links are looked at next
-  std::vector<std::unique_ptr<Hosts>> hosts_;  // by shard
-  bool fails_over_ = false;                    // parts are numbered, and some may move
-  std::vector<SentLog<Part>> parts_;           // by rank
+  std::uint32_t message_bits_ = 32;                    // of a tag; above them: which GPU of its domain
+  std::vector<std::uint32_t> domain_of_;               // by rank
+  std::vector<std::uint32_t> first_rank_;              // by domain
+  std::vector<std::int64_t> armed_;                    // by domain: when its links are looked at next
+  std::vector<std::unique_ptr<Hosts>> hosts_;          // by shard
+  bool fails_over_ = false;                            // parts are numbered, and some may move
+  std::vector<SentLog<Part>> parts_;                   // by rank
+  std::vector<std::deque<std::uint32_t>> idle_parts_;  // by rank: numbers that may be used again
 };
 
 }  // namespace weft::sim

@@ -11,6 +11,14 @@
 #include "sim/packet/packet_run.hpp"
 
 namespace weft::sim {
+namespace {
+
+bool is_sooner(const schedule::FlowRecord& flow, std::int64_t alone) {
+  const std::int64_t end = flow.unanswered ? flow.received : flow.sent;
+  return end != schedule::kNotYet && end - flow.start < alone;
+}
+
+}  // namespace
 
 // Whether routes share a link is asked of stripes that leave together; each has its even share then.
 PacketRun::WayOut PacketRun::way_out(Hosts& hosts, std::uint32_t from, std::uint64_t bytes, std::uint64_t stripes) {
@@ -50,16 +58,41 @@ std::int64_t PacketRun::unloaded(const schedule::FlowRecord& flow) {
   const WayOut out = way_out(hosts, flow.source, flow.bytes, used);
   const NicPair pair = hosts.pairs[0];
   const Flow stripe{pair.source, pair.destination, (flow.bytes + used - 1) / used, 0};
-  return is_read(flow.stream) ? unloaded_read(flow, stripe, out) : unloaded_send(flow, stripe, out);
+  PacketSim::Cut cut = cut_of(flow, stripe.bytes, std::span(hosts.pairs).first(used));
+  const auto alone = [&] {
+    return is_read(flow.stream) ? unloaded_read(flow, stripe, cut, out) : unloaded_send(flow, stripe, cut, out);
+  };
+  const std::int64_t minimal = alone();
+  cut.detours = engine_.layout().makes_detours() && is_sooner(flow, minimal);
+  return cut.detours ? alone() : minimal;
 }
 
-std::int64_t PacketRun::unloaded_send(const schedule::FlowRecord& flow, const Flow& stripe, const WayOut& out) {
+// Stripes between the same two leaves share what is between those.
+PacketSim::Cut PacketRun::cut_of(const schedule::FlowRecord& flow, std::uint64_t bytes,
+                                 std::span<const NicPair> stripes) const {
   const SimConfig& config = engine_.config();
-  const std::uint32_t packet = config.packet_of(flow.stream);
-  const std::uint32_t header = config.header_of(flow.stream);
+  const Layout& layout = engine_.layout();
+  PacketSim::Cut cut{config.packet_of(flow.stream), config.header_of(flow.stream)};
+  cut.trains = std::count_if(stripes.begin(), stripes.end(), [&](const NicPair& each) {
+    return layout.leaf_of(each.source) == layout.leaf_of(stripes[0].source) &&
+           layout.leaf_of(each.destination) == layout.leaf_of(stripes[0].destination);
+  });
+  const bool follows_hash =
+      config.balance == Balance::ecmp || config.balance == Balance::entropy || config.balance == Balance::pinned;
+  if (!follows_hash || layout.makes_detours()) return cut;  // switches spread packets
+  const transport::Protocol protocol = config.protocol_of(flow.stream);
+  const bool spreads = transport::describe(protocol).many_paths;
+  if (spreads && config.balance == Balance::entropy) return cut;
+  const transport::Connections each = transport::connections_of(protocol, config.stack);
+  cut.paths = !spreads && each.split_above && bytes > *each.split_above ? each.count : 1;
+  return cut;
+}
+
+std::int64_t PacketRun::unloaded_send(const schedule::FlowRecord& flow, const Flow& stripe, const PacketSim::Cut& cut,
+                                      const WayOut& out) {
   const auto by_wire = [&](std::uint64_t bytes) {
     const Flow sent{stripe.source, stripe.destination, bytes, 0};
-    return flow.unanswered ? engine_.unloaded_arrival(sent, packet, header) : engine_.unloaded(sent, packet, header);
+    return flow.unanswered ? engine_.unloaded_arrival(sent, cut) : engine_.unloaded(sent, cut);
   };
   const auto ready = [&](std::uint64_t bytes) {
     const bool moves = out.rate.count() > 0 && !out.rests;
@@ -68,7 +101,7 @@ std::int64_t PacketRun::unloaded_send(const schedule::FlowRecord& flow, const Fl
     return (out.latency + moving).count();
   };
   const std::uint64_t whole = stripe.bytes;
-  const std::uint64_t first = std::min<std::uint64_t>(whole, part_size(whole, packet - header));
+  const std::uint64_t first = std::min<std::uint64_t>(whole, part_size(whole, cut.full_packet - cut.header));
   const std::int64_t way = by_wire(whole);
   if (way == 0) return 0;
   std::int64_t alone = ready(first) + way;
@@ -80,39 +113,35 @@ std::int64_t PacketRun::unloaded_send(const schedule::FlowRecord& flow, const Fl
   if (flow.unanswered && model_hosts_)
     if (const HostRoute* in = hosts_[0]->routes.find(nic(stripe.destination), part(flow.destination)))
       alone += in->latency.count();
-  return sooner(flow, alone, stripe);
+  return sooner(flow, alone, stripe, cut);
 }
 
-std::int64_t PacketRun::unloaded_read(const schedule::FlowRecord& flow, const Flow& stripe, const WayOut& out) {
-  const SimConfig& config = engine_.config();
-  const std::uint32_t packet = config.packet_of(flow.stream);
-  const std::uint32_t header = config.header_of(flow.stream);
+std::int64_t PacketRun::unloaded_read(const schedule::FlowRecord& flow, const Flow& stripe, const PacketSim::Cut& cut,
+                                      const WayOut& out) {
   const Flow back{stripe.destination, stripe.source, stripe.bytes, 0};
-  const std::int64_t question = engine_.unloaded_arrival({stripe.source, stripe.destination, 0, 0}, packet, header);
-  const std::int64_t answer = engine_.unloaded_arrival(back, packet, header);
+  const std::int64_t question = engine_.unloaded_arrival({stripe.source, stripe.destination, 0, 0}, cut);
+  const std::int64_t answer = engine_.unloaded_arrival(back, cut);
   if (question == 0 || answer == 0) return 0;
   // The acknowledgement of the question leaves before the answer.
   const Layout& layout = engine_.layout();
   const std::int64_t heard =
-      layout.link(layout.far(layout.port_of_endpoint(stripe.destination)).link).occupancy(header);
+      layout.link(layout.far(layout.port_of_endpoint(stripe.destination)).link).occupancy(cut.header);
   const auto latency = [&](fabric::NodeId from, fabric::NodeId to) {
     const HostRoute* route = model_hosts_ ? hosts_[0]->routes.find(from, to) : nullptr;
     return route == nullptr ? 0 : route->latency.count();
   };
   const std::int64_t inside = out.latency.count() + latency(part(flow.destination), nic(stripe.destination)) +
                               latency(nic(stripe.source), part(flow.source));
-  return sooner(flow, inside + question + heard + answer, back);
+  return sooner(flow, inside + question + heard + answer, back, cut);
 }
 
 // What a flow would have taken alone, behind itself, or less where its last packet overtakes the others. Nobody knows
 // whether that one would have found another path: a flow that was sooner found one.
-std::int64_t PacketRun::sooner(const schedule::FlowRecord& flow, std::int64_t alone, const Flow& stripe) const {
+std::int64_t PacketRun::sooner(const schedule::FlowRecord& flow, std::int64_t alone, const Flow& stripe,
+                               const PacketSim::Cut& cut) const {
+  if (!is_sooner(flow, alone)) return alone;
   const std::int64_t end = flow.unanswered ? flow.received : flow.sent;
-  if (end == schedule::kNotYet || end - flow.start >= alone) return alone;
-  const SimConfig& config = engine_.config();
-  const std::int64_t least =
-      alone - engine_.overtaking(stripe, config.packet_of(flow.stream), config.header_of(flow.stream));
-  return std::max(end - flow.start, least);
+  return std::max(end - flow.start, alone - engine_.overtaking(stripe, cut));
 }
 
 }  // namespace weft::sim

@@ -92,21 +92,24 @@ void PacketSim::shape(std::uint32_t port, const Bucket& bucket) { special(port).
 
 void PacketSim::capture(std::uint32_t port) { special(port).capture = ++captures_; }
 
-std::int64_t PacketSim::unloaded(const Flow& flow, std::uint32_t full_packet, std::uint32_t header_bytes) const {
-  const std::int64_t arrived = unloaded_arrival(flow, full_packet, header_bytes);
-  const auto back = layout_.one_way(flow.destination, flow.source, header_bytes, answers_ask());
+std::int64_t PacketSim::unloaded(const Flow& flow, const Cut& cut) const {
+  const std::int64_t arrived = unloaded_arrival(flow, cut);
+  const auto back =
+      config_.exact.is_scheduled()
+          ? layout_.one_way(flow.destination, flow.source, cut.header, answers_ask())
+          : layout_.one_way(flow.destination, flow.source, Layout::Train{.last = cut.header, .detours = cut.detours});
   return arrived == 0 || !back ? 0 : arrived + *back;
 }
 
-Layout::Train PacketSim::train_of(const Flow& flow, std::uint32_t full_packet, std::uint32_t header) {
-  const std::int64_t payload = full_packet - header;
+Layout::Train PacketSim::train_of(const Flow& flow, const Cut& cut) {
+  const std::int64_t payload = cut.full_packet - cut.header;
   const auto bytes = static_cast<std::int64_t>(flow.bytes);
   const std::int64_t before = std::max<std::int64_t>(1, (bytes + payload - 1) / payload) - 1;
-  return {before, full_packet, bytes - before * payload + header};
+  return {before, cut.full_packet, bytes - before * payload + cut.header, cut.paths, cut.trains, cut.detours};
 }
 
-std::int64_t PacketSim::unloaded_arrival(const Flow& flow, std::uint32_t full_packet, std::uint32_t header) const {
-  const Layout::Train train = train_of(flow, full_packet, header);
+std::int64_t PacketSim::unloaded_arrival(const Flow& flow, const Cut& cut) const {
+  const Layout::Train train = train_of(flow, cut);
   if (!config_.exact.is_scheduled()) return layout_.one_way(flow.source, flow.destination, train).value_or(0);
   const auto full = layout_.one_way(flow.source, flow.destination, train.before > 0 ? train.full : train.last);
   if (!full || train.before == 0) return full.value_or(0);
@@ -114,18 +117,25 @@ std::int64_t PacketSim::unloaded_arrival(const Flow& flow, std::uint32_t full_pa
   const Link& nic = layout_.link(layout_.far(layout_.port_of_endpoint(flow.source)).link);
   const Link& end = layout_.link(layout_.far(layout_.port_of_endpoint(flow.destination)).link);
   const std::int64_t idle = end.occupancy(train.full) - end.wire(train.full);
-  return (train.before - 1) * nic.occupancy(train.full) + *full + idle + end.wire(train.last);
+  const std::uint32_t leaf = layout_.leaf_of(flow.source);
+  const std::int64_t cells =
+      leaf == layout_.leaf_of(flow.destination) ? 0 : layout_.bundle_wire(leaf, train.full * train.trains);
+  return (train.before - 1) * std::max(nic.occupancy(train.full), cells) + *full + idle + end.wire(train.last);
 }
 
-std::int64_t PacketSim::overtaking(const Flow& flow, std::uint32_t full_packet, std::uint32_t header) const {
-  const Layout::Train train = train_of(flow, full_packet, header);
+std::int64_t PacketSim::overtaking(const Flow& flow, const Cut& cut) const {
+  const Layout::Train train = train_of(flow, cut);
   if (config_.exact.is_scheduled() || train.before == 0) return 0;
+  Layout::Train others = train;
+  others.before = train.before - 1;
+  others.last = train.full;
   const auto behind = layout_.one_way(flow.source, flow.destination, train);
-  const auto last = layout_.one_way(flow.source, flow.destination, train.last);
-  const auto others = layout_.one_way(flow.source, flow.destination, {train.before - 1, train.full, train.full});
-  if (!behind || !last || !others) return 0;
+  const auto last =
+      layout_.one_way(flow.source, flow.destination, Layout::Train{.last = train.last, .detours = cut.detours});
+  const auto before_it = layout_.one_way(flow.source, flow.destination, others);
+  if (!behind || !last || !before_it) return 0;
   const Link& nic = layout_.link(layout_.far(layout_.port_of_endpoint(flow.source)).link);
-  return *behind - std::max(train.before * nic.occupancy(train.full) + *last, *others);
+  return *behind - std::max(train.before * nic.occupancy(train.full) + *last, *before_it);
 }
 
 // ---- the run
@@ -298,6 +308,11 @@ void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) con
     record.to = layout_.name_of_end(layout_.reverse(index));
     record.rate = (INT64_C(8'000'000'000'000) << 10) / link.per_byte;
     record.bytes = port.bytes;
+    record.until = std::max(port.busy, port.busy_high);
+    if (stopped_ && record.until > result.end) {  // what waits was counted when it came
+      record.bytes -= std::min(record.bytes, static_cast<std::uint64_t>(link.bytes_in(record.until - result.end)));
+      record.until = result.end;
+    }
     record.packets = port.packets;
     record.waited = port.waited;
     record.peak_bytes = link.bytes_in(port.peak);

@@ -72,20 +72,29 @@ class PacketSim {
 
   // Why exact ports cannot work on this fabric with this buffer.
   ExactProblem exact_problem() const;
-  // What a flow takes alone until the sender has the last acknowledgement: to the picosecond where links between
-  // switches are no slower than those of hosts. 0 where removed links leave no way.
-  std::int64_t unloaded(const Flow& flow) const { return unloaded(flow, config_.full_packet, config_.header); }
-  std::int64_t unloaded(const Flow& flow, std::uint32_t full_packet, std::uint32_t header) const;
+  // How a flow is cut into packets, and how far they spread between switches (Layout::Train).
+  struct Cut {
+    std::uint32_t full_packet = 0;  // bytes on the wire
+    std::uint32_t header = 0;
+    std::int64_t paths = Layout::Train::kAnyPath;
+    std::int64_t trains = 1;
+    bool detours = false;
+  };
+  // What a flow takes alone until the sender has the last acknowledgement, by the quickest way: to the picosecond where
+  // links between switches are no slower than those of hosts, and never more than it takes. 0 where removed links leave
+  // no way.
+  std::int64_t unloaded(const Flow& flow) const { return unloaded(flow, {config_.full_packet, config_.header}); }
+  std::int64_t unloaded(const Flow& flow, const Cut& cut) const;
   // Until the receiver has the last byte.
-  std::int64_t unloaded_arrival(const Flow& flow, std::uint32_t full_packet, std::uint32_t header) const;
+  std::int64_t unloaded_arrival(const Flow& flow, const Cut& cut) const;
   // By how much it may be sooner there: on another path a short last packet overtakes those before it, where they are
   // few. Which paths they take is a matter of hashes.
-  std::int64_t overtaking(const Flow& flow, std::uint32_t full_packet, std::uint32_t header) const;
+  std::int64_t overtaking(const Flow& flow, const Cut& cut) const;
   // Of one transport on all hosts, in one lane.
   transport::Counters counters(transport::Protocol protocol, std::uint8_t lane = 0) const;
 
  private:
-  static Layout::Train train_of(const Flow& flow, std::uint32_t full_packet, std::uint32_t header);
+  static Layout::Train train_of(const Flow& flow, const Cut& cut);
   Special& special(std::uint32_t port);
   std::uint32_t most_samples() const;  // of one link
   void prepare_exact();

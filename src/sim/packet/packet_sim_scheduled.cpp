@@ -60,6 +60,7 @@ void PacketSim::settle_scheduled(std::int64_t end) {
     const auto settle = [&](ScheduledLeaf::Line& line, std::uint32_t port, std::uint32_t i) {
       const auto part = [&](std::uint64_t all) { return part_of(all, bundle.links, i); };
       Port& link = world_.ports[port];
+      link.busy = line.busy;
       link.bytes = part(line.bytes);
       link.packets = static_cast<std::uint32_t>(part(line.packets));
       link.marked = static_cast<std::uint32_t>(part(line.marked));

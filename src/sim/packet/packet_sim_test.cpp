@@ -53,7 +53,7 @@ RC_GTEST_PROP(PacketSim, AFlowAloneOverManyPathsTakesItsClosedFormOrOvertakesIts
   if (*rc::gen::arbitrary<bool>()) flow.bytes = (flow.bytes + 4085) / 4086 * 4086;
   PacketSim sim(some_tree(*rc::gen::inRange(0, 3)), config);
   const std::int64_t alone = sim.unloaded(flow);
-  const std::int64_t sooner = flow.bytes > 6 * 4086 ? 0 : sim.overtaking(flow, config.full_packet, config.header);
+  const std::int64_t sooner = flow.bytes > 6 * 4086 ? 0 : sim.overtaking(flow, {config.full_packet, config.header});
   const std::int64_t took = run_on(sim, {flow}).sent.at(0) - flow.start;
   RC_ASSERT(took <= alone);
   RC_ASSERT(took >= alone - sooner);
