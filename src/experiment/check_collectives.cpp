@@ -79,11 +79,15 @@ void check_limits(const Limits& limits, spec::Diagnostics& diagnostics) {
 }
 
 // What messages do not know.
-void check_messages(Design& design, const Collectives& work, const Experiment& experiment) {
+void check_messages(Design& design, const Collectives& work, const Experiment& experiment,
+                    const std::vector<CollectiveSide>& sides) {
   spec::Diagnostics& diagnostics = design.diagnostics();
   if (work.beside)
     diagnostics.add(Complaint::contradiction, {}, "messages know no traffic beside them", "--fidelity packet");
-  check_shares(design, experiment);
+  std::vector<const Team*> teams;
+  for (const CollectiveSide& side : sides)
+    for (const auto& team : side.teams) teams.push_back(team.get());
+  check_shares(design, experiment, teams);
 }
 
 // Whether the transport goes wherever the ranks are.
@@ -122,7 +126,7 @@ void check_collectives(Design& design, const Collectives& work, const Experiment
   check_jobs(design, work, experiment, !with_links.empty());
   if (diagnostics.has_errors()) return;
   if (!with_links.empty()) check_network(design, work.beside ? &*work.beside : nullptr, experiment, with_links);
-  if (messages) check_messages(design, work, experiment);
+  if (messages) check_messages(design, work, experiment, sides_of(design, work, experiment.seed, diagnostics));
 }
 
 }  // namespace weft::experiment

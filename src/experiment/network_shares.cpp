@@ -111,7 +111,7 @@ std::string why_no_shares(const Design& design) {
   return "";
 }
 
-void check_shares(Design& design, const Experiment& experiment) {
+void check_shares(Design& design, const Experiment& experiment, const std::vector<const collective::Team*>& teams) {
   spec::Diagnostics& diagnostics = design.diagnostics();
   if (all_faults(design, experiment).empty() || !design.fabric().has_network()) return;
   check_faults(design);
@@ -124,6 +124,23 @@ void check_shares(Design& design, const Experiment& experiment) {
   FaultTaker taker = taker_of(routes);
   taker.why_not = "messages";
   set_up_faults(design, all, experiment, taker, diagnostics);
+  if (diagnostics.has_errors()) return;
+  NetworkShares shares(design, experiment);
+  for (const collective::Team* team : teams)
+    for (std::uint32_t node = 0; team->nodes() > 1 && node < team->nodes(); ++node) {
+      const auto& from = team->domain(node).ports;
+      const auto& to = team->domain((node + 1) % team->nodes()).ports;
+      for (std::size_t port = 0; port < from.size(); ++port) {
+        const std::uint32_t gpu = team->gpu(from[port].rank);
+        const std::uint32_t other = team->gpu(to[port % to.size()].rank);
+        if (shares.between(gpu, other).empty())
+          return diagnostics.add(
+              spec::Complaint::not_simulated, design.place("faults", "part"),
+              fmt::format("with these faults nothing joins {} and {}", design.fabric().name(design.fabric().gpu(gpu)),
+                          design.fabric().name(design.fabric().gpu(other))),
+              "GPUs that are joined, or other faults");
+      }
+    }
 }
 
 }  // namespace weft::experiment

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "collective/network_links.hpp"
+#include "collective/team.hpp"
 #include "experiment/experiment.hpp"
 #include "sim/flow/flow_routes.hpp"
 
@@ -22,6 +23,8 @@ class NetworkShares final : public collective::NetworkLinks {
  public:
   NetworkShares(const Design& design, const Experiment& experiment);
 
+  // Whether the seed decides which links these are.
+  bool is_drawn() const { return !routes_.config().split; }
   std::span<const Part> between(std::uint32_t from_gpu, std::uint32_t to_gpu) override;
   Bandwidth rate(std::uint32_t link) const override { return rates_[link]; }
 
@@ -45,7 +48,7 @@ class NetworkShares final : public collective::NetworkLinks {
 
 // Why nothing is known of a network's shares before a run; empty: it is.
 std::string why_no_shares(const Design& design);
-// Says of faults that shares do not show.
-void check_shares(Design& design, const Experiment& experiment);
+// Says of faults that shares do not show, and of those that leave ranks without a way to each other.
+void check_shares(Design& design, const Experiment& experiment, const std::vector<const collective::Team*>& teams);
 
 }  // namespace weft::experiment

@@ -320,6 +320,7 @@ class CollectiveRuns {
           *std::max_element(at, end, [](const CollectiveRow& a, const CollectiveRow& b) { return a.time < b.time; });
       row.groups = static_cast<std::uint32_t>(sides_[job].teams.size());
       row.not_known = not_known_;
+      if (shares_ && shares_->is_drawn()) row.seed = experiment_.seed;
       const bool first = out_.rows[job].empty() || out_.rows[job].back().bytes != row.bytes;
       row.chosen_by = work_.choice.algorithms.empty() && first ? "auto" : "user";
       if (observer_.row) observer_.row(job, row);

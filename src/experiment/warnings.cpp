@@ -141,7 +141,8 @@ void unused_sections(Design& design) {
     design.diagnostics().add(Complaint::not_used, design.place(section, "", SIZE_MAX),
                              fmt::format("'{}' is read and checked, and no run uses it yet", section), what);
   };
-  if (!file.storage.empty()) unused("storage", "a price of storage is in sums of money, its traffic and power are in no result");
+  if (!file.storage.empty())
+    unused("storage", "a price of storage is in sums of money, its traffic and power are in no result");
   if (!file.tenants.empty()) unused("tenants", "who owns servers changes no result; `run:` says which GPUs take part");
 }
 

@@ -21,7 +21,8 @@ std::string microseconds(std::int64_t ps) {
 }  // namespace
 
 void write_collective_head(const CollectiveHead& head, std::ostream& out) {
-  out << fmt::format("# weft {} {}: simulated, {}\n", head.version, head.operation, head.cluster);
+  out << fmt::format("# weft {} {}: simulated at {} level, {} ranks on {} server{}, {}\n", head.version, head.operation,
+                     head.level, head.ranks, head.servers, head.servers == 1 ? "" : "s", head.cluster);
   out << fmt::format(
       "# nThread 1 nGpus 1 minBytes {} maxBytes {} step: 2(factor) warmup iters: 0 iters: 1 agg iters: 1 validation: 0 "
       "graph: 0\n",
@@ -54,6 +55,8 @@ void write_collective_foot(const std::vector<CollectiveRow>& rows, std::ostream&
   for (const CollectiveRow& row : rows) sum += row.bus_bandwidth();
   out << fmt::format("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : {:g} \n#\n",
                      rows.empty() ? 0.0 : sum / static_cast<double>(rows.size()));
+  if (!rows.empty() && !rows[0].not_known.empty())
+    out << fmt::format("# {} level takes switches for wide enough: {}\n#\n", rows[0].executor, rows[0].not_known);
 }
 
 void write_algorithms_side_by_side(const std::vector<CollectiveRow>& rows, std::ostream& out) {
@@ -166,6 +169,8 @@ void write_collective_record(const CollectiveRow& row, const CollectiveHead& hea
                                    {"skipped_rounds", row.skipped_rounds},
                                    {"groups", row.groups}};
   if (!row.beside.empty()) record["beside"] = row.beside;
+  if (!row.not_known.empty()) record["not_known"] = row.not_known;
+  if (row.executor == "message" && row.seed != 0) record["seed"] = row.seed;
   if (row.executor != "message")
     record.update({{"seed", row.seed},
                    {"digest", fmt::format("{:016x}", row.digest)},

@@ -21,6 +21,9 @@ struct CollectiveHead {
   std::uint64_t min_bytes = 0;
   std::uint64_t max_bytes = 0;
   std::vector<std::string> devices;  // a line for each rank
+  std::string level = {};            // "message", or several: "flow, packet"
+  std::uint32_t ranks = 0;
+  std::uint32_t servers = 0;
 };
 
 void write_collective_head(const CollectiveHead& head, std::ostream& out);

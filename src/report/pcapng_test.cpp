@@ -1,6 +1,6 @@
 // What Wireshark makes of a capture, by asking Debian's tshark.
-#include "base/testing_source_dir.hpp"
 #include "report/pcapng.hpp"
+#include "base/testing_source_dir.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

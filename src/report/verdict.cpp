@@ -134,16 +134,25 @@ std::string load_note(const std::vector<Variant>& variants) {
   return fmt::format("; the load is a share of {} per GPU for all", brief(load_of));
 }
 
-// Messages are drawn by no seed, and share no link between servers: who differs in switches alone looks the same.
-bool sees_no_switches(const Variant& variant) {
+// At message level a seed decides nothing but what switches hash.
+bool is_drawn(const Variant& variant) {
   const std::vector<CollectiveRow>& rows = variant.runs[0].collectives;
-  return !rows.empty() && rows[0].executor == "message";
+  return rows.empty() || rows[0].executor != "message" || rows[0].seed != 0;
 }
-constexpr std::string_view kSeesNoSwitches = "; message level does not model switches, --fidelity flow or packet does";
+
+// What a level does not know of the network, of whichever design it does not. Behind a semicolon.
+std::string not_known(const std::vector<Variant>& variants) {
+  for (const Variant& variant : variants)
+    for (const CollectiveRow& row : variant.runs[0].collectives)
+      if (!row.not_known.empty())
+        return fmt::format("; {} level does not know the switches of {}: {}", row.executor, variant.label,
+                           row.not_known);
+  return "";
+}
 
 // Behind a semicolon.
 std::string spread_words(const Verdict& verdict, const Variant& winner) {
-  if (sees_no_switches(winner)) return std::string(kSeesNoSwitches);
+  if (!is_drawn(winner)) return "";
   if (winner.runs.size() == 1) return "; one seed says nothing about the spread, --seeds 5 would";
   return verdict.outside_spread ? fmt::format("; outside the spread over {}", seeds_of(winner))
                                 : fmt::format("; within the spread over {}, so it may be chance", seeds_of(winner));
@@ -189,7 +198,7 @@ void decide(const std::vector<Variant>& variants, const Ranking& ranking, Verdic
     verdict.tied = ranking;
     verdict.sentence = measure == Measure::collective ? "no difference at any size"
                                                       : "no difference: the runs are the same to the last packet";
-    if (sees_no_switches(best)) verdict.sentence += kSeesNoSwitches;
+    verdict.sentence += not_known(variants);
     return;
   }
   const Variant& next = variants[ranking[1]];
@@ -199,7 +208,7 @@ void decide(const std::vector<Variant>& variants, const Ranking& ranking, Verdic
     verdict.next = ranking[1];
     verdict.lead = lead;
     verdict.outside_spread = best.runs.size() > 1 && spread_of(best, measure).most < spread_of(next, measure).least;
-    verdict.sentence = win_sentence(variants, verdict, ranking);
+    verdict.sentence = win_sentence(variants, verdict, ranking) + not_known(variants);
     return;
   }
   for (const std::size_t each : ranking)

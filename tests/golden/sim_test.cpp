@@ -896,7 +896,7 @@ TEST(Sim, AlgorithmsStandSideBySideAndWhatCannotBeIsSaid) {
   EXPECT_NE(error({"--gpus", "16", "--split", "8"}).find("split cannot be '8'"), std::string::npos);
   EXPECT_NE(error({"--gpus", "16", "--slow-rank", "16=50%"}).find("a rank from 0 to 15"), std::string::npos);
   EXPECT_NE(error({"--skew", "5"}).find("--skew cannot be"), std::string::npos);
-  EXPECT_NE(error({"--fault", "spine0,kind=down"}).find("messages know no faults but"), std::string::npos);
+  EXPECT_NE(error({"--fault", "spine0,kind=down,at=5us"}).find("messages"), std::string::npos);
   EXPECT_NE(error({"--gpus", "16", "--algorithms", "collnet", "--fidelity", "flow", "--set",
                    "fabric.switch={kind: tomahawk-4, reduces: true}"})
                 .find("at message level only"),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "app/build_info.hpp"
@@ -45,7 +46,8 @@ std::string names_beside(const Collectives& work) {
   return names;
 }
 
-report::CollectiveHead head_of(const CollectiveJob& job, const Session& session) {
+report::CollectiveHead head_of(const CollectiveJob& job, const std::vector<Fidelity>& fidelities,
+                               const Session& session) {
   report::CollectiveHead made;
   made.version = build_info().version;
   made.cluster = session.cluster().name;
@@ -57,7 +59,11 @@ report::CollectiveHead head_of(const CollectiveJob& job, const Session& session)
   spec::Diagnostics nothing;  // they were found before
   std::uint32_t shown = 0;
   std::size_t number = 0;
+  for (const Fidelity each : fidelities) made.level += (made.level.empty() ? "" : ", ") + std::string(name(each));
+  std::set<std::uint32_t> servers;
   for (const std::vector<std::uint32_t>& group : experiment::groups_of(job, session.cluster(), nothing)) {
+    made.ranks += static_cast<std::uint32_t>(group.size());
+    for (const std::uint32_t gpu : group) servers.insert(fabric.describe(fabric.gpu(gpu)).server);
     for (std::size_t rank = 0; rank < group.size() && shown < kDevicesShown; ++rank, ++shown) {
       const fabric::Node node = fabric.describe(fabric.gpu(group[rank]));
       const std::string gpu = fabric.name(fabric.gpu(group[rank]));
@@ -67,6 +73,7 @@ report::CollectiveHead head_of(const CollectiveJob& job, const Session& session)
     }
     ++number;
   }
+  made.servers = static_cast<std::uint32_t>(servers.size());
   return made;
 }
 
@@ -81,7 +88,7 @@ class CollectiveTables {
         work_(work_of(experiment_)),
         fidelities_(fidelities),
         console_(console) {
-    for (const CollectiveJob& job : work_.jobs) heads_.push_back(head_of(job, session));
+    for (const CollectiveJob& job : work_.jobs) heads_.push_back(head_of(job, fidelities, session));
   }
 
   int run() {

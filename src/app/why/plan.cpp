@@ -95,7 +95,6 @@ int plan(const PlanCommandOptions& options, Console& console) {
   Session session(options.input, console);
   if (!session.ok()) return kYourInput;
   auto one = job_of(session, wanted);
-  if (one) experiment::check_shares(session.design(), {});
   if (report(session.diagnostics(), options.input, console) || !one) return kYourInput;
   why::Machine machine(session.design());
   const collective::Team* team = machine.team(one->job, {});
@@ -104,10 +103,12 @@ int plan(const PlanCommandOptions& options, Console& console) {
     diagnostics.add(spec::Complaint::not_simulated, {},
                     fmt::format("these {} GPUs are not joined, or are not there", one->job.gpus),
                     "--gpus and --per-server that fit the cluster");
+  else
+    experiment::check_shares(session.design(), {}, {team});
+  if (report(diagnostics, options.input, console)) return kYourInput;
   std::vector<Row> rows;
   const why::Variant variant = one->variant(options.collective);
   for (const Bytes size : one->sizes) {
-    if (team == nullptr) break;
     const auto choice =
         why::choose(*team, one->job, variant, static_cast<std::uint64_t>(size.count()), *one->job.stack);
     if (!choice) {
@@ -121,11 +122,6 @@ int plan(const PlanCommandOptions& options, Console& console) {
                                  .stack = one->job.stack};
     plan.pxn = options.collective.pxn;
     plan.network = machine.network({});
-    if (make_plan(*team, plan).cut) {
-      diagnostics.add(spec::Complaint::not_simulated, session.design().place("faults", "part"),
-                      "nothing joins some of these GPUs", "GPUs that are joined, or --set faults=[]");
-      break;
-    }
     Row row{size, *choice, why::bounds_of(*team, plan, bisection_of(session, one->job))};
     if (!options.bounds_only)
       if (const auto made = machine.predict(one->job, variant, {plan.bytes}); !made.empty())

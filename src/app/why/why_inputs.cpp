@@ -350,7 +350,7 @@ class Reading {
         {.jobs =
              {{.operation = job.operation, .gpus = job.gpus, .sizes = {}, .stack = {}, .per_server = job.per_server}}},
         {}, false);
-    experiment::check_shares(*out_.design, {});
+    experiment::check_shares(*out_.design, {}, {out_.machine->team(job, {})});
     for (const spec::Diagnostic& each : out_.design->diagnostics().sorted())
       if (spec::info(each.complaint).severity() == spec::Severity::error)
         refuse(each.complaint, each.message, each.help);
