@@ -56,7 +56,7 @@ struct Spread {
     const std::size_t all = errors.size() + unknown;
     if (errors.empty()) return false;
     const auto at = [&](double part) {
-      return errors[std::min(errors.size() - 1, static_cast<std::size_t>(part * static_cast<double>(errors.size())))];
+      return errors[static_cast<std::size_t>(part * static_cast<double>(errors.size() - 1))];
     };
     const bool ok = at(0.5) <= kMedian && at(0.9) <= kMost && errors.back() <= kWorst &&
                     static_cast<double>(unknown) <= kUnknown * static_cast<double>(all);

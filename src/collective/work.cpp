@@ -12,8 +12,7 @@ using schedule::Instruction;
 
 namespace {
 
-constexpr std::uint32_t kStep = 3;  // operations: a send, the time it takes and perhaps a recv
-constexpr std::uint32_t kStepsOutside = 8;
+constexpr std::uint32_t kBuffered = 8 * 3;  // operations
 constexpr std::uint32_t kToMany = 2 * Direct::kInFlight;
 
 }  // namespace
@@ -83,8 +82,8 @@ std::int64_t Work::start_of(std::uint32_t rank, std::uint32_t program) const {
 }
 
 // Carried: a send leaves when the one before it has had its share of the links, as it would where nothing else is on
-// them, and when there is room. On the network NCCL has buffers for eight steps. Within a domain a lane has one on the
-// links while the one before it arrives: with more, lanes that are behind would take the links from others.
+// them, and when there is room in the buffers between the two: NCCL has eight steps there, each of which is a send, the
+// time it takes and perhaps a recv.
 bool Work::wait_for_room(Cursor& cursor, const Step& step, Instruction& out) const {
   if (team_ == nullptr || step.kind != Step::Kind::send || step.joined) return false;
   if (cursor.since_pace > 0) {
@@ -94,7 +93,7 @@ bool Work::wait_for_room(Cursor& cursor, const Step& step, Instruction& out) con
   cursor.room = !cursor.room;
   if (!cursor.room) return false;
   const bool to_many = plan_.choice.algorithm == Algorithm::direct;
-  out = Instruction::wait_older(!cursor.outside ? kStep : to_many ? kToMany : kStepsOutside * kStep);
+  out = Instruction::wait_older(to_many ? kToMany : kBuffered);
   return true;
 }
 
@@ -116,7 +115,6 @@ Instruction Work::send(std::uint32_t rank, Cursor& cursor, const Step& step) con
   made.bytes = wire_bytes(step.edge, step.bytes);
   made.detached = plan_.choice.algorithm == Algorithm::direct && step.bytes < Direct::kSmall;
   const bool outside = plan_.node[rank] != plan_.node[step.peer];
-  cursor.outside = outside;
   made.lag = (outside ? plan_.outside_lag : plan_.inside_lag).count();
   if (!outside) return made;
   const Gates by = gates(*team_, rank, step.peer, plan_.port_of[cursor.program], plan_.pxn, plan_.alternate);

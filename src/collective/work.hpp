@@ -35,10 +35,9 @@ class Work final : public schedule::Schedule {
     std::uint32_t program = 0;  // kNoProgram: the lane that takes the least time
     std::uint32_t lane = 0;     // within the program
     std::uint64_t at = 0;
-    bool takes = false;    // the step before was a recv, and is waited for
-    bool here = false;     // the rank has come
-    bool room = false;     // there is room for the next send
-    bool outside = false;  // the send before crosses the network
+    bool takes = false;  // the step before was a recv, and is waited for
+    bool here = false;   // the rank has come
+    bool room = false;   // there is room for the next send
     std::uint32_t since_pace =
         0;                      // operations begun since a computation that the next send waits for; 0: there is none
     std::int64_t pace = 0;      // how long that is to be
