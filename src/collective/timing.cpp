@@ -114,10 +114,13 @@ Timing time_among_many(const Team& team, const PlanOptions& options, const Execu
   longer.stack = &prompt;
   longer.chunk = made.plan.chunk;
   longer.choice.channels = made.plan.choice.channels;
+  longer.network = nullptr;
   const Timing once = time_of(team, longer, execute);
   longer.bytes *= 1 + kMoreBehind;
   const Timing several = time_of(team, longer, execute);
-  made.time = std::max(made.plan.least, made.plan.launch + (several.time - once.time) / kMoreBehind);
+  // In the long run each takes as long as its slowest part: those of servers, or the busiest link of the network.
+  const Duration each = std::max((several.time - once.time) / kMoreBehind, made.plan.network_time);
+  made.time = std::max(made.plan.least, made.plan.launch + each);
   made.messages += once.messages + several.messages;
   made.stopped_by = once.stopped_by.empty() ? several.stopped_by : once.stopped_by;
   return made;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "experiment/experiment.hpp"
+#include "experiment/network_shares.hpp"
 
 namespace weft::why {
 namespace {
@@ -74,9 +75,11 @@ void charge_loss(const NetworkProbe& without_faults, NetworkProbe& probe) {
   probe.resent_per_mille = std::min(most, std::max(probe.resent_per_mille, longer));
 }
 
+namespace {
+
 // Every flow counts for as much as the slowest, because a ring waits for it. Which flows collide is
 // a matter of luck: of a few draws the middle one is taken.
-NetworkProbe probe_network(experiment::Design& design, const Job& job, bool fast) {
+NetworkProbe probe_once(experiment::Design& design, const Job& job, bool fast) {
   const Team team(design.fabric(), collective::pick_gpus(design.cluster(), job.gpus, job.per_server));
   if (team.nodes() < 2 || !team.broken().empty()) return {};
   Traffic traffic = ring_traffic(design, team);
@@ -109,6 +112,20 @@ NetworkProbe probe_network(experiment::Design& design, const Job& job, bool fast
   std::sort(draws.begin(), draws.end(),
             [](const NetworkProbe& a, const NetworkProbe& b) { return a.left_per_mille < b.left_per_mille; });
   return draws[draws.size() / 2];
+}
+
+}  // namespace
+
+NetworkProbe probe_network(experiment::Design& design, const Job& job, bool fast) {
+  NetworkProbe made = probe_once(design, job, fast);
+  if (!made.done()) return made;
+  const bool shares_known = experiment::why_no_shares(design).empty();
+  const NetworkProbe fair =
+      !shares_known || made.fidelity == name(Fidelity::flow) ? made : probe_once(design, job, true);
+  made.left_of_shares = shares_known
+                            ? std::clamp<std::int64_t>(1'000 * made.left_per_mille / fair.left_per_mille, 1, 1'000)
+                            : made.left_per_mille;
+  return made;
 }
 
 }  // namespace weft::why

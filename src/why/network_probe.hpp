@@ -13,7 +13,8 @@ namespace weft::why {
 // What the fabric leaves of the cards' rate, and where the rest goes, in thousandths of their time.
 struct NetworkProbe {
   std::int64_t left_per_mille = 1'000;
-  std::int64_t slow_per_mille = 0;  // a card that a fault slows down
+  std::int64_t left_of_shares = 1'000;  // of what fair shares of the links would leave: what they do not know
+  std::int64_t slow_per_mille = 0;      // a card that a fault slows down
   std::int64_t paused_per_mille = 0;
   std::int64_t resent_per_mille = 0;
   std::size_t cut_off = 0;              // neighbours that nothing joins any more

@@ -91,6 +91,7 @@ class RunReport {
   std::string network_text() const;
   std::string path_text() const;
   std::string what_if_text() const;
+  why::FabricLoss loss_of(const Team& team, const collective::PlanOptions& plan) const;
   NetworkProbe probe_with(const std::vector<std::string>& set) const;
   std::string name_of_rank(std::uint32_t rank) const;
   std::string cost_text(const Costs& costs) const;
@@ -126,7 +127,7 @@ Outcome RunReport::evaluate(const why::WhatIf& change, bool& possible) {
   if (!variant.algorithm) variant.algorithm = one_.algorithm;
   variant.protocol = one_.protocol;
   variant.channels = options_.collective.channels;
-  variant.nic_per_mille = out.probe.left_per_mille;
+  variant.nic_per_mille = out.probe.left_of_shares;
   const std::vector<why::Prediction> made = machine_.predict(job, variant, {bytes_});
   possible = !made.empty();
   if (!possible) return out;
@@ -369,6 +370,29 @@ void RunReport::json() const {
   console_.out << out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
 }
 
+// Of the time that cards take, what they take longer than with a network that has enough for all.
+why::FabricLoss RunReport::loss_of(const Team& team, const collective::PlanOptions& plan) const {
+  collective::PlanOptions wide = plan;
+  wide.network = nullptr;
+  wide.stack = one_.job.stack;
+  const auto with = why::critical_path(team, plan);
+  const auto without = why::critical_path(team, wide);
+  const std::int64_t cards = with ? (*with)[why::Resource::nic] : 0;
+  if (!without || cards == 0) return {};
+  const std::int64_t longer = std::clamp<std::int64_t>(with->total() - without->total(), 0, cards - 1);
+  std::int64_t rest = longer * 1'000 / cards;
+  why::FabricLoss loss{1'000 - rest};
+  const auto part = [&rest](std::int64_t of) {
+    const std::int64_t taken = std::min(of, rest);
+    rest -= taken;
+    return taken;
+  };
+  loss.slow = part(probe_.slow_per_mille);
+  loss.paused = part(probe_.paused_per_mille);
+  loss.resent = part(probe_.resent_per_mille);
+  return loss;
+}
+
 int RunReport::run() {
   spec::Diagnostics& diagnostics = session_.diagnostics();
   const Team* team = machine_.team(one_.job, {});
@@ -389,7 +413,7 @@ int RunReport::run() {
   }
   find_faults();
   why::Variant variant = one_.variant(options_.collective);
-  variant.nic_per_mille = probe_.left_per_mille;
+  variant.nic_per_mille = probe_.left_of_shares;
   const std::vector<why::Prediction> made = machine_.predict(one_.job, variant, {bytes_});
   if (made.empty()) {
     diagnostics.add(spec::Complaint::contradiction, {},
@@ -400,13 +424,13 @@ int RunReport::run() {
   }
   now_ = made[0];
   collective::Stack stack = *one_.job.stack;
-  stack.network.nic_per_mille = std::max<std::int64_t>(1, stack.network.nic_per_mille * probe_.left_per_mille / 1'000);
+  stack.network.nic_per_mille = std::max<std::int64_t>(1, stack.network.nic_per_mille * probe_.left_of_shares / 1'000);
   collective::PlanOptions plan{
       .operation = one_.job.operation, .bytes = bytes_, .choice = now_.choice, .stack = &stack};
   plan.pxn = options_.collective.pxn;
   plan.conditions = &one_.job.conditions;
-  path_ = why::critical_path(
-      *team, plan, {probe_.left_per_mille, probe_.slow_per_mille, probe_.paused_per_mille, probe_.resent_per_mille});
+  plan.network = machine_.network({});
+  path_ = why::critical_path(*team, plan, loss_of(*team, plan));
   bounds_ = why::bounds_of(*team, plan, bisection_of(session_, one_.job));
   try_changes();
   print_warnings(session_, experiment::collective_warnings(session_.design()), options_.input, console_);
