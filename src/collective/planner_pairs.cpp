@@ -71,6 +71,7 @@ std::vector<Bandwidth> Planner::network_for_everybody(const std::vector<Bandwidt
               least = std::min(least, Wide{sharing_.rate(part.link).count()} * NetworkLinks::kWhole / load[part.link]);
         });
       }
+      plan_.bound_by_network |= least < host[node].count();
       took[node] += ranks * static_cast<std::int64_t>(kGigabit / std::max<Wide>(1, least / 1000));
       steps[node] += ranks;
     }

@@ -84,7 +84,8 @@ Timing time_in_rounds(const Team& team, const PlanOptions& options, const Execut
 // way.
 Timing time_of(const Team& team, const PlanOptions& options, const Execute& execute) {
   Timing made = time_in_rounds(team, options, execute);
-  if (!made.plan.bound_by_network || !made.stopped_by.empty()) return made;
+  const bool in_patterns = options.operation == Operation::all_to_all;  // whose shares are of what is at work
+  if (!made.plan.bound_by_network || in_patterns || !made.stopped_by.empty()) return made;
   PlanOptions alone = options;
   alone.network = nullptr;
   alone.chunk = made.plan.chunk;

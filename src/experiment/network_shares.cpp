@@ -107,7 +107,7 @@ void NetworkShares::add(std::uint32_t link, std::uint64_t weight) {
 std::string why_no_shares(const Design& design) {
   const fabric::Fabric& fabric = design.fabric();
   if (fabric.has_network() && !fabric.ask([](const auto& network) { return network.shortest_only(); }))
-    return "detours of a Dragonfly depend on queues";
+    return "the detours of a Dragonfly, which depend on queues";
   return "";
 }
 
@@ -116,7 +116,7 @@ void check_shares(Design& design, const Experiment& experiment, const std::vecto
   if (all_faults(design, experiment).empty() || !design.fabric().has_network()) return;
   check_faults(design);
   if (const std::string why = why_no_shares(design); !why.empty())
-    diagnostics.add(spec::Complaint::not_simulated, {}, fmt::format("messages know no faults where {}", why),
+    diagnostics.add(spec::Complaint::not_simulated, {}, fmt::format("messages do not know {}, and so no faults", why),
                     "--fidelity packet");
   if (diagnostics.has_errors()) return;
   const Traffic all = work_and(nullptr);

@@ -98,6 +98,7 @@ CollectiveRow timed(const Team& team, const PlanOptions& plan, const KeepGoing& 
   row.time = timing.stopped_by.empty() ? timing.time.count() : 0;
   row.messages = timing.messages;
   row.skipped_rounds = timing.skipped;
+  row.network_bound = timing.plan.bound_by_network;
   planned = std::move(timing.plan);
   return row;
 }
@@ -237,11 +238,17 @@ class CollectiveRuns {
         watch_(experiment.limits, observer) {
     spec::Diagnostics nothing;  // what could be wrong was said before
     sides_ = sides_of(design, work, experiment.seed, nothing);
-    if (experiment.fidelity == Fidelity::message && crosses_network(sides_)) {
+    out_.rows.resize(sides_.size());
+    if (!crosses_network(sides_)) return;
+    const model::TransportSpec& transport = design.cluster().file.transport;
+    const bool hashed = !flow_config(design.cluster(), work_and(nullptr), experiment).split;
+    if (hashed && transport.kind == model::TransportKind::rocev2 &&
+        transport.rocev2.control == model::RoceControl::dcqcn)
+      lost_to_collisions_ = "what DCQCN loses where hashed flows collide";
+    if (experiment.fidelity == Fidelity::message) {
       not_known_ = why_no_shares(design);
       if (not_known_.empty()) shares_.emplace(design, experiment);
     }
-    out_.rows.resize(sides_.size());
   }
 
   Outcome run() {
@@ -319,7 +326,8 @@ class CollectiveRuns {
       CollectiveRow row =
           *std::max_element(at, end, [](const CollectiveRow& a, const CollectiveRow& b) { return a.time < b.time; });
       row.groups = static_cast<std::uint32_t>(sides_[job].teams.size());
-      row.not_known = not_known_;
+      if (row.executor != name(Fidelity::packet)) row.not_known = not_known_;
+      if (row.network_bound || row.executor == name(Fidelity::flow)) row.not_known += lost_to_collisions_;
       if (shares_ && shares_->is_drawn()) row.seed = experiment_.seed;
       const bool first = out_.rows[job].empty() || out_.rows[job].back().bytes != row.bytes;
       row.chosen_by = work_.choice.algorithms.empty() && first ? "auto" : "user";
@@ -337,6 +345,7 @@ class CollectiveRuns {
   std::vector<CollectiveSide> sides_;
   std::optional<NetworkShares> shares_;  // message level
   std::string not_known_;                // of the network, there
+  std::string lost_to_collisions_;       // to all but packets
   Outcome out_;
 };
 

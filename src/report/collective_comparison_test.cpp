@@ -61,10 +61,9 @@ TEST(CollectiveComparison, EqualTimesAreATieAndEqualRowsNoDifference) {
 
 TEST(CollectiveComparison, WhatALevelDoesNotKnowIsSaid) {
   Variant other = of("b", 20, 2000);
-  for (CollectiveRow& row : other.runs[0].collectives) row.not_known = "detours depend on queues";
+  for (CollectiveRow& row : other.runs[0].collectives) row.not_known = "its detours";
   EXPECT_EQ(judge({of("a", 10, 1000), other}).sentence,
-            "a wins: all_reduce of 1GiB in 1ms, 2.00x faster than b; message level does not know the switches of b: "
-            "detours depend on queues");
+            "a wins: all_reduce of 1GiB in 1ms, 2.00x faster than b; message level does not know of b: its detours");
 }
 
 TEST(CollectiveComparison, SeedsOfPacketsHaveASpread) {

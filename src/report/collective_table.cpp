@@ -55,8 +55,8 @@ void write_collective_foot(const std::vector<CollectiveRow>& rows, std::ostream&
   for (const CollectiveRow& row : rows) sum += row.bus_bandwidth();
   out << fmt::format("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : {:g} \n#\n",
                      rows.empty() ? 0.0 : sum / static_cast<double>(rows.size()));
-  if (!rows.empty() && !rows[0].not_known.empty())
-    out << fmt::format("# {} level takes switches for wide enough: {}\n#\n", rows[0].executor, rows[0].not_known);
+  if (!rows.empty() && !rows.back().not_known.empty())
+    out << fmt::format("# not known at {} level: {}\n#\n", rows.back().executor, rows.back().not_known);
 }
 
 void write_algorithms_side_by_side(const std::vector<CollectiveRow>& rows, std::ostream& out) {

@@ -145,8 +145,7 @@ std::string not_known(const std::vector<Variant>& variants) {
   for (const Variant& variant : variants)
     for (const CollectiveRow& row : variant.runs[0].collectives)
       if (!row.not_known.empty())
-        return fmt::format("; {} level does not know the switches of {}: {}", row.executor, variant.label,
-                           row.not_known);
+        return fmt::format("; {} level does not know of {}: {}", row.executor, variant.label, row.not_known);
   return "";
 }
 

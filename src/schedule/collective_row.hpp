@@ -27,12 +27,13 @@ struct CollectiveRow {
   std::uint64_t skipped_rounds = 0;
   std::string stack;
   std::string executor = "message";
-  std::string beside;         // traffic that ran at the same time; empty: none
-  std::string not_known;      // why this level does not know how the network is shared; empty: it does
-  std::uint32_t groups = 1;   // that did it at the same time; the slowest one's figures
-  std::uint64_t seed = 0;     // where it decided anything
-  std::uint64_t digest = 0;   // likewise
-  std::uint64_t dropped = 0;  // packets, by full queues and faults
+  std::string beside;          // traffic that ran at the same time; empty: none
+  bool network_bound = false;  // message level: the network has less for some steps than all else
+  std::string not_known;       // of the network, to this level; empty: nothing that counts
+  std::uint32_t groups = 1;    // that did it at the same time; the slowest one's figures
+  std::uint64_t seed = 0;      // where it decided anything
+  std::uint64_t digest = 0;    // likewise
+  std::uint64_t dropped = 0;   // packets, by full queues and faults
   std::uint64_t sent_again = 0;
 
   // nccl-tests counts elements of four bytes, and so many of them that every rank has the same.
