@@ -202,7 +202,7 @@ void add_collective(CLI::App& command, app::CollectiveOptions& options) {
   const auto gpus = [&](const std::string& name, std::vector<std::string>& lists, const std::string& text) {
     command.add_option(name, lists, text)->type_name("GPUS")->take_all()->allow_extra_args(false);
   };
-  gpus("--on", options.on, "GPUs: 0..15,32..47, or 0..63/8 for every eighth");
+  gpus("--on", options.on, "GPUs 0..15,32..47, every eighth 0..63/8, servers s0..s3");
   gpus("--beside", options.beside, "GPUs that do the same at the same time");
   command.add_option("--split", options.split, "groups at once: /8 neighbours, %8 every eighth rank")->type_name("HOW");
   command.add_option("--skew", options.skew, "how much later than the first the last rank comes: 20us")

@@ -10,7 +10,7 @@ namespace {
 
 // Pairs of ports that are looked at one by one; of more, partners at even distances stand for all.
 constexpr std::uint64_t kMostPairs = std::uint64_t{1} << 20;
-constexpr std::int64_t kGigabit = std::int64_t{1'000'000'000} * 1'000'000;
+constexpr Wide kBits = Wide{1} << 62;  // whose times are added up
 
 }  // namespace
 
@@ -44,7 +44,7 @@ std::vector<Bandwidth> Planner::network_for_everybody(const std::vector<Bandwidt
   const bool small = part(team_.ranks()) < Direct::kSmall;
   const std::uint32_t at_once = small ? distances : std::max(1u, Direct::kInFlight / team_.domain(0).ranks);
   std::vector<std::uint64_t> load;  // by link, of the distances that are looked at
-  std::vector<std::int64_t> took(nodes);
+  std::vector<Wide> took(nodes);
   std::vector<std::int64_t> steps(nodes);
   for (std::uint32_t first = 0; first < distances; first += at_once) {
     const std::uint32_t end = std::min(distances, first + at_once);
@@ -72,14 +72,13 @@ std::vector<Bandwidth> Planner::network_for_everybody(const std::vector<Bandwidt
         });
       }
       plan_.bound_by_network |= least < host[node].count();
-      took[node] += ranks * static_cast<std::int64_t>(kGigabit / std::max<Wide>(1, least / 1000));
+      took[node] += ranks * (kBits / std::max<Wide>(1, least));
       steps[node] += ranks;
     }
   }
   std::vector<Bandwidth> left;
   for (std::uint32_t node = 0; node < nodes; ++node)
-    left.push_back(Bandwidth(
-        static_cast<std::int64_t>(Wide{kGigabit} * steps[node] / std::max<std::int64_t>(1, took[node]) * 1000)));
+    left.push_back(Bandwidth(static_cast<std::int64_t>(kBits * steps[node] / std::max<Wide>(1, took[node]))));
   return left;
 }
 

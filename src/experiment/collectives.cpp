@@ -51,7 +51,7 @@ std::vector<std::vector<std::uint32_t>> groups_of(const CollectiveJob& job, cons
   if (job.on.empty()) {
     gpus = collective::pick_gpus(cluster, job.gpus, job.per_server);
   } else {
-    auto named = model::parse_gpus(job.on, cluster.gpus);
+    auto named = model::parse_gpus(job.on, cluster.gpus, model::named_servers(cluster));
     if (!named) return refuse(named.error(), "on");
     gpus = std::move(*named);
   }

@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "model/cluster.hpp"
 
 namespace weft::model {
 namespace {
@@ -55,18 +56,59 @@ std::optional<Stretch> stretch_of(std::string_view text) {
   return made;
 }
 
+// The same text with the name of servers left out before each number; nothing: it does not begin with that name.
+std::optional<std::string> without_name(std::string_view text, std::string_view name) {
+  if (name.empty() || !text.starts_with(name)) return std::nullopt;
+  std::string made(text.substr(name.size()));
+  const std::size_t dots = made.find("..");
+  if (dots == std::string::npos) return made;
+  if (!std::string_view(made).substr(dots + 2).starts_with(name)) return std::nullopt;
+  return made.erase(dots + 2, name.size());
+}
+
+// All GPUs of servers that a text names.
+std::optional<std::vector<std::uint32_t>> gpus_of_servers(std::string_view text,
+                                                          const std::vector<NamedServers>& servers) {
+  for (const NamedServers& each : servers) {
+    const auto numbers = without_name(text, each.name);
+    const auto stretch = numbers ? stretch_of(*numbers) : std::nullopt;
+    if (!stretch || stretch->last >= each.servers) continue;
+    std::vector<std::uint32_t> gpus;
+    for (std::uint32_t server = stretch->first; server <= stretch->last; ++server)
+      for (std::uint32_t gpu = 0; gpu < each.gpus && (server - stretch->first) % stretch->stride < stretch->width;
+           ++gpu)
+        gpus.push_back(each.first_gpu + server * each.gpus + gpu);
+    return gpus;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
-Result<std::vector<std::uint32_t>, Refusal> parse_gpus(std::string_view text, std::uint32_t count) {
+std::vector<NamedServers> named_servers(const Cluster& cluster) {
+  std::vector<NamedServers> made;
+  for (const Group& group : cluster.groups)
+    made.push_back({group.spec.name, group.servers, group.first_gpu, group.gpus()});
+  return made;
+}
+
+Result<std::vector<std::uint32_t>, Refusal> parse_gpus(std::string_view text, std::uint32_t count,
+                                                       const std::vector<NamedServers>& servers) {
   std::vector<std::uint32_t> gpus;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
     const std::string_view item = text.substr(at, comma - at);
     at = comma + 1;
+    if (const auto whole = gpus_of_servers(item, servers)) {
+      gpus.insert(gpus.end(), whole->begin(), whole->end());
+      if (gpus.size() > count) break;
+      continue;
+    }
     const auto stretch = stretch_of(item);
     if (!stretch)
       return refuse(fmt::format("GPUs cannot be '{}'", item.substr(0, kShown)),
-                    "for example 0..15,32..47, or 0..63/8 for every eighth, or 0..255/128x8 for eight of every 128");
+                    "for example 0..15,32..47, or 0..63/8 for every eighth, or 0..255/128x8 for eight of every 128, or "
+                    "s0..s15 for all of these servers");
     if (stretch->last >= count)
       return refuse(fmt::format("there is no GPU {}", stretch->last),
                     fmt::format("GPUs are numbered from 0 to {}", count - 1));

@@ -11,15 +11,28 @@
 
 namespace weft::model {
 
+struct Cluster;
+
 // What is wrong with a text, and what would be right.
 struct Refusal {
   std::string what;
   std::string help;
 };
 
-// 3, 0..7, 0..63/8 (every eighth), 0..255/128x8 (eight of every 128), or several with commas; in order, none twice, all
-// below `count`.
-Result<std::vector<std::uint32_t>, Refusal> parse_gpus(std::string_view text, std::uint32_t count);
+// Servers of one name and a number each, with so many GPUs.
+struct NamedServers {
+  std::string name;
+  std::uint32_t servers = 0;
+  std::uint32_t first_gpu = 0;
+  std::uint32_t gpus = 0;  // of a server
+};
+
+std::vector<NamedServers> named_servers(const Cluster& cluster);
+
+// 3, 0..7, 0..63/8 (every eighth), 0..255/128x8 (eight of every 128), or all of servers by name: s3, s0..s15,
+// s0..s15/2; or several with commas; in order, none twice, all below `count`.
+Result<std::vector<std::uint32_t>, Refusal> parse_gpus(std::string_view text, std::uint32_t count,
+                                                       const std::vector<NamedServers>& servers = {});
 
 // Into equal groups of at least two: /8 neighbours, %8 every eighth. Empty: one group.
 Result<std::vector<std::vector<std::uint32_t>>, Refusal> split_gpus(const std::string& how,

@@ -69,5 +69,16 @@ TEST(Placement, ARefusalNamesWhatWouldBeRight) {
   EXPECT_EQ(parse_slow_rank("8=50%", 8).error().help.substr(0, 18), "a rank from 0 to 7");
 }
 
+TEST(Placement, ServersAreTakenByName) {
+  const std::vector<NamedServers> servers = {{"s", 4, 0, 8}, {"old", 2, 32, 4}};
+  const auto made = [&](const std::string& text) { return parse_gpus(text, 40, servers).value_or(Gpus{}); };
+  EXPECT_EQ(made("s1"), (Gpus{8, 9, 10, 11, 12, 13, 14, 15}));
+  EXPECT_EQ(made("s0..s3/2").size(), 16u);
+  EXPECT_EQ(made("s0..s3/2")[8], 16u);
+  EXPECT_EQ(made("old0..old1,0"), (Gpus{0, 32, 33, 34, 35, 36, 37, 38, 39}));
+  for (const char* wrong : {"s4", "s0..s4", "s0..3", "s", "t0", "s1..s0", "s0,3"})
+    EXPECT_TRUE(made(wrong).empty()) << wrong;
+}
+
 }  // namespace
 }  // namespace weft::model

@@ -54,7 +54,7 @@ std::optional<std::uint32_t> ranks_of(const Node& work, const Cluster& cluster, 
   if (const Node* other = gpus != nullptr ? gpus : per_server; other != nullptr)
     diagnostics.add(Complaint::contradiction, other->place, "both which GPUs take part and how many",
                     "`on`, or else `gpus` and `per_server`");
-  const auto named = parse_gpus(on->text, cluster.gpus);
+  const auto named = parse_gpus(on->text, cluster.gpus, named_servers(cluster));
   if (named) return static_cast<std::uint32_t>(named->size());
   refuse(*on, named.error(), diagnostics);
   return std::nullopt;

@@ -22,7 +22,7 @@ const Table& table_of<CollectiveRun>() {
           .field("on", &CollectiveRun::on,
                  {.text = "Which GPUs take part, instead of how many, counted over all servers: `0..15,32..47`; "
                           "`0..63/8` is every "
-                          "eighth, `0..255/128x8` eight of every 128.",
+                          "eighth, `0..255/128x8` eight of every 128; `s0..s15` are all of these servers.",
                   .example = "0..63/8"})
           .field("split", &CollectiveRun::split,
                  {.text = "Into groups that each do it, all at the same time: `/8` puts eight ranks that follow each "
