@@ -102,8 +102,7 @@ Edge Planner::edge(const Way& way, bool posts) {
   } else if (plan_.choice.protocol == Protocol::ll128) {
     share = share / 128 * 120;
   }
-  Edge made{std::min(share, own), {}, share};
-  made.wire_per_mille = wire_per_mille(plan_.choice.protocol);
+  Edge made{std::min(share, own), {}, wire_per_mille(plan_.choice.protocol)};
   if (!simple) return made;
   if (posted > 0) {
     // Cards send from their buffers whatever the GPU does. A port's thread posts chunk after chunk while others are on
@@ -125,9 +124,8 @@ Edge Planner::switch_edge(const Way& way) {
   const Edge plain = edge(way);
   const bool tree = plan_.choice.algorithm == Algorithm::nvls_tree;
   const std::int64_t share = generation_.nvls_share * (tree ? options_.stack->common.nvls_tree : 1000) / 1000;
-  Edge made{plain.rate / 1000 * share, nanoseconds(generation_.nvls_chunk_ns), plain.links / 1000 * share};
-  made.wire_per_mille = 1'000'000 / std::max<std::int64_t>(1, share);
-  return made;
+  return {plain.rate / 1000 * share, nanoseconds(generation_.nvls_chunk_ns),
+          1'000'000 / std::max<std::int64_t>(1, share)};
 }
 
 Plan Planner::make() {
@@ -176,7 +174,7 @@ Plan Planner::make() {
   else
     add_rings();
   plan_.loads = sharing_.loads();
-  plan_.bytes_per_load = plan_.bytes_per_load / 1000 * static_cast<std::uint64_t>(wire_per_mille(protocol));
+  plan_.bytes_per_load = plan_.bytes_per_load * static_cast<std::uint64_t>(wire_per_mille(protocol)) / 1000;
   plan_.network_time = sharing_.network_time(plan_.bytes_per_load);
   return std::move(plan_);
 }

@@ -134,7 +134,6 @@ void Planner::add_pairs() {
       made.rate = plan_.choice.protocol == Protocol::ll      ? share / 2
                   : plan_.choice.protocol == Protocol::ll128 ? share / 128 * 120
                                                              : share;
-      made.links = made.rate;
       return made;
     };
     const Domain& domain = team_.domain(team_.node_of(rank));

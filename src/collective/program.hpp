@@ -18,7 +18,6 @@ namespace weft::collective {
 struct Edge {
   Bandwidth rate;                      // of this program on the narrowest link; 0: takes no time
   Duration overhead;                   // per chunk: flags, fences, proxy
-  Bandwidth links;                     // the share itself, of which the program's threads may move less
   std::int64_t wire_per_mille = 1000;  // bytes on the links for 1000 of data: flags, what is read twice
   auto operator<=>(const Edge&) const = default;
 };
