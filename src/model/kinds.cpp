@@ -97,7 +97,7 @@ const Table& table_of<LinkKind>() {
 template <>
 const Table& table_of<NicKind>() {
   static const Table table =
-      TableOf<NicKind>("nic", "A network NIC on the fabric.")
+      TableOf<NicKind>("nic", "A NIC on the fabric.")
           .include<Kind>()
           .field("rate", &NicKind::rate,
                  {.text = "Of the whole NIC, one way.",
@@ -242,7 +242,7 @@ const Table& table_of<ServerKind>() {
           .field("gpus", &ServerKind::gpus,
                  {.text = "Accelerators per server.", .example = "8", .required = true, .min = 1, .max = kMaxPerServer})
           .field("nic", &ServerKind::nic,
-                 {.text = "Network NIC on the GPU fabric.", .fallback = "connectx-7", .section = "nics"})
+                 {.text = "NIC on the GPU fabric.", .fallback = "connectx-7", .section = "nics"})
           .field("nics", &ServerKind::nics,
                  {.text = "NICs per server. Fewer than in the kind: spread evenly over the PCIe "
                           "switches.",
