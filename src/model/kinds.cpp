@@ -63,6 +63,12 @@ const Table& table_of<GpuKind>() {
                  {.text = "Bandwidth of the device memory.", .example = "3.35TB/s", .min = 1, .max = kMaxMemoryRate})
           .field("fp16_dense", &GpuKind::fp16_dense,
                  {.text = "Dense 16-bit compute rate.", .example = "989TFLOPS", .min = 1, .max = kMaxCompute})
+          .field("fp8_dense", &GpuKind::fp8_dense,
+                 {.text = "Dense 8-bit compute rate.", .example = "1979TFLOPS", .min = 1, .max = kMaxCompute})
+          .field("fp4_dense", &GpuKind::fp4_dense,
+                 {.text = "Dense 4-bit compute rate.", .example = "9PFLOPS", .min = 1, .max = kMaxCompute})
+          .field("multiprocessors", &GpuKind::multiprocessors,
+                 {.text = "Units that a kernel's tiles are handed out to: SMs, NeuronCores.", .min = 1, .max = 4096})
           .field("power", &GpuKind::power,
                  {.text = "Thermal design power.", .example = "700W", .required = true, .min = 1, .max = kMaxPartPower})
           .field("scale_up", &GpuKind::scale_up,
