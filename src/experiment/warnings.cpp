@@ -217,8 +217,9 @@ std::vector<spec::Diagnostic> packet_warnings(Design& design, std::span<const Tr
 // Streams that may travel otherwise than the file says.
 std::span<const TrafficStream> flows_in(const Workload& workload) {
   if (const auto* traffic = std::get_if<Traffic>(&workload)) return traffic->streams;
-  const Collectives& work = std::get<Collectives>(workload);
-  return work.beside ? std::span<const TrafficStream>(work.beside->streams) : std::span<const TrafficStream>();
+  const auto* work = std::get_if<Collectives>(&workload);
+  return work != nullptr && work->beside ? std::span<const TrafficStream>(work->beside->streams)
+                                         : std::span<const TrafficStream>();
 }
 
 }  // namespace
@@ -239,7 +240,7 @@ std::vector<spec::Diagnostic> collective_warnings(Design& design) {
 std::vector<spec::Diagnostic> warnings_of(Design& design, const Experiment& experiment,
                                           const std::vector<Fidelity>& fidelities) {
   std::vector<spec::Diagnostic> made;
-  if (std::holds_alternative<Collectives>(*experiment.workload)) made = collective_warnings(design);
+  if (!std::holds_alternative<Traffic>(*experiment.workload)) made = collective_warnings(design);
   if (std::find(fidelities.begin(), fidelities.end(), Fidelity::packet) != fidelities.end())
     for (spec::Diagnostic& each : packet_warnings(design, flows_in(*experiment.workload)))
       made.push_back(std::move(each));

@@ -59,6 +59,20 @@ ComparedRun of_collectives(const std::vector<Outcome>& outcomes) {
   return run;
 }
 
+ComparedRun of_training(const std::vector<Outcome>& outcomes) {
+  ComparedRun run;
+  experiment::Fingerprint same;
+  for (const Outcome& outcome : outcomes) {
+    run.end += outcome.training->step.time.count();
+    same.add(static_cast<std::uint64_t>(outcome.training->step.time.count()));
+    if (run.trouble.empty()) run.trouble = trouble_of(outcome);
+  }
+  run.digest = same.value();
+  run.summary.flows = run.summary.done = outcomes.size();
+  if (!run.trouble.empty()) ++run.summary.flows;
+  return run;
+}
+
 }  // namespace
 
 void check_experiments(const std::vector<experiment::Experiment>& experiments, experiment::Design& design) {
@@ -72,7 +86,9 @@ void check_experiments(const std::vector<experiment::Experiment>& experiments, e
 }
 
 ComparedRun compared_run(std::uint64_t seed, const std::vector<Outcome>& outcomes) {
-  ComparedRun run = outcomes[0].rows.empty() ? of_traffic(outcomes[0]) : of_collectives(outcomes);
+  ComparedRun run = outcomes[0].training       ? of_training(outcomes)
+                    : outcomes[0].rows.empty() ? of_traffic(outcomes[0])
+                                               : of_collectives(outcomes);
   run.seed = seed;
   return run;
 }

@@ -1,0 +1,43 @@
+#pragma once
+// A step of training as an experiment: what runs, what came of it, its check and its run.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/load.hpp"
+#include "training/step.hpp"
+
+namespace weft::experiment {
+
+struct Training {
+  model::TrainingRun run;
+};
+
+// A collective of a step, as it was timed.
+struct TrainingExchange {
+  training::Group group = training::Group::tensor;
+  std::string operation;
+  std::uint64_t bytes = 0;
+  std::uint32_t ranks = 0;
+  std::uint32_t groups = 0;  // that do it at the same time
+  std::uint32_t nodes = 0;   // scale-up domains that a group reaches over
+  std::string algorithm;
+  Duration time;
+};
+
+struct TrainingResult {
+  training::Layout layout;
+  training::Step step;
+  std::vector<TrainingExchange> exchanges;
+  Bytes memory;           // of a GPU
+  double peak_flops = 0;  // of a GPU, at the job's precision
+  std::string basis;      // where kernel times come from
+  std::string not_known;  // of the network, at this level; empty: nothing
+};
+
+// What the cluster's file asks for.
+std::vector<Training> training_of(const model::Cluster& cluster);
+
+}  // namespace weft::experiment
