@@ -8,62 +8,58 @@
 namespace weft::experiment {
 namespace {
 
-// Groups of more ranks than that are equal to those of the first block, which share servers and leaves with each other.
-constexpr std::size_t kMostRanksTogether = 4'096;
+// Where there are more ranks than that, groups of the first ones stand for all: those share servers and leaves.
+constexpr std::int64_t kMostRanksTogether = 4'096;
 
 }  // namespace
 
-GroupTimes::GroupTimes(const Design& design, const Experiment& experiment, const training::Layout& layout,
-                       const collective::Stack& stack, Watch& watch)
+TimedGroups::TimedGroups(const Design& design, const Experiment& experiment, const collective::Stack& stack,
+                         Watch& watch)
     : design_(design),
       experiment_(experiment),
-      layout_(layout),
       stack_(stack),
       watch_(watch),
       uneven_(!all_faults(design, experiment).empty()) {
   if (experiment.fidelity == Fidelity::message && why_no_shares(design).empty()) shares_.emplace(design, experiment);
 }
 
-const std::vector<std::unique_ptr<collective::Team>>& GroupTimes::teams_of(training::Group group) {
-  auto& teams = teams_[group];
+const std::vector<std::unique_ptr<collective::Team>>& TimedGroups::teams_of(const training::GroupPattern& pattern) {
+  auto& teams = teams_[pattern];
   if (!teams.empty()) return teams;
-  std::size_t ranks = 0;
-  for (auto& gpus : training::groups_of(layout_, group)) {
-    ranks += gpus.size();
-    if (ranks > kMostRanksTogether && !teams.empty() && !uneven_) break;
-    teams.push_back(std::make_unique<collective::Team>(design_.fabric(), std::move(gpus)));
+  const std::int64_t groups = pattern.lanes * pattern.blocks;
+  for (std::int64_t group = 0; group < groups; ++group) {
+    if (group > 0 && (group + 1) * pattern.size > kMostRanksTogether && !uneven_) break;
+    teams.push_back(std::make_unique<collective::Team>(design_.fabric(), training::ranks_of(pattern, group)));
     // Inside a scale-up domain groups share nothing: one stands for all.
     if (teams.back()->nodes() == 1 && !uneven_) break;
   }
   return teams;
 }
 
-training::Exchange GroupTimes::exchange(training::Group group, collective::Operation operation, std::uint64_t bytes) {
-  const auto [found, is_new] = known_.try_emplace({group, operation, bytes});
-  Known& known = found->second;
-  if (is_new) {
-    std::vector<const collective::Team*> teams;
-    for (const auto& each : teams_of(group)) teams.push_back(each.get());
-    const schedule::CollectiveRow row = time_groups(
-        design_, teams, {operation, bytes, &stack_, shares_ ? &*shares_ : nullptr, uneven_}, experiment_, watch_);
-    stuck_ |= row.time == 0;
-    known.row = {group,
-                 std::string(collective::name(operation)),
-                 bytes,
-                 row.ranks,
-                 static_cast<std::uint32_t>(layout_.gpus / training::group_size(layout_, group)),
-                 row.nodes,
-                 row.algorithm,
-                 Duration(row.time)};
-    known.channels = row.channels;
-  }
-  return {known.row.time, known.channels};
+const TimedGroups::Known& TimedGroups::time(const training::GroupPattern& pattern, collective::Operation operation,
+                                            std::uint64_t bytes) {
+  Known& known = known_[{pattern, operation, bytes}];
+  if (known.ranks > 0) return known;
+  std::vector<const collective::Team*> teams;
+  for (const auto& each : teams_of(pattern)) teams.push_back(each.get());
+  const schedule::CollectiveRow row = time_groups(
+      design_, teams, {operation, bytes, &stack_, shares_ ? &*shares_ : nullptr, uneven_}, experiment_, watch_);
+  known = {teams[0]->ranks(), teams[0]->nodes(), row.channels, row.algorithm, Duration(row.time)};
+  return known;
 }
 
-std::vector<TrainingExchange> GroupTimes::timed() const {
-  std::vector<TrainingExchange> all;
-  for (const auto& [key, known] : known_) all.push_back(known.row);
-  return all;
+training::Exchange GroupTimes::exchange(training::Group group, collective::Operation operation, std::uint64_t bytes) {
+  const training::GroupPattern pattern = training::pattern_of(layout_, group);
+  const TimedGroups::Known& known = groups_.time(pattern, operation, bytes);
+  stuck_ |= known.time.count() == 0;
+  const std::string name(collective::name(operation));
+  const auto same = [&](const TrainingExchange& each) {
+    return each.group == group && each.operation == name && each.bytes == bytes;
+  };
+  if (std::none_of(exchanges_.begin(), exchanges_.end(), same))
+    exchanges_.push_back({group, name, bytes, known.ranks, static_cast<std::uint32_t>(pattern.lanes * pattern.blocks),
+                          known.nodes, known.algorithm, known.time});
+  return {known.time, known.channels};
 }
 
 }  // namespace weft::experiment

@@ -10,6 +10,7 @@
 #include "experiment/group_times.hpp"
 #include "experiment/network.hpp"
 #include "experiment/run_collectives.hpp"
+#include "fabric/summary.hpp"
 #include "model/placement.hpp"
 
 namespace weft::experiment {
@@ -138,16 +139,21 @@ void check_training(Design& design, const Training& work, const Experiment& expe
     const Collectives all{{as_job(run, cluster)}, {}, {}};
     check_collectives(design, all, experiment, fidelities);
   }
-  if (diagnostics.has_errors()) return;
-  const compute::Kernels kernels(*gpu);
-  const training::Memory memory = memory_of(run, *layout, kernels);
-  if (memory.total() > gpu->memory)
-    diagnostics.add(
-        Error::does_not_fit, run.places.whole,
-        fmt::format("a GPU needs {} and has {}: parameters {}, gradients {}, optimizer {}, activations {}",
-                    gigabytes(memory.total()), gigabytes(gpu->memory), gigabytes(memory.parameters),
-                    gigabytes(memory.gradients), gigabytes(memory.optimizer), gigabytes(memory.activations)),
-        what_would_fit(run, gpus, domain_of(cluster), kernels, gpu->memory));
+}
+
+std::vector<spec::Diagnostic> training_warnings(const Design& design, const Training& work) {
+  const model::Cluster& cluster = design.cluster();
+  const TrainingRun& run = work.run;
+  const std::int64_t gpus = gpus_of(cluster, run);
+  const model::GpuKind& gpu = *gpu_of(cluster, run);
+  const compute::Kernels kernels(gpu);
+  const training::Memory memory = memory_of(run, *training::layout_of(run, gpus, domain_of(cluster)), kernels);
+  if (memory.total() <= gpu.memory) return {};
+  return {{Error::does_not_fit, run.places.whole,
+           fmt::format("a GPU needs {} and has {}: parameters {}, gradients {}, optimizer {}, activations {}",
+                       gigabytes(memory.total()), gigabytes(gpu.memory), gigabytes(memory.parameters),
+                       gigabytes(memory.gradients), gigabytes(memory.optimizer), gigabytes(memory.activations)),
+           what_would_fit(run, gpus, domain_of(cluster), kernels, gpu.memory)}};
 }
 
 Outcome run_training(const Design& design, const Training& work, const Experiment& experiment,
@@ -161,14 +167,23 @@ Outcome run_training(const Design& design, const Training& work, const Experimen
   const compute::Kernels kernels(gpu);
   Outcome out;
   TrainingResult& result = out.training.emplace();
+  result.model = run.model.kind;
+  result.executor = name(experiment.fidelity);
   result.layout = *training::layout_of(run, gpus, domain_of(cluster));
-  GroupTimes times(design, experiment, result.layout, *stack_of(as_job(run, cluster), cluster, nothing), watch);
+  TimedGroups groups(design, experiment, *stack_of(as_job(run, cluster), cluster, nothing), watch);
+  GroupTimes times(groups, result.layout);
   result.step = training::time_step(run, result.layout, kernels, *gpu.multiprocessors, slow_of(run, gpus, nothing),
                                     times, experiment.wanted.messages > 0);
-  result.exchanges = times.timed();
+  result.exchanges = times.exchanges();
   result.memory = gpu.memory;
   result.peak_flops = static_cast<double>(kernels.peak(static_cast<compute::Precision>(run.precision)).count());
   result.basis = kernels.basis();
+  const fabric::Costs costs = fabric::summarise(design.fabric()).costs;
+  const double of_cluster = static_cast<double>(gpus) / static_cast<double>(cluster.gpus);
+  const double tokens = result.step.tokens_per_second;
+  result.joules_per_token = static_cast<double>(costs.power().count()) * 1e-3 * of_cluster / tokens;
+  if (costs.price) result.dollars_per_million = static_cast<double>(costs.price->count()) / 3600 * of_cluster / tokens;
+  result.drawn = groups.is_drawn();
   if (experiment.fidelity != Fidelity::packet) result.not_known = why_no_shares(design);
   out.stuck = times.stuck() && watch.stopped_by().empty();
   out.stopped_by = watch.stopped_by();

@@ -28,13 +28,23 @@ struct TrainingExchange {
 };
 
 struct TrainingResult {
+  std::string model;
+  std::string executor;  // the level
   training::Layout layout;
   training::Step step;
   std::vector<TrainingExchange> exchanges;
   Bytes memory;           // of a GPU
   double peak_flops = 0;  // of a GPU, at the job's precision
-  std::string basis;      // where kernel times come from
-  std::string not_known;  // of the network, at this level; empty: nothing
+  double joules_per_token = 0;
+  std::optional<double> dollars_per_million;  // tokens; of the cluster, as many as the job has of its GPUs
+  std::string basis;                          // where kernel times come from
+  std::string not_known;                      // of the network, at this level; empty: nothing
+  bool drawn = false;                         // by the seed, at message level
+
+  // Of the step, that computing waits for communication.
+  double network_percent() const {
+    return 100 * static_cast<double>(step.parts.network().count()) / static_cast<double>(step.time.count());
+  }
 };
 
 // What the cluster's file asks for.

@@ -1,5 +1,7 @@
 #include "experiment/warnings.hpp"
 
+#include "experiment/run_training.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -244,6 +246,8 @@ std::vector<spec::Diagnostic> warnings_of(Design& design, const Experiment& expe
   if (std::find(fidelities.begin(), fidelities.end(), Fidelity::packet) != fidelities.end())
     for (spec::Diagnostic& each : packet_warnings(design, flows_in(*experiment.workload)))
       made.push_back(std::move(each));
+  if (const auto* training = std::get_if<Training>(experiment.workload.get()))
+    for (spec::Diagnostic& each : training_warnings(design, *training)) made.push_back(std::move(each));
   const auto* traffic = std::get_if<Traffic>(experiment.workload.get());
   if (traffic != nullptr && traffic->matrix && traffic->matrix->bare_start.source != 0)
     made.push_back({Error::start_unit, traffic->matrix->bare_start,

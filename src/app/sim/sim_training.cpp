@@ -10,8 +10,7 @@
 #include "app/sim/experiment_options.hpp"
 #include "app/sim/progress.hpp"
 #include "base/text.hpp"
-#include "experiment/run_training.hpp"
-#include "fabric/summary.hpp"
+#include "experiment/search_training.hpp"
 #include "report/table.hpp"
 #include "training/parameters.hpp"
 
@@ -52,30 +51,11 @@ std::vector<Spent> spent_of(const training::Breakdown& parts) {
   return out;
 }
 
-// What a GPU costs and draws, of the whole cluster's.
-struct PerGpu {
-  std::optional<double> dollars_per_second;
-  double watts = 0;
-};
-PerGpu per_gpu(const Session& session) {
-  const fabric::Costs costs = fabric::summarise(session.fabric()).costs;
-  const auto gpus = static_cast<double>(session.cluster().gpus);
-  PerGpu out;
-  if (costs.price) out.dollars_per_second = static_cast<double>(costs.price->count()) * 1e-6 / 3600 / gpus;
-  out.watts = static_cast<double>(costs.power().count()) * 1e-3 / gpus;
-  return out;
-}
-
 class TrainingReport {
  public:
   TrainingReport(const Session& session, const experiment::Training& work, const TrainingResult& result,
                  Fidelity fidelity)
-      : session_(session), run_(work.run), result_(result), step_(result.step), fidelity_(fidelity) {
-    const auto gpus = static_cast<double>(result.layout.gpus);
-    const PerGpu cost = per_gpu(session);
-    if (cost.dollars_per_second) dollars_per_million_ = *cost.dollars_per_second * gpus / step_.tokens_per_second * 1e6;
-    joules_per_token_ = cost.watts * gpus / step_.tokens_per_second;
-  }
+      : session_(session), run_(work.run), result_(result), step_(result.step), fidelity_(fidelity) {}
 
   void text(Console& console) const {
     const training::Layout& layout = result_.layout;
@@ -143,7 +123,7 @@ class TrainingReport {
              {"tokens_per_second", step_.tokens_per_second},
              {"flops_per_gpu", step_.flops_per_gpu},
              {"mfu_percent", mfu()},
-             {"network_percent", percent(step_.parts.network())},
+             {"network_percent", result_.network_percent()},
              {"parts_ps", std::move(parts)},
              {"exchanges", std::move(exchanges)},
              {"memory_bytes",
@@ -152,9 +132,9 @@ class TrainingReport {
                {"optimizer", step_.memory.optimizer.count()},
                {"activations", step_.memory.activations.count()},
                {"buffers", step_.memory.buffers.count()}}},
-             {"joules_per_token", joules_per_token_},
+             {"joules_per_token", result_.joules_per_token},
              {"kernels", result_.basis}};
-    if (dollars_per_million_) out["dollars_per_million_tokens"] = *dollars_per_million_;
+    if (result_.dollars_per_million) out["dollars_per_million_tokens"] = *result_.dollars_per_million;
     if (!result_.not_known.empty()) out["not_known"] = result_.not_known;
     return out;
   }
@@ -169,23 +149,19 @@ class TrainingReport {
   }
 
   std::string layout_text() const {
-    const training::Layout& layout = result_.layout;
-    std::string degrees = fmt::format("tensor {}, pipeline {}", layout.tensor, layout.pipeline);
-    if (layout.virtual_stages > 1) degrees += fmt::format(" x {} pieces", layout.virtual_stages);
-    if (layout.context > 1) degrees += fmt::format(", context {}", layout.context);
-    if (layout.expert > 1) degrees += fmt::format(", expert {}", layout.expert);
     return fmt::format(
-        "{}, data {}; {} of {} x {} tokens; {}, {}, recompute {}, {}", degrees, layout.data,
-        layout.micro_batches == 1 ? "1 micro-batch" : fmt::format("{} micro-batches", layout.micro_batches),
-        run_.micro_batch, grouped(run_.sequence), enum_name(run_.schedule), enum_name(run_.sharding),
-        enum_name(run_.recompute), enum_name(run_.precision));
+        "{}; {} x {} tokens in a step, {} at a time, {}", experiment::describe_layout(run_, result_.layout),
+        grouped(run_.global_batch), grouped(run_.sequence),
+        result_.layout.micro_batches > 1 ? fmt::format("{} micro-batches", grouped(result_.layout.micro_batches))
+                                         : "all",
+        enum_name(run_.precision));
   }
 
   std::string network_text() const {
     Duration all;
     for (const Duration each : step_.communicating) all += each;
     return fmt::format("computing waits for communication for {:.1f} % of the step; {} of communication in all",
-                       percent(step_.parts.network()), brief(all));
+                       result_.network_percent(), brief(all));
   }
 
   std::string memory_text() const {
@@ -198,9 +174,10 @@ class TrainingReport {
   }
 
   std::string cost_text() const {
-    std::string text = fmt::format("{:.3g} J per token", joules_per_token_);
-    return dollars_per_million_ ? text + fmt::format(", ${:.3f} per million tokens", *dollars_per_million_)
-                                : text + "; no price is known";
+    std::string text = fmt::format("{:.3g} J per token", result_.joules_per_token);
+    return result_.dollars_per_million
+               ? text + fmt::format(", ${:.3f} per million tokens", *result_.dollars_per_million)
+               : text + "; no price is known";
   }
 
   const Session& session_;
@@ -208,8 +185,6 @@ class TrainingReport {
   const TrainingResult& result_;
   const training::Step& step_;
   Fidelity fidelity_;
-  std::optional<double> dollars_per_million_;
-  double joules_per_token_ = 0;
 };
 
 void check_options(const SimOptions& options, spec::Diagnostics& diagnostics) {

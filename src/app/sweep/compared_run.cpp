@@ -67,6 +67,17 @@ ComparedRun of_training(const std::vector<Outcome>& outcomes) {
     same.add(static_cast<std::uint64_t>(outcome.training->step.time.count()));
     if (run.trouble.empty()) run.trouble = trouble_of(outcome);
   }
+  const experiment::TrainingResult& last = *outcomes.back().training;
+  run.training = schedule::TrainingRow{.model = last.model,
+                                       .gpus = last.layout.gpus,
+                                       .executor = last.executor,
+                                       .tokens_per_second = last.step.tokens_per_second,
+                                       .teraflops = last.step.flops_per_gpu / 1e12,
+                                       .mfu_percent = 100 * last.step.flops_per_gpu / last.peak_flops,
+                                       .network_percent = last.network_percent(),
+                                       .joules_per_token = last.joules_per_token,
+                                       .dollars_per_million = last.dollars_per_million,
+                                       .seed = last.drawn ? 1u : 0u};
   run.digest = same.value();
   run.summary.flows = run.summary.done = outcomes.size();
   if (!run.trouble.empty()) ++run.summary.flows;
