@@ -23,35 +23,35 @@ int schema(SchemaView view, Console& console) {
       console.out << model::cluster_file_reference();
       break;
     case SchemaView::errors:
-      console.out << spec::complaints_page();
+      console.out << spec::errors_page();
       break;
   }
   return kFine;
 }
 
 int explain(const std::string& code, bool json, Console& console) {
-  const spec::ComplaintInfo* complaint = spec::find_complaint(code);
-  if (complaint == nullptr) {
+  const spec::ErrorInfo* error = spec::find_error(code);
+  if (error == nullptr) {
     std::vector<std::string> codes;
-    for (const auto& known : spec::all_complaints()) codes.emplace_back(known.code);
+    for (const auto& known : spec::all_errors()) codes.emplace_back(known.code);
     const auto guess = did_you_mean(code, codes);
-    console.err << fmt::format("there is no complaint {}{}; codes run from {} to {}\n", code,
+    console.err << fmt::format("there is no error {}{}; codes run from {} to {}\n", code,
                                guess ? fmt::format(" (did you mean {}?)", *guess) : "", codes.front(), codes.back());
     return kYourInput;
   }
   if (json) {
     console.out << nlohmann::ordered_json({{"record", "explanation"},
                                            {"version", 1},
-                                           {"code", complaint->code},
-                                           {"title", complaint->title},
-                                           {"explanation", complaint->explanation}})
+                                           {"code", error->code},
+                                           {"title", error->title},
+                                           {"explanation", error->explanation}})
                        .dump()
                 << "\n";
     return kFine;
   }
   report::Facts facts;
-  facts.add(std::string(complaint->code), std::string(complaint->title));
-  facts.add("", std::string(complaint->explanation));
+  facts.add(std::string(error->code), std::string(error->title));
+  facts.add("", std::string(error->explanation));
   console.out << facts.text(console.width > 0 ? console.width : 80, console.colour_out);
   return kFine;
 }

@@ -20,7 +20,7 @@ const std::vector<Template>& templates() {
        "servers:\n"
        "  kind: hgx-h100          # `weft catalog servers` lists kinds; any field can be overridden here\n"
        "  count: 32               # servers in all\n"
-       "  nics: 8                 # 400G cards per server; try 2 and look at `weft show server --as svg`\n"
+       "  nics: 8                 # 400G NICs per server; try 2 and look at `weft show server --as svg`\n"
        "\n"
        "fabric:\n"
        "  kind: rail-optimized    # NIC i of every server goes to rail leaf i of its scalable unit\n"

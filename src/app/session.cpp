@@ -20,7 +20,7 @@ Loaded load_file(const std::filesystem::path& path, const InputOptions& options,
                  spec::Diagnostics& diagnostics) {
   if (options.topology.empty() && !measured::is_topology(path)) {
     if (options.nodes != 1)
-      diagnostics.add(spec::Complaint::bad_reference, {}, "--nodes changes nothing in a cluster file",
+      diagnostics.add(spec::Error::bad_reference, {}, "--nodes changes nothing in a cluster file",
                       "--set servers.count=4, or --topo");
     auto cluster = model::load_cluster(path, {options.set}, catalog, diagnostics);
     return {std::move(cluster), diagnostics.sources().find(path.string())};
@@ -62,7 +62,7 @@ void print_warnings(Session& session, std::vector<spec::Diagnostic> warnings, co
       console.out << spec::render_json(each, session.diagnostics().sources());
     else
       console.err << fmt::format("warning: {}\n    {}; see weft explain {}\n", each.message, each.help,
-                                 spec::info(each.complaint).code);
+                                 spec::info(each.error).code);
   }
 }
 
@@ -79,7 +79,7 @@ void Session::load(const InputOptions& options, spec::Diagnostics& errors) {
   auto catalog = std::make_shared<const model::Catalog>(load_catalog(options, diagnostics));
   std::optional<std::filesystem::path> path = options.topology.empty() ? options.file : options.topology;
   if (!options.file.empty() && !options.topology.empty())
-    diagnostics.add(spec::Complaint::no_file_here, {}, "a cluster file and --topo: two descriptions of the cluster",
+    diagnostics.add(spec::Error::no_file_here, {}, "a cluster file and --topo: two descriptions of the cluster",
                     "give one of them");
   if (path->empty()) path = model::find_cluster_file(".", diagnostics);
   Loaded loaded;

@@ -7,7 +7,7 @@
 //     return std::to_array<EnumName<Recovery>>({{go_back_n, "go-back-n"}, {selective, "selective"}});
 //   }
 //
-// Reading, complaints, the JSON Schema, the reference page and printing all use them.
+// Reading, errors, the JSON Schema, the reference page and printing all use them.
 
 #include <array>
 #include <cstddef>

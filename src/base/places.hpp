@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// A span of a source text, 1-based. source 0 is "nowhere": the complaint concerns the whole input.
+// A span of a source text, 1-based. source 0 is "nowhere": the error concerns the whole input.
 struct Place {
   std::uint32_t source = 0;
   std::uint32_t line = 0;

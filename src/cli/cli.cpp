@@ -218,7 +218,7 @@ void add_collective(CLI::App& command, app::CollectiveOptions& options) {
   command.add_option("--channels", options.channels, "of a collective; 0: as NCCL would")
       ->check(CLI::Range(0, 64))
       ->option_text("N=0");
-  command.add_option("--stack", options.stack, "ib, roce, gib, efa, tcpx, tcpxo, tcp; default: by card")
+  command.add_option("--stack", options.stack, "ib, roce, gib, efa, tcpx, tcpxo, tcp; default: by NIC")
       ->type_name("NAME");
   command.add_flag_callback(
       "--no-pxn", [&options] { options.pxn = false; }, "GPUs do not hand data to the one next to the NIC");
@@ -466,10 +466,10 @@ void add_rest(CLI::App& app, Verbs& verbs) {
   schema->add_flag_callback(
       "--reference", [&verbs] { verbs.view = app::SchemaView::reference; }, "the reference page (Markdown) instead");
   schema->add_flag_callback(
-      "--errors", [&verbs] { verbs.view = app::SchemaView::errors; }, "the page of all complaints instead");
+      "--errors", [&verbs] { verbs.view = app::SchemaView::errors; }, "the page of all errors and warnings instead");
   schema->footer("Example:\n  weft schema > cluster.schema.json     (for editors that check YAML)");
 
-  CLI::App* explain = app.add_subcommand("explain", "say more about a complaint");
+  CLI::App* explain = app.add_subcommand("explain", "say more about an error or warning");
   explain->add_option("code", verbs.code, "as printed, such as E0107")->required();
   explain->add_flag("--json", verbs.json, "machine-readable output");
   explain->footer("Example:\n  weft explain E0107");

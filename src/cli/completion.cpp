@@ -32,7 +32,7 @@ std::string words(const std::string& verb) {
   if (verb == "completion") return "bash zsh";
   std::vector<std::string_view> codes;
   if (verb == "explain")
-    for (const auto& complaint : spec::all_complaints()) codes.push_back(complaint.code);
+    for (const auto& error : spec::all_errors()) codes.push_back(error.code);
   return fmt::format("{}", fmt::join(codes, " "));
 }
 

@@ -33,7 +33,7 @@ double carried(const Machines& machines, const Team& team, const PlanOptions& op
 }
 
 // All servers below the same leaves: nothing collides, so all that a step takes is its share of the links inside
-// servers and of the cards, which is the same to all.
+// servers and of the NICs, which is the same to all.
 TEST(Carried, WithoutCongestionAllFidelitiesAgree) {
   const Machines machines("{kind: hgx-h100, count: 4}", kRails);
   const Team team(machines.fabric, pick_gpus(*machines.cluster, 32, 0));
@@ -70,7 +70,7 @@ TEST(Carried, PacketsAgreeWithFlowsWhereNothingCollides) {
 }
 
 // Where data rest in host memory, what they share is the links between PCIe switches and root complexes: of the same
-// switch where cards stand next to their GPUs (and do not reach them), of different ones in ACP's servers.
+// switch where NICs stand next to their GPUs (and do not reach them), of different ones in ACP's servers.
 TEST(Carried, ThroughHostMemoryAllFidelitiesAgree) {
   struct Case {
     const char* servers;
@@ -90,7 +90,7 @@ TEST(Carried, ThroughHostMemoryAllFidelitiesAgree) {
   }
 }
 
-// Eight cards that do not reach their GPUs: before any link is full, the memory of the sockets is, which every byte
+// Eight NICs that do not reach their GPUs: before any link is full, the memory of the sockets is, which every byte
 // enters and leaves on its way out, and again on its way in.
 TEST(Carried, HostMemoryIsAsFastForAllFidelities) {
   const Machines machines("{kind: hgx-h100, count: 2, gpudirect: false}", kRails);
@@ -107,8 +107,8 @@ TEST(Carried, HostMemoryIsAsFastForAllFidelities) {
   }
 }
 
-// Four cards of 50 GB/s for eight GPUs: NVLink has room, the cards are what a ring is bound by. Headers are 64 of 4160
-// bytes. Each of 32 blocks crosses a card 62 times, over four cards.
+// Four NICs of 50 GB/s for eight GPUs: NVLink has room, the NICs are what a ring is bound by. Headers are 64 of 4160
+// bytes. Each of 32 blocks crosses a NIC 62 times, over four NICs.
 TEST(Carried, ARingNeverBeatsItsCardsAndNearlyReachesThem) {
   const Machines machines("{kind: hgx-h100, count: 4, nics: 4}", kRails);
   const Team team(machines.fabric, pick_gpus(*machines.cluster, 32, 0));
@@ -122,7 +122,7 @@ TEST(Carried, ARingNeverBeatsItsCardsAndNearlyReachesThem) {
   }
 }
 
-//   leaf0: servers 0 and 1    leaf1: servers 2 and 3     eight uplinks each; a ring sends eight flows up, one per card
+//   leaf0: servers 0 and 1    leaf1: servers 2 and 3     eight uplinks each; a ring sends eight flows up, one per NIC
 TEST(Carried, WhereFlowsCollideTheFullestLinkDecides) {
   const Machines machines("{kind: hgx-h100, count: 4}",
                           "{kind: tor-clos, servers_per_leaf: 2, spines: 8, oversubscription: 2, "
@@ -133,14 +133,14 @@ TEST(Carried, WhereFlowsCollideTheFullestLinkDecides) {
   double slowest = 0;
   for (const std::uint64_t seed : {1u, 2u, 3u}) {
     std::uint64_t fullest = 0;
-    std::uint64_t card = 0;
+    std::uint64_t nic = 0;
     const auto flows = by_flows(machines.fabric, Network::hashed, seed);
     const CarriedResult flow = carry(machines.fabric, {{&team, options}}, {}, flows);
     for (const schedule::LinkRecord& link : flow.run.links) {
       if (link.from.starts_with("leaf") && link.to.starts_with("spine")) fullest = std::max(fullest, link.bytes);
-      if (link.from.find("/nic") != std::string::npos) card = std::max(card, link.bytes);
+      if (link.from.find("/nic") != std::string::npos) nic = std::max(nic, link.bytes);
     }
-    const auto balls = static_cast<double>(fullest) / static_cast<double>(card);  // flows on the fullest uplink
+    const auto balls = static_cast<double>(fullest) / static_cast<double>(nic);  // flows on the fullest uplink
     const double packet = carried(machines, team, options, by_packets(machines.fabric, Network::hashed, seed));
     EXPECT_GE(balls, 1.9) << "eight flows hardly ever find eight links";
     // Each flow carries 62 of 32 blocks of its channel; headers are 64 of 4160 bytes.
@@ -198,7 +198,7 @@ TEST(Carried, MessagesHaveALimit) {
   EXPECT_EQ(result.stopped_by, "messages");
 }
 
-// ACP: cards next to GPUs 0 and 4. Channel 1 comes in at GPU 4 and leaves by its card, whoever is last in the node.
+// ACP: NICs next to GPUs 0 and 4. Channel 1 comes in at GPU 4 and leaves by its NIC, whoever is last in the node.
 TEST(Gates, ChannelsLeaveByTheirPortAndArriveWhereItStands) {
   const Machines acp("{kind: acp-h100-2nic, count: 2}");
   const Team team(acp.fabric, pick_gpus(*acp.cluster, 16, 0));
@@ -206,16 +206,16 @@ TEST(Gates, ChannelsLeaveByTheirPortAndArriveWhereItStands) {
   EXPECT_EQ(out.leaves, 4u);
   EXPECT_EQ(out.enters, 12u);
   EXPECT_TRUE(out.handed);
-  EXPECT_FALSE(gates(team, 4, 12, 1, true).handed) << "it stands next to the card";
+  EXPECT_FALSE(gates(team, 4, 12, 1, true).handed) << "it stands next to the NIC";
   EXPECT_FALSE(gates(team, 3, 12, 1, false).handed);
   EXPECT_EQ(gates(team, 3, 12, 1, false).leaves, 4u);
-  // Everybody to everybody: in by the receiver's card, out by the same one of the sender's server.
+  // Everybody to everybody: in by the receiver's NIC, out by the same one of the sender's server.
   EXPECT_EQ(gates(team, 0, 14, kByReceiver, true).leaves, 4u);
   EXPECT_EQ(gates(team, 0, 14, kByReceiver, false).leaves, 0u);
   EXPECT_EQ(gates(team, 0, 14, kByReceiver, true).enters, 12u);
 }
 
-// One channel over two servers: of the eight cards of each it comes in by one and leaves by another, of the same rail.
+// One channel over two servers: of the eight NICs of each it comes in by one and leaves by another, of the same rail.
 TEST(Carried, PacketsLeaveByTheCardsThatThePlanNames) {
   const Machines machines("{kind: hgx-h100, count: 2}", kRails);
   const Team team(machines.fabric, pick_gpus(*machines.cluster, 16, 0));
@@ -234,7 +234,7 @@ TEST(Carried, PacketsLeaveByTheCardsThatThePlanNames) {
   EXPECT_EQ(used, (std::vector<std::string>{"s0/nic1", "s1/nic0"}));
 }
 
-// Two jobs on GPUs of the same servers: beside each other on the cards where both use the same ones, and without a
+// Two jobs on GPUs of the same servers: beside each other on the NICs where both use the same ones, and without a
 // trace of each other where each has its own.
 TEST(Carried, JobsThatShareCardsShareTheirRate) {
   const Machines machines("{kind: hgx-h100, count: 4}", kRails);
@@ -276,7 +276,7 @@ TEST(Sharing, JobsBesideEachOtherShareLinks) {
   EXPECT_NEAR(message_level(a, options) / alone, 2, 0.1);
 }
 
-// NVLink within a rack of 72, cards between racks.
+// NVLink within a rack of 72, NICs between racks.
 TEST(Carried, RacksAreDomainsLikeServers) {
   const Machines racks("{kind: gb200-nvl72, count: 36}",
                        "{kind: single-chassis, switch: {kind: quantum-2, ports: 4096, rate: 800Gbps}}");

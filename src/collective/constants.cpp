@@ -141,8 +141,8 @@ constexpr std::array<Generation, 6> kGenerations = {{
      .nvls_measured = false},
 }};
 
-// InfiniBand and RoCE are the same cards under the same plugin (NCCL's own), so what a message and a hop cost it is one
-// number. Google has plugins of its own, and a network behind its cards that takes longer, whichever of them is used.
+// InfiniBand and RoCE are the same NICs under the same plugin (NCCL's own), so what a message and a hop cost it is one
+// number. Google has plugins of its own, and a network behind its NICs that takes longer, whichever of them is used.
 constexpr std::array<Network, 8> kNetworks = {{
     {"ib", "InfiniBand", "", 128 << 10, 64 << 10, 0, 870, 980},
     {"roce", "RoCE", "ib", 128 << 10, 64 << 10, 0, 0, 900},

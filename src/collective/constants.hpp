@@ -1,5 +1,5 @@
 #pragma once
-// What NCCL and the machines it runs on are like, as numbers: by GPU generation, by network (card and NCCL's plugin for
+// What NCCL and the machines it runs on are like, as numbers: by GPU generation, by network (NIC and NCCL's plugin for
 // it) and by launch mode. A constant belongs to one of the three and to nothing smaller. Where each comes from is data,
 // too, so that they can be counted, and those that were fitted can be fitted anew without one of the tables: `weft
 // validate` does both.
@@ -143,7 +143,7 @@ std::span<const Stack> stacks();  // of the newest release
 std::span<const Release> releases();
 const Stack* stack_named(std::string_view name);                // of any
 Stack make_stack(const Constants& all, std::string_view name);  // there is one of that name
-// The one that a cluster's transport and card suggest.
+// The one that a cluster's transport and NIC suggest.
 const Stack& default_stack(model::TransportKind transport, std::string_view nic_kind);
 // LL and LL128 need writes in order, which the first EFA does not keep (aws-ofi-nccl sets NCCL_PROTO=simple there).
 bool keeps_order(std::string_view nic_kind);

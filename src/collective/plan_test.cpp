@@ -50,7 +50,7 @@ TEST(Team, PortsAreTheCardsNextToAGpu) {
   EXPECT_EQ(two.port_of(6), 1u);
   EXPECT_FALSE(two.direct(6));
 
-  const Machines p5("{kind: p5.48xlarge, count: 2}");  // four cards of 100G beside each GPU are one port
+  const Machines p5("{kind: p5.48xlarge, count: 2}");  // four NICs of 100G beside each GPU are one port
   const Team efa(p5.fabric, pick_gpus(*p5.cluster, 16, 0));
   ASSERT_EQ(efa.domain(0).ports.size(), 8u);
   EXPECT_EQ(efa.domain(0).ports[0].nic_rate, gigabits_per_second(400));
@@ -67,7 +67,7 @@ TEST(Team, ARackIsOneDomainAndServersCanGiveAPart) {
   EXPECT_EQ(part.gpu(7), 25u);
 }
 
-// PXN is the sender's: on the way in, a GPU without a near card is reached through host memory.
+// PXN is the sender's: on the way in, a GPU without a near NIC is reached through host memory.
 TEST(Sharing, OnlyTheSenderHandsDataOver) {
   const Machines acp("{kind: acp-h100-2nic, count: 2}");
   const Team team(acp.fabric, pick_gpus(*acp.cluster, 16, 0));
@@ -98,7 +98,7 @@ TEST(Sharing, APortCountsWhatItPosts) {
   const Machines machines("{kind: hgx-h100, count: 2}");
   const Team team(machines.fabric, pick_gpus(*machines.cluster, 16, 0));
   Sharing sharing(team, generation_of("h100-sxm"), ib(), {});
-  const Way out = sharing.across(0, 0, 8, 0);
+  const Path out = sharing.across(0, 0, 8, 0);
   sharing.load(out, 3);
   sharing.load(sharing.across(8, 0, 0, 0), 2);
   EXPECT_EQ(sharing.posted(out), 5u);
@@ -194,10 +194,10 @@ TEST(Plan, BetweenTwoNodesATreeMovesWhatTheCardsCarry) {
   EXPECT_GT(algbw, 85);
   const double ring =
       busbw(two, Operation::all_reduce, std::uint64_t{8} << 30, {Algorithm::ring, Protocol::simple, 0}) * 16 / 30;
-  EXPECT_LT(ring, 54) << "a ring crosses each card nearly twice";
+  EXPECT_LT(ring, 54) << "a ring crosses each NIC nearly twice";
 }
 
-// busbw = N / (N - 1) x the card's rate for N domains.
+// busbw = N / (N - 1) x the NIC's rate for N domains.
 TEST(Plan, AllToAllFollowsTheLawOfDomains) {
   const Machines machines("{kind: hgx-h100, count: 4}");
   for (const std::uint32_t nodes : {2u, 4u}) {
@@ -210,7 +210,7 @@ TEST(Plan, AllToAllFollowsTheLawOfDomains) {
   }
 }
 
-// GPUs 1 and 2 of each server have no card near them: what comes for them bounces, whatever the sender does.
+// GPUs 1 and 2 of each server have no NIC near them: what comes for them bounces, whatever the sender does.
 TEST(Plan, AJobAwayFromTheCardsGoesThroughHostMemory) {
   const Machines acp("{kind: acp-h100-2nic, count: 2}");
   const auto bounces = [&](std::vector<std::uint32_t> gpus) {
@@ -223,8 +223,8 @@ TEST(Plan, AJobAwayFromTheCardsGoesThroughHostMemory) {
   EXPECT_TRUE(bounces({1, 2, 9, 10}));
 }
 
-// Eight cards of 400G are more than NVLink has room for beside the ring itself, so rings leave by each other's cards,
-// from the GPU next to it, and cables join ports of the same number. Fewer or slower cards do not ask for that.
+// Eight NICs of 400G are more than NVLink has room for beside the ring itself, so rings leave by each other's NICs,
+// from the GPU next to it, and cables join ports of the same number. Fewer or slower NICs do not ask for that.
 TEST(Plan, RingsLeaveByEachOthersCardsWhereNvlinkIsNarrow) {
   const Machines machines("{kind: hgx-h100, count: 2}");
   const Team team(machines.fabric, pick_gpus(*machines.cluster, 16, 0));
@@ -272,7 +272,7 @@ TEST(Plan, AnOperationIsNotIssuedFaster) {
 }
 
 // What a far GPU sends rests in host memory, and goes up from one PCIe switch and down to another: those links have
-// room for a card, and rings lose nothing to it.
+// room for a NIC, and rings lose nothing to it.
 TEST(Plan, WithoutPxnRingsOfFewCardsGoThroughHostMemory) {
   const Machines acp("{kind: acp-h100-2nic, count: 4}");
   const Team team(acp.fabric, pick_gpus(*acp.cluster, 32, 0));
@@ -289,7 +289,7 @@ TEST(Plan, WithoutPxnRingsOfFewCardsGoThroughHostMemory) {
               1, 0.01);
 }
 
-// Eight cards of 400G have sent and received twice through the memory of two sockets, 491 GB/s, before PCIe is full.
+// Eight NICs of 400G have sent and received twice through the memory of two sockets, 491 GB/s, before PCIe is full.
 TEST(Plan, WithoutGpudirectManyCardsWaitForHostMemory) {
   const auto rate = [](const char* nics) {
     const Machines machines("{kind: hgx-h100, count: 4, nics: " + std::string(nics) + ", gpudirect: false}");

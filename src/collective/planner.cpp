@@ -9,7 +9,7 @@ namespace weft::collective {
 namespace {
 
 constexpr std::uint32_t kMostHeads = 32;    // NCCL_MAX_NVLS_ARITY
-constexpr std::int64_t kNicPerMille = 960;  // that NCCL counts with: 48 GB/s of a 400G card's 50
+constexpr std::int64_t kNicPerMille = 960;  // that NCCL counts with: 48 GB/s of a 400G NIC's 50
 
 constexpr std::int64_t kLlWire = 2000;     // a flag of 4 bytes with every 4 of data
 constexpr std::int64_t kLl128Wire = 1067;  // 8 with every 120
@@ -55,7 +55,7 @@ Rounds Planner::rounds_of(std::uint64_t bytes) {
   return rounds;
 }
 
-Way Planner::way(std::uint32_t from, std::uint32_t to, std::uint32_t channel) const {
+Path Planner::path(std::uint32_t from, std::uint32_t to, std::uint32_t channel) const {
   const std::uint32_t a = team_.node_of(from);
   const std::uint32_t b = team_.node_of(to);
   if (a == b) return sharing_.inside(from, to);
@@ -77,22 +77,22 @@ bool Planner::alternates() const {
 }
 
 // The share of the links, less what the protocol spends on flags, and no more than a channel's threads move.
-Edge Planner::edge(const Way& way, bool posts) {
-  plan_.host_memory |= way.host_memory;
-  plan_.cut |= way.cut;
+Edge Planner::edge(const Path& path, bool posts) {
+  plan_.host_memory |= path.host_memory;
+  plan_.cut |= path.cut;
   const std::uint32_t by_nodes = nodes_class();
   const auto megabytes = [](std::int64_t n) { return Bandwidth(n * 8'000'000); };
   const bool tree = plan_.choice.algorithm == Algorithm::tree;
   const bool simple = plan_.choice.protocol == Protocol::simple;
-  Bandwidth share = sharing_.share_of_host(way);
-  if (const Bandwidth network = sharing_.share_of_network(way); network < share) {
+  Bandwidth share = sharing_.share_of_host(path);
+  if (const Bandwidth network = sharing_.share_of_network(path); network < share) {
     plan_.bound_by_network = true;
     share = network;
   }
   Bandwidth own = megabytes((!tree    ? generation_.ring_ll128_most
                              : simple ? generation_.tree_most
                                       : generation_.tree_ll128_most)[by_nodes]);
-  const std::uint32_t posted = sharing_.posted(way);
+  const std::uint32_t posted = sharing_.posted(path);
   if (plan_.choice.protocol == Protocol::ll) {
     share = share / 2;
     // Within a domain a channel's threads decide. On the network a processor looks at every flag before it sends, and
@@ -105,7 +105,7 @@ Edge Planner::edge(const Way& way, bool posts) {
   Edge made{std::min(share, own), {}, wire_per_mille(plan_.choice.protocol)};
   if (!simple) return made;
   if (posted > 0) {
-    // Cards send from their buffers whatever the GPU does. A port's thread posts chunk after chunk while others are on
+    // NICs send from their buffers whatever the GPU does. A port's thread posts chunk after chunk while others are on
     // the wire, and keeps them waiting where it is slower.
     const std::int64_t message =
         options_.stack->network.message_ns * (generation_.posting > 0 ? generation_.posting : 1000) / 1000;
@@ -120,8 +120,8 @@ Edge Planner::edge(const Way& way, bool posts) {
 }
 
 // Between a GPU and the switches that reduce.
-Edge Planner::switch_edge(const Way& way) {
-  const Edge plain = edge(way);
+Edge Planner::switch_edge(const Path& path) {
+  const Edge plain = edge(path);
   const bool tree = plan_.choice.algorithm == Algorithm::nvls_tree;
   const std::int64_t share = generation_.nvls_share * (tree ? options_.stack->common.nvls_tree : 1000) / 1000;
   return {plain.rate / 1000 * share, nanoseconds(generation_.nvls_chunk_ns),

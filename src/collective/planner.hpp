@@ -27,9 +27,9 @@ class Planner {
   std::uint32_t port(std::uint32_t node, std::uint32_t channel) const;
   std::uint32_t heads() const;
   Rounds rounds_of(std::uint64_t bytes);
-  Edge edge(const Way& way, bool posts = true);
-  Edge switch_edge(const Way& way);
-  Way way(std::uint32_t from, std::uint32_t to, std::uint32_t channel) const;
+  Edge edge(const Path& path, bool posts = true);
+  Edge switch_edge(const Path& path);
+  Path path(std::uint32_t from, std::uint32_t to, std::uint32_t channel) const;
   std::uint64_t part(std::uint64_t parts) const;
 
   void add_rings();

@@ -108,9 +108,9 @@ void Planner::add_pairs() {
     const std::uint32_t from_port =
         options_.pxn ? team_.port_of(to) % static_cast<std::uint32_t>(team_.domain(team_.node_of(rank)).ports.size())
                      : team_.port_of(rank);
-    Way way = sharing_.across(rank, from_port, to, team_.port_of(to));
-    if (all_to_all) way.network = {};  // it is everybody's, and told below
-    return way;
+    Path path = sharing_.across(rank, from_port, to, team_.port_of(to));
+    if (all_to_all) path.network = {};  // it is everybody's, and told below
+    return path;
   };
   for (std::uint32_t rank = 0; rank < size; ++rank) {
     const Domain& domain = team_.domain(team_.node_of(rank));
@@ -126,9 +126,9 @@ void Planner::add_pairs() {
   }
   for (std::uint32_t rank = 0; rank < size; ++rank) {
     // Many channels work side by side, so that no single one's speed counts.
-    const auto whole = [&](Way way, bool crosses) {
-      Edge made = edge(way);
-      Bandwidth share = sharing_.share(way);
+    const auto whole = [&](Path path, bool crosses) {
+      Edge made = edge(path);
+      Bandwidth share = sharing_.share(path);
       if (crosses && !left.empty()) share = std::min(share, left[team_.node_of(rank)]);
       made.overhead = made.overhead / plan_.choice.channels;
       made.rate = plan_.choice.protocol == Protocol::ll      ? share / 2

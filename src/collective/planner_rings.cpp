@@ -31,7 +31,7 @@ void Planner::add_rings() {
   for (std::uint32_t channel = 0; channel < channels; ++channel) {
     orders.push_back(ring_order(channel));
     for (std::uint32_t i = 0; i < size; ++i)
-      sharing_.load(way(orders[channel][i], orders[channel][(i + 1) % size], channel));
+      sharing_.load(path(orders[channel][i], orders[channel][(i + 1) % size], channel));
   }
   const bool simple = plan_.choice.protocol == Protocol::simple;
   // What came last is copied out of the buffer; what came before it, while the next came.
@@ -42,7 +42,7 @@ void Planner::add_rings() {
   for (std::uint32_t channel = 0; channel < channels; ++channel) {
     std::vector<Edge> edges;
     for (std::uint32_t i = 0; i < size; ++i)
-      edges.push_back(edge(way(orders[channel][i], orders[channel][(i + 1) % size], channel)));
+      edges.push_back(edge(path(orders[channel][i], orders[channel][(i + 1) % size], channel)));
     const std::uint64_t bytes = part(std::uint64_t{channels} * size);
     plan_.bytes_per_load = bytes * ring_steps(options_.operation, size);
     const bool is_new = seen.insert(edges).second;

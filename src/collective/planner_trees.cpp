@@ -117,14 +117,14 @@ void Planner::add_stars() {
 
 void Planner::add_tree_set(TreeSet set) {
   const std::uint32_t gpus = team_.ranks();
-  const auto way_of = [&](const std::vector<Vertex>& tree, std::uint32_t from, std::uint32_t to, std::uint32_t by) {
+  const auto path_of = [&](const std::vector<Vertex>& tree, std::uint32_t from, std::uint32_t to, std::uint32_t by) {
     const std::uint32_t a = tree[from].rank;
     const std::uint32_t b = tree[to].rank;
     if (b >= gpus + team_.nodes()) return sharing_.to_network(a, port(team_.node_of(a), by));
     if (a >= gpus + team_.nodes()) return sharing_.from_network(b, port(team_.node_of(b), by));
     if (b >= gpus) return sharing_.to_switch(a);
     if (a >= gpus) return sharing_.from_switch(b);
-    return way(a, b, by);
+    return path(a, b, by);
   };
   // Between nodes a single chunk goes up before it comes down; of many, some go up while others come down.
   const bool overlapping = team_.nodes() == 1 || part(set.parts) > plan_.chunk;
@@ -133,9 +133,9 @@ void Planner::add_tree_set(TreeSet set) {
       const std::uint32_t parent = set.trees[i][v].parent;
       if (parent == kNobody) continue;
       const bool up = set.direction != Tree::Direction::down;
-      if (up) sharing_.load(way_of(set.trees[i], v, parent, set.port_of[i]), set.copies[i]);
+      if (up) sharing_.load(path_of(set.trees[i], v, parent, set.port_of[i]), set.copies[i]);
       if (!up || (set.direction == Tree::Direction::both && overlapping))
-        sharing_.load(way_of(set.trees[i], parent, v, set.port_of[i]), set.copies[i]);
+        sharing_.load(path_of(set.trees[i], parent, v, set.port_of[i]), set.copies[i]);
     }
   // Trees that join nodes in the same way over the same kinds of links take the same time, whichever of a node's ranks
   // they begin at.
@@ -154,8 +154,8 @@ void Planner::add_tree_set(TreeSet set) {
       if (vertex.parent == kNobody) continue;
       const bool inside = tree[vertex.parent].rank >= gpus || vertex.rank >= gpus;
       const bool network = std::max(tree[vertex.parent].rank, vertex.rank) >= gpus + team_.nodes();
-      const Way up = way_of(tree, v, vertex.parent, set.port_of[i]);
-      const Way down = way_of(tree, vertex.parent, v, set.port_of[i]);
+      const Path up = path_of(tree, v, vertex.parent, set.port_of[i]);
+      const Path down = path_of(tree, vertex.parent, v, set.port_of[i]);
       vertex.up = inside && !network ? switch_edge(up) : edge(up);
       // What the thread spends on both ways is in one of them.
       vertex.down = inside && !network ? switch_edge(down) : edge(down, set.direction == Tree::Direction::down);

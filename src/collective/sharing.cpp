@@ -8,7 +8,7 @@
 namespace weft::collective {
 namespace {
 
-// Links by name: those of GPUs, then those of cards, then root complexes.
+// Links by name: those of GPUs, then those of NICs, then root complexes.
 constexpr std::uint64_t kCards = std::uint64_t{1} << 40;
 constexpr std::uint64_t kRoots = std::uint64_t{2} << 40;
 constexpr std::uint64_t kMemory = std::uint64_t{3} << 40;
@@ -43,7 +43,7 @@ Sharing::Sharing(const Team& team, const Generation& generation, const Stack& st
     first_root_.push_back(static_cast<std::uint32_t>(parts_.size()));
     const model::Group& group = team.group(team.domain(node).first_rank);
     for (std::uint32_t root = 0; root < 2 * team.roots(node); ++root)
-      // Without PCIe switches each GPU and each card has a root port of its own.
+      // Without PCIe switches each GPU and each NIC has a root port of its own.
       add_part(group.diagram.pcie_switches > 0 ? part_of(group.pcie.one_way(group.spec.pcie_lanes), kPciePerMille)
                                                : Bandwidth{INT64_MAX},
                kRoots + (std::uint64_t{team.place_of_node(node)} << 16) + root);
@@ -73,75 +73,75 @@ Loads Sharing::loads() const {
   return made;
 }
 
-Way Sharing::inside(std::uint32_t from, std::uint32_t to) const {
-  Way way;
-  way.add(out_of(from));
-  way.add(into(to));
+Path Sharing::inside(std::uint32_t from, std::uint32_t to) const {
+  Path path;
+  path.add(out_of(from));
+  path.add(into(to));
   const model::ServerKind& server = team_.group(from).spec;
-  if (server.scale_up || (server.p2p && team_.root(from) == team_.root(to))) return way;
-  way.add(root_up(team_.node_of(from), team_.root(from)));
-  way.add(root_down(team_.node_of(to), team_.root(to)));
-  way.host_memory = !server.p2p;
-  if (way.host_memory) add_rest(way, from);
-  return way;
+  if (server.scale_up || (server.p2p && team_.root(from) == team_.root(to))) return path;
+  path.add(root_up(team_.node_of(from), team_.root(from)));
+  path.add(root_down(team_.node_of(to), team_.root(to)));
+  path.host_memory = !server.p2p;
+  if (path.host_memory) add_rest(path, from);
+  return path;
 }
 
-Way Sharing::to_switch(std::uint32_t rank) const {
-  Way way;
-  way.add(out_of(rank));
-  return way;
+Path Sharing::to_switch(std::uint32_t rank) const {
+  Path path;
+  path.add(out_of(rank));
+  return path;
 }
 
-Way Sharing::from_switch(std::uint32_t rank) const {
-  Way way;
-  way.add(into(rank));
-  return way;
+Path Sharing::from_switch(std::uint32_t rank) const {
+  Path path;
+  path.add(into(rank));
+  return path;
 }
 
-Way Sharing::to_network(std::uint32_t from, std::uint32_t port) const {
+Path Sharing::to_network(std::uint32_t from, std::uint32_t port) const {
   const std::uint32_t node = team_.node_of(from);
   const Port& used = team_.domain(node).ports[port];
-  Way way;
+  Path path;
   const bool near = team_.port_of(from) == port && team_.direct(from);
   const bool relayed = !near && options_.pxn && used.rank != from && team_.group(from).spec.scale_up.has_value();
   if (relayed) {
-    way.add(out_of(from));
-    way.add(into(used.rank));
+    path.add(out_of(from));
+    path.add(into(used.rank));
   }
-  way.host_memory = !near && !(relayed && used.direct);
-  if (way.host_memory) {
+  path.host_memory = !near && !(relayed && used.direct);
+  if (path.host_memory) {
     const std::uint32_t last = relayed ? used.rank : from;
-    way.add(root_up(node, team_.root(last)));
-    way.add(root_down(node, used.root));
-    add_rest(way, last);
+    path.add(root_up(node, team_.root(last)));
+    path.add(root_down(node, used.root));
+    add_rest(path, last);
   }
-  way.add(port_out(node, port));
-  return way;
+  path.add(port_out(node, port));
+  return path;
 }
 
 // The network writes where it can reach: there is no PXN at this end.
-Way Sharing::from_network(std::uint32_t to, std::uint32_t port) const {
+Path Sharing::from_network(std::uint32_t to, std::uint32_t port) const {
   const std::uint32_t node = team_.node_of(to);
-  Way way;
-  way.add(port_in(node, port));
-  way.host_memory = team_.port_of(to) != port || !team_.direct(to);
-  if (way.host_memory) {
-    way.add(root_up(node, team_.domain(node).ports[port].root));
-    way.add(root_down(node, team_.root(to)));
-    add_rest(way, to);
+  Path path;
+  path.add(port_in(node, port));
+  path.host_memory = team_.port_of(to) != port || !team_.direct(to);
+  if (path.host_memory) {
+    path.add(root_up(node, team_.domain(node).ports[port].root));
+    path.add(root_down(node, team_.root(to)));
+    add_rest(path, to);
   }
-  return way;
+  return path;
 }
 
-Way Sharing::across(std::uint32_t from, std::uint32_t from_port, std::uint32_t to, std::uint32_t to_port) const {
-  Way way = to_network(from, from_port);
-  const Way rest = from_network(to, to_port);
-  for (std::uint32_t i = 0; i < rest.count; ++i) way.add(rest.parts[i]);
-  way.host_memory |= rest.host_memory;
-  way.network = network(team_.domain(team_.node_of(from)).ports[from_port].rank,
-                        team_.domain(team_.node_of(to)).ports[to_port].rank);
-  way.cut = options_.network != nullptr && way.network.empty();
-  return way;
+Path Sharing::across(std::uint32_t from, std::uint32_t from_port, std::uint32_t to, std::uint32_t to_port) const {
+  Path path = to_network(from, from_port);
+  const Path rest = from_network(to, to_port);
+  for (std::uint32_t i = 0; i < rest.count; ++i) path.add(rest.parts[i]);
+  path.host_memory |= rest.host_memory;
+  path.network = network(team_.domain(team_.node_of(from)).ports[from_port].rank,
+                         team_.domain(team_.node_of(to)).ports[to_port].rank);
+  path.cut = options_.network != nullptr && path.network.empty();
+  return path;
 }
 
 std::span<const NetworkLinks::Part> Sharing::network(std::uint32_t leaves, std::uint32_t enters) const {
@@ -150,20 +150,20 @@ std::span<const NetworkLinks::Part> Sharing::network(std::uint32_t leaves, std::
 }
 
 // Written, and read again, at the rank's socket.
-void Sharing::add_rest(Way& way, std::uint32_t rank) const {
+void Sharing::add_rest(Path& path, std::uint32_t rank) const {
   const std::uint32_t node = team_.node_of(rank);
   const model::Diagram& diagram = team_.group(rank).diagram;
   const std::uint32_t root = team_.root(rank);
   const std::uint32_t socket =
       root / diagram.roots() * diagram.sockets + diagram.socket_of_root(root % diagram.roots());
   const std::uint32_t memory = first_root_[node] + 2 * team_.roots(node) + socket;
-  way.add(memory);
-  way.add(memory);
+  path.add(memory);
+  path.add(memory);
 }
 
-void Sharing::load(const Way& way, std::uint32_t weight) {
-  for (std::uint32_t i = 0; i < way.count; ++i) parts_[way.parts[i]].users += weight;
-  load(way.network, weight, 1);
+void Sharing::load(const Path& path, std::uint32_t weight) {
+  for (std::uint32_t i = 0; i < path.count; ++i) parts_[path.parts[i]].users += weight;
+  load(path.network, weight, 1);
 }
 
 void Sharing::load(std::span<const NetworkLinks::Part> network, std::uint64_t over, std::uint64_t under) {
@@ -173,18 +173,18 @@ void Sharing::load(std::span<const NetworkLinks::Part> network, std::uint64_t ov
   }
 }
 
-Bandwidth Sharing::share_of_host(const Way& way) const {
+Bandwidth Sharing::share_of_host(const Path& path) const {
   Bandwidth least{INT64_MAX};
-  for (std::uint32_t i = 0; i < way.count; ++i) {
-    const Part& part = parts_[way.parts[i]];
+  for (std::uint32_t i = 0; i < path.count; ++i) {
+    const Part& part = parts_[path.parts[i]];
     least = std::min(least, part.capacity / std::max(1u, part.users));
   }
   return least;
 }
 
-Bandwidth Sharing::share_of_network(const Way& way) const {
+Bandwidth Sharing::share_of_network(const Path& path) const {
   Wide least = INT64_MAX;
-  for (const NetworkLinks::Part& part : way.network) {
+  for (const NetworkLinks::Part& part : path.network) {
     const std::uint64_t load = part.link < loads_.size() ? loads_[part.link] : 0;
     least = std::min(least, Wide{rate(part.link).count()} * NetworkLinks::kWhole / std::max(load, part.weight));
   }
@@ -204,10 +204,10 @@ Duration Sharing::network_time(std::uint64_t bytes) const {
   return Duration(static_cast<std::int64_t>(std::min<Wide>(longest, INT64_MAX)));
 }
 
-std::uint32_t Sharing::posted(const Way& way) const {
+std::uint32_t Sharing::posted(const Path& path) const {
   std::uint32_t most = 0;
-  for (std::uint32_t i = 0; i < way.count; ++i) {
-    const std::uint32_t out = parts_[way.parts[i]].port;
+  for (std::uint32_t i = 0; i < path.count; ++i) {
+    const std::uint32_t out = parts_[path.parts[i]].port;
     if (out != kNoPort) most = std::max(most, parts_[out].users + parts_[out + 1].users);
   }
   return most;

@@ -12,7 +12,7 @@
 // Where data rest in host memory they go up from one root complex's switch and down to another's, or to the same one:
 // then what is sent and what is received share the link up as well as the link down, and each gets half of it. That is
 // what is measured: 12.2 GB/s became 6 without GPUDirect RDMA (github.com/NVIDIA/nccl-tests/issues/29, V100 with one
-// 100G card). They are written to the memory of the GPU's socket and read from it, and eight cards of 400G would have
+// 100G NIC). They are written to the memory of the GPU's socket and read from it, and eight NICs of 400G would have
 // more of that than two sockets can take.
 //
 // Between the NICs come the links of the network (network_links.hpp), each with the part of a step that goes over it.
@@ -33,7 +33,7 @@ namespace weft::collective {
 // header each, rounded down.
 inline constexpr std::int64_t kPciePerMille = 850;
 
-struct Way {
+struct Path {
   std::array<std::uint32_t, 12> parts{};
   std::uint32_t count = 0;
   bool host_memory = false;
@@ -67,33 +67,33 @@ class Sharing {
   };
   Sharing(const Team& team, const Generation& generation, const Stack& stack, Options options);
 
-  Way inside(std::uint32_t from, std::uint32_t to) const;
+  Path inside(std::uint32_t from, std::uint32_t to) const;
   // Between the switches of a domain and a rank.
-  Way to_switch(std::uint32_t rank) const;
-  Way from_switch(std::uint32_t rank) const;
+  Path to_switch(std::uint32_t rank) const;
+  Path from_switch(std::uint32_t rank) const;
   // From a rank through a port of its domain to a rank behind a port of another domain.
-  Way across(std::uint32_t from, std::uint32_t from_port, std::uint32_t to, std::uint32_t to_port) const;
+  Path across(std::uint32_t from, std::uint32_t from_port, std::uint32_t to, std::uint32_t to_port) const;
   // From a rank to the switches of the network, and back to it, as when they reduce.
-  Way to_network(std::uint32_t from, std::uint32_t port) const;
-  Way from_network(std::uint32_t to, std::uint32_t port) const;
+  Path to_network(std::uint32_t from, std::uint32_t port) const;
+  Path from_network(std::uint32_t to, std::uint32_t port) const;
 
   // The network between the NICs next to two ranks; a way without it.
   std::span<const NetworkLinks::Part> network(std::uint32_t leaves, std::uint32_t enters) const;
 
   // `weight` steps of equal size cross it for each chunk of the collective.
-  void load(const Way& way, std::uint32_t weight = 1);
+  void load(const Path& path, std::uint32_t weight = 1);
   // `over` of `under` steps do.
   void load(std::span<const NetworkLinks::Part> network, std::uint64_t over, std::uint64_t under);
-  Bandwidth share(const Way& way) const { return std::min(share_of_host(way), share_of_network(way)); }
-  Bandwidth share_of_host(const Way& way) const;
-  Bandwidth share_of_network(const Way& way) const;
+  Bandwidth share(const Path& path) const { return std::min(share_of_host(path), share_of_network(path)); }
+  Bandwidth share_of_host(const Path& path) const;
+  Bandwidth share_of_network(const Path& path) const;
   // Of a link of the network, beside others.
   Bandwidth rate(std::uint32_t link) const;
   // For how long the busiest link of the network is at work, when every step that was loaded moves so many bytes.
   Duration network_time(std::uint64_t bytes) const;
   // Of those, what goes out of and comes into the busier of the ports that a way goes through: one thread posts and
   // completes all of them. 0: it stays inside.
-  std::uint32_t posted(const Way& way) const;
+  std::uint32_t posted(const Path& path) const;
   // What was loaded here.
   Loads loads() const;
 
@@ -107,7 +107,7 @@ class Sharing {
   };
   void add_part(Bandwidth capacity, std::uint64_t link);
   Bandwidth beside(std::uint64_t link, Bandwidth capacity) const;
-  void add_rest(Way& way, std::uint32_t rank) const;  // in the host memory next to a rank
+  void add_rest(Path& path, std::uint32_t rank) const;  // in the host memory next to a rank
   std::uint32_t out_of(std::uint32_t rank) const { return 2 * rank; }
   std::uint32_t into(std::uint32_t rank) const { return 2 * rank + 1; }
   std::uint32_t port_out(std::uint32_t node, std::uint32_t port) const { return first_port_[node] + 2 * port; }

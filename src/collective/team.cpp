@@ -85,9 +85,9 @@ void Team::add_domain(std::uint32_t first, std::uint32_t end) {
     port.root = roots_before(group, at) + group.diagram.nic_switch[near[0]];
     port.direct = direct;
     port.nic_rate = group.spec.nic.rate * static_cast<std::int64_t>(near.size());
-    const fabric::NodeId card = fabric_.node(fabric::NodeKind::nic, port.nics[0]);
-    port.pcie_rate = narrowest(fabric_, card, fabric_.gpu(gpus_[rank]));
-    // Cards with slots of their own share only the GPU's link.
+    const fabric::NodeId nic_node = fabric_.node(fabric::NodeKind::nic, port.nics[0]);
+    port.pcie_rate = narrowest(fabric_, nic_node, fabric_.gpu(gpus_[rank]));
+    // NICs with slots of their own share only the GPU's link.
     const Bandwidth gpu_link = group.pcie.one_way(group.spec.pcie_lanes);
     if (near.size() > 1) port.pcie_rate = std::min(port.pcie_rate * static_cast<std::int64_t>(near.size()), gpu_link);
     if (known != domain.ports.end())

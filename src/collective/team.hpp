@@ -3,7 +3,7 @@
 // meets the network.
 //
 // A port is what the GPUs of a domain see as one way into the network: the NICs nearest to a GPU, taken together (the
-// four EFA cards beside a GPU of a P5 are one), and the GPU that stands next to them. Data that arrive at a port go to
+// four EFA NICs beside a GPU of a P5 are one), and the GPU that stands next to them. Data that arrive at a port go to
 // that GPU; what other GPUs send through it crosses NVLink to it first (PXN). That works for the sender only: a job
 // without the GPU next to a NIC is reached through the root complexes and host memory.
 
@@ -18,10 +18,10 @@ namespace weft::collective {
 struct Port {
   std::vector<std::uint32_t> nics;  // of the cluster
   std::uint32_t rank = 0;           // that stands next to it
-  std::uint32_t root = 0;           // complex that its cards hang on, within its domain
+  std::uint32_t root = 0;           // complex that its NICs hang on, within its domain
   bool direct = false;              // to that rank without host memory
-  Bandwidth nic_rate;               // of all its cards
-  Bandwidth pcie_rate;              // of the narrowest link between cards and GPU
+  Bandwidth nic_rate;               // of all its NICs
+  Bandwidth pcie_rate;              // of the narrowest link between NICs and GPU
 };
 
 struct Domain {
@@ -54,7 +54,7 @@ class Team {
   // Of the domain with the fewest.
   std::uint32_t least_ports() const;
   const model::Group& group(std::uint32_t rank) const;
-  // Latency of cables, switches and cards between the two domains that are farthest apart, of those looked at.
+  // Latency of cables, switches and NICs between the two domains that are farthest apart, of those looked at.
   Duration network_latency() const { return network_latency_; }
   // Whether every switch of the network can add up what passes it (SHARP).
   bool network_reduces() const;

@@ -51,7 +51,7 @@ class Dataflow {
           }
         }
     }
-    for (const auto& [way, messages] : on_the_way_) EXPECT_TRUE(messages.empty()) << "a message that nobody took";
+    for (const auto& [path, messages] : on_the_way_) EXPECT_TRUE(messages.empty()) << "a message that nobody took";
     EXPECT_EQ(std::accumulate(sent_messages_.begin(), sent_messages_.end(), std::uint64_t{0}), program_.messages());
     return !waits;
   }

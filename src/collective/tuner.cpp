@@ -10,7 +10,7 @@ namespace {
 // Up to this size per peer, point-to-point messages go with LL (NCCL_P2P_LL_THRESHOLD).
 constexpr std::uint64_t kPeerLl = 16 << 10;
 
-// NCCL counts with 12 GB/s of a 100G card's 12.5, and 48 of 50.
+// NCCL counts with 12 GB/s of a 100G NIC's 12.5, and 48 of 50.
 constexpr std::int64_t kNicPerMille = 960;
 
 // From this many bytes for each rank of a channel on, a ring between nodes waits longer (NCCL's plateau effect).
@@ -130,7 +130,7 @@ class Model {
         const double heads = team_.least_ports();
         if (!stack_.release.tuned_anew())
           return kOlderNvls * std::min(inside_, team_.nodes() == 2 ? outside_ : outside_ / 2);
-        // Between two nodes both count twice: with its two cards to a server ACP saw NVLSTree there, and not a plain
+        // Between two nodes both count twice: with its two NICs to a server ACP saw NVLSTree there, and not a plain
         // tree.
         const double links =
             std::min(outside_, heads * most(&Generation::nvls_tree_most)) * (team_.nodes() == 2 ? 2 : 1);

@@ -69,7 +69,7 @@ Scenario draw(Protocol transport, std::uint64_t seed) {
   s.corrupt = sometimes(3, 100);
   s.mark = sometimes(2, 700);
   s.trim = sometimes(3, 300);
-  s.dead_ways = sometimes(4, 4);
+  s.dead_paths = sometimes(4, 4);
   s.clogs = sometimes(3, 3);
   s.partitions = sometimes(3, 3);
   s.restarts = sometimes(3, 4);
@@ -115,7 +115,7 @@ std::string Scenario::text() const {
       "{} restarts; {} operations up to {} packets in {} us",
       name_of(transport), nodes, hostile ? " (one hostile)" : "", codec ? ", encoded" : "", payload, first_sequence,
       numbers_of(*this), give_up / kMicrosecond, delay / 1000, spread / kMicrosecond, jitter / kMicrosecond, loss,
-      duplicate, corrupt, mark, trim, dead_ways, clogs, partitions, restarts, operations, longest,
+      duplicate, corrupt, mark, trim, dead_paths, clogs, partitions, restarts, operations, longest,
       faulty / kMicrosecond);
 }
 

@@ -37,7 +37,7 @@ struct Scenario : transport::Transports::Settings, transport::Drawn {
   std::uint32_t mark = 0;
 
   // Faults in the first phase; each of them at times drawn in the world.
-  std::uint32_t dead_ways = 0;   // of 4 ways through the network, swallow everything for a while
+  std::uint32_t dead_paths = 0;  // of 4 ways through the network, swallow everything for a while
   std::uint32_t clogs = 0;       // a pair's packets are held back, then come all at once
   std::uint32_t partitions = 0;  // a pair hears nothing of each other
   std::uint32_t restarts = 0;

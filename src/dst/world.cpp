@@ -14,7 +14,7 @@ using transport::Transmit;
 
 constexpr Instant kSecond = 1'000'000 * kMicrosecond;
 constexpr std::uint32_t kEverybody = 0xFFFFFFFFu;
-constexpr std::uint32_t kWays = 4;              // through the network; a path's entropy chooses one
+constexpr std::uint32_t kPaths = 4;             // through the network; a path's entropy chooses one
 constexpr std::uint64_t kMostEvents = 600'000;  // of one seed: an honest one needs a tenth
 constexpr std::uint64_t kLookEvery = 5;         // events; a look costs more than an event
 constexpr std::uint32_t kCanaryEvery = 4;       // acknowledgements
@@ -79,7 +79,7 @@ void World::draw_faults() {
   };
   pairs(Trouble::Kind::clog, scenario_.clogs);
   pairs(Trouble::Kind::partition, scenario_.partitions);
-  if (scenario_.dead_ways > 0) trouble(Trouble::Kind::dead_ways, kEverybody, kEverybody);
+  if (scenario_.dead_paths > 0) trouble(Trouble::Kind::dead_paths, kEverybody, kEverybody);
   for (std::uint32_t i = 0; i < scenario_.restarts; ++i) {
     const std::uint32_t node = random_.below(partners());
     restarts_[node] = true;
@@ -102,7 +102,7 @@ void World::draw_operations() {
 
 bool World::excused(std::uint32_t peer) const {
   const Scenario& s = scenario_;
-  const bool troubled = s.clogs + s.partitions + s.dead_ways + s.loss + s.corrupt > 0;
+  const bool troubled = s.clogs + s.partitions + s.dead_paths + s.loss + s.corrupt > 0;
   return restarts_[peer] || (s.impatient() && troubled);
 }
 
@@ -337,8 +337,8 @@ void World::transmit(std::uint32_t node, const Transmit& packet, Instant when) {
 bool World::swallowed(const Header& header, Instant when) const {
   return std::any_of(troubles_.begin(), troubles_.end(), [&](const Trouble& trouble) {
     if (when < trouble.from || when >= trouble.to) return false;
-    if (trouble.kind == Trouble::Kind::dead_ways)
-      return pick(mix64(header.path * 31u + header.source), kWays) < scenario_.dead_ways;
+    if (trouble.kind == Trouble::Kind::dead_paths)
+      return pick(mix64(header.path * 31u + header.source), kPaths) < scenario_.dead_paths;
     return trouble.kind == Trouble::Kind::partition &&
            ((trouble.a == header.source && trouble.b == header.destination) ||
             (trouble.b == header.source && trouble.a == header.destination));

@@ -47,7 +47,7 @@ class World {
   };
 
   struct Trouble {  // of a pair, or of everybody
-    enum class Kind : std::uint8_t { clog, partition, dead_ways } kind;
+    enum class Kind : std::uint8_t { clog, partition, dead_paths } kind;
     std::uint32_t a;
     std::uint32_t b;
     Instant from;

@@ -19,17 +19,17 @@ namespace {
 using collective::Algorithm;
 using collective::Protocol;
 using collective::Team;
-using spec::Complaint;
+using spec::Error;
 
 // Whether its GPUs can do what is asked of them; `by_links`: with links.
 void check_side(const CollectiveSide& side, const CollectiveChoice& choice, bool by_links,
                 spec::Diagnostics& diagnostics) {
   if (side.teams.empty() || side.teams[0]->ranks() < 2)
-    return diagnostics.add(Complaint::out_of_range, side.job->places.of("gpus"), "a collective needs two GPUs",
+    return diagnostics.add(Error::out_of_range, side.job->places.of("gpus"), "a collective needs two GPUs",
                            "--gpus 2 or more");
   for (const auto& team : side.teams)
     if (!team->broken().empty())
-      return diagnostics.add(Complaint::not_simulated, side.job->places.whole, team->broken(),
+      return diagnostics.add(Error::not_simulated, side.job->places.whole, team->broken(),
                              "GPUs that are joined, or another fabric");
   const Team& team = *side.teams[0];
   for (const Algorithm algorithm : choice.algorithms) {
@@ -37,16 +37,16 @@ void check_side(const CollectiveSide& side, const CollectiveChoice& choice, bool
         choice.protocol.value_or(collective::protocol_for(team, side.job->operation, algorithm, 1, *side.stack));
     if (const std::string why = collective::why_not(team, side.job->operation, algorithm, protocol); !why.empty())
       diagnostics.add(
-          Complaint::contradiction, {},
+          Error::contradiction, {},
           fmt::format("{} with {}: {}", collective::name(side.job->operation), collective::name(algorithm), why),
           "--algorithms auto, or all to see what is possible");
     else if (const std::string only = collective::why_not_carried(team, algorithm); by_links && !only.empty())
-      diagnostics.add(Complaint::not_simulated, {}, fmt::format("{}: {}", collective::name(algorithm), only),
+      diagnostics.add(Error::not_simulated, {}, fmt::format("{}: {}", collective::name(algorithm), only),
                       "--fidelity message");
   }
 }
 
-// Whether a size takes longer than can be counted: at most all ranks of a domain send it twice, through one card.
+// Whether a size takes longer than can be counted: at most all ranks of a domain send it twice, through one NIC.
 void check_time(const CollectiveSide& side, const model::Cluster& cluster, std::int64_t least_rate,
                 spec::Diagnostics& diagnostics) {
   std::int64_t speed = least_rate;  // of the slowest, in millionths
@@ -62,7 +62,7 @@ void check_time(const CollectiveSide& side, const model::Cluster& cluster, std::
     for (const Bytes size : side.job->sizes)
       if (size.count() * per_byte / rate.count() > kLongestRun)
         return diagnostics.add(
-            Complaint::out_of_range, side.job->places.of("sizes"),
+            Error::out_of_range, side.job->places.of("sizes"),
             fmt::format("{} over NICs of {} may take longer than can be simulated", exact(size), brief(rate)),
             fmt::format("smaller sizes, or faster NICs: up to {} days", kLongestDays));
   }
@@ -73,7 +73,7 @@ void check_limits(const Limits& limits, spec::Diagnostics& diagnostics) {
   for (const Limit& limit : limits)
     if (limit.kind == Limit::Kind::time || limit.kind == Limit::Kind::events)
       diagnostics.add(
-          Complaint::contradiction, {},
+          Error::contradiction, {},
           fmt::format("--limit {}: the messages of a collective do not run in the order of time", limit.text),
           "--fidelity packet or flow, or --limit wall=60s");
 }
@@ -83,7 +83,7 @@ void check_messages(Design& design, const Collectives& work, const Experiment& e
                     const std::vector<CollectiveSide>& sides) {
   spec::Diagnostics& diagnostics = design.diagnostics();
   if (work.beside)
-    diagnostics.add(Complaint::contradiction, {}, "messages know no traffic beside them", "--fidelity packet");
+    diagnostics.add(Error::contradiction, {}, "messages know no traffic beside them", "--fidelity packet");
   std::vector<const Team*> teams;
   for (const CollectiveSide& side : sides)
     for (const auto& team : side.teams) teams.push_back(team.get());
@@ -96,7 +96,7 @@ void check_reach(const CollectiveSide& side, Design& design) {
   for (const auto& team : side.teams)
     for (std::uint32_t rank = 1; rank < team->ranks(); ++rank)
       if (const auto apart = kept_apart(kind, team->group(0), team->group(rank)))
-        return design.diagnostics().add(apart->complaint, side.job->places.whole, "a collective goes " + apart->what,
+        return design.diagnostics().add(apart->error, side.job->places.whole, "a collective goes " + apart->what,
                                         "GPUs " + apart->help);
 }
 

@@ -16,7 +16,7 @@
 namespace weft::experiment {
 namespace {
 
-using spec::Complaint;
+using spec::Error;
 
 constexpr std::int64_t kFirstEfa = 1;  // P4d, P4de, DL1: EFA traffic to other instance types is not supported
 
@@ -51,11 +51,11 @@ void check_infiniband(Design& design, const Traffic& traffic) {
   if (!any(model::TransportKind::infiniband)) return;
   const model::FlowControl flow_control = design.cluster().file.switching.flow_control;
   if (any(model::TransportKind::rocev2))
-    design.diagnostics().add(Complaint::contradiction, {}, "a network carries InfiniBand or RoCEv2, not both",
+    design.diagnostics().add(Error::contradiction, {}, "a network carries InfiniBand or RoCEv2, not both",
                              "one of them for all streams");
   else if (flow_control != model::FlowControl::credits)
     design.diagnostics().add(
-        Complaint::contradiction, design.place("switching", "flow_control"),
+        Error::contradiction, design.place("switching", "flow_control"),
         fmt::format("InfiniBand's links have credits, but flow_control is {}", enum_name(flow_control)),
         "flow_control: credits, or streams with transport rocev2");
 }
@@ -66,33 +66,33 @@ void check_transport(Design& design, const Traffic& traffic, const Experiment& e
   const model::SwitchingSpec& switching = cluster.file.switching;
   for (const Carried& each : carried(design, traffic))
     if (!description_of(each.transport).verbs.has(op_of(each.verb)))
-      diagnostics.add(Complaint::not_simulated, each.places.of("verb"),
+      diagnostics.add(Error::not_simulated, each.places.of("verb"),
                       fmt::format("{} knows no {}", enum_name(each.transport), enum_name(each.verb)),
                       "transport srd, or verb send");
   if (switching.ports == model::PortModel::computed && switching.flow_control != model::FlowControl::none)
-    diagnostics.add(Complaint::contradiction, design.place("switching", "ports"),
+    diagnostics.add(Error::contradiction, design.place("switching", "ports"),
                     fmt::format("computed ports know no flow_control: {}", enum_name(switching.flow_control)),
                     "ports: exact, or flow_control: none");
   if (switching.flow_control == model::FlowControl::scheduled && traffic.matrix && !traffic.matrix->failures.empty())
-    diagnostics.add(Complaint::not_simulated, design.place("switching", "flow_control"),
+    diagnostics.add(Error::not_simulated, design.place("switching", "flow_control"),
                     "a scheduled fabric has all its links", "a matrix without failures, or another flow_control");
   if (switching.flow_control == model::FlowControl::scheduled && !experiment.wanted.capture.empty())
-    diagnostics.add(Complaint::not_simulated, design.place("switching", "flow_control"),
+    diagnostics.add(Error::not_simulated, design.place("switching", "flow_control"),
                     "cells of a scheduled fabric are not captured", "no --pcap, or another flow_control");
   if (switching.ports == model::PortModel::exact && switching.classes == model::PortClasses::one)
-    diagnostics.add(Complaint::contradiction, design.place("switching", "classes"), "exact ports always have classes",
+    diagnostics.add(Error::contradiction, design.place("switching", "classes"), "exact ports always have classes",
                     "classes: two, or ports: computed");
 }
 
 void check_minimal(Design& design) {
   if (!design.fabric().ask([](const auto& network) { return network.shortest_only(); }))
-    design.diagnostics().add(Complaint::not_simulated, design.place("fabric", "routing"),
+    design.diagnostics().add(Error::not_simulated, design.place("fabric", "routing"),
                              "flows take a Dragonfly's minimal routes only", "routing: minimal, or --fidelity packet");
 }
 
 void check_fabric(Design& design, const Traffic& traffic, const Experiment& experiment) {
   if (!design.fabric().has_network()) {
-    design.diagnostics().add(Complaint::not_simulated, {}, "this cluster has no network", "a fabric other than none");
+    design.diagnostics().add(Error::not_simulated, {}, "this cluster has no network", "a fabric other than none");
     return;
   }
   check_faults(design);
@@ -118,7 +118,7 @@ void check_buffers(Design& design, const sim::PacketSim& engine) {
   const sim::ExactProblem problem = engine.exact_problem();
   if (problem.kind == sim::ExactProblem::Kind::none) return;
   const auto [key, help] = remedy(problem.kind, engine.config().exact, design.cluster().file.switching);
-  design.diagnostics().add(Complaint::contradiction, design.place("switching", key), problem.what, help);
+  design.diagnostics().add(Error::contradiction, design.place("switching", key), problem.what, help);
 }
 
 void check_flow(Design& design, sim::PacketRun& run, model::TransportKind kind, std::uint32_t from, std::uint32_t to) {
@@ -128,9 +128,9 @@ void check_flow(Design& design, sim::PacketRun& run, model::TransportKind kind, 
     return fabric.cluster().groups[fabric.describe(fabric.gpu(gpu)).group];
   };
   if (const auto apart = kept_apart(kind, group_of(from), group_of(to))) {
-    diagnostics.add(apart->complaint, {}, "a flow goes " + apart->what, "traffic between GPUs " + apart->help);
+    diagnostics.add(apart->error, {}, "a flow goes " + apart->what, "traffic between GPUs " + apart->help);
   } else if (!run.joined(from, to)) {
-    diagnostics.add(Complaint::not_simulated, {},
+    diagnostics.add(Error::not_simulated, {},
                     fmt::format("nothing joins {} and {}", fabric.name(fabric.gpu(from)), fabric.name(fabric.gpu(to))),
                     "traffic between GPUs that are joined, or another fabric");
   }
@@ -184,7 +184,7 @@ void check_time(Design& design, const Traffic& traffic, const Experiment& experi
     const auto packets = static_cast<Wide>(bytes / static_cast<std::uint64_t>(payload)) + 1;
     if (packets * slow <= kLongestRun || design.diagnostics().has_errors()) return;
     design.diagnostics().add(
-        Complaint::out_of_range, place,
+        Error::out_of_range, place,
         fmt::format("{} in packets of which the slowest link takes one in {} may take longer than can be simulated",
                     brief(Bytes(static_cast<std::int64_t>(bytes))), brief(Duration(slow))),
         fmt::format("smaller flows, or faster links: up to {} days", kLongestDays));
@@ -201,7 +201,7 @@ void check_time(Design& design, const Traffic& traffic, const Experiment& experi
 void check_even_shares(Design& design, const Traffic& traffic) {
   const auto differ = [&](const auto& a, const auto& b) {
     design.diagnostics().add(
-        Complaint::not_simulated, {}, fmt::format("flows share links evenly, whether they are of {} or of {}", a, b),
+        Error::not_simulated, {}, fmt::format("flows share links evenly, whether they are of {} or of {}", a, b),
         "--fidelity packet, where queues and windows decide; or one transport and one service for all streams");
   };
   const model::ClusterFile& file = design.cluster().file;
@@ -230,19 +230,18 @@ void check_fidelities(Design& design, const Traffic& traffic, const Experiment& 
   const bool faults = !experiment.faults.empty() || !design.cluster().file.faults.empty();
   const bool looks = !experiment.wanted.capture.empty() || experiment.wanted.sample.count() > 0;
   if (wants(Fidelity::message) && (faults || (looks && !wants(Fidelity::packet))))
-    diagnostics.add(Complaint::contradiction, {}, "messages know no faults, captures or samples", "--fidelity packet");
+    diagnostics.add(Error::contradiction, {}, "messages know no faults, captures or samples", "--fidelity packet");
   if (wants(Fidelity::message) || wants(Fidelity::flow)) {
     if (any_transport(design, traffic, [](const transport::Description& each) { return !each.delivers; }))
-      diagnostics.add(Complaint::not_simulated, {}, "raw messages are packets that nobody slows down",
-                      "--fidelity packet");
+      diagnostics.add(Error::not_simulated, {}, "raw messages are packets that nobody slows down", "--fidelity packet");
     for (const Carried& each : carried(design, traffic))
       if (each.verb == model::Verb::read)
-        diagnostics.add(Complaint::not_simulated, {}, "reads are simulated packet by packet only", "--fidelity packet");
+        diagnostics.add(Error::not_simulated, {}, "reads are simulated packet by packet only", "--fidelity packet");
   }
   if (!wants(Fidelity::flow)) return;
   check_even_shares(design, traffic);
   if (looks && !wants(Fidelity::packet))
-    diagnostics.add(Complaint::contradiction, {}, "flows know no captures or samples", "--fidelity packet");
+    diagnostics.add(Error::contradiction, {}, "flows know no captures or samples", "--fidelity packet");
   check_minimal(design);
   sim::FlowRoutes routes(design.fabric(), flow_config(design.cluster(), traffic, experiment));
   set_up_faults(design, traffic, experiment, taker_of(routes), diagnostics);
@@ -270,12 +269,12 @@ void check_traffic(Design& design, const Traffic& traffic, const Experiment& exp
 
 std::optional<KeptApart> kept_apart(model::TransportKind kind, const model::Group& a, const model::Group& b) {
   if (a.site != b.site && !description_of(kind).between_sites)
-    return KeptApart{Complaint::srd_between_sites, "from one site to another, where SRD is not routed",
+    return KeptApart{Error::srd_between_sites, "from one site to another, where SRD is not routed",
                      "of one site, or --set transport.kind=tcp"};
   const std::optional<std::int64_t> first = a.spec.nic.efa, second = b.spec.nic.efa;
   const bool by_efa = kind == model::TransportKind::srd && first && second;
   if (by_efa && first != second && std::min(*first, *second) == kFirstEfa)
-    return KeptApart{Complaint::efa_generations,
+    return KeptApart{Error::efa_generations,
                      fmt::format("between {} and {}, whose EFA generations ({} and {}) AWS does not join", a.spec.kind,
                                  b.spec.kind, *first, *second),
                      "of one generation (EFA limitations, EC2 User Guide), or --set transport.kind=tcp"};
@@ -296,7 +295,7 @@ void check_network(Design& design, const Traffic* beside, const Experiment& expe
   spec::Diagnostics& diagnostics = design.diagnostics();
   const Traffic all = work_and(beside);
   if (!description_of(design.cluster().file.transport.kind).delivers)
-    diagnostics.add(Complaint::not_simulated, design.place("transport", "kind"),
+    diagnostics.add(Error::not_simulated, design.place("transport", "kind"),
                     "a collective cannot go on when a raw packet is lost", "--set transport.kind=srd");
   check_fabric(design, all, experiment);
   for (const Fidelity fidelity : fidelities) {

@@ -19,7 +19,7 @@ using collective::Algorithm;
 using collective::Choice;
 using collective::Operation;
 using collective::Team;
-using spec::Complaint;
+using spec::Error;
 
 // A plan keeps some hundred bytes for every rank and channel: a GiB.
 constexpr std::uint32_t kMostRanks = 262'144;
@@ -44,7 +44,7 @@ std::vector<Duration> draw_starts(Duration skew, std::uint32_t ranks, std::uint6
 std::vector<std::vector<std::uint32_t>> groups_of(const CollectiveJob& job, const model::Cluster& cluster,
                                                   spec::Diagnostics& diagnostics) {
   const auto refuse = [&](const model::Refusal& why, std::string_view key) {
-    diagnostics.add(Complaint::bad_range, job.places.of(key), why.what, why.help);
+    diagnostics.add(Error::bad_range, job.places.of(key), why.what, why.help);
     return std::vector<std::vector<std::uint32_t>>{};
   };
   std::vector<std::uint32_t> gpus;
@@ -56,7 +56,7 @@ std::vector<std::vector<std::uint32_t>> groups_of(const CollectiveJob& job, cons
     gpus = std::move(*named);
   }
   if (gpus.size() > kMostRanks) {
-    diagnostics.add(Complaint::out_of_range, job.places.of("on"),
+    diagnostics.add(Error::out_of_range, job.places.of("on"),
                     fmt::format("{} GPUs", grouped(static_cast<std::int64_t>(gpus.size()))),
                     fmt::format("collectives are simulated for up to {}", grouped(kMostRanks)));
     return {};
@@ -72,10 +72,10 @@ collective::Conditions conditions_of(const CollectiveJob& job, std::uint32_t ran
     if (const auto slow = model::parse_slow_rank(text, ranks))
       made.ranks.push_back({slow->rank, slow->speed_per_mille});
     else
-      diagnostics.add(Complaint::bad_range, job.places.of("slow_ranks"), slow.error().what, slow.error().help);
+      diagnostics.add(Error::bad_range, job.places.of("slow_ranks"), slow.error().what, slow.error().help);
   }
   if (job.skew.count() < 0 || job.skew > kMostSkew)
-    diagnostics.add(Complaint::out_of_range, job.places.of("skew"), fmt::format("a skew of {}", exact(job.skew)),
+    diagnostics.add(Error::out_of_range, job.places.of("skew"), fmt::format("a skew of {}", exact(job.skew)),
                     "at most 1s");
   else if (job.skew.count() > 0 && ranks > 1)
     made.starts = draw_starts(job.skew, ranks, seed);
@@ -117,7 +117,7 @@ void check_per_server(const CollectiveJob& job, const model::Cluster& cluster, s
   std::uint32_t most = 0;
   for (const model::Group& group : cluster.groups) most = std::max(most, group.gpus());
   if (job.per_server <= most) return;
-  diagnostics.add(Complaint::out_of_range, job.places.of("per_server"),
+  diagnostics.add(Error::out_of_range, job.places.of("per_server"),
                   fmt::format("{} GPUs of each server, which have {}", grouped(job.per_server), grouped(most)),
                   fmt::format("{} or fewer per server; without it all take part", grouped(most)));
 }
@@ -127,7 +127,7 @@ void check_per_server(const CollectiveJob& job, const model::Cluster& cluster, s
 void check_job(const CollectiveJob& job, const model::Cluster& cluster, spec::Diagnostics& diagnostics) {
   const auto refuse = [&](std::uint32_t most, std::string_view whose, std::string_view help) {
     diagnostics.add(
-        Complaint::out_of_range, job.places.of("gpus"),
+        Error::out_of_range, job.places.of("gpus"),
         fmt::format("{} of {} GPUs, {} {}", collective::name(job.operation), grouped(job.gpus), whose, grouped(most)),
         std::string(help));
   };
@@ -148,7 +148,7 @@ const collective::Stack* stack_of(const CollectiveJob& job, const model::Cluster
   std::vector<std::string> names;
   for (const collective::Stack& each : collective::stacks()) names.emplace_back(each.name);
   const auto guess = did_you_mean(job.stack, names);
-  diagnostics.add(Complaint::unknown_key, job.places.of("stack"),
+  diagnostics.add(Error::unknown_key, job.places.of("stack"),
                   fmt::format("stack knows no '{}'", job.stack.substr(0, 40)),
                   guess ? fmt::format("did you mean {}?", *guess) : fmt::format("one of {}", either(names)));
   return nullptr;

@@ -127,14 +127,14 @@ TEST(Warnings, RoceOnALossyFabricIsWarnedOfWherePacketsRun) {
   EXPECT_EQ(warnings_of(*design, experiment, {Fidelity::message}).size(), 0u);
   const auto warnings = warnings_of(*design, experiment, {Fidelity::packet});
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_EQ(warnings[0].complaint, spec::Complaint::lossy_roce);
+  EXPECT_EQ(warnings[0].error, spec::Error::lossy_roce);
 }
 
 TEST(Warnings, WhatTrainiumRunsIsSaidToBeUnknown) {
   const auto design = design_of("version: 1\nservers: {kind: trn2.48xlarge, count: 2}\nfabric: {kind: tor-clos}\n");
   const auto warnings = warnings_of(*design, collective(32, {Bytes(1 << 20)}), {Fidelity::message});
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_EQ(warnings[0].complaint, spec::Complaint::not_nccl);
+  EXPECT_EQ(warnings[0].error, spec::Error::not_nccl);
   EXPECT_NE(warnings[0].message.find("trainium2"), std::string::npos);
   EXPECT_EQ(warnings_of(*design, flows(*design, "x,pattern=ring,size=1MB"), {Fidelity::message}).size(), 0u)
       << "flows are as they are";
@@ -150,7 +150,7 @@ TEST(Warnings, MoreGpusThanAnUltraClusterHasAreSeen) {
     add_warnings(*design, fabric::summarise(design->fabric()));
     std::string messages;
     for (const spec::Diagnostic& each : design->diagnostics().sorted())
-      if (each.complaint == spec::Complaint::beyond_ultracluster) messages += each.message;
+      if (each.error == spec::Error::beyond_ultracluster) messages += each.message;
     return messages;
   };
   EXPECT_EQ(warned(2500, 572), "24,576 GPUs are more than the 20,000 of an UltraCluster 2.0") << "said once";

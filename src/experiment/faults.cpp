@@ -12,7 +12,7 @@ namespace weft::experiment {
 namespace {
 
 using sim::Condition;
-using spec::Complaint;
+using spec::Error;
 
 // What a link does; a slow receiver does nothing to its own.
 Condition::Kind condition_kind(model::FaultKind kind) {
@@ -33,7 +33,7 @@ Condition::Kind condition_kind(model::FaultKind kind) {
   std::abort();
 }
 
-// What a fault does to each direction of its links; nothing with a complaint when keys do not fit.
+// What a fault does to each direction of its links; nothing with an error when keys do not fit.
 std::optional<Condition> condition_of(const model::FaultSpec& fault, const spec::Place& place,
                                       spec::Diagnostics& diagnostics) {
   Condition condition;
@@ -44,7 +44,7 @@ std::optional<Condition> condition_of(const model::FaultSpec& fault, const spec:
       fault.kind == lossy || fault.kind == corrupting || fault.kind == slow || fault.kind == slow_receiver;
   const bool flaps = fault.kind == flapping;
   const auto refuse = [&](std::string what, std::string help) {
-    diagnostics.add(Complaint::contradiction, place, std::move(what), std::move(help));
+    diagnostics.add(Error::contradiction, place, std::move(what), std::move(help));
   };
   if (shares != fault.share.has_value())
     refuse(fmt::format("a fault of '{}' that is {} {} 'share'", fault.part, enum_name(fault.kind),
@@ -67,7 +67,7 @@ std::optional<Condition> condition_of(const model::FaultSpec& fault, const spec:
 void slow_down(const model::FaultSpec& fault, const std::vector<NamedLink>& links, const FaultTaker& taker,
                spec::Diagnostics& diagnostics) {
   const auto refuse = [&](std::string what, std::string help) {
-    diagnostics.add(Complaint::contradiction, {}, std::move(what), std::move(help));
+    diagnostics.add(Error::contradiction, {}, std::move(what), std::move(help));
   };
   if (fault.at.count() > 0 || fault.lasts)
     return refuse("a receiver is slow during the whole run", "no 'at' and no 'for'");
@@ -79,7 +79,7 @@ void slow_down(const model::FaultSpec& fault, const std::vector<NamedLink>& link
       return refuse("a slow receiver needs packets and exact ports", "--fidelity packet --set switching.ports=exact");
     found = true;
   }
-  if (!found) refuse(fmt::format("'{}' is no host's link, and hosts receive", fault.part), "a card, such as s0/nic0");
+  if (!found) refuse(fmt::format("'{}' is no host's link, and hosts receive", fault.part), "a NIC, such as s0/nic0");
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ void add_faults(const std::vector<model::FaultSpec>& faults, const FaultTaker& t
     const auto taken = [&](const NamedLink& link) { return taker.add(link.port, *condition); };
     if (!std::all_of(links.begin(), links.end(), taken))
       diagnostics.add(
-          Complaint::not_simulated, {},
+          Error::not_simulated, {},
           fmt::format("{} cannot show a fault of '{}' that is {}", taker.why_not, fault.part, enum_name(fault.kind)),
           taker.instead);
   }
@@ -138,7 +138,7 @@ void add_failures(const workload::Matrix& matrix, const FaultTaker& taker, spec:
   using Tier = fabric::Clos::Tier;
   for (const workload::MatrixFailure& failure : matrix.failures) {
     const auto refuse = [&](const std::string& what, const std::string& help) {
-      diagnostics.add(Complaint::bad_matrix, failure.place, what, help);
+      diagnostics.add(Error::bad_matrix, failure.place, what, help);
     };
     if (clos == nullptr || failure.type == workload::MatrixFailure::Switch::core) {
       refuse("this failure names no uplink", "a ToR or AGG switch of a fat tree has uplinks");

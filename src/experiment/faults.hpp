@@ -30,7 +30,7 @@ void add_faults(const std::vector<model::FaultSpec>& faults, const FaultTaker& t
 // Millionths of its rate that the slowest part has for good.
 std::int64_t least_rate(const std::vector<model::FaultSpec>& faults);
 
-// Whether a part that a fault names is a card, or nothing but cables of cards.
+// Whether a part that a fault names is a NIC, or nothing but cables of NICs.
 bool is_host_link(const fabric::Fabric& fabric, const std::string& part);
 
 // Those of the file, before anything runs: parts that are not there, and keys that do not fit the kind.

@@ -96,18 +96,18 @@ std::optional<Outcome> outcome_of(const Drawn& drawn) {
   const std::uint32_t source = diagnostics.sources().add("test.weft.yaml", drawn.cluster);
   const auto design = Design::read(source, "test", {}, catalog, diagnostics);
   if (design == nullptr) return std::nullopt;
-  spec::Diagnostics& complaints = design->diagnostics();
-  const model::TrafficRun traffic = model::read_traffic(drawn.traffic, design->catalog(), complaints);
-  auto made = make_traffic({traffic}, ground_of(*design, drawn.seed), complaints);
+  spec::Diagnostics& errors = design->diagnostics();
+  const model::TrafficRun traffic = model::read_traffic(drawn.traffic, design->catalog(), errors);
+  auto made = make_traffic({traffic}, ground_of(*design, drawn.seed), errors);
   if (!made) return std::nullopt;
   Experiment experiment{.workload = std::make_shared<const Workload>(std::move(*made)),
                         .fidelity = drawn.fidelity,
                         .seed = drawn.seed,
                         .wanted = {.links = true}};
-  if (!drawn.fault.empty()) experiment.faults.push_back(model::read_fault(drawn.fault, design->catalog(), complaints));
-  if (!drawn.limit.empty()) experiment.limits = parse_limits(drawn.limit, complaints);
+  if (!drawn.fault.empty()) experiment.faults.push_back(model::read_fault(drawn.fault, design->catalog(), errors));
+  if (!drawn.limit.empty()) experiment.limits = parse_limits(drawn.limit, errors);
   check(*design, experiment);
-  if (complaints.has_errors()) return std::nullopt;
+  if (errors.has_errors()) return std::nullopt;
   return run(*design, experiment, {});
 }
 

@@ -11,7 +11,7 @@
 namespace weft::experiment {
 namespace {
 
-using spec::Complaint;
+using spec::Error;
 
 struct Known {
   std::string_view name;
@@ -64,18 +64,18 @@ void add_limit(const std::string& item, Limits& limits, spec::Diagnostics& diagn
     std::vector<std::string> names;
     for (const Known& k : kKnown) names.emplace_back(k.name);
     const auto guess = did_you_mean(name, names);
-    diagnostics.add(Complaint::unknown_key, {}, fmt::format("--limit knows no '{}'", name),
+    diagnostics.add(Error::unknown_key, {}, fmt::format("--limit knows no '{}'", name),
                     guess ? fmt::format("did you mean {}?", *guess) : "limits are " + either(names));
     return;
   }
   const auto most = parse_most(known->kind, equals < item.size() ? item.substr(equals + 1) : "");
   if (!most || *most <= 0) {
-    diagnostics.add(Complaint::wrong_type, {}, fmt::format("--limit cannot be '{}'", item),
+    diagnostics.add(Error::wrong_type, {}, fmt::format("--limit cannot be '{}'", item),
                     fmt::format("for example --limit {}", known->example));
     return;
   }
   if (std::any_of(limits.begin(), limits.end(), [&](const Limit& limit) { return limit.kind == known->kind; })) {
-    diagnostics.add(Complaint::contradiction, {}, fmt::format("--limit gives {} twice", name), "once is enough");
+    diagnostics.add(Error::contradiction, {}, fmt::format("--limit gives {} twice", name), "once is enough");
     return;
   }
   limits.push_back({known->kind, *most, item});

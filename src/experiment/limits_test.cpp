@@ -20,32 +20,32 @@ TEST(Limits, ReadsEveryKind) {
   EXPECT_TRUE(parse_limits("", diagnostics).empty());
 }
 
-std::string complaint(const std::string& text) {
+std::string error(const std::string& text) {
   spec::Diagnostics diagnostics;
   parse_limits(text, diagnostics);
   return spec::render_text(diagnostics, false);
 }
 
 TEST(Limits, SaysWhatWouldBeRight) {
-  EXPECT_NE(complaint("tine=10ms").find("did you mean time?"), std::string::npos);
-  EXPECT_NE(complaint("speed=3").find("limits are time, events, memory or wall"), std::string::npos);
-  EXPECT_NE(complaint("time=10").find("for example --limit time=10ms"), std::string::npos);
-  EXPECT_NE(complaint("time").find("for example --limit time=10ms"), std::string::npos);
-  EXPECT_NE(complaint("events=1.5").find("for example --limit events=1e9"), std::string::npos);
-  EXPECT_NE(complaint("events=0").find("--limit cannot be 'events=0'"), std::string::npos);
-  EXPECT_NE(complaint("events=1e19").find("--limit cannot be"), std::string::npos);
-  EXPECT_NE(complaint("events=0e999999999999").find("--limit cannot be"), std::string::npos) << "and takes no time";
-  EXPECT_NE(complaint("wall=1s,wall=2s").find("gives wall twice"), std::string::npos);
-  EXPECT_NE(complaint("time=1ms,").find("--limit knows no ''"), std::string::npos);
+  EXPECT_NE(error("tine=10ms").find("did you mean time?"), std::string::npos);
+  EXPECT_NE(error("speed=3").find("limits are time, events, memory or wall"), std::string::npos);
+  EXPECT_NE(error("time=10").find("for example --limit time=10ms"), std::string::npos);
+  EXPECT_NE(error("time").find("for example --limit time=10ms"), std::string::npos);
+  EXPECT_NE(error("events=1.5").find("for example --limit events=1e9"), std::string::npos);
+  EXPECT_NE(error("events=0").find("--limit cannot be 'events=0'"), std::string::npos);
+  EXPECT_NE(error("events=1e19").find("--limit cannot be"), std::string::npos);
+  EXPECT_NE(error("events=0e999999999999").find("--limit cannot be"), std::string::npos) << "and takes no time";
+  EXPECT_NE(error("wall=1s,wall=2s").find("gives wall twice"), std::string::npos);
+  EXPECT_NE(error("time=1ms,").find("--limit knows no ''"), std::string::npos);
 }
 
 TEST(Limits, AllFaultsAreNamedAtOnce) {
-  const std::string text = complaint("tine=1ms,memory=big");
+  const std::string text = error("tine=1ms,memory=big");
   EXPECT_NE(text.find("tine"), std::string::npos);
   EXPECT_NE(text.find("big"), std::string::npos);
 }
 
-RC_GTEST_PROP(Limits, AnyTextIsALimitOrAComplaint, (const std::string& text)) {
+RC_GTEST_PROP(Limits, AnyTextIsALimitOrAError, (const std::string& text)) {
   spec::Diagnostics diagnostics;
   const Limits limits = parse_limits(text, diagnostics);
   RC_ASSERT(text.empty() || diagnostics.has_errors() || !limits.empty());

@@ -13,7 +13,7 @@ namespace weft::experiment {
 namespace {
 
 using fabric::NodeId;
-using spec::Complaint;
+using spec::Error;
 
 constexpr std::size_t kMostLinks = 4096;  // both directions counted; a capture of more is not looked at
 
@@ -37,7 +37,7 @@ std::optional<Wanted> parse_link(const fabric::Fabric& fabric, const std::string
   return to ? std::optional(Wanted{*from, *to}) : std::nullopt;
 }
 
-// The name that was meant, where one of a switch or card is near enough; of a large fabric the first ones are looked
+// The name that was meant, where one of a switch or NIC is near enough; of a large fabric the first ones are looked
 // at.
 std::optional<std::string> nearest(const fabric::Fabric& fabric, const std::string& name) {
   constexpr std::uint32_t kMostNames = 4096;
@@ -73,7 +73,7 @@ std::vector<NamedLink> find_links(const sim::Layout& layout, const std::vector<s
     const auto link = parse_link(fabric, name);
     if (link) wanted.emplace_back(*link, false);
     if (!link)
-      diagnostics.add(Complaint::bad_reference, asker.place, fmt::format("{} finds no '{}'", asker.name, name),
+      diagnostics.add(Error::bad_reference, asker.place, fmt::format("{} finds no '{}'", asker.name, name),
                       suggestion(fabric, name));
   }
   std::vector<NamedLink> links;
@@ -96,11 +96,11 @@ std::vector<NamedLink> find_links(const sim::Layout& layout, const std::vector<s
   }
   for (std::size_t i = 0; i < names.size(); ++i)
     if (!wanted[i].second)
-      diagnostics.add(Complaint::bad_reference, asker.place,
+      diagnostics.add(Error::bad_reference, asker.place,
                       fmt::format("{}: no link of the network is '{}'", asker.name, names[i]),
                       "`weft show links` lists them");
   if (links.size() > kMostLinks)
-    diagnostics.add(Complaint::out_of_range, asker.place, fmt::format("{} names too many links", asker.name),
+    diagnostics.add(Error::out_of_range, asker.place, fmt::format("{} names too many links", asker.name),
                     fmt::format("at most {}", kMostLinks));
   return links;
 }

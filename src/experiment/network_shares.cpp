@@ -45,10 +45,10 @@ std::span<const collective::NetworkLinks::Part> NetworkShares::between(std::uint
 void NetworkShares::take_links(std::uint32_t from, std::uint32_t to) {
   const std::uint32_t turns = routes_.config().whole < kLarge ? 1 : std::max(1u, routes_.config().queues);
   for (std::uint32_t turn = 0; turn < turns; ++turn)
-    for (const sim::FlowWay& way : routes_.find({from, to, kLarge, 0, schedule::kItself, schedule::kItself, false}))
-      for (std::size_t stage = 0; stage < way.count; ++stage)
-        for (const sim::MaxMinRates::Share& share : way.stages[stage].shares) {
-          const Wide part = Wide{share.weight} * way.bytes / kLarge * kWhole / sim::MaxMinRates::kWhole / turns;
+    for (const sim::FlowPath& path : routes_.find({from, to, kLarge, 0, schedule::kItself, schedule::kItself, false}))
+      for (std::size_t stage = 0; stage < path.count; ++stage)
+        for (const sim::MaxMinRates::Share& share : path.stages[stage].shares) {
+          const Wide part = Wide{share.weight} * path.bytes / kLarge * kWhole / sim::MaxMinRates::kWhole / turns;
           while (rates_.size() <= share.link)
             rates_.push_back(
                 Bandwidth(routes_.capacity(static_cast<std::uint32_t>(rates_.size())) / sim::FlowRoutes::kParts));
@@ -116,7 +116,7 @@ void check_shares(Design& design, const Experiment& experiment, const std::vecto
   if (all_faults(design, experiment).empty() || !design.fabric().has_network()) return;
   check_faults(design);
   if (const std::string why = why_no_shares(design); !why.empty())
-    diagnostics.add(spec::Complaint::not_simulated, {}, fmt::format("messages do not know {}, and so no faults", why),
+    diagnostics.add(spec::Error::not_simulated, {}, fmt::format("messages do not know {}, and so no faults", why),
                     "--fidelity packet");
   if (diagnostics.has_errors()) return;
   const Traffic all = work_and(nullptr);
@@ -135,7 +135,7 @@ void check_shares(Design& design, const Experiment& experiment, const std::vecto
         const std::uint32_t other = team->gpu(to[port % to.size()].rank);
         if (shares.between(gpu, other).empty())
           return diagnostics.add(
-              spec::Complaint::not_simulated, design.place("faults", "part"),
+              spec::Error::not_simulated, design.place("faults", "part"),
               fmt::format("with these faults nothing joins {} and {}", design.fabric().name(design.fabric().gpu(gpu)),
                           design.fabric().name(design.fabric().gpu(other))),
               "GPUs that are joined, or other faults");

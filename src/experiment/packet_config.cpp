@@ -14,7 +14,7 @@
 namespace weft::experiment {
 namespace {
 
-using spec::Complaint;
+using spec::Error;
 using transport::PacketType;
 using transport::Protocol;
 
@@ -83,7 +83,7 @@ transport::TcpConfig::Control control_of(model::TcpControl control) {
 transport::RoceConfig roce_config(const model::TransportSpec& spec) {
   transport::RoceConfig roce;
   const model::RoceSpec& own = spec.rocev2;
-  roce.mtu = std::bit_floor(u32(std::min<std::int64_t>(4096, spec.mtu.value_or(Bytes(4096)).count())));  // as cards do
+  roce.mtu = std::bit_floor(u32(std::min<std::int64_t>(4096, spec.mtu.value_or(Bytes(4096)).count())));  // as NICs do
   roce.ack_every = u32(own.ack_every);
   roce.qps = u32(own.qps);
   roce.split = own.split;
@@ -366,7 +366,7 @@ void check_services(Design& design, std::span<const TrafficStream> streams) {
   spec::Diagnostics& diagnostics = design.diagnostics();
   const model::SwitchingSpec& switching = design.cluster().file.switching;
   const auto refuse = [&](const std::string& what, const std::string& help) {
-    diagnostics.add(Complaint::contradiction, design.place("switching", "services"), what, help);
+    diagnostics.add(Error::contradiction, design.place("switching", "services"), what, help);
   };
   std::vector<std::string> names;
   bool any_lossless = false;
@@ -387,7 +387,7 @@ void check_services(Design& design, std::span<const TrafficStream> streams) {
                        sim::kMostClasses, kMostServices, classes - kFirstService, channels),
            "fewer services that are lossless, or virtual_channels: fewer");
   if (switching.virtual_channels && needed_channels(design.cluster()) == 1)
-    diagnostics.add(Complaint::contradiction, design.place("switching", "virtual_channels"),
+    diagnostics.add(Error::contradiction, design.place("switching", "virtual_channels"),
                     "virtual channels are for a Dragonfly of several groups with flow_control: pfc or credits",
                     "no virtual_channels: nothing can wait in a circle here");
   if (any_lossless && switching.flow_control == model::FlowControl::none)
@@ -403,7 +403,7 @@ void check_services(Design& design, std::span<const TrafficStream> streams) {
     const auto service = service_of(switching, stream);
     if (!service) {
       const auto guess = did_you_mean(*stream.run.service, names);
-      diagnostics.add(Complaint::bad_reference, stream.run.places.of("service"),
+      diagnostics.add(Error::bad_reference, stream.run.places.of("service"),
                       fmt::format("stream '{}' asks for the service '{}', which is not there", stream.run.name,
                                   *stream.run.service),
                       guess           ? fmt::format("did you mean {}?", *guess)

@@ -86,7 +86,7 @@ TEST(PacketConfig, RoceIsAsTheFileSays) {
   const transport::RoceConfig& roce = config.stack.roce;
   EXPECT_EQ(config.protocol, Protocol::rocev2);
   EXPECT_EQ(roce.mtu, 2048u);
-  EXPECT_EQ(config_with({"transport.mtu=3000B"}).stack.roce.mtu, 2048u) << "cards know powers of two";
+  EXPECT_EQ(config_with({"transport.mtu=3000B"}).stack.roce.mtu, 2048u) << "NICs know powers of two";
   EXPECT_EQ(roce.ack_every, 9u);
   EXPECT_EQ(roce.qps, 3u);
   EXPECT_EQ(config.pins, 3u);

@@ -16,7 +16,7 @@ Outcome run_traffic(const Design& design, const Traffic& traffic, const Experime
 
 // Why a transport carries nothing between two kinds of servers.
 struct KeptApart {
-  spec::Complaint complaint;
+  spec::Error error;
   std::string what;  // "from one site to another, where SRD is not routed"
   std::string help;  // "of one site, or ..."
 };

@@ -13,7 +13,7 @@
 namespace weft::experiment {
 namespace {
 
-using spec::Complaint;
+using spec::Error;
 
 std::uint64_t fingerprint_of(std::string_view text) {
   Fingerprint fingerprint;
@@ -68,7 +68,7 @@ std::uint64_t fingerprint_of(const TrafficStream& stream) {
 bool fits(const model::TrafficRun& run, std::int64_t nodes, const TrafficGround& ground,
           spec::Diagnostics& diagnostics) {
   const auto refuse = [&](std::string what, std::string help) {
-    diagnostics.add(Complaint::out_of_range, run.places.of(run.nodes ? "nodes" : "first"), std::move(what),
+    diagnostics.add(Error::out_of_range, run.places.of(run.nodes ? "nodes" : "first"), std::move(what),
                     std::move(help));
     return false;
   };
@@ -129,7 +129,7 @@ std::optional<Traffic> read_matrix(std::uint32_t source, const TrafficGround& gr
   traffic.name = diagnostics.sources().name(source);
   traffic.fingerprint = fingerprint_of(diagnostics.sources().text(source));
   if (traffic.nodes > ground.gpus)
-    diagnostics.add(Complaint::out_of_range, {},
+    diagnostics.add(Error::out_of_range, {},
                     fmt::format("the traffic is of {} nodes, the cluster has {} GPUs", grouped(traffic.nodes),
                                 grouped(ground.gpus)),
                     "a larger cluster, or fewer nodes");
@@ -141,7 +141,7 @@ std::optional<Traffic> make_traffic(const std::vector<model::TrafficRun>& runs, 
                                     spec::Diagnostics& diagnostics) {
   Traffic traffic;
   if (runs.size() > workload::kMostStreams)
-    diagnostics.add(Complaint::out_of_range, runs[workload::kMostStreams].places.of("name"),
+    diagnostics.add(Error::out_of_range, runs[workload::kMostStreams].places.of("name"),
                     fmt::format("there are {} streams", runs.size()),
                     fmt::format("at most {}", workload::kMostStreams));
   bool counted_all = true;
@@ -151,7 +151,7 @@ std::optional<Traffic> make_traffic(const std::vector<model::TrafficRun>& runs, 
     if (!stream) return std::nullopt;
     for (const TrafficStream& other : traffic.streams)
       if (other.run.name == run.name)
-        diagnostics.add(Complaint::contradiction, run.places.of("name"),
+        diagnostics.add(Error::contradiction, run.places.of("name"),
                         fmt::format("two streams are called '{}'", run.name), "a name for each");
     traffic.nodes = std::max(traffic.nodes, static_cast<std::uint32_t>(run.first) + stream->ground.nodes);
     counted_all = counted_all && stream->flows > 0;

@@ -17,7 +17,7 @@
 namespace weft::experiment {
 namespace {
 
-using spec::Complaint;
+using spec::Error;
 
 void unused_ports(Design& design, const fabric::Summary& summary) {
   std::vector<std::string> tiers;
@@ -27,7 +27,7 @@ void unused_ports(Design& design, const fabric::Summary& summary) {
       tiers.push_back(fmt::format("{} of {} {} ports", grouped(all - tier.ports_in_use), grouped(all), tier.name));
   }
   if (tiers.empty()) return;
-  design.diagnostics().add(Complaint::unused_ports, design.place("fabric", "switch"),
+  design.diagnostics().add(Error::unused_ports, design.place("fabric", "switch"),
                            fmt::format("unused: {}", fmt::join(tiers, ", ")),
                            "room to grow, or a smaller switch would do");
 }
@@ -39,7 +39,7 @@ void slow_slot(Design& design, const model::Group& group, std::size_t index) {
   const Bandwidth slot = std::min(own, server);
   if (slot >= group.spec.nic.rate || slot.count() == 0) return;
   design.diagnostics().add(
-      Complaint::slow_slot, design.place("servers", "nic", index),
+      Error::slow_slot, design.place("servers", "nic", index),
       fmt::format("{} at {} sits in a slot of {}", group.spec.nic.kind, brief(group.spec.nic.rate), brief(slot)),
       own < server ? fmt::format("{} itself is PCIe {} x{} ({})", group.spec.nic.kind, group.spec.nic.pcie_gen,
                                  group.spec.nic.pcie_lanes, brief(own))
@@ -59,7 +59,7 @@ void far_nics(Design& design, const model::Group& group, std::size_t index) {
   }
   if (far.empty()) return;
   design.diagnostics().add(
-      Complaint::far_nic, design.place("servers", "nics", index),
+      Error::far_nic, design.place("servers", "nics", index),
       fmt::format("GPU {} of every {} reach their NIC through host memory", fmt::join(far, ", "), group.spec.kind),
       "their NIC is behind another root complex; `weft show server --as svg` draws it");
 }
@@ -79,7 +79,7 @@ void small_buffer(Design& design, const fabric::Summary& summary) {
   const auto smallest =
       std::min_element(kinds.begin(), kinds.end(), [&](auto& a, auto& b) { return share(a) < share(b); });
   if (share(*smallest).count() >= product) return;
-  design.diagnostics().add(Complaint::small_buffer, design.place("fabric", "switch"),
+  design.diagnostics().add(Error::small_buffer, design.place("fabric", "switch"),
                            fmt::format("one port's share of a {} buffer is {}; one bandwidth-delay product is {}",
                                        smallest->kind, brief(share(*smallest)), brief(Bytes(product))),
                            fmt::format("{} x a round trip of {}", brief(rate), brief(summary.longest->latency * 2)));
@@ -103,7 +103,7 @@ void small_window(Design& design, const fabric::Summary& summary) {
   const std::int64_t window = transport.window.value_or(transport::kMostSrdWindow);
   if (packets <= window) return;
   design.diagnostics().add(
-      Complaint::small_window, design.place("transport", "window"),
+      Error::small_window, design.place("transport", "window"),
       fmt::format("a round trip of {} holds {} packets at the rate of a NIC, SRD keeps {} in flight to one peer",
                   brief(round_trip), grouped(packets), window),
       fmt::format("one flow gets at most {}% of the rate; larger packets (transport.mtu) would get more",
@@ -114,8 +114,7 @@ void small_window(Design& design, const fabric::Summary& summary) {
 void small_headroom(Design& design) {
   const model::SwitchingSpec& switching = design.cluster().file.switching;
   const auto warn = [&](const std::string& key, std::string what, std::string help) {
-    design.diagnostics().add(Complaint::small_headroom, design.place("switching", key), std::move(what),
-                             std::move(help));
+    design.diagnostics().add(Error::small_headroom, design.place("switching", key), std::move(what), std::move(help));
   };
   for (const SwitchHeadroom& each : headroom_of(design)) {
     const auto longest =
@@ -138,7 +137,7 @@ void small_headroom(Design& design) {
 void unused_sections(Design& design) {
   const model::ClusterFile& file = design.cluster().file;
   const auto unused = [&](const std::string& section, const std::string& what) {
-    design.diagnostics().add(Complaint::not_used, design.place(section, "", SIZE_MAX),
+    design.diagnostics().add(Error::not_used, design.place(section, "", SIZE_MAX),
                              fmt::format("'{}' is read and checked, and no run uses it yet", section), what);
   };
   if (!file.storage.empty())
@@ -162,7 +161,7 @@ void beyond_ultracluster(Design& design) {
       if (together(other)) chips += std::int64_t{other.servers} * other.gpus();
     const std::int64_t most = most_chips(groups[i].spec.ultracluster);
     if (most == 0 || chips <= most || std::any_of(groups.begin(), groups.begin() + i, together)) continue;
-    design.diagnostics().add(Complaint::beyond_ultracluster, design.place("servers", "count", i),
+    design.diagnostics().add(Error::beyond_ultracluster, design.place("servers", "count", i),
                              fmt::format("{} are more than the {} of an UltraCluster {}", counted(chips, "GPU"),
                                          grouped(most), groups[i].spec.ultracluster),
                              fmt::format("count: {}, or sites that each stay below it", most / groups[i].gpus()));
@@ -208,11 +207,10 @@ constexpr std::string_view kAgainstLoss =
 std::vector<spec::Diagnostic> packet_warnings(Design& design, std::span<const TrafficStream> streams) {
   std::vector<spec::Diagnostic> made;
   if (std::string risk = deadlock_risk(design); !risk.empty())
-    made.push_back({Complaint::can_lock_up, design.place("switching", "virtual_channels"), std::move(risk),
+    made.push_back({Error::can_lock_up, design.place("switching", "virtual_channels"), std::move(risk),
                     fmt::format("virtual_channels: {}, which is also the default", needed_channels(design.cluster()))});
   if (std::string risk = loss_risk(design, streams); !risk.empty())
-    made.push_back(
-        {Complaint::lossy_roce, design.place("transport", "kind"), std::move(risk), std::string(kAgainstLoss)});
+    made.push_back({Error::lossy_roce, design.place("transport", "kind"), std::move(risk), std::string(kAgainstLoss)});
   return made;
 }
 
@@ -230,11 +228,11 @@ std::vector<spec::Diagnostic> collective_warnings(Design& design) {
   for (std::size_t i = 0; i < groups.size(); ++i)
     if (const model::GpuKind& gpu = groups[i].spec.gpu; gpu.scale_up.starts_with("neuronlink"))
       return {
-          {Complaint::not_nccl, design.place("servers", "kind", i),
+          {Error::not_nccl, design.place("servers", "kind", i),
            fmt::format("collectives of {} are Neuron's, and which algorithm it takes is not known: NCCL's stand in, "
                        "with the constants of other GPUs",
                        gpu.kind),
-           "links, cards and latencies are this cluster's; take names of algorithms and small sizes as a guess"}};
+           "links, NICs and latencies are this cluster's; take names of algorithms and small sizes as a guess"}};
   return {};
 }
 
@@ -247,7 +245,7 @@ std::vector<spec::Diagnostic> warnings_of(Design& design, const Experiment& expe
       made.push_back(std::move(each));
   const auto* traffic = std::get_if<Traffic>(experiment.workload.get());
   if (traffic != nullptr && traffic->matrix && traffic->matrix->bare_start.source != 0)
-    made.push_back({Complaint::start_unit, traffic->matrix->bare_start,
+    made.push_back({Error::start_unit, traffic->matrix->bare_start,
                     fmt::format("line {} of the matrix: start without a unit is taken as microseconds",
                                 traffic->matrix->bare_start.line),
                     "as htsim_uec does; 5us or 2500ps leaves no doubt"});
@@ -267,7 +265,7 @@ void add_warnings(Design& design, const fabric::Summary& summary) {
   small_buffer(design, summary);
   small_window(design, summary);
   for (spec::Diagnostic& each : packet_warnings(design, {}))
-    design.diagnostics().add(each.complaint, each.place, std::move(each.message), std::move(each.help));
+    design.diagnostics().add(each.error, each.place, std::move(each.message), std::move(each.help));
 }
 
 }  // namespace weft::experiment

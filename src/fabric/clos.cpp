@@ -208,32 +208,32 @@ Peer Clos::to_gateway(std::uint32_t site, std::uint32_t top, std::uint32_t port)
 Waypoint Clos::waypoint(std::uint32_t index) const {
   const Position at = position(index);
   // The two answers of `towards`, asked for a target below and for one that is not.
-  Waypoint way;
-  way.level = static_cast<std::uint8_t>(at.tier);
+  Waypoint waypoint;
+  waypoint.level = static_cast<std::uint8_t>(at.tier);
   switch (at.tier) {
     case Tier::leaf:
-      way.place = index;
-      way.down = {0, 1};
-      way.up = shape_.tiers >= 2 ? PortRange{shape_.leaf_down, shape_.spines_per_pod * shape_.bundle, kLeafUp}
-                                 : towards_gateways(shape_.leaf_down, kLeafUp);
+      waypoint.place = index;
+      waypoint.down = {0, 1};
+      waypoint.up = shape_.tiers >= 2 ? PortRange{shape_.leaf_down, shape_.spines_per_pod * shape_.bundle, kLeafUp}
+                                      : towards_gateways(shape_.leaf_down, kLeafUp);
       break;
     case Tier::spine:
-      way.place = at.pod;
-      way.step = shape_.bundle;
-      way.down = {0, shape_.bundle, kSpineDown};
-      way.up = shape_.tiers == 3 ? PortRange{shape_.leaves_per_pod * shape_.bundle,
-                                             shape_.supers_per_group * shape_.super_bundle, kSpineUp}
-                                 : towards_gateways(shape_.leaves_per_pod * shape_.bundle, kSpineUp);
+      waypoint.place = at.pod;
+      waypoint.step = shape_.bundle;
+      waypoint.down = {0, shape_.bundle, kSpineDown};
+      waypoint.up = shape_.tiers == 3 ? PortRange{shape_.leaves_per_pod * shape_.bundle,
+                                                  shape_.supers_per_group * shape_.super_bundle, kSpineUp}
+                                      : towards_gateways(shape_.leaves_per_pod * shape_.bundle, kSpineUp);
       break;
     case Tier::super_spine:
     case Tier::gateway:
-      way.place = at.site;
-      way.step = spines_per_group() * shape_.super_bundle;
-      way.down = {0, way.step, kSuperDown};
-      way.up = towards_gateways(shape_.sites[at.site].pods * way.step, kSuperUp);
+      waypoint.place = at.site;
+      waypoint.step = spines_per_group() * shape_.super_bundle;
+      waypoint.down = {0, waypoint.step, kSuperDown};
+      waypoint.up = towards_gateways(shape_.sites[at.site].pods * waypoint.step, kSuperUp);
       break;
   }
-  return way;
+  return waypoint;
 }
 
 Destination Clos::destination(const Target& target) const {

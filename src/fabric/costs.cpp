@@ -122,7 +122,7 @@ Costs costs_of(const Fabric& fabric, std::span<const std::uint64_t> switches) {
       scale_up_power.add(group.servers / static_cast<std::uint64_t>(spec.scale_up->servers), spec.scale_up->power);
     rent(spec.price, group.servers);
     servers.add_rented(group.servers, spec.purchase, spec.price);
-    // A server has its cards in its price where they have none of their own.
+    // A server has its NICs in its price where they have none of their own.
     nics.add(static_cast<std::uint64_t>(group.servers) * group.nics(), spec.nic.purchase, spec.price || spec.purchase);
   }
   for (std::size_t i = 0; i < switches.size(); ++i) {

@@ -123,11 +123,11 @@ TEST_P(UnderFailure, EverySingleFaultIsRoutedAround) {
     const auto first = *rc::gen::inRange<std::size_t>(0, step);
     for (std::size_t f = first; f < faults.size(); f += step) {
       const Damage damage(fabric, {faults[f]});
-      const bool way = joined(damage, from, to);
-      if (fabric.reachable(from, to, damage.failures) != way)
-        RC_FAIL("reachable() says " + std::string(way ? "no" : "yes") + " against the graph, from " +
+      const bool is_joined = joined(damage, from, to);
+      if (fabric.reachable(from, to, damage.failures) != is_joined)
+        RC_FAIL("reachable() says " + std::string(is_joined ? "no" : "yes") + " against the graph, from " +
                 std::to_string(from) + " to " + std::to_string(to) + " without " + ::testing::PrintToString(faults[f]));
-      if (!way) continue;
+      if (!is_joined) continue;
       for (std::uint32_t entropy = 0; entropy < 4; ++entropy) walk_avoids_damage(damage, from, to, entropy);
     }
   }));

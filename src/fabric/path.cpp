@@ -138,10 +138,10 @@ class PathBuilder {
 
   void between_gpu_and_nic(const Node& gpu_node, std::uint32_t nic, bool outward) {
     const NodeId gpu = fabric_.in_server(NodeKind::gpu, gpu_node.group, gpu_node.server, gpu_node.local);
-    const NodeId card = fabric_.in_server(NodeKind::nic, gpu_node.group, gpu_node.server, nic);
+    const NodeId nic_node = fabric_.in_server(NodeKind::nic, gpu_node.group, gpu_node.server, nic);
     const bool bounces = !group(gpu_node).diagram.direct(gpu_node.local, nic);
     path_.host_memory |= bounces;
-    outward ? inside_server(gpu, card, bounces) : inside_server(card, gpu, bounces);
+    outward ? inside_server(gpu, nic_node, bounces) : inside_server(nic_node, gpu, bounces);
   }
 
   // The NICs of a GPU in order of preference: its near ones, then the others of its server; each
@@ -160,8 +160,8 @@ class PathBuilder {
   }
 
   std::uint32_t endpoint(const Node& gpu, std::uint32_t nic, std::uint32_t port) const {
-    const NodeId card = fabric_.in_server(NodeKind::nic, gpu.group, gpu.server, nic);
-    return fabric_.endpoint(value(card) - value(fabric_.node(NodeKind::nic, 0)), port);
+    const NodeId nic_node = fabric_.in_server(NodeKind::nic, gpu.group, gpu.server, nic);
+    return fabric_.endpoint(value(nic_node) - value(fabric_.node(NodeKind::nic, 0)), port);
   }
 
   bool over_network(const Node& source, const Node& destination) {

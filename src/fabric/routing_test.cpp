@@ -55,12 +55,12 @@ struct Property {
     if (clos == nullptr) return;
     for (std::uint32_t at = 0; at < fabric.switches_per_plane(); ++at) {
       if (!clos->has_waypoint(at)) continue;
-      const Waypoint way = clos->waypoint(at);
+      const Waypoint waypoint = clos->waypoint(at);
       const std::uint32_t step = std::max(1u, fabric.endpoints() / 200);
       for (std::uint32_t end = 0; end < fabric.endpoints(); end += step) {
         const Target target = fabric.attachment(end).target;
         const PortRange slow = clos->towards(at, target);
-        const PortRange fast = towards(way, clos->destination(target));
+        const PortRange fast = towards(waypoint, clos->destination(target));
         ASSERT_EQ(fast.first, slow.first) << at << " to " << end;
         ASSERT_EQ(fast.count, slow.count) << at << " to " << end;
         ASSERT_EQ(fast.salt, slow.salt) << at << " to " << end;

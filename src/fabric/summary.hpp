@@ -51,7 +51,7 @@ Summary summarise(const Fabric& fabric);
 Duration path_latency(const Fabric& fabric, const Path& path);
 
 enum class Owner { oneself, provider, aws };
-// AWS where cards are EFA's, another provider where servers have a price per hour.
+// AWS where NICs are EFA's, another provider where servers have a price per hour.
 Owner owner_of(const model::Cluster& cluster);
 
 // The step of the scale guide (8, 64, 512, more nodes) that a number of servers belongs to. Quotas are a provider's.

@@ -16,7 +16,7 @@
 
 namespace weft::fabric::testing {
 
-// The cluster a text describes. Fails the test and throws when there are complaints.
+// The cluster a text describes. Fails the test and throws when there are errors.
 model::Cluster cluster_of(const std::string& yaml);
 // Whether a text describes a cluster that can be built.
 bool loads(const std::string& yaml);

@@ -1,5 +1,5 @@
-#include "base/testing_source_dir.hpp"
 #include "fabric/testing_fabrics.hpp"
+#include "base/testing_source_dir.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 namespace weft::fabric::testing {
 namespace {
 
-std::optional<model::Cluster> load(const std::string& yaml, std::string& complaints) {
+std::optional<model::Cluster> load(const std::string& yaml, std::string& errors) {
   spec::Diagnostics diagnostics;
   static const model::Catalog catalog = [] {
     spec::Diagnostics own;
@@ -21,7 +21,7 @@ std::optional<model::Cluster> load(const std::string& yaml, std::string& complai
   }();
   const std::uint32_t source = diagnostics.sources().add("test.weft.yaml", yaml);
   auto cluster = model::load_cluster(source, "test", {}, catalog, diagnostics);
-  if (!cluster) complaints = spec::render_text(diagnostics, false);
+  if (!cluster) errors = spec::render_text(diagnostics, false);
   return cluster;
 }
 
@@ -42,18 +42,18 @@ std::string at_sites(const std::vector<int>& counts, const std::string& more) {
 }  // namespace
 
 model::Cluster cluster_of(const std::string& yaml) {
-  std::string complaints;
-  auto cluster = load(yaml, complaints);
+  std::string errors;
+  auto cluster = load(yaml, errors);
   if (!cluster) {
-    ADD_FAILURE() << yaml << complaints;
+    ADD_FAILURE() << yaml << errors;
     throw std::runtime_error("the cluster of this test does not load");
   }
   return std::move(*cluster);
 }
 
 bool loads(const std::string& yaml) {
-  std::string complaints;
-  return load(yaml, complaints).has_value();
+  std::string errors;
+  return load(yaml, errors).has_value();
 }
 
 std::optional<model::Cluster> topo_cluster(const std::string& file) {

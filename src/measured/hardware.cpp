@@ -88,7 +88,7 @@ const GpuChip* gpu_by_name(std::string_view name) {
     std::string_view word;
     std::uint32_t device;
   };
-  // Longer words first: GB200 contains B200, RTX 5090 no H20. Cards of one family that are joined
+  // Longer words first: GB200 contains B200, RTX 5090 no H20. NICs of one family that are joined
   // alike share a row.
   static constexpr std::array kNames = {
       Row{"GB300", 0x31c2},        Row{"GB200", 0x2941},       Row{"B300", 0x3182},

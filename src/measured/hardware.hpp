@@ -41,7 +41,7 @@ struct NicChip {
 
 const NicChip* nic_by_device(std::uint32_t vendor, std::uint32_t device);
 const NicChip* nic_by_kind(std::string_view kind);
-// The card that is sold at that rate, in Gb/s.
+// The NIC that is sold at that rate, in Gb/s.
 std::string_view nic_by_rate(std::int64_t gigabits_per_second);
 
 // A CPU model by the link that joins two of them.

@@ -28,7 +28,7 @@ Slot slot_of(std::int64_t rate) {
   return rate >= 5'000 ? Slot{3, 8} : Slot{3, 4};
 }
 
-struct Card {
+struct Device {
   std::size_t socket = 0;
   std::int64_t root = -1;  // below which PCIe switch; -1: at the CPU
   std::int64_t pcie = 0;   // the narrowest link on the way
@@ -43,8 +43,8 @@ class Walk {
     for (const LogPart& part : parts) take(part);
   }
 
-  std::vector<Card> gpus;
-  std::vector<Card> nics;
+  std::vector<Device> gpus;
+  std::vector<Device> nics;
   std::size_t sockets = 0;
   std::vector<std::size_t> root_socket;
 
@@ -53,7 +53,7 @@ class Walk {
     std::size_t indent;
     std::int64_t root;
     std::int64_t pcie;
-    Card* card;
+    Device* device;
   };
 
   void take(const LogPart& part) {
@@ -67,11 +67,11 @@ class Walk {
     if (sockets == 0) return;  // the beginning was cut off
     while (!levels_.empty() && levels_.back().indent >= part.indent) levels_.pop_back();
     const Level above = levels_.empty() ? Level{0, -1, INT64_MAX, nullptr} : levels_.back();
-    Card* const card = last_card_;
-    if (part.kind == Kind::net && card != nullptr) card->net += part.rate;
-    if (part.link == "NVL" && card != nullptr) {
-      card->nvlink += part.rate;
-      card->through_switch |= part.kind == Kind::nvswitch;
+    Device* const device = last_device_;
+    if (part.kind == Kind::net && device != nullptr) device->net += part.rate;
+    if (part.link == "NVL" && device != nullptr) {
+      device->nvlink += part.rate;
+      device->through_switch |= part.kind == Kind::nvswitch;
     }
     if (part.link != "PCI" || part.rate >= kVirtual) return;
     Level level{part.indent, above.root, std::min(above.pcie, part.rate), nullptr};
@@ -83,20 +83,20 @@ class Walk {
     levels_.push_back(level);
   }
 
-  void add(std::vector<Card>& cards, const Level& level) {
-    constexpr std::size_t kMostCards = 256;
-    if (cards.size() >= kMostCards) return;
-    if (cards.empty()) cards.reserve(kMostCards);  // so that last_card_ stays where it is
-    cards.push_back({sockets - 1, level.root, level.pcie, 0, false, 0});
-    last_card_ = &cards.back();
+  void add(std::vector<Device>& devices, const Level& level) {
+    constexpr std::size_t kMostDevices = 256;
+    if (devices.size() >= kMostDevices) return;
+    if (devices.empty()) devices.reserve(kMostDevices);  // so that last_card_ stays where it is
+    devices.push_back({sockets - 1, level.root, level.pcie, 0, false, 0});
+    last_device_ = &devices.back();
   }
 
   std::vector<Level> levels_;
-  Card* last_card_ = nullptr;
+  Device* last_device_ = nullptr;
 };
 
 // By its NVLinks, of which NCCL reckons with 20 to 21 GB/s each, 40 from Blackwell on.
-const GpuChip& chip_of(const Card& gpu, const std::string& name) {
+const GpuChip& chip_of(const Device& gpu, const std::string& name) {
   if (const GpuChip* chip = gpu_by_name(name)) return *chip;
   if (gpu.nvlink >= 600'000) return *gpu_by_kind("b200");
   if (gpu.nvlink >= 300'000) return *gpu_by_kind("h100-sxm");
@@ -106,17 +106,18 @@ const GpuChip& chip_of(const Card& gpu, const std::string& name) {
 }
 
 void place(const Walk& walk, ServerOutline& out) {
-  const bool switched = std::any_of(walk.gpus.begin(), walk.gpus.end(), [](const Card& gpu) { return gpu.root >= 0; });
-  // A card at the CPU beside switches is a switch of its own to the model.
+  const bool switched =
+      std::any_of(walk.gpus.begin(), walk.gpus.end(), [](const Device& gpu) { return gpu.root >= 0; });
+  // A NIC at the CPU beside switches is a switch of its own to the model.
   std::vector<std::size_t> roots = walk.root_socket;
-  const auto place_of = [&](const Card& card) {
-    if (!switched) return static_cast<std::int64_t>(card.socket);
-    if (card.root >= 0) return card.root;
-    roots.push_back(card.socket);
+  const auto place_of = [&](const Device& device) {
+    if (!switched) return static_cast<std::int64_t>(device.socket);
+    if (device.root >= 0) return device.root;
+    roots.push_back(device.socket);
     return static_cast<std::int64_t>(roots.size()) - 1;
   };
-  for (const Card& gpu : walk.gpus) out.gpu_switch.push_back(place_of(gpu));
-  for (const Card& nic : walk.nics) out.nic_switch.push_back(place_of(nic));
+  for (const Device& gpu : walk.gpus) out.gpu_switch.push_back(place_of(gpu));
+  for (const Device& nic : walk.nics) out.nic_switch.push_back(place_of(nic));
   if (!switched) return;
   out.pcie_switches = static_cast<std::int64_t>(roots.size());
   for (const std::size_t socket : roots) out.switch_socket.push_back(static_cast<std::int64_t>(socket));
@@ -157,13 +158,13 @@ std::optional<ServerOutline> outline_of(const std::vector<LogPart>& parts, const
   const Walk walk(parts);
   if (walk.gpus.empty() || walk.sockets > kMostSockets) return std::nullopt;
   ServerOutline out;
-  const Card& weakest = *std::min_element(walk.gpus.begin(), walk.gpus.end(),
-                                          [](const Card& a, const Card& b) { return a.nvlink < b.nvlink; });
+  const Device& weakest = *std::min_element(walk.gpus.begin(), walk.gpus.end(),
+                                            [](const Device& a, const Device& b) { return a.nvlink < b.nvlink; });
   const GpuChip& chip = chip_of(weakest, gpu_name);
   out.gpu = chip.kind;
   out.gpus = static_cast<std::int64_t>(walk.gpus.size());
-  const auto narrowest = [](const std::vector<Card>& cards) {
-    return slot_of(std::min_element(cards.begin(), cards.end(), [](const Card& a, const Card& b) {
+  const auto narrowest = [](const std::vector<Device>& devices) {
+    return slot_of(std::min_element(devices.begin(), devices.end(), [](const Device& a, const Device& b) {
                      return a.pcie < b.pcie;
                    })->pcie);
   };
@@ -174,7 +175,7 @@ std::optional<ServerOutline> outline_of(const std::vector<LogPart>& parts, const
   out.nics = static_cast<std::int64_t>(walk.nics.size());
   if (out.nics > 0) {
     std::int64_t rate = walk.nics.front().net;
-    for (const Card& nic : walk.nics) rate = std::min(rate, nic.net);
+    for (const Device& nic : walk.nics) rate = std::min(rate, nic.net);
     const std::int64_t gigabits = std::max<std::int64_t>(1, rate * 8 / 1'000);
     out.nic = nic_by_rate(gigabits);
     out.nic_rate = gigabits_per_second(gigabits);

@@ -10,7 +10,7 @@ namespace {
 
 using namespace testing;
 
-// Two sockets, a PCIe switch below each, two GPUs on NVSwitch and a card per switch; one GPU link
+// Two sockets, a PCIe switch below each, two GPUs on NVSwitch and a NIC per switch; one GPU link
 // of half the width.
 const std::string kDrawn =
     "h:1:9 [0] NCCL INFO === System : maxBw 24.0 totalBw 252.0 ===\n"

@@ -12,7 +12,7 @@
 namespace weft::measured {
 namespace {
 
-// The board that a GPU is mostly sold on, and the instance with Amazon's network cards.
+// The board that a GPU is mostly sold on, and the instance with Amazon's NICs.
 struct Board {
   std::string_view gpu;
   std::string_view server;
@@ -43,7 +43,7 @@ std::string fabric_text(std::int64_t ports, Bandwidth rate) {
       ports, exact(rate));
 }
 
-// Cards spread over the PCIe switches like those of the catalog's server.
+// NICs spread over the PCIe switches like those of the catalog's server.
 std::string board_text(const Board& board, const GpuChip& chip, const NamedParts& parts, const model::Catalog& catalog,
                        spec::Diagnostics& diagnostics) {
   const std::string name(parts.efa ? board.with_efa : board.server);
@@ -67,7 +67,7 @@ std::string board_text(const Board& board, const GpuChip& chip, const NamedParts
                            server ? server->nic.rate / std::max<std::int64_t>(1, server->nic.ports) : Bandwidth{});
 }
 
-// Cards in slots of the CPUs.
+// NICs in slots of the CPUs.
 ServerOutline slots(const GpuChip& chip, const NamedParts& parts) {
   ServerOutline out;
   out.gpu = chip.kind;

@@ -45,7 +45,7 @@ TEST(NamedServer, HasTheNvlinksOfItsName) {
   EXPECT_EQ(gigabytes("NVIDIA H100"), 450);
 }
 
-TEST(NamedServer, CardsInSlotsHaveNoNvlink) {
+TEST(NamedServer, NicsInSlotsHaveNoNvlink) {
   for (const char* gpu : {"NVIDIA GeForce RTX 4090", "NVIDIA GeForce RTX 5090", "Tesla T4", "NVIDIA A100 80GB PCIe",
                           "NVIDIA A10G", "NVIDIA H100 PCIe", "NVIDIA RTX PRO 6000 Blackwell Server Edition"}) {
     const model::Cluster cluster = made({.gpu = gpu, .gpus = 4});

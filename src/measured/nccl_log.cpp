@@ -82,13 +82,13 @@ std::string protocol_name(std::string_view text) {
 class LogReader {
  public:
   LogReader(std::uint32_t source, spec::Diagnostics& diagnostics)
-      : diagnostics_(diagnostics), lines_(source, spec::Complaint::bad_log, diagnostics) {}
+      : diagnostics_(diagnostics), lines_(source, spec::Error::bad_log, diagnostics) {}
 
   std::optional<NcclLog> read() {
     if (!lines_.readable()) return std::nullopt;
     for (; lines_.next(line_);) read_line();
     if (facts_ > 0) return std::move(log_);
-    diagnostics_.add(spec::Complaint::bad_log, lines_.whole(), "no line of NCCL was found",
+    diagnostics_.add(spec::Error::bad_log, lines_.whole(), "no line of NCCL was found",
                      "run the job with NCCL_DEBUG=INFO and keep what it prints");
     return std::nullopt;
   }

@@ -24,7 +24,7 @@
 namespace weft::measured {
 namespace {
 
-using spec::Complaint;
+using spec::Error;
 
 constexpr std::size_t kMostRows = 100'000;
 constexpr std::size_t kMostRanks = 1'000'000;
@@ -93,9 +93,7 @@ struct Layout {
 class BenchmarkReader {
  public:
   BenchmarkReader(std::uint32_t source, spec::Diagnostics& diagnostics)
-      : diagnostics_(diagnostics),
-        lines_(source, Complaint::bad_benchmark, diagnostics),
-        refused_(!lines_.readable()) {}
+      : diagnostics_(diagnostics), lines_(source, Error::bad_benchmark, diagnostics), refused_(!lines_.readable()) {}
 
   std::optional<Benchmark> read() {
     for (Line line; lines_.next(line);) read_line(line);
@@ -110,7 +108,7 @@ class BenchmarkReader {
  private:
   void refuse(spec::Place place, std::string message, std::string help) {
     refused_ = true;
-    diagnostics_.add(Complaint::bad_benchmark, place, std::move(message), std::move(help));
+    diagnostics_.add(Error::bad_benchmark, place, std::move(message), std::move(help));
   }
 
   void read_line(const Line& line) {

@@ -19,7 +19,7 @@ Benchmark good(const std::string& text) {
   return benchmark.value_or(Benchmark{});
 }
 
-std::string complaint_of(const std::string& text) {
+std::string error_of(const std::string& text) {
   spec::Diagnostics notes;
   EXPECT_FALSE(read_benchmark(notes.sources().add("out.txt", text), notes));
   const std::string all = spec::render_text(notes, false);
@@ -156,14 +156,14 @@ TEST(NcclTests, TellTablesApartWhereSizesBeginAgain) {
 }
 
 TEST(NcclTests, WithBrokenRowsAreRefused) {
-  EXPECT_EQ(complaint_of("no rows\n"), "out.txt: error E0704: no row of nccl-tests was found");
-  EXPECT_EQ(complaint_of("8 2 float sum -1 30.12 0.00\n"),
+  EXPECT_EQ(error_of("no rows\n"), "out.txt: error E0704: no row of nccl-tests was found");
+  EXPECT_EQ(error_of("8 2 float sum -1 30.12 0.00\n"),
             "out.txt:1:24: error E0704: the row has 3 numbers after its type, not 9");
-  EXPECT_EQ(complaint_of("8 2 float sum -1 fast 0.00 0.00 0 30.08 0.00 0.00 0\n"),
+  EXPECT_EQ(error_of("8 2 float sum -1 fast 0.00 0.00 0 30.08 0.00 0.00 0\n"),
             "out.txt:1:18: error E0704: 'fast' is not a number");
-  EXPECT_EQ(complaint_of("8 2 float sum 1.5 30.12 0.00 0.00 0 30.08 0.00 0.00 0\n"),
+  EXPECT_EQ(error_of("8 2 float sum 1.5 30.12 0.00 0.00 0 30.08 0.00 0.00 0\n"),
             "out.txt:1:15: error E0704: the root cannot be '1.5'");
-  EXPECT_EQ(complaint_of("8 2 float sum -1 N/A N/A N/A N/A N/A N/A N/A N/A\n"),
+  EXPECT_EQ(error_of("8 2 float sum -1 N/A N/A N/A N/A N/A N/A N/A N/A\n"),
             "out.txt:1:1: error E0704: the row has no time");
 }
 
@@ -277,8 +277,7 @@ TEST(NcclTests, ARowThatALogSwallowedIsLeftOut) {
       "0.01 0.01 0\n");
   ASSERT_EQ(out.tables.size(), 1u);
   EXPECT_EQ(out.tables[0].rows.size(), 1u);
-  EXPECT_NE(complaint_of("8 2 float sum -1 9.1 0.01\nand then nothing\n").find("numbers after its type"),
-            std::string::npos)
+  EXPECT_NE(error_of("8 2 float sum -1 9.1 0.01\nand then nothing\n").find("numbers after its type"), std::string::npos)
       << "cut off by hand it is a mistake";
 }
 

@@ -34,7 +34,7 @@ struct ServerOutline {
   std::string nic;  // kind; empty without NICs
   std::int64_t nics = 0;
   std::int64_t nic_ports = 1;
-  Bandwidth nic_rate;  // of the whole card
+  Bandwidth nic_rate;  // of the whole NIC
   std::int64_t nic_gen = 5;
   std::int64_t nic_lanes = 16;
   std::vector<std::string> nic_names;  // mlx5_0, as far as they are known

@@ -11,7 +11,7 @@
 namespace weft::measured {
 namespace {
 
-using spec::Complaint;
+using spec::Error;
 
 constexpr std::size_t kMostDevices = 512;
 constexpr std::int64_t kMostLinks = 64;
@@ -41,9 +41,7 @@ std::optional<SmiMatrix::Cell> cell_of(std::string_view word) {
 class MatrixReader {
  public:
   MatrixReader(std::uint32_t source, spec::Diagnostics& diagnostics)
-      : diagnostics_(diagnostics),
-        lines_(source, Complaint::bad_smi_matrix, diagnostics),
-        refused_(!lines_.readable()) {
+      : diagnostics_(diagnostics), lines_(source, Error::bad_smi_matrix, diagnostics), refused_(!lines_.readable()) {
     matrix_.source = source;
   }
 
@@ -68,7 +66,7 @@ class MatrixReader {
  private:
   void refuse(spec::Place place, std::string message, std::string help) {
     refused_ = true;
-    diagnostics_.add(Complaint::bad_smi_matrix, place, std::move(message), std::move(help));
+    diagnostics_.add(Error::bad_smi_matrix, place, std::move(message), std::move(help));
   }
 
   void read_heading(const Line& line, const std::vector<Word>& all) {

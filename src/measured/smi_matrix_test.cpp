@@ -20,7 +20,7 @@ const std::string kTwo =
     "nodes\n"
     "  NV#  = Connection traversing a bonded set of # NVLinks\n\nNIC Legend:\n\n  NIC0: mlx5_0\n  NIC1: mlx5_1\n";
 
-std::string complaint_of(const std::string& text) {
+std::string error_of(const std::string& text) {
   spec::Diagnostics notes;
   EXPECT_FALSE(read_smi_matrix(notes.sources().add("topo.txt", text), notes));
   const std::string all = spec::render_text(notes, false);
@@ -134,19 +134,19 @@ TEST(SmiMatrix, MayLackTheRowsOfNics) {
 }
 
 TEST(SmiMatrix, MustBeWhole) {
-  EXPECT_EQ(complaint_of("nothing of the kind\n"), "topo.txt: error E0703: no heading with GPU0 was found");
-  EXPECT_EQ(complaint_of("  GPU0 GPU1\nGPU0 X NV4\n"), "topo.txt:1:8: error E0703: there is no row of GPU1");
-  EXPECT_EQ(complaint_of("  GPU0 GPU1\nGPU0 X\nGPU1 SYS X\n"),
+  EXPECT_EQ(error_of("nothing of the kind\n"), "topo.txt: error E0703: no heading with GPU0 was found");
+  EXPECT_EQ(error_of("  GPU0 GPU1\nGPU0 X NV4\n"), "topo.txt:1:8: error E0703: there is no row of GPU1");
+  EXPECT_EQ(error_of("  GPU0 GPU1\nGPU0 X\nGPU1 SYS X\n"),
             "topo.txt:2:6: error E0703: the row of GPU0 has 1 of 2 columns");
-  EXPECT_EQ(complaint_of("  GPU0 GPU1\nGPU0 X NVX\nGPU1 SYS X\n"),
+  EXPECT_EQ(error_of("  GPU0 GPU1\nGPU0 X NVX\nGPU1 SYS X\n"),
             "topo.txt:2:8: error E0703: 'NVX' does not say how two devices are joined");
-  EXPECT_EQ(complaint_of("  GPU0 GPU1\nGPU0 X SYS\nGPU1 PIX X\n"),
+  EXPECT_EQ(error_of("  GPU0 GPU1\nGPU0 X SYS\nGPU1 PIX X\n"),
             "topo.txt:1:8: error E0703: GPU1 to GPU0 and back are not the same");
-  EXPECT_EQ(complaint_of("  GPU0 GPU1\nGPU0 SYS X\nGPU1 PIX X\n"),
+  EXPECT_EQ(error_of("  GPU0 GPU1\nGPU0 SYS X\nGPU1 PIX X\n"),
             "topo.txt:2:6: error E0703: X stands where a device meets itself, and nowhere else");
-  EXPECT_EQ(complaint_of("  GPU0 GPU1\nGPU0 X SYS\nGPU1 SYS X\nGPU2 SYS SYS\n"),
+  EXPECT_EQ(error_of("  GPU0 GPU1\nGPU0 X SYS\nGPU1 SYS X\nGPU2 SYS SYS\n"),
             "topo.txt:4:1: error E0703: GPU2 is not in the heading");
-  EXPECT_EQ(complaint_of("  GPU0 GPU1\nGPU0 X SYS\nGPU0 X SYS\nGPU1 SYS X\n"),
+  EXPECT_EQ(error_of("  GPU0 GPU1\nGPU0 X SYS\nGPU0 X SYS\nGPU1 SYS X\n"),
             "topo.txt:3:1: error E0703: a second row of GPU0");
 }
 

@@ -77,8 +77,7 @@ const GpuChip& chip_of(const SmiMatrix& matrix, const std::string& gpu_name, std
                                      : links > 6 ? "a100-80-sxm"
                                      : links > 0 ? "v100-sxm"
                                                  : "l40s");
-  diagnostics.add(spec::Complaint::open_topology, matrix.devices[0].place,
-                  "the matrix does not say which GPUs these are",
+  diagnostics.add(spec::Error::open_topology, matrix.devices[0].place, "the matrix does not say which GPUs these are",
                   fmt::format("{} was taken, by its NVLinks; --set servers.gpu=KIND says it", chip.kind));
   return chip;
 }
@@ -93,7 +92,7 @@ void add_nics(const SmiMatrix& matrix, ServerOutline& out, spec::Diagnostics& di
   out.nic_rate = gigabits_per_second(gigabits);
   out.nic = nic_by_rate(gigabits);
   diagnostics.add(
-      spec::Complaint::open_topology, matrix.devices[static_cast<std::size_t>(out.gpus)].place,
+      spec::Error::open_topology, matrix.devices[static_cast<std::size_t>(out.gpus)].place,
       "the matrix does not say how fast the NICs are",
       fmt::format("{} Gb/s were taken, as their slots allow; --set servers.nic.rate=200Gbps says it", gigabits));
 }
@@ -139,7 +138,7 @@ std::optional<ServerOutline> outline_of(const SmiMatrix& matrix, const std::stri
   add_nics(matrix, out, diagnostics);
   place_parts(matrix, out);
   if (out.sockets > kMostSockets) {
-    diagnostics.add(spec::Complaint::bad_smi_matrix, {matrix.source, 0, 0, 1},
+    diagnostics.add(spec::Error::bad_smi_matrix, {matrix.source, 0, 0, 1},
                     fmt::format("the devices are on {} NUMA nodes", out.sockets),
                     fmt::format("at most {}", kMostSockets));
     return std::nullopt;
@@ -147,7 +146,7 @@ std::optional<ServerOutline> outline_of(const SmiMatrix& matrix, const std::stri
   if (out.sockets > 1) out.socket_link = "upi";
   const bool one_network = gpu_islands(matrix) == 1;
   if (links.per_gpu > 0 && !one_network)
-    diagnostics.add(spec::Complaint::open_topology, matrix.devices[0].place, "the NVLinks do not join all GPUs",
+    diagnostics.add(spec::Error::open_topology, matrix.devices[0].place, "the NVLinks do not join all GPUs",
                     "the model knows networks of all GPUs only: these links are left out");
   if (links.per_gpu > 0 && one_network && !chip.nvlink.empty()) {
     out.nvlink = chip.nvlink;
@@ -158,7 +157,7 @@ std::optional<ServerOutline> outline_of(const SmiMatrix& matrix, const std::stri
         links.through_switch && like && like->scale_up ? std::max<std::int64_t>(1, like->scale_up->switches) : 1;
     if (out.nvlink_direct)
       diagnostics.add(
-          spec::Complaint::open_topology, matrix.devices[0].place, "NVLinks join the GPUs directly, without a switch",
+          spec::Error::open_topology, matrix.devices[0].place, "NVLinks join the GPUs directly, without a switch",
           fmt::format("a switch with {} per GPU stands for them: right for rings over all GPUs, too fast between two",
                       counted(links.per_gpu, "link")));
   }

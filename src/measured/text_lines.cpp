@@ -78,13 +78,13 @@ std::string_view after_tags(std::string_view text) {
   return rest;
 }
 
-Lines::Lines(std::uint32_t source, spec::Complaint complaint, spec::Diagnostics& diagnostics) : source_(source) {
+Lines::Lines(std::uint32_t source, spec::Error error, spec::Diagnostics& diagnostics) : source_(source) {
   const std::string& text = diagnostics.sources().text(source);
   if (text.size() > kMostOutput) {
-    diagnostics.add(complaint, whole(), "the file is larger than 64 MiB",
+    diagnostics.add(error, whole(), "the file is larger than 64 MiB",
                     "the output of one job, or of its first ranks, is enough");
   } else if (text.find('\0') != std::string::npos) {
-    diagnostics.add(complaint, whole(), "the file is binary", "the text that the program printed");
+    diagnostics.add(error, whole(), "the file is binary", "the text that the program printed");
   } else {
     text_ = without_controls(text);
     readable_ = true;

@@ -28,8 +28,8 @@ struct Line {
 // stay those of the file.
 class Lines {
  public:
-  // Complains, with `complaint`, when the text is too long or binary; there are no lines then.
-  Lines(std::uint32_t source, spec::Complaint complaint, spec::Diagnostics& diagnostics);
+  // Complains, with `error`, when the text is too long or binary; there are no lines then.
+  Lines(std::uint32_t source, spec::Error error, spec::Diagnostics& diagnostics);
 
   bool readable() const { return readable_; }
   bool next(Line& line);

@@ -32,7 +32,7 @@ RC_GTEST_PROP(ScaledDecimal, ReadsWhatWasPrinted, ()) {
 TEST(Lines, KeepColumnsWhereColoursWere) {
   spec::Diagnostics diagnostics;
   const auto source = diagnostics.sources().add("t", "\x1b[4mGPU0\x1b[0m\tx\r\nsecond");
-  Lines lines(source, spec::Complaint::bad_log, diagnostics);
+  Lines lines(source, spec::Error::bad_log, diagnostics);
   Line line;
   ASSERT_TRUE(lines.next(line));
   const auto all = words(line.text);
@@ -47,7 +47,7 @@ TEST(Lines, KeepColumnsWhereColoursWere) {
 
 TEST(Lines, OfABinaryFileDoNotExist) {
   spec::Diagnostics diagnostics;
-  Lines lines(diagnostics.sources().add("t", std::string("ab\0cd", 5)), spec::Complaint::bad_log, diagnostics);
+  Lines lines(diagnostics.sources().add("t", std::string("ab\0cd", 5)), spec::Error::bad_log, diagnostics);
   Line line;
   EXPECT_FALSE(lines.readable());
   EXPECT_FALSE(lines.next(line));

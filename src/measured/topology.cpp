@@ -15,7 +15,7 @@
 namespace weft::measured {
 namespace {
 
-using spec::Complaint;
+using spec::Error;
 using spec::Place;
 
 // "0x10de" or "4318"; strtol's rules, which NCCL uses, without its tolerance for what follows.
@@ -62,7 +62,7 @@ class TopologyReader {
  private:
   void refuse(Place place, std::string message, std::string help) {
     refused_ = true;
-    diagnostics_.add(Complaint::bad_topology, place, std::move(message), std::move(help));
+    diagnostics_.add(Error::bad_topology, place, std::move(message), std::move(help));
   }
 
   // A number that may be missing; an empty text is "not known", as NCCL writes it.
@@ -210,7 +210,7 @@ class TopologyReader {
                : type.starts_with("0x068001") ? NvLinks::Kind::cpu
                                               : NvLinks::Kind::nvswitch;
     if (!own.empty() && out.target == own)
-      diagnostics_.add(Complaint::open_topology, element.place,
+      diagnostics_.add(Error::open_topology, element.place,
                        fmt::format("{} from GPU {} lead to itself", counted(out.count, "NVLink"), own),
                        "the machine hides where they lead; NCCL cannot use them either");
     return out;

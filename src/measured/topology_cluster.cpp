@@ -45,7 +45,7 @@ std::optional<TopologyCluster> load_topology_cluster(std::uint32_t source, std::
   nodes = std::max(wanted_nodes(nodes, options.set), server->hosts);
   if (nodes > most_servers(*server)) {
     diagnostics.add(
-        spec::Complaint::out_of_range, {source, 0, 0, 1},
+        spec::Error::out_of_range, {source, 0, 0, 1},
         fmt::format("{} servers with {} each: too many for one network", grouped(nodes),
                     brief(server->nic_rate * server->nics)),
         fmt::format("at most {} of these; a cluster file describes larger ones", grouped(most_servers(*server))));
@@ -53,7 +53,7 @@ std::optional<TopologyCluster> load_topology_cluster(std::uint32_t source, std::
   }
   const std::string file = diagnostics.sources().name(source);
   if (nodes > server->hosts && server->nics > 0)
-    diagnostics.add(spec::Complaint::open_topology, {source, 0, 0, 1},
+    diagnostics.add(spec::Error::open_topology, {source, 0, 0, 1},
                     "a topology says nothing of the network between servers",
                     "one that is never in the way was taken; a cluster file describes a real one");
   const std::uint32_t text =

@@ -13,7 +13,7 @@
 namespace weft::measured {
 namespace {
 
-using spec::Complaint;
+using spec::Error;
 using spec::Place;
 
 constexpr std::string_view kHidden = "fffffff:";  // begins NCCL's name for a switch that a virtual machine cannot see
@@ -72,10 +72,10 @@ class OutlineMaker {
 
  private:
   void refuse(std::string message, std::string help) {
-    diagnostics_.add(Complaint::bad_topology, {topology_.source, 0, 0, 1}, std::move(message), std::move(help));
+    diagnostics_.add(Error::bad_topology, {topology_.source, 0, 0, 1}, std::move(message), std::move(help));
   }
   void leaves_open(Place place, std::string message, std::string help) {
-    diagnostics_.add(Complaint::open_topology, place, std::move(message), std::move(help));
+    diagnostics_.add(Error::open_topology, place, std::move(message), std::move(help));
   }
 
   // ---- where everything hangs
@@ -135,7 +135,7 @@ class OutlineMaker {
     } else if (root_socket_.empty()) {
       split_by_socket();
     } else {
-      diagnostics_.add(Complaint::bad_topology, unknown_[0].place,
+      diagnostics_.add(Error::bad_topology, unknown_[0].place,
                        fmt::format("{} without a class: GPUs or NICs?",
                                    counted(static_cast<std::int64_t>(unknown_.size()), "device")),
                        "class=\"0x030200\" for GPUs and 0x020000 for NICs, or a file that NCCL_TOPO_DUMP_FILE wrote "
@@ -175,7 +175,7 @@ class OutlineMaker {
   bool all_nvidia() {
     for (const Part& gpu : gpus_) {
       if (gpu.device == nullptr || gpu.device->vendor == 0 || gpu.device->vendor == kNvidia) continue;
-      diagnostics_.add(Complaint::bad_topology, gpu.place,
+      diagnostics_.add(Error::bad_topology, gpu.place,
                        fmt::format("a GPU of vendor {:#06x}, which is not NVIDIA", gpu.device->vendor),
                        "a cluster file can describe any accelerator");
       return false;
@@ -259,12 +259,11 @@ class OutlineMaker {
       if (list[i].lanes > 0) weak.pcie_lanes = list[i].lanes;
       const bool slow = weak.pcie_gen < gen || weak.pcie_lanes < lanes;
       if (slow)
-        diagnostics_.add(Complaint::weak_link, weak.place,
+        diagnostics_.add(Error::weak_link, weak.place,
                          fmt::format("the link of {} {} is PCIe {} x{}", what, i, weak.pcie_gen, weak.pcie_lanes),
                          fmt::format("PCIe {} x{}, as the others", gen, lanes));
       if (weak.nvlinks < links)
-        diagnostics_.add(Complaint::weak_link, weak.place,
-                         fmt::format("GPU {} has {}", i, counted(weak.nvlinks, "NVLink")),
+        diagnostics_.add(Error::weak_link, weak.place, fmt::format("GPU {} has {}", i, counted(weak.nvlinks, "NVLink")),
                          fmt::format("{}, as the others", links));
       if (slow || weak.nvlinks < links) out_.weak.push_back(weak);
     }
@@ -281,7 +280,7 @@ class OutlineMaker {
       if (!used || !slow) continue;
       out_.weak.push_back(
           {WeakPart::Kind::pcie_switch, static_cast<std::int64_t>(i), bridge.gen, bridge.lanes, 0, bridge.place});
-      diagnostics_.add(Complaint::weak_link, bridge.place,
+      diagnostics_.add(Error::weak_link, bridge.place,
                        fmt::format("the link of PCIe switch {} is PCIe {} x{}", i, bridge.gen, bridge.lanes),
                        fmt::format("PCIe {} x{}, as the GPUs below it; it is taken for that here, but not by NCCL",
                                    out_.pcie_gen, out_.pcie_lanes));
@@ -309,7 +308,7 @@ class OutlineMaker {
     find_weak(gpus_, "GPU", gen, out_.pcie_lanes);
     out_.pcie_gen = std::max<std::int64_t>(gen, 3);
     if (gen < 3)
-      diagnostics_.add(Complaint::weak_link, first.place, fmt::format("the GPUs are on PCIe {}", gen),
+      diagnostics_.add(Error::weak_link, first.place, fmt::format("the GPUs are on PCIe {}", gen),
                        "an idle GPU lowers its link: dump the topology while a job runs; PCIe 3 was taken");
     if (gpu != nullptr && gpu->c2c)
       out_.host_link = Bandwidth(gpu->c2c->megabytes_per_second * gpu->c2c->count * 8'000'000 * 2);

@@ -45,7 +45,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 // What weft answers to the small file with one thing changed.
-std::string complaint_of(const std::string& from, const std::string& to) {
+std::string error_of(const std::string& from, const std::string& to) {
   spec::Diagnostics notes;
   EXPECT_FALSE(read_topology(notes.sources().add("t.xml", replaced(kSmall, from, to)), notes));
   return first_line(spec::render_text(notes, false));
@@ -83,28 +83,28 @@ TEST(Topology, IsReadWithPlaces) {
 }
 
 TEST(Topology, OfAnotherKindIsRefused) {
-  EXPECT_EQ(complaint_of("<system version=\"1\">", "<system>"), "t.xml:1:2: error E0702: <system> has no version");
-  EXPECT_EQ(complaint_of("version=\"1\"", "version=\"2\""), "t.xml:1:18: error E0702: version 2 is not known");
+  EXPECT_EQ(error_of("<system version=\"1\">", "<system>"), "t.xml:1:2: error E0702: <system> has no version");
+  EXPECT_EQ(error_of("version=\"1\"", "version=\"2\""), "t.xml:1:18: error E0702: version 2 is not known");
   spec::Diagnostics notes;
   EXPECT_FALSE(read_topology(notes.sources().add("t.xml", "<graphs version=\"1\"/>"), notes));
   EXPECT_NE(spec::render_text(notes, false).find("NCCL_TOPO_DUMP_FILE writes the topology"), std::string::npos);
 }
 
 TEST(Topology, NamesTheAttributeThatIsWrong) {
-  EXPECT_EQ(complaint_of("speed=\"400000\"", "speed=\"fast\""),
+  EXPECT_EQ(error_of("speed=\"400000\"", "speed=\"fast\""),
             "t.xml:11:45: error E0702: speed of <net> cannot be 'fast'");
-  EXPECT_EQ(complaint_of("count=\"18\"", "count=\"0\""), "t.xml:6:48: error E0702: count of <nvlink> cannot be '0'");
-  EXPECT_EQ(complaint_of("sm=\"90\"", "sm=\"ninety\""), "t.xml:5:26: error E0702: sm of <gpu> cannot be 'ninety'");
-  EXPECT_EQ(complaint_of("link_width=\"8\"", "link_width=\"99\""),
+  EXPECT_EQ(error_of("count=\"18\"", "count=\"0\""), "t.xml:6:48: error E0702: count of <nvlink> cannot be '0'");
+  EXPECT_EQ(error_of("sm=\"90\"", "sm=\"ninety\""), "t.xml:5:26: error E0702: sm of <gpu> cannot be 'ninety'");
+  EXPECT_EQ(error_of("link_width=\"8\"", "link_width=\"99\""),
             "t.xml:17:120: error E0702: link_width of <pci> cannot be '99'");
-  EXPECT_EQ(complaint_of("16.0 GT/s PCIe", "quick"), "t.xml:17:92: error E0702: link_speed cannot be 'quick'");
-  EXPECT_EQ(complaint_of("busid=\"0000:9b:00.0\"", "busid=\"9b:00.0\""),
+  EXPECT_EQ(error_of("16.0 GT/s PCIe", "quick"), "t.xml:17:92: error E0702: link_speed cannot be 'quick'");
+  EXPECT_EQ(error_of("busid=\"0000:9b:00.0\"", "busid=\"9b:00.0\""),
             "t.xml:17:17: error E0702: busid cannot be '9b:00.0'");
-  EXPECT_EQ(complaint_of("busid=\"0000:9b:00.0\" ", ""), "t.xml:17:6: error E0702: <pci> has no busid");
-  EXPECT_EQ(complaint_of("target=\"0000:c1:00.0\" count=\"17\"", "count=\"17\""),
+  EXPECT_EQ(error_of("busid=\"0000:9b:00.0\" ", ""), "t.xml:17:6: error E0702: <pci> has no busid");
+  EXPECT_EQ(error_of("target=\"0000:c1:00.0\" count=\"17\"", "count=\"17\""),
             "t.xml:19:10: error E0702: <nvlink> has no target");
-  EXPECT_EQ(complaint_of("0000:9b:00.0", "0000:1b:00.0"), "t.xml:17:17: error E0702: a second device 0000:1b:00.0");
-  EXPECT_EQ(complaint_of("numaid=\"1\"", "numaid=\"0\""), "t.xml:16:4: error E0702: a second <cpu> with numaid 0");
+  EXPECT_EQ(error_of("0000:9b:00.0", "0000:1b:00.0"), "t.xml:17:17: error E0702: a second device 0000:1b:00.0");
+  EXPECT_EQ(error_of("numaid=\"1\"", "numaid=\"0\""), "t.xml:16:4: error E0702: a second <cpu> with numaid 0");
 }
 
 // Links to itself, as one cloud's file has them, are no network.

@@ -127,7 +127,7 @@ class Writer {
     ++depth_;
     for (std::int64_t port = 0; port < spec_.nic.ports; ++port) {
       const std::int64_t dev = index * spec_.nic.ports + port;
-      // The guid is that of the card, so that NCCL knows that its ports share it.
+      // The guid is that of the NIC, so that NCCL knows that its ports share it.
       line(
           fmt::format("<net name=\"nic{}{}\" dev=\"{}\" latency=\"0.000000\" speed=\"{}\" port=\"{}\" guid=\"0x{:x}\" "
                       "maxconn=\"131072\" gdr=\"1\"/>",
@@ -168,7 +168,7 @@ std::optional<std::string> write_topology(const model::Group& group, spec::Diagn
   const GpuChip* chip = chip_for(group.spec);
   const bool switched = !group.spec.scale_up || group.spec.scale_up->torus.empty();
   if (chip != nullptr && switched) return Writer(group, *chip).write();
-  diagnostics.add(spec::Complaint::not_for_nccl, {}, fmt::format("NCCL does not run on '{}'", group.spec.gpu.kind),
+  diagnostics.add(spec::Error::not_for_nccl, {}, fmt::format("NCCL does not run on '{}'", group.spec.gpu.kind),
                   "a server with NVIDIA GPUs");
   return std::nullopt;
 }

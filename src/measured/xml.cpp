@@ -12,7 +12,7 @@
 namespace weft::measured {
 namespace {
 
-using spec::Complaint;
+using spec::Error;
 using spec::Place;
 
 constexpr std::size_t kMostDepth = 32;         // NCCL's files have at most about ten levels
@@ -65,7 +65,7 @@ class Builder {
   void stop(std::string message, std::string help) {
     if (stopped_) return;  // expat may still call for what it had begun
     stopped_ = true;
-    diagnostics_.add(Complaint::bad_xml, place(here(), 1), std::move(message), std::move(help));
+    diagnostics_.add(Error::bad_xml, place(here(), 1), std::move(message), std::move(help));
     XML_StopParser(parser_.get(), XML_FALSE);
   }
 
@@ -116,7 +116,7 @@ class Builder {
       message = "an attribute stands twice";
       help = "keep one of them";
     }
-    diagnostics_.add(Complaint::bad_xml, place(here(), 1), std::move(message), std::move(help));
+    diagnostics_.add(Error::bad_xml, place(here(), 1), std::move(message), std::move(help));
   }
 
   std::uint32_t source_;

@@ -5,7 +5,7 @@
 namespace weft::measured {
 namespace {
 
-std::string complaint_of(const std::string& text) {
+std::string error_of(const std::string& text) {
   spec::Diagnostics diagnostics;
   EXPECT_FALSE(read_xml(diagnostics.sources().add("t.xml", text), diagnostics));
   return spec::render_text(diagnostics, false);
@@ -35,32 +35,32 @@ TEST(Xml, KnowsWhereEverythingStands) {
 }
 
 TEST(Xml, SaysWhatIsOpen) {
-  EXPECT_EQ(complaint_of("<a>\n  <b>\n  </a>\n"),
+  EXPECT_EQ(error_of("<a>\n  <b>\n  </a>\n"),
             "t.xml:3:5: error E0701: this closes something else than <b> of line 2\n"
             "  3 |   </a>\n"
             "    |     ^\n"
             "  = </b>\n"
             "1 error; `weft explain E0701` says more\n");
-  EXPECT_NE(complaint_of("<a>\n  <b>\n").find("the file ends inside <b> of line 2"), std::string::npos);
-  EXPECT_NE(complaint_of("<a x='1' x='2'/>").find("stands twice"), std::string::npos);
-  EXPECT_NE(complaint_of("").find("E0701"), std::string::npos);
-  EXPECT_NE(complaint_of("version: 1\n").find("E0701"), std::string::npos);
+  EXPECT_NE(error_of("<a>\n  <b>\n").find("the file ends inside <b> of line 2"), std::string::npos);
+  EXPECT_NE(error_of("<a x='1' x='2'/>").find("stands twice"), std::string::npos);
+  EXPECT_NE(error_of("").find("E0701"), std::string::npos);
+  EXPECT_NE(error_of("version: 1\n").find("E0701"), std::string::npos);
 }
 
 TEST(Xml, RefusesEntitiesBeforeTheyGrow) {
   std::string bomb = "<!DOCTYPE a [<!ENTITY x0 \"ha\">";
   for (int i = 1; i < 30; ++i)
     bomb += "<!ENTITY x" + std::to_string(i) + " \"&x" + std::to_string(i - 1) + ";&x" + std::to_string(i - 1) + ";\">";
-  EXPECT_NE(complaint_of(bomb + "]><a>&x29;</a>").find("a document type is declared"), std::string::npos);
+  EXPECT_NE(error_of(bomb + "]><a>&x29;</a>").find("a document type is declared"), std::string::npos);
 }
 
 TEST(Xml, HasALimitOnDepthAndElements) {
   std::string deep;
   for (int i = 0; i < 100'000; ++i) deep += "<a>";
-  EXPECT_NE(complaint_of(deep).find("nested more than 32 levels"), std::string::npos);
+  EXPECT_NE(error_of(deep).find("nested more than 32 levels"), std::string::npos);
   std::string wide = "<a>";
   for (int i = 0; i < 60'000; ++i) wide += "<b/>";
-  EXPECT_NE(complaint_of(wide + "</a>").find("more than 50,000 elements"), std::string::npos);
+  EXPECT_NE(error_of(wide + "</a>").find("more than 50,000 elements"), std::string::npos);
 }
 
 }  // namespace

@@ -8,14 +8,15 @@
 #include "base/text.hpp"
 #include "model/embedded_catalog.hpp"
 #include "model/kinds.hpp"
+#include "model/training.hpp"
 #include "spec/files.hpp"
 
 namespace weft::model {
 namespace {
 
-using spec::Complaint;
 using spec::Diagnostics;
 using spec::Entry;
+using spec::Error;
 using spec::Node;
 
 // Changing a count makes the kind's placement lists for that count meaningless.
@@ -69,14 +70,14 @@ void check_sources(const std::string& name, const Node& node, Diagnostics& diagn
       for (const Node& field : fields->value.items) {
         ++used[field.text];
         if (!numbers.contains(field.text))
-          diagnostics.add(Complaint::no_source, field.place, fmt::format("'{}' has no number '{}'", name, field.text),
+          diagnostics.add(Error::no_source, field.place, fmt::format("'{}' has no number '{}'", name, field.text),
                           "`fields` names the numbers of this entry, not of its base");
       }
     }
   }
   for (const auto& [field, place] : numbers)
     if (used[field] != 1)
-      diagnostics.add(Complaint::no_source, place,
+      diagnostics.add(Error::no_source, place,
                       fmt::format("'{}' of '{}' is named by {} used source rows", field, name, used[field]),
                       "a `sources` row with its name in `fields`");
 }
@@ -84,7 +85,7 @@ void check_sources(const std::string& name, const Node& node, Diagnostics& diagn
 }  // namespace
 
 const std::vector<std::string>& Catalog::sections() {
-  static const std::vector<std::string> names = {"servers", "gpus", "nics", "switches", "links", "cables"};
+  static const std::vector<std::string> names = {"servers", "gpus", "nics", "switches", "links", "cables", "models"};
   return names;
 }
 
@@ -102,7 +103,7 @@ void Catalog::add_directory(const std::filesystem::path& directory, Diagnostics&
     if (item.path().extension() == ".yaml") files.insert(item.path());
   if (error || files.empty()) {
     const std::uint32_t source = diagnostics.sources().add(directory.string(), "");
-    diagnostics.add(Complaint::cannot_read, {source, 0, 0, 1},
+    diagnostics.add(Error::cannot_read, {source, 0, 0, 1},
                     error ? "not a directory that can be read" : "no *.yaml files in this directory",
                     "--catalog takes a directory of catalog files");
   }
@@ -115,7 +116,7 @@ void Catalog::add_source(std::uint32_t source, Diagnostics& diagnostics) {
   const Node root = spec::parse_yaml(source, diagnostics);
   if (!had_errors && diagnostics.has_errors()) return;  // what is left of it would only raise more
   if (!root.is_map()) {
-    diagnostics.add(Complaint::wrong_type, {source, 0, 0, 1}, "a catalog file is a mapping of sections",
+    diagnostics.add(Error::wrong_type, {source, 0, 0, 1}, "a catalog file is a mapping of sections",
                     fmt::format("sections: {}", either(sections())));
     return;
   }
@@ -123,14 +124,14 @@ void Catalog::add_source(std::uint32_t source, Diagnostics& diagnostics) {
     const auto& known = sections();
     if (std::find(known.begin(), known.end(), section.key) == known.end()) {
       const auto guess = did_you_mean(section.key, known);
-      diagnostics.add(Complaint::unknown_key, section.key_place,
+      diagnostics.add(Error::unknown_key, section.key_place,
                       fmt::format("'{}' is not a catalog section", spec::shown(section.key)),
                       guess ? fmt::format("did you mean '{}'?", *guess) : fmt::format("sections: {}", either(known)));
       continue;
     }
     if (!section.value.is_map()) {
       diagnostics.add(
-          Complaint::wrong_type, section.value.place,
+          Error::wrong_type, section.value.place,
           fmt::format("'{}' must be a mapping of names, not {}", section.key, spec::describe(section.value)),
           fmt::format("{}: {{my-own: {{base: ...}}}}", section.key));
       continue;
@@ -140,7 +141,7 @@ void Catalog::add_source(std::uint32_t source, Diagnostics& diagnostics) {
         sections_[section.key].insert_or_assign(entry.key, entry);
       } else {
         diagnostics.add(
-            Complaint::wrong_type, entry.value.place,
+            Error::wrong_type, entry.value.place,
             fmt::format("'{}' must be a mapping, not {}", spec::shown(entry.key), spec::describe(entry.value)),
             "an entry has keys with values, such as base: and what differs from it");
       }
@@ -170,7 +171,7 @@ std::optional<Node> Catalog::entry(const std::string& section, const Node& name,
     constexpr std::size_t kLongestChain = 32;
     const bool cycle = std::find(chain.begin(), chain.end(), at.text) != chain.end();
     if (cycle || chain.size() >= kLongestChain) {
-      diagnostics.add(Complaint::reference_cycle, at.place,
+      diagnostics.add(Error::reference_cycle, at.place,
                       cycle ? fmt::format("'{}' builds on itself", spec::shown(at.text))
                             : fmt::format("'{}' builds on more than {} others", spec::shown(name.text), kLongestChain),
                       cycle ? fmt::format("the chain is {} -> {}; one of them must not have a 'base'",
@@ -183,7 +184,7 @@ std::optional<Node> Catalog::entry(const std::string& section, const Node& name,
     if (here == nullptr) {
       const auto guess = did_you_mean(at.text, names(section));
       diagnostics.add(
-          Complaint::unknown_kind, at.place,
+          Error::unknown_kind, at.place,
           fmt::format("no '{}' among the {} of the catalog", spec::shown(at.text), section),
           guess ? fmt::format("did you mean '{}'?", *guess) : fmt::format("`weft catalog {}` lists them", section));
       return std::nullopt;
@@ -196,7 +197,7 @@ std::optional<Node> Catalog::entry(const std::string& section, const Node& name,
   Node merged = layers.back();
   for (auto layer = layers.rbegin() + 1; layer != layers.rend(); ++layer) merged = over_kind(std::move(merged), *layer);
   set_kind(merged, name);
-  merged.place = name.place;  // complaints about the whole point at who asked for it
+  merged.place = name.place;  // errors about the whole point at who asked for it
   return merged;
 }
 
@@ -205,7 +206,7 @@ std::optional<Node> Catalog::resolve(const std::string& section, const Node& nod
   const Entry* kind = node.find("kind");
   if (!node.is_map() || kind == nullptr) return node;
   if (!kind->value.is_scalar()) {
-    diagnostics.add(Complaint::wrong_type, kind->value.place,
+    diagnostics.add(Error::wrong_type, kind->value.place,
                     fmt::format("'kind' must be text, not {}", spec::describe(kind->value)),
                     fmt::format("`weft catalog {}` lists the names", section));
     return std::nullopt;
@@ -234,6 +235,7 @@ void Catalog::check(Diagnostics& diagnostics) const {
   read.template operator()<SwitchKind>("switches");
   read.template operator()<LinkKind>("links");
   read.template operator()<CableKind>("cables");
+  read.template operator()<LanguageModelKind>("models");
 }
 
 }  // namespace weft::model

@@ -24,7 +24,7 @@ class Catalog {
   // The entry as its file has it; nullptr when there is none.
   const spec::Node* own(const std::string& section, const std::string& name) const;
 
-  // The entry with its `base` chain laid out; nullopt with a complaint when there is none.
+  // The entry with its `base` chain laid out; nullopt with an error when there is none.
   std::optional<spec::Node> entry(const std::string& section, const spec::Node& name,
                                   spec::Diagnostics& diagnostics) const;
 

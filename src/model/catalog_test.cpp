@@ -72,7 +72,7 @@ TEST(Catalog, ChecksThatNumbersHaveExactlyOneSource) {
   own.catalog.check(own.diagnostics);
   ASSERT_EQ(own.diagnostics.sorted().size(), 3U) << text(own.diagnostics);
   for (const spec::Diagnostic& d : own.diagnostics.sorted()) {
-    EXPECT_EQ(spec::info(d.complaint).code, "E0203");
+    EXPECT_EQ(spec::info(d.error).code, "E0203");
     EXPECT_FALSE(d.help.empty()) << d.message;
   }
 }

@@ -60,7 +60,7 @@ Result<std::int64_t, Problem> uplinks(std::int64_t below, Bandwidth rate, const 
   const auto link = static_cast<Wide>(ratio.over) * rate.count();
   if (bits % link == 0 && (bits / link) % per == 0 && bits > 0 && bits / link <= kMostSwitches)
     return static_cast<std::int64_t>(bits / link);
-  Problem problem{Complaint::oversubscription, key, "", ""};
+  Problem problem{Error::oversubscription, key, "", ""};
   const std::string share = per > 1 ? fmt::format(", and {} come at a time", counted(per, "uplink")) : "";
   problem.message =
       fmt::format("{} of {} cannot be built: a {} has {} below, an uplink carries {}{}", asked,
@@ -93,7 +93,7 @@ std::optional<Problem> solve_spines(ClosPlan& plan, const SwitchKind& spine) {
     if (spec.oversubscription && static_cast<Wide>(below) * spec.oversubscription->under !=
                                      static_cast<Wide>(above) * spec.oversubscription->over)
       return Problem{
-          Complaint::contradiction, "oversubscription",
+          Error::contradiction, "oversubscription",
           fmt::format("{} x {} of {} above {} make {}, not {}", counted(*spec.spines, "spine"),
                       counted(*spec.parallel_links, "link"), brief(rate), brief(Bandwidth(below)),
                       ratio_text(below, above), ratio_text(spec.oversubscription->over, spec.oversubscription->under)),
@@ -196,7 +196,7 @@ std::optional<Problem> solve_supers(ClosPlan& plan) {
     return std::nullopt;
   }
   return Problem{
-      Complaint::oversubscription, "super_spines",
+      Error::oversubscription, "super_spines",
       fmt::format("the {} of each spine, {} per pod, cannot be spread evenly over {}", counted(*links, "uplink"),
                   counted(spines, "spine"), counted(*spec.super_spines, "super-spine")),
       ""};
@@ -248,7 +248,7 @@ std::optional<Problem> check_top(const ClosPlan& plan) {
   const std::int64_t to_gateways = static_cast<std::int64_t>(clos.gateways) * clos.gateway_bundle;
   if (plan.is(FabricKind::fat_tree) && plan.pods() > 2 * static_cast<std::int64_t>(clos.leaf_down))
     return Problem{
-        Complaint::port_budget, "k",
+        Error::port_budget, "k",
         fmt::format("{} need {}, but a core of {} ports joins no more than {}", counted(plan.cluster.servers, "server"),
                     counted(plan.pods(), "pod"), 2 * clos.leaf_down, 2 * clos.leaf_down),
         ""};
@@ -283,7 +283,7 @@ std::optional<Problem> check_size(const ClosShape& clos, std::uint32_t planes) {
                               static_cast<std::int64_t>(clos.sites.size());
   const std::int64_t total = (leaves + pods * clos.spines_per_pod + supers) * planes;
   if (total <= kMostSwitches) return std::nullopt;
-  return Problem{Complaint::out_of_range, "kind", fmt::format("this fabric would have {} switches", grouped(total)),
+  return Problem{Error::out_of_range, "kind", fmt::format("this fabric would have {} switches", grouped(total)),
                  fmt::format("at most {}", grouped(kMostSwitches))};
 }
 
@@ -295,7 +295,7 @@ std::optional<Problem> check_third_tier(const FabricSpec& spec) {
                                                {spec.super_spine_switch.has_value(), "super_spine_switch"}};
   for (const auto& [given, key] : keys)
     if (given)
-      return Problem{Complaint::contradiction, key, fmt::format("'{}' is given, but there are no super-spines", key),
+      return Problem{Error::contradiction, key, fmt::format("'{}' is given, but there are no super-spines", key),
                      "'pod' makes a third tier; without it, remove this key"};
   return std::nullopt;
 }
@@ -308,7 +308,7 @@ Attempt attempt_clos(const Cluster& cluster, const FabricSpec& spec) {
   const SwitchKind& spine = spec.spine_switch ? *spec.spine_switch : spec.leaf_switch;
   const std::int64_t k = spec.k.value_or(spec.leaf_switch.ports);
   if (plan.is(FabricKind::fat_tree) && k % 2 != 0)
-    return fail(Complaint::contradiction, "k", fmt::format("k must be even, not {}", k));
+    return fail(Error::contradiction, "k", fmt::format("k must be even, not {}", k));
   wire_groups(plan);
   clos.sites = plan.sites;
   clos.leaf_down = plan.leaf_down;
@@ -318,7 +318,7 @@ Attempt attempt_clos(const Cluster& cluster, const FabricSpec& spec) {
       const std::int64_t per_server =
           static_cast<std::int64_t>(cluster.groups[g].nics()) * plan.shape.wiring[g].ports_per_plane;
       if (clos.leaf_down % per_server != 0)
-        return fail(Complaint::contradiction, "k",
+        return fail(Error::contradiction, "k",
                     fmt::format("a leaf has {} for NICs, no whole number of servers with {}",
                                 counted(clos.leaf_down, "port"), counted(per_server, "NIC port")));
     }
@@ -333,7 +333,7 @@ Attempt attempt_clos(const Cluster& cluster, const FabricSpec& spec) {
   if (three) {
     const std::int64_t block = plan.is(FabricKind::rail_optimized) ? plan.shape.wiring[0].leaves_per_block : 1;
     if (!spec.pod && plan.is(FabricKind::tor_clos))
-      return fail(Complaint::missing_key, "super_spines", "super-spines join pods, but 'pod' is not given",
+      return fail(Error::missing_key, "super_spines", "super-spines join pods, but 'pod' is not given",
                   "add pod: the number of leaves in one pod");
     clos.leaves_per_pod = plan.is(FabricKind::fat_tree) ? clos.leaf_down : u32(spec.pod.value_or(1) * block);
   }
@@ -344,7 +344,7 @@ Attempt attempt_clos(const Cluster& cluster, const FabricSpec& spec) {
     first_pod += site.pods;
   }
   if (plan.is(FabricKind::fat_tree) && plan.pods() > 2 * static_cast<std::int64_t>(clos.leaf_down))
-    return fail(Complaint::port_budget, "k",
+    return fail(Error::port_budget, "k",
                 fmt::format("a fat tree of k {} has {} at most, but the servers fill {}", 2 * clos.leaf_down,
                             counted(2 * static_cast<std::int64_t>(clos.leaf_down), "pod"), plan.pods()));
   plan.shape.switches = {spec.leaf_switch};

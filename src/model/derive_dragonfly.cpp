@@ -15,7 +15,7 @@ Attempt attempt_dragonfly(const Cluster& cluster, const FabricSpec& spec) {
   const std::int64_t needed = ceil_div(plan.leaves(), spec.routers_per_group);
   dragonfly.groups = u32(spec.groups.value_or(needed));
   if (dragonfly.groups < needed) {
-    Problem problem{Complaint::bad_dragonfly, "groups",
+    Problem problem{Error::bad_dragonfly, "groups",
                     fmt::format("{} need {}, not {}", counted(cluster.servers, "server"), counted(needed, "group"),
                                 dragonfly.groups),
                     ""};
@@ -24,7 +24,7 @@ Attempt attempt_dragonfly(const Cluster& cluster, const FabricSpec& spec) {
   }
   const std::int64_t reach = spec.routers_per_group * spec.global_links + 1;
   if (dragonfly.groups > reach) {
-    Problem problem{Complaint::bad_dragonfly, "global_links",
+    Problem problem{Error::bad_dragonfly, "global_links",
                     fmt::format("a group of {} with {} each reaches {}, but there are {}",
                                 counted(spec.routers_per_group, "router"), counted(spec.global_links, "global link"),
                                 counted(reach - 1, "other group"), dragonfly.groups - 1),
@@ -33,7 +33,7 @@ Attempt attempt_dragonfly(const Cluster& cluster, const FabricSpec& spec) {
     return Failure<Problem>(problem);
   }
   if (static_cast<std::int64_t>(dragonfly.groups) * spec.routers_per_group > kMostSwitches)
-    return fail(Complaint::out_of_range, "groups",
+    return fail(Error::out_of_range, "groups",
                 fmt::format("this fabric would have {} routers",
                             grouped(static_cast<std::int64_t>(dragonfly.groups) * spec.routers_per_group)),
                 fmt::format("at most {}", grouped(kMostSwitches)));

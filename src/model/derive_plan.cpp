@@ -101,11 +101,11 @@ std::optional<Problem> check_servers(const Cluster& cluster, const FabricSpec& s
   for (std::size_t i = 0; i < cluster.groups.size(); ++i) {
     const Group& group = cluster.groups[i];
     if (group.spec.nics == 0)
-      return Problem{Complaint::no_nics, "nics",
+      return Problem{Error::no_nics, "nics",
                      fmt::format("the servers '{}' have no NICs to join the fabric with", group.spec.name),
                      "set nics, or use fabric: {kind: none} for a single scale-up domain", i};
     if (group.spec.nic.ports % spec.planes != 0)
-      return Problem{Complaint::planes_mismatch, "planes",
+      return Problem{Error::planes_mismatch, "planes",
                      fmt::format("{} of the NIC '{}' cannot be spread over {}", counted(group.spec.nic.ports, "port"),
                                  group.spec.nic.kind, counted(spec.planes, "plane")),
                      fmt::format("give the servers a NIC with more ports: nic: {{kind: {}, ports: {}}}",
@@ -113,7 +113,7 @@ std::optional<Problem> check_servers(const Cluster& cluster, const FabricSpec& s
     if (rails && (group.spec.nics != first.spec.nics || group.spec.nic.ports != first.spec.nic.ports ||
                   group.spec.nic.rate != first.spec.nic.rate))
       return Problem{
-          Complaint::rails_differ, "kind",
+          Error::rails_differ, "kind",
           fmt::format("'{}' has {}, '{}' has {}", first.spec.name, nics(first), group.spec.name, nics(group)),
           "rail fabrics need equal NICs everywhere; kind: tor-clos does not"};
   }
@@ -188,12 +188,12 @@ std::optional<Problem> check_ports(const SwitchKind& kind, std::string_view tier
     fastest = std::max(fastest, use.rate);
   }
   if (needed < 0)
-    return Problem{Complaint::port_budget, "link",
+    return Problem{Error::port_budget, "link",
                    fmt::format("a {} has links of {}, but the ports of {} are {} at most", tier, brief(fastest),
                                kind.kind, brief(kind.rate)),
                    "set a slower rate in fabric.link, or take a faster switch (`weft catalog switches`)"};
   if (needed <= kind.ports) return std::nullopt;
-  return Problem{Complaint::port_budget, std::move(key),
+  return Problem{Error::port_budget, std::move(key),
                  fmt::format("a {} needs {} ({}), but {} has {}", tier, counted(needed, "port"),
                              fmt::join(parts, " + "), kind.kind, grouped(kind.ports)),
                  ""};

@@ -17,10 +17,10 @@
 
 namespace weft::model::derivation {
 
-using spec::Complaint;
+using spec::Error;
 
 struct Problem {
-  Complaint complaint;
+  Error error;
   std::string key;  // of the fabric section; "count" and "nics" are the servers'
   std::string message;
   std::string help;                       // empty: other values of `key` are tried
@@ -33,8 +33,8 @@ struct Problem {
 
 using Attempt = Result<Shape, Problem>;
 
-inline Failure<Problem> fail(Complaint complaint, std::string key, std::string message, std::string help = "") {
-  return Failure<Problem>({complaint, std::move(key), std::move(message), std::move(help)});
+inline Failure<Problem> fail(Error error, std::string key, std::string message, std::string help = "") {
+  return Failure<Problem>({error, std::move(key), std::move(message), std::move(help)});
 }
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }

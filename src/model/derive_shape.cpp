@@ -16,7 +16,7 @@
 namespace weft::model {
 namespace {
 
-using spec::Complaint;
+using spec::Error;
 using namespace derivation;
 
 // A fabric that joins nothing.
@@ -24,7 +24,7 @@ Attempt attempt_none(const Cluster& cluster) {
   for (const Group& group : cluster.groups) {
     const std::int64_t domain = group.spec.scale_up ? group.spec.scale_up->servers : 1;
     if (cluster.groups.size() > 1 || group.servers > domain)
-      return fail(Complaint::no_nics, "kind",
+      return fail(Error::no_nics, "kind",
                   fmt::format("kind none joins nothing, but there are {}", counted(cluster.servers, "server")),
                   "choose another kind of fabric; none is for one server or one scale-up domain");
   }
@@ -131,7 +131,7 @@ spec::Place place_of(const spec::Node& root, const std::string& key, std::size_t
 std::int64_t ports_needed(const SwitchKind& kind, const std::vector<PortUse>& uses) {
   struct Split {
     std::int64_t rate;
-    std::int64_t ways;
+    std::int64_t paths;
   };
   std::vector<Split> splits = {{kind.rate.count(), 1}};
   for (const std::string& text : kind.breakout) {
@@ -143,11 +143,11 @@ std::int64_t ports_needed(const SwitchKind& kind, const std::vector<PortUse>& us
   for (const PortUse& use : uses) {
     if (use.count == 0) continue;
     // The finest split that still carries the link: a 100G cable takes a quarter of 4x200G.
-    std::int64_t ways = 0;
+    std::int64_t paths = 0;
     for (const Split& split : splits)
-      if (split.rate >= use.rate.count()) ways = std::max(ways, split.ways);
-    if (ways == 0) return -1;
-    total += ceil_div(use.count, ways);
+      if (split.rate >= use.rate.count()) paths = std::max(paths, split.paths);
+    if (paths == 0) return -1;
+    total += ceil_div(use.count, paths);
   }
   return total;
 }
@@ -158,7 +158,7 @@ std::optional<Shape> derive_shape(const Cluster& cluster, const spec::Node& root
   const bool joins_sites =
       spec.kind != FabricKind::none && spec.kind != FabricKind::single_chassis && spec.kind != FabricKind::dragonfly;
   if (has_sites != (cluster.sites.size() > 1)) {
-    diagnostics.add(Complaint::bad_sites, place_of(root, "sites"),
+    diagnostics.add(Error::bad_sites, place_of(root, "sites"),
                     has_sites ? "'sites' joins sites, but all servers stand on one"
                               : fmt::format("the servers stand on {} sites that nothing joins", cluster.sites.size()),
                     has_sites ? "give the server groups a site, or remove 'sites'"
@@ -173,7 +173,7 @@ std::optional<Shape> derive_shape(const Cluster& cluster, const spec::Node& root
   if (problem.help.empty()) problem.help = what_would_work(cluster, spec, problem);
   if (problem.help.empty())
     problem.help = "a switch with more ports, another tier (pod) or fewer servers would be needed";
-  diagnostics.add(problem.complaint, place_of(root, problem.key, problem.group), problem.message, problem.help);
+  diagnostics.add(problem.error, place_of(root, problem.key, problem.group), problem.message, problem.help);
   return std::nullopt;
 }
 

@@ -141,13 +141,14 @@ double ports_taken(const SwitchKind& kind, std::initializer_list<std::pair<Bandw
   double total = 0;
   for (const auto& [rate, count] : links) {
     if (count == 0) continue;
-    double ways = kind.rate >= rate ? 1 : 0;
+    double paths = kind.rate >= rate ? 1 : 0;
     for (const std::string& split : kind.breakout) {
       const auto x = split.find('x');
-      if (*parse<BandwidthDimension>(split.substr(x + 1)) >= rate) ways = std::max(ways, std::stod(split.substr(0, x)));
+      if (*parse<BandwidthDimension>(split.substr(x + 1)) >= rate)
+        paths = std::max(paths, std::stod(split.substr(0, x)));
     }
-    if (ways == 0) return 1e9;
-    total += std::ceil(count / ways);
+    if (paths == 0) return 1e9;
+    total += std::ceil(count / paths);
   }
   return total;
 }

@@ -7,7 +7,7 @@
 namespace weft::model {
 namespace {
 
-using spec::Complaint;
+using spec::Error;
 using spec::Node;
 
 // What a path of keys says, or null.
@@ -41,7 +41,7 @@ void settle_infiniband(ClusterFile& file, const Node& root, spec::Diagnostics& d
   if (file.switching.flow_control == FlowControl::credits) return;
   const Node* blamed = flow_control != nullptr ? flow_control : kind;
   diagnostics.add(
-      Complaint::contradiction, blamed != nullptr ? blamed->place : root.place,
+      Error::contradiction, blamed != nullptr ? blamed->place : root.place,
       fmt::format("InfiniBand's links have credits, but flow_control is {}", enum_name(file.switching.flow_control)),
       switches ? "no flow_control, or flow_control: credits"
                : "an InfiniBand switch such as fabric.switch: quantum-2, or transport.kind: rocev2 with "

@@ -103,10 +103,10 @@ const Table& table_of<LinkKind>() {
 template <>
 const Table& table_of<NicKind>() {
   static const Table table =
-      TableOf<NicKind>("nic", "A network card on the fabric.")
+      TableOf<NicKind>("nic", "A NIC on the fabric.")
           .include<Kind>()
           .field("rate", &NicKind::rate,
-                 {.text = "Of the whole card, one way.",
+                 {.text = "Of the whole NIC, one way.",
                   .example = "400Gbps",
                   .required = true,
                   .min = 1'000'000'000,
@@ -116,7 +116,7 @@ const Table& table_of<NicKind>() {
           .field("packet_rate", &NicKind::packet_rate,
                  {.text = "Packets per second, one way.", .example = "200Mpps", .min = 1, .max = kMaxPacketRate})
           .field("latency", &NicKind::latency,
-                 {.text = "What the card adds one way.",
+                 {.text = "What the NIC adds one way.",
                   .example = "600ns",
                   .required = true,
                   .min = 0,
@@ -131,7 +131,7 @@ const Table& table_of<NicKind>() {
                   .example = "$1.5k",
                   .min = 0,
                   .max = kMaxPurchase})
-          .field("efa", &NicKind::efa, {.text = "EFA generation, for AWS's cards.", .min = 1, .max = 9})
+          .field("efa", &NicKind::efa, {.text = "EFA generation, for AWS's NICs.", .min = 1, .max = 9})
           .build();
   return table;
 }
@@ -248,9 +248,9 @@ const Table& table_of<ServerKind>() {
           .field("gpus", &ServerKind::gpus,
                  {.text = "Accelerators per server.", .example = "8", .required = true, .min = 1, .max = kMaxPerServer})
           .field("nic", &ServerKind::nic,
-                 {.text = "Network card on the GPU fabric.", .fallback = "connectx-7", .section = "nics"})
+                 {.text = "NIC on the GPU fabric.", .fallback = "connectx-7", .section = "nics"})
           .field("nics", &ServerKind::nics,
-                 {.text = "Cards per server. Fewer than in the kind: spread evenly over the PCIe "
+                 {.text = "NICs per server. Fewer than in the kind: spread evenly over the PCIe "
                           "switches.",
                   .fallback = "0",
                   .min = 0,

@@ -61,7 +61,7 @@ struct NicKind : Kind {
   std::int64_t pcie_gen = 0;
   std::int64_t pcie_lanes = 0;
   std::optional<Power> power;
-  std::optional<Money> purchase;  // on top of the server's, which has its cards in it where this is not given
+  std::optional<Money> purchase;  // on top of the server's, which has its NICs in it where this is not given
   std::optional<std::int64_t> efa;
 
   Bandwidth port_rate() const { return rate / ports; }

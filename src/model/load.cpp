@@ -17,9 +17,9 @@
 namespace weft::model {
 namespace {
 
-using spec::Complaint;
 using spec::Diagnostics;
 using spec::Entry;
+using spec::Error;
 using spec::Node;
 using spec::Place;
 
@@ -41,7 +41,7 @@ void check_list(const std::vector<std::int64_t>& list, std::string_view key, std
                 std::int64_t places, std::string_view what, const GroupPlaces& at, Diagnostics& diagnostics) {
   if (list.empty()) return;
   if (static_cast<std::int64_t>(list.size()) != length) {
-    diagnostics.add(Complaint::placement_mismatch, at.of(key),
+    diagnostics.add(Error::placement_mismatch, at.of(key),
                     fmt::format("'{}' has {} for {}", key, counted(static_cast<std::int64_t>(list.size()), "number"),
                                 counted(length, part)),
                     fmt::format("one number per {}, each from 0 to {}", part, places - 1));
@@ -49,7 +49,7 @@ void check_list(const std::vector<std::int64_t>& list, std::string_view key, std
   }
   const auto worst = std::max_element(list.begin(), list.end());
   if (*worst >= places)
-    diagnostics.add(Complaint::placement_mismatch, at.item(key, static_cast<std::size_t>(worst - list.begin())),
+    diagnostics.add(Error::placement_mismatch, at.item(key, static_cast<std::size_t>(worst - list.begin())),
                     fmt::format("'{}' names {} {}, but the server has {}", key, what, *worst, counted(places, what)),
                     fmt::format("numbers from 0 to {}", places - 1));
 }
@@ -57,7 +57,7 @@ void check_list(const std::vector<std::int64_t>& list, std::string_view key, std
 // A link that is not PCIe must say what it carries: nothing crosses a link of rate 0.
 void check_both_ways(const LinkKind& link, Place place, Diagnostics& diagnostics) {
   if (link.both_ways) return;
-  diagnostics.add(Complaint::missing_key, place,
+  diagnostics.add(Error::missing_key, place,
                   fmt::format("the link '{}' does not say what it carries ('both_ways')", link.kind),
                   fmt::format("another of `weft catalog links`, or {{kind: {}, both_ways: 900GB/s}}", link.kind));
 }
@@ -71,7 +71,7 @@ void check_diagram(const ServerGroup& group, const GroupPlaces& at, Diagnostics&
   check_list(group.switch_socket, "switch_socket", group.pcie_switches, "PCIe switch", group.sockets, "CPU", at,
              diagnostics);
   if (group.sockets > 1 && !group.socket_link)
-    diagnostics.add(Complaint::placement_mismatch, at.of("sockets"),
+    diagnostics.add(Error::placement_mismatch, at.of("sockets"),
                     fmt::format("{} CPUs need a 'socket_link' between them", group.sockets),
                     "socket_link: upi, xgmi or another of `weft catalog links`");
   if (group.socket_link) check_both_ways(*group.socket_link, at.of("socket_link"), diagnostics);
@@ -84,7 +84,7 @@ void check_domain(const ServerGroup& group, const GroupPlaces& at, Diagnostics& 
   const Place place = at.of("scale_up");
   const std::int64_t chips = group.gpus * domain.servers;
   if (domain.torus.empty() == (domain.switches == 0)) {
-    diagnostics.add(Complaint::domain_mismatch, place, "a scale-up network has either switches or a torus",
+    diagnostics.add(Error::domain_mismatch, place, "a scale-up network has either switches or a torus",
                     "scale_up: {link: nvlink4, switches: 4}, or {link: neuronlink-v2, torus: [4, 4]}");
     return;
   }
@@ -94,7 +94,7 @@ void check_domain(const ServerGroup& group, const GroupPlaces& at, Diagnostics& 
     for (const std::int64_t side : domain.torus) positions = std::min(positions * side, kMaxGpus);
     if (positions != chips)
       diagnostics.add(
-          Complaint::domain_mismatch, place,
+          Error::domain_mismatch, place,
           fmt::format("the torus has {} for {} of one domain", counted(positions, "position"), counted(chips, "GPU")),
           "the sides of the torus multiply to the GPUs of one domain");
   }
@@ -105,7 +105,7 @@ void check_domain(const ServerGroup& group, const GroupPlaces& at, Diagnostics& 
         whole > 0 ? fmt::format("count: {} or {} would work", whole, whole + domain.servers)
                   : fmt::format("count: {} ({}) or {} (1 domain) would work", group.count * domain.servers,
                                 counted(group.count, "domain"), domain.servers);
-    diagnostics.add(Complaint::domain_mismatch, at.of("count"),
+    diagnostics.add(Error::domain_mismatch, at.of("count"),
                     fmt::format("{} cannot fill scale-up domains of {}; count is of servers, not of domains",
                                 counted(group.count, "server"), domain.servers),
                     help);
@@ -121,8 +121,8 @@ void check_breakouts(const FabricSpec& fabric, const Node& root, Diagnostics& di
           x != std::string::npos && x > 0 && x <= 3 && text.find_first_not_of("0123456789") == x && text[0] != '0';
       const auto rate =
           digits ? parse<BandwidthDimension>(text.substr(x + 1)) : Failure<UnitFault>(UnitFault::not_a_number);
-      const std::int64_t ways = digits ? std::atoll(text.c_str()) : 0;
-      if (rate && rate->count() > 0 && rate->count() <= kind->rate.count() / ways) continue;
+      const std::int64_t parts = digits ? std::atoll(text.c_str()) : 0;
+      if (rate && rate->count() > 0 && rate->count() <= kind->rate.count() / parts) continue;
       Place place = root.place;
       if (const Entry* section = root.find("fabric")) {
         place = section->value.place;
@@ -132,11 +132,11 @@ void check_breakouts(const FabricSpec& fabric, const Node& root, Diagnostics& di
         }
       }
       if (rate && rate->count() > 0) {
-        diagnostics.add(Complaint::out_of_range, place,
+        diagnostics.add(Error::out_of_range, place,
                         fmt::format("a port of {} cannot be split into {}", exact(kind->rate), spec::shown(text)),
                         "breakout: [] says that ports do not split");
       } else {
-        diagnostics.add(Complaint::wrong_type, place, fmt::format("'breakout' cannot be '{}'", spec::shown(text)),
+        diagnostics.add(Error::wrong_type, place, fmt::format("'breakout' cannot be '{}'", spec::shown(text)),
                         "ways x rate, for example breakout: [2x400Gbps, 4x200Gbps]");
       }
     }
@@ -163,7 +163,7 @@ void check_cables(const FabricSpec& fabric, const Node& root, Diagnostics& diagn
     const std::string kind =
         link.medium.kind.empty() ? "this cable" : fmt::format("'{}'", spec::shown(link.medium.kind));
     diagnostics.add(
-        Complaint::long_cable, place,
+        Error::long_cable, place,
         fmt::format("{} of {} is longer than it is sold ({})", exact(link.cable), kind, exact(*link.medium.max_length)),
         fmt::format("{}: {{cable: {}}}, or another medium of `weft catalog cables`", key,
                     exact(*link.medium.max_length)));
@@ -216,13 +216,13 @@ void check_names(const std::vector<ServerGroup>& groups, std::size_t index, Plac
     const ServerGroup& other = groups[i];
     const ServerGroup& mine = groups[index];
     if (other.name == mine.name) {
-      diagnostics.add(Complaint::same_name, place, fmt::format("two groups of servers are called '{}'", mine.name),
+      diagnostics.add(Error::same_name, place, fmt::format("two groups of servers are called '{}'", mine.name),
                       "give each group a name of its own");
       return;
     }
     const bool other_shorter = other.name.size() < mine.name.size();
     if (!names_collide(other_shorter ? other : mine, other_shorter ? mine : other)) continue;
-    diagnostics.add(Complaint::same_name, place,
+    diagnostics.add(Error::same_name, place,
                     fmt::format("groups '{}' and '{}' both have a server {}0", other.name, mine.name,
                                 other_shorter ? mine.name : other.name),
                     "let group names end in something else than a digit");
@@ -248,11 +248,11 @@ void number_groups(Cluster& cluster, const Node& servers, const Catalog& catalog
     const GroupPlaces at{group_node(servers, i)};
     if (spec.name.empty()) spec.name = cluster.file.servers.size() == 1 ? "s" : letters(i);
     if (!usable_name(spec.name)) {
-      diagnostics.add(Complaint::out_of_range, at.of("name"),
+      diagnostics.add(Error::out_of_range, at.of("name"),
                       fmt::format("servers cannot be called '{}'", spec::shown(spec.name)),
                       "at most 40 letters, digits, dots, dashes and underscores");
     } else if (is_name_of_switches(spec.name)) {
-      diagnostics.add(Complaint::same_name, at.of("name"),
+      diagnostics.add(Error::same_name, at.of("name"),
                       fmt::format("servers '{}0' are called as switches are", spec.name),
                       fmt::format("another name, for example {}-server", spec.name));
     } else {
@@ -263,7 +263,7 @@ void number_groups(Cluster& cluster, const Node& servers, const Catalog& catalog
     total_gpus += spec.gpus * spec.count;
     total_nics += spec.nics * spec.nic.ports * spec.count;
     if (total_gpus > kMaxGpus || total_nics > 4 * kMaxGpus) {
-      diagnostics.add(Complaint::too_many_gpus, at.of("count"),
+      diagnostics.add(Error::too_many_gpus, at.of("count"),
                       total_gpus > kMaxGpus
                           ? fmt::format("the servers so far have {}", counted(total_gpus, "GPU"))
                           : fmt::format("the servers so far have {}", counted(total_nics, "NIC port")),
@@ -276,7 +276,7 @@ void number_groups(Cluster& cluster, const Node& servers, const Catalog& catalog
     const auto pcie = [&](std::int64_t gen, std::string_view key) {
       const auto known = catalog.names("links");
       if (std::find(known.begin(), known.end(), fmt::format("pcie{}", gen)) == known.end()) {
-        diagnostics.add(Complaint::unknown_kind, at.of(key),
+        diagnostics.add(Error::unknown_kind, at.of(key),
                         fmt::format("the catalog does not know PCIe generation {}", gen),
                         fmt::format("add a link 'pcie{}' to a directory given with --catalog", gen));
         return LinkKind{};
@@ -319,7 +319,7 @@ void check_owners(const std::vector<TenantSpec>& tenants, const Node& section, D
   for (const Owned& each : all) {
     const std::size_t later = std::max(each.tenant, furthest.tenant);
     if (each.first <= furthest.last && each.tenant != furthest.tenant && told.insert(later).second)
-      diagnostics.add(Complaint::contradiction, GroupPlaces{group_node(section, later)}.of("servers"),
+      diagnostics.add(Error::contradiction, GroupPlaces{group_node(section, later)}.of("servers"),
                       fmt::format("server {} belongs to two tenants, '{}' and '{}'", each.first,
                                   spec::shown(tenants[std::min(each.tenant, furthest.tenant)].name),
                                   spec::shown(tenants[later].name)),
@@ -332,7 +332,7 @@ void check_storage(const std::vector<StorageTier>& tiers, const Node& root, Diag
   std::set<std::string> names;
   for (std::size_t i = 0; i < tiers.size(); ++i)
     if (!tiers[i].name.empty() && !names.insert(tiers[i].name).second)
-      diagnostics.add(Complaint::same_name, GroupPlaces{group_node(root.find("storage")->value, i)}.of("name"),
+      diagnostics.add(Error::same_name, GroupPlaces{group_node(root.find("storage")->value, i)}.of("name"),
                       fmt::format("two storage tiers are called '{}'", spec::shown(tiers[i].name)),
                       "give each tier a name of its own");
 }
@@ -350,12 +350,11 @@ void check_tenants(const Cluster& cluster, const Node& root, Diagnostics& diagno
       return entry ? entry->value.place : node.place;
     };
     if (!tenant.name.empty() && !names.insert(tenant.name).second)
-      diagnostics.add(Complaint::same_name, place("name"),
+      diagnostics.add(Error::same_name, place("name"),
                       fmt::format("two tenants are called '{}'", spec::shown(tenant.name)),
                       "give each tenant a name of its own");
     if (!tenant.servers.ranges.empty() && tenant.servers.max() >= static_cast<std::int64_t>(cluster.servers))
-      diagnostics.add(Complaint::out_of_range, place("servers"),
-                      fmt::format("there is no server {}", tenant.servers.max()),
+      diagnostics.add(Error::out_of_range, place("servers"), fmt::format("there is no server {}", tenant.servers.max()),
                       fmt::format("servers are numbered 0 to {}", cluster.servers - 1));
   }
 }
@@ -389,7 +388,7 @@ std::optional<Cluster> load_cluster(std::uint32_t source, const std::string& nam
   Node root = spec::parse_yaml(source, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
   if (root.kind == Node::Kind::null) {
-    diagnostics.add(Complaint::empty_file, {source, 0, 0, 1}, "the file describes nothing",
+    diagnostics.add(Error::empty_file, {source, 0, 0, 1}, "the file describes nothing",
                     "`weft init` writes a cluster file to start from");
     return std::nullopt;
   }
@@ -398,7 +397,7 @@ std::optional<Cluster> load_cluster(std::uint32_t source, const std::string& nam
 
   // Of a file in another format, nothing else can be said.
   if (const Entry* version = root.find("version"); version && is_other_version(version->value)) {
-    diagnostics.add(Complaint::bad_version, version->value.place,
+    diagnostics.add(Error::bad_version, version->value.place,
                     fmt::format("version {} is not known", spec::shown(version->value.text)),
                     "this weft reads version: 1");
     return std::nullopt;
@@ -409,7 +408,7 @@ std::optional<Cluster> load_cluster(std::uint32_t source, const std::string& nam
   reader.read(root, cluster.file);
   if (const Entry* servers = root.find("servers");
       servers && servers->value.is_sequence() && servers->value.items.empty())
-    diagnostics.add(Complaint::empty_value, servers->value.place, "'servers' is an empty list",
+    diagnostics.add(Error::empty_value, servers->value.place, "'servers' is an empty list",
                     "for example servers: {kind: hgx-h100, count: 4}");
   if (!cluster.file.name.empty()) cluster.name = cluster.file.name;
   if (diagnostics.has_errors()) {
@@ -491,12 +490,12 @@ std::optional<std::filesystem::path> find_cluster_file(const std::filesystem::pa
     if (item.path().string().ends_with(".weft.yaml")) found.insert(item.path().filename());
   if (found.size() == 1) return *found.begin();
   if (found.empty()) {
-    diagnostics.add(Complaint::no_file_here, {}, "no cluster file is named, and none is here",
+    diagnostics.add(Error::no_file_here, {}, "no cluster file is named, and none is here",
                     "name one, or write one with `weft init`");
   } else {
     std::vector<std::string> names;
     for (const auto& path : found) names.push_back(path.string());
-    diagnostics.add(Complaint::no_file_here, {},
+    diagnostics.add(Error::no_file_here, {},
                     fmt::format("no cluster file is named, and there are {} here", found.size()),
                     fmt::format("name one of {}", either(names)));
   }

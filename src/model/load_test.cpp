@@ -165,22 +165,22 @@ TEST(Load, WarnsOfCablesThatAreNotSoldThatLong) {
 
 // ---- what is wrong with a group of servers
 
-std::string complaint_of(const std::string& yaml) {
+std::string error_of(const std::string& yaml) {
   spec::Diagnostics diagnostics;
   EXPECT_FALSE(load(yaml, {}, diagnostics)) << yaml;
   return spec::render_text(diagnostics, false);
 }
-void expect_complaint(const std::string& servers, const std::string& text) {
-  const std::string said = complaint_of("version: 1\nservers: " + servers + "\nfabric: {kind: tor-clos}\n");
+void expect_error(const std::string& servers, const std::string& text) {
+  const std::string said = error_of("version: 1\nservers: " + servers + "\nfabric: {kind: tor-clos}\n");
   EXPECT_NE(said.find(text), std::string::npos) << servers << "\n" << said;
 }
 
 TEST(Load, PlacesOfPartsExist) {
-  expect_complaint("{kind: hgx-h100, count: 1, gpu_switch: [0, 1]}", "'gpu_switch' has 2 numbers for 8 GPUs");
-  expect_complaint("{kind: hgx-h100, count: 1, nics: 1, nic_switch: [4], pcie_switches: 4}",
-                   "'nic_switch' names PCIe switch 4, but the server has 4 PCIe switches");
-  expect_complaint("{kind: hgx-h100, count: 1, pcie_switches: 2, switch_socket: [0, 2]}",
-                   "'switch_socket' names CPU 2, but the server has 2 CPUs");
+  expect_error("{kind: hgx-h100, count: 1, gpu_switch: [0, 1]}", "'gpu_switch' has 2 numbers for 8 GPUs");
+  expect_error("{kind: hgx-h100, count: 1, nics: 1, nic_switch: [4], pcie_switches: 4}",
+               "'nic_switch' names PCIe switch 4, but the server has 4 PCIe switches");
+  expect_error("{kind: hgx-h100, count: 1, pcie_switches: 2, switch_socket: [0, 2]}",
+               "'switch_socket' names CPU 2, but the server has 2 CPUs");
   EXPECT_EQ(good("version: 1\nservers: {kind: hgx-h100, count: 1, pcie_switches: 2, switch_socket: [0, 1]}\n"
                  "fabric: {kind: tor-clos}\n")
                 .groups[0]
@@ -192,37 +192,37 @@ TEST(Load, SeveralCpusAreJoined) {
   const std::string server =
       "{gpu: h100-sxm, gpus: 2, nic: connectx-7, nics: 2, pcie_gen: 5, pcie_switches: 0, count: 1, "
       "sockets: ";
-  expect_complaint(server + "2}", "2 CPUs need a 'socket_link' between them");
+  expect_error(server + "2}", "2 CPUs need a 'socket_link' between them");
   EXPECT_EQ(good("version: 1\nservers: " + server + "1}\nfabric: {kind: tor-clos}\n").servers, 1U);
 }
 
 TEST(Load, ScaleUpDomainsAreWhole) {
-  expect_complaint("{kind: gb200-nvl72, count: 17}", "17 servers cannot fill scale-up domains of 18");
-  expect_complaint("{kind: gb200-nvl72, count: 4}", "count is of servers, not of domains");
-  expect_complaint("{kind: gb200-nvl72, count: 4}", "count: 72 (4 domains) or 18 (1 domain) would work");
-  expect_complaint("{kind: gb200-nvl72, count: 40}", "count: 36 or 54 would work");
-  expect_complaint("{kind: hgx-h100, count: 1, scale_up: {link: nvlink4, switches: 4, torus: [2, 4]}}",
-                   "a scale-up network has either switches or a torus");
-  expect_complaint("{kind: hgx-h100, count: 1, scale_up: {link: nvlink4, switches: 0, torus: [2, 3]}}",
-                   "the torus has 6 positions for 8 GPUs of one domain");
+  expect_error("{kind: gb200-nvl72, count: 17}", "17 servers cannot fill scale-up domains of 18");
+  expect_error("{kind: gb200-nvl72, count: 4}", "count is of servers, not of domains");
+  expect_error("{kind: gb200-nvl72, count: 4}", "count: 72 (4 domains) or 18 (1 domain) would work");
+  expect_error("{kind: gb200-nvl72, count: 40}", "count: 36 or 54 would work");
+  expect_error("{kind: hgx-h100, count: 1, scale_up: {link: nvlink4, switches: 4, torus: [2, 4]}}",
+               "a scale-up network has either switches or a torus");
+  expect_error("{kind: hgx-h100, count: 1, scale_up: {link: nvlink4, switches: 0, torus: [2, 3]}}",
+               "the torus has 6 positions for 8 GPUs of one domain");
 }
 
 TEST(Load, GroupsHaveNamesThatKeepTheirServersApart) {
   const auto two = [](const std::string& a, const std::string& b) {
     return "[{kind: hgx-h100, count: 20, name: " + a + "}, {kind: hgx-h100, count: 1, name: " + b + "}]";
   };
-  expect_complaint(two("x", "x"), "two groups of servers are called 'x'");
-  expect_complaint(two("x", "x1"), "groups 'x' and 'x1' both have a server x10");
-  expect_complaint(two("'a b'", "x"), "servers cannot be called 'a b'");
+  expect_error(two("x", "x"), "two groups of servers are called 'x'");
+  expect_error(two("x", "x1"), "groups 'x' and 'x1' both have a server x10");
+  expect_error(two("'a b'", "x"), "servers cannot be called 'a b'");
   EXPECT_EQ(good("version: 1\nservers: " + two("x", "x2") + "\nfabric: {kind: tor-clos}\n").servers, 21U)
       << "there is no x20";
 }
 
 TEST(Load, TenantsHaveServersThatExist) {
   const std::string before = "version: 1\nservers: {kind: hgx-h100, count: 4}\nfabric: {kind: tor-clos}\ntenants: ";
-  EXPECT_NE(complaint_of(before + "[{name: a, servers: '4'}]\n").find("there is no server 4"), std::string::npos);
-  EXPECT_NE(complaint_of(before + "[{name: a, servers: '4'}]\n").find("numbered 0 to 3"), std::string::npos);
-  EXPECT_NE(complaint_of(before + "[{name: a, servers: '0'}, {name: a, servers: '1'}]\n").find("two tenants"),
+  EXPECT_NE(error_of(before + "[{name: a, servers: '4'}]\n").find("there is no server 4"), std::string::npos);
+  EXPECT_NE(error_of(before + "[{name: a, servers: '4'}]\n").find("numbered 0 to 3"), std::string::npos);
+  EXPECT_NE(error_of(before + "[{name: a, servers: '0'}, {name: a, servers: '1'}]\n").find("two tenants"),
             std::string::npos);
   EXPECT_EQ(good(before + "[{name: a, servers: '3'}]\n").file.tenants.size(), 1U);
 }
@@ -230,8 +230,7 @@ TEST(Load, TenantsHaveServersThatExist) {
 // What else is wrong does not hide it, as long as servers can be counted.
 TEST(Load, JobsAndTenantsAreCheckedBesideOtherFaults) {
   const auto said = [](const std::string& rest) {
-    return complaint_of("version: 1\nservers: {kind: hgx-h100, count: 4}\nfabric: {kind: tor-clos, colour: red}\n" +
-                        rest);
+    return error_of("version: 1\nservers: {kind: hgx-h100, count: 4}\nfabric: {kind: tor-clos, colour: red}\n" + rest);
   };
   EXPECT_NE(said("run: {all_reduce: {gpus: 33}}\n").find("33"), std::string::npos);
   EXPECT_EQ(said("run: {all_reduce: {gpus: 32}}\n"), said(""));
@@ -252,12 +251,12 @@ TEST(Load, LimitsAreInclusive) {
 }
 
 TEST(Load, RulesThatContradictEachOtherAreSaid) {
-  const std::string said = complaint_of(kAcp + "switching: {mark_from: 50%, mark_to: 10%}\n");
+  const std::string said = error_of(kAcp + "switching: {mark_from: 50%, mark_to: 10%}\n");
   EXPECT_NE(said.find("mark_from of at most 10%"), std::string::npos) << said;
 }
 
 TEST(Load, ATenantHasServers) {
-  const std::string said = complaint_of(kAcp + "tenants: [{name: a}]\n");
+  const std::string said = error_of(kAcp + "tenants: [{name: a}]\n");
   EXPECT_NE(said.find("needs the key 'servers'"), std::string::npos) << said;
 }
 
@@ -280,7 +279,7 @@ TEST(Load, AGroupKnowsItsSite) {
 }
 
 TEST(Load, GatewaysAreJoined) {
-  const std::string said = complaint_of(two_sites("links: 0"));
+  const std::string said = error_of(two_sites("links: 0"));
   EXPECT_NE(said.find("'links'"), std::string::npos) << said;
 }
 

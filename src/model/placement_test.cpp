@@ -23,7 +23,7 @@ TEST(Placement, GpusAreNumbersRangesAndStrides) {
     EXPECT_TRUE(gpus(wrong).empty()) << wrong;
 }
 
-// Whatever is given: no GPU that is not there, none twice, or a complaint.
+// Whatever is given: no GPU that is not there, none twice, or an error.
 RC_GTEST_PROP(Placement, AnyTextNamesGpusOrIsRefused, (const std::string& drawn)) {
   const std::string alphabet = "0123456789../,x";
   std::string text;

@@ -9,8 +9,8 @@
 namespace weft::model {
 namespace {
 
-using spec::Complaint;
 using spec::Entry;
+using spec::Error;
 using spec::Node;
 
 void check_marks(const SwitchingSpec& switching, const Node& root, spec::Diagnostics& diagnostics) {
@@ -20,7 +20,7 @@ void check_marks(const SwitchingSpec& switching, const Node& root, spec::Diagnos
   if (const Entry* section = root.find("switching"))
     for (const std::string_view key : {"mark_to", "mark_from"})
       if (const Entry* entry = section->value.find(key)) place = entry->value.place;
-  diagnostics.add(Complaint::contradiction, place,
+  diagnostics.add(Error::contradiction, place,
                   fmt::format("packets are marked from {} of the queue on (mark_from), but all of them from {} on "
                               "(mark_to)",
                               exact(switching.mark_from), exact(switching.mark_to)),
@@ -37,7 +37,7 @@ void check_roce_mtu(const TransportSpec& transport, const Node& root, spec::Diag
   spec::Place place = root.place;
   if (const Entry* section = root.find("transport"))
     if (const Entry* entry = section->value.find("mtu")) place = entry->value.place;
-  diagnostics.add(Complaint::out_of_range, place,
+  diagnostics.add(Error::out_of_range, place,
                   fmt::format("'mtu' of {} cannot be {}",
                               transport.kind == TransportKind::rocev2 ? "RoCEv2" : "InfiniBand", exact(*transport.mtu)),
                   "256B, 512B, 1KiB, 2KiB or 4KiB: InfiniBand knows no other");

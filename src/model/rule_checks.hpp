@@ -7,7 +7,7 @@
 
 namespace weft::model {
 
-// `root` is the tree that they were read from without complaint.
+// `root` is the tree that they were read from without error.
 void check_rules(const TrafficRules& rules, const spec::Node& root, spec::Diagnostics& diagnostics);
 
 }  // namespace weft::model

@@ -14,9 +14,9 @@
 namespace weft::model {
 namespace {
 
-using spec::Complaint;
 using spec::Diagnostics;
 using spec::Entry;
+using spec::Error;
 using spec::Node;
 
 // The value of a key, where it is one: what is of another type has been complained about.
@@ -26,7 +26,7 @@ const Node* scalar(const Node& of, std::string_view key) {
 }
 
 void refuse(const Node& at, const Refusal& why, Diagnostics& diagnostics) {
-  diagnostics.add(Complaint::bad_range, at.place, why.what, why.help);
+  diagnostics.add(Error::bad_range, at.place, why.what, why.help);
 }
 
 // As many GPUs as are wanted; nothing where that was complained about.
@@ -36,7 +36,7 @@ std::optional<std::uint32_t> count_of(const Node& gpus, const Cluster& cluster, 
   const std::int64_t wanted = std::atoll(digits.c_str());
   if (wanted > 0 && wanted <= static_cast<std::int64_t>(cluster.gpus)) return static_cast<std::uint32_t>(wanted);
   if (wanted > 0 && wanted <= kMaxGpus)  // else it is out of range anyhow
-    diagnostics.add(Complaint::out_of_range, gpus.place,
+    diagnostics.add(Error::out_of_range, gpus.place,
                     fmt::format("'gpus' is {}, but the cluster has {}", digits, counted(cluster.gpus, "GPU")),
                     fmt::format("gpus: {} takes all of them", cluster.gpus));
   return std::nullopt;
@@ -52,7 +52,7 @@ std::optional<std::uint32_t> ranks_of(const Node& work, const Cluster& cluster, 
     return per_server == nullptr ? count : std::nullopt;  // servers differ in how many they have
   }
   if (const Node* other = gpus != nullptr ? gpus : per_server; other != nullptr)
-    diagnostics.add(Complaint::contradiction, other->place, "both which GPUs take part and how many",
+    diagnostics.add(Error::contradiction, other->place, "both which GPUs take part and how many",
                     "`on`, or else `gpus` and `per_server`");
   const auto named = parse_gpus(on->text, cluster.gpus, named_servers(cluster));
   if (named) return static_cast<std::uint32_t>(named->size());
@@ -63,7 +63,7 @@ std::optional<std::uint32_t> ranks_of(const Node& work, const Cluster& cluster, 
 void check_collective(const Node& work, bool first, const Cluster& cluster, Diagnostics& diagnostics) {
   std::optional<std::uint32_t> ranks = ranks_of(work, cluster, diagnostics);
   if (const Node* alongside = scalar(work, "alongside"); alongside != nullptr && alongside->text == "true" && first)
-    diagnostics.add(Complaint::contradiction, alongside->place, "there is no collective before it",
+    diagnostics.add(Error::contradiction, alongside->place, "there is no collective before it",
                     "`alongside: true` in the second of two");
   if (!ranks) return;
   if (const Node* split = scalar(work, "split")) {

@@ -107,7 +107,7 @@ const Table& table_of<SwitchingSpec>() {
                   .min = 0,
                   .max = kMaxTime})
           .field("nic_buffer", &SwitchingSpec::nic_buffer,
-                 {.text = "That a card has for what its host has not taken yet; an estimate.",
+                 {.text = "That a NIC has for what its host has not taken yet; an estimate.",
                   .fallback = "2MiB",
                   .min = 65536,
                   .max = kMaxQueue})

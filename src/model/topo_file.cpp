@@ -22,8 +22,8 @@
 namespace weft::model {
 namespace {
 
-using spec::Complaint;
 using spec::Diagnostics;
+using spec::Error;
 using spec::Place;
 
 constexpr std::int64_t kMost = 1'000'000;
@@ -71,7 +71,7 @@ class TopoReader {
   }
 
   void refuse(const Place& place, std::string message, std::string help) {
-    diagnostics_.add(Complaint::bad_topo, place, std::move(message), std::move(help));
+    diagnostics_.add(Error::bad_topo, place, std::move(message), std::move(help));
   }
 
   std::map<std::string, Value> globals;
@@ -153,7 +153,7 @@ class TopoReader {
                                  : fmt::format("'{}' belongs to the whole file", key),
              section == &globals ? "write it below a line such as Tier 0" : "write it before the first Tier");
     } else if (const auto [first, is_new] = section->emplace(key, value); !is_new) {
-      diagnostics_.add(Complaint::duplicate_key, place, fmt::format("'{}' stands here a second time", key),
+      diagnostics_.add(Error::duplicate_key, place, fmt::format("'{}' stands here a second time", key),
                        fmt::format("the first is on line {}; keep one of them", first->second.place.line));
     }
   }
@@ -183,7 +183,7 @@ TrafficRules read_rules(const std::vector<std::string>& set, const Catalog& cata
   for (const std::string& assignment : set) spec::apply_set(root, assignment, diagnostics);
   for (const spec::Entry& entry : root.entries)
     if (entry.key == "version" || entry.key == "name" || entry.key == "servers" || entry.key == "fabric")
-      diagnostics.add(Complaint::bad_set, entry.key_place,
+      diagnostics.add(Error::bad_set, entry.key_place,
                       fmt::format("--set cannot change '{}' of a .topo file", entry.key),
                       "edit the file itself; --set is for transport, switching and faults here");
   TrafficRules rules;
@@ -206,7 +206,7 @@ std::optional<Cluster> load_topo(std::uint32_t source, const std::string& name, 
   topo.read();
   const TrafficRules rules = read_rules(set, catalog, diagnostics);
   if (topo.globals.empty() && topo.tiers[0].empty() && !diagnostics.has_errors())
-    diagnostics.add(Complaint::empty_file, {source, 0, 0, 1}, "the file describes nothing",
+    diagnostics.add(Error::empty_file, {source, 0, 0, 1}, "the file describes nothing",
                     "a .topo file starts with lines such as Nodes 1024 and Tiers 3");
   if (diagnostics.has_errors()) return std::nullopt;
   const std::int64_t nodes = topo.get(topo.globals, "nodes");

@@ -105,10 +105,10 @@ TEST(TopoFile, IsAsInHtsimWhereNothingIsSaid) {
 }
 
 TEST(TopoFile, SaysWhereItIsWrong) {
-  const auto expect = [](const std::string& topo, const std::string& complaint) {
+  const auto expect = [](const std::string& topo, const std::string& error) {
     const Loaded loaded = load(topo);
-    EXPECT_FALSE(loaded.cluster) << complaint;
-    EXPECT_NE(loaded.text.find(complaint), std::string::npos) << loaded.text;
+    EXPECT_FALSE(loaded.cluster) << error;
+    EXPECT_NE(loaded.text.find(error), std::string::npos) << loaded.text;
   };
   expect("", "the file describes nothing");
   expect(changed("Nodes 16\n", ""), "'Nodes' is missing");

@@ -29,7 +29,7 @@ const Table& table_of<RoceSpec>() {
           .field("ack_every", &RoceSpec::ack_every,
                  {.text = "Packets per acknowledgement.", .fallback = "8", .min = 1, .max = 64})
           .field("window", &RoceSpec::window,
-                 {.text = "Packets of a queue pair not yet acknowledged. Default: 8 unloaded round trips' worth; cards "
+                 {.text = "Packets of a queue pair not yet acknowledged. Default: 8 unloaded round trips' worth; NICs "
                           "have no such limit.",
                   .example = "256",
                   .min = 1,
@@ -43,7 +43,7 @@ const Table& table_of<RoceSpec>() {
           .field("retries", &RoceSpec::retries,
                  {.text = "After silence (NCCL_IB_RETRY_CNT).", .fallback = "7", .min = 0, .max = 7})
           .field("cnp_interval", &RoceSpec::cnp_interval,
-                 {.text = "Between two CNPs of one queue pair, at least (DCQCN: 50 us; NVIDIA's cards: 4 us).",
+                 {.text = "Between two CNPs of one queue pair, at least (DCQCN: 50 us; NVIDIA's NICs: 4 us).",
                   .fallback = "50us",
                   .min = 0,
                   .max = kMaxTime})
@@ -60,17 +60,17 @@ const Table& table_of<RoceSpec>() {
                   .min = 1,
                   .max = kMaxTime})
           .field("increase_timer", &RoceSpec::increase_timer,
-                 {.text = "Between two rate increases (DCQCN; NVIDIA's cards: 300 us).",
+                 {.text = "Between two rate increases (DCQCN; NVIDIA's NICs: 300 us).",
                   .fallback = "55us",
                   .min = 1,
                   .max = kMaxTime})
           .field("increase_bytes", &RoceSpec::increase_bytes,
-                 {.text = "Sent between two rate increases (DCQCN; NVIDIA's cards: 32767 B).",
+                 {.text = "Sent between two rate increases (DCQCN; NVIDIA's NICs: 32767 B).",
                   .fallback = "10MB",
                   .min = 1,
                   .max = 1'000'000'000'000})
           .field("fast_recovery", &RoceSpec::fast_recovery,
-                 {.text = "Increases that only go half way back (DCQCN; NVIDIA's cards: 1).",
+                 {.text = "Increases that only go half way back (DCQCN; NVIDIA's NICs: 1).",
                   .fallback = "5",
                   .min = 1,
                   .max = 255})
@@ -192,7 +192,7 @@ const Table& table_of<TransportSpec>() {
                    "with credits; the default where switches are InfiniBand's (`link_layer`) or flow_control is "
                    "`credits`, but for EFA. `tcp-over-srd`: one stream of bytes per peer, in order, whose segments SRD "
                    "carries over many paths, "
-                   "as ENA Express does. `raw`: packets leave as fast as the card sends and nobody "
+                   "as ENA Express does. `raw`: packets leave as fast as the NIC sends and nobody "
                    "acknowledges, repeats or slows down.",
                .fallback = "srd"})
           .field(

@@ -18,7 +18,7 @@ struct SweptPoint {
   std::vector<std::string> values;  // one per key
   Variant variant;                  // with a run for every seed where `trouble` is empty
   std::string trouble;              // why it is not ranked: kNotRun, kCannotRun, "not done", "limit time=1ms"
-  std::string detail;               // and more of that: "59 of 64 flows failed", or a complaint
+  std::string detail;               // and more of that: "59 of 64 flows failed", or an error
 };
 
 struct Sweep {

@@ -74,7 +74,7 @@ void Layout::find_links() {
   for (std::uint32_t g = 0; g < groups; ++g) {
     Link& link = links_[kTiers + g];
     describe(kTiers + g, fabric_->wire(LinkTier::nic, g));
-    // The card's own latency and packet rate belong to its cable, in both directions.
+    // The NIC's own latency and packet rate belong to its cable, in both directions.
     const model::NicKind& nic = fabric_->cluster().groups[g].spec.nic;
     link.latency += nic.latency.count();
     if (nic.packet_rate) link.gap = 1'000'000'000'000 * nic.ports / std::max<std::int64_t>(1, nic.packet_rate->count());
@@ -100,7 +100,7 @@ void Layout::connect_ports() {
     node.first_port = static_cast<std::uint32_t>(far_.size());
     node.latency = fabric_->switch_kind(s).latency.count();
     node.simple = fabric_->ask([&](const auto& network) { return network.has_waypoint(local); });
-    if (node.simple) node.way = fabric_->ask([&](const auto& network) { return network.waypoint(local); });
+    if (node.simple) node.waypoint = fabric_->ask([&](const auto& network) { return network.waypoint(local); });
     for (std::uint32_t port = 0; port < fabric_->ports(s); ++port) {
       const fabric::Peer other = fabric_->peer(s, port);
       Far& far = far_.emplace_back();
@@ -288,7 +288,7 @@ void Layout::pass(const Train& train, Underway& at) const {
   const Link& link = links_[far.link];
   const std::int64_t takes = link.occupancy(train.full);
   const bool end = is_host(far.entity) || is_endpoint_port(at.port);
-  const std::int64_t rows = end ? 1 : std::min(at.ways, train.paths * train.trains);
+  const std::int64_t rows = end ? 1 : std::min(at.paths, train.paths * train.trains);
   if (end) at.apart = std::max(at.apart, takes);
   if (train.before == 0) return;
   const std::int64_t behind = rows == 1 ? takes : std::min(takes, at.apart);
@@ -306,9 +306,9 @@ void Layout::go_by(std::uint32_t port, std::size_t ports, const Train& train, Un
   at.last = begins_next(at.last, in, out, latency, train.last);
   at.port = port;
   if (is_host(far_[port].entity)) return;
-  std::int64_t& known = at.ways_of[far_[port].link];
-  if (known == 0) known = at.ways * static_cast<std::int64_t>(ports);
-  at.ways = known;
+  std::int64_t& known = at.paths_of[far_[port].link];
+  if (known == 0) known = at.paths * static_cast<std::int64_t>(ports);
+  at.paths = known;
 }
 
 // Ports by which a router of the first group may send a packet off its minimal ways: its global links, and to others of

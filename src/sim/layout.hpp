@@ -78,7 +78,7 @@ class Layout {
   }
   // The same for who looks at the switch anyway.
   struct Node {
-    fabric::Waypoint way;
+    fabric::Waypoint waypoint;
     std::int64_t latency = 0;
     std::uint32_t first_port = 0;
     bool simple = false;  // a waypoint tells the way
@@ -87,7 +87,7 @@ class Layout {
   std::uint32_t next_port(std::uint32_t at, const Node& node, std::uint32_t endpoint, std::uint32_t entropy) const {
     const End& end = ends_[endpoint];
     if (!node.simple) return next_port_slowly(at, end, entropy);
-    const fabric::PortRange range = fabric::towards(node.way, end.destination);
+    const fabric::PortRange range = fabric::towards(node.waypoint, end.destination);
     return node.first_port + range.first + fabric::choose(entropy, range.salt, range.count);
   }
   // Where several ports lead there, all of them; a count of 0 where they are not a range.
@@ -98,7 +98,7 @@ class Layout {
   Range ports_towards(std::uint32_t at, std::uint32_t endpoint) const {
     const Node& node = nodes_[at];
     if (!node.simple) return {};
-    const fabric::PortRange range = fabric::towards(node.way, ends_[endpoint].destination);
+    const fabric::PortRange range = fabric::towards(node.waypoint, ends_[endpoint].destination);
     return {node.first_port + range.first, range.count};
   }
   // Dragonflies that do not keep to minimal routes; behind removed links they do.
@@ -188,11 +188,11 @@ class Layout {
   // A train on its way, at the link behind a port.
   struct Underway {
     std::uint32_t port = 0;
-    std::int64_t first = 0;                                     // begin of the first packet on this link
-    std::int64_t last = 0;                                      // and of the last
-    std::int64_t apart = 0;                                     // begins of two full ones, as the sender's link has it
-    std::int64_t ways = 1;                                      // links like this one that lead there
-    std::array<std::int64_t, fabric::kLinkTiers> ways_of = {};  // by tier, where it was met before
+    std::int64_t first = 0;                                      // begin of the first packet on this link
+    std::int64_t last = 0;                                       // and of the last
+    std::int64_t apart = 0;                                      // begins of two full ones, as the sender's link has it
+    std::int64_t paths = 1;                                      // links like this one that lead there
+    std::array<std::int64_t, fabric::kLinkTiers> paths_of = {};  // by tier, where it was met before
   };
   std::optional<std::int64_t> arrival(std::uint32_t from, std::uint32_t to, const Train& train, Underway at) const;
   void add_detours(std::uint32_t from, std::uint32_t at, std::uint32_t to, std::vector<std::uint32_t>& ports) const;

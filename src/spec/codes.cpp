@@ -6,7 +6,7 @@
 namespace weft::spec {
 namespace {
 
-constexpr ComplaintInfo kComplaints[] = {
+constexpr ErrorInfo kErrors[] = {
 #define WEFT_X(name, code, title, text) {code, title, text},
     WEFT_COMPLAINTS(WEFT_X)
 #undef WEFT_X
@@ -14,17 +14,17 @@ constexpr ComplaintInfo kComplaints[] = {
 
 }  // namespace
 
-std::span<const ComplaintInfo> all_complaints() { return kComplaints; }
+std::span<const ErrorInfo> all_errors() { return kErrors; }
 
-const ComplaintInfo& info(Complaint complaint) { return kComplaints[static_cast<std::size_t>(complaint)]; }
+const ErrorInfo& info(Error error) { return kErrors[static_cast<std::size_t>(error)]; }
 
-const ComplaintInfo* find_complaint(std::string_view code) {
-  const auto same = [&](const ComplaintInfo& candidate) {
+const ErrorInfo* find_error(std::string_view code) {
+  const auto same = [&](const ErrorInfo& candidate) {
     return std::equal(code.begin(), code.end(), candidate.code.begin(), candidate.code.end(),
                       [](unsigned char a, unsigned char b) { return std::toupper(a) == b; });
   };
-  const auto found = std::find_if(std::begin(kComplaints), std::end(kComplaints), same);
-  return found == std::end(kComplaints) ? nullptr : found;
+  const auto found = std::find_if(std::begin(kErrors), std::end(kErrors), same);
+  return found == std::end(kErrors) ? nullptr : found;
 }
 
 }  // namespace weft::spec

@@ -97,7 +97,7 @@ std::string where(const Sources& sources, const Place& place) {
 }
 
 void render_one(std::string& out, const Sources& sources, const Diagnostic& d, const Paint& paint, std::size_t width) {
-  const ComplaintInfo& what = info(d.complaint);
+  const ErrorInfo& what = info(d.error);
   const std::string_view colour = what.severity() == Severity::error ? "1;31" : "1;33";
   out += fmt::format("{}{}: {}\n", paint("1", where(sources, d.place)),
                      paint(colour, fmt::format("{} {}", word(what.severity()), what.code)), printable(d.message));
@@ -138,19 +138,19 @@ std::string_view Sources::line(const Place& place) const {
   return std::string_view(file.text).substr(begin, end - begin);
 }
 
-void Diagnostics::add(Complaint complaint, Place place, std::string message, std::string help) {
-  const bool error = info(complaint).severity() == Severity::error;
-  if (error && full()) {
+void Diagnostics::add(Error error, Place place, std::string message, std::string help) {
+  const bool is_error = info(error).severity() == Severity::error;
+  if (is_error && full()) {
     ++left_out_;
     return;
   }
-  errors_ += error;
-  all_.push_back({complaint, place, std::move(message), std::move(help)});
+  errors_ += is_error;
+  all_.push_back({error, place, std::move(message), std::move(help)});
 }
 
 std::vector<Diagnostic> Diagnostics::sorted() const {
   const auto key = [](const Diagnostic& d) {
-    return std::tie(d.place.source, d.place.line, d.place.column, d.complaint, d.message);
+    return std::tie(d.place.source, d.place.line, d.place.column, d.error, d.message);
   };
   std::vector<Diagnostic> out = all_;
   std::stable_sort(out.begin(), out.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
@@ -165,7 +165,7 @@ std::string render_text(const Diagnostics& diagnostics, bool colour, std::size_t
   std::int64_t errors = 0;
   std::int64_t warnings = 0;
   for (const Diagnostic& d : diagnostics.sorted()) {
-    (info(d.complaint).severity() == Severity::error ? errors : warnings)++;
+    (info(d.error).severity() == Severity::error ? errors : warnings)++;
     render_one(out, diagnostics.sources(), d, paint, width);
   }
   if (errors + warnings == 0) return out;
@@ -175,11 +175,11 @@ std::string render_text(const Diagnostics& diagnostics, bool colour, std::size_t
   if (diagnostics.left_out() > 0)
     summary += fmt::format(" and {} more", grouped(static_cast<std::int64_t>(diagnostics.left_out())));
   const Diagnostic first = diagnostics.sorted().front();
-  return out + fmt::format("{}; `weft explain {}` says more\n", summary, info(first.complaint).code);
+  return out + fmt::format("{}; `weft explain {}` says more\n", summary, info(first.error).code);
 }
 
 std::string render_json(const Diagnostic& diagnostic, const Sources& sources) {
-  const ComplaintInfo& what = info(diagnostic.complaint);
+  const ErrorInfo& what = info(diagnostic.error);
   const Place& place = diagnostic.place;
   nlohmann::ordered_json record = {{"record", word(what.severity())}, {"version", 1}, {"code", what.code}};
   if (place.source > 0) record["file"] = sources.name(place.source);

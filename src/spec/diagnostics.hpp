@@ -1,5 +1,5 @@
 #pragma once
-// A complaint is data: where, what, what would be right. It is rendered twice, for people with the
+// An error is data: where, what, what would be right. It is rendered twice, for people with the
 // source line and a caret, and as JSON.
 
 #include <cstddef>
@@ -36,7 +36,7 @@ class Sources {
 };
 
 struct Diagnostic {
-  Complaint complaint;
+  Error error;
   Place place;
   std::string message;
   std::string help;  // what would be right; may be empty
@@ -47,12 +47,12 @@ class Diagnostics {
   Sources& sources() { return sources_; }
   const Sources& sources() const { return sources_; }
 
-  void add(Complaint complaint, Place place, std::string message, std::string help = "");
+  void add(Error error, Place place, std::string message, std::string help = "");
   bool has_errors() const { return errors_ > 0; }
   // Enough errors were named: those added from here on are only counted.
   bool full() const { return errors_ >= kMost; }
   std::size_t left_out() const { return left_out_; }
-  // In source order; the same complaint at the same place only once.
+  // In source order; the same error at the same place only once.
   std::vector<Diagnostic> sorted() const;
 
  private:

@@ -17,9 +17,9 @@ std::string second_line(const std::string& text, int line) {
 TEST(Diagnostics, ComeInSourceOrderAndOnce) {
   Diagnostics d;
   const std::uint32_t source = d.sources().add("f", "a\nb\n");
-  d.add(Complaint::unknown_key, {source, 2, 1, 1}, "two");
-  d.add(Complaint::unknown_key, {source, 1, 1, 1}, "one");
-  d.add(Complaint::unknown_key, {source, 2, 1, 1}, "two");
+  d.add(Error::unknown_key, {source, 2, 1, 1}, "two");
+  d.add(Error::unknown_key, {source, 1, 1, 1}, "one");
+  d.add(Error::unknown_key, {source, 2, 1, 1}, "two");
   ASSERT_EQ(d.sorted().size(), 2U);
   EXPECT_EQ(d.sorted()[0].message, "one");
 }
@@ -27,14 +27,14 @@ TEST(Diagnostics, ComeInSourceOrderAndOnce) {
 TEST(Diagnostics, BeyondTwoHundredErrorsAreCounted) {
   Diagnostics d;
   const std::uint32_t source = d.sources().add("f", "a");
-  for (int i = 0; i < 1000; ++i) d.add(Complaint::unknown_key, {source, 1, 1, 1}, std::to_string(i));
+  for (int i = 0; i < 1000; ++i) d.add(Error::unknown_key, {source, 1, 1, 1}, std::to_string(i));
   EXPECT_EQ(d.sorted().size(), 200U);
   EXPECT_NE(render_text(d, false).find("200 errors and 800 more"), std::string::npos);
 }
 
 TEST(Diagnostics, WarningsAreNotErrors) {
   Diagnostics d;
-  d.add(Complaint::far_nic, {}, "w");
+  d.add(Error::far_nic, {}, "w");
   EXPECT_FALSE(d.has_errors());
   EXPECT_NE(render_text(d, false).find("1 warning;"), std::string::npos);
 }
@@ -42,7 +42,7 @@ TEST(Diagnostics, WarningsAreNotErrors) {
 TEST(RenderText, PutsTheCaretUnderTheFault) {
   Diagnostics d;
   const std::uint32_t source = d.sources().add("f", "key: zürich bad\n");
-  d.add(Complaint::unknown_key, {source, 1, 14, 3}, "m");  // bytes: ü takes two
+  d.add(Error::unknown_key, {source, 1, 14, 3}, "m");  // bytes: ü takes two
   const std::string text = render_text(d, false);
   const std::string line = second_line(text, 1);
   const std::string caret = second_line(text, 2);
@@ -53,7 +53,7 @@ TEST(RenderText, PutsTheCaretUnderTheFault) {
 TEST(RenderText, ShowsAWindowOfALongLine) {
   Diagnostics d;
   const std::uint32_t source = d.sources().add("f", std::string(500'000, 'x') + "BAD" + std::string(500'000, 'y'));
-  d.add(Complaint::unknown_key, {source, 1, 500'001, 3}, "m");
+  d.add(Error::unknown_key, {source, 1, 500'001, 3}, "m");
   const std::string text = render_text(d, false);
   EXPECT_LT(text.size(), 400U);
   const std::string line = second_line(text, 1);
@@ -67,26 +67,26 @@ TEST(RenderText, CutsLongLinesBetweenCharacters) {
     std::string text;
     for (int i = 0; i < 200; ++i) text += "é";
     const std::uint32_t source = d.sources().add("f", text);
-    d.add(Complaint::unknown_key, {source, 1, static_cast<std::uint32_t>(at / 2 * 2 + 1), 2}, "m");
+    d.add(Error::unknown_key, {source, 1, static_cast<std::uint32_t>(at / 2 * 2 + 1), 2}, "m");
     EXPECT_EQ(render_text(d, false).find('?'), std::string::npos) << at;
   }
 }
 
 TEST(RenderText, ColoursOnlyWhenAsked) {
   Diagnostics d;
-  d.add(Complaint::unknown_key, {}, "m\x1b[31m\x07");
+  d.add(Error::unknown_key, {}, "m\x1b[31m\x07");
   EXPECT_EQ(render_text(d, false).find('\x1b'), std::string::npos);
   EXPECT_NE(render_text(d, true).find("\x1b[1;31m"), std::string::npos);
   EXPECT_EQ(render_text(d, true).find('\x07'), std::string::npos);
 }
 
-TEST(RenderText, IsEmptyWithoutComplaints) { EXPECT_EQ(render_text(Diagnostics{}, false), ""); }
+TEST(RenderText, IsEmptyWithoutErrors) { EXPECT_EQ(render_text(Diagnostics{}, false), ""); }
 
 TEST(RenderJson, HoldsTheSameRecords) {
   Diagnostics d;
   const std::uint32_t source = d.sources().add("f\"\n", "bad \xFF line\n");
-  d.add(Complaint::unknown_key, {source, 1, 1, 3}, "m \"quoted\"", "h");
-  d.add(Complaint::far_nic, {}, "w");
+  d.add(Error::unknown_key, {source, 1, 1, 3}, "m \"quoted\"", "h");
+  d.add(Error::far_nic, {}, "w");
   std::vector<nlohmann::json> json;
   std::istringstream lines(render_json(d));
   for (std::string line; std::getline(lines, line);) json.push_back(nlohmann::json::parse(line));

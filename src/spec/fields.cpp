@@ -65,7 +65,7 @@ bool one_line(std::string_view text) {
 }
 
 // The `kind` that decides which fields there are; nothing when it is missing or misspelt, because
-// then every complaint about its keys would only repeat that.
+// then every error about its keys would only repeat that.
 std::optional<std::string> kind_of(const Table& table, const Node& node) {
   const Entry* entry = node.find("kind");
   if (entry == nullptr || !entry->value.is_scalar()) return std::nullopt;
@@ -135,7 +135,7 @@ void Reader::read_object(const Table& table, const Node& node, void* out) {
       if (field.options.required && field.options.only_for.empty()) needed.push_back(field.name);
     if (needed.empty()) needed.push_back(table.fields[0].name);
     const bool is_kind = node.is_scalar() && needed[0] == "kind";
-    diagnostics_.add(Complaint::wrong_type, node.place,
+    diagnostics_.add(Error::wrong_type, node.place,
                      fmt::format("{} must be a mapping, not {}", subject(table), found_there(node)),
                      is_kind ? fmt::format("write {{kind: {}}}, with its other keys", shown(node.text))
                              : fmt::format("a mapping has keys with values: {}: ...", fmt::join(needed, ": ..., ")));
@@ -156,15 +156,15 @@ void Reader::read_object(const Table& table, const Node& node, void* out) {
                           std::find(meant.begin(), meant.end(), field.name) == meant.end();
     if (const Entry* entry = node.find(field.name)) {
       if (entry->value.kind == Node::Kind::null) {
-        diagnostics_.add(Complaint::empty_value, entry->value.place, fmt::format("'{}' has no value", field.name),
+        diagnostics_.add(Error::empty_value, entry->value.place, fmt::format("'{}' has no value", field.name),
                          field.options.required ? "it needs one: " + missing_help(field)
                                                 : "give it a value, or remove the key to get its default");
       } else {
         field.read(*this, entry->value, field, out);
       }
     } else if (required) {
-      diagnostics_.add(Complaint::missing_key, node.place,
-                       fmt::format("{} needs the key '{}'", subject(table), field.name), missing_help(field));
+      diagnostics_.add(Error::missing_key, node.place, fmt::format("{} needs the key '{}'", subject(table), field.name),
+                       missing_help(field));
     } else if (!field.options.fallback.empty()) {
       Node fallback;
       fallback.kind = Node::Kind::scalar;
@@ -189,7 +189,7 @@ std::optional<std::string> Reader::unknown_key(const Table& table, const Entry& 
     const bool allowed = applies(field, kind);
     if (field.name == entry.key) {
       if (allowed) return std::nullopt;
-      diagnostics_.add(Complaint::not_for_this_kind, entry.key_place,
+      diagnostics_.add(Error::not_for_this_kind, entry.key_place,
                        fmt::format("'{}' does not apply to kind {}", entry.key, shown(*kind)),
                        fmt::format("it belongs to {}", either(field.options.only_for)));
       return std::nullopt;
@@ -206,14 +206,14 @@ std::optional<std::string> Reader::unknown_key(const Table& table, const Entry& 
     std::sort(names.begin(), names.end());
     help = fmt::format("{} takes {}", subject(table), either(names));
   }
-  diagnostics_.add(Complaint::unknown_key, entry.key_place,
+  diagnostics_.add(Error::unknown_key, entry.key_place,
                    fmt::format("{} has no key '{}'", subject(table), shown(entry.key)), help);
   return guess;
 }
 
 void Reader::wrong_type(const Node& node, const Field& field, std::string_view wanted) {
   const std::string example = !field.options.example.empty() ? field.options.example : field.options.fallback;
-  diagnostics_.add(Complaint::wrong_type, node.place,
+  diagnostics_.add(Error::wrong_type, node.place,
                    fmt::format("'{}' must be {}, not {}", field.name, wanted, found_there(node)),
                    example.empty() ? "" : fmt::format("for example {}: {}", field.name, example));
 }
@@ -223,7 +223,7 @@ bool Reader::in_range(const Node& node, const Field& field, std::int64_t value) 
   const bool low = options.min && value < *options.min;
   const bool high = options.max && value > *options.max;
   if (!low && !high) return true;
-  diagnostics_.add(Complaint::out_of_range, node.place, fmt::format("'{}' cannot be {}", field.name, shown(node.text)),
+  diagnostics_.add(Error::out_of_range, node.place, fmt::format("'{}' cannot be {}", field.name, shown(node.text)),
                    fmt::format("allowed: {}", range_text(field)));
   return false;
 }
@@ -241,8 +241,7 @@ void Reader::value(const Node& node, const Field& field, std::int64_t& out) {
     case NumberFault::not_a_number:
       return wrong_type(node, field, "a whole number");
     case NumberFault::too_large: {
-      diagnostics_.add(Complaint::out_of_range, node.place,
-                       fmt::format("'{}' cannot be {}", field.name, shown(node.text)),
+      diagnostics_.add(Error::out_of_range, node.place, fmt::format("'{}' cannot be {}", field.name, shown(node.text)),
                        field.options.max ? "allowed: " + range_text(field) : "the number is too large");
       return;
     }
@@ -255,7 +254,7 @@ void Reader::value(const Node& node, const Field& field, std::int64_t& out) {
 void Reader::value(const Node& node, const Field& field, std::string& out) {
   if (!node.is_scalar()) return wrong_type(node, field, "text");
   if (!one_line(node.text)) {
-    diagnostics_.add(Complaint::out_of_range, node.place,
+    diagnostics_.add(Error::out_of_range, node.place,
                      fmt::format("'{}' holds a line break or another control character", field.name),
                      "one line of printable text");
     return;
@@ -265,8 +264,7 @@ void Reader::value(const Node& node, const Field& field, std::string& out) {
     auto guess = did_you_mean(node.text, choices);
     for (const auto& [word, choice] : field.options.meant)
       if (word == node.text) guess = choice;
-    diagnostics_.add(Complaint::not_a_choice, node.place,
-                     fmt::format("'{}' cannot be '{}'", field.name, shown(node.text)),
+    diagnostics_.add(Error::not_a_choice, node.place, fmt::format("'{}' cannot be '{}'", field.name, shown(node.text)),
                      guess ? fmt::format("did you mean '{}'? (one of {})", *guess, either(choices))
                            : fmt::format("one of {}", either(choices)));
     return;
@@ -274,7 +272,7 @@ void Reader::value(const Node& node, const Field& field, std::string& out) {
   constexpr std::int64_t kLongestName = 4096;
   if (static_cast<std::int64_t>(node.text.size()) > kLongestName) {
     diagnostics_.add(
-        Complaint::out_of_range, node.place,
+        Error::out_of_range, node.place,
         fmt::format("'{}' is {} bytes long", field.name, grouped(static_cast<std::int64_t>(node.text.size()))),
         fmt::format("at most {}", grouped(kLongestName)));
     return;
@@ -303,8 +301,7 @@ void Reader::value(const Node& node, const Field& field, Ratio& out) {
   if (parse_integer(whole, parsed.over) != NumberFault::none || parse_integer(under, divisor) != NumberFault::none)
     return wrong_type(node, field, "a ratio such as 1, 1.5 or 3:1");
   if (parsed.over < 1 || divisor < 1 || parsed.over > kLimit * parsed.under || divisor > kLimit) {
-    diagnostics_.add(Complaint::out_of_range, node.place,
-                     fmt::format("'{}' cannot be {}", field.name, shown(node.text)),
+    diagnostics_.add(Error::out_of_range, node.place, fmt::format("'{}' cannot be {}", field.name, shown(node.text)),
                      "a ratio is above 0 and at most 1,000,000");
     return;
   }
@@ -313,7 +310,7 @@ void Reader::value(const Node& node, const Field& field, Ratio& out) {
 }
 
 void Reader::empty_list(const Node& node, const Field& field, std::string_view example) {
-  diagnostics_.add(Complaint::bad_range, node.place, fmt::format("'{}' is an empty list", field.name),
+  diagnostics_.add(Error::bad_range, node.place, fmt::format("'{}' is an empty list", field.name),
                    fmt::format("for example {}: {}", field.name, example));
 }
 
@@ -321,7 +318,7 @@ bool Reader::accept_items(const Node& node, const Field& field) {
   constexpr std::size_t kMostItems = 1024;
   if (node.items.size() > kMostItems) {
     diagnostics_.add(
-        Complaint::out_of_range, node.place,
+        Error::out_of_range, node.place,
         fmt::format("'{}' has {}", field.name, counted(static_cast<std::int64_t>(node.items.size()), "item")),
         fmt::format("at most {}; equal ones are one item with a count", grouped(kMostItems)));
     return false;
@@ -330,7 +327,7 @@ bool Reader::accept_items(const Node& node, const Field& field) {
   for (const Node& item : node.items) {
     if (item.kind != Node::Kind::null) continue;
     fine = false;
-    diagnostics_.add(Complaint::empty_value, item.place, fmt::format("an item of '{}' is empty", field.name),
+    diagnostics_.add(Error::empty_value, item.place, fmt::format("an item of '{}' is empty", field.name),
                      "give it a value, or remove it");
   }
   return fine;
@@ -344,7 +341,7 @@ std::optional<Indices::Range> Reader::index_range(const Node& node, const Field&
                     (!two || parse_integer(trimmed(text.substr(dots + 2)), range.last) == NumberFault::none);
   if (!two) range.last = range.first;
   if (!fine || range.first < 0 || range.last < range.first || range.last > kMaxIndex) {
-    diagnostics_.add(Complaint::bad_range, node.place, fmt::format("'{}' cannot be '{}'", field.name, shown(text)),
+    diagnostics_.add(Error::bad_range, node.place, fmt::format("'{}' cannot be '{}'", field.name, shown(text)),
                      "indices are written 3, [0, 4], 0..7 or 0..3,8..11, from 0 upwards");
     return std::nullopt;
   }
@@ -369,7 +366,7 @@ void Reader::value(const Node& node, const Field& field, Indices& out) {
   }
   constexpr std::int64_t kMostIndices = 16'777'216;
   if (parsed.size() > kMostIndices) {
-    diagnostics_.add(Complaint::out_of_range, node.place,
+    diagnostics_.add(Error::out_of_range, node.place,
                      fmt::format("'{}' names {} parts", field.name, grouped(parsed.size())),
                      fmt::format("at most {}", grouped(kMostIndices)));
     return;
@@ -405,7 +402,7 @@ void Reader::value(const Node& node, const Field& field, Sizes& out) {
     const auto last = size(item, field, text.substr(dots + 2));
     if (!last) return;
     if (*last < *first) {
-      diagnostics_.add(Complaint::bad_range, item.place, fmt::format("'{}' runs backwards", shown(text)),
+      diagnostics_.add(Error::bad_range, item.place, fmt::format("'{}' runs backwards", shown(text)),
                        "the smaller size comes first, as in 8B..8GiB");
       return;
     }
@@ -430,7 +427,7 @@ void Reader::quantity(const Node& node, const Field& field, std::int64_t& out) {
     case UnitFault::not_a_number:
       return wrong_type(node, field, fmt::format("a {} such as {}", family.name, family.example));
     case UnitFault::no_unit:
-      diagnostics_.add(Complaint::missing_unit, node.place,
+      diagnostics_.add(Error::missing_unit, node.place,
                        fmt::format("'{}' is a {} and needs a unit", field.name, family.name),
                        fmt::format("{}; `weft explain E0104` lists the units", like));
       return;
@@ -442,7 +439,7 @@ void Reader::quantity(const Node& node, const Field& field, std::int64_t& out) {
       if (guess &&
           std::tolower(static_cast<unsigned char>((*guess)[0])) != std::tolower(static_cast<unsigned char>(unit[0])))
         guess.reset();
-      diagnostics_.add(Complaint::unknown_unit, node.place,
+      diagnostics_.add(Error::unknown_unit, node.place,
                        fmt::format("'{}' is not a unit of {}", shown(unit), family.name),
                        unit.starts_with(',') ? "decimals stand behind a point, as in 1.5; thousands are not separated"
                        : guess               ? fmt::format("did you mean {}?", *guess)
@@ -450,15 +447,15 @@ void Reader::quantity(const Node& node, const Field& field, std::int64_t& out) {
       return;
     }
     case UnitFault::not_exact:
-      diagnostics_.add(Complaint::not_exact, node.place,
+      diagnostics_.add(Error::not_exact, node.place,
                        fmt::format("'{}' is not a whole number of {}", shown(node.text),
                                    family.units.front().suffix.empty() ? print_exact(1, family)
                                                                        : std::string(family.units.front().suffix)),
                        "quantities are exact; use fewer decimals");
       return;
     case UnitFault::out_of_range:
-      diagnostics_.add(Complaint::out_of_range, node.place,
-                       fmt::format("'{}' is too large to represent", shown(node.text)), like);
+      diagnostics_.add(Error::out_of_range, node.place, fmt::format("'{}' is too large to represent", shown(node.text)),
+                       like);
       return;
   }
 }

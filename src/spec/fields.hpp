@@ -97,7 +97,7 @@ class Reader {
   void value(const Node&, const Field&, Indices& out);
   void value(const Node&, const Field&, Sizes& out);
   void quantity(const Node&, const Field&, std::int64_t& out);
-  // False with complaints when a list is too long or has empty items.
+  // False with errors when a list is too long or has empty items.
   bool accept_items(const Node&, const Field&);
 
  private:

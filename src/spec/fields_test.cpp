@@ -62,7 +62,7 @@ Thing read(const std::string& text, std::string& codes) {
   Reader reader(diagnostics, [](const std::string&, const Node& node) { return std::optional(node); });
   reader.read(root, thing);
   codes.clear();
-  for (const Diagnostic& d : diagnostics.sorted()) codes += std::string(info(d.complaint).code);
+  for (const Diagnostic& d : diagnostics.sorted()) codes += std::string(info(d.error).code);
   return thing;
 }
 
@@ -182,7 +182,7 @@ TEST(Fields, WhatIsWrittenBesideAnUnknownNameIsStillRead) {
   EXPECT_NE(diagnostics.sorted()[0].message.find("'n'"), std::string::npos) << diagnostics.sorted()[0].message;
 }
 
-TEST(Fields, AComplaintSaysWhatItIsAbout) {
+TEST(Fields, AErrorSaysWhatItIsAbout) {
   const auto said = [](const std::string& text) {
     Diagnostics diagnostics;
     const Node root = parse_yaml(diagnostics.sources().add("t", text), diagnostics);

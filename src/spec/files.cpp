@@ -14,7 +14,7 @@ std::optional<std::uint32_t> load_file(const std::filesystem::path& path, Diagno
   const auto status = std::filesystem::status(path, error);
   const auto refuse = [&](std::string_view why, std::string_view help) {
     const std::uint32_t source = diagnostics.sources().add(path.string(), "");
-    diagnostics.add(Complaint::cannot_read, {source, 0, 0, 1}, std::string(why), std::string(help));
+    diagnostics.add(Error::cannot_read, {source, 0, 0, 1}, std::string(why), std::string(help));
     return std::nullopt;
   };
   const bool cluster = path.extension() == ".yaml" || path.extension() == ".yml" || path.extension().empty();

@@ -1,5 +1,5 @@
 #pragma once
-// Files into sources. Every way in which a path can fail to be a readable text becomes a complaint.
+// Files into sources. Every way in which a path can fail to be a readable text becomes an error.
 
 #include <filesystem>
 #include <optional>

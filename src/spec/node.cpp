@@ -120,7 +120,7 @@ void apply_set(Node& root, std::string_view assignment, Diagnostics& diagnostics
   const auto equals = assignment.find('=');
   const Place start{source, 1, 1, static_cast<std::uint32_t>(std::max<std::size_t>(1, assignment.size()))};
   if (equals == std::string_view::npos || equals == 0) {
-    diagnostics.add(Complaint::bad_set, start, "--set needs path=value", "for example --set fabric.spines=8");
+    diagnostics.add(Error::bad_set, start, "--set needs path=value", "for example --set fabric.spines=8");
     return;
   }
   Node* at = &root;
@@ -134,7 +134,7 @@ void apply_set(Node& root, std::string_view assignment, Diagnostics& diagnostics
     std::string help = "a path names keys and list positions, as in servers.0.count";
     at = key.empty() ? nullptr : step(*at, key, place, problem, help);
     if (at == nullptr) {
-      diagnostics.add(Complaint::bad_set, place, problem, help);
+      diagnostics.add(Error::bad_set, place, problem, help);
       return;
     }
     if (dot == std::string_view::npos) break;

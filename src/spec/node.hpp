@@ -47,10 +47,10 @@ Node overlay(const Node& base, const Node& over);
 // A text as it stands in a message: cut when it is long.
 std::string shown(std::string_view text);
 
-// False with a complaint when the source is too large, not UTF-8 or holds control characters.
+// False with an error when the source is too large, not UTF-8 or holds control characters.
 bool check_text(std::uint32_t source, Diagnostics& diagnostics);
 
-// Reads one YAML document. On a complaint the returned node is whatever was understood so far.
+// Reads one YAML document. On an error the returned node is whatever was understood so far.
 Node parse_yaml(std::uint32_t source, Diagnostics& diagnostics);
 
 // Applies one `path=value` to the document.

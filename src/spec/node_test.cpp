@@ -58,7 +58,7 @@ std::string after_set(const std::string& text, const std::vector<std::string>& s
   Node root = parse(text, diagnostics);
   for (const std::string& set : sets) apply_set(root, set, diagnostics);
   for (const Diagnostic& d : diagnostics.sorted())
-    if (codes != nullptr) *codes += info(d.complaint).code;
+    if (codes != nullptr) *codes += info(d.error).code;
   EXPECT_EQ(diagnostics.has_errors(), codes != nullptr && !codes->empty());
   return flat(root);
 }

@@ -13,7 +13,7 @@ std::string json_schema(const Table& root, const std::string& title);
 // Markdown: one section per mapping, one row per key. `intro` opens the page.
 std::string reference_page(const Table& root, const std::string& intro);
 
-// Markdown: every complaint with its explanation.
-std::string complaints_page();
+// Markdown: every error with its explanation.
+std::string errors_page();
 
 }  // namespace weft::spec

@@ -60,17 +60,17 @@ TEST(ReferencePage, HasARowPerKeyAndEscapesBars) {
   EXPECT_NE(page.find("## wheel"), std::string::npos);
 }
 
-TEST(Complaints, HaveUniqueCodesAndTexts) {
+TEST(Errors, HaveUniqueCodesAndTexts) {
   std::set<std::string_view> codes;
-  for (const ComplaintInfo& complaint : all_complaints()) {
-    EXPECT_TRUE(codes.insert(complaint.code).second) << complaint.code;
-    EXPECT_FALSE(complaint.title.empty());
-    EXPECT_TRUE(complaint.explanation.ends_with('.')) << complaint.code;
-    EXPECT_EQ(find_complaint(complaint.code), &complaint);
-    EXPECT_NE(complaints_page().find(complaint.title), std::string::npos);
+  for (const ErrorInfo& error : all_errors()) {
+    EXPECT_TRUE(codes.insert(error.code).second) << error.code;
+    EXPECT_FALSE(error.title.empty());
+    EXPECT_TRUE(error.explanation.ends_with('.')) << error.code;
+    EXPECT_EQ(find_error(error.code), &error);
+    EXPECT_NE(errors_page().find(error.title), std::string::npos);
   }
-  EXPECT_EQ(find_complaint("e0101")->code, "E0101");
-  EXPECT_EQ(find_complaint("E9999"), nullptr);
+  EXPECT_EQ(find_error("e0101")->code, "E0101");
+  EXPECT_EQ(find_error("E9999"), nullptr);
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ class TreeBuilder : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end()) {
-      diagnostics_.add(Complaint::bad_alias, place(mark, 1), "this alias stands inside the value it repeats",
+      diagnostics_.add(Error::bad_alias, place(mark, 1), "this alias stands inside the value it repeats",
                        "write the value out instead");
       throw Stop{};
     }
@@ -79,7 +79,7 @@ class TreeBuilder : public YAML::EventHandler {
     repeated_ += sum.bytes;
     if (nodes_ >= kMaxNodes) too_much(place(mark, 1));
     if (repeated_ > kMaxRepeated) {
-      diagnostics_.add(Complaint::too_many_nodes, place(mark, 1), "aliases repeat more than 4 MiB of text up to here",
+      diagnostics_.add(Error::too_many_nodes, place(mark, 1), "aliases repeat more than 4 MiB of text up to here",
                        "write shorter texts");
       throw Stop{};
     }
@@ -159,7 +159,7 @@ class TreeBuilder : public YAML::EventHandler {
 
   void open(Node::Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor) {
     if (stack_.size() >= kMaxDepth) {
-      diagnostics_.add(Complaint::too_deep, place(mark, 1), fmt::format("nested more than {} levels deep", kMaxDepth),
+      diagnostics_.add(Error::too_deep, place(mark, 1), fmt::format("nested more than {} levels deep", kMaxDepth),
                        kDeepHelp);
       throw Stop{};
     }
@@ -195,8 +195,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   [[noreturn]] void too_much(Place at) {
-    diagnostics_.add(Complaint::too_many_nodes, at,
-                     fmt::format("the file grows beyond {} values here", grouped(kMaxNodes)),
+    diagnostics_.add(Error::too_many_nodes, at, fmt::format("the file grows beyond {} values here", grouped(kMaxNodes)),
                      "say it with counts and kinds instead of lists and aliases");
     throw Stop{};
   }
@@ -206,14 +205,14 @@ class TreeBuilder : public YAML::EventHandler {
     parent.drop_value = true;
     parent.key_place = node.place;
     if (!node.is_scalar()) {
-      diagnostics_.add(Complaint::wrong_type, node.place, fmt::format("a key must be a word, not {}", describe(node)),
+      diagnostics_.add(Error::wrong_type, node.place, fmt::format("a key must be a word, not {}", describe(node)),
                        "a key is followed by a colon and its value, as in count: 32");
       return;
     }
     parent.key = node.text;
     const auto [first, is_new] = parent.seen.emplace(parent.key, node.place.line);
     if (!is_new) {
-      diagnostics_.add(Complaint::duplicate_key, node.place,
+      diagnostics_.add(Error::duplicate_key, node.place,
                        fmt::format("'{}' stands here a second time", shown(parent.key)),
                        fmt::format("the first is on line {}; keep one of them", first->second));
       return;
@@ -266,7 +265,7 @@ bool explain_by_lines(Place at, Diagnostics& diagnostics) {
   const std::size_t indent = std::min(here.find_first_not_of(" \t"), here.size());
   if (const std::size_t tab = here.substr(0, indent).find('\t'); tab != std::string_view::npos) {
     at.column = static_cast<std::uint32_t>(tab + 1);
-    diagnostics.add(Complaint::yaml_syntax, at, "a tab stands in the indentation",
+    diagnostics.add(Error::yaml_syntax, at, "a tab stands in the indentation",
                     "indent with spaces; YAML forbids tabs there");
     return true;
   }
@@ -278,7 +277,7 @@ bool explain_by_lines(Place at, Diagnostics& diagnostics) {
       above.find_first_of("#\"'") != std::string_view::npos)
     return false;
   at.column = static_cast<std::uint32_t>(colon + 1);
-  diagnostics.add(Complaint::yaml_syntax, at, "there is no space behind this colon",
+  diagnostics.add(Error::yaml_syntax, at, "there is no space behind this colon",
                   "a key ends with a colon and a space, as in count: 32");
   return true;
 }
@@ -286,16 +285,16 @@ bool explain_by_lines(Place at, Diagnostics& diagnostics) {
 void syntax_error(const YAML::Exception& error, Place at, Diagnostics& diagnostics) {
   if (error.msg.starts_with("illegal map value") && explain_by_lines(at, diagnostics)) return;
   if (error.msg.starts_with("the referenced anchor") || error.msg.starts_with("alias not found")) {
-    diagnostics.add(Complaint::bad_alias, at, "this alias repeats something that is not there",
+    diagnostics.add(Error::bad_alias, at, "this alias repeats something that is not there",
                     "an anchor (&name) must stand above; a text that starts with * needs quotes");
     return;
   }
   for (const SyntaxText& text : kSyntaxTexts) {
     if (!error.msg.starts_with(text.parser)) continue;
-    diagnostics.add(Complaint::yaml_syntax, at, std::string(text.message), std::string(text.help));
+    diagnostics.add(Error::yaml_syntax, at, std::string(text.message), std::string(text.help));
     return;
   }
-  diagnostics.add(Complaint::yaml_syntax, at, error.msg, "see `weft explain E0004` for the usual causes");
+  diagnostics.add(Error::yaml_syntax, at, error.msg, "see `weft explain E0004` for the usual causes");
 }
 
 }  // namespace
@@ -303,7 +302,7 @@ void syntax_error(const YAML::Exception& error, Place at, Diagnostics& diagnosti
 bool check_text(std::uint32_t source, Diagnostics& diagnostics) {
   const std::string& text = diagnostics.sources().text(source);
   if (text.size() > kMaxBytes) {
-    diagnostics.add(Complaint::too_large, {source, 0, 0, 1}, "the file is larger than 1 MiB",
+    diagnostics.add(Error::too_large, {source, 0, 0, 1}, "the file is larger than 1 MiB",
                     "use counts and ranges instead of lists");
     return false;
   }
@@ -314,7 +313,7 @@ bool check_text(std::uint32_t source, Diagnostics& diagnostics) {
     // yaml-cpp takes byte 4 for the end of the file; YAML allows no control characters at all.
     const bool control = byte < 0x20 ? byte != '\n' && byte != '\r' && byte != '\t' : byte == 0x7F;
     if (length == 0 || control) {
-      diagnostics.add(Complaint::not_text, at,
+      diagnostics.add(Error::not_text, at,
                       control ? fmt::format("the control character {:#04x} cannot stand in a text file", byte)
                               : fmt::format("the byte {:#04x} is not UTF-8 text", byte),
                       control ? "remove it; in a text with double quotes it is written \\x.."
@@ -341,14 +340,14 @@ Node parse_yaml(std::uint32_t source, Diagnostics& diagnostics) {
     if (parser.HandleNextDocument(second)) {
       Node extra = second.take();
       if (extra.place.source == 0) extra.place = whole;
-      diagnostics.add(Complaint::several_documents, extra.place, "a second YAML document starts",
+      diagnostics.add(Error::several_documents, extra.place, "a second YAML document starts",
                       "one file describes one cluster; remove the line of dashes above");
     }
   } catch (const Stop&) {
   } catch (const YAML::DeepRecursion& deep) {
     const Place at{source, static_cast<std::uint32_t>(deep.mark.line + 1),
                    static_cast<std::uint32_t>(deep.mark.column + 1), 1};
-    diagnostics.add(Complaint::too_deep, at, fmt::format("nested more than {} levels deep", kMaxDepth), kDeepHelp);
+    diagnostics.add(Error::too_deep, at, fmt::format("nested more than {} levels deep", kMaxDepth), kDeepHelp);
   } catch (const YAML::Exception& error) {
     Place at = whole;
     if (!error.mark.is_null())

@@ -11,7 +11,7 @@ struct Parsed {
   explicit Parsed(const std::string& text) { root = parse_yaml(diagnostics.sources().add("t", text), diagnostics); }
   std::string codes() const {
     std::string out;
-    for (const Diagnostic& d : diagnostics.sorted()) out += std::string(info(d.complaint).code) + " ";
+    for (const Diagnostic& d : diagnostics.sorted()) out += std::string(info(d.error).code) + " ";
     return out;
   }
 };

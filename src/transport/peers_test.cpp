@@ -1,4 +1,4 @@
-// One endpoint with much to send to several peers: what leaves its card is shared between them.
+// One endpoint with much to send to several peers: what leaves its NIC is shared between them.
 #include <gtest/gtest.h>
 
 #include <algorithm>

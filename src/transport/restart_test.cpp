@@ -94,7 +94,7 @@ TEST(Restart, OfTheReceiverRoceLearnsWhenItsRetriesRunOut) {
   net.run(net.now() + 50 * kMicrosecond);
   net.restart(1, roce_config(2));
   net.run(net.now() + 2 * kMillisecond);
-  EXPECT_EQ(tags(net, Kind::failed), Tags{});  // a card answers nothing for a queue pair that it does not know
+  EXPECT_EQ(tags(net, Kind::failed), Tags{});  // a NIC answers nothing for a queue pair that it does not know
   net.run(net.now() + 20 * kMillisecond);
   EXPECT_EQ(tags(net, Kind::failed), (Tags{1}));
   ASSERT_TRUE(net.post(0, {Op::send, 1, 20'000, 2, 2}));

@@ -7,7 +7,7 @@
 //   TwoSwitches  uet/testing_net.hpp    many links between two switches
 //
 // A Way is a TestingClock with
-//   Instant ready(endpoint) const   from when on its card takes another packet
+//   Instant ready(endpoint) const   from when on its NIC takes another packet
 //   void enter(Transmit, is_ack)    puts what an endpoint sends on its way, if `deliver` lets it
 //   bool pass(Transmit&, hop)       takes on what was booked; true: it is there
 
@@ -49,13 +49,13 @@ class TestingClock {
   Instant now_ = 0;
 };
 
-template <class Transport, class Way>
-class TestingNet : public Way {
+template <class Transport, class Path>
+class TestingNet : public Path {
  public:
   // `transports`: one for each endpoint, so that nothing is shared but packets, or one that serves them all.
   template <class Config>
-  TestingNet(const Way& way, std::uint32_t endpoints, std::uint32_t transports, const Config& config)
-      : Way(way), wake_(endpoints, kNever) {
+  TestingNet(const Path& path, std::uint32_t endpoints, std::uint32_t transports, const Config& config)
+      : Path(path), wake_(endpoints, kNever) {
     for (std::uint32_t i = 0; i < transports; ++i) at_.push_back(std::make_unique<Transport>(config));
   }
 
@@ -117,8 +117,8 @@ class TestingNet : public Way {
   }
 
  private:
-  using Way::booked_;
-  using Way::now_;
+  using Path::booked_;
+  using Path::now_;
   static constexpr std::uint32_t kNobody = 0xFFFFFFFFu;
 
   void pump(std::uint32_t endpoint) {

@@ -15,7 +15,7 @@
 namespace weft::truth {
 namespace {
 
-using spec::Complaint;
+using spec::Error;
 using spec::Place;
 using What = MeasuredColumn::What;
 
@@ -114,7 +114,7 @@ class TableReader {
   }
 
   void complain(std::uint32_t column, std::string message, std::string help) {
-    diagnostics_.add(Complaint::wrong_type, Place{out_.source, std::max(1u, line_), column, 1}, std::move(message),
+    diagnostics_.add(Error::wrong_type, Place{out_.source, std::max(1u, line_), column, 1}, std::move(message),
                      std::move(help));
   }
 
@@ -244,7 +244,7 @@ std::optional<Measurements> read_nccl_tests(std::uint32_t source, spec::Diagnost
     out.ranks = table.inferred_ranks();
     if (!out.rows.empty()) return out;
   }
-  diagnostics.add(Complaint::wrong_type, Place{source, 1, 1, 1}, "no table of nccl-tests in it", std::string(kHelp));
+  diagnostics.add(Error::wrong_type, Place{source, 1, 1, 1}, "no table of nccl-tests in it", std::string(kHelp));
   return std::nullopt;
 }
 
@@ -255,7 +255,7 @@ std::optional<Measurements> load_measurements(const std::filesystem::path& file,
   if (!source) return std::nullopt;
   const std::string_view text = diagnostics.sources().text(*source);
   if (text.size() > kMostText) {
-    diagnostics.add(Complaint::out_of_range, Place{*source, 1, 1, 1}, "larger than 1 MiB", "a table of measurements");
+    diagnostics.add(Error::out_of_range, Place{*source, 1, 1, 1}, "larger than 1 MiB", "a table of measurements");
     return std::nullopt;
   }
   // What it is, is told by what is in it: outputs of nccl-tests are kept under any name.

@@ -155,7 +155,7 @@ TEST(Measurements, WhatNcclTestsPrintedIsATableUnderAnyName) {
   EXPECT_EQ(table.table->environment.at("NCCL_PROTO"), "Simple");
 }
 
-// Whatever is in a file, reading it ends with rows or with a complaint.
+// Whatever is in a file, reading it ends with rows or with an error.
 RC_GTEST_PROP(Measurements, AnyTextIsReadOrComplainedAbout, ()) {
   const auto pieces = *rc::gen::container<std::vector<std::string>>(
       rc::gen::element<std::string>("size_bytes", "time_us", ",", ";", "\t", "\n", "8", "1e999", "-1", "N/A", "\"",

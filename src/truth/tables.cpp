@@ -16,7 +16,7 @@ namespace {
 
 using collective::Constants;
 using collective::Team;
-using spec::Complaint;
+using spec::Error;
 
 constexpr std::size_t kMostText = std::size_t{1} << 20;
 constexpr std::int64_t kFewRanks = 32;
@@ -161,17 +161,17 @@ std::optional<experiment::CollectiveJob> job_of(experiment::Design& design) {
   const spec::Place place = design.place("run", "");
   const std::vector<experiment::CollectiveJob> jobs = experiment::collectives_of(design.cluster());
   if (jobs.size() != 1) {
-    diagnostics.add(Complaint::contradiction, place, "a scenario has one collective",
+    diagnostics.add(Error::contradiction, place, "a scenario has one collective",
                     "run: [{all_reduce: {gpus: 16, stack: ib}}]");
     return std::nullopt;
   }
   const experiment::CollectiveJob& job = jobs[0];
   experiment::check_job(job, design.cluster(), diagnostics);
   if (!job.split.empty() || job.skew.count() > 0 || !job.slow_ranks.empty())
-    diagnostics.add(Complaint::not_simulated, place, "a table is of one group of ranks that are neither late nor slow",
+    diagnostics.add(Error::not_simulated, place, "a table is of one group of ranks that are neither late nor slow",
                     "`gpus` or `on` without the others");
   if (!job.stack.empty() && collective::stack_named(job.stack) == nullptr)
-    diagnostics.add(Complaint::not_a_choice, place, fmt::format("there is no stack '{}'", job.stack.substr(0, 40)),
+    diagnostics.add(Error::not_a_choice, place, fmt::format("there is no stack '{}'", job.stack.substr(0, 40)),
                     stacks_in_words());
   return job;
 }
@@ -182,7 +182,7 @@ std::optional<TruthTable> load(const std::filesystem::path& file, const Shared& 
   const std::filesystem::path cluster_file = cluster_of(file);
   const auto measured = load_measurements(file, diagnostics);
   if (!is_there(cluster_file))
-    diagnostics.add(Complaint::cannot_read, {}, fmt::format("{} has no cluster file beside it", file.string()),
+    diagnostics.add(Error::cannot_read, {}, fmt::format("{} has no cluster file beside it", file.string()),
                     fmt::format("{}, with the servers and one run: [{{all_reduce: {{gpus: 16, stack: ib}}}}]",
                                 cluster_file.filename().string()));
   if (diagnostics.has_errors() || !measured) return std::nullopt;

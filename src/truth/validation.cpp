@@ -46,7 +46,7 @@ Verdict judge(const TruthTable& table, const collective::Constants& constants, T
 }
 
 std::vector<Spread> spreads(const std::vector<TruthTable>& tables) {
-  // Servers without a network between them are alike whatever cards they have.
+  // Servers without a network between them are alike whatever NICs they have.
   std::map<std::tuple<std::string, std::int64_t, collective::Operation, std::uint32_t>, std::vector<const TruthTable*>>
       alike;
   for (const TruthTable& each : tables) {

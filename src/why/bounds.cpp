@@ -135,7 +135,7 @@ Bounds bounds_of(const Team& team, const PlanOptions& options, Bandwidth bisecti
     add(Resource::pcie, fmt::format("PCIe of a GPU, {}", gigabytes(team.group(0).pcie.one_way(server.pcie_lanes))),
         needs.gpu, team.group(0).pcie.one_way(server.pcie_lanes));
   // The richest server: the average over all cannot be below what it would need.
-  Bandwidth cards;
+  Bandwidth nic_rate;
   Bandwidth slots;
   for (std::uint32_t node = 0; node < team.nodes(); ++node) {
     Bandwidth rate;
@@ -144,7 +144,7 @@ Bounds bounds_of(const Team& team, const PlanOptions& options, Bandwidth bisecti
       rate += port.nic_rate;
       pcie += port.pcie_rate;
     }
-    cards = std::max(cards, rate);
+    nic_rate = std::max(nic_rate, rate);
     slots = std::max(slots, pcie);
   }
   std::size_t nics = 0;
@@ -152,8 +152,8 @@ Bounds bounds_of(const Team& team, const PlanOptions& options, Bandwidth bisecti
   const bool several = server.scale_up && server.scale_up->servers > 1;
   add(Resource::nic,
       fmt::format("{} of a {}, {}", counted(static_cast<std::int64_t>(nics), "NIC"),
-                  several ? "scale-up domain" : "server", gigabytes(cards)),
-      needs.server, cards);
+                  several ? "scale-up domain" : "server", gigabytes(nic_rate)),
+      needs.server, nic_rate);
   add(Resource::pcie, fmt::format("PCIe between GPUs and NICs, {}", gigabytes(slots)), needs.server, slots);
   add(Resource::fabric, fmt::format("bisection of the fabric, {}", gigabytes(bisection)),
       cut_of(team, options.operation, algorithm), bisection);

@@ -50,15 +50,15 @@ constexpr std::array<CauseInfo, 29> kCauses = {{
      "docker run --shm-size=1g --ulimit memlock=-1; unset NCCL_SHM_DISABLE"},
     {Cause::pcie_down, "pcie-down", "a PCIe link is trained down", 1, kOpen,
      "lspci -vv: LnkSta beside LnkCap, for GPU, NIC and every bridge between",
-     "reseat or replace the card or riser; the BIOS' link speed"},
+     "reseat or replace the NIC or riser; the BIOS' link speed"},
     {Cause::nvlink_down, "nvlink-down", "NVLinks are missing or slower than they should be", 0.5, kOpen,
      "nvidia-smi nvlink -s and nvidia-smi topo -m", "reset the GPU, restart the fabric manager, replace the board"},
     {Cause::nic_unused, "nic-unused", "some NICs are not used", 1, kKnown,
      "devices after NET/IB/ in the log; ibstat; switch counters per port",
      "NCCL_IB_HCA without a filter; links up; the topology file lists all"},
-    {Cause::slow_nic, "slow-nic", "a NIC or port is slower than it should be (wrong card, link below its rate)", 0.5,
+    {Cause::slow_nic, "slow-nic", "a NIC or port is slower than it should be (wrong NIC, link below its rate)", 0.5,
      kOpen, "ibstat or ethtool: rate of every port that the log names",
-     "NCCL_IB_HCA or NCCL_SOCKET_IFNAME without the slow card; replace the cable"},
+     "NCCL_IB_HCA or NCCL_SOCKET_IFNAME without the slow NIC; replace the cable"},
     {Cause::socket_fallback, "socket-fallback", "TCP sockets where RDMA should be", 1, kOpen,
      "the log's 'Using network' and NET/Socket",
      "put the plugin on LD_LIBRARY_PATH; NCCL_IB_DISABLE=0; devices and memlock in the container"},
@@ -106,7 +106,7 @@ struct Part {
   std::int64_t under;
 };
 
-// So much of what the network cards would give.
+// So much of what the NICs would give.
 std::vector<Variant> nic_parts(std::initializer_list<Part> parts, std::string_view text) {
   std::vector<Variant> out;
   for (const Part& part : parts)
@@ -151,7 +151,7 @@ Variant first_nics(std::int64_t count, Machine& machine) {
 std::vector<Variant> unused_nics(const Situation& situation, Machine& machine) {
   const std::int64_t all = machine.cluster()->groups[0].spec.nics;
   std::set<std::int64_t> counts;
-  if (const std::int64_t used = situation.cards_used(all); used > 0 && used < all) counts = {used};
+  if (const std::int64_t used = situation.nics_used(all); used > 0 && used < all) counts = {used};
   if (counts.empty())
     for (const std::int64_t count : {std::int64_t{1}, all / 4, all / 2, all - 1})
       if (count > 0 && count < all) counts.insert(count);
@@ -186,7 +186,7 @@ std::vector<Variant> weak_pcie(const Situation& situation, Machine& machine) {
   return out;
 }
 
-// Over the cards themselves, or over one of them, or over a card for administration.
+// Over the NICs themselves, or over one of them, or over a NIC for administration.
 std::vector<Variant> sockets(Machine& machine) {
   const model::ServerKind& server = machine.cluster()->groups[0].spec;
   std::vector<Variant> out = {{.text = "TCP over all NICs", .stack = "tcp"}};
@@ -266,7 +266,7 @@ std::vector<Variant> network_variants(Cause cause, const Situation& situation, M
   const bool one_switch = situation.fabric_known && cluster.file.fabric.kind == model::FabricKind::single_chassis;
   switch (cause) {
     case Cause::no_gpudirect: {
-      // How fast host memory is depends on CPUs, NUMA and the number of cards.
+      // How fast host memory is depends on CPUs, NUMA and the number of NICs.
       std::vector<Variant> out = {with_set("through host memory", {at + ".gpudirect=false"})};
       for (const std::int64_t part : {2, 4}) {
         Variant slower = with_set(fmt::format("through host memory, 1/{} as fast", part), {at + ".gpudirect=false"});
@@ -319,7 +319,7 @@ std::vector<Variant> slower_cpu_path(const Situation& situation, Machine& machin
   return out;
 }
 
-// Virtual machines keep GPUs and cards from reaching each other; or the machine is just as it shows
+// Virtual machines keep GPUs and NICs from reaching each other; or the machine is just as it shows
 // itself.
 std::vector<Variant> virtualised(const Situation& situation, Machine& machine) {
   std::vector<Variant> out;
@@ -336,7 +336,7 @@ std::vector<Variant> virtualised(const Situation& situation, Machine& machine) {
   return out;
 }
 
-// Two nodes are joined by trees, which busbw flatters, or by rings, as NCCL's version has it. Cards
+// Two nodes are joined by trees, which busbw flatters, or by rings, as NCCL's version has it. NICs
 // for games do not offer P2P, unless their driver was changed.
 std::vector<Variant> as_it_is(const Situation& situation, Machine& machine) {
   std::vector<Variant> out = {{.text = "as it is"}};

@@ -245,9 +245,9 @@ std::optional<Breakdown> critical_path(const Team& team, const PlanOptions& opti
   auto made = run(team, options, 0, kFewSteps, plan);
   if (!made) made = estimate(team, options, plan);
   if (!made) return std::nullopt;
-  const std::int64_t cards = (*made)[Resource::nic];
+  const std::int64_t nic_time = (*made)[Resource::nic];
   const auto charge = [&](Resource resource, std::int64_t per_mille) {
-    (*made)[resource] = cards / 1'000 * per_mille;
+    (*made)[resource] = nic_time / 1'000 * per_mille;
     (*made)[Resource::nic] -= (*made)[resource];
   };
   charge(Resource::slow_nic, loss.slow);

@@ -19,13 +19,13 @@ enum class Resource : std::uint8_t {
   scale_up,         // bytes over NVLink
   pcie,             // bytes over PCIe, where it is narrower than what follows
   host_memory,      // bytes that rest in host memory
-  nic,              // bytes through network cards
-  slow_nic,         // what those take longer that a fault slows down; of all cards,
-  fabric,           // what cards lose to queues behind them,
+  nic,              // bytes through NICs
+  slow_nic,         // what those take longer that a fault slows down; of all NICs,
+  fabric,           // what NICs lose to queues behind them,
   pause,            // while they may not send,
   resending,        // and to what they send again
   inside_latency,   // of steps within a server
-  network_latency,  // of steps over the network: proxy, cards, cables, switches
+  network_latency,  // of steps over the network: proxy, NICs, cables, switches
   waiting,          // for ranks that come late or are slow
 };
 inline constexpr std::size_t kResources = 13;
@@ -48,11 +48,11 @@ struct Breakdown {
   std::int64_t total() const;
 };
 
-// What a fabric makes of the cards' rate that the stack has, in thousandths of their time.
+// What a fabric makes of the NICs' rate that the stack has, in thousandths of their time.
 struct FabricLoss {
   std::int64_t left = 1'000;  // that bytes are sent in; of the rest,
-  std::int64_t slow = 0;      // a card was slower than the others,
-  std::int64_t paused = 0;    // cards were told to wait,
+  std::int64_t slow = 0;      // a NIC was slower than the others,
+  std::int64_t paused = 0;    // NICs were told to wait,
   std::int64_t resent = 0;    // or sent again what was lost; queues take what remains
 };
 

@@ -58,10 +58,10 @@ TEST(CriticalPath, PausesAndRepetitionsArePartsOfWhatTheFabricTakes) {
   EXPECT_EQ((*none)[Resource::pause], 0);
   EXPECT_EQ((*none)[Resource::resending], 0);
   EXPECT_EQ(none->total(), some->total());
-  const std::int64_t cards = (*none)[Resource::nic];
-  EXPECT_NEAR(static_cast<double>((*some)[Resource::pause]), 0.25 * static_cast<double>(cards), 1e6);
-  EXPECT_NEAR(static_cast<double>((*some)[Resource::resending]), 0.05 * static_cast<double>(cards), 1e6);
-  EXPECT_NEAR(static_cast<double>((*some)[Resource::fabric]), 0.10 * static_cast<double>(cards), 1e6);
+  const std::int64_t nics = (*none)[Resource::nic];
+  EXPECT_NEAR(static_cast<double>((*some)[Resource::pause]), 0.25 * static_cast<double>(nics), 1e6);
+  EXPECT_NEAR(static_cast<double>((*some)[Resource::resending]), 0.05 * static_cast<double>(nics), 1e6);
+  EXPECT_NEAR(static_cast<double>((*some)[Resource::fabric]), 0.10 * static_cast<double>(nics), 1e6);
 }
 
 // A rank that comes a millisecond late makes a millisecond of waiting, whatever is done then.
@@ -123,7 +123,7 @@ TEST(CriticalPath, ASlowRankIsWaitedForAsLongAsItTakesLonger) {
   EXPECT_EQ(path->waited[0].late, 0);
 }
 
-// Cards of 400 Gb/s in slots that carry less than half of that.
+// NICs of 400 Gb/s in slots that carry less than half of that.
 TEST(CriticalPath, ANarrowSlotSpendsItOnPcie) {
   Bench bench("{kind: hgx-h100, count: 4, nic: {kind: connectx-7, pcie_gen: 3}}");
   const Job job = bench.job(32);

@@ -178,7 +178,7 @@ TEST_F(Evidence, OfHowGpusAndNicsAreJoined) {
           at.situation.facts.interfaces = {{"IB", "mlx5_bond_0", "RoCE", {}}};
         },
         {{Cause::nic_unused, kHint * kSeldomOtherwise}, {Cause::nic_settings, kOften}});
-  moves("nine cards",
+  moves("nine NICs",
         [](Seen& at) {
           at.situation.facts.interfaces.assign(9, {"IB", "mlx5", "RoCE", {}});
         },

@@ -29,8 +29,8 @@ TEST(Machine, WithoutP2pGpusMeetInHostMemory) {
   const double slow = bus(bench, bench.job(8), {.set = {"servers.p2p=false"}});
   EXPECT_GT(slow, 10);
   EXPECT_LT(slow, 0.1 * bus(bench, bench.job(8), {})) << "PCIe and not NVLink";
-  Bench cards("{kind: h100-pcie-8, count: 1}");
-  EXPECT_LT(bus(cards, cards.job(8), {.set = {"servers.p2p=false"}}), bus(cards, cards.job(8), {}));
+  Bench nics("{kind: h100-pcie-8, count: 1}");
+  EXPECT_LT(bus(nics, nics.job(8), {.set = {"servers.p2p=false"}}), bus(nics, nics.job(8), {}));
 }
 
 TEST(Machine, AVariantThatIsNoClusterPredictsNothing) {

@@ -60,7 +60,7 @@ void find_losses(const schedule::RunResult& result, std::int64_t slowest, Networ
 
 }  // namespace
 
-void charge_slow_cards(const NetworkProbe& without_them, NetworkProbe& probe) {
+void charge_slow_nics(const NetworkProbe& without_them, NetworkProbe& probe) {
   const std::int64_t lost = 1'000 - probe.left_per_mille;
   const std::int64_t longer = 1'000 - 1'000 * probe.left_per_mille / without_them.left_per_mille;
   probe.slow_per_mille = std::clamp<std::int64_t>(longer, 0, lost);

@@ -10,11 +10,11 @@
 
 namespace weft::why {
 
-// What the fabric leaves of the cards' rate, and where the rest goes, in thousandths of their time.
+// What the fabric leaves of the NICs' rate, and where the rest goes, in thousandths of their time.
 struct NetworkProbe {
   std::int64_t left_per_mille = 1'000;
   std::int64_t left_of_shares = 1'000;  // of what fair shares of the links would leave: what they do not know
-  std::int64_t slow_per_mille = 0;      // a card that a fault slows down
+  std::int64_t slow_per_mille = 0;      // a NIC that a fault slows down
   std::int64_t paused_per_mille = 0;
   std::int64_t resent_per_mille = 0;
   std::size_t cut_off = 0;              // neighbours that nothing joins any more
@@ -25,9 +25,9 @@ struct NetworkProbe {
   bool done() const { return fidelity != "not needed"; }
 };
 
-// How much longer it takes than with cards that no fault slows down is their doing, whatever became of it: queues
+// How much longer it takes than with NICs that no fault slows down is their doing, whatever became of it: queues
 // before them, pauses, packets sent again.
-void charge_slow_cards(const NetworkProbe& without_them, NetworkProbe& probe);
+void charge_slow_nics(const NetworkProbe& without_them, NetworkProbe& probe);
 
 // How much longer it takes than with a network that has no faults is their doing: what was lost is sent again.
 void charge_loss(const NetworkProbe& without_faults, NetworkProbe& probe);

@@ -196,7 +196,7 @@ TEST(Why, SharesAddUpAndOrderIsByThem) {
   EXPECT_NEAR(sum, 1, 1e-9);
 }
 
-// One card in use, as the environment says, and half of what it should give: neither alone explains
+// One NIC in use, as the environment says, and half of what it should give: neither alone explains
 // it.
 TEST(Why, TwoCausesAtOnceAreSaid) {
   Bench bench("{kind: hgx-h100, count: 4}");
@@ -228,7 +228,7 @@ TEST(Why, OneCauseIsNotMadeTwo) {
   EXPECT_EQ(place_of(Cause::nic_unused, diagnosis), 1u) << listed(diagnosis);
 }
 
-// The second cause is drawn from how seldom two things are wrong: a card at three quarters of its rate is still within
+// The second cause is drawn from how seldom two things are wrong: a NIC at three quarters of its rate is still within
 // what one cause may be off by, one at two thirds is not.
 TEST(Why, ASecondCauseHasToExplainMuch) {
   Bench bench("{kind: hgx-h100, count: 4}");
@@ -244,25 +244,25 @@ TEST(Why, ASecondCauseHasToExplainMuch) {
   EXPECT_TRUE(pair_at(660));
 }
 
-TEST(Why, CardsAreCountedAsFarAsTheFilesTell) {
+TEST(Why, NicsAreCountedAsFarAsTheFilesTell) {
   Situation situation = situation_of({collective::Operation::all_reduce, 16, 0, collective::stack_named("ib")}, 2);
-  EXPECT_EQ(situation.cards_used(8), 0) << "nothing is said";
+  EXPECT_EQ(situation.nics_used(8), 0) << "nothing is said";
   situation.facts.net_devices_used = 1;
   situation.facts.without_gpudirect = 4;
-  EXPECT_EQ(situation.cards_used(8), 0) << "four connections of one rank have its card only";
+  EXPECT_EQ(situation.nics_used(8), 0) << "four connections of one rank have its NIC only";
   situation.facts.net_ranks = 5;
   situation.facts.net_channels = 2;
-  EXPECT_EQ(situation.cards_used(8), 1) << "of five ranks and two channels they would have others";
+  EXPECT_EQ(situation.nics_used(8), 1) << "of five ranks and two channels they would have others";
   Situation rings = situation_of(situation.job, 2);
   rings.facts.channels.collective = 2;
-  EXPECT_EQ(rings.cards_used(8), 2) << "a channel goes through one card";
+  EXPECT_EQ(rings.nics_used(8), 2) << "a channel goes through one NIC";
   Situation allowed = situation_of(situation.job, 2);
   allowed.facts.environment["NCCL_IB_HCA"] = "mlx5_0,mlx5_1,mlx5_4";
-  EXPECT_EQ(allowed.cards_used(8), 3);
+  EXPECT_EQ(allowed.nics_used(8), 3);
   allowed.facts.environment["NCCL_IB_HCA"] = "^mlx5_2";
-  EXPECT_EQ(allowed.cards_used(8), 0);
+  EXPECT_EQ(allowed.nics_used(8), 0);
   allowed.facts.environment["NCCL_IB_HCA"] = "mlx5";
-  EXPECT_EQ(allowed.cards_used(8), 0) << "all whose names begin so";
+  EXPECT_EQ(allowed.nics_used(8), 0) << "all whose names begin so";
 }
 
 }  // namespace

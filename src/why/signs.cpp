@@ -119,7 +119,7 @@ std::optional<Found> all_nics_used(const Scene& at) {
 }
 
 std::optional<Found> some_nics_used(const Scene& at) {
-  const std::int64_t used = at.situation.cards_used(at.server.nics);
+  const std::int64_t used = at.situation.nics_used(at.server.nics);
   return when(used > 0 && used < at.server.nics, fmt::format("{} of {} NICs are used", used, at.server.nics));
 }
 
@@ -324,13 +324,13 @@ std::optional<Found> amd(const Scene& at) {
   return when(at.facts.cpu_vendor == "AuthenticAMD" || link, "AMD CPUs");
 }
 
-std::optional<Found> restricted_cards(const Scene& at) {
-  const std::int64_t cards = at.situation.cards_allowed();
-  return when(cards > 0 && cards < at.server.nics,
-              fmt::format("NCCL_IB_HCA={}", cards > 0 ? at.situation.environment("NCCL_IB_HCA")->substr(0, 40) : ""));
+std::optional<Found> restricted_nics(const Scene& at) {
+  const std::int64_t nics = at.situation.nics_allowed();
+  return when(nics > 0 && nics < at.server.nics,
+              fmt::format("NCCL_IB_HCA={}", nics > 0 ? at.situation.environment("NCCL_IB_HCA")->substr(0, 40) : ""));
 }
 
-std::optional<Found> rdma_card(const Scene& at) {
+std::optional<Found> rdma_nic(const Scene& at) {
   return when(at.server.nics > 0 && at.situation.job.stack->name != "tcp",
               fmt::format("the server has {}", at.server.nic.kind));
 }
@@ -340,7 +340,7 @@ std::optional<Found> all_is_on(const Scene& at) {
               "GPUDirect RDMA and all NICs are in use, and yet it is slow");
 }
 
-std::optional<Found> card_cannot(const Scene& at) {
+std::optional<Found> nic_cannot(const Scene& at) {
   return when(at.facts.can_gpudirect == false, "the topology says gdr=\"0\"");
 }
 std::optional<Found> failed(const Scene& at) {
@@ -361,17 +361,17 @@ std::optional<Found> one_leaf(const Scene& at) {
 std::optional<Found> geforce(const Scene& at) {
   return when(at.facts.gpu_name.find("GeForce") != std::string::npos, at.facts.gpu_name);
 }
-std::optional<Found> more_cards(const Scene& at) {
-  const auto cards = std::count_if(at.facts.interfaces.begin(), at.facts.interfaces.end(),
-                                   [](const measured::LogInterface& each) { return each.plugin == "IB"; });
-  return when(at.server.nics > 0 && cards > at.server.nics,
-              fmt::format("the log lists {} cards, the machine has {}", cards, at.server.nics));
+std::optional<Found> more_nics(const Scene& at) {
+  const auto nics = std::count_if(at.facts.interfaces.begin(), at.facts.interfaces.end(),
+                                  [](const measured::LogInterface& each) { return each.plugin == "IB"; });
+  return when(at.server.nics > 0 && nics > at.server.nics,
+              fmt::format("the log lists {} NICs, the machine has {}", nics, at.server.nics));
 }
 std::optional<Found> no_ib_device(const Scene& at) {
   return when(at.facts.no_ib_device, "the log found no InfiniBand device");
 }
 
-// The CPU and the card could do better than the links that the topology shows.
+// The CPU and the NIC could do better than the links that the topology shows.
 std::optional<Found> below_sold(const Scene& at) {
   const std::int64_t could = pcie_gen_of_both(at.situation, at.machine);
   return when(at.server.pcie_gen < could,
@@ -383,7 +383,7 @@ std::optional<Found> nvlink_joins(const Scene& at) {
               "NVLinks join the GPUs");
 }
 
-// A host bridge has lanes for a few cards: four or more behind one, without a switch, are shown by
+// A host bridge has lanes for a few NICs: four or more behind one, without a switch, are shown by
 // a hypervisor.
 std::optional<Found> flat_topology(const Scene& at) {
   return when(at.facts.server && at.facts.server->gpus >= 4 && at.facts.server->pcie_switches == 0 &&

@@ -33,34 +33,34 @@ struct Situation {
   std::size_t table = 0;                  // of facts.tables, that the observations are
   bool fabric_known = false;              // from a cluster file and not from a topology
 
-  // Cards that are in use, as far as the files tell; 0: they do not say. Few connections tell
-  // nothing of the other cards when they are of one or two ranks, which have a card each; and a
-  // channel of a ring goes through one card.
-  std::int64_t cards_used(std::int64_t cards) const {
+  // NICs that are in use, as far as the files tell; 0: they do not say. Few connections tell
+  // nothing of the other NICs when they are of one or two ranks, which have a NIC each; and a
+  // channel of a ring goes through one NIC.
+  std::int64_t nics_used(std::int64_t nics) const {
     const std::int64_t connections = facts.with_gpudirect + facts.without_gpudirect;
-    const bool many = connections >= 2 * cards || (facts.net_ranks >= 3 && facts.net_channels >= 2);
+    const bool many = connections >= 2 * nics || (facts.net_ranks >= 3 && facts.net_channels >= 2);
     if (facts.net_devices_used > 0 && many) return facts.net_devices_used;
     std::int64_t listed = 0;
     for (const measured::LogInterface& each : facts.interfaces) listed += each.plugin == "IB";
-    if (listed > 0 && listed < cards) return listed;
-    if (const std::int64_t allowed = cards_allowed(); allowed > 0 && allowed < cards) return allowed;
-    if (const std::int64_t rings = ring_channels(); rings > 0 && rings < cards && several_nodes()) return rings;
+    if (listed > 0 && listed < nics) return listed;
+    if (const std::int64_t allowed = nics_allowed(); allowed > 0 && allowed < nics) return allowed;
+    if (const std::int64_t rings = ring_channels(); rings > 0 && rings < nics && several_nodes()) return rings;
     return listed;
   }
   // As many as NCCL_IB_HCA names one by one; 0: any. "mlx5" is all whose names begin so.
-  std::int64_t cards_allowed() const {
+  std::int64_t nics_allowed() const {
     const std::string* value = environment("NCCL_IB_HCA");
     if (value == nullptr || value->starts_with('^')) return 0;
-    std::int64_t cards = 0;
+    std::int64_t nics = 0;
     for (std::size_t begin = 0; begin < value->size();) {
       const std::size_t end = std::min(value->find(',', begin), value->size());
       const std::string name = value->substr(begin, std::min(value->find(':', begin), end) - begin);
       if (name.empty() || name.ends_with("mlx5") || name.ends_with("mlx4") || name.back() < '0' || name.back() > '9')
         return 0;
-      ++cards;
+      ++nics;
       begin = end + 1;
     }
-    return cards;
+    return nics;
   }
   // Channels of rings that the log counts; 0: it does not say.
   std::int64_t ring_channels() const {

@@ -15,7 +15,7 @@
 namespace weft::workload {
 namespace {
 
-using spec::Complaint;
+using spec::Error;
 using spec::Place;
 
 constexpr std::uint32_t kMostNodes = 16'777'216;
@@ -81,7 +81,7 @@ class MatrixReader {
 
   void refuse(const Word& word, std::string message, std::string help) {
     faulty_ = true;
-    diagnostics_.add(Complaint::bad_matrix, place_of(word), std::move(message), std::move(help));
+    diagnostics_.add(Error::bad_matrix, place_of(word), std::move(message), std::move(help));
   }
 
   Place place_of(const Word& word) const {
@@ -285,7 +285,7 @@ class MatrixReader {
   void check_count(std::string_view what, std::uint64_t count, std::string_view thing) {
     const auto said = counts_.find(what);
     if (said == counts_.end() || said->second.value == count) return;
-    diagnostics_.add(Complaint::bad_matrix, said->second.place,
+    diagnostics_.add(Error::bad_matrix, said->second.place,
                      fmt::format("{} is {}, but there {} {}", what, said->second.value, count == 1 ? "is" : "are",
                                  counted(static_cast<std::int64_t>(count), thing)),
                      fmt::format("{} {}", what, count));
@@ -294,12 +294,11 @@ class MatrixReader {
   void check_nodes() {
     const auto said = counts_.find("Nodes");
     if (said == counts_.end())
-      return diagnostics_.add(Complaint::bad_matrix, {source_, 0, 0, 1},
-                              "the file does not say how many nodes there are",
+      return diagnostics_.add(Error::bad_matrix, {source_, 0, 0, 1}, "the file does not say how many nodes there are",
                               fmt::format("a first line: Nodes {}", last_node_ + 1));
     matrix_.nodes = static_cast<std::uint32_t>(said->second.value);
     if (last_node_ >= matrix_.nodes)
-      diagnostics_.add(Complaint::bad_matrix, place_of_last_,
+      diagnostics_.add(Error::bad_matrix, place_of_last_,
                        fmt::format("there is no node {}: Nodes is {} (line {}), counted from 0", last_node_,
                                    matrix_.nodes, said->second.place.line),
                        fmt::format("Nodes {}", last_node_ + 1));
@@ -309,7 +308,7 @@ class MatrixReader {
     if (faulty_) return;  // a line that was refused is missing everywhere
     if (matrix_.flows.empty()) {
       const bool nothing = line_ == 0 || (counts_.empty() && trigger_lines_ == 0 && matrix_.failures.empty());
-      return diagnostics_.add(nothing ? Complaint::empty_file : Complaint::bad_matrix, {source_, 0, 0, 1},
+      return diagnostics_.add(nothing ? Error::empty_file : Error::bad_matrix, {source_, 0, 0, 1},
                               nothing ? "the file describes nothing" : "the file has no flows",
                               "lines such as 0->5 id 1 start 0 size 2000000");
     }
@@ -320,7 +319,7 @@ class MatrixReader {
     const auto undeclared =
         std::find_if(named_.begin(), named_.end(), [](const Named& each) { return !each.declared; });
     if (undeclared != named_.end())
-      diagnostics_.add(Complaint::bad_matrix, undeclared->place,
+      diagnostics_.add(Error::bad_matrix, undeclared->place,
                        fmt::format("trigger {} is used, but no line declares it", undeclared->id),
                        fmt::format("add a line: trigger id {} oneshot, multishot, or barrier count n", undeclared->id));
   }

@@ -16,7 +16,7 @@
 namespace weft::workload {
 namespace {
 
-using spec::Complaint;
+using spec::Error;
 
 constexpr std::uint32_t kMostNodes = 16'777'216;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
@@ -98,7 +98,7 @@ class Maker {
 
  private:
   std::unique_ptr<schedule::Schedule> refuse(std::string message, std::string help) {
-    diagnostics_.add(Complaint::out_of_range, run_.places.whole, std::move(message), std::move(help));
+    diagnostics_.add(Error::out_of_range, run_.places.whole, std::move(message), std::move(help));
     return nullptr;
   }
   std::unique_ptr<schedule::Schedule> too_many() {

@@ -22,7 +22,7 @@ struct PatternGround {
 // Whether flows begin at their times, however the network fares.
 bool is_open_loop(const model::TrafficRun& run);
 
-// The schedule, or null and a complaint that names the option to blame.
+// The schedule, or null and an error that names the option to blame.
 std::unique_ptr<schedule::Schedule> make_traffic(const model::TrafficRun& run, const PatternGround& ground,
                                                  spec::Diagnostics& diagnostics);
 

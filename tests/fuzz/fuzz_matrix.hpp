@@ -57,7 +57,7 @@ inline void load_matrix(std::string text) {
   spec::Diagnostics diagnostics;
   const std::uint32_t source = diagnostics.sources().add("fuzz.cm", std::move(text));
   const workload::Matrix matrix = workload::read_matrix(source, diagnostics);
-  check_complaints(diagnostics, !diagnostics.has_errors());
+  check_errors(diagnostics, !diagnostics.has_errors());
   if (diagnostics.has_errors()) return;
   check_matrix(matrix);
   carry_out(matrix);

@@ -19,7 +19,7 @@ inline void load_topology(std::string text) {
     for (int i = 0; i < 6; ++i) diagnostics.sources().add("catalog", "");  // places in it must exist
     const std::uint32_t source = diagnostics.sources().add("fuzz.xml", std::move(what));
     auto loaded = measured::load_topology_cluster(source, 1, {}, catalog, diagnostics);
-    check_complaints(diagnostics, loaded.has_value());
+    check_errors(diagnostics, loaded.has_value());
     return loaded;
   };
   spec::Diagnostics diagnostics;
@@ -42,7 +42,7 @@ inline void read_outputs(const std::string& text) {
   const auto read = [&](const char* name, auto reader) {
     spec::Diagnostics diagnostics;
     auto out = reader(diagnostics.sources().add(name, text), diagnostics);
-    check_complaints(diagnostics, out.has_value());
+    check_errors(diagnostics, out.has_value());
     return out;
   };
   const auto matrix = read("matrix", measured::read_smi_matrix);

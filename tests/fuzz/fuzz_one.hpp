@@ -18,7 +18,7 @@ inline void require(bool holds, const char* what) {
 }
 
 // Either a cluster or at least one error, and every error has a place inside the text it is about.
-inline void check_complaints(const spec::Diagnostics& diagnostics, bool loaded) {
+inline void check_errors(const spec::Diagnostics& diagnostics, bool loaded) {
   require(loaded != diagnostics.has_errors(), "a cluster or an error, never both or neither");
   for (const spec::Diagnostic& d : diagnostics.sorted()) {
     require(d.place.source > 0, "an error names its file");
@@ -63,7 +63,7 @@ inline void load_text(const char* name, std::string text) {
   for (int i = 0; i < 6; ++i) diagnostics.sources().add("catalog", "");  // places in it must exist
   const std::uint32_t source = diagnostics.sources().add(name, std::move(text));
   const auto cluster = model::load_cluster(source, "fuzz", {}, catalog, diagnostics);
-  check_complaints(diagnostics, cluster.has_value());
+  check_errors(diagnostics, cluster.has_value());
   if (cluster) walk(*cluster);
 }
 

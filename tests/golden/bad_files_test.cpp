@@ -27,7 +27,7 @@ namespace weft {
 namespace {
 
 namespace fs = std::filesystem;
-using spec::Complaint;
+using spec::Error;
 
 const fs::path kFolder = fs::path(base::kSourceDir) / "tests/golden/bad";
 
@@ -103,7 +103,7 @@ void expect_no_control_characters(const Answer& answer) {
   }
 }
 
-// Every complaint says where it stands, inside the file, and what would be right.
+// Every error says where it stands, inside the file, and what would be right.
 void expect_place_and_help(const Answer& answer) {
   const auto all = answer.diagnostics.sorted();
   ASSERT_FALSE(all.empty());
@@ -111,7 +111,7 @@ void expect_place_and_help(const Answer& answer) {
     EXPECT_FALSE(d.help.empty()) << d.message;
     ASSERT_GT(d.place.source, 0U) << d.message;
     if (d.place.line == 0) {
-      EXPECT_NE(d.complaint, Complaint::bad_topo) << "each line of a .topo file can be told";
+      EXPECT_NE(d.error, Error::bad_topo) << "each line of a .topo file can be told";
       continue;
     }
     const std::string_view line = answer.diagnostics.sources().line(d.place);
@@ -127,7 +127,7 @@ void expect_same_as_json(const Answer& answer) {
   const auto all = answer.diagnostics.sorted();
   ASSERT_EQ(json.size(), all.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
-    EXPECT_EQ(json[i]["code"], spec::info(all[i].complaint).code);
+    EXPECT_EQ(json[i]["code"], spec::info(all[i].error).code);
     EXPECT_EQ(json[i]["record"], "error");
     EXPECT_EQ(json[i]["version"], 1);
     EXPECT_EQ(json[i].value("line", 0U), all[i].place.line);
@@ -203,10 +203,9 @@ TEST(BadFiles, CoverEveryErrorThatAFileCanRaise) {
                                                 "E0413", "E0414", "E0703", "E0704", "E0705", "E0706"};
   std::string all;
   for (const fs::path& file : bad_files()) all += read(kFolder / (stem(file) + ".expected"));
-  for (const spec::ComplaintInfo& complaint : spec::all_complaints()) {
-    if (complaint.severity() == spec::Severity::warning || elsewhere.contains(complaint.code)) continue;
-    EXPECT_NE(all.find("error " + std::string(complaint.code)), std::string::npos)
-        << complaint.code << ": " << complaint.title;
+  for (const spec::ErrorInfo& error : spec::all_errors()) {
+    if (error.severity() == spec::Severity::warning || elsewhere.contains(error.code)) continue;
+    EXPECT_NE(all.find("error " + std::string(error.code)), std::string::npos) << error.code << ": " << error.title;
   }
 }
 

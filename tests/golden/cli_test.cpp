@@ -23,7 +23,7 @@ TEST(Cli, HelpTextsAreAsReviewed) {
 TEST(Cli, GeneratedFilesAreFresh) {
   expect_file(kSource / "schemas/cluster-file.schema.json", weft({"schema"}).out);
   expect_file(kSource / "docs/reference/cluster-file.md", weft({"schema", "--reference"}).out);
-  expect_file(kSource / "docs/reference/complaints.md", weft({"schema", "--errors"}).out);
+  expect_file(kSource / "docs/reference/errors.md", weft({"schema", "--errors"}).out);
 }
 
 TEST(Cli, TheReadmeShowsWhatIsPrinted) {

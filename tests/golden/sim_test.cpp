@@ -282,7 +282,7 @@ TEST(Sim, RoceOnAFabricThatLosesPacketsIsWarnedOf) {
   EXPECT_NE(beside.err.find("W0508"), std::string::npos);
 }
 
-// With an MTU that is no power of two, too, which RoCE's cards cut down to one.
+// With an MTU that is no power of two, too, which RoCE's NICs cut down to one.
 TEST(Sim, AFlowAloneIsNotSlowedDown) {
   const Scratch scratch;
   const InDirectory here(scratch.path());
@@ -615,7 +615,7 @@ TEST(Sim, ACaptureHasThePacketsOfItsLinks) {
   EXPECT_LE(size, packets * 148 + 200);
 }
 
-TEST(Sim, ACaptureOfNothingIsAComplaint) {
+TEST(Sim, ACaptureOfNothingIsAError) {
   const auto error = [](const std::vector<std::string>& more) {
     std::vector<std::string> arguments = {"sim", kClos, "--nodes", "2"};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -860,7 +860,7 @@ TEST(Sim, TheRunOfTheFileIsRunAndAsRecordsToo) {
   EXPECT_EQ(all[0]["record"], "collective");
   EXPECT_EQ(all[0]["ranks"], 64);
   EXPECT_EQ(all.back()["bytes"], std::uint64_t{8} << 30);
-  // Two 400G cards for a server: neither a ring nor a tree moves more than they carry.
+  // Two 400G NICs for a server: neither a ring nor a tree moves more than they carry.
   EXPECT_LT(all.back()["busbw_GBps"], 100.0);
   EXPECT_GT(all.back()["busbw_GBps"], 80.0);
 }
@@ -935,8 +935,8 @@ TEST(Sim, ACollectiveRunsWhereItIsPut) {
     return all.size() == 1 ? all[0]["busbw_GBps"].get<double>() : 0.0;
   };
   const double near = busbw({"--on", "0..31/4"});
-  EXPECT_GT(near, 1.2 * busbw({"--on", "1..31/8x2"})) << "away from the cards";
-  // Four groups that use the same two cards of every server get a quarter each; within servers they do not meet.
+  EXPECT_GT(near, 1.2 * busbw({"--on", "1..31/8x2"})) << "away from the NICs";
+  // Four groups that use the same two NICs of every server get a quarter each; within servers they do not meet.
   EXPECT_LT(busbw({"--gpus", "32", "--split", "%4", "--algorithms", "Ring"}),
             0.4 * busbw({"--on", "0..31/4", "--algorithms", "Ring"}));
   EXPECT_NEAR(busbw({"--gpus", "32", "--split", "/8"}) / busbw({"--gpus", "8"}), 1, 0.001);
@@ -1015,7 +1015,7 @@ TEST(Validate, EveryTableIsReproducedAsWellAsItWas) {
 TEST(Validate, TablesThatNothingWasFittedToAreAlmostAsNear) {
   const Outcome outcome = weft({"validate", (kSource / "truth" / "held-out").string(), "--json"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
-  // Two racks whose network gave a quarter of what their cards have: see the note.
+  // Two racks whose network gave a quarter of what their NICs have: see the note.
   const std::string odd = "oci_gb300_128g_alltoall";
   for (const auto& record : records(outcome.out)) {
     const std::string table = record["table"];

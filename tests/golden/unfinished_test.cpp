@@ -133,7 +133,7 @@ TEST(Unfinished, APointThatCannotRunLeavesTheOthersAlone) {
   EXPECT_NE(points[1]["detail"].get<std::string>(), "");
 }
 
-// The first complaint about a command, which must be refused.
+// The first error about a command, which must be refused.
 std::string refused(const std::vector<std::string>& arguments) {
   const Outcome outcome = weft(arguments);
   EXPECT_EQ(outcome.code, 2) << outcome.out;

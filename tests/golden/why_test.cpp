@@ -304,7 +304,7 @@ TEST_F(WhyFiles, WhatIsThereIsOnTheCriticalPath) {
   EXPECT_NE(weft(words("why hashed" + job)).out.find("queue longest at leaf"), std::string::npos);
 }
 
-// A card that a fault slows down is named, and what it costs is not the fabric's; a link between switches is.
+// A NIC that a fault slows down is named, and what it costs is not the fabric's; a link between switches is.
 TEST_F(WhyFiles, ASlowCardIsNotTheFabric) {
   const std::string clos =
       "version: 1\nservers: {kind: hgx-h100, count: 4}\n"

@@ -114,8 +114,7 @@ int catalog(const CatalogOptions& options, Console& console) {
   if (!options.name.empty() && !one_section) {
     all.insert(all.end(), sections.begin(), sections.end());
     const auto guess = did_you_mean(options.name, all);
-    diagnostics.add(spec::Complaint::unknown_kind, {},
-                    fmt::format("nothing in the catalog is called '{}'", options.name),
+    diagnostics.add(spec::Error::unknown_kind, {}, fmt::format("nothing in the catalog is called '{}'", options.name),
                     guess ? fmt::format("did you mean '{}'?", *guess) : "`weft catalog` lists everything");
     report(diagnostics, options.input, console);
     return kYourInput;

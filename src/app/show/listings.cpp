@@ -59,8 +59,8 @@ std::vector<std::string> plugs(const Fabric& fabric, NodeId nic, bool with_port)
 void add_server(const Fabric& fabric, const model::Group& group, std::uint32_t server, Rows& rows) {
   std::vector<std::string> leaves;
   for (std::uint32_t nic = 0; nic < group.nics(); ++nic) {
-    const NodeId card = fabric.node(NodeKind::nic, group.first_nic + server * group.nics() + nic);
-    for (const std::string& leaf : plugs(fabric, card, false))
+    const NodeId nic_node = fabric.node(NodeKind::nic, group.first_nic + server * group.nics() + nic);
+    for (const std::string& leaf : plugs(fabric, nic_node, false))
       if (std::find(leaves.begin(), leaves.end(), leaf) == leaves.end()) leaves.push_back(leaf);
   }
   rows.add({fmt::format("{}{}", group.spec.name, server), group.spec.kind, group.gpus(), group.nics(),
@@ -85,12 +85,12 @@ void add_gpu(const Fabric& fabric, const model::Group& group, std::uint32_t i, R
 
 void add_nic(const Fabric& fabric, const model::Group& group, std::uint32_t i, Rows& rows) {
   const std::uint32_t nic = i % group.nics();
-  const NodeId card = fabric.node(NodeKind::nic, group.first_nic + i);
+  const NodeId nic_node = fabric.node(NodeKind::nic, group.first_nic + i);
   const model::Diagram& diagram = group.diagram;
-  rows.add({fabric.name(card), group.spec.nic.kind, group.spec.nic.rate,
+  rows.add({fabric.name(nic_node), group.spec.nic.kind, group.spec.nic.rate,
             diagram.pcie_switches > 0 ? Cell(diagram.nic_switch[nic]) : Cell::none(),
             diagram.socket_of_root(diagram.nic_switch[nic]), fmt::format("gpu{}", diagram.near_gpu[nic]),
-            plugs(fabric, card, true)});
+            plugs(fabric, nic_node, true)});
 }
 
 // One for each NIC port and one for each cable between switches; planes are alike.

@@ -14,7 +14,7 @@
 namespace weft::app {
 namespace {
 
-using spec::Complaint;
+using spec::Error;
 
 constexpr std::size_t kMostText = std::size_t{16} << 20;
 constexpr std::size_t kMostCurves = 24;  // that an eye tells apart
@@ -47,18 +47,18 @@ int plot(const PlotOptions& options, Console& console) {
   for (const std::string& word : options.files) {
     const auto [name, file] = named(word);
     if (const std::string why = why_not_write(options.output, file); !why.empty())
-      diagnostics.add(Complaint::contradiction, {}, fmt::format("{} is to be read and written", options.output),
+      diagnostics.add(Error::contradiction, {}, fmt::format("{} is to be read and written", options.output),
                       "another name");
     const auto source = spec::load_file(file, diagnostics, kMostText);
     if (!source) continue;
     if (diagnostics.sources().text(*source).size() > kMostText) {
-      diagnostics.add(Complaint::out_of_range, {*source, 1, 1, 1}, "larger than 16 MiB", "one sweep of sizes");
+      diagnostics.add(Error::out_of_range, {*source, 1, 1, 1}, "larger than 16 MiB", "one sweep of sizes");
       continue;
     }
     for (draw::Curve& curve : plotted_runs(name, *source, diagnostics)) drawn.curves.push_back(std::move(curve));
   }
   if (drawn.curves.size() > kMostCurves)
-    diagnostics.add(Complaint::out_of_range, {}, fmt::format("{} curves", drawn.curves.size()),
+    diagnostics.add(Error::out_of_range, {}, fmt::format("{} curves", drawn.curves.size()),
                     fmt::format("at most {}, which can be told apart", kMostCurves));
   InputOptions input;
   input.json = options.json;

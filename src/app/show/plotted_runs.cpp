@@ -15,7 +15,7 @@ namespace {
 
 using draw::Curve;
 using nlohmann::json;
-using spec::Complaint;
+using spec::Error;
 
 struct Named {
   std::string what;  // beside the name of the run, where it has several curves
@@ -40,7 +40,7 @@ std::optional<Value> value_of(const json& record, const char* key) {
   return std::nullopt;
 }
 
-// A record a line. Those of other things are passed over. False with a complaint.
+// A record a line. Those of other things are passed over. False with an error.
 bool read_records(std::uint32_t source, std::vector<Named>& curves, spec::Diagnostics& diagnostics) {
   const std::string& text = diagnostics.sources().text(source);
   std::uint32_t number = 0;
@@ -53,7 +53,7 @@ bool read_records(std::uint32_t source, std::vector<Named>& curves, spec::Diagno
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     const json record = json::parse(line, nullptr, false);
     const auto refuse = [&](const char* what) {
-      diagnostics.add(Complaint::wrong_type, {source, number, 1, 1}, what,
+      diagnostics.add(Error::wrong_type, {source, number, 1, 1}, what,
                       "what `weft sim --json` printed, a record a line");
       return false;
     };
@@ -107,7 +107,7 @@ std::vector<Curve> plotted_runs(const std::string& name, std::uint32_t source, s
   const bool records = first != std::string_view::npos && text[first] == '{';
   if (!(records ? read_records : read_tables)(source, curves, diagnostics)) return {};
   if (curves.empty())
-    diagnostics.add(Complaint::wrong_type, {source, 1, 1, 1}, "no collective in it",
+    diagnostics.add(Error::wrong_type, {source, 1, 1, 1}, "no collective in it",
                     "what `weft sim --json` or nccl-tests printed");
   std::vector<Curve> made;
   for (Named& each : curves) {

@@ -12,7 +12,7 @@
 namespace weft::app {
 
 // The curves of one text, by ascending size; a curve for each operation, number of GPUs, algorithm that was forced and
-// executor. `name` stands alone where there is one. None, with a complaint, where the text has none.
+// executor. `name` stands alone where there is one. None, with an error, where the text has none.
 std::vector<draw::Curve> plotted_runs(const std::string& name, std::uint32_t source, spec::Diagnostics& diagnostics);
 
 }  // namespace weft::app

@@ -6,10 +6,10 @@
 namespace weft::app {
 namespace {
 
-std::vector<draw::Curve> read(const std::string& text, std::string* complaint = nullptr) {
+std::vector<draw::Curve> read(const std::string& text, std::string* error = nullptr) {
   spec::Diagnostics diagnostics;
   auto curves = plotted_runs("run", diagnostics.sources().add("run", text), diagnostics);
-  if (complaint != nullptr) *complaint = spec::render_text(diagnostics, false);
+  if (error != nullptr) *error = spec::render_text(diagnostics, false);
   EXPECT_EQ(curves.empty(), diagnostics.has_errors()) << text;
   return curves;
 }
@@ -58,17 +58,17 @@ TEST(PlottedRuns, TablesOfNcclTestsAreMeasuredUnlessWeftWroteThem) {
 }
 
 TEST(PlottedRuns, WhatIsNoRunIsRefusedWithItsPlace) {
-  std::string complaint;
-  read(record("Ring", "auto", 1024, 4) + "{\"record\":\n", &complaint);
-  EXPECT_NE(complaint.find("run:2:1"), std::string::npos) << complaint;
-  read("{\"record\":\"collective\",\"bytes\":\"8\"}", &complaint);
-  EXPECT_NE(complaint.find("not whole"), std::string::npos) << complaint;
-  read("{\"record\":\"flow\"}", &complaint);
-  EXPECT_NE(complaint.find("no collective in it"), std::string::npos) << complaint;
-  read("", &complaint);
+  std::string error;
+  read(record("Ring", "auto", 1024, 4) + "{\"record\":\n", &error);
+  EXPECT_NE(error.find("run:2:1"), std::string::npos) << error;
+  read("{\"record\":\"collective\",\"bytes\":\"8\"}", &error);
+  EXPECT_NE(error.find("not whole"), std::string::npos) << error;
+  read("{\"record\":\"flow\"}", &error);
+  EXPECT_NE(error.find("no collective in it"), std::string::npos) << error;
+  read("", &error);
 }
 
-RC_GTEST_PROP(PlottedRuns, AnyTextIsCurvesOrAComplaint, (const std::string& drawn, bool json)) {
+RC_GTEST_PROP(PlottedRuns, AnyTextIsCurvesOrAError, (const std::string& drawn, bool json)) {
   read(json ? "{" + drawn : drawn);
 }
 

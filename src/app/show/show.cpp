@@ -23,7 +23,7 @@ using fabric::NodeKind;
 
 int complain(const ShowOptions& options, Console& console, std::string message, std::string help) {
   spec::Diagnostics diagnostics;
-  diagnostics.add(spec::Complaint::bad_reference, {}, std::move(message), std::move(help));
+  diagnostics.add(spec::Error::bad_reference, {}, std::move(message), std::move(help));
   report(diagnostics, options.input, console);
   return kYourInput;
 }
@@ -85,7 +85,7 @@ int paths(const ShowOptions& options, Session& session, Console& console) {
   const Fabric& fabric = session.fabric();
   spec::Diagnostics diagnostics;  // all wrong names at once
   const auto wrong = [&](std::string message, std::string help) {
-    diagnostics.add(spec::Complaint::bad_reference, {}, std::move(message), std::move(help));
+    diagnostics.add(spec::Error::bad_reference, {}, std::move(message), std::move(help));
   };
   std::vector<std::uint32_t> ends;
   for (const std::string& name : options.names) {

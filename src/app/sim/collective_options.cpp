@@ -15,7 +15,7 @@ namespace {
 
 using experiment::CollectiveChoice;
 using experiment::CollectiveJob;
-using spec::Complaint;
+using spec::Error;
 
 constexpr std::size_t kMostSizes = 1000;
 
@@ -29,7 +29,7 @@ std::vector<std::string> names_of(const Values& values) {
 void unknown(std::string_view option, const std::string& text, std::vector<std::string> names,
              spec::Diagnostics& diagnostics) {
   const auto guess = did_you_mean(text, names);
-  diagnostics.add(Complaint::unknown_key, {}, fmt::format("{} knows no '{}'", option, text.substr(0, 40)),
+  diagnostics.add(Error::unknown_key, {}, fmt::format("{} knows no '{}'", option, text.substr(0, 40)),
                   guess ? fmt::format("did you mean {}?", *guess) : fmt::format("one of {}", either(names)));
 }
 
@@ -47,11 +47,11 @@ std::vector<CollectiveJob> take_options(const CollectiveOptions& options, std::v
   std::vector<CollectiveJob> made;
   const auto skew = parse<DurationDimension>(options.skew.empty() ? "0s" : options.skew);
   if (!skew || skew->count() < 0)
-    diagnostics.add(Complaint::wrong_type, {}, fmt::format("--skew cannot be '{}'", options.skew.substr(0, 40)),
+    diagnostics.add(Error::wrong_type, {}, fmt::format("--skew cannot be '{}'", options.skew.substr(0, 40)),
                     "a time, for example --skew 20us");
   const bool at_once = std::any_of(jobs.begin(), jobs.end(), [](const CollectiveJob& job) { return job.alongside; });
   if (at_once && !(options.on.empty() && options.beside.empty()))
-    diagnostics.add(Complaint::contradiction, {}, "the file says what runs at the same time, and --on or --beside does",
+    diagnostics.add(Error::contradiction, {}, "the file says what runs at the same time, and --on or --beside does",
                     "`on` in the file, or --collective for a job of the command line's own");
   for (CollectiveJob& job : jobs) {
     if (!options.given.empty()) job.places = {};  // the file is not to blame for what the command line says
@@ -102,7 +102,7 @@ std::vector<Bytes> parse_sizes(const std::string& given, spec::Diagnostics& diag
     const auto first = parse<BytesDimension>(item.substr(0, dots));
     const auto last = dots == std::string::npos ? first : parse<BytesDimension>(item.substr(dots + 2));
     if (!first || !last || first->count() < 1 || last->count() > model::kMaxCollective || *last < *first) {
-      diagnostics.add(Complaint::wrong_type, {}, fmt::format("--sizes cannot be '{}'", item.substr(0, 40)),
+      diagnostics.add(Error::wrong_type, {}, fmt::format("--sizes cannot be '{}'", item.substr(0, 40)),
                       "sizes up to 16TiB, for example --sizes 8B..8GiB");
       return {};
     }

@@ -18,7 +18,7 @@ using experiment::Collectives;
 using experiment::Fidelity;
 using experiment::Traffic;
 using experiment::Workload;
-using spec::Complaint;
+using spec::Error;
 
 constexpr std::size_t kMostMatrixBytes = std::size_t{256} << 20;
 
@@ -27,7 +27,7 @@ Quantity<Dimension> read(const std::string& text, std::string_view option, std::
                          spec::Diagnostics& diagnostics) {
   const auto value = parse<Dimension>(text);
   if (value && value->count() > 0) return *value;
-  diagnostics.add(Complaint::wrong_type, {}, fmt::format("{} cannot be '{}'", option, text),
+  diagnostics.add(Error::wrong_type, {}, fmt::format("{} cannot be '{}'", option, text),
                   fmt::format("for example {} {}", option, example));
   return Quantity<Dimension>(1);
 }
@@ -37,7 +37,7 @@ template <class Enum>
 Enum choose(const std::string& text, Enum usual, std::string_view option, spec::Diagnostics& diagnostics) {
   if (text.empty()) return usual;
   if (const auto value = parse_enum<Enum>(text)) return *value;
-  diagnostics.add(Complaint::not_a_choice, {}, fmt::format("{} cannot be '{}'", option, text.substr(0, 40)),
+  diagnostics.add(Error::not_a_choice, {}, fmt::format("{} cannot be '{}'", option, text.substr(0, 40)),
                   fmt::format("one of {}", either(enum_names<Enum>())));
   return usual;
 }
@@ -116,7 +116,7 @@ std::optional<Traffic> load_traffic(const TrafficOptions& options, const experim
   if (!asks_for_traffic(options)) runs = experiment::streams_of(design.cluster());
   check_flow_options(options, !runs.empty(), diagnostics);
   if (!options.streams.empty() && (!options.matrix.empty() || !options.pattern.empty()))
-    diagnostics.add(Complaint::contradiction, {}, "--stream has a pattern of its own",
+    diagnostics.add(Error::contradiction, {}, "--stream has a pattern of its own",
                     "--stream NAME,pattern=... instead of --pattern or --matrix");
   for (const std::string& text : options.streams)
     runs.push_back(model::read_traffic(text, design.catalog(), diagnostics));

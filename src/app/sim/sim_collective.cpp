@@ -26,7 +26,7 @@ using experiment::Experiment;
 using experiment::Fidelity;
 using experiment::Outcome;
 using report::CollectiveRow;
-using spec::Complaint;
+using spec::Error;
 
 constexpr std::size_t kDevicesShown = 64;
 constexpr std::size_t kMostTraced = 200'000;  // messages: what a viewer opens in a moment
@@ -235,7 +235,7 @@ class CollectiveTables {
 void check_options(const SimOptions& options, const std::filesystem::path& file, spec::Diagnostics& diagnostics) {
   const auto forbid = [&](bool given, std::string_view option) {
     if (given)
-      diagnostics.add(Complaint::contradiction, {}, fmt::format("{} is of flows, not of collectives", option),
+      diagnostics.add(Error::contradiction, {}, fmt::format("{} is of flows, not of collectives", option),
                       "without it, or --pattern for flows");
   };
   const SimOutputOptions& output = options.output;
@@ -246,9 +246,9 @@ void check_options(const SimOptions& options, const std::filesystem::path& file,
   forbid(options.seeds > 1, "--seeds");
   const std::string& plot = options.work.collective.plot;
   if (const std::string why = why_not_write(plot, file); !plot.empty() && !why.empty())
-    diagnostics.add(Complaint::contradiction, {}, fmt::format("--plot {}: {}", plot, why), "another name");
+    diagnostics.add(Error::contradiction, {}, fmt::format("--plot {}: {}", plot, why), "another name");
   if (const std::string why = why_not_write(output.trace, file); !output.trace.empty() && !why.empty())
-    diagnostics.add(Complaint::contradiction, {}, why, "another name for --trace");
+    diagnostics.add(Error::contradiction, {}, why, "another name for --trace");
 }
 
 // Whether the design can do all of it, before any of it runs.
@@ -258,7 +258,7 @@ void check_experiments(const SimOptions& options, const std::vector<Experiment>&
     experiment::check(session.design(), each, fidelities);
     const bool several = work_of(each).jobs.size() > 1 || fidelities.size() > 1 || !options.output.trace.empty();
     if (work_of(each).choice.side_by_side() && several)
-      session.diagnostics().add(Complaint::contradiction, {},
+      session.diagnostics().add(Error::contradiction, {},
                                 "algorithms side by side are shown for one job, with one fidelity and without a trace",
                                 "--algorithms auto, or one name");
     if (session.diagnostics().has_errors()) return;

@@ -14,7 +14,7 @@ namespace weft::app {
 namespace {
 
 using schedule::RunResult;
-using spec::Complaint;
+using spec::Error;
 
 constexpr std::size_t kLinksShown = 10;
 
@@ -49,13 +49,13 @@ void check_csv(const std::string& item, spec::Diagnostics& diagnostics) {
   const std::string kind = item.substr(0, equals);
   if (equals == std::string::npos || (is_csv_kind(kind) && equals + 1 < item.size())) return;
   if (is_csv_kind(kind)) {
-    diagnostics.add(Complaint::wrong_type, {}, fmt::format("--csv {} names no file", item),
+    diagnostics.add(Error::wrong_type, {}, fmt::format("--csv {} names no file", item),
                     fmt::format("for example --csv {}=out.csv", kind));
     return;
   }
   const auto guess = did_you_mean(kind, kCsvKinds);
   diagnostics.add(
-      Complaint::unknown_key, {}, fmt::format("--csv knows no '{}'", kind),
+      Error::unknown_key, {}, fmt::format("--csv knows no '{}'", kind),
       guess ? fmt::format("did you mean {}=FILE?", *guess) : "a directory, or flows=FILE, links=FILE, samples=FILE");
 }
 
@@ -78,7 +78,7 @@ void check_outputs(const SimOutputOptions& options, const InputOptions& input, c
   spec::Diagnostics& diagnostics = session.diagnostics();
   const auto forbid = [&](const std::string& output) {
     if (const std::string why = why_not_write(output, session.file()); !why.empty())
-      diagnostics.add(Complaint::contradiction, {}, why);
+      diagnostics.add(Error::contradiction, {}, why);
   };
   for (const std::string& item : options.csv) check_csv(item, diagnostics);
   const std::vector<CsvFile> tables = csv_files(options.csv, !run.sample.empty());
@@ -86,21 +86,20 @@ void check_outputs(const SimOutputOptions& options, const InputOptions& input, c
   forbid(options.trace);
   forbid(options.pcap);
   if (seeds > 1 && (!tables.empty() || !options.trace.empty() || !options.pcap.empty()))
-    diagnostics.add(Complaint::contradiction, {}, "--csv, --trace and --pcap are of one run, --seeds makes several",
+    diagnostics.add(Error::contradiction, {}, "--csv, --trace and --pcap are of one run, --seeds makes several",
                     "one run per file: --seed N");
   if (!input.json && (options.flows || options.samples))
-    diagnostics.add(Complaint::contradiction, {},
+    diagnostics.add(Error::contradiction, {},
                     fmt::format("--{} chooses records of --json", options.flows ? "flows" : "samples"),
                     fmt::format("add --json, or --csv {}=FILE for a table", options.flows ? "flows" : "samples"));
   if (input.json && options.slowest > 0)
-    diagnostics.add(Complaint::contradiction, {}, "--slowest is a table for people", "--json --flows has every flow");
+    diagnostics.add(Error::contradiction, {}, "--slowest is a table for people", "--json --flows has every flow");
   const bool wants_samples = options.samples || std::any_of(tables.begin(), tables.end(),
                                                             [](const CsvFile& file) { return file.kind == "samples"; });
   if (wants_samples && run.sample.empty())
-    diagnostics.add(Complaint::contradiction, {}, "samples are wanted, but nothing is sampled", "add --sample 1us");
+    diagnostics.add(Error::contradiction, {}, "samples are wanted, but nothing is sampled", "add --sample 1us");
   if (options.pcap.empty() != run.capture.empty())
-    diagnostics.add(Complaint::contradiction, {},
-                    options.pcap.empty() ? "--capture needs a file" : "--pcap needs links",
+    diagnostics.add(Error::contradiction, {}, options.pcap.empty() ? "--capture needs a file" : "--pcap needs links",
                     "for example --pcap leaf.pcapng --capture leaf0:spine1");
 }
 

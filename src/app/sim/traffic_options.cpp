@@ -8,7 +8,7 @@
 namespace weft::app {
 namespace {
 
-using spec::Complaint;
+using spec::Error;
 
 // Says of every option that was given and is of no use here why, and what would be right.
 template <class Why, class Help>
@@ -16,7 +16,7 @@ void refuse(const std::vector<std::string>& given, std::initializer_list<std::st
             const Help& help, spec::Diagnostics& diagnostics) {
   for (const std::string& option : given)
     if (std::find(useless.begin(), useless.end(), option) != useless.end())
-      diagnostics.add(Complaint::contradiction, {}, why(option), help(option));
+      diagnostics.add(Error::contradiction, {}, why(option), help(option));
 }
 
 std::string key_of(const std::string& option) { return option.substr(2); }
@@ -82,7 +82,7 @@ void check_flow_options(const TrafficOptions& options, bool of_file, spec::Diagn
 
 void check_no_collective_options(const CollectiveOptions& options, spec::Diagnostics& diagnostics) {
   for (const std::string& option : options.given)
-    diagnostics.add(Complaint::contradiction, {}, fmt::format("{} is of collectives, and flows run here", option),
+    diagnostics.add(Error::contradiction, {}, fmt::format("{} is of collectives, and flows run here", option),
                     "--collective all_reduce, or without it");
 }
 

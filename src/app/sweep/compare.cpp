@@ -21,7 +21,7 @@ namespace {
 using experiment::Experiment;
 using experiment::Outcome;
 using report::Variant;
-using spec::Complaint;
+using spec::Error;
 
 constexpr std::size_t kMostVariants = 64;
 
@@ -66,7 +66,7 @@ std::vector<Recipe> varied(const std::vector<Recipe>& recipes, const std::string
   const std::size_t equals = vary.find('=');
   std::vector<Recipe> out;
   if (equals == 0 || equals == std::string::npos || equals + 1 == vary.size()) {
-    diagnostics.add(Complaint::wrong_type, {}, fmt::format("--vary cannot be '{}'", vary),
+    diagnostics.add(Error::wrong_type, {}, fmt::format("--vary cannot be '{}'", vary),
                     "for example --vary transport.paths=1,64");
     return out;
   }
@@ -98,10 +98,10 @@ std::vector<Recipe> recipes_of(const CompareOptions& options, spec::Diagnostics&
   for (const std::string& vary : options.vary) recipes = varied(recipes, vary, diagnostics);
   if (diagnostics.has_errors()) return recipes;
   if (recipes.size() < 2)
-    diagnostics.add(Complaint::out_of_range, {}, "one cluster cannot be compared",
+    diagnostics.add(Error::out_of_range, {}, "one cluster cannot be compared",
                     "a second file, or --vary transport.paths=1,64");
   if (recipes.size() > kMostVariants)
-    diagnostics.add(Complaint::out_of_range, {}, fmt::format("{} variants are too many", recipes.size()),
+    diagnostics.add(Error::out_of_range, {}, fmt::format("{} variants are too many", recipes.size()),
                     fmt::format("at most {}", kMostVariants));
   return recipes;
 }
@@ -143,7 +143,7 @@ void load_work(const CompareOptions& options, const RunOptions& run, const exper
     if (std::equal(first.begin(), first.end(), candidate.experiments.begin(), candidate.experiments.end(), same))
       continue;
     design.diagnostics().add(
-        Complaint::contradiction, {},
+        Error::contradiction, {},
         fmt::format("what {} runs is not what {} runs", candidate.variant.label, candidates[0].variant.label),
         "the same names and patterns in every file, or --pattern, --stream or --collective for all");
     return;

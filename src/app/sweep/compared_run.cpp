@@ -65,7 +65,7 @@ void check_experiments(const std::vector<experiment::Experiment>& experiments, e
   for (const experiment::Experiment& each : experiments) {
     const auto* work = std::get_if<experiment::Collectives>(each.workload.get());
     if (work != nullptr && work->choice.side_by_side())
-      design.diagnostics().add(spec::Complaint::contradiction, {}, "algorithms side by side are shown by weft sim",
+      design.diagnostics().add(spec::Error::contradiction, {}, "algorithms side by side are shown by weft sim",
                                "--algorithms auto, or one name");
     if (!design.diagnostics().has_errors()) experiment::check(design, each);
   }

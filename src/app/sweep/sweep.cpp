@@ -35,7 +35,7 @@ namespace {
 using experiment::Experiment;
 using experiment::Fingerprint;
 using report::ComparedRun;
-using spec::Complaint;
+using spec::Error;
 
 constexpr std::uint64_t kMostRuns = 100'000;
 
@@ -64,17 +64,17 @@ std::vector<std::string> keys_of(const Grid& grid) {
   return keys;
 }
 
-// The complaints of all points as one list, each of them once: a wrong key is wrong in every point.
-class Complaints {
+// The errors of all points as one list, each of them once: a wrong key is wrong in every point.
+class Errors {
  public:
   void add(const spec::Diagnostics& from) {
     for (const spec::Diagnostic& d : from.sorted()) {
-      if (spec::info(d.complaint).severity() == spec::Severity::warning) continue;
+      if (spec::info(d.error).severity() == spec::Severity::warning) continue;
       const std::string name = d.place.source == 0 ? "" : from.sources().name(d.place.source);
       if (!known_.emplace(name, d.place.line, d.place.column, d.message, d.help).second) continue;
       spec::Place place = d.place;
       if (place.source != 0) place.source = all_.sources().add(name, from.sources().text(place.source));
-      all_.add(d.complaint, place, d.message, d.help);
+      all_.add(d.error, place, d.message, d.help);
     }
   }
   spec::Diagnostics& all() { return all_; }
@@ -102,17 +102,17 @@ class Sweeper {
   Sweeper(const SweepOptions& options, Console& console) : options_(options), console_(console) {}
 
   int run() {
-    grid_ = Grid(options_.over, complaints_.all());
-    limits_ = experiment::parse_limits(options_.limit, complaints_.all());
+    grid_ = Grid(options_.over, errors_.all());
+    limits_ = experiment::parse_limits(options_.limit, errors_.all());
     if (grid_.points() * options_.seeds > kMostRuns)
-      complaints_.all().add(
-          Complaint::out_of_range, {},
+      errors_.all().add(
+          Error::out_of_range, {},
           fmt::format("{} runs are too many", grouped(static_cast<std::int64_t>(grid_.points() * options_.seeds))),
           fmt::format("at most {}, with fewer points or --seeds", grouped(kMostRuns)));
     if (!options_.out.empty() && options_.out == options_.csv)
-      complaints_.all().add(Complaint::contradiction, {}, "--out and --csv name the same file", "a name for each");
-    SweepStore store(options_.out, complaints_.all());
-    if (report(complaints_.all(), options_.input, console_)) return kYourInput;
+      errors_.all().add(Error::contradiction, {}, "--out and --csv name the same file", "a name for each");
+    SweepStore store(options_.out, errors_.all());
+    if (report(errors_.all(), options_.input, console_)) return kYourInput;
     if (!load_points()) return kYourInput;
     warn();
     run_all(store);
@@ -136,12 +136,12 @@ class Sweeper {
         point.error = first_error(said);
         jobs_.erase(jobs_.begin() + static_cast<std::ptrdiff_t>(point.first_job), jobs_.end());
       }
-      complaints_.add(said);
+      errors_.add(said);
       points_.push_back(std::move(point));
     }
     if (wrong.empty()) return true;
     const bool none = wrong.size() == grid_.points();
-    if (none || !options_.input.json) report(complaints_.all(), options_.input, console_);  // else the record has them
+    if (none || !options_.input.json) report(errors_.all(), options_.input, console_);  // else the record has them
     if (!options_.input.json)
       console_.err << fmt::format("so {} of {} cannot run{}\n", wrong.size(),
                                   counted(static_cast<std::int64_t>(grid_.points()), "point"),
@@ -164,7 +164,7 @@ class Sweeper {
 
   static std::string first_error(const spec::Diagnostics& diagnostics) {
     for (const spec::Diagnostic& each : diagnostics.sorted())
-      if (spec::info(each.complaint).severity() != spec::Severity::warning) return each.message;
+      if (spec::info(each.error).severity() != spec::Severity::warning) return each.message;
     return "";
   }
 
@@ -178,7 +178,7 @@ class Sweeper {
   void plan_runs(std::size_t index, Session& session, const InputOptions& input) {
     for (const std::string* file : {&options_.out, &options_.csv})
       if (const std::string why = why_not_write(*file, session.file()); !why.empty())
-        session.diagnostics().add(Complaint::contradiction, {}, why, "another name");
+        session.diagnostics().add(Error::contradiction, {}, why, "another name");
     const std::uint64_t catalog = catalog_fingerprint(input.catalog);
     for (std::uint32_t i = 0; i < options_.seeds && !session.diagnostics().has_errors(); ++i) {
       RunOptions run = options_.run;
@@ -356,7 +356,7 @@ class Sweeper {
 
   const SweepOptions& options_;
   Console& console_;
-  Complaints complaints_;
+  Errors errors_;
   Grid grid_;
   experiment::Limits limits_;
   std::vector<Point> points_;

@@ -7,7 +7,7 @@
 namespace weft::app {
 namespace {
 
-using spec::Complaint;
+using spec::Error;
 
 constexpr std::string_view kExample = "for example --over fabric.spines=2,4,8";
 
@@ -29,10 +29,9 @@ Grid::Grid(const std::vector<std::string>& over, spec::Diagnostics& diagnostics)
   if (diagnostics.has_errors()) return;
   std::size_t points = 1;
   for (const Axis& axis : axes_) points = std::min(points * axis.values.size(), kMostPoints + 1);
-  if (points < 2) diagnostics.add(Complaint::out_of_range, {}, "one point is no sweep", std::string(kExample));
+  if (points < 2) diagnostics.add(Error::out_of_range, {}, "one point is no sweep", std::string(kExample));
   if (points > kMostPoints)
-    diagnostics.add(Complaint::out_of_range, {}, "the grid has too many points",
-                    fmt::format("at most {}", kMostPoints));
+    diagnostics.add(Error::out_of_range, {}, "the grid has too many points", fmt::format("at most {}", kMostPoints));
   points_ = points;
 }
 
@@ -42,17 +41,17 @@ void Grid::add_axis(const std::string& text, spec::Diagnostics& diagnostics) {
   if (equals != std::string::npos) axis = {text.substr(0, equals), split(text.substr(equals + 1))};
   const std::vector<std::string>& values = axis.values;
   if (axis.key.empty() || std::find(values.begin(), values.end(), "") != values.end()) {
-    diagnostics.add(Complaint::wrong_type, {}, fmt::format("--over cannot be '{}'", text), std::string(kExample));
+    diagnostics.add(Error::wrong_type, {}, fmt::format("--over cannot be '{}'", text), std::string(kExample));
     return;
   }
   for (const std::string& value : values)
     if (std::count(values.begin(), values.end(), value) > 1) {
-      diagnostics.add(Complaint::contradiction, {}, fmt::format("--over {} has {} twice", axis.key, value),
+      diagnostics.add(Error::contradiction, {}, fmt::format("--over {} has {} twice", axis.key, value),
                       "once is enough");
       return;
     }
   if (std::any_of(axes_.begin(), axes_.end(), [&](const Axis& other) { return other.key == axis.key; })) {
-    diagnostics.add(Complaint::contradiction, {}, fmt::format("--over gives {} twice", axis.key),
+    diagnostics.add(Error::contradiction, {}, fmt::format("--over gives {} twice", axis.key),
                     "all its values in one --over");
     return;
   }

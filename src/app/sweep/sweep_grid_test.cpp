@@ -10,7 +10,7 @@ namespace {
 
 using Values = std::vector<std::string>;
 
-std::string complaint_about(const std::vector<std::string>& over) {
+std::string error_about(const std::vector<std::string>& over) {
   spec::Diagnostics diagnostics;
   const Grid grid(over, diagnostics);
   return spec::render_text(diagnostics, false);
@@ -49,11 +49,11 @@ RC_GTEST_PROP(SweepGrid, HasEveryCombinationOnce, ()) {
 
 TEST(SweepGrid, SaysWhatItCannotUse) {
   for (const std::string over : {"fabric.spines", "=2,4", "fabric.spines=", "fabric.spines=2,,4"})
-    EXPECT_NE(complaint_about({over}).find("--over cannot be '" + over + "'"), std::string::npos) << over;
-  EXPECT_NE(complaint_about({"a=1,1"}).find("--over a has 1 twice"), std::string::npos);
-  EXPECT_NE(complaint_about({"a=1,2", "a=3"}).find("--over gives a twice"), std::string::npos);
-  EXPECT_NE(complaint_about({"a=1"}).find("one point is no sweep"), std::string::npos);
-  EXPECT_NE(complaint_about({}).find("one point is no sweep"), std::string::npos);
+    EXPECT_NE(error_about({over}).find("--over cannot be '" + over + "'"), std::string::npos) << over;
+  EXPECT_NE(error_about({"a=1,1"}).find("--over a has 1 twice"), std::string::npos);
+  EXPECT_NE(error_about({"a=1,2", "a=3"}).find("--over gives a twice"), std::string::npos);
+  EXPECT_NE(error_about({"a=1"}).find("one point is no sweep"), std::string::npos);
+  EXPECT_NE(error_about({}).find("one point is no sweep"), std::string::npos);
 }
 
 TEST(SweepGrid, AGridThatIsTooLargeIsRefusedBeforeItIsMade) {
@@ -61,7 +61,7 @@ TEST(SweepGrid, AGridThatIsTooLargeIsRefusedBeforeItIsMade) {
   for (int i = 1; i < 1000; ++i) values += "," + std::to_string(i);
   std::vector<std::string> over;
   for (const std::string key : {"a", "b", "c", "d", "e", "f", "g", "h"}) over.push_back(key + "=" + values);
-  EXPECT_NE(complaint_about(over).find("the grid has too many points"), std::string::npos);
+  EXPECT_NE(error_about(over).find("the grid has too many points"), std::string::npos);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace weft::app {
 namespace {
 
 namespace fs = std::filesystem;
-using spec::Complaint;
+using spec::Error;
 
 constexpr std::uintmax_t kMostBytes = 256U << 20;  // half a million runs
 
@@ -29,14 +29,14 @@ SweepStore::~SweepStore() {
 }
 
 void SweepStore::read(spec::Diagnostics& diagnostics) {
-  const auto refuse = [&](Complaint complaint, const std::string& why) {
-    diagnostics.add(complaint, {}, fmt::format("--out {}: {}", path_, why), "a new file, or one that weft sweep wrote");
+  const auto refuse = [&](Error error, const std::string& why) {
+    diagnostics.add(error, {}, fmt::format("--out {}: {}", path_, why), "a new file, or one that weft sweep wrote");
   };
   std::error_code fault;
-  if (!fs::is_regular_file(path_, fault)) return refuse(Complaint::cannot_read, "not a regular file");
-  if (fs::file_size(path_, fault) > kMostBytes) return refuse(Complaint::too_large, "larger than 256 MiB");
+  if (!fs::is_regular_file(path_, fault)) return refuse(Error::cannot_read, "not a regular file");
+  if (fs::file_size(path_, fault) > kMostBytes) return refuse(Error::too_large, "larger than 256 MiB");
   std::ifstream file(path_, std::ios::binary);
-  if (!file) return refuse(Complaint::cannot_read, "cannot be read");
+  if (!file) return refuse(Error::cannot_read, "cannot be read");
   bool some = false;
   bool ours = false;
   for (std::string line; std::getline(file, line);) {
@@ -47,7 +47,7 @@ void SweepStore::read(spec::Diagnostics& diagnostics) {
     if (swept && !torn_ && swept->version == build_info().version && swept->commit == build_info().commit)
       runs_.insert_or_assign({swept->inputs, swept->run.seed}, swept->run);
   }
-  if (some && !ours) refuse(Complaint::wrong_type, "holds no results of a sweep, so nothing is added to it");
+  if (some && !ours) refuse(Error::wrong_type, "holds no results of a sweep, so nothing is added to it");
 }
 
 const report::ComparedRun* SweepStore::find(std::uint64_t inputs, std::uint64_t seed) const {

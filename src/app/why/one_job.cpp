@@ -9,7 +9,7 @@
 namespace weft::app {
 namespace {
 
-using spec::Complaint;
+using spec::Error;
 
 constexpr const char* kUsualSizes = "1MiB,16MiB,256MiB,1GiB,8GiB";
 constexpr std::uint64_t kSeed = 1;  // that `weft sim` draws late ranks by, unless told otherwise
@@ -47,11 +47,11 @@ std::optional<OneJob> job_of(Session& session, const JobOptions& options) {
       jobs_of(session.cluster(), asked, options.gpus, sizes, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
   if (jobs.empty()) {
-    diagnostics.add(Complaint::missing_key, {}, "the file's run names no collective", "--collective all_reduce");
+    diagnostics.add(Error::missing_key, {}, "the file's run names no collective", "--collective all_reduce");
     return std::nullopt;
   }
   if (!jobs[0].on.empty() || !jobs[0].split.empty() || !asked.beside.empty())
-    diagnostics.add(Complaint::not_simulated, session.design().place("run", ""),
+    diagnostics.add(Error::not_simulated, session.design().place("run", ""),
                     "a job on certain GPUs, in groups or beside others",
                     "`weft sim` runs those; here --gpus and --per-server say where a job is");
   if (diagnostics.has_errors()) return std::nullopt;
@@ -67,13 +67,13 @@ std::optional<OneJob> job_of(Session& session, const JobOptions& options) {
   if (algorithm != "auto") {
     out.algorithm = collective::algorithm_named(algorithm);
     if (!out.algorithm)
-      diagnostics.add(Complaint::unknown_key, {}, fmt::format("--algorithms knows no '{}'", algorithm.substr(0, 40)),
+      diagnostics.add(Error::unknown_key, {}, fmt::format("--algorithms knows no '{}'", algorithm.substr(0, 40)),
                       "one of Ring, Tree, NVLS, NVLSTree, PAT, CollNet, Direct, Hierarchical or auto");
   }
   if (options.collective.protocol != "auto") {
     out.protocol = collective::protocol_named(options.collective.protocol);
     if (!out.protocol)
-      diagnostics.add(Complaint::unknown_key, {},
+      diagnostics.add(Error::unknown_key, {},
                       fmt::format("--protocol knows no '{}'", options.collective.protocol.substr(0, 40)),
                       "one of LL, LL128, Simple or auto");
   }

@@ -100,7 +100,7 @@ int plan(const PlanCommandOptions& options, Console& console) {
   const collective::Team* team = machine.team(one->job, {});
   spec::Diagnostics& diagnostics = session.diagnostics();
   if (team == nullptr)
-    diagnostics.add(spec::Complaint::not_simulated, {},
+    diagnostics.add(spec::Error::not_simulated, {},
                     fmt::format("these {} GPUs are not joined, or are not there", one->job.gpus),
                     "--gpus and --per-server that fit the cluster");
   else
@@ -112,7 +112,7 @@ int plan(const PlanCommandOptions& options, Console& console) {
     const auto choice =
         why::choose(*team, one->job, variant, static_cast<std::uint64_t>(size.count()), *one->job.stack);
     if (!choice) {
-      diagnostics.add(spec::Complaint::contradiction, {}, "that algorithm and protocol cannot do it on these GPUs",
+      diagnostics.add(spec::Error::contradiction, {}, "that algorithm and protocol cannot do it on these GPUs",
                       "--algorithms auto");
       break;
     }

@@ -20,7 +20,7 @@ namespace {
 
 using collective::Operation;
 using measured::BenchmarkTable;
-using spec::Complaint;
+using spec::Error;
 using why::Observation;
 using why::Situation;
 
@@ -52,14 +52,14 @@ class Reading {
   }
 
  private:
-  void refuse(Complaint complaint, std::string message, std::string help) {
-    out_.diagnostics.add(complaint, {}, std::move(message), std::move(help));
+  void refuse(Error error, std::string message, std::string help) {
+    out_.diagnostics.add(error, {}, std::move(message), std::move(help));
   }
 
   // What somebody measured ran as it did; only NCCL's variables say how.
   void refuse_simulated() {
     if (!options_.collective.given.empty())
-      refuse(Complaint::contradiction,
+      refuse(Error::contradiction,
              fmt::format("{} is for a collective that is simulated, and this one was measured",
                          options_.collective.given.front()),
              "--gpus and --nodes say who took part, --env NCCL_ALGO=Ring what NCCL was told");
@@ -74,7 +74,7 @@ class Reading {
     const InputOptions& input = options_.input;
     const int given = !input.file.empty() + !input.topology.empty() + !options_.smi.empty();
     if (given > 1)
-      refuse(Complaint::no_file_here, "several descriptions of the machine", "a cluster file, --topo or --smi");
+      refuse(Error::no_file_here, "several descriptions of the machine", "a cluster file, --topo or --smi");
     path_ = !options_.smi.empty() ? options_.smi : !input.topology.empty() ? input.topology : input.file;
     if (given == 0) {
       // Without a description, outputs and logs name parts in passing.
@@ -110,14 +110,14 @@ class Reading {
       const auto table = truth::load_measurements(options_.measured, out_.diagnostics);
       if (table) csv_ = table->rows;
       if (std::any_of(csv_.begin(), csv_.end(), [](const truth::Measurement& row) { return row.time == 0; }))
-        out_.diagnostics.add(Complaint::wrong_type, {table->source, 1, 1, 1}, "busbw alone does not say the time here",
+        out_.diagnostics.add(Error::wrong_type, {table->source, 1, 1, 1}, "busbw alone does not say the time here",
                              "time_us or algbw_GBps beside it");
       return;
     }
     const auto source = spec::load_file(options_.measured, out_.diagnostics, measured::kMostOutput);
     if (source) benchmark_ = measured::read_benchmark(*source, out_.diagnostics);
     if (benchmark_ && benchmark_->tables.empty() && benchmark_->ranks.empty())
-      out_.diagnostics.add(Complaint::bad_benchmark, {*source, 0, 0, 1}, "no row was found in it",
+      out_.diagnostics.add(Error::bad_benchmark, {*source, 0, 0, 1}, "no row was found in it",
                            "the output of all_reduce_perf or another of nccl-tests");
   }
 
@@ -146,8 +146,7 @@ class Reading {
     for (const std::string& text : options_.environment) {
       const std::size_t equals = text.find('=');
       if (equals == 0 || equals == std::string::npos)
-        refuse(Complaint::wrong_type, fmt::format("--env cannot be '{}'", text.substr(0, 40)),
-               "--env NCCL_P2P_DISABLE=1");
+        refuse(Error::wrong_type, fmt::format("--env cannot be '{}'", text.substr(0, 40)), "--env NCCL_P2P_DISABLE=1");
       else
         situation.facts.environment[text.substr(0, equals)] = text.substr(equals + 1);
     }
@@ -264,7 +263,7 @@ class Reading {
     if (!benchmark_ || benchmark_->tables.empty()) return;
     std::vector<BenchmarkTable>& tables = benchmark_->tables;
     if (options_.table > tables.size())
-      return refuse(Complaint::out_of_range,
+      return refuse(Error::out_of_range,
                     fmt::format("--table {}: the output has {}", options_.table,
                                 counted(static_cast<std::int64_t>(tables.size()), "table")),
                     "count from 1");
@@ -309,7 +308,7 @@ class Reading {
     if (operation.empty()) operation = "all_reduce";
     const auto named = collective::operation_named(operation);
     if (!named)
-      return refuse(Complaint::unknown_key, fmt::format("no collective is called '{}'", operation.substr(0, 40)),
+      return refuse(Error::unknown_key, fmt::format("no collective is called '{}'", operation.substr(0, 40)),
                     "--collective all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all or send_recv");
     situation.job.operation = *named;
 
@@ -327,7 +326,7 @@ class Reading {
     if (options_.input.nodes == 0 && !situation.facts.nodes && gpus > per_server)
       nodes = (gpus + per_server - 1) / per_server;
     if (gpus < 2 || gpus % nodes != 0 || gpus / nodes > per_server || gpus > cluster.gpus)
-      return refuse(Complaint::out_of_range,
+      return refuse(Error::out_of_range,
                     fmt::format("{} GPUs on {} of {} GPUs each", grouped(gpus), counted(nodes, "server"), per_server),
                     "--nodes and --gpus say what took part; a larger cluster file where it is too small");
     situation.nodes = static_cast<std::uint32_t>(nodes);
@@ -336,7 +335,7 @@ class Reading {
     set_stack(cluster);
     if (out_.diagnostics.has_errors()) return;
     if (out_.machine->team(situation.job, {}) == nullptr)
-      refuse(Complaint::not_simulated, fmt::format("nothing joins {} GPUs on {}", gpus, counted(nodes, "server")),
+      refuse(Error::not_simulated, fmt::format("nothing joins {} GPUs on {}", gpus, counted(nodes, "server")),
              "a machine with NICs and a fabric, or --nodes 1");
     else
       check_machine();
@@ -352,8 +351,7 @@ class Reading {
         {}, false);
     experiment::check_shares(*out_.design, {}, {out_.machine->team(job, {})});
     for (const spec::Diagnostic& each : out_.design->diagnostics().sorted())
-      if (spec::info(each.complaint).severity() == spec::Severity::error)
-        refuse(each.complaint, each.message, each.help);
+      if (spec::info(each.error).severity() == spec::Severity::error) refuse(each.error, each.message, each.help);
   }
 
   void set_stack(const model::Cluster& cluster) {
@@ -368,7 +366,7 @@ class Reading {
                               ? &collective::default_stack(cluster.file.transport.kind, cluster.groups[0].spec.nic.kind)
                               : collective::stack_named(name);
     if (situation.job.stack == nullptr)
-      refuse(Complaint::unknown_key, fmt::format("no stack is called '{}'", name.substr(0, 40)),
+      refuse(Error::unknown_key, fmt::format("no stack is called '{}'", name.substr(0, 40)),
              "--stack ib, roce, efa, efa-v1 or tcp");
   }
   bool interfaces_are(std::string_view kind) const {
@@ -412,7 +410,7 @@ class Reading {
     if (options_.expect.empty()) return;
     const auto rate = parse<BandwidthDimension>(options_.expect);
     if (!rate || rate->count() <= 0)
-      refuse(Complaint::wrong_type, fmt::format("--expect cannot be '{}'", options_.expect.substr(0, 40)),
+      refuse(Error::wrong_type, fmt::format("--expect cannot be '{}'", options_.expect.substr(0, 40)),
              "the busbw that was expected: --expect 390GB/s");
     else
       situation.hoped = gigabytes(*rate);
@@ -430,7 +428,7 @@ class Reading {
                                                  : parse<BytesDimension>(sizes.substr(0, dots));
     if (!rate || !first || !last || rate->count() <= 0 || first->count() < 1 || *last < *first ||
         last->count() > kMostSize || (first->count() != last->count() && !average))
-      return refuse(Complaint::wrong_type, fmt::format("{} cannot be '{}'", option, text.substr(0, 40)),
+      return refuse(Error::wrong_type, fmt::format("{} cannot be '{}'", option, text.substr(0, 40)),
                     average ? "--average 8B..1GiB=6GB/s" : fmt::format("{} 1GiB=216GB/s", option));
     Observation made{{}, gigabytes(*rate) * factor, true, {}, option == "--algbw"};
     for (std::int64_t size = first->count(); size <= last->count(); size *= 2)

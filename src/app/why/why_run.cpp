@@ -104,7 +104,7 @@ class RunReport {
   Console& console_;
   std::uint64_t bytes_;
   NetworkProbe probe_;
-  std::vector<std::string> slow_cards_;  // by a fault
+  std::vector<std::string> slow_nics_;  // by a fault
   Costs costs_;
   why::Prediction now_;
   std::optional<why::Breakdown> path_;
@@ -141,7 +141,7 @@ NetworkProbe RunReport::probe_with(const std::vector<std::string>& set) const {
   return other != nullptr ? why::probe_network(*other, one_.job, options_.fast) : NetworkProbe{};
 }
 
-// Cards that are slow and packets that links lose: how much of the time that is shows without them.
+// NICs that are slow and packets that links lose: how much of the time that is shows without them.
 void RunReport::find_faults() {
   const std::vector<model::FaultSpec>& faults = session_.cluster().file.faults;
   if (!probe_.done()) return;
@@ -149,13 +149,13 @@ void RunReport::find_faults() {
   for (std::size_t i = 0; i < faults.size(); ++i) {
     if (faults[i].kind != model::FaultKind::slow || !experiment::is_host_link(session_.fabric(), faults[i].part))
       continue;
-    slow_cards_.push_back(faults[i].part);
+    slow_nics_.push_back(faults[i].part);
     repaired.push_back(fmt::format("faults.{}.share=100%", i));
   }
   if (!repaired.empty()) {
     NetworkProbe other = probe_with(repaired);
     if (!other.done() && faults.size() == 1) other = probe_with({"faults.share=100%"});  // written without a list
-    if (other.done()) why::charge_slow_cards(other, probe_);
+    if (other.done()) why::charge_slow_nics(other, probe_);
   }
   const auto loses = [](const model::FaultSpec& each) {
     using enum model::FaultKind;
@@ -242,7 +242,7 @@ std::string RunReport::network_text() const {
       "neighbours in a ring get {:.0f}% of what one alone gets ({} level; {} pauses, {} packets sent again)",
       static_cast<double>(probe_.left_per_mille) / 10, probe_.fidelity, probe_.counters.pauses,
       probe_.counters.data_resent);
-  if (!slow_cards_.empty()) text += fmt::format("; {} a fault slows down", listed(slow_cards_));
+  if (!slow_nics_.empty()) text += fmt::format("; {} a fault slows down", listed(slow_nics_));
   if (!probe_.longest_queue.empty()) text += fmt::format("; they queue longest at {}", probe_.longest_queue);
   return text;
 }
@@ -259,7 +259,7 @@ std::string RunReport::path_text() const {
     if (path_->time[i] > 0 && static_cast<Resource>(i) != Resource::waiting)
       lines.push_back({std::string(why::name(static_cast<Resource>(i))), path_->time[i]});
   for (Line& line : lines)
-    if (line.text == why::name(Resource::slow_nic)) line.text += ": " + listed(slow_cards_);
+    if (line.text == why::name(Resource::slow_nic)) line.text += ": " + listed(slow_nics_);
   std::int64_t others = 0;
   for (std::size_t i = 0; i < path_->waited.size(); ++i) {
     const auto& [rank, late, slow] = path_->waited[i];
@@ -332,7 +332,7 @@ void RunReport::json() const {
                                 {"network_fidelity", probe_.fidelity},
                                 {"network_per_mille", probe_.left_per_mille},
                                 {"slow_per_mille", probe_.slow_per_mille},
-                                {"slow_nics", slow_cards_},
+                                {"slow_nics", slow_nics_},
                                 {"paused_per_mille", probe_.paused_per_mille},
                                 {"resent_per_mille", probe_.resent_per_mille},
                                 {"longest_queue", probe_.longest_queue},
@@ -370,17 +370,17 @@ void RunReport::json() const {
   console_.out << out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
 }
 
-// Of the time that cards take, what they take longer than with a network that has enough for all.
+// Of the time that NICs take, what they take longer than with a network that has enough for all.
 why::FabricLoss RunReport::loss_of(const Team& team, const collective::PlanOptions& plan) const {
   collective::PlanOptions wide = plan;
   wide.network = nullptr;
   wide.stack = one_.job.stack;
   const auto with = why::critical_path(team, plan);
   const auto without = why::critical_path(team, wide);
-  const std::int64_t cards = with ? (*with)[why::Resource::nic] : 0;
-  if (!without || cards == 0) return {};
-  const std::int64_t longer = std::clamp<std::int64_t>(with->total() - without->total(), 0, cards - 1);
-  std::int64_t rest = longer * 1'000 / cards;
+  const std::int64_t nic_time = with ? (*with)[why::Resource::nic] : 0;
+  if (!without || nic_time == 0) return {};
+  const std::int64_t longer = std::clamp<std::int64_t>(with->total() - without->total(), 0, nic_time - 1);
+  std::int64_t rest = longer * 1'000 / nic_time;
   why::FabricLoss loss{1'000 - rest};
   const auto part = [&rest](std::int64_t of) {
     const std::int64_t taken = std::min(of, rest);
@@ -397,14 +397,14 @@ int RunReport::run() {
   spec::Diagnostics& diagnostics = session_.diagnostics();
   const Team* team = machine_.team(one_.job, {});
   if (team == nullptr)
-    diagnostics.add(spec::Complaint::not_simulated, {},
+    diagnostics.add(spec::Error::not_simulated, {},
                     fmt::format("these {} GPUs are not joined, or are not there", one_.job.gpus),
                     "--gpus and --per-server that fit the cluster");
   if (app::report(diagnostics, options_.input, console_)) return kYourInput;
   costs_ = costs_of(session_.design());
   probe_ = why::probe_network(session_.design(), one_.job, options_.fast);
   if (probe_.cut_off > 0) {
-    diagnostics.add(spec::Complaint::not_simulated, session_.design().place("faults", "part"),
+    diagnostics.add(spec::Error::not_simulated, session_.design().place("faults", "part"),
                     fmt::format("{} of a ring cannot reach each other any more: the collective would never end",
                                 counted(static_cast<std::int64_t>(probe_.cut_off), "pair")),
                     "servers that are still joined, or --set faults=[]");
@@ -416,7 +416,7 @@ int RunReport::run() {
   variant.nic_per_mille = probe_.left_of_shares;
   const std::vector<why::Prediction> made = machine_.predict(one_.job, variant, {bytes_});
   if (made.empty()) {
-    diagnostics.add(spec::Complaint::contradiction, {},
+    diagnostics.add(spec::Error::contradiction, {},
                     "that algorithm and protocol cannot do it on these GPUs, or it is too large",
                     "--algorithms auto, or fewer GPUs");
     app::report(diagnostics, options_.input, console_);

@@ -1,5 +1,5 @@
 #pragma once
-// What goes from one rank to another between the same two cards goes one after another: a connection keeps the order of
+// What goes from one rank to another between the same two NICs goes one after another: a connection keeps the order of
 // its messages. Side by side all of them would come when the last one does.
 
 #include <array>
@@ -13,7 +13,7 @@ namespace weft::sim {
 class FlowQueues {
  public:
   static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
-  using Connection = std::array<std::uint32_t, 5>;  // ranks, cards, and which of those between them
+  using Connection = std::array<std::uint32_t, 5>;  // ranks, NICs, and which of those between them
 
   std::uint32_t queue_of(const Connection& connection) {
     const auto [found, is_new] = numbers_.try_emplace(connection, static_cast<std::uint32_t>(queues_.size()));

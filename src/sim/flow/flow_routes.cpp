@@ -59,7 +59,7 @@ void FlowRoutes::remove_link(std::uint32_t port) {
   layout_.remove_link(layout_.is_endpoint_port(port) ? layout_.reverse(port) : port);
 }
 
-std::span<const FlowWay> FlowRoutes::find(const Transfer& transfer) {
+std::span<const FlowPath> FlowRoutes::find(const Transfer& transfer) {
   found_ = 0;
   const std::uint64_t bytes = transfer.bytes;
   const fabric::NodeId source = host_routes_.part(transfer.from);
@@ -67,15 +67,15 @@ std::span<const FlowWay> FlowRoutes::find(const Transfer& transfer) {
   const std::uint32_t domain = host_routes_.domain_of(source);
   if (config_.hosts && domain == host_routes_.domain_of(destination)) {
     if (const HostRoute* route = host_routes_.find(source, destination)) {
-      FlowWay& way = add_way(bytes);
-      way.latency = route->latency.count();
+      FlowPath& path = add_path(bytes);
+      path.latency = route->latency.count();
       const std::uint32_t together = stored(bytes) ? 1 : route->legs;
       for (std::uint32_t leg = 0; leg < route->legs; leg += together) {
         take_legs(domain, *route, leg, leg + together);
-        finish(way, work_inside(bytes));
+        finish(path, work_inside(bytes));
       }
     }
-    return std::span(ways_).first(found_);
+    return std::span(paths_).first(found_);
   }
   find_pairs(layout_, transfer, pairs_);
   bool joined = true;
@@ -83,23 +83,23 @@ std::span<const FlowWay> FlowRoutes::find(const Transfer& transfer) {
     for_each_stripe(pairs_, bytes, config_.payload, transfer.message, [&](const NicPair& pair, std::uint64_t stripe) {
       joined = joined && across_queues(transfer, pair, stripe);
     });
-  return std::span(ways_).first(joined ? found_ : 0);  // a message without one of its stripes never arrives
+  return std::span(paths_).first(joined ? found_ : 0);  // a message without one of its stripes never arrives
 }
 
-FlowWay& FlowRoutes::add_way(std::uint64_t bytes) {
-  if (found_ == ways_.size()) ways_.emplace_back();
-  FlowWay& way = ways_[found_++];
-  way.bytes = way.wire_bytes = bytes;
-  way.latency = way.acknowledgement = 0;
-  way.count = 0;
-  way.network = FlowWay::kInside;
-  way.queue = 0;
-  way.shares_cards = false;
+FlowPath& FlowRoutes::add_path(std::uint64_t bytes) {
+  if (found_ == paths_.size()) paths_.emplace_back();
+  FlowPath& path = paths_[found_++];
+  path.bytes = path.wire_bytes = bytes;
+  path.latency = path.acknowledgement = 0;
+  path.count = 0;
+  path.network = FlowPath::kInside;
+  path.queue = 0;
+  path.shares_nics = false;
   parts_.clear();
-  return way;
+  return path;
 }
 
-// By one of the queues between two cards, or a part by each.
+// By one of the queues between two NICs, or a part by each.
 bool FlowRoutes::across_queues(const Transfer& transfer, const NicPair& pair, std::uint64_t bytes) {
   if (config_.split || config_.queues <= 1) return across(transfer, pair, bytes, 0);
   if (bytes <= config_.whole)
@@ -108,28 +108,28 @@ bool FlowRoutes::across_queues(const Transfer& transfer, const NicPair& pair, st
   const std::uint64_t each = (packets + config_.queues - 1) / config_.queues * config_.payload;
   for (std::uint32_t queue = 0; queue * each < bytes; ++queue) {
     if (!across(transfer, pair, std::min(each, bytes - queue * each), queue)) return false;
-    ways_[found_ - 1].shares_cards = queue > 0;
+    paths_[found_ - 1].shares_nics = queue > 0;
   }
   return true;
 }
 
 // Out of the server, over the network, into the other one.
 bool FlowRoutes::across(const Transfer& transfer, const NicPair& pair, std::uint64_t bytes, std::uint32_t queue) {
-  FlowWay& way = add_way(bytes);
-  way.cards = pair;
-  way.queue = queue;
+  FlowPath& path = add_path(bytes);
+  path.nics = pair;
+  path.queue = queue;
   const std::uint64_t payload = config_.payload;
   const std::uint64_t packets = std::max<std::uint64_t>(1, (bytes + payload - 1) / payload);
-  way.wire_bytes = bytes + packets * config_.header;
+  path.wire_bytes = bytes + packets * config_.header;
   const Wide in_full_packets =
-      Wide{std::min(way.wire_bytes, kMostBytes)} * payload * 8 * FlowRoutes::kParts / (payload + config_.header);
+      Wide{std::min(path.wire_bytes, kMostBytes)} * payload * 8 * FlowRoutes::kParts / (payload + config_.header);
 
   const auto last = static_cast<std::int64_t>(bytes - (packets - 1) * payload + config_.header);
   const auto there = layout_.one_way(pair.source, pair.destination, last);
   const auto back = layout_.one_way(pair.destination, pair.source, config_.header);
   if (!there || !back) return false;
-  way.latency = *there - layout_.link(layout_.far(layout_.port_of_endpoint(pair.source)).link).wire(last);
-  way.acknowledgement = *back;
+  path.latency = *there - layout_.link(layout_.far(layout_.port_of_endpoint(pair.source)).link).wire(last);
+  path.acknowledgement = *back;
 
   // The stage that crosses the network has the last leg before it and the first behind it.
   const auto domain = [&](std::uint32_t endpoint) { return host_routes_.domain_of(fabric_.nic_of(endpoint)); };
@@ -137,10 +137,10 @@ bool FlowRoutes::across(const Transfer& transfer, const NicPair& pair, std::uint
   if (config_.hosts) {
     const HostRoute* out = route_out(host_routes_, transfer, fabric_.nic_of(pair.source));
     if (out == nullptr) return false;
-    way.latency += out->latency.count();
+    path.latency += out->latency.count();
     for (std::uint32_t leg = 0; rests && leg + 1 < out->legs; ++leg) {
       take_legs(domain(pair.source), *out, leg, leg + 1);
-      finish(way, work_inside(bytes));
+      finish(path, work_inside(bytes));
     }
     take_legs(domain(pair.source), *out, rests ? out->legs - 1 : 0, out->legs);
   }
@@ -149,14 +149,14 @@ bool FlowRoutes::across(const Transfer& transfer, const NicPair& pair, std::uint
   if (config_.hosts) {
     in = host_routes_.find(fabric_.nic_of(pair.destination), host_routes_.part(transfer.to));
     if (in == nullptr) return false;
-    way.latency += in->latency.count();
+    path.latency += in->latency.count();
     take_legs(domain(pair.destination), *in, 0, rests ? 1 : in->legs);
   }
-  way.network = way.count;
-  finish(way, in_full_packets * kPsPerSecond);
+  path.network = path.count;
+  finish(path, in_full_packets * kPsPerSecond);
   for (std::uint32_t leg = 1; rests && in != nullptr && leg < in->legs; ++leg) {
     take_legs(domain(pair.destination), *in, leg, leg + 1);
-    finish(way, work_inside(bytes));
+    finish(path, work_inside(bytes));
   }
   return true;
 }
@@ -208,14 +208,14 @@ bool FlowRoutes::take_all_paths(const NicPair& pair) {
     for (const Branch& branch : branches_) {
       layout_.next_ports(branch.at, pair.destination, ports_);
       if (ports_.empty()) return false;
-      const std::size_t ways = ports_.size();
+      const std::size_t paths = ports_.size();
       until_.assign(1, 0);
       for (const std::uint32_t port : ports_)
         until_.push_back(until_.back() + (weighs ? room_of(port, pair.destination) : 1));
-      for (std::size_t i = 0; i < ways; ++i) {
+      for (std::size_t i = 0; i < paths; ++i) {
         // Rounded so that together they are the whole.
         const auto part = [&](std::size_t before) {
-          return static_cast<std::uint64_t>(branch.weight * until_[before] / until_[ways]);
+          return static_cast<std::uint64_t>(branch.weight * until_[before] / until_[paths]);
         };
         const std::uint64_t weight = part(i + 1) - part(i);
         parts_.push_back({ports_[i], weight});
@@ -240,9 +240,9 @@ void FlowRoutes::take_legs(std::uint32_t domain, const HostRoute& route, std::ui
 }
 
 // From parts to the shares of a stage: a link that is passed twice counts once, with both weights.
-void FlowRoutes::finish(FlowWay& way, Wide work) {
-  if (way.count == way.stages.size()) way.stages.emplace_back();
-  FlowWay::Stage& stage = way.stages[way.count++];
+void FlowRoutes::finish(FlowPath& path, Wide work) {
+  if (path.count == path.stages.size()) path.stages.emplace_back();
+  FlowPath::Stage& stage = path.stages[path.count++];
   stage.work = work;
   std::sort(parts_.begin(), parts_.end());
   stage.shares.clear();

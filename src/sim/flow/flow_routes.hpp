@@ -34,7 +34,7 @@ struct FlowConfig {
   bool cut_through = false;
   bool split = true;    // over all paths; else one that ECMP hashes
   bool adapts = false;  // then slow paths get less
-  // Queue pairs or connections between two cards, each with its path, and what tells switches to which of them a packet
+  // Queue pairs or connections between two NICs, each with its path, and what tells switches to which of them a packet
   // belongs. Messages take them in turn, or, where they are larger than `whole`, all at once.
   std::uint32_t queues = 1;
   std::uint64_t whole = UINT64_MAX;  // bytes
@@ -45,7 +45,7 @@ struct FlowConfig {
 };
 
 // One stripe of a message, or a message that stays inside.
-struct FlowWay {
+struct FlowPath {
   // What moves at one rate. Where data rest in memory a short message is whole there before it goes on; of a longer one
   // the next chunk comes while the first moves on, so all of its way is one stage.
   struct Stage {
@@ -56,9 +56,9 @@ struct FlowWay {
   std::vector<Stage> stages;  // the first `count`, one after another; none: to itself, nothing is crossed
   std::size_t count = 0;
   std::size_t network = kInside;     // the stage that crosses it
-  NicPair cards{};                   // between which it does
+  NicPair nics{};                    // between which it does
   std::uint32_t queue = 0;           // and by which of those that join them
-  bool shares_cards = false;         // with the stripe before it
+  bool shares_nics = false;          // with the stripe before it
   std::uint64_t bytes = 0;           // of the message
   std::uint64_t wire_bytes = 0;      // with headers
   std::int64_t latency = 0;          // ps, of what leaves last, without the time to put it on the wire
@@ -82,7 +82,7 @@ class FlowRoutes {
   void remove_link(std::uint32_t port);
 
   // The stripes of a message; none when nothing joins the two. Good until the next call.
-  std::span<const FlowWay> find(const Transfer& transfer);
+  std::span<const FlowPath> find(const Transfer& transfer);
 
   MaxMinRates& rates() { return rates_; }
   // Of a link by its number in `rates`.
@@ -112,7 +112,7 @@ class FlowRoutes {
     std::uint64_t weight;
   };
 
-  FlowWay& add_way(std::uint64_t bytes);
+  FlowPath& add_path(std::uint64_t bytes);
   bool across(const Transfer& transfer, const NicPair& pair, std::uint64_t bytes, std::uint32_t queue);
   bool across_queues(const Transfer& transfer, const NicPair& pair, std::uint64_t bytes);
   std::uint32_t next_on_path(std::uint32_t at, const NicPair& pair, std::uint16_t path);
@@ -120,7 +120,7 @@ class FlowRoutes {
   bool take_all_paths(const NicPair& pair);
   std::int64_t room_of(std::uint32_t port, std::uint32_t destination);
   void take_legs(std::uint32_t domain, const HostRoute& route, std::uint32_t first, std::uint32_t last);
-  void finish(FlowWay& way, Wide work);
+  void finish(FlowPath& path, Wide work);
   std::uint32_t number_of(Key key);
   std::int64_t capacity_of(Key key) const;
 
@@ -131,10 +131,10 @@ class FlowRoutes {
   MaxMinRates rates_;
   std::uint32_t salt_;
   std::map<std::uint32_t, std::uint32_t> slow_;                  // millionths of the rate that are left, by port
-  std::map<std::array<std::uint32_t, 2>, std::uint32_t> turns_;  // by cards: messages that took a queue in turn
+  std::map<std::array<std::uint32_t, 2>, std::uint32_t> turns_;  // by NICs: messages that took a queue in turn
   FlatMap number_;                                               // by key
   std::vector<Known> known_;                                     // by number
-  std::vector<FlowWay> ways_;
+  std::vector<FlowPath> paths_;
   std::size_t found_ = 0;  // of ways_, which keep their memory
   // While a way is found:
   std::vector<NicPair> pairs_;

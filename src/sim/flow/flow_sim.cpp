@@ -50,7 +50,7 @@ class FlowRun final : public Network {
  private:
   // A stripe of a message, from when it is sent until it has moved over all of its way.
   struct Stripe {
-    FlowWay way;
+    FlowPath path;
     std::size_t stage = 0;  // of the way
     Wide left = 0;          // work of the stage, at `since`
     std::int64_t start = 0;
@@ -61,7 +61,7 @@ class FlowRun final : public Network {
     std::uint32_t message = 0;
     bool moving = false;
 
-    const FlowWay::Stage& now() const { return way.stages[stage]; }
+    const FlowPath::Stage& now() const { return path.stages[stage]; }
   };
   static constexpr std::uint32_t kNobody = FlowQueues::kNone;
 
@@ -69,8 +69,8 @@ class FlowRun final : public Network {
   void move(std::int64_t now, std::uint32_t number);
   void leave(std::int64_t now, const Stripe& stripe);
   std::uint32_t queue_of(const Stripe& stripe) {
-    const auto& [source, destination] = stripe.way.cards;
-    return queues_.queue_of({stripe.from, stripe.to, source, destination, stripe.way.queue});
+    const auto& [source, destination] = stripe.path.nics;
+    return queues_.queue_of({stripe.from, stripe.to, source, destination, stripe.path.queue});
   }
   Stripe& stripe_of(std::uint32_t flow) { return stripes_[stripe_of_[flow]]; }
   std::int64_t scattered(std::int64_t now, std::uint32_t flow) const;
@@ -98,15 +98,15 @@ class FlowRun final : public Network {
 };
 
 std::uint32_t FlowRun::send(std::int64_t now, const Transfer& transfer) {
-  const auto ways = routes_.find(transfer);
+  const auto paths = routes_.find(transfer);
   std::int64_t unloaded = 0;
   Wide moves = 0;
-  for (const FlowWay& way : ways) {
-    if (!way.shares_cards) moves = 0;
+  for (const FlowPath& path : paths) {
+    if (!path.shares_nics) moves = 0;
     // The acknowledgement does not wait for what happens behind the network.
-    const std::size_t answered = way.network == FlowWay::kInside ? way.count : way.network + 1;
-    for (std::size_t i = 0; i < answered; ++i) moves += time_to_move(way.stages[i].work, way.stages[i].alone);
-    unloaded = std::max(unloaded, later_by(way.latency + way.acknowledgement, moves));
+    const std::size_t answered = path.network == FlowPath::kInside ? path.count : path.network + 1;
+    for (std::size_t i = 0; i < answered; ++i) moves += time_to_move(path.stages[i].work, path.stages[i].alone);
+    unloaded = std::max(unloaded, later_by(path.latency + path.acknowledgement, moves));
     std::uint32_t number = static_cast<std::uint32_t>(stripes_.size());
     if (free_.empty()) {
       stripes_.emplace_back();
@@ -115,7 +115,7 @@ std::uint32_t FlowRun::send(std::int64_t now, const Transfer& transfer) {
       free_.pop_back();
     }
     Stripe& stripe = stripes_[number];
-    stripe.way = way;
+    stripe.path = path;
     stripe.stage = 0;
     stripe.from = transfer.from;
     stripe.to = transfer.to;
@@ -126,30 +126,30 @@ std::uint32_t FlowRun::send(std::int64_t now, const Transfer& transfer) {
   std::vector<std::int64_t>& known = unloaded_[transfer.from];
   if (transfer.message >= known.size()) known.resize(transfer.message + std::size_t{1});
   known[transfer.message] = unloaded;
-  return static_cast<std::uint32_t>(std::max<std::size_t>(1, ways.size()));  // without a way it never ends
+  return static_cast<std::uint32_t>(std::max<std::size_t>(1, paths.size()));  // without a way it never ends
 }
 
 // To the next stage that takes time, or to its end.
 void FlowRun::go_on(std::int64_t now, std::uint32_t number) {
   Stripe& stripe = stripes_[number];
-  const FlowWay& way = stripe.way;
-  for (; stripe.stage < way.count; ++stripe.stage) {
-    if (stripe.stage == way.network && queues_.waits(queue_of(stripe), number)) return;
+  const FlowPath& path = stripe.path;
+  for (; stripe.stage < path.count; ++stripe.stage) {
+    if (stripe.stage == path.network && queues_.waits(queue_of(stripe), number)) return;
     if (!stripe.now().shares.empty() && stripe.now().work > 0) return move(now, number);
   }
-  events_.add({.time = now + way.latency,
+  events_.add({.time = now + path.latency,
                .source = stripe.from,
                .rank = stripe.to,
                .what = stripe.message,
-               .bytes = way.bytes,
+               .bytes = path.bytes,
                .kind = Kind::received});
-  if (way.network == FlowWay::kInside) leave(now, stripe);
+  if (path.network == FlowPath::kInside) leave(now, stripe);
   free_.push_back(number);
 }
 
 // All of it is on its way: what the sender waits for is the answer.
 void FlowRun::leave(std::int64_t now, const Stripe& stripe) {
-  events_.add({.time = now + stripe.way.latency + stripe.way.acknowledgement,
+  events_.add({.time = now + stripe.path.latency + stripe.path.acknowledgement,
                .source = stripe.from,
                .rank = stripe.from,
                .what = stripe.message,
@@ -200,7 +200,7 @@ void FlowRun::end_flows(std::int64_t now) {
   for (; !ends_.empty() && ends_.time() == now; ++happened_) {
     const std::uint32_t flow = ends_.number();
     ending_.push_back(flow);
-    stripe_of(flow).way.latency += scattered(now, flow);
+    stripe_of(flow).path.latency += scattered(now, flow);
     ends_.remove(flow);
   }
   for (const std::uint32_t flow : ending_) {
@@ -209,7 +209,7 @@ void FlowRun::end_flows(std::int64_t now) {
     if (options_.with_links) carry(stripe, stripe.now().work);
     stripe.moving = false;
     rates_.remove_flow(flow);
-    if (stripe.stage == stripe.way.network) {
+    if (stripe.stage == stripe.path.network) {
       leave(now, stripe);
       if (const std::uint32_t next = queues_.next(queue_of(stripe)); next != kNobody) move(now, next);
     }
@@ -285,7 +285,7 @@ void FlowRun::carry(const Stripe& stripe, Wide moved) {
   carried_.resize(rates_.links());
   const Wide work = stripe.now().work;
   for (const auto& [link, weight] : stripe.now().shares) {
-    const Wide all{routes_.is_inside(link) ? stripe.way.bytes : stripe.way.wire_bytes};
+    const Wide all{routes_.is_inside(link) ? stripe.path.bytes : stripe.path.wire_bytes};
     const Wide bytes = moved >= work ? all : moved / (work / std::max<Wide>(1, all) + 1);
     carried_[link] += static_cast<std::uint64_t>(bytes * weight / MaxMinRates::kWhole);
   }

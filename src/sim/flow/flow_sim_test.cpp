@@ -103,7 +103,7 @@ TEST(FlowSim, MessagesBetweenTheSameRanksAndCardsGoOneAfterAnother) {
   EXPECT_LT(both.flows.at(1).received, alone * 2);
 }
 
-// To different ranks they share the sender's card.
+// To different ranks they share the sender's NIC.
 TEST(FlowSim, MessagesToDifferentRanksGoSideBySide) {
   const std::uint64_t bytes = 1000 * kPayload;
   Script script(64);
@@ -194,10 +194,10 @@ RC_GTEST_PROP(FlowSim, QueuesTakeThePathsThatPacketsTake, ()) {
 // Over 4 leaf uplinks, 16 ways to super-spines and as many down, 4 to the leaf, and the two NICs.
 TEST(FlowSim, AnEvenSplitUsesEveryPathWithItsPart) {
   FlowRoutes routes(fat_tree(), {});
-  const auto ways = routes.find({0, 63, kPayload, 0});
-  ASSERT_EQ(ways.size(), 1u);
+  const auto paths = routes.find({0, 63, kPayload, 0});
+  ASSERT_EQ(paths.size(), 1u);
   std::map<std::uint64_t, int> links;
-  for (const auto& [link, weight] : ways[0].stages[0].shares) ++links[MaxMinRates::kWhole / weight];
+  for (const auto& [link, weight] : paths[0].stages[0].shares) ++links[MaxMinRates::kWhole / weight];
   EXPECT_EQ(links, (std::map<std::uint64_t, int>{{1, 2}, {4, 8}, {16, 32}}));
 }
 
@@ -241,8 +241,8 @@ void come_and_go(const fabric::Fabric& fabric, const FlowConfig& config, std::ui
       // Few receivers, so that flows meet.
       const std::uint32_t from = random.below(gpus);
       const std::uint32_t to = random.below(std::max(2u, gpus / 8));
-      for (const FlowWay& way : routes.find({from, to, 1 << 20, static_cast<std::uint32_t>(step)}))
-        for (std::size_t i = 0; i < way.count; ++i) watched.add_flow(way.stages[i].shares);
+      for (const FlowPath& path : routes.find({from, to, 1 << 20, static_cast<std::uint32_t>(step)}))
+        for (std::size_t i = 0; i < path.count; ++i) watched.add_flow(path.stages[i].shares);
     }
     while (watched.known_links() < routes.rates().links()) watched.know_link(routes.capacity(watched.known_links()));
     RC_ASSERT(watched.settle_tells_all());
@@ -321,9 +321,9 @@ TEST(FlowSim, ServersAddTheirLatency) {
   const PacketSim engine(fabric, packets_of(config));
   HostRoutes routes(fabric);
   const auto inside = [&](fabric::NodeId from, fabric::NodeId to) { return routes.find(from, to)->latency.count(); };
-  const auto card = [&](std::uint32_t gpu) { return fabric.nic_of(gpu); };  // of one port
+  const auto nic = [&](std::uint32_t gpu) { return fabric.nic_of(gpu); };  // of one port
   const std::int64_t expected =
-      inside(fabric.gpu(0), card(0)) + engine.unloaded({0, 8, 100 * kPayload, 0}) + inside(card(8), fabric.gpu(8));
+      inside(fabric.gpu(0), nic(0)) + engine.unloaded({0, 8, 100 * kPayload, 0}) + inside(nic(8), fabric.gpu(8));
   EXPECT_NEAR(alone, static_cast<double>(expected), 1);
 }
 
@@ -410,10 +410,10 @@ TEST(FlowSim, ALinkThatIsDownIsAvoidedByAllPaths) {
   FlowRoutes routes(fat_tree(), {});
   // The first uplink of leaf 0: what is left is three spines.
   ASSERT_TRUE(routes.add_condition(routes.layout().port_of(0, 4), {}));
-  const auto ways = routes.find({0, 63, kPayload, 0});
-  ASSERT_EQ(ways.size(), 1u);
+  const auto paths = routes.find({0, 63, kPayload, 0});
+  ASSERT_EQ(paths.size(), 1u);
   int uplinks = 0;
-  for (const auto& [link, weight] : ways[0].stages[0].shares) {
+  for (const auto& [link, weight] : paths[0].stages[0].shares) {
     const auto record = routes.describe(link);
     EXPECT_FALSE(record.from == "leaf0" && record.to == "spine0");
     if (record.from != "leaf0") continue;

@@ -15,17 +15,17 @@ void Failover::failed(std::int64_t now, const NicPair& pair) {
   trouble.times = std::min(trouble.times + 1, kMostTimes);
 }
 
-Failover::Cards Failover::cards_around(std::uint32_t endpoint) const {
+Failover::ServerNics Failover::nics_around(std::uint32_t endpoint) const {
   const fabric::Fabric& fabric = layout_.fabric();
-  const fabric::Node card = fabric.describe(fabric.nic_of(endpoint));
-  const model::Group& group = fabric.cluster().groups[card.group];
-  Cards cards;
-  cards.first = group.first_nic + (card.server - group.first_server) * group.nics();
-  cards.count = group.nics();
-  cards.own = card.local;
-  cards.ports = static_cast<std::uint32_t>(group.spec.nic.ports);
-  cards.port = endpoint - fabric.endpoint(cards.first + cards.own, 0);
-  return cards;
+  const fabric::Node own = fabric.describe(fabric.nic_of(endpoint));
+  const model::Group& group = fabric.cluster().groups[own.group];
+  ServerNics nics;
+  nics.first = group.first_nic + (own.server - group.first_server) * group.nics();
+  nics.count = group.nics();
+  nics.own = own.local;
+  nics.ports = static_cast<std::uint32_t>(group.spec.nic.ports);
+  nics.port = endpoint - fabric.endpoint(nics.first + nics.own, 0);
+  return nics;
 }
 
 }  // namespace weft::sim

@@ -2,7 +2,7 @@
 // Messages leave a NIC that does not get through.
 //
 // A transport that has heard nothing for SimConfig::failover fails what it was given. Each part of a message that
-// fails so is posted again by other ports: of the same card where it has any (another plane), else of another card
+// fails so is posted again by other ports: of the same NIC where it has any (another plane), else of another NIC
 // of the server. NCCL does so since 2.29.7 (NCCL_IB_RESILIENCY_PORT_FAILOVER), when the retries of a queue pair are
 // used up. A part that failed may have arrived and only its acknowledgements died; so parts have numbers that stay with
 // them, and a receiver counts each once.
@@ -48,7 +48,7 @@ class Failover {
   }
 
   // Ports of the same two servers that are joined, are not avoided, and please `usable`. `turn` spreads what leaves
-  // one card over all others.
+  // one NIC over all others.
   template <class Usable>
   std::optional<NicPair> another(std::int64_t now, const NicPair& pair, std::uint32_t turn, Usable usable) const;
 
@@ -60,18 +60,18 @@ class Failover {
     std::int64_t until = 0;
     std::uint32_t times = 0;  // in a row
   };
-  // The cards of a server as one of its endpoints sees them: itself first.
-  struct Cards {
-    std::uint32_t first = 0;  // card
+  // The NICs of a server as one of its endpoints sees them: itself first.
+  struct ServerNics {
+    std::uint32_t first = 0;  // NIC
     std::uint32_t count = 1;
     std::uint32_t own = 0;
     std::uint32_t ports = 1;
     std::uint32_t port = 0;
   };
   static std::uint64_t key(const NicPair& pair) { return std::uint64_t{pair.source} << 32 | pair.destination; }
-  Cards cards_around(std::uint32_t endpoint) const;
-  std::uint32_t endpoint(const Cards& cards, std::uint32_t card, std::uint32_t port) const {
-    return layout_.fabric().endpoint(cards.first + (cards.own + card) % cards.count, (cards.port + port) % cards.ports);
+  ServerNics nics_around(std::uint32_t endpoint) const;
+  std::uint32_t endpoint(const ServerNics& nics, std::uint32_t nic, std::uint32_t port) const {
+    return layout_.fabric().endpoint(nics.first + (nics.own + nic) % nics.count, (nics.port + port) % nics.ports);
   }
 
   const Layout& layout_;
@@ -83,18 +83,18 @@ class Failover {
 template <class Usable>
 std::optional<NicPair> Failover::another(std::int64_t now, const NicPair& pair, std::uint32_t turn,
                                          Usable usable) const {
-  const Cards from = cards_around(pair.source);
-  const Cards to = cards_around(pair.destination);
-  const auto with = [&](std::uint32_t source_card, std::uint32_t destination_card) -> std::optional<NicPair> {
+  const ServerNics from = nics_around(pair.source);
+  const ServerNics to = nics_around(pair.destination);
+  const auto with = [&](std::uint32_t source_nic, std::uint32_t destination_nic) -> std::optional<NicPair> {
     for (std::uint32_t i = 0; i < from.ports; ++i)
       for (std::uint32_t j = 0; j < to.ports; ++j) {
-        const NicPair other{endpoint(from, source_card, i), endpoint(to, destination_card, j)};
+        const NicPair other{endpoint(from, source_nic, i), endpoint(to, destination_nic, j)};
         if (layout_.reachable(other.source, other.destination) && !avoids(now, other) && usable(other)) return other;
       }
     return std::nullopt;
   };
   if (const auto same = with(0, 0)) return same;
-  // Cards at the same distance from both keep to one rail; then any.
+  // NICs at the same distance from both keep to one rail; then any.
   const std::uint32_t others = std::max(from.count, to.count) - 1;
   for (std::uint32_t i = 0; i < others; ++i)
     if (const auto rail = with(1 + (turn + i) % others, 1 + (turn + i) % others)) return rail;

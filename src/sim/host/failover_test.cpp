@@ -1,4 +1,4 @@
-// Parts of messages that leave a NIC which does not get through. Two planes, both ports of a card in either:
+// Parts of messages that leave a NIC which does not get through. Two planes, both ports of a NIC in either:
 //
 //   s0/nic0 port 0 --- plane 0: leaf0, leaf1, spines --- s4/nic0 port 0
 //   s0/nic0 port 1 --- plane 1: leaf0, leaf1, spines --- s4/nic0 port 1
@@ -198,7 +198,7 @@ TEST(Failover, APlaneThatIsBackIsUsedAgain) {
   EXPECT_LT(result.flows[1].received - later, 100 * kMicrosecond);  // both planes
 }
 
-TEST(Failover, ACardWithOnePortLeavesItsWorkToTheOthers) {
+TEST(Failover, ANicWithOnePortLeavesItsWorkToTheOthers) {
   const Built rails = build("r.weft.yaml",
                             "version: 1\nservers: {kind: hgx-h100, count: 8}\n"
                             "fabric: {kind: rail-only, link: {rate: 400Gbps, cable: 5m}}\n");

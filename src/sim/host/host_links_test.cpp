@@ -37,11 +37,11 @@ HostRoute route(Hosts& hosts, fabric::NodeId from, fabric::NodeId to) {
 }
 
 HostRoute one_leg(std::vector<std::uint32_t> links) {
-  HostRoute way;
-  way.leg_end[0] = static_cast<std::uint32_t>(links.size());
-  way.legs = 1;
-  way.links = std::move(links);
-  return way;
+  HostRoute path;
+  path.leg_end[0] = static_cast<std::uint32_t>(links.size());
+  path.legs = 1;
+  path.links = std::move(links);
+  return path;
 }
 
 Bandwidth slowest(const Hosts& hosts, std::span<const std::uint32_t> links) {
@@ -79,14 +79,14 @@ RC_GTEST_PROP(HostLinks, ATransferAloneTakesItsSlowestLinkAndItsLatencies, ()) {
   const std::uint32_t gpus = hosts.fabric.count(fabric::NodeKind::gpu) / hosts.routes.domains();
   const auto a = *rc::gen::inRange(0u, gpus);
   const auto b = *rc::gen::inRange(0u, gpus);
-  const HostRoute way =
+  const HostRoute path =
       *rc::gen::arbitrary<bool>() ? route(hosts, hosts.gpu(a), hosts.gpu(b)) : route(hosts, hosts.nic(0), hosts.gpu(0));
-  RC_PRE(way.legs == 1);
+  RC_PRE(path.legs == 1);
   const auto bytes = *rc::gen::inRange<std::uint64_t>(0, std::uint64_t{1} << 40);
   const auto start = *rc::gen::inRange<std::int64_t>(0, 1'000'000'000'000);
   HostLinks links(hosts.routes);
-  links.start(start, 0, way, bytes, 7);
-  const std::int64_t end = start + time_at(bytes, slowest(hosts, way.links)) + way.latency.count();
+  links.start(start, 0, path, bytes, 7);
+  const std::int64_t end = start + time_at(bytes, slowest(hosts, path.links)) + path.latency.count();
   RC_ASSERT(drain(links) == (std::vector<Ready>{{end, 7, bytes, true}}));
 }
 
@@ -98,20 +98,20 @@ TEST(HostLinks, ToItselfTakesNoTime) {
 
 TEST(HostLinks, EachServerHasRatesOfItsOwn) {
   Hosts two("[{kind: hgx-h100, count: 1}, {kind: hgx-a100, count: 1}]");
-  const HostRoute way = route(two, two.gpu(8), two.gpu(9));
+  const HostRoute path = route(two, two.gpu(8), two.gpu(9));
   Bandwidth rate(INT64_MAX);
-  for (const std::uint32_t link : way.links) rate = std::min(rate, two.routes.links(1)[link].rate);
-  ASSERT_NE(rate, slowest(two, way.links)) << "which are the first server's";
+  for (const std::uint32_t link : path.links) rate = std::min(rate, two.routes.links(1)[link].rate);
+  ASSERT_NE(rate, slowest(two, path.links)) << "which are the first server's";
   HostLinks links(two.routes);
-  links.start(0, 1, way, kMiB, 7);
-  EXPECT_EQ(drain(links, 1), (std::vector<Ready>{{time_at(kMiB, rate) + way.latency.count(), 7, kMiB, true}}));
+  links.start(0, 1, path, kMiB, 7);
+  EXPECT_EQ(drain(links, 1), (std::vector<Ready>{{time_at(kMiB, rate) + path.latency.count(), 7, kMiB, true}}));
 }
 
 TEST(HostLinks, WhatIsEmptyWaitsForItsTurnAndEnds) {
-  const HostRoute way = route(hgx(), hgx().gpu(0), hgx().gpu(1));
+  const HostRoute path = route(hgx(), hgx().gpu(0), hgx().gpu(1));
   HostLinks links(hgx().routes);
-  const auto first = links.start(0, 0, way, kMiB, 1);
-  links.start(0, 0, way, 0, 2, first);
+  const auto first = links.start(0, 0, path, kMiB, 1);
+  links.start(0, 0, path, 0, 2, first);
   const auto times = ends(drain(links));
   ASSERT_EQ(times.size(), 2u);
   EXPECT_GE(times.at(2), times.at(1));
@@ -166,14 +166,14 @@ TEST(HostLinks, ARelayIsAsFastAsItsSlowestLegAfterTheFirstChunk) {
 
 TEST(HostLinks, ARelayThatBouncesPaysAChunkAtEachRest) {
   Hosts hosts("{kind: hgx-h100, count: 1, gpus: 2, nics: 2, pcie_switches: 4, gpu_switch: [0, 2], nic_switch: [1, 3]}");
-  const HostRoute way = route(hosts, hosts.gpu(0), hosts.nic(1));
-  ASSERT_EQ(way.legs, 3u);
-  const Bandwidth pcie = slowest(hosts, way.leg(2));
+  const HostRoute path = route(hosts, hosts.gpu(0), hosts.nic(1));
+  ASSERT_EQ(path.legs, 3u);
+  const Bandwidth pcie = slowest(hosts, path.leg(2));
   HostLinks links(hosts.routes);
-  links.start(0, 0, way, 100 * HostLinks::kChunk, 1);
-  const std::int64_t first = time_at(HostLinks::kChunk, slowest(hosts, way.leg(0)));
+  links.start(0, 0, path, 100 * HostLinks::kChunk, 1);
+  const std::int64_t first = time_at(HostLinks::kChunk, slowest(hosts, path.leg(0)));
   const std::int64_t in_memory = first + time_at(100 * HostLinks::kChunk, pcie);
-  EXPECT_EQ(drain(links)[0].time, way.latency.count() + in_memory + time_at(HostLinks::kChunk, pcie));
+  EXPECT_EQ(drain(links)[0].time, path.latency.count() + in_memory + time_at(HostLinks::kChunk, pcie));
 }
 
 // Down to a single byte.
@@ -190,11 +190,11 @@ TEST(HostLinks, SmallerChunksRestShorter) {
 // ---- a NIC sends what has arrived
 
 TEST(HostLinks, ANicMaySendWhatHasArrived) {
-  const HostRoute way = route(hgx(), hgx().gpu(0), hgx().nic(0));
-  const Bandwidth pcie = slowest(hgx(), way.links);
+  const HostRoute path = route(hgx(), hgx().gpu(0), hgx().nic(0));
+  const Bandwidth pcie = slowest(hgx(), path.links);
   HostLinks links(hgx().routes);
-  const auto id = links.start(0, 0, way, kMiB, 1);
-  const std::int64_t first = way.latency.count();
+  const auto id = links.start(0, 0, path, kMiB, 1);
+  const std::int64_t first = path.latency.count();
   EXPECT_EQ(links.ready(first, id), 0u);
   EXPECT_EQ(links.ready(first + time_at(4096, pcie) - 1, id), 4095u);
   EXPECT_EQ(links.ready(first + time_at(4096, pcie), id), 4096u);
@@ -207,28 +207,28 @@ TEST(HostLinks, ANicMaySendWhatHasArrived) {
 
 // It is woken when the bytes it waits for are there, to the picosecond, also when others join.
 TEST(HostLinks, ANicIsWokenForTheBytesItWaitsFor) {
-  const HostRoute way = route(hgx(), hgx().gpu(0), hgx().nic(0));
-  const Bandwidth pcie = slowest(hgx(), way.links);
+  const HostRoute path = route(hgx(), hgx().gpu(0), hgx().nic(0));
+  const Bandwidth pcie = slowest(hgx(), path.links);
   HostLinks links(hgx().routes);
-  const auto id = links.start(0, 0, way, kMiB, 1);
+  const auto id = links.start(0, 0, path, kMiB, 1);
   links.wake_at(0, id, 4096);
-  const std::int64_t first = way.latency.count();
+  const std::int64_t first = path.latency.count();
   EXPECT_EQ(links.next_event(0), first) << "the first byte moves then";
   std::vector<Ready> all;
   links.advance(first, 0, all);
   EXPECT_TRUE(all.empty());
   EXPECT_EQ(links.next_event(0), first + time_at(4096, pcie));
-  links.start(0, 0, way, kMiB, 2);  // late: from `first` on it counts from then
+  links.start(0, 0, path, kMiB, 2);  // late: from `first` on it counts from then
   all = drain(links);
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[0], (Ready{first + time_at(4096, pcie), 1, 4096, false}));
 }
 
 TEST(HostLinks, AWakeForWhatIsThereComesAtOnceAndCanBeTakenBack) {
-  const HostRoute way = route(hgx(), hgx().gpu(0), hgx().nic(0));
-  const std::int64_t later = way.latency.count() + time_at(8192, slowest(hgx(), way.links));
+  const HostRoute path = route(hgx(), hgx().gpu(0), hgx().nic(0));
+  const std::int64_t later = path.latency.count() + time_at(8192, slowest(hgx(), path.links));
   HostLinks links(hgx().routes);
-  const auto id = links.start(0, 0, way, kMiB, 1);
+  const auto id = links.start(0, 0, path, kMiB, 1);
   links.wake_at(later, id, 4096);
   EXPECT_EQ(links.next_event(0), later);
   std::vector<Ready> all;
@@ -283,13 +283,13 @@ RC_GTEST_PROP(HostLinks, EqualTransfersOnOneLinkTakeAsManyTimesAsLong, ()) {
   // Up to ten divide a rate without a rest.
   const auto n = *rc::gen::inRange(1u, 11u);
   const auto bytes = *rc::gen::inRange<std::uint64_t>(1, std::uint64_t{1} << 34);
-  const HostRoute way = route(hgx(), hgx().gpu(0), hgx().nic(0));
+  const HostRoute path = route(hgx(), hgx().gpu(0), hgx().nic(0));
   HostLinks links(hgx().routes);
-  for (std::uint32_t i = 0; i < n; ++i) links.start(0, 0, way, bytes, i);
+  for (std::uint32_t i = 0; i < n; ++i) links.start(0, 0, path, bytes, i);
   const auto all = drain(links);
   RC_ASSERT(all.size() == n);
   for (const Ready& ready : all)
-    RC_ASSERT(ready.time == way.latency.count() + time_at(n * bytes, slowest(hgx(), way.links)));
+    RC_ASSERT(ready.time == path.latency.count() + time_at(n * bytes, slowest(hgx(), path.links)));
 }
 
 //   GPU 0, GPU 1 --> SW 0 --> RC 0 --> CPU 0 |--> NIC 1, NIC 2     no NVLink, Gen5 x16 everywhere
@@ -326,10 +326,10 @@ TEST(HostLinks, TwoGpusShareTheSlotOfTheirNic) {
 
 TEST(HostLinks, EightGpusSendToTheirNicsWithoutDisturbingOneAnother) {
   HostLinks links(hgx().routes);
-  const HostRoute way = route(hgx(), hgx().gpu(0), hgx().nic(0));
+  const HostRoute path = route(hgx(), hgx().gpu(0), hgx().nic(0));
   for (std::uint32_t i = 0; i < 8; ++i) links.start(0, 0, route(hgx(), hgx().gpu(i), hgx().nic(i)), 10 * kMiB, i);
   for (const Ready& ready : drain(links))
-    EXPECT_EQ(ready.time, way.latency.count() + time_at(10 * kMiB, slowest(hgx(), way.links)));
+    EXPECT_EQ(ready.time, path.latency.count() + time_at(10 * kMiB, slowest(hgx(), path.links)));
 }
 
 // 71 GPUs send to one: its links into the domain are the bottleneck, 900 GB/s for all together.
@@ -349,25 +349,25 @@ TEST(HostLinks, AnIncastInAnNvl72SharesTheReceiversLinks) {
 
 // One that leaves makes room: 100 MiB and 200 MiB together take as long as 300 MiB.
 TEST(HostLinks, WhatIsLeftSpeedsUpWhenOthersAreDone) {
-  const HostRoute way = route(hgx(), hgx().gpu(0), hgx().nic(0));
-  const Bandwidth pcie = slowest(hgx(), way.links);
+  const HostRoute path = route(hgx(), hgx().gpu(0), hgx().nic(0));
+  const Bandwidth pcie = slowest(hgx(), path.links);
   HostLinks links(hgx().routes);
-  links.start(0, 0, way, 100 * kMiB, 1);
-  links.start(0, 0, way, 200 * kMiB, 2);
+  links.start(0, 0, path, 100 * kMiB, 1);
+  links.start(0, 0, path, 200 * kMiB, 2);
   const auto end = ends(drain(links));
-  EXPECT_EQ(end.at(1), way.latency.count() + time_at(200 * kMiB, pcie));
-  const std::int64_t both = way.latency.count() + time_at(300 * kMiB, pcie);
+  EXPECT_EQ(end.at(1), path.latency.count() + time_at(200 * kMiB, pcie));
+  const std::int64_t both = path.latency.count() + time_at(300 * kMiB, pcie);
   EXPECT_LE(std::abs(end.at(2) - both), 1);
 }
 
 // Each start and end changes the rate of all that are there. That must not cost as many steps as there are: eight times
 // as many would then take 64 times as long.
 TEST(HostLinks, WhatATransferCostsDoesNotGrowWithHowManyThereAre) {
-  const HostRoute way = route(hgx(), hgx().gpu(0), hgx().nic(0));
+  const HostRoute path = route(hgx(), hgx().gpu(0), hgx().nic(0));
   const auto seconds = [&](std::uint32_t transfers) {
     const std::clock_t begin = std::clock();
     HostLinks links(hgx().routes);
-    for (std::uint32_t i = 0; i < transfers; ++i) links.start(1000 * i, 0, way, kMiB + i, i);
+    for (std::uint32_t i = 0; i < transfers; ++i) links.start(1000 * i, 0, path, kMiB + i, i);
     EXPECT_EQ(drain(links).size(), transfers);
     return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   };
@@ -377,12 +377,12 @@ TEST(HostLinks, WhatATransferCostsDoesNotGrowWithHowManyThereAre) {
 
 // The second has paid its latency while it waited; a third does not wait for them.
 TEST(HostLinks, AFollowerBeginsWhenTheOneBeforeIsDone) {
-  const HostRoute way = route(hgx(), hgx().gpu(0), hgx().nic(0));
-  const Bandwidth pcie = slowest(hgx(), way.links);
-  const std::int64_t latency = way.latency.count();
+  const HostRoute path = route(hgx(), hgx().gpu(0), hgx().nic(0));
+  const Bandwidth pcie = slowest(hgx(), path.links);
+  const std::int64_t latency = path.latency.count();
   HostLinks links(hgx().routes);
-  const auto first = links.start(0, 0, way, kMiB, 1);
-  const auto second = links.start(0, 0, way, kMiB, 2, first);
+  const auto first = links.start(0, 0, path, kMiB, 1);
+  const auto second = links.start(0, 0, path, kMiB, 2, first);
   links.start(0, 0, route(hgx(), hgx().gpu(1), hgx().nic(1)), kMiB, 3);
   links.wake_at(0, second, 1000);
   const std::vector<Ready> all = drain(links);
@@ -392,7 +392,7 @@ TEST(HostLinks, AFollowerBeginsWhenTheOneBeforeIsDone) {
   EXPECT_EQ(all[2], (Ready{latency + time_at(kMiB, pcie) + time_at(1000, pcie), 2, 1000, false}));
   // Behind one that is gone, or one that asked long after it was done, nobody waits.
   const std::int64_t now = ends(all).at(2);
-  links.start(now, 0, way, kMiB, 4, second);
+  links.start(now, 0, path, kMiB, 4, second);
   EXPECT_EQ(ends(drain(links)).at(4), now + latency + time_at(kMiB, pcie));
 }
 
@@ -411,10 +411,10 @@ TEST(HostLinks, FollowersPassThroughHostMemoryWithoutAGap) {
 }
 
 TEST(HostLinks, DomainsDoNotDisturbOneAnother) {
-  const HostRoute way = route(hgx(), hgx().gpu(0), hgx().nic(0));
+  const HostRoute path = route(hgx(), hgx().gpu(0), hgx().nic(0));
   HostLinks links(hgx().routes);
-  links.start(0, 0, way, kMiB, 1);
-  links.start(0, 1, way, kMiB, 2);
+  links.start(0, 0, path, kMiB, 1);
+  links.start(0, 1, path, kMiB, 2);
   const auto first = drain(links, 0);
   const auto second = drain(links, 1);
   ASSERT_EQ(first.size(), 1u);
@@ -440,7 +440,7 @@ std::unique_ptr<Hosts> random_hosts() {
 
 std::vector<HostRoute> random_routes(Hosts& hosts, bool of_the_diagram) {
   const auto count = *rc::gen::inRange(1u, 25u);
-  std::vector<HostRoute> ways;
+  std::vector<HostRoute> paths;
   const std::uint32_t gpus = hosts.fabric.count(fabric::NodeKind::gpu);
   const std::uint32_t nics = hosts.fabric.count(fabric::NodeKind::nic);
   const auto all_links = static_cast<std::uint32_t>(hosts.routes.links(0).size());
@@ -451,43 +451,43 @@ std::vector<HostRoute> random_routes(Hosts& hosts, bool of_the_diagram) {
           *rc::gen::container<std::vector<std::uint32_t>>(*rc::gen::inRange(1u, 5u), rc::gen::inRange(0u, all_links));
       std::sort(links.begin(), links.end());
       links.erase(std::unique(links.begin(), links.end()), links.end());
-      ways.push_back(one_leg(links));
+      paths.push_back(one_leg(links));
       continue;
     }
     const auto gpu = hosts.gpu(*rc::gen::inRange(0u, gpus));
     const auto nic = hosts.nic(*rc::gen::inRange(0u, nics));
     const auto kind = *rc::gen::inRange(0, 3);
-    ways.push_back(kind == 0   ? route(hosts, gpu, nic)
-                   : kind == 1 ? route(hosts, nic, gpu)
-                               : route(hosts, gpu, hosts.gpu(*rc::gen::inRange(0u, gpus))));
+    paths.push_back(kind == 0   ? route(hosts, gpu, nic)
+                    : kind == 1 ? route(hosts, nic, gpu)
+                                : route(hosts, gpu, hosts.gpu(*rc::gen::inRange(0u, gpus))));
   }
-  return ways;
+  return paths;
 }
 
 RC_GTEST_PROP(HostLinks, RatesAreFeasibleAndEveryTransferHasABottleneck, ()) {
   const auto hosts = random_hosts();
-  const auto ways = random_routes(*hosts, false);
+  const auto paths = random_routes(*hosts, false);
   HostLinks links(hosts->routes);
   std::vector<HostLinks::TransferId> ids;
-  for (const HostRoute& way : ways) ids.push_back(links.start(0, 0, way, std::uint64_t{1} << 40, ids.size()));
+  for (const HostRoute& path : paths) ids.push_back(links.start(0, 0, path, std::uint64_t{1} << 40, ids.size()));
   std::vector<std::int64_t> rates;
   for (const auto id : ids) rates.push_back(links.rate(1, id));
   const auto on = [&](std::size_t transfer, std::uint32_t link) {
-    return std::find(ways[transfer].links.begin(), ways[transfer].links.end(), link) != ways[transfer].links.end();
+    return std::find(paths[transfer].links.begin(), paths[transfer].links.end(), link) != paths[transfer].links.end();
   };
   std::vector<std::int64_t> used(hosts->routes.links(0).size());
   std::vector<std::int64_t> fastest(used.size());
   for (std::uint32_t link = 0; link < used.size(); ++link)
-    for (std::size_t i = 0; i < ways.size(); ++i) {
+    for (std::size_t i = 0; i < paths.size(); ++i) {
       if (!on(i, link)) continue;
       used[link] += rates[i];
       fastest[link] = std::max(fastest[link], rates[i]);
     }
-  const auto slack = static_cast<std::int64_t>(2 * ways.size());  // shares are whole bits here
+  const auto slack = static_cast<std::int64_t>(2 * paths.size());  // shares are whole bits here
   for (std::uint32_t link = 0; link < used.size(); ++link)
     RC_ASSERT(used[link] <= hosts->routes.links(0)[link].rate.count());
-  for (std::size_t i = 0; i < ways.size(); ++i)
-    RC_ASSERT(std::any_of(ways[i].links.begin(), ways[i].links.end(), [&](std::uint32_t link) {
+  for (std::size_t i = 0; i < paths.size(); ++i)
+    RC_ASSERT(std::any_of(paths[i].links.begin(), paths[i].links.end(), [&](std::uint32_t link) {
       return used[link] + slack >= hosts->routes.links(0)[link].rate.count() && rates[i] + slack >= fastest[link];
     }));
 }
@@ -514,12 +514,12 @@ struct Reference {
   static constexpr double kChunkBits = 8.0 * HostLinks::kChunk;
   static constexpr double kTiny = 1e-3;  // bits: where floating point may err
 
-  void add(const HostRoute& way, double start, double bits) {
-    for (std::uint32_t i = 0; i < way.legs; ++i) {
-      const auto links = way.leg(i);
-      legs.push_back({jobs.size(), {links.begin(), links.end()}, i == 0, i + 1 == way.legs});
+  void add(const HostRoute& path, double start, double bits) {
+    for (std::uint32_t i = 0; i < path.legs; ++i) {
+      const auto links = path.leg(i);
+      legs.push_back({jobs.size(), {links.begin(), links.end()}, i == 0, i + 1 == path.legs});
     }
-    jobs.push_back({start + static_cast<double>(way.latency.count()), bits});
+    jobs.push_back({start + static_cast<double>(path.latency.count()), bits});
   }
   // What a leg may move by now: whole chunks of the leg before it.
   double available(std::size_t leg) const {
@@ -583,23 +583,23 @@ struct Reference {
   }
 };
 
-void expect_as_the_reference(Hosts& hosts, const std::vector<HostRoute>& ways) {
+void expect_as_the_reference(Hosts& hosts, const std::vector<HostRoute>& paths) {
   HostLinks links(hosts.routes);
   Reference reference;
   for (const HostLink& link : hosts.routes.links(0))
     reference.capacity.push_back(static_cast<double>(link.rate.count()) / 1e12);
   std::int64_t now = 0;
-  for (const HostRoute& way : ways) {
+  for (const HostRoute& path : paths) {
     now += *rc::gen::inRange<std::int64_t>(0, 20'000'000);
     const auto bytes = *rc::gen::inRange<std::uint64_t>(1, 3'000'000);
-    links.start(now, 0, way, bytes, reference.jobs.size());
-    reference.add(way, static_cast<double>(now), static_cast<double>(bytes) * 8);
+    links.start(now, 0, path, bytes, reference.jobs.size());
+    reference.add(path, static_cast<double>(now), static_cast<double>(bytes) * 8);
   }
   reference.run();
   const auto end = ends(drain(links));
-  RC_ASSERT(end.size() == ways.size());
+  RC_ASSERT(end.size() == paths.size());
   // Each chunk may be rounded up to a picosecond.
-  const double slack = static_cast<double>(10 * ways.size());
+  const double slack = static_cast<double>(10 * paths.size());
   for (const auto& [context, time] : end)
     RC_ASSERT(std::abs(static_cast<double>(time) - reference.jobs[context].end) < slack);
 }
@@ -611,25 +611,25 @@ RC_GTEST_PROP(HostLinks, TransfersEndWhenTheReferenceSaysSo, ()) {
 
 RC_GTEST_PROP(HostLinks, ChunksOverRelaysAndHostMemoryTakeWhatTheReferenceSays, ()) {
   const auto hosts = random_hosts();
-  auto ways = random_routes(*hosts, true);
-  std::erase_if(ways, [](const HostRoute& way) { return way.legs == 0; });
-  expect_as_the_reference(*hosts, ways);
+  auto paths = random_routes(*hosts, true);
+  std::erase_if(paths, [](const HostRoute& path) { return path.legs == 0; });
+  expect_as_the_reference(*hosts, paths);
 }
 
 // ---- nothing is lost, nothing depends on order
 
 struct Work {
   std::int64_t start;
-  HostRoute way;
+  HostRoute path;
   std::uint64_t bytes;
 };
 
 std::vector<Work> random_work(Hosts& hosts) {
   std::vector<Work> work;
   std::int64_t now = 0;
-  for (HostRoute& way : random_routes(hosts, true)) {
+  for (HostRoute& path : random_routes(hosts, true)) {
     now += *rc::gen::element<std::int64_t>(0, 0, 1'000, 10'000'000);
-    work.push_back({now, std::move(way), *rc::gen::inRange<std::uint64_t>(0, 4'000'000)});
+    work.push_back({now, std::move(path), *rc::gen::inRange<std::uint64_t>(0, 4'000'000)});
   }
   return work;
 }
@@ -641,8 +641,8 @@ RC_GTEST_PROP(HostLinks, WhatGoesInComesOutOnceAndNoLinkCarriesMoreThanItCan, ()
   std::vector<std::uint64_t> expected(hosts->routes.links(0).size());
   std::vector<HostLinks::TransferId> ids;
   for (const Work& one : work) {
-    ids.push_back(links.start(one.start, 0, one.way, one.bytes, ids.size()));
-    for (const std::uint32_t link : one.way.links) expected[link] += one.bytes;
+    ids.push_back(links.start(one.start, 0, one.path, one.bytes, ids.size()));
+    for (const std::uint32_t link : one.path.links) expected[link] += one.bytes;
   }
   const auto all = drain(links);
   RC_ASSERT(all.size() == work.size());
@@ -653,7 +653,7 @@ RC_GTEST_PROP(HostLinks, WhatGoesInComesOutOnceAndNoLinkCarriesMoreThanItCan, ()
     RC_ASSERT(ready.bytes == one.bytes);
     RC_ASSERT(ready.time >= last);
     const std::int64_t alone =
-        one.way.latency.count() + (one.way.links.empty() ? 0 : time_at(one.bytes, slowest(*hosts, one.way.links)));
+        one.path.latency.count() + (one.path.links.empty() ? 0 : time_at(one.bytes, slowest(*hosts, one.path.links)));
     RC_ASSERT(ready.time >= one.start + alone);
     last = ready.time;
   }
@@ -670,7 +670,7 @@ RC_GTEST_PROP(HostLinks, TheOrderOfStartsAtOneInstantDecidesNothing, ()) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto run = [&] {
     HostLinks links(hosts->routes);
-    for (const std::size_t i : order) links.start(work[i].start, 0, work[i].way, work[i].bytes, i);
+    for (const std::size_t i : order) links.start(work[i].start, 0, work[i].path, work[i].bytes, i);
     return ends(drain(links));
   };
   const auto straight = run();
@@ -689,11 +689,11 @@ RC_GTEST_PROP(HostLinks, WakesComeWhenTheirBytesAreThere, ()) {
   std::vector<HostLinks::TransferId> ids;
   std::size_t expected = work.size();
   for (std::uint64_t i = 0; i < work.size(); ++i) {
-    const auto id = woken.start(0, 0, work[i].way, work[i].bytes, i);
+    const auto id = woken.start(0, 0, work[i].path, work[i].bytes, i);
     const auto wake = *rc::gen::inRange<std::uint64_t>(1, 2'000'000);
     woken.wake_at(0, id, wake);
-    expected += wake < work[i].bytes && work[i].way.legs > 0 ? 1 : 0;
-    ids.push_back(asked.start(0, 0, work[i].way, work[i].bytes, i));
+    expected += wake < work[i].bytes && work[i].path.legs > 0 ? 1 : 0;
+    ids.push_back(asked.start(0, 0, work[i].path, work[i].bytes, i));
   }
   const auto all = drain(woken);
   RC_ASSERT(all.size() == expected);
@@ -719,8 +719,8 @@ RC_GTEST_PROP(HostLinks, LateEarlyAndRepeatedCallsAreHarmless, ()) {
       often.advance(next, 0, a);
       for (const auto id : ids) often.ready(next, id);
     }
-    ids.push_back(often.start(one.start, 0, one.way, one.bytes, ids.size()));
-    late.start(one.start, 0, one.way, one.bytes, ids.size() - 1);
+    ids.push_back(often.start(one.start, 0, one.path, one.bytes, ids.size()));
+    late.start(one.start, 0, one.path, one.bytes, ids.size() - 1);
   }
   for (const Ready& ready : drain(often)) a.push_back(ready);
   late.advance(std::int64_t{1} << 60, 0, b);
@@ -743,11 +743,11 @@ TEST(HostLinks, WhatEndsTogetherIsReportedInOrderOfStart) {
 }
 
 TEST(HostLinks, SlotsAreUsedAgainAndOldNamesAreDead) {
-  const HostRoute way = route(hgx(), hgx().gpu(0), hgx().nic(0));
+  const HostRoute path = route(hgx(), hgx().gpu(0), hgx().nic(0));
   HostLinks links(hgx().routes);
-  const auto old = links.start(0, 0, way, 1000, 1);
+  const auto old = links.start(0, 0, path, 1000, 1);
   const std::int64_t end = drain(links)[0].time;
-  const auto fresh = links.start(end, 0, way, 1000, 2);
+  const auto fresh = links.start(end, 0, path, 1000, 2);
   EXPECT_EQ(fresh.slot, old.slot);
   links.wake_at(end, old, 10);
   EXPECT_EQ(links.ready(end, old), std::nullopt);

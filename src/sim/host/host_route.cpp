@@ -173,7 +173,7 @@ const HostRoute* HostRoutes::find_by(NodeId from, NodeId by, NodeId nic) {
   const Group& group = group_of(domain);
   const NodeId a = in_first_domain(group, from);
   const NodeId relay = in_first_domain(group, by);
-  const NodeId card = in_first_domain(group, nic);
+  const NodeId nic_node = in_first_domain(group, nic);
   // Numbers within the domain, so that three fit into a word beside that of the group.
   const auto place = [&](NodeId part) {
     const Node at = fabric_.describe(part);
@@ -182,10 +182,10 @@ const HostRoute* HostRoutes::find_by(NodeId from, NodeId by, NodeId nic) {
     return std::uint64_t{(at.server - fabric_.cluster().groups[at.group].first_server) * parts + at.local};
   };
   const std::uint64_t name =
-      static_cast<std::uint64_t>(&group - groups_.data()) << 48 | place(a) << 32 | place(relay) << 16 | place(card);
+      static_cast<std::uint64_t>(&group - groups_.data()) << 48 | place(a) << 32 | place(relay) << 16 | place(nic_node);
   const std::uint32_t known = handed_.find(name);
   if (known != FlatMap::kNone) return &routes_[known];
-  const auto rest = fabric_.path_inside(relay, card, 0, false);
+  const auto rest = fabric_.path_inside(relay, nic_node, 0, false);
   if (!rest) return nullptr;
   HostRoute route;
   if (a != relay) {

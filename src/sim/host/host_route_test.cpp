@@ -223,7 +223,7 @@ TEST(HostRoute, WhatIsHandedCrossesNvlinkAndWhatIsNotGoesThroughHostMemory) {
   EXPECT_EQ(plain.front(), "s0/gpu5");
   EXPECT_EQ(std::count(plain.begin(), plain.end(), "s0/nvswitch0"), 0);
   EXPECT_TRUE(hosts.routes.find_by(hosts.gpu(5), hosts.gpu(5), hosts.nic(1))->host_memory);
-  EXPECT_EQ(by(5, 4, 3), Names{}) << "a card of another server";
+  EXPECT_EQ(by(5, 4, 3), Names{}) << "a NIC of another server";
 }
 
 TEST(HostRoute, RanksBehindTheGpusAreTheSwitchesOfDomains) {

@@ -3,7 +3,7 @@
 namespace weft::sim {
 namespace {
 
-// The endpoints near a GPU: every port of its nearest cards.
+// The endpoints near a GPU: every port of its nearest NICs.
 template <class Visit>
 void for_each_near(const fabric::Fabric& fabric, std::uint32_t gpu, Visit visit) {
   const fabric::Node at = fabric.describe(fabric.gpu(gpu));

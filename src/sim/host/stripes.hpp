@@ -1,5 +1,5 @@
 #pragma once
-// How a message is shared out to cards: it leaves by all NICs near its GPU, a stripe on each, towards the NICs near
+// How a message is shared out to NICs: it leaves by all NICs near its GPU, a stripe on each, towards the NICs near
 // the other GPU; on rails that are not joined, by the NIC of the destination's rail.
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 #pragma once
-// Which cards a message takes, and how it gets to the first of them: what the executors that know links have in common.
+// Which NICs a message takes, and how it gets to the first of them: what the executors that know links have in common.
 
 #include "sim/host/host_route.hpp"
 #include "sim/host/stripes.hpp"

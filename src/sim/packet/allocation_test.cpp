@@ -47,7 +47,7 @@ TEST(Allocation, TheHotPathNeedsNone) {
   }
 }
 
-// PCIe brings the bytes sooner than the card sends them, and what a flapping link takes is sent again.
+// PCIe brings the bytes sooner than the NIC sends them, and what a flapping link takes is sent again.
 TEST(Allocation, MemoryFollowsWhatIsInFlightAndNotWhatIsDone) {
   constexpr std::int64_t kWarm = 3'000'000'000;
   const Built built =

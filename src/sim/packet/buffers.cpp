@@ -76,7 +76,7 @@ void Buffers::tell(std::uint32_t entity, std::uint32_t port, std::uint32_t cls, 
   windows_.address(slot, time, far.entity, entity);
 }
 
-bool Buffers::take_from_card(const Event& event) {
+bool Buffers::take_from_nic(const Event& event) {
   const std::uint32_t endpoint = event.header.destination;
   const std::uint32_t cls = queues_.class_of(event);
   const std::uint32_t port = world_.layout.port_of_endpoint(endpoint);
@@ -106,7 +106,7 @@ bool Buffers::take_from_card(const Event& event) {
   if (by_credits) give_credit(event.to, port, cls, event.bytes);
   if (taking.per_byte == 0 || ((taking.done - event.time) << 10) / taking.per_byte > world_.config.exact.nic_buffer / 4)
     return true;
-  // All classes share the card's buffer: one may have nothing left there, and no packet of its own to go on with.
+  // All classes share the NIC's buffer: one may have nothing left there, and no packet of its own to go on with.
   for (std::uint32_t each = 0; each < world_.config.exact.classes; ++each) {
     if (!std::exchange(hold(port, each).pausing, false)) continue;
     tell(event.to, port, each, Control::resume, 0);

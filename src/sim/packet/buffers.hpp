@@ -1,5 +1,5 @@
 #pragma once
-// Buffers behind exact ports: what switches and cards hold of what has come in, and what they tell their neighbours so
+// Buffers behind exact ports: what switches and NICs hold of what has come in, and what they tell their neighbours so
 // that it does not become too much. exact.hpp says by what rules.
 
 #include <algorithm>
@@ -23,8 +23,8 @@ class Buffers {
   void release(const Event& packet, std::uint32_t cls, std::uint32_t entity);
   // Credit goes back a quarter of the buffer at a time: the neighbour never lacks more than that.
   void give_credit(std::uint32_t entity, std::uint32_t port, std::uint32_t cls, std::int64_t bytes);
-  // What a card has received waits until the host takes it. True: it is taken now.
-  bool take_from_card(const Event& event);
+  // What a NIC has received waits until the host takes it. True: it is taken now.
+  bool take_from_nic(const Event& event);
   // Whether a packet is marked at a port where so much waits; its sender may be told at once.
   bool marks_at(const Event& packet, std::uint32_t out, std::int64_t waiting);
   void count_drop(std::uint32_t port);

@@ -34,8 +34,8 @@ std::uint32_t PortQueues::next_channel(std::uint32_t port) {
   std::uint32_t ready = 0;
   for (std::uint32_t left = state.waiting; left != 0; left &= left - 1) {
     const auto cls = static_cast<std::uint32_t>(std::countr_zero(left));
-    const Gate& way = world_.exact.gate(port, cls);
-    if (open(way, cls, pool_[way.head].bytes)) ready |= 1u << cls;
+    const Gate& path = world_.exact.gate(port, cls);
+    if (open(path, cls, pool_[path.head].bytes)) ready |= 1u << cls;
   }
   const auto turn_of = [&](std::uint32_t first) -> ChannelTurn& {
     return world_.exact.turns[port * exact.classes + first];

@@ -54,7 +54,7 @@ struct ExactConfig {
   std::int64_t headroom_latency = 0;  // ps of cable that headroom is meant for; 0: what the cables have
   std::int64_t resume_below = 0;      // bytes under the threshold; 0: two full packets
   std::int64_t reaction = 0;          // ps from the arrival of a pause to its effect
-  std::int64_t nic_buffer = 2 << 20;  // bytes that a card holds for its host
+  std::int64_t nic_buffer = 2 << 20;  // bytes that a NIC holds for its host
   std::int64_t watchdog = 0;          // ps of pause after which a queue is thrown away; 0: never
   std::int64_t deadlock_check = 0;    // ps between looks for circles of paused ports; 0: never
 
@@ -122,7 +122,7 @@ struct ChannelTurn {
   std::uint32_t last = 0;    // that sent
 };
 
-// How a host takes what its card has received.
+// How a host takes what its NIC has received.
 struct Intake {
   std::int64_t per_byte = 0;  // 1/1024 ps; 0: at once
   std::int64_t done = 0;      // when it has taken all that has come

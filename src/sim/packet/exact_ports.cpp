@@ -51,27 +51,27 @@ bool ExactPorts::at_control(const Event& event) {
     scheduled_.at_control(event);
     return false;
   }
-  Gate& way = world_.exact.gate(port, cls);
+  Gate& path = world_.exact.gate(port, cls);
   GateDetails& details = world_.exact.details_of(port, cls);
   switch (event.control.what) {
     case Control::pause:
-      if (way.paused_since != 0) return false;
-      way.paused_since = event.time;
+      if (path.paused_since != 0) return false;
+      path.paused_since = event.time;
       ++details.pauses;
       if (world_.config.exact.watchdog > 0 && !world_.layout.is_host(event.to))
         windows_.emit(Event(ControlFrame{.which = port, .cls = cls, .what = Control::watch, .amount = event.time}),
                       event.time + world_.config.exact.watchdog, event.to);
       return false;
     case Control::resume:
-      if (way.paused_since != 0) details.paused_for += event.time - way.paused_since;
-      way.paused_since = 0;
+      if (path.paused_since != 0) details.paused_for += event.time - path.paused_since;
+      path.paused_since = 0;
       world_.exact.ports[port].thrown_away &= static_cast<std::uint16_t>(~(1u << cls));
       break;
     case Control::credit:
-      way.credit += event.control.amount;
+      path.credit += event.control.amount;
       break;
     case Control::watch:
-      if (way.paused_since == event.control.amount) throw_away(port, cls, event.to);
+      if (path.paused_since == event.control.amount) throw_away(port, cls, event.to);
       return false;
     default:
       return false;
@@ -85,20 +85,20 @@ bool ExactPorts::at_control(const Event& event) {
 
 // The watchdog: a queue that has been paused for so long is part of a storm, and spreads it.
 void ExactPorts::throw_away(std::uint32_t port, std::uint32_t cls, std::uint32_t entity) {
-  Gate& way = world_.exact.gate(port, cls);
+  Gate& path = world_.exact.gate(port, cls);
   world_.exact.ports[port].thrown_away |= static_cast<std::uint16_t>(1u << cls);
   world_.exact.ports[port].waiting &= static_cast<std::uint16_t>(~(1u << cls));
-  while (way.head != kNone) {
-    const std::uint32_t index = way.head;
+  while (path.head != kNone) {
+    const std::uint32_t index = path.head;
     const Event packet = queues_.pool()[index];
-    way.head = queues_.pool().next(index);
+    path.head = queues_.pool().next(index);
     queues_.pool().give_back(index);
     ++world_.exact.drops[port].watchdog;
     buffers_.count_drop(port);
     let_out(packet, packet.bytes, cls, entity);
   }
-  way.tail = kNone;
-  way.bytes = 0;
+  path.tail = kNone;
+  path.bytes = 0;
   queues_.note_length(port);
 }
 

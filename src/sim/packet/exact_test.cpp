@@ -263,7 +263,7 @@ TEST(ExactPorts, TheSmallestCreditIsEnough) {
   EXPECT_TRUE(delivered_once(run(flows, config), flows.size()));
 }
 
-// A card's buffer is one for all classes: the one that is paused when its last packet is taken goes on all the same.
+// A NIC's buffer is one for all classes: the one that is paused when its last packet is taken goes on all the same.
 TEST(ExactPorts, ASlowReceiverResumesEveryClass) {
   SimConfig config = lossless(FlowControl::pause);
   config.exact.classes = 3;

@@ -9,7 +9,7 @@ using transport::PacketType;
 using transport::Protocol;
 
 constexpr std::int64_t kPacketsAhead =
-    1;  // that a card takes ahead of the wire: who decides late decides with newer news
+    1;  // that a NIC takes ahead of the wire: who decides late decides with newer news
 
 Event packet_of(const transport::Transmit& out) {
   Event packet;
@@ -134,7 +134,7 @@ void HostDriver::handle(const Event& event) {
     case EventKind::delivered:
       if (!world_.config.exact.on) {
         ++tally_.arrived;
-      } else if (!exact_.buffers().take_from_card(event)) {
+      } else if (!exact_.buffers().take_from_nic(event)) {
         return;
       }
       endpoint = event.header.destination;

@@ -1,5 +1,5 @@
 #pragma once
-// Hosts and their transports: hands messages to a transport, lets it send while the card has room, hands it what has
+// Hosts and their transports: hands messages to a transport, lets it send while the NIC has room, hands it what has
 // come, and tells the client what is done.
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Cards that send by exact ports.
+// NICs that send by exact ports.
 
 #include "sim/packet/host_driver.hpp"
 
@@ -9,7 +9,7 @@ constexpr std::uint32_t kNone = PacketPool::kNone;
 
 }  // namespace
 
-// A card takes one packet of each class ahead of the wire.
+// A NIC takes one packet of each class ahead of the wire.
 void HostDriver::pump_exactly(std::uint32_t endpoint, std::int64_t now) {
   const std::uint32_t index = world_.layout.port_of_endpoint(endpoint);
   const std::uint32_t host = world_.layout.host_of(endpoint);
@@ -21,9 +21,9 @@ void HostDriver::pump_exactly(std::uint32_t endpoint, std::int64_t now) {
   bool more = false;
   // The next packet of a transport, if its class has none.
   const auto take = [&](const Carrier& carrier, auto poll, auto next_wake) {
-    const Gate& way = world_.exact.gate(index, carrier.cls);
-    if (way.head != kNone || !queues_.open(way, carrier.cls, world_.config.full_packet)) {
-      more = more || (way.head != kNone && queues_.open(way, carrier.cls, queues_.pool()[way.head].bytes));
+    const Gate& path = world_.exact.gate(index, carrier.cls);
+    if (path.head != kNone || !queues_.open(path, carrier.cls, world_.config.full_packet)) {
+      more = more || (path.head != kNone && queues_.open(path, carrier.cls, queues_.pool()[path.head].bytes));
     } else if (poll()) {
       put(out, index, now);
       world_.served[endpoint] = carrier.number;

@@ -368,8 +368,8 @@ void PacketRun::ask(std::int64_t now, Hosts& hosts, const Question& each) {
   if (model_hosts_) {
     const std::uint32_t to = runner_.message(each.from, each.message).destination;
     // One after the other: a route that is found may move those found before.
-    const auto latency = [&](fabric::NodeId gpu, fabric::NodeId card) {
-      const HostRoute* route = hosts.routes.find(gpu, card);
+    const auto latency = [&](fabric::NodeId gpu, fabric::NodeId nic_node) {
+      const HostRoute* route = hosts.routes.find(gpu, nic_node);
       if (route == nullptr) throw std::logic_error("a GPU and its NIC are not joined");
       return route->latency.count();
     };
@@ -432,7 +432,7 @@ void PacketRun::answered(std::int64_t now, std::uint32_t from, std::uint32_t mes
 
 // ---- inside the servers
 
-// What goes again by another card goes when it can, and raw packets know no order.
+// What goes again by another NIC goes when it can, and raw packets know no order.
 bool PacketRun::keeps_order(const Crossing& crossing) {
   return crossing.kind == Crossing::Kind::out && crossing.again == kNew &&
          !is_raw(runner_.message(crossing.from, crossing.message).stream);
@@ -490,7 +490,7 @@ void PacketRun::moved(std::int64_t now, Hosts& hosts, const HostLinks::Ready& re
   if (ready.done) hosts.free.push_back(slot);
   switch (each.kind) {
     case Crossing::Kind::inside:
-      if (each.from != each.to) hosts.inside_bytes += each.bytes;  // what was read was delivered by a card
+      if (each.from != each.to) hosts.inside_bytes += each.bytes;  // what was read was delivered by a NIC
       runner_.received(now, each.to, each.from, each.message);
       return runner_.sent(now, each.from, each.message);
     case Crossing::Kind::in:

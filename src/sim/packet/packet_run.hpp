@@ -5,7 +5,7 @@
 // A message leaves by all NICs near its GPU, or near the one that it names, a stripe on each (stripes.hpp). Where hosts
 // are modelled, a stripe crosses NVLink and PCIe first (host_links.hpp), enters the NIC part by part as its bytes
 // become ready, and each part that has arrived crosses to the GPU. Between GPUs of one scale-up domain a message does
-// not touch the network. What is read is asked for, and comes the other way. The target's card fetches it from memory
+// not touch the network. What is read is asked for, and comes the other way. The target's NIC fetches it from memory
 // while it sends: the way inside the target's server costs its latency, and nobody there shares it.
 //
 // Stripes of one connection cross one behind another: a queue pair, a stream of bytes keeps the order of its messages.
@@ -88,7 +88,7 @@ class PacketRun final : public Network, public Client {
     std::uint32_t first = kNone;
     std::uint32_t last = kNone;
   };
-  // What keeps the order of its messages: ranks, cards, stream and queue pair. Who sends several streams at once opens
+  // What keeps the order of its messages: ranks, NICs, stream and queue pair. Who sends several streams at once opens
   // connections for each.
   using Connection = std::array<std::uint32_t, 5>;
   // Reads of one NIC from another: the transport takes so many at a time, the others wait.
@@ -114,7 +114,7 @@ class PacketRun final : public Network, public Client {
     std::vector<std::uint32_t> free;
     std::vector<HostLinks::Ready> ready;
     std::vector<NicPair> pairs;
-    std::map<Connection, HostLinks::TransferId> last_out;  // of connections with something on its way to their card
+    std::map<Connection, HostLinks::TransferId> last_out;  // of connections with something on its way to their NIC
     std::map<std::array<std::uint32_t, 3>, std::uint32_t> turns;  // by pair of NICs and stream: messages so far
     FlatMap backlog_index;                                        // by pair of NICs
     std::vector<Backlog> backlogs;
@@ -164,19 +164,19 @@ class PacketRun final : public Network, public Client {
   void arm(Hosts& hosts, std::uint32_t domain);
   std::uint32_t name(std::uint32_t rank, std::uint32_t message) const;
   // What a flow takes alone (packet_run_alone.cpp).
-  struct WayOut {  // of a stripe, to its card
+  struct PathOut {  // of a stripe, to its NIC
     Duration latency;
     Bandwidth rate;  // that it has; 0: it takes no time
     bool rests = false;
     std::uint64_t bytes = 0;  // at least, of each stripe
   };
-  WayOut way_out(Hosts& hosts, std::uint32_t from, std::uint64_t bytes, std::uint64_t stripes);
+  PathOut path_out(Hosts& hosts, std::uint32_t from, std::uint64_t bytes, std::uint64_t stripes);
   std::int64_t unloaded(const schedule::FlowRecord& flow);
   PacketSim::Cut cut_of(const schedule::FlowRecord& flow, std::uint64_t bytes, std::span<const NicPair> stripes) const;
   std::int64_t unloaded_send(const schedule::FlowRecord& flow, const Flow& stripe, const PacketSim::Cut& cut,
-                             const WayOut& out);
+                             const PathOut& out);
   std::int64_t unloaded_read(const schedule::FlowRecord& flow, const Flow& stripe, const PacketSim::Cut& cut,
-                             const WayOut& out);
+                             const PathOut& out);
   std::int64_t sooner(const schedule::FlowRecord& flow, std::int64_t alone, const Flow& stripe,
                       const PacketSim::Cut& cut) const;
   bool is_raw(std::uint32_t stream) const { return engine_.config().protocol_of(stream) == transport::Protocol::raw; }

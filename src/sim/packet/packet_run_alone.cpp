@@ -1,7 +1,7 @@
 // What a flow takes when nothing else is on its way: what slowdown is measured against.
 //
-// Out of its server a stripe goes part by part (packet_run.hpp). Where the way to the card is faster than the card, the
-// card begins with the first part and never waits again; where it is slower, the card waits for each part, and sends
+// Out of its server a stripe goes part by part (packet_run.hpp). Where the way to the NIC is faster than the NIC, the
+// NIC begins with the first part and never waits again; where it is slower, the NIC waits for each part, and sends
 // the last one when all is there. Data that rest on their way, and reads, are taken to cost their latency inside: what
 // that costs beyond shows as slowdown.
 
@@ -21,10 +21,10 @@ bool is_sooner(const schedule::FlowRecord& flow, std::int64_t alone) {
 }  // namespace
 
 // Whether routes share a link is asked of stripes that leave together; each has its even share then.
-PacketRun::WayOut PacketRun::way_out(Hosts& hosts, std::uint32_t from, std::uint64_t bytes, std::uint64_t stripes) {
-  WayOut way;
-  way.bytes = bytes / stripes;
-  if (!model_hosts_) return way;
+PacketRun::PathOut PacketRun::path_out(Hosts& hosts, std::uint32_t from, std::uint64_t bytes, std::uint64_t stripes) {
+  PathOut path;
+  path.bytes = bytes / stripes;
+  if (!model_hosts_) return path;
   std::vector<std::uint32_t> used;
   std::size_t mine = 0;  // of them, those of the first stripe
   for (std::uint64_t i = 0; i < stripes; ++i) {
@@ -33,15 +33,15 @@ PacketRun::WayOut PacketRun::way_out(Hosts& hosts, std::uint32_t from, std::uint
     used.insert(used.end(), route->links.begin(), route->links.end());
     if (i > 0) continue;
     mine = used.size();
-    way.latency = route->latency;
-    way.rests = route->legs > 1;
+    path.latency = route->latency;
+    path.rests = route->legs > 1;
   }
   const auto links = hosts.routes.links(domain_of(from));
   for (std::size_t i = 0; i < mine; ++i) {
     const Bandwidth share = links[used[i]].rate / std::count(used.begin(), used.end(), used[i]);
-    if (way.rate.count() == 0 || share < way.rate) way.rate = share;
+    if (path.rate.count() == 0 || share < path.rate) path.rate = share;
   }
-  return way;
+  return path;
 }
 
 std::int64_t PacketRun::unloaded(const schedule::FlowRecord& flow) {
@@ -55,7 +55,7 @@ std::int64_t PacketRun::unloaded(const schedule::FlowRecord& flow) {
   if (hosts.pairs.empty()) return 0;
   const std::uint64_t payload = engine_.config().payload_of(flow.stream);
   const std::uint64_t used = std::clamp<std::uint64_t>(flow.bytes / payload, 1, hosts.pairs.size());
-  const WayOut out = way_out(hosts, flow.source, flow.bytes, used);
+  const PathOut out = path_out(hosts, flow.source, flow.bytes, used);
   const NicPair pair = hosts.pairs[0];
   const Flow stripe{pair.source, pair.destination, (flow.bytes + used - 1) / used, 0};
   PacketSim::Cut cut = cut_of(flow, stripe.bytes, std::span(hosts.pairs).first(used));
@@ -89,7 +89,7 @@ PacketSim::Cut PacketRun::cut_of(const schedule::FlowRecord& flow, std::uint64_t
 }
 
 std::int64_t PacketRun::unloaded_send(const schedule::FlowRecord& flow, const Flow& stripe, const PacketSim::Cut& cut,
-                                      const WayOut& out) {
+                                      const PathOut& out) {
   const auto by_wire = [&](std::uint64_t bytes) {
     const Flow sent{stripe.source, stripe.destination, bytes, 0};
     return flow.unanswered ? engine_.unloaded_arrival(sent, cut) : engine_.unloaded(sent, cut);
@@ -102,9 +102,9 @@ std::int64_t PacketRun::unloaded_send(const schedule::FlowRecord& flow, const Fl
   };
   const std::uint64_t whole = stripe.bytes;
   const std::uint64_t first = std::min<std::uint64_t>(whole, part_size(whole, cut.full_packet - cut.header));
-  const std::int64_t way = by_wire(whole);
-  if (way == 0) return 0;
-  std::int64_t alone = ready(first) + way;
+  const std::int64_t path = by_wire(whole);
+  if (path == 0) return 0;
+  std::int64_t alone = ready(first) + path;
   if (model_hosts_ && first < whole) {
     const std::uint64_t last = (whole - 1) % first + 1;
     alone = std::max({alone, ready(whole - last) + by_wire(first + last), ready(whole) + by_wire(last)});
@@ -117,7 +117,7 @@ std::int64_t PacketRun::unloaded_send(const schedule::FlowRecord& flow, const Fl
 }
 
 std::int64_t PacketRun::unloaded_read(const schedule::FlowRecord& flow, const Flow& stripe, const PacketSim::Cut& cut,
-                                      const WayOut& out) {
+                                      const PathOut& out) {
   const Flow back{stripe.destination, stripe.source, stripe.bytes, 0};
   const std::int64_t question = engine_.unloaded_arrival({stripe.source, stripe.destination, 0, 0}, cut);
   const std::int64_t answer = engine_.unloaded_arrival(back, cut);

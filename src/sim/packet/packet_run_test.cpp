@@ -71,7 +71,7 @@ RC_GTEST_PROP(PacketRun, AFlowAloneIsNotSlowedDown, ()) {
   RC_ASSERT((flow.unanswered ? flow.received : flow.sent) - flow.start == flow.unloaded);
 }
 
-// From GPU to GPU: through one card, through both ports of one, and through four at once that PCIe cannot keep busy;
+// From GPU to GPU: through one NIC, through both ports of one, and through four at once that PCIe cannot keep busy;
 // where stripes do not meet in the fabric.
 RC_GTEST_PROP(PacketRun, AFlowAloneIsNotSlowedDownByItsServers, ()) {
   static const Built clusters[] = {
@@ -197,7 +197,7 @@ TEST(PacketRun, ReadsWaitForTheirTurnAndComeBackThroughTheServer) {
       ASSERT_GE(flow.sent, flow.unloaded) << flow.source;
       EXPECT_EQ(flow.received, flow.sent);
     }
-    // All bytes come in by one card of 400 Gb/s, and it is hardly ever idle.
+    // All bytes come in by one NIC of 400 Gb/s, and it is hardly ever idle.
     const std::int64_t wire = std::int64_t{40} * 300'000 * 20 * 4160 / 4096;
     EXPECT_GT(result.end, wire);
     EXPECT_LT(result.end, wire * 11 / 10);
@@ -228,7 +228,7 @@ TEST(PacketRun, ARawMessageAloneArrivesToThePicosecondAndIsNotAnswered) {
   EXPECT_EQ(result.unfinished, 0u);
 }
 
-// Eight senders at full rate into one card: seven of eight packets find the queue full, and nobody sends them again.
+// Eight senders at full rate into one NIC: seven of eight packets find the queue full, and nobody sends them again.
 TEST(PacketRun, RawMessagesThatLoseAPacketNeverArrive) {
   const Built hgx = cluster("{kind: hgx-h100, count: 16}", kRails);
   std::vector<Flow> flows;
@@ -286,8 +286,8 @@ TEST(PacketRun, GpusOfOneServerUseNvlinkAlone) {
 }
 
 TEST(PacketRun, TheSlowestOfNicAndPcieDecides) {
-  // A 400G card behind its own Gen5 x16 reaches the line rate. Without GPUDirect, when the GPU hangs on
-  // another socket's root complex, data go through host memory and PCIe twice, which the card still keeps up with.
+  // A 400G NIC behind its own Gen5 x16 reaches the line rate. Without GPUDirect, when the GPU hangs on
+  // another socket's root complex, data go through host memory and PCIe twice, which the NIC still keeps up with.
   const auto rate = [](const Built& built) {
     const schedule::RunResult result = run_matrix(built, matrix_of(16, {{0, 8, 40'000'000, 0}}), true);
     return static_cast<double>(result.flows[0].bytes) * 8000 / static_cast<double>(result.flows[0].received);  // Gb/s
@@ -298,8 +298,8 @@ TEST(PacketRun, TheSlowestOfNicAndPcieDecides) {
   EXPECT_LT(near, 400.0 * 4096 / 4160);
 }
 
-TEST(PacketRun, GpusThatShareACardShareItsRate) {
-  // Two cards for eight GPUs: four flows leave by one card.
+TEST(PacketRun, GpusThatShareANicShareItsRate) {
+  // Two NICs for eight GPUs: four flows leave by one NIC.
   const Built two = cluster("{kind: hgx-h100, count: 8, nics: 2}", kRails);
   const workload::Matrix one = matrix_of(64, {{0, 8, 4'000'000, 0}});
   const workload::Matrix four =
@@ -309,7 +309,7 @@ TEST(PacketRun, GpusThatShareACardShareItsRate) {
 }
 
 TEST(PacketRun, MessagesAreStripedOverTheCardsNearAGpu) {
-  // P5: 32 cards of 100G, four beside each GPU.
+  // P5: 32 NICs of 100G, four beside each GPU.
   const Built p5 =
       cluster("{kind: p5.48xlarge, count: 8}", "{kind: tor-clos, servers_per_leaf: 4, switch: tomahawk-4}");
   const schedule::RunResult result = run_matrix(p5, matrix_of(64, {{0, 63, 20'000'000, 0}}), true);
@@ -372,7 +372,7 @@ TEST(PacketRun, LanesWaitForWhatTheyReceive) {
     EXPECT_GT(result.flows[4 + chunk].start, result.flows[chunk].received);
 }
 
-// GPU 1 has a card of its own, but the message names those next to GPUs 3 and 12.
+// GPU 1 has a NIC of its own, but the message names those next to GPUs 3 and 12.
 TEST(PacketRun, AMessageTakesTheCardsItNames) {
   using schedule::Instruction;
   const Built hgx = cluster("{kind: hgx-h100, count: 2}", kRails);

@@ -21,10 +21,10 @@ class WaitingGates {
   bool is_held(std::uint32_t gate, const PacketPool& pool) const {
     const std::uint32_t port = port_of(gate);
     const std::uint32_t cls = gate % config_.classes;
-    const Gate& way = exact_.gate(port, cls);
+    const Gate& path = exact_.gate(port, cls);
     if (!config_.is_lossless(cls)) return false;
     if (layout_.is_host(layout_.far(port).entity)) return false;  // a host takes what comes, however slowly
-    if (config_.flow_control == FlowControl::credits) return way.credit < pool[way.head].bytes;
+    if (config_.flow_control == FlowControl::credits) return path.credit < pool[path.head].bytes;
     return exact_.holds[layout_.reverse_port(port) * config_.classes + cls].pausing;
   }
   void add(std::uint32_t gate) {
@@ -55,15 +55,15 @@ class WaitingGates {
     find_dead();
     const auto first = std::find_if(held_.begin(), held_.end(), [](const Held& each) { return each.dead; });
     if (first == held_.end()) return {};
-    std::vector<std::uint32_t> way;
+    std::vector<std::uint32_t> path;
     std::uint32_t at = first->gate;
-    while (std::find(way.begin(), way.end(), at) == way.end()) {
-      way.push_back(at);
+    while (std::find(path.begin(), path.end(), at) == path.end()) {
+      path.push_back(at);
       at = held_[static_cast<std::size_t>(number_[at])].by.front();
     }
-    way.erase(way.begin(), std::find(way.begin(), way.end(), at));
-    for (std::uint32_t& gate : way) gate = port_of(gate);
-    return way;
+    path.erase(path.begin(), std::find(path.begin(), path.end(), at));
+    for (std::uint32_t& gate : path) gate = port_of(gate);
+    return path;
   }
 
  private:

@@ -296,7 +296,7 @@ TEST(PacketSim, TheQueueOfANicIsSeen) {
                                 [](const auto& link) { return link.from.ends_with("nic0") && link.bytes > 100'000; });
   ASSERT_NE(nic, out.result.links.end());
   EXPECT_GT(nic->peak_bytes, 0);
-  EXPECT_LE(nic->peak_bytes, 4150) << "a card takes one packet ahead of the wire";
+  EXPECT_LE(nic->peak_bytes, 4150) << "a NIC takes one packet ahead of the wire";
 }
 
 TEST(PacketSim, SprayKeepsAPermutationNearLineRate) {

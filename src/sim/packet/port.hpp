@@ -37,7 +37,7 @@ struct alignas(64) Port {
 struct Link {
   std::int64_t latency = 0;
   std::int64_t per_byte = 0;  // 1/1024 ps: a byte at 3.2 Tb/s takes 2.5 ps
-  std::int64_t gap = 0;       // least time between the starts of two packets: a card's packet rate
+  std::int64_t gap = 0;       // least time between the starts of two packets: a NIC's packet rate
   std::int64_t queue = 0;     // in time: how far ahead a port may be booked
   std::int64_t mark_from = 0;
   std::int64_t mark_to = 0;

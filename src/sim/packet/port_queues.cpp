@@ -8,8 +8,8 @@ std::uint32_t PortQueues::choose_class(std::uint32_t port) {
   std::uint32_t weighted = 0;
   for (std::uint32_t left = state.waiting; left != 0; left &= left - 1) {
     const auto cls = static_cast<std::uint32_t>(std::countr_zero(left));
-    const Gate& way = world_.exact.gate(port, cls);
-    if (!open(way, cls, pool_[way.head].bytes)) continue;
+    const Gate& path = world_.exact.gate(port, cls);
+    if (!open(path, cls, pool_[path.head].bytes)) continue;
     if (world_.config.exact.weight[cls] == 0) return cls;
     ready |= 1u << cls;
     ++weighted;
@@ -18,9 +18,9 @@ std::uint32_t PortQueues::choose_class(std::uint32_t port) {
   if (weighted == 1) {
     // What nobody else wants costs no turn: it would be held against it when somebody does.
     const auto only = static_cast<std::uint32_t>(std::countr_zero(ready));
-    const Gate& way = world_.exact.gate(port, only);
+    const Gate& path = world_.exact.gate(port, only);
     std::int32_t& deficit = world_.exact.details_of(port, only).deficit;
-    deficit = std::max<std::int32_t>(deficit, pool_[way.head].bytes);
+    deficit = std::max<std::int32_t>(deficit, pool_[path.head].bytes);
     return only;
   }
   while (true) {

@@ -52,12 +52,12 @@ class PortQueues {
 
   // Puts a packet of the pool behind the others.
   void append(std::uint32_t index, std::uint32_t cls, std::uint32_t bytes, std::uint32_t port) {
-    Gate& way = world_.exact.gate(port, cls);
-    pool_.chain(way.head, way.tail, index);
-    way.bytes += bytes;
+    Gate& path = world_.exact.gate(port, cls);
+    pool_.chain(path.head, path.tail, index);
+    path.bytes += bytes;
     world_.exact.ports[port].waiting |= static_cast<std::uint16_t>(1u << cls);
     const Link& link = world_.layout.link(world_.exact.wires[port].link);
-    world_.ports[port].peak = std::max(world_.ports[port].peak, link.wire(way.bytes));
+    world_.ports[port].peak = std::max(world_.ports[port].peak, link.wire(path.bytes));
     note_length(port);
   }
   void enqueue(const Event& event, const Queuing& packet, std::uint32_t port) {
@@ -101,15 +101,15 @@ class PortQueues {
 };
 
 inline std::uint32_t PortQueues::take(std::uint32_t port, std::uint32_t cls) {
-  Gate& way = world_.exact.gate(port, cls);
-  const std::uint32_t first = way.head;
+  Gate& path = world_.exact.gate(port, cls);
+  const std::uint32_t first = path.head;
   const std::uint16_t bytes = pool_[first].bytes;
-  way.head = pool_.next(first);
-  way.bytes -= bytes;
+  path.head = pool_.next(first);
+  path.bytes -= bytes;
   const bool weighted = world_.config.exact.weight[cls] > 0;
   if (weighted) world_.exact.details_of(port, cls).deficit -= bytes;
-  if (way.head == PacketPool::kNone) {
-    way.tail = PacketPool::kNone;
+  if (path.head == PacketPool::kNone) {
+    path.tail = PacketPool::kNone;
     if (weighted) world_.exact.details_of(port, cls).deficit = 0;
     world_.exact.ports[port].waiting &= static_cast<std::uint16_t>(~(1u << cls));
   }

@@ -123,9 +123,9 @@ std::vector<Kind> kinds() {
   add("pause", pause);
   pause.exact.watchdog = 3'000'000;
   add("pause_with_watchdog", pause, [](PacketSim& sim) { sim.slow_receiver(0, 50'000); });
-  SimConfig small_card = over(transport::Protocol::tcp, exact(FlowControl::none, false));
-  small_card.exact.nic_buffer = 100'000;
-  add("exact_small_card", small_card, [](PacketSim& sim) { sim.slow_receiver(0, 200'000); });
+  SimConfig small_nic = over(transport::Protocol::tcp, exact(FlowControl::none, false));
+  small_nic.exact.nic_buffer = 100'000;
+  add("exact_small_card", small_nic, [](PacketSim& sim) { sim.slow_receiver(0, 200'000); });
   add("credits", over(transport::Protocol::rocev2, exact(FlowControl::credits, false)));
   add("scheduled", exact(FlowControl::scheduled, false));
   add("scheduled_roce", over(transport::Protocol::rocev2, exact(FlowControl::scheduled, false)));

@@ -1,5 +1,5 @@
 #pragma once
-// A scheduled fabric: cells with credits from the receiving port, as in a chassis whose line cards stand in racks.
+// A scheduled fabric: cells with credits from the receiving port, as in a chassis whose line NICs stand in racks.
 //
 //   host -> ingress leaf: virtual queues, one per port of egress   -> cells over all uplinks -> egress leaf -> host
 //                  | asks for as many bytes as a packet has                                      |

@@ -39,8 +39,8 @@ std::int64_t World::load(std::uint32_t port, std::int64_t now) const {
   if (!config.exact.on) return load;
   const Link& link = layout.link(layout.far(port).link);
   for (std::uint32_t cls = 0; cls < config.exact.classes; ++cls) {
-    const Gate& way = exact.gate(port, cls);
-    load += link.wire(way.bytes);
+    const Gate& path = exact.gate(port, cls);
+    load += link.wire(path.bytes);
   }
   return load;
 }

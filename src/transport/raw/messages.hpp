@@ -1,8 +1,8 @@
 #pragma once
-// Messages over raw: cut into packets that leave as fast as the card takes them, each once. Nobody
+// Messages over raw: cut into packets that leave as fast as the NIC takes them, each once. Nobody
 // acknowledges, repeats or slows down: what is lost is lost, and what queues do with an open-loop source shows.
 //
-// Driven like SRD. Every packet is told by itself, when it was handed to the card and when it arrived: how many make
+// Driven like SRD. Every packet is told by itself, when it was handed to the NIC and when it arrived: how many make
 // a message whole the driver knows, so a receiver keeps nothing and what never comes leaves nothing behind.
 
 #include <cstdint>

@@ -75,7 +75,7 @@ bool Roce::fits(const ReceiveQp& qp, std::uint32_t sequence, const Shares& share
 
 // False for a packet of an older connection; a newer one makes us forget the former.
 bool Roce::admit(ReceivePeer& peer, const Header& header) {
-  // Queue pairs of our predecessor: cards drop what is for numbers they do not know, and the sender's retries run out.
+  // Queue pairs of our predecessor: NICs drop what is for numbers they do not know, and the sender's retries run out.
   if (header.peer_generation != 0 && header.peer_generation != config_.generation) return false;
   if (header.generation != peer.generation) {
     if (peer.generation != 0 && !newer(header.generation, peer.generation)) return false;

@@ -61,7 +61,7 @@ class RedSwitch : public TestingClock {
   }
 
  protected:
-  // A card has the next packet at hand while it sends one.
+  // A NIC has the next packet at hand while it sends one.
   Instant ready(std::uint32_t endpoint) const { return wires_[endpoint] - config_.packet_time + 1; }
 
   void enter(Transmit packet, bool is_ack) {

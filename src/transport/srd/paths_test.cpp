@@ -19,7 +19,7 @@ namespace {
 
 constexpr Instant kPacket = 100'000;   // ps on the sender's wire
 constexpr Instant kDelay = 2'000'000;  // one way
-constexpr std::uint32_t kWays = 4;
+constexpr std::uint32_t kPaths = 4;
 
 SrdConfig config_of() {
   SrdConfig config;
@@ -30,18 +30,18 @@ SrdConfig config_of() {
   return config;
 }
 
-struct Ways {
+struct Paths {
   struct Sent {
     Instant when;
-    std::uint32_t way;
+    std::uint32_t path;
     Transmit packet;
   };
 
-  Ways() : srd{Srd(config_of()), Srd(config_of())} { per_packet.fill(kPacket); }
+  Paths() : srd{Srd(config_of()), Srd(config_of())} { per_packet.fill(kPacket); }
 
   Srd srd[2];
-  std::array<Instant, kWays> per_packet;  // of data; acknowledgements take none
-  std::array<Instant, kWays> extra{};     // latency beside kDelay, of data
+  std::array<Instant, kPaths> per_packet;  // of data; acknowledgements take none
+  std::array<Instant, kPaths> extra{};     // latency beside kDelay, of data
   std::function<bool(const Transmit&)> dies = [](const Transmit&) { return false; };
   std::vector<Sent> data;
   std::vector<Sent> acks;
@@ -49,12 +49,12 @@ struct Ways {
   Instant now = 0;
 
   void send(const Transmit& out) {
-    const std::uint32_t way = out.header.path % kWays;
+    const std::uint32_t path = out.header.path % kPaths;
     const bool is_data = out.type == PacketType::data;
-    (is_data ? data : acks).push_back({now, way, out});
+    (is_data ? data : acks).push_back({now, path, out});
     if (dies(out)) return;
     Instant arrives = now + kDelay;
-    if (is_data) arrives = (busy[way] = std::max(busy[way], now) + per_packet[way]) + kDelay + extra[way];
+    if (is_data) arrives = (busy[path] = std::max(busy[path], now) + per_packet[path]) + kDelay + extra[path];
     wire.emplace(arrives, out);
   }
 
@@ -95,118 +95,118 @@ struct Ways {
   }
 
   // Percent of the data packets from one place on that took a way.
-  double share(std::uint32_t way, std::size_t from, std::size_t to) const {
+  double share(std::uint32_t path, std::size_t from, std::size_t to) const {
     std::size_t taken = 0;
-    for (std::size_t i = from; i < to; ++i) taken += data[i].way == way;
+    for (std::size_t i = from; i < to; ++i) taken += data[i].path == path;
     return 100.0 * static_cast<double>(taken) / static_cast<double>(to - from);
   }
 
  private:
-  std::array<Instant, kWays> busy{};
+  std::array<Instant, kPaths> busy{};
   Instant own_wire = 0;
   std::multimap<Instant, Transmit> wire;
 };
 
 TEST(SrdPaths, EqualWaysGetEqualShares) {
-  Ways ways;
-  ways.carry(4000);
-  for (std::uint32_t way = 0; way < kWays; ++way) EXPECT_NEAR(ways.share(way, 0, 4000), 25, 2) << way;
+  Paths paths;
+  paths.carry(4000);
+  for (std::uint32_t path = 0; path < kPaths; ++path) EXPECT_NEAR(paths.share(path, 0, 4000), 25, 2) << path;
 }
 
 // A way that is twice as long as the others holds its packets twice as long, which alone would leave it half a share;
 // that they come behind the mean leaves it less.
 TEST(SrdPaths, AWayThatLagsGetsLessThanWhatIsInFlightTells) {
-  Ways ways;
-  ways.extra[0] = 2 * kDelay;
-  ways.carry(4000);
-  EXPECT_LT(ways.share(0, 1000, 4000), 5);
+  Paths paths;
+  paths.extra[0] = 2 * kDelay;
+  paths.carry(4000);
+  EXPECT_LT(paths.share(0, 1000, 4000), 5);
 }
 
 TEST(SrdPaths, ASlowWayGetsWhatItCanCarryAndNoMore) {
-  Ways ways;
-  ways.per_packet[0] = 16 * kPacket;  // a sixteenth of the sender's rate
-  ways.carry(8000);
-  const double share = ways.share(0, 1000, 8000);
+  Paths paths;
+  paths.per_packet[0] = 16 * kPacket;  // a sixteenth of the sender's rate
+  paths.carry(8000);
+  const double share = paths.share(0, 1000, 8000);
   EXPECT_GT(share, 1);
   EXPECT_LT(share, 6.5);
-  EXPECT_LT(ways.now, 8000 * kPacket * 11 / 10);
+  EXPECT_LT(paths.now, 8000 * kPacket * 11 / 10);
 }
 
 TEST(SrdPaths, AWayThatHasBecomeQuickIsFoundAgain) {
-  Ways ways;
-  ways.extra[0] = 2 * kDelay;
-  ways.carry(4000);
-  ways.extra[0] = 0;
-  const std::size_t healed = ways.data.size();
-  ways.carry(8000);
-  EXPECT_GT(ways.share(0, ways.data.size() - 2000, ways.data.size()), 2 * ways.share(0, 1000, healed));
+  Paths paths;
+  paths.extra[0] = 2 * kDelay;
+  paths.carry(4000);
+  paths.extra[0] = 0;
+  const std::size_t healed = paths.data.size();
+  paths.carry(8000);
+  EXPECT_GT(paths.share(0, paths.data.size() - 2000, paths.data.size()), 2 * paths.share(0, 1000, healed));
 }
 
 TEST(SrdPaths, WhatIsSentLastTakesNoWayThatLags) {
-  Ways ways;
-  ways.extra[0] = 2 * kDelay;
-  ways.carry(4000);
-  EXPECT_EQ(ways.share(0, ways.data.size() - 20, ways.data.size()), 0);
+  Paths paths;
+  paths.extra[0] = 2 * kDelay;
+  paths.carry(4000);
+  EXPECT_EQ(paths.share(0, paths.data.size() - 20, paths.data.size()), 0);
 }
 
 // ---- acknowledgements
 
 TEST(SrdPaths, AnAnswerComesBackByThePathOfWhatItAnswers) {
-  Ways ways;
-  ways.carry(1000);
+  Paths paths;
+  paths.carry(1000);
   std::map<std::uint32_t, std::uint16_t> path_of;
-  for (const Ways::Sent& each : ways.data) {
+  for (const Paths::Sent& each : paths.data) {
     EXPECT_EQ(each.packet.header.echo, 0);
     path_of[each.packet.header.sequence] = each.packet.header.path;
   }
-  ASSERT_GT(ways.acks.size(), 50u);
-  for (const Ways::Sent& ack : ways.acks) EXPECT_EQ(ack.packet.header.path, path_of[ack.packet.header.echoed()]);
+  ASSERT_GT(paths.acks.size(), 50u);
+  for (const Paths::Sent& ack : paths.acks) EXPECT_EQ(ack.packet.header.path, path_of[ack.packet.header.echoed()]);
 }
 
 // Way 0 is dead for data and way 1 for answers. Once that has been felt, answers are asked for on a way by which one
 // came.
 TEST(SrdPaths, OnceWaysHaveDiedAnswersTakeOneThatWorked) {
-  Ways ways;
-  ways.dies = [](const Transmit& packet) {
-    return packet.header.path % kWays == (packet.type == PacketType::data ? 0 : 1);
+  Paths paths;
+  paths.dies = [](const Transmit& packet) {
+    return packet.header.path % kPaths == (packet.type == PacketType::data ? 0 : 1);
   };
-  ways.carry(2000);
+  paths.carry(2000);
   const auto dead = [&](std::size_t from) {
     std::size_t lost = 0;
-    for (std::size_t i = from; i < ways.acks.size(); ++i) lost += ways.acks[i].way == 1;
+    for (std::size_t i = from; i < paths.acks.size(); ++i) lost += paths.acks[i].path == 1;
     return lost;
   };
   EXPECT_GT(dead(0), 0u);
-  const std::size_t before = ways.acks.size();
-  ways.carry(4000);
-  EXPECT_LE(100 * dead(before), 3 * (ways.acks.size() - before));
+  const std::size_t before = paths.acks.size();
+  paths.carry(4000);
+  EXPECT_LE(100 * dead(before), 3 * (paths.acks.size() - before));
 }
 
 // The packet arrives and ten answers die: two questions, then four, eight, each by another way. One question at a time,
 // each twice as late as the one before, would take five hundred round trips.
 TEST(SrdPaths, OnePacketAsksByEverMoreWaysUntilAnAnswerComes) {
-  Ways ways;
-  ways.dies = [&](const Transmit& packet) { return packet.type == PacketType::ack && ways.acks.size() <= 10; };
-  ways.carry(1);
-  EXPECT_LT(ways.now, 60 * config_of().base_rtt);
-  EXPECT_LE(ways.data.size(), 20u);
+  Paths paths;
+  paths.dies = [&](const Transmit& packet) { return packet.type == PacketType::ack && paths.acks.size() <= 10; };
+  paths.carry(1);
+  EXPECT_LT(paths.now, 60 * config_of().base_rtt);
+  EXPECT_LE(paths.data.size(), 20u);
   std::map<std::uint16_t, int> times;
-  for (const Ways::Sent& ack : ways.acks) EXPECT_EQ(++times[ack.packet.header.path], 1) << "the same way twice";
+  for (const Paths::Sent& ack : paths.acks) EXPECT_EQ(++times[ack.packet.header.path], 1) << "the same way twice";
 }
 
 // What lags by more than two round trips goes out again when nothing else is left, and is not waited for.
 TEST(SrdPaths, TheEndOfAMessageDoesNotWaitForOneThatLags) {
-  Ways ways;
+  Paths paths;
   bool held = false;
-  ways.dies = [&](const Transmit& packet) {
+  paths.dies = [&](const Transmit& packet) {
     const bool lost = !held && packet.type == PacketType::data && packet.header.sequence == 900;
     held = held || lost;
     return lost;
   };
-  ways.carry(1000);
+  paths.carry(1000);
   // It was sent 100 packet times before the last, which is more than two round trips and less than five.
-  EXPECT_LT(ways.now, 1000 * kPacket + 4 * config_of().base_rtt);
-  EXPECT_EQ(ways.data.size(), 1001u);
+  EXPECT_LT(paths.now, 1000 * kPacket + 4 * config_of().base_rtt);
+  EXPECT_EQ(paths.data.size(), 1001u);
 }
 
 }  // namespace
