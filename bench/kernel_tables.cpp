@@ -368,14 +368,16 @@ std::vector<KernelTable> own_tables(const std::string& directory) {
 
 std::vector<KernelTable> step_tables(const std::string& directory) {
   std::vector<KernelTable> all;
-  each_line(directory + "/h200_steps.csv", [&](const Line& line) {
+  const auto add = [&](const Line& line) {
     const StepShape step{line.number("layers"),   line.number("width"),    line.number("heads"),
                          line.number("kv_heads"), line.number("hidden"),   line.number("vocabulary"),
                          line.number("batch"),    line.number("sequence"), line.number("parameters")};
     all.push_back({"h200-sxm", "step, " + line.text("model"), Load::training, {}});
     all.back().rows.push_back({line.text("model"), line.real("step_ms") * 1000,
                                [step](const Kernels& kernels) { return step_time(step, kernels); }});
-  });
+  };
+  each_line(directory + "/h200_steps.csv", add);
+  each_line(directory + "/h200_steps_left_out.csv", add);
   return all;
 }
 

@@ -439,7 +439,7 @@ def measure_steps():
                     step()
                 torch.cuda.synchronize()
             for event in sorted(profiler.key_averages(), key=lambda each: -each.self_device_time_total):
-                if event.device_type == torch.autograd.DeviceType.CUDA and "#" not in event.key:  # not the optimizer's own mark
+                if event.device_type == torch.autograd.DeviceType.CUDA and not event.key.startswith("Optimizer.step#"):
                     busy += event.self_device_time_total / 3
                     kernels.add(model=name, kernel=event.key[:160], calls=round(event.count / 3, 2), total_us=f"{event.self_device_time_total / 3:.1f}")
         except Exception as fault:
