@@ -250,13 +250,18 @@ struct Published {
 constexpr std::int64_t kLeastSide = 256;
 constexpr std::int64_t kLeastSequence = 512;
 
-// vLLM quantises what comes in before each product of fewer bits, row by row. Its kernel for that is its own, so only
-// products are taken that last longer: those with many columns.
+// vLLM quantises what comes in before each product of fewer bits. To 8 it does so row by row, each in a block of
+// threads of its own, which takes some ns for every row; so only products are taken that last longer: those with many
+// columns.
 constexpr std::int64_t kLeastQuantised = 4096;
 KernelRow quantised_row(const Gemm& gemm, double us) {
   KernelRow row = gemm_row(gemm, us);
   row.time = [gemm](const Kernels& kernels) {
-    return kernels.memory_bound(Bytes(3 * gemm.m * gemm.k), Access::quantisation) + kernels.gemm(gemm);
+    const Duration before =
+        gemm.precision == Precision::nvfp4
+            ? kernels.memory_bound(Bytes(5 * gemm.m * gemm.k / 2), Access::activation)
+            : kernels.memory_bound(Bytes(3 * gemm.m * gemm.k), Access::quantisation) + Duration(5'500) * gemm.m;
+    return before + kernels.gemm(gemm);
   };
   return row;
 }
@@ -295,11 +300,14 @@ KernelTable published_attention(const std::string& file, const std::string& gpu,
                     true,
                     line.number("window_size")};
     shape.kernel = pages ? AttentionKernel::flash3 : AttentionKernel::flash2;
-    // vLLM 0.24 has kernels for its cache before this one, and its kernel looks up pages for every block of queries.
+    // vLLM writes keys and values to pages first, by another kernel; its kernel of 0.24 looks up pages for every block.
     const std::int64_t blocks = shape.batch * shape.heads * ((tokens + 127) / 128);
-    const Duration paging = pages ? microseconds(8) + microseconds(3) * blocks / multiprocessors : Duration{};
-    table.rows.push_back({shape_of(shape), line.real("latency") * 1000,
-                          [=](const Kernels& kernels) { return kernels.attention_forward(shape) + paging; }});
+    const Bytes cached(8 * shape.batch * shape.kv_heads * tokens * dim);
+    const Duration paging = pages ? microseconds(8) + nanoseconds(1500) * blocks / multiprocessors : Duration{};
+    table.rows.push_back({shape_of(shape), line.real("latency") * 1000, [=](const Kernels& kernels) {
+                            return kernels.attention_forward(shape) + kernels.memory_bound(cached, Access::widening) +
+                                   paging;
+                          }});
   });
   table.fitted = !window;
   return table;

@@ -31,7 +31,9 @@ using compute::Kernels;
 constexpr double kMostOff = 0.08;      // in the median of a table of our own
 constexpr double kMostStepOff = 0.05;  // of a whole step
 constexpr std::size_t kRowsForFit = 400;
-constexpr std::int64_t kMostOfMemory = 930;  // per mille: refresh and turning around take the rest
+// Per mille: below and above these a share would no longer mean what it says. Refresh and turning around take some of
+// any memory's bandwidth.
+constexpr std::int64_t kLeastOfMemory = 800, kMostOfMemory = 930, kMostOfPeak = 1000;
 
 struct Errors {
   std::size_t rows = 0;
@@ -130,6 +132,11 @@ double loss_of(const std::vector<KernelTable>& tables, Gpus& gpus, const Constan
   return loss;
 }
 
+bool sensible(const compute::Knob& knob) {
+  if (knob.name == "memory") return *knob.value >= kLeastOfMemory && *knob.value <= kMostOfMemory;
+  return (knob.name != "matrix" && knob.name != "fp8" && knob.name != "fp4") || *knob.value <= kMostOfPeak;
+}
+
 Constants refitted(const std::vector<KernelTable>& tables, Gpus& gpus) {
   Constants best = compute::constants();
   double least = loss_of(tables, gpus, best);
@@ -141,7 +148,7 @@ Constants refitted(const std::vector<KernelTable>& tables, Gpus& gpus) {
           Constants tried = best;
           std::int64_t& value = *compute::knobs(tried)[knob].value;
           value = static_cast<std::int64_t>(std::llround(static_cast<double>(value) * factor));
-          if (compute::knobs(tried)[knob].name == "memory" && value > kMostOfMemory) break;
+          if (!sensible(compute::knobs(tried)[knob])) break;
           const double loss = loss_of(tables, gpus, tried);
           better = loss < least - 1e-5;
           if (better) least = loss, best = tried;
