@@ -267,7 +267,7 @@ KernelRow quantised_row(const Gemm& gemm, double us) {
 }
 
 KernelTable published_gemms(const std::string& file, const std::string& gpu, const std::string& dtype) {
-  KernelTable table{gpu, fmt::format("gemm {}", dtype == "bfloat16" ? "bf16" : dtype), Load::rested, {}};
+  KernelTable table{gpu, fmt::format("gemm {}, vLLM", dtype == "bfloat16" ? "bf16" : dtype), Load::rested, {}};
   const Precision precision = dtype == "bfloat16" ? Precision::bf16
                               : dtype == "fp8"    ? Precision::fp8
                                                   : Precision::nvfp4;
@@ -285,7 +285,7 @@ KernelTable published_gemms(const std::string& file, const std::string& gpu, con
 KernelTable published_attention(const std::string& file, const std::string& gpu, std::int64_t multiprocessors,
                                 bool window) {
   const bool pages = !gpu.starts_with("a100");
-  KernelTable table{gpu, window ? "attention in a window" : "attention", Load::rested, {}};
+  KernelTable table{gpu, window ? "attention in a window, vLLM" : "attention, vLLM", Load::rested, {}};
   each_line(file, [&](const Line& line) {
     const std::int64_t tokens = line.number("isl"), dim = line.number("head_dim");
     if (line.text("kv_cache_dtype") != "bfloat16" || tokens < kLeastSequence || dim > 256) return;
