@@ -49,12 +49,14 @@ struct ValidateOptions {
   std::string directory = "truth";
   bool rows = false;  // every row beside the summary
   bool leave_one_out = false;
-  bool page = false;  // as docs/validation.md
-  std::string plots;  // a directory for a picture per table
-  std::string refit;  // fitted, measured or all: constants that are fitted to these tables, and shown
+  bool page = false;      // as docs/validation.md
+  std::string plots;      // a directory for a picture per table
+  bool training = false;  // steps of training instead: the folder "training" in it
+  std::string refit;      // fitted, measured or all: constants that are fitted to these tables, and shown
   bool json = false;
 };
 int validate(const ValidateOptions& options, Console& console);
+int validate_training(const ValidateOptions& options, Console& console);
 
 struct WhyOptions {
   InputOptions input;    // `nodes` 0: what the files say

@@ -125,6 +125,7 @@ int write_plots(const std::vector<Verdict>& verdicts, const std::string& directo
 }  // namespace
 
 int validate(const ValidateOptions& options, Console& console) {
+  if (options.training) return validate_training(options, console);
   bool failed = false;
   const std::vector<TruthTable> tables = load(options.directory, console, failed);
   if (tables.empty() && !failed) {

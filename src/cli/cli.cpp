@@ -292,10 +292,11 @@ void add_compare(CLI::App& app, Verbs& verbs) {
 
 void add_validate(CLI::App& app, Verbs& verbs) {
   app::ValidateOptions& options = verbs.validate;
-  CLI::App* command = app.add_subcommand("validate", "compare collectives with measurements");
+  CLI::App* command = app.add_subcommand("validate", "compare collectives and training with measurements");
   command->add_option("directory", options.directory, "tables NAME.csv with their clusters NAME.weft.yaml")
       ->capture_default_str();
   command->add_flag("--rows", options.rows, "every row, measured and simulated");
+  command->add_flag("--training", options.training, "published training steps instead, of DIRECTORY/training");
   command->add_flag("--leave-one-out", options.leave_one_out, "errors with constants fitted without the table");
   command->add_flag("--page", options.page, "as docs/validation.md: everything, left-out errors too");
   command->add_option("--plots", options.plots, "a picture per table")->type_name("DIR");

@@ -9,7 +9,7 @@ namespace weft::experiment {
 namespace {
 
 // Where there are more ranks than that, groups of the first ones stand for all: those share servers and leaves.
-constexpr std::int64_t kMostRanksTogether = 4'096;
+constexpr std::int64_t kMostRanksTogether = 1'024;
 
 }  // namespace
 
