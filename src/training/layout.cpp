@@ -139,56 +139,40 @@ Result<Layout, WrongLayout> layout_of(const TrainingRun& run, std::int64_t gpus,
   return out;
 }
 
-namespace {
-
-// A group is `size` ranks, `stride` apart; groups fill blocks of size x stride ranks.
-struct Pattern {
-  std::int64_t size;
-  std::int64_t stride;
-};
-
-Pattern pattern_of(const Layout& layout, Group group) {
+GroupPattern pattern_of(const Layout& layout, Group group) {
   const std::int64_t stage = layout.stage_ranks();
+  const auto all = [&](std::int64_t size, std::int64_t stride) {
+    return GroupPattern{size, stride, stride, layout.gpus / (size * stride)};
+  };
   switch (group) {
     case Group::tensor:
-      return {layout.tensor, 1};
+      return all(layout.tensor, 1);
     case Group::context:
-      return {layout.context, layout.tensor};
+      return all(layout.context, layout.tensor);
     case Group::expert:
-      return {layout.expert, 1};
+      return all(layout.expert, 1);
     case Group::pipeline:
-      return {layout.pipeline, stage};
+      return all(layout.pipeline, stage);
     case Group::data:
-      return {layout.data * layout.context, layout.tensor};
+      return all(layout.data * layout.context, layout.tensor);
     case Group::expert_data:
-      return {stage / layout.expert, layout.expert};
+      return all(stage / layout.expert, layout.expert);
     case Group::shard:
-      return {layout.shards, layout.tensor};
+      return all(layout.shards, layout.tensor);
     case Group::replica:
-      return {layout.data * layout.context / layout.shards, layout.tensor * layout.shards};
-    case Group::embedding:
-      return {layout.pipeline > 1 ? 2 : 1, stage * std::max<std::int64_t>(1, layout.pipeline - 1)};
+      return all(layout.data * layout.context / layout.shards, layout.tensor * layout.shards);
+    case Group::embedding:  // of the first and the last stage
+      return layout.pipeline > 1 ? GroupPattern{2, stage * (layout.pipeline - 1), stage, 1} : GroupPattern{};
   }
-  return {1, 1};
+  return {};
 }
 
-}  // namespace
-
-std::int64_t group_size(const Layout& layout, Group group) { return pattern_of(layout, group).size; }
-
-std::vector<std::vector<std::uint32_t>> groups_of(const Layout& layout, Group group) {
-  const auto [size, stride] = pattern_of(layout, group);
-  std::vector<std::vector<std::uint32_t>> all;
-  const std::int64_t block = size * stride;
-  // Of embeddings only the first and the last stage have groups.
-  const std::int64_t blocks = group == Group::embedding ? 1 : layout.gpus / block;
-  for (std::int64_t at = 0; at < blocks; ++at)
-    for (std::int64_t lane = 0; lane < (group == Group::embedding ? layout.stage_ranks() : stride); ++lane) {
-      auto& ranks = all.emplace_back();
-      for (std::int64_t i = 0; i < size; ++i)
-        ranks.push_back(static_cast<std::uint32_t>(at * block + lane + i * stride));
-    }
-  return all;
+std::vector<std::uint32_t> ranks_of(const GroupPattern& pattern, std::int64_t group) {
+  const std::int64_t first = group / pattern.lanes * pattern.size * pattern.stride + group % pattern.lanes;
+  std::vector<std::uint32_t> ranks;
+  for (std::int64_t i = 0; i < pattern.size; ++i)
+    ranks.push_back(static_cast<std::uint32_t>(first + i * pattern.stride));
+  return ranks;
 }
 
 }  // namespace weft::training

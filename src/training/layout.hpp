@@ -62,9 +62,17 @@ struct WrongLayout {
 // Of a job on so many GPUs; `domain` is how many share a scale-up domain.
 Result<Layout, WrongLayout> layout_of(const model::TrainingRun& run, std::int64_t gpus, std::int64_t domain);
 
-// Ranks that a group has, and how many such groups there are.
-std::int64_t group_size(const Layout& layout, Group group);
-// The ranks of every group of a kind, ordered; all have the same number.
-std::vector<std::vector<std::uint32_t>> groups_of(const Layout& layout, Group group);
+// Where the groups of a kind are: each has `size` ranks that are `stride` apart; `lanes` of them begin one rank behind
+// another in each of `blocks` blocks of size x stride ranks.
+struct GroupPattern {
+  std::int64_t size = 1;
+  std::int64_t stride = 1;
+  std::int64_t lanes = 1;
+  std::int64_t blocks = 1;
+  auto operator<=>(const GroupPattern&) const = default;
+};
+GroupPattern pattern_of(const Layout& layout, Group group);
+// Ranks of one group, ordered.
+std::vector<std::uint32_t> ranks_of(const GroupPattern& pattern, std::int64_t group);
 
 }  // namespace weft::training

@@ -85,7 +85,7 @@ class Stepping {
   }
 
   Exchange exchange_of(Group group, Operation operation, std::uint64_t bytes) {
-    if (group_size(layout_, group) < 2 || bytes == 0) return {};
+    if (pattern_of(layout_, group).size < 2 || bytes == 0) return {};
     return communication_.exchange(group, operation, bytes);
   }
   Duration time_of(Group group, Operation operation, std::int64_t bytes) {
