@@ -42,7 +42,7 @@ Attention drawn_attention() {
   each.kv_heads = *rc::gen::element<std::int64_t>(1, 2, 8);
   each.heads = each.kv_heads * *rc::gen::element<std::int64_t>(1, 4, 16);
   each.queries = *rc::gen::inRange<std::int64_t>(1, 9'000);
-  each.keys = each.queries + *rc::gen::element<std::int64_t>(0, 0, 1, 127, 4096);
+  each.keys = std::max<std::int64_t>(1, each.queries + *rc::gen::element<std::int64_t>(0, 0, 1, 127, 4096, -1, -300));
   each.head_dim = *rc::gen::element<std::int64_t>(64, 96, 128, 192, 256);
   each.value_dim = *rc::gen::element<std::int64_t>(64, 128);
   each.causal = *rc::gen::arbitrary<bool>();
@@ -60,7 +60,7 @@ Kernels drawn_kernels() {
 std::int64_t counted_pairs(const Attention& each) {
   std::int64_t pairs = 0;
   for (std::int64_t query = 0; query < each.queries; ++query) {
-    const std::int64_t last = each.causal ? each.keys - each.queries + query + 1 : each.keys;
+    const std::int64_t last = each.causal ? std::max<std::int64_t>(0, each.keys - each.queries + query + 1) : each.keys;
     pairs += each.window > 0 ? std::min(last, each.window) : last;
   }
   return pairs;
