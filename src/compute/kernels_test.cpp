@@ -42,7 +42,7 @@ Attention drawn_attention() {
   each.kv_heads = *rc::gen::element<std::int64_t>(1, 2, 8);
   each.heads = each.kv_heads * *rc::gen::element<std::int64_t>(1, 4, 16);
   each.queries = *rc::gen::inRange<std::int64_t>(1, 9'000);
-  each.keys = each.queries + *rc::gen::element<std::int64_t>(0, 0, 1, 127, 4096);
+  each.keys = std::max<std::int64_t>(1, each.queries + *rc::gen::element<std::int64_t>(0, 0, 1, 127, 4096, -1, -300));
   each.head_dim = *rc::gen::element<std::int64_t>(64, 96, 128, 192, 256);
   each.value_dim = *rc::gen::element<std::int64_t>(64, 128);
   each.causal = *rc::gen::arbitrary<bool>();
@@ -60,7 +60,7 @@ Kernels drawn_kernels() {
 std::int64_t counted_pairs(const Attention& each) {
   std::int64_t pairs = 0;
   for (std::int64_t query = 0; query < each.queries; ++query) {
-    const std::int64_t last = each.causal ? each.keys - each.queries + query + 1 : each.keys;
+    const std::int64_t last = each.causal ? std::max<std::int64_t>(0, each.keys - each.queries + query + 1) : each.keys;
     pairs += each.window > 0 ? std::min(last, each.window) : last;
   }
   return pairs;
@@ -288,6 +288,81 @@ TEST(Kernels, ScaledGpusFollowTheirRates) {
   EXPECT_NEAR(
       seconds(Kernels(gpu("trainium3")).memory_bound(many)) / seconds(Kernels(gpu("trainium2")).memory_bound(many)),
       2.9 / 4.9, 0.01);
+}
+
+// Within 15 % of what truth/compute has, kind by kind.
+TEST(Kernels, OfAnH200TakeWhatWasMeasured) {
+  const Kernels kernels(gpu("h200-sxm"), Load::steady);
+  const auto microseconds_of = [](Duration time) { return static_cast<double>(time.count()) / 1e6; };
+  const auto near = [&](Duration time, double measured) {
+    EXPECT_NEAR(microseconds_of(time), measured, 0.15 * measured);
+  };
+  near(kernels.gemm({8192, 6144, 4096}), 605.2);
+  near(kernels.gemm({1536, 2560, 1536}), 20.3);
+  near(kernels.gemm({8192, 16'384, 256}), 157.0);
+  near(kernels.gemm({8192, 4096, 4096, 1, Precision::fp8}), 244.2);
+  near(kernels.gemm({1024, 4096, 7168, 64}), 5876.2);
+  near(kernels.gemm({128, 14'336, 4096, 8}), 284.6);
+  near(kernels.gemm({2048, 2048, 128, 64, Precision::bf16, true}), 182.4);
+  Attention each{2, 32, 8, 4096, 4096, 128, 128};
+  near(kernels.attention_forward(each), 906.4);
+  near(kernels.attention_backward(each), 2774.9);
+  each.kernel = AttentionKernel::cudnn;
+  near(kernels.attention_forward(each), 523.3);
+  near(kernels.attention_backward(each), 1566.2);
+  near(kernels.memory_bound(Bytes(201'326'592)), 47.4);
+  near(kernels.memory_bound(Bytes(134'217'728), Access::norm), 55.6);
+  near(kernels.optimizer({268'435'456, Optimizer::adam, 4, 0}), 2158.8);
+}
+
+// One number for each constant of a generation and for what is the same everywhere: whoever fits anew changes these,
+// and nobody else.
+TEST(Kernels, StayWhatTheyAre) {
+  const auto times = [](const std::string& name) {
+    const Kernels kernels(gpu(name));
+    Attention attention{2, 16, 4, 3000, 5000, 128, 64};
+    std::vector<std::int64_t> all = {kernels.gemm({1000, 3000, 500}).count(),
+                                     kernels.gemm({4096, 4096, 4096, 1, Precision::mxfp8}).count(),
+                                     kernels.gemm({4096, 4096, 4096, 1, Precision::nvfp4}).count(),
+                                     kernels.gemm({700, 4096, 512, 5}).count(),
+                                     kernels.gemm({100, 100, 50'000}).count(),
+                                     kernels.gemm({8, 8192, 8192}).count()};
+    for (const AttentionKernel kernel : {AttentionKernel::flash2, AttentionKernel::flash3, AttentionKernel::unfused})
+      for (const bool causal : {true, false}) {
+        attention.kernel = kernel;
+        attention.causal = causal;
+        all.push_back(kernels.attention_forward(attention).count());
+        all.push_back(kernels.attention_backward(attention).count());
+      }
+    for (int access = 0; access <= static_cast<int>(Access::many_tensors); ++access)
+      all.push_back(kernels.memory_bound(Bytes(50'000'000), static_cast<Access>(access)).count());
+    return all;
+  };
+  using Times = std::vector<std::int64_t>;
+  EXPECT_EQ(times("a100-80-sxm"),
+            (Times{19'354'859,    567'682'470,   567'682'470,   103'928'155,   28'127'393,    76'326'480,
+                   962'094'745,   2'987'237'309, 1'366'147'690, 4'242'695'009, 944'798'059,   2'987'237'309,
+                   1'366'147'690, 4'242'695'009, 2'597'700'159, 4'011'597'845, 2'597'700'159, 4'011'597'845,
+                   28'460'050,    39'138'958,    45'290'403,    71'410'384,    62'022'333,    57'040'918,
+                   32'930'291,    75'216'351,    131'762'142,   71'410'384,    149'432'702,   34'487'866}));
+  EXPECT_EQ(times("h100-96-hbm2e"),
+            (Times{8'939'890,   133'072'860,   133'072'860,   48'786'404,    15'254'130,    67'398'483,
+                   524'915'489, 1'661'597'122, 670'934'256,   2'124'584'109, 329'456'556,   983'123'297,
+                   427'672'554, 1'240'306'485, 1'907'400'025, 3'350'300'628, 1'907'400'025, 3'350'300'628,
+                   25'140'595,  34'528'604,    39'936'444,    62'898'962,    54'645'767,    50'266'521,
+                   29'070'460,  66'244'851,    115'955'214,   62'898'962,    131'489'702,   30'439'750}));
+  EXPECT_EQ(times("b200"), (Times{5'629'757,   57'424'140,    39'876'958,  27'529'976,    9'973'622,   22'246'452,
+                                  352'426'255, 1'084'690'308, 499'007'191, 1'548'698'047, 156'224'848, 389'586'453,
+                                  224'039'719, 543'520'093,   591'911'053, 1'028'028'238, 591'911'053, 1'028'028'238,
+                                  8'352'942,   11'212'419,    12'859'583,  19'853'696,    17'339'870,  16'006'003,
+                                  9'549'932,   20'872'814,    36'014'006,  19'853'696,    40'745'628,  9'967'002}));
+  EXPECT_EQ(times("trainium2"),
+            (Times{11'334'118,  170'829'936,   170'829'936,   59'591'390,    10'469'361,    56'203'917,
+                   617'413'797, 1'907'609'785, 840'842'924,   2'571'599'133, 403'638'395,   1'122'941'876,
+                   543'784'748, 1'491'766'557, 1'884'442'082, 2'971'461'264, 1'884'442'082, 2'971'461'264,
+                   20'978'424,  28'747'811,    33'223'264,    52'226'727,    45'396'497,    41'772'293,
+                   24'230'725,  54'995'739,    96'135'350,    52'226'727,    108'991'478,   25'363'931}));
+  EXPECT_EQ(Kernels(gpu("b200")).launch(), nanoseconds(11'700));
 }
 
 TEST(Constants, AGenerationHasAtMostEightThatWereFitted) {
