@@ -69,7 +69,8 @@ std::string peer_group(const Port& port) {
   }
 }
 
-Addressing::Addressing(const fabric::Fabric& fabric) : fabric_(&fabric) {
+Addressing::Addressing(const fabric::Fabric& fabric)
+    : fabric_(&fabric), runs_(std::size_t{fabric.planes()} * fabric.switches_per_plane()) {
   for (const model::Group& group : fabric.cluster().groups)
     rails_ = std::max(rails_, group.nics() * static_cast<std::uint32_t>(group.spec.nic.ports));
   rail_bits_ = static_cast<std::uint32_t>(std::bit_width(std::max(rails_, 1u) - 1));
@@ -176,31 +177,44 @@ Prefix Addressing::pods(std::uint32_t server, std::uint32_t rail) const {
 std::uint32_t Addressing::nic(std::uint32_t server, std::uint32_t rail) const { return pods(server, rail).address + 1; }
 
 // Front-panel ports are filled in the fabric's order; a new one begins where the tier or the rate changes, as counts of
-// ports have it (model::ports_needed).
-std::vector<Port> Addressing::panel(std::uint32_t index) const {
+// ports have it (model::ports_needed). So a few runs of equal ports describe a switch.
+const std::vector<Addressing::Run>& Addressing::runs(std::uint32_t index) const {
+  std::vector<Run>& runs = runs_[index];
+  if (!runs.empty()) return runs;
   const model::SwitchKind& kind = fabric_->switch_kind(index);
   const std::uint32_t count = fabric_->ports(index);
-  const std::uint32_t lanes = lanes_of(kind);
   std::uint32_t group = 0;  // of the servers on it; a port that waits for one is like its neighbours
   for (std::uint32_t i = count; i-- > 0;)
     if (const auto endpoint = endpoint_on(index, i)) group = fabric_->describe(fabric_->nic_of(*endpoint)).group;
-  std::vector<Port> ports(count);
   std::uint32_t panels = 0;
   for (std::uint32_t i = 0; i < count; ++i) {
-    Port& port = ports[i];
     const Peer peer = fabric_->peer(index, i);
-    if (peer.kind == Peer::Kind::other_switch) port.tier = peer.tier;
+    const LinkTier tier = peer.kind == Peer::Kind::other_switch ? peer.tier : LinkTier::nic;
     if (const auto endpoint = endpoint_on(index, i)) group = fabric_->describe(fabric_->nic_of(*endpoint)).group;
-    port.wire = fabric_->wire(port.tier, group);
-    port.cable = fabric::cable_length(port.tier, port.wire.latency, fabric_->cluster().file.fabric);
-    port.breakout = static_cast<std::uint32_t>(std::max<std::int64_t>(1, model::links_per_port(kind, port.wire.rate)));
-    const bool goes_on = i > 0 && ports[i - 1].tier == port.tier && ports[i - 1].wire.rate == port.wire.rate;
-    port.part = goes_on ? (ports[i - 1].part + 1) % port.breakout : 0;
-    port.panel = port.part == 0 ? panels++ : panels - 1;
-    port.lanes = std::max(1u, lanes / port.breakout);
-    port.interface = fmt::format("Ethernet{}", port.panel * lanes + port.part * port.lanes);
+    const model::Wire wire = fabric_->wire(tier, group);
+    if (!runs.empty() && runs.back().tier == tier && runs.back().wire.rate == wire.rate) continue;
+    if (!runs.empty()) panels += (i - runs.back().first + runs.back().breakout - 1) / runs.back().breakout;
+    const auto breakout = static_cast<std::uint32_t>(std::max<std::int64_t>(1, model::links_per_port(kind, wire.rate)));
+    runs.push_back({i, panels, breakout, tier, wire});
   }
-  return ports;
+  return runs;
+}
+
+Port Addressing::bare_port(std::uint32_t index, std::uint32_t number) const {
+  const std::vector<Run>& all = runs(index);
+  const Run& run = *std::prev(std::upper_bound(all.begin(), all.end(), number,
+                                               [](std::uint32_t at, const Run& each) { return at < each.first; }));
+  const std::uint32_t lanes = lanes_of(fabric_->switch_kind(index));
+  Port port;
+  port.tier = run.tier;
+  port.wire = run.wire;
+  port.cable = fabric::cable_length(run.tier, run.wire.latency, fabric_->cluster().file.fabric);
+  port.breakout = run.breakout;
+  port.part = (number - run.first) % run.breakout;
+  port.panel = run.panel + (number - run.first) / run.breakout;
+  port.lanes = std::max(1u, lanes / run.breakout);
+  port.interface = fmt::format("Ethernet{}", port.panel * lanes + port.part * port.lanes);
+  return port;
 }
 
 std::optional<std::uint32_t> Addressing::endpoint_on(std::uint32_t index, std::uint32_t port) const {
@@ -209,9 +223,9 @@ std::optional<std::uint32_t> Addressing::endpoint_on(std::uint32_t index, std::u
 }
 
 std::vector<Port> Addressing::switch_ports(std::uint32_t index) const {
-  std::vector<Port> ports = panel(index);
-  for (std::uint32_t i = 0; i < ports.size(); ++i) {
-    Port& port = ports[i];
+  std::vector<Port> ports;
+  for (std::uint32_t i = 0; i < fabric_->ports(index); ++i) {
+    Port& port = ports.emplace_back(bare_port(index, i));
     if (const auto endpoint = endpoint_on(index, i)) {
       const fabric::NodeId nic = fabric_->nic_of(*endpoint);
       const fabric::Node at = fabric_->describe(nic);
@@ -227,7 +241,7 @@ std::vector<Port> Addressing::switch_ports(std::uint32_t index) const {
       port.peer_index = plane(index) * fabric_->switches_per_plane() + peer.switch_index;
       port.up = is_above(port.tier, *fabric_, index, port.peer_index);
       port.peer = switch_name(port.peer_index);
-      port.peer_interface = panel(port.peer_index)[peer.port].interface;
+      port.peer_interface = bare_port(port.peer_index, peer.port).interface;
     }
   }
   return ports;
@@ -251,7 +265,7 @@ std::vector<Port> Addressing::server_ports(std::uint32_t server) const {
       port.cable = fabric::cable_length(LinkTier::nic, port.wire.latency, fabric_->cluster().file.fabric);
       port.peer_index = at.plane * fabric_->switches_per_plane() + at.target.leaf;
       port.peer = switch_name(port.peer_index);
-      port.peer_interface = panel(port.peer_index)[at.target.port].interface;
+      port.peer_interface = bare_port(port.peer_index, at.target.port).interface;
     }
     ports.push_back(port);
   }
@@ -260,15 +274,31 @@ std::vector<Port> Addressing::server_ports(std::uint32_t server) const {
 
 std::uint32_t Addressing::ecmp_width(std::uint32_t switch_index) const {
   const std::uint32_t local = switch_index % fabric_->switches_per_plane();
-  const std::uint32_t leaves = fabric_->tiers().front().count;
   std::uint32_t widest = 1;
-  for (std::uint32_t leaf = 0; leaf < leaves; ++leaf) {
-    if (leaf == local) continue;
-    std::uint32_t ports = 0;
-    fabric_->ask([&](const auto& network) {
-      network.for_each_port(local, fabric::Target{leaf, 0}, fabric::RouteState{}, [&](std::uint32_t) { ++ports; });
-    });
-    widest = std::max(widest, ports);
+  if (const fabric::Clos* clos = fabric_->clos()) {
+    // What lies in its own pod, in another and on another site is all there is to ask for.
+    const model::ClosShape& shape = clos->shape();
+    const fabric::Clos::Position own = clos->position(local);
+    std::vector<std::uint32_t> leaves;
+    for (const model::SiteShape& site : shape.sites) {
+      leaves.insert(leaves.end(), {site.first_leaf, site.first_leaf + site.leaves - 1});
+      const std::uint32_t in_site = own.pod - site.first_pod;
+      if (own.tier <= fabric::Clos::Tier::spine && own.pod >= site.first_pod && in_site < site.pods) {
+        const std::uint32_t first = site.first_leaf + in_site * shape.leaves_per_pod;
+        leaves.insert(leaves.end(), {first, std::min(first + shape.leaves_per_pod, site.first_leaf + site.leaves) - 1});
+      }
+    }
+    for (const std::uint32_t leaf : leaves)
+      if (leaf != local) widest = std::max(widest, clos->towards(local, {leaf, 0}).count);
+  } else if (fabric_->has_network()) {
+    for (std::uint32_t leaf = 0; leaf < fabric_->tiers().front().count; ++leaf) {
+      if (leaf == local) continue;
+      std::uint32_t ports = 0;
+      fabric_->ask([&](const auto& network) {
+        network.for_each_port(local, fabric::Target{leaf, 0}, fabric::RouteState{}, [&](std::uint32_t) { ++ports; });
+      });
+      widest = std::max(widest, ports);
+    }
   }
   return std::min(widest, kMostPaths);
 }

@@ -93,13 +93,23 @@ class Addressing {
   explicit Addressing(const fabric::Fabric& fabric);
 
   std::optional<Refusal> name_clash() const;
-  std::vector<Port> panel(std::uint32_t index) const;  // of a switch, without peers
+  // Ports of a switch that are alike, one behind another.
+  struct Run {
+    std::uint32_t first;
+    std::uint32_t panel;  // of the first
+    std::uint32_t breakout;
+    fabric::LinkTier tier;
+    model::Wire wire;
+  };
+  const std::vector<Run>& runs(std::uint32_t index) const;
+  Port bare_port(std::uint32_t index, std::uint32_t number) const;  // without its peer
   std::optional<std::uint32_t> endpoint_on(std::uint32_t index, std::uint32_t port) const;
 
   const fabric::Fabric* fabric_;
   std::uint32_t rails_ = 0;
-  std::uint32_t rail_bits_ = 0;    // 2^rail_bits_ blocks
-  std::uint32_t server_bits_ = 4;  // 2^server_bits_ addresses of a server and rail
+  std::uint32_t rail_bits_ = 0;                 // 2^rail_bits_ blocks
+  std::uint32_t server_bits_ = 4;               // 2^server_bits_ addresses of a server and rail
+  mutable std::vector<std::vector<Run>> runs_;  // by switch, found when asked for
 };
 
 }  // namespace weft::render

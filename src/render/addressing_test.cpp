@@ -203,6 +203,19 @@ TEST(Addressing, RefusesNamesThatHostsCannotTellApart) {
   EXPECT_EQ(refused("gpu", "GPU"), "servers 'GPU' and servers 'gpu' would have the same host names");
 }
 
+RC_GTEST_PROP(Addressing, EcmpIsTheWidestOfAllTargets, ()) {
+  const Built built = build(drawn_cluster());
+  const auto plan = Addressing::of(built.fabric);
+  RC_ASSERT(plan.has_value());
+  for (std::uint32_t i = 0; i < plan->switches(); ++i) {
+    const std::uint32_t local = i % built.fabric.switches_per_plane();
+    std::uint32_t widest = 1;
+    for (std::uint32_t leaf = 0; leaf < built.fabric.tiers().front().count; ++leaf)
+      if (leaf != local) widest = std::max(widest, built.fabric.clos()->towards(local, {leaf, 0}).count);
+    RC_ASSERT(plan->ecmp_width(i) == widest);
+  }
+}
+
 TEST(Addressing, EcmpIsAsWideAsTheFabric) {
   const Built built = build(
       "servers: {kind: hgx-h100, count: 32, nics: 2}\n"
