@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures GPU kernels for src/compute with PyTorch on the GPU of this machine.
 
-    bench/measure_kernels.py OUT        writes OUT/*.csv; takes about six minutes on an H200
+    bench/measure_kernels.py OUT [PART...]    writes OUT/*.csv; takes about three minutes on an H200
 
 Each row is the median of replays of a CUDA graph that holds the kernel often enough to last milliseconds, after the GPU
 has run it for a tenth of a second, so that clocks are those of steady work. Operands are random (matrix products of zeros
@@ -414,9 +414,10 @@ def measure_steps():
             mark()
             loss.backward()
             mark()
-            torch._foreach_copy_([master.grad for master in masters], [weight.grad for weight in weights])
-            optimizer.step()
-            torch._foreach_copy_(weights, masters)
+            with torch.no_grad():
+                torch._foreach_copy_([master.grad for master in masters], [weight.grad for weight in weights])
+                optimizer.step()
+                torch._foreach_copy_(weights, masters)
             model.zero_grad(set_to_none=True)
             mark()
 
@@ -438,7 +439,7 @@ def measure_steps():
                     step()
                 torch.cuda.synchronize()
             for event in sorted(profiler.key_averages(), key=lambda each: -each.self_device_time_total):
-                if event.self_device_time_total > 0 and event.device_type == torch.autograd.DeviceType.CUDA:
+                if event.device_type == torch.autograd.DeviceType.CUDA and not event.key.startswith("Optimizer.step#"):
                     busy += event.self_device_time_total / 3
                     kernels.add(model=name, kernel=event.key[:160], calls=round(event.count / 3, 2), total_us=f"{event.self_device_time_total / 3:.1f}")
         except Exception as fault:
@@ -486,10 +487,37 @@ def measure_launches():
     table.add(what="forward and backward of a tiny model", kernels=count, us_per_kernel=f"{per_call(step, 40) / max(1, count):.2f}")
 
 
+def measure_power():
+    table = Table("h200_power.csv", ["m", "n", "k", "rested_us", "steady_us", "zeros_us"],
+                  "matrix products (forward) of random operands after a pause and under steady load, and of zeros under steady load")
+    for m, n, k in [(8192, 6144, 4096), (8192, 28672, 4096), (8192, 4096, 14336), (2048, 4608, 12288), (2048, 12288, 1536),
+                    (8192, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192)]:
+        a, b = operand(m, k), operand(n, k).t()
+        times = []
+        for _ in range(8):
+            torch.cuda.synchronize()
+            time.sleep(0.1)
+            torch.cuda._sleep(100_000)
+            first, last = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            torch.mm(a, b)
+            first.record()
+            torch.mm(a, b)
+            torch.mm(a, b)
+            last.record()
+            last.synchronize()
+            times.append(first.elapsed_time(last) * 500)
+        steady = timed([lambda: torch.mm(a, b)])[0]
+        a, b = torch.zeros_like(a), torch.zeros_like(b)
+        zeros = timed([lambda: torch.mm(a, b)])[0]
+        table.add(m=m, n=n, k=k, rested_us=f"{sorted(times)[4]:.2f}", steady_us=f"{steady:.2f}", zeros_us=f"{zeros:.2f}")
+
+
 watch = subprocess.Popen(["nvidia-smi", "--query-gpu=clocks.sm,clocks.mem,power.draw,temperature.gpu", "--format=csv,noheader,nounits",
                           "-lms", "500"], stdout=open(os.path.join(out_dir, "h200_clocks.txt"), "w"))
 try:
-    for part in (measure_steps, measure_attention, measure_gemms, measure_memory, measure_optimizers, measure_launches):
+    for part in (measure_steps, measure_attention, measure_gemms, measure_memory, measure_optimizers, measure_launches, measure_power):
+        if sys.argv[2:] and part.__name__ not in sys.argv[2:]:
+            continue
         start = time.time()
         try:
             part()

@@ -85,6 +85,9 @@ struct PlanCommandOptions {
   std::uint32_t gpus = 0;
   std::string sizes;
   bool bounds_only = false;  // nothing is simulated
+  bool training = false;     // layouts of the file's training job instead
+  std::size_t best = 10;     // layouts shown
+  std::size_t confirm = 0;   // of them, so many also flow by flow
 };
 int plan(const PlanCommandOptions& options, Console& console);
 

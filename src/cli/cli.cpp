@@ -361,12 +361,18 @@ void add_why(CLI::App& app, Verbs& verbs) {
 
 void add_plan(CLI::App& app, Verbs& verbs) {
   app::PlanCommandOptions& options = verbs.plan;
-  CLI::App* command = app.add_subcommand("plan", "bound a collective without running it");
+  CLI::App* command =
+      app.add_subcommand("plan", "bound a collective without running it, or find a layout for training");
   add_input(*command, options.input, true);
   command->add_option("--gpus", options.gpus, "GPUs that take part; 0: all")->option_text("N=0");
   command->add_option("--sizes", options.sizes, "8B..8GiB, or [1MiB, 1GiB]")->option_text("SIZES");
   add_collective(*command, options.collective);
   command->add_flag("--bounds-only", options.bounds_only, "without the simulation beside them");
+  command->add_flag("--training", options.training, "layouts of the file's training job instead");
+  command->add_option("--best", options.best, "layouts shown")->option_text("N=10")->check(CLI::Range(1, 1000));
+  command->add_option("--confirm", options.confirm, "of them, so many also flow by flow")
+      ->option_text("N=0")
+      ->check(CLI::Range(0, 10));
   command->footer(
       "Bounds are of the wires and of latencies that follow each other, for the algorithm\n"
       "that NCCL would choose. What the simulation takes beyond them is protocols, shares\n"
@@ -374,7 +380,8 @@ void add_plan(CLI::App& app, Verbs& verbs) {
       "\n"
       "Examples:\n"
       "  weft plan acp.weft.yaml\n"
-      "  weft plan acp.weft.yaml --collective all_to_all --gpus 64 --sizes 1MiB..1GiB");
+      "  weft plan acp.weft.yaml --collective all_to_all --gpus 64 --sizes 1MiB..1GiB\n"
+      "  weft plan llama.weft.yaml --training --confirm 3");
 }
 
 void add_plot(CLI::App& app, Verbs& verbs) {

@@ -15,13 +15,15 @@ namespace weft::compute {
 // Of operands; products are summed up in 32 bits and written in 16.
 enum class Precision : std::uint8_t { bf16, fp8, mxfp8, nvfp4 };
 
-// C = A B with m x k and k x n. Several groups: as many products of this shape by one kernel, as of experts.
+// C = A B with m x k and k x n. Several groups: as many products of this shape by one kernel, as of experts, whose
+// addresses are in tables; `batched` where they lie in memory at equal distances, as heads of attention do.
 struct Gemm {
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 0;
   std::int64_t groups = 1;
   Precision precision = Precision::bf16;
+  bool batched = false;
 };
 
 enum class AttentionKernel : std::uint8_t { unfused, flash2, flash3, cudnn };
@@ -38,6 +40,22 @@ struct Attention {
   std::int64_t window = 0;       // keys that a query sees at most; 0: all
   AttentionKernel kernel = AttentionKernel::flash2;
   Precision precision = Precision::bf16;
+};
+
+// How a kernel that is bound by memory goes through it: what it gets of the bandwidth that copying has.
+enum class Access : std::uint8_t {
+  streaming,      // element-wise on contiguous tensors; well made norms and activations of fused libraries
+  activation,     // with exponentials or random numbers: GELU, dropout, casts to 8 bits
+  norm,           // PyTorch's norms, forward
+  norm_backward,  // and backward, with the gradients of their parameters
+  softmax,
+  widening,            // casts to 32 bits
+  permutation,         // of rows
+  strided,             // element-wise on slices: nothing is loaded in wide words
+  slices,              // put together, as rotary embeddings do
+  quantisation,        // by rows: two passes
+  block_quantisation,  // by blocks of 32
+  many_tensors,        // one after another in a kernel: optimizers
 };
 
 enum class Optimizer : std::uint8_t { adam, sgd, lamb };
@@ -57,15 +75,20 @@ std::int64_t forward_flops_of(const Attention& attention);
 Bytes bytes_of(const Gemm& gemm);
 Bytes bytes_of(const OptimizerStep& step);
 
+// Clocks fall when tensor cores work long enough, because power is the limit: little in a training step, where other
+// kernels come between, and much where matrix products follow each other. After a pause they do not.
+enum class Load : std::uint8_t { training, steady, rested };
+
 class Kernels {
  public:
-  explicit Kernels(const model::GpuKind& gpu, const Constants& constants = compute::constants());
+  explicit Kernels(const model::GpuKind& gpu, Load load = Load::training,
+                   const Constants& constants = compute::constants());
 
   Duration gemm(const Gemm& gemm) const;
   Duration attention_forward(const Attention& attention) const;
   Duration attention_backward(const Attention& attention) const;
   // Norms, element-wise operations, permutations, quantisation: all bytes that are read or written.
-  Duration memory_bound(Bytes moved) const;
+  Duration memory_bound(Bytes moved, Access access = Access::streaming) const;
   Duration optimizer(const OptimizerStep& step) const;
 
   // What the host takes to launch a kernel of a framework that runs eagerly.
@@ -73,6 +96,8 @@ class Kernels {
   // How long `kernels` that take `busy` together last when the host launches each: it may be too slow for them.
   Duration paced(Duration busy, std::int64_t kernels) const;
 
+  // The same GPU when tensor cores work in so many per mille of the time, where that is known.
+  Kernels under(std::int64_t tensor_share) const;
   // The same GPU while communication beside it has so many of its multiprocessors and so much of its memory's
   // bandwidth.
   Kernels beside(std::int64_t multiprocessors, Bandwidth memory) const;
@@ -82,11 +107,18 @@ class Kernels {
   const std::string& basis() const { return basis_; }
 
  private:
+  Duration tiled(const Gemm& gemm, Tile tile, std::int64_t split) const;
+  Duration fused(const Attention& attention, bool backward) const;
+  Duration unfused(const Attention& attention, bool backward) const;
+
   Generation generation_;
+  Common common_;
+  std::int64_t power_;   // its limit, per mille of what the GPU that was measured has for the same rate
+  std::int64_t clocks_;  // per mille of the highest, for tensor cores
   Compute bf16_;
   Compute fp8_;
   Compute fp4_;
-  Bandwidth memory_;  // bits per second
+  Bandwidth memory_;
   std::int64_t multiprocessors_;
   std::string basis_;
 };

@@ -118,6 +118,7 @@ const Table& table_of<RunSpec>() {
           .field("reduce", &RunSpec::reduce, {.text = "All to one, summed."})
           .field("all_to_all", &RunSpec::all_to_all, {.text = "A different part to each."})
           .field("send_recv", &RunSpec::send_recv, {.text = "Neighbour to neighbour."})
+          .field("training", &RunSpec::training, {.text = "A step of training a language model."})
           .build();
   return table;
 }
