@@ -124,6 +124,22 @@ struct DstOptions {
 int dst(const DstOptions& options, Console& console);
 std::vector<std::string> dst_transports();  // that it tests, by name
 
+struct RenderOptions {
+  InputOptions input;
+  std::string target;  // frr, sonic, ...
+  std::string output;  // a directory; empty: stdout
+};
+int render(const RenderOptions& options, Console& console);
+std::vector<std::string> render_targets();
+
+struct PlaceOptions {
+  InputOptions input;
+  std::uint32_t gpus = 0;
+  std::string tenant;       // empty: servers that nobody owns
+  double nics_per_gpu = 0;  // at least; 0: however few
+};
+int place(const PlaceOptions& options, Console& console);
+
 struct CatalogOptions {
   InputOptions input;
   std::string name;  // an entry, a section, or nothing for everything

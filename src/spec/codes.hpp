@@ -162,6 +162,17 @@ enum class Severity { error, warning };
   X(not_for_nccl, "E0706", "a server that NCCL does not know",                                                     \
     "A NCCL topology file describes NVIDIA GPUs with NVLink and PCIe; there is none for other "                    \
     "accelerators.")                                                                                               \
+  X(not_rendered, "E0801", "this cannot be rendered",                                                              \
+    "The cluster is fine, but the target has no words for this part of it, or the addressing plan no "             \
+    "room. The message says which; other targets may work.")                                                       \
+  X(not_ours, "E0802", "files that weft did not write",                                                            \
+    "`weft render -o` keeps in DIR/.weft-render what it wrote. A file that is not in that list, or was "           \
+    "changed by hand since, is never overwritten or removed. Move it away and render again; what was "             \
+    "changed by hand belongs into the cluster file, or behind what is rendered.")                                  \
+  X(no_room, "E0803", "a job that does not fit",                                                                   \
+    "`weft place` gives a job GPUs of servers that its tenant owns, or that nobody owns when no tenant "           \
+    "is named. There are fewer of them than asked for, or too few with the NICs that the job wants. "              \
+    "The message counts what there is.")                                                                           \
   X(unused_ports, "W0501", "switch ports left unused",                                                             \
     "More than half of the ports of a tier are free. That is fine when growth is planned; "                        \
     "otherwise a smaller switch or larger units would do.")                                                        \
