@@ -1,6 +1,7 @@
 // Every table of measurements in a folder against what the simulator says.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -122,6 +123,13 @@ int write_plots(const std::vector<Verdict>& verdicts, const std::string& directo
   return kFine;
 }
 
+bool meets_targets(const std::vector<Verdict>& verdicts) {
+  truth::BySize all;
+  for (const Verdict& each : verdicts) all.add(each.errors);
+  const auto targets = truth::targets(all);
+  return std::all_of(targets.begin(), targets.end(), [](const truth::Target& each) { return each.met(); });
+}
+
 }  // namespace
 
 int validate(const ValidateOptions& options, Console& console) {
@@ -151,14 +159,19 @@ int validate(const ValidateOptions& options, Console& console) {
     if (options.json) print_record(verdict, console);
     verdicts.push_back(std::move(verdict));
   }
-  const std::string beside = (std::filesystem::path(options.directory) / "held-out").string();
-  const std::vector<TruthTable> held_out = options.page ? load(beside, console, failed) : std::vector<TruthTable>{};
+  const auto beside = [&](const char* folder) {
+    const std::string path = (std::filesystem::path(options.directory) / folder).string();
+    return options.page ? load(path, console, failed) : std::vector<TruthTable>{};
+  };
+  const std::vector<TruthTable> held_out = beside("held-out");
+  const std::vector<TruthTable> blind = beside("blind");
   if (options.page)
-    console.out << truth::validation_page(verdicts, tables, held_out_of(held_out, clock));
+    console.out << truth::validation_page(verdicts, tables, held_out_of(held_out, clock), held_out_of(blind, clock));
   else if (!options.json && !verdicts.empty())
     console.out << truth::validation_text(verdicts, tables, console.colour_out);
   const int written = options.plots.empty() ? kFine : write_plots(verdicts, options.plots, console);
-  return written != kFine ? written : failed ? kYourInput : kFine;
+  if (written != kFine) return written;
+  return failed ? kYourInput : options.page || meets_targets(verdicts) ? kFine : kExpectationFailed;
 }
 
 }  // namespace weft::app

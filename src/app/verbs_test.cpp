@@ -123,7 +123,7 @@ TEST_F(Verbs, ValidateSaysHowFarItIsFromTables) {
   options.json = false;
   validate(options, console_);
   const std::string text = out();
-  EXPECT_TRUE(contains(text, "one, two differ from each other by 0.0%, at most 25.0%, at 4 sizes")) << text;
+  EXPECT_TRUE(contains(text, "one, two differ from each other by 5.0%, at most 25.0%, at 4 sizes")) << text;
   EXPECT_FALSE(contains(text, "left out")) << text;
   options.page = true;
   validate(options, console_);

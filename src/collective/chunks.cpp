@@ -1,6 +1,7 @@
 #include "collective/chunks.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace weft::collective {
 namespace {
@@ -77,6 +78,25 @@ std::uint32_t channels_used(std::uint32_t most, Algorithm algorithm, Protocol pr
   const std::uint64_t all_parts = protocol == Protocol::ll && algorithm == Algorithm::ring ? ranks : 1;
   const std::uint64_t each = threads * (protocol == Protocol::simple ? 64 : 8) * all_parts;
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(bytes / each, 1, most));
+}
+
+// NCCL src/graph/paths.cc and src/enqueue.cc: a power of two in all and for each peer, over the network two for each
+// or, among many, one. A peer's message is cut where every part is worth a channel, until parts are small enough.
+std::uint32_t pair_channels(const PairRule& rule) {
+  constexpr std::uint64_t kLeastPart = 64 * kKiB;
+  const std::uint64_t most_part = rule.nodes > 1 ? 128 * kKiB : 16 * 1024 * kKiB;
+  const std::uint32_t all = std::bit_ceil(rule.channels);
+  std::uint32_t most = rule.nodes == 1 ? all : rule.ranks > 2 * all ? 1 : 2;
+  most = std::min(most, all);
+  std::uint32_t each = most;
+  while (each > 1 && std::uint64_t{each} * rule.ranks > all) each /= 2;
+  // Until 2.8 all of them were taken whatever the size.
+  if (!rule.release.grouped()) {
+    const std::uint64_t bytes = std::max<std::uint64_t>(1, rule.one_peer ? rule.bytes : rule.bytes / rule.ranks);
+    each = static_cast<std::uint32_t>(std::min<std::uint64_t>(each, (bytes + kLeastPart - 1) / kLeastPart));
+    while (2 * each <= most && (bytes + each - 1) / each > most_part) each *= 2;
+  }
+  return rule.one_peer ? each : std::min(all, each * rule.ranks);
 }
 
 }  // namespace weft::collective

@@ -30,4 +30,15 @@ std::uint32_t slices_of(Protocol protocol);
 std::uint32_t channels_used(std::uint32_t most, Algorithm algorithm, Protocol protocol, std::uint64_t bytes,
                             std::uint32_t ranks);
 
+// Channels that point-to-point messages use at once.
+struct PairRule {
+  std::uint32_t channels;  // of rings
+  std::uint32_t ranks;
+  std::uint32_t nodes;
+  bool one_peer;  // else all
+  std::uint64_t bytes;
+  Release release;
+};
+std::uint32_t pair_channels(const PairRule& rule);
+
 }  // namespace weft::collective

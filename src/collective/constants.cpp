@@ -27,6 +27,7 @@ constexpr std::array<Generation, 6> kGenerations = {{
      .nvls_share = 0,
      .nvls_chunk_ns = 0,
      .nvls_hop_ns = 0,
+     .nvls_hop_from = 0,
      .posting = 0,
      .nvls_measured = false},
     {.name = "Ampere",
@@ -49,6 +50,7 @@ constexpr std::array<Generation, 6> kGenerations = {{
      .nvls_share = 0,
      .nvls_chunk_ns = 0,
      .nvls_hop_ns = 0,
+     .nvls_hop_from = 0,
      .posting = 0,
      .nvls_measured = false},
     {.name = "Hopper",
@@ -71,6 +73,7 @@ constexpr std::array<Generation, 6> kGenerations = {{
      .nvls_share = 864,
      .nvls_chunk_ns = 3'000,
      .nvls_hop_ns = 1'840,
+     .nvls_hop_from = 0,
      .posting = 0,
      .nvls_measured = false},
     {.name = "Blackwell",
@@ -93,6 +96,7 @@ constexpr std::array<Generation, 6> kGenerations = {{
      .nvls_share = 800,
      .nvls_chunk_ns = 7'000,
      .nvls_hop_ns = 700,
+     .nvls_hop_from = 0,
      .posting = 0,
      .nvls_measured = true},
     {.name = "Blackwell in racks",
@@ -115,6 +119,7 @@ constexpr std::array<Generation, 6> kGenerations = {{
      .nvls_share = 659,
      .nvls_chunk_ns = 500,
      .nvls_hop_ns = 102'000,
+     .nvls_hop_from = std::int64_t{512} << 20,
      .posting = 3'000,
      .nvls_measured = false},
     {.name = "other",
@@ -137,20 +142,23 @@ constexpr std::array<Generation, 6> kGenerations = {{
      .nvls_share = 0,
      .nvls_chunk_ns = 0,
      .nvls_hop_ns = 0,
+     .nvls_hop_from = 0,
      .posting = 0,
      .nvls_measured = false},
 }};
 
 // InfiniBand and RoCE are the same NICs under the same plugin (NCCL's own), so what a message and a hop cost it is one
 // number. Google has plugins of its own, and a network behind its NICs that takes longer, whichever of them is used.
-constexpr std::array<Network, 8> kNetworks = {{
+constexpr std::array<Network, 9> kNetworks = {{
     {"ib", "InfiniBand", "", 128 << 10, 64 << 10, 0, 870, 980},
     {"roce", "RoCE", "ib", 128 << 10, 64 << 10, 0, 0, 900},
     {"gib", "RoCE with Google's gIB", "roce", 128 << 10, 64 << 10, 14'700, 0, 0},
     {"efa", "EFA with aws-ofi-nccl", "", 512 << 10, 512 << 10, 2'700, 320, 930},
     {"efa1.7", "EFA with aws-ofi-nccl 1.7", "efa", 128 << 10, 64 << 10, 0, 5'600, 0},
     {"tcpx", "GPUDirect-TCPX", "", 128 << 10, 64 << 10, 420'000, 900, 550},
-    {"tcpxo", "GPUDirect-TCPXO", "gib", 128 << 10, 64 << 10, 0, 0, 0},
+    {"tcpxo", "GPUDirect-TCPXO", "gib", 128 << 10, 64 << 10, 0, 0, 0, "NCCL_NVLS_ENABLE=0 NCCL_PROTO=Simple"},
+    {"tcpxo-ll128", "GPUDirect-TCPXO with its profile for LL128", "gib", 128 << 10, 64 << 10, 0, 0, 0,
+     "NCCL_NVLS_ENABLE=0 NCCL_PROTO=Simple,LL128"},
     {"tcp", "TCP sockets", "tcpx", 128 << 10, 64 << 10, 0, 0, 0},
 }};
 
@@ -162,13 +170,30 @@ constexpr std::array<Launch, 3> kLaunches = {{
 
 constexpr Common kCommon = {"all", 925};
 
-// Read in the source of NCCL's releases.
-constexpr std::array<Release, 4> kReleases = {{
-    {"", "NCCL 2.28 or newer", 28},
-    {"nccl2.26", "NCCL 2.22 to 2.27", 22},
-    {"nccl2.18", "NCCL 2.9 to 2.18", 9},
-    {"nccl2.8", "NCCL 2.8 or older", 0},
-}};
+// The first minor releases of NCCL 2 whose rules differ, read in the source of its releases.
+constexpr std::array<std::int64_t, 8> kRules = {0, 9, 19, 20, 22, 28, 29, 30};
+constexpr std::int64_t kLatestRelease = 99;
+
+std::string rules_of(std::int64_t minor) {
+  const auto after = std::upper_bound(kRules.begin(), kRules.end(), minor);
+  const std::int64_t first = *std::prev(after);
+  const bool newest = after == kRules.end();
+  const std::int64_t last = newest ? 0 : *after - 1;
+  std::string range = newest         ? " or newer"
+                      : first == 0   ? " or older"
+                      : last > first ? " to 2." + std::to_string(last)
+                                     : "";
+  return "2." + std::to_string(first == 0 && !newest ? last : first) + range;
+}
+
+std::vector<Release> make_releases() {
+  std::vector<Release> made = {{"", "NCCL " + rules_of(kRules.back()), kRules.back()}};
+  for (std::int64_t minor = 0; minor <= kLatestRelease; ++minor) {
+    const std::string version = "2." + std::to_string(minor);
+    made.push_back({"nccl" + version, "NCCL " + version + " by the rules of " + rules_of(minor), minor});
+  }
+  return made;
+}
 
 constexpr std::string_view kTuning = "NCCL src/graph/tuning.cc and topo.h";
 constexpr std::string_view kAiconfigurator =
@@ -273,7 +298,7 @@ const Network* find_network(const std::vector<Network>& all, std::string_view na
 
 std::string joined(const Network& network, const Launch& launch, const Release& release) {
   std::string made(network.name);
-  for (const std::string_view word : {launch.name, release.name})
+  for (const std::string_view word : {launch.name, std::string_view(release.name)})
     if (!word.empty()) made.append("-").append(word);
   return made;
 }
@@ -302,6 +327,13 @@ std::vector<Stack> stacks_of(const Constants& all, std::span<const Release> rele
 const Stack* find_stack(std::span<const Stack> all, std::string_view name) {
   const auto found = std::find_if(all.begin(), all.end(), [&](const Stack& each) { return each.name == name; });
   return found == all.end() ? nullptr : &*found;
+}
+
+// ib-nccl2.21.5 is ib-nccl2.21: rules change with the second number.
+std::string_view without_patch(std::string_view name) {
+  const std::size_t release = name.rfind("-nccl2.");
+  if (release == std::string_view::npos) return name;
+  return name.substr(0, name.find('.', release + std::string_view("-nccl2.").size()));
 }
 
 template <class Owner>
@@ -379,18 +411,24 @@ std::size_t count(Origin origin) {
       std::count_if(all.begin(), all.end(), [&](const Number& each) { return each.origin == origin; }));
 }
 
-Stack make_stack(const Constants& all, std::string_view name) { return *find_stack(stacks_of(all, kReleases), name); }
+std::span<const Release> releases() {
+  static const std::vector<Release> all = make_releases();
+  return all;
+}
 
-std::span<const Release> releases() { return kReleases; }
+Stack make_stack(const Constants& all, std::string_view name) {
+  const Stack& known = *stack_named(name);
+  return *find_stack(stacks_of(all, std::span(&known.release, 1)), known.name);
+}
 
 std::span<const Stack> stacks() {
-  static const std::vector<Stack> newest = stacks_of(constants(), std::span(kReleases).first(1));
+  static const std::vector<Stack> newest = stacks_of(constants(), releases().first(1));
   return newest;
 }
 
 const Stack* stack_named(std::string_view name) {
-  static const std::vector<Stack> all = stacks_of(constants(), kReleases);
-  return find_stack(all, name);
+  static const std::vector<Stack> all = stacks_of(constants(), releases());
+  return find_stack(all, without_patch(name));
 }
 
 const Stack& default_stack(model::TransportKind transport, std::string_view nic_kind) {

@@ -45,8 +45,9 @@ struct Generation {
   std::int64_t nvls_share;     // per mille of the scale-up rate; GPUs give and take (n + 1) / n of their bytes
   std::int64_t nvls_chunk_ns;  // NVLS synchronises all GPUs of a domain for each chunk
   std::int64_t nvls_hop_ns;
-  std::int64_t posting;  // per mille: what a chunk costs its processors, of what it costs x86's; 0: the same
-  bool nvls_measured;    // NVLS elsewhere than in truth/
+  std::int64_t nvls_hop_from;  // bytes that it was fitted from; below, NCCL's own figure stands in. 0: of all sizes
+  std::int64_t posting;        // per mille: what a chunk costs its processors, of what it costs x86's; 0: the same
+  bool nvls_measured;          // NVLS elsewhere than in truth/
 };
 
 struct Network {
@@ -58,6 +59,7 @@ struct Network {
   std::int64_t hop_ns;         // beyond NCCL's latency of a hop and the fabric's: proxy, plugin, completion
   std::int64_t message_ns;     // what a chunk costs the one thread that posts and completes for a port
   std::int64_t nic_per_mille;  // of the NIC's rate that arrives
+  std::string_view profile{};  // variables that the vendor sets with it
 };
 
 // An operation is not issued faster: no time is shorter than the sum of what applies.
@@ -72,9 +74,9 @@ struct Launch {
 
 // What changed in NCCL, from release to release, as far as it is modelled. A stack is of the newest unless it says.
 struct Release {
-  std::string_view name;  // empty: the newest
-  std::string_view text;
-  std::int64_t minor;  // of 2.x: the first of those it stands for
+  std::string name;  // nccl2.26; empty: the newest
+  std::string text;  // whose rules it gets
+  std::int64_t minor = 0;
 
   // NCCL_LAUNCH_MODE=GROUP was the default: one cooperative launch for all GPUs of a process.
   bool grouped() const { return minor < 9; }
@@ -86,6 +88,8 @@ struct Release {
   bool alternates() const { return minor >= 20; }
   // NCCL's tuning of NVLSTree and of Blackwell was worked out anew.
   bool tuned_anew() const { return minor >= 28; }
+  bool corrects_nvls_tree() const { return minor >= 29; }  // on Blackwell, as it does trees
+  bool wide_nvls_tree() const { return minor >= 30; }      // on Blackwell, between three nodes and more
 };
 
 // What is the same everywhere.

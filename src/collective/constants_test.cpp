@@ -52,6 +52,17 @@ TEST(Constants, AStackIsANetworkAndALaunchMode) {
   EXPECT_EQ(default_stack(model::TransportKind::infiniband, "connectx-7").name, "ib");
 }
 
+// Any release is accepted, and says whose rules it gets.
+TEST(Constants, AnyReleaseHasTheRulesOfOneThatIsKnown) {
+  EXPECT_EQ(stack_named("ib-nccl2.21.5"), stack_named("ib-nccl2.21"));
+  EXPECT_EQ(stack_named("ib-nccl2.21")->release.text, "NCCL 2.21 by the rules of 2.20 to 2.21");
+  EXPECT_EQ(stack_named("ib-nccl2.4.8")->release.text, "NCCL 2.4 by the rules of 2.8 or older");
+  EXPECT_EQ(stack_named("ib-nccl2.28.9")->release.text, "NCCL 2.28 by the rules of 2.28");
+  EXPECT_EQ(stack_named("ib-nccl2.35")->release.text, "NCCL 2.35 by the rules of 2.30 or newer");
+  EXPECT_TRUE(stack_named("ib")->release.wide_nvls_tree());
+  EXPECT_EQ(stack_named("ib-nccl3.1"), nullptr);
+}
+
 // What a network has in common with another is one number, which follows the other's.
 TEST(Constants, NetworksShareWhatIsTheSame) {
   EXPECT_EQ(stack_named("roce")->network.message_ns, stack_named("ib")->network.message_ns);

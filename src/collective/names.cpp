@@ -1,6 +1,7 @@
 #include "collective/names.hpp"
 
 #include <algorithm>
+#include <span>
 #include <string>
 
 namespace weft::collective {
@@ -80,6 +81,49 @@ std::string_view name(Protocol protocol) {
 std::optional<Operation> operation_named(std::string_view text) { return named(text, kOperations); }
 std::optional<Algorithm> algorithm_named(std::string_view text) { return named(text, kAlgorithms); }
 std::optional<Protocol> protocol_named(std::string_view text) { return named(text, kProtocols); }
+
+namespace {
+
+std::string_view next_word(std::string_view& list) {
+  const std::size_t end = std::min(list.find(','), list.size());
+  const std::string_view word = list.substr(0, end);
+  list.remove_prefix(std::min(end + 1, list.size()));
+  return word;
+}
+
+constexpr std::string_view kAlgorithmWords[] = {"tree",         "ring", "collnet",  "collnetdirect",
+                                                "collnetchain", "nvls", "nvlstree", "pat"};
+constexpr std::string_view kProtocolWords[] = {"ll", "ll128", "simple"};
+
+}  // namespace
+
+bool listed(std::string_view list, std::string_view name) {
+  if (list.empty()) return true;
+  const bool all_but = list.starts_with('^');
+  if (all_but) list.remove_prefix(1);
+  bool named = false;
+  while (!list.empty() && !named) named = plain(next_word(list)) == plain(name);
+  return named != all_but;
+}
+
+std::string_view refused_word(std::string_view variable, std::string_view value) {
+  const bool algorithms = variable == "NCCL_ALGO";
+  if (!algorithms && variable != "NCCL_PROTO") return {};
+  const auto words = algorithms ? std::span<const std::string_view>(kAlgorithmWords) : kProtocolWords;
+  // "allreduce:ring,tree;broadcast:ring" has a list for each operation.
+  while (!value.empty()) {
+    const std::size_t end = std::min(value.find(';'), value.size());
+    std::string_view list = value.substr(0, end);
+    value.remove_prefix(std::min(end + 1, value.size()));
+    if (const std::size_t colon = list.find(':'); colon != std::string_view::npos) list.remove_prefix(colon + 1);
+    if (list.starts_with('^')) list.remove_prefix(1);
+    while (!list.empty()) {
+      const std::string_view word = next_word(list);
+      if (std::find(words.begin(), words.end(), plain(word)) == words.end()) return word;
+    }
+  }
+  return {};
+}
 
 Ratio bus_factor(Operation operation, std::uint32_t ranks) {
   const std::int64_t n = ranks;

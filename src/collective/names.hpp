@@ -38,11 +38,26 @@ std::optional<Operation> operation_named(std::string_view text);
 std::optional<Algorithm> algorithm_named(std::string_view text);
 std::optional<Protocol> protocol_named(std::string_view text);
 
+// What NCCL_ALGO, NCCL_PROTO and NCCL_NVLS_ENABLE leave, each as `value_of` has it (empty: not set): names between
+// commas, or with ^ all but those.
+template <class ValueOf>
+bool allowed(Algorithm algorithm, Protocol protocol, const ValueOf& value_of);
+bool listed(std::string_view list, std::string_view name);
+// The first word of a value that NCCL would refuse; empty: none. Of variables that are not known here, none.
+std::string_view refused_word(std::string_view variable, std::string_view value);
+
 // busbw = algbw x this, over n ranks (nccl-tests, PERFORMANCE.md).
 Ratio bus_factor(Operation operation, std::uint32_t ranks);
 
 // nccl-tests' size is that of the larger buffer. Where each rank has a part of it, the count column has the part's.
 bool counts_parts(Operation operation);
 bool reduces(Operation operation);
+
+template <class ValueOf>
+bool allowed(Algorithm algorithm, Protocol protocol, const ValueOf& value_of) {
+  const bool nvls = algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree;
+  return listed(value_of("NCCL_ALGO"), name(algorithm)) && listed(value_of("NCCL_PROTO"), name(protocol)) &&
+         !(nvls && value_of("NCCL_NVLS_ENABLE") == "0");
+}
 
 }  // namespace weft::collective

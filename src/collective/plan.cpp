@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "base/wide.hpp"
+#include "collective/graph.hpp"
 #include "collective/planner.hpp"
 
 namespace weft::collective {
 namespace {
 
-constexpr std::uint32_t kMostChannels = 32;      // on servers
-constexpr std::uint32_t kMostRackChannels = 64;  // NCCL's MAXCHANNELS
-constexpr std::uint32_t kMostGathering = 32;     // NCCL_MAX_NVLS_ARITY
+constexpr std::uint32_t kMostChannels = 64;   // NCCL's MAXCHANNELS
+constexpr std::uint32_t kMostGathering = 32;  // NCCL_MAX_NVLS_ARITY
 
 }  // namespace
 
@@ -19,10 +19,8 @@ std::uint32_t channels_for(const Team& team, Algorithm algorithm) {
   const bool nvls = algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree;
   if (nvls && generation.nvls_channels > 0) return static_cast<std::uint32_t>(generation.nvls_channels);
   if (team.nodes() == 1) return static_cast<std::uint32_t>(generation.ring_channels);
-  // Two for each port: NCCL's graph has one, and every channel is set up twice.
-  const std::uint32_t ports = team.least_ports();
-  if (ports > kMostChannels) return std::min(ports, kMostRackChannels);
-  return std::clamp(2 * ports, 2u, kMostChannels);
+  const double set_up = graph_of(team, generation, releases().front()).channels_set_up;
+  return std::clamp(static_cast<std::uint32_t>(set_up), 2u, kMostChannels);
 }
 
 std::string why_not(const Team& team, Operation operation, Algorithm algorithm, Protocol protocol) {

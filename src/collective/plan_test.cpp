@@ -353,6 +353,36 @@ TEST(Chunks, ASmallMessageIsWorthOneChannel) {
   EXPECT_EQ(channels_used(24, Algorithm::ring, Protocol::simple, 128 << 10, 8), 4u);
 }
 
+// Point-to-point messages: all channels among peers, fewer where a part would be small, and all of them before 2.9.
+TEST(Chunks, PeersShareTheChannelsThatNcclGivesThem) {
+  const Release newest = releases().front();
+  const Release old = stack_named("ib-nccl2.8")->release;
+  const auto channels = [](bool one_peer, std::uint64_t bytes, const Release& release, std::uint32_t nodes = 1) {
+    return pair_channels({24, 8 * nodes, nodes, one_peer, bytes, release});
+  };
+  EXPECT_EQ(channels(false, 8, old), 32u);
+  EXPECT_EQ(channels(false, 8, newest), 8u);
+  EXPECT_EQ(channels(false, std::uint64_t{1} << 30, newest), 32u);
+  EXPECT_EQ(channels(true, 8, newest), 1u);
+  EXPECT_EQ(channels(true, std::uint64_t{128} << 20, newest), 8u);
+  EXPECT_EQ(channels(true, std::uint64_t{256} << 20, newest), 16u);
+  EXPECT_EQ(channels(true, std::uint64_t{256} << 20, newest, 2), 2u) << "of the network";
+}
+
+// Fitted from 512 MiB up, a hop of a rack's NVLS says nothing of less: NCCL's own figure stands in.
+TEST(Plan, ARackIsNotSlowWhereNobodyMeasuredIt) {
+  const Machines rack("{kind: gb200-nvl72, count: 18}");
+  const Team team(rack.fabric, pick_gpus(*rack.cluster, 72, 0));
+  const auto inside = [&](std::uint64_t bytes) {
+    const Choice nvls{Algorithm::nvls, Protocol::simple, 0};
+    return make_plan(team, {.bytes = bytes, .choice = nvls, .stack = &ib()}).inside;
+  };
+  EXPECT_EQ(inside(8), nanoseconds(25'000) / 4);
+  EXPECT_LT(inside(std::uint64_t{8} << 20), nanoseconds(10'000));
+  EXPECT_EQ(inside(std::uint64_t{512} << 20), nanoseconds(102'000));
+  EXPECT_EQ(inside(std::uint64_t{8} << 30), nanoseconds(102'000));
+}
+
 struct Pick {
   std::string servers;
   std::uint32_t gpus;
@@ -366,10 +396,10 @@ struct Pick {
 TEST(Tuner, ChoosesWhatNcclIsKnownToChoose) {
   const std::uint64_t large = std::uint64_t{8} << 30;
   const std::vector<Pick> known = {
-      {"{kind: hgx-h200, count: 1}", 4, large, Algorithm::ring},
-      {"{kind: hgx-h200, count: 1}", 5, large, Algorithm::nvls},
+      {"{kind: hgx-h200, count: 1}", 4, large, Algorithm::ring, "ib-nccl2.26"},
+      {"{kind: hgx-h200, count: 1}", 5, large, Algorithm::nvls, "ib-nccl2.26"},
       {"{kind: hgx-h200, count: 1}", 8, large, Algorithm::nvls},
-      {"{kind: hgx-b200, count: 1}", 5, large, Algorithm::ring},
+      {"{kind: hgx-b200, count: 1}", 5, large, Algorithm::ring, "ib-nccl2.26"},
       {"{kind: hgx-b200, count: 1}", 8, large, Algorithm::nvls},
       {"{kind: dgx-a100, count: 1}", 8, large, Algorithm::ring},
       {"{kind: hgx-h100, count: 2}", 16, large, Algorithm::nvls_tree},
@@ -396,6 +426,19 @@ TEST(Tuner, KeepsToSimpleWhereTheNetworkDoesNotKeepOrder) {
   const Machines p5("{kind: p5.48xlarge, count: 2}");
   const Team newer(p5.fabric, pick_gpus(*p5.cluster, 16, 0));
   EXPECT_EQ(estimates(newer, Operation::all_reduce, 8, *stack_named("efa")).front().protocol, Protocol::ll);
+}
+
+TEST(Names, OfVariablesAreThoseThatNcclKnows) {
+  EXPECT_EQ(refused_word("NCCL_ALGO", "Foo"), "Foo");
+  EXPECT_EQ(refused_word("NCCL_ALGO", "ring,Foo"), "Foo");
+  EXPECT_EQ(refused_word("NCCL_ALGO", "^NVLS,CollnetDirect"), "");
+  EXPECT_EQ(refused_word("NCCL_ALGO", "allreduce:tree;broadcast:ringo"), "ringo");
+  EXPECT_EQ(refused_word("NCCL_PROTO", "LL128,simple"), "");
+  EXPECT_EQ(refused_word("NCCL_PROTO", "LL256"), "LL256");
+  EXPECT_EQ(refused_word("NCCL_IB_HCA", "Foo"), "");
+  EXPECT_TRUE(listed("", "Ring"));
+  EXPECT_TRUE(listed("ring,tree", "Ring"));
+  EXPECT_FALSE(listed("^ring", "Ring"));
 }
 
 TEST(Names, AreReadInEitherCaseAndCountBandwidthAsNcclTests) {

@@ -137,7 +137,11 @@ Plan Planner::make() {
   const Protocol protocol = plan_.choice.protocol;
   const std::uint32_t most = channels_for(team_, algorithm);
   if (plan_.choice.channels == 0)
-    plan_.choice.channels = channels_used(most, algorithm, protocol, options_.bytes, team_.ranks());
+    plan_.choice.channels =
+        algorithm == Algorithm::direct
+            ? pair_channels({most, team_.ranks(), team_.nodes(), options_.operation == Operation::send_recv,
+                             options_.bytes, options_.stack->release})
+            : channels_used(most, algorithm, protocol, options_.bytes, team_.ranks());
   const bool chains = options_.operation == Operation::broadcast || options_.operation == Operation::reduce;
   const ChunkRule rule{algorithm,
                        protocol,
@@ -179,6 +183,19 @@ Plan Planner::make() {
   return std::move(plan_);
 }
 
+// Of a way to the switches or back. Fitted to large messages it says nothing of small ones: towards them NCCL's own
+// figure stands in, which is of a whole operation with four such ways.
+Duration Planner::nvls_hop() const {
+  constexpr std::int64_t kWays = 4;
+  const Duration fitted = nanoseconds(generation_.nvls_hop_ns);
+  const auto from = static_cast<std::uint64_t>(generation_.nvls_hop_from);
+  if (options_.bytes >= from) return fitted;
+  const Duration published = hop_latency(Hop::scale_up, Algorithm::nvls, Protocol::simple) / kWays;
+  constexpr std::uint64_t kParts = 1024;
+  return published + (fitted - published) * static_cast<std::int64_t>(options_.bytes / (from / kParts)) /
+                         static_cast<std::int64_t>(kParts);
+}
+
 void Planner::set_latencies() {
   const Algorithm algorithm = plan_.choice.algorithm;
   const Protocol protocol = plan_.choice.protocol;
@@ -188,7 +205,7 @@ void Planner::set_latencies() {
   const std::int64_t measured_hop = protocol == Protocol::ll      ? generation_.ll_hop_ns
                                     : protocol == Protocol::ll128 ? generation_.ll128_hop_ns
                                                                   : generation_.simple_hop_ns;
-  plan_.inside = stars                   ? nanoseconds(generation_.nvls_hop_ns)
+  plan_.inside = stars                   ? nvls_hop()
                  : near == Hop::scale_up ? nanoseconds(measured_hop)
                                          : hop_latency(near, algorithm, protocol);
   // A chunk of NVLSTree goes through the same proxies as any other of Simple.

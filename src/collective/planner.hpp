@@ -47,6 +47,7 @@ class Planner {
   }
   void set_conditions();
   void set_latencies();
+  Duration nvls_hop() const;
   std::vector<std::uint32_t> ring_order(std::uint32_t channel) const;
   std::vector<Vertex> channel_tree(std::uint32_t channel) const;
   std::vector<Vertex> star(std::uint32_t channel, std::uint32_t head) const;

@@ -7,6 +7,7 @@
 #include "base/wide.hpp"
 #include "collective/carried.hpp"
 #include "collective/timing.hpp"
+#include "collective/validated.hpp"
 #include "experiment/network.hpp"
 #include "experiment/network_shares.hpp"
 #include "schedule/composed.hpp"
@@ -69,6 +70,7 @@ CollectiveRow row_of(const Team& team, const PlanOptions& options, const collect
   row.chunk = plan.chunk;
   row.host_memory = plan.host_memory;
   row.stack = options.stack->name;
+  row.not_validated = collective::not_validated(team, options.operation, options.bytes);
   return row;
 }
 

@@ -10,6 +10,7 @@
 namespace weft::measured {
 
 inline constexpr std::uint32_t kNvidia = 0x10de;
+inline constexpr std::uint32_t kAmd = 0x1002;
 inline constexpr std::uint32_t kMellanox = 0x15b3;
 inline constexpr std::uint32_t kAmazon = 0x1d0f;
 

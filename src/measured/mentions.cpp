@@ -68,6 +68,18 @@ constexpr std::array kPhrases = {
     Phrase{slow_port, "port is degraded"},
     Phrase{slow_port, "speed: 10000mb/s"},
     Phrase{slow_port, "speed: 25000mb/s"},
+    Phrase{slow_port, "state: down"},
+    Phrase{slow_port, "state down"},
+    Phrase{slow_port, "link detected: no"},
+    Phrase{slow_port, "physical state: disabled"},
+    Phrase{slow_port, "physical state: polling"},
+    Phrase{unreachable, "ibv_modify_qp failed"},
+    Phrase{unreachable, "ibv_modify_qp_wrapper"},
+    Phrase{unreachable, "transport retry counter exceeded"},
+    Phrase{unreachable, "status=12"},
+    Phrase{bound, "--bind-to core"},
+    Phrase{bound, "--cpu-bind=map_cpu"},
+    Phrase{bound, "one core per process"},
     Phrase{imex, "imex is not"},
     Phrase{imex, "imex not"},
     Phrase{imex, "imex daemon"},
@@ -149,6 +161,16 @@ bool holds(std::string_view clause, Says says) {
   return false;
 }
 
+// GPUs that hang under a switch do not hang.
+bool is_about_a_place(const Phrase& phrase, std::string_view line, std::size_t at) {
+  if (phrase.mention != hang) return false;
+  std::string_view rest = line.substr(at + phrase.text.size());
+  for (const std::string_view ending : {"ing", "s"})
+    if (rest.starts_with(ending)) rest.remove_prefix(ending.size());
+  return rest.starts_with(" under") || rest.starts_with(" off") || rest.starts_with(" below") ||
+         rest.starts_with(" on ") || rest.starts_with(" from");
+}
+
 void add(std::vector<Mentioned>& out, Mention mention, std::size_t column) {
   const bool known =
       std::any_of(out.begin(), out.end(), [&](const Mentioned& each) { return each.mention == mention; });
@@ -161,7 +183,9 @@ std::vector<Mentioned> mentions_of(std::string_view line) {
   constexpr std::size_t kMostClauses = 32;
   std::vector<Mentioned> out;
   for (const Phrase& phrase : kPhrases)
-    if (const std::size_t at = line.find(phrase.text); at != std::string_view::npos) add(out, phrase.mention, at);
+    if (const std::size_t at = line.find(phrase.text);
+        at != std::string_view::npos && !is_about_a_place(phrase, line, at))
+      add(out, phrase.mention, at);
   std::size_t begin = 0;
   for (std::size_t clauses = 0; begin < line.size() && clauses < kMostClauses; ++clauses) {
     const std::size_t end = std::min(line.find_first_of(",;.()|\"", begin), line.size());
@@ -214,6 +238,10 @@ std::string_view name(Mention mention) {
       return "the IMEX daemon";
     case hang:
       return "it hangs";
+    case unreachable:
+      return "a NIC does not reach another";
+    case bound:
+      return "processes are bound to few cores";
     case hidden_bus:
       return "a PCI path that the kernel does not show";
   }

@@ -30,7 +30,9 @@ enum class Mention : std::uint8_t {
   slow_port,
   imex,
   hang,
-  hidden_bus
+  hidden_bus,
+  unreachable,
+  bound
 };
 
 struct Mentioned {

@@ -30,8 +30,8 @@ TEST(Mentions, AreNotFoundInWhatDeniesThem) {
 
 TEST(Mentions, MakeATextALogOfItsOwn) {
   spec::Diagnostics notes;
-  EXPECT_TRUE(read_nccl_log(notes.sources().add("notes.txt", "nvidia_peermem not loaded\n"), notes));
-  EXPECT_FALSE(read_nccl_log(notes.sources().add("notes.txt", "all is well\n"), notes));
+  EXPECT_FALSE(read_nccl_log(notes.sources().add("notes.txt", "nvidia_peermem not loaded\n"), notes)->says_nothing);
+  EXPECT_TRUE(read_nccl_log(notes.sources().add("notes.txt", "all is well\n"), notes)->says_nothing);
 }
 
 // Persons say it in any order; the clause that has the subject decides.
@@ -48,6 +48,22 @@ TEST(Mentions, OfPersonsAreFoundByTheirClause) {
   EXPECT_FALSE(says("ACS is disabled, PFC and ECN on", Mention::acs_on));
   EXPECT_FALSE(says("ACS is disabled, PFC and ECN on", Mention::loss));
   EXPECT_FALSE(says("packs of vmlinuz", Mention::virtual_machine)) << "whole words only";
+}
+
+// What hangs under a switch does not hang, and what programs print of ports is read.
+TEST(Mentions, OfPlacesAreNoHangs) {
+  const auto says = [](const std::string& text, Mention mention) { return mentions_in(text + "\n").contains(mention); };
+  EXPECT_FALSE(says("two GPUs hang under each PCIe switch", Mention::hang));
+  EXPECT_FALSE(says("the NIC hangs off the CPU", Mention::hang));
+  EXPECT_TRUE(says("all_reduce_perf hangs after 1 MiB", Mention::hang));
+  EXPECT_TRUE(says("it hung", Mention::hang));
+  EXPECT_TRUE(says("\tState: Down", Mention::slow_port));
+  EXPECT_TRUE(says("link mlx5_3/1 state DOWN physical_state DISABLED", Mention::slow_port));
+  EXPECT_TRUE(says("\tLink detected: no", Mention::slow_port));
+  EXPECT_TRUE(
+      says("n1:7:9 [0] misc/ibvwrap.cc:262 NCCL WARN Call to ibv_modify_qp failed with error Connection timed out",
+           Mention::unreachable));
+  EXPECT_TRUE(says("mpirun --bind-to core -np 16 all_reduce_perf", Mention::bound));
 }
 
 TEST(Mentions, OfABusThatIsHiddenAreNcclsOwn) {

@@ -81,16 +81,13 @@ std::string protocol_name(std::string_view text) {
 
 class LogReader {
  public:
-  LogReader(std::uint32_t source, spec::Diagnostics& diagnostics)
-      : diagnostics_(diagnostics), lines_(source, spec::Error::bad_log, diagnostics) {}
+  LogReader(std::uint32_t source, spec::Diagnostics& diagnostics) : lines_(source, spec::Error::bad_log, diagnostics) {}
 
   std::optional<NcclLog> read() {
     if (!lines_.readable()) return std::nullopt;
     for (; lines_.next(line_);) read_line();
-    if (facts_ > 0) return std::move(log_);
-    diagnostics_.add(spec::Error::bad_log, lines_.whole(), "no line of NCCL was found",
-                     "run the job with NCCL_DEBUG=INFO and keep what it prints");
-    return std::nullopt;
+    log_.says_nothing = facts_ == 0;
+    return std::move(log_);
   }
 
  private:
@@ -478,7 +475,6 @@ class LogReader {
     for (const Mentioned& found : mentions_of(lower)) count(log_.mentions[found.mention], found.column);
   }
 
-  spec::Diagnostics& diagnostics_;
   Lines lines_;
   Line line_;
   NcclLog log_;

@@ -101,6 +101,7 @@ struct NcclLog {
   std::vector<LogWarning> warnings;  // the first of them
   std::int64_t warning_count = 0;
   std::map<Mention, LogCount> mentions;  // what other programs' lines say
+  bool says_nothing = false;             // that is known to matter
 };
 
 std::optional<NcclLog> read_nccl_log(std::uint32_t source, spec::Diagnostics& diagnostics);

@@ -189,7 +189,9 @@ class TopologyReader {
     out.rank = number(element, "rank", -1, 16'777'215);
     out.sm = number(element, "sm", 10, 999);
     out.gdr = flag(element, "gdr");
+    out.of_rccl = element.find("gcn") != nullptr;
     for (const XmlElement& child : element.children) {
+      out.of_rccl |= child.name == "xgmi";
       if (child.name == "nvlink") out.nvlinks.push_back(nvlinks(child, own));
       if (child.name == "c2c")
         out.c2c =

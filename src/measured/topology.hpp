@@ -36,6 +36,7 @@ struct TopologyGpu {
   std::optional<bool> gdr;
   std::vector<NvLinks> nvlinks;
   std::optional<ChipToChip> c2c;
+  bool of_rccl = false;  // with what only AMD's library writes: gcn, xgmi
 
   std::int64_t links() const;  // to anything but itself
 };

@@ -174,7 +174,13 @@ class OutlineMaker {
   // Other makers' libraries write files of the same shape.
   bool all_nvidia() {
     for (const Part& gpu : gpus_) {
-      if (gpu.device == nullptr || gpu.device->vendor == 0 || gpu.device->vendor == kNvidia) continue;
+      if (gpu.device == nullptr) continue;
+      if (gpu.device->vendor == kAmd || (gpu.device->gpu && gpu.device->gpu->of_rccl)) {
+        diagnostics_.add(Error::bad_topology, gpu.place, "a file of RCCL, with AMD GPUs",
+                         "MI300X, MI355X and their xGMI links are not modelled: no NVIDIA GPU stands in for them");
+        return false;
+      }
+      if (gpu.device->vendor == 0 || gpu.device->vendor == kNvidia) continue;
       diagnostics_.add(Error::bad_topology, gpu.place,
                        fmt::format("a GPU of vendor {:#06x}, which is not NVIDIA", gpu.device->vendor),
                        "a cluster file can describe any accelerator");
@@ -297,6 +303,12 @@ class OutlineMaker {
     if (chip_ == nullptr && gpu != nullptr && gpu->sm)
       chip_ = gpu_by_capability(*gpu->sm, gpu->links() > 0, gpu->c2c.has_value());
     if (chip_ == nullptr && named_) chip_ = gpu_by_kind(named_->gpu.kind);
+    if (chip_ == nullptr && !efa_kind().empty()) {
+      chip_ = gpu_by_kind(gpus_beside_efa());
+      leaves_open(first.place, "the file does not say which GPUs these are",
+                  fmt::format("{} was taken, as AWS has them beside {} {}; --set servers.gpu=KIND says it", chip_->kind,
+                              nics_.size(), efa_kind()));
+    }
     if (chip_ == nullptr) {
       chip_ = &gpu_by_generation(gen, gen > 0);
       leaves_open(first.place, "the file does not say which GPUs these are",
@@ -321,6 +333,19 @@ class OutlineMaker {
     return sum;
   }
 
+  // Names that the driver gives to EFA alone, by which version has that rate; empty: these are others.
+  std::string_view efa_kind() const {
+    if (nics_.empty() || nics_[0].nets.empty()) return {};
+    const std::string& name = nics_[0].nets[0].name;
+    if (!name.starts_with("rdmap") && !name.starts_with("efa")) return {};
+    const std::int64_t gigabits = said_rate(nics_[0]) / 1'000'000'000;
+    return gigabits >= 400 ? "efa-v4" : gigabits >= 200 ? "efa-v3" : nics_.size() > 8 ? "efa-v2" : "efa-v1";
+  }
+  std::string_view gpus_beside_efa() const {
+    const std::string_view nic = efa_kind();
+    return nic == "efa-v4" ? "b200" : nic == "efa-v3" ? "h200-sxm" : nic == "efa-v2" ? "h100-sxm" : "a100-40-sxm";
+  }
+
   // Collectives use the fastest NICs; a slower one beside them is for something else.
   void drop_slow_nics() {
     std::int64_t fastest = 0;
@@ -342,7 +367,7 @@ class OutlineMaker {
     std::int64_t lanes = usual(nics_, [](const Part& part) { return part.lanes; });
     const NicChip* chip = first.device == nullptr ? nullptr : nic_by_device(first.device->vendor, first.device->device);
     std::int64_t rate = said_rate(first);
-    out_.nic = chip != nullptr ? chip->kind : named_ ? named_->nic.kind : "";
+    out_.nic = chip != nullptr ? chip->kind : named_ ? named_->nic.kind : efa_kind();
     if (out_.nic.empty()) {
       // Without a rate: what is sold for such a slot, 100 Gb/s for 16 lanes of PCIe 3 and twice as much each time.
       const std::int64_t slot = std::int64_t{100} << std::clamp<std::int64_t>(gen - 3, 0, 3);

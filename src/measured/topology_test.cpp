@@ -264,8 +264,18 @@ TEST(TopologyCluster, IsRefusedForOtherMakers) {
   Notes notes;
   EXPECT_FALSE(
       load_topology_cluster(notes.add_text("t.xml", replaced(kSmall, "0x10de", "0x1002")), 1, {}, catalog(), notes));
-  EXPECT_NE(notes.text().find("t.xml:4:8: error E0702: a GPU of vendor 0x1002, which is not NVIDIA"), std::string::npos)
+  EXPECT_NE(notes.text().find("t.xml:4:8: error E0702: a file of RCCL, with AMD GPUs"), std::string::npos)
       << notes.text();
+  Notes others;
+  EXPECT_FALSE(
+      load_topology_cluster(others.add_text("t.xml", replaced(kSmall, "0x10de", "0x8086")), 1, {}, catalog(), others));
+  EXPECT_NE(others.text().find("a GPU of vendor 0x8086, which is not NVIDIA"), std::string::npos) << others.text();
+  // Its files may leave vendors out, and have words of their own.
+  Notes words;
+  const std::string rccl =
+      replaced(replaced(kSmall, " vendor=\"0x10de\"", ""), "<gpu dev=\"0\"", "<gpu gcn=\"gfx942\" dev=\"0\"");
+  EXPECT_FALSE(load_topology_cluster(words.add_text("t.xml", rccl), 1, {}, catalog(), words)) << rccl;
+  EXPECT_NE(words.text().find("a file of RCCL"), std::string::npos) << words.text();
 }
 
 // The interface for sockets stands below each CPU, and is one.

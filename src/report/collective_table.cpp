@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "report/fidelity.hpp"
@@ -55,6 +56,14 @@ void write_collective_foot(const std::vector<CollectiveRow>& rows, std::ostream&
   for (const CollectiveRow& row : rows) sum += row.bus_bandwidth();
   out << fmt::format("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : {:g} \n#\n",
                      rows.empty() ? 0.0 : sum / static_cast<double>(rows.size()));
+  const auto told = [](const CollectiveRow& row) { return row.not_validated.empty(); };
+  if (const auto untold = std::find_if_not(rows.begin(), rows.end(), told); untold != rows.end())
+    out << fmt::format(
+        "# not validated here{}: {}\n#\n",
+        std::any_of(rows.begin(), rows.end(), told)
+            ? fmt::format(", {} of {} sizes", std::count_if(rows.begin(), rows.end(), std::not_fn(told)), rows.size())
+            : "",
+        untold->not_validated);
   if (!rows.empty() && !rows.back().not_known.empty())
     out << fmt::format("# not known at {} level: {}\n#\n", rows.back().executor, rows.back().not_known);
 }
@@ -170,6 +179,7 @@ void write_collective_record(const CollectiveRow& row, const CollectiveHead& hea
                                    {"groups", row.groups}};
   if (!row.beside.empty()) record["beside"] = row.beside;
   if (!row.not_known.empty()) record["not_known"] = row.not_known;
+  if (!row.not_validated.empty()) record["not_validated"] = row.not_validated;
   if (row.executor == "message" && row.seed != 0) record["seed"] = row.seed;
   if (row.executor != "message")
     record.update({{"seed", row.seed},

@@ -30,6 +30,7 @@ struct CollectiveRow {
   std::string beside;          // traffic that ran at the same time; empty: none
   bool network_bound = false;  // message level: the network has less for some steps than all else
   std::string not_known;       // of the network, to this level; empty: nothing that counts
+  std::string not_validated;   // what no published table tells; empty: there is one for it
   std::uint32_t groups = 1;    // that did it at the same time; the slowest one's figures
   std::uint64_t seed = 0;      // where it decided anything
   std::uint64_t digest = 0;    // likewise

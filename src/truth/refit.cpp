@@ -107,7 +107,8 @@ Constants fit(const std::vector<const TruthTable*>& tables, Constants start, Ori
 std::vector<const TruthTable*> fitted_to(const std::vector<TruthTable>& tables, const TruthTable* without) {
   std::vector<const TruthTable*> found;
   for (const TruthTable& each : tables)
-    if (&each != without && each.team->ranks() <= kMostFittedRanks) found.push_back(&each);
+    if (&each != without && each.team->ranks() <= kMostFittedRanks && !(each.never_fitted && !each.blind.empty()))
+      found.push_back(&each);
   return found;
 }
 

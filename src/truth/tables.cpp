@@ -73,61 +73,36 @@ std::vector<std::string> completion_of(std::string_view text, const Measurements
   return set;
 }
 
-// Of all that NCCL would consider the best that NCCL_ALGO and NCCL_PROTO (names, or with ^ all but those) and
-// NCCL_NVLS_ENABLE allow. Nothing when they leave nothing.
-class Forced {
- public:
-  explicit Forced(const std::map<std::string, std::string>& environment)
-      : algorithms_(list_of(environment, "NCCL_ALGO")),
-        protocols_(list_of(environment, "NCCL_PROTO")),
-        nvls_(list_of(environment, "NCCL_NVLS_ENABLE") != "0") {}
-
-  std::optional<collective::Choice> choice(const std::vector<collective::Estimate>& best_first) const {
-    for (const collective::Estimate& each : best_first)
-      if (allows(algorithms_, collective::name(each.algorithm)) &&
-          allows(protocols_, collective::name(each.protocol)) &&
-          (nvls_ || !collective::name(each.algorithm).starts_with("NVLS")))
-        return collective::Choice{each.algorithm, each.protocol, 0};
-    return std::nullopt;
-  }
-
- private:
-  static std::string list_of(const std::map<std::string, std::string>& environment, const std::string& name) {
+// Of all that NCCL would consider the best that the environment allows. Nothing when it leaves nothing.
+std::optional<collective::Choice> forced_choice(const std::map<std::string, std::string>& environment,
+                                                const std::vector<collective::Estimate>& best_first) {
+  const auto value_of = [&](const char* name) -> std::string_view {
     const auto found = environment.find(name);
-    return found == environment.end() ? "" : lowered(found->second);
-  }
-  static std::string lowered(std::string_view text) {
-    std::string made(text);
-    for (char& c : made)
-      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    return made;
-  }
-  static bool allows(std::string_view list, std::string_view name) {
-    if (list.empty()) return true;
-    const bool all_but = list.starts_with('^');
-    if (all_but) list.remove_prefix(1);
-    bool named = false;
-    while (!list.empty() && !named) {
-      const std::size_t comma = std::min(list.find(','), list.size());
-      named = list.substr(0, comma) == lowered(name);
-      list.remove_prefix(std::min(comma + 1, list.size()));
-    }
-    return named != all_but;
-  }
+    return found == environment.end() ? std::string_view{} : std::string_view(found->second);
+  };
+  for (const collective::Estimate& each : best_first)
+    if (collective::allowed(each.algorithm, each.protocol, value_of))
+      return collective::Choice{each.algorithm, each.protocol, 0};
+  return std::nullopt;
+}
 
-  std::string algorithms_;
-  std::string protocols_;
-  bool nvls_;
-};
+// Which half of all addresses a table is of: what is never fitted to is drawn, and not chosen.
+bool has_odd_crc(std::string_view text) {
+  std::uint32_t crc = 0xffffffff;
+  for (const char c : text) {
+    crc ^= static_cast<unsigned char>(c);
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ (crc % 2 == 1 ? 0xedb88320u : 0u);
+  }
+  return (crc ^ 0xffffffff) % 2 == 1;
+}
 
 // A scenario may say what is known about its table, and what is not.
-std::vector<std::string> notes_of(std::string_view text) {
-  constexpr std::string_view kMark = "# note: ";
+std::vector<std::string> marked_lines(std::string_view text, std::string_view mark) {
   std::vector<std::string> notes;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     const std::string_view line = text.substr(at, end - at);
-    if (line.starts_with(kMark)) notes.emplace_back(line.substr(kMark.size()));
+    if (line.starts_with(mark)) notes.emplace_back(line.substr(mark.size()));
     at = end + 1;
   }
   return notes;
@@ -144,7 +119,7 @@ bool draws_on(std::string_view network, std::string_view owner) {
 std::string stacks_in_words() {
   std::vector<std::string> networks;
   for (const collective::Network& each : collective::constants().networks) networks.emplace_back(each.name);
-  return fmt::format("one of {}, with -one-process or -pytorch and -nccl2.26, -nccl2.18 or -nccl2.8 behind it",
+  return fmt::format("one of {}, with -one-process or -pytorch and a release such as -nccl2.21 behind it",
                      either(networks));
 }
 
@@ -201,7 +176,16 @@ std::optional<TruthTable> load(const std::filesystem::path& file, const Shared& 
   auto groups = experiment::groups_of(*job, cluster, diagnostics);
   const collective::Stack* stack = experiment::stack_of(*job, cluster, diagnostics);
   if (diagnostics.has_errors() || stack == nullptr) return std::nullopt;
-  table.notes = notes_of(text);
+  table.notes = marked_lines(text, "# note: ");
+  table.blind = marked_lines(text, "# blind: ");
+  const auto sources = marked_lines(diagnostics.sources().text(measured->source), "# source: ");
+  table.never_fitted = !sources.empty() && has_odd_crc(sources[0].substr(0, sources[0].find(' ')));
+  for (const auto& [name, value] : measured->environment)
+    if (const std::string_view word = collective::refused_word(name, value); !word.empty())
+      diagnostics.add(Error::not_a_choice, {measured->source, 1, 1, 1},
+                      fmt::format("NCCL knows no '{}' for {}", word.substr(0, 40), name),
+                      "names as NCCL_ALGO and NCCL_PROTO have them");
+  if (diagnostics.has_errors()) return std::nullopt;
   table.rows = measured->rows;
   table.job = *job;
   table.stack = stack->name;
@@ -213,10 +197,10 @@ std::optional<TruthTable> load(const std::filesystem::path& file, const Shared& 
   if (said > 0 && said <= kFewRanks && said != table.team->ranks())
     remarks.push_back(fmt::format("{}: busbw / algbw is that of {} ranks, and the run has {}", file.string(), said,
                                   table.team->ranks()));
-  const Forced forced(measured->environment);
   for (const Measurement& row : table.rows) {
     const auto all = collective::estimates(*table.team, table.job.operation, row.bytes, *stack);
-    table.choices.push_back(forced.choice(all).value_or(collective::Choice{all[0].algorithm, all[0].protocol, 0}));
+    table.choices.push_back(
+        forced_choice(measured->environment, all).value_or(collective::Choice{all[0].algorithm, all[0].protocol, 0}));
   }
   return table;
 }

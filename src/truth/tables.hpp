@@ -24,6 +24,9 @@ struct TruthTable {
   std::string stack;
   std::string kind;                // of the servers
   std::vector<std::string> notes;  // lines of the cluster file that begin with "# note: "
+  std::vector<std::string>
+      blind;                  // with "# blind: ": how far off it was when it was written from the table's head alone
+  bool never_fitted = false;  // the CRC-32 of its source's address is odd
   std::vector<Measurement> rows;
   std::vector<collective::Choice> choices;  // by row: what NCCL would take
   std::unique_ptr<collective::Team> team;

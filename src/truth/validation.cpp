@@ -17,6 +17,14 @@ double Errors::quantile(double part) const {
                          static_cast<std::size_t>(std::ceil(part * static_cast<double>(sorted.size()))) - 1)];
 }
 
+double Errors::median() const {
+  if (relative.empty()) return 0;
+  std::vector<double> sorted = relative;
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t middle = sorted.size() / 2;
+  return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
 void BySize::add(const BySize& other) {
   small.add(other.small);
   large.add(other.large);
@@ -81,11 +89,14 @@ std::vector<Spread> spreads(const std::vector<TruthTable>& tables) {
 }
 
 std::vector<Target> targets(const BySize& errors) {
-  return {{"from 1 MiB, median", 0.05, errors.large.median()},
-          {"from 1 MiB, nine rows in ten", 0.15, errors.large.p90()},
-          {"from 1 MiB, worst", 0.30, errors.large.worst()},
-          {"below 1 MiB, median", 0.10, errors.small.median()},
-          {"below 1 MiB, nine rows in ten", 0.25, errors.small.p90()}};
+  const auto of = [](const Errors& half, double value) {
+    return half.relative.empty() ? std::nullopt : std::optional<double>(value);
+  };
+  return {{"from 1 MiB, median", 0.05, of(errors.large, errors.large.median())},
+          {"from 1 MiB, nine rows in ten", 0.15, of(errors.large, errors.large.p90())},
+          {"from 1 MiB, worst", 0.30, of(errors.large, errors.large.worst())},
+          {"below 1 MiB, median", 0.10, of(errors.small, errors.small.median())},
+          {"below 1 MiB, nine rows in ten", 0.25, of(errors.small, errors.small.p90())}};
 }
 
 }  // namespace weft::truth

@@ -11,7 +11,7 @@ struct Errors {
 
   void add(const Errors& other);
   double quantile(double part) const;
-  double median() const { return quantile(0.5); }
+  double median() const;  // of an even number the mean of the two in the middle
   double p90() const { return quantile(0.9); }
   double worst() const { return quantile(1.0); }
 };
@@ -52,8 +52,8 @@ std::vector<Spread> spreads(const std::vector<TruthTable>& tables);
 struct Target {
   std::string_view text;
   double limit;
-  double reached;
-  bool met() const { return reached <= limit; }
+  std::optional<double> reached;  // nothing where there are no rows
+  bool met() const { return !reached || *reached <= limit; }
 };
 std::vector<Target> targets(const BySize& errors);
 

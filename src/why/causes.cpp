@@ -20,7 +20,7 @@ using collective::Protocol;
 // outweigh them.
 constexpr bool kOpen = true;
 constexpr bool kKnown = false;
-constexpr std::array<CauseInfo, 29> kCauses = {{
+constexpr std::array<CauseInfo, 33> kCauses = {{
     {Cause::nothing_wrong, "nothing-wrong", "nothing is wrong: this is what the machine gives", 2, kKnown,
      "weft plan prints the bound and the resource behind it",
      "expect what the model says, or buy what the what-if table of weft why CLUSTER shows"},
@@ -99,6 +99,16 @@ constexpr std::array<CauseInfo, 29> kCauses = {{
      "'NCCL version' in the log, and its release notes", "a current NCCL with the plugin that belongs to it"},
     {Cause::separate_jobs, "not-one-job", "every process ran alone: nccl-tests was built without MPI", 0.5, kKnown,
      "several lines 'Rank 0' of different hosts; ranks in the list", "make clean; make MPI=1 MPI_HOME=..."},
+    {Cause::false_topology, "false-topology", "the topology file that NCCL was given is not of this machine", 0.5,
+     kOpen, "unset NCCL_TOPO_FILE and compare with what NCCL_TOPO_DUMP_FILE writes",
+     "the file of this machine, or none"},
+    {Cause::rails_apart, "rails-apart", "NICs are cabled or numbered so that rails do not meet", 0.5, kOpen,
+     "ib_write_bw between every pair of NICs; ibv_modify_qp failures name the pair",
+     "the same NIC number on the same rail everywhere; NCCL_CROSS_NIC=0"},
+    {Cause::cpu_binding, "cpu-binding", "processes are bound to cores that cannot feed the NICs", 0.5, kOpen,
+     "taskset -p of a rank; NCCL's proxy threads share its cores", "--bind-to none or numa; several cores for a rank"},
+    {Cause::uneven_ranks, "uneven-ranks", "a setting or a module is there on some ranks only", 0.5, kOpen,
+     "compare env, lsmod and NCCL's NET lines rank by rank", "the same environment and modules on every server"},
 }};
 
 struct Part {
@@ -172,9 +182,18 @@ std::vector<Variant> weak_pcie(const Situation& situation, Machine& machine) {
     }
     out.push_back(with_set(fmt::format("PCIe {}.0 x{}", gen, lanes), std::move(set)));
   };
+  // Cluster files begin with PCIe 3.0: what is older has as many lanes less, and NICs the rest of it.
+  const auto add_weak = [&](std::int64_t gen, std::int64_t lanes) {
+    constexpr std::int64_t kOldest = 3;
+    std::int64_t times = 1;
+    for (std::int64_t each = gen; each < kOldest; ++each) times *= 2;
+    add(std::max(gen, kOldest), std::max<std::int64_t>(1, lanes / times));
+    out.back().text = fmt::format("PCIe {}.0 x{}", gen, lanes);
+    if (times > lanes) out.back().nic_per_mille = 1'000 * lanes / times;
+  };
   if (situation.facts.server)
     for (const measured::WeakPart& weak : situation.facts.server->weak)
-      if (weak.pcie_gen >= 3 && weak.pcie_lanes > 0 && out.empty()) add(weak.pcie_gen, weak.pcie_lanes);
+      if (weak.pcie_gen >= 1 && weak.pcie_lanes > 0 && out.empty()) add_weak(weak.pcie_gen, weak.pcie_lanes);
   if (!out.empty()) return out;
   // Links that are slower than they could be are so in the machine that was read.
   const bool slow_slot =
@@ -259,9 +278,28 @@ bool over_tcp(const Situation& situation) {
                      [](const measured::NetUse& use) { return use.transport == measured::NetTransport::socket; });
 }
 
+// Causes that figures cannot tell from others: they are considered where a word speaks for them.
+bool is_spoken_of(Cause cause, const Situation& situation) {
+  const measured::Facts& facts = situation.facts;
+  const auto mentioned = [&](measured::Mention mention) { return facts.mentions.contains(mention); };
+  switch (cause) {
+    case Cause::false_topology:
+      return situation.environment("NCCL_TOPO_FILE") != nullptr;
+    case Cause::rails_apart:
+      return mentioned(measured::Mention::unreachable) || situation.environment("NCCL_CROSS_NIC") != nullptr;
+    case Cause::cpu_binding:
+      return mentioned(measured::Mention::bound);
+    case Cause::uneven_ranks:
+      return (facts.with_gpudirect > 0 && facts.without_gpudirect > 0) || facts.networks.size() > 1;
+    default:
+      return true;
+  }
+}
+
 std::vector<Variant> network_variants(Cause cause, const Situation& situation, Machine& machine) {
   const std::string& at = machine.servers();
   const model::Cluster& cluster = *machine.cluster();
+  if (!is_spoken_of(cause, situation)) return {};
   const bool one_flow = situation.nodes == 2 && situation.per_node() == 1;  // each way
   const bool one_switch = situation.fabric_known && cluster.file.fabric.kind == model::FabricKind::single_chassis;
   switch (cause) {
@@ -300,6 +338,14 @@ std::vector<Variant> network_variants(Cause cause, const Situation& situation, M
       return nic_parts({{9, 10}, {3, 4}, {1, 2}}, "of the NIC's rate");
     case Cause::pxn_off:
       return {{.text = "without PXN", .pxn = false}};
+    case Cause::false_topology:
+    case Cause::rails_apart:
+      return nic_parts({{1, 2}, {1, 4}, {1, 8}}, "of the NIC's rate");
+    case Cause::cpu_binding:
+      return nic_parts({{3, 4}, {1, 2}, {1, 4}}, "of the NIC's rate");
+    case Cause::uneven_ranks:
+      return {with_set("some through host memory", {at + ".gpudirect=false"}),
+              {.text = "1/2 of the NIC's rate on some", .nic_per_mille = 500}};
     default:
       return {};
   }
@@ -420,7 +466,7 @@ std::vector<Variant> variants_of(Cause cause, const Situation& situation, Machin
       return out;
     }
     case Cause::old_nccl:
-      if (situation.job.stack->name == "efa") return {{.text = "NCCL and plugin of 2023", .stack = "efa-2023"}};
+      if (situation.job.stack->name == "efa") return {{.text = "NCCL and plugin of 2023", .stack = "efa1.7-nccl2.18"}};
       return situation.several_nodes() ? nic_parts({{3, 4}, {1, 2}}, "of the NIC's rate") : std::vector<Variant>{};
     default:
       break;

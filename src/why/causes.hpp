@@ -39,7 +39,11 @@ enum class Cause : std::uint8_t {
   slow_rank,
   slow_launch,
   old_nccl,
-  separate_jobs
+  separate_jobs,
+  false_topology,
+  rails_apart,
+  cpu_binding,
+  uneven_ranks
 };
 
 struct CauseInfo {

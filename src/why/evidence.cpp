@@ -1,5 +1,8 @@
 #include "why/evidence.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "why/signs.hpp"
 
 namespace weft::why {
@@ -70,7 +73,8 @@ const std::vector<Rule>& rules() {
        "ACS sends peer traffic up to the root"},
       {Cause::p2p_off, kModerate, both(failed, amd), "P2P through an AMD IOMMU is known to hang"},
       {Cause::p2p_off, kModerate, mentioned(Mention::hang), "broken peer access hangs before it is slow"},
-      {Cause::p2p_off, kModerate, mentioned(Mention::nvlink_inactive), "without its fabric manager NVSwitch is off"},
+      {Cause::p2p_off, kModerate, both(mentioned(Mention::nvlink_inactive), sold_with_nvlink),
+       "without its fabric manager NVSwitch is off"},
       {Cause::p2p_off, kWeak, geforce, "such cards do not offer it"},
       {Cause::cpu_path, kStrong, p2p_across_cpu, "a CPU forwards less between NICs than it copies through memory"},
       {Cause::cpu_path, kModerate, set_to("NCCL_P2P_LEVEL", {"SYS", "NODE", "PHB", "3", "4", "5"}),
@@ -92,13 +96,13 @@ const std::vector<Rule>& rules() {
       {Cause::pcie_down, kModerate, slow_slot, "a NIC is bought for a slot that can feed it"},
       {Cause::pcie_down, kModerate, below_sold, "a link trains as high as both ends can"},
       {Cause::pcie_down, -kModerate, links_as_sold, "NCCL read it from the device"},
-      {Cause::nvlink_down, kStrong, mentioned(Mention::nvlink_inactive), "the driver says so"},
+      {Cause::nvlink_down, kStrong, both(mentioned(Mention::nvlink_inactive), sold_with_nvlink), "the driver says so"},
       // Which network.
       {Cause::nic_unused, kStrong, some_nics_used, "the log names those it uses"},
       {Cause::nic_unused, kStrong, few_rings, "a channel goes through one of them"},
       {Cause::nic_unused, kWeak, bonded, "a queue pair uses one port of a bond"},
       {Cause::nic_unused, -kDecisive, all_nics_used, "the log names those it uses"},
-      {Cause::nic_unused, kStrong, restricted_nics, "fewer NICs than there are"},
+      {Cause::nic_unused, kWeak, restricted_nics, "somebody chose fewer NICs than there are"},
       {Cause::slow_nic, kModerate, more_nics, "the slowest of them holds up the ring"},
       {Cause::slow_nic, kWeak, set_to("NCCL_SOCKET_IFNAME"), "it may name the wrong NIC"},
       {Cause::slow_nic, kStrong, mentioned(Mention::slow_port), "the port says so"},
@@ -164,6 +168,12 @@ const std::vector<Rule>& rules() {
       {Cause::slow_launch, kModerate, set_to("CUDA_LAUNCH_BLOCKING", {"1"}), "every launch waits"},
       {Cause::slow_launch, kModerate, set_to("NCCL_DEBUG", {"TRACE"}), "every step is written down"},
       {Cause::separate_jobs, kDecisive, several_jobs, "one job has one rank 0"},
+      {Cause::false_topology, kModerate, set_to("NCCL_TOPO_FILE"), "it is believed, whatever the machine is"},
+      {Cause::rails_apart, kStrong, mentioned(Mention::unreachable), "queue pairs fail where nothing joins two NICs"},
+      {Cause::rails_apart, kWeak, set_to("NCCL_CROSS_NIC", {"1"}), "rings may change rails then"},
+      {Cause::cpu_binding, kStrong, mentioned(Mention::bound), "proxy threads need cores of their own"},
+      {Cause::uneven_ranks, kStrong, gpudirect_mixed, "NCCL marks each connection"},
+      {Cause::uneven_ranks, kModerate, several_networks, "ranks of one job use one network"},
       {Cause::old_nccl, kStrong, version_between(20000, 20699), "versions of 2018 to 2020"},
       {Cause::old_nccl, kModerate, version_between(20700, 21299), "before PXN and today's tuning"},
       {Cause::old_nccl, -kModerate, version_between(22000, 39999), "a current version"},
@@ -173,12 +183,29 @@ const std::vector<Rule>& rules() {
 
 }  // namespace
 
+std::vector<Weight> weights() {
+  std::vector<Weight> out;
+  for (const Rule& rule : rules()) out.push_back({rule.cause, rule.weight, rule.reason});
+  return out;
+}
+
 std::vector<Finding> findings(const Situation& situation, const Reference& reference, Machine& machine) {
   const Scene at{situation, reference, machine};
   std::vector<Finding> out;
   for (const Rule& rule : rules())
-    if (auto found = rule.sign(at))
-      out.push_back({rule.cause, rule.weight, std::move(found->text), rule.reason, found->place});
+    if (auto found = rule.sign(at)) {
+      Finding made{rule.cause, rule.weight, std::move(found->text), rule.reason, found->place};
+      // What is said once counts once for a cause, however many rules it meets: the heaviest of them.
+      const auto said = std::find_if(out.begin(), out.end(), [&](const Finding& each) {
+        const bool same_line =
+            made.place.line > 0 && each.place.line == made.place.line && each.place.source == made.place.source;
+        return each.cause == made.cause && (same_line || each.text == made.text) && each.weight * made.weight > 0;
+      });
+      if (said == out.end())
+        out.push_back(std::move(made));
+      else if (std::abs(made.weight) > std::abs(said->weight))
+        *said = std::move(made);
+    }
   return out;
 }
 

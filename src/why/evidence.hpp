@@ -24,6 +24,14 @@ struct Finding {
   spec::Place place;
 };
 
+// Every rule of the table: what it weighs, and why.
+struct Weight {
+  Cause cause;
+  double weight;
+  std::string_view reason;
+};
+std::vector<Weight> weights();
+
 std::vector<Finding> findings(const Situation& situation, const Reference& reference, Machine& machine);
 
 }  // namespace weft::why

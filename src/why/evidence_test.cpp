@@ -90,7 +90,9 @@ TEST_F(Evidence, OfSettings) {
   setting("NCCL_MNNVL_ENABLE", "0", {{Cause::mnnvl_off, kOutright}});
   setting("NCCL_CUMEM_ENABLE", "0", {{Cause::mnnvl_off, kSeldomOtherwise}});
   setting("NCCL_SHM_DISABLE", "1", {{Cause::shm_off, kSeldomOtherwise}});
-  setting("NCCL_IB_HCA", "mlx5_0", {{Cause::nic_unused, kSeldomOtherwise * kSeldomOtherwise}});
+  setting("NCCL_IB_HCA", "mlx5_0", {{Cause::nic_unused, kHint}});
+  setting("NCCL_TOPO_FILE", "topo.xml", {{Cause::false_topology, kOften}});
+  setting("NCCL_CROSS_NIC", "1", {{Cause::rails_apart, kHint}});
   setting("NCCL_SOCKET_IFNAME", "eth0", {{Cause::slow_nic, kHint}});
   setting("NCCL_IB_DISABLE", "1", {{Cause::socket_fallback, kOutright}});
   setting("NCCL_IB_DISABLE", "0", {});
@@ -127,6 +129,8 @@ TEST_F(Evidence, OfMentions) {
   mention(Mention::iommu_on, {{Cause::dma_redirected, kOften}, {Cause::cpu_path, kOften}});
   mention(Mention::iommu_passthrough, {{Cause::dma_redirected, against(kOften)}});
   mention(Mention::hang, {{Cause::p2p_off, kOften}});
+  mention(Mention::unreachable, {{Cause::rails_apart, kSeldomOtherwise}});
+  mention(Mention::bound, {{Cause::cpu_binding, kSeldomOtherwise}});
   mention(Mention::nvlink_inactive, {{Cause::p2p_off, kOften}, {Cause::nvlink_down, kSeldomOtherwise}});
   mention(Mention::imex, {{Cause::mnnvl_off, kSeldomOtherwise}});
   mention(Mention::link_downgraded, {{Cause::pcie_down, kSeldomOtherwise}});
@@ -156,7 +160,7 @@ TEST_F(Evidence, OfHowGpusAndNicsAreJoined) {
         {{Cause::no_gpudirect, kOutright}, {Cause::dma_redirected, against(kOften)}});
   moves("some GPUDirect",
         [](Seen& at) { at.situation.facts.with_gpudirect = at.situation.facts.without_gpudirect = 4; },
-        {{Cause::no_gpudirect, kSeldomOtherwise}});
+        {{Cause::no_gpudirect, kSeldomOtherwise}, {Cause::uneven_ranks, kSeldomOtherwise}});
   moves("gdr=0", [](Seen& at) { at.situation.facts.can_gpudirect = false; }, {{Cause::no_gpudirect, kSeldomOtherwise}});
   moves("P2P off", [](Seen& at) { at.situation.facts.p2p_disabled = true; },
         {{Cause::p2p_off, kOutright * kHint}, {Cause::shm_off, kOften}});
@@ -172,7 +176,7 @@ TEST_F(Evidence, OfHowGpusAndNicsAreJoined) {
   moves("all NICs", [](Seen& at) { at.situation.facts.net_devices_used = 8; },
         {{Cause::nic_unused, against(kOutright)}});
   moves("two rings", [](Seen& at) { at.situation.facts.channels.collective = 2; },
-        {{Cause::nic_unused, kSeldomOtherwise * kSeldomOtherwise}});
+        {{Cause::nic_unused, kSeldomOtherwise}});
   moves("a bond",
         [](Seen& at) {
           at.situation.facts.interfaces = {{"IB", "mlx5_bond_0", "RoCE", {}}};

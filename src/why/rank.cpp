@@ -222,19 +222,23 @@ void Ranking::join(const Hypothesis& said, const Hypothesis& other, double best_
   double best_fit = -INFINITY;
   std::size_t effective = 0;
   Pair pair{.first = said.cause, .second = other.cause};
-  for (const Variant& variant : variants_of(other.cause, situation_, machine_)) {
-    if (variant.changes_nothing()) continue;
-    Variant joined = both(said.variant, variant);
-    std::vector<double> predicted = predict(joined);
-    if (predicted.empty() || same(predicted, said.predicted)) continue;
-    ++effective;
-    const double fit = log_likelihood(predicted, info(said.cause).open || info(other.cause).open);
-    likelihood += std::exp(fit);
-    if (fit <= best_fit) continue;
-    best_fit = fit;
-    pair.variant = std::move(joined);
-    pair.predicted = std::move(predicted);
-  }
+  // Where both are said, how bad the first would have to be alone says nothing of how bad it is beside the other.
+  const std::vector<Variant> firsts =
+      other.evidence >= kSaid ? variants_of(said.cause, situation_, machine_) : std::vector<Variant>{said.variant};
+  for (const Variant& first : firsts)
+    for (const Variant& variant : variants_of(other.cause, situation_, machine_)) {
+      if (variant.changes_nothing() || first.changes_nothing()) continue;
+      Variant joined = both(first, variant);
+      std::vector<double> predicted = predict(joined);
+      if (predicted.empty() || same(predicted, said.predicted)) continue;
+      ++effective;
+      const double fit = log_likelihood(predicted, info(said.cause).open || info(other.cause).open);
+      likelihood += std::exp(fit);
+      if (fit <= best_fit) continue;
+      best_fit = fit;
+      pair.variant = std::move(joined);
+      pair.predicted = std::move(predicted);
+    }
   if (effective == 0) return;
   const double log_odds = std::log(kPair * info(said.cause).prior * info(other.cause).prior) + said.evidence +
                           other.evidence + std::log(likelihood / static_cast<double>(effective));

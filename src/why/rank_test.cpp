@@ -196,15 +196,15 @@ TEST(Why, SharesAddUpAndOrderIsByThem) {
   EXPECT_NEAR(sum, 1, 1e-9);
 }
 
-// One NIC in use, as the environment says, and half of what it should give: neither alone explains
+// One NIC in use, as the log says, and half of what it should give: neither alone explains
 // it.
 TEST(Why, TwoCausesAtOnceAreSaid) {
   Bench bench("{kind: hgx-h100, count: 4}");
   Situation situation = situation_of(bench.job(32), 4);
-  situation.facts.environment["NCCL_IB_HCA"] = "mlx5_0";
+  situation.facts.interfaces = {{"IB", "mlx5_0", "IB", {}}};
   situation.facts.mentions[Mention::acs_on] = {1, {}};
   const auto one = variants_of(Cause::nic_unused, situation, *bench.machine);
-  ASSERT_EQ(one.size(), 1u) << "NCCL_IB_HCA says how many";
+  ASSERT_EQ(one.size(), 1u) << "the log says how many";
   situation.observations =
       measured_with(*bench.machine, situation.job, both(one[0], Variant{.text = "half", .nic_per_mille = 500}));
   const Diagnosis diagnosis = diagnose(situation, *bench.machine);
@@ -220,7 +220,7 @@ TEST(Why, TwoCausesAtOnceAreSaid) {
 TEST(Why, OneCauseIsNotMadeTwo) {
   Bench bench("{kind: hgx-h100, count: 4}");
   Situation situation = situation_of(bench.job(32), 4);
-  situation.facts.environment["NCCL_IB_HCA"] = "mlx5_0";
+  situation.facts.interfaces = {{"IB", "mlx5_0", "IB", {}}};
   situation.observations =
       measured_with(*bench.machine, situation.job, variants_of(Cause::nic_unused, situation, *bench.machine)[0]);
   const Diagnosis diagnosis = diagnose(situation, *bench.machine);
@@ -234,7 +234,7 @@ TEST(Why, ASecondCauseHasToExplainMuch) {
   Bench bench("{kind: hgx-h100, count: 4}");
   const auto pair_at = [&](std::int64_t per_mille) {
     Situation situation = situation_of(bench.job(32), 4);
-    situation.facts.environment["NCCL_IB_HCA"] = "mlx5_0";
+    situation.facts.interfaces = {{"IB", "mlx5_0", "IB", {}}};
     const Variant one = variants_of(Cause::nic_unused, situation, *bench.machine)[0];
     situation.observations =
         measured_with(*bench.machine, situation.job, both(one, Variant{.text = "less", .nic_per_mille = per_mille}));

@@ -119,6 +119,11 @@ std::optional<Found> all_nics_used(const Scene& at) {
 }
 
 std::optional<Found> some_nics_used(const Scene& at) {
+  // How many channels there are is a sign of its own.
+  const bool named = at.facts.net_devices_used > 0 ||
+                     std::any_of(at.facts.interfaces.begin(), at.facts.interfaces.end(),
+                                 [](const measured::LogInterface& each) { return each.plugin == "IB"; });
+  if (!named) return std::nullopt;
   const std::int64_t used = at.situation.nics_used(at.server.nics);
   return when(used > 0 && used < at.server.nics, fmt::format("{} of {} NICs are used", used, at.server.nics));
 }
@@ -421,6 +426,20 @@ std::optional<Found> nobody_chose(const Scene& at) {
                            "NCCL_NCHANNELS_PER_NET_PEER", "NCCL_TUNER_PLUGIN"})
     if (at.situation.environment(name) != nullptr) return std::nullopt;
   return when(at.facts.choices.empty() && at.facts.crossovers.empty(), "no setting and no word of the tuner");
+}
+
+std::optional<Found> sold_with_nvlink(const Scene& at) {
+  const measured::GpuChip* chip = measured::gpu_by_kind(at.server.gpu.kind);
+  return when(at.server.scale_up || (chip != nullptr && !chip->nvlink.empty()),
+              fmt::format("{} has NVLink", at.server.gpu.kind));
+}
+
+std::optional<Found> several_networks(const Scene& at) {
+  const auto& all = at.facts.networks;
+  for (const measured::NetUse& use : all)
+    if (use.name != all.front().name)
+      return Found{fmt::format("the networks {} and {} in one job", all.front().name, use.name), use.place};
+  return std::nullopt;
 }
 
 }  // namespace weft::why

@@ -82,5 +82,7 @@ std::optional<Found> few_rings(const Scene& at);
 std::optional<Found> collapses(const Scene& at);
 std::optional<Found> several_jobs(const Scene& at);
 std::optional<Found> nobody_chose(const Scene& at);
+std::optional<Found> sold_with_nvlink(const Scene& at);
+std::optional<Found> several_networks(const Scene& at);
 
 }  // namespace weft::why

@@ -153,13 +153,31 @@ class WhyFiles : public testing::Test {
   InDirectory here_;
 };
 
+// Questions in words are answered with what can be, and columns say which program a table is of.
+TEST_F(WhyFiles, WordsAreAnsweredAndColumnsAreBelieved) {
+  EXPECT_NE(weft({"why", "storage is slow"}).out.find("--stream"), std::string::npos);
+  EXPECT_NE(weft({"why", "one rank is slow"}).out.find("--slow-rank"), std::string::npos);
+  EXPECT_NE(weft({"why", "training is slow"}).out.find("weft plan"), std::string::npos);
+  EXPECT_EQ(weft({"why", "what is this"}).code, 2);
+  // Twice 21.05 would be that of an all-reduce.
+  std::ofstream("out.txt") << "# size count type redop root time algbw busbw wrong time algbw busbw wrong\n"
+                              "1073741824 8388608 float none -1 49436 21.72 21.05 0 49436 21.72 21.05 0\n";
+  const std::string out = weft(words("why acp.weft.yaml --measured out.txt --gpus 32")).out;
+  EXPECT_NE(out.find("all_gather"), std::string::npos) << out;
+  EXPECT_NE(out.find("no program is named"), std::string::npos) << out;
+  EXPECT_NE(out.find("21.0"), std::string::npos) << out;
+  EXPECT_EQ(out.find("42.1"), std::string::npos) << out;
+}
+
 TEST_F(WhyFiles, AreRefusedAtTheirPlace) {
   std::ofstream("bad.txt") << "# all_reduce\n8 2 float sum -1 17.08 0.00 zero 0 16.76 0.00 0.00 0\n";
   std::ofstream("bad.xml") << "<system version=\"1\">\n  <cpu numaid=\"0\">\n";
   std::ofstream("bad.log") << "nothing of interest\n";
   refused("why acp.weft.yaml --measured bad.txt", "bad.txt:2:29");
   refused("why --topo bad.xml --busbw 1GiB=3GB/s", "bad.xml:");
-  refused("why acp.weft.yaml --log bad.log", "no line of NCCL was found");
+  EXPECT_NE(weft(words("why acp.weft.yaml --log bad.log")).out.find("nothing in bad.log is known to matter"),
+            std::string::npos);
+  refused("why acp.weft.yaml --busbw 1GB/s --env NCCL_ALGO=Foo", "NCCL knows no 'Foo' for NCCL_ALGO");
   refused("why acp.weft.yaml --measured none.txt", "none.txt");
   refused("why acp.weft.yaml --busbw 1GiB", "--busbw cannot be '1GiB'");
   refused("why acp.weft.yaml --expect much", "--expect cannot be 'much'");

@@ -7,6 +7,7 @@
 #include "app/commands.hpp"
 #include "app/session.hpp"
 #include "base/text.hpp"
+#include "collective/constants.hpp"
 #include "report/table.hpp"
 
 namespace weft::app {
@@ -96,7 +97,39 @@ void show_entry(const model::Catalog& catalog, const std::string& section, const
 
 }  // namespace
 
+// What a collective may name as its stack: one of these, perhaps with a release of NCCL behind it.
+static int show_stacks(const std::string& only, bool json, Console& console) {
+  report::Table table({{"stack"}, {"what it is"}, {"NCCL"}, {"its vendor sets"}});
+  const auto add = [&](const collective::Stack& each) {
+    const std::string profile(each.network.profile);
+    if (json)
+      console.out << Json({{"record", "stack"},
+                           {"version", 1},
+                           {"name", each.name},
+                           {"text", each.text},
+                           {"rules", each.release.text},
+                           {"profile", profile}})
+                         .dump()
+                  << "\n";
+    else
+      table.add({each.name, std::string(each.network.text) + ", " + std::string(each.launch.text), each.release.text,
+                 profile.empty() ? "-" : profile});
+  };
+  if (!only.empty()) {
+    add(*collective::stack_named(only));
+  } else {
+    for (const collective::Stack& each : collective::stacks()) add(each);
+  }
+  if (json) return kFine;
+  console.out << table.text(console.width, console.colour_out);
+  if (only.empty())
+    console.out << "any release may stand behind it: `weft catalog ib-nccl2.21.5` says whose rules it gets\n";
+  return kFine;
+}
+
 int catalog(const CatalogOptions& options, Console& console) {
+  if (options.name == "stacks") return show_stacks("", options.input.json, console);
+  if (collective::stack_named(options.name) != nullptr) return show_stacks(options.name, options.input.json, console);
   spec::Diagnostics diagnostics;
   const model::Catalog catalog = load_catalog(options.input, diagnostics);
   if (report(diagnostics, options.input, console)) return kYourInput;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
@@ -113,6 +114,9 @@ void Report::ranking() const {
                       size_of(diagnosis_.expected.size() - 1),
                       measured ? counted(static_cast<std::int64_t>(diagnosis_.observations.size()), "row") : "no rows")
                << table.text(console_.width, console_.colour_out);
+  if (diagnosis_.ranked.size() > kShown)
+    console_.out << fmt::format("and {} more, each below {}; --json has all\n", diagnosis_.ranked.size() - kShown,
+                                percent(diagnosis_.ranked[kShown - 1].share + 0.005));
   report::Facts both;
   if (diagnosis_.pair)
     both.add("both at once", fmt::format("{} and {} ({}), off by {}", why::info(diagnosis_.pair->first).id,
@@ -261,7 +265,57 @@ bool WhyOptions::is_about_a_measurement() const {
          !busbw.empty() || !algbw.empty() || !average.empty() || !expect.empty();
 }
 
+namespace {
+
+struct Answer {
+  std::string_view words;  // any of them, between spaces
+  std::string_view text;
+};
+constexpr Answer kAnswers[] = {
+    {"storage disk checkpoint dataset loading nfs lustre read write",
+     "Storage is not measured here. What the network leaves it beside a job can be simulated: `weft sim --stream "
+     "storage,pattern=poisson,transport=tcp`; `weft check` counts what is attached."},
+    {"rank straggler gpu node server slow-rank",
+     "One slow rank holds up all. `weft sim --slow-rank 3=50%` says by how much, `weft why CLUSTER --gpus N` where the "
+     "time "
+     "goes; which one it is, one figure of all cannot say: halve the job, and give `weft why --measured` both tables."},
+    {"training train step mfu throughput iteration epoch",
+     "A step is computation and collectives. `weft why --measured out.txt --log nccl.log` explains the collectives, "
+     "`weft plan CLUSTER --gpus N` what they could be at most; computation that is slow is not told from here."},
+    {"inference serving latency token",
+     "Serving is bound by small messages: `weft why CLUSTER --size 64KiB` says where their time goes."},
+    {"collective nccl allreduce all_reduce all-reduce busbw bandwidth network",
+     "Bring what there is: `weft why --topo system.xml --measured out.txt --log nccl.log --nodes 4`."},
+};
+
+// A question in words is no file. Says what can be answered, and with which command.
+int answer(const std::string& question, Console& console) {
+  std::string lower = " ";
+  for (const char c : question) lower += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  lower += ' ';
+  std::size_t said = 0;
+  for (const Answer& each : kAnswers) {
+    bool asked = false;
+    for (std::size_t begin = 0; begin < each.words.size() && !asked;) {
+      const std::size_t end = std::min(each.words.find(' ', begin), each.words.size());
+      asked = lower.find(" " + std::string(each.words.substr(begin, end - begin)) + " ") != std::string::npos;
+      begin = end + 1;
+    }
+    if (!asked) continue;
+    ++said;
+    console.out << each.text << "\n";
+  }
+  if (said == 0)
+    console.out << "weft explains slow collectives: `weft why --topo system.xml --measured out.txt --log nccl.log`, or "
+                   "`weft why CLUSTER` for one that is simulated.\n";
+  return said == 0 ? kYourInput : kFine;
+}
+
+}  // namespace
+
 int why(const WhyOptions& options, Console& console) {
+  if (options.input.file.find(' ') != std::string::npos && !std::filesystem::exists(options.input.file))
+    return answer(options.input.file, console);
   return options.is_about_a_measurement() ? why_slow(options, console) : why_run(options, console);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "app/session.hpp"
 #include "base/text.hpp"
@@ -26,6 +27,9 @@ using why::Situation;
 
 constexpr std::int64_t kUsualSize = std::int64_t{1} << 30;  // of a figure that comes without one
 constexpr std::int64_t kMostSize = std::int64_t{1} << 44;
+// Operations of nccl-tests without a model, and what loads the same links.
+constexpr std::pair<std::string_view, std::string_view> kStandIns[] = {
+    {"gather", "reduce"}, {"scatter", "broadcast"}, {"hypercube", "all_gather"}};
 constexpr std::int64_t kMostUnsaid = 256;  // GPUs of a job of which only the cluster is known
 
 double gigabytes(Bandwidth rate) { return static_cast<double>(rate.count()) / 8e9; }
@@ -97,6 +101,7 @@ class Reading {
       const auto source = spec::load_file(path, out_.diagnostics, measured::kMostOutput);
       if (!source) continue;
       auto log = measured::read_nccl_log(*source, out_.diagnostics);
+      if (log && log->says_nothing) out_.assumed.push_back(fmt::format("nothing in {} is known to matter here", path));
       if (log) logs_.push_back(std::move(*log));
       // A log is often all that the job printed, rows and ranks included.
       spec::Diagnostics scratch = out_.diagnostics;
@@ -147,6 +152,12 @@ class Reading {
       const std::size_t equals = text.find('=');
       if (equals == 0 || equals == std::string::npos)
         refuse(Error::wrong_type, fmt::format("--env cannot be '{}'", text.substr(0, 40)), "--env NCCL_P2P_DISABLE=1");
+      else if (const std::string_view word =
+                   collective::refused_word(text.substr(0, equals), std::string_view(text).substr(equals + 1));
+               !word.empty())
+        refuse(Error::not_a_choice,
+               fmt::format("NCCL knows no '{}' for {}", word.substr(0, 40), text.substr(0, equals)),
+               "NCCL_ALGO=Ring,Tree,NVLS,NVLSTree,CollnetDirect,CollnetChain,PAT; NCCL_PROTO=LL,LL128,Simple");
       else
         situation.facts.environment[text.substr(0, equals)] = text.substr(equals + 1);
     }
@@ -187,7 +198,10 @@ class Reading {
     const measured::Facts& facts = out_.situation.facts;
     std::int64_t most = facts.nodes ? facts.nodes->value : 1;
     for (const BenchmarkTable& table : facts.tables) most = std::max(most, table.said_nodes.value_or(1));
-    const std::int64_t ranks = options_.gpus > 0 ? options_.gpus : facts.ranks ? facts.ranks->value : 0;
+    std::int64_t ranks = options_.gpus > 0 ? options_.gpus : facts.ranks ? facts.ranks->value : 0;
+    if (ranks == 0)
+      for (const BenchmarkTable& table : facts.tables)
+        ranks = std::max(ranks, table.said_ranks.value_or(table.inferred_ranks()));
     if (most == 1 && !facts.nodes && server_ && server_->gpus > 0) most = (ranks + server_->gpus - 1) / server_->gpus;
     return std::clamp<std::int64_t>(most, 1, 100'000);
   }
@@ -298,13 +312,43 @@ class Reading {
     return a.said_nodes == b.said_nodes && a.inferred_ranks() == b.inferred_ranks() && a.environment == b.environment;
   }
 
+  // Programs that are not named: the columns tell which they could be.
+  std::string operation_by_columns(const BenchmarkTable& table) {
+    if (table.rows.empty()) return "";
+    const measured::BenchmarkRow& row = table.rows.back();
+    const measured::Timing& best = row.best();
+    if (best.algorithm.count() <= 0 || best.bus.count() <= 0) return "";
+    const double ratio = static_cast<double>(best.bus.count()) / static_cast<double>(best.algorithm.count());
+    const bool sums = !row.operation.empty() && row.operation != "none";
+    std::string made = ratio > 1.02   ? "all_reduce"
+                       : ratio < 0.98 ? (sums ? "reduce_scatter" : "all_gather")
+                                      : (sums ? "reduce" : "broadcast");
+    const bool two =
+        table.said_ranks.value_or(0) == 2 || (out_.situation.facts.ranks && out_.situation.facts.ranks->value == 2);
+    if (two && sums && made == "reduce") made = "all_reduce";
+    out_.assumed.push_back(
+        fmt::format("no program is named: busbw / algbw is {:.2f} and redop {}, as {} has it{}; --collective says it",
+                    ratio, row.operation.empty() ? "not said" : row.operation, made,
+                    made == "all_gather"  ? " (all_to_all, too)"
+                    : made == "broadcast" ? " (send_recv, too)"
+                                          : ""));
+    return made;
+  }
+
   void set_job() {
     Situation& situation = out_.situation;
     const BenchmarkTable* table = situation.facts.tables.empty() ? nullptr : &situation.facts.tables[situation.table];
     const model::Cluster& cluster = *out_.machine->cluster();
     std::string operation = options_.collective.operation;
     if (operation.empty() && table != nullptr) operation = table->collective;
-    if (operation == "alltoall") operation = "all_to_all";
+    if (operation.empty() && table != nullptr) operation = operation_by_columns(*table);
+    if (operation == "alltoall" || operation == "alltoallv") operation = "all_to_all";
+    if (operation == "sendrecv") operation = "send_recv";
+    for (const auto& [theirs, ours] : kStandIns)
+      if (operation == theirs) {
+        operation = ours;
+        out_.assumed.push_back(fmt::format("{} is not modelled: {} stands in for it", theirs, ours));
+      }
     if (operation.empty()) operation = "all_reduce";
     const auto named = collective::operation_named(operation);
     if (!named)
@@ -387,8 +431,16 @@ class Reading {
       for (const measured::BenchmarkRow& row : situation.facts.tables[situation.table].rows) {
         if (row.bytes == 0 || row.best().time.count() == 0) continue;
         // Time has more digits than a rate that is printed as 0.01.
-        const double bus =
-            static_cast<double>(row.bytes) * 1e3 / static_cast<double>(row.best().time.count()) * bus_factor();
+        double bus = static_cast<double>(row.bytes) * 1e3 / static_cast<double>(row.best().time.count()) * bus_factor();
+        if (const double printed = gigabytes(row.best().bus);
+            printed >= 1 && std::abs(bus - printed) > 0.03 * printed) {
+          if (std::exchange(said_other_bus_, true) == false)
+            out_.assumed.push_back(fmt::format(
+                "busbw is printed as {:.4g} GB/s at {}, and would be {:.4g} for {} of {} GPUs: the printed ones are "
+                "kept; --collective and --gpus say it better",
+                printed, exact(Bytes(row.bytes)), bus, collective::name(situation.job.operation), situation.job.gpus));
+          bus = printed;
+        }
         bool steady = true;
         if (row.in_place && row.out_of_place) {
           const auto [less, more] = std::minmax({row.in_place->time.count(), row.out_of_place->time.count()});
@@ -445,6 +497,7 @@ class Reading {
   std::optional<measured::Benchmark> benchmark_;
   std::optional<measured::ServerOutline> server_;
   std::vector<truth::Measurement> csv_;
+  bool said_other_bus_ = false;
 };
 
 }  // namespace
