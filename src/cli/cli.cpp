@@ -481,7 +481,7 @@ void add_render(CLI::App& app, Verbs& verbs) {
 
 void add_place(CLI::App& app, Verbs& verbs) {
   app::PlaceOptions& options = verbs.place;
-  CLI::App* command = app.add_subcommand("place", "say which GPUs a job should get, and what that trades off");
+  CLI::App* command = app.add_subcommand("place", "choose GPUs for a job, and say what that trades off");
   add_input(*command, options.input, true);
   command->add_option("--gpus", options.gpus, "that the job wants")
       ->required()
