@@ -461,15 +461,25 @@ void add_dst(CLI::App& app, Verbs& verbs) {
 void add_render(CLI::App& app, Verbs& verbs) {
   app::RenderOptions& options = verbs.render;
   CLI::App* command = app.add_subcommand("render", "write the files that real machines start from");
-  command->add_option("target", options.target, fmt::format("{}", fmt::join(app::render_targets(), ", ")))
+  command->add_option("target", options.target, "for which program; see below")
       ->required()
       ->check(CLI::IsMember(app::render_targets()).description(""));
   add_input(*command, options.input, true);
   command->add_option("-o,--output", options.output, "write into a directory instead of stdout")->type_name("DIR");
   command->footer(
+      "Targets:\n"
+      "  frr         BGP unnumbered, for every switch and server\n"
+      "  sonic       config_db.json of every switch\n"
+      "  slurm       topology, nodes and their GPUs\n"
+      "  kubernetes  labels, networks of the rails, addresses of pods, tenants\n"
+      "  nccl        topology and environment of each kind of server\n"
+      "  hosts       inventory, cable list and names, for people\n"
+      "  prometheus  what to scrape, and alerts\n"
+      "  grafana     a dashboard\n"
+      "\n"
       "A directory per device, and one per target for what is of the whole cluster.\n"
-      "Targets go into one DIR or several. A file that weft did not write there, or that\n"
-      "was changed since, is left as it is and nothing is written.\n"
+      "Targets go into one DIR or several. A file that weft did not write there, or\n"
+      "that was changed since, is left as it is and nothing is written.\n"
       "\n"
       "Examples:\n"
       "  weft render frr acp.weft.yaml -o out\n"
@@ -479,7 +489,7 @@ void add_render(CLI::App& app, Verbs& verbs) {
 
 void add_place(CLI::App& app, Verbs& verbs) {
   app::PlaceOptions& options = verbs.place;
-  CLI::App* command = app.add_subcommand("place", "say which GPUs a job should get, and what that trades off");
+  CLI::App* command = app.add_subcommand("place", "choose GPUs for a job, and say what that trades off");
   add_input(*command, options.input, true);
   command->add_option("--gpus", options.gpus, "that the job wants")
       ->required()
@@ -490,8 +500,9 @@ void add_place(CLI::App& app, Verbs& verbs) {
       ->check(CLI::Range(0.0, 64.0).description(""))
       ->option_text("K");
   command->footer(
-      "A job gets the smallest place that holds it: a server, an NVLink domain, a scalable\n"
-      "unit, a pod; in each server the GPUs next to a NIC first, and of each as many.\n"
+      "A job gets the smallest place that holds it: a server, an NVLink domain, a\n"
+      "scalable unit, a pod; in each server the GPUs next to a NIC first, and of all\n"
+      "servers as many.\n"
       "\n"
       "Examples:\n"
       "  weft place acp.weft.yaml --gpus 64\n"

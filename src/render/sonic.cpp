@@ -22,7 +22,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kMap = "WEFT";
 constexpr std::int64_t kMtu = 9100;
-constexpr std::int64_t kLeastWatchdog = 100;  // ms; sonic-pfcwd.yang
+constexpr Bandwidth kFastest = gigabits_per_second(800);  // sonic-port.yang
+constexpr std::int64_t kLeastWatchdog = 100;              // ms; sonic-pfcwd.yang
 constexpr std::int64_t kMostWatchdog = 5000;
 constexpr std::int64_t kWatchdog = 200;  // SONiC's own default
 
@@ -312,6 +313,13 @@ Result<std::vector<File>, Refusal> sonic_files(const Addressing& plan, const Swi
                 "switching.flow_control: pfc or none"});
   const Duration round_trip = longest_round_trip(fabric);
   std::vector<File> files;
+  for (const fabric::SwitchTier& tier : fabric.tiers())
+    for (const Port& port : tier.count > 0 ? plan.switch_ports(tier.first) : std::vector<Port>{})
+      if (port.wire.rate > kFastest)
+        return Failure<Refusal>(
+            Refusal{fmt::format("{} has links of {}, and SONiC 202505 knows none above {}",
+                                plan.switch_name(tier.first), exact(port.wire.rate), exact(kFastest)),
+                    "slower links, more of them in parallel"});
   for (std::uint32_t i = 0; i < plan.switches(); ++i)
     files.push_back({plan.switch_name(i) + "/config_db.json", Switch(plan, i, numbers, round_trip).write()});
   return files;

@@ -253,6 +253,20 @@ TEST(Sonic, DscpOfHostsIsTheClassOfSwitches) {
   EXPECT_EQ(db["SCHEDULER"]["scheduler.rdma"]["weight"], "90");
 }
 
+TEST(Sonic, RefusesWhatItsModelsDoNotKnow) {
+  const auto refusal = [](const std::string& yaml) {
+    const Built built = build(yaml);
+    const auto files = render(Target::sonic, built.fabric, kNumbers, kOrigin);
+    return files ? std::string() : files.error().what;
+  };
+  const std::string fast =
+      "servers: {kind: hgx-h100, count: 4}\n"
+      "fabric: {kind: tor-clos, switch: tomahawk-6, servers_per_leaf: 2, spines: 2, spine_link: {rate: 1600Gbps, "
+      "cable: 5m}}\n";
+  EXPECT_EQ(refusal(fast), "leaf0 has links of 1.6Tbps, and SONiC 202505 knows none above 800Gbps");
+  EXPECT_TRUE(contains(refusal(kTwoUnits + "switching: {flow_control: credits}\n"), "'credits'"));
+}
+
 TEST(Sonic, ServicesHaveClassesAndWeightsOfTheirOwn) {
   const auto db = leaf0(kTwoUnits +
                         "switching:\n  flow_control: pfc\n  services:\n    - {name: train, weight: 3, lossless: true}\n"

@@ -115,9 +115,9 @@ void print_text(const Session& session, const PlaceOptions& options, const Place
            servers[last + 1].gpus == servers[i].gpus)
       ++last;
     const std::string name = server_name(session, servers[i].server);
-    console.out << fmt::format("  {:<10} GPU {}\n",
-                               i == last ? name : fmt::format("{}..{}", name, server_name(session, servers[last].server)),
-                               gpus_text(servers[i].gpus));
+    console.out << fmt::format(
+        "  {:<10} GPU {}\n", i == last ? name : fmt::format("{}..{}", name, server_name(session, servers[last].server)),
+        gpus_text(servers[i].gpus));
     i = last + 1;
   }
   for (const std::string& traded : placement.traded) console.out << fmt::format("traded off: {}\n", traded);

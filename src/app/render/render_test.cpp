@@ -1,7 +1,9 @@
 // `weft render` and `weft place` as a person meets them: what is written where, and what is left alone.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "app/testing_verbs.hpp"
+#include "experiment/fingerprint.hpp"
 
 namespace weft::app {
 namespace {
@@ -80,6 +82,39 @@ TEST_F(Render, WhatIsNoLongerPartOfItGoesAway) {
   EXPECT_TRUE(fs::exists(out_dir() / "s6/notes.txt"));
   EXPECT_FALSE(fs::exists(out_dir() / "s6/frr.conf"));
   EXPECT_TRUE(contains(read("hosts/inventory.csv"), "\ns7,")) << "another target's files stay";
+}
+
+// Both digests are in the list while files are written.
+TEST_F(Render, AnInterruptedRunGoesOn) {
+  ASSERT_EQ(render(options("hosts"), console_), kFine);
+  const std::string old_list = read(".weft-render");
+  const std::string old_file = read("hosts/cables.csv");
+  ASSERT_EQ(render(options("hosts", {"servers.count=8"}), console_), kFine);
+  const std::string new_file = read("hosts/cables.csv");
+  write(".weft-render", read(".weft-render") + old_list);
+  write("hosts/cables.csv", old_file);
+  ASSERT_EQ(render(options("hosts", {"servers.count=8"}), console_), kFine) << err();
+  EXPECT_EQ(read("hosts/cables.csv"), new_file);
+  write("hosts/cables.csv", old_file);
+  EXPECT_EQ(render(options("hosts", {"servers.count=8"}), console_), kYourInput) << "it came to its end";
+}
+
+TEST_F(Render, TheListNamesNothingOutside) {
+  ASSERT_EQ(render(options("hosts"), console_), kFine);
+  write("../precious.txt", "mine\n");
+  experiment::Fingerprint digest;
+  digest.add("mine\n");
+  write(".weft-render", read(".weft-render") + fmt::format("{:016x} hosts ../precious.txt\n", digest.value()));
+  ASSERT_EQ(render(options("hosts"), console_), kFine) << err();
+  EXPECT_TRUE(fs::exists(directory() / "precious.txt"));
+}
+
+TEST_F(Render, ALinkIsNotAFileOfWeft) {
+  ASSERT_EQ(render(options("hosts"), console_), kFine);
+  fs::rename(out_dir() / "hosts/cables.csv", directory() / "elsewhere.csv");
+  fs::create_symlink(directory() / "elsewhere.csv", out_dir() / "hosts/cables.csv");
+  EXPECT_EQ(render(options("hosts", {"servers.count=8"}), console_), kYourInput);
+  EXPECT_TRUE(contains(err(), "hosts/cables.csv"));
 }
 
 TEST_F(Render, WithoutADirectoryFilesGoToStdout) {

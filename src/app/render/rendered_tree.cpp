@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -17,7 +18,7 @@ namespace fs = std::filesystem;
 
 struct Listed {
   std::string target;
-  std::string digest;
+  std::set<std::string> digests;  // two while a run is under way: of what is there, and of what will be
 };
 using Listing = std::map<std::string, Listed>;  // by path
 
@@ -44,6 +45,12 @@ bool write(const fs::path& path, const std::string& text) {
   return static_cast<bool>(file);
 }
 
+// Below the directory, whatever somebody wrote into the list.
+bool stays_below(const fs::path& path) {
+  return path.is_relative() &&
+         std::none_of(path.begin(), path.end(), [](const fs::path& part) { return part == ".."; });
+}
+
 // "digest target path" in each line.
 Listing read_listing(const fs::path& directory) {
   Listing listing;
@@ -53,8 +60,10 @@ Listing read_listing(const fs::path& directory) {
     std::string digest;
     std::string target;
     std::string path;
-    if (words >> digest >> target && std::getline(words >> std::ws, path) && digest != "#")
-      listing[path] = {target, digest};
+    if (!(words >> digest >> target && std::getline(words >> std::ws, path)) || digest == "#" || !stays_below(path))
+      continue;
+    listing[path].target = target;
+    listing[path].digests.insert(digest);
   }
   return listing;
 }
@@ -62,17 +71,20 @@ Listing read_listing(const fs::path& directory) {
 std::string text_of(const Listing& listing) {
   std::string text =
       "# written by weft render: digest, target and path of each file; what differs is not overwritten\n";
-  for (const auto& [path, listed] : listing) text += fmt::format("{} {} {}\n", listed.digest, listed.target, path);
+  for (const auto& [path, listed] : listing)
+    for (const std::string& digest : listed.digests) text += fmt::format("{} {} {}\n", digest, listed.target, path);
   return text;
 }
 
 // Nothing is there, or what weft wrote.
 bool may_replace(const fs::path& directory, const Listing& listing, const std::string& path) {
   std::error_code fault;
-  if (!fs::exists(fs::symlink_status(directory / path, fault))) return true;
+  const fs::file_status there = fs::symlink_status(directory / path, fault);
+  if (!fs::exists(there)) return true;
   const auto listed = listing.find(path);
   const auto text = read(directory / path);
-  return listed != listing.end() && text && digest_of(*text) == listed->second.digest;
+  return fs::is_regular_file(there) && listed != listing.end() && text &&
+         listed->second.digests.contains(digest_of(*text));
 }
 
 }  // namespace
@@ -101,13 +113,21 @@ TreeChange write_tree(const fs::path& directory, const std::string& target, cons
     fs::remove((directory / path).parent_path(), fault);  // only when it is empty
     listing.erase(path);
   }
-  for (const render::File& file : files) listing[file.path] = {target, digest_of(file.text)};
-  // The list goes first: were it last, an interrupted run would leave files that the next one takes for somebody
-  // else's. A file that still has its old text is then named as changed, and removing it helps.
-  if (!write(directory / kRenderedList, text_of(listing))) change.failed = std::string(kRenderedList);
+  // Before the files, and again after them: a run that is interrupted leaves files that the next one knows.
+  const auto write_list = [&] {
+    if (!write(directory / kRenderedList, text_of(listing))) change.failed = std::string(kRenderedList);
+  };
+  for (const render::File& file : files) {
+    listing[file.path].target = target;
+    listing[file.path].digests.insert(digest_of(file.text));
+  }
+  write_list();
   for (const render::File& file : files)
     if (change.failed.empty() && read(directory / file.path) != file.text && !write(directory / file.path, file.text))
       change.failed = file.path;
+  if (!change.failed.empty()) return change;
+  for (const render::File& file : files) listing[file.path].digests = {digest_of(file.text)};
+  write_list();
   return change;
 }
 
