@@ -69,7 +69,7 @@ TEST(Tuner, ChoosesAsNcclItselfDoes) {
     if (!same) std::cout << point.line << ": here " << name(best.algorithm) << " " << name(best.protocol) << "\n";
   }
   std::cout << equal << " of " << points.size() << " as NCCL\n";
-  EXPECT_GE(equal * 100, points.size() * 98);
+  EXPECT_GE(equal * 1000, points.size() * 995) << "98 % are asked for; what is reached is kept";
 }
 
 // Buffers of LL for point-to-point messages are set up within a node only.
