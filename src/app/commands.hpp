@@ -49,12 +49,14 @@ struct ValidateOptions {
   std::string directory = "truth";
   bool rows = false;  // every row beside the summary
   bool leave_one_out = false;
-  bool page = false;  // as docs/validation.md
-  std::string plots;  // a directory for a picture per table
-  std::string refit;  // fitted, measured or all: constants that are fitted to these tables, and shown
+  bool page = false;      // as docs/validation.md
+  std::string plots;      // a directory for a picture per table
+  bool training = false;  // steps of training instead: the folder "training" in it
+  std::string refit;      // fitted, measured or all: constants that are fitted to these tables, and shown
   bool json = false;
 };
 int validate(const ValidateOptions& options, Console& console);
+int validate_training(const ValidateOptions& options, Console& console);
 
 struct WhyOptions {
   InputOptions input;    // `nodes` 0: what the files say
@@ -85,6 +87,9 @@ struct PlanCommandOptions {
   std::uint32_t gpus = 0;
   std::string sizes;
   bool bounds_only = false;  // nothing is simulated
+  bool training = false;     // layouts of the file's training job instead
+  std::size_t best = 10;     // layouts shown
+  std::size_t confirm = 0;   // of them, so many also flow by flow
 };
 int plan(const PlanCommandOptions& options, Console& console);
 
@@ -118,6 +123,22 @@ struct DstOptions {
 };
 int dst(const DstOptions& options, Console& console);
 std::vector<std::string> dst_transports();  // that it tests, by name
+
+struct RenderOptions {
+  InputOptions input;
+  std::string target;  // frr, sonic, ...
+  std::string output;  // a directory; empty: stdout
+};
+int render(const RenderOptions& options, Console& console);
+std::vector<std::string> render_targets();
+
+struct PlaceOptions {
+  InputOptions input;
+  std::uint32_t gpus = 0;
+  std::string tenant;       // empty: servers that nobody owns
+  double nics_per_gpu = 0;  // at least; 0: however few
+};
+int place(const PlaceOptions& options, Console& console);
 
 struct CatalogOptions {
   InputOptions input;

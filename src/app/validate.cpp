@@ -133,6 +133,7 @@ bool meets_targets(const std::vector<Verdict>& verdicts) {
 }  // namespace
 
 int validate(const ValidateOptions& options, Console& console) {
+  if (options.training) return validate_training(options, console);
   bool failed = false;
   const std::vector<TruthTable> tables = load(options.directory, console, failed);
   if (tables.empty() && !failed) {

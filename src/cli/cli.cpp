@@ -59,6 +59,8 @@ struct Verbs {
   app::PlotOptions plot;
   app::SweepOptions sweep;
   app::DstOptions dst;
+  app::RenderOptions render;
+  app::PlaceOptions place;
   app::CatalogOptions catalog;
   app::InitOptions init;
   app::SchemaView view = app::SchemaView::json_schema;
@@ -292,10 +294,11 @@ void add_compare(CLI::App& app, Verbs& verbs) {
 
 void add_validate(CLI::App& app, Verbs& verbs) {
   app::ValidateOptions& options = verbs.validate;
-  CLI::App* command = app.add_subcommand("validate", "compare collectives with measurements");
+  CLI::App* command = app.add_subcommand("validate", "compare collectives and training with measurements");
   command->add_option("directory", options.directory, "tables NAME.csv with their clusters NAME.weft.yaml")
       ->capture_default_str();
   command->add_flag("--rows", options.rows, "every row, measured and simulated");
+  command->add_flag("--training", options.training, "published training steps instead, of DIRECTORY/training");
   command->add_flag("--leave-one-out", options.leave_one_out, "errors with constants fitted without the table");
   command->add_flag("--page", options.page, "as docs/validation.md: everything, left-out errors too");
   command->add_option("--plots", options.plots, "a picture per table")->type_name("DIR");
@@ -359,12 +362,18 @@ void add_why(CLI::App& app, Verbs& verbs) {
 
 void add_plan(CLI::App& app, Verbs& verbs) {
   app::PlanCommandOptions& options = verbs.plan;
-  CLI::App* command = app.add_subcommand("plan", "bound a collective without running it");
+  CLI::App* command =
+      app.add_subcommand("plan", "bound a collective without running it, or find a layout for training");
   add_input(*command, options.input, true);
   command->add_option("--gpus", options.gpus, "GPUs that take part; 0: all")->option_text("N=0");
   command->add_option("--sizes", options.sizes, "8B..8GiB, or [1MiB, 1GiB]")->option_text("SIZES");
   add_collective(*command, options.collective);
   command->add_flag("--bounds-only", options.bounds_only, "without the simulation beside them");
+  command->add_flag("--training", options.training, "layouts of the file's training job instead");
+  command->add_option("--best", options.best, "layouts shown")->option_text("N=10")->check(CLI::Range(1, 1000));
+  command->add_option("--confirm", options.confirm, "of them, so many also flow by flow")
+      ->option_text("N=0")
+      ->check(CLI::Range(0, 10));
   command->footer(
       "Bounds are of the wires and of latencies that follow each other, for the algorithm\n"
       "that NCCL would choose. What the simulation takes beyond them is protocols, shares\n"
@@ -372,7 +381,8 @@ void add_plan(CLI::App& app, Verbs& verbs) {
       "\n"
       "Examples:\n"
       "  weft plan acp.weft.yaml\n"
-      "  weft plan acp.weft.yaml --collective all_to_all --gpus 64 --sizes 1MiB..1GiB");
+      "  weft plan acp.weft.yaml --collective all_to_all --gpus 64 --sizes 1MiB..1GiB\n"
+      "  weft plan llama.weft.yaml --training --confirm 3");
 }
 
 void add_plot(CLI::App& app, Verbs& verbs) {
@@ -448,6 +458,46 @@ void add_dst(CLI::App& app, Verbs& verbs) {
       "  weft dst --canary");
 }
 
+void add_render(CLI::App& app, Verbs& verbs) {
+  app::RenderOptions& options = verbs.render;
+  CLI::App* command = app.add_subcommand("render", "write the files that real machines start from");
+  command->add_option("target", options.target, fmt::format("{}", fmt::join(app::render_targets(), ", ")))
+      ->required()
+      ->check(CLI::IsMember(app::render_targets()).description(""));
+  add_input(*command, options.input, true);
+  command->add_option("-o,--output", options.output, "write into a directory instead of stdout")->type_name("DIR");
+  command->footer(
+      "A directory per device, and one per target for what is of the whole cluster.\n"
+      "Targets go into one DIR or several. A file that weft did not write there, or that\n"
+      "was changed since, is left as it is and nothing is written.\n"
+      "\n"
+      "Examples:\n"
+      "  weft render frr acp.weft.yaml -o out\n"
+      "  weft render hosts acp.weft.yaml | less\n"
+      "  weft render nccl acp.weft.yaml --set servers.nics=8 -o out --json");
+}
+
+void add_place(CLI::App& app, Verbs& verbs) {
+  app::PlaceOptions& options = verbs.place;
+  CLI::App* command = app.add_subcommand("place", "say which GPUs a job should get, and what that trades off");
+  add_input(*command, options.input, true);
+  command->add_option("--gpus", options.gpus, "that the job wants")
+      ->required()
+      ->check(CLI::Range(1, 16'777'216).description(""))
+      ->option_text("N");
+  command->add_option("--tenant", options.tenant, "whose servers; default: those that nobody owns")->type_name("NAME");
+  command->add_option("--nics-per-gpu", options.nics_per_gpu, "take fewer GPUs of a server, so that each has as many")
+      ->check(CLI::Range(0.0, 64.0).description(""))
+      ->option_text("K");
+  command->footer(
+      "A job gets the smallest place that holds it: a server, an NVLink domain, a scalable\n"
+      "unit, a pod; in each server the GPUs next to a NIC first, and of each as many.\n"
+      "\n"
+      "Examples:\n"
+      "  weft place acp.weft.yaml --gpus 64\n"
+      "  weft place acp.weft.yaml --gpus 16 --tenant research --nics-per-gpu 1 --json");
+}
+
 void add_rest(CLI::App& app, Verbs& verbs) {
   CLI::App* init = app.add_subcommand("init", "write a small cluster file that works, with comments");
   init->add_option("file", verbs.init.file, "name of the new file")->capture_default_str();
@@ -514,6 +564,8 @@ int dispatch(const CLI::App& app, Verbs& verbs, app::Console& console) {
   if (verb == "plot") return app::plot(verbs.plot, console);
   if (verb == "sweep") return app::sweep(verbs.sweep, console);
   if (verb == "dst") return app::dst(verbs.dst, console);
+  if (verb == "render") return app::render(verbs.render, console);
+  if (verb == "place") return app::place(verbs.place, console);
   if (verb == "catalog") return app::catalog(verbs.catalog, console);
   if (verb == "init") return app::init(verbs.init, console);
   if (verb == "schema") return app::schema(verbs.view, console);
@@ -605,6 +657,8 @@ int run(const std::vector<std::string>& arguments, app::Console& console) {
   add_plot(app, verbs);
   add_sweep(app, verbs);
   add_dst(app, verbs);
+  add_render(app, verbs);
+  add_place(app, verbs);
   add_rest(app, verbs);
 
   if (!arguments.empty() && !arguments[0].starts_with('-')) {

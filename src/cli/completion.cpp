@@ -30,6 +30,7 @@ constexpr std::string_view kCatalogNames =
 std::string words(const std::string& verb) {
   if (verb == "show") return "servers gpus nics links paths fabric server";
   if (verb == "completion") return "bash zsh";
+  if (verb == "render") return fmt::format("{}", fmt::join(app::render_targets(), " "));
   std::vector<std::string_view> codes;
   if (verb == "explain")
     for (const auto& error : spec::all_errors()) codes.push_back(error.code);
@@ -37,7 +38,8 @@ std::string words(const std::string& verb) {
 }
 
 bool takes_file(const std::string& verb) {
-  return verb == "check" || verb == "show" || verb == "sim" || verb == "compare" || verb == "sweep" || verb == "init";
+  return verb == "check" || verb == "show" || verb == "sim" || verb == "compare" || verb == "sweep" || verb == "init" ||
+         verb == "render" || verb == "place";
 }
 
 // The values an option takes; empty when they cannot be listed.

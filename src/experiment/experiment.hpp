@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "experiment/limits.hpp"
 #include "experiment/observer.hpp"
 #include "experiment/traffic.hpp"
+#include "experiment/training.hpp"
 #include "experiment/workload.hpp"
 #include "schedule/collective_row.hpp"
 #include "schedule/result.hpp"
@@ -59,7 +61,9 @@ struct Outcome {
   std::vector<LeftOut> left_out;                           // sizes of which there are no rows
   std::vector<CollectiveMessage> messages;                 // of the last run, where they were wanted
   bool more_messages = false;                              // there were more than that
-  bool stuck = false;                                      // somebody waits for what never comes
+  // Of training.
+  std::optional<TrainingResult> training;
+  bool stuck = false;  // somebody waits for what never comes
 };
 
 // All that is wrong with an experiment, before it runs: errors go into the design's diagnostics. `fidelities` are those

@@ -3,24 +3,11 @@
 #include <algorithm>
 
 #include "experiment/packet_config.hpp"
+#include "fabric/cables.hpp"
 #include "model/headroom.hpp"
 
 namespace weft::experiment {
 namespace {
-
-constexpr std::int64_t kPicosecondsPerMetre = 5000;
-
-// As the file has it; between sites, and in a .topo file, there is a latency in its place.
-Length length_of(const fabric::Link& link, const model::FabricSpec& spec) {
-  using enum fabric::LinkTier;
-  const model::LinkSpec& spines = spec.spine_link ? *spec.spine_link : spec.link;
-  const model::LinkSpec& supers = spec.super_spine_link ? *spec.super_spine_link : spines;
-  const bool in_file = spec.kind != model::FabricKind::topo;
-  if (in_file && link.tier == spine) return spines.cable;
-  if (in_file && link.tier == super_spine) return supers.cable;
-  if (in_file && link.tier != gateway && link.tier != site) return spec.link.cable;
-  return Length(link.latency.count() * 1000 / kPicosecondsPerMetre);
-}
 
 std::int64_t lossless_services(const model::SwitchingSpec& switching) {
   if (switching.services.empty()) return 1;
@@ -53,7 +40,7 @@ std::vector<SwitchHeadroom> headroom_of(const Design& design) {
     fabric.for_each_link(node, [&](const fabric::Link& link) {
       PortHeadroom port;
       port.rate = link.rate;
-      port.cable = length_of(link, design.cluster().file.fabric);
+      port.cable = fabric::cable_length(link.tier, link.latency, design.cluster().file.fabric);
       port.classes = services * (link.tier == fabric::LinkTier::nic ? 1 : virtual_channels(design.cluster()));
       port.per_class = model::pfc_headroom(link.rate, link.latency, frame, switching.reaction);
       const auto same = std::find_if(here.ports.begin(), here.ports.end(), [&](const PortHeadroom& other) {

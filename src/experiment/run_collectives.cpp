@@ -374,6 +374,53 @@ Outcome run_collectives(const Design& design, const Collectives& work, const Exp
   return CollectiveRuns(design, work, experiment, observer).run();
 }
 
+namespace {
+
+// Of equal groups the first, beside what the others would take alone; of unequal ones the slowest.
+CollectiveRow together_by_messages(const std::vector<const Team*>& teams, const PlanOptions& plan, bool uneven,
+                                   const KeepGoing& keep_going) {
+  collective::Plan planned;
+  CollectiveRow slowest = timed(*teams[0], plan, keep_going, {}, planned);
+  const Team* which = teams[0];
+  for (std::size_t i = 1; uneven && i < teams.size(); ++i) {
+    CollectiveRow row = timed(*teams[i], plan, keep_going, {}, planned);
+    if (row.time <= slowest.time) continue;
+    slowest = std::move(row);
+    which = teams[i];
+  }
+  if (teams.size() == 1 || which->nodes() == 1 || slowest.time == 0) return slowest;
+  collective::TakenByOthers taken;
+  for (const Team* other : teams)
+    if (other != which) add_to(taken, collective::make_plan(*other, plan), Duration(slowest.time));
+  PlanOptions beside = plan;
+  beside.beside = &taken;
+  return timed(*which, beside, keep_going, {}, planned);
+}
+
+}  // namespace
+
+CollectiveRow time_groups(const Design& design, const std::vector<const Team*>& teams, const TogetherOptions& options,
+                          const Experiment& experiment, Watch& watch) {
+  const bool messages = experiment.fidelity == Fidelity::message;
+  const PlanOptions plan{
+      .operation = options.operation,
+      .bytes = options.bytes,
+      .choice = choices_for(*teams[0], options.operation, options.bytes, {}, *options.stack, !messages)[0],
+      .stack = options.stack,
+      .network = options.network};
+  if (messages)
+    return together_by_messages(teams, plan, options.uneven,
+                                [&](std::int64_t now, std::uint64_t count, std::uint64_t bytes) {
+                                  return watch({now, count, bytes});
+                                });
+  std::vector<CollectiveGroup> groups;
+  for (const Team* team : teams) groups.push_back({team, plan});
+  const CollectiveTimes times = by_links(design, groups, nullptr, experiment, 0, watch);
+  if (times.rows.empty()) return {};
+  return *std::max_element(times.rows.begin(), times.rows.end(),
+                           [](const CollectiveRow& a, const CollectiveRow& b) { return a.time < b.time; });
+}
+
 CollectiveRow time_collective(const Team& team, const PlanOptions& plan) {
   collective::Plan planned;
   return timed(

@@ -6,6 +6,7 @@
 
 #include "collective/team.hpp"
 #include "experiment/experiment.hpp"
+#include "experiment/watch.hpp"
 
 namespace weft::experiment {
 
@@ -25,6 +26,18 @@ void check_collectives(Design& design, const Collectives& work, const Experiment
                        const std::vector<Fidelity>& fidelities);
 Outcome run_collectives(const Design& design, const Collectives& work, const Experiment& experiment,
                         const Observer& observer);
+
+// What every one of several groups does at the same time.
+struct TogetherOptions {
+  collective::Operation operation = collective::Operation::all_reduce;
+  std::uint64_t bytes = 0;
+  const collective::Stack* stack = nullptr;
+  collective::NetworkLinks* network = nullptr;  // message level
+  bool uneven = false;                          // groups differ: all are looked at, else the first stands for all
+};
+// The slowest group's row, as NCCL would choose, at the experiment's level. No time: it never ends, or was stopped.
+schedule::CollectiveRow time_groups(const Design& design, const std::vector<const collective::Team*>& teams,
+                                    const TogetherOptions& options, const Experiment& experiment, Watch& watch);
 
 // One row at message level: the choice, timed.
 schedule::CollectiveRow time_collective(const collective::Team& team, const collective::PlanOptions& plan);

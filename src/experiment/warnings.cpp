@@ -1,5 +1,7 @@
 #include "experiment/warnings.hpp"
 
+#include "experiment/run_training.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -217,8 +219,9 @@ std::vector<spec::Diagnostic> packet_warnings(Design& design, std::span<const Tr
 // Streams that may travel otherwise than the file says.
 std::span<const TrafficStream> flows_in(const Workload& workload) {
   if (const auto* traffic = std::get_if<Traffic>(&workload)) return traffic->streams;
-  const Collectives& work = std::get<Collectives>(workload);
-  return work.beside ? std::span<const TrafficStream>(work.beside->streams) : std::span<const TrafficStream>();
+  const auto* work = std::get_if<Collectives>(&workload);
+  return work != nullptr && work->beside ? std::span<const TrafficStream>(work->beside->streams)
+                                         : std::span<const TrafficStream>();
 }
 
 }  // namespace
@@ -239,10 +242,12 @@ std::vector<spec::Diagnostic> collective_warnings(Design& design) {
 std::vector<spec::Diagnostic> warnings_of(Design& design, const Experiment& experiment,
                                           const std::vector<Fidelity>& fidelities) {
   std::vector<spec::Diagnostic> made;
-  if (std::holds_alternative<Collectives>(*experiment.workload)) made = collective_warnings(design);
+  if (!std::holds_alternative<Traffic>(*experiment.workload)) made = collective_warnings(design);
   if (std::find(fidelities.begin(), fidelities.end(), Fidelity::packet) != fidelities.end())
     for (spec::Diagnostic& each : packet_warnings(design, flows_in(*experiment.workload)))
       made.push_back(std::move(each));
+  if (const auto* training = std::get_if<Training>(experiment.workload.get()))
+    for (spec::Diagnostic& each : training_warnings(design, *training)) made.push_back(std::move(each));
   const auto* traffic = std::get_if<Traffic>(experiment.workload.get());
   if (traffic != nullptr && traffic->matrix && traffic->matrix->bare_start.source != 0)
     made.push_back({Error::start_unit, traffic->matrix->bare_start,

@@ -48,17 +48,71 @@ std::uint64_t fingerprint_of(const Collectives& work) {
   return fingerprint.value();
 }
 
+std::uint64_t fingerprint_of(const Training& work) {
+  const model::TrainingRun& run = work.run;
+  const model::LanguageModelKind& model = run.model;
+  Fingerprint all;
+  for (const std::int64_t each : {model.layers,
+                                  model.hidden,
+                                  model.heads,
+                                  model.kv_heads.value_or(0),
+                                  model.head_dim.value_or(0),
+                                  model.value_dim.value_or(0),
+                                  model.feed_forward,
+                                  std::int64_t{model.gated},
+                                  model.vocabulary,
+                                  std::int64_t{model.tied},
+                                  model.positions,
+                                  std::int64_t{model.biases},
+                                  model.window.value_or(0),
+                                  model.window_every,
+                                  model.predicted,
+                                  run.gpus.value_or(0),
+                                  run.sequence,
+                                  run.global_batch,
+                                  run.micro_batch,
+                                  run.parallel.tensor,
+                                  run.parallel.pipeline,
+                                  run.parallel.context,
+                                  run.parallel.expert,
+                                  run.parallel.data.value_or(0),
+                                  std::int64_t{run.parallel.sequence},
+                                  run.virtual_stages,
+                                  run.gradient_bytes,
+                                  std::int64_t{run.cuda_graphs},
+                                  std::int64_t{run.overlap.tensor},
+                                  std::int64_t{run.overlap.pipeline},
+                                  std::int64_t{run.overlap.data},
+                                  std::int64_t{run.overlap.expert}})
+    all.add(static_cast<std::uint64_t>(each));
+  for (const std::string_view each : {enum_name(run.schedule), enum_name(run.sharding), enum_name(run.recompute),
+                                      enum_name(run.precision), enum_name(run.attention), enum_name(run.optimizer)})
+    all.add(each);
+  if (const auto& experts = model.experts)
+    for (const std::int64_t each :
+         {experts->count, experts->per_token, experts->feed_forward, experts->shared, experts->dense_layers})
+      all.add(static_cast<std::uint64_t>(each));
+  if (const auto& latent = model.latent)
+    for (const std::int64_t each : {latent->query_rank, latent->key_value_rank, latent->rotary})
+      all.add(static_cast<std::uint64_t>(each));
+  all.add(run.stack);
+  for (const std::string& each : run.slow_ranks) all.add(each);
+  return all.value();
+}
+
 }  // namespace
 
 std::string describe(const Workload& workload) {
   return std::visit(Match{[](const Traffic& traffic) { return traffic.name; },
-                          [](const Collectives& work) { return describe_collectives(work); }},
+                          [](const Collectives& work) { return describe_collectives(work); },
+                          [](const Training& work) { return "training " + work.run.model.kind; }},
                     workload);
 }
 
 std::uint64_t fingerprint(const Workload& workload) {
   return std::visit(Match{[](const Traffic& traffic) { return traffic.fingerprint; },
-                          [](const Collectives& work) { return fingerprint_of(work); }},
+                          [](const Collectives& work) { return fingerprint_of(work); },
+                          [](const Training& work) { return fingerprint_of(work); }},
                     workload);
 }
 

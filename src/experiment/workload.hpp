@@ -8,10 +8,11 @@
 
 #include "experiment/collectives.hpp"
 #include "experiment/traffic.hpp"
+#include "experiment/training.hpp"
 
 namespace weft::experiment {
 
-using Workload = std::variant<Traffic, Collectives>;
+using Workload = std::variant<Traffic, Collectives, Training>;
 
 template <class... Cases>
 struct Match : Cases... {

@@ -12,7 +12,7 @@
 namespace weft::measured {
 namespace {
 
-// The board that a GPU is mostly sold on, and the instance with Amazon's network NICs.
+// The board that a GPU is mostly sold on, and the instance with Amazon's NICs.
 struct Board {
   std::string_view gpu;
   std::string_view server;

@@ -1,6 +1,6 @@
 #pragma once
 // A machine of which no file tells but what outputs and logs name in passing: the GPU, how many of
-// them a server has, its network NICs. The rest is what such servers are mostly like.
+// them a server has, its NICs. The rest is what such servers are mostly like.
 
 #include <cstdint>
 #include <optional>
@@ -17,7 +17,7 @@ struct NamedParts {
   std::string gpu = {};   // as nccl-tests prints it; may be empty
   std::int64_t gpus = 0;  // of a server that took part; 0: not known
   std::int64_t nics = 0;  // that the log lists; 0: not known
-  bool efa = false;       // Amazon's network NICs
+  bool efa = false;       // Amazon's NICs
   bool nvls = false;      // a word about NVLink SHARP: Hopper or later
   std::int64_t nodes = 1;
   std::optional<ServerOutline> server = {};  // as the log draws it

@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "model/embedded_catalog.hpp"
 #include "model/kinds.hpp"
+#include "model/training.hpp"
 #include "spec/files.hpp"
 
 namespace weft::model {
@@ -84,7 +85,7 @@ void check_sources(const std::string& name, const Node& node, Diagnostics& diagn
 }  // namespace
 
 const std::vector<std::string>& Catalog::sections() {
-  static const std::vector<std::string> names = {"servers", "gpus", "nics", "switches", "links", "cables"};
+  static const std::vector<std::string> names = {"servers", "gpus", "nics", "switches", "links", "cables", "models"};
   return names;
 }
 
@@ -234,6 +235,7 @@ void Catalog::check(Diagnostics& diagnostics) const {
   read.template operator()<SwitchKind>("switches");
   read.template operator()<LinkKind>("links");
   read.template operator()<CableKind>("cables");
+  read.template operator()<LanguageModelKind>("models");
 }
 
 }  // namespace weft::model

@@ -56,7 +56,7 @@ const Table& table_of<StorageTier>() {
 template <>
 const Table& table_of<TenantSpec>() {
   static const Table table =
-      TableOf<TenantSpec>("tenants", "A tenant and the servers it owns. Not used by any command yet.")
+      TableOf<TenantSpec>("tenants", "A tenant and the servers it owns, for `weft place` and `weft render`.")
           .field("name", &TenantSpec::name, {.text = "What it is called.", .required = true})
           .field("servers", &TenantSpec::servers,
                  {.text = "Indices of its servers, counted over all groups.", .example = "0..15", .required = true})

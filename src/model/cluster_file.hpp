@@ -11,6 +11,7 @@
 #include "model/choices.hpp"
 #include "model/kinds.hpp"
 #include "model/shape.hpp"
+#include "model/training.hpp"
 
 namespace weft::model {
 
@@ -232,6 +233,7 @@ struct RunSpec {
   std::optional<CollectiveRun> reduce;
   std::optional<CollectiveRun> all_to_all;
   std::optional<CollectiveRun> send_recv;
+  std::optional<TrainingRun> training;
 };
 
 struct ClusterFile : TrafficRules {

@@ -128,26 +128,24 @@ spec::Place place_of(const spec::Node& root, const std::string& key, std::size_t
 
 }  // namespace
 
-std::int64_t ports_needed(const SwitchKind& kind, const std::vector<PortUse>& uses) {
-  struct Split {
-    std::int64_t rate;
-    std::int64_t paths;
-  };
-  std::vector<Split> splits = {{kind.rate.count(), 1}};
+std::int64_t links_per_port(const SwitchKind& kind, Bandwidth rate) {
+  std::int64_t most = kind.rate >= rate ? 1 : 0;
   for (const std::string& text : kind.breakout) {
     const auto x = text.find('x');
-    const auto rate = parse<BandwidthDimension>(std::string_view(text).substr(x + 1));
-    if (rate) splits.push_back({rate->count(), std::atoll(text.c_str())});
+    const auto split = parse<BandwidthDimension>(std::string_view(text).substr(x + 1));
+    // The finest split that still carries the link: a 100G cable takes a quarter of 4x200G.
+    if (split && *split >= rate) most = std::max<std::int64_t>(most, std::atoll(text.c_str()));
   }
+  return most;
+}
+
+std::int64_t ports_needed(const SwitchKind& kind, const std::vector<PortUse>& uses) {
   std::int64_t total = 0;
   for (const PortUse& use : uses) {
     if (use.count == 0) continue;
-    // The finest split that still carries the link: a 100G cable takes a quarter of 4x200G.
-    std::int64_t paths = 0;
-    for (const Split& split : splits)
-      if (split.rate >= use.rate.count()) paths = std::max(paths, split.paths);
-    if (paths == 0) return -1;
-    total += ceil_div(use.count, paths);
+    const std::int64_t links = links_per_port(kind, use.rate);
+    if (links == 0) return -1;
+    total += ceil_div(use.count, links);
   }
   return total;
 }

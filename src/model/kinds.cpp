@@ -63,6 +63,12 @@ const Table& table_of<GpuKind>() {
                  {.text = "Bandwidth of the device memory.", .example = "3.35TB/s", .min = 1, .max = kMaxMemoryRate})
           .field("fp16_dense", &GpuKind::fp16_dense,
                  {.text = "Dense 16-bit compute rate.", .example = "989TFLOPS", .min = 1, .max = kMaxCompute})
+          .field("fp8_dense", &GpuKind::fp8_dense,
+                 {.text = "Dense 8-bit compute rate.", .example = "1979TFLOPS", .min = 1, .max = kMaxCompute})
+          .field("fp4_dense", &GpuKind::fp4_dense,
+                 {.text = "Dense 4-bit compute rate.", .example = "9PFLOPS", .min = 1, .max = kMaxCompute})
+          .field("multiprocessors", &GpuKind::multiprocessors,
+                 {.text = "Units that a kernel's tiles are handed out to: SMs, NeuronCores.", .min = 1, .max = 4096})
           .field("power", &GpuKind::power,
                  {.text = "Thermal design power.", .example = "700W", .required = true, .min = 1, .max = kMaxPartPower})
           .field("scale_up", &GpuKind::scale_up,
@@ -97,7 +103,7 @@ const Table& table_of<LinkKind>() {
 template <>
 const Table& table_of<NicKind>() {
   static const Table table =
-      TableOf<NicKind>("nic", "A network NIC on the fabric.")
+      TableOf<NicKind>("nic", "A NIC on the fabric.")
           .include<Kind>()
           .field("rate", &NicKind::rate,
                  {.text = "Of the whole NIC, one way.",
@@ -242,7 +248,7 @@ const Table& table_of<ServerKind>() {
           .field("gpus", &ServerKind::gpus,
                  {.text = "Accelerators per server.", .example = "8", .required = true, .min = 1, .max = kMaxPerServer})
           .field("nic", &ServerKind::nic,
-                 {.text = "Network NIC on the GPU fabric.", .fallback = "connectx-7", .section = "nics"})
+                 {.text = "NIC on the GPU fabric.", .fallback = "connectx-7", .section = "nics"})
           .field("nics", &ServerKind::nics,
                  {.text = "NICs per server. Fewer than in the kind: spread evenly over the PCIe "
                           "switches.",

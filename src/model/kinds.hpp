@@ -35,6 +35,9 @@ struct GpuKind : Kind {
   Bytes memory;
   std::optional<Bandwidth> memory_bandwidth;
   std::optional<Compute> fp16_dense;
+  std::optional<Compute> fp8_dense;
+  std::optional<Compute> fp4_dense;
+  std::optional<std::int64_t> multiprocessors;
   Power power;
   std::string scale_up;
 };

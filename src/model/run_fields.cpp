@@ -38,7 +38,7 @@ const Table& table_of<CollectiveRun>() {
           .field(
               "stack", &CollectiveRun::stack,
               {.text = "Network plugin, launch mode and, where it is not the newest, release of NCCL (`efa-pytorch`, "
-                       "`ib-nccl2.26`), whose latencies and rules count. Default: by network NIC.",
+                       "`ib-nccl2.26`), whose latencies and rules count. Default: by NIC.",
                .example = "ib"})
           .field("skew", &CollectiveRun::skew,
                  {.text = "Ranks come at times drawn by the seed, the last so much later than the first.",
@@ -118,6 +118,7 @@ const Table& table_of<RunSpec>() {
           .field("reduce", &RunSpec::reduce, {.text = "All to one, summed."})
           .field("all_to_all", &RunSpec::all_to_all, {.text = "A different part to each."})
           .field("send_recv", &RunSpec::send_recv, {.text = "Neighbour to neighbour."})
+          .field("training", &RunSpec::training, {.text = "A step of training a language model."})
           .build();
   return table;
 }

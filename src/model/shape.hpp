@@ -99,6 +99,9 @@ struct PortUse {
   std::int64_t count;
 };
 
+// How many links of that rate share one front-panel port by breakout; 0 when they are faster than any port.
+std::int64_t links_per_port(const SwitchKind& kind, Bandwidth rate);
+
 // Front-panel ports that `uses` take on a switch, with slower links sharing ports by breakout; -1
 // when a link is faster than any port.
 std::int64_t ports_needed(const SwitchKind& kind, const std::vector<PortUse>& uses);

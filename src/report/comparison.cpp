@@ -84,6 +84,33 @@ void add_spread(const std::vector<Variant>& variants, std::vector<Metric>& rows)
   rows.insert(at, {{"  at best", bound(&Spread::least), true}, {"  at worst", bound(&Spread::most), true}});
 }
 
+std::vector<Metric> step_metrics() {
+  const auto figure = [](double schedule::TrainingRow::*which, const char* format) {
+    return [=](const Variant& v) {
+      return fmt::format(fmt::runtime(format), mean(v, [&](const ComparedRun& run) { return (*run.training).*which; }));
+    };
+  };
+  using Row = schedule::TrainingRow;
+  return {{std::string(title_of(Measure::step)), [](const Variant& v) { return duration(mean(v, end_of)); }, true},
+          {"tokens/s",
+           [](const Variant& v) {
+             return grouped(static_cast<std::int64_t>(
+                 mean(v, [](const ComparedRun& run) { return run.training->tokens_per_second; })));
+           },
+           true},
+          {"TFLOP/s per GPU", figure(&Row::teraflops, "{:.0f}"), true},
+          {"MFU", figure(&Row::mfu_percent, "{:.1f}%"), true},
+          {"waits for network", figure(&Row::network_percent, "{:.1f}%"), true},
+          {"J per token", figure(&Row::joules_per_token, "{:.3g}"), true},
+          {"$ per 1M tokens",
+           [](const Variant& v) {
+             const auto& dollars = v.runs[0].training->dollars_per_million;
+             return dollars ? fmt::format("{:.3f}", *dollars) : "-";
+           },
+           true},
+          {"level", [](const Variant& v) { return v.runs[0].training->executor; }, true}};
+}
+
 std::vector<Metric> flow_metrics(const std::vector<Variant>& variants) {
   const auto completion = [](std::int64_t Quantiles::*which) {
     return [which](const Variant& variant) { return mean_completion(variant, which); };
@@ -162,9 +189,12 @@ std::vector<Metric> flow_metrics(const std::vector<Variant>& variants) {
 }
 
 std::vector<Metric> metrics(const std::vector<Variant>& variants) {
-  const bool collectives = measure_of(variants) == Measure::collective;
-  std::vector<Metric> rows = collectives ? collective_metrics(variants) : flow_metrics(variants);
-  if (collectives) add_spread(variants, rows);
+  const Measure measure = measure_of(variants);
+  const bool flows = measure == Measure::end || measure == Measure::completion;
+  std::vector<Metric> rows = flows                      ? flow_metrics(variants)
+                             : measure == Measure::step ? step_metrics()
+                                                        : collective_metrics(variants);
+  if (!flows) add_spread(variants, rows);
   for (CostRow& row : cost_rows(labelled_costs(variants)))
     rows.push_back(
         {std::move(row.first), [figure = std::move(row.second)](const Variant& v) { return figure(v.costs); }});

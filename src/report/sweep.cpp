@@ -80,6 +80,21 @@ std::vector<Figure> collective_figures(const std::vector<CollectiveRow>& rows) {
   return out;
 }
 
+std::vector<Figure> step_figures() {
+  const auto figure = [](double schedule::TrainingRow::*which, const char* format) {
+    return [=](const Variant& v) {
+      return fmt::format(fmt::runtime(format),
+                         mean(v, [&](const ComparedRun& run) { return run.training ? (*run.training).*which : 0; }));
+    };
+  };
+  using Row = schedule::TrainingRow;
+  return {{"step", all_done},
+          {"tokens/s", figure(&Row::tokens_per_second, "{:.0f}")},
+          {"MFU %", figure(&Row::mfu_percent, "{:.1f}")},
+          {"network %", figure(&Row::network_percent, "{:.1f}")},
+          {"J/token", figure(&Row::joules_per_token, "{:.3g}")}};
+}
+
 std::vector<Figure> flow_figures() {
   return {
       {"all done", all_done},
@@ -98,9 +113,16 @@ auto find_collectives(const Sweep& sweep) {
 }
 bool runs_collectives(const Sweep& sweep) { return find_collectives(sweep) != sweep.points.end(); }
 
+bool runs_training(const Sweep& sweep) {
+  return std::any_of(sweep.points.begin(), sweep.points.end(), [](const SweptPoint& point) {
+    return !point.variant.runs.empty() && point.variant.runs[0].training;
+  });
+}
+
 // "all done" first. What no point has is left out.
 std::vector<Figure> figures(const Sweep& sweep) {
-  std::vector<Figure> out = runs_collectives(sweep)
+  std::vector<Figure> out = runs_training(sweep) ? step_figures()
+                            : runs_collectives(sweep)
                                 ? collective_figures(find_collectives(sweep)->variant.runs[0].collectives)
                                 : flow_figures();
   const auto any = [&](const auto& has) {
@@ -198,6 +220,7 @@ std::string sweep_text(const Sweep& sweep, std::size_t width, bool colour) {
     text += (text.empty() ? "" : "\n") + table_of(sweep, rest.first(some)).text(width, colour);
     rest = rest.subspan(some);
   }
+  if (runs_training(sweep)) return text;
   return text + (runs_collectives(sweep) ? "all done: what the largest sizes take; then busbw in GB/s, size by size\n"
                                          : "p50, p99: completion; max slow: of the slowest flow, against alone\n");
 }

@@ -45,6 +45,11 @@ struct Reader {
     good = good && value.is_number() && std::abs(value.get<double>()) < kMost;
     return good ? std::llround(value.get<double>() * 1000) : 0;
   }
+  double number(const char* key) {
+    const Json& value = at(key);
+    good = good && value.is_number();
+    return good ? value.get<double>() : 0;
+  }
   std::string text(const char* key) {
     const Json& value = at(key);
     good = good && value.is_string();
@@ -96,6 +101,27 @@ std::vector<CollectiveRow> read_collectives(Reader& reader) {
   return rows;
 }
 
+std::optional<schedule::TrainingRow> read_training(Reader& reader) {
+  const Json& record = reader.at("training");
+  if (record.is_null()) return std::nullopt;
+  reader.good = reader.good && record.is_object();
+  if (!reader.good) return std::nullopt;
+  Reader each{record};
+  schedule::TrainingRow row;
+  row.model = each.text("model");
+  row.gpus = each.whole("gpus");
+  row.executor = each.text("executor");
+  row.tokens_per_second = each.number("tokens_per_second");
+  row.teraflops = each.number("teraflops");
+  row.mfu_percent = each.number("mfu_percent");
+  row.network_percent = each.number("network_percent");
+  row.joules_per_token = each.number("joules_per_token");
+  if (!each.at("dollars_per_million_tokens").is_null())
+    row.dollars_per_million = each.number("dollars_per_million_tokens");
+  reader.good = each.good;
+  return row;
+}
+
 }  // namespace
 
 Json collective_json(const CollectiveRow& row) {
@@ -125,6 +151,17 @@ Json run_json(const ComparedRun& run) {
                  {"resent", run.resent},
                  {"dropped", run.dropped},
                  {"digest", fmt::format("{:016x}", run.digest)}};
+  if (const auto& step = run.training) {
+    record["training"] = {{"model", step->model},
+                          {"gpus", step->gpus},
+                          {"executor", step->executor},
+                          {"tokens_per_second", step->tokens_per_second},
+                          {"teraflops", step->teraflops},
+                          {"mfu_percent", step->mfu_percent},
+                          {"network_percent", step->network_percent},
+                          {"joules_per_token", step->joules_per_token}};
+    if (step->dollars_per_million) record["training"]["dollars_per_million_tokens"] = *step->dollars_per_million;
+  }
   for (const CollectiveRow& row : run.collectives) record["collectives"].push_back(collective_json(row));
   return record;
 }
@@ -163,6 +200,7 @@ std::optional<SweptRun> read_swept_run(std::string_view line) {
   run.summary.slowdown = read_slowdown(reader);
   run.summary.goodput = reader.whole("goodput_bps");
   run.collectives = read_collectives(reader);
+  run.training = read_training(reader);
   return reader.good ? std::optional(swept) : std::nullopt;
 }
 

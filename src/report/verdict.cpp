@@ -36,6 +36,7 @@ std::string_view less(Measure measure) {
     case Measure::completion:
       return "lower";
     case Measure::collective:
+    case Measure::step:
       break;
   }
   return "faster";
@@ -45,6 +46,7 @@ std::string_view less(Measure measure) {
 std::string decides(Measure measure, const Variant& variant) {
   if (measure == Measure::end) return "all done after";
   if (measure == Measure::completion) return std::string(title_of(measure));
+  if (measure == Measure::step) return "a step in";
   const std::vector<CollectiveRow>& rows = variant.runs[0].collectives;
   const auto other = [&](const CollectiveRow& row) { return row.operation != rows[0].operation; };
   if (std::any_of(rows.begin(), rows.end(), other)) return "the largest sizes together in";
@@ -136,6 +138,7 @@ std::string load_note(const std::vector<Variant>& variants) {
 
 // At message level a seed decides nothing but what switches hash.
 bool is_drawn(const Variant& variant) {
+  if (const auto& step = variant.runs[0].training) return step->executor != "message" || step->seed != 0;
   const std::vector<CollectiveRow>& rows = variant.runs[0].collectives;
   return rows.empty() || rows[0].executor != "message" || rows[0].seed != 0;
 }
@@ -280,6 +283,7 @@ std::string trouble_in(const Variant& variant) {
 Measure measure_of(const std::vector<Variant>& variants) {
   const auto has_rows = [](const Variant& variant) { return !variant.runs[0].collectives.empty(); };
   if (std::any_of(variants.begin(), variants.end(), has_rows)) return Measure::collective;
+  if (variants[0].runs[0].training) return Measure::step;
   return variants[0].info.open_loop ? Measure::completion : Measure::end;
 }
 
@@ -289,6 +293,8 @@ std::string_view title_of(Measure measure) {
       return "all done";
     case Measure::completion:
       return "completion p99";
+    case Measure::step:
+      return "step";
     case Measure::collective:
       break;
   }
@@ -315,7 +321,8 @@ Verdict judge(const std::vector<Variant>& variants) {
   } else if (!ranking.empty()) {
     decide(variants, ranking, verdict);
     verdict.sentence += load_note(variants);
-    if (verdict.measure != Measure::collective) verdict.tail = tail_sentence(variants);
+    if (verdict.measure == Measure::end || verdict.measure == Measure::completion)
+      verdict.tail = tail_sentence(variants);
   }
   if (!absent.empty()) verdict.sentence += (ranking.empty() ? "none is done: " : "; not done: ") + absent;
   // One of them may get everything through where another does not.
@@ -344,6 +351,7 @@ void add_verdict(const Verdict& verdict, const std::string& winner_key, const st
   for (const std::size_t each : verdict.tied) record["tied"].push_back(labels[each]);
   record["measure"] = verdict.measure == Measure::end          ? "end"
                       : verdict.measure == Measure::completion ? "fct_p99"
+                      : verdict.measure == Measure::step       ? "step"
                                                                : "collective";
   record["lead"] = verdict.next ? Json(verdict.lead) : Json();
   record["same"] = verdict.same;

@@ -14,12 +14,13 @@
 #include "report/collective_table.hpp"
 #include "report/costs.hpp"
 #include "report/sim_records.hpp"
+#include "schedule/training_row.hpp"
 
 namespace weft::report {
 
 struct ComparedRun {
   std::uint64_t seed = 0;
-  std::int64_t end = 0;  // ps: everything was done; of collectives, what their largest sizes take
+  std::int64_t end = 0;  // ps: everything was done; of collectives, what their largest sizes take; of training, a step
   std::uint64_t digest = 0;
   std::uint64_t trimmed = 0;
   std::uint64_t resent = 0;
@@ -29,6 +30,7 @@ struct ComparedRun {
   std::string trouble = {};                     // why not everything is done: see trouble_of(); empty: it is
   std::int64_t fullest_link = 0;                // thousandths of the mean of links between switches; 0: not known
   std::vector<CollectiveRow> collectives = {};  // instead of flows: size by size
+  std::optional<schedule::TrainingRow> training = {};  // instead of flows: a step
 };
 
 struct Variant {
@@ -60,6 +62,7 @@ enum class Measure : std::uint8_t {
   end,         // everything was done
   completion,  // p99, where flows begin at their times
   collective,  // what the largest size takes
+  step,        // of training
 };
 Measure measure_of(const std::vector<Variant>& variants);
 std::string_view title_of(Measure measure);  // in tables and sentences

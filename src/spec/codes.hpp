@@ -141,6 +141,9 @@ enum class Severity { error, warning };
     "EFA traffic between P4d, P4de or DL1 instances and instances of other types is not supported: \"EFA "         \
     "limitations\" in the Amazon EC2 User Guide (Elastic Fabric Adapter). A job stays on one side, or the two "    \
     "talk by TCP.")                                                                                                \
+  X(bad_layout, "E0415", "a training job that cannot be cut so",                                                     \
+    "Heads, layers, experts, sequences and GPUs come in whole numbers: each degree of `parallel` must divide what "   \
+    "it cuts, and all degrees together are the job's GPUs. The message names values that would work.")                \
   X(bad_xml, "E0701", "this is not XML",                                                                           \
     "A NCCL topology file is XML. The parser stopped here: a tag that is never closed, a file "                    \
     "that was cut off, or another kind of file.")                                                                  \
@@ -159,6 +162,17 @@ enum class Severity { error, warning };
   X(not_for_nccl, "E0706", "a server that NCCL does not know",                                                     \
     "A NCCL topology file describes NVIDIA GPUs with NVLink and PCIe; there is none for other "                    \
     "accelerators.")                                                                                               \
+  X(not_rendered, "E0801", "this cannot be rendered",                                                              \
+    "The cluster is fine, but the target has no words for this part of it, or the addressing plan no "             \
+    "room. The message says which; other targets may work.")                                                       \
+  X(not_ours, "E0802", "files that weft did not write",                                                            \
+    "`weft render -o` keeps in DIR/.weft-render what it wrote. A file that is not in that list, or was "           \
+    "changed by hand since, is never overwritten or removed. Move it away and render again; what was "             \
+    "changed by hand belongs into the cluster file, or behind what is rendered.")                                  \
+  X(no_room, "E0803", "a job that does not fit",                                                                   \
+    "`weft place` gives a job GPUs of servers that its tenant owns, or that nobody owns when no tenant "           \
+    "is named. There are fewer of them than asked for, or too few with the NICs that the job wants. "              \
+    "The message counts what there is.")                                                                           \
   X(unused_ports, "W0501", "switch ports left unused",                                                             \
     "More than half of the ports of a tier are free. That is fine when growth is planned; "                        \
     "otherwise a smaller switch or larger units would do.")                                                        \
@@ -201,6 +215,9 @@ enum class Severity { error, warning };
     "htsim's programs disagree: htsim_uec and htsim_swift take the number behind `start` as microseconds, "        \
     "htsim_ndp, htsim_roce and htsim_hpcc as picoseconds. weft takes microseconds. A unit behind the number "      \
     "leaves no doubt: start 5us, start 2500ps.")                                                                   \
+  X(does_not_fit, "W0512", "a training job that needs more memory than a GPU has",                                   \
+    "Parameters, gradients and optimizer states as the sharding cuts them, activations of the micro-batches that a "  \
+    "stage keeps, and buffers of the framework (an estimate). The step is computed as if it fitted.")                 \
   X(beyond_ultracluster, "W0520", "more chips than an UltraCluster has",                                           \
     "AWS says of UltraCluster 2.0 that it has up to 20,000 GPUs and of 3.0 up to a million chips. "                \
     "What is more stands in another one, and EFA does not join the two at full bandwidth: plan the "               \

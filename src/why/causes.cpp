@@ -116,7 +116,7 @@ struct Part {
   std::int64_t under;
 };
 
-// So much of what the network NICs would give.
+// So much of what the NICs would give.
 std::vector<Variant> nic_parts(std::initializer_list<Part> parts, std::string_view text) {
   std::vector<Variant> out;
   for (const Part& part : parts)

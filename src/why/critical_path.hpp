@@ -19,7 +19,7 @@ enum class Resource : std::uint8_t {
   scale_up,         // bytes over NVLink
   pcie,             // bytes over PCIe, where it is narrower than what follows
   host_memory,      // bytes that rest in host memory
-  nic,              // bytes through network NICs
+  nic,              // bytes through NICs
   slow_nic,         // what those take longer that a fault slows down; of all NICs,
   fabric,           // what NICs lose to queues behind them,
   pause,            // while they may not send,

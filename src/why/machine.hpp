@@ -41,7 +41,7 @@ struct Variant {
 
   // What lies below it.
   std::string stack = {};              // another one
-  std::int64_t nic_per_mille = 1'000;  // of what the network NIC would give
+  std::int64_t nic_per_mille = 1'000;  // of what the NIC would give
   Duration per_hop = {};               // more, over the network
   Duration launch = {};                // more
 

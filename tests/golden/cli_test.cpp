@@ -9,8 +9,8 @@ namespace {
 
 TEST(Cli, HelpTextsAreAsReviewed) {
   std::string all;
-  for (const std::string line : {"", "init", "check", "show", "sim", "compare", "sweep", "validate", "catalog",
-                                 "schema", "explain", "completion", "version"}) {
+  for (const std::string line : {"", "init", "check", "show", "sim", "compare", "sweep", "validate", "render", "place",
+                                 "catalog", "schema", "explain", "completion", "version"}) {
     auto arguments = words(line);
     arguments.push_back("--help");
     const Outcome outcome = weft(arguments);
@@ -193,8 +193,8 @@ TEST(Cli, ACatalogDirectoryAddsKinds) {
 TEST(Cli, CompletionScriptsNameEveryCommand) {
   for (const std::string shell : {"bash", "zsh"}) {
     const std::string script = weft({"completion", shell}).out;
-    for (const std::string verb : {"init", "check", "show", "sim", "compare", "sweep", "validate", "catalog", "schema",
-                                   "explain", "version", "--as", "--set"})
+    for (const std::string verb : {"init", "check", "show", "sim", "compare", "sweep", "validate", "render", "place",
+                                   "catalog", "schema", "explain", "version", "--as", "--set"})
       EXPECT_NE(script.find(verb), std::string::npos) << shell << " " << verb;
   }
 }

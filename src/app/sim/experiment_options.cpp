@@ -105,6 +105,11 @@ bool asks_for_traffic(const TrafficOptions& options) {
   return !options.matrix.empty() || !options.pattern.empty() || !options.streams.empty();
 }
 
+bool wants_training(const model::Cluster& cluster, const WorkOptions& options) {
+  return options.collective.operation.empty() && !asks_for_traffic(options.traffic) &&
+         !experiment::training_of(cluster).empty();
+}
+
 bool wants_collectives(const model::Cluster& cluster, const WorkOptions& options) {
   if (!options.collective.operation.empty()) return true;
   return !asks_for_traffic(options.traffic) && !experiment::collectives_of(cluster).empty();
@@ -132,6 +137,13 @@ std::optional<Traffic> load_traffic(const TrafficOptions& options, const experim
 
 std::vector<Workload> load_work(const WorkOptions& options, const experiment::TrafficGround& ground,
                                 experiment::Design& design) {
+  if (wants_training(design.cluster(), options)) {
+    check_no_flow_options(options.traffic, options.collective, design.diagnostics());
+    check_no_collective_options(options.collective, design.diagnostics());
+    std::vector<Workload> made;
+    for (experiment::Training& each : experiment::training_of(design.cluster())) made.emplace_back(std::move(each));
+    return made;
+  }
   if (wants_collectives(design.cluster(), options)) {
     check_no_flow_options(options.traffic, options.collective, design.diagnostics());
     return load_collectives(options, ground, design);
@@ -155,7 +167,7 @@ std::vector<experiment::Experiment> make_experiments(std::vector<Workload> work,
   each.limits = limits;
   const auto knows_messages = [](const Workload& workload) {
     const auto* collectives = std::get_if<Collectives>(&workload);
-    return collectives != nullptr && !collectives->beside;
+    return std::holds_alternative<experiment::Training>(workload) || (collectives != nullptr && !collectives->beside);
   };
   if (!run.fidelity.empty())
     each.fidelity = parse_fidelities(run.fidelity)[0];

@@ -15,6 +15,8 @@ std::vector<experiment::Fidelity> parse_fidelities(const std::string& text);
 
 // Whether the command line says which flows are to be sent.
 bool asks_for_traffic(const TrafficOptions& options);
+// The file asks for training, and the command line for nothing else.
+bool wants_training(const model::Cluster& cluster, const WorkOptions& options);
 // The command line asks for collectives, or else the file does and no other traffic is asked for.
 bool wants_collectives(const model::Cluster& cluster, const WorkOptions& options);
 
@@ -28,7 +30,7 @@ std::vector<experiment::Workload> load_work(const WorkOptions& options, const ex
                                             experiment::Design& design);
 
 // With all that RunOptions say; `fidelity` is the first of those that they name, or where they name none what is usual:
-// messages for collectives alone, packets for all else.
+// messages for training and collectives alone, packets for all else.
 std::vector<experiment::Experiment> make_experiments(std::vector<experiment::Workload> work, const RunOptions& run,
                                                      const experiment::Limits& limits, experiment::Design& design);
 // All fidelities that the experiments are to be run with.

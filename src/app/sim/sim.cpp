@@ -12,6 +12,7 @@
 #include "app/sim/run_info.hpp"
 #include "app/sim/sim_collective.hpp"
 #include "app/sim/sim_output.hpp"
+#include "app/sim/sim_training.hpp"
 #include "base/text.hpp"
 #include "report/fidelity.hpp"
 
@@ -159,6 +160,8 @@ int sim(const SimOptions& options, Console& console) {
   std::vector<Experiment> experiments = make_experiments(
       load_work(options.work, experiment::ground_of(session.design(), options.run.seed), session.design()), options.run,
       limits, session.design());
+  if (wants_training(session.cluster(), options.work) && !diagnostics.has_errors())
+    return sim_training(session, options, std::move(experiments), console);
   if (wants_collectives(session.cluster(), options.work))
     return sim_collectives(session, options, std::move(experiments), console);
   if (experiments.empty()) {

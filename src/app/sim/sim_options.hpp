@@ -34,7 +34,7 @@ struct CollectiveOptions {
   std::vector<std::string> algorithms = {"auto"};  // or names, or "all"
   std::string protocol = "auto";
   std::uint32_t channels = 0;  // 0: as NCCL
-  std::string stack;           // empty: by network NIC and transport
+  std::string stack;           // empty: by NIC and transport
   bool pxn = true;
   std::string plot;                     // a file for bandwidth against size
   std::vector<std::string> given = {};  // of these, what stands on the command line: "--skew"

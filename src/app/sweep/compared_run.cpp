@@ -59,6 +59,31 @@ ComparedRun of_collectives(const std::vector<Outcome>& outcomes) {
   return run;
 }
 
+ComparedRun of_training(const std::vector<Outcome>& outcomes) {
+  ComparedRun run;
+  experiment::Fingerprint same;
+  for (const Outcome& outcome : outcomes) {
+    run.end += outcome.training->step.time.count();
+    same.add(static_cast<std::uint64_t>(outcome.training->step.time.count()));
+    if (run.trouble.empty()) run.trouble = trouble_of(outcome);
+  }
+  const experiment::TrainingResult& last = *outcomes.back().training;
+  run.training = schedule::TrainingRow{.model = last.model,
+                                       .gpus = last.layout.gpus,
+                                       .executor = last.executor,
+                                       .tokens_per_second = last.step.tokens_per_second,
+                                       .teraflops = last.step.flops_per_gpu / 1e12,
+                                       .mfu_percent = 100 * last.step.flops_per_gpu / last.peak_flops,
+                                       .network_percent = last.network_percent(),
+                                       .joules_per_token = last.joules_per_token,
+                                       .dollars_per_million = last.dollars_per_million,
+                                       .seed = last.drawn ? 1u : 0u};
+  run.digest = same.value();
+  run.summary.flows = run.summary.done = outcomes.size();
+  if (!run.trouble.empty()) ++run.summary.flows;
+  return run;
+}
+
 }  // namespace
 
 void check_experiments(const std::vector<experiment::Experiment>& experiments, experiment::Design& design) {
@@ -72,7 +97,9 @@ void check_experiments(const std::vector<experiment::Experiment>& experiments, e
 }
 
 ComparedRun compared_run(std::uint64_t seed, const std::vector<Outcome>& outcomes) {
-  ComparedRun run = outcomes[0].rows.empty() ? of_traffic(outcomes[0]) : of_collectives(outcomes);
+  ComparedRun run = outcomes[0].training       ? of_training(outcomes)
+                    : outcomes[0].rows.empty() ? of_traffic(outcomes[0])
+                                               : of_collectives(outcomes);
   run.seed = seed;
   return run;
 }

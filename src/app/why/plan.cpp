@@ -7,6 +7,7 @@
 #include "app/commands.hpp"
 #include "app/session.hpp"
 #include "app/why/one_job.hpp"
+#include "app/why/plan_training.hpp"
 #include "base/text.hpp"
 #include "collective/tuner.hpp"
 #include "experiment/warnings.hpp"
@@ -94,6 +95,10 @@ int plan(const PlanCommandOptions& options, Console& console) {
   const JobOptions wanted{options.collective, options.gpus, options.sizes};
   Session session(options.input, console);
   if (!session.ok()) return kYourInput;
+  const bool only_training = options.collective.operation.empty() &&
+                             experiment::collectives_of(session.cluster()).empty() &&
+                             !experiment::training_of(session.cluster()).empty();
+  if (options.training || only_training) return plan_training(session, options, console);
   auto one = job_of(session, wanted);
   if (report(session.diagnostics(), options.input, console) || !one) return kYourInput;
   why::Machine machine(session.design());

@@ -1,0 +1,86 @@
+// Published training steps of a folder against what the simulator says.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "report/table.hpp"
+#include "truth/training_tables.hpp"
+
+namespace weft::app {
+namespace {
+
+std::string percent(double error) { return fmt::format("{:.1f}", 100 * error); }
+
+void print_rows(const truth::TrainingTable& table, bool json, Console& console) {
+  for (const truth::TrainingRow& row : table.rows) {
+    if (json)
+      console.out << nlohmann::ordered_json({{"record", "training_validation_row"},
+                                             {"version", 1},
+                                             {"table", table.name},
+                                             {"row", row.name},
+                                             {"measured_s", row.measured},
+                                             {"simulated_s", row.simulated},
+                                             {"error", row.error()},
+                                             {"blind_error", row.blind_error()},
+                                             {"counted", row.counted}})
+                         .dump()
+                  << "\n";
+    else
+      console.out << fmt::format("{:<26} {:<30} {:>9.3f} {:>9.3f} {:>+7.1f}%{} blind {:>+7.1f}%\n", table.name,
+                                 row.name, row.measured, row.simulated, 100 * row.error(), row.counted ? " " : "*",
+                                 100 * row.blind_error());
+  }
+}
+
+}  // namespace
+
+int validate_training(const ValidateOptions& options, Console& console) {
+  const std::string directory = (std::filesystem::path(options.directory) / "training").string();
+  const std::vector<truth::TrainingTable> tables = truth::time_training_tables(directory);
+  if (tables.empty()) {
+    console.err << fmt::format("no tables in {}: a folder with NAME.csv and NAME.weft.yaml is needed\n", directory);
+    return kYourInput;
+  }
+  report::Table summary({{"table"},
+                         {"rows", true},
+                         {"counted", true},
+                         {"median %", true},
+                         {"9 of 10", true},
+                         {"worst", true},
+                         {"blind: median", true},
+                         {"9 of 10", true},
+                         {"worst", true}});
+  bool failed = false;
+  for (const truth::TrainingTable& table : tables) {
+    for (const std::string& each : table.wrong) console.err << each << "\n";
+    failed |= !table.wrong.empty();
+    if (!table.wrong.empty()) continue;
+    if (options.rows) print_rows(table, options.json, console);
+    const truth::Errors now = table.errors();
+    const truth::Errors blind = table.blind_errors();
+    summary.add({table.name, fmt::format("{}", table.rows.size()), fmt::format("{}", now.relative.size()),
+                 percent(now.median()), percent(now.p90()), percent(now.worst()), percent(blind.median()),
+                 percent(blind.p90()), percent(blind.worst())});
+    if (options.json)
+      console.out << nlohmann::ordered_json({{"record", "training_validation"},
+                                             {"version", 1},
+                                             {"table", table.name},
+                                             {"rows", table.rows.size()},
+                                             {"counted", now.relative.size()},
+                                             {"median", now.median()},
+                                             {"p90", now.p90()},
+                                             {"worst", now.worst()},
+                                             {"blind_median", blind.median()},
+                                             {"blind_p90", blind.p90()},
+                                             {"blind_worst", blind.worst()}})
+                         .dump()
+                  << "\n";
+  }
+  if (!options.json) console.out << summary.text(console.width, console.colour_out);
+  return failed ? kYourInput : kFine;
+}
+
+}  // namespace weft::app

@@ -1,0 +1,150 @@
+#include "app/why/plan_training.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "app/sim/progress.hpp"
+#include "base/text.hpp"
+#include "experiment/search_training.hpp"
+#include "report/table.hpp"
+
+namespace weft::app {
+namespace {
+
+using experiment::Experiment;
+using experiment::Fidelity;
+using experiment::Training;
+using experiment::TrainingCandidate;
+using Json = nlohmann::ordered_json;
+
+double gigabytes(Bytes bytes) { return static_cast<double>(bytes.count()) / 1e9; }
+
+// What the network's sharing, flow by flow, makes of a candidate's step; nothing where that was not asked for.
+std::vector<Duration> confirm(Session& session, const experiment::TrainingSearch& found, std::size_t most,
+                              Console& console) {
+  std::vector<Duration> times;
+  for (std::size_t i = 0; i < std::min(most, found.best.size()); ++i) {
+    Experiment experiment{.workload = std::make_shared<const experiment::Workload>(Training{found.best[i].run})};
+    experiment.fidelity = Fidelity::flow;
+    RunProgress progress([] { return std::uint64_t{0}; }, console);
+    const experiment::Outcome outcome = experiment::run(session.design(), experiment, progress.observer());
+    if (!outcome.stopped_by.empty() || outcome.stuck) break;
+    times.push_back(outcome.training->step.time);
+  }
+  return times;
+}
+
+double peak_of(const Session& session, const Training& work) {
+  const model::GpuKind& gpu = *experiment::gpu_of(session.cluster(), work.run);
+  return static_cast<double>(compute::Kernels(gpu).peak(static_cast<compute::Precision>(work.run.precision)).count());
+}
+
+void print(const experiment::TrainingSearch& found, const std::vector<Duration>& confirmed, double peak,
+           Console& console) {
+  std::vector<report::Column> columns = {{"step", true}, {"MFU %", true}, {"GB", true}};
+  if (!confirmed.empty()) columns.push_back({"by flows", true});
+  columns.push_back({"layout, and what it waits for"});
+  report::Table table(columns);
+  for (std::size_t i = 0; i < found.best.size(); ++i) {
+    const TrainingCandidate& each = found.best[i];
+    std::vector<std::string> cells = {brief(each.step.time),
+                                      fmt::format("{:.1f}", 100 * each.step.flops_per_gpu / peak),
+                                      fmt::format("{:.0f}", gigabytes(each.step.memory.total()))};
+    if (!confirmed.empty()) cells.push_back(i < confirmed.size() ? brief(confirmed[i]) : "-");
+    cells.push_back(
+        fmt::format("{}: {}", experiment::describe_layout(each.run, each.layout), experiment::bound_by(each.step)));
+    table.add(std::move(cells));
+  }
+  console.out << table.text(console.width, console.colour_out, true);
+}
+
+void print_records(const experiment::TrainingSearch& found, const std::vector<Duration>& confirmed, double peak,
+                   const Session& session, Console& console) {
+  for (std::size_t i = 0; i < found.best.size(); ++i) {
+    const TrainingCandidate& each = found.best[i];
+    Json out = {{"record", "plan-training"},
+                {"version", 1},
+                {"cluster", session.cluster().name},
+                {"model", each.run.model.kind},
+                {"rank", i + 1},
+                {"gpus", each.layout.gpus},
+                {"tensor", each.layout.tensor},
+                {"pipeline", each.layout.pipeline},
+                {"virtual_stages", each.layout.virtual_stages},
+                {"context", each.layout.context},
+                {"expert", each.layout.expert},
+                {"data", each.layout.data},
+                {"micro_batch", each.run.micro_batch},
+                {"schedule", enum_name(each.run.schedule)},
+                {"sharding", enum_name(each.run.sharding)},
+                {"recompute", enum_name(each.run.recompute)},
+                {"step_ps", each.step.time.count()},
+                {"tokens_per_second", each.step.tokens_per_second},
+                {"mfu_percent", 100 * each.step.flops_per_gpu / peak},
+                {"memory_bytes", each.step.memory.total().count()},
+                {"waits_for", experiment::bound_by(each.step)}};
+    if (i < confirmed.size()) out["flow_step_ps"] = confirmed[i].count();
+    console.out << out.dump() << "\n";
+  }
+}
+
+}  // namespace
+
+int plan_training(Session& session, const PlanCommandOptions& options, Console& console) {
+  const std::vector<Training> jobs = experiment::training_of(session.cluster());
+  spec::Diagnostics& diagnostics = session.diagnostics();
+  if (jobs.empty())
+    diagnostics.add(spec::Error::contradiction, {}, "the file's `run:` has no training job",
+                    "run: [{training: {model: llama3-70b, global_batch: 1024}}]");
+  if (!options.sizes.empty() || options.gpus > 0)
+    diagnostics.add(spec::Error::contradiction, {}, "--gpus and --sizes are of collectives, not of training",
+                    "--set run.0.training.gpus=512");
+  if (report(diagnostics, options.input, console)) return kYourInput;
+  for (const Training& work : jobs) {
+    // Degrees are what is looked for: those of the file need not fit.
+    Training free = work;
+    free.run.parallel = {};
+    free.run.parallel.sequence = work.run.parallel.sequence;
+    free.run.micro_batch = 1;
+    free.run.schedule = model::PipelineSchedule::one_f_one_b;
+    free.run.virtual_stages = 1;
+    Experiment experiment{.workload = std::make_shared<const experiment::Workload>(free)};
+    experiment.fidelity = Fidelity::message;
+    experiment::check(session.design(), experiment);
+    if (report(diagnostics, options.input, console)) return kYourInput;
+    const CtrlC ctrl_c;
+    const auto begin = std::chrono::steady_clock::now();
+    RunProgress progress([] { return std::uint64_t{0}; }, console);
+    const experiment::TrainingSearch found =
+        experiment::search_training(session.design(), free, experiment, options.best, progress.observer());
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (found.best.empty()) {
+      console.err << fmt::format("no layout of {} fits {} GPUs: {} need more memory than a GPU has\n",
+                                 work.run.model.kind, grouped(experiment::gpus_of(session.cluster(), work.run)),
+                                 grouped(found.too_large));
+      return kExpectationFailed;
+    }
+    const std::vector<Duration> confirmed = confirm(session, found, options.confirm, console);
+    const double peak = peak_of(session, work);
+    if (options.input.json) {
+      print_records(found, confirmed, peak, session, console);
+    } else {
+      report::Facts facts;
+      facts.add("training",
+                fmt::format("{} on {} GPUs of {}, {} sequences of {} tokens in a step", work.run.model.kind,
+                            grouped(experiment::gpus_of(session.cluster(), work.run)), session.cluster().name,
+                            grouped(work.run.global_batch), grouped(work.run.sequence)));
+      facts.add("looked at", fmt::format("{} layouts, at message level; {} more need more memory than a GPU has",
+                                         grouped(found.tried), grouped(found.too_large)));
+      console.out << facts.text(console.width, console.colour_out) << "\n";
+      print(found, confirmed, peak, console);
+    }
+    if (console.width > 0) console.err << fmt::format("{:.2f} s\n", seconds);  // somebody is watching
+    if (!found.stopped_by.empty()) return kInterrupted;
+  }
+  return kFine;
+}
+
+}  // namespace weft::app

@@ -1,0 +1,22 @@
+#pragma once
+// A step of training: its check and its run.
+
+#include "experiment/experiment.hpp"
+
+namespace weft::experiment {
+
+void check_training(Design& design, const Training& work, const Experiment& experiment,
+                    const std::vector<Fidelity>& fidelities);
+// Of a job that check_training() had nothing to say of: memory that a GPU has not.
+std::vector<spec::Diagnostic> training_warnings(const Design& design, const Training& work);
+Outcome run_training(const Design& design, const Training& work, const Experiment& experiment,
+                     const Observer& observer);
+
+// GPUs of a job.
+std::int64_t gpus_of(const model::Cluster& cluster, const model::TrainingRun& run);
+// Its GPUs as Kernels know them: nothing where they are of several kinds, or of one without rates.
+const model::GpuKind* gpu_of(const model::Cluster& cluster, const model::TrainingRun& run);
+// GPUs of a scale-up domain.
+std::int64_t domain_of(const model::Cluster& cluster);
+
+}  // namespace weft::experiment

@@ -1,0 +1,170 @@
+#include "experiment/search_training.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "collective/constants.hpp"
+#include "experiment/collectives.hpp"
+#include "experiment/group_times.hpp"
+
+namespace weft::experiment {
+namespace {
+
+using model::AttentionKind;
+using model::PipelineSchedule;
+using model::Recompute;
+using model::Sharding;
+using model::TrainingRun;
+
+std::vector<std::int64_t> powers_of_two(std::int64_t most) {
+  std::vector<std::int64_t> all;
+  for (std::int64_t each = 1; each <= most; each *= 2) all.push_back(each);
+  return all;
+}
+
+// Stages that cut the layers as evenly as they can be cut.
+std::vector<std::int64_t> stages_for(std::int64_t layers, std::int64_t gpus) {
+  std::vector<std::int64_t> all;
+  for (std::int64_t each = 1; each <= std::min<std::int64_t>({layers, gpus, 128}); ++each)
+    if (gpus % each == 0 && (layers % each == 0 || (layers + 2) % each == 0 || (layers + 1) % each == 0))
+      all.push_back(each);
+  return all;
+}
+
+class Search {
+ public:
+  Search(const Design& design, const Training& work, const Experiment& experiment, std::size_t most,
+         const Observer& observer)
+      : design_(design),
+        work_(work),
+        most_(most),
+        gpus_(gpus_of(design.cluster(), work.run)),
+        domain_(domain_of(design.cluster())),
+        gpu_(*gpu_of(design.cluster(), work.run)),
+        kernels_(gpu_),
+        stack_(stack_of_job()),
+        watch_(experiment.limits, observer),
+        groups_(design, experiment, stack_, watch_) {}
+
+  TrainingSearch run() {
+    const TrainingRun& asked = work_.run;
+    for (const std::int64_t tensor : powers_of_two(std::min(domain_, asked.model.heads)))
+      for (const std::int64_t pipeline : stages_for(asked.model.layers, gpus_))
+        for (const std::int64_t context : powers_of_two(std::clamp<std::int64_t>(asked.sequence / 8'192, 1, 16)))
+          for (const std::int64_t expert : powers_of_two(asked.model.experts ? asked.model.experts->count : 1)) {
+            TrainingRun run = asked;
+            run.parallel = {tensor, pipeline, context, expert, std::nullopt, asked.parallel.sequence};
+            if (!vary_rest(run)) return finish();
+          }
+    return finish();
+  }
+
+ private:
+  const collective::Stack& stack_of_job() const {
+    spec::Diagnostics nothing;
+    CollectiveJob job;
+    job.stack = work_.run.stack;
+    return *stack_of(job, design_.cluster(), nothing);
+  }
+
+  bool vary_rest(TrainingRun run) {
+    const std::int64_t pipeline = run.parallel.pipeline;
+    std::vector<std::pair<PipelineSchedule, std::int64_t>> schedules = {{PipelineSchedule::one_f_one_b, 1}};
+    if (pipeline > 1) {
+      schedules.emplace_back(PipelineSchedule::zero_bubble, 1);
+      for (const std::int64_t pieces : {2, 4, 8})
+        if (run.model.layers % (pipeline * pieces) == 0) schedules.emplace_back(PipelineSchedule::interleaved, pieces);
+    }
+    std::vector<Sharding> shardings = {Sharding::zero1};
+    if (pipeline == 1) shardings = {Sharding::zero1, Sharding::zero2, Sharding::zero3, Sharding::hybrid};
+    std::vector<Recompute> recomputes = {Recompute::none, Recompute::full};
+    if (run.attention == AttentionKind::unfused) recomputes.insert(recomputes.begin() + 1, Recompute::selective);
+    for (const std::int64_t micro_batch : {1, 2, 4, 8})
+      for (const auto& [schedule, pieces] : schedules)
+        for (const Sharding sharding : shardings)
+          for (const Recompute recompute : recomputes) {
+            run.micro_batch = micro_batch;
+            run.schedule = schedule;
+            run.virtual_stages = pieces;
+            run.sharding = sharding;
+            run.recompute = recompute;
+            if (!watch_({})) return false;
+            consider(run);
+          }
+    return true;
+  }
+
+  void consider(const TrainingRun& run) {
+    const auto layout = training::layout_of(run, gpus_, domain_);
+    if (!layout) return;
+    const training::Work work(run, *layout, kernels_);
+    if (training::most_memory(run, *layout, work).total() > gpu_.memory) {
+      ++out_.too_large;
+      return;
+    }
+    ++out_.tried;
+    GroupTimes times(groups_, *layout);
+    training::Step step = training::time_step(run, *layout, kernels_, *gpu_.multiprocessors, {}, times, false);
+    if (times.stuck()) return;
+    const auto slower = [](const TrainingCandidate& each, Duration time) { return each.step.time < time; };
+    const auto at = std::lower_bound(out_.best.begin(), out_.best.end(), step.time, slower);
+    if (static_cast<std::size_t>(at - out_.best.begin()) >= most_) return;
+    out_.best.insert(at, {run, *layout, std::move(step)});
+    if (out_.best.size() > most_) out_.best.pop_back();
+  }
+
+  TrainingSearch finish() {
+    out_.stopped_by = watch_.stopped_by();
+    return std::move(out_);
+  }
+
+  const Design& design_;
+  const Training& work_;
+  std::size_t most_;
+  std::int64_t gpus_;
+  std::int64_t domain_;
+  const model::GpuKind& gpu_;
+  compute::Kernels kernels_;
+  const collective::Stack& stack_;
+  Watch watch_;
+  TimedGroups groups_;
+  TrainingSearch out_;
+};
+
+}  // namespace
+
+TrainingSearch search_training(const Design& design, const Training& work, const Experiment& experiment,
+                               std::size_t most, const Observer& observer) {
+  return Search(design, work, experiment, most, observer).run();
+}
+
+std::string describe_layout(const TrainingRun& run, const training::Layout& layout) {
+  std::string text = fmt::format("tensor {}, pipeline {}", layout.tensor, layout.pipeline);
+  if (layout.virtual_stages > 1) text += fmt::format(" x {} pieces", layout.virtual_stages);
+  if (layout.context > 1) text += fmt::format(", context {}", layout.context);
+  if (layout.expert > 1) text += fmt::format(", expert {}", layout.expert);
+  text += fmt::format(", data {}, micro-batch {}", layout.data, run.micro_batch);
+  if (layout.pipeline > 1) text += fmt::format(", {}", enum_name(run.schedule));
+  return text + fmt::format(", {}, recompute {}", enum_name(run.sharding), enum_name(run.recompute));
+}
+
+std::string bound_by(const training::Step& step) {
+  std::vector<std::pair<Duration, std::string>> losses;
+  const training::Breakdown& parts = step.parts;
+  for (std::size_t i = 0; i < training::kGroups; ++i)
+    losses.emplace_back(parts.exposed[i], fmt::format("{} groups", enum_name(static_cast<training::Group>(i))));
+  losses.emplace_back(parts.bubble, "other stages");
+  losses.emplace_back(parts.beside, "communication beside computing");
+  losses.emplace_back(parts.launching, "the host");
+  losses.emplace_back(parts.computing[static_cast<std::size_t>(training::Part::recompute)], "recomputing");
+  std::sort(losses.begin(), losses.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const double percent = 100 * static_cast<double>(losses[i].first.count()) / static_cast<double>(step.time.count());
+    if (percent >= 1) text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", losses[i].second, percent);
+  }
+  return text.empty() ? "computing" : text;
+}
+
+}  // namespace weft::experiment

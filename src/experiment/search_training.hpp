@@ -1,0 +1,35 @@
+#pragma once
+// Which layout of a training job is best on a cluster: every one that fits is timed at message level.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "experiment/run_training.hpp"
+
+namespace weft::experiment {
+
+struct TrainingCandidate {
+  model::TrainingRun run;
+  training::Layout layout;
+  training::Step step;
+};
+
+struct TrainingSearch {
+  std::vector<TrainingCandidate> best;  // the fastest first
+  std::int64_t tried = 0;               // that fit, and were timed
+  std::int64_t too_large = 0;           // that need more memory than a GPU has
+  std::string stopped_by;               // empty: all were looked at
+};
+
+// Degrees, schedules, sharding, recomputing and micro-batches are varied; model, batch, precision and kernels are the
+// job's. `most`: how many are kept.
+TrainingSearch search_training(const Design& design, const Training& work, const Experiment& experiment,
+                               std::size_t most, const Observer& observer);
+
+// "tensor 8, pipeline 4 x 2 pieces, data 16, micro-batch 1, interleaved, zero1, recompute none".
+std::string describe_layout(const model::TrainingRun& run, const training::Layout& layout);
+// What a step would be shorter without, most first: "tensor groups 22 %, other stages 4 %".
+std::string bound_by(const training::Step& step);
+
+}  // namespace weft::experiment

@@ -1,0 +1,132 @@
+#pragma once
+// A language model and a training job, as the catalog and the cluster file write them: nothing is derived here.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/names.hpp"
+#include "base/places.hpp"
+#include "base/units.hpp"
+#include "model/kinds.hpp"
+
+namespace weft::model {
+
+// Feed-forward networks of which a token visits a few.
+struct ExpertsSpec {
+  std::int64_t count = 0;
+  std::int64_t per_token = 0;
+  std::int64_t feed_forward = 0;  // width of one
+  std::int64_t shared = 0;        // width of what every token visits beside them
+  std::int64_t dense_layers = 0;  // at the start, without experts
+};
+
+// Attention whose keys and values are kept as one short vector (MLA).
+struct LatentSpec {
+  std::int64_t query_rank = 0;  // 0: queries are not compressed
+  std::int64_t key_value_rank = 0;
+  std::int64_t rotary = 0;  // of head_dim, the part that knows positions, which heads share
+};
+
+struct LanguageModelKind : Kind {
+  std::int64_t layers = 0;
+  std::int64_t hidden = 0;
+  std::int64_t heads = 0;
+  std::optional<std::int64_t> kv_heads;
+  std::optional<std::int64_t> head_dim;
+  std::optional<std::int64_t> value_dim;
+  std::int64_t feed_forward = 0;
+  bool gated = true;
+  std::int64_t vocabulary = 0;
+  bool tied = false;
+  std::int64_t positions = 0;
+  bool biases = false;
+  std::optional<std::int64_t> window;
+  std::int64_t window_every = 1;
+  std::optional<LatentSpec> latent;
+  std::optional<ExpertsSpec> experts;
+  std::int64_t predicted = 1;
+};
+
+enum class PipelineSchedule { one_f_one_b, interleaved, zero_bubble, dualpipe, gpipe };
+constexpr auto names_of(PipelineSchedule) {
+  using enum PipelineSchedule;
+  return std::to_array<EnumName<PipelineSchedule>>({{one_f_one_b, "1f1b"},
+                                                    {interleaved, "interleaved"},
+                                                    {zero_bubble, "zero-bubble"},
+                                                    {dualpipe, "dualpipe"},
+                                                    {gpipe, "gpipe"}});
+}
+
+enum class Sharding { none, zero1, zero2, zero3, hybrid };
+constexpr auto names_of(Sharding) {
+  using enum Sharding;
+  return std::to_array<EnumName<Sharding>>(
+      {{none, "none"}, {zero1, "zero1"}, {zero2, "zero2"}, {zero3, "zero3"}, {hybrid, "hybrid"}});
+}
+
+enum class Recompute { none, selective, full };
+constexpr auto names_of(Recompute) {
+  using enum Recompute;
+  return std::to_array<EnumName<Recompute>>({{none, "none"}, {selective, "selective"}, {full, "full"}});
+}
+
+enum class TrainingPrecision { bf16, fp8, mxfp8, nvfp4 };
+constexpr auto names_of(TrainingPrecision) {
+  using enum TrainingPrecision;
+  return std::to_array<EnumName<TrainingPrecision>>({{bf16, "bf16"}, {fp8, "fp8"}, {mxfp8, "mxfp8"}, {nvfp4, "nvfp4"}});
+}
+
+enum class AttentionKind { unfused, flash2, flash3, cudnn };
+constexpr auto names_of(AttentionKind) {
+  using enum AttentionKind;
+  return std::to_array<EnumName<AttentionKind>>(
+      {{unfused, "unfused"}, {flash2, "flash2"}, {flash3, "flash3"}, {cudnn, "cudnn"}});
+}
+
+enum class OptimizerKind { adam, sgd, lamb };
+constexpr auto names_of(OptimizerKind) {
+  using enum OptimizerKind;
+  return std::to_array<EnumName<OptimizerKind>>({{adam, "adam"}, {sgd, "sgd"}, {lamb, "lamb"}});
+}
+
+struct ParallelSpec {
+  std::int64_t tensor = 1;
+  std::int64_t pipeline = 1;
+  std::int64_t context = 1;
+  std::int64_t expert = 1;
+  std::optional<std::int64_t> data;  // nothing: what is left
+  bool sequence = true;
+};
+
+struct OverlapSpec {
+  bool tensor = false;
+  bool pipeline = true;
+  bool data = true;
+  bool expert = false;
+};
+
+struct TrainingRun {
+  LanguageModelKind model;
+  std::optional<std::int64_t> gpus;
+  std::int64_t sequence = 0;
+  std::int64_t global_batch = 0;
+  std::int64_t micro_batch = 1;
+  ParallelSpec parallel;
+  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+  std::int64_t virtual_stages = 1;
+  Sharding sharding = Sharding::zero1;
+  Recompute recompute = Recompute::none;
+  TrainingPrecision precision = TrainingPrecision::bf16;
+  AttentionKind attention = AttentionKind::flash2;
+  OptimizerKind optimizer = OptimizerKind::adam;
+  std::int64_t gradient_bytes = 4;
+  bool cuda_graphs = false;
+  OverlapSpec overlap;
+  std::string stack;
+  std::vector<std::string> slow_ranks;
+  KeyPlaces places = {};
+};
+
+}  // namespace weft::model

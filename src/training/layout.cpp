@@ -1,0 +1,178 @@
+#include "training/layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "training/parameters.hpp"
+
+namespace weft::training {
+namespace {
+
+using model::LanguageModelKind;
+using model::PipelineSchedule;
+using model::Sharding;
+using model::TrainingRun;
+
+// Divisors of `of` next to `wanted`: "4 or 8".
+std::string divisors_near(std::int64_t of, std::int64_t wanted) {
+  std::int64_t below = 0;
+  std::int64_t above = 0;
+  for (std::int64_t each = 1; each <= of && each <= 65'536; ++each) {
+    if (of % each != 0) continue;
+    if (each < wanted) below = each;
+    if (each > wanted && above == 0) above = each;
+  }
+  if (below > 0 && above > 0) return fmt::format("{} or {}", below, above);
+  return fmt::format("{}", below > 0 ? below : std::max<std::int64_t>(above, 1));
+}
+
+Result<void, WrongLayout> wrong(std::string key, std::string what, std::string help) {
+  return tl::unexpected(WrongLayout{std::move(key), std::move(what), std::move(help)});
+}
+
+Result<void, WrongLayout> check_model(const TrainingRun& run) {
+  const LanguageModelKind& model = run.model;
+  const AttentionShape shape = attention_of(model);
+  const std::int64_t tensor = run.parallel.tensor;
+  if (!model.head_dim && model.hidden % model.heads != 0)
+    return wrong("model", fmt::format("{} heads do not divide a width of {}", model.heads, model.hidden),
+                 "head_dim says how wide a head is");
+  if (shape.heads % shape.kv_heads != 0)
+    return wrong("model", fmt::format("{} heads cannot share {} heads of keys and values", shape.heads, shape.kv_heads),
+                 fmt::format("kv_heads: {}", divisors_near(shape.heads, shape.kv_heads)));
+  if (model.experts && model.experts->per_token > model.experts->count)
+    return wrong("model", "a token visits more experts than there are",
+                 fmt::format("per_token: at most {}", model.experts->count));
+  if (shape.heads % tensor != 0)
+    return wrong("parallel", fmt::format("tensor: {} does not divide {} heads", tensor, shape.heads),
+                 fmt::format("tensor: {}", divisors_near(shape.heads, tensor)));
+  if (const std::int64_t width = model.feed_forward; width % tensor != 0)
+    return wrong("parallel", fmt::format("tensor: {} does not divide a feed-forward width of {}", tensor, width),
+                 fmt::format("tensor: {}", divisors_near(width, tensor)));
+  if (run.parallel.expert > 1 && !model.experts)
+    return wrong("parallel", fmt::format("expert: {} for a model without experts", run.parallel.expert), "expert: 1");
+  if (model.experts && model.experts->count % run.parallel.expert != 0)
+    return wrong("parallel",
+                 fmt::format("expert: {} does not divide {} experts", run.parallel.expert, model.experts->count),
+                 fmt::format("expert: {}", divisors_near(model.experts->count, run.parallel.expert)));
+  return {};
+}
+
+Result<void, WrongLayout> check_pipeline(const TrainingRun& run, const Layout& layout) {
+  const std::int64_t pieces = layout.pipeline * layout.virtual_stages;
+  const bool interleaved = run.schedule == PipelineSchedule::interleaved;
+  if (layout.virtual_stages > 1 && !interleaved)
+    return wrong("virtual_stages", fmt::format("a stage has one piece with {}", enum_name(run.schedule)),
+                 "schedule: interleaved, or virtual_stages: 1");
+  if (interleaved && layout.pipeline > 1 && layout.micro_batches % layout.pipeline != 0)
+    return wrong("schedule",
+                 fmt::format("interleaved needs a multiple of {} micro-batches, and there are {}", layout.pipeline,
+                             layout.micro_batches),
+                 "another global_batch, micro_batch or pipeline");
+  if (run.schedule == PipelineSchedule::dualpipe && (layout.pipeline % 2 != 0 || layout.micro_batches % 2 != 0))
+    return wrong("schedule", "dualpipe feeds the pipeline from both ends: stages and micro-batches come in pairs",
+                 "an even pipeline and an even number of micro-batches");
+  if (pieces > run.model.layers)
+    return wrong("parallel", fmt::format("{} layers are fewer than {} pieces", run.model.layers, pieces),
+                 fmt::format("pipeline x virtual_stages: at most {}", run.model.layers));
+  return {};
+}
+
+// As even as they can be; the first and the last piece, which have the embedding and the output layer, have less.
+std::vector<Chunk> cut_layers(std::int64_t layers, std::int64_t pieces) {
+  std::vector<std::int64_t> each(static_cast<std::size_t>(pieces), (layers + pieces - 1) / pieces);
+  std::int64_t over = each[0] * pieces - layers;
+  std::size_t front = 0;
+  std::size_t back = each.size() - 1;
+  for (bool last = true; over > 0; --over, last = !last) --each[last ? back-- : front++];
+  std::vector<Chunk> chunks;
+  std::int64_t first = 0;
+  for (const std::int64_t count : each) {
+    chunks.push_back({first, count});
+    first += count;
+  }
+  return chunks;
+}
+
+}  // namespace
+
+Result<Layout, WrongLayout> layout_of(const TrainingRun& run, std::int64_t gpus, std::int64_t domain) {
+  if (auto fine = check_model(run); !fine) return tl::unexpected(fine.error());
+  Layout out;
+  out.gpus = gpus;
+  out.tensor = run.parallel.tensor;
+  out.context = run.parallel.context;
+  out.expert = run.parallel.expert;
+  out.pipeline = run.parallel.pipeline;
+  out.virtual_stages = run.virtual_stages;
+  const std::int64_t copy = out.tensor * out.context * out.pipeline;
+  const auto fail = [](auto... all) { return tl::unexpected(WrongLayout{all...}); };
+  if (gpus % copy != 0)
+    return fail("parallel", fmt::format("tensor x context x pipeline = {} does not divide {} GPUs", copy, gpus),
+                fmt::format("degrees whose product is {}", divisors_near(gpus, copy)));
+  out.data = run.parallel.data.value_or(gpus / copy);
+  if (out.data * copy != gpus)
+    return fail("parallel", fmt::format("all degrees together are {}, and there are {} GPUs", out.data * copy, gpus),
+                fmt::format("data: {}", gpus / copy));
+  if (out.stage_ranks() % out.expert != 0)
+    return fail("parallel",
+                fmt::format("expert: {} does not divide the {} GPUs of a stage", out.expert, out.stage_ranks()),
+                fmt::format("expert: {}", divisors_near(out.stage_ranks(), out.expert)));
+  const std::int64_t at_once = out.data * run.micro_batch;
+  if (run.global_batch % at_once != 0)
+    return fail("global_batch",
+                fmt::format("{} sequences are no multiple of data x micro_batch = {}", run.global_batch, at_once),
+                fmt::format("global_batch: {}", (run.global_batch / at_once + 1) * at_once));
+  out.micro_batches = run.global_batch / at_once;
+  if (run.sequence % (out.context * (run.parallel.sequence ? out.tensor : 1)) != 0)
+    return fail("sequence", fmt::format("{} tokens cannot be cut into equal parts", run.sequence),
+                fmt::format("a multiple of context x tensor = {}", out.context * out.tensor));
+  if (auto fine = check_pipeline(run, out); !fine) return tl::unexpected(fine.error());
+  const std::int64_t copies = out.data * out.context;
+  out.shards = copies;
+  if (run.sharding == Sharding::hybrid) {
+    out.shards = std::max<std::int64_t>(1, domain / out.tensor);
+    while (copies % out.shards != 0) --out.shards;
+  }
+  out.chunks = cut_layers(run.model.layers, out.pipeline * out.virtual_stages);
+  return out;
+}
+
+GroupPattern pattern_of(const Layout& layout, Group group) {
+  const std::int64_t stage = layout.stage_ranks();
+  const auto all = [&](std::int64_t size, std::int64_t stride) {
+    return GroupPattern{size, stride, stride, layout.gpus / (size * stride)};
+  };
+  switch (group) {
+    case Group::tensor:
+      return all(layout.tensor, 1);
+    case Group::context:
+      return all(layout.context, layout.tensor);
+    case Group::expert:
+      return all(layout.expert, 1);
+    case Group::pipeline:
+      return all(layout.pipeline, stage);
+    case Group::data:
+      return all(layout.data * layout.context, layout.tensor);
+    case Group::expert_data:
+      return all(stage / layout.expert, layout.expert);
+    case Group::shard:
+      return all(layout.shards, layout.tensor);
+    case Group::replica:
+      return all(layout.data * layout.context / layout.shards, layout.tensor * layout.shards);
+    case Group::embedding:  // of the first and the last stage
+      return layout.pipeline > 1 ? GroupPattern{2, stage * (layout.pipeline - 1), stage, 1} : GroupPattern{};
+  }
+  return {};
+}
+
+std::vector<std::uint32_t> ranks_of(const GroupPattern& pattern, std::int64_t group) {
+  const std::int64_t first = group / pattern.lanes * pattern.size * pattern.stride + group % pattern.lanes;
+  std::vector<std::uint32_t> ranks;
+  for (std::int64_t i = 0; i < pattern.size; ++i)
+    ranks.push_back(static_cast<std::uint32_t>(first + i * pattern.stride));
+  return ranks;
+}
+
+}  // namespace weft::training

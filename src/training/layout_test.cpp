@@ -1,0 +1,82 @@
+#include "training/layout.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <numeric>
+#include <set>
+
+#include "training/testing_runs.hpp"
+
+namespace weft::training {
+namespace {
+
+constexpr Group kAll[] = {Group::tensor, Group::context,     Group::expert, Group::pipeline,
+                          Group::data,   Group::expert_data, Group::shard,  Group::replica};
+
+// Whatever the degrees, the groups of a kind have every rank once.
+RC_GTEST_PROP(Layout, GroupsOfAKindPartitionTheRanks, ()) {
+  model::TrainingRun run = small_run();
+  run.parallel.tensor = std::int64_t{1} << *rc::gen::inRange(0, 3);
+  run.parallel.pipeline = std::int64_t{1} << *rc::gen::inRange(0, 3);
+  run.parallel.context = std::int64_t{1} << *rc::gen::inRange(0, 2);
+  const std::int64_t data = *rc::gen::inRange<std::int64_t>(1, 5);
+  run.sharding = *rc::gen::element(model::Sharding::zero1, model::Sharding::hybrid);
+  run.global_batch = 16 * data;
+  const std::int64_t gpus = run.parallel.tensor * run.parallel.pipeline * run.parallel.context * data;
+  const auto layout = layout_of(run, gpus, 8);
+  RC_ASSERT(layout.has_value());
+  for (const Group group : kAll) {
+    const GroupPattern pattern = pattern_of(*layout, group);
+    std::set<std::uint32_t> seen;
+    for (std::int64_t i = 0; i < pattern.lanes * pattern.blocks; ++i)
+      for (const std::uint32_t rank : ranks_of(pattern, i)) RC_ASSERT(seen.insert(rank).second);
+    RC_ASSERT(static_cast<std::int64_t>(seen.size()) == gpus);
+    RC_ASSERT(*seen.rbegin() == gpus - 1);
+  }
+}
+
+TEST(Layout, TensorGroupsFollowEachOtherAndPipelinesGoOverTheWhole) {
+  model::TrainingRun run = small_run();
+  run.parallel.tensor = 2;
+  run.parallel.pipeline = 4;
+  const Layout layout = layout_of(run, 16, 8).value();
+  EXPECT_EQ(ranks_of(pattern_of(layout, Group::tensor), 1), (std::vector<std::uint32_t>{2, 3}));
+  EXPECT_EQ(ranks_of(pattern_of(layout, Group::data), 1), (std::vector<std::uint32_t>{1, 3}));
+  EXPECT_EQ(ranks_of(pattern_of(layout, Group::pipeline), 1), (std::vector<std::uint32_t>{1, 5, 9, 13}));
+  EXPECT_EQ(ranks_of(pattern_of(layout, Group::embedding), 1), (std::vector<std::uint32_t>{1, 13}));
+}
+
+// Llama 3's paper: of 126 layers over 16 stages the first and the last have one less.
+TEST(Layout, TheFirstAndTheLastStageHaveLessWhereLayersDoNotDivide) {
+  model::TrainingRun run = small_run();
+  run.model.layers = 126;
+  run.parallel.pipeline = 16;
+  const Layout layout = layout_of(run, 16, 8).value();
+  EXPECT_EQ(layout.chunks.front().layers, 7);
+  EXPECT_EQ(layout.chunks.back().layers, 7);
+  EXPECT_EQ(layout.chunks[5].layers, 8);
+  EXPECT_EQ(layout.chunks.back().first + layout.chunks.back().layers, 126);
+}
+
+TEST(Layout, WhatDoesNotDivideIsNamedWithWhatWould) {
+  const auto wrong = [](auto change, std::int64_t gpus = 8) {
+    model::TrainingRun run = small_run();
+    change(run);
+    const auto layout = layout_of(run, gpus, 8);
+    return layout ? std::string("fine") : layout.error().what + " | " + layout.error().help;
+  };
+  EXPECT_EQ(wrong([](auto& run) { run.parallel.tensor = 3; }), "tensor: 3 does not divide 16 heads | tensor: 2 or 4");
+  EXPECT_EQ(wrong([](auto& run) { run.parallel.expert = 2; }), "expert: 2 for a model without experts | expert: 1");
+  EXPECT_EQ(wrong([](auto& run) { run.parallel.data = 4; }),
+            "all degrees together are 4, and there are 8 GPUs | data: 8");
+  EXPECT_EQ(wrong([](auto& run) { run.global_batch = 12; }),
+            "12 sequences are no multiple of data x micro_batch = 8 | global_batch: 16");
+  EXPECT_EQ(wrong([](auto& run) { run.virtual_stages = 2; }),
+            "a stage has one piece with 1f1b | schedule: interleaved, or virtual_stages: 1");
+  EXPECT_EQ(wrong([](auto& run) { run.parallel.pipeline = 16; }, 12),
+            "tensor x context x pipeline = 16 does not divide 12 GPUs | degrees whose product is 12");
+}
+
+}  // namespace
+}  // namespace weft::training

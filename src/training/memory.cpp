@@ -1,0 +1,85 @@
+#include "training/memory.hpp"
+
+#include <algorithm>
+
+#include "training/parameters.hpp"
+
+namespace weft::training {
+namespace {
+
+using model::OptimizerKind;
+using model::Recompute;
+using model::Sharding;
+using model::TrainingRun;
+
+// A CUDA context, cuBLAS' workspace and NCCL's channels of a few communicators: 2 to 4 GB on every such job.
+constexpr std::int64_t kBuffers = 3'000'000'000;
+
+std::int64_t optimizer_bytes(OptimizerKind kind) { return kind == OptimizerKind::sgd ? 4 : 4 + 4 + 4; }
+
+// Bytes of a layer for a token (Korthikanti et al., 2022, with gates, shared heads of keys and experts).
+std::int64_t kept_per_token(const TrainingRun& run, const Layout& layout, std::int64_t index) {
+  const std::int64_t h = run.model.hidden;
+  const std::int64_t t = layout.tensor;
+  const std::int64_t resident = run.parallel.sequence ? t : 1;
+  if (run.recompute == Recompute::full) return kActivation * h / resident;
+  const AttentionShape shape = attention_of(run.model);
+  const std::int64_t dropout = run.model.biases ? 2 * h : 0;  // a byte for each element that may be dropped
+  std::int64_t bytes = (4 * kActivation * h + dropout) / resident;
+  bytes += kActivation *
+           (shape.heads * (shape.head_dim + shape.value_dim) + shape.kv_heads * (shape.head_dim + shape.value_dim)) / t;
+  if (run.attention == model::AttentionKind::unfused && run.recompute == Recompute::none)
+    bytes += 5 * shape.heads * (run.sequence / layout.context) / t;
+  const std::int64_t copies = run.model.gated ? 3 : 2;
+  const bool experts = has_experts(run.model, index);
+  if (!experts) return bytes + kActivation * copies * run.model.feed_forward / t;
+  const model::ExpertsSpec& spec = *run.model.experts;
+  return bytes + kActivation * copies * spec.shared / t +
+         kActivation * spec.per_token * (h + copies * spec.feed_forward) / resident;
+}
+
+}  // namespace
+
+Memory memory_of(const TrainingRun& run, const Layout& layout, const Work& work, const PipelineJob& pipeline,
+                 std::int64_t stage) {
+  const std::int64_t tokens = run.micro_batch * run.sequence / layout.context;
+  std::int64_t shared = 0;
+  std::int64_t experts = 0;
+  std::int64_t activations = 0;
+  for (std::int64_t piece = 0; piece < layout.virtual_stages; ++piece) {
+    const Chunk& chunk = layout.chunk(stage, piece);
+    const bool first = chunk.first == 0;
+    const bool last = chunk.first + chunk.layers == run.model.layers;
+    shared += work.shared_parameters(chunk, first, last);
+    experts += work.expert_parameters(chunk);
+    std::int64_t layers = 0;
+    for (std::int64_t i = chunk.first; i < chunk.first + chunk.layers; ++i)
+      layers += kept_per_token(run, layout, i) * tokens;
+    activations += layers * kept_pieces(pipeline, stage) / layout.virtual_stages;
+    // Logits and their gradients, as 32-bit numbers.
+    if (last) activations += 2 * 4 * tokens * run.model.vocabulary / layout.tensor;
+  }
+  if (run.recompute == Recompute::full) {
+    TrainingRun whole = run;  // of the layer that is computed again
+    whole.recompute = Recompute::none;
+    activations += kept_per_token(whole, layout, run.model.layers - 1) * tokens;
+  }
+  const std::int64_t copies = layout.data * layout.context;
+  const std::int64_t expert_copies = layout.stage_ranks() / layout.expert;
+  // What is kept of so many bytes for each parameter, from a degree of sharding on.
+  const auto kept = [&](std::int64_t bytes, Sharding from) {
+    if (run.sharding < from) return bytes * (shared + experts);
+    const bool hybrid = run.sharding == Sharding::hybrid;
+    const std::int64_t over = hybrid ? layout.shards : copies;
+    return bytes * (shared / over + experts / std::min(over, expert_copies));
+  };
+  Memory out;
+  out.parameters = Bytes(kept(kParameter, Sharding::zero3));
+  out.gradients = Bytes(kept(run.gradient_bytes, Sharding::zero2));
+  out.optimizer = Bytes(kept(optimizer_bytes(run.optimizer), Sharding::zero1));
+  out.activations = Bytes(activations);
+  out.buffers = Bytes(kBuffers);
+  return out;
+}
+
+}  // namespace weft::training

@@ -1,0 +1,291 @@
+#include "training/step.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "training/parameters.hpp"
+
+namespace weft::training {
+namespace {
+
+using collective::Operation;
+using model::Sharding;
+using model::TrainingRun;
+
+// A pass as the clock sees it.
+struct TimedPass {
+  Duration computing;
+  std::array<Duration, kParts> busy = {};
+  std::array<Duration, kGroups> exposed = {};
+  std::array<Duration, kGroups> communicating = {};
+  Duration beside;
+  Duration launching;
+
+  Duration time() const {
+    Duration sum = computing + beside + launching;
+    for (const Duration each : exposed) sum += each;
+    return sum;
+  }
+};
+
+PipelineJob pipeline_of(const TrainingRun& run, const Layout& layout) {
+  PipelineJob job;
+  job.schedule = run.schedule;
+  job.stages = layout.pipeline;
+  job.pieces = layout.virtual_stages;
+  job.micro_batches = layout.micro_batches;
+  job.blocks = !run.overlap.pipeline;
+  return job;
+}
+
+class Stepping {
+ public:
+  Stepping(const TrainingRun& run, const Layout& layout, const compute::Kernels& kernels, std::int64_t multiprocessors,
+           Communication& communication)
+      : run_(run),
+        layout_(layout),
+        kernels_(kernels),
+        multiprocessors_(std::max<std::int64_t>(1, multiprocessors)),
+        communication_(communication),
+        work_(run, layout, kernels) {}
+
+  Step step(const std::vector<SlowRank>& slow, bool keep_slots) {
+    time_pieces();
+    const PipelineRun healthy = run_pipeline(job_, keep_slots);
+    Duration end = finish(healthy);
+    out_.slots = healthy.slots;
+    const Duration without = end;
+    for (const auto& [copy, stages] : slow_stages(slow))
+      end = std::max(end, finish(run_pipeline(slowed(stages), false)));
+    out_.parts.slow = end - without;
+    const std::size_t longest =
+        static_cast<std::size_t>(std::max_element(healthy.busy.begin(), healthy.busy.end()) - healthy.busy.begin());
+    out_.time = end + after_gradients(longest);
+    add_up(static_cast<std::int64_t>(longest));
+    return std::move(out_);
+  }
+
+ private:
+  TimedPass timed(const Pass& pass) {
+    TimedPass out;
+    out.busy = pass.busy;
+    out.computing = pass.computing();
+    if (!run_.cuda_graphs) out.launching = kernels_.paced(out.computing, pass.kernels) - out.computing;
+    for (const Transfer& each : pass.transfers) {
+      const Exchange exchange = exchange_of(each.group, each.operation, each.bytes);
+      const Duration hidden = std::min(exchange.time, each.beside);
+      const auto group = static_cast<std::size_t>(each.group);
+      out.exposed[group] += (exchange.time - hidden) * each.times;
+      out.communicating[group] += exchange.time * each.times;
+      // Computing has fewer multiprocessors meanwhile.
+      const std::int64_t taken = std::min(exchange.multiprocessors, multiprocessors_ / 2);
+      out.beside += hidden * taken / (multiprocessors_ - taken) * each.times;
+    }
+    return out;
+  }
+
+  Exchange exchange_of(Group group, Operation operation, std::uint64_t bytes) {
+    if (pattern_of(layout_, group).size < 2 || bytes == 0) return {};
+    return communication_.exchange(group, operation, bytes);
+  }
+  Duration time_of(Group group, Operation operation, std::int64_t bytes) {
+    const Duration time = exchange_of(group, operation, static_cast<std::uint64_t>(bytes)).time;
+    out_.communicating[static_cast<std::size_t>(group)] += time;
+    return time;
+  }
+
+  void time_pieces() {
+    job_ = pipeline_of(run_, layout_);
+    for (const Chunk& chunk : layout_.chunks) {
+      const bool first = chunk.first == 0;
+      const bool last = chunk.first + chunk.layers == run_.model.layers;
+      const Passes passes = work_.chunk(chunk, first, last);
+      pieces_.push_back({timed(passes.forward), timed(passes.backward), timed(passes.weights)});
+      const auto& each = pieces_.back();
+      job_.times.push_back({each[0].time(), each[1].time(), each[2].time()});
+    }
+    if (layout_.pipeline > 1)
+      job_.hop = communication_.exchange(Group::pipeline, Operation::send_recv, work_.boundary_bytes()).time;
+  }
+
+  // The slow ones of each copy of the model, by stage: what is left of their speed. A slow GPU slows its whole stage.
+  std::map<std::int64_t, std::map<std::int64_t, std::int64_t>> slow_stages(const std::vector<SlowRank>& slow) const {
+    std::map<std::int64_t, std::map<std::int64_t, std::int64_t>> out;
+    for (const SlowRank& each : slow) {
+      const std::int64_t stage = each.rank / layout_.stage_ranks();
+      const std::int64_t copy = each.rank % layout_.stage_ranks() / (layout_.tensor * layout_.context);
+      auto& speed = out[copy].try_emplace(stage, 1'000).first->second;
+      speed = std::min(speed, each.speed_per_mille);
+    }
+    return out;
+  }
+  PipelineJob slowed(const std::map<std::int64_t, std::int64_t>& stages) const {
+    PipelineJob job = job_;
+    for (const auto& [stage, speed] : stages)
+      for (std::int64_t piece = 0; piece < job.pieces; ++piece) {
+        PieceTimes& each = job.times[static_cast<std::size_t>(piece * job.stages + stage)];
+        each = {each.forward * 1'000 / speed, each.backward * 1'000 / speed, each.weights * 1'000 / speed};
+      }
+    return job;
+  }
+
+  // Parameters of a stage.
+  std::int64_t shared(std::int64_t stage) const {
+    std::int64_t sum = 0;
+    for (std::int64_t piece = 0; piece < layout_.virtual_stages; ++piece) {
+      const Chunk& chunk = layout_.chunk(stage, piece);
+      sum += work_.shared_parameters(chunk, chunk.first == 0, chunk.first + chunk.layers == run_.model.layers);
+    }
+    return sum;
+  }
+  std::int64_t experts(std::int64_t stage) const {
+    std::int64_t sum = 0;
+    for (std::int64_t piece = 0; piece < layout_.virtual_stages; ++piece)
+      sum += work_.expert_parameters(layout_.chunk(stage, piece));
+    return sum;
+  }
+  std::int64_t layers(std::int64_t stage) const {
+    std::int64_t sum = 0;
+    for (std::int64_t piece = 0; piece < layout_.virtual_stages; ++piece) sum += layout_.chunk(stage, piece).layers;
+    return std::max<std::int64_t>(1, sum);
+  }
+
+  // What is left of a transfer that goes layer by layer beside `window`: at least the last layer's.
+  Duration left_of(Duration time, Duration window, std::int64_t layers) const {
+    if (!run_.overlap.data) return time;
+    return std::max(time / layers, time - window * (layers - 1) / layers);
+  }
+
+  // When every stage has its gradients summed up over all copies.
+  Duration finish(const PipelineRun& pipeline) {
+    out_.parts.exposed[static_cast<std::size_t>(Group::data)] = {};
+    Duration last;
+    Duration bare;
+    for (std::int64_t stage = 0; stage < layout_.pipeline; ++stage) {
+      const auto index = static_cast<std::size_t>(stage);
+      const Duration sum = gradients(stage);
+      last = std::max(last, pipeline.ends[index] + left_of(sum, pipeline.last_pass[index], layers(stage)));
+      bare = std::max(bare, pipeline.ends[index]);
+    }
+    out_.parts.exposed[static_cast<std::size_t>(Group::data)] = last - bare;
+    if (run_.model.tied && layout_.pipeline > 1) {
+      const Duration tie = exchange_of(Group::embedding, Operation::all_reduce,
+                                       static_cast<std::uint64_t>(run_.model.vocabulary / layout_.tensor *
+                                                                  run_.model.hidden * run_.gradient_bytes))
+                               .time;
+      out_.parts.exposed[static_cast<std::size_t>(Group::embedding)] = tie;
+      last += tie;
+    }
+    return last;
+  }
+
+  // Of a stage's gradients, over all copies.
+  Duration gradients(std::int64_t stage) {
+    const std::int64_t bytes = run_.gradient_bytes;
+    if (run_.sharding == Sharding::zero2 || run_.sharding == Sharding::zero3) return {};
+    if (run_.sharding == Sharding::hybrid)
+      return exchange_of(Group::replica, Operation::all_reduce,
+                         static_cast<std::uint64_t>((shared(stage) + experts(stage)) / layout_.shards * bytes))
+          .time;
+    const Operation operation = run_.sharding == Sharding::none ? Operation::all_reduce : Operation::reduce_scatter;
+    return exchange_of(Group::data, operation, static_cast<std::uint64_t>(shared(stage) * bytes)).time +
+           exchange_of(Group::expert_data, operation, static_cast<std::uint64_t>(experts(stage) * bytes)).time;
+  }
+
+  // Norm of all gradients, optimizer, and the new parameters to all copies.
+  Duration after_gradients(std::size_t stage) {
+    const auto at = static_cast<std::int64_t>(stage);
+    const std::int64_t copies = run_.sharding == Sharding::none     ? 1
+                                : run_.sharding == Sharding::hybrid ? layout_.shards
+                                                                    : layout_.data * layout_.context;
+    const std::int64_t expert_copies =
+        run_.sharding == Sharding::none ? 1 : std::min(copies, layout_.stage_ranks() / layout_.expert);
+    const std::int64_t own = shared(at) / copies + experts(at) / expert_copies;
+    const Duration norm = kernels_.memory_bound(Bytes(own * run_.gradient_bytes));
+    const Duration update =
+        kernels_.optimizer({own, static_cast<compute::Optimizer>(run_.optimizer), run_.gradient_bytes, kParameter});
+    out_.parts.computing[static_cast<std::size_t>(Part::optimizer)] = norm + update;
+    Duration spread;
+    if (run_.sharding == Sharding::zero1 || run_.sharding == Sharding::zero2) {
+      Duration forward;
+      for (std::int64_t piece = 0; piece < layout_.virtual_stages; ++piece)
+        forward += job_.times[static_cast<std::size_t>(piece * layout_.pipeline + at)].forward;
+      const Duration all = time_of(Group::data, Operation::all_gather, shared(at) * kParameter) +
+                           time_of(Group::expert_data, Operation::all_gather, experts(at) * kParameter);
+      spread = left_of(all, forward, layers(at));
+    }
+    out_.communicating[static_cast<std::size_t>(Group::data)] += gradients(at);
+    out_.parts.exposed[static_cast<std::size_t>(Group::data)] += spread;
+    return norm + update + spread;
+  }
+
+  void add_up(std::int64_t stage) {
+    for (std::int64_t piece = 0; piece < layout_.virtual_stages; ++piece) {
+      const auto& passes = pieces_[static_cast<std::size_t>(piece * layout_.pipeline + stage)];
+      for (const TimedPass& pass : passes) {
+        for (std::size_t i = 0; i < kParts; ++i) out_.parts.computing[i] += pass.busy[i] * layout_.micro_batches;
+        for (std::size_t i = 0; i < kGroups; ++i) {
+          out_.parts.exposed[i] += pass.exposed[i] * layout_.micro_batches;
+          out_.communicating[i] += pass.communicating[i] * layout_.micro_batches;
+        }
+        out_.parts.beside += pass.beside * layout_.micro_batches;
+        out_.parts.launching += pass.launching * layout_.micro_batches;
+      }
+    }
+    // What is left is waiting for other stages: for what they send, and for their turn.
+    const Duration rest = out_.time - out_.parts.sum();
+    if (layout_.pipeline > 1) {
+      const Duration sending = job_.hop * (2 * layout_.virtual_stages * layout_.micro_batches);
+      out_.communicating[static_cast<std::size_t>(Group::pipeline)] += sending;
+      if (job_.blocks) out_.parts.exposed[static_cast<std::size_t>(Group::pipeline)] = std::min(rest, sending);
+    }
+    out_.parts.bubble = out_.time - out_.parts.sum();
+    const double seconds = static_cast<double>(out_.time.count()) * 1e-12;
+    const double tokens = static_cast<double>(run_.global_batch) * static_cast<double>(run_.sequence);
+    out_.tokens_per_second = tokens / seconds;
+    out_.flops_per_gpu =
+        flops_per_token(run_.model, run_.sequence, false) * out_.tokens_per_second / static_cast<double>(layout_.gpus);
+    out_.memory = most_memory(run_, layout_, work_);
+  }
+
+  const TrainingRun& run_;
+  const Layout& layout_;
+  const compute::Kernels& kernels_;
+  std::int64_t multiprocessors_;
+  Communication& communication_;
+  Work work_;
+  PipelineJob job_;
+  std::vector<std::array<TimedPass, 3>> pieces_;  // as the layout's chunks: forward, backward, weights
+  Step out_;
+};
+
+}  // namespace
+
+Duration Breakdown::network() const {
+  Duration sum;
+  for (const Duration each : exposed) sum += each;
+  return sum;
+}
+
+Duration Breakdown::sum() const {
+  Duration sum = network() + beside + launching + slow + bubble;
+  for (const Duration each : computing) sum += each;
+  return sum;
+}
+
+Step time_step(const TrainingRun& run, const Layout& layout, const compute::Kernels& kernels,
+               std::int64_t multiprocessors, const std::vector<SlowRank>& slow, Communication& communication,
+               bool keep_slots) {
+  return Stepping(run, layout, kernels, multiprocessors, communication).step(slow, keep_slots);
+}
+
+Memory most_memory(const TrainingRun& run, const Layout& layout, const Work& work) {
+  const PipelineJob pipeline = pipeline_of(run, layout);
+  Memory most;
+  for (std::int64_t stage = 0; stage < layout.pipeline; ++stage)
+    if (const Memory memory = memory_of(run, layout, work, pipeline, stage); memory.total() > most.total())
+      most = memory;
+  return most;
+}
+
+}  // namespace weft::training

@@ -1,0 +1,38 @@
+#pragma once
+// A folder of published training steps: NAME.weft.yaml is a cluster whose `run:` has the jobs, NAME.csv in the same
+// order what each of them took, whether it counts, and what the first run said that was made before anybody had looked.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "experiment/design.hpp"
+#include "experiment/training.hpp"
+#include "truth/validation.hpp"
+
+namespace weft::truth {
+
+struct TrainingRow {
+  std::string name;
+  double measured = 0;  // seconds of a step
+  double blind = 0;     // what the first run said; 0: there was none
+  bool counted = true;
+  double simulated = 0;
+
+  double error() const { return simulated / measured - 1; }
+  double blind_error() const { return blind / measured - 1; }
+};
+
+struct TrainingTable {
+  std::string name;
+  std::vector<TrainingRow> rows;
+  std::vector<std::string> wrong;  // why it cannot be used; empty: it can
+
+  Errors errors() const;  // of rows that count
+  Errors blind_errors() const;
+};
+
+// All of a folder, in the order of their names, each job timed at message level.
+std::vector<TrainingTable> time_training_tables(const std::string& directory);
+
+}  // namespace weft::truth
