@@ -166,7 +166,8 @@ int validate(const ValidateOptions& options, Console& console) {
   const std::vector<TruthTable> held_out = beside("held-out");
   const std::vector<TruthTable> blind = beside("blind");
   if (options.page)
-    console.out << truth::validation_page(verdicts, tables, held_out_of(held_out, clock), held_out_of(blind, clock));
+    console.out << truth::validation_page(verdicts, tables, held_out_of(held_out, clock), held_out_of(blind, clock),
+                                          truth::supports(tables, clock));
   else if (!options.json && !verdicts.empty())
     console.out << truth::validation_text(verdicts, tables, console.colour_out);
   const int written = options.plots.empty() ? kFine : write_plots(verdicts, options.plots, console);

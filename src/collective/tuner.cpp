@@ -249,7 +249,8 @@ Protocol protocol_for(const Team& team, Operation operation, Algorithm algorithm
                       const Stack& stack) {
   if (algorithm == Algorithm::direct) {
     const std::uint64_t per_peer = operation == Operation::all_to_all ? bytes / team.ranks() : bytes;
-    return per_peer <= kPeerLl && offers(team, Protocol::ll) ? Protocol::ll : Protocol::simple;
+    // Between nodes NCCL sets up no buffers of LL for them (NCCL_ALLOC_P2P_NET_LL_BUFFERS).
+    return per_peer <= kPeerLl && team.nodes() == 1 ? Protocol::ll : Protocol::simple;
   }
   if (algorithm == Algorithm::hierarchical) return Protocol::simple;
   const Model model(team, operation, stack);

@@ -69,7 +69,19 @@ TEST(Tuner, ChoosesAsNcclItselfDoes) {
     if (!same) std::cout << point.line << ": here " << name(best.algorithm) << " " << name(best.protocol) << "\n";
   }
   std::cout << equal << " of " << points.size() << " as NCCL\n";
-  EXPECT_GE(equal * 100, points.size() * 98);
+  EXPECT_GE(equal * 1000, points.size() * 995) << "98 % are asked for; what is reached is kept";
+}
+
+// Buffers of LL for point-to-point messages are set up within a node only.
+TEST(Tuner, PeersBetweenNodesDoWithoutLl) {
+  const Machines machines("{kind: hgx-b200, count: 2}");
+  const Team one(machines.fabric, pick_gpus(*machines.cluster, 8, 0));
+  const Team two(machines.fabric, pick_gpus(*machines.cluster, 16, 0));
+  const Stack& ib = *stack_named("ib");
+  EXPECT_EQ(protocol_for(one, Operation::send_recv, Algorithm::direct, 4096, ib), Protocol::ll);
+  EXPECT_EQ(protocol_for(one, Operation::send_recv, Algorithm::direct, 1 << 20, ib), Protocol::simple);
+  EXPECT_EQ(protocol_for(two, Operation::send_recv, Algorithm::direct, 4096, ib), Protocol::simple);
+  EXPECT_EQ(protocol_for(two, Operation::all_to_all, Algorithm::direct, 4096, ib), Protocol::simple);
 }
 
 }  // namespace

@@ -179,7 +179,8 @@ std::optional<TruthTable> load(const std::filesystem::path& file, const Shared& 
   table.notes = marked_lines(text, "# note: ");
   table.blind = marked_lines(text, "# blind: ");
   const auto sources = marked_lines(diagnostics.sources().text(measured->source), "# source: ");
-  table.never_fitted = !sources.empty() && has_odd_crc(sources[0].substr(0, sources[0].find(' ')));
+  table.never_fitted =
+      sources.empty() || !sources[0].starts_with("http") || has_odd_crc(sources[0].substr(0, sources[0].find(' ')));
   for (const auto& [name, value] : measured->environment)
     if (const std::string_view word = collective::refused_word(name, value); !word.empty())
       diagnostics.add(Error::not_a_choice, {measured->source, 1, 1, 1},

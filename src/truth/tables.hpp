@@ -26,7 +26,7 @@ struct TruthTable {
   std::vector<std::string> notes;  // lines of the cluster file that begin with "# note: "
   std::vector<std::string>
       blind;                  // with "# blind: ": how far off it was when it was written from the table's head alone
-  bool never_fitted = false;  // the CRC-32 of its source's address is odd
+  bool never_fitted = false;  // its source has no address, or one whose CRC-32 is odd
   std::vector<Measurement> rows;
   std::vector<collective::Choice> choices;  // by row: what NCCL would take
   std::unique_ptr<collective::Team> team;

@@ -53,6 +53,37 @@ Verdict judge(const TruthTable& table, const collective::Constants& constants, T
   return verdict;
 }
 
+namespace {
+
+// Whether a time of the table is another under these constants; a few rows stand for all.
+bool changes(const TruthTable& table, const collective::Constants& other, TruthClock& clock) {
+  constexpr std::size_t kLookedAt = 4;
+  constexpr double kMuch = 0.005;
+  for (std::size_t i = 0; i < kLookedAt; ++i) {
+    const std::size_t row = i * (table.rows.size() - 1) / (kLookedAt - 1);
+    const auto before = static_cast<double>(clock.row(table, row, collective::constants()).time);
+    if (std::abs(static_cast<double>(clock.row(table, row, other).time) - before) > kMuch * before) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<Support> supports(const std::vector<TruthTable>& tables, TruthClock& clock) {
+  std::vector<Support> found;
+  collective::Constants changed = collective::constants();
+  for (const collective::Knob& knob : collective::knobs(changed, collective::Origin::fitted)) {
+    Support support{knob.number, {}};
+    const std::int64_t value = *knob.value;
+    *knob.value = std::max<std::int64_t>(1, value * 3 / 4);
+    for (const TruthTable& table : tables)
+      if (table.uses(knob.number.owner) && changes(table, changed, clock)) support.tables.push_back(table.name);
+    *knob.value = value;
+    found.push_back(std::move(support));
+  }
+  return found;
+}
+
 std::vector<Spread> spreads(const std::vector<TruthTable>& tables) {
   // Servers without a network between them are alike whatever NICs they have.
   std::map<std::tuple<std::string, std::int64_t, collective::Operation, std::uint32_t>, std::vector<const TruthTable*>>

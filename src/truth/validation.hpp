@@ -39,6 +39,13 @@ double error_of(const Measurement& measured, const schedule::CollectiveRow& simu
 
 Verdict judge(const TruthTable& table, const collective::Constants& constants, TruthClock& clock);
 
+// The tables that a fitted number rests on: those whose times change with it.
+struct Support {
+  collective::Number number;
+  std::vector<std::string> tables;
+};
+std::vector<Support> supports(const std::vector<TruthTable>& tables, TruthClock& clock);
+
 // Tables of the same kind (GPUs, network, operation), and how far apart what they measured is at sizes they share.
 struct Spread {
   std::vector<std::string> tables;

@@ -101,16 +101,24 @@ void write_summary(Out out, const Total& total, std::size_t tables) {
                  kMostFittedRanks);
 }
 
-void write_constants(Out out) {
+std::string rests_on(const collective::Number& number, const std::vector<Support>& supports) {
+  for (const Support& each : supports)
+    if (each.number.owner == number.owner && each.number.name == number.name)
+      return each.tables.size() == 1 ? "**only " + each.tables[0] + "**" : fmt::format("{}", each.tables.size());
+  return "-";
+}
+
+void write_constants(Out out, const std::vector<Support>& supports) {
   fmt::format_to(out,
                  "\n## Constants\n\n{}. A constant belongs to a GPU generation, a network or a launch mode, never "
                  "to a table. Those that are published are in `src/collective/constants.cpp`; the others:\n\n",
                  numbers_text());
-  fmt::format_to(out, "| of | constant | value | | where from |\n|---|---|---:|---|---|\n");
+  fmt::format_to(out,
+                 "| of | constant | value | | where from | tables that change with it |\n|---|---|---:|---|---|---|\n");
   for (const collective::Number& each : collective::numbers(collective::constants()))
     if (each.origin != Origin::published)
-      fmt::format_to(out, "| {} | {} | {} | {} | {}: {} |\n", each.owner, each.name, each.value, each.unit,
-                     collective::name(each.origin), each.source);
+      fmt::format_to(out, "| {} | {} | {} | {} | {}: {} | {} |\n", each.owner, each.name, each.value, each.unit,
+                     collective::name(each.origin), each.source, rests_on(each, supports));
 }
 
 void write_tables(Out out, const std::vector<Verdict>& verdicts) {
@@ -210,7 +218,8 @@ std::string validation_text(const std::vector<Verdict>& verdicts, const std::vec
 }
 
 std::string validation_page(const std::vector<Verdict>& verdicts, const std::vector<TruthTable>& tables,
-                            const std::vector<Verdict>& held_out, const std::vector<Verdict>& blind) {
+                            const std::vector<Verdict>& held_out, const std::vector<Verdict>& blind,
+                            const std::vector<Support>& supports) {
   const Total total = total_of(verdicts);
   std::string page;
   const Out out = std::back_inserter(page);
@@ -229,7 +238,7 @@ std::string validation_page(const std::vector<Verdict>& verdicts, const std::vec
   if (!held_out.empty()) write_held_out(out, held_out);
   if (!blind.empty()) write_blind(out, blind);
   write_spreads(out, tables);
-  write_constants(out);
+  write_constants(out, supports);
   fmt::format_to(out,
                  "\n## Every row\n\nRows marked * do not count: their in-place and out-of-place times differ by more "
                  "than 15 %.\n");

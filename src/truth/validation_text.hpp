@@ -11,7 +11,8 @@ namespace weft::truth {
 std::string validation_text(const std::vector<Verdict>& verdicts, const std::vector<TruthTable>& tables, bool colour);
 // docs/validation.md. `held_out` are of tables that no constant was fitted to.
 std::string validation_page(const std::vector<Verdict>& verdicts, const std::vector<TruthTable>& tables,
-                            const std::vector<Verdict>& held_out, const std::vector<Verdict>& blind);
+                            const std::vector<Verdict>& held_out, const std::vector<Verdict>& blind,
+                            const std::vector<Support>& supports);
 // Bus bandwidth, measured and simulated.
 draw::Picture validation_plot(const Verdict& verdict);
 

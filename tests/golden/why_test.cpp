@@ -117,6 +117,9 @@ TEST(Why, RealCasesAreExplained) {
   ASSERT_EQ(weft({"show", "server", "--as", "nccl-xml", "-o", here + "/h100.xml", here + "/h100.weft.yaml"}).code, 0);
   std::size_t first = 0;
   std::size_t in_three = 0;
+  constexpr double kSure = 0.8;
+  std::size_t sure = 0;
+  std::size_t sure_and_right = 0;
   std::string places;
   for (const Case& each : kCases) {
     std::vector<std::string> arguments = {"why", "--json"};
@@ -127,11 +130,16 @@ TEST(Why, RealCasesAreExplained) {
     const std::size_t place = place_of_truth(each, outcome);
     first += place == 1;
     in_three += place >= 1 && place <= 3;
-    places += fmt::format("{:3} {}\n", place, each.folder);
+    const double share = nlohmann::json::parse(outcome.out)["causes"][0]["share"];
+    sure += share >= kSure;
+    sure_and_right += share >= kSure && place == 1;
+    places += fmt::format("{:3} {:3.0f}% {}\n", place, 100 * share, each.folder);
   }
   std::cout << places
             << fmt::format("true cause first in {} of {}, among the first three in {}\n", first, kCases.size(),
-                           in_three);
+                           in_three)
+            << fmt::format("of {} given 80 % and more {} are right\n", sure, sure_and_right);
+  EXPECT_GE(sure_and_right * 10, sure * 8) << places;
   EXPECT_GE(first, 8u) << places;
   EXPECT_GE(in_three, 11u) << places;
 }
