@@ -149,12 +149,11 @@ class TrainingReport {
   }
 
   std::string layout_text() const {
+    const std::int64_t pieces = result_.layout.micro_batches;
     return fmt::format(
-        "{}; {} x {} tokens in a step, {} at a time, {}", experiment::describe_layout(run_, result_.layout),
+        "{}; {} sequences of {} tokens in a step, {}; {}", experiment::describe_layout(run_, result_.layout),
         grouped(run_.global_batch), grouped(run_.sequence),
-        result_.layout.micro_batches > 1 ? fmt::format("{} micro-batches", grouped(result_.layout.micro_batches))
-                                         : "all",
-        enum_name(run_.precision));
+        pieces > 1 ? fmt::format("{} micro-batches", grouped(pieces)) : "all at once", enum_name(run_.precision));
   }
 
   std::string network_text() const {
