@@ -1,4 +1,4 @@
-// SRD's sending half: acknowledgements, windows, paths, open numbers. What does not arrive is loss.cpp's.
+// SRD's sending half: acknowledgements, windows, paths.
 
 #include <algorithm>
 #include <bit>
@@ -44,7 +44,7 @@ bool Srd::enqueue(Instant now, std::uint32_t index, const Operation& operation) 
   if (idle(sender)) sender.heard = now;
   if (sender.first_message == kNone) {
     sender.deadline = now + 2 * config_.base_rtt + config_.longest_wait;
-    sender.latest_sent = stamp(now);  // after a long pause the old one may have wrapped
+    sender.latest_sent = sender.epoch_began = stamp_of(now);  // after a long pause the old one may have wrapped
     begin_work(sender);
   }
   if (operation.op == Op::read) {
@@ -81,15 +81,17 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
     fail(now, index);
     return;
   }
-  if (sender.fan_in != header.fan_in) {
-    sender.fan_in = std::max<std::uint16_t>(1, header.fan_in);
-    set_allowed(sender);
+  if ((flags & kSeenBefore) == kSeenBefore) {
+    flags &= static_cast<std::uint8_t>(~kSeenBefore);
+    if (sender.drops) hear_of_copy(sender);
   }
+  if ((flags & kTrimmed) && sender.drops) know_of_trimming(sender);
+  if (sender.fan_in != header.fan_in) change_fan_in(now, sender, std::max<std::uint16_t>(1, header.fan_in));
   const Slots slots = slots_of(sender);
   const std::uint32_t echo = header.echoed();
   const bool echo_known = before(echo, sender.next) && !before(echo, sender.una);
   if (const Slot& slot = slots[echo]; echo_known && slot.is(State::flying) && !slot.resent && !(flags & kTrimmed))
-    sample(sender, static_cast<std::uint32_t>(std::max(0, since(stamp(now), slot.sent))));
+    sample_packet(sender, echo, since(stamp_of(now), slot.sent));
   const auto marked = [&](std::uint32_t sequence) {
     const std::uint32_t back = echo - sequence;
     return back < 64 && (header.ack.marked >> back & 1);
@@ -97,7 +99,7 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   std::uint32_t message = sender.first_message;
   const std::uint32_t open = sender.flying + sender.lost;
   take_news(sender, slots, header, [&](Slot& slot, std::uint32_t sequence) {
-    acknowledge(sender, slot, sequence, marked(sequence), stamp(now), message);
+    acknowledge(sender, slot, sequence, marked(sequence), stamp_of(now), message);
   });
   bool news = sender.flying + sender.lost != open;
   if ((flags & (kTrimmed | kNotReady)) && echo_known && slots[echo].is(State::flying)) {
@@ -111,11 +113,14 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
     sender.deadline = now + patience(sender);
     if (sender.silent > 0) {
       sender.silent = sender.questions = 0;
+      // Of an incast, silence has told nothing but that there are many.
+      if (sender.drops && sender.fan_in > 1)
+        sender.window = std::max(sender.window, std::min(first_window_, sender.most));
       set_allowed(sender);
     }
   }
   find_lost(sender);
-  if (sender.epoch_acked >= sender.allowed) end_epoch(sender);
+  if (sender.epoch_acked >= sender.allowed) end_epoch(sender, stamp_of(now));
   const bool working = sender.first_message != kNone;
   finish_messages(sender);
   if (working && sender.first_message == kNone) end_work(sender);
@@ -132,7 +137,7 @@ void Srd::acknowledge(Sender& sender, Slot& slot, std::uint32_t sequence, bool m
   // Which transmission of a packet sent twice arrived, nobody knows, unless the second cannot have been answered yet.
   const auto flight = static_cast<std::uint32_t>(std::max(0, since(now, slot.sent)));
   if (!slot.resent) {
-    judge(sender, slot.path, marked, flight);
+    if (flight > 0) judge(sender, slot.path, marked, flight);  // else it flew for so long that times have wrapped
   } else if (flight < sender.least_rtt) {
     be_more_patient(sender);
   }
@@ -155,8 +160,7 @@ void Srd::refuse(Instant now, Sender& sender, std::uint32_t sequence, std::uint8
   }
   set_lag(sender, slot.path, sender.paths.lag[slot.path] + kTrimmedLag);
   ++sender.epoch_acked;
-  sender.window = std::max(kFixed, sender.window - std::min(sender.window, config_.trim_cut));
-  set_allowed(sender);
+  be_less_eager(sender, false);
 }
 
 void Srd::finish_messages(Sender& sender) {
@@ -165,51 +169,6 @@ void Srd::finish_messages(Sender& sender) {
       completions_.push_back(end_of(sender, message, Completion::Kind::sent));
     sender.responses -= message.op == Op::response;
   });
-}
-
-// ---- windows
-
-void Srd::sample(Sender& sender, std::uint32_t rtt) {
-  sender.least_rtt = std::max(1u, std::min(sender.least_rtt, rtt));
-  sender.epoch_rtt += std::min(rtt, sender.least_rtt + 2 * target_);
-  ++sender.epoch_samples;
-}
-
-void Srd::end_epoch(Sender& sender) {
-  if (sender.epoch_samples > 0) {
-    const std::uint32_t rtt = sender.epoch_rtt / sender.epoch_samples;
-    const std::uint32_t fine = sender.least_rtt + target_;
-    if (rtt > fine) {
-      const auto scaled = static_cast<std::uint32_t>(std::uint64_t{sender.window} * fine / rtt);
-      sender.window = std::max(scaled, sender.window * (100 - config_.most_cut) / 100);
-    }
-    sender.window = std::clamp(sender.window + kFixed * config_.increase, kFixed, full_window_);
-  }
-  sender.epoch_acked = sender.epoch_rtt = sender.epoch_samples = 0;
-  set_allowed(sender);
-}
-
-// Counted at the endpoint are those with messages; how much they may send counts with them.
-void Srd::begin_work(Sender& sender) {
-  EndpointState& state = endpoints_.of(sender.endpoint);
-  ++state.working;
-  state.allowed += sender.allowed;
-}
-
-void Srd::end_work(Sender& sender) {
-  EndpointState& state = endpoints_[sender.endpoint];
-  --state.working;
-  state.allowed -= sender.allowed;
-}
-
-void Srd::set_allowed(Sender& sender) {
-  const std::uint32_t before_it = sender.allowed;
-  // Rounded: cut off, the shares of 64 that come to 1.95 packets would leave a sixth of the receiver's link unused.
-  const std::uint32_t share =
-      sender.fan_in > 1 ? (full_window_ / sender.fan_in + kFixed / 2) / kFixed * kFixed : full_window_;
-  sender.allowed = std::max(1u, std::min(sender.window, share) / kFixed);
-  if (sender.silent > 1) sender.allowed = std::min(sender.allowed, questions_after(sender.silent));
-  if (sender.first_message != kNone) endpoints_[sender.endpoint].allowed += sender.allowed - before_it;
 }
 
 // ---- paths
@@ -224,6 +183,7 @@ std::uint32_t Srd::lag_of(std::uint32_t late, std::uint32_t mean) {
 void Srd::judge(Sender& sender, std::uint32_t path, bool marked, std::uint32_t rtt) {
   const std::uint32_t mean = mean_of(sender);
   sender.mean_rtt += rtt - mean;
+  if (sender.drops) sender.spread += (rtt > mean ? rtt - mean : mean - rtt) - sender.spread / kMeanOf;
   const std::uint32_t seen = rtt > mean ? lag_of(rtt - mean, mean) : 0;
   const std::uint32_t lag = sender.paths.lag[path];
   if (seen > lag || !marked) set_lag(sender, path, (lag + seen + (seen > lag)) / 2);
@@ -352,11 +312,13 @@ void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& 
   }
   const SendMessage& message = send_messages_[index];
   const std::uint32_t path = choose_path(sender, resend, avoid);
-  slots[sequence] = {stamp(now) & kTimeMask, resend, path & (kMaxPaths - 1), static_cast<std::uint32_t>(State::flying)};
-  ++sender.flying;
+  slots[sequence] = {stamp_of(now) & kTimeMask, resend && (!sender.drops || slots[sequence].resent),
+                     path & (kMaxPaths - 1), static_cast<std::uint32_t>(State::flying)};
+  // Who sends rarely hears rarely: silence begins when somebody was asked.
+  if (sender.flying++ == 0 && sender.drops) sender.deadline = std::max(sender.deadline, now + patience(sender));
   ++sender.paths.flying[path];
   // After silence fewer packets may be left than questions: the same one asks again, by another way.
-  if (resend && sender.questions > 0 && --sender.questions > 0 && sender.lost == 0) lose(sender, sequence);
+  if (resend && sender.questions > 0 && --sender.questions > 0 && sender.lost == 0) give_up_on(sender, sequence);
   const bool last = sequence + 1 == message.first + message.packets;
   // A small window asks when a third of it is out: the answer comes before the rest is gone, also where it waits behind
   // those to others. With a half, who serves eight peers over short ways fell silent between answers: all-to-alls took
@@ -386,11 +348,9 @@ void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& 
   header.stream = sender.stream;
   header.generation = config_.generation;
   header.peer_generation = sender.peer_generation;
-  if (sender.fan_in > 1) {
-    // A turn that came late, because other peers were served, is made up for by the next.
-    const Instant turn = config_.packet_time * sender.fan_in;
+  // A turn that came late, because other peers were served, is made up for by the next.
+  if (const Instant turn = turn_of(sender); turn > 0)
     sender.paced_until = std::max(sender.paced_until, now - turn) + turn;
-  }
 }
 
 }  // namespace weft::transport
