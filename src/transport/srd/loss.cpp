@@ -23,7 +23,7 @@ void Srd::lose(Sender& sender, std::uint32_t sequence) {
 
 // It may have arrived for all that: which of its transmissions is answered will not be known.
 void Srd::give_up_on(Sender& sender, std::uint32_t sequence) {
-  slots_of(sender)[sequence].resent = 1;
+  if (sender.drops) slots_of(sender)[sequence].resent = 1;
   lose(sender, sequence);
 }
 
