@@ -185,7 +185,9 @@ Instant Srd::turn_of(const Sender& sender) const {
   turn = turn * full_window_ / sender.most;
   const std::uint32_t share = sender.window / sender.fan_in;
   if (share >= kFixed) return turn;
-  return std::max(turn, (Instant{mean_of(sender)} * kFixed / std::max(1u, share)) << time_shift_);
+  turn = std::max(turn, (Instant{mean_of(sender)} * kFixed / std::max(1u, share)) << time_shift_);
+  // Who waits longer than silence lasts would take its own silence for the peer's.
+  return std::min({turn, config_.give_up >> 3, longest_flight_ >> 3});
 }
 
 // Counted at the endpoint are those with messages; how much they may send counts with them.
