@@ -112,6 +112,11 @@ void Srd::time_out(Instant now, std::uint32_t index) {
     sender.deadline = kNever;
     return;
   }
+  if (sender.drops && sender.first_message != kNone && sender.flying == 0 && sender.silent == 0) {
+    // Nobody was asked anything: it is not our turn yet.
+    sender.deadline = std::max(now, sender.paced_until) + patience(sender);
+    return;
+  }
   // Who was asked nothing keeps silent: a read is given the peer's own patience besides ours.
   const Instant limit = sender.first_message == kNone ? 2 * config_.give_up : config_.give_up;
   if (now - sender.heard >= limit) {
@@ -123,11 +128,6 @@ void Srd::time_out(Instant now, std::uint32_t index) {
     return;
   }
   const Slots slots = slots_of(sender);
-  if (sender.drops && sender.flying == 0 && sender.silent == 0) {
-    // Nobody was asked anything: it is not our turn yet.
-    sender.deadline = std::max(now, sender.paced_until) + patience(sender);
-    return;
-  }
   if (sender.silent < 255) ++sender.silent;
   if (sender.silent == 1) {
     // Perhaps only nobody asked for an acknowledgement: the oldest packets ask again.
@@ -147,6 +147,7 @@ void Srd::time_out(Instant now, std::uint32_t index) {
   if (sender.drops) {
     sender.window = std::max(least_window(sender), sender.window / 2);
     sender.starting = false;
+    sender.paced_until = now;
   }
   for (std::uint32_t s = sender.una; before(s, sender.next); ++s) {
     const Slot& slot = slots[s];
