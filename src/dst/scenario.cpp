@@ -85,6 +85,8 @@ Scenario draw(Protocol transport, std::uint64_t seed) {
   if (random.below(4) == 0) srd.reads = 1 + random.below(4);
   srd.give_up = scarce || random.below(3) == 0 ? Instant{2 + random.below(8)} * 1000 * kMicrosecond : 5 * kSecond;
 
+  srd.drops = random.below(2) == 0;
+
   s.payload = srd.payload;
   s.packet_time = srd.packet_time;
   s.give_up = srd.give_up;

@@ -50,7 +50,7 @@ const Table& table_of<LinkSpec>() {
           .field("rate", &LinkSpec::rate,
                  {.text = "Of one port, one way. Default: the rate of the NIC's port.",
                   .example = "400Gbps",
-                  .min = 1'000'000'000,
+                  .min = 10'000'000,
                   .max = 100'000'000'000'000})
           .field("cable", &LinkSpec::cable,
                  {.text = "Length of each cable.", .fallback = "5m", .min = 0, .max = 100'000'000})

@@ -277,7 +277,8 @@ const Table& table_of<TransportSpec>() {
                   .max = 1'000'000})
           .field("reorder", &TransportSpec::reorder,
                  {.text = "By which a later packet may overtake before an earlier one counts as lost. Default: 5 "
-                          "unloaded round trips, more than a queue of a link at a quarter of its rate.",
+                          "unloaded round trips, more than a queue of a link at a quarter of its rate; as measured "
+                          "where switches do not trim.",
                   .example = "20us",
                   .min = 1,
                   .max = kMaxTime})

@@ -51,7 +51,9 @@ void ComputedPorts::forward_specially(const Event& arrived, std::uint32_t index,
   Passing packet{arrived.bytes, arrived.flags};
   const bool waits = !goes_first(arrived);
   // A queue is of bytes: where they leave more slowly, being booked further ahead is no longer a queue.
-  const std::int64_t ahead = at_full_rate(special.conditions, ready, port.busy - ready);
+  std::int64_t ahead = at_full_rate(special.conditions, ready, port.busy - ready);
+  if (special.bucket.ps_per_byte > 0)
+    ahead = std::min(ahead, link.wire(std::max<std::int64_t>(0, port.busy - ready) / special.bucket.ps_per_byte));
   bool admitted = !waits || admit(packet, arrived.type, port, link, entity, ahead);
   cnps_.marked(arrived, packet.flags & ~arrived.flags);
   const bool high = !waits || (packet.flags & transport::kTrimmed);

@@ -147,6 +147,23 @@ TEST(Shaper, BurstThenRate) {
   EXPECT_EQ(out.received.at(0), first + 5 * 10 * kPacket + kPacket + kMicrosecond);
 }
 
+// What waits for tokens are bytes: at a tenth of the rate ten times as long a wait is no longer a queue. With 30
+// packets of room, 20 are neither dropped nor trimmed.
+TEST(Shaper, AQueueIsOfBytesAtItsRate) {
+  SimConfig config;
+  config.queue_bytes = 30 * 4150;
+  PacketSim sim(fat_tree(), config);
+  Bucket bucket;
+  bucket.ps_per_byte = 800;
+  bucket.burst = 4150;
+  bucket.queue = 1'000'000;
+  sim.shape(sim.layout().port_of(0, 1), bucket);
+  const Outcome out = run_on(sim, {{0, 1, 20 * 4086, 0}});
+  EXPECT_TRUE(delivered_once(out, 1));
+  EXPECT_EQ(out.result.counters.trimmed, 0u);
+  EXPECT_EQ(out.result.counters.data_resent, 0u);
+}
+
 TEST(Shaper, ItsQueueIsBounded) {
   SimConfig config;
   config.trimming = false;

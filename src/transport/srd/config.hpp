@@ -28,6 +28,7 @@ struct SrdConfig {
   // ---- what the network is like: given by the driver
   std::int64_t packet_time = 0;  // ps that a full packet takes on the sender's wire
   std::int64_t base_rtt = 0;     // ps, unloaded, longest path
+  bool drops = false;  // what finds no room vanishes, until a trimmed header was seen; false: it is trimmed, or waits
   // ps that a packet may wait in a fabric that loses none: so much longer silence means nothing. 0 where what finds no
   // room is trimmed or dropped
   std::int64_t longest_wait = 0;
@@ -45,8 +46,8 @@ struct SrdConfig {
   // ---- loss and silence
   // A link that has fallen to a quarter of its rate holds a queue of four round trips; taken for lost, each of its
   // packets would be sent twice.
-  std::int64_t reorder =
-      0;  // ps by which a later packet may overtake; 0: 5 base_rtt, above what queues differ, + longest_wait
+  std::int64_t reorder = 0;  // ps by which a later packet may overtake; 0: 5 base_rtt, above what queues differ, +
+                             // longest_wait; where it `drops`, as measured
   std::int64_t rto =
       0;  // ps of silence after a probe before all is sent again; 0: 5 base_rtt + longest_wait; doubles each time
   std::int64_t not_ready_wait = 0;  // ps before a refused packet is tried again; 0: base_rtt

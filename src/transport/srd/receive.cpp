@@ -66,7 +66,7 @@ Placement Srd::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fla
   }
   if (seen) {
     ++counters_.duplicates;
-    owe(index, 0);
+    owe(index, config_.drops ? kSeenBefore : 0);  // trimmed headers leave no doubt about what was lost
     placement.kind = Placement::Kind::duplicate;
     return placement;
   }

@@ -1,4 +1,4 @@
-// SRD's sending half: windows, paths, acknowledgements, loss and silence.
+// SRD's sending half: acknowledgements, windows, paths.
 
 #include <algorithm>
 #include <bit>
@@ -11,14 +11,6 @@ namespace weft::transport {
 namespace {
 
 constexpr std::uint32_t kNoPath = 0xFF;
-// Packets that ask after silence, each on another path. The waits between questions double, and at first so do the
-// questions: where half of the ways are dead, three of four questions die or their answers do. They begin with two:
-// with four, the silence of a receiver that serves many costs short all-to-alls 3 %.
-constexpr std::uint32_t questions_after(std::uint32_t silent) { return 2u << std::min(silent - 1, 2u); }
-
-// Where packets have vanished before, silence means that more have: so many of the oldest are sent again at once.
-constexpr std::uint32_t kAskAfterLoss = 16;
-
 // The first zero from `at` on, around the end; kNoPath when there is none. Eight bytes at a time: in a word, the
 // lowest byte that this finds is a zero, whatever the bytes above it are.
 template <std::size_t kSize>
@@ -52,7 +44,7 @@ bool Srd::enqueue(Instant now, std::uint32_t index, const Operation& operation) 
   if (idle(sender)) sender.heard = now;
   if (sender.first_message == kNone) {
     sender.deadline = now + 2 * config_.base_rtt + config_.longest_wait;
-    sender.latest_sent = stamp(now);  // after a long pause the old one may have wrapped
+    sender.latest_sent = sender.epoch_began = stamp_of(now);  // after a long pause the old one may have wrapped
     begin_work(sender);
   }
   if (operation.op == Op::read) {
@@ -89,15 +81,17 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
     fail(now, index);
     return;
   }
-  if (sender.fan_in != header.fan_in) {
-    sender.fan_in = std::max<std::uint16_t>(1, header.fan_in);
-    set_allowed(sender);
+  if ((flags & kSeenBefore) == kSeenBefore) {
+    flags &= static_cast<std::uint8_t>(~kSeenBefore);
+    if (sender.drops) hear_of_copy(sender);
   }
+  if ((flags & kTrimmed) && sender.drops) know_of_trimming(sender);
+  if (sender.fan_in != header.fan_in) change_fan_in(now, sender, std::max<std::uint16_t>(1, header.fan_in));
   const Slots slots = slots_of(sender);
   const std::uint32_t echo = header.echoed();
   const bool echo_known = before(echo, sender.next) && !before(echo, sender.una);
   if (const Slot& slot = slots[echo]; echo_known && slot.is(State::flying) && !slot.resent && !(flags & kTrimmed))
-    sample(sender, static_cast<std::uint32_t>(std::max(0, since(stamp(now), slot.sent))));
+    sample_packet(sender, echo, since(stamp_of(now), slot.sent));
   const auto marked = [&](std::uint32_t sequence) {
     const std::uint32_t back = echo - sequence;
     return back < 64 && (header.ack.marked >> back & 1);
@@ -105,7 +99,7 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   std::uint32_t message = sender.first_message;
   const std::uint32_t open = sender.flying + sender.lost;
   take_news(sender, slots, header, [&](Slot& slot, std::uint32_t sequence) {
-    acknowledge(sender, slot, sequence, marked(sequence), stamp(now), message);
+    acknowledge(sender, slot, sequence, marked(sequence), stamp_of(now), message);
   });
   bool news = sender.flying + sender.lost != open;
   if ((flags & (kTrimmed | kNotReady)) && echo_known && slots[echo].is(State::flying)) {
@@ -119,11 +113,14 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
     sender.deadline = now + patience(sender);
     if (sender.silent > 0) {
       sender.silent = sender.questions = 0;
+      // Of an incast, silence has told nothing but that there are many.
+      if (sender.drops && sender.fan_in > 1)
+        sender.window = std::max(sender.window, std::min(first_window_, sender.most));
       set_allowed(sender);
     }
   }
   find_lost(sender);
-  if (sender.epoch_acked >= sender.allowed) end_epoch(sender);
+  if (sender.epoch_acked >= sender.allowed) end_epoch(sender, stamp_of(now));
   const bool working = sender.first_message != kNone;
   finish_messages(sender);
   if (working && sender.first_message == kNone) end_work(sender);
@@ -140,7 +137,7 @@ void Srd::acknowledge(Sender& sender, Slot& slot, std::uint32_t sequence, bool m
   // Which transmission of a packet sent twice arrived, nobody knows, unless the second cannot have been answered yet.
   const auto flight = static_cast<std::uint32_t>(std::max(0, since(now, slot.sent)));
   if (!slot.resent) {
-    judge(sender, slot.path, marked, flight);
+    if (flight > 0) judge(sender, slot.path, marked, flight);  // else it flew for so long that times have wrapped
   } else if (flight < sender.least_rtt) {
     be_more_patient(sender);
   }
@@ -163,8 +160,7 @@ void Srd::refuse(Instant now, Sender& sender, std::uint32_t sequence, std::uint8
   }
   set_lag(sender, slot.path, sender.paths.lag[slot.path] + kTrimmedLag);
   ++sender.epoch_acked;
-  sender.window = std::max(kFixed, sender.window - std::min(sender.window, config_.trim_cut));
-  set_allowed(sender);
+  be_less_eager(sender, false);
 }
 
 void Srd::finish_messages(Sender& sender) {
@@ -173,51 +169,6 @@ void Srd::finish_messages(Sender& sender) {
       completions_.push_back(end_of(sender, message, Completion::Kind::sent));
     sender.responses -= message.op == Op::response;
   });
-}
-
-// ---- windows
-
-void Srd::sample(Sender& sender, std::uint32_t rtt) {
-  sender.least_rtt = std::max(1u, std::min(sender.least_rtt, rtt));
-  sender.epoch_rtt += std::min(rtt, sender.least_rtt + 2 * target_);
-  ++sender.epoch_samples;
-}
-
-void Srd::end_epoch(Sender& sender) {
-  if (sender.epoch_samples > 0) {
-    const std::uint32_t rtt = sender.epoch_rtt / sender.epoch_samples;
-    const std::uint32_t fine = sender.least_rtt + target_;
-    if (rtt > fine) {
-      const auto scaled = static_cast<std::uint32_t>(std::uint64_t{sender.window} * fine / rtt);
-      sender.window = std::max(scaled, sender.window * (100 - config_.most_cut) / 100);
-    }
-    sender.window = std::clamp(sender.window + kFixed * config_.increase, kFixed, full_window_);
-  }
-  sender.epoch_acked = sender.epoch_rtt = sender.epoch_samples = 0;
-  set_allowed(sender);
-}
-
-// Counted at the endpoint are those with messages; how much they may send counts with them.
-void Srd::begin_work(Sender& sender) {
-  EndpointState& state = endpoints_.of(sender.endpoint);
-  ++state.working;
-  state.allowed += sender.allowed;
-}
-
-void Srd::end_work(Sender& sender) {
-  EndpointState& state = endpoints_[sender.endpoint];
-  --state.working;
-  state.allowed -= sender.allowed;
-}
-
-void Srd::set_allowed(Sender& sender) {
-  const std::uint32_t before_it = sender.allowed;
-  // Rounded: cut off, the shares of 64 that come to 1.95 packets would leave a sixth of the receiver's link unused.
-  const std::uint32_t share =
-      sender.fan_in > 1 ? (full_window_ / sender.fan_in + kFixed / 2) / kFixed * kFixed : full_window_;
-  sender.allowed = std::max(1u, std::min(sender.window, share) / kFixed);
-  if (sender.silent > 1) sender.allowed = std::min(sender.allowed, questions_after(sender.silent));
-  if (sender.first_message != kNone) endpoints_[sender.endpoint].allowed += sender.allowed - before_it;
 }
 
 // ---- paths
@@ -232,6 +183,7 @@ std::uint32_t Srd::lag_of(std::uint32_t late, std::uint32_t mean) {
 void Srd::judge(Sender& sender, std::uint32_t path, bool marked, std::uint32_t rtt) {
   const std::uint32_t mean = mean_of(sender);
   sender.mean_rtt += rtt - mean;
+  if (sender.drops) sender.spread += (rtt > mean ? rtt - mean : mean - rtt) - sender.spread / kMeanOf;
   const std::uint32_t seen = rtt > mean ? lag_of(rtt - mean, mean) : 0;
   const std::uint32_t lag = sender.paths.lag[path];
   if (seen > lag || !marked) set_lag(sender, path, (lag + seen + (seen > lag)) / 2);
@@ -253,29 +205,6 @@ void Srd::set_lag(Sender& sender, std::uint32_t path, std::uint32_t lag) {
 void Srd::land(Sender& sender, std::uint32_t path) {
   --sender.flying;
   --sender.paths.flying[path];
-}
-
-// Something came through.
-void Srd::prove(Sender& sender, std::uint32_t path) {
-  const std::uint64_t bit = std::uint64_t{1} << path;
-  if (!(sender.unproven & bit)) return;
-  sender.paths.lag[path] = 0;
-  sender.unproven &= ~bit;
-  sender.trying &= ~bit;
-}
-
-// A packet vanished: perhaps the way is dead. Another entropy is tried, first soon, then ever more rarely.
-void Srd::bury(Sender& sender, std::uint32_t path) {
-  const std::uint64_t bit = std::uint64_t{1} << path;
-  Paths& paths = sender.paths;
-  const std::uint32_t failed = sender.unproven & bit ? std::min(7u, (paths.lag[path] & ~kUnproven) + 1u) : 0;
-  ++counters_.paths_left;
-  sender.buried = true;
-  paths.entropy[path] = sender.fresh_entropy++;
-  paths.lag[path] = static_cast<std::uint8_t>(kUnproven | failed);
-  paths.ready[path] = static_cast<std::uint16_t>(sender.turn + ((2u << failed) - 2) * config_.paths);
-  sender.unproven |= bit;
-  sender.trying &= ~bit;
 }
 
 std::uint32_t Srd::choose_path(Sender& sender, bool resend, std::uint32_t avoid) {
@@ -361,112 +290,6 @@ void Srd::narrow(Sender& sender) {
   sender.wide = kNone;
 }
 
-// ---- loss and silence
-
-void Srd::lose(Sender& sender, std::uint32_t sequence) {
-  const Slots slots = slots_of(sender);
-  note_lost(sender, slots, sequence);
-  sender.trying &= ~(std::uint64_t{1} << slots[sequence].path);
-  land(sender, slots[sequence].path);
-}
-
-// A packet sent well before one that has arrived is lost; sent half a round trip before, it shows that its path lags
-// or is dead, and that is no place for another. Usually a look at the oldest tells that there is none; where it was
-// sent again, others may be older than it. When there is nothing else to send, a copy costs little, and whoever lags
-// by two round trips is sent again, or by one where packets have vanished before;
-// unless the fabric loses none, where it only waits.
-void Srd::find_lost(Sender& sender) {
-  const std::uint32_t mean = mean_of(sender);
-  const std::uint32_t at_the_end =
-      config_.longest_wait > 0 ? reorder_ : std::min(reorder_, sender.buried ? base_ : 2 * std::max(base_, mean));
-  const auto patient = static_cast<std::int32_t>(sender.next == sender.end ? at_the_end : reorder_);
-  const Slots slots = slots_of(sender);
-  for (std::uint32_t s = sender.una; before(s, sender.next); ++s) {
-    const Slot& slot = slots[s];
-    if (!slot.is(State::flying)) continue;
-    const std::int32_t overtaken = since(sender.latest_sent, slot.sent);
-    if (overtaken > patient) {
-      if (overtaken > static_cast<std::int32_t>(reorder_)) bury(sender, slot.path);
-      lose(sender, s);
-    } else if (2 * overtaken > static_cast<std::int32_t>(mean)) {
-      std::uint8_t& lag = sender.paths.lag[slot.path];  // of an unproven one above all others
-      const std::uint32_t least = std::min(lag_of(static_cast<std::uint32_t>(overtaken), mean), leave_lag_ - 1);
-      lag = std::max(lag, static_cast<std::uint8_t>(least));
-    } else if (!slot.resent) {
-      return;
-    }
-  }
-}
-
-// How long to wait for news. Long waits for answers are a slow link's queue, not loss. But whatever round trips were
-// like, a silence is asked about several times before it fails what waits: at 1/8, 2/8, 3/8 and 5/8 of `give_up`.
-Instant Srd::patience(const Sender& sender) const {
-  const Instant usual = Instant{mean_of(sender)} << kTimeShift;
-  const Instant least =
-      2 * (config_.base_rtt + config_.packet_time * (sender.fan_in + config_.ack_every)) + config_.longest_wait;
-  return std::min(std::max(least, std::min(usual + usual / 2, config_.give_up >> 3)), kLongestFlight);
-}
-
-// And once it was asked.
-Instant Srd::next_patience(const Sender& sender) const {
-  return std::max(config_.rto, std::min(Instant{mean_of(sender)} * 3 << kTimeShift, config_.give_up >> 3));
-}
-
-// What was taken for lost was only late. Packets sent twice say nothing of round trips: without this, a link at a
-// twentieth of its rate would have all sent twice for ever, and the window would never learn of its queue.
-void Srd::be_more_patient(Sender& sender) {
-  const std::uint32_t mean = mean_of(sender);
-  constexpr std::uint32_t kLongest = kLongestFlight / 4 >> kTimeShift;
-  if (mean < kLongest) sender.mean_rtt += 7 * mean;
-  sample(sender, 8 * mean);
-}
-
-// The deadline has passed without news.
-void Srd::time_out(Instant now, std::uint32_t index) {
-  Sender& sender = senders_[index];
-  if (idle(sender)) {
-    sender.deadline = kNever;
-    return;
-  }
-  // Who was asked nothing keeps silent: a read is given the peer's own patience besides ours.
-  const Instant limit = sender.first_message == kNone ? 2 * config_.give_up : config_.give_up;
-  if (now - sender.heard >= limit) {
-    fail(now, index);
-    return;
-  }
-  if (sender.first_message == kNone) {
-    sender.deadline = sender.heard + limit;
-    return;
-  }
-  const Slots slots = slots_of(sender);
-  if (sender.silent < 255) ++sender.silent;
-  if (sender.silent == 1) {
-    // Perhaps only nobody asked for an acknowledgement: the oldest packets ask again.
-    std::uint32_t left = sender.buried ? kAskAfterLoss : questions_after(1);
-    for (std::uint32_t s = sender.una; before(s, sender.next) && left > 0; ++s) {
-      if (!slots[s].is(State::flying)) continue;
-      lose(sender, s);
-      --left;
-    }
-    sender.questions = static_cast<std::uint8_t>(questions_after(1));
-    sender.paced_until = now;
-    sender.deadline = std::min(now + next_patience(sender), sender.heard + config_.give_up);
-    return;
-  }
-  ++counters_.timeouts;
-  for (std::uint32_t s = sender.una; before(s, sender.next); ++s) {
-    const Slot& slot = slots[s];
-    if (!slot.is(State::flying)) continue;
-    bury(sender, slot.path);
-    lose(sender, s);
-  }
-  sender.latest_sent = stamp(now);
-  sender.questions = static_cast<std::uint8_t>(questions_after(sender.silent));
-  set_allowed(sender);
-  sender.deadline = std::min(now + std::min(next_patience(sender) << std::min(6, sender.silent - 2), kLongestFlight),
-                             sender.heard + config_.give_up);
-}
-
 // ---- sending
 
 void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& out) {
@@ -489,11 +312,13 @@ void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& 
   }
   const SendMessage& message = send_messages_[index];
   const std::uint32_t path = choose_path(sender, resend, avoid);
-  slots[sequence] = {stamp(now) & kTimeMask, resend, path & (kMaxPaths - 1), static_cast<std::uint32_t>(State::flying)};
-  ++sender.flying;
+  slots[sequence] = {stamp_of(now) & kTimeMask, resend && (!sender.drops || slots[sequence].resent),
+                     path & (kMaxPaths - 1), static_cast<std::uint32_t>(State::flying)};
+  // Who sends rarely hears rarely: silence begins when somebody was asked.
+  if (sender.flying++ == 0 && sender.drops) sender.deadline = std::max(sender.deadline, now + patience(sender));
   ++sender.paths.flying[path];
   // After silence fewer packets may be left than questions: the same one asks again, by another way.
-  if (resend && sender.questions > 0 && --sender.questions > 0 && sender.lost == 0) lose(sender, sequence);
+  if (resend && sender.questions > 0 && --sender.questions > 0 && sender.lost == 0) give_up_on(sender, sequence);
   const bool last = sequence + 1 == message.first + message.packets;
   // A small window asks when a third of it is out: the answer comes before the rest is gone, also where it waits behind
   // those to others. With a half, who serves eight peers over short ways fell silent between answers: all-to-alls took
@@ -523,11 +348,9 @@ void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& 
   header.stream = sender.stream;
   header.generation = config_.generation;
   header.peer_generation = sender.peer_generation;
-  if (sender.fan_in > 1) {
-    // A turn that came late, because other peers were served, is made up for by the next.
-    const Instant turn = config_.packet_time * sender.fan_in;
+  // A turn that came late, because other peers were served, is made up for by the next.
+  if (const Instant turn = turn_of(sender); turn > 0)
     sender.paced_until = std::max(sender.paced_until, now - turn) + turn;
-  }
 }
 
 }  // namespace weft::transport

@@ -5,8 +5,17 @@
 #include "base/hash.hpp"
 
 namespace weft::transport {
+namespace {
+
+constexpr std::uint32_t kFirstBytes = 32 << 10;
+// Where queues may be deep: units of 131 ns, and a second until they wrap.
+constexpr int kCoarseShift = 17;
+
+}  // namespace
 
 Srd::Srd(const SrdConfig& config) : config_(config) {
+  time_shift_ = config_.drops ? kCoarseShift : kTimeShift;
+  longest_flight_ = kLongestFlight << (time_shift_ - kTimeShift);
   config_.payload = std::max(1u, config_.payload);
   config_.paths = std::clamp(config_.paths, 1u, kMaxPaths);
   config_.burst = std::clamp(config_.burst, 1u, 16u);
@@ -15,14 +24,12 @@ Srd::Srd(const SrdConfig& config) : config_(config) {
   config_.generation = std::max<std::uint16_t>(1, config_.generation);
   config_.reads = std::clamp(config_.reads, 1u, 1024u);
   config_.most_cut = std::min(config_.most_cut, 100u);
-  config_.base_rtt = std::clamp<std::int64_t>(config_.base_rtt, 1, kLongestFlight / 8);
+  config_.base_rtt = std::clamp<std::int64_t>(config_.base_rtt, 1, longest_flight_ / 8);
   config_.packet_time = std::max<std::int64_t>(1, config_.packet_time);
-  const auto derive = [](std::int64_t& time, std::int64_t otherwise) {
-    time = std::min(time > 0 ? time : otherwise, kLongestFlight);
+  const auto derive = [&](std::int64_t& time, std::int64_t otherwise) {
+    time = std::min(time > 0 ? time : otherwise, longest_flight_);
   };
-  derive(config_.delay_target, config_.base_rtt * 4 / 5);
-  config_.longest_wait = std::clamp<std::int64_t>(config_.longest_wait, 0, kLongestFlight / 2);
-  derive(config_.reorder, 5 * config_.base_rtt + config_.longest_wait);
+  config_.longest_wait = std::clamp<std::int64_t>(config_.longest_wait, 0, longest_flight_ / 2);
   derive(config_.rto, 5 * config_.base_rtt + config_.longest_wait);
   derive(config_.not_ready_wait, config_.base_rtt);
   if (config_.window == 0) {
@@ -33,12 +40,16 @@ Srd::Srd(const SrdConfig& config) : config_(config) {
   }
   config_.window = std::min(config_.window, kWindow - 1);
   full_window_ = config_.window * kFixed;
-  const auto units = [](std::int64_t time) {
-    return static_cast<std::uint32_t>(std::max<std::int64_t>(1, time >> kTimeShift));
+  first_window_ = !config_.drops ? full_window_
+                                 : std::min(full_window_, std::clamp(kFirstBytes / config_.payload, 4u, 16u) * kFixed);
+  const auto units = [&](std::int64_t time) {
+    return static_cast<std::uint32_t>(std::max<std::int64_t>(1, time >> time_shift_));
   };
-  target_ = units(config_.delay_target);
+  target_ = units(config_.delay_target > 0 ? config_.delay_target : config_.base_rtt * 4 / 5);
   base_ = units(config_.base_rtt);
-  reorder_ = units(config_.reorder);
+  const std::int64_t reorder = config_.reorder > 0 ? config_.reorder : 5 * config_.base_rtt + config_.longest_wait;
+  reorder_ = units(std::min(reorder, longest_flight_));
+  longest_wait_ = static_cast<std::uint32_t>(config_.longest_wait >> time_shift_);
   leave_lag_ = std::min<std::uint32_t>(std::max(1u, config_.bad_marks) * kTrimmedLag, kMostLag);
 }
 
@@ -53,7 +64,10 @@ std::uint32_t Srd::sender_for(std::uint32_t endpoint, std::uint32_t peer) {
   sender.next_active = kNone;
   sender.reads = sender.wide = kNone;
   sender.least_rtt = base_;
+  sender.lately_least = kTimeMask;
   sender.mean_rtt = (base_ + target_ / 2) * kMeanOf;
+  sender.spread = base_ / 2 * kMeanOf;
+  sender.target = target_;
   const std::uint32_t receiver = receivers_.find(endpoint, peer);
   if (receiver != kNone) sender.peer_generation = receivers_[receiver].generation;
   // Each pair starts its turn of the paths elsewhere, so that senders do not march in step.
@@ -174,7 +188,10 @@ void Srd::begin_stream(Sender& sender) {
   sender.una = sender.next = sender.end = sender.lost_scan = config_.first_sequence;
   sender.flying = sender.lost = sender.responses = 0;
   sender.first_message = sender.last_message = sender.sending = kNone;
-  sender.window = full_window_;
+  sender.window = first_window_;
+  sender.most = full_window_;
+  sender.drops = sender.starting = config_.drops;
+  sender.epoch_lost = 0;
   sender.epoch_acked = sender.epoch_rtt = sender.epoch_samples = 0;
   sender.fan_in = 1;
   sender.burst_left = sender.silent = sender.questions = 0;

@@ -41,6 +41,7 @@
 //   lost, and up to eight ask, ever more rarely, each by another way, until something is heard: a packet may
 //   have arrived and its answers died, and then it has to ask by several ways. What is lost goes out again
 //   on another path.
+// - Where nothing is trimmed nobody says what finds no room; then all of this is measured (window.cpp).
 // - Acknowledgements are few (one for `ack_every` packets) because the sender says when it waits: the
 //   packet that fills the window and the last of a message ask for one. Those that it overtook are
 //   acknowledged when the gap closes.
@@ -110,6 +111,7 @@ class Srd {
   static constexpr std::uint32_t kFixed = 256;     // fixed point of windows
   static constexpr std::uint32_t kMeanOf = 64;     // packets that a mean round-trip time is taken over
   static constexpr std::uint32_t kLeastShare = 4;  // packets in flight, with however many peers
+  static constexpr std::uint8_t kSeenBefore = kTrimmed | kNotReady;  // ack: the echoed packet has come once more
   // Lag of a path for each packet trimmed on it, about what a full queue delays.
   static constexpr std::uint32_t kTrimmedLag = 16;
   static constexpr int kHeardShift = 30;  // 1.07 ms: when a peer was last heard of, 53 days until it wraps
@@ -152,10 +154,24 @@ class Srd {
     std::uint32_t epoch_acked;  // since the window was last judged; a window's worth is a round trip
     std::uint32_t epoch_rtt;    // sum of the samples since then
     std::uint32_t epoch_samples;
-    std::uint32_t least_rtt;    // ever seen, in units of 2^kTimeShift ps
-    std::uint32_t mean_rtt;     // of the last packets over all paths, likewise, times kMeanOf
-    std::uint32_t latest_sent;  // send time of the newest packet known to have arrived
-    std::uint32_t lost_scan;    // no lost packet below it
+    std::uint32_t least_rtt;     // in units of 2^time_shift_ ps
+    std::uint32_t lately_least;  // since `least_rtt` was last looked at
+    std::uint32_t mean_rtt;      // of the last packets over all paths, likewise, times kMeanOf
+    std::uint32_t spread;        // mean distance from it, likewise
+    std::uint32_t doubted;       // much less than that, and told once
+    std::uint32_t target;        // queueing that is fine: what the fabric has room for, as far as is known
+    std::uint32_t most;          // greatest window, times kFixed
+    std::uint32_t epoch_began;   // stamp
+    std::uint32_t loss;          // of 2^20 packets, lately
+    std::uint32_t usual_loss;    // likewise, however little is in flight
+    std::uint16_t epoch_lost;    // vanished or trimmed
+    std::uint16_t epochs;        // since `least_rtt` was last looked at
+    std::uint8_t late;           // copies that were sent for nothing, lately
+    bool full_seen;              // a full packet has told a round trip: shorter ones are quicker
+    bool drops;                  // no trimmed header was seen: what finds no room vanishes
+    bool starting;               // nothing has spoken against a greater window yet
+    std::uint32_t latest_sent;   // send time of the newest packet known to have arrived
+    std::uint32_t lost_scan;     // no lost packet below it
     std::uint32_t last_message;
     std::uint64_t unproven;  // bit per path: its lag says so
     std::uint64_t trying;    // bit per path: the one packet of an unproven path is in flight
@@ -267,32 +283,19 @@ class Srd {
   }
   void widen(Sender& sender);
   void narrow(Sender& sender);
-  void lose(Sender& sender, std::uint32_t sequence);
   void land(Sender& sender, std::uint32_t path);
   void judge(Sender& sender, std::uint32_t path, bool marked, std::uint32_t rtt);
   void set_lag(Sender& sender, std::uint32_t path, std::uint32_t lag);
   static std::uint32_t mean_of(const Sender& sender) { return std::max(1u, sender.mean_rtt / kMeanOf); }
   static std::uint32_t lag_of(std::uint32_t late, std::uint32_t mean);
-  void bury(Sender& sender, std::uint32_t path);
-  void prove(Sender& sender, std::uint32_t path);
-  void sample(Sender& sender, std::uint32_t rtt);
-  void end_epoch(Sender& sender);
-  void set_allowed(Sender& sender);
-  void begin_work(Sender& sender);
-  void end_work(Sender& sender);
   void finish_messages(Sender& sender);
-  void find_lost(Sender& sender);
-  void time_out(Instant now, std::uint32_t sender);
-  Instant patience(const Sender& sender) const;
-  Instant next_patience(const Sender& sender) const;
-  void be_more_patient(Sender& sender);
   // Several peers share what fills the sender's own wire: more in flight would only queue, and first
   // windows of many short messages would fall together on some receiver. What some may not use, because their
   // receiver serves many or is silent, the others may; but only what keeps the wire full, or the last parts of short
   // messages in all-to-alls meet at their receivers.
   std::uint32_t share_of(const EndpointState& state, const Sender& sender) const {
     const std::uint32_t full = full_window_ / kFixed;
-    if (state.working <= 1) return full;
+    if (state.working <= 1) return kWindow;
     const std::uint32_t enough = full * 3 / 4;
     const std::uint32_t others = state.allowed - std::min(state.allowed, sender.allowed);
     return std::max({kLeastShare, full / state.working, enough - std::min(enough, others)});
@@ -306,12 +309,75 @@ class Srd {
   std::uint32_t take_any(const Sender& sender, std::uint32_t avoid) const;
   void fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& out);
 
+  // window.cpp
+  void know_of_trimming(Sender& sender);
+  void sample_packet(Sender& sender, std::uint32_t sequence, std::int32_t flight);
+  void sample(Sender& sender, std::uint32_t rtt);
+  void begin_with(Sender& sender, std::uint32_t rtt);
+  void hear_of_copy(Sender& sender);
+  void be_less_eager(Sender& sender, bool vanished);
+  void end_epoch(Sender& sender, std::uint32_t now);
+  std::uint32_t trips_of(const Sender& sender, std::uint32_t now) const;
+  std::uint32_t step_of(const Sender& sender, std::uint32_t now) const;
+  bool too_much_lost(Sender& sender);
+  void learn_room(Sender& sender, std::uint32_t rtt, std::uint32_t now);
+  void look_at_least(Sender& sender);
+  // The unloaded round trip: what the driver said, where that is credible.
+  std::uint32_t base_of(const Sender& sender) const {
+    return !sender.drops || base_ <= 4 * sender.least_rtt ? std::max(base_, sender.least_rtt) : sender.least_rtt;
+  }
+  // Most queueing that is fine. Over many paths queues differ; where they do, none runs dry only if all are longer.
+  std::uint32_t room_of(const Sender& sender) const {
+    if (!sender.drops || config_.delay_target > 0) return target_;
+    return std::max(base_of(sender) * 4 / 5, std::min(4 * base_of(sender), sender.spread / kMeanOf * 3));
+  }
+  std::uint32_t least_room_of(const Sender& sender) const {
+    return std::min(room_of(sender), std::max(base_of(sender) / 8, sender.spread / kMeanOf));
+  }
+  // Less than a packet in a round trip where many share a link; of an incast's window everybody has a part.
+  static std::uint32_t least_window(const Sender& sender) {
+    if (!sender.drops) return kFixed;
+    return std::clamp(sender.fan_in * (kFixed / 16), sender.fan_in > 1 ? kFixed : 0, sender.most);
+  }
+  void change_fan_in(Instant now, Sender& sender, std::uint16_t fan_in);
+  Instant turn_of(const Sender& sender) const;
+  void begin_work(Sender& sender);
+  void end_work(Sender& sender);
+  void set_allowed(Sender& sender);
+
+  // loss.cpp
+  void lose(Sender& sender, std::uint32_t sequence);
+  void give_up_on(Sender& sender, std::uint32_t sequence);
+  void find_lost(Sender& sender);
+  // Packets that ask after silence, each on another path. The waits between questions double, and at first so do the
+  // questions: where half of the ways are dead, three of four questions die or their answers do. They begin with two:
+  // with four, the silence of a receiver that serves many costs short all-to-alls 3 %.
+  static constexpr std::uint32_t questions_after(std::uint32_t silent) { return 2u << std::min(silent - 1, 2u); }
+  static std::uint32_t questions_of(const Sender& sender) {
+    const std::uint32_t most = sender.drops ? std::max(1u, sender.window / kFixed) : kWindow;
+    return std::min(questions_after(sender.silent), most);
+  }
+  void time_out(Instant now, std::uint32_t sender);
+  Instant patience(const Sender& sender) const;
+  Instant next_patience(const Sender& sender) const;
+  void be_more_patient(Sender& sender);
+  void miss(Sender& sender, std::uint32_t sequence);
+  std::int32_t tolerance(const Sender& sender) const;
+  void bury(Sender& sender, std::uint32_t path);
+  void prove(Sender& sender, std::uint32_t path);
+
+  std::uint32_t stamp_of(Instant now) const { return static_cast<std::uint32_t>(now >> time_shift_) & kTimeMask; }
+
   SrdConfig config_;
-  std::uint32_t full_window_;  // packets, times kFixed
-  std::uint32_t target_;       // of queueing delay, in units of 2^kTimeShift ps
-  std::uint32_t base_;         // base_rtt, likewise
-  std::uint32_t reorder_;      // likewise
-  std::uint32_t leave_lag_;    // of a path that is left for another entropy
+  int time_shift_;              // of the units that round trips are kept in, in bits of picoseconds
+  Instant longest_flight_;      // no packet counts for longer: far from where its time wraps
+  std::uint32_t full_window_;   // packets, times kFixed
+  std::uint32_t first_window_;  // likewise
+  std::uint32_t target_;        // of queueing delay, in units of 2^time_shift_ ps
+  std::uint32_t base_;          // base_rtt, likewise
+  std::uint32_t reorder_;       // likewise; 0: as measured
+  std::uint32_t longest_wait_;  // likewise
+  std::uint32_t leave_lag_;     // of a path that is left for another entropy
   Endpoints<EndpointState> endpoints_;
   Peers<Sender> senders_;
   Peers<Receiver> receivers_;

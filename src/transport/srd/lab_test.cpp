@@ -1,0 +1,242 @@
+// SRD where nothing is trimmed and nobody knows the rate of the slowest link: a lab of slow links, and others drawn by
+// seed. All of them with the same defaults. The whole table: weft_transport_test --gtest_also_run_disabled_tests
+// --gtest_filter=SrdLab.DISABLED_Table
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "transport/srd/testing_lab.hpp"
+
+namespace weft::transport {
+namespace {
+
+using testing::Lab;
+using testing::LabConfig;
+
+constexpr Instant kMillisecond = 1'000'000'000;
+constexpr std::uint64_t kMessage = 64 << 10;
+constexpr std::uint32_t kPeers = 48;
+
+// Messages of 64 KiB from one host to another, enough of them at any time to fill the network.
+struct Streamed {
+  double percent;  // of a rate of payload
+  double resent;   // percent of what was sent
+  std::uint64_t lost;
+  std::uint64_t copies;
+  Instant gap;  // the longest without anything new
+};
+
+Streamed stream(const LabConfig& lab, const SrdConfig& srd, double rate,
+                const std::function<void(Lab&, Instant)>& prepare = {}) {
+  Lab net(lab, srd);
+  net.checking = false;
+  const Instant end = std::max<Instant>(625 * lab.round_trip(), 50 * kMillisecond);
+  const Instant begin = end / 5;
+  if (prepare) prepare(net, end);
+  std::uint64_t bytes = 0;
+  Instant last = begin;
+  Streamed out{};
+  net.placed = [&](std::uint32_t to, const Header&, const Placement& placement) {
+    if (to != 1 || placement.kind != Placement::Kind::place || net.now() < begin) return;
+    bytes += placement.length;
+    out.gap = std::max(out.gap, net.now() - last);
+    last = net.now();
+  };
+  std::size_t open = 0;
+  std::size_t told = 0;
+  const auto fill = [&] {
+    for (; told < net.done().size(); ++told) open -= net.done()[told].kind == Completion::Kind::sent;
+    const auto wanted =
+        static_cast<std::size_t>(64 + 4 * lab.capacity() * static_cast<double>(lab.round_trip()) / 8e6 / kMessage);
+    for (; open < wanted; ++open) net[0].post(net.now(), 0, {Op::send, 1, kMessage, 0, 0});
+  };
+  net.each = fill;
+  fill();
+  net.run(begin);
+  const Counters before = net[0].counters();
+  out.lost = net.lost;
+  net.run(end);
+  const Counters after = net[0].counters();
+  out.percent = 100 * 8e6 * static_cast<double>(bytes) / static_cast<double>(end - begin) / rate;
+  out.copies = after.data_resent - before.data_resent;
+  out.resent = 100.0 * static_cast<double>(out.copies) / static_cast<double>(after.data_sent - before.data_sent);
+  out.lost = net.lost - out.lost;
+  EXPECT_EQ(net[0].check_invariants(), "");
+  EXPECT_EQ(net.count(Completion::Kind::failed), 0u);
+  return out;
+}
+
+Streamed clean(const LabConfig& lab) { return stream(lab, Lab::srd_of(lab), lab.capacity()); }
+
+Streamed with_loss(const LabConfig& lab) {
+  return stream(lab, Lab::srd_of(lab), lab.capacity(),
+                [](Lab& net, Instant) { net.up[0][0].loss = net.down[0][0].loss = 5; });
+}
+
+double left_of(const LabConfig& lab, double of_one) {
+  return std::min((lab.spines - 1 + of_one) * lab.spine_mbps, 1.0 * lab.host_mbps) * lab.payload() / lab.mtu;
+}
+
+Streamed with_slow_spine(const LabConfig& lab) {
+  return stream(lab, Lab::srd_of(lab), left_of(lab, 0.1), [](Lab& net, Instant) {
+    for (auto* links : {&net.up[0], &net.up[1], &net.down[0], &net.down[1]}) (*links)[0].per_byte *= 10;
+  });
+}
+
+Streamed with_dead_spine(const LabConfig& lab) {
+  return stream(lab, Lab::srd_of(lab), left_of(lab, 0), [](Lab& net, Instant end) {
+    for (auto* links : {&net.up[0], &net.up[1], &net.down[0], &net.down[1]}) (*links)[0].dies = end * 2 / 5;
+  });
+}
+
+Instant longest_gap(const LabConfig& lab) {
+  const auto message = static_cast<Instant>(8e6 * kMessage / left_of(lab, 0));
+  return 5 * kMillisecond + 3 * (lab.round_trip() + message);
+}
+
+// 48 peers that send 512 KiB each into 1 Gb/s.
+struct Incast {
+  double of_ideal;
+  double resent;  // percent
+};
+Incast incast(LabConfig lab) {
+  constexpr std::uint64_t kBytes = 512 << 10;
+  lab.hosts = kPeers + 1;
+  lab.receiver_mbps = 1000;
+  lab.spine_mbps = std::max(lab.spine_mbps, 1100 / lab.spines + 1);
+  Lab net(lab);
+  net.checking = false;
+  for (std::uint32_t i = 0; i < kPeers; ++i) EXPECT_TRUE(net.post(i, {Op::send, kPeers, kBytes, 0, 0}));
+  net.run(60'000 * kMillisecond);
+  EXPECT_EQ(net.count(Completion::Kind::sent), kPeers);
+  std::uint64_t sent = 0;
+  std::uint64_t resent = 0;
+  for (std::uint32_t i = 0; i < kPeers; ++i) {
+    EXPECT_EQ(net[i].check_invariants(), "");
+    sent += net[i].counters().data_sent;
+    resent += net[i].counters().data_resent;
+  }
+  const auto wire = static_cast<double>(kPeers * kBytes + sent * testing::kLabHeader);
+  const double ideal = wire * static_cast<double>(LabConfig::per_byte(lab.receiver_mbps));
+  return {static_cast<double>(net.done_at()) / ideal, 100.0 * static_cast<double>(resent) / static_cast<double>(sent)};
+}
+
+// 50 to 1000 Mb/s for a link, 2 to 16 spines, queues of 30 kB to 1 MB, round trips of 20 us to 5 ms, on a logarithmic
+// scale.
+LabConfig drawn(std::uint32_t seed) {
+  Random random(seed, 0x1ab, 0);
+  const auto some = [&](std::uint64_t least, std::uint64_t most) {
+    const std::uint32_t doublings = static_cast<std::uint32_t>(std::bit_width(most / least)) - 1;
+    const std::uint64_t from = least << random.below(doublings + 1);
+    return std::min(most, from + random.next() % from);
+  };
+  LabConfig lab;
+  lab.seed = seed;
+  lab.spine_mbps = static_cast<std::uint32_t>(some(50, 1000));
+  lab.spines = 2 + random.below(15);
+  lab.queue = static_cast<std::int64_t>(some(30'000, 1'000'000));
+  lab.latency = static_cast<Instant>(some(20, 5000)) * 1'000'000;
+  lab.mtu = seed % 2 == 0 ? 1500 : 9000;
+  return lab;
+}
+
+std::string name_of(const LabConfig& lab) { return fmt::format("seed {}, MTU {}", lab.seed, lab.mtu); }
+
+LabConfig lab_of(std::uint32_t mtu) {
+  LabConfig lab;
+  lab.mtu = mtu;
+  return lab;
+}
+
+// ---- the lab, and some of those that are drawn
+
+std::vector<LabConfig> labs() {
+  std::vector<LabConfig> all = {lab_of(9000), lab_of(1500)};
+  for (const std::uint32_t seed : {4u, 10u, 22u, 23u, 28u}) all.push_back(drawn(seed));
+  return all;
+}
+
+TEST(SrdLab, IsFilledAndHardlyAnythingIsSentTwice) {
+  for (const LabConfig& lab : labs()) {
+    const Streamed out = clean(lab);
+    EXPECT_GE(out.percent, 93) << name_of(lab);
+    EXPECT_LE(out.resent, 1) << name_of(lab);
+  }
+}
+
+TEST(SrdLab, ASpineThatLosesOneInTwentyKeepsItsShare) {
+  for (const LabConfig& lab : labs()) {
+    const Streamed out = with_loss(lab);
+    EXPECT_GE(out.percent, 88) << name_of(lab);
+    EXPECT_LE(out.copies, 2 * out.lost + 2) << name_of(lab);
+  }
+}
+
+TEST(SrdLab, ASpineAtATenthCostsNineTenthsOfIt) {
+  for (const LabConfig& lab : labs()) EXPECT_GE(with_slow_spine(lab).percent, 90) << name_of(lab);
+}
+
+TEST(SrdLab, ASpineThatDiesSilentlyIsLeft) {
+  for (const LabConfig& lab : labs()) EXPECT_LE(with_dead_spine(lab).gap, longest_gap(lab)) << name_of(lab);
+}
+
+// What a driver says of round trip and rate makes the start faster; a hundred times too much or too little costs
+// little.
+TEST(SrdLab, WrongHintsCostLittle) {
+  const LabConfig lab;
+  const double right = clean(lab).percent;
+  for (const auto& [longer, slower] : {std::pair{100, 1}, {-100, 1}, {1, 100}, {1, -100}, {100, 100}, {-100, -100}}) {
+    SrdConfig srd = Lab::srd_of(lab);
+    const auto scaled = [](Instant time, int by) { return by > 0 ? time * by : time / -by; };
+    srd.base_rtt = scaled(srd.base_rtt, longer);
+    srd.packet_time = scaled(srd.packet_time, slower);
+    EXPECT_GE(stream(lab, srd, lab.capacity()).percent, 0.9 * right) << longer << " " << slower;
+  }
+}
+
+TEST(SrdLab, AnIncastIsPacedToTheReceiver) {
+  for (const LabConfig& lab : {lab_of(1500), drawn(4), drawn(10), drawn(28)}) {
+    const Incast out = incast(lab);
+    EXPECT_LE(out.of_ideal, 1.15) << name_of(lab);
+    EXPECT_LE(out.resent, 20) << name_of(lab);
+  }
+  // Where a round trip holds five packets for 48 senders, some still send too soon and others too late.
+  const Incast large = incast(lab_of(9000));
+  EXPECT_LE(large.of_ideal, 1.4);
+  EXPECT_LE(large.resent, 30);
+}
+
+void print_row(const std::string& name, const LabConfig& lab) {
+  const Streamed fine = clean(lab);
+  const Streamed lossy = with_loss(lab);
+  const Streamed slow = with_slow_spine(lab);
+  const Streamed dead = with_dead_spine(lab);
+  const Incast many = incast(lab);
+  fmt::print(
+      "| {} | {} x {} Mb/s | {} us | {} kB | {} | {:.1f} %, {:.2f} % | {:.1f} %, {:.1f} | {:.1f} % | {:.1f} of {:.1f} "
+      "ms | {:.2f}x, {:.0f} % |\n",
+      name, lab.spines, lab.spine_mbps, lab.round_trip() / 1'000'000, lab.queue / 1000, lab.mtu, fine.percent,
+      fine.resent, lossy.percent,
+      static_cast<double>(lossy.copies) / static_cast<double>(std::max<std::uint64_t>(1, lossy.lost)), slow.percent,
+      static_cast<double>(dead.gap) / 1e9, static_cast<double>(longest_gap(lab)) / 1e9, many.of_ideal, many.resent);
+}
+
+TEST(SrdLab, DISABLED_Table) {
+  fmt::print(
+      "| lab | spines | round trip | queue | MTU | clean, sent again | 5 % loss, copies per loss | one spine at a "
+      "tenth | longest gap | incast of 48 |\n|---|---|---|---|---|---|---|---|---|---|\n");
+  for (const std::uint32_t mtu : {9000u, 1500u}) print_row("lab", lab_of(mtu));
+  LabConfig far;
+  far.spine_mbps = 100;
+  far.latency = 30 * kMillisecond;
+  print_row("far", far);
+  for (std::uint32_t seed = 1; seed <= 30; ++seed) print_row(std::to_string(seed), drawn(seed));
+}
+
+}  // namespace
+}  // namespace weft::transport

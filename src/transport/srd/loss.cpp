@@ -1,0 +1,192 @@
+// What SRD makes of packets that do not arrive: loss by time, silence, and paths on which packets vanish.
+
+#include <algorithm>
+
+#include "transport/srd/srd.hpp"
+
+namespace weft::transport {
+namespace {
+
+// Where packets have vanished before, silence means that more have: so many of the oldest are sent again at once.
+constexpr std::uint32_t kAskAfterLoss = 16;
+
+}  // namespace
+
+// ---- loss
+
+void Srd::lose(Sender& sender, std::uint32_t sequence) {
+  const Slots slots = slots_of(sender);
+  note_lost(sender, slots, sequence);
+  sender.trying &= ~(std::uint64_t{1} << slots[sequence].path);
+  land(sender, slots[sequence].path);
+}
+
+// It may have arrived for all that: which of its transmissions is answered will not be known.
+void Srd::give_up_on(Sender& sender, std::uint32_t sequence) {
+  if (sender.drops) slots_of(sender)[sequence].resent = 1;
+  lose(sender, sequence);
+}
+
+// A packet vanished.
+void Srd::miss(Sender& sender, std::uint32_t sequence) {
+  bury(sender, slots_of(sender)[sequence].path);
+  give_up_on(sender, sequence);
+  if (sender.drops) be_less_eager(sender, true);
+}
+
+// By how much a later packet may overtake.
+std::int32_t Srd::tolerance(const Sender& sender) const {
+  if (!sender.drops || config_.reorder > 0) return static_cast<std::int32_t>(reorder_);
+  const std::uint32_t mean = std::max(mean_of(sender), base_of(sender));
+  const std::uint32_t spread = std::max(mean / 4, sender.spread / (kMeanOf / 4));
+  const std::int64_t most = (mean + spread) * std::int64_t{4u + sender.late} / 4 + longest_wait_;
+  return static_cast<std::int32_t>(std::min(most, longest_flight_ >> time_shift_));
+}
+
+// A packet sent well before one that has arrived is lost; sent half a round trip before, it shows that its path lags
+// or is dead, and that is no place for another. Usually a look at the oldest tells that there is none; where it was
+// sent again, others may be older than it. When there is nothing else to send, a copy costs little, and whoever lags
+// by two round trips is sent again, or by one where packets have vanished before;
+// unless the fabric loses none, where it only waits.
+void Srd::find_lost(Sender& sender) {
+  const std::uint32_t mean = mean_of(sender);
+  const std::int32_t most = tolerance(sender);
+  const std::uint32_t base = base_of(sender);
+  const std::int32_t at_the_end =
+      config_.longest_wait > 0 ? most : std::min<std::int32_t>(most, sender.buried ? base : 2 * std::max(base, mean));
+  std::int32_t patient = sender.next == sender.end ? at_the_end : most;
+  // Before all waits for one, a copy is cheaper.
+  if (sender.drops && sender.next - sender.una > kOpen * 3 / 4)
+    patient = std::min(patient, static_cast<std::int32_t>(std::max(base, mean)));
+  const Slots slots = slots_of(sender);
+  for (std::uint32_t s = sender.una; before(s, sender.next); ++s) {
+    const Slot& slot = slots[s];
+    if (!slot.is(State::flying)) continue;
+    const std::int32_t overtaken = since(sender.latest_sent, slot.sent);
+    if (overtaken > patient) {
+      if (overtaken > most) {
+        miss(sender, s);
+      } else {
+        give_up_on(sender, s);
+      }
+    } else if (2 * overtaken > static_cast<std::int32_t>(mean)) {
+      std::uint8_t& lag = sender.paths.lag[slot.path];  // of an unproven one above all others
+      const std::uint32_t least = std::min(lag_of(static_cast<std::uint32_t>(overtaken), mean), leave_lag_ - 1);
+      lag = std::max(lag, static_cast<std::uint8_t>(least));
+    } else if (!slot.resent) {
+      return;
+    }
+  }
+}
+
+// ---- silence
+
+// How long to wait for news. Long waits for answers are a slow link's queue, not loss. But whatever round trips were
+// like, a silence is asked about several times before it fails what waits: at 1/8, 2/8, 3/8 and 5/8 of `give_up`.
+Instant Srd::patience(const Sender& sender) const {
+  const Instant usual = (Instant{mean_of(sender)} << time_shift_) * (4 + sender.late) / 4;
+  const Instant least =
+      2 * (config_.base_rtt + config_.packet_time * (sender.fan_in + config_.ack_every)) + config_.longest_wait;
+  return std::min(std::max(least, std::min(usual + usual / 2, config_.give_up >> 3)), longest_flight_);
+}
+
+// And once it was asked.
+Instant Srd::next_patience(const Sender& sender) const {
+  return std::max(config_.rto, std::min((Instant{mean_of(sender)} * 3 << time_shift_) * (4 + sender.late) / 4,
+                                        config_.give_up >> 3));
+}
+
+// What was taken for lost was only late. Packets sent twice say nothing of round trips: without this, a link at a
+// twentieth of its rate would have all sent twice for ever, and the window would never learn of its queue.
+void Srd::be_more_patient(Sender& sender) {
+  const std::uint32_t mean = mean_of(sender);
+  const auto longest = static_cast<std::uint32_t>(longest_flight_ / 4 >> time_shift_);
+  if (mean < longest) sender.mean_rtt += 7 * mean;
+  sample(sender, 8 * mean);
+}
+
+// The deadline has passed without news.
+void Srd::time_out(Instant now, std::uint32_t index) {
+  Sender& sender = senders_[index];
+  if (idle(sender)) {
+    sender.deadline = kNever;
+    return;
+  }
+  if (sender.drops && sender.first_message != kNone && sender.flying == 0 && sender.silent == 0) {
+    // Nobody was asked anything: it is not our turn yet.
+    sender.deadline = std::max(now, sender.paced_until) + patience(sender);
+    return;
+  }
+  // Who was asked nothing keeps silent: a read is given the peer's own patience besides ours.
+  const Instant limit = sender.first_message == kNone ? 2 * config_.give_up : config_.give_up;
+  if (now - sender.heard >= limit) {
+    fail(now, index);
+    return;
+  }
+  if (sender.first_message == kNone) {
+    sender.deadline = sender.heard + limit;
+    return;
+  }
+  const Slots slots = slots_of(sender);
+  if (sender.silent < 255) ++sender.silent;
+  if (sender.silent == 1) {
+    // Perhaps only nobody asked for an acknowledgement: the oldest packets ask again.
+    std::uint32_t left = sender.buried ? kAskAfterLoss : questions_of(sender);
+    for (std::uint32_t s = sender.una; before(s, sender.next) && left > 0; ++s) {
+      if (!slots[s].is(State::flying)) continue;
+      give_up_on(sender, s);
+      --left;
+    }
+    if (sender.drops && sender.allowed == 1) be_less_eager(sender, true);
+    sender.questions = static_cast<std::uint8_t>(questions_of(sender));
+    sender.paced_until = now;
+    sender.deadline = std::min(now + next_patience(sender), sender.heard + config_.give_up);
+    return;
+  }
+  ++counters_.timeouts;
+  if (sender.drops) {
+    sender.window = std::max(least_window(sender), sender.window / 2);
+    sender.starting = false;
+    sender.paced_until = now;
+  }
+  for (std::uint32_t s = sender.una; before(s, sender.next); ++s) {
+    const Slot& slot = slots[s];
+    if (!slot.is(State::flying)) continue;
+    bury(sender, slot.path);
+    give_up_on(sender, s);
+  }
+  sender.latest_sent = stamp_of(now);
+  sender.questions = static_cast<std::uint8_t>(questions_of(sender));
+  set_allowed(sender);
+  sender.deadline = std::min(now + std::min(next_patience(sender) << std::min(6, sender.silent - 2), longest_flight_),
+                             sender.heard + config_.give_up);
+}
+
+// ---- paths on which packets vanish
+
+// Something came through.
+void Srd::prove(Sender& sender, std::uint32_t path) {
+  const std::uint64_t bit = std::uint64_t{1} << path;
+  if (!(sender.unproven & bit)) return;
+  sender.paths.lag[path] = 0;
+  sender.unproven &= ~bit;
+  sender.trying &= ~bit;
+}
+
+// A packet vanished: perhaps the way is dead. Another entropy is tried, first soon, then ever more rarely.
+void Srd::bury(Sender& sender, std::uint32_t path) {
+  const std::uint64_t bit = std::uint64_t{1} << path;
+  Paths& paths = sender.paths;
+  const std::uint32_t failed = sender.unproven & bit ? std::min(7u, (paths.lag[path] & ~kUnproven) + 1u) : 0;
+  ++counters_.paths_left;
+  if (!sender.drops || failed >= 2) {
+    sender.buried = true;
+    paths.entropy[path] = sender.fresh_entropy++;
+  }
+  paths.lag[path] = static_cast<std::uint8_t>(kUnproven | failed);
+  paths.ready[path] = static_cast<std::uint16_t>(sender.turn + ((2u << failed) - 2) * config_.paths);
+  sender.unproven |= bit;
+  sender.trying &= ~bit;
+}
+
+}  // namespace weft::transport

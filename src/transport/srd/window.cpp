@@ -1,0 +1,218 @@
+// What SRD learns of a network, and how much it has in flight: round trips, the room of queues, windows.
+//
+// Where what finds no room vanishes, nobody says how long queues are. They are found out: the queueing that is fine
+// (`target`) shrinks when more is lost than usual, to below what there was then, and grows back slowly. What is still
+// lost however little is in flight is the network's own loss, and no reason to be slow. A window grows in proportion
+// while it is small: steps of a whole packet from each of many senders are more than any queue holds.
+
+#include <algorithm>
+
+#include "transport/srd/srd.hpp"
+
+namespace weft::transport {
+namespace {
+
+constexpr std::uint32_t kGentle = 60;      // packets: windows much smaller than this grow in proportion
+constexpr std::uint32_t kNotCredible = 8;  // times what the driver said: so long a first round trip is no queue
+constexpr std::uint32_t kLookEvery = 256;  // round trips between two looks at the least of them
+constexpr std::uint32_t kAll = 1u << 20;   // parts that loss is counted in
+constexpr std::uint32_t kMostTrips = 64;
+
+}  // namespace
+
+// ---- round trips
+
+// A header came without its payload: this network says what it loses, and what it loses are not packets that vanish.
+void Srd::know_of_trimming(Sender& sender) {
+  sender.drops = sender.starting = false;
+  sender.target = target_;
+  sender.most = full_window_;
+  sender.window = std::clamp(sender.window, kFixed, full_window_);
+}
+
+// A packet has told a round trip. On slow links shorter packets are much quicker, and say nothing of full ones.
+void Srd::sample_packet(Sender& sender, std::uint32_t sequence, std::int32_t flight) {
+  if (flight <= 0) return;  // so long that times have wrapped
+  const auto rtt = static_cast<std::uint32_t>(flight);
+  if (sender.drops) {
+    const SendMessage& message = send_messages_[message_with(send_messages_, sequence, sender.first_message)];
+    const bool full = sequence + 1 != message.first + message.packets || message.bytes % config_.payload == 0;
+    if (!full && sender.full_seen) return;
+    if (full && !sender.full_seen) {
+      sender.full_seen = true;
+      sender.least_rtt = std::max(sender.least_rtt, base_);
+      if (rtt / kNotCredible > sender.least_rtt) begin_with(sender, rtt);
+    }
+    // Half the least so far is what a packet tells that flew until times had wrapped; unless the next says it, too.
+    if (2 * rtt < sender.least_rtt && (2 * rtt < sender.doubted || 2 * sender.doubted < rtt)) {
+      sender.doubted = rtt;
+      return;
+    }
+  }
+  sample(sender, rtt);
+}
+
+void Srd::sample(Sender& sender, std::uint32_t rtt) {
+  sender.least_rtt = std::max(1u, std::min(sender.least_rtt, rtt));
+  sender.lately_least = std::min(sender.lately_least, rtt);
+  sender.epoch_rtt += std::min(rtt, sender.least_rtt + 2 * room_of(sender));
+  ++sender.epoch_samples;
+}
+
+// What was known of round trips is wrong, or no longer true.
+void Srd::begin_with(Sender& sender, std::uint32_t rtt) {
+  sender.least_rtt = rtt;
+  sender.mean_rtt = rtt * kMeanOf;
+  sender.spread = rtt / 4 * kMeanOf;
+  sender.target = room_of(sender);
+  sender.window = std::max(sender.window, std::min(first_window_, sender.most));
+  sender.starting = true;
+}
+
+// The peer has got a packet twice: it was not lost, only late.
+void Srd::hear_of_copy(Sender& sender) {
+  sender.late = static_cast<std::uint8_t>(std::min(sender.late + 1, 12));
+  if (!sender.full_seen) sender.mean_rtt += std::min(sender.mean_rtt / 8, kTimeMask);
+}
+
+// ---- windows
+
+// A packet found no room, or vanished.
+void Srd::be_less_eager(Sender& sender, bool vanished) {
+  ++sender.epoch_lost;
+  std::uint32_t cut = config_.trim_cut;
+  if (sender.drops) {
+    // Of a share below a packet, each one lost is several round trips' worth.
+    const bool little = vanished && sender.allowed == 1;
+    cut = little ? sender.window / 2 : std::min(sender.window / 2, cut / sender.fan_in);
+  }
+  sender.window = std::max(least_window(sender), sender.window - std::min(sender.window, cut));
+  set_allowed(sender);
+}
+
+void Srd::end_epoch(Sender& sender, std::uint32_t now) {
+  if (sender.epoch_samples > 0) {
+    const std::uint32_t rtt = sender.epoch_rtt / sender.epoch_samples;
+    const std::uint32_t fine = sender.least_rtt + sender.target;
+    if (sender.drops) learn_room(sender, rtt, now);
+    if (rtt > fine) {
+      sender.starting = false;
+      const auto scaled = static_cast<std::uint32_t>(std::uint64_t{sender.window} * fine / rtt);
+      sender.window = std::max(scaled, sender.window * (100 - config_.most_cut) / 100);
+    }
+    sender.window = std::clamp(sender.window + step_of(sender, now), least_window(sender), sender.most);
+    if (sender.drops) look_at_least(sender);
+  }
+  sender.epoch_acked = sender.epoch_rtt = sender.epoch_samples = 0;
+  sender.epoch_lost = 0;
+  sender.epoch_began = now;
+  set_allowed(sender);
+}
+
+// Who sends less than a packet in a round trip waits for several until the next.
+std::uint32_t Srd::trips_of(const Sender& sender, std::uint32_t now) const {
+  if (sender.allowed > 1) return 1;
+  const auto passed = static_cast<std::uint32_t>(std::max(0, since(now, sender.epoch_began)));
+  return std::clamp(passed / mean_of(sender), 1u, kMostTrips);
+}
+
+std::uint32_t Srd::step_of(const Sender& sender, std::uint32_t now) const {
+  const std::uint32_t step = kFixed * config_.increase;
+  if (!sender.drops) return step;
+  if (sender.starting) return 2 * sender.window < sender.most ? 3 * sender.window : sender.window;
+  const auto gentle =
+      static_cast<std::uint32_t>(std::uint64_t{step} * sender.window / (sender.window + kGentle * kFixed));
+  return (gentle + 1) * trips_of(sender, now);
+}
+
+// Whether more was lost than the network loses anyway.
+bool Srd::too_much_lost(Sender& sender) {
+  const std::uint32_t packets = std::min(128u, sender.epoch_acked + sender.epoch_lost);
+  const std::uint32_t lost = std::min<std::uint32_t>(packets, sender.epoch_lost);
+  sender.loss = (sender.loss * (256 - packets) + lost * kAll) / 256;
+  const bool yielded = sender.target <= least_room_of(sender);
+  if (sender.loss < sender.usual_loss) {
+    sender.usual_loss -= (sender.usual_loss - sender.loss) * packets / 4096;
+  } else if (yielded) {
+    sender.usual_loss += (sender.loss - sender.usual_loss) * packets / 256;
+  }
+  return lost > 0 && sender.loss > 2 * sender.usual_loss + kAll / 128;
+}
+
+void Srd::learn_room(Sender& sender, std::uint32_t rtt, std::uint32_t now) {
+  const std::uint32_t room = room_of(sender);
+  const std::uint32_t base = base_of(sender);
+  if (too_much_lost(sender)) {
+    sender.starting = false;
+    const std::uint32_t queue = rtt - std::min(rtt, sender.least_rtt);
+    sender.target = std::max(least_room_of(sender), std::min(sender.target, queue * 3 / 4));
+  } else {
+    sender.target += (base / 64 + 1) * trips_of(sender, now);
+  }
+  sender.target = std::min(sender.target, room);
+  // A network that delivers more than it was said to.
+  const std::uint32_t arrived = sender.epoch_acked - std::min<std::uint32_t>(sender.epoch_acked, sender.epoch_lost);
+  const auto took =
+      static_cast<std::uint32_t>(std::max(since(now, sender.epoch_began), static_cast<std::int32_t>(base)));
+  const auto delivered = static_cast<std::uint32_t>(std::uint64_t{arrived} * kFixed * base / took);
+  if (delivered / 5 * 6 > sender.most)
+    sender.most = std::min(delivered / 2 * 3 + config_.ack_every * kFixed, (kWindow - 1) * kFixed);
+}
+
+// The least round trip is that of a while ago where all since took much longer: paths change, and drivers err.
+void Srd::look_at_least(Sender& sender) {
+  if (sender.epochs % 16 == 15 && sender.late > 0) --sender.late;
+  if (++sender.epochs < kLookEvery) return;
+  if (sender.lately_least / 5 * 2 > sender.least_rtt) begin_with(sender, sender.lately_least);
+  sender.lately_least = kTimeMask;
+  sender.epochs = 0;
+}
+
+// ---- shares
+
+// A newer count of senders. Who waits for a turn that was reckoned with more of them waits less.
+void Srd::change_fan_in(Instant now, Sender& sender, std::uint16_t fan_in) {
+  const Instant wait = sender.paced_until - now;
+  if (sender.drops && wait > 0 && fan_in < sender.fan_in) sender.paced_until = now + wait / sender.fan_in * fan_in;
+  sender.fan_in = fan_in;
+  set_allowed(sender);
+}
+
+// How long it takes until it is our turn again: the receiver's link is shared, or less than a packet may be in flight.
+Instant Srd::turn_of(const Sender& sender) const {
+  Instant turn = sender.fan_in > 1 ? config_.packet_time * sender.fan_in : 0;
+  if (!sender.drops) return turn;
+  turn = turn * full_window_ / sender.most;
+  const std::uint32_t share = sender.window / sender.fan_in;
+  if (share >= kFixed) return turn;
+  turn = std::max(turn, (Instant{mean_of(sender)} * kFixed / std::max(1u, share)) << time_shift_);
+  // Who waits longer than silence lasts would take its own silence for the peer's.
+  return std::min({turn, config_.give_up >> 3, longest_flight_ >> 3});
+}
+
+// Counted at the endpoint are those with messages; how much they may send counts with them.
+void Srd::begin_work(Sender& sender) {
+  EndpointState& state = endpoints_.of(sender.endpoint);
+  ++state.working;
+  state.allowed += sender.allowed;
+}
+
+void Srd::end_work(Sender& sender) {
+  EndpointState& state = endpoints_[sender.endpoint];
+  --state.working;
+  state.allowed -= sender.allowed;
+}
+
+void Srd::set_allowed(Sender& sender) {
+  const std::uint32_t before_it = sender.allowed;
+  // Where packets vanish, the window is what all senders of the peer may have in flight together, and each has its
+  // part. Rounded: cut off, the shares of 64 that come to 1.95 packets would leave a sixth of the receiver's link
+  // unused.
+  const std::uint32_t whole = sender.drops ? sender.window : full_window_;
+  const std::uint32_t share = sender.fan_in > 1 ? (whole / sender.fan_in + kFixed / 2) / kFixed * kFixed : whole;
+  sender.allowed = std::max(1u, std::min(sender.window, share) / kFixed);
+  if (sender.silent > 1) sender.allowed = std::min(sender.allowed, questions_of(sender));
+  if (sender.first_message != kNone) endpoints_[sender.endpoint].allowed += sender.allowed - before_it;
+}
+
+}  // namespace weft::transport
