@@ -12,9 +12,9 @@
 namespace weft::app {
 namespace {
 
-std::string percent(double error) { return fmt::format("{:.1f}", 100 * error); }
+std::string percents(double error) { return fmt::format("{:.1f}", 100 * error); }
 
-void print_rows(const truth::TrainingTable& table, bool json, Console& console) {
+void print_training_rows(const truth::TrainingTable& table, bool json, Console& console) {
   for (const truth::TrainingRow& row : table.rows) {
     if (json)
       console.out << nlohmann::ordered_json({{"record", "training_validation_row"},
@@ -58,12 +58,12 @@ int validate_training(const ValidateOptions& options, Console& console) {
     for (const std::string& each : table.wrong) console.err << each << "\n";
     failed |= !table.wrong.empty();
     if (!table.wrong.empty()) continue;
-    if (options.rows) print_rows(table, options.json, console);
+    if (options.rows) print_training_rows(table, options.json, console);
     const truth::Errors now = table.errors();
     const truth::Errors blind = table.blind_errors();
     summary.add({table.name, fmt::format("{}", table.rows.size()), fmt::format("{}", now.relative.size()),
-                 percent(now.median()), percent(now.p90()), percent(now.worst()), percent(blind.median()),
-                 percent(blind.p90()), percent(blind.worst())});
+                 percents(now.median()), percents(now.p90()), percents(now.worst()), percents(blind.median()),
+                 percents(blind.p90()), percents(blind.worst())});
     if (options.json)
       console.out << nlohmann::ordered_json({{"record", "training_validation"},
                                              {"version", 1},

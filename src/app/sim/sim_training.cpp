@@ -25,8 +25,8 @@ using training::Group;
 using training::Part;
 using Json = nlohmann::ordered_json;
 
-double seconds(Duration time) { return static_cast<double>(time.count()) * 1e-12; }
-double gigabytes(Bytes bytes) { return static_cast<double>(bytes.count()) / 1e9; }
+double seconds_of(Duration time) { return static_cast<double>(time.count()) * 1e-12; }
+double gigabytes_of(Bytes bytes) { return static_cast<double>(bytes.count()) / 1e9; }
 
 // A line of the breakdown.
 struct Spent {
@@ -141,7 +141,7 @@ class TrainingReport {
 
  private:
   const model::GpuKind& gpu() const { return session_.cluster().groups[0].spec.gpu; }
-  double percent(Duration time) const { return 100 * seconds(time) / seconds(step_.time); }
+  double percent(Duration time) const { return 100 * seconds_of(time) / seconds_of(step_.time); }
   double mfu() const { return 100 * step_.flops_per_gpu / result_.peak_flops; }
   static std::string billions(std::int64_t count) {
     return count >= 1'000'000'000'000 ? fmt::format("{:.2f}T", static_cast<double>(count) / 1e12)
@@ -168,8 +168,9 @@ class TrainingReport {
     return fmt::format(
         "{:.1f} of {:.0f} GB: parameters {:.1f}, gradients {:.1f}, optimizer {:.1f}, activations {:.1f}, buffers "
         "{:.1f}",
-        gigabytes(memory.total()), gigabytes(result_.memory), gigabytes(memory.parameters), gigabytes(memory.gradients),
-        gigabytes(memory.optimizer), gigabytes(memory.activations), gigabytes(memory.buffers));
+        gigabytes_of(memory.total()), gigabytes_of(result_.memory), gigabytes_of(memory.parameters),
+        gigabytes_of(memory.gradients), gigabytes_of(memory.optimizer), gigabytes_of(memory.activations),
+        gigabytes_of(memory.buffers));
   }
 
   std::string cost_text() const {
@@ -186,7 +187,7 @@ class TrainingReport {
   Fidelity fidelity_;
 };
 
-void check_options(const SimOptions& options, spec::Diagnostics& diagnostics) {
+void check_training_options(const SimOptions& options, spec::Diagnostics& diagnostics) {
   const auto forbid = [&](bool given, std::string_view option) {
     if (given)
       diagnostics.add(Error::contradiction, {}, fmt::format("{} is of flows, not of training", option), "without it");
@@ -225,7 +226,7 @@ int run_with(Session& session, const SimOptions& options, const Experiment& expe
 
 int sim_training(Session& session, const SimOptions& options, std::vector<Experiment> experiments, Console& console) {
   spec::Diagnostics& diagnostics = session.diagnostics();
-  check_options(options, diagnostics);
+  check_training_options(options, diagnostics);
   if (report(diagnostics, options.input, console)) return kYourInput;
   const std::vector<Fidelity> fidelities = fidelities_of(options.run, experiments);
   for (const Experiment& each : experiments) experiment::check(session.design(), each, fidelities);

@@ -65,7 +65,7 @@ std::vector<std::string> keys_of(const Grid& grid) {
 }
 
 // The errors of all points as one list, each of them once: a wrong key is wrong in every point.
-class Errors {
+class PointErrors {
  public:
   void add(const spec::Diagnostics& from) {
     for (const spec::Diagnostic& d : from.sorted()) {
@@ -356,7 +356,7 @@ class Sweeper {
 
   const SweepOptions& options_;
   Console& console_;
-  Errors errors_;
+  PointErrors errors_;
   Grid grid_;
   experiment::Limits limits_;
   std::vector<Point> points_;

@@ -19,11 +19,9 @@ using experiment::Training;
 using experiment::TrainingCandidate;
 using Json = nlohmann::ordered_json;
 
-double gigabytes(Bytes bytes) { return static_cast<double>(bytes.count()) / 1e9; }
-
 // What the network's sharing, flow by flow, makes of a candidate's step; nothing where that was not asked for.
-std::vector<Duration> confirm(Session& session, const experiment::TrainingSearch& found, std::size_t most,
-                              Console& console) {
+std::vector<Duration> by_flows(Session& session, const experiment::TrainingSearch& found, std::size_t most,
+                               Console& console) {
   std::vector<Duration> times;
   for (std::size_t i = 0; i < std::min(most, found.best.size()); ++i) {
     Experiment experiment{.workload = std::make_shared<const experiment::Workload>(Training{found.best[i].run})};
@@ -36,22 +34,22 @@ std::vector<Duration> confirm(Session& session, const experiment::TrainingSearch
   return times;
 }
 
-double peak_of(const Session& session, const Training& work) {
+double peak_flops(const Session& session, const Training& work) {
   const model::GpuKind& gpu = *experiment::gpu_of(session.cluster(), work.run);
   return static_cast<double>(compute::Kernels(gpu).peak(static_cast<compute::Precision>(work.run.precision)).count());
 }
 
-void print(const experiment::TrainingSearch& found, const std::vector<Duration>& confirmed, double peak,
-           Console& console) {
+void print_layouts(const experiment::TrainingSearch& found, const std::vector<Duration>& confirmed, double peak,
+                   Console& console) {
   std::vector<report::Column> columns = {{"step", true}, {"MFU %", true}, {"GB", true}};
   if (!confirmed.empty()) columns.push_back({"by flows", true});
   columns.push_back({"layout, and what it waits for"});
   report::Table table(columns);
   for (std::size_t i = 0; i < found.best.size(); ++i) {
     const TrainingCandidate& each = found.best[i];
-    std::vector<std::string> cells = {brief(each.step.time),
-                                      fmt::format("{:.1f}", 100 * each.step.flops_per_gpu / peak),
-                                      fmt::format("{:.0f}", gigabytes(each.step.memory.total()))};
+    std::vector<std::string> cells = {
+        brief(each.step.time), fmt::format("{:.1f}", 100 * each.step.flops_per_gpu / peak),
+        fmt::format("{:.0f}", static_cast<double>(each.step.memory.total().count()) / 1e9)};
     if (!confirmed.empty()) cells.push_back(i < confirmed.size() ? brief(confirmed[i]) : "-");
     cells.push_back(
         fmt::format("{}: {}", experiment::describe_layout(each.run, each.layout), experiment::bound_by(each.step)));
@@ -60,8 +58,8 @@ void print(const experiment::TrainingSearch& found, const std::vector<Duration>&
   console.out << table.text(console.width, console.colour_out, true);
 }
 
-void print_records(const experiment::TrainingSearch& found, const std::vector<Duration>& confirmed, double peak,
-                   const Session& session, Console& console) {
+void print_layout_records(const experiment::TrainingSearch& found, const std::vector<Duration>& confirmed, double peak,
+                          const Session& session, Console& console) {
   for (std::size_t i = 0; i < found.best.size(); ++i) {
     const TrainingCandidate& each = found.best[i];
     Json out = {{"record", "plan-training"},
@@ -126,10 +124,10 @@ int plan_training(Session& session, const PlanCommandOptions& options, Console& 
                                  grouped(found.too_large));
       return kExpectationFailed;
     }
-    const std::vector<Duration> confirmed = confirm(session, found, options.confirm, console);
-    const double peak = peak_of(session, work);
+    const std::vector<Duration> confirmed = by_flows(session, found, options.confirm, console);
+    const double peak = peak_flops(session, work);
     if (options.input.json) {
-      print_records(found, confirmed, peak, session, console);
+      print_layout_records(found, confirmed, peak, session, console);
     } else {
       report::Facts facts;
       facts.add("training",
@@ -139,7 +137,7 @@ int plan_training(Session& session, const PlanCommandOptions& options, Console& 
       facts.add("looked at", fmt::format("{} layouts, at message level; {} more need more memory than a GPU has",
                                          grouped(found.tried), grouped(found.too_large)));
       console.out << facts.text(console.width, console.colour_out) << "\n";
-      print(found, confirmed, peak, console);
+      print_layouts(found, confirmed, peak, console);
     }
     if (console.width > 0) console.err << fmt::format("{:.2f} s\n", seconds);  // somebody is watching
     if (!found.stopped_by.empty()) return kInterrupted;
