@@ -19,6 +19,7 @@ inline constexpr std::array<Regression, 30> kRegressions = {{
     {Protocol::srd, 1506},    // a packet that vanished among others that were refused was never missed
     {Protocol::srd, 2461},    // as 1010
     {Protocol::srd, 4916},    // two peers' answers waited behind each other's reads
+    {Protocol::srd, 3677},    // answers a little quicker than the least round trip so far were taken for late ones
     {Protocol::tcp, 100097},  // a connection given up in silence handed down whom it had known, a process since gone
     {Protocol::tcp, 100430},  // as 100097
     {Protocol::tcp, 100745},  // as 100097, but whom it had known had sent a reset and restarted since

@@ -138,7 +138,8 @@ void Srd::acknowledge(Sender& sender, Slot& slot, std::uint32_t sequence, bool m
   const auto flight = static_cast<std::uint32_t>(std::max(0, since(now, slot.sent)));
   if (!slot.resent) {
     if (flight > 0) judge(sender, slot.path, marked, flight);  // else it flew for so long that times have wrapped
-  } else if (flight < sender.least_rtt) {
+  } else if (flight < (sender.drops ? sender.least_rtt / 4 * 3 : sender.least_rtt)) {
+    // Where round trips are measured, a short packet or an empty queue makes one a little less than the least so far.
     be_more_patient(sender);
   }
   ++sender.epoch_acked;
