@@ -13,7 +13,7 @@ struct Regression {
   std::uint64_t seed;
 };
 
-inline constexpr std::array<Regression, 30> kRegressions = {{
+inline constexpr std::array<Regression, 31> kRegressions = {{
     {Protocol::srd, 24},      // a late copy meant for a former life failed the stream that had begun since
     {Protocol::srd, 1010},    // the only room for messages went to one behind a closed window
     {Protocol::srd, 1506},    // a packet that vanished among others that were refused was never missed
