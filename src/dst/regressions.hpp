@@ -13,13 +13,14 @@ struct Regression {
   std::uint64_t seed;
 };
 
-inline constexpr std::array<Regression, 31> kRegressions = {{
+inline constexpr std::array<Regression, 32> kRegressions = {{
     {Protocol::srd, 24},      // a late copy meant for a former life failed the stream that had begun since
     {Protocol::srd, 1010},    // the only room for messages went to one behind a closed window
     {Protocol::srd, 1506},    // a packet that vanished among others that were refused was never missed
     {Protocol::srd, 2461},    // as 1010
     {Protocol::srd, 4916},    // two peers' answers waited behind each other's reads
     {Protocol::srd, 3677},    // answers a little quicker than the least round trip so far were taken for late ones
+    {Protocol::srd, 19148},   // a read failed while its peer was sending other things
     {Protocol::tcp, 100097},  // a connection given up in silence handed down whom it had known, a process since gone
     {Protocol::tcp, 100430},  // as 100097
     {Protocol::tcp, 100745},  // as 100097, but whom it had known had sent a reset and restarted since

@@ -105,6 +105,14 @@ void Srd::be_more_patient(Sender& sender) {
   sample(sender, 8 * mean);
 }
 
+// Since the peer sent data last: whoever sends other things first is there, and comes to the read.
+Instant Srd::quiet_for(Instant now, const Sender& sender) const {
+  const std::uint32_t receiver = receivers_.find(sender.endpoint, sender.peer);
+  if (receiver == kNone) return kNever;
+  const std::uint32_t units = static_cast<std::uint32_t>(now >> kHeardShift) - receivers_[receiver].heard;
+  return Instant{units} << kHeardShift;
+}
+
 // The deadline has passed without news.
 void Srd::time_out(Instant now, std::uint32_t index) {
   Sender& sender = senders_[index];
@@ -120,7 +128,9 @@ void Srd::time_out(Instant now, std::uint32_t index) {
   // Who was asked nothing keeps silent: a read is given the peer's own patience besides ours.
   const Instant limit = sender.first_message == kNone ? 2 * config_.give_up : config_.give_up;
   if (now - sender.heard >= limit) {
-    fail(now, index);
+    const Instant quiet = quiet_for(now, sender);
+    if (sender.first_message != kNone || quiet >= limit) return fail(now, index);
+    sender.deadline = now + limit - quiet;
     return;
   }
   if (sender.first_message == kNone) {

@@ -348,6 +348,7 @@ class Srd {
   // loss.cpp
   void lose(Sender& sender, std::uint32_t sequence);
   void give_up_on(Sender& sender, std::uint32_t sequence);
+  Instant quiet_for(Instant now, const Sender& sender) const;
   void find_lost(Sender& sender);
   // Packets that ask after silence, each on another path. The waits between questions double, and at first so do the
   // questions: where half of the ways are dead, three of four questions die or their answers do. They begin with two:
