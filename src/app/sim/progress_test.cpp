@@ -122,7 +122,7 @@ TEST(CtrlC, TheFirstIsANoteAndTheSecondKills) {
         std::raise(SIGINT);
         std::raise(SIGINT);
       },
-      testing::KilledBySignal(SIGINT), "");
+      ::testing::KilledBySignal(SIGINT), "");
 }
 
 TEST(RunProgress, AnObserverStopsAtCtrlCAndKnowsTheMemory) {

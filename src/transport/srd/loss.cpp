@@ -105,12 +105,12 @@ void Srd::be_more_patient(Sender& sender) {
   sample(sender, 8 * mean);
 }
 
-// Since the peer sent data last: whoever sends other things first is there, and comes to the read.
+// For how long at most the peer has sent no data: whoever sends other things first is there, and comes to the read.
 Instant Srd::quiet_for(Instant now, const Sender& sender) const {
   const std::uint32_t receiver = receivers_.find(sender.endpoint, sender.peer);
   if (receiver == kNone) return kNever;
   const std::uint32_t units = static_cast<std::uint32_t>(now >> kHeardShift) - receivers_[receiver].heard;
-  return Instant{units} << kHeardShift;
+  return (Instant{units} + 1) << kHeardShift;
 }
 
 // The deadline has passed without news.
