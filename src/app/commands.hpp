@@ -141,12 +141,12 @@ struct PlaceOptions {
 int place(const PlaceOptions& options, Console& console);
 
 struct RunVerbOptions {
-  std::string role;                 // server or client
-  std::string host;                 // client: of the server; server: the address to listen at
-  std::string pattern = "stream";   // stream or requests
-  std::string size;                 // of a message; empty: 64 KiB, or 64 B of a request
-  std::string window;               // given to the transport and not acknowledged
-  std::string rate;                 // offered; empty: as fast as it goes
+  std::string role;                // server or client
+  std::string host;                // client: of the server; server: the address to listen at
+  std::string pattern = "stream";  // stream or requests
+  std::string size;                // of a message; empty: 64 KiB, or 64 B of a request
+  std::string window;              // given to the transport and not acknowledged
+  std::string rate;                // offered; empty: as fast as it goes
   std::string duration;
   std::uint64_t messages = 0;   // of each endpoint; 0: as many as the duration lets
   std::uint32_t endpoints = 1;  // that send at the same time

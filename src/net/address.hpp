@@ -17,7 +17,8 @@ class Address {
  public:
   Address() = default;
   Address(const sockaddr* address, socklen_t length);
-  // "10.0.0.1", "10.0.0.1:7791", "[fe80::1%eth0]:7791", "node7"; why not, where it is none. Asks the resolver for names.
+  // "10.0.0.1", "10.0.0.1:7791", "[fe80::1%eth0]:7791", "node7"; why not, where it is none. Asks the resolver for
+  // names.
   static Result<Address, std::string> parse(std::string_view text, std::uint16_t port);
   // Of every interface.
   static Address any(int family, std::uint16_t port = 0);

@@ -13,9 +13,9 @@ using transport::kNone;
 
 constexpr std::size_t kMostOutgoing = 4096;  // messages handed to the transport and not yet over
 // Only to begin with: round trips and rates are measured.
-constexpr Instant kGuessedRoundTrip = 100'000'000;      // 100 us
-constexpr std::int64_t kGuessedRate = 10'000'000'000;   // bit/s
-constexpr std::size_t kGuessedDatagram = 8972;          // MTU 9000
+constexpr Instant kGuessedRoundTrip = 100'000'000;     // 100 us
+constexpr std::int64_t kGuessedRate = 10'000'000'000;  // bit/s
+constexpr std::size_t kGuessedDatagram = 8972;         // MTU 9000
 
 transport::SrdConfig srd_config(std::size_t datagram) {
   transport::SrdConfig srd;
@@ -40,8 +40,7 @@ Result<std::unique_ptr<Node>, std::string> Node::open(const NodeConfig& config, 
     sockets.push_back(std::move(*socket));
     local.set_port(0);
   }
-  return std::unique_ptr<Node>(
-      new Node(config, layer, pointers, std::move(sockets), srd_config(kGuessedDatagram)));
+  return std::unique_ptr<Node>(new Node(config, layer, pointers, std::move(sockets), srd_config(kGuessedDatagram)));
 }
 
 Node::Node(const NodeConfig& config, transport::rdm::Layer& layer, Pointers& pointers, std::vector<UdpSocket> sockets,

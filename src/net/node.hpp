@@ -2,9 +2,9 @@
 // A process on the wire: SRD over UDP, below a layer of messages (transport/rdm/carrier.hpp).
 //
 // Packets are taken at one port and leave from many: the source port is the path, and switches hash it (ECMP). A
-// connection is agreed on by four packets (control.hpp): hello, retry with a cookie, hello with it, accept. From then on every
-// packet bears a random number of 64 bits that its receiver chose, so that nobody who is not on the path can say
-// anything that counts. What a packet says is checked before the transport hears of it: its checksums, its length
+// connection is agreed on by four packets (control.hpp): hello, retry with a cookie, hello with it, accept. From then
+// on every packet bears a random number of 64 bits that its receiver chose, so that nobody who is not on the path can
+// say anything that counts. What a packet says is checked before the transport hears of it: its checksums, its length
 // against what its numbers say, its fragment size against the peer's.
 //
 // A node has no thread. Whoever calls progress() moves what can be moved; wait() sleeps until there is something to do.
@@ -58,9 +58,9 @@ struct NodeCounters {
   std::uint64_t bytes_in = 0;
   std::uint64_t datagrams_out = 0;
   std::uint64_t bytes_out = 0;
-  std::uint64_t system_calls = 0;     // that sent or took something
-  std::uint64_t not_ours = 0;         // no packet of a connection that is open
-  std::uint64_t damaged = 0;          // of one, but its contents do not fit its checksum or its numbers
+  std::uint64_t system_calls = 0;       // that sent or took something
+  std::uint64_t not_ours = 0;           // no packet of a connection that is open
+  std::uint64_t damaged = 0;            // of one, but its contents do not fit its checksum or its numbers
   std::uint64_t refused_by_kernel = 0;  // could not be sent: counts as lost
 };
 

@@ -36,7 +36,8 @@ void Node::send_acks() {
     packet.flags = out.flags;
     packet.header = out.header;
     packet.header.path = static_cast<std::uint16_t>(out.header.path % sockets_.size());
-    packet.waited = static_cast<std::uint32_t>(std::clamp<Instant>((now() - connection.arrived) / 1000, 0, 1'000'000'000));
+    packet.waited =
+        static_cast<std::uint32_t>(std::clamp<Instant>((now() - connection.arrived) / 1000, 0, 1'000'000'000));
     transport::set_connection(packet.header, connection.theirs);
     transport::encode(packet, bytes);
     send_raw(out.header.path, peers_[connection.peer].address, bytes);
@@ -91,8 +92,7 @@ void Node::add_to_train(const transport::Transmit& out) {
   std::uint8_t* bytes = nullptr;
   if (payload > 0) {
     const std::uint64_t offset = std::uint64_t{out.header.sequence - out.header.data.first} * connection.fragment;
-    bytes = reinterpret_cast<std::uint8_t*>(
-        bytes_at({message.payload.memory, message.payload.offset + offset}));
+    bytes = reinterpret_cast<std::uint8_t*>(bytes_at({message.payload.memory, message.payload.offset + offset}));
     packet.payload_checksum = crc32c({bytes, payload}, packet.payload_checksum);
   }
   transport::encode(packet, header);

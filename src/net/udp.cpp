@@ -16,9 +16,9 @@ namespace weft::net {
 namespace {
 
 constexpr int kOn = 1;
-constexpr std::size_t kSlots = 16;          // datagrams, or trains of them, in one system call
-constexpr int kWantedBuffer = 32 << 20;     // what is not granted is not missed: the kernel gives what it may
-constexpr std::size_t kIpv4Headers = 28;    // IP's and UDP's
+constexpr std::size_t kSlots = 16;        // datagrams, or trains of them, in one system call
+constexpr int kWantedBuffer = 32 << 20;   // what is not granted is not missed: the kernel gives what it may
+constexpr std::size_t kIpv4Headers = 28;  // IP's and UDP's
 constexpr std::size_t kIpv6Headers = 48;
 
 template <class T>

@@ -23,7 +23,7 @@ namespace weft::net {
 // What UDP can carry: 65,535 less the headers of IPv4 and UDP.
 inline constexpr std::size_t kMostDatagram = 65507;
 inline constexpr std::size_t kLeastDatagram = 1232;  // every path of IPv6 takes it
-inline constexpr std::size_t kMostSegments = 64;  // of a train; kernels before 6.9 take no more
+inline constexpr std::size_t kMostSegments = 64;     // of a train; kernels before 6.9 take no more
 
 class Descriptor {
  public:
@@ -51,7 +51,8 @@ class UdpSocket {
   bool segments() const { return segments_; }    // trains go down as one
   bool coalesces() const { return coalesces_; }  // and come up as one
 
-  // Datagrams of `segment` bytes each, the last as long as is left. 0, or errno: EAGAIN when the kernel has no room now.
+  // Datagrams of `segment` bytes each, the last as long as is left. 0, or errno: EAGAIN when the kernel has no room
+  // now.
   int send(const Address& to, std::span<iovec> parts, std::size_t segment);
 
  private:

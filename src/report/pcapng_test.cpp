@@ -111,16 +111,26 @@ std::string address(std::uint32_t endpoint) {
 
 TEST_F(Tshark, ReadsBackEveryFieldThatWasWritten) {
   const auto packets = some_packets();
-  std::istringstream lines(ask(capture(packets), fields({"frame.time_epoch", "frame.interface_name",
-                                                         "frame.len",        "eth.src",
-                                                         "eth.dst",          "ip.src",
-                                                         "ip.dst",           "ip.dsfield.ecn",
-                                                         "ip.dsfield.dscp",  "ip.checksum.status",
-                                                         "udp.srcport",      "udp.dstport",
-                                                         "srd.type",         "srd.connection",
-                                                         "srd.path",         "srd.sequence",
-                                                         "srd.generation",   "srd.stream",
-                                                         "srd.checksum.good", "srd.flags",
+  std::istringstream lines(ask(capture(packets), fields({"frame.time_epoch",
+                                                         "frame.interface_name",
+                                                         "frame.len",
+                                                         "eth.src",
+                                                         "eth.dst",
+                                                         "ip.src",
+                                                         "ip.dst",
+                                                         "ip.dsfield.ecn",
+                                                         "ip.dsfield.dscp",
+                                                         "ip.checksum.status",
+                                                         "udp.srcport",
+                                                         "udp.dstport",
+                                                         "srd.type",
+                                                         "srd.connection",
+                                                         "srd.path",
+                                                         "srd.sequence",
+                                                         "srd.generation",
+                                                         "srd.stream",
+                                                         "srd.checksum.good",
+                                                         "srd.flags",
                                                          "frame.comment"})));
   for (const Captured& p : packets) {
     const bool ack = p.type == PacketType::ack;

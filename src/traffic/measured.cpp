@@ -6,11 +6,10 @@
 namespace weft::traffic {
 
 std::string to_json(const Measured& measured) {
-  return nlohmann::json{{"messages", measured.messages},       {"bytes", measured.bytes},
-                        {"wrong", measured.wrong},             {"repeated", measured.repeated},
-                        {"first", measured.first},             {"last", measured.last},
-                        {"longest_gap", measured.longest_gap}, {"gap_at", measured.gap_at},
-                        {"intervals", measured.intervals}}
+  return nlohmann::json{
+      {"messages", measured.messages},       {"bytes", measured.bytes},   {"wrong", measured.wrong},
+      {"repeated", measured.repeated},       {"first", measured.first},   {"last", measured.last},
+      {"longest_gap", measured.longest_gap}, {"gap_at", measured.gap_at}, {"intervals", measured.intervals}}
       .dump();
 }
 
@@ -23,10 +22,9 @@ bool from_json(const std::string& text, Measured& measured) {
     out = found->get<std::remove_reference_t<decltype(out)>>();
     return true;
   };
-  if (!number("messages", measured.messages) || !number("bytes", measured.bytes) ||
-      !number("wrong", measured.wrong) || !number("repeated", measured.repeated) || !number("first", measured.first) ||
-      !number("last", measured.last) || !number("longest_gap", measured.longest_gap) ||
-      !number("gap_at", measured.gap_at))
+  if (!number("messages", measured.messages) || !number("bytes", measured.bytes) || !number("wrong", measured.wrong) ||
+      !number("repeated", measured.repeated) || !number("first", measured.first) || !number("last", measured.last) ||
+      !number("longest_gap", measured.longest_gap) || !number("gap_at", measured.gap_at))
     return false;
   const auto intervals = json.find("intervals");
   if (intervals == json.end() || !intervals->is_array()) return false;

@@ -19,8 +19,8 @@ struct Measured {
   std::uint64_t repeated = 0;  // messages that came once more
   Instant first = 0;           // when the first message was complete
   Instant last = 0;
-  Instant longest_gap = 0;  // between two that followed each other
-  Instant gap_at = 0;       // when it began, from `first` on
+  Instant longest_gap = 0;               // between two that followed each other
+  Instant gap_at = 0;                    // when it began, from `first` on
   std::vector<std::uint64_t> intervals;  // bytes in each, from `first` on
 
   void add(Instant now, std::uint64_t size) {

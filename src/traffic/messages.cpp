@@ -9,7 +9,7 @@ namespace {
 
 using transport::rdm::Sink;
 
-constexpr std::size_t kEnvelope = 9;                        // kind (1), number (8)
+constexpr std::size_t kEnvelope = 9;                         // kind (1), number (8)
 constexpr std::uint64_t kMostHeld = std::uint64_t{1} << 30;  // bytes that others can make us hold
 constexpr std::uint64_t kMostMessages = std::uint64_t{1} << 28;
 

@@ -108,18 +108,20 @@ void print_text(const ClientOptions& options, ClientResult& result, Console& con
   const traffic::Measured& received = result.received;
   if (options.pattern == traffic::Pattern::requests) {
     console.out << fmt::format("{} of {}: median {}, p99 {}, p99.9 {}, longest {}\n",
-                               count(result.round_trips.size(), "request"), brief(Bytes(static_cast<std::int64_t>(options.size))),
+                               count(result.round_trips.size(), "request"),
+                               brief(Bytes(static_cast<std::int64_t>(options.size))),
                                seconds_text(traffic::percentile(result.round_trips, 0.5)),
                                seconds_text(traffic::percentile(result.round_trips, 0.99)),
                                seconds_text(traffic::percentile(result.round_trips, 0.999)),
                                seconds_text(traffic::percentile(result.round_trips, 1)));
   } else {
-    console.out << fmt::format("{} in {}: {}; longest gap {}\n", brief(Bytes(static_cast<std::int64_t>(received.bytes))),
+    console.out << fmt::format("{} in {}: {}; longest gap {}\n",
+                               brief(Bytes(static_cast<std::int64_t>(received.bytes))),
                                count(received.messages, "message"), rate_text(received.rate(options.size)),
                                seconds_text(received.longest_gap));
   }
-  console.out << fmt::format("{}, {} retransmitted ({:.2f} %); {} wrong, {} twice\n", count(result.srd.data_sent, "packet"),
-                             result.srd.data_resent,
+  console.out << fmt::format("{}, {} retransmitted ({:.2f} %); {} wrong, {} twice\n",
+                             count(result.srd.data_sent, "packet"), result.srd.data_resent,
                              100.0 * static_cast<double>(result.srd.data_resent) /
                                  static_cast<double>(std::max<std::uint64_t>(1, result.srd.data_sent)),
                              received.wrong, received.repeated);
@@ -135,7 +137,8 @@ int send(const RunVerbOptions& options, Console& console) {
   std::int64_t window = 8 << 20;
   std::int64_t rate = 0;
   std::int64_t duration = client.duration;
-  if (!read<Bytes>("--size", options.size, size, console) || !read<Bytes>("--window", options.window, window, console) ||
+  if (!read<Bytes>("--size", options.size, size, console) ||
+      !read<Bytes>("--window", options.window, window, console) ||
       !read<Bandwidth>("--rate", options.rate, rate, console) ||
       !read<Duration>("--duration", options.duration, duration, console))
     return kYourInput;

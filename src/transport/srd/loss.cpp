@@ -29,9 +29,12 @@ void Srd::give_up_on(Sender& sender, std::uint32_t sequence) {
 
 // A packet vanished.
 void Srd::miss(Sender& sender, std::uint32_t sequence) {
-  bury(sender, slots_of(sender)[sequence].path);
+  const std::uint32_t path = slots_of(sender)[sequence].path;
+  // What vanishes on a path where nothing came through twice before tells of that path, and not of queues.
+  const bool dead = (sender.unproven >> path & 1) && sender.paths.lag[path] > kUnproven;
+  bury(sender, path);
   give_up_on(sender, sequence);
-  if (sender.drops) be_less_eager(sender, true);
+  if (sender.drops && !dead) be_less_eager(sender, true);
 }
 
 // By how much a later packet may overtake.

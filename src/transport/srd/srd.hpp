@@ -114,10 +114,11 @@ class Srd {
   // each of up to a window: with 256, one in thirty lost to a silent spine halved what the other spines carried.
   static constexpr std::uint32_t kOpen = 1024;
   static constexpr std::uint32_t kMaxPaths = 64;
-  static constexpr std::uint32_t kFixed = 256;     // fixed point of windows
-  static constexpr std::uint32_t kMeanOf = 64;     // packets that a mean round-trip time is taken over
-  static constexpr std::uint32_t kStanding = 4;    // packets whose time, at the rate reached, is the least that counts as a round trip
-  static constexpr std::uint32_t kLeastShare = 4;  // packets in flight, with however many peers
+  static constexpr std::uint32_t kFixed = 256;  // fixed point of windows
+  static constexpr std::uint32_t kMeanOf = 64;  // packets that a mean round-trip time is taken over
+  static constexpr std::uint32_t kStanding =
+      4;  // packets whose time, at the rate reached, is the least that counts as a round trip
+  static constexpr std::uint32_t kLeastShare = 4;                    // packets in flight, with however many peers
   static constexpr std::uint8_t kSeenBefore = kTrimmed | kNotReady;  // ack: the echoed packet has come once more
   // Lag of a path for each packet trimmed on it, about what a full queue delays.
   static constexpr std::uint32_t kTrimmedLag = 16;
@@ -191,6 +192,7 @@ class Srd {
     std::uint8_t silent;            // times the deadline passed without news
     std::uint8_t questions;         // copies still to be sent after silence
     bool buried;                    // a path seemed dead: those that work are kept
+    bool unheard;                   // an answer seemed to have vanished: the next take a path that brought one
     std::uint32_t reads;            // list of those without an answer
     std::uint32_t responses;        // messages that answer reads
     std::uint32_t payload;          // bytes of a message in one packet
@@ -351,7 +353,7 @@ class Srd {
   // Less than a packet in a round trip where many share a link; of an incast's window everybody has a part.
   static std::uint32_t least_window(const Sender& sender) {
     if (!sender.drops) return kFixed;
-    return std::clamp(sender.fan_in * (kFixed / 16), sender.fan_in > 1 ? kFixed : 0, sender.most);
+    return std::clamp(sender.fan_in * (kFixed / 16), kFixed, sender.most);
   }
   void change_fan_in(Instant now, Sender& sender, std::uint16_t fan_in);
   Instant turn_of(const Sender& sender) const;

@@ -69,8 +69,9 @@ void Srd::begin_with(Sender& sender, std::uint32_t rtt) {
   sender.starting = true;
 }
 
-// The peer has got a packet twice: it was not lost, only late.
+// The peer has got a packet twice: it was not lost, only late, or its answer was.
 void Srd::hear_of_copy(Sender& sender) {
+  sender.unheard = true;
   sender.late = static_cast<std::uint8_t>(std::min(sender.late + 1, 12));
   if (!sender.full_seen) sender.mean_rtt += std::min(sender.mean_rtt / 8, kTimeMask);
 }
