@@ -84,6 +84,7 @@ const std::vector<std::string>& lab_verbs() {
 CLI::App* add_lab(CLI::App& app, LabVerbs& verbs) {
   CLI::App* lab = app.add_subcommand("lab", "lay the cluster out as a real network on this machine");
   lab->require_subcommand(1);
+  lab->footer("");  // commands inherit what is there when they are made
   CLI::App* up = lab->add_subcommand("up", "make it, and wait until every session is up");
   up->add_option("--lab", verbs.up.lab, "its name; default: the cluster's")->type_name("NAME");
   up->add_option("--rate", verbs.up.rate, "of the fastest link between switches")->option_text("RATE=500Mbps");
@@ -95,7 +96,6 @@ CLI::App* add_lab(CLI::App& app, LabVerbs& verbs) {
   add_faults(*lab, verbs);
   CLI::App* down = lab->add_subcommand("down", "remove exactly what `up` made, however far it came");
   add_which(*down, verbs.down);
-  // Last: commands below inherit what is there when they are made.
   lab->footer(
       "Every switch and server becomes a network namespace with FRR, started from the\n"
       "files of `weft render frr`; cables become veth pairs at a scaled rate. It needs\n"
