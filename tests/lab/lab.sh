@@ -11,25 +11,32 @@ done
 [ "$(id -u)" -eq 0 ] || { echo "skipped: needs root for namespaces of its own"; exit 77; }
 unshare -n true 2>/dev/null || { echo "skipped: no namespaces here"; exit 77; }
 
-lab=test$$ other=other$$ crashed=crashed$$
+lab=test$$ other=other$$ crashed=crashed$$ foreign=weft-foreign$$
 out=$(mktemp -d)
 end() {
   for name in $lab $other $crashed; do "$weft" lab down --lab $name >/dev/null 2>&1 || true; done
+  ip netns delete $foreign 2>/dev/null || true
   rm -r "$out"
 }
 trap end EXIT
 fail() { echo "$*"; exit 1; }
 ours() { ip netns list | grep -E -- "-($lab|$other|$crashed)-" || true; }
-# What a lab must not touch.
+# What a lab must not touch: the machine's own network, and a namespace of somebody else.
 machine() {
+  network
+  ip netns exec $foreign bash -c "$(declare -f network); network"
+}
+network() {
   ip -o link | sed 's/@.*//'
   ip route show table all
   ip -6 route show table all
   nft list ruleset
-  { ip netns list | grep -vE -- "-($lab|$other|$crashed)-" || true; } | sort
   find /proc/sys/net -type f -readable \( -name '*forward*' -o -name 'rp_filter' -o -name 'fib_*' -o -name 'accept_dad' \) \
     ! -name 'fib_multipath_hash_seed' -exec grep -H . {} +
 }
+ip netns add $foreign
+ip -n $foreign link set lo up
+ip -n $foreign link add name leaf0 type veth peer name spine0
 machine >"$out/before"
 on() { "$weft" lab exec --lab $lab "$1" -- "${@:2}"; }
 reaches() { on s0 ping -c 1 -W 1 "$1" >/dev/null; }
