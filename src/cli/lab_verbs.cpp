@@ -11,9 +11,12 @@ void add_which(CLI::App& command, app::LabOptions& options) {
 }
 
 void add_traffic(CLI::App& lab, app::LabTrafficOptions& options) {
-  CLI::App* command = lab.add_subcommand("traffic", "send TCP from one server to another (iperf3)");
+  CLI::App* command = lab.add_subcommand("traffic", "send from one server to another, and say how much");
   command->add_option("from", options.from, "a server: s0")->required();
   command->add_option("to", options.to, "another")->required();
+  command->add_option("--with", options.with, "tcp (iperf3) or srd (weft run)")
+      ->check(CLI::IsMember({"tcp", "srd"}))
+      ->option_text("NAME=tcp");
   command->add_option("--rail", options.rail, "by which NICs")
       ->check(CLI::Range(0, 255).description(""))
       ->option_text("N=0");

@@ -39,6 +39,7 @@ struct LabTrafficOptions {
   LabOptions lab;
   std::string from;
   std::string to;
+  std::string with = "tcp";  // tcp (iperf3), srd (weft run)
   std::uint32_t rail = 0;
   std::uint32_t seconds = 5;
   std::uint32_t streams = 1;
