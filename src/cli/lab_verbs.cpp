@@ -75,6 +75,16 @@ void add_looking(CLI::App& lab, LabVerbs& verbs) {
   capture->add_option("--time", verbs.capture.seconds, "how long, in seconds; 0: until Ctrl-C")->option_text("N=0");
   capture->add_option("--packets", verbs.capture.packets, "how many; 0: however many")->option_text("N=0");
   capture->add_option("--lab", verbs.capture.lab.lab, "which one; default: the only one")->type_name("NAME");
+  CLI::App* metrics = lab.add_subcommand("metrics", "tell Prometheus how the lab is, until Ctrl-C");
+  metrics->add_option("--listen", verbs.metrics.listen, "where")->option_text("ADDRESS:PORT=127.0.0.1:9950");
+  metrics->add_option("--targets", verbs.metrics.targets, "write where to scrape, for Prometheus")
+      ->type_name("FILE.json");
+  metrics->add_option("--lab", verbs.metrics.lab.lab, "which one; default: the only one")->type_name("NAME");
+  metrics->footer(
+      "Examples:\n"
+      "  weft render prometheus acp.weft.yaml -o out\n"
+      "  weft lab metrics --targets out/prometheus/lab-targets.json &\n"
+      "  prometheus --config.file out/prometheus/prometheus.yml");
 }
 
 }  // namespace
@@ -122,6 +132,7 @@ int run_lab(const CLI::App& lab, const LabVerbs& verbs, app::Console& console) {
   if (verb == "traffic") return app::lab_traffic(verbs.traffic, console);
   if (verb == "fail") return app::lab_fail(verbs.fail, console);
   if (verb == "heal") return app::lab_heal(verbs.heal, console);
+  if (verb == "metrics") return app::lab_metrics(verbs.metrics, console);
   if (verb == "capture") return app::lab_capture(verbs.capture, console);
   return app::lab_down(verbs.down, console);
 }

@@ -18,6 +18,7 @@ struct LabVerbs {
   app::LabFaultOptions fail;
   app::LabFaultOptions heal;
   app::LabCaptureOptions capture;
+  app::LabMetricsOptions metrics;
 };
 
 // `up` reads a cluster file: its options are added by who knows them.

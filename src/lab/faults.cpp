@@ -141,12 +141,14 @@ std::string filter_rules(const Plan& plan, const std::vector<Fault>& faults, std
     if (!state.silent && state.loss_per_mille == 0) continue;
     for (const End& end : {plan.links[i].a, plan.links[i].b}) {
       if (end.device != device) continue;
-      chains += fmt::format("  chain {0} {{\n    type filter hook ingress device \"{0}\" priority 0; policy accept;\n",
-                            end.interface);
+      chains += fmt::format(
+          "  chain {0} {{\n    type filter hook ingress device \"{0}\" priority 0; policy accept;\n"
+          "    counter\n",
+          end.interface);
       // Sessions run over IPv6, from link to link; all else is IPv4.
-      if (state.silent) chains += "    meta protocol ip drop\n";
+      if (state.silent) chains += "    meta protocol ip counter drop\n";
       if (state.loss_per_mille > 0)
-        chains += fmt::format("    numgen random mod 1000 < {} drop\n", state.loss_per_mille);
+        chains += fmt::format("    numgen random mod 1000 < {} counter drop\n", state.loss_per_mille);
       chains += "  }\n";
     }
   }

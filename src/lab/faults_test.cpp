@@ -79,12 +79,12 @@ TEST(LabFaults, SilenceSparesSessionsAndLossDoesNot) {
   const std::string leaf = filter_rules(small_plan(), faults, 0);
   EXPECT_NE(
       leaf.find("chain Ethernet24 {\n    type filter hook ingress device \"Ethernet24\" priority 0; policy accept;\n"
-                "    meta protocol ip drop\n  }"),
+                "    counter\n    meta protocol ip counter drop\n  }"),
       std::string::npos)
       << leaf;
   EXPECT_NE(
       leaf.find("chain Ethernet0 {\n    type filter hook ingress device \"Ethernet0\" priority 0; policy accept;\n"
-                "    numgen random mod 1000 < 50 drop\n  }"),
+                "    counter\n    numgen random mod 1000 < 50 counter drop\n  }"),
       std::string::npos)
       << leaf;
   EXPECT_EQ(filter_rules(small_plan(), faults, 1), "table netdev weft\ndelete table netdev weft\n");

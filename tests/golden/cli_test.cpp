@@ -10,9 +10,10 @@ namespace {
 TEST(Cli, HelpTextsAreAsReviewed) {
   std::string all;
   for (const std::string line :
-       {"",         "init",        "check",    "show",    "sim",        "compare",  "sweep",       "validate",
-        "render",   "place",       "lab",      "lab up",  "lab status", "lab exec", "lab traffic", "lab fail",
-        "lab heal", "lab capture", "lab down", "catalog", "schema",     "explain",  "completion",  "version"}) {
+       {"",         "init",        "check",       "show",     "sim",        "compare",  "sweep",       "validate",
+        "render",   "place",       "lab",         "lab up",   "lab status", "lab exec", "lab traffic", "lab fail",
+        "lab heal", "lab capture", "lab metrics", "lab down", "catalog",    "schema",   "explain",     "completion",
+        "version"}) {
     auto arguments = words(line);
     arguments.push_back("--help");
     const Outcome outcome = weft(arguments);

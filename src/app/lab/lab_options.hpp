@@ -62,4 +62,11 @@ struct LabCaptureOptions {
 };
 int lab_capture(const LabCaptureOptions& options, Console& console);
 
+struct LabMetricsOptions {
+  LabOptions lab;
+  std::string listen = "127.0.0.1:9950";
+  std::string targets;  // a file that tells Prometheus where to scrape
+};
+int lab_metrics(const LabMetricsOptions& options, Console& console);  // until Ctrl-C
+
 }  // namespace weft::app
