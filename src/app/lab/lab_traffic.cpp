@@ -19,9 +19,9 @@ using nlohmann::json;
 // The address of a server's NIC on a rail, from the names that the lab has.
 std::string address_of(const lab::State& state, const std::string& server, std::uint32_t rail) {
   std::ifstream hosts(state.hosts());
-  std::string address;
-  for (std::string name; hosts >> address >> name;)
-    if (name == fmt::format("{}-pf{}", server, rail + 1)) return address;
+  const std::string end = fmt::format("\t{}-pf{}", server, rail + 1);
+  for (std::string line; std::getline(hosts, line);)
+    if (line.ends_with(end)) return line.substr(0, line.size() - end.size());
   return "";
 }
 
