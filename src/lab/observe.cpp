@@ -36,14 +36,17 @@ DeviceStatus compare_routes(const Device& device, const Routes& routes) {
       ++status.routes;
       const auto found = routes.find(address);
       const std::vector<std::string> now = found == routes.end() ? std::vector<std::string>() : found->second;
-      if (reach.interfaces.size() == widest)
+      if ((reach.any ? 1 : reach.interfaces.size()) == widest)
         status.width = std::min(status.width, static_cast<std::uint32_t>(now.size()));
-      if (now == reach.interfaces)
+      const bool right = reach.any ? !now.empty() && std::includes(reach.interfaces.begin(), reach.interfaces.end(),
+                                                                   now.begin(), now.end())
+                                   : now == reach.interfaces;
+      if (right)
         ++status.routes_right;
       else if (status.first_wrong.empty())
         status.first_wrong = fmt::format("{} by {} instead of {}", address,
                                          now.empty() ? "nothing" : fmt::format("{}", fmt::join(now, ", ")),
-                                         fmt::join(reach.interfaces, ", "));
+                                         fmt::join(reach.interfaces, reach.any ? " or " : ", "));
     }
   return status;
 }

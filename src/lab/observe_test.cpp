@@ -25,6 +25,15 @@ TEST(LabStatus, RoutesAreRightByTheirInterfacesNotByTheirNumber) {
             "10.128.0.49 by Ethernet16, Ethernet32 instead of Ethernet16, Ethernet24");
 }
 
+TEST(LabStatus, OneOfSeveralShortestWaysIsRightWhereAnyIs) {
+  const Device router{"router0", "router", false, {{{"Ethernet16", "Ethernet8"}, {"10.128.0.49"}, true}}};
+  EXPECT_EQ(compare_routes(router, {{"10.128.0.49", {"Ethernet8"}}}).routes_right, 1u);
+  EXPECT_EQ(compare_routes(router, {{"10.128.0.49", {"Ethernet8"}}}).width, 1u);
+  EXPECT_EQ(compare_routes(router, {{"10.128.0.49", {"Ethernet0"}}}).first_wrong,
+            "10.128.0.49 by Ethernet0 instead of Ethernet16 or Ethernet8");
+  EXPECT_EQ(compare_routes(router, {}).routes_right, 0u);
+}
+
 TEST(LabStatus, TheNarrowestOfTheWidestCounts) {
   EXPECT_EQ(
       compare_routes(kLeaf, {{"10.128.0.33", {"Ethernet16", "Ethernet24"}}, {"10.128.0.49", {"Ethernet16"}}}).width,

@@ -73,9 +73,9 @@ class Reaches {
     std::sort(interfaces.begin(), interfaces.end());
     if (!interfaces.empty()) by_interfaces_[std::move(interfaces)].push_back(dotted(address));
   }
-  std::vector<Reach> take() {
+  std::vector<Reach> take(bool any = false) {
     std::vector<Reach> all;
-    for (auto& [interfaces, addresses] : by_interfaces_) all.push_back({interfaces, std::move(addresses)});
+    for (auto& [interfaces, addresses] : by_interfaces_) all.push_back({interfaces, std::move(addresses), any});
     return all;
   }
 
@@ -122,6 +122,42 @@ std::vector<Reach> switch_reach(const Addressing& addressing, const std::vector<
   return reaches.take();
 }
 
+// Links from the switch with this number to all others, over switches alone.
+std::vector<std::uint32_t> distances(const std::vector<std::vector<Port>>& ports, std::uint32_t from) {
+  std::vector<std::uint32_t> away(ports.size(), UINT32_MAX);
+  std::vector<std::uint32_t> next = {from};
+  away[from] = 0;
+  for (std::size_t i = 0; i < next.size(); ++i)
+    for (const Port& port : ports[next[i]])
+      if (port.connected && !port.peer_is_server && away[port.peer_index] == UINT32_MAX) {
+        away[port.peer_index] = away[next[i]] + 1;
+        next.push_back(port.peer_index);
+      }
+  return away;
+}
+
+// By switch, for networks that are no Clos.
+std::vector<std::vector<Reach>> shortest_reach(const Addressing& addressing, const std::vector<NicPort>& nics) {
+  std::vector<std::vector<Port>> ports;
+  for (std::uint32_t i = 0; i < addressing.switches(); ++i) ports.push_back(addressing.switch_ports(i));
+  std::vector<Reaches> reaches(ports.size());
+  for (const NicPort& nic : nics) {
+    const std::uint32_t last = nic.at.plane * addressing.fabric().switches_per_plane() + nic.at.target.leaf;
+    const std::vector<std::uint32_t> away = distances(ports, last);
+    for (std::uint32_t i = 0; i < ports.size(); ++i) {
+      std::vector<std::string> interfaces;
+      if (i == last) interfaces.push_back(ports[i][nic.at.target.port].interface);
+      for (const Port& port : ports[i])
+        if (port.connected && !port.peer_is_server && away[i] != UINT32_MAX && away[port.peer_index] + 1 == away[i])
+          interfaces.push_back(port.interface);
+      reaches[i].add(std::move(interfaces), nic.address);
+    }
+  }
+  std::vector<std::vector<Reach>> all;
+  for (Reaches& each : reaches) all.push_back(each.take(true));
+  return all;
+}
+
 // A server reaches what is on a rail by its own NIC on that rail; for a rail that it has no NIC on nothing is planned.
 std::vector<Reach> server_reach(const Addressing& addressing, const std::vector<NicPort>& nics, std::uint32_t server) {
   const fabric::Fabric& fabric = addressing.fabric();
@@ -148,7 +184,7 @@ std::string ratio(const Plan& plan) {
 
 std::uint32_t Device::planned_width() const {
   std::size_t widest = 0;
-  for (const Reach& each : reach) widest = std::max(widest, each.interfaces.size());
+  for (const Reach& each : reach) widest = std::max(widest, each.any ? 1 : each.interfaces.size());
   return static_cast<std::uint32_t>(widest);
 }
 
@@ -182,9 +218,12 @@ Result<Plan, render::Refusal> plan_lab(const Addressing& addressing, std::string
   plan.name = std::move(name);
   plan.cluster = addressing.fabric().cluster().name;
   const std::vector<NicPort> nics = nic_ports(addressing);
+  const bool is_clos = addressing.fabric().clos() != nullptr;
+  std::vector<std::vector<Reach>> shortest;
+  if (!is_clos) shortest = shortest_reach(addressing, nics);
   for (std::uint32_t i = 0; i < addressing.switches(); ++i)
-    plan.devices.push_back(
-        {addressing.switch_name(i), std::string(addressing.tier_noun(i)), false, switch_reach(addressing, nics, i)});
+    plan.devices.push_back({addressing.switch_name(i), std::string(addressing.tier_noun(i)), false,
+                            is_clos ? switch_reach(addressing, nics, i) : std::move(shortest[i])});
   for (std::uint32_t i = 0; i < addressing.servers(); ++i)
     plan.devices.push_back({addressing.server_name(i), "server", true, server_reach(addressing, nics, i)});
   add_links(addressing, plan);

@@ -15,10 +15,12 @@
 
 namespace weft::lab {
 
-// NICs' addresses that a device reaches by the same interfaces, at equal cost.
+// NICs' addresses that a device reaches by the same interfaces, at equal cost. In a Dragonfly BGP takes one of the
+// shortest ways, and not always the one that minimal routing would: there `any` of them is right.
 struct Reach {
   std::vector<std::string> interfaces;
   std::vector<std::string> addresses;
+  bool any = false;
 };
 
 struct Device {

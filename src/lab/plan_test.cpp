@@ -71,6 +71,20 @@ TEST(LabPlan, RailsThatAreNotJoinedAreNotReachedByEachOther) {
   }
 }
 
+// Two routers a group, three groups, a server each: from router0 to router3 it is as far by its own global link and
+// over router1's.
+TEST(LabPlan, ADragonflyTakesAnyOfTheShortestWays) {
+  const Plan plan = plan_of(
+      "servers: {kind: hgx-h100, count: 6, nics: 1}\n"
+      "fabric: {kind: dragonfly, switch: tomahawk-4, servers_per_router: 1, routers_per_group: 2, global_links: 2, "
+      "routing: minimal, link: {rate: 400Gbps, cable: 15m}}\n");
+  const Reach& far = reach_of(plan, "router0", "10.128.0.49");
+  EXPECT_TRUE(far.any);
+  EXPECT_EQ(far.interfaces, (std::vector<std::string>{"Ethernet16", "Ethernet8"}));
+  EXPECT_EQ(reach_of(plan, "router3", "10.128.0.49").interfaces, std::vector<std::string>{"Ethernet0"});
+  EXPECT_EQ(plan.find("router0")->planned_width(), 1u);
+}
+
 TEST(LabPlan, AllRatesAreScaledByOneFactor) {
   const Plan plan = plan_of(
       "servers: {kind: hgx-h100, count: 4, nics: 1}\n"

@@ -58,13 +58,14 @@ std::string busy(const std::string& name) { return fmt::format("another weft is 
 ordered_json to_json(const Device& device) {
   ordered_json reach = ordered_json::array();
   for (const Reach& each : device.reach)
-    reach.push_back({{"interfaces", each.interfaces}, {"addresses", each.addresses}});
+    reach.push_back({{"interfaces", each.interfaces}, {"addresses", each.addresses}, {"any", each.any}});
   return {{"name", device.name}, {"tier", device.tier}, {"server", device.is_server}, {"reach", reach}};
 }
 
 Device device_from(const json& from) {
   Device device{from.at("name"), from.at("tier"), from.at("server"), {}};
-  for (const json& each : from.at("reach")) device.reach.push_back({each.at("interfaces"), each.at("addresses")});
+  for (const json& each : from.at("reach"))
+    device.reach.push_back({each.at("interfaces"), each.at("addresses"), each.at("any")});
   return device;
 }
 
