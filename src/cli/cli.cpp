@@ -12,6 +12,7 @@
 #include "app/commands.hpp"
 #include "base/text.hpp"
 #include "cli/completion.hpp"
+#include "cli/lab_verbs.hpp"
 #include "model/catalog.hpp"
 #include "model/choices.hpp"
 
@@ -62,6 +63,7 @@ struct Verbs {
   app::RenderOptions render;
   app::PlaceOptions place;
   app::RunVerbOptions run;
+  LabVerbs lab;
   app::CatalogOptions catalog;
   app::InitOptions init;
   app::SchemaView view = app::SchemaView::json_schema;
@@ -614,6 +616,7 @@ int dispatch(const CLI::App& app, Verbs& verbs, app::Console& console) {
   if (verb == "render") return app::render(verbs.render, console);
   if (verb == "place") return app::place(verbs.place, console);
   if (verb == "run") return app::run(verbs.run, console);
+  if (verb == "lab") return run_lab(*app.get_subcommands().front(), verbs.lab, console);
   if (verb == "catalog") return app::catalog(verbs.catalog, console);
   if (verb == "init") return app::init(verbs.init, console);
   if (verb == "schema") return app::schema(verbs.view, console);
@@ -629,6 +632,7 @@ int dispatch(const CLI::App& app, Verbs& verbs, app::Console& console) {
 // What is wrong with an option that its command does not have; empty when none is.
 std::string unknown_option(const CLI::App& app, const std::vector<std::string>& arguments) {
   for (const CLI::App* command : app.get_subcommands()) {
+    if (!command->get_subcommands().empty()) return unknown_option(*command, arguments);
     std::vector<std::string> names;
     for (const CLI::Option* option : command->get_options())
       for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
@@ -636,9 +640,10 @@ std::string unknown_option(const CLI::App& app, const std::vector<std::string>& 
       const std::string name = word.substr(0, word.find('='));
       if (!name.starts_with("--") || std::find(names.begin(), names.end(), name) != names.end()) continue;
       const auto guess = did_you_mean(name, names);
-      return fmt::format("weft {} has no option '{}'; {}\n", command->get_name(), name.substr(0, 40),
+      const std::string called = app.get_parent() == nullptr ? "weft" : "weft " + app.get_name();
+      return fmt::format("{} {} has no option '{}'; {}\n", called, command->get_name(), name.substr(0, 40),
                          guess ? fmt::format("did you mean '{}'?", *guess)
-                               : fmt::format("`weft {} --help` lists them", command->get_name()));
+                               : fmt::format("`{} {} --help` lists them", called, command->get_name()));
     }
   }
   return "";
@@ -708,6 +713,7 @@ int run(const std::vector<std::string>& arguments, app::Console& console) {
   add_render(app, verbs);
   add_place(app, verbs);
   add_run(app, verbs);
+  add_input(*add_lab(app, verbs.lab), verbs.lab.up.input, true);
   add_rest(app, verbs);
 
   if (!arguments.empty() && !arguments[0].starts_with('-')) {

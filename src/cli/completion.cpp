@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/commands.hpp"
+#include "cli/lab_verbs.hpp"
 #include "model/choices.hpp"
 #include "spec/codes.hpp"
 
@@ -31,6 +32,7 @@ std::string words(const std::string& verb) {
   if (verb == "show") return "servers gpus nics links paths fabric server";
   if (verb == "completion") return "bash zsh";
   if (verb == "render") return fmt::format("{}", fmt::join(app::render_targets(), " "));
+  if (verb == "lab") return fmt::format("{}", fmt::join(lab_verbs(), " "));
   std::vector<std::string_view> codes;
   if (verb == "explain")
     for (const auto& error : spec::all_errors()) codes.push_back(error.code);
@@ -39,7 +41,7 @@ std::string words(const std::string& verb) {
 
 bool takes_file(const std::string& verb) {
   return verb == "check" || verb == "show" || verb == "sim" || verb == "compare" || verb == "sweep" || verb == "init" ||
-         verb == "render" || verb == "place";
+         verb == "render" || verb == "place" || verb == "lab";
 }
 
 // The values an option takes; empty when they cannot be listed.

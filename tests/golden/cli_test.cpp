@@ -9,8 +9,11 @@ namespace {
 
 TEST(Cli, HelpTextsAreAsReviewed) {
   std::string all;
-  for (const std::string line : {"", "init", "check", "show", "sim", "compare", "sweep", "validate", "render", "place",
-                                 "catalog", "schema", "explain", "completion", "version"}) {
+  for (const std::string line :
+       {"",         "init",        "check",       "show",     "sim",        "compare",  "sweep",       "validate",
+        "render",   "place",       "lab",         "lab up",   "lab status", "lab exec", "lab traffic", "lab fail",
+        "lab heal", "lab capture", "lab metrics", "lab down", "catalog",    "schema",   "explain",     "completion",
+        "version"}) {
     auto arguments = words(line);
     arguments.push_back("--help");
     const Outcome outcome = weft(arguments);
@@ -194,7 +197,7 @@ TEST(Cli, CompletionScriptsNameEveryCommand) {
   for (const std::string shell : {"bash", "zsh"}) {
     const std::string script = weft({"completion", shell}).out;
     for (const std::string verb : {"init", "check", "show", "sim", "compare", "sweep", "validate", "render", "place",
-                                   "catalog", "schema", "explain", "version", "--as", "--set"})
+                                   "lab", "catalog", "schema", "explain", "version", "--as", "--set"})
       EXPECT_NE(script.find(verb), std::string::npos) << shell << " " << verb;
   }
 }

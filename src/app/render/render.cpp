@@ -2,12 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/build_info.hpp"
 #include "app/commands.hpp"
+#include "app/render/origin.hpp"
 #include "app/render/rendered_tree.hpp"
 #include "app/session.hpp"
 #include "base/text.hpp"
-#include "experiment/fingerprint.hpp"
 #include "experiment/packet_config.hpp"
 #include "render/render.hpp"
 
@@ -15,15 +14,6 @@ namespace weft::app {
 namespace {
 
 constexpr std::size_t kMostNamed = 20;  // files in an error
-
-render::Origin origin_of(const Session& session, const InputOptions& input) {
-  const spec::Sources& sources = session.design().diagnostics().sources();
-  experiment::Fingerprint fingerprint;
-  if (const std::uint32_t file = session.design().source(); file != 0) fingerprint.add(sources.text(file));
-  for (const std::string& change : input.set) fingerprint.add(change);
-  fingerprint.add(input.catalog);
-  return {build_info().version, session.cluster().name, fmt::format("{:016x}", fingerprint.value())};
-}
 
 render::SwitchNumbers numbers_of(const Session& session) {
   return {Bytes(experiment::packet_config(session.cluster()).full_packet)};

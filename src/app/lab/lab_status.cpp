@@ -1,0 +1,178 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "app/lab/open_lab.hpp"
+#include "base/text.hpp"
+#include "report/table.hpp"
+
+namespace weft::app {
+namespace {
+
+using nlohmann::ordered_json;
+
+// Everything that is shown, as it was found.
+struct View {
+  const lab::Plan& plan;
+  lab::Status status;
+  std::vector<std::map<std::string, lab::InterfaceCounters>> counters;  // by device and interface
+  std::vector<lab::Fault> faults;
+
+  const lab::InterfaceCounters& of(const lab::End& end) const {
+    static const lab::InterfaceCounters none;
+    const auto found = counters[end.device].find(end.interface);
+    return found == counters[end.device].end() ? none : found->second;
+  }
+  std::string faults_of(std::uint32_t link) const {
+    std::vector<std::string> texts;
+    for (const lab::Fault& fault : faults)
+      if (std::find(fault.links.begin(), fault.links.end(), link) != fault.links.end()) texts.push_back(fault.text());
+    return fmt::format("{}", fmt::join(texts, "; "));
+  }
+};
+
+std::string link_name(const lab::Plan& plan, const lab::Link& link) {
+  return fmt::format("{}/{} {}/{}", plan.devices[link.a.device].name, link.a.interface,
+                     plan.devices[link.b.device].name, link.b.interface);
+}
+
+void print_head(const View& view, Console& console) {
+  std::size_t routes = 0;
+  for (const lab::DeviceStatus& device : view.status.devices) routes += device.routes;
+  console.out << fmt::format("lab {}, cluster '{}': {}, {}, {} stand for {}\n", view.plan.name, view.plan.cluster,
+                             counted(static_cast<std::int64_t>(view.plan.devices.size()), "device"),
+                             counted(static_cast<std::int64_t>(view.plan.links.size()), "link"), exact(view.plan.rate),
+                             exact(view.plan.planned));
+  console.out << fmt::format("{} of {} ends of sessions are up, {} of {} routes are as planned\n",
+                             view.status.sessions_up(), view.status.sessions.size(),
+                             routes - view.status.routes_wrong(), routes);
+  for (const lab::Fault& fault : view.faults) console.out << fmt::format("broken: {}\n", fault.text());
+}
+
+void print_devices(const View& view, Console& console) {
+  report::Table table(
+      {{"device"}, {"tier"}, {"sessions", true}, {"equal paths", true}, {"routes", true}, {"first that differs"}});
+  for (std::size_t i = 0; i < view.plan.devices.size(); ++i) {
+    const lab::Device& device = view.plan.devices[i];
+    const lab::DeviceStatus& status = view.status.devices[i];
+    table.add({device.name, device.tier, fmt::format("{}/{}", status.sessions_up, status.sessions),
+               fmt::format("{}/{}", status.width, device.planned_width()),
+               fmt::format("{}/{}", status.routes_right, status.routes), status.first_wrong});
+  }
+  console.out << "\n" << table.text(console.width, console.colour_out);
+}
+
+void print_links(const View& view, Console& console) {
+  report::Table table(
+      {{"link"}, {"rate", true}, {"sent", true}, {"received", true}, {"drops", true}, {"waiting", true}, {"state"}});
+  for (std::uint32_t i = 0; i < view.plan.links.size(); ++i) {
+    const lab::Link& link = view.plan.links[i];
+    const lab::InterfaceCounters& a = view.of(link.a);
+    const lab::InterfaceCounters& b = view.of(link.b);
+    const std::string fault = view.faults_of(i);
+    table.add({link_name(view.plan, link), exact(link.rate), brief(Bytes(static_cast<std::int64_t>(a.tx_bytes))),
+               brief(Bytes(static_cast<std::int64_t>(b.tx_bytes))),
+               grouped(static_cast<std::int64_t>(a.drops + b.drops)),
+               brief(Bytes(static_cast<std::int64_t>(a.backlog + b.backlog))),
+               !fault.empty() ? fault : (a.up && b.up ? "up" : "down")});
+  }
+  console.out << "\n" << table.text(console.width, console.colour_out);
+}
+
+void print_differences(const View& view, Console& console) {
+  console.out << "\nother than rendered:\n";
+  for (const lab::Overlay& each : lab::overlays(view.plan))
+    console.out << fmt::format("  {}: {} instead of {} ({})\n", each.what, each.lab, each.rendered, each.why);
+  console.out << fmt::format("not exercised: {}\n", fmt::join(lab::not_exercised(), "; "));
+}
+
+void print_records(const View& view, Console& console) {
+  const auto print = [&](ordered_json record) {
+    console.out << record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  };
+  ordered_json overlays = ordered_json::array();
+  for (const lab::Overlay& each : lab::overlays(view.plan))
+    overlays.push_back({{"what", each.what}, {"rendered", each.rendered}, {"lab", each.lab}, {"why", each.why}});
+  ordered_json faults = ordered_json::array();
+  for (const lab::Fault& fault : view.faults) faults.push_back(fault.text());
+  print({{"record", "lab"},
+         {"version", 1},
+         {"lab", view.plan.name},
+         {"cluster", view.plan.cluster},
+         {"rate_bps", view.plan.rate.count()},
+         {"stands_for_bps", view.plan.planned.count()},
+         {"sessions_up", view.status.sessions_up()},
+         {"sessions", view.status.sessions.size()},
+         {"routes_wrong", view.status.routes_wrong()},
+         {"faults", faults},
+         {"overlays", overlays},
+         {"not_exercised", lab::not_exercised()}});
+  for (std::size_t i = 0; i < view.plan.devices.size(); ++i) {
+    const lab::DeviceStatus& status = view.status.devices[i];
+    print({{"record", "lab_device"},
+           {"version", 1},
+           {"device", view.plan.devices[i].name},
+           {"tier", view.plan.devices[i].tier},
+           {"netns", view.plan.netns(static_cast<std::uint32_t>(i))},
+           {"sessions_up", status.sessions_up},
+           {"sessions", status.sessions},
+           {"equal_paths", status.width},
+           {"equal_paths_planned", view.plan.devices[i].planned_width()},
+           {"routes_right", status.routes_right},
+           {"routes", status.routes}});
+  }
+  for (const lab::SessionStatus& session : view.status.sessions)
+    print({{"record", "lab_session"},
+           {"version", 1},
+           {"device", view.plan.devices[session.device].name},
+           {"interface", session.interface},
+           {"peer", session.peer},
+           {"state", session.state},
+           {"up", session.up}});
+  for (std::uint32_t i = 0; i < view.plan.links.size(); ++i) {
+    const lab::Link& link = view.plan.links[i];
+    const auto end = [&](const lab::End& each) {
+      const lab::InterfaceCounters& c = view.of(each);
+      return ordered_json{{"device", view.plan.devices[each.device].name},
+                          {"interface", each.interface},
+                          {"up", c.up},
+                          {"tx_bytes", c.tx_bytes},
+                          {"tx_packets", c.tx_packets},
+                          {"drops", c.drops},
+                          {"waiting_bytes", c.backlog}};
+    };
+    print({{"record", "lab_link"},
+           {"version", 1},
+           {"rate_bps", link.rate.count()},
+           {"stands_for_bps", link.planned.count()},
+           {"ends", {end(link.a), end(link.b)}},
+           {"fault", view.faults_of(i)}});
+  }
+}
+
+}  // namespace
+
+int lab_status(const LabOptions& options, Console& console) {
+  const auto lab = open_lab(options, lab::State::Access::looking, console);
+  if (!lab) return kYourInput;
+  if (const std::string why = lab::why_not_enter(); !why.empty())
+    return refuse_lab(options, why, kThisMachine, console);
+  lab::Observer observer(lab->plan, lab->state);
+  View view{lab->plan, observer.look(), {}, lab->state.faults()};
+  for (auto& device : observer.counters()) {
+    auto& by_name = view.counters.emplace_back();
+    for (lab::InterfaceCounters& each : device) by_name.emplace(each.name, each);
+  }
+  if (options.json) {
+    print_records(view, console);
+    return kFine;
+  }
+  print_head(view, console);
+  print_devices(view, console);
+  print_links(view, console);
+  print_differences(view, console);
+  return kFine;
+}
+
+}  // namespace weft::app

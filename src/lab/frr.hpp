@@ -1,0 +1,34 @@
+#pragma once
+// FRR's daemons of a device: starting them from the rendered files, and asking them.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lab/process.hpp"
+
+namespace weft::lab {
+
+inline constexpr const char* kFrrDirectory = "/usr/lib/frr";
+
+// zebra first: the others connect to it. `daemons`: the rendered file of that name.
+std::vector<std::string> frr_daemons(std::string_view daemons, bool is_server);
+Command daemon_command(const std::string& daemon, const std::filesystem::path& folder, const std::string& netns);
+
+// Asks a daemon as vtysh would, and faster; nullopt: nobody answers.
+std::optional<std::string> ask_daemon(const std::filesystem::path& folder, const std::string& daemon,
+                                      const std::string& command);
+
+struct Session {
+  std::string interface;
+  std::string state;  // Established, Active, ...
+  bool up = false;
+};
+std::vector<Session> parse_sessions(const std::string& json);
+std::vector<Session> sessions(const std::filesystem::path& folder);
+
+// What FRR said of a configuration that it did not like; empty: nothing.
+std::string complaints(const std::string& vtysh_output);
+
+}  // namespace weft::lab
