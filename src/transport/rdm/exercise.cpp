@@ -95,7 +95,8 @@ bool Exercise::holds(std::span<const std::byte> bytes, std::size_t operation) {
 std::uint64_t Exercise::drawn_size() {
   if (random_.below(8) == 0) return 0;
   const std::uint64_t sizes[] = {64, config_.bundle, config_.eager, longest_};
-  return random_.next() % (std::min(longest_, sizes[random_.below(4)]) + 1);
+  const std::uint64_t most = std::min(longest_, sizes[random_.below(4)]);
+  return random_.next() % (most + 1);
 }
 
 void Exercise::act(std::uint32_t node) {
