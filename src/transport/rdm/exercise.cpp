@@ -281,7 +281,7 @@ void Exercise::ended(std::uint32_t node, const Completion& completion) {
   it.done = true;
   it.failed = completion.error != Error::none;
   if (it.failed && !(it.bad && completion.error == Error::bad_access) &&
-      !(it.excused && completion.error == Error::peer_lost))
+      !(it.excused && (completion.error == Error::peer_lost || completion.error == Error::bad_access)))
     complain(
         fmt::format("operation {} failed ({}) and nothing explains it", number, static_cast<int>(completion.error)));
   if (it.bad && !it.failed) complain(fmt::format("write {} with a bad key succeeded", number));
@@ -418,8 +418,8 @@ void Exercise::drain() {
   for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
     for (const bool tagged : {false, true}) {
       const auto missing = std::ranges::count_if(operations_, [&](const Operation& it) {
-        return it.kind == Operation::Kind::send && it.to == node && it.tagged == tagged && it.ends == 0 &&
-               !it.excused && !it.abandoned;
+        const bool wanted = it.ends == 0 && (!it.excused || !it.done);
+        return it.kind == Operation::Kind::send && it.to == node && it.tagged == tagged && wanted && !it.abandoned;
       });
       const auto posted = std::ranges::count_if(receives_, [&](const Receiving& it) {
         return it.node == node && !it.over && !it.canceled && it.what.tagged == tagged && it.what.peer == kAnyPeer &&

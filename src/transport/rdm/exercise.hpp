@@ -74,7 +74,7 @@ class Exercise {
     bool delivery = false;
     bool told = false;       // write: tells the other
     bool bad = false;        // its key names nothing
-    bool excused = false;    // its connection was lost
+    bool excused = false;    // its connection was lost, or its peer, with what it let others read and write
     bool abandoned = false;  // the asker is gone
     bool done = false;
     bool failed = false;

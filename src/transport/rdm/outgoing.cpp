@@ -389,7 +389,8 @@ void Rdm::tick(Instant now) {
     const Sleeper sleeper = each;
     sleepers_[i] = sleepers_.back();
     sleepers_.pop_back();
-    peers_[ops_[sleeper.op].peer].requests.push_back(ops_, sleeper.op);
+    // In front: those that wait may wait for this one to be over.
+    peers_[ops_[sleeper.op].peer].requests.push_front(ops_, sleeper.op);
     list(ops_[sleeper.op].peer);
   }
 }

@@ -248,6 +248,34 @@ TEST(RdmPair, MoreReadsThanAreAnsweredAtATimeAreTriedAgain) {
   EXPECT_GT(waited, 0);
 }
 
+TEST(RdmPair, AReadThatIsTriedAgainComesBeforeThoseThatWaitForItsEnd) {
+  TextNode a({.reads = 1});
+  TextNode b({.reads = 1});
+  const std::uint64_t memory = b.keep(std::string(20000, 'm'));
+  b.rdm.add_region(9, {0, 20000, {memory, 0}, true, false});
+  const std::uint64_t to = a.keep(std::string(20000, '.'));
+  for (int i = 0; i < 4; ++i) a.rdm.read({.peer = 1, .to = {to, 0}, .bytes = 20000, .from = {0, 9}});
+  // Answers arrive and b is not told so: two of them are all that it keeps open.
+  std::vector<std::uint32_t> untold;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(Pair::move(a, b, 0));
+    Outgoing out;
+    ASSERT_TRUE(b.rdm.next_outgoing(out));
+    const Sink sink = a.rdm.arrived(0, 1, out.envelope.view(), out.bytes);
+    ASSERT_EQ(sink.kind, Sink::Kind::place);
+    a.rdm.landed(0, 1, sink.context);
+    untold.push_back(out.context);
+  }
+  EXPECT_TRUE(Pair::move(a, b, 0));
+  EXPECT_TRUE(Pair::move(b, a, 1));
+  EXPECT_EQ(a.rdm.counters().not_ready, 1u);
+  for (const std::uint32_t context : untold) b.rdm.sent(0, context);
+  a.rdm.tick(a.rdm.next_wake());
+  while (Pair::move(a, b, 0) || Pair::move(b, a, 1)) {
+  }
+  EXPECT_EQ(a.rdm.completions().size(), 4u);
+}
+
 TEST(RdmPair, AtomicsFetchWhatWasThere) {
   Pair pair;
   const std::uint64_t target = pair.b.keep(std::string("\x05\0\0\0\x07\0\0\0", 8));
