@@ -37,6 +37,7 @@ local f = {
   arrived = ProtoField.uint64("srd.arrived", "Arrived from sequence on", base.HEX),
   marked = ProtoField.uint64("srd.marked", "Marked from echo backwards", base.HEX),
   payload_checksum = ProtoField.uint32("srd.payload_checksum", "Payload checksum", base.HEX),
+  waited = ProtoField.uint32("srd.waited", "Time that the acknowledgement waited at the receiver (ns)"),
   fragment = ProtoField.uint16("srd.fragment", "Payload of a full packet (0: simulated)"),
   envelope_length = ProtoField.uint8("srd.envelope_length", "Envelope length"),
   envelope = ProtoField.bytes("srd.envelope", "Envelope"),
@@ -105,6 +106,7 @@ function srd.dissector(buffer, packet, tree)
     root:add(f.fan_in, buffer(30, 2))
     root:add(f.arrived, buffer(32, 8))
     root:add(f.marked, buffer(40, 8))
+    root:add(f.waited, buffer(52, 4))
     packet.cols.info = string.format("ack below %u, echo %u, path %u", sequence, buffer(28, 2):uint(), path)
   else
     if kind == DATA then

@@ -43,7 +43,7 @@ void Node::connect(std::uint32_t peer) {
   Connection& connection = connections_[number];
   if (peers_[peer].address == address()) {  // what is sent to oneself comes back by the same number
     connection.theirs = connection.ours;
-    return come_up(number);
+    return come_up(number, connection.datagram);
   }
   greet(number);
 }
@@ -57,11 +57,15 @@ std::uint32_t Node::open_connection(std::uint32_t peer, State state) {
   while (by_number_.contains(connection.ours));
   connection.nonce = random_number();
   connection.began = connection.heard = now_;
-  connection.datagram = config_.datagram;
+  connection.datagram = longest_towards(peers_[peer].address);
   by_number_.emplace(connection.ours, number);
   peers_[peer].connection = number;
   peers_[peer].failure.clear();
   return number;
+}
+
+std::size_t Node::longest_towards(const Address& address) const {
+  return config_.datagram > 0 ? config_.datagram : datagram_towards(address);
 }
 
 void Node::greet(std::uint32_t number) {
@@ -80,7 +84,7 @@ void Node::say(const Connection& connection, Control type, std::uint32_t path) {
   packet.nonce = connection.nonce;
   packet.cookie = connection.cookie;
   packet.port = address().port();
-  packet.largest = static_cast<std::uint16_t>(config_.datagram);
+  packet.largest = static_cast<std::uint16_t>(connection.datagram);
   if (type == Control::hello || type == Control::accept)
     packet.datagram = static_cast<std::uint16_t>(connection.datagram);
   send_raw(path, peers_[connection.peer].address, encode(packet));
@@ -112,15 +116,18 @@ void Node::take_control(const Inbox::Datagram& datagram) {
   if (packet->type == Control::accept) {
     if (connection.state == State::over || packet->nonce != connection.nonce) return;
     if (connection.theirs != 0 && connection.theirs != packet->own_connection) return;
-    connection.theirs = packet->own_connection;
-    connection.heard = now_;
-    say(connection, Control::ping, connection.tries);
-    if (connection.state != State::up) come_up(number);
-    return;
+    if (connection.state == State::greeting) {
+      if (packet->datagram < kLeastDatagram || packet->datagram > connection.datagram) return;
+      connection.theirs = packet->own_connection;
+      come_up(number, packet->datagram);
+    }
+    return say(connection, Control::ping, connection.tries);
   }
   if (packet->own_connection != connection.theirs) return;
   connection.heard = now_;
-  if (connection.state == State::accepted) come_up(number);
+  if (connection.state == State::accepted && packet->largest >= kLeastDatagram &&
+      packet->largest <= connection.datagram)
+    come_up(number, packet->largest);
   if (packet->type == Control::ping) say(connection, Control::pong, connection.tries++);
   if (packet->type == Control::bye) fail(number, "it has ended");
 }
@@ -129,6 +136,7 @@ void Node::take_hello(const Address& from, const ControlPacket& hello) {
   Address address = from;
   address.set_port(hello.port);
   const std::int64_t seconds = now_ / kSecond;
+  if (hello.datagram < kLeastDatagram) return;
   if (!cookies_.check(hello.cookie, address, hello.own_connection, seconds)) {
     ControlPacket retry;
     retry.type = Control::retry;
@@ -146,9 +154,15 @@ void Node::take_hello(const Address& from, const ControlPacket& hello) {
   }
   if (number == kNone) number = open_connection(peer, State::accepted);
   Connection& connection = connections_[number];
+  if (connection.state == State::greeting) {
+    // Both greet each other: the smaller number's greeting counts.
+    if (connection.ours < hello.own_connection) return;
+    connection.state = State::accepted;
+  }
   connection.theirs = hello.own_connection;
   connection.heard = now_;
-  if (connection.state == State::accepted) connection.datagram = std::min<std::size_t>(hello.datagram, config_.datagram);
+  if (connection.state == State::accepted)
+    connection.datagram = std::min<std::size_t>(hello.datagram, longest_towards(address));
   ControlPacket accept;
   accept.type = Control::accept;
   accept.connection = connection.theirs;
@@ -156,14 +170,16 @@ void Node::take_hello(const Address& from, const ControlPacket& hello) {
   accept.nonce = hello.nonce;
   accept.port = this->address().port();
   accept.datagram = static_cast<std::uint16_t>(connection.datagram);
-  accept.largest = static_cast<std::uint16_t>(config_.datagram);
   send_raw(connection.tries++, address, encode(accept));
   if (connection.state == State::accepted) set_due(number, now_ + kPingEvery);
 }
 
-void Node::come_up(std::uint32_t number) {
+void Node::come_up(std::uint32_t number, std::size_t datagram) {
   Connection& connection = connections_[number];
   connection.state = State::up;
+  connection.datagram = datagram;
+  connection.fragment = static_cast<std::uint16_t>(datagram - kAroundPayload);
+  srd_.set_payload(0, number, connection.fragment);
   connection.heard = now_;
   set_due(number, now_ + kPingEvery);
   const std::vector<std::uint32_t> waiting = std::exchange(connection.waiting, {});

@@ -12,7 +12,6 @@ namespace {
 using transport::kNone;
 
 constexpr std::size_t kMostOutgoing = 4096;  // messages handed to the transport and not yet over
-constexpr std::size_t kEnvelopes = transport::kWireHeader + transport::kMostEnvelope;
 // Only to begin with: round trips and rates are measured.
 constexpr Instant kGuessedRoundTrip = 100'000'000;      // 100 us
 constexpr std::int64_t kGuessedRate = 10'000'000'000;   // bit/s
@@ -21,7 +20,7 @@ constexpr std::size_t kMostTrain = 32 << 10;            // bytes
 
 transport::SrdConfig srd_config(std::size_t datagram) {
   transport::SrdConfig srd;
-  srd.payload = static_cast<std::uint32_t>(datagram - kEnvelopes);
+  srd.payload = static_cast<std::uint32_t>(datagram - kAroundPayload);
   srd.header = transport::kWireHeader;
   srd.drops = true;
   srd.base_rtt = kGuessedRoundTrip;
@@ -42,14 +41,13 @@ Result<std::unique_ptr<Node>, std::string> Node::open(const NodeConfig& config, 
     sockets.push_back(std::move(*socket));
     local.set_port(0);
   }
-  const std::size_t datagram = config.datagram == 0 ? kGuessedDatagram : config.datagram;
-  return std::unique_ptr<Node>(new Node(config, layer, pointers, std::move(sockets), srd_config(datagram)));
+  return std::unique_ptr<Node>(
+      new Node(config, layer, pointers, std::move(sockets), srd_config(kGuessedDatagram)));
 }
 
 Node::Node(const NodeConfig& config, transport::rdm::Layer& layer, Pointers& pointers, std::vector<UdpSocket> sockets,
            const transport::SrdConfig& srd)
     : config_(config), layer_(layer), pointers_(pointers), sockets_(std::move(sockets)), srd_(srd) {
-  if (config_.datagram == 0) config_.datagram = kGuessedDatagram;
   for (const UdpSocket& socket : sockets_) paths_.push_back({socket.local().port(), 0, 0});
   train_.parts.reserve(2 * kMostSegments + kMostSegments);
   now_ = now();
@@ -79,6 +77,10 @@ void Node::progress() {
     now_ = now();
   }
   run_timers();
+  push();
+}
+
+void Node::push() {
   pull();
   send_data();
   finish();

@@ -32,6 +32,7 @@ namespace weft::net {
 
 using transport::Instant;
 
+inline constexpr std::size_t kAroundPayload = transport::kWireHeader + transport::kMostEnvelope;
 inline constexpr Instant kMillisecond = 1'000'000'000;
 inline constexpr Instant kSecond = 1000 * kMillisecond;
 
@@ -85,6 +86,8 @@ class Node {
   const std::string& why_failed(std::uint32_t peer) const { return peers_[peer].failure; }
 
   void progress();
+  // Sends what the layer has meanwhile, and looks at nothing else.
+  void push();
   // Until something arrives, a timer is due, or `until` has come.
   void wait(Instant until);
   Instant next_wake() const;
@@ -111,9 +114,11 @@ class Node {
     std::uint64_t nonce = 0;
     Cookie cookie{};
     std::uint32_t tries = 0;
-    std::size_t datagram = 0;  // that greetings are long, and then what is known to get there
+    std::size_t datagram = 0;    // that greetings are long, and then what is known to get there
+    std::uint16_t fragment = 0;  // payload of a full packet, both ways; 0: not agreed on yet
     Instant began = 0;
     Instant heard = 0;
+    Instant arrived = 0;  // when the packet came that the next acknowledgement answers
     Instant due = transport::kNever;
     std::vector<std::uint32_t> waiting;  // outgoing messages that wait for the connection
     std::set<std::uint32_t> arriving;    // first numbers of messages of which not all is here
@@ -154,7 +159,7 @@ class Node {
   bool receive();
   void take(const Inbox::Datagram& datagram);
   void take_packet(const Inbox::Datagram& datagram);
-  bool fits(const Connection& connection, const transport::Encoded& packet, std::span<const std::uint8_t> rest) const;
+  bool fits(const transport::Encoded& packet, std::uint16_t fragment, std::span<const std::uint8_t> rest) const;
   void place(std::uint32_t connection, const transport::Encoded& packet, const transport::Placement& placement,
              std::span<const std::uint8_t> rest, Instant at);
 
@@ -164,7 +169,8 @@ class Node {
   std::uint32_t open_connection(std::uint32_t peer, State state);
   void greet(std::uint32_t connection);
   void say(const Connection& connection, Control type, std::uint32_t path);
-  void come_up(std::uint32_t connection);
+  std::size_t longest_towards(const Address& address) const;
+  void come_up(std::uint32_t connection, std::size_t datagram);
   void fail(std::uint32_t connection, std::string why);
   void set_due(std::uint32_t connection, Instant due);
   void run_timers();

@@ -7,6 +7,11 @@
 #include "net/node.hpp"
 
 namespace weft::net {
+namespace {
+
+constexpr std::int64_t kMostAge = 1'000'000'000;  // ns
+
+}  // namespace
 
 bool Node::receive() {
   const std::size_t datagrams = inbox_.take(sockets_.front(), [&](const Inbox::Datagram& datagram) { take(datagram); });
@@ -37,34 +42,34 @@ void Node::take_packet(const Inbox::Datagram& datagram) {
   Connection& connection = connections_[number];
   const auto rest = datagram.bytes.subspan(transport::kWireHeader);
   const bool data = packet->type == transport::PacketType::data;
-  if (data && !fits(connection, *packet, rest)) {
+  packet->header.source = number;
+  packet->header.destination = 0;
+  // The first packet may overtake what says how long packets are; it says so itself.
+  if (data && connection.state == State::accepted && packet->fragment + kAroundPayload <= connection.datagram)
+    come_up(number, packet->fragment + kAroundPayload);
+  if (connection.state != State::up || (data && !fits(*packet, connection.fragment, rest))) {
     ++counters_.damaged;
     return;
   }
   connection.heard = now_;
-  if (connection.state == State::accepted) come_up(number);
-  packet->header.source = number;
-  packet->header.destination = 0;
   auto flags = packet->flags;
   if (data) {
     flags &= transport::kAckNow | transport::kResent;
     if (datagram.marked) flags |= transport::kMarked;
   }
-  const Instant at = now_ - std::min<std::int64_t>(datagram.age, 100'000'000) * 1000;
+  // Neither what waited here counts as a round trip, nor what waited at the peer.
+  Instant at = now_ - std::min<std::int64_t>(datagram.age, kMostAge) * 1000;
+  if (data) connection.arrived = at;
+  if (!data) at -= std::min<std::int64_t>(packet->waited, kMostAge) * 1000;
   const transport::Placement placement = srd_.handle(at, 0, packet->type, flags, packet->header);
   if (placement.kind == transport::Placement::Kind::place) place(number, *packet, placement, rest, at);
   if (!srd_.completions().empty()) finish();
 }
 
 // Whether its contents are what its header says.
-bool Node::fits(const Connection&, const transport::Encoded& packet, std::span<const std::uint8_t> rest) const {
-  const transport::Header& header = packet.header;
-  if (header.op != transport::Op::send || packet.fragment != srd_.config().payload || rest.size() < packet.envelope)
-    return false;
-  const std::uint64_t offset = std::uint64_t{header.sequence - header.data.first} * packet.fragment;
-  if (offset > header.data.size) return false;
-  const std::uint64_t payload = std::min<std::uint64_t>(packet.fragment, header.data.size - offset);
-  return rest.size() == packet.envelope + payload && crc32c(rest) == packet.payload_checksum;
+bool Node::fits(const transport::Encoded& packet, std::uint16_t fragment, std::span<const std::uint8_t> rest) const {
+  return packet.header.op == transport::Op::send && packet.fragment == fragment && rest.size() >= packet.envelope &&
+         srd_.has_length(0, packet.header, rest.size() - packet.envelope) && crc32c(rest) == packet.payload_checksum;
 }
 
 void Node::place(std::uint32_t number, const transport::Encoded& packet, const transport::Placement& placement,

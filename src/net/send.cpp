@@ -35,6 +35,8 @@ void Node::send_acks() {
     packet.type = out.type;
     packet.flags = out.flags;
     packet.header = out.header;
+    packet.header.path = static_cast<std::uint16_t>(out.header.path % sockets_.size());
+    packet.waited = static_cast<std::uint32_t>(std::clamp<Instant>((now() - connection.arrived) / 1000, 0, 1'000'000'000));
     transport::set_connection(packet.header, connection.theirs);
     transport::encode(packet, bytes);
     send_raw(out.header.path, peers_[connection.peer].address, bytes);
@@ -81,15 +83,14 @@ void Node::add_to_train(const transport::Transmit& out) {
   packet.header = out.header;
   packet.header.path = static_cast<std::uint16_t>(path);
   transport::set_connection(packet.header, connection.theirs);
-  packet.fragment = static_cast<std::uint16_t>(srd_.config().payload);
+  packet.fragment = connection.fragment;
   packet.envelope = message.envelope.size;
   const auto* const name = reinterpret_cast<const std::uint8_t*>(message.envelope.bytes.data());
   std::copy_n(name, envelope, header.begin() + transport::kWireHeader);
   packet.payload_checksum = crc32c({name, envelope});
   std::uint8_t* bytes = nullptr;
   if (payload > 0) {
-    const std::uint64_t offset =
-        std::uint64_t{out.header.sequence - out.header.data.first} * srd_.config().payload;
+    const std::uint64_t offset = std::uint64_t{out.header.sequence - out.header.data.first} * connection.fragment;
     bytes = reinterpret_cast<std::uint8_t*>(
         bytes_at({message.payload.memory, message.payload.offset + offset}));
     packet.payload_checksum = crc32c({bytes, payload}, packet.payload_checksum);

@@ -20,7 +20,6 @@ constexpr std::size_t kSlots = 16;          // datagrams, or trains of them, in 
 constexpr int kWantedBuffer = 32 << 20;     // what is not granted is not missed: the kernel gives what it may
 constexpr std::size_t kIpv4Headers = 28;    // IP's and UDP's
 constexpr std::size_t kIpv6Headers = 48;
-constexpr std::size_t kLeastDatagram = 1232;  // IPv6's least MTU
 
 template <class T>
 bool set(int fd, int level, int name, const T& value) {

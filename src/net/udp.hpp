@@ -22,6 +22,7 @@ namespace weft::net {
 
 // What UDP can carry: 65,535 less the headers of IPv4 and UDP.
 inline constexpr std::size_t kMostDatagram = 65507;
+inline constexpr std::size_t kLeastDatagram = 1232;  // every path of IPv6 takes it
 inline constexpr std::size_t kMostSegments = 64;  // of a train; kernels before 6.9 take no more
 
 class Descriptor {

@@ -151,9 +151,11 @@ bool Clients::turn(Instant until, bool offering, const std::function<bool(const 
     Instant wake = until;
     bool all = true;
     for (const auto& sender : senders_) {
-      if (offering) wake = std::min(wake, sender->offer(began_, now));
       sender->node().progress();
-      if (offering) wake = std::min(wake, sender->offer(began_, now));
+      if (offering) {
+        wake = std::min(wake, sender->offer(began_, Node::now()));
+        sender->node().push();
+      }
       if (sender->failed()) {
         result_.failure = sender->why();
         return false;

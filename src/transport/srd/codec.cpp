@@ -45,24 +45,25 @@ std::size_t encode(const Encoded& packet, std::span<std::uint8_t> out) {
     put(out, 40, header.data.size);
   }
   put(out, 48, ack ? 0u : packet.payload_checksum);
-  put(out, 52, ack ? std::uint16_t{0} : packet.fragment);
-  put(out, 54, ack ? std::uint8_t{0} : packet.envelope);
-  put(out, 55, std::uint8_t{0});
+  if (ack) {
+    put(out, 52, packet.waited);
+  } else {
+    put(out, 52, packet.fragment);
+    put(out, 54, packet.envelope);
+    put(out, 55, std::uint8_t{0});
+  }
   put(out, kChecksumAt, checksum_of(out));
   return kWireHeader;
 }
 
 std::optional<Encoded> decode(std::span<const std::uint8_t> in) {
   if (in.size() < kWireHeader || in[0] != kWireVersion) return std::nullopt;
-  if (in[1] > static_cast<std::uint8_t>(PacketType::raw) || (in[2] & ~kFlagBits) != 0 || in[55] != 0)
-    return std::nullopt;
+  if (in[1] > static_cast<std::uint8_t>(PacketType::raw) || (in[2] & ~kFlagBits) != 0) return std::nullopt;
   if (get<std::uint32_t>(in, kChecksumAt) != checksum_of(in)) return std::nullopt;
   Encoded out;
   out.type = static_cast<PacketType>(in[1]);
   out.flags = in[2];
   out.payload_checksum = get<std::uint32_t>(in, 48);
-  out.fragment = get<std::uint16_t>(in, 52);
-  out.envelope = in[54];
   Header& header = out.header;
   header.source = get<std::uint32_t>(in, 8);
   header.destination = get<std::uint32_t>(in, 12);
@@ -73,13 +74,16 @@ std::optional<Encoded> decode(std::span<const std::uint8_t> in) {
   header.sequence = get<std::uint32_t>(in, 24);
   header.echo = get<std::uint16_t>(in, 28);
   if (out.type == PacketType::ack) {
-    if (in[3] != 0 || out.payload_checksum != 0 || out.fragment != 0 || out.envelope != 0) return std::nullopt;
+    if (in[3] != 0 || out.payload_checksum != 0) return std::nullopt;
+    out.waited = get<std::uint32_t>(in, 52);
     header.fan_in = get<std::uint16_t>(in, 30);
     header.ack = {get<std::uint64_t>(in, 32), get<std::uint64_t>(in, 40)};
   } else {
     if (in[3] > static_cast<std::uint8_t>(Op::response) || in[30] != 0 || in[31] != 0) return std::nullopt;
     if (out.type == PacketType::raw && header.echo != 0) return std::nullopt;  // nobody answers it
-    if (out.envelope > kMostEnvelope) return std::nullopt;
+    if (in[54] > kMostEnvelope || in[55] != 0) return std::nullopt;
+    out.fragment = get<std::uint16_t>(in, 52);
+    out.envelope = in[54];
     header.op = static_cast<Op>(in[3]);
     header.data = {get<std::uint32_t>(in, 32), get<std::uint32_t>(in, 36), get<std::uint64_t>(in, 40)};
   }

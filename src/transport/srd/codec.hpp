@@ -25,12 +25,13 @@
 //       40    8                   size of the message     marked: bit i is echo - i
 //       48    4 payload checksum  CRC-32C of envelope     0
 //                                 and payload
-//       52    2 fragment          payload of a full       0
-//                                 packet; 0: simulated
-//       54    1 envelope          its bytes               0
+//       52    2 fragment          payload of a full       waited (4): ns from when the packet answered arrived
+//                                 packet; 0: simulated    until this left
+//       54    1 envelope          its bytes
 //       55    1                   0
 //
-// The envelope is the layer above's: the same in every packet of a message, so that any of them may come first.
+// What an acknowledgement waited is a busy host's business and no queue in the network: the sender takes it off the
+// round trip. The envelope is the layer above's: the same in every packet of a message, so that any of them may come first.
 // A packet's place in its message is (sequence - first) * fragment.
 // An ack's `from` is its sequence, or echo - 63 where the echo is at least 64 above the sequence.
 // The two checksums are separate because a switch may cut the payload and the header must still count.
@@ -57,6 +58,7 @@ struct Encoded {
   std::uint32_t payload_checksum = 0;
   std::uint16_t fragment = 0;
   std::uint8_t envelope = 0;
+  std::uint32_t waited = 0;
 };
 
 // The number of bytes written; 0 when `out` is too short.
