@@ -121,6 +121,7 @@ void fill_attributes(fi_info& info, std::uint32_t version, const fi_info* hints)
   info.ep_attr->type = FI_EP_RDM;
   info.ep_attr->protocol = 0x77656674;  // "weft"
   info.ep_attr->protocol_version = 1;
+  info.ep_attr->mem_tag_format = 0xAAAAAAAAAAAAAAAA;  // every bit is the user's
   info.ep_attr->max_msg_size = std::size_t{1} << 36;
   info.ep_attr->max_order_raw_size = info.ep_attr->max_order_war_size = info.ep_attr->max_order_waw_size = 0;
   info.ep_attr->tx_ctx_cnt = info.ep_attr->rx_ctx_cnt = 1;
