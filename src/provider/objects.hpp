@@ -134,6 +134,7 @@ struct Queue {
   std::vector<Endpoint*> endpoints;
   Bell bell;
   bool signaled = false;
+  std::atomic<std::uint32_t> polled_in_vain{0};
   void push(const Entry& entry);
 };
 

@@ -1,6 +1,7 @@
 // Completion queues and counters, and how to sleep until one has something to tell.
 
 #include <poll.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
@@ -77,6 +78,8 @@ bool arm(Queue& queue) {
 
 namespace {
 
+constexpr std::uint32_t kYieldEvery = 32;
+
 std::size_t size_of(fi_cq_format format) {
   switch (format) {
     case FI_CQ_FORMAT_MSG:
@@ -113,8 +116,11 @@ bool empty(Queue& queue) {
 
 ssize_t read_from(fid_cq* fid, void* to, std::size_t count, fi_addr_t* sources) {
   Queue& queue = of<Queue>(fid);
-  if (empty(queue))
+  if (empty(queue)) {
     for (Endpoint* each : queue.endpoints) each->progress();
+    // Who polls in vain may be holding up the one that it waits for: there are not always as many cores as processes.
+    if (++queue.polled_in_vain % kYieldEvery == 0) sched_yield();
+  }
   if (count == 0) return empty(queue) ? -FI_EAGAIN : 0;
   return take(queue, to, count, sources);
 }

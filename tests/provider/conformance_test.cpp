@@ -97,6 +97,18 @@ class Fabric : public testing::Test {
     fi_freeinfo(info_);
   }
 
+  // A call may be refused for want of room, or of a connection.
+  template <class Call>
+  ssize_t again(Call call) {
+    const auto until = std::chrono::steady_clock::now() + kPatience;
+    ssize_t status = call();
+    while (status == -FI_EAGAIN && std::chrono::steady_clock::now() < until) {
+      for (const End& end : ends_) fi_cq_read(end.cq, nullptr, 0);
+      status = call();
+    }
+    return status;
+  }
+
   // The next completion at `end`; the other makes progress meanwhile, and keeps its own completions.
   fi_cq_tagged_entry next(int end, fi_addr_t* source = nullptr) {
     fi_cq_tagged_entry entry{};
@@ -152,7 +164,10 @@ TEST_F(Fabric, TaggedMessagesOfAllSizesArriveWhole) {
     std::string got(size, '.');
     fi_context contexts[2];
     ASSERT_EQ(fi_trecv(ends_[1].ep, got.data(), size, nullptr, ends_[1].other, 77, 0, &contexts[1]), 0);
-    ASSERT_EQ(fi_tsenddata(ends_[0].ep, sent.data(), size, nullptr, 5, ends_[0].other, 77, &contexts[0]), 0);
+    ASSERT_EQ(again([&] {
+                return fi_tsenddata(ends_[0].ep, sent.data(), size, nullptr, 5, ends_[0].other, 77, &contexts[0]);
+              }),
+              0);
     fi_addr_t source = FI_ADDR_UNSPEC;
     const fi_cq_tagged_entry in = next(1, &source);
     EXPECT_EQ(in.op_context, &contexts[1]);
@@ -172,10 +187,8 @@ TEST_F(Fabric, MessagesWithoutAReceiveWaitInOrder) {
   for (int i = 0; i < 40; ++i)
     sent.emplace_back(static_cast<std::size_t>(i % 4 == 3 ? 30000 : 100 * i + 1), static_cast<char>('a' + i % 26));
   for (std::string& each : sent) {
-    ssize_t posted = -FI_EAGAIN;
-    while (posted == -FI_EAGAIN)
-      posted = fi_tsend(ends_[0].ep, each.data(), each.size(), nullptr, ends_[0].other, 3, nullptr);
-    ASSERT_EQ(posted, 0);
+    ASSERT_EQ(
+        again([&] { return fi_tsend(ends_[0].ep, each.data(), each.size(), nullptr, ends_[0].other, 3, nullptr); }), 0);
   }
   for (const std::string& each : sent) {
     std::string got(40000, '.');
@@ -189,7 +202,7 @@ TEST_F(Fabric, InjectedMemoryIsFreeAtOnceAndSelfIsAPeer) {
   std::string got(16, '.');
   ASSERT_EQ(fi_recv(ends_[0].ep, got.data(), got.size(), nullptr, FI_ADDR_UNSPEC, nullptr), 0);
   std::string sent = "to myself";
-  ASSERT_EQ(fi_inject(ends_[0].ep, sent.data(), sent.size(), ends_[0].self), 0);
+  ASSERT_EQ(again([&] { return fi_inject(ends_[0].ep, sent.data(), sent.size(), ends_[0].self); }), 0);
   sent.assign(sent.size(), '!');
   EXPECT_EQ(next(0).len, 9u);
   EXPECT_EQ(got.substr(0, 9), "to myself");
@@ -200,7 +213,8 @@ TEST_F(Fabric, AMessageThatIsTooLongIsCutAndSaysSo) {
   std::string sent = "0123456789";
   fi_context context;
   ASSERT_EQ(fi_trecv(ends_[1].ep, got.data(), got.size(), nullptr, FI_ADDR_UNSPEC, 1, 0, &context), 0);
-  ASSERT_EQ(fi_tsend(ends_[0].ep, sent.data(), sent.size(), nullptr, ends_[0].other, 1, nullptr), 0);
+  ASSERT_EQ(again([&] { return fi_tsend(ends_[0].ep, sent.data(), sent.size(), nullptr, ends_[0].other, 1, nullptr); }),
+            0);
   const fi_cq_err_entry error = next_error(1);
   EXPECT_EQ(error.err, FI_ETRUNC);
   EXPECT_EQ(error.olen, 6u);
@@ -209,7 +223,8 @@ TEST_F(Fabric, AMessageThatIsTooLongIsCutAndSaysSo) {
 }
 
 TEST_F(Fabric, PeekClaimAndDiscard) {
-  for (const char* text : {"one", "two", "six"}) ASSERT_EQ(fi_tinject(ends_[0].ep, text, 3, ends_[0].other, 9), 0);
+  for (const char* text : {"one", "two", "six"})
+    ASSERT_EQ(again([&] { return fi_tinject(ends_[0].ep, text, 3, ends_[0].other, 9); }), 0);
   fi_context context{};
   fi_msg_tagged message{};
   message.addr = FI_ADDR_UNSPEC;
@@ -265,7 +280,7 @@ TEST_F(Fabric, OneReceiveTakesManyMessages) {
   message.addr = FI_ADDR_UNSPEC;
   ASSERT_EQ(fi_recvmsg(ends_[1].ep, &message, FI_MULTI_RECV), 0);
   for (const char* text : {"first ", "second "})
-    ASSERT_EQ(fi_inject(ends_[0].ep, text, std::strlen(text), ends_[0].other), 0);
+    ASSERT_EQ(again([&] { return fi_inject(ends_[0].ep, text, std::strlen(text), ends_[0].other); }), 0);
   bool released = false;
   std::size_t bytes = 0;
   while (!released && !HasFailure()) {
@@ -284,15 +299,21 @@ TEST_F(Fabric, MemoryIsWrittenReadAndTold) {
     std::string copy(size, '?');
     fid_mr* mr = region(memory, FI_REMOTE_READ | FI_REMOTE_WRITE, 42);
     const std::uint64_t key = fi_mr_key(mr);
-    ASSERT_EQ(
-        fi_writedata(ends_[0].ep, source.data(), size, nullptr, 99, ends_[0].other, address_in(memory), key, nullptr),
-        0);
+    ASSERT_EQ(again([&] {
+                return fi_writedata(ends_[0].ep, source.data(), size, nullptr, 99, ends_[0].other, address_in(memory),
+                                    key, nullptr);
+              }),
+              0);
     const fi_cq_tagged_entry told = next(1);
     EXPECT_TRUE((told.flags & FI_REMOTE_WRITE) && (told.flags & FI_REMOTE_CQ_DATA));
     EXPECT_EQ(told.data, 99u);
     EXPECT_EQ(memory, source);
     EXPECT_TRUE(next(0).flags & FI_WRITE);
-    ASSERT_EQ(fi_read(ends_[0].ep, copy.data(), size, nullptr, ends_[0].other, address_in(memory), key, nullptr), 0);
+    ASSERT_EQ(again([&] {
+                return fi_read(ends_[0].ep, copy.data(), size, nullptr, ends_[0].other, address_in(memory), key,
+                               nullptr);
+              }),
+              0);
     EXPECT_TRUE(next(0).flags & FI_READ);
     EXPECT_EQ(copy, source);
     EXPECT_EQ(fi_close(&mr->fid), 0);
@@ -301,7 +322,8 @@ TEST_F(Fabric, MemoryIsWrittenReadAndTold) {
 
 TEST_F(Fabric, AKeyThatNamesNothingIsAnError) {
   std::string source(10, 'w');
-  ASSERT_EQ(fi_write(ends_[0].ep, source.data(), 10, nullptr, ends_[0].other, 0, 12345, nullptr), 0);
+  ASSERT_EQ(again([&] { return fi_write(ends_[0].ep, source.data(), 10, nullptr, ends_[0].other, 0, 12345, nullptr); }),
+            0);
   EXPECT_EQ(next_error(0).err, FI_EACCES);
 }
 
@@ -310,15 +332,19 @@ TEST_F(Fabric, AtomicsAddAndSwap) {
   fid_mr* mr = region(memory, FI_REMOTE_READ | FI_REMOTE_WRITE, 43);
   std::uint64_t operand = 5;
   std::uint64_t before = 77;
-  ASSERT_EQ(fi_fetch_atomic(ends_[0].ep, &operand, 1, nullptr, &before, nullptr, ends_[0].other, address_in(memory),
-                            fi_mr_key(mr), FI_UINT64, FI_SUM, nullptr),
+  ASSERT_EQ(again([&] {
+              return fi_fetch_atomic(ends_[0].ep, &operand, 1, nullptr, &before, nullptr, ends_[0].other,
+                                     address_in(memory), fi_mr_key(mr), FI_UINT64, FI_SUM, nullptr);
+            }),
             0);
   next(0);
   EXPECT_EQ(before, 0u);
   std::uint64_t comparand = 5;
   operand = 9;
-  ASSERT_EQ(fi_compare_atomic(ends_[0].ep, &operand, 1, nullptr, &comparand, nullptr, &before, nullptr, ends_[0].other,
-                              address_in(memory), fi_mr_key(mr), FI_UINT64, FI_CSWAP, nullptr),
+  ASSERT_EQ(again([&] {
+              return fi_compare_atomic(ends_[0].ep, &operand, 1, nullptr, &comparand, nullptr, &before, nullptr,
+                                       ends_[0].other, address_in(memory), fi_mr_key(mr), FI_UINT64, FI_CSWAP, nullptr);
+            }),
             0);
   next(0);
   EXPECT_EQ(before, 5u);
@@ -331,7 +357,7 @@ TEST_F(Fabric, WaitingSleepsUntilSomethingCame) {
   fi_cq_tagged_entry entry{};
   EXPECT_EQ(fi_cq_sread(ends_[1].cq, &entry, 1, nullptr, 20), -FI_EAGAIN);
   ASSERT_EQ(fi_recv(ends_[1].ep, &byte, 1, nullptr, FI_ADDR_UNSPEC, nullptr), 0);
-  ASSERT_EQ(fi_inject(ends_[0].ep, "x", 1, ends_[0].other), 0);
+  ASSERT_EQ(again([&] { return fi_inject(ends_[0].ep, "x", 1, ends_[0].other); }), 0);
   fi_cq_read(ends_[0].cq, nullptr, 0);
   EXPECT_EQ(fi_cq_sread(ends_[1].cq, &entry, 1, nullptr, 20000), 1);
   EXPECT_EQ(byte, 'x');
@@ -339,7 +365,7 @@ TEST_F(Fabric, WaitingSleepsUntilSomethingCame) {
   ASSERT_EQ(fi_control(&ends_[1].cq->fid, FI_GETWAIT, &fd), 0);
   fid* queue = &ends_[1].cq->fid;
   ASSERT_EQ(fi_recv(ends_[1].ep, &byte, 1, nullptr, FI_ADDR_UNSPEC, nullptr), 0);
-  ASSERT_EQ(fi_inject(ends_[0].ep, "y", 1, ends_[0].other), 0);
+  ASSERT_EQ(again([&] { return fi_inject(ends_[0].ep, "y", 1, ends_[0].other); }), 0);
   ssize_t got = -FI_EAGAIN;
   for (int i = 0; i < 1000 && got == -FI_EAGAIN; ++i) {
     pollfd wait{fd, POLLIN, 0};
