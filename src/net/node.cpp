@@ -16,7 +16,6 @@ constexpr std::size_t kMostOutgoing = 4096;  // messages handed to the transport
 constexpr Instant kGuessedRoundTrip = 100'000'000;      // 100 us
 constexpr std::int64_t kGuessedRate = 10'000'000'000;   // bit/s
 constexpr std::size_t kGuessedDatagram = 8972;          // MTU 9000
-constexpr std::size_t kMostTrain = 32 << 10;            // bytes
 
 transport::SrdConfig srd_config(std::size_t datagram) {
   transport::SrdConfig srd;
@@ -25,7 +24,7 @@ transport::SrdConfig srd_config(std::size_t datagram) {
   srd.drops = true;
   srd.base_rtt = kGuessedRoundTrip;
   srd.packet_time = static_cast<std::int64_t>(datagram) * 8 * 1000 * 1'000'000'000 / kGuessedRate;
-  srd.burst = static_cast<std::uint32_t>(std::clamp<std::size_t>(kMostTrain / datagram, 1, 16));
+  srd.burst = 16;
   return srd;
 }
 

@@ -225,7 +225,9 @@ std::uint32_t Srd::choose_path(Sender& sender, bool resend, std::uint32_t avoid)
     sender.trying |= bit;
     at = look;
   }
-  sender.burst_left = static_cast<std::uint8_t>(at == kNoPath ? config_.burst - 1 : 0);
+  // What goes together on one path is at most an eighth of what is in flight: more would be a queue of its own.
+  const std::uint32_t burst = std::clamp(sender.allowed / 8, 1u, config_.burst);
+  sender.burst_left = static_cast<std::uint8_t>(at == kNoPath ? burst - 1 : 0);
   if (at == kNoPath) {
     // What is sent last must not arrive last by far.
     const std::uint32_t left = resend ? kMostPackets : sender.end - sender.next;

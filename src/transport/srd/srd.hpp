@@ -116,6 +116,7 @@ class Srd {
   static constexpr std::uint32_t kMaxPaths = 64;
   static constexpr std::uint32_t kFixed = 256;     // fixed point of windows
   static constexpr std::uint32_t kMeanOf = 64;     // packets that a mean round-trip time is taken over
+  static constexpr std::uint32_t kStanding = 4;    // packets whose time, at the rate reached, is the least that counts as a round trip
   static constexpr std::uint32_t kLeastShare = 4;  // packets in flight, with however many peers
   static constexpr std::uint8_t kSeenBefore = kTrimmed | kNotReady;  // ack: the echoed packet has come once more
   // Lag of a path for each packet trimmed on it, about what a full queue delays.
@@ -332,7 +333,12 @@ class Srd {
   void look_at_least(Sender& sender);
   // The unloaded round trip: what the driver said, where that is credible.
   std::uint32_t base_of(const Sender& sender) const {
-    return !sender.drops || base_ <= 4 * sender.least_rtt ? std::max(base_, sender.least_rtt) : sender.least_rtt;
+    if (!sender.drops) return std::max(base_, sender.least_rtt);
+    const std::uint32_t told = base_ <= 4 * sender.least_rtt ? std::max(base_, sender.least_rtt) : sender.least_rtt;
+    // On slow links a packet may take longer than the round trip of an idle network, which is no measure then.
+    const std::uint32_t mean = mean_of(sender);
+    const std::uint64_t packets = std::uint64_t{mean} * kStanding * kFixed / std::max(1u, sender.window);
+    return std::max(told, static_cast<std::uint32_t>(std::min<std::uint64_t>(packets, mean)));
   }
   // Most queueing that is fine. Over many paths queues differ; where they do, none runs dry only if all are longer.
   std::uint32_t room_of(const Sender& sender) const {
