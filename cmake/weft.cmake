@@ -80,3 +80,17 @@ function(weft_executable name)
   weft_link(${name} ${arg_MAY_INCLUDE})
   target_link_libraries(${name} PRIVATE ${arg_LINK})
 endfunction()
+
+# libweft-fi.so. What it is made of is compiled again: code of a shared library is addressed differently, and the simulator's
+# should not pay for that.
+function(weft_provider fabric)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS src/provider/*.cpp src/net/*.cpp src/transport/srd/*.cpp
+       src/transport/rdm/*.cpp src/base/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$|/drawing\\.cpp$|/exercise\\.cpp$|/frames\\.cpp$|/tcp_over_srd\\.cpp$")
+  add_library(weft-fi MODULE ${sources})
+  weft_flags(weft-fi)
+  set_target_properties(weft-fi PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  target_link_options(weft-fi PRIVATE -Wl,-z,defs)
+  weft_include_roots(weft-fi provider net transport base)
+  target_link_libraries(weft-fi PRIVATE ${fabric} ${WEFT_SODIUM} fmt::fmt Threads::Threads)
+endfunction()

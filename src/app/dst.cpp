@@ -21,8 +21,7 @@ std::string record(const DstOptions& options, const weft::dst::Summary& summary)
               {"seeds", summary.seeds},
               {"failed", summary.failed},
               {"first_failed", failed ? nlohmann::ordered_json(summary.first_failed) : nullptr},
-              {"first_failed_transport",
-               failed ? nlohmann::ordered_json(weft::dst::name_of(summary.first_failed_transport)) : nullptr},
+              {"first_failed_transport", failed ? nlohmann::ordered_json(summary.first_failed_name) : nullptr},
               {"events", summary.events},
               {"digest", fmt::format("{:016x}", summary.digest)}})
       .dump();
@@ -32,15 +31,15 @@ std::string record(const DstOptions& options, const weft::dst::Summary& summary)
 
 std::vector<std::string> dst_transports() {
   std::vector<std::string> names;
-  for (const transport::Protocol each : weft::dst::tested()) names.emplace_back(weft::dst::name_of(each));
+  for (const weft::dst::Subject& each : weft::dst::subjects()) names.emplace_back(each.name());
   return names;
 }
 
 int dst(const DstOptions& options, Console& console) {
   std::ostringstream lines;  // with --json, stdout is the record's alone
-  const weft::dst::Summary summary = weft::dst::run({transport::protocol_named(options.transport), options.first_seed,
-                                                     options.seeds, options.canary, options.verbose},
-                                                    options.json ? static_cast<std::ostream&>(lines) : console.out);
+  const weft::dst::Summary summary = weft::dst::run(
+      {weft::dst::subject_named(options.transport), options.first_seed, options.seeds, options.canary, options.verbose},
+      options.json ? static_cast<std::ostream&>(lines) : console.out);
   console.err << lines.str();
   if (options.json) {
     console.out << record(options, summary) << "\n";

@@ -438,7 +438,7 @@ void add_dst(CLI::App& app, Verbs& verbs) {
   CLI::App* command = app.add_subcommand("dst", "test the transports under drawn faults, by seed");
   std::vector<std::string> transports = app::dst_transports();
   transports.push_back("all");
-  command->add_option("--transport", options.transport, "srd, rocev2, tcp, uet, or all: seeds in turn")
+  command->add_option("--transport", options.transport, "srd, rocev2, tcp, uet, messages over srd, or all: seeds in turn")
       ->check(CLI::IsMember(transports))
       ->capture_default_str();
   command->add_option("--first-seed", options.first_seed, "where to begin")

@@ -22,18 +22,18 @@ TEST(Dst, FiveHundredSeedsAndThoseThatOnceFailed) {
 }
 
 TEST(Dst, EqualSeedsGiveEqualDigestsAndOthersDoNot) {
-  for (const Protocol each : tested())
+  for (const Subject& each : subjects())
     for (const std::uint64_t seed : {3u, 14u, 159u}) {
       const std::uint64_t digest = run_seed(each, seed, false).digest;
-      EXPECT_EQ(digest, run_seed(each, seed, false).digest) << name_of(each);
-      EXPECT_NE(digest, run_seed(each, seed + 1, false).digest) << name_of(each);
+      EXPECT_EQ(digest, run_seed(each, seed, false).digest) << each.name();
+      EXPECT_NE(digest, run_seed(each, seed + 1, false).digest) << each.name();
     }
 }
 
 TEST(Dst, SeedsAreSharedOutOverTheTransports) {
   Options options;
   options.first_seed = 100;
-  options.seeds = 2 * tested().size();
+  options.seeds = 2 * subjects().size();
   options.verbose = true;
   std::ostringstream out;
   run(options, out);
@@ -48,17 +48,17 @@ TEST(Dst, SeedsAreSharedOutOverTheTransports) {
 }
 
 // A harness that finds nothing proves nothing: acknowledgements that claim too much must be noticed soon.
-TEST(Dst, TheCanaryOfEachTransportIsFound) {
-  for (const Protocol each : tested()) {
+TEST(Dst, TheCanaryOfEachTransportAndOfMessagesIsFound) {
+  for (const Subject& each : subjects()) {
     Options options;
-    options.transport = each;
+    options.subject = each;
     options.seeds = 20;
     options.canary = true;
     std::ostringstream out;
     const Summary summary = run(options, out);
-    EXPECT_GT(summary.failed, 5u) << name_of(each);
+    EXPECT_GT(summary.failed, 5u) << each.name();
     EXPECT_NE(out.str().find(" FAILED: "), std::string::npos);
-    EXPECT_NE(out.str().find(fmt::format("--transport {} --first-seed {} --seeds 1 --verbose --canary", name_of(each),
+    EXPECT_NE(out.str().find(fmt::format("--transport {} --first-seed {} --seeds 1 --verbose --canary", each.name(),
                                          summary.first_failed)),
               std::string::npos)
         << out.str();

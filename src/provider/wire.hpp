@@ -1,0 +1,63 @@
+#pragma once
+// An endpoint's way to the world: the message layer, the sockets below it, and the way back to oneself. Memory of the
+// process is handle 0, and its offsets are addresses. Calls come from one thread at a time; whoever calls holds the
+// lock.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/result.hpp"
+#include "net/node.hpp"
+#include "transport/rdm/rdm.hpp"
+
+namespace weft::provider {
+
+inline transport::rdm::Place place_of(const void* address) {
+  return {0, static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(address))};
+}
+
+class Wire final : private transport::rdm::Layer, private transport::rdm::Memory, private net::Pointers {
+ public:
+  static Result<std::unique_ptr<Wire>, std::string> open(const net::Address& local,
+                                                         const transport::rdm::RdmConfig& config);
+
+  transport::rdm::Rdm& rdm() { return rdm_; }
+  net::Node& node() { return *node_; }
+  const net::Address& address() const { return node_->address(); }
+  std::uint32_t peer_at(const net::Address& address) { return node_->peer_at(address); }
+  void progress() { node_->progress(); }
+  // Nothing of ours is on its way, and no peer waits for a word.
+  bool idle() const { return rdm_.held() == 0; }
+
+ private:
+  explicit Wire(const transport::rdm::RdmConfig& config) : rdm_(config, *this) {}
+  void bring_home(const transport::rdm::Outgoing& out);
+  std::byte* bytes_at(transport::rdm::Place place);
+
+  bool next_outgoing(transport::rdm::Outgoing& out) override;
+  void sent(transport::Instant now, std::uint32_t context) override { rdm_.sent(now, context); }
+  transport::rdm::Sink arrived(transport::Instant now, std::uint32_t peer, std::span<const std::byte> envelope,
+                               std::uint64_t bytes) override {
+    return rdm_.arrived(now, peer, envelope, bytes);
+  }
+  void landed(transport::Instant now, std::uint32_t peer, std::uint32_t context) override {
+    rdm_.landed(now, peer, context);
+  }
+  void peer_failed(transport::Instant now, std::uint32_t peer) override { rdm_.peer_failed(now, peer); }
+  transport::Instant next_wake() const override { return rdm_.next_wake(); }
+  void tick(transport::Instant now) override { rdm_.tick(now); }
+  std::span<std::byte> own(std::uint64_t memory) override { return rdm_.own(memory); }
+
+  void get(transport::rdm::Place from, std::span<std::byte> to) override;
+  void put(transport::rdm::Place to, std::span<const std::byte> from) override;
+  std::byte* at(transport::rdm::Place place) override { return bytes_at(place); }
+
+  transport::rdm::Rdm rdm_;
+  std::unique_ptr<net::Node> node_;
+  std::uint32_t self_ = 0;
+};
+
+}  // namespace weft::provider

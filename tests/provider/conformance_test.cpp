@@ -1,0 +1,379 @@
+// What libfabric promises of an FI_EP_RDM endpoint, tried on two endpoints of this process through the public calls
+// alone: nothing here knows weft. WEFT_TEST_PROVIDER names another provider to hold it against, such as "tcp;ofi_rxm".
+//
+//   ends[0] ──── datagrams ──── ends[1]
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <rdma/fabric.h>
+#include <rdma/fi_atomic.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <rdma/fi_tagged.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(20);
+
+struct End {
+  fid_ep* ep = nullptr;
+  fid_cq* cq = nullptr;
+  fid_av* av = nullptr;
+  fid_cntr* sends = nullptr;
+  fi_addr_t other = FI_ADDR_UNSPEC;
+  fi_addr_t self = FI_ADDR_UNSPEC;
+};
+
+class Fabric : public testing::Test {
+ protected:
+  void SetUp() override {
+    fi_info* hints = fi_allocinfo();
+    hints->ep_attr->type = FI_EP_RDM;
+    hints->caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_DIRECTED_RECV | FI_MULTI_RECV | FI_SOURCE;
+    hints->mode = FI_CONTEXT | FI_CONTEXT2;
+    hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
+    hints->domain_attr->mr_mode = 0;
+    const char* name = std::getenv("WEFT_TEST_PROVIDER");
+    hints->fabric_attr->prov_name = strdup(name != nullptr ? name : "weft");
+    const int found = fi_getinfo(FI_VERSION(1, 17), "127.0.0.1", nullptr, FI_SOURCE, hints, &info_);
+    fi_freeinfo(hints);
+    ASSERT_EQ(found, 0) << fi_strerror(-found);
+    ASSERT_EQ(fi_fabric(info_->fabric_attr, &fabric_, nullptr), 0);
+    ASSERT_EQ(fi_domain(fabric_, info_, &domain_, nullptr), 0);
+    for (End& end : ends_) open(end);
+    for (int i = 0; i < 2; ++i) {
+      ends_[i].other = name_of(ends_[i], ends_[1 - i]);
+      ends_[i].self = name_of(ends_[i], ends_[i]);
+    }
+  }
+  void open(End& end) {
+    fi_cq_attr queue{};
+    queue.format = FI_CQ_FORMAT_TAGGED;
+    queue.wait_obj = FI_WAIT_FD;
+    fi_av_attr addresses{};
+    addresses.type = FI_AV_TABLE;
+    fi_cntr_attr counter{};
+    ASSERT_EQ(fi_cq_open(domain_, &queue, &end.cq, nullptr), 0);
+    ASSERT_EQ(fi_av_open(domain_, &addresses, &end.av, nullptr), 0);
+    ASSERT_EQ(fi_cntr_open(domain_, &counter, &end.sends, nullptr), 0);
+    ASSERT_EQ(fi_endpoint(domain_, info_, &end.ep, nullptr), 0);
+    ASSERT_EQ(fi_ep_bind(end.ep, &end.cq->fid, FI_TRANSMIT | FI_RECV), 0);
+    ASSERT_EQ(fi_ep_bind(end.ep, &end.av->fid, 0), 0);
+    ASSERT_EQ(fi_ep_bind(end.ep, &end.sends->fid, FI_SEND), 0);
+    ASSERT_EQ(fi_enable(end.ep), 0);
+  }
+  static fi_addr_t name_of(End& at, End& whom) {
+    char address[128];
+    std::size_t bytes = sizeof(address);
+    EXPECT_EQ(fi_getname(&whom.ep->fid, address, &bytes), 0);
+    fi_addr_t name = FI_ADDR_UNSPEC;
+    EXPECT_EQ(fi_av_insert(at.av, address, 1, &name, 0, nullptr), 1);
+    return name;
+  }
+  template <class Object>
+  static void close(Object* object) {
+    if (object == nullptr) return;
+    EXPECT_EQ(fi_close(&object->fid), 0);
+  }
+  void TearDown() override {
+    for (End& end : ends_) {
+      close(end.ep);
+      close(end.sends);
+      close(end.cq);
+      close(end.av);
+    }
+    close(domain_);
+    close(fabric_);
+    fi_freeinfo(info_);
+  }
+
+  // A call may be refused for want of room, or of a connection.
+  template <class Call>
+  ssize_t again(Call call) {
+    const auto until = std::chrono::steady_clock::now() + kPatience;
+    ssize_t status = call();
+    while (status == -FI_EAGAIN && std::chrono::steady_clock::now() < until) {
+      for (const End& end : ends_) fi_cq_read(end.cq, nullptr, 0);
+      status = call();
+    }
+    return status;
+  }
+
+  // The next completion at `end`; the other makes progress meanwhile, and keeps its own completions.
+  fi_cq_tagged_entry next(int end, fi_addr_t* source = nullptr) {
+    fi_cq_tagged_entry entry{};
+    const auto until = std::chrono::steady_clock::now() + kPatience;
+    while (std::chrono::steady_clock::now() < until) {
+      const ssize_t got =
+          source != nullptr ? fi_cq_readfrom(ends_[end].cq, &entry, 1, source) : fi_cq_read(ends_[end].cq, &entry, 1);
+      if (got == 1) return entry;
+      if (got != -FI_EAGAIN) {
+        ADD_FAILURE() << "completion queue: " << fi_strerror(static_cast<int>(-got));
+        return entry;
+      }
+      fi_cq_read(ends_[1 - end].cq, nullptr, 0);
+    }
+    ADD_FAILURE() << "no completion came";
+    return entry;
+  }
+  fi_cq_err_entry next_error(int end) {
+    fi_cq_err_entry error{};
+    fi_cq_tagged_entry entry{};
+    const auto until = std::chrono::steady_clock::now() + kPatience;
+    while (std::chrono::steady_clock::now() < until) {
+      const ssize_t got = fi_cq_read(ends_[end].cq, &entry, 1);
+      if (got == -FI_EAVAIL) {
+        EXPECT_EQ(fi_cq_readerr(ends_[end].cq, &error, 0), 1);
+        return error;
+      }
+      EXPECT_EQ(got, -FI_EAGAIN);
+      fi_cq_read(ends_[1 - end].cq, nullptr, 0);
+    }
+    ADD_FAILURE() << "no error came";
+    return error;
+  }
+  fid_mr* region(std::string& text, std::uint64_t access, std::uint64_t key) {
+    fid_mr* mr = nullptr;
+    EXPECT_EQ(fi_mr_reg(domain_, text.data(), text.size(), access, 0, key, 0, &mr, nullptr), 0);
+    return mr;
+  }
+  std::uint64_t address_in(const std::string& text) const {
+    return info_->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? reinterpret_cast<std::uint64_t>(text.data()) : 0;
+  }
+
+  fi_info* info_ = nullptr;
+  fid_fabric* fabric_ = nullptr;
+  fid_domain* domain_ = nullptr;
+  End ends_[2];
+};
+
+TEST_F(Fabric, TaggedMessagesOfAllSizesArriveWhole) {
+  for (const std::size_t size : {0u, 1u, 8u, 1000u, 1300u, 9000u, 20000u, 300000u, 5000000u}) {
+    std::string sent(size, 0);
+    for (std::size_t i = 0; i < size; ++i) sent[i] = static_cast<char>(i * 7 + size);
+    std::string got(size, '.');
+    fi_context contexts[2];
+    ASSERT_EQ(fi_trecv(ends_[1].ep, got.data(), size, nullptr, ends_[1].other, 77, 0, &contexts[1]), 0);
+    ASSERT_EQ(again([&] {
+                return fi_tsenddata(ends_[0].ep, sent.data(), size, nullptr, 5, ends_[0].other, 77, &contexts[0]);
+              }),
+              0);
+    fi_addr_t source = FI_ADDR_UNSPEC;
+    const fi_cq_tagged_entry in = next(1, &source);
+    EXPECT_EQ(in.op_context, &contexts[1]);
+    EXPECT_EQ(in.len, size);
+    EXPECT_EQ(in.tag, 77u);
+    EXPECT_EQ(in.data, 5u);
+    EXPECT_EQ(source, ends_[1].other);
+    EXPECT_TRUE((in.flags & FI_RECV) && (in.flags & FI_TAGGED) && (in.flags & FI_REMOTE_CQ_DATA));
+    EXPECT_EQ(next(0).op_context, &contexts[0]);
+    EXPECT_EQ(got, sent);
+  }
+  EXPECT_EQ(fi_cntr_read(ends_[0].sends), 9u);
+}
+
+TEST_F(Fabric, MessagesWithoutAReceiveWaitInOrder) {
+  std::vector<std::string> sent;
+  for (int i = 0; i < 40; ++i)
+    sent.emplace_back(static_cast<std::size_t>(i % 4 == 3 ? 30000 : 100 * i + 1), static_cast<char>('a' + i % 26));
+  for (std::string& each : sent) {
+    ASSERT_EQ(
+        again([&] { return fi_tsend(ends_[0].ep, each.data(), each.size(), nullptr, ends_[0].other, 3, nullptr); }), 0);
+  }
+  for (const std::string& each : sent) {
+    std::string got(40000, '.');
+    ASSERT_EQ(fi_trecv(ends_[1].ep, got.data(), got.size(), nullptr, FI_ADDR_UNSPEC, 0, ~0ull, nullptr), 0);
+    const fi_cq_tagged_entry in = next(1);
+    EXPECT_EQ(got.substr(0, in.len), each);
+  }
+}
+
+TEST_F(Fabric, InjectedMemoryIsFreeAtOnceAndSelfIsAPeer) {
+  std::string got(16, '.');
+  ASSERT_EQ(fi_recv(ends_[0].ep, got.data(), got.size(), nullptr, FI_ADDR_UNSPEC, nullptr), 0);
+  std::string sent = "to myself";
+  ASSERT_EQ(again([&] { return fi_inject(ends_[0].ep, sent.data(), sent.size(), ends_[0].self); }), 0);
+  sent.assign(sent.size(), '!');
+  EXPECT_EQ(next(0).len, 9u);
+  EXPECT_EQ(got.substr(0, 9), "to myself");
+}
+
+TEST_F(Fabric, AMessageThatIsTooLongIsCutAndSaysSo) {
+  std::string got(4, '.');
+  std::string sent = "0123456789";
+  fi_context context;
+  ASSERT_EQ(fi_trecv(ends_[1].ep, got.data(), got.size(), nullptr, FI_ADDR_UNSPEC, 1, 0, &context), 0);
+  ASSERT_EQ(again([&] { return fi_tsend(ends_[0].ep, sent.data(), sent.size(), nullptr, ends_[0].other, 1, nullptr); }),
+            0);
+  const fi_cq_err_entry error = next_error(1);
+  EXPECT_EQ(error.err, FI_ETRUNC);
+  EXPECT_EQ(error.olen, 6u);
+  EXPECT_EQ(error.op_context, &context);
+  EXPECT_EQ(got, "0123");
+}
+
+TEST_F(Fabric, PeekClaimAndDiscard) {
+  for (const char* text : {"one", "two", "six"})
+    ASSERT_EQ(again([&] { return fi_tinject(ends_[0].ep, text, 3, ends_[0].other, 9); }), 0);
+  fi_context context{};
+  fi_msg_tagged message{};
+  message.addr = FI_ADDR_UNSPEC;
+  message.tag = 9;
+  message.context = &context;
+  const auto look = [&](std::uint64_t flags) {  // until the message is there
+    for (int i = 0; i < 1000000; ++i) {
+      EXPECT_EQ(fi_trecvmsg(ends_[1].ep, &message, FI_PEEK | flags), 0);
+      fi_cq_tagged_entry entry{};
+      const ssize_t got = fi_cq_read(ends_[1].cq, &entry, 1);
+      if (got == 1) return entry.len;
+      fi_cq_err_entry error{};
+      EXPECT_EQ(fi_cq_readerr(ends_[1].cq, &error, 0), 1);
+      EXPECT_EQ(error.err, FI_ENOMSG);
+      fi_cq_read(ends_[0].cq, nullptr, 0);
+    }
+    return std::size_t{0};
+  };
+  EXPECT_EQ(look(0), 3u);
+  EXPECT_EQ(look(FI_CLAIM), 3u);
+  std::string got(3, '.');
+  iovec part{got.data(), got.size()};
+  message.msg_iov = &part;
+  message.iov_count = 1;
+  ASSERT_EQ(fi_trecvmsg(ends_[1].ep, &message, FI_CLAIM), 0);
+  EXPECT_EQ(next(1).op_context, &context);
+  EXPECT_EQ(got, "one");
+  message.iov_count = 0;
+  EXPECT_EQ(look(FI_DISCARD), 3u);
+  ASSERT_EQ(fi_trecv(ends_[1].ep, got.data(), 3, nullptr, FI_ADDR_UNSPEC, 9, 0, nullptr), 0);
+  next(1);
+  EXPECT_EQ(got, "six");
+}
+
+TEST_F(Fabric, ACanceledReceiveSaysSo) {
+  char byte = 0;
+  fi_context context;
+  ASSERT_EQ(fi_trecv(ends_[1].ep, &byte, 1, nullptr, FI_ADDR_UNSPEC, 1, 0, &context), 0);
+  ASSERT_EQ(fi_cancel(&ends_[1].ep->fid, &context), 0);
+  const fi_cq_err_entry error = next_error(1);
+  EXPECT_EQ(error.err, FI_ECANCELED);
+  EXPECT_EQ(error.op_context, &context);
+}
+
+TEST_F(Fabric, OneReceiveTakesManyMessages) {
+  std::size_t least = 8;
+  ASSERT_EQ(fi_setopt(&ends_[1].ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof(least)), 0);
+  std::string got(20, '.');
+  iovec part{got.data(), got.size()};
+  fi_msg message{};
+  message.msg_iov = &part;
+  message.iov_count = 1;
+  message.addr = FI_ADDR_UNSPEC;
+  ASSERT_EQ(fi_recvmsg(ends_[1].ep, &message, FI_MULTI_RECV), 0);
+  for (const char* text : {"first ", "second "})
+    ASSERT_EQ(again([&] { return fi_inject(ends_[0].ep, text, std::strlen(text), ends_[0].other); }), 0);
+  bool released = false;
+  std::size_t bytes = 0;
+  while (!released && !HasFailure()) {
+    const fi_cq_tagged_entry in = next(1);
+    released = (in.flags & FI_MULTI_RECV) != 0;
+    bytes += in.len;
+  }
+  EXPECT_EQ(bytes, 13u);
+  EXPECT_EQ(got, "first second .......");
+}
+
+TEST_F(Fabric, MemoryIsWrittenReadAndTold) {
+  for (const std::size_t size : {16u, 100000u}) {
+    std::string memory(size, '.');
+    std::string source(size, 'w');
+    std::string copy(size, '?');
+    fid_mr* mr = region(memory, FI_REMOTE_READ | FI_REMOTE_WRITE, 42);
+    const std::uint64_t key = fi_mr_key(mr);
+    ASSERT_EQ(again([&] {
+                return fi_writedata(ends_[0].ep, source.data(), size, nullptr, 99, ends_[0].other, address_in(memory),
+                                    key, nullptr);
+              }),
+              0);
+    const fi_cq_tagged_entry told = next(1);
+    EXPECT_TRUE((told.flags & FI_REMOTE_WRITE) && (told.flags & FI_REMOTE_CQ_DATA));
+    EXPECT_EQ(told.data, 99u);
+    EXPECT_EQ(memory, source);
+    EXPECT_TRUE(next(0).flags & FI_WRITE);
+    ASSERT_EQ(again([&] {
+                return fi_read(ends_[0].ep, copy.data(), size, nullptr, ends_[0].other, address_in(memory), key,
+                               nullptr);
+              }),
+              0);
+    EXPECT_TRUE(next(0).flags & FI_READ);
+    EXPECT_EQ(copy, source);
+    EXPECT_EQ(fi_close(&mr->fid), 0);
+  }
+}
+
+TEST_F(Fabric, AKeyThatNamesNothingIsAnError) {
+  std::string source(10, 'w');
+  ASSERT_EQ(again([&] { return fi_write(ends_[0].ep, source.data(), 10, nullptr, ends_[0].other, 0, 12345, nullptr); }),
+            0);
+  EXPECT_EQ(next_error(0).err, FI_EACCES);
+}
+
+TEST_F(Fabric, AtomicsAddAndSwap) {
+  std::string memory(8, 0);
+  fid_mr* mr = region(memory, FI_REMOTE_READ | FI_REMOTE_WRITE, 43);
+  std::uint64_t operand = 5;
+  std::uint64_t before = 77;
+  ASSERT_EQ(again([&] {
+              return fi_fetch_atomic(ends_[0].ep, &operand, 1, nullptr, &before, nullptr, ends_[0].other,
+                                     address_in(memory), fi_mr_key(mr), FI_UINT64, FI_SUM, nullptr);
+            }),
+            0);
+  next(0);
+  EXPECT_EQ(before, 0u);
+  std::uint64_t comparand = 5;
+  operand = 9;
+  ASSERT_EQ(again([&] {
+              return fi_compare_atomic(ends_[0].ep, &operand, 1, nullptr, &comparand, nullptr, &before, nullptr,
+                                       ends_[0].other, address_in(memory), fi_mr_key(mr), FI_UINT64, FI_CSWAP, nullptr);
+            }),
+            0);
+  next(0);
+  EXPECT_EQ(before, 5u);
+  EXPECT_EQ(memory[0], 9);
+  EXPECT_EQ(fi_close(&mr->fid), 0);
+}
+
+TEST_F(Fabric, WaitingSleepsUntilSomethingCame) {
+  char byte = 0;
+  fi_cq_tagged_entry entry{};
+  EXPECT_EQ(fi_cq_sread(ends_[1].cq, &entry, 1, nullptr, 20), -FI_EAGAIN);
+  ASSERT_EQ(fi_recv(ends_[1].ep, &byte, 1, nullptr, FI_ADDR_UNSPEC, nullptr), 0);
+  ASSERT_EQ(again([&] { return fi_inject(ends_[0].ep, "x", 1, ends_[0].other); }), 0);
+  fi_cq_read(ends_[0].cq, nullptr, 0);
+  EXPECT_EQ(fi_cq_sread(ends_[1].cq, &entry, 1, nullptr, 20000), 1);
+  EXPECT_EQ(byte, 'x');
+  int fd = -1;
+  ASSERT_EQ(fi_control(&ends_[1].cq->fid, FI_GETWAIT, &fd), 0);
+  fid* queue = &ends_[1].cq->fid;
+  ASSERT_EQ(fi_recv(ends_[1].ep, &byte, 1, nullptr, FI_ADDR_UNSPEC, nullptr), 0);
+  ASSERT_EQ(again([&] { return fi_inject(ends_[0].ep, "y", 1, ends_[0].other); }), 0);
+  ssize_t got = -FI_EAGAIN;
+  for (int i = 0; i < 1000 && got == -FI_EAGAIN; ++i) {
+    pollfd wait{fd, POLLIN, 0};
+    if (fi_trywait(fabric_, &queue, 1) == 0) poll(&wait, 1, 1000);
+    got = fi_cq_read(ends_[1].cq, &entry, 1);
+  }
+  EXPECT_EQ(got, 1);
+  EXPECT_EQ(byte, 'y');
+}
+
+}  // namespace
