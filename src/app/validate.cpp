@@ -101,11 +101,11 @@ std::vector<Verdict> held_out_of(const std::vector<TruthTable>& tables, TruthClo
   return verdicts;
 }
 
-// What is wrong is said on stderr, also where stdout has records.
-std::vector<TruthTable> load(const std::string& directory, Console& console, bool& failed) {
+std::vector<TruthTable> load(const std::string& directory, bool json, Console& console, bool& failed) {
   truth::LoadedTables loaded = truth::load_tables(directory);
   for (const spec::Diagnostics& each : loaded.wrong)
-    console.err << spec::render_text(each, console.colour_err, console.width);
+    (json ? console.out : console.err) << (json ? spec::render_json(each)
+                                                : spec::render_text(each, console.colour_err, console.width));
   for (const std::string& each : loaded.remarks) console.err << each << "\n";
   failed |= !loaded.wrong.empty();
   return std::move(loaded.tables);
@@ -135,7 +135,7 @@ bool meets_targets(const std::vector<Verdict>& verdicts) {
 int validate(const ValidateOptions& options, Console& console) {
   if (options.training) return validate_training(options, console);
   bool failed = false;
-  const std::vector<TruthTable> tables = load(options.directory, console, failed);
+  const std::vector<TruthTable> tables = load(options.directory, options.json, console, failed);
   if (tables.empty() && !failed) {
     console.err << fmt::format("no tables in {}: a folder with NAME.csv and NAME.weft.yaml is needed\n",
                                options.directory);
@@ -143,8 +143,8 @@ int validate(const ValidateOptions& options, Console& console) {
   }
   TruthClock clock;
   if (!options.refit.empty()) {
-    print_refit(tables, options.refit, clock, console);
-    return kFine;
+    if (!failed) print_refit(tables, options.refit, clock, console);
+    return failed ? kYourInput : kFine;  // a fit to a part of the tables would be another one
   }
   std::vector<Verdict> verdicts;
   for (const TruthTable& table : tables) {
@@ -161,7 +161,7 @@ int validate(const ValidateOptions& options, Console& console) {
   }
   const auto beside = [&](const char* folder) {
     const std::string path = (std::filesystem::path(options.directory) / folder).string();
-    return options.page ? load(path, console, failed) : std::vector<TruthTable>{};
+    return options.page ? load(path, options.json, console, failed) : std::vector<TruthTable>{};
   };
   const std::vector<TruthTable> held_out = beside("held-out");
   const std::vector<TruthTable> blind = beside("blind");

@@ -168,7 +168,7 @@ int show(const ShowOptions& options, Console& console) {
   if (const int code = check_words(options, console); code != kFine) return code;
   Session session(options.input, console);
   if (!session.ok()) return kYourInput;
-  if (const std::string why = why_not_write(options.output, session.file()); !why.empty())
+  for (const std::string& why : file_conflicts({{"", session.file()}}, {{"-o", options.output}}))
     return complain(options, console, why, "give -o another name, such as out.svg or out.json");
   const std::string& what = options.what;
   if (what == "paths") return paths(options, session, console);

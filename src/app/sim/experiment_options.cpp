@@ -132,7 +132,12 @@ std::optional<Traffic> load_traffic(const TrafficOptions& options, const experim
     return experiment::make_traffic(runs, ground, diagnostics);
   }
   const auto source = spec::load_file(options.matrix, diagnostics, kMostMatrixBytes);
-  return source ? experiment::read_matrix(*source, ground, diagnostics) : std::nullopt;
+  if (!source) return std::nullopt;
+  if (diagnostics.sources().text(*source).size() > kMostMatrixBytes) {
+    diagnostics.add(Error::too_large, {*source, 0, 0, 1}, "the matrix is larger than 256 MiB", "fewer connections");
+    return std::nullopt;
+  }
+  return experiment::read_matrix(*source, ground, diagnostics);
 }
 
 std::vector<Workload> load_work(const WorkOptions& options, const experiment::TrafficGround& ground,
