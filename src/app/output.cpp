@@ -116,7 +116,7 @@ int write_output(const std::string& output, Console& console, const std::functio
     console.err << cannot_write(output, error) << "\n";
     return kThisMachine;
   }
-  console.err << fmt::format("wrote {}\n", output);
+  if (!console.quiet) console.err << fmt::format("wrote {}\n", output);
   return kFine;
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
+#include "app/data_folder.hpp"
 #include "app/output.hpp"
 #include "app/session.hpp"
 #include "report/table.hpp"
@@ -132,15 +133,28 @@ bool meets_targets(const std::vector<Verdict>& verdicts) {
 
 }  // namespace
 
+std::string tables_folder(const ValidateOptions& options) {
+  return options.directory.empty() ? data_folder("truth").string() : options.directory;
+}
+
+int no_tables(const std::string& directory, bool json, Console& console) {
+  spec::Diagnostics diagnostics;
+  diagnostics.add(spec::Error::cannot_read, {},
+                  directory.empty() ? "the tables that come with weft are not installed"
+                                    : fmt::format("no tables in {}", directory),
+                  "a folder with NAME.csv and NAME.weft.yaml");
+  InputOptions input;
+  input.json = json;
+  report(diagnostics, input, console);
+  return kYourInput;
+}
+
 int validate(const ValidateOptions& options, Console& console) {
   if (options.training) return validate_training(options, console);
   bool failed = false;
-  const std::vector<TruthTable> tables = load(options.directory, options.json, console, failed);
-  if (tables.empty() && !failed) {
-    console.err << fmt::format("no tables in {}: a folder with NAME.csv and NAME.weft.yaml is needed\n",
-                               options.directory);
-    return kYourInput;
-  }
+  const std::string directory = tables_folder(options);
+  const std::vector<TruthTable> tables = load(directory, options.json, console, failed);
+  if (tables.empty() && !failed) return no_tables(directory, options.json, console);
   TruthClock clock;
   if (!options.refit.empty()) {
     if (!failed) print_refit(tables, options.refit, clock, console);
@@ -160,7 +174,7 @@ int validate(const ValidateOptions& options, Console& console) {
     verdicts.push_back(std::move(verdict));
   }
   const auto beside = [&](const char* folder) {
-    const std::string path = (std::filesystem::path(options.directory) / folder).string();
+    const std::string path = (std::filesystem::path(directory) / folder).string();
     return options.page ? load(path, options.json, console, failed) : std::vector<TruthTable>{};
   };
   const std::vector<TruthTable> held_out = beside("held-out");

@@ -93,7 +93,7 @@ experiment::Observer RunProgress::observer() {
 }
 
 void RunProgress::show(const schedule::Progress& progress, nanoseconds elapsed) {
-  if (elapsed < next_) return;
+  if (elapsed < next_ || console_.quiet) return;
   const std::string text = describe(progress, elapsed);
   if (console_.err_width == 0) {
     console_.err << text << "\n";
