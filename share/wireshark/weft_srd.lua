@@ -4,7 +4,7 @@
 
 local srd = Proto("srd", "Scalable Reliable Datagram (weft)")
 
-local PORT, HEADER, VERSION = 7791, 52, 1
+local PORT, HEADER, VERSION = 7791, 56, 2
 local TYPES = { [0] = "data", [1] = "ack", [2] = "raw" }
 local OPS = { [0] = "send", [1] = "write", [2] = "read", [3] = "response" }
 local DATA, ACK = 0, 1
@@ -21,8 +21,7 @@ local f = {
   op = ProtoField.uint8("srd.op", "Operation", base.DEC, OPS),
   checksum = ProtoField.uint32("srd.checksum", "Header checksum", base.HEX),
   checksum_good = ProtoField.bool("srd.checksum.good", "Header checksum is right"),
-  source = ProtoField.uint32("srd.source", "Source endpoint"),
-  destination = ProtoField.uint32("srd.destination", "Destination endpoint"),
+  connection = ProtoField.uint64("srd.connection", "Connection (simulated: source, destination)", base.HEX),
   path = ProtoField.uint16("srd.path", "Path"),
   generation = ProtoField.uint16("srd.generation", "Generation"),
   peer_generation = ProtoField.uint16("srd.peer_generation", "Peer's generation"),
@@ -38,6 +37,10 @@ local f = {
   arrived = ProtoField.uint64("srd.arrived", "Arrived from sequence on", base.HEX),
   marked = ProtoField.uint64("srd.marked", "Marked from echo backwards", base.HEX),
   payload_checksum = ProtoField.uint32("srd.payload_checksum", "Payload checksum", base.HEX),
+  waited = ProtoField.uint32("srd.waited", "Time that the acknowledgement waited at the receiver (ns)"),
+  fragment = ProtoField.uint16("srd.fragment", "Payload of a full packet (0: simulated)"),
+  envelope_length = ProtoField.uint8("srd.envelope_length", "Envelope length"),
+  envelope = ProtoField.bytes("srd.envelope", "Envelope"),
   payload = ProtoField.uint32("srd.payload_length", "Payload length"),
 }
 srd.fields = f
@@ -90,8 +93,7 @@ function srd.dissector(buffer, packet, tree)
   local good = bit.tobit(buffer(4, 4):uint()) == bit.tobit(crc32c(buffer(0, HEADER):bytes(), 4, 8))
   sum_item:add(f.checksum_good, buffer(4, 4), good):set_generated()
   if not good then sum_item:add_proto_expert_info(bad_checksum) end
-  root:add(f.source, buffer(8, 4))
-  root:add(f.destination, buffer(12, 4))
+  root:add(f.connection, buffer(8, 8))
   root:add(f.path, buffer(16, 2))
   root:add(f.generation, buffer(18, 2))
   root:add(f.peer_generation, buffer(20, 2))
@@ -104,6 +106,7 @@ function srd.dissector(buffer, packet, tree)
     root:add(f.fan_in, buffer(30, 2))
     root:add(f.arrived, buffer(32, 8))
     root:add(f.marked, buffer(40, 8))
+    root:add(f.waited, buffer(52, 4))
     packet.cols.info = string.format("ack below %u, echo %u, path %u", sequence, buffer(28, 2):uint(), path)
   else
     if kind == DATA then
@@ -113,7 +116,11 @@ function srd.dissector(buffer, packet, tree)
     root:add(f.first, buffer(32, 4))
     root:add(f.tag, buffer(36, 4))
     root:add(f.size, buffer(40, 8))
-    local length = math.max(0, buffer:reported_len() - HEADER)
+    local envelope = buffer(54, 1):uint()
+    root:add(f.fragment, buffer(52, 2))
+    root:add(f.envelope_length, buffer(54, 1))
+    if envelope > 0 and buffer:len() >= HEADER + envelope then root:add(f.envelope, buffer(HEADER, envelope)) end
+    local length = math.max(0, buffer:reported_len() - HEADER - envelope)
     root:add(f.payload, length):set_generated()
     local what = kind == DATA and (OPS[buffer(3, 1):uint()] or "data") or "raw"
     packet.cols.info = string.format("%s sequence %u, path %u, %u bytes", what, sequence, path, length)

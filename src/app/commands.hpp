@@ -146,6 +146,23 @@ struct PlaceOptions {
 };
 int place(const PlaceOptions& options, Console& console);
 
+struct RunVerbOptions {
+  std::string role;                 // server or client
+  std::string host;                 // client: of the server; server: the address to listen at
+  std::string pattern = "stream";   // stream or requests
+  std::string size;                 // of a message; empty: 64 KiB, or 64 B of a request
+  std::string window;               // given to the transport and not acknowledged
+  std::string rate;                 // offered; empty: as fast as it goes
+  std::string duration;
+  std::uint64_t messages = 0;   // of each endpoint; 0: as many as the duration lets
+  std::uint32_t endpoints = 1;  // that send at the same time
+  std::uint32_t paths = 64;     // source ports
+  std::uint32_t datagram = 0;   // longest; 0: found
+  double start_at = 0;          // seconds since 1970; 0: at once
+  bool json = false;
+};
+int run(const RunVerbOptions& options, Console& console);
+
 struct CatalogOptions {
   InputOptions input;
   std::string name;  // an entry, a section, or nothing for everything

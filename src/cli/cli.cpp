@@ -65,6 +65,7 @@ struct Verbs {
   app::DstOptions dst;
   app::RenderOptions render;
   app::PlaceOptions place;
+  app::RunVerbOptions run;
   app::CatalogOptions catalog;
   app::InitOptions init;
   app::SchemaView view = app::SchemaView::json_schema;
@@ -532,6 +533,41 @@ void add_place(CLI::App& app, Verbs& verbs) {
       "  weft place acp.weft.yaml --gpus 16 --tenant research --nics-per-gpu 1 --json");
 }
 
+void add_run(CLI::App& app, Verbs& verbs) {
+  app::RunVerbOptions& options = verbs.run;
+  CLI::App* command = app.add_subcommand("run", "move bytes between machines by SRD, and say what each path did");
+  command->add_option("role", options.role, "server or client")->required()->check(CLI::IsMember({"server", "client"}));
+  command->add_option("host", options.host, "client: of the server; server: to listen at; HOST or HOST:PORT");
+  command->add_option("--pattern", options.pattern, "stream or requests")
+      ->check(CLI::IsMember({"stream", "requests"}))
+      ->option_text("NAME=stream");
+  command->add_option("--size", options.size, "of a message, or of a request")->option_text("BYTES=64KiB");
+  command->add_option("--duration", options.duration, "how long to send")->option_text("TIME=5s");
+  command->add_option("--messages", options.messages, "how many, instead of a duration")
+      ->check(from_zero_on())
+      ->option_text("N");
+  command->add_option("--rate", options.rate, "offered; default: as fast as it goes")->option_text("RATE");
+  command->add_option("--window", options.window, "bytes under way")->option_text("BYTES=8MiB");
+  command->add_option("--endpoints", options.endpoints, "clients in one process")
+      ->check(CLI::Range(1, 256).description(""))
+      ->option_text("N=1");
+  command->add_option("--paths", options.paths, "source ports that packets leave from")
+      ->check(CLI::Range(1, 64).description(""))
+      ->option_text("N=64");
+  command->add_option("--datagram", options.datagram, "longest UDP payload; default: found out")
+      ->check(CLI::Range(1232, 65507).description(""))
+      ->option_text("BYTES");
+  command->add_option("--start-at", options.start_at, "seconds since 1970, so that several begin together")
+      ->option_text("TIME");
+  command->add_flag("--json", options.json, "machine-readable output");
+  command->footer(
+      "Examples:\n"
+      "  weft run server                          on one machine\n"
+      "  weft run client node1                    on another\n"
+      "  weft run client node1 --pattern requests --duration 10s\n"
+      "  weft run client 10.0.0.1 --size 1MiB --rate 1.2Gbps --json");
+}
+
 void add_rest(CLI::App& app, Verbs& verbs) {
   CLI::App* init = app.add_subcommand("init", "write a small cluster file that works, with comments");
   init->add_option("file", verbs.init.file, "name of the new file")->capture_default_str();
@@ -629,6 +665,7 @@ int dispatch(const CLI::App& app, Verbs& verbs, app::Console& console) {
   if (verb == "dst") return app::dst(verbs.dst, console);
   if (verb == "render") return app::render(verbs.render, console);
   if (verb == "place") return app::place(verbs.place, console);
+  if (verb == "run") return app::run(verbs.run, console);
   if (verb == "catalog") return app::catalog(verbs.catalog, console);
   if (verb == "init") return app::init(verbs.init, console);
   if (verb == "schema") return app::schema(verbs.view, console);
@@ -673,6 +710,7 @@ void group_by_purpose(CLI::App& app) {
       {"Describe a cluster", {"init", "check", "show", "catalog", "schema"}},
       {"Ask what it will do", {"sim", "compare", "sweep", "plan", "why", "plot"}},
       {"Decide and build", {"report", "place", "render"}},
+      {"Run it for real", {"run", "lab"}},
       {"How far to trust it", {"validate", "dst"}},
       {"Help", {"help", "explain", "completion", "version"}},
   };
@@ -739,6 +777,7 @@ int run(const std::vector<std::string>& arguments, app::Console& console) {
   add_dst(app, verbs);
   add_render(app, verbs);
   add_place(app, verbs);
+  add_run(app, verbs);
   add_rest(app, verbs);
   group_by_purpose(app);
   for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))

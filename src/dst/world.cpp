@@ -315,7 +315,8 @@ void World::transmit(std::uint32_t node, const Transmit& packet, Instant when) {
   if (canary_ && event.type == ack_of(scenario_.transport) && random_.below(kCanaryEvery) == 0)
     with_transport([&]<class Each>() { Each::Drawing::overstate(event.header); });
   if (packet.header.source != node) ledger_.complain(fmt::format("node {} sends in another's name", node));
-  if (scenario_.codec) transport::encode(event.type, event.flags, event.header, event.bytes);
+  if (scenario_.codec)
+    transport::encode({.type = event.type, .flags = event.flags, .header = event.header}, event.bytes);
   if (event.type == transport::data_of(scenario_.transport)) {
     if (chance(scenario_.mark)) event.flags |= transport::kMarked;
     if (transport::can_be_trimmed(event.type) && chance(scenario_.trim)) event.flags |= transport::kTrimmed;

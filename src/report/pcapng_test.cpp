@@ -117,11 +117,11 @@ TEST_F(Tshark, ReadsBackEveryFieldThatWasWritten) {
                                                          "ip.dst",           "ip.dsfield.ecn",
                                                          "ip.dsfield.dscp",  "ip.checksum.status",
                                                          "udp.srcport",      "udp.dstport",
-                                                         "srd.type",         "srd.source",
-                                                         "srd.destination",  "srd.path",
-                                                         "srd.sequence",     "srd.generation",
-                                                         "srd.stream",       "srd.checksum.good",
-                                                         "srd.flags",        "frame.comment"})));
+                                                         "srd.type",         "srd.connection",
+                                                         "srd.path",         "srd.sequence",
+                                                         "srd.generation",   "srd.stream",
+                                                         "srd.checksum.good", "srd.flags",
+                                                         "frame.comment"})));
   for (const Captured& p : packets) {
     const bool ack = p.type == PacketType::ack;
     const bool marked = (p.flags & transport::kMarked) != 0;
@@ -131,8 +131,8 @@ TEST_F(Tshark, ReadsBackEveryFieldThatWasWritten) {
     };
     const int flags = p.flags & ~(ack ? transport::kMarked : transport::kMarked | transport::kTrimmed);
     const std::string expected = fmt::format(
-        "{}.{:09}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t1\t{}\t7791\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t1\t0x{:02x}\t+{} ps",
-        p.time / 1'000'000'000'000, p.time % 1'000'000'000'000 / 1000, kLinks[p.link], p.bytes == 64 ? 94 : p.bytes,
+        "{}.{:09}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t1\t{}\t7791\t{}\t0x{:016x}\t{}\t{}\t{}\t{}\t1\t0x{:02x}\t+{} ps",
+        p.time / 1'000'000'000'000, p.time % 1'000'000'000'000 / 1000, kLinks[p.link], p.bytes == 64 ? 98 : p.bytes,
         mac(p.header.source), mac(p.header.destination), address(p.header.source), address(p.header.destination),
         marked ? 3
         : ack  ? 0
@@ -140,7 +140,7 @@ TEST_F(Tshark, ReadsBackEveryFieldThatWasWritten) {
         ack       ? 46
         : trimmed ? 45
                   : 0,
-        49152 + p.header.path, static_cast<int>(p.type), p.header.source, p.header.destination, p.header.path,
+        49152 + p.header.path, static_cast<int>(p.type), transport::connection_of(p.header), p.header.path,
         p.header.sequence, p.header.generation, p.header.stream, flags, p.time % 1000);
     std::string line;
     ASSERT_TRUE(std::getline(lines, line));
@@ -159,7 +159,7 @@ TEST_F(Tshark, ReadsWhatOnlyDataOrOnlyAcknowledgementsHave) {
             ? fmt::format("\t\t\t\t\t{}\t{}\t0x{:016x}\t0x{:016x}", p.header.echo, p.header.fan_in,
                           p.header.ack.arrived, p.header.ack.marked)
             : fmt::format("{}\t{}\t{}\t{}\t{}\t\t\t\t", static_cast<int>(p.header.op), p.header.data.first,
-                          p.header.data.tag, p.header.data.size, p.bytes == 64 ? 0 : p.bytes - 94);
+                          p.header.data.tag, p.header.data.size, p.bytes == 64 ? 0 : p.bytes - 98);
     expected += p.type == PacketType::data
                     ? fmt::format("\t{}\t{}", p.header.echo, (p.header.path + p.header.echo) % 65536)
                     : "\t\t";

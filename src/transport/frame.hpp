@@ -65,7 +65,7 @@ class Frame {
   std::optional<std::uint32_t> icrc;  // then the payload is captured, too: zeros, and this behind them
 
  private:
-  std::array<std::uint8_t, 96> bytes_{};
+  std::array<std::uint8_t, 98> bytes_{};
   std::size_t size_ = 0;
 };
 

@@ -118,12 +118,11 @@ void place(const Message& message, std::uint32_t sequence, std::uint32_t payload
 }
 
 // Packets that are there of messages of which others are missing.
-template <class Receivers, class Message>
-std::uint64_t packets_underway(const Receivers& receivers, const Slab<Message>& messages) {
+template <class Receiver, class Message>
+std::uint64_t packets_underway(const Receiver& receiver, const Slab<Message>& messages) {
   std::uint64_t packets = 0;
-  for (std::uint32_t i = 0; i < receivers.size(); ++i)
-    for (std::uint32_t at = receivers[i].messages; at != kNone; at = messages[at].next)
-      packets += messages[at].packets - messages[at].left;
+  for (std::uint32_t at = receiver.messages; at != kNone; at = messages[at].next)
+    packets += messages[at].packets - messages[at].left;
   return packets;
 }
 

@@ -609,10 +609,10 @@ TEST(Sim, ACaptureHasThePacketsOfItsLinks) {
     if (record["record"] == "link" && (record["from"] == "s0/nic0" || record["to"] == "s0/nic0"))
       packets += record["packets"].get<std::size_t>();
   EXPECT_GT(packets, 5u);
-  // A packet is a block of 94 bytes padded to 96, its frame of 32, and at most 20 of a comment.
+  // A packet is a block of 98 bytes padded to 100, its frame of 32, and at most 20 of a comment.
   const std::size_t size = read("c.pcapng").size();
-  EXPECT_GE(size, packets * 128);
-  EXPECT_LE(size, packets * 148 + 200);
+  EXPECT_GE(size, packets * 132);
+  EXPECT_LE(size, packets * 152 + 200);
 }
 
 TEST(Sim, ACaptureOfNothingIsAError) {

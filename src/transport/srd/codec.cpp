@@ -1,8 +1,8 @@
 #include "transport/srd/codec.hpp"
 
-#include <algorithm>
 #include <array>
 
+#include "base/big_endian.hpp"
 #include "base/crc32c.hpp"
 
 namespace weft::transport {
@@ -10,19 +10,6 @@ namespace {
 
 constexpr std::size_t kChecksumAt = 4;
 constexpr std::uint8_t kFlagBits = kMarked | kTrimmed | kAckNow | kResent;
-
-template <class T>
-void put(std::span<std::uint8_t> out, std::size_t at, T value) {
-  for (std::size_t i = 0; i < sizeof(T); ++i)
-    out[at + i] = static_cast<std::uint8_t>(value >> (8 * (sizeof(T) - 1 - i)));
-}
-
-template <class T>
-T get(std::span<const std::uint8_t> in, std::size_t at) {
-  T value = 0;
-  for (std::size_t i = 0; i < sizeof(T); ++i) value = static_cast<T>((std::uint64_t{value} << 8) | in[at + i]);
-  return value;
-}
 
 std::uint32_t checksum_of(std::span<const std::uint8_t> header) {
   constexpr std::array<std::uint8_t, 4> kZero{};
@@ -32,13 +19,13 @@ std::uint32_t checksum_of(std::span<const std::uint8_t> header) {
 
 }  // namespace
 
-std::size_t encode(PacketType type, std::uint8_t flags, const Header& header, std::span<std::uint8_t> out,
-                   std::uint32_t payload_checksum) {
+std::size_t encode(const Encoded& packet, std::span<std::uint8_t> out) {
   if (out.size() < kWireHeader) return 0;
-  const bool ack = type == PacketType::ack;
+  const bool ack = packet.type == PacketType::ack;
+  const Header& header = packet.header;
   put(out, 0, kWireVersion);
-  put(out, 1, static_cast<std::uint8_t>(type));
-  put(out, 2, flags);
+  put(out, 1, static_cast<std::uint8_t>(packet.type));
+  put(out, 2, packet.flags);
   put(out, 3, ack ? std::uint8_t{0} : static_cast<std::uint8_t>(header.op));
   put(out, 8, header.source);
   put(out, 12, header.destination);
@@ -57,16 +44,23 @@ std::size_t encode(PacketType type, std::uint8_t flags, const Header& header, st
     put(out, 36, header.data.tag);
     put(out, 40, header.data.size);
   }
-  put(out, 48, payload_checksum);
+  put(out, 48, ack ? 0u : packet.payload_checksum);
+  if (ack) {
+    put(out, 52, packet.waited);
+  } else {
+    put(out, 52, packet.fragment);
+    put(out, 54, packet.envelope);
+    put(out, 55, std::uint8_t{0});
+  }
   put(out, kChecksumAt, checksum_of(out));
   return kWireHeader;
 }
 
-std::optional<Decoded> decode(std::span<const std::uint8_t> in) {
+std::optional<Encoded> decode(std::span<const std::uint8_t> in) {
   if (in.size() < kWireHeader || in[0] != kWireVersion) return std::nullopt;
   if (in[1] > static_cast<std::uint8_t>(PacketType::raw) || (in[2] & ~kFlagBits) != 0) return std::nullopt;
   if (get<std::uint32_t>(in, kChecksumAt) != checksum_of(in)) return std::nullopt;
-  Decoded out;
+  Encoded out;
   out.type = static_cast<PacketType>(in[1]);
   out.flags = in[2];
   out.payload_checksum = get<std::uint32_t>(in, 48);
@@ -80,12 +74,16 @@ std::optional<Decoded> decode(std::span<const std::uint8_t> in) {
   header.sequence = get<std::uint32_t>(in, 24);
   header.echo = get<std::uint16_t>(in, 28);
   if (out.type == PacketType::ack) {
-    if (in[3] != 0) return std::nullopt;
+    if (in[3] != 0 || out.payload_checksum != 0) return std::nullopt;
+    out.waited = get<std::uint32_t>(in, 52);
     header.fan_in = get<std::uint16_t>(in, 30);
     header.ack = {get<std::uint64_t>(in, 32), get<std::uint64_t>(in, 40)};
   } else {
     if (in[3] > static_cast<std::uint8_t>(Op::response) || in[30] != 0 || in[31] != 0) return std::nullopt;
     if (out.type == PacketType::raw && header.echo != 0) return std::nullopt;  // nobody answers it
+    if (in[54] > kMostEnvelope || in[55] != 0) return std::nullopt;
+    out.fragment = get<std::uint16_t>(in, 52);
+    out.envelope = in[54];
     header.op = static_cast<Op>(in[3]);
     header.data = {get<std::uint32_t>(in, 32), get<std::uint32_t>(in, 36), get<std::uint64_t>(in, 40)};
   }

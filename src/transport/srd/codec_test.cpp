@@ -14,11 +14,10 @@ namespace {
 
 using Bytes = std::array<std::uint8_t, kWireHeader>;
 
-Decoded some_packet() {
-  Decoded x;
+Encoded some_packet() {
+  Encoded x;
   x.type = *rc::gen::element(PacketType::data, PacketType::ack, PacketType::raw);
   x.flags = *rc::gen::inRange<std::uint8_t>(0, 16);
-  x.payload_checksum = *rc::gen::arbitrary<std::uint32_t>();
   Header& header = x.header;
   header.source = *rc::gen::arbitrary<std::uint32_t>();
   header.destination = *rc::gen::arbitrary<std::uint32_t>();
@@ -28,11 +27,15 @@ Decoded some_packet() {
   header.generation = *rc::gen::arbitrary<std::uint16_t>();
   header.peer_generation = *rc::gen::arbitrary<std::uint16_t>();
   if (x.type == PacketType::ack) {
+    x.waited = *rc::gen::arbitrary<std::uint32_t>();
     header.fan_in = *rc::gen::arbitrary<std::uint16_t>();
     header.echo = *rc::gen::arbitrary<std::uint16_t>();
     header.ack = {*rc::gen::arbitrary<std::uint64_t>(), *rc::gen::arbitrary<std::uint64_t>()};
   } else {
     if (x.type == PacketType::data) header.echo = *rc::gen::arbitrary<std::uint16_t>();
+    x.payload_checksum = *rc::gen::arbitrary<std::uint32_t>();
+    x.fragment = *rc::gen::arbitrary<std::uint16_t>();
+    x.envelope = *rc::gen::inRange<std::uint8_t>(0, kMostEnvelope + 1);
     header.op = *rc::gen::element(Op::send, Op::write, Op::read, Op::response);
     header.data = {*rc::gen::arbitrary<std::uint32_t>(), *rc::gen::arbitrary<std::uint32_t>(),
                    *rc::gen::arbitrary<std::uint64_t>()};
@@ -40,19 +43,22 @@ Decoded some_packet() {
   return x;
 }
 
-Bytes encoded(const Decoded& x) {
+Bytes encoded(const Encoded& x) {
   Bytes out{};
-  EXPECT_EQ(encode(x.type, x.flags, x.header, out, x.payload_checksum), kWireHeader);
+  EXPECT_EQ(encode(x, out), kWireHeader);
   return out;
 }
 
 RC_GTEST_PROP(Codec, WhatGoesInComesOut, ()) {
-  const Decoded x = some_packet();
+  const Encoded x = some_packet();
   const auto back = decode(encoded(x));
   RC_ASSERT(back.has_value());
   RC_ASSERT(back->type == x.type);
   RC_ASSERT(back->flags == x.flags);
   RC_ASSERT(back->payload_checksum == x.payload_checksum);
+  RC_ASSERT(back->fragment == x.fragment);
+  RC_ASSERT(back->envelope == x.envelope);
+  RC_ASSERT(back->waited == x.waited);
   RC_ASSERT(back->header.source == x.header.source);
   RC_ASSERT(back->header.destination == x.header.destination);
   RC_ASSERT(back->header.path == x.header.path);
@@ -89,7 +95,7 @@ RC_GTEST_PROP(Codec, ShortAndRandomBytesAreRefused, (const std::vector<std::uint
   const auto length = *rc::gen::inRange<std::size_t>(0, kWireHeader);
   RC_ASSERT(!decode(std::span(bytes).first(length)).has_value());
   Bytes out{};
-  RC_ASSERT(encode(PacketType::data, 0, {}, std::span(out).first(length)) == 0);
+  RC_ASSERT(encode({}, std::span(out).first(length)) == 0);
 }
 
 // What nobody sends is refused even when its checksum is right: the table in codec.hpp, field by field.
@@ -102,13 +108,13 @@ TEST(Codec, FieldsWithoutMeaningAreRefused) {
     return decode(bytes).has_value();
   };
   Bytes data{};
-  encode(PacketType::data, kAckNow, {}, data);
+  encode({.flags = kAckNow}, data);
   Bytes raw{};
-  encode(PacketType::raw, 0, {}, raw);
+  encode({.type = PacketType::raw}, raw);
   Bytes ack{};
-  encode(PacketType::ack, 0, {}, ack);
+  encode({.type = PacketType::ack}, ack);
   EXPECT_TRUE(resealed(data, 3, 3));
-  EXPECT_FALSE(resealed(data, 0, 2));     // version
+  EXPECT_FALSE(resealed(data, 0, 1));     // version
   EXPECT_FALSE(resealed(data, 1, 3));     // type
   EXPECT_FALSE(resealed(data, 2, 0x10));  // flags
   EXPECT_FALSE(resealed(data, 3, 4));     // op
@@ -117,6 +123,11 @@ TEST(Codec, FieldsWithoutMeaningAreRefused) {
   EXPECT_FALSE(resealed(data, 31, 1));  // fan-in of data
   EXPECT_FALSE(resealed(ack, 3, 1));    // op of an ack
   EXPECT_TRUE(resealed(ack, 31, 1));
+  EXPECT_TRUE(resealed(data, 54, kMostEnvelope));
+  EXPECT_FALSE(resealed(data, 54, kMostEnvelope + 1));
+  EXPECT_FALSE(resealed(data, 55, 1));
+  EXPECT_FALSE(resealed(ack, 51, 1));  // payload's checksum of an ack
+  EXPECT_TRUE(resealed(ack, 55, 1));
 }
 
 // A capture someone may have kept: the layout is a promise.
@@ -132,12 +143,14 @@ TEST(Codec, TheLayoutIsTheDocumentedOne) {
   header.op = Op::write;
   header.data = {0x21222324, 0x25262728, 0x292a2b2c2d2e2f30};
   Bytes bytes{};
-  encode(PacketType::data, kAckNow, header, bytes, 0x31323334);
-  const std::array<std::uint8_t, 4> start = {1, 0, 4, 1};
+  encode({PacketType::data, kAckNow, header, 0x31323334, 0x3536, 0x20, 0}, bytes);
+  const std::array<std::uint8_t, 4> start = {2, 0, 4, 1};
   EXPECT_TRUE(std::equal(start.begin(), start.end(), bytes.begin()));
   for (std::size_t i = 8; i < 28; ++i) EXPECT_EQ(bytes[i], i - 7) << i;
   for (std::size_t i = 28; i < 32; ++i) EXPECT_EQ(bytes[i], 0) << i;
-  for (std::size_t i = 32; i < 52; ++i) EXPECT_EQ(bytes[i], i + 1) << i;
+  for (std::size_t i = 32; i < 54; ++i) EXPECT_EQ(bytes[i], i + 1) << i;
+  EXPECT_EQ(bytes[54], 0x20);
+  EXPECT_EQ(bytes[55], 0);
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ inline constexpr std::uint32_t kMostSrdWindow = 255;
 
 struct SrdConfig {
   // ---- packets
-  std::uint32_t payload = 4086;      // bytes of a message in one packet; with 64 of headers uet-htsim's 4150
+  std::uint32_t payload = 4086;      // bytes of a message in one packet; with 64 of headers uet-htsim's 4150. Of peers
+                                     // with which no other was agreed (Srd::set_payload)
   std::uint32_t header = 64;         // bytes on the wire beside it
   std::uint32_t ack_every = 8;       // packets per acknowledgement: a quarter of the smallest round trip's worth
   std::uint32_t first_sequence = 0;  // both ends must agree; other than 0 only in tests of the wrap

@@ -11,7 +11,11 @@ void SrdFrames::add(Frame& frame, const Captured& packet) const {
   const PacketType type = packet.type == PacketType::raw ? PacketType::raw : ack ? PacketType::ack : PacketType::data;
   add_ethernet_and_ip(frame, packet, kUdpOverIp, ack);
   add_udp(frame, dynamic_port(packet.header.path), kSrdPort);
-  frame.skip(encode(type, static_cast<std::uint8_t>(packet.flags & ~by_ip), packet.header, frame.rest()));
+  Encoded encoded;
+  encoded.type = type;
+  encoded.flags = static_cast<std::uint8_t>(packet.flags & ~by_ip);
+  encoded.header = packet.header;
+  frame.skip(encode(encoded, frame.rest()));
   finish_udp(frame, packet.bytes);
 }
 

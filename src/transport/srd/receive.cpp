@@ -108,7 +108,7 @@ Placement Srd::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fla
 // ---- messages
 
 bool Srd::begin_message(Instant now, Receiver& receiver, const Header& header, bool& not_ready) {
-  const std::uint32_t packets = packets_for(header.op, header.data.size);
+  const std::uint32_t packets = packets_for(header.op, header.data.size, receiver.payload);
   if (header.sequence - header.data.first >= packets) return false;  // also when packets is 0: too long
   EndpointState& state = endpoints_.of(receiver.endpoint);
   // An honest sender's window overlaps no more messages than it has packets.
@@ -145,7 +145,7 @@ bool Srd::begin_message(Instant now, Receiver& receiver, const Header& header, b
 
 void Srd::deliver(Instant now, Receiver& receiver, const Header& header, std::uint32_t* link, Placement& out) {
   ReceiveMessage& message = receive_messages_[*link];
-  place(message, header.sequence, config_.payload, out);
+  place(message, header.sequence, receiver.payload, out);
   if (message.op == Op::read) {
     out.kind = Placement::Kind::none;
     out.length = 0;
@@ -279,6 +279,11 @@ void Srd::fill_ack(const EndpointState& state, Receiver& receiver, Transmit& out
   header.ack.marked = reversed;
 }
 
-std::uint64_t Srd::underway_bytes() const { return packets_underway(receivers_, receive_messages_) * config_.payload; }
+std::uint64_t Srd::underway_bytes() const {
+  std::uint64_t bytes = 0;
+  for (std::uint32_t i = 0; i < receivers_.size(); ++i)
+    bytes += packets_underway(receivers_[i], receive_messages_) * receivers_[i].payload;
+  return bytes;
+}
 
 }  // namespace weft::transport

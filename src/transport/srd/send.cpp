@@ -33,7 +33,7 @@ std::uint32_t first_zero(const std::uint8_t (&bytes)[kSize], std::uint32_t at) {
 
 bool Srd::enqueue(Instant now, std::uint32_t index, const Operation& operation) {
   Sender& sender = senders_[index];
-  const std::uint32_t packets = packets_for(operation.op, operation.bytes);
+  const std::uint32_t packets = packets_for(operation.op, operation.bytes, sender.payload);
   if (packets == 0 || sender.end - sender.una + packets > (1u << 31) - kOpen) return false;
   if (operation.op == Op::read) {
     // More would wait in the stream, and what answers the peer's reads behind them: both could wait for ever.
@@ -327,9 +327,9 @@ void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& 
   const std::uint32_t limit = std::min(sender.allowed, share);
   if (last || sender.flying >= limit || (limit < 2 * config_.ack_every && sequence % std::max(1u, limit / 3) == 0))
     out.flags |= kAckNow;
-  std::uint32_t bytes = config_.payload;
+  std::uint32_t bytes = sender.payload;
   if (last) {
-    const std::uint64_t offset = std::uint64_t{sequence - message.first} * config_.payload;
+    const std::uint64_t offset = std::uint64_t{sequence - message.first} * sender.payload;
     bytes = message.op == Op::read ? 0 : static_cast<std::uint32_t>(message.bytes - std::min(message.bytes, offset));
   }
   out.type = PacketType::data;

@@ -68,8 +68,12 @@ std::uint32_t Srd::sender_for(std::uint32_t endpoint, std::uint32_t peer) {
   sender.mean_rtt = (base_ + target_ / 2) * kMeanOf;
   sender.spread = base_ / 2 * kMeanOf;
   sender.target = target_;
+  sender.payload = config_.payload;
   const std::uint32_t receiver = receivers_.find(endpoint, peer);
-  if (receiver != kNone) sender.peer_generation = receivers_[receiver].generation;
+  if (receiver != kNone) {
+    sender.peer_generation = receivers_[receiver].generation;
+    sender.payload = receivers_[receiver].payload;
+  }
   // Each pair starts its turn of the paths elsewhere, so that senders do not march in step.
   sender.path = static_cast<std::uint8_t>(pick(mix64(pair_key(endpoint, peer)), config_.paths));
   for (std::uint32_t i = 0; i < kMaxPaths; ++i) {
@@ -89,14 +93,35 @@ std::uint32_t Srd::receiver_for(std::uint32_t endpoint, std::uint32_t peer) {
   receiver.peer = peer;
   receiver.next_owing = receiver.listen_next = receiver.listen_before = receiver.messages = kNone;
   receiver.expected = receiver.echo = config_.first_sequence;
+  receiver.payload = config_.payload;
   const std::uint32_t sender = senders_.find(endpoint, peer);
-  if (sender != kNone) receiver.generation = senders_[sender].peer_generation;
+  if (sender != kNone) {
+    receiver.generation = senders_[sender].peer_generation;
+    receiver.payload = senders_[sender].payload;
+  }
   return index;
 }
 
+bool Srd::set_payload(std::uint32_t endpoint, std::uint32_t peer, std::uint32_t bytes) {
+  Receiver& receiver = receivers_[receiver_for(endpoint, peer)];
+  const std::uint32_t sender = senders_.find(endpoint, peer);
+  if (receiver.messages != kNone || (sender != kNone && !idle(senders_[sender]))) return false;
+  receiver.payload = std::max(1u, bytes);
+  if (sender != kNone) senders_[sender].payload = receiver.payload;
+  return true;
+}
+
+bool Srd::has_length(std::uint32_t endpoint, const Header& header, std::uint64_t length) const {
+  const std::uint32_t index = receivers_.find(endpoint, header.source);
+  const std::uint32_t payload = index != kNone ? receivers_[index].payload : config_.payload;
+  const std::uint64_t offset = std::uint64_t{header.sequence - header.data.first} * payload;
+  if (header.op == Op::read) return length == 0;
+  return length == std::min<std::uint64_t>(payload, header.data.size - std::min(header.data.size, offset));
+}
+
 // A read that is too long is one whose answer is.
-std::uint32_t Srd::packets_for(Op op, std::uint64_t bytes) const {
-  const std::uint32_t packets = packets_of(bytes, config_.payload);
+std::uint32_t Srd::packets_for(Op op, std::uint64_t bytes, std::uint32_t payload) {
+  const std::uint32_t packets = packets_of(bytes, payload);
   return op == Op::read ? std::min(1u, packets) : packets;
 }
 

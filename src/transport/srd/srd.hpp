@@ -85,6 +85,12 @@ class Srd {
     if (type == PacketType::ack) handle_ack(now, endpoint, flags, header);
     return {};
   }
+  // How many bytes of a message a packet to or from a peer has: both ends must say the same, before the first message.
+  // False while one is under way.
+  bool set_payload(std::uint32_t endpoint, std::uint32_t peer, std::uint32_t bytes);
+  // Whether a data packet that was not trimmed has as many bytes behind its header as it must have. A driver that lets
+  // in what others sent asks before handle(): who agreed on other packets would have bytes put in the wrong place.
+  bool has_length(std::uint32_t endpoint, const Header& header, std::uint64_t length) const;
   // The next acknowledgement of an endpoint; they are small, never wait behind data, and are not
   // merged, for each may carry the only news of a trimmed packet.
   bool poll_ack(std::uint32_t endpoint, Transmit& out);
@@ -186,6 +192,7 @@ class Srd {
     bool buried;                    // a path seemed dead: those that work are kept
     std::uint32_t reads;            // list of those without an answer
     std::uint32_t responses;        // messages that answer reads
+    std::uint32_t payload;          // bytes of a message in one packet
 
     std::uint32_t wide;  // where more than kWindow numbers are open: their slots, else kNone
     Slot near[kWindow];  // enough while little is lost
@@ -233,6 +240,7 @@ class Srd {
     std::uint32_t listen_before;
     std::uint16_t incomplete;  // messages in the list
     std::uint16_t beyond;      // packets that have arrived above `expected`
+    std::uint32_t payload;     // bytes of a message in one packet
     BitRing<kOpen> arrived;
     BitRing<kOpen> marked;
   };
@@ -252,7 +260,7 @@ class Srd {
   // srd.cpp: endpoints, peers, restarts
   std::uint32_t sender_for(std::uint32_t endpoint, std::uint32_t peer);
   std::uint32_t receiver_for(std::uint32_t endpoint, std::uint32_t peer);
-  std::uint32_t packets_for(Op op, std::uint64_t bytes) const;  // 0: too long
+  static std::uint32_t packets_for(Op op, std::uint64_t bytes, std::uint32_t payload);  // 0: too long
   bool meet(Instant now, std::uint32_t endpoint, std::uint32_t peer, std::uint16_t generation);
   void begin_stream(Sender& sender);
   void fail(Instant now, std::uint32_t sender);

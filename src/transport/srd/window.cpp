@@ -36,7 +36,7 @@ void Srd::sample_packet(Sender& sender, std::uint32_t sequence, std::int32_t fli
   const auto rtt = static_cast<std::uint32_t>(flight);
   if (sender.drops) {
     const SendMessage& message = send_messages_[message_with(send_messages_, sequence, sender.first_message)];
-    const bool full = sequence + 1 != message.first + message.packets || message.bytes % config_.payload == 0;
+    const bool full = sequence + 1 != message.first + message.packets || message.bytes % sender.payload == 0;
     if (!full && sender.full_seen) return;
     if (full && !sender.full_seen) {
       sender.full_seen = true;
@@ -180,7 +180,7 @@ void Srd::change_fan_in(Instant now, Sender& sender, std::uint16_t fan_in) {
 
 // How long it takes until it is our turn again: the receiver's link is shared, or less than a packet may be in flight.
 Instant Srd::turn_of(const Sender& sender) const {
-  Instant turn = sender.fan_in > 1 ? config_.packet_time * sender.fan_in : 0;
+  Instant turn = sender.fan_in > 1 ? config_.packet_time * sender.payload / config_.payload * sender.fan_in : 0;
   if (!sender.drops) return turn;
   turn = turn * full_window_ / sender.most;
   const std::uint32_t share = sender.window / sender.fan_in;

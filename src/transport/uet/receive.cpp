@@ -182,6 +182,10 @@ bool Uet::poll_ack(std::uint32_t endpoint, Transmit& out) {
   return true;
 }
 
-std::uint64_t Uet::underway_bytes() const { return packets_underway(receivers_, receive_messages_) * config_.payload; }
+std::uint64_t Uet::underway_bytes() const {
+  std::uint64_t packets = 0;
+  for (std::uint32_t i = 0; i < receivers_.size(); ++i) packets += packets_underway(receivers_[i], receive_messages_);
+  return packets * config_.payload;
+}
 
 }  // namespace weft::transport

@@ -1,0 +1,78 @@
+#include "base/crc32c.hpp"
+
+#if defined(__x86_64__)
+#include <nmmintrin.h>
+
+#include <cstring>
+
+namespace weft {
+namespace {
+
+// The instruction takes three cycles and another may begin in each: three lanes of this many bytes, of which the first
+// two are then moved past what follows them.
+constexpr std::size_t kLane = 512;
+
+// What a checksum becomes when `kLane` zeros follow it: it is linear, so that a table for each of its bytes does.
+using Moved = std::array<std::array<std::uint32_t, 256>, 4>;
+constexpr Moved kMoved = [] {
+  std::array<std::uint32_t, 32> bit{};
+  for (std::uint32_t i = 0; i < 32; ++i) {
+    std::uint32_t rest = 1u << i;
+    for (std::size_t n = 0; n < kLane; ++n) rest = (rest >> 8) ^ detail::kCrc32cTable[rest & 0xFF];
+    bit[i] = rest;
+  }
+  Moved moved{};
+  for (std::uint32_t byte = 0; byte < 4; ++byte)
+    for (std::uint32_t value = 0; value < 256; ++value)
+      for (std::uint32_t i = 0; i < 8; ++i)
+        if (value >> i & 1) moved[byte][value] ^= bit[8 * byte + i];
+  return moved;
+}();
+
+std::uint32_t move(std::uint32_t rest) {
+  return kMoved[0][rest & 0xFF] ^ kMoved[1][rest >> 8 & 0xFF] ^ kMoved[2][rest >> 16 & 0xFF] ^ kMoved[3][rest >> 24];
+}
+
+std::uint64_t word_at(const std::uint8_t* at) {
+  std::uint64_t word;
+  std::memcpy(&word, at, sizeof word);
+  return word;
+}
+
+[[gnu::target("sse4.2")]] std::uint32_t by_instruction(std::span<const std::uint8_t> bytes, std::uint32_t before) {
+  std::uint64_t rest = ~before;
+  const std::uint8_t* at = bytes.data();
+  const std::uint8_t* const end = at + bytes.size();
+  for (; end - at >= static_cast<std::ptrdiff_t>(3 * kLane); at += 3 * kLane) {
+    std::uint64_t second = 0;
+    std::uint64_t third = 0;
+    for (std::size_t i = 0; i < kLane; i += 8) {
+      rest = _mm_crc32_u64(rest, word_at(at + i));
+      second = _mm_crc32_u64(second, word_at(at + kLane + i));
+      third = _mm_crc32_u64(third, word_at(at + 2 * kLane + i));
+    }
+    rest = move(move(static_cast<std::uint32_t>(rest)) ^ static_cast<std::uint32_t>(second)) ^ third;
+  }
+  for (; end - at >= 8; at += 8) rest = _mm_crc32_u64(rest, word_at(at));
+  auto last = static_cast<std::uint32_t>(rest);
+  for (; at != end; ++at) last = _mm_crc32_u8(last, *at);
+  return ~last;
+}
+
+}  // namespace
+
+std::uint32_t crc32c(std::span<const std::uint8_t> bytes, std::uint32_t before) {
+  static const bool kHas = __builtin_cpu_supports("sse4.2");
+  return kHas ? by_instruction(bytes, before) : crc32c_by_table(bytes, before);
+}
+
+}  // namespace weft
+#else
+namespace weft {
+
+std::uint32_t crc32c(std::span<const std::uint8_t> bytes, std::uint32_t before) {
+  return crc32c_by_table(bytes, before);
+}
+
+}  // namespace weft
+#endif

@@ -1,0 +1,232 @@
+// How a node's connections begin, stay alive and end.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "net/node.hpp"
+
+namespace weft::net {
+namespace {
+
+using transport::kNever;
+using transport::kNone;
+
+constexpr Instant kFirstWait = 50 * kMillisecond;  // for an answer to a greeting
+constexpr Instant kPingEvery = kSecond;
+constexpr std::uint32_t kTriesPerSize = 3;
+// Shorter and shorter until a path takes it: jumbo frames, FDDI's 4352, Ethernet's 1500, tunnels, IPv6's least.
+constexpr std::array<std::size_t, 5> kSizes = {8952, 4324, 1472, 1400, 1232};
+
+std::size_t shorter_than(std::size_t datagram) {
+  for (const std::size_t size : kSizes)
+    if (size < datagram) return size;
+  return datagram;
+}
+
+}  // namespace
+
+std::uint32_t Node::peer_at(const Address& address) {
+  const auto [found, added] = by_address_.try_emplace(address, static_cast<std::uint32_t>(peers_.size()));
+  if (added) peers_.push_back({address, kNone, {}});
+  return found->second;
+}
+
+bool Node::connected(std::uint32_t peer) const {
+  const std::uint32_t number = peers_[peer].connection;
+  return number != kNone && connections_[number].state == State::up;
+}
+
+void Node::connect(std::uint32_t peer) {
+  if (peers_[peer].connection != kNone) return;
+  const std::uint32_t number = open_connection(peer, State::greeting);
+  Connection& connection = connections_[number];
+  if (peers_[peer].address == address()) {  // what is sent to oneself comes back by the same number
+    connection.theirs = connection.ours;
+    return come_up(number, connection.datagram);
+  }
+  greet(number);
+}
+
+std::uint32_t Node::open_connection(std::uint32_t peer, State state) {
+  const auto number = static_cast<std::uint32_t>(connections_.size());
+  Connection& connection = connections_.emplace_back();
+  connection.peer = peer;
+  connection.state = state;
+  do connection.ours = random_number();
+  while (by_number_.contains(connection.ours));
+  connection.nonce = random_number();
+  connection.began = connection.heard = now_;
+  connection.datagram = longest_towards(peers_[peer].address);
+  by_number_.emplace(connection.ours, number);
+  peers_[peer].connection = number;
+  peers_[peer].failure.clear();
+  return number;
+}
+
+std::size_t Node::longest_towards(const Address& address) const {
+  return config_.datagram > 0 ? config_.datagram : datagram_towards(address);
+}
+
+void Node::greet(std::uint32_t number) {
+  Connection& connection = connections_[number];
+  if (now_ - connection.began > config_.connect_within)
+    return fail(number, fmt::format("nobody answered at {}", peers_[connection.peer].address.text()));
+  say(connection, Control::hello, connection.tries++);
+  set_due(number, now_ + (kFirstWait << std::min(connection.tries / 2, 4u)));
+}
+
+void Node::say(const Connection& connection, Control type, std::uint32_t path) {
+  ControlPacket packet;
+  packet.type = type;
+  packet.connection = connection.theirs;
+  packet.own_connection = connection.ours;
+  packet.nonce = connection.nonce;
+  packet.cookie = connection.cookie;
+  packet.port = address().port();
+  packet.largest = static_cast<std::uint16_t>(connection.datagram);
+  if (type == Control::hello || type == Control::accept)
+    packet.datagram = static_cast<std::uint16_t>(connection.datagram);
+  send_raw(path, peers_[connection.peer].address, encode(packet));
+}
+
+void Node::take_control(const Inbox::Datagram& datagram) {
+  const auto packet = decode_control(datagram.bytes);
+  if (!packet) {
+    ++counters_.not_ours;
+    if (const auto refusal = refusal_of(datagram.bytes)) send_raw(0, datagram.from, encode(*refusal));
+    return;
+  }
+  if (packet->type == Control::hello) return take_hello(datagram.from, *packet);
+  const auto known = by_number_.find(packet->connection);
+  if (known == by_number_.end()) {
+    ++counters_.not_ours;
+    return;
+  }
+  const std::uint32_t number = known->second;
+  Connection& connection = connections_[number];
+  if (packet->type == Control::retry || packet->type == Control::refused) {
+    // Nobody has shown yet who speaks: it counts only while somebody is greeted, and only by the number we gave.
+    if (connection.state != State::greeting || packet->nonce != connection.nonce) return;
+    if (packet->type == Control::refused) return fail(number, packet->text);
+    if (connection.cookie == packet->cookie) return;
+    connection.cookie = packet->cookie;
+    return greet(number);
+  }
+  if (packet->type == Control::accept) {
+    if (connection.state == State::over || packet->nonce != connection.nonce) return;
+    if (connection.theirs != 0 && connection.theirs != packet->own_connection) return;
+    if (connection.state == State::greeting) {
+      if (packet->datagram < kLeastDatagram || packet->datagram > connection.datagram) return;
+      connection.theirs = packet->own_connection;
+      come_up(number, packet->datagram);
+    }
+    return say(connection, Control::ping, connection.tries);
+  }
+  if (packet->own_connection != connection.theirs) return;
+  connection.heard = now_;
+  if (connection.state == State::accepted && packet->largest >= kLeastDatagram &&
+      packet->largest <= connection.datagram)
+    come_up(number, packet->largest);
+  if (packet->type == Control::ping) say(connection, Control::pong, connection.tries++);
+  if (packet->type == Control::bye) fail(number, "it has ended");
+}
+
+void Node::take_hello(const Address& from, const ControlPacket& hello) {
+  Address address = from;
+  address.set_port(hello.port);
+  const std::int64_t seconds = now_ / kSecond;
+  if (hello.datagram < kLeastDatagram) return;
+  if (!cookies_.check(hello.cookie, address, hello.own_connection, seconds)) {
+    ControlPacket retry;
+    retry.type = Control::retry;
+    retry.connection = hello.own_connection;
+    retry.nonce = hello.nonce;
+    retry.cookie = cookies_.make(address, hello.own_connection, seconds);
+    return send_raw(0, address, encode(retry));
+  }
+  const std::uint32_t peer = peer_at(address);
+  std::uint32_t number = peers_[peer].connection;
+  // Another number than before: whoever had it is gone, and this is the next one there.
+  if (number != kNone && connections_[number].theirs != 0 && connections_[number].theirs != hello.own_connection) {
+    fail(number, "it was started anew");
+    number = kNone;
+  }
+  if (number == kNone) number = open_connection(peer, State::accepted);
+  Connection& connection = connections_[number];
+  if (connection.state == State::greeting) {
+    // Both greet each other: the smaller number's greeting counts.
+    if (connection.ours < hello.own_connection) return;
+    connection.state = State::accepted;
+  }
+  connection.theirs = hello.own_connection;
+  connection.heard = now_;
+  if (connection.state == State::accepted)
+    connection.datagram = std::min<std::size_t>(hello.datagram, longest_towards(address));
+  ControlPacket accept;
+  accept.type = Control::accept;
+  accept.connection = connection.theirs;
+  accept.own_connection = connection.ours;
+  accept.nonce = hello.nonce;
+  accept.port = this->address().port();
+  accept.datagram = static_cast<std::uint16_t>(connection.datagram);
+  send_raw(connection.tries++, address, encode(accept));
+  if (connection.state == State::accepted) set_due(number, now_ + kPingEvery);
+}
+
+void Node::come_up(std::uint32_t number, std::size_t datagram) {
+  Connection& connection = connections_[number];
+  connection.state = State::up;
+  connection.datagram = datagram;
+  connection.fragment = static_cast<std::uint16_t>(datagram - kAroundPayload);
+  srd_.set_payload(0, number, connection.fragment);
+  connection.heard = now_;
+  set_due(number, now_ + kPingEvery);
+  const std::vector<std::uint32_t> waiting = std::exchange(connection.waiting, {});
+  for (const std::uint32_t slot : waiting) post(slot);
+}
+
+void Node::fail(std::uint32_t number, std::string why) {
+  Connection& connection = connections_[number];
+  if (connection.state == State::over) return;
+  if (connection.theirs != 0) say(connection, Control::bye, connection.tries);
+  connection.state = State::over;
+  set_due(number, kNever);
+  by_number_.erase(connection.ours);
+  for (const std::uint32_t first : connection.arriving) arriving_.erase(std::uint64_t{number} << 32 | first);
+  connection.arriving.clear();
+  for (const std::uint32_t slot : std::exchange(connection.waiting, {})) outgoing_.give_back(slot);
+  Peer& peer = peers_[connection.peer];
+  peer.connection = kNone;
+  peer.failure = std::move(why);
+  layer_.peer_failed(now_, connection.peer);
+}
+
+void Node::set_due(std::uint32_t number, Instant due) {
+  Connection& connection = connections_[number];
+  if (connection.due != kNever) timers_.erase({connection.due, number});
+  connection.due = due;
+  if (due != kNever) timers_.insert({due, number});
+}
+
+void Node::run_timers() {
+  while (!timers_.empty() && timers_.begin()->first <= now_) {
+    const std::uint32_t number = timers_.begin()->second;
+    Connection& connection = connections_[number];
+    if (connection.state == State::greeting) {
+      if (connection.tries % kTriesPerSize == 0) connection.datagram = shorter_than(connection.datagram);
+      greet(number);
+      continue;
+    }
+    const Instant quiet = now_ - connection.heard;
+    if (quiet > config_.dead_after) {
+      fail(number, fmt::format("nothing came from it for {} s", quiet / kSecond));
+      continue;
+    }
+    if (quiet >= kPingEvery && peers_[connection.peer].address != address())
+      say(connection, Control::ping, connection.tries++);
+    set_due(number, now_ + kPingEvery);
+  }
+}
+
+}  // namespace weft::net

@@ -1,0 +1,75 @@
+#pragma once
+// The packets by which two processes agree on a connection, and by which they see that it is alive. 64 bytes, as long
+// in every version, so that whoever speaks another one can be told so in words; then zeros that make a greeting as
+// long as the longest packet will be: what arrives has shown that the path takes it.
+//
+//   offset size field
+//        0    1 version
+//        1    1 type              16 hello, 17 retry, 18 accept, 19 refused, 20 ping, 21 pong, 22 bye
+//        2    2                   0
+//        4    4 checksum          CRC-32C of the 64 bytes and the text, with this field zero
+//        8    8 connection        the receiver's number for it; 0 where it has not said one yet
+//       16    8 own connection    the sender's number for it
+//       24    8 nonce             comes back in the answer
+//       32   16 cookie            retry: what a hello has to bring back; hello: zeros at first
+//       48    2 port              hello, accept: where the sender takes packets
+//       50    2 datagram          hello, accept: bytes of this datagram, zeros included
+//       52    2 largest           likewise: of the longest datagram that the sender takes
+//       54    2 text              refused: bytes of text behind this header, at most 200
+//       56    4 features          bits; what both have is used
+//       60    4                   0
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "net/address.hpp"
+
+namespace weft::net {
+
+enum class Control : std::uint8_t { hello = 16, retry, accept, refused, ping, pong, bye };
+
+inline constexpr std::size_t kControlBytes = 64;
+inline constexpr std::size_t kMostText = 200;
+
+using Cookie = std::array<std::uint8_t, 16>;
+
+struct ControlPacket {
+  Control type = Control::hello;
+  std::uint64_t connection = 0;
+  std::uint64_t own_connection = 0;
+  std::uint64_t nonce = 0;
+  Cookie cookie{};
+  std::uint16_t port = 0;
+  std::uint16_t datagram = 0;
+  std::uint16_t largest = 0;
+  std::uint32_t features = 0;
+  std::string text;
+};
+
+std::vector<std::uint8_t> encode(const ControlPacket& packet);
+std::optional<ControlPacket> decode_control(std::span<const std::uint8_t> in);
+
+// What to say to a greeting of another version; nothing where it is none.
+std::optional<ControlPacket> refusal_of(std::span<const std::uint8_t> hello);
+
+// Says who has been where a hello claims to be from, without keeping anything for those who have not.
+class Cookies {
+ public:
+  Cookies();
+  Cookie make(const Address& from, std::uint64_t connection, std::int64_t seconds) const;
+  bool check(const Cookie& cookie, const Address& from, std::uint64_t connection, std::int64_t seconds) const;
+
+ private:
+  Cookie at(const Address& from, std::uint64_t connection, std::int64_t epoch) const;
+  std::array<std::uint8_t, 32> secret_;
+};
+
+// Nobody guesses it; never 0.
+std::uint64_t random_number();
+
+}  // namespace weft::net

@@ -1,0 +1,203 @@
+#pragma once
+// A process on the wire: SRD over UDP, below a layer of messages (transport/rdm/carrier.hpp).
+//
+// Packets are taken at one port and leave from many: the source port is the path, and switches hash it (ECMP). A
+// connection is agreed on by four packets (control.hpp): hello, retry with a cookie, hello with it, accept. From then on every
+// packet bears a random number of 64 bits that its receiver chose, so that nobody who is not on the path can say
+// anything that counts. What a packet says is checked before the transport hears of it: its checksums, its length
+// against what its numbers say, its fragment size against the peer's.
+//
+// A node has no thread. Whoever calls progress() moves what can be moved; wait() sleeps until there is something to do.
+// Calls come from one thread at a time; background.hpp has a thread for programs that compute for long.
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.hpp"
+#include "net/address.hpp"
+#include "net/control.hpp"
+#include "net/udp.hpp"
+#include "transport/rdm/carrier.hpp"
+#include "transport/slab.hpp"
+#include "transport/srd/codec.hpp"
+#include "transport/srd/srd.hpp"
+
+namespace weft::net {
+
+using transport::Instant;
+
+inline constexpr std::size_t kAroundPayload = transport::kWireHeader + transport::kMostEnvelope;
+inline constexpr Instant kMillisecond = 1'000'000'000;
+inline constexpr Instant kSecond = 1000 * kMillisecond;
+
+struct NodeConfig {
+  Address local = Address::any(AF_INET);  // where packets are taken; port 0: any
+  std::uint32_t paths = 64;               // source ports
+  std::size_t datagram = 0;               // longest, in bytes of UDP payload; 0: as the interface allows
+  Instant connect_within = 10 * kSecond;
+  Instant dead_after = 8 * kSecond;  // without a word, though asked
+};
+
+// What a handle of the layer's driver stands for.
+class Pointers {
+ public:
+  virtual std::byte* at(transport::rdm::Place place) = 0;
+
+ protected:
+  ~Pointers() = default;
+};
+
+struct NodeCounters {
+  std::uint64_t datagrams_in = 0;
+  std::uint64_t bytes_in = 0;
+  std::uint64_t datagrams_out = 0;
+  std::uint64_t bytes_out = 0;
+  std::uint64_t system_calls = 0;     // that sent or took something
+  std::uint64_t not_ours = 0;         // no packet of a connection that is open
+  std::uint64_t damaged = 0;          // of one, but its contents do not fit its checksum or its numbers
+  std::uint64_t refused_by_kernel = 0;  // could not be sent: counts as lost
+};
+
+struct PathReport {
+  std::uint16_t port = 0;  // source port
+  std::uint64_t packets = 0;
+  std::uint64_t bytes = 0;
+};
+
+class Node {
+ public:
+  static Result<std::unique_ptr<Node>, std::string> open(const NodeConfig& config, transport::rdm::Layer& layer,
+                                                         Pointers& pointers);
+  ~Node();  // says goodbye to those who are connected
+
+  const Address& address() const { return sockets_.front().local(); }
+  // The number of whoever takes packets at an address; the same one every time. Nothing is sent yet.
+  std::uint32_t peer_at(const Address& address);
+  const Address& address_of(std::uint32_t peer) const { return peers_[peer].address; }
+  // Begins to connect; what the layer sends to a peer does so by itself.
+  void connect(std::uint32_t peer);
+  bool connected(std::uint32_t peer) const;
+  const std::string& why_failed(std::uint32_t peer) const { return peers_[peer].failure; }
+
+  void progress();
+  // Sends what the layer has meanwhile, and looks at nothing else.
+  void push();
+  // Until something arrives, a timer is due, or `until` has come.
+  void wait(Instant until);
+  Instant next_wake() const;
+  int fd() const { return sockets_.front().fd(); }  // readable: progress() has something to do
+  static Instant now();
+
+  const NodeCounters& counters() const { return counters_; }
+  const transport::SrdCounters& srd_counters() const { return srd_.counters(); }
+  const std::vector<PathReport>& paths() const { return paths_; }
+  const UdpSocket& socket() const { return sockets_.front(); }
+
+ private:
+  struct Peer {
+    Address address;
+    std::uint32_t connection = transport::kNone;
+    std::string failure;
+  };
+  enum class State : std::uint8_t { greeting, accepted, up, over };
+  struct Connection {
+    std::uint32_t peer = 0;
+    State state = State::greeting;
+    std::uint64_t ours = 0;    // number that the peer's packets bear
+    std::uint64_t theirs = 0;  // and that ours bear; 0: not known yet
+    std::uint64_t nonce = 0;
+    Cookie cookie{};
+    std::uint32_t tries = 0;
+    std::size_t datagram = 0;    // that greetings are long, and then what is known to get there
+    std::uint16_t fragment = 0;  // payload of a full packet, both ways; 0: not agreed on yet
+    Instant began = 0;
+    Instant heard = 0;
+    Instant arrived = 0;  // when the packet came that the next acknowledgement answers
+    Instant due = transport::kNever;
+    std::vector<std::uint32_t> waiting;  // outgoing messages that wait for the connection
+    std::set<std::uint32_t> arriving;    // first numbers of messages of which not all is here
+  };
+  struct Outgoing {
+    transport::rdm::Outgoing message;
+    std::uint32_t connection = transport::kNone;
+  };
+  // Packets that go down together: of one connection, by one path, of one length.
+  struct Train {
+    std::uint32_t connection = transport::kNone;
+    std::uint32_t path = 0;
+    std::size_t segment = 0;
+    std::size_t bytes = 0;
+    std::size_t count = 0;
+    bool ended = false;  // the last is shorter
+    std::vector<iovec> parts;
+    std::array<std::array<std::uint8_t, transport::kWireHeader + transport::kMostEnvelope>, kMostSegments> headers;
+  };
+
+  Node(const NodeConfig& config, transport::rdm::Layer& layer, Pointers& pointers, std::vector<UdpSocket> sockets,
+       const transport::SrdConfig& srd);
+
+  // node.cpp
+  void pull();
+  void post(std::uint32_t outgoing);
+  void finish();
+  std::byte* bytes_at(transport::rdm::Place place);
+
+  // send.cpp
+  void send_acks();
+  void send_data();
+  void add_to_train(const transport::Transmit& out);
+  bool flush();
+  void send_raw(std::uint32_t path, const Address& to, std::span<const std::uint8_t> bytes);
+
+  // receive.cpp
+  bool receive();
+  void take(const Inbox::Datagram& datagram);
+  void take_packet(const Inbox::Datagram& datagram);
+  bool fits(const transport::Encoded& packet, std::uint16_t fragment, std::span<const std::uint8_t> rest) const;
+  void place(std::uint32_t connection, const transport::Encoded& packet, const transport::Placement& placement,
+             std::span<const std::uint8_t> rest, Instant at);
+
+  // connect.cpp
+  void take_control(const Inbox::Datagram& datagram);
+  void take_hello(const Address& from, const ControlPacket& hello);
+  std::uint32_t open_connection(std::uint32_t peer, State state);
+  void greet(std::uint32_t connection);
+  void say(const Connection& connection, Control type, std::uint32_t path);
+  std::size_t longest_towards(const Address& address) const;
+  void come_up(std::uint32_t connection, std::size_t datagram);
+  void fail(std::uint32_t connection, std::string why);
+  void set_due(std::uint32_t connection, Instant due);
+  void run_timers();
+
+  NodeConfig config_;
+  transport::rdm::Layer& layer_;
+  Pointers& pointers_;
+  std::vector<UdpSocket> sockets_;  // the first takes packets; each sends those of a path
+  transport::Srd srd_;
+  Cookies cookies_;
+  Inbox inbox_;
+  Train train_;
+  bool blocked_ = false;  // the kernel has no room for the train
+  Instant now_ = 0;
+  std::vector<Peer> peers_;
+  std::unordered_map<Address, std::uint32_t, AddressHash> by_address_;
+  std::deque<Connection> connections_;  // by the number that the transport has for the peer
+  std::unordered_map<std::uint64_t, std::uint32_t> by_number_;
+  transport::Slab<Outgoing> outgoing_;
+  struct Arriving {
+    transport::rdm::Sink sink;
+    std::byte* bytes;
+  };
+  std::unordered_map<std::uint64_t, Arriving> arriving_;  // by connection and first number
+  std::set<std::pair<Instant, std::uint32_t>> timers_;
+  std::vector<PathReport> paths_;
+  NodeCounters counters_;
+};
+
+}  // namespace weft::net

@@ -1,0 +1,107 @@
+// What arrives at a node: checked, handed to the transport, and put where the layer wants it.
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/crc32c.hpp"
+#include "net/node.hpp"
+
+namespace weft::net {
+namespace {
+
+constexpr std::int64_t kMostAge = 1'000'000'000;  // ns
+
+}  // namespace
+
+bool Node::receive() {
+  const std::size_t datagrams = inbox_.take(sockets_.front(), [&](const Inbox::Datagram& datagram) { take(datagram); });
+  counters_.system_calls += datagrams > 0;
+  counters_.datagrams_in += datagrams;
+  return datagrams > 0;
+}
+
+void Node::take(const Inbox::Datagram& datagram) {
+  counters_.bytes_in += datagram.bytes.size();
+  if (datagram.bytes.size() < 2) {
+    ++counters_.not_ours;
+  } else if (datagram.bytes[1] <= static_cast<std::uint8_t>(transport::PacketType::ack)) {
+    take_packet(datagram);
+  } else {
+    take_control(datagram);
+  }
+}
+
+void Node::take_packet(const Inbox::Datagram& datagram) {
+  auto packet = transport::decode(datagram.bytes);
+  const auto known = packet ? by_number_.find(transport::connection_of(packet->header)) : by_number_.end();
+  if (known == by_number_.end()) {
+    ++counters_.not_ours;
+    return;
+  }
+  const std::uint32_t number = known->second;
+  Connection& connection = connections_[number];
+  const auto rest = datagram.bytes.subspan(transport::kWireHeader);
+  const bool data = packet->type == transport::PacketType::data;
+  packet->header.source = number;
+  packet->header.destination = 0;
+  // The first packet may overtake what says how long packets are; it says so itself.
+  if (data && connection.state == State::accepted && packet->fragment + kAroundPayload <= connection.datagram)
+    come_up(number, packet->fragment + kAroundPayload);
+  if (connection.state != State::up || (data && !fits(*packet, connection.fragment, rest))) {
+    ++counters_.damaged;
+    return;
+  }
+  connection.heard = now_;
+  auto flags = packet->flags;
+  if (data) {
+    flags &= transport::kAckNow | transport::kResent;
+    if (datagram.marked) flags |= transport::kMarked;
+  }
+  // Neither what waited here counts as a round trip, nor what waited at the peer.
+  Instant at = now_ - std::min<std::int64_t>(datagram.age, kMostAge) * 1000;
+  if (data) connection.arrived = at;
+  if (!data) at -= std::min<std::int64_t>(packet->waited, kMostAge) * 1000;
+  const transport::Placement placement = srd_.handle(at, 0, packet->type, flags, packet->header);
+  if (placement.kind == transport::Placement::Kind::place) place(number, *packet, placement, rest, at);
+  if (!srd_.completions().empty()) finish();
+}
+
+// Whether its contents are what its header says.
+bool Node::fits(const transport::Encoded& packet, std::uint16_t fragment, std::span<const std::uint8_t> rest) const {
+  return packet.header.op == transport::Op::send && packet.fragment == fragment && rest.size() >= packet.envelope &&
+         srd_.has_length(0, packet.header, rest.size() - packet.envelope) && crc32c(rest) == packet.payload_checksum;
+}
+
+void Node::place(std::uint32_t number, const transport::Encoded& packet, const transport::Placement& placement,
+                 std::span<const std::uint8_t> rest, Instant at) {
+  using transport::rdm::Sink;
+  const std::uint64_t size = packet.header.data.size;
+  const std::uint64_t key = std::uint64_t{number} << 32 | placement.first;
+  const bool whole = placement.complete && size <= packet.fragment;
+  auto found = whole ? arriving_.end() : arriving_.find(key);
+  Arriving arriving{};
+  if (found == arriving_.end()) {
+    const auto envelope = std::as_bytes(rest.first(packet.envelope));
+    arriving.sink = layer_.arrived(at, connections_[number].peer, envelope, size);
+    if (arriving.sink.kind == Sink::Kind::refused) return fail(number, "it sent what has no place here");
+    arriving.bytes = arriving.sink.room > 0 ? bytes_at(arriving.sink.place) : nullptr;
+    if (!whole) {
+      found = arriving_.emplace(key, arriving).first;
+      connections_[number].arriving.insert(placement.first);
+    }
+  } else {
+    arriving = found->second;
+  }
+  const auto payload = rest.subspan(packet.envelope);
+  if (placement.offset < arriving.sink.room)
+    std::memcpy(arriving.bytes + placement.offset, payload.data(),
+                std::min<std::uint64_t>(payload.size(), arriving.sink.room - placement.offset));
+  if (!placement.complete) return;
+  if (!whole) {
+    arriving_.erase(found);
+    connections_[number].arriving.erase(placement.first);
+  }
+  layer_.landed(at, connections_[number].peer, arriving.sink.context);
+}
+
+}  // namespace weft::net

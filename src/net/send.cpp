@@ -1,0 +1,123 @@
+// A node's packets on their way out: trains of those that go by one path.
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/crc32c.hpp"
+#include "net/node.hpp"
+
+namespace weft::net {
+namespace {
+
+constexpr std::size_t kMostTrains = 64;  // before what has come in meanwhile is looked at
+
+}  // namespace
+
+void Node::send_raw(std::uint32_t path, const Address& to, std::span<const std::uint8_t> bytes) {
+  iovec part{const_cast<std::uint8_t*>(bytes.data()), bytes.size()};
+  path %= static_cast<std::uint32_t>(sockets_.size());
+  ++counters_.system_calls;
+  if (sockets_[path].send(to, {&part, 1}, bytes.size()) != 0) {
+    ++counters_.refused_by_kernel;
+    return;
+  }
+  ++counters_.datagrams_out;
+  counters_.bytes_out += bytes.size();
+}
+
+void Node::send_acks() {
+  transport::Transmit out;
+  std::array<std::uint8_t, transport::kWireHeader> bytes;
+  while (srd_.poll_ack(0, out)) {
+    const Connection& connection = connections_[out.header.destination];
+    if (connection.state == State::over || connection.theirs == 0) continue;
+    transport::Encoded packet;
+    packet.type = out.type;
+    packet.flags = out.flags;
+    packet.header = out.header;
+    packet.header.path = static_cast<std::uint16_t>(out.header.path % sockets_.size());
+    packet.waited = static_cast<std::uint32_t>(std::clamp<Instant>((now() - connection.arrived) / 1000, 0, 1'000'000'000));
+    transport::set_connection(packet.header, connection.theirs);
+    transport::encode(packet, bytes);
+    send_raw(out.header.path, peers_[connection.peer].address, bytes);
+  }
+}
+
+void Node::send_data() {
+  if (blocked_ && !flush()) return;
+  transport::Transmit out;
+  const std::uint64_t most = counters_.system_calls + kMostTrains;
+  while (counters_.system_calls < most && srd_.poll(now_, 0, out)) {
+    if (connections_[out.header.destination].state != State::over) add_to_train(out);
+    if (blocked_) return;
+  }
+  flush();
+}
+
+void Node::add_to_train(const transport::Transmit& out) {
+  const std::uint32_t number = out.header.destination;
+  const Connection& connection = connections_[number];
+  const transport::rdm::Outgoing& message = outgoing_[out.header.data.tag].message;
+  const auto path = out.header.path % static_cast<std::uint32_t>(sockets_.size());
+  const std::size_t envelope = message.envelope.size;
+  const std::size_t payload = out.wire_bytes - srd_.config().header;
+  const std::size_t segment = transport::kWireHeader + envelope + payload;
+  const bool joins = train_.count > 0 && !train_.ended && train_.connection == number && train_.path == path &&
+                     segment <= train_.segment && train_.count < kMostSegments && sockets_[path].segments() &&
+                     train_.bytes + segment <= kMostDatagram;
+  // A packet that the kernel has no room for is one that vanishes.
+  if (!joins && !flush()) return;
+  if (train_.count == 0) {
+    train_.connection = number;
+    train_.path = path;
+    train_.segment = segment;
+    train_.ended = false;
+  }
+  train_.ended = segment < train_.segment;
+  auto& header = train_.headers[train_.count++];
+  train_.bytes += segment;
+
+  transport::Encoded packet;
+  packet.type = out.type;
+  packet.flags = out.flags;
+  packet.header = out.header;
+  packet.header.path = static_cast<std::uint16_t>(path);
+  transport::set_connection(packet.header, connection.theirs);
+  packet.fragment = connection.fragment;
+  packet.envelope = message.envelope.size;
+  const auto* const name = reinterpret_cast<const std::uint8_t*>(message.envelope.bytes.data());
+  std::copy_n(name, envelope, header.begin() + transport::kWireHeader);
+  packet.payload_checksum = crc32c({name, envelope});
+  std::uint8_t* bytes = nullptr;
+  if (payload > 0) {
+    const std::uint64_t offset = std::uint64_t{out.header.sequence - out.header.data.first} * connection.fragment;
+    bytes = reinterpret_cast<std::uint8_t*>(
+        bytes_at({message.payload.memory, message.payload.offset + offset}));
+    packet.payload_checksum = crc32c({bytes, payload}, packet.payload_checksum);
+  }
+  transport::encode(packet, header);
+  train_.parts.push_back({header.data(), transport::kWireHeader + envelope});
+  if (payload > 0) train_.parts.push_back({bytes, payload});
+}
+
+// False: the kernel has no room now.
+bool Node::flush() {
+  if (train_.count == 0) return true;
+  ++counters_.system_calls;
+  const Connection& connection = connections_[train_.connection];
+  const int error = connection.state == State::over
+                        ? 0
+                        : sockets_[train_.path].send(peers_[connection.peer].address, train_.parts, train_.segment);
+  blocked_ = error == EAGAIN || error == EWOULDBLOCK;
+  if (blocked_) return false;
+  if (error != 0) counters_.refused_by_kernel += train_.count;
+  counters_.datagrams_out += train_.count;
+  counters_.bytes_out += train_.bytes;
+  paths_[train_.path].packets += train_.count;
+  paths_[train_.path].bytes += train_.bytes;
+  train_.parts.clear();
+  train_.count = train_.bytes = 0;
+  return true;
+}
+
+}  // namespace weft::net

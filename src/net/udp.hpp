@@ -1,0 +1,87 @@
+#pragma once
+// UDP sockets as SRD wants them: many datagrams in one system call, both ways.
+//
+// A system call and a pass through the stack cost about 1.7 us whatever they carry, so a train of datagrams to one
+// address goes down as one (UDP_SEGMENT), and what came one behind another on a path comes up as one (UDP_GRO).
+// Fragmentation by IP is off: a datagram that is too long is refused here or vanishes, and is never cut.
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "net/address.hpp"
+
+namespace weft::net {
+
+// What UDP can carry: 65,535 less the headers of IPv4 and UDP.
+inline constexpr std::size_t kMostDatagram = 65507;
+inline constexpr std::size_t kLeastDatagram = 1232;  // every path of IPv6 takes it
+inline constexpr std::size_t kMostSegments = 64;  // of a train; kernels before 6.9 take no more
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Descriptor();
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+class UdpSocket {
+ public:
+  // Bound to `local`; port 0: any. One that `receives` has as large a buffer as it may.
+  static Result<UdpSocket, std::string> open(const Address& local, bool receives);
+
+  int fd() const { return descriptor_.get(); }
+  const Address& local() const { return local_; }
+  std::size_t receive_buffer() const { return receive_buffer_; }
+  bool segments() const { return segments_; }    // trains go down as one
+  bool coalesces() const { return coalesces_; }  // and come up as one
+
+  // Datagrams of `segment` bytes each, the last as long as is left. 0, or errno: EAGAIN when the kernel has no room now.
+  int send(const Address& to, std::span<iovec> parts, std::size_t segment);
+
+ private:
+  Descriptor descriptor_;
+  Address local_;
+  std::size_t receive_buffer_ = 0;
+  bool segments_ = false;
+  bool coalesces_ = false;
+};
+
+// Memory for what arrives, and the way from one system call to single datagrams.
+class Inbox {
+ public:
+  Inbox();
+  ~Inbox();
+  struct Datagram {
+    std::span<const std::uint8_t> bytes;
+    const Address& from;
+    std::int64_t age;  // ns since the kernel had it
+    bool marked;       // ECN: congestion experienced
+  };
+  // All that is there, at most a few hundred datagrams. Returns how many; 0: none.
+  std::size_t take(const UdpSocket& socket, const std::function<void(const Datagram&)>& each);
+
+ private:
+  struct Slot;
+  std::vector<std::unique_ptr<Slot>> slots_;
+};
+
+// Bytes of UDP payload that fit the interface towards `to`.
+std::size_t datagram_towards(const Address& to);
+
+}  // namespace weft::net

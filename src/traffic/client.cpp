@@ -1,0 +1,261 @@
+#include "traffic/client.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <ctime>
+#include <memory>
+
+#include "traffic/messages.hpp"
+
+namespace weft::traffic {
+namespace {
+
+using net::kMillisecond;
+using net::kSecond;
+using net::Node;
+
+constexpr Instant kReportWithin = 10 * kSecond;
+
+Instant realtime() {
+  timespec time{};
+  clock_gettime(CLOCK_REALTIME, &time);
+  return (time.tv_sec * 1'000'000'000LL + time.tv_nsec) * 1000;
+}
+
+// One endpoint of a client.
+class Sender : public Exchange {
+ public:
+  Sender(Pool& pool, const ClientOptions& options) : Exchange(pool), options_(options) {}
+
+  bool open(std::string& failure) {
+    net::NodeConfig config;
+    config.local = net::Address::any(options_.server.family());
+    config.paths = options_.paths;
+    config.datagram = options_.datagram;
+    auto node = Node::open(config, *this, *this);
+    if (!node) {
+      failure = node.error();
+      return false;
+    }
+    node_ = std::move(*node);
+    server_ = node_->peer_at(options_.server);
+    node_->connect(server_);
+    return true;
+  }
+
+  Node& node() { return *node_; }
+  bool connected() const { return node_->connected(server_); }
+  bool failed() const { return failed_; }
+  const std::string& why() const { return node_->why_failed(server_); }
+  std::uint64_t acknowledged() const { return acknowledged_; }
+  std::vector<Instant>& round_trips() { return round_trips_; }
+  bool idle() const { return in_flight_ == 0; }
+  bool reported() const { return reported_; }
+  const Measured& received() const { return received_; }
+
+  // Hands in what may go out by now. Returns when to come back.
+  Instant offer(Instant began, Instant now) {
+    if (options_.pattern == Pattern::requests) {
+      if (in_flight_ > 0 || done()) return transport::kNever;
+      asked_at_ = now;
+      post(Kind::request);
+      return transport::kNever;
+    }
+    while (in_flight_ == 0 || in_flight_ + options_.size <= options_.window) {
+      if (done()) return transport::kNever;
+      if (options_.rate > 0) {
+        const auto due = began + static_cast<Instant>(static_cast<double>(next_ * options_.size) * 8e12 /
+                                                      static_cast<double>(options_.rate));
+        if (due > now) return due;
+      }
+      post(Kind::data);
+    }
+    return transport::kNever;
+  }
+  void stop() { stopped_ = true; }
+  bool done() const { return stopped_ || (options_.messages > 0 && next_ >= options_.messages); }
+  void ask() { send({Kind::ask, server_, 0, 0, {}}); }
+
+ private:
+  void post(Kind kind) {
+    in_flight_ += options_.size;
+    send({kind, server_, next_++, options_.size, {}});
+  }
+  void on_sent(Instant, const Message& message) override {
+    if (message.kind != Kind::data) return;
+    acknowledged_ += message.bytes;
+    in_flight_ -= message.bytes;
+  }
+  void on_message(Instant now, const Message& message, std::span<const std::byte> payload) override {
+    if (message.kind == Kind::response && in_flight_ > 0 && message.number + 1 == next_) {
+      wrong_ += !pool_.is(message.number, payload);
+      round_trips_.push_back(now - asked_at_);
+      acknowledged_ += message.bytes;
+      in_flight_ = 0;
+    }
+    if (message.kind == Kind::report) {
+      reported_ = from_json(std::string(reinterpret_cast<const char*>(payload.data()), payload.size()), received_);
+      received_.wrong += wrong_;
+    }
+  }
+  void on_failed(Instant, std::uint32_t) override { failed_ = true; }
+
+  const ClientOptions& options_;
+  std::unique_ptr<Node> node_;
+  std::uint32_t server_ = 0;
+  std::uint64_t next_ = 0;
+  std::uint64_t in_flight_ = 0;
+  std::uint64_t acknowledged_ = 0;
+  std::uint64_t wrong_ = 0;
+  Instant asked_at_ = 0;
+  std::vector<Instant> round_trips_;
+  bool stopped_ = false;
+  bool failed_ = false;
+  bool reported_ = false;
+  Measured received_;
+};
+
+class Clients {
+ public:
+  explicit Clients(const ClientOptions& options) : options_(options), pool_(options.size) {}
+
+  ClientResult run(const std::function<bool(Instant, std::uint64_t)>& each_second);
+
+ private:
+  // Until `finished` says so of all of them, or `until` has come. `offering`: they hand in messages meanwhile.
+  bool turn(Instant until, bool offering, const std::function<bool(const Sender&)>& finished);
+  bool open();
+  void collect();
+  std::uint64_t acknowledged() const;
+
+  const ClientOptions& options_;
+  Pool pool_;
+  std::vector<std::unique_ptr<Sender>> senders_;
+  Instant began_ = 0;
+  ClientResult result_;
+};
+
+std::uint64_t Clients::acknowledged() const {
+  std::uint64_t bytes = 0;
+  for (const auto& sender : senders_) bytes += sender->acknowledged();
+  return bytes;
+}
+
+bool Clients::turn(Instant until, bool offering, const std::function<bool(const Sender&)>& finished) {
+  std::vector<pollfd> polls;
+  for (const auto& sender : senders_) polls.push_back({sender->node().fd(), POLLIN, 0});
+  for (;;) {
+    Instant now = Node::now();
+    if (now >= until) return false;
+    Instant wake = until;
+    bool all = true;
+    for (const auto& sender : senders_) {
+      sender->node().progress();
+      if (offering) {
+        wake = std::min(wake, sender->offer(began_, Node::now()));
+        sender->node().push();
+      }
+      if (sender->failed()) {
+        result_.failure = sender->why();
+        return false;
+      }
+      all = all && finished(*sender);
+    }
+    if (all) return true;
+    for (const auto& sender : senders_) wake = std::min(wake, sender->node().next_wake());
+    if (senders_.size() == 1) {
+      senders_.front()->node().wait(wake);
+      continue;
+    }
+    now = Node::now();
+    if (wake <= now) continue;
+    const timespec time{static_cast<time_t>((wake - now) / kSecond), static_cast<long>((wake - now) % kSecond / 1000)};
+    ppoll(polls.data(), polls.size(), &time, nullptr);
+  }
+}
+
+bool Clients::open() {
+  for (std::uint32_t i = 0; i < options_.endpoints; ++i) {
+    senders_.push_back(std::make_unique<Sender>(pool_, options_));
+    if (!senders_.back()->open(result_.failure)) return false;
+  }
+  if (turn(Node::now() + 30 * kSecond, false, [](const Sender& sender) { return sender.connected(); })) return true;
+  if (result_.failure.empty()) result_.failure = "nobody answered";
+  return false;
+}
+
+ClientResult Clients::run(const std::function<bool(Instant, std::uint64_t)>& each_second) {
+  if (!open()) return std::move(result_);
+  if (options_.start_at > 0)
+    turn(Node::now() + options_.start_at - realtime(), false, [](const Sender&) { return false; });
+  result_.began = realtime();
+  began_ = Node::now();
+  const Instant until = options_.messages > 0 ? transport::kNever : began_ + options_.duration;
+  bool going = true;
+  while (going && result_.failure.empty()) {
+    const Instant slice = std::min(until, Node::now() + kSecond);
+    going = !turn(slice, true, [](const Sender& sender) { return sender.done() && sender.idle(); }) &&
+            Node::now() < until && each_second(Node::now() - began_, acknowledged());
+  }
+  for (const auto& sender : senders_) sender->stop();
+  if (result_.failure.empty() &&
+      !turn(Node::now() + kReportWithin, false, [](const Sender& sender) { return sender.idle(); }) &&
+      result_.failure.empty())
+    result_.failure = "what was sent last was not acknowledged in time";
+  result_.ended = realtime();
+  if (result_.failure.empty()) {
+    for (const auto& sender : senders_) sender->ask();
+    if (!turn(Node::now() + kReportWithin, false, [](const Sender& sender) { return sender.reported(); }) &&
+        result_.failure.empty())
+      result_.failure = "the server did not say what it received";
+  }
+  collect();
+  return std::move(result_);
+}
+
+void Clients::collect() {
+  result_.acknowledged = acknowledged();
+  for (const auto& sender : senders_) {
+    result_.round_trips.insert(result_.round_trips.end(), sender->round_trips().begin(), sender->round_trips().end());
+    const Measured& received = sender->received();
+    Measured& all = result_.received;
+    all.messages += received.messages;
+    all.bytes += received.bytes;
+    all.wrong += received.wrong;
+    all.repeated += received.repeated;
+    if (all.first == 0 || received.first < all.first) all.first = received.first;
+    all.last = std::max(all.last, received.last);
+    if (received.longest_gap > all.longest_gap) {
+      all.longest_gap = received.longest_gap;
+      all.gap_at = received.gap_at;
+    }
+    if (senders_.size() == 1) all.intervals = received.intervals;
+    const transport::SrdCounters& srd = sender->node().srd_counters();
+    result_.srd.data_sent += srd.data_sent;
+    result_.srd.data_resent += srd.data_resent;
+    result_.srd.acks_sent += srd.acks_sent;
+    result_.srd.duplicates += srd.duplicates;
+    result_.srd.timeouts += srd.timeouts;
+    result_.srd.paths_left += srd.paths_left;
+    const net::NodeCounters& node = sender->node().counters();
+    result_.node.datagrams_in += node.datagrams_in;
+    result_.node.datagrams_out += node.datagrams_out;
+    result_.node.bytes_in += node.bytes_in;
+    result_.node.bytes_out += node.bytes_out;
+    result_.node.system_calls += node.system_calls;
+    result_.node.not_ours += node.not_ours;
+    result_.node.damaged += node.damaged;
+    result_.node.refused_by_kernel += node.refused_by_kernel;
+    const auto& paths = sender->node().paths();
+    result_.paths.insert(result_.paths.end(), paths.begin(), paths.end());
+  }
+}
+
+}  // namespace
+
+ClientResult run_client(const ClientOptions& options, const std::function<bool(Instant, std::uint64_t)>& each_second) {
+  return Clients(options).run(each_second);
+}
+
+}  // namespace weft::traffic

@@ -1,0 +1,49 @@
+#pragma once
+// What `weft run client` does: connects, sends for a while, and says what came of it.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "net/address.hpp"
+#include "net/node.hpp"
+#include "traffic/measured.hpp"
+
+namespace weft::traffic {
+
+enum class Pattern : std::uint8_t {
+  stream,    // messages one behind another, as many in flight as `window` allows
+  requests,  // one at a time, each answered by one of the same length
+};
+
+struct ClientOptions {
+  net::Address server;
+  Pattern pattern = Pattern::stream;
+  std::uint64_t size = 64 << 10;     // of a message
+  std::uint64_t window = 8 << 20;    // bytes given to the transport and not yet acknowledged
+  std::uint64_t rate = 0;            // bit/s offered; 0: as fast as it goes
+  std::uint64_t messages = 0;        // of each endpoint; 0: as many as `duration` lets
+  Instant duration = 5'000'000'000'000;
+  std::uint32_t endpoints = 1;       // that send at the same time, each with sockets of its own
+  std::uint32_t paths = 64;
+  std::size_t datagram = 0;
+  Instant start_at = 0;  // ps of CLOCK_REALTIME: so that several clients begin together; 0: at once
+};
+
+struct ClientResult {
+  std::string failure;  // why it ended early; empty: it did not
+  Measured received;    // what the server saw, of all endpoints
+  std::vector<Instant> round_trips;  // of requests
+  Instant began = 0;    // CLOCK_REALTIME
+  Instant ended = 0;    // all was acknowledged, likewise
+  std::uint64_t acknowledged = 0;  // bytes
+  transport::SrdCounters srd;
+  net::NodeCounters node;
+  std::vector<net::PathReport> paths;
+};
+
+// `each_second` hears how many bytes were acknowledged so far; it says false to end the run.
+ClientResult run_client(const ClientOptions& options, const std::function<bool(Instant, std::uint64_t)>& each_second);
+
+}  // namespace weft::traffic

@@ -1,0 +1,48 @@
+#include "traffic/measured.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace weft::traffic {
+
+std::string to_json(const Measured& measured) {
+  return nlohmann::json{{"messages", measured.messages},       {"bytes", measured.bytes},
+                        {"wrong", measured.wrong},             {"repeated", measured.repeated},
+                        {"first", measured.first},             {"last", measured.last},
+                        {"longest_gap", measured.longest_gap}, {"gap_at", measured.gap_at},
+                        {"intervals", measured.intervals}}
+      .dump();
+}
+
+bool from_json(const std::string& text, Measured& measured) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object()) return false;
+  const auto number = [&](const char* name, auto& out) {
+    const auto found = json.find(name);
+    if (found == json.end() || !found->is_number_integer()) return false;
+    out = found->get<std::remove_reference_t<decltype(out)>>();
+    return true;
+  };
+  if (!number("messages", measured.messages) || !number("bytes", measured.bytes) ||
+      !number("wrong", measured.wrong) || !number("repeated", measured.repeated) || !number("first", measured.first) ||
+      !number("last", measured.last) || !number("longest_gap", measured.longest_gap) ||
+      !number("gap_at", measured.gap_at))
+    return false;
+  const auto intervals = json.find("intervals");
+  if (intervals == json.end() || !intervals->is_array()) return false;
+  measured.intervals.clear();
+  for (const auto& each : *intervals) {
+    if (!each.is_number_unsigned()) return false;
+    measured.intervals.push_back(each.get<std::uint64_t>());
+  }
+  return true;
+}
+
+Instant percentile(std::vector<Instant>& values, double share) {
+  if (values.empty()) return 0;
+  std::ranges::sort(values);
+  const auto at = static_cast<std::size_t>(share * static_cast<double>(values.size()));
+  return values[std::min(at, values.size() - 1)];
+}
+
+}  // namespace weft::traffic

@@ -1,0 +1,42 @@
+#pragma once
+// What messages contain: random bytes that both ends know, so that the receiver can tell whether each byte is the one
+// that was sent, at the price of a comparison.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "base/random.hpp"
+
+namespace weft::traffic {
+
+class Pool {
+ public:
+  static constexpr std::size_t kStep = 64;     // by how much a message begins later than the one before it
+  static constexpr std::size_t kSteps = 4096;  // that are different
+
+  explicit Pool(std::size_t longest) : bytes_((longest + kStep * kSteps + 7) / 8 * 8) {
+    Random random(20261116, 0, 0);
+    for (std::size_t i = 0; i < bytes_.size(); i += 8) {
+      const std::uint64_t word = random.next();
+      std::memcpy(bytes_.data() + i, &word, sizeof word);
+    }
+  }
+  // Where the message of this number begins.
+  static std::size_t offset_of(std::uint64_t number) { return number % kSteps * kStep; }
+  std::span<std::byte> message(std::uint64_t number, std::size_t size) {
+    return std::span(bytes_).subspan(offset_of(number), size);
+  }
+  bool is(std::uint64_t number, std::span<const std::byte> bytes) const {
+    return offset_of(number) + bytes.size() <= bytes_.size() &&
+           std::memcmp(bytes_.data() + offset_of(number), bytes.data(), bytes.size()) == 0;
+  }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+}  // namespace weft::traffic
