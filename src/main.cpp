@@ -5,6 +5,7 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <system_error>
 
 #include "cli/cli.hpp"
 
@@ -44,6 +45,12 @@ int main(int argc, char** argv) {
     return code;
   } catch (const std::bad_alloc&) {
     std::cerr << "weft: out of memory\n";
+    return weft::app::kThisMachine;
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::resource_unavailable_try_again)
+      std::cerr << "weft: cannot start a thread: " << error.code().message() << "; --threads 1 starts none\n";
+    else
+      std::cerr << "weft: " << error.what() << "\n";
     return weft::app::kThisMachine;
   } catch (const std::exception& error) {
     std::cerr << "weft: this is a bug: " << error.what() << "\nrepeat with:";

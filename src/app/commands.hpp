@@ -2,6 +2,7 @@
 // One function per verb. Each returns the exit code.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,12 +17,12 @@ int check(const InputOptions& input, Console& console);
 
 struct ShowOptions {
   InputOptions input;
-  std::string what;                // servers, gpus, nics, links, paths, fabric, server
-  std::vector<std::string> names;  // paths: two GPUs; server: a group
-  std::string as = "table";        // table, svg, dot, json, nccl-xml
-  std::string output;              // a file instead of stdout
-  std::size_t limit = 40;          // rows of a table; 0: all
-  std::vector<std::string> fail;   // switches, NICs or links (a:b) to route around
+  std::string what;                       // servers, gpus, nics, links, paths, fabric, server
+  std::vector<std::string> names;         // paths: two GPUs; server: a group
+  std::string as = "table";               // table, svg, dot, json, nccl-xml
+  std::string output;                     // a file instead of stdout
+  std::optional<std::size_t> limit = {};  // rows; 0: all. Default: 40 of a table, all records
+  std::vector<std::string> fail;          // switches, NICs or links (a:b) to route around
 };
 int show(const ShowOptions& options, Console& console);
 
@@ -34,6 +35,9 @@ struct SimOptions {
   std::uint32_t seeds = 1;  // runs, with seeds from that of `run` on
 };
 int sim(const SimOptions& options, Console& console);
+std::vector<std::string> collective_names();
+std::vector<std::string> stack_names();
+std::vector<std::string> algorithm_names();
 
 struct CompareOptions {
   std::vector<std::string> files;  // empty: the one of the current directory
@@ -47,8 +51,8 @@ struct CompareOptions {
 int compare(const CompareOptions& options, Console& console);
 
 struct ValidateOptions {
-  std::string directory = "truth";
-  bool rows = false;  // every row beside the summary
+  std::string directory = {};  // empty: the tables that come with weft
+  bool rows = false;           // every row beside the summary
   bool leave_one_out = false;
   bool page = false;      // as docs/validation.md
   std::string plots;      // a directory for a picture per table
@@ -58,6 +62,8 @@ struct ValidateOptions {
 };
 int validate(const ValidateOptions& options, Console& console);
 int validate_training(const ValidateOptions& options, Console& console);
+std::string tables_folder(const ValidateOptions& options);
+int no_tables(const std::string& directory, bool json, Console& console);
 
 struct WhyOptions {
   InputOptions input;    // `nodes` 0: what the files say

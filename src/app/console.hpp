@@ -13,6 +13,7 @@ struct Console {
   bool colour_err = false;
   std::size_t width = 80;     // columns of the terminal; 0 when stdout is not one
   std::size_t err_width = 0;  // the same for stderr, where progress is shown
+  bool quiet = false;         // on stderr nothing but errors: no progress, no warnings, no notes
 };
 
 // The exit codes of every command.

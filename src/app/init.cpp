@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
 #include "app/commands.hpp"
+#include "app/output.hpp"
 #include "base/text.hpp"
 
 namespace weft::app {
@@ -133,11 +135,12 @@ int init(const InitOptions& options, Console& console) {
                                options.file);
     return kYourInput;
   }
+  errno = 0;
   std::ofstream file(options.file, std::ios::binary);
   file << text;
   file.close();
   if (!file) {
-    console.err << fmt::format("cannot write {}\n", options.file);
+    console.err << cannot_write(options.file, errno) << "\n";
     return kThisMachine;
   }
   console.out << fmt::format("wrote {}\nnext: weft check {}\n", options.file, options.file);

@@ -60,7 +60,7 @@ void print_warnings(Session& session, std::vector<spec::Diagnostic> warnings, co
     if (!label.empty()) each.message = label + ": " + each.message;
     if (options.json)
       console.out << spec::render_json(each, session.diagnostics().sources());
-    else
+    else if (!console.quiet)
       console.err << fmt::format("warning: {}\n    {}; see weft explain {}\n", each.message, each.help,
                                  spec::info(each.error).code);
   }

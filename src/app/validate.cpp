@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
+#include "app/data_folder.hpp"
 #include "app/output.hpp"
 #include "app/session.hpp"
 #include "report/table.hpp"
@@ -101,11 +102,11 @@ std::vector<Verdict> held_out_of(const std::vector<TruthTable>& tables, TruthClo
   return verdicts;
 }
 
-// What is wrong is said on stderr, also where stdout has records.
-std::vector<TruthTable> load(const std::string& directory, Console& console, bool& failed) {
+std::vector<TruthTable> load(const std::string& directory, bool json, Console& console, bool& failed) {
   truth::LoadedTables loaded = truth::load_tables(directory);
   for (const spec::Diagnostics& each : loaded.wrong)
-    console.err << spec::render_text(each, console.colour_err, console.width);
+    (json ? console.out : console.err) << (json ? spec::render_json(each)
+                                                : spec::render_text(each, console.colour_err, console.width));
   for (const std::string& each : loaded.remarks) console.err << each << "\n";
   failed |= !loaded.wrong.empty();
   return std::move(loaded.tables);
@@ -132,19 +133,32 @@ bool meets_targets(const std::vector<Verdict>& verdicts) {
 
 }  // namespace
 
+std::string tables_folder(const ValidateOptions& options) {
+  return options.directory.empty() ? data_folder("truth").string() : options.directory;
+}
+
+int no_tables(const std::string& directory, bool json, Console& console) {
+  spec::Diagnostics diagnostics;
+  diagnostics.add(spec::Error::cannot_read, {},
+                  directory.empty() ? "the tables that come with weft are not installed"
+                                    : fmt::format("no tables in {}", directory),
+                  "a folder with NAME.csv and NAME.weft.yaml");
+  InputOptions input;
+  input.json = json;
+  report(diagnostics, input, console);
+  return kYourInput;
+}
+
 int validate(const ValidateOptions& options, Console& console) {
   if (options.training) return validate_training(options, console);
   bool failed = false;
-  const std::vector<TruthTable> tables = load(options.directory, console, failed);
-  if (tables.empty() && !failed) {
-    console.err << fmt::format("no tables in {}: a folder with NAME.csv and NAME.weft.yaml is needed\n",
-                               options.directory);
-    return kYourInput;
-  }
+  const std::string directory = tables_folder(options);
+  const std::vector<TruthTable> tables = load(directory, options.json, console, failed);
+  if (tables.empty() && !failed) return no_tables(directory, options.json, console);
   TruthClock clock;
   if (!options.refit.empty()) {
-    print_refit(tables, options.refit, clock, console);
-    return kFine;
+    if (!failed) print_refit(tables, options.refit, clock, console);
+    return failed ? kYourInput : kFine;  // a fit to a part of the tables would be another one
   }
   std::vector<Verdict> verdicts;
   for (const TruthTable& table : tables) {
@@ -160,8 +174,8 @@ int validate(const ValidateOptions& options, Console& console) {
     verdicts.push_back(std::move(verdict));
   }
   const auto beside = [&](const char* folder) {
-    const std::string path = (std::filesystem::path(options.directory) / folder).string();
-    return options.page ? load(path, console, failed) : std::vector<TruthTable>{};
+    const std::string path = (std::filesystem::path(directory) / folder).string();
+    return options.page ? load(path, options.json, console, failed) : std::vector<TruthTable>{};
   };
   const std::vector<TruthTable> held_out = beside("held-out");
   const std::vector<TruthTable> blind = beside("blind");

@@ -38,12 +38,9 @@ void print_training_rows(const truth::TrainingTable& table, bool json, Console& 
 }  // namespace
 
 int validate_training(const ValidateOptions& options, Console& console) {
-  const std::string directory = (std::filesystem::path(options.directory) / "training").string();
+  const std::string directory = (std::filesystem::path(tables_folder(options)) / "training").string();
   const std::vector<truth::TrainingTable> tables = truth::time_training_tables(directory);
-  if (tables.empty()) {
-    console.err << fmt::format("no tables in {}: a folder with NAME.csv and NAME.weft.yaml is needed\n", directory);
-    return kYourInput;
-  }
+  if (tables.empty()) return no_tables(directory, options.json, console);
   report::Table summary({{"table"},
                          {"rows", true},
                          {"counted", true},

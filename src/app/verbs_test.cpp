@@ -1,9 +1,11 @@
 // What verbs print of a small cluster, where it can be said without a whole page.
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <cstdio>
 
 #include "app/output.hpp"
+#include "app/sweep/sweep_store.hpp"
 #include "app/testing_verbs.hpp"
 
 namespace weft::app {
@@ -196,10 +198,84 @@ TEST_F(Verbs, OutputReplacesAFileWhenItIsWhole) {
   EXPECT_EQ(err(), "wrote " + path + "\n");
   EXPECT_EQ(write_output(path, console_, [](std::ostream& to) { to.setstate(std::ios::failbit); }), kThisMachine);
   EXPECT_EQ(read(), "after");
-  EXPECT_EQ(err(), "cannot write " + path + "\n");
+  EXPECT_EQ(err(), "cannot write " + path + ": Input/output error\n");
+  EXPECT_EQ(write_output("/dev/full", console_, [](std::ostream& to) { to << "more"; }), kThisMachine);
+  EXPECT_EQ(err(), "cannot write /dev/full: No space left on device\n");
+  EXPECT_EQ(write_output(directory() / "no/x.svg", console_, [](std::ostream& to) { to << "more"; }), kThisMachine);
+  EXPECT_EQ(err(), "cannot write " + (directory() / "no/x.svg").string() + ": No such file or directory\n");
   EXPECT_EQ(write_output("", console_, [](std::ostream& to) { to << "here"; }), kFine);
   EXPECT_EQ(out(), "here");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory()), {}), 1) << "no part of a file stays";
+}
+
+// Whatever ends the program in the middle leaves what was there, and no part of a file beside it.
+TEST_F(Verbs, AKilledRunLeavesNoPartOfAFile) {
+  const std::string path = file("a.svg", "before");
+  const auto kill_in_the_middle = [&] {
+    write_output(path, console_, [](std::ostream& to) {
+      to << std::string(100'000, 'x') << std::flush;
+      ::raise(SIGKILL);
+    });
+  };
+  EXPECT_EXIT(kill_in_the_middle(), ::testing::KilledBySignal(SIGKILL), "");
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  EXPECT_EQ(text.str(), "before");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory()), {}), 1);
+}
+
+TEST_F(Verbs, NoOutputIsAnInputOrAnotherOutput) {
+  const std::string matrix = file("a.cm", "");
+  const std::string link = directory() / "link.cm";
+  std::filesystem::create_symlink(matrix, link);
+  const auto conflicts = [&](const std::vector<NamedFile>& outputs) {
+    return file_conflicts({{"", input(false).file}, {"--matrix", matrix}, {"--topo", ""}}, outputs);
+  };
+  EXPECT_EQ(conflicts({{"--trace", ""}, {"--pcap", ""}, {"--csv", directory() / "new.csv"}}).size(), 0u);
+  EXPECT_EQ(conflicts({{"--trace", matrix}}),
+            std::vector{"--trace " + matrix + " would overwrite an input, --matrix " + matrix});
+  EXPECT_EQ(conflicts({{"--trace", link}}).size(), 1u);
+  EXPECT_EQ(conflicts({{"--trace", directory() / "./x.json"}, {"--csv", directory() / "x.json"}}).size(), 1u);
+  EXPECT_EQ(conflicts({{"--trace", "/dev/null"}, {"--csv", "/dev/null"}}).size(), 0u);
+  EXPECT_EQ(conflicts({{"--trace", directory() / "other.weft.yaml"}}).size(), 1u);
+}
+
+TEST_F(Verbs, ASweepSaysBeforeItsFirstRunThatItsFileCannotBeWritten) {
+  SweepOptions options;
+  options.input = input(false);
+  options.over = {"servers.count=4,8"};
+  options.out = directory() / "no/runs.jsonl";
+  EXPECT_EQ(sweep(options, console_), kThisMachine);
+  EXPECT_EQ(err(), "cannot write " + options.out + ": No such file or directory\n");
+  EXPECT_EQ(out(), "");
+}
+
+TEST_F(Verbs, ASweepRepairsATornLineAndKeepsOthersOut) {
+  const std::string path = directory() / "runs.jsonl";
+  spec::Diagnostics nothing;
+  report::ComparedRun run;
+  {
+    SweepStore store(path, nothing);
+    ASSERT_EQ(store.begin(), "");
+    EXPECT_EQ(store.append(1, "first", run), "");
+    SweepStore other(path, nothing);
+    EXPECT_EQ(other.begin(), path + " is being written by another weft sweep");
+  }
+  const auto whole = std::filesystem::file_size(path);
+  std::ofstream(path, std::ios::app) << R"({"record":"sweep-run","inp)";
+  SweepStore store(path, nothing);
+  ASSERT_EQ(store.begin(), "");
+  EXPECT_EQ(std::filesystem::file_size(path), whole);
+  EXPECT_NE(store.find(1, run.seed), nullptr);
+  EXPECT_FALSE(nothing.has_errors());
+}
+
+TEST_F(Verbs, ARefitOfTablesOfWhichOneIsWrongIsRefused) {
+  file("one.weft.yaml", "version: 1\nservers: {kind: hgx-h10, count: 1}\n");
+  file("one.csv", "size_bytes,time_us\n1024,30\n");
+  ValidateOptions options{.directory = directory().string(), .plots = {}, .refit = "all", .json = true};
+  EXPECT_EQ(validate(options, console_), kYourInput);
+  ASSERT_FALSE(records().empty());
 }
 
 }  // namespace

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <numeric>
+#include <utility>
 
 namespace weft {
 namespace {
@@ -83,8 +86,38 @@ std::string either(const std::vector<std::string>& words) {
   return text;
 }
 
+namespace {
+
+// The code point that begins at `at`, of text that is valid UTF-8.
+std::uint32_t code_point(std::string_view utf8, std::size_t at) {
+  const auto byte = [&](std::size_t i) {
+    return at + i < utf8.size() ? static_cast<std::uint32_t>(utf8[at + i]) & 0xFF : 0;
+  };
+  const std::uint32_t lead = byte(0);
+  if (lead < 0xE0) return lead < 0xC0 ? lead : (lead & 0x1F) << 6 | (byte(1) & 0x3F);
+  if (lead < 0xF0) return (lead & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F);
+  return (lead & 0x07) << 18 | (byte(1) & 0x3F) << 12 | (byte(2) & 0x3F) << 6 | (byte(3) & 0x3F);
+}
+
+// Two columns on a terminal: Unicode's East Asian Width W and F, as blocks.
+bool is_wide(std::uint32_t point) {
+  constexpr std::pair<std::uint32_t, std::uint32_t> kWide[] = {
+      {0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0x33FF},   {0x3400, 0x4DBF},
+      {0x4E00, 0x9FFF},   {0xA000, 0xA4CF},   {0xA960, 0xA97F},   {0xAC00, 0xD7A3},
+      {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},
+      {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD},
+  };
+  return std::any_of(std::begin(kWide), std::end(kWide),
+                     [&](const auto& block) { return point >= block.first && point <= block.second; });
+}
+
+}  // namespace
+
 std::size_t display_width(std::string_view utf8) {
-  return static_cast<std::size_t>(std::count_if(utf8.begin(), utf8.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < utf8.size(); ++i)
+    if ((utf8[i] & 0xC0) != 0x80) width += is_wide(code_point(utf8, i)) ? 2 : 1;
+  return width;
 }
 
 }  // namespace weft

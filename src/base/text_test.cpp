@@ -58,6 +58,9 @@ TEST(DisplayWidth, CountsCharactersNotBytes) {
   EXPECT_EQ(display_width(""), 0U);
   EXPECT_EQ(display_width("abc"), 3U);
   EXPECT_EQ(display_width("zürich"), 6U);
+  EXPECT_EQ(display_width("日本語 GPU"), 10U) << "two columns each on a terminal";
+  EXPECT_EQ(display_width("한국"), 4U);
+  EXPECT_EQ(display_width("π ≤ 4"), 5U);
 }
 
 }  // namespace

@@ -9,10 +9,14 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "app/build_info.hpp"
 #include "app/commands.hpp"
+#include "app/output.hpp"
 #include "base/text.hpp"
 #include "cli/completion.hpp"
 #include "cli/lab_verbs.hpp"
+#include "cli/man.hpp"
+#include "cli/values.hpp"
 #include "model/catalog.hpp"
 #include "model/choices.hpp"
 
@@ -23,13 +27,13 @@ const std::vector<std::string> kShown = {"servers", "gpus", "nics", "links", "pa
 
 bool names_a_file(const std::string& text) {
   std::error_code unreadable;
-  return text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".topo") || text.ends_with(".xml") ||
-         std::filesystem::is_regular_file(text, unreadable);
+  return text == "-" || text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".topo") ||
+         text.ends_with(".xml") || std::filesystem::is_regular_file(text, unreadable);
 }
 
 // The options every command with a cluster has.
 void add_input(CLI::App& command, app::InputOptions& input, bool positional) {
-  if (positional) command.add_option("file", input.file, "default: the *.weft.yaml here; .topo, .xml work too");
+  if (positional) command.add_option("file", input.file, "default: the *.weft.yaml here; or .topo, .xml, - (stdin)");
   command.add_option("--set", input.set, "change the file for this run: fabric.spines=8")
       ->type_name("PATH=VALUE")
       ->take_all()
@@ -70,6 +74,9 @@ struct Verbs {
   std::string code;
   bool json = false;
   std::string shell;
+  std::string helped;
+  std::string man_directory;
+  bool quiet = false;
 };
 
 void add_check(CLI::App& app, Verbs& verbs) {
@@ -95,8 +102,8 @@ void add_show(CLI::App& app, Verbs& verbs) {
   command->add_option("--as", verbs.show.as, "table, svg, dot, json or nccl-xml")
       ->check(CLI::IsMember({"table", "svg", "dot", "json", "nccl-xml"}));
   command->add_option("-o,--output", verbs.show.output, "write to a file instead of stdout")->type_name("FILE");
-  command->add_option("--limit", verbs.show.limit, "rows of a table; 0 shows all")
-      ->capture_default_str()
+  command->add_option("--limit", verbs.show.limit, "rows; 0 shows all. Default: 40 of a table, all of --json")
+      ->option_text("N")
       ->check(CLI::Range(0, 1'000'000'000).description(""));
   command->add_option("--fail", verbs.show.fail, "paths: route around leaf0, s0/nic1 or leaf0:spine1")
       ->type_name("PART")
@@ -142,12 +149,14 @@ CLI::Validator from_zero_on() {
 
 // What every verb that simulates is told.
 void add_traffic(CLI::App& command, app::TrafficOptions& traffic) {
+  command.option_defaults()->group("Flows");
   command.add_option("--matrix", traffic.matrix, "uet-htsim's connection matrix")->type_name("FILE.cm");
   command
       .add_option("--pattern", traffic.pattern, fmt::format("{}", fmt::join(enum_names<model::TrafficPattern>(), " ")))
       ->check(CLI::IsMember(enum_names<model::TrafficPattern>()))
       ->option_text("NAME=permutation");
-  command.add_option("--size", traffic.size, "bytes of each flow of a pattern")->capture_default_str();
+  command.add_option("--size", traffic.size, "bytes of each flow, or of a collective: 2MB, 1GiB, 8G")
+      ->option_text("SIZE=2MB");
   command.add_option("--nodes,--gpus", traffic.nodes, "GPUs that take part; 0: all")
       ->check(from_zero_on())
       ->option_text("N=0");
@@ -160,7 +169,7 @@ void add_traffic(CLI::App& command, app::TrafficOptions& traffic) {
   command.add_option("--load", traffic.load, "open loop: of the line rate")->capture_default_str();
   command
       .add_option("--sizes", traffic.sizes,
-                  fmt::format("8B..8GiB, or {}", fmt::join(enum_names<model::FlowSizes>(), " ")))
+                  fmt::format("8..8G of collectives; {}", fmt::join(enum_names<model::FlowSizes>(), " ")))
       ->option_text("SIZES");
   command.add_option("--duration", traffic.duration, "open loop: how long flows begin")->capture_default_str();
   command.add_option("--verb", traffic.verb, "of SRD: send, write, or read from the target")
@@ -173,6 +182,7 @@ void add_traffic(CLI::App& command, app::TrafficOptions& traffic) {
 }
 
 void add_runs(CLI::App& command, app::RunOptions& run, bool several, std::uint32_t& seeds, std::string& limit) {
+  command.option_defaults()->group("The run");
   const auto known = [several](const std::string& text) -> std::string {
     const std::size_t names = app::count_fidelities(text);
     if (names == 1 || (names > 1 && several)) return {};
@@ -199,7 +209,8 @@ void add_runs(CLI::App& command, app::RunOptions& run, bool several, std::uint32
 }
 
 void add_collective(CLI::App& command, app::CollectiveOptions& options) {
-  command.add_option("--collective", options.operation, "all_reduce, all_gather, ...; default: the file's run")
+  command.option_defaults()->group("Collectives");
+  command.add_option("--collective", options.operation, "all_reduce, ...; see below. Default: the file's run")
       ->type_name("NAME");
   command.add_option("--per-server", options.per_server, "GPUs of each server that take part; 0: all")
       ->check(from_zero_on())
@@ -229,6 +240,13 @@ void add_collective(CLI::App& command, app::CollectiveOptions& options) {
       "--no-pxn", [&options] { options.pxn = false; }, "GPUs do not hand data to the one next to the NIC");
 }
 
+// The words of --pattern, --collective and --fault, for the end of a help text.
+std::string what_there_is() {
+  return fmt::format("Patterns:\n  {}\n\nCollectives:\n  {}\n\nKinds of faults:\n  {}\n\n",
+                     fmt::join(enum_names<model::TrafficPattern>(), " "), fmt::join(app::collective_names(), " "),
+                     fmt::join(fault_kinds(), " "));
+}
+
 void add_sim(CLI::App& app, Verbs& verbs) {
   CLI::App* command = app.add_subcommand("sim", "run traffic packet by packet, or collectives");
   add_input(*command, verbs.sim.input, true);
@@ -239,6 +257,7 @@ void add_sim(CLI::App& app, Verbs& verbs) {
   add_runs(*command, verbs.sim.run, true, verbs.sim.seeds, verbs.sim.limit);
   command->parse_complete_callback([command, &verbs] { take_given(*command, verbs.sim.work); });
   app::SimOutputOptions& output = verbs.sim.output;
+  command->option_defaults()->group("Results");
   command->add_option("--sample", verbs.sim.run.sample, "queue, marks and load of every link, each interval: 1us")
       ->type_name("TIME");
   command->add_option("--links", output.links, "busiest links shown, 0: all; with --json as records")
@@ -260,13 +279,13 @@ void add_sim(CLI::App& app, Verbs& verbs) {
       ->type_name("LINK")
       ->take_all()
       ->allow_extra_args(false);
-  command->footer(
-      "Examples:\n"
-      "  weft sim fat_tree_1024.topo --matrix perm_1024.cm\n"
-      "  weft sim acp.weft.yaml --pattern incast --nodes 64 --size 1MB\n"
-      "  weft sim acp.weft.yaml --collective all_reduce --gpus 64 --sizes 8B..16GiB\n"
-      "  weft sim acp.weft.yaml --sample 1us --trace trace.json --csv results\n"
-      "  weft sim acp.weft.yaml --pcap leaf.pcapng --capture leaf0 --limit time=50us");
+  command->footer(what_there_is() +
+                  "Examples:\n"
+                  "  weft sim fat_tree_1024.topo --matrix perm_1024.cm\n"
+                  "  weft sim acp.weft.yaml --pattern incast --nodes 64 --size 1MB\n"
+                  "  weft sim acp.weft.yaml --collective all_reduce --gpus 64 --sizes 8B..16GiB\n"
+                  "  weft sim acp.weft.yaml --sample 1us --trace trace.json --csv results\n"
+                  "  weft sim acp.weft.yaml --pcap leaf.pcapng --capture leaf0 --limit time=50us");
 }
 
 void add_compare(CLI::App& app, Verbs& verbs) {
@@ -288,7 +307,8 @@ void add_compare(CLI::App& app, Verbs& verbs) {
       "their times, it has the lowest p99 of completion times. Who fails or loses flows\n"
       "cannot win. Clusters of different size run what the smallest can; --load is a\n"
       "share of the line rate of the first.\n"
-      "\n"
+      "\n" +
+      what_there_is() +
       "Examples:\n"
       "  weft compare two.weft.yaml four.weft.yaml --seeds 5\n"
       "  weft compare acp.weft.yaml --vary fabric.spines=2,4 --pattern ring\n"
@@ -298,8 +318,8 @@ void add_compare(CLI::App& app, Verbs& verbs) {
 void add_validate(CLI::App& app, Verbs& verbs) {
   app::ValidateOptions& options = verbs.validate;
   CLI::App* command = app.add_subcommand("validate", "compare collectives and training with measurements");
-  command->add_option("directory", options.directory, "tables NAME.csv with their clusters NAME.weft.yaml")
-      ->capture_default_str();
+  command->add_option("directory", options.directory,
+                      "tables NAME.csv with clusters NAME.weft.yaml; default: weft's own");
   command->add_flag("--rows", options.rows, "every row, measured and simulated");
   command->add_flag("--training", options.training, "published training steps instead, of DIRECTORY/training");
   command->add_flag("--leave-one-out", options.leave_one_out, "errors with constants fitted without the table");
@@ -344,7 +364,7 @@ void add_why(CLI::App& app, Verbs& verbs) {
   several("--average", options.average, "nccl-tests' average: 8B..1GiB=6GB/s", "SIZES=RATE");
   command->add_option("--expect", options.expect, "the busbw that was expected")->type_name("RATE");
   add_collective(*command, options.collective);
-  command->add_option("--size", options.size, "of a simulated one; default: the largest of the file's")
+  command->add_option("--size,--sizes", options.size, "of a simulated one; default: the largest of the file's")
       ->option_text("SIZE");
   command->add_flag("--fast", options.fast, "the network of a simulated one as flows, not packets");
   command->parse_complete_callback([command, &options] {
@@ -369,7 +389,8 @@ void add_plan(CLI::App& app, Verbs& verbs) {
       app.add_subcommand("plan", "bound a collective without running it, or find a layout for training");
   add_input(*command, options.input, true);
   command->add_option("--gpus", options.gpus, "GPUs that take part; 0: all")->option_text("N=0");
-  command->add_option("--sizes", options.sizes, "8B..8GiB, or [1MiB, 1GiB]")->option_text("SIZES");
+  command->add_option("--sizes,--size", options.sizes, "8..8G (doubling), 8B..8GiB, or [1MiB, 1GiB]")
+      ->option_text("SIZES");
   add_collective(*command, options.collective);
   command->add_flag("--bounds-only", options.bounds_only, "without the simulation beside them");
   command->add_flag("--training", options.training, "layouts of the file's training job instead");
@@ -418,6 +439,7 @@ void add_sweep(CLI::App& app, Verbs& verbs) {
   command->parse_complete_callback([command, &options] { take_given(*command, options.work); });
   options.run.threads = 0;
   command->get_option("--threads")->description("runs at a time; default: one per core")->option_text("N");
+  command->option_defaults()->group("Results");
   command->add_option("--out", options.out, "keeps finished runs; run again to go on")->type_name("FILE.jsonl");
   command->add_option("--csv", options.csv, "a table with a line per run")->type_name("FILE.csv");
   command->footer(
@@ -426,7 +448,8 @@ void add_sweep(CLI::App& app, Verbs& verbs) {
       "lowest p99 of completion times, as weft compare has it. Points that differ in\n"
       "their traffic, in --nodes or in the line rate that --load is a share of, are\n"
       "shown without a best one.\n"
-      "\n"
+      "\n" +
+      what_there_is() +
       "Examples:\n"
       "  weft sweep acp.weft.yaml --over fabric.spines=2,4,8 --seeds 5\n"
       "  weft sweep acp.weft.yaml --over fabric.spines=2,4 \\\n"
@@ -438,7 +461,8 @@ void add_dst(CLI::App& app, Verbs& verbs) {
   CLI::App* command = app.add_subcommand("dst", "test the transports under drawn faults, by seed");
   std::vector<std::string> transports = app::dst_transports();
   transports.push_back("all");
-  command->add_option("--transport", options.transport, "srd, rocev2, tcp, uet, messages over srd, or all: seeds in turn")
+  command
+      ->add_option("--transport", options.transport, "srd, rocev2, tcp, uet, messages over srd, or all: seeds in turn")
       ->check(CLI::IsMember(transports))
       ->capture_default_str();
   command->add_option("--first-seed", options.first_seed, "where to begin")
@@ -573,9 +597,20 @@ void add_rest(CLI::App& app, Verbs& verbs) {
   explain->add_flag("--json", verbs.json, "machine-readable output");
   explain->footer("Example:\n  weft explain E0107");
 
-  CLI::App* completion = app.add_subcommand("completion", "print a completion script for bash or zsh");
-  completion->add_option("shell", verbs.shell, "bash or zsh")->required()->check(CLI::IsMember({"bash", "zsh"}));
-  completion->footer("Examples:\n  source <(weft completion bash)\n  weft completion zsh > ~/.zfunc/_weft");
+  CLI::App* completion = app.add_subcommand("completion", "print a completion script for bash, zsh or fish");
+  completion->add_option("shell", verbs.shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  completion->footer(
+      "Examples:\n"
+      "  source <(weft completion bash)\n"
+      "  weft completion zsh > ~/.zfunc/_weft\n"
+      "  weft completion fish > ~/.config/fish/completions/weft.fish");
+
+  CLI::App* help = app.add_subcommand("help", "say what a command does and which options it has");
+  help->add_option("command", verbs.helped, "default: all of them, in a line each");
+  help->add_option("--man", verbs.man_directory, "write the manual pages of all commands instead")->type_name("DIR");
+  help->footer("Examples:\n  weft help sim\n  weft help --man man1 && man -l man1/weft-sim.1");
 
   CLI::App* version = app.add_subcommand("version", "print the version");
   version->add_flag("--json", verbs.json, "machine-readable output");
@@ -602,6 +637,24 @@ int show(Verbs& verbs, app::Console& console) {
   return app::show(options, console);
 }
 
+int help(const CLI::App& app, const Verbs& verbs, app::Console& console) {
+  if (!verbs.man_directory.empty()) {
+    std::error_code fault;
+    std::filesystem::create_directories(verbs.man_directory, fault);
+    for (const ManPage& page : man_pages(app, app::build_info().version)) {
+      const std::string file = (std::filesystem::path(verbs.man_directory) / page.name).string();
+      const int code = app::write_output(file, console, [&](std::ostream& out) { out << page.text; });
+      if (code != app::kFine) return code;
+    }
+    return app::kFine;
+  }
+  // The name was checked before.
+  // Not app.help(): that is the help of the command that was given, which is this one.
+  console.out << (verbs.helped.empty() ? app.get_formatter()->make_help(&app, "", CLI::AppFormatMode::Normal)
+                                       : app.get_subcommand(verbs.helped)->help("weft"));
+  return app::kFine;
+}
+
 int dispatch(const CLI::App& app, Verbs& verbs, app::Console& console) {
   const std::string verb = app.get_subcommands().front()->get_name();
   if (verb == "check") return app::check(verbs.check, console);
@@ -622,6 +675,7 @@ int dispatch(const CLI::App& app, Verbs& verbs, app::Console& console) {
   if (verb == "schema") return app::schema(verbs.view, console);
   if (verb == "explain") return app::explain(verbs.code, verbs.json, console);
   if (verb == "version") return app::version(verbs.json, console);
+  if (verb == "help") return help(app, verbs, console);
   if (verb == "completion") {
     console.out << completion_script(app, verbs.shell);
     return app::kFine;
@@ -656,6 +710,21 @@ std::vector<std::string> verb_names(const CLI::App& app) {
   return names;
 }
 
+// The order of the main help text: what one does first stands first.
+void group_by_purpose(CLI::App& app) {
+  const std::vector<std::pair<std::string, std::vector<std::string>>> groups = {
+      {"Describe a cluster", {"init", "check", "show", "catalog", "schema"}},
+      {"Ask what it will do", {"sim", "compare", "sweep", "plan", "why", "plot"}},
+      {"Decide and build", {"report", "place", "render"}},
+      {"Run it for real", {"run", "lab"}},
+      {"How far to trust it", {"validate", "dst"}},
+      {"Help", {"help", "explain", "completion", "version"}},
+  };
+  for (const auto& [title, verbs] : groups)
+    for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))
+      if (std::find(verbs.begin(), verbs.end(), command->get_name()) != verbs.end()) command->group(title);
+}
+
 // A topology file is a server: `weft show system.xml` means `weft show server system.xml`.
 std::vector<std::string> with_what(std::vector<std::string> arguments) {
   const auto holds = [&](auto test) { return std::any_of(arguments.begin(), arguments.end(), test); };
@@ -687,15 +756,17 @@ int refuse(const std::vector<std::string>& arguments, const std::string& text, a
 }  // namespace
 
 int run(const std::vector<std::string>& arguments, app::Console& console) {
-  CLI::App app("weft: one description of an AI cluster, checked, numbered, routed and drawn.", "weft");
+  CLI::App app("weft plans and simulates the network of an AI cluster from one file that describes it.", "weft");
   app.require_subcommand(1);
   app.get_formatter()->column_width(24);  // every help line fits 80 columns
   app.set_help_all_flag("--help-all", "help for all commands");
+  app.set_version_flag("--version", fmt::format("weft {}", app::build_info().version), "print the version");
   app.footer(
       "First steps:\n"
-      "  weft init                      write cluster.weft.yaml\n"
-      "  weft check                     what it amounts to\n"
-      "  weft show fabric --as svg      draw it\n"
+      "  weft init                            write cluster.weft.yaml\n"
+      "  weft check                           what it amounts to, and what is wrong\n"
+      "  weft show fabric --as svg -o f.svg   draw it\n"
+      "  weft sim --collective all_reduce     what nccl-tests would print there\n"
       "\n"
       "Exit codes: 0 fine, 1 an expectation failed, 2 your input, 3 this machine,\n4 a limit you set, 70 a bug in "
       "weft, 130 interrupted.");
@@ -715,13 +786,18 @@ int run(const std::vector<std::string>& arguments, app::Console& console) {
   add_run(app, verbs);
   add_input(*add_lab(app, verbs.lab), verbs.lab.up.input, true);
   add_rest(app, verbs);
+  group_by_purpose(app);
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))
+    command->add_flag("-q,--quiet", verbs.quiet, "on stderr errors only: no progress, no warnings")->group("Options");
 
   if (!arguments.empty() && !arguments[0].starts_with('-')) {
     const auto names = verb_names(app);
-    if (std::find(names.begin(), names.end(), arguments[0]) == names.end()) {
-      const auto guess = did_you_mean(arguments[0], names);
+    const bool helps = arguments[0] == "help" && arguments.size() > 1 && !arguments[1].starts_with('-');
+    const std::string& verb = arguments[helps ? 1 : 0];
+    if (std::find(names.begin(), names.end(), verb) == names.end()) {
+      const auto guess = did_you_mean(verb, names);
       return refuse(arguments,
-                    fmt::format("there is no command '{}'; {}\n", arguments[0],
+                    fmt::format("there is no command '{}'; {}\n", verb,
                                 guess ? fmt::format("did you mean '{}'?", *guess) : "commands are " + either(names)),
                     console);
     }
@@ -736,6 +812,7 @@ int run(const std::vector<std::string>& arguments, app::Console& console) {
     const std::string better = extras ? unknown_option(app, complete) : "";
     return refuse(arguments, better.empty() ? text.str() : better, console);
   }
+  console.quiet = verbs.quiet;
   return dispatch(app, verbs, console);
 }
 

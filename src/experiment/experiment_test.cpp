@@ -130,6 +130,25 @@ TEST(Warnings, RoceOnALossyFabricIsWarnedOfWherePacketsRun) {
   EXPECT_EQ(warnings[0].error, spec::Error::lossy_roce);
 }
 
+TEST(Warnings, TcpThatIsGivenUpBeforeItSendsAgainIsWarnedOf) {
+  const auto warnings = [](const std::string& transport, const std::string& stream) {
+    std::string text = kCluster;
+    text.replace(text.find("{kind: srd}"), 11, transport);
+    const auto design = design_of(text);
+    std::vector<spec::Error> errors;
+    for (const auto& each : warnings_of(*design, flows(*design, stream), {Fidelity::packet}))
+      errors.push_back(each.error);
+    return errors;
+  };
+  const std::vector<spec::Error> risky = {spec::Error::short_failover};
+  EXPECT_EQ(warnings("{kind: tcp, failover: 200ms}", "x,pattern=ring,size=1MB"), risky);
+  EXPECT_EQ(warnings("{kind: tcp, give_up: 100ms}", "x,pattern=ring,size=1MB"), risky);
+  EXPECT_EQ(warnings("{kind: srd, failover: 2ms}", "x,pattern=ring,size=1MB,transport=tcp"), risky);
+  EXPECT_TRUE(warnings("{kind: tcp, failover: 201ms}", "x,pattern=ring,size=1MB").empty());
+  EXPECT_TRUE(warnings("{kind: tcp, failover: 3ms, tcp: {rto_min: 1ms}}", "x,pattern=ring,size=1MB").empty());
+  EXPECT_TRUE(warnings("{kind: srd, failover: 2ms}", "x,pattern=ring,size=1MB").empty());
+}
+
 TEST(Warnings, WhatTrainiumRunsIsSaidToBeUnknown) {
   const auto design = design_of("version: 1\nservers: {kind: trn2.48xlarge, count: 2}\nfabric: {kind: tor-clos}\n");
   const auto warnings = warnings_of(*design, collective(32, {Bytes(1 << 20)}), {Fidelity::message});

@@ -206,6 +206,23 @@ std::string loss_risk(const Design& design, std::span<const TrafficStream> strea
 constexpr std::string_view kAgainstLoss =
     "switching.flow_control: pfc (credits, scheduled), or transport.rocev2.recovery: selective";
 
+bool runs_tcp(const Design& design, std::span<const TrafficStream> streams) {
+  const model::TransportKind own = design.cluster().file.transport.kind;
+  if (streams.empty()) return own == model::TransportKind::tcp;
+  return std::any_of(streams.begin(), streams.end(), [&](const TrafficStream& stream) {
+    return stream.run.transport.value_or(own) == model::TransportKind::tcp;
+  });
+}
+
+// Why healthy TCP flows would be given up; empty: they are not.
+std::string patience_risk(const Design& design, std::span<const TrafficStream> streams) {
+  const model::TransportSpec& transport = design.cluster().file.transport;
+  const Duration patience = transport.failover.value_or(transport.give_up);
+  if (!runs_tcp(design, streams) || patience > transport.tcp.rto_min) return "";
+  return fmt::format("TCP is given up after {} of silence, and sends again what is lost after {}: healthy flows fail",
+                     brief(patience), brief(transport.tcp.rto_min));
+}
+
 std::vector<spec::Diagnostic> packet_warnings(Design& design, std::span<const TrafficStream> streams) {
   std::vector<spec::Diagnostic> made;
   if (std::string risk = deadlock_risk(design); !risk.empty())
@@ -213,6 +230,10 @@ std::vector<spec::Diagnostic> packet_warnings(Design& design, std::span<const Tr
                     fmt::format("virtual_channels: {}, which is also the default", needed_channels(design.cluster()))});
   if (std::string risk = loss_risk(design, streams); !risk.empty())
     made.push_back({Error::lossy_roce, design.place("transport", "kind"), std::move(risk), std::string(kAgainstLoss)});
+  if (std::string risk = patience_risk(design, streams); !risk.empty())
+    made.push_back({Error::short_failover,
+                    design.place("transport", design.cluster().file.transport.failover ? "failover" : "give_up"),
+                    std::move(risk), "longer than transport.tcp.rto_min, or a shorter rto_min"});
   return made;
 }
 

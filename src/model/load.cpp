@@ -446,6 +446,7 @@ std::optional<Cluster> load_cluster(const std::filesystem::path& path, const Loa
   std::string name = path.filename().string();
   for (const std::string_view ending : {".weft.yaml", ".yaml", ".topo"})
     if (name.ends_with(ending)) name.resize(name.size() - ending.size());
+  if (name == "-") name = "cluster";
   return load_cluster(*source, name, options, catalog, diagnostics);
 }
 

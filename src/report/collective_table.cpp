@@ -31,6 +31,7 @@ void write_collective_head(const CollectiveHead& head, std::ostream& out) {
   out << "#\n# Using devices\n";
   for (std::size_t rank = 0; rank < head.devices.size(); ++rank)
     out << fmt::format("#  Rank {:2} {}\n", rank, head.devices[rank]);
+  if (head.devices.size() < head.ranks) out << fmt::format("#  ... {} more\n", head.ranks - head.devices.size());
   out << "#\n";
   out << fmt::format(
       "# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}           out-of-place                       in-place          \n", "", "",

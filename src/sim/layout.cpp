@@ -14,7 +14,8 @@ using fabric::LinkTier;
 constexpr std::size_t kTiers = 7;
 constexpr std::size_t kMostRates = 31;                        // Event::rate has five bits
 constexpr std::int64_t kBitPicoseconds = 8'000'000'000'000;   // a byte at 1 bit/s
-constexpr std::int64_t kLongestLookAhead = INT64_C(1) << 32;  // a window's times fit 32 bits
+// Whoever watches a run is asked once per window: with long cables everywhere it would be seconds until the next.
+constexpr std::int64_t kLongestLookAhead = 4'000'000;  // ps; a window's times fit 32 bits
 
 std::int64_t per_byte(Bandwidth rate) {
   return ((kBitPicoseconds << 10) + rate.count() - 1) / rate.count();

@@ -218,6 +218,10 @@ enum class Severity { error, warning };
   X(does_not_fit, "W0512", "a training job that needs more memory than a GPU has",                                   \
     "Parameters, gradients and optimizer states as the sharding cuts them, activations of the micro-batches that a "  \
     "stage keeps, and buffers of the framework (an estimate). The step is computed as if it fitted.")                 \
+  X(short_failover, "W0513", "a failover before TCP sends again",                                                  \
+    "A TCP flow whose last packets are lost sends them again after `transport.tcp.rto_min` of silence. Where "     \
+    "`transport.failover`, or `give_up`, is not longer than that, flows fail, or move to another NIC, on a "       \
+    "network without any fault.")                                                                                  \
   X(beyond_ultracluster, "W0520", "more chips than an UltraCluster has",                                           \
     "AWS says of UltraCluster 2.0 that it has up to 20,000 GPUs and of 3.0 up to a million chips. "                \
     "What is more stands in another one, and EFA does not join the two at full bandwidth: plan the "               \

@@ -71,7 +71,7 @@ Excerpt excerpt(std::string_view line, const Place& place, std::size_t window) {
   Excerpt out;
   out.text = before + printable(line.substr(at, end - at));
   out.caret = display_width(before);
-  out.width = std::max<std::size_t>(1, fault_end > at ? display_width(line.substr(at, fault_end - at)) : 0);
+  out.width = std::max<std::size_t>(1, fault_end > at ? display_width(printable(line.substr(at, fault_end - at))) : 0);
   if (begin > 0) {
     out.text = "..." + out.text;
     out.caret += 3;

@@ -9,6 +9,7 @@
 // Read a new .expected aloud before committing it: where, what, and what would be right.
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -17,6 +18,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "base/testing_source_dir.hpp"
 #include "measured/topology_cluster.hpp"
@@ -246,11 +248,11 @@ TEST(BadPath, ThatIsADirectoryIsNotRead) {
                                     "1 error; `weft explain E0001` says more\n");
 }
 
-TEST(BadPath, ThatIsADeviceIsNotRead) {
+TEST(BadPath, ThatNeverEndsIsReadUpToTheLimit) {
   EXPECT_EQ(answer_to("/dev/zero"),
-            "/dev/zero: error E0001: not a regular file\n"
-            "  = copy it into a file first\n"
-            "1 error; `weft explain E0001` says more\n");
+            "/dev/zero: error E0002: the file is larger than 1 MiB\n"
+            "  = use counts and ranges instead of lists\n"
+            "1 error; `weft explain E0002` says more\n");
 }
 
 class Scratch {
@@ -268,6 +270,16 @@ class Scratch {
  private:
   fs::path path_;
 };
+
+TEST(BadPath, APipeIsReadLikeAFile) {
+  const Scratch scratch;
+  const std::string pipe = (scratch.path() / "pipe").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(pipe) << "version: 1\nservers: {kind: hgx-h10, count: 4}\n"; });
+  const std::string answer = answer_to(pipe);
+  writer.join();
+  EXPECT_NE(answer.find("did you mean 'hgx-h100'?"), std::string::npos) << answer;
+}
 
 TEST(BadPath, OfAFileBeyondOneMebibyteIsRefusedUnread) {
   const Scratch scratch;

@@ -10,10 +10,10 @@ namespace {
 TEST(Cli, HelpTextsAreAsReviewed) {
   std::string all;
   for (const std::string line :
-       {"",         "init",        "check",       "show",     "sim",        "compare",  "sweep",       "validate",
-        "render",   "place",       "lab",         "lab up",   "lab status", "lab exec", "lab traffic", "lab fail",
-        "lab heal", "lab capture", "lab metrics", "lab down", "catalog",    "schema",   "explain",     "completion",
-        "version"}) {
+       {"",           "init",        "check",       "show",     "sim",        "compare",  "sweep",       "validate",
+        "render",     "place",       "lab",         "lab up",   "lab status", "lab exec", "lab traffic", "lab fail",
+        "lab heal",   "lab capture", "lab metrics", "lab down", "run",        "catalog",  "schema",      "explain",
+        "completion", "help",        "version"}) {
     auto arguments = words(line);
     arguments.push_back("--help");
     const Outcome outcome = weft(arguments);
@@ -103,7 +103,7 @@ TEST(Cli, MissingFilesAndDirectoriesAreNamed) {
 TEST(Cli, MisspeltCommandsAndOptionsExitWithTwo) {
   EXPECT_EQ(weft({"chekc"}).err, "there is no command 'chekc'; did you mean 'check'?\n");
   for (const std::string line : {"chekc", "check --nope", "show", "show nothing", "explain", "explain E9999",
-                                 "catalog hgx-h101", "completion fish", "", "init --kind dragonfli"})
+                                 "catalog hgx-h101", "completion tcsh", "help simm", "", "init --kind dragonfli"})
     EXPECT_EQ(weft(words(line)).code, 2) << line;
 }
 
@@ -194,10 +194,10 @@ TEST(Cli, ACatalogDirectoryAddsKinds) {
 }
 
 TEST(Cli, CompletionScriptsNameEveryCommand) {
-  for (const std::string shell : {"bash", "zsh"}) {
+  for (const std::string shell : {"bash", "zsh", "fish"}) {
     const std::string script = weft({"completion", shell}).out;
     for (const std::string verb : {"init", "check", "show", "sim", "compare", "sweep", "validate", "render", "place",
-                                   "lab", "catalog", "schema", "explain", "version", "--as", "--set"})
+                                   "lab", "run", "catalog", "schema", "explain", "version", "help"})
       EXPECT_NE(script.find(verb), std::string::npos) << shell << " " << verb;
   }
 }
@@ -386,11 +386,60 @@ TEST(Cli, TheCatalogNamesOneUsedSourceForAField) {
 }
 
 TEST(Cli, CompletionScriptsListValues) {
-  for (const std::string shell : {"bash", "zsh"}) {
+  for (const std::string shell : {"bash", "zsh", "fish"}) {
     const std::string script = weft({"completion", shell}).out;
-    for (const std::string each : {"table svg dot json", "rail-only", "E0107", "weft catalog --json"})
+    for (const std::string each : {"table svg dot json", "rail-only", "E0107", "weft catalog --json", "all_reduce",
+                                   "blackhole", "transport.kind"})
       EXPECT_NE(script.find(each), std::string::npos) << shell << " " << each;
   }
+}
+
+// Every option of every command stands in its manual page and in what `weft help COMMAND` prints.
+TEST(Cli, HelpAndManualPagesAreOfTheSameDefinitions) {
+  const Scratch scratch;
+  ASSERT_EQ(weft({"help", "--man", scratch.path().string(), "--quiet"}).err, "");
+  for (const std::string verb : {"sim", "check", "sweep", "help"}) {
+    const std::string help = weft({"help", verb}).out;
+    EXPECT_EQ(help, weft({verb, "--help"}).out);
+    std::string page = read(scratch.path() / ("weft-" + verb + ".1"));
+    for (std::size_t at = 0; (at = page.find("\\-", at)) != std::string::npos;) page.erase(at, 1);
+    std::istringstream lines(help);
+    for (std::string line; std::getline(lines, line);)
+      if (line.starts_with("  --")) {
+        const std::string option = line.substr(2, line.find_first_of(" ,=", 2) - 2);
+        EXPECT_NE(page.find(option), std::string::npos) << verb << " " << option;
+      }
+  }
+  EXPECT_NE(weft({"help"}).out.find("Describe a cluster:"), std::string::npos);
+  EXPECT_TRUE(weft({"--version"}).out.starts_with("weft 0."));
+}
+
+TEST(Cli, QuietLeavesErrorsAlone) {
+  const Scratch scratch;
+  const InDirectory here(scratch.path());
+  weft({"init", "c.weft.yaml"});
+  EXPECT_EQ(weft({"show", "fabric", "--as", "svg", "-o", "f.svg", "-q"}).err, "");
+  EXPECT_NE(weft({"check", "nowhere.weft.yaml", "-q"}).err, "");
+}
+
+TEST(Cli, SizeAndSizesMeanTheSameWhereOneHasAMeaning) {
+  const Scratch scratch;
+  const InDirectory here(scratch.path());
+  weft({"init", "c.weft.yaml"});
+  const auto out = [](const std::string& line) { return weft(words(line)).out; };
+  EXPECT_EQ(out("sim --collective all_reduce --size 1M --json"),
+            out("sim --collective all_reduce --sizes 1MiB --json"));
+  EXPECT_EQ(out("sim --pattern ring --sizes 1MB --json --nodes 8"),
+            out("sim --pattern ring --size 1MB --json --nodes 8"));
+  EXPECT_EQ(out("plan --size 8..8K --gpus 16 --json"), out("plan --sizes 8B..8KiB --gpus 16 --json"));
+}
+
+TEST(Cli, JsonListsEverything) {
+  const Scratch scratch;
+  const InDirectory here(scratch.path());
+  weft({"init", "c.weft.yaml"});
+  EXPECT_GT(records(weft({"show", "gpus", "--json"}).out).size(), 200u);
+  EXPECT_EQ(records(weft({"show", "gpus", "--json", "--limit", "3"}).out).size(), 3u);
 }
 
 }  // namespace

@@ -475,7 +475,7 @@ TEST(Sim, WhatCannotBeWrittenIsSaidBeforeItRuns) {
       weft({"sim", kClos, "--csv", "flow=x", "--trace", kClos, "--flows", "--limit", "tine=1us", "--seeds", "2"});
   EXPECT_EQ(outcome.code, 2);
   EXPECT_EQ(outcome.out, "");
-  for (const std::string part : {"did you mean flows=FILE?", "is the cluster file itself", "add --json",
+  for (const std::string part : {"did you mean flows=FILE?", "would overwrite an input", "add --json",
                                  "did you mean time?", "--seeds makes several"})
     EXPECT_NE(outcome.err.find(part), std::string::npos) << part << " in:\n" << outcome.err;
   EXPECT_EQ(weft({"sim", kClos, "--nodes", "2", "--size", "1kB", "--csv", "flows=/proc/nothing/f.csv"}).code, 3);

@@ -169,7 +169,8 @@ TEST(Unfinished, OptionsThatWouldDoNothingAreRefused) {
   EXPECT_SAYS(refused({"sim", kStreams, "--size", "10kB"}), "every stream of the file has its own size");
   EXPECT_SAYS(refused({"sim", kClos, "--collective", "all_reduce", "--pattern", "incast"}),
               "one of --collective and --pattern");
-  EXPECT_SAYS(refused({"sim", kClos, "--collective", "all_reduce", "--size", "1MiB"}), "--sizes 1MiB");
+  EXPECT_SAYS(refused({"sim", kClos, "--collective", "all_reduce", "--size", "1MiB", "--sizes", "2MiB"}),
+              "--sizes 1MiB");
   EXPECT_SAYS(refused({"sim", kClos, "--pattern", "incast", "--skew", "20us"}),
               "--skew is of collectives, and flows run here");
   EXPECT_EQ(weft({"sim", kClos, "--pattern", "all-to-all", "--nodes", "8", "--size", "8kB", "--window", "0"}).code, 0);

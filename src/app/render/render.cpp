@@ -55,7 +55,7 @@ int write_files(const std::vector<render::File>& files, const RenderOptions& opt
                   "nothing was written; move these away, or take another directory", options.input, console);
   }
   if (!change.failed.empty()) {
-    console.err << fmt::format("cannot write {}/{}\n", options.output, change.failed);
+    console.err << change.failed << "\n";
     return kThisMachine;
   }
   std::string note;

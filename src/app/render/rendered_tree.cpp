@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <map>
 #include <optional>
 #include <set>
 #include <sstream>
 
+#include "app/output.hpp"
 #include "experiment/fingerprint.hpp"
 
 namespace weft::app {
@@ -36,13 +38,15 @@ std::optional<std::string> read(const fs::path& path) {
   return text.str();
 }
 
-bool write(const fs::path& path, const std::string& text) {
+// Why it could not be written, or nothing.
+std::string write(const fs::path& path, const std::string& text) {
   std::error_code fault;
   fs::create_directories(path.parent_path(), fault);
+  errno = 0;
   std::ofstream file(path, std::ios::binary);
   file << text;
   file.close();
-  return static_cast<bool>(file);
+  return file ? "" : cannot_write(path, fault ? fault.value() : errno);
 }
 
 // Below the directory, whatever somebody wrote into the list.
@@ -114,17 +118,15 @@ TreeChange write_tree(const fs::path& directory, const std::string& target, cons
     listing.erase(path);
   }
   // Before the files, and again after them: a run that is interrupted leaves files that the next one knows.
-  const auto write_list = [&] {
-    if (!write(directory / kRenderedList, text_of(listing))) change.failed = std::string(kRenderedList);
-  };
+  const auto write_list = [&] { change.failed = write(directory / kRenderedList, text_of(listing)); };
   for (const render::File& file : files) {
     listing[file.path].target = target;
     listing[file.path].digests.insert(digest_of(file.text));
   }
   write_list();
   for (const render::File& file : files)
-    if (change.failed.empty() && read(directory / file.path) != file.text && !write(directory / file.path, file.text))
-      change.failed = file.path;
+    if (change.failed.empty() && read(directory / file.path) != file.text)
+      change.failed = write(directory / file.path, file.text);
   if (!change.failed.empty()) return change;
   for (const render::File& file : files) listing[file.path].digests = {digest_of(file.text)};
   write_list();

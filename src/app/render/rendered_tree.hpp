@@ -17,7 +17,7 @@ struct TreeChange {
   std::vector<std::string> unchanged;
   std::vector<std::string> removed;  // written once for this target, and no longer part of it
   std::vector<std::string> foreign;  // in the way; where there are any, nothing was done
-  std::string failed;                // the file that could not be written
+  std::string failed;                // which file could not be written, and why
 };
 
 // Makes `directory` hold the files of a target; those of other targets stay.

@@ -46,9 +46,8 @@ int plot(const PlotOptions& options, Console& console) {
   draw::Plot drawn{options.title.empty() ? "collectives" : options.title, {}, "busbw in GB/s", {}};
   for (const std::string& word : options.files) {
     const auto [name, file] = named(word);
-    if (const std::string why = why_not_write(options.output, file); !why.empty())
-      diagnostics.add(Error::contradiction, {}, fmt::format("{} is to be read and written", options.output),
-                      "another name");
+    for (const std::string& why : file_conflicts({{"", file}}, {{"-o", options.output}}))
+      diagnostics.add(Error::contradiction, {}, why, "another name");
     const auto source = spec::load_file(file, diagnostics, kMostText);
     if (!source) continue;
     if (diagnostics.sources().text(*source).size() > kMostText) {

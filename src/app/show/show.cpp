@@ -21,6 +21,8 @@ using fabric::Link;
 using fabric::NodeId;
 using fabric::NodeKind;
 
+constexpr std::size_t kRowsShown = 40;
+
 int complain(const ShowOptions& options, Console& console, std::string message, std::string help) {
   spec::Diagnostics diagnostics;
   diagnostics.add(spec::Error::bad_reference, {}, std::move(message), std::move(help));
@@ -33,9 +35,10 @@ int list(const Listing& listing, const ShowOptions& options, Console& console, c
   const bool to_screen = options.output.empty();
   return write_output(options.output, console, [&](std::ostream& out) {
     const bool json = options.as == "json";
+    const std::size_t limit = options.limit.value_or(json ? 0 : kRowsShown);
     const std::uint64_t more =
-        json ? write_json(listing, options.limit, out)
-             : write_table(listing, options.limit, to_screen ? console.width : 0, to_screen && console.colour_out, out);
+        json ? write_json(listing, limit, out)
+             : write_table(listing, limit, to_screen ? console.width : 0, to_screen && console.colour_out, out);
     std::ostream& remarks = json ? console.err : out;  // records are for programs
     if (more > 0)
       remarks << fmt::format("... and {} more; --limit 0 shows all\n", grouped(static_cast<std::int64_t>(more)));
@@ -168,7 +171,7 @@ int show(const ShowOptions& options, Console& console) {
   if (const int code = check_words(options, console); code != kFine) return code;
   Session session(options.input, console);
   if (!session.ok()) return kYourInput;
-  if (const std::string why = why_not_write(options.output, session.file()); !why.empty())
+  for (const std::string& why : file_conflicts({{"", session.file()}}, {{"-o", options.output}}))
     return complain(options, console, why, "give -o another name, such as out.svg or out.json");
   const std::string& what = options.what;
   if (what == "paths") return paths(options, session, console);

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <utility>
 
+#include "app/commands.hpp"
 #include "base/text.hpp"
 #include "collective/constants.hpp"
 #include "model/field_limits.hpp"
@@ -36,9 +37,7 @@ void unknown(std::string_view option, const std::string& text, std::vector<std::
 // Said here, where it is known that the word is of the command line.
 void check_stack(const std::string& name, spec::Diagnostics& diagnostics) {
   if (name.empty() || collective::stack_named(name) != nullptr) return;
-  std::vector<std::string> names;
-  for (const collective::Stack& each : collective::stacks()) names.emplace_back(each.name);
-  unknown("--stack", name, std::move(names), diagnostics);
+  unknown("--stack", name, stack_names(), diagnostics);
 }
 
 // What the command line says of jobs: each of them on every list of --on, and beside the first those of --beside.
@@ -76,13 +75,22 @@ std::vector<CollectiveJob> take_options(const CollectiveOptions& options, std::v
 
 }  // namespace
 
-std::string bare_as_bytes(const std::string& sizes) {
+std::string with_units(const std::string& sizes) {
   const auto is_digit = [&](std::size_t at) { return at < sizes.size() && sizes[at] >= '0' && sizes[at] <= '9'; };
   const auto has_unit = [&](std::size_t at) {
     return at < sizes.size() && std::isalpha(static_cast<unsigned char>(sizes[at])) != 0;
   };
+  // K, M, G and T alone are nccl-tests' units: -b 8 -e 8G.
+  const auto is_magnitude = [&](std::size_t at) {
+    return at > 0 && is_digit(at - 1) && std::string_view("KMGTkmgt").find(sizes[at]) != std::string_view::npos &&
+           !has_unit(at + 1);
+  };
   std::string out;
   for (std::size_t at = 0; at < sizes.size(); ++at) {
+    if (is_magnitude(at)) {
+      out += std::string(1, static_cast<char>(std::toupper(static_cast<unsigned char>(sizes[at])))) + "iB";
+      continue;
+    }
     out += sizes[at];
     const bool within =
         is_digit(at + 1) || (at + 1 < sizes.size() && sizes[at + 1] == '.' && is_digit(at + 2));  // 1.5GiB
@@ -92,7 +100,7 @@ std::string bare_as_bytes(const std::string& sizes) {
 }
 
 std::vector<Bytes> parse_sizes(const std::string& given, spec::Diagnostics& diagnostics) {
-  const std::string text = bare_as_bytes(given);
+  const std::string text = with_units(given);
   std::vector<Bytes> sizes;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
@@ -110,6 +118,25 @@ std::vector<Bytes> parse_sizes(const std::string& given, spec::Diagnostics& diag
       sizes.emplace_back(size);
   }
   return sizes;
+}
+
+std::vector<Bytes> parse_sizes_quietly(const std::string& text) {
+  spec::Diagnostics nobody;
+  return parse_sizes(text, nobody);
+}
+
+std::vector<std::string> collective_names() { return names_of(collective::kOperations); }
+
+std::vector<std::string> stack_names() {
+  std::vector<std::string> names;
+  for (const collective::Stack& each : collective::stacks()) names.emplace_back(each.name);
+  return names;
+}
+
+std::vector<std::string> algorithm_names() {
+  std::vector<std::string> names = names_of(collective::kAlgorithms);
+  names.insert(names.begin(), {"auto", "all"});
+  return names;
 }
 
 std::vector<CollectiveJob> jobs_of(const model::Cluster& cluster, const CollectiveOptions& options, std::uint32_t gpus,

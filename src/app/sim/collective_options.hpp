@@ -9,11 +9,12 @@
 
 namespace weft::app {
 
-// "8..4GiB" as "8B..4GiB": nccl-tests' sizes are bytes where they have no unit.
-std::string bare_as_bytes(const std::string& sizes);
+// "8..4G" as "8B..4GiB": nccl-tests' sizes are bytes where they have no unit, and its K, M, G and T are binary.
+std::string with_units(const std::string& sizes);
 
 // 1MiB, 8B..8GiB (doubling), or several of them with commas; empty with an error.
 std::vector<Bytes> parse_sizes(const std::string& given, spec::Diagnostics& diagnostics);
+std::vector<Bytes> parse_sizes_quietly(const std::string& text);
 
 // What the file's `run:` or the command line asks for, and the latter's words where both say something.
 std::vector<experiment::CollectiveJob> jobs_of(const model::Cluster& cluster, const CollectiveOptions& options,

@@ -46,7 +46,7 @@ Enum choose(const std::string& text, Enum usual, std::string_view option, spec::
 model::TrafficRun pattern_of(const TrafficOptions& options, spec::Diagnostics& diagnostics) {
   model::TrafficRun run;
   run.pattern = choose(options.pattern, model::TrafficPattern::permutation, "--pattern", diagnostics);
-  run.size = read<BytesDimension>(options.size, "--size", "2MB", diagnostics);
+  run.size = read<BytesDimension>(with_units(options.size), "--size", "2MB", diagnostics);
   if (options.nodes > 0) run.nodes = options.nodes;
   run.window = options.window;
   run.load = read<ShareDimension>(options.load, "--load", "50%", diagnostics);
@@ -132,11 +132,38 @@ std::optional<Traffic> load_traffic(const TrafficOptions& options, const experim
     return experiment::make_traffic(runs, ground, diagnostics);
   }
   const auto source = spec::load_file(options.matrix, diagnostics, kMostMatrixBytes);
-  return source ? experiment::read_matrix(*source, ground, diagnostics) : std::nullopt;
+  if (!source) return std::nullopt;
+  if (diagnostics.sources().text(*source).size() > kMostMatrixBytes) {
+    diagnostics.add(Error::too_large, {*source, 0, 0, 1}, "the matrix is larger than 256 MiB", "fewer connections");
+    return std::nullopt;
+  }
+  return experiment::read_matrix(*source, ground, diagnostics);
 }
 
-std::vector<Workload> load_work(const WorkOptions& options, const experiment::TrafficGround& ground,
+namespace {
+
+// --size and --sizes are one option where only one of them has a meaning.
+WorkOptions with_sizes(WorkOptions options, bool collectives) {
+  TrafficOptions& traffic = options.traffic;
+  const auto given = [&](std::string_view name) {
+    return std::find(traffic.given.begin(), traffic.given.end(), name) != traffic.given.end();
+  };
+  if (collectives && given("--size") && !given("--sizes")) {
+    traffic.sizes = traffic.size;
+    std::erase(traffic.given, "--size");
+  } else if (!collectives && given("--sizes") && !given("--size") && !parse_enum<model::FlowSizes>(traffic.sizes) &&
+             parse_sizes_quietly(traffic.sizes).size() == 1) {
+    traffic.size = std::exchange(traffic.sizes, "");
+    std::replace(traffic.given.begin(), traffic.given.end(), std::string("--sizes"), std::string("--size"));
+  }
+  return options;
+}
+
+}  // namespace
+
+std::vector<Workload> load_work(const WorkOptions& all, const experiment::TrafficGround& ground,
                                 experiment::Design& design) {
+  const WorkOptions options = with_sizes(all, wants_collectives(design.cluster(), all));
   if (wants_training(design.cluster(), options)) {
     check_no_flow_options(options.traffic, options.collective, design.diagnostics());
     check_no_collective_options(options.collective, design.diagnostics());

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <utility>
 
 #include "base/text.hpp"
@@ -25,7 +26,8 @@ constexpr double kTooFar = 100 * 3600;              // seconds; an estimate beyo
 
 std::atomic<bool> ctrl_c_pressed = false;
 static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler may write it
-struct sigaction before_ctrl_c;
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+struct sigaction before_ctrl_c[std::size(kSignals)];
 
 void on_ctrl_c(int) { ctrl_c_pressed = true; }
 
@@ -62,10 +64,15 @@ CtrlC::CtrlC() {
   struct sigaction action {};
   action.sa_handler = on_ctrl_c;
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);  // the second one finds the default again
-  sigaction(SIGINT, &action, &before_ctrl_c);
+  for (std::size_t i = 0; i < std::size(kSignals); ++i) {
+    sigaction(kSignals[i], nullptr, &before_ctrl_c[i]);
+    if (before_ctrl_c[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);  // nohup stays nohup
+  }
 }
 
-CtrlC::~CtrlC() { sigaction(SIGINT, &before_ctrl_c, nullptr); }
+CtrlC::~CtrlC() {
+  for (std::size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &before_ctrl_c[i], nullptr);
+}
 
 bool CtrlC::pressed() { return ctrl_c_pressed; }
 const std::atomic<bool>* CtrlC::token() { return &ctrl_c_pressed; }
@@ -86,7 +93,7 @@ experiment::Observer RunProgress::observer() {
 }
 
 void RunProgress::show(const schedule::Progress& progress, nanoseconds elapsed) {
-  if (elapsed < next_) return;
+  if (elapsed < next_ || console_.quiet) return;
   const std::string text = describe(progress, elapsed);
   if (console_.err_width == 0) {
     console_.err << text << "\n";

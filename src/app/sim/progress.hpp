@@ -16,7 +16,8 @@
 
 namespace weft::app {
 
-// Ctrl-C while an object of this type lives: the first asks for an orderly end, the second kills.
+// Ctrl-C while an object of this type lives: the first asks for an orderly end, the second kills. SIGTERM and SIGHUP mean
+// the same: what a batch system or a closed terminal ends keeps what is done.
 class CtrlC {
  public:
   CtrlC();

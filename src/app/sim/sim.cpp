@@ -126,7 +126,7 @@ class SeedRun {
 };
 
 int sim_traffic(const SimOptions& options, Session& session, Experiment experiment, Console& console) {
-  check_outputs(options.output, options.input, options.run, options.seeds, session);
+  check_outputs(options.output, options.input, options.run, options.seeds, options.work.traffic.matrix, session);
   const std::vector<Fidelity> fidelities = fidelities_of(options.run, {experiment});
   if (!session.diagnostics().has_errors()) experiment::check(session.design(), experiment, fidelities);
   if (report(session.diagnostics(), options.input, console)) return kYourInput;
@@ -165,7 +165,7 @@ int sim(const SimOptions& options, Console& console) {
   if (wants_collectives(session.cluster(), options.work))
     return sim_collectives(session, options, std::move(experiments), console);
   if (experiments.empty()) {
-    check_outputs(options.output, options.input, options.run, options.seeds, session);
+    check_outputs(options.output, options.input, options.run, options.seeds, options.work.traffic.matrix, session);
     report(diagnostics, options.input, console);
     return kYourInput;
   }

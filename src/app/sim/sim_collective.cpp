@@ -244,11 +244,9 @@ void check_options(const SimOptions& options, const std::filesystem::path& file,
   forbid(!output.csv.empty(), "--csv");
   forbid(output.links.has_value() || output.flows || output.samples, "--links, --flows or --samples");
   forbid(options.seeds > 1, "--seeds");
-  const std::string& plot = options.work.collective.plot;
-  if (const std::string why = why_not_write(plot, file); !plot.empty() && !why.empty())
-    diagnostics.add(Error::contradiction, {}, fmt::format("--plot {}: {}", plot, why), "another name");
-  if (const std::string why = why_not_write(output.trace, file); !output.trace.empty() && !why.empty())
-    diagnostics.add(Error::contradiction, {}, why, "another name for --trace");
+  for (const std::string& why :
+       file_conflicts({{"", file}}, {{"--plot", options.work.collective.plot}, {"--trace", output.trace}}))
+    diagnostics.add(Error::contradiction, {}, why, "another name");
 }
 
 // Whether the design can do all of it, before any of it runs.

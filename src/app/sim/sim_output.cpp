@@ -74,17 +74,14 @@ int write_csv(const CsvFile& file, const report::RunInfo& info, const RunResult&
 }  // namespace
 
 void check_outputs(const SimOutputOptions& options, const InputOptions& input, const RunOptions& run,
-                   std::uint32_t seeds, Session& session) {
+                   std::uint32_t seeds, const std::string& matrix, Session& session) {
   spec::Diagnostics& diagnostics = session.diagnostics();
-  const auto forbid = [&](const std::string& output) {
-    if (const std::string why = why_not_write(output, session.file()); !why.empty())
-      diagnostics.add(Error::contradiction, {}, why);
-  };
   for (const std::string& item : options.csv) check_csv(item, diagnostics);
   const std::vector<CsvFile> tables = csv_files(options.csv, !run.sample.empty());
-  for (const CsvFile& file : tables) forbid(file.path);
-  forbid(options.trace);
-  forbid(options.pcap);
+  std::vector<NamedFile> outputs = {{"--trace", options.trace}, {"--pcap", options.pcap}};
+  for (const CsvFile& file : tables) outputs.push_back({"--csv " + file.kind + " in", file.path});
+  for (const std::string& why : file_conflicts({{"", session.file()}, {"--matrix", matrix}}, outputs))
+    diagnostics.add(Error::contradiction, {}, why, "another name");
   if (seeds > 1 && (!tables.empty() || !options.trace.empty() || !options.pcap.empty()))
     diagnostics.add(Error::contradiction, {}, "--csv, --trace and --pcap are of one run, --seeds makes several",
                     "one run per file: --seed N");

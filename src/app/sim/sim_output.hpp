@@ -10,7 +10,7 @@ namespace weft::app {
 
 // Complains, before anything runs, about what could not be written after it.
 void check_outputs(const SimOutputOptions& options, const InputOptions& input, const RunOptions& run,
-                   std::uint32_t seeds, Session& session);
+                   std::uint32_t seeds, const std::string& matrix, Session& session);
 
 // Whether anything of it needs to know what links carried.
 bool wants_links(const SimOutputOptions& options, const InputOptions& input);

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <thread>
 #include <tuple>
@@ -109,11 +109,13 @@ class Sweeper {
           Error::out_of_range, {},
           fmt::format("{} runs are too many", grouped(static_cast<std::int64_t>(grid_.points() * options_.seeds))),
           fmt::format("at most {}, with fewer points or --seeds", grouped(kMostRuns)));
-    if (!options_.out.empty() && options_.out == options_.csv)
-      errors_.all().add(Error::contradiction, {}, "--out and --csv name the same file", "a name for each");
     SweepStore store(options_.out, errors_.all());
     if (report(errors_.all(), options_.input, console_)) return kYourInput;
     if (!load_points()) return kYourInput;
+    if (const std::string why = store.begin(); !why.empty()) {
+      console_.err << why << "\n";
+      return kThisMachine;
+    }
     warn();
     run_all(store);
     print();
@@ -176,9 +178,9 @@ class Sweeper {
   }
 
   void plan_runs(std::size_t index, Session& session, const InputOptions& input) {
-    for (const std::string* file : {&options_.out, &options_.csv})
-      if (const std::string why = why_not_write(*file, session.file()); !why.empty())
-        session.diagnostics().add(Error::contradiction, {}, why, "another name");
+    const std::vector<NamedFile> read = {{"", session.file()}, {"--matrix", options_.work.traffic.matrix}};
+    for (const std::string& why : file_conflicts(read, {{"--out", options_.out}, {"--csv", options_.csv}}))
+      session.diagnostics().add(Error::contradiction, {}, why, "another name");
     const std::uint64_t catalog = catalog_fingerprint(input.catalog);
     for (std::uint32_t i = 0; i < options_.seeds && !session.diagnostics().has_errors(); ++i) {
       RunOptions run = options_.run;
@@ -227,8 +229,9 @@ class Sweeper {
     SweepProgress progress(missing.size(), console_);
     const auto work = [&](std::size_t i) { return !CtrlC::pressed() && run_one(*missing[i], store); };
     const unsigned workers = options_.run.threads == 0 ? std::thread::hardware_concurrency() : options_.run.threads;
-    run_jobs({workers, work, [&](std::size_t done) { progress.show(done); }}, missing.size());
+    const std::string fewer = run_jobs({workers, work, [&](std::size_t done) { progress.show(done); }}, missing.size());
     progress.finish();
+    if (!fewer.empty()) console_.err << fewer << "\n";
     interrupted_ = CtrlC::pressed();
   }
 
@@ -251,8 +254,10 @@ class Sweeper {
     // Who waits for what never comes has at least one flow that is not done.
     report::SimSummary& summary = job.result->summary;
     if (outcomes[0].result.unfinished > 0) summary.flows = std::max(summary.flows, summary.done + summary.lost + 1);
-    if (store.append(job.inputs, point.label, *job.result)) return true;
-    unwritten_ = true;
+    const std::string why = store.append(job.inputs, point.label, *job.result);
+    if (why.empty()) return true;
+    const std::lock_guard lock(unwritten_mutex_);
+    unwritten_ = why;
     return false;
   }
 
@@ -334,8 +339,8 @@ class Sweeper {
               write_output(options_.csv, console_, [&](std::ostream& out) { report::write_sweep_csv(sweep_, out); });
           code != kFine)
         return code;
-    if (unwritten_) {
-      console_.err << fmt::format("cannot write {}\n", options_.out);
+    if (!unwritten_.empty()) {
+      console_.err << unwritten_ << "\n";
       return kThisMachine;
     }
     if (interrupted_) {
@@ -363,7 +368,8 @@ class Sweeper {
   std::vector<Job> jobs_;                                                          // point by point, seed by seed
   std::map<std::uint32_t, std::shared_ptr<const experiment::Workload>> matrices_;  // by GPUs
   report::Sweep sweep_;
-  std::atomic<bool> unwritten_ = false;
+  std::mutex unwritten_mutex_;
+  std::string unwritten_;  // why
   bool interrupted_ = false;
 };
 

@@ -1,12 +1,17 @@
 #include "app/sweep/sweep_pool.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
+
+#include "base/text.hpp"
 
 namespace weft::app {
 namespace {
@@ -46,11 +51,26 @@ void work(const Pool& pool, std::size_t jobs, Shared& shared) {
 
 }  // namespace
 
-void run_jobs(const Pool& pool, std::size_t jobs) {
+std::string run_jobs(const Pool& pool, std::size_t jobs) {
   Shared shared;
-  shared.busy = static_cast<unsigned>(std::min<std::size_t>(std::max(1U, pool.workers), jobs));
+  std::string fewer;
+  const auto wanted = static_cast<unsigned>(std::min<std::size_t>(std::max(1U, pool.workers), jobs));
+  shared.busy = wanted;
   std::vector<std::jthread> workers;
-  for (unsigned i = shared.busy; i > 0; --i) workers.emplace_back([&] { work(pool, jobs, shared); });
+  try {
+    while (workers.size() < wanted) workers.emplace_back([&] { work(pool, jobs, shared); });
+  } catch (const std::system_error& error) {
+    const auto started = static_cast<unsigned>(workers.size());
+    fewer =
+        fmt::format("{} instead of {}: {}", counted(std::max(1U, started), "thread"), wanted, error.code().message());
+    std::unique_lock lock(shared.mutex);
+    shared.busy -= wanted - started;
+    if (started == 0) {
+      ++shared.busy;
+      lock.unlock();
+      work(pool, jobs, shared);
+    }
+  }
   std::unique_lock lock(shared.mutex);
   while (!shared.changed.wait_for(lock, kLookEvery, [&] { return shared.busy == 0; })) {
     const std::size_t done = shared.done;
@@ -61,6 +81,7 @@ void run_jobs(const Pool& pool, std::size_t jobs) {
   lock.unlock();
   workers.clear();
   if (shared.fault) std::rethrow_exception(shared.fault);
+  return fewer;
 }
 
 }  // namespace weft::app

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <string>
 
 namespace weft::app {
 
@@ -14,7 +15,8 @@ struct Pool {
   std::function<void(std::size_t done)> show;
 };
 
-// Returns when all that was started has ended; what a job throws is thrown here.
-void run_jobs(const Pool& pool, std::size_t jobs);
+// Returns when all that was started has ended; what a job throws is thrown here. Where not all threads could be started,
+// those that could do the work, or else the caller's: the sentence that says so, or nothing.
+std::string run_jobs(const Pool& pool, std::size_t jobs);
 
 }  // namespace weft::app

@@ -24,7 +24,7 @@ SweepProgress::SweepProgress(std::size_t runs, Console& console, std::function<n
 
 void SweepProgress::show(std::size_t done) {
   const nanoseconds elapsed = clock_() - started_;
-  if (elapsed < next_) return;
+  if (elapsed < next_ || console_.quiet) return;
   std::string text = fmt::format("{} of {} runs", done, runs_);
   if (done > 0) {
     const auto left = static_cast<std::int64_t>(runs_ - done);

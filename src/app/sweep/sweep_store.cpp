@@ -2,12 +2,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
 #include "app/build_info.hpp"
+#include "app/output.hpp"
 
 namespace weft::app {
 namespace {
@@ -16,6 +19,14 @@ namespace fs = std::filesystem;
 using spec::Error;
 
 constexpr std::uintmax_t kMostBytes = 256U << 20;  // half a million runs
+
+// Cuts off what stands behind the last end of a line.
+bool cut_torn_line(int file) {
+  const off_t size = ::lseek(file, 0, SEEK_END);
+  off_t end = size;
+  for (char last = 0; end > 0 && ::pread(file, &last, 1, end - 1) == 1 && last != '\n';) --end;
+  return end == size || ::ftruncate(file, end) == 0;
+}
 
 }  // namespace
 
@@ -41,10 +52,10 @@ void SweepStore::read(spec::Diagnostics& diagnostics) {
   bool ours = false;
   for (std::string line; std::getline(file, line);) {
     some = true;
-    torn_ = file.eof();  // the last line has no end
+    const bool torn = file.eof();  // the last line has no end
     const auto swept = report::read_swept_run(line);
     ours = ours || line.starts_with(R"({"record":"sweep-run")");  // the very first one may have been cut off
-    if (swept && !torn_ && swept->version == build_info().version && swept->commit == build_info().commit)
+    if (swept && !torn && swept->version == build_info().version && swept->commit == build_info().commit)
       runs_.insert_or_assign({swept->inputs, swept->run.seed}, swept->run);
   }
   if (some && !ours) refuse(Error::wrong_type, "holds no results of a sweep, so nothing is added to it");
@@ -55,19 +66,23 @@ const report::ComparedRun* SweepStore::find(std::uint64_t inputs, std::uint64_t 
   return found == runs_.end() ? nullptr : &found->second;
 }
 
-bool SweepStore::open() {
-  if (file_ < 0) file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  return file_ >= 0;
+std::string SweepStore::begin() {
+  if (!keeps()) return "";
+  file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file_ < 0) return cannot_write(path_, errno);
+  if (::flock(file_, LOCK_EX | LOCK_NB) != 0)
+    return errno == EWOULDBLOCK ? fmt::format("{} is being written by another weft sweep", path_)
+                                : cannot_write(path_, errno);
+  return cut_torn_line(file_) ? "" : cannot_write(path_, errno);
 }
 
-bool SweepStore::append(std::uint64_t inputs, const std::string& point, const report::ComparedRun& run) {
+std::string SweepStore::append(std::uint64_t inputs, const std::string& point, const report::ComparedRun& run) {
+  if (!keeps()) return "";
   const std::lock_guard lock(mutex_);
-  if (!keeps()) return true;
-  if (!open()) return false;
-  std::string line = report::swept_run_line({build_info().version, build_info().commit, inputs, run}, point);
-  if (torn_) line.insert(0, "\n");
-  torn_ = false;
-  return ::write(file_, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+  const std::string line = report::swept_run_line({build_info().version, build_info().commit, inputs, run}, point);
+  const ssize_t written = ::write(file_, line.data(), line.size());
+  if (written == static_cast<ssize_t>(line.size())) return "";
+  return cannot_write(path_, written < 0 ? errno : ENOSPC);
 }
 
 }  // namespace weft::app

@@ -1,8 +1,8 @@
 #pragma once
 // The file of a sweep: a line for every run that is done, so that a later sweep can go on where one stopped.
 //
-// A line is appended whole as soon as its run is done. One that was cut off, by a full disk or a power failure, is
-// passed over, and so are the lines of another weft: it might have come to other results.
+// A line is appended whole as soon as its run is done. One that was cut off, by a full disk or a power failure, is taken
+// away before the first is added; lines of another weft are passed over: it might have come to other results.
 
 #include <cstdint>
 #include <map>
@@ -24,17 +24,17 @@ class SweepStore {
   SweepStore& operator=(const SweepStore&) = delete;
 
   bool keeps() const { return !path_.empty(); }
+  // Before the first run: opens the file for this sweep alone. Why that cannot be, or nothing.
+  std::string begin();
   // nullptr when it has to be run.
   const report::ComparedRun* find(std::uint64_t inputs, std::uint64_t seed) const;
-  // From any thread; false when the file cannot be written.
-  bool append(std::uint64_t inputs, const std::string& point, const report::ComparedRun& run);
+  // From any thread, after begin(). Why it could not be written, or nothing.
+  std::string append(std::uint64_t inputs, const std::string& point, const report::ComparedRun& run);
 
  private:
   void read(spec::Diagnostics& diagnostics);
-  bool open();
 
   std::string path_;
-  bool torn_ = false;  // the file ends within a line
   std::map<std::pair<std::uint64_t, std::uint64_t>, report::ComparedRun> runs_;
   std::mutex mutex_;
   int file_ = -1;

@@ -18,6 +18,7 @@ using Kind = RankEvent::Kind;
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMillion = 1'000'000;
 constexpr std::uint64_t kEventsBetweenQuestions = 64;
+constexpr std::uint32_t kStartsBetweenQuestions = 16;  // each may find thousands of paths
 
 // The time `after` a moment, or never where it does not fit.
 std::int64_t later_by(std::int64_t moment, Wide after) {
@@ -75,6 +76,7 @@ class FlowRun final : public Network {
   Stripe& stripe_of(std::uint32_t flow) { return stripes_[stripe_of_[flow]]; }
   std::int64_t scattered(std::int64_t now, std::uint32_t flow) const;
   void end_flows(std::int64_t now);
+  bool start();
   void settle(std::int64_t now);
   std::int64_t next() const;
   void step(std::int64_t now);
@@ -240,15 +242,25 @@ void FlowRun::step(std::int64_t now) {
   settle(now);
 }
 
+// Of a million ranks this takes a while; false: nobody waits for it any more.
+bool FlowRun::start() {
+  for (std::uint32_t rank = 0; rank < events_.ranks(); ++rank) {
+    if (rank > 0 && rank % kStartsBetweenQuestions == 0 && options_.keep_going && !options_.keep_going({}))
+      return false;
+    runner_.start(0, rank);
+  }
+  settle(0);
+  return true;
+}
+
 schedule::RunResult FlowRun::run() {
   schedule::RunResult result;
   result.executor = "flow";
   result.seed = routes_.config().seed;
-  for (std::uint32_t rank = 0; rank < events_.ranks(); ++rank) runner_.start(0, rank);
-  settle(0);
+  if (!start()) result.stopped_by = "request";
   std::int64_t now = 0;
   std::uint64_t asked = 0;
-  for (std::int64_t then = next(); then != kNever; then = next()) {
+  for (std::int64_t then = next(); result.stopped_by.empty() && then != kNever; then = next()) {
     const bool beyond = then > options_.horizon.time;
     if (beyond) now = options_.horizon.time;
     if (beyond || happened_ >= options_.horizon.events || happened_ - asked >= kEventsBetweenQuestions) {

@@ -27,11 +27,12 @@ struct Part {
   std::uint32_t queue;  // as of a transport::Operation
   std::int64_t since;   // when it first failed; kNotFailed: it did not
   NicPair pair;         // by which it goes now
+  NicPair home;         // for which it was meant: whose backlog it counts for until it is there or given up
   std::uint32_t message;
   std::uint32_t delivered;  // the only word that the receiver writes
   static constexpr std::int64_t kNotFailed = -1;
 };
-static_assert(sizeof(Part) <= 32);
+static_assert(sizeof(Part) <= 40);
 
 // What the hosts of one partition know of their ports.
 class Failover {

@@ -1,10 +1,13 @@
 #pragma once
-// Where threads wait for each other between two windows. Windows are short, so waiting means spinning;
-// a thread that waits for long lets others run and at last sleeps. Where there are more threads than
-// processors, whoever spins keeps the one from working that all wait for: there they sleep at once.
+// Where threads wait for each other between two windows. Windows are short, so waiting means spinning; a thread that
+// waits for longer than a window takes sleeps, because the one that all wait for may have no processor. Yielding
+// instead gives a whole slice of time to whatever else runs there. Where there are more threads than processors,
+// whoever spins keeps the one from working that all wait for: there they sleep at once.
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
 #include <thread>
 
 namespace weft::sim {
@@ -21,20 +24,20 @@ class Barrier {
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == threads_) {
       alone();
       arrived_.store(0, std::memory_order_relaxed);
-      round_.store(round + 1, std::memory_order_release);
-      round_.notify_all();
+      {
+        const std::lock_guard lock(mutex_);
+        round_.store(round + 1, std::memory_order_release);
+      }
+      next_round_.notify_all();
       return;
     }
-    constexpr std::uint32_t kSpins = 20'000;
-    constexpr std::uint32_t kYields = 200;
-    for (std::uint32_t tries = patient_ ? kSpins + kYields : 0; round_.load(std::memory_order_acquire) == round;
-         ++tries) {
-      if (tries >= kSpins + kYields) {
-        round_.wait(round, std::memory_order_acquire);
-      } else if (tries >= kSpins) {
-        std::this_thread::yield();
-      }
-    }
+    constexpr std::uint32_t kSpins = 50'000;
+    const auto waits = [&] { return round_.load(std::memory_order_acquire) == round; };
+    for (std::uint32_t tries = patient_ ? kSpins : 0; tries < kSpins; ++tries)
+      if (!waits()) return;
+    // Not round_.wait(): libstdc++ yields a few times before it sleeps.
+    std::unique_lock lock(mutex_);
+    next_round_.wait(lock, [&] { return !waits(); });
   }
   void wait() {
     wait([] {});
@@ -45,6 +48,8 @@ class Barrier {
   bool patient_;
   std::atomic<std::uint32_t> arrived_{0};
   std::atomic<std::uint32_t> round_{0};
+  std::mutex mutex_;  // for those that sleep
+  std::condition_variable next_round_;
 };
 
 }  // namespace weft::sim

@@ -19,6 +19,7 @@ constexpr std::uint64_t kLargestPart = 64 * 1024;
 constexpr std::uint64_t kMostPosted = 16 << 20;
 // Numbers that nobody uses are used again when there are so many, the oldest first.
 constexpr std::size_t kIdleParts = 1024;
+constexpr std::uint32_t kStartsBetweenQuestions = 1024;
 
 }  // namespace
 
@@ -81,7 +82,7 @@ void PacketRun::post(std::int64_t now, const NicPair& pair, std::uint32_t from, 
                      std::uint64_t bytes, std::uint32_t queue) {
   if (!fails_over_) return launch(now, pair, from, message, message, bytes, queue);
   const std::uint32_t part =
-      number_part(from, {static_cast<std::uint32_t>(bytes), queue, Part::kNotFailed, pair, message, 0});
+      number_part(from, {static_cast<std::uint32_t>(bytes), queue, Part::kNotFailed, pair, pair, message, 0});
   // The NIC may have been given up while the message was on its way to it.
   if (may_move(runner_.message(from, message).stream) && hosts_of(domain_of(from)).failover.avoids(now, pair) &&
       move(now, from, part))
@@ -99,7 +100,6 @@ void PacketRun::launch(std::int64_t now, const NicPair& pair, std::uint32_t from
   const std::uint32_t tag = name(from, named);
   const std::uint32_t stream = runner_.message(from, message).stream;
   const SimConfig& config = engine_.config();
-  if (!is_read(stream)) backlog_of(hosts_of(domain_of(from)), pair).bytes += bytes;
   engine_.post(now, pair.source,
                {config.verb_of(stream), pair.destination, bytes, tag, tag, config.protocol_of(stream),
                 config.lane_of(stream), queue});
@@ -160,9 +160,12 @@ void PacketRun::completed(std::int64_t now, const transport::Completion& done) {
   const std::uint32_t from = first_rank_[domain] + (message_bits_ == 32 ? 0 : named >> message_bits_);
   const std::uint32_t number = message_bits_ == 32 ? named : named & ((1u << message_bits_) - 1);
   const std::uint32_t message = fails_over_ ? parts_[from][number].message : number;
-  if (done.kind == Kind::sent || done.kind == Kind::failed)
-    settle(now, from, runner_.message(from, message).stream, done);
-  if (done.kind == Kind::failed) return fails_over_ ? failed(now, from, number) : give_up(now, done.endpoint);
+  if (done.kind == Kind::failed && fails_over_) return failed(now, from, number);
+  if (done.kind == Kind::sent || done.kind == Kind::failed) {
+    const NicPair home = fails_over_ ? parts_[from][number].home : NicPair{done.endpoint, done.peer};
+    settle(now, from, runner_.message(from, message).stream, home, done.bytes);
+  }
+  if (done.kind == Kind::failed) return give_up(now, done.endpoint);
   const bool moves = fails_over_ && may_move(runner_.message(from, message).stream);
   if (moves && done.kind != Kind::received) {
     hosts_of(domain).failover.succeeded(parts_[from][number].pair);
@@ -217,6 +220,7 @@ bool PacketRun::post_ready(std::int64_t now, Hosts& hosts, std::uint32_t slot) {
     room = has_room(hosts, each.pair);
     if (!room) break;
     const std::uint64_t size = std::min(each.part, each.bytes - posted);
+    backlog_of(hosts, each.pair).bytes += size;
     post(now, each.pair, each.from, each.message, size, each.queue);
     posted += size;
   }
@@ -239,18 +243,18 @@ void PacketRun::hand_over(std::int64_t now, Hosts& hosts, std::uint32_t slot) {
 }
 
 // A part is there, or given up: others find room.
-void PacketRun::settle(std::int64_t now, std::uint32_t from, std::uint32_t stream, const transport::Completion& done) {
+void PacketRun::settle(std::int64_t now, std::uint32_t from, std::uint32_t stream, const NicPair& home,
+                       std::uint64_t bytes) {
   if (is_read(stream)) return;
-  const NicPair pair{done.endpoint, done.peer};
   Hosts& hosts = hosts_of(domain_of(from));
-  backlog_of(hosts, pair).bytes -= done.bytes;
+  backlog_of(hosts, home).bytes -= bytes;
   while (true) {
-    const std::uint32_t slot = backlog_of(hosts, pair).first;
-    if (slot == kNone || !has_room(hosts, pair)) return;
+    const std::uint32_t slot = backlog_of(hosts, home).first;
+    if (slot == kNone || !has_room(hosts, home)) return;
     if (!post_ready(now, hosts, slot)) return;
     hosts.crossings[slot].waits = false;
     const std::uint32_t next = hosts.crossings[slot].next;
-    Backlog& backlog = backlog_of(hosts, pair);  // to post may begin others, and move this one
+    Backlog& backlog = backlog_of(hosts, home);  // to post may begin others, and move this one
     backlog.first = next;
     if (next == kNone) backlog.last = kNone;
   }
@@ -276,6 +280,12 @@ void PacketRun::forget_part(std::uint32_t from, std::uint32_t number) {
 void PacketRun::give_up(std::int64_t now, std::uint32_t endpoint) {
   std::int64_t& last = hosts_[engine_.shard_of(engine_.layout().host_of(endpoint))]->gave_up;
   last = std::max(last, now);
+}
+
+void PacketRun::give_up_part(std::int64_t now, std::uint32_t from, std::uint32_t number) {
+  const Part each = parts_[from][number];
+  give_up(now, each.pair.source);
+  settle(now, from, runner_.message(from, each.message).stream, each.home, each.bytes);
 }
 
 // A new message takes the NICs that are known to work, if there are any.
@@ -320,13 +330,13 @@ void PacketRun::failed(std::int64_t now, std::uint32_t from, std::uint32_t numbe
   Hosts& hosts = hosts_of(domain_of(from));
   hosts.failover.failed(now, each.pair);
   if (is_read(runner_.message(from, each.message).stream)) ask_next(now, hosts, each.pair);
-  if (now - each.since >= config.give_up) return give_up(now, each.pair.source);
+  if (now - each.since >= config.give_up) return give_up_part(now, from, number);
   if (move(now, from, number)) {
     hosts.failures.note_moved(now);
   } else if (config.failover < config.give_up) {
     try_again(now, hosts, from, number);  // perhaps it comes back
   } else {
-    give_up(now, each.pair.source);
+    give_up_part(now, from, number);
   }
 }
 
@@ -384,8 +394,8 @@ PacketRun::Question PacketRun::take_part(Question& question) {
   Question part = question;
   part.rest = 0;
   if (fails_over_ && part.part == kNew)
-    part.part = number_part(part.from,
-                            {static_cast<std::uint32_t>(part.bytes), 0, Part::kNotFailed, part.pair, part.message, 0});
+    part.part = number_part(part.from, {static_cast<std::uint32_t>(part.bytes), 0, Part::kNotFailed, part.pair,
+                                        part.pair, part.message, 0});
   question.bytes = std::min(question.bytes, question.rest);
   question.rest -= question.bytes;
   return part;
@@ -542,7 +552,11 @@ schedule::RunResult PacketRun::run(const LanesOf& counted) {
       return !go_on || go_on(progress);
     };
   }
-  for (std::uint32_t rank = 0; rank < ranks_; ++rank) runner_.start(0, rank);
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+    // Of a million ranks this takes a while. The engine asks again before its first window.
+    if (rank > 0 && rank % kStartsBetweenQuestions == 0 && engine_.on_progress && !engine_.on_progress({})) break;
+    runner_.start(0, rank);
+  }
   schedule::RunResult result = engine_.run(*this);
   const bool all_that_count = counted && runner_.have_ended(ended, counted);
   if (all_that_count) result.stopped_by.clear();

@@ -82,6 +82,7 @@ class PacketRun final : public Network, public Client {
     bool waits = false;          // out
   };
   // What the transport of a NIC has to do towards another, and the stripes that wait for room, first come first served.
+  // Parts that go by other NICs in the end count as well: else a stripe whose NIC is dead would move as a whole, at once.
   struct Backlog {
     std::uint64_t bytes = 0;  // posted, and not known to be there
     std::uint64_t most = 0;   // 0: not known yet
@@ -140,7 +141,7 @@ class PacketRun final : public Network, public Client {
   bool has_room(Hosts& hosts, const NicPair& pair);
   void hand_over(std::int64_t now, Hosts& hosts, std::uint32_t slot);
   bool post_ready(std::int64_t now, Hosts& hosts, std::uint32_t slot);
-  void settle(std::int64_t now, std::uint32_t from, std::uint32_t stream, const transport::Completion& done);
+  void settle(std::int64_t now, std::uint32_t from, std::uint32_t stream, const NicPair& home, std::uint64_t bytes);
   std::uint32_t number_part(std::uint32_t from, const Part& part);
   void forget_part(std::uint32_t from, std::uint32_t number);
   void post(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint64_t bytes,
@@ -159,6 +160,7 @@ class PacketRun final : public Network, public Client {
   void leave_out_avoided(std::int64_t now, Hosts& hosts);
   bool move(std::int64_t now, std::uint32_t from, std::uint32_t part);
   void give_up(std::int64_t now, std::uint32_t endpoint);
+  void give_up_part(std::int64_t now, std::uint32_t from, std::uint32_t part);
   void failed(std::int64_t now, std::uint32_t from, std::uint32_t part);
   schedule::Failures take_failures();
   void arm(Hosts& hosts, std::uint32_t domain);

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 
 #include "sim/packet/barrier.hpp"
@@ -194,14 +196,34 @@ void PacketSim::work(std::uint32_t number) {
   }
 }
 
+// A thread per shard. Where one cannot be had (a container's limit, ulimit -u), those that there are go home.
+void PacketSim::work_together() {
+  enum : std::uint32_t { kWait, kWork, kGoHome };
+  std::atomic<std::uint32_t> word = kWait;
+  std::vector<std::jthread> threads;
+  const auto say = [&](std::uint32_t what) {
+    word = what;
+    word.notify_all();
+  };
+  try {
+    for (std::uint32_t i = 1; i < shards_.size(); ++i)
+      threads.emplace_back([this, i, &word] {
+        word.wait(kWait);
+        if (word == kWork) work(i);
+      });
+  } catch (const std::system_error&) {
+    say(kGoHome);
+    throw;
+  }
+  say(kWork);
+  work(0);
+}
+
 schedule::RunResult PacketSim::run(Client& client) {
   for (const auto& shard : shards_) shard->hosts().set_client(client);
   failures_.assign(shards_.size(), nullptr);
   barrier_ = std::make_unique<Barrier>(static_cast<std::uint32_t>(shards_.size()));
-  std::vector<std::thread> threads;
-  for (std::uint32_t i = 1; i < shards_.size(); ++i) threads.emplace_back([this, i] { work(i); });
-  work(0);
-  for (std::thread& thread : threads) thread.join();
+  work_together();
   for (const std::exception_ptr& failure : failures_)
     if (failure) std::rethrow_exception(failure);
   // Where all wait for each other, nothing happens any more.

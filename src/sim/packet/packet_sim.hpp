@@ -111,6 +111,7 @@ class PacketSim {
   void settle_scheduled(std::int64_t end);
   std::int64_t longest_wait(transport::PacketType type) const;
   bool answers_ask() const;
+  void work_together();
   void work(std::uint32_t shard);
   void choose_window();
   void look_around();

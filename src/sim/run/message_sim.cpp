@@ -9,6 +9,7 @@ using schedule::Instruction;
 using Kind = RankEvent::Kind;
 
 constexpr std::uint64_t kEventsBetweenQuestions = 4096;
+constexpr std::uint32_t kStartsBetweenQuestions = 1024;
 
 class MessageSim final : public Network {
  public:
@@ -27,6 +28,7 @@ class MessageSim final : public Network {
   }
 
  private:
+  bool start();
   TransferCost cost_of(std::uint32_t from, std::uint32_t to) const {
     return config_.transfer ? config_.transfer(from, to) : TransferCost{};
   }
@@ -49,13 +51,23 @@ std::uint32_t MessageSim::send(std::int64_t now, const Transfer& transfer) {
   return 1;
 }
 
+// Of a million ranks this takes a while; false: nobody waits for it any more.
+bool MessageSim::start() {
+  for (std::uint32_t rank = 0; rank < events_.ranks(); ++rank) {
+    if (rank > 0 && rank % kStartsBetweenQuestions == 0 && config_.keep_going && !config_.keep_going(0, 0, 0))
+      return false;
+    runner_.start(0, rank);
+  }
+  return true;
+}
+
 schedule::RunResult MessageSim::run() {
   schedule::RunResult result;
   result.executor = "message";
   result.seed = config_.seed;
-  for (std::uint32_t rank = 0; rank < events_.ranks(); ++rank) runner_.start(0, rank);
   std::uint64_t& happened = result.counters.events;
-  for (; !events_.empty(); ++happened) {
+  if (!start()) result.stopped_by = "request";
+  for (; result.stopped_by.empty() && !events_.empty(); ++happened) {
     const bool beyond = events_.time() > config_.horizon.time;
     if (beyond) result.end = config_.horizon.time;
     const bool asks = beyond || happened >= config_.horizon.events || happened % kEventsBetweenQuestions == 0;

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Ctrl-C, a batch system's SIGTERM and a closed terminal's SIGHUP end a run in order: what is done is kept, files are
+# whole, exit code 130. Where SIGHUP is ignored (nohup), it stays ignored.
+#   tests/robust/signals.sh WEFT CLUSTER
+set -eu
+weft=$1 cluster=$2
+folder=$(mktemp -d)
+trap 'rm -r "$folder"' EXIT
+fail() { echo "$*"; cat "$folder/err"; exit 1; }
+
+# Runs for minutes unless it is stopped.
+start() { # words before weft
+  "$@" "$weft" sim "$cluster" --nodes 512 --size 1GB --json --csv "flows=$folder/flows.csv" \
+    >"$folder/out" 2>"$folder/err" &
+  run=$!
+}
+stop_with() { # signal
+  sleep 2
+  kill -s "$1" "$run"
+  code=0
+  wait "$run" || code=$?
+}
+
+for signal in INT TERM HUP; do
+  rm -f "$folder/flows.csv"
+  start env --default-signal=INT
+  stop_with "$signal"
+  [ "$code" = 130 ] || fail "SIG$signal: exit $code"
+  grep -q 'interrupted: the result is partial' "$folder/err" || fail "SIG$signal: nothing is said"
+  grep -q '"stopped_by":"ctrl-c"' "$folder/out" || fail "SIG$signal: no partial record"
+  grep -q '^0,' "$folder/flows.csv" || fail "SIG$signal: no table of flows"
+  [ "$(ls "$folder")" = "err
+flows.csv
+out" ] || fail "SIG$signal leaves $(ls "$folder")"
+done
+
+start env --ignore-signal=HUP
+sleep 0.5
+kill -s HUP "$run"
+stop_with TERM
+[ "$code" = 130 ] || fail "a run that ignores SIGHUP: exit $code"
+echo "runs that are ended keep what is done"
