@@ -135,7 +135,7 @@ Owner owner_of(const model::Cluster& cluster) {
 }
 
 ScaleStep scale_step(std::uint32_t servers, Owner owner) {
-  // Row P7: the steps of the scale guide in seed 003.
+  // The steps of the scale guide of the Zenn book on training on AWS (later edition).
   const auto if_rented = [&](std::string_view text) { return owner == Owner::oneself ? "" : text; };
   if (servers <= 8)
     return {"small (up to 8 servers)",

@@ -201,9 +201,9 @@ INSTANTIATE_TEST_SUITE_P(All, BadFile, testing::ValuesIn(bad_files()), test_name
 TEST(BadFiles, CoverEveryErrorThatAFileCanRaise) {
   // Not raised by the content of a cluster file: tested below, by the command line's tests, the
   // catalog's, the simulator's or those of measurements.
-  const std::set<std::string_view> elsewhere = {"E0001", "E0002", "E0009", "E0203", "E0410", "E0411", "E0412",
-                                                "E0413", "E0414", "E0415", "E0703", "E0704", "E0705", "E0706",
-                                                "E0801", "E0802", "E0803"};
+  const std::set<std::string_view> elsewhere = {"E0001", "E0002", "E0009", "E0203", "E0410", "E0411",
+                                                "E0412", "E0413", "E0414", "E0415", "E0703", "E0704",
+                                                "E0705", "E0706", "E0801", "E0802", "E0803"};
   std::string all;
   for (const fs::path& file : bad_files()) all += read(kFolder / (stem(file) + ".expected"));
   for (const spec::ErrorInfo& error : spec::all_errors()) {

@@ -41,6 +41,28 @@ TEST(Cli, TheReadmeShowsWhatIsPrinted) {
   EXPECT_NE(readme.find(read("acp.weft.yaml")), std::string::npos);
 }
 
+// Digests and figures of simulations depend on no machine.
+TEST(Cli, TheReadmeShowsWhatIsSimulated) {
+  const std::string readme = read(kSource / "README.md");
+  {
+    const InDirectory here(kSource / "docs/readme");
+    for (const std::string line :
+         {"sim acp.weft.yaml --links 3", "compare acp.weft.yaml --vary servers.nics=2,4,8 --seeds 3"}) {
+      const Outcome outcome = weft(words(line), 80);
+      EXPECT_NE(readme.find("$ weft " + line + "\n" + outcome.out), std::string::npos)
+          << "README.md should show:\n$ weft " << line << "\n"
+          << outcome.out;
+    }
+  }
+  const Scratch scratch;
+  const InDirectory here(scratch.path());
+  weft({"init"});
+  const std::string out = weft(words("sim --collective all_reduce --gpus 64 --sizes 1G")).out;
+  const std::size_t at = out.find("  1073741824");
+  const std::string row = out.substr(at, out.find("N/A", at) + 3 - at);
+  EXPECT_NE(readme.find(row), std::string::npos) << "README.md should show:\n" << out;
+}
+
 TEST(Cli, TheReadmesPicturesAreFresh) {
   const std::string file = (kSource / "docs/readme/acp.weft.yaml").string();
   for (const std::string what : {"server", "fabric"})

@@ -109,12 +109,14 @@ void RunProgress::show(const schedule::Progress& progress, nanoseconds elapsed) 
 std::string RunProgress::describe(const schedule::Progress& progress, nanoseconds elapsed) {
   if (!total_bytes_) total_bytes_ = ask_total_();
   const double spent = static_cast<double>(elapsed.count()) / 1e9;
+  const std::string speed = fmt::format("{} simulated, {} events/s", brief(Duration(progress.now)),
+                                        rate_text(static_cast<double>(progress.events) / spent));
+  // Of a collective, or a search for a layout, nobody knows before what all of it is.
+  if (*total_bytes_ == 0)
+    return fmt::format("at work for {}{}", clock_text(elapsed), progress.events > 0 ? ", " + speed : "");
   const std::uint64_t arrived = progress.delivered_bytes + (progress.underway_bytes ? progress.underway_bytes() : 0);
-  const double share =
-      *total_bytes_ == 0 ? 0 : std::min(1.0, static_cast<double>(arrived) / static_cast<double>(*total_bytes_));
-  std::string text =
-      fmt::format("{:3.0f}% delivered, {} simulated, {} events/s", share * 100, brief(Duration(progress.now)),
-                  rate_text(static_cast<double>(progress.events) / spent));
+  const double share = std::min(1.0, static_cast<double>(arrived) / static_cast<double>(*total_bytes_));
+  std::string text = fmt::format("{:3.0f}% delivered, {}", share * 100, speed);
   const double left = share > 0 ? spent * (1 - share) / share : kTooFar;
   if (left < kTooFar) text += fmt::format(", {} left", clock_text(nanoseconds(static_cast<std::int64_t>(left * 1e9))));
   return console_.err_width > 0 ? bar(share) + " " + text : text;

@@ -71,6 +71,17 @@ TEST(RunProgress, TheTotalIsAskedForOnceAndOnlyToShowIt) {
   EXPECT_EQ(machine.asked_for_total, 1);
 }
 
+TEST(RunProgress, WhereNothingIsDeliveredNoShareIsShown) {
+  Machine machine;
+  RunProgress progress([] { return std::uint64_t{0}; }, machine.console);
+  machine.now += seconds(65);
+  progress.show({}, machine.now);
+  EXPECT_EQ(machine.err.str(), "at work for 1:05\n");
+  machine.now += seconds(15);
+  progress.show({microseconds(120).count(), 8'000'000, 0}, machine.now);
+  EXPECT_EQ(machine.err.str(), "at work for 1:05\nat work for 1:20, 120us simulated, 100.0k events/s\n");
+}
+
 TEST(RunProgress, ATerminalGetsABarThatIsClearedAtTheEnd) {
   Machine machine;
   machine.console.err_width = 40;

@@ -67,7 +67,7 @@ void print_difference(const InputOptions& input, std::uint64_t seed, const std::
 }
 
 void print_speed(const RunResult& result, double seconds, Console& console) {
-  if (console.width > 0 && result.counters.packet_hops > 0)  // somebody is watching
+  if (console.width > 0 && !console.quiet && result.counters.packet_hops > 0)  // somebody is watching
     console.err << fmt::format("{:.2f} s, {:.1f} M packet-hops/s\n", seconds,
                                static_cast<double>(result.counters.packet_hops) / 1e6 / seconds);
 }
