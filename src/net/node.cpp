@@ -24,7 +24,7 @@ transport::SrdConfig srd_config(std::size_t datagram) {
   srd.drops = true;
   srd.base_rtt = kGuessedRoundTrip;
   srd.packet_time = static_cast<std::int64_t>(datagram) * 8 * 1000 * 1'000'000'000 / kGuessedRate;
-  srd.burst = kMostSegments;
+  srd.burst = 16;
   return srd;
 }
 

@@ -82,20 +82,6 @@ void Srd::find_lost(Sender& sender) {
   }
 }
 
-// Packets of one entropy stay in order: one that a later one of its path has overtaken is lost, whatever other paths
-// do. Not by little, for hosts put in disorder what they have at hand. The path lives, for something came through.
-void Srd::find_overtaken(Sender& sender, std::uint32_t echo) {
-  const auto little = static_cast<std::int32_t>(mean_of(sender) / 16 + 1);
-  const Slots slots = slots_of(sender);
-  for (std::uint32_t s = sender.una; before(s, echo) && before(s, sender.next); ++s) {
-    const Slot& slot = slots[s];
-    if (!slot.is(State::flying) || (sender.mixed >> slot.path & 1)) continue;
-    if (since(sender.paths.latest[slot.path], slot.sent) <= little) continue;
-    give_up_on(sender, s);
-    be_less_eager(sender, true);
-  }
-}
-
 // ---- silence
 
 // How long to wait for news. Long waits for answers are a slow link's queue, not loss. But whatever round trips were
@@ -130,35 +116,6 @@ Instant Srd::quiet_for(Instant now, const Sender& sender) const {
   return (Instant{units} + 1) << kHeardShift;
 }
 
-// Nobody has looked for a long time: the host was stopped, or its clock has jumped. That was no silence of the peer's,
-// answers may lie in wait, and for how long packets have been in flight nobody can tell.
-void Srd::come_back(Instant now, Sender& sender) {
-  const std::uint32_t stamp = stamp_of(now);
-  const Slots slots = slots_of(sender);
-  for (std::uint32_t s = sender.una; before(s, sender.next); ++s) {
-    if (!slots[s].is(State::flying)) continue;
-    slots[s].sent = stamp & kTimeMask;
-    slots[s].resent = 1;
-  }
-  sender.latest_sent = sender.epoch_began = stamp;
-  for (std::uint32_t& latest : sender.paths.latest) latest = stamp;
-  sender.epoch_acked = sender.epoch_rtt = sender.epoch_samples = 0;
-  sender.heard += now - sender.deadline;
-  sender.deadline = now + patience(sender);
-  sender.away = true;
-}
-
-// All ways were silent, so it was none of them: the peer did not run, or its host, or the network was not there. What
-// was known of it counts again, and how much it carries is found out as at the start.
-void Srd::forgive(Sender& sender) {
-  for (std::uint32_t path = 0; path < config_.paths; ++path)
-    if (sender.unproven >> path & 1) sender.paths.lag[path] = 0;
-  sender.unproven = sender.trying = 0;
-  sender.buried = false;
-  sender.window = std::max(sender.window, std::min(first_window_, sender.most));
-  sender.starting = true;
-}
-
 // The deadline has passed without news.
 void Srd::time_out(Instant now, std::uint32_t index) {
   Sender& sender = senders_[index];
@@ -166,7 +123,6 @@ void Srd::time_out(Instant now, std::uint32_t index) {
     sender.deadline = kNever;
     return;
   }
-  if (was_away(now, sender) && !sender.away) return come_back(now, sender);
   if (sender.drops && sender.first_message != kNone && sender.flying == 0 && sender.silent == 0) {
     // Nobody was asked anything: it is not our turn yet.
     sender.deadline = std::max(now, sender.paced_until) + patience(sender);
@@ -176,8 +132,9 @@ void Srd::time_out(Instant now, std::uint32_t index) {
   const Instant limit = sender.first_message == kNone ? 2 * config_.give_up : config_.give_up;
   if (now - sender.heard >= limit) {
     const Instant quiet = quiet_for(now, sender);
-    if (quiet >= limit) return fail(now, index);
-    sender.heard = now - quiet;
+    if (sender.first_message != kNone || quiet >= limit) return fail(now, index);
+    sender.deadline = now + limit - quiet;
+    return;
   }
   if (sender.first_message == kNone) {
     sender.deadline = sender.heard + limit;
@@ -237,7 +194,7 @@ void Srd::bury(Sender& sender, std::uint32_t path) {
   ++counters_.paths_left;
   if (!sender.drops || failed >= 2) {
     sender.buried = true;
-    take_other_entropy(sender, path);
+    paths.entropy[path] = sender.fresh_entropy++;
   }
   paths.lag[path] = static_cast<std::uint8_t>(kUnproven | failed);
   paths.ready[path] = static_cast<std::uint16_t>(sender.turn + ((2u << failed) - 2) * config_.paths);

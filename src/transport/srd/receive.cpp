@@ -192,7 +192,6 @@ void Srd::finish(Instant now, Receiver& receiver, std::uint32_t* link) {
     while (*waiting != message.read) waiting = &reads_[*waiting].next;
     *waiting = read.next;
     reads_.give_back(message.read);
-    ask_again(read.sender);
     complete(read.tag, read.context, Completion::Kind::read_done);
   }
 }
@@ -283,7 +282,7 @@ void Srd::fill_ack(const EndpointState& state, Receiver& receiver, Transmit& out
 std::uint64_t Srd::underway_bytes() const {
   std::uint64_t bytes = 0;
   for (std::uint32_t i = 0; i < receivers_.size(); ++i)
-    if (receivers_.has(i)) bytes += packets_underway(receivers_[i], receive_messages_) * receivers_[i].payload;
+    bytes += packets_underway(receivers_[i], receive_messages_) * receivers_[i].payload;
   return bytes;
 }
 

@@ -11,26 +11,18 @@ namespace weft::transport {
 namespace {
 
 constexpr std::uint32_t kNoPath = 0xFF;
-constexpr std::uint32_t kLongestTrain = 64 << 10;  // bytes: what a kernel takes at once
-// Questions without an answer after which not some ways were dead, but nobody answered.
-constexpr std::uint8_t kAllSilent = 3;
-
-std::uint64_t word_of(const std::uint8_t* bytes) {
-  std::uint64_t word;
-  std::memcpy(&word, bytes, sizeof word);
-  return word;
-}
-
-// The first zero of so many bytes from `at` on, around the end; kNoPath when there is none. Eight bytes at a time,
-// word_at(first of them): in a word, the lowest byte that this finds is a zero, whatever the bytes above it are.
-template <std::uint32_t kSize, class WordAt>
-std::uint32_t first_zero(std::uint32_t at, WordAt word_at) {
+// The first zero from `at` on, around the end; kNoPath when there is none. Eight bytes at a time: in a word, the
+// lowest byte that this finds is a zero, whatever the bytes above it are.
+template <std::size_t kSize>
+std::uint32_t first_zero(const std::uint8_t (&bytes)[kSize], std::uint32_t at) {
   static_assert(std::endian::native == std::endian::little && kSize % 8 == 0);
   constexpr std::uint64_t kOnes = 0x0101010101010101u;
   std::uint64_t skipped = (std::uint64_t{1} << at % 8 * 8) - 1;
   for (std::uint32_t i = 0; i <= kSize / 8; ++i, skipped = 0) {
     const std::uint32_t from = (at / 8 + i) * 8 % kSize;
-    const std::uint64_t word = word_at(from) | skipped;
+    std::uint64_t word;
+    std::memcpy(&word, bytes + from, sizeof word);
+    word |= skipped;
     if (const std::uint64_t found = (word - kOnes) & ~word & (kOnes << 7); found != 0)
       return from + static_cast<std::uint32_t>(std::countr_zero(found)) / 8;
   }
@@ -69,7 +61,7 @@ bool Srd::enqueue(Instant now, std::uint32_t index, const Operation& operation) 
           .packets = packets,
           .left = packets,
           .op = operation.op});
-  turns_.join(endpoints_.of(sender.endpoint).active, index);
+  endpoints_.of(sender.endpoint).active.join(senders_, index);
   return true;
 }
 
@@ -95,7 +87,6 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   }
   if ((flags & kTrimmed) && sender.drops) know_of_trimming(sender);
   if (sender.fan_in != header.fan_in) change_fan_in(now, sender, std::max<std::uint16_t>(1, header.fan_in));
-  if (was_away(now, sender)) come_back(now, sender);
   const Slots slots = slots_of(sender);
   const std::uint32_t echo = header.echoed();
   const bool echo_known = before(echo, sender.next) && !before(echo, sender.una);
@@ -120,9 +111,7 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   // What repeats old news does not end the wait for new ones.
   if (news) {
     sender.deadline = now + patience(sender);
-    sender.away = false;
     if (sender.silent > 0) {
-      if (sender.drops && sender.silent > kAllSilent) forgive(sender);
       sender.silent = sender.questions = 0;
       // Of an incast, silence has told nothing but that there are many.
       if (sender.drops && sender.fan_in > 1)
@@ -130,7 +119,6 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
       set_allowed(sender);
     }
   }
-  if (sender.drops) find_overtaken(sender, echo);
   find_lost(sender);
   if (sender.epoch_acked >= sender.allowed) end_epoch(sender, stamp_of(now));
   const bool working = sender.first_message != kNone;
@@ -138,7 +126,6 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   if (working && sender.first_message == kNone) end_work(sender);
   if (sender.una == sender.next && sender.wide != kNone) narrow(sender);
   if (sender.first_message == kNone) sender.deadline = sender.reads == kNone ? kNever : now + 2 * config_.give_up;
-  ask_again(index);
 }
 
 void Srd::acknowledge(Sender& sender, Slot& slot, std::uint32_t sequence, bool marked, std::uint32_t now,
@@ -150,9 +137,7 @@ void Srd::acknowledge(Sender& sender, Slot& slot, std::uint32_t sequence, bool m
   // Which transmission of a packet sent twice arrived, nobody knows, unless the second cannot have been answered yet.
   const auto flight = static_cast<std::uint32_t>(std::max(0, since(now, slot.sent)));
   if (!slot.resent) {
-    if (flight > 0) judge(sender, slot, marked, flight);  // else it flew for so long that times have wrapped
-  } else if (sender.drops && (sender.silent > 0 || sender.starting)) {
-    // What is answered after a silence was not late by itself.
+    if (flight > 0) judge(sender, slot.path, marked, flight);  // else it flew for so long that times have wrapped
   } else if (flight < (sender.drops ? sender.least_rtt / 4 * 3 : sender.least_rtt)) {
     // Where round trips are measured, a short packet or an empty queue makes one a little less than the least so far.
     be_more_patient(sender);
@@ -196,14 +181,10 @@ std::uint32_t Srd::lag_of(std::uint32_t late, std::uint32_t mean) {
   return behind / 8 + behind * behind / 2048;
 }
 
-void Srd::judge(Sender& sender, const Slot& slot, bool marked, std::uint32_t rtt) {
-  const std::uint32_t path = slot.path;
+void Srd::judge(Sender& sender, std::uint32_t path, bool marked, std::uint32_t rtt) {
   const std::uint32_t mean = mean_of(sender);
   sender.mean_rtt += rtt - mean;
-  if (sender.drops) {
-    sender.spread += (rtt > mean ? rtt - mean : mean - rtt) - sender.spread / kMeanOf;
-    if (since(slot.sent, sender.paths.latest[path]) > 0) sender.paths.latest[path] = slot.sent;
-  }
+  if (sender.drops) sender.spread += (rtt > mean ? rtt - mean : mean - rtt) - sender.spread / kMeanOf;
   const std::uint32_t seen = rtt > mean ? lag_of(rtt - mean, mean) : 0;
   const std::uint32_t lag = sender.paths.lag[path];
   if (seen > lag || !marked) set_lag(sender, path, (lag + seen + (seen > lag)) / 2);
@@ -213,36 +194,12 @@ void Srd::judge(Sender& sender, const Slot& slot, bool marked, std::uint32_t rtt
 // are more ways than paths in use.
 void Srd::set_lag(Sender& sender, std::uint32_t path, std::uint32_t lag) {
   Paths& paths = sender.paths;
-  if (lag >= leave_lag_ && !sender.buried && take_other_entropy(sender, path)) {
+  if (lag >= leave_lag_ && !sender.buried) {
     ++counters_.paths_left;
+    paths.entropy[path] = sender.fresh_entropy++;
     lag = kTrimmedLag / 2;
   }
   paths.lag[path] = static_cast<std::uint8_t>(std::min<std::uint32_t>(lag, kMostLag));
-}
-
-// False: all that there are are in use.
-bool Srd::take_other_entropy(Sender& sender, std::uint32_t path) {
-  Paths& paths = sender.paths;
-  const std::uint32_t tries = std::max(1u, config_.entropies);
-  for (std::uint32_t i = 0; i < tries; ++i) {
-    const std::uint16_t entropy = sender.fresh_entropy++;
-    if (config_.entropies > 0) {
-      if (sender.fresh_entropy >= config_.entropies) sender.fresh_entropy = 0;
-      if (entropy >= config_.entropies) continue;
-      if (std::find(paths.entropy, paths.entropy + config_.paths, entropy) != paths.entropy + config_.paths) continue;
-    }
-    paths.entropy[path] = entropy;
-    if (paths.flying[path] > 0) sender.mixed |= std::uint64_t{1} << path;
-    return true;
-  }
-  return false;
-}
-
-// Packets that follow each other on a path.
-std::uint32_t Srd::train_of(const Sender& sender) const {
-  if (config_.burst == 1) return 1;
-  const std::uint32_t most = std::min(sender.allowed / 8, kLongestTrain / (sender.payload + config_.header));
-  return std::clamp(most, 1u, config_.burst);
 }
 
 // A packet of it is no longer in flight.
@@ -268,7 +225,9 @@ std::uint32_t Srd::choose_path(Sender& sender, bool resend, std::uint32_t avoid)
     sender.trying |= bit;
     at = look;
   }
-  sender.burst_left = static_cast<std::uint8_t>(at == kNoPath ? train_of(sender) - 1 : 0);
+  // What goes together on one path is at most an eighth of what is in flight: more would be a queue of its own.
+  const std::uint32_t burst = std::clamp(sender.allowed / 8, 1u, config_.burst);
+  sender.burst_left = static_cast<std::uint8_t>(at == kNoPath ? burst - 1 : 0);
   if (at == kNoPath) {
     // What is sent last must not arrive last by far.
     const std::uint32_t left = resend ? kMostPackets : sender.end - sender.next;
@@ -285,9 +244,9 @@ std::uint32_t Srd::choose_path(Sender& sender, bool resend, std::uint32_t avoid)
 std::uint32_t Srd::take_quickest(const Sender& sender, std::uint8_t most_lag, std::uint32_t avoid) const {
   const Paths& paths = sender.paths;
   const std::uint32_t start = (sender.path + 1u) % kMaxPaths;
-  const std::uint32_t unused = first_zero<kMaxPaths>(
-      start, [&](std::uint32_t from) { return word_of(paths.lag + from) | word_of(paths.flying + from); });
-  if (unused != kNoPath && unused != avoid) return unused;  // none can be better
+  std::uint8_t other[kMaxPaths];
+  for (std::uint32_t i = 0; i < kMaxPaths; ++i) other[i] = paths.lag[i] | paths.flying[i];
+  if (const std::uint32_t at = first_zero(other, start); at != kNoPath && at != avoid) return at;  // none can be better
   constexpr std::int16_t kOut = 0x7FFF;
   std::int16_t cost[kMaxPaths];
   for (std::uint32_t i = 0; i < kMaxPaths; ++i) {
@@ -298,9 +257,8 @@ std::uint32_t Srd::take_quickest(const Sender& sender, std::uint8_t most_lag, st
   std::int16_t least = kOut;
   for (const std::int16_t each : cost) least = std::min(least, each);
   if (least == kOut) return kNoPath;
-  std::uint8_t other[kMaxPaths];
   for (std::uint32_t i = 0; i < kMaxPaths; ++i) other[i] = cost[i] == least ? 0 : 1;
-  return first_zero<kMaxPaths>(start, [&](std::uint32_t from) { return word_of(other + from); });
+  return first_zero(other, start);
 }
 
 // When there is no other: nothing came through on any of them.
@@ -361,11 +319,7 @@ void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& 
                      path & (kMaxPaths - 1), static_cast<std::uint32_t>(State::flying)};
   // Who sends rarely hears rarely: silence begins when somebody was asked.
   if (sender.flying++ == 0 && sender.drops) sender.deadline = std::max(sender.deadline, now + patience(sender));
-  if (sender.paths.flying[path]++ == 0 && sender.drops) {
-    // The first of those that can overtake each other.
-    sender.paths.latest[path] = stamp_of(now);
-    sender.mixed &= ~(std::uint64_t{1} << path);
-  }
+  ++sender.paths.flying[path];
   // After silence fewer packets may be left than questions: the same one asks again, by another way.
   if (resend && sender.questions > 0 && --sender.questions > 0 && sender.lost == 0) give_up_on(sender, sequence);
   const bool last = sequence + 1 == message.first + message.packets;

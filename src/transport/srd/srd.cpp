@@ -18,9 +18,7 @@ Srd::Srd(const SrdConfig& config) : config_(config) {
   longest_flight_ = kLongestFlight << (time_shift_ - kTimeShift);
   config_.payload = std::max(1u, config_.payload);
   config_.paths = std::clamp(config_.paths, 1u, kMaxPaths);
-  config_.burst = std::clamp(config_.burst, 1u, 64u);
-  config_.entropies = std::min(config_.entropies, 0x10000u);
-  if (config_.entropies > 0) config_.paths = std::min(config_.paths, config_.entropies);
+  config_.burst = std::clamp(config_.burst, 1u, 16u);
   config_.ack_every = std::clamp(config_.ack_every, 1u, 64u);  // the acknowledgement's bitmap
   config_.receive_messages = std::clamp(config_.receive_messages, 1u, 0x8000u);
   config_.generation = std::max<std::uint16_t>(1, config_.generation);
@@ -63,6 +61,7 @@ std::uint32_t Srd::sender_for(std::uint32_t endpoint, std::uint32_t peer) {
   Sender& sender = senders_[index];
   sender.endpoint = endpoint;
   sender.peer = peer;
+  sender.next_active = kNone;
   sender.reads = sender.wide = kNone;
   sender.least_rtt = base_;
   sender.lately_least = kTimeMask;
@@ -82,7 +81,6 @@ std::uint32_t Srd::sender_for(std::uint32_t endpoint, std::uint32_t peer) {
     sender.paths.lag[i] = i < config_.paths ? 0 : kUnused;
   }
   sender.fresh_entropy = static_cast<std::uint16_t>(config_.paths);
-  sender.stream = retired_stream_;
   begin_stream(sender);
   return index;
 }
@@ -131,44 +129,6 @@ bool Srd::post(Instant now, std::uint32_t endpoint, const Operation& operation) 
   return operation.op != Op::response && enqueue(now, sender_for(endpoint, operation.peer), operation);
 }
 
-void Srd::hear(Instant now, std::uint32_t endpoint, std::uint32_t peer) {
-  if (const std::uint32_t sender = senders_.find(endpoint, peer); sender != kNone)
-    senders_[sender].heard = std::max(senders_[sender].heard, now);
-}
-
-void Srd::remove_peer(Instant now, std::uint32_t endpoint, std::uint32_t peer) {
-  if (const std::uint32_t index = senders_.find(endpoint, peer); index != kNone) {
-    if (!idle(senders_[index])) fail(now, index);
-    if (turns_.has(index)) turns_.leave(endpoints_[endpoint].active, index);
-    // A peer that remembers us takes no older stream than it knows.
-    if (newer(senders_[index].stream, retired_stream_)) retired_stream_ = senders_[index].stream;
-    senders_.remove(endpoint, peer);
-    turns_.release_from(senders_.size());
-  }
-  if (const std::uint32_t index = receivers_.find(endpoint, peer); index != kNone) {
-    forget(receivers_[index]);
-    endpoints_.of(endpoint).owing.remove(receivers_, index);
-    receivers_.remove(endpoint, peer);
-  }
-  wide_.release_if_unused();
-  send_messages_.release_if_unused();
-  receive_messages_.release_if_unused();
-  reads_.release_if_unused();
-}
-
-// From the last on: those go back for good.
-void Srd::remove_endpoint(Instant now, std::uint32_t endpoint) {
-  for (std::size_t i = senders_.size(); i-- > 0;)
-    if (i < senders_.size() && senders_.has(static_cast<std::uint32_t>(i)) &&
-        senders_[static_cast<std::uint32_t>(i)].endpoint == endpoint)
-      remove_peer(now, endpoint, senders_[static_cast<std::uint32_t>(i)].peer);
-  for (std::size_t i = receivers_.size(); i-- > 0;)
-    if (i < receivers_.size() && receivers_.has(static_cast<std::uint32_t>(i)) &&
-        receivers_[static_cast<std::uint32_t>(i)].endpoint == endpoint)
-      remove_peer(now, endpoint, receivers_[static_cast<std::uint32_t>(i)].peer);
-  endpoints_.remove(endpoint);
-}
-
 bool Srd::poll_ack(std::uint32_t endpoint, Transmit& out) {
   EndpointState* const state = endpoints_.find(endpoint);
   if (state == nullptr || state->owing.first == kNone) return false;
@@ -178,66 +138,24 @@ bool Srd::poll_ack(std::uint32_t endpoint, Transmit& out) {
 
 bool Srd::poll(Instant now, std::uint32_t endpoint, Transmit& out) {
   EndpointState* const state = endpoints_.find(endpoint);
-  if (state == nullptr) return false;
-  if (state->working > 1 && turns_.somebody_wants(state->active)) share_more(*state);
-  const auto ask = [&](std::uint32_t index) {
+  return state != nullptr && state->active.serve(senders_, [&](std::uint32_t index) {
     if (now >= senders_[index].deadline) time_out(now, index);
     Sender& sender = senders_[index];
+    if (idle(sender)) return Turn::over;
     const std::uint32_t share = share_of(*state, sender);
-    Turn turn = Turn::served;
-    if (idle(sender)) {
-      turn = Turn::over;
-    } else if (now < sender.paced_until || !can_send(sender, share)) {
-      wait(index, share);
-      turn = Turn::passed;
-    } else {
-      fill_data(now, sender, share, out);
-      turns_.wait(index, 0);
-      return turn;
-    }
-    if (state->working > 1 && turns_.somebody_wants(state->active)) share_more(*state);
-    return turn;
-  };
-  // A train is not interrupted.
-  const std::uint32_t last = state->active.last;
-  if (config_.burst > 1 && last != kNone && senders_[last].burst_left > 0 && ask(last) == Turn::served) return true;
-  const bool served = turns_.serve(state->active, now, ask);
-  if (!served && state->working > 1) wait_longer(*state);
-  return served;
+    if (now < sender.paced_until || !can_send(sender, share)) return Turn::passed;
+    fill_data(now, sender, share, out);
+    return Turn::served;
+  });
 }
 
 Instant Srd::next_wake(std::uint32_t endpoint) const {
   const EndpointState* const state = endpoints_.find(endpoint);
-  return state == nullptr ? kNever : turns_.earliest(state->active);
-}
-
-// Who could send more if it were not for the others waits for a greater share, too.
-void Srd::wait(std::uint32_t index, std::uint32_t share) {
-  const Sender& sender = senders_[index];
-  Wanted wanted;
-  if (sender.flying >= share && can_send(sender, kWindow))
-    wanted = {static_cast<std::uint16_t>(sender.flying), static_cast<std::uint16_t>(sender.allowed - sender.flying)};
-  turns_.wait(index, wake_of(sender, share), wanted);
-}
-
-// There may be greater shares than when some said until when they wait: share_of() above what these have in flight.
-void Srd::share_more(EndpointState& state) {
-  const std::uint32_t fair = state.working <= 1 ? kWindow : full_window_ / kFixed / state.working;
-  const std::uint32_t others = state.allowed - std::min(state.allowed, enough_of_all());
-  std::uint32_t index = kNone;
-  while ((index = turns_.find_wanting(state.active, fair, others)) != kNone)
-    turns_.wait(index, wake_of(senders_[index], share_of(state, senders_[index])));
-}
-
-// And there may be smaller ones.
-void Srd::wait_longer(EndpointState& state) {
-  while (true) {
-    const std::uint32_t index = turns_.find_earliest(state.active);
-    if (index == kNone) return;
-    const std::uint32_t share = share_of(state, senders_[index]);
-    if (turns_.wake(index) >= wake_of(senders_[index], share)) return;
-    wait(index, share);
-  }
+  if (state == nullptr) return kNever;
+  return state->active.earliest(senders_, [&](const Sender& sender) {
+    const bool ready = can_send(sender, share_of(*state, sender));
+    return ready ? std::min(sender.deadline, sender.paced_until) : sender.deadline;
+  });
 }
 
 // ---- restarts
@@ -274,7 +192,6 @@ void Srd::fail(Instant, std::uint32_t index) {
   });
   fail_reads(sender);
   begin_stream(sender);
-  ask_again(index);
 }
 
 void Srd::fail_reads(Sender& sender) {
@@ -309,8 +226,6 @@ void Srd::begin_stream(Sender& sender) {
   for (Slot& slot : sender.near) slot = Slot{};
   if (sender.wide != kNone) narrow(sender);
   for (std::uint8_t& flying : sender.paths.flying) flying = 0;
-  sender.mixed = 0;
-  sender.away = false;
   set_allowed(sender);
 }
 

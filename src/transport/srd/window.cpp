@@ -202,7 +202,6 @@ void Srd::end_work(Sender& sender) {
   EndpointState& state = endpoints_[sender.endpoint];
   --state.working;
   state.allowed -= sender.allowed;
-  if (state.working <= 1 && turns_.somebody_wants(state.active)) share_more(state);  // one has all
 }
 
 void Srd::set_allowed(Sender& sender) {
