@@ -538,9 +538,9 @@ void add_place(CLI::App& app, Verbs& verbs) {
 
 void add_run(CLI::App& app, Verbs& verbs) {
   app::RunVerbOptions& options = verbs.run;
-  CLI::App* command = app.add_subcommand("run", "move bytes between machines by SRD, and say what each path did");
+  CLI::App* command = app.add_subcommand("run", "move bytes between machines by SRD, over all paths");
   command->add_option("role", options.role, "server or client")->required()->check(CLI::IsMember({"server", "client"}));
-  command->add_option("host", options.host, "client: of the server; server: to listen at; HOST or HOST:PORT");
+  command->add_option("host", options.host, "of the server, or to listen at; HOST or HOST:PORT");
   command->add_option("--pattern", options.pattern, "stream or requests")
       ->check(CLI::IsMember({"stream", "requests"}))
       ->option_text("NAME=stream");

@@ -127,6 +127,21 @@ void print_text(const ClientOptions& options, ClientResult& result, Console& con
                              received.wrong, received.repeated);
 }
 
+// How evenly the paths were used: one that is ill carries less.
+void print_paths(const ClientResult& result, Console& console) {
+  std::uint64_t all = 0;
+  for (const net::PathReport& path : result.paths) all += path.bytes;
+  if (all == 0 || result.paths.size() < 2) return;
+  const auto by_bytes = [](const net::PathReport& a, const net::PathReport& b) { return a.bytes < b.bytes; };
+  const auto [least, most] = std::ranges::minmax_element(result.paths, by_bytes);
+  const auto share = [&](const net::PathReport& path) {
+    return 100.0 * static_cast<double>(path.bytes) / static_cast<double>(all);
+  };
+  console.out << fmt::format("over {}: from {:.2f} % of the bytes (source port {}) to {:.2f} % ({})\n",
+                             counted(static_cast<std::int64_t>(result.paths.size()), "path"), share(*least),
+                             least->port, share(*most), most->port);
+}
+
 int send(const RunVerbOptions& options, Console& console) {
   ClientOptions client;
   const auto server = Address::parse(options.host, kPort);
@@ -168,6 +183,7 @@ int send(const RunVerbOptions& options, Console& console) {
     print_record(client, result, console);
   } else {
     print_text(client, result, console);
+    print_paths(result, console);
   }
   if (result.failure.empty()) return result.received.wrong + result.received.repeated > 0 ? kOurBug : kFine;
   console.err << fmt::format("{}: {}\n", client.server.text(), result.failure);
