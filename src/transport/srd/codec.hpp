@@ -31,10 +31,11 @@
 //       55    1                   0
 //
 // What an acknowledgement waited is a busy host's business and no queue in the network: the sender takes it off the
-// round trip. The envelope is the layer above's: the same in every packet of a message, so that any of them may come
-// first. A packet's place in its message is (sequence - first) * fragment. An ack's `from` is its sequence, or echo -
-// 63 where the echo is at least 64 above the sequence. The two checksums are separate because a switch may cut the
-// payload and the header must still count.
+// round trip.
+// The envelope is the layer above's: the same in every packet of a message, so that any of them may come first.
+// A packet's place in its message is (sequence - first) * fragment.
+// An ack's `from` is its sequence, or echo - 63 where the echo is at least 64 above the sequence.
+// The two checksums are separate because a switch may cut the payload and the header must still count.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-"""A fabric of network namespaces for bench/wire: 2 leaves, 4 spines, links of 500 Mb/s with a queue of 250 kB, as
-docs/wire.md describes. Everything is made here and removed at the end, whatever happens."""
+"""A fabric of network namespaces for bench/wire: 2 leaves, 4 spines, links of 500 Mb/s with a queue of 250 kB.
+Everything is made here and removed at the end, whatever happens."""
 
 import contextlib
 import os
