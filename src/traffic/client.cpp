@@ -15,12 +15,13 @@ using net::kMillisecond;
 using net::kSecond;
 using net::Node;
 
+constexpr std::int64_t kLongestWait = 3'600'000'000'000;  // ns, for the time to begin
 constexpr Instant kReportWithin = 10 * kSecond;
 
-Instant realtime() {
+std::int64_t realtime_ns() {
   timespec time{};
   clock_gettime(CLOCK_REALTIME, &time);
-  return (time.tv_sec * 1'000'000'000LL + time.tv_nsec) * 1000;
+  return time.tv_sec * 1'000'000'000LL + time.tv_nsec;
 }
 
 // One endpoint of a client.
@@ -47,7 +48,7 @@ class Sender : public Exchange {
   Node& node() { return *node_; }
   bool connected() const { return node_->connected(server_); }
   bool failed() const { return failed_; }
-  const std::string& why() const { return node_->why_failed(server_); }
+  const std::string& why() const { return why_; }
   std::uint64_t acknowledged() const { return acknowledged_; }
   std::vector<Instant>& round_trips() { return round_trips_; }
   bool idle() const { return in_flight_ == 0; }
@@ -99,7 +100,11 @@ class Sender : public Exchange {
       received_.wrong += wrong_;
     }
   }
-  void on_failed(Instant, std::uint32_t) override { failed_ = true; }
+  // What is sent from now on would connect anew, and the reason be forgotten.
+  void on_failed(Instant, std::uint32_t peer) override {
+    failed_ = true;
+    why_ = node_->why_failed(peer);
+  }
 
   const ClientOptions& options_;
   std::unique_ptr<Node> node_;
@@ -112,6 +117,7 @@ class Sender : public Exchange {
   std::vector<Instant> round_trips_;
   bool stopped_ = false;
   bool failed_ = false;
+  std::string why_;
   bool reported_ = false;
   Measured received_;
 };
@@ -152,7 +158,7 @@ bool Clients::turn(Instant until, bool offering, const std::function<bool(const 
     bool all = true;
     for (const auto& sender : senders_) {
       sender->node().progress();
-      if (offering) {
+      if (offering && !sender->failed()) {
         wake = std::min(wake, sender->offer(began_, Node::now()));
         sender->node().push();
       }
@@ -188,8 +194,9 @@ bool Clients::open() {
 ClientResult Clients::run(const std::function<bool(Instant, std::uint64_t)>& each_second) {
   if (!open()) return std::move(result_);
   if (options_.start_at > 0)
-    turn(Node::now() + options_.start_at - realtime(), false, [](const Sender&) { return false; });
-  result_.began = realtime();
+    turn(Node::now() + std::clamp<Instant>(options_.start_at - realtime_ns(), 0, kLongestWait) * 1000, false,
+         [](const Sender&) { return false; });
+  result_.began = realtime_ns();
   began_ = Node::now();
   const Instant until = options_.messages > 0 ? transport::kNever : began_ + options_.duration;
   bool going = true;
@@ -203,7 +210,7 @@ ClientResult Clients::run(const std::function<bool(Instant, std::uint64_t)>& eac
       !turn(Node::now() + kReportWithin, false, [](const Sender& sender) { return sender.idle(); }) &&
       result_.failure.empty())
     result_.failure = "what was sent last was not acknowledged in time";
-  result_.ended = realtime();
+  result_.ended = realtime_ns();
   if (result_.failure.empty()) {
     for (const auto& sender : senders_) sender->ask();
     if (!turn(Node::now() + kReportWithin, false, [](const Sender& sender) { return sender.reported(); }) &&

@@ -28,15 +28,15 @@ struct ClientOptions {
   std::uint32_t endpoints = 1;  // that send at the same time, each with sockets of its own
   std::uint32_t paths = 64;
   std::size_t datagram = 0;
-  Instant start_at = 0;  // ps of CLOCK_REALTIME: so that several clients begin together; 0: at once
+  std::int64_t start_at = 0;  // ns of CLOCK_REALTIME: so that several clients begin together; 0: at once
 };
 
 struct ClientResult {
   std::string failure;               // why it ended early; empty: it did not
   Measured received;                 // what the server saw, of all endpoints
   std::vector<Instant> round_trips;  // of requests
-  Instant began = 0;                 // CLOCK_REALTIME
-  Instant ended = 0;                 // all was acknowledged, likewise
+  std::int64_t began = 0;            // ns of CLOCK_REALTIME
+  std::int64_t ended = 0;            // all was acknowledged, likewise
   std::uint64_t acknowledged = 0;    // bytes
   transport::SrdCounters srd;
   net::NodeCounters node;

@@ -32,7 +32,7 @@ class Pool {
   }
   bool is(std::uint64_t number, std::span<const std::byte> bytes) const {
     return offset_of(number) + bytes.size() <= bytes_.size() &&
-           std::memcmp(bytes_.data() + offset_of(number), bytes.data(), bytes.size()) == 0;
+           std::equal(bytes.begin(), bytes.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(offset_of(number)));
   }
 
  private:

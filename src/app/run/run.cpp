@@ -76,8 +76,8 @@ void print_record(const ClientOptions& options, ClientResult& result, Console& c
       {"size", options.size},
       {"endpoints", options.endpoints},
       {"bits_per_second", result.received.rate(options.size)},
-      {"began_ps", result.began},
-      {"ended_ps", result.ended},
+      {"began_ns", result.began},
+      {"ended_ns", result.ended},
       {"messages", result.received.messages},
       {"bytes", result.received.bytes},
       {"wrong", result.received.wrong},
@@ -169,7 +169,7 @@ int send(const RunVerbOptions& options, Console& console) {
   client.endpoints = options.endpoints;
   client.paths = options.paths;
   client.datagram = options.datagram;
-  client.start_at = static_cast<Instant>(options.start_at * 1e12);
+  client.start_at = static_cast<std::int64_t>(std::clamp(options.start_at, 0.0, 9e9) * 1e9);
   const CtrlC ctrl_c;
   std::uint64_t before = 0;
   ClientResult result = traffic::run_client(client, [&](Instant now, std::uint64_t bytes) {
