@@ -12,9 +12,9 @@ namespace {
 using transport::kNever;
 using transport::kNone;
 
-constexpr Instant kFirstWait = 50 * kMillisecond;  // for an answer to a greeting
+constexpr Instant kFirstWait = 25 * kMillisecond;  // for an answer to a greeting
 constexpr Instant kPingEvery = kSecond;
-constexpr std::uint32_t kTriesPerSize = 3;
+constexpr std::uint32_t kTriesPerSize = 8;  // of the ways there and back, half may be dead
 // Shorter and shorter until a path takes it: jumbo frames, FDDI's 4352, Ethernet's 1500, tunnels, IPv6's least.
 constexpr std::array<std::size_t, 5> kSizes = {8952, 4324, 1472, 1400, 1232};
 
@@ -73,7 +73,7 @@ void Node::greet(std::uint32_t number) {
   if (now_ - connection.began > config_.connect_within)
     return fail(number, fmt::format("nobody answered at {}", peers_[connection.peer].address.text()));
   say(connection, Control::hello, connection.tries++);
-  set_due(number, now_ + (kFirstWait << std::min(connection.tries / 2, 4u)));
+  set_due(number, now_ + (kFirstWait << std::min(connection.tries / 4, 5u)));
 }
 
 void Node::say(const Connection& connection, Control type, std::uint32_t path) {
@@ -94,7 +94,7 @@ void Node::take_control(const Inbox::Datagram& datagram) {
   const auto packet = decode_control(datagram.bytes);
   if (!packet) {
     ++counters_.not_ours;
-    if (const auto refusal = refusal_of(datagram.bytes)) send_raw(0, datagram.from, encode(*refusal));
+    if (const auto refusal = refusal_of(datagram.bytes)) send_raw(answers_++, datagram.from, encode(*refusal));
     return;
   }
   if (packet->type == Control::hello) return take_hello(datagram.from, *packet);
@@ -143,7 +143,7 @@ void Node::take_hello(const Address& from, const ControlPacket& hello) {
     retry.connection = hello.own_connection;
     retry.nonce = hello.nonce;
     retry.cookie = cookies_.make(address, hello.own_connection, seconds);
-    return send_raw(0, address, encode(retry));
+    return send_raw(answers_++, address, encode(retry));
   }
   const std::uint32_t peer = peer_at(address);
   std::uint32_t number = peers_[peer].connection;

@@ -183,7 +183,8 @@ class Node {
   Cookies cookies_;
   Inbox inbox_;
   Train train_;
-  bool blocked_ = false;  // the kernel has no room for the train
+  std::uint32_t answers_ = 0;  // to greetings: each by another path, for one may be dead
+  bool blocked_ = false;       // the kernel has no room for the train
   Instant now_ = 0;
   std::vector<Peer> peers_;
   std::unordered_map<Address, std::uint32_t, AddressHash> by_address_;
