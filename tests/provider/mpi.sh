@@ -2,7 +2,7 @@
 # Open MPI over the provider: mpi.sh FOLDER_WITH_THE_PROVIDER SOURCE. Exits 77 where Open MPI is not installed.
 set -euo pipefail
 command -v mpicc >/dev/null && command -v mpirun >/dev/null || { echo "no Open MPI here"; exit 77; }
-export FI_PROVIDER_PATH=$1 FI_PROVIDER=weft FI_LOG_LEVEL=info FI_LOG_SUBSYS=ep_ctrl
+export FI_PROVIDER_PATH=$1 FI_PROVIDER=weft FI_WEFT_IFACE=lo FI_LOG_LEVEL=info FI_LOG_SUBSYS=ep_ctrl
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 mpicc -O1 "$2" -o "$work/mpi"
