@@ -202,6 +202,10 @@ void Node::fail(std::uint32_t number, std::string why) {
   layer_.peer_failed(now_, connection.peer);
 }
 
+void Node::drop(std::uint32_t peer, std::string why) {
+  if (peers_[peer].connection != kNone) fail(peers_[peer].connection, std::move(why));
+}
+
 void Node::set_due(std::uint32_t number, Instant due) {
   Connection& connection = connections_[number];
   if (connection.due != kNever) timers_.erase({connection.due, number});

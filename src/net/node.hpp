@@ -83,6 +83,8 @@ class Node {
   // Begins to connect; what the layer sends to a peer does so by itself.
   void connect(std::uint32_t peer);
   bool connected(std::uint32_t peer) const;
+  // Ends the connection, if there is one: nothing of it is read, placed or told from here on.
+  void drop(std::uint32_t peer, std::string why);
   const std::string& why_failed(std::uint32_t peer) const { return peers_[peer].failure; }
 
   void progress();
