@@ -17,6 +17,12 @@ add_custom_command(
 add_custom_target(weft_pages DEPENDS ${pages}/stamp)
 
 install(TARGETS weft)
+# What other programs load has a folder of its own, two below the usual one: nobody links with it, and CPack takes ldconfig for
+# needed by what lies higher.
+install(TARGETS nccl-net-weft LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/weft/plugins OPTIONAL)
+if(TARGET weft-fi)
+  install(TARGETS weft-fi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/weft/plugins OPTIONAL)
+endif()
 install(DIRECTORY catalog truth examples schemas DESTINATION ${CMAKE_INSTALL_DATADIR}/weft)
 install(DIRECTORY ${pages}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
 install(FILES ${pages}/weft.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME weft)

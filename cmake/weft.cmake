@@ -81,18 +81,34 @@ function(weft_executable name)
   target_link_libraries(${name} PRIVATE ${arg_LINK})
 endfunction()
 
-# libweft-fi.so. What it is made of is compiled again: code of a shared library is addressed differently, and the simulator's
-# should not pay for that.
-function(weft_provider fabric)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS src/provider/*.cpp src/net/*.cpp src/transport/srd/*.cpp
+# weft_module(NAME FOLDER [LINK target...]): a library that programs load which know nothing of weft, from src/FOLDER and what is
+# below it. That is compiled again: code of a shared library is addressed differently, and the simulator's should not pay for that.
+function(weft_module name folder)
+  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS src/${folder}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  add_library(${name} MODULE ${sources} $<TARGET_OBJECTS:weft_loadable>)
+  weft_loadable_flags(${name})
+  weft_include_roots(${name} ${folder} endpoint net transport base)
+  if(NOT WEFT_SANITIZE)  # whose symbols are the program's
+    target_link_options(${name} PRIVATE -Wl,-z,defs -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/${folder}/exports.map)
+    set_target_properties(${name} PROPERTIES LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/exports.map)
+  endif()
+  target_link_libraries(${name} PRIVATE ${arg_LINK} fmt::fmt-header-only Threads::Threads)
+endfunction()
+
+function(weft_loadable_flags target)
+  weft_flags(${target})
+  set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+                        POSITION_INDEPENDENT_CODE ON)
+endfunction()
+
+function(weft_loadable)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS src/endpoint/*.cpp src/net/*.cpp src/transport/srd/*.cpp
        src/transport/rdm/*.cpp src/base/*.cpp)
   list(FILTER sources EXCLUDE REGEX "_test\\.cpp$|/drawing\\.cpp$|/exercise\\.cpp$|/frames\\.cpp$|/tcp_over_srd\\.cpp$")
-  add_library(weft-fi MODULE ${sources})
-  weft_flags(weft-fi)
-  set_target_properties(weft-fi PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
-  if(NOT WEFT_SANITIZE)  # whose symbols are the program's
-    target_link_options(weft-fi PRIVATE -Wl,-z,defs)
-  endif()
-  weft_include_roots(weft-fi provider net transport base)
-  target_link_libraries(weft-fi PRIVATE ${fabric} ${WEFT_SODIUM} fmt::fmt Threads::Threads)
+  add_library(weft_loadable OBJECT ${sources})
+  weft_loadable_flags(weft_loadable)
+  weft_include_roots(weft_loadable endpoint net transport base)
+  target_link_libraries(weft_loadable PRIVATE fmt::fmt-header-only)
 endfunction()

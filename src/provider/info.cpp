@@ -1,7 +1,5 @@
 // What the provider offers, held against what is asked for.
 
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "endpoint/interfaces.hpp"
 #include "provider/objects.hpp"
 
 namespace weft::provider {
@@ -31,25 +30,11 @@ constexpr std::size_t kInject = 1024;  // less than a bundle
 // The interface that FI_WEFT_IFACE names, by its name or address; else the first that is up and not the loopback.
 net::Address default_address(int family) {
   const char* wanted = std::getenv("FI_WEFT_IFACE");
-  ifaddrs* all = nullptr;
-  std::optional<net::Address> found;
-  std::optional<net::Address> loopback;
-  if (getifaddrs(&all) != 0) all = nullptr;
-  for (const ifaddrs* each = all; each != nullptr; each = each->ifa_next) {
-    if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != family || !(each->ifa_flags & IFF_UP)) continue;
-    const net::Address address(each->ifa_addr,
-                               family == AF_INET ? socklen_t{sizeof(sockaddr_in)} : socklen_t{sizeof(sockaddr_in6)});
-    if (wanted != nullptr && (std::strcmp(wanted, each->ifa_name) == 0 || address.host() == wanted)) found = address;
-    if (each->ifa_flags & IFF_LOOPBACK) {
-      if (!loopback) loopback = address;
-    } else if (wanted == nullptr && !found) {
-      found = address;
-    }
+  if (wanted != nullptr) {
+    if (const auto found = endpoint::interface_named(wanted, family)) return found->address;
+    FI_WARN(&the_provider, FI_LOG_CORE, "FI_WEFT_IFACE names no interface: %s\n", wanted);
   }
-  freeifaddrs(all);
-  if (found) return *found;
-  if (wanted != nullptr) FI_WARN(&the_provider, FI_LOG_CORE, "FI_WEFT_IFACE names no interface: %s\n", wanted);
-  return loopback.value_or(net::Address::any(family));
+  return endpoint::usual_interface(family).address;
 }
 
 // By which of our addresses packets to `to` leave.

@@ -24,10 +24,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "endpoint/wire.hpp"
 #include "net/address.hpp"
-#include "provider/wire.hpp"
 
 namespace weft::provider {
+
+using endpoint::place_of;
+using endpoint::Wire;
 
 extern fi_provider the_provider;
 

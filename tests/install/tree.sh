@@ -33,5 +33,6 @@ for file in bash-completion/completions/weft zsh/vendor-completions/_weft fish/v
   doc/weft/README.md doc/weft/docs/limits.md; do
   [ -s "$root/usr/share/$file" ] || fail "share/$file is not installed"
 done
+[ -n "$(find "$root/usr" -path '*/weft/plugins/libnccl-net-weft.so')" ] || fail "NCCL's plugin is not installed"
 bash -n "$root/usr/share/bash-completion/completions/weft" || fail "the completion script is not bash"
 echo "an installation works without its checkout"

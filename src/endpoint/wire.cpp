@@ -1,9 +1,9 @@
-#include "provider/wire.hpp"
+#include "endpoint/wire.hpp"
 
 #include <algorithm>
 #include <cstring>
 
-namespace weft::provider {
+namespace weft::endpoint {
 
 using transport::rdm::Outgoing;
 using transport::rdm::Place;
@@ -37,6 +37,12 @@ void Wire::bring_home(const Outgoing& out) {
   rdm_.sent(now, out.context);
 }
 
+void Wire::peer_failed(transport::Instant now, std::uint32_t peer) {
+  if (peer >= lost_.size()) lost_.resize(peer + 1);
+  ++lost_[peer];
+  rdm_.peer_failed(now, peer);
+}
+
 std::byte* Wire::bytes_at(Place place) {
   if (place.memory & transport::rdm::kOwnMemory) return rdm_.own(place.memory).data() + place.offset;
   return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(place.offset));
@@ -50,4 +56,4 @@ void Wire::put(Place to, std::span<const std::byte> from) {
   if (!from.empty()) std::memcpy(bytes_at(to), from.data(), from.size());
 }
 
-}  // namespace weft::provider
+}  // namespace weft::endpoint

@@ -1,19 +1,20 @@
 #pragma once
-// An endpoint's way to the world: the message layer, the sockets below it, and the way back to oneself. Memory of the
-// process is handle 0, and its offsets are addresses. Calls come from one thread at a time; whoever calls holds the
-// lock.
+// An endpoint's way to the world, for what other programs load (libfabric's provider, NCCL's plugin): the message
+// layer, the sockets below it, and the way back to oneself. Memory of the process is handle 0, and its offsets are
+// addresses. Calls come from one thread at a time; whoever calls holds the lock.
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
 #include "net/node.hpp"
 #include "transport/rdm/rdm.hpp"
 
-namespace weft::provider {
+namespace weft::endpoint {
 
 inline transport::rdm::Place place_of(const void* address) {
   return {0, static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(address))};
@@ -31,6 +32,8 @@ class Wire final : private transport::rdm::Layer, private transport::rdm::Memory
   void progress() { node_->progress(); }
   // Nothing of ours is on its way, and no peer waits for a word.
   bool idle() const { return rdm_.held() == 0; }
+  // Connections with it that were lost. What was meant for one of them is nothing to the next.
+  std::uint32_t lost(std::uint32_t peer) const { return peer < lost_.size() ? lost_[peer] : 0; }
 
  private:
   explicit Wire(const transport::rdm::RdmConfig& config) : rdm_(config, *this) {}
@@ -46,7 +49,7 @@ class Wire final : private transport::rdm::Layer, private transport::rdm::Memory
   void landed(transport::Instant now, std::uint32_t peer, std::uint32_t context) override {
     rdm_.landed(now, peer, context);
   }
-  void peer_failed(transport::Instant now, std::uint32_t peer) override { rdm_.peer_failed(now, peer); }
+  void peer_failed(transport::Instant now, std::uint32_t peer) override;
   transport::Instant next_wake() const override { return rdm_.next_wake(); }
   void tick(transport::Instant now) override { rdm_.tick(now); }
   std::span<std::byte> own(std::uint64_t memory) override { return rdm_.own(memory); }
@@ -58,6 +61,7 @@ class Wire final : private transport::rdm::Layer, private transport::rdm::Memory
   transport::rdm::Rdm rdm_;
   std::unique_ptr<net::Node> node_;
   std::uint32_t self_ = 0;
+  std::vector<std::uint32_t> lost_;
 };
 
-}  // namespace weft::provider
+}  // namespace weft::endpoint
