@@ -8,6 +8,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/utf8.hpp"
+
 namespace weft {
 namespace {
 
@@ -88,17 +90,6 @@ std::string either(const std::vector<std::string>& words) {
 
 namespace {
 
-// The code point that begins at `at`, of text that is valid UTF-8.
-std::uint32_t code_point(std::string_view utf8, std::size_t at) {
-  const auto byte = [&](std::size_t i) {
-    return at + i < utf8.size() ? static_cast<std::uint32_t>(utf8[at + i]) & 0xFF : 0;
-  };
-  const std::uint32_t lead = byte(0);
-  if (lead < 0xE0) return lead < 0xC0 ? lead : (lead & 0x1F) << 6 | (byte(1) & 0x3F);
-  if (lead < 0xF0) return (lead & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F);
-  return (lead & 0x07) << 18 | (byte(1) & 0x3F) << 12 | (byte(2) & 0x3F) << 6 | (byte(3) & 0x3F);
-}
-
 // Two columns on a terminal: Unicode's East Asian Width W and F, as blocks.
 bool is_wide(std::uint32_t point) {
   constexpr std::pair<std::uint32_t, std::uint32_t> kWide[] = {
@@ -115,8 +106,10 @@ bool is_wide(std::uint32_t point) {
 
 std::size_t display_width(std::string_view utf8) {
   std::size_t width = 0;
-  for (std::size_t i = 0; i < utf8.size(); ++i)
-    if ((utf8[i] & 0xC0) != 0x80) width += is_wide(code_point(utf8, i)) ? 2 : 1;
+  while (!utf8.empty()) {
+    width += is_wide(first_character(utf8).point) ? 2 : 1;
+    utf8.remove_prefix(bytes_of_first(utf8));
+  }
   return width;
 }
 

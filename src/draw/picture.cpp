@@ -3,18 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/utf8.hpp"
+
 namespace weft::draw {
 namespace {
 
 constexpr double kMargin = 24;
 constexpr double kWidestWords = 1200;
-
-// Bytes of the UTF-8 character that starts here, at least 1 and never past the end.
-std::size_t char_length(std::string_view text, std::size_t at) {
-  std::size_t n = 1;
-  while (at + n < text.size() && (static_cast<unsigned char>(text[at + n]) & 0xC0) == 0x80) ++n;
-  return n;
-}
 
 // Advance widths of DejaVu Sans, the widest font a plain Linux machine falls back to, in em.
 double char_width(std::string_view text, std::size_t at) {
@@ -97,7 +92,7 @@ double place_legend(Picture& picture, double top) {
 
 double text_width(std::string_view utf8, double size) {
   double em = 0;
-  for (std::size_t at = 0; at < utf8.size(); at += char_length(utf8, at)) em += char_width(utf8, at);
+  for (std::size_t at = 0; at < utf8.size(); at += bytes_of_first(utf8.substr(at))) em += char_width(utf8, at);
   return em * size;
 }
 
@@ -107,7 +102,7 @@ std::string fitted(std::string_view utf8, double width, double size) {
   std::size_t end = 0;
   while (end < utf8.size() && left >= char_width(utf8, end)) {
     left -= char_width(utf8, end);
-    end += char_length(utf8, end);
+    end += bytes_of_first(utf8.substr(end));
   }
   return std::string(utf8.substr(0, end)) + "…";
 }

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 
 namespace weft::report {
 namespace {
@@ -21,12 +22,12 @@ std::string cut(const std::string& text, std::size_t width) {
   if (display_width(text) <= width) return text;
   if (width <= 3) return std::string(width, '.');
   std::size_t bytes = 0;
-  std::size_t columns = 0;
-  while (bytes < text.size()) {
-    std::size_t next = bytes + 1;
-    while (next < text.size() && (text[next] & 0xC0) == 0x80) ++next;
-    if (++columns > width - 3) break;
-    bytes = next;
+  for (std::size_t columns = 0; bytes < text.size();) {
+    const std::string_view rest = std::string_view(text).substr(bytes);
+    const std::size_t length = bytes_of_first(rest);
+    columns += display_width(rest.substr(0, length));
+    if (columns > width - 3) break;
+    bytes += length;
   }
   return text.substr(0, bytes) + "...";
 }

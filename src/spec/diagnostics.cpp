@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "base/text.hpp"
-#include "spec/utf8.hpp"
+#include "base/utf8.hpp"
 
 namespace weft::spec {
 namespace {
@@ -49,7 +49,7 @@ std::string printable(std::string_view text) {
                                     (rest.starts_with("\xE2\x81") && last(2) >= 0xA6 && last(2) <= 0xA9))) {
       out += ' ';
       i += 2;
-    } else if (const std::size_t length = character_length(rest); length > 1) {
+    } else if (const std::size_t length = first_character(rest).length; length > 1) {
       out += rest.substr(0, length);
       i += length - 1;
     } else if (length == 0) {

@@ -17,8 +17,8 @@
 #include <unordered_map>
 
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 #include "spec/node.hpp"
-#include "spec/utf8.hpp"
 
 namespace weft::spec {
 namespace {
@@ -309,7 +309,7 @@ bool check_text(std::uint32_t source, Diagnostics& diagnostics) {
   Place at{source, 1, 1, 1};
   for (std::size_t i = 0; i < text.size();) {
     const auto byte = static_cast<unsigned char>(text[i]);
-    const std::size_t length = character_length(std::string_view(text).substr(i));
+    const std::size_t length = first_character(std::string_view(text).substr(i)).length;
     // yaml-cpp takes byte 4 for the end of the file; YAML allows no control characters at all.
     const bool control = byte < 0x20 ? byte != '\n' && byte != '\r' && byte != '\t' : byte == 0x7F;
     if (length == 0 || control) {
