@@ -20,12 +20,6 @@ std::string without_commit(const std::string& text) {
   return std::regex_replace(text, commit, "\"commit\":\"...\"");
 }
 
-// Where stderr is no terminal, a line every ten seconds: how many depends on the machine.
-std::string without_progress(const std::string& text) {
-  static const std::regex line("[^\n]*([0-9]% delivered, |[0-9] of [0-9]+ runs)[^\n]*\n");
-  return std::regex_replace(text, line, "");
-}
-
 std::string transcript(const std::filesystem::path& directory) {
   const InDirectory here(directory);
   std::istringstream commands(read("commands"));
@@ -33,7 +27,7 @@ std::string transcript(const std::filesystem::path& directory) {
   for (std::string line; std::getline(commands, line);) {
     const auto arguments = words(line);
     const Outcome outcome = weft({arguments.begin() + 1, arguments.end()});
-    out += "$ " + line + "\n" + without_commit(outcome.out) + without_progress(outcome.err);
+    out += "$ " + line + "\n" + without_commit(outcome.out) + outcome.err;
     if (outcome.code != 0) out += "exit " + std::to_string(outcome.code) + "\n";
   }
   return out;

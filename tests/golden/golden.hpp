@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -40,13 +41,20 @@ struct Outcome {
   std::string err;
 };
 
+// Where stderr is no terminal, a line every ten seconds says how far a run is: how many there are depends on the machine.
+inline std::string without_progress(const std::string& text) {
+  static const std::regex line(
+      "[^\n]*[0-9]% delivered, [^\n]*\n|[0-9]+ of [0-9]+ runs(, [0-9:]+ left)?\n|at work for [0-9]+:[^\n]*\n");
+  return std::regex_replace(text, line, "");
+}
+
 // The command line in this process, as if its output went to a file; `width`: to a terminal.
 inline Outcome weft(const std::vector<std::string>& arguments, std::size_t width = 0) {
   std::ostringstream out;
   std::ostringstream err;
   app::Console console{out, err, false, false, width};
   const int code = cli::run(arguments, console);
-  return {code, out.str(), err.str()};
+  return {code, out.str(), without_progress(err.str())};
 }
 
 // Splits at spaces; golden commands need no quoting.
