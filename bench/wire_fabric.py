@@ -92,12 +92,58 @@ class Fabric:
     def heal(self, spine):
         self.run(spine, "nft delete table inet f", check=False)
 
+    def several_addresses(self, host, count=8):
+        """More addresses of a host, and leave to use them as subflows of MPTCP: one by one they hash to spines."""
+        leaf = f"leaf{self.hosts[host]}"
+        subnet = f"10.{self.hosts[host]}.9"
+        self.run(host, f"ip mptcp limits set subflow {count} add_addr_accepted {count}")
+        for i in range(1, count):
+            self.run(host, f"ip addr add {subnet}.{i}/32 dev {leaf}")
+            self.run(host, f"ip mptcp endpoint add {subnet}.{i} dev {leaf} subflow")
+        self.run(leaf, f"ip route add {subnet}.0/24 via {self.address(host)}")
+        for name in self.hosts:
+            self.run(name, f"ip mptcp limits set subflow {count} add_addr_accepted {count}")
+
+    def spine_of(self, host, other, protocol, source_port, port):
+        """By which spine the leaf of a host sends packets of a flow."""
+        leaf = f"leaf{self.hosts[host]}"
+        said = self.run(leaf, f"ip route get {self.address(other)} from {self.address(host)} iif {host} "
+                              f"ipproto {protocol} sport {source_port} dport {port}")
+        return said.split(" dev ")[1].split()[0]
+
     def spine_bytes(self, spine):
         """Bytes that a spine has sent, both ways."""
         total = 0
         for leaf in range(self.leaves):
             total += int(self.run(spine, f"cat /sys/class/net/leaf{leaf}/statistics/tx_bytes"))
         return total
+
+
+class Pair(Fabric):
+    """Two hosts with one cable between them, and nothing shaped or switched off."""
+
+    def __init__(self):
+        super().__init__({"a": 0, "sink": 1}, spines=0)
+        self.names = ["a", "sink"]
+
+    def up(self):
+        for name in self.names:
+            sh(f"ip netns add {self.ns(name)}")
+            self.run(name, "ip link set lo up")
+        sh(f"ip link add link0 netns {self.ns('a')} mtu {self.mtu} type veth peer name link0 netns {self.ns('sink')} mtu {self.mtu}")
+        for name in self.names:
+            self.run(name, f"ip addr add {self.address(name)}/8 dev link0")
+            self.run(name, "ip link set link0 up")
+
+
+@contextlib.contextmanager
+def plain_pair():
+    made = Pair()
+    try:
+        made.up()
+        yield made
+    finally:
+        made.down()
 
 
 @contextlib.contextmanager

@@ -160,9 +160,19 @@ struct RunVerbOptions {
   std::uint32_t paths = 64;     // source ports
   std::uint32_t datagram = 0;   // longest; 0: found
   double start_at = 0;          // seconds since 1970; 0: at once
+  std::string with = "srd";     // srd, tcp or mptcp
+  bool per_path = false;        // a table of all paths, and not only of those that are ill
+  bool sweep_paths = false;     // probes each path instead of sending messages
+  std::string metrics;          // a file that is written anew each second, for Prometheus
   bool json = false;
 };
 int run(const RunVerbOptions& options, Console& console);
+
+struct DoctorOptions {
+  std::uint16_t port = 7791;  // that weft run server listens at
+  bool json = false;
+};
+int doctor(const DoctorOptions& options, Console& console);
 
 struct CatalogOptions {
   InputOptions input;

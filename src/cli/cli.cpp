@@ -67,6 +67,7 @@ struct Verbs {
   app::RenderOptions render;
   app::PlaceOptions place;
   app::RunVerbOptions run;
+  app::DoctorOptions doctor;
   LabVerbs lab;
   app::CatalogOptions catalog;
   app::InitOptions init;
@@ -544,6 +545,9 @@ void add_run(CLI::App& app, Verbs& verbs) {
   command->add_option("--pattern", options.pattern, "stream or requests")
       ->check(CLI::IsMember({"stream", "requests"}))
       ->option_text("NAME=stream");
+  command->add_option("--with", options.with, "srd, tcp or mptcp, between the same two hosts")
+      ->check(CLI::IsMember({"srd", "tcp", "mptcp"}))
+      ->option_text("NAME=srd");
   command->add_option("--size", options.size, "of a message, or of a request")->option_text("BYTES=64KiB");
   command->add_option("--duration", options.duration, "how long to send")->option_text("TIME=5s");
   command->add_option("--messages", options.messages, "how many, instead of a duration")
@@ -551,7 +555,7 @@ void add_run(CLI::App& app, Verbs& verbs) {
       ->option_text("N");
   command->add_option("--rate", options.rate, "offered; default: as fast as it goes")->option_text("RATE");
   command->add_option("--window", options.window, "bytes under way")->option_text("BYTES=8MiB");
-  command->add_option("--endpoints", options.endpoints, "clients in one process")
+  command->add_option("--endpoints", options.endpoints, "clients in one process; flows of tcp")
       ->check(CLI::Range(1, 256).description(""))
       ->option_text("N=1");
   command->add_option("--paths", options.paths, "source ports that packets leave from")
@@ -562,13 +566,32 @@ void add_run(CLI::App& app, Verbs& verbs) {
       ->option_text("BYTES");
   command->add_option("--start-at", options.start_at, "seconds since 1970, so that several begin together")
       ->option_text("TIME");
+  command->add_flag("--per-path", options.per_path, "a line for each path: round trip, loss, share, since when");
+  command->add_flag("--sweep-paths", options.sweep_paths, "probe all paths, say which ports lose or lag");
+  command->add_option("--metrics", options.metrics, "of a client, each second: Prometheus' text")->type_name("FILE");
   command->add_flag("--json", options.json, "machine-readable output");
   command->footer(
+      "Paths that are ill are named with the time since when. docs/run.md says more.\n"
+      "\n"
       "Examples:\n"
       "  weft run server                          on one machine\n"
       "  weft run client node1                    on another\n"
       "  weft run client node1 --pattern requests --duration 10s\n"
+      "  weft run client node1 --with tcp --endpoints 8\n"
+      "  weft run client node1 --sweep-paths\n"
       "  weft run client 10.0.0.1 --size 1MiB --rate 1.2Gbps --json");
+}
+
+void add_doctor(CLI::App& app, Verbs& verbs) {
+  CLI::App* command = app.add_subcommand("doctor", "say what this machine lacks, and what to type");
+  command->add_option("--port", verbs.doctor.port, "that weft run server listens at")->option_text("PORT=7791");
+  command->add_flag("--json", verbs.doctor.json, "machine-readable output");
+  command->footer(
+      "Nothing is changed, and nothing leaves this machine. Exit code 1: something is\n"
+      "lacking.\n"
+      "\n"
+      "Example:\n"
+      "  weft doctor");
 }
 
 void add_rest(CLI::App& app, Verbs& verbs) {
@@ -669,6 +692,7 @@ int dispatch(const CLI::App& app, Verbs& verbs, app::Console& console) {
   if (verb == "render") return app::render(verbs.render, console);
   if (verb == "place") return app::place(verbs.place, console);
   if (verb == "run") return app::run(verbs.run, console);
+  if (verb == "doctor") return app::doctor(verbs.doctor, console);
   if (verb == "lab") return run_lab(*app.get_subcommands().front(), verbs.lab, console);
   if (verb == "catalog") return app::catalog(verbs.catalog, console);
   if (verb == "init") return app::init(verbs.init, console);
@@ -716,7 +740,7 @@ void group_by_purpose(CLI::App& app) {
       {"Describe a cluster", {"init", "check", "show", "catalog", "schema"}},
       {"Ask what it will do", {"sim", "compare", "sweep", "plan", "why", "plot"}},
       {"Decide and build", {"report", "place", "render"}},
-      {"Run it for real", {"run", "lab"}},
+      {"Run it for real", {"doctor", "run", "lab"}},
       {"How far to trust it", {"validate", "dst"}},
       {"Help", {"help", "explain", "completion", "version"}},
   };
@@ -784,6 +808,7 @@ int run(const std::vector<std::string>& arguments, app::Console& console) {
   add_render(app, verbs);
   add_place(app, verbs);
   add_run(app, verbs);
+  add_doctor(app, verbs);
   add_input(*add_lab(app, verbs.lab), verbs.lab.up.input, true);
   add_rest(app, verbs);
   group_by_purpose(app);

@@ -16,12 +16,13 @@ bool is_one_of(const std::string& name, const std::array<std::string_view, count
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-constexpr std::array<std::string_view, 10> kFiles = {"output", "out", "matrix",   "trace", "pcap",
-                                                     "topo",   "smi", "measured", "log",   "plot"};
+constexpr std::array<std::string_view, 11> kFiles = {"output", "out",      "matrix", "trace", "pcap",   "topo",
+                                                     "smi",    "measured", "log",    "plot",  "metrics"};
 constexpr std::array<std::string_view, 2> kDirectories = {"catalog", "plots"};
 constexpr std::array<std::string_view, 3> kKeys = {"set", "vary", "over"};
 
 std::vector<std::string> words_of(const std::string& option) {
+  if (option == "with") return {"srd", "tcp", "mptcp"};
   if (option == "as") return {"table", "svg", "dot", "json", "nccl-xml"};
   if (option == "kind") return app::init_kinds();
   if (option == "pattern") return enum_names<model::TrafficPattern>();

@@ -14,7 +14,9 @@ using transport::kNone;
 
 constexpr Instant kFirstWait = 25 * kMillisecond;  // for an answer to a greeting
 constexpr Instant kPingEvery = kSecond;
-constexpr std::uint32_t kTriesPerSize = 8;  // of the ways there and back, half may be dead
+constexpr std::size_t kMostPongs = 4096;            // that wait for somebody to look at them
+constexpr std::uint32_t kMostWait = 1'000'000'000;  // ns that a probe says to have waited
+constexpr std::uint32_t kTriesPerSize = 8;          // of the ways there and back, half may be dead
 // Shorter and shorter until a path takes it: jumbo frames, FDDI's 4352, Ethernet's 1500, tunnels, IPv6's least.
 constexpr std::array<std::size_t, 5> kSizes = {8952, 4324, 1472, 1400, 1232};
 
@@ -28,7 +30,7 @@ std::size_t shorter_than(std::size_t datagram) {
 
 std::uint32_t Node::peer_at(const Address& address) {
   const auto [found, added] = by_address_.try_emplace(address, static_cast<std::uint32_t>(peers_.size()));
-  if (added) peers_.push_back({address, kNone, {}});
+  if (added) peers_.push_back({address, kNone, {}, nullptr});
   return found->second;
 }
 
@@ -128,8 +130,42 @@ void Node::take_control(const Inbox::Datagram& datagram) {
   if (connection.state == State::accepted && packet->largest >= kLeastDatagram &&
       packet->largest <= connection.datagram)
     come_up(number, packet->largest);
-  if (packet->type == Control::ping) say(connection, Control::pong, connection.tries++);
+  if (packet->type == Control::ping) answer(connection, *packet, datagram);
+  if (packet->type == Control::pong && packet->features != 0 && pongs_.size() < kMostPongs)
+    pongs_.push_back(
+        {packet->nonce, datagram.at - Instant{std::min(packet->features - 1, kMostWait)} * 1000, datagram.from.port()});
   if (packet->type == Control::bye) fail(number, "it has ended");
+}
+
+// A probe names the path of its answer, and is told how long it waited here.
+void Node::answer(Connection& connection, const ControlPacket& ping, const Inbox::Datagram& datagram) {
+  if (ping.features == 0) return say(connection, Control::pong, connection.tries++);
+  ControlPacket pong;
+  pong.type = Control::pong;
+  pong.connection = connection.theirs;
+  pong.own_connection = connection.ours;
+  pong.nonce = ping.nonce;
+  pong.largest = static_cast<std::uint16_t>(connection.datagram);
+  pong.features = 1 + static_cast<std::uint32_t>(std::clamp<Instant>((now() - datagram.at) / 1000, 0, kMostWait));
+  send_raw(ping.features - 1, peers_[connection.peer].address, encode(pong));
+}
+
+void Node::probe(std::uint32_t peer, std::uint32_t path, std::uint32_t back, std::uint64_t nonce, bool whole) {
+  if (!connected(peer)) return;
+  const Connection& connection = connections_[peers_[peer].connection];
+  ControlPacket ping;
+  ping.type = Control::ping;
+  ping.connection = connection.theirs;
+  ping.own_connection = connection.ours;
+  ping.nonce = nonce;
+  ping.largest = static_cast<std::uint16_t>(connection.datagram);
+  if (whole) ping.datagram = ping.largest;
+  ping.features = back + 1;
+  send_raw(path, peers_[peer].address, encode(ping));
+}
+
+std::vector<PathHealth> Node::path_health(std::uint32_t peer) {
+  return peers_[peer].watch ? peers_[peer].watch->look(now()) : std::vector<PathHealth>();
 }
 
 void Node::take_hello(const Address& from, const ControlPacket& hello) {
@@ -181,6 +217,7 @@ void Node::come_up(std::uint32_t number, std::size_t datagram) {
   connection.fragment = static_cast<std::uint16_t>(datagram - kAroundPayload);
   srd_.set_payload(0, number, connection.fragment);
   connection.heard = now_;
+  if (config_.watches_paths) peers_[connection.peer].watch = std::make_unique<PathWatch>(sockets_.size());
   set_due(number, now_ + kPingEvery);
   const std::vector<std::uint32_t> waiting = std::exchange(connection.waiting, {});
   for (const std::uint32_t slot : waiting) post(slot);

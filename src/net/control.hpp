@@ -16,7 +16,7 @@
 //       50    2 datagram          hello, accept: bytes of this datagram, zeros included
 //       52    2 largest           likewise: of the longest datagram that the sender takes
 //       54    2 text              refused: bytes of text behind this header, at most 200
-//       56    4 features          bits; what both have is used
+//       56    4 features          ping: 1 + path of the answer, or 0; pong to that: 1 + ns that it waited
 //       60    4                   0
 
 #include <array>

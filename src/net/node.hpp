@@ -22,6 +22,7 @@
 #include "base/result.hpp"
 #include "net/address.hpp"
 #include "net/control.hpp"
+#include "net/path_watch.hpp"
 #include "net/udp.hpp"
 #include "transport/rdm/carrier.hpp"
 #include "transport/slab.hpp"
@@ -42,6 +43,7 @@ struct NodeConfig {
   std::size_t datagram = 0;               // longest, in bytes of UDP payload; 0: as the interface allows
   Instant connect_within = 10 * kSecond;
   Instant dead_after = 8 * kSecond;  // without a word, though asked
+  bool watches_paths = false;        // keeps what became of each path's packets, for path_health()
 };
 
 // What a handle of the layer's driver stands for.
@@ -99,6 +101,18 @@ class Node {
   const NodeCounters& counters() const { return counters_; }
   const transport::SrdCounters& srd_counters() const { return srd_.counters(); }
   const std::vector<PathReport>& paths() const { return paths_; }
+  // What became of packets to a peer, path by path as in paths(); empty where nobody watches, or nothing was sent.
+  std::vector<PathHealth> path_health(std::uint32_t peer);
+
+  // Asks a connected peer to answer, by a path of ours there and one of its own back; `pongs` hears of the answer.
+  // `whole`: as long as the longest packet.
+  void probe(std::uint32_t peer, std::uint32_t path, std::uint32_t back, std::uint64_t nonce, bool whole);
+  struct Pong {
+    std::uint64_t nonce;
+    Instant at;
+    std::uint16_t port;  // that it left from
+  };
+  std::vector<Pong>& pongs() { return pongs_; }
   const UdpSocket& socket() const { return sockets_.front(); }
 
  private:
@@ -106,6 +120,7 @@ class Node {
     Address address;
     std::uint32_t connection = transport::kNone;
     std::string failure;
+    std::unique_ptr<PathWatch> watch;  // of the last connection
   };
   enum class State : std::uint8_t { greeting, accepted, up, over };
   struct Connection {
@@ -167,6 +182,7 @@ class Node {
 
   // connect.cpp
   void take_control(const Inbox::Datagram& datagram);
+  void answer(Connection& connection, const ControlPacket& ping, const Inbox::Datagram& datagram);
   void take_hello(const Address& from, const ControlPacket& hello);
   std::uint32_t open_connection(std::uint32_t peer, State state);
   void greet(std::uint32_t connection);
@@ -201,6 +217,7 @@ class Node {
   std::set<std::pair<Instant, std::uint32_t>> timers_;
   std::vector<PathReport> paths_;
   NodeCounters counters_;
+  std::vector<Pong> pongs_;
 };
 
 }  // namespace weft::net

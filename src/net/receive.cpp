@@ -22,6 +22,7 @@ bool Node::receive() {
 
 void Node::take(const Inbox::Datagram& datagram) {
   counters_.bytes_in += datagram.bytes.size();
+  now_ = std::max(now_, datagram.now);
   if (datagram.bytes.size() < 2) {
     ++counters_.not_ours;
   } else if (datagram.bytes[1] <= static_cast<std::uint8_t>(transport::PacketType::ack)) {
@@ -58,9 +59,11 @@ void Node::take_packet(const Inbox::Datagram& datagram) {
     if (datagram.marked) flags |= transport::kMarked;
   }
   // Neither what waited here counts as a round trip, nor what waited at the peer.
-  Instant at = now_ - std::min<std::int64_t>(datagram.age, kMostAge) * 1000;
+  Instant at = datagram.at;
   if (data) connection.arrived = at;
   if (!data) at -= std::min<std::int64_t>(packet->waited, kMostAge) * 1000;
+  if (!data && peers_[connection.peer].watch)
+    peers_[connection.peer].watch->acknowledged(at, packet->flags, packet->header);
   const transport::Placement placement = srd_.handle(at, 0, packet->type, flags, packet->header);
   if (placement.kind == transport::Placement::Kind::place) place(number, *packet, placement, rest, at);
   if (!srd_.completions().empty()) finish();

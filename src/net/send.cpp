@@ -75,6 +75,8 @@ void Node::add_to_train(const transport::Transmit& out) {
     train_.ended = false;
   }
   train_.ended = segment < train_.segment;
+  if (PathWatch* const watch = peers_[connection.peer].watch.get())
+    watch->sent(now_, out.header.sequence, path, segment, out.flags & transport::kResent);
   auto& header = train_.headers[train_.count++];
   train_.bytes += segment;
 

@@ -20,6 +20,7 @@ constexpr std::size_t kSlots = 16;        // datagrams, or trains of them, in on
 constexpr int kWantedBuffer = 32 << 20;   // what is not granted is not missed: the kernel gives what it may
 constexpr std::size_t kIpv4Headers = 28;  // IP's and UDP's
 constexpr std::size_t kIpv6Headers = 48;
+constexpr std::int64_t kMostAge = 1'000'000'000;  // ns
 
 template <class T>
 bool set(int fd, int level, int name, const T& value) {
@@ -30,9 +31,9 @@ std::string problem(const char* what, const Address& address) {
   return fmt::format("cannot {} {}: {}", what, address.text(), std::strerror(errno));
 }
 
-std::int64_t realtime_ns() {
+std::int64_t nanoseconds(clockid_t clock) {
   timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
+  clock_gettime(clock, &now);
   return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
 }
 
@@ -128,7 +129,10 @@ std::size_t Inbox::take(const UdpSocket& socket, const std::function<void(const 
   }
   const int got = recvmmsg(socket.fd(), messages.data(), kSlots, MSG_DONTWAIT, nullptr);
   if (got <= 0) return 0;
-  const std::int64_t now = realtime_ns();
+  // The kernel's stamps are times of day, which may be set: what counts is how long ago that was. A clock that was set
+  // meanwhile must not make a packet ancient.
+  const std::int64_t today = nanoseconds(CLOCK_REALTIME);
+  const std::int64_t now = nanoseconds(CLOCK_MONOTONIC);
   std::size_t datagrams = 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(got); ++i) {
     msghdr& message = messages[i].msg_hdr;
@@ -144,7 +148,7 @@ std::size_t Inbox::take(const UdpSocket& socket, const std::function<void(const 
       } else if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_TIMESTAMPNS) {
         timespec time{};
         std::memcpy(&time, CMSG_DATA(header), sizeof time);
-        age = std::max<std::int64_t>(0, now - (time.tv_sec * 1'000'000'000LL + time.tv_nsec));
+        age = std::clamp<std::int64_t>(today - (time.tv_sec * 1'000'000'000LL + time.tv_nsec), 0, kMostAge);
       } else if ((header->cmsg_level == IPPROTO_IP && header->cmsg_type == IP_TOS) ||
                  (header->cmsg_level == IPPROTO_IPV6 && header->cmsg_type == IPV6_TCLASS)) {
         marked = (*CMSG_DATA(header) & 3) == 3;
@@ -154,7 +158,7 @@ std::size_t Inbox::take(const UdpSocket& socket, const std::function<void(const 
     std::span<const std::uint8_t> rest(slots_[i]->bytes.data(), messages[i].msg_len);
     while (!rest.empty()) {
       const std::size_t length = segment == 0 ? rest.size() : std::min(segment, rest.size());
-      each({rest.first(length), from, age, marked});
+      each({rest.first(length), from, (now - age) * 1000, now * 1000, marked});
       rest = rest.subspan(length);
       ++datagrams;
     }

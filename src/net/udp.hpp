@@ -71,7 +71,8 @@ class Inbox {
   struct Datagram {
     std::span<const std::uint8_t> bytes;
     const Address& from;
-    std::int64_t age;  // ns since the kernel had it
+    std::int64_t at;   // when the kernel had it: ps of CLOCK_MONOTONIC
+    std::int64_t now;  // when it was taken out, likewise
     bool marked;       // ECN: congestion experienced
   };
   // All that is there, at most a few hundred datagrams. Returns how many; 0: none.

@@ -7,8 +7,28 @@
 #include <memory>
 
 #include "traffic/messages.hpp"
+#include "traffic/tcp.hpp"
 
 namespace weft::traffic {
+
+std::int64_t realtime_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_REALTIME, &time);
+  return time.tv_sec * 1'000'000'000LL + time.tv_nsec;
+}
+
+void wait_until(std::int64_t realtime) {
+  const std::int64_t left = realtime == 0 ? 0 : realtime - realtime_ns();
+  if (left <= 0) return;
+  const timespec time{static_cast<time_t>(left / 1'000'000'000), static_cast<long>(left % 1'000'000'000)};
+  nanosleep(&time, nullptr);
+}
+
+Instant due_at(Instant began, std::uint64_t message, const ClientOptions& options) {
+  return began +
+         static_cast<Instant>(static_cast<double>(message * options.size) * 8e12 / static_cast<double>(options.rate));
+}
+
 namespace {
 
 using net::kMillisecond;
@@ -17,12 +37,6 @@ using net::Node;
 
 constexpr std::int64_t kLongestWait = 3'600'000'000'000;  // ns, for the time to begin
 constexpr Instant kReportWithin = 10 * kSecond;
-
-std::int64_t realtime_ns() {
-  timespec time{};
-  clock_gettime(CLOCK_REALTIME, &time);
-  return time.tv_sec * 1'000'000'000LL + time.tv_nsec;
-}
 
 // One endpoint of a client.
 class Sender : public Exchange {
@@ -34,6 +48,7 @@ class Sender : public Exchange {
     config.local = net::Address::any(options_.server.family());
     config.paths = options_.paths;
     config.datagram = options_.datagram;
+    config.watches_paths = true;
     auto node = Node::open(config, *this, *this);
     if (!node) {
       failure = node.error();
@@ -46,6 +61,15 @@ class Sender : public Exchange {
   }
 
   Node& node() { return *node_; }
+  void add_paths(Instant began, std::vector<PathRow>& rows) {
+    const auto health = node_->path_health(server_);
+    for (std::size_t i = 0; i < health.size(); ++i) {
+      PathRow row{node_->paths()[i].port, health[i]};
+      if (row.health.state != net::PathState::healthy)
+        row.health.since = std::max<Instant>(0, row.health.since - began);
+      rows.push_back(row);
+    }
+  }
   bool connected() const { return node_->connected(server_); }
   bool failed() const { return failed_; }
   const std::string& why() const { return why_; }
@@ -66,8 +90,7 @@ class Sender : public Exchange {
     while (in_flight_ == 0 || in_flight_ + options_.size <= options_.window) {
       if (done()) return transport::kNever;
       if (options_.rate > 0) {
-        const auto due = began + static_cast<Instant>(static_cast<double>(next_ * options_.size) * 8e12 /
-                                                      static_cast<double>(options_.rate));
+        const Instant due = due_at(began, next_, options_);
         if (due > now) return due;
       }
       post(Kind::data);
@@ -126,7 +149,7 @@ class Clients {
  public:
   explicit Clients(const ClientOptions& options) : options_(options), pool_(options.size) {}
 
-  ClientResult run(const std::function<bool(Instant, std::uint64_t)>& each_second);
+  ClientResult run(const std::function<bool(const Progress&)>& each_second);
 
  private:
   // Until `finished` says so of all of them, or `until` has come. `offering`: they hand in messages meanwhile.
@@ -134,6 +157,7 @@ class Clients {
   bool open();
   void collect();
   std::uint64_t acknowledged() const;
+  std::vector<PathRow> paths();
 
   const ClientOptions& options_;
   Pool pool_;
@@ -146,6 +170,12 @@ std::uint64_t Clients::acknowledged() const {
   std::uint64_t bytes = 0;
   for (const auto& sender : senders_) bytes += sender->acknowledged();
   return bytes;
+}
+
+std::vector<PathRow> Clients::paths() {
+  std::vector<PathRow> rows;
+  for (const auto& sender : senders_) sender->add_paths(began_, rows);
+  return rows;
 }
 
 bool Clients::turn(Instant until, bool offering, const std::function<bool(const Sender&)>& finished) {
@@ -191,7 +221,7 @@ bool Clients::open() {
   return false;
 }
 
-ClientResult Clients::run(const std::function<bool(Instant, std::uint64_t)>& each_second) {
+ClientResult Clients::run(const std::function<bool(const Progress&)>& each_second) {
   if (!open()) return std::move(result_);
   if (options_.start_at > 0)
     turn(Node::now() + std::clamp<Instant>(options_.start_at - realtime_ns(), 0, kLongestWait) * 1000, false,
@@ -203,7 +233,8 @@ ClientResult Clients::run(const std::function<bool(Instant, std::uint64_t)>& eac
   while (going && result_.failure.empty()) {
     const Instant slice = std::min(until, Node::now() + kSecond);
     going = !turn(slice, true, [](const Sender& sender) { return sender.done() && sender.idle(); }) &&
-            Node::now() < until && each_second(Node::now() - began_, acknowledged());
+            Node::now() < until && result_.failure.empty() &&
+            each_second({Node::now() - began_, acknowledged(), paths()});
   }
   for (const auto& sender : senders_) sender->stop();
   if (result_.failure.empty() &&
@@ -225,19 +256,7 @@ void Clients::collect() {
   result_.acknowledged = acknowledged();
   for (const auto& sender : senders_) {
     result_.round_trips.insert(result_.round_trips.end(), sender->round_trips().begin(), sender->round_trips().end());
-    const Measured& received = sender->received();
-    Measured& all = result_.received;
-    all.messages += received.messages;
-    all.bytes += received.bytes;
-    all.wrong += received.wrong;
-    all.repeated += received.repeated;
-    if (all.first == 0 || received.first < all.first) all.first = received.first;
-    all.last = std::max(all.last, received.last);
-    if (received.longest_gap > all.longest_gap) {
-      all.longest_gap = received.longest_gap;
-      all.gap_at = received.gap_at;
-    }
-    if (senders_.size() == 1) all.intervals = received.intervals;
+    result_.received.merge(sender->received(), senders_.size() == 1);
     const transport::SrdCounters& srd = sender->node().srd_counters();
     result_.srd.data_sent += srd.data_sent;
     result_.srd.data_resent += srd.data_resent;
@@ -254,14 +273,14 @@ void Clients::collect() {
     result_.node.not_ours += node.not_ours;
     result_.node.damaged += node.damaged;
     result_.node.refused_by_kernel += node.refused_by_kernel;
-    const auto& paths = sender->node().paths();
-    result_.paths.insert(result_.paths.end(), paths.begin(), paths.end());
   }
+  result_.paths = paths();
 }
 
 }  // namespace
 
-ClientResult run_client(const ClientOptions& options, const std::function<bool(Instant, std::uint64_t)>& each_second) {
+ClientResult run_client(const ClientOptions& options, const std::function<bool(const Progress&)>& each_second) {
+  if (options.transport != Transport::srd) return run_tcp_client(options, each_second);
   return Clients(options).run(each_second);
 }
 

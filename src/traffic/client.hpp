@@ -17,8 +17,11 @@ enum class Pattern : std::uint8_t {
   requests,  // one at a time, each answered by one of the same length
 };
 
+enum class Transport : std::uint8_t { srd, tcp, mptcp };
+
 struct ClientOptions {
   net::Address server;
+  Transport transport = Transport::srd;
   Pattern pattern = Pattern::stream;
   std::uint64_t size = 64 << 10;   // of a message
   std::uint64_t window = 8 << 20;  // bytes given to the transport and not yet acknowledged
@@ -31,6 +34,18 @@ struct ClientOptions {
   std::int64_t start_at = 0;  // ns of CLOCK_REALTIME: so that several clients begin together; 0: at once
 };
 
+// A source port of an endpoint and what became of its packets. Of TCP, a flow.
+struct PathRow {
+  std::uint16_t port = 0;
+  net::PathHealth health;  // `since`: from the beginning of the run
+};
+
+struct Progress {
+  Instant now;          // since it began
+  std::uint64_t bytes;  // acknowledged; of TCP, handed to the kernel
+  std::vector<PathRow> paths;
+};
+
 struct ClientResult {
   std::string failure;               // why it ended early; empty: it did not
   Measured received;                 // what the server saw, of all endpoints
@@ -40,10 +55,15 @@ struct ClientResult {
   std::uint64_t acknowledged = 0;    // bytes
   transport::SrdCounters srd;
   net::NodeCounters node;
-  std::vector<net::PathReport> paths;
+  std::vector<PathRow> paths;
 };
 
-// `each_second` hears how many bytes were acknowledged so far; it says false to end the run.
-ClientResult run_client(const ClientOptions& options, const std::function<bool(Instant, std::uint64_t)>& each_second);
+// `each_second` hears how far it is; it says false to end the run.
+ClientResult run_client(const ClientOptions& options, const std::function<bool(const Progress&)>& each_second);
+
+// What all clients do alike, whatever carries their messages.
+std::int64_t realtime_ns();
+void wait_until(std::int64_t realtime);  // ns; 0: not at all
+Instant due_at(Instant began, std::uint64_t message, const ClientOptions& options);
 
 }  // namespace weft::traffic

@@ -4,12 +4,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <thread>
 
 #include "base/random.hpp"
 #include "traffic/client.hpp"
 #include "traffic/messages.hpp"
+#include "traffic/sweep.hpp"
+#include "traffic/tcp.hpp"
+#include "traffic/testing_server.hpp"
 #include "transport/srd/codec.hpp"
 
 namespace weft::traffic {
@@ -18,43 +20,6 @@ namespace {
 using net::Address;
 using net::kMillisecond;
 using net::Node;
-
-// A server, until it goes out of scope.
-class Serving {
- public:
-  explicit Serving(const std::string& local, std::size_t datagram = 0) : pool_(kLongestMessage), server_(pool_) {
-    net::NodeConfig config;
-    config.local = *Address::parse(local, 0);
-    config.datagram = datagram;
-    auto node = Node::open(config, server_, server_);
-    if (!node) throw std::runtime_error(node.error());
-    node_ = std::move(*node);
-    address_ = node_->address();
-    thread_ = std::thread([this] {
-      while (!stop_) {
-        node_->progress();
-        node_->wait(Node::now() + 20 * kMillisecond);
-      }
-    });
-  }
-  ~Serving() { end(); }
-  void end() {
-    stop_ = true;
-    if (thread_.joinable()) thread_.join();
-  }
-  const Address& address() const { return address_; }
-  const net::NodeCounters& counters() const { return node_->counters(); }  // after end()
-
- private:
-  Pool pool_;
-  Server server_;
-  std::unique_ptr<Node> node_;
-  Address address_;
-  std::atomic<bool> stop_ = false;
-  std::thread thread_;
-};
-
-bool go_on(Instant, std::uint64_t) { return true; }
 
 ClientResult send_to(const Address& address, std::uint64_t size, std::uint64_t messages, std::size_t datagram = 0) {
   ClientOptions options;
@@ -128,12 +93,74 @@ TEST(Loopback, AServerThatEndsIsNoticed) {
   options.server = serving->address();
   options.duration = 60 * net::kSecond;
   int seconds = 0;
-  const ClientResult result = run_client(options, [&](Instant, std::uint64_t) {
+  const ClientResult result = run_client(options, [&](const Progress&) {
     if (++seconds == 1) serving.reset();
     return true;
   });
   EXPECT_EQ(result.failure, "it has ended");
   EXPECT_LT(seconds, 12);
+}
+
+TEST(Loopback, PathsAreCountedEach) {
+  const Serving serving("127.0.0.1");
+  const ClientResult result = send_to(serving.address(), 65536, 200);
+  std::uint64_t packets = 0;
+  std::uint64_t arrived = 0;
+  for (const PathRow& row : result.paths) {
+    EXPECT_NE(row.port, 0);
+    packets += row.health.packets;
+    arrived += row.health.arrived;
+  }
+  EXPECT_EQ(packets, result.srd.data_sent + result.srd.data_resent);
+  EXPECT_EQ(arrived, result.srd.data_sent);
+}
+
+TEST(Loopback, ASweepOfHealthyPathsHearsAll) {
+  const Serving serving("127.0.0.1");
+  SweepOptions options;
+  options.server = serving.address();
+  options.paths = 8;
+  options.duration = 200 * kMillisecond;
+  const SweepResult result = sweep_paths(options, [] { return true; });
+  EXPECT_EQ(result.failure, "");
+  ASSERT_EQ(result.there.size(), 8u);
+  for (const auto* paths : {&result.there, &result.back}) {
+    for (const SweptPath& path : *paths) {
+      EXPECT_NE(path.port, 0);
+      EXPECT_GT(path.probes, 0u);
+      EXPECT_EQ(path.lost, 0u);
+      EXPECT_GT(path.median, 1);
+    }
+  }
+}
+
+TEST(Loopback, TcpCarriesTheSame) {
+  const Pool pool(kLongestMessage);
+  const auto server = TcpServer::open(*Address::parse("127.0.0.1", 0), pool);
+  ASSERT_TRUE(server.has_value()) << server.error();
+  for (const Pattern pattern : {Pattern::stream, Pattern::requests}) {
+    ClientOptions options;
+    options.server = (*server)->address();
+    options.transport = Transport::tcp;
+    options.pattern = pattern;
+    options.size = 100'003;
+    options.messages = 30;
+    options.endpoints = 3;
+    const ClientResult result = run_client(options, go_on);
+    EXPECT_EQ(result.failure, "");
+    EXPECT_EQ(result.received.messages, 90u);
+    EXPECT_EQ(result.received.bytes, 90u * 100'003);
+    EXPECT_EQ(result.received.wrong + result.received.repeated, 0u);
+    EXPECT_EQ(result.round_trips.size(), pattern == Pattern::requests ? 90u : 0u);
+    EXPECT_EQ(result.paths.size(), 3u);
+  }
+}
+
+TEST(Loopback, TcpSaysWhereNobodyListens) {
+  ClientOptions options;
+  options.server = *Address::parse("127.0.0.1:9", 9);
+  options.transport = Transport::tcp;
+  EXPECT_EQ(run_client(options, go_on).failure, "Connection refused");
 }
 
 // Who knows addresses and ports, and nothing else, says whatever it likes: nothing of it counts.

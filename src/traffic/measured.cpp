@@ -5,6 +5,20 @@
 
 namespace weft::traffic {
 
+void Measured::merge(const Measured& other, bool alone) {
+  messages += other.messages;
+  bytes += other.bytes;
+  wrong += other.wrong;
+  repeated += other.repeated;
+  if (first == 0 || other.first < first) first = other.first;
+  last = std::max(last, other.last);
+  if (other.longest_gap > longest_gap) {
+    longest_gap = other.longest_gap;
+    gap_at = other.gap_at;
+  }
+  if (alone) intervals = other.intervals;
+}
+
 std::string to_json(const Measured& measured) {
   return nlohmann::json{
       {"messages", measured.messages},       {"bytes", measured.bytes},   {"wrong", measured.wrong},

@@ -37,6 +37,8 @@ struct Measured {
     if (at >= intervals.size()) intervals.resize(at + 1);
     intervals[at] += size;
   }
+  // What several senders were seen to do together. Intervals of one are kept only where there is one.
+  void merge(const Measured& other, bool alone);
   // Bit/s from the first message on, which itself does not count: nobody knows when it began.
   double rate(std::uint64_t size) const {
     if (last <= first) return 0;

@@ -30,9 +30,14 @@ class Pool {
   std::span<std::byte> message(std::uint64_t number, std::size_t size) {
     return std::span(bytes_).subspan(offset_of(number), size);
   }
-  bool is(std::uint64_t number, std::span<const std::byte> bytes) const {
-    return offset_of(number) + bytes.size() <= bytes_.size() &&
-           std::equal(bytes.begin(), bytes.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(offset_of(number)));
+  std::span<const std::byte> view(std::uint64_t number, std::size_t size) const {
+    return std::span(bytes_).subspan(offset_of(number), size);
+  }
+  // Whether these are the bytes of a message, `from` some place in it on.
+  bool is(std::uint64_t number, std::span<const std::byte> bytes, std::size_t from = 0) const {
+    const std::size_t at = offset_of(number) + from;
+    return at + bytes.size() <= bytes_.size() &&
+           std::equal(bytes.begin(), bytes.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(at));
   }
 
  private:

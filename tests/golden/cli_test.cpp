@@ -10,10 +10,10 @@ namespace {
 TEST(Cli, HelpTextsAreAsReviewed) {
   std::string all;
   for (const std::string line :
-       {"",           "init",        "check",       "show",     "sim",        "compare",  "sweep",       "validate",
-        "render",     "place",       "lab",         "lab up",   "lab status", "lab exec", "lab traffic", "lab fail",
-        "lab heal",   "lab capture", "lab metrics", "lab down", "run",        "catalog",  "schema",      "explain",
-        "completion", "help",        "version"}) {
+       {"",         "init",        "check",    "show",     "sim",         "compare",     "sweep",
+        "validate", "render",      "place",    "doctor",   "lab",         "lab up",      "lab status",
+        "lab exec", "lab traffic", "lab fail", "lab heal", "lab capture", "lab metrics", "lab down",
+        "run",      "catalog",     "schema",   "explain",  "completion",  "help",        "version"}) {
     auto arguments = words(line);
     arguments.push_back("--help");
     const Outcome outcome = weft(arguments);
@@ -219,7 +219,7 @@ TEST(Cli, CompletionScriptsNameEveryCommand) {
   for (const std::string shell : {"bash", "zsh", "fish"}) {
     const std::string script = weft({"completion", shell}).out;
     for (const std::string verb : {"init", "check", "show", "sim", "compare", "sweep", "validate", "render", "place",
-                                   "lab", "run", "catalog", "schema", "explain", "version", "help"})
+                                   "lab", "run", "doctor", "catalog", "schema", "explain", "version", "help"})
       EXPECT_NE(script.find(verb), std::string::npos) << shell << " " << verb;
   }
 }

@@ -92,10 +92,10 @@ Result<Carried, std::string> by_srd(const Ends& ends, const LabTrafficOptions& o
                                      "--endpoints", fmt::format("{}", options.streams), "--json"},
                                     ends, options.seconds, "\"failure\":\"");
   const json result = json::parse(said.text, nullptr, false);
-  if (result.is_discarded() || !result.contains("bits_per_second"))
+  if (result.is_discarded() || !result.contains("goodput_bps"))
     return Failure<std::string>("weft run: " + said.text);
   if (!result["failure"].is_null()) return Failure<std::string>("weft run: " + result.value("failure", ""));
-  return Carried{result.value("bits_per_second", 0.0), result.value("retransmitted", std::int64_t{0})};
+  return Carried{result.value("goodput_bps", 0.0), result.value("retransmitted", std::int64_t{0})};
 }
 
 void show(const Carried& carried, const LabTrafficOptions& options, Console& console) {

@@ -1,14 +1,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
 
 #include "app/commands.hpp"
+#include "app/output.hpp"
+#include "app/run/run_output.hpp"
 #include "app/sim/progress.hpp"
-#include "base/text.hpp"
 #include "base/units.hpp"
 #include "traffic/client.hpp"
 #include "traffic/messages.hpp"
+#include "traffic/sweep.hpp"
+#include "traffic/tcp.hpp"
 
 namespace weft::app {
 namespace {
@@ -38,7 +43,6 @@ bool read(const std::string& name, const std::string& text, std::int64_t& out, C
   return true;
 }
 
-std::string seconds_text(Instant time) { return brief(Duration(time)); }
 std::string rate_text(double rate) { return brief(Bandwidth(static_cast<std::int64_t>(rate))); }
 
 int serve(const RunVerbOptions& options, Console& console) {
@@ -55,6 +59,9 @@ int serve(const RunVerbOptions& options, Console& console) {
     console.err << node.error() << "\n";
     return kThisMachine;
   }
+  // The same port by TCP, to hold SRD against; who only wants SRD does without.
+  const auto tcp = traffic::TcpServer::open((*node)->address(), pool);
+  if (!tcp) console.err << fmt::format("{}: no runs --with tcp\n", tcp.error());
   console.err << fmt::format("listening at {}; on another machine: weft run client {}\n", (*node)->address().text(),
                              "THIS-HOST");
   const CtrlC ctrl_c;
@@ -65,81 +72,38 @@ int serve(const RunVerbOptions& options, Console& console) {
   return kFine;
 }
 
-void print_record(const ClientOptions& options, ClientResult& result, Console& console) {
-  nlohmann::ordered_json paths = nlohmann::ordered_json::array();
-  for (const net::PathReport& path : result.paths)
-    paths.push_back({{"port", path.port}, {"packets", path.packets}, {"bytes", path.bytes}});
-  nlohmann::ordered_json record = {
-      {"record", "run"},
-      {"version", 1},
-      {"failure", result.failure.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(result.failure)},
-      {"size", options.size},
-      {"endpoints", options.endpoints},
-      {"bits_per_second", result.received.rate(options.size)},
-      {"began_ns", result.began},
-      {"ended_ns", result.ended},
-      {"messages", result.received.messages},
-      {"bytes", result.received.bytes},
-      {"wrong", result.received.wrong},
-      {"repeated", result.received.repeated},
-      {"longest_gap_ps", result.received.longest_gap},
-      {"gap_at_ps", result.received.gap_at},
-      {"interval_ps", traffic::kInterval},
-      {"intervals_bytes", result.received.intervals},
-      {"round_trips", result.round_trips.size()},
-      {"p50_ps", traffic::percentile(result.round_trips, 0.5)},
-      {"p99_ps", traffic::percentile(result.round_trips, 0.99)},
-      {"p999_ps", traffic::percentile(result.round_trips, 0.999)},
-      {"longest_ps", traffic::percentile(result.round_trips, 1)},
-      {"packets", result.srd.data_sent},
-      {"retransmitted", result.srd.data_resent},
-      {"timeouts", result.srd.timeouts},
-      {"datagrams_out", result.node.datagrams_out},
-      {"system_calls", result.node.system_calls},
-      {"not_ours", result.node.not_ours},
-      {"damaged", result.node.damaged},
-      {"refused_by_kernel", result.node.refused_by_kernel},
-      {"paths", paths}};
-  console.out << record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+// Whole or not at all, for somebody reads it at any time. What is wrong is said once and does not end the run.
+void write_metrics(const std::string& file, const std::string& text, bool& complained, Console& console) {
+  if (file.empty() || complained) return;
+  const std::string unfinished = file + ".part";
+  std::ofstream out(unfinished);
+  out << text;
+  out.close();
+  if (out && std::rename(unfinished.c_str(), file.c_str()) == 0) return;
+  console.err << cannot_write(file, errno) << "\n";
+  complained = true;
 }
 
-void print_text(const ClientOptions& options, ClientResult& result, Console& console) {
-  const auto count = [](std::uint64_t n, std::string_view noun) { return counted(static_cast<std::int64_t>(n), noun); };
-  const traffic::Measured& received = result.received;
-  if (options.pattern == traffic::Pattern::requests) {
-    console.out << fmt::format("{} of {}: median {}, p99 {}, p99.9 {}, longest {}\n",
-                               count(result.round_trips.size(), "request"),
-                               brief(Bytes(static_cast<std::int64_t>(options.size))),
-                               seconds_text(traffic::percentile(result.round_trips, 0.5)),
-                               seconds_text(traffic::percentile(result.round_trips, 0.99)),
-                               seconds_text(traffic::percentile(result.round_trips, 0.999)),
-                               seconds_text(traffic::percentile(result.round_trips, 1)));
-  } else {
-    console.out << fmt::format("{} in {}: {}; longest gap {}\n",
-                               brief(Bytes(static_cast<std::int64_t>(received.bytes))),
-                               count(received.messages, "message"), rate_text(received.rate(options.size)),
-                               seconds_text(received.longest_gap));
+int sweep(const RunVerbOptions& options, Console& console) {
+  traffic::SweepOptions sweep;
+  const auto server = Address::parse(options.host, kPort);
+  if (!server) return wrong(server.error(), console);
+  sweep.server = *server;
+  sweep.paths = options.paths;
+  sweep.datagram = options.datagram;
+  if (!read<Duration>("--duration", options.duration, sweep.duration, console)) return kYourInput;
+  const CtrlC ctrl_c;
+  const traffic::SweepResult result = traffic::sweep_paths(sweep, [] { return !CtrlC::pressed(); });
+  if (!result.failure.empty()) {
+    console.err << fmt::format("{}: {}\n", sweep.server.text(), result.failure);
+    return kThisMachine;
   }
-  console.out << fmt::format("{}, {} retransmitted ({:.2f} %); {} wrong, {} twice\n",
-                             count(result.srd.data_sent, "packet"), result.srd.data_resent,
-                             100.0 * static_cast<double>(result.srd.data_resent) /
-                                 static_cast<double>(std::max<std::uint64_t>(1, result.srd.data_sent)),
-                             received.wrong, received.repeated);
-}
-
-// How evenly the paths were used: one that is ill carries less.
-void print_paths(const ClientResult& result, Console& console) {
-  std::uint64_t all = 0;
-  for (const net::PathReport& path : result.paths) all += path.bytes;
-  if (all == 0 || result.paths.size() < 2) return;
-  const auto by_bytes = [](const net::PathReport& a, const net::PathReport& b) { return a.bytes < b.bytes; };
-  const auto [least, most] = std::ranges::minmax_element(result.paths, by_bytes);
-  const auto share = [&](const net::PathReport& path) {
-    return 100.0 * static_cast<double>(path.bytes) / static_cast<double>(all);
-  };
-  console.out << fmt::format("over {}: from {:.2f} % of the bytes (source port {}) to {:.2f} % ({})\n",
-                             counted(static_cast<std::int64_t>(result.paths.size()), "path"), share(*least),
-                             least->port, share(*most), most->port);
+  if (options.json) {
+    print_sweep_records(result, console);
+  } else {
+    print_sweep(result, console);
+  }
+  return kFine;
 }
 
 int send(const RunVerbOptions& options, Console& console) {
@@ -147,6 +111,9 @@ int send(const RunVerbOptions& options, Console& console) {
   const auto server = Address::parse(options.host, kPort);
   if (!server) return wrong(server.error(), console);
   client.server = *server;
+  client.transport = options.with == "tcp"     ? traffic::Transport::tcp
+                     : options.with == "mptcp" ? traffic::Transport::mptcp
+                                               : traffic::Transport::srd;
   client.pattern = options.pattern == "requests" ? traffic::Pattern::requests : traffic::Pattern::stream;
   std::int64_t size = options.pattern == "requests" ? 64 : 64 << 10;
   std::int64_t window = 8 << 20;
@@ -172,18 +139,21 @@ int send(const RunVerbOptions& options, Console& console) {
   client.start_at = static_cast<std::int64_t>(std::clamp(options.start_at, 0.0, 9e9) * 1e9);
   const CtrlC ctrl_c;
   std::uint64_t before = 0;
-  ClientResult result = traffic::run_client(client, [&](Instant now, std::uint64_t bytes) {
-    if (!options.json)
-      console.err << fmt::format("{:>4} s  {}\n", now / net::kSecond,
-                                 rate_text(static_cast<double>(bytes - before) * 8));
-    before = bytes;
+  bool complained = false;
+  ClientResult result = traffic::run_client(client, [&](const traffic::Progress& progress) {
+    if (!options.json && !console.quiet)
+      console.err << fmt::format("{:>4} s  {:9} {}\n", progress.now / net::kSecond,
+                                 rate_text(static_cast<double>(progress.bytes - before) * 8),
+                                 ill_paths(progress.paths));
+    before = progress.bytes;
+    write_metrics(options.metrics, run_metrics(client, progress), complained, console);
     return !CtrlC::pressed();
   });
+  write_metrics(options.metrics, run_metrics(client, {0, result.acknowledged, result.paths}), complained, console);
   if (options.json) {
-    print_record(client, result, console);
-  } else {
-    print_text(client, result, console);
-    print_paths(result, console);
+    print_run_record(client, result, console);
+  } else if (result.failure.empty() || result.acknowledged > 0) {
+    print_run(client, result, options.per_path, console);
   }
   if (result.failure.empty()) return result.received.wrong + result.received.repeated > 0 ? kOurBug : kFine;
   console.err << fmt::format("{}: {}\n", client.server.text(), result.failure);
@@ -195,7 +165,7 @@ int send(const RunVerbOptions& options, Console& console) {
 int run(const RunVerbOptions& options, Console& console) {
   if (options.role == "server") return serve(options, console);
   if (options.host.empty()) return wrong("weft run client needs the server's name or address", console);
-  return send(options, console);
+  return options.sweep_paths ? sweep(options, console) : send(options, console);
 }
 
 }  // namespace weft::app

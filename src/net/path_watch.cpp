@@ -1,0 +1,143 @@
+#include "net/path_watch.hpp"
+
+#include <algorithm>
+
+#include "transport/numbers.hpp"
+
+namespace weft::net {
+
+const char* name_of(PathState state) {
+  constexpr std::array<const char*, 4> kNames = {"healthy", "slow", "losing", "dead"};
+  return kNames[static_cast<std::size_t>(state)];
+}
+
+void PathWatch::sent(Instant now, std::uint32_t sequence, std::uint32_t path, std::uint64_t bytes, bool again) {
+  if (!begun_) below_ = next_ = sequence;
+  begun_ = true;
+  if (!transport::before(sequence, next_)) next_ = sequence + 1;
+  Slot& slot = slots_[sequence % kSlots];
+  std::uint8_t before = kNoPath;
+  if (again && slot.sequence == sequence && slot.path != kNoPath) {
+    before = slot.path;
+    lose(paths_[before], slot.at);
+  }
+  slot = {sequence, static_cast<std::uint8_t>(path), before, again, now};
+  ++paths_[path].packets;
+  paths_[path].bytes += bytes;
+}
+
+void PathWatch::lose(Path& path, Instant sent) {
+  ++path.lost;
+  // Not always in the order in which they were sent.
+  path.silent_since = path.in_a_row++ == 0 ? sent : std::min(path.silent_since, sent);
+  path.spell_since = path.spell_lost == 0 ? sent : std::min(path.spell_since, sent);
+  path.last_lost = path.in_a_row == 1 ? sent : std::max(path.last_lost, sent);
+  if (path.spell_lost++ == 0 || sent - path.spell_last >= kApart) {
+    ++path.times;
+    path.spell_last = sent;
+  }
+  path.clean = 0;
+}
+
+void PathWatch::arrive(Slot& slot) {
+  Path& path = paths_[slot.path];
+  ++path.arrived;
+  path.in_a_row = 0;
+  ++path.spell_arrived;
+  if (++path.clean >= kCleanAgain || path.spell_lost == 0) path.spell_lost = path.spell_arrived = path.times = 0;
+  slot.path = kNoPath;
+}
+
+void PathWatch::acknowledged(Instant at, std::uint8_t flags, const transport::Header& header) {
+  using transport::before;
+  if (!begun_ || before(next_, header.sequence)) return;
+  const std::uint32_t echo = header.echoed();
+  Slot& echoed = slots_[echo % kSlots];
+  constexpr std::uint8_t kTwice = transport::kTrimmed | transport::kNotReady;
+  const bool twice = (flags & kTwice) == kTwice;
+  if (echoed.sequence == echo && twice && echoed.before != kNoPath) {
+    // Both came: the first was only late.
+    Path& path = paths_[echoed.before];
+    --path.lost;
+    ++path.late;
+    path.spell_lost -= path.spell_lost > 0;
+    path.in_a_row = 0;
+    echoed.before = kNoPath;
+  }
+  if (echoed.sequence == echo && !twice && echoed.path != kNoPath && !echoed.again && at > echoed.at) {
+    Path& path = paths_[echoed.path];
+    const Instant trip = at - echoed.at;
+    path.least_rtt = path.least_rtt == 0 ? trip : std::min(path.least_rtt, trip);
+    path.smooth_rtt = path.smooth_rtt == 0 ? trip : path.smooth_rtt + (trip - path.smooth_rtt) / 16;
+    path.longest_rtt = std::max(path.longest_rtt, trip);
+  }
+  const auto take = [&](std::uint32_t sequence) {
+    Slot& slot = slots_[sequence % kSlots];
+    if (slot.sequence == sequence && slot.path != kNoPath) arrive(slot);
+  };
+  for (; before(below_, header.sequence); ++below_) take(below_);
+  const std::uint32_t from = header.arrived_from();
+  for (std::uint32_t i = 0; i < 64; ++i)
+    if (header.ack.arrived >> i & 1) take(from + i);
+  if (at - looked_ > kLookEvery) look(at);
+}
+
+std::vector<PathHealth> PathWatch::look(Instant now) {
+  looked_ = now;
+  std::vector<Instant> trips;
+  for (const Path& path : paths_)
+    if (path.smooth_rtt > 0) trips.push_back(path.smooth_rtt);
+  Instant median = 0;
+  if (!trips.empty()) {
+    std::ranges::nth_element(trips, trips.begin() + static_cast<std::ptrdiff_t>(trips.size() / 2));
+    median = trips[trips.size() / 2];
+  }
+  // What is usual: of the better half, together. Some that lose must not excuse the others.
+  std::vector<const Path*> used;
+  for (const Path& path : paths_)
+    if (path.arrived + path.lost > 0) used.push_back(&path);
+  const auto share = [](const Path* path) {
+    return static_cast<double>(path->lost) / static_cast<double>(path->arrived + path->lost);
+  };
+  std::ranges::sort(used, {}, share);
+  double lost = 0;
+  double all = 0;
+  for (std::size_t i = 0; 2 * i < used.size(); ++i) {
+    lost += static_cast<double>(used[i]->lost);
+    all += static_cast<double>(used[i]->arrived + used[i]->lost);
+  }
+  const double usual = all > 0 ? lost / all : 0;
+  std::vector<PathHealth> out;
+  for (Path& path : paths_) {
+    judge(path, usual, median, now);
+    out.push_back(path);
+  }
+  return out;
+}
+
+void PathWatch::judge(Path& path, double others, Instant median, Instant now) {
+  constexpr Instant kMuch = 200'000'000;  // ps
+  const bool slow = path.smooth_rtt > 2 * median && path.smooth_rtt > median + kMuch;
+  if (!slow) {
+    path.slow_since = 0;
+  } else if (path.slow_since == 0) {
+    path.slow_since = now;
+  }
+  const auto all = static_cast<double>(path.spell_lost + path.spell_arrived);
+  const double share = all > 0 ? static_cast<double>(path.spell_lost) / all : 0;
+  if (path.in_a_row >= kInARow && path.last_lost - path.silent_since >= kApart) {
+    path.state = PathState::dead;
+    path.since = path.silent_since;
+  } else if (path.times >= kLeastTimes && share >= 0.005 && share >= 4 * others) {
+    path.state = PathState::losing;
+    path.since = path.spell_since;
+  } else if (slow) {
+    path.state = PathState::slow;
+    path.since = path.slow_since;
+  } else {
+    path.state = PathState::healthy;
+    path.since = 0;
+  }
+}
+
+}  // namespace weft::net

@@ -1,0 +1,90 @@
+#pragma once
+// What became of the packets of one connection, path by path: for whoever wants to know which one is ill.
+//
+// SRD itself keeps of a path only what it needs to choose the next one. This sees what goes out and what is
+// acknowledged, and keeps round trips, losses and since when a path is ill. A packet that is sent again was lost on the
+// path that it took before; if the receiver then says that it came twice, it was late and not lost.
+//
+// A path is
+//   dead    three packets in a row were lost, over 5 ms, and nothing has arrived since the first of them was sent
+//   losing  it lost packets at five times that are 5 ms apart, one in 200, and four times the share that the better
+//           half of the paths loses; this is over after a thousand packets that arrived
+//   slow    its round trips are twice the median of all paths' and 200 us longer
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "transport/packet.hpp"
+
+namespace weft::net {
+
+enum class PathState : std::uint8_t { healthy, slow, losing, dead };
+const char* name_of(PathState state);
+
+struct PathHealth {
+  std::uint64_t packets = 0;  // that were sent, copies among them
+  std::uint64_t bytes = 0;
+  std::uint64_t arrived = 0;  // of them, as far as the receiver said
+  std::uint64_t lost = 0;
+  std::uint64_t late = 0;       // taken for lost, and arrived
+  std::int64_t least_rtt = 0;   // ps; 0: none was measured
+  std::int64_t smooth_rtt = 0;  // mean of the last sixteen or so
+  std::int64_t longest_rtt = 0;
+  PathState state = PathState::healthy;
+  std::int64_t since = 0;  // when the state began, where it is not healthy
+};
+
+class PathWatch {
+ public:
+  using Instant = std::int64_t;
+  explicit PathWatch(std::size_t paths) : paths_(paths), slots_(kSlots) {}
+
+  void sent(Instant now, std::uint32_t sequence, std::uint32_t path, std::uint64_t bytes, bool again);
+  // `at`: when it came, less what it waited at either end.
+  void acknowledged(Instant at, std::uint8_t flags, const transport::Header& header);
+
+  // All paths as of now.
+  std::vector<PathHealth> look(Instant now);
+
+ private:
+  static constexpr std::uint32_t kSlots = 2048;  // more than SRD has numbers open
+  static constexpr std::uint32_t kInARow = 3;
+  static constexpr std::uint32_t kLeastTimes = 5;
+  static constexpr Instant kApart = 5'000'000'000;  // 5 ms: what a full queue dropped at once is one loss
+  static constexpr std::uint32_t kCleanAgain = 1000;
+  static constexpr std::uint8_t kNoPath = 0xFF;
+  static constexpr Instant kLookEvery = 50'000'000'000;  // 50 ms: as well as is known since when one is slow
+
+  struct Slot {
+    std::uint32_t sequence = 0;
+    std::uint8_t path = kNoPath;    // of the last transmission; kNoPath: it has arrived, or there is none
+    std::uint8_t before = kNoPath;  // of the one before it, which was taken for lost
+    bool again = false;
+    Instant at = 0;
+  };
+  struct Path : PathHealth {
+    std::uint32_t in_a_row = 0;  // lost since the last that arrived
+    Instant silent_since = 0;    // when the first of those was sent
+    Instant last_lost = 0;       // when the newest of them was sent
+    Instant spell_last = 0;      // when the newest time of loss began
+    std::uint32_t times = 0;     // of loss, in the spell
+    Instant spell_since = 0;     // of the spell of losses
+    std::uint64_t spell_lost = 0;
+    std::uint64_t spell_arrived = 0;
+    std::uint32_t clean = 0;  // arrived since the last loss
+    Instant slow_since = 0;   // 0: it is not
+  };
+  void arrive(Slot& slot);
+  void lose(Path& path, Instant sent);
+  void judge(Path& path, double others, Instant median, Instant now);
+
+  std::vector<Path> paths_;
+  std::vector<Slot> slots_;
+  std::uint32_t below_ = 0;  // all before it have arrived
+  std::uint32_t next_ = 0;   // behind the last that was sent
+  bool begun_ = false;
+  Instant looked_ = 0;
+};
+
+}  // namespace weft::net
