@@ -22,17 +22,21 @@ struct Outcome {
   std::uint64_t messages = 0;
 };
 
+PlanOptions options_for(const CarriedJob& job, std::uint64_t rounds) {
+  PlanOptions options = job.options;
+  options.every_channel = true;
+  options.network = nullptr;  // links share themselves
+  options.most_rounds = rounds;
+  return options;
+}
+
 Outcome run(const fabric::Fabric& fabric, const std::vector<CarriedJob>& jobs, std::uint64_t rounds,
             const CarriedLimits& limits, const Carry& execute) {
   Outcome made;
   std::vector<schedule::Composed::Part> parts;
   std::uint32_t ranks = fabric.cluster().gpus;
   for (const CarriedJob& job : jobs) {
-    PlanOptions options = job.options;
-    options.every_channel = true;
-    options.network = nullptr;  // links share themselves
-    options.most_rounds = rounds;
-    made.plans.push_back(make_plan(*job.team, options));
+    made.plans.push_back(make_plan(*job.team, options_for(job, rounds)));
     for (const auto& program : made.plans.back().programs) made.messages += program->messages();
   }
   if (limits.messages > 0 && made.messages > limits.messages) {
@@ -57,10 +61,15 @@ Outcome run(const fabric::Fabric& fabric, const std::vector<CarriedJob>& jobs, s
   return made;
 }
 
-// All go through the same rounds, so that a few stand for many.
-bool alike(const std::vector<Plan>& plans) {
-  return std::all_of(plans.begin(), plans.end(),
-                     [&](const Plan& each) { return each.whole_rounds == plans[0].whole_rounds; });
+// Of every job, so that a few stand for many; 0: they differ.
+std::uint64_t rounds_of(const std::vector<CarriedJob>& jobs) {
+  std::uint64_t rounds = 0;
+  for (const CarriedJob& job : jobs) {
+    const std::uint64_t whole = make_plan(*job.team, options_for(job, 1)).whole_rounds;
+    if (&job != jobs.data() && whole != rounds) return 0;
+    rounds = whole;
+  }
+  return rounds;
 }
 
 CarriedResult result_of(Outcome outcome, const std::vector<std::int64_t>& more, std::uint64_t skipped,
@@ -104,13 +113,12 @@ CarriedResult carry_once(const fabric::Fabric& fabric, const std::vector<Carried
     return made;
   };
   const std::vector<std::int64_t> nothing(jobs.size());
-  Outcome first = go(1);
-  const std::uint64_t whole = first.plans[0].whole_rounds;  // beside a shorter one, which stays the last
-  const bool cut = whole > 1;
-  if (!first.run.stopped_by.empty() || (!cut && alike(first.plans)))
-    return result_of(std::move(first), nothing, 0, messages);
-  if (!alike(first.plans)) return result_of(go(0), nothing, 0, messages);
-  std::uint64_t rounds = 1;
+  // Few rounds, or others for each job: all are run.
+  const std::uint64_t whole = rounds_of(jobs);  // beside a shorter one, which stays the last
+  if (whole <= 2 * kInStep) return result_of(go(0), nothing, 0, messages);
+  std::uint64_t rounds = 2;
+  Outcome first = go(rounds);
+  if (!first.run.stopped_by.empty()) return result_of(std::move(first), nothing, 0, messages);
   std::vector<std::int64_t> before;  // slopes
   while (2 * rounds < whole) {
     Outcome second = go(2 * rounds);

@@ -1,6 +1,7 @@
 #include "sim/flow/flow_routes.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/entropy.hpp"
 #include "sim/flow/flow_scatter.hpp"
@@ -41,6 +42,7 @@ FlowRoutes::FlowRoutes(const fabric::Fabric& fabric, const FlowConfig& config)
       config_(config),
       layout_(fabric, link_options(config)),
       host_routes_(fabric, config.rates),
+      even_tree_(fabric.clos() != nullptr && fabric.clos()->shape().sites.size() <= 1),
       salt_(entropy_salt(config.seed)) {}
 
 bool FlowRoutes::add_condition(std::uint32_t port, const Condition& condition) {
@@ -50,12 +52,14 @@ bool FlowRoutes::add_condition(std::uint32_t port, const Condition& condition) {
     return true;
   }
   if (condition.kind != Condition::Kind::degraded) return false;
+  even_tree_ = false;
   std::uint32_t& left = slow_.try_emplace(port, kMillion).first->second;
   left = static_cast<std::uint32_t>(std::uint64_t{left} * condition.amount / kMillion);
   return true;
 }
 
 void FlowRoutes::remove_link(std::uint32_t port) {
+  even_tree_ = false;
   layout_.remove_link(layout_.is_endpoint_port(port) ? layout_.reverse(port) : port);
 }
 
@@ -198,13 +202,20 @@ std::int64_t FlowRoutes::room_of(std::uint32_t port, std::uint32_t destination) 
 }
 
 bool FlowRoutes::take_all_paths(const NicPair& pair) {
-  const bool weighs = config_.adapts && !slow_.empty();
+  if (even_tree_) return take_bundles(pair);
   room_.clear();
+  return walk_all_paths(pair, config_.adapts && !slow_.empty(), [](std::span<const Part>) {});
+}
+
+// Calls at_distance(ports) with all that are equally far from the sender's NIC, one distance after another.
+template <class AtDistance>
+bool FlowRoutes::walk_all_paths(const NicPair& pair, bool weighs, AtDistance at_distance) {
   const std::uint32_t first = layout_.port_of_endpoint(pair.source);
   parts_.push_back({first, MaxMinRates::kWhole});
   branches_.assign({{layout_.far(first).entity, MaxMinRates::kWhole}});
   while (!branches_.empty()) {
     next_.clear();
+    const std::size_t nearer = parts_.size();
     for (const Branch& branch : branches_) {
       layout_.next_ports(branch.at, pair.destination, ports_);
       if (ports_.empty()) return false;
@@ -223,6 +234,7 @@ bool FlowRoutes::take_all_paths(const NicPair& pair) {
         if (!layout_.is_host(entity)) next_.push_back({entity, weight});
       }
     }
+    at_distance(std::span<const Part>(parts_).subspan(nearer));
     std::sort(next_.begin(), next_.end(), [](const Branch& a, const Branch& b) { return a.at < b.at; });
     branches_.clear();
     for (const Branch& branch : next_) {
@@ -231,6 +243,48 @@ bool FlowRoutes::take_all_paths(const NicPair& pair) {
     }
   }
   return true;
+}
+
+// The two NICs' own links, and the bundles between their leaves.
+bool FlowRoutes::take_bundles(const NicPair& pair) {
+  const std::uint32_t out = layout_.port_of_endpoint(pair.source);
+  const std::uint32_t in = layout_.port_of_endpoint(pair.destination);
+  const std::uint64_t leaves = std::uint64_t{layout_.far(out).entity} << 32 | layout_.far(in).entity;
+  std::uint32_t first = between_.find(leaves);
+  if (first == FlatMap::kNone) {
+    first = static_cast<std::uint32_t>(crossed_.size());
+    std::vector<Part> inside = std::exchange(parts_, {});
+    const bool joined = walk_all_paths(pair, false, [&](std::span<const Part> ports) {
+      const bool is_last = layout_.is_host(layout_.far(static_cast<std::uint32_t>(ports[0].key)).entity);
+      crossed_.push_back(is_last ? kNoMore : bundle_of(ports));
+    });
+    parts_ = std::move(inside);
+    if (!joined) return false;
+    between_.insert(leaves, first);
+  }
+  parts_.push_back({out, MaxMinRates::kWhole});
+  for (std::size_t i = first; crossed_[i] != kNoMore; ++i) parts_.push_back({crossed_[i], MaxMinRates::kWhole});
+  parts_.push_back({layout_.reverse(in), MaxMinRates::kWhole});
+  return true;
+}
+
+// Links that are always taken together are found by any of them.
+FlowRoutes::Key FlowRoutes::bundle_of(std::span<const Part> ports) {
+  if (ports.size() == 1) return ports[0].key;
+  const Key key = kBundle | ports[0].key;
+  if (number_.find(key) != FlatMap::kNone) return key;
+  Known bundle = know(ports[0].key);
+  bundle.key = key;
+  bundle.first = static_cast<std::uint32_t>(bundled_.size());
+  bundle.members = static_cast<std::uint32_t>(ports.size());
+  for (const Part& port : ports) {
+    bundled_.push_back(static_cast<std::uint32_t>(port.key));
+    bundle.deviation = std::max(bundle.deviation, know(port.key).deviation);
+  }
+  const Wide capacity = Wide{bundle.capacity} * bundle.members;
+  bundle.capacity = static_cast<std::int64_t>(std::min<Wide>(capacity, MaxMinRates::kUnbound / 2));
+  add(bundle);
+  return key;
 }
 
 void FlowRoutes::take_legs(std::uint32_t domain, const HostRoute& route, std::uint32_t first, std::uint32_t last) {
@@ -260,13 +314,23 @@ void FlowRoutes::finish(FlowPath& path, Wide work) {
 }
 
 std::uint32_t FlowRoutes::number_of(Key key) {
-  std::uint32_t number = number_.find(key);
-  if (number != FlatMap::kNone) return number;
-  const auto draw = static_cast<std::uint32_t>(mix64(key ^ mix64(config_.seed)));
-  known_.push_back({key, capacity_of(key), normal_above_zero(draw)});
-  number = rates_.add_link(known_.back().capacity);
-  number_.insert(key, number);
+  const std::uint32_t number = number_.find(key);
+  return number != FlatMap::kNone ? number : add(know(key));
+}
+
+std::uint32_t FlowRoutes::add(const Known& link) {
+  const std::uint32_t number = rates_.add_link(link.capacity);
+  known_.push_back(link);
+  number_.insert(link.key, number);
   return number;
+}
+
+FlowRoutes::Known FlowRoutes::know(Key key) const {
+  const auto draw = static_cast<std::uint32_t>(mix64(key ^ mix64(config_.seed)));
+  const std::int64_t capacity = capacity_of(key);
+  const Wide packet = Wide{config_.payload} * 8 * FlowRoutes::kParts * kPsPerSecond;
+  const Wide packet_time = std::min<Wide>(packet / std::max<std::int64_t>(1, capacity), kPsPerSecond);
+  return {key, capacity, static_cast<std::int64_t>(packet_time), normal_above_zero(draw), 0, 1};
 }
 
 std::int64_t FlowRoutes::capacity_of(Key key) const {
@@ -284,12 +348,7 @@ std::int64_t FlowRoutes::capacity_of(Key key) const {
   return static_cast<std::int64_t>(std::min<Wide>(capacity, MaxMinRates::kUnbound / 2));
 }
 
-std::int64_t FlowRoutes::packet_time(std::uint32_t link) const {
-  const Wide bits = Wide{config_.payload} * 8 * FlowRoutes::kParts * kPsPerSecond;
-  return static_cast<std::int64_t>(std::min<Wide>(bits / std::max<std::int64_t>(1, capacity(link)), kPsPerSecond));
-}
-
-schedule::LinkRecord FlowRoutes::describe(std::uint32_t link) const {
+schedule::LinkRecord FlowRoutes::describe(std::uint32_t link, std::uint32_t member) const {
   schedule::LinkRecord record;
   const Key key = known_[link].key;
   if ((key & kInside) != 0) {
@@ -300,7 +359,7 @@ schedule::LinkRecord FlowRoutes::describe(std::uint32_t link) const {
     record.rate = inside.rate.count();
     return record;
   }
-  const auto port = static_cast<std::uint32_t>(key);
+  const auto port = (key & kBundle) != 0 ? bundled_[known_[link].first + member] : static_cast<std::uint32_t>(key);
   record.from = layout_.name_of_end(port);
   record.to = layout_.name_of_end(layout_.reverse(port));
   record.rate = (8 * kPsPerSecond << 10) / layout_.link(layout_.far(port).link).per_byte;

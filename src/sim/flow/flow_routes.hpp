@@ -7,6 +7,10 @@
 // product of these parts: evenly, or, where those who choose a path leave the slow ones, by how much each has room for.
 // Links inside the servers count where hosts are modelled; the legs between which data rest in memory move at one rate.
 //
+// In a tree without faults every way up from a switch leads on, and packets spread evenly: then all links that a flow
+// crosses at one distance are one link here, a bundle, as no flow takes one of them without the others. Two leaves have
+// the same bundles between them whatever NICs send, so these are found once.
+//
 // A link of the network has the capacity for payload that full packets leave of it; short packets are accounted for
 // in what a flow has to move. Acknowledgements are not counted.
 
@@ -87,20 +91,33 @@ class FlowRoutes {
   MaxMinRates& rates() { return rates_; }
   // Of a link by its number in `rates`.
   std::int64_t capacity(std::uint32_t link) const { return known_[link].capacity; }
-  std::int64_t packet_time(std::uint32_t link) const;                                     // ps that a full packet takes
+  std::int64_t packet_time(std::uint32_t link) const {
+    return known_[link].packet_time;
+  }                                                                                       // ps that a full packet takes
   bool is_inside(std::uint32_t link) const { return (known_[link].key & kInside) != 0; }  // a server: no headers there
-  // How many more packets than its part it gets where they are spread at random (flow_scatter.hpp).
+  // How many more packets than its part it gets where they are spread at random (flow_scatter.hpp); of a bundle the
+  // link that gets most.
   std::int64_t deviation(std::uint32_t link) const { return known_[link].deviation; }
-  schedule::LinkRecord describe(std::uint32_t link) const;
+  // Whether packets of a flow that has so much of itself on a link are spread over others, too.
+  bool is_spread(std::uint32_t link, std::uint64_t weight) const {
+    return known_[link].members > 1 || weight < MaxMinRates::kWhole;
+  }
+  std::uint32_t members(std::uint32_t link) const { return known_[link].members; }
+  schedule::LinkRecord describe(std::uint32_t link, std::uint32_t member = 0) const;
 
  private:
   // What tells links apart: a port of the layout, or a link inside a domain.
   using Key = std::uint64_t;
   static constexpr Key kInside = Key{1} << 63;
+  static constexpr Key kBundle = Key{1} << 62;  // with the first of its ports
+  static constexpr Key kNoMore = ~Key{0};
   struct Known {
     Key key;
     std::int64_t capacity;
+    std::int64_t packet_time;
     std::int64_t deviation;
+    std::uint32_t first = 0;  // of a bundle in bundled_
+    std::uint32_t members = 1;
   };
   struct Part {
     Key key;
@@ -118,22 +135,32 @@ class FlowRoutes {
   std::uint32_t next_on_path(std::uint32_t at, const NicPair& pair, std::uint16_t path);
   bool take_one_path(const NicPair& pair, std::uint32_t queue);
   bool take_all_paths(const NicPair& pair);
+  template <class AtDistance>
+  bool walk_all_paths(const NicPair& pair, bool weighs, AtDistance at_distance);
+  bool take_bundles(const NicPair& pair);
+  Key bundle_of(std::span<const Part> ports);
   std::int64_t room_of(std::uint32_t port, std::uint32_t destination);
   void take_legs(std::uint32_t domain, const HostRoute& route, std::uint32_t first, std::uint32_t last);
   void finish(FlowPath& path, Wide work);
   std::uint32_t number_of(Key key);
   std::int64_t capacity_of(Key key) const;
+  Known know(Key key) const;
+  std::uint32_t add(const Known& link);
 
   const fabric::Fabric& fabric_;
   FlowConfig config_;
   Layout layout_;
   HostRoutes host_routes_;
   MaxMinRates rates_;
+  bool even_tree_;  // all links of a tier are alike, and every one leads on
   std::uint32_t salt_;
   std::map<std::uint32_t, std::uint32_t> slow_;                  // millionths of the rate that are left, by port
   std::map<std::array<std::uint32_t, 2>, std::uint32_t> turns_;  // by NICs: messages that took a queue in turn
   FlatMap number_;                                               // by key
   std::vector<Known> known_;                                     // by number
+  std::vector<std::uint32_t> bundled_;                           // ports, bundle by bundle
+  FlatMap between_;                                              // by leaves: where their bundles begin in crossed_
+  std::vector<Key> crossed_;                                     // bundles between two leaves, and kNoMore behind them
   std::vector<FlowPath> paths_;
   std::size_t found_ = 0;  // of ways_, which keep their memory
   // While a way is found:

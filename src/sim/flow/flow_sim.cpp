@@ -19,6 +19,13 @@ constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMillion = 1'000'000;
 constexpr std::uint64_t kEventsBetweenQuestions = 64;
 constexpr std::uint32_t kStartsBetweenQuestions = 16;  // each may find thousands of paths
+// Of many flows at once (FlowOptions::many) that come and go one by one, none changes the others' rates by much, and
+// finding these anew costs as much as all of them. So rates are found anew when others have come and gone, too: after
+// up to such a part of what flows take at that time. Until then a flow that comes has what is left of its links, at
+// most its fair share.
+constexpr std::int64_t kPatience = 32;
+// One that gets less than such a part of what it could have waits no longer than for that part of what it takes alone.
+constexpr std::int64_t kOwnPatience = 4;
 
 // The time `after` a moment, or never where it does not fit.
 std::int64_t later_by(std::int64_t moment, Wide after) {
@@ -78,6 +85,10 @@ class FlowRun final : public Network {
   void end_flows(std::int64_t now);
   bool start();
   void settle(std::int64_t now);
+  void settle_within(std::int64_t now, std::int64_t patience) {
+    settle_by_ = std::min(settle_by_, moving_ < options_.many ? now : later_by(now, patience));
+  }
+  std::int64_t left_for(std::uint32_t flow) const;
   std::int64_t next() const;
   void step(std::int64_t now);
   void carry(const Stripe& stripe, Wide moved);
@@ -95,6 +106,9 @@ class FlowRun final : public Network {
   FlowQueues queues_;                                // of stripes
   TimeHeap ends_;
   std::vector<std::uint32_t> ending_;   // now
+  std::uint32_t moving_ = 0;            // stripes
+  std::int64_t settle_by_ = kNever;     // when rates are to be found anew
+  std::int64_t takes_ = 0;              // a flow, about, of those that ended last
   std::vector<std::uint64_t> carried_;  // bytes on the wire, by link
   std::uint64_t happened_ = 0;
 };
@@ -168,6 +182,24 @@ void FlowRun::move(std::int64_t now, std::uint32_t number) {
   if (flow >= stripe_of_.size()) stripe_of_.resize(flow + std::size_t{1});
   stripe_of_[flow] = number;
   ends_.set(flow, kNever);
+  if (++moving_ < options_.many) return settle_within(now, 0);
+  const std::int64_t alone = stripe.now().alone;
+  std::int64_t patience = takes_ / kPatience;
+  stripe.rate = std::min(alone, left_for(flow));
+  if (stripe.rate > 0) ends_.set(flow, later_by(now, time_to_move(stripe.left, stripe.rate)));
+  if (stripe.rate < alone / kOwnPatience)
+    patience = std::min(patience, later_by(0, time_to_move(stripe.left, alone) / kOwnPatience));
+  settle_within(now, patience);
+}
+
+// The rate that a flow may have until rates are found anew.
+std::int64_t FlowRun::left_for(std::uint32_t flow) const {
+  std::int64_t least = kNever;
+  rates_.for_each_share(flow, [&](std::uint32_t link, std::uint64_t weight) {
+    const Wide unused = Wide{rates_.unused(link)} * MaxMinRates::kWhole / weight;
+    least = static_cast<std::int64_t>(std::min<Wide>({Wide{least}, unused, Wide{rates_.level(link)}}));
+  });
+  return std::max<std::int64_t>(0, least);
 }
 
 // How late the last packets come because packets do not spread evenly: as the worst of the links tells over which the
@@ -180,7 +212,7 @@ std::int64_t FlowRun::scattered(std::int64_t now, std::uint32_t flow) const {
   std::int64_t deviation = 0;  // the largest of those links that are alike
   const auto take = [&] { latest = std::max(latest, scatter_delay(moved, packet, unused, deviation)); };
   rates_.for_each_share(flow, [&](std::uint32_t link, std::uint64_t weight) {
-    if (weight >= MaxMinRates::kWhole) return;
+    if (!routes_.is_spread(link, weight)) return;
     const std::int64_t capacity = routes_.capacity(link);
     const auto here =
         static_cast<std::int64_t>(Wide{rates_.unused(link)} * kMillion / std::max<std::int64_t>(1, capacity));
@@ -211,6 +243,9 @@ void FlowRun::end_flows(std::int64_t now) {
     if (options_.with_links) carry(stripe, stripe.now().work);
     stripe.moving = false;
     rates_.remove_flow(flow);
+    --moving_;
+    takes_ += (now - stripe.start - takes_) / 8;
+    settle_within(now, takes_ / kPatience);
     if (stripe.stage == stripe.path.network) {
       leave(now, stripe);
       if (const std::uint32_t next = queues_.next(queue_of(stripe)); next != kNobody) move(now, next);
@@ -221,6 +256,7 @@ void FlowRun::end_flows(std::int64_t now) {
 }
 
 void FlowRun::settle(std::int64_t now) {
+  settle_by_ = kNever;
   for (const std::uint32_t flow : rates_.settle()) {
     Stripe& stripe = stripe_of(flow);
     stripe.left -= Wide{stripe.rate} * (now - stripe.since);
@@ -232,14 +268,14 @@ void FlowRun::settle(std::int64_t now) {
 
 // When something happens next.
 std::int64_t FlowRun::next() const {
-  return std::min(ends_.empty() ? kNever : ends_.time(), events_.empty() ? kNever : events_.time());
+  return std::min({ends_.empty() ? kNever : ends_.time(), events_.empty() ? kNever : events_.time(), settle_by_});
 }
 
 // All that happens at this instant, and the rates that follow from it.
 void FlowRun::step(std::int64_t now) {
   end_flows(now);
   for (; !events_.empty() && events_.time() == now; ++happened_) events_.handle(runner_);
-  settle(now);
+  if (settle_by_ <= now) settle(now);
 }
 
 // Of a million ranks this takes a while; false: nobody waits for it any more.
@@ -305,20 +341,17 @@ void FlowRun::carry(const Stripe& stripe, Wide moved) {
 
 void FlowRun::collect_links(schedule::RunResult& result) {
   carried_.resize(rates_.links());
-  std::vector<std::uint32_t> used;
-  for (std::uint32_t link = 0; link < carried_.size(); ++link)
-    if (carried_[link] > 0) used.push_back(link);
-  std::vector<schedule::LinkRecord> records(carried_.size());
-  for (const std::uint32_t link : used) {
-    records[link] = routes_.describe(link);
-    records[link].bytes = carried_[link];
+  std::vector<schedule::LinkRecord>& records = result.links;
+  for (std::uint32_t link = 0; link < carried_.size(); ++link) {
+    const std::uint64_t each = carried_[link] / routes_.members(link);
+    for (std::uint32_t member = 0; each > 0 && member < routes_.members(link); ++member) {
+      records.push_back(routes_.describe(link, member));
+      records.back().bytes = each;
+    }
   }
-  std::sort(used.begin(), used.end(), [&](std::uint32_t a, std::uint32_t b) {
-    const Wide load_a = Wide{records[a].bytes} * records[b].rate;
-    const Wide load_b = Wide{records[b].bytes} * records[a].rate;
-    return load_a != load_b ? load_a > load_b : a < b;
+  std::stable_sort(records.begin(), records.end(), [](const schedule::LinkRecord& a, const schedule::LinkRecord& b) {
+    return Wide{a.bytes} * b.rate > Wide{b.bytes} * a.rate;
   });
-  for (const std::uint32_t link : used) result.links.push_back(std::move(records[link]));
 }
 
 }  // namespace

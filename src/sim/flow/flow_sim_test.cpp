@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -486,6 +487,64 @@ TEST(FlowSim, EqualSeedsGiveEqualDigests) {
 TEST(FlowSim, AMessageOfAnySizeIsCarried) {
   const RunResult huge = run(one_message(0, 63, ~std::uint64_t{0} >> 2), ecmp());
   EXPECT_EQ(huge.flows.size(), 1u);
+}
+
+// ---- many at once
+
+// Messages of any size from everybody to everybody, each rank with some at a time.
+Script everybody(std::uint32_t ranks, std::uint32_t at_once) {
+  Script script(ranks);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    std::vector<Instruction> work;
+    for (std::uint32_t away = 1; away < ranks; ++away) {
+      const std::uint64_t bytes = kPayload * (64 + mix64(rank * 64 + away) % 64);
+      work.push_back(Instruction::put((rank + away) % ranks, bytes));
+      if (away >= at_once) work.push_back(Instruction::wait_older(at_once - 1));
+    }
+    script.add(rank, std::move(work));
+  }
+  return script;
+}
+
+// A fault that changes nothing makes routes look at every link by itself.
+TEST(FlowSim, LinksThatAreTakenTogetherAreOneAndGiveTheSame) {
+  FlowRoutes together(fat_tree(), {});
+  FlowRoutes apart(fat_tree(), {});
+  Condition nothing;
+  nothing.kind = Condition::Kind::degraded;
+  nothing.from = 0;
+  nothing.to = kForever;
+  nothing.amount = 1'000'000;
+  ASSERT_TRUE(apart.add_condition(0, nothing));
+  Script first = everybody(64, 4);
+  Script second = everybody(64, 4);
+  const RunResult a = run_flows(first, together, {true, {}});
+  const RunResult b = run_flows(second, apart, {true, {}});
+  EXPECT_LT(together.rates().links() * 2, apart.rates().links());
+  EXPECT_NEAR(static_cast<double>(a.end), static_cast<double>(b.end), static_cast<double>(b.end) * 1e-4);
+  ASSERT_EQ(a.links.size(), b.links.size());
+  std::map<std::string, std::uint64_t> carried;
+  for (const auto& link : b.links) carried[link.from + ">" + link.to] += link.bytes;
+  for (const auto& link : a.links) carried[link.from + ">" + link.to] -= link.bytes;
+  for (const auto& [link, difference] : carried)
+    EXPECT_LT(std::abs(static_cast<std::int64_t>(difference)), 10'000) << link;  // parts are rounded
+}
+
+TEST(FlowSim, WhereManyComeAndGoRatesAreFoundForSeveralAtATime) {
+  const auto end = [](std::uint32_t many) {
+    FlowRoutes routes(fat_tree(), ecmp());
+    Script script = everybody(64, 32);
+    std::uint64_t asked = 0;
+    FlowOptions options;
+    options.keep_going = [&](const schedule::Progress&) { return ++asked > 0; };
+    options.many = many;
+    const RunResult result = run_flows(script, routes, options);
+    EXPECT_EQ(result.unfinished, 0u);
+    return static_cast<double>(result.end);
+  };
+  const double exactly = end(UINT32_MAX);
+  EXPECT_NEAR(end(256), exactly, exactly * 0.02);
+  EXPECT_NE(end(256), exactly);
 }
 
 }  // namespace
