@@ -24,6 +24,20 @@ std::uint32_t Direct::peer(std::uint32_t rank, std::uint32_t lane, std::uint64_t
   return static_cast<std::uint32_t>((first + inside + (index + local) % outside) % size_);
 }
 
+Direct::Sends Direct::sends(std::uint32_t rank, std::uint32_t lane) const {
+  const Pairs& pairs = shape_.pairs;
+  const std::uint64_t inside = pairs.first[pairs.node[rank] + 1] - pairs.first[pairs.node[rank]];
+  const bool one = shape_.operation == Operation::send_recv;
+  Sends made;
+  made.peers = one ? peer(rank, lane, 0) != kNobody : lane == kInside ? inside - 1 : size_ - inside;
+  made.rounds = rounds();
+  if (made.peers == 0) return made;
+  const Edge& edge = lane == kInside ? pairs.within[rank] : pairs.across[rank];
+  made.round = occupancy(edge, shape_.rounds.size(0));
+  made.last = occupancy(edge, shape_.rounds.size(made.rounds - 1));
+  return made;
+}
+
 bool Direct::step(std::uint32_t rank, std::uint32_t lane, std::uint64_t at, Step& out) const {
   const std::uint32_t peer = this->peer(rank, lane, at / rounds());
   if (peer == kNobody) return false;

@@ -28,6 +28,16 @@ class Direct final : public Program {
 
   std::uint32_t lanes(std::uint32_t rank) const override { return rank < size_ ? kLanes : 0; }
   bool step(std::uint32_t rank, std::uint32_t lane, std::uint64_t at, Step& out) const override;
+  // What a lane that sends does, all in all: nobody waits for what he receives, so that is all there is to know.
+  struct Sends {
+    std::uint64_t peers = 0;
+    std::uint64_t rounds = 0;  // to each, the last of them
+    std::int64_t round = 0;    // for how long one occupies the lane, ps,
+    std::int64_t last = 0;     // and the last
+  };
+  static constexpr std::uint32_t kInside = 0;
+  static constexpr std::uint32_t kOutside = 1;
+  Sends sends(std::uint32_t rank, std::uint32_t lane) const;
   std::uint32_t blocks() const override { return size_; }
   std::uint64_t rounds() const override { return shape_.rounds.count(); }
   std::uint64_t messages() const override {
@@ -35,8 +45,6 @@ class Direct final : public Program {
   }
 
  private:
-  static constexpr std::uint32_t kInside = 0;
-  static constexpr std::uint32_t kOutside = 1;
   static constexpr std::uint32_t kTaking = 2;
   static constexpr std::uint32_t kLanes = 3;
   // The i-th peer of a lane, or nobody.

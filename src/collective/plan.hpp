@@ -48,6 +48,7 @@ struct PlanOptions {
   // Longer programs are cut to so many rounds, and the last, shorter one; 0: none is.
   std::uint64_t most_rounds = 0;
   bool every_channel = false;              // as a program of its own, also where one could stand for several
+  bool every_rank = false;                 // is planned, also where a few could stand for all (alike.hpp)
   const Conditions* conditions = nullptr;  // null: everything is as it should be
   const TakenByOthers* beside = nullptr;   // collectives at the same time
   NetworkLinks* network = nullptr;         // that is shared; null: nothing of it is, or the executor knows
@@ -82,6 +83,7 @@ struct Plan {
   std::uint64_t bytes_per_load = 0;           // that each step that was loaded moves in all
   bool bound_by_network = false;              // some steps get less of it than of all else
   Duration network_time;                      // for how long the network's busiest link is at work
+  std::uint32_t stood_for = 0;                // GPUs that were computed, and stand for all; 0: each was
 
   Duration latency(std::uint32_t from, std::uint32_t to) const { return node[from] == node[to] ? inside : outside; }
   // What a slow rank takes longer for what should take so long, ps.

@@ -1,6 +1,7 @@
 #include "collective/planner.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "collective/chunks.hpp"
 #include "collective/gates.hpp"
@@ -18,7 +19,42 @@ std::int64_t wire_per_mille(Protocol protocol) {
   return protocol == Protocol::ll ? kLlWire : protocol == Protocol::ll128 ? kLl128Wire : 1000;
 }
 
+// Ranks of a node that stand next to a port, or all of them on one node: each takes a part of the data under NVLS.
+std::uint32_t heads_of(const Team& team) {
+  return std::min(kMostHeads, team.nodes() == 1 ? team.ranks() : team.least_ports());
+}
+
 }  // namespace
+
+std::pair<std::uint32_t, std::uint64_t> cut_of(const Team& team, const PlanOptions& options) {
+  const Algorithm algorithm = options.choice.algorithm;
+  const Protocol protocol = options.choice.protocol;
+  std::uint32_t channels = options.choice.channels;
+  if (channels == 0) {
+    const std::uint32_t most = channels_for(team, algorithm);
+    channels = algorithm == Algorithm::direct
+                   ? pair_channels({most, team.ranks(), team.nodes(), options.operation == Operation::send_recv,
+                                    options.bytes, options.stack->release})
+                   : channels_used(most, algorithm, protocol, options.bytes, team.ranks());
+  }
+  const bool chains = options.operation == Operation::broadcast || options.operation == Operation::reduce;
+  const ChunkRule rule{algorithm,
+                       protocol,
+                       options.bytes,
+                       channels,
+                       algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree ? heads_of(team) : 1,
+                       team.ranks(),
+                       team.nodes(),
+                       chains,
+                       static_cast<std::uint64_t>(options.stack->network.nvls_chunk),
+                       static_cast<std::uint64_t>(options.stack->network.far_chunk),
+                       options.stack->release};
+  std::uint64_t chunk = options.chunk > 0 ? options.chunk : chunk_size(rule);
+  const std::uint64_t parts = std::uint64_t{channels} * team.ranks();
+  if (algorithm == Algorithm::ring && !chains)
+    chunk = std::min(chunk, std::max<std::uint64_t>(1, (options.bytes + parts - 1) / parts));
+  return {channels, chunk};
+}
 
 Planner::Planner(const Team& team, const PlanOptions& options)
     : team_(team),
@@ -37,10 +73,7 @@ std::uint32_t Planner::entry(std::uint32_t node, std::uint32_t channel) const {
   return domain.first_rank + channel % domain.ranks;
 }
 
-// Ranks of a node that stand next to a port, or all of them on one node: each takes a part of the data under NVLS.
-std::uint32_t Planner::heads() const {
-  return std::min(kMostHeads, team_.nodes() == 1 ? team_.ranks() : team_.least_ports());
-}
+std::uint32_t Planner::heads() const { return heads_of(team_); }
 
 // Equal parts of all bytes, rounded up.
 std::uint64_t Planner::part(std::uint64_t parts) const { return (options_.bytes + parts - 1) / parts; }
@@ -135,30 +168,9 @@ Plan Planner::make() {
   for (std::uint32_t rank = 0; rank < team_.ranks(); ++rank) plan_.node.push_back(team_.node_of(rank));
   const Algorithm algorithm = plan_.choice.algorithm;
   const Protocol protocol = plan_.choice.protocol;
-  const std::uint32_t most = channels_for(team_, algorithm);
-  if (plan_.choice.channels == 0)
-    plan_.choice.channels =
-        algorithm == Algorithm::direct
-            ? pair_channels({most, team_.ranks(), team_.nodes(), options_.operation == Operation::send_recv,
-                             options_.bytes, options_.stack->release})
-            : channels_used(most, algorithm, protocol, options_.bytes, team_.ranks());
   const bool chains = options_.operation == Operation::broadcast || options_.operation == Operation::reduce;
-  const ChunkRule rule{algorithm,
-                       protocol,
-                       options_.bytes,
-                       plan_.choice.channels,
-                       algorithm == Algorithm::nvls || algorithm == Algorithm::nvls_tree ? heads() : 1,
-                       team_.ranks(),
-                       team_.nodes(),
-                       chains,
-                       static_cast<std::uint64_t>(options_.stack->network.nvls_chunk),
-                       static_cast<std::uint64_t>(options_.stack->network.far_chunk),
-                       options_.stack->release};
-  plan_.chunk = options_.chunk > 0 ? options_.chunk : chunk_size(rule);
+  std::tie(plan_.choice.channels, plan_.chunk) = cut_of(team_, options_);
   const bool ring = algorithm == Algorithm::ring && !chains;
-  if (ring)
-    plan_.chunk =
-        std::min(plan_.chunk, std::max<std::uint64_t>(1, part(std::uint64_t{plan_.choice.channels} * team_.ranks())));
   if (ring) plan_.slices = slices_of(protocol);
   fenced_ = algorithm != Algorithm::tree && !chains;
   plan_.alternate = ring && alternates();

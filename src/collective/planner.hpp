@@ -14,6 +14,9 @@
 
 namespace weft::collective {
 
+// Into how many channels and bytes of a chunk a collective is cut: NCCL's rules, unless the options say.
+std::pair<std::uint32_t, std::uint64_t> cut_of(const Team& team, const PlanOptions& options);
+
 class Planner {
  public:
   Planner(const Team& team, const PlanOptions& options);

@@ -65,7 +65,45 @@ std::uint32_t Team::roots(std::uint32_t node) const {
   return servers_of_domain(its) * its.diagram.roots();
 }
 
+Team Team::only(const std::vector<std::uint32_t>& nodes) const {
+  std::vector<std::uint32_t> gpus;
+  for (const std::uint32_t node : nodes)
+    for (std::uint32_t i = 0; i < domains_[node].ranks; ++i) gpus.push_back(gpus_[domains_[node].first_rank + i]);
+  Team made(fabric_, std::move(gpus));
+  made.network_latency_ = network_latency_;
+  made.broken_ = broken_;
+  return made;
+}
+
+// The same GPUs of equal servers as in the domain before, so that all follows by counting on.
+bool Team::add_copy(std::uint32_t first, std::uint32_t end) {
+  if (domains_.empty() || domains_.back().ranks != end - first) return false;
+  const Domain& before = domains_.back();
+  const fabric::Node at = fabric_.describe(fabric_.gpu(gpus_[first]));
+  const fabric::Node was = fabric_.describe(fabric_.gpu(gpus_[before.first_rank]));
+  const model::Group& group = fabric_.cluster().groups[at.group];
+  if (at.group != was.group || (at.server - was.server) % servers_of_domain(group) != 0) return false;
+  const std::uint32_t gpus = (at.server - was.server) * group.gpus();
+  const std::uint32_t nics = (at.server - was.server) * group.nics();
+  for (std::uint32_t i = 0; i < before.ranks; ++i)
+    if (gpus_[first + i] != gpus_[before.first_rank + i] + gpus) return false;
+  Domain domain = before;
+  domain.first_rank = first;
+  for (Port& port : domain.ports) {
+    port.rank += first - before.first_rank;
+    for (std::uint32_t& nic : port.nics) nic += nics;
+  }
+  for (std::uint32_t i = 0; i < before.ranks; ++i) {
+    port_[first + i] = port_[before.first_rank + i];
+    direct_[first + i] = direct_[before.first_rank + i];
+  }
+  domains_.push_back(std::move(domain));
+  return true;
+}
+
 void Team::add_domain(std::uint32_t first, std::uint32_t end) {
+  if (add_copy(first, end)) return;
+  ++different_;
   Domain domain{first, end - first, {}};
   for (std::uint32_t rank = first; rank < end; ++rank) {
     const fabric::Node at = fabric_.describe(fabric_.gpu(gpus_[rank]));

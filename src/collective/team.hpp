@@ -35,6 +35,9 @@ class Team {
   // GPUs of the cluster, no one twice; ranks are given domain by domain, in the order of the GPUs.
   Team(const fabric::Fabric& fabric, std::vector<std::uint32_t> gpus);
 
+  // Some of its domains, in order, as far apart as the whole.
+  Team only(const std::vector<std::uint32_t>& nodes) const;
+
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(gpus_.size()); }
   std::uint32_t gpu(std::uint32_t rank) const { return gpus_[rank]; }
   std::uint32_t nodes() const { return static_cast<std::uint32_t>(domains_.size()); }
@@ -50,6 +53,8 @@ class Team {
   std::uint32_t roots(std::uint32_t node) const;
   // The same number of ranks in every domain.
   bool even() const;
+  // The same ranks of equal servers in every domain.
+  bool alike() const { return different_ == 1; }
   std::uint32_t most_per_node() const;
   // Of the domain with the fewest.
   std::uint32_t least_ports() const;
@@ -65,6 +70,7 @@ class Team {
 
  private:
   void add_domain(std::uint32_t first, std::uint32_t end);
+  bool add_copy(std::uint32_t first, std::uint32_t end);
   void measure_network();
 
   const fabric::Fabric& fabric_;
@@ -73,6 +79,7 @@ class Team {
   std::vector<std::uint32_t> port_;  // by rank
   std::vector<bool> direct_;         // by rank
   std::vector<Domain> domains_;
+  std::uint32_t different_ = 0;  // domains that are not like the one before
   Duration network_latency_;
   std::string broken_;
 };

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "collective/alike.hpp"
 #include "collective/work.hpp"
 
 namespace weft::collective {
@@ -60,6 +61,11 @@ Timing timing(Outcome outcome, std::int64_t more, std::uint64_t skipped) {
 }
 
 Timing time_in_rounds(const Team& team, const PlanOptions& options, const Execute& execute) {
+  if (team.ranks() > kMostByThemselves && why_not_alike(team, options).empty()) {
+    const auto time = [&](const Team& some, const PlanOptions& part) { return time_in_rounds(some, part, execute); };
+    if (auto made = time_alike(team, options, time)) return std::move(*made);
+  }
+  if (team.ranks() > kMostOneByOne) return {{}, {}, 0, 0, "messages"};
   Outcome first = run(team, options, kFewRounds, execute);
   const std::uint64_t whole = first.plan.whole_rounds;  // beside a shorter one, which stays the last
   if (whole <= kFewRounds || !first.ends.stopped_by.empty()) return timing(std::move(first), 0, 0);

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "base/wide.hpp"
+#include "collective/alike.hpp"
 #include "collective/carried.hpp"
 #include "collective/tuner.hpp"
 #include "experiment/network.hpp"
@@ -78,6 +80,26 @@ void check_limits(const Limits& limits, spec::Diagnostics& diagnostics) {
           "--fidelity packet or flow, or --limit wall=60s");
 }
 
+// More ranks than can be computed one by one have to be alike, so that few stand for all.
+void check_many(Design& design, const Experiment& experiment, const std::vector<CollectiveSide>& sides, bool by_links) {
+  for (const CollectiveSide& side : sides)
+    for (std::size_t group = 0; group < side.teams.size(); ++group) {
+      const Team& team = *side.teams[group];
+      if (team.ranks() <= collective::kMostOneByOne) continue;
+      collective::PlanOptions options;
+      options.operation = side.job->operation;
+      options.conditions = &side.conditions[group];
+      options.every_rank = sides.size() > 1 || side.teams.size() > 1;
+      std::string why = by_links ? "links are simulated one by one" : collective::why_not_alike(team, options);
+      if (why.empty()) why = why_uneven(design, experiment);
+      if (why.empty()) continue;
+      return design.diagnostics().add(
+          Error::out_of_range, side.job->places.of("gpus"),
+          fmt::format("of {} ranks no few can stand for all: {}", grouped(team.ranks()), why),
+          fmt::format("{} or fewer, or what is alike, at message level", grouped(collective::kMostOneByOne)));
+    }
+}
+
 // What messages do not know.
 void check_messages(Design& design, const Collectives& work, const Experiment& experiment,
                     const std::vector<CollectiveSide>& sides) {
@@ -125,8 +147,11 @@ void check_collectives(Design& design, const Collectives& work, const Experiment
   if (messages) check_limits(experiment.limits, diagnostics);
   check_jobs(design, work, experiment, !with_links.empty());
   if (diagnostics.has_errors()) return;
+  const std::vector<CollectiveSide> sides = sides_of(design, work, experiment.seed, diagnostics);
+  check_many(design, experiment, sides, !with_links.empty());
+  if (diagnostics.has_errors()) return;
   if (!with_links.empty()) check_network(design, work.beside ? &*work.beside : nullptr, experiment, with_links);
-  if (messages) check_messages(design, work, experiment, sides_of(design, work, experiment.seed, diagnostics));
+  if (messages) check_messages(design, work, experiment, sides);
 }
 
 }  // namespace weft::experiment

@@ -21,8 +21,8 @@ using collective::Operation;
 using collective::Team;
 using spec::Error;
 
-// A plan keeps some hundred bytes for every rank and channel: a GiB.
-constexpr std::uint32_t kMostRanks = 262'144;
+// A job keeps some hundred bytes for every rank.
+constexpr std::uint32_t kMostRanks = 1'048'576;
 constexpr Duration kMostSkew = microseconds(1'000'000);
 
 // One comes at once and one is as late as can be; the others are anywhere between.

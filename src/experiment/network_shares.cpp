@@ -25,10 +25,7 @@ NetworkShares::NetworkShares(const Design& design, const Experiment& experiment)
     : fabric_(design.fabric()), routes_(design.fabric(), without_hosts(design, experiment)) {
   spec::Diagnostics nothing;  // what could be wrong was said before
   set_up_faults(design, work_and(nullptr), experiment, taker_of(routes_), nothing);
-  const fabric::Clos* clos = fabric_.clos();
-  if (clos != nullptr && routes_.config().split && clos->shape().sites.size() <= 1 &&
-      all_faults(design, experiment).empty())
-    tiers_ = clos;
+  if (why_uneven(design, experiment).empty()) tiers_ = fabric_.clos();
 }
 
 std::span<const collective::NetworkLinks::Part> NetworkShares::between(std::uint32_t from_gpu, std::uint32_t to_gpu) {
@@ -39,6 +36,15 @@ std::span<const collective::NetworkLinks::Part> NetworkShares::between(std::uint
     found->second = parts_;
   }
   return found->second;
+}
+
+std::optional<collective::NetworkLinks::Place> NetworkShares::place(std::uint32_t gpu) const {
+  if (tiers_ == nullptr) return std::nullopt;
+  const fabric::Node at = fabric_.describe(fabric_.gpu(gpu));
+  const model::Group& group = fabric_.cluster().groups[at.group];
+  const std::uint32_t nic = group.first_nic + (at.server - group.first_server) * group.nics();
+  const auto where = tiers_->destination(fabric_.attachment(fabric_.endpoint(nic, 0)).target);
+  return Place{where.place[0], where.place[1]};
 }
 
 // Messages take queue pairs in turn, so each counts as often as the others.
@@ -91,7 +97,7 @@ void NetworkShares::take_tiers(const sim::NicPair& pair, std::uint64_t weight) {
   add(bundle({source.plane, kPodDown, there.place[1]}, above_pod), weight);
 }
 
-std::uint32_t NetworkShares::bundle(const Place& place, Bandwidth rate) {
+std::uint32_t NetworkShares::bundle(const Bundle& place, Bandwidth rate) {
   const auto [found, is_new] = bundles_.try_emplace(place, static_cast<std::uint32_t>(rates_.size()));
   const std::int64_t payload = routes_.config().payload;
   if (is_new)
@@ -102,6 +108,14 @@ std::uint32_t NetworkShares::bundle(const Place& place, Bandwidth rate) {
 
 void NetworkShares::add(std::uint32_t link, std::uint64_t weight) {
   if (weight > 0) parts_.push_back({link, weight});
+}
+
+std::string why_uneven(const Design& design, const Experiment& experiment) {
+  const fabric::Clos* clos = design.fabric().clos();
+  if (clos == nullptr) return design.fabric().has_network() ? "the fabric is no tree" : "";
+  if (clos->shape().sites.size() > 1) return "there are several sites";
+  if (!all_faults(design, experiment).empty()) return "there are faults";
+  return flow_config(design.cluster(), work_and(nullptr), experiment).split ? "" : "switches hash flows to paths";
 }
 
 std::string why_no_shares(const Design& design) {

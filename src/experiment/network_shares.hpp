@@ -27,25 +27,28 @@ class NetworkShares final : public collective::NetworkLinks {
   bool is_drawn() const { return !routes_.config().split; }
   std::span<const Part> between(std::uint32_t from_gpu, std::uint32_t to_gpu) override;
   Bandwidth rate(std::uint32_t link) const override { return rates_[link]; }
+  std::optional<Place> place(std::uint32_t gpu) const override;
 
  private:
-  using Place = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  // plane, what it is, which one
+  using Bundle = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  // plane, what it is, which one
   void take_links(std::uint32_t from, std::uint32_t to);
   void take_tiers(std::uint32_t from, std::uint32_t to);
   void take_tiers(const sim::NicPair& pair, std::uint64_t weight);
-  std::uint32_t bundle(const Place& place, Bandwidth rate);
+  std::uint32_t bundle(const Bundle& place, Bandwidth rate);
   void add(std::uint32_t link, std::uint64_t weight);
 
   const fabric::Fabric& fabric_;
   sim::FlowRoutes routes_;
   const fabric::Clos* tiers_ = nullptr;  // of which links of a place are one; else link by link
   std::vector<Bandwidth> rates_;         // by link
-  std::map<Place, std::uint32_t> bundles_;
+  std::map<Bundle, std::uint32_t> bundles_;
   std::unordered_map<std::uint64_t, std::vector<Part>> known_;  // by both GPUs
   std::vector<Part> parts_;                                     // of the pair that is looked at
   std::vector<sim::NicPair> pairs_;
 };
 
+// Empty, or why places of the network differ from each other.
+std::string why_uneven(const Design& design, const Experiment& experiment);
 // Why nothing is known of a network's shares before a run; empty: it is.
 std::string why_no_shares(const Design& design);
 // Says of faults that shares do not show, and of those that leave ranks without a way to each other.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/wide.hpp"
+#include "collective/alike.hpp"
 #include "collective/carried.hpp"
 #include "collective/timing.hpp"
 #include "collective/validated.hpp"
@@ -85,6 +86,8 @@ std::uint32_t channel_of(Algorithm algorithm, std::uint64_t tag) {
 CollectiveRow timed(const Team& team, const PlanOptions& plan, const KeepGoing& keep_going, const Listener& listener,
                     collective::Plan& planned) {
   const auto execute = [&](schedule::Schedule& work, const collective::Plan& made) -> collective::Ends {
+    if (!listener.sent)
+      if (auto ends = collective::ends_of_pairs(made)) return std::move(*ends);
     std::uint64_t messages = 0;
     for (const auto& program : made.different) messages += program->messages();
     if (messages > kMostMessages) return {std::vector<std::int64_t>(made.ranks), 0, "messages"};
@@ -101,6 +104,7 @@ CollectiveRow timed(const Team& team, const PlanOptions& plan, const KeepGoing& 
   row.messages = timing.messages;
   row.skipped_rounds = timing.skipped;
   row.network_bound = timing.plan.bound_by_network;
+  row.stood_for = timing.plan.stood_for;
   planned = std::move(timing.plan);
   return row;
 }
@@ -293,6 +297,7 @@ class CollectiveRuns {
           .operation = side.job->operation, .bytes = bytes_of(side, index), .choice = choices[i], .stack = side.stack};
       plan.pxn = work_.choice.pxn;
       plan.network = shares_ ? &*shares_ : nullptr;
+      plan.every_rank = sides_.size() > 1 || side.teams.size() > 1;  // shares are told link by link
       for (std::size_t group = 0; group < side.teams.size(); ++group) {
         plan.conditions = &side.conditions[group];
         groups.push_back({side.teams[group].get(), plan});

@@ -65,6 +65,9 @@ void write_collective_foot(const std::vector<CollectiveRow>& rows, std::ostream&
             ? fmt::format(", {} of {} sizes", std::count_if(rows.begin(), rows.end(), std::not_fn(told)), rows.size())
             : "",
         untold->not_validated);
+  if (!rows.empty() && rows.back().stood_for > 0)
+    out << fmt::format("# all ranks are alike: times of up to {} were followed on to {}\n#\n", rows.back().stood_for,
+                       rows.back().ranks);
   if (!rows.empty() && !rows.back().not_known.empty())
     out << fmt::format("# not known at {} level: {}\n#\n", rows.back().executor, rows.back().not_known);
 }
@@ -178,6 +181,7 @@ void write_collective_record(const CollectiveRow& row, const CollectiveHead& hea
                                    {"messages", row.messages},
                                    {"skipped_rounds", row.skipped_rounds},
                                    {"groups", row.groups}};
+  if (row.stood_for > 0) record["ranks_computed"] = row.stood_for;
   if (!row.beside.empty()) record["beside"] = row.beside;
   if (!row.not_known.empty()) record["not_known"] = row.not_known;
   if (!row.not_validated.empty()) record["not_validated"] = row.not_validated;

@@ -25,6 +25,7 @@ struct CollectiveRow {
   bool host_memory = false;    // some of it bounces
   std::uint64_t messages = 0;  // that were simulated
   std::uint64_t skipped_rounds = 0;
+  std::uint32_t stood_for = 0;  // ranks that were computed, and stand for all; 0: each was
   std::string stack;
   std::string executor = "message";
   std::string beside;          // traffic that ran at the same time; empty: none
