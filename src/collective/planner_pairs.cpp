@@ -103,25 +103,43 @@ void Planner::add_pairs() {
     const Domain& domain = team_.domain(team_.node_of(rank));
     return sharing_.inside(rank, domain.first_rank + (rank - domain.first_rank + 1) % domain.ranks);
   };
-  const auto outside = [&](std::uint32_t rank) {
-    const std::uint32_t to = outside_partner(rank);
+  const auto outside_by = [&](std::uint32_t rank, std::uint32_t to) {
+    const std::uint32_t node = team_.node_of(rank);
     const std::uint32_t from_port =
-        options_.pxn ? team_.port_of(to) % static_cast<std::uint32_t>(team_.domain(team_.node_of(rank)).ports.size())
-                     : team_.port_of(rank);
+        options_.pxn ? team_.port_of(to) % static_cast<std::uint32_t>(team_.domain(node).ports.size())
+                     : team_.port_towards(node, team_.port_of(rank), team_.node_of(to), team_.port_of(to));
     Path path = sharing_.across(rank, from_port, to, team_.port_of(to));
     if (all_to_all) path.network = {};  // it is everybody's, and told below
     return path;
   };
+  const auto outside = [&](std::uint32_t rank) { return outside_by(rank, outside_partner(rank)); };
+  // Without PXN a rank reaches the rails of others through host memory, and its own directly: by one way after another.
+  const bool by_turns = all_to_all && !options_.pxn && team_.has_rails_apart() && team_.nodes() > 1;
+  const auto in_turn = [&](std::uint32_t rank) {
+    const Domain& other = team_.domain((team_.node_of(rank) + 1) % team_.nodes());
+    std::vector<Path> paths;
+    for (const Port& port : other.ports) paths.push_back(outside_by(rank, port.rank));
+    return paths;
+  };
+  if (by_turns) sharing_.take_turns(static_cast<std::uint32_t>(team_.domain(0).ports.size()));
   for (std::uint32_t rank = 0; rank < size; ++rank) {
     const Domain& domain = team_.domain(team_.node_of(rank));
     const bool last = rank + 1 == domain.first_rank + domain.ranks;
     if (domain.ranks > 1 && (!neighbours || !last)) sharing_.load(inside(rank));
-    if (team_.nodes() > 1 && (!neighbours || last)) sharing_.load(outside(rank));
+    if (team_.nodes() == 1 || (neighbours && !last)) continue;
+    if (by_turns)
+      for (const Path& path : in_turn(rank)) sharing_.load_in_turn(path);
+    else
+      sharing_.load(outside(rank));
   }
   std::vector<Bandwidth> left;  // by node
   if (all_to_all && options_.network != nullptr && team_.nodes() > 1) {
-    for (std::uint32_t node = 0; node < team_.nodes(); ++node)
-      left.push_back(sharing_.share_of_host(outside(team_.domain(node).first_rank)));
+    for (std::uint32_t node = 0; node < team_.nodes(); ++node) {
+      const std::uint32_t rank = team_.domain(node).first_rank;
+      left.push_back(sharing_.share_of_host(outside(rank)));
+      if (by_turns)
+        for (const Path& path : in_turn(rank)) left.back() = std::min(left.back(), sharing_.share_of_host(path));
+    }
     left = network_for_everybody(left);
   }
   for (std::uint32_t rank = 0; rank < size; ++rank) {
@@ -139,6 +157,11 @@ void Planner::add_pairs() {
     const Domain& domain = team_.domain(team_.node_of(rank));
     pairs.within.push_back(domain.ranks > 1 ? whole(inside(rank), false) : Edge{});
     pairs.across.push_back(team_.nodes() > 1 ? whole(outside(rank), true) : Edge{});
+    if (by_turns)
+      for (const Path& path : in_turn(rank)) {
+        const Edge other = whole(path, true);
+        if (other.rate < pairs.across.back().rate) pairs.across.back() = other;
+      }
   }
   const std::uint64_t bytes = part(neighbours ? 1 : size);
   const std::uint64_t others = neighbours                                          ? 1

@@ -67,7 +67,7 @@ Bandwidth Sharing::beside(std::uint64_t link, Bandwidth capacity) const {
 Loads Sharing::loads() const {
   Loads made;
   for (const Part& part : parts_)
-    if (part.users > 0) made.emplace(part.link, part.users * NetworkLinks::kWhole);
+    if (part.users > 0) made.emplace(part.link, part.users * NetworkLinks::kWhole / turns_);
   for (std::size_t link = 0; link < loads_.size(); ++link)
     if (loads_[link] > 0) made.emplace(kNetwork + link, loads_[link]);
   return made;
@@ -162,8 +162,13 @@ void Sharing::add_rest(Path& path, std::uint32_t rank) const {
 }
 
 void Sharing::load(const Path& path, std::uint32_t weight) {
-  for (std::uint32_t i = 0; i < path.count; ++i) parts_[path.parts[i]].users += weight;
+  for (std::uint32_t i = 0; i < path.count; ++i) parts_[path.parts[i]].users += weight * turns_;
   load(path.network, weight, 1);
+}
+
+void Sharing::load_in_turn(const Path& path) {
+  for (std::uint32_t i = 0; i < path.count; ++i) ++parts_[path.parts[i]].users;
+  load(path.network, 1, turns_);
 }
 
 void Sharing::load(std::span<const NetworkLinks::Part> network, std::uint64_t over, std::uint64_t under) {
@@ -177,7 +182,8 @@ Bandwidth Sharing::share_of_host(const Path& path) const {
   Bandwidth least{INT64_MAX};
   for (std::uint32_t i = 0; i < path.count; ++i) {
     const Part& part = parts_[path.parts[i]];
-    least = std::min(least, part.capacity / std::max(1u, part.users));
+    const Wide share = Wide{part.capacity.count()} * turns_ / std::max(1u, part.users);
+    least = Bandwidth(static_cast<std::int64_t>(std::min<Wide>(least.count(), share)));
   }
   return least;
 }
@@ -208,7 +214,7 @@ std::uint32_t Sharing::posted(const Path& path) const {
   std::uint32_t most = 0;
   for (std::uint32_t i = 0; i < path.count; ++i) {
     const std::uint32_t out = parts_[path.parts[i]].port;
-    if (out != kNoPort) most = std::max(most, parts_[out].users + parts_[out + 1].users);
+    if (out != kNoPort) most = std::max(most, (parts_[out].users + parts_[out + 1].users + turns_ - 1) / turns_);
   }
   return most;
 }

@@ -82,6 +82,9 @@ class Sharing {
 
   // `weight` steps of equal size cross it for each chunk of the collective.
   void load(const Path& path, std::uint32_t weight = 1);
+  // From now on a step may go by several ways in turn, by each as often: so many.
+  void take_turns(std::uint32_t ways) { turns_ = ways; }
+  void load_in_turn(const Path& path);
   // `over` of `under` steps do.
   void load(std::span<const NetworkLinks::Part> network, std::uint64_t over, std::uint64_t under);
   Bandwidth share(const Path& path) const { return std::min(share_of_host(path), share_of_network(path)); }
@@ -118,6 +121,7 @@ class Sharing {
 
   const Team& team_;
   Options options_;
+  std::uint32_t turns_ = 1;  // Part::users that are one step
   std::vector<Part> parts_;
   std::vector<std::uint64_t> loads_;       // of links of the network, as far as there are any
   std::vector<std::uint32_t> first_port_;  // by node

@@ -152,6 +152,21 @@ void Team::measure_network() {
   }
 }
 
+bool Team::has_rails_apart() const { return fabric_.cluster().shape.rail_planes > 1; }
+
+std::uint32_t Team::port_towards(std::uint32_t node, std::uint32_t own, std::uint32_t other,
+                                 std::uint32_t theirs) const {
+  if (!has_rails_apart()) return own;
+  const auto plane = [&](std::uint32_t domain, std::uint32_t port) {
+    return fabric_.attachment(fabric_.endpoint(domains_[domain].ports[port].nics[0], 0)).plane;
+  };
+  const std::uint32_t wanted = plane(other, theirs);
+  if (plane(node, own) == wanted) return own;
+  for (std::uint32_t port = 0; port < domains_[node].ports.size(); ++port)
+    if (plane(node, port) == wanted) return port;
+  return own;
+}
+
 bool Team::network_reduces() const {
   const auto& switches = fabric_.cluster().shape.switches;
   return !switches.empty() &&

@@ -48,6 +48,10 @@ class Team {
   // The port that a rank's own NICs are, within its domain, and whether they reach it without host memory.
   std::uint32_t port_of(std::uint32_t rank) const { return port_[rank]; }
   bool direct(std::uint32_t rank) const { return direct_[rank]; }
+  // Where rails are networks of their own: the port of a domain by which a port of another one is reached, its own one if
+  // that is joined to it.
+  std::uint32_t port_towards(std::uint32_t node, std::uint32_t own, std::uint32_t other, std::uint32_t theirs) const;
+  bool has_rails_apart() const;
   // The root complex it hangs on, within its domain, and how many that one has.
   std::uint32_t root(std::uint32_t rank) const;
   std::uint32_t roots(std::uint32_t node) const;

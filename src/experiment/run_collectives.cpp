@@ -251,6 +251,9 @@ class CollectiveRuns {
     if (hashed && transport.kind == model::TransportKind::rocev2 &&
         transport.rocev2.control == model::RoceControl::dcqcn)
       lost_to_collisions_ = "what DCQCN loses where hashed flows collide";
+    const fabric::Clos* tree = design.fabric().clos();
+    if (tree != nullptr && tree->shape().sites.size() > 1 && transport.kind == model::TransportKind::tcp)
+      held_back_ = "how long TCP's windows take to open between sites";
     if (experiment.fidelity == Fidelity::message) {
       not_known_ = why_no_shares(design);
       if (not_known_.empty()) shares_.emplace(design, experiment);
@@ -333,8 +336,13 @@ class CollectiveRuns {
       CollectiveRow row =
           *std::max_element(at, end, [](const CollectiveRow& a, const CollectiveRow& b) { return a.time < b.time; });
       row.groups = static_cast<std::uint32_t>(sides_[job].teams.size());
-      if (row.executor != name(Fidelity::packet)) row.not_known = not_known_;
-      if (row.network_bound || row.executor == name(Fidelity::flow)) row.not_known += lost_to_collisions_;
+      const bool packets = row.executor == name(Fidelity::packet);
+      const auto say = [&](const std::string& what) {
+        if (!what.empty() && !packets) row.not_known += (row.not_known.empty() ? "" : "; ") + what;
+      };
+      say(not_known_);
+      if (row.network_bound || row.executor == name(Fidelity::flow)) say(lost_to_collisions_);
+      say(held_back_);
       if (shares_ && shares_->is_drawn()) row.seed = experiment_.seed;
       const bool first = out_.rows[job].empty() || out_.rows[job].back().bytes != row.bytes;
       row.chosen_by = work_.choice.algorithms.empty() && first ? "auto" : "user";
@@ -353,6 +361,7 @@ class CollectiveRuns {
   std::optional<NetworkShares> shares_;  // message level
   std::string not_known_;                // of the network, there
   std::string lost_to_collisions_;       // to all but packets
+  std::string held_back_;                // likewise
   Outcome out_;
 };
 
