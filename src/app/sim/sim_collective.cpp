@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -263,6 +264,21 @@ void check_experiments(const SimOptions& options, const std::vector<Experiment>&
   }
 }
 
+// The job that others are beside (--beside) runs alone first, so that it can be seen what they cost it.
+std::vector<Experiment> with_alone(std::vector<Experiment> experiments) {
+  std::vector<Experiment> all;
+  for (Experiment& each : experiments) {
+    if (work_of(each).jobs.size() > 1) {
+      Collectives alone = work_of(each);
+      alone.jobs.resize(1);
+      all.push_back(each);
+      all.back().workload = std::make_shared<const experiment::Workload>(std::move(alone));
+    }
+    all.push_back(std::move(each));
+  }
+  return all;
+}
+
 }  // namespace
 
 int sim_collectives(Session& session, const SimOptions& options, std::vector<Experiment> experiments,
@@ -276,6 +292,8 @@ int sim_collectives(Session& session, const SimOptions& options, std::vector<Exp
   print_warnings(session, experiments.back(), fidelities, options.input, console);
   if (!options.input.json && !experiment::collective_warnings(session.design()).empty())
     console.out << "# which algorithms these accelerators take is not known: NCCL's stand in for them\n";
+  if (!options.work.collective.beside.empty() && options.output.trace.empty())
+    experiments = with_alone(std::move(experiments));
   const CtrlC ctrl_c;
   std::vector<std::pair<std::string, CollectiveRow>> last;
   std::vector<CollectiveRow> rows;
