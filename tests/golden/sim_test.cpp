@@ -886,7 +886,12 @@ TEST(Sim, AlgorithmsStandSideBySideAndWhatCannotBeIsSaid) {
   EXPECT_NE(error({"--gpus", "1000"}).find("the cluster has 256"), std::string::npos);
   EXPECT_NE(error({"--gpus", "1"}).find("two GPUs"), std::string::npos);
   const std::string million = (kSource / "examples/11-a-million-gpus/cluster.weft.yaml").string();
-  EXPECT_NE(weft({"sim", million, "--collective", "all_reduce"}).err.find("up to 262,144"), std::string::npos);
+  const Outcome flows = weft({"sim", million, "--collective", "all_reduce", "--fidelity", "flow"});
+  EXPECT_NE(flows.err.find("no few can stand for all: links are simulated one by one"), std::string::npos) << flows.err;
+  const Outcome faulty = weft({"sim", million, "--collective", "all_reduce", "--fault", "spine0"});
+  EXPECT_NE(faulty.err.find("no few can stand for all: there are faults"), std::string::npos) << faulty.err;
+  const Outcome alike = weft({"sim", million, "--collective", "all_reduce", "--sizes", "1MiB"});
+  EXPECT_NE(alike.out.find("were followed on to 1048576"), std::string::npos) << alike.err;
   EXPECT_NE(error({"--sizes", "8GiB..8B"}).find("--sizes cannot be"), std::string::npos);
   EXPECT_NE(error({"--sample", "1us"}).find("is of flows, not of collectives"), std::string::npos);
   EXPECT_NE(error({"--on", "0..7/0"}).find("GPUs cannot be '0..7/0'"), std::string::npos);
