@@ -240,7 +240,7 @@ TEST(Sim, WhatFlowsCannotDoIsSaidBeforeTheyStart) {
   EXPECT_TRUE(refuses("spine0,kind=blackhole"));
   EXPECT_TRUE(refuses("spine0,kind=down,at=1us"));
   EXPECT_TRUE(refuses("spine0,kind=slow,share=50%,for=1us"));
-  EXPECT_NE(error({"--fidelity", "flow", "--sample", "1us"}).find("flows know no captures or samples"),
+  EXPECT_NE(error({"--fidelity", "flow", "--sample", "1us"}).find("flow level has no captures or samples"),
             std::string::npos);
   EXPECT_NE(error({"--fidelity", "packet,flew"}).find("none of packet, flow, message"), std::string::npos);
   EXPECT_NE(error({"--fidelity", "flow,flow"}).find("none of packet, flow, message"), std::string::npos);
