@@ -45,7 +45,7 @@ struct NodeConfig {
   std::size_t datagram = 0;               // longest, in bytes of UDP payload; 0: as the interface allows
   Instant connect_within = 10 * kSecond;
   Instant dead_after = 8 * kSecond;  // without a word, though asked
-  std::optional<Key> key;            // of the job: only those who have it, too, are let in (seal.hpp)
+  std::optional<Key> key{};          // of the job: only those who have it, too, are let in (seal.hpp)
   bool watches_paths = false;        // keeps what became of each path's packets, for path_health()
 };
 
