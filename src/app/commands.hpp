@@ -164,6 +164,7 @@ struct RunVerbOptions {
   std::string with = "srd";     // srd, tcp or mptcp
   bool per_path = false;        // a table of all paths, and not only of those that are ill
   bool sweep_paths = false;     // probes each path instead of sending messages
+  std::string key;              // a file with the job's key; empty: none
   std::string metrics;          // a file that is written anew each second, for Prometheus
   bool json = false;
 };

@@ -601,6 +601,7 @@ void add_run(CLI::App& app, Verbs& verbs) {
       ->option_text("TIME");
   command->add_flag("--per-path", options.per_path, "a line for each path: round trip, loss, share, since when");
   command->add_flag("--sweep-paths", options.sweep_paths, "probe all paths, say which ports lose or lag");
+  command->add_option("--key", options.key, "the job's key: packets of others do not count")->type_name("FILE");
   command->add_option("--metrics", options.metrics, "of a client, each second: Prometheus' text")->type_name("FILE");
   command->add_flag("--json", options.json, "machine-readable output");
   command->footer(

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/big_endian.hpp"
 #include "net/node.hpp"
 
 namespace weft::net {
@@ -44,7 +45,7 @@ void Node::connect(std::uint32_t peer) {
   const std::uint32_t number = open_connection(peer, State::greeting);
   Connection& connection = connections_[number];
   if (peers_[peer].address == address()) {  // what is sent to oneself comes back by the same number
-    connection.theirs = connection.ours;
+    know(connection, connection.ours);
     return come_up(number, connection.datagram);
   }
   greet(number);
@@ -89,7 +90,18 @@ void Node::say(const Connection& connection, Control type, std::uint32_t path) {
   packet.largest = static_cast<std::uint16_t>(connection.datagram);
   if (type == Control::hello || type == Control::accept)
     packet.datagram = static_cast<std::uint16_t>(connection.datagram);
-  send_raw(path, peers_[connection.peer].address, encode(packet));
+  send_control(path, peers_[connection.peer].address, packet);
+}
+
+void Node::send_control(std::uint32_t path, const Address& to, const ControlPacket& packet) {
+  send_raw(path, to, encode(packet, config_.key ? &*config_.key : nullptr));
+}
+
+// From now on packets can be sealed.
+void Node::know(Connection& connection, std::uint64_t theirs) {
+  if (config_.key && (!connection.seal || connection.theirs != theirs))
+    connection.seal = std::make_unique<Seal>(*config_.key, connection.ours, theirs);
+  connection.theirs = theirs;
 }
 
 void Node::take_control(const Inbox::Datagram& datagram) {
@@ -99,7 +111,7 @@ void Node::take_control(const Inbox::Datagram& datagram) {
     if (const auto refusal = refusal_of(datagram.bytes)) send_raw(answers_++, datagram.from, encode(*refusal));
     return;
   }
-  if (packet->type == Control::hello) return take_hello(datagram.from, *packet);
+  if (packet->type == Control::hello) return take_hello(datagram, *packet);
   const auto known = by_number_.find(packet->connection);
   if (known == by_number_.end()) {
     ++counters_.not_ours;
@@ -115,12 +127,17 @@ void Node::take_control(const Inbox::Datagram& datagram) {
     connection.cookie = packet->cookie;
     return greet(number);
   }
+  // What counts beyond that has to come from somebody of the same job.
+  if (config_.key && !is_tagged(datagram.bytes, *config_.key)) {
+    ++counters_.damaged;
+    return;
+  }
   if (packet->type == Control::accept) {
     if (connection.state == State::over || packet->nonce != connection.nonce) return;
     if (connection.theirs != 0 && connection.theirs != packet->own_connection) return;
     if (connection.state == State::greeting) {
       if (packet->datagram < kLeastDatagram || packet->datagram > connection.datagram) return;
-      connection.theirs = packet->own_connection;
+      know(connection, packet->own_connection);
       come_up(number, packet->datagram);
     }
     return say(connection, Control::ping, connection.tries);
@@ -147,7 +164,7 @@ void Node::answer(Connection& connection, const ControlPacket& ping, const Inbox
   pong.nonce = ping.nonce;
   pong.largest = static_cast<std::uint16_t>(connection.datagram);
   pong.features = 1 + static_cast<std::uint32_t>(std::clamp<Instant>((now() - datagram.at) / 1000, 0, kMostWait));
-  send_raw(ping.features - 1, peers_[connection.peer].address, encode(pong));
+  send_control(ping.features - 1, peers_[connection.peer].address, pong);
 }
 
 void Node::probe(std::uint32_t peer, std::uint32_t path, std::uint32_t back, std::uint64_t nonce, bool whole) {
@@ -161,15 +178,15 @@ void Node::probe(std::uint32_t peer, std::uint32_t path, std::uint32_t back, std
   ping.largest = static_cast<std::uint16_t>(connection.datagram);
   if (whole) ping.datagram = ping.largest;
   ping.features = back + 1;
-  send_raw(path, peers_[peer].address, encode(ping));
+  send_control(path, peers_[peer].address, ping);
 }
 
 std::vector<PathHealth> Node::path_health(std::uint32_t peer) {
   return peers_[peer].watch ? peers_[peer].watch->look(now()) : std::vector<PathHealth>();
 }
 
-void Node::take_hello(const Address& from, const ControlPacket& hello) {
-  Address address = from;
+void Node::take_hello(const Inbox::Datagram& datagram, const ControlPacket& hello) {
+  Address address = datagram.from;
   address.set_port(hello.port);
   const std::int64_t seconds = now_ / kSecond;
   if (hello.datagram < kLeastDatagram) return;
@@ -179,7 +196,19 @@ void Node::take_hello(const Address& from, const ControlPacket& hello) {
     retry.connection = hello.own_connection;
     retry.nonce = hello.nonce;
     retry.cookie = cookies_.make(address, hello.own_connection, seconds);
-    return send_raw(answers_++, address, encode(retry));
+    return send_control(answers_++, address, retry);
+  }
+  const bool wants_key = get<std::uint16_t>(datagram.bytes, 54) == kTagBytes;
+  if (wants_key != config_.key.has_value() || (config_.key && !is_tagged(datagram.bytes, *config_.key))) {
+    ControlPacket refusal;
+    refusal.type = Control::refused;
+    refusal.connection = hello.own_connection;
+    refusal.nonce = hello.nonce;
+    refusal.text = !config_.key ? "it has no key of a job, and was greeted with one"
+                   : wants_key  ? "its job has another key"
+                                : "its job has a key, and it was greeted without";
+    ++counters_.not_ours;
+    return send_control(answers_++, address, refusal);
   }
   const std::uint32_t peer = peer_at(address);
   std::uint32_t number = peers_[peer].connection;
@@ -195,7 +224,7 @@ void Node::take_hello(const Address& from, const ControlPacket& hello) {
     if (connection.ours < hello.own_connection) return;
     connection.state = State::accepted;
   }
-  connection.theirs = hello.own_connection;
+  know(connection, hello.own_connection);
   connection.heard = now_;
   if (connection.state == State::accepted)
     connection.datagram = std::min<std::size_t>(hello.datagram, longest_towards(address));
@@ -206,7 +235,7 @@ void Node::take_hello(const Address& from, const ControlPacket& hello) {
   accept.nonce = hello.nonce;
   accept.port = this->address().port();
   accept.datagram = static_cast<std::uint16_t>(connection.datagram);
-  send_raw(connection.tries++, address, encode(accept));
+  send_control(connection.tries++, address, accept);
   if (connection.state == State::accepted) set_due(number, now_ + kPingEvery);
 }
 
@@ -214,7 +243,7 @@ void Node::come_up(std::uint32_t number, std::size_t datagram) {
   Connection& connection = connections_[number];
   connection.state = State::up;
   connection.datagram = datagram;
-  connection.fragment = static_cast<std::uint16_t>(datagram - kAroundPayload);
+  connection.fragment = static_cast<std::uint16_t>(datagram - around_payload());
   srd_.set_payload(0, number, connection.fragment);
   connection.heard = now_;
   if (config_.watches_paths) peers_[connection.peer].watch = std::make_unique<PathWatch>(sockets_.size());

@@ -26,8 +26,9 @@ bool is_control(std::uint8_t type) {
 
 }  // namespace
 
-std::vector<std::uint8_t> encode(const ControlPacket& packet) {
-  const std::size_t text = std::min(packet.text.size(), kMostText);
+std::vector<std::uint8_t> encode(const ControlPacket& packet, const Key* key) {
+  const bool tagged = key != nullptr && packet.type != Control::refused;
+  const std::size_t text = tagged ? kTagBytes : std::min(packet.text.size(), kMostText);
   std::vector<std::uint8_t> out(kControlBytes + text);
   put(out, 0, transport::kWireVersion);
   put(out, 1, static_cast<std::uint8_t>(packet.type));
@@ -40,7 +41,11 @@ std::vector<std::uint8_t> encode(const ControlPacket& packet) {
   put(out, 52, packet.largest);
   put(out, 54, static_cast<std::uint16_t>(text));
   put(out, 56, packet.features);
-  std::copy_n(packet.text.begin(), text, out.begin() + kControlBytes);
+  if (tagged) {
+    std::ranges::copy(tag_of(*key, std::span(out).first(kControlBytes)), out.begin() + kControlBytes);
+  } else {
+    std::copy_n(packet.text.begin(), text, out.begin() + kControlBytes);
+  }
   put(out, kChecksum, control_checksum(out));
   if (packet.datagram > out.size()) out.resize(packet.datagram);
   return out;
@@ -65,6 +70,14 @@ std::optional<ControlPacket> decode_control(std::span<const std::uint8_t> in) {
   // A packet shorter than it says to be was cut, or lies about what the path takes.
   if (out.datagram != 0 && out.datagram != in.size()) return std::nullopt;
   return out;
+}
+
+bool is_tagged(std::span<const std::uint8_t> in, const Key& key) {
+  if (in.size() < kControlBytes + kTagBytes || get<std::uint16_t>(in, 54) != kTagBytes) return false;
+  std::array<std::uint8_t, kControlBytes> said;
+  std::copy_n(in.begin(), kControlBytes, said.begin());
+  put(std::span<std::uint8_t>(said), kChecksum, std::uint32_t{0});
+  return same(tag_of(key, said), in.subspan(kControlBytes, kTagBytes));
 }
 
 std::optional<ControlPacket> refusal_of(std::span<const std::uint8_t> hello) {

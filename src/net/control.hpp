@@ -15,7 +15,9 @@
 //       48    2 port              hello, accept: where the sender takes packets
 //       50    2 datagram          hello, accept: bytes of this datagram, zeros included
 //       52    2 largest           likewise: of the longest datagram that the sender takes
-//       54    2 text              refused: bytes of text behind this header, at most 200
+//       54    2 text              bytes behind this header: refused: of text, at most 200; else 16 of a tag where the
+//       job has
+//                                 a key: BLAKE2b with it of these 64 bytes, checksum zero
 //       56    4 features          ping: 1 + path of the answer, or 0; pong to that: 1 + ns that it waited
 //       60    4                   0
 
@@ -28,6 +30,7 @@
 #include <vector>
 
 #include "net/address.hpp"
+#include "net/seal.hpp"
 
 namespace weft::net {
 
@@ -51,8 +54,11 @@ struct ControlPacket {
   std::string text;
 };
 
-std::vector<std::uint8_t> encode(const ControlPacket& packet);
+// With a key, a tag stands where the text would: refusals have none, for whoever is refused has another key or none.
+std::vector<std::uint8_t> encode(const ControlPacket& packet, const Key* key = nullptr);
 std::optional<ControlPacket> decode_control(std::span<const std::uint8_t> in);
+// Whether a packet that was decoded bears the key's tag.
+bool is_tagged(std::span<const std::uint8_t> in, const Key& key);
 
 // What to say to a greeting of another version; nothing where it is none.
 std::optional<ControlPacket> refusal_of(std::span<const std::uint8_t> hello);

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -23,6 +24,7 @@
 #include "net/address.hpp"
 #include "net/control.hpp"
 #include "net/path_watch.hpp"
+#include "net/seal.hpp"
 #include "net/udp.hpp"
 #include "transport/rdm/carrier.hpp"
 #include "transport/slab.hpp"
@@ -43,6 +45,7 @@ struct NodeConfig {
   std::size_t datagram = 0;               // longest, in bytes of UDP payload; 0: as the interface allows
   Instant connect_within = 10 * kSecond;
   Instant dead_after = 8 * kSecond;  // without a word, though asked
+  std::optional<Key> key{};          // of the job: only those who have it, too, are let in (seal.hpp)
   bool watches_paths = false;        // keeps what became of each path's packets, for path_health()
 };
 
@@ -62,7 +65,7 @@ struct NodeCounters {
   std::uint64_t bytes_out = 0;
   std::uint64_t system_calls = 0;       // that sent or took something
   std::uint64_t not_ours = 0;           // no packet of a connection that is open
-  std::uint64_t damaged = 0;            // of one, but its contents do not fit its checksum or its numbers
+  std::uint64_t damaged = 0;            // of one, but its contents do not fit its checksum, its numbers or the key
   std::uint64_t refused_by_kernel = 0;  // could not be sent: counts as lost
 };
 
@@ -133,6 +136,7 @@ class Node {
     std::uint32_t tries = 0;
     std::size_t datagram = 0;    // that greetings are long, and then what is known to get there
     std::uint16_t fragment = 0;  // payload of a full packet, both ways; 0: not agreed on yet
+    std::unique_ptr<Seal> seal;  // where the job has a key, once both numbers are known
     Instant began = 0;
     Instant heard = 0;
     Instant arrived = 0;  // when the packet came that the next acknowledgement answers
@@ -154,6 +158,7 @@ class Node {
     bool ended = false;  // the last is shorter
     std::vector<iovec> parts;
     std::array<std::array<std::uint8_t, transport::kWireHeader + transport::kMostEnvelope>, kMostSegments> headers;
+    std::array<Seal::Trailer, kMostSegments> trailers;
   };
 
   Node(const NodeConfig& config, transport::rdm::Layer& layer, Pointers& pointers, std::vector<UdpSocket> sockets,
@@ -183,11 +188,15 @@ class Node {
   // connect.cpp
   void take_control(const Inbox::Datagram& datagram);
   void answer(Connection& connection, const ControlPacket& ping, const Inbox::Datagram& datagram);
-  void take_hello(const Address& from, const ControlPacket& hello);
+  void take_hello(const Inbox::Datagram& datagram, const ControlPacket& hello);
   std::uint32_t open_connection(std::uint32_t peer, State state);
   void greet(std::uint32_t connection);
   void say(const Connection& connection, Control type, std::uint32_t path);
   std::size_t longest_towards(const Address& address) const;
+  // What is no payload in a full packet.
+  std::size_t around_payload() const { return kAroundPayload + (config_.key ? kSealBytes : 0); }
+  void send_control(std::uint32_t path, const Address& to, const ControlPacket& packet);
+  void know(Connection& connection, std::uint64_t theirs);
   void come_up(std::uint32_t connection, std::size_t datagram);
   void fail(std::uint32_t connection, std::string why);
   void set_due(std::uint32_t connection, Instant due);

@@ -27,7 +27,7 @@ void Node::send_raw(std::uint32_t path, const Address& to, std::span<const std::
 
 void Node::send_acks() {
   transport::Transmit out;
-  std::array<std::uint8_t, transport::kWireHeader> bytes;
+  std::array<std::uint8_t, transport::kWireHeader + kSealBytes> bytes;
   while (srd_.poll_ack(0, out)) {
     const Connection& connection = connections_[out.header.destination];
     if (connection.state == State::over || connection.theirs == 0) continue;
@@ -40,7 +40,13 @@ void Node::send_acks() {
         static_cast<std::uint32_t>(std::clamp<Instant>((now() - connection.arrived) / 1000, 0, 1'000'000'000));
     transport::set_connection(packet.header, connection.theirs);
     transport::encode(packet, bytes);
-    send_raw(out.header.path, peers_[connection.peer].address, bytes);
+    std::size_t length = transport::kWireHeader;
+    if (connection.seal) {
+      const iovec part{bytes.data(), length};
+      std::ranges::copy(connection.seal->close({&part, 1}), bytes.begin() + transport::kWireHeader);
+      length += kSealBytes;
+    }
+    send_raw(out.header.path, peers_[connection.peer].address, std::span(bytes).first(length));
   }
 }
 
@@ -62,7 +68,7 @@ void Node::add_to_train(const transport::Transmit& out) {
   const auto path = out.header.path % static_cast<std::uint32_t>(sockets_.size());
   const std::size_t envelope = message.envelope.size;
   const std::size_t payload = out.wire_bytes - srd_.config().header;
-  const std::size_t segment = transport::kWireHeader + envelope + payload;
+  const std::size_t segment = transport::kWireHeader + envelope + payload + (connection.seal ? kSealBytes : 0);
   const bool joins = train_.count > 0 && !train_.ended && train_.connection == number && train_.path == path &&
                      segment <= train_.segment && train_.count < kMostSegments && sockets_[path].segments() &&
                      train_.bytes + segment <= kMostDatagram;
@@ -77,7 +83,8 @@ void Node::add_to_train(const transport::Transmit& out) {
   train_.ended = segment < train_.segment;
   if (PathWatch* const watch = peers_[connection.peer].watch.get())
     watch->sent(now_, out.header.sequence, path, segment, out.flags & transport::kResent);
-  auto& header = train_.headers[train_.count++];
+  auto& header = train_.headers[train_.count];
+  auto& trailer = train_.trailers[train_.count++];
   train_.bytes += segment;
 
   transport::Encoded packet;
@@ -90,16 +97,19 @@ void Node::add_to_train(const transport::Transmit& out) {
   packet.envelope = message.envelope.size;
   const auto* const name = reinterpret_cast<const std::uint8_t*>(message.envelope.bytes.data());
   std::copy_n(name, envelope, header.begin() + transport::kWireHeader);
-  packet.payload_checksum = crc32c({name, envelope});
+  if (!connection.seal) packet.payload_checksum = crc32c({name, envelope});
   std::uint8_t* bytes = nullptr;
   if (payload > 0) {
     const std::uint64_t offset = std::uint64_t{out.header.sequence - out.header.data.first} * connection.fragment;
     bytes = reinterpret_cast<std::uint8_t*>(bytes_at({message.payload.memory, message.payload.offset + offset}));
-    packet.payload_checksum = crc32c({bytes, payload}, packet.payload_checksum);
+    if (!connection.seal) packet.payload_checksum = crc32c({bytes, payload}, packet.payload_checksum);
   }
   transport::encode(packet, header);
   train_.parts.push_back({header.data(), transport::kWireHeader + envelope});
   if (payload > 0) train_.parts.push_back({bytes, payload});
+  if (!connection.seal) return;
+  trailer = connection.seal->close(std::span(train_.parts).last(payload > 0 ? 2 : 1));
+  train_.parts.push_back({trailer.data(), trailer.size()});
 }
 
 // False: the kernel has no room now.

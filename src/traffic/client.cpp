@@ -45,9 +45,10 @@ class Sender : public Exchange {
 
   bool open(std::string& failure) {
     net::NodeConfig config;
-    config.local = net::Address::any(options_.server.family());
+    config.local = options_.local.value_or(net::Address::any(options_.server.family()));
     config.paths = options_.paths;
     config.datagram = options_.datagram;
+    config.key = options_.key;
     config.watches_paths = true;
     auto node = Node::open(config, *this, *this);
     if (!node) {

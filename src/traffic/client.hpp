@@ -21,6 +21,7 @@ enum class Transport : std::uint8_t { srd, tcp, mptcp };
 
 struct ClientOptions {
   net::Address server;
+  std::optional<net::Address> local;  // to send from; none: whatever the routing table says
   Transport transport = Transport::srd;
   Pattern pattern = Pattern::stream;
   std::uint64_t size = 64 << 10;   // of a message
@@ -31,6 +32,7 @@ struct ClientOptions {
   std::uint32_t endpoints = 1;  // that send at the same time, each with sockets of its own
   std::uint32_t paths = 64;
   std::size_t datagram = 0;
+  std::optional<net::Key> key;
   std::int64_t start_at = 0;  // ns of CLOCK_REALTIME: so that several clients begin together; 0: at once
 };
 

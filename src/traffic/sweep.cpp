@@ -121,6 +121,7 @@ bool Sweep::open() {
   config.local = net::Address::any(options_.server.family());
   config.paths = options_.paths;
   config.datagram = options_.datagram;
+  config.key = options_.key;
   auto node = Node::open(config, layer_, layer_);
   if (!node) {
     result_.failure = node.error();

@@ -18,6 +18,7 @@ struct SweepOptions {
   net::Address server;
   std::uint32_t paths = 64;
   std::size_t datagram = 0;
+  std::optional<net::Key> key;
   Instant duration = 2 * net::kSecond;
 };
 

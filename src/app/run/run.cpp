@@ -45,6 +45,17 @@ bool read(const std::string& name, const std::string& text, std::int64_t& out, C
 
 std::string rate_text(double rate) { return brief(Bandwidth(static_cast<std::int64_t>(rate))); }
 
+bool read_job_key(const RunVerbOptions& options, std::optional<net::Key>& key, Console& console) {
+  if (options.key.empty()) return true;
+  const auto read = net::read_key(options.key);
+  if (!read) {
+    console.err << read.error() << "\n";
+    return false;
+  }
+  key = *read;
+  return true;
+}
+
 int serve(const RunVerbOptions& options, Console& console) {
   const auto local = Address::parse(options.host.empty() ? "0.0.0.0" : options.host, kPort);
   if (!local) return wrong(local.error(), console);
@@ -54,6 +65,7 @@ int serve(const RunVerbOptions& options, Console& console) {
   config.local = *local;
   config.paths = options.paths;
   config.datagram = options.datagram;
+  if (!read_job_key(options, config.key, console)) return kYourInput;
   auto node = net::Node::open(config, server, server);
   if (!node) {
     console.err << node.error() << "\n";
@@ -91,7 +103,9 @@ int sweep(const RunVerbOptions& options, Console& console) {
   sweep.server = *server;
   sweep.paths = options.paths;
   sweep.datagram = options.datagram;
-  if (!read<Duration>("--duration", options.duration, sweep.duration, console)) return kYourInput;
+  if (!read<Duration>("--duration", options.duration, sweep.duration, console) ||
+      !read_job_key(options, sweep.key, console))
+    return kYourInput;
   const CtrlC ctrl_c;
   const traffic::SweepResult result = traffic::sweep_paths(sweep, [] { return !CtrlC::pressed(); });
   if (!result.failure.empty()) {
@@ -122,8 +136,9 @@ int send(const RunVerbOptions& options, Console& console) {
   if (!read<Bytes>("--size", options.size, size, console) ||
       !read<Bytes>("--window", options.window, window, console) ||
       !read<Bandwidth>("--rate", options.rate, rate, console) ||
-      !read<Duration>("--duration", options.duration, duration, console))
+      !read<Duration>("--duration", options.duration, duration, console) || !read_job_key(options, client.key, console))
     return kYourInput;
+  if (client.key && client.transport != traffic::Transport::srd) return wrong("--key is SRD's: TCP has none", console);
   if (static_cast<std::uint64_t>(size) > traffic::kLongestMessage)
     return wrong(fmt::format("--size {}: a message has at most {}", options.size,
                              brief(Bytes(static_cast<std::int64_t>(traffic::kLongestMessage)))),
