@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "endpoint/local.hpp"
 #include "net/node.hpp"
 #include "transport/rdm/rdm.hpp"
 
@@ -20,25 +21,45 @@ inline transport::rdm::Place place_of(const void* address) {
   return {0, static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(address))};
 }
 
-class Wire final : private transport::rdm::Layer, private transport::rdm::Memory, private net::Pointers {
+class Wire final : private transport::rdm::Layer,
+                   private transport::rdm::Memory,
+                   private net::Pointers,
+                   private Local::Owner {
  public:
   static Result<std::unique_ptr<Wire>, std::string> open(const net::Address& local,
-                                                         const transport::rdm::RdmConfig& config);
+                                                         const transport::rdm::RdmConfig& config, Sharing sharing);
 
   transport::rdm::Rdm& rdm() { return rdm_; }
   net::Node& node() { return *node_; }
   const net::Address& address() const { return node_->address(); }
-  std::uint32_t peer_at(const net::Address& address) { return node_->peer_at(address); }
-  void progress() { node_->progress(); }
+  std::uint32_t peer_at(const net::Address& address) override { return node_->peer_at(address); }
+  void progress();
+  // Whether what is sent to it goes through memory: then nothing is won by waiting for company.
+  bool shares_with(std::uint32_t peer) const { return shared_ && shared_->goes_here(peer); }
+  // Sends what the layer has, and looks at nothing else.
+  void push() { node_->push(); }
+  // Ends the connection with the peer, if there is one.
+  void drop(std::uint32_t peer, const std::string& why);
+  std::string why_lost(std::uint32_t peer) const;
+  // Readable: progress() has something to do, if rest() was true before.
+  int fd() const { return shared_ ? both_.get() : node_->fd(); }
+  bool rest() { return !shared_ || shared_->rest(); }
+  transport::Instant timer() const { return node_->next_wake(); }
+  // Sleeps until something comes, a timer is due, or this time.
+  void wait(transport::Instant until);
+  LocalCounters shared_counters() const { return shared_ ? shared_->counters() : LocalCounters{}; }
   // Nothing of ours is on its way, and no peer waits for a word.
-  bool idle() const { return rdm_.held() == 0; }
+  bool idle() const { return rdm_.held() == 0 && (!shared_ || shared_->idle()); }
   // Connections with it that were lost. What was meant for one of them is nothing to the next.
+  std::uint64_t losses() const { return losses_; }  // with all peers
   std::uint32_t lost(std::uint32_t peer) const { return peer < lost_.size() ? lost_[peer] : 0; }
 
  private:
   explicit Wire(const transport::rdm::RdmConfig& config) : rdm_(config, *this) {}
   void bring_home(const transport::rdm::Outgoing& out);
-  std::byte* bytes_at(transport::rdm::Place place);
+  std::byte* bytes_at(transport::rdm::Place place) override;
+  void local_begins(std::uint32_t peer) override;
+  void local_failed(std::uint32_t peer) override;
 
   bool next_outgoing(transport::rdm::Outgoing& out) override;
   void sent(transport::Instant now, std::uint32_t context) override { rdm_.sent(now, context); }
@@ -60,8 +81,15 @@ class Wire final : private transport::rdm::Layer, private transport::rdm::Memory
 
   transport::rdm::Rdm rdm_;
   std::unique_ptr<net::Node> node_;
+  std::unique_ptr<Local> shared_;
+  net::Descriptor both_;  // epoll: the sockets and what is shared
   std::uint32_t self_ = 0;
+  std::uint64_t losses_ = 0;
   std::vector<std::uint32_t> lost_;
+  std::vector<bool> lost_here_;    // by peer: the last connection was by memory
+  transport::Instant looked_ = 0;  // at the sockets
+  transport::Instant heard_ = 0;   // by them
+  std::uint64_t datagrams_ = 0;
 };
 
 }  // namespace weft::endpoint

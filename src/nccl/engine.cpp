@@ -19,12 +19,11 @@ using transport::rdm::Error;
 
 namespace {
 
-constexpr std::uint32_t kMagic = 0x77656e31;                 // of a greeting, with its version
-constexpr std::uint64_t kListens = std::uint64_t{1} << 63;   // in tags of greetings; those of messages have none
-constexpr Instant kIdle = 200 * (net::kMillisecond / 1000);  // nobody has called: the helper takes over
-constexpr int kLongestSleep = 100;                           // ms
-constexpr Instant kLinger = net::kSecond;                    // for what peers still wait for, at the end
-constexpr Instant kQuiet = 50 * net::kMillisecond;           // and for questions of theirs whose answer was lost
+constexpr std::uint32_t kMagic = 0x77656e31;                // of a greeting, with its version
+constexpr std::uint64_t kListens = std::uint64_t{1} << 63;  // in tags of greetings; those of messages have none
+constexpr Instant kLongestSleep = 100 * net::kMillisecond;
+constexpr Instant kLinger = net::kSecond;           // for what peers still wait for, at the end
+constexpr Instant kQuiet = 50 * net::kMillisecond;  // and for questions of theirs whose answer was lost
 
 transport::rdm::RdmConfig config() {
   transport::rdm::RdmConfig config;
@@ -46,13 +45,14 @@ std::uint64_t context_of(const void* what) {
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>, std::string> Engine::open(const net::Address& local) {
-  auto wire = endpoint::Wire::open(local, config());
+Result<std::unique_ptr<Engine>, std::string> Engine::open(const net::Address& local, endpoint::Sharing sharing) {
+  auto wire = endpoint::Wire::open(local, config(), sharing);
   if (!wire) return Failure<std::string>(wire.error());
   return std::unique_ptr<Engine>(new Engine(std::move(*wire)));
 }
 
-Engine::Engine(std::unique_ptr<endpoint::Wire> wire) : wire_(std::move(wire)), wake_(eventfd(0, EFD_CLOEXEC)) {
+Engine::Engine(std::unique_ptr<endpoint::Wire> wire)
+    : wire_(std::move(wire)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   helper_ = std::thread([this] { help(); });
 }
 
@@ -65,7 +65,7 @@ Engine::~Engine() {
   Instant heard = net::Node::now();
   std::uint64_t datagrams = wire_->node().counters().datagrams_in;
   while (datagrams > 0 && net::Node::now() < end && (!wire_->idle() || net::Node::now() - heard < kQuiet)) {
-    wire_->node().wait(net::Node::now() + net::kMillisecond);
+    wire_->wait(net::Node::now() + net::kMillisecond);
     wire_->progress();
     if (std::exchange(datagrams, wire_->node().counters().datagrams_in) != datagrams) heard = net::Node::now();
   }
@@ -122,8 +122,8 @@ Channel* Engine::connect(const net::Address& to, std::uint64_t listener) {
 }
 
 Channel* Engine::accept(Listener& listener) {
-  progress();
   const std::lock_guard guard(lock_);
+  move();
   if (!listener.came) return nullptr;
   listener.came = false;
   const Hello hello = listener.hello;
@@ -143,13 +143,13 @@ void Engine::close(Channel* channel) {
   const std::lock_guard guard(lock_);
   bool held = false;
   for (Request& each : channel->requests) {
-    if (!each.used || each.done) continue;
+    if (!each.used || each.done.load()) continue;
     if (channel->sends || !wire_->rdm().cancel(true, context_of(&each))) held = true;
   }
   move();  // the ends of those that were canceled name the channel
   // Bytes are under way from or to memory that is not ours from here on: that can only be ended with the connection.
   if (held) {
-    wire_->node().drop(channel->peer, "its channel was closed in mid-transfer");
+    wire_->drop(channel->peer, "its channel was closed in mid-transfer");
     move();
   }
   if (channel->sends)
@@ -172,7 +172,11 @@ void Engine::close(Listener* listener) {
 Request* Engine::free_request(Channel& channel) {
   for (Request& each : channel.requests) {
     if (each.used) continue;
-    each = {.channel = &channel, .used = true};
+    each.channel = &channel;
+    each.used = true;
+    each.done.store(false, std::memory_order_relaxed);
+    each.error = Error::none;
+    each.bytes = 0;
     return &each;
   }
   return nullptr;
@@ -181,7 +185,6 @@ Request* Engine::free_request(Channel& channel) {
 Request* Engine::send(Channel& channel, const void* from, std::uint64_t bytes) {
   const std::lock_guard guard(lock_);
   if (channel.wanted <= channel.next) {
-    called_.store(net::Node::now(), std::memory_order_relaxed);
     move();
     if (channel.wanted <= channel.next) return nullptr;
   }
@@ -198,7 +201,7 @@ Request* Engine::send(Channel& channel, const void* from, std::uint64_t bytes) {
     return nullptr;
   }
   ++channel.next;
-  wire_->node().push();
+  wire_->push();
   return request;
 }
 
@@ -215,7 +218,7 @@ Request* Engine::receive(Channel& channel, void* to, std::uint64_t bytes) {
   ++channel.next;
   if (!std::exchange(channel.owes, true)) owing_.push_back(&channel);
   pay();
-  wire_->node().push();
+  wire_->push();
   return request;
 }
 
@@ -235,46 +238,38 @@ void Engine::pay() {
 }
 
 bool Engine::test(Request& request) {
-  const std::lock_guard guard(lock_);
-  if (!request.done) {
-    called_.store(net::Node::now(), std::memory_order_relaxed);
+  if (!request.done.load(std::memory_order_acquire)) {
+    const std::unique_lock guard(lock_, std::try_to_lock);
+    if (!guard.owns_lock()) return false;  // the helper is at it
     move();
+    if (!request.done.load(std::memory_order_acquire)) return false;
   }
-  if (!request.done) return false;
-  request.used = false;
   return true;
-}
-
-bool Engine::lost(const Channel& channel) {
-  const std::lock_guard guard(lock_);
-  return lost_it(channel);
 }
 
 std::string Engine::why_lost(const Channel& channel) {
   const std::lock_guard guard(lock_);
-  return wire_->node().address_of(channel.peer).text() + ": " + wire_->node().why_failed(channel.peer);
+  return wire_->node().address_of(channel.peer).text() + ": " + wire_->why_lost(channel.peer);
 }
 
 std::string Engine::summary() {
   const std::lock_guard guard(lock_);
   if (!channels_.empty()) return {};
   const net::NodeCounters& udp = wire_->node().counters();
-  return fmt::format("at {}: {} messages of {} bytes sent, {} of {} received; {} datagrams of {} bytes sent by UDP",
-                     wire_->address().text(), counts_.sent, counts_.bytes_sent, counts_.received,
-                     counts_.bytes_received, udp.datagrams_out, udp.bytes_out);
+  return fmt::format(
+      "at {}: {} messages of {} bytes sent, {} of {} received; {} datagrams of {} bytes sent by "
+      "UDP, {} bytes by shared memory",
+      wire_->address().text(), counts_.sent, counts_.bytes_sent, counts_.received, counts_.bytes_received,
+      udp.datagrams_out, udp.bytes_out, wire_->shared_counters().bytes_out);
 }
 
 // ---- progress
 
-void Engine::progress() {
-  called_.store(net::Node::now(), std::memory_order_relaxed);
-  const std::lock_guard guard(lock_);
-  move();
-}
-
 void Engine::move() {
   if (!owing_.empty()) pay();
   wire_->progress();
+  if (std::exchange(losses_, wire_->losses()) != losses_)
+    for (Channel* each : channels_) each->gone = lost_it(*each);
   std::vector<Completion>& ends = wire_->rdm().completions();
   for (std::size_t i = 0; i < ends.size(); ++i) tell(ends[i]);
   ends.clear();
@@ -292,31 +287,29 @@ void Engine::tell(const Completion& completion) {
     return;
   }
   auto* const request = reinterpret_cast<Request*>(static_cast<std::uintptr_t>(completion.context));
-  request->done = true;
   request->error = completion.error;
   request->bytes = completion.bytes;
+  request->done.store(true, std::memory_order_release);
   if (completion.error != Error::none) return;
   const bool sent = completion.kind == Completion::Kind::sent;
   ++(sent ? counts_.sent : counts_.received);
   (sent ? counts_.bytes_sent : counts_.bytes_received) += completion.bytes;
 }
 
-// A process whose GPU computes is alive to its peers: acknowledgements and repeats do not wait for NCCL's next call.
+// Also for peers, while NCCL calls nothing: a process whose GPU computes is alive.
 void Engine::help() {
   while (!stopping_) {
-    Instant wake = transport::kNever;
+    Instant wake = 0;
     {
       const std::lock_guard guard(lock_);
-      wake = wire_->node().next_wake();
+      move();
+      if (wire_->rest()) wake = wire_->timer();
     }
-    const Instant left = std::max<Instant>(wake - net::Node::now(), 0) / net::kMillisecond;
-    pollfd wait[2] = {{wake_, POLLIN, 0}, {wire_->node().fd(), POLLIN, 0}};
-    const bool busy = net::Node::now() - called_.load(std::memory_order_relaxed) < 10 * kIdle;
-    // Who polls needs no help; looking at the socket would only wake this thread for each packet.
-    poll(wait, busy ? 1 : 2, busy ? 1 : static_cast<int>(std::min<Instant>(left, kLongestSleep)));
-    if (stopping_ || net::Node::now() - called_.load(std::memory_order_relaxed) < kIdle) continue;
-    const std::lock_guard guard(lock_);
-    move();
+    const Instant left = std::clamp<Instant>(wake - net::Node::now(), 0, kLongestSleep);
+    pollfd wait[2] = {{wake_, POLLIN, 0}, {wire_->fd(), POLLIN, 0}};
+    timespec time{};
+    time.tv_nsec = left / 1000;
+    ppoll(wait, 2, &time, nullptr);
   }
 }
 

@@ -37,8 +37,8 @@ struct Channel;
 
 struct Request {
   Channel* channel = nullptr;
-  bool used = false;
-  bool done = false;
+  std::atomic<bool> used{false};
+  std::atomic<bool> done{false};  // behind which the rest is to be seen
   transport::rdm::Error error = transport::rdm::Error::none;
   std::uint64_t bytes = 0;
 };
@@ -49,12 +49,13 @@ struct Channel {
   Engine* engine = nullptr;
   bool sends = false;
   std::uint32_t peer = 0;
-  std::uint32_t lost = 0;    // connections with the peer that were lost when it began
-  std::uint32_t number = 0;  // the sender's, in tags
-  std::uint64_t key = 0;     // of the sender's counter
-  std::uint64_t next = 0;    // messages posted
-  std::uint64_t wanted = 0;  // sender's counter: messages that receives wait for
-  bool owes = false;         // receiver: the sender is to be told how many were posted
+  std::uint32_t lost = 0;         // connections with the peer that were lost when it began
+  std::uint32_t number = 0;       // the sender's, in tags
+  std::uint64_t key = 0;          // of the sender's counter
+  std::uint64_t next = 0;         // messages posted
+  std::uint64_t wanted = 0;       // sender's counter: messages that receives wait for
+  std::atomic<bool> gone{false};  // its peer is: nothing of it will come or go any more
+  bool owes = false;              // receiver: the sender is to be told how many were posted
   std::array<Request, kMostRequests> requests;
 };
 
@@ -81,7 +82,7 @@ struct Counts {
 
 class Engine {
  public:
-  static Result<std::unique_ptr<Engine>, std::string> open(const net::Address& local);
+  static Result<std::unique_ptr<Engine>, std::string> open(const net::Address& local, endpoint::Sharing sharing);
   ~Engine();
 
   const net::Address& address() const { return wire_->address(); }
@@ -92,12 +93,10 @@ class Engine {
   // Null: not now.
   Request* send(Channel& channel, const void* from, std::uint64_t bytes);
   Request* receive(Channel& channel, void* to, std::uint64_t bytes);
-  // Whether it is over; then it is free for another.
+  // Whether it is over; who has seen what became of it sets `used` to false.
   bool test(Request& request);
   void close(Channel* channel);
   void close(Listener* listener);
-  // Its peer is gone: nothing of it will come or go any more.
-  bool lost(const Channel& channel);
   std::string why_lost(const Channel& channel);
   // What was carried so far, in words; nothing while channels are open.
   std::string summary();
@@ -106,7 +105,6 @@ class Engine {
   explicit Engine(std::unique_ptr<endpoint::Wire> wire);
   Request* free_request(Channel& channel);
   bool lost_it(const Channel& channel) const { return wire_->lost(channel.peer) != channel.lost; }
-  void progress();
   void move();
   void tell(const transport::rdm::Completion& completion);
   void pay();
@@ -120,8 +118,8 @@ class Engine {
   std::uint32_t drawn_ = 0;
   std::vector<Channel*> owing_;
   Counts counts_;
+  std::uint64_t losses_ = 0;
   std::atomic<bool> stopping_{false};
-  std::atomic<transport::Instant> called_{0};
   int wake_ = -1;
   std::thread helper_;
 };

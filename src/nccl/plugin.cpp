@@ -21,6 +21,7 @@ namespace {
 
 constexpr int kUnknownSpeed = 10000;  // Mb/s: what NCCL takes for sockets where the kernel does not say
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+constexpr std::size_t kEngines = 4;  // of a NIC: as many cores can copy for it
 
 Logger logger = nullptr;
 
@@ -44,7 +45,8 @@ struct Device {
   std::string pci_path;
   net::Address address;
   int speed = kUnknownSpeed;
-  std::unique_ptr<Engine> engine;
+  std::vector<std::unique_ptr<Engine>> engines;
+  std::size_t turn = 0;
 };
 
 std::string pci_path_of(const std::string& interface) {
@@ -76,7 +78,8 @@ class Devices {
   // An engine's thread and its peers are this process's; a fork has neither.
   ~Devices() {
     if (getpid() == process_) return;
-    for (Device& each : all_) (void)each.engine.release();
+    for (Device& each : all_)
+      for (std::unique_ptr<Engine>& engine : each.engines) (void)engine.release();
   }
   int find() {
     const std::lock_guard guard(lock_);
@@ -107,20 +110,21 @@ class Devices {
     return index >= 0 && static_cast<std::size_t>(index) < all_.size() ? &all_[static_cast<std::size_t>(index)]
                                                                        : nullptr;
   }
+  // Another each time, as long as there may be more.
   Engine* engine(int index) {
     Device* const device = at(index);
     if (device == nullptr) return nullptr;
     const std::lock_guard guard(lock_);
-    if (device->engine == nullptr) {
-      auto opened = Engine::open(device->address);
+    if (device->engines.size() < kEngines) {
+      auto opened = Engine::open(device->address, endpoint::sharing_of(std::getenv("WEFT_NCCL_SHM")));
       if (!opened) {
         log(kLogWarn, "{}", opened.error());
         return nullptr;
       }
-      device->engine = std::move(*opened);
-      log(kLogInfo, "{} takes packets at {}", device->name, device->engine->address().text());
+      device->engines.push_back(std::move(*opened));
+      log(kLogInfo, "{} takes packets at {}", device->name, device->engines.back()->address().text());
     }
-    return device->engine.get();
+    return device->engines[device->turn++ % device->engines.size()].get();
   }
 
  private:
@@ -229,7 +233,7 @@ int lost(Channel& channel) { return failure(kRemoteError, "lost {}", channel.eng
 int send(void* comm, void* data, std::size_t bytes, void** request) {
   auto& channel = *static_cast<Channel*>(comm);
   *request = nullptr;
-  if (channel.engine->lost(channel)) return lost(channel);
+  if (channel.gone) return lost(channel);
   *request = channel.engine->send(channel, data, bytes);
   return kSuccess;
 }
@@ -238,7 +242,7 @@ int receive(void* comm, int n, void* data, std::size_t bytes, void** request) {
   auto& channel = *static_cast<Channel*>(comm);
   *request = nullptr;
   if (n != 1) return failure(kInvalidUsage, "{} receives together, and one was offered", n);
-  if (channel.engine->lost(channel)) return lost(channel);
+  if (channel.gone) return lost(channel);
   *request = channel.engine->receive(channel, data, bytes);
   return kSuccess;
 }
@@ -253,11 +257,14 @@ int test(void* what, int* done, int* sizes) {
   auto& request = *static_cast<Request*>(what);
   Channel& channel = *request.channel;
   *done = channel.engine->test(request) ? 1 : 0;
-  if (*done == 0) return channel.engine->lost(channel) ? lost(channel) : kSuccess;
-  if (request.error == transport::rdm::Error::peer_lost) return lost(channel);
-  if (request.error != transport::rdm::Error::none)
-    return failure(kInvalidUsage, "a message was longer than its receive of {} bytes", request.bytes);
-  if (sizes != nullptr) *sizes = static_cast<int>(request.bytes);
+  if (*done == 0) return channel.gone ? lost(channel) : kSuccess;
+  const transport::rdm::Error error = request.error;
+  const std::uint64_t bytes = request.bytes;
+  request.used = false;
+  if (error == transport::rdm::Error::peer_lost) return lost(channel);
+  if (error != transport::rdm::Error::none)
+    return failure(kInvalidUsage, "a message was longer than its receive of {} bytes", bytes);
+  if (sizes != nullptr) *sizes = static_cast<int>(bytes);
   return kSuccess;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
 #include "net/control.hpp"
 #include "provider/objects.hpp"
@@ -152,7 +153,8 @@ void Endpoint::move() {
   ends.clear();
 }
 
-void Endpoint::move_soon() {
+void Endpoint::move_soon(std::uint32_t peer) {
+  if (wire->shares_with(peer)) return wire->push();
   const Instant now = net::Node::now();
   if (now - called.load(std::memory_order_relaxed) < kSoon) return;
   called.store(now, std::memory_order_relaxed);
@@ -165,19 +167,23 @@ void Endpoint::progress() {
   move();
 }
 
+bool Endpoint::busy() const {
+  return sleepers > 0 || net::Node::now() - called.load(std::memory_order_relaxed) < 10 * kIdle;
+}
+
 // A process that computes is alive to its peers: acknowledgements and repeats do not wait for its next call.
 void Endpoint::help() {
   while (!stopping) {
     Instant wake = transport::kNever;
     {
       const std::lock_guard guard(lock);
-      wake = wire->node().next_wake();
+      wake = wire->timer();
+      if (!busy() && !wire->rest()) wake = 0;
     }
     const Instant left = std::max<Instant>(wake - net::Node::now(), 0) / net::kMillisecond;
-    pollfd wait[2] = {{stop.fd(), POLLIN, 0}, {wire->node().fd(), POLLIN, 0}};
-    const bool busy = sleepers > 0 || net::Node::now() - called.load(std::memory_order_relaxed) < 10 * kIdle;
+    pollfd wait[2] = {{stop.fd(), POLLIN, 0}, {wire->fd(), POLLIN, 0}};
     // Who polls needs no help; looking at the socket would only wake this thread for each packet.
-    poll(wait, busy ? 1 : 2, busy ? 1 : static_cast<int>(std::min<Instant>(left, kLongestSleep)));
+    poll(wait, busy() ? 1 : 2, busy() ? 1 : static_cast<int>(std::min<Instant>(left, kLongestSleep)));
     if (stopping || sleepers > 0 || net::Node::now() - called.load(std::memory_order_relaxed) < kIdle) continue;
     const std::lock_guard guard(lock);
     move();
@@ -201,7 +207,7 @@ namespace {
 void detach(Endpoint& ep) {
   for (Queue* each : {ep.transmit_queue, ep.receive_queue})
     if (each != nullptr) {
-      each->bell.forget(ep.wire->node().fd());
+      each->bell.forget(ep.wire->fd());
       std::erase(each->endpoints, &ep);
     }
   for (Counter* each : {ep.sends, ep.receives, ep.reads, ep.writes, ep.remote_reads, ep.remote_writes})
@@ -221,13 +227,15 @@ int close_endpoint(fid* fid) {
   const Instant end = net::Node::now() + kLinger;
   while (ep.enabled && !ep.wire->idle() && net::Node::now() < end) {
     ep.progress();
-    if (!ep.wire->idle()) ep.wire->node().wait(net::Node::now() + net::kMillisecond);
+    if (!ep.wire->idle()) ep.wire->wait(net::Node::now() + net::kMillisecond);
   }
   const net::NodeCounters& counters = ep.wire->node().counters();
-  FI_INFO(&the_provider, FI_LOG_EP_CTRL, "closed: %llu datagrams sent, %llu received; %llu and %llu bytes\n",
-          static_cast<unsigned long long>(counters.datagrams_out),
-          static_cast<unsigned long long>(counters.datagrams_in), static_cast<unsigned long long>(counters.bytes_out),
-          static_cast<unsigned long long>(counters.bytes_in));
+  const endpoint::LocalCounters shared = ep.wire->shared_counters();
+  const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
+  FI_INFO(&the_provider, FI_LOG_EP_CTRL,
+          "closed: %llu datagrams sent, %llu received; %llu and %llu bytes; by shared memory %llu and %llu bytes\n",
+          number(counters.datagrams_out), number(counters.datagrams_in), number(counters.bytes_out),
+          number(counters.bytes_in), number(shared.bytes_out), number(shared.bytes_in));
   detach(ep);
   fi_freeinfo(ep.info);
   delete &ep;
@@ -246,7 +254,7 @@ int bind_queue(Endpoint& ep, Queue& queue, std::uint64_t flags) {
   }
   if (std::ranges::find(queue.endpoints, &ep) != queue.endpoints.end()) return 0;
   queue.endpoints.push_back(&ep);
-  queue.bell.watch(ep.wire->node().fd());
+  queue.bell.watch(ep.wire->fd());
   return 0;
 }
 
@@ -352,7 +360,7 @@ int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** out, void* context
   if (info->src_addr != nullptr) to_address(info->src_addr, info->src_addrlen, local);
   transport::rdm::RdmConfig config;
   config.seed = net::random_number();
-  auto wire = Wire::open(local, config);
+  auto wire = Wire::open(local, config, endpoint::sharing_of(std::getenv("FI_WEFT_SHM")));
   if (!wire) {
     FI_WARN(&the_provider, FI_LOG_EP_CTRL, "no endpoint at %s: %s\n", local.text().c_str(), wire.error().c_str());
     return -FI_EADDRNOTAVAIL;

@@ -34,7 +34,7 @@ ssize_t post_it(Endpoint& ep, fi_addr_t to, void* context, std::uint64_t kind, s
   const bool taken = post(peer, request);
   if (!taken) ep.give_back(request);
   if (taken)
-    ep.move_soon();
+    ep.move_soon(peer);
   else
     ep.move();
   return taken ? 0 : -FI_EAGAIN;

@@ -137,6 +137,7 @@ struct Queue {
   std::vector<Endpoint*> endpoints;
   Bell bell;
   bool signaled = false;
+  bool armed = false;  // somebody may sleep on the bell
   std::atomic<std::uint32_t> polled_in_vain{0};
   void push(const Entry& entry);
 };
@@ -189,9 +190,10 @@ struct Endpoint {
   std::uint32_t take_request(const Request& request);
   void give_back(std::uint32_t request);
   void move();  // progress, and completions to where they are told
-  void move_soon();
+  void move_soon(std::uint32_t peer);
 
   void progress();
+  bool busy() const;  // somebody else moves things
   void help();
   void add_region(const Region& region);
   bool remove_region(std::uint64_t key);

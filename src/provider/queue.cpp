@@ -59,7 +59,8 @@ void Bell::set_alarm(Instant at) {
 void Queue::push(const Entry& entry) {
   const std::lock_guard guard(lock);
   entries.push_back(entry);
-  if (entries.size() == 1) bell.ring();
+  if (armed) bell.ring();  // a system call, which nobody who polls should pay for
+  armed = false;
 }
 
 bool arm(Queue& queue) {
@@ -67,12 +68,13 @@ bool arm(Queue& queue) {
   for (Endpoint* each : queue.endpoints) {
     each->progress();
     const std::lock_guard guard(each->lock);
-    if (each->wire) wake = std::min(wake, each->wire->node().next_wake());
+    if (each->wire) wake = std::min(wake, each->wire->rest() ? each->wire->timer() : 0);
   }
   queue.bell.set_alarm(wake);
   const std::lock_guard guard(queue.lock);
   if (!queue.entries.empty() || queue.signaled) return false;
   queue.bell.quiet();
+  queue.armed = true;
   return true;
 }
 

@@ -39,7 +39,7 @@ ssize_t send_it(Endpoint& ep, const Sending& what, std::uint64_t flags) {
   const bool taken = ep.wire->rdm().send(send);
   if (!taken) ep.give_back(request);
   if (taken)
-    ep.move_soon();
+    ep.move_soon(send.peer);
   else
     ep.move();
   return taken ? 0 : -FI_EAGAIN;
