@@ -719,6 +719,12 @@ TEST(Compare, WritesALineForEveryRunOfEveryVariant) {
   EXPECT_EQ(weft({"compare", kClos, "--vary", "transport.window=4,64", "--csv", kClos}).code, 2);
 }
 
+TEST(Sim, ALoadThatIsTooFineIsToldWhatWouldDo) {
+  const Outcome outcome = weft({"sim", kClos, "--pattern", "poisson", "--load", "0.47619%"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("a multiple of 1ppm"), std::string::npos) << outcome.err;
+}
+
 TEST(Compare, PoissonTrafficIsJudgedByItsTimes) {
   const Outcome outcome = weft({"compare", kClos, "--vary", "transport.window=4,64", "--pattern", "poisson", "--nodes",
                                 "64", "--size", "500kB", "--load", "70%", "--duration", "100us", "--seeds", "2"});
