@@ -19,6 +19,7 @@ constexpr std::uint64_t kMostHops = 20'000'000;
 constexpr std::uint64_t kPacket = 4096;
 constexpr std::uint64_t kHops = 5;  // of a packet, about
 constexpr std::uint32_t kGpus = 8;  // of a server
+constexpr std::uint32_t kAttempts = 100;
 
 class Draw {
  public:
@@ -40,8 +41,9 @@ struct Network {
   std::string above;  // a link above a leaf, for faults; empty: there is none
 };
 
-Network draw_network(Draw& draw) {
-  const std::uint32_t servers = draw.of({2u, 4u, 8u, 8u, 16u, 16u, 32u, 64u});
+std::uint32_t draw_servers(Draw& draw) { return draw.of({2u, 4u, 8u, 8u, 16u, 16u, 32u, 64u}); }
+
+Network draw_network(Draw& draw, std::uint32_t servers) {
   const std::uint32_t unit = std::max(1u, servers / draw.of({2u, 2u, 4u}));
   const std::uint32_t over = draw.of({1u, 1u, 2u, 4u, 8u});
   const std::uint32_t per_leaf = std::min(unit, draw.of({2u, 4u, 8u}));
@@ -136,9 +138,12 @@ std::shared_ptr<Design> read(const std::string& text) {
   return Design::read(source, "drawn", {}, catalog, diagnostics);
 }
 
-Scenario draw_once(Draw& draw) {
+// `networks`: where another one of as many servers is drawn from; null: from the same.
+Scenario draw_once(Draw& draw, Draw* networks) {
   Scenario made;
-  const Network network = draw_network(draw);
+  const std::uint32_t servers = draw_servers(draw);
+  Network network = draw_network(draw, servers);
+  if (networks != nullptr) network = draw_network(*networks, servers);
   const std::string transport = draw_transport(draw);
   const Operation operation = kOperations[draw.below(kOperations.size())];
   std::uint64_t bytes = std::uint64_t{1} << (16 + draw.below(13));
@@ -175,12 +180,28 @@ Scenario draw_once(Draw& draw) {
 }  // namespace
 
 Scenario draw_scenario(std::uint64_t seed) {
-  for (std::uint32_t attempt = 0; attempt < 100; ++attempt) {
+  for (std::uint32_t attempt = 0; attempt < kAttempts; ++attempt) {
     Draw draw(seed, attempt);
-    Scenario made = draw_once(draw);
+    Scenario made = draw_once(draw, nullptr);
     if (made.design != nullptr) return made;  // else its counts do not close
   }
   throw std::logic_error("no drawn cluster closes");
+}
+
+std::optional<Scenario> draw_rival(std::uint64_t seed) {
+  const Scenario first = draw_scenario(seed);
+  for (std::uint32_t attempt = 0; attempt < kAttempts; ++attempt) {
+    Draw draw(seed, attempt);
+    if (draw_once(draw, nullptr).design == nullptr) continue;
+    for (std::uint32_t other = 0; other < kAttempts; ++other) {
+      Draw again(seed, attempt);
+      Draw networks(seed, kAttempts + other);
+      Scenario made = draw_once(again, &networks);
+      if (made.design != nullptr && made.text != first.text && made.work.jobs[0].sizes == first.work.jobs[0].sizes)
+        return made;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace weft::bench

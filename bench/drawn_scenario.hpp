@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "experiment/experiment.hpp"
@@ -19,5 +20,7 @@ struct Scenario {
 };
 
 Scenario draw_scenario(std::uint64_t seed);
+// The same work on another network of as many servers; nothing: no other one closes.
+std::optional<Scenario> draw_rival(std::uint64_t seed);
 
 }  // namespace weft::bench

@@ -1,7 +1,10 @@
 // How far flow level and message level are from packets, on collectives that seeds draw (drawn_scenario.hpp). A row per
 // scenario, then the spread of the errors; fails when one of the limits is missed.
 //
-//   levels_bench [--seeds 1..40] [--show]     --show: the cluster file of each, too
+//   levels_bench [--seeds 1..40] [--pairs] [--show]
+//
+// --pairs: each work on a second network, too; no two that differ by more than 15 % in packets may change places.
+// --show: the cluster file of each.
 
 #include <fmt/format.h>
 
@@ -23,6 +26,7 @@ using experiment::Fidelity;
 
 constexpr double kMedian = 0.05, kMost = 0.10, kWorst = 0.25;  // of the packets' time
 constexpr double kUnknown = 0.05;                              // of all scenarios
+constexpr double kApart = 1.15;                                // that a level has to tell apart
 
 // The time of the first job; nothing: it is not known at this level, as `why` says.
 std::optional<double> time_at(bench::Scenario& scenario, Fidelity fidelity, std::string& about, std::string& why) {
@@ -66,6 +70,18 @@ struct Spread {
   }
 };
 
+// How often a level has two designs in another order than packets do.
+struct Order {
+  std::size_t pairs = 0;    // that differ enough
+  std::size_t changed = 0;  // places
+
+  void add(double first, double second, double packets_first, double packets_second) {
+    if (std::max(packets_first, packets_second) < kApart * std::min(packets_first, packets_second)) return;
+    ++pairs;
+    changed += (first < second) != (packets_first < packets_second);
+  }
+};
+
 bool parse_seeds(std::string_view text, std::uint64_t& first, std::uint64_t& last) {
   const std::size_t dots = text.find("..");
   if (dots == std::string_view::npos) return false;
@@ -79,16 +95,19 @@ bool parse_seeds(std::string_view text, std::uint64_t& first, std::uint64_t& las
 
 int main(int argc, char** argv) {
   std::uint64_t first = 1, last = 8;
-  bool show = false;
+  bool show = false, pairs = false;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--show") == 0) {
       show = true;
+    } else if (std::strcmp(argv[i], "--pairs") == 0) {
+      pairs = true;
     } else if (std::strcmp(argv[i], "--seeds") != 0 || ++i == argc || !parse_seeds(argv[i], first, last)) {
-      fmt::print(stderr, "usage: levels_bench [--seeds 1..40] [--show]\n");
+      fmt::print(stderr, "usage: levels_bench [--seeds 1..40] [--pairs] [--show]\n");
       return 2;
     }
   }
   Spread flow{"flow", {}, 0}, message{"message", {}, 0};
+  Order order[2];
   for (std::uint64_t seed = first; seed <= last; ++seed) {
     bench::Scenario scenario = bench::draw_scenario(seed);
     if (show) fmt::print("{}", scenario.text);
@@ -99,6 +118,9 @@ int main(int argc, char** argv) {
       continue;
     }
     fmt::print("{:5} {:10.1f}", seed, *packets);
+    std::string unused;
+    auto rival = pairs ? bench::draw_rival(seed) : std::nullopt;
+    const auto rival_packets = rival ? time_at(*rival, Fidelity::packet, unused, unused) : std::nullopt;
     for (Spread* level : {&flow, &message}) {
       why.clear();
       const auto time =
@@ -106,6 +128,9 @@ int main(int argc, char** argv) {
       if (time) {
         level->errors.push_back(std::abs(*time / *packets - 1));
         fmt::print(" {:10.1f} {:+6.1f}%", *time, 100 * (*time / *packets - 1));
+        const Fidelity fidelity = level == &flow ? Fidelity::flow : Fidelity::message;
+        if (const auto other = rival_packets ? time_at(*rival, fidelity, unused, unused) : std::nullopt)
+          order[level == &flow ? 0 : 1].add(*time, *other, *packets, *rival_packets);
       } else {
         ++level->unknown;
         fmt::print(" {:>18}", "not known");
@@ -117,5 +142,8 @@ int main(int argc, char** argv) {
   }
   const bool flows_ok = flow.print();
   const bool messages_ok = message.print();
-  return flows_ok && messages_ok ? 0 : 1;
+  for (std::size_t i = 0; pairs && i < std::size(order); ++i)
+    fmt::print("{:8} of {} pairs that differ by more than 15 %: {} change places   {}\n", i == 0 ? "flow" : "message",
+               order[i].pairs, order[i].changed, order[i].changed == 0 ? "ok" : "MISSED");
+  return flows_ok && messages_ok && order[0].changed + order[1].changed == 0 ? 0 : 1;
 }

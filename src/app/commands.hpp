@@ -48,6 +48,7 @@ struct CompareOptions {
   RunOptions run;
   std::string limit;
   std::uint32_t seeds = 1;
+  std::string csv;
 };
 int compare(const CompareOptions& options, Console& console);
 

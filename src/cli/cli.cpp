@@ -303,6 +303,8 @@ void add_compare(CLI::App& app, Verbs& verbs) {
   add_traffic(*command, options.work.traffic);
   add_collective(*command, options.work.collective);
   add_runs(*command, options.run, false, options.seeds, options.limit);
+  command->option_defaults()->group("Results");
+  command->add_option("--csv", options.csv, "a table with a line per run")->type_name("FILE.csv");
   command->parse_complete_callback([command, &options] { take_given(*command, options.work); });
   command->footer(
       "Of collectives the winner does the largest size first, of flows it has all\n"

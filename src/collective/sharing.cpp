@@ -182,7 +182,9 @@ Bandwidth Sharing::share_of_host(const Path& path) const {
   Bandwidth least{INT64_MAX};
   for (std::uint32_t i = 0; i < path.count; ++i) {
     const Part& part = parts_[path.parts[i]];
-    const Wide share = Wide{part.capacity.count()} * turns_ / std::max(1u, part.users);
+    const bool bounced = path.host_memory && part.port != kNoPort;
+    const Wide share =
+        Wide{part.capacity.count()} * turns_ / std::max(1u, part.users) * (bounced ? kBouncedPerMille : 1000) / 1000;
     least = Bandwidth(static_cast<std::int64_t>(std::min<Wide>(least.count(), share)));
   }
   return least;

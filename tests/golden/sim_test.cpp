@@ -706,6 +706,25 @@ TEST(Sim, AReadTakesARoundTripMoreThanAWrite) {
   EXPECT_LT(read["slowdown_max"], 1.2);
 }
 
+TEST(Compare, WritesALineForEveryRunOfEveryVariant) {
+  const Scratch scratch;
+  const InDirectory here(scratch.path());
+  const Outcome outcome = weft({"compare", kClos, "--vary", "transport.window=4,64", "--collective", "all_reduce",
+                                "--gpus", "16", "--sizes", "1MiB,2MiB", "--fidelity", "message", "--csv", "runs.csv"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const std::string table = read("runs.csv");
+  EXPECT_TRUE(table.starts_with("variant,seed,")) << table;
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 1 + 2 * 2) << table;
+  EXPECT_NE(table.find("\nwindow=64,1,"), std::string::npos) << table;
+  EXPECT_EQ(weft({"compare", kClos, "--vary", "transport.window=4,64", "--csv", kClos}).code, 2);
+}
+
+TEST(Sim, ALoadThatIsTooFineIsToldWhatWouldDo) {
+  const Outcome outcome = weft({"sim", kClos, "--pattern", "poisson", "--load", "0.47619%"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("a multiple of 1ppm"), std::string::npos) << outcome.err;
+}
+
 TEST(Compare, PoissonTrafficIsJudgedByItsTimes) {
   const Outcome outcome = weft({"compare", kClos, "--vary", "transport.window=4,64", "--pattern", "poisson", "--nodes",
                                 "64", "--size", "500kB", "--load", "70%", "--duration", "100us", "--seeds", "2"});

@@ -27,6 +27,11 @@ Quantity<Dimension> read(const std::string& text, std::string_view option, std::
                          spec::Diagnostics& diagnostics) {
   const auto value = parse<Dimension>(text);
   if (value && value->count() > 0) return *value;
+  if (!value && value.error() == UnitFault::not_exact) {
+    diagnostics.add(Error::not_exact, {}, fmt::format("{} cannot be '{}'", option, text),
+                    fmt::format("a multiple of {}", exact(Quantity<Dimension>(1))));
+    return Quantity<Dimension>(1);
+  }
   diagnostics.add(Error::wrong_type, {}, fmt::format("{} cannot be '{}'", option, text),
                   fmt::format("for example {} {}", option, example));
   return Quantity<Dimension>(1);

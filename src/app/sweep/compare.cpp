@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "app/commands.hpp"
+#include "app/output.hpp"
 #include "app/session.hpp"
 #include "app/show/shown_costs.hpp"
 #include "app/sim/experiment_options.hpp"
@@ -13,6 +14,7 @@
 #include "app/sweep/compared_run.hpp"
 #include "base/text.hpp"
 #include "report/comparison.hpp"
+#include "report/sweep.hpp"
 #include "report/table.hpp"
 
 namespace weft::app {
@@ -216,6 +218,14 @@ int run_round(std::uint64_t seed, std::vector<Candidate>& candidates, Console& c
   return worst;
 }
 
+// A line for each run, or for each row of its collectives.
+int write_csv(const CompareOptions& options, const std::vector<Candidate>& candidates, Console& console) {
+  if (options.csv.empty()) return kFine;
+  report::Sweep runs{{"variant"}, {}};
+  for (const Candidate& each : candidates) runs.points.push_back({{each.variant.label}, each.variant, "", ""});
+  return write_output(options.csv, console, [&](std::ostream& out) { report::write_sweep_csv(runs, out); });
+}
+
 // What is finished; nobody wins where an interrupted round is all there is.
 void print(const CompareOptions& options, std::vector<Candidate>& candidates, bool interrupted, Console& console) {
   std::vector<Variant> variants;
@@ -254,6 +264,11 @@ int compare(const CompareOptions& options, Console& console) {
   if (report(diagnostics, options.input, console)) return kYourInput;
   std::vector<Candidate> candidates;
   if (!load(recipes, candidates, console)) return kYourInput;
+  std::vector<NamedFile> read = {{"--matrix", options.work.traffic.matrix}};
+  for (const Candidate& each : candidates) read.push_back({"", each.session->file()});
+  for (const std::string& why : file_conflicts(read, {{"--csv", options.csv}}))
+    diagnostics.add(Error::contradiction, {}, why, "another name");
+  if (report(diagnostics, options.input, console)) return kYourInput;
 
   const CtrlC ctrl_c;
   int code = kFine;
@@ -269,11 +284,12 @@ int compare(const CompareOptions& options, Console& console) {
   }
   const std::size_t seeds = candidates[0].variant.runs.size();
   const bool interrupted = code == kInterrupted;
+  const int written = write_csv(options, candidates, console);
   print(options, candidates, interrupted, console);
   if (interrupted)
     console.err << fmt::format("interrupted: the result is {}\n",
                                options.seeds > 1 ? fmt::format("of {} of {} seeds", seeds, options.seeds) : "partial");
-  return code;
+  return code == kFine ? written : code;
 }
 
 }  // namespace weft::app
