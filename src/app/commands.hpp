@@ -80,8 +80,9 @@ struct WhyOptions {
   std::size_t table = 0;             // of several, from 1; 0: the slowest
   std::uint32_t gpus = 0;
   CollectiveOptions collective;
-  std::string size;   // without a measurement: of the collective that is explained; empty: the largest of the file's
-  bool fast = false;  // likewise: the network as flows and not as packets
+  std::string size;     // without a measurement: of the collective that is explained; empty: the largest of the file's
+  bool fast = false;    // likewise: the network as flows and not as packets
+  std::string profile;  // of PyTorch, of a step of training
 
   bool is_about_a_measurement() const;
 };
@@ -117,8 +118,9 @@ struct SweepOptions {
   RunOptions run;  // `threads`: runs at a time, 0: one per core
   std::string limit;
   std::uint32_t seeds = 1;
-  std::string out;  // a file of finished runs, which are not run again
-  std::string csv;  // a file
+  std::string out;   // a file of finished runs, which are not run again
+  std::string csv;   // a file
+  std::string plot;  // likewise, of training: where the time goes at each point, as SVG
 };
 int sweep(const SweepOptions& options, Console& console);
 

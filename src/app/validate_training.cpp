@@ -1,6 +1,7 @@
 // Published training steps of a folder against what the simulator says.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -47,9 +48,12 @@ int validate_training(const ValidateOptions& options, Console& console) {
                          {"median %", true},
                          {"9 of 10", true},
                          {"worst", true},
+                         {"left out: median", true},
+                         {"9 of 10", true},
                          {"blind: median", true},
                          {"9 of 10", true},
                          {"worst", true}});
+  std::vector<double> medians;
   bool failed = false;
   for (const truth::TrainingTable& table : tables) {
     for (const std::string& each : table.wrong) console.err << each << "\n";
@@ -58,9 +62,11 @@ int validate_training(const ValidateOptions& options, Console& console) {
     if (options.rows) print_training_rows(table, options.json, console);
     const truth::Errors now = table.errors();
     const truth::Errors blind = table.blind_errors();
+    const truth::Errors left_out = truth::left_out_errors(tables, table);
+    if (!now.relative.empty()) medians.push_back(now.median());
     summary.add({table.name, fmt::format("{}", table.rows.size()), fmt::format("{}", now.relative.size()),
-                 percents(now.median()), percents(now.p90()), percents(now.worst()), percents(blind.median()),
-                 percents(blind.p90()), percents(blind.worst())});
+                 percents(now.median()), percents(now.p90()), percents(now.worst()), percents(left_out.median()),
+                 percents(left_out.p90()), percents(blind.median()), percents(blind.p90()), percents(blind.worst())});
     if (options.json)
       console.out << nlohmann::ordered_json({{"record", "training_validation"},
                                              {"version", 1},
@@ -70,13 +76,19 @@ int validate_training(const ValidateOptions& options, Console& console) {
                                              {"median", now.median()},
                                              {"p90", now.p90()},
                                              {"worst", now.worst()},
+                                             {"left_out_median", left_out.median()},
+                                             {"left_out_p90", left_out.p90()},
                                              {"blind_median", blind.median()},
                                              {"blind_p90", blind.p90()},
                                              {"blind_worst", blind.worst()}})
                          .dump()
                   << "\n";
   }
-  if (!options.json) console.out << summary.text(console.width, console.colour_out);
+  if (!options.json && !medians.empty()) {
+    std::sort(medians.begin(), medians.end());
+    console.out << summary.text(console.width, console.colour_out)
+                << fmt::format("median of the tables' medians: {} %\n", percents(truth::Errors{medians}.median()));
+  }
   return failed ? kYourInput : kFine;
 }
 

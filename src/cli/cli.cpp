@@ -255,7 +255,9 @@ void add_sim(CLI::App& app, Verbs& verbs) {
   add_input(*command, verbs.sim.input, true);
   add_traffic(*command, verbs.sim.work.traffic);
   add_collective(*command, verbs.sim.work.collective);
-  command->add_option("--plot", verbs.sim.work.collective.plot, "of a collective: bandwidth against size, as SVG")
+  command
+      ->add_option("--plot", verbs.sim.work.collective.plot,
+                   "of a collective: bandwidth against size; of training: stages by time; as SVG")
       ->type_name("FILE");
   add_runs(*command, verbs.sim.run, true, verbs.sim.seeds, verbs.sim.limit);
   command->parse_complete_callback([command, &verbs] { take_given(*command, verbs.sim.work); });
@@ -347,7 +349,8 @@ void add_validate(CLI::App& app, Verbs& verbs) {
 
 void add_why(CLI::App& app, Verbs& verbs) {
   app::WhyOptions& options = verbs.why;
-  CLI::App* command = app.add_subcommand("why", "say why a collective is slow, measured or simulated");
+  CLI::App* command =
+      app.add_subcommand("why", "say why a collective or a training step is slow, measured or simulated");
   add_input(*command, options.input, true);
   command->add_option("--topo", options.input.topology, "NCCL's topology file of a server")->type_name("FILE.xml");
   command->add_option("--smi", options.smi, "what nvidia-smi topo -m prints, instead")->type_name("FILE");
@@ -372,6 +375,8 @@ void add_why(CLI::App& app, Verbs& verbs) {
   command->add_option("--size,--sizes", options.size, "of a simulated one; default: the largest of the file's")
       ->option_text("SIZE");
   command->add_flag("--fast", options.fast, "the network of a simulated one as flows, not packets");
+  command->add_option("--profile", options.profile, "PyTorch's profiler of a training step, beside the file's job")
+      ->type_name("FILE.json[.gz]");
   command->parse_complete_callback([command, &options] {
     options.collective.given =
         given(*command, {"--per-server", "--on", "--beside", "--split", "--skew", "--slow-rank", "--algorithms",
@@ -379,13 +384,15 @@ void add_why(CLI::App& app, Verbs& verbs) {
   });
   command->footer(
       "With a measurement, log or topology it ranks what explains the figures. Without,\n"
-      "it says where the time of a simulated collective goes and what would help.\n"
+      "it says where the time of a simulated collective goes and what would help; of a\n"
+      "file with `run: [{training: ...}]` what the step waits for.\n"
       "\n"
       "Examples:\n"
       "  weft why --topo system.xml --measured out.txt --nodes 4 --log nccl.log\n"
       "  weft why --smi topo-m.txt --measured out.txt --expect 100GB/s\n"
       "  weft why acp.weft.yaml --nodes 4 --busbw 1GiB=47GB/s --env NCCL_ALGO=Ring\n"
-      "  weft why acp.weft.yaml --collective all_reduce --gpus 64 --size 1GiB");
+      "  weft why acp.weft.yaml --collective all_reduce --gpus 64 --size 1GiB\n"
+      "  weft why h200-64.weft.yaml --profile trace.json.gz");
 }
 
 void add_plan(CLI::App& app, Verbs& verbs) {
@@ -447,6 +454,7 @@ void add_sweep(CLI::App& app, Verbs& verbs) {
   command->option_defaults()->group("Results");
   command->add_option("--out", options.out, "keeps finished runs; run again to go on")->type_name("FILE.jsonl");
   command->add_option("--csv", options.csv, "a table with a line per run")->type_name("FILE.csv");
+  command->add_option("--plot", options.plot, "of training: where the time goes at each point")->type_name("FILE.svg");
   command->footer(
       "Every point is the cluster with its values --set, run as weft sim would. The\n"
       "best has all traffic done first, or in an open loop (poisson, --arrivals) the\n"

@@ -17,8 +17,8 @@ const std::vector<Tile> kBlackwellTiles = {{256, 256}, {256, 192}, {192, 256}, {
 
 // Tensor cores of a multiprocessor do 2,048 (Ampere), 4,096 (Hopper) and 8,192 (Blackwell) operations in 16 bits per
 // clock, and its special function units 16 exponentials (CUDA C++ Programming Guide, arithmetic throughput).
-// Blackwell under steady load was not measured, and is taken to fall as Hopper does; FlashAttention-2 has half of
-// Hopper's share there, since the peak has doubled and its instructions have not become faster.
+// Blackwell under steady load was not measured: `steady` follows from whole steps of Megatron-Bridge on B200, GB200 and
+// GB300 (truth/training), which differ in watts; FlashAttention-2 has half of Hopper's share there, since the peak has doubled and its instructions have not become faster.
 Constants make() {
   Constants all;
   all.generations = {
@@ -69,7 +69,7 @@ Constants make() {
        .memory = 850,
        .attention = 1170,
        .flash2 = 250,
-       .steady = 855},
+       .steady = 750},
   };
   // AWS publishes no kernel times. NeuronCores work on tiles of 128 x 512; everything else is Hopper's.
   Generation trainium = all.generations[1];
@@ -92,6 +92,7 @@ Constants make() {
                 .group_ns = 9'460,
                 .tail = 400,
                 .flash2_tail = 503,
+                .triton = 710,  // "1.3 to 1.5 times faster": FlashAttention-2's paper and README
                 .backward = 760,
                 .backward_fill = 1'440,
                 .resting_power = 176,

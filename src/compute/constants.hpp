@@ -47,6 +47,7 @@ struct Common {
   std::int64_t group_ns;     // and the kernel before them that writes their addresses
   std::int64_t tail;         // per mille of the longest tile of causal attention that others wait for at the end,
   std::int64_t flash2_tail;  // and forward with FlashAttention-2, which does not begin with the longest
+  std::int64_t triton;       // per mille of FlashAttention-2's rate that the first one in Triton has
   std::int64_t backward;     // per mille of attention's rate that its backward kernels have
   std::int64_t
       backward_fill;  // per mille of the time for a block of queries that a block of keys takes to begin and end

@@ -147,7 +147,7 @@ std::int64_t forward_flops_of(const Attention& attention) {
 
 Bytes bytes_of(const Gemm& gemm) {
   const std::int64_t read = (gemm.m + gemm.n) * gemm.k * bits_of(gemm.precision) / 8;
-  return Bytes(gemm.groups * (read + 2 * gemm.m * gemm.n));
+  return Bytes(gemm.groups * (read + gemm.result_bytes * gemm.m * gemm.n));
 }
 
 Bytes bytes_of(const OptimizerStep& step) {
@@ -167,7 +167,7 @@ Kernels::Kernels(const model::GpuKind& gpu, Load load, const Constants& constant
       memory_(gpu.memory_bandwidth.value_or(gigabits_per_second(8'000))),
       multiprocessors_(gpu.multiprocessors.value_or(100)) {
   const auto watts = static_cast<std::int64_t>(Wide{gpu.power.count()} * kSecond / bf16_.count());  // per PFLOP/s
-  power_ = std::min<std::int64_t>(1000, watts * 1000 / generation_.watts_per_pflop);
+  power_ = watts * 1000 / generation_.watts_per_pflop;
   if (load != Load::rested) *this = under(load == Load::steady ? 1000 : common_.tensor_share);
   const auto& measured = generation_.measured;
   if (!generation_.scaled.empty())
@@ -196,8 +196,9 @@ Duration Kernels::tiled(const Gemm& gemm, Tile tile, std::int64_t split) const {
   const Wide products = Wide{2} * divided_up(gemm.k, split) *
                         (10 * tile.rows * tile.columns + generation_.tile_border * (tile.rows + tile.columns));
   const Duration busy = time_of(products * multiprocessors_ * 100, Wide{peak(gemm.precision).count()} * clocks_, share);
-  const Duration store = time_of(Wide{16} * tile.rows * tile.columns * multiprocessors_ * common_.exposed,
-                                 Wide{memory_.count()} * generation_.memory, 1000);
+  const Duration store =
+      time_of(Wide{8} * gemm.result_bytes * tile.rows * tile.columns * multiprocessors_ * common_.exposed,
+              Wide{memory_.count()} * generation_.memory, 1000);
   Duration time = (busy + store + nanoseconds(generation_.tile_ns)) * waves;
   // Parts of a sum are written in 32 bits and added by another kernel.
   if (split > 1) time += memory_bound(Bytes(4 * split * gemm.groups * gemm.m * gemm.n));
@@ -205,6 +206,12 @@ Duration Kernels::tiled(const Gemm& gemm, Tile tile, std::int64_t split) const {
 }
 
 Duration Kernels::gemm(const Gemm& gemm) const {
+  const auto [at, is_new] = known_.try_emplace(gemm);
+  if (is_new) at->second = untimed(gemm);
+  return at->second;
+}
+
+Duration Kernels::untimed(const Gemm& gemm) const {
   Duration best{INT64_MAX};
   // Kernels for groups have the largest tiles only, and whole sums.
   const std::size_t tiles = in_tables(gemm) ? 2 : generation_.tiles.size();
@@ -219,9 +226,10 @@ Duration Kernels::gemm(const Gemm& gemm) const {
 // A multiprocessor has a block of queries (backward: of keys) and goes through the blocks that it sees; products and
 // exponentials of one block follow each other.
 Duration Kernels::fused(const Attention& each, bool backward) const {
-  const bool flash2 = each.kernel == AttentionKernel::flash2;
+  const bool triton = each.kernel == AttentionKernel::triton;
+  const bool flash2 = each.kernel == AttentionKernel::flash2 || triton;
   const std::int64_t share = (flash2 ? generation_.attention * generation_.flash2 / 1000 : generation_.attention) *
-                             (backward ? common_.backward : 1000) / 1000;
+                             (backward ? common_.backward : 1000) / 1000 * (triton ? common_.triton : 1000) / 1000;
   // FlashAttention-2 has Ampere's instructions, for which exponentials are cheaper.
   const std::int64_t softmax =
       flash2 ? std::min<std::int64_t>(generation_.softmax_flops, 128) : generation_.softmax_flops;
@@ -257,9 +265,12 @@ Duration Kernels::unfused(const Attention& each, bool backward) const {
   const auto product = [&](std::int64_t m, std::int64_t n, std::int64_t over) {
     return gemm({m, n, over, heads, each.precision, true});
   };
-  if (!backward) return product(q, k, each.head_dim) + memory_bound(Bytes(4 * scores)) + product(q, each.value_dim, k);
-  return product(q, k, each.value_dim) + product(k, each.value_dim, q) + memory_bound(Bytes(6 * scores)) +
-         product(q, each.head_dim, k) + product(k, each.head_dim, q);
+  if (!backward)
+    return product(q, k, each.head_dim) + memory_bound(Bytes(each.score_bytes * scores)) +
+           product(q, each.value_dim, k);
+  return product(q, k, each.value_dim) + product(k, each.value_dim, q) +
+         memory_bound(Bytes(each.score_backward_bytes * scores)) + product(q, each.head_dim, k) +
+         product(k, each.head_dim, q);
 }
 
 Duration Kernels::attention_forward(const Attention& attention) const {
@@ -280,12 +291,14 @@ Duration Kernels::paced(Duration busy, std::int64_t kernels) const { return std:
 
 Kernels Kernels::under(std::int64_t tensor_share) const {
   Kernels loaded = *this;
+  loaded.known_.clear();
   loaded.clocks_ = clocks_of(power_, tensor_share, generation_.steady, common_);
   return loaded;
 }
 
 Kernels Kernels::beside(std::int64_t multiprocessors, Bandwidth memory) const {
   Kernels rest = *this;
+  rest.known_.clear();
   rest.multiprocessors_ = std::max<std::int64_t>(1, multiprocessors_ - multiprocessors);
   const auto left = [&](Compute all) {
     return Compute(static_cast<std::int64_t>(Wide{all.count()} * rest.multiprocessors_ / multiprocessors_));

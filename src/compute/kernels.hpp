@@ -3,7 +3,9 @@
 // clock. Times are what the GPU is busy; what the host takes to launch is `launch`. docs/compute.md says the laws, the
 // constants and how far both are off.
 
+#include <compare>
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "base/units.hpp"
@@ -24,9 +26,12 @@ struct Gemm {
   std::int64_t groups = 1;
   Precision precision = Precision::bf16;
   bool batched = false;
+  std::int64_t result_bytes = 2;  // that are moved for an element of C: more where it is added to what is there
+
+  auto operator<=>(const Gemm&) const = default;
 };
 
-enum class AttentionKernel : std::uint8_t { unfused, flash2, flash3, cudnn };
+enum class AttentionKernel : std::uint8_t { unfused, flash2, flash3, cudnn, triton };
 
 struct Attention {
   std::int64_t batch = 1;
@@ -40,6 +45,9 @@ struct Attention {
   std::int64_t window = 0;       // keys that a query sees at most; 0: all
   AttentionKernel kernel = AttentionKernel::flash2;
   Precision precision = Precision::bf16;
+  // Bytes that are moved for a score between the products of attention that is not fused.
+  std::int64_t score_bytes = 4;
+  std::int64_t score_backward_bytes = 6;
 };
 
 // How a kernel that is bound by memory goes through it: what it gets of the bandwidth that copying has.
@@ -96,7 +104,8 @@ class Kernels {
   // How long `kernels` that take `busy` together last when the host launches each: it may be too slow for them.
   Duration paced(Duration busy, std::int64_t kernels) const;
 
-  // The same GPU when tensor cores work in so many per mille of the time, where that is known.
+  // The same GPU when tensor cores work in so many per mille of the time, where that is known. One object is one
+  // thread's: what was timed is kept.
   Kernels under(std::int64_t tensor_share) const;
   // The same GPU while communication beside it has so many of its multiprocessors and so much of its memory's
   // bandwidth.
@@ -107,6 +116,7 @@ class Kernels {
   const std::string& basis() const { return basis_; }
 
  private:
+  Duration untimed(const Gemm& gemm) const;
   Duration tiled(const Gemm& gemm, Tile tile, std::int64_t split) const;
   Duration fused(const Attention& attention, bool backward) const;
   Duration unfused(const Attention& attention, bool backward) const;
@@ -121,6 +131,7 @@ class Kernels {
   Bandwidth memory_;
   std::int64_t multiprocessors_;
   std::string basis_;
+  mutable std::map<Gemm, Duration> known_;  // layers are alike, and so are layouts of a search
 };
 
 }  // namespace weft::compute

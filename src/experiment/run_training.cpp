@@ -103,6 +103,15 @@ std::int64_t domain_of(const model::Cluster& cluster) {
   return group.spec.gpus * (group.spec.scale_up ? group.spec.scale_up->servers : 1);
 }
 
+Bandwidth host_rate(const model::Cluster& cluster) {
+  const model::Group& group = cluster.groups[0];
+  const model::ServerKind& server = group.spec;
+  if (server.host_link) return server.host_link->one_way();
+  const std::int64_t sharing =
+      server.pcie_switches > 0 ? std::max<std::int64_t>(1, server.gpus / server.pcie_switches) : 1;
+  return group.pcie.one_way(server.pcie_lanes) / sharing;
+}
+
 const model::GpuKind* gpu_of(const model::Cluster& cluster, const TrainingRun& run) {
   std::int64_t left = gpus_of(cluster, run);
   const model::GpuKind& first = cluster.groups[0].spec.gpu;
@@ -172,11 +181,11 @@ Outcome run_training(const Design& design, const Training& work, const Experimen
   result.layout = *training::layout_of(run, gpus, domain_of(cluster));
   TimedGroups groups(design, experiment, *stack_of(as_job(run, cluster), cluster, nothing), watch);
   GroupTimes times(groups, result.layout);
-  result.step = training::time_step(run, result.layout, kernels, *gpu.multiprocessors, slow_of(run, gpus, nothing),
-                                    times, experiment.wanted.messages > 0);
+  result.step = training::time_step(run, result.layout, {kernels, *gpu.multiprocessors, host_rate(cluster)},
+                                    slow_of(run, gpus, nothing), times, experiment.wanted.messages > 0);
   result.exchanges = times.exchanges();
   result.memory = gpu.memory;
-  result.peak_flops = static_cast<double>(kernels.peak(static_cast<compute::Precision>(run.precision)).count());
+  result.peak_flops = static_cast<double>(kernels.peak(training::precision_of(run.precision)).count());
   result.basis = kernels.basis();
   const fabric::Costs costs = fabric::summarise(design.fabric()).costs;
   const double of_cluster = static_cast<double>(gpus) / static_cast<double>(cluster.gpus);

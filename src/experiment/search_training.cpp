@@ -105,7 +105,8 @@ class Search {
     }
     ++out_.tried;
     GroupTimes times(groups_, *layout);
-    training::Step step = training::time_step(run, *layout, kernels_, *gpu_.multiprocessors, {}, times, false);
+    training::Step step = training::time_step(
+        run, *layout, {kernels_, *gpu_.multiprocessors, host_rate(design_.cluster())}, {}, times, false);
     if (times.stuck()) return;
     const auto slower = [](const TrainingCandidate& each, Duration time) { return each.step.time < time; };
     const auto at = std::lower_bound(out_.best.begin(), out_.best.end(), step.time, slower);
@@ -156,7 +157,7 @@ std::string bound_by(const training::Step& step) {
     losses.emplace_back(parts.exposed[i], fmt::format("{} groups", enum_name(static_cast<training::Group>(i))));
   losses.emplace_back(parts.bubble, "other stages");
   losses.emplace_back(parts.beside, "communication beside computing");
-  losses.emplace_back(parts.launching, "the host");
+  losses.emplace_back(parts.launching + parts.gaps + parts.host, "the host");
   losses.emplace_back(parts.computing[static_cast<std::size_t>(training::Part::recompute)], "recomputing");
   std::sort(losses.begin(), losses.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string text;

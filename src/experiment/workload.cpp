@@ -77,8 +77,13 @@ std::uint64_t fingerprint_of(const Training& work) {
                                   run.parallel.expert,
                                   run.parallel.data.value_or(0),
                                   std::int64_t{run.parallel.sequence},
+                                  run.parallel.shard.value_or(0),
                                   run.virtual_stages,
                                   run.gradient_bytes,
+                                  std::int64_t{run.compile},
+                                  std::int64_t{run.dropout},
+                                  run.moe.imbalance,
+                                  run.jitter,
                                   std::int64_t{run.cuda_graphs},
                                   std::int64_t{run.overlap.tensor},
                                   std::int64_t{run.overlap.pipeline},
@@ -86,7 +91,8 @@ std::uint64_t fingerprint_of(const Training& work) {
                                   std::int64_t{run.overlap.expert}})
     all.add(static_cast<std::uint64_t>(each));
   for (const std::string_view each : {enum_name(run.schedule), enum_name(run.sharding), enum_name(run.recompute),
-                                      enum_name(run.precision), enum_name(run.attention), enum_name(run.optimizer)})
+                                      enum_name(run.precision), enum_name(run.attention), enum_name(run.optimizer),
+                                      enum_name(run.framework), enum_name(run.offload), enum_name(run.moe.dispatcher)})
     all.add(each);
   if (const auto& experts = model.experts)
     for (const std::int64_t each :

@@ -66,23 +66,51 @@ constexpr auto names_of(Sharding) {
       {{none, "none"}, {zero1, "zero1"}, {zero2, "zero2"}, {zero3, "zero3"}, {hybrid, "hybrid"}});
 }
 
-enum class Recompute { none, selective, full };
+enum class Recompute { none, selective, operators, full };
 constexpr auto names_of(Recompute) {
   using enum Recompute;
-  return std::to_array<EnumName<Recompute>>({{none, "none"}, {selective, "selective"}, {full, "full"}});
+  return std::to_array<EnumName<Recompute>>(
+      {{none, "none"}, {selective, "selective"}, {operators, "operators"}, {full, "full"}});
 }
 
-enum class TrainingPrecision { bf16, fp8, mxfp8, nvfp4 };
+enum class TrainingPrecision { bf16, fp8, mxfp8, nvfp4, fp16 };
 constexpr auto names_of(TrainingPrecision) {
   using enum TrainingPrecision;
-  return std::to_array<EnumName<TrainingPrecision>>({{bf16, "bf16"}, {fp8, "fp8"}, {mxfp8, "mxfp8"}, {nvfp4, "nvfp4"}});
+  return std::to_array<EnumName<TrainingPrecision>>(
+      {{bf16, "bf16"}, {fp8, "fp8"}, {mxfp8, "mxfp8"}, {nvfp4, "nvfp4"}, {fp16, "fp16"}});
 }
 
-enum class AttentionKind { unfused, flash2, flash3, cudnn };
+// Whose kernels run between matrix products.
+enum class Framework { megatron, pytorch };
+constexpr auto names_of(Framework) {
+  using enum Framework;
+  return std::to_array<EnumName<Framework>>({{megatron, "megatron"}, {pytorch, "pytorch"}});
+}
+
+// What is kept in host memory.
+enum class Offload { none, optimizer, parameters };
+constexpr auto names_of(Offload) {
+  using enum Offload;
+  return std::to_array<EnumName<Offload>>({{none, "none"}, {optimizer, "optimizer"}, {parameters, "parameters"}});
+}
+
+enum class Dispatcher { alltoall, allgather, deepep };
+constexpr auto names_of(Dispatcher) {
+  using enum Dispatcher;
+  return std::to_array<EnumName<Dispatcher>>({{alltoall, "alltoall"}, {allgather, "allgather"}, {deepep, "deepep"}});
+}
+
+// How tokens come to their experts.
+struct MoeSpec {
+  Dispatcher dispatcher = Dispatcher::alltoall;
+  std::int64_t imbalance = 100;  // per cent of the mean that the busiest GPU gets
+};
+
+enum class AttentionKind { unfused, flash2, flash3, cudnn, triton };
 constexpr auto names_of(AttentionKind) {
   using enum AttentionKind;
   return std::to_array<EnumName<AttentionKind>>(
-      {{unfused, "unfused"}, {flash2, "flash2"}, {flash3, "flash3"}, {cudnn, "cudnn"}});
+      {{unfused, "unfused"}, {flash2, "flash2"}, {flash3, "flash3"}, {cudnn, "cudnn"}, {triton, "triton"}});
 }
 
 enum class OptimizerKind { adam, sgd, lamb };
@@ -98,6 +126,7 @@ struct ParallelSpec {
   std::int64_t expert = 1;
   std::optional<std::int64_t> data;  // nothing: what is left
   bool sequence = true;
+  std::optional<std::int64_t> shard;  // nothing: as the sharding says
 };
 
 struct OverlapSpec {
@@ -122,7 +151,13 @@ struct TrainingRun {
   AttentionKind attention = AttentionKind::flash2;
   OptimizerKind optimizer = OptimizerKind::adam;
   std::int64_t gradient_bytes = 4;
+  Framework framework = Framework::megatron;
+  bool compile = false;
+  bool dropout = false;
   bool cuda_graphs = false;
+  Offload offload = Offload::none;
+  MoeSpec moe;
+  std::int64_t jitter = 0;  // per mille
   OverlapSpec overlap;
   std::string stack;
   std::vector<std::string> slow_ranks;

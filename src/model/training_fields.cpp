@@ -122,6 +122,12 @@ const Table& table_of<ParallelSpec>() {
                  {.text = "Norms and residuals are cut along the sequence where matrices are cut: all-gather and "
                           "reduce-scatter instead of all-reduce.",
                   .fallback = "true"})
+          .field("shard", &ParallelSpec::shard,
+                 {.text = "GPUs over which `sharding` cuts; the copies beyond keep the same. Default: all copies, with "
+                          "`hybrid` those of a scale-up domain.",
+                  .example = "8",
+                  .min = 1,
+                  .max = kMaxGpus})
           .build();
   return table;
 }
@@ -139,6 +145,24 @@ const Table& table_of<OverlapSpec>() {
                  {.text = "Gradients and parameters go beside the backward and forward pass.", .fallback = "true"})
           .field("expert", &OverlapSpec::expert,
                  {.text = "All-to-all of experts beside computing of another micro-batch.", .fallback = "false"})
+          .build();
+  return table;
+}
+
+template <>
+const Table& table_of<MoeSpec>() {
+  static const Table table =
+      TableOf<MoeSpec>("moe", "How tokens come to their experts.")
+          .field(
+              "dispatcher", &MoeSpec::dispatcher,
+              {.text = "`alltoall` sends a token once for each expert it visits, `allgather` all tokens to all GPUs of "
+                       "the group, `deepep` a token once to each scale-up domain (or GPU) that has one of them.",
+               .fallback = "alltoall"})
+          .field("imbalance", &MoeSpec::imbalance,
+                 {.text = "Per cent of the mean that the busiest GPU of a group gets: the others wait for it.",
+                  .fallback = "100",
+                  .min = 100,
+                  .max = 10'000})
           .build();
   return table;
 }
@@ -171,13 +195,40 @@ const Table& table_of<TrainingRun>() {
                   .fallback = "zero1"})
           .field("recompute", &TrainingRun::recompute,
                  {.text = "What is computed again in the backward pass instead of kept: `selective` the inside of "
-                          "attention, `full` whole layers.",
+                          "attention (nothing where it is fused), `operators` every second matrix and all that is "
+                          "between matrices (torchtitan's selective checkpoints), `full` whole layers.",
                   .fallback = "none"})
-          .field("precision", &TrainingRun::precision, {.text = "Of matrix products.", .fallback = "bf16"})
-          .field("attention", &TrainingRun::attention, {.text = "Kernel of attention.", .fallback = "flash2"})
+          .field(
+              "precision", &TrainingRun::precision,
+              {.text = "Of matrix products. `fp16` is `bf16` with a scaled loss, whose gradients are scaled back and "
+                       "looked through before the optimizer.",
+               .fallback = "bf16"})
+          .field("attention", &TrainingRun::attention, {.text = "Kernel of attention; `triton` is FlashAttention as it was written in Triton in 2022.",
+                  .fallback = "flash2"})
           .field("optimizer", &TrainingRun::optimizer, {.text = "What updates parameters.", .fallback = "adam"})
           .field("gradient_bytes", &TrainingRun::gradient_bytes,
                  {.text = "Of a gradient, where it is summed up and sent.", .fallback = "4", .min = 2, .max = 4})
+          .field(
+              "framework", &TrainingRun::framework,
+              {.text = "Whose kernels run between matrix products: `megatron` fused ones (Apex, Transformer Engine), "
+                       "`pytorch` one for each operator.",
+               .fallback = "megatron"})
+          .field("compile", &TrainingRun::compile,
+                 {.text = "`torch.compile`: operators of `pytorch` are fused.", .fallback = "false"})
+          .field(
+              "dropout", &TrainingRun::dropout,
+              {.text = "Dropout behind each block and, where attention is not fused, inside it.", .fallback = "false"})
+          .field("offload", &TrainingRun::offload,
+                 {.text = "What is kept in host memory: `optimizer` its states, `parameters` these too; either is "
+                          "updated by the CPU.",
+                  .fallback = "none"})
+          .field("moe", &TrainingRun::moe, {.text = "How tokens come to their experts."})
+          .field("jitter", &TrainingRun::jitter,
+                 {.text = "Standard deviation of a GPU's time for a pass, in per mille of it: groups wait for their "
+                          "slowest.",
+                  .fallback = "0",
+                  .min = 0,
+                  .max = 1'000})
           .field("cuda_graphs", &TrainingRun::cuda_graphs,
                  {.text = "Kernels are launched as graphs: the host is never too slow.", .fallback = "false"})
           .field("overlap", &TrainingRun::overlap, {.text = "What goes on beside computing."})

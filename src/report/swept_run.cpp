@@ -116,6 +116,11 @@ std::optional<schedule::TrainingRow> read_training(Reader& reader) {
   row.mfu_percent = each.number("mfu_percent");
   row.network_percent = each.number("network_percent");
   row.joules_per_token = each.number("joules_per_token");
+  row.computing = each.number("computing_s");
+  row.recomputing = each.number("recomputing_s");
+  row.communication = each.number("communication_s");
+  row.bubble = each.number("bubble_s");
+  row.rest = each.number("rest_s");
   if (!each.at("dollars_per_million_tokens").is_null())
     row.dollars_per_million = each.number("dollars_per_million_tokens");
   reader.good = each.good;
@@ -159,7 +164,12 @@ Json run_json(const ComparedRun& run) {
                           {"teraflops", step->teraflops},
                           {"mfu_percent", step->mfu_percent},
                           {"network_percent", step->network_percent},
-                          {"joules_per_token", step->joules_per_token}};
+                          {"joules_per_token", step->joules_per_token},
+                          {"computing_s", step->computing},
+                          {"recomputing_s", step->recomputing},
+                          {"communication_s", step->communication},
+                          {"bubble_s", step->bubble},
+                          {"rest_s", step->rest}};
     if (step->dollars_per_million) record["training"]["dollars_per_million_tokens"] = *step->dollars_per_million;
   }
   for (const CollectiveRow& row : run.collectives) record["collectives"].push_back(collective_json(row));

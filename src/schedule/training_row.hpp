@@ -18,6 +18,13 @@ struct TrainingRow {
   double joules_per_token = 0;
   std::optional<double> dollars_per_million;  // tokens
   std::uint64_t seed = 0;                     // 0: it decides nothing
+
+  // Seconds of a step: computing, computing again, waiting for communication, for other stages, and the rest.
+  double computing = 0;
+  double recomputing = 0;
+  double communication = 0;
+  double bubble = 0;
+  double rest = 0;
 };
 
 }  // namespace weft::schedule

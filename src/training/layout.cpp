@@ -73,9 +73,10 @@ Result<void, WrongLayout> check_pipeline(const TrainingRun& run, const Layout& l
   if (run.schedule == PipelineSchedule::dualpipe && (layout.pipeline % 2 != 0 || layout.micro_batches % 2 != 0))
     return wrong("schedule", "dualpipe feeds the pipeline from both ends: stages and micro-batches come in pairs",
                  "an even pipeline and an even number of micro-batches");
-  if (pieces > run.model.layers)
+  // The first and the last piece may have the embedding and the output layer alone.
+  if (pieces > run.model.layers + 2)
     return wrong("parallel", fmt::format("{} layers are fewer than {} pieces", run.model.layers, pieces),
-                 fmt::format("pipeline x virtual_stages: at most {}", run.model.layers));
+                 fmt::format("pipeline x virtual_stages: at most {}", run.model.layers + 2));
   return {};
 }
 
@@ -92,6 +93,8 @@ std::vector<Chunk> cut_layers(std::int64_t layers, std::int64_t pieces) {
     chunks.push_back({first, count});
     first += count;
   }
+  chunks.front().embeds = true;
+  chunks.back().outputs = true;
   return chunks;
 }
 
@@ -131,10 +134,27 @@ Result<Layout, WrongLayout> layout_of(const TrainingRun& run, std::int64_t gpus,
   if (auto fine = check_pipeline(run, out); !fine) return tl::unexpected(fine.error());
   const std::int64_t copies = out.data * out.context;
   out.shards = copies;
-  if (run.sharding == Sharding::hybrid) {
+  out.domain = domain;
+  if (run.parallel.shard) {
+    if (run.sharding != Sharding::zero1 && run.sharding != Sharding::hybrid)
+      return fail("parallel", fmt::format("shard: {} is of zero1 and hybrid", *run.parallel.shard),
+                  "sharding: zero1 or hybrid, or no shard");
+    out.shards = *run.parallel.shard;
+    if (copies % out.shards != 0)
+      return fail("parallel", fmt::format("shard: {} does not divide {} copies", out.shards, copies),
+                  fmt::format("shard: {}", divisors_near(copies, out.shards)));
+  } else if (run.sharding == Sharding::hybrid) {
     out.shards = std::max<std::int64_t>(1, domain / out.tensor);
     while (copies % out.shards != 0) --out.shards;
   }
+  if (run.compile && run.framework != model::Framework::pytorch)
+    return fail("compile", "torch.compile fuses operators of PyTorch; Megatron's are fused by hand",
+                "framework: pytorch");
+  if (run.offload == model::Offload::parameters && run.sharding != Sharding::zero3 && run.sharding != Sharding::hybrid)
+    return fail("offload", "parameters come from host memory layer by layer where they are sharded",
+                "sharding: zero3 or hybrid");
+  if (!run.model.experts && (run.moe.imbalance != 100 || run.moe.dispatcher != model::Dispatcher::alltoall))
+    return fail("moe", "the model has no experts", "without moe");
   out.chunks = cut_layers(run.model.layers, out.pipeline * out.virtual_stages);
   return out;
 }

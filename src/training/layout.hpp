@@ -31,7 +31,9 @@ inline constexpr std::size_t kGroups = 9;
 // Layers of the model that one stage has in one piece.
 struct Chunk {
   std::int64_t first = 0;
-  std::int64_t layers = 0;
+  std::int64_t layers = 0;  // none: the embedding or the output layer alone
+  bool embeds = false;      // the embedding is here,
+  bool outputs = false;     // and the output layer
 };
 
 struct Layout {
@@ -42,7 +44,8 @@ struct Layout {
   std::int64_t data = 1;
   std::int64_t pipeline = 1;
   std::int64_t virtual_stages = 1;
-  std::int64_t shards = 1;         // over which parameters are cut, with zero3 and hybrid
+  std::int64_t shards = 1;         // over which what is sharded is cut
+  std::int64_t domain = 1;         // GPUs of a scale-up domain
   std::int64_t micro_batches = 1;  // of a copy of the model
   std::vector<Chunk> chunks;       // pipeline x virtual_stages, in the order of the layers
 

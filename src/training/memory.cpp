@@ -24,6 +24,11 @@ std::int64_t kept_per_token(const TrainingRun& run, const Layout& layout, std::i
   const std::int64_t resident = run.parallel.sequence ? t : 1;
   if (run.recompute == Recompute::full) return kActivation * h / resident;
   const AttentionShape shape = attention_of(run.model);
+  // What came in, queries, keys, values and result of attention, and the output of every second matrix.
+  if (run.recompute == Recompute::operators && !has_experts(run.model, index))
+    return kActivation * h / resident +
+           kActivation *
+               ((shape.heads + shape.kv_heads) * (shape.head_dim + shape.value_dim) + run.model.feed_forward) / t;
   const std::int64_t dropout = run.model.biases ? 2 * h : 0;  // a byte for each element that may be dropped
   std::int64_t bytes = (4 * kActivation * h + dropout) / resident;
   bytes += kActivation *
@@ -46,37 +51,40 @@ Memory memory_of(const TrainingRun& run, const Layout& layout, const Work& work,
   std::int64_t shared = 0;
   std::int64_t experts = 0;
   std::int64_t activations = 0;
+  std::int64_t layers = 0;
   for (std::int64_t piece = 0; piece < layout.virtual_stages; ++piece) {
     const Chunk& chunk = layout.chunk(stage, piece);
-    const bool first = chunk.first == 0;
-    const bool last = chunk.first + chunk.layers == run.model.layers;
-    shared += work.shared_parameters(chunk, first, last);
+    shared += work.shared_parameters(chunk);
     experts += work.expert_parameters(chunk);
-    std::int64_t layers = 0;
+    std::int64_t kept = 0;
     for (std::int64_t i = chunk.first; i < chunk.first + chunk.layers; ++i)
-      layers += kept_per_token(run, layout, i) * tokens;
-    activations += layers * kept_pieces(pipeline, stage) / layout.virtual_stages;
+      kept += kept_per_token(run, layout, i) * tokens;
+    layers += chunk.layers;
+    activations += kept * kept_pieces(pipeline, stage) / layout.virtual_stages;
     // Logits and their gradients, as 32-bit numbers.
-    if (last) activations += 2 * 4 * tokens * run.model.vocabulary / layout.tensor;
+    if (chunk.outputs) activations += 2 * 4 * tokens * run.model.vocabulary / layout.tensor;
   }
   if (run.recompute == Recompute::full) {
     TrainingRun whole = run;  // of the layer that is computed again
     whole.recompute = Recompute::none;
     activations += kept_per_token(whole, layout, run.model.layers - 1) * tokens;
   }
-  const std::int64_t copies = layout.data * layout.context;
   const std::int64_t expert_copies = layout.stage_ranks() / layout.expert;
   // What is kept of so many bytes for each parameter, from a degree of sharding on.
   const auto kept = [&](std::int64_t bytes, Sharding from) {
     if (run.sharding < from) return bytes * (shared + experts);
-    const bool hybrid = run.sharding == Sharding::hybrid;
-    const std::int64_t over = hybrid ? layout.shards : copies;
+    const std::int64_t over = layout.shards;
     return bytes * (shared / over + experts / std::min(over, expert_copies));
   };
   Memory out;
-  out.parameters = Bytes(kept(kParameter, Sharding::zero3));
+  // From host memory come two layers: the one that computes, and the next.
+  if (run.offload == model::Offload::parameters) {
+    out.parameters = Bytes(2 * kParameter * (shared + experts) / std::max<std::int64_t>(1, layers));
+  } else {
+    out.parameters = Bytes(kept(kParameter, Sharding::zero3));
+  }
   out.gradients = Bytes(kept(run.gradient_bytes, Sharding::zero2));
-  out.optimizer = Bytes(kept(optimizer_bytes(run.optimizer), Sharding::zero1));
+  if (run.offload == model::Offload::none) out.optimizer = Bytes(kept(optimizer_bytes(run.optimizer), Sharding::zero1));
   out.activations = Bytes(activations);
   out.buffers = Bytes(kBuffers);
   return out;

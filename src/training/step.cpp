@@ -1,32 +1,42 @@
 #include "training/step.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
+#include "base/wide.hpp"
+#include "training/constants.hpp"
 #include "training/parameters.hpp"
 
 namespace weft::training {
 namespace {
 
 using collective::Operation;
+using model::Framework;
+using model::Offload;
 using model::Sharding;
 using model::TrainingRun;
 
-// A pass as the clock sees it.
-struct TimedPass {
-  Duration computing;
-  std::array<Duration, kParts> busy = {};
-  std::array<Duration, kGroups> exposed = {};
-  std::array<Duration, kGroups> communicating = {};
-  Duration beside;
-  Duration launching;
+// What a server's CPUs read and write for each of its GPUs while they update parameters: an estimate, 200 GB/s for
+// eight GPUs, as two sockets with six or eight channels of DDR4 have.
+constexpr std::int64_t kHostMemory = 25'000'000'000;  // bytes per second
 
-  Duration time() const {
-    Duration sum = computing + beside + launching;
-    for (const Duration each : exposed) sum += each;
-    return sum;
-  }
-};
+Duration copied(std::int64_t bytes, std::int64_t bytes_per_second) {
+  return Duration(
+      static_cast<std::int64_t>(Wide{bytes} * 1'000'000'000'000 / std::max<std::int64_t>(1, bytes_per_second)));
+}
+
+// The largest of so many numbers that are drawn from a normal distribution, on average, in thousandths of its standard
+// deviation (Blom's approximation: the quantile at (n - 0.375) / (n + 0.25)).
+std::int64_t largest_of(std::int64_t many) {
+  if (many < 2) return 0;
+  const double tail = 1 - (static_cast<double>(many) - 0.375) / (static_cast<double>(many) + 0.25);
+  // Abramowitz and Stegun, 26.2.23.
+  const double t = std::sqrt(-2 * std::log(tail));
+  const double quantile =
+      t - (2.515517 + 0.802853 * t + 0.010328 * t * t) / (1 + 1.432788 * t + 0.189269 * t * t + 0.001308 * t * t * t);
+  return static_cast<std::int64_t>(1000 * std::max(0.0, quantile));
+}
 
 PipelineJob pipeline_of(const TrainingRun& run, const Layout& layout) {
   PipelineJob job;
@@ -40,14 +50,14 @@ PipelineJob pipeline_of(const TrainingRun& run, const Layout& layout) {
 
 class Stepping {
  public:
-  Stepping(const TrainingRun& run, const Layout& layout, const compute::Kernels& kernels, std::int64_t multiprocessors,
-           Communication& communication)
+  Stepping(const TrainingRun& run, const Layout& layout, const Hardware& hardware, Communication& communication)
       : run_(run),
         layout_(layout),
-        kernels_(kernels),
-        multiprocessors_(std::max<std::int64_t>(1, multiprocessors)),
+        kernels_(hardware.kernels),
+        multiprocessors_(std::max<std::int64_t>(1, hardware.multiprocessors)),
+        host_(hardware.host.count() / 8),
         communication_(communication),
-        work_(run, layout, kernels) {}
+        work_(run, layout, hardware.kernels) {}
 
   Step step(const std::vector<SlowRank>& slow, bool keep_slots) {
     time_pieces();
@@ -57,20 +67,37 @@ class Stepping {
     const Duration without = end;
     for (const auto& [copy, stages] : slow_stages(slow))
       end = std::max(end, finish(run_pipeline(slowed(stages), false)));
-    out_.parts.slow = end - without;
     const std::size_t longest =
         static_cast<std::size_t>(std::max_element(healthy.busy.begin(), healthy.busy.end()) - healthy.busy.begin());
-    out_.time = end + after_gradients(longest);
-    add_up(static_cast<std::int64_t>(longest));
+    out_.longest = static_cast<std::int64_t>(longest);
+    out_.parts.slow = end - without + jitter(out_.longest);
+    out_.time = without + out_.parts.slow + after_gradients(longest);
+    add_up(out_.longest);
+    out_.hop = job_.hop;
+    if (keep_slots) out_.passes = pieces_;
     return std::move(out_);
+  }
+
+  // Per mille of the step in which tensor cores of the stage that computes longest work.
+  std::int64_t tensor_share(const Step& step) const {
+    Duration tensor;
+    for (std::int64_t piece = 0; piece < layout_.virtual_stages; ++piece)
+      for (const TimedPass& pass : pieces_[static_cast<std::size_t>(piece * layout_.pipeline + step.longest)])
+        tensor += pass.tensor * layout_.micro_batches;
+    return static_cast<std::int64_t>(Wide{tensor.count()} * 1'000 / std::max<std::int64_t>(1, step.time.count()));
   }
 
  private:
   TimedPass timed(const Pass& pass) {
     TimedPass out;
     out.busy = pass.busy;
+    out.tensor = pass.tensor;
     out.computing = pass.computing();
-    if (!run_.cuda_graphs) out.launching = kernels_.paced(out.computing, pass.kernels) - out.computing;
+    out.host = std::max(Duration{}, copied(pass.host_bytes, host_) - out.computing);
+    if (!run_.cuda_graphs) {
+      out.launching = kernels_.paced(out.computing, pass.kernels) - out.computing;
+      out.gaps = out.computing * gaps_of(run_.framework) / 1'000;
+    }
     for (const Transfer& each : pass.transfers) {
       const Exchange exchange = exchange_of(each.group, each.operation, each.bytes);
       const Duration hidden = std::min(exchange.time, each.beside);
@@ -97,9 +124,7 @@ class Stepping {
   void time_pieces() {
     job_ = pipeline_of(run_, layout_);
     for (const Chunk& chunk : layout_.chunks) {
-      const bool first = chunk.first == 0;
-      const bool last = chunk.first + chunk.layers == run_.model.layers;
-      const Passes passes = work_.chunk(chunk, first, last);
+      const Passes passes = work_.chunk(chunk);
       pieces_.push_back({timed(passes.forward), timed(passes.backward), timed(passes.weights)});
       const auto& each = pieces_.back();
       job_.times.push_back({each[0].time(), each[1].time(), each[2].time()});
@@ -132,10 +157,8 @@ class Stepping {
   // Parameters of a stage.
   std::int64_t shared(std::int64_t stage) const {
     std::int64_t sum = 0;
-    for (std::int64_t piece = 0; piece < layout_.virtual_stages; ++piece) {
-      const Chunk& chunk = layout_.chunk(stage, piece);
-      sum += work_.shared_parameters(chunk, chunk.first == 0, chunk.first + chunk.layers == run_.model.layers);
-    }
+    for (std::int64_t piece = 0; piece < layout_.virtual_stages; ++piece)
+      sum += work_.shared_parameters(layout_.chunk(stage, piece));
     return sum;
   }
   std::int64_t experts(std::int64_t stage) const {
@@ -179,6 +202,21 @@ class Stepping {
     return last;
   }
 
+  // Who exchanges something waits for the slowest: GPUs of a tensor and context group in every pass, copies and stages
+  // at the end of the step, by when the passes of each have evened out in part.
+  Duration jitter(std::int64_t stage) const {
+    if (run_.jitter == 0) return {};
+    Duration pass;
+    for (std::int64_t piece = 0; piece < layout_.virtual_stages; ++piece)
+      for (const TimedPass& each : pieces_[static_cast<std::size_t>(piece * layout_.pipeline + stage)])
+        pass += each.computing;
+    const std::int64_t inside = largest_of(layout_.tensor * layout_.context);
+    const std::int64_t across = largest_of(layout_.data * layout_.pipeline);
+    const auto root = static_cast<std::int64_t>(1'000 * std::sqrt(static_cast<double>(layout_.micro_batches)));
+    const Wide millionths = Wide{run_.jitter} * (Wide{inside} * layout_.micro_batches + Wide{across} * root / 1'000);
+    return Duration(static_cast<std::int64_t>(Wide{pass.count()} * millionths / 1'000'000));
+  }
+
   // Of a stage's gradients, over all copies.
   Duration gradients(std::int64_t stage) {
     const std::int64_t bytes = run_.gradient_bytes;
@@ -187,7 +225,9 @@ class Stepping {
       return exchange_of(Group::replica, Operation::all_reduce,
                          static_cast<std::uint64_t>((shared(stage) + experts(stage)) / layout_.shards * bytes))
           .time;
-    const Operation operation = run_.sharding == Sharding::none ? Operation::all_reduce : Operation::reduce_scatter;
+    // States that only some of the copies share: everybody needs its part of the sum.
+    const bool whole = run_.sharding == Sharding::none || layout_.shards < layout_.data * layout_.context;
+    const Operation operation = whole ? Operation::all_reduce : Operation::reduce_scatter;
     return exchange_of(Group::data, operation, static_cast<std::uint64_t>(shared(stage) * bytes)).time +
            exchange_of(Group::expert_data, operation, static_cast<std::uint64_t>(experts(stage) * bytes)).time;
   }
@@ -195,28 +235,48 @@ class Stepping {
   // Norm of all gradients, optimizer, and the new parameters to all copies.
   Duration after_gradients(std::size_t stage) {
     const auto at = static_cast<std::int64_t>(stage);
-    const std::int64_t copies = run_.sharding == Sharding::none     ? 1
-                                : run_.sharding == Sharding::hybrid ? layout_.shards
-                                                                    : layout_.data * layout_.context;
+    const std::int64_t copies = run_.sharding == Sharding::none ? 1 : layout_.shards;
     const std::int64_t expert_copies =
         run_.sharding == Sharding::none ? 1 : std::min(copies, layout_.stage_ranks() / layout_.expert);
     const std::int64_t own = shared(at) / copies + experts(at) / expert_copies;
-    const Duration norm = kernels_.memory_bound(Bytes(own * run_.gradient_bytes));
-    const Duration update =
-        kernels_.optimizer({own, static_cast<compute::Optimizer>(run_.optimizer), run_.gradient_bytes, kParameter});
-    out_.parts.computing[static_cast<std::size_t>(Part::optimizer)] = norm + update;
+    const Duration update = run_.offload == Offload::none ? updated(own) : Duration{};
+    const Duration host = run_.offload == Offload::none ? Duration{} : updated_by_host(own);
+    out_.parts.computing[static_cast<std::size_t>(Part::optimizer)] = update;
+    out_.parts.host = host;
     Duration spread;
     if (run_.sharding == Sharding::zero1 || run_.sharding == Sharding::zero2) {
       Duration forward;
       for (std::int64_t piece = 0; piece < layout_.virtual_stages; ++piece)
         forward += job_.times[static_cast<std::size_t>(piece * layout_.pipeline + at)].forward;
-      const Duration all = time_of(Group::data, Operation::all_gather, shared(at) * kParameter) +
+      const bool some = layout_.shards < layout_.data * layout_.context;
+      const Duration all = time_of(some ? Group::shard : Group::data, Operation::all_gather, shared(at) * kParameter) +
                            time_of(Group::expert_data, Operation::all_gather, experts(at) * kParameter);
       spread = left_of(all, forward, layers(at));
     }
     out_.communicating[static_cast<std::size_t>(Group::data)] += gradients(at);
     out_.parts.exposed[static_cast<std::size_t>(Group::data)] += spread;
-    return norm + update + spread;
+    return update + host + spread;
+  }
+
+  // The norm is read and every gradient scaled by it; those of a scaled loss are scaled back and looked through before.
+  // Megatron-LM sets what gradients are summed up in to nothing.
+  Duration updated(std::int64_t own) const {
+    const std::int64_t gradient = run_.gradient_bytes;
+    const auto moved = [&](std::int64_t bytes) { return kernels_.memory_bound(Bytes(own * bytes)); };
+    Duration time = moved(gradient) + moved(2 * gradient);
+    if (run_.precision == model::TrainingPrecision::fp16) time += moved(2 * gradient);
+    if (run_.framework == Framework::megatron) time += moved(gradient);
+    return time +
+           kernels_.optimizer({own, static_cast<compute::Optimizer>(run_.optimizer), run_.gradient_bytes, kParameter});
+  }
+
+  // Gradients go to the host and new parameters come back, unless parameters live there: then both have gone layer by
+  // layer.
+  Duration updated_by_host(std::int64_t own) const {
+    const compute::OptimizerStep step{own, static_cast<compute::Optimizer>(run_.optimizer), run_.gradient_bytes,
+                                      kParameter};
+    const std::int64_t moved = run_.offload == Offload::optimizer ? own * (run_.gradient_bytes + kParameter) : 0;
+    return copied(moved, host_) + copied(compute::bytes_of(step).count(), kHostMemory);
   }
 
   void add_up(std::int64_t stage) {
@@ -230,6 +290,8 @@ class Stepping {
         }
         out_.parts.beside += pass.beside * layout_.micro_batches;
         out_.parts.launching += pass.launching * layout_.micro_batches;
+        out_.parts.gaps += pass.gaps * layout_.micro_batches;
+        out_.parts.host += pass.host * layout_.micro_batches;
       }
     }
     // What is left is waiting for other stages: for what they send, and for their turn.
@@ -252,6 +314,7 @@ class Stepping {
   const Layout& layout_;
   const compute::Kernels& kernels_;
   std::int64_t multiprocessors_;
+  std::int64_t host_;  // bytes per second
   Communication& communication_;
   Work work_;
   PipelineJob job_;
@@ -268,15 +331,17 @@ Duration Breakdown::network() const {
 }
 
 Duration Breakdown::sum() const {
-  Duration sum = network() + beside + launching + slow + bubble;
+  Duration sum = network() + beside + launching + gaps + host + slow + bubble;
   for (const Duration each : computing) sum += each;
   return sum;
 }
 
-Step time_step(const TrainingRun& run, const Layout& layout, const compute::Kernels& kernels,
-               std::int64_t multiprocessors, const std::vector<SlowRank>& slow, Communication& communication,
-               bool keep_slots) {
-  return Stepping(run, layout, kernels, multiprocessors, communication).step(slow, keep_slots);
+Step time_step(const TrainingRun& run, const Layout& layout, const Hardware& hardware,
+               const std::vector<SlowRank>& slow, Communication& communication, bool keep_slots) {
+  Stepping first(run, layout, hardware, communication);
+  const Step guess = first.step({}, false);
+  const compute::Kernels loaded = hardware.kernels.under(first.tensor_share(guess));
+  return Stepping(run, layout, {loaded, hardware.multiprocessors, hardware.host}, communication).step(slow, keep_slots);
 }
 
 Memory most_memory(const TrainingRun& run, const Layout& layout, const Work& work) {

@@ -6,6 +6,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "training/parameters.hpp"
+#include "training/step_path.hpp"
 #include "training/testing_runs.hpp"
 
 namespace weft::training {
@@ -28,7 +29,7 @@ Step step_of(const model::TrainingRun& run, std::int64_t gpus, std::int64_t rate
   const compute::Kernels kernels(gpu);
   const Layout layout = layout_of(run, gpus, 8).value();
   FixedRate network(rate);
-  return time_step(run, layout, kernels, *gpu.multiprocessors, slow, network, false);
+  return time_step(run, layout, {kernels, *gpu.multiprocessors}, slow, network, false);
 }
 
 RC_GTEST_PROP(Step, PartsAddUpToItAndABetterNetworkIsNeverSlower, ()) {
@@ -55,6 +56,28 @@ RC_GTEST_PROP(Step, PartsAddUpToItAndABetterNetworkIsNeverSlower, ()) {
   RC_ASSERT(fast.time <= slow.time);
   // Nothing computes faster than the GPU's peak.
   RC_ASSERT(fast.flops_per_gpu < 989e12);
+}
+
+// Whatever the schedule, the chain of what waited for what is as long as the step.
+RC_GTEST_PROP(StepPath, IsAsLongAsTheStep, ()) {
+  model::TrainingRun run = small_run();
+  run.parallel.tensor = std::int64_t{1} << *rc::gen::inRange(0, 2);
+  run.parallel.pipeline = std::int64_t{1} << *rc::gen::inRange(0, 4);
+  run.overlap.pipeline = *rc::gen::arbitrary<bool>();
+  run.schedule = *rc::gen::element(model::PipelineSchedule::one_f_one_b, model::PipelineSchedule::gpipe,
+                                   model::PipelineSchedule::zero_bubble, model::PipelineSchedule::dualpipe);
+  RC_PRE(run.schedule != model::PipelineSchedule::dualpipe || run.parallel.pipeline > 1);
+  const std::int64_t gpus = run.parallel.tensor * run.parallel.pipeline * 2;
+  const Layout layout = layout_of(run, gpus, 8).value();
+  const model::GpuKind gpu = some_gpu();
+  FixedRate network(*rc::gen::element<std::int64_t>(1, 100));
+  const Step step = time_step(run, layout, {compute::Kernels(gpu), *gpu.multiprocessors}, {}, network, true);
+  const StepPath path = path_of(step, layout);
+  RC_ASSERT(path.sum() == step.time);
+  RC_ASSERT(path.waiting.count() >= 0);
+  // 1F1B and GPipe never let a stage wait for nothing.
+  if (run.schedule == model::PipelineSchedule::one_f_one_b && run.overlap.pipeline)
+    RC_ASSERT(path.waiting.count() == 0);
 }
 
 TEST(Step, ASlowRankMakesEverybodyWait) {

@@ -1,6 +1,7 @@
 #include "training/work.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "training/parameters.hpp"
 
@@ -8,6 +9,10 @@ namespace weft::training {
 namespace {
 
 using collective::Operation;
+using compute::Access;
+using model::Dispatcher;
+using model::Framework;
+using model::Offload;
 using model::Recompute;
 using model::Sharding;
 
@@ -18,14 +23,25 @@ compute::Attention attention_shape(const model::TrainingRun& run, const Layout& 
   out.heads = shape.heads / layout.tensor;
   out.kv_heads = run.model.latent ? out.heads : std::max<std::int64_t>(1, shape.kv_heads / layout.tensor);
   out.queries = run.sequence / layout.context;
-  // With context parallelism each part of the queries meets half of all keys, whichever part it is.
-  out.keys = layout.context > 1 ? (run.sequence + out.queries) / 2 : run.sequence;
+  // With context parallelism each has a part from the front and one from the back, and meets half of all keys.
+  out.keys = layout.context > 1 ? run.sequence / 2 : run.sequence;
   out.causal = layout.context == 1;
   out.head_dim = shape.head_dim;
   out.value_dim = shape.value_dim;
   out.window = has_window(run.model, layer) ? *run.model.window : 0;
   out.kernel = static_cast<compute::AttentionKernel>(run.attention);
+  // Between the products: a softmax that scales and masks, or (operator by operator) scale, mask and softmax; dropout
+  // writes a byte for each score more.
+  const bool eager = run.framework == Framework::pytorch && !run.compile;
+  const std::int64_t dropout = run.dropout ? 2 * kActivation + 1 : 0;
+  out.score_bytes = 2 * kActivation + (eager ? 4 * kActivation + 1 : 0) + dropout;
+  out.score_backward_bytes = 3 * kActivation + (eager ? 4 * kActivation : 0) + dropout;
   return out;
+}
+
+// Of so many equal parts, how many are met by `draws` that each take any of them.
+double met(std::int64_t parts, std::int64_t draws) {
+  return static_cast<double>(parts) * (1 - std::pow(1 - 1 / static_cast<double>(parts), static_cast<double>(draws)));
 }
 
 }  // namespace
@@ -38,7 +54,9 @@ Duration Pass::computing() const {
 
 void Pass::add(const Pass& other, std::int64_t times) {
   for (std::size_t i = 0; i < kParts; ++i) busy[i] += other.busy[i] * times;
+  tensor += other.tensor * times;
   kernels += other.kernels * times;
+  host_bytes += other.host_bytes * times;
   for (Transfer each : other.transfers) {
     each.times *= times;
     transfers.push_back(each);
@@ -58,19 +76,33 @@ Work::Work(const model::TrainingRun& run, const Layout& layout, const compute::K
 }
 
 compute::Gemm Work::gemm(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t groups) const {
-  return {m, n, k, groups, static_cast<compute::Precision>(run_.precision)};
+  return {m, n, k, groups, precision_of(run_.precision)};
 }
 
-// Of operands, where they are not computed in 16 bits: read, written as rows and as columns.
+// Of parameters' gradients. Megatron-LM adds them to what the micro-batches before left; PyTorch writes them anew.
+compute::Gemm Work::gradient(compute::Gemm gemm) const {
+  if (run_.framework == Framework::megatron) gemm.result_bytes = 2 * run_.gradient_bytes;
+  return gemm;
+}
+
+// Of operands, where they are not computed in 16 bits: read, written as rows and as columns, and read before that for
+// the largest where all have one scale.
 Duration Work::quantise(std::int64_t elements) const {
-  return run_.precision == model::TrainingPrecision::bf16 ? Duration{} : elementwise(elements, kActivation + 2);
+  if (precision_of(run_.precision) == compute::Precision::bf16) return {};
+  const bool one_scale = run_.precision == model::TrainingPrecision::fp8;
+  return elementwise(elements, kActivation + 2) + (one_scale ? elementwise(elements, kActivation) : Duration{});
 }
 
 // A matrix that all tokens pass.
 void Work::project(Passes& out, std::int64_t in, std::int64_t width, Part part) const {
-  out.forward.add(part, kernels_.gemm(gemm(tokens_, width, in)) + quantise(tokens_ * in));
-  out.backward.add(part, kernels_.gemm(gemm(tokens_, in, width)) + quantise(tokens_ * width));
-  out.weights.add(part, kernels_.gemm(gemm(in, width, tokens_)));
+  out.forward.product(part, kernels_.gemm(gemm(tokens_, width, in)));
+  out.backward.product(part, kernels_.gemm(gemm(tokens_, in, width)));
+  out.weights.product(part, kernels_.gemm(gradient(gemm(in, width, tokens_))));
+  if (const Duration input = quantise(tokens_ * in); input.count() > 0) {
+    out.forward.add(part, input, 2);
+    out.backward.add(part, quantise(tokens_ * width), 2);
+  }
+  if (run_.model.biases) out.weights.add(Part::elementwise, elementwise(tokens_ * width, kActivation));
 }
 
 // Before matrices that are cut by columns: everybody needs all tokens. Backward their gradients are summed up, beside
@@ -101,15 +133,60 @@ void Work::scatter(Passes& out, Duration forward, Duration backward) const {
   out.backward.transfers.push_back({Group::tensor, Operation::all_gather, bytes, hidden(backward)});
 }
 
-// A norm and the residual that is added behind its block, with its dropout and bias.
+// A norm, and the residual that is added behind its block.
 Passes Work::norm() const {
   Passes out;
   const std::int64_t elements = resident_ * run_.model.hidden;
-  out.forward.add(Part::elementwise, elementwise(elements, 2 * kActivation) + elementwise(elements, 3 * kActivation),
-                  2);
-  out.backward.add(Part::elementwise, elementwise(elements, 3 * kActivation) + elementwise(elements, 2 * kActivation),
-                   3);
+  const std::int64_t mask = run_.dropout ? 1 : 0;
+  if (run_.compile) {
+    // One kernel adds, drops and norms, and one does so backward.
+    moves(out.forward, elements, 4 * kActivation + mask);
+    moves(out.backward, elements, 4 * kActivation + mask);
+    return out;
+  }
+  moves(out.forward, elements, 2 * kActivation, eager() ? Access::norm : Access::streaming);
+  moves(out.backward, elements, 3 * kActivation, eager() ? Access::norm_backward : Access::streaming);
+  // Gradients of both branches are added.
+  moves(out.forward, elements, 3 * kActivation + (eager() ? 0 : mask));
+  moves(out.backward, elements, 3 * kActivation);
+  if (run_.dropout) {
+    if (eager()) moves(out.forward, elements, 2 * kActivation + 1, Access::activation);
+    moves(out.backward, elements, 2 * kActivation + 1);
+  }
   return out;
+}
+
+// Between the matrices of a feed-forward network.
+void Work::activation(Passes& out, std::int64_t elements) const {
+  const std::int64_t gate = run_.model.gated ? 1 : 0;
+  if (!eager()) {
+    moves(out.forward, elements, (2 + gate) * kActivation);
+    moves(out.backward, elements, (3 + 2 * gate) * kActivation);
+    return;
+  }
+  moves(out.forward, elements, 2 * kActivation, Access::activation);
+  moves(out.backward, elements, 3 * kActivation, Access::activation);
+  if (gate == 0) return;
+  moves(out.forward, elements, 3 * kActivation);
+  // Of either factor; and what comes in has a gradient from either matrix.
+  moves(out.backward, elements, 3 * kActivation);
+  moves(out.backward, elements, 3 * kActivation);
+  moves(out.backward, tokens_ * run_.model.hidden, 3 * kActivation);
+}
+
+// x cos + cat(-b, a) sin of queries and keys.
+void Work::rotary(Passes& out, std::int64_t elements) const {
+  for (Pass* pass : {&out.forward, &out.backward}) {
+    if (!eager()) {
+      moves(*pass, elements, 2 * kActivation);
+      continue;
+    }
+    moves(*pass, elements, 2 * kActivation, Access::strided);
+    moves(*pass, elements, 2 * kActivation, Access::strided);
+    moves(*pass, elements, kActivation, Access::strided);
+    moves(*pass, elements, 3 * kActivation, Access::strided);
+    moves(*pass, elements, 2 * kActivation, Access::slices);
+  }
 }
 
 Passes Work::attention_block(std::int64_t layer) const {
@@ -134,12 +211,15 @@ Passes Work::attention_block(std::int64_t layer) const {
             Part::matrices);
   }
   Passes core;
-  core.forward.add(Part::attention, kernels_.attention_forward(attention));
-  core.backward.add(Part::attention, kernels_.attention_backward(attention));
-  if (run_.model.positions == 0) {
-    const std::int64_t turned = tokens_ * (attention.heads + attention.kv_heads) * shape.head_dim;
-    core.forward.add(Part::elementwise, elementwise(turned, 2 * kActivation), 2);
-    core.backward.add(Part::elementwise, elementwise(turned, 2 * kActivation), 2);
+  core.forward.product(Part::attention, kernels_.attention_forward(attention));
+  core.backward.product(Part::attention, kernels_.attention_backward(attention));
+  if (run_.model.positions == 0) rotary(core, tokens_ * (attention.heads + attention.kv_heads) * shape.head_dim);
+  if (eager()) {
+    // Gradients of queries, keys and values are put together, and transposed.
+    const std::int64_t all =
+        tokens_ * (attention.heads * shape.head_dim + attention.kv_heads * (shape.head_dim + shape.value_dim));
+    moves(core.backward, all, 2 * kActivation, Access::slices);
+    moves(core.backward, all, 2 * kActivation, Access::strided);
   }
   if (layout_.context > 1) {
     // Keys and values go round; backward their gradients go with them.
@@ -174,48 +254,65 @@ Passes Work::feed_forward(std::int64_t width) const {
   Passes out;
   gather(out, up.forward.computing(), up.backward.computing(), up.weights.computing());
   out.add(up);
-  const std::int64_t gate = run_.model.gated ? 1 : 0;
-  out.forward.add(Part::elementwise, elementwise(tokens_ * cut, (2 + gate) * kActivation));
-  out.backward.add(Part::elementwise, elementwise(tokens_ * cut, (3 + 2 * gate) * kActivation));
+  activation(out, tokens_ * cut);
   scatter(out, down.forward.computing(), down.backward.computing());
   out.add(down);
   return out;
 }
 
-// Each GPU routes the tokens it has in norms; experts get as many of them as each other.
+// Tokens to their experts and back. DeepEP sends a token once to each scale-up domain, or each GPU of the one there is,
+// that has one of its experts; beyond that it is copied by NVLink.
+void Work::dispatch(Passes& out) const {
+  if (layout_.expert == 1) return;
+  const model::ExpertsSpec& spec = *run_.model.experts;
+  const std::int64_t row = run_.model.hidden * kActivation;
+  auto there = Operation::all_to_all;
+  auto back = Operation::all_to_all;
+  std::int64_t bytes = resident_ * spec.per_token * row * run_.moe.imbalance / 100;
+  if (run_.moe.dispatcher == Dispatcher::allgather) {
+    there = Operation::all_gather;
+    back = Operation::reduce_scatter;
+    bytes = resident_ * row * layout_.expert;
+  } else if (run_.moe.dispatcher == Dispatcher::deepep) {
+    const std::int64_t parts = layout_.expert > layout_.domain ? layout_.expert / layout_.domain : layout_.expert;
+    bytes = static_cast<std::int64_t>(static_cast<double>(bytes) * met(parts, spec.per_token) /
+                                      static_cast<double>(spec.per_token));
+  }
+  const Duration forward = run_.overlap.expert ? out.backward.computing() / 2 : Duration{};
+  const Duration backward = run_.overlap.expert ? out.forward.computing() / 2 : Duration{};
+  for (const Operation operation : {there, back}) {
+    out.forward.transfers.push_back({Group::expert, operation, static_cast<std::uint64_t>(bytes), forward});
+    out.backward.transfers.push_back({Group::expert, operation, static_cast<std::uint64_t>(bytes), backward});
+  }
+}
+
+// Each GPU routes the tokens it has in norms; all wait for the one whose experts get most.
 Passes Work::expert_block() const {
   const model::ExpertsSpec& spec = *run_.model.experts;
   const std::int64_t h = run_.model.hidden;
   const std::int64_t local = spec.count / layout_.expert;
-  const std::int64_t visits = resident_ * spec.per_token;  // rows that arrive here as well
+  const std::int64_t visits = resident_ * spec.per_token * run_.moe.imbalance / 100;  // rows that arrive
   const std::int64_t rows = std::max<std::int64_t>(1, visits / local);
   Passes out;
-  out.forward.add(Part::matrices, kernels_.gemm({resident_, spec.count, h, 1, compute::Precision::bf16}));
-  out.backward.add(Part::matrices, kernels_.gemm({resident_, h, spec.count, 1, compute::Precision::bf16}));
-  out.weights.add(Part::matrices, kernels_.gemm({h, spec.count, resident_, 1, compute::Precision::bf16}));
+  out.forward.product(Part::matrices, kernels_.gemm({resident_, spec.count, h, 1, compute::Precision::bf16}));
+  out.backward.product(Part::matrices, kernels_.gemm({resident_, h, spec.count, 1, compute::Precision::bf16}));
+  out.weights.product(Part::matrices, kernels_.gemm({h, spec.count, resident_, 1, compute::Precision::bf16}));
   out.forward.add(Part::elementwise, elementwise(resident_ * spec.count, 3 * 4), 4);
-  // Rows are put in the order of experts and back, on either side of the network.
-  out.forward.add(Part::elementwise, elementwise(visits * h, 8 * kActivation), 4);
-  out.backward.add(Part::elementwise, elementwise(visits * h, 8 * kActivation), 4);
+  // Rows are put in the order of experts and back, on either side of the network; DeepEP does so while it sends.
+  const std::int64_t sides = run_.moe.dispatcher == Dispatcher::deepep ? 1 : 2;
+  out.forward.add(Part::elementwise, elementwise(visits * h, 4 * sides * kActivation), 2 * sides);
+  out.backward.add(Part::elementwise, elementwise(visits * h, 4 * sides * kActivation), 2 * sides);
   const auto grouped = [&](std::int64_t in, std::int64_t width) {
-    out.forward.add(Part::experts, kernels_.gemm(gemm(rows, width, in, local)) + quantise(visits * in));
-    out.backward.add(Part::experts, kernels_.gemm(gemm(rows, in, width, local)) + quantise(visits * width));
-    out.weights.add(Part::experts, kernels_.gemm(gemm(in, width, rows, local)));
+    out.forward.product(Part::experts, kernels_.gemm(gemm(rows, width, in, local)));
+    out.backward.product(Part::experts, kernels_.gemm(gemm(rows, in, width, local)));
+    out.weights.product(Part::experts, kernels_.gemm(gradient(gemm(in, width, rows, local))));
+    out.forward.add(Part::experts, quantise(visits * in), 0);
+    out.backward.add(Part::experts, quantise(visits * width), 0);
   };
-  const std::int64_t gate = run_.model.gated ? 1 : 0;
-  grouped(h, spec.feed_forward * (1 + gate));
-  out.forward.add(Part::elementwise, elementwise(visits * spec.feed_forward, (2 + gate) * kActivation));
-  out.backward.add(Part::elementwise, elementwise(visits * spec.feed_forward, (3 + 2 * gate) * kActivation));
+  grouped(h, spec.feed_forward * (run_.model.gated ? 2 : 1));
+  activation(out, visits * spec.feed_forward);
   grouped(spec.feed_forward, h);
-  if (layout_.expert > 1) {
-    const auto bytes = static_cast<std::uint64_t>(visits * h * kActivation);
-    const Duration forward = run_.overlap.expert ? out.backward.computing() / 2 : Duration{};
-    const Duration backward = run_.overlap.expert ? out.forward.computing() / 2 : Duration{};
-    for (int there_and_back = 0; there_and_back < 2; ++there_and_back) {
-      out.forward.transfers.push_back({Group::expert, Operation::all_to_all, bytes, forward});
-      out.backward.transfers.push_back({Group::expert, Operation::all_to_all, bytes, backward});
-    }
-  }
+  dispatch(out);
   if (spec.shared > 0) out.add(feed_forward(spec.shared));
   return out;
 }
@@ -223,7 +320,16 @@ Passes Work::expert_block() const {
 // The forward pass of `core` once more in the backward pass.
 void Work::recompute(Passes& layer, const Passes& core) const {
   layer.backward.add(Part::recompute, core.forward.computing(), core.forward.kernels);
+  layer.backward.tensor += core.forward.tensor;
   for (const Transfer& each : core.forward.transfers) layer.backward.transfers.push_back(each);
+}
+
+// Outputs of every second matrix, of attention and of sums over tensor groups are kept, the rest is computed again.
+void Work::recompute_operators(Passes& layer) const {
+  const auto of = [&](Part part) { return layer.forward.busy[static_cast<std::size_t>(part)]; };
+  const Duration matrices = (of(Part::matrices) + of(Part::experts)) / 2;
+  layer.backward.add(Part::recompute, matrices + of(Part::elementwise), layer.forward.kernels * 3 / 4);
+  layer.backward.tensor += matrices;
 }
 
 // Gradients that are cut over the copies are summed up after every micro-batch; parameters that are cut are gathered
@@ -232,6 +338,19 @@ void Work::shard(Passes& layer, std::int64_t parameters) const {
   const bool gathers = run_.sharding == Sharding::zero3 || run_.sharding == Sharding::hybrid;
   if (!gathers && run_.sharding != Sharding::zero2) return;
   const auto bytes = static_cast<std::uint64_t>(parameters * kParameter);
+  if (run_.offload == Offload::parameters) {
+    layer.forward.host_bytes += parameters / layout_.shards * kHostParameter;
+    layer.backward.host_bytes += parameters / layout_.shards * kHostParameter;
+    layer.weights.host_bytes += parameters / layout_.shards * kHostParameter;
+  }
+  // FSDP copies what was gathered to tensors, and gradients to what is sent.
+  if (run_.framework == Framework::pytorch) {
+    if (gathers) {
+      moves(layer.forward, parameters, 2 * kParameter);
+      moves(layer.backward, parameters, 2 * kParameter);
+    }
+    moves(layer.weights, parameters, kParameter + run_.gradient_bytes);
+  }
   const auto beside = [&](Duration computing) { return run_.overlap.data ? computing : Duration{}; };
   const Duration backward = layer.backward.computing() + layer.weights.computing();
   if (gathers) {
@@ -251,9 +370,17 @@ Passes Work::layer(std::int64_t index) const {
   if (run_.recompute == Recompute::full) {
     const Passes whole = out;
     recompute(out, whole);
+  } else if (run_.recompute == Recompute::operators) {
+    recompute_operators(out);
   }
   const Chunk one{index, 1};
-  shard(out, shared_parameters(one, false, false) + expert_parameters(one));
+  const std::int64_t parameters = shared_parameters(one) + expert_parameters(one);
+  // PyTorch adds gradients of a micro-batch to those before by a kernel of its own; FSDP does so to what is left of
+  // them.
+  const bool whole = run_.sharding == Sharding::none || run_.sharding == Sharding::zero1;
+  if (run_.framework == Framework::pytorch && whole && layout_.micro_batches > 1)
+    moves(out.weights, parameters, 3 * run_.gradient_bytes);
+  shard(out, parameters);
   return out;
 }
 
@@ -269,19 +396,34 @@ Passes Work::embedding() const {
 Passes Work::output_layer() const {
   const std::int64_t width = run_.model.vocabulary / layout_.tensor;
   Passes logits;
-  logits.forward.add(Part::output, kernels_.gemm({tokens_, width, run_.model.hidden, 1, compute::Precision::bf16}));
-  logits.backward.add(Part::output, kernels_.gemm({tokens_, run_.model.hidden, width, 1, compute::Precision::bf16}));
-  logits.weights.add(Part::output, kernels_.gemm({run_.model.hidden, width, tokens_, 1, compute::Precision::bf16}));
+  const auto product = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return compute::Gemm{m, n, k, 1, compute::Precision::bf16};
+  };
+  logits.forward.product(Part::output, kernels_.gemm(product(tokens_, width, run_.model.hidden)));
+  logits.backward.product(Part::output, kernels_.gemm(product(tokens_, run_.model.hidden, width)));
+  logits.weights.product(Part::output, kernels_.gemm(gradient(product(run_.model.hidden, width, tokens_))));
   Passes out = norm();
   gather(out, logits.forward.computing(), logits.backward.computing(), logits.weights.computing());
   out.add(logits);
+  if (eager()) {
+    // Widened, softmax and its logarithm; backward, zeros for the gradient of the loss, and narrowed.
+    const auto loss = [&](Pass& pass, std::int64_t bytes, Access access) {
+      pass.add(Part::output, elementwise(tokens_ * width, bytes, access));
+    };
+    loss(out.forward, 2 + 4, Access::widening);
+    loss(out.forward, 4 + 4, Access::norm);
+    loss(out.backward, 4 + 4 + 4, Access::norm);
+    loss(out.backward, 4, Access::streaming);
+    loss(out.backward, 4 + 2, Access::streaming);
+    return out;
+  }
   // As 32-bit numbers: the largest, exponentials and their sum, the difference; gradients as 16-bit numbers.
   out.forward.add(Part::output, elementwise(tokens_ * width, 2 + 4 + 4 + 4), 4);
   out.backward.add(Part::output, elementwise(tokens_ * width, 4 + 2), 2);
   return out;
 }
 
-Passes Work::chunk(const Chunk& chunk, bool first, bool last) const {
+Passes Work::chunk(const Chunk& chunk) const {
   Passes out;
   // Layers of a kind are equal: computed once.
   const auto kind = [&](std::int64_t i) {
@@ -295,22 +437,22 @@ Passes Work::chunk(const Chunk& chunk, bool first, bool last) const {
   }
   for (std::size_t i = 0; i < counted.size(); ++i)
     if (counted[i] > 0) out.add(layer(example[i]), counted[i]);
-  if (first) out.add(embedding());
-  if (last) {
+  if (chunk.embeds) out.add(embedding());
+  if (chunk.outputs) {
     out.add(output_layer(), run_.model.predicted);
     if (run_.model.predicted > 1) out.add(layer(run_.model.layers - 1), run_.model.predicted - 1);
   }
   return out;
 }
 
-std::int64_t Work::shared_parameters(const Chunk& chunk, bool first, bool last) const {
+std::int64_t Work::shared_parameters(const Chunk& chunk) const {
   const Parameters part = parameters_of(run_.model);
   const std::int64_t t = layout_.tensor;
   std::int64_t sum = 0;
   for (std::int64_t i = chunk.first; i < chunk.first + chunk.layers; ++i)
     sum += part.attention / t + part.norms + (has_experts(run_.model, i) ? part.beside / t : part.dense / t);
-  if (first) sum += part.embedding / t;
-  if (last) {
+  if (chunk.embeds) sum += part.embedding / t;
+  if (chunk.outputs) {
     // A tied output layer is kept a second time where it is another stage's.
     sum += part.last_norm +
            (run_.model.tied && layout_.pipeline > 1 ? run_.model.vocabulary * run_.model.hidden : part.output) / t;
@@ -328,7 +470,7 @@ std::int64_t Work::expert_parameters(const Chunk& chunk) const {
   std::int64_t sum = 0;
   for (std::int64_t i = chunk.first; i < chunk.first + chunk.layers; ++i)
     if (has_experts(run_.model, i)) sum += each;
-  if (chunk.first + chunk.layers == run_.model.layers) sum += (run_.model.predicted - 1) * each;
+  if (chunk.outputs) sum += (run_.model.predicted - 1) * each;
   return sum;
 }
 

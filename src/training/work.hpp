@@ -37,13 +37,19 @@ struct Transfer {
 
 struct Pass {
   std::array<Duration, kParts> busy = {};
+  Duration tensor = {};  // of it, on tensor cores
   std::int64_t kernels = 0;
+  std::int64_t host_bytes = 0;  // that go from or to host memory beside it
   std::vector<Transfer> transfers = {};
 
   Duration computing() const;
   void add(Part part, Duration time, std::int64_t count = 1) {
     busy[static_cast<std::size_t>(part)] += time;
     kernels += count;
+  }
+  void product(Part part, Duration time) {
+    add(part, time);
+    tensor += time;
   }
   void add(const Pass& other, std::int64_t times = 1);
 };
@@ -61,15 +67,22 @@ struct Passes {
 // Bytes of a gradient, an activation and a parameter that are sent.
 inline constexpr std::int64_t kActivation = 2;
 inline constexpr std::int64_t kParameter = 2;
+// Of a parameter that is kept in host memory.
+inline constexpr std::int64_t kHostParameter = 4;
+
+inline compute::Precision precision_of(model::TrainingPrecision precision) {
+  return precision == model::TrainingPrecision::fp16 ? compute::Precision::bf16
+                                                     : static_cast<compute::Precision>(precision);
+}
 
 class Work {
  public:
   Work(const model::TrainingRun& run, const Layout& layout, const compute::Kernels& kernels);
 
   // Of one piece, for one micro-batch.
-  Passes chunk(const Chunk& chunk, bool first, bool last) const;
+  Passes chunk(const Chunk& chunk) const;
   // Parameters of a piece that one GPU keeps where they are not sharded: those that all copies share, and experts.
-  std::int64_t shared_parameters(const Chunk& chunk, bool first, bool last) const;
+  std::int64_t shared_parameters(const Chunk& chunk) const;
   std::int64_t expert_parameters(const Chunk& chunk) const;
   // What goes to the next stage for a micro-batch, from one GPU.
   std::uint64_t boundary_bytes() const;
@@ -86,13 +99,26 @@ class Work {
   Passes embedding() const;
   Passes layer(std::int64_t index) const;
   void recompute(Passes& layer, const Passes& core) const;
+  void recompute_operators(Passes& layer) const;
   void shard(Passes& layer, std::int64_t parameters) const;
 
+  compute::Gemm gradient(compute::Gemm gemm) const;
   compute::Gemm gemm(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t groups = 1) const;
   Duration quantise(std::int64_t elements) const;
-  Duration elementwise(std::int64_t elements, std::int64_t bytes) const {
-    return kernels_.memory_bound(Bytes(elements * bytes));
+  Duration elementwise(std::int64_t elements, std::int64_t bytes,
+                       compute::Access access = compute::Access::streaming) const {
+    return kernels_.memory_bound(Bytes(elements * bytes), access);
   }
+  // One kernel of a pass, bound by memory.
+  void moves(Pass& pass, std::int64_t elements, std::int64_t bytes,
+             compute::Access access = compute::Access::streaming) const {
+    pass.add(Part::elementwise, elementwise(elements, bytes, access));
+  }
+  // PyTorch launches a kernel for each operator.
+  bool eager() const { return run_.framework == model::Framework::pytorch && !run_.compile; }
+  void activation(Passes& out, std::int64_t elements) const;
+  void rotary(Passes& out, std::int64_t elements) const;
+  void dispatch(Passes& out) const;
 
   const model::TrainingRun& run_;
   const Layout& layout_;

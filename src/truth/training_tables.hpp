@@ -18,6 +18,8 @@ struct TrainingRow {
   double blind = 0;     // what the first run said; 0: there was none
   bool counted = true;
   double simulated = 0;
+  double gaps = 0;  // of it, what the framework's constant makes (training/constants.hpp)
+  model::Framework framework = model::Framework::megatron;
 
   double error() const { return simulated / measured - 1; }
   double blind_error() const { return blind / measured - 1; }
@@ -27,10 +29,15 @@ struct TrainingTable {
   std::string name;
   std::vector<TrainingRow> rows;
   std::vector<std::string> wrong;  // why it cannot be used; empty: it can
+  bool for_fitting = true;         // no constant may come from it, where it says so
 
   Errors errors() const;  // of rows that count
   Errors blind_errors() const;
 };
+
+// Errors of a table when its framework's constant is fitted to all other tables of the same framework, each of which
+// counts as one, whatever its length.
+Errors left_out_errors(const std::vector<TrainingTable>& tables, const TrainingTable& table);
 
 // All of a folder, in the order of their names, each job timed at message level.
 std::vector<TrainingTable> time_training_tables(const std::string& directory);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "app/sim/experiment_options.hpp"
 #include "app/sim/progress.hpp"
 #include "base/text.hpp"
+#include "draw/timeline.hpp"
 #include "experiment/search_training.hpp"
 #include "report/table.hpp"
 #include "training/parameters.hpp"
@@ -42,6 +44,8 @@ std::vector<Spent> spent_of(const training::Breakdown& parts) {
                    parts.computing[i]});
   out.push_back({"computing slower beside communication", "beside", parts.beside});
   out.push_back({"kernels that the host launches late", "launching", parts.launching});
+  out.push_back({"gaps between kernels", "gaps", parts.gaps});
+  out.push_back({"waiting for host memory and CPUs", "host", parts.host});
   for (std::size_t i = 0; i < training::kGroups; ++i)
     out.push_back({fmt::format("waiting for {} groups", enum_name(static_cast<Group>(i))),
                    fmt::format("exposed {}", enum_name(static_cast<Group>(i))), parts.exposed[i]});
@@ -187,7 +191,7 @@ class TrainingReport {
   Fidelity fidelity_;
 };
 
-void check_training_options(const SimOptions& options, spec::Diagnostics& diagnostics) {
+void check_training_options(const SimOptions& options, bool several, spec::Diagnostics& diagnostics) {
   const auto forbid = [&](bool given, std::string_view option) {
     if (given)
       diagnostics.add(Error::contradiction, {}, fmt::format("{} applies to flows, not to training", option), "without it");
@@ -198,7 +202,117 @@ void check_training_options(const SimOptions& options, spec::Diagnostics& diagno
   forbid(!output.csv.empty(), "--csv");
   forbid(output.links.has_value() || output.flows || output.samples, "--links, --flows or --samples");
   forbid(options.seeds > 1, "--seeds");
-  forbid(!output.trace.empty(), "--trace");
+  // Further jobs and levels would write over the first one's.
+  if (several && (!output.trace.empty() || !options.work.collective.plot.empty()))
+    diagnostics.add(Error::contradiction, {}, "--plot and --trace show one job at one level",
+                    "one training job in `run:`, and one --fidelity");
+}
+
+// A pass's name, and its colour.
+struct PassLook {
+  std::string_view name;
+  std::string_view style;
+};
+PassLook look_of(training::PassKind kind) {
+  switch (kind) {
+    case training::PassKind::forward:
+      return {"forward", "nic"};
+    case training::PassKind::backward:
+      return {"backward", "near"};
+    case training::PassKind::weights:
+      return {"gradients of parameters", "spine"};
+  }
+  return {"", "plain"};
+}
+
+// Stages by time, coloured by what they do; what follows the last pass is everybody's.
+draw::Timeline timeline_of(const Session& session, const experiment::Training& work, const TrainingResult& result) {
+  draw::Timeline out;
+  const training::Step& step = result.step;
+  out.title = fmt::format("A step of {} on {}", work.run.model.kind, session.cluster().name);
+  out.caption = {experiment::describe_layout(work.run, result.layout),
+                 fmt::format("{}, waits for {}", brief(step.time), experiment::bound_by(step))};
+  for (std::int64_t stage = 0; stage < result.layout.pipeline; ++stage)
+    out.rows.push_back(fmt::format("stage {}", stage));
+  for (const auto kind : {training::PassKind::forward, training::PassKind::backward, training::PassKind::weights})
+    out.hues.push_back({std::string(look_of(kind).style), std::string(look_of(kind).name)});
+  out.hues.push_back({"far", "gradients, optimizer and parameters behind the last pass"});
+  std::vector<training::Slot> slots = step.slots;
+  std::stable_sort(slots.begin(), slots.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
+  std::vector<Duration> ends(out.rows.size());
+  for (const training::Slot& slot : slots) {
+    const auto row = static_cast<std::size_t>(slot.stage);
+    out.spans.push_back(
+        {row, seconds_of(slot.start), seconds_of(slot.end), static_cast<std::size_t>(slot.kind),
+         fmt::format("stage {}: {} of micro-batch {}{}, {}", slot.stage, look_of(slot.kind).name, slot.micro_batch,
+                     result.layout.virtual_stages > 1 ? fmt::format(", piece {}", slot.piece) : "",
+                     brief(slot.end - slot.start))});
+    ends[row] = std::max(ends[row], slot.end);
+  }
+  Duration last;
+  for (const Duration each : ends) last = std::max(last, each);
+  for (std::size_t row = 0; row < ends.size(); ++row)
+    if (step.time > last)
+      out.spans.push_back({row, seconds_of(last), seconds_of(step.time), 3,
+                           fmt::format("behind the last pass: {}", brief(step.time - last))});
+  return out;
+}
+
+// A process for each stage: passes on one track, what they compute and wait for on the next, piece by piece. The order
+// inside a pass is not known: parts stand one behind the other.
+void write_step_trace(const TrainingResult& result, std::ostream& out) {
+  const training::Step& step = result.step;
+  out << R"({"displayTimeUnit":"ms","traceEvents":[)";
+  bool first = true;
+  const auto slice = [&](std::int64_t pid, int tid, std::string_view name, Duration start, Duration length) {
+    if (length.count() <= 0) return;
+    out << (std::exchange(first, false) ? "\n" : ",\n")
+        << Json({{"ph", "X"},
+                 {"pid", pid + 1},
+                 {"tid", tid},
+                 {"name", name},
+                 {"ts", static_cast<double>(start.count()) / 1e6},
+                 {"dur", static_cast<double>(length.count()) / 1e6}})
+               .dump();
+  };
+  const auto named = [&](std::int64_t pid, const Json& thread, std::string_view what, const std::string& name) {
+    Json event{{"ph", "M"}, {"pid", pid + 1}, {"name", what}, {"args", {{"name", name}}}};
+    if (!thread.is_null()) event["tid"] = thread;
+    out << (std::exchange(first, false) ? "\n" : ",\n") << event.dump();
+  };
+  for (std::int64_t stage = 0; stage < result.layout.pipeline; ++stage) {
+    named(stage, nullptr, "process_name", fmt::format("stage {}", stage));
+    named(stage, 0, "thread_name", "passes");
+    named(stage, 1, "thread_name", "parts");
+  }
+  Duration last;
+  for (const training::Slot& slot : step.slots) {
+    last = std::max(last, slot.end);
+    slice(slot.stage, 0, fmt::format("{} {}", look_of(slot.kind).name, slot.micro_batch), slot.start,
+          slot.end - slot.start);
+    Duration at = slot.start;
+    const auto part = [&](std::string_view name, Duration length) {
+      slice(slot.stage, 1, name, at, length);
+      at += length;
+    };
+    const auto& passes = step.passes[static_cast<std::size_t>(slot.piece * result.layout.pipeline + slot.stage)];
+    for (std::size_t kind = 0; kind < passes.size(); ++kind) {
+      const training::TimedPass& pass = passes[kind];
+      const bool own = kind == static_cast<std::size_t>(slot.kind);
+      const bool with = slot.kind == training::PassKind::backward && kind == 2;
+      if (!own && !(with && at + pass.time() <= slot.end)) continue;
+      for (std::size_t i = 0; i < training::kParts; ++i) part(enum_name(static_cast<Part>(i)), pass.busy[i]);
+      part("slower beside communication", pass.beside);
+      part("host is late", pass.launching);
+      part("gaps between kernels", pass.gaps);
+      part("host memory", pass.host);
+      for (std::size_t i = 0; i < training::kGroups; ++i)
+        part(fmt::format("waits for {} groups", enum_name(static_cast<Group>(i))), pass.exposed[i]);
+    }
+  }
+  for (std::int64_t stage = 0; stage < result.layout.pipeline; ++stage)
+    slice(stage, 0, "gradients, optimizer and parameters", last, step.time - last);
+  out << "\n]}\n";
 }
 
 int run_with(Session& session, const SimOptions& options, const Experiment& experiment, Console& console) {
@@ -219,16 +333,27 @@ int run_with(Session& session, const SimOptions& options, const Experiment& expe
     console.out << report.record(experiment).dump() << "\n";
   else
     report.text(console);
-  return kFine;
+  const std::string& picture = options.work.collective.plot;
+  if (!picture.empty()) {
+    const draw::Timeline drawn =
+        timeline_of(session, std::get<experiment::Training>(*experiment.workload), *outcome.training);
+    if (const int code =
+            write_output(picture, console, [&](std::ostream& out) { out << draw::to_svg(draw::timeline(drawn)); });
+        code != kFine)
+      return code;
+  }
+  if (options.output.trace.empty()) return kFine;
+  return write_output(options.output.trace, console,
+                      [&](std::ostream& out) { write_step_trace(*outcome.training, out); });
 }
 
 }  // namespace
 
 int sim_training(Session& session, const SimOptions& options, std::vector<Experiment> experiments, Console& console) {
   spec::Diagnostics& diagnostics = session.diagnostics();
-  check_training_options(options, diagnostics);
-  if (report(diagnostics, options.input, console)) return kYourInput;
   const std::vector<Fidelity> fidelities = fidelities_of(options.run, experiments);
+  check_training_options(options, experiments.size() * fidelities.size() > 1, diagnostics);
+  if (report(diagnostics, options.input, console)) return kYourInput;
   for (const Experiment& each : experiments) experiment::check(session.design(), each, fidelities);
   if (report(diagnostics, options.input, console)) return kYourInput;
   print_warnings(session, experiments.back(), fidelities, options.input, console);
@@ -236,6 +361,7 @@ int sim_training(Session& session, const SimOptions& options, std::vector<Experi
   bool first = true;
   for (Experiment& each : experiments)
     for (const Fidelity fidelity : fidelities) {
+      each.wanted.messages = options.output.trace.empty() && options.work.collective.plot.empty() ? 0 : 1;
       if (!std::exchange(first, false) && !options.input.json) console.out << "\n";
       each.fidelity = fidelity;
       if (const int code = run_with(session, options, each, console); code != kFine) return code;

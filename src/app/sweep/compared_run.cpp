@@ -78,6 +78,15 @@ ComparedRun of_training(const std::vector<Outcome>& outcomes) {
                                        .joules_per_token = last.joules_per_token,
                                        .dollars_per_million = last.dollars_per_million,
                                        .seed = last.drawn ? 1u : 0u};
+  const training::Breakdown& parts = last.step.parts;
+  const auto seconds = [](Duration time) { return static_cast<double>(time.count()) * 1e-12; };
+  const Duration again = parts.computing[static_cast<std::size_t>(training::Part::recompute)];
+  run.training->recomputing = seconds(again);
+  for (const Duration each : parts.computing) run.training->computing += seconds(each);
+  run.training->computing -= run.training->recomputing;
+  run.training->communication = seconds(parts.network() + parts.beside);
+  run.training->bubble = seconds(parts.bubble);
+  run.training->rest = seconds(parts.launching + parts.gaps + parts.host + parts.slow);
   run.digest = same.value();
   run.summary.flows = run.summary.done = outcomes.size();
   if (!run.trouble.empty()) ++run.summary.flows;

@@ -23,6 +23,7 @@
 #include "app/sweep/sweep_progress.hpp"
 #include "app/sweep/sweep_store.hpp"
 #include "base/text.hpp"
+#include "draw/timeline.hpp"
 #include "experiment/fingerprint.hpp"
 #include "experiment/warnings.hpp"
 #include "report/sweep.hpp"
@@ -328,6 +329,31 @@ class Sweeper {
     return std::all_of(jobs_.begin(), jobs_.end(), [&](const Job& job) { return of(job) == of(jobs_[0]); });
   }
 
+  // Where the time of a training step goes, at each point.
+  int draw_steps() {
+    draw::Bars drawn{"Where the time of a step goes",
+                     {},
+                     "s",
+                     {{"near", "computing"},
+                      {"spine", "computing again"},
+                      {"far", "waiting for communication"},
+                      {"nic", "waiting for other stages"},
+                      {"plain", "gaps between kernels, host, slow ranks"}},
+                     {}};
+    for (const auto& point : sweep_.points) {
+      const auto& runs = point.variant.runs;
+      if (runs.empty() || !runs[0].training) continue;
+      const schedule::TrainingRow& step = *runs[0].training;
+      drawn.stacks.push_back({report::point_label(sweep_.keys, point.values),
+                              {step.computing, step.recomputing, step.communication, step.bubble, step.rest}});
+    }
+    if (drawn.stacks.empty()) {
+      console_.err << "--plot shows training steps, and none was run\n";
+      return kYourInput;
+    }
+    return write_output(options_.plot, console_, [&](std::ostream& out) { out << draw::to_svg(draw::bars(drawn)); });
+  }
+
   // What the table does not say, and the exit code.
   int explain(const SweepStore& store) {
     const auto has = [&](std::string_view trouble) {
@@ -339,6 +365,8 @@ class Sweeper {
               write_output(options_.csv, console_, [&](std::ostream& out) { report::write_sweep_csv(sweep_, out); });
           code != kFine)
         return code;
+    if (!options_.plot.empty())
+      if (const int code = draw_steps(); code != kFine) return code;
     if (!unwritten_.empty()) {
       console_.err << unwritten_ << "\n";
       return kThisMachine;

@@ -36,7 +36,7 @@ std::vector<Duration> by_flows(Session& session, const experiment::TrainingSearc
 
 double peak_flops(const Session& session, const Training& work) {
   const model::GpuKind& gpu = *experiment::gpu_of(session.cluster(), work.run);
-  return static_cast<double>(compute::Kernels(gpu).peak(static_cast<compute::Precision>(work.run.precision)).count());
+  return static_cast<double>(compute::Kernels(gpu).peak(training::precision_of(work.run.precision)).count());
 }
 
 void print_layouts(const experiment::TrainingSearch& found, const std::vector<Duration>& confirmed, double peak,

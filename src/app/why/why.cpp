@@ -7,6 +7,7 @@
 #include "app/commands.hpp"
 #include "app/session.hpp"
 #include "app/why/why_inputs.hpp"
+#include "app/why/why_training.hpp"
 #include "base/text.hpp"
 #include "report/table.hpp"
 #include "why/rank.hpp"
@@ -280,8 +281,11 @@ constexpr Answer kAnswers[] = {
      "time "
      "goes; which one it is, one figure of all cannot say: halve the job, and give `weft why --measured` both tables."},
     {"training train step mfu throughput iteration epoch",
-     "A step is computation and collectives. `weft why --measured out.txt --log nccl.log` explains the collectives, "
-     "`weft plan CLUSTER --gpus N` what they could be at most; computation that is slow is not told from here."},
+     "A step is computation and collectives. `weft why CLUSTER` with `run: [{training: ...}]` says what it waits for "
+     "and "
+     "what would help, `weft plan CLUSTER --training` which layout is best; `weft why --measured out.txt --log "
+     "nccl.log` "
+     "explains collectives that were measured."},
     {"inference serving latency token",
      "Serving is bound by small messages: `weft why CLUSTER --size 64KiB` says where their time goes."},
     {"collective nccl allreduce all_reduce all-reduce busbw bandwidth network",
@@ -316,6 +320,7 @@ int answer(const std::string& question, Console& console) {
 int why(const WhyOptions& options, Console& console) {
   if (options.input.file.find(' ') != std::string::npos && !std::filesystem::exists(options.input.file))
     return answer(options.input.file, console);
+  if (!options.profile.empty()) return why_profile(options, console);
   return options.is_about_a_measurement() ? why_slow(options, console) : why_run(options, console);
 }
 

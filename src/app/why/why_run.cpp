@@ -10,6 +10,7 @@
 #include "app/commands.hpp"
 #include "app/session.hpp"
 #include "app/why/one_job.hpp"
+#include "app/why/why_training.hpp"
 #include "base/text.hpp"
 #include "experiment/faults.hpp"
 #include "experiment/warnings.hpp"
@@ -449,6 +450,8 @@ int why_run(const WhyOptions& given, Console& console) {
   const JobOptions wanted{options.collective, options.gpus, options.size};
   Session session(options.input, console);
   if (!session.ok()) return kYourInput;
+  if (options.collective.operation.empty() && !experiment::training_of(session.cluster()).empty())
+    return why_training(session, options, console);
   const auto job = job_of(session, wanted);
   if (report(session.diagnostics(), options.input, console) || !job) return kYourInput;
   why::Machine machine(session.design());
