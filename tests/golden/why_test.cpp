@@ -179,9 +179,9 @@ TEST_F(WhyFiles, WordsAreAnsweredAndColumnsAreBelieved) {
 
 // What programs that look at hardware print is taken at its word: the variant that is tried has their figures.
 TEST_F(WhyFiles, FiguresOfOtherProgramsAreTried) {
-  const auto cause = [](const std::string& id) {
-    const auto record =
-        nlohmann::json::parse(weft(words("why acp.weft.yaml --nodes 2 --busbw 1GiB=20GB/s --log log.txt --json")).out);
+  const auto cause = [](const std::string& id, const std::string& nodes = "2") {
+    const std::string line = "why acp.weft.yaml --busbw 1GiB=20GB/s --log log.txt --json --nodes " + nodes;
+    const auto record = nlohmann::json::parse(weft(words(line)).out);
     for (const auto& each : record["causes"])
       if (each["cause"] == id) return each;
     return nlohmann::json{{"variant", "none"}, {"evidence", 0}};
@@ -195,8 +195,8 @@ TEST_F(WhyFiles, FiguresOfOtherProgramsAreTried) {
   EXPECT_EQ(cause("slow-nic")["evidence"], 3);
   std::ofstream("log.txt") << "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\n\t Link 0: 26.562 GB/s\n\t Link 1: 26.562 "
                               "GB/s\n\t Link 2: 26.562 GB/s\n\t Link 3: <inactive>\n";
-  EXPECT_EQ(cause("nvlink-down")["variant"], "3/4 of the NVLinks");
-  EXPECT_EQ(cause("nvlink-down")["evidence"], 3);
+  EXPECT_EQ(cause("nvlink-down", "1")["variant"], "3/4 of the NVLinks");
+  EXPECT_EQ(cause("nvlink-down", "1")["evidence"], 3);
   std::ofstream("log.txt") << "a:1:2 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 0.\n"
                               "b:1:2 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 1.\n";
   EXPECT_EQ(cause("uneven-ranks")["findings"][0]["text"], "NCCL_IB_DISABLE is 0 on a, 1 on b");
