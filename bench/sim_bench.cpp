@@ -225,7 +225,7 @@ class Bench {
     head(fmt::format("{:<34} {:>9} {:>9} {:>8} {:>7} {:>8}  {}", "transport", "tail us", "ideal us", "is", "limit",
                      "trimmed", "digest"));
     const double rtt = 13.0;  // us: 12 cables of 1 us, a full packet out and a header back on six links each
-    scenario("incast 64:1, 2 MB", {inputs_.topology(128), "--pattern", "incast", "--nodes", "65", "--size", "2MB"},
+    scenario("incast 64:1, 2 MB", {inputs_.topology(128), "--pattern", "incast", "--gpus", "65", "--size", "2MB"},
              on_the_wire(64 * 2e6) / 1e6, 1.05, 0.15);
     const std::uint64_t bytes = 6'000'000;
     scenario("permutation, 4:1 oversubscribed", {inputs_.oversubscribed(), "--matrix", inputs_.across_leaves(bytes)},

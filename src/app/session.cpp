@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -19,13 +20,14 @@ struct Loaded {
 Loaded load_file(const std::filesystem::path& path, const InputOptions& options, const model::Catalog& catalog,
                  spec::Diagnostics& diagnostics) {
   if (options.topology.empty() && !measured::is_topology(path)) {
-    if (options.nodes != 1)
+    if (options.nodes != 0 && !options.runs)
       diagnostics.add(spec::Error::bad_reference, {}, "--nodes changes nothing in a cluster file",
                       "--set servers.count=4, or --topo");
     auto cluster = model::load_cluster(path, {options.set}, catalog, diagnostics);
     return {std::move(cluster), diagnostics.sources().find(path.string())};
   }
-  auto loaded = measured::load_topology_cluster(path, options.nodes, {options.set}, catalog, diagnostics);
+  auto loaded = measured::load_topology_cluster(path, std::max<std::int64_t>(1, options.nodes), {options.set}, catalog,
+                                                diagnostics);
   if (!loaded) return {};
   return {std::move(loaded->cluster), loaded->text_source};
 }

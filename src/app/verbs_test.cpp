@@ -75,11 +75,11 @@ TEST_F(Verbs, WhySaysHowToRepeatACause) {
   options.gpus = 32;
   options.collective.operation = "all_reduce";
   options.busbw = {"1GiB=40GB/s"};
-  options.environment = {"NCCL_IB_HCA=mlx5_0"};
+  options.environment = {"NCCL_NET_GDR_LEVEL=LOC"};
   ASSERT_EQ(why(options, console_), kFine) << err();
   const std::string text = out();
-  EXPECT_TRUE(contains(text, "   for    NCCL_IB_HCA=mlx5_0")) << text;
-  EXPECT_TRUE(contains(text, "   model  --set servers.nics=1\n")) << text;
+  EXPECT_TRUE(contains(text, "   for    NCCL_NET_GDR_LEVEL=LOC")) << text;
+  EXPECT_TRUE(contains(text, "   model  --set servers.gpudirect=false\n")) << text;
 }
 
 TEST_F(Verbs, AFaultSlowsTheRunDown) {

@@ -42,13 +42,16 @@ void add_input(CLI::App& command, app::InputOptions& input, bool positional) {
   command.add_flag("--json", input.json, "machine-readable output");
 }
 
-// A topology in the place of a cluster file, where --nodes is not the traffic's.
-void add_topology(CLI::App& command, app::InputOptions& input) {
+// A topology in the place of a cluster file. Servers are what it stands for, or those of a cluster file that take part.
+void add_topology(CLI::App& command, app::InputOptions& input, bool runs = false) {
+  input.runs = runs;
   command.add_option("--topo", input.topology, "NCCL's .xml, or nvidia-smi's matrix, as the cluster")
       ->type_name("FILE");
-  command.add_option("--nodes", input.nodes, "servers that the topology stands for")
+  command
+      .add_option("--nodes", input.nodes,
+                  runs ? "servers: that take part, or of the topology" : "servers that the topology stands for")
       ->check(CLI::Range(1, 100'000))
-      ->option_text("N=1");
+      ->option_text(runs ? "N" : "N=1");
 }
 
 // Everything that the parsed command line fills in; one verb is chosen by CLI11.
@@ -130,9 +133,15 @@ std::vector<std::string> given(const CLI::App& command, std::initializer_list<co
   return out;
 }
 
-void take_given(const CLI::App& command, app::WorkOptions& work) {
-  work.traffic.given = given(command, {"--matrix", "--pattern", "--stream", "--size", "--nodes", "--window", "--load",
+void take_given(const CLI::App& command, const app::InputOptions& input, app::WorkOptions& work) {
+  work.traffic.given = given(command, {"--matrix", "--pattern", "--stream", "--size", "--gpus", "--window", "--load",
                                        "--sizes", "--duration", "--arrivals", "--verb"});
+  // Of a topology they say how large the cluster is, which is of use whatever runs.
+  const bool topology = !input.topology.empty() || input.file.ends_with(".xml");
+  if (input.nodes > 0 && !topology) {
+    work.servers = static_cast<std::uint32_t>(input.nodes);
+    work.traffic.given.emplace_back("--nodes");
+  }
   work.collective.given = given(command, {"--per-server", "--on", "--beside", "--split", "--skew", "--slow-rank",
                                           "--algorithms", "--protocol", "--channels", "--stack", "--plot", "--no-pxn"});
 }
@@ -160,9 +169,7 @@ void add_traffic(CLI::App& command, app::TrafficOptions& traffic) {
       ->option_text("NAME=permutation");
   command.add_option("--size", traffic.size, "bytes of each flow, or of a collective: 2MB, 1GiB, 8G")
       ->option_text("SIZE=2MB");
-  command.add_option("--nodes,--gpus", traffic.nodes, "GPUs that take part; 0: all")
-      ->check(from_zero_on())
-      ->option_text("N=0");
+  command.add_option("--gpus", traffic.gpus, "GPUs that take part; 0: all")->check(from_zero_on())->option_text("N=0");
   command.add_option("--window", traffic.window, "all-to-all: flows of a GPU at a time; 0: all")
       ->check(CLI::Range(0, 64))
       ->option_text("N=8");
@@ -253,6 +260,7 @@ std::string what_there_is() {
 void add_sim(CLI::App& app, Verbs& verbs) {
   CLI::App* command = app.add_subcommand("sim", "run traffic packet by packet, or collectives");
   add_input(*command, verbs.sim.input, true);
+  add_topology(*command, verbs.sim.input, true);
   add_traffic(*command, verbs.sim.work.traffic);
   add_collective(*command, verbs.sim.work.collective);
   command
@@ -260,7 +268,7 @@ void add_sim(CLI::App& app, Verbs& verbs) {
                    "of a collective: bandwidth against size; of training: stages by time; as SVG")
       ->type_name("FILE");
   add_runs(*command, verbs.sim.run, true, verbs.sim.seeds, verbs.sim.limit);
-  command->parse_complete_callback([command, &verbs] { take_given(*command, verbs.sim.work); });
+  command->parse_complete_callback([command, &verbs] { take_given(*command, verbs.sim.input, verbs.sim.work); });
   app::SimOutputOptions& output = verbs.sim.output;
   command->option_defaults()->group("Results");
   command->add_option("--sample", verbs.sim.run.sample, "queue, marks and load of every link, each interval: 1us")
@@ -287,7 +295,7 @@ void add_sim(CLI::App& app, Verbs& verbs) {
   command->footer(what_there_is() +
                   "Examples:\n"
                   "  weft sim fat_tree_1024.topo --matrix perm_1024.cm\n"
-                  "  weft sim acp.weft.yaml --pattern incast --nodes 64 --size 1MB\n"
+                  "  weft sim acp.weft.yaml --pattern incast --gpus 64 --size 1MB\n"
                   "  weft sim acp.weft.yaml --collective all_reduce --gpus 64 --sizes 8B..16GiB\n"
                   "  weft sim acp.weft.yaml --sample 1us --trace trace.json --csv results\n"
                   "  weft sim acp.weft.yaml --pcap leaf.pcapng --capture leaf0 --limit time=50us");
@@ -298,6 +306,7 @@ void add_compare(CLI::App& app, Verbs& verbs) {
   CLI::App* command = app.add_subcommand("compare", "run the same work on several clusters, say which wins");
   command->add_option("files", options.files, "clusters; one is enough with --vary");
   add_input(*command, options.input, false);
+  add_topology(*command, options.input, true);
   command->add_option("--vary", options.vary, "a variant for each value: transport.paths=1,64")
       ->type_name("PATH=A,B")
       ->take_all()
@@ -307,7 +316,7 @@ void add_compare(CLI::App& app, Verbs& verbs) {
   add_runs(*command, options.run, false, options.seeds, options.limit);
   command->option_defaults()->group("Results");
   command->add_option("--csv", options.csv, "a table with a line per run")->type_name("FILE.csv");
-  command->parse_complete_callback([command, &options] { take_given(*command, options.work); });
+  command->parse_complete_callback([command, &options] { take_given(*command, options.input, options.work); });
   command->footer(
       "Of collectives the winner does the largest size first, of flows it has all\n"
       "traffic done first. In an open loop (poisson, --arrivals), where flows begin at\n"
@@ -354,7 +363,7 @@ void add_why(CLI::App& app, Verbs& verbs) {
   add_input(*command, options.input, true);
   command->add_option("--topo", options.input.topology, "NCCL's topology file of a server")->type_name("FILE.xml");
   command->add_option("--smi", options.smi, "what nvidia-smi topo -m prints, instead")->type_name("FILE");
-  options.input.nodes = 0;
+  options.input.runs = true;
   command->add_option("--nodes", options.input.nodes, "servers that took part; default: by the files")
       ->check(CLI::Range(1, 100'000))
       ->option_text("N");
@@ -400,6 +409,7 @@ void add_plan(CLI::App& app, Verbs& verbs) {
   CLI::App* command =
       app.add_subcommand("plan", "bound a collective without running it, or find a layout for training");
   add_input(*command, options.input, true);
+  add_topology(*command, options.input, true);
   command->add_option("--gpus", options.gpus, "GPUs that take part; 0: all")->option_text("N=0");
   command->add_option("--sizes,--size", options.sizes, "8..8G (doubling), 8B..8GiB, or [1MiB, 1GiB]")
       ->option_text("SIZES");
@@ -441,6 +451,7 @@ void add_sweep(CLI::App& app, Verbs& verbs) {
   app::SweepOptions& options = verbs.sweep;
   CLI::App* command = app.add_subcommand("sweep", "run a grid of clusters on all cores, say which is best");
   add_input(*command, options.input, true);
+  add_topology(*command, options.input, true);
   command->add_option("--over", options.over, "values of a key; every combination is a point")
       ->type_name("PATH=A,B")
       ->take_all()
@@ -448,7 +459,7 @@ void add_sweep(CLI::App& app, Verbs& verbs) {
   add_traffic(*command, options.work.traffic);
   add_collective(*command, options.work.collective);
   add_runs(*command, options.run, false, options.seeds, options.limit);
-  command->parse_complete_callback([command, &options] { take_given(*command, options.work); });
+  command->parse_complete_callback([command, &options] { take_given(*command, options.input, options.work); });
   options.run.threads = 0;
   command->get_option("--threads")->description("runs at a time; default: one per core")->option_text("N");
   command->option_defaults()->group("Results");
@@ -459,7 +470,7 @@ void add_sweep(CLI::App& app, Verbs& verbs) {
       "Every point is the cluster with its values --set, run as weft sim would. The\n"
       "best has all traffic done first, or in an open loop (poisson, --arrivals) the\n"
       "lowest p99 of completion times, as weft compare has it. Points that differ in\n"
-      "their traffic, in --nodes or in the line rate that --load is a share of, are\n"
+      "their traffic, in --gpus or in the line rate that --load is a share of, are\n"
       "shown without a best one.\n"
       "\n" +
       what_there_is() +
@@ -505,6 +516,7 @@ void add_render(CLI::App& app, Verbs& verbs) {
       ->required()
       ->check(CLI::IsMember(app::render_targets()).description(""));
   add_input(*command, options.input, true);
+  add_topology(*command, options.input);
   command->add_option("-o,--output", options.output, "write into a directory instead of stdout")->type_name("DIR");
   command->footer(
       "Targets:\n"
@@ -562,6 +574,7 @@ void add_place(CLI::App& app, Verbs& verbs) {
   app::PlaceOptions& options = verbs.place;
   CLI::App* command = app.add_subcommand("place", "choose GPUs for a job, and say what that trades off");
   add_input(*command, options.input, true);
+  add_topology(*command, options.input);
   command->add_option("--gpus", options.gpus, "that the job wants")
       ->required()
       ->check(CLI::Range(1, 16'777'216).description(""))
@@ -855,7 +868,9 @@ int run(const std::vector<std::string>& arguments, app::Console& console) {
   add_report(app, verbs);
   add_run(app, verbs);
   add_doctor(app, verbs);
-  add_input(*add_lab(app, verbs.lab), verbs.lab.up.input, true);
+  CLI::App& lab_up = *add_lab(app, verbs.lab);
+  add_input(lab_up, verbs.lab.up.input, true);
+  add_topology(lab_up, verbs.lab.up.input);
   add_rest(app, verbs);
   group_by_purpose(app);
   for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))

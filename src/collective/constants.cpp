@@ -148,18 +148,20 @@ constexpr std::array<Generation, 6> kGenerations = {{
 }};
 
 // InfiniBand and RoCE are the same NICs under the same plugin (NCCL's own), so what a message and a hop cost it is one
-// number. Google has plugins of its own, and a network behind its NICs that takes longer, whichever of them is used.
-constexpr std::array<Network, 9> kNetworks = {{
+// number. Google has plugins of its own: up to gIB 1.0.5, and with TCPXO, a hop takes longer (tables of 1.0.5 and before);
+// with gIB 1.0.6 it takes what it does on other RoCE (three tables of two sources). Sockets are as TCPX but for a hop.
+constexpr std::array<Network, 10> kNetworks = {{
     {"ib", "InfiniBand", "", 128 << 10, 64 << 10, 0, 870, 980},
     {"roce", "RoCE", "ib", 128 << 10, 64 << 10, 0, 0, 900},
-    {"gib", "RoCE with Google's gIB", "roce", 128 << 10, 64 << 10, 14'700, 0, 0},
+    {"gib", "RoCE with Google's gIB", "roce", 128 << 10, 64 << 10, 0, 0, 0},
+    {"gib1.0.5", "RoCE with Google's gIB up to 1.0.5", "roce", 128 << 10, 64 << 10, 14'700, 0, 0},
     {"efa", "EFA with aws-ofi-nccl", "", 512 << 10, 512 << 10, 2'700, 320, 930},
     {"efa1.7", "EFA with aws-ofi-nccl 1.7", "efa", 128 << 10, 64 << 10, 0, 5'600, 0},
     {"tcpx", "GPUDirect-TCPX", "", 128 << 10, 64 << 10, 420'000, 900, 550},
-    {"tcpxo", "GPUDirect-TCPXO", "gib", 128 << 10, 64 << 10, 0, 0, 0, "NCCL_NVLS_ENABLE=0 NCCL_PROTO=Simple"},
-    {"tcpxo-ll128", "GPUDirect-TCPXO with its profile for LL128", "gib", 128 << 10, 64 << 10, 0, 0, 0,
+    {"tcpxo", "GPUDirect-TCPXO", "gib1.0.5", 128 << 10, 64 << 10, 0, 0, 0, "NCCL_NVLS_ENABLE=0 NCCL_PROTO=Simple"},
+    {"tcpxo-ll128", "GPUDirect-TCPXO with its profile for LL128", "gib1.0.5", 128 << 10, 64 << 10, 0, 0, 0,
      "NCCL_NVLS_ENABLE=0 NCCL_PROTO=Simple,LL128"},
-    {"tcp", "TCP sockets", "tcpx", 128 << 10, 64 << 10, 0, 0, 0},
+    {"tcp", "TCP sockets", "tcpx", 128 << 10, 64 << 10, 12'000, 0, 0},
 }};
 
 constexpr std::array<Launch, 3> kLaunches = {{

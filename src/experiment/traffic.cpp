@@ -78,7 +78,7 @@ bool fits(const model::TrafficRun& run, std::int64_t nodes, const TrafficGround&
     return refuse(fmt::format("stream '{}' is of {} from GPU {} on, the cluster has {}", run.name,
                               counted(std::max<std::int64_t>(0, nodes), "GPU"), run.first, grouped(ground.gpus)),
                   "a smaller 'first' or 'nodes', at least two GPUs");
-  if (nodes < 2) return refuse("traffic needs two GPUs", "--nodes 2 or more");
+  if (nodes < 2) return refuse("traffic needs two GPUs", "--gpus 2 or more");
   return refuse(
       fmt::format("the traffic is of {} nodes, the cluster has {} GPUs", grouped(nodes), grouped(ground.gpus)),
       "a larger cluster, or fewer nodes");

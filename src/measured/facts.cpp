@@ -1,6 +1,9 @@
 #include "measured/facts.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 
 namespace weft::measured {
 namespace {
@@ -69,6 +72,11 @@ void take_log(Facts& facts, const NcclLog& log) {
   facts.choices = log.choices;
   facts.warnings = log.warnings;
   facts.mentions = log.mentions;
+  facts.set_on = log.set_on;
+  facts.hosts_with_gdr = log.hosts_with_gdr;
+  facts.hosts_without_gdr = log.hosts_without_gdr;
+  facts.own_devices = log.own_devices;
+  facts.hardware = log.hardware;
   facts.nvls_unavailable = log.nvls_unavailable;
   if (!log.choices.empty()) {
     const auto largest = std::max_element(log.choices.begin(), log.choices.end(),
@@ -155,7 +163,44 @@ void take_machine(Facts& facts, const Evidence& evidence) {
   if (!facts.gpus_per_node && gpus > 0) facts.gpus_per_node = {gpus, {}};
 }
 
+// Others may differ by right: interfaces, files and names of a host.
+constexpr std::array<std::string_view, 8> kSameEverywhere = {"NCCL_IB_",   "NCCL_P2P_", "NCCL_NET",  "NCCL_ALGO",
+                                                             "NCCL_PROTO", "NCCL_SHM_", "NCCL_PXN_", "NCCL_NVLS_"};
+
 }  // namespace
+
+std::string names_of(const std::set<std::string>& names) {
+  constexpr std::size_t kShown = 3;
+  std::string made;
+  std::size_t shown = 0;
+  for (const std::string& each : names) {
+    if (shown == kShown) return fmt::format("{} and {} more", made, names.size() - kShown);
+    made += (shown++ > 0 ? ", " : "") + each.substr(0, 64);
+  }
+  return made;
+}
+
+std::vector<std::string> uneven_settings(const Facts& facts) {
+  std::set<std::string> all;  // hosts that printed any of their variables
+  for (const auto& [name, values] : facts.set_on)
+    for (const auto& [value, hosts] : values) all.insert(hosts.begin(), hosts.end());
+  std::vector<std::string> made;
+  for (const auto& [name, values] : facts.set_on) {
+    if (std::none_of(kSameEverywhere.begin(), kSameEverywhere.end(),
+                     [&](std::string_view each) { return name.starts_with(each); }))
+      continue;
+    std::set<std::string> without = all;
+    std::string text;
+    for (const auto& [value, hosts] : values) {
+      for (const std::string& host : hosts) without.erase(host);
+      text += fmt::format("{}{} on {}", text.empty() ? name + " is " : ", ", value.substr(0, 40), names_of(hosts));
+    }
+    if (values.size() == 1 && without.empty()) continue;
+    if (!without.empty()) text += fmt::format(", and not set on {}", names_of(without));
+    made.push_back(std::move(text));
+  }
+  return made;
+}
 
 Facts gather(const Evidence& evidence) {
   Facts facts;

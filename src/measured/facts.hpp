@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,8 @@ struct Facts {
   std::optional<Fact<std::string>> nccl_version;
   std::string gpu_name;
   std::map<std::string, std::string> environment;  // NCCL_*, from wherever it was said
+  // As the processes of a host printed it: by name and value, the hosts.
+  std::map<std::string, std::map<std::string, std::set<std::string>>> set_on;
 
   // The machine.
   std::optional<ServerOutline> server;  // with the links that are weaker than others
@@ -67,6 +70,10 @@ struct Facts {
   std::optional<bool> gpudirect;  // of connections over the network: all, none; nothing when mixed or not said
   std::int64_t with_gpudirect = 0;
   std::int64_t without_gpudirect = 0;
+  std::set<std::string> hosts_with_gdr;
+  std::set<std::string> hosts_without_gdr;
+  std::map<std::int64_t, std::set<std::int64_t>> own_devices;  // NICs that a rank sends through itself
+  HardwareReport hardware;                                     // what other programs print of NICs and links
 
   // Inside a server.
   std::int64_t p2p = 0;            // connections from GPU to GPU
@@ -101,5 +108,11 @@ struct Evidence {
 };
 
 Facts gather(const Evidence& evidence);
+
+// Variables that decide how ranks are joined and that some hosts have otherwise than others, in words: "NCCL_IB_DISABLE
+// is 1 on node3, and not set on node1, node2".
+std::vector<std::string> uneven_settings(const Facts& facts);
+// a, b, c and 5 more
+std::string names_of(const std::set<std::string>& names);
 
 }  // namespace weft::measured

@@ -86,6 +86,7 @@ class LogReader {
   std::optional<NcclLog> read() {
     if (!lines_.readable()) return std::nullopt;
     for (; lines_.next(line_);) read_line();
+    log_.hardware = std::move(hardware_.made());
     log_.says_nothing = facts_ == 0;
     return std::move(log_);
   }
@@ -118,7 +119,9 @@ class LogReader {
 
   void read_line() {
     if (line_.text.find_first_not_of(' ') == std::string_view::npos) return;
+    host_.clear();
     read_origin();
+    if (hardware_.take(line_.text, place(0, 1))) ++facts_;
     read_version();
     read_size();
     read_network();
@@ -132,6 +135,12 @@ class LogReader {
     read_mentions();
     const std::size_t before = log_.environment.size();
     collect_environment(line_.text, log_.environment);
+    if (at(" set by environment to ") && !host_.empty()) {
+      std::map<std::string, std::string> own;
+      collect_environment(line_.text, own);
+      for (const auto& [name, value] : own)
+        if (log_.set_on.size() < kMostNames) log_.set_on[name][value].insert(host_);
+    }
     facts_ += log_.environment.size() - before;
   }
 
@@ -154,8 +163,8 @@ class LogReader {
           host = host.substr(0, colon);
       if (host.size() == word.text.size() || host.empty() || whole_number(host)) continue;  // or a time of day
       const std::size_t tag = host.find_last_of(">:");                                      // of a launcher
-      if (log_.hosts.size() < kMostHosts)
-        log_.hosts.insert(std::string(host.substr(tag == std::string_view::npos ? 0 : tag + 1, kMostText)));
+      host_ = host.substr(tag == std::string_view::npos ? 0 : tag + 1, kMostText);
+      if (log_.hosts.size() < kMostHosts) log_.hosts.insert(host_);
       return;
     }
   }
@@ -316,18 +325,23 @@ class LogReader {
     if (!devices || devices->last >= kMostDevices) return;
     for (std::int64_t device = devices->first; device <= devices->last; ++device)
       log_.net_devices[device] += std::max<std::int64_t>(1, times / devices->size());
-    note_ends(via);
     tail = tail.substr(devices->length);
+    const bool peer = tail.size() > 1 && tail[0] == '(' && is_digit(tail[1]);
+    note_ends(via, peer || devices->size() > 1 ? -1 : devices->first);
     if (tail.starts_with('(')) {  // through the GPU of that rank
-      if (tail.size() > 1 && is_digit(tail[1])) count(log_.net_through_peer, via, times);
+      if (peer) count(log_.net_through_peer, via, times);
       tail = tail.substr(std::min(tail.find(')'), tail.size() - 1) + 1);
     }
     if (devices->size() > 1) return;  // a summary does not say it here
-    count(tail.starts_with("/GDRDMA") ? log_.net_with_gdr : log_.net_without_gdr, via, times);
+    const bool direct = tail.starts_with("/GDRDMA");
+    count(direct ? log_.net_with_gdr : log_.net_without_gdr, via, times);
+    std::set<std::string>& hosts = direct ? log_.hosts_with_gdr : log_.hosts_without_gdr;
+    if (!host_.empty() && hosts.size() < kMostHosts) hosts.insert(host_);
   }
 
   // Channel 03/0 : 7[a01d0] -> 8[101c0] [send] via: the channel and the two ranks.
-  void note_ends(std::size_t via) {
+  // `device` is what the sender uses itself; negative: another's.
+  void note_ends(std::size_t via, std::int64_t device) {
     const std::string_view head = line_.text.substr(0, via);
     const std::size_t arrow = head.rfind(" -> ");
     if (arrow == std::string_view::npos) return;
@@ -336,6 +350,8 @@ class LogReader {
     const auto to = leading_number(head.substr(arrow + 4));
     for (const auto& rank : {from, to})
       if (rank && log_.net_ranks.size() < kMostHosts) log_.net_ranks.insert(rank->value);
+    if (from && device >= 0 && head.ends_with("[send] ") && log_.own_devices.size() < kMostHosts)
+      log_.own_devices[from->value].insert(device);
     for (const std::string_view word : {"Channel ", "Ring "})
       if (const std::size_t at = head.rfind(word); at != std::string_view::npos)
         if (const auto channel = leading_number(head.substr(at + word.size()));
@@ -478,6 +494,8 @@ class LogReader {
   Lines lines_;
   Line line_;
   NcclLog log_;
+  HardwareReader hardware_;
+  std::string host_;       // of the line, where it is NCCL's
   std::size_t facts_ = 0;  // without any, the text is something else
   std::size_t ring_ranks_ = 0;
   std::string_view system_origin_;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "measured/hardware_report.hpp"
 #include "measured/log_topology.hpp"
 #include "measured/mentions.hpp"
 #include "spec/diagnostics.hpp"
@@ -82,7 +83,8 @@ struct NcclLog {
   std::map<std::int64_t, std::int64_t> net_devices;  // connections by number of the interface
   std::set<std::int64_t> net_ranks;                  // at their ends,
   std::set<std::int64_t> net_channels;               // and what they belong to
-  LogCount net_with_gdr;                             // connections over the network, /GDRDMA or not
+  std::map<std::int64_t, std::set<std::int64_t>> own_devices;  // by rank: those that it sends through itself
+  LogCount net_with_gdr;                                       // connections over the network, /GDRDMA or not
   LogCount net_without_gdr;
   LogCount net_through_peer;  // PXN
   LogCount gdr_enabled;       // "GPU Direct RDMA Enabled for ..."
@@ -98,6 +100,11 @@ struct NcclLog {
   std::vector<LogPart> system;  // as the first rank that printed it sees its server
   std::vector<LogChoice> choices;
   std::map<std::string, std::string> environment;
+  // Variables as the processes of a host printed them: by name and value, the hosts.
+  std::map<std::string, std::map<std::string, std::set<std::string>>> set_on;
+  std::set<std::string> hosts_with_gdr;  // whose connections over the network have it,
+  std::set<std::string> hosts_without_gdr;
+  HardwareReport hardware;           // what other programs print of it
   std::vector<LogWarning> warnings;  // the first of them
   std::int64_t warning_count = 0;
   std::map<Mention, LogCount> mentions;  // what other programs' lines say

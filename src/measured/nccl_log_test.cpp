@@ -71,6 +71,9 @@ TEST(NcclLog, OfToday) {
   EXPECT_EQ(log.net_with_gdr.count, 2);
   EXPECT_EQ(log.net_without_gdr.count, 0);
   EXPECT_EQ(log.net_through_peer.count, 1);
+  EXPECT_EQ(log.hosts_with_gdr, (std::set<std::string>{"node-a"}));
+  EXPECT_TRUE(log.hosts_without_gdr.empty());
+  EXPECT_TRUE(log.own_devices.empty()) << "what goes through another's NIC says nothing of its own";
   EXPECT_EQ(log.net_devices, (std::map<std::int64_t, std::int64_t>{{0, 1}, {1, 1}}));
   EXPECT_EQ(log.channels.collective, 16);
   EXPECT_EQ(log.channels.nvls, 0);

@@ -100,7 +100,11 @@ class TopologyReader {
                                    : "what NCCL_TOPO_DUMP_FILE writes begins with <system version=\"1\">");
       return;
     }
-    if (const XmlAttribute* version = required(root, "version", "1"); version != nullptr && version->value != "1")
+    const XmlAttribute* version = required(root, "version", "1");
+    if (version != nullptr && version->value == "2")
+      refuse(version->place, "a file of RCCL, with AMD GPUs: no other writes version 2",
+             "MI300X, MI355X and their xGMI links are not modelled: no NVIDIA GPU stands in for them");
+    else if (version != nullptr && version->value != "1")
       refuse(version->place, fmt::format("version {} is not known", spec::shown(version->value)),
              "NCCL reads and writes version=\"1\"");
     for (const XmlElement& child : root.children)

@@ -84,7 +84,7 @@ TEST(Topology, IsReadWithPlaces) {
 
 TEST(Topology, OfAnotherKindIsRefused) {
   EXPECT_EQ(error_of("<system version=\"1\">", "<system>"), "t.xml:1:2: error E0702: <system> has no version");
-  EXPECT_EQ(error_of("version=\"1\"", "version=\"2\""), "t.xml:1:18: error E0702: version 2 is not known");
+  EXPECT_EQ(error_of("version=\"1\"", "version=\"3\""), "t.xml:1:18: error E0702: version 3 is not known");
   spec::Diagnostics notes;
   EXPECT_FALSE(read_topology(notes.sources().add("t.xml", "<graphs version=\"1\"/>"), notes));
   EXPECT_NE(spec::render_text(notes, false).find("NCCL_TOPO_DUMP_FILE writes the topology"), std::string::npos);
@@ -276,6 +276,10 @@ TEST(TopologyCluster, IsRefusedForOtherMakers) {
       replaced(replaced(kSmall, " vendor=\"0x10de\"", ""), "<gpu dev=\"0\"", "<gpu gcn=\"gfx942\" dev=\"0\"");
   EXPECT_FALSE(load_topology_cluster(words.add_text("t.xml", rccl), 1, {}, catalog(), words)) << rccl;
   EXPECT_NE(words.text().find("a file of RCCL"), std::string::npos) << words.text();
+  Notes newer;
+  EXPECT_FALSE(load_topology_cluster(newer.add_text("t.xml", replaced(kSmall, "version=\"1\"", "version=\"2\"")), 1, {},
+                                     catalog(), newer));
+  EXPECT_NE(newer.text().find("a file of RCCL"), std::string::npos) << newer.text();
 }
 
 // The interface for sockets stands below each CPU, and is one.

@@ -124,7 +124,7 @@ std::string traffic_difference(const std::vector<Variant>& variants, const Ranki
     return fmt::format("the load is a share of {} to {} per GPU, and weft compare gives all that of the first",
                        brief(slowest), brief(fastest));
   if (fewest != most)
-    return fmt::format("it is of {} to {} nodes, and --nodes {} makes it the same", fewest, most, fewest);
+    return fmt::format("it is of {} to {} GPUs, and --gpus {} makes it the same", fewest, most, fewest);
   return differs ? "--pattern or --stream makes it the same" : "";
 }
 

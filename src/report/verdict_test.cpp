@@ -145,7 +145,7 @@ TEST(Verdict, TrafficOfAnotherNumberOfNodesIsNotCompared) {
   EXPECT_FALSE(judge(variants).winner);
   EXPECT_EQ(
       judge(variants).sentence,
-      "none is best, for they differ in their traffic: it is of 32 to 128 nodes, and --nodes 32 makes it the same");
+      "none is best, for they differ in their traffic: it is of 32 to 128 GPUs, and --gpus 32 makes it the same");
   for (Variant& each : variants) each.info.offered.nodes = 32;
   EXPECT_FALSE(judge(variants).winner);
   EXPECT_TRUE(judge(variants).sentence.ends_with(": --pattern or --stream makes it the same"));

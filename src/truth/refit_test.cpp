@@ -128,15 +128,15 @@ TEST_F(Tables, WhatNobodyElseKnowsIsSaid) {
 
 // gIB runs over RoCE, whose messages are InfiniBand's.
 TEST_F(Tables, NetworksDrawOnThoseTheyAreLike) {
-  add("one", "gib", {{1024, 50}}, 2);
+  add("one", "gib1.0.5", {{1024, 50}}, 2);
   add("two", "ib", {{1024, 50}}, 2);
   add("within", "ib", {{1024, 50}});
   const std::vector<TruthTable> tables = load();
   ASSERT_EQ(tables.size(), 3u);
-  for (const char* owner : {"gib", "roce", "ib"}) EXPECT_TRUE(tables[0].uses(owner)) << owner;
+  for (const char* owner : {"gib1.0.5", "roce", "ib"}) EXPECT_TRUE(tables[0].uses(owner)) << owner;
   EXPECT_FALSE(tables[0].uses("efa"));
   EXPECT_TRUE(tables[1].uses("ib"));
-  EXPECT_FALSE(tables[1].uses("gib"));
+  EXPECT_FALSE(tables[1].uses("gib1.0.5"));
   EXPECT_FALSE(tables[2].uses("ib")) << "a server alone uses no network";
 }
 

@@ -20,7 +20,7 @@ using collective::Protocol;
 // outweigh them.
 constexpr bool kOpen = true;
 constexpr bool kKnown = false;
-constexpr std::array<CauseInfo, 33> kCauses = {{
+constexpr std::array<CauseInfo, 35> kCauses = {{
     {Cause::nothing_wrong, "nothing-wrong", "nothing is wrong: this is what the machine gives", 2, kKnown,
      "weft plan prints the bound and the resource behind it",
      "expect what the model says, or buy what the what-if table of weft why CLUSTER shows"},
@@ -109,6 +109,12 @@ constexpr std::array<CauseInfo, 33> kCauses = {{
      "taskset -p of a rank; NCCL's proxy threads share its cores", "--bind-to none or numa; several cores for a rank"},
     {Cause::uneven_ranks, "uneven-ranks", "a setting or a module is there on some ranks only", 0.5, kOpen,
      "compare env, lsmod and NCCL's NET lines rank by rank", "the same environment and modules on every server"},
+    {Cause::nic_swapped, "nic-swapped", "GPUs send through NICs that are nearer to other GPUs", 0.5, kOpen,
+     "the log's [send] via NET/IB/N beside nvidia-smi topo -m",
+     "order of devices in the container, NCCL_TOPO_FILE or CUDA_VISIBLE_DEVICES as the server has them"},
+    {Cause::few_per_peer, "few-per-peer", "too few channels to each peer across the network", 0.5, kOpen,
+     "'p2p channels per peer' in the log; NCCL_NCHANNELS_PER_NET_PEER",
+     "NCCL_NCHANNELS_PER_NET_PEER=4, or more NCCL_MIN_P2P_NCHANNELS"},
 }};
 
 struct Part {
@@ -162,6 +168,8 @@ std::vector<Variant> unused_nics(const Situation& situation, Machine& machine) {
   const std::int64_t all = machine.cluster()->groups[0].spec.nics;
   std::set<std::int64_t> counts;
   if (const std::int64_t used = situation.nics_used(all); used > 0 && used < all) counts = {used};
+  if (const std::int64_t down = situation.facts.hardware.ports_down(); counts.empty() && down > 0 && down < all)
+    counts = {all - down};
   if (counts.empty())
     for (const std::int64_t count : {std::int64_t{1}, all / 4, all / 2, all - 1})
       if (count > 0 && count < all) counts.insert(count);
@@ -191,6 +199,9 @@ std::vector<Variant> weak_pcie(const Situation& situation, Machine& machine) {
     out.back().text = fmt::format("PCIe {}.0 x{}", gen, lanes);
     if (times > lanes) out.back().nic_per_mille = 1'000 * lanes / times;
   };
+  // What lspci shows, then what a topology does.
+  for (const measured::ReportedSlot& slot : situation.facts.hardware.slots)
+    if (out.empty()) add_weak(slot.gen, slot.lanes);
   if (situation.facts.server)
     for (const measured::WeakPart& weak : situation.facts.server->weak)
       if (weak.pcie_gen >= 1 && weak.pcie_lanes > 0 && out.empty()) add_weak(weak.pcie_gen, weak.pcie_lanes);
@@ -290,10 +301,26 @@ bool is_spoken_of(Cause cause, const Situation& situation) {
     case Cause::cpu_binding:
       return mentioned(measured::Mention::bound);
     case Cause::uneven_ranks:
-      return (facts.with_gpudirect > 0 && facts.without_gpudirect > 0) || facts.networks.size() > 1;
+      return (facts.with_gpudirect > 0 && facts.without_gpudirect > 0) || facts.networks.size() > 1 ||
+             !measured::uneven_settings(facts).empty();
+    case Cause::nic_swapped:
+      return !facts.own_devices.empty();
     default:
       return true;
   }
+}
+
+// NICs in the order that is the furthest from what it should be, or so much of their rate as the way there leaves.
+std::vector<Variant> swapped(Machine& machine) {
+  const model::Group& group = machine.cluster()->groups[0];
+  std::vector<std::uint32_t> places(group.diagram.nic_switch.begin(), group.diagram.nic_switch.end());
+  std::reverse(places.begin(), places.end());
+  std::vector<Variant> out = nic_parts({{1, 2}, {1, 4}}, "of the NIC's rate");
+  Variant turned = with_set("NICs the other way round",
+                            {fmt::format("{}.nic_switch=[{}]", machine.servers(), fmt::join(places, ", "))});
+  if (group.spec.pcie_switches > 1 && machine.cluster(turned.set) != nullptr)
+    out.insert(out.begin(), std::move(turned));
+  return out;
 }
 
 std::vector<Variant> network_variants(Cause cause, const Situation& situation, Machine& machine) {
@@ -321,6 +348,10 @@ std::vector<Variant> network_variants(Cause cause, const Situation& situation, M
     case Cause::nic_unused:
       return unused_nics(situation, machine);
     case Cause::slow_nic:
+      if (const measured::ReportedPort* slowest = situation.slowest_port(cluster.groups[0].spec.nic.rate))
+        return {{.text = fmt::format("{} at {} Gb/s", slowest->name, slowest->megabits / 1'000),
+                 .nic_per_mille = std::max<std::int64_t>(
+                     1, slowest->megabits * 1'000 / (cluster.groups[0].spec.nic.rate.count() / 1'000'000))}};
       return nic_parts({{1, 2}, {1, 4}, {1, 10}}, "of the NIC's rate");
     case Cause::socket_fallback:
       return situation.job.stack->name == "tcp" ? std::vector<Variant>{} : sockets(machine);
@@ -341,6 +372,13 @@ std::vector<Variant> network_variants(Cause cause, const Situation& situation, M
     case Cause::false_topology:
     case Cause::rails_apart:
       return nic_parts({{1, 2}, {1, 4}, {1, 8}}, "of the NIC's rate");
+    case Cause::nic_swapped:
+      return swapped(machine);
+    case Cause::few_per_peer:
+      if (situation.job.operation != collective::Operation::all_to_all &&
+          situation.job.operation != collective::Operation::send_recv)
+        return {};
+      return nic_parts({{1, 2}, {1, 4}}, "of the NIC's rate");
     case Cause::cpu_binding:
       return nic_parts({{3, 4}, {1, 2}, {1, 4}}, "of the NIC's rate");
     case Cause::uneven_ranks:
@@ -409,6 +447,10 @@ std::vector<Variant> server_variants(Cause cause, const Situation& situation, Ma
       return {with_set("through the NICs", {fmt::format("{}.scale_up.link.both_ways={}", at,
                                                         exact(server.nic.rate * 2 * server.nics / server.gpus))})};
     case Cause::nvlink_down:
+      if (const auto& hardware = situation.facts.hardware;
+          hardware.nvlinks_down > 0 && hardware.nvlinks_down < hardware.nvlinks)
+        return scale_up_parts({{hardware.nvlinks - hardware.nvlinks_down, hardware.nvlinks}}, machine,
+                              "of the NVLinks");
       return scale_up_parts({{5, 6}, {2, 3}, {1, 2}}, machine, "of the NVLinks");
     case Cause::nvls_off:
       return {{.text = "without NVLS", .nvls = false}};

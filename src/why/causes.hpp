@@ -43,7 +43,9 @@ enum class Cause : std::uint8_t {
   false_topology,
   rails_apart,
   cpu_binding,
-  uneven_ranks
+  uneven_ranks,
+  nic_swapped,
+  few_per_peer
 };
 
 struct CauseInfo {

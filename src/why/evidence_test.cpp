@@ -109,7 +109,7 @@ TEST_F(Evidence, OfSettings) {
   setting("NCCL_PROTO", "LL", {{Cause::protocol, kSeldomOtherwise}});
   setting("NCCL_MAX_NCHANNELS", "8", {{Cause::few_channels, kSeldomOtherwise}});
   setting("NCCL_MAX_NCHANNELS", "9", {});
-  setting("NCCL_NCHANNELS_PER_NET_PEER", "1", {{Cause::few_channels, kOften}});
+  setting("NCCL_NCHANNELS_PER_NET_PEER", "1", {{Cause::few_channels, kOften}, {Cause::few_per_peer, kSeldomOtherwise}});
   setting("NCCL_PXN_DISABLE", "1", {{Cause::pxn_off, kOutright}});
   setting("CUDA_LAUNCH_BLOCKING", "1", {{Cause::slow_launch, kOften}});
   setting("NCCL_DEBUG", "TRACE", {{Cause::slow_launch, kOften}});
@@ -287,6 +287,59 @@ TEST_F(Evidence, OfWhatWasHopedFor) {
     at.situation.facts.with_gpudirect = 16;
     at.situation.facts.net_devices_used = 8;
   });
+}
+
+// What other programs print of hardware: each figure once, for the cause that it is of.
+TEST_F(Evidence, OfReportsOfHardware) {
+  const auto hardware = [&](const std::string& name, const std::function<void(measured::HardwareReport&)>& change,
+                            const Odds& expected) {
+    moves(
+        name, [&](Seen& at) { change(at.situation.facts.hardware); }, expected);
+  };
+  hardware("a slow slot",
+           [](auto& report) {
+             report.slots.push_back({"1b:00.0", 1, 1, 5, 16, {}});
+           },
+           {{Cause::pcie_down, kSeldomOtherwise}});
+  hardware("a slow port",
+           [](auto& report) {
+             report.ports.push_back({"mlx5_0", 100'000, false, 0, {}});
+           },
+           {{Cause::slow_nic, kSeldomOtherwise}});
+  hardware("a port at its rate",
+           [](auto& report) {
+             report.ports.push_back({"mlx5_0", 400'000, false, 4'096, {}});
+           },
+           {});
+  hardware("a port that is down",
+           [](auto& report) {
+             report.ports.push_back({"mlx5_0", 0, true, 0, {}});
+           },
+           {{Cause::nic_unused, kOften}});
+  hardware("short packets",
+           [](auto& report) {
+             report.ports.push_back({"mlx5_0", 0, false, 1'024, {}});
+           },
+           {{Cause::nic_settings, kOften}});
+  hardware("an NVLink that is down",
+           [](auto& report) {
+             report.nvlinks = 18;
+             report.nvlinks_down = 1;
+           },
+           {{Cause::nvlink_down, kSeldomOtherwise}});
+  moves("hosts that are told otherwise",
+        [](Seen& at) {
+          at.situation.facts.set_on["NCCL_IB_DISABLE"] = {{"0", {"a"}}, {"1", {"b"}}};
+        },
+        {{Cause::uneven_ranks, kSeldomOtherwise}});
+  moves("NICs of others",
+        [](Seen& at) {
+          at.situation.facts.own_devices = {{0, {7}}, {1, {6}}};
+        },
+        {{Cause::nic_swapped, kOften}});
+  moves("their own NICs", [](Seen& at) { at.situation.facts.own_devices = {{0, {0}}, {1, {1}}}; }, {});
+  moves("a channel per peer", [](Seen& at) { at.situation.facts.channels.p2p_per_peer = 1; },
+        {{Cause::few_per_peer, kHint}});
 }
 
 }  // namespace

@@ -101,9 +101,11 @@ std::optional<Found> gpudirect_is(const Scene& at, bool on) {
               fmt::format("{} connections with GPUDirect RDMA, {} without", with, without));
 }
 std::optional<Found> gpudirect_mixed(const Scene& at) {
+  const std::string where =
+      at.facts.hosts_without_gdr.empty() ? "" : " (on " + measured::names_of(at.facts.hosts_without_gdr) + ")";
   return when(at.facts.with_gpudirect > 0 && at.facts.without_gpudirect > 0,
-              fmt::format("{} connections with GPUDirect RDMA, {} without", at.facts.with_gpudirect,
-                          at.facts.without_gpudirect));
+              fmt::format("{} connections with GPUDirect RDMA, {} without{}", at.facts.with_gpudirect,
+                          at.facts.without_gpudirect, where));
 }
 
 std::optional<Found> low_gdr_level(const Scene& at) {
@@ -125,6 +127,7 @@ std::optional<Found> some_nics_used(const Scene& at) {
                                  [](const measured::LogInterface& each) { return each.plugin == "IB"; });
   if (!named) return std::nullopt;
   const std::int64_t used = at.situation.nics_used(at.server.nics);
+  if (used == at.situation.nics_allowed()) return std::nullopt;  // as somebody chose
   return when(used > 0 && used < at.server.nics, fmt::format("{} of {} NICs are used", used, at.server.nics));
 }
 
@@ -440,6 +443,74 @@ std::optional<Found> several_networks(const Scene& at) {
     if (use.name != all.front().name)
       return Found{fmt::format("the networks {} and {} in one job", all.front().name, use.name), use.place};
   return std::nullopt;
+}
+
+// ---- what programs that look at hardware print
+
+std::optional<Found> slow_port(const Scene& at) {
+  const measured::ReportedPort* port = at.situation.slowest_port(at.server.nic.rate);
+  if (port == nullptr || at.server.nics == 0) return std::nullopt;
+  return Found{
+      fmt::format("{} at {} Gb/s, where {} were taken", port->name, port->megabits / 1'000, brief(at.server.nic.rate)),
+      port->place};
+}
+
+std::optional<Found> ports_down(const Scene& at) {
+  for (const measured::ReportedPort& port : at.facts.hardware.ports)
+    if (port.down) return Found{fmt::format("{} is down", port.name), port.place};
+  return std::nullopt;
+}
+
+std::optional<Found> slow_link(const Scene& at) {
+  if (at.facts.hardware.slots.empty()) return std::nullopt;
+  const measured::ReportedSlot& slot = at.facts.hardware.slots.front();
+  return Found{
+      fmt::format("{} is PCIe {}.0 x{}{}", slot.name, slot.gen, slot.lanes,
+                  slot.could_gen > 0 ? fmt::format(" and could be {}.0 x{}", slot.could_gen, slot.could_lanes) : ""),
+      slot.place};
+}
+
+std::optional<Found> nvlinks_down(const Scene& at) {
+  const measured::HardwareReport& hardware = at.facts.hardware;
+  return when(hardware.nvlinks_down > 0 && at.server.scale_up,
+              fmt::format("{} of {} NVLinks are inactive", hardware.nvlinks_down, hardware.nvlinks),
+              hardware.nvlink_down_place);
+}
+
+std::optional<Found> short_packets(const Scene& at) {
+  for (const measured::ReportedPort& port : at.facts.hardware.ports)
+    if (port.mtu > 0 && port.mtu <= 1'024 && !port.down)
+      return Found{fmt::format("an MTU of {} on {}", port.mtu, port.name), port.place};
+  return std::nullopt;
+}
+
+std::optional<Found> uneven_setting(const Scene& at) {
+  const std::vector<std::string> found = measured::uneven_settings(at.facts);
+  if (found.empty()) return std::nullopt;
+  return Found{found.size() == 1 ? found[0] : fmt::format("{} (and {} more)", found[0], found.size() - 1), {}};
+}
+
+// NICs below other PCIe switches than the GPUs that send through them, which have one of their own.
+std::optional<Found> others_nics(const Scene& at) {
+  const model::Diagram& diagram = at.machine.cluster()->groups[0].diagram;
+  std::size_t known = 0;
+  std::size_t apart = 0;
+  for (const auto& [rank, devices] : at.facts.own_devices) {
+    const std::size_t gpu = static_cast<std::size_t>(rank) % diagram.gpu_switch.size();
+    const auto& places = diagram.nic_switch;
+    const bool has_own = std::count(places.begin(), places.end(), diagram.gpu_switch[gpu]) > 0;
+    for (const std::int64_t device : devices) {
+      if (!has_own || static_cast<std::size_t>(device) >= places.size()) continue;
+      ++known;
+      apart += places[static_cast<std::size_t>(device)] != diagram.gpu_switch[gpu];
+    }
+  }
+  return when(known >= 2 && 2 * apart > known,
+              fmt::format("{} of {} pairs of GPU and NIC are on different PCIe switches", apart, known));
+}
+
+std::optional<Found> one_channel_per_peer(const Scene& at) {
+  return when(at.facts.channels.p2p_per_peer == 1 && at.situation.several_nodes(), "1 p2p channel per peer in the log");
 }
 
 }  // namespace weft::why

@@ -84,5 +84,13 @@ std::optional<Found> several_jobs(const Scene& at);
 std::optional<Found> nobody_chose(const Scene& at);
 std::optional<Found> sold_with_nvlink(const Scene& at);
 std::optional<Found> several_networks(const Scene& at);
+std::optional<Found> slow_port(const Scene& at);
+std::optional<Found> ports_down(const Scene& at);
+std::optional<Found> slow_link(const Scene& at);
+std::optional<Found> nvlinks_down(const Scene& at);
+std::optional<Found> short_packets(const Scene& at);
+std::optional<Found> uneven_setting(const Scene& at);
+std::optional<Found> others_nics(const Scene& at);
+std::optional<Found> one_channel_per_peer(const Scene& at);
 
 }  // namespace weft::why

@@ -62,6 +62,19 @@ struct Situation {
     }
     return nics;
   }
+  // A port that is up and slower than the NICs of the machine are: the slowest. Ports of another network are not meant:
+  // those that NCCL's log does not name, where it names any.
+  const measured::ReportedPort* slowest_port(Bandwidth rate) const {
+    const measured::ReportedPort* found = nullptr;
+    for (const measured::ReportedPort& port : facts.hardware.ports) {
+      const bool named = std::any_of(facts.interfaces.begin(), facts.interfaces.end(),
+                                     [&](const measured::LogInterface& each) { return each.name == port.name; });
+      const bool slow = port.megabits > 0 && port.megabits < rate.count() / 1'000'000 * 9 / 10;
+      if (port.down || !slow || (!facts.interfaces.empty() && !named)) continue;
+      if (found == nullptr || port.megabits < found->megabits) found = &port;
+    }
+    return found;
+  }
   // Channels of rings that the log counts; 0: it does not say.
   std::int64_t ring_channels() const {
     std::int64_t out = facts.channels.collective.value_or(0);

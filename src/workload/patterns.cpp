@@ -81,7 +81,7 @@ class Maker {
     if (run_.pattern == model::TrafficPattern::poisson && run_.arrivals == model::FlowArrivals::paced)
       return refuse("the pattern poisson is not paced", "--arrivals paced with another pattern");
     if (ground_.nodes < 2 || ground_.nodes > kMostNodes)
-      return refuse("traffic needs two nodes, and at most 16777216", "--nodes 2 or more");
+      return refuse("traffic needs two GPUs, and at most 16777216", "--gpus 2 or more");
     if (needs_bytes() && (run_.size.count() < 1 || run_.size.count() > kMostBytes))
       return refuse("a flow has from one byte to 1 TiB", "for example --size 2MB");
     if (is_open_loop(run_)) return make_arrivals();

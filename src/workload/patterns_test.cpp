@@ -287,8 +287,8 @@ TEST(Patterns, OptionsThatCannotBeAreNamed) {
   const auto says = [&](const Drawn& each, const char* part) {
     EXPECT_NE(error(each).find(part), std::string::npos) << part;
   };
-  says(drawn(TrafficPattern::ring, 1, 1), "--nodes");
-  says(drawn(TrafficPattern::ring, 99'999'999, 1), "--nodes");
+  says(drawn(TrafficPattern::ring, 1, 1), "--gpus");
+  says(drawn(TrafficPattern::ring, 99'999'999, 1), "--gpus");
   says(drawn(TrafficPattern::ring, 2, 0), "--size");
   says(drawn(TrafficPattern::ring, 2, std::int64_t{1} << 50), "--size");
   Drawn wide = drawn(TrafficPattern::all_to_all, 8, 1);

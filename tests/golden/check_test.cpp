@@ -158,7 +158,7 @@ TEST_F(Check, GenerationsOfEfaThatAwsDoesNotJoinAreRefused) {
   const Outcome flows = verb("sim", mixed, {"--pattern", "ring", "--size", "8kB"});
   EXPECT_EQ(flows.code, 2);
   EXPECT_NE(flows.err.find("E0414"), std::string::npos) << flows.err;
-  EXPECT_EQ(verb("sim", mixed, {"--pattern", "ring", "--size", "8kB", "--nodes", "16"}).code, 0) << "P4d alone";
+  EXPECT_EQ(verb("sim", mixed, {"--pattern", "ring", "--size", "8kB", "--gpus", "16"}).code, 0) << "P4d alone";
 }
 
 TEST_F(Check, SaysWhatNothingUses) {

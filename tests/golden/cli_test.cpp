@@ -152,10 +152,10 @@ TEST(Cli, JsonIsRecords) {
        {"check --json", "check --set servers.nics=3x --json", "catalog hgx-h100 --json", "explain E0107 --json",
         "version --json", "show gpus --json", "show nics --json", "show links --json", "show servers --json",
         "show paths 0 9 --json", "catalog --json", "plan --gpus 16 --sizes 1MiB --json",
-        "why --gpus 16 --size 1MiB --fast --json", "sim --pattern ring --nodes 4 --size 1kB --json",
+        "why --gpus 16 --size 1MiB --fast --json", "sim --pattern ring --gpus 4 --size 1kB --json",
         "sim --collective all_reduce --gpus 16 --sizes 1MiB --json",
         "compare --vary fabric.spines=2,4 --collective all_reduce --gpus 16 --sizes 1MiB --json",
-        "sweep --over fabric.spines=2,4 --pattern ring --nodes 4 --size 1kB --json", "sim --pattern nothing --json"}) {
+        "sweep --over fabric.spines=2,4 --pattern ring --gpus 4 --size 1kB --json", "sim --pattern nothing --json"}) {
     std::istringstream lines(weft(words(line)).out);
     int records = 0;
     for (std::string each; std::getline(lines, each); ++records) {
@@ -451,8 +451,8 @@ TEST(Cli, SizeAndSizesMeanTheSameWhereOneHasAMeaning) {
   const auto out = [](const std::string& line) { return weft(words(line)).out; };
   EXPECT_EQ(out("sim --collective all_reduce --size 1M --json"),
             out("sim --collective all_reduce --sizes 1MiB --json"));
-  EXPECT_EQ(out("sim --pattern ring --sizes 1MB --json --nodes 8"),
-            out("sim --pattern ring --size 1MB --json --nodes 8"));
+  EXPECT_EQ(out("sim --pattern ring --sizes 1MB --json --gpus 8"),
+            out("sim --pattern ring --size 1MB --json --gpus 8"));
   EXPECT_EQ(out("plan --size 8..8K --gpus 16 --json"), out("plan --sizes 8B..8KiB --gpus 16 --json"));
 }
 

@@ -13,7 +13,7 @@ namespace {
 std::vector<std::string> command_for(const std::filesystem::path& example, const std::string& threads) {
   return {"sim",
           (example / "cluster.weft.yaml").string(),
-          "--nodes",
+          "--gpus",
           "24",
           "--pattern",
           "all-to-all",

@@ -62,7 +62,7 @@ TEST(Limits, WhatIsJustAllowedIsNotRefused) {
   const InDirectory here(scratch.path());
   ASSERT_EQ(weft({"init"}).code, 0);
   for (const std::string line :
-       {"sim --size 1TiB --pattern one --limit events=100", "sim --nodes 256 --limit events=100",
+       {"sim --size 1TiB --pattern one --limit events=100", "sim --gpus 256 --limit events=100",
         "sim --threads 256 --limit events=100", "sim --pattern all-to-all --window 64 --limit events=100",
         "sim --collective all_reduce --sizes 16TiB", "sim --collective all_reduce --channels 64 --sizes 8B",
         "sim --collective all_reduce --skew 1s --sizes 8B", "place --gpus 256"}) {

@@ -61,7 +61,7 @@ TEST(Sim, WhatIsNotCoveredIsSaidBeforeItStarts) {
       error("09-dragonfly", {"--set", "fabric.routing=valiant", "--fidelity", "flow"}).find("minimal routes only"),
       std::string::npos);
   EXPECT_NE(error("05-p5-tor-clos", {"--size", "many"}).find("for example --size 2MB"), std::string::npos);
-  EXPECT_NE(error("05-p5-tor-clos", {"--nodes", "999999"}).find("the cluster has 512 GPUs"), std::string::npos);
+  EXPECT_NE(error("05-p5-tor-clos", {"--gpus", "999999"}).find("the cluster has 512 GPUs"), std::string::npos);
   EXPECT_NE(error("05-p5-tor-clos", {"--matrix", "nowhere.cm"}).find("no such file"), std::string::npos);
 }
 
@@ -115,7 +115,7 @@ TEST(Sim, AMatrixWithTriggersRunsAndChainsItsFlows) {
 
 TEST(Sim, RandomTrafficThatNeverBeginsSaysWhatWouldHelp) {
   const Outcome outcome = weft(
-      {"sim", kClos, "--nodes", "2", "--pattern", "poisson", "--load", "0.1%", "--size", "1TB", "--duration", "1ns"});
+      {"sim", kClos, "--gpus", "2", "--pattern", "poisson", "--load", "0.1%", "--size", "1TB", "--duration", "1ns"});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_NE(outcome.err.find("a longer --duration"), std::string::npos) << outcome.err;
 }
@@ -135,13 +135,13 @@ TEST(Sim, AMatrixWhoseFailuresCutAPairOffEndsAndSaysSo) {
 
 TEST(Sim, RailsAreChangedInsideTheServers) {
   const std::string cluster = (kSource / "examples/04-rail-only/cluster.weft.yaml").string();
-  const Outcome outcome = weft({"sim", cluster, "--nodes", "32", "--size", "100kB", "--set", "transport.kind=srd",
+  const Outcome outcome = weft({"sim", cluster, "--gpus", "32", "--size", "100kB", "--set", "transport.kind=srd",
                                 "--set", "transport.balance=entropy"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
 }
 
 TEST(Sim, FaultsAreReadFromTheCommandLineAndTheFile) {
-  const std::vector<std::string> base = {"sim", kClos, "--nodes", "64", "--size", "1MB", "--json"};
+  const std::vector<std::string> base = {"sim", kClos, "--gpus", "64", "--size", "1MB", "--json"};
   const auto with = [&](std::vector<std::string> more) {
     more.insert(more.begin(), base.begin(), base.end());
     const Outcome outcome = weft(more);
@@ -192,7 +192,7 @@ TEST(Sim, FailuresOfAMatrixAreRoutedAround) {
 
 TEST(Sim, MessagesAreALowerBoundOfPackets) {
   const auto end = [](const std::string& fidelity) {
-    return records(weft({"sim", kClos, "--nodes", "64", "--size", "1MB", "--json", "--fidelity", fidelity}).out)
+    return records(weft({"sim", kClos, "--gpus", "64", "--size", "1MB", "--json", "--fidelity", fidelity}).out)
         .at(0)["end_ps"]
         .get<double>();
   };
@@ -201,7 +201,7 @@ TEST(Sim, MessagesAreALowerBoundOfPackets) {
 }
 
 TEST(Sim, FlowsLieBetweenMessagesAndPackets) {
-  const auto all = records(weft({"sim", kClos, "--nodes", "64", "--size", "1MB", "--json", "--fidelity", "all"}).out);
+  const auto all = records(weft({"sim", kClos, "--gpus", "64", "--size", "1MB", "--json", "--fidelity", "all"}).out);
   ASSERT_EQ(all.size(), 4u) << "one for each, and their difference";
   EXPECT_EQ(all[0]["executor"], "packet");
   EXPECT_EQ(all[1]["executor"], "flow");
@@ -211,14 +211,13 @@ TEST(Sim, FlowsLieBetweenMessagesAndPackets) {
   EXPECT_EQ(all[3]["record"], "difference");
   EXPECT_EQ(all[3]["against"], "packet");
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(all[3]["runs"][i]["end_ps"], all[i]["end_ps"]);
-  const auto alone =
-      records(weft({"sim", kClos, "--nodes", "64", "--size", "1MB", "--json", "--fidelity", "flow"}).out);
+  const auto alone = records(weft({"sim", kClos, "--gpus", "64", "--size", "1MB", "--json", "--fidelity", "flow"}).out);
   ASSERT_EQ(alone.size(), 1u);
   EXPECT_EQ(alone[0], all[1]) << "the same run, whatever else ran";
 }
 
 TEST(Sim, TheDifferenceOfFidelitiesStandsBelowTheSummary) {
-  const std::string text = weft({"sim", kClos, "--nodes", "32", "--size", "1MB", "--fidelity", "packet,flow"}).out;
+  const std::string text = weft({"sim", kClos, "--gpus", "32", "--size", "1MB", "--fidelity", "packet,flow"}).out;
   const auto table = text.find("\nfidelity  all done");
   ASSERT_NE(table, std::string::npos) << text;
   EXPECT_NE(text.find("\nflow ", table), std::string::npos) << text;
@@ -228,7 +227,7 @@ TEST(Sim, TheDifferenceOfFidelitiesStandsBelowTheSummary) {
 
 TEST(Sim, WhatFlowsCannotDoIsSaidBeforeTheyStart) {
   const auto error = [](const std::vector<std::string>& more) {
-    std::vector<std::string> arguments = {"sim", kClos, "--nodes", "16"};
+    std::vector<std::string> arguments = {"sim", kClos, "--gpus", "16"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     const Outcome outcome = weft(arguments);
     EXPECT_EQ(outcome.code, 2);
@@ -244,8 +243,8 @@ TEST(Sim, WhatFlowsCannotDoIsSaidBeforeTheyStart) {
             std::string::npos);
   EXPECT_NE(error({"--fidelity", "packet,flew"}).find("none of packet, flow, message"), std::string::npos);
   EXPECT_NE(error({"--fidelity", "flow,flow"}).find("none of packet, flow, message"), std::string::npos);
-  EXPECT_EQ(weft({"sim", kClos, "--nodes", "16", "--fidelity", "flow", "--fault", "spine0,kind=down"}).code, 0);
-  EXPECT_EQ(weft({"compare", kClos, "--vary", "fabric.spines=2,4", "--nodes", "16", "--fidelity", "packet,flow"}).code,
+  EXPECT_EQ(weft({"sim", kClos, "--gpus", "16", "--fidelity", "flow", "--fault", "spine0,kind=down"}).code, 0);
+  EXPECT_EQ(weft({"compare", kClos, "--vary", "fabric.spines=2,4", "--gpus", "16", "--fidelity", "packet,flow"}).code,
             2);
 }
 
@@ -253,7 +252,7 @@ TEST(Sim, WhatFlowsCannotDoIsSaidBeforeTheyStart) {
 TEST(Sim, RoceOnAFabricThatLosesPacketsIsWarnedOf) {
   const auto warned = [](const std::string& command, std::vector<std::string> more) {
     more.insert(more.begin(), {command, kClos, "--set", "transport.kind=rocev2"});
-    if (command == "sim") more.insert(more.end(), {"--nodes", "16", "--size", "10kB"});
+    if (command == "sim") more.insert(more.end(), {"--gpus", "16", "--size", "10kB"});
     const Outcome outcome = weft(more);
     EXPECT_EQ(outcome.code, 0);
     return (outcome.out + outcome.err).find("W0508") != std::string::npos;
@@ -292,7 +291,7 @@ TEST(Sim, AFlowAloneIsNotSlowedDown) {
   for (const std::string& file : {std::string("tree.topo"), kClos})
     for (const std::string kind : {"srd", "uet", "rocev2"})
       for (const std::string size : {"100B", "4086B", "5000B", "30kB", "1MB"}) {
-        const Outcome outcome = weft({"sim", file, "--pattern", "one", "--nodes", file == kClos ? "16" : "4", "--size",
+        const Outcome outcome = weft({"sim", file, "--pattern", "one", "--gpus", file == kClos ? "16" : "4", "--size",
                                       size, "--set", "transport.kind=" + kind, "--json", "--links", "0"});
         ASSERT_EQ(outcome.code, 0) << outcome.err;
         const auto all = records(outcome.out);  // a warning of RoCE on a fabric that loses packets stands before it
@@ -303,8 +302,8 @@ TEST(Sim, AFlowAloneIsNotSlowedDown) {
 }
 
 TEST(Sim, ALimitStopsFlowsToo) {
-  const Outcome outcome = weft({"sim", kClos, "--fidelity", "flow", "--pattern", "all-to-all", "--nodes", "64",
-                                "--size", "1MB", "--json", "--limit", "time=50us"});
+  const Outcome outcome = weft({"sim", kClos, "--fidelity", "flow", "--pattern", "all-to-all", "--gpus", "64", "--size",
+                                "1MB", "--json", "--limit", "time=50us"});
   EXPECT_EQ(outcome.code, 4);
   const auto record = records(outcome.out).at(0);
   EXPECT_EQ(record["partial"], true);
@@ -316,7 +315,7 @@ TEST(Sim, FlowsAndMessagesEndWhereTheLimitIs) {
   for (const std::string fidelity : {"flow", "message"}) {
     const auto partial = [&](const std::string& limit) {
       const Outcome outcome =
-          weft({"sim", kClos, "--fidelity", fidelity, "--nodes", "64", "--size", "2MB", "--json", "--limit", limit});
+          weft({"sim", kClos, "--fidelity", fidelity, "--gpus", "64", "--size", "2MB", "--json", "--limit", limit});
       EXPECT_EQ(outcome.code, 4) << fidelity << " " << limit;
       return records(outcome.out).at(0);
     };
@@ -327,14 +326,14 @@ TEST(Sim, FlowsAndMessagesEndWhereTheLimitIs) {
     EXPECT_EQ(early["flows"], 64) << fidelity;
     EXPECT_EQ(partial("events=10")["stopped_by"], "events=10") << fidelity;
     EXPECT_LT(partial("events=10")["flows_done"], 64) << fidelity;
-    EXPECT_EQ(weft({"sim", kClos, "--fidelity", fidelity, "--nodes", "64", "--limit", "time=1s,events=1e9"}).code, 0);
+    EXPECT_EQ(weft({"sim", kClos, "--fidelity", fidelity, "--gpus", "64", "--limit", "time=1s,events=1e9"}).code, 0);
   }
 }
 
 TEST(Sim, APartialResultSaysUntilWhen) {
-  const Outcome outcome = weft({"sim", kClos, "--nodes", "64", "--size", "40MB", "--limit", "time=30us"});
+  const Outcome outcome = weft({"sim", kClos, "--gpus", "64", "--size", "40MB", "--limit", "time=30us"});
   const auto record =
-      records(weft({"sim", kClos, "--nodes", "64", "--size", "40MB", "--limit", "time=30us", "--json"}).out).at(0);
+      records(weft({"sim", kClos, "--gpus", "64", "--size", "40MB", "--limit", "time=30us", "--json"}).out).at(0);
   const std::string until = std::to_string(record["end_ps"].get<std::int64_t>() / 1000);  // "30123" is 30.123us
   EXPECT_EQ(outcome.out.substr(0, outcome.out.find('\n')),
             "partial        stopped at the limit time=30us: this is what was done until " + until.substr(0, 2) + "." +
@@ -343,7 +342,7 @@ TEST(Sim, APartialResultSaysUntilWhen) {
 
 TEST(Sim, MessagesOfACollectiveHaveNoOrderToLimit) {
   const auto limited = [](const std::string& limit, const std::string& fidelity) {
-    return weft({"sim", kClos, "--collective", "all_reduce", "--nodes", "16", "--sizes", "1MiB", "--fidelity", fidelity,
+    return weft({"sim", kClos, "--collective", "all_reduce", "--gpus", "16", "--sizes", "1MiB", "--fidelity", fidelity,
                  "--limit", limit});
   };
   for (const std::string limit : {"time=1us", "events=10"}) {
@@ -360,7 +359,7 @@ TEST(Sim, FaultsOfTheFileAreWrongWhereTheyStand) {
   const InDirectory here(scratch.path());
   const auto with = [](const std::string& faults) {
     std::ofstream("b.weft.yaml") << read(kClos) << "faults:\n" << faults;
-    const Outcome sim = weft({"sim", "b.weft.yaml", "--nodes", "4", "--size", "8kB"});
+    const Outcome sim = weft({"sim", "b.weft.yaml", "--gpus", "4", "--size", "8kB"});
     const Outcome check = weft({"check", "b.weft.yaml"});
     EXPECT_EQ(sim.code, 2);
     EXPECT_EQ(check.code, 2) << check.out;
@@ -388,7 +387,7 @@ TEST(Sim, FaultsOfTheFileAreWrongWhereTheyStand) {
 // A name that is not there is said to be that, once, with the name that was meant.
 TEST(Sim, ASlowReceiverThatIsNotThereIsNotFound) {
   const auto slow = [](const std::string& part) {
-    return weft({"sim", kClos, "--nodes", "4", "--size", "8kB", "--set", "switching.ports=exact", "--fault",
+    return weft({"sim", kClos, "--gpus", "4", "--size", "8kB", "--set", "switching.ports=exact", "--fault",
                  part + ",kind=slow-receiver,share=50%"});
   };
   EXPECT_EQ(slow("s0/nic99").err,
@@ -404,7 +403,7 @@ TEST(Sim, ASlowReceiverThatIsNotThereIsNotFound) {
 TEST(Sim, HeadroomThatTakesAllOfTheBufferIsSaidWithItsSize) {
   const std::string cluster = (kSource / "examples/16-headroom-and-cables/cluster.weft.yaml").string();
   const auto with = [&](const std::string& set) {
-    const Outcome outcome = weft({"sim", cluster, "--nodes", "4", "--size", "8kB", "--set", set});
+    const Outcome outcome = weft({"sim", cluster, "--gpus", "4", "--size", "8kB", "--set", set});
     EXPECT_EQ(outcome.code, 2);
     return outcome.err;
   };
@@ -428,7 +427,7 @@ TEST(Sim, AFlowThatNeverStartsIsAFailure) {
 }
 
 TEST(Sim, JsonIsOneRecordUntilMoreIsAskedFor) {
-  const std::vector<std::string> run = {"sim", kClos, "--nodes", "16", "--size", "100kB", "--json"};
+  const std::vector<std::string> run = {"sim", kClos, "--gpus", "16", "--size", "100kB", "--json"};
   const auto only = records(weft(run).out);
   ASSERT_EQ(only.size(), 1u);
   EXPECT_EQ(only[0]["record"], "sim");
@@ -445,7 +444,7 @@ TEST(Sim, JsonIsOneRecordUntilMoreIsAskedFor) {
 
 TEST(Sim, TheConfigurationHashFollowsWhatWasGiven) {
   const auto hash = [](std::vector<std::string> more) {
-    std::vector<std::string> arguments = {"sim", kClos, "--nodes", "4", "--size", "8kB", "--json"};
+    std::vector<std::string> arguments = {"sim", kClos, "--gpus", "4", "--size", "8kB", "--json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return records(weft(arguments).out).at(0)["configuration"].get<std::string>();
   };
@@ -457,7 +456,7 @@ TEST(Sim, TheConfigurationHashFollowsWhatWasGiven) {
 TEST(Sim, TablesAndTracesAreFiles) {
   const Scratch scratch;
   const InDirectory here(scratch.path());
-  const Outcome outcome = weft({"sim", kClos, "--nodes", "16", "--size", "100kB", "--csv", "all/of/it", "--csv",
+  const Outcome outcome = weft({"sim", kClos, "--gpus", "16", "--size", "100kB", "--csv", "all/of/it", "--csv",
                                 "flows=f.csv", "--trace", "t.json"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(read("f.csv"), read("all/of/it/flows.csv"));
@@ -478,12 +477,12 @@ TEST(Sim, WhatCannotBeWrittenIsSaidBeforeItRuns) {
   for (const std::string part : {"did you mean flows=FILE?", "would overwrite an input", "add --json",
                                  "did you mean time?", "--seeds makes several"})
     EXPECT_NE(outcome.err.find(part), std::string::npos) << part << " in:\n" << outcome.err;
-  EXPECT_EQ(weft({"sim", kClos, "--nodes", "2", "--size", "1kB", "--csv", "flows=/proc/nothing/f.csv"}).code, 3);
+  EXPECT_EQ(weft({"sim", kClos, "--gpus", "2", "--size", "1kB", "--csv", "flows=/proc/nothing/f.csv"}).code, 3);
 }
 
 TEST(Sim, ALimitLeavesAPartialResultAndItsOwnExitCode) {
   const auto partial = [](const std::string& limit) {
-    const Outcome outcome = weft({"sim", kClos, "--nodes", "64", "--size", "40MB", "--limit", limit, "--json"});
+    const Outcome outcome = weft({"sim", kClos, "--gpus", "64", "--size", "40MB", "--limit", limit, "--json"});
     EXPECT_EQ(outcome.code, 4);
     EXPECT_NE(outcome.err.find("limit " + limit + " reached: the result is partial"), std::string::npos) << outcome.err;
     return records(outcome.out).at(0);
@@ -497,7 +496,7 @@ TEST(Sim, ALimitLeavesAPartialResultAndItsOwnExitCode) {
   EXPECT_LT(early["end_ps"].get<double>(), 40e6);
   EXPECT_GE(partial("events=5000")["events"].get<int>(), 5000);
   EXPECT_EQ(partial("memory=1MB")["flows_done"], 0) << "this program is larger than that";
-  EXPECT_EQ(weft({"sim", kClos, "--nodes", "4", "--size", "8kB", "--limit", "time=1s,wall=1000s,events=1e9"}).code, 0);
+  EXPECT_EQ(weft({"sim", kClos, "--gpus", "4", "--size", "8kB", "--limit", "time=1s,wall=1000s,events=1e9"}).code, 0);
 }
 
 // Whether a process has a handler of its own for SIGINT.
@@ -559,7 +558,7 @@ TEST(Sim, ThreadsDoNotChangeTheResult) {
 }
 
 TEST(Sim, SamplesAddUpToWhatLinksCarried) {
-  const Outcome outcome = weft({"sim", kClos, "--pattern", "incast", "--nodes", "16", "--size", "200kB", "--sample",
+  const Outcome outcome = weft({"sim", kClos, "--pattern", "incast", "--gpus", "16", "--size", "200kB", "--sample",
                                 "2us", "--json", "--links", "0", "--samples"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   std::map<std::string, std::uint64_t> carried;
@@ -581,7 +580,7 @@ TEST(Sim, WiresharkFindsNothingWrongWithAnyTransport) {
   const InDirectory here(scratch.path());
   for (const std::string kind : {"srd", "rocev2", "tcp", "uet", "tcp-over-srd"}) {
     SCOPED_TRACE(kind);
-    const Outcome outcome = weft({"sim", kClos, "--set", "transport.kind=" + kind, "--pattern", "incast", "--nodes",
+    const Outcome outcome = weft({"sim", kClos, "--set", "transport.kind=" + kind, "--pattern", "incast", "--gpus",
                                   "16", "--size", "100kB", "--pcap", "c.pcapng", "--capture", "s0/nic0", "--json"});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     const std::string scripts = std::string(" -X lua_script:") + base::kSourceDir +
@@ -601,7 +600,7 @@ TEST(Sim, WiresharkFindsNothingWrongWithAnyTransport) {
 TEST(Sim, ACaptureHasThePacketsOfItsLinks) {
   const Scratch scratch;
   const InDirectory here(scratch.path());
-  const Outcome outcome = weft({"sim", kClos, "--pattern", "ring", "--nodes", "16", "--size", "100kB", "--pcap",
+  const Outcome outcome = weft({"sim", kClos, "--pattern", "ring", "--gpus", "16", "--size", "100kB", "--pcap",
                                 "c.pcapng", "--capture", "s0/nic0", "--json", "--links", "0"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   std::size_t packets = 0;
@@ -617,7 +616,7 @@ TEST(Sim, ACaptureHasThePacketsOfItsLinks) {
 
 TEST(Sim, ACaptureOfNothingIsAError) {
   const auto error = [](const std::vector<std::string>& more) {
-    std::vector<std::string> arguments = {"sim", kClos, "--nodes", "2"};
+    std::vector<std::string> arguments = {"sim", kClos, "--gpus", "2"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     const Outcome outcome = weft(arguments);
     EXPECT_EQ(outcome.code, 2);
@@ -682,7 +681,7 @@ TEST(Sim, RawMessagesAtRandomTimesWaitAsInMD1) {
 
 TEST(Sim, WhatRawLosesIsAResultAndNoFailure) {
   const Outcome outcome = weft(
-      {"sim", kClos, "--set", "transport.kind=raw", "--pattern", "incast", "--nodes", "64", "--size", "1MB", "--json"});
+      {"sim", kClos, "--set", "transport.kind=raw", "--pattern", "incast", "--gpus", "64", "--size", "1MB", "--json"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const auto record = records(outcome.out).at(0);
   EXPECT_EQ(record["unanswered"], 63);
@@ -693,7 +692,7 @@ TEST(Sim, WhatRawLosesIsAResultAndNoFailure) {
 TEST(Sim, AReadTakesARoundTripMoreThanAWrite) {
   const auto run = [](const std::string& verb) {
     const Outcome outcome =
-        weft({"sim", kClos, "--pattern", "one", "--nodes", "64", "--size", "1MB", "--verb", verb, "--json"});
+        weft({"sim", kClos, "--pattern", "one", "--gpus", "64", "--size", "1MB", "--verb", verb, "--json"});
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     return records(outcome.out).at(0);
   };
@@ -726,7 +725,7 @@ TEST(Sim, ALoadThatIsTooFineIsToldWhatWouldDo) {
 }
 
 TEST(Compare, PoissonTrafficIsJudgedByItsTimes) {
-  const Outcome outcome = weft({"compare", kClos, "--vary", "transport.window=4,64", "--pattern", "poisson", "--nodes",
+  const Outcome outcome = weft({"compare", kClos, "--vary", "transport.window=4,64", "--pattern", "poisson", "--gpus",
                                 "64", "--size", "500kB", "--load", "70%", "--duration", "100us", "--seeds", "2"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("window=64 wins: completion p99 "), std::string::npos) << outcome.out;
@@ -783,7 +782,7 @@ TEST(Compare, WhoLosesMessagesCannotWin) {
   for (const std::vector<std::string>& verb : verbs) {
     std::vector<std::string> command = verb;
     command.insert(command.end(), {"switching.queue=16kB,16MB", "--set", "transport.kind=raw", "--pattern", "incast",
-                                   "--nodes", "32", "--size", "64kB"});
+                                   "--gpus", "32", "--size", "64kB"});
     const Outcome text = weft(command);
     EXPECT_NE(text.out.find("only queue=16MB is done, after "), std::string::npos) << text.out;
     EXPECT_NE(text.out.find("not done: queue=16kB ("), std::string::npos) << text.out;
@@ -797,7 +796,7 @@ TEST(Compare, WhoLosesMessagesCannotWin) {
 
 TEST(Compare, RunsTheSameTrafficOnEachAndNamesTheWinner) {
   const std::vector<std::string> command = {
-      "compare", kClos, "--vary", "transport.mtu=512B,4KiB", "--nodes", "16", "--size", "1MB", "--seeds", "3"};
+      "compare", kClos, "--vary", "transport.mtu=512B,4KiB", "--gpus", "16", "--size", "1MB", "--seeds", "3"};
   const Outcome outcome = weft(command);
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("permutation of 16 nodes, 1MB each, mean of 3 seeds\n"), std::string::npos) << outcome.out;
@@ -818,7 +817,7 @@ TEST(Compare, DifferentSizesRunTheTrafficOfTheSmallest) {
 }
 
 TEST(Compare, AChangeWithoutEffectIsCalledThat) {
-  const Outcome outcome = weft({"compare", kClos, "--vary", "name=a,b", "--nodes", "4", "--size", "8kB"});
+  const Outcome outcome = weft({"compare", kClos, "--vary", "name=a,b", "--gpus", "4", "--size", "8kB"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("no difference: the runs are the same to the last packet"), std::string::npos)
       << outcome.out;
@@ -826,7 +825,7 @@ TEST(Compare, AChangeWithoutEffectIsCalledThat) {
 
 TEST(Compare, FilesOfOneNameAreToldApartByTheirFolders) {
   const std::string other = (kSource / "examples/12-trn2-ultraserver/cluster.weft.yaml").string();
-  const Outcome outcome = weft({"compare", kClos, other, "--nodes", "4", "--size", "8kB"});
+  const Outcome outcome = weft({"compare", kClos, other, "--gpus", "4", "--size", "8kB"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("  05-p5-tor-clos  12-trn2-ultraserver\n"), std::string::npos) << outcome.out;
 }

@@ -73,7 +73,7 @@ TEST(Streams, AStreamAloneIsWhatThePatternIs) {
     return records(weft(arguments).out).at(0)["end_ps"];
   };
   EXPECT_EQ(end({"--stream", "x,pattern=permutation,size=100kB,nodes=64"}),
-            end({"--pattern", "permutation", "--size", "100kB", "--nodes", "64"}));
+            end({"--pattern", "permutation", "--size", "100kB", "--gpus", "64"}));
 }
 
 TEST(Streams, WhatCannotBeIsSaid) {

@@ -15,7 +15,7 @@ Outcome sweep(const std::vector<std::string>& more, std::size_t width = 0) {
   std::vector<std::string> arguments = {"sweep",   kClos,
                                         "--over",  "transport.mtu=1KiB,4KiB",
                                         "--over",  "transport.balance=ecmp,spray",
-                                        "--nodes", "64",
+                                        "--gpus",  "64",
                                         "--size",  "100kB",
                                         "--seeds", "2"};
   arguments.insert(arguments.end(), more.begin(), more.end());
@@ -61,7 +61,7 @@ TEST(Sweep, RunsEveryPointAsSimWould) {
   const auto record = nlohmann::json::parse(sweep({"--json"}).out);
   const auto sim =
       nlohmann::json::parse(weft({"sim", kClos, "--set", "transport.mtu=4KiB", "--set", "transport.balance=ecmp",
-                                  "--nodes", "64", "--size", "100kB", "--seed", "2", "--json"})
+                                  "--gpus", "64", "--size", "100kB", "--seed", "2", "--json"})
                                 .out);
   const auto& point = record["points"][2];
   EXPECT_EQ(point["configuration"], sim["configuration"]);
@@ -147,7 +147,7 @@ TEST(Sweep, NamesEveryWrongKeyAndValueBeforeAnythingRuns) {
 TEST(Sweep, ALimitLeavesTheOtherPointsAlone) {
   const Scratch scratch;
   const auto file = scratch.path() / "runs.jsonl";
-  const Outcome outcome = weft({"sweep", kClos, "--over", "transport.mtu=512B,8KiB", "--nodes", "16", "--size", "1MB",
+  const Outcome outcome = weft({"sweep", kClos, "--over", "transport.mtu=512B,8KiB", "--gpus", "16", "--size", "1MB",
                                 "--limit", "events=20000", "--out", file.string()});
   EXPECT_EQ(outcome.code, 4) << outcome.out;
   EXPECT_NE(outcome.out.find("limit events=20000"), std::string::npos) << outcome.out;
@@ -158,9 +158,8 @@ TEST(Sweep, ALimitLeavesTheOtherPointsAlone) {
 TEST(Sweep, ClustersOfDifferentSizeAreNotCalledBetter) {
   const Outcome outcome = weft({"sweep", kClos, "--over", "servers.count=4,8", "--size", "8kB"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_NE(
-      outcome.out.find("none is best, for they differ in their traffic: it is of 32 to 64 nodes, and --nodes 32 "),
-      std::string::npos)
+  EXPECT_NE(outcome.out.find("none is best, for they differ in their traffic: it is of 32 to 64 GPUs, and --gpus 32 "),
+            std::string::npos)
       << outcome.out;
 }
 

@@ -50,6 +50,28 @@ TEST_F(TopologyOnTheCommandLine, RunsInTheSimulator) {
   EXPECT_EQ(ran.code, 0) << ran.err;
 }
 
+// The same topology for every verb, and --nodes is servers in all of them: what it stands for, or what takes part.
+TEST_F(TopologyOnTheCommandLine, IsTakenByEveryVerb) {
+  const auto out = [](const std::string& line) {
+    const Outcome outcome = weft(words(line));
+    EXPECT_EQ(outcome.code, 0) << line << "\n" << outcome.err;
+    return outcome.out;
+  };
+  const std::string topology = " --topo system.xml --nodes 4";
+  EXPECT_NE(out("sim --pattern ring --size 8kB" + topology).find("32 of 32 flows"), std::string::npos);
+  EXPECT_EQ(line_with(out("sim --collective all_reduce --sizes 1MiB" + topology), "1MiB"),
+            line_with(out("sim --collective all_reduce --sizes 1MiB --gpus 32" + topology), "1MiB"));
+  EXPECT_NE(out("plan --collective all_reduce --sizes 1MiB" + topology).find("of 32 GPUs"), std::string::npos);
+  EXPECT_NE(out("why" + topology).find("32 GPUs"), std::string::npos);
+  out("compare --vary servers.p2p=true,false --pattern ring --size 8kB" + topology);
+  out("sweep --over servers.p2p=true,false --pattern ring --size 8kB" + topology);
+  // Of a cluster file it is the first servers, or as many GPUs of each as --gpus makes.
+  const std::string file = "sim acp.weft.yaml --collective all_reduce --sizes 1MiB";
+  EXPECT_EQ(out(file + " --nodes 2"), out(file + " --gpus 16"));
+  EXPECT_EQ(out(file + " --nodes 2 --gpus 8"), out(file + " --gpus 8 --per-server 4"));
+  EXPECT_NE(out("plan acp.weft.yaml --sizes 1MiB --nodes 2").find("of 16 GPUs"), std::string::npos);
+}
+
 TEST_F(TopologyOnTheCommandLine, IsRefusedWhereItMeansNothing) {
   const auto refused = [](const std::string& line, const std::string& why) {
     const Outcome outcome = weft(words(line));
@@ -61,6 +83,8 @@ TEST_F(TopologyOnTheCommandLine, IsRefusedWhereItMeansNothing) {
   refused("show server --as nccl-xml --json acp.weft.yaml", "contradict");
   refused("check acp.weft.yaml --nodes 4", "--nodes changes nothing in a cluster file");
   refused("check --topo no-such.xml", "no such file");
+  refused("sim acp.weft.yaml --pattern ring --nodes 99", "--nodes 99: the cluster has 4 servers");
+  refused("sim acp.weft.yaml --pattern ring --nodes 2 --gpus 8", "--gpus 8 and --nodes 2");
   refused("check --topo system.xml --nodes 0", "--nodes");
   refused("show server --as nccl-xml acp.weft.yaml --set servers.kind=trn1.32xlarge",
           "NCCL does not run on 'trainium1'");

@@ -22,7 +22,7 @@ void write_tree() {
 }
 
 TEST(Unfinished, APartialRunCountsAllFlowsOfItsTraffic) {
-  const std::vector<std::string> command = {"sim", kClos,    "--pattern", "all-to-all", "--nodes",
+  const std::vector<std::string> command = {"sim", kClos,    "--pattern", "all-to-all", "--gpus",
                                             "32",  "--size", "1MB",       "--limit",    "time=20us"};
   const Outcome text = weft(command);
   EXPECT_EQ(text.code, 4);
@@ -76,7 +76,7 @@ TEST(Unfinished, FailuresStandInTheFirstLineAndTheirTimeCounts) {
 
 TEST(Unfinished, CompareShowsTheSideThatIsDone) {
   const std::vector<std::string> command = {"compare", kClos,         "--vary", "transport.mtu=512B,8KiB",
-                                            "--nodes", "16",          "--size", "1MB",
+                                            "--gpus",  "16",          "--size", "1MB",
                                             "--limit", "events=20000"};
   const Outcome text = weft(command, 80);
   EXPECT_EQ(text.code, 4);
@@ -107,7 +107,7 @@ TEST(Unfinished, CompareOfFailuresSaysHowMany) {
 }
 
 TEST(Unfinished, SweepSaysHowManyFlowsAreMissing) {
-  const Outcome limit = weft({"sweep", kClos, "--over", "transport.mtu=512B,8KiB", "--nodes", "16", "--size", "1MB",
+  const Outcome limit = weft({"sweep", kClos, "--over", "transport.mtu=512B,8KiB", "--gpus", "16", "--size", "1MB",
                               "--limit", "events=20000"});
   EXPECT_EQ(limit.code, 4);
   EXPECT_NE(limit.out.find("not done  mtu=512B: limit events=20000, "), std::string::npos) << limit.out;
@@ -115,8 +115,8 @@ TEST(Unfinished, SweepSaysHowManyFlowsAreMissing) {
 }
 
 TEST(Unfinished, APointThatCannotRunLeavesTheOthersAlone) {
-  const std::vector<std::string> command = {"sweep",   kClos, "--over", "fabric.spines=4,2",
-                                            "--nodes", "8",   "--size", "8kB"};
+  const std::vector<std::string> command = {"sweep",  kClos, "--over", "fabric.spines=4,2",
+                                            "--gpus", "8",   "--size", "8kB"};
   const Outcome text = weft(command);
   EXPECT_EQ(text.code, 1);
   EXPECT_NE(text.err.find("so 1 of 2 points cannot run: spines=2\n"), std::string::npos) << text.err;
@@ -163,8 +163,8 @@ TEST(Unfinished, OptionsThatWouldDoNothingAreRefused) {
     EXPECT_SAYS(with({"--pattern", "poisson", "--sizes", "web-search", "--size", "1MB"}), "one of --size and --sizes");
     EXPECT_SAYS(with({"--stream", "a,pattern=ring,nodes=8", "--size", "10kB"}),
                 "--stream NAME,size=... instead of --size");
-    EXPECT_SAYS(with({"--stream", "a,pattern=ring,nodes=8", "--nodes", "32"}),
-                "--stream NAME,nodes=... instead of --nodes");
+    EXPECT_SAYS(with({"--stream", "a,pattern=ring,nodes=8", "--gpus", "32"}),
+                "--stream NAME,nodes=... instead of --gpus");
   }
   EXPECT_SAYS(refused({"sim", kStreams, "--size", "10kB"}), "every stream of the file has its own size");
   EXPECT_SAYS(refused({"sim", kClos, "--collective", "all_reduce", "--pattern", "incast"}),
@@ -173,15 +173,15 @@ TEST(Unfinished, OptionsThatWouldDoNothingAreRefused) {
               "--sizes 1MiB");
   EXPECT_SAYS(refused({"sim", kClos, "--pattern", "incast", "--skew", "20us"}),
               "--skew is of collectives, and flows run here");
-  EXPECT_EQ(weft({"sim", kClos, "--pattern", "all-to-all", "--nodes", "8", "--size", "8kB", "--window", "0"}).code, 0);
-  EXPECT_EQ(weft({"sim", kClos, "--pattern", "poisson", "--nodes", "8", "--size", "8kB", "--sizes", "uniform", "--load",
+  EXPECT_EQ(weft({"sim", kClos, "--pattern", "all-to-all", "--gpus", "8", "--size", "8kB", "--window", "0"}).code, 0);
+  EXPECT_EQ(weft({"sim", kClos, "--pattern", "poisson", "--gpus", "8", "--size", "8kB", "--sizes", "uniform", "--load",
                   "30%", "--duration", "9us"})
                 .code,
             0);
 }
 
 TEST(Unfinished, NumbersBelowZeroAreRefused) {
-  for (const std::string option : {"--seed", "--nodes", "--links"}) {
+  for (const std::string option : {"--seed", "--gpus", "--links"}) {
     const std::string text = refused({"sim", kClos, option, "-1"});
     EXPECT_SAYS(text, "a whole number from 0 on");
   }

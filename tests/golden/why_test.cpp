@@ -177,6 +177,36 @@ TEST_F(WhyFiles, WordsAreAnsweredAndColumnsAreBelieved) {
   EXPECT_EQ(out.find("42.1"), std::string::npos) << out;
 }
 
+// What programs that look at hardware print is taken at its word: the variant that is tried has their figures.
+TEST_F(WhyFiles, FiguresOfOtherProgramsAreTried) {
+  const auto cause = [](const std::string& id, const std::string& nodes = "2") {
+    const std::string line = "why acp.weft.yaml --busbw 1GiB=20GB/s --log log.txt --json --nodes " + nodes;
+    const auto record = nlohmann::json::parse(weft(words(line)).out);
+    for (const auto& each : record["causes"])
+      if (each["cause"] == id) return each;
+    return nlohmann::json{{"variant", "none"}, {"evidence", 0}};
+  };
+  std::ofstream("log.txt") << "1b:00.0 3D controller: NVIDIA\n\tLnkCap:\tPort #0, Speed 32GT/s, Width x16\n"
+                              "\tLnkSta:\tSpeed 2.5GT/s (downgraded), Width x1 (downgraded)\n";
+  EXPECT_EQ(cause("pcie-down")["variant"], "PCIe 1.0 x1");
+  EXPECT_EQ(cause("pcie-down")["evidence"], 3) << "one line is one piece of evidence";
+  std::ofstream("log.txt") << "CA 'mlx5_0'\n\tPort 1:\n\t\tState: Active\n\t\tRate: 100\n";
+  EXPECT_EQ(cause("slow-nic")["variant"], "mlx5_0 at 100 Gb/s");
+  EXPECT_EQ(cause("slow-nic")["evidence"], 3);
+  std::ofstream("log.txt") << "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\n\t Link 0: 26.562 GB/s\n\t Link 1: 26.562 "
+                              "GB/s\n\t Link 2: 26.562 GB/s\n\t Link 3: <inactive>\n";
+  EXPECT_EQ(cause("nvlink-down", "1")["variant"], "3/4 of the NVLinks");
+  EXPECT_EQ(cause("nvlink-down", "1")["evidence"], 3);
+  std::ofstream("log.txt") << "a:1:2 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 0.\n"
+                              "b:1:2 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 1.\n";
+  EXPECT_EQ(cause("uneven-ranks")["findings"][0]["text"], "NCCL_IB_DISABLE is 0 on a, 1 on b");
+  std::ofstream("log.txt") << "NCCL_IB_HCA=mlx5_0\nx:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/RoCE\n";
+  EXPECT_LT(cause("nic-unused")["evidence"].get<double>(), 1) << "who chose it knows it";
+  EXPECT_NE(
+      weft(words("why acp.weft.yaml --nodes 2 --busbw 1GiB=20GB/s --log log.txt")).out.find("NCCL_IB_HCA names 1"),
+      std::string::npos);
+}
+
 TEST_F(WhyFiles, AreRefusedAtTheirPlace) {
   std::ofstream("bad.txt") << "# all_reduce\n8 2 float sum -1 17.08 0.00 zero 0 16.76 0.00 0.00 0\n";
   std::ofstream("bad.xml") << "<system version=\"1\">\n  <cpu numaid=\"0\">\n";

@@ -10,7 +10,7 @@ fail() { echo "$*"; cat "$folder/err"; exit 1; }
 
 # Runs for minutes unless it is stopped.
 start() { # words before weft
-  "$@" "$weft" sim "$cluster" --nodes 512 --size 1GB --json --csv "flows=$folder/flows.csv" \
+  "$@" "$weft" sim "$cluster" --gpus 512 --size 1GB --json --csv "flows=$folder/flows.csv" \
     >"$folder/out" 2>"$folder/err" &
   run=$!
 }

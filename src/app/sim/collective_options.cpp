@@ -162,6 +162,28 @@ std::vector<CollectiveJob> jobs_of(const model::Cluster& cluster, const Collecti
   return take_options(options, std::move(jobs), diagnostics);
 }
 
+void take_servers(const model::Cluster& cluster, std::uint32_t servers, bool flows, std::uint32_t& gpus,
+                  std::uint32_t& per_server, spec::Diagnostics& diagnostics) {
+  if (servers == 0) return;
+  if (servers > cluster.servers) {
+    diagnostics.add(Error::out_of_range, {},
+                    fmt::format("--nodes {}: the cluster has {}", grouped(servers), counted(cluster.servers, "server")),
+                    "fewer, or --set servers.count=...");
+    return;
+  }
+  if (gpus == 0) {
+    for (const model::Group& group : cluster.groups)
+      gpus += group.gpus() * std::min(group.servers, servers - std::min(servers, group.first_server));
+    return;
+  }
+  if (flows || gpus % servers != 0 || per_server > 0)
+    diagnostics.add(
+        Error::contradiction, {}, fmt::format("--gpus {} and --nodes {}", gpus, servers),
+        flows ? "flows go between the first GPUs: one of them" : "as many GPUs of each server, or one of them");
+  else
+    per_server = gpus / servers;
+}
+
 CollectiveChoice choice_of(const CollectiveOptions& options, spec::Diagnostics& diagnostics) {
   CollectiveChoice wanted;
   wanted.channels = options.channels;

@@ -21,6 +21,11 @@ std::vector<experiment::CollectiveJob> jobs_of(const model::Cluster& cluster, co
                                                std::uint32_t gpus, const std::string& sizes,
                                                spec::Diagnostics& diagnostics);
 
+// --nodes in GPUs: all of the first so many servers, or where --gpus says how many in all, as many of each. `flows` go
+// between the first GPUs, whichever servers these are of.
+void take_servers(const model::Cluster& cluster, std::uint32_t servers, bool flows, std::uint32_t& gpus,
+                  std::uint32_t& per_server, spec::Diagnostics& diagnostics);
+
 experiment::CollectiveChoice choice_of(const CollectiveOptions& options, spec::Diagnostics& diagnostics);
 
 }  // namespace weft::app

@@ -52,7 +52,7 @@ model::TrafficRun pattern_of(const TrafficOptions& options, spec::Diagnostics& d
   model::TrafficRun run;
   run.pattern = choose(options.pattern, model::TrafficPattern::permutation, "--pattern", diagnostics);
   run.size = read<BytesDimension>(with_units(options.size), "--size", "2MB", diagnostics);
-  if (options.nodes > 0) run.nodes = options.nodes;
+  if (options.gpus > 0) run.nodes = options.gpus;
   run.window = options.window;
   run.load = read<ShareDimension>(options.load, "--load", "50%", diagnostics);
   run.sizes = choose(options.sizes, model::FlowSizes::fixed, "--sizes", diagnostics);
@@ -66,7 +66,7 @@ std::vector<Workload> load_collectives(const WorkOptions& options, const experim
                                        experiment::Design& design) {
   spec::Diagnostics& diagnostics = design.diagnostics();
   const CollectiveOptions& own = options.collective;
-  const auto jobs = jobs_of(design.cluster(), own, options.traffic.nodes, options.traffic.sizes, diagnostics);
+  const auto jobs = jobs_of(design.cluster(), own, options.traffic.gpus, options.traffic.sizes, diagnostics);
   Collectives work{{}, choice_of(own, diagnostics), {}};
   TrafficOptions streams;  // those of the command line, else of the file where that says what runs
   streams.streams = options.traffic.streams;
@@ -168,7 +168,11 @@ WorkOptions with_sizes(WorkOptions options, bool collectives) {
 
 std::vector<Workload> load_work(const WorkOptions& all, const experiment::TrafficGround& ground,
                                 experiment::Design& design) {
-  const WorkOptions options = with_sizes(all, wants_collectives(design.cluster(), all));
+  WorkOptions options = with_sizes(all, wants_collectives(design.cluster(), all));
+  const bool flows = !wants_collectives(design.cluster(), all);
+  take_servers(design.cluster(), options.servers, flows, options.traffic.gpus, options.collective.per_server,
+               design.diagnostics());
+  if (design.diagnostics().has_errors()) return {};
   if (wants_training(design.cluster(), options)) {
     check_no_flow_options(options.traffic, options.collective, design.diagnostics());
     check_no_collective_options(options.collective, design.diagnostics());

@@ -12,7 +12,7 @@ struct TrafficOptions {
   std::string matrix;                   // a .cm file, or
   std::string pattern;                  // a pattern (empty: permutation) of
   std::string size = "2MB";             // bytes per flow between
-  std::uint32_t nodes = 0;              // GPUs; 0: all
+  std::uint32_t gpus = 0;               // so many GPUs; 0: all
   std::uint32_t window = 8;             // all-to-all: flows that a node has unfinished
   std::string arrivals;                 // when flows begin (empty: at-once); open loop: paced or poisson
   std::string load = "50%";             // open loop: of the line rate
@@ -44,6 +44,7 @@ struct CollectiveOptions {
 struct WorkOptions {
   TrafficOptions traffic;
   CollectiveOptions collective;
+  std::uint32_t servers = 0;  // that take part; 0: as many as the GPUs need
 };
 
 struct RunOptions {

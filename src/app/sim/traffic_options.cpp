@@ -19,7 +19,10 @@ void refuse(const std::vector<std::string>& given, std::initializer_list<std::st
       diagnostics.add(Error::contradiction, {}, why(option), help(option));
 }
 
-std::string key_of(const std::string& option) { return option.substr(2); }
+// As a stream calls it.
+std::string key_of(const std::string& option) {
+  return option == "--gpus" || option == "--nodes" ? "nodes" : option.substr(2);
+}
 
 void check_pattern(const TrafficOptions& options, spec::Diagnostics& diagnostics) {
   const std::string pattern = options.pattern.empty() ? "permutation" : options.pattern;
@@ -54,14 +57,16 @@ void check_flow_options(const TrafficOptions& options, bool of_file, spec::Diagn
   if (!options.matrix.empty())
     return refuse(
         options.given,
-        {"--pattern", "--size", "--nodes", "--window", "--load", "--sizes", "--duration", "--arrivals", "--verb"},
+        {"--pattern", "--size", "--gpus", "--nodes", "--window", "--load", "--sizes", "--duration", "--arrivals",
+         "--verb"},
         [](const std::string& option) {
           return fmt::format("the flows of --matrix are as its file has them: {} changes nothing", option);
         },
         [](const std::string& option) { return fmt::format("one of --matrix and {}", option); }, diagnostics);
   if (!options.streams.empty())
     return refuse(
-        options.given, {"--size", "--nodes", "--window", "--load", "--sizes", "--duration", "--arrivals", "--verb"},
+        options.given,
+        {"--size", "--gpus", "--nodes", "--window", "--load", "--sizes", "--duration", "--arrivals", "--verb"},
         [](const std::string& option) { return fmt::format("every stream has its own {}", key_of(option)); },
         [](const std::string& option) {
           return fmt::format("--stream NAME,{}=... instead of {}", key_of(option), option);
@@ -69,7 +74,8 @@ void check_flow_options(const TrafficOptions& options, bool of_file, spec::Diagn
         diagnostics);
   if (of_file)
     return refuse(
-        options.given, {"--size", "--nodes", "--window", "--load", "--sizes", "--duration", "--arrivals", "--verb"},
+        options.given,
+        {"--size", "--gpus", "--nodes", "--window", "--load", "--sizes", "--duration", "--arrivals", "--verb"},
         [](const std::string& option) {
           return fmt::format("every stream of the file has its own {}", key_of(option));
         },
@@ -97,7 +103,7 @@ void check_no_flow_options(const TrafficOptions& options, const CollectiveOption
       diagnostics);
   if (collective.operation.empty())
     refuse(
-        options.given, {"--nodes", "--sizes"},
+        options.given, {"--gpus", "--nodes", "--sizes"},
         [](const std::string& option) {
           return fmt::format("the file's run says on how many GPUs and which sizes: {} changes nothing", option);
         },

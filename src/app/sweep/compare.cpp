@@ -132,8 +132,8 @@ void load_work(const CompareOptions& options, const RunOptions& run, const exper
   const experiment::TrafficGround ground{smallest(candidates),
                                          experiment::ground_of(candidates[0].session->design(), 0).line_rate, run.seed};
   WorkOptions work = options.work;
-  if (!work.collective.operation.empty() && work.traffic.nodes == 0 && work.collective.on.empty())
-    work.traffic.nodes = ground.gpus;
+  if (!work.collective.operation.empty() && work.traffic.gpus == 0 && work.servers == 0 && work.collective.on.empty())
+    work.traffic.gpus = ground.gpus;
   for (Candidate& candidate : candidates) {
     experiment::Design& design = candidate.session->design();
     candidate.experiments = make_experiments(app::load_work(work, ground, design), run, limits, design);

@@ -319,7 +319,7 @@ class Sweeper {
     console_.out << facts.text(console_.width, console_.colour_out);
   }
 
-  // Clusters that differ may still have traffic in common: where --nodes says of how many, and no line rate matters.
+  // Clusters that differ may still have traffic in common: where --gpus says of how many, and no line rate matters.
   bool same_work() const {
     const auto of = [](const Job& job) {
       const experiment::Workload& last = *job.experiments.back().workload;

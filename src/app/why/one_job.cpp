@@ -38,13 +38,15 @@ Bandwidth bisection_of(const Session& session, const why::Job& job) {
 std::optional<OneJob> job_of(Session& session, const JobOptions& options) {
   spec::Diagnostics& diagnostics = session.diagnostics();
   CollectiveOptions asked = options.collective;
+  std::uint32_t gpus = options.gpus;
+  take_servers(session.cluster(), options.servers, false, gpus, asked.per_server, diagnostics);
+  if (diagnostics.has_errors()) return std::nullopt;
   std::string sizes = bare_list(options.sizes);
   if (!asked.operation.empty() || experiment::collectives_of(session.cluster()).empty()) {
-    if (asked.operation.empty() && (options.gpus > 0 || !sizes.empty())) asked.operation = "all_reduce";
+    if (asked.operation.empty() && (gpus > 0 || !sizes.empty())) asked.operation = "all_reduce";
     if (sizes.empty()) sizes = kUsualSizes;
   }
-  const std::vector<experiment::CollectiveJob> jobs =
-      jobs_of(session.cluster(), asked, options.gpus, sizes, diagnostics);
+  const std::vector<experiment::CollectiveJob> jobs = jobs_of(session.cluster(), asked, gpus, sizes, diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
   if (jobs.empty()) {
     diagnostics.add(Error::missing_key, {}, "the file's run names no collective", "--collective all_reduce");

@@ -11,8 +11,9 @@ namespace weft::app {
 
 struct JobOptions {
   CollectiveOptions collective;
-  std::uint32_t gpus = 0;  // 0: as the file's run says, or all
-  std::string sizes;       // likewise
+  std::uint32_t gpus = 0;     // 0: as the file's run says, or all
+  std::string sizes;          // likewise
+  std::uint32_t servers = 0;  // likewise
 };
 
 struct OneJob {

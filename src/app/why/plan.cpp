@@ -92,7 +92,8 @@ void print_records(const std::vector<Row>& rows, const OneJob& one, const Sessio
 }  // namespace
 
 int plan(const PlanCommandOptions& options, Console& console) {
-  const JobOptions wanted{options.collective, options.gpus, options.sizes};
+  const JobOptions wanted{options.collective, options.gpus, options.sizes,
+                          static_cast<std::uint32_t>(options.input.nodes)};
   Session session(options.input, console);
   if (!session.ok()) return kYourInput;
   const bool only_training = options.collective.operation.empty() &&

@@ -1,6 +1,7 @@
 #include "app/why/why_inputs.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -50,6 +51,7 @@ class Reading {
     if (out_.diagnostics.has_errors() || !load_machine()) return false;
     set_job();
     if (out_.diagnostics.has_errors()) return false;
+    keep_chosen_nics();
     keep_links_of_job();
     observe();
     return !out_.diagnostics.has_errors();
@@ -174,6 +176,12 @@ class Reading {
     measured::Facts& facts = out_.situation.facts;
     facts.environment.merge(more.environment);
     facts.mentions.merge(more.mentions);
+    for (const auto& [name, values] : more.set_on)
+      for (const auto& [value, hosts] : values) facts.set_on[name][value].insert(hosts.begin(), hosts.end());
+    facts.hosts_with_gdr.merge(more.hosts_with_gdr);
+    facts.hosts_without_gdr.merge(more.hosts_without_gdr);
+    facts.own_devices.merge(more.own_devices);
+    facts.hardware.add(more.hardware);
     facts.networks.insert(facts.networks.end(), more.networks.begin(), more.networks.end());
     facts.interfaces.insert(facts.interfaces.end(), more.interfaces.begin(), more.interfaces.end());
     facts.graphs.insert(facts.graphs.end(), more.graphs.begin(), more.graphs.end());
@@ -251,6 +259,22 @@ class Reading {
     return true;
   }
 
+  // Who names some NICs with NCCL_IB_HCA has no more than these, and knows it.
+  void keep_chosen_nics() {
+    const model::Group& group = out_.machine->cluster()->groups[0];
+    const std::int64_t nics = out_.situation.nics_allowed();
+    if (nics <= 0 || nics >= group.spec.nics || !out_.situation.several_nodes()) return;
+    const std::vector<std::uint32_t> kept(group.diagram.nic_switch.begin(), group.diagram.nic_switch.begin() + nics);
+    const std::string at = out_.machine->servers();
+    chosen_ = {fmt::format("{}.nics={}", at, nics), fmt::format("{}.nic_switch=[{}]", at, fmt::join(kept, ", "))};
+    std::vector<std::string> set = options_.input.set;
+    set.insert(set.end(), chosen_.begin(), chosen_.end());
+    const std::int64_t all = group.spec.nics;
+    if (!make_machine(set)) return;
+    out_.assumed.push_back(
+        fmt::format("NCCL_IB_HCA names {} of {}: the first of them were taken", nics, counted(all, "NIC")));
+  }
+
   // Where NVLinks join GPUs directly and a job has only some of a server's GPUs, it has only the links between those.
   void keep_links_of_job() {
     if (!server_ || server_->nvlinks_between.empty() || server_->nvlink.empty()) return;
@@ -266,6 +290,7 @@ class Reading {
     const auto link = out_.catalog->load<model::LinkKind>("links", server_->nvlink, scratch);
     if (fewest == 0 || !link || !link->both_ways || !link->links) return;
     std::vector<std::string> set = options_.input.set;
+    set.insert(set.end(), chosen_.begin(), chosen_.end());
     set.push_back(fmt::format("servers.scale_up.link.both_ways={}", exact(*link->both_ways * fewest / *link->links)));
     if (!make_machine(set)) return;
     out_.assumed.push_back(fmt::format("{} between the {} GPUs of the job", counted(fewest, "NVLink"), used));
@@ -497,6 +522,7 @@ class Reading {
   std::optional<measured::Benchmark> benchmark_;
   std::optional<measured::ServerOutline> server_;
   std::vector<truth::Measurement> csv_;
+  std::vector<std::string> chosen_;  // words for --set of the NICs that the job may use
   bool said_other_bus_ = false;
 };
 

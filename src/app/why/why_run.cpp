@@ -444,10 +444,9 @@ int RunReport::run() {
 
 }  // namespace
 
-int why_run(const WhyOptions& given, Console& console) {
-  WhyOptions options = given;
-  if (options.input.nodes == 0) options.input.nodes = 1;
-  const JobOptions wanted{options.collective, options.gpus, options.size};
+int why_run(const WhyOptions& options, Console& console) {
+  const JobOptions wanted{options.collective, options.gpus, options.size,
+                          static_cast<std::uint32_t>(options.input.nodes)};
   Session session(options.input, console);
   if (!session.ok()) return kYourInput;
   if (options.collective.operation.empty() && !experiment::training_of(session.cluster()).empty())
