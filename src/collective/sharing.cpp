@@ -13,6 +13,7 @@ constexpr std::uint64_t kCards = std::uint64_t{1} << 40;
 constexpr std::uint64_t kRoots = std::uint64_t{2} << 40;
 constexpr std::uint64_t kMemory = std::uint64_t{3} << 40;
 constexpr std::uint64_t kNetwork = std::uint64_t{4} << 40;
+constexpr std::uint64_t kBounced = std::uint64_t{5} << 40;
 
 Bandwidth part_of(Bandwidth rate, std::int64_t per_mille) { return Bandwidth(rate.count() / 1000 * per_mille); }
 
@@ -28,6 +29,10 @@ Sharing::Sharing(const Team& team, const Generation& generation, const Stack& st
     add_part(inside, 2 * std::uint64_t{team.gpu(rank)});
     // Without P2P the receiver reads host memory, at about half of the rate at which it could be written to.
     add_part(group.spec.p2p ? inside : inside / 2, 2 * std::uint64_t{team.gpu(rank)} + 1);
+    const auto& ports = team.domain(team.node_of(rank)).ports;
+    const Bandwidth nic = ports.empty() ? Bandwidth{INT64_MAX} : ports[team.port_of(rank)].nic_rate;
+    const Bandwidth bounced = part_of(part_of(nic, stack.network.nic_per_mille), kBouncedPerMille);
+    for (const std::uint64_t way : {0u, 1u}) add_part(bounced, kBounced + 2 * std::uint64_t{team.gpu(rank)} + way);
   }
   for (std::uint32_t node = 0; node < team.nodes(); ++node) {
     first_port_.push_back(static_cast<std::uint32_t>(parts_.size()));
@@ -114,6 +119,7 @@ Path Sharing::to_network(std::uint32_t from, std::uint32_t port) const {
     path.add(root_up(node, team_.root(last)));
     path.add(root_down(node, used.root));
     add_rest(path, last);
+    path.add(bounce_out(last));
   }
   path.add(port_out(node, port));
   return path;
@@ -129,6 +135,7 @@ Path Sharing::from_network(std::uint32_t to, std::uint32_t port) const {
     path.add(root_up(node, team_.domain(node).ports[port].root));
     path.add(root_down(node, team_.root(to)));
     add_rest(path, to);
+    path.add(bounce_in(to));
   }
   return path;
 }
@@ -182,9 +189,7 @@ Bandwidth Sharing::share_of_host(const Path& path) const {
   Bandwidth least{INT64_MAX};
   for (std::uint32_t i = 0; i < path.count; ++i) {
     const Part& part = parts_[path.parts[i]];
-    const bool bounced = path.host_memory && part.port != kNoPort;
-    const Wide share =
-        Wide{part.capacity.count()} * turns_ / std::max(1u, part.users) * (bounced ? kBouncedPerMille : 1000) / 1000;
+    const Wide share = Wide{part.capacity.count()} * turns_ / std::max(1u, part.users);
     least = Bandwidth(static_cast<std::int64_t>(std::min<Wide>(least.count(), share)));
   }
   return least;

@@ -33,14 +33,15 @@ namespace weft::collective {
 // header each, rounded down.
 inline constexpr std::int64_t kPciePerMille = 850;
 
-// What a NIC carries of its rate where data rest in host memory on their way, whatever links there are: every chunk is
-// written by the GPU, noticed, and fetched by the NIC, at both ends. Between two GH200, where neither NVLink-C2C nor
-// memory is short, NCCL got 82.2 GB/s instead of 94.5 for an all-gather, 27.2 instead of 30.9 for an all-to-all and 79.7
-// instead of 96.1 for an all-reduce (github.com/NVIDIA/nccl/issues/1579): of these ratios the middle one.
+// What a GPU gets of its NIC where its data rest in host memory on their way, whatever links there are: every chunk is
+// written by the one, noticed, and fetched by the other. Between two GH200, where neither NVLink-C2C nor memory is
+// short, NCCL got 82.2 GB/s instead of 94.5 for an all-gather, 27.2 instead of 30.9 for an all-to-all and 79.7 instead
+// of 96.1 for an all-reduce (github.com/NVIDIA/nccl/issues/1579): of these ratios the middle one. What several GPUs get
+// of one NIC that way nobody has published; together they may fill it.
 inline constexpr std::int64_t kBouncedPerMille = 870;
 
 struct Path {
-  std::array<std::uint32_t, 12> parts{};
+  std::array<std::uint32_t, 14> parts{};
   std::uint32_t count = 0;
   bool host_memory = false;
   bool cut = false;                               // nothing joins the two ends
@@ -117,8 +118,11 @@ class Sharing {
   void add_part(Bandwidth capacity, std::uint64_t link);
   Bandwidth beside(std::uint64_t link, Bandwidth capacity) const;
   void add_rest(Path& path, std::uint32_t rank) const;  // in the host memory next to a rank
-  std::uint32_t out_of(std::uint32_t rank) const { return 2 * rank; }
-  std::uint32_t into(std::uint32_t rank) const { return 2 * rank + 1; }
+  std::uint32_t out_of(std::uint32_t rank) const { return 4 * rank; }
+  std::uint32_t into(std::uint32_t rank) const { return 4 * rank + 1; }
+  // What a rank moves through host memory to NICs and from them.
+  std::uint32_t bounce_out(std::uint32_t rank) const { return 4 * rank + 2; }
+  std::uint32_t bounce_in(std::uint32_t rank) const { return 4 * rank + 3; }
   std::uint32_t port_out(std::uint32_t node, std::uint32_t port) const { return first_port_[node] + 2 * port; }
   std::uint32_t port_in(std::uint32_t node, std::uint32_t port) const { return port_out(node, port) + 1; }
   // Between a PCIe switch and its root complex.
