@@ -263,9 +263,7 @@ void add_sim(CLI::App& app, Verbs& verbs) {
   add_topology(*command, verbs.sim.input, true);
   add_traffic(*command, verbs.sim.work.traffic);
   add_collective(*command, verbs.sim.work.collective);
-  command
-      ->add_option("--plot", verbs.sim.work.collective.plot,
-                   "of a collective: bandwidth against size; of training: stages by time; as SVG")
+  command->add_option("--plot", verbs.sim.work.collective.plot, "bandwidth against size; of training stages by time")
       ->type_name("FILE");
   add_runs(*command, verbs.sim.run, true, verbs.sim.seeds, verbs.sim.limit);
   command->parse_complete_callback([command, &verbs] { take_given(*command, verbs.sim.input, verbs.sim.work); });
@@ -358,8 +356,7 @@ void add_validate(CLI::App& app, Verbs& verbs) {
 
 void add_why(CLI::App& app, Verbs& verbs) {
   app::WhyOptions& options = verbs.why;
-  CLI::App* command =
-      app.add_subcommand("why", "say why a collective or a training step is slow, measured or simulated");
+  CLI::App* command = app.add_subcommand("why", "say why a collective or a training step is slow");
   add_input(*command, options.input, true);
   command->add_option("--topo", options.input.topology, "NCCL's topology file of a server")->type_name("FILE.xml");
   command->add_option("--smi", options.smi, "what nvidia-smi topo -m prints, instead")->type_name("FILE");
@@ -384,7 +381,7 @@ void add_why(CLI::App& app, Verbs& verbs) {
   command->add_option("--size,--sizes", options.size, "of a simulated one; default: the largest of the file's")
       ->option_text("SIZE");
   command->add_flag("--fast", options.fast, "the network of a simulated one as flows, not packets");
-  command->add_option("--profile", options.profile, "PyTorch's profiler of a training step, beside the file's job")
+  command->add_option("--profile", options.profile, "PyTorch's profile of a training step")
       ->type_name("FILE.json[.gz]");
   command->parse_complete_callback([command, &options] {
     options.collective.given =

@@ -206,7 +206,7 @@ Duration Kernels::tiled(const Gemm& gemm, Tile tile, std::int64_t split) const {
 }
 
 Duration Kernels::gemm(const Gemm& gemm) const {
-  const auto [at, is_new] = known_.try_emplace(gemm);
+  const auto [at, is_new] = kept_.products.try_emplace(gemm);
   if (is_new) at->second = untimed(gemm);
   return at->second;
 }
@@ -291,14 +291,18 @@ Duration Kernels::paced(Duration busy, std::int64_t kernels) const { return std:
 
 Kernels Kernels::under(std::int64_t tensor_share) const {
   Kernels loaded = *this;
-  loaded.known_.clear();
   loaded.clocks_ = clocks_of(power_, tensor_share, generation_.steady, common_);
   return loaded;
 }
 
+const Kernels& Kernels::loaded(std::int64_t tensor_share) const {
+  auto& kept = kept_.loaded[clocks_of(power_, tensor_share, generation_.steady, common_)];
+  if (kept == nullptr) kept = std::make_shared<const Kernels>(under(tensor_share));
+  return *kept;
+}
+
 Kernels Kernels::beside(std::int64_t multiprocessors, Bandwidth memory) const {
   Kernels rest = *this;
-  rest.known_.clear();
   rest.multiprocessors_ = std::max<std::int64_t>(1, multiprocessors_ - multiprocessors);
   const auto left = [&](Compute all) {
     return Compute(static_cast<std::int64_t>(Wide{all.count()} * rest.multiprocessors_ / multiprocessors_));

@@ -6,6 +6,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "base/units.hpp"
@@ -104,9 +105,10 @@ class Kernels {
   // How long `kernels` that take `busy` together last when the host launches each: it may be too slow for them.
   Duration paced(Duration busy, std::int64_t kernels) const;
 
-  // The same GPU when tensor cores work in so many per mille of the time, where that is known. One object is one
-  // thread's: what was timed is kept.
+  // The same GPU when tensor cores work in so many per mille of the time, where that is known.
   Kernels under(std::int64_t tensor_share) const;
+  // The same, kept: who asks for the same clocks again finds what was timed with them.
+  const Kernels& loaded(std::int64_t tensor_share) const;
   // The same GPU while communication beside it has so many of its multiprocessors and so much of its memory's
   // bandwidth.
   Kernels beside(std::int64_t multiprocessors, Bandwidth memory) const;
@@ -131,7 +133,21 @@ class Kernels {
   Bandwidth memory_;
   std::int64_t multiprocessors_;
   std::string basis_;
-  mutable std::map<Gemm, Duration> known_;  // layers are alike, and so are layouts of a search
+
+  // Layers are alike, and so are layouts of a search. A copy has its own, which is empty; one object is one thread's.
+  struct Kept {
+    std::map<Gemm, Duration> products;
+    std::map<std::int64_t, std::shared_ptr<const Kernels>> loaded;  // by clocks
+
+    Kept() = default;
+    Kept(const Kept&) {}
+    Kept& operator=(const Kept&) {
+      products.clear();
+      loaded.clear();
+      return *this;
+    }
+  };
+  mutable Kept kept_;
 };
 
 }  // namespace weft::compute

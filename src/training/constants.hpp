@@ -9,6 +9,6 @@ namespace weft::training {
 
 // What passes take longer than their kernels do one after another, per mille: gaps that the host, the allocator and
 // streams that wait for each other leave. CUDA graphs leave none.
-constexpr std::int64_t gaps_of(model::Framework framework) { return framework == model::Framework::pytorch ? 120 : 45; }
+constexpr std::int64_t gaps_of(model::Framework framework) { return framework == model::Framework::pytorch ? 80 : 15; }
 
 }  // namespace weft::training

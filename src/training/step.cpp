@@ -48,6 +48,26 @@ PipelineJob pipeline_of(const TrainingRun& run, const Layout& layout) {
   return job;
 }
 
+// Per mille of what the stage that computes longest computes, on tensor cores. Waiting is left out: a better network
+// must not make a step slower, and how fast clocks rise again in a pause is not known.
+std::int64_t tensor_share(const TrainingRun& run, const Layout& layout, const compute::Kernels& kernels) {
+  const Work work(run, layout, kernels);
+  std::vector<std::pair<Duration, Duration>> stages(
+      static_cast<std::size_t>(layout.pipeline));  // all, and tensor cores
+  for (std::size_t i = 0; i < layout.chunks.size(); ++i) {
+    const Passes passes = work.chunk(layout.chunks[i]);
+    auto& [all, tensor] = stages[i % stages.size()];
+    for (const Pass* pass : {&passes.forward, &passes.backward, &passes.weights}) {
+      all += pass->computing();
+      tensor += pass->tensor;
+    }
+  }
+  const auto& [all, tensor] = *std::max_element(stages.begin(), stages.end());
+  const std::int64_t gaps = run.cuda_graphs ? 0 : gaps_of(run.framework);
+  return static_cast<std::int64_t>(Wide{tensor.count()} * 1'000'000 /
+                                   std::max<Wide>(1, Wide{all.count()} * (1'000 + gaps)));
+}
+
 class Stepping {
  public:
   Stepping(const TrainingRun& run, const Layout& layout, const Hardware& hardware, Communication& communication)
@@ -76,15 +96,6 @@ class Stepping {
     out_.hop = job_.hop;
     if (keep_slots) out_.passes = pieces_;
     return std::move(out_);
-  }
-
-  // Per mille of the step in which tensor cores of the stage that computes longest work.
-  std::int64_t tensor_share(const Step& step) const {
-    Duration tensor;
-    for (std::int64_t piece = 0; piece < layout_.virtual_stages; ++piece)
-      for (const TimedPass& pass : pieces_[static_cast<std::size_t>(piece * layout_.pipeline + step.longest)])
-        tensor += pass.tensor * layout_.micro_batches;
-    return static_cast<std::int64_t>(Wide{tensor.count()} * 1'000 / std::max<std::int64_t>(1, step.time.count()));
   }
 
  private:
@@ -338,9 +349,7 @@ Duration Breakdown::sum() const {
 
 Step time_step(const TrainingRun& run, const Layout& layout, const Hardware& hardware,
                const std::vector<SlowRank>& slow, Communication& communication, bool keep_slots) {
-  Stepping first(run, layout, hardware, communication);
-  const Step guess = first.step({}, false);
-  const compute::Kernels loaded = hardware.kernels.under(first.tensor_share(guess));
+  const compute::Kernels& loaded = hardware.kernels.loaded(tensor_share(run, layout, hardware.kernels));
   return Stepping(run, layout, {loaded, hardware.multiprocessors, hardware.host}, communication).step(slow, keep_slots);
 }
 

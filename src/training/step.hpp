@@ -85,7 +85,7 @@ struct SlowRank {
   std::int64_t speed_per_mille = 1'000;
 };
 
-// Clocks follow from how long the step's tensor cores work, and that from clocks.
+// Clocks follow from how much of the computing is on tensor cores.
 Step time_step(const model::TrainingRun& run, const Layout& layout, const Hardware& hardware,
                const std::vector<SlowRank>& slow, Communication& communication, bool keep_slots);
 
