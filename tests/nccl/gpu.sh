@@ -10,11 +10,12 @@ logs=$(mktemp -d)
 export NCCL_SOCKET_IFNAME=lo WEFT_NCCL_IFACE=lo PYTHONUNBUFFERED=1 NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET
 failed=0
 
-# job NAME FOLDER|sockets WHAT...: two ranks; prints what they print, and where the plugin was used what it says it carried.
+# job NAME FOLDER|sockets WHAT...: two ranks, by UDP unless the name begins with shared; prints what they print, and where the plugin was used what it says it carried.
 job() {
   local name=$1 folder=$2 status=0
   shift 2
-  export MASTER_PORT=$((20000 + RANDOM % 20000))
+  export MASTER_PORT=$((20000 + RANDOM % 20000)) WEFT_NCCL_SHM=0
+  [ "${name#shared}" = "$name" ] || WEFT_NCCL_SHM=1
   local pids=() rank
   for rank in 0 1; do
     if [ "$folder" = sockets ]; then
@@ -42,6 +43,7 @@ measure() { # turns
   for turn in $(seq "$1"); do
     job measure-udp-$turn "$plugin" measure
     job measure-sockets-$turn sockets measure
+    job shared-measure-$turn "$plugin" measure
   done
 }
 if [ -n "${MEASURE_ONLY:-}" ]; then
@@ -49,6 +51,7 @@ if [ -n "${MEASURE_ONLY:-}" ]; then
   exit $failed
 fi
 job check-udp "$plugin" check
+job shared-check "$plugin" check
 for folder in "$@"; do job "check-$(basename "$folder")" "$folder" check; done
 job check-sockets sockets check
 job train-udp "$plugin" train 30
