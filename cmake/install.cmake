@@ -16,7 +16,7 @@ add_custom_command(
   VERBATIM)
 add_custom_target(weft_pages DEPENDS ${pages}/stamp)
 
-install(TARGETS weft)
+install(TARGETS weft weft-cni)
 # What other programs load has a folder of its own, two below the usual one: nobody links with it, and CPack takes ldconfig for
 # needed by what lies higher.
 install(TARGETS nccl-net-weft LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/weft/plugins OPTIONAL)

@@ -9,7 +9,6 @@
 
 #include "app/console.hpp"
 #include "app/input_options.hpp"
-#include "app/lab/lab_options.hpp"
 #include "app/sim/sim_options.hpp"
 
 namespace weft::app {

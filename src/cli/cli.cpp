@@ -284,6 +284,8 @@ void add_sim(CLI::App& app, Verbs& verbs) {
       ->take_all()
       ->allow_extra_args(false);
   command->add_option("--trace", output.trace, "a trace to look at in ui.perfetto.dev")->type_name("FILE.json");
+  command->add_option("--metrics", output.metrics, "samples for Prometheus, by the lab's names (OpenMetrics)")
+      ->type_name("FILE");
   command->add_option("--pcap", output.pcap, "packets of the links of --capture, for Wireshark")
       ->type_name("FILE.pcapng");
   command->add_option("--capture", verbs.sim.run.capture, "links for --pcap: leaf0:spine1, or all of s0/nic1")

@@ -1,7 +1,5 @@
 #include "cli/lab_verbs.hpp"
 
-#include "app/commands.hpp"
-
 namespace weft::cli {
 namespace {
 
@@ -11,11 +9,12 @@ void add_which(CLI::App& command, app::LabOptions& options) {
 }
 
 void add_traffic(CLI::App& lab, app::LabTrafficOptions& options) {
-  CLI::App* command = lab.add_subcommand("traffic", "send from one server to another, and say how much");
-  command->add_option("from", options.from, "a server: s0")->required();
+  CLI::App* command = lab.add_subcommand("traffic", "send from one server or pod to another, and say how much");
+  command->add_option("from", options.from, "a server or pod: s0")->required();
   command->add_option("to", options.to, "another")->required();
-  command->add_option("--with", options.with, "tcp (iperf3) or srd (weft run)")
-      ->check(CLI::IsMember({"tcp", "srd"}))
+  command->add_option("program", options.program, "with mpi: behind --, with its arguments");
+  command->add_option("--with", options.with, "srd, tcp, mptcp (weft run), iperf3 or mpi (Open MPI)")
+      ->check(CLI::IsMember({"srd", "tcp", "mptcp", "iperf3", "mpi"}).description(""))
       ->option_text("NAME=tcp");
   command->add_option("--rail", options.rail, "by which NICs")
       ->check(CLI::Range(0, 255).description(""))
@@ -23,7 +22,7 @@ void add_traffic(CLI::App& lab, app::LabTrafficOptions& options) {
   command->add_option("--time", options.seconds, "how long, in seconds")
       ->check(CLI::Range(1, 3600).description(""))
       ->option_text("N=5");
-  command->add_option("--streams", options.streams, "connections at once")
+  command->add_option("--streams", options.streams, "connections at once; with mpi ranks per end")
       ->check(CLI::Range(1, 128).description(""))
       ->option_text("N=1");
   add_which(*command, options.lab);
@@ -55,11 +54,34 @@ void add_faults(CLI::App& lab, LabVerbs& verbs) {
   add_which(*heal, verbs.heal.lab);
 }
 
+void add_pod(CLI::App& lab, app::LabPodOptions& options) {
+  CLI::App* command = lab.add_subcommand("pod", "add or delete a pod of a tenant, by CNI plugins");
+  command->add_option("what", options.what, "add, del, or check what ADD made")
+      ->required()
+      ->check(CLI::IsMember({"add", "del", "check"}).description(""))
+      ->option_text("add|del|check");
+  command->add_option("name", options.name, "its name: a0")->required();
+  command->add_option("--tenant", options.tenant, "whose it is, for add")->type_name("NAME");
+  command->add_option("--on", options.server, "on which server; default: one of the tenant's, or nobody's")
+      ->type_name("SERVER");
+  add_which(*command, options.lab);
+  command->footer(
+      "A pod is a namespace with an interface on every rail of its server. The first\n"
+      "pod of a server brings Open vSwitch there; pods of a tenant reach each other,\n"
+      "and nobody else.\n"
+      "\n"
+      "Examples:\n"
+      "  weft lab pod add a0 --tenant a --on s0\n"
+      "  weft lab exec a0 -- ping -c 3 a1-pf1\n"
+      "  weft lab traffic a0 a1 --with srd\n"
+      "  weft lab pod del a0");
+}
+
 void add_looking(CLI::App& lab, LabVerbs& verbs) {
   CLI::App* status = lab.add_subcommand("status", "sessions, equal paths, counters, what is broken");
   add_which(*status, verbs.status);
-  CLI::App* exec = lab.add_subcommand("exec", "run a command on a device");
-  exec->add_option("device", verbs.exec.device, "leaf0, s0, ...")->required();
+  CLI::App* exec = lab.add_subcommand("exec", "run a command on a device or in a pod");
+  exec->add_option("device", verbs.exec.device, "leaf0, s0, a pod")->required();
   exec->add_option("command", verbs.exec.command, "behind --, with its arguments")->required();
   exec->add_option("--lab", verbs.exec.lab.lab, "which one; default: the only one")->type_name("NAME");
   exec->footer(
@@ -90,7 +112,8 @@ void add_looking(CLI::App& lab, LabVerbs& verbs) {
 }  // namespace
 
 const std::vector<std::string>& lab_verbs() {
-  static const std::vector<std::string> names = {"up", "status", "exec", "traffic", "fail", "heal", "capture", "down"};
+  static const std::vector<std::string> names = {"up",   "status",  "exec", "traffic", "fail",
+                                                 "heal", "capture", "pod",  "metrics", "down"};
   return names;
 }
 
@@ -107,6 +130,7 @@ CLI::App* add_lab(CLI::App& app, LabVerbs& verbs) {
   add_looking(*lab, verbs);
   add_traffic(*lab, verbs.traffic);
   add_faults(*lab, verbs);
+  add_pod(*lab, verbs.pod);
   CLI::App* down = lab->add_subcommand("down", "remove exactly what `up` made, however far it came");
   add_which(*down, verbs.down);
   lab->footer(
@@ -133,6 +157,7 @@ int run_lab(const CLI::App& lab, const LabVerbs& verbs, app::Console& console) {
   if (verb == "fail") return app::lab_fail(verbs.fail, console);
   if (verb == "heal") return app::lab_heal(verbs.heal, console);
   if (verb == "metrics") return app::lab_metrics(verbs.metrics, console);
+  if (verb == "pod") return app::lab_pod(verbs.pod, console);
   if (verb == "capture") return app::lab_capture(verbs.capture, console);
   return app::lab_down(verbs.down, console);
 }

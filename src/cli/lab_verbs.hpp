@@ -19,6 +19,7 @@ struct LabVerbs {
   app::LabFaultOptions heal;
   app::LabCaptureOptions capture;
   app::LabMetricsOptions metrics;
+  app::LabPodOptions pod;
 };
 
 // `up` reads a cluster file: its options are added by who knows them.

@@ -54,7 +54,7 @@ class Search {
         for (const std::int64_t context : powers_of_two(std::clamp<std::int64_t>(asked.sequence / 8'192, 1, 16)))
           for (const std::int64_t expert : powers_of_two(asked.model.experts ? asked.model.experts->count : 1)) {
             TrainingRun run = asked;
-            run.parallel = {tensor, pipeline, context, expert, std::nullopt, asked.parallel.sequence};
+            run.parallel = {tensor, pipeline, context, expert, std::nullopt, asked.parallel.sequence, asked.parallel.shard};
             if (!vary_rest(run)) return finish();
           }
     return finish();

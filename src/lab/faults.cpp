@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/text.hpp"
-#include "lab/process.hpp"
+#include "host/process.hpp"
 
 namespace weft::lab {
 namespace {
@@ -175,13 +175,13 @@ std::string apply_faults(const Plan& plan, const std::vector<Fault>& before, con
       if (was.silent != is.silent || was.loss_per_mille != is.loss_per_mille) filtered.insert(end.device);
     }
   }
-  std::vector<Command> commands;
+  std::vector<host::Command> commands;
   for (std::uint32_t i = 0; i < plan.devices.size(); ++i) {
     if (!ip[i].empty()) commands.push_back({{"ip", "-batch", "-"}, plan.netns(i), ip[i]});
     if (!tc[i].empty()) commands.push_back({{"tc", "-batch", "-"}, plan.netns(i), tc[i]});
     if (filtered.contains(i)) commands.push_back({{"nft", "-f", "-"}, plan.netns(i), filter_rules(plan, after, i)});
   }
-  for (const Finished& each : run_all(commands, 4))
+  for (const host::Finished& each : host::run_all(commands, 4))
     if (each.code != 0) return each.text;
   return "";
 }

@@ -2,11 +2,10 @@
 // FRR's daemons of a device: starting them from the rendered files, and asking them.
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "lab/process.hpp"
+#include "host/process.hpp"
 
 namespace weft::lab {
 
@@ -14,11 +13,7 @@ inline constexpr const char* kFrrDirectory = "/usr/lib/frr";
 
 // zebra first: the others connect to it. `daemons`: the rendered file of that name.
 std::vector<std::string> frr_daemons(std::string_view daemons, bool is_server);
-Command daemon_command(const std::string& daemon, const std::filesystem::path& folder, const std::string& netns);
-
-// Asks a daemon as vtysh would, and faster; nullopt: nobody answers.
-std::optional<std::string> ask_daemon(const std::filesystem::path& folder, const std::string& daemon,
-                                      const std::string& command);
+host::Command daemon_command(const std::string& daemon, const std::filesystem::path& folder, const std::string& netns);
 
 struct Session {
   std::string interface;
@@ -27,8 +22,5 @@ struct Session {
 };
 std::vector<Session> parse_sessions(const std::string& json);
 std::vector<Session> sessions(const std::filesystem::path& folder);
-
-// What FRR said of a configuration that it did not like; empty: nothing.
-std::string complaints(const std::string& vtysh_output);
 
 }  // namespace weft::lab

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/netlink.hpp"
+#include "host/netlink.hpp"
 #include "lab/plan.hpp"
 #include "lab/state.hpp"
 #include "render/rendered.hpp"
@@ -62,16 +62,16 @@ class Observer {
 
   Status look();
   // By device, then as the kernel lists them.
-  std::vector<std::vector<InterfaceCounters>> counters();
+  std::vector<std::vector<host::InterfaceCounters>> counters();
 
  private:
   const Plan& plan_;
   const State& state_;
-  std::vector<std::optional<Netlink>> kernels_;  // by device
+  std::vector<std::optional<host::Netlink>> kernels_;  // by device
 };
 
 // What routes should be and are not: compares one device.
-DeviceStatus compare_routes(const Device& device, const Routes& routes);
+DeviceStatus compare_routes(const Device& device, const host::Routes& routes);
 
 // Until every session is up and every device has its planned paths. The last look tells whether.
 Status wait_until_up(const Plan& plan, const State& state, std::chrono::milliseconds most, const OnProgress& progress);

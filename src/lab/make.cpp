@@ -9,9 +9,10 @@
 #include <thread>
 
 #include "base/text.hpp"
+#include "host/frr_socket.hpp"
+#include "host/process.hpp"
 #include "lab/frr.hpp"
 #include "lab/lab.hpp"
-#include "lab/process.hpp"
 
 namespace weft::lab {
 namespace {
@@ -93,7 +94,7 @@ class Maker {
 
   // One batch, said to the program `name`; in no namespace of the lab.
   static std::string batch(const std::string& name, const std::string& text) {
-    const Finished done = run({{name, "-batch", "-"}, "", text});
+    const host::Finished done = host::run({{name, "-batch", "-"}, "", text});
     return done.code == 0 ? "" : fmt::format("{}: {}", name, done.text);
   }
 
@@ -102,7 +103,7 @@ class Maker {
     if (const std::string failed = batch("ip", namespaces_batch(plan_)); !failed.empty()) return failed;
     for (std::uint32_t i = 0; i < plan_.devices.size(); ++i) {
       std::string refused;
-      within(plan_.netns(i), [&] { refused = set_kernel(rendered_[plan_.devices[i].name + "/sysctl.conf"]); });
+      host::within(plan_.netns(i), [&] { refused = set_kernel(rendered_[plan_.devices[i].name + "/sysctl.conf"]); });
       if (!refused.empty()) return refused;
     }
     return "";
@@ -121,15 +122,15 @@ class Maker {
   std::string make_links() {
     tell("links", 0, plan_.links.size());
     if (const std::string failed = batch("ip", links_batch(plan_)); !failed.empty()) return failed;
-    std::vector<Command> commands;
+    std::vector<host::Command> commands;
     for (std::uint32_t i = 0; i < plan_.devices.size(); ++i) {
       commands.push_back({{"tc", "-batch", "-"}, plan_.netns(i), shaping_batch(plan_, i)});
       commands.push_back({{"ip", "-batch", "-"}, plan_.netns(i), interfaces_batch(plan_, i)});
     }
-    for (const Finished& done : run_all(commands, kAtATime))
+    for (const host::Finished& done : host::run_all(commands, kAtATime))
       if (done.code != 0) return done.text;
     for (std::uint32_t i = 0; i < plan_.devices.size(); ++i) {
-      auto kernel = Netlink::open(plan_.netns(i));
+      auto kernel = host::Netlink::open(plan_.netns(i));
       for (const Link& link : plan_.links)
         for (const End& end : {link.a, link.b})
           if (end.device == i && (!kernel || !kernel->turn_offloads_off(end.interface)))
@@ -154,8 +155,8 @@ class Maker {
       const bool may_start = started < all.size() && (all[started].second == "zebra" || all[ready].second != "zebra");
       if (may_start && started < ready + 2 * kAtATime) {
         const fs::path folder = state_.folder(plan_.devices[all[started].first].name);
-        const Command command = daemon_command(all[started].second, folder, plan_.netns(all[started].first));
-        if (start(command, (folder / (all[started].second + ".out")).string()) < 0)
+        const host::Command command = daemon_command(all[started].second, folder, plan_.netns(all[started].first));
+        if (host::start(command, (folder / (all[started].second + ".out")).string()) < 0)
           return fmt::format("cannot start {} of {}", all[started].second, plan_.devices[all[started].first].name);
         ++started;
       } else if (fs::exists(state_.folder(plan_.devices[device].name) / (daemon + ".vty"))) {
@@ -171,15 +172,16 @@ class Maker {
   }
 
   std::string configure() {
-    std::vector<Command> commands;
+    std::vector<host::Command> commands;
     for (std::uint32_t i = 0; i < plan_.devices.size(); ++i) {
       const fs::path folder = state_.folder(plan_.devices[i].name);
       commands.push_back(
           {{"vtysh", "--vty_socket", folder.string(), "-f", (folder / "lab.conf").string()}, plan_.netns(i), ""});
     }
-    const auto done = run_all(commands, kAtATime, [&](std::size_t n) { tell("configuration", n, commands.size()); });
+    const auto done =
+        host::run_all(commands, kAtATime, [&](std::size_t n) { tell("configuration", n, commands.size()); });
     for (std::size_t i = 0; i < done.size(); ++i)
-      if (const std::string complaint = complaints(done[i].text); done[i].code != 0 || !complaint.empty())
+      if (const std::string complaint = host::complaints(done[i].text); done[i].code != 0 || !complaint.empty())
         return fmt::format("FRR refuses {}: {}", commands[i].arguments.back(),
                            complaint.empty() ? done[i].text : complaint);
     return "";
@@ -206,7 +208,7 @@ std::string why_not_here(std::size_t devices) {
                                                         {"vtysh", "frr"},
                                                         {fmt::format("{}/zebra", kFrrDirectory), "frr"}};
   for (const auto& [program, package] : wanted)
-    if (!is_installed(program)) missing.push_back(fmt::format("{} (package {})", program, package));
+    if (!host::is_installed(program)) missing.push_back(fmt::format("{} (package {})", program, package));
   if (!missing.empty()) return fmt::format("not installed: {}", fmt::join(missing, ", "));
   const std::uint64_t there = std::strtoull(field_of("/proc/meminfo", "MemAvailable").c_str(), nullptr, 10) / 1024;
   if (const std::uint64_t needed = devices * kMegabytesPerDevice; needed > there)

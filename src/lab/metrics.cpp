@@ -6,7 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "lab/process.hpp"
+#include "host/process.hpp"
+#include "lab/pods.hpp"
 
 namespace weft::lab {
 namespace {
@@ -17,6 +18,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kLinksAtFullSpeed = 64;
 constexpr microseconds kFastest{10'000};
 constexpr int kShareOfACore = 4;  // one in so many
+constexpr std::size_t kBridgesPerLook = 8;
 
 class Page {
  public:
@@ -64,9 +66,17 @@ std::string metrics_text(const Plan& plan, const Metrics& metrics) {
   each_interface([](const InterfaceMetrics& of) { return of.peak; });
   page.begin("weft_path_loss_ratio", "gauge", "share of what arrived that vanished, over the last second");
   each_interface([](const InterfaceMetrics& of) { return of.loss; });
+  page.begin("weft_tenant_drops_total", "counter", "packets of pods that Open vSwitch dropped");
+  for (const TenantDrops& each : metrics.tenants)
+    for (const auto& [reason, count] : {std::pair("spoofed", each.total.spoofed),
+                                        {"from_others", each.total.from_others},
+                                        {"to_others", each.total.to_others}})
+      page.add(
+          fmt::format("{},tenant=\"{}\",reason=\"{}\"", node_labels(plan.devices[each.device]), each.tenant, reason),
+          count);
   page.begin("weft_lab_sample_interval_seconds", "gauge", "between two looks at queues");
   page.add("", metrics.interval_s);
-  return std::move(page).text();
+  return std::move(page).text() + merged(metrics.runs);
 }
 
 microseconds sample_interval(std::size_t links) {
@@ -97,7 +107,7 @@ Sampler::Sampler(const Plan& plan, const State& state)
       observer_(plan, state),
       interval_(sample_interval(plan.links.size())),
       before_(plan.devices.size()) {
-  for (std::uint32_t i = 0; i < plan.devices.size(); ++i) kernels_.push_back(Netlink::open(plan.netns(i)));
+  for (std::uint32_t i = 0; i < plan.devices.size(); ++i) kernels_.push_back(host::Netlink::open(plan.netns(i)));
   metrics_.interfaces.resize(plan.devices.size());
   for (const Link& link : plan.links)
     for (const End& end : {link.a, link.b}) metrics_.interfaces[end.device][end.interface] = {};
@@ -109,7 +119,7 @@ void Sampler::sample() {
   const Clock::time_point began = Clock::now();
   for (std::size_t i = 0; i < kernels_.size(); ++i) {
     if (!kernels_[i]) continue;
-    for (const InterfaceCounters& now : kernels_[i]->interfaces()) {
+    for (const host::InterfaceCounters& now : kernels_[i]->interfaces()) {
       const auto found = metrics_.interfaces[i].find(now.name);
       if (found == metrics_.interfaces[i].end()) continue;
       found->second.tx_bytes = now.tx_bytes;
@@ -123,9 +133,40 @@ void Sampler::sample() {
   metrics_.interval_s = std::chrono::duration<double>(interval_).count();
 }
 
+void TenantDrops::see(const cni::Drops& now) {
+  const auto add = [](std::uint64_t& sum, std::uint64_t& was, std::uint64_t is) {
+    sum += is >= was ? is - was : is;  // less than before: other flows, from 0
+    was = is;
+  };
+  add(total.spoofed, last.spoofed, now.spoofed);
+  add(total.from_others, last.from_others, now.from_others);
+  add(total.to_others, last.to_others, now.to_others);
+}
+
 void Sampler::look() {
   metrics_.status = observer_.look();
   look_at_losses();
+  metrics_.runs = run_pages(state_);
+  if (looks_until_tenants_-- == 0) look_at_tenants();
+}
+
+void Sampler::look_at_tenants() {
+  const std::vector<Pod> pods = state_.pods();
+  std::size_t bridges = 0;
+  for (std::uint32_t i = 0; i < plan_.devices.size(); ++i) {
+    const std::string& name = plan_.devices[i].name;
+    if (std::none_of(pods.begin(), pods.end(), [&](const Pod& pod) { return pod.server == name; })) continue;
+    bridges += plan_.devices[i].rails.size();
+    for (const auto& [tenant, drops] : drops_by_tenant(plan_, state_, name, pods)) {
+      auto known = std::find_if(metrics_.tenants.begin(), metrics_.tenants.end(),
+                                [&](const TenantDrops& each) { return each.device == i && each.tenant == tenant; });
+      if (known == metrics_.tenants.end())
+        known = metrics_.tenants.insert(known, TenantDrops{i, tenant, drops, drops});
+      else
+        known->see(drops);
+    }
+  }
+  looks_until_tenants_ = bridges / kBridgesPerLook;
 }
 
 void Sampler::look_at_losses() {
@@ -139,7 +180,7 @@ void Sampler::look_at_losses() {
   for (std::uint32_t i = 0; i < plan_.devices.size(); ++i) {
     std::map<std::string, FilterCount> now;
     if (filtered.contains(i))
-      now = parse_filter_counts(run({{"nft", "-j", "list", "table", "netdev", "weft"}, plan_.netns(i), ""}).text);
+      now = parse_filter_counts(host::run({{"nft", "-j", "list", "table", "netdev", "weft"}, plan_.netns(i), ""}).text);
     for (auto& [name, metrics] : metrics_.interfaces[i]) {
       const FilterCount& is = now[name];
       const FilterCount& was = before_[i][name];

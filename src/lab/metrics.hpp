@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "cni/flows.hpp"
 #include "lab/lab.hpp"
+#include "lab/run_pages.hpp"
 
 namespace weft::lab {
 
@@ -22,8 +24,21 @@ struct InterfaceMetrics {
   double loss = 0;         // share of what arrived that vanished on arrival, over the last second
 };
 
+// Packets that Open vSwitch of a server dropped; only ever more, though flows and their counters go with a tenant's
+// last pod.
+struct TenantDrops {
+  std::uint32_t device = 0;
+  std::string tenant;
+  cni::Drops last;   // as the flows have it
+  cni::Drops total;  // since the metrics are served
+
+  void see(const cni::Drops& now);
+};
+
 struct Metrics {
   Status status;
+  std::vector<TenantDrops> tenants = {};
+  std::vector<RunPage> runs = {};
   std::vector<std::map<std::string, InterfaceMetrics>> interfaces;  // by device
   double interval_s = 0;                                            // between two looks at queues
 };
@@ -50,14 +65,16 @@ class Sampler {
 
  private:
   void look_at_losses();
+  void look_at_tenants();
 
   const Plan& plan_;
   const State& state_;
   Observer observer_;
-  std::vector<std::optional<Netlink>> kernels_;
+  std::vector<std::optional<host::Netlink>> kernels_;
   Metrics metrics_;
   std::chrono::microseconds interval_;
   std::vector<std::map<std::string, FilterCount>> before_;  // by device, a second ago
+  std::size_t looks_until_tenants_ = 0;                     // asking every bridge takes a process
 };
 
 // Serves /metrics until `stop` is set; the text says why it cannot.

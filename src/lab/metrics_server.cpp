@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "lab/descriptor.hpp"
+#include "host/descriptor.hpp"
 #include "lab/metrics.hpp"
 
 namespace weft::lab {
@@ -21,7 +21,7 @@ constexpr int kRequestMilliseconds = 500;  // that a client may take to say what
 constexpr std::size_t kLongestRequest = 8192;
 
 // A request, an answer, the end: all that Prometheus needs.
-void answer(Sampler& sampler, const Descriptor& client) {
+void answer(Sampler& sampler, const host::Descriptor& client) {
   std::string request;
   while (request.find("\r\n\r\n") == std::string::npos && request.size() < kLongestRequest) {
     pollfd ready{client.get(), POLLIN, 0};
@@ -53,7 +53,7 @@ std::string serve_metrics(Sampler& sampler, const std::string& address, std::uin
   local.sin_port = htons(port);
   if (::inet_pton(AF_INET, address.c_str(), &local.sin_addr) != 1)
     return fmt::format("'{}' is no IPv4 address", address);
-  const Descriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const host::Descriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int on = 1;
   ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&local), sizeof local) != 0 ||
@@ -66,7 +66,7 @@ std::string serve_metrics(Sampler& sampler, const std::string& address, std::uin
     pollfd ready{listener.get(), POLLIN, 0};
     const int wait = static_cast<int>(std::max<std::int64_t>(0, left.count()));
     if (::poll(&ready, 1, wait) > 0) {
-      const Descriptor client(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      const host::Descriptor client(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
       if (client) answer(sampler, client);
     }
     if (Clock::now() >= next_sample) {

@@ -27,7 +27,7 @@ std::size_t Status::routes_wrong() const {
   return wrong;
 }
 
-DeviceStatus compare_routes(const Device& device, const Routes& routes) {
+DeviceStatus compare_routes(const Device& device, const host::Routes& routes) {
   DeviceStatus status;
   const std::uint32_t widest = device.planned_width();
   status.width = widest;
@@ -52,7 +52,7 @@ DeviceStatus compare_routes(const Device& device, const Routes& routes) {
 }
 
 Observer::Observer(const Plan& plan, const State& state) : plan_(plan), state_(state) {
-  for (std::uint32_t i = 0; i < plan.devices.size(); ++i) kernels_.push_back(Netlink::open(plan.netns(i)));
+  for (std::uint32_t i = 0; i < plan.devices.size(); ++i) kernels_.push_back(host::Netlink::open(plan.netns(i)));
 }
 
 Status Observer::look() {
@@ -78,10 +78,10 @@ Status Observer::look() {
   return status;
 }
 
-std::vector<std::vector<InterfaceCounters>> Observer::counters() {
-  std::vector<std::vector<InterfaceCounters>> all;
-  for (std::optional<Netlink>& kernel : kernels_)
-    all.push_back(kernel ? kernel->interfaces() : std::vector<InterfaceCounters>());
+std::vector<std::vector<host::InterfaceCounters>> Observer::counters() {
+  std::vector<std::vector<host::InterfaceCounters>> all;
+  for (std::optional<host::Netlink>& kernel : kernels_)
+    all.push_back(kernel ? kernel->interfaces() : std::vector<host::InterfaceCounters>());
   return all;
 }
 

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "host/frr_socket.hpp"
 #include "lab/frr.hpp"
 #include "lab/lab.hpp"
 
@@ -12,10 +13,10 @@ const Device kLeaf{"leaf0",
                    {{{"Ethernet0"}, {"10.128.0.1"}}, {{"Ethernet16", "Ethernet24"}, {"10.128.0.33", "10.128.0.49"}}}};
 
 TEST(LabStatus, RoutesAreRightByTheirInterfacesNotByTheirNumber) {
-  Routes routes = {{"10.128.0.1", {"Ethernet0"}},
-                   {"10.128.0.33", {"Ethernet16", "Ethernet24"}},
-                   {"10.128.0.49", {"Ethernet16", "Ethernet24"}},
-                   {"10.64.0.9", {"Ethernet16"}}};
+  host::Routes routes = {{"10.128.0.1", {"Ethernet0"}},
+                         {"10.128.0.33", {"Ethernet16", "Ethernet24"}},
+                         {"10.128.0.49", {"Ethernet16", "Ethernet24"}},
+                         {"10.64.0.9", {"Ethernet16"}}};
   EXPECT_EQ(compare_routes(kLeaf, routes).routes_right, 3u);
   EXPECT_EQ(compare_routes(kLeaf, routes).width, 2u);
   EXPECT_EQ(compare_routes(kLeaf, routes).first_wrong, "");
@@ -60,8 +61,8 @@ TEST(LabFrr, StartsWhatTheRenderedFileSays) {
 }
 
 TEST(LabFrr, FindsWhatItDoesNotLike) {
-  EXPECT_EQ(complaints("line 3: % Unknown command: nonsense\n"), "line 3: % Unknown command: nonsense");
-  EXPECT_EQ(complaints("\n"), "");
+  EXPECT_EQ(host::complaints("line 3: % Unknown command: nonsense\n"), "line 3: % Unknown command: nonsense");
+  EXPECT_EQ(host::complaints("\n"), "");
 }
 
 }  // namespace

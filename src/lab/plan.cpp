@@ -175,6 +175,24 @@ std::vector<Reach> server_reach(const Addressing& addressing, const std::vector<
   return reaches.take();
 }
 
+std::vector<RailOfServer> rails_of(const Addressing& addressing, std::uint32_t server) {
+  std::vector<RailOfServer> rails;
+  for (const Port& port : addressing.server_ports(server))
+    if (port.connected)
+      rails.push_back({port.interface, dotted(addressing.nic(server, port.rail)),
+                       addressing.pods(server, port.rail).text(), addressing.rail(port.rail).text()});
+  return rails;
+}
+
+std::vector<std::string> owners(const Addressing& addressing) {
+  std::vector<std::string> owner(addressing.servers());
+  for (const model::TenantSpec& tenant : addressing.fabric().cluster().file.tenants)
+    for (const Indices::Range& range : tenant.servers.ranges)
+      for (std::int64_t i = range.first; i <= range.last && i < static_cast<std::int64_t>(owner.size()); ++i)
+        owner[static_cast<std::size_t>(i)] = tenant.name;
+  return owner;
+}
+
 std::string ratio(const Plan& plan) {
   const double times = static_cast<double>(plan.planned.count()) / static_cast<double>(plan.rate.count());
   return times >= 10 ? fmt::format("1:{:.0f}", times) : fmt::format("1:{:.2g}", times);
@@ -188,7 +206,8 @@ std::uint32_t Device::planned_width() const {
   return static_cast<std::uint32_t>(widest);
 }
 
-std::string Plan::netns(std::uint32_t device) const { return fmt::format("weft-{}-{}", name, devices[device].name); }
+std::string Plan::netns(std::uint32_t device) const { return netns(devices[device].name); }
+std::string Plan::netns(const std::string& device) const { return fmt::format("weft-{}-{}", name, device); }
 
 const Device* Plan::find(std::string_view device) const {
   const auto found = std::find_if(devices.begin(), devices.end(), [&](const Device& d) { return d.name == device; });
@@ -224,8 +243,10 @@ Result<Plan, render::Refusal> plan_lab(const Addressing& addressing, std::string
   for (std::uint32_t i = 0; i < addressing.switches(); ++i)
     plan.devices.push_back({addressing.switch_name(i), std::string(addressing.tier_noun(i)), false,
                             is_clos ? switch_reach(addressing, nics, i) : std::move(shortest[i])});
+  const std::vector<std::string> owner = owners(addressing);
   for (std::uint32_t i = 0; i < addressing.servers(); ++i)
-    plan.devices.push_back({addressing.server_name(i), "server", true, server_reach(addressing, nics, i)});
+    plan.devices.push_back({addressing.server_name(i), "server", true, server_reach(addressing, nics, i),
+                            rails_of(addressing, i), owner[i]});
   add_links(addressing, plan);
   scale(plan, rate);
   return plan;
@@ -242,6 +263,10 @@ std::vector<Overlay> overlays(const Plan& plan) {
       {"zebra nexthop kernel", "enable", "no",
        "FRR 8.4 does not put a link that came back into groups that the kernel took it out of"},
       {"neighbor mgmt1, mgmt2", "sessions", "no cable", "the frontend is not in the cluster file"},
+      {"CNI chain of pods", "ovs-cni and nvidia-k8s-ipam before weft's own", "host-device and host-local",
+       "veth pairs stand for virtual functions, and there is no Kubernetes to ask"},
+      {"Open vSwitch", "offloaded to the NIC", "in user space, routed to the NIC by the kernel",
+       "there is no NIC to take it"},
   };
 }
 

@@ -23,11 +23,21 @@ struct Reach {
   bool any = false;
 };
 
+// What a server has of a rail: its NIC, and addresses for pods behind it.
+struct RailOfServer {
+  std::string interface;  // pf1
+  std::string nic;        // 10.128.0.1
+  std::string block;      // 10.128.0.0/28: the NIC's address and those of pods
+  std::string rail;       // 10.128.0.0/10: of all servers
+};
+
 struct Device {
   std::string name;  // leaf0
   std::string tier;  // leaf, spine, ..., server
   bool is_server = false;
   std::vector<Reach> reach;
+  std::vector<RailOfServer> rails = {};  // of a server
+  std::string owner = {};                // the tenant that the cluster file gives it to; empty: anybody's
 
   std::uint32_t planned_width() const;  // interfaces of its widest reach
 };
@@ -62,6 +72,7 @@ struct Plan {
   Bandwidth rate;     // of the fastest link between switches; of NICs, where one switch is all there is
 
   std::string netns(std::uint32_t device) const;  // weft-NAME-DEVICE
+  std::string netns(const std::string& device) const;
   const Device* find(std::string_view device) const;
   std::uint32_t sessions() const { return static_cast<std::uint32_t>(2 * links.size()); }  // ends of sessions
 };

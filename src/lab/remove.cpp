@@ -10,9 +10,9 @@
 #include <set>
 #include <thread>
 
+#include "host/process.hpp"
 #include "lab/frr.hpp"
 #include "lab/lab.hpp"
-#include "lab/process.hpp"
 
 namespace weft::lab {
 namespace {
@@ -90,7 +90,7 @@ std::string remove(State& state) {
   std::string batch;
   for (const std::string& name : names)
     if (fs::exists("/run/netns/" + name)) batch += fmt::format("netns delete {}\n", name);
-  const Finished done = run({{"ip", "-batch", "-"}, "", batch});
+  const host::Finished done = host::run({{"ip", "-batch", "-"}, "", batch});
   if (done.code != 0) return done.text;
   state.remove();
   return "";

@@ -47,8 +47,8 @@ bool write_file(const fs::path& path, const std::string& text) {
   return !failed;
 }
 
-Descriptor lock_in(const fs::path& folder) {
-  Descriptor file(::open((folder / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+host::Descriptor lock_in(const fs::path& folder) {
+  host::Descriptor file(::open((folder / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return {};
   return file;
 }
@@ -59,11 +59,17 @@ ordered_json to_json(const Device& device) {
   ordered_json reach = ordered_json::array();
   for (const Reach& each : device.reach)
     reach.push_back({{"interfaces", each.interfaces}, {"addresses", each.addresses}, {"any", each.any}});
-  return {{"name", device.name}, {"tier", device.tier}, {"server", device.is_server}, {"reach", reach}};
+  ordered_json rails = ordered_json::array();
+  for (const RailOfServer& each : device.rails)
+    rails.push_back({{"interface", each.interface}, {"nic", each.nic}, {"block", each.block}, {"rail", each.rail}});
+  return {{"name", device.name}, {"tier", device.tier}, {"server", device.is_server},
+          {"reach", reach},      {"rails", rails},      {"owner", device.owner}};
 }
 
 Device device_from(const json& from) {
-  Device device{from.at("name"), from.at("tier"), from.at("server"), {}};
+  Device device{from.at("name"), from.at("tier"), from.at("server"), {}, {}, from.at("owner")};
+  for (const json& each : from.at("rails"))
+    device.rails.push_back({each.at("interface"), each.at("nic"), each.at("block"), each.at("rail")});
   for (const json& each : from.at("reach"))
     device.reach.push_back({each.at("interfaces"), each.at("addresses"), each.at("any")});
   return device;
@@ -98,7 +104,7 @@ Result<State, std::string> State::create(const std::string& name) {
         fmt::format("lab {} is there already; `weft lab down --lab {}` removes it", name, name));
   fs::create_directory(folder, failed);
   if (failed) return Failure<std::string>(fmt::format("cannot make {}: {}", folder.string(), failed.message()));
-  Descriptor lock = lock_in(folder);
+  host::Descriptor lock = lock_in(folder);
   if (!lock) return Failure<std::string>(busy(name));
   return State(name, folder, std::move(lock));
 }
@@ -107,7 +113,7 @@ Result<State, std::string> State::open(const std::string& name, Access access) {
   const fs::path folder = root() / name;
   if (!fs::exists(folder / "journal")) return Failure<std::string>(fmt::format("there is no lab '{}'", name));
   if (access == Access::looking) return State(name, folder, {});
-  Descriptor lock = lock_in(folder);
+  host::Descriptor lock = lock_in(folder);
   if (!lock) return Failure<std::string>(busy(name));
   return State(name, folder, std::move(lock));
 }
@@ -122,7 +128,7 @@ std::vector<std::string> State::labs() {
 }
 
 bool State::journal(const std::vector<std::string>& namespaces) {
-  const Descriptor file(::open((folder_ / "journal").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  const host::Descriptor file(::open((folder_ / "journal").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   std::string text;
   for (const std::string& each : namespaces) text += each + "\n";
   return file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
@@ -135,6 +141,13 @@ std::vector<std::string> State::namespaces() const {
   for (std::string line; std::getline(lines, line);)
     if (line.starts_with("weft-") && line.find('/') == std::string::npos) all.push_back(line);
   return all;
+}
+
+bool State::forget(const std::string& netns) {
+  std::string text;
+  for (const std::string& each : namespaces())
+    if (each != netns) text += each + "\n";
+  return write_file(folder_ / "journal", text);
 }
 
 bool State::save(const Plan& plan) {
@@ -180,6 +193,34 @@ std::vector<Fault> State::faults() const {
   for (const json& each : from)
     all.push_back({each.at("what"), each.at("name"), *parse_enum<FaultKind>(each.at("kind").get<std::string>()),
                    each.at("per_mille"), each.at("links")});
+  return all;
+}
+
+bool State::save(const std::vector<Pod>& pods) {
+  ordered_json out = ordered_json::array();
+  for (const Pod& pod : pods) {
+    ordered_json interfaces = ordered_json::array();
+    for (const PodInterface& each : pod.interfaces)
+      interfaces.push_back({{"name", each.name},
+                            {"rail", each.rail},
+                            {"function", each.function},
+                            {"representor", each.representor},
+                            {"address", each.address}});
+    out.push_back({{"name", pod.name}, {"tenant", pod.tenant}, {"server", pod.server}, {"interfaces", interfaces}});
+  }
+  return write_file(folder_ / "pods.json", out.dump());
+}
+
+std::vector<Pod> State::pods() const {
+  std::vector<Pod> all;
+  const json from = json::parse(read_file(folder_ / "pods.json"), nullptr, false);
+  if (!from.is_array()) return all;
+  for (const json& each : from) {
+    Pod& pod = all.emplace_back(Pod{each.at("name"), each.at("tenant"), each.at("server"), {}});
+    for (const json& one : each.at("interfaces"))
+      pod.interfaces.push_back(
+          {one.at("name"), one.at("rail"), one.at("function"), one.at("representor"), one.at("address")});
+  }
   return all;
 }
 

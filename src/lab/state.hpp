@@ -3,7 +3,8 @@
 //   journal       namespaces, each written before it is made: what `down` removes, and nothing else
 //   lab.json      the plan
 //   faults.json   what `fail` has broken
-//   hosts         names of all devices
+//   pods.json     pods, each written before it is made
+//   hosts         names of all devices and pods
 //   DEVICE/       its rendered files, FRR's sockets and logs
 
 #include <filesystem>
@@ -11,11 +12,27 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "lab/descriptor.hpp"
+#include "host/descriptor.hpp"
 #include "lab/faults.hpp"
 #include "lab/plan.hpp"
 
 namespace weft::lab {
+
+// An interface of a pod on a rail: a veth pair in place of a virtual function and its representor.
+struct PodInterface {
+  std::string name;          // in the pod: net1
+  std::uint32_t rail = 0;    // of the server's
+  std::string function;      // pf1v0, while no pod has it
+  std::string representor;   // pf1v0rep
+  std::string address = {};  // empty until it has one
+};
+
+struct Pod {
+  std::string name;
+  std::string tenant;
+  std::string server;
+  std::vector<PodInterface> interfaces;
+};
 
 class State {
  public:
@@ -34,22 +51,25 @@ class State {
   // Before anything of that name is made.
   bool journal(const std::vector<std::string>& namespaces);
   std::vector<std::string> namespaces() const;
+  bool forget(const std::string& netns);  // that is gone
 
   bool save(const Plan& plan);
   Result<Plan, std::string> plan() const;
   bool save(const std::vector<Fault>& faults);
   std::vector<Fault> faults() const;
+  bool save(const std::vector<Pod>& pods);
+  std::vector<Pod> pods() const;
 
   // What is left of it: the folder.
   void remove();
 
  private:
-  State(std::string name, std::filesystem::path folder, Descriptor lock)
+  State(std::string name, std::filesystem::path folder, host::Descriptor lock)
       : name_(std::move(name)), folder_(std::move(folder)), lock_(std::move(lock)) {}
 
   std::string name_;
   std::filesystem::path folder_;
-  Descriptor lock_;
+  host::Descriptor lock_;
 };
 
 }  // namespace weft::lab

@@ -94,8 +94,8 @@ std::string networks(const Addressing& plan, const std::vector<std::string>& nam
                          {"bridge", fmt::format("br-pf{}", rail + 1)},
                          {"mtu", kMtu},
                          {"ipam", {{"type", "nv-ipam"}, {"poolName", pool(rail)}, {"poolType", "cidrpool"}}}},
-                        {{"type", "ovs-provider"}, {"rail", rail}},
-                        {{"type", "frr-provider"}, {"rail", rail}}})}};
+                        {{"type", "ovs-provider"}, {"bridge", fmt::format("br-pf{}", rail + 1)}},
+                        {{"type", "frr-provider"}}})}};
       text += fmt::format(
           "---\napiVersion: k8s.cni.cncf.io/v1\nkind: NetworkAttachmentDefinition\nmetadata:\n  name: {}\n  namespace: "
           "{}\n"

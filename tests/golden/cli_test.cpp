@@ -10,10 +10,10 @@ namespace {
 TEST(Cli, HelpTextsAreAsReviewed) {
   std::string all;
   for (const std::string line :
-       {"",         "init",        "check",    "show",     "sim",         "compare",     "sweep",
-        "validate", "render",      "place",    "doctor",   "lab",         "lab up",      "lab status",
-        "lab exec", "lab traffic", "lab fail", "lab heal", "lab capture", "lab metrics", "lab down",
-        "run",      "catalog",     "schema",   "explain",  "completion",  "help",        "version"}) {
+       {"",         "init",     "check",       "show",    "sim",         "compare",    "sweep",    "validate",
+        "render",   "place",    "doctor",      "lab",     "lab up",      "lab status", "lab exec", "lab traffic",
+        "lab fail", "lab heal", "lab capture", "lab pod", "lab metrics", "lab down",   "run",      "catalog",
+        "schema",   "explain",  "completion",  "help",    "version"}) {
     auto arguments = words(line);
     arguments.push_back("--help");
     const Outcome outcome = weft(arguments);

@@ -1,12 +1,10 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
+#include <cstdlib>
 
 #include "app/lab/open_lab.hpp"
 #include "base/text.hpp"
-#include "lab/process.hpp"
+#include "host/process.hpp"
 
 namespace weft::app {
 namespace {
@@ -15,19 +13,16 @@ namespace {
 int become(const std::vector<std::string>& command, const LabOptions& options, Console& console) {
   console.out.flush();
   console.err.flush();
-  std::vector<char*> arguments;
-  for (const std::string& each : command) arguments.push_back(const_cast<char*>(each.c_str()));
-  arguments.push_back(nullptr);
-  ::execvp(arguments[0], arguments.data());
-  return refuse_lab(options, fmt::format("cannot run {}: {}", command[0], std::strerror(errno)), kThisMachine, console);
+  return refuse_lab(options, host::become(command), kThisMachine, console);
 }
 
 int no_device(const OpenLab& lab, const std::string& name, const LabOptions& options, Console& console) {
   std::vector<std::string> names;
   for (const lab::Device& device : lab.plan.devices) names.push_back(device.name);
+  for (const lab::Pod& pod : lab.state.pods()) names.push_back(pod.name);
   const auto guess = did_you_mean(name, names);
   return refuse_lab(options,
-                    fmt::format("lab {} has no device '{}'; {}", lab.plan.name, name,
+                    fmt::format("lab {} has no device or pod '{}'; {}", lab.plan.name, name,
                                 guess ? fmt::format("did you mean '{}'?", *guess) : "`weft lab status` lists them"),
                     kYourInput, console);
 }
@@ -37,17 +32,18 @@ int no_device(const OpenLab& lab, const std::string& name, const LabOptions& opt
 int lab_exec(const LabExecOptions& options, Console& console) {
   const auto lab = open_lab(options.lab, lab::State::Access::looking, console);
   if (!lab) return kYourInput;
-  const lab::Device* device = lab->plan.find(options.device);
-  if (device == nullptr) return no_device(*lab, options.device, options.lab, console);
+  const auto netns = lab->netns(options.device);
+  if (!netns) return no_device(*lab, options.device, options.lab, console);
   if (const std::string why = lab::why_not_enter(); !why.empty())
     return refuse_lab(options.lab, why, kThisMachine, console);
-  const auto index = static_cast<std::uint32_t>(device - lab->plan.devices.data());
-  if (const std::string failed = lab::enter(lab->plan.netns(index), lab->state.hosts().string()); !failed.empty())
+  if (const std::string failed = host::enter(*netns, lab->state.hosts().string(), options.device); !failed.empty())
     return refuse_lab(options.lab, failed, kThisMachine, console);
   std::vector<std::string> command = options.command;
   // It finds the device's own daemons.
-  if (command.front() == "vtysh")
-    command.insert(command.begin() + 1, {"--vty_socket", lab->state.folder(device->name).string()});
+  const std::string folder = lab->state.folder(options.device).string();
+  if (command.front() == "vtysh") command.insert(command.begin() + 1, {"--vty_socket", folder});
+  if (command.front() == "ovs-ofctl" || command.front() == "ovs-vsctl" || command.front() == "ovs-appctl")
+    ::setenv("OVS_RUNDIR", (folder + "/ovs").c_str(), 1);
   return become(command, options.lab, console);
 }
 
@@ -69,11 +65,12 @@ int lab_capture(const LabCaptureOptions& options, Console& console) {
                       console);
   if (options.seconds > 0) command.insert(command.end(), {"-a", fmt::format("duration:{}", options.seconds)});
   if (options.packets > 0) command.insert(command.end(), {"-c", fmt::format("{}", options.packets)});
-  if (!lab::is_installed("dumpcap"))
+  if (!host::is_installed("dumpcap"))
     return refuse_lab(options.lab, "not installed: dumpcap (package wireshark-common)", kThisMachine, console);
   if (const std::string why = lab::why_not_enter(); !why.empty())
     return refuse_lab(options.lab, why, kThisMachine, console);
-  if (const std::string failed = lab::enter(lab->plan.netns(index), lab->state.hosts().string()); !failed.empty())
+  if (const std::string failed = host::enter(lab->plan.netns(index), lab->state.hosts().string(), device->name);
+      !failed.empty())
     return refuse_lab(options.lab, failed, kThisMachine, console);
   return become(command, options.lab, console);
 }

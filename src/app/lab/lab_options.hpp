@@ -39,10 +39,11 @@ struct LabTrafficOptions {
   LabOptions lab;
   std::string from;
   std::string to;
-  std::string with = "tcp";  // tcp (iperf3), srd (weft run)
+  std::string with = "tcp";  // srd, tcp, mptcp (weft run), iperf3, mpi (Open MPI)
   std::uint32_t rail = 0;
   std::uint32_t seconds = 5;
   std::uint32_t streams = 1;
+  std::vector<std::string> program;  // with mpi: and its arguments
 };
 int lab_traffic(const LabTrafficOptions& options, Console& console);
 
@@ -61,6 +62,15 @@ struct LabCaptureOptions {
   std::uint64_t packets = 0;  // 0: however many
 };
 int lab_capture(const LabCaptureOptions& options, Console& console);
+
+struct LabPodOptions {
+  LabOptions lab;
+  std::string what;  // add, del, check
+  std::string name;
+  std::string tenant;
+  std::string server;  // empty: one that the tenant may use
+};
+int lab_pod(const LabPodOptions& options, Console& console);
 
 struct LabMetricsOptions {
   LabOptions lab;

@@ -5,6 +5,7 @@
 
 #include "app/lab/open_lab.hpp"
 #include "base/text.hpp"
+#include "lab/pods.hpp"
 #include "report/table.hpp"
 
 namespace weft::app {
@@ -16,11 +17,13 @@ using nlohmann::ordered_json;
 struct View {
   const lab::Plan& plan;
   lab::Status status;
-  std::vector<std::map<std::string, lab::InterfaceCounters>> counters;  // by device and interface
+  std::vector<std::map<std::string, host::InterfaceCounters>> counters;  // by device and interface
   std::vector<lab::Fault> faults;
+  std::vector<lab::Pod> pods;
+  std::map<std::string, std::map<std::string, cni::Drops>> drops;  // by server and tenant
 
-  const lab::InterfaceCounters& of(const lab::End& end) const {
-    static const lab::InterfaceCounters none;
+  const host::InterfaceCounters& of(const lab::End& end) const {
+    static const host::InterfaceCounters none;
     const auto found = counters[end.device].find(end.interface);
     return found == counters[end.device].end() ? none : found->second;
   }
@@ -68,8 +71,8 @@ void print_links(const View& view, Console& console) {
       {{"link"}, {"rate", true}, {"sent", true}, {"received", true}, {"drops", true}, {"waiting", true}, {"state"}});
   for (std::uint32_t i = 0; i < view.plan.links.size(); ++i) {
     const lab::Link& link = view.plan.links[i];
-    const lab::InterfaceCounters& a = view.of(link.a);
-    const lab::InterfaceCounters& b = view.of(link.b);
+    const host::InterfaceCounters& a = view.of(link.a);
+    const host::InterfaceCounters& b = view.of(link.b);
     const std::string fault = view.faults_of(i);
     table.add({link_name(view.plan, link), exact(link.rate), brief(Bytes(static_cast<std::int64_t>(a.tx_bytes))),
                brief(Bytes(static_cast<std::int64_t>(b.tx_bytes))),
@@ -78,6 +81,27 @@ void print_links(const View& view, Console& console) {
                !fault.empty() ? fault : (a.up && b.up ? "up" : "down")});
   }
   console.out << "\n" << table.text(console.width, console.colour_out);
+}
+
+std::vector<std::string> addresses_of(const lab::Pod& pod) {
+  std::vector<std::string> all;
+  for (const lab::PodInterface& each : pod.interfaces) all.push_back(each.address.empty() ? "none" : each.address);
+  return all;
+}
+
+void print_pods(const View& view, Console& console) {
+  if (view.pods.empty()) return;
+  report::Table pods({{"pod"}, {"tenant"}, {"server"}, {"addresses"}});
+  for (const lab::Pod& pod : view.pods)
+    pods.add({pod.name, pod.tenant, pod.server, fmt::format("{}", fmt::join(addresses_of(pod), ", "))});
+  console.out << "\n" << pods.text(console.width, console.colour_out);
+  report::Table drops({{"server"}, {"tenant"}, {"spoofed", true}, {"from others", true}, {"to others", true}});
+  for (const auto& [server, by_tenant] : view.drops)
+    for (const auto& [tenant, dropped] : by_tenant)
+      drops.add({server, tenant, grouped(static_cast<std::int64_t>(dropped.spoofed)),
+                 grouped(static_cast<std::int64_t>(dropped.from_others)),
+                 grouped(static_cast<std::int64_t>(dropped.to_others))});
+  console.out << "\nOpen vSwitch dropped, in packets:\n" << drops.text(console.width, console.colour_out);
 }
 
 void print_differences(const View& view, Console& console) {
@@ -130,10 +154,26 @@ void print_records(const View& view, Console& console) {
            {"peer", session.peer},
            {"state", session.state},
            {"up", session.up}});
+  for (const lab::Pod& pod : view.pods)
+    print({{"record", "lab_pod"},
+           {"version", 1},
+           {"pod", pod.name},
+           {"tenant", pod.tenant},
+           {"server", pod.server},
+           {"addresses", addresses_of(pod)}});
+  for (const auto& [server, by_tenant] : view.drops)
+    for (const auto& [tenant, dropped] : by_tenant)
+      print({{"record", "lab_tenant_drops"},
+             {"version", 1},
+             {"device", server},
+             {"tenant", tenant},
+             {"spoofed", dropped.spoofed},
+             {"from_others", dropped.from_others},
+             {"to_others", dropped.to_others}});
   for (std::uint32_t i = 0; i < view.plan.links.size(); ++i) {
     const lab::Link& link = view.plan.links[i];
     const auto end = [&](const lab::End& each) {
-      const lab::InterfaceCounters& c = view.of(each);
+      const host::InterfaceCounters& c = view.of(each);
       return ordered_json{{"device", view.plan.devices[each.device].name},
                           {"interface", each.interface},
                           {"up", c.up},
@@ -159,10 +199,13 @@ int lab_status(const LabOptions& options, Console& console) {
   if (const std::string why = lab::why_not_enter(); !why.empty())
     return refuse_lab(options, why, kThisMachine, console);
   lab::Observer observer(lab->plan, lab->state);
-  View view{lab->plan, observer.look(), {}, lab->state.faults()};
+  View view{lab->plan, observer.look(), {}, lab->state.faults(), lab->state.pods(), {}};
+  for (const lab::Pod& pod : view.pods)
+    if (!view.drops.contains(pod.server))
+      view.drops[pod.server] = lab::drops_by_tenant(lab->plan, lab->state, pod.server, view.pods);
   for (auto& device : observer.counters()) {
     auto& by_name = view.counters.emplace_back();
-    for (lab::InterfaceCounters& each : device) by_name.emplace(each.name, each);
+    for (host::InterfaceCounters& each : device) by_name.emplace(each.name, each);
   }
   if (options.json) {
     print_records(view, console);
@@ -171,6 +214,7 @@ int lab_status(const LabOptions& options, Console& console) {
   print_head(view, console);
   print_devices(view, console);
   print_links(view, console);
+  print_pods(view, console);
   print_differences(view, console);
   return kFine;
 }

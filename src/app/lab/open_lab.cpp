@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
@@ -26,6 +27,13 @@ std::optional<std::string> chosen_lab(const LabOptions& options, Console& consol
   refuse_lab(options, labs.empty() ? "there is no lab; `weft lab up` makes one" : "which lab? --lab " + either(labs),
              kYourInput, console);
   return std::nullopt;
+}
+
+std::optional<std::string> OpenLab::netns(const std::string& name) const {
+  const auto pods = state.pods();
+  const bool known = plan.find(name) != nullptr ||
+                     std::any_of(pods.begin(), pods.end(), [&](const lab::Pod& pod) { return pod.name == name; });
+  return known ? std::optional(plan.netns(name)) : std::nullopt;
 }
 
 std::optional<OpenLab> open_lab(const LabOptions& options, lab::State::Access access, Console& console) {

@@ -12,6 +12,9 @@ namespace weft::app {
 struct OpenLab {
   lab::State state;
   lab::Plan plan;
+
+  // Of a device or a pod; nullopt: there is none of that name.
+  std::optional<std::string> netns(const std::string& name) const;
 };
 
 // The name that was given, or the only lab there is. Without one the reason is printed.

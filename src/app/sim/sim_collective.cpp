@@ -243,6 +243,7 @@ void check_options(const SimOptions& options, const std::filesystem::path& file,
   forbid(!options.run.sample.empty(), "--sample");
   forbid(!options.run.capture.empty() || !output.pcap.empty(), "--pcap");
   forbid(!output.csv.empty(), "--csv");
+  forbid(!output.metrics.empty(), "--metrics");
   forbid(output.links.has_value() || output.flows || output.samples, "--links, --flows or --samples");
   forbid(options.seeds > 1, "--seeds");
   for (const std::string& why :

@@ -67,6 +67,7 @@ struct SimOutputOptions {
   std::vector<std::string> csv;      // a directory, or flows=FILE, links=FILE, samples=FILE
   std::string trace;                 // a file for ui.perfetto.dev
   std::string pcap;                  // a file for Wireshark, of the links that are captured
+  std::string metrics;               // a file for Prometheus, of what is sampled
 };
 
 }  // namespace weft::app

@@ -7,6 +7,7 @@
 
 #include "app/output.hpp"
 #include "base/text.hpp"
+#include "report/openmetrics.hpp"
 #include "report/pcapng.hpp"
 #include "report/trace.hpp"
 
@@ -78,12 +79,14 @@ void check_outputs(const SimOutputOptions& options, const InputOptions& input, c
   spec::Diagnostics& diagnostics = session.diagnostics();
   for (const std::string& item : options.csv) check_csv(item, diagnostics);
   const std::vector<CsvFile> tables = csv_files(options.csv, !run.sample.empty());
-  std::vector<NamedFile> outputs = {{"--trace", options.trace}, {"--pcap", options.pcap}};
+  std::vector<NamedFile> outputs = {
+      {"--trace", options.trace}, {"--pcap", options.pcap}, {"--metrics", options.metrics}};
   for (const CsvFile& file : tables) outputs.push_back({"--csv " + file.kind + " in", file.path});
   for (const std::string& why : file_conflicts({{"", session.file()}, {"--matrix", matrix}}, outputs))
     diagnostics.add(Error::contradiction, {}, why, "another name");
-  if (seeds > 1 && (!tables.empty() || !options.trace.empty() || !options.pcap.empty()))
-    diagnostics.add(Error::contradiction, {}, "--csv, --trace and --pcap are of one run, --seeds makes several",
+  if (seeds > 1 && (!tables.empty() || !options.trace.empty() || !options.pcap.empty() || !options.metrics.empty()))
+    diagnostics.add(Error::contradiction, {},
+                    "--csv, --trace, --pcap and --metrics are of one run, --seeds makes several",
                     "one run per file: --seed N");
   if (!input.json && (options.flows || options.samples))
     diagnostics.add(Error::contradiction, {},
@@ -91,8 +94,9 @@ void check_outputs(const SimOutputOptions& options, const InputOptions& input, c
                     fmt::format("add --json, or --csv {}=FILE for a table", options.flows ? "flows" : "samples"));
   if (input.json && options.slowest > 0)
     diagnostics.add(Error::contradiction, {}, "--slowest is a table for people", "--json --flows has every flow");
-  const bool wants_samples = options.samples || std::any_of(tables.begin(), tables.end(),
-                                                            [](const CsvFile& file) { return file.kind == "samples"; });
+  const bool wants_samples =
+      options.samples || !options.metrics.empty() ||
+      std::any_of(tables.begin(), tables.end(), [](const CsvFile& file) { return file.kind == "samples"; });
   if (wants_samples && run.sample.empty())
     diagnostics.add(Error::contradiction, {}, "samples are wanted, but nothing is sampled", "add --sample 1us");
   if (options.pcap.empty() != run.capture.empty())
@@ -101,7 +105,8 @@ void check_outputs(const SimOutputOptions& options, const InputOptions& input, c
 }
 
 bool wants_links(const SimOutputOptions& options, const InputOptions& input) {
-  return !input.json || options.links || options.samples || !options.csv.empty() || !options.trace.empty();
+  return !input.json || options.links || options.samples || !options.csv.empty() || !options.trace.empty() ||
+         !options.metrics.empty();
 }
 
 void print_result(const SimOutputOptions& options, const InputOptions& input, const report::RunInfo& info,
@@ -131,6 +136,10 @@ int write_files(const SimOutputOptions& options, const report::RunInfo& info, co
   int code = kFine;
   for (const CsvFile& file : csv_files(options.csv, info.sample_interval > 0))
     code = std::max(code, write_csv(file, info, run.result, console));
+  if (!options.metrics.empty()) {
+    const auto write = [&](std::ostream& out) { report::write_openmetrics(info, run.result, out); };
+    code = std::max(code, write_output(options.metrics, console, write));
+  }
   if (!options.trace.empty()) {
     const auto write = [&](std::ostream& out) { report::write_trace(info, run.result, rank_names(session), out); };
     code = std::max(code, write_output(options.trace, console, write));

@@ -200,6 +200,7 @@ void check_training_options(const SimOptions& options, bool several, spec::Diagn
   forbid(!options.run.sample.empty(), "--sample");
   forbid(!options.run.capture.empty() || !output.pcap.empty(), "--pcap");
   forbid(!output.csv.empty(), "--csv");
+  forbid(!output.metrics.empty(), "--metrics");
   forbid(output.links.has_value() || output.flows || output.samples, "--links, --flows or --samples");
   forbid(options.seeds > 1, "--seeds");
   // Further jobs and levels would write over the first one's.

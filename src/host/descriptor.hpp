@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace weft::lab {
+namespace weft::host {
 
 class Descriptor {
  public:
@@ -27,4 +27,4 @@ class Descriptor {
   int descriptor_ = -1;
 };
 
-}  // namespace weft::lab
+}  // namespace weft::host

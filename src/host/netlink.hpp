@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "lab/descriptor.hpp"
+#include "host/descriptor.hpp"
 
-namespace weft::lab {
+namespace weft::host {
 
 struct InterfaceCounters {
   std::string name;
@@ -28,17 +28,30 @@ using Routes = std::map<std::string, std::vector<std::string>>;
 // A socket that lives in the namespace, so that asking needs no thread there.
 class Netlink {
  public:
-  static std::optional<Netlink> open(const std::string& netns);
+  static std::optional<Netlink> open(const std::string& netns);  // a name, or a path
+  static std::optional<Netlink> open_here();
 
   std::vector<InterfaceCounters> interfaces();
   Routes host_routes();  // IPv4, /32
 
   // No more segments of 64 KiB on the wire: what is lost must be a packet. False: the kernel refuses.
   bool turn_offloads_off(const std::string& interface);
+  // What leaves has its checksum: for who takes packets from the interface without being told that it lacks.
+  bool turn_checksums_off(const std::string& interface);
+
+  // A veth's number here, and that of its other end, wherever that is.
+  struct Pair {
+    int index = 0;
+    int peer = 0;
+  };
+  std::optional<Pair> pair(const std::string& interface);
+  std::optional<std::string> interface_paired(int index, int peer);
 
  private:
   Netlink(Descriptor route, Descriptor control) : route_(std::move(route)), control_(std::move(control)) {}
   bool request(std::uint16_t type, unsigned char family);
+  bool set(const std::string& interface, std::uint32_t command);
+  std::map<std::string, Pair> pairs();
   template <class Visit>
   void answers(Visit visit);
 
@@ -47,4 +60,4 @@ class Netlink {
   std::vector<char> buffer_ = std::vector<char>(1 << 18);
 };
 
-}  // namespace weft::lab
+}  // namespace weft::host

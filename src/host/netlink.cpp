@@ -1,4 +1,4 @@
-#include "lab/netlink.hpp"
+#include "host/netlink.hpp"
 
 #include <arpa/inet.h>
 #include <linux/ethtool.h>
@@ -15,9 +15,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "lab/process.hpp"
+#include "host/process.hpp"
 
-namespace weft::lab {
+namespace weft::host {
 namespace {
 
 // Attributes one behind another, by type.
@@ -56,6 +56,36 @@ std::optional<Netlink> Netlink::open(const std::string& netns) {
   });
   if (!entered || !route || !control) return std::nullopt;
   return Netlink(std::move(route), std::move(control));
+}
+
+std::optional<Netlink> Netlink::open_here() { return open("/proc/thread-self/ns/net"); }
+
+std::map<std::string, Netlink::Pair> Netlink::pairs() {
+  std::map<std::string, Pair> all;
+  if (!request(RTM_GETLINK, AF_UNSPEC)) return all;
+  answers([&](const nlmsghdr* message) {
+    Pair pair{static_cast<const ifinfomsg*>(NLMSG_DATA(message))->ifi_index, 0};
+    std::string name;
+    for_each_attribute(behind<ifinfomsg>(message), length_behind<ifinfomsg>(message),
+                       [&](int type, const void* data, std::size_t length) {
+                         if (type == IFLA_IFNAME) name = static_cast<const char*>(data);
+                         if (type == IFLA_LINK) pair.peer = value_at<int>(data, length);
+                       });
+    all[name] = pair;
+  });
+  return all;
+}
+
+std::optional<Netlink::Pair> Netlink::pair(const std::string& interface) {
+  const auto all = pairs();
+  const auto found = all.find(interface);
+  return found == all.end() || found->second.peer == 0 ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<std::string> Netlink::interface_paired(int index, int peer) {
+  for (const auto& [name, pair] : pairs())
+    if (pair.index == index && pair.peer == peer) return name;
+  return std::nullopt;
 }
 
 bool Netlink::request(std::uint16_t type, unsigned char family) {
@@ -159,15 +189,18 @@ Routes Netlink::host_routes() {
   return routes;
 }
 
-bool Netlink::turn_offloads_off(const std::string& interface) {
-  for (const std::uint32_t command : {ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO}) {
-    ethtool_value value{command, 0};
-    ifreq request{};
-    std::strncpy(request.ifr_name, interface.c_str(), IFNAMSIZ - 1);
-    request.ifr_data = reinterpret_cast<char*>(&value);
-    if (::ioctl(control_.get(), SIOCETHTOOL, &request) != 0) return false;
-  }
-  return true;
+bool Netlink::set(const std::string& interface, std::uint32_t command) {
+  ethtool_value value{command, 0};
+  ifreq request{};
+  std::strncpy(request.ifr_name, interface.c_str(), IFNAMSIZ - 1);
+  request.ifr_data = reinterpret_cast<char*>(&value);
+  return ::ioctl(control_.get(), SIOCETHTOOL, &request) == 0;
 }
 
-}  // namespace weft::lab
+bool Netlink::turn_offloads_off(const std::string& interface) {
+  return set(interface, ETHTOOL_STSO) && set(interface, ETHTOOL_SGSO) && set(interface, ETHTOOL_SGRO);
+}
+
+bool Netlink::turn_checksums_off(const std::string& interface) { return set(interface, ETHTOOL_STXCSUM); }
+
+}  // namespace weft::host

@@ -1,4 +1,4 @@
-#include "lab/process.hpp"
+#include "host/process.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,15 +9,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <thread>
 
-#include "lab/descriptor.hpp"
+#include "host/descriptor.hpp"
 
-namespace weft::lab {
+namespace weft::host {
 namespace {
 
 // Texts go through memory files: however long they are, nobody waits for the other side.
@@ -43,21 +44,44 @@ std::string contents(const Descriptor& file) {
   }
 }
 
-pid_t spawn(const Command& command, int input, int output, bool detached) {
-  std::vector<char*> arguments;
-  for (const std::string& each : command.arguments) arguments.push_back(const_cast<char*>(each.c_str()));
-  arguments.push_back(nullptr);
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> all;
+  for (const std::string& each : texts) all.push_back(const_cast<char*>(each.c_str()));
+  all.push_back(nullptr);
+  return all;
+}
+
+// What weft has, with what is said anew in its place.
+std::vector<std::string> environment_with(const std::vector<std::string>& more) {
+  std::vector<std::string> all = more;
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string_view entry = *each;
+    const std::string_view name = entry.substr(0, entry.find('=') + 1);
+    if (std::none_of(more.begin(), more.end(), [&](const std::string& other) { return other.starts_with(name); }))
+      all.emplace_back(entry);
+  }
+  return all;
+}
+
+std::string path_of(const std::string& netns) {
+  return netns.find('/') == std::string::npos ? "/run/netns/" + netns : netns;
+}
+
+pid_t spawn(const Command& command, int input, int output, int errors, bool detached) {
+  const std::vector<char*> arguments = pointers(command.arguments);
+  const std::vector<std::string> variables = environment_with(command.environment);
+  const std::vector<char*> environment = pointers(variables);
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&files, output, STDERR_FILENO);
+  posix_spawn_file_actions_adddup2(&files, errors, STDERR_FILENO);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   if (detached) posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
   pid_t pid = -1;
   const auto go = [&] {
-    if (posix_spawnp(&pid, arguments[0], &files, &attributes, arguments.data(), environ) != 0) pid = -1;
+    if (posix_spawnp(&pid, arguments[0], &files, &attributes, arguments.data(), environment.data()) != 0) pid = -1;
   };
   if (command.netns.empty())
     go();
@@ -78,7 +102,7 @@ int exit_code(pid_t pid) {
 }  // namespace
 
 bool within(const std::string& netns, const std::function<void()>& work) {
-  const Descriptor file(::open(("/run/netns/" + netns).c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(::open(path_of(netns).c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return false;
   bool entered = false;
   std::thread([&] {
@@ -93,13 +117,14 @@ std::vector<Finished> run_all(const std::vector<Command>& commands, std::size_t 
   struct Running {
     pid_t pid;
     Descriptor output;
+    Descriptor errors;  // none: as the output
   };
   std::deque<Running> running;
   std::vector<Finished> finished;
   const auto take = [&] {
     const Running& first = running.front();
     const int code = first.pid < 0 ? 127 : exit_code(first.pid);
-    finished.push_back({code, contents(first.output)});
+    finished.push_back({code, contents(first.output), first.errors ? contents(first.errors) : ""});
     running.pop_front();
     if (progress) progress(finished.size());
   };
@@ -107,8 +132,9 @@ std::vector<Finished> run_all(const std::vector<Command>& commands, std::size_t 
     if (running.size() >= at_a_time) take();
     const Descriptor input = text_file(command.input);
     Descriptor output(memfd_create("weft-lab", MFD_CLOEXEC));
-    const pid_t pid = spawn(command, input.get(), output.get(), false);
-    running.push_back({pid, std::move(output)});
+    Descriptor errors(command.errors_apart ? memfd_create("weft-errors", MFD_CLOEXEC) : -1);
+    const pid_t pid = spawn(command, input.get(), output.get(), errors ? errors.get() : output.get(), false);
+    running.push_back({pid, std::move(output), std::move(errors)});
   }
   while (!running.empty()) take();
   return finished;
@@ -120,13 +146,21 @@ pid_t start(const Command& command, const std::string& log_file) {
   const Descriptor input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const Descriptor output(::open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (!input || !output) return -1;
-  return spawn(command, input.get(), output.get(), true);
+  return spawn(command, input.get(), output.get(), output.get(), true);
 }
 
-std::string enter(const std::string& netns, const std::string& hosts_file) {
+std::string become(const std::vector<std::string>& command) {
+  const std::vector<char*> arguments = pointers(command);
+  ::execvp(arguments[0], arguments.data());
+  return fmt::format("cannot run {}: {}", command[0], std::strerror(errno));
+}
+
+std::string enter(const std::string& netns, const std::string& hosts_file, const std::string& hostname) {
   const Descriptor file(::open(("/run/netns/" + netns).c_str(), O_RDONLY | O_CLOEXEC));
   if (!file || ::setns(file.get(), CLONE_NEWNET) != 0)
     return fmt::format("cannot enter {}: {}", netns, std::strerror(errno));
+  if (::unshare(CLONE_NEWUTS) != 0 || ::sethostname(hostname.c_str(), hostname.size()) != 0)
+    return fmt::format("cannot be called {}: {}", hostname, std::strerror(errno));
   // Mounts of this process alone: names of the lab's hosts, and /sys/class/net of the namespace.
   if (::unshare(CLONE_NEWNS) != 0 || ::mount("", "/", "none", MS_SLAVE | MS_REC, nullptr) != 0 ||
       ::mount(hosts_file.c_str(), "/etc/hosts", "none", MS_BIND, nullptr) != 0)
@@ -148,4 +182,4 @@ bool is_installed(const std::string& program) {
   return false;
 }
 
-}  // namespace weft::lab
+}  // namespace weft::host

@@ -1,0 +1,82 @@
+#include "cni/flows.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <filesystem>
+
+#include "cni/agent.hpp"
+#include "cni/record.hpp"
+
+namespace weft::cni {
+namespace {
+
+TEST(Tenants, HaveNumbersThatTravelAsLargeCommunities) {
+  const Tenant a = tenant_of("research");
+  EXPECT_EQ(a.number, tenant_of("research").number);
+  EXPECT_NE(a.number, tenant_of("production").number);
+  EXPECT_EQ(a.community(),
+            "4290000000:" + std::to_string(a.number >> 32) + ":" + std::to_string(a.number & 0xffffffff));
+}
+
+TEST(Flows, APodHasAsManyAsCheckCounts) {
+  const std::string text =
+      pod_flows({7, 3, "10.128.0.2", "0a:58:0a:80:00:02", tenant_of("research")}, "02:77:00:00:06:00");
+  EXPECT_EQ(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')), kFlowsPerPod);
+  EXPECT_NE(text.find("in_port=3,ip,dl_src=0a:58:0a:80:00:02,nw_src=10.128.0.2,actions=write_metadata"),
+            std::string::npos)
+      << "a pod speaks as itself only";
+  EXPECT_NE(text.find("load:0x027700000600->NXM_NX_ARP_SHA[]"), std::string::npos);
+}
+
+TEST(Flows, DropsAreCountedByTenantAndReason) {
+  const Tenant a = tenant_of("research");
+  const std::string number = fmt::format("{:#x}", a.number);
+  const auto drops = parse_drops(
+      "OFPST_FLOW reply (OF1.4) (xid=0x2):\n cookie=0x77656676, duration=3.2s, table=30, n_packets=5, n_bytes=300, "
+      "priority=1,metadata=" +
+      number +
+      " actions=drop\n cookie=0x77656676, duration=3.2s, table=31, n_packets=7, "
+      "n_bytes=300, priority=1,metadata=" +
+      number +
+      " actions=drop\n cookie=0x77656676, duration=3.2s, table=32, "
+      "n_packets=9, n_bytes=300, priority=1,metadata=" +
+      number +
+      " actions=drop\n cookie=0x77656676, table=15, n_packets=9, "
+      "priority=1,metadata=" +
+      number + " actions=goto_table:32\n cookie=0x12, table=30, n_packets=99, metadata=0x1 actions=drop\n");
+  ASSERT_EQ(drops.size(), 1u);
+  EXPECT_EQ(drops.at(a.number).spoofed, 5u);
+  EXPECT_EQ(drops.at(a.number).from_others, 7u);
+  EXPECT_EQ(drops.at(a.number).to_others, 9u);
+}
+
+TEST(Agent, TakesValidHostRoutesOfBgp) {
+  const auto addresses = parse_announced(
+      R"({"vrfId":0,"routes":{"10.128.0.2/32":[{"valid":true,"bestpath":true}],"10.128.0.3/32":[{"valid":false}],)"
+      R"("10.128.0.0/28":[{"valid":true}],"10.128.0.4/32":7}})");
+  EXPECT_EQ(addresses, std::vector<std::string>{"10.128.0.2"});
+  EXPECT_TRUE(parse_announced("% no such thing").empty());
+}
+
+TEST(Records, AreFoundAgainAndOneAgentHoldsThem) {
+  const std::filesystem::path folder = ::testing::TempDir() + "weft-cni-records";
+  std::filesystem::remove_all(folder);
+  const Records records(folder);
+  const Record one{"lab-a0", "net1", "research", "10.128.0.2", "0a:58:0a:80:00:02", "br-pf1", "pf1v0rep"};
+  ASSERT_TRUE(records.lock());
+  ASSERT_TRUE(records.save(Role::ovs, one));
+  EXPECT_EQ(records.find(Role::ovs, "lab-a0", "net1"), one);
+  EXPECT_FALSE(records.find(Role::frr, "lab-a0", "net1"));
+  EXPECT_EQ(records.all(Role::ovs).size(), 1u);
+  records.erase(Role::ovs, one);
+  EXPECT_TRUE(records.all(Role::ovs).empty());
+  EXPECT_FALSE(records.has_agent());
+  const host::Descriptor agent = records.become_agent();
+  EXPECT_TRUE(records.has_agent());
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace weft::cni
