@@ -78,7 +78,7 @@ void step(const std::string& name, const std::string& text, double limit, std::v
   rows.push_back({name, cpu_seconds() - begin, "cpu s", limit, outcome.training->step.time.count()});
 }
 
-void search(std::int64_t servers, double limit, std::vector<Row>& rows) {
+void search_layouts(std::int64_t servers, double limit, std::vector<Row>& rows) {
   const auto design = design_of(
       fmt::format("version: 1\nservers: {{kind: hgx-h100, count: {}}}\nfabric: {{kind: rail-optimized, scalable_unit: "
                   "32}}\nrun:\n  - training: {{model: llama3-70b, sequence: 8192, global_batch: 1024}}\n",
@@ -127,7 +127,7 @@ int main(int argc, char** argv) {
         60, rows);
     rows.push_back({"  memory", most_gibibytes(), "GiB", 8, 0});
   }
-  search(quick ? 4 : 64, quick ? 0 : 30, rows);
+  search_layouts(quick ? 4 : 64, quick ? 0 : 30, rows);
   bool ok = true;
   for (const Row& row : rows) {
     ok &= row.ok();
