@@ -46,7 +46,7 @@ TEST_F(Check, RefusesARunThatCannotRunWhereItIsWritten) {
   const std::string base = kServers + kFabric;
   expect_refused(base + "run:\n  - traffic: {name: x, nodes: 99}\n", "5:31", "of 99 GPUs from GPU 0 on");
   expect_refused(base + "run:\n  - traffic: {name: x, service: nosuch}\n", "5:33", "the service 'nosuch'");
-  expect_refused(base + "run:\n  - traffic: {name: x, transport: tcp, verb: read}\n", "5:46", "tcp knows no read");
+  expect_refused(base + "run:\n  - traffic: {name: x, transport: tcp, verb: read}\n", "5:46", "tcp has no read");
   expect_refused(base + "run:\n  - traffic: {name: x, nodes: 2}\n  - traffic: {name: x, nodes: 2}\n", "6:21",
                  "two streams are called 'x'");
   expect_refused(base + "run:\n  - all_reduce: {stack: nonsense}\n", "5:25", "stack has no 'nonsense'");

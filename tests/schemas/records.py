@@ -53,7 +53,6 @@ validate {tables} --rows --leave-one-out --json
 validate --training --json
 sim {trained} --json
 plan {trained} --training --best 2 --json
-lab status --json
 """
 
 SMALL = """version: 1
