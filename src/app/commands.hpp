@@ -2,6 +2,7 @@
 // One function per verb. Each returns the exit code.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,9 +18,9 @@ int check(const InputOptions& input, Console& console);
 
 struct ShowOptions {
   InputOptions input;
-  std::string what;                       // servers, gpus, nics, links, paths, fabric, server
+  std::string what;                       // servers, gpus, nics, links, paths, bom, fabric, server
   std::vector<std::string> names;         // paths: two GPUs; server: a group
-  std::string as = "table";               // table, svg, dot, json, nccl-xml
+  std::string as = "table";               // table, csv, json, svg, dot, nccl-xml
   std::string output;                     // a file instead of stdout
   std::optional<std::size_t> limit = {};  // rows; 0: all. Default: 40 of a table, all records
   std::vector<std::string> fail;          // switches, NICs or links (a:b) to route around
@@ -173,6 +174,21 @@ struct DoctorOptions {
   bool json = false;
 };
 int doctor(const DoctorOptions& options, Console& console);
+
+struct ReportOptions {
+  InputOptions input;
+  std::string output;                    // FILE.html, or a directory; empty: NAME-report.html here
+  std::vector<std::string> collectives;  // empty: all_reduce and all_to_all
+  std::string sizes;                     // of them; empty: by the number of GPUs
+  std::uint32_t gpus = 0;                // that take part in them; 0: all
+  std::vector<std::string> faults;       // to try; empty: what one would try first
+  std::vector<std::string> with;         // clusters to compare it with
+  std::vector<std::string> vary;         // variants of it
+  std::string limit = "wall=60s";        // of each run
+};
+// Runs other verbs as the command line does: `front_door` is that.
+int write_report(const ReportOptions& options,
+                 const std::function<int(const std::vector<std::string>&, Console&)>& front_door, Console& console);
 
 struct CatalogOptions {
   InputOptions input;

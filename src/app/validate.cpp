@@ -60,6 +60,7 @@ void print_record(const Verdict& verdict, Console& console) {
                                  {"version", 1},
                                  {"table", table.name},
                                  {"operation", collective::name(table.job.operation)},
+                                 {"gpu", table.team->group(0).spec.gpu.kind},
                                  {"ranks", table.team->ranks()},
                                  {"stack", table.stack},
                                  {"rows", table.rows.size()},

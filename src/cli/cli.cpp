@@ -23,7 +23,7 @@
 namespace weft::cli {
 namespace {
 
-const std::vector<std::string> kShown = {"servers", "gpus", "nics", "links", "paths", "fabric", "server"};
+const std::vector<std::string> kShown = {"servers", "gpus", "nics", "links", "paths", "bom", "fabric", "server"};
 
 bool names_a_file(const std::string& text) {
   std::error_code unreadable;
@@ -68,6 +68,7 @@ struct Verbs {
   app::PlaceOptions place;
   app::RunVerbOptions run;
   app::DoctorOptions doctor;
+  app::ReportOptions report;
   LabVerbs lab;
   app::CatalogOptions catalog;
   app::InitOptions init;
@@ -96,12 +97,12 @@ void add_show(CLI::App& app, Verbs& verbs) {
   CLI::App* command = app.add_subcommand("show", "list or draw the parts of a cluster");
   add_input(*command, verbs.show.input, false);
   add_topology(*command, verbs.show.input);
-  command->add_option("what", verbs.show.what, "servers, gpus, nics, links, paths, fabric or server")
+  command->add_option("what", verbs.show.what, "servers gpus nics links paths fabric server; bom: to buy")
       ->required()
       ->check(CLI::IsMember(kShown));
   command->add_option("names", verbs.show_rest, "paths: two GPUs; server: a group; a cluster file");
-  command->add_option("--as", verbs.show.as, "table, svg, dot, json or nccl-xml")
-      ->check(CLI::IsMember({"table", "svg", "dot", "json", "nccl-xml"}));
+  command->add_option("--as", verbs.show.as, "table, csv, json, svg, dot or nccl-xml")
+      ->check(CLI::IsMember({"table", "csv", "json", "svg", "dot", "nccl-xml"}));
   command->add_option("-o,--output", verbs.show.output, "write to a file instead of stdout")->type_name("FILE");
   command->add_option("--limit", verbs.show.limit, "rows; 0 shows all. Default: 40 of a table, all of --json")
       ->option_text("N")
@@ -114,6 +115,7 @@ void add_show(CLI::App& app, Verbs& verbs) {
       "Examples:\n"
       "  weft show gpus acp.weft.yaml\n"
       "  weft show paths s0/gpu0 s17/gpu3 acp.weft.yaml --fail spine0\n"
+      "  weft show bom --as csv -o bom.csv acp.weft.yaml\n"
       "  weft show fabric --as svg -o fabric.svg acp.weft.yaml\n"
       "  weft show server --as svg -o server.svg acp.weft.yaml --set servers.nics=2\n"
       "  weft show server --as nccl-xml -o system.xml acp.weft.yaml");
@@ -264,7 +266,7 @@ void add_sim(CLI::App& app, Verbs& verbs) {
   command->add_option("--links", output.links, "busiest links shown, 0: all; with --json as records")
       ->check(from_zero_on())
       ->type_name("N");
-  command->add_option("--slowest", output.slowest, "flows shown that lost most against being alone")
+  command->add_option("--slowest", output.slowest, "flows shown that were slowed down most")
       ->check(CLI::Range(0, 1000))
       ->option_text("N=0");
   command->add_flag("--flows", output.flows, "with --json: a record per flow");
@@ -515,6 +517,37 @@ void add_render(CLI::App& app, Verbs& verbs) {
       "  weft render nccl acp.weft.yaml --set servers.nics=8 -o out --json");
 }
 
+void add_report(CLI::App& app, Verbs& verbs) {
+  app::ReportOptions& options = verbs.report;
+  CLI::App* command = app.add_subcommand("report", "write one page of HTML to take into the meeting");
+  add_input(*command, options.input, true);
+  command->add_option("-o,--output", options.output, "FILE.html, or a directory for page and bom.csv")
+      ->option_text("PATH");
+  const auto several = [&](const std::string& name, std::vector<std::string>& values, const std::string& text,
+                           const std::string& type) {
+    command->add_option(name, values, text)->type_name(type)->take_all()->allow_extra_args(false);
+  };
+  several("--collective", options.collectives, "default: all_reduce and all_to_all", "NAME");
+  command->add_option("--sizes,--size", options.sizes, "of collectives: 8..8G")->option_text("SIZES");
+  command->add_option("--gpus", options.gpus, "that take part in collectives; 0: all")->option_text("N=0");
+  several("--fault", options.faults, "to try; default: the first spine goes down", "PART,KEY=VALUE");
+  several("--with", options.with, "another cluster to compare it with", "FILE");
+  several("--vary", options.vary, "variants to compare: fabric.spines=2,4", "PATH=A,B");
+  command->add_option("--limit", options.limit, "of each run: wall=60s,memory=4GiB")
+      ->type_name("WHAT=MOST")
+      ->capture_default_str();
+  command->footer(
+      "The page has the drawing, counts, what has to be bought, what collectives get, a\n"
+      "training step where the file has one, faults that were tried, the comparison, how\n"
+      "far published measurements are from the model, and the commands that made it. It\n"
+      "needs no network and no other file.\n"
+      "\n"
+      "Examples:\n"
+      "  weft report acp.weft.yaml\n"
+      "  weft report acp.weft.yaml --with rail-only.weft.yaml -o report.html\n"
+      "  weft report acp.weft.yaml --fault spine0,kind=blackhole,at=50us -o meeting");
+}
+
 void add_place(CLI::App& app, Verbs& verbs) {
   app::PlaceOptions& options = verbs.place;
   CLI::App* command = app.add_subcommand("place", "choose GPUs for a job, and say what that trades off");
@@ -652,7 +685,7 @@ int show(Verbs& verbs, app::Console& console) {
       return app::kYourInput;
     }
   }
-  if (options.input.json && (options.as == "svg" || options.as == "dot" || options.as == "nccl-xml")) {
+  if (options.input.json && options.as != "table" && options.as != "json") {
     console.err << fmt::format("--json and --as {} contradict each other\n", options.as);
     return app::kYourInput;
   }
@@ -691,6 +724,7 @@ int dispatch(const CLI::App& app, Verbs& verbs, app::Console& console) {
   if (verb == "dst") return app::dst(verbs.dst, console);
   if (verb == "render") return app::render(verbs.render, console);
   if (verb == "place") return app::place(verbs.place, console);
+  if (verb == "report") return app::write_report(verbs.report, run, console);
   if (verb == "run") return app::run(verbs.run, console);
   if (verb == "doctor") return app::doctor(verbs.doctor, console);
   if (verb == "lab") return run_lab(*app.get_subcommands().front(), verbs.lab, console);
@@ -807,6 +841,7 @@ int run(const std::vector<std::string>& arguments, app::Console& console) {
   add_dst(app, verbs);
   add_render(app, verbs);
   add_place(app, verbs);
+  add_report(app, verbs);
   add_run(app, verbs);
   add_doctor(app, verbs);
   add_input(*add_lab(app, verbs.lab), verbs.lab.up.input, true);

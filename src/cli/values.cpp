@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 3> kKeys = {"set", "vary", "over"};
 
 std::vector<std::string> words_of(const std::string& option) {
   if (option == "with") return {"srd", "tcp", "mptcp"};
-  if (option == "as") return {"table", "svg", "dot", "json", "nccl-xml"};
+  if (option == "as") return {"table", "csv", "json", "svg", "dot", "nccl-xml"};
   if (option == "kind") return app::init_kinds();
   if (option == "pattern") return enum_names<model::TrafficPattern>();
   if (option == "arrivals") return enum_names<model::FlowArrivals>();
@@ -45,7 +45,8 @@ Values values_of(const CLI::App& verb, const CLI::Option& option) {
   const bool writes_many = name == "output" && (verb.get_name() == "render" || verb.get_name() == "report");
   if (writes_many || is_one_of(name, kDirectories) || (name == "csv" && verb.get_name() == "sim"))
     return {Follows::directory};
-  if (is_one_of(name, kFiles) || name == "csv") return {Follows::file};
+  const bool compares = name == "with" && verb.get_name() == "report";
+  if (compares || is_one_of(name, kFiles) || name == "csv") return {Follows::file};
   if (is_one_of(name, kKeys)) return {Follows::key_and_value};
   if (name == "transport" && verb.get_name() == "dst") return {Follows::words, app::dst_transports()};
   std::vector<std::string> words = words_of(name);
@@ -53,7 +54,7 @@ Values values_of(const CLI::App& verb, const CLI::Option& option) {
 }
 
 std::vector<std::string> first_words(const std::string& verb) {
-  if (verb == "show") return {"servers", "gpus", "nics", "links", "paths", "fabric", "server"};
+  if (verb == "show") return {"servers", "gpus", "nics", "links", "paths", "bom", "fabric", "server"};
   if (verb == "completion") return {"bash", "zsh", "fish"};
   if (verb == "render") return app::render_targets();
   if (verb == "lab") return lab_verbs();

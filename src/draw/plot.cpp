@@ -31,37 +31,63 @@ bool drawable(const Point& point) {
   return std::isfinite(point.x) && std::isfinite(point.y) && point.x >= 1 && point.y >= 0;
 }
 
+// Bandwidths that differ by more than this would leave a half of the picture flat: then they are drawn by their
+// logarithms.
+constexpr double kMostLinear = 100;
+
 // Where bytes and GB/s are on the paper.
 struct Scale {
   double first = 0;  // log2 of the sizes
   double last = 1;
-  double most = 1;  // GB/s
+  double most = 1;   // GB/s
+  double least = 0;  // above 0: at the bottom, and what is drawn are logarithms
 
+  bool logarithmic() const { return least > 0; }
+  bool shows(const Point& point) const { return drawable(point) && (!logarithmic() || point.y >= least); }
+  double height(double y) const { return logarithmic() ? std::log10(y / least) / std::log10(most / least) : y / most; }
   Point at(const Point& point) const {
-    return {kWidth * (std::log2(point.x) - first) / (last - first), kHeight * (1 - point.y / most)};
+    return {kWidth * (std::log2(point.x) - first) / (last - first), kHeight * (1 - height(point.y))};
   }
 };
 
 Scale scale_of(const Plot& plot) {
-  Scale scale{1e9, -1e9, 0};
+  Scale scale{1e9, -1e9, 0, 0};
+  double least = INFINITY;
+  bool zeros = false;
   for (const Curve& curve : plot.curves)
     for (const Point& point : curve.points) {
       if (!drawable(point)) continue;
       scale.first = std::min(scale.first, std::floor(std::log2(point.x)));
       scale.last = std::max(scale.last, std::ceil(std::log2(point.x)));
       scale.most = std::max(scale.most, point.y);
+      zeros = zeros || point.y == 0;
+      least = std::min(least, point.y);
     }
-  if (scale.last < scale.first) scale = {0, 1, 1};
+  if (scale.last < scale.first) scale = {0, 1, 1, 0};
   if (scale.last - scale.first < 1) scale.last = scale.first + 1;
   scale.most = round_up(scale.most);
+  if (!zeros && std::isfinite(least) && scale.most > kMostLinear * least)
+    scale.least = std::pow(10, std::floor(std::log10(least) + 1e-9));
   return scale;
 }
 
+std::vector<double> ticks_of(const Scale& scale) {
+  std::vector<double> ticks;
+  if (scale.logarithmic()) {
+    const double decades = std::log10(scale.most / scale.least);
+    const double step = std::max(1.0, std::ceil(decades / kMostTicks));
+    for (double i = 0; i <= decades + 1e-9; i += step) ticks.push_back(scale.least * std::pow(10, i));
+  } else {
+    for (int i = 0; i <= kRows; ++i) ticks.push_back(scale.most * i / kRows);
+  }
+  return ticks;
+}
+
 void add_grid(const Scale& scale, const std::string& quantity, Picture& picture) {
-  for (int i = 0; i <= kRows; ++i) {
-    const double y = kHeight * i / kRows;
-    picture.lines.push_back(line_of({{0, y}, {kWidth, y}}, i == kRows ? "axis" : "grid"));
-    picture.texts.push_back({{-8, y + 4}, fmt::format("{:g}", scale.most * (kRows - i) / kRows), "aside", Anchor::end});
+  for (const double tick : ticks_of(scale)) {
+    const double y = kHeight * (1 - scale.height(tick));
+    picture.lines.push_back(line_of({{0, y}, {kWidth, y}}, y == kHeight ? "axis" : "grid"));
+    picture.texts.push_back({{-8, y + 4}, fmt::format("{:.6g}", tick), "aside", Anchor::end});
   }
   picture.texts.push_back({{-8, -14}, quantity, "aside", Anchor::start});
   const int doublings = static_cast<int>(scale.last - scale.first);
@@ -81,10 +107,30 @@ void add_cross(const Point& at, const std::string& style, const std::string& tit
   picture.lines.push_back(line_of({{left, at.y + kCross}, {right, at.y - kCross}}, style, 1.6, title));
 }
 
+// One hides the other where they are drawn: nowhere more than a pixel apart.
+bool coincide(const Curve& a, const Curve& b, const Scale& scale) {
+  if (a.measured || b.measured || a.points.size() != b.points.size()) return false;
+  for (std::size_t i = 0; i < a.points.size(); ++i) {
+    if (scale.shows(a.points[i]) != scale.shows(b.points[i])) return false;
+    if (!scale.shows(a.points[i])) continue;
+    const Point here = scale.at(a.points[i]);
+    const Point there = scale.at(b.points[i]);
+    if (std::abs(here.x - there.x) > 1 || std::abs(here.y - there.y) > 1) return false;
+  }
+  return true;
+}
+
+// How many of the curves before it lie where it does: it is then dashed, so that all of them are seen.
+std::size_t hidden_by(const Plot& plot, std::size_t curve, const Scale& scale) {
+  std::size_t below = 0;
+  for (std::size_t other = 0; other < curve; ++other) below += coincide(plot.curves[other], plot.curves[curve], scale);
+  return std::min<std::size_t>(below, 3);
+}
+
 void add_curve(const Curve& curve, const std::string& style, const Scale& scale, Picture& picture) {
   Line line = line_of({}, style, 2, curve.name);
   for (const Point& point : curve.points) {
-    if (!drawable(point)) continue;
+    if (!scale.shows(point)) continue;
     const Point at = scale.at(point);
     if (curve.measured)
       add_cross(
@@ -120,8 +166,11 @@ Picture plot(const Plot& plot) {
   picture.description = plot.title + ": " + plot.quantity + " against size";
   const Scale scale = scale_of(plot);
   add_grid(scale, plot.quantity, picture);
-  for (std::size_t i = 0; i < plot.curves.size(); ++i)
-    add_curve(plot.curves[i], std::string(kColours[i % kColours.size()]), scale, picture);
+  for (std::size_t i = 0; i < plot.curves.size(); ++i) {
+    std::string style(kColours[i % kColours.size()]);
+    if (const std::size_t below = hidden_by(plot, i, scale); below > 0) style += fmt::format(" dash{}", below);
+    add_curve(plot.curves[i], style, scale, picture);
+  }
   finish(picture);
   return picture;
 }

@@ -25,6 +25,31 @@ TEST(Plot, PutsPointsWhereTheyBelong) {
   EXPECT_GT(line->points[0].y, line->points[2].y);
 }
 
+// From microseconds' worth of bytes to gigabytes bandwidth spans decades: drawn as it is, the left half would be a
+// line.
+TEST(Plot, DecadesOfBandwidthAreDrawnByTheirLogarithms) {
+  const Picture picture = plot({"title", {}, "busbw", {{"one", {{1, 0.01}, {16, 1}, {256, 100}}}}});
+  const Line* line = curve_named(picture, "one");
+  ASSERT_NE(line, nullptr);
+  ASSERT_EQ(line->points.size(), 3u);
+  EXPECT_NEAR(line->points[0].y - line->points[1].y, line->points[1].y - line->points[2].y, 1e-6);
+  EXPECT_GT(line->points[0].y - line->points[1].y, 100);
+}
+
+TEST(Plot, CurvesThatLieOnEachOtherAreDashed) {
+  const Picture picture = plot({"title",
+                                {},
+                                "busbw",
+                                {{"one", {{8, 1}, {16, 2}}},
+                                 {"other", {{8, 2}, {16, 1}}},
+                                 {"again", {{8, 1}, {16, 2}}},
+                                 {"third", {{8, 1}, {16, 2}}}}});
+  EXPECT_EQ(curve_named(picture, "one")->style.find("dash"), std::string::npos);
+  EXPECT_EQ(curve_named(picture, "other")->style.find("dash"), std::string::npos);
+  EXPECT_NE(curve_named(picture, "again")->style.find("dash1"), std::string::npos);
+  EXPECT_NE(curve_named(picture, "third")->style.find("dash2"), std::string::npos);
+}
+
 TEST(Plot, EveryCurveIsInTheLegendAndMeasurementsAreCrosses) {
   const Picture picture =
       plot({"title", {}, "busbw", {{"measured", {{8, 1}, {16, 2}}, true}, {"simulated", {{8, 1}, {16, 3}}}}});

@@ -102,7 +102,10 @@ void write_style(Out out) {
                  ".weft .line{{fill:none;stroke-linejoin:round}}\n"
                  ".weft .thin{{opacity:.75}}\n"
                  ".weft .folded{{opacity:.4;stroke-dasharray:5 4}}\n"
-                 ".weft .faraway{{stroke-dasharray:5 3}}\n",
+                 ".weft .faraway{{stroke-dasharray:5 3}}\n"
+                 ".weft .dash1{{stroke-dasharray:9 9}}\n"
+                 ".weft .dash2{{stroke-dasharray:5 13}}\n"
+                 ".weft .dash3{{stroke-dasharray:2 16}}\n",
                  kFont, kTextSize, kTitleSize, kCaptionSize, kLabelSize, kNoteSize);
   write_colours(out, false);
   fmt::format_to(out, "@media (prefers-color-scheme:dark){{\n");

@@ -105,7 +105,7 @@ void check_messages(Design& design, const Collectives& work, const Experiment& e
                     const std::vector<CollectiveSide>& sides) {
   spec::Diagnostics& diagnostics = design.diagnostics();
   if (work.beside)
-    diagnostics.add(Error::contradiction, {}, "messages know no traffic beside them", "--fidelity packet");
+    diagnostics.add(Error::contradiction, {}, "message level has no traffic beside a collective", "--fidelity packet");
   std::vector<const Team*> teams;
   for (const CollectiveSide& side : sides)
     for (const auto& team : side.teams) teams.push_back(team.get());

@@ -67,11 +67,11 @@ void check_transport(Design& design, const Traffic& traffic, const Experiment& e
   for (const Carried& each : carried(design, traffic))
     if (!description_of(each.transport).verbs.has(op_of(each.verb)))
       diagnostics.add(Error::not_simulated, each.places.of("verb"),
-                      fmt::format("{} knows no {}", enum_name(each.transport), enum_name(each.verb)),
+                      fmt::format("{} has no {}", enum_name(each.transport), enum_name(each.verb)),
                       "transport srd, or verb send");
   if (switching.ports == model::PortModel::computed && switching.flow_control != model::FlowControl::none)
     diagnostics.add(Error::contradiction, design.place("switching", "ports"),
-                    fmt::format("computed ports know no flow_control: {}", enum_name(switching.flow_control)),
+                    fmt::format("computed ports have no flow_control: {}", enum_name(switching.flow_control)),
                     "ports: exact, or flow_control: none");
   if (switching.flow_control == model::FlowControl::scheduled && traffic.matrix && !traffic.matrix->failures.empty())
     diagnostics.add(Error::not_simulated, design.place("switching", "flow_control"),
@@ -230,7 +230,7 @@ void check_fidelities(Design& design, const Traffic& traffic, const Experiment& 
   const bool faults = !experiment.faults.empty() || !design.cluster().file.faults.empty();
   const bool looks = !experiment.wanted.capture.empty() || experiment.wanted.sample.count() > 0;
   if (wants(Fidelity::message) && (faults || (looks && !wants(Fidelity::packet))))
-    diagnostics.add(Error::contradiction, {}, "messages know no faults, captures or samples", "--fidelity packet");
+    diagnostics.add(Error::contradiction, {}, "message level has no faults, captures or samples", "--fidelity packet");
   if (wants(Fidelity::message) || wants(Fidelity::flow)) {
     if (any_transport(design, traffic, [](const transport::Description& each) { return !each.delivers; }))
       diagnostics.add(Error::not_simulated, {}, "raw messages are packets that nobody slows down", "--fidelity packet");
@@ -241,7 +241,7 @@ void check_fidelities(Design& design, const Traffic& traffic, const Experiment& 
   if (!wants(Fidelity::flow)) return;
   check_even_shares(design, traffic);
   if (looks && !wants(Fidelity::packet))
-    diagnostics.add(Error::contradiction, {}, "flows know no captures or samples", "--fidelity packet");
+    diagnostics.add(Error::contradiction, {}, "flow level has no captures or samples", "--fidelity packet");
   check_minimal(design);
   sim::FlowRoutes routes(design.fabric(), flow_config(design.cluster(), traffic, experiment));
   set_up_faults(design, traffic, experiment, taker_of(routes), diagnostics);

@@ -149,7 +149,7 @@ const collective::Stack* stack_of(const CollectiveJob& job, const model::Cluster
   for (const collective::Stack& each : collective::stacks()) names.emplace_back(each.name);
   const auto guess = did_you_mean(job.stack, names);
   diagnostics.add(Error::unknown_key, job.places.of("stack"),
-                  fmt::format("stack knows no '{}'", job.stack.substr(0, 40)),
+                  fmt::format("stack has no '{}'", job.stack.substr(0, 40)),
                   guess ? fmt::format("did you mean {}?", *guess) : fmt::format("one of {}", either(names)));
   return nullptr;
 }

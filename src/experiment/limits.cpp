@@ -64,7 +64,7 @@ void add_limit(const std::string& item, Limits& limits, spec::Diagnostics& diagn
     std::vector<std::string> names;
     for (const Known& k : kKnown) names.emplace_back(k.name);
     const auto guess = did_you_mean(name, names);
-    diagnostics.add(Error::unknown_key, {}, fmt::format("--limit knows no '{}'", name),
+    diagnostics.add(Error::unknown_key, {}, fmt::format("--limit has no '{}'", name),
                     guess ? fmt::format("did you mean {}?", *guess) : "limits are " + either(names));
     return;
   }

@@ -36,7 +36,7 @@ TEST(Limits, SaysWhatWouldBeRight) {
   EXPECT_NE(error("events=1e19").find("--limit cannot be"), std::string::npos);
   EXPECT_NE(error("events=0e999999999999").find("--limit cannot be"), std::string::npos) << "and takes no time";
   EXPECT_NE(error("wall=1s,wall=2s").find("gives wall twice"), std::string::npos);
-  EXPECT_NE(error("time=1ms,").find("--limit knows no ''"), std::string::npos);
+  EXPECT_NE(error("time=1ms,").find("--limit has no ''"), std::string::npos);
 }
 
 TEST(Limits, AllFaultsAreNamedAtOnce) {

@@ -398,7 +398,7 @@ void check_services(Design& design, std::span<const TrafficStream> streams) {
   if (names.size() > 1 && switching.classes == model::PortClasses::one)
     refuse("several services, but classes: one", "classes: two");
   if (names.size() > 1 && switching.ports == model::PortModel::computed)
-    refuse("computed ports know no services", "ports: exact");
+    refuse("computed ports have no services", "ports: exact");
   for (const TrafficStream& stream : streams) {
     const auto service = service_of(switching, stream);
     if (!service) {

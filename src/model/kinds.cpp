@@ -306,7 +306,7 @@ const Table& table_of<ServerKind>() {
           .field("price", &ServerKind::price,
                  {.text = "On demand, per server.", .example = "$98.32/h", .min = 0, .max = kMaxPrice})
           .field("purchase", &ServerKind::purchase,
-                 {.text = "What one costs to buy. Summed apart from prices per hour.",
+                 {.text = "What one costs to buy. Summed separately from prices per hour.",
                   .example = "$250k",
                   .min = 0,
                   .max = kMaxPurchase})

@@ -134,7 +134,7 @@ void flush(fmt::memory_buffer& buffer, std::ostream& out) {
 template <class Row, std::size_t N>
 void write_json_line(std::string_view record, const Field<Row> (&fields)[N], const Row& row, std::ostream& out) {
   fmt::memory_buffer line;
-  fmt::format_to(std::back_inserter(line), R"({{"record":"{}")", record);
+  fmt::format_to(std::back_inserter(line), R"({{"record":"{}","version":1)", record);
   for (const Field<Row>& field : fields) {
     fmt::format_to(std::back_inserter(line), R"(,"{}":)", field.name);
     std::visit(AppendTo{line, true}, field.value(row));
@@ -248,6 +248,7 @@ void write_stream_records(const RunResult& result, std::ostream& out) {
   for (const StreamSummary& each : summarise_streams(result)) {
     const SimSummary& summary = each.summary;
     nlohmann::ordered_json record = {{"record", "stream"},
+                                     {"version", 1},
                                      {"name", each.record.name},
                                      {"transport", each.record.transport},
                                      {"service", each.record.service},

@@ -69,7 +69,7 @@ void add_flows(Facts& facts, const RunResult& result, const SimSummary& summary)
   const std::string whose =
       summary.done < summary.flows ? fmt::format("of the {} that ended: ", number(summary.done)) : "";
   if (summary.completion) facts.add("completion", whose + spread(*summary.completion, time));
-  if (summary.slowdown) facts.add("slowdown", whose + spread(*summary.slowdown, thousandths) + " against alone");
+  if (summary.slowdown) facts.add("slowdown", whose + spread(*summary.slowdown, thousandths) + " times the unloaded time");
   if (summary.done > 0)
     facts.add("goodput",
               fmt::format("{} in all; per flow {}{} on average, {} at least", brief(Bandwidth(summary.goodput)), whose,

@@ -61,7 +61,7 @@ std::string streams_text(const std::vector<StreamSummary>& streams, std::size_t 
                                : table_of({{"streams"}, {"over"}, service, done, resent}, became).text(width, colour) +
                                      "\n" +
                                      table_of({{"streams"}, p50, p99, slowed, goodput}, fast).text(width, colour);
-  return "\n" + text + "p50, p99: completion; slowed: p99 against alone; again: packets of the transport\n";
+  return "\n" + text + "p50, p99: completion; slowed: p99 in unloaded times; again: packets sent again\n";
 }
 
 }  // namespace weft::report

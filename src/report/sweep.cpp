@@ -222,7 +222,7 @@ std::string sweep_text(const Sweep& sweep, std::size_t width, bool colour) {
   }
   if (runs_training(sweep)) return text;
   return text + (runs_collectives(sweep) ? "all done: what the largest sizes take; then busbw in GB/s, size by size\n"
-                                         : "p50, p99: completion; max slow: of the slowest flow, against alone\n");
+                                         : "p50, p99: completion; max slow: of the slowest flow, in unloaded times\n");
 }
 
 std::vector<std::pair<std::string, std::string>> trouble_lines(const Sweep& sweep) {

@@ -184,7 +184,7 @@ std::optional<TruthTable> load(const std::filesystem::path& file, const Shared& 
   for (const auto& [name, value] : measured->environment)
     if (const std::string_view word = collective::refused_word(name, value); !word.empty())
       diagnostics.add(Error::not_a_choice, {measured->source, 1, 1, 1},
-                      fmt::format("NCCL knows no '{}' for {}", word.substr(0, 40), name),
+                      fmt::format("NCCL has no '{}' for {}", word.substr(0, 40), name),
                       "names as NCCL_ALGO and NCCL_PROTO have them");
   if (diagnostics.has_errors()) return std::nullopt;
   table.rows = measured->rows;

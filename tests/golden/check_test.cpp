@@ -38,7 +38,7 @@ TEST_F(Check, RefusesSwitchesThatCannotBeSimulated) {
   expect_refused(base + "switching:\n  services: [{name: a, lossless: true}]\n", "5:13",
                  "a service is lossless, but flow_control is none");
   expect_refused(base + "switching:\n  flow_control: pfc\n  ports: computed\n", "6:10",
-                 "computed ports know no flow_control: pfc");
+                 "computed ports have no flow_control: pfc");
   expect_refused(base + "switching:\n  flow_control: pfc\n  buffer: 100kB\n", "6:11", "of headroom for");
 }
 
@@ -46,10 +46,10 @@ TEST_F(Check, RefusesARunThatCannotRunWhereItIsWritten) {
   const std::string base = kServers + kFabric;
   expect_refused(base + "run:\n  - traffic: {name: x, nodes: 99}\n", "5:31", "of 99 GPUs from GPU 0 on");
   expect_refused(base + "run:\n  - traffic: {name: x, service: nosuch}\n", "5:33", "the service 'nosuch'");
-  expect_refused(base + "run:\n  - traffic: {name: x, transport: tcp, verb: read}\n", "5:46", "tcp knows no read");
+  expect_refused(base + "run:\n  - traffic: {name: x, transport: tcp, verb: read}\n", "5:46", "tcp has no read");
   expect_refused(base + "run:\n  - traffic: {name: x, nodes: 2}\n  - traffic: {name: x, nodes: 2}\n", "6:21",
                  "two streams are called 'x'");
-  expect_refused(base + "run:\n  - all_reduce: {stack: nonsense}\n", "5:25", "stack knows no 'nonsense'");
+  expect_refused(base + "run:\n  - all_reduce: {stack: nonsense}\n", "5:25", "stack has no 'nonsense'");
   expect_refused(base + "run:\n  - all_reduce: {per_server: 9}\n", "5:30", "9 GPUs of each server, which have 8");
   expect_refused(base + "run:\n  - all_reduce: {gpus: 1}\n", "5:24", "a collective needs two GPUs");
 }

@@ -410,7 +410,7 @@ TEST(Cli, TheCatalogNamesOneUsedSourceForAField) {
 TEST(Cli, CompletionScriptsListValues) {
   for (const std::string shell : {"bash", "zsh", "fish"}) {
     const std::string script = weft({"completion", shell}).out;
-    for (const std::string each : {"table svg dot json", "rail-only", "E0107", "weft catalog --json", "all_reduce",
+    for (const std::string each : {"table csv json svg dot", "rail-only", "E0107", "weft catalog --json", "all_reduce",
                                    "blackhole", "transport.kind"})
       EXPECT_NE(script.find(each), std::string::npos) << shell << " " << each;
   }

@@ -47,7 +47,7 @@ TEST(Sim, WhatIsNotCoveredIsSaidBeforeItStarts) {
                 .find("a raw packet is lost"),
             std::string::npos);
   EXPECT_NE(error("01-acp-2-nics", {"--pattern", "ring", "--verb", "read", "--set", "transport.kind=tcp"})
-                .find("tcp knows no read"),
+                .find("tcp has no read"),
             std::string::npos);
   EXPECT_NE(error("01-acp-2-nics",
                   {"--pattern", "ring", "--verb", "read", "--set", "transport.kind=srd", "--fidelity", "message"})
@@ -240,7 +240,7 @@ TEST(Sim, WhatFlowsCannotDoIsSaidBeforeTheyStart) {
   EXPECT_TRUE(refuses("spine0,kind=blackhole"));
   EXPECT_TRUE(refuses("spine0,kind=down,at=1us"));
   EXPECT_TRUE(refuses("spine0,kind=slow,share=50%,for=1us"));
-  EXPECT_NE(error({"--fidelity", "flow", "--sample", "1us"}).find("flows know no captures or samples"),
+  EXPECT_NE(error({"--fidelity", "flow", "--sample", "1us"}).find("flow level has no captures or samples"),
             std::string::npos);
   EXPECT_NE(error({"--fidelity", "packet,flew"}).find("none of packet, flow, message"), std::string::npos);
   EXPECT_NE(error({"--fidelity", "flow,flow"}).find("none of packet, flow, message"), std::string::npos);
@@ -893,7 +893,7 @@ TEST(Sim, AlgorithmsStandSideBySideAndWhatCannotBeIsSaid) {
   const Outcome alike = weft({"sim", million, "--collective", "all_reduce", "--sizes", "1MiB"});
   EXPECT_NE(alike.out.find("were followed on to 1048576"), std::string::npos) << alike.err;
   EXPECT_NE(error({"--sizes", "8GiB..8B"}).find("--sizes cannot be"), std::string::npos);
-  EXPECT_NE(error({"--sample", "1us"}).find("is of flows, not of collectives"), std::string::npos);
+  EXPECT_NE(error({"--sample", "1us"}).find("applies to flows, not to collectives"), std::string::npos);
   EXPECT_NE(error({"--on", "0..7/0"}).find("GPUs cannot be '0..7/0'"), std::string::npos);
   EXPECT_NE(error({"--on", "3,0..7"}).find("GPU 3 is named twice"), std::string::npos);
   EXPECT_NE(error({"--on", "0..256"}).find("there is no GPU 256"), std::string::npos);

@@ -97,7 +97,7 @@ TEST(Streams, WhatCannotBeIsSaid) {
   EXPECT_NE(error({"sim", kApart, "--set", "switching.flow_control=none"})
                 .find("a service is lossless, but flow_control is none"),
             std::string::npos);
-  EXPECT_NE(error({"sim", kApart, "--set", "switching.ports=computed"}).find("computed ports know no"),
+  EXPECT_NE(error({"sim", kApart, "--set", "switching.ports=computed"}).find("computed ports have no"),
             std::string::npos);
   EXPECT_NE(error({"sim", kApart, "--set", "switching.classes=one"}).find("several services, but classes: one"),
             std::string::npos);

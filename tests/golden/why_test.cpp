@@ -185,7 +185,7 @@ TEST_F(WhyFiles, AreRefusedAtTheirPlace) {
   refused("why --topo bad.xml --busbw 1GiB=3GB/s", "bad.xml:");
   EXPECT_NE(weft(words("why acp.weft.yaml --log bad.log")).out.find("nothing in bad.log is known to matter"),
             std::string::npos);
-  refused("why acp.weft.yaml --busbw 1GB/s --env NCCL_ALGO=Foo", "NCCL knows no 'Foo' for NCCL_ALGO");
+  refused("why acp.weft.yaml --busbw 1GB/s --env NCCL_ALGO=Foo", "NCCL has no 'Foo' for NCCL_ALGO");
   refused("why acp.weft.yaml --measured none.txt", "none.txt");
   refused("why acp.weft.yaml --busbw 1GiB", "--busbw cannot be '1GiB'");
   refused("why acp.weft.yaml --expect much", "--expect cannot be 'much'");

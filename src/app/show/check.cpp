@@ -156,7 +156,7 @@ std::string fabric_line(const Fabric& fabric) {
   const model::Cluster& cluster = fabric.cluster();
   const model::Shape& shape = cluster.shape;
   std::string text(enum_name(cluster.file.fabric.kind));
-  if (shape.rail_planes > 1) text += fmt::format(", {} rails apart from each other", shape.rail_planes);
+  if (shape.rail_planes > 1) text += fmt::format(", {} separate rails", shape.rail_planes);
   if (shape.port_planes > 1) text += fmt::format(", {} planes", shape.port_planes);
   if (fabric.has_network()) text += fabric.ask([](const auto& network) { return network.text(); });
   return text;

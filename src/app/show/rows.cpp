@@ -45,6 +45,33 @@ class Records : public Rows {
   std::ostream& out_;
 };
 
+// As RFC 4180 has it; what is not known is empty, and the parts of a list stand one behind another.
+std::string csv_cell(const Json& value) {
+  if (value.is_null()) return "";
+  std::string text;
+  if (value.is_array()) {
+    for (const Json& each : value) text += (text.empty() ? "" : " ") + each.get<std::string>();
+  } else {
+    text = value.is_string() ? value.get<std::string>() : value.dump();
+  }
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+class Csv : public Rows {
+ public:
+  Csv(std::size_t limit, std::ostream& out) : Rows(limit), out_(out) {}
+
+ private:
+  void write(const std::vector<Cell>& cells) override {
+    for (std::size_t i = 0; i < cells.size(); ++i) out_ << (i > 0 ? "," : "") << csv_cell(cells[i].value);
+    out_ << '\n';
+  }
+  std::ostream& out_;
+};
+
 }  // namespace
 
 Cell::Cell(const std::vector<std::string>& list, std::string_view between)
@@ -68,6 +95,14 @@ std::uint64_t write_json(const Listing& listing, std::size_t limit, std::ostream
   Records records(limit, listing, out);
   listing.make(records);
   return records.skipped();
+}
+
+std::uint64_t write_csv(const Listing& listing, std::size_t limit, std::ostream& out) {
+  for (std::size_t i = 0; i < listing.fields.size(); ++i) out << (i > 0 ? "," : "") << listing.fields[i].key;
+  out << '\n';
+  Csv csv(limit, out);
+  listing.make(csv);
+  return csv.skipped();
 }
 
 }  // namespace weft::app

@@ -1,5 +1,6 @@
 #pragma once
-// Rows of a listing, written while they are made: as a table or as JSON records, one a line.
+// Rows of a listing, written while they are made: as a table, as JSON records, one a line, or as CSV with the records'
+// keys.
 
 #include <cstdint>
 #include <functional>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "app/console.hpp"
+#include "base/text.hpp"
 #include "base/units.hpp"
 #include "report/table.hpp"
 
@@ -24,13 +26,12 @@ struct Cell {
   Cell(std::string words) : text(words), value(std::move(words)) {}
   Cell(const char* words) : Cell(std::string(words)) {}
   Cell(std::uint32_t number) : text(std::to_string(number)), value(number) {}
+  static Cell count(std::uint64_t number) { return Cell(grouped(static_cast<std::int64_t>(number)), number); }
   Cell(Bandwidth rate) : text(brief(rate)), value(rate.count()) {}
   Cell(Duration time) : text(brief(time)), value(time.count()) {}
   Cell(const std::vector<std::string>& list, std::string_view between = " ");
-  static Cell none() { return Cell("-", nullptr); }
-
- private:
   Cell(std::string words, Json json) : text(std::move(words)), value(std::move(json)) {}
+  static Cell none() { return Cell("-", Json()); }
 };
 
 struct Field {
@@ -74,5 +75,6 @@ struct Listing {
 // Returns how many rows were left out.
 std::uint64_t write_table(const Listing& listing, std::size_t limit, std::size_t width, bool colour, std::ostream& out);
 std::uint64_t write_json(const Listing& listing, std::size_t limit, std::ostream& out);
+std::uint64_t write_csv(const Listing& listing, std::size_t limit, std::ostream& out);
 
 }  // namespace weft::app

@@ -5,6 +5,7 @@
 #include "app/commands.hpp"
 #include "app/output.hpp"
 #include "app/session.hpp"
+#include "app/show/bom.hpp"
 #include "app/show/listings.hpp"
 #include "app/show/show_paths.hpp"
 #include "base/text.hpp"
@@ -34,15 +35,16 @@ int complain(const ShowOptions& options, Console& console, std::string message, 
 int list(const Listing& listing, const ShowOptions& options, Console& console, const std::string& note = "") {
   const bool to_screen = options.output.empty();
   return write_output(options.output, console, [&](std::ostream& out) {
-    const bool json = options.as == "json";
-    const std::size_t limit = options.limit.value_or(json ? 0 : kRowsShown);
+    const bool table = options.as == "table";
+    const std::size_t limit = options.limit.value_or(table ? kRowsShown : 0);
     const std::uint64_t more =
-        json ? write_json(listing, limit, out)
-             : write_table(listing, limit, to_screen ? console.width : 0, to_screen && console.colour_out, out);
-    std::ostream& remarks = json ? console.err : out;  // records are for programs
+        table ? write_table(listing, limit, to_screen ? console.width : 0, to_screen && console.colour_out, out)
+        : options.as == "csv" ? write_csv(listing, limit, out)
+                              : write_json(listing, limit, out);
+    std::ostream& remarks = table ? out : console.err;  // records are for programs
     if (more > 0)
       remarks << fmt::format("... and {} more; --limit 0 shows all\n", grouped(static_cast<std::int64_t>(more)));
-    if (!json) remarks << note;
+    if (table) remarks << note;
   });
 }
 
@@ -136,6 +138,15 @@ int picture(const ShowOptions& options, const Session& session, const model::Gro
   });
 }
 
+// What has no price is said beside every form of the list: whoever adds it up should know.
+int materials(const ShowOptions& options, const Fabric& fabric, Console& console) {
+  std::string note = materials_note(fabric);
+  if (!note.empty()) note += "\n";
+  const int code = list(list_materials(fabric), options, console, note.empty() ? note : "\n" + note);
+  if (code == kFine && options.as == "csv" && !console.quiet) console.err << note;
+  return code;
+}
+
 int topology(const ShowOptions& options, const model::Group& group, Console& console) {
   spec::Diagnostics diagnostics;
   const auto xml = measured::write_topology(group, diagnostics);
@@ -153,9 +164,12 @@ int check_words(const ShowOptions& options, Console& console) {
     return complain(options, console,
                     fmt::format("show {} does not know what to do with '{}'", what, options.names[wanted]),
                     "if it is the cluster file, there is no such file");
-  if (what == "paths" && (options.as == "svg" || options.as == "dot"))
-    return complain(options, console, fmt::format("paths cannot be shown as {}", options.as),
-                    "paths are a table or json; --as svg draws fabric, links, server, servers, gpus and nics");
+  const bool draws = options.as == "svg" || options.as == "dot";
+  if (draws && (what == "paths" || what == "bom"))
+    return complain(options, console, fmt::format("{} cannot be shown as {}", what, options.as),
+                    "a table, csv or json; --as svg draws fabric, links, server, servers, gpus and nics");
+  if (what == "fabric" && options.as == "csv")
+    return complain(options, console, "fabric cannot be shown as csv", "weft show links --as csv lists its cables");
   if (what != "server" && options.as == "nccl-xml")
     return complain(options, console, fmt::format("{} cannot be shown as nccl-xml", what),
                     "a NCCL topology file describes one server: weft show server --as nccl-xml");
@@ -193,6 +207,7 @@ int show(const ShowOptions& options, Console& console) {
   if (what == "servers" || what == "server") return list(list_servers(fabric, group), options, console);
   if (what == "gpus") return list(list_gpus(fabric), options, console);
   if (what == "nics") return list(list_nics(fabric), options, console);
+  if (what == "bom") return materials(options, fabric, console);
   return list(list_links(fabric), options, console);
 }
 

@@ -30,7 +30,7 @@ std::vector<std::string> names_of(const Values& values) {
 void unknown(std::string_view option, const std::string& text, std::vector<std::string> names,
              spec::Diagnostics& diagnostics) {
   const auto guess = did_you_mean(text, names);
-  diagnostics.add(Error::unknown_key, {}, fmt::format("{} knows no '{}'", option, text.substr(0, 40)),
+  diagnostics.add(Error::unknown_key, {}, fmt::format("{} has no '{}'", option, text.substr(0, 40)),
                   guess ? fmt::format("did you mean {}?", *guess) : fmt::format("one of {}", either(names)));
 }
 

@@ -28,6 +28,7 @@ std::atomic<bool> ctrl_c_pressed = false;
 static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler may write it
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 struct sigaction before_ctrl_c[std::size(kSignals)];
+int ctrl_c_objects = 0;  // a command that runs others holds the first
 
 void on_ctrl_c(int) { ctrl_c_pressed = true; }
 
@@ -60,6 +61,7 @@ std::string bar(double share) {
 }
 
 CtrlC::CtrlC() {
+  if (ctrl_c_objects++ > 0) return;
   ctrl_c_pressed = false;
   struct sigaction action {};
   action.sa_handler = on_ctrl_c;
@@ -71,6 +73,7 @@ CtrlC::CtrlC() {
 }
 
 CtrlC::~CtrlC() {
+  if (--ctrl_c_objects > 0) return;
   for (std::size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &before_ctrl_c[i], nullptr);
 }
 

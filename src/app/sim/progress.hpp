@@ -16,8 +16,9 @@
 
 namespace weft::app {
 
-// Ctrl-C while an object of this type lives: the first asks for an orderly end, the second kills. SIGTERM and SIGHUP mean
-// the same: what a batch system or a closed terminal ends keeps what is done.
+// Ctrl-C while an object of this type lives: the first asks for an orderly end, the second kills. SIGTERM and SIGHUP
+// mean the same: what a batch system or a closed terminal ends keeps what is done. Within another one it changes
+// nothing.
 class CtrlC {
  public:
   CtrlC();

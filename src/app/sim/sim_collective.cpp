@@ -236,7 +236,7 @@ class CollectiveTables {
 void check_options(const SimOptions& options, const std::filesystem::path& file, spec::Diagnostics& diagnostics) {
   const auto forbid = [&](bool given, std::string_view option) {
     if (given)
-      diagnostics.add(Error::contradiction, {}, fmt::format("{} is of flows, not of collectives", option),
+      diagnostics.add(Error::contradiction, {}, fmt::format("{} applies to flows, not to collectives", option),
                       "without it, or --pattern for flows");
   };
   const SimOutputOptions& output = options.output;

@@ -55,7 +55,7 @@ void check_csv(const std::string& item, spec::Diagnostics& diagnostics) {
   }
   const auto guess = did_you_mean(kind, kCsvKinds);
   diagnostics.add(
-      Error::unknown_key, {}, fmt::format("--csv knows no '{}'", kind),
+      Error::unknown_key, {}, fmt::format("--csv has no '{}'", kind),
       guess ? fmt::format("did you mean {}=FILE?", *guess) : "a directory, or flows=FILE, links=FILE, samples=FILE");
 }
 

@@ -190,7 +190,7 @@ class TrainingReport {
 void check_training_options(const SimOptions& options, spec::Diagnostics& diagnostics) {
   const auto forbid = [&](bool given, std::string_view option) {
     if (given)
-      diagnostics.add(Error::contradiction, {}, fmt::format("{} is of flows, not of training", option), "without it");
+      diagnostics.add(Error::contradiction, {}, fmt::format("{} applies to flows, not to training", option), "without it");
   };
   const SimOutputOptions& output = options.output;
   forbid(!options.run.sample.empty(), "--sample");

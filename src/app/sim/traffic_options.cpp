@@ -90,7 +90,7 @@ void check_no_flow_options(const TrafficOptions& options, const CollectiveOption
                            spec::Diagnostics& diagnostics) {
   refuse(
       options.given, {"--matrix", "--pattern", "--size", "--window", "--load", "--duration", "--arrivals", "--verb"},
-      [](const std::string& option) { return fmt::format("{} is of flows, not of collectives", option); },
+      [](const std::string& option) { return fmt::format("{} applies to flows, not to collectives", option); },
       [](const std::string& option) {
         return option == "--size" ? std::string("--sizes 1MiB, or 8B..8GiB") : "one of --collective and " + option;
       },

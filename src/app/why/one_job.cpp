@@ -67,14 +67,14 @@ std::optional<OneJob> job_of(Session& session, const JobOptions& options) {
   if (algorithm != "auto") {
     out.algorithm = collective::algorithm_named(algorithm);
     if (!out.algorithm)
-      diagnostics.add(Error::unknown_key, {}, fmt::format("--algorithms knows no '{}'", algorithm.substr(0, 40)),
+      diagnostics.add(Error::unknown_key, {}, fmt::format("--algorithms has no '{}'", algorithm.substr(0, 40)),
                       "one of Ring, Tree, NVLS, NVLSTree, PAT, CollNet, Direct, Hierarchical or auto");
   }
   if (options.collective.protocol != "auto") {
     out.protocol = collective::protocol_named(options.collective.protocol);
     if (!out.protocol)
       diagnostics.add(Error::unknown_key, {},
-                      fmt::format("--protocol knows no '{}'", options.collective.protocol.substr(0, 40)),
+                      fmt::format("--protocol has no '{}'", options.collective.protocol.substr(0, 40)),
                       "one of LL, LL128, Simple or auto");
   }
   if (diagnostics.has_errors()) return std::nullopt;

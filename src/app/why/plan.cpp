@@ -34,14 +34,14 @@ void print(const std::vector<Row>& rows, const OneJob& one, const Session& sessi
   facts.add("cluster", session.cluster().name);
   facts.add("job", fmt::format("{} of {}, stack {}", collective::name(one.job.operation), counted(one.job.gpus, "GPU"),
                                one.job.stack->name));
-  facts.add("bounds", "of wires and latencies: no execution is faster; apart is what the simulation takes beyond");
+  facts.add("bounds", "of wires and latencies: nothing can be faster; above: how much longer the simulation takes");
   console.out << facts.text(console.width, console.colour_out) << "\n";
   report::Table table({{"size", true},
                        {"at least", true},
                        {"busbw", true},
                        {"simulated", true},
                        {"busbw", true},
-                       {"apart", true},
+                       {"above", true},
                        {"algorithm"},
                        {"bound by"}});
   for (const Row& row : rows) {

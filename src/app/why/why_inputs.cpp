@@ -156,7 +156,7 @@ class Reading {
                    collective::refused_word(text.substr(0, equals), std::string_view(text).substr(equals + 1));
                !word.empty())
         refuse(Error::not_a_choice,
-               fmt::format("NCCL knows no '{}' for {}", word.substr(0, 40), text.substr(0, equals)),
+               fmt::format("NCCL has no '{}' for {}", word.substr(0, 40), text.substr(0, equals)),
                "NCCL_ALGO=Ring,Tree,NVLS,NVLSTree,CollnetDirect,CollnetChain,PAT; NCCL_PROTO=LL,LL128,Simple");
       else
         situation.facts.environment[text.substr(0, equals)] = text.substr(equals + 1);

@@ -1,0 +1,162 @@
+#!/usr/bin/python3
+"""Every record that the examples print, and those of verbs that no example has, against its JSON Schema in schemas/records.
+
+  tests/schemas/records.py WEFT SOURCE [--strict] [--dump FILE]
+
+A record without a schema, one that does not fit it, and a schema that no record was held against are all wrong. Keys may
+be added to a record without a new version: those that no schema says are printed, and wrong with --strict. --dump writes
+the records instead, one a line.
+"""
+import glob
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+
+JSON_VERBS = ("check", "show", "sim", "compare", "sweep", "why", "plan", "place", "plot", "render")
+WALL = "500ms"  # of a run: a part of a result has the keys of a whole one
+
+# Records that no example prints. {small} is a cluster of 4 servers, {bad} a file that is wrong, {tables} measurements.
+BESIDE = """
+version --json
+explain E0107 --json
+catalog servers --json
+catalog hgx-h100 --json
+catalog stacks --json
+dst --seeds 3 --json
+check {small} --json
+check {bad} --json
+check no.weft.yaml --json
+sim {small} --nonsense --json
+show servers {small} --json
+show gpus {small} --json --limit 3
+show nics {small} --json --limit 3
+show links {small} --json --limit 3
+show paths s0/gpu0 s1/gpu3 {small} --json
+show bom {small} --json
+sim {small} --sample 1us --samples --flows --links 3 --json
+sim {small} --fidelity all --json
+sim {small} --collective all_reduce --sizes 1MiB --fidelity message,flow --json
+sim {small} --collective all_reduce --sizes 1MiB --algorithms all --json
+sim {small} --stream a,pattern=ring,size=100kB --stream b,pattern=incast,size=100kB --json
+sweep {small} --over servers.nics=2,8 --json
+sweep {small} --over servers.nics=2,8 --collective all_reduce --sizes 1MiB --json
+plan {small} --sizes 1MiB --json
+why {small} --collective all_reduce --size 1MiB --fast --json
+place {small} --gpus 8 --json
+render hosts {small} --json -o {folder}/rendered
+report {small} --sizes 1MiB --gpus 16 --limit wall=500ms -o {folder}/page.html --json
+validate {tables} --rows --json
+validate {tables} --rows --leave-one-out --json
+validate --training --json
+sim {trained} --json
+plan {trained} --training --best 2 --json
+"""
+
+SMALL = """version: 1
+servers: {kind: hgx-h100, count: 4}
+fabric: {kind: rail-optimized, scalable_unit: 2, spines: 2, parallel_links: 1, switch: tomahawk-4, link: {rate: 400Gbps, cable: 5m}}
+"""
+TRAINED = SMALL + "run:\n  - training: {model: llama3-8b, global_batch: 64, parallel: {tensor: 4}}\n"
+
+
+def commands_of(source, folder):
+    """Pairs of a directory and the words behind `weft`."""
+    for path in sorted(glob.glob(os.path.join(source, "examples", "*", "commands"))):
+        with open(path, encoding="utf-8") as lines:
+            for line in lines:
+                words = shlex.split(line)[1:]
+                if not words or words[0] not in JSON_VERBS or "--as" in words or "-o" in words:
+                    continue
+                if words[0] in ("sim", "compare", "sweep") and "--limit" not in words:
+                    words += ["--limit", f"wall={WALL}"]
+                words = [word for i, word in enumerate(words)  # tables for people, and files
+                         if word not in ("--slowest", "--trace", "--csv", "--pcap", "--plot")
+                         and (i == 0 or words[i - 1] not in ("--slowest", "--trace", "--csv", "--pcap", "--plot"))]
+                yield os.path.dirname(path), words + ([] if "--json" in words else ["--json"])
+    names = {"folder": folder}
+    for name, text in (("small", SMALL), ("trained", TRAINED), ("bad", SMALL.replace("hgx-h100", "hgx-h10"))):
+        names[name] = os.path.join(folder, name + ".weft.yaml")
+        with open(names[name], "w", encoding="utf-8") as out:
+            out.write(text)
+    names["tables"] = os.path.join(folder, "tables")
+    os.mkdir(names["tables"])
+    for path in glob.glob(os.path.join(source, "truth", "lambda_b200_2n16g_allreduce.*")):
+        os.symlink(path, os.path.join(names["tables"], os.path.basename(path)))
+    for line in BESIDE.strip().splitlines():
+        yield folder, shlex.split(line.format(**names))
+    out = os.path.join(folder, "runs.jsonl")
+    yield folder, ["sweep", names["small"], "--over", "servers.nics=2,8", "--out", out, "-q"]
+    yield out, []
+
+
+def records_of(weft, source, folder):
+    """Pairs of a command line and a record that it prints."""
+    for where, words in commands_of(source, folder):
+        if not words:  # a file of records
+            with open(where, encoding="utf-8") as lines:
+                for line in lines:
+                    yield where, json.loads(line)
+            continue
+        done = subprocess.run([weft] + words, cwd=where, capture_output=True, timeout=120, check=False)
+        shown = f"{os.path.basename(where)}: weft {' '.join(words)}"
+        if done.returncode not in (0, 1, 2, 3, 4):
+            sys.exit(f"{shown}\n  exit {done.returncode}: {done.stderr.decode()[-400:]}")
+        if "--json" not in words:
+            continue
+        for line in done.stdout.decode().splitlines():
+            try:
+                yield shown, json.loads(line)
+            except ValueError:
+                sys.exit(f"{shown}\n  no record: {line[:200]}")
+
+
+def unknown_keys(schema, record):
+    known = schema.get("properties", {}).keys() if "oneOf" not in schema else set().union(
+        *(each["properties"].keys() for each in schema["oneOf"]))
+    return set(record) - set(known)
+
+
+def main():
+    weft, source = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    with tempfile.TemporaryDirectory() as folder:
+        if "--dump" in sys.argv:
+            with open(sys.argv[sys.argv.index("--dump") + 1], "w", encoding="utf-8") as out:
+                for _, record in records_of(weft, source, folder):
+                    out.write(json.dumps(record) + "\n")
+            return 0
+        try:
+            import jsonschema
+        except ImportError:
+            print("python3-jsonschema is not installed")
+            return 77
+        validators = {}
+        for path in glob.glob(os.path.join(source, "schemas", "records", "*.schema.json")):
+            with open(path, encoding="utf-8") as text:
+                schema = json.load(text)
+            jsonschema.Draft7Validator.check_schema(schema)
+            validators[os.path.basename(path)[: -len(".schema.json")]] = jsonschema.Draft7Validator(schema)
+        seen, wrong, new = {}, [], set()
+        for shown, record in records_of(weft, source, folder):
+            kind = record.get("record", "(none)")
+            seen[kind] = seen.get(kind, 0) + 1
+            if kind not in validators:
+                wrong.append(f"{shown}\n  no schema of '{kind}'")
+                continue
+            for key in unknown_keys(validators[kind].schema, record):
+                new.add(f"{kind}.{key}")
+            for error in validators[kind].iter_errors(record):
+                wrong.append(f"{shown}\n  {kind}.{'.'.join(str(part) for part in error.absolute_path)}: {error.message[:300]}")
+        for kind in sorted(set(validators) - set(seen)):
+            wrong.append(f"no record was held against the schema of '{kind}'")
+        if new:
+            print(f"keys that no schema says: {', '.join(sorted(new))}")
+            wrong += sorted(new) if "--strict" in sys.argv else []
+        print("\n".join(wrong[:20]))
+        print(f"{sum(seen.values())} records of {len(seen)} kinds, {len(wrong)} wrong")
+        return 1 if wrong else 0
+
+
+sys.exit(main())
