@@ -23,6 +23,19 @@ install(TARGETS nccl-net-weft LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/weft/p
 if(TARGET weft-fi)
   install(TARGETS weft-fi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/weft/plugins OPTIONAL)
 endif()
+install(TARGETS weft-wire ARCHIVE OPTIONAL)
+install(FILES src/api/wire.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft)
+file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/weft-wire.pc @ONLY CONTENT [[
+prefix=${pcfiledir}/@up@
+Name: weft-wire
+Description: messages between processes over all paths of the network
+Version: @PROJECT_VERSION@
+Cflags: -I${prefix}@CMAKE_INSTALL_INCLUDEDIR@
+Libs: -L${prefix}@CMAKE_INSTALL_LIBDIR@ -lweft-wire -lsodium -lpthread
+]])
+install(FILES ${CMAKE_BINARY_DIR}/generated/weft-wire.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES share/wire/example.cpp DESTINATION ${CMAKE_INSTALL_DATADIR}/weft/wire)
 install(DIRECTORY catalog truth examples schemas DESTINATION ${CMAKE_INSTALL_DATADIR}/weft)
 install(DIRECTORY ${pages}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
 install(FILES ${pages}/weft.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME weft)

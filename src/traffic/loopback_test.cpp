@@ -158,6 +158,21 @@ TEST(Loopback, TcpCarriesTheSame) {
   }
 }
 
+// A flow that has filled the kernel's buffer goes on when there is room, and not a second later.
+TEST(Loopback, OneTcpFlowDoesNotStall) {
+  const Pool pool(kLongestMessage);
+  const auto server = TcpServer::open(*Address::parse("127.0.0.1", 0), pool);
+  ASSERT_TRUE(server.has_value()) << server.error();
+  ClientOptions options;
+  options.server = (*server)->address();
+  options.transport = Transport::tcp;
+  options.size = 4 << 20;
+  options.messages = 60;
+  const ClientResult result = run_client(options, go_on);
+  EXPECT_EQ(result.received.messages, 60u);
+  EXPECT_LT(result.received.longest_gap, 900 * kMillisecond);
+}
+
 TEST(Loopback, TcpSaysWhereNobodyListens) {
   ClientOptions options;
   options.server = *Address::parse("127.0.0.1:9", 9);

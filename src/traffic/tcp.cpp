@@ -316,6 +316,7 @@ void TcpClients::offer(Sending& sending, Instant now, Instant& wake) {
     if (sending.next > sending.answered || done(sending)) return;
     sending.asked_at = now;
     sending.flow.send(Kind::request, sending.next++, options_.size);
+    sending.flow.write();
     return;
   }
   while (!sending.flow.wants_out() && !done(sending)) {
@@ -349,15 +350,15 @@ bool TcpClients::turn(Instant until, bool offering, bool finished(const Sending&
     bool all = true;
     polls.clear();
     for (Sending& each : flows_) {
-      if (offering) offer(each, now, wake);
       each.flow.write();
       each.flow.read([&](const Flow::Came& came) { take(each, came); });
+      // Behind what was written: a flow with nothing to write is not looked at again when there is room.
+      if (offering) offer(each, Node::now(), wake);
       if (each.flow.over()) {
         result_.failure = "it has ended";
         return false;
       }
       all = all && finished(each) && (!offering || done(each));
-      if (offering && options_.pattern == Pattern::requests) offer(each, Node::now(), wake);
       polls.push_back({each.flow.fd(), static_cast<short>(POLLIN | (each.flow.wants_out() ? POLLOUT : 0)), 0});
     }
     if (all) return true;

@@ -126,7 +126,7 @@ void print_record(const nlohmann::ordered_json& record, Console& console) {
 }
 
 nlohmann::ordered_json swept_json(const traffic::SweptPath& path, const char* direction) {
-  return {{"record", "path"},
+  return {{"record", "swept_path"},
           {"version", 1},
           {"direction", direction},
           {"port", path.port == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(path.port)},
