@@ -116,8 +116,8 @@ int main(int argc, char** argv) {
   const std::string units = "{kind: rail-optimized, scalable_unit: 32}";
   step("a step of 405B on 512 GPUs", text(64, units, 512), quick ? 0 : 5, rows);
   if (!quick) {
-    step("a step of 405B on 16,384 GPUs", text(2'048, "{kind: rail-optimized, scalable_unit: 32, pod: 16}", 2'048), 5,
-         rows);
+    step("a step of 405B on 16,384 GPUs",
+         text(2'048, "{kind: rail-optimized, switch: tomahawk-6, scalable_unit: 128}", 2'048), 5, rows);
     step(
         "a step of 405B on a million GPUs",
         text(

@@ -11,7 +11,7 @@ namespace {
 //   computing     |--10--|      |--10--|
 //   NCCL              |---15----|            |-5-|
 //                 0   5  10     20     30    35  40
-constexpr const char *kTrace = R"({"schemaVersion": 1,
+constexpr const char* kTrace = R"json({"schemaVersion": 1,
  "deviceProperties": [{"id": 0, "name": "NVIDIA H100 80GB HBM3"}],
  "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 16},
  "traceEvents": [
@@ -25,7 +25,7 @@ constexpr const char *kTrace = R"({"schemaVersion": 1,
 },
   {"ph": "X", "cat": "kernel", "name": "void at::native::vectorized_elementwise_kernel<4>", "ts": 20, "dur": 10},
   {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "ts": 35, "dur": 5}]
-})";
+})json";
 
 TEST(Profile, SaysWhatComputingHides) {
   const auto profile = read_profile(kTrace);

@@ -175,7 +175,9 @@ std::vector<Workload> load_work(const WorkOptions& all, const experiment::Traffi
   if (design.diagnostics().has_errors()) return {};
   if (wants_training(design.cluster(), options)) {
     check_no_flow_options(options.traffic, options.collective, design.diagnostics());
-    check_no_collective_options(options.collective, design.diagnostics());
+    CollectiveOptions others = options.collective;
+    std::erase(others.given, "--plot");  // a step is drawn as well
+    check_no_collective_options(others, design.diagnostics());
     std::vector<Workload> made;
     for (experiment::Training& each : experiment::training_of(design.cluster())) made.emplace_back(std::move(each));
     return made;
