@@ -195,7 +195,10 @@ bgp | diff "$out/bgp.before" - || fail "a failed ADD left something in BGP"
 [ -z "$(find /run/weft/$lab/s0/cni -name '*stranger*')" ] || fail "a failed ADD left a record"
 for _ in 1 2; do config br-pf1 "$a2" | chain frr-provider DEL stranger; done
 
-for name in a2 b0 a1 b1; do pod del $name; done
+# A pod whose namespace died under it is deleted all the same.
+ip netns delete weft-$lab-a2
+pod del a2
+for name in b0 a1 b1; do pod del $name; done
 for server in s0 s1; do
   for bridge in br-pf1 br-pf2; do
     left=$(on $server ovs-ofctl -O OpenFlow14 dump-flows $bridge --no-stats | grep -vc 'cookie=0x77656674' || true)
