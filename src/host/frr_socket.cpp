@@ -52,7 +52,8 @@ std::optional<Answer> say(const Descriptor& socket, const std::string& command) 
 std::optional<std::string> ask_daemon(const std::filesystem::path& folder, const std::string& daemon,
                                       const std::string& command) {
   const Descriptor socket = connect_to(folder, daemon);
-  if (!socket) return std::nullopt;
+  // A configuration is shown only to who may change it.
+  if (!socket || !say(socket, "enable")) return std::nullopt;
   auto answer = say(socket, command);
   return answer ? std::optional(std::move(answer->text)) : std::nullopt;
 }

@@ -19,8 +19,8 @@ std::string find_plugin(const Attach& attach, const std::string& type) {
   return "";
 }
 
-host::Finished call(const Attach& attach, const char* verb, const ordered_json& plugin, const json& before) {
-  const std::string type = plugin.value("type", "");
+host::Finished call(const Attach& attach, const char* verb, const std::string& type, const ordered_json& plugin,
+                    const json& before) {
   const std::string file = find_plugin(attach, type);
   if (file.empty()) return {127, fmt::format("there is no plugin {} in {}", type, fmt::join(attach.path, ", "))};
   ordered_json config = plugin;
@@ -48,8 +48,13 @@ std::string del_first(const Attach& attach, std::size_t count, const json& resul
   std::string failed;
   for (std::size_t i = count; i-- > 0;) {
     const ordered_json& plugin = attach.list["plugins"][i];
-    const host::Finished done = call(attach, "DEL", plugin, result);
-    if (done.code != 0 && failed.empty()) failed = words_of(plugin, done);
+    const auto tell = [&](const std::string& type) {
+      const host::Finished done = call(attach, "DEL", type, plugin, result);
+      if (done.code != 0 && failed.empty()) failed = words_of(plugin, done);
+    };
+    tell(plugin.value("type", ""));
+    // Where the namespace has died, Debian's plugins return at once and keep the address: its keeper is told directly.
+    if (attach.pod_netns.empty() && plugin.contains("ipam")) tell(plugin["ipam"].value("type", ""));
   }
   return failed;
 }
@@ -60,7 +65,7 @@ Result<json, std::string> chain_add(const Attach& attach) {
   json result;
   for (std::size_t i = 0; i < attach.list["plugins"].size(); ++i) {
     const ordered_json& plugin = attach.list["plugins"][i];
-    const host::Finished done = call(attach, "ADD", plugin, result);
+    const host::Finished done = call(attach, "ADD", plugin.value("type", ""), plugin, result);
     json next = json::parse(done.text, nullptr, false);
     if (done.code == 0 && next.is_object()) {
       result = std::move(next);
@@ -80,7 +85,7 @@ std::string chain_del(const Attach& attach, const json& result) {
 
 std::string chain_check(const Attach& attach, const json& result) {
   for (const ordered_json& plugin : attach.list["plugins"])
-    if (const host::Finished done = call(attach, "CHECK", plugin, result); done.code != 0)
+    if (const host::Finished done = call(attach, "CHECK", plugin.value("type", ""), plugin, result); done.code != 0)
       return words_of(plugin, done);
   return "";
 }

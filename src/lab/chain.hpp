@@ -15,7 +15,7 @@ struct Attach {
   std::vector<std::string> path;  // where plugins are
   std::string server_netns;       // where they run
   std::string container;
-  std::string pod_netns;  // a path
+  std::string pod_netns;  // a path; empty: it is gone
   std::string interface;
   std::string arguments;  // CNI_ARGS
 };

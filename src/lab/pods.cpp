@@ -171,7 +171,7 @@ Attach attach_of(const Plan& plan, const State& state, const Pod& pod, const Pod
           {(state.folder() / "plugins").string(), kPlugins},
           plan.netns(pod.server),
           fmt::format("{}-{}", plan.name, pod.name),
-          "/run/netns/" + plan.netns(pod.name),
+          fs::exists("/run/netns/" + plan.netns(pod.name)) ? "/run/netns/" + plan.netns(pod.name) : "",
           interface.name,
           fmt::format("IgnoreUnknown=1;K8S_POD_NAMESPACE={};K8S_POD_NAME={}", pod.tenant, pod.name)};
 }

@@ -38,7 +38,7 @@ class Page {
         "# TYPE weft_sim_interval_seconds gauge\n"
         "# HELP weft_sim_interval_seconds Simulated time that a second of these samples stands for.\n"
         "weft_sim_interval_seconds {} 0\n",
-        static_cast<double>(interval_) * 1e-12);
+        static_cast<double>(interval_) / 1e12);
   }
 
   // What was counted up to the end of an interval.
