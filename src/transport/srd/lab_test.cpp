@@ -200,7 +200,9 @@ TEST(SrdLab, WrongHintsCostLittle) {
 }
 
 TEST(SrdLab, AnIncastIsPacedToTheReceiver) {
-  for (const LabConfig& lab : {lab_of(1500), drawn(4), drawn(10), drawn(28)}) {
+  // 13, 14, 24 and 27 are long ways, of which each sender's share is found from a few round trips.
+  for (const LabConfig& lab :
+       {lab_of(1500), drawn(4), drawn(10), drawn(13), drawn(14), drawn(24), drawn(27), drawn(28)}) {
     const Incast out = incast(lab);
     EXPECT_LE(out.of_ideal, 1.15) << name_of(lab);
     EXPECT_LE(out.resent, 20) << name_of(lab);

@@ -17,6 +17,7 @@ constexpr std::uint32_t kNotCredible = 8;  // times what the driver said: so lon
 constexpr std::uint32_t kLookEvery = 256;  // round trips between two looks at the least of them
 constexpr std::uint32_t kAll = 1u << 20;   // parts that loss is counted in
 constexpr std::uint32_t kMostTrips = 64;
+constexpr std::uint32_t kQuick = 8;  // where nothing waits, an incast's window grows by that part in a round trip
 
 }  // namespace
 
@@ -101,7 +102,15 @@ void Srd::end_epoch(Sender& sender, std::uint32_t now) {
       const auto scaled = static_cast<std::uint32_t>(std::uint64_t{sender.window} * fine / rtt);
       sender.window = std::max(scaled, sender.window * (100 - config_.most_cut) / 100);
     }
-    sender.window = std::clamp(sender.window + step_of(sender, now), least_window(sender), sender.most);
+    std::uint32_t step = step_of(sender, now);
+    if (sender.drops && !sender.starting && sender.fan_in > 1) {
+      // Of a window that many share, each has little: steps of packets take hundreds of round trips to fill a long way.
+      // So the step follows what the queue says, long where nothing waits, short where as much does as is fine.
+      const std::uint64_t room = fine - std::min(fine, rtt);
+      const std::uint64_t quick = sender.window * room * trips_of(sender, now) / (kQuick * sender.target + 1);
+      step = std::max(step, static_cast<std::uint32_t>(std::min<std::uint64_t>(quick, sender.window)));
+    }
+    sender.window = std::clamp(sender.window + step, least_window(sender), sender.most);
     if (sender.drops) look_at_least(sender);
   }
   sender.epoch_acked = sender.epoch_rtt = sender.epoch_samples = 0;
@@ -175,6 +184,10 @@ void Srd::look_at_least(Sender& sender) {
 void Srd::change_fan_in(Instant now, Sender& sender, std::uint16_t fan_in) {
   const Instant wait = sender.paced_until - now;
   if (sender.drops && wait > 0 && fan_in < sender.fan_in) sender.paced_until = now + wait / sender.fan_in * fan_in;
+  // Who did not know of the others has counted for itself; what it had in flight it need not give up at once. Half of
+  // it: much of what all sent together was lost.
+  if (sender.drops && sender.starting && sender.fan_in == 1)
+    sender.window = std::clamp(sender.window * fan_in / 2, sender.window, std::max(sender.window, sender.most));
   sender.fan_in = fan_in;
   set_allowed(sender);
 }
