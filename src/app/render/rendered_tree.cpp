@@ -22,7 +22,7 @@ struct Listed {
   std::string target;
   std::set<std::string> digests;  // two while a run is under way: of what is there, and of what will be
 };
-using Listing = std::map<std::string, Listed>;  // by path
+using ListedFiles = std::map<std::string, Listed>;  // by path
 
 std::string digest_of(const std::string& text) {
   experiment::Fingerprint fingerprint;
@@ -56,8 +56,8 @@ bool stays_below(const fs::path& path) {
 }
 
 // "digest target path" in each line.
-Listing read_listing(const fs::path& directory) {
-  Listing listing;
+ListedFiles read_listing(const fs::path& directory) {
+  ListedFiles listing;
   std::istringstream lines(read(directory / kRenderedList).value_or(""));
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
@@ -72,7 +72,7 @@ Listing read_listing(const fs::path& directory) {
   return listing;
 }
 
-std::string text_of(const Listing& listing) {
+std::string text_of(const ListedFiles& listing) {
   std::string text =
       "# written by weft render: digest, target and path of each file; what differs is not overwritten\n";
   for (const auto& [path, listed] : listing)
@@ -81,7 +81,7 @@ std::string text_of(const Listing& listing) {
 }
 
 // Nothing is there, or what weft wrote.
-bool may_replace(const fs::path& directory, const Listing& listing, const std::string& path) {
+bool may_replace(const fs::path& directory, const ListedFiles& listing, const std::string& path) {
   std::error_code fault;
   const fs::file_status there = fs::symlink_status(directory / path, fault);
   if (!fs::exists(there)) return true;
@@ -94,7 +94,7 @@ bool may_replace(const fs::path& directory, const Listing& listing, const std::s
 }  // namespace
 
 TreeChange write_tree(const fs::path& directory, const std::string& target, const std::vector<render::File>& files) {
-  Listing listing = read_listing(directory);
+  ListedFiles listing = read_listing(directory);
   TreeChange change;
   std::set<std::string> made;
   for (const render::File& file : files) {
