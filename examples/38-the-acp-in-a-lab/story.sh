@@ -35,8 +35,8 @@ say "the same as a network on this machine: weft lab up"
 "$weft" lab up cluster.weft.yaml --lab $lab --timeout 120
 cmp "$out/leaf0/frr.conf" "/run/weft/$lab/leaf0/frr.conf" || fail "the lab starts from other files"
 say "between the units, over four spines: weft lab traffic"
-carries 20 s0 s2 tcp || fail "TCP does not get through"
-carries 20 s0 s2 srd || fail "SRD does not get through"
+carries 100 s0 s2 tcp || fail "TCP does not get through"
+carries 100 s0 s2 srd || fail "SRD does not get through"
 say "pods of two tenants, on the same servers: weft lab pod add"
 for pod in "a0 research s0" "b0 production s0" "a1 research s2" "b1 production s2"; do
   read -r name tenant server <<<"$pod"
@@ -53,8 +53,8 @@ carries 5 a0 a1 srd || fail "SRD does not get through between pods"
 say "a spine dies, and says so: weft lab fail switch spine0"
 "$weft" lab fail --lab $lab switch spine0
 sleep 2
-carries 20 s0 s2 tcp || fail "TCP does not get round a dead spine"
-carries 20 s0 s2 srd || fail "SRD does not get round a dead spine"
+carries 100 s0 s2 tcp || fail "TCP does not get round a dead spine"
+carries 100 s0 s2 srd || fail "SRD does not get round a dead spine"
 reaches a0 a1-pf1 || fail "pods do not get round a dead spine"
 "$weft" lab heal --lab $lab
 for _ in $(seq 100); do
