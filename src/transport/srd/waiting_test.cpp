@@ -184,6 +184,7 @@ TEST(SrdWaiting, AReadIsGivenThePeersPatienceBesidesOurs) {
   ASSERT_TRUE(srd.post(0, 0, {Op::read, 1, 5000, 0, 7}));
   sent(srd, 0);
   srd.handle(kRoundTrip, 0, PacketType::ack, 0, ack_of(1));
+  EXPECT_TRUE(sent(srd, kRoundTrip).empty());
   EXPECT_EQ(srd.next_wake(0), kRoundTrip + 2 * config.give_up);
   sent(srd, kRoundTrip + 2 * config.give_up - 1);
   EXPECT_TRUE(srd.completions().empty());
