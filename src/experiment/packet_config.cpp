@@ -25,7 +25,7 @@ constexpr std::size_t kMostServices = sim::kMostClasses - kFirstService;
 constexpr std::int64_t kPicosecondsPerMetre = 5000;  // light in a cable
 
 std::uint32_t u32(std::int64_t n) { return static_cast<std::uint32_t>(n); }
-std::int64_t or_zero(const std::optional<Duration>& time) { return time.value_or(Duration(0)).count(); }
+Duration or_zero(const std::optional<Duration>& time) { return time.value_or(Duration(0)); }
 std::uint32_t percent(Share share) { return u32(share.count() / 10'000); }
 
 transport::SrdConfig srd_config(const model::TransportSpec& spec) {
@@ -44,7 +44,7 @@ transport::SrdConfig srd_config(const model::TransportSpec& spec) {
   srd.reorder = or_zero(spec.reorder);
   srd.rto = or_zero(spec.rto);
   srd.not_ready_wait = or_zero(spec.not_ready_wait);
-  srd.give_up = spec.give_up.count();
+  srd.give_up = spec.give_up;
   srd.receive_messages = u32(spec.receive_messages);
   srd.tell_writes = true;
   return srd;
@@ -92,9 +92,9 @@ transport::RoceConfig roce_config(const model::TransportSpec& spec) {
   roce.window = u32(own.window.value_or(0));
   roce.ack_timeout = or_zero(own.ack_timeout);
   roce.retries = u32(own.retries);
-  roce.cnp_interval = own.cnp_interval.count();
-  roce.alpha_timer = own.alpha_timer.count();
-  roce.increase_timer = own.increase_timer.count();
+  roce.cnp_interval = own.cnp_interval;
+  roce.alpha_timer = own.alpha_timer;
+  roce.increase_timer = own.increase_timer;
   roce.increase_bytes = static_cast<std::uint64_t>(own.increase_bytes.count());
   roce.fast_recovery = u32(own.fast_recovery);
   roce.additive_rate = static_cast<std::uint64_t>(own.additive_rate.value_or(Bandwidth(0)).count());
@@ -128,15 +128,15 @@ transport::TcpConfig tcp_config(const model::TransportSpec& spec) {
   tcp.connections = u32(own.connections);
   tcp.initial_window = u32(own.initial_window);
   tcp.receive_window = u32(own.receive_window.count());
-  tcp.rto_min = own.rto_min.count();
-  tcp.timer_least = own.timer_least.count();
-  tcp.delayed_ack = own.delayed_ack.count();
+  tcp.rto_min = own.rto_min;
+  tcp.timer_least = own.timer_least;
+  tcp.delayed_ack = own.delayed_ack;
   tcp.tail_probe = own.tail_probe;
   tcp.pacing = own.pacing;
   tcp.ecn = own.ecn;
   tcp.idle_restart = own.idle_restart;
   tcp.plb_rounds = u32(own.plb_rounds);
-  tcp.give_up = spec.give_up.count();
+  tcp.give_up = spec.give_up;
   return tcp;
 }
 
@@ -167,7 +167,7 @@ transport::UetConfig uet_config(const model::TransportSpec& spec, bool trimming)
   uet.proportional = u32(own.proportional);
   uet.fair = u32(own.fair);
   uet.rto = or_zero(own.rto);
-  uet.give_up = spec.give_up.count();
+  uet.give_up = spec.give_up;
   return uet;
 }
 
@@ -177,7 +177,7 @@ void set_failover(sim::SimConfig& config, const model::TransportSpec& spec) {
   config.failover = spec.failover.value_or(spec.give_up).count();
   if (!spec.failover) return;
   config.stack.for_each([&](const transport::Description&, auto& own) {
-    if constexpr (requires { own.give_up; }) own.give_up = config.failover;
+    if constexpr (requires { own.give_up; }) own.give_up = Duration(config.failover);
   });
 }
 
@@ -225,7 +225,7 @@ sim::ExactConfig exact_config(const model::Cluster& cluster) {
     exact.headroom_latency = std::max<std::int64_t>(1, switching.headroom_for->count() * kPicosecondsPerMetre / 1000);
   exact.reaction = switching.reaction.count();
   exact.nic_buffer = switching.nic_buffer.count();
-  exact.watchdog = or_zero(switching.watchdog);
+  exact.watchdog = or_zero(switching.watchdog).count();
   return exact;
 }
 
@@ -349,7 +349,7 @@ sim::SimConfig packet_config(const model::Cluster& cluster, std::span<const Traf
   config.flowlet_gap = switching.flowlet_gap.count();
   config.load_interval = switching.load_interval.count();
   config.pins = config.stack.roce.qps;
-  config.fast_cnp = or_zero(transport.rocev2.fast_cnp);
+  config.fast_cnp = or_zero(transport.rocev2.fast_cnp).count();
   config.balance = transport.balance;
   config.exact = exact_config(cluster);
   set_failover(config, transport);

@@ -37,14 +37,14 @@ TEST(PacketConfig, SrdIsAsTheFileSays) {
   EXPECT_EQ(srd.ack_every, 9u);
   EXPECT_EQ(srd.bad_marks, 4u);
   EXPECT_EQ(srd.window, 33u);
-  EXPECT_EQ(srd.delay_target, 5'000'000);
+  EXPECT_EQ(srd.delay_target.count(), 5'000'000);
   EXPECT_EQ(srd.increase, 6u);
   EXPECT_EQ(srd.trim_cut, 50u);
   EXPECT_EQ(srd.most_cut, 30u);
-  EXPECT_EQ(srd.reorder, 11'000'000);
-  EXPECT_EQ(srd.rto, 12'000'000);
-  EXPECT_EQ(srd.not_ready_wait, 13'000'000);
-  EXPECT_EQ(srd.give_up, 14'000'000'000);
+  EXPECT_EQ(srd.reorder.count(), 11'000'000);
+  EXPECT_EQ(srd.rto.count(), 12'000'000);
+  EXPECT_EQ(srd.not_ready_wait.count(), 13'000'000);
+  EXPECT_EQ(srd.give_up.count(), 14'000'000'000);
   EXPECT_EQ(srd.receive_messages, 15u);
   EXPECT_EQ(config_with({"transport.balance=ecmp"}).stack.srd.paths, 1u) << "switches do not look at the path";
 }
@@ -94,11 +94,11 @@ TEST(PacketConfig, RoceIsAsTheFileSays) {
   EXPECT_EQ(roce.recovery, transport::RoceConfig::Recovery::selective);
   EXPECT_EQ(roce.control, transport::RoceConfig::Control::none);
   EXPECT_EQ(roce.window, 44u);
-  EXPECT_EQ(roce.ack_timeout, 5'000'000);
+  EXPECT_EQ(roce.ack_timeout.count(), 5'000'000);
   EXPECT_EQ(roce.retries, 6u);
-  EXPECT_EQ(roce.cnp_interval, 7'000'000);
-  EXPECT_EQ(roce.alpha_timer, 8'000'000);
-  EXPECT_EQ(roce.increase_timer, 9'000'000);
+  EXPECT_EQ(roce.cnp_interval.count(), 7'000'000);
+  EXPECT_EQ(roce.alpha_timer.count(), 8'000'000);
+  EXPECT_EQ(roce.increase_timer.count(), 9'000'000);
   EXPECT_EQ(roce.increase_bytes, 10'000u);
   EXPECT_EQ(roce.fast_recovery, 4u);
   EXPECT_EQ(roce.additive_rate, 1'000'000'000u);
@@ -122,15 +122,15 @@ TEST(PacketConfig, TcpIsAsTheFileSays) {
   EXPECT_EQ(tcp.connections, 3u);
   EXPECT_EQ(tcp.initial_window, 11u);
   EXPECT_EQ(tcp.receive_window, 100'000u);
-  EXPECT_EQ(tcp.rto_min, 3'000'000'000);
-  EXPECT_EQ(tcp.timer_least, 2'000'000'000);
-  EXPECT_EQ(tcp.delayed_ack, 1'000'000'000);
+  EXPECT_EQ(tcp.rto_min.count(), 3'000'000'000);
+  EXPECT_EQ(tcp.timer_least.count(), 2'000'000'000);
+  EXPECT_EQ(tcp.delayed_ack.count(), 1'000'000'000);
   EXPECT_FALSE(tcp.tail_probe);
   EXPECT_TRUE(tcp.pacing);
   EXPECT_TRUE(tcp.ecn);
   EXPECT_TRUE(tcp.idle_restart);
   EXPECT_EQ(tcp.plb_rounds, 4u);
-  EXPECT_EQ(tcp.give_up, 14'000'000'000);
+  EXPECT_EQ(tcp.give_up.count(), 14'000'000'000);
 }
 
 TEST(PacketConfig, UetIsAsTheFileSays) {
@@ -146,19 +146,19 @@ TEST(PacketConfig, UetIsAsTheFileSays) {
   EXPECT_EQ(uet.ack_bytes, 9000u);
   EXPECT_EQ(uet.recycle, 5u);
   EXPECT_EQ(uet.most_window, 120u);
-  EXPECT_EQ(uet.target_delay, 4'000'000);
+  EXPECT_EQ(uet.target_delay.count(), 4'000'000);
   EXPECT_EQ(uet.proportional, 6u);
   EXPECT_EQ(uet.fair, 11u);
-  EXPECT_EQ(uet.rto, 13'000'000);
-  EXPECT_EQ(uet.give_up, 14'000'000'000);
+  EXPECT_EQ(uet.rto.count(), 13'000'000);
+  EXPECT_EQ(uet.give_up.count(), 14'000'000'000);
 }
 
 TEST(PacketConfig, FailoverShortensThePatienceOfAll) {
   const sim::SimConfig config = config_with({"transport.give_up=14ms", "transport.failover=3ms"});
   EXPECT_EQ(config.give_up, 14'000'000'000);
   EXPECT_EQ(config.failover, 3'000'000'000);
-  EXPECT_EQ(config.stack.srd.give_up, config.failover);
-  EXPECT_EQ(config.stack.tcp.give_up, config.failover);
+  EXPECT_EQ(config.stack.srd.give_up.count(), config.failover);
+  EXPECT_EQ(config.stack.tcp.give_up.count(), config.failover);
   EXPECT_EQ(config_with({"transport.give_up=14ms"}).failover, 14'000'000'000);
 }
 

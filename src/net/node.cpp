@@ -22,8 +22,8 @@ transport::SrdConfig srd_config(std::size_t datagram) {
   srd.payload = static_cast<std::uint32_t>(datagram - kAroundPayload);
   srd.header = transport::kWireHeader;
   srd.drops = true;
-  srd.base_rtt = kGuessedRoundTrip;
-  srd.packet_time = static_cast<std::int64_t>(datagram) * 8 * 1000 * 1'000'000'000 / kGuessedRate;
+  srd.base_rtt = Duration(kGuessedRoundTrip);
+  srd.packet_time = Duration(static_cast<std::int64_t>(datagram) * 8 * 1000 * 1'000'000'000 / kGuessedRate);
   srd.burst = 16;
   return srd;
 }

@@ -284,8 +284,8 @@ TEST_F(Tshark, SeesThePartsOfASplitRoceMessage) {
 struct TcpTalk {
   explicit TcpTalk(const std::vector<std::uint64_t>& sizes, std::uint32_t lose_nth = 0) {
     transport::TcpConfig config;
-    config.base_rtt = 4'400'000;
-    config.rto_min = 1'000'000'000;
+    config.base_rtt = Duration(4'400'000);
+    config.rto_min = Duration(1'000'000'000);
     numbers.tcp = config;
     transport::TestingWire<transport::Tcp> net({}, config);
     std::uint32_t count = 0;

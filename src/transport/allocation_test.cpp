@@ -66,8 +66,8 @@ void expect_none(const Config& config, bool reads = false) {
 SrdConfig srd_config() {
   SrdConfig config;
   config.payload = 1000;
-  config.packet_time = 100'000;
-  config.base_rtt = kMicrosecond;
+  config.packet_time = Duration(100'000);
+  config.base_rtt = Duration(kMicrosecond);
   return config;
 }
 
@@ -79,9 +79,9 @@ TEST(Allocation, ASteadyTransferOfRoceHasNone) {
   for (const auto recovery : {RoceConfig::Recovery::go_back_n, RoceConfig::Recovery::selective}) {
     RoceConfig config;
     config.mtu = 1000;
-    config.packet_time = 100'000;
-    config.base_rtt = kMicrosecond;
-    config.ack_timeout = 100 * kMicrosecond;
+    config.packet_time = Duration(100'000);
+    config.base_rtt = Duration(kMicrosecond);
+    config.ack_timeout = Duration(100 * kMicrosecond);
     config.recovery = recovery;
     expect_none<Roce>(config);
   }
@@ -91,9 +91,9 @@ TEST(Allocation, ASteadyTransferOfTcpHasNone) {
   for (const auto control : {TcpConfig::Control::cubic, TcpConfig::Control::dctcp}) {
     TcpConfig config;
     config.mtu = 1000 + config.headers;
-    config.base_rtt = kMicrosecond;
-    config.rto_min = 1000 * kMicrosecond;
-    config.timer_least = 100 * kMicrosecond;
+    config.base_rtt = Duration(kMicrosecond);
+    config.rto_min = Duration(1000 * kMicrosecond);
+    config.timer_least = Duration(100 * kMicrosecond);
     config.control = control;
     expect_none<Tcp>(config);
   }
@@ -102,8 +102,8 @@ TEST(Allocation, ASteadyTransferOfTcpHasNone) {
 TEST(Allocation, ASteadyTransferOfUetHasNone) {
   UetConfig config;
   config.payload = 1000;
-  config.packet_time = 100'000;
-  config.base_rtt = kMicrosecond;
+  config.packet_time = Duration(100'000);
+  config.base_rtt = Duration(kMicrosecond);
   expect_none<Uet>(config);
 }
 

@@ -17,7 +17,7 @@ constexpr Instant kMillisecond = 1000 * kMicrosecond;
 TcpConfig tcp_config(std::uint16_t generation = 1) {
   TcpConfig config;
   config.mtu = 1052;  // segments of 1000 bytes
-  config.base_rtt = 4'400'000;
+  config.base_rtt = Duration(4'400'000);
   config.connections = 2;
   config.generation = generation;
   return config;
@@ -26,10 +26,10 @@ TcpConfig tcp_config(std::uint16_t generation = 1) {
 RoceConfig roce_config(std::uint16_t generation = 1) {
   RoceConfig config;
   config.mtu = 1024;
-  config.packet_time = 80 * 1086;
-  config.base_rtt = 4'400'000;
-  config.ack_timeout = kMillisecond;
-  config.give_up = 8 * kMillisecond;
+  config.packet_time = Duration(80 * 1086);
+  config.base_rtt = Duration(4'400'000);
+  config.ack_timeout = Duration(kMillisecond);
+  config.give_up = Duration(8 * kMillisecond);
   config.generation = generation;
   return config;
 }
@@ -37,8 +37,8 @@ RoceConfig roce_config(std::uint16_t generation = 1) {
 UetConfig uet_config(std::uint16_t generation = 1) {
   UetConfig config;
   config.payload = 1024;
-  config.packet_time = 80 * 1088;
-  config.base_rtt = 4'400'000;
+  config.packet_time = Duration(80 * 1088);
+  config.base_rtt = Duration(4'400'000);
   config.generation = generation;
   return config;
 }
@@ -108,7 +108,7 @@ TEST(Restart, OfTheReceiverRoceLearnsWhenItsRetriesRunOut) {
 TcpConfig impatient_tcp(std::uint16_t generation = 1, std::uint32_t connections = 1) {
   TcpConfig config = tcp_config(generation);
   config.connections = connections;
-  config.give_up = kMillisecond;
+  config.give_up = Duration(kMillisecond);
   return config;
 }
 

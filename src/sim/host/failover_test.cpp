@@ -41,8 +41,9 @@ SimConfig config_of(Protocol protocol = Protocol::srd) {
   config.full_packet = config.stack.longest_packet();
   config.failover = kSilence;
   config.give_up = 20 * kSilence;
-  config.stack.srd.give_up = config.stack.roce.give_up = config.stack.tcp.give_up = config.stack.uet.give_up = kSilence;
-  config.stack.roce.ack_timeout = kSilence / 8;
+  config.stack.srd.give_up = config.stack.roce.give_up = config.stack.tcp.give_up = config.stack.uet.give_up =
+      Duration(kSilence);
+  config.stack.roce.ack_timeout = Duration(kSilence / 8);
   return config;
 }
 
@@ -245,7 +246,7 @@ RC_GTEST_PROP(Failover, WhateverGoesDownForAWhileEverythingComesOnce, ()) {
   const auto outages = *rc::gen::inRange<std::uint32_t>(1, 4);
   SimConfig config = config_of(protocol);
   if (protocol == Protocol::srd) config.verbs = {*rc::gen::element(transport::Op::send, transport::Op::read)};
-  config.stack.tcp.rto_min = kSilence / 8;
+  config.stack.tcp.rto_min = Duration(kSilence / 8);
   config.give_up = 1000 * kSilence;
   const auto result = run(two_planes(), {{0, 32}, {32, 0}, {9, 1}, {63, 2}}, config, [&](PacketSim& engine) {
     for (std::uint32_t i = 0; i < outages; ++i) {

@@ -78,7 +78,7 @@ TEST(Balance, GlobalFlowletsSeeTheNextSwitch) {
       config.load_interval = 1'000'000;
       PacketSim sim(built.fabric, config);
       for (std::uint32_t i = 0; i < 4; ++i)
-        sim.start_raw(16 + i, {.peer = 8 + i, .packets = 2000, .bytes = 4086, .interval = 4150 * 90});
+        sim.start_raw(16 + i, {.peer = 8 + i, .packets = 2000, .bytes = 4086, .interval = Duration(4150 * 90)});
       std::vector<Flow> flows;
       for (std::uint32_t i = 0; i < 4; ++i) flows.push_back({i, 12 + i, 500 * 4086, 20'000'000});
       sum += run_on(sim, flows).last();

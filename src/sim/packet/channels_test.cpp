@@ -153,7 +153,7 @@ TEST(Channels, ShareTheWeightOfTheirClassAndTakeTurns) {
   config.exact.class_of[static_cast<std::size_t>(PacketType::raw)] = 3;
   config.exact.weight = {0, 3, 3, 1};
   PacketSim sim(nine_groups("minimal").fabric, config);
-  sim.start_raw(1, {.peer = 3, .packets = 4'000, .bytes = 4086, .interval = 83'000});  // its whole line
+  sim.start_raw(1, {.peer = 3, .packets = 4'000, .bytes = 4086, .interval = Duration(83'000)});  // its whole line
   const Outcome outcome = run_queue_pairs(sim, {{0, 2, kBytes, 0}, {14, 3, kBytes, 0}});
   // Three eighths of 400 Gb/s each: 20 ps a byte at full rate.
   const double alone = static_cast<double>(kBytes) * 20 * config.full_packet / config.payload();

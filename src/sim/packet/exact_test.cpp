@@ -116,7 +116,7 @@ TEST(ExactPorts, CreditsNeverDrop) {
 // Packets of an open-loop source, from each of these hosts to host 0 at line rate.
 void flood(PacketSim& sim, std::initializer_list<std::uint32_t> from, std::uint64_t packets) {
   for (const std::uint32_t host : from)
-    sim.start_raw(host, {.peer = 0, .packets = packets, .bytes = 4086, .interval = 4150 * 80, .paths = 16});
+    sim.start_raw(host, {.peer = 0, .packets = packets, .bytes = 4086, .interval = Duration(4150 * 80), .paths = 16});
 }
 
 // One host takes a tenth of its line rate. The pause reaches the leaf, then those who send to it; nothing is lost, and
@@ -152,7 +152,8 @@ SimConfig weighted(std::uint32_t data, std::uint32_t raw) {
 // Both always waiting: raw streams of two sizes do not matter, bytes do.
 TEST(ExactPorts, WeightsShareTheWire) {
   PacketSim sim(fat_tree(), weighted(3, 1));
-  sim.start_raw(1, {.peer = 0, .packets = 100'000, .bytes = 1000, .interval = 20'000});  // four fifths of a line
+  sim.start_raw(1,
+                {.peer = 0, .packets = 100'000, .bytes = 1000, .interval = Duration(20'000)});  // four fifths of a line
   const Outcome outcome = run_on(sim, {{2, 0, 4'086'000, 0}});
   // The wire into host 0 gives the message three quarters, less what its window cannot fill.
   const double alone = 4'150'000.0 * 80;
@@ -164,7 +165,7 @@ TEST(ExactPorts, WeightsShareTheWire) {
 TEST(ExactPorts, WhoHadTheWireAloneOwesNothing) {
   PacketSim sim(fat_tree(), weighted(1, 1));
   for (const std::uint32_t host : {1u, 3u})
-    sim.start_raw(host, {.peer = 0, .packets = 10'000, .bytes = 4086, .interval = 400'000});
+    sim.start_raw(host, {.peer = 0, .packets = 10'000, .bytes = 4086, .interval = Duration(400'000)});
   const std::int64_t start = 1'000'000'000;
   const Outcome outcome = run_on(sim, {{2, 0, 4'086'000, start}});
   const double alone = 4'150'000.0 * 80;
@@ -225,7 +226,8 @@ TEST(ExactPorts, ADeadlockIsFoundAndNamed) {
       const std::uint32_t ends = sim.layout().endpoints();
       for (std::uint32_t i = 0; i < ends; ++i)
         for (const std::uint32_t by : {ends / 5, 2 * ends / 5, 3 * ends / 5 + 7})
-          sim.start_raw(i, {.peer = (i + by) % ends, .packets = 2000, .bytes = 4086, .interval = 250'000, .paths = 16});
+          sim.start_raw(
+              i, {.peer = (i + by) % ends, .packets = 2000, .bytes = 4086, .interval = Duration(250'000), .paths = 16});
       return run_on(sim, {}).result;
     };
     const schedule::RunResult stuck = flooded(dragonfly.fabric);

@@ -21,10 +21,11 @@ constexpr std::uint32_t kFewestSamples = 16;  // that every link may have
 PacketSim::PacketSim(const fabric::Fabric& fabric, const SimConfig& config)
     : world_(fabric, config), config_(world_.config), layout_(world_.layout) {
   config_.stack.for_each([&](const transport::Description& each, auto& own) {
-    if constexpr (requires { own.longest_wait; }) own.longest_wait = longest_wait(each.data);
-    if constexpr (requires { own.drops; }) own.drops = own.longest_wait == 0 && (config_.fifo || !config_.trimming);
+    if constexpr (requires { own.longest_wait; }) own.longest_wait = Duration(longest_wait(each.data));
+    if constexpr (requires { own.drops; })
+      own.drops = own.longest_wait == Duration() && (config_.fifo || !config_.trimming);
   });
-  config_.stack.set_network(layout_.base_rtt(), layout_.slowest_packet(), config_.full_packet);
+  config_.stack.set_network(Duration(layout_.base_rtt()), Duration(layout_.slowest_packet()), config_.full_packet);
   config_.stack.seed = config_.seed;
   if (config_.exact.on) prepare_exact();
   if (config_.exact.is_scheduled()) prepare_scheduled();

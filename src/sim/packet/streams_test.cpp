@@ -27,7 +27,7 @@ SimConfig two_services(std::uint32_t rdma_weight, std::uint32_t tcp_weight) {
   config.stack.used = 0;
   for (const Protocol protocol : config.streams) config.stack.use(protocol);
   config.stack.roce.control = transport::RoceConfig::Control::none;
-  config.stack.tcp.rto_min = 1'000'000'000;
+  config.stack.tcp.rto_min = Duration(1'000'000'000);
   config.header = config.stack.shortest_header();
   config.full_packet = config.stack.longest_packet();
   config.trimming = false;

@@ -81,13 +81,13 @@ TEST(Roce, AnUnloadedTransferTakesAsLongAsTheArithmeticSays) {
   for (const std::uint32_t mtu : {1024u, 2048u, 4096u}) {
     RoceConfig config = roce_config();
     config.mtu = mtu;
-    config.packet_time = packet_time_at(config, 100'000'000'000);
+    config.packet_time = Duration(packet_time_at(config, 100'000'000'000));
     RoceNet net(2, config);
     const std::uint32_t packets = 1000;
     net.post(0, {Op::send, 1, std::uint64_t{packets} * mtu, 7, 99});
     net.run();
     // Every packet over the wire, the last one through the port as well, the way there, the way back.
-    EXPECT_EQ(net.done_at(), (packets + 1) * config.packet_time + 2 * kDelay);
+    EXPECT_EQ(net.done_at(), (packets + 1) * config.packet_time.count() + 2 * kDelay);
     EXPECT_EQ(net[0].counters().data_resent, 0u);
   }
 }
@@ -314,8 +314,8 @@ TEST(Roce, ShortTimeoutsDoubleUntilTheUsualOne) {
 
 TEST(Roce, PacketsOfAFormerConnectionAreIgnored) {
   RoceConfig config = roce_config();
-  config.give_up = 300 * kMicrosecond;
-  config.ack_timeout = 100 * kMicrosecond;
+  config.give_up = Duration(300 * kMicrosecond);
+  config.ack_timeout = Duration(100 * kMicrosecond);
   RoceNet net(2, config);
   std::vector<Transmit> kept;
   net.deliver = [&](Transmit& packet) {
@@ -395,7 +395,7 @@ TEST(Roce, AQueuePairThatIsFarAheadOfAnotherWaitsAndLosesNothing) {
   RoceConfig config = roce_config();
   config.qps = 2;
   config.split = true;
-  config.ack_timeout = 500 * kMicrosecond;
+  config.ack_timeout = Duration(500 * kMicrosecond);
   RoceNet net(2, config);
   net.checking = false;
   net.deliver = [&](Transmit& packet) { return packet.header.path == 0 || net.now() > 2000 * kMicrosecond; };

@@ -27,8 +27,8 @@ inline Instant packet_time_at(const RoceConfig& config, std::uint64_t bits_per_s
 inline RoceConfig roce_config() {
   RoceConfig config;
   config.mtu = 1024;
-  config.packet_time = packet_time_at(config, 100'000'000'000);
-  config.base_rtt = 2 * (kDelay + config.packet_time);
+  config.packet_time = Duration(packet_time_at(config, 100'000'000'000));
+  config.base_rtt = Duration(2 * (kDelay + config.packet_time.count()));
   return config;
 }
 
@@ -57,12 +57,12 @@ class RedSwitch : public TestingClock {
     Port& port = ports_[endpoint];
     look(port);
     return port.area / static_cast<double>(now_ - port.began) * (config_.mtu + config_.header) /
-           static_cast<double>(config_.packet_time);
+           static_cast<double>(config_.packet_time.count());
   }
 
  protected:
   // A NIC has the next packet at hand while it sends one.
-  Instant ready(std::uint32_t endpoint) const { return wires_[endpoint] - config_.packet_time + 1; }
+  Instant ready(std::uint32_t endpoint) const { return wires_[endpoint] - config_.packet_time.count() + 1; }
 
   void enter(Transmit packet, bool is_ack) {
     if (is_ack) {
@@ -78,7 +78,7 @@ class RedSwitch : public TestingClock {
     Port& port = ports_[packet.header.destination];
     look(port);
     const std::int64_t queue =
-        std::max<Instant>(0, port.busy - now_) * (config_.mtu + config_.header) / config_.packet_time;
+        std::max<Instant>(0, port.busy - now_) * (config_.mtu + config_.header) / config_.packet_time.count();
     const double share = static_cast<double>(queue - marking.from) / static_cast<double>(marking.to - marking.from);
     if (queue > marking.to || (queue > marking.from && random_.below(1'000'000) < marking.most * share * 10'000))
       packet.flags |= kMarked;
@@ -95,7 +95,9 @@ class RedSwitch : public TestingClock {
     double area = 0;  // of the queue over time, ps^2
   };
 
-  Instant time_of(std::uint32_t bytes) const { return config_.packet_time * bytes / (config_.mtu + config_.header); }
+  Instant time_of(std::uint32_t bytes) const {
+    return config_.packet_time.count() * bytes / (config_.mtu + config_.header);
+  }
 
   void look(Port& port) const {
     const auto dt = static_cast<double>(now_ - port.looked);

@@ -193,8 +193,8 @@ TEST(SrdLab, WrongHintsCostLittle) {
   for (const auto& [longer, slower] : {std::pair{100, 1}, {-100, 1}, {1, 100}, {1, -100}, {100, 100}, {-100, -100}}) {
     SrdConfig srd = Lab::srd_of(lab);
     const auto scaled = [](Instant time, int by) { return by > 0 ? time * by : time / -by; };
-    srd.base_rtt = scaled(srd.base_rtt, longer);
-    srd.packet_time = scaled(srd.packet_time, slower);
+    srd.base_rtt = Duration(scaled(srd.base_rtt.count(), longer));
+    srd.packet_time = Duration(scaled(srd.packet_time.count(), slower));
     EXPECT_GE(stream(lab, srd, lab.capacity()).percent, 0.9 * right) << longer << " " << slower;
   }
 }

@@ -39,7 +39,7 @@ void Srd::miss(Sender& sender, std::uint32_t sequence) {
 
 // By how much a later packet may overtake.
 std::int32_t Srd::tolerance(const Sender& sender) const {
-  if (!sender.drops || config_.reorder > 0) return static_cast<std::int32_t>(reorder_);
+  if (!sender.drops || config_.reorder.count() > 0) return static_cast<std::int32_t>(reorder_);
   const std::uint32_t mean = std::max(mean_of(sender), base_of(sender));
   const std::uint32_t spread = std::max(mean / 4, sender.spread / (kMeanOf / 4));
   const std::int64_t most = (mean + spread) * std::int64_t{4u + sender.late} / 4 + longest_wait_;
@@ -55,8 +55,9 @@ void Srd::find_lost(Sender& sender) {
   const std::uint32_t mean = mean_of(sender);
   const std::int32_t most = tolerance(sender);
   const std::uint32_t base = base_of(sender);
-  const std::int32_t at_the_end =
-      config_.longest_wait > 0 ? most : std::min<std::int32_t>(most, sender.buried ? base : 2 * std::max(base, mean));
+  const std::int32_t at_the_end = config_.longest_wait.count() > 0
+                                      ? most
+                                      : std::min<std::int32_t>(most, sender.buried ? base : 2 * std::max(base, mean));
   std::int32_t patient = sender.next == sender.end ? at_the_end : most;
   // Before all waits for one, a copy is cheaper.
   if (sender.drops && sender.next - sender.una > kOpen * 3 / 4)
@@ -89,14 +90,15 @@ void Srd::find_lost(Sender& sender) {
 Instant Srd::patience(const Sender& sender) const {
   const Instant usual = (Instant{mean_of(sender)} << time_shift_) * (4 + sender.late) / 4;
   const Instant least =
-      2 * (config_.base_rtt + config_.packet_time * (sender.fan_in + config_.ack_every)) + config_.longest_wait;
-  return std::min(std::max(least, std::min(usual + usual / 2, config_.give_up >> 3)), longest_flight_);
+      2 * (config_.base_rtt.count() + config_.packet_time.count() * (sender.fan_in + config_.ack_every)) +
+      config_.longest_wait.count();
+  return std::min(std::max(least, std::min(usual + usual / 2, config_.give_up.count() >> 3)), longest_flight_);
 }
 
 // And once it was asked.
 Instant Srd::next_patience(const Sender& sender) const {
-  return std::max(config_.rto, std::min((Instant{mean_of(sender)} * 3 << time_shift_) * (4 + sender.late) / 4,
-                                        config_.give_up >> 3));
+  return std::max(config_.rto.count(), std::min((Instant{mean_of(sender)} * 3 << time_shift_) * (4 + sender.late) / 4,
+                                                config_.give_up.count() >> 3));
 }
 
 // What was taken for lost was only late. Packets sent twice say nothing of round trips: without this, a link at a
@@ -129,7 +131,7 @@ void Srd::time_out(Instant now, std::uint32_t index) {
     return;
   }
   // Who was asked nothing keeps silent: a read is given the peer's own patience besides ours.
-  const Instant limit = sender.first_message == kNone ? 2 * config_.give_up : config_.give_up;
+  const Instant limit = sender.first_message == kNone ? 2 * config_.give_up.count() : config_.give_up.count();
   if (now - sender.heard >= limit) {
     const Instant quiet = quiet_for(now, sender);
     if (sender.first_message != kNone || quiet >= limit) return fail(now, index);
@@ -153,7 +155,7 @@ void Srd::time_out(Instant now, std::uint32_t index) {
     if (sender.drops && sender.allowed == 1) be_less_eager(sender, true);
     sender.questions = static_cast<std::uint8_t>(questions_of(sender));
     sender.paced_until = now;
-    sender.deadline = std::min(now + next_patience(sender), sender.heard + config_.give_up);
+    sender.deadline = std::min(now + next_patience(sender), sender.heard + config_.give_up.count());
     return;
   }
   ++counters_.timeouts;
@@ -172,7 +174,7 @@ void Srd::time_out(Instant now, std::uint32_t index) {
   sender.questions = static_cast<std::uint8_t>(questions_of(sender));
   set_allowed(sender);
   sender.deadline = std::min(now + std::min(next_patience(sender) << std::min(6, sender.silent - 2), longest_flight_),
-                             sender.heard + config_.give_up);
+                             sender.heard + config_.give_up.count());
 }
 
 // ---- paths on which packets vanish
@@ -194,7 +196,7 @@ void Srd::bury(Sender& sender, std::uint32_t path) {
   ++counters_.paths_left;
   if (!sender.drops || failed >= 2) {
     sender.buried = true;
-    paths.entropy[path] = sender.fresh_entropy++;
+    take_other_entropy(sender, path);
   }
   paths.lag[path] = static_cast<std::uint8_t>(kUnproven | failed);
   paths.ready[path] = static_cast<std::uint16_t>(sender.turn + ((2u << failed) - 2) * config_.paths);

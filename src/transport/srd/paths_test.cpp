@@ -24,9 +24,9 @@ constexpr std::uint32_t kPaths = 4;
 SrdConfig config_of() {
   SrdConfig config;
   config.payload = 1000;
-  config.packet_time = kPacket;
-  config.base_rtt = 2 * kDelay + kPacket;
-  config.give_up = 100'000'000'000;
+  config.packet_time = Duration(kPacket);
+  config.base_rtt = Duration(2 * kDelay + kPacket);
+  config.give_up = Duration(100'000'000'000);
   return config;
 }
 

@@ -192,6 +192,7 @@ void Srd::finish(Instant now, Receiver& receiver, std::uint32_t* link) {
     while (*waiting != message.read) waiting = &reads_[*waiting].next;
     *waiting = read.next;
     reads_.give_back(message.read);
+    ask_again(read.sender);
     complete(read.tag, read.context, Completion::Kind::read_done);
   }
 }
@@ -248,7 +249,7 @@ void Srd::drop_silent_listener(Instant now, EndpointState& state) {
   Receiver& receiver = receivers_[state.listeners];
   state.listeners = receiver.listen_next;
   const auto silence = static_cast<Instant>(static_cast<std::uint32_t>(now >> kHeardShift) - receiver.heard);
-  if (silence <= (2 * config_.give_up >> kHeardShift) + 1) return;
+  if (silence <= (2 * config_.give_up.count() >> kHeardShift) + 1) return;
   forget(receiver);
   receiver.broken = true;
 }
@@ -282,7 +283,7 @@ void Srd::fill_ack(const EndpointState& state, Receiver& receiver, Transmit& out
 std::uint64_t Srd::underway_bytes() const {
   std::uint64_t bytes = 0;
   for (std::uint32_t i = 0; i < receivers_.size(); ++i)
-    bytes += packets_underway(receivers_[i], receive_messages_) * receivers_[i].payload;
+    if (receivers_.has(i)) bytes += packets_underway(receivers_[i], receive_messages_) * receivers_[i].payload;
   return bytes;
 }
 

@@ -11,18 +11,23 @@ namespace weft::transport {
 namespace {
 
 constexpr std::uint32_t kNoPath = 0xFF;
-// The first zero from `at` on, around the end; kNoPath when there is none. Eight bytes at a time: in a word, the
-// lowest byte that this finds is a zero, whatever the bytes above it are.
-template <std::size_t kSize>
-std::uint32_t first_zero(const std::uint8_t (&bytes)[kSize], std::uint32_t at) {
+
+std::uint64_t word_of(const std::uint8_t* bytes) {
+  std::uint64_t word;
+  std::memcpy(&word, bytes, sizeof word);
+  return word;
+}
+
+// The first zero of so many bytes from `at` on, around the end; kNoPath when there is none. Eight bytes at a time,
+// word_at(first of them): in a word, the lowest byte that this finds is a zero, whatever the bytes above it are.
+template <std::uint32_t kSize, class WordAt>
+std::uint32_t first_zero(std::uint32_t at, WordAt word_at) {
   static_assert(std::endian::native == std::endian::little && kSize % 8 == 0);
   constexpr std::uint64_t kOnes = 0x0101010101010101u;
   std::uint64_t skipped = (std::uint64_t{1} << at % 8 * 8) - 1;
   for (std::uint32_t i = 0; i <= kSize / 8; ++i, skipped = 0) {
     const std::uint32_t from = (at / 8 + i) * 8 % kSize;
-    std::uint64_t word;
-    std::memcpy(&word, bytes + from, sizeof word);
-    word |= skipped;
+    const std::uint64_t word = word_at(from) | skipped;
     if (const std::uint64_t found = (word - kOnes) & ~word & (kOnes << 7); found != 0)
       return from + static_cast<std::uint32_t>(std::countr_zero(found)) / 8;
   }
@@ -43,7 +48,7 @@ bool Srd::enqueue(Instant now, std::uint32_t index, const Operation& operation) 
   }
   if (idle(sender)) sender.heard = now;
   if (sender.first_message == kNone) {
-    sender.deadline = now + 2 * config_.base_rtt + config_.longest_wait;
+    sender.deadline = now + 2 * config_.base_rtt.count() + config_.longest_wait.count();
     sender.latest_sent = sender.epoch_began = stamp_of(now);  // after a long pause the old one may have wrapped
     begin_work(sender);
   }
@@ -61,7 +66,7 @@ bool Srd::enqueue(Instant now, std::uint32_t index, const Operation& operation) 
           .packets = packets,
           .left = packets,
           .op = operation.op});
-  endpoints_.of(sender.endpoint).active.join(senders_, index);
+  turns_.join(endpoints_.of(sender.endpoint).active, index);
   return true;
 }
 
@@ -125,7 +130,9 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   finish_messages(sender);
   if (working && sender.first_message == kNone) end_work(sender);
   if (sender.una == sender.next && sender.wide != kNone) narrow(sender);
-  if (sender.first_message == kNone) sender.deadline = sender.reads == kNone ? kNever : now + 2 * config_.give_up;
+  if (sender.first_message == kNone)
+    sender.deadline = sender.reads == kNone ? kNever : now + 2 * config_.give_up.count();
+  ask_again(index);
 }
 
 void Srd::acknowledge(Sender& sender, Slot& slot, std::uint32_t sequence, bool marked, std::uint32_t now,
@@ -156,7 +163,7 @@ void Srd::refuse(Instant now, Sender& sender, std::uint32_t sequence, std::uint8
   if (since(slot.sent, sender.latest_sent) > 0) sender.latest_sent = slot.sent;
   prove(sender, slot.path);
   if (flags & kNotReady) {
-    sender.paced_until = now + config_.not_ready_wait;
+    sender.paced_until = now + config_.not_ready_wait.count();
     return;
   }
   set_lag(sender, slot.path, sender.paths.lag[slot.path] + kTrimmedLag);
@@ -194,12 +201,28 @@ void Srd::judge(Sender& sender, std::uint32_t path, bool marked, std::uint32_t r
 // are more ways than paths in use.
 void Srd::set_lag(Sender& sender, std::uint32_t path, std::uint32_t lag) {
   Paths& paths = sender.paths;
-  if (lag >= leave_lag_ && !sender.buried) {
+  if (lag >= leave_lag_ && !sender.buried && take_other_entropy(sender, path)) {
     ++counters_.paths_left;
-    paths.entropy[path] = sender.fresh_entropy++;
     lag = kTrimmedLag / 2;
   }
   paths.lag[path] = static_cast<std::uint8_t>(std::min<std::uint32_t>(lag, kMostLag));
+}
+
+// False: all that there are are in use.
+bool Srd::take_other_entropy(Sender& sender, std::uint32_t path) {
+  Paths& paths = sender.paths;
+  const std::uint32_t tries = std::max(1u, config_.entropies);
+  for (std::uint32_t i = 0; i < tries; ++i) {
+    const std::uint16_t entropy = sender.fresh_entropy++;
+    if (config_.entropies > 0) {
+      if (sender.fresh_entropy >= config_.entropies) sender.fresh_entropy = 0;
+      if (entropy >= config_.entropies) continue;
+      if (std::find(paths.entropy, paths.entropy + config_.paths, entropy) != paths.entropy + config_.paths) continue;
+    }
+    paths.entropy[path] = entropy;
+    return true;
+  }
+  return false;
 }
 
 // A packet of it is no longer in flight.
@@ -244,9 +267,9 @@ std::uint32_t Srd::choose_path(Sender& sender, bool resend, std::uint32_t avoid)
 std::uint32_t Srd::take_quickest(const Sender& sender, std::uint8_t most_lag, std::uint32_t avoid) const {
   const Paths& paths = sender.paths;
   const std::uint32_t start = (sender.path + 1u) % kMaxPaths;
-  std::uint8_t other[kMaxPaths];
-  for (std::uint32_t i = 0; i < kMaxPaths; ++i) other[i] = paths.lag[i] | paths.flying[i];
-  if (const std::uint32_t at = first_zero(other, start); at != kNoPath && at != avoid) return at;  // none can be better
+  const std::uint32_t unused = first_zero<kMaxPaths>(
+      start, [&](std::uint32_t from) { return word_of(paths.lag + from) | word_of(paths.flying + from); });
+  if (unused != kNoPath && unused != avoid) return unused;  // none can be better
   constexpr std::int16_t kOut = 0x7FFF;
   std::int16_t cost[kMaxPaths];
   for (std::uint32_t i = 0; i < kMaxPaths; ++i) {
@@ -257,8 +280,9 @@ std::uint32_t Srd::take_quickest(const Sender& sender, std::uint8_t most_lag, st
   std::int16_t least = kOut;
   for (const std::int16_t each : cost) least = std::min(least, each);
   if (least == kOut) return kNoPath;
+  std::uint8_t other[kMaxPaths];
   for (std::uint32_t i = 0; i < kMaxPaths; ++i) other[i] = cost[i] == least ? 0 : 1;
-  return first_zero(other, start);
+  return first_zero<kMaxPaths>(start, [&](std::uint32_t from) { return word_of(other + from); });
 }
 
 // When there is no other: nothing came through on any of them.

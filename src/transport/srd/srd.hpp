@@ -7,7 +7,7 @@
 //   poll_ack()        gives the acknowledgements due; to be asked after every handle()
 //   poll()            gives the next packet to send, or nothing until next_wake()
 // Late and repeated calls are harmless. One Srd object serves all endpoints of a driver's partition
-// and draws every byte of memory from its own slabs; an endpoint that is idle costs 20 bytes. The driver
+// and draws every byte of memory from its own slabs; an endpoint that is idle costs 32 bytes. The driver
 // lets in only packets of peers it knows; beyond that, a header may say anything.
 //
 // How it works, and why:
@@ -63,6 +63,7 @@
 #include "transport/peers.hpp"
 #include "transport/slab.hpp"
 #include "transport/srd/config.hpp"
+#include "transport/turn_tree.hpp"
 #include "transport/turns.hpp"
 
 namespace weft::transport {
@@ -91,11 +92,20 @@ class Srd {
   // Whether a data packet that was not trimmed has as many bytes behind its header as it must have. A driver that lets
   // in what others sent asks before handle(): who agreed on other packets would have bytes put in the wrong place.
   bool has_length(std::uint32_t endpoint, const Header& header, std::uint64_t length) const;
+  // A sign of life of a peer, whatever it was: what waits for it is not failed for silence. Packets of its own are such
+  // signs without this.
+  void hear(Instant now, std::uint32_t endpoint, std::uint32_t peer);
+  // Forgets a peer, or all of an endpoint's and the endpoint itself; what waits fails, and memory goes back. Both ends
+  // are to forget each other, or who remains waits in vain for what was under way. Who comes again within 2^15
+  // removals is taken for the one who begins anew that it is.
+  void remove_peer(Instant now, std::uint32_t endpoint, std::uint32_t peer);
+  void remove_endpoint(Instant now, std::uint32_t endpoint);
   // The next acknowledgement of an endpoint; they are small, never wait behind data, and are not
   // merged, for each may carry the only news of a trimmed packet.
   bool poll_ack(std::uint32_t endpoint, Transmit& out);
   // The next data packet; false when there is none until next_wake().
   bool poll(Instant now, std::uint32_t endpoint, Transmit& out);
+  // When to ask again; 0: something has happened since, so at once.
   Instant next_wake(std::uint32_t endpoint) const;
 
   std::vector<Completion>& completions() { return completions_; }
@@ -106,6 +116,11 @@ class Srd {
   std::uint64_t underway_bytes() const;
   // What is wrong inside, or nothing. Looks at everything: for tests.
   std::string_view check_invariants() const;
+  // What peers and messages take, or took lately.
+  std::size_t bytes_held() const {
+    return senders_.bytes() + receivers_.bytes() + turns_.bytes() + wide_.bytes() + send_messages_.bytes() +
+           receive_messages_.bytes() + reads_.bytes();
+  }
   std::size_t messages_held() const { return send_messages_.used() + receive_messages_.used() + reads_.used(); }
 
  private:
@@ -140,13 +155,12 @@ class Srd {
 
   struct alignas(64) Sender {
     // Looked at for every packet: one cache line.
-    std::uint32_t next_active;  // ring of peers with something to do
-    std::uint32_t una;          // oldest sequence not acknowledged
-    std::uint32_t next;         // next fresh sequence
-    std::uint32_t end;          // sequence behind the last posted packet
-    std::uint32_t flying;       // packets in flight
-    std::uint32_t allowed;      // that may be: the window, the receiver's share, two in silence
-    std::uint32_t lost;         // packets to send again
+    std::uint32_t una;      // oldest sequence not acknowledged
+    std::uint32_t next;     // next fresh sequence
+    std::uint32_t end;      // sequence behind the last posted packet
+    std::uint32_t flying;   // packets in flight
+    std::uint32_t allowed;  // that may be: the window, the receiver's share, two in silence
+    std::uint32_t lost;     // packets to send again
     std::uint32_t first_message;
     std::uint32_t sending;  // message that `next` belongs to
     std::uint16_t fan_in;
@@ -249,16 +263,16 @@ class Srd {
   };
   static_assert(sizeof(Receiver) <= 320);
 
-  struct EndpointState {
-    Turns active;               // senders with work
-    std::uint32_t working = 0;  // how many have messages, and do not only wait for what they read
-    std::uint32_t allowed = 0;  // packets that these may have in flight together
+  struct alignas(32) EndpointState {  // found by a shift
+    TurnTree::Ring active;            // senders with work
+    std::uint32_t working = 0;        // how many have messages, and do not only wait for what they read
+    std::uint32_t allowed = 0;        // packets that these may have in flight together
     Owed<&Receiver::next_owing, &Receiver::owing> owing;  // receivers whose peers wait for an acknowledgement
     std::uint32_t listeners = kNone;                      // a receiver in the ring of those with incomplete messages
     std::uint16_t listening = 0;                          // how many those are
     std::uint16_t incomplete = 0;                         // messages
   };
-  static_assert(sizeof(EndpointState) == 24);
+  static_assert(sizeof(EndpointState) == 32);
 
   // srd.cpp: endpoints, peers, restarts
   std::uint32_t sender_for(std::uint32_t endpoint, std::uint32_t peer);
@@ -268,6 +282,8 @@ class Srd {
   void begin_stream(Sender& sender);
   void fail(Instant now, std::uint32_t sender);
   void fail_reads(Sender& sender);
+  void share_more(EndpointState& state);
+  void wait_longer(EndpointState& state);
 
   // receive.cpp
   Placement handle_data(Instant now, std::uint32_t endpoint, std::uint8_t flags, const Header& header);
@@ -297,6 +313,7 @@ class Srd {
   void land(Sender& sender, std::uint32_t path);
   void judge(Sender& sender, std::uint32_t path, bool marked, std::uint32_t rtt);
   void set_lag(Sender& sender, std::uint32_t path, std::uint32_t lag);
+  bool take_other_entropy(Sender& sender, std::uint32_t path);
   static std::uint32_t mean_of(const Sender& sender) { return std::max(1u, sender.mean_rtt / kMeanOf); }
   static std::uint32_t lag_of(std::uint32_t late, std::uint32_t mean);
   void finish_messages(Sender& sender);
@@ -305,16 +322,27 @@ class Srd {
   // receiver serves many or is silent, the others may; but only what keeps the wire full, or the last parts of short
   // messages in all-to-alls meet at their receivers.
   std::uint32_t share_of(const EndpointState& state, const Sender& sender) const {
-    const std::uint32_t full = full_window_ / kFixed;
     if (state.working <= 1) return kWindow;
-    const std::uint32_t enough = full * 3 / 4;
+    const std::uint32_t enough = enough_of_all();
     const std::uint32_t others = state.allowed - std::min(state.allowed, sender.allowed);
-    return std::max({kLeastShare, full / state.working, enough - std::min(enough, others)});
+    return std::max({kLeastShare, full_window_ / kFixed / state.working, enough - std::min(enough, others)});
   }
+  std::uint32_t enough_of_all() const { return full_window_ / kFixed * 3 / 4; }
   bool can_send(const Sender& sender, std::uint32_t share) const {
-    if (sender.flying >= std::min(sender.allowed, share)) return false;
+    return sender.flying < std::min(sender.allowed, share) && has_more(sender);
+  }
+  bool has_more(const Sender& sender) const {
     return sender.lost > 0 || (sender.next != sender.end && sender.next - sender.una < kOpen);
   }
+  // Something has changed for one that may be waiting: it is asked when its turn comes.
+  void ask_again(std::uint32_t index) {
+    if (turns_.has(index)) turns_.wait(index, 0);
+  }
+  // When one has to be asked that has something to do.
+  Instant wake_of(const Sender& sender, std::uint32_t share) const {
+    return can_send(sender, share) ? std::min(sender.deadline, sender.paced_until) : sender.deadline;
+  }
+  void wait(std::uint32_t index, std::uint32_t share);
   std::uint32_t choose_path(Sender& sender, bool resend, std::uint32_t avoid);
   std::uint32_t take_quickest(const Sender& sender, std::uint8_t most_lag, std::uint32_t avoid) const;
   std::uint32_t take_any(const Sender& sender, std::uint32_t avoid) const;
@@ -344,7 +372,7 @@ class Srd {
   }
   // Most queueing that is fine. Over many paths queues differ; where they do, none runs dry only if all are longer.
   std::uint32_t room_of(const Sender& sender) const {
-    if (!sender.drops || config_.delay_target > 0) return target_;
+    if (!sender.drops || config_.delay_target.count() > 0) return target_;
     return std::max(base_of(sender) * 4 / 5, std::min(4 * base_of(sender), sender.spread / kMeanOf * 3));
   }
   std::uint32_t least_room_of(const Sender& sender) const {
@@ -397,11 +425,13 @@ class Srd {
   std::uint32_t leave_lag_;     // of a path that is left for another entropy
   Endpoints<EndpointState> endpoints_;
   Peers<Sender> senders_;
+  TurnTree turns_;
   Peers<Receiver> receivers_;
   Slab<Wide> wide_;
   Slab<SendMessage> send_messages_;
   Slab<ReceiveMessage> receive_messages_;
   Slab<Read> reads_;
+  std::uint16_t retired_stream_ = 0;  // newest of those of peers that were removed
   std::vector<Completion> completions_;
   SrdCounters counters_;
 };

@@ -16,10 +16,10 @@ constexpr Instant kDelay = 2 * kMicrosecond;  // one way
 SrdConfig config_of(std::uint16_t generation = 1) {
   SrdConfig config;
   config.payload = 1000;
-  config.packet_time = 100'000;
-  config.base_rtt = 2 * kDelay + config.packet_time;
+  config.packet_time = Duration(100'000);
+  config.base_rtt = Duration(2 * kDelay + config.packet_time.count());
   config.generation = generation;
-  config.give_up = 10'000 * kMicrosecond;
+  config.give_up = Duration(10'000 * kMicrosecond);
   return config;
 }
 

@@ -16,9 +16,9 @@ SrdConfig config_of() {
   SrdConfig config;
   config.payload = 1000;
   config.header = 116;
-  config.packet_time = 80 * 1116;
-  config.base_rtt = 2 * (2 * kMicrosecond + 2 * config.packet_time);
-  config.give_up = 20'000 * kMicrosecond;
+  config.packet_time = Duration(80 * 1116);
+  config.base_rtt = Duration(2 * (2 * kMicrosecond + 2 * config.packet_time.count()));
+  config.give_up = Duration(20'000 * kMicrosecond);
   return config;
 }
 

@@ -112,8 +112,8 @@ class Lab : public TestingNet<Srd, TwoLeaves> {
     srd.payload = lab.payload();
     srd.header = kLabHeader;
     srd.drops = true;
-    srd.base_rtt = lab.round_trip();
-    srd.packet_time = lab.mtu * LabConfig::per_byte(lab.host_mbps);
+    srd.base_rtt = Duration(lab.round_trip());
+    srd.packet_time = Duration(lab.mtu * LabConfig::per_byte(lab.host_mbps));
     return srd;
   }
   explicit Lab(const LabConfig& lab) : Lab(lab, srd_of(lab)) {}

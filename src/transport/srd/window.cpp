@@ -181,14 +181,14 @@ void Srd::change_fan_in(Instant now, Sender& sender, std::uint16_t fan_in) {
 
 // How long it takes until it is our turn again: the receiver's link is shared, or less than a packet may be in flight.
 Instant Srd::turn_of(const Sender& sender) const {
-  Instant turn = sender.fan_in > 1 ? config_.packet_time * sender.payload / config_.payload * sender.fan_in : 0;
+  Instant turn = sender.fan_in > 1 ? config_.packet_time.count() * sender.payload / config_.payload * sender.fan_in : 0;
   if (!sender.drops) return turn;
   turn = turn * full_window_ / sender.most;
   const std::uint32_t share = sender.window / sender.fan_in;
   if (share >= kFixed) return turn;
   turn = std::max(turn, (Instant{mean_of(sender)} * kFixed / std::max(1u, share)) << time_shift_);
   // Who waits longer than silence lasts would take its own silence for the peer's.
-  return std::min({turn, config_.give_up >> 3, longest_flight_ >> 3});
+  return std::min({turn, config_.give_up.count() >> 3, longest_flight_ >> 3});
 }
 
 // Counted at the endpoint are those with messages; how much they may send counts with them.
@@ -202,6 +202,7 @@ void Srd::end_work(Sender& sender) {
   EndpointState& state = endpoints_[sender.endpoint];
   --state.working;
   state.allowed -= sender.allowed;
+  if (state.working <= 1 && turns_.somebody_wants(state.active)) share_more(state);  // one has all
 }
 
 void Srd::set_allowed(Sender& sender) {

@@ -28,7 +28,7 @@ WireConfig wire_of() {
 TcpConfig config_of(const WireConfig& wire) {
   TcpConfig config;
   config.mtu = 1052;  // segments of 1000 bytes
-  config.base_rtt = 2 * wire.delay + 2 * wire.ps_per_byte * 1180;
+  config.base_rtt = Duration(2 * wire.delay + 2 * wire.ps_per_byte * 1180);
   return config;
 }
 
@@ -56,7 +56,7 @@ TEST(TcpRecovery, SeveralLossesOfOneWindowAreRepairedWithinARoundTrip) {
     return net.now();
   };
   // All four in the third round. One more round trip for the repair, and one for the smaller window.
-  EXPECT_LT(duration({32, 40, 41, 47}) - duration({}), 5 * config.base_rtt / 2);
+  EXPECT_LT(duration({32, 40, 41, 47}) - duration({}), 5 * config.base_rtt.count() / 2);
 }
 
 TEST(TcpRecovery, OneLossReducesTheWindowOnce) {
@@ -84,8 +84,8 @@ TEST(TcpRecovery, ALostTailNeedsAProbeAndNoTimeout) {
   EXPECT_EQ(net[0].counters().timeouts, 0u);
   EXPECT_EQ(net[0].counters().probes, 1u);
   // Two round trips of the message, two and Linux's 2 ms of patience, two of repair.
-  EXPECT_LT(net.now(), config.timer_least + 8 * config.base_rtt);
-  EXPECT_GT(net.now(), config.timer_least);
+  EXPECT_LT(net.now(), config.timer_least.count() + 8 * config.base_rtt.count());
+  EXPECT_GT(net.now(), config.timer_least.count());
 }
 
 TEST(TcpRecovery, AProbeThatRepairedALossReducesTheWindow) {
@@ -121,7 +121,7 @@ TEST(TcpRecovery, WithoutProbesALostTailWaitsForTheTimeoutsFloor) {
   for (const Instant floor : {200 * kMillisecond, kMillisecond}) {
     TcpConfig config = config_of(wire);
     config.tail_probe = false;
-    config.rto_min = floor;
+    config.rto_min = Duration(floor);
     Net net(wire, config);
     net.deliver = losing({28, 29});
     ASSERT_TRUE(net.post(0, {Op::send, 1, 30'000, 0, 0}));
@@ -129,14 +129,15 @@ TEST(TcpRecovery, WithoutProbesALostTailWaitsForTheTimeoutsFloor) {
     EXPECT_EQ(net.count(Kind::sent), 1u);
     EXPECT_EQ(net[0].counters().timeouts, 1u);
     EXPECT_GT(net.now(), floor);
-    EXPECT_LT(net.now(), floor + 6 * config.base_rtt);  // two of the message, two of repair with a window of one
+    EXPECT_LT(net.now(),
+              floor + 6 * config.base_rtt.count());  // two of the message, two of repair with a window of one
   }
 }
 
 TEST(TcpRecovery, TimeoutsDoubleUntilSomethingIsHeard) {
   const WireConfig wire = wire_of();
   TcpConfig config = config_of(wire);
-  config.give_up = 100'000 * kMillisecond;
+  config.give_up = Duration(100'000 * kMillisecond);
   config.tail_probe = false;
   Net net(wire, config);
   std::vector<Instant> sent;
@@ -284,8 +285,8 @@ TEST(TcpRecovery, IncastWaitsForTheFloorOfTheTimeout) {
   wire.queue = 64 * 1090;
   const auto duration = [&](Instant floor, Instant least) {
     TcpConfig config = config_of(wire);
-    config.rto_min = floor;
-    config.timer_least = least;
+    config.rto_min = Duration(floor);
+    config.timer_least = Duration(least);
     Net net(wire, config);
     for (std::uint32_t i = 0; i < 64; ++i) EXPECT_TRUE(net.post(i, {Op::send, 64, 32'000, i, i}));
     net.run();
@@ -394,7 +395,8 @@ TEST(TcpRecovery, DctcpKeepsTheQueueNearTheThreshold) {
   config.control = TcpConfig::Control::dctcp;
   for (const std::uint32_t senders : {2u, 8u}) {
     const Shares shares = share(wire, config, senders, 20 * kMillisecond);
-    const double round_trip = static_cast<double>(config.base_rtt) / static_cast<double>(wire.ps_per_byte * 1090);
+    const double round_trip =
+        static_cast<double>(config.base_rtt.count()) / static_cast<double>(wire.ps_per_byte * 1090);
     const double window = (round_trip + 40) / senders;
     const double swing = std::sqrt(2 * window) * senders / 2;
     EXPECT_LT(shares.queue / 1090, 40 + senders);

@@ -13,7 +13,7 @@ Tcp::Tcp(const TcpConfig& config) : config_(config) {
   config_.connections = std::clamp(config_.connections, 1u, 1u << kConnectionBits);
   config_.initial_window = std::clamp(config_.initial_window, 1u, TcpWindow::kMost);
   config_.hystart_divisor = std::max(1u, config_.hystart_divisor);
-  config_.hystart_most = std::max(config_.hystart_least, config_.hystart_most);
+  config_.hystart_most = Duration(std::max(config_.hystart_least.count(), config_.hystart_most.count()));
   config_.css_divisor = std::max(1u, config_.css_divisor);
   config_.css_rounds = std::clamp(config_.css_rounds, 1u, 200u);
   config_.cubic_c = std::clamp(config_.cubic_c, 1u, 100u);
@@ -25,14 +25,14 @@ Tcp::Tcp(const TcpConfig& config) : config_(config) {
   config_.pacing_slow_start = std::clamp(config_.pacing_slow_start, 10u, 1000u);
   config_.pacing_avoidance = std::clamp(config_.pacing_avoidance, 10u, 1000u);
   // A day bounds every time, so that sums of a few and their doublings fit.
-  static constexpr std::int64_t kDay = 86'400'000'000'000'000;
-  const auto bound = [](std::int64_t& time, std::int64_t least) { time = std::clamp(time, least, kDay); };
-  bound(config_.base_rtt, 1);
-  bound(config_.rto_min, 1);
+  static constexpr Duration kDay(86'400'000'000'000'000);
+  const auto bound = [](Duration& time, Duration least) { time = std::clamp(time, least, kDay); };
+  bound(config_.base_rtt, Duration(1));
+  bound(config_.rto_min, Duration(1));
   bound(config_.rto_max, config_.rto_min);
-  bound(config_.timer_least, 0);
-  bound(config_.delayed_ack, 1);
-  bound(config_.give_up, 1);
+  bound(config_.timer_least, Duration());
+  bound(config_.delayed_ack, Duration(1));
+  bound(config_.give_up, Duration(1));
   segment_ = config_.mtu - config_.headers;
   receive_segments_ = std::clamp(config_.receive_window / segment_, 2u, TcpWindow::kMost);
   // A reader that has emptied half of the buffer says so at once (RFC 1122, 4.2.3.3), or the sender would stand before
@@ -89,8 +89,8 @@ void Tcp::begin_life(Connection& connection) {
   connection.reorder_steps = 1;
   connection.reorder_persist = 0;
   connection.widened = false;
-  connection.srtt = connection.least_rtt = config_.base_rtt;
-  connection.rttvar = config_.base_rtt / 2;
+  connection.srtt = connection.least_rtt = config_.base_rtt.count();
+  connection.rttvar = config_.base_rtt.count() / 2;
   connection.marks = connection.congested_rounds = connection.peer_generation = 0;
   connection.undo_cwnd = connection.undo_resent = connection.resent = 0;
   connection.window.begin(config_);

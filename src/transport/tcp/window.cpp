@@ -87,7 +87,8 @@ void TcpWindow::sample(const TcpConfig& config, Instant rtt) {
     css_baseline = kNever;
     return;
   }
-  const Instant enough = std::clamp(last_least / config.hystart_divisor, config.hystart_least, config.hystart_most);
+  const Instant enough =
+      std::clamp(last_least / config.hystart_divisor, config.hystart_least.count(), config.hystart_most.count());
   if (round_least < last_least + enough) return;
   css_baseline = round_least;
   css_round = 1;

@@ -88,7 +88,7 @@ TEST(UetCongestion, AConvergedQueueStandsAtTheTargetDelay) {
 TEST(UetCongestion, AWindowThatShrinksBeforeItIsFullAsksForNews) {
   for (const bool overtakes : {false, true}) {
     UetConfig config = TestNet::with_times(UetConfig{});
-    config.target_delay = config.delay_weight = 1;
+    config.target_delay = Duration(config.delay_weight = 1);
     config.decrease = config.most_cut = 100;
     Uet sender(config);
     Uet receiver(config);
@@ -104,7 +104,7 @@ TEST(UetCongestion, AWindowThatShrinksBeforeItIsFullAsksForNews) {
     Transmit ack;
     for (int i = 0; i < 4; ++i) arrive(sent[static_cast<std::size_t>(i)]);
     ASSERT_TRUE(receiver.poll_ack(1, ack));
-    const Instant late = 2 * config.base_rtt;  // before any timer
+    const Instant late = 2 * config.base_rtt.count();  // before any timer
     sender.handle(late, 0, ack.type, ack.flags | kUetMarked, ack.header);
     Transmit probe;
     ASSERT_TRUE(sender.poll(late, 0, probe)) << "both would wait";

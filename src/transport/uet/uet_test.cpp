@@ -80,7 +80,8 @@ TEST(Uet, AnUnloadedTransferTakesItsBytesAndARoundTrip) {
     net.post(0, 1, packets * 4086);
     net.run();
     const UetConfig& config = net.uet.config();
-    EXPECT_EQ(net.done_at(), static_cast<Instant>(packets - 1) * config.packet_time + config.base_rtt) << packets;
+    EXPECT_EQ(net.done_at(), static_cast<Instant>(packets - 1) * config.packet_time.count() + config.base_rtt.count())
+        << packets;
     EXPECT_EQ(net.uet.counters().data_sent, packets);
     EXPECT_EQ(net.uet.counters().data_resent + net.uet.counters().probes, 0u);
   }
@@ -203,7 +204,7 @@ TEST(Uet, ThePacketThatAsksMayOvertakeTheOthers) {
 TEST(Uet, AProbeCondemnsOnlyWhatItsAnswerTellsOf) {
   UetConfig config;
   config.most_window = 500;
-  config.probe = 65 * kMicrosecond;  // when 65 and more were sent well before it
+  config.probe = Duration(65 * kMicrosecond);  // when 65 and more were sent well before it
   TestNet net(2, 4, config);
   bool dropped = false;
   bool answered = false;
@@ -228,7 +229,7 @@ int resent_after_probe(Instant took) {
   while (uet.poll(0, 0, out)) {
   }
   const Instant asked = uet.next_wake(0);
-  EXPECT_EQ(asked, config.probe);
+  EXPECT_EQ(asked, config.probe.count());
   uet.post(asked - 1, 0, {Op::send, 1, 3 * 4086, 0, 0});
   while (uet.poll(asked - 1, 0, out)) {
   }
@@ -245,8 +246,8 @@ int resent_after_probe(Instant took) {
 
 TEST(Uet, AProbeCondemnsWhatWasSentWellBeforeItIfItCameBackQuickly) {
   const UetConfig config = Uet(TestNet::with_times(UetConfig{})).config();
-  EXPECT_EQ(resent_after_probe(config.base_rtt), 10);
-  EXPECT_EQ(resent_after_probe(config.base_rtt + config.target_delay), 0);
+  EXPECT_EQ(resent_after_probe(config.base_rtt.count()), 10);
+  EXPECT_EQ(resent_after_probe(config.base_rtt.count() + config.target_delay.count()), 0);
 }
 
 TEST(Uet, AShortPacketDoesNotMakeTheRoundTripShorter) {
@@ -260,8 +261,8 @@ TEST(Uet, AShortPacketDoesNotMakeTheRoundTripShorter) {
   };
   net.post(0, 1, 1'000'000);
   const UetConfig& config = net.uet.config();
-  net.run(net.now() + 2 * config.base_rtt);
-  EXPECT_EQ(packets, config.base_rtt * 3 / 2 / config.packet_time);
+  net.run(net.now() + 2 * config.base_rtt.count());
+  EXPECT_EQ(packets, config.base_rtt.count() * 3 / 2 / config.packet_time.count());
 }
 
 // What was trimmed before a pause does not make the few acknowledgements after it a sign of congestion.
@@ -303,7 +304,7 @@ TEST(Uet, APauseOfAnyLengthIsNotLoss) {
 
 TEST(Uet, WhoStaysSilentFailsAndTheNextMessageBeginsAnew) {
   UetConfig config;
-  config.give_up = 5'000 * kMicrosecond;
+  config.give_up = Duration(5'000 * kMicrosecond);
   TestNet net(2, 4, config);
   bool cut = true;
   net.deliver = [&](Transmit&) { return !cut; };
@@ -311,8 +312,8 @@ TEST(Uet, WhoStaysSilentFailsAndTheNextMessageBeginsAnew) {
   net.post(0, 1, 100, Op::write, 2);
   net.run();
   EXPECT_EQ(net.count(Kind::failed), 2u);
-  EXPECT_GE(net.done_at(), config.give_up);
-  EXPECT_LE(net.done_at(), config.give_up + config.give_up / 10);
+  EXPECT_GE(net.done_at(), config.give_up.count());
+  EXPECT_LE(net.done_at(), config.give_up.count() + config.give_up.count() / 10);
   cut = false;
   net.post(0, 1, 100'000, Op::send, 3);
   net.run();
@@ -323,7 +324,7 @@ TEST(Uet, WhoStaysSilentFailsAndTheNextMessageBeginsAnew) {
 
 TEST(Uet, SilenceIsAskedEverMoreRarely) {
   UetConfig config;
-  config.give_up = 1'000'000 * kMicrosecond;
+  config.give_up = Duration(1'000'000 * kMicrosecond);
   TestNet net(2, 4, config);
   std::uint64_t packets = 0;
   net.deliver = [&](Transmit&) {
@@ -340,7 +341,7 @@ TEST(Uet, SilenceIsAskedEverMoreRarely) {
 // What comes late from a stream that has failed changes nothing in the one after it.
 TEST(Uet, PacketsOfAnOldStreamAreIgnored) {
   UetConfig config;
-  config.give_up = 1'000 * kMicrosecond;
+  config.give_up = Duration(1'000 * kMicrosecond);
   TestNet net(2, 4, config);
   std::vector<Transmit> old;
   net.deliver = [&](Transmit& packet) {

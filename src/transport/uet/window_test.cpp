@@ -16,9 +16,9 @@ UetConfig reference() {
   UetConfig config;
   config.payload = 1000;
   config.header = 0;
-  config.packet_time = 80'000;
-  config.base_rtt = 12 * kMicrosecond;
-  config.target_delay = 9 * kMicrosecond;
+  config.packet_time = Duration(80'000);
+  config.base_rtt = Duration(12 * kMicrosecond);
+  config.target_delay = Duration(9 * kMicrosecond);
   return config;
 }
 
@@ -148,9 +148,9 @@ TEST_F(UetWindowTest, TheMeanDelayTakesALongWaitWithoutAMarkForAShortOne) {
 
 RC_GTEST_PROP(UetWindowProperty, ItStaysWithinItsBounds, ()) {
   UetConfig config = reference();
-  config.base_rtt = *rc::gen::inRange<Instant>(1, Instant{1} << 32);
-  config.packet_time = *rc::gen::inRange<Instant>(1, 100 * kMicrosecond);
-  config.target_delay = *rc::gen::inRange<Instant>(1, 2 * config.base_rtt + 1);
+  config.base_rtt = Duration(*rc::gen::inRange<Instant>(1, Instant{1} << 32));
+  config.packet_time = Duration(*rc::gen::inRange<Instant>(1, 100 * kMicrosecond));
+  config.target_delay = Duration(*rc::gen::inRange<Instant>(1, 2 * config.base_rtt.count() + 1));
   const UetWindowRules rules(config, 255);
   UetWindow window;
   window.begin(rules);
