@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "app/commands.hpp"
+#include "app/sim/progress.hpp"
+#include "app/sweep/sweep_progress.hpp"
 #include "base/text.hpp"
 #include "dst/scenario.hpp"
 
@@ -37,9 +40,18 @@ std::vector<std::string> dst_transports() {
 
 int dst(const DstOptions& options, Console& console) {
   std::ostringstream lines;  // with --json, stdout is the record's alone
-  const weft::dst::Summary summary = weft::dst::run(
-      {weft::dst::subject_named(options.transport), options.first_seed, options.seeds, options.canary, options.verbose},
-      options.json ? static_cast<std::ostream&>(lines) : console.out);
+  const CtrlC ctrl_c;
+  weft::dst::Summary summary;
+  {
+    SweepProgress progress(options.seeds, console, "seeds");
+    const auto goes_on = [&](std::uint64_t done) {
+      progress.show(std::min(done, options.seeds));  // those that once failed come on top
+      return !CtrlC::pressed();
+    };
+    summary = weft::dst::run({weft::dst::subject_named(options.transport), options.first_seed, options.seeds,
+                              options.canary, options.verbose, goes_on},
+                             options.json ? static_cast<std::ostream&>(lines) : console.out);
+  }
   console.err << lines.str();
   if (options.json) {
     console.out << record(options, summary) << "\n";
@@ -47,6 +59,10 @@ int dst(const DstOptions& options, Console& console) {
     console.out << fmt::format("{}, {} failed; {} events; digest {:016x}\n",
                                counted(static_cast<std::int64_t>(summary.seeds), "seed"), summary.failed,
                                grouped(static_cast<std::int64_t>(summary.events)), summary.digest);
+  }
+  if (CtrlC::pressed()) {
+    console.err << "interrupted: the result is of the seeds that were run\n";
+    return kInterrupted;
   }
   return summary.failed == 0 ? kFine : kExpectationFailed;
 }

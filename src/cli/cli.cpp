@@ -269,6 +269,7 @@ void add_sim(CLI::App& app, Verbs& verbs) {
   command->add_option("--slowest", output.slowest, "flows shown that were slowed down most")
       ->check(CLI::Range(0, 1000))
       ->option_text("N=0");
+  command->add_flag("--wide", output.wide, "collectives: nccl-tests' table on a narrow terminal, too");
   command->add_flag("--flows", output.flows, "with --json: a record per flow");
   command->add_flag("--samples", output.samples, "with --json: a record per sample");
   command->add_option("--csv", output.csv, "tables: DIR, or flows=FILE, links=FILE, samples=FILE")

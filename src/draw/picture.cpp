@@ -114,6 +114,28 @@ std::uint32_t add_box(Picture& picture, Box box) {
   return static_cast<std::uint32_t>(picture.boxes.size() - 1);
 }
 
+void reword(Picture& picture, const std::function<std::string(std::string_view)>& say) {
+  const auto each = [&](std::string& text) { text = say(text); };
+  each(picture.title);
+  each(picture.description);
+  for (std::string& line : picture.caption) each(line);
+  for (Frame& frame : picture.frames) {
+    each(frame.label);
+    each(frame.title);
+  }
+  for (Line& line : picture.lines) {
+    each(line.label);
+    each(line.title);
+  }
+  for (Box& box : picture.boxes) {
+    each(box.label);
+    each(box.title);
+    for (std::string& note : box.notes) each(note);
+  }
+  for (Text& text : picture.texts) each(text.text);
+  for (LegendEntry& entry : picture.legend) each(entry.text);
+}
+
 void finish(Picture& picture) {
   constexpr double kTitleLine = 26;
   constexpr double kCaptionLine = 17;

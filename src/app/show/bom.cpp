@@ -284,7 +284,8 @@ Listing list_materials(const Fabric& fabric) {
                     length_cell(item.length), Cell::count(item.count), power_cell(item.power), money_cell(item.each, 1),
                     money_cell(item.each, item.count), hourly_cell(item.per_hour, item.count), item.note});
         }
-      }};
+      },
+      true};
 }
 
 std::string materials_note(const Fabric& fabric) {

@@ -115,8 +115,10 @@ std::string RunProgress::describe(const schedule::Progress& progress, nanosecond
   const std::string speed = fmt::format("{} simulated, {} events/s", brief(Duration(progress.now)),
                                         rate_text(static_cast<double>(progress.events) / spent));
   // Of a collective, or a search for a layout, nobody knows before what all of it is.
-  if (*total_bytes_ == 0)
-    return fmt::format("at work for {}{}", clock_text(elapsed), progress.events > 0 ? ", " + speed : "");
+  if (*total_bytes_ == 0) {
+    const std::string sizes = sizes_ > 1 ? fmt::format("{} of {} sizes, ", sizes_done_, sizes_) : "";
+    return fmt::format("{}at work for {}{}", sizes, clock_text(elapsed), progress.events > 0 ? ", " + speed : "");
+  }
   const std::uint64_t arrived = progress.delivered_bytes + (progress.underway_bytes ? progress.underway_bytes() : 0);
   const double share = std::min(1.0, static_cast<double>(arrived) / static_cast<double>(*total_bytes_));
   std::string text = fmt::format("{:3.0f}% delivered, {}", share * 100, speed);

@@ -46,6 +46,9 @@ class RunProgress {
   RunProgress(const RunProgress&) = delete;
   RunProgress& operator=(const RunProgress&) = delete;
 
+  // Of a collective, whose bytes nobody knows before: which size of how many is done.
+  void count_sizes(std::size_t sizes) { sizes_ = sizes; }
+  void one_size_more() { ++sizes_done_; }
   void show(const schedule::Progress& progress, std::chrono::nanoseconds elapsed);
   // Shows here, stops at Ctrl-C.
   experiment::Observer observer();
@@ -55,6 +58,8 @@ class RunProgress {
 
   TotalBytes ask_total_;
   std::optional<std::uint64_t> total_bytes_;
+  std::size_t sizes_ = 0;
+  std::size_t sizes_done_ = 0;
   Console& console_;
   std::chrono::nanoseconds next_;
   bool drawn_ = false;

@@ -94,7 +94,7 @@ class CollectiveTables {
 
   int run() {
     if (work_.beside && !json()) console_.out << fmt::format("# beside {}\n", work_.beside->name);
-    if (prints_as_it_goes() && !json()) report::write_collective_head(heads_[0], console_.out);
+    if (prints_as_it_goes() && !json()) report::write_collective_head(heads_[0], console_.out, narrow());
     for (const Fidelity fidelity : fidelities_) {
       outcomes_.push_back(run_with(fidelity));
       if (!outcomes_.back().stopped_by.empty() || outcomes_.back().stuck) break;
@@ -126,6 +126,9 @@ class CollectiveTables {
 
  private:
   bool json() const { return options_.input.json; }
+  bool narrow() const {
+    return !options_.output.wide && console_.width > 0 && console_.width < report::kNcclTestsWidth;
+  }
   const Outcome& first() const { return outcomes_[0]; }
   bool prints_as_it_goes() const {
     return work_.jobs.size() == 1 && fidelities_.size() == 1 && !work_.choice.side_by_side();
@@ -135,8 +138,12 @@ class CollectiveTables {
     experiment_.fidelity = fidelity;
     experiment_.wanted.messages = !options_.output.trace.empty() && outcomes_.empty() ? kMostTraced : 0;
     RunProgress progress([] { return std::uint64_t{0}; }, console_);
+    for (const CollectiveJob& job : work_.jobs) progress.count_sizes(job.sizes.size());
     experiment::Observer observer = progress.observer();
-    if (prints_as_it_goes()) observer.row = [this](std::size_t job, const CollectiveRow& row) { print_row(job, row); };
+    observer.row = [&](std::size_t job, const CollectiveRow& row) {
+      if (job == 0) progress.one_size_more();
+      if (prints_as_it_goes()) print_row(job, row);
+    };
     return experiment::run(session_.design(), experiment_, observer);
   }
 
@@ -158,7 +165,7 @@ class CollectiveTables {
     if (json())
       report::write_collective_record(row, heads_[job], console_.out);
     else
-      report::write_collective_line(row, console_.out);
+      report::write_collective_line(row, console_.out, narrow());
   }
 
   void print(std::size_t job, bool whole) const {
@@ -170,7 +177,7 @@ class CollectiveTables {
 
   // All rows, where they were not printed as they came.
   void print_rows(std::size_t job) const {
-    if (!json()) report::write_collective_head(heads_[job], console_.out);
+    if (!json()) report::write_collective_head(heads_[job], console_.out, narrow());
     for (std::size_t row = 0; row < first().rows[job].size(); ++row)
       for (const Outcome& each : outcomes_)
         if (row < each.rows[job].size() && (json() || &each == &first())) print_row(job, each.rows[job][row]);
