@@ -36,7 +36,9 @@ fabric: {kind: rail-optimized, scalable_unit: 1, spines: 2, switch: tomahawk-4, 
          spine_link: {rate: 200Gbps, cable: 20m}}
 YAML
 "$weft" lab up "$out/c.weft.yaml" --lab $lab --timeout 120
-ip netns list | sort >"$out/netns.before"
+# Other labs may stand on this machine, and come and go.
+ours() { ip netns list | awk -v lab="-$lab-" 'index($1, lab) { print $1 }' | sort; }
+ours >"$out/netns.before"
 pod add a0 --tenant a --on s0
 pod add b0 --tenant b --on s0
 pod add a1 --tenant a --on s1
@@ -212,10 +214,10 @@ for server in s0 s1; do
   [ -z "$(find /run/weft/$lab/$server/cni /run/weft/$lab/$server/ipam -name '*.json' -o -name '10.*' -o -name '*.result')" ] ||
     fail "records are left on $server"
 done
-ip netns list | sort | diff "$out/netns.before" - || fail "namespaces are left"
+ours | diff "$out/netns.before" - || fail "namespaces are left"
 grep -q pf1.*a0 /run/weft/$lab/hosts && fail "names of pods are left" || true
 pod add a0 --tenant a --on s1
 "$weft" lab down --lab $lab
-[ -z "$(ip netns list | grep -- "-$lab-" || true)" ] || fail "namespaces are left after down"
+[ -z "$(ours)" ] || fail "namespaces are left after down"
 if pgrep -f -- "/run/weft/$lab/" >/dev/null; then fail "daemons are left after down"; fi
 echo "pods of two tenants came, spoke with their own and nobody else, and went"
