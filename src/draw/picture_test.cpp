@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "draw/escaping.hpp"
 #include "draw/picture_checks.hpp"
-#include "draw/utf8.hpp"
 #include "draw/words.hpp"
 
 namespace weft::draw {
