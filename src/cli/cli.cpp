@@ -134,8 +134,8 @@ std::vector<std::string> given(const CLI::App& command, std::initializer_list<co
 }
 
 void take_given(const CLI::App& command, const app::InputOptions& input, app::WorkOptions& work) {
-  work.traffic.given = given(command, {"--matrix", "--pattern", "--stream", "--size", "--gpus", "--window", "--load",
-                                       "--sizes", "--duration", "--arrivals", "--verb"});
+  work.traffic.given = given(command, {"--matrix", "--goal", "--chakra", "--pattern", "--stream", "--size", "--gpus",
+                                       "--window", "--load", "--sizes", "--duration", "--arrivals", "--verb"});
   // Of a topology they say how large the cluster is, which is of use whatever runs.
   const bool topology = !input.topology.empty() || input.file.ends_with(".xml");
   if (input.nodes > 0 && !topology) {
@@ -165,6 +165,10 @@ CLI::Validator from_zero_on() {
 void add_traffic(CLI::App& command, app::TrafficOptions& traffic) {
   command.option_defaults()->group("Flows");
   command.add_option("--matrix", traffic.matrix, "uet-htsim's connection matrix")->type_name("FILE.cm");
+  command.add_option("--goal", traffic.goal, "GOAL schedule of LogGOPSim or ATLAHS, text or binary")->type_name("FILE");
+  command.add_option("--chakra", traffic.chakra, "Chakra's execution traces, PREFIX.0.et and so on")
+      ->type_name("PREFIX");
+  command.add_option("--groups", traffic.groups, "ranks of the traces' groups: {\"0\": [0, 1]}")->type_name("FILE");
   command
       .add_option("--pattern", traffic.pattern, fmt::format("{}", fmt::join(enum_names<model::TrafficPattern>(), " ")))
       ->check(CLI::IsMember(enum_names<model::TrafficPattern>()))

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "collective/constants.hpp"
 #include "experiment/packet_config.hpp"
 #include "sim/packet/packet_run.hpp"
 #include "workload/beside.hpp"
@@ -104,6 +105,10 @@ Traffic work_and(const Traffic* beside) {
   all.streams.emplace_back().run.name = "work";
   all.streams.insert(all.streams.end(), beside->streams.begin(), beside->streams.end());
   return all;
+}
+
+sim::HostRates rates_of_kernels(const model::Group& group) {
+  return {collective::generation_of(group.spec.gpu.kind).scale_up_per_mille, collective::kPciePerMille};
 }
 
 schedule::RunResult run_schedule(const Design& design, schedule::Schedule& schedule, const Traffic* beside,

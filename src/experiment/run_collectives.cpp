@@ -7,6 +7,7 @@
 #include "base/wide.hpp"
 #include "collective/alike.hpp"
 #include "collective/carried.hpp"
+#include "collective/folded.hpp"
 #include "collective/timing.hpp"
 #include "collective/validated.hpp"
 #include "experiment/network.hpp"
@@ -86,14 +87,20 @@ std::uint32_t channel_of(Algorithm algorithm, std::uint64_t tag) {
 CollectiveRow timed(const Team& team, const PlanOptions& plan, const KeepGoing& keep_going, const Listener& listener,
                     collective::Plan& planned) {
   const auto execute = [&](schedule::Schedule& work, const collective::Plan& made) -> collective::Ends {
-    if (!listener.sent)
-      if (auto ends = collective::ends_of_pairs(made)) return std::move(*ends);
-    std::uint64_t messages = 0;
-    for (const auto& program : made.different) messages += program->messages();
-    if (messages > kMostMessages) return {std::vector<std::int64_t>(made.ranks), 0, "messages"};
     sim::LaneConfig config;
     config.keep_going = keep_going;
     config.sent = listener.sent;
+    if (!listener.sent) {
+      if (auto ends = collective::ends_of_pairs(made)) return std::move(*ends);
+      const auto some = [&](schedule::Schedule& part) -> collective::Ends {
+        sim::LaneResult result = sim::run_lanes(part, config);
+        return {std::move(result.ends), result.messages, result.run.stopped_by};
+      };
+      if (auto ends = collective::ends_of_folded(made, some)) return std::move(*ends);
+    }
+    std::uint64_t messages = 0;
+    for (const auto& program : made.different) messages += program->messages();
+    if (messages > kMostMessages) return {std::vector<std::int64_t>(made.ranks), 0, "messages"};
     if (listener.begins) listener.begins();
     sim::LaneResult result = sim::run_lanes(work, config);
     return {std::move(result.ends), result.messages, result.run.stopped_by};
@@ -186,8 +193,7 @@ CollectiveTimes by_messages(const Design& design, const std::vector<CollectiveGr
 
 CollectiveTimes by_links(const Design& design, const std::vector<CollectiveGroup>& groups, const Traffic* beside,
                          const Experiment& experiment, std::size_t kept, Watch& watch) {
-  const collective::Generation& generation = collective::generation_of(groups[0].team->group(0).spec.gpu.kind);
-  const sim::HostRates rates{generation.scale_up_per_mille, collective::kPciePerMille};
+  const sim::HostRates rates = rates_of_kernels(groups[0].team->group(0));
   std::vector<collective::CarriedJob> jobs;
   for (const CollectiveGroup& each : groups) jobs.push_back({each.team, each.plan});
   const collective::CarriedResult result =

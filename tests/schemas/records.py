@@ -18,7 +18,7 @@ import tempfile
 
 PIPED = ("lab", "lab_device", "lab_link", "lab_pod", "lab_session", "lab_tenant_drops", "lab_traffic")
 JSON_VERBS = ("check", "show", "sim", "compare", "sweep", "why", "plan", "place", "plot", "render")
-WALL = "500ms"  # of a run: a part of a result has the keys of a whole one
+WALL = "100ms"  # of a run: a part of a result has the keys of a whole one
 
 # Records that no example prints. {small} is a cluster of 4 servers, {bad} a file that is wrong, {tables} measurements.
 BESIDE = """
@@ -52,7 +52,7 @@ render hosts {small} --json -o {folder}/rendered
 report {small} --sizes 1MiB --gpus 16 --limit wall=500ms -o {folder}/page.html --json
 validate {tables} --rows --json
 validate {tables} --rows --leave-one-out --json
-validate --training --rows --json
+validate {tables} --training --rows --json
 doctor --json
 why --profile {profile} --json
 why {trained} --profile {profile} --json
@@ -92,12 +92,13 @@ def commands_of(source, folder):
         with open(names[name], "w", encoding="utf-8") as out:
             out.write(text)
     names["tables"] = os.path.join(folder, "tables")
-    os.mkdir(names["tables"])
-    for path in glob.glob(os.path.join(source, "truth", "lambda_b200_2n16g_allreduce.*")):
-        os.symlink(path, os.path.join(names["tables"], os.path.basename(path)))
     names["profile"] = os.path.join(folder, "profile.json")
     with open(names["profile"], "w", encoding="utf-8") as out:
         json.dump(PROFILE, out)
+    os.makedirs(os.path.join(names["tables"], "training"))
+    for table in ("lambda_b200_2n16g_allreduce", "training/torchtitan_h100", "training/megatron_seqsel_a100"):
+        for path in glob.glob(os.path.join(source, "truth", table + ".*")):
+            os.symlink(path, os.path.join(names["tables"], os.path.relpath(path, os.path.join(source, "truth"))))
     for line in BESIDE.strip().splitlines():
         yield folder, shlex.split(line.format(**names))
     out = os.path.join(folder, "runs.jsonl")

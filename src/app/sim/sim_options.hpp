@@ -10,6 +10,9 @@ namespace weft::app {
 
 struct TrafficOptions {
   std::string matrix;                   // a .cm file, or
+  std::string goal;                     // a GOAL schedule, or
+  std::string chakra;                   // Chakra's traces PREFIX.0.et ..., with
+  std::string groups;                   //   the ranks of their groups, or
   std::string pattern;                  // a pattern (empty: permutation) of
   std::string size = "2MB";             // bytes per flow between
   std::uint32_t gpus = 0;               // so many GPUs; 0: all

@@ -90,14 +90,14 @@ bool outputs_can_be_written(const SimOutputOptions& options, Console& console) {
 }
 
 void check_outputs(const SimOutputOptions& options, const InputOptions& input, const RunOptions& run,
-                   std::uint32_t seeds, const std::string& matrix, Session& session) {
+                   std::uint32_t seeds, const NamedFile& traffic, Session& session) {
   spec::Diagnostics& diagnostics = session.diagnostics();
   for (const std::string& item : options.csv) check_csv(item, diagnostics);
   const std::vector<CsvFile> tables = csv_files(options.csv, !run.sample.empty());
   std::vector<NamedFile> outputs = {
       {"--trace", options.trace}, {"--pcap", options.pcap}, {"--metrics", options.metrics}};
   for (const CsvFile& file : tables) outputs.push_back({"--csv " + file.kind + " in", file.path});
-  for (const std::string& why : file_conflicts({{"", session.file()}, {"--matrix", matrix}}, outputs))
+  for (const std::string& why : file_conflicts({{"", session.file()}, traffic}, outputs))
     diagnostics.add(Error::contradiction, {}, why, "another name");
   if (seeds > 1 && (!tables.empty() || !options.trace.empty() || !options.pcap.empty() || !options.metrics.empty()))
     diagnostics.add(Error::contradiction, {},

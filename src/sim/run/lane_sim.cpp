@@ -1,6 +1,7 @@
 #include "sim/run/lane_sim.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "base/digest.hpp"
 #include "base/hash.hpp"
@@ -221,6 +222,7 @@ class LaneSim {
         open.time = send(lane, each);
         break;
       case Instruction::Kind::compute:
+        if (each.peer != 0) throw std::logic_error("lanes by their own clocks share no processor");
         open.time += each.time;
         break;
       default:

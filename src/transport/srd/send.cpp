@@ -225,9 +225,7 @@ std::uint32_t Srd::choose_path(Sender& sender, bool resend, std::uint32_t avoid)
     sender.trying |= bit;
     at = look;
   }
-  // What goes together on one path is at most an eighth of what is in flight: more would be a queue of its own.
-  const std::uint32_t burst = std::clamp(sender.allowed / 8, 1u, config_.burst);
-  sender.burst_left = static_cast<std::uint8_t>(at == kNoPath ? burst - 1 : 0);
+  sender.burst_left = static_cast<std::uint8_t>(at == kNoPath ? train_of(sender) - 1 : 0);
   if (at == kNoPath) {
     // What is sent last must not arrive last by far.
     const std::uint32_t left = resend ? kMostPackets : sender.end - sender.next;
@@ -327,7 +325,9 @@ void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& 
   // those to others. With a half, who serves eight peers over short ways fell silent between answers: all-to-alls took
   // up to 12 % longer, and what had only not been answered was sent again.
   const std::uint32_t limit = std::min(sender.allowed, share);
-  if (last || sender.flying >= limit || (limit < 2 * config_.ack_every && sequence % std::max(1u, limit / 3) == 0))
+  const bool closes = sender.burst_left == 0 && !has_room_for_train(sender, std::max(limit, sender.flying));
+  if (last || sender.flying >= limit || closes ||
+      (limit < 2 * config_.ack_every && sequence % std::max(1u, limit / 3) == 0))
     out.flags |= kAckNow;
   std::uint32_t bytes = sender.payload;
   if (last) {

@@ -18,7 +18,7 @@ Srd::Srd(const SrdConfig& config) : config_(config) {
   longest_flight_ = kLongestFlight << (time_shift_ - kTimeShift);
   config_.payload = std::max(1u, config_.payload);
   config_.paths = std::clamp(config_.paths, 1u, kMaxPaths);
-  config_.burst = std::clamp(config_.burst, 1u, 16u);
+  config_.burst = std::clamp(config_.burst, 1u, 64u);
   config_.ack_every = std::clamp(config_.ack_every, 1u, 64u);  // the acknowledgement's bitmap
   config_.receive_messages = std::clamp(config_.receive_messages, 1u, 0x8000u);
   config_.generation = std::max<std::uint16_t>(1, config_.generation);
@@ -107,7 +107,10 @@ bool Srd::set_payload(std::uint32_t endpoint, std::uint32_t peer, std::uint32_t 
   const std::uint32_t sender = senders_.find(endpoint, peer);
   if (receiver.messages != kNone || (sender != kNone && !idle(senders_[sender]))) return false;
   receiver.payload = std::max(1u, bytes);
-  if (sender != kNone) senders_[sender].payload = receiver.payload;
+  if (sender != kNone) {
+    senders_[sender].payload = receiver.payload;
+    senders_[sender].most = full_window_of(senders_[sender]);
+  }
   return true;
 }
 
@@ -214,7 +217,7 @@ void Srd::begin_stream(Sender& sender) {
   sender.flying = sender.lost = sender.responses = 0;
   sender.first_message = sender.last_message = sender.sending = kNone;
   sender.window = first_window_;
-  sender.most = full_window_;
+  sender.most = full_window_of(sender);
   sender.drops = sender.starting = config_.drops;
   sender.epoch_lost = 0;
   sender.epoch_acked = sender.epoch_rtt = sender.epoch_samples = 0;

@@ -114,8 +114,10 @@ class Srd {
   // each of up to a window: with 256, one in thirty lost to a silent spine halved what the other spines carried.
   static constexpr std::uint32_t kOpen = 1024;
   static constexpr std::uint32_t kMaxPaths = 64;
-  static constexpr std::uint32_t kFixed = 256;  // fixed point of windows
-  static constexpr std::uint32_t kMeanOf = 64;  // packets that a mean round-trip time is taken over
+  static constexpr std::uint32_t kLongestTrain = 65507;  // bytes: what goes down to the kernel as one
+  static constexpr Instant kTrainTime = 32'000'000;      // ps that a host takes for one of them, with its checksums
+  static constexpr std::uint32_t kFixed = 256;           // fixed point of windows
+  static constexpr std::uint32_t kMeanOf = 64;           // packets that a mean round-trip time is taken over
   static constexpr std::uint32_t kStanding =
       4;  // packets whose time, at the rate reached, is the least that counts as a round trip
   static constexpr std::uint32_t kLeastShare = 4;                    // packets in flight, with however many peers
@@ -312,8 +314,21 @@ class Srd {
     return std::max({kLeastShare, full / state.working, enough - std::min(enough, others)});
   }
   bool can_send(const Sender& sender, std::uint32_t share) const {
-    if (sender.flying >= std::min(sender.allowed, share)) return false;
-    return sender.lost > 0 || (sender.next != sender.end && sender.next - sender.una < kOpen);
+    const std::uint32_t limit = std::min(sender.allowed, share);
+    if (sender.flying >= limit) return false;
+    if (sender.lost > 0) return true;
+    return sender.next != sender.end && sender.next - sender.una < kOpen && has_room_for_train(sender, limit);
+  }
+  // Packets that go together on one path: at most an eighth of what is in flight, for more would be a queue of its own.
+  std::uint32_t train_of(const Sender& sender) const {
+    if (config_.burst == 1) return 1;
+    const std::uint32_t longest = std::min(config_.burst, kLongestTrain / (sender.payload + config_.header));
+    return std::clamp(sender.allowed / 8, 1u, std::max(1u, longest));
+  }
+  // Whose window opens by a packet waits until a train fits: there is something in flight whose answer it will hear.
+  bool has_room_for_train(const Sender& sender, std::uint32_t limit) const {
+    if (config_.burst == 1 || sender.burst_left > 0 || sender.flying == 0) return true;
+    return limit - sender.flying >= std::min({train_of(sender), sender.end - sender.next, limit});
   }
   std::uint32_t choose_path(Sender& sender, bool resend, std::uint32_t avoid);
   std::uint32_t take_quickest(const Sender& sender, std::uint8_t most_lag, std::uint32_t avoid) const;
@@ -345,10 +360,19 @@ class Srd {
   // Most queueing that is fine. Over many paths queues differ; where they do, none runs dry only if all are longer.
   std::uint32_t room_of(const Sender& sender) const {
     if (!sender.drops || config_.delay_target > 0) return target_;
-    return std::max(base_of(sender) * 4 / 5, std::min(4 * base_of(sender), sender.spread / kMeanOf * 3));
+    // Who sends trains cannot tell a shorter queue from what it took to hand one down.
+    const std::uint32_t train = config_.burst > 1 ? static_cast<std::uint32_t>(kTrainTime >> time_shift_) : 0;
+    return std::max({base_of(sender) * 4 / 5, std::min(4 * base_of(sender), sender.spread / kMeanOf * 3), train});
   }
   std::uint32_t least_room_of(const Sender& sender) const {
     return std::min(room_of(sender), std::max(base_of(sender) / 8, sender.spread / kMeanOf));
+  }
+  // What the driver said of the network is bytes: of shorter packets more are in flight. Not fewer of longer ones,
+  // whose host takes long to turn around.
+  std::uint32_t full_window_of(const Sender& sender) const {
+    if (!config_.drops || sender.payload >= config_.payload) return full_window_;
+    const std::uint64_t packets = std::uint64_t{full_window_} * config_.payload / sender.payload;
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(packets, (kWindow - 1) * kFixed));
   }
   // Less than a packet in a round trip where many share a link; of an incast's window everybody has a part.
   static std::uint32_t least_window(const Sender& sender) {
