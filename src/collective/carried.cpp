@@ -152,9 +152,10 @@ CarriedResult carry(const fabric::Fabric& fabric, const std::vector<CarriedJob>&
   std::vector<CarriedJob> longer = jobs;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     // One that goes through many rounds has the others beside it all the while.
-    if (overlaps_itself(jobs[i].options) || made.jobs[i].plan.whole_rounds > 1)
-      longer[i].options.bytes *= 1 + kMoreBehind;
-    longer[i].options.chunk = made.jobs[i].plan.chunk;
+    const bool overlaps = overlaps_itself(jobs[i].options);
+    const Plan& plan = made.jobs[i].plan;
+    if (overlaps || plan.whole_rounds > 1) longer[i].options.bytes *= 1 + kMoreBehind;
+    longer[i].options.chunk = overlaps ? longest_step(plan, jobs[i].options.bytes) : plan.chunk;
     longer[i].options.choice.channels = made.jobs[i].plan.choice.channels;
   }
   CarriedResult several = carry_once(fabric, longer, limits, execute);

@@ -51,6 +51,22 @@ TEST(Timing, ARingOfSimpleLandsWhatItTook) {
   EXPECT_NEAR(time(1), start + wire + fences + hop + landing, 20);
 }
 
+// Small ones that follow each other are so many messages of that size. Taken as one long message, which every rank hands
+// on as a whole, 8 KiB would take longer over 64 ranks than 256 KiB.
+TEST(Timing, MoreBytesTakeNoLessTimeWhereSeveralFollowEachOther) {
+  const Machines machines("{kind: p4d.24xlarge, count: 8, nics: 2}");
+  const Team team(machines.fabric, pick_gpus(*machines.cluster, 64, 0));
+  for (const Operation operation : {Operation::broadcast, Operation::reduce}) {
+    double before = 0;
+    for (std::uint64_t bytes = 1 << 10; bytes <= 1 << 20; bytes *= 2) {
+      const PlanOptions given = options(operation, bytes, {Algorithm::ring, Protocol::simple, 1});
+      const auto time = static_cast<double>(time_among_many(team, given, testing::by_lanes).time.count());
+      EXPECT_GE(time, 0.99 * before) << name(operation) << " " << bytes;
+      before = time;
+    }
+  }
+}
+
 // Operations that follow each other overlap where data go one way: how long the chain is does not count.
 TEST(Timing, OfOneAmongManyTheWayThroughAChainDoesNotCount) {
   const Machines machines("{kind: dgx-a100, count: 1}");

@@ -103,6 +103,8 @@ for source in [own] + forged:
 PY
 address() { on "$1" ip -o -4 address show dev "$2" | sed 's/.*inet \([0-9.]*\).*/\1/'; }
 mac() { on "$1" cat /sys/class/net/"$2"/address; }
+# Its records fit their schemas, where python3-jsonschema is there to say so.
+fits() { "$(dirname "$0")/../schemas/records.py" - "$(dirname "$0")/../.." --strict || [ $? = 77 ]; }
 dropped() { # server, tenant, counter
   "$weft" lab status --lab $lab --json | grep '^{"record":"lab_tenant_drops"' | grep "\"device\":\"$1\",\"tenant\":\"$2\"" |
     sed "s/.*\"$3\":\([0-9]*\).*/\1/"
@@ -110,6 +112,7 @@ dropped() { # server, tenant, counter
 attack() { # from, victim, forged sources
   on s0 cat /sys/class/net/br-pf1/address | on "$1" python3 "$out/attack.py" net1 "$(mac "$1" net1)" "$(address "$1" net1)" "$(address "$2" net1)" "${@:3}"
 }
+"$weft" lab status --lab $lab --json | fits || fail "records of the lab do not fit their schemas"
 listen() { # pod, file; until the attack is over
   rm -f "$out/over"
   on "$1" python3 "$out/hear.py" "$out/over" >"$2" &

@@ -136,6 +136,7 @@ int sim_traffic(const SimOptions& options, Session& session, Experiment experime
   const std::vector<Fidelity> fidelities = fidelities_of(options.run, {experiment});
   if (!session.diagnostics().has_errors()) experiment::check(session.design(), experiment, fidelities);
   if (report(session.diagnostics(), options.input, console)) return kYourInput;
+  if (!outputs_can_be_written(options.output, console)) return kThisMachine;
   print_warnings(session, experiment, fidelities, options.input, console);
 
   const CtrlC ctrl_c;

@@ -68,6 +68,7 @@ struct SimOutputOptions {
   bool flows = false;                // with --json: "flow" records
   bool samples = false;              // with --json: "sample" records
   std::vector<std::string> csv;      // a directory, or flows=FILE, links=FILE, samples=FILE
+  bool wide = false;                 // nccl-tests' whole table on a terminal that is narrower
   std::string trace;                 // a file for ui.perfetto.dev
   std::string pcap;                  // a file for Wireshark, of the links that are captured
   std::string metrics;               // a file for Prometheus, of what is sampled

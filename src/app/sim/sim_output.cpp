@@ -74,6 +74,21 @@ int write_csv(const CsvFile& file, const report::RunInfo& info, const RunResult&
 
 }  // namespace
 
+bool outputs_can_be_written(const SimOutputOptions& options, Console& console) {
+  std::vector<std::string> paths = {options.trace, options.pcap, options.metrics};
+  for (const std::string& item : options.csv) {
+    const std::size_t equals = item.find('=');
+    std::filesystem::path path = equals == std::string::npos ? std::filesystem::path(item) / "flows.csv"
+                                                             : std::filesystem::path(item.substr(equals + 1));
+    // Folders of a directory are made when they are needed.
+    std::error_code fault;
+    while (equals == std::string::npos && path.has_parent_path() && !std::filesystem::exists(path.parent_path(), fault))
+      path = path.parent_path();
+    paths.push_back(path.string());
+  }
+  return can_be_written(paths, console);
+}
+
 void check_outputs(const SimOutputOptions& options, const InputOptions& input, const RunOptions& run,
                    std::uint32_t seeds, const NamedFile& traffic, Session& session) {
   spec::Diagnostics& diagnostics = session.diagnostics();

@@ -10,6 +10,7 @@
 namespace weft::app {
 
 // Complains, before anything runs, about what could not be written after it.
+bool outputs_can_be_written(const SimOutputOptions& options, Console& console);
 void check_outputs(const SimOutputOptions& options, const InputOptions& input, const RunOptions& run,
                    std::uint32_t seeds, const NamedFile& traffic, Session& session);
 

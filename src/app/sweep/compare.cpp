@@ -269,6 +269,7 @@ int compare(const CompareOptions& options, Console& console) {
   for (const std::string& why : file_conflicts(read, {{"--csv", options.csv}}))
     diagnostics.add(Error::contradiction, {}, why, "another name");
   if (report(diagnostics, options.input, console)) return kYourInput;
+  if (!can_be_written({options.csv}, console)) return kThisMachine;
 
   const CtrlC ctrl_c;
   int code = kFine;

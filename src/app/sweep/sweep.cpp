@@ -113,6 +113,7 @@ class Sweeper {
     SweepStore store(options_.out, errors_.all());
     if (report(errors_.all(), options_.input, console_)) return kYourInput;
     if (!load_points()) return kYourInput;
+    if (!can_be_written({options_.csv, options_.plot}, console_)) return kThisMachine;
     if (const std::string why = store.begin(); !why.empty()) {
       console_.err << why << "\n";
       return kThisMachine;
@@ -179,8 +180,15 @@ class Sweeper {
   }
 
   void plan_runs(std::size_t index, Session& session, const InputOptions& input) {
+<<<<<<< HEAD
+    const std::vector<NamedFile> read = {{"", session.file()}, {"--matrix", options_.work.traffic.matrix}};
+    const std::vector<NamedFile> written = {
+        {"--out", options_.out}, {"--csv", options_.csv}, {"--plot", options_.plot}};
+    for (const std::string& why : file_conflicts(read, written))
+=======
     const std::vector<NamedFile> read = {{"", session.file()}, file_of(options_.work.traffic)};
     for (const std::string& why : file_conflicts(read, {{"--out", options_.out}, {"--csv", options_.csv}}))
+>>>>>>> main
       session.diagnostics().add(Error::contradiction, {}, why, "another name");
     const std::uint64_t catalog = catalog_fingerprint(input.catalog);
     for (std::uint32_t i = 0; i < options_.seeds && !session.diagnostics().has_errors(); ++i) {
