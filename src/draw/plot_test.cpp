@@ -106,5 +106,19 @@ RC_GTEST_PROP(Plot, StaysWithinItsPicture, ()) {
     }
 }
 
+TEST(Plot, CurvesStandOutFromTheGrid) {
+  const Picture picture =
+      plot({"title", {}, "busbw", {{"measured", {{8, 1}, {16, 2}}, true}, {"simulated", {{8, 1}, {16, 3}}}}});
+  double ground = 0;
+  double curves = INFINITY;
+  for (const Line& line : picture.lines)
+    if (line.style == "grid" || line.style == "axis")
+      ground = std::max(ground, line.width);
+    else
+      curves = std::min(curves, line.width);
+  EXPECT_GT(ground, 0);
+  EXPECT_LT(ground, curves);
+}
+
 }  // namespace
 }  // namespace weft::draw

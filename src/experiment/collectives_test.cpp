@@ -46,5 +46,14 @@ TEST(Collectives, AFileMayNameEveryOperation) {
                                                                      {Operation::reduce, 16}}));
 }
 
+TEST(Collectives, SkewIsOfTheSeed) {
+  spec::Diagnostics diagnostics;
+  CollectiveJob job;
+  job.skew = nanoseconds(700);
+  const auto starts = [&](std::uint64_t seed) { return conditions_of(job, 16, seed, diagnostics).starts; };
+  EXPECT_EQ(starts(5), starts(5));
+  EXPECT_NE(starts(5), starts(6));
+}
+
 }  // namespace
 }  // namespace weft::experiment

@@ -255,7 +255,7 @@ std::optional<Breakdown> critical_path(const Team& team, const PlanOptions& opti
   charge(Resource::resending, loss.resent);
   charge(Resource::fabric, 1'000 - loss.left - loss.slow - loss.paused - loss.resent);
   (*made)[Resource::launch] = plan.launch.count();
-  if (made->total() < plan.least.count()) (*made)[Resource::launch] += plan.least.count() - made->total();
+  (*made)[Resource::launch] += std::max<std::int64_t>(0, plan.least.count() - made->total());
   return made;
 }
 
