@@ -42,7 +42,11 @@ std::vector<Bandwidth> Planner::network_for_everybody(const std::vector<Bandwidt
     return 1 + static_cast<std::uint32_t>(std::uint64_t{i} * (nodes - 1) / distances);
   };
   const bool small = part(team_.ranks()) < Direct::kSmall;
-  const std::uint32_t at_once = small ? distances : std::max(1u, Direct::kInFlight / team_.domain(0).ranks);
+  const bool alike = options_.network->place(team_.gpu(0)).has_value();
+  // Where places are alike, nodes stay in step. Elsewhere what is slow stays in flight until its sender is as far ahead
+  // as it may be, and meets what others send up to that much before it and behind it.
+  const std::uint32_t in_flight = (alike ? 1 : 2) * Direct::kInFlight;
+  const std::uint32_t at_once = small ? distances : std::max(1u, in_flight / team_.domain(0).ranks);
   std::vector<std::uint64_t> load;  // by link, of the distances that are looked at
   std::vector<Wide> took(nodes);
   std::vector<std::int64_t> steps(nodes);

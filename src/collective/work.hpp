@@ -45,7 +45,8 @@ class Work final : public schedule::Schedule {
   };
   void set_up();
   std::int64_t start_of(std::uint32_t rank, std::uint32_t program) const;
-  bool wait_for_room(Cursor& cursor, const Step& step, schedule::Instruction& out) const;
+  bool wait_for_room(std::uint32_t rank, Cursor& cursor, const Step& step, schedule::Instruction& out) const;
+  std::uint32_t room_of(std::uint32_t rank, std::uint32_t peer, std::int64_t takes) const;
   schedule::Instruction send(std::uint32_t rank, Cursor& cursor, const Step& step) const;
 
   const Plan& plan_;

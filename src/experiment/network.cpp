@@ -66,7 +66,12 @@ FaultTaker taker_of(sim::PacketSim& engine) {
     const sim::Layout& layout = engine.layout();
     const bool of_a_host = layout.is_host(layout.owner(port)) || layout.is_host(layout.far(port).entity);
     if (engine.config().exact.is_scheduled() && !of_a_host) return false;
-    engine.add_condition(port, condition);
+    // What is dead from the start and for good, routing protocols know everywhere, as at the other levels.
+    const bool always = condition.from == 0 && condition.to == sim::kForever && condition.period == 0;
+    if (always && condition.kind == sim::Condition::Kind::down && !of_a_host && layout.fabric().clos() != nullptr)
+      engine.remove_link(port);
+    else
+      engine.add_condition(port, condition);
     return true;
   };
   const auto slow = [&engine](std::uint32_t endpoint, std::uint32_t millionths) {

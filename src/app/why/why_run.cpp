@@ -410,6 +410,8 @@ int RunReport::run() {
     diagnostics.add(spec::Error::not_simulated, {},
                     fmt::format("these {} GPUs are not joined, or are not there", one_.job.gpus),
                     "--gpus and --per-server that fit the cluster");
+  else if (collective::NetworkLinks* network = machine_.network({}); network != nullptr)
+    experiment::check_joined(session_.design(), *network, *team);
   if (app::report(diagnostics, options_.input, console_)) return kYourInput;
   costs_ = costs_of(session_.design());
   probe_ = why::probe_network(session_.design(), one_.job, options_.fast);
