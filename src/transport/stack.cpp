@@ -37,12 +37,9 @@ void StackConfig::set_network(Instant base_rtt, Instant wire_time, std::uint32_t
   });
 }
 
-StackConfig StackConfig::in_lane(std::uint32_t lane, std::uint8_t protocols) const {
+StackConfig StackConfig::with(std::uint8_t protocols) const {
   StackConfig other = *this;
   other.used = protocols;
-  other.for_each([&](const Description&, auto& config) {
-    if constexpr (requires { config.generation; }) config.generation |= static_cast<std::uint16_t>(lane << kLaneShift);
-  });
   return other;
 }
 

@@ -3,7 +3,7 @@
 // call per packet. Only those that a run uses are made.
 //
 // A transport whose messages travel in several classes has connections for each, as queue pairs have each their own
-// traffic class: a stack per lane. The upper bits of a packet's generation say which lane it is of.
+// traffic class: a stack per lane. Whoever holds several knows which of them a packet is of.
 
 #include <bit>
 #include <cstdint>
@@ -15,7 +15,6 @@
 namespace weft::transport {
 
 inline constexpr std::uint32_t kMostLanes = 8;
-inline constexpr std::uint32_t kLaneShift = 13;  // of a generation
 
 struct StackConfig : Transports::Settings {
   std::uint64_t seed = 1;
@@ -37,8 +36,8 @@ struct StackConfig : Transports::Settings {
   // What the network is like, as each wants to know it: the longest round trip, and how long so many bytes take on a
   // host's wire.
   void set_network(Instant base_rtt, Instant wire_time, std::uint32_t wire_bytes);
-  // The same for another lane, where other protocols may be used.
-  StackConfig in_lane(std::uint32_t lane, std::uint8_t protocols) const;
+  // The same for another lane, where these protocols are used.
+  StackConfig with(std::uint8_t protocols) const;
 };
 
 class Stack {

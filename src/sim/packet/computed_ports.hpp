@@ -60,8 +60,9 @@ inline bool ComputedPorts::admit(Passing& packet, transport::PacketType type, Po
 }
 
 // A switch that cuts through acts when the header is in, everybody else when the last byte is.
-inline void ComputedPorts::leave(const Event& arrived, const Passing& packet, const Layout::Far& far, const Link& link,
-                                 std::uint32_t entity, std::int64_t begin, std::int64_t wire) {
+[[gnu::always_inline]] inline void ComputedPorts::leave(const Event& arrived, const Passing& packet,
+                                                        const Layout::Far& far, const Link& link, std::uint32_t entity,
+                                                        std::int64_t begin, std::int64_t wire) {
   std::int64_t arrives = begin + wire + link.latency;
   // A degraded link gives the header out later, so that the next one does not run dry.
   if (world_.layout.cut_through() && !world_.layout.is_host(far.entity))
@@ -69,6 +70,7 @@ inline void ComputedPorts::leave(const Event& arrived, const Passing& packet, co
   Event& slot = windows_.place(arrives, far.entity);
   // Every field once: changing a copy would wait for the copy.
   windows_.address(slot, arrives, far.entity, entity);
+  slot.lane = arrived.lane;
   slot.bytes = static_cast<std::uint16_t>(packet.bytes);
   slot.kind = arrived.kind;
   slot.rate = link.rate & 31;

@@ -60,11 +60,12 @@ struct ControlFrame {
 };
 
 struct alignas(64) Event {
-  std::int64_t time = 0;     // ps
-  std::uint32_t to = 0;      // entity that handles it
-  std::uint32_t from = 0;    // entity that caused it
-  std::uint32_t number = 0;  // of its cause, counted by `from`
-  std::uint16_t bytes = 0;   // on the wire
+  std::int64_t time = 0;          // ps
+  std::uint32_t to = 0;           // entity that handles it
+  std::uint32_t from = 0;         // entity that caused it
+  std::uint32_t number : 29 = 0;  // of its cause, counted by `from`
+  std::uint32_t lane : 3 = 0;     // of a packet: which of its host's stacks it is of (HostDriver)
+  std::uint16_t bytes = 0;        // on the wire
   EventKind kind : 3 = EventKind::packet;
   std::uint8_t rate : 5 = 0;  // of the link it came by, where a switch cuts through (Layout::rates)
   transport::PacketType type : 4 = transport::PacketType::data;
@@ -85,6 +86,8 @@ struct alignas(64) Event {
 };
 static_assert(sizeof(Event) == 64 && sizeof(Wake) == 40 && sizeof(Post) == 40 && sizeof(Call) == 40 &&
               sizeof(ControlFrame) == 40);
+
+inline constexpr std::uint32_t kNumbers = (1u << 29) - 1;  // that Event::number has room for; then it begins anew
 
 // What a port changes about a packet.
 struct Passing {

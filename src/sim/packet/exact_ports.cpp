@@ -138,7 +138,8 @@ inline void ExactPorts::occupy(const Event& event, const Queuing& packet, std::u
   slot.time = time;
   slot.to = far.entity;
   slot.from = from;
-  slot.number = world_.entities[entity].caused++;
+  slot.number = world_.entities[entity].caused++ & kNumbers;
+  slot.lane = event.lane;
   slot.bytes = static_cast<std::uint16_t>(packet.bytes);
   slot.kind = EventKind::packet;
   slot.rate = link.rate & 31;
@@ -208,7 +209,7 @@ void ExactPorts::look_again(std::uint32_t index, std::uint32_t entity) {
   world_.exact.ports[index].armed = when;
   if (light_wakes_ && when < windows_.end()) {
     waking_ = entity;
-    return wakes_.add({when, world_.entities[entity].caused++, index});
+    return wakes_.add({when, world_.entities[entity].caused++ & kNumbers, index});
   }
   windows_.emit(Event(Wake{.which = index}), when, entity);
 }

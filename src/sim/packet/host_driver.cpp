@@ -11,8 +11,11 @@ using transport::Protocol;
 constexpr std::int64_t kPacketsAhead =
     1;  // that a NIC takes ahead of the wire: who decides late decides with newer news
 
-Event packet_of(const transport::Transmit& out) {
+static_assert(transport::kMostLanes == 8, "Event::lane has three bits");
+
+Event packet_of(const transport::Transmit& out, std::uint32_t lane) {
   Event packet;
+  packet.lane = lane & 7;
   packet.type = out.type;
   packet.flags = out.flags & 0xF;
   packet.bytes = static_cast<std::uint16_t>(out.wire_bytes);
@@ -27,7 +30,7 @@ HostDriver::HostDriver(World& world, Windows& windows, Tally& tally, ComputedPor
   stacks_.reserve(1 + world_.config.more_stacks.size());
   stacks_.emplace_back(world_.config.stack);
   for (const std::uint8_t protocols : world_.config.more_stacks)
-    stacks_.emplace_back(world_.config.stack.in_lane(static_cast<std::uint32_t>(stacks_.size()), protocols));
+    stacks_.emplace_back(world_.config.stack.with(protocols));
   last_lane_ = static_cast<std::uint32_t>(stacks_.size() - 1);
   for (std::size_t lane = 0; lane < stacks_.size(); ++lane)
     stacks_[lane].for_each_used([&](Protocol protocol) {
@@ -65,9 +68,10 @@ void HostDriver::start_raw(std::uint32_t endpoint, const transport::RawStream& s
   arm(endpoint, stacks_[0].raw().next_wake(endpoint), 0);
 }
 
-void HostDriver::send(std::uint32_t endpoint, const transport::Transmit& out, std::int64_t now) {
+void HostDriver::send(std::uint32_t endpoint, const transport::Transmit& out, std::uint32_t lane, std::int64_t now) {
   ++tally_.injected;
-  computed_.forward(packet_of(out), world_.layout.port_of_endpoint(endpoint), world_.layout.host_of(endpoint), now);
+  computed_.forward(packet_of(out, lane), world_.layout.port_of_endpoint(endpoint), world_.layout.host_of(endpoint),
+                    now);
 }
 
 void HostDriver::arm(std::uint32_t endpoint, std::int64_t when, std::int64_t now) {
@@ -79,7 +83,8 @@ void HostDriver::arm(std::uint32_t endpoint, std::int64_t when, std::int64_t now
 }
 
 // The next packet of any of several transports, which take turns.
-bool HostDriver::poll_in_turn(std::uint32_t endpoint, std::int64_t now, transport::Transmit& out) {
+const HostDriver::Carrier* HostDriver::poll_in_turn(std::uint32_t endpoint, std::int64_t now,
+                                                    transport::Transmit& out) {
   std::uint8_t& last = world_.served[endpoint];
   std::size_t turn = 0;
   while (turn < carriers_.size() && carriers_[turn].number <= last) ++turn;
@@ -88,9 +93,9 @@ bool HostDriver::poll_in_turn(std::uint32_t endpoint, std::int64_t now, transpor
     const Carrier& each = carriers_[turn];
     if (!stacks_[each.lane].poll(each.protocol, now, endpoint, out)) continue;
     last = each.number;
-    return true;
+    return &each;
   }
-  return false;
+  return nullptr;
 }
 
 void HostDriver::pump(std::uint32_t endpoint, std::int64_t now) {
@@ -99,29 +104,27 @@ void HostDriver::pump(std::uint32_t endpoint, std::int64_t now) {
   const std::int64_t ahead = kPacketsAhead * world_.layout.slowest_packet();
   transport::Transmit out;
   if (transport::Raw& raw = stacks_[0].raw(); raw.used()) {
-    while (raw.poll(now, endpoint, out)) send(endpoint, out, now);
+    while (raw.poll(now, endpoint, out)) send(endpoint, out, 0, now);
     arm(endpoint, raw.next_wake(endpoint), now);
   }
   const bool only = last_lane_ == 0 && stacks_[0].with_only([&](auto& transport) {
-    while (transport.poll_ack(endpoint, out)) send(endpoint, out, now);
+    while (transport.poll_ack(endpoint, out)) send(endpoint, out, 0, now);
     while (port.busy - now < ahead) {
       if (!transport.poll(now, endpoint, out)) return arm(endpoint, transport.next_wake(endpoint), now);
-      send(endpoint, out, now);
+      send(endpoint, out, 0, now);
     }
     arm(endpoint, port.busy - ahead + 1, now);
   });
   if (only) return;
-  for (transport::Stack& stack : stacks_)
-    stack.for_each_used([&](Protocol protocol) {
-      while (stack.poll_ack(protocol, endpoint, out)) send(endpoint, out, now);
-    });
+  for (const Carrier& each : carriers_)
+    while (stacks_[each.lane].poll_ack(each.protocol, endpoint, out)) send(endpoint, out, each.lane, now);
   while (port.busy - now < ahead) {
-    if (!poll_in_turn(endpoint, now, out)) {
-      for (transport::Stack& stack : stacks_)
-        stack.for_each_used([&](Protocol protocol) { arm(endpoint, stack.next_wake(protocol, endpoint), now); });
+    const Carrier* const carrier = poll_in_turn(endpoint, now, out);
+    if (!carrier) {
+      for (const Carrier& each : carriers_) arm(endpoint, stacks_[each.lane].next_wake(each.protocol, endpoint), now);
       return;
     }
-    send(endpoint, out, now);
+    send(endpoint, out, carrier->lane, now);
   }
   arm(endpoint, port.busy - ahead + 1, now);
 }
@@ -138,7 +141,7 @@ void HostDriver::handle(const Event& event) {
         return;
       }
       endpoint = event.header.destination;
-      stack_of(event.header).handle(now, endpoint, event.type, event.flags, event.header);
+      stacks_[event.lane].handle(now, endpoint, event.type, event.flags, event.header);
       if (event.type == PacketType::raw) return complete(now);  // nobody answers
       break;
     case EventKind::post: {

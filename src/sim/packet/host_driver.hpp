@@ -25,18 +25,22 @@ class HostDriver {
   const std::vector<transport::Stack>& stacks() const { return stacks_; }  // by lane
 
  private:
-  transport::Stack& stack_of(const transport::Header& header) {
-    return last_lane_ == 0 ? stacks_[0]
-                           : stacks_[std::min<std::uint32_t>(header.generation >> transport::kLaneShift, last_lane_)];
-  }
   void pump(std::uint32_t endpoint, std::int64_t now);
-  bool poll_in_turn(std::uint32_t endpoint, std::int64_t now, transport::Transmit& out);
-  void send(std::uint32_t endpoint, const transport::Transmit& packet, std::int64_t now);
+  // A transport of a lane, numbered by lane, then protocol.
+  struct Carrier {
+    std::uint8_t number;
+    std::uint8_t lane;
+    transport::Protocol protocol;
+    std::uint8_t cls;  // of its data, where ports are exact
+  };
+  // Says whose packet it is; null: nobody has one.
+  const Carrier* poll_in_turn(std::uint32_t endpoint, std::int64_t now, transport::Transmit& out);
+  void send(std::uint32_t endpoint, const transport::Transmit& packet, std::uint32_t lane, std::int64_t now);
   void arm(std::uint32_t endpoint, std::int64_t when, std::int64_t now);
   void complete(std::int64_t now);
   // host_driver_exact.cpp
   void pump_exactly(std::uint32_t endpoint, std::int64_t now);
-  void put(const transport::Transmit& packet, std::uint32_t port, std::int64_t now);
+  void put(const transport::Transmit& packet, std::uint32_t lane, std::uint32_t port, std::int64_t now);
 
   World& world_;
   Windows& windows_;
@@ -47,14 +51,7 @@ class HostDriver {
   Client* client_ = nullptr;
   std::vector<transport::Stack> stacks_;  // by lane
   std::uint32_t last_lane_ = 0;
-  // All transports of all stacks that are used, by number: lane, then protocol.
-  struct Carrier {
-    std::uint8_t number;
-    std::uint8_t lane;
-    transport::Protocol protocol;
-    std::uint8_t cls;  // of its data, where ports are exact
-  };
-  std::vector<Carrier> carriers_;
+  std::vector<Carrier> carriers_;  // all transports of all stacks that are used
 };
 
 }  // namespace weft::sim

@@ -15,7 +15,7 @@ void HostDriver::pump_exactly(std::uint32_t endpoint, std::int64_t now) {
   const std::uint32_t host = world_.layout.host_of(endpoint);
   transport::Transmit out;
   if (transport::Raw& raw = stacks_[0].raw(); raw.used()) {
-    while (raw.poll(now, endpoint, out)) put(out, index, now);
+    while (raw.poll(now, endpoint, out)) put(out, 0, index, now);
     arm(endpoint, raw.next_wake(endpoint), now);
   }
   bool more = false;
@@ -25,7 +25,7 @@ void HostDriver::pump_exactly(std::uint32_t endpoint, std::int64_t now) {
     if (path.head != kNone || !queues_.open(path, carrier.cls, world_.config.full_packet)) {
       more = more || (path.head != kNone && queues_.open(path, carrier.cls, queues_.pool()[path.head].bytes));
     } else if (poll()) {
-      put(out, index, now);
+      put(out, carrier.lane, index, now);
       world_.served[endpoint] = carrier.number;
       more = true;
     } else {
@@ -33,16 +33,14 @@ void HostDriver::pump_exactly(std::uint32_t endpoint, std::int64_t now) {
     }
   };
   const bool only = last_lane_ == 0 && stacks_[0].with_only([&](auto& transport) {
-    while (transport.poll_ack(endpoint, out)) put(out, index, now);
+    while (transport.poll_ack(endpoint, out)) put(out, 0, index, now);
     take(
         carriers_[0], [&] { return transport.poll(now, endpoint, out); },
         [&] { return transport.next_wake(endpoint); });
   });
   if (!only) {
-    for (transport::Stack& stack : stacks_)
-      stack.for_each_used([&](transport::Protocol protocol) {
-        while (stack.poll_ack(protocol, endpoint, out)) put(out, index, now);
-      });
+    for (const Carrier& each : carriers_)
+      while (stacks_[each.lane].poll_ack(each.protocol, endpoint, out)) put(out, each.lane, index, now);
     // In turn, from behind the one that sent last.
     std::size_t turn = 0;
     while (turn < carriers_.size() && carriers_[turn].number <= world_.served[endpoint]) ++turn;
@@ -61,12 +59,14 @@ void HostDriver::pump_exactly(std::uint32_t endpoint, std::int64_t now) {
 }
 
 // A packet of a host's own.
-inline void HostDriver::put(const transport::Transmit& packet, std::uint32_t port, std::int64_t now) {
+inline void HostDriver::put(const transport::Transmit& packet, std::uint32_t lane, std::uint32_t port,
+                            std::int64_t now) {
   ++tally_.injected;
   const std::uint32_t index = queues_.pool().take();
   Event& slot = queues_.pool()[index];
   slot.time = now;
   slot.from = 0;
+  slot.lane = lane & 7;
   slot.bytes = static_cast<std::uint16_t>(packet.wire_bytes);
   slot.kind = EventKind::packet;
   slot.type = packet.type;

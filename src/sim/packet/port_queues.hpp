@@ -25,8 +25,7 @@ class PortQueues {
   std::uint32_t class_of(const Event& packet) const {
     return packet.flags & transport::kTrimmed
                ? world_.config.exact.trimmed_class
-               : world_.config.exact.class_of[std::size_t{packet.header.generation} >> transport::kLaneShift << 4 |
-                                              static_cast<std::size_t>(packet.type)];
+               : world_.config.exact.class_of[std::size_t{packet.lane} << 4 | static_cast<std::size_t>(packet.type)];
   }
   // In which it is held.
   std::uint32_t class_in(const Event& packet) const {

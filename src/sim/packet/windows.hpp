@@ -42,7 +42,7 @@ class Windows {
     event.time = time;
     event.to = to;
     event.from = from;
-    event.number = entities_[from].caused++;
+    event.number = entities_[from].caused++ & kNumbers;
   }
   // Of an entity to itself, at any time.
   void emit(const Event& event, std::int64_t time, std::uint32_t entity);
