@@ -84,5 +84,13 @@ TEST(Constants, GpusAreOfTheirGeneration) {
   EXPECT_EQ(generation_of("tpu").name, "other");
 }
 
+// GB/s that NCCL takes an NVLink for (src/graph/topo.h), of those that a link has one way.
+TEST(Constants, NvlinksAreWhatNcclTakesThemFor) {
+  EXPECT_EQ(generation_of("a100-sxm").scale_up_per_mille, 1000 * 200 / 250);
+  EXPECT_EQ(generation_of("h100-sxm").scale_up_per_mille, 1000 * 206 / 250);
+  EXPECT_EQ(generation_of("b200").scale_up_per_mille, 1000 * 401 / 500);
+  EXPECT_EQ(generation_of("gb200").scale_up_per_mille, 1000 * 401 / 500);
+}
+
 }  // namespace
 }  // namespace weft::collective

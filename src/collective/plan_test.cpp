@@ -7,6 +7,7 @@
 #include <set>
 
 #include "collective/chunks.hpp"
+#include "collective/planner.hpp"
 #include "collective/direct.hpp"
 #include "collective/gates.hpp"
 #include "collective/ring.hpp"
@@ -526,6 +527,26 @@ TEST(Plan, WithoutPxnOtherRailsAreReachedThroughHostMemory) {
   EXPECT_FALSE(rate(kJoined, false).second);
   EXPECT_TRUE(rate(kApart, false).second);
   EXPECT_LT(rate(kApart, false).first, 0.9 * rate(kApart, true).first);
+}
+
+// Ranks of a ring have a part each, of which chunks are cut; where the whole goes from one to all or from all to one,
+// they pass on all of it.
+TEST(Plan, AChainIsNotCutIntoTheRanksParts) {
+  const Machines machines("{kind: hgx-h100, count: 1}");
+  const Team team(machines.fabric, pick_gpus(*machines.cluster, 8, 0));
+  constexpr std::uint64_t kBytes = 8 << 20;
+  for (const Operation operation : {Operation::broadcast, Operation::reduce, Operation::all_reduce,
+                                    Operation::all_gather, Operation::reduce_scatter}) {
+    const auto [channels, chunk] = cut_of(team, {.operation = operation,
+                                                 .bytes = kBytes,
+                                                 .choice = {Algorithm::ring, Protocol::simple, 0},
+                                                 .stack = stack_named("ib")});
+    const std::uint64_t part = (kBytes + channels * 8 - 1) / (channels * 8);
+    if (operation == Operation::broadcast || operation == Operation::reduce)
+      EXPECT_GT(chunk, part) << name(operation);
+    else
+      EXPECT_LE(chunk, part) << name(operation);
+  }
 }
 
 }  // namespace

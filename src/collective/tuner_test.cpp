@@ -8,6 +8,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <set>
 #include <sstream>
 
 #include "base/testing_source_dir.hpp"
@@ -82,6 +83,25 @@ TEST(Tuner, PeersBetweenNodesDoWithoutLl) {
   EXPECT_EQ(protocol_for(one, Operation::send_recv, Algorithm::direct, 1 << 20, ib), Protocol::simple);
   EXPECT_EQ(protocol_for(two, Operation::send_recv, Algorithm::direct, 4096, ib), Protocol::simple);
   EXPECT_EQ(protocol_for(two, Operation::all_to_all, Algorithm::direct, 4096, ib), Protocol::simple);
+}
+
+// What a network's profile forbids is not chosen from, wherever in the profile it stands.
+TEST(Tuner, KeepsToTheProfileOfTheNetwork) {
+  const Machines machines("{kind: hgx-h100, count: 2}");
+  const Team team(machines.fabric, pick_gpus(*machines.cluster, 16, 0));
+  const auto chosen_from = [&](const std::string& stack) {
+    std::set<Protocol> protocols;
+    bool nvls = false;
+    for (const Estimate& each : estimates(team, Operation::all_reduce, 1 << 26, *stack_named(stack))) {
+      protocols.insert(each.protocol);
+      nvls |= each.algorithm == Algorithm::nvls || each.algorithm == Algorithm::nvls_tree;
+    }
+    return std::pair(protocols, nvls);
+  };
+  using Set = std::set<Protocol>;
+  EXPECT_EQ(chosen_from("tcpxo"), std::pair(Set{Protocol::simple}, false));
+  EXPECT_EQ(chosen_from("tcpxo-ll128"), (std::pair(Set{Protocol::ll128, Protocol::simple}, false)));
+  EXPECT_EQ(chosen_from("gib"), (std::pair(Set{Protocol::ll, Protocol::ll128, Protocol::simple}, true)));
 }
 
 }  // namespace

@@ -95,5 +95,13 @@ TEST(Doctor, LooksAtThisMachine) {
   EXPECT_EQ(machine.port_trouble, "");
 }
 
+TEST(Doctor, BuffersAreInMebibytesFromOneOn) {
+  Machine machine = healthy();
+  machine.receive_buffer = 2 << 20;  // the kernel says twice what was asked for
+  machine.send_buffer = (2 << 20) - 2;
+  EXPECT_EQ(of(machine, "socket_buffers").found, "1 MiB to receive, 1023 KiB to send");
+  EXPECT_EQ(of(healthy(), "socket_buffers").found, "32 MiB to receive, 32 MiB to send");
+}
+
 }  // namespace
 }  // namespace weft::net

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "why/testing_why.hpp"
 #include "why/what_if.hpp"
 
@@ -142,6 +144,21 @@ TEST(WhatIf, ChangesOneThingAtATime) {
     EXPECT_LT(time(job, each.variant), time(job, {.pxn = false}));
   }
   EXPECT_EQ(found, 1u);
+}
+
+TEST(Machine, WithoutNvlsNeitherKindOfItIsChosen) {
+  std::set<Algorithm> with;
+  std::set<Algorithm> without;
+  for (const std::uint32_t servers : {1u, 2u, 4u}) {
+    Bench bench("{kind: hgx-h100, count: " + std::to_string(servers) + "}");
+    const std::vector<std::uint64_t> sizes = {1 << 16, 1 << 20, 1 << 23, 1 << 26, 1 << 30};
+    for (const Prediction& each : bench.machine->predict(bench.job(8 * servers), {}, sizes))
+      with.insert(each.choice.algorithm);
+    for (const Prediction& each : bench.machine->predict(bench.job(8 * servers), {.nvls = false}, sizes))
+      without.insert(each.choice.algorithm);
+  }
+  EXPECT_TRUE(with.contains(Algorithm::nvls) && with.contains(Algorithm::nvls_tree));
+  EXPECT_EQ(without, (std::set{Algorithm::ring, Algorithm::tree}));
 }
 
 }  // namespace
