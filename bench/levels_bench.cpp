@@ -1,5 +1,6 @@
 // How far flow level and message level are from packets, on collectives that seeds draw (drawn_scenario.hpp). A row per
-// scenario, then the spread of the errors; fails when one of the limits is missed.
+// scenario, then the spread of the errors; fails when one of the limits is missed. What a level says that it does not
+// know of a scenario (`not_known` of its row) is no answer there: it is counted, and its error is shown in brackets.
 //
 //   levels_bench [--seeds 1..40] [--pairs] [--show]
 //
@@ -28,7 +29,7 @@ constexpr double kMedian = 0.05, kMost = 0.10, kWorst = 0.25;  // of the packets
 constexpr double kUnknown = 0.05;                              // of all scenarios
 constexpr double kApart = 1.15;                                // that a level has to tell apart
 
-// The time of the first job; nothing: it is not known at this level, as `why` says.
+// The time of the first job; nothing: it cannot be told at this level. `why` says that, or what is not known of it.
 std::optional<double> time_at(bench::Scenario& scenario, Fidelity fidelity, std::string& about, std::string& why) {
   experiment::Experiment what;
   what.workload = std::make_shared<const experiment::Workload>(scenario.work);
@@ -46,6 +47,7 @@ std::optional<double> time_at(bench::Scenario& scenario, Fidelity fidelity, std:
     why = outcome.stuck ? "stuck" : "left out";
     return std::nullopt;
   }
+  why = outcome.rows[0][0].not_known;
   about = fmt::format("{}/{} {:.2f}s", outcome.rows[0][0].algorithm, outcome.rows[0][0].protocol, took.count());
   return static_cast<double>(outcome.rows[0][0].time) / 1e6;
 }
@@ -126,14 +128,19 @@ int main(int argc, char** argv) {
       const auto time =
           time_at(scenario, level == &flow ? Fidelity::flow : Fidelity::message, about[level == &flow ? 1 : 2], why);
       if (time) {
-        level->errors.push_back(std::abs(*time / *packets - 1));
-        fmt::print(" {:10.1f} {:+6.1f}%", *time, 100 * (*time / *packets - 1));
+        const double error = *time / *packets - 1;
+        if (why.empty())
+          level->errors.push_back(std::abs(error));
+        else
+          ++level->unknown;
+        fmt::print(" {:10.1f} {:>9}", *time,
+                   fmt::format("{}{:+.1f}%{}", why.empty() ? "" : "(", 100 * error, why.empty() ? "" : ")"));
         const Fidelity fidelity = level == &flow ? Fidelity::flow : Fidelity::message;
         if (const auto other = rival_packets ? time_at(*rival, fidelity, unused, unused) : std::nullopt)
           order[level == &flow ? 0 : 1].add(*time, *other, *packets, *rival_packets);
       } else {
         ++level->unknown;
-        fmt::print(" {:>18}", "not known");
+        fmt::print(" {:>20}", "not known");
       }
     }
     fmt::print("  {} [{}; {}; {}]\n", scenario.about, about[0], about[1], about[2]);

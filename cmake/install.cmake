@@ -23,7 +23,9 @@ install(TARGETS nccl-net-weft LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/weft/p
 if(TARGET weft-fi)
   install(TARGETS weft-fi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/weft/plugins OPTIONAL)
 endif()
-install(TARGETS weft-wire ARCHIVE OPTIONAL)
+if(TARGET weft-wire)
+  install(TARGETS weft-wire ARCHIVE OPTIONAL)
+endif()
 install(FILES src/api/wire.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft)
 file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/weft-wire.pc @ONLY CONTENT [[

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "app/commands.hpp"
+#include "app/sim/progress.hpp"
+#include "app/sweep/sweep_progress.hpp"
 #include "base/text.hpp"
 #include "dst/scenario.hpp"
 
@@ -37,9 +40,16 @@ std::vector<std::string> dst_transports() {
 
 int dst(const DstOptions& options, Console& console) {
   std::ostringstream lines;  // with --json, stdout is the record's alone
-  const weft::dst::Summary summary = weft::dst::run(
-      {weft::dst::subject_named(options.transport), options.first_seed, options.seeds, options.canary, options.verbose},
-      options.json ? static_cast<std::ostream&>(lines) : console.out);
+  const CtrlC ctrl_c;
+  SweepProgress progress(options.seeds, console, "seeds");
+  const auto goes_on = [&](std::uint64_t done) {
+    progress.show(std::min(done, options.seeds));  // those that once failed come on top
+    return !CtrlC::pressed();
+  };
+  const weft::dst::Summary summary = weft::dst::run({weft::dst::subject_named(options.transport), options.first_seed,
+                                                     options.seeds, options.canary, options.verbose, goes_on},
+                                                    options.json ? static_cast<std::ostream&>(lines) : console.out);
+  progress.finish();
   console.err << lines.str();
   if (options.json) {
     console.out << record(options, summary) << "\n";
@@ -48,6 +58,7 @@ int dst(const DstOptions& options, Console& console) {
                                counted(static_cast<std::int64_t>(summary.seeds), "seed"), summary.failed,
                                grouped(static_cast<std::int64_t>(summary.events)), summary.digest);
   }
+  if (summary.stopped) return progress.interrupted(std::min(summary.seeds, options.seeds));
   return summary.failed == 0 ? kFine : kExpectationFailed;
 }
 

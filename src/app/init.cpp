@@ -143,7 +143,7 @@ int init(const InitOptions& options, Console& console) {
     console.err << cannot_write(options.file, errno) << "\n";
     return kThisMachine;
   }
-  console.out << fmt::format("wrote {}\nnext: weft check {}\n", options.file, options.file);
+  if (!console.quiet) console.out << fmt::format("wrote {}\nnext: weft check {}\n", options.file, options.file);
   return kFine;
 }
 

@@ -16,7 +16,8 @@ namespace fs = std::filesystem;
 bool same_file(const std::string& a, const std::string& b) {
   std::error_code fault;
   if (fs::equivalent(a, b, fault)) return true;
-  return fs::weakly_canonical(a, fault) == fs::weakly_canonical(b, fault);
+  // Of what is not there yet, a relative name would stay one.
+  return fs::weakly_canonical(fs::absolute(a), fault) == fs::weakly_canonical(fs::absolute(b), fault);
 }
 
 bool is_device(const std::string& path) {  // /dev/stdout, a pipe
@@ -101,6 +102,22 @@ std::vector<std::string> file_conflicts(const std::vector<NamedFile>& inputs, co
         out.push_back(fmt::format("{} and {} are one file", called(outputs[other]), called(outputs[i])));
   }
   return out;
+}
+
+bool can_be_written(const std::vector<std::string>& paths, Console& console) {
+  for (const std::string& path : paths) {
+    if (path.empty() || is_device(path)) continue;
+    const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : ".";
+    std::error_code fault;
+    const int error = ::access(folder.c_str(), W_OK | X_OK) != 0 ? errno
+                      : fs::is_directory(path, fault)            ? EISDIR
+                      : fs::is_directory(folder, fault)          ? 0
+                                                                 : ENOTDIR;
+    if (error == 0) continue;
+    console.err << cannot_write(path, error) << "\n";
+    return false;
+  }
+  return true;
 }
 
 int write_output(const std::string& output, Console& console, const std::function<void(std::ostream&)>& write) {

@@ -20,6 +20,9 @@ struct NamedFile {
 // is named twice. Devices and pipes may be.
 std::vector<std::string> file_conflicts(const std::vector<NamedFile>& inputs, const std::vector<NamedFile>& outputs);
 
+// Whether files could appear there, said now and not after minutes of runs; names may be empty.
+bool can_be_written(const std::vector<std::string>& paths, Console& console);
+
 // Calls write(stream); the exit code.
 int write_output(const std::string& output, Console& console, const std::function<void(std::ostream&)>& write);
 

@@ -9,6 +9,8 @@
 #include "app/data_folder.hpp"
 #include "app/output.hpp"
 #include "app/session.hpp"
+#include "app/sim/progress.hpp"
+#include "app/sweep/sweep_progress.hpp"
 #include "report/table.hpp"
 #include "truth/validation_text.hpp"
 
@@ -161,8 +163,12 @@ int validate(const ValidateOptions& options, Console& console) {
     if (!failed) print_refit(tables, options.refit, clock, console);
     return failed ? kYourInput : kFine;  // a fit to a part of the tables would be another one
   }
+  const CtrlC ctrl_c;
   std::vector<Verdict> verdicts;
+  SweepProgress progress(tables.size(), console, "tables");
   for (const TruthTable& table : tables) {
+    progress.show(verdicts.size());
+    if (CtrlC::pressed()) break;
     Verdict verdict = truth::judge(table, collective::constants(), clock);
     if (options.rows)
       for (std::size_t i = 0; i < table.rows.size(); ++i) print_row(verdict, i, options.json, console);
@@ -173,6 +179,11 @@ int validate(const ValidateOptions& options, Console& console) {
     }
     if (options.json) print_record(verdict, console);
     verdicts.push_back(std::move(verdict));
+  }
+  progress.finish();
+  if (verdicts.size() < tables.size()) {
+    if (!options.json && !verdicts.empty()) console.out << truth::validation_text(verdicts, tables, console.colour_out);
+    return progress.interrupted(verdicts.size());
   }
   const auto beside = [&](const char* folder) {
     const std::string path = (std::filesystem::path(directory) / folder).string();

@@ -237,6 +237,7 @@ TEST_F(Verbs, NoOutputIsAnInputOrAnotherOutput) {
   EXPECT_EQ(conflicts({{"--trace", link}}).size(), 1u);
   EXPECT_EQ(conflicts({{"--trace", directory() / "./x.json"}, {"--csv", directory() / "x.json"}}).size(), 1u);
   EXPECT_EQ(conflicts({{"--trace", "/dev/null"}, {"--csv", "/dev/null"}}).size(), 0u);
+  EXPECT_EQ(conflicts({{"--trace", "not-there.json"}, {"--csv", "./folder/../not-there.json"}}).size(), 1u);
   EXPECT_EQ(conflicts({{"--trace", directory() / "other.weft.yaml"}}).size(), 1u);
 }
 

@@ -9,11 +9,13 @@ namespace weft {
 namespace {
 
 // The instruction takes three cycles and another may begin in each: three lanes of this many bytes, of which the first
-// two are then moved past what follows them.
-constexpr std::size_t kLane = 512;
+// two are then moved past what follows them. Long lanes for long packets, short ones for those of 1500 bytes.
+constexpr std::size_t kLongLane = 512;
+constexpr std::size_t kShortLane = 128;
 
 // What a checksum becomes when `kLane` zeros follow it: it is linear, so that a table for each of its bytes does.
 using Moved = std::array<std::array<std::uint32_t, 256>, 4>;
+template <std::size_t kLane>
 constexpr Moved kMoved = [] {
   std::array<std::uint32_t, 32> bit{};
   for (std::uint32_t i = 0; i < 32; ++i) {
@@ -29,8 +31,10 @@ constexpr Moved kMoved = [] {
   return moved;
 }();
 
+template <std::size_t kLane>
 std::uint32_t move(std::uint32_t rest) {
-  return kMoved[0][rest & 0xFF] ^ kMoved[1][rest >> 8 & 0xFF] ^ kMoved[2][rest >> 16 & 0xFF] ^ kMoved[3][rest >> 24];
+  constexpr const Moved& kBy = kMoved<kLane>;
+  return kBy[0][rest & 0xFF] ^ kBy[1][rest >> 8 & 0xFF] ^ kBy[2][rest >> 16 & 0xFF] ^ kBy[3][rest >> 24];
 }
 
 std::uint64_t word_at(const std::uint8_t* at) {
@@ -39,10 +43,8 @@ std::uint64_t word_at(const std::uint8_t* at) {
   return word;
 }
 
-[[gnu::target("sse4.2")]] std::uint32_t by_instruction(std::span<const std::uint8_t> bytes, std::uint32_t before) {
-  std::uint64_t rest = ~before;
-  const std::uint8_t* at = bytes.data();
-  const std::uint8_t* const end = at + bytes.size();
+template <std::size_t kLane>
+[[gnu::target("sse4.2")]] std::uint64_t by_lanes(std::uint64_t rest, const std::uint8_t*& at, const std::uint8_t* end) {
   for (; end - at >= static_cast<std::ptrdiff_t>(3 * kLane); at += 3 * kLane) {
     std::uint64_t second = 0;
     std::uint64_t third = 0;
@@ -51,8 +53,17 @@ std::uint64_t word_at(const std::uint8_t* at) {
       second = _mm_crc32_u64(second, word_at(at + kLane + i));
       third = _mm_crc32_u64(third, word_at(at + 2 * kLane + i));
     }
-    rest = move(move(static_cast<std::uint32_t>(rest)) ^ static_cast<std::uint32_t>(second)) ^ third;
+    rest = move<kLane>(move<kLane>(static_cast<std::uint32_t>(rest)) ^ static_cast<std::uint32_t>(second)) ^ third;
   }
+  return rest;
+}
+
+[[gnu::target("sse4.2")]] std::uint32_t by_instruction(std::span<const std::uint8_t> bytes, std::uint32_t before) {
+  std::uint64_t rest = ~before;
+  const std::uint8_t* at = bytes.data();
+  const std::uint8_t* const end = at + bytes.size();
+  rest = by_lanes<kLongLane>(rest, at, end);
+  rest = by_lanes<kShortLane>(rest, at, end);
   for (; end - at >= 8; at += 8) rest = _mm_crc32_u64(rest, word_at(at));
   auto last = static_cast<std::uint32_t>(rest);
   for (; at != end; ++at) last = _mm_crc32_u8(last, *at);

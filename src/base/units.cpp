@@ -193,8 +193,7 @@ std::string print_short(std::int64_t count, const UnitFamily& family) {
   }
   const Unit* chosen = nullptr;
   for_each_print_unit(family, [&](const Unit& unit) {
-    const bool better = chosen == nullptr || unit.scale > chosen->scale;
-    if (chosen == nullptr || (better && count >= unit.scale)) chosen = &unit;
+    if (chosen == nullptr || (count >= unit.scale && unit.scale > chosen->scale)) chosen = &unit;
   });
   const double value = static_cast<double>(count) / static_cast<double>(chosen->scale);
   const int decimals = value >= 100 ? 0 : value >= 10 ? 1 : 2;

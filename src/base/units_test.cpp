@@ -71,6 +71,28 @@ TEST(Units, ShortTextIsForPeople) {
   EXPECT_EQ(brief(Money(1'234'000'000'000)), "$1.23M");
 }
 
+TEST(Units, ShortTextHasTheLargestUnitThatIsNotMoreThanIt) {
+  EXPECT_EQ(brief(Bytes(0)), "0B");
+  EXPECT_EQ(brief(Bytes(999)), "999B");
+  EXPECT_EQ(brief(Bytes(1000)), "1kB");
+  EXPECT_EQ(brief(Bytes(1023)), "1.02kB");
+  EXPECT_EQ(brief(Bytes(1024)), "1KiB");
+  EXPECT_EQ(brief(Bytes(1 << 20)), "1MiB");
+  EXPECT_EQ(brief(Bytes((1 << 20) - 1)), "1.05MB");
+  EXPECT_EQ(brief(Bytes(std::int64_t{5} << 50)), "5.63PB");
+  EXPECT_EQ(brief(Duration(999'999)), "1000ns");
+  EXPECT_EQ(brief(Duration(1'000'000)), "1us");
+}
+
+TEST(Units, ShortTextHasThreeDigits) {
+  EXPECT_EQ(brief(Duration(9'999)), "10ns");
+  EXPECT_EQ(brief(Duration(9'990)), "9.99ns");
+  EXPECT_EQ(brief(Duration(10'040)), "10ns");
+  EXPECT_EQ(brief(Duration(10'060)), "10.1ns");
+  EXPECT_EQ(brief(Duration(99'900)), "99.9ns");
+  EXPECT_EQ(brief(Duration(100'400)), "100ns");
+}
+
 RC_GTEST_PROP(Units, PrintingExactlyAndReadingBackIsTheIdentity, ()) {
   const auto count = *rc::gen::inRange<std::int64_t>(0, std::int64_t{1} << 53);
   RC_ASSERT(*parse<DurationDimension>(exact(Duration(count))) == Duration(count));

@@ -134,8 +134,8 @@ std::vector<std::string> given(const CLI::App& command, std::initializer_list<co
 }
 
 void take_given(const CLI::App& command, const app::InputOptions& input, app::WorkOptions& work) {
-  work.traffic.given = given(command, {"--matrix", "--pattern", "--stream", "--size", "--gpus", "--window", "--load",
-                                       "--sizes", "--duration", "--arrivals", "--verb"});
+  work.traffic.given = given(command, {"--matrix", "--goal", "--chakra", "--pattern", "--stream", "--size", "--gpus",
+                                       "--window", "--load", "--sizes", "--duration", "--arrivals", "--verb"});
   // Of a topology they say how large the cluster is, which is of use whatever runs.
   const bool topology = !input.topology.empty() || input.file.ends_with(".xml");
   if (input.nodes > 0 && !topology) {
@@ -151,10 +151,12 @@ CLI::Validator from_zero_on() {
   return CLI::Validator(
       [](const std::string& text) -> std::string {
         std::uint64_t value = 0;
-        const std::errc error = std::from_chars(text.data(), text.data() + text.size(), value).ec;
-        if (text.starts_with('-')) return fmt::format("'{}' cannot be: a whole number from 0 on", text);
-        return error == std::errc::result_out_of_range ? fmt::format("{} is too large: at most {}", text, UINT64_MAX)
-                                                       : std::string();
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (error == std::errc::result_out_of_range)
+          return fmt::format("{} is too large: at most {}", text, UINT64_MAX);
+        return error == std::errc() && end == text.data() + text.size()
+                   ? ""
+                   : fmt::format("'{}' cannot be: a whole number from 0 on", text);
       },
       "", "from zero on");
 }
@@ -163,6 +165,10 @@ CLI::Validator from_zero_on() {
 void add_traffic(CLI::App& command, app::TrafficOptions& traffic) {
   command.option_defaults()->group("Flows");
   command.add_option("--matrix", traffic.matrix, "uet-htsim's connection matrix")->type_name("FILE.cm");
+  command.add_option("--goal", traffic.goal, "GOAL schedule of LogGOPSim or ATLAHS, text or binary")->type_name("FILE");
+  command.add_option("--chakra", traffic.chakra, "Chakra's execution traces, PREFIX.0.et and so on")
+      ->type_name("PREFIX");
+  command.add_option("--groups", traffic.groups, "ranks of the traces' groups: {\"0\": [0, 1]}")->type_name("FILE");
   command
       .add_option("--pattern", traffic.pattern, fmt::format("{}", fmt::join(enum_names<model::TrafficPattern>(), " ")))
       ->check(CLI::IsMember(enum_names<model::TrafficPattern>()))
@@ -177,10 +183,7 @@ void add_traffic(CLI::App& command, app::TrafficOptions& traffic) {
       ->check(CLI::IsMember(enum_names<model::FlowArrivals>()))
       ->option_text("NAME=at-once");
   command.add_option("--load", traffic.load, "open loop: of the line rate")->capture_default_str();
-  command
-      .add_option("--sizes", traffic.sizes,
-                  fmt::format("8..8G of collectives; {}", fmt::join(enum_names<model::FlowSizes>(), " ")))
-      ->option_text("SIZES");
+  command.add_option("--sizes", traffic.sizes, "8..8G of collectives; of flows see below")->option_text("SIZES");
   command.add_option("--duration", traffic.duration, "open loop: how long flows begin")->capture_default_str();
   command.add_option("--verb", traffic.verb, "of SRD: send, write, or read from the target")
       ->check(CLI::IsMember(enum_names<model::Verb>()))
@@ -205,7 +208,7 @@ void add_runs(CLI::App& command, app::RunOptions& run, bool several, std::uint32
       ->option_text("N=1");
   command
       .add_option("--fidelity", run.fidelity,
-                  several ? "packet, flow, message, several or all (collectives: message)" : "packet, flow or message")
+                  several ? "packet, flow, message, several, or all" : "packet, flow or message")
       ->check(CLI::Validator(known, "", "fidelity"))
       ->option_text("NAME=packet");
   command.add_option("--fault", run.faults, "what breaks: spine0,kind=blackhole,at=50us,for=1ms")
@@ -252,9 +255,10 @@ void add_collective(CLI::App& command, app::CollectiveOptions& options) {
 
 // The words of --pattern, --collective and --fault, for the end of a help text.
 std::string what_there_is() {
-  return fmt::format("Patterns:\n  {}\n\nCollectives:\n  {}\n\nKinds of faults:\n  {}\n\n",
-                     fmt::join(enum_names<model::TrafficPattern>(), " "), fmt::join(app::collective_names(), " "),
-                     fmt::join(fault_kinds(), " "));
+  return fmt::format(
+      "Patterns:\n  {}\n\nSizes of flows in an open loop:\n  {}\n\nCollectives:\n  {}\n\nKinds of faults:\n  {}\n\n",
+      fmt::join(enum_names<model::TrafficPattern>(), " "), fmt::join(enum_names<model::FlowSizes>(), " "),
+      fmt::join(app::collective_names(), " "), fmt::join(fault_kinds(), " "));
 }
 
 void add_sim(CLI::App& app, Verbs& verbs) {
@@ -277,6 +281,7 @@ void add_sim(CLI::App& app, Verbs& verbs) {
   command->add_option("--slowest", output.slowest, "flows shown that were slowed down most")
       ->check(CLI::Range(0, 1000))
       ->option_text("N=0");
+  command->add_flag("--wide", output.wide, "collectives: nccl-tests' table on a narrow terminal, too");
   command->add_flag("--flows", output.flows, "with --json: a record per flow");
   command->add_flag("--samples", output.samples, "with --json: a record per sample");
   command->add_option("--csv", output.csv, "tables: DIR, or flows=FILE, links=FILE, samples=FILE")
@@ -334,8 +339,7 @@ void add_compare(CLI::App& app, Verbs& verbs) {
 void add_validate(CLI::App& app, Verbs& verbs) {
   app::ValidateOptions& options = verbs.validate;
   CLI::App* command = app.add_subcommand("validate", "compare collectives and training with measurements");
-  command->add_option("directory", options.directory,
-                      "tables NAME.csv with clusters NAME.weft.yaml; default: weft's own");
+  command->add_option("directory", options.directory, "with NAME.csv and NAME.weft.yaml; default: weft's own");
   command->add_flag("--rows", options.rows, "every row, measured and simulated");
   command->add_flag("--training", options.training, "published training steps instead, of DIRECTORY/training");
   command->add_flag("--leave-one-out", options.leave_one_out, "errors with constants fitted without the table");
@@ -346,8 +350,9 @@ void add_validate(CLI::App& app, Verbs& verbs) {
   command->add_flag("--json", options.json, "a record per table, with --rows one per row too");
   command->footer(
       "A table has the columns size_bytes and oop_time_us, ip_time_us (nccl-tests' two\n"
-      "times; the smaller counts), time_us or algbw_GBps; NAME.txt may be what nccl-tests\n"
-      "printed. Rows marked * do not count: their two times differ by more than 15 %.\n"
+      "times; the smaller counts), time_us or algbw_GBps; NAME.txt may be what\n"
+      "nccl-tests printed. Rows marked * do not count: their two times differ by more\n"
+      "than 15 %.\n"
       "Errors are of time.\n"
       "\n"
       "Examples:\n"
@@ -405,8 +410,7 @@ void add_why(CLI::App& app, Verbs& verbs) {
 
 void add_plan(CLI::App& app, Verbs& verbs) {
   app::PlanCommandOptions& options = verbs.plan;
-  CLI::App* command =
-      app.add_subcommand("plan", "bound a collective without running it, or find a layout for training");
+  CLI::App* command = app.add_subcommand("plan", "bound a collective, or find a layout for training");
   add_input(*command, options.input, true);
   add_topology(*command, options.input, true);
   command->add_option("--gpus", options.gpus, "GPUs that take part; 0: all")->option_text("N=0");
@@ -420,9 +424,9 @@ void add_plan(CLI::App& app, Verbs& verbs) {
       ->option_text("N=0")
       ->check(CLI::Range(0, 10));
   command->footer(
-      "Bounds are of the wires and of latencies that follow each other, for the algorithm\n"
-      "that NCCL would choose. What the simulation takes beyond them is protocols, shares\n"
-      "of links and waiting.\n"
+      "Bounds are of the wires and of latencies that follow each other, for the\n"
+      "algorithm that NCCL would choose. What the simulation takes beyond them is\n"
+      "protocols, shares of links and waiting.\n"
       "\n"
       "Examples:\n"
       "  weft plan acp.weft.yaml\n"
@@ -484,8 +488,7 @@ void add_dst(CLI::App& app, Verbs& verbs) {
   CLI::App* command = app.add_subcommand("dst", "test the transports under drawn faults, by seed");
   std::vector<std::string> transports = app::dst_transports();
   transports.push_back("all");
-  command
-      ->add_option("--transport", options.transport, "srd, rocev2, tcp, uet, messages over srd, or all: seeds in turn")
+  command->add_option("--transport", options.transport, "which; messages are over srd, all takes seeds in turn")
       ->check(CLI::IsMember(transports))
       ->capture_default_str();
   command->add_option("--first-seed", options.first_seed, "where to begin")
@@ -498,9 +501,9 @@ void add_dst(CLI::App& app, Verbs& verbs) {
   command->add_flag("--verbose", options.verbose, "a line per seed");
   command->add_flag("--json", options.json, "machine-readable output");
   command->footer(
-      "A seed draws endpoints, parameters, loss, reordering, duplicates, corruption, clogged\n"
-      "paths, partitions and restarts. First nothing wrong may happen, then, when all is\n"
-      "healed, everything must come to an end.\n"
+      "A seed draws endpoints, parameters, loss, reordering, duplicates, corruption,\n"
+      "clogged paths, partitions and restarts. First nothing wrong may happen, then,\n"
+      "when all is healed, everything must come to an end.\n"
       "\n"
       "Examples:\n"
       "  weft dst\n"
@@ -558,10 +561,10 @@ void add_report(CLI::App& app, Verbs& verbs) {
       ->type_name("WHAT=MOST")
       ->capture_default_str();
   command->footer(
-      "The page has the drawing, counts, what has to be bought, what collectives get, a\n"
-      "training step where the file has one, faults that were tried, the comparison, how\n"
-      "far published measurements are from the model, and the commands that made it. It\n"
-      "needs no network and no other file.\n"
+      "The page has the drawing, counts, what has to be bought, what collectives get,\n"
+      "a training step where the file has one, faults that were tried, the comparison,\n"
+      "how far published measurements are from the model, and the commands that made\n"
+      "it. It needs no network and no other file.\n"
       "\n"
       "Examples:\n"
       "  weft report acp.weft.yaml\n"
@@ -621,7 +624,7 @@ void add_run(CLI::App& app, Verbs& verbs) {
       ->option_text("BYTES");
   command->add_option("--start-at", options.start_at, "seconds since 1970, so that several begin together")
       ->option_text("TIME");
-  command->add_flag("--per-path", options.per_path, "a line for each path: round trip, loss, share, since when");
+  command->add_flag("--per-path", options.per_path, "a line per path: round trip, loss, share, since when");
   command->add_flag("--sweep-paths", options.sweep_paths, "probe all paths, say which ports lose or lag");
   command->add_option("--key", options.key, "the job's key: packets of others do not count")->type_name("FILE");
   command->add_option("--metrics", options.metrics, "of a client, each second: Prometheus' text")->type_name("FILE");
@@ -729,7 +732,7 @@ int help(const CLI::App& app, const Verbs& verbs, app::Console& console) {
   }
   // The name was checked before.
   // Not app.help(): that is the help of the command that was given, which is this one.
-  console.out << (verbs.helped.empty() ? app.get_formatter()->make_help(&app, "", CLI::AppFormatMode::Normal)
+  console.out << (verbs.helped.empty() ? app.get_formatter()->make_help(&app, "weft", CLI::AppFormatMode::Normal)
                                        : app.get_subcommand(verbs.helped)->help("weft"));
   return app::kFine;
 }
@@ -837,7 +840,7 @@ int refuse(const std::vector<std::string>& arguments, const std::string& text, a
 }  // namespace
 
 int run(const std::vector<std::string>& arguments, app::Console& console) {
-  CLI::App app("weft plans and simulates the network of an AI cluster from one file that describes it.", "weft");
+  CLI::App app("Plans and simulates the network of an AI cluster from a file that describes it.", "weft");
   app.require_subcommand(1);
   app.get_formatter()->column_width(24);  // every help line fits 80 columns
   app.set_help_all_flag("--help-all", "help for all commands");

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 namespace weft::cli {
@@ -74,6 +75,32 @@ TEST_F(Cli, OptionsThatAreListsDoNotTakeTheFile) {
   EXPECT_NE(runs({"sim", "--pattern", "one", "--size", "10kB", "--json", "--fault", fault, file_}), plain);
   EXPECT_NE(runs({"sim", "--pattern", "one", "--size", "10kB", "--json", "--set", "servers.nics=4", file_}), plain);
   EXPECT_NE(runs({"sim", "--stream", "a,pattern=one,size=20kB", "--json", file_}), plain);
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(Completion, KeysAreOfferedBehindOptionsThatTakeThem) {
+  std::set<std::string> takers;
+  for (const std::string& line : lines_of(weft({"completion", "bash"}).out))
+    if (const std::size_t end = line.find(") _weft_keys; return"); end != std::string::npos)
+      takers.insert(line.substr(0, end).substr(line.find('-')));
+  EXPECT_EQ(takers, (std::set<std::string>{"--set", "--vary", "--over"}));
+}
+
+TEST(Completion, EveryShellOffersTheFirstWordsOfAVerb) {
+  const std::string bash = weft({"completion", "bash"}).out;
+  const std::string fish = weft({"completion", "fish"}).out;
+  EXPECT_TRUE(contains(fish, "complete -c weft -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'\n"));
+  EXPECT_TRUE(contains(fish, "complete -c weft -n '__fish_seen_subcommand_from run' -a 'server client'\n"));
+  EXPECT_TRUE(contains(fish, "-n '__fish_seen_subcommand_from catalog' -a \"("));
+  EXPECT_FALSE(contains(fish, " -a ''")) << "a verb that takes no word offers none";
+  EXPECT_TRUE(contains(bash, " bash zsh fish\" ;;\n"));
+  EXPECT_TRUE(contains(weft({"completion", "zsh"}).out, "bash zsh fish"));
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ void add_pod(CLI::App& lab, app::LabPodOptions& options) {
       ->option_text("add|del|check");
   command->add_option("name", options.name, "its name: a0")->required();
   command->add_option("--tenant", options.tenant, "whose it is, for add")->type_name("NAME");
-  command->add_option("--on", options.server, "on which server; default: one of the tenant's, or nobody's")
+  command->add_option("--on", options.server, "on which server; default: the tenant's, or nobody's")
       ->type_name("SERVER");
   add_which(*command, options.lab);
   command->footer(

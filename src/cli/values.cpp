@@ -16,8 +16,9 @@ bool is_one_of(const std::string& name, const std::array<std::string_view, count
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-constexpr std::array<std::string_view, 12> kFiles = {"output", "out",      "matrix", "trace", "pcap",    "topo",
-                                                     "smi",    "measured", "log",    "plot",  "metrics", "key"};
+constexpr std::array<std::string_view, 15> kFiles = {"output",   "out",   "matrix", "goal",    "chakra",
+                                                     "groups",   "trace", "pcap",   "topo",    "smi",
+                                                     "measured", "log",   "plot",   "metrics", "key"};
 constexpr std::array<std::string_view, 2> kDirectories = {"catalog", "plots"};
 constexpr std::array<std::string_view, 3> kKeys = {"set", "vary", "over"};
 

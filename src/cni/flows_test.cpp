@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <filesystem>
+#include <set>
+#include <sstream>
 
 #include "cni/agent.hpp"
 #include "cni/record.hpp"
@@ -28,6 +30,27 @@ TEST(Flows, APodHasAsManyAsCheckCounts) {
             std::string::npos)
       << "a pod speaks as itself only";
   EXPECT_NE(text.find("load:0x027700000600->NXM_NX_ARP_SHA[]"), std::string::npos);
+}
+
+// Flows are deleted by cookie: none may be another kind's, nor 0, which those have that somebody else added.
+TEST(Flows, WhoseAFlowIsIsSaidByItsCookie) {
+  const Tenant research = tenant_of("research");
+  const auto cookie_of = [](const std::string& text) {
+    std::set<std::string> cookies;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);)
+      cookies.insert(line.substr(line.find("cookie="), line.find_first_of("/,") - line.find("cookie=")));
+    EXPECT_EQ(cookies.size(), 1u) << text;
+    return cookies.empty() ? "" : *cookies.begin();
+  };
+  const std::string pod =
+      cookie_of(pod_flows({7, 3, "10.128.0.2", "0a:58:0a:80:00:02", research}, "02:77:00:00:06:00"));
+  const std::string announced = cookie_of(announced_flows({{"10.128.0.9", research}}));
+  const std::set<std::string> all = {cookie_of(base_flows()),           pod,          announced,
+                                     cookie_of(tenant_flows(research)), "cookie=0x0", "cookie=0"};
+  EXPECT_EQ(all.size(), 6u);
+  EXPECT_EQ(cookie_of(without_pod(7)), pod);
+  EXPECT_EQ(cookie_of(without_tenant(research)), cookie_of(tenant_flows(research)));
 }
 
 TEST(Flows, DropsAreCountedByTenantAndReason) {

@@ -14,6 +14,9 @@ namespace {
 constexpr std::int64_t kSteady = 50;
 // Channels begin nearly in step, and take some rounds to get out of it.
 constexpr std::uint64_t kInStep = 4;
+// A chain's rounds follow each other at a chunk's distance: all of the first ones are over before windows are open and
+// queues are as long as they will be.
+constexpr std::uint64_t kInStepInChains = 32;
 
 struct Outcome {
   std::vector<Plan> plans;
@@ -114,9 +117,12 @@ CarriedResult carry_once(const fabric::Fabric& fabric, const std::vector<Carried
   };
   const std::vector<std::int64_t> nothing(jobs.size());
   // Few rounds, or others for each job: all are run.
+  const bool chains =
+      std::any_of(jobs.begin(), jobs.end(), [](const CarriedJob& job) { return overlaps_itself(job.options); });
+  const std::uint64_t in_step = chains ? kInStepInChains : kInStep;
   const std::uint64_t whole = rounds_of(jobs);  // beside a shorter one, which stays the last
-  if (whole <= 2 * kInStep) return result_of(go(0), nothing, 0, messages);
-  std::uint64_t rounds = 2;
+  if (whole <= 2 * in_step) return result_of(go(0), nothing, 0, messages);
+  std::uint64_t rounds = in_step / 2;
   Outcome first = go(rounds);
   if (!first.run.stopped_by.empty()) return result_of(std::move(first), nothing, 0, messages);
   std::vector<std::int64_t> before;  // slopes
@@ -125,7 +131,7 @@ CarriedResult carry_once(const fabric::Fabric& fabric, const std::vector<Carried
     if (!second.run.stopped_by.empty()) return result_of(std::move(second), nothing, 0, messages);
     std::vector<std::int64_t> slopes;
     for (std::size_t job = 0; job < jobs.size(); ++job) slopes.push_back(slope(first, second, job, rounds));
-    bool steady = !before.empty() && rounds >= kInStep;
+    bool steady = !before.empty() && rounds >= in_step;
     for (std::size_t job = 0; steady && job < jobs.size(); ++job)
       steady = std::abs(slopes[job] - before[job]) * kSteady <= slopes[job];
     rounds *= 2;
@@ -152,9 +158,10 @@ CarriedResult carry(const fabric::Fabric& fabric, const std::vector<CarriedJob>&
   std::vector<CarriedJob> longer = jobs;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     // One that goes through many rounds has the others beside it all the while.
-    if (overlaps_itself(jobs[i].options) || made.jobs[i].plan.whole_rounds > 1)
-      longer[i].options.bytes *= 1 + kMoreBehind;
-    longer[i].options.chunk = made.jobs[i].plan.chunk;
+    const bool overlaps = overlaps_itself(jobs[i].options);
+    const Plan& plan = made.jobs[i].plan;
+    if (overlaps || plan.whole_rounds > 1) longer[i].options.bytes *= 1 + kMoreBehind;
+    longer[i].options.chunk = overlaps ? longest_step(plan, jobs[i].options.bytes) : plan.chunk;
     longer[i].options.choice.channels = made.jobs[i].plan.choice.channels;
   }
   CarriedResult several = carry_once(fabric, longer, limits, execute);

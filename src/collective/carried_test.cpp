@@ -6,6 +6,7 @@
 
 #include "collective/gates.hpp"
 #include "collective/testing_carried.hpp"
+#include "collective/timing.hpp"
 
 namespace weft::collective {
 namespace {
@@ -67,6 +68,21 @@ TEST(Carried, PacketsAgreeWithFlowsWhereNothingCollides) {
       const double packet = carried(machines, team, options, by_packets(machines.fabric, Network::spread));
       EXPECT_NEAR(packet / flow, 1, apart) << name(algorithm) << " " << bytes;
     }
+}
+
+// Their way is longer than eight of them take one after the other, and the first of them meet windows that are not
+// open.
+TEST(Carried, AChainOfSmallChunksKeepsItsPace) {
+  const Machines machines("{kind: hgx-h100, count: 4}", kRails);
+  const Team team(machines.fabric, pick_gpus(*machines.cluster, 32, 0));
+  const PlanOptions options{.operation = Operation::broadcast,
+                            .bytes = 64 * kMiB,
+                            .choice = {Algorithm::ring, Protocol::ll128, 4},
+                            .stack = stack_named("ib")};
+  const double message = us(time_among_many(team, options, testing::by_lanes).time);
+  for (const Carry& execute :
+       {by_flows(machines.fabric, Network::spread), by_packets(machines.fabric, Network::spread)})
+    EXPECT_NEAR(carried(machines, team, options, execute) / message, 1, 0.03);
 }
 
 // Where data rest in host memory, what they share is the links between PCIe switches and root complexes: of the same

@@ -80,23 +80,45 @@ std::uint32_t channels_used(std::uint32_t most, Algorithm algorithm, Protocol pr
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(bytes / each, 1, most));
 }
 
-// NCCL src/graph/paths.cc and src/enqueue.cc: a power of two in all and for each peer, over the network two for each
-// or, among many, one. A peer's message is cut where every part is worth a channel, until parts are small enough.
-std::uint32_t pair_channels(const PairRule& rule) {
-  constexpr std::uint64_t kLeastPart = 64 * kKiB;
-  const std::uint64_t most_part = rule.nodes > 1 ? 128 * kKiB : 16 * 1024 * kKiB;
-  const std::uint32_t all = std::bit_ceil(rule.channels);
-  std::uint32_t most = rule.nodes == 1 ? all : rule.ranks > 2 * all ? 1 : 2;
-  most = std::min(most, all);
+namespace {
+
+// A power of two in all and for each peer, over the network two for each or, among many, one (NCCL src/graph/paths.cc).
+std::uint32_t all_pair_channels(const PairRule& rule) { return std::bit_ceil(rule.channels); }
+std::uint32_t most_for_a_peer(const PairRule& rule) {
+  const std::uint32_t all = all_pair_channels(rule);
+  return std::min(all, rule.nodes == 1 ? all : rule.ranks > 2 * all ? 1 : 2);
+}
+
+}  // namespace
+
+// NCCL src/enqueue.cc: a peer's message is cut where every part is worth a channel, until parts are small enough.
+PairCut pair_cut(const PairRule& rule, Protocol protocol) {
+  constexpr std::uint64_t kLlBuffer = 64 * kKiB;  // a step of it, flags included
+  const bool ll = protocol == Protocol::ll && rule.release.pairs_by_all_channels();
+  const std::uint64_t step = ll ? kLlBuffer : rule.nodes > 1 ? 128 * kKiB : kSimpleStep;
+  const std::uint64_t least_part = rule.nodes > 1 ? step / 2 : step / 8;
+  const std::uint64_t most_part = rule.nodes > 1 ? step : 32 * step;
+  const std::uint32_t all = all_pair_channels(rule);
+  const std::uint32_t most = most_for_a_peer(rule);
   std::uint32_t each = most;
   while (each > 1 && std::uint64_t{each} * rule.ranks > all) each /= 2;
   // Until 2.8 all of them were taken whatever the size.
   if (!rule.release.grouped()) {
-    const std::uint64_t bytes = std::max<std::uint64_t>(1, rule.one_peer ? rule.bytes : rule.bytes / rule.ranks);
-    each = static_cast<std::uint32_t>(std::min<std::uint64_t>(each, (bytes + kLeastPart - 1) / kLeastPart));
+    const std::uint64_t bytes = rule.to_a_peer();
+    each = static_cast<std::uint32_t>(std::min<std::uint64_t>(each, (bytes + least_part - 1) / least_part));
     while (2 * each <= most && (bytes + each - 1) / each > most_part) each *= 2;
   }
-  return rule.one_peer ? each : std::min(all, each * rule.ranks);
+  return {each, rule.one_peer ? each : std::min(all, each * rule.ranks)};
+}
+
+// Up to NCCL_P2P_LL_THRESHOLD for a channel; between nodes NCCL sets up no buffers of LL for them
+// (NCCL_ALLOC_P2P_NET_LL_BUFFERS).
+Protocol pair_protocol(const PairRule& rule) {
+  constexpr std::uint64_t kThreshold = 16 * kKiB;
+  if (rule.nodes > 1 || !rule.release.pairs_by_ll()) return Protocol::simple;
+  const std::uint32_t channels =
+      rule.release.pairs_by_all_channels() ? most_for_a_peer(rule) : pair_cut(rule, Protocol::simple).each;
+  return rule.to_a_peer() <= channels * kThreshold ? Protocol::ll : Protocol::simple;
 }
 
 }  // namespace weft::collective

@@ -1,6 +1,7 @@
 #pragma once
 // How NCCL cuts a message: how many of its channels a size is worth, and how large the chunks are.
 
+#include <algorithm>
 #include <cstdint>
 
 #include "collective/constants.hpp"
@@ -30,7 +31,7 @@ std::uint32_t slices_of(Protocol protocol);
 std::uint32_t channels_used(std::uint32_t most, Algorithm algorithm, Protocol protocol, std::uint64_t bytes,
                             std::uint32_t ranks);
 
-// Channels that point-to-point messages use at once.
+// How point-to-point messages are cut.
 struct PairRule {
   std::uint32_t channels;  // of rings
   std::uint32_t ranks;
@@ -38,7 +39,14 @@ struct PairRule {
   bool one_peer;  // else all
   std::uint64_t bytes;
   Release release;
+
+  std::uint64_t to_a_peer() const { return std::max<std::uint64_t>(1, one_peer ? bytes : bytes / ranks); }
 };
-std::uint32_t pair_channels(const PairRule& rule);
+struct PairCut {
+  std::uint32_t each;      // channels that a peer's message goes by,
+  std::uint32_t channels;  // and that all messages use at once
+};
+PairCut pair_cut(const PairRule& rule, Protocol protocol);
+Protocol pair_protocol(const PairRule& rule);
 
 }  // namespace weft::collective

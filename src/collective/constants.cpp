@@ -24,6 +24,7 @@ constexpr std::array<Generation, 6> kGenerations = {{
      .simple_hop_ns = 6'400,
      .slice_ns = 3'900,
      .copy_mbps = 340'000,
+     .pair_mbps = 10'600,
      .nvls_share = 0,
      .nvls_chunk_ns = 0,
      .nvls_hop_ns = 0,
@@ -47,6 +48,7 @@ constexpr std::array<Generation, 6> kGenerations = {{
      .simple_hop_ns = 6'400,
      .slice_ns = 3'900,
      .copy_mbps = 340'000,
+     .pair_mbps = 10'600,
      .nvls_share = 0,
      .nvls_chunk_ns = 0,
      .nvls_hop_ns = 0,
@@ -70,6 +72,7 @@ constexpr std::array<Generation, 6> kGenerations = {{
      .simple_hop_ns = 4'400,
      .slice_ns = 1'700,
      .copy_mbps = 610'000,
+     .pair_mbps = 18'000,
      .nvls_share = 864,
      .nvls_chunk_ns = 3'000,
      .nvls_hop_ns = 1'840,
@@ -93,6 +96,7 @@ constexpr std::array<Generation, 6> kGenerations = {{
      .simple_hop_ns = 8'600,
      .slice_ns = 1'700,
      .copy_mbps = 1'150'000,
+     .pair_mbps = 21'700,
      .nvls_share = 800,
      .nvls_chunk_ns = 7'000,
      .nvls_hop_ns = 700,
@@ -116,6 +120,7 @@ constexpr std::array<Generation, 6> kGenerations = {{
      .simple_hop_ns = 8'400,
      .slice_ns = 1'300,
      .copy_mbps = 1'200'000,
+     .pair_mbps = 21'700,
      .nvls_share = 659,
      .nvls_chunk_ns = 500,
      .nvls_hop_ns = 102'000,
@@ -139,6 +144,7 @@ constexpr std::array<Generation, 6> kGenerations = {{
      .simple_hop_ns = 4'400,
      .slice_ns = 1'700,
      .copy_mbps = 610'000,
+     .pair_mbps = 18'000,
      .nvls_share = 0,
      .nvls_chunk_ns = 0,
      .nvls_hop_ns = 0,
@@ -148,8 +154,9 @@ constexpr std::array<Generation, 6> kGenerations = {{
 }};
 
 // InfiniBand and RoCE are the same NICs under the same plugin (NCCL's own), so what a message and a hop cost it is one
-// number. Google has plugins of its own: up to gIB 1.0.5, and with TCPXO, a hop takes longer (tables of 1.0.5 and before);
-// with gIB 1.0.6 it takes what it does on other RoCE (three tables of two sources). Sockets are as TCPX but for a hop.
+// number. Google has plugins of its own: up to gIB 1.0.5, and with TCPXO, a hop takes longer (tables of 1.0.5 and
+// before); with gIB 1.0.6 it takes what it does on other RoCE (three tables of two sources). Sockets are as TCPX but
+// for a hop.
 constexpr std::array<Network, 10> kNetworks = {{
     {"ib", "InfiniBand", "", 128 << 10, 64 << 10, 0, 870, 980},
     {"roce", "RoCE", "ib", 128 << 10, 64 << 10, 0, 0, 900},
@@ -173,7 +180,7 @@ constexpr std::array<Launch, 3> kLaunches = {{
 constexpr Common kCommon = {"all", 925};
 
 // The first minor releases of NCCL 2 whose rules differ, read in the source of its releases.
-constexpr std::array<std::int64_t, 8> kRules = {0, 9, 19, 20, 22, 28, 29, 30};
+constexpr std::array<std::int64_t, 9> kRules = {0, 9, 14, 19, 20, 22, 28, 29, 30};
 constexpr std::int64_t kLatestRelease = 99;
 
 std::string rules_of(std::int64_t minor) {
@@ -212,7 +219,7 @@ struct Column {
   std::int64_t Owner::*value;
 };
 
-constexpr std::array<Column<Generation>, 14> kGenerationColumns = {{
+constexpr std::array<Column<Generation>, 15> kGenerationColumns = {{
     {"scale_up_per_mille", "per mille", Origin::published, kTuning, &Generation::scale_up_per_mille},
     {"ring_channels", "", Origin::published, kTuning, &Generation::ring_channels},
     {"nvls_channels", "", Origin::published, kTuning, &Generation::nvls_channels},
@@ -223,6 +230,7 @@ constexpr std::array<Column<Generation>, 14> kGenerationColumns = {{
     {"simple_hop", "ns", Origin::measured, kAiconfigurator, &Generation::simple_hop_ns},
     {"slice", "ns", Origin::measured, kAiconfigurator, &Generation::slice_ns},
     {"copy", "MB/s", Origin::measured, kAiconfigurator, &Generation::copy_mbps},
+    {"pair", "MB/s", Origin::measured, kAiconfigurator, &Generation::pair_mbps},
     {"nvls_share", "per mille", Origin::fitted, kTables, &Generation::nvls_share},
     {"nvls_chunk", "ns", Origin::fitted, kTables, &Generation::nvls_chunk_ns},
     {"nvls_hop", "ns", Origin::fitted, kTables, &Generation::nvls_hop_ns},

@@ -42,6 +42,7 @@ struct Generation {
   std::int64_t simple_hop_ns;
   std::int64_t slice_ns;       // Simple: fence and flag of a slice, which keep the sender
   std::int64_t copy_mbps;      // out of NCCL's buffers, of all channels
+  std::int64_t pair_mbps;      // from one GPU to another, of a channel
   std::int64_t nvls_share;     // per mille of the scale-up rate; GPUs give and take (n + 1) / n of their bytes
   std::int64_t nvls_chunk_ns;  // NVLS synchronises all GPUs of a domain for each chunk
   std::int64_t nvls_hop_ns;
@@ -80,6 +81,9 @@ struct Release {
 
   // NCCL_LAUNCH_MODE=GROUP was the default: one cooperative launch for all GPUs of a process.
   bool grouped() const { return minor < 9; }
+  // Point to point may go with LL: what one channel has of a peer's bytes decides, or what the peer's channels could.
+  bool pairs_by_ll() const { return minor >= 14; }
+  bool pairs_by_all_channels() const { return minor >= 22 && minor < 29; }
   // Chunks of NVLSTree begin with a step of the buffer, not with NCCL_NVLS_CHUNKSIZE,
   bool whole_steps() const { return minor < 22; }
   // and on many nodes with less.

@@ -94,6 +94,71 @@ std::string_view next_word(std::string_view& list) {
 constexpr std::string_view kAlgorithmWords[] = {"tree",         "ring", "collnet",  "collnetdirect",
                                                 "collnetchain", "nvls", "nvlstree", "pat"};
 constexpr std::string_view kProtocolWords[] = {"ll", "ll128", "simple"};
+// NCCL's words for how near two devices are (src/graph/topo.cc), and nvidia-smi's for one of them.
+constexpr std::string_view kLevelWords[] = {"loc", "nvl", "nvb", "c2c", "pix", "pxb", "p2c",
+                                            "pxn", "phb", "sys", "net", "dis", "node"};
+
+enum class Kind : std::uint8_t { algorithms, protocols, level, number, free };
+struct Variable {
+  std::string_view name;
+  Kind kind;
+};
+// Those whose values are looked at here; NCCL reads what is no number as 0.
+constexpr Variable kVariables[] = {
+    {"NCCL_ALGO", Kind::algorithms},
+    {"NCCL_PROTO", Kind::protocols},
+    {"NCCL_P2P_LEVEL", Kind::level},
+    {"NCCL_NET_GDR_LEVEL", Kind::level},
+    {"NCCL_IB_GDR_LEVEL", Kind::level},
+    {"NCCL_P2P_DISABLE", Kind::number},
+    {"NCCL_SHM_DISABLE", Kind::number},
+    {"NCCL_IB_DISABLE", Kind::number},
+    {"NCCL_PXN_DISABLE", Kind::number},
+    {"NCCL_NVLS_ENABLE", Kind::number},
+    {"NCCL_MNNVL_ENABLE", Kind::number},
+    {"NCCL_CUMEM_ENABLE", Kind::number},
+    {"NCCL_COLLNET_ENABLE", Kind::number},
+    {"NCCL_CROSS_NIC", Kind::number},
+    {"NCCL_NET_GDR_READ", Kind::number},
+    {"NCCL_MIN_NCHANNELS", Kind::number},
+    {"NCCL_MAX_NCHANNELS", Kind::number},
+    {"NCCL_MIN_NRINGS", Kind::number},
+    {"NCCL_MAX_NRINGS", Kind::number},
+    {"NCCL_MIN_CTAS", Kind::number},
+    {"NCCL_MAX_CTAS", Kind::number},
+    {"NCCL_NCHANNELS_PER_NET_PEER", Kind::number},
+    {"NCCL_BUFFSIZE", Kind::number},
+    {"NCCL_IB_QPS_PER_CONNECTION", Kind::number},
+    {"NCCL_IB_SPLIT_DATA_ON_QPS", Kind::number},
+    {"NCCL_IB_PCI_RELAXED_ORDERING", Kind::number},
+    {"NCCL_IB_TC", Kind::number},
+    {"NCCL_IB_GID_INDEX", Kind::number},
+    {"NCCL_SOCKET_NTHREADS", Kind::number},
+    {"NCCL_NSOCKS_PERTHREAD", Kind::number},
+    {"NCCL_NVLS_CHUNKSIZE", Kind::number},
+    {"NCCL_NVLSTREE_MAX_CHUNKSIZE", Kind::number},
+};
+
+Kind kind_of(std::string_view variable) {
+  const auto* found = std::find_if(std::begin(kVariables), std::end(kVariables),
+                                   [&](const Variable& each) { return each.name == variable; });
+  return found == std::end(kVariables) ? Kind::free : found->kind;
+}
+
+bool is_number(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  const bool hex = text.starts_with("0x");
+  if (hex) text.remove_prefix(2);
+  return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
+    return (c >= '0' && c <= '9') || (hex && ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')));
+  });
+}
+
+// What NCCL's words for algorithms mean here: CollNet is the one that gives to switches at once.
+std::string as_named(std::string_view word) {
+  const std::string made = plain(word);
+  return made == "collnetdirect" ? "collnet" : made;
+}
 
 }  // namespace
 
@@ -102,14 +167,40 @@ bool listed(std::string_view list, std::string_view name) {
   const bool all_but = list.starts_with('^');
   if (all_but) list.remove_prefix(1);
   bool named = false;
-  while (!list.empty() && !named) named = plain(next_word(list)) == plain(name);
+  while (!list.empty() && !named) named = as_named(next_word(list)) == plain(name);
   return named != all_but;
 }
 
+std::string_view list_for(Operation operation, std::string_view value) {
+  std::string_view of_all;
+  while (!value.empty()) {
+    const std::size_t end = std::min(value.find(';'), value.size());
+    const std::string_view list = value.substr(0, end);
+    value.remove_prefix(std::min(end + 1, value.size()));
+    const std::size_t colon = list.find(':');
+    if (colon == std::string_view::npos) of_all = list;
+    if (colon != std::string_view::npos && plain(list.substr(0, colon)) == plain(name(operation)))
+      return list.substr(colon + 1);
+  }
+  return of_all;
+}
+
+std::string_view not_modelled(std::string_view list) {
+  if (list.empty() || list.starts_with('^')) return {};
+  for (std::string_view rest = list; !rest.empty();)
+    if (as_named(next_word(rest)) != "collnetchain") return {};
+  return list;
+}
+
 std::string_view refused_word(std::string_view variable, std::string_view value) {
-  const bool algorithms = variable == "NCCL_ALGO";
-  if (!algorithms && variable != "NCCL_PROTO") return {};
-  const auto words = algorithms ? std::span<const std::string_view>(kAlgorithmWords) : kProtocolWords;
+  const Kind kind = kind_of(variable);
+  if (kind == Kind::free) return {};
+  if (kind == Kind::number) return is_number(value) ? std::string_view{} : value;
+  if (kind == Kind::level) {
+    const bool known = std::find(std::begin(kLevelWords), std::end(kLevelWords), plain(value)) != std::end(kLevelWords);
+    return known || is_number(value) ? std::string_view{} : value;
+  }
+  const auto words = kind == Kind::algorithms ? std::span<const std::string_view>(kAlgorithmWords) : kProtocolWords;
   // "allreduce:ring,tree;broadcast:ring" has a list for each operation.
   while (!value.empty()) {
     const std::size_t end = std::min(value.find(';'), value.size());
@@ -121,6 +212,22 @@ std::string_view refused_word(std::string_view variable, std::string_view value)
       const std::string_view word = next_word(list);
       if (std::find(words.begin(), words.end(), plain(word)) == words.end()) return word;
     }
+  }
+  return {};
+}
+
+std::string_view words_for(std::string_view variable) {
+  switch (kind_of(variable)) {
+    case Kind::algorithms:
+      return "Ring, Tree, NVLS, NVLSTree, CollnetDirect, CollnetChain or PAT";
+    case Kind::protocols:
+      return "LL, LL128 or Simple";
+    case Kind::level:
+      return "LOC, NVL, PIX, PXB, PHB or SYS";
+    case Kind::number:
+      return "a whole number";
+    case Kind::free:
+      return {};
   }
   return {};
 }

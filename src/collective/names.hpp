@@ -43,8 +43,14 @@ std::optional<Protocol> protocol_named(std::string_view text);
 template <class ValueOf>
 bool allowed(Algorithm algorithm, Protocol protocol, const ValueOf& value_of);
 bool listed(std::string_view list, std::string_view name);
-// The first word of a value that NCCL would refuse; empty: none. Of variables that are not known here, none.
+// Of NCCL_ALGO and NCCL_PROTO, what is said for an operation: "ring;allreduce:tree" has a list of its own for one.
+std::string_view list_for(Operation operation, std::string_view value);
+// The first word of a value that NCCL would refuse or read as 0; empty: none. Of variables that are not known here,
+// none.
 std::string_view refused_word(std::string_view variable, std::string_view value);
+std::string_view words_for(std::string_view variable);  // that there are, of one that has refused a word
+// Algorithms of NCCL's that are not timed here, where it is left nothing else; empty: it has others.
+std::string_view not_modelled(std::string_view list);
 
 // busbw = algbw x this, over n ranks (nccl-tests, PERFORMANCE.md).
 Ratio bus_factor(Operation operation, std::uint32_t ranks);

@@ -358,7 +358,7 @@ TEST(Chunks, PeersShareTheChannelsThatNcclGivesThem) {
   const Release newest = releases().front();
   const Release old = stack_named("ib-nccl2.8")->release;
   const auto channels = [](bool one_peer, std::uint64_t bytes, const Release& release, std::uint32_t nodes = 1) {
-    return pair_channels({24, 8 * nodes, nodes, one_peer, bytes, release});
+    return pair_cut({24, 8 * nodes, nodes, one_peer, bytes, release}, Protocol::simple).channels;
   };
   EXPECT_EQ(channels(false, 8, old), 32u);
   EXPECT_EQ(channels(false, 8, newest), 8u);
@@ -367,6 +367,27 @@ TEST(Chunks, PeersShareTheChannelsThatNcclGivesThem) {
   EXPECT_EQ(channels(true, std::uint64_t{128} << 20, newest), 8u);
   EXPECT_EQ(channels(true, std::uint64_t{256} << 20, newest), 16u);
   EXPECT_EQ(channels(true, std::uint64_t{256} << 20, newest, 2), 2u) << "of the network";
+}
+
+// The threshold of LL (16 KiB) is of a channel; from 2.22 to 2.28 of each that a peer could have had, 32 here.
+TEST(Chunks, PeersGetLlByTheRulesOfTheirRelease) {
+  const auto most = [](std::string_view release, std::uint32_t nodes = 1) {
+    std::uint64_t bytes = 0;  // to a peer, of which LL is the last to carry
+    for (std::uint64_t each = 1024; each <= 4 << 20; each *= 2)
+      if (pair_protocol({24, 8 * nodes, nodes, true, each, stack_named(release)->release}) == Protocol::ll)
+        bytes = each;
+    return bytes;
+  };
+  EXPECT_EQ(most("ib-nccl2.13"), 0u);
+  EXPECT_EQ(most("ib-nccl2.14"), 16u << 10);
+  EXPECT_EQ(most("ib-nccl2.21"), 16u << 10);
+  EXPECT_EQ(most("ib-nccl2.22"), 512u << 10);
+  EXPECT_EQ(most("ib-nccl2.28"), 512u << 10);
+  EXPECT_EQ(most("ib-nccl2.29"), 16u << 10);
+  EXPECT_EQ(most("ib-nccl2.26", 2), 0u) << "no buffers of LL between nodes";
+  const PairRule rule{24, 8, 1, false, 8 * (64 << 10), stack_named("ib-nccl2.26")->release};
+  EXPECT_EQ(pair_cut(rule, Protocol::ll).each, 4u) << "parts of 8 KiB would be eight, and eight peers share 32";
+  EXPECT_EQ(pair_cut(rule, Protocol::simple).each, 1u);
 }
 
 // Fitted from 512 MiB up, a hop of a rack's NVLS says nothing of less: NCCL's own figure stands in.
@@ -436,6 +457,19 @@ TEST(Names, OfVariablesAreThoseThatNcclKnows) {
   EXPECT_EQ(refused_word("NCCL_PROTO", "LL128,simple"), "");
   EXPECT_EQ(refused_word("NCCL_PROTO", "LL256"), "LL256");
   EXPECT_EQ(refused_word("NCCL_IB_HCA", "Foo"), "");
+  EXPECT_EQ(refused_word("NCCL_P2P_LEVEL", "PXB"), "");
+  EXPECT_EQ(refused_word("NCCL_P2P_LEVEL", "4"), "");
+  EXPECT_EQ(refused_word("NCCL_P2P_LEVEL", "NVLINK"), "NVLINK");
+  EXPECT_EQ(refused_word("NCCL_P2P_DISABLE", "yes"), "yes");
+  EXPECT_EQ(refused_word("NCCL_IB_TC", "0x6a"), "");
+  EXPECT_EQ(words_for("NCCL_NVLS_ENABLE"), "a whole number");
+  EXPECT_EQ(list_for(Operation::all_reduce, "ring;allreduce:tree,nvls;broadcast:ring"), "tree,nvls");
+  EXPECT_EQ(list_for(Operation::all_gather, "allreduce:tree;ring"), "ring");
+  EXPECT_EQ(list_for(Operation::all_gather, "allreduce:tree"), "");
+  EXPECT_EQ(not_modelled("COLLNETCHAIN"), "COLLNETCHAIN");
+  EXPECT_EQ(not_modelled("Ring,CollnetChain"), "") << "Ring is left";
+  EXPECT_EQ(not_modelled("^CollnetChain"), "");
+  EXPECT_TRUE(listed("CollnetDirect", "CollNet")) << "the same by its newer name";
   EXPECT_TRUE(listed("", "Ring"));
   EXPECT_TRUE(listed("ring,tree", "Ring"));
   EXPECT_FALSE(listed("^ring", "Ring"));
@@ -452,8 +486,8 @@ TEST(Names, AreReadInEitherCaseAndCountBandwidthAsNcclTests) {
   EXPECT_EQ(bus_factor(Operation::broadcast, 8).over, bus_factor(Operation::broadcast, 8).under);
 }
 
-// GPU 0 stands next to one of two NICs, GPU 3 reaches it through host memory: the links have room for that, and still it
-// takes longer.
+// GPU 0 stands next to one of two NICs, GPU 3 reaches it through host memory: the links have room for that, and still
+// it takes longer.
 TEST(Plan, ANicThatIsReachedThroughHostMemoryGivesLess) {
   const Machines machines("{kind: hgx-h100, count: 2, nics: 2}");
   const auto rate = [&](std::vector<std::uint32_t> gpus) {
@@ -469,8 +503,8 @@ TEST(Plan, ANicThatIsReachedThroughHostMemoryGivesLess) {
   EXPECT_NEAR(rate({3, 11}) / rate({0, 8}), 0.87, 0.001);
 }
 
-// Each rail is a network of its own: of eight GPUs that a rank sends to without PXN, it reaches one by its own NIC and the
-// others through the root complexes, which all ranks of the server share.
+// Each rail is a network of its own: of eight GPUs that a rank sends to without PXN, it reaches one by its own NIC and
+// the others through the root complexes, which all ranks of the server share.
 TEST(Plan, WithoutPxnOtherRailsAreReachedThroughHostMemory) {
   const auto rate = [](const char* fabric, bool pxn) {
     const Machines machines("{kind: hgx-h100, count: 4}", fabric);

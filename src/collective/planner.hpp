@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "collective/chunks.hpp"
 #include "collective/plan.hpp"
 #include "collective/sharing.hpp"
 #include "collective/tree.hpp"
@@ -16,6 +18,7 @@ namespace weft::collective {
 
 // Into how many channels and bytes of a chunk a collective is cut: NCCL's rules, unless the options say.
 std::pair<std::uint32_t, std::uint64_t> cut_of(const Team& team, const PlanOptions& options);
+PairRule pair_rule(const Team& team, Operation operation, std::uint64_t bytes, const Stack& stack);
 
 class Planner {
  public:
@@ -31,6 +34,7 @@ class Planner {
   std::uint32_t heads() const;
   Rounds rounds_of(std::uint64_t bytes);
   Edge edge(const Path& path, bool posts = true);
+  Edge edge_of(const Sharing& sharing, const Path& path, bool posts) const;
   Edge switch_edge(const Path& path);
   Path path(std::uint32_t from, std::uint32_t to, std::uint32_t channel) const;
   std::uint64_t part(std::uint64_t parts) const;
@@ -68,6 +72,8 @@ class Planner {
   const PlanOptions& options_;
   const Generation& generation_;
   Sharing sharing_;
+  std::optional<Sharing>
+      one_way_;         // what is at work while a tree's first chunk goes up, or comes down; nothing: all is
   bool fenced_ = true;  // a sender waits until what it sent can be seen
   Plan plan_;
 };

@@ -42,7 +42,11 @@ std::vector<Bandwidth> Planner::network_for_everybody(const std::vector<Bandwidt
     return 1 + static_cast<std::uint32_t>(std::uint64_t{i} * (nodes - 1) / distances);
   };
   const bool small = part(team_.ranks()) < Direct::kSmall;
-  const std::uint32_t at_once = small ? distances : std::max(1u, Direct::kInFlight / team_.domain(0).ranks);
+  const bool alike = options_.network->place(team_.gpu(0)).has_value();
+  // Where places are alike, nodes stay in step. Elsewhere what is slow stays in flight until its sender is as far ahead
+  // as it may be, and meets what others send up to that much before it and behind it.
+  const std::uint32_t in_flight = (alike ? 1 : 2) * Direct::kInFlight;
+  const std::uint32_t at_once = small ? distances : std::max(1u, in_flight / team_.domain(0).ranks);
   std::vector<std::uint64_t> load;  // by link, of the distances that are looked at
   std::vector<Wide> took(nodes);
   std::vector<std::int64_t> steps(nodes);
@@ -142,16 +146,25 @@ void Planner::add_pairs() {
     }
     left = network_for_everybody(left);
   }
+  const bool scale_up = team_.group(0).spec.scale_up.has_value();
+  // Channels copy what a rank sends itself, too: where peers have channels of their own, those are lost to others.
+  const PairCut cut =
+      pair_cut(pair_rule(team_, options_.operation, options_.bytes, *options_.stack), plan_.choice.protocol);
+  const std::uint32_t carrying = neighbours || options_.choice.channels > 0
+                                     ? plan_.choice.channels
+                                     : std::min(plan_.choice.channels, cut.each * (size - 1));
   for (std::uint32_t rank = 0; rank < size; ++rank) {
-    // Many channels work side by side, so that no single one's speed counts.
+    // All channels at once, and no more than their threads move.
     const auto whole = [&](Path path, bool crosses) {
       Edge made = edge(path);
       Bandwidth share = sharing_.share(path);
       if (crosses && !left.empty()) share = std::min(share, left[team_.node_of(rank)]);
       made.overhead = made.overhead / plan_.choice.channels;
-      made.rate = plan_.choice.protocol == Protocol::ll      ? share / 2
-                  : plan_.choice.protocol == Protocol::ll128 ? share / 128 * 120
-                                                             : share;
+      const bool ll = plan_.choice.protocol == Protocol::ll;
+      made.rate = ll ? share / 2 : plan_.choice.protocol == Protocol::ll128 ? share / 128 * 120 : share;
+      if (crosses || !scale_up) return made;
+      const std::int64_t by_one = ll ? generation_.ll_most[0] / generation_.ring_channels : generation_.pair_mbps;
+      made.rate = std::min(made.rate, Bandwidth(by_one * 8'000'000 * carrying));
       return made;
     };
     const Domain& domain = team_.domain(team_.node_of(rank));

@@ -110,6 +110,11 @@ bool overlaps_itself(const PlanOptions& options) {
   return one_way && (options.conditions == nullptr || !options.conditions->of_ranks());
 }
 
+std::uint64_t longest_step(const Plan& plan, std::uint64_t bytes) {
+  const std::uint64_t of_a_channel = (bytes + plan.choice.channels - 1) / plan.choice.channels;
+  return std::min(plan.chunk, std::max<std::uint64_t>(1, of_a_channel));
+}
+
 Timing time_among_many(const Team& team, const PlanOptions& options, const Execute& execute) {
   Timing made = time_of(team, options, execute);
   if (!overlaps_itself(options) || !made.stopped_by.empty()) return made;
@@ -119,7 +124,7 @@ Timing time_among_many(const Team& team, const PlanOptions& options, const Execu
   prompt.launch = {prompt.launch.name, prompt.launch.text, 0, 0, 0, 0};
   PlanOptions longer = options;
   longer.stack = &prompt;
-  longer.chunk = made.plan.chunk;
+  longer.chunk = longest_step(made.plan, options.bytes);
   longer.choice.channels = made.plan.choice.channels;
   longer.network = nullptr;
   const Timing once = time_of(team, longer, execute);

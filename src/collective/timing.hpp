@@ -35,6 +35,8 @@ Timing time_of(const Team& team, const PlanOptions& options, const Execute& exec
 
 // Whether one begins before the one before it is done: data go one way only, and ranks come at the same time.
 bool overlaps_itself(const PlanOptions& options);
+// Of a plan, the most that a step of it has: several that follow each other are cut there, too.
+std::uint64_t longest_step(const Plan& plan, std::uint64_t bytes);
 // How many more are looked at behind the first, so that what the way through the chain takes does not count.
 inline constexpr std::int64_t kMoreBehind = 8;
 

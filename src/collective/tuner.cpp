@@ -7,12 +7,10 @@
 #include <optional>
 
 #include "collective/graph.hpp"
+#include "collective/planner.hpp"
 
 namespace weft::collective {
 namespace {
-
-// Up to this size per peer, point-to-point messages go with LL (NCCL_P2P_LL_THRESHOLD).
-constexpr std::uint64_t kPeerLl = 16 << 10;
 
 // From this many bytes for each rank of a channel on, a ring between nodes waits longer (NCCL's plateau effect).
 constexpr std::uint64_t kPlateauBytes = 64;
@@ -247,11 +245,7 @@ std::vector<Estimate> estimates(const Team& team, Operation operation, std::uint
 
 Protocol protocol_for(const Team& team, Operation operation, Algorithm algorithm, std::uint64_t bytes,
                       const Stack& stack) {
-  if (algorithm == Algorithm::direct) {
-    const std::uint64_t per_peer = operation == Operation::all_to_all ? bytes / team.ranks() : bytes;
-    // Between nodes NCCL sets up no buffers of LL for them (NCCL_ALLOC_P2P_NET_LL_BUFFERS).
-    return per_peer <= kPeerLl && team.nodes() == 1 ? Protocol::ll : Protocol::simple;
-  }
+  if (algorithm == Algorithm::direct) return pair_protocol(pair_rule(team, operation, bytes, stack));
   if (algorithm == Algorithm::hierarchical) return Protocol::simple;
   const Model model(team, operation, stack);
   Estimate best{algorithm, Protocol::simple, 0, 0, 1e300};

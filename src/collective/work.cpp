@@ -12,7 +12,9 @@ using schedule::Instruction;
 
 namespace {
 
-constexpr std::uint32_t kBuffered = 8 * 3;  // operations
+constexpr std::uint32_t kSteps = 8;       // that NCCL has buffers for between two ranks
+constexpr std::uint32_t kMostSteps = 21;  // whose ends executors keep in mind
+constexpr std::uint32_t kOfAStep = 3;     // operations
 constexpr std::uint32_t kToMany = 2 * Direct::kInFlight;
 
 }  // namespace
@@ -63,7 +65,7 @@ bool Work::next(std::uint32_t rank, std::uint32_t lane, Instruction& out) {
     cursor = {cursor.program, cursor.lane};
     return false;
   }
-  if (wait_for_room(cursor, step, out)) return true;
+  if (wait_for_room(rank, cursor, step, out)) return true;
   ++cursor.at;
   if (cursor.since_pace > 0) ++cursor.since_pace;
   if (step.kind == Step::Kind::send) {
@@ -82,9 +84,8 @@ std::int64_t Work::start_of(std::uint32_t rank, std::uint32_t program) const {
 }
 
 // Carried: a send leaves when the one before it has had its share of the links, as it would where nothing else is on
-// them, and when there is room in the buffers between the two: NCCL has eight steps there, each of which is a send, the
-// time it takes and perhaps a recv.
-bool Work::wait_for_room(Cursor& cursor, const Step& step, Instruction& out) const {
+// them, and when there is room in the buffers between the two. A step is a send, the time it takes and perhaps a recv.
+bool Work::wait_for_room(std::uint32_t rank, Cursor& cursor, const Step& step, Instruction& out) const {
   if (team_ == nullptr || step.kind != Step::Kind::send || step.joined) return false;
   if (cursor.since_pace > 0) {
     out = Instruction::wait(std::exchange(cursor.since_pace, 0));
@@ -93,8 +94,18 @@ bool Work::wait_for_room(Cursor& cursor, const Step& step, Instruction& out) con
   cursor.room = !cursor.room;
   if (!cursor.room) return false;
   const bool to_many = plan_.choice.algorithm == Algorithm::direct;
-  out = Instruction::wait_older(to_many ? kToMany : kBuffered);
+  out = Instruction::wait_older(to_many ? kToMany
+                                        : kOfAStep * room_of(rank, step.peer, occupancy(step.edge, step.bytes)));
   return true;
+}
+
+// A step's time and latency were fitted to whole operations: what a pair loses to full buffers on an idle network is in
+// them. So there are at least as many steps as keep a pair at its pace while the first is on its way and its answer
+// back. Where these are very many, nobody waits for any of them.
+std::uint32_t Work::room_of(std::uint32_t rank, std::uint32_t peer, std::int64_t takes) const {
+  const std::int64_t there_and_back = 2 * plan_.latency(rank, peer).count();
+  const std::int64_t steps = there_and_back / std::max<std::int64_t>(1, takes) + 2;
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(steps, kSteps, kMostSteps + 1));
 }
 
 // Timed, a send occupies its lane for as long as its share of the links needs, and arrives a latency later. Carried, it
@@ -103,7 +114,8 @@ Instruction Work::send(std::uint32_t rank, Cursor& cursor, const Step& step) con
   Instruction made = Instruction::send(step.peer, step.bytes, step.tag);
   const std::int64_t whole = step.joined ? 0 : occupancy(step.edge, step.bytes);
   const std::int64_t occupies = whole + plan_.lost(rank, whole);
-  const std::int64_t latency = plan_.latency(rank, step.peer).count();
+  if (!step.joined) cursor.ahead = whole - passage(step.edge, step.bytes);
+  const std::int64_t latency = plan_.latency(rank, step.peer).count() - cursor.ahead;
   if (team_ == nullptr) {
     made.detached = true;
     made.time = occupies;
@@ -113,7 +125,8 @@ Instruction Work::send(std::uint32_t rank, Cursor& cursor, const Step& step) con
   if (!step.joined) cursor.pace = cursor.occupied = occupies;
   made.least = cursor.occupied + latency;
   made.bytes = wire_bytes(step.edge, step.bytes);
-  made.detached = plan_.choice.algorithm == Algorithm::direct && step.bytes < Direct::kSmall;
+  made.detached = plan_.choice.algorithm == Algorithm::direct ? step.bytes < Direct::kSmall
+                                                              : room_of(rank, step.peer, cursor.occupied) > kMostSteps;
   const bool outside = plan_.node[rank] != plan_.node[step.peer];
   made.lag = (outside ? plan_.outside_lag : plan_.inside_lag).count();
   if (!outside) return made;

@@ -41,11 +41,13 @@ class Work final : public schedule::Schedule {
     std::uint32_t since_pace =
         0;                      // operations begun since a computation that the next send waits for; 0: there is none
     std::int64_t pace = 0;      // how long that is to be
-    std::int64_t occupied = 0;  // by the last send and those joined to it, ps
+    std::int64_t occupied = 0;  // by the last send and those joined to it, ps,
+    std::int64_t ahead = 0;     // of which they have left so long before the end
   };
   void set_up();
   std::int64_t start_of(std::uint32_t rank, std::uint32_t program) const;
-  bool wait_for_room(Cursor& cursor, const Step& step, schedule::Instruction& out) const;
+  bool wait_for_room(std::uint32_t rank, Cursor& cursor, const Step& step, schedule::Instruction& out) const;
+  std::uint32_t room_of(std::uint32_t rank, std::uint32_t peer, std::int64_t takes) const;
   schedule::Instruction send(std::uint32_t rank, Cursor& cursor, const Step& step) const;
 
   const Plan& plan_;

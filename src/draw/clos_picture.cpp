@@ -208,10 +208,7 @@ void ClosDrawing::draw_gutter() {
         {{-30, y - 2}, fmt::format("{} {}", grouped(n), plural(kRowNouns[row], n)), "strong", Anchor::end});
     picture_.texts.push_back({{-30, y + 12}, kind, "aside", Anchor::end});
   }
-  const model::Wiring& wiring = fabric_.cluster().shape.wiring[0];
-  const model::Group& group = fabric_.cluster().groups[0];
-  gap_text(kLeaves, bundle_text(static_cast<std::int64_t>(group.nics()) * group.spec.nic.ports, wiring.wire.rate),
-           "per server");
+  gap_text(kLeaves, links_of_servers(fabric_.cluster()), "per server");
   if (clos_.tiers >= 2) gap_text(kSpines, bundle_text(clos_.bundle, clos_.spine_wire.rate), "leaf to spine, each pair");
   if (clos_.tiers == 3)
     gap_text(kSupers, bundle_text(clos_.super_bundle, clos_.super_wire.rate),

@@ -67,7 +67,7 @@ std::vector<ClosDrawing::Shown> ClosDrawing::row_of_switches(Row row, std::uint3
       box.title =
           fmt::format("{} to {}", name, fabric_.name(fabric_.node(NodeKind::network_switch, node + part.count - 1)));
     }
-    const double w = box.at.w = std::max(kSwitchWidth, text_width(box.label, kLabelSize) + 10);
+    const double w = box.at.w = std::max(kSwitchWidth, label_width(box.label) + 10);
     shown.push_back({put(std::move(box), extent.right + (shown.empty() ? 0 : kGap), {row, row}), part});
     extent.right = picture_.boxes.back().at.x + w;
   }
@@ -117,8 +117,8 @@ void ClosDrawing::place_servers(const Unit& unit, const Block& block, double x, 
   const auto add = [&](const ServerRun& run, std::uint32_t all, bool folded) {
     Box box = server_box(fabric_, run, all, folded);
     if (folded) box.id += "+";
-    const double widest = std::max({text_width(box.label, kLabelSize), text_width(box.notes.back(), kNoteSize),
-                                    text_width(box.notes.front(), kNoteSize)});
+    const double widest = std::max(
+        {label_width(box.label), text_width(box.notes.back(), kNoteSize), text_width(box.notes.front(), kNoteSize)});
     box.at.w = folded ? 88 : std::clamp(widest + kBoxPadding + 6, kServerWidth, 180.0);
     const double w = box.at.w;
     const std::uint32_t index = put(std::move(box), extent.right + (extent.right > x ? kGap : 0), {kServers, kServers});

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "draw/escaping.hpp"
 #include "draw/picture.hpp"
-#include "draw/utf8.hpp"
 
 namespace weft::draw {
 namespace {

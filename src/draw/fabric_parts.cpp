@@ -124,11 +124,24 @@ double line_width(std::int64_t links, Bandwidth rate) {
   return std::clamp(0.8 + 0.45 * std::log2(hundreds + 1), 1.0, 6.0);
 }
 
+std::string links_of_servers(const model::Cluster& cluster) {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < cluster.groups.size(); ++i) {
+    const model::Group& group = cluster.groups[i];
+    if (group.nics() == 0) continue;
+    std::string text =
+        bundle_text(static_cast<std::int64_t>(group.nics()) * group.spec.nic.ports, cluster.shape.wiring[i].wire.rate);
+    if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(std::move(text));
+  }
+  return texts.size() <= 2 ? fmt::format("{}", fmt::join(texts, " or ")) : fmt::format("{} or others", texts[0]);
+}
+
 void describe_fabric(const Fabric& fabric, Picture& picture) {
   const model::Cluster& cluster = fabric.cluster();
-  picture.title = fmt::format(
-      "{}: {}", cluster.name,
-      cluster.file.fabric.kind == model::FabricKind::none ? "scale-up only" : enum_name(cluster.file.fabric.kind));
+  const std::string_view kind =
+      cluster.file.fabric.kind == model::FabricKind::none ? "scale-up only" : enum_name(cluster.file.fabric.kind);
+  picture.title = cluster.name;
+  if (cluster.name.find(kind) == std::string::npos) picture.title += fmt::format(": {}", kind);
   picture.caption.push_back(servers_line(cluster));
   if (fabric.has_network()) picture.caption.push_back(switches_line(fabric));
   std::string last;

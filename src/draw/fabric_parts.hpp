@@ -26,6 +26,9 @@ Box server_box(const fabric::Fabric& fabric, const ServerRun& run, std::uint32_t
 std::string rate_style(Bandwidth rate);
 double line_width(std::int64_t links, Bandwidth rate);
 
+// How a server is joined to its leaves: "8 x 400G"; of groups that differ, "8 x 200G or 8 x 400G".
+std::string links_of_servers(const model::Cluster& cluster);
+
 // Title, caption and legend, from the cluster and from what was drawn.
 void describe_fabric(const fabric::Fabric& fabric, Picture& picture);
 

@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "draw/fabric_parts.hpp"
+#include "draw/words.hpp"
 
 namespace weft::draw {
 namespace {
@@ -56,8 +57,13 @@ Picture island_picture(const fabric::Fabric& fabric) {
 }  // namespace
 
 Picture fabric_picture(const fabric::Fabric& fabric) {
-  if (!fabric.has_network()) return island_picture(fabric);
-  return fabric.ask([&](const auto& network) { return network_picture(network, fabric); });
+  Picture picture = fabric.has_network()
+                        ? fabric.ask([&](const auto& network) { return network_picture(network, fabric); })
+                        : island_picture(fabric);
+  const auto& groups = fabric.cluster().groups;
+  if (std::all_of(groups.begin(), groups.end(), [](const auto& group) { return is_chip(group.spec.gpu.kind); }))
+    reword(picture, chips_for_gpus);
+  return picture;
 }
 
 }  // namespace weft::draw

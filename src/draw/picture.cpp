@@ -96,6 +96,11 @@ double text_width(std::string_view utf8, double size) {
   return em * size;
 }
 
+double label_width(std::string_view utf8) {
+  constexpr double kBold = 1.12;  // times the width of a regular face
+  return kBold * text_width(utf8, kLabelSize);
+}
+
 std::string fitted(std::string_view utf8, double width, double size) {
   if (text_width(utf8, size) <= width) return std::string(utf8);
   double left = width / size - 1.0;  // the ellipsis
@@ -112,6 +117,28 @@ std::uint32_t add_box(Picture& picture, Box box) {
   for (std::string& note : box.notes) note = fitted(note, box.at.w - kBoxPadding, kNoteSize);
   picture.boxes.push_back(std::move(box));
   return static_cast<std::uint32_t>(picture.boxes.size() - 1);
+}
+
+void reword(Picture& picture, const std::function<std::string(std::string_view)>& say) {
+  const auto each = [&](std::string& text) { text = say(text); };
+  each(picture.title);
+  each(picture.description);
+  for (std::string& line : picture.caption) each(line);
+  for (Frame& frame : picture.frames) {
+    each(frame.label);
+    each(frame.title);
+  }
+  for (Line& line : picture.lines) {
+    each(line.label);
+    each(line.title);
+  }
+  for (Box& box : picture.boxes) {
+    each(box.label);
+    each(box.title);
+    for (std::string& note : box.notes) each(note);
+  }
+  for (Text& text : picture.texts) each(text.text);
+  for (LegendEntry& entry : picture.legend) each(entry.text);
 }
 
 void finish(Picture& picture) {

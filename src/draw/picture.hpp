@@ -6,6 +6,7 @@
 // calls `finish`, which moves everything into view and puts those three around it.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -95,8 +96,13 @@ std::uint32_t add_box(Picture& picture, Box box);
 // Moves everything into view and lays out title, caption and legend. Call once, last.
 void finish(Picture& picture);
 
+// Every text as `say` says it; before or after `finish`.
+void reword(Picture& picture, const std::function<std::string(std::string_view)>& say);
+
 // An upper estimate of the width of a text: fonts differ, so it is that of a wide one.
 double text_width(std::string_view utf8, double size);
+// Of a label, which is bold.
+double label_width(std::string_view utf8);
 // The text, cut with an ellipsis where it would be wider than `width`.
 std::string fitted(std::string_view utf8, double width, double size);
 

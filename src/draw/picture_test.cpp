@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "draw/escaping.hpp"
 #include "draw/picture_checks.hpp"
-#include "draw/utf8.hpp"
 #include "draw/words.hpp"
 
 namespace weft::draw {
@@ -99,6 +99,11 @@ TEST(Words, RatesAreShort) {
   EXPECT_EQ(short_rate(gigabits_per_second(400)), "400G");
   EXPECT_EQ(short_rate(gigabits_per_second(1600)), "1.6T");
   EXPECT_EQ(short_rate(Bandwidth(25'000'000)), "25M");
+  EXPECT_EQ(short_rate(Bandwidth(999'000'000)), "999M");
+  EXPECT_EQ(short_rate(gigabits_per_second(1)), "1G");
+  EXPECT_EQ(short_rate(gigabits_per_second(999)), "999G");
+  EXPECT_EQ(short_rate(gigabits_per_second(1000)), "1T");
+  EXPECT_EQ(byte_rate(gigabits_per_second(8000)), "1TB/s");
   EXPECT_EQ(byte_rate(Bandwidth(504'120'000'000)), "63GB/s");
   EXPECT_EQ(byte_rate(gigabits_per_second(900)), "112.5GB/s");
   EXPECT_EQ(bundle_text(1, gigabits_per_second(400)), "400G");

@@ -87,7 +87,9 @@ void add_grid(const Scale& scale, const std::string& quantity, Picture& picture)
   for (const double tick : ticks_of(scale)) {
     const double y = kHeight * (1 - scale.height(tick));
     picture.lines.push_back(line_of({{0, y}, {kWidth, y}}, y == kHeight ? "axis" : "grid"));
-    picture.texts.push_back({{-8, y + 4}, fmt::format("{:.6g}", tick), "aside", Anchor::end});
+    const int decimals = tick > 0 && tick < 1e-4 ? static_cast<int>(std::ceil(-std::log10(tick) - 1e-9)) : -1;
+    std::string text = decimals > 0 ? fmt::format("{:.{}f}", tick, decimals) : fmt::format("{:.6g}", tick);
+    picture.texts.push_back({{-8, y + 4}, std::move(text), "aside", Anchor::end});
   }
   picture.texts.push_back({{-8, -14}, quantity, "aside", Anchor::start});
   const int doublings = static_cast<int>(scale.last - scale.first);
@@ -127,8 +129,26 @@ std::size_t hidden_by(const Plot& plot, std::size_t curve, const Scale& scale) {
   return std::min<std::size_t>(below, 3);
 }
 
-void add_curve(const Curve& curve, const std::string& style, const Scale& scale, Picture& picture) {
-  Line line = line_of({}, style, 2, curve.name);
+// Curves that go together for a while, and then do not: of the first nothing would be seen meanwhile, so it is broader.
+bool goes_with_a_later_one(const Plot& plot, std::size_t curve, const Scale& scale) {
+  const std::vector<Point>& own = plot.curves[curve].points;
+  for (std::size_t other = curve + 1; other < plot.curves.size(); ++other) {
+    std::size_t together = 0;  // in a row
+    if (plot.curves[curve].measured || plot.curves[other].measured) continue;
+    for (const Point& point : own) {
+      const auto& points = plot.curves[other].points;
+      const auto there = std::find_if(points.begin(), points.end(), [&](const Point& p) { return p.x == point.x; });
+      const bool same = there != points.end() && scale.shows(point) && scale.shows(*there) &&
+                        std::abs(scale.at(point).y - scale.at(*there).y) <= 1;
+      together = same ? together + 1 : 0;
+      if (together == 2) return true;
+    }
+  }
+  return false;
+}
+
+void add_curve(const Curve& curve, const std::string& style, double width, const Scale& scale, Picture& picture) {
+  Line line = line_of({}, style, width, curve.name);
   for (const Point& point : curve.points) {
     if (!scale.shows(point)) continue;
     const Point at = scale.at(point);
@@ -168,8 +188,9 @@ Picture plot(const Plot& plot) {
   add_grid(scale, plot.quantity, picture);
   for (std::size_t i = 0; i < plot.curves.size(); ++i) {
     std::string style(kColours[i % kColours.size()]);
-    if (const std::size_t below = hidden_by(plot, i, scale); below > 0) style += fmt::format(" dash{}", below);
-    add_curve(plot.curves[i], style, scale, picture);
+    const std::size_t below = hidden_by(plot, i, scale);
+    if (below > 0) style += fmt::format(" dash{}", below);
+    add_curve(plot.curves[i], style, below == 0 && goes_with_a_later_one(plot, i, scale) ? 5 : 2, scale, picture);
   }
   finish(picture);
   return picture;

@@ -1,6 +1,6 @@
 #pragma once
-// Bandwidth against size, several curves over each other: sizes double along x; bandwidth is linear, or logarithmic where it
-// spans more than two decades. Curves that lie on each other are dashed.
+// Bandwidth against size, several curves over each other: sizes double along x; bandwidth is linear, or logarithmic
+// where it spans more than two decades. Curves that lie on each other are dashed.
 
 #include <string>
 #include <vector>

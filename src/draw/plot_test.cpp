@@ -50,6 +50,17 @@ TEST(Plot, CurvesThatLieOnEachOtherAreDashed) {
   EXPECT_NE(curve_named(picture, "third")->style.find("dash2"), std::string::npos);
 }
 
+TEST(Plot, OfCurvesThatGoTogetherForAWhileTheFirstIsBroader) {
+  const Picture picture = plot({"title",
+                                {},
+                                "busbw",
+                                {{"chosen", {{8, 1}, {16, 2}, {32, 4}}, false},
+                                 {"tree", {{8, 1}, {16, 2}, {32, 3}}, false},
+                                 {"ring", {{8, 0.5}, {16, 1}, {32, 4}}, false}}});
+  EXPECT_GT(curve_named(picture, "chosen")->width, curve_named(picture, "tree")->width);
+  EXPECT_EQ(curve_named(picture, "tree")->width, curve_named(picture, "ring")->width) << "one point is no stretch";
+}
+
 TEST(Plot, EveryCurveIsInTheLegendAndMeasurementsAreCrosses) {
   const Picture picture =
       plot({"title", {}, "busbw", {{"measured", {{8, 1}, {16, 2}}, true}, {"simulated", {{8, 1}, {16, 3}}}}});
@@ -93,6 +104,20 @@ RC_GTEST_PROP(Plot, StaysWithinItsPicture, ()) {
       RC_ASSERT(point.x >= 0 && point.x <= picture.width);
       RC_ASSERT(point.y >= 0 && point.y <= picture.height);
     }
+}
+
+TEST(Plot, CurvesStandOutFromTheGrid) {
+  const Picture picture =
+      plot({"title", {}, "busbw", {{"measured", {{8, 1}, {16, 2}}, true}, {"simulated", {{8, 1}, {16, 3}}}}});
+  double ground = 0;
+  double curves = INFINITY;
+  for (const Line& line : picture.lines)
+    if (line.style == "grid" || line.style == "axis")
+      ground = std::max(ground, line.width);
+    else
+      curves = std::min(curves, line.width);
+  EXPECT_GT(ground, 0);
+  EXPECT_LT(ground, curves);
 }
 
 }  // namespace

@@ -678,6 +678,10 @@ void ServerDrawing::write_words() {
 
 }  // namespace
 
-Picture server_picture(const model::Group& group) { return ServerDrawing(group).draw(); }
+Picture server_picture(const model::Group& group) {
+  Picture picture = ServerDrawing(group).draw();
+  if (is_chip(group.spec.gpu.kind)) reword(picture, chips_for_gpus);
+  return picture;
+}
 
 }  // namespace weft::draw

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cmath>
+#include <set>
+
 #include "draw/picture_checks.hpp"
 #include "draw/sample_clusters.hpp"
 
@@ -114,6 +117,48 @@ TEST(ServerPicture, IsTheSameEveryTime) {
   const model::Group group = samples::group(1, {.nics = 2});
   EXPECT_EQ(to_svg(server_picture(group)), to_svg(server_picture(group)));
   EXPECT_EQ(to_json(server_picture(group)), to_json(server_picture(group)));
+}
+
+// A root complex without switches takes their place: it is as wide as what hangs below it.
+TEST(ServerPicture, ARootWithoutSwitchesCoversItsDevices) {
+  const Picture picture = server_picture(samples::group(1, {.gpus = 8, .nics = 8, .switches = 0, .sockets = 4}));
+  std::set<double> lefts;
+  std::set<double> rights;
+  for (const Box& each : picture.boxes) {
+    if (each.id.starts_with("gpu")) lefts.insert(each.at.x);
+    if (each.id.starts_with("nic")) rights.insert(each.at.right());
+  }
+  std::size_t roots = 0;
+  for (const Box& each : picture.boxes) {
+    if (each.style != "root") continue;
+    ++roots;
+    EXPECT_TRUE(lefts.contains(each.at.x)) << each.id;
+    EXPECT_TRUE(rights.contains(each.at.right())) << each.id;
+  }
+  EXPECT_EQ(roots, 4u);
+}
+
+// What a row of links is stands beside it: of the scale-up network below the devices and above its switches.
+TEST(ServerPicture, WordsOfTheScaleUpLinksStandBesideThem) {
+  for (const ServerOptions& options :
+       {ServerOptions{}, ServerOptions{.nics = 32}, ServerOptions{.gpus = 4, .switches = 0}}) {
+    const Picture picture = server_picture(samples::group(1, options));
+    double devices = 0;
+    double switches = INFINITY;
+    for (const Box& each : picture.boxes) {
+      if (each.id.starts_with("gpu") || each.id.starts_with("nic")) devices = std::max(devices, each.at.bottom());
+      if (each.style == "scaleup") switches = std::min(switches, each.at.y);
+    }
+    ASSERT_LT(devices, switches);
+    std::size_t found = 0;
+    for (const Text& text : picture.texts)
+      if (text.text == "nvlink4" || text.text.find("per GPU, one way") != std::string::npos) {
+        ++found;
+        EXPECT_GE(text.at.y - kTextSize, devices) << text.text;
+        EXPECT_LE(text.at.y, switches) << text.text;
+      }
+    EXPECT_EQ(found, 2u);
+  }
 }
 
 }  // namespace

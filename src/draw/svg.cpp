@@ -7,8 +7,8 @@
 #include <iterator>
 #include <string>
 
+#include "draw/escaping.hpp"
 #include "draw/picture.hpp"
-#include "draw/utf8.hpp"
 
 namespace weft::draw {
 namespace {

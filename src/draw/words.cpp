@@ -68,6 +68,28 @@ std::string plural(std::string_view noun, std::int64_t n) {
   return fmt::format("{}{}", noun, noun.ends_with("ch") ? "es" : "s");
 }
 
+bool is_chip(std::string_view accelerator) {
+  return accelerator.starts_with("trainium") || accelerator.starts_with("inferentia");
+}
+
+std::string chips_for_gpus(std::string_view text) {
+  const auto is_letter = [&](std::size_t at) {
+    return at < text.size() && ((text[at] >= 'a' && text[at] <= 'z') || (text[at] >= 'A' && text[at] <= 'Z'));
+  };
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const bool plural = text.substr(at).starts_with("GPUs");
+    const std::size_t length = plural ? 4 : 3;
+    if (text.substr(at).starts_with("GPU") && !is_letter(at + length) && (at == 0 || !is_letter(at - 1))) {
+      out += plural ? "chips" : "chip";
+      at += length;
+    } else {
+      out += text[at++];
+    }
+  }
+  return out;
+}
+
 std::vector<Stretch> fold(std::uint32_t total, std::uint32_t places) {
   std::vector<Stretch> out;
   const std::uint32_t front = total <= places ? total : places < 3 ? 1 : places - 2;

@@ -23,6 +23,11 @@ std::string ratio_text(double over, double under);
 // "leaf" -> "leaves", "switch" -> "switches", else an s.
 std::string plural(std::string_view noun, std::int64_t n);
 
+// What AWS calls its Trainium: chips, where a picture would say GPUs.
+bool is_chip(std::string_view accelerator);
+// "GPU" and "GPUs" as "chip" and "chips", but not within other words: GPUDirect stays.
+std::string chips_for_gpus(std::string_view text);
+
 // A stretch of equal things in a row: one that is shown, or several that are folded into one.
 struct Stretch {
   std::uint32_t first = 0;

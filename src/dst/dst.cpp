@@ -46,7 +46,10 @@ Outcome run_seed(const Subject& subject, std::uint64_t seed, bool canary) {
 Summary run(const Options& options, std::ostream& out) {
   Summary summary;
   Digest digest;
+  bool& stopped = summary.stopped;
   const auto one = [&](const Subject& subject, std::uint64_t seed) {
+    stopped = stopped || (options.goes_on && !options.goes_on(summary.seeds));
+    if (stopped) return;
     const Outcome outcome = run_seed(subject, seed, options.canary);
     ++summary.seeds;
     summary.events += outcome.events;
@@ -65,7 +68,7 @@ Summary run(const Options& options, std::ostream& out) {
   };
   for (const Regression& each : kRegressions)
     if (!options.subject || *options.subject == Subject{each.transport}) one({each.transport}, each.seed);
-  for (std::uint64_t i = 0; i < options.seeds; ++i) {
+  for (std::uint64_t i = 0; i < options.seeds && !stopped; ++i) {
     const std::uint64_t seed = options.first_seed + i;
     one(options.subject.value_or(subjects()[seed % subjects().size()]), seed);
   }

@@ -6,6 +6,7 @@
 // whatever was asked completes, or fails where a fault explains it, and what is asked then succeeds.
 
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <optional>
 #include <string>
@@ -32,6 +33,7 @@ struct Options {
   std::uint64_t seeds = 500;
   bool canary = false;   // plant a bug: acknowledgements that now and then claim too much
   bool verbose = false;  // a line per seed
+  std::function<bool(std::uint64_t done)> goes_on = {};  // before each seed; false: no more
 };
 
 struct Outcome {
@@ -49,6 +51,7 @@ struct Summary {
   std::string_view first_failed_name;
   std::uint64_t events = 0;
   std::uint64_t digest = 0;
+  bool stopped = false;  // by goes_on
 };
 
 Outcome run_seed(const Subject& subject, std::uint64_t seed, bool canary);

@@ -36,7 +36,7 @@ namespace {
 constexpr std::uint32_t kMagic = 0x77666c31;  // of a greeting, with its version
 constexpr std::uint64_t kCopied = 8192;       // bytes of payload that go through the ring by themselves
 constexpr std::uint64_t kPart = 32768;        // of a part, at most
-constexpr Instant kLookEvery = 20'000'000;    // ps: at sockets, while something is asked of us all the time
+constexpr Instant kLookEvery = 50'000'000;    // ps: at sockets, while something is asked of us all the time
 constexpr int kAtOnce = 64;                   // records of one ring before the next one's turn
 constexpr int kLast = 1 << 14;                // turns of a ring whose writer has gone: more than it can hold
 

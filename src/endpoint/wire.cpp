@@ -19,7 +19,7 @@ namespace {
 // Where memory is shared, sockets that were silent for long are looked at only this often: a look costs more than a
 // message through memory.
 constexpr Instant kSilent = 100 * (net::kMillisecond / 1000);
-constexpr Instant kLookEvery = 10 * (net::kMillisecond / 1000);
+constexpr Instant kLookEvery = 50 * (net::kMillisecond / 1000);
 
 }  // namespace
 
@@ -59,9 +59,8 @@ bool Wire::next_outgoing(Outgoing& out) {
   return false;
 }
 
-void Wire::progress() {
+void Wire::progress(Instant now) {
   if (!shared_) return node_->progress();
-  const Instant now = net::Node::now();
   shared_->progress(now);
   if (!shared_->any() || now - heard_ < kSilent || now - looked_ >= kLookEvery) {
     looked_ = now;

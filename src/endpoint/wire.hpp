@@ -33,7 +33,8 @@ class Wire final : private transport::rdm::Layer,
   net::Node& node() { return *node_; }
   const net::Address& address() const { return node_->address(); }
   std::uint32_t peer_at(const net::Address& address) override { return node_->peer_at(address); }
-  void progress();
+  void progress() { progress(net::Node::now()); }
+  void progress(transport::Instant now);
   // Whether what is sent to it goes through memory: then nothing is won by waiting for company.
   bool shares_with(std::uint32_t peer) const { return shared_ && shared_->goes_here(peer); }
   // Sends what the layer has, and looks at nothing else.

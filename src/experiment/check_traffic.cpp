@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
+#include <utility>
 
 #include "base/text.hpp"
 #include "base/wide.hpp"
+#include "experiment/graph_work.hpp"
 #include "experiment/links.hpp"
 #include "experiment/network.hpp"
 #include "experiment/packet_config.hpp"
@@ -136,7 +139,20 @@ void check_flow(Design& design, sim::PacketRun& run, model::TransportKind kind, 
   }
 }
 
-// Every flow of a matrix; of a pattern, from one GPU to each and back.
+// Who sends to whom, each pair once; of a group the first to the others.
+std::set<std::pair<std::uint32_t, std::uint32_t>> pairs_of(const workload::Graph& graph) {
+  std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
+  for (std::uint32_t rank = 0; rank < graph.ranks.size(); ++rank)
+    for (std::uint32_t task = graph.ranks[rank].first; task < graph.ranks[rank].end; ++task)
+      if (const workload::Task& each = graph.tasks[task]; each.kind == workload::Task::Kind::send && each.peer != rank)
+        pairs.emplace(rank, each.peer);
+  for (const std::vector<std::uint32_t>& group : graph.groups)
+    for (const std::uint32_t rank : group)
+      if (rank != group[0]) pairs.emplace(group[0], rank);
+  return pairs;
+}
+
+// Every flow of a matrix or a graph; of a pattern, from one GPU to each and back.
 void check_flows(Design& design, const Traffic& traffic, sim::PacketRun& run) {
   const spec::Diagnostics& diagnostics = design.diagnostics();
   model::TransportKind kind = design.cluster().file.transport.kind;  // of several, one that does not go everywhere
@@ -145,6 +161,11 @@ void check_flows(Design& design, const Traffic& traffic, sim::PacketRun& run) {
   if (traffic.matrix) {
     for (const workload::MatrixFlow& flow : traffic.matrix->flows)
       if (!diagnostics.has_errors()) check_flow(design, run, kind, flow.source, flow.destination);
+    return;
+  }
+  if (traffic.graph) {
+    for (const auto& [from, to] : pairs_of(*traffic.graph))
+      if (!diagnostics.has_errors()) check_flow(design, run, kind, from, to);
     return;
   }
   for (std::uint32_t gpu = 1; gpu < traffic.nodes && !diagnostics.has_errors(); ++gpu) {
@@ -190,6 +211,7 @@ void check_time(Design& design, const Traffic& traffic, const Experiment& experi
         fmt::format("smaller flows, or faster links: up to {} days", kLongestDays));
   };
   if (traffic.matrix) check(most_at_a_node(*traffic.matrix), {});
+  if (traffic.graph) check(traffic.bytes, {});
   for (const TrafficStream& stream : traffic.streams)
     check(most_at_a_node(traffic, stream), stream.run.places.of("size"));
 }
@@ -262,6 +284,7 @@ void check_traffic(Design& design, const Traffic& traffic, const Experiment& exp
   const auto schedule = traffic.make();
   sim::PacketRun run(*schedule, engine, has_hosts(design.cluster(), traffic));
   check_flows(design, traffic, run);
+  if (traffic.graph && !diagnostics.has_errors()) check_graph_work(design, *traffic.graph, fidelities);
   find_links(engine.layout(), experiment.wanted.capture, {"--capture"}, diagnostics);
   if (!diagnostics.has_errors()) set_up_faults(design, traffic, experiment, taker_of(engine), diagnostics);
   if (!diagnostics.has_errors()) check_fidelities(design, traffic, experiment, fidelities);

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
+
+#include "experiment/experiment.hpp"
 
 namespace weft::experiment {
 namespace {
@@ -44,6 +47,43 @@ TEST(Collectives, AFileMayNameEveryOperation) {
                                                                      {Operation::all_to_all, 64},
                                                                      {Operation::send_recv, 64},
                                                                      {Operation::reduce, 16}}));
+}
+
+TEST(Collectives, SkewIsOfTheSeed) {
+  spec::Diagnostics diagnostics;
+  CollectiveJob job;
+  job.skew = nanoseconds(700);
+  const auto starts = [&](std::uint64_t seed) { return conditions_of(job, 16, seed, diagnostics).starts; };
+  EXPECT_EQ(starts(5), starts(5));
+  EXPECT_NE(starts(5), starts(6));
+}
+
+double all_to_all(Design& design, Fidelity fidelity, std::uint64_t seed) {
+  Collectives work;
+  CollectiveJob& job = work.jobs.emplace_back();
+  job.operation = collective::Operation::all_to_all;
+  job.gpus = design.cluster().gpus;
+  job.sizes = {Bytes(16 << 20)};
+  const Experiment experiment{
+      .workload = std::make_shared<const Workload>(std::move(work)), .fidelity = fidelity, .seed = seed};
+  check(design, experiment);
+  const Outcome outcome = run(design, experiment, {});
+  return static_cast<double>(outcome.rows.at(0).at(0).time);
+}
+
+// Some pairs of servers have half of what others have, at any time other ones: those in flight make up for each other.
+TEST(Collectives, MessagesKnowWhatAllToAllGetsOfHashedPaths) {
+  spec::Diagnostics diagnostics;
+  const auto catalog = std::make_shared<const model::Catalog>(model::Catalog::embedded(diagnostics));
+  const std::uint32_t source = diagnostics.sources().add(
+      "test.weft.yaml",
+      "version: 1\nservers: {kind: hgx-h200, count: 8}\nfabric: {kind: tor-clos, servers_per_leaf: 2}\n"
+      "transport: {kind: srd, balance: ecmp}\n");
+  const auto design = Design::read(source, "test", {}, catalog, diagnostics);
+  ASSERT_NE(design, nullptr);
+  for (const std::uint64_t seed : {1u, 2u, 3u})
+    EXPECT_NEAR(all_to_all(*design, Fidelity::message, seed) / all_to_all(*design, Fidelity::flow, seed), 1, 0.12)
+        << seed;
 }
 
 }  // namespace

@@ -49,6 +49,12 @@ struct Capture {
   transport::StackConfig stack;  // what their headers depend on
 };
 
+// What a group did together, all times of it.
+struct TogetherTime {
+  std::uint64_t times = 0;
+  std::int64_t busy = 0;  // ps during which some of it was under way
+};
+
 struct Outcome {
   std::string
       stopped_by;  // empty: it came to its end; else a limit, kStoppedByObserver or "deadlock", and it is partial
@@ -56,6 +62,7 @@ struct Outcome {
   schedule::RunResult result;     // flows in the order of the traffic's
   std::int64_t fullest_link = 0;  // see sim/link_balance.hpp; 0 also where there are no packets
   Capture capture;
+  std::vector<TogetherTime> together;  // of a graph, by collective
   // Of collectives.
   std::vector<std::vector<schedule::CollectiveRow>> rows;  // by job, size by size
   std::vector<LeftOut> left_out;                           // sizes of which there are no rows

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "experiment/headroom.hpp"
 #include "experiment/warnings.hpp"
 
 namespace weft::experiment {
@@ -174,6 +175,70 @@ TEST(Warnings, MoreGpusThanAnUltraClusterHasAreSeen) {
   };
   EXPECT_EQ(warned(2500, 572), "24,576 GPUs are more than the 20,000 of an UltraCluster 2.0") << "said once";
   EXPECT_EQ(warned(2492, 8), "") << "20,000 fit";
+}
+
+// What a row says of itself, beside what was simulated.
+TEST(Experiment, ARowSaysWhatWasAskedFor) {
+  using collective::Operation;
+  const auto design = design_of();
+  const auto row_of = [&](Operation operation) {
+    Experiment made = collective(32, {Bytes(1 << 20)});
+    Collectives all = std::get<Collectives>(*made.workload);
+    all.jobs[0].operation = operation;
+    made.workload = std::make_shared<const Workload>(std::move(all));
+    return run(*design, made, {}).rows.at(0).at(0);
+  };
+  const auto head = [](const schedule::CollectiveRow& row) {
+    return fmt::format("{} {} of {} on {}, root {}, x {}/{}{}{}, {} by {}", row.operation, row.bytes, row.ranks,
+                       row.nodes, row.root, row.bus_over, row.bus_under, row.parts ? ", parts" : "",
+                       row.reduces ? ", reduces" : "", row.stack, row.executor);
+  };
+  EXPECT_EQ(head(row_of(Operation::all_reduce)),
+            "all_reduce 1048576 of 32 on 4, root -1, x 62/32, reduces, ib by message");
+  EXPECT_EQ(head(row_of(Operation::all_gather)),
+            "all_gather 1048576 of 32 on 4, root -1, x 31/32, parts, ib by message");
+  EXPECT_EQ(head(row_of(Operation::broadcast)), "broadcast 1048576 of 32 on 4, root 0, x 1/1, ib by message");
+  EXPECT_EQ(head(row_of(Operation::reduce)), "reduce 1048576 of 32 on 4, root 0, x 1/1, reduces, ib by message");
+}
+
+// Half of the ports of a tier may be room to grow.
+TEST(Warnings, OfPortsMoreThanHalfAreUnused) {
+  const auto unused = [](std::int64_t ports) {
+    std::string text = kCluster;
+    text.replace(text.find("4096"), 4, std::to_string(ports));
+    const auto design = design_of(text);
+    const fabric::Summary summary = fabric::summarise(design->fabric());
+    add_warnings(*design, summary);
+    std::string said;
+    for (const spec::Diagnostic& each : design->diagnostics().sorted())
+      if (each.error == spec::Error::unused_ports) said += each.message;
+    return std::pair(summary.tiers.at(0).ports_in_use, said);
+  };
+  const std::int64_t used = unused(4096).first;
+  EXPECT_EQ(unused(2 * used).second, "");
+  EXPECT_EQ(unused(2 * used + 1).second, fmt::format("unused: {} of {} {} ports", used + 1, 2 * used + 1, "leaf"));
+}
+
+// Ports on cables of one kind are one line, whatever other cables the switch has.
+TEST(Headroom, IsCountedCableByCable) {
+  const auto design = design_of(
+      "version: 1\nservers: {kind: hgx-h100, count: 8}\n"
+      "fabric: {kind: rail-optimized, scalable_unit: 4, spines: 2, switch: tomahawk-4, link: {cable: 5m}, "
+      "spine_link: {cable: 30m}}\ntransport: {kind: rocev2}\nswitching: {flow_control: pfc}\n");
+  const std::vector<SwitchHeadroom> all = headroom_of(*design);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].name, "leaf0");
+  ASSERT_EQ(all[0].ports.size(), 2u);
+  EXPECT_EQ(all[0].ports[0].ports, 4) << "a NIC of each server";
+  EXPECT_EQ(all[0].ports[0].cable, metres(5));
+  EXPECT_EQ(all[0].ports[1].ports, 4) << "as many links above";
+  EXPECT_EQ(all[0].ports[1].cable, metres(30));
+  EXPECT_GT(all[0].ports[1].per_class, all[0].ports[0].per_class) << "what is on its way is more";
+  EXPECT_EQ(all[0].total(), (all[0].ports[0].per_class + all[0].ports[1].per_class) * (4 * all[0].ports[0].classes));
+  EXPECT_EQ(all[1].name, "spine0");
+  ASSERT_EQ(all[1].ports.size(), 1u);
+  EXPECT_EQ(all[1].ports[0].ports, 32) << "two of each of 16 leaves";
+  EXPECT_EQ(all[1].ports[0].cable, metres(30));
 }
 
 }  // namespace

@@ -221,5 +221,20 @@ TEST(Invariants, BeforeAFaultAsMuchIsDeliveredWhicheverItIs) {
   }
 }
 
+// The switches at its ends alone could not help who comes down to a dead spine from above: it is the only way into its
+// part of a pod.
+TEST(Invariants, AllOfATreeKnowsWhatIsDeadFromTheStart) {
+  const auto outcome =
+      outcome_of({.cluster = "version: 1\nservers: {kind: hgx-h100, count: 16, nics: 4}\nfabric: {kind: fat-tree, "
+                             "k: 8}\ntransport: {kind: rocev2, balance: ecmp}\nswitching: "
+                             "{flow_control: pfc}\n",
+                  .traffic = "x,pattern=permutation,size=100kB,nodes=128",
+                  .fault = "spine0"});
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->result.counters.data_resent, 0u);
+  EXPECT_EQ(outcome->result.counters.timeouts, 0u);
+  EXPECT_EQ(outcome->result.unfinished, 0u);
+}
+
 }  // namespace
 }  // namespace weft::experiment

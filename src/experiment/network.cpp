@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "collective/constants.hpp"
 #include "experiment/packet_config.hpp"
 #include "sim/packet/packet_run.hpp"
 #include "workload/beside.hpp"
@@ -65,7 +66,12 @@ FaultTaker taker_of(sim::PacketSim& engine) {
     const sim::Layout& layout = engine.layout();
     const bool of_a_host = layout.is_host(layout.owner(port)) || layout.is_host(layout.far(port).entity);
     if (engine.config().exact.is_scheduled() && !of_a_host) return false;
-    engine.add_condition(port, condition);
+    // What is dead from the start and for good, routing protocols know everywhere, as at the other levels.
+    const bool always = condition.from == 0 && condition.to == sim::kForever && condition.period == 0;
+    if (always && condition.kind == sim::Condition::Kind::down && !of_a_host && layout.fabric().clos() != nullptr)
+      engine.remove_link(port);
+    else
+      engine.add_condition(port, condition);
     return true;
   };
   const auto slow = [&engine](std::uint32_t endpoint, std::uint32_t millionths) {
@@ -104,6 +110,10 @@ Traffic work_and(const Traffic* beside) {
   all.streams.emplace_back().run.name = "work";
   all.streams.insert(all.streams.end(), beside->streams.begin(), beside->streams.end());
   return all;
+}
+
+sim::HostRates rates_of_kernels(const model::Group& group) {
+  return {collective::generation_of(group.spec.gpu.kind).scale_up_per_mille, collective::kPciePerMille};
 }
 
 schedule::RunResult run_schedule(const Design& design, schedule::Schedule& schedule, const Traffic* beside,

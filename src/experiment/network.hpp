@@ -28,6 +28,9 @@ void set_up_faults(const Design& design, const Traffic& traffic, const Experimen
 // says what travels how, and makes nothing.
 Traffic work_and(const Traffic* beside);
 
+// What kernels of collectives get of the links inside servers.
+sim::HostRates rates_of_kernels(const model::Group& group);
+
 // Any schedule as flows or packets, with what kernels get of the links inside servers. `beside`: streams that run at
 // the same time and end with it; what comes back is of the schedule alone.
 schedule::RunResult run_schedule(const Design& design, schedule::Schedule& schedule, const Traffic* beside,

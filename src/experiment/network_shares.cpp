@@ -12,6 +12,7 @@ namespace {
 
 // Large enough to go by all NICs and all queue pairs of a port.
 constexpr std::uint64_t kLarge = std::uint64_t{1} << 30;
+constexpr std::size_t kBlock = std::size_t{1} << 16;  // parts that are kept together
 
 sim::FlowConfig without_hosts(const Design& design, const Experiment& experiment) {
   sim::FlowConfig config = flow_config(design.cluster(), work_and(nullptr), experiment);
@@ -29,13 +30,21 @@ NetworkShares::NetworkShares(const Design& design, const Experiment& experiment)
 }
 
 std::span<const collective::NetworkLinks::Part> NetworkShares::between(std::uint32_t from_gpu, std::uint32_t to_gpu) {
-  const auto [found, is_new] = known_.try_emplace(std::uint64_t{from_gpu} << 32 | to_gpu);
-  if (is_new) {
-    parts_.clear();
-    tiers_ != nullptr ? take_tiers(from_gpu, to_gpu) : take_links(from_gpu, to_gpu);
-    found->second = parts_;
-  }
-  return found->second;
+  const std::uint64_t pair = std::uint64_t{from_gpu} << 32 | to_gpu;
+  if (const std::uint32_t way = known_.find(pair); way != FlatMap::kNone) return ways_[way];
+  parts_.clear();
+  tiers_ != nullptr ? take_tiers(from_gpu, to_gpu) : take_links(from_gpu, to_gpu);
+  known_.insert(pair, static_cast<std::uint32_t>(ways_.size()));
+  ways_.push_back(keep());
+  return ways_.back();
+}
+
+std::span<const collective::NetworkLinks::Part> NetworkShares::keep() {
+  if (blocks_.empty() || blocks_.back().size() + parts_.size() > blocks_.back().capacity())
+    blocks_.emplace_back().reserve(std::max(kBlock, parts_.size()));
+  std::vector<Part>& block = blocks_.back();
+  block.insert(block.end(), parts_.begin(), parts_.end());
+  return std::span(block).last(parts_.size());
 }
 
 std::optional<collective::NetworkLinks::Place> NetworkShares::place(std::uint32_t gpu) const {
@@ -75,7 +84,7 @@ void NetworkShares::take_tiers(std::uint32_t from, std::uint32_t to) {
 }
 
 void NetworkShares::take_tiers(const sim::NicPair& pair, std::uint64_t weight) {
-  enum : std::uint32_t { kOut, kIn, kLeafUp, kLeafDown, kPodUp, kPodDown };
+  using enum Bundle;
   const model::ClosShape& shape = tiers_->shape();
   const fabric::Attachment source = fabric_.attachment(pair.source);
   const fabric::Destination here = tiers_->destination(source.target);
@@ -83,27 +92,29 @@ void NetworkShares::take_tiers(const sim::NicPair& pair, std::uint64_t weight) {
   const auto nic = [&](std::uint32_t endpoint) {
     return fabric_.wire(fabric::LinkTier::nic, fabric_.describe(fabric_.nic_of(endpoint)).group).rate;
   };
-  add(bundle({0, kOut, pair.source}, nic(pair.source)), weight);
-  add(bundle({0, kIn, pair.destination}, nic(pair.destination)), weight);
+  add(bundle(out, 0, pair.source, nic(pair.source)), weight);
+  add(bundle(in, 0, pair.destination, nic(pair.destination)), weight);
   if (here.place[0] == there.place[0]) return;
   const std::int64_t leaf = std::int64_t{shape.spines_per_pod} * shape.bundle;
   const Bandwidth above_leaf = shape.spine_wire.rate * leaf;
-  add(bundle({source.plane, kLeafUp, here.place[0]}, above_leaf), weight);
-  add(bundle({source.plane, kLeafDown, there.place[0]}, above_leaf), weight);
+  add(bundle(leaf_up, source.plane, here.place[0], above_leaf), weight);
+  add(bundle(leaf_down, source.plane, there.place[0], above_leaf), weight);
   if (here.place[1] == there.place[1]) return;
   const std::int64_t pod = std::int64_t{shape.spines_per_pod} * shape.supers_per_group * shape.super_bundle;
   const Bandwidth above_pod = shape.super_wire.rate * pod;
-  add(bundle({source.plane, kPodUp, here.place[1]}, above_pod), weight);
-  add(bundle({source.plane, kPodDown, there.place[1]}, above_pod), weight);
+  add(bundle(pod_up, source.plane, here.place[1], above_pod), weight);
+  add(bundle(pod_down, source.plane, there.place[1], above_pod), weight);
 }
 
-std::uint32_t NetworkShares::bundle(const Bundle& place, Bandwidth rate) {
-  const auto [found, is_new] = bundles_.try_emplace(place, static_cast<std::uint32_t>(rates_.size()));
+std::uint32_t NetworkShares::bundle(Bundle kind, std::uint32_t plane, std::uint32_t place, Bandwidth rate) {
+  const std::uint64_t which = std::uint64_t{plane} << 40 | std::uint64_t{static_cast<std::uint8_t>(kind)} << 32 | place;
+  if (const std::uint32_t known = bundles_.find(which); known != FlatMap::kNone) return known;
+  const auto link = static_cast<std::uint32_t>(rates_.size());
   const std::int64_t payload = routes_.config().payload;
-  if (is_new)
-    rates_.push_back(Bandwidth(
-        static_cast<std::int64_t>(Wide{rate.count()} * payload / (payload + std::int64_t{routes_.config().header}))));
-  return found->second;
+  rates_.push_back(Bandwidth(
+      static_cast<std::int64_t>(Wide{rate.count()} * payload / (payload + std::int64_t{routes_.config().header}))));
+  bundles_.insert(which, link);
+  return link;
 }
 
 void NetworkShares::add(std::uint32_t link, std::uint64_t weight) {
@@ -141,20 +152,24 @@ void check_shares(Design& design, const Experiment& experiment, const std::vecto
   if (diagnostics.has_errors()) return;
   NetworkShares shares(design, experiment);
   for (const collective::Team* team : teams)
-    for (std::uint32_t node = 0; team->nodes() > 1 && node < team->nodes(); ++node) {
-      const auto& from = team->domain(node).ports;
-      const auto& to = team->domain((node + 1) % team->nodes()).ports;
-      for (std::size_t port = 0; port < from.size(); ++port) {
-        const std::uint32_t gpu = team->gpu(from[port].rank);
-        const std::uint32_t other = team->gpu(to[port % to.size()].rank);
-        if (shares.between(gpu, other).empty())
-          return diagnostics.add(
-              spec::Error::not_simulated, design.place("faults", "part"),
-              fmt::format("with these faults nothing joins {} and {}", design.fabric().name(design.fabric().gpu(gpu)),
-                          design.fabric().name(design.fabric().gpu(other))),
-              "GPUs that are joined, or other faults");
-      }
+    if (!diagnostics.has_errors()) check_joined(design, shares, *team);
+}
+
+void check_joined(Design& design, collective::NetworkLinks& network, const collective::Team& team) {
+  for (std::uint32_t node = 0; team.nodes() > 1 && node < team.nodes(); ++node) {
+    const auto& from = team.domain(node).ports;
+    const auto& to = team.domain((node + 1) % team.nodes()).ports;
+    for (std::size_t port = 0; port < from.size(); ++port) {
+      const std::uint32_t gpu = team.gpu(from[port].rank);
+      const std::uint32_t other = team.gpu(to[port % to.size()].rank);
+      if (network.between(gpu, other).empty())
+        return design.diagnostics().add(
+            spec::Error::not_simulated, design.place("faults", "part"),
+            fmt::format("with these faults nothing joins {} and {}", design.fabric().name(design.fabric().gpu(gpu)),
+                        design.fabric().name(design.fabric().gpu(other))),
+            "GPUs that are joined, or other faults");
     }
+  }
 }
 
 }  // namespace weft::experiment

@@ -5,13 +5,11 @@
 // Where packets are spread over all paths of a tree that has no faults, the links between two tiers of one place are
 // one: what a leaf has upwards, what a pod has. Any other network is known link by link.
 
-#include <map>
 #include <memory>
 #include <string>
-#include <tuple>
-#include <unordered_map>
 #include <vector>
 
+#include "base/flat_map.hpp"
 #include "collective/network_links.hpp"
 #include "collective/team.hpp"
 #include "experiment/experiment.hpp"
@@ -30,20 +28,23 @@ class NetworkShares final : public collective::NetworkLinks {
   std::optional<Place> place(std::uint32_t gpu) const override;
 
  private:
-  using Bundle = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  // plane, what it is, which one
+  enum class Bundle : std::uint8_t { out, in, leaf_up, leaf_down, pod_up, pod_down };
   void take_links(std::uint32_t from, std::uint32_t to);
   void take_tiers(std::uint32_t from, std::uint32_t to);
   void take_tiers(const sim::NicPair& pair, std::uint64_t weight);
-  std::uint32_t bundle(const Bundle& place, Bandwidth rate);
+  std::uint32_t bundle(Bundle kind, std::uint32_t plane, std::uint32_t place, Bandwidth rate);
+  std::span<const Part> keep();
   void add(std::uint32_t link, std::uint64_t weight);
 
   const fabric::Fabric& fabric_;
   sim::FlowRoutes routes_;
   const fabric::Clos* tiers_ = nullptr;  // of which links of a place are one; else link by link
   std::vector<Bandwidth> rates_;         // by link
-  std::map<Bundle, std::uint32_t> bundles_;
-  std::unordered_map<std::uint64_t, std::vector<Part>> known_;  // by both GPUs
-  std::vector<Part> parts_;                                     // of the pair that is looked at
+  FlatMap bundles_;                      // by what each is
+  FlatMap known_;                        // which of `ways_`, by both GPUs
+  std::vector<std::span<const Part>> ways_;
+  std::vector<std::vector<Part>> blocks_;  // in which those are, none of which ever moves
+  std::vector<Part> parts_;                // of the pair that is looked at
   std::vector<sim::NicPair> pairs_;
 };
 
@@ -53,5 +54,7 @@ std::string why_uneven(const Design& design, const Experiment& experiment);
 std::string why_no_shares(const Design& design);
 // Says of faults that shares do not show, and of those that leave ranks without a way to each other.
 void check_shares(Design& design, const Experiment& experiment, const std::vector<const collective::Team*>& teams);
+// The second alone.
+void check_joined(Design& design, collective::NetworkLinks& network, const collective::Team& team);
 
 }  // namespace weft::experiment

@@ -7,6 +7,7 @@
 #include "base/wide.hpp"
 #include "collective/alike.hpp"
 #include "collective/carried.hpp"
+#include "collective/folded.hpp"
 #include "collective/timing.hpp"
 #include "collective/validated.hpp"
 #include "experiment/network.hpp"
@@ -83,17 +84,28 @@ std::uint32_t channel_of(Algorithm algorithm, std::uint64_t tag) {
   return static_cast<std::uint32_t>(tree ? tag >> 32 : tag);
 }
 
+// Whether a link of the network is at work for most of the time that it takes.
+bool fills_network(const collective::Plan& plan, std::int64_t time) {
+  return plan.bound_by_network && 2 * plan.network_time.count() >= time;
+}
+
 CollectiveRow timed(const Team& team, const PlanOptions& plan, const KeepGoing& keep_going, const Listener& listener,
                     collective::Plan& planned) {
   const auto execute = [&](schedule::Schedule& work, const collective::Plan& made) -> collective::Ends {
-    if (!listener.sent)
-      if (auto ends = collective::ends_of_pairs(made)) return std::move(*ends);
-    std::uint64_t messages = 0;
-    for (const auto& program : made.different) messages += program->messages();
-    if (messages > kMostMessages) return {std::vector<std::int64_t>(made.ranks), 0, "messages"};
     sim::LaneConfig config;
     config.keep_going = keep_going;
     config.sent = listener.sent;
+    if (!listener.sent) {
+      if (auto ends = collective::ends_of_pairs(made)) return std::move(*ends);
+      const auto some = [&](schedule::Schedule& part) -> collective::Ends {
+        sim::LaneResult result = sim::run_lanes(part, config);
+        return {std::move(result.ends), result.messages, result.run.stopped_by};
+      };
+      if (auto ends = collective::ends_of_folded(made, some)) return std::move(*ends);
+    }
+    std::uint64_t messages = 0;
+    for (const auto& program : made.different) messages += program->messages();
+    if (messages > kMostMessages) return {std::vector<std::int64_t>(made.ranks), 0, "messages"};
     if (listener.begins) listener.begins();
     sim::LaneResult result = sim::run_lanes(work, config);
     return {std::move(result.ends), result.messages, result.run.stopped_by};
@@ -103,7 +115,7 @@ CollectiveRow timed(const Team& team, const PlanOptions& plan, const KeepGoing& 
   row.time = timing.stopped_by.empty() ? timing.time.count() : 0;
   row.messages = timing.messages;
   row.skipped_rounds = timing.skipped;
-  row.network_bound = timing.plan.bound_by_network;
+  row.network_bound = fills_network(timing.plan, row.time);
   row.stood_for = timing.plan.stood_for;
   planned = std::move(timing.plan);
   return row;
@@ -186,8 +198,7 @@ CollectiveTimes by_messages(const Design& design, const std::vector<CollectiveGr
 
 CollectiveTimes by_links(const Design& design, const std::vector<CollectiveGroup>& groups, const Traffic* beside,
                          const Experiment& experiment, std::size_t kept, Watch& watch) {
-  const collective::Generation& generation = collective::generation_of(groups[0].team->group(0).spec.gpu.kind);
-  const sim::HostRates rates{generation.scale_up_per_mille, collective::kPciePerMille};
+  const sim::HostRates rates = rates_of_kernels(groups[0].team->group(0));
   std::vector<collective::CarriedJob> jobs;
   for (const CollectiveGroup& each : groups) jobs.push_back({each.team, each.plan});
   const collective::CarriedResult result =
@@ -254,10 +265,11 @@ class CollectiveRuns {
     const fabric::Clos* tree = design.fabric().clos();
     if (tree != nullptr && tree->shape().sites.size() > 1 && transport.kind == model::TransportKind::tcp)
       held_back_ = "how long TCP's windows take to open between sites";
-    if (experiment.fidelity == Fidelity::message) {
-      not_known_ = why_no_shares(design);
-      if (not_known_.empty()) shares_.emplace(design, experiment);
-    }
+    if (experiment.fidelity == Fidelity::packet) return;
+    const std::string no_shares = why_no_shares(design);
+    if (experiment.fidelity == Fidelity::message) not_known_ = no_shares;
+    if (no_shares.empty() && (experiment.fidelity == Fidelity::message || !lost_to_collisions_.empty()))
+      shares_.emplace(design, experiment);
   }
 
   Outcome run() {
@@ -324,6 +336,10 @@ class CollectiveRuns {
     }
     out_.messages = std::move(times.messages);
     out_.more_messages = times.more_messages;
+    if (experiment_.fidelity == Fidelity::flow && !lost_to_collisions_.empty())
+      for (std::size_t i = 0; i < groups.size(); ++i)
+        times.rows[i].network_bound =
+            !shares_ || fills_network(make_plan(*groups[i].team, groups[i].plan), times.rows[i].time);
     take_rows(times.rows);
     return true;
   }
@@ -341,7 +357,7 @@ class CollectiveRuns {
         if (!what.empty() && !packets) row.not_known += (row.not_known.empty() ? "" : "; ") + what;
       };
       say(not_known_);
-      if (row.network_bound || row.executor == name(Fidelity::flow)) say(lost_to_collisions_);
+      if (row.network_bound) say(lost_to_collisions_);
       say(held_back_);
       if (shares_ && shares_->is_drawn()) row.seed = experiment_.seed;
       const bool first = out_.rows[job].empty() || out_.rows[job].back().bytes != row.bytes;
@@ -358,7 +374,7 @@ class CollectiveRuns {
   const Observer& observer_;
   Watch watch_;
   std::vector<CollectiveSide> sides_;
-  std::optional<NetworkShares> shares_;  // message level
+  std::optional<NetworkShares> shares_;  // message level; of flows, to know where they collide
   std::string not_known_;                // of the network, there
   std::string lost_to_collisions_;       // to all but packets
   std::string held_back_;                // likewise

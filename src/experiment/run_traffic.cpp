@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "experiment/graph_work.hpp"
 #include "experiment/links.hpp"
 #include "experiment/network.hpp"
 #include "sim/flow/flow_sim.hpp"
@@ -30,16 +31,18 @@ void name_streams(const model::ClusterFile& file, std::span<const TrafficStream>
 }
 
 RunResult run_as_flows(const Design& design, schedule::Schedule& schedule, const Traffic& traffic,
-                       const Experiment& experiment, Watch& watch) {
-  sim::FlowRoutes routes(design.fabric(), flow_config(design.cluster(), traffic, experiment));
+                       const Experiment& experiment, const sim::HostRates& rates, Watch& watch) {
+  sim::FlowConfig config = flow_config(design.cluster(), traffic, experiment);
+  config.rates = rates;
+  sim::FlowRoutes routes(design.fabric(), config);
   spec::Diagnostics nothing;  // the names were checked before
   set_up_faults(design, traffic, experiment, taker_of(routes), nothing);
   const auto keep_going = [&](const schedule::Progress& progress) { return watch(progress); };
   return sim::run_flows(schedule, routes, {experiment.wanted.links, keep_going, watch.horizon()});
 }
 
-RunResult run_as_messages(const Design& design, schedule::Schedule& schedule, const Experiment& experiment,
-                          Watch& watch) {
+RunResult run_as_messages(const Design& design, schedule::Schedule& schedule, const GraphWork* graph,
+                          const Experiment& experiment, Watch& watch) {
   const fabric::Fabric& fabric = design.fabric();
   sim::MessageConfig config;
   config.seed = experiment.seed;
@@ -53,7 +56,12 @@ RunResult run_as_messages(const Design& design, schedule::Schedule& schedule, co
     return watch({now, events, bytes});
   };
   config.horizon = watch.horizon();
-  return sim::run_messages(schedule, config);
+  if (graph == nullptr) return sim::run_messages(schedule, config);
+  // Where a group meets nothing is sent.
+  config.costs_itself = [&](std::uint64_t tag) { return graph->is_together(tag); };
+  RunResult result = sim::run_messages(schedule, config);
+  std::erase_if(result.flows, [&](const schedule::FlowRecord& flow) { return graph->is_together(flow.tag); });
+  return result;
 }
 
 // The link with the longest queue, of those the busiest: what the summary says of links.
@@ -75,7 +83,7 @@ void keep_fullest(const sim::PacketSim& engine, RunResult& result) {
 }
 
 void run_as_packets(const Design& design, schedule::Schedule& schedule, const Traffic& traffic,
-                    const Experiment& experiment, Watch& watch, Outcome& out) {
+                    const Experiment& experiment, const sim::HostRates& rates, Watch& watch, Outcome& out) {
   sim::PacketSim engine(design.fabric(), config_for(design.cluster(), traffic, experiment));
   spec::Diagnostics nothing;  // the names were checked before
   set_up_faults(design, traffic, experiment, taker_of(engine), nothing);
@@ -85,7 +93,7 @@ void run_as_packets(const Design& design, schedule::Schedule& schedule, const Tr
   }
   out.capture.stack = engine.config().stack;
   engine.on_progress = [&](const schedule::Progress& progress) { return watch(progress); };
-  out.result = sim::PacketRun(schedule, engine, has_hosts(design.cluster(), traffic)).run();
+  out.result = sim::PacketRun(schedule, engine, has_hosts(design.cluster(), traffic), rates).run();
   out.capture.packets = engine.captured();
   out.fullest_link = sim::fullest_link(engine);
   if (experiment.wanted.links) {
@@ -101,20 +109,26 @@ Outcome run_traffic(const Design& design, const Traffic& traffic, const Experime
                     const Observer& observer) {
   Watch watch(experiment.limits, observer);
   Outcome out;
-  const auto schedule = traffic.make();
+  std::optional<GraphWork> graph;
+  if (traffic.graph) graph.emplace(design, *traffic.graph, experiment);
+  const std::unique_ptr<schedule::Schedule> made = graph ? nullptr : traffic.make();
+  schedule::Schedule& schedule = graph ? graph->schedule() : *made;
+  sim::HostRates rates;
+  if (graph && !traffic.graph->shared.empty()) rates = rates_of_kernels(design.cluster().groups[0]);
   switch (experiment.fidelity) {
     case Fidelity::message:
-      out.result = run_as_messages(design, *schedule, experiment, watch);
+      out.result = run_as_messages(design, schedule, graph ? &*graph : nullptr, experiment, watch);
       break;
     case Fidelity::flow:
-      out.result = run_as_flows(design, *schedule, traffic, experiment, watch);
+      out.result = run_as_flows(design, schedule, traffic, experiment, rates, watch);
       break;
     case Fidelity::packet:
-      run_as_packets(design, *schedule, traffic, experiment, watch, out);
+      run_as_packets(design, schedule, traffic, experiment, rates, watch, out);
       break;
   }
   if (!watch.stopped_by().empty()) out.result.stopped_by = watch.stopped_by();
   out.stopped_by = out.result.stopped_by;
+  if (graph) out.together = graph->together(out.result);
   out.result.all_flows = traffic.flows;
   name_streams(design.cluster().file, traffic.named(), out.result.streams);
   return out;

@@ -7,6 +7,7 @@
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "experiment/fingerprint.hpp"
+#include "experiment/graph_work.hpp"
 #include "workload/matrix_schedule.hpp"
 #include "workload/streams.hpp"
 
@@ -137,6 +138,31 @@ std::optional<Traffic> read_matrix(std::uint32_t source, const TrafficGround& gr
   return traffic;
 }
 
+std::optional<Traffic> graph_traffic(workload::Graph graph, std::string name, std::uint64_t fingerprint,
+                                     const TrafficGround& ground, spec::Diagnostics& diagnostics) {
+  using Kind = workload::Task::Kind;
+  Traffic traffic;
+  traffic.nodes = static_cast<std::uint32_t>(graph.ranks.size());
+  traffic.name = std::move(name);
+  traffic.fingerprint = fingerprint;
+  if (traffic.nodes > ground.gpus)
+    diagnostics.add(Error::out_of_range, {},
+                    fmt::format("{} is of {} ranks, the cluster has {} GPUs", traffic.name, grouped(traffic.nodes),
+                                grouped(ground.gpus)),
+                    "a larger cluster");
+  for (std::uint32_t rank = 0; rank < traffic.nodes; ++rank)
+    for (std::uint32_t task = graph.ranks[rank].first; task < graph.ranks[rank].end; ++task) {
+      const workload::Task& each = graph.tasks[task];
+      if (each.kind == Kind::send && each.peer != rank) ++traffic.flows;
+      if (each.kind == Kind::send || each.kind == Kind::together) traffic.bytes += each.amount;
+    }
+  if (!graph.shared.empty()) traffic.flows = 0;
+  traffic.bytes = std::max<std::uint64_t>(1, traffic.bytes);
+  traffic.graph = std::make_shared<const workload::Graph>(std::move(graph));
+  if (diagnostics.has_errors()) return std::nullopt;
+  return traffic;
+}
+
 std::optional<Traffic> make_traffic(const std::vector<model::TrafficRun>& runs, const TrafficGround& ground,
                                     spec::Diagnostics& diagnostics) {
   Traffic traffic;
@@ -174,6 +200,7 @@ std::span<const TrafficStream> Traffic::named() const {
 
 std::unique_ptr<schedule::Schedule> Traffic::make() const {
   if (matrix) return std::make_unique<workload::MatrixSchedule>(*matrix);
+  if (graph) return outline_of(*graph);
   spec::Diagnostics nothing;  // it was made once before
   if (named().empty()) return workload::make_traffic(streams[0].run, streams[0].ground, nothing);
   std::vector<workload::Streams::Part> parts;
@@ -196,8 +223,9 @@ std::uint64_t Traffic::total_bytes() const {
 }
 
 bool Traffic::is_open_loop() const {
-  return !matrix && std::all_of(streams.begin(), streams.end(),
-                                [](const TrafficStream& each) { return workload::is_open_loop(each.run); });
+  return !matrix && !graph && std::all_of(streams.begin(), streams.end(), [](const TrafficStream& each) {
+    return workload::is_open_loop(each.run);
+  });
 }
 
 Bandwidth Traffic::load_of() const {

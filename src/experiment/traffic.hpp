@@ -1,5 +1,6 @@
 #pragma once
-// Flows that an experiment runs: a connection matrix, a pattern, or several streams of patterns at once.
+// Flows that an experiment runs: a connection matrix, a graph of what ranks do, a pattern, or several streams of
+// patterns at once.
 
 #include <cstdint>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "experiment/design.hpp"
 #include "schedule/schedule.hpp"
 #include "spec/diagnostics.hpp"
+#include "workload/graph.hpp"
 #include "workload/matrix.hpp"
 #include "workload/patterns.hpp"
 
@@ -25,7 +27,8 @@ struct TrafficStream {
 };
 
 struct Traffic {
-  std::optional<workload::Matrix> matrix;  // else
+  std::optional<workload::Matrix> matrix;        // else
+  std::shared_ptr<const workload::Graph> graph;  // else
   std::vector<TrafficStream> streams;
   std::uint32_t nodes = 0;
   std::string name;               // "permutation of 64 nodes, 2MB each", or the file
@@ -63,5 +66,8 @@ std::optional<Traffic> make_traffic(const std::vector<model::TrafficRun>& runs, 
                                     spec::Diagnostics& diagnostics);
 // The same of a connection matrix, a source of `diagnostics`.
 std::optional<Traffic> read_matrix(std::uint32_t source, const TrafficGround& ground, spec::Diagnostics& diagnostics);
+// The same of a graph that was read; `name` is of its file or files, `fingerprint` of what is in them.
+std::optional<Traffic> graph_traffic(workload::Graph graph, std::string name, std::uint64_t fingerprint,
+                                     const TrafficGround& ground, spec::Diagnostics& diagnostics);
 
 }  // namespace weft::experiment

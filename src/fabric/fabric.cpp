@@ -430,6 +430,20 @@ void Fabric::links_of(NodeId id, std::vector<Link>& out) const {
   };
   // A GPU with a host link (C2C) hangs on PCIe only where there is a switch for it, as on GB300.
   const bool gpus_on_pcie = !group.spec.host_link || diagram.pcie_switches > 0;
+  // Without PCIe switches every device has a root port of its own: what is behind the root complex holds none of them
+  // up.
+  const auto behind_root = [&](std::uint32_t root) {
+    if (diagram.pcie_switches > 0) return pcie;
+    Bandwidth all;
+    for (std::uint32_t gpu = 0; gpu < group.gpus() && gpus_on_pcie; ++gpu)
+      if (diagram.gpu_switch[gpu] == root) all = all + pcie;
+    for (std::uint32_t nic = 0; nic < group.nics(); ++nic)
+      if (diagram.nic_switch[nic] == root) all = all + nic_pcie;
+    return std::max(all, pcie);
+  };
+  const auto add_behind_root = [&](NodeId to, std::uint32_t root) {
+    add(to, LinkClass::pcie, behind_root(root), pcie_latency);
+  };
   const auto add_devices_below = [&](std::uint32_t place) {
     for (std::uint32_t gpu = 0; gpu < group.gpus() && gpus_on_pcie; ++gpu)
       if (diagram.gpu_switch[gpu] == place) add_pcie(here(NodeKind::gpu, gpu));
@@ -459,7 +473,7 @@ void Fabric::links_of(NodeId id, std::vector<Link>& out) const {
       add_devices_below(at.local);
       break;
     case NodeKind::root_complex:
-      add_pcie(here(NodeKind::cpu, diagram.socket_of_root(at.local)));
+      add_behind_root(here(NodeKind::cpu, diagram.socket_of_root(at.local)), at.local);
       if (diagram.pcie_switches > 0) {
         add_pcie(here(NodeKind::pcie_switch, at.local));
       } else {
@@ -468,7 +482,7 @@ void Fabric::links_of(NodeId id, std::vector<Link>& out) const {
       break;
     case NodeKind::cpu:
       for (std::uint32_t root = 0; root < diagram.roots(); ++root)
-        if (diagram.socket_of_root(root) == at.local) add_pcie(here(NodeKind::root_complex, root));
+        if (diagram.socket_of_root(root) == at.local) add_behind_root(here(NodeKind::root_complex, root), root);
       for (std::uint32_t gpu = 0; gpu < group.gpus() && group.spec.host_link; ++gpu)
         if (diagram.socket_of_root(diagram.gpu_switch[gpu]) == at.local) add_host(here(NodeKind::gpu, gpu));
       for (std::uint32_t other = 0; other < diagram.sockets; ++other)

@@ -127,6 +127,17 @@ TEST(NcclLog, OfAwsNamesLibfabric) {
   EXPECT_EQ(log.hosts.count("ip-10"), 1U);
 }
 
+// What libfabric says of itself is no list of interfaces, though it says "Using", too.
+TEST(NcclLog, InterfacesOfLibfabricAreItsProvider) {
+  const NcclLog efa = good(
+      "h:1:2 [0] NCCL INFO NET/OFI Using transport protocol RDMA v2 (platform set)\n"
+      "h:1:2 [0] NCCL INFO NET/OFI Selected Provider is efa (found 32 nics)\n");
+  ASSERT_EQ(efa.interfaces.size(), 2U);
+  EXPECT_EQ(efa.interfaces[0].plugin, "OFI");
+  EXPECT_EQ(efa.interfaces[0].name, "") << "not said yet";
+  EXPECT_EQ(efa.interfaces[1].name, "efa");
+}
+
 // Two ports as one interface, and a thread that somebody cut.
 TEST(NcclLog, OfMergedPorts) {
   const NcclLog log = good(

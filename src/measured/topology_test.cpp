@@ -147,6 +147,24 @@ TEST(TopologyCluster, IsTheServerOfTheFile) {
       << notes.text();
 }
 
+// Either half of a link is enough to be said.
+TEST(TopologyCluster, ALinkIsWeakByItsGenerationOrItsLanes) {
+  const std::string link = "link_speed=\"16.0 GT/s PCIe\" link_width=\"8\"";
+  const auto weak = [&](const std::string& instead) {
+    Notes notes;
+    std::string text = replaced(kSmall, link, instead);
+    text = replaced(text, "count=\"17\"", "count=\"18\"");
+    const auto loaded = load_topology_cluster(notes.add_text("small.xml", text), 1, {}, catalog(), notes);
+    EXPECT_TRUE(loaded) << notes.text();
+    EXPECT_EQ(loaded->server.weak.size(), notes.text().find("W0702") == std::string::npos ? 0u : 1u) << notes.text();
+    const std::size_t at = notes.text().find("the link of GPU 1");
+    return at == std::string::npos ? "" : first_line(notes.text().substr(at));
+  };
+  EXPECT_EQ(weak("link_speed=\"16.0 GT/s PCIe\" link_width=\"16\""), "the link of GPU 1 is PCIe 4 x16");
+  EXPECT_EQ(weak("link_speed=\"32.0 GT/s PCIe\" link_width=\"8\""), "the link of GPU 1 is PCIe 5 x8");
+  EXPECT_EQ(weak("link_speed=\"32.0 GT/s PCIe\" link_width=\"16\""), "");
+}
+
 TEST(TopologyCluster, TakesSetAsAClusterFileDoes) {
   Notes notes;
   const auto loaded = load_topology_cluster(notes.add_text("small.xml", kSmall), 1,
@@ -175,6 +193,24 @@ TEST(TopologyCluster, NeedsGpus) {
       "speed=\"10000\"/></nic></cpu></system>";
   EXPECT_FALSE(load_topology_cluster(notes.add_text("t.xml", none), 1, {}, catalog(), notes));
   EXPECT_NE(notes.text().find("the file has no GPUs"), std::string::npos);
+}
+
+TEST(TopologyCluster, HasUpTo256Gpus) {
+  const auto refused = [](int gpus) {
+    std::string text = "<system version=\"1\"><cpu numaid=\"0\" arch=\"x86_64\">\n";
+    for (int i = 0; i < gpus; ++i)
+      text += fmt::format(
+          "<pci busid=\"{:04x}:01:00.0\" class=\"0x030200\" vendor=\"0x10de\" device=\"0x2330\"><gpu dev=\"{}\" "
+          "sm=\"90\" rank=\"{}\" gdr=\"1\"/></pci>\n",
+          i, i, i);
+    Notes notes;
+    return load_topology_cluster(notes.add_text("t.xml", text + "</cpu></system>\n"), 1, {}, catalog(), notes)
+               ? ""
+               : notes.text();
+  };
+  EXPECT_EQ(refused(256), "");
+  EXPECT_NE(refused(257).find("the server has 257 GPUs and 0 NICs"), std::string::npos) << refused(257);
+  EXPECT_NE(refused(257).find("at most 256 of each"), std::string::npos);
 }
 
 TEST(TopologyCluster, AsksWhichDevicesAreGpus) {

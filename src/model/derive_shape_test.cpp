@@ -216,5 +216,18 @@ TEST(DeriveShape, HugeNumbersNeitherOverflowNorTakeLong) {
   }
 }
 
+TEST(DeriveShape, KeysOfAThirdTierNeedOne) {
+  const std::string head =
+      "version: 1\nservers: {kind: hgx-h200, count: 64}\nfabric: {kind: tor-clos, servers_per_leaf: 2";
+  for (const std::string key : {"super_parallel_links: 1", "super_oversubscription: 1",
+                                "super_spine_link: {cable: 30m}", "super_spine_switch: tomahawk-5"}) {
+    std::string said;
+    EXPECT_FALSE(load(head + ", " + key + "}\n", &said)) << key;
+    EXPECT_NE(said.find("there are no super-spines"), std::string::npos) << said;
+    EXPECT_NE(said.find(key.substr(0, key.find(':'))), std::string::npos) << said;
+    EXPECT_TRUE(load(head + ", pod: 8, " + key + "}\n", &said)) << key << said;
+  }
+}
+
 }  // namespace
 }  // namespace weft::model

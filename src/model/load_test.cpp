@@ -283,5 +283,15 @@ TEST(Load, GatewaysAreJoined) {
   EXPECT_NE(said.find("'links'"), std::string::npos) << said;
 }
 
+// What goes on beside something needs a collective before it; traffic is none.
+TEST(Load, ACollectiveAlongsideNeedsOneBeforeIt) {
+  const std::string beside = "  - all_reduce: {alongside: true}\n";
+  for (const std::string before : {"", "  - traffic: {pattern: ring, size: 1MB}\n"}) {
+    const std::string said = error_of(kAcp + "run:\n" + before + beside);
+    EXPECT_NE(said.find("there is no collective before it"), std::string::npos) << said;
+  }
+  good(kAcp + "run:\n  - all_gather: {}\n" + beside);
+}
+
 }  // namespace
 }  // namespace weft::model

@@ -139,7 +139,8 @@ const Table& table_of<FaultSpec>() {
               {.text = "A switch, a NIC, or the links between two parts.", .example = "leaf0:spine1", .required = true})
           .field(
               "kind", &FaultSpec::kind,
-              {.text = "`down`: packets on the wire are lost, and the switches at its ends notice and use other ports; "
+              {.text = "`down`: packets on the wire are lost, and the switches at its ends notice and use other ports, "
+                       "from the start and for good all of a tree's routing knows; "
                        "`blackhole`: lost without anybody noticing; `flapping`: down again and again; `lossy` and "
                        "`corrupting`: some packets are; "
                        "`slow`: at a part of its rate; `slow-receiver`: a host takes what its NIC receives at a part "

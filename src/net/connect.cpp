@@ -108,7 +108,9 @@ void Node::take_control(const Inbox::Datagram& datagram) {
   const auto packet = decode_control(datagram.bytes);
   if (!packet) {
     ++counters_.not_ours;
-    if (const auto refusal = refusal_of(datagram.bytes)) send_raw(answers_++, datagram.from, encode(*refusal));
+    // Greetings are long in every version; whoever sends a short one from somebody else's address gains nothing.
+    if (const auto refusal = refusal_of(datagram.bytes); refusal && datagram.bytes.size() >= kLeastDatagram)
+      send_raw(greeted_++, datagram.from, encode(*refusal));
     return;
   }
   if (packet->type == Control::hello) return take_hello(datagram, *packet);
@@ -196,7 +198,7 @@ void Node::take_hello(const Inbox::Datagram& datagram, const ControlPacket& hell
     retry.connection = hello.own_connection;
     retry.nonce = hello.nonce;
     retry.cookie = cookies_.make(address, hello.own_connection, seconds);
-    return send_control(answers_++, address, retry);
+    return send_control(greeted_++, address, retry);
   }
   const bool wants_key = get<std::uint16_t>(datagram.bytes, 54) == kTagBytes;
   if (wants_key != config_.key.has_value() || (config_.key && !is_tagged(datagram.bytes, *config_.key))) {
@@ -208,7 +210,7 @@ void Node::take_hello(const Inbox::Datagram& datagram, const ControlPacket& hell
                    : wants_key  ? "its job has another key"
                                 : "its job has a key, and it was greeted without";
     ++counters_.not_ours;
-    return send_control(answers_++, address, refusal);
+    return send_control(greeted_++, address, refusal);
   }
   const std::uint32_t peer = peer_at(address);
   std::uint32_t number = peers_[peer].connection;

@@ -24,7 +24,7 @@ transport::SrdConfig srd_config(std::size_t datagram) {
   srd.drops = true;
   srd.base_rtt = kGuessedRoundTrip;
   srd.packet_time = static_cast<std::int64_t>(datagram) * 8 * 1000 * 1'000'000'000 / kGuessedRate;
-  srd.burst = 16;
+  srd.burst = kMostSegments;
   return srd;
 }
 
@@ -70,7 +70,9 @@ std::byte* Node::bytes_at(transport::rdm::Place place) {
 void Node::progress() {
   now_ = now();
   layer_.tick(now_);
-  while (receive()) {
+  bool more = true;
+  while (more) {
+    more = receive();
     send_acks();
     now_ = now();
   }
@@ -99,6 +101,7 @@ void Node::wait(Instant until) {
   timespec time{};
   time.tv_sec = static_cast<time_t>(std::min(left, 3600 * kSecond) / kSecond);
   time.tv_nsec = left % kSecond / 1000;
+  ++counters_.system_calls;
   ppoll(&poll, 1, &time, nullptr);
 }
 

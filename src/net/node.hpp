@@ -63,7 +63,7 @@ struct NodeCounters {
   std::uint64_t bytes_in = 0;
   std::uint64_t datagrams_out = 0;
   std::uint64_t bytes_out = 0;
-  std::uint64_t system_calls = 0;       // that sent or took something
+  std::uint64_t system_calls = 0;       // to send, take or wait, also those in vain
   std::uint64_t not_ours = 0;           // no packet of a connection that is open
   std::uint64_t damaged = 0;            // of one, but its contents do not fit its checksum, its numbers or the key
   std::uint64_t refused_by_kernel = 0;  // could not be sent: counts as lost
@@ -139,7 +139,8 @@ class Node {
     std::unique_ptr<Seal> seal;  // where the job has a key, once both numbers are known
     Instant began = 0;
     Instant heard = 0;
-    Instant arrived = 0;  // when the packet came that the next acknowledgement answers
+    Instant arrived = 0;       // when the packet came that the next acknowledgement answers
+    std::uint32_t unsaid = 0;  // packets of data since the last
     Instant due = transport::kNever;
     std::vector<std::uint32_t> waiting;  // outgoing messages that wait for the connection
     std::set<std::uint32_t> arriving;    // first numbers of messages of which not all is here
@@ -170,12 +171,21 @@ class Node {
   void finish();
   std::byte* bytes_at(transport::rdm::Place place);
 
+  // Acknowledgements that leave together: one behind another by one path to one peer.
+  struct Answer {
+    std::uint32_t connection;
+    std::uint32_t path;
+    std::array<std::uint8_t, transport::kWireHeader + kSealBytes> bytes;
+  };
+
   // send.cpp
+  void write_acks();
   void send_acks();
   void send_data();
   void add_to_train(const transport::Transmit& out);
   bool flush();
   void send_raw(std::uint32_t path, const Address& to, std::span<const std::uint8_t> bytes);
+  void send_raw(std::uint32_t path, const Address& to, std::span<iovec> parts, std::size_t segment);
 
   // receive.cpp
   bool receive();
@@ -210,7 +220,8 @@ class Node {
   Cookies cookies_;
   Inbox inbox_;
   Train train_;
-  std::uint32_t answers_ = 0;  // to greetings: each by another path, for one may be dead
+  std::vector<Answer> answers_;
+  std::uint32_t greeted_ = 0;  // answers to greetings: each by another path, for one may be dead
   bool blocked_ = false;       // the kernel has no room for the train
   Instant now_ = 0;
   std::vector<Peer> peers_;

@@ -10,14 +10,17 @@ namespace weft::net {
 namespace {
 
 constexpr std::int64_t kMostAge = 1'000'000'000;  // ns
+// Packets that one acknowledgement tells of: of the 64 of its bitmap some are those of other paths, still missing.
+constexpr std::uint32_t kTellWithin = 32;
 
 }  // namespace
 
+// True: there may be more.
 bool Node::receive() {
-  const std::size_t datagrams = inbox_.take(sockets_.front(), [&](const Inbox::Datagram& datagram) { take(datagram); });
-  counters_.system_calls += datagrams > 0;
-  counters_.datagrams_in += datagrams;
-  return datagrams > 0;
+  const Inbox::Taken taken = inbox_.take(sockets_.front(), [&](const Inbox::Datagram& datagram) { take(datagram); });
+  ++counters_.system_calls;
+  counters_.datagrams_in += taken.datagrams;
+  return taken.all_slots;
 }
 
 void Node::take(const Inbox::Datagram& datagram) {
@@ -70,7 +73,10 @@ void Node::take_packet(const Inbox::Datagram& datagram) {
   if (!data && peers_[connection.peer].watch)
     peers_[connection.peer].watch->acknowledged(at, packet->flags, packet->header);
   const transport::Placement placement = srd_.handle(at, 0, packet->type, flags, packet->header);
-  if (placement.kind == transport::Placement::Kind::place) place(number, *packet, placement, rest, at);
+  const bool placed = placement.kind == transport::Placement::Kind::place;
+  if (placed) place(number, *packet, placement, rest, at);
+  // One acknowledgement for all that came in one call, unless it had more to say than fits.
+  if (data && (!placed || ++connections_[number].unsaid >= kTellWithin)) write_acks();
   if (!srd_.completions().empty()) finish();
 }
 

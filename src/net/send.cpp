@@ -13,41 +13,63 @@ constexpr std::size_t kMostTrains = 64;  // before what has come in meanwhile is
 
 }  // namespace
 
-void Node::send_raw(std::uint32_t path, const Address& to, std::span<const std::uint8_t> bytes) {
-  iovec part{const_cast<std::uint8_t*>(bytes.data()), bytes.size()};
+void Node::send_raw(std::uint32_t path, const Address& to, std::span<iovec> parts, std::size_t segment) {
   path %= static_cast<std::uint32_t>(sockets_.size());
   ++counters_.system_calls;
-  if (sockets_[path].send(to, {&part, 1}, bytes.size()) != 0) {
-    ++counters_.refused_by_kernel;
+  if (sockets_[path].send(to, parts, segment) != 0) {
+    counters_.refused_by_kernel += parts.size();
     return;
   }
-  ++counters_.datagrams_out;
-  counters_.bytes_out += bytes.size();
+  counters_.datagrams_out += parts.size();
+  counters_.bytes_out += parts.size() * segment;
 }
 
-void Node::send_acks() {
+void Node::send_raw(std::uint32_t path, const Address& to, std::span<const std::uint8_t> bytes) {
+  iovec part{const_cast<std::uint8_t*>(bytes.data()), bytes.size()};
+  send_raw(path, to, {&part, 1}, bytes.size());
+}
+
+// Those that are due, to leave with the others.
+void Node::write_acks() {
   transport::Transmit out;
-  std::array<std::uint8_t, transport::kWireHeader + kSealBytes> bytes;
   while (srd_.poll_ack(0, out)) {
-    const Connection& connection = connections_[out.header.destination];
+    Connection& connection = connections_[out.header.destination];
     if (connection.state == State::over || connection.theirs == 0) continue;
+    connection.unsaid = 0;
+    Answer& answer = answers_.emplace_back();
+    answer.connection = out.header.destination;
+    answer.path = out.header.path % static_cast<std::uint32_t>(sockets_.size());
     transport::Encoded packet;
     packet.type = out.type;
     packet.flags = out.flags;
     packet.header = out.header;
-    packet.header.path = static_cast<std::uint16_t>(out.header.path % sockets_.size());
+    packet.header.path = static_cast<std::uint16_t>(answer.path);
     packet.waited =
         static_cast<std::uint32_t>(std::clamp<Instant>((now() - connection.arrived) / 1000, 0, 1'000'000'000));
     transport::set_connection(packet.header, connection.theirs);
-    transport::encode(packet, bytes);
-    std::size_t length = transport::kWireHeader;
-    if (connection.seal) {
-      const iovec part{bytes.data(), length};
-      std::ranges::copy(connection.seal->close({&part, 1}), bytes.begin() + transport::kWireHeader);
-      length += kSealBytes;
-    }
-    send_raw(out.header.path, peers_[connection.peer].address, std::span(bytes).first(length));
+    transport::encode(packet, answer.bytes);
+    if (!connection.seal) continue;
+    const iovec part{answer.bytes.data(), transport::kWireHeader};
+    std::ranges::copy(connection.seal->close({&part, 1}), answer.bytes.begin() + transport::kWireHeader);
   }
+}
+
+void Node::send_acks() {
+  write_acks();
+  std::array<iovec, kMostSegments> parts;
+  for (std::size_t i = 0; i < answers_.size();) {
+    const Answer& first = answers_[i];
+    const Connection& connection = connections_[first.connection];
+    const std::size_t length = transport::kWireHeader + (connection.seal ? kSealBytes : 0);
+    const std::size_t most = sockets_[first.path].segments() ? kMostSegments : 1;
+    std::size_t count = 0;
+    for (; i < answers_.size() && count < most && answers_[i].connection == first.connection &&
+           answers_[i].path == first.path;
+         ++i)
+      parts[count++] = {answers_[i].bytes.data(), length};
+    send_raw(first.path, peers_[connection.peer].address, std::span(parts).first(count), length);
+  }
+  answers_.clear();
 }
 
 void Node::send_data() {
@@ -120,6 +142,8 @@ bool Node::flush() {
   const int error = connection.state == State::over
                         ? 0
                         : sockets_[train_.path].send(peers_[connection.peer].address, train_.parts, train_.segment);
+  // What the next train waited here for this one is no part of its round trip.
+  now_ = now();
   blocked_ = error == EAGAIN || error == EWOULDBLOCK;
   if (blocked_) return false;
   if (error != 0) counters_.refused_by_kernel += train_.count;

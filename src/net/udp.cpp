@@ -114,7 +114,7 @@ Inbox::Inbox() {
 
 Inbox::~Inbox() = default;
 
-std::size_t Inbox::take(const UdpSocket& socket, const std::function<void(const Datagram&)>& each) {
+Inbox::Taken Inbox::take(const UdpSocket& socket, const std::function<void(const Datagram&)>& each) {
   std::array<mmsghdr, kSlots> messages{};
   for (std::size_t i = 0; i < kSlots; ++i) {
     Slot& slot = *slots_[i];
@@ -128,12 +128,12 @@ std::size_t Inbox::take(const UdpSocket& socket, const std::function<void(const 
     message.msg_controllen = slot.control.size();
   }
   const int got = recvmmsg(socket.fd(), messages.data(), kSlots, MSG_DONTWAIT, nullptr);
-  if (got <= 0) return 0;
+  if (got <= 0) return {};
   // The kernel's stamps are times of day, which may be set: what counts is how long ago that was. A clock that was set
   // meanwhile must not make a packet ancient.
   const std::int64_t today = nanoseconds(CLOCK_REALTIME);
   const std::int64_t now = nanoseconds(CLOCK_MONOTONIC);
-  std::size_t datagrams = 0;
+  Taken taken{0, got == static_cast<int>(kSlots)};
   for (std::size_t i = 0; i < static_cast<std::size_t>(got); ++i) {
     msghdr& message = messages[i].msg_hdr;
     if (message.msg_flags & MSG_TRUNC) continue;
@@ -160,10 +160,10 @@ std::size_t Inbox::take(const UdpSocket& socket, const std::function<void(const 
       const std::size_t length = segment == 0 ? rest.size() : std::min(segment, rest.size());
       each({rest.first(length), from, (now - age) * 1000, now * 1000, marked});
       rest = rest.subspan(length);
-      ++datagrams;
+      ++taken.datagrams;
     }
   }
-  return datagrams;
+  return taken;
 }
 
 std::size_t datagram_towards(const Address& to) {

@@ -75,8 +75,12 @@ class Inbox {
     std::int64_t now;  // when it was taken out, likewise
     bool marked;       // ECN: congestion experienced
   };
-  // All that is there, at most a few hundred datagrams. Returns how many; 0: none.
-  std::size_t take(const UdpSocket& socket, const std::function<void(const Datagram&)>& each);
+  struct Taken {
+    std::size_t datagrams = 0;
+    bool all_slots = false;  // were filled: there may be more
+  };
+  // All that is there, at most a few hundred datagrams.
+  Taken take(const UdpSocket& socket, const std::function<void(const Datagram&)>& each);
 
  private:
   struct Slot;

@@ -144,9 +144,9 @@ void Endpoint::tell_sender(const Completion& completion) {
 
 // ---- progress
 
-void Endpoint::move() {
+void Endpoint::move(Instant now) {
   if (!wire || !enabled) return;
-  wire->progress();
+  wire->progress(now);
   // Told ends may be the last that a peer waits for; what they set free goes out with the next call.
   std::vector<Completion>& ends = wire->rdm().completions();
   for (std::size_t i = 0; i < ends.size(); ++i) tell(ends[i]);
@@ -158,13 +158,14 @@ void Endpoint::move_soon(std::uint32_t peer) {
   const Instant now = net::Node::now();
   if (now - called.load(std::memory_order_relaxed) < kSoon) return;
   called.store(now, std::memory_order_relaxed);
-  move();
+  move(now);
 }
 
 void Endpoint::progress() {
-  called.store(net::Node::now(), std::memory_order_relaxed);
+  const Instant now = net::Node::now();
+  called.store(now, std::memory_order_relaxed);
   const std::lock_guard guard(lock);
-  move();
+  move(now);
 }
 
 bool Endpoint::busy() const {

@@ -134,6 +134,7 @@ struct Queue {
   fi_cq_format format = FI_CQ_FORMAT_CONTEXT;
   std::mutex lock;
   std::deque<Entry> entries;
+  std::atomic<std::size_t> waiting{0};  // entries, for who only wants to know whether there are any
   std::vector<Endpoint*> endpoints;
   Bell bell;
   bool signaled = false;
@@ -189,7 +190,9 @@ struct Endpoint {
   fi_addr_t name_of(std::uint32_t peer);
   std::uint32_t take_request(const Request& request);
   void give_back(std::uint32_t request);
-  void move();  // progress, and completions to where they are told
+  // Progress, and completions to where they are told.
+  void move() { move(net::Node::now()); }
+  void move(transport::Instant now);
   void move_soon(std::uint32_t peer);
 
   void progress();

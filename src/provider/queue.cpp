@@ -59,6 +59,7 @@ void Bell::set_alarm(Instant at) {
 void Queue::push(const Entry& entry) {
   const std::lock_guard guard(lock);
   entries.push_back(entry);
+  waiting.store(entries.size(), std::memory_order_release);
   if (armed) bell.ring();  // a system call, which nobody who polls should pay for
   armed = false;
 }
@@ -80,7 +81,7 @@ bool arm(Queue& queue) {
 
 namespace {
 
-constexpr std::uint32_t kYieldEvery = 32;
+constexpr std::uint32_t kYieldEvery = 128;
 
 std::size_t size_of(fi_cq_format format) {
   switch (format) {
@@ -108,22 +109,27 @@ ssize_t take(Queue& queue, void* to, std::size_t count, fi_addr_t* sources) {
     if (sources != nullptr) sources[taken] = it.source;
     queue.entries.pop_front();
   }
+  queue.waiting.store(queue.entries.size(), std::memory_order_release);
   return taken > 0 ? static_cast<ssize_t>(taken) : -FI_EAVAIL;
 }
 
-bool empty(Queue& queue) {
-  const std::lock_guard guard(queue.lock);
-  return queue.entries.empty();
-}
+bool empty(const Queue& queue) { return queue.waiting.load(std::memory_order_acquire) == 0; }
 
 ssize_t read_from(fid_cq* fid, void* to, std::size_t count, fi_addr_t* sources) {
   Queue& queue = of<Queue>(fid);
   if (empty(queue)) {
     for (Endpoint* each : queue.endpoints) each->progress();
-    // Who polls in vain may be holding up the one that it waits for: there are not always as many cores as processes.
-    if (++queue.polled_in_vain % kYieldEvery == 0) sched_yield();
+    // Who polls long in vain may be holding up the one that it waits for: there are not always as many cores as
+    // processes.
+    if (empty(queue)) {
+      const std::uint32_t times = queue.polled_in_vain.load(std::memory_order_relaxed) + 1;
+      queue.polled_in_vain.store(times, std::memory_order_relaxed);
+      if (times % kYieldEvery == 0) sched_yield();
+      return -FI_EAGAIN;
+    }
   }
-  if (count == 0) return empty(queue) ? -FI_EAGAIN : 0;
+  queue.polled_in_vain.store(0, std::memory_order_relaxed);
+  if (count == 0) return 0;
   return take(queue, to, count, sources);
 }
 
@@ -145,6 +151,7 @@ ssize_t read_error(fid_cq* fid, fi_cq_err_entry* to, std::uint64_t) {
   to->prov_errno = it.error;
   to->err_data_size = 0;
   queue.entries.pop_front();
+  queue.waiting.store(queue.entries.size(), std::memory_order_release);
   return 1;
 }
 

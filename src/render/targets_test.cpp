@@ -1,7 +1,9 @@
 // What each target writes of a small cluster; FRR, Slurm, Prometheus and yanglint read whole trees in tests/render.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "model/headroom.hpp"
@@ -124,6 +126,27 @@ TEST(Kubernetes, TheChainIsOvsThenTheTwoProviders) {
   EXPECT_EQ(config["plugins"][1]["type"], "ovs-provider");
   EXPECT_EQ(config["plugins"][2]["type"], "frr-provider");
   EXPECT_TRUE(contains(text, "k8s.v1.cni.cncf.io/resourceName: nvidia.com/mlnx_sriov_pf2_vf\n"));
+}
+
+// A pod has one interface of each rail: without its network, its addresses or its VFs it has not.
+TEST(Kubernetes, EveryRailHasANetworkAddressesAndDevices) {
+  const auto files = files_of(Target::kubernetes, build(kTwoUnits + kTenants));
+  const auto after = [&](const std::string& file, const std::string& key) {
+    std::vector<std::string> found;
+    for (const std::string& line : lines_of(files.at("kubernetes/" + file)))
+      if (line.starts_with(key)) found.push_back(line.substr(key.size()));
+    return found;
+  };
+  using Names = std::vector<std::string>;
+  const Names one_namespace = {"sriov-pf1-vf", "sriov-pf2-vf"};
+  const Names networks = after("networks.yaml", "  name: ");
+  ASSERT_EQ(networks.size() % 2, 0u);
+  for (std::size_t i = 0; i < networks.size(); ++i) EXPECT_EQ(networks[i], one_namespace[i % 2]);
+  const Names spaces = after("networks.yaml", "  namespace: ");
+  EXPECT_EQ(std::set<std::string>(spaces.begin(), spaces.end()).size(), networks.size() / 2);
+  EXPECT_TRUE(std::count(spaces.begin(), spaces.end(), "research") == 2 &&
+              std::count(spaces.begin(), spaces.end(), "prod") == 2);
+  EXPECT_EQ(after("pools.yaml", "  name: "), (Names{"rail0", "rail1"}));
 }
 
 // The address of a pod must be one that the leaf takes from its server.

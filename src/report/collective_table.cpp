@@ -19,11 +19,29 @@ std::string microseconds(std::int64_t ps) {
                       : fmt::format("{:7.2f}", us);
 }
 
+void write_narrow_columns(std::ostream& out) {
+  out << fmt::format("# {:>10}  {:>7}  {:>7}  {:>7}  algorithm\n", "size", "time", "algbw", "busbw");
+  out << fmt::format("# {:>10}  {:>7}  {:>7}  {:>7}  (--wide: nccl-tests' columns)\n", "(B)", "(us)", "(GB/s)",
+                     "(GB/s)");
+}
+
+void write_narrow_head(const CollectiveHead& head, std::ostream& out) {
+  constexpr std::size_t kShown = 4;
+  const std::size_t shown = head.devices.size() <= 2 * kShown ? head.devices.size() : kShown;
+  out << "#\n";
+  for (std::size_t rank = 0; rank < shown; ++rank) out << fmt::format("#  Rank {:2} {}\n", rank, head.devices[rank]);
+  if (shown < head.ranks) out << fmt::format("#  ... {} more\n", head.ranks - shown);
+  out << "#\n";
+  write_narrow_columns(out);
+}
+
 }  // namespace
 
-void write_collective_head(const CollectiveHead& head, std::ostream& out) {
-  out << fmt::format("# weft {} {}: simulated at {} level, {} ranks on {} server{}, {}\n", head.version, head.operation,
-                     head.level, head.ranks, head.servers, head.servers == 1 ? "" : "s", head.cluster);
+void write_collective_head(const CollectiveHead& head, std::ostream& out, bool narrow) {
+  out << fmt::format("# weft {} {}: simulated at {} level,{}{} ranks on {} server{}, {}\n", head.version,
+                     head.operation, head.level, narrow ? "\n#   " : " ", head.ranks, head.servers,
+                     head.servers == 1 ? "" : "s", head.cluster);
+  if (narrow) return write_narrow_head(head, out);
   out << fmt::format(
       "# nThread 1 nGpus 1 minBytes {} maxBytes {} step: 2(factor) warmup iters: 0 iters: 1 agg iters: 1 validation: 0 "
       "graph: 0\n",
@@ -45,7 +63,12 @@ void write_collective_head(const CollectiveHead& head, std::ostream& out) {
 
 // Nothing is computed on data, so there is nothing that could be wrong; buffers are not modelled, so in place is as out
 // of place.
-void write_collective_line(const CollectiveRow& row, std::ostream& out) {
+void write_collective_line(const CollectiveRow& row, std::ostream& out, bool narrow) {
+  if (narrow) {
+    out << fmt::format("{:12}  {}  {:7.2f}  {:7.2f}  {} {} {}\n", row.size(), microseconds(row.time),
+                       row.algorithm_bandwidth(), row.bus_bandwidth(), row.algorithm, row.protocol, row.channels);
+    return;
+  }
   const std::string half = fmt::format("  {}  {:6.2f}  {:6.2f}    N/A", microseconds(row.time),
                                        row.algorithm_bandwidth(), row.bus_bandwidth());
   out << fmt::format("{:12}  {:12}  {:>8}  {:>6}  {:>6}{}{}  {} {} {}\n", row.size(), row.count(), "float",
@@ -72,7 +95,16 @@ void write_collective_foot(const std::vector<CollectiveRow>& rows, std::ostream&
     out << fmt::format("# not known at {} level: {}\n#\n", rows.back().executor, rows.back().not_known);
 }
 
-void write_algorithms_side_by_side(const std::vector<CollectiveRow>& rows, std::ostream& out) {
+void write_algorithms_side_by_side(const std::vector<CollectiveRow>& rows, std::ostream& out, bool narrow) {
+  if (narrow) {
+    write_narrow_columns(out);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (i > 0 && rows[i].bytes != rows[i - 1].bytes) out << "#\n";
+      write_collective_line(rows[i], out, true);
+    }
+    out << "# the first of each size is what NCCL would choose\n";
+    return;
+  }
   std::vector<std::string> names;
   for (const CollectiveRow& row : rows)
     if (std::find(names.begin(), names.end(), row.algorithm) == names.end()) names.push_back(row.algorithm);

@@ -26,12 +26,16 @@ struct CollectiveHead {
   std::uint32_t servers = 0;
 };
 
-void write_collective_head(const CollectiveHead& head, std::ostream& out);
-void write_collective_line(const CollectiveRow& row, std::ostream& out);
+// Columns of a terminal that nccl-tests' table takes, with the algorithm behind it.
+inline constexpr std::size_t kNcclTestsWidth = 136;
+
+// narrow: for a terminal that has less. Without what is the same in every line, and the first ranks only.
+void write_collective_head(const CollectiveHead& head, std::ostream& out, bool narrow = false);
+void write_collective_line(const CollectiveRow& row, std::ostream& out, bool narrow = false);
 void write_collective_foot(const std::vector<CollectiveRow>& rows, std::ostream& out);
 
 // A line per size, busbw of every algorithm side by side; rows of one size follow each other, the chosen one first.
-void write_algorithms_side_by_side(const std::vector<CollectiveRow>& rows, std::ostream& out);
+void write_algorithms_side_by_side(const std::vector<CollectiveRow>& rows, std::ostream& out, bool narrow = false);
 
 // The same rows timed by several executors, the first of which the others are compared with: lines that readers of
 // nccl-tests skip, or records.

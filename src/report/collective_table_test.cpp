@@ -24,6 +24,24 @@ CollectiveRow row() {
   return made;
 }
 
+TEST(CollectiveTable, FitsANarrowTerminal) {
+  CollectiveHead head;
+  head.version = "0.2.0";
+  head.cluster = "c";
+  head.operation = "all_reduce";
+  head.level = "message";
+  head.ranks = 512;
+  head.servers = 64;
+  for (int rank = 0; rank < 64; ++rank)
+    head.devices.push_back("Group  0 Pid      0 on         s0 device  0 [s0/gpu0] h100-sxm");
+  std::ostringstream out;
+  write_collective_head(head, out, true);
+  write_collective_line(row(), out, true);
+  std::istringstream lines(out.str());
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 79u) << line;
+  EXPECT_NE(out.str().find("#  ... 508 more\n"), std::string::npos);
+}
+
 // The line of nccl-tests for the same time, but for what it checks: nothing is computed here.
 //      1048576        262144     float     sum      -1    26.93   38.94   68.14      0    26.93   38.94   68.14      0
 TEST(CollectiveTable, LinesAreNcclTestsOwn) {

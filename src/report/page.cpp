@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/markup.hpp"
+
 namespace weft::report {
 namespace {
 
@@ -42,51 +44,27 @@ figcaption{color:var(--soft);font-size:.85rem}
 
 }  // namespace
 
-std::string html_escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 void Page::figure(const std::string& value, const std::string& what) {
-  figures_ += fmt::format("<div><b>{}</b><span>{}</span></div>\n", html_escaped(value), html_escaped(what));
+  figures_ += fmt::format("<div><b>{}</b><span>{}</span></div>\n", markup_escaped(value), markup_escaped(what));
 }
 
 void Page::section(const std::string& title) {
   ++sections_;
-  contents_ += fmt::format("<a href=\"#s{}\">{}</a>\n", sections_, html_escaped(title));
-  body_ += fmt::format("<h2 id=\"s{}\">{}</h2>\n", sections_, html_escaped(title));
+  contents_ += fmt::format("<a href=\"#s{}\">{}</a>\n", sections_, markup_escaped(title));
+  body_ += fmt::format("<h2 id=\"s{}\">{}</h2>\n", sections_, markup_escaped(title));
 }
 
-void Page::paragraph(const std::string& text) { body_ += fmt::format("<p>{}</p>\n", html_escaped(text)); }
+void Page::paragraph(const std::string& text) { body_ += fmt::format("<p>{}</p>\n", markup_escaped(text)); }
 
-void Page::remark(const std::string& text) { body_ += fmt::format("<p class=\"remark\">{}</p>\n", html_escaped(text)); }
+void Page::remark(const std::string& text) {
+  body_ += fmt::format("<p class=\"remark\">{}</p>\n", markup_escaped(text));
+}
 
 void Page::facts(const std::vector<std::pair<std::string, std::string>>& rows) {
   if (rows.empty()) return;
   body_ += "<dl>\n";
   for (const auto& [name, value] : rows)
-    body_ += fmt::format("<dt>{}</dt><dd>{}</dd>\n", html_escaped(name), html_escaped(value));
+    body_ += fmt::format("<dt>{}</dt><dd>{}</dd>\n", markup_escaped(name), markup_escaped(value));
   body_ += "</dl>\n";
 }
 
@@ -99,24 +77,24 @@ void Page::table(const std::vector<Column>& columns, const std::vector<std::vect
       shown.push_back(i);
   body_ += "<div class=\"wide\"><table><thead><tr>";
   for (const std::size_t i : shown)
-    body_ += fmt::format("<th{}>{}</th>", columns[i].number ? " class=\"n\"" : "", html_escaped(columns[i].title));
+    body_ += fmt::format("<th{}>{}</th>", columns[i].number ? " class=\"n\"" : "", markup_escaped(columns[i].title));
   body_ += "</tr></thead><tbody>\n";
   for (const std::vector<std::string>& row : rows) {
     body_ += "<tr>";
     for (const std::size_t i : shown)
       body_ += fmt::format("<td{}>{}</td>", columns[i].number ? " class=\"n\"" : "",
-                           html_escaped(i < row.size() ? row[i] : ""));
+                           markup_escaped(i < row.size() ? row[i] : ""));
     body_ += "</tr>\n";
   }
   body_ += "</tbody></table></div>\n";
 }
 
 void Page::picture(const std::string& svg, const std::string& caption) {
-  body_ += fmt::format("<figure>{}<figcaption>{}</figcaption></figure>\n", svg, html_escaped(caption));
+  body_ += fmt::format("<figure>{}<figcaption>{}</figcaption></figure>\n", svg, markup_escaped(caption));
 }
 
 void Page::text(const std::string& preformatted) {
-  body_ += fmt::format("<pre>{}</pre>\n", html_escaped(preformatted));
+  body_ += fmt::format("<pre>{}</pre>\n", markup_escaped(preformatted));
 }
 
 std::string Page::html() const {
@@ -126,7 +104,7 @@ std::string Page::html() const {
       "<meta name=\"color-scheme\" content=\"light dark\">\n<title>{0}</title>\n<style>{2}</style>\n</head>\n<body>\n"
       "<header><h1>{0}</h1>\n<p class=\"soft\">{1}</p></header>\n<nav>{3}</nav>\n<div class=\"figures\">\n{4}</div>\n"
       "{5}</body>\n</html>\n",
-      html_escaped(title_), html_escaped(subtitle_), kStyle, contents_, figures_, body_);
+      markup_escaped(title_), markup_escaped(subtitle_), kStyle, contents_, figures_, body_);
 }
 
 }  // namespace weft::report

@@ -11,8 +11,6 @@
 
 namespace weft::report {
 
-std::string html_escaped(std::string_view text);
-
 class Page {
  public:
   Page(std::string title, std::string subtitle) : title_(std::move(title)), subtitle_(std::move(subtitle)) {}

@@ -69,6 +69,37 @@ std::string capture(const std::vector<Captured>& packets, const WireNumbers& num
   return out.str();
 }
 
+std::uint32_t little_endian(const std::string& bytes, std::size_t at, std::size_t count) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < count; ++i) value |= std::uint32_t{static_cast<unsigned char>(bytes.at(at + i))} << 8 * i;
+  return value;
+}
+
+// Readers go from block to block and from option to option by lengths; where options stand, one says that they end.
+TEST(Pcapng, BlocksAndOptionsEndWhereTheySay) {
+  std::vector<Captured> packets = some_packets();
+  packets.resize(3);
+  packets[1].time = 5'000;  // whole nanoseconds: nothing to remark
+  const std::string bytes = capture(packets);
+  std::vector<std::vector<std::uint32_t>> options;  // of each block, their codes
+  for (std::size_t at = 0; at < bytes.size();) {
+    const std::uint32_t type = little_endian(bytes, at, 4);
+    const std::uint32_t length = little_endian(bytes, at + 4, 4);
+    ASSERT_EQ(length % 4, 0u);
+    ASSERT_EQ(little_endian(bytes, at + length - 4, 4), length) << "a block says its length at both ends";
+    const std::size_t captured = type == 6 ? (little_endian(bytes, at + 20, 4) + 3) / 4 * 4 : 0;
+    std::size_t option = at + (type == 1 ? 16 : type == 6 ? 28 + captured : 24);
+    options.emplace_back();
+    while (option < at + length - 4) {
+      options.back().push_back(little_endian(bytes, option, 2));
+      option += 4 + (little_endian(bytes, option + 2, 2) + 3) / 4 * 4;
+    }
+    ASSERT_EQ(option, at + length - 4);
+    at += length;
+  }
+  EXPECT_EQ(options, (std::vector<std::vector<std::uint32_t>>{{}, {2, 9, 0}, {2, 9, 0}, {1, 0}, {}, {1, 0}}));
+}
+
 // Runs a command; its output and exit code.
 std::pair<std::string, int> shell(const std::string& command) {
   FILE* pipe = popen(command.c_str(), "r");

@@ -218,5 +218,25 @@ TEST(SimSummary, APartialResultSaysSoFirst) {
   EXPECT_TRUE(summary_text(result, summarise(result), 10, 80, false).starts_with("partial        interrupted"));
 }
 
+// Of what never ended nobody knows when it would have: the run's end is the least that it took.
+TEST(SimSummary, AStreamEndsWithItsLastFlowOrWithTheRun) {
+  RunResult result = sample_result();
+  result.end = 100'000'000;
+  result.flows[2].stream = result.flows[3].stream = 1;
+  result.streams.resize(2);
+  result.streams[0].flows = result.streams[1].flows = 2;
+  std::vector<StreamSummary> streams = summarise_streams(result);
+  ASSERT_EQ(streams.size(), 2u);
+  EXPECT_EQ(streams[0].summary.done, 2u);
+  EXPECT_EQ(streams[0].end, 60'000'000);
+  EXPECT_EQ(streams[0].summary.goodput, 2 * 8 * INT64_C(1'000'000'000'000) / 60);  // 2 MB in 60 us
+  EXPECT_EQ(streams[1].summary.done, 1u);
+  EXPECT_EQ(streams[1].end, 100'000'000);
+  EXPECT_EQ(streams[1].summary.goodput, INT64_C(80'000'000'000));  // 1 MB in 100 us
+  result.flows[3].sent = result.flows[3].received = 90'000'000;
+  streams = summarise_streams(result);
+  EXPECT_EQ(streams[1].end, 90'000'000);
+}
+
 }  // namespace
 }  // namespace weft::report

@@ -10,8 +10,8 @@
 //   at, pause                           hold it until a time, or for a time
 //
 // What that means is the same to every executor; they differ in how long a message is on its way, and in nothing else:
-//   - Lanes of a rank run beside each other, and so do the operations of a lane. A compute takes its time whatever else
-//     its rank does; a copy and a reduce take what the rank's memory does.
+//   - Lanes of a rank run beside each other, and so do the operations of a lane. A compute takes its time, one that names
+//     a processor (`peer`) after those that came to it before; a copy and a reduce take what the rank's memory does.
 //   - A send is finished when its sender has the acknowledgement, and inside a scale-up domain, where nobody
 //     acknowledges, when it is there; one that is detached, when it has begun. A recv is finished when its message is
 //     there.
@@ -60,7 +60,7 @@ struct Instruction {
   bool detached = false;                // send: the lane never waits for it
   std::uint8_t stream = 0;              // send: which of several kinds of traffic it belongs to
   bool handed = false;                  // send: to rank `leaves`, before it goes to that one's NICs
-  std::uint32_t peer = 0;               // send, recv
+  std::uint32_t peer = 0;               // send, recv; compute: 0, or 1 + the processor that does one at a time
   std::uint64_t bytes = 0;              // send, copy, reduce
   std::uint64_t tag = kOneSided;        // send, recv
   std::int64_t time = 0;                // compute, pause: how long, at: when, send: how long it occupies the lane; ps

@@ -128,9 +128,9 @@ enum class Severity { error, warning };
   X(bad_reference, "E0410", "no such part",                                                                        \
     "A GPU is written s0/gpu3 (server s0, GPU 3) or by its number in the whole cluster; a NIC "                    \
     "s0/nic1; a switch by the name `weft show links` prints, such as leaf0 or spine2.")                            \
-  X(bad_matrix, "E0411", "a connection matrix that cannot be used",                                                \
-    "uet-htsim's .cm files give Nodes, then flows such as 0->5 id 1 start 0 size 2000000, with "                   \
-    "trigger, send_done_trigger or recv_done_trigger, and lines that declare the triggers.")                       \
+  X(bad_matrix, "E0411", "a file of flows that cannot be used",                                                    \
+    "uet-htsim's .cm files give Nodes, then flows (0->5 id 1 start 0 size 2000000) and triggers. GOAL schedules have " \
+    "num_ranks N, then for each rank what it does and what that requires. Chakra's traces are a file of nodes a rank.") \
   X(not_simulated, "E0412", "this cannot be simulated yet",                                                        \
     "The cluster is fine, but the simulator does not cover this part of it. The message says "                     \
     "which; other commands work.")                                                                                 \

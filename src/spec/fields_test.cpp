@@ -164,6 +164,19 @@ TEST(Fields, AClosedSetIsAnEnum) {
   EXPECT_EQ(bad("{kind: [a]}"), "E0103");
 }
 
+TEST(Fields, WhatStandsInAMappingIsRead) {
+  for (const char* key : {"inner", "named"}) {
+    const auto in = [key](const std::string& text) { return "{" + std::string(key) + ": " + text + "}"; };
+    const Thing thing = good(in("{n: 3}"));
+    const std::optional<Inner>& read = std::string(key) == "inner" ? thing.inner : thing.named;
+    ASSERT_TRUE(read) << key;
+    EXPECT_EQ(read->n, 3) << key;
+    EXPECT_EQ(bad(in("{n: 0}")), "E0107") << key;
+    EXPECT_EQ(bad(in("{m: 1}")), "E0101") << key;
+  }
+  EXPECT_FALSE(good("{kind: a}").inner);
+}
+
 TEST(Fields, AMissingOrMisspeltKindIsSaidOnce) {
   EXPECT_EQ(bad("{kind: c, only_b: 1}"), "E0109");
   EXPECT_EQ(bad("{kind: a, only_b: 1}"), "E0110");

@@ -4,7 +4,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <ctime>
 #include <thread>
 
 #include "base/crc32c.hpp"
@@ -87,6 +89,28 @@ TEST(Loopback, ManyClientsAtOnce) {
 TEST(Loopback, WhereNobodyListensItSaysSo) {
   const ClientResult result = send_to(*Address::parse("127.0.0.1:9", 9), 10, 1);
   EXPECT_NE(result.failure.find("nobody answered at 127.0.0.1:9"), std::string::npos) << result.failure;
+}
+
+// Clients on several machines begin together, at a time by the clock.
+TEST(Loopback, BeginsAtTheTimeThatIsGiven) {
+  const Serving serving("127.0.0.1");
+  const auto clock = [] {
+    timespec time{};
+    clock_gettime(CLOCK_REALTIME, &time);
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  };
+  for (const std::int64_t ahead : {INT64_C(300'000'000), INT64_C(-5'000'000'000)}) {
+    ClientOptions options;
+    options.server = serving.address();
+    options.messages = 1;
+    const std::int64_t called = clock();
+    options.start_at = called + ahead;
+    const ClientResult result = run_client(options, go_on);
+    EXPECT_EQ(result.failure, "");
+    EXPECT_GE(result.began, std::max(called, options.start_at));
+    EXPECT_LT(result.began, called + 60'000'000'000) << "what has passed is not waited for";
+    EXPECT_GE(result.ended, result.began);
+  }
 }
 
 TEST(Loopback, AServerThatEndsIsNoticed) {

@@ -2,7 +2,6 @@
 // What messages contain: random bytes that both ends know, so that the receiver can tell whether each byte is the one
 // that was sent, at the price of a comparison.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -37,7 +36,7 @@ class Pool {
   bool is(std::uint64_t number, std::span<const std::byte> bytes, std::size_t from = 0) const {
     const std::size_t at = offset_of(number) + from;
     return at + bytes.size() <= bytes_.size() &&
-           std::equal(bytes.begin(), bytes.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(at));
+           (bytes.empty() || std::memcmp(bytes.data(), bytes_.data() + at, bytes.size()) == 0);
   }
 
  private:

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "truth/validation.hpp"
+#include "truth/validation_text.hpp"
 
 namespace weft::truth {
 namespace {
@@ -138,6 +139,23 @@ TEST_F(Tables, NetworksDrawOnThoseTheyAreLike) {
   EXPECT_TRUE(tables[1].uses("ib"));
   EXPECT_FALSE(tables[1].uses("gib1.0.5"));
   EXPECT_FALSE(tables[2].uses("ib")) << "a server alone uses no network";
+}
+
+TEST_F(Tables, ThePageHasEveryRowInMicroseconds) {
+  add("one", "ib", {{1024, 12.25}, {1 << 24, 98'765.5}});
+  const std::vector<TruthTable> tables = load();
+  TruthClock clock;
+  const std::vector<Verdict> verdicts = {judge(tables[0], collective::constants(), clock)};
+  const std::string page = validation_page(verdicts, tables, {}, {}, {});
+  for (std::size_t i = 0; i < 2; ++i) {
+    const schedule::CollectiveRow& row = verdicts[0].simulated[i];
+    const double measured = i == 0 ? 12.25 : 98'765.5;
+    const double simulated = static_cast<double>(row.time) * 1e-6;
+    const std::string line =
+        fmt::format("| {} | {:.2f} | {:.2f} | {:+.1f}% | {} {} {} |\n", i == 0 ? 1024 : 1 << 24, measured, simulated,
+                    100 * (simulated - measured) / measured, row.algorithm, row.protocol, row.channels);
+    EXPECT_NE(page.find(line), std::string::npos) << line << page.substr(page.find("\n### one"));
+  }
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
+#include <string>
 
 #include "base/testing_source_dir.hpp"
 
@@ -10,18 +12,20 @@ namespace weft::truth {
 namespace {
 
 // Every table can be read and timed, what the first run said stays beside it, and no row is computed so wrong that a
-// choice between designs would be worthless.
+// choice between designs would be worthless; but for these, which are missed: what TCP reached on p4d, and what of a
+// trillion parameters' activations went to host memory, is not known.
+const std::set<std::string> kMissed = {"175B 512 GPUs TCP", "1T 128 GPUs EFA", "1T 512 GPUs EFA"};
 TEST(TrainingTables, AreAllTimedAndKeepTheirBlindErrors) {
   const auto tables = time_training_tables(std::string(base::kSourceDir) + "/truth/training");
   ASSERT_GE(tables.size(), 14u);
   for (const TrainingTable& table : tables) {
-    // What TCP reached on p4d, and what of a trillion parameters' activations went to host memory, is not known.
-    const double most = table.name == "fsdp_efa_a100" ? 0.7 : 0.5;
     EXPECT_TRUE(table.wrong.empty()) << table.name << ": " << (table.wrong.empty() ? "" : table.wrong[0]);
     for (const TrainingRow& row : table.rows) {
       EXPECT_GT(row.simulated, 0) << table.name << " " << row.name;
       EXPECT_GT(row.blind, 0) << table.name << " " << row.name;
-      EXPECT_TRUE(!row.counted || std::abs(row.error()) < most) << table.name << " " << row.name;
+      if (!row.counted) continue;
+      const bool missed = table.name == "fsdp_efa_a100" && kMissed.contains(row.name);
+      EXPECT_EQ(std::abs(row.error()) > 0.5, missed) << table.name << " " << row.name << ": " << row.error();
     }
   }
 }

@@ -236,7 +236,8 @@ std::vector<Variant> algorithms(const Situation& situation) {
   std::vector<Variant> out;
   const std::string* forced = situation.environment("NCCL_ALGO");
   for (const Algorithm each : {Algorithm::ring, Algorithm::tree, Algorithm::nvls, Algorithm::nvls_tree}) {
-    if (forced != nullptr && collective::algorithm_named(*forced) != each) continue;
+    if (forced != nullptr && !collective::listed(collective::list_for(situation.job.operation, *forced), name(each)))
+      continue;
     out.push_back({.text = fmt::format("{}", collective::name(each)), .algorithm = each});
   }
   return out;
@@ -246,7 +247,8 @@ std::vector<Variant> protocols(const Situation& situation) {
   std::vector<Variant> out;
   const std::string* forced = situation.environment("NCCL_PROTO");
   for (const Protocol each : collective::kProtocols) {
-    if (forced != nullptr && collective::protocol_named(*forced) != each) continue;
+    if (forced != nullptr && !collective::listed(collective::list_for(situation.job.operation, *forced), name(each)))
+      continue;
     out.push_back({.text = fmt::format("{}", collective::name(each)), .protocol = each});
   }
   for (const measured::Crossover& crossover : situation.facts.crossovers) {

@@ -56,7 +56,8 @@ double log_density(double residual, double spread) {
 
 class Ranking {
  public:
-  Ranking(const Situation& situation, Machine& machine) : situation_(situation), machine_(machine) {}
+  Ranking(const Situation& situation, Machine& machine, const GoesOn& goes_on)
+      : situation_(situation), machine_(machine), goes_on_(goes_on) {}
 
   Diagnosis run();
 
@@ -75,6 +76,7 @@ class Ranking {
 
   const Situation& situation_;
   Machine& machine_;
+  const GoesOn& goes_on_;
   Diagnosis out_;
   std::vector<std::uint64_t> sizes_;
   std::map<Cause, std::vector<double>> odds_;  // of the pairs that a cause is in
@@ -277,10 +279,13 @@ Diagnosis Ranking::run() {
   out_.expected = predict({});
   if (out_.expected.empty()) return std::move(out_);
   set_reference();
-  for (const CauseInfo& each : causes())
-    if (!consider(each.cause, out_.ranked)) out_.without_effect.push_back({.cause = each.cause});
+  std::size_t tried = 0;
+  const auto goes_on = [&] { return !goes_on_ || goes_on_(tried, causes().size()); };
+  for (; tried < causes().size() && goes_on(); ++tried)
+    if (const Cause cause = causes()[tried].cause; !consider(cause, out_.ranked))
+      out_.without_effect.push_back({.cause = cause});
   weigh_findings();
-  join();
+  if (goes_on()) join();
   set_shares();
   std::stable_sort(out_.ranked.begin(), out_.ranked.end(),
                    [](const Hypothesis& a, const Hypothesis& b) { return a.log_odds > b.log_odds; });
@@ -294,6 +299,8 @@ Diagnosis Ranking::run() {
 
 }  // namespace
 
-Diagnosis diagnose(const Situation& situation, Machine& machine) { return Ranking(situation, machine).run(); }
+Diagnosis diagnose(const Situation& situation, Machine& machine, const GoesOn& goes_on) {
+  return Ranking(situation, machine, goes_on).run();
+}
 
 }  // namespace weft::why

@@ -7,7 +7,7 @@
 // The likelihood is of ln(measured / predicted), with heavy tails, so that nothing is ruled out by
 // rows that the model does not understand. Its spread is the model's own error where a cause says
 // exactly what is different, and wider where it is open how bad it is; that is one more unknown,
-// and its odds are lower by as much as the spread is wider: who can be anything explains little. A
+// and its odds are lower by as much as the spread is wider: what would fit any figure explains none. A
 // cause with several variants is their average, for the same reason. Rows of one regime (latency,
 // transition, bandwidth) err together and count as two at most.
 //
@@ -15,6 +15,7 @@
 // cause: two things can be wrong at once. Their odds are those of both, times how seldom a second
 // thing is wrong. The odds of a pair count half for each of its causes.
 
+#include <functional>
 #include <vector>
 
 #include "why/evidence.hpp"
@@ -54,7 +55,11 @@ struct Diagnosis {
   bool explained = true;                   // the pair, or the first, predicts large messages within a third
 };
 
+// Asked before each cause, with how many of how many were tried; false: no more, the others rank as if they could not
+// be.
+using GoesOn = std::function<bool(std::size_t tried, std::size_t causes)>;
+
 // The machine can carry out the job.
-Diagnosis diagnose(const Situation& situation, Machine& machine);
+Diagnosis diagnose(const Situation& situation, Machine& machine, const GoesOn& goes_on = {});
 
 }  // namespace weft::why

@@ -97,6 +97,18 @@ TEST(Patterns, SimpleOnesAreWhatTheirNamesSay) {
   EXPECT_EQ(of("outcast"), (List{{0, 1}, {0, 2}, {0, 3}}));
 }
 
+// The window is all-to-all's: whoever sends to several in another pattern begins with all at once.
+TEST(Patterns, OthersWaitForNothing) {
+  for (const TrafficPattern pattern : {TrafficPattern::outcast, TrafficPattern::incast, TrafficPattern::ring}) {
+    Drawn made = drawn(pattern, 5, 9);
+    made.run.window = 1;
+    const auto schedule = make(made);
+    for (std::uint32_t rank = 0; rank < 5; ++rank)
+      for (const Instruction& each : drain(*schedule, rank))
+        EXPECT_TRUE(each.kind == Kind::send && each.detached) << enum_name(pattern) << rank;
+  }
+}
+
 RC_GTEST_PROP(Patterns, AllToAllCoversEveryPairOnceWithoutACommonTarget, ()) {
   const auto nodes = *rc::gen::inRange(2u, 40u);
   const auto window = *rc::gen::inRange(0u, 65u);

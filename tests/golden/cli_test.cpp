@@ -20,6 +20,8 @@ TEST(Cli, HelpTextsAreAsReviewed) {
     EXPECT_EQ(outcome.code, 0);
     all += "$ weft " + line + (line.empty() ? "" : " ") + "--help\n" + outcome.out + "\n";
   }
+  std::istringstream lines(all);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
   expect_file(kSource / "tests/golden/help.txt", all);
 }
 
@@ -341,7 +343,16 @@ TEST(Show, RoutesAreDistinctAndSorted) {
 
 TEST(Show, FitsTheTerminal) {
   const InDirectory here(kSource / "examples/03-acp-8-nics");
-  for (const std::string line : {"show paths 0 255 --limit 3", "catalog hgx-h100", "catalog p5.48xlarge"}) {
+  const std::string job = "sim --collective all_reduce --gpus 16 --sizes 1M";
+  const std::vector<std::string> commands = {"show paths 0 255 --limit 3",
+                                             "catalog hgx-h100",
+                                             "catalog p5.48xlarge",
+                                             "show bom",
+                                             "show bom ../10-mixed-generations/cluster.weft.yaml",
+                                             job,
+                                             job + " --algorithms all",
+                                             job + " --fidelity message,flow"};
+  for (const std::string& line : commands) {
     std::istringstream lines(weft(words(line), 80).out);
     for (std::string each; std::getline(lines, each);) EXPECT_LE(each.size(), 80u) << line << "\n" << each;
   }

@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "../fuzz/fuzz_graph.hpp"
 #include "../fuzz/fuzz_matrix.hpp"
 #include "../fuzz/fuzz_measured.hpp"
 #include "../fuzz/fuzz_one.hpp"
@@ -44,6 +45,12 @@ TEST(Corpus, OfTopoFilesLoadsOrIsRefused) {
 }
 TEST(Corpus, OfMatricesLoadsOrIsRefused) {
   replay(kCorpus / "matrix", [](const std::string& text) { fuzz::load_matrix(text); });
+}
+TEST(Corpus, OfGoalSchedulesLoadsOrIsRefused) {
+  replay(kCorpus / "goal", [](const std::string& text) { fuzz::load_goal(text); });
+}
+TEST(Corpus, OfChakraTracesLoadsOrIsRefused) {
+  replay(kCorpus / "chakra", [](const std::string& text) { fuzz::load_chakra(text); });
 }
 
 TEST(Corpus, OfTopologiesLoadsOrIsRefused) {

@@ -41,10 +41,13 @@ struct Outcome {
   std::string err;
 };
 
-// Where stderr is no terminal, a line every ten seconds says how far a run is: how many there are depends on the machine.
+// Where stderr is no terminal, a line every ten seconds says how far a run is: how many there are depends on the
+// machine.
 inline std::string without_progress(const std::string& text) {
   static const std::regex line(
-      "[^\n]*[0-9]% delivered, [^\n]*\n|[0-9]+ of [0-9]+ runs(, [0-9:]+ left)?\n|at work for [0-9]+:[^\n]*\n");
+      "[^\n]*[0-9]% delivered, [^\n]*\n|[0-9]+ of [0-9]+ (runs|tables|seeds|sizes|causes|changes)(, [0-9:]+ "
+      "left)?\n|([0-9]+ of "
+      "[0-9]+ sizes, (about [0-9:]+ left, )?)?at work for [0-9]+:[^\n]*\n");
   return std::regex_replace(text, line, "");
 }
 

@@ -63,7 +63,8 @@ TEST(Materials, AsCsvWithPricesAndHoles) {
             "module,fiber,leaf to spine,800000000000,,32,,,,,no price known\n"
             "cable,dac,NIC to switch,400000000000,2.0,32,,,,,no price known\n"
             "cable,fiber,leaf to spine,800000000000,30.0,16,,,,,no price known\n");
-  EXPECT_EQ(outcome.err, "to buy: $1,240,000; no price known: 32 cable (dac), 16 cable (fiber), 32 module (fiber)\n");
+  EXPECT_EQ(outcome.err, "to buy             $1,240,000\n"
+                         "no price known of  32 cables (dac), 16 cables (fiber), 32 modules (fiber)\n");
   EXPECT_EQ(weft({"show", "bom", "--as", "svg"}).code, 2);
   EXPECT_EQ(weft({"show", "fabric", "--as", "csv"}).code, 2);
 }

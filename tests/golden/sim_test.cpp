@@ -480,6 +480,19 @@ TEST(Sim, WhatCannotBeWrittenIsSaidBeforeItRuns) {
   EXPECT_EQ(weft({"sim", kClos, "--gpus", "2", "--size", "1kB", "--csv", "flows=/proc/nothing/f.csv"}).code, 3);
 }
 
+TEST(Sim, ThePictureOfAStepDoesNotOverwriteWhatItIsReadFrom) {
+  const Scratch scratch;
+  const std::string file = (scratch.path() / "job.yaml").string();
+  std::filesystem::copy_file(kSource / "examples/37-a-training-step/cluster.weft.yaml", file);
+  const std::string before = read(file);
+  const Outcome outcome = weft({"sim", file, "--plot", file});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("would overwrite an input"), std::string::npos) << outcome.err;
+  EXPECT_EQ(read(file), before);
+  const std::string both = (scratch.path() / "both").string();
+  EXPECT_NE(weft({"sim", file, "--plot", both, "--trace", both}).err.find(" are one file"), std::string::npos);
+}
+
 TEST(Sim, ALimitLeavesAPartialResultAndItsOwnExitCode) {
   const auto partial = [](const std::string& limit) {
     const Outcome outcome = weft({"sim", kClos, "--gpus", "64", "--size", "40MB", "--limit", limit, "--json"});

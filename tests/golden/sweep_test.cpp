@@ -119,6 +119,7 @@ TEST(Sweep, AFileOfSomethingElseIsLeftAlone) {
   EXPECT_EQ(sweep({"--csv", kClos}).code, 2);
   const std::string both = (scratch.path() / "runs").string();
   EXPECT_NE(sweep({"--out", both, "--csv", both}).err.find(" are one file"), std::string::npos);
+  EXPECT_NE(sweep({"--out", both, "--plot", both}).err.find(" are one file"), std::string::npos);
 }
 
 TEST(Sweep, WritesALinePerRunAsCsv) {

@@ -386,6 +386,18 @@ TEST_F(WhyFiles, ASlowCardIsNotTheFabric) {
   EXPECT_NE(text.find("\nslow NIC: s1/nic3 "), std::string::npos) << text;
 }
 
+// As weft sim does, and not with words about algorithms.
+TEST_F(WhyFiles, ADeadCardIsRefusedByItsFault) {
+  std::ofstream("dead.weft.yaml") << "version: 1\nservers: {kind: hgx-h200, count: 4}\n"
+                                     "fabric: {kind: tor-clos, servers_per_leaf: 4}\nfaults: [{part: s0/nic0}]\n";
+  for (const std::string verb : {"why", "plan", "sim"}) {
+    const Outcome said = weft(words(verb + " dead.weft.yaml --collective all_reduce --sizes 1MiB"));
+    EXPECT_EQ(said.code, 2) << verb;
+    EXPECT_NE(said.err.find("dead.weft.yaml:4:17: error E0412"), std::string::npos) << verb << ": " << said.err;
+    EXPECT_NE(said.err.find("nothing joins s0/gpu0 and s1/gpu0"), std::string::npos) << verb << ": " << said.err;
+  }
+}
+
 TEST_F(WhyFiles, ASlowerRankIsWaitedForByName) {
   const std::string job = "why acp.weft.yaml --gpus 32 --size 64MiB --algorithms Ring";
   const std::string waiting = "waiting for a slower rank";

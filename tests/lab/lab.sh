@@ -115,7 +115,8 @@ if command -v mpicc >/dev/null; then
   # Rings of 1 to 8^6 bytes, and 50,000 integers for the other rank.
   [ $(($(crossed) - before)) -gt $(((8 ** 7 - 1) / 7 + 200000)) ] || fail "MPI sent $(($(crossed) - before)) bytes by the fabric: $(cat "$out/said")"
 fi
-"$weft" lab traffic --lab $lab s0 s2 --with srd --time 1 --json | grep -q '"with":"srd"' || fail "no traffic by SRD"
+"$weft" lab traffic --lab $lab s0 s2 --with srd --time 1 --json >"$out/said" || fail "no traffic by SRD"
+"$(dirname "$0")/../schemas/records.py" - "$(dirname "$0")/../.." --strict <"$out/said" || [ $? = 77 ] || fail "the record does not fit its schema"
 if [ "$(cat /proc/sys/net/mptcp/enabled 2>/dev/null)" = 1 ]; then
   "$weft" lab traffic --lab $lab s0 s2 --with mptcp --time 1 || fail "no traffic by MPTCP"
 fi

@@ -34,6 +34,14 @@ flows.csv
 out" ] || fail "SIG$signal leaves $(ls "$folder")"
 done
 
+# What has no end of its own: seeds of dst.
+env --default-signal=INT "$weft" dst --seeds 1000000000 >"$folder/out" 2>"$folder/err" &
+run=$!
+stop_with INT
+[ "$code" = 130 ] || fail "dst: exit $code"
+grep -q 'interrupted: the result is of [0-9]* of 1000000000 seeds' "$folder/err" || fail "dst: nothing is said"
+grep -q '^[0-9,]* seeds, 0 failed' "$folder/out" || fail "dst: nothing is kept"
+
 start env --ignore-signal=HUP
 sleep 0.5
 kill -s HUP "$run"

@@ -2,10 +2,11 @@
 """Every record that the examples print, and those of verbs that no example has, against its JSON Schema in schemas/records.
 
   tests/schemas/records.py WEFT SOURCE [--strict] [--dump FILE]
+  weft ... --json | tests/schemas/records.py - SOURCE [--strict]
 
 A record without a schema, one that does not fit it, and a schema that no record was held against are all wrong. Keys may
 be added to a record without a new version: those that no schema says are printed, and wrong with --strict. --dump writes
-the records instead, one a line.
+the records instead, one a line. Records of a lab are held against theirs by the tests of labs, through a pipe.
 """
 import glob
 import json
@@ -15,8 +16,9 @@ import subprocess
 import sys
 import tempfile
 
+PIPED = ("lab", "lab_device", "lab_link", "lab_pod", "lab_session", "lab_tenant_drops", "lab_traffic")
 JSON_VERBS = ("check", "show", "sim", "compare", "sweep", "why", "plan", "place", "plot", "render")
-WALL = "500ms"  # of a run: a part of a result has the keys of a whole one
+WALL = "100ms"  # of a run: a part of a result has the keys of a whole one
 
 # Records that no example prints. {small} is a cluster of 4 servers, {bad} a file that is wrong, {tables} measurements.
 BESIDE = """
@@ -50,7 +52,10 @@ render hosts {small} --json -o {folder}/rendered
 report {small} --sizes 1MiB --gpus 16 --limit wall=500ms -o {folder}/page.html --json
 validate {tables} --rows --json
 validate {tables} --rows --leave-one-out --json
-validate --training --json
+validate {tables} --training --rows --json
+doctor --json
+why --profile {profile} --json
+why {trained} --profile {profile} --json
 sim {trained} --json
 plan {trained} --training --best 2 --json
 """
@@ -60,6 +65,11 @@ servers: {kind: hgx-h100, count: 4}
 fabric: {kind: rail-optimized, scalable_unit: 2, spines: 2, parallel_links: 1, switch: tomahawk-4, link: {rate: 400Gbps, cable: 5m}}
 """
 TRAINED = SMALL + "run:\n  - training: {model: llama3-8b, global_batch: 64, parallel: {tensor: 4}}\n"
+
+PROFILE = {"deviceProperties": [{"name": "NVIDIA H100 80GB HBM3"}], "distributedInfo": {"rank": 0, "world_size": 8}, "traceEvents": [
+    {"ph": "X", "cat": "kernel", "name": "nvjet_hsh_256x128", "ts": 0, "dur": 100, "args": {"stream": 7}},
+    {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "ts": 50, "dur": 100, "args": {
+        "stream": 20, "Collective name": "allreduce", "In msg nelems": 1048576, "dtype": "BFloat16"}}]}
 
 
 def commands_of(source, folder):
@@ -82,9 +92,13 @@ def commands_of(source, folder):
         with open(names[name], "w", encoding="utf-8") as out:
             out.write(text)
     names["tables"] = os.path.join(folder, "tables")
-    os.mkdir(names["tables"])
-    for path in glob.glob(os.path.join(source, "truth", "lambda_b200_2n16g_allreduce.*")):
-        os.symlink(path, os.path.join(names["tables"], os.path.basename(path)))
+    names["profile"] = os.path.join(folder, "profile.json")
+    with open(names["profile"], "w", encoding="utf-8") as out:
+        json.dump(PROFILE, out)
+    os.makedirs(os.path.join(names["tables"], "training"))
+    for table in ("lambda_b200_2n16g_allreduce", "training/torchtitan_h100", "training/megatron_seqsel_a100"):
+        for path in glob.glob(os.path.join(source, "truth", table + ".*")):
+            os.symlink(path, os.path.join(names["tables"], os.path.relpath(path, os.path.join(source, "truth"))))
     for line in BESIDE.strip().splitlines():
         yield folder, shlex.split(line.format(**names))
     out = os.path.join(folder, "runs.jsonl")
@@ -92,8 +106,29 @@ def commands_of(source, folder):
     yield out, []
 
 
+def records_of_run(weft):
+    """What a client says that moves bytes to a server on this machine."""
+    server = subprocess.Popen([weft, "run", "server", "127.0.0.1:17791"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        server.stdout.readline()  # that it listens
+        for words in (["--duration", "200ms"], ["--pattern", "requests", "--messages", "50"], ["--sweep-paths"],
+                      ["--with", "tcp", "--duration", "200ms"]):
+            words = ["run", "client", "127.0.0.1:17791"] + words + ["--json"]
+            done = subprocess.run([weft] + words, capture_output=True, timeout=60, check=False)
+            for line in done.stdout.decode().splitlines():
+                yield f"weft {' '.join(words)}", json.loads(line)
+    finally:
+        server.terminate()
+        server.wait()
+
+
 def records_of(weft, source, folder):
     """Pairs of a command line and a record that it prints."""
+    if weft == "-":
+        for line in sys.stdin:
+            yield "stdin", json.loads(line)
+        return
+    yield from records_of_run(weft)
     for where, words in commands_of(source, folder):
         if not words:  # a file of records
             with open(where, encoding="utf-8") as lines:
@@ -120,7 +155,7 @@ def unknown_keys(schema, record):
 
 
 def main():
-    weft, source = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    weft, source = sys.argv[1] if sys.argv[1] == "-" else os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     with tempfile.TemporaryDirectory() as folder:
         if "--dump" in sys.argv:
             with open(sys.argv[sys.argv.index("--dump") + 1], "w", encoding="utf-8") as out:
@@ -149,7 +184,7 @@ def main():
                 new.add(f"{kind}.{key}")
             for error in validators[kind].iter_errors(record):
                 wrong.append(f"{shown}\n  {kind}.{'.'.join(str(part) for part in error.absolute_path)}: {error.message[:300]}")
-        for kind in sorted(set(validators) - set(seen)):
+        for kind in sorted(set(validators) - set(seen) - set(PIPED)) if weft != "-" else []:
             wrong.append(f"no record was held against the schema of '{kind}'")
         if new:
             print(f"keys that no schema says: {', '.join(sorted(new))}")

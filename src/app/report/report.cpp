@@ -1,9 +1,7 @@
 // One page for the meeting: what was described, what it costs, what it gets, what was tried, how far to trust it.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <set>
 
@@ -114,17 +112,20 @@ class Maker {
                    "power");
     if (check.contains("price_usd_per_hour")) page_.figure(dollars(check, "price_usd_per_hour") + "/h", "to rent");
     page_.section("The cluster");
-    std::vector<std::pair<std::string, std::string>> facts = {
-        {"fabric", word(check, "fabric")},
-        {"counts", fmt::format("{} servers, {} GPUs, {} NICs, {} switches", count(check, "servers"),
-                               count(check, "gpus"), count(check, "nics"), count(check, "switches"))},
-        {"bisection", rate(check, "bisection_bps") + " one way"},
-        {"paths", fmt::format("{} to {} between NICs on different leaves", count(check, "paths_near"),
-                              count(check, "paths_far"))}};
+    std::vector<std::pair<std::string, std::string>> facts;
     for (const model::Group& group : session_.cluster().groups)
-      facts.insert(facts.begin(), {"servers", fmt::format("{} {}: {} x {}, {} x {}", grouped(group.servers),
-                                                          group.spec.kind, group.spec.gpus, group.spec.gpu.kind,
-                                                          group.spec.nics, group.spec.nic.kind)});
+      facts.emplace_back(
+          "servers", fmt::format("{} {}: {} x {}, {} x {}", grouped(group.servers), group.spec.kind, group.spec.gpus,
+                                 group.spec.gpu.kind, group.spec.nics, group.spec.nic.kind));
+    facts.emplace_back("fabric", word(check, "fabric"));
+    facts.emplace_back("counts", fmt::format("{} servers, {} GPUs, {} NICs, {} switches", count(check, "servers"),
+                                             count(check, "gpus"), count(check, "nics"), count(check, "switches")));
+    facts.emplace_back("bisection", rate(check, "bisection_bps") + " one way");
+    const std::string near = count(check, "paths_near");
+    const std::string far = count(check, "paths_far");
+    if (far != "0" && far != "-")
+      facts.emplace_back("paths",
+                         fmt::format("{} between NICs on different leaves", near == far ? far : near + " to " + far));
     if (check.contains("longest_path"))
       facts.emplace_back("longest path",
                          fmt::format("{} to {}: {} one way unloaded", word(check["longest_path"], "from"),
@@ -517,6 +518,12 @@ int write_report(const ReportOptions& options, const FrontDoor& front_door, Cons
   const std::string page = !folder.empty()          ? (folder / "report.html").string()
                            : options.output.empty() ? usual_name(session.file())
                                                     : options.output;
+  if (std::error_code fault; !folder.empty() && fs::is_regular_file(folder, fault)) {
+    diagnostics.add(spec::Error::contradiction, {}, fmt::format("-o {} is a file, and no page", folder.string()),
+                    "-o FILE.html, or a directory for page and bom.csv");
+    report(diagnostics, options.input, console);
+    return kYourInput;
+  }
   std::vector<NamedFile> inputs = {{"", session.file()}};
   for (const std::string& each : options.with) inputs.push_back({"--with", each});
   for (const std::string& why : file_conflicts(inputs, {{"-o", page}})) {
@@ -529,11 +536,7 @@ int write_report(const ReportOptions& options, const FrontDoor& front_door, Cons
     fs::create_directories(folder, fault);
   }
   // Said now, not after minutes of runs.
-  const fs::path parent = fs::path(page).has_parent_path() ? fs::path(page).parent_path() : ".";
-  if (::access(parent.c_str(), W_OK | X_OK) != 0) {
-    console.err << cannot_write(page, errno) << "\n";
-    return kThisMachine;
-  }
+  if (!can_be_written({page}, console)) return kThisMachine;
   const CtrlC ctrl_c;
   std::string html;
   std::string csv;

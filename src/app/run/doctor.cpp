@@ -4,6 +4,7 @@
 
 #include "app/commands.hpp"
 #include "net/doctor.hpp"
+#include "report/table.hpp"
 
 namespace weft::app {
 
@@ -11,6 +12,7 @@ int doctor(const DoctorOptions& options, Console& console) {
   using State = net::Finding::State;
   const auto findings = net::judge(net::look(options.port), options.port);
   std::size_t lacks = 0;
+  report::Facts shown;
   for (const net::Finding& each : findings) {
     const char* const state = each.state == State::fine ? "fine" : each.state == State::note ? "note" : "lacks";
     lacks += each.state == State::lacks;
@@ -24,10 +26,11 @@ int doctor(const DoctorOptions& options, Console& console) {
       console.out << record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
       continue;
     }
-    console.out << fmt::format("{:6} {:16} {}\n", state, each.check, each.found);
-    if (!each.why.empty()) console.out << fmt::format("{:24}{}\n", "", each.why);
-    if (!each.command.empty()) console.out << fmt::format("{:24}$ {}\n", "", each.command);
+    shown.add(fmt::format("{:6} {}", state, each.check), each.found);
+    if (!each.why.empty()) shown.add("", each.why);
+    if (!each.command.empty()) shown.add("", "$ " + each.command);
   }
+  console.out << shown.text(console.width, false);
   if (!options.json)
     console.out << (lacks == 0 ? "This machine lacks nothing.\n"
                                : "What was set with sysctl is gone after a restart: lines of /etc/sysctl.d stay.\n");

@@ -1,9 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <fstream>
 
 #include "app/commands.hpp"
 #include "app/output.hpp"
@@ -87,13 +84,9 @@ int serve(const RunVerbOptions& options, Console& console) {
 // Whole or not at all, for somebody reads it at any time. What is wrong is said once and does not end the run.
 void write_metrics(const std::string& file, const std::string& text, bool& complained, Console& console) {
   if (file.empty() || complained) return;
-  const std::string unfinished = file + ".part";
-  std::ofstream out(unfinished);
-  out << text;
-  out.close();
-  if (out && std::rename(unfinished.c_str(), file.c_str()) == 0) return;
-  console.err << cannot_write(file, errno) << "\n";
-  complained = true;
+  Console quiet = console;
+  quiet.quiet = true;
+  complained = write_output(file, quiet, [&](std::ostream& out) { out << text; }) != kFine;
 }
 
 int sweep(const RunVerbOptions& options, Console& console) {
@@ -121,6 +114,8 @@ int sweep(const RunVerbOptions& options, Console& console) {
 }
 
 int send(const RunVerbOptions& options, Console& console) {
+  for (const std::string& why : file_conflicts({{"--key", options.key}}, {{"--metrics", options.metrics}}))
+    return wrong(why, console);
   ClientOptions client;
   const auto server = Address::parse(options.host, kPort);
   if (!server) return wrong(server.error(), console);

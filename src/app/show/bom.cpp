@@ -284,10 +284,11 @@ Listing list_materials(const Fabric& fabric) {
                     length_cell(item.length), Cell::count(item.count), power_cell(item.power), money_cell(item.each, 1),
                     money_cell(item.each, item.count), hourly_cell(item.per_hour, item.count), item.note});
         }
-      }};
+      },
+      true};
 }
 
-std::string materials_note(const Fabric& fabric) {
+report::Facts materials_note(const Fabric& fabric) {
   double sum = 0;
   bool bought = false;
   std::map<std::pair<std::string, std::string>, std::uint64_t> missing;  // by part and kind
@@ -300,13 +301,12 @@ std::string materials_note(const Fabric& fabric) {
   }
   std::vector<std::string> holes;
   for (const auto& [what, count] : missing)
-    holes.push_back(fmt::format("{} {} ({})", grouped(static_cast<std::int64_t>(count)), what.first, what.second));
-  std::string text;
-  if (bought) text = fmt::format("to buy: ${}", grouped(static_cast<std::int64_t>(sum + 0.5)));
-  if (!holes.empty()) text += fmt::format("{}no price known: {}", bought ? "; " : "", fmt::join(holes, ", "));
-  if (!fabric.cluster().sites.empty() && fabric.cluster().sites.size() > 1)
-    text += std::string(text.empty() ? "" : "; ") + "links between sites are not in the list";
-  return text;
+    holes.push_back(fmt::format("{} ({})", counted(static_cast<std::int64_t>(count), what.first), what.second));
+  report::Facts facts;
+  if (bought) facts.add("to buy", fmt::format("${}", grouped(static_cast<std::int64_t>(sum + 0.5))));
+  if (!holes.empty()) facts.add("no price known of", fmt::format("{}", fmt::join(holes, ", ")));
+  if (fabric.cluster().sites.size() > 1) facts.add("not listed", "links between sites");
+  return facts;
 }
 
 }  // namespace weft::app

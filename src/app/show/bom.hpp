@@ -9,7 +9,7 @@ namespace weft::app {
 // The fabric must outlive the listing.
 Listing list_materials(const fabric::Fabric& fabric);
 
-// "to buy: $1,200,000; no price known: 32 server (hgx-h100)": the sum of the list and what it lacks; may be empty.
-std::string materials_note(const fabric::Fabric& fabric);
+// What it comes to and what it lacks: "to buy $1,200,000", "no price known of 32 servers (hgx-h100)"; may be empty.
+report::Facts materials_note(const fabric::Fabric& fabric);
 
 }  // namespace weft::app

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace weft::app {
 namespace {
 
@@ -45,6 +47,37 @@ class Records : public Rows {
   std::ostream& out_;
 };
 
+class Kept : public Rows {
+ public:
+  explicit Kept(std::size_t limit) : Rows(limit) {}
+  std::vector<std::vector<std::string>> all;
+
+ private:
+  void write(const std::vector<Cell>& cells) override { all.push_back(texts(cells)); }
+};
+
+std::uint64_t write_sparse(const Listing& listing, std::size_t limit, std::size_t width, bool colour,
+                           std::ostream& out) {
+  Kept rows(limit);
+  listing.make(rows);
+  std::vector<std::size_t> shown;
+  std::vector<report::Column> columns;
+  for (std::size_t i = 0; i < listing.fields.size(); ++i) {
+    const auto says = [&](const std::vector<std::string>& row) { return !row[i].empty() && row[i] != "-"; };
+    if (!std::any_of(rows.all.begin(), rows.all.end(), says)) continue;
+    shown.push_back(i);
+    columns.push_back({listing.fields[i].title, listing.fields[i].number});
+  }
+  report::Table table(std::move(columns));
+  for (const std::vector<std::string>& row : rows.all) {
+    std::vector<std::string> cells;
+    for (const std::size_t i : shown) cells.push_back(row[i]);
+    table.add(std::move(cells));
+  }
+  out << table.text(width, colour, listing.wrap);
+  return rows.skipped();
+}
+
 // As RFC 4180 has it; what is not known is empty, and the parts of a list stand one behind another.
 std::string csv_cell(const Json& value) {
   if (value.is_null()) return "";
@@ -79,6 +112,7 @@ Cell::Cell(const std::vector<std::string>& list, std::string_view between)
 
 std::uint64_t write_table(const Listing& listing, std::size_t limit, std::size_t width, bool colour,
                           std::ostream& out) {
+  if (listing.sparse) return write_sparse(listing, limit, width, colour, out);
   std::vector<report::Column> columns;
   for (const Field& field : listing.fields) columns.push_back({field.title, field.number});
   report::Layout layout(std::move(columns));

@@ -70,6 +70,7 @@ struct Listing {
   bool wrap = false;  // the last column is for reading: wrapped, not cut
   // Called twice for a table (once to measure), so that no row is kept.
   std::function<void(Rows&)> make;
+  bool sparse = false;  // few rows; a table leaves out columns in which nothing stands
 };
 
 // Returns how many rows were left out.

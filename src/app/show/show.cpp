@@ -140,10 +140,10 @@ int picture(const ShowOptions& options, const Session& session, const model::Gro
 
 // What has no price is said beside every form of the list: whoever adds it up should know.
 int materials(const ShowOptions& options, const Fabric& fabric, Console& console) {
-  std::string note = materials_note(fabric);
-  if (!note.empty()) note += "\n";
+  const report::Facts facts = materials_note(fabric);
+  const std::string note = facts.text(options.output.empty() ? console.width : 0, console.colour_out);
   const int code = list(list_materials(fabric), options, console, note.empty() ? note : "\n" + note);
-  if (code == kFine && options.as == "csv" && !console.quiet) console.err << note;
+  if (code == kFine && options.as == "csv" && !console.quiet) console.err << facts.text(0, console.colour_err);
   return code;
 }
 

@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "app/sim/collective_options.hpp"
 #include "app/sim/traffic_options.hpp"
 #include "base/names.hpp"
 #include "base/text.hpp"
+#include "experiment/fingerprint.hpp"
 #include "spec/files.hpp"
+#include "workload/chakra.hpp"
+#include "workload/goal.hpp"
 
 namespace weft::app {
 namespace {
@@ -20,7 +24,8 @@ using experiment::Traffic;
 using experiment::Workload;
 using spec::Error;
 
-constexpr std::size_t kMostMatrixBytes = std::size_t{256} << 20;
+constexpr std::size_t kMostFileBytes = std::size_t{256} << 20;
+constexpr std::size_t kMostTraceBytes = std::size_t{1} << 30;  // of all ranks
 
 template <class Dimension>
 Quantity<Dimension> read(const std::string& text, std::string_view option, std::string_view example,
@@ -89,7 +94,83 @@ std::vector<Workload> load_collectives(const WorkOptions& options, const experim
   return made;
 }
 
+// A file that is read as a whole; nothing, and an error, when it is too large.
+std::optional<std::uint32_t> load_whole(const std::filesystem::path& path, std::string_view what, std::string_view help,
+                                        spec::Diagnostics& diagnostics) {
+  const auto source = spec::load_file(path, diagnostics, kMostFileBytes);
+  if (!source || diagnostics.sources().text(*source).size() <= kMostFileBytes) return source;
+  diagnostics.add(Error::too_large, {*source, 0, 0, 1}, fmt::format("{} is larger than 256 MiB", what),
+                  std::string(help));
+  return std::nullopt;
+}
+
+// Work of other programs, in files of theirs.
+struct TraceFiles {
+  std::string goal;    // one of
+  std::string chakra;  // these
+  std::string groups;
+};
+
+// Operations and memory of the first GPUs, for nodes that do not say how long they take.
+workload::ChakraRates rates_of(const model::Cluster& cluster) {
+  const model::GpuKind& gpu = cluster.groups[0].spec.gpu;
+  workload::ChakraRates rates;
+  if (gpu.fp16_dense) rates.operations = static_cast<double>(gpu.fp16_dense->count());
+  if (gpu.memory_bandwidth) rates.bytes = static_cast<double>(gpu.memory_bandwidth->count()) / 8;
+  return rates;
+}
+
+std::optional<Traffic> load_chakra(const TraceFiles& trace, const experiment::TrafficGround& ground,
+                                   const experiment::Design& design, spec::Diagnostics& diagnostics) {
+  std::vector<std::uint32_t> sources;
+  std::size_t bytes = 0;
+  experiment::Fingerprint all;
+  const auto name = [&](std::size_t rank) { return fmt::format("{}.{}.et", trace.chakra, rank); };
+  do {
+    const auto source = load_whole(name(sources.size()), "the trace", "a shorter trace", diagnostics);
+    if (!source) return std::nullopt;
+    sources.push_back(*source);
+    const std::string& text = diagnostics.sources().text(*source);
+    all.add(text);
+    bytes += text.size();
+    if (bytes > kMostTraceBytes || sources.size() > workload::kMostGraphRanks) {
+      diagnostics.add(Error::too_large, {*source, 0, 0, 1}, "the traces of all ranks are larger than 1 GiB",
+                      "shorter traces, or fewer ranks");
+      return std::nullopt;
+    }
+  } while (std::filesystem::exists(name(sources.size())));
+  workload::ChakraGroups groups;
+  if (!trace.groups.empty()) {
+    const auto source = spec::load_file(trace.groups, diagnostics);
+    const auto read = source ? workload::read_chakra_groups(*source, diagnostics) : std::nullopt;
+    if (!read) return std::nullopt;
+    groups = *read;
+  }
+  workload::Graph graph = workload::read_chakra(sources, groups, rates_of(design.cluster()), diagnostics);
+  if (diagnostics.has_errors()) return std::nullopt;
+  return experiment::graph_traffic(std::move(graph), trace.chakra, all.value(), ground, diagnostics);
+}
+
+std::optional<Traffic> load_trace(const TraceFiles& trace, const experiment::TrafficGround& ground,
+                                  const experiment::Design& design, spec::Diagnostics& diagnostics) {
+  if (!trace.chakra.empty()) return load_chakra(trace, ground, design, diagnostics);
+  const auto source = load_whole(trace.goal, "the schedule", "a shorter schedule", diagnostics);
+  if (!source) return std::nullopt;
+  workload::Graph graph = workload::read_goal(*source, diagnostics);
+  if (diagnostics.has_errors()) return std::nullopt;
+  experiment::Fingerprint all;
+  all.add(diagnostics.sources().text(*source));
+  return experiment::graph_traffic(std::move(graph), trace.goal, all.value(), ground, diagnostics);
+}
+
 }  // namespace
+
+NamedFile file_of(const TrafficOptions& options) {
+  if (!options.matrix.empty()) return {"--matrix", options.matrix};
+  if (!options.goal.empty()) return {"--goal", options.goal};
+  if (!options.chakra.empty()) return {"--chakra", options.chakra + ".0.et"};
+  return {};
+}
 
 std::vector<Fidelity> parse_fidelities(const std::string& text) {
   if (text == "all") return {experiment::kFidelities.begin(), experiment::kFidelities.end()};
@@ -107,7 +188,7 @@ std::vector<Fidelity> parse_fidelities(const std::string& text) {
 std::size_t count_fidelities(const std::string& text) { return parse_fidelities(text).size(); }
 
 bool asks_for_traffic(const TrafficOptions& options) {
-  return !options.matrix.empty() || !options.pattern.empty() || !options.streams.empty();
+  return !file_of(options).path.empty() || !options.pattern.empty() || !options.streams.empty();
 }
 
 bool wants_training(const model::Cluster& cluster, const WorkOptions& options) {
@@ -125,23 +206,25 @@ std::optional<Traffic> load_traffic(const TrafficOptions& options, const experim
   std::vector<model::TrafficRun> runs;
   if (!asks_for_traffic(options)) runs = experiment::streams_of(design.cluster());
   check_flow_options(options, !runs.empty(), diagnostics);
-  if (!options.streams.empty() && (!options.matrix.empty() || !options.pattern.empty()))
-    diagnostics.add(Error::contradiction, {}, "--stream has a pattern of its own",
-                    "--stream NAME,pattern=... instead of --pattern or --matrix");
+  if (!options.groups.empty() && options.chakra.empty())
+    diagnostics.add(Error::contradiction, {}, "--groups are of Chakra's traces", "--chakra PREFIX --groups FILE");
+  const NamedFile file = file_of(options);
+  if (!options.streams.empty() && (!file.path.empty() || !options.pattern.empty()))
+    diagnostics.add(
+        Error::contradiction, {}, "--stream has a pattern of its own",
+        fmt::format("--stream NAME,pattern=... instead of {}", file.path.empty() ? "--pattern" : file.option));
   for (const std::string& text : options.streams)
     runs.push_back(model::read_traffic(text, design.catalog(), diagnostics));
   if (diagnostics.has_errors()) return std::nullopt;
+  if (!options.goal.empty() || !options.chakra.empty())
+    return load_trace({options.goal, options.chakra, options.groups}, ground, design, diagnostics);
   if (options.matrix.empty()) {
     if (runs.empty()) runs.push_back(pattern_of(options, diagnostics));
     if (diagnostics.has_errors()) return std::nullopt;
     return experiment::make_traffic(runs, ground, diagnostics);
   }
-  const auto source = spec::load_file(options.matrix, diagnostics, kMostMatrixBytes);
+  const auto source = load_whole(options.matrix, "the matrix", "fewer connections", diagnostics);
   if (!source) return std::nullopt;
-  if (diagnostics.sources().text(*source).size() > kMostMatrixBytes) {
-    diagnostics.add(Error::too_large, {*source, 0, 0, 1}, "the matrix is larger than 256 MiB", "fewer connections");
-    return std::nullopt;
-  }
   return experiment::read_matrix(*source, ground, diagnostics);
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/output.hpp"
 #include "app/sim/sim_options.hpp"
 #include "experiment/experiment.hpp"
 
@@ -13,6 +14,8 @@ namespace weft::app {
 // What --fidelity names: "packet", several as "packet,flow", or "all". Empty when it names something else.
 std::vector<experiment::Fidelity> parse_fidelities(const std::string& text);
 
+// The file that the command line names as what is sent; of Chakra's traces the first.
+NamedFile file_of(const TrafficOptions& options);
 // Whether the command line says which flows are to be sent.
 bool asks_for_traffic(const TrafficOptions& options);
 // The file asks for training, and the command line for nothing else.

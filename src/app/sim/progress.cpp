@@ -85,8 +85,11 @@ experiment::Observer silent_observer() { return {.stop = CtrlC::token(), .memory
 RunProgress::RunProgress(TotalBytes total_bytes, Console& console)
     : ask_total_(std::move(total_bytes)), console_(console), next_(console.err_width > 0 ? kQuiet : kLineEvery) {}
 
-RunProgress::~RunProgress() {
+RunProgress::~RunProgress() { clear(); }
+
+void RunProgress::clear() {
   if (drawn_) console_.err << "\r\x1b[K" << std::flush;
+  drawn_ = false;
 }
 
 experiment::Observer RunProgress::observer() {
@@ -109,6 +112,25 @@ void RunProgress::show(const schedule::Progress& progress, nanoseconds elapsed) 
   next_ = elapsed + kRedraw;
 }
 
+// What is left is told from the sizes before: each takes longer than the last by as much as that took longer than the
+// one before it.
+std::string RunProgress::describe_sizes(nanoseconds elapsed) const {
+  if (sizes_ < 2) return "";
+  std::string text = fmt::format("{} of {} sizes, ", done_.size(), sizes_);
+  if (done_.size() < 2) return text;
+  const auto took = [&](std::size_t i) {
+    return static_cast<double>((done_[i] - (i > 0 ? done_[i - 1] : nanoseconds(0))).count()) / 1e9;
+  };
+  const double last = took(done_.size() - 1);
+  const double growth = std::clamp(last / std::max(took(done_.size() - 2), 1e-6), 1.0, 2.0);
+  double left = 0;
+  double next = last;
+  for (std::size_t i = done_.size(); i < sizes_ && left < kTooFar; ++i) left += next *= growth;
+  left -= static_cast<double>((elapsed - done_.back()).count()) / 1e9;
+  if (left <= 0 || left >= kTooFar) return text;
+  return text + fmt::format("about {} left, ", clock_text(nanoseconds(static_cast<std::int64_t>(left * 1e9))));
+}
+
 std::string RunProgress::describe(const schedule::Progress& progress, nanoseconds elapsed) {
   if (!total_bytes_) total_bytes_ = ask_total_();
   const double spent = static_cast<double>(elapsed.count()) / 1e9;
@@ -116,7 +138,8 @@ std::string RunProgress::describe(const schedule::Progress& progress, nanosecond
                                         rate_text(static_cast<double>(progress.events) / spent));
   // Of a collective, or a search for a layout, nobody knows before what all of it is.
   if (*total_bytes_ == 0)
-    return fmt::format("at work for {}{}", clock_text(elapsed), progress.events > 0 ? ", " + speed : "");
+    return fmt::format("{}at work for {}{}", describe_sizes(elapsed), clock_text(elapsed),
+                       progress.events > 0 ? ", " + speed : "");
   const std::uint64_t arrived = progress.delivered_bytes + (progress.underway_bytes ? progress.underway_bytes() : 0);
   const double share = std::min(1.0, static_cast<double>(arrived) / static_cast<double>(*total_bytes_));
   std::string text = fmt::format("{:3.0f}% delivered, {}", share * 100, speed);

@@ -10,6 +10,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/console.hpp"
 #include "experiment/observer.hpp"
@@ -46,15 +47,23 @@ class RunProgress {
   RunProgress(const RunProgress&) = delete;
   RunProgress& operator=(const RunProgress&) = delete;
 
+  // Of a collective, whose bytes nobody knows before: how many sizes there are, and each that is done.
+  void count_sizes(std::size_t sizes) { sizes_ = sizes; }
+  void size_done(std::chrono::nanoseconds elapsed) { done_.push_back(elapsed); }
+  // Takes a bar away, before something else is printed there.
+  void clear();
   void show(const schedule::Progress& progress, std::chrono::nanoseconds elapsed);
   // Shows here, stops at Ctrl-C.
   experiment::Observer observer();
 
  private:
+  std::string describe_sizes(std::chrono::nanoseconds elapsed) const;
   std::string describe(const schedule::Progress& progress, std::chrono::nanoseconds elapsed);
 
   TotalBytes ask_total_;
   std::optional<std::uint64_t> total_bytes_;
+  std::size_t sizes_ = 0;
+  std::vector<std::chrono::nanoseconds> done_;  // when each size was
   Console& console_;
   std::chrono::nanoseconds next_;
   bool drawn_ = false;

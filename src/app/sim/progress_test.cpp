@@ -82,6 +82,21 @@ TEST(RunProgress, WhereNothingIsDeliveredNoShareIsShown) {
   EXPECT_EQ(machine.err.str(), "at work for 1:05\nat work for 1:20, 120us simulated, 100.0k events/s\n");
 }
 
+// Each size took twice as long as the one before: 1, 2 and 4 s, so 8 + 16 are to come.
+TEST(RunProgress, OfSizesItSaysHowManyAreDoneAndWhatIsLeft) {
+  Machine machine;
+  RunProgress progress([] { return std::uint64_t{0}; }, machine.console);
+  progress.count_sizes(5);
+  machine.now += seconds(10);
+  progress.show({}, machine.now);
+  progress.size_done(seconds(1));
+  progress.size_done(seconds(3));
+  progress.size_done(seconds(7));
+  machine.now += seconds(10);
+  progress.show({}, machine.now);
+  EXPECT_EQ(machine.err.str(), "0 of 5 sizes, at work for 0:10\n3 of 5 sizes, about 0:11 left, at work for 0:20\n");
+}
+
 TEST(RunProgress, ATerminalGetsABarThatIsClearedAtTheEnd) {
   Machine machine;
   machine.console.err_width = 40;

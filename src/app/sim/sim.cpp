@@ -8,6 +8,7 @@
 #include "app/commands.hpp"
 #include "app/session.hpp"
 #include "app/sim/experiment_options.hpp"
+#include "app/sim/graph_output.hpp"
 #include "app/sim/progress.hpp"
 #include "app/sim/run_info.hpp"
 #include "app/sim/sim_collective.hpp"
@@ -32,7 +33,9 @@ int exit_code(const RunResult& result, const Traffic& traffic, Console& console)
     if (result.flows.size() < traffic.flows)
       console.err << fmt::format("{} never started: they wait for {}\n",
                                  counted(static_cast<std::int64_t>(traffic.flows - result.flows.size()), "flow"),
-                                 traffic.matrix ? "a trigger" : "others to be done");
+                                 traffic.matrix  ? "a trigger"
+                                 : traffic.graph ? "what never comes"
+                                                 : "others to be done");
     if (done < result.flows.size())
       console.err << fmt::format("{} did not get through\n",
                                  counted(static_cast<std::int64_t>(result.flows.size() - done), "flow"));
@@ -101,9 +104,12 @@ class SeedRun {
     const experiment::Outcome outcome = watched_run(traffic);
     const RunResult& result = outcome.result;
     info.sample_interval = std::max(info.sample_interval, result.sample_interval);  // coarser where there was no room
-    if (result.flows.empty()) return explain_nothing(result, traffic, console_);
-    if (options_.input.json || (first && first_seed_))
-      print_result(options_.output, options_.input, info, result, session_, console_);
+    if (result.flows.empty() && !traffic.graph) return explain_nothing(result, traffic, console_);
+    if (options_.input.json || (first && first_seed_)) {
+      if (!result.flows.empty() || options_.input.json)
+        print_result(options_.output, options_.input, info, result, session_, console_);
+      if (traffic.graph) print_graph(*traffic.graph, outcome, options_.input.json, console_);
+    }
     if (first_seed_)
       print_speed(result, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), console_);
     const int code = exit_code(result, traffic, console_);
@@ -126,10 +132,11 @@ class SeedRun {
 };
 
 int sim_traffic(const SimOptions& options, Session& session, Experiment experiment, Console& console) {
-  check_outputs(options.output, options.input, options.run, options.seeds, options.work.traffic.matrix, session);
+  check_outputs(options.output, options.input, options.run, options.seeds, file_of(options.work.traffic), session);
   const std::vector<Fidelity> fidelities = fidelities_of(options.run, {experiment});
   if (!session.diagnostics().has_errors()) experiment::check(session.design(), experiment, fidelities);
   if (report(session.diagnostics(), options.input, console)) return kYourInput;
+  if (!outputs_can_be_written(options.output, console)) return kThisMachine;
   print_warnings(session, experiment, fidelities, options.input, console);
 
   const CtrlC ctrl_c;
@@ -165,7 +172,7 @@ int sim(const SimOptions& options, Console& console) {
   if (wants_collectives(session.cluster(), options.work))
     return sim_collectives(session, options, std::move(experiments), console);
   if (experiments.empty()) {
-    check_outputs(options.output, options.input, options.run, options.seeds, options.work.traffic.matrix, session);
+    check_outputs(options.output, options.input, options.run, options.seeds, file_of(options.work.traffic), session);
     report(diagnostics, options.input, console);
     return kYourInput;
   }

@@ -94,7 +94,7 @@ class CollectiveTables {
 
   int run() {
     if (work_.beside && !json()) console_.out << fmt::format("# beside {}\n", work_.beside->name);
-    if (prints_as_it_goes() && !json()) report::write_collective_head(heads_[0], console_.out);
+    if (prints_as_it_goes() && !json()) report::write_collective_head(heads_[0], console_.out, narrow());
     for (const Fidelity fidelity : fidelities_) {
       outcomes_.push_back(run_with(fidelity));
       if (!outcomes_.back().stopped_by.empty() || outcomes_.back().stuck) break;
@@ -126,6 +126,9 @@ class CollectiveTables {
 
  private:
   bool json() const { return options_.input.json; }
+  bool narrow() const {
+    return !options_.output.wide && console_.width > 0 && console_.width < report::kNcclTestsWidth;
+  }
   const Outcome& first() const { return outcomes_[0]; }
   bool prints_as_it_goes() const {
     return work_.jobs.size() == 1 && fidelities_.size() == 1 && !work_.choice.side_by_side();
@@ -135,8 +138,16 @@ class CollectiveTables {
     experiment_.fidelity = fidelity;
     experiment_.wanted.messages = !options_.output.trace.empty() && outcomes_.empty() ? kMostTraced : 0;
     RunProgress progress([] { return std::uint64_t{0}; }, console_);
+    progress.count_sizes(work_.jobs[0].sizes.size());
     experiment::Observer observer = progress.observer();
-    if (prints_as_it_goes()) observer.row = [this](std::size_t job, const CollectiveRow& row) { print_row(job, row); };
+    const auto begin = observer.clock();
+    std::uint64_t before = 0;  // a size has a row for each algorithm
+    observer.row = [&, clock = observer.clock](std::size_t job, const CollectiveRow& row) {
+      if (job == 0 && std::exchange(before, row.bytes) != row.bytes) progress.size_done(clock() - begin);
+      if (!prints_as_it_goes()) return;
+      progress.clear();
+      print_row(job, row);
+    };
     return experiment::run(session_.design(), experiment_, observer);
   }
 
@@ -158,19 +169,19 @@ class CollectiveTables {
     if (json())
       report::write_collective_record(row, heads_[job], console_.out);
     else
-      report::write_collective_line(row, console_.out);
+      report::write_collective_line(row, console_.out, narrow());
   }
 
   void print(std::size_t job, bool whole) const {
     if (work_.choice.side_by_side() && !json())
-      return report::write_algorithms_side_by_side(first().rows[job], console_.out);
+      return report::write_algorithms_side_by_side(first().rows[job], console_.out, narrow());
     if (!prints_as_it_goes()) print_rows(job);
     if (whole || !prints_as_it_goes()) print_foot(job);
   }
 
   // All rows, where they were not printed as they came.
   void print_rows(std::size_t job) const {
-    if (!json()) report::write_collective_head(heads_[job], console_.out);
+    if (!json()) report::write_collective_head(heads_[job], console_.out, narrow());
     for (std::size_t row = 0; row < first().rows[job].size(); ++row)
       for (const Outcome& each : outcomes_)
         if (row < each.rows[job].size() && (json() || &each == &first())) print_row(job, each.rows[job][row]);
@@ -290,6 +301,7 @@ int sim_collectives(Session& session, const SimOptions& options, std::vector<Exp
   const std::vector<Fidelity> fidelities = fidelities_of(options.run, experiments);
   check_experiments(options, experiments, fidelities, session);
   if (report(diagnostics, options.input, console)) return kYourInput;
+  if (!can_be_written({options.work.collective.plot, options.output.trace}, console)) return kThisMachine;
   print_warnings(session, experiments.back(), fidelities, options.input, console);
   if (!options.input.json && !experiment::collective_warnings(session.design()).empty())
     console.out << "# which algorithms these accelerators take is not known: NCCL's stand in for them\n";

@@ -10,6 +10,9 @@ namespace weft::app {
 
 struct TrafficOptions {
   std::string matrix;                   // a .cm file, or
+  std::string goal;                     // a GOAL schedule, or
+  std::string chakra;                   // Chakra's traces PREFIX.0.et ..., with
+  std::string groups;                   //   the ranks of their groups, or
   std::string pattern;                  // a pattern (empty: permutation) of
   std::string size = "2MB";             // bytes per flow between
   std::uint32_t gpus = 0;               // so many GPUs; 0: all
@@ -65,6 +68,7 @@ struct SimOutputOptions {
   bool flows = false;                // with --json: "flow" records
   bool samples = false;              // with --json: "sample" records
   std::vector<std::string> csv;      // a directory, or flows=FILE, links=FILE, samples=FILE
+  bool wide = false;                 // nccl-tests' whole table on a terminal that is narrower
   std::string trace;                 // a file for ui.perfetto.dev
   std::string pcap;                  // a file for Wireshark, of the links that are captured
   std::string metrics;               // a file for Prometheus, of what is sampled

@@ -74,15 +74,30 @@ int write_csv(const CsvFile& file, const report::RunInfo& info, const RunResult&
 
 }  // namespace
 
+bool outputs_can_be_written(const SimOutputOptions& options, Console& console) {
+  std::vector<std::string> paths = {options.trace, options.pcap, options.metrics};
+  for (const std::string& item : options.csv) {
+    const std::size_t equals = item.find('=');
+    std::filesystem::path path = equals == std::string::npos ? std::filesystem::path(item) / "flows.csv"
+                                                             : std::filesystem::path(item.substr(equals + 1));
+    // Folders of a directory are made when they are needed.
+    std::error_code fault;
+    while (equals == std::string::npos && path.has_parent_path() && !std::filesystem::exists(path.parent_path(), fault))
+      path = path.parent_path();
+    paths.push_back(path.string());
+  }
+  return can_be_written(paths, console);
+}
+
 void check_outputs(const SimOutputOptions& options, const InputOptions& input, const RunOptions& run,
-                   std::uint32_t seeds, const std::string& matrix, Session& session) {
+                   std::uint32_t seeds, const NamedFile& traffic, Session& session) {
   spec::Diagnostics& diagnostics = session.diagnostics();
   for (const std::string& item : options.csv) check_csv(item, diagnostics);
   const std::vector<CsvFile> tables = csv_files(options.csv, !run.sample.empty());
   std::vector<NamedFile> outputs = {
       {"--trace", options.trace}, {"--pcap", options.pcap}, {"--metrics", options.metrics}};
   for (const CsvFile& file : tables) outputs.push_back({"--csv " + file.kind + " in", file.path});
-  for (const std::string& why : file_conflicts({{"", session.file()}, {"--matrix", matrix}}, outputs))
+  for (const std::string& why : file_conflicts({{"", session.file()}, traffic}, outputs))
     diagnostics.add(Error::contradiction, {}, why, "another name");
   if (seeds > 1 && (!tables.empty() || !options.trace.empty() || !options.pcap.empty() || !options.metrics.empty()))
     diagnostics.add(Error::contradiction, {},

@@ -191,10 +191,12 @@ class TrainingReport {
   Fidelity fidelity_;
 };
 
-void check_training_options(const SimOptions& options, bool several, spec::Diagnostics& diagnostics) {
+void check_training_options(const SimOptions& options, const std::filesystem::path& file, bool several,
+                            spec::Diagnostics& diagnostics) {
   const auto forbid = [&](bool given, std::string_view option) {
     if (given)
-      diagnostics.add(Error::contradiction, {}, fmt::format("{} applies to flows, not to training", option), "without it");
+      diagnostics.add(Error::contradiction, {}, fmt::format("{} applies to flows, not to training", option),
+                      "without it");
   };
   const SimOutputOptions& output = options.output;
   forbid(!options.run.sample.empty(), "--sample");
@@ -207,6 +209,9 @@ void check_training_options(const SimOptions& options, bool several, spec::Diagn
   if (several && (!output.trace.empty() || !options.work.collective.plot.empty()))
     diagnostics.add(Error::contradiction, {}, "--plot and --trace show one job at one level",
                     "one training job in `run:`, and one --fidelity");
+  for (const std::string& why :
+       file_conflicts({{"", file}}, {{"--plot", options.work.collective.plot}, {"--trace", output.trace}}))
+    diagnostics.add(Error::contradiction, {}, why, "another name");
 }
 
 // A pass's name, and its colour.
@@ -353,10 +358,11 @@ int run_with(Session& session, const SimOptions& options, const Experiment& expe
 int sim_training(Session& session, const SimOptions& options, std::vector<Experiment> experiments, Console& console) {
   spec::Diagnostics& diagnostics = session.diagnostics();
   const std::vector<Fidelity> fidelities = fidelities_of(options.run, experiments);
-  check_training_options(options, experiments.size() * fidelities.size() > 1, diagnostics);
+  check_training_options(options, session.file(), experiments.size() * fidelities.size() > 1, diagnostics);
   if (report(diagnostics, options.input, console)) return kYourInput;
   for (const Experiment& each : experiments) experiment::check(session.design(), each, fidelities);
   if (report(diagnostics, options.input, console)) return kYourInput;
+  if (!can_be_written({options.work.collective.plot, options.output.trace}, console)) return kThisMachine;
   print_warnings(session, experiments.back(), fidelities, options.input, console);
   const CtrlC ctrl_c;
   bool first = true;

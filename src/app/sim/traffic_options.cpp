@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
+#include <string>
+#include <vector>
+
+#include "app/sim/experiment_options.hpp"
 
 namespace weft::app {
 namespace {
@@ -12,7 +15,7 @@ using spec::Error;
 
 // Says of every option that was given and is of no use here why, and what would be right.
 template <class Why, class Help>
-void refuse(const std::vector<std::string>& given, std::initializer_list<std::string_view> useless, const Why& why,
+void refuse(const std::vector<std::string>& given, const std::vector<std::string>& useless, const Why& why,
             const Help& help, spec::Diagnostics& diagnostics) {
   for (const std::string& option : given)
     if (std::find(useless.begin(), useless.end(), option) != useless.end())
@@ -51,18 +54,24 @@ void check_pattern(const TrafficOptions& options, spec::Diagnostics& diagnostics
         [](const std::string&) { return "one of --size and --sizes"; }, diagnostics);
 }
 
+// All that a file of flows leaves nothing to say about.
+std::vector<std::string> others_than(const std::string& file) {
+  std::vector<std::string> options = {"--matrix", "--goal", "--chakra", "--pattern",  "--size",     "--gpus", "--nodes",
+                                      "--window", "--load", "--sizes",  "--duration", "--arrivals", "--verb"};
+  std::erase(options, file);
+  return options;
+}
+
 }  // namespace
 
 void check_flow_options(const TrafficOptions& options, bool of_file, spec::Diagnostics& diagnostics) {
-  if (!options.matrix.empty())
+  if (const std::string file = file_of(options).option; !file.empty())
     return refuse(
-        options.given,
-        {"--pattern", "--size", "--gpus", "--nodes", "--window", "--load", "--sizes", "--duration", "--arrivals",
-         "--verb"},
-        [](const std::string& option) {
-          return fmt::format("the flows of --matrix are as its file has them: {} changes nothing", option);
+        options.given, others_than(file),
+        [&](const std::string& option) {
+          return fmt::format("the flows of {} are as its file has them: {} changes nothing", file, option);
         },
-        [](const std::string& option) { return fmt::format("one of --matrix and {}", option); }, diagnostics);
+        [&](const std::string& option) { return fmt::format("one of {} and {}", file, option); }, diagnostics);
   if (!options.streams.empty())
     return refuse(
         options.given,
@@ -95,7 +104,9 @@ void check_no_collective_options(const CollectiveOptions& options, spec::Diagnos
 void check_no_flow_options(const TrafficOptions& options, const CollectiveOptions& collective,
                            spec::Diagnostics& diagnostics) {
   refuse(
-      options.given, {"--matrix", "--pattern", "--size", "--window", "--load", "--duration", "--arrivals", "--verb"},
+      options.given,
+      {"--matrix", "--goal", "--chakra", "--pattern", "--size", "--window", "--load", "--duration", "--arrivals",
+       "--verb"},
       [](const std::string& option) { return fmt::format("{} applies to flows, not to collectives", option); },
       [](const std::string& option) {
         return option == "--size" ? std::string("--sizes 1MiB, or 8B..8GiB") : "one of --collective and " + option;

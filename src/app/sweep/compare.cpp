@@ -264,11 +264,12 @@ int compare(const CompareOptions& options, Console& console) {
   if (report(diagnostics, options.input, console)) return kYourInput;
   std::vector<Candidate> candidates;
   if (!load(recipes, candidates, console)) return kYourInput;
-  std::vector<NamedFile> read = {{"--matrix", options.work.traffic.matrix}};
+  std::vector<NamedFile> read = {file_of(options.work.traffic)};
   for (const Candidate& each : candidates) read.push_back({"", each.session->file()});
   for (const std::string& why : file_conflicts(read, {{"--csv", options.csv}}))
     diagnostics.add(Error::contradiction, {}, why, "another name");
   if (report(diagnostics, options.input, console)) return kYourInput;
+  if (!can_be_written({options.csv}, console)) return kThisMachine;
 
   const CtrlC ctrl_c;
   int code = kFine;

@@ -21,6 +21,9 @@ ComparedRun of_traffic(const Outcome& outcome) {
   run.resent = result.counters.data_resent;
   run.dropped = result.counters.dropped;
   run.summary = report::summarise(result);
+  // At message level collectives of a trace are no flows.
+  if (result.flows.empty() && result.unfinished == 0 && result.stopped_by.empty())
+    for (const experiment::TogetherTime& each : outcome.together) run.summary.done = run.summary.flows += each.times;
   run.streams = report::summarise_streams(result);
   run.trouble = report::trouble_of(result, run.summary);
   run.fullest_link = outcome.fullest_link;

@@ -113,6 +113,7 @@ class Sweeper {
     SweepStore store(options_.out, errors_.all());
     if (report(errors_.all(), options_.input, console_)) return kYourInput;
     if (!load_points()) return kYourInput;
+    if (!can_be_written({options_.csv, options_.plot}, console_)) return kThisMachine;
     if (const std::string why = store.begin(); !why.empty()) {
       console_.err << why << "\n";
       return kThisMachine;
@@ -179,8 +180,15 @@ class Sweeper {
   }
 
   void plan_runs(std::size_t index, Session& session, const InputOptions& input) {
+<<<<<<< HEAD
     const std::vector<NamedFile> read = {{"", session.file()}, {"--matrix", options_.work.traffic.matrix}};
+    const std::vector<NamedFile> written = {
+        {"--out", options_.out}, {"--csv", options_.csv}, {"--plot", options_.plot}};
+    for (const std::string& why : file_conflicts(read, written))
+=======
+    const std::vector<NamedFile> read = {{"", session.file()}, file_of(options_.work.traffic)};
     for (const std::string& why : file_conflicts(read, {{"--out", options_.out}, {"--csv", options_.csv}}))
+>>>>>>> main
       session.diagnostics().add(Error::contradiction, {}, why, "another name");
     const std::uint64_t catalog = catalog_fingerprint(input.catalog);
     for (std::uint32_t i = 0; i < options_.seeds && !session.diagnostics().has_errors(); ++i) {
@@ -198,17 +206,18 @@ class Sweeper {
     }
   }
 
-  // Points of equal size share their matrix, which may be large.
+  // Points of equal size share what a file says is sent, which may be large. (Chakra's traces may take the GPU's
+  // rates.)
   std::vector<Experiment> work_for(Session& session, const RunOptions& run) {
     experiment::Design& design = session.design();
-    const bool of_a_matrix = !options_.work.traffic.matrix.empty();
-    const experiment::TrafficGround ground = experiment::ground_of(design, of_a_matrix ? options_.run.seed : run.seed);
+    const bool of_a_file = !file_of(options_.work.traffic).path.empty() && options_.work.traffic.chakra.empty();
+    const experiment::TrafficGround ground = experiment::ground_of(design, of_a_file ? options_.run.seed : run.seed);
     auto& known = matrices_[ground.gpus];
     std::vector<experiment::Workload> work;
-    if (!known || !of_a_matrix) work = load_work(options_.work, ground, design);
-    if (known && of_a_matrix) work.emplace_back();
+    if (!known || !of_a_file) work = load_work(options_.work, ground, design);
+    if (known && of_a_file) work.emplace_back();
     std::vector<Experiment> made = make_experiments(std::move(work), run, limits_, design);
-    if (!of_a_matrix || made.empty()) return made;
+    if (!of_a_file || made.empty()) return made;
     if (!known) known = made[0].workload;
     made[0].workload = known;
     return made;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace weft::app {
 namespace {
 
@@ -15,8 +17,9 @@ constexpr nanoseconds kLineEvery = seconds(10);
 
 }  // namespace
 
-SweepProgress::SweepProgress(std::size_t runs, Console& console, std::function<nanoseconds()> clock)
+SweepProgress::SweepProgress(std::size_t runs, Console& console, std::string what, std::function<nanoseconds()> clock)
     : runs_(runs),
+      what_(std::move(what)),
       console_(console),
       clock_(std::move(clock)),
       started_(clock_()),
@@ -24,8 +27,8 @@ SweepProgress::SweepProgress(std::size_t runs, Console& console, std::function<n
 
 void SweepProgress::show(std::size_t done) {
   const nanoseconds elapsed = clock_() - started_;
-  if (elapsed < next_ || console_.quiet) return;
-  std::string text = fmt::format("{} of {} runs", done, runs_);
+  if (elapsed < next_ || console_.quiet || runs_ == 0) return;
+  std::string text = fmt::format("{} of {} {}", done, runs_, what_);
   if (done > 0) {
     const auto left = static_cast<std::int64_t>(runs_ - done);
     text += fmt::format(", {} left", clock_text(elapsed / static_cast<std::int64_t>(done) * left));
@@ -40,6 +43,12 @@ void SweepProgress::show(std::size_t done) {
   console_.err << "\r" << text.substr(0, console_.err_width - 1) << "\x1b[K" << std::flush;
   drawn_ = true;
   next_ = elapsed + kRedraw;
+}
+
+int SweepProgress::interrupted(std::size_t done) {
+  finish();
+  console_.err << fmt::format("interrupted: the result is of {} of {} {}\n", done, runs_, what_);
+  return kInterrupted;
 }
 
 void SweepProgress::finish() {

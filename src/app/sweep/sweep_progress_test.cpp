@@ -22,7 +22,7 @@ struct Machine {
 
 TEST(SweepProgress, ALogGetsALineEveryTenSeconds) {
   Machine machine;
-  SweepProgress progress(24, machine.console, machine.clock());
+  SweepProgress progress(24, machine.console, "runs", machine.clock());
   for (std::size_t i = 1; i <= 25; ++i) {
     machine.now += seconds(1);
     progress.show(i / 5);
@@ -34,13 +34,13 @@ TEST(SweepProgress, ALogGetsALineEveryTenSeconds) {
 TEST(SweepProgress, ATerminalGetsABarThatIsClearedAtTheEnd) {
   Machine machine;
   machine.console.err_width = 80;
-  SweepProgress progress(4, machine.console, machine.clock());
+  SweepProgress progress(4, machine.console, "tables", machine.clock());
   machine.now += milliseconds(499);
   progress.show(1);
   EXPECT_EQ(machine.err.str(), "") << "a short sweep shows nothing";
   machine.now += milliseconds(1);
   progress.show(0);
-  EXPECT_EQ(machine.err.str(), "\r[..............] 0 of 4 runs\x1b[K") << "nothing is known of what is left";
+  EXPECT_EQ(machine.err.str(), "\r[..............] 0 of 4 tables\x1b[K") << "nothing is known of what is left";
   progress.finish();
   EXPECT_TRUE(machine.err.str().ends_with("\r\x1b[K"));
 }

@@ -6,6 +6,8 @@
 
 #include "app/commands.hpp"
 #include "app/session.hpp"
+#include "app/sim/progress.hpp"
+#include "app/sweep/sweep_progress.hpp"
 #include "app/why/one_job.hpp"
 #include "app/why/plan_training.hpp"
 #include "base/text.hpp"
@@ -114,7 +116,11 @@ int plan(const PlanCommandOptions& options, Console& console) {
   if (report(diagnostics, options.input, console)) return kYourInput;
   std::vector<Row> rows;
   const why::Variant variant = one->variant(options.collective);
+  const CtrlC ctrl_c;
+  SweepProgress progress(one->sizes.size(), console, "sizes");
   for (const Bytes size : one->sizes) {
+    progress.show(rows.size());
+    if (CtrlC::pressed()) break;
     const auto choice =
         why::choose(*team, one->job, variant, static_cast<std::uint64_t>(size.count()), *one->job.stack);
     if (!choice) {
@@ -134,12 +140,14 @@ int plan(const PlanCommandOptions& options, Console& console) {
         row.simulated = made[0].time;
     rows.push_back(std::move(row));
   }
+  progress.finish();
   if (report(diagnostics, options.input, console)) return kYourInput;
   print_warnings(session, experiment::collective_warnings(session.design()), options.input, console);
   if (options.input.json)
     print_records(rows, *one, session, console);
   else
     print(rows, *one, session, console);
+  if (rows.size() < one->sizes.size()) return progress.interrupted(rows.size());
   return kFine;
 }
 

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "app/commands.hpp"
 #include "app/session.hpp"
+#include "app/sim/progress.hpp"
+#include "app/sweep/sweep_progress.hpp"
 #include "app/why/why_inputs.hpp"
 #include "app/why/why_training.hpp"
 #include "base/text.hpp"
@@ -330,7 +333,16 @@ int why_slow(const WhyOptions& options, Console& console) {
     report(inputs.diagnostics.has_errors() ? inputs.diagnostics : inputs.model, options.input, console);
     return kYourInput;
   }
-  const Diagnosis diagnosis = why::diagnose(inputs.situation, *inputs.machine);
+  const CtrlC ctrl_c;
+  std::size_t tried = 0;
+  std::optional<SweepProgress> progress;
+  const auto goes_on = [&](std::size_t now, std::size_t causes) {
+    if (!progress) progress.emplace(causes, console, "causes");
+    progress->show(tried = now);
+    return !CtrlC::pressed();
+  };
+  const Diagnosis diagnosis = why::diagnose(inputs.situation, *inputs.machine, goes_on);
+  if (progress) progress->finish();
   if (diagnosis.expected.empty()) {
     console.err << "this job is too large to be explained by simulation: fewer GPUs, or one of its tables\n";
     return kThisMachine;
@@ -340,7 +352,7 @@ int why_slow(const WhyOptions& options, Console& console) {
     report.json();
   else
     report.text();
-  return kFine;
+  return CtrlC::pressed() && progress ? progress->interrupted(tried) : kFine;
 }
 
 }  // namespace weft::app

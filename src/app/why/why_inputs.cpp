@@ -157,9 +157,8 @@ class Reading {
       else if (const std::string_view word =
                    collective::refused_word(text.substr(0, equals), std::string_view(text).substr(equals + 1));
                !word.empty())
-        refuse(Error::not_a_choice,
-               fmt::format("NCCL has no '{}' for {}", word.substr(0, 40), text.substr(0, equals)),
-               "NCCL_ALGO=Ring,Tree,NVLS,NVLSTree,CollnetDirect,CollnetChain,PAT; NCCL_PROTO=LL,LL128,Simple");
+        refuse(Error::not_a_choice, fmt::format("NCCL has no '{}' for {}", word.substr(0, 40), text.substr(0, equals)),
+               fmt::format("{}", collective::words_for(text.substr(0, equals))));
       else
         situation.facts.environment[text.substr(0, equals)] = text.substr(equals + 1);
     }
@@ -380,6 +379,10 @@ class Reading {
       return refuse(Error::unknown_key, fmt::format("no collective is called '{}'", operation.substr(0, 40)),
                     "--collective all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all or send_recv");
     situation.job.operation = *named;
+    if (const std::string* forced = situation.environment("NCCL_ALGO"))
+      if (const std::string_view list = collective::not_modelled(collective::list_for(*named, *forced)); !list.empty())
+        out_.assumed.push_back(
+            fmt::format("{} is not modelled: what NCCL would choose by itself stands in for it", list.substr(0, 40)));
 
     std::int64_t nodes = this->nodes();
     if (options_.input.nodes == 0 && table != nullptr && table->said_nodes) nodes = *table->said_nodes;

@@ -9,6 +9,8 @@
 
 #include "app/commands.hpp"
 #include "app/session.hpp"
+#include "app/sim/progress.hpp"
+#include "app/sweep/sweep_progress.hpp"
 #include "app/why/one_job.hpp"
 #include "app/why/why_training.hpp"
 #include "base/text.hpp"
@@ -85,7 +87,7 @@ class RunReport {
  private:
   Outcome evaluate(const why::WhatIf& change, bool& possible);
   void find_faults();
-  void try_changes();
+  int try_changes();
   void text() const;
   void json() const;
   std::string conditions_text() const;
@@ -166,14 +168,21 @@ void RunReport::find_faults() {
     if (const NetworkProbe other = probe_with({"faults=[]"}); other.done()) why::charge_loss(other, probe_);
 }
 
-void RunReport::try_changes() {
-  for (const why::WhatIf& change : why::what_ifs(one_.job, now_.choice.algorithm, options_.collective.pxn, machine_)) {
+int RunReport::try_changes() {
+  const std::vector<why::WhatIf> changes =
+      why::what_ifs(one_.job, now_.choice.algorithm, options_.collective.pxn, machine_);
+  const CtrlC ctrl_c;
+  SweepProgress progress(changes.size(), console_, "changes");
+  std::size_t tried = 0;
+  for (; tried < changes.size() && !CtrlC::pressed(); ++tried) {
+    progress.show(tried);
     bool possible = false;
-    Outcome made = evaluate(change, possible);
+    Outcome made = evaluate(changes[tried], possible);
     if (possible) outcomes_.push_back(std::move(made));
   }
   std::stable_sort(outcomes_.begin(), outcomes_.end(),
                    [](const Outcome& a, const Outcome& b) { return a.bus > b.bus; });
+  return tried < changes.size() ? progress.interrupted(tried) : kFine;
 }
 
 std::string RunReport::cost_text(const Costs& costs) const {
@@ -401,6 +410,8 @@ int RunReport::run() {
     diagnostics.add(spec::Error::not_simulated, {},
                     fmt::format("these {} GPUs are not joined, or are not there", one_.job.gpus),
                     "--gpus and --per-server that fit the cluster");
+  else if (collective::NetworkLinks* network = machine_.network({}); network != nullptr)
+    experiment::check_joined(session_.design(), *network, *team);
   if (app::report(diagnostics, options_.input, console_)) return kYourInput;
   costs_ = costs_of(session_.design());
   probe_ = why::probe_network(session_.design(), one_.job, options_.fast);
@@ -433,13 +444,13 @@ int RunReport::run() {
   plan.network = machine_.network({});
   path_ = why::critical_path(*team, plan, loss_of(*team, plan));
   bounds_ = why::bounds_of(*team, plan, bisection_of(session_, one_.job));
-  try_changes();
+  const int code = try_changes();
   print_warnings(session_, experiment::collective_warnings(session_.design()), options_.input, console_);
   if (options_.input.json)
     json();
   else
     text();
-  return kFine;
+  return code;
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "app/sim/progress.hpp"
+#include "app/sweep/sweep_progress.hpp"
 #include "base/text.hpp"
 #include "experiment/search_training.hpp"
 #include "report/table.hpp"
@@ -171,22 +173,32 @@ class StepReport {
       return kExpectationFailed;
     }
     const training::StepPath path = training::path_of(now->step, now->layout);
-    const std::vector<Changed> changed = try_all(item, work, *now);
+    int code = kFine;
+    const std::vector<Changed> changed = try_all(item, work, *now, code);
     if (options_.input.json)
       record(work, *now, path, changed);
     else
       text(work, *now, path, changed);
-    return kFine;
+    return code;
   }
 
  private:
-  std::vector<Changed> try_all(std::size_t item, const Training& work, const TrainingResult& now) {
+  std::vector<Changed> try_all(std::size_t item, const Training& work, const TrainingResult& now, int& code) {
     std::vector<Changed> out;
     std::string prefix = fmt::format("run.{}.training.", item);
     // A single job may stand without a list.
     if (session_.design().with({fmt::format("{}global_batch={}", prefix, work.run.global_batch)}) == nullptr)
       prefix = "run.training.";
-    for (const Change& change : StepChanges(session_, prefix, work, now).all()) {
+    const std::vector<Change> changes = StepChanges(session_, prefix, work, now).all();
+    const CtrlC ctrl_c;
+    SweepProgress progress(changes.size(), console_, "changes");
+    for (std::size_t tried = 0; tried < changes.size(); ++tried) {
+      progress.show(tried);
+      if (CtrlC::pressed()) {
+        code = progress.interrupted(tried);
+        break;
+      }
+      const Change& change = changes[tried];
       const auto design = session_.design().with(change.set);
       if (design == nullptr) continue;
       const std::vector<Training> jobs = experiment::training_of(design->cluster());

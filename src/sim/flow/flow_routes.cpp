@@ -6,7 +6,7 @@
 #include "sim/entropy.hpp"
 #include "sim/flow/flow_scatter.hpp"
 #include "sim/host/host_links.hpp"
-#include "sim/host/way_out.hpp"
+#include "sim/host/route_out.hpp"
 
 namespace weft::sim {
 namespace {

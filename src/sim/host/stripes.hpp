@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/flat_map.hpp"
 #include "sim/layout.hpp"
 
 namespace weft::sim {
@@ -14,6 +15,27 @@ namespace weft::sim {
 struct NicPair {  // endpoints
   std::uint32_t source;
   std::uint32_t destination;
+};
+
+// Something for each pair that was ever asked for.
+template <class Value>
+class ByNicPair {
+ public:
+  // Good until another pair is asked for.
+  Value& operator[](const NicPair& pair) {
+    const std::uint64_t key = std::uint64_t{pair.source} << 32 | pair.destination;
+    std::uint32_t index = index_.find(key);
+    if (index == FlatMap::kNone) {
+      index = static_cast<std::uint32_t>(values_.size());
+      index_.insert(key, index);
+      values_.emplace_back();
+    }
+    return values_[index];
+  }
+
+ private:
+  FlatMap index_;
+  std::vector<Value> values_;
 };
 
 // All pairs that a message from one GPU to another may take; none when no network joins them.

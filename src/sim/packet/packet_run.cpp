@@ -6,19 +6,15 @@
 #include <utility>
 
 #include "sim/host/local_work.hpp"
-#include "sim/host/way_out.hpp"
+#include "sim/host/route_out.hpp"
+#include "sim/packet/unloaded_times.hpp"
 
 namespace weft::sim {
 namespace {
 
 constexpr std::uint64_t kHostLinks = std::uint64_t{1} << 63;  // a call about the links of a host, not of a rank
-constexpr std::uint64_t kPartsPerStripe = 16;
-constexpr std::uint64_t kFewestPackets = 8;
-constexpr std::uint64_t kLargestPart = 64 * 1024;
 // Beside four times what is on the way at full rate: more than any transport keeps in flight, so that none runs dry.
 constexpr std::uint64_t kMostPosted = 16 << 20;
-// Numbers that nobody uses are used again when there are so many, the oldest first.
-constexpr std::size_t kIdleParts = 1024;
 constexpr std::uint32_t kStartsBetweenQuestions = 1024;
 
 }  // namespace
@@ -50,7 +46,6 @@ PacketRun::PacketRun(schedule::Schedule& schedule, PacketSim& engine, bool hosts
   fails_over_ = answered && engine_.config().failover > 0 && !engine_.outages().empty();
   if (!fails_over_) return;
   parts_.resize(ranks_);
-  idle_parts_.resize(ranks_);
   for (const auto& each : hosts_) each->failures = schedule::Failures(engine_.outages());
 }
 
@@ -73,16 +68,11 @@ std::uint32_t PacketRun::name(std::uint32_t rank, std::uint32_t message) const {
   return within << message_bits_ | message;
 }
 
-std::uint32_t PacketRun::part_size(std::uint64_t bytes, std::uint64_t payload) const {
-  const std::uint64_t wanted = std::min(kLargestPart, bytes / kPartsPerStripe);
-  return static_cast<std::uint32_t>(std::max(kFewestPackets, (wanted + payload - 1) / payload) * payload);
-}
-
 void PacketRun::post(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message,
                      std::uint64_t bytes, std::uint32_t queue) {
   if (!fails_over_) return launch(now, pair, from, message, message, bytes, queue);
   const std::uint32_t part =
-      number_part(from, {static_cast<std::uint32_t>(bytes), queue, Part::kNotFailed, pair, pair, message, 0});
+      parts_[from].add({static_cast<std::uint32_t>(bytes), queue, Part::kNotFailed, pair, pair, message, 0});
   // The NIC may have been given up while the message was on its way to it.
   if (may_move(runner_.message(from, message).stream) && hosts_of(domain_of(from)).failover.avoids(now, pair) &&
       move(now, from, part))
@@ -139,7 +129,7 @@ std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
     const Crossing out{Crossing::Kind::out, from, to, message, pair, stripe, part_bytes, 0, kNew, queue, {}};
     if (is_read(stream)) {
       const std::uint64_t first = std::min(part_bytes, stripe);
-      ask_in_parts(now, hosts, {pair, from, message, first, kNew, stripe - first});
+      read_in_parts(now, hosts, {pair, from, message, first, kNew, stripe - first});
     } else if (model_hosts_) {
       cross(now, domain, route_out(hosts.routes, transfer, nic(pair.source)), out);
     } else {
@@ -169,10 +159,10 @@ void PacketRun::completed(std::int64_t now, const transport::Completion& done) {
   const bool moves = fails_over_ && may_move(runner_.message(from, message).stream);
   if (moves && done.kind != Kind::received) {
     hosts_of(domain).failover.succeeded(parts_[from][number].pair);
-    forget_part(from, number);
+    parts_[from].arrived(number);
   }
   if (done.kind == Kind::sent) return runner_.sent(now, from, message);
-  if (done.kind == Kind::read_done) return answered(now, from, message, done);
+  if (done.kind == Kind::read_done) return has_read(now, from, message, done);
   const std::uint32_t to = runner_.message(from, message).destination;
   const std::uint32_t target = domain_of(to);
   if (fails_over_) {
@@ -187,19 +177,8 @@ void PacketRun::completed(std::int64_t now, const transport::Completion& done) {
 
 // ---- what a NIC has to do
 
-PacketRun::Backlog& PacketRun::backlog_of(Hosts& hosts, const NicPair& pair) {
-  const std::uint64_t key = std::uint64_t{pair.source} << 32 | pair.destination;
-  std::uint32_t index = hosts.backlog_index.find(key);
-  if (index == FlatMap::kNone) {
-    index = static_cast<std::uint32_t>(hosts.backlogs.size());
-    hosts.backlog_index.insert(key, index);
-    hosts.backlogs.emplace_back();
-  }
-  return hosts.backlogs[index];
-}
-
 bool PacketRun::has_room(Hosts& hosts, const NicPair& pair) {
-  Backlog& backlog = backlog_of(hosts, pair);
+  Backlog& backlog = hosts.backlogs[pair];
   if (backlog.bytes < kMostPosted) return true;
   if (backlog.most == 0) {
     const Layout& layout = engine_.layout();
@@ -220,7 +199,7 @@ bool PacketRun::post_ready(std::int64_t now, Hosts& hosts, std::uint32_t slot) {
     room = has_room(hosts, each.pair);
     if (!room) break;
     const std::uint64_t size = std::min(each.part, each.bytes - posted);
-    backlog_of(hosts, each.pair).bytes += size;
+    hosts.backlogs[each.pair].bytes += size;
     post(now, each.pair, each.from, each.message, size, each.queue);
     posted += size;
   }
@@ -233,9 +212,9 @@ bool PacketRun::post_ready(std::int64_t now, Hosts& hosts, std::uint32_t slot) {
 void PacketRun::hand_over(std::int64_t now, Hosts& hosts, std::uint32_t slot) {
   const Crossing& each = hosts.crossings[slot];
   if (each.waits) return;
-  if (backlog_of(hosts, each.pair).first == kNone && post_ready(now, hosts, slot)) return;
+  if (hosts.backlogs[each.pair].first == kNone && post_ready(now, hosts, slot)) return;
   Crossing& waiting = hosts.crossings[slot];
-  Backlog& backlog = backlog_of(hosts, waiting.pair);
+  Backlog& backlog = hosts.backlogs[waiting.pair];
   waiting.waits = true;
   waiting.next = kNone;
   (backlog.last == kNone ? backlog.first : hosts.crossings[backlog.last].next) = slot;
@@ -247,34 +226,20 @@ void PacketRun::settle(std::int64_t now, std::uint32_t from, std::uint32_t strea
                        std::uint64_t bytes) {
   if (is_read(stream)) return;
   Hosts& hosts = hosts_of(domain_of(from));
-  backlog_of(hosts, home).bytes -= bytes;
+  hosts.backlogs[home].bytes -= bytes;
   while (true) {
-    const std::uint32_t slot = backlog_of(hosts, home).first;
+    const std::uint32_t slot = hosts.backlogs[home].first;
     if (slot == kNone || !has_room(hosts, home)) return;
     if (!post_ready(now, hosts, slot)) return;
     hosts.crossings[slot].waits = false;
     const std::uint32_t next = hosts.crossings[slot].next;
-    Backlog& backlog = backlog_of(hosts, home);  // to post may begin others, and move this one
+    Backlog& backlog = hosts.backlogs[home];  // to post may begin others, and move this one
     backlog.first = next;
     if (next == kNone) backlog.last = kNone;
   }
 }
 
 // ---- parts that do not get through
-
-std::uint32_t PacketRun::number_part(std::uint32_t from, const Part& part) {
-  std::deque<std::uint32_t>& idle = idle_parts_[from];
-  if (idle.size() < kIdleParts) return parts_[from].add(part);
-  const std::uint32_t number = idle.front();
-  idle.pop_front();
-  parts_[from][number] = part;
-  return number;
-}
-
-// Of what failed once, a copy may still come.
-void PacketRun::forget_part(std::uint32_t from, std::uint32_t number) {
-  if (parts_[from][number].since == Part::kNotFailed) idle_parts_[from].push_back(number);
-}
 
 // Shows as a flow without an end.
 void PacketRun::give_up(std::int64_t now, std::uint32_t endpoint) {
@@ -320,7 +285,7 @@ bool PacketRun::move(std::int64_t now, std::uint32_t from, std::uint32_t number)
 void PacketRun::try_again(std::int64_t now, Hosts& hosts, std::uint32_t from, std::uint32_t number) {
   const Part& each = parts_[from][number];
   if (!is_read(runner_.message(from, each.message).stream)) return launch(now, from, number);
-  ask(now, hosts, {each.pair, from, each.message, each.bytes, number});
+  read(now, hosts, {each.pair, from, each.message, each.bytes, number});
 }
 
 void PacketRun::failed(std::int64_t now, std::uint32_t from, std::uint32_t number) {
@@ -329,7 +294,7 @@ void PacketRun::failed(std::int64_t now, std::uint32_t from, std::uint32_t numbe
   if (each.since == Part::kNotFailed) each.since = now;
   Hosts& hosts = hosts_of(domain_of(from));
   hosts.failover.failed(now, each.pair);
-  if (is_read(runner_.message(from, each.message).stream)) ask_next(now, hosts, each.pair);
+  if (is_read(runner_.message(from, each.message).stream)) read_next(now, hosts, each.pair);
   if (now - each.since >= config.give_up) return give_up_part(now, from, number);
   if (move(now, from, number)) {
     hosts.failures.note_moved(now);
@@ -355,20 +320,9 @@ schedule::Failures PacketRun::take_failures() {
 
 // ---- reads
 
-PacketRun::Questions& PacketRun::questions_of(Hosts& hosts, const NicPair& pair) {
-  const std::uint64_t key = std::uint64_t{pair.source} << 32 | pair.destination;
-  std::uint32_t index = hosts.question_index.find(key);
-  if (index == FlatMap::kNone) {
-    index = static_cast<std::uint32_t>(hosts.questions.size());
-    hosts.question_index.insert(key, index);
-    hosts.questions.emplace_back();
-  }
-  return hosts.questions[index];
-}
-
-// The latencies inside both servers stand before the question: when it is asked does not change how long it takes.
-void PacketRun::ask(std::int64_t now, Hosts& hosts, const Question& each) {
-  Questions& line = questions_of(hosts, each.pair);
+// The latencies inside both servers stand before the request: when it is sent does not change how long it takes.
+void PacketRun::read(std::int64_t now, Hosts& hosts, const Read& each) {
+  Reads& line = hosts.reads[each.pair];
   if (line.open >= engine_.config().stack.srd.reads) {
     line.waiting.push_back(each);
     return;
@@ -389,50 +343,50 @@ void PacketRun::ask(std::int64_t now, Hosts& hosts, const Question& each) {
   launch(at, each.from, each.part);
 }
 
-// The first part of what is to be read, with a number where parts may move; the question keeps the others.
-PacketRun::Question PacketRun::take_part(Question& question) {
-  Question part = question;
+// The first part of what is to be read, with a number where parts may move; the whole keeps the others.
+PacketRun::Read PacketRun::take_part(Read& whole) {
+  Read part = whole;
   part.rest = 0;
   if (fails_over_ && part.part == kNew)
-    part.part = number_part(part.from, {static_cast<std::uint32_t>(part.bytes), 0, Part::kNotFailed, part.pair,
-                                        part.pair, part.message, 0});
-  question.bytes = std::min(question.bytes, question.rest);
-  question.rest -= question.bytes;
+    part.part = parts_[part.from].add(
+        {static_cast<std::uint32_t>(part.bytes), 0, Part::kNotFailed, part.pair, part.pair, part.message, 0});
+  whole.bytes = std::min(whole.bytes, whole.rest);
+  whole.rest -= whole.bytes;
   return part;
 }
 
 // As far as the transport takes them; what waits is one entry, however long it is.
-void PacketRun::ask_in_parts(std::int64_t now, Hosts& hosts, Question question) {
+void PacketRun::read_in_parts(std::int64_t now, Hosts& hosts, Read whole) {
   for (bool more = true; more;) {
-    Questions& line = questions_of(hosts, question.pair);
-    if (line.open >= engine_.config().stack.srd.reads) return line.waiting.push_back(question);
-    more = question.rest > 0;
-    ask(now, hosts, take_part(question));
+    Reads& line = hosts.reads[whole.pair];
+    if (line.open >= engine_.config().stack.srd.reads) return line.waiting.push_back(whole);
+    more = whole.rest > 0;
+    read(now, hosts, take_part(whole));
   }
 }
 
-// One was answered, or failed. Those that wait for NICs that do not get through are asked for by others.
-void PacketRun::ask_next(std::int64_t now, Hosts& hosts, const NicPair& pair) {
-  --questions_of(hosts, pair).open;
-  for (bool asked = false; !asked;) {
-    Questions& line = questions_of(hosts, pair);  // to move one may begin other lines, and move this one
+// One was answered, or failed. Those that wait for NICs that do not get through go by others.
+void PacketRun::read_next(std::int64_t now, Hosts& hosts, const NicPair& pair) {
+  --hosts.reads[pair].open;
+  for (bool found = false; !found;) {
+    Reads& line = hosts.reads[pair];  // to move one may begin other lines, and move this one
     if (line.waiting.empty()) return;
     const bool last = line.waiting.front().rest == 0;
-    const Question next = take_part(line.waiting.front());
+    const Read next = take_part(line.waiting.front());
     if (last) line.waiting.pop_front();
     const bool avoided = next.part != kNew && hosts.failover.avoids(now, pair);
     if (avoided && move(now, next.from, next.part)) continue;
-    ask(now, hosts, next);
-    asked = true;
+    read(now, hosts, next);
+    found = true;
   }
 }
 
-void PacketRun::answered(std::int64_t now, std::uint32_t from, std::uint32_t message,
+void PacketRun::has_read(std::int64_t now, std::uint32_t from, std::uint32_t message,
                          const transport::Completion& done) {
   const std::uint32_t domain = domain_of(from);
   Hosts& hosts = hosts_of(domain);
   if (fails_over_) hosts.failures.delivered.add(now, done.bytes);
-  ask_next(now, hosts, {done.endpoint, done.peer});
+  read_next(now, hosts, {done.endpoint, done.peer});
   if (model_hosts_)
     return cross(now, domain, hosts.routes.find(nic(done.endpoint), part(from)),
                  {Crossing::Kind::inside, from, from, message, {}, done.bytes, 0, 0, kNew, 0, {}});
@@ -563,9 +517,10 @@ schedule::RunResult PacketRun::run(const LanesOf& counted) {
   result.unfinished = all_that_count ? 0 : runner_.unfinished();
   const std::int64_t last = runner_.last();
   result.flows = runner_.take_flows();
+  UnloadedTimes unloaded(engine_, model_hosts_ ? &hosts_[0]->routes : nullptr);
   for (schedule::FlowRecord& flow : result.flows) {
     flow.unanswered = is_raw(flow.stream);
-    flow.unloaded = unloaded(flow);
+    flow.unloaded = unloaded.of(flow);
   }
   for (std::uint32_t i = 0; i < engine_.config().streams.size(); ++i) {
     const transport::Counters counters = engine_.counters(engine_.config().streams[i], engine_.config().lane_of(i));

@@ -10,9 +10,6 @@
 //
 // Stripes of one connection cross one behind another: a queue pair, a stream of bytes keeps the order of its messages.
 //
-// A part is 1/16 of the stripe, at least eight packets and at most 64 KiB: so small that waiting for it
-// hardly shows, so large that it costs little beside its packets and needs no acknowledgements of its own.
-//
 // A server is often faster than its NIC. What is ready and has no room there waits as a number of bytes, not as parts:
 // a message of any length costs what its transport is busy with.
 //
@@ -28,7 +25,6 @@
 #include <span>
 #include <vector>
 
-#include "base/flat_map.hpp"
 #include "schedule/result.hpp"
 #include "schedule/schedule.hpp"
 #include "sim/host/failover.hpp"
@@ -36,6 +32,7 @@
 #include "sim/host/host_route.hpp"
 #include "sim/host/stripes.hpp"
 #include "sim/packet/packet_sim.hpp"
+#include "sim/packet/parts.hpp"
 #include "sim/run/runner.hpp"
 
 namespace weft::sim {
@@ -82,7 +79,8 @@ class PacketRun final : public Network, public Client {
     bool waits = false;          // out
   };
   // What the transport of a NIC has to do towards another, and the stripes that wait for room, first come first served.
-  // Parts that go by other NICs in the end count as well: else a stripe whose NIC is dead would move as a whole, at once.
+  // Parts that go by other NICs in the end count as well: else a stripe whose NIC is dead would move as a whole, at
+  // once.
   struct Backlog {
     std::uint64_t bytes = 0;  // posted, and not known to be there
     std::uint64_t most = 0;   // 0: not known yet
@@ -93,7 +91,7 @@ class PacketRun final : public Network, public Client {
   // connections for each.
   using Connection = std::array<std::uint32_t, 5>;
   // Reads of one NIC from another: the transport takes so many at a time, the others wait.
-  struct Question {
+  struct Read {
     NicPair pair;
     std::uint32_t from;
     std::uint32_t message;
@@ -101,9 +99,9 @@ class PacketRun final : public Network, public Client {
     std::uint32_t part;      // where parts may move; kNew: they do not, or it has no number yet
     std::uint64_t rest = 0;  // bytes behind it, in parts like it that nobody has asked for
   };
-  struct Questions {
+  struct Reads {
     std::uint32_t open = 0;
-    std::deque<Question> waiting;
+    std::deque<Read> waiting;
   };
   // What belongs to the hosts of one shard, and is touched by its thread only.
   struct Hosts {
@@ -117,10 +115,8 @@ class PacketRun final : public Network, public Client {
     std::vector<NicPair> pairs;
     std::map<Connection, HostLinks::TransferId> last_out;  // of connections with something on its way to their NIC
     std::map<std::array<std::uint32_t, 3>, std::uint32_t> turns;  // by pair of NICs and stream: messages so far
-    FlatMap backlog_index;                                        // by pair of NICs
-    std::vector<Backlog> backlogs;
-    FlatMap question_index;  // by pair of NICs
-    std::vector<Questions> questions;
+    ByNicPair<Backlog> backlogs;
+    ByNicPair<Reads> reads;
     Failover failover;
     schedule::Failures failures;               // those of these hosts
     std::int64_t gave_up = schedule::kNotYet;  // when a transport did so last
@@ -131,28 +127,23 @@ class PacketRun final : public Network, public Client {
   std::uint32_t domain_of(std::uint32_t rank) const { return domain_of_[rank]; }
   std::uint32_t host_of(std::uint32_t rank) const { return engine_.layout().switches() + domain_of_[rank]; }
   Hosts& hosts_of(std::uint32_t domain) { return *hosts_[engine_.shard_of(engine_.layout().switches() + domain)]; }
-  std::uint32_t part_size(std::uint64_t bytes, std::uint64_t payload) const;
   void cross(std::int64_t now, std::uint32_t domain, const HostRoute* route, const Crossing& crossing);
   bool keeps_order(const Crossing& crossing);
   Connection connection_of(const Crossing& crossing);
   void moved(std::int64_t now, Hosts& hosts, const HostLinks::Ready& ready);
   std::uint32_t keep(Hosts& hosts, const Crossing& crossing);
-  Backlog& backlog_of(Hosts& hosts, const NicPair& pair);
   bool has_room(Hosts& hosts, const NicPair& pair);
   void hand_over(std::int64_t now, Hosts& hosts, std::uint32_t slot);
   bool post_ready(std::int64_t now, Hosts& hosts, std::uint32_t slot);
   void settle(std::int64_t now, std::uint32_t from, std::uint32_t stream, const NicPair& home, std::uint64_t bytes);
-  std::uint32_t number_part(std::uint32_t from, const Part& part);
-  void forget_part(std::uint32_t from, std::uint32_t number);
   void post(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint64_t bytes,
             std::uint32_t queue);
   std::uint32_t next_queue(Hosts& hosts, const NicPair& pair, std::uint32_t stream);
-  void ask(std::int64_t now, Hosts& hosts, const Question& question);
-  void ask_in_parts(std::int64_t now, Hosts& hosts, Question question);
-  Question take_part(Question& question);
-  void answered(std::int64_t now, std::uint32_t from, std::uint32_t message, const transport::Completion& done);
-  void ask_next(std::int64_t now, Hosts& hosts, const NicPair& pair);
-  Questions& questions_of(Hosts& hosts, const NicPair& pair);
+  void read(std::int64_t now, Hosts& hosts, const Read& part);
+  void read_in_parts(std::int64_t now, Hosts& hosts, Read whole);
+  Read take_part(Read& whole);
+  void has_read(std::int64_t now, std::uint32_t from, std::uint32_t message, const transport::Completion& done);
+  void read_next(std::int64_t now, Hosts& hosts, const NicPair& pair);
   void launch(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint32_t named,
               std::uint64_t bytes, std::uint32_t queue);
   void launch(std::int64_t now, std::uint32_t from, std::uint32_t part);
@@ -165,22 +156,6 @@ class PacketRun final : public Network, public Client {
   schedule::Failures take_failures();
   void arm(Hosts& hosts, std::uint32_t domain);
   std::uint32_t name(std::uint32_t rank, std::uint32_t message) const;
-  // What a flow takes alone (packet_run_alone.cpp).
-  struct PathOut {  // of a stripe, to its NIC
-    Duration latency;
-    Bandwidth rate;  // that it has; 0: it takes no time
-    bool rests = false;
-    std::uint64_t bytes = 0;  // at least, of each stripe
-  };
-  PathOut path_out(Hosts& hosts, std::uint32_t from, std::uint64_t bytes, std::uint64_t stripes);
-  std::int64_t unloaded(const schedule::FlowRecord& flow);
-  PacketSim::Cut cut_of(const schedule::FlowRecord& flow, std::uint64_t bytes, std::span<const NicPair> stripes) const;
-  std::int64_t unloaded_send(const schedule::FlowRecord& flow, const Flow& stripe, const PacketSim::Cut& cut,
-                             const PathOut& out);
-  std::int64_t unloaded_read(const schedule::FlowRecord& flow, const Flow& stripe, const PacketSim::Cut& cut,
-                             const PathOut& out);
-  std::int64_t sooner(const schedule::FlowRecord& flow, std::int64_t alone, const Flow& stripe,
-                      const PacketSim::Cut& cut) const;
   bool is_raw(std::uint32_t stream) const { return engine_.config().protocol_of(stream) == transport::Protocol::raw; }
   bool is_read(std::uint32_t stream) const { return engine_.config().verb_of(stream) == transport::Op::read; }
   bool may_move(std::uint32_t stream) const { return fails_over_ && !is_raw(stream); }
@@ -192,14 +167,13 @@ class PacketRun final : public Network, public Client {
   bool model_hosts_;
   Runner runner_;
   std::uint32_t ranks_;
-  std::uint32_t message_bits_ = 32;                    // of a tag; above them: which GPU of its domain
-  std::vector<std::uint32_t> domain_of_;               // by rank
-  std::vector<std::uint32_t> first_rank_;              // by domain
-  std::vector<std::int64_t> armed_;                    // by domain: when its links are looked at next
-  std::vector<std::unique_ptr<Hosts>> hosts_;          // by shard
-  bool fails_over_ = false;                            // parts are numbered, and some may move
-  std::vector<SentLog<Part>> parts_;                   // by rank
-  std::vector<std::deque<std::uint32_t>> idle_parts_;  // by rank: numbers that may be used again
+  std::uint32_t message_bits_ = 32;            // of a tag; above them: which GPU of its domain
+  std::vector<std::uint32_t> domain_of_;       // by rank
+  std::vector<std::uint32_t> first_rank_;      // by domain
+  std::vector<std::int64_t> armed_;            // by domain: when its links are looked at next
+  std::vector<std::unique_ptr<Hosts>> hosts_;  // by shard
+  bool fails_over_ = false;                    // parts are numbered, and some may move
+  std::vector<NumberedParts> parts_;           // by rank
 };
 
 }  // namespace weft::sim

@@ -1,6 +1,7 @@
 #include "sim/run/lane_sim.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "base/digest.hpp"
 #include "base/hash.hpp"
@@ -221,6 +222,7 @@ class LaneSim {
         open.time = send(lane, each);
         break;
       case Instruction::Kind::compute:
+        if (each.peer != 0) throw std::logic_error("lanes by their own clocks share no processor");
         open.time += each.time;
         break;
       default:
@@ -250,7 +252,8 @@ class LaneSim {
       sent = comes + cost.acknowledgement.count();
     }
     const std::int64_t least = itself ? 0 : (each.least + 999) / 1000 * 1000;
-    const std::int64_t there = std::max(comes + each.lag, lane.busy + least);
+    // Where nothing is shared a message may be there before its lane is free again: then its lag is less than nothing.
+    const std::int64_t there = least > 0 ? std::max(comes + each.lag, lane.busy + least) : comes + each.lag;
     last_ = std::max({last_, there, sent});
     if (each.tag != schedule::kOneSided) deliver(there, streams_[streams_.find(lane.rank, each.peer, each.tag)]);
     if (!itself) count(lane, each, start, there, sent);

@@ -1,9 +1,9 @@
 #pragma once
 // The message executor for schedules whose lanes have nothing to do with each other but the messages they exchange:
 // what comes from one rank under one tag is sent by one lane at a time, taken by one lane, and never overtaken.
-// Collectives are such. Then no event queue is needed: a lane runs by its own clock for as long as what it waits for is
-// there, and a message is a number, its time of arrival, kept until it is asked for. A message costs some tens of
-// nanoseconds.
+// Collectives are such; computations on a processor of their rank, which wait for other lanes', are not. Then no event
+// queue is needed: a lane runs by its own clock for as long as what it waits for is there, and a message is a number,
+// its time of arrival, kept until it is asked for. A message costs some tens of nanoseconds.
 //
 // To the picosecond it says what message_sim.hpp says. Collectives have all that a message costs in its send
 // (schedule.hpp): its bytes occupy the lane, and its latency is a lag.

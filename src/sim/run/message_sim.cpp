@@ -29,8 +29,9 @@ class MessageSim final : public Network {
 
  private:
   bool start();
-  TransferCost cost_of(std::uint32_t from, std::uint32_t to) const {
-    return config_.transfer ? config_.transfer(from, to) : TransferCost{};
+  TransferCost cost_of(std::uint32_t from, std::uint32_t to, std::uint64_t tag) const {
+    if (!config_.transfer || (config_.costs_itself && config_.costs_itself(tag))) return {};
+    return config_.transfer(from, to);
   }
 
   const MessageConfig& config_;
@@ -40,7 +41,7 @@ class MessageSim final : public Network {
 
 std::uint32_t MessageSim::send(std::int64_t now, const Transfer& transfer) {
   const auto& [from, to, bytes, message, leaves, enters, handed] = transfer;
-  const TransferCost cost = cost_of(from, to);
+  const TransferCost cost = cost_of(from, to, runner_.message(from, message).tag);
   const std::int64_t there = now + cost.until_there(bytes).count();
   events_.add({.time = there, .source = from, .rank = to, .what = message, .bytes = bytes, .kind = Kind::received});
   events_.add({.time = there + cost.acknowledgement.count(),
@@ -82,7 +83,7 @@ schedule::RunResult MessageSim::run() {
   result.unfinished = runner_.unfinished();
   result.flows = runner_.take_flows();
   for (schedule::FlowRecord& flow : result.flows) {
-    const TransferCost cost = cost_of(flow.source, flow.destination);
+    const TransferCost cost = cost_of(flow.source, flow.destination, flow.tag);
     flow.unloaded = (cost.until_there(flow.bytes) + cost.acknowledgement).count();
   }
   return result;

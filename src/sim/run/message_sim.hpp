@@ -31,7 +31,9 @@ using LocalCosts = std::function<Duration(std::uint32_t rank, schedule::Instruct
 struct MessageConfig {
   std::uint64_t seed = 1;       // noted in the result; nothing is drawn
   TransferCosts transfer = {};  // between two ranks; empty: no time but what sends say
-  LocalCosts local = {};        // empty: takes no time
+  // Messages of which their sends say all that they cost, by tag; empty: there are none where `transfer` is given.
+  std::function<bool(std::uint64_t tag)> costs_itself = {};
+  LocalCosts local = {};  // empty: takes no time
   // Asked now and then; false stops the run, and the result is partial.
   std::function<bool(std::int64_t now, std::uint64_t events, std::uint64_t delivered_bytes)> keep_going = {};
   schedule::Horizon horizon = {};  // it is asked there in any case

@@ -133,13 +133,22 @@ void Runner::begin(std::int64_t now, std::uint32_t rank, std::uint32_t number, c
       unfinished = !desk(rank).mailbox.post(each.peer, each.tag, context);
       break;
     case Instruction::Kind::compute:
-      network_.wake(now + each.time, rank, context);
+      network_.wake(computed(now, rank, each), rank, context);
       break;
     default:
       network_.local(now, rank, each.kind, each.bytes, context);
       break;
   }
   if (unfinished) lane.outstanding |= bit(slot);
+}
+
+// When a computation that begins now, or when its processor is free, will be over.
+std::int64_t Runner::computed(std::int64_t now, std::uint32_t rank, const Instruction& each) {
+  if (each.peer == 0) return now + each.time;
+  std::vector<std::int64_t>& busy = desk(rank).busy;
+  if (busy.size() < each.peer) busy.resize(each.peer);
+  std::int64_t& until = busy[each.peer - 1];
+  return until = std::max(now, until) + each.time;
 }
 
 void Runner::send(std::int64_t now, std::int64_t leaves, std::uint32_t rank, const Instruction& each,

@@ -102,6 +102,7 @@ class Runner {
   struct Desk {
     Mailbox mailbox;
     std::unique_ptr<Delayed> delayed;
+    std::vector<std::int64_t> busy;  // by processor: until when it computes
   };
   static constexpr std::uint32_t kAlarm = schedule::kMostOutstanding;  // stands for a slot: the lane's `at`
   static constexpr std::uint32_t kNobody = Mailbox::kNobody;
@@ -112,6 +113,7 @@ class Runner {
   void sleep(std::int64_t until, std::uint32_t rank, std::uint32_t number);
   void advance(std::int64_t now, std::uint32_t rank, std::uint32_t number);
   void begin(std::int64_t now, std::uint32_t rank, std::uint32_t number, const schedule::Instruction& each);
+  std::int64_t computed(std::int64_t now, std::uint32_t rank, const schedule::Instruction& each);
   void send(std::int64_t now, std::int64_t leaves, std::uint32_t rank, const schedule::Instruction& each,
             std::uint32_t context);
   void delay(std::int64_t until, std::uint32_t rank, std::uint32_t what, const Transfer& transfer);

@@ -23,7 +23,7 @@ struct SrdConfig {
 
   // ---- paths
   std::uint32_t paths = 64;     // at most 64, as EFA's SRD (Shalev et al., IEEE Micro 2020); fewer find fewer spines
-  std::uint32_t burst = 1;      // packets per choice of path, 1 to 16: 1 balances best, more makes trains for GSO
+  std::uint32_t burst = 1;      // packets per choice of path, 1 to 64: 1 balances best, more makes trains for GSO
   std::uint32_t entropies = 0;  // numbers of paths stay below it, as where each is a port; 0: below 65,536
   // Trimmed packets in a row after which a path is left for another entropy; so is one as slow as that, which is
   // half as long again as the mean over all paths with 1, 80 % more with 3 and 130 % with 6.

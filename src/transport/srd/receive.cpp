@@ -104,7 +104,7 @@ Placement Srd::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fla
     if (due) owe(index, 0);
     if (!gap) receiver.hurry = false;
   };
-  if (ahead < kOpen && receiver.far == kNone) {
+  if (ahead < kOpen && receiver.far == kNone) [[likely]] {
     take(receiver.arrived, receiver.marked, kOpen);
   } else {
     if (ahead < kFarOpen && receiver.far == kNone) go_far(receiver);

@@ -191,7 +191,7 @@ std::uint32_t Srd::lag_of(std::uint32_t late, std::uint32_t mean) {
 
 void Srd::judge(Sender& sender, std::uint32_t path, bool marked, std::uint32_t rtt) {
   const std::uint32_t mean = mean_of(sender);
-  if (!sender.drops) {
+  if (!sender.drops) [[likely]] {
     sender.mean_rtt += rtt - mean;
   } else {
     // A slow link's queue, of which the last packets come when all others have long been there, is no measure for all.
@@ -264,9 +264,7 @@ std::uint32_t Srd::choose_path(Sender& sender, bool resend, std::uint32_t avoid)
     sender.trying |= bit;
     at = look;
   }
-  // What goes together on one path is at most an eighth of what is in flight: more would be a queue of its own.
-  const std::uint32_t burst = config_.burst > 1 ? std::clamp(sender.allowed / 8, 1u, config_.burst) : 1;
-  sender.burst_left = static_cast<std::uint8_t>(at == kNoPath ? burst - 1 : 0);
+  sender.burst_left = static_cast<std::uint8_t>(config_.burst > 1 && at == kNoPath ? train_of(sender) - 1 : 0);
   if (at == kNoPath) {
     // What is sent last must not arrive last by far.
     const std::uint32_t left = resend ? kMostPackets : sender.end - sender.next;
@@ -357,13 +355,20 @@ void Srd::narrow(Sender& sender) {
 
 // ---- sending
 
+// Out of the way of those that send no trains.
+[[gnu::noinline]] bool Srd::has_room_for_whole(const Sender& sender, std::uint32_t limit) const {
+  if (sender.burst_left > 0 || sender.flying == 0) return true;
+  return limit - sender.flying >= std::min({train_of(sender), sender.end - sender.next, limit});
+}
+
 void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& out) {
   std::uint32_t sequence = 0;
   std::uint32_t index = sender.sending;
   std::uint32_t avoid = kNoPath;
   const bool resend = sender.lost > 0;
   const std::uint32_t open = sender.next - sender.una;
-  if (!resend && (open == kWindow || open == kOpen) && open > slots_of(sender).mask) widen(sender);
+  if (!resend && open >= kWindow && open > slots_of(sender).mask) [[unlikely]]
+    widen(sender);
   const Slots slots = slots_of(sender);
   out.flags = 0;
   if (resend) {
@@ -391,7 +396,8 @@ void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& 
   // those to others. With a half, who serves eight peers over short ways fell silent between answers: all-to-alls took
   // up to 12 % longer, and what had only not been answered was sent again.
   const std::uint32_t limit = std::min(sender.allowed, share);
-  if (last || sender.flying >= limit || (limit < 2 * config_.ack_every && sequence % std::max(1u, limit / 3) == 0))
+  if (last || sender.flying >= limit || (limit < 2 * config_.ack_every && sequence % std::max(1u, limit / 3) == 0) ||
+      (config_.burst > 1 && sender.burst_left == 0 && !has_room_for_train(sender, std::max(limit, sender.flying))))
     out.flags |= kAckNow;
   std::uint32_t bytes = sender.payload;
   if (last) {

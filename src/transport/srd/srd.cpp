@@ -18,7 +18,7 @@ Srd::Srd(const SrdConfig& config) : config_(config) {
   longest_flight_ = kLongestFlight << (time_shift_ - kTimeShift);
   config_.payload = std::max(1u, config_.payload);
   config_.paths = std::clamp(config_.paths, 1u, kMaxPaths);
-  config_.burst = std::clamp(config_.burst, 1u, 16u);
+  config_.burst = std::clamp(config_.burst, 1u, 64u);
   config_.entropies = std::min(config_.entropies, 0x10000u);
   if (config_.entropies > 0) config_.paths = std::min(config_.paths, config_.entropies);
   config_.ack_every = std::clamp(config_.ack_every, 1u, 64u);  // the acknowledgement's bitmap
@@ -110,7 +110,10 @@ bool Srd::set_payload(std::uint32_t endpoint, std::uint32_t peer, std::uint32_t 
   const std::uint32_t sender = senders_.find(endpoint, peer);
   if (receiver.messages != kNone || (sender != kNone && !idle(senders_[sender]))) return false;
   receiver.payload = std::max(1u, bytes);
-  if (sender != kNone) senders_[sender].payload = receiver.payload;
+  if (sender != kNone) {
+    senders_[sender].payload = receiver.payload;
+    senders_[sender].most = full_window_of(senders_[sender]);
+  }
   return true;
 }
 
@@ -184,7 +187,7 @@ bool Srd::poll(Instant now, std::uint32_t endpoint, Transmit& out) {
   if (const std::uint32_t only = turns_.only(state->active); only != kNone && state->working <= 1) {
     Sender& sender = senders_[only];
     if (turns_.wake(only) > now && sender.burst_left == 0) return false;
-    if (now < sender.deadline && now >= sender.paced_until && can_send(sender, kFarOpen)) {
+    if (now < sender.deadline && now >= sender.paced_until && can_send(sender, kFarOpen)) [[likely]] {
       fill_data(now, sender, kFarOpen, out);
       return true;
     }
@@ -225,8 +228,12 @@ Instant Srd::next_wake(std::uint32_t endpoint) const {
 [[gnu::noinline]] void Srd::wait(std::uint32_t index, std::uint32_t share) {
   const Sender& sender = senders_[index];
   Wanted wanted;
-  if (sender.flying >= share && can_send(sender, kFarOpen))
-    wanted = {static_cast<std::uint16_t>(sender.flying), static_cast<std::uint16_t>(sender.allowed - sender.flying)};
+  // With so many in flight none fits any more; where trains are sent, no whole one.
+  const bool one = config_.burst == 1 || sender.lost > 0 || sender.burst_left > 0 || sender.flying == 0;
+  const std::uint32_t more = one ? 1 : std::min({train_of(sender), sender.end - sender.next, sender.allowed});
+  const std::uint32_t full = sender.flying + more - 1;
+  if (full >= share && can_send(sender, kFarOpen))
+    wanted = {static_cast<std::uint16_t>(full), static_cast<std::uint16_t>(sender.allowed - full)};
   turns_.wait(index, wake_of(sender, share), wanted);
 }
 
@@ -307,7 +314,7 @@ void Srd::begin_stream(Sender& sender) {
   sender.flying = sender.lost = sender.responses = 0;
   sender.first_message = sender.last_message = sender.sending = kNone;
   sender.window = first_window_;
-  sender.most = full_window_;
+  sender.most = full_window_of(sender);
   sender.drops = sender.starting = config_.drops;
   sender.epoch_lost = 0;
   sender.epoch_acked = sender.epoch_rtt = sender.epoch_samples = 0;

@@ -131,8 +131,10 @@ class Srd {
   static constexpr std::uint32_t kFarOpen = 16384;   // where windows may be of kMostFarWindow
   static constexpr std::uint32_t kMostOnPath = 255;  // packets in flight
   static constexpr std::uint32_t kMaxPaths = 64;
-  static constexpr std::uint32_t kFixed = 256;  // fixed point of windows
-  static constexpr std::uint32_t kMeanOf = 64;  // packets that a mean round-trip time is taken over
+  static constexpr std::uint32_t kLongestTrain = 65507;  // bytes: what goes down to the kernel as one
+  static constexpr Instant kTrainTime = 32'000'000;      // ps that a host takes for one of them, with its checksums
+  static constexpr std::uint32_t kFixed = 256;           // fixed point of windows
+  static constexpr std::uint32_t kMeanOf = 64;           // packets that a mean round-trip time is taken over
   static constexpr std::uint32_t kStanding =
       4;  // packets whose time, at the rate reached, is the least that counts as a round trip
   static constexpr std::uint32_t kLeastShare = 4;                    // packets in flight, with however many peers
@@ -352,17 +354,29 @@ class Srd {
   }
   std::uint32_t enough_of_all() const { return full_window_ / kFixed * 3 / 4; }
   bool can_send(const Sender& sender, std::uint32_t share) const {
-    return sender.flying < std::min(sender.allowed, share) && has_more(sender) &&
-           (sender.flying < kMostOnPath || has_path(sender));
+    const std::uint32_t limit = std::min(sender.allowed, share);
+    return sender.flying < limit && has_more(sender, limit) && (sender.flying < kMostOnPath || has_path(sender));
   }
+  // Packets that go together on one path: at most an eighth of what is in flight, for more would be a queue of its own.
+  std::uint32_t train_of(const Sender& sender) const {
+    if (config_.burst == 1) return 1;
+    const std::uint32_t longest = std::min(config_.burst, kLongestTrain / (sender.payload + config_.header));
+    return std::clamp(sender.allowed / 8, 1u, std::max(1u, longest));
+  }
+  // Whose window opens by a packet waits until a train fits: there is something in flight whose answer it will hear.
+  bool has_room_for_train(const Sender& sender, std::uint32_t limit) const {
+    return config_.burst == 1 || has_room_for_whole(sender, limit);
+  }
+  bool has_room_for_whole(const Sender& sender, std::uint32_t limit) const;
   // With less than that in flight, one of the proven paths, or of all, can take another.
   bool has_path(const Sender& sender) const {
     const auto proven = config_.paths - static_cast<std::uint32_t>(std::popcount(sender.unproven));
     return sender.flying < kMostOnPath * std::max(1u, proven);
   }
-  bool has_more(const Sender& sender) const {
+  bool has_more(const Sender& sender, std::uint32_t limit) const {
     const std::uint32_t open = sender.next - sender.una;
-    return sender.lost > 0 || (sender.next != sender.end && (open < kOpen || (open < kFarOpen && sender.drops)));
+    return sender.lost > 0 || (sender.next != sender.end && (open < kOpen || (open < kFarOpen && sender.drops)) &&
+                               has_room_for_train(sender, limit));
   }
   // Something has changed for one that may be waiting: it is asked when its turn comes.
   void ask_again(std::uint32_t index) {
@@ -404,10 +418,19 @@ class Srd {
   // Most queueing that is fine. Over many paths queues differ; where they do, none runs dry only if all are longer.
   std::uint32_t room_of(const Sender& sender) const {
     if (!sender.drops || config_.delay_target > 0) return target_;
-    return std::max(base_of(sender) * 4 / 5, std::min(4 * base_of(sender), sender.spread / kMeanOf * 3));
+    // Who sends trains cannot tell a shorter queue from what it took to hand one down.
+    const std::uint32_t train = config_.burst > 1 ? static_cast<std::uint32_t>(kTrainTime >> time_shift_) : 0;
+    return std::max({base_of(sender) * 4 / 5, std::min(4 * base_of(sender), sender.spread / kMeanOf * 3), train});
   }
   std::uint32_t least_room_of(const Sender& sender) const {
     return std::min(room_of(sender), std::max(base_of(sender) / 8, sender.spread / kMeanOf));
+  }
+  // What the driver said of the network is bytes: of shorter packets more are in flight. Not fewer of longer ones,
+  // whose host takes long to turn around.
+  std::uint32_t full_window_of(const Sender& sender) const {
+    if (!config_.drops || sender.payload >= config_.payload) return full_window_;
+    const std::uint64_t packets = std::uint64_t{full_window_} * config_.payload / sender.payload;
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(packets, kMostFarWindow * kFixed));
   }
   // Less than a packet in a round trip where many share a link; of an incast's window everybody has a part.
   static std::uint32_t least_window(const Sender& sender) {

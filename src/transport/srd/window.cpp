@@ -202,7 +202,7 @@ void Srd::change_fan_in(Instant now, Sender& sender, std::uint16_t fan_in) {
 Instant Srd::turn_of(const Sender& sender) const {
   Instant turn = sender.fan_in > 1 ? config_.packet_time * sender.payload / config_.payload * sender.fan_in : 0;
   if (!sender.drops) return turn;
-  turn = turn * full_window_ / sender.most;
+  turn = turn * full_window_of(sender) / sender.most;
   const std::uint32_t share = sender.window / sender.fan_in;
   if (share >= kFixed) return turn;
   turn = std::max(turn, (Instant{mean_of(sender)} * kFixed / std::max(1u, share)) << time_shift_);

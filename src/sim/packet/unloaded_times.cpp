@@ -1,14 +1,9 @@
-// What a flow takes when nothing else is on its way: what slowdown is measured against.
-//
-// Out of its server a stripe goes part by part (packet_run.hpp). Where the way to the NIC is faster than the NIC, the
-// NIC begins with the first part and never waits again; where it is slower, the NIC waits for each part, and sends
-// the last one when all is there. Data that rest on their way, and reads, are taken to cost their latency inside: what
-// that costs beyond shows as slowdown.
+#include "sim/packet/unloaded_times.hpp"
 
 #include <algorithm>
 
 #include "fabric/path_cost.hpp"
-#include "sim/packet/packet_run.hpp"
+#include "sim/packet/parts.hpp"
 
 namespace weft::sim {
 namespace {
@@ -21,14 +16,14 @@ bool is_sooner(const schedule::FlowRecord& flow, std::int64_t alone) {
 }  // namespace
 
 // Whether routes share a link is asked of stripes that leave together; each has its even share then.
-PacketRun::PathOut PacketRun::path_out(Hosts& hosts, std::uint32_t from, std::uint64_t bytes, std::uint64_t stripes) {
+UnloadedTimes::PathOut UnloadedTimes::path_out(std::uint32_t from, std::uint64_t bytes, std::uint64_t stripes) {
   PathOut path;
   path.bytes = bytes / stripes;
-  if (!model_hosts_) return path;
+  if (routes_ == nullptr) return path;
   std::vector<std::uint32_t> used;
   std::size_t mine = 0;  // of them, those of the first stripe
   for (std::uint64_t i = 0; i < stripes; ++i) {
-    const HostRoute* route = hosts.routes.find(part(from), nic(hosts.pairs[i].source));
+    const HostRoute* route = routes_->find(routes_->part(from), nic(pairs_[i].source));
     if (route == nullptr) return {};
     used.insert(used.end(), route->links.begin(), route->links.end());
     if (i > 0) continue;
@@ -36,7 +31,7 @@ PacketRun::PathOut PacketRun::path_out(Hosts& hosts, std::uint32_t from, std::ui
     path.latency = route->latency;
     path.rests = route->legs > 1;
   }
-  const auto links = hosts.routes.links(domain_of(from));
+  const auto links = routes_->links(routes_->domain_of(routes_->part(from)));
   for (std::size_t i = 0; i < mine; ++i) {
     const Bandwidth share = links[used[i]].rate / std::count(used.begin(), used.end(), used[i]);
     if (path.rate.count() == 0 || share < path.rate) path.rate = share;
@@ -44,23 +39,28 @@ PacketRun::PathOut PacketRun::path_out(Hosts& hosts, std::uint32_t from, std::ui
   return path;
 }
 
-std::int64_t PacketRun::unloaded(const schedule::FlowRecord& flow) {
-  Hosts& hosts = *hosts_[0];
-  if (model_hosts_ && domain_of(flow.source) == domain_of(flow.destination)) {
-    if (std::max(flow.source, flow.destination) >= fabric_.cluster().gpus) return 0;  // a switch is nobody's way
-    const auto path = fabric_.path_inside(part(flow.source), part(flow.destination), 0);
-    return path ? fabric::path_cost(fabric_, *path).of(Bytes(static_cast<std::int64_t>(flow.bytes))).count() : 0;
+std::int64_t UnloadedTimes::of(const schedule::FlowRecord& flow) {
+  const fabric::Fabric& fabric = engine_.layout().fabric();
+  if (std::max(flow.source, flow.destination) >= fabric.cluster().gpus) return 0;  // a switch is nobody's way
+  if (routes_ != nullptr) {
+    const fabric::NodeId from = routes_->part(flow.source);
+    const fabric::NodeId to = routes_->part(flow.destination);
+    if (routes_->domain_of(from) == routes_->domain_of(to)) {
+      const auto path = fabric.path_inside(from, to, 0);
+      return path ? fabric::path_cost(fabric, *path).of(Bytes(static_cast<std::int64_t>(flow.bytes))).count() : 0;
+    }
   }
-  find_pairs(engine_.layout(), flow.source, flow.destination, hosts.pairs);
-  if (hosts.pairs.empty()) return 0;
+  find_pairs(engine_.layout(), flow.source, flow.destination, pairs_);
+  if (pairs_.empty()) return 0;
   const std::uint64_t payload = engine_.config().payload_of(flow.stream);
-  const std::uint64_t used = std::clamp<std::uint64_t>(flow.bytes / payload, 1, hosts.pairs.size());
-  const PathOut out = path_out(hosts, flow.source, flow.bytes, used);
-  const NicPair pair = hosts.pairs[0];
+  const std::uint64_t used = std::clamp<std::uint64_t>(flow.bytes / payload, 1, pairs_.size());
+  const PathOut out = path_out(flow.source, flow.bytes, used);
+  const NicPair pair = pairs_[0];
   const Flow stripe{pair.source, pair.destination, (flow.bytes + used - 1) / used, 0};
-  PacketSim::Cut cut = cut_of(flow, stripe.bytes, std::span(hosts.pairs).first(used));
+  PacketSim::Cut cut = cut_of(flow, stripe.bytes, std::span(pairs_).first(used));
   const auto alone = [&] {
-    return is_read(flow.stream) ? unloaded_read(flow, stripe, cut, out) : unloaded_send(flow, stripe, cut, out);
+    return engine_.config().verb_of(flow.stream) == transport::Op::read ? of_read(flow, stripe, cut, out)
+                                                                        : of_send(flow, stripe, cut, out);
   };
   const std::int64_t minimal = alone();
   cut.detours = engine_.layout().makes_detours() && is_sooner(flow, minimal);
@@ -68,8 +68,8 @@ std::int64_t PacketRun::unloaded(const schedule::FlowRecord& flow) {
 }
 
 // Stripes between the same two leaves share what is between those.
-PacketSim::Cut PacketRun::cut_of(const schedule::FlowRecord& flow, std::uint64_t bytes,
-                                 std::span<const NicPair> stripes) const {
+PacketSim::Cut UnloadedTimes::cut_of(const schedule::FlowRecord& flow, std::uint64_t bytes,
+                                     std::span<const NicPair> stripes) const {
   const SimConfig& config = engine_.config();
   const Layout& layout = engine_.layout();
   PacketSim::Cut cut{config.packet_of(flow.stream), config.header_of(flow.stream)};
@@ -88,8 +88,8 @@ PacketSim::Cut PacketRun::cut_of(const schedule::FlowRecord& flow, std::uint64_t
   return cut;
 }
 
-std::int64_t PacketRun::unloaded_send(const schedule::FlowRecord& flow, const Flow& stripe, const PacketSim::Cut& cut,
-                                      const PathOut& out) {
+std::int64_t UnloadedTimes::of_send(const schedule::FlowRecord& flow, const Flow& stripe, const PacketSim::Cut& cut,
+                                    const PathOut& out) {
   const auto by_wire = [&](std::uint64_t bytes) {
     const Flow sent{stripe.source, stripe.destination, bytes, 0};
     return flow.unanswered ? engine_.unloaded_arrival(sent, cut) : engine_.unloaded(sent, cut);
@@ -105,19 +105,19 @@ std::int64_t PacketRun::unloaded_send(const schedule::FlowRecord& flow, const Fl
   const std::int64_t path = by_wire(whole);
   if (path == 0) return 0;
   std::int64_t alone = ready(first) + path;
-  if (model_hosts_ && first < whole) {
+  if (routes_ != nullptr && first < whole) {
     const std::uint64_t last = (whole - 1) % first + 1;
     alone = std::max({alone, ready(whole - last) + by_wire(first + last), ready(whole) + by_wire(last)});
   }
   // An acknowledgement does not wait for the GPU to have the bytes.
-  if (flow.unanswered && model_hosts_)
-    if (const HostRoute* in = hosts_[0]->routes.find(nic(stripe.destination), part(flow.destination)))
+  if (flow.unanswered && routes_ != nullptr)
+    if (const HostRoute* in = routes_->find(nic(stripe.destination), routes_->part(flow.destination)))
       alone += in->latency.count();
   return sooner(flow, alone, stripe, cut);
 }
 
-std::int64_t PacketRun::unloaded_read(const schedule::FlowRecord& flow, const Flow& stripe, const PacketSim::Cut& cut,
-                                      const PathOut& out) {
+std::int64_t UnloadedTimes::of_read(const schedule::FlowRecord& flow, const Flow& stripe, const PacketSim::Cut& cut,
+                                    const PathOut& out) {
   const Flow back{stripe.destination, stripe.source, stripe.bytes, 0};
   const std::int64_t question = engine_.unloaded_arrival({stripe.source, stripe.destination, 0, 0}, cut);
   const std::int64_t answer = engine_.unloaded_arrival(back, cut);
@@ -126,19 +126,21 @@ std::int64_t PacketRun::unloaded_read(const schedule::FlowRecord& flow, const Fl
   const Layout& layout = engine_.layout();
   const std::int64_t heard =
       layout.link(layout.far(layout.port_of_endpoint(stripe.destination)).link).occupancy(cut.header);
-  const auto latency = [&](fabric::NodeId from, fabric::NodeId to) {
-    const HostRoute* route = model_hosts_ ? hosts_[0]->routes.find(from, to) : nullptr;
-    return route == nullptr ? 0 : route->latency.count();
+  std::int64_t inside = out.latency.count();
+  const auto add_latency = [&](fabric::NodeId from, fabric::NodeId to) {
+    if (const HostRoute* route = routes_->find(from, to)) inside += route->latency.count();
   };
-  const std::int64_t inside = out.latency.count() + latency(part(flow.destination), nic(stripe.destination)) +
-                              latency(nic(stripe.source), part(flow.source));
+  if (routes_ != nullptr) {
+    add_latency(routes_->part(flow.destination), nic(stripe.destination));
+    add_latency(nic(stripe.source), routes_->part(flow.source));
+  }
   return sooner(flow, inside + question + heard + answer, back, cut);
 }
 
 // What a flow would have taken alone, behind itself, or less where its last packet overtakes the others. Nobody knows
 // whether that one would have found another path: a flow that was sooner found one.
-std::int64_t PacketRun::sooner(const schedule::FlowRecord& flow, std::int64_t alone, const Flow& stripe,
-                               const PacketSim::Cut& cut) const {
+std::int64_t UnloadedTimes::sooner(const schedule::FlowRecord& flow, std::int64_t alone, const Flow& stripe,
+                                   const PacketSim::Cut& cut) const {
   if (!is_sooner(flow, alone)) return alone;
   const std::int64_t end = flow.unanswered ? flow.received : flow.sent;
   return std::max(end - flow.start, alone - engine_.overtaking(stripe, cut));

@@ -1,7 +1,8 @@
-#include "draw/utf8.hpp"
+#include "draw/escaping.hpp"
 
 #include <cstdint>
 
+#include "base/markup.hpp"
 #include "base/utf8.hpp"
 
 namespace weft::draw {
@@ -31,31 +32,7 @@ std::string clean_utf8(std::string_view text) {
   return out;
 }
 
-std::string xml_escaped(std::string_view text) {
-  std::string out;
-  for (const char c : clean_utf8(text)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
+std::string xml_escaped(std::string_view text) { return markup_escaped(clean_utf8(text)); }
 
 std::string dot_escaped(std::string_view text) {
   std::string out;

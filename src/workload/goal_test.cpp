@@ -1,0 +1,177 @@
+#include "workload/goal.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace weft::workload {
+namespace {
+
+struct Read {
+  Graph graph;
+  std::vector<spec::Diagnostic> errors;
+};
+
+Read read(std::string text) {
+  spec::Diagnostics diagnostics;
+  const std::uint32_t source = diagnostics.sources().add("a.goal", std::move(text));
+  Graph graph = read_goal(source, diagnostics);
+  return {std::move(graph), diagnostics.sorted()};
+}
+
+// The binary form, as LogGOPSim's Parser.hpp describes it, written number by number.
+class Bytes {
+ public:
+  template <class Number>
+  Bytes& add(Number value) {
+    for (std::size_t i = 0; i < sizeof value; ++i)
+      text_.push_back(static_cast<char>(static_cast<std::uint64_t>(value) >> (8 * i)));
+    return *this;
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+Bytes node(std::uint32_t needs, std::uint8_t type, std::uint32_t peer, std::uint64_t size, std::uint32_t tag,
+           std::uint8_t cpu, std::uint32_t over, std::uint32_t over_at, std::uint32_t begun, std::uint32_t begun_at) {
+  Bytes made;
+  made.add(needs).add(type).add(peer).add(size).add(tag).add(cpu).add(std::uint8_t{0});
+  made.add(over).add(over_at).add(begun).add(begun_at);
+  return made;
+}
+
+// Two ranks: one computes, then sends while it computes again; the other receives.
+const std::string kText =
+    "num_ranks 2\n"
+    "rank 0 {\n"
+    "  l1: calc 100 cpu 1\n"
+    "  l2: send 4096b to 1 tag 7\n"
+    "  l2 requires l1\n"
+    "  l3: calc 5\n"
+    "  l3 irequires l2\n"
+    "}\n"
+    "rank 1 {\n"
+    "  recv 4096b from 0 tag 7 cpu 0 nic 1\n"
+    "}\n";
+
+std::string binary() {
+  const std::string first = Bytes().add(std::uint32_t{3}).add(std::uint32_t{1}).add(std::uint32_t{0}).text() +
+                            node(0, 3, 0, 100, 0, 1, 1, 0, 0, 1).text() + node(1, 1, 1, 4096, 7, 0, 0, 1, 1, 1).text() +
+                            node(1, 3, 0, 5, 0, 0, 0, 2, 0, 2).text() +
+                            Bytes().add(std::uint32_t{1}).add(std::uint32_t{2}).text();
+  const std::string second = Bytes().add(std::uint32_t{1}).add(std::uint32_t{1}).add(std::uint32_t{0}).text() +
+                             node(0, 2, 0, 4096, 7, 0, 0, 0, 0, 0).text();
+  const std::uint64_t behind = 6 + 2 * 16;  // counted from behind the cookie
+  Bytes head;
+  head.add(std::uint64_t{4223}).add(std::uint32_t{2}).add(std::uint8_t{1}).add(std::uint8_t{0});
+  head.add(behind).add(behind + first.size());
+  head.add(behind + first.size()).add(behind + first.size() + second.size());
+  return head.text() + first + second;
+}
+
+void expect_the_two_ranks(const Read& read) {
+  ASSERT_TRUE(read.errors.empty()) << read.errors[0].message;
+  const Graph& graph = read.graph;
+  ASSERT_EQ(graph.ranks.size(), 2u);
+  ASSERT_EQ(graph.tasks.size(), 4u);
+  EXPECT_EQ(graph.tasks[0].amount, 100'000u);  // ps
+  EXPECT_EQ(graph.tasks[0].processor, 1);
+  EXPECT_EQ(graph.tasks[1].kind, Task::Kind::send);
+  EXPECT_EQ(graph.tasks[1].peer, 1u);
+  EXPECT_EQ(graph.tasks[1].tag, 7u);
+  EXPECT_EQ(graph.tasks[1].amount, 4096u);
+  ASSERT_EQ(graph.needs.size(), 2u);
+  EXPECT_EQ(graph.tasks[1].first_need, 0u);
+  EXPECT_EQ(graph.needs[0].task, 0u);
+  EXPECT_EQ(graph.needs[0].begun, 0u);
+  EXPECT_EQ(graph.needs[1].task, 1u);
+  EXPECT_EQ(graph.needs[1].begun, 1u);
+  EXPECT_EQ(graph.tasks[3].kind, Task::Kind::recv);
+}
+
+TEST(Goal, TextAndBinaryAreTheSameGraph) {
+  expect_the_two_ranks(read(kText));
+  expect_the_two_ranks(read(binary()));
+}
+
+TEST(Goal, CommentsAndBlanksMayStandAnywhere) {
+  expect_the_two_ranks(read(
+      "// made by hand\nnum_ranks 2\n/* two\n ranks */ rank 0 {\r\n\tl1 : calc 100 cpu 1\nl2:send 4096 b to 1 tag 7 // "
+      "there\nl2  requires l1\nl3: calc 5\nl3 irequires l2 }\nrank 1 { recv 4096b from 0 tag 7 }"));
+}
+
+struct Wrong {
+  const char* name;
+  const char* text;
+  std::uint32_t line;
+  const char* says;
+};
+const Wrong kWrong[] = {
+    {"NoRanks", "", 0, "does not say how many ranks"},
+    {"NoneAtAll", "num_ranks 0\n", 1, "no ranks"},
+    {"TooMany", "num_ranks 4000000000\n", 1, "cannot be a number of ranks"},
+    {"RankFirst", "rank 0 {\n}\n", 1, "before num_ranks"},
+    {"NoSuchRank", "num_ranks 2\nrank 2 {\n}\n", 2, "cannot be a rank"},
+    {"Twice", "num_ranks 1\nrank 0 {\n}\nrank 0 {\n}\n", 4, "a second time"},
+    {"Open", "num_ranks 1\nrank 0 {\ncalc 1\n", 4, "not closed"},
+    {"NotAnOperation", "num_ranks 1\nrank 0 {\nl1: sleep 5\n}\n", 3, "there is an operation"},
+    {"NoUnit", "num_ranks 2\nrank 0 {\nsend 8 to 1\n}\n", 3, "there should be 'b'"},
+    {"Anybody", "num_ranks 1\nrank 0 {\nrecv 8b from -1 tag 0\n}\n", 3, "from anybody"},
+    {"AnyTag", "num_ranks 1\nrank 0 {\nrecv 8b from 0 tag -1\n}\n", 3, "any tag"},
+    {"Label", "num_ranks 1\nrank 0 {\nl1: calc 1\nl1 requires l2\n}\n", 4, "no operation 'l2'"},
+    {"TwoLabels", "num_ranks 1\nrank 0 {\nl1: calc 1\nl1: calc 2\n}\n", 4, "two operations 'l1'"},
+    {"Circle", "num_ranks 1\nrank 0 {\nl1: calc 1\nl2: calc 1\nl1 requires l2\nl2 requires l1\n}\n", 0,
+     "needs it in turn"},
+    {"Itself", "num_ranks 1\nrank 0 {\nl1: calc 1\nl1 requires l1\n}\n", 0, "needs it in turn"},
+    {"NobodySends", "num_ranks 2\nrank 0 {\n}\nrank 1 {\nrecv 8b from 0 tag 3\n}\n", 0, "which sends 0"},
+    {"TooLong", "num_ranks 1\nrank 0 {\ncalc 99999999999999999999\n}\n", 3, "cannot be a time"},
+    {"Rest", "num_ranks 1\nrank 0 {\ncalc 1 2\n}\n", 3, "cannot stand here"},
+};
+
+TEST(Goal, ErrorsSayWhere) {
+  for (const Wrong& each : kWrong) {
+    const Read made = read(each.text);
+    ASSERT_FALSE(made.errors.empty()) << each.name;
+    EXPECT_EQ(made.errors[0].place.line, each.line) << each.name;
+    EXPECT_NE(made.errors[0].message.find(each.says), std::string::npos) << each.name << ": " << made.errors[0].message;
+    EXPECT_FALSE(made.errors[0].help.empty()) << each.name;
+  }
+}
+
+TEST(Goal, EveryCutOfABinaryScheduleIsRefused) {
+  const std::string whole = binary();
+  for (std::size_t length = 14; length < whole.size(); ++length)
+    EXPECT_FALSE(read(whole.substr(0, length)).errors.empty()) << length;
+}
+
+TEST(Goal, NoByteOfABinaryScheduleLeadsOutOfIt) {
+  const std::string whole = binary();
+  for (std::size_t at = 8; at < whole.size(); ++at)
+    for (const char byte : {'\0', '\1', '\x7F', '\xFF'}) {
+      std::string changed = whole;
+      changed[at] = byte;
+      const Read made = read(changed);  // an error, or a graph that holds together
+      if (!made.errors.empty()) continue;
+      for (const Need& need : made.graph.needs) EXPECT_LT(need.task, made.graph.tasks.size());
+    }
+}
+
+TEST(Goal, ASchedulesOwnerIsToldThatItIsUsedUp) {
+  std::string used = binary();
+  used[0] = '\x26';
+  used[1] = '\x09';  // 2342
+  ASSERT_FALSE(read(used).errors.empty());
+  EXPECT_NE(read(used).errors[0].message.find("written into"), std::string::npos);
+}
+
+TEST(Graph, OrderFollowsNeedsAndElseTheFile) {
+  const Read made = read("num_ranks 1\nrank 0 {\nl1: calc 1\nl2: calc 2\nl3: calc 3\nl1 requires l3\n}\n");
+  ASSERT_TRUE(made.errors.empty());
+  EXPECT_EQ(order_of(made.graph, 0), (std::vector<std::uint32_t>{1, 2, 0}));
+}
+
+}  // namespace
+}  // namespace weft::workload
