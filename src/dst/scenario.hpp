@@ -41,13 +41,21 @@ struct Scenario : transport::Transports::Settings, transport::Drawn {
   std::uint32_t clogs = 0;       // a pair's packets are held back, then come all at once
   std::uint32_t partitions = 0;  // a pair hears nothing of each other
   std::uint32_t restarts = 0;
+  std::uint32_t pauses = 0;     // a node does not run for a while; what comes to it waits
+  std::uint32_t jumps = 0;      // a node's clock goes ahead by less than a quarter of its patience
+  std::uint32_t slow = 0;       // a pair's packets wait in a long queue for a link of a 10th to a 200th of the rate
+  std::uint32_t lossy_way = 0;  // one of the ways loses so many more
 
   std::uint32_t operations = 0;
   std::uint32_t longest = 1;  // message, in packets
   Instant faulty = 0;         // how long the first phase lasts
 
-  // Whether a partition of the first phase may outlast a peer's patience.
-  bool impatient() const { return give_up < 2 * (faulty + timeout); }
+  // Whether a partition of the first phase may outlast a peer's patience; or a pause, or a long queue.
+  bool impatient() const {
+    constexpr Instant kLongQueue = 1'000'000 * kMicrosecond;
+    const Instant patience = jumps > 0 ? give_up / 2 : give_up;
+    return patience < 2 * (faulty * (1 + pauses) + timeout) + (slow > 0 ? kLongQueue : 0);
+  }
   std::string text() const;
 };
 

@@ -65,10 +65,11 @@ Outcome World::run() {
 
 // ---- what happens, and when
 
+Instant World::some_time() {
+  return static_cast<Instant>(random_.next() % static_cast<std::uint64_t>(scenario_.faulty));
+}
+
 void World::draw_faults() {
-  const auto some_time = [&] {
-    return static_cast<Instant>(random_.next() % static_cast<std::uint64_t>(scenario_.faulty));
-  };
   const auto trouble = [&](Trouble::Kind kind, std::uint32_t a, std::uint32_t b) {
     const Instant from = some_time();
     troubles_.push_back({kind, a, b, from, from + some_time()});
@@ -85,6 +86,13 @@ void World::draw_faults() {
     restarts_[node] = true;
     push({.time = some_time(), .number = 0, .kind = Kind::restart, .node = node});
   }
+  for (std::uint32_t i = 0; i < scenario_.pauses; ++i)
+    push({.time = some_time(), .number = 0, .kind = Kind::pause, .node = random_.below(partners())});
+  for (std::uint32_t i = 0; i < scenario_.jumps; ++i)
+    push({.time = some_time(), .number = 0, .kind = Kind::jump, .node = random_.below(partners())});
+  pairs(Trouble::Kind::slow, scenario_.slow);
+  for (Trouble& each : troubles_)
+    if (each.kind == Trouble::Kind::slow) each.slower = 10 + random_.below(190);
   if (scenario_.hostile)
     for (std::uint32_t i = 0; i < 400; ++i)
       push({.time = some_time(), .number = 0, .kind = Kind::noise, .node = scenario_.nodes - 1});
@@ -94,15 +102,15 @@ void World::draw_operations() {
   if (partners() < 2) return;
   for (std::uint32_t i = 0; i < scenario_.operations; ++i) {
     // Half of them at once, for they shall meet.
-    const Instant when =
-        random_.below(2) == 0 ? 0 : static_cast<Instant>(random_.next() % static_cast<std::uint64_t>(scenario_.faulty));
+    const Instant when = random_.below(2) == 0 ? 0 : some_time();
     push({.time = when, .number = 0, .kind = Kind::post, .node = random_.below(partners())});
   }
 }
 
 bool World::excused(std::uint32_t peer) const {
   const Scenario& s = scenario_;
-  const bool troubled = s.clogs + s.partitions + s.dead_paths + s.loss + s.corrupt > 0;
+  const bool troubled =
+      s.clogs + s.partitions + s.dead_paths + s.loss + s.corrupt + s.pauses + s.jumps + s.slow + s.lossy_way > 0;
   return restarts_[peer] || (s.impatient() && troubled);
 }
 
@@ -133,7 +141,7 @@ void World::post(std::uint32_t node, std::uint32_t peer) {
   entry.must_succeed = must_succeed_ || !excused(peer);
   const std::uint32_t tag = ledger_.add(entry);
   const transport::Operation operation{entry.op, peer, entry.bytes, tag, Ledger::context_of(tag), scenario_.transport};
-  if (!nodes_[node].engine->post(now_, node, operation) && !ledger_.withdraw(tag, scenario_.srd.reads))
+  if (!nodes_[node].engine->post(clock_of(node), node, operation) && !ledger_.withdraw(tag, scenario_.srd.reads))
     ledger_.complain(fmt::format("operation {} was refused", tag));
   pump(node);
 }
@@ -162,6 +170,12 @@ void World::run_until_idle(Instant limit) {
 }
 
 void World::step(const Event& event) {
+  if (const Instant from = nodes_[event.node].runs_from; now_ < from && event.kind != Kind::restart) {
+    Event later = event;  // and in the same order
+    later.time = from;
+    if (event.kind == Kind::wake && nodes_[event.node].armed == event.time) nodes_[event.node].armed = from;
+    return push(later);
+  }
   digest_.add(static_cast<std::uint64_t>(event.time));
   digest_.add((std::uint64_t{event.node} << 40) ^ (static_cast<std::uint64_t>(event.kind) << 32) ^
               event.header.sequence);
@@ -182,6 +196,13 @@ void World::step(const Event& event) {
     case Kind::noise:
       make_noise(event.node);
       break;
+    case Kind::pause:
+      nodes_[event.node].runs_from = std::min(scenario_.faulty, now_ + some_time());
+      return;
+    case Kind::jump:
+      nodes_[event.node].ahead +=
+          static_cast<Instant>(random_.next() % static_cast<std::uint64_t>(scenario_.give_up / 4));
+      break;
   }
   pump(event.node);
   look(event.node);
@@ -198,6 +219,7 @@ void World::restart(std::uint32_t index) {
   ++node.incarnation;
   std::erase_if(turns_, [&](const auto& turn) { return turn.first.first == index; });
   node.armed = transport::kNever;
+  node.runs_from = now_;
   start(node);
 }
 
@@ -215,7 +237,8 @@ void World::arrive(const Event& event) {
         decoded->flags | (type == PacketType::data ? event.flags & (transport::kMarked | transport::kTrimmed) : 0));
   }
   if (scenario_.hostile && event.node == scenario_.nodes - 1) return;  // it does not listen
-  const transport::Placement placement = nodes_[event.node].engine->handle(now_, event.node, type, flags, header);
+  const transport::Placement placement =
+      nodes_[event.node].engine->handle(clock_of(event.node), event.node, type, flags, header);
   if (scenario_.hostile && header.source == scenario_.nodes - 1) return;  // it may claim what it likes
   ledger_.placed(life(event.node), header.source, placement);
 }
@@ -231,8 +254,9 @@ void World::pump(std::uint32_t index) {
       wake = node.busy - ahead + 1;
       break;
     }
-    if (!node.engine->poll(now_, index, out)) {
+    if (!node.engine->poll(clock_of(index), index, out)) {
       wake = node.engine->next_wake(index);
+      if (wake != transport::kNever) wake -= node.ahead;
       break;
     }
     node.busy = std::max(node.busy, now_) + scenario_.packet_time;
@@ -307,6 +331,8 @@ void World::make_noise(std::uint32_t index) {
 
 // ---- the network
 
+std::uint32_t World::way_of(const Header& header) { return pick(mix64(header.path * 31u + header.source), kPaths); }
+
 void World::transmit(std::uint32_t node, const Transmit& packet, Instant when) {
   Event event{.time = 0, .number = 0, .kind = Kind::packet, .node = packet.header.destination};
   event.type = packet.type;
@@ -321,7 +347,8 @@ void World::transmit(std::uint32_t node, const Transmit& packet, Instant when) {
     if (chance(scenario_.mark)) event.flags |= transport::kMarked;
     if (transport::can_be_trimmed(event.type) && chance(scenario_.trim)) event.flags |= transport::kTrimmed;
   }
-  if (swallowed(event.header, when) || chance(scenario_.loss)) return;
+  const bool lossy = scenario_.lossy_way > 0 && way_of(event.header) == 0;
+  if (swallowed(event.header, when) || chance(scenario_.loss) || (lossy && chance(scenario_.lossy_way))) return;
   if (chance(scenario_.corrupt)) {
     if (!scenario_.codec) return;  // found by a checksum there, by assumption here
     const std::uint32_t bit = random_.below(8 * static_cast<std::uint32_t>(event.bytes.size()));
@@ -338,8 +365,7 @@ void World::transmit(std::uint32_t node, const Transmit& packet, Instant when) {
 bool World::swallowed(const Header& header, Instant when) const {
   return std::any_of(troubles_.begin(), troubles_.end(), [&](const Trouble& trouble) {
     if (when < trouble.from || when >= trouble.to) return false;
-    if (trouble.kind == Trouble::Kind::dead_paths)
-      return pick(mix64(header.path * 31u + header.source), kPaths) < scenario_.dead_paths;
+    if (trouble.kind == Trouble::Kind::dead_paths) return way_of(header) < scenario_.dead_paths;
     return trouble.kind == Trouble::Kind::partition &&
            ((trouble.a == header.source && trouble.b == header.destination) ||
             (trouble.b == header.source && trouble.a == header.destination));
@@ -352,10 +378,15 @@ Instant World::arrival(const Header& header, Instant when) {
     at += static_cast<Instant>(mix64(header.path) % static_cast<std::uint64_t>(scenario_.spread));
   if (scenario_.jitter > 0 && !healed_)
     at += static_cast<Instant>(random_.next() % static_cast<std::uint64_t>(scenario_.jitter));
-  for (const Trouble& trouble : troubles_)
-    if (trouble.kind == Trouble::Kind::clog && trouble.a == header.source && trouble.b == header.destination &&
-        when >= trouble.from && when < trouble.to)
-      at = std::max(at, trouble.to);
+  for (Trouble& trouble : troubles_) {
+    if (trouble.a != header.source || trouble.b != header.destination || when < trouble.from || when >= trouble.to)
+      continue;
+    if (trouble.kind == Trouble::Kind::clog) at = std::max(at, trouble.to);
+    if (trouble.kind == Trouble::Kind::slow) {
+      trouble.free = std::max(trouble.free, at) + scenario_.packet_time * trouble.slower;
+      at = trouble.free;
+    }
+  }
   return at;
 }
 

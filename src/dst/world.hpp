@@ -25,7 +25,7 @@ class World {
   Outcome run();
 
  private:
-  enum class Kind : std::uint8_t { packet, wake, post, restart, noise };
+  enum class Kind : std::uint8_t { packet, wake, post, restart, noise, pause, jump };
 
   struct Event {
     Instant time;
@@ -44,16 +44,21 @@ class World {
     std::uint16_t generation = 1;
     Instant busy = 0;  // its wire
     Instant armed = transport::kNever;
+    Instant runs_from = 0;  // it does not run before
+    Instant ahead = 0;      // of the world's clock
   };
 
   struct Trouble {  // of a pair, or of everybody
-    enum class Kind : std::uint8_t { clog, partition, dead_paths } kind;
+    enum class Kind : std::uint8_t { clog, partition, dead_paths, slow } kind;
     std::uint32_t a;
     std::uint32_t b;
     Instant from;
     Instant to;
+    std::uint32_t slower = 1;  // times, where it is slow
+    Instant free = 0;          // when the last packet that waits there will have left
   };
 
+  Instant some_time();  // of the first phase
   void draw_faults();
   void draw_operations();
   void post(std::uint32_t node, std::uint32_t peer);
@@ -73,6 +78,7 @@ class World {
   void look_for_leaks();
 
   void transmit(std::uint32_t node, const transport::Transmit& packet, Instant when);
+  static std::uint32_t way_of(const transport::Header& header);
   bool swallowed(const transport::Header& header, Instant when) const;
   Instant arrival(const transport::Header& header, Instant when);
   bool chance(std::uint32_t of_1024) { return !healed_ && random_.below(1024) < of_1024; }
@@ -84,6 +90,7 @@ class World {
       if constexpr (Each::kDescription.delivers) call.template operator()<Each>();
     });
   }
+  Instant clock_of(std::uint32_t node) const { return now_ + nodes_[node].ahead; }
   Ledger::Life life(std::uint32_t node) const { return {node, nodes_[node].incarnation}; }
 
   Scenario scenario_;

@@ -102,7 +102,9 @@ void small_window(Design& design, const fabric::Summary& summary) {
   const std::int64_t bits = (transport.mtu.value_or(Bytes(4096)) + transport.header).count() * 8;
   const auto packets =
       static_cast<std::int64_t>(static_cast<Wide>(rate.count()) * round_trip.count() / 1'000'000'000'000 / bits) + 1;
-  const std::int64_t window = transport.window.value_or(transport::kMostSrdWindow);
+  const model::SwitchingSpec& switching = design.cluster().file.switching;
+  const bool drops = switching.full == model::WhenFull::drop && switching.flow_control == model::FlowControl::none;
+  const std::int64_t window = transport.window.value_or(drops ? transport::kMostFarWindow : transport::kMostSrdWindow);
   if (packets <= window) return;
   design.diagnostics().add(
       Error::small_window, design.place("transport", "window"),

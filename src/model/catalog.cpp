@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 #include "base/text.hpp"
@@ -89,11 +90,48 @@ const std::vector<std::string>& Catalog::sections() {
   return names;
 }
 
+namespace {
+
+// The section of a file that is compiled in: "<...>/gpus.yaml" has the section "gpus" and no other.
+std::string section_in(std::string_view file) {
+  file.remove_prefix(file.rfind('/') + 1);
+  return std::string(file.substr(0, file.find('.')));
+}
+
+const EmbeddedFile& embedded_section(const std::string& section) {
+  const auto& files = embedded_catalog();
+  return *std::find_if(files.begin(), files.end(),
+                       [&](const EmbeddedFile& file) { return section_in(file.name) == section; });
+}
+
+}  // namespace
+
 Catalog Catalog::embedded(Diagnostics& diagnostics) {
   Catalog catalog;
-  for (const EmbeddedFile& file : embedded_catalog())
-    catalog.add_source(diagnostics.sources().add(std::string(file.name), std::string(file.text)), diagnostics);
+  for (const EmbeddedFile& file : embedded_catalog()) {
+    auto section = std::make_shared<Section>();
+    section->source = diagnostics.sources().add(std::string(file.name), std::string(file.text));
+    catalog.sections_[section_in(file.name)] = std::move(section);
+  }
   return catalog;
+}
+
+const Catalog::Entries& Catalog::entries(const std::string& name) const {
+  static const Entries none;
+  const auto found = sections_.find(name);
+  if (found == sections_.end()) return none;
+  Section& section = *found->second;
+  std::call_once(section.once, [&] {
+    if (section.source == 0) return;
+    // Places are in the sources that the catalog was made with, where this file has that number.
+    Diagnostics own;
+    for (std::uint32_t other = 1; other < section.source; ++other) own.sources().add("", "");
+    const EmbeddedFile& file = embedded_section(name);
+    const Node root = spec::parse_yaml(own.sources().add(std::string(file.name), std::string(file.text)), own);
+    if (own.has_errors() || root.entries.size() != 1 || root.entries[0].key != name) std::abort();  // tests read all
+    for (const Entry& entry : root.entries[0].value.entries) section.entries.insert_or_assign(entry.key, entry);
+  });
+  return section.entries;
 }
 
 void Catalog::add_directory(const std::filesystem::path& directory, Diagnostics& diagnostics) {
@@ -136,9 +174,11 @@ void Catalog::add_source(std::uint32_t source, Diagnostics& diagnostics) {
           fmt::format("{}: {{my-own: {{base: ...}}}}", section.key));
       continue;
     }
+    auto more = std::make_shared<Section>();  // copies of this catalog keep theirs
+    more->entries = entries(section.key);
     for (const Entry& entry : section.value.entries) {
       if (entry.value.is_map()) {
-        sections_[section.key].insert_or_assign(entry.key, entry);
+        more->entries.insert_or_assign(entry.key, entry);
       } else {
         diagnostics.add(
             Error::wrong_type, entry.value.place,
@@ -146,21 +186,20 @@ void Catalog::add_source(std::uint32_t source, Diagnostics& diagnostics) {
             "an entry has keys with values, such as base: and what differs from it");
       }
     }
+    sections_[section.key] = std::move(more);
   }
 }
 
 std::vector<std::string> Catalog::names(const std::string& section) const {
   std::vector<std::string> out;
-  if (const auto found = sections_.find(section); found != sections_.end())
-    for (const auto& [name, entry] : found->second) out.push_back(name);
+  for (const auto& [name, entry] : entries(section)) out.push_back(name);
   return out;
 }
 
 const Node* Catalog::own(const std::string& section, const std::string& name) const {
-  const auto in_section = sections_.find(section);
-  if (in_section == sections_.end()) return nullptr;
-  const auto found = in_section->second.find(name);
-  return found == in_section->second.end() ? nullptr : &found->second.value;
+  const Entries& all = entries(section);
+  const auto found = all.find(name);
+  return found == all.end() ? nullptr : &found->second.value;
 }
 
 std::optional<Node> Catalog::entry(const std::string& section, const Node& name, Diagnostics& diagnostics) const {

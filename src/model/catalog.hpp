@@ -1,9 +1,12 @@
 #pragma once
 // The catalog: named parts, section by section, as trees that keep their places. Entries compiled in
-// come first; files of a directory given with --catalog add to them and win over equal names.
+// come first, and each section of them is read when something of it is first asked for: most verbs need few, a .topo
+// file none. Files of a directory given with --catalog add to them and win over equal names.
 
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -53,7 +56,15 @@ class Catalog {
   void check(spec::Diagnostics& diagnostics) const;
 
  private:
-  std::map<std::string, std::map<std::string, spec::Entry>> sections_;
+  using Entries = std::map<std::string, spec::Entry>;
+  struct Section {
+    std::uint32_t source = 0;  // of those compiled in
+    std::once_flag once;
+    Entries entries;
+  };
+  const Entries& entries(const std::string& section) const;
+
+  std::map<std::string, std::shared_ptr<Section>> sections_;
 };
 
 }  // namespace weft::model

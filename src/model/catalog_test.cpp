@@ -42,6 +42,26 @@ struct Own {
   void add(const std::string& yaml) { catalog.add_source(diagnostics.sources().add("own.yaml", yaml), diagnostics); }
 };
 
+// However late a section is read, and whatever else has been loaded before the catalog.
+TEST(Catalog, EntriesKnowTheirFile) {
+  spec::Diagnostics diagnostics;
+  diagnostics.sources().add("before.yaml", "x: 1\n");
+  const Catalog catalog = Catalog::embedded(diagnostics);
+  diagnostics.sources().add("behind.yaml", "x: 1\n");
+  for (const std::string& section : Catalog::sections())
+    for (const std::string& name : catalog.names(section))
+      EXPECT_EQ(diagnostics.sources().name(catalog.own(section, name)->place.source), "catalog/" + section + ".yaml");
+}
+
+TEST(Catalog, WhatACopyIsGivenIsItsOwn) {
+  Own own;
+  const Catalog before = own.catalog;
+  own.add("gpus: {mine: {base: h100-sxm}}\n");
+  EXPECT_NE(own.catalog.own("gpus", "mine"), nullptr);
+  EXPECT_EQ(before.own("gpus", "mine"), nullptr);
+  EXPECT_NE(before.own("gpus", "h100-sxm"), nullptr);
+}
+
 TEST(Catalog, LaterFilesWinOverEqualNames) {
   Own own;
   own.add("gpus: {h100-sxm: {memory: 96GB, power: 650W}}\n");

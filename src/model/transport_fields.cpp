@@ -247,7 +247,8 @@ const Table& table_of<TransportSpec>() {
           .field("window", &TransportSpec::window,
                  {.text = "Packets in flight to one peer at most. Default: 1.5 unloaded round trips' worth and "
                           "ack_every, at most 255: with packets of 4 KiB "
-                          "one flow fills 1 Tbps over a round trip of 8 us (W0507).",
+                          "one flow fills 1 Tbps over a round trip of 8 us (W0507). Where full packets are dropped, "
+                          "4,095.",
                   .example = "64",
                   .min = 1,
                   .max = 255})

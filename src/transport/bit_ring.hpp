@@ -6,24 +6,23 @@
 
 namespace weft::transport {
 
-template <std::uint32_t kSize>
-struct BitRing {
-  static_assert(std::has_single_bit(kSize) && kSize >= 64);
-  std::uint64_t words[kSize / 64];
+// Of a size that is known when it runs: a power of two, at least 64.
+struct BitSpan {
+  std::uint64_t* words;
+  std::uint32_t size;
 
   static std::uint64_t bit(std::uint32_t sequence) { return std::uint64_t{1} << sequence % 64; }
-  std::uint64_t& word(std::uint32_t sequence) { return words[sequence % kSize / 64]; }
-  const std::uint64_t& word(std::uint32_t sequence) const { return words[sequence % kSize / 64]; }
+  std::uint64_t& word(std::uint32_t sequence) const { return words[(sequence & (size - 1)) / 64]; }
 
   bool has(std::uint32_t sequence) const { return word(sequence) >> sequence % 64 & 1; }
-  void set(std::uint32_t sequence) { word(sequence) |= bit(sequence); }
-  void clear(std::uint32_t sequence) { word(sequence) &= ~bit(sequence); }
-  void clear_all() {
-    for (std::uint64_t& each : words) each = 0;
+  void set(std::uint32_t sequence) const { word(sequence) |= bit(sequence); }
+  void clear(std::uint32_t sequence) const { word(sequence) &= ~bit(sequence); }
+  void clear_all() const {
+    for (std::uint32_t i = 0; i < size / 64; ++i) words[i] = 0;
   }
   std::uint32_t count() const {
     int ones = 0;
-    for (const std::uint64_t each : words) ones += std::popcount(each);
+    for (std::uint32_t i = 0; i < size / 64; ++i) ones += std::popcount(words[i]);
     return static_cast<std::uint32_t>(ones);
   }
 
@@ -36,7 +35,7 @@ struct BitRing {
   }
 
   // Moves a number over the ones from it on and clears them. How many they were.
-  std::uint32_t pass(std::uint32_t& sequence) {
+  std::uint32_t pass(std::uint32_t& sequence) const {
     const std::uint32_t start = sequence;
     while (true) {
       const std::uint32_t shift = sequence % 64;
@@ -47,6 +46,26 @@ struct BitRing {
       if (shift + run < 64) return sequence - start;  // not the end of a word
     }
   }
+};
+
+template <std::uint32_t kSize>
+struct BitRing {
+  static_assert(std::has_single_bit(kSize) && kSize >= 64);
+  std::uint64_t words[kSize / 64];
+
+  BitSpan span() { return {words, kSize}; }
+  const BitSpan span() const { return {const_cast<std::uint64_t*>(words), kSize}; }
+
+  static std::uint64_t bit(std::uint32_t sequence) { return BitSpan::bit(sequence); }
+  std::uint64_t& word(std::uint32_t sequence) { return span().word(sequence); }
+  const std::uint64_t& word(std::uint32_t sequence) const { return span().word(sequence); }
+  bool has(std::uint32_t sequence) const { return span().has(sequence); }
+  void set(std::uint32_t sequence) { span().set(sequence); }
+  void clear(std::uint32_t sequence) { span().clear(sequence); }
+  void clear_all() { span().clear_all(); }
+  std::uint32_t count() const { return span().count(); }
+  std::uint64_t from(std::uint32_t sequence) const { return span().from(sequence); }
+  std::uint32_t pass(std::uint32_t& sequence) { return span().pass(sequence); }
 };
 
 }  // namespace weft::transport

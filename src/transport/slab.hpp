@@ -23,8 +23,15 @@ class Slab {
     return static_cast<std::uint32_t>(items_.size() - 1);
   }
   void give_back(std::uint32_t index) { free_.push_back(index); }
+  // Nobody needs any of it for now.
+  void release_if_unused() {
+    if (used() > 0) return;
+    items_ = std::vector<T>();
+    free_ = std::vector<std::uint32_t>();
+  }
   std::size_t used() const { return items_.size() - free_.size(); }
   std::size_t size() const { return items_.size(); }
+  std::size_t bytes() const { return items_.capacity() * sizeof(T); }
   T& operator[](std::uint32_t index) { return items_[index]; }
   const T& operator[](std::uint32_t index) const { return items_[index]; }
 

@@ -64,7 +64,8 @@ class TestingNet : public Path {
                                                                                   const Placement&) {};
   // Called after every event: where a test samples what is inside.
   std::function<void()> each = [] {};
-  bool checking = true;  // that what is inside is consistent
+  bool checking = true;                 // that what is inside is consistent
+  std::uint32_t stopped = 0xFFFFFFFFu;  // an endpoint that does not run: what comes to it waits until it does
 
   Transport& operator[](std::uint32_t endpoint) { return *at_[endpoint % at_.size()]; }
   const std::vector<Completion>& done() const { return done_; }
@@ -92,6 +93,8 @@ class TestingNet : public Path {
 
   // Until nothing is left to happen, or nothing before `limit`, when the clock stands at the limit.
   void run(Instant limit = kNever) {
+    if (stopped == kNobody)
+      for (const Transmit& packet : std::exchange(waiting_, {})) this->book(now_, packet);
     for (std::uint32_t i = 0; i < wake_.size(); ++i) pump(i);  // a test may have told an endpoint something by itself
     for (std::uint64_t events = 0; events < 30'000'000; ++events) {
       Instant next = booked_.empty() ? kNever : booked_.top().time;
@@ -122,6 +125,10 @@ class TestingNet : public Path {
   static constexpr std::uint32_t kNobody = 0xFFFFFFFFu;
 
   void pump(std::uint32_t endpoint) {
+    if (endpoint == stopped) {
+      wake_[endpoint] = kNever;
+      return;
+    }
     Transport& transport = (*this)[endpoint];
     Transmit out{};
     while (transport.poll_ack(endpoint, out)) this->enter(out, true);
@@ -144,11 +151,18 @@ class TestingNet : public Path {
     const std::uint32_t to = packet.header.destination;
     if (to >= wake_.size()) return;
     if (hop != TestingClock::kThere && !this->pass(packet, hop)) return;
+    if (to == stopped) {
+      if (waiting_.size() < kMostWaiting) waiting_.push_back(packet);
+      return;
+    }
     placed(to, packet.header, (*this)[to].handle(now_, to, packet.type, packet.flags, packet.header));
     pump(to);
   }
 
+  static constexpr std::size_t kMostWaiting = 256;  // as in a socket
+
   std::vector<std::unique_ptr<Transport>> at_;
+  std::vector<Transmit> waiting_;
   std::vector<Instant> wake_;  // by endpoint
   std::uint64_t pumped_ = 0;
   std::vector<Completion> done_;

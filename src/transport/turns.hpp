@@ -92,6 +92,14 @@ struct Owed {
     each.*kNext = first;
     first = index;
   }
+  template <class All>
+  void remove(All& all, std::uint32_t index) {
+    if (!(all[index].*kOwing)) return;
+    std::uint32_t* link = &first;
+    while (*link != index) link = &(all[*link].*kNext);
+    *link = all[index].*kNext;
+    all[index].*kOwing = false;
+  }
   // The first, of a list that has one.
   template <class All>
   auto& take(All& all) {

@@ -12,17 +12,20 @@ std::string_view Srd::check_invariants() const {
   std::size_t reads = 0;
   std::vector<std::uint32_t> working(endpoints_.size());
   std::vector<std::uint32_t> allowed(endpoints_.size());
+  std::vector<std::size_t> active(endpoints_.size());
   for (std::uint32_t index = 0; index < senders_.size(); ++index) {
+    if (!senders_.has(index)) continue;
     const Sender& sender = senders_[index];
     if (sender.first_message != kNone) {
       ++working[sender.endpoint];
       allowed[sender.endpoint] += sender.allowed;
     }
-    const std::uint32_t most = sender.wide == kNone ? kWindow : kOpen;
+    const std::size_t most = sender.wide == kNone ? kWindow : wide_[sender.wide].size();
     const auto slot_of = [&](std::uint32_t s) {
-      return sender.wide == kNone ? sender.near[s % kWindow] : wide_[sender.wide][s % kOpen];
+      return sender.wide == kNone ? sender.near[s % kWindow] : wide_[sender.wide][s % most];
     };
-    if (const auto wrong = check_in_flight(sender, most, slot_of); !wrong.empty()) return wrong;
+    if (const auto wrong = check_in_flight(sender, static_cast<std::uint32_t>(most), slot_of); !wrong.empty())
+      return wrong;
     std::uint64_t unproven = 0;
     std::uint32_t on_path[kMaxPaths] = {};
     for (std::uint32_t s = sender.una; s != sender.next; ++s)
@@ -31,6 +34,8 @@ std::string_view Srd::check_invariants() const {
       const std::uint64_t bit = std::uint64_t{1} << path;
       const std::uint8_t lag = sender.paths.lag[path];
       if (on_path[path] != sender.paths.flying[path]) return "flying packets are counted by path";
+      if (config_.entropies > 0 && sender.paths.entropy[path] >= std::max(config_.entropies, kMaxPaths))
+        return "numbers of paths stay below their bound";
       if ((sender.trying & bit) && on_path[path] == 0) return "a path is being tried only while its packet flies";
       if ((lag == kUnused) != (path >= config_.paths)) return "no more paths are in use than asked for";
       if (lag != kUnused && (lag & kUnproven)) unproven |= bit;
@@ -38,7 +43,13 @@ std::string_view Srd::check_invariants() const {
     }
     if (unproven != sender.unproven) return "unproven paths are known";
     if (sender.allowed == 0) return "one packet may always fly";
-    if (!idle(sender) && (sender.next_active == kNone || sender.deadline == kNever)) return "who waits has a deadline";
+    if (!idle(sender) && (!turns_.has(index) || sender.deadline == kNever)) return "who waits has a deadline";
+    if (turns_.has(index)) {
+      const EndpointState& state = endpoints_[sender.endpoint];
+      ++active[sender.endpoint];
+      const Instant when = idle(sender) ? 0 : wake_of(sender, share_of(state, sender));
+      if (turns_.earliest(state.active) > 0 && turns_.wake(index) > when) return "nobody is asked too late";
+    }
     if (const auto wrong = check_sent(send_messages_, sender, send_messages); !wrong.empty()) return wrong;
     std::uint32_t responses = 0;
     for (std::uint32_t slot = sender.first_message; slot != kNone; slot = send_messages_[slot].next)
@@ -54,8 +65,11 @@ std::string_view Srd::check_invariants() const {
 
   std::size_t receive_messages = 0;
   for (std::uint32_t index = 0; index < receivers_.size(); ++index) {
+    if (!receivers_.has(index)) continue;
     const Receiver& receiver = receivers_[index];
-    if (const auto wrong = check_received(receive_messages_, receiver, kOpen, receive_messages); !wrong.empty())
+    const BitSpan arrived = const_cast<Srd*>(this)->arrived_of(const_cast<Receiver&>(receiver));
+    if (const auto wrong = check_received(receive_messages_, receiver, arrived, arrived.size, receive_messages);
+        !wrong.empty())
       return wrong;
     if ((receiver.incomplete > 0) != (receiver.listen_next != kNone))
       return "who has incomplete messages is listened to";
@@ -64,6 +78,8 @@ std::string_view Srd::check_invariants() const {
   for (std::uint32_t endpoint = 0; endpoint < endpoints_.size(); ++endpoint) {
     const EndpointState& state = endpoints_[endpoint];
     if (state.working != working[endpoint] || state.allowed != allowed[endpoint]) return "who has work is counted";
+    if (const auto wrong = turns_.check(state.active); !wrong.empty()) return wrong;
+    if (turns_.size(state.active) != active[endpoint]) return "whoever is in a ring is in that of its endpoint";
     std::uint32_t listening = 0;
     std::uint32_t incomplete = 0;
     for (std::uint32_t index = state.listeners; index != kNone;) {

@@ -10,6 +10,8 @@ namespace weft::transport {
 // packets in 8 bits and its cost in 15. Twice as many would take 3 KiB for each active peer and wider sums over all
 // paths for each packet.
 inline constexpr std::uint32_t kMostSrdWindow = 255;
+// Where packets vanish, ways may be long and packets small: who needs more has its slots elsewhere, 64 KiB of them.
+inline constexpr std::uint32_t kMostFarWindow = 4095;
 
 struct SrdConfig {
   // ---- packets
@@ -20,8 +22,9 @@ struct SrdConfig {
   std::uint32_t first_sequence = 0;  // both ends must agree; other than 0 only in tests of the wrap
 
   // ---- paths
-  std::uint32_t paths = 64;  // at most 64, as EFA's SRD (Shalev et al., IEEE Micro 2020); fewer find fewer spines
-  std::uint32_t burst = 1;   // packets per choice of path, 1 to 64: 1 balances best, more makes trains for GSO
+  std::uint32_t paths = 64;     // at most 64, as EFA's SRD (Shalev et al., IEEE Micro 2020); fewer find fewer spines
+  std::uint32_t burst = 1;      // packets per choice of path, 1 to 64: 1 balances best, more makes trains for GSO
+  std::uint32_t entropies = 0;  // numbers of paths stay below it, as where each is a port; 0: below 65,536
   // Trimmed packets in a row after which a path is left for another entropy; so is one as slow as that, which is
   // half as long again as the mean over all paths with 1, 80 % more with 3 and 130 % with 6.
   std::uint32_t bad_marks = 3;

@@ -213,32 +213,60 @@ TEST(SrdLab, AnIncastIsPacedToTheReceiver) {
   EXPECT_LE(large.resent, 30);
 }
 
-void print_row(const std::string& name, const LabConfig& lab) {
+// What rows of a table come to: means, and how many miss what is asked of all labs.
+struct Totals {
+  std::uint32_t labs = 0;
+  double clean = 0, lossy = 0, slow = 0, dead = 0, incast = 0;
+  std::uint32_t clean_missed = 0, lossy_missed = 0, slow_missed = 0, gaps_missed = 0, incast_missed = 0;
+};
+
+void print_row(const std::string& name, const LabConfig& lab, Totals& all) {
   const Streamed fine = clean(lab);
   const Streamed lossy = with_loss(lab);
   const Streamed slow = with_slow_spine(lab);
   const Streamed dead = with_dead_spine(lab);
   const Incast many = incast(lab);
+  ++all.labs;
+  all.clean += fine.percent;
+  all.lossy += lossy.percent;
+  all.slow += slow.percent;
+  all.dead += dead.percent;
+  all.incast += many.of_ideal;
+  all.clean_missed += fine.percent < 93 || fine.resent > 1;
+  all.lossy_missed += lossy.percent < 88 || lossy.copies > 2 * lossy.lost + 2;
+  all.slow_missed += slow.percent < 90;
+  all.gaps_missed += dead.gap > longest_gap(lab);
+  all.incast_missed += many.of_ideal > (lab.queue < 100'000 ? 1.3 : 1.15) || many.resent > 20;
   fmt::print(
       "| {} | {} x {} Mb/s | {} us | {} kB | {} | {:.1f} %, {:.2f} % | {:.1f} %, {:.1f} | {:.1f} % | {:.1f} of {:.1f} "
-      "ms | {:.2f}x, {:.0f} % |\n",
+      "ms, {:.1f} % | {:.2f}x, {:.0f} % |\n",
       name, lab.spines, lab.spine_mbps, lab.round_trip() / 1'000'000, lab.queue / 1000, lab.mtu, fine.percent,
       fine.resent, lossy.percent,
       static_cast<double>(lossy.copies) / static_cast<double>(std::max<std::uint64_t>(1, lossy.lost)), slow.percent,
-      static_cast<double>(dead.gap) / 1e9, static_cast<double>(longest_gap(lab)) / 1e9, many.of_ideal, many.resent);
+      static_cast<double>(dead.gap) / 1e9, static_cast<double>(longest_gap(lab)) / 1e9, dead.percent, many.of_ideal,
+      many.resent);
 }
 
-TEST(SrdLab, DISABLED_Table) {
+void print_table(std::uint32_t first, std::uint32_t last) {
   fmt::print(
       "| lab | spines | round trip | queue | MTU | clean, sent again | 5 % loss, copies per loss | one spine at a "
-      "tenth | longest gap | incast of 48 |\n|---|---|---|---|---|---|---|---|---|---|\n");
-  for (const std::uint32_t mtu : {9000u, 1500u}) print_row("lab", lab_of(mtu));
+      "tenth | longest gap at a death, rate | incast of 48 |\n|---|---|---|---|---|---|---|---|---|---|\n");
+  Totals all;
+  for (const std::uint32_t mtu : {9000u, 1500u}) print_row("lab", lab_of(mtu), all);
   LabConfig far;
   far.spine_mbps = 100;
   far.latency = 30 * kMillisecond;
-  print_row("far", far);
-  for (std::uint32_t seed = 1; seed <= 30; ++seed) print_row(std::to_string(seed), drawn(seed));
+  print_row("far", far, all);
+  for (std::uint32_t seed = first; seed <= last; ++seed) print_row(std::to_string(seed), drawn(seed), all);
+  fmt::print(
+      "| mean of {}, missed | | | | | {:.1f} %, {} | {:.1f} %, {} | {:.1f} %, {} | {:.1f} %, {} | {:.2f}x, {} |\n",
+      all.labs, all.clean / all.labs, all.clean_missed, all.lossy / all.labs, all.lossy_missed, all.slow / all.labs,
+      all.slow_missed, all.dead / all.labs, all.gaps_missed, all.incast / all.labs, all.incast_missed);
 }
+
+// Those that the law's constants were chosen on, and others.
+TEST(SrdLab, DISABLED_Table) { print_table(1, 30); }
+TEST(SrdLab, DISABLED_OtherTable) { print_table(201, 230); }
 
 }  // namespace
 }  // namespace weft::transport

@@ -9,6 +9,7 @@ namespace {
 
 // Where packets have vanished before, silence means that more have: so many of the oldest are sent again at once.
 constexpr std::uint32_t kAskAfterLoss = 16;
+constexpr std::uint32_t kOneLost = 1u << 11;  // of a path's
 
 }  // namespace
 
@@ -34,7 +35,7 @@ void Srd::miss(Sender& sender, std::uint32_t sequence) {
   const bool dead = (sender.unproven >> path & 1) && sender.paths.lag[path] > kUnproven;
   bury(sender, path);
   give_up_on(sender, sequence);
-  if (sender.drops && !dead) be_less_eager(sender, true);
+  if (sender.drops && !dead && !blame_path(sender, path)) be_less_eager(sender, true);
 }
 
 // By how much a later packet may overtake.
@@ -58,9 +59,10 @@ void Srd::find_lost(Sender& sender) {
   const std::int32_t at_the_end =
       config_.longest_wait > 0 ? most : std::min<std::int32_t>(most, sender.buried ? base : 2 * std::max(base, mean));
   std::int32_t patient = sender.next == sender.end ? at_the_end : most;
-  // Before all waits for one, a copy is cheaper.
-  if (sender.drops && sender.next - sender.una > kOpen * 3 / 4)
-    patient = std::min(patient, static_cast<std::int32_t>(std::max(base, mean)));
+  // Before all waits for one, a copy is cheaper; and its path has brought nothing for so long that it is no place for
+  // others until it does. One that lives shows it soon.
+  const bool closing = sender.drops && sender.next - sender.una > kFarOpen * 3 / 4;
+  if (closing) patient = std::min(patient, static_cast<std::int32_t>(std::max(base, mean)));
   const Slots slots = slots_of(sender);
   for (std::uint32_t s = sender.una; before(s, sender.next); ++s) {
     const Slot& slot = slots[s];
@@ -70,6 +72,7 @@ void Srd::find_lost(Sender& sender) {
       if (overtaken > most) {
         miss(sender, s);
       } else {
+        if (closing && !(sender.unproven >> slot.path & 1)) bury(sender, slot.path);
         give_up_on(sender, s);
       }
     } else if (2 * overtaken > static_cast<std::int32_t>(mean)) {
@@ -80,6 +83,45 @@ void Srd::find_lost(Sender& sender) {
       return;
     }
   }
+}
+
+// Packets of one entropy stay in order: one that a later one of its path has overtaken is lost, whatever other paths
+// do. Not by little, for hosts put in disorder what they have at hand; and copies that were sent for nothing say that
+// this network does, too. The path lives, for something came through. All that is open is looked at, so only now and
+// then.
+void Srd::find_overtaken(Sender& sender, std::uint32_t now) {
+  const std::uint32_t mean = mean_of(sender);
+  if (since(now, sender.looked) < static_cast<std::int32_t>(mean / 8)) return;
+  sender.looked = now;
+  const auto little = static_cast<std::int32_t>(mean / 16 * (1 + sender.late) + 1);
+  const Slots slots = slots_of(sender);
+  std::uint32_t newest[kMaxPaths];
+  std::uint64_t known = 0;
+  for (std::uint32_t s = sender.una; before(s, sender.next); ++s) {
+    const Slot& slot = slots[s];
+    if (!slot.is(State::arrived) || slot.resent) continue;
+    const std::uint64_t bit = std::uint64_t{1} << slot.path;
+    if (!(known & bit) || since(slot.sent, newest[slot.path]) > 0) newest[slot.path] = slot.sent;
+    known |= bit;
+  }
+  known &= ~sender.mixed;
+  for (std::uint32_t s = sender.una; known != 0 && before(s, sender.next); ++s) {
+    const Slot& slot = slots[s];
+    if (!slot.is(State::flying) || !(known >> slot.path & 1) || since(newest[slot.path], slot.sent) <= little) continue;
+    const std::uint32_t path = slot.path;
+    give_up_on(sender, s);
+    if (!blame_path(sender, path)) be_less_eager(sender, true);
+  }
+}
+
+// A packet was lost on a path that lives. Whether that path is to blame: it loses more than others do.
+bool Srd::blame_path(Sender& sender, std::uint32_t path) {
+  std::uint16_t& loss = sender.paths.loss[path];
+  const bool worse = loss > sender.all_loss * 2 / config_.paths + kOneLost;
+  const std::uint32_t more = std::min<std::uint32_t>(kOneLost, 0xFFFF - loss);
+  loss = static_cast<std::uint16_t>(loss + more);
+  sender.all_loss += more;
+  return worse;
 }
 
 // ---- silence
@@ -121,6 +163,16 @@ void Srd::time_out(Instant now, std::uint32_t index) {
   Sender& sender = senders_[index];
   if (idle(sender)) {
     sender.deadline = kNever;
+    return;
+  }
+  if (const Instant late = now - sender.deadline; late > (config_.give_up >> 3)) {
+    // Nobody asked us for so long: this process did not run, or its clock has jumped, and what came meanwhile has yet
+    // to be handed in. The silence was our own, and of what is in flight times say nothing.
+    sender.heard += late;
+    for (std::uint32_t s = sender.una; before(s, sender.next); ++s)
+      if (Slot& slot = slots_of(sender)[s]; slot.is(State::flying)) slot.resent = 1;
+    sender.epoch_began = stamp_of(now);
+    sender.deadline = now + patience(sender);
     return;
   }
   if (sender.drops && sender.first_message != kNone && sender.flying == 0 && sender.silent == 0) {
@@ -194,7 +246,7 @@ void Srd::bury(Sender& sender, std::uint32_t path) {
   ++counters_.paths_left;
   if (!sender.drops || failed >= 2) {
     sender.buried = true;
-    paths.entropy[path] = sender.fresh_entropy++;
+    take_other_entropy(sender, path);
   }
   paths.lag[path] = static_cast<std::uint8_t>(kUnproven | failed);
   paths.ready[path] = static_cast<std::uint16_t>(sender.turn + ((2u << failed) - 2) * config_.paths);

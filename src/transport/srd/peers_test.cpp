@@ -76,5 +76,71 @@ TEST(SrdPayload, ChangesOnlyBetweenMessages) {
   EXPECT_EQ(net[0].counters().data_sent, 13u + 72u);
 }
 
+// ---- peers that come and go
+
+// One object for all, as in a driver that serves many.
+TEST(SrdPeers, CanBeRemovedAndTheirMemoryReturns) {
+  WireConfig wire;
+  wire.endpoints = 2;
+  TestingWire<Srd> net(wire, peers_config());
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 100'000, 0, 0}));
+  ASSERT_TRUE(net.post(0, {Op::read, 1, 100'000, 1, 1}));
+  net.run();
+  Srd& srd = net[0];
+  const std::size_t before = srd.bytes_held();
+  for (int round = 0; round < 3; ++round) {
+    for (std::uint32_t peer = 2; peer < 2002; ++peer) {
+      ASSERT_TRUE(srd.post(net.now(), 0, {Op::send, peer, 1'000'000, peer, peer}));
+      ASSERT_TRUE(srd.post(net.now(), 0, {Op::read, peer, 1000, peer, peer}));
+      Header from{};
+      from.source = peer;
+      from.generation = from.stream = 1;
+      from.data = {0, 0, 100'000};
+      srd.handle(net.now(), 0, PacketType::data, kAckNow, from);  // half a message, whose answer is still owed
+    }
+    Transmit out{};
+    for (int i = 0; i < 3000; ++i) ASSERT_TRUE(srd.poll(net.now(), 0, out));
+    EXPECT_EQ(srd.check_invariants(), "");
+    EXPECT_GT(srd.bytes_held(), before + 2000 * 2000);
+    for (std::uint32_t i = 0; i < 2000; ++i) {
+      const std::uint32_t peer = 2 + i * 7 % 2000;
+      srd.remove_peer(net.now(), 0, peer);
+      ASSERT_EQ(srd.completions().size(), 2u);
+      for (const Completion& end : srd.completions()) {
+        EXPECT_EQ(end.kind, Completion::Kind::failed);
+        EXPECT_EQ(end.peer, peer);
+      }
+      srd.completions().clear();
+      if (i % 100 == 0) {
+        EXPECT_EQ(srd.check_invariants(), "");
+      }
+    }
+    EXPECT_EQ(srd.check_invariants(), "");
+    EXPECT_LT(srd.bytes_held(), before + 16 * 4096);
+    EXPECT_EQ(srd.messages_held(), 0u);
+    EXPECT_FALSE(srd.poll_ack(0, out));
+    EXPECT_FALSE(srd.poll(net.now(), 0, out));
+    EXPECT_EQ(srd.next_wake(0), kNever);
+  }
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 100'000, 2, 2}));  // who stays is served as before
+  net.run();
+  EXPECT_EQ(net.count(Completion::Kind::sent), 2u);
+  srd.remove_endpoint(net.now(), 0);
+  EXPECT_EQ(srd.bytes_held(), 0u);
+}
+
+// A peer that remembers takes no stream for new that is not.
+TEST(SrdPeers, WhoWasRemovedMayComeAgain) {
+  TestingWire<Srd> net({}, peers_config());
+  for (std::uint32_t round = 0; round < 20; ++round) {
+    ASSERT_TRUE(net.post(0, {Op::send, 1, 100'000, round, round}));
+    net.run();
+    ASSERT_EQ(net.count(Completion::Kind::received), round + 1);
+    net[0].remove_peer(net.now(), 0, 1);
+  }
+  EXPECT_EQ(net.count(Completion::Kind::sent), 20u);
+  EXPECT_EQ(net.count(Completion::Kind::failed), 0u);
+}
+
 }  // namespace
 }  // namespace weft::transport

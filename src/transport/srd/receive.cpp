@@ -54,55 +54,92 @@ Placement Srd::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fla
     return placement;
   }
   const std::uint32_t ahead = header.sequence - receiver.expected;
-  if (ahead < kOpen) receiver.echo = header.sequence;
-  const std::uint64_t bit = receiver.arrived.bit(header.sequence);
-  std::uint64_t& word = receiver.arrived.word(header.sequence);
-  const bool seen = ahead >= kOpen || (word & bit);  // or ancient, or from beyond any window
-  if (flags & kTrimmed) {
-    ++counters_.trimmed_seen;
-    owe(index, seen ? 0 : kTrimmed);
-    placement.kind = Placement::Kind::none;
-    return placement;
-  }
-  if (seen) {
-    ++counters_.duplicates;
-    owe(index, config_.drops ? kSeenBefore : 0);  // trimmed headers leave no doubt about what was lost
-    placement.kind = Placement::Kind::duplicate;
-    return placement;
-  }
-  std::uint32_t* link = link_to(receive_messages_, receiver, header.data.first);
-  if (*link == kNone) {
-    bool not_ready = false;
-    if (!begin_message(now, receiver, header, not_ready)) {
-      if (not_ready) {
-        ++counters_.not_ready;
-        owe(index, kNotReady);
-      } else {
-        ++counters_.ignored;
-      }
-      return placement;
+  // Compiled twice: for rings of a size that is known, and for those of which it is not.
+  const auto take = [&](auto& arrived, auto& marked, std::uint32_t size) __attribute__((always_inline)) {
+    if (ahead < size) receiver.echo = header.sequence;
+    const std::uint64_t bit = BitSpan::bit(header.sequence);
+    std::uint64_t& word = arrived.word(header.sequence);
+    const bool seen = ahead >= size || (word & bit);  // or ancient, or from beyond any window
+    if (flags & kTrimmed) {
+      ++counters_.trimmed_seen;
+      owe(index, seen ? 0 : kTrimmed);
+      placement.kind = Placement::Kind::none;
+      return;
     }
-    link = link_to(receive_messages_, receiver, header.data.first);  // the slab may have grown
-  } else if (!is_part_of(receive_messages_[*link], header)) {
-    ++counters_.ignored;
-    return placement;
+    if (seen) {
+      ++counters_.duplicates;
+      owe(index, config_.drops ? kSeenBefore : 0);  // trimmed headers leave no doubt about what was lost
+      placement.kind = Placement::Kind::duplicate;
+      return;
+    }
+    std::uint32_t* link = link_to(receive_messages_, receiver, header.data.first);
+    if (*link == kNone) {
+      bool not_ready = false;
+      if (!begin_message(now, receiver, header, not_ready)) {
+        if (not_ready) {
+          ++counters_.not_ready;
+          owe(index, kNotReady);
+        } else {
+          ++counters_.ignored;
+        }
+        return;
+      }
+      link = link_to(receive_messages_, receiver, header.data.first);  // the slab may have grown
+    } else if (!is_part_of(receive_messages_[*link], header)) {
+      ++counters_.ignored;
+      return;
+    }
+    word |= bit;
+    ++receiver.beyond;
+    std::uint64_t& marks = marked.word(header.sequence);
+    marks = flags & kMarked ? marks | bit : marks & ~bit;
+    counters_.marked_seen += (flags & kMarked) != 0;
+    deliver(now, receiver, header, link, placement);
+    if (ahead == 0) receiver.beyond = static_cast<std::uint16_t>(receiver.beyond - arrived.pass(receiver.expected));
+    // The packet that asks may overtake others; those are then acknowledged when they close the gap.
+    receiver.hurry = receiver.hurry || (flags & kAckNow);
+    const bool gap = receiver.beyond > 0;
+    const bool due =
+        ++receiver.unacked >= config_.ack_every || (flags & kAckNow) || placement.complete || (receiver.hurry && !gap);
+    if (due) owe(index, 0);
+    if (!gap) receiver.hurry = false;
+  };
+  if (ahead < kOpen && receiver.far == kNone) [[likely]] {
+    take(receiver.arrived, receiver.marked, kOpen);
+  } else {
+    if (ahead < kFarOpen && receiver.far == kNone) go_far(receiver);
+    const BitSpan arrived = arrived_of(receiver);
+    const BitSpan marked = marked_of(receiver);
+    take(arrived, marked, arrived.size);
   }
-  word |= bit;
-  ++receiver.beyond;
-  std::uint64_t& marks = receiver.marked.word(header.sequence);
-  marks = flags & kMarked ? marks | bit : marks & ~bit;
-  counters_.marked_seen += (flags & kMarked) != 0;
-  deliver(now, receiver, header, link, placement);
-  if (ahead == 0)
-    receiver.beyond = static_cast<std::uint16_t>(receiver.beyond - receiver.arrived.pass(receiver.expected));
-  // The packet that asks may overtake others; those are then acknowledged when they close the gap.
-  receiver.hurry = receiver.hurry || (flags & kAckNow);
-  const bool gap = receiver.beyond > 0;
-  const bool due =
-      ++receiver.unacked >= config_.ack_every || (flags & kAckNow) || placement.complete || (receiver.hurry && !gap);
-  if (due) owe(index, 0);
-  if (!gap) receiver.hurry = false;
   return placement;
+}
+
+// A packet has come from beyond the numbers that most receivers ever tell apart.
+[[gnu::noinline]] void Srd::go_far(Receiver& receiver) {
+  FarBits bits;
+  for (auto* words : {&bits.arrived, &bits.marked}) words->resize(kFarOpen / 64);
+  const BitSpan arrived{bits.arrived.data(), kFarOpen};
+  const BitSpan marked{bits.marked.data(), kFarOpen};
+  for (std::uint32_t s = receiver.expected - 64; s != receiver.expected + kOpen - 64; ++s) {
+    if (receiver.arrived.has(s)) arrived.set(s);
+    if (receiver.marked.has(s)) marked.set(s);
+  }
+  for (std::uint32_t s = receiver.expected + kOpen - 64; s != receiver.expected + kOpen; ++s)
+    if (receiver.arrived.has(s)) arrived.set(s);
+  receiver.far = far_.take();
+  far_[receiver.far] = std::move(bits);
+  elsewhere_ += kFarOpen / 4;
+}
+
+// Nothing of it has arrived beyond a gap.
+void Srd::come_near(Receiver& receiver) {
+  far_[receiver.far] = FarBits();
+  far_.give_back(receiver.far);
+  receiver.far = kNone;
+  elsewhere_ -= kFarOpen / 4;
+  receiver.arrived.clear_all();
+  receiver.marked.clear_all();
 }
 
 // ---- messages
@@ -112,7 +149,7 @@ bool Srd::begin_message(Instant now, Receiver& receiver, const Header& header, b
   if (header.sequence - header.data.first >= packets) return false;  // also when packets is 0: too long
   EndpointState& state = endpoints_.of(receiver.endpoint);
   // An honest sender's window overlaps no more messages than it has packets.
-  if (receiver.incomplete >= kOpen) return false;
+  if (receiver.incomplete >= arrived_of(receiver).size) return false;
   if (header.op == Op::read) {
     const std::uint32_t sender = senders_.find(receiver.endpoint, receiver.peer);
     // Twice what an honest peer has open, for it opens the next before we have its last acknowledgement.
@@ -192,6 +229,7 @@ void Srd::finish(Instant now, Receiver& receiver, std::uint32_t* link) {
     while (*waiting != message.read) waiting = &reads_[*waiting].next;
     *waiting = read.next;
     reads_.give_back(message.read);
+    ask_again(read.sender);
     complete(read.tag, read.context, Completion::Kind::read_done);
   }
 }
@@ -207,6 +245,7 @@ void Srd::forget(Receiver& receiver) {
   receiver.expected = receiver.echo = config_.first_sequence;
   receiver.unacked = receiver.beyond = 0;
   receiver.hurry = receiver.broken = false;
+  if (receiver.far != kNone) come_near(receiver);
   receiver.arrived.clear_all();
   receiver.marked.clear_all();
 }
@@ -271,9 +310,9 @@ void Srd::fill_ack(const EndpointState& state, Receiver& receiver, Transmit& out
   header.stream = receiver.stream;
   header.generation = config_.generation;
   header.peer_generation = receiver.generation;
-  header.ack.arrived = receiver.arrived.from(header.arrived_from());
+  header.ack.arrived = arrived_of(receiver).from(header.arrived_from());
   // Marks of the 64 sequences up to the echo, newest in bit 0.
-  std::uint64_t marks = receiver.marked.from(receiver.echo - 63);
+  std::uint64_t marks = marked_of(receiver).from(receiver.echo - 63);
   std::uint64_t reversed = 0;
   for (; marks != 0; marks &= marks - 1) reversed |= std::uint64_t{1} << (63 - std::countr_zero(marks));
   header.ack.marked = reversed;
@@ -282,7 +321,7 @@ void Srd::fill_ack(const EndpointState& state, Receiver& receiver, Transmit& out
 std::uint64_t Srd::underway_bytes() const {
   std::uint64_t bytes = 0;
   for (std::uint32_t i = 0; i < receivers_.size(); ++i)
-    bytes += packets_underway(receivers_[i], receive_messages_) * receivers_[i].payload;
+    if (receivers_.has(i)) bytes += packets_underway(receivers_[i], receive_messages_) * receivers_[i].payload;
   return bytes;
 }
 

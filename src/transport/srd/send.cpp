@@ -11,18 +11,23 @@ namespace weft::transport {
 namespace {
 
 constexpr std::uint32_t kNoPath = 0xFF;
-// The first zero from `at` on, around the end; kNoPath when there is none. Eight bytes at a time: in a word, the
-// lowest byte that this finds is a zero, whatever the bytes above it are.
-template <std::size_t kSize>
-std::uint32_t first_zero(const std::uint8_t (&bytes)[kSize], std::uint32_t at) {
+
+std::uint64_t word_of(const std::uint8_t* bytes) {
+  std::uint64_t word;
+  std::memcpy(&word, bytes, sizeof word);
+  return word;
+}
+
+// The first zero of so many bytes from `at` on, around the end; kNoPath when there is none. Eight bytes at a time,
+// word_at(first of them): in a word, the lowest byte that this finds is a zero, whatever the bytes above it are.
+template <std::uint32_t kSize, class WordAt>
+std::uint32_t first_zero(std::uint32_t at, WordAt word_at) {
   static_assert(std::endian::native == std::endian::little && kSize % 8 == 0);
   constexpr std::uint64_t kOnes = 0x0101010101010101u;
   std::uint64_t skipped = (std::uint64_t{1} << at % 8 * 8) - 1;
   for (std::uint32_t i = 0; i <= kSize / 8; ++i, skipped = 0) {
     const std::uint32_t from = (at / 8 + i) * 8 % kSize;
-    std::uint64_t word;
-    std::memcpy(&word, bytes + from, sizeof word);
-    word |= skipped;
+    const std::uint64_t word = word_at(from) | skipped;
     if (const std::uint64_t found = (word - kOnes) & ~word & (kOnes << 7); found != 0)
       return from + static_cast<std::uint32_t>(std::countr_zero(found)) / 8;
   }
@@ -34,7 +39,7 @@ std::uint32_t first_zero(const std::uint8_t (&bytes)[kSize], std::uint32_t at) {
 bool Srd::enqueue(Instant now, std::uint32_t index, const Operation& operation) {
   Sender& sender = senders_[index];
   const std::uint32_t packets = packets_for(operation.op, operation.bytes, sender.payload);
-  if (packets == 0 || sender.end - sender.una + packets > (1u << 31) - kOpen) return false;
+  if (packets == 0 || sender.end - sender.una + packets > (1u << 31) - kFarOpen) return false;
   if (operation.op == Op::read) {
     // More would wait in the stream, and what answers the peer's reads behind them: both could wait for ever.
     std::uint32_t open = 0;
@@ -61,7 +66,7 @@ bool Srd::enqueue(Instant now, std::uint32_t index, const Operation& operation) 
           .packets = packets,
           .left = packets,
           .op = operation.op});
-  endpoints_.of(sender.endpoint).active.join(senders_, index);
+  turns_.join(endpoints_.of(sender.endpoint).active, index);
   return true;
 }
 
@@ -87,6 +92,7 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   }
   if ((flags & kTrimmed) && sender.drops) know_of_trimming(sender);
   if (sender.fan_in != header.fan_in) change_fan_in(now, sender, std::max<std::uint16_t>(1, header.fan_in));
+  if (now - sender.deadline > (config_.give_up >> 3)) time_out(now, index);
   const Slots slots = slots_of(sender);
   const std::uint32_t echo = header.echoed();
   const bool echo_known = before(echo, sender.next) && !before(echo, sender.una);
@@ -119,6 +125,7 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
       set_allowed(sender);
     }
   }
+  if (sender.drops) find_overtaken(sender, stamp_of(now));
   find_lost(sender);
   if (sender.epoch_acked >= sender.allowed) end_epoch(sender, stamp_of(now));
   const bool working = sender.first_message != kNone;
@@ -126,6 +133,7 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   if (working && sender.first_message == kNone) end_work(sender);
   if (sender.una == sender.next && sender.wide != kNone) narrow(sender);
   if (sender.first_message == kNone) sender.deadline = sender.reads == kNone ? kNever : now + 2 * config_.give_up;
+  ask_again(index);
 }
 
 void Srd::acknowledge(Sender& sender, Slot& slot, std::uint32_t sequence, bool marked, std::uint32_t now,
@@ -183,8 +191,17 @@ std::uint32_t Srd::lag_of(std::uint32_t late, std::uint32_t mean) {
 
 void Srd::judge(Sender& sender, std::uint32_t path, bool marked, std::uint32_t rtt) {
   const std::uint32_t mean = mean_of(sender);
-  sender.mean_rtt += rtt - mean;
-  if (sender.drops) sender.spread += (rtt > mean ? rtt - mean : mean - rtt) - sender.spread / kMeanOf;
+  if (!sender.drops) [[likely]] {
+    sender.mean_rtt += rtt - mean;
+  } else {
+    // A slow link's queue, of which the last packets come when all others have long been there, is no measure for all.
+    const std::uint32_t counted = std::min(rtt, 2 * mean);
+    sender.mean_rtt += counted - mean;
+    sender.spread += (counted > mean ? counted - mean : mean - counted) - sender.spread / kMeanOf;
+    const std::uint32_t faded = sender.paths.loss[path] / 128;
+    sender.paths.loss[path] = static_cast<std::uint16_t>(sender.paths.loss[path] - faded);
+    sender.all_loss -= faded;
+  }
   const std::uint32_t seen = rtt > mean ? lag_of(rtt - mean, mean) : 0;
   const std::uint32_t lag = sender.paths.lag[path];
   if (seen > lag || !marked) set_lag(sender, path, (lag + seen + (seen > lag)) / 2);
@@ -193,13 +210,35 @@ void Srd::judge(Sender& sender, std::uint32_t path, bool marked, std::uint32_t r
 // A path that stays behind is given up for another entropy, of which is not known whether it is any better: there
 // are more ways than paths in use.
 void Srd::set_lag(Sender& sender, std::uint32_t path, std::uint32_t lag) {
-  Paths& paths = sender.paths;
-  if (lag >= leave_lag_ && !sender.buried) {
+  if (lag >= leave_lag_ && !sender.buried) return leave(sender, path, lag);
+  sender.paths.lag[path] = static_cast<std::uint8_t>(std::min<std::uint32_t>(lag, kMostLag));
+}
+
+// Rare, and out of the way of what every packet runs.
+[[gnu::noinline]] void Srd::leave(Sender& sender, std::uint32_t path, std::uint32_t lag) {
+  if (take_other_entropy(sender, path)) {
     ++counters_.paths_left;
-    paths.entropy[path] = sender.fresh_entropy++;
     lag = kTrimmedLag / 2;
   }
-  paths.lag[path] = static_cast<std::uint8_t>(std::min<std::uint32_t>(lag, kMostLag));
+  sender.paths.lag[path] = static_cast<std::uint8_t>(std::min<std::uint32_t>(lag, kMostLag));
+}
+
+// False: all that there are are in use.
+bool Srd::take_other_entropy(Sender& sender, std::uint32_t path) {
+  Paths& paths = sender.paths;
+  const std::uint32_t tries = std::max(1u, config_.entropies);
+  for (std::uint32_t i = 0; i < tries; ++i) {
+    const std::uint16_t entropy = sender.fresh_entropy++;
+    if (config_.entropies > 0) {
+      if (sender.fresh_entropy >= config_.entropies) sender.fresh_entropy = 0;
+      if (entropy >= config_.entropies) continue;
+      if (std::find(paths.entropy, paths.entropy + config_.paths, entropy) != paths.entropy + config_.paths) continue;
+    }
+    paths.entropy[path] = entropy;
+    if (paths.flying[path] > 0) sender.mixed |= std::uint64_t{1} << path;
+    return true;
+  }
+  return false;
 }
 
 // A packet of it is no longer in flight.
@@ -225,7 +264,7 @@ std::uint32_t Srd::choose_path(Sender& sender, bool resend, std::uint32_t avoid)
     sender.trying |= bit;
     at = look;
   }
-  sender.burst_left = static_cast<std::uint8_t>(at == kNoPath ? train_of(sender) - 1 : 0);
+  sender.burst_left = static_cast<std::uint8_t>(config_.burst > 1 && at == kNoPath ? train_of(sender) - 1 : 0);
   if (at == kNoPath) {
     // What is sent last must not arrive last by far.
     const std::uint32_t left = resend ? kMostPackets : sender.end - sender.next;
@@ -233,6 +272,7 @@ std::uint32_t Srd::choose_path(Sender& sender, bool resend, std::uint32_t avoid)
   }
   if (at == kNoPath) at = take_quickest(sender, kMostLag, avoid);
   if (at == kNoPath) at = take_any(sender, avoid);
+  if (sender.paths.flying[at] == kMostOnPath) at = take_emptiest(sender);
   sender.path = static_cast<std::uint8_t>(at);
   return at;
 }
@@ -242,9 +282,9 @@ std::uint32_t Srd::choose_path(Sender& sender, bool resend, std::uint32_t avoid)
 std::uint32_t Srd::take_quickest(const Sender& sender, std::uint8_t most_lag, std::uint32_t avoid) const {
   const Paths& paths = sender.paths;
   const std::uint32_t start = (sender.path + 1u) % kMaxPaths;
-  std::uint8_t other[kMaxPaths];
-  for (std::uint32_t i = 0; i < kMaxPaths; ++i) other[i] = paths.lag[i] | paths.flying[i];
-  if (const std::uint32_t at = first_zero(other, start); at != kNoPath && at != avoid) return at;  // none can be better
+  const std::uint32_t unused = first_zero<kMaxPaths>(
+      start, [&](std::uint32_t from) { return word_of(paths.lag + from) | word_of(paths.flying + from); });
+  if (unused != kNoPath && unused != avoid) return unused;  // none can be better
   constexpr std::int16_t kOut = 0x7FFF;
   std::int16_t cost[kMaxPaths];
   for (std::uint32_t i = 0; i < kMaxPaths; ++i) {
@@ -255,8 +295,9 @@ std::uint32_t Srd::take_quickest(const Sender& sender, std::uint8_t most_lag, st
   std::int16_t least = kOut;
   for (const std::int16_t each : cost) least = std::min(least, each);
   if (least == kOut) return kNoPath;
+  std::uint8_t other[kMaxPaths];
   for (std::uint32_t i = 0; i < kMaxPaths; ++i) other[i] = cost[i] == least ? 0 : 1;
-  return first_zero(other, start);
+  return first_zero<kMaxPaths>(start, [&](std::uint32_t from) { return word_of(other + from); });
 }
 
 // When there is no other: nothing came through on any of them.
@@ -275,30 +316,59 @@ std::uint32_t Srd::take_any(const Sender& sender, std::uint32_t avoid) const {
   return best;
 }
 
+// Where the quickest has as many as can be counted. A proven one, where there is one: has_path() has seen that one of
+// them, or of all, can take another.
+std::uint32_t Srd::take_emptiest(const Sender& sender) const {
+  std::uint32_t best = 0;
+  std::uint32_t least = kNone;
+  for (std::uint32_t i = 0; i < config_.paths; ++i) {
+    const std::uint32_t cost = sender.paths.flying[i] + (sender.paths.lag[i] & kUnproven) * 2;
+    if (sender.paths.flying[i] == kMostOnPath || cost >= least) continue;
+    least = cost;
+    best = i;
+  }
+  return best;
+}
+
 // ---- open numbers
 
 void Srd::widen(Sender& sender) {
-  sender.wide = wide_.take();
-  Wide& wide = wide_[sender.wide];
-  wide = {};
-  for (std::uint32_t s = sender.una; s != sender.next; ++s)
-    wide[s % kOpen] = std::exchange(sender.near[s % kWindow], {});
+  const Slots from = slots_of(sender);
+  Wide slots(sender.wide == kNone ? kOpen : kFarOpen);
+  for (std::uint32_t s = sender.una; s != sender.next; ++s) slots[s % slots.size()] = std::exchange(from[s], {});
+  if (sender.wide == kNone) {
+    sender.wide = wide_.take();
+  } else {
+    elsewhere_ -= kOpen * sizeof(Slot);
+  }
+  elsewhere_ += slots.size() * sizeof(Slot);
+  wide_[sender.wide] = std::move(slots);
 }
 
 // With nothing open, all slots are empty.
 void Srd::narrow(Sender& sender) {
+  elsewhere_ -= wide_[sender.wide].size() * sizeof(Slot);
+  wide_[sender.wide] = Wide();
   wide_.give_back(sender.wide);
   sender.wide = kNone;
 }
 
 // ---- sending
 
+// Out of the way of those that send no trains.
+[[gnu::noinline]] bool Srd::has_room_for_whole(const Sender& sender, std::uint32_t limit) const {
+  if (sender.burst_left > 0 || sender.flying == 0) return true;
+  return limit - sender.flying >= std::min({train_of(sender), sender.end - sender.next, limit});
+}
+
 void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& out) {
   std::uint32_t sequence = 0;
   std::uint32_t index = sender.sending;
   std::uint32_t avoid = kNoPath;
   const bool resend = sender.lost > 0;
-  if (!resend && sender.next - sender.una == kWindow && sender.wide == kNone) widen(sender);
+  const std::uint32_t open = sender.next - sender.una;
+  if (!resend && open >= kWindow && open > slots_of(sender).mask) [[unlikely]]
+    widen(sender);
   const Slots slots = slots_of(sender);
   out.flags = 0;
   if (resend) {
@@ -317,6 +387,7 @@ void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& 
                      path & (kMaxPaths - 1), static_cast<std::uint32_t>(State::flying)};
   // Who sends rarely hears rarely: silence begins when somebody was asked.
   if (sender.flying++ == 0 && sender.drops) sender.deadline = std::max(sender.deadline, now + patience(sender));
+  if (sender.mixed != 0 && sender.paths.flying[path] == 0) sender.mixed &= ~(std::uint64_t{1} << path);
   ++sender.paths.flying[path];
   // After silence fewer packets may be left than questions: the same one asks again, by another way.
   if (resend && sender.questions > 0 && --sender.questions > 0 && sender.lost == 0) give_up_on(sender, sequence);
@@ -325,9 +396,8 @@ void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& 
   // those to others. With a half, who serves eight peers over short ways fell silent between answers: all-to-alls took
   // up to 12 % longer, and what had only not been answered was sent again.
   const std::uint32_t limit = std::min(sender.allowed, share);
-  const bool closes = sender.burst_left == 0 && !has_room_for_train(sender, std::max(limit, sender.flying));
-  if (last || sender.flying >= limit || closes ||
-      (limit < 2 * config_.ack_every && sequence % std::max(1u, limit / 3) == 0))
+  if (last || sender.flying >= limit || (limit < 2 * config_.ack_every && sequence % std::max(1u, limit / 3) == 0) ||
+      (config_.burst > 1 && sender.burst_left == 0 && !has_room_for_train(sender, std::max(limit, sender.flying))))
     out.flags |= kAckNow;
   std::uint32_t bytes = sender.payload;
   if (last) {

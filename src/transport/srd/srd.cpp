@@ -19,6 +19,8 @@ Srd::Srd(const SrdConfig& config) : config_(config) {
   config_.payload = std::max(1u, config_.payload);
   config_.paths = std::clamp(config_.paths, 1u, kMaxPaths);
   config_.burst = std::clamp(config_.burst, 1u, 64u);
+  config_.entropies = std::min(config_.entropies, 0x10000u);
+  if (config_.entropies > 0) config_.paths = std::min(config_.paths, config_.entropies);
   config_.ack_every = std::clamp(config_.ack_every, 1u, 64u);  // the acknowledgement's bitmap
   config_.receive_messages = std::clamp(config_.receive_messages, 1u, 0x8000u);
   config_.generation = std::max<std::uint16_t>(1, config_.generation);
@@ -36,9 +38,9 @@ Srd::Srd(const SrdConfig& config) : config_(config) {
     // A round trip's worth, what waits at the receiver for an acknowledgement, and a little queue.
     const std::int64_t round_trip = (config_.base_rtt + config_.packet_time - 1) / config_.packet_time;
     const std::int64_t packets = round_trip + config_.ack_every + round_trip / 2 + 1;
-    config_.window = static_cast<std::uint32_t>(std::min<std::int64_t>(packets, kWindow - 1));
+    config_.window = static_cast<std::uint32_t>(std::min<std::int64_t>(packets, kMostFarWindow));
   }
-  config_.window = std::min(config_.window, kWindow - 1);
+  config_.window = std::min(config_.window, config_.drops ? kMostFarWindow : kMostSrdWindow);
   full_window_ = config_.window * kFixed;
   first_window_ = !config_.drops ? full_window_
                                  : std::min(full_window_, std::clamp(kFirstBytes / config_.payload, 4u, 16u) * kFixed);
@@ -47,8 +49,9 @@ Srd::Srd(const SrdConfig& config) : config_(config) {
   };
   target_ = units(config_.delay_target > 0 ? config_.delay_target : config_.base_rtt * 4 / 5);
   base_ = units(config_.base_rtt);
-  const std::int64_t reorder = config_.reorder > 0 ? config_.reorder : 5 * config_.base_rtt + config_.longest_wait;
-  reorder_ = units(std::min(reorder, longest_flight_));
+  std::int64_t reorder = config_.reorder;  // which stays 0 where it is to be measured
+  derive(reorder, 5 * config_.base_rtt + config_.longest_wait);
+  reorder_ = units(reorder);
   longest_wait_ = static_cast<std::uint32_t>(config_.longest_wait >> time_shift_);
   leave_lag_ = std::min<std::uint32_t>(std::max(1u, config_.bad_marks) * kTrimmedLag, kMostLag);
 }
@@ -61,7 +64,6 @@ std::uint32_t Srd::sender_for(std::uint32_t endpoint, std::uint32_t peer) {
   Sender& sender = senders_[index];
   sender.endpoint = endpoint;
   sender.peer = peer;
-  sender.next_active = kNone;
   sender.reads = sender.wide = kNone;
   sender.least_rtt = base_;
   sender.lately_least = kTimeMask;
@@ -81,6 +83,7 @@ std::uint32_t Srd::sender_for(std::uint32_t endpoint, std::uint32_t peer) {
     sender.paths.lag[i] = i < config_.paths ? 0 : kUnused;
   }
   sender.fresh_entropy = static_cast<std::uint16_t>(config_.paths);
+  sender.stream = retired_stream_;
   begin_stream(sender);
   return index;
 }
@@ -91,7 +94,7 @@ std::uint32_t Srd::receiver_for(std::uint32_t endpoint, std::uint32_t peer) {
   Receiver& receiver = receivers_[index];
   receiver.endpoint = endpoint;
   receiver.peer = peer;
-  receiver.next_owing = receiver.listen_next = receiver.listen_before = receiver.messages = kNone;
+  receiver.next_owing = receiver.listen_next = receiver.listen_before = receiver.messages = receiver.far = kNone;
   receiver.expected = receiver.echo = config_.first_sequence;
   receiver.payload = config_.payload;
   const std::uint32_t sender = senders_.find(endpoint, peer);
@@ -132,6 +135,44 @@ bool Srd::post(Instant now, std::uint32_t endpoint, const Operation& operation) 
   return operation.op != Op::response && enqueue(now, sender_for(endpoint, operation.peer), operation);
 }
 
+void Srd::hear(Instant now, std::uint32_t endpoint, std::uint32_t peer) {
+  if (const std::uint32_t sender = senders_.find(endpoint, peer); sender != kNone)
+    senders_[sender].heard = std::max(senders_[sender].heard, now);
+}
+
+void Srd::remove_peer(Instant now, std::uint32_t endpoint, std::uint32_t peer) {
+  if (const std::uint32_t index = senders_.find(endpoint, peer); index != kNone) {
+    if (!idle(senders_[index])) fail(now, index);
+    if (turns_.has(index)) turns_.leave(endpoints_[endpoint].active, index);
+    // A peer that remembers us takes no older stream than it knows.
+    if (newer(senders_[index].stream, retired_stream_)) retired_stream_ = senders_[index].stream;
+    senders_.remove(endpoint, peer);
+    turns_.release_from(senders_.size());
+  }
+  if (const std::uint32_t index = receivers_.find(endpoint, peer); index != kNone) {
+    forget(receivers_[index]);
+    endpoints_.of(endpoint).owing.remove(receivers_, index);
+    receivers_.remove(endpoint, peer);
+  }
+  wide_.release_if_unused();
+  send_messages_.release_if_unused();
+  receive_messages_.release_if_unused();
+  reads_.release_if_unused();
+}
+
+// From the last on: those go back for good.
+void Srd::remove_endpoint(Instant now, std::uint32_t endpoint) {
+  for (std::size_t i = senders_.size(); i-- > 0;)
+    if (i < senders_.size() && senders_.has(static_cast<std::uint32_t>(i)) &&
+        senders_[static_cast<std::uint32_t>(i)].endpoint == endpoint)
+      remove_peer(now, endpoint, senders_[static_cast<std::uint32_t>(i)].peer);
+  for (std::size_t i = receivers_.size(); i-- > 0;)
+    if (i < receivers_.size() && receivers_.has(static_cast<std::uint32_t>(i)) &&
+        receivers_[static_cast<std::uint32_t>(i)].endpoint == endpoint)
+      remove_peer(now, endpoint, receivers_[static_cast<std::uint32_t>(i)].peer);
+  endpoints_.remove(endpoint);
+}
+
 bool Srd::poll_ack(std::uint32_t endpoint, Transmit& out) {
   EndpointState* const state = endpoints_.find(endpoint);
   if (state == nullptr || state->owing.first == kNone) return false;
@@ -141,24 +182,79 @@ bool Srd::poll_ack(std::uint32_t endpoint, Transmit& out) {
 
 bool Srd::poll(Instant now, std::uint32_t endpoint, Transmit& out) {
   EndpointState* const state = endpoints_.find(endpoint);
-  return state != nullptr && state->active.serve(senders_, [&](std::uint32_t index) {
+  if (state == nullptr) return false;
+  // Most send to one peer at a time, and can: nothing else has to be looked at.
+  if (const std::uint32_t only = turns_.only(state->active); only != kNone && state->working <= 1) {
+    Sender& sender = senders_[only];
+    if (turns_.wake(only) > now && sender.burst_left == 0) return false;
+    if (now < sender.deadline && now >= sender.paced_until && can_send(sender, kFarOpen)) [[likely]] {
+      fill_data(now, sender, kFarOpen, out);
+      return true;
+    }
+  }
+  return poll_among(now, *state, out);
+}
+
+[[gnu::noinline]] bool Srd::poll_among(Instant now, EndpointState& state, Transmit& out) {
+  if (state.working > 1 && turns_.somebody_wants(state.active)) share_more(state);
+  const auto ask = [&](std::uint32_t index) {
     if (now >= senders_[index].deadline) time_out(now, index);
     Sender& sender = senders_[index];
-    if (idle(sender)) return Turn::over;
-    const std::uint32_t share = share_of(*state, sender);
-    if (now < sender.paced_until || !can_send(sender, share)) return Turn::passed;
-    fill_data(now, sender, share, out);
-    return Turn::served;
-  });
+    const std::uint32_t share = share_of(state, sender);
+    if (now >= sender.paced_until && can_send(sender, share)) {
+      fill_data(now, sender, share, out);
+      turns_.wait(index, 0);
+      return Turn::served;
+    }
+    const Turn turn = idle(sender) ? Turn::over : Turn::passed;
+    if (turn == Turn::passed) wait(index, share);
+    if (state.working > 1 && turns_.somebody_wants(state.active)) share_more(state);
+    return turn;
+  };
+  // A train is not interrupted.
+  const std::uint32_t last = state.active.last;
+  if (config_.burst > 1 && last != kNone && senders_[last].burst_left > 0 && ask(last) == Turn::served) return true;
+  const bool served = turns_.serve(state.active, now, ask);
+  if (!served && state.working > 1) wait_longer(state);
+  return served;
 }
 
 Instant Srd::next_wake(std::uint32_t endpoint) const {
   const EndpointState* const state = endpoints_.find(endpoint);
-  if (state == nullptr) return kNever;
-  return state->active.earliest(senders_, [&](const Sender& sender) {
-    const bool ready = can_send(sender, share_of(*state, sender));
-    return ready ? std::min(sender.deadline, sender.paced_until) : sender.deadline;
-  });
+  return state == nullptr ? kNever : turns_.earliest(state->active);
+}
+
+// Who could send more if it were not for the others waits for a greater share, too.
+[[gnu::noinline]] void Srd::wait(std::uint32_t index, std::uint32_t share) {
+  const Sender& sender = senders_[index];
+  Wanted wanted;
+  // With so many in flight none fits any more; where trains are sent, no whole one.
+  const bool one = config_.burst == 1 || sender.lost > 0 || sender.burst_left > 0 || sender.flying == 0;
+  const std::uint32_t more = one ? 1 : std::min({train_of(sender), sender.end - sender.next, sender.allowed});
+  const std::uint32_t full = sender.flying + more - 1;
+  if (full >= share && can_send(sender, kFarOpen))
+    wanted = {static_cast<std::uint16_t>(full), static_cast<std::uint16_t>(sender.allowed - full)};
+  turns_.wait(index, wake_of(sender, share), wanted);
+}
+
+// There may be greater shares than when some said until when they wait: share_of() above what these have in flight.
+[[gnu::noinline]] void Srd::share_more(EndpointState& state) {
+  const std::uint32_t fair = state.working <= 1 ? kFarOpen : full_window_ / kFixed / state.working;
+  const std::uint32_t others = state.allowed - std::min(state.allowed, enough_of_all());
+  std::uint32_t index = kNone;
+  while ((index = turns_.find_wanting(state.active, fair, others)) != kNone)
+    turns_.wait(index, wake_of(senders_[index], share_of(state, senders_[index])));
+}
+
+// And there may be smaller ones.
+[[gnu::noinline]] void Srd::wait_longer(EndpointState& state) {
+  while (true) {
+    const std::uint32_t index = turns_.find_earliest(state.active);
+    if (index == kNone) return;
+    const std::uint32_t share = share_of(state, senders_[index]);
+    if (turns_.wake(index) >= wake_of(senders_[index], share)) return;
+    wait(index, share);
+  }
 }
 
 // ---- restarts
@@ -195,6 +291,7 @@ void Srd::fail(Instant, std::uint32_t index) {
   });
   fail_reads(sender);
   begin_stream(sender);
+  ask_again(index);
 }
 
 void Srd::fail_reads(Sender& sender) {
@@ -223,7 +320,7 @@ void Srd::begin_stream(Sender& sender) {
   sender.epoch_acked = sender.epoch_rtt = sender.epoch_samples = 0;
   sender.fan_in = 1;
   sender.burst_left = sender.silent = sender.questions = 0;
-  sender.trying = 0;
+  sender.trying = sender.mixed = 0;
   sender.deadline = kNever;
   sender.paced_until = 0;
   for (Slot& slot : sender.near) slot = Slot{};

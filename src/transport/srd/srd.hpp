@@ -7,7 +7,7 @@
 //   poll_ack()        gives the acknowledgements due; to be asked after every handle()
 //   poll()            gives the next packet to send, or nothing until next_wake()
 // Late and repeated calls are harmless. One Srd object serves all endpoints of a driver's partition
-// and draws every byte of memory from its own slabs; an endpoint that is idle costs 20 bytes. The driver
+// and draws every byte of memory from its own slabs; an endpoint that is idle costs 32 bytes. The driver
 // lets in only packets of peers it knows; beyond that, a header may say anything.
 //
 // How it works, and why:
@@ -51,7 +51,7 @@
 //   outstanding, and the next message begins a new stream.
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -63,6 +63,7 @@
 #include "transport/peers.hpp"
 #include "transport/slab.hpp"
 #include "transport/srd/config.hpp"
+#include "transport/turn_tree.hpp"
 #include "transport/turns.hpp"
 
 namespace weft::transport {
@@ -91,11 +92,20 @@ class Srd {
   // Whether a data packet that was not trimmed has as many bytes behind its header as it must have. A driver that lets
   // in what others sent asks before handle(): who agreed on other packets would have bytes put in the wrong place.
   bool has_length(std::uint32_t endpoint, const Header& header, std::uint64_t length) const;
+  // A sign of life of a peer, whatever it was: what waits for it is not failed for silence. Packets of its own are such
+  // signs without this.
+  void hear(Instant now, std::uint32_t endpoint, std::uint32_t peer);
+  // Forgets a peer, or all of an endpoint's and the endpoint itself; what waits fails, and memory goes back. Both ends
+  // are to forget each other, or who remains waits in vain for what was under way. Who comes again within 2^15
+  // removals is taken for the one who begins anew that it is.
+  void remove_peer(Instant now, std::uint32_t endpoint, std::uint32_t peer);
+  void remove_endpoint(Instant now, std::uint32_t endpoint);
   // The next acknowledgement of an endpoint; they are small, never wait behind data, and are not
   // merged, for each may carry the only news of a trimmed packet.
   bool poll_ack(std::uint32_t endpoint, Transmit& out);
   // The next data packet; false when there is none until next_wake().
   bool poll(Instant now, std::uint32_t endpoint, Transmit& out);
+  // When to ask again; 0: something has happened since, so at once.
   Instant next_wake(std::uint32_t endpoint) const;
 
   std::vector<Completion>& completions() { return completions_; }
@@ -106,6 +116,11 @@ class Srd {
   std::uint64_t underway_bytes() const;
   // What is wrong inside, or nothing. Looks at everything: for tests.
   std::string_view check_invariants() const;
+  // What peers and messages take, or took lately.
+  std::size_t bytes_held() const {
+    return senders_.bytes() + receivers_.bytes() + turns_.bytes() + wide_.bytes() + send_messages_.bytes() +
+           receive_messages_.bytes() + reads_.bytes() + elsewhere_;
+  }
   std::size_t messages_held() const { return send_messages_.used() + receive_messages_.used() + reads_.used(); }
 
  private:
@@ -113,6 +128,8 @@ class Srd {
   // Numbers from the oldest not acknowledged to the newest. A lost packet holds them open for seven round trips,
   // each of up to a window: with 256, one in thirty lost to a silent spine halved what the other spines carried.
   static constexpr std::uint32_t kOpen = 1024;
+  static constexpr std::uint32_t kFarOpen = 16384;   // where windows may be of kMostFarWindow
+  static constexpr std::uint32_t kMostOnPath = 255;  // packets in flight
   static constexpr std::uint32_t kMaxPaths = 64;
   static constexpr std::uint32_t kLongestTrain = 65507;  // bytes: what goes down to the kernel as one
   static constexpr Instant kTrainTime = 32'000'000;      // ps that a host takes for one of them, with its checksums
@@ -127,13 +144,18 @@ class Srd {
   static constexpr int kHeardShift = 30;  // 1.07 ms: when a peer was last heard of, 53 days until it wraps
 
   using State = Slot::State;
-  using Wide = std::array<Slot, kOpen>;
+  using Wide = std::vector<Slot>;  // kOpen or kFarOpen of them
+  struct FarBits {
+    std::vector<std::uint64_t> arrived;
+    std::vector<std::uint64_t> marked;
+  };
 
   // All paths are looked at for every packet: an array of each number, so that many are looked at at once.
   struct Paths {
     std::uint8_t lag[kMaxPaths];       // behind the mean, in packets of the sender; or kUnproven and times it failed
     std::uint8_t flying[kMaxPaths];    // packets on it
     std::uint16_t entropy[kMaxPaths];  // what it is on the wire
+    std::uint16_t loss[kMaxPaths];     // of its last 128 packets, times 2^11, where it `drops`
     std::uint16_t ready[kMaxPaths];    // unproven: the turn from which it may be tried
   };
   static constexpr std::uint8_t kUnproven = 0x80;  // nothing came through since a packet vanished
@@ -142,13 +164,12 @@ class Srd {
 
   struct alignas(64) Sender {
     // Looked at for every packet: one cache line.
-    std::uint32_t next_active;  // ring of peers with something to do
-    std::uint32_t una;          // oldest sequence not acknowledged
-    std::uint32_t next;         // next fresh sequence
-    std::uint32_t end;          // sequence behind the last posted packet
-    std::uint32_t flying;       // packets in flight
-    std::uint32_t allowed;      // that may be: the window, the receiver's share, two in silence
-    std::uint32_t lost;         // packets to send again
+    std::uint32_t una;      // oldest sequence not acknowledged
+    std::uint32_t next;     // next fresh sequence
+    std::uint32_t end;      // sequence behind the last posted packet
+    std::uint32_t flying;   // packets in flight
+    std::uint32_t allowed;  // that may be: the window, the receiver's share, two in silence
+    std::uint32_t lost;     // packets to send again
     std::uint32_t first_message;
     std::uint32_t sending;  // message that `next` belongs to
     std::uint16_t fan_in;
@@ -182,8 +203,11 @@ class Srd {
     bool starting;               // nothing has spoken against a greater window yet
     std::uint32_t latest_sent;   // send time of the newest packet known to have arrived
     std::uint32_t lost_scan;     // no lost packet below it
+    std::uint32_t all_loss;      // sum over all paths
+    std::uint32_t looked;        // when paths were last looked at for packets that others overtook
     std::uint32_t last_message;
     std::uint64_t unproven;  // bit per path: its lag says so
+    std::uint64_t mixed;     // bit per path: it is another since some of what is in flight on it was sent
     std::uint64_t trying;    // bit per path: the one packet of an unproven path is in flight
     Instant heard;           // the peer's last sign of life
     std::uint16_t stream;
@@ -246,21 +270,22 @@ class Srd {
     std::uint16_t incomplete;  // messages in the list
     std::uint16_t beyond;      // packets that have arrived above `expected`
     std::uint32_t payload;     // bytes of a message in one packet
-    BitRing<kOpen> arrived;
+    std::uint32_t far;         // where packets beyond kOpen numbers have come: bits for kFarOpen, else kNone
+    BitRing<kOpen> arrived;    // while there are none
     BitRing<kOpen> marked;
   };
   static_assert(sizeof(Receiver) <= 320);
 
-  struct EndpointState {
-    Turns active;               // senders with work
-    std::uint32_t working = 0;  // how many have messages, and do not only wait for what they read
-    std::uint32_t allowed = 0;  // packets that these may have in flight together
+  struct alignas(32) EndpointState {  // found by a shift
+    TurnTree::Ring active;            // senders with work
+    std::uint32_t working = 0;        // how many have messages, and do not only wait for what they read
+    std::uint32_t allowed = 0;        // packets that these may have in flight together
     Owed<&Receiver::next_owing, &Receiver::owing> owing;  // receivers whose peers wait for an acknowledgement
     std::uint32_t listeners = kNone;                      // a receiver in the ring of those with incomplete messages
     std::uint16_t listening = 0;                          // how many those are
     std::uint16_t incomplete = 0;                         // messages
   };
-  static_assert(sizeof(EndpointState) == 24);
+  static_assert(sizeof(EndpointState) == 32);
 
   // srd.cpp: endpoints, peers, restarts
   std::uint32_t sender_for(std::uint32_t endpoint, std::uint32_t peer);
@@ -270,6 +295,9 @@ class Srd {
   void begin_stream(Sender& sender);
   void fail(Instant now, std::uint32_t sender);
   void fail_reads(Sender& sender);
+  bool poll_among(Instant now, EndpointState& state, Transmit& out);
+  void share_more(EndpointState& state);
+  void wait_longer(EndpointState& state);
 
   // receive.cpp
   Placement handle_data(Instant now, std::uint32_t endpoint, std::uint8_t flags, const Header& header);
@@ -280,6 +308,14 @@ class Srd {
   void listen(Receiver& receiver);
   void stop_listening(Receiver& receiver);
   void forget(Receiver& receiver);
+  void go_far(Receiver& receiver);
+  void come_near(Receiver& receiver);
+  BitSpan arrived_of(Receiver& receiver) {
+    return receiver.far == kNone ? receiver.arrived.span() : BitSpan{far_[receiver.far].arrived.data(), kFarOpen};
+  }
+  BitSpan marked_of(Receiver& receiver) {
+    return receiver.far == kNone ? receiver.marked.span() : BitSpan{far_[receiver.far].marked.data(), kFarOpen};
+  }
   void drop_silent_listener(Instant now, EndpointState& state);
   void owe(std::uint32_t receiver, std::uint8_t flags);
   void fill_ack(const EndpointState& state, Receiver& receiver, Transmit& out);
@@ -292,13 +328,17 @@ class Srd {
                    std::uint32_t& message);
   void refuse(Instant now, Sender& sender, std::uint32_t sequence, std::uint8_t flags);
   Slots slots_of(Sender& sender) {
-    return sender.wide == kNone ? Slots{sender.near, kWindow - 1} : Slots{wide_[sender.wide].data(), kOpen - 1};
+    if (sender.wide == kNone) return {sender.near, kWindow - 1};
+    Wide& wide = wide_[sender.wide];
+    return {wide.data(), static_cast<std::uint32_t>(wide.size() - 1)};
   }
   void widen(Sender& sender);
   void narrow(Sender& sender);
   void land(Sender& sender, std::uint32_t path);
   void judge(Sender& sender, std::uint32_t path, bool marked, std::uint32_t rtt);
   void set_lag(Sender& sender, std::uint32_t path, std::uint32_t lag);
+  void leave(Sender& sender, std::uint32_t path, std::uint32_t lag);
+  bool take_other_entropy(Sender& sender, std::uint32_t path);
   static std::uint32_t mean_of(const Sender& sender) { return std::max(1u, sender.mean_rtt / kMeanOf); }
   static std::uint32_t lag_of(std::uint32_t late, std::uint32_t mean);
   void finish_messages(Sender& sender);
@@ -307,17 +347,15 @@ class Srd {
   // receiver serves many or is silent, the others may; but only what keeps the wire full, or the last parts of short
   // messages in all-to-alls meet at their receivers.
   std::uint32_t share_of(const EndpointState& state, const Sender& sender) const {
-    const std::uint32_t full = full_window_ / kFixed;
-    if (state.working <= 1) return kWindow;
-    const std::uint32_t enough = full * 3 / 4;
+    if (state.working <= 1) return kFarOpen;
+    const std::uint32_t enough = enough_of_all();
     const std::uint32_t others = state.allowed - std::min(state.allowed, sender.allowed);
-    return std::max({kLeastShare, full / state.working, enough - std::min(enough, others)});
+    return std::max({kLeastShare, full_window_ / kFixed / state.working, enough - std::min(enough, others)});
   }
+  std::uint32_t enough_of_all() const { return full_window_ / kFixed * 3 / 4; }
   bool can_send(const Sender& sender, std::uint32_t share) const {
     const std::uint32_t limit = std::min(sender.allowed, share);
-    if (sender.flying >= limit) return false;
-    if (sender.lost > 0) return true;
-    return sender.next != sender.end && sender.next - sender.una < kOpen && has_room_for_train(sender, limit);
+    return sender.flying < limit && has_more(sender, limit) && (sender.flying < kMostOnPath || has_path(sender));
   }
   // Packets that go together on one path: at most an eighth of what is in flight, for more would be a queue of its own.
   std::uint32_t train_of(const Sender& sender) const {
@@ -327,12 +365,32 @@ class Srd {
   }
   // Whose window opens by a packet waits until a train fits: there is something in flight whose answer it will hear.
   bool has_room_for_train(const Sender& sender, std::uint32_t limit) const {
-    if (config_.burst == 1 || sender.burst_left > 0 || sender.flying == 0) return true;
-    return limit - sender.flying >= std::min({train_of(sender), sender.end - sender.next, limit});
+    return config_.burst == 1 || has_room_for_whole(sender, limit);
   }
+  bool has_room_for_whole(const Sender& sender, std::uint32_t limit) const;
+  // With less than that in flight, one of the proven paths, or of all, can take another.
+  bool has_path(const Sender& sender) const {
+    const auto proven = config_.paths - static_cast<std::uint32_t>(std::popcount(sender.unproven));
+    return sender.flying < kMostOnPath * std::max(1u, proven);
+  }
+  bool has_more(const Sender& sender, std::uint32_t limit) const {
+    const std::uint32_t open = sender.next - sender.una;
+    return sender.lost > 0 || (sender.next != sender.end && (open < kOpen || (open < kFarOpen && sender.drops)) &&
+                               has_room_for_train(sender, limit));
+  }
+  // Something has changed for one that may be waiting: it is asked when its turn comes.
+  void ask_again(std::uint32_t index) {
+    if (turns_.has(index)) turns_.wait(index, 0);
+  }
+  // When one has to be asked that has something to do.
+  Instant wake_of(const Sender& sender, std::uint32_t share) const {
+    return can_send(sender, share) ? std::min(sender.deadline, sender.paced_until) : sender.deadline;
+  }
+  void wait(std::uint32_t index, std::uint32_t share);
   std::uint32_t choose_path(Sender& sender, bool resend, std::uint32_t avoid);
   std::uint32_t take_quickest(const Sender& sender, std::uint8_t most_lag, std::uint32_t avoid) const;
   std::uint32_t take_any(const Sender& sender, std::uint32_t avoid) const;
+  std::uint32_t take_emptiest(const Sender& sender) const;
   void fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& out);
 
   // window.cpp
@@ -344,8 +402,8 @@ class Srd {
   void be_less_eager(Sender& sender, bool vanished);
   void end_epoch(Sender& sender, std::uint32_t now);
   std::uint32_t trips_of(const Sender& sender, std::uint32_t now) const;
-  std::uint32_t step_of(const Sender& sender, std::uint32_t now) const;
-  bool too_much_lost(Sender& sender);
+  std::uint32_t step_of(const Sender& sender, std::uint32_t rtt, std::uint32_t now) const;
+  bool too_much_lost(Sender& sender, std::uint32_t rtt);
   void learn_room(Sender& sender, std::uint32_t rtt, std::uint32_t now);
   void look_at_least(Sender& sender);
   // The unloaded round trip: what the driver said, where that is credible.
@@ -372,7 +430,7 @@ class Srd {
   std::uint32_t full_window_of(const Sender& sender) const {
     if (!config_.drops || sender.payload >= config_.payload) return full_window_;
     const std::uint64_t packets = std::uint64_t{full_window_} * config_.payload / sender.payload;
-    return static_cast<std::uint32_t>(std::min<std::uint64_t>(packets, (kWindow - 1) * kFixed));
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(packets, kMostFarWindow * kFixed));
   }
   // Less than a packet in a round trip where many share a link; of an incast's window everybody has a part.
   static std::uint32_t least_window(const Sender& sender) {
@@ -390,6 +448,8 @@ class Srd {
   void give_up_on(Sender& sender, std::uint32_t sequence);
   Instant quiet_for(Instant now, const Sender& sender) const;
   void find_lost(Sender& sender);
+  void find_overtaken(Sender& sender, std::uint32_t now);
+  bool blame_path(Sender& sender, std::uint32_t path);
   // Packets that ask after silence, each on another path. The waits between questions double, and at first so do the
   // questions: where half of the ways are dead, three of four questions die or their answers do. They begin with two:
   // with four, the silence of a receiver that serves many costs short all-to-alls 3 %.
@@ -421,11 +481,15 @@ class Srd {
   std::uint32_t leave_lag_;     // of a path that is left for another entropy
   Endpoints<EndpointState> endpoints_;
   Peers<Sender> senders_;
+  TurnTree turns_;
   Peers<Receiver> receivers_;
   Slab<Wide> wide_;
+  Slab<FarBits> far_;
+  std::size_t elsewhere_ = 0;  // bytes of what these two point to
   Slab<SendMessage> send_messages_;
   Slab<ReceiveMessage> receive_messages_;
   Slab<Read> reads_;
+  std::uint16_t retired_stream_ = 0;  // newest of those of peers that were removed
   std::vector<Completion> completions_;
   SrdCounters counters_;
 };

@@ -184,6 +184,7 @@ TEST(SrdWaiting, AReadIsGivenThePeersPatienceBesidesOurs) {
   ASSERT_TRUE(srd.post(0, 0, {Op::read, 1, 5000, 0, 7}));
   sent(srd, 0);
   srd.handle(kRoundTrip, 0, PacketType::ack, 0, ack_of(1));
+  EXPECT_TRUE(sent(srd, kRoundTrip).empty());
   EXPECT_EQ(srd.next_wake(0), kRoundTrip + 2 * config.give_up);
   sent(srd, kRoundTrip + 2 * config.give_up - 1);
   EXPECT_TRUE(srd.completions().empty());
@@ -211,6 +212,55 @@ TEST(SrdWaiting, APartOfTheAnswerIsASignOfLife) {
   sent(srd, heard + 2 * config.give_up);
   ASSERT_EQ(srd.completions().size(), 1u);
   EXPECT_EQ(srd.completions()[0].kind, Completion::Kind::failed);
+}
+
+// ---- a sender that does not run
+
+// Whether it is first asked for packets when it runs again, or first given what came meanwhile.
+TEST(SrdWaiting, OnesOwnPauseIsNotThePeersSilence) {
+  for (const bool asked_first : {true, false}) {
+    SrdConfig config = config_of();
+    config.give_up = 1000 * kMicrosecond;
+    Srd srd(config);
+    ASSERT_TRUE(srd.post(0, 0, {Op::send, 1, 5000, 0, 0}));
+    ASSERT_EQ(sent(srd, 0).size(), 5u);
+    const Instant back = 2 * config.give_up;
+    if (asked_first) sent(srd, back);
+    EXPECT_TRUE(srd.completions().empty());
+    srd.handle(back, 0, PacketType::ack, 0, ack_of(4));
+    sent(srd, back);
+    EXPECT_TRUE(srd.completions().empty());
+    // From here on silence is the peer's.
+    Instant last = 0;
+    for (Instant now = srd.next_wake(0); now != kNever; now = srd.next_wake(0)) sent(srd, last = now);
+    ASSERT_EQ(srd.completions().size(), 1u);
+    EXPECT_EQ(srd.completions()[0].kind, Completion::Kind::failed);
+    EXPECT_EQ(last, back + config.give_up);
+  }
+}
+
+TEST(SrdWaiting, AClockThatJumpsFailsNothing) {
+  SrdConfig config = config_of();
+  config.drops = true;
+  Srd srd(config);
+  ASSERT_TRUE(srd.post(0, 0, {Op::send, 1, 100'000'000'000, 0, 0}));
+  Instant now = 0;
+  Instant jump = 1000 * kMicrosecond;
+  std::uint32_t next = 0;
+  for (int i = 0; i < 40; ++i) {
+    for (int round = 0; round < 40; ++round) {
+      for (Transmit out; srd.poll(now, 0, out);) ++next;
+      now += kRoundTrip;
+      srd.handle(now, 0, PacketType::ack, 0, ack_of(next));
+    }
+    EXPECT_LT(srd.next_wake(0) - now, 4 * kRoundTrip) << jump;
+    EXPECT_TRUE(srd.completions().empty()) << jump;
+    EXPECT_EQ(srd.check_invariants(), "");
+    now += jump;
+    jump += jump / 4;
+  }
+  EXPECT_GT(jump, 5'000'000 * kMicrosecond);
+  EXPECT_EQ(srd.counters().restarts, 0u);
 }
 
 // ---- a receiver that waits for the rest of a message

@@ -17,7 +17,8 @@ constexpr std::uint32_t kNotCredible = 8;  // times what the driver said: so lon
 constexpr std::uint32_t kLookEvery = 256;  // round trips between two looks at the least of them
 constexpr std::uint32_t kAll = 1u << 20;   // parts that loss is counted in
 constexpr std::uint32_t kMostTrips = 64;
-constexpr std::uint32_t kQuick = 8;  // where nothing waits, an incast's window grows by that part in a round trip
+constexpr std::uint32_t kQuick = 8;     // where nothing waits, a window grows by that part of itself in a round trip
+constexpr std::uint32_t kBearable = 4;  // a part of what was sent: more lost than that, and the window itself is cut
 
 }  // namespace
 
@@ -27,8 +28,8 @@ constexpr std::uint32_t kQuick = 8;  // where nothing waits, an incast's window 
 void Srd::know_of_trimming(Sender& sender) {
   sender.drops = sender.starting = false;
   sender.target = target_;
-  sender.most = full_window_;
-  sender.window = std::clamp(sender.window, kFixed, full_window_);
+  sender.most = std::min(full_window_, kMostSrdWindow * kFixed);
+  sender.window = std::clamp(sender.window, kFixed, sender.most);
 }
 
 // A packet has told a round trip. On slow links shorter packets are much quicker, and say nothing of full ones.
@@ -80,13 +81,13 @@ void Srd::hear_of_copy(Sender& sender) {
 // ---- windows
 
 // A packet found no room, or vanished.
-void Srd::be_less_eager(Sender& sender, bool vanished) {
+void Srd::be_less_eager(Sender& sender, bool) {
   ++sender.epoch_lost;
   std::uint32_t cut = config_.trim_cut;
   if (sender.drops) {
-    // Of a share below a packet, each one lost is several round trips' worth.
-    const bool little = vanished && sender.allowed == 1;
-    cut = little ? sender.window / 2 : std::min(sender.window / 2, cut / sender.fan_in);
+    // Of more, what was lost is judged at the end of a round trip; of a packet at a time, each is several of them.
+    if (sender.allowed > 1) return;
+    cut = std::min(sender.window / 2, kFixed * sender.fan_in);
   }
   sender.window = std::max(least_window(sender), sender.window - std::min(sender.window, cut));
   set_allowed(sender);
@@ -102,15 +103,7 @@ void Srd::end_epoch(Sender& sender, std::uint32_t now) {
       const auto scaled = static_cast<std::uint32_t>(std::uint64_t{sender.window} * fine / rtt);
       sender.window = std::max(scaled, sender.window * (100 - config_.most_cut) / 100);
     }
-    std::uint32_t step = step_of(sender, now);
-    if (sender.drops && !sender.starting && sender.fan_in > 1) {
-      // Of a window that many share, each has little: steps of packets take hundreds of round trips to fill a long way.
-      // So the step follows what the queue says, long where nothing waits, short where as much does as is fine.
-      const std::uint64_t room = fine - std::min(fine, rtt);
-      const std::uint64_t quick = sender.window * room * trips_of(sender, now) / (kQuick * sender.target + 1);
-      step = std::max(step, static_cast<std::uint32_t>(std::min<std::uint64_t>(quick, sender.window)));
-    }
-    sender.window = std::clamp(sender.window + step, least_window(sender), sender.most);
+    sender.window = std::clamp(sender.window + step_of(sender, rtt, now), least_window(sender), sender.most);
     if (sender.drops) look_at_least(sender);
   }
   sender.epoch_acked = sender.epoch_rtt = sender.epoch_samples = 0;
@@ -126,36 +119,50 @@ std::uint32_t Srd::trips_of(const Sender& sender, std::uint32_t now) const {
   return std::clamp(passed / mean_of(sender), 1u, kMostTrips);
 }
 
-std::uint32_t Srd::step_of(const Sender& sender, std::uint32_t now) const {
+std::uint32_t Srd::step_of(const Sender& sender, std::uint32_t rtt, std::uint32_t now) const {
   const std::uint32_t step = kFixed * config_.increase;
   if (!sender.drops) return step;
-  if (sender.starting) return 2 * sender.window < sender.most ? 3 * sender.window : sender.window;
+  if (sender.starting) return 8 * sender.window < sender.most ? 3 * sender.window : sender.window;
   const auto gentle =
       static_cast<std::uint32_t>(std::uint64_t{step} * sender.window / (sender.window + kGentle * kFixed));
-  return (gentle + 1) * trips_of(sender, now);
+  // The step follows what the queue says: it is long where nothing waits, and short where as much does as is fine.
+  const std::uint32_t fine = sender.least_rtt + sender.target;
+  const std::uint32_t room = fine - std::min(fine, rtt);
+  const auto quick = static_cast<std::uint32_t>(std::uint64_t{sender.window} * room / (kQuick * sender.target + 1));
+  return std::min(std::max(gentle + 1, quick) * trips_of(sender, now), sender.window);
 }
 
 // Whether more was lost than the network loses anyway.
-bool Srd::too_much_lost(Sender& sender) {
-  const std::uint32_t packets = std::min(128u, sender.epoch_acked + sender.epoch_lost);
-  const std::uint32_t lost = std::min<std::uint32_t>(packets, sender.epoch_lost);
-  sender.loss = (sender.loss * (256 - packets) + lost * kAll) / 256;
-  const bool yielded = sender.target <= least_room_of(sender);
+bool Srd::too_much_lost(Sender& sender, std::uint32_t rtt) {
+  const std::uint32_t all = std::max(1u, sender.epoch_acked + sender.epoch_lost);
+  const std::uint32_t packets = std::min(128u, all);
+  const std::uint32_t lost = sender.epoch_lost;
+  const auto seen = static_cast<std::uint32_t>(std::uint64_t{lost} * packets * kAll / all);
+  sender.loss = (sender.loss * (256 - packets) + seen) / 256;
+  // What is still lost however short queues are is the network's own.
+  const std::uint32_t least = least_room_of(sender);
+  const bool yielded = sender.target <= least && rtt <= sender.least_rtt + least;
   if (sender.loss < sender.usual_loss) {
     sender.usual_loss -= (sender.usual_loss - sender.loss) * packets / 4096;
   } else if (yielded) {
     sender.usual_loss += (sender.loss - sender.usual_loss) * packets / 256;
   }
-  return lost > 0 && sender.loss > 2 * sender.usual_loss + kAll / 128;
+  return lost > 0 && sender.loss > 2 * sender.usual_loss + kAll / 64;
 }
 
 void Srd::learn_room(Sender& sender, std::uint32_t rtt, std::uint32_t now) {
   const std::uint32_t room = room_of(sender);
   const std::uint32_t base = base_of(sender);
-  if (too_much_lost(sender)) {
+  if (too_much_lost(sender, rtt)) {
     sender.starting = false;
     const std::uint32_t queue = rtt - std::min(rtt, sender.least_rtt);
     sender.target = std::max(least_room_of(sender), std::min(sender.target, queue * 3 / 4));
+    // What was lost did not fit: of the share, as much.
+    const std::uint32_t bearable = (sender.epoch_acked + sender.epoch_lost) / kBearable;
+    if (sender.allowed > 1 && sender.epoch_lost > bearable) {
+      const std::uint32_t cut = (sender.epoch_lost - bearable) * kFixed * sender.fan_in;
+      sender.window = std::max(least_window(sender), sender.window - std::min(sender.window / 2, cut));
+    }
   } else {
     sender.target += (base / 64 + 1) * trips_of(sender, now);
   }
@@ -166,7 +173,7 @@ void Srd::learn_room(Sender& sender, std::uint32_t rtt, std::uint32_t now) {
       static_cast<std::uint32_t>(std::max(since(now, sender.epoch_began), static_cast<std::int32_t>(base)));
   const auto delivered = static_cast<std::uint32_t>(std::uint64_t{arrived} * kFixed * base / took);
   if (delivered / 5 * 6 > sender.most)
-    sender.most = std::min(delivered / 2 * 3 + config_.ack_every * kFixed, (kWindow - 1) * kFixed);
+    sender.most = std::min(delivered / 2 * 3 + config_.ack_every * kFixed, kMostFarWindow * kFixed);
 }
 
 // The least round trip is that of a while ago where all since took much longer: paths change, and drivers err.
@@ -184,9 +191,8 @@ void Srd::look_at_least(Sender& sender) {
 void Srd::change_fan_in(Instant now, Sender& sender, std::uint16_t fan_in) {
   const Instant wait = sender.paced_until - now;
   if (sender.drops && wait > 0 && fan_in < sender.fan_in) sender.paced_until = now + wait / sender.fan_in * fan_in;
-  // Who did not know of the others has counted for itself; what it had in flight it need not give up at once. Half of
-  // it: much of what all sent together was lost.
-  if (sender.drops && sender.starting && sender.fan_in == 1)
+  // Who did not know of the others has counted for itself.
+  if (sender.starting && sender.fan_in == 1)
     sender.window = std::clamp(sender.window * fan_in / 2, sender.window, std::max(sender.window, sender.most));
   sender.fan_in = fan_in;
   set_allowed(sender);
@@ -215,6 +221,7 @@ void Srd::end_work(Sender& sender) {
   EndpointState& state = endpoints_[sender.endpoint];
   --state.working;
   state.allowed -= sender.allowed;
+  if (state.working <= 1 && turns_.somebody_wants(state.active)) share_more(state);  // one has all
 }
 
 void Srd::set_allowed(Sender& sender) {
@@ -222,7 +229,7 @@ void Srd::set_allowed(Sender& sender) {
   // Where packets vanish, the window is what all senders of the peer may have in flight together, and each has its
   // part. Rounded: cut off, the shares of 64 that come to 1.95 packets would leave a sixth of the receiver's link
   // unused.
-  const std::uint32_t whole = sender.drops ? sender.window : full_window_;
+  const std::uint32_t whole = sender.drops ? sender.window : sender.most;
   const std::uint32_t share = sender.fan_in > 1 ? (whole / sender.fan_in + kFixed / 2) / kFixed * kFixed : whole;
   sender.allowed = std::max(1u, std::min(sender.window, share) / kFixed);
   if (sender.silent > 1) sender.allowed = std::min(sender.allowed, questions_of(sender));

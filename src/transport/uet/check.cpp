@@ -24,7 +24,8 @@ std::string_view Uet::check_invariants() const {
 
   std::size_t receive_messages = 0;
   for (std::uint32_t index = 0; index < receivers_.size(); ++index) {
-    const auto wrong = check_received(receive_messages_, receivers_[index], kWindow, receive_messages);
+    const auto wrong =
+        check_received(receive_messages_, receivers_[index], receivers_[index].arrived, kWindow, receive_messages);
     if (!wrong.empty()) return wrong;
   }
   if (receive_messages != receive_messages_.used()) return "no received message is lost to the slab";
