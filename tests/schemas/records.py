@@ -7,6 +7,7 @@ A record without a schema, one that does not fit it, and a schema that no record
 be added to a record without a new version: those that no schema says are printed, and wrong with --strict. --dump writes
 the records instead, one a line.
 """
+import contextlib
 import glob
 import json
 import os
@@ -53,6 +54,12 @@ validate {tables} --rows --leave-one-out --json
 validate {tables} --training --json
 sim {trained} --json
 plan {trained} --training --best 2 --json
+doctor --json
+run client {server} --messages 20 --json
+run client {server} --pattern requests --messages 20 --json
+run client {server} --with tcp --messages 20 --json
+run client {server} --sweep-paths --paths 2 --duration 100ms --json
+run client 127.0.0.1:1 --with tcp --messages 1 --json
 """
 
 SMALL = """version: 1
@@ -62,7 +69,18 @@ fabric: {kind: rail-optimized, scalable_unit: 2, spines: 2, parallel_links: 1, s
 TRAINED = SMALL + "run:\n  - training: {model: llama3-8b, global_batch: 64, parallel: {tensor: 4}}\n"
 
 
-def commands_of(source, folder):
+@contextlib.contextmanager
+def run_server(weft):
+    """A `weft run server` on loopback, by its address."""
+    process = subprocess.Popen([weft, "run", "server", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True)
+    try:
+        yield process.stderr.readline().split("listening at ")[1].split(";")[0]
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def commands_of(source, folder, server):
     """Pairs of a directory and the words behind `weft`."""
     for path in sorted(glob.glob(os.path.join(source, "examples", "*", "commands"))):
         with open(path, encoding="utf-8") as lines:
@@ -76,7 +94,7 @@ def commands_of(source, folder):
                          if word not in ("--slowest", "--trace", "--csv", "--pcap", "--plot")
                          and (i == 0 or words[i - 1] not in ("--slowest", "--trace", "--csv", "--pcap", "--plot"))]
                 yield os.path.dirname(path), words + ([] if "--json" in words else ["--json"])
-    names = {"folder": folder}
+    names = {"folder": folder, "server": server}
     for name, text in (("small", SMALL), ("trained", TRAINED), ("bad", SMALL.replace("hgx-h100", "hgx-h10"))):
         names[name] = os.path.join(folder, name + ".weft.yaml")
         with open(names[name], "w", encoding="utf-8") as out:
@@ -95,7 +113,12 @@ def commands_of(source, folder):
 
 def records_of(weft, source, folder):
     """Pairs of a command line and a record that it prints."""
-    for where, words in commands_of(source, folder):
+    with run_server(weft) as server:
+        yield from records_with(weft, source, folder, server)
+
+
+def records_with(weft, source, folder, server):
+    for where, words in commands_of(source, folder, server):
         if not words:  # a file of records
             with open(where, encoding="utf-8") as lines:
                 for line in lines:
