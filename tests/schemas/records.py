@@ -8,6 +8,7 @@ A record without a schema, one that does not fit it, and a schema that no record
 be added to a record without a new version: those that no schema says are printed, and wrong with --strict. --dump writes
 the records instead, one a line. Records of a lab are held against theirs by the tests of labs, through a pipe.
 """
+import contextlib
 import glob
 import json
 import os
@@ -58,6 +59,11 @@ why --profile {profile} --json
 why {trained} --profile {profile} --json
 sim {trained} --json
 plan {trained} --training --best 2 --json
+run client {server} --messages 20 --json
+run client {server} --pattern requests --messages 20 --json
+run client {server} --with tcp --messages 20 --json
+run client {server} --sweep-paths --paths 2 --duration 100ms --json
+run client 127.0.0.1:1 --with tcp --messages 1 --json
 """
 
 SMALL = """version: 1
@@ -72,7 +78,18 @@ PROFILE = {"deviceProperties": [{"name": "NVIDIA H100 80GB HBM3"}], "distributed
         "stream": 20, "Collective name": "allreduce", "In msg nelems": 1048576, "dtype": "BFloat16"}}]}
 
 
-def commands_of(source, folder):
+@contextlib.contextmanager
+def run_server(weft):
+    """A `weft run server` on loopback, by its address."""
+    process = subprocess.Popen([weft, "run", "server", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True)
+    try:
+        yield process.stderr.readline().split("listening at ")[1].split(";")[0]
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def commands_of(source, folder, server):
     """Pairs of a directory and the words behind `weft`."""
     for path in sorted(glob.glob(os.path.join(source, "examples", "*", "commands"))):
         with open(path, encoding="utf-8") as lines:
@@ -86,7 +103,7 @@ def commands_of(source, folder):
                          if word not in ("--slowest", "--trace", "--csv", "--pcap", "--plot")
                          and (i == 0 or words[i - 1] not in ("--slowest", "--trace", "--csv", "--pcap", "--plot"))]
                 yield os.path.dirname(path), words + ([] if "--json" in words else ["--json"])
-    names = {"folder": folder}
+    names = {"folder": folder, "server": server}
     for name, text in (("small", SMALL), ("trained", TRAINED), ("bad", SMALL.replace("hgx-h100", "hgx-h10"))):
         names[name] = os.path.join(folder, name + ".weft.yaml")
         with open(names[name], "w", encoding="utf-8") as out:
@@ -106,30 +123,18 @@ def commands_of(source, folder):
     yield out, []
 
 
-def records_of_run(weft):
-    """What a client says that moves bytes to a server on this machine."""
-    server = subprocess.Popen([weft, "run", "server", "127.0.0.1:17791"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    try:
-        server.stdout.readline()  # that it listens
-        for words in (["--duration", "200ms"], ["--pattern", "requests", "--messages", "50"], ["--sweep-paths"],
-                      ["--with", "tcp", "--duration", "200ms"]):
-            words = ["run", "client", "127.0.0.1:17791"] + words + ["--json"]
-            done = subprocess.run([weft] + words, capture_output=True, timeout=60, check=False)
-            for line in done.stdout.decode().splitlines():
-                yield f"weft {' '.join(words)}", json.loads(line)
-    finally:
-        server.terminate()
-        server.wait()
-
-
 def records_of(weft, source, folder):
     """Pairs of a command line and a record that it prints."""
     if weft == "-":
         for line in sys.stdin:
             yield "stdin", json.loads(line)
         return
-    yield from records_of_run(weft)
-    for where, words in commands_of(source, folder):
+    with run_server(weft) as server:
+        yield from records_with(weft, source, folder, server)
+
+
+def records_with(weft, source, folder, server):
+    for where, words in commands_of(source, folder, server):
         if not words:  # a file of records
             with open(where, encoding="utf-8") as lines:
                 for line in lines:

@@ -180,15 +180,10 @@ class Sweeper {
   }
 
   void plan_runs(std::size_t index, Session& session, const InputOptions& input) {
-<<<<<<< HEAD
-    const std::vector<NamedFile> read = {{"", session.file()}, {"--matrix", options_.work.traffic.matrix}};
+    const std::vector<NamedFile> read = {{"", session.file()}, file_of(options_.work.traffic)};
     const std::vector<NamedFile> written = {
         {"--out", options_.out}, {"--csv", options_.csv}, {"--plot", options_.plot}};
     for (const std::string& why : file_conflicts(read, written))
-=======
-    const std::vector<NamedFile> read = {{"", session.file()}, file_of(options_.work.traffic)};
-    for (const std::string& why : file_conflicts(read, {{"--out", options_.out}, {"--csv", options_.csv}}))
->>>>>>> main
       session.diagnostics().add(Error::contradiction, {}, why, "another name");
     const std::uint64_t catalog = catalog_fingerprint(input.catalog);
     for (std::uint32_t i = 0; i < options_.seeds && !session.diagnostics().has_errors(); ++i) {
