@@ -114,16 +114,22 @@ bool Planner::alternates() const {
 }
 
 // The share of the links, less what the protocol spends on flags, and no more than a channel's threads move.
-Edge Planner::edge_of(const Sharing& sharing, const Path& path, bool posts) const {
+Edge Planner::edge(const Path& path, bool posts) {
+  plan_.host_memory |= path.host_memory;
+  plan_.cut |= path.cut;
   const std::uint32_t by_nodes = nodes_class();
   const auto megabytes = [](std::int64_t n) { return Bandwidth(n * 8'000'000); };
   const bool tree = plan_.choice.algorithm == Algorithm::tree;
   const bool simple = plan_.choice.protocol == Protocol::simple;
-  Bandwidth share = sharing.share(path);
+  Bandwidth share = sharing_.share_of_host(path);
+  if (const Bandwidth network = sharing_.share_of_network(path); network < share) {
+    plan_.bound_by_network = true;
+    share = network;
+  }
   Bandwidth own = megabytes((!tree    ? generation_.ring_ll128_most
                              : simple ? generation_.tree_most
                                       : generation_.tree_ll128_most)[by_nodes]);
-  const std::uint32_t posted = sharing.posted(path);
+  const std::uint32_t posted = sharing_.posted(path);
   if (plan_.choice.protocol == Protocol::ll) {
     share = share / 2;
     // Within a domain a channel's threads decide. On the network a processor looks at every flag before it sends, and
@@ -150,26 +156,13 @@ Edge Planner::edge_of(const Sharing& sharing, const Path& path, bool posts) cons
   return made;
 }
 
-Edge Planner::edge(const Path& path, bool posts) {
-  plan_.host_memory |= path.host_memory;
-  plan_.cut |= path.cut;
-  plan_.bound_by_network |= sharing_.share_of_network(path) < sharing_.share_of_host(path);
-  Edge made = edge_of(sharing_, path, posts);
-  if (!one_way_) return made;
-  const Edge own = edge_of(*one_way_, path, posts);
-  made.own_rate = own.rate;
-  made.own_overhead = own.overhead;
-  return made;
-}
-
 // Between a GPU and the switches that reduce.
 Edge Planner::switch_edge(const Path& path) {
   const Edge plain = edge(path);
   const bool tree = plan_.choice.algorithm == Algorithm::nvls_tree;
   const std::int64_t share = generation_.nvls_share * (tree ? options_.stack->common.nvls_tree : 1000) / 1000;
   return {plain.rate / 1000 * share, nanoseconds(generation_.nvls_chunk_ns),
-          1'000'000 / std::max<std::int64_t>(1, share), plain.own_rate / 1000 * share,
-          nanoseconds(generation_.nvls_chunk_ns)};
+          1'000'000 / std::max<std::int64_t>(1, share)};
 }
 
 Plan Planner::make() {
@@ -231,7 +224,9 @@ void Planner::set_latencies() {
   plan_.inside = stars                   ? nvls_hop()
                  : near == Hop::scale_up ? nanoseconds(measured_hop)
                                          : hop_latency(near, algorithm, protocol);
-  plan_.outside_lag = hop_latency(Hop::network, algorithm, protocol) + nanoseconds(options_.stack->network.hop_ns);
+  // A chunk of NVLSTree goes through the same proxies as any other of Simple.
+  const Algorithm like = algorithm == Algorithm::nvls_tree ? Algorithm::tree : algorithm;
+  plan_.outside_lag = hop_latency(Hop::network, like, protocol) + nanoseconds(options_.stack->network.hop_ns);
   plan_.outside = plan_.outside_lag + team_.network_latency();
   // NCCL's figure within a domain is of all there is between two GPUs; to a switch it is half as far.
   plan_.inside_lag = std::max(Duration(0), plan_.inside - team_.inside_latency() / (stars ? 2 : 1));

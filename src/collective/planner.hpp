@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -34,7 +33,6 @@ class Planner {
   std::uint32_t heads() const;
   Rounds rounds_of(std::uint64_t bytes);
   Edge edge(const Path& path, bool posts = true);
-  Edge edge_of(const Sharing& sharing, const Path& path, bool posts) const;
   Edge switch_edge(const Path& path);
   Path path(std::uint32_t from, std::uint32_t to, std::uint32_t channel) const;
   std::uint64_t part(std::uint64_t parts) const;
@@ -72,8 +70,6 @@ class Planner {
   const PlanOptions& options_;
   const Generation& generation_;
   Sharing sharing_;
-  std::optional<Sharing>
-      one_way_;         // what is at work while a tree's first chunk goes up, or comes down; nothing: all is
   bool fenced_ = true;  // a sender waits until what it sent can be seen
   Plan plan_;
 };

@@ -126,21 +126,16 @@ void Planner::add_tree_set(TreeSet set) {
     if (a >= gpus) return sharing_.from_switch(b);
     return path(a, b, by);
   };
-  // Between nodes a chunk goes up before it comes down; of many, some go up while others come down. Heads of NVLS have
-  // threads for each, so that the first chunk of many is as fast as a single one. In trees of chains it is not: all of
-  // them slow down as soon as there are several (two servers of A100 on EFA, up to 64 MiB).
-  const bool both = set.direction == Tree::Direction::both;
-  const bool several = team_.nodes() == 1 || part(set.parts) > plan_.chunk;
-  if (both && set.stars && team_.nodes() > 1 && several) one_way_.emplace(sharing_);
+  // Between nodes a single chunk goes up before it comes down; of many, some go up while others come down.
+  const bool overlapping = team_.nodes() == 1 || part(set.parts) > plan_.chunk;
   for (std::uint32_t i = 0; i < set.trees.size(); ++i)
     for (std::uint32_t v = 0; v < set.trees[i].size(); ++v) {
       const std::uint32_t parent = set.trees[i][v].parent;
       if (parent == kNobody) continue;
       const bool up = set.direction != Tree::Direction::down;
-      const Path rises = path_of(set.trees[i], v, parent, set.port_of[i]);
-      if (up) sharing_.load(rises, set.copies[i]);
-      if (one_way_) one_way_->load(rises, set.copies[i]);
-      if (!up || (both && several)) sharing_.load(path_of(set.trees[i], parent, v, set.port_of[i]), set.copies[i]);
+      if (up) sharing_.load(path_of(set.trees[i], v, parent, set.port_of[i]), set.copies[i]);
+      if (!up || (set.direction == Tree::Direction::both && overlapping))
+        sharing_.load(path_of(set.trees[i], parent, v, set.port_of[i]), set.copies[i]);
     }
   // Trees that join nodes in the same way over the same kinds of links take the same time, whichever of a node's ranks
   // they begin at.

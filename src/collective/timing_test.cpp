@@ -184,46 +184,5 @@ TEST(Timing, ASlowRankDelaysARingAsTheRecurrenceSays) {
   }
 }
 
-// Twice the bytes take no less and no more than twice as long, whatever the servers and however many: what jumps is
-// NCCL's choice and never the time of what it chose.
-RC_GTEST_PROP(TimingProperties, OneAlgorithmHasNoJumps, ()) {
-  const std::string kind = *rc::gen::element<std::string>("dgx-a100", "hgx-h100", "hgx-h200", "hgx-b200");
-  const std::uint32_t nodes = 1u << *rc::gen::inRange(1, 7);
-  const Machines machines("{kind: " + kind + ", count: " + std::to_string(nodes) + "}");
-  const Team team(machines.fabric, pick_gpus(*machines.cluster, 8 * nodes, 0));
-  const Choice choice =
-      *rc::gen::element(Choice{Algorithm::nvls_tree, Protocol::simple, 0}, Choice{Algorithm::tree, Protocol::ll128, 0});
-  RC_PRE(why_not(team, Operation::all_reduce, choice.algorithm, choice.protocol).empty());
-  const std::uint64_t bytes = std::uint64_t{1} << *rc::gen::inRange(20, 28);
-  const auto time = [&](std::uint64_t of) {
-    return static_cast<double>(
-        time_of(team, options(Operation::all_reduce, of, choice), testing::by_lanes).time.count());
-  };
-  const double once = time(bytes);
-  const double twice = time(2 * bytes);
-  RC_ASSERT(twice >= 0.98 * once);
-  RC_ASSERT(twice <= 2.02 * once);
-}
-
-// A chunk of NVLSTree goes up and comes down through every level of the tree; another level costs a hop up and one down
-// with what keeps it at its port, however many chunks follow: doubling the nodes adds the same again and again.
-TEST(Timing, AnotherLevelOfNvlsTreeCostsTheFirstChunkOnly) {
-  const auto time = [](std::uint32_t nodes, std::uint64_t bytes) {
-    const Machines machines("{kind: hgx-h200, count: " + std::to_string(nodes) + "}");
-    const Team team(machines.fabric, pick_gpus(*machines.cluster, 8 * nodes, 0));
-    const Choice choice{Algorithm::nvls_tree, Protocol::simple, 0};
-    return static_cast<double>(
-               time_of(team, options(Operation::all_reduce, bytes, choice), testing::by_lanes).time.count()) /
-           1e6;
-  };
-  const double level = time(16, 32 << 20) - time(8, 32 << 20);
-  EXPECT_NEAR(time(32, 32 << 20) - time(16, 32 << 20), level, 0.02 * level);
-  EXPECT_NEAR(time(32, 256 << 20) - time(16, 256 << 20), level, 0.02 * level) << "whatever the size";
-  // The level's own 16 chunks of 64 KiB on a NIC of 400G, or the thread that posts and completes them, and two hops of
-  // 20.9 us: less than 110 us, where all 64 messages of a round would make it 150.
-  EXPECT_GT(level, 2 * 20.9);
-  EXPECT_LT(level, 110);
-}
-
 }  // namespace
 }  // namespace weft::collective

@@ -252,8 +252,7 @@ class LaneSim {
       sent = comes + cost.acknowledgement.count();
     }
     const std::int64_t least = itself ? 0 : (each.least + 999) / 1000 * 1000;
-    // Where nothing is shared a message may be there before its lane is free again: then its lag is less than nothing.
-    const std::int64_t there = least > 0 ? std::max(comes + each.lag, lane.busy + least) : comes + each.lag;
+    const std::int64_t there = std::max(comes + each.lag, lane.busy + least);
     last_ = std::max({last_, there, sent});
     if (each.tag != schedule::kOneSided) deliver(there, streams_[streams_.find(lane.rank, each.peer, each.tag)]);
     if (!itself) count(lane, each, start, there, sent);
