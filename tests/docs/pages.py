@@ -50,12 +50,13 @@ def blocks(page):
 
 def steps(lines):
     """Line, command and expected text, command by command."""
+    made = []
     for number, line in lines:
         if line.startswith("$ "):
-            step = [number, line[2:], []]
-            yield step
+            made.append((number, line[2:], []))
         else:
-            step[2].append(line)
+            made[-1][2].append(line)
+    return made
 
 
 def run(command, folder, binaries):
