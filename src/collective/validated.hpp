@@ -1,6 +1,6 @@
 #pragma once
-// For which GPUs, operations and sizes there are published measurements among the tables of truth/: elsewhere the model
-// is extrapolated, and a result says so.
+// For which GPUs, operations, sizes and numbers of servers there are published measurements among the tables of truth/:
+// elsewhere the model is extrapolated, and a result says so.
 
 #include <span>
 #include <string>
@@ -13,9 +13,10 @@ namespace weft::collective {
 struct Validated {
   std::string_view generation;
   Operation operation;
-  bool several_domains;
-  std::uint64_t least;  // bytes
+  std::uint32_t domains;  // servers or racks, at most
+  std::uint64_t least;    // bytes
   std::uint64_t most;
+  bool several_domains() const { return domains > 1; }
 };
 // A test compares them with the tables.
 std::span<const Validated> validated();
