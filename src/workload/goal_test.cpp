@@ -21,10 +21,10 @@ Read read(std::string text) {
 }
 
 // The binary form, as LogGOPSim's Parser.hpp describes it, written number by number.
-class Bytes {
+class BinaryFile {
  public:
   template <class Number>
-  Bytes& add(Number value) {
+  BinaryFile& add(Number value) {
     for (std::size_t i = 0; i < sizeof value; ++i)
       text_.push_back(static_cast<char>(static_cast<std::uint64_t>(value) >> (8 * i)));
     return *this;
@@ -35,9 +35,10 @@ class Bytes {
   std::string text_;
 };
 
-Bytes node(std::uint32_t needs, std::uint8_t type, std::uint32_t peer, std::uint64_t size, std::uint32_t tag,
-           std::uint8_t cpu, std::uint32_t over, std::uint32_t over_at, std::uint32_t begun, std::uint32_t begun_at) {
-  Bytes made;
+BinaryFile node(std::uint32_t needs, std::uint8_t type, std::uint32_t peer, std::uint64_t size, std::uint32_t tag,
+                std::uint8_t cpu, std::uint32_t over, std::uint32_t over_at, std::uint32_t begun,
+                std::uint32_t begun_at) {
+  BinaryFile made;
   made.add(needs).add(type).add(peer).add(size).add(tag).add(cpu).add(std::uint8_t{0});
   made.add(over).add(over_at).add(begun).add(begun_at);
   return made;
@@ -58,14 +59,14 @@ const std::string kText =
     "}\n";
 
 std::string binary() {
-  const std::string first = Bytes().add(std::uint32_t{3}).add(std::uint32_t{1}).add(std::uint32_t{0}).text() +
+  const std::string first = BinaryFile().add(std::uint32_t{3}).add(std::uint32_t{1}).add(std::uint32_t{0}).text() +
                             node(0, 3, 0, 100, 0, 1, 1, 0, 0, 1).text() + node(1, 1, 1, 4096, 7, 0, 0, 1, 1, 1).text() +
                             node(1, 3, 0, 5, 0, 0, 0, 2, 0, 2).text() +
-                            Bytes().add(std::uint32_t{1}).add(std::uint32_t{2}).text();
-  const std::string second = Bytes().add(std::uint32_t{1}).add(std::uint32_t{1}).add(std::uint32_t{0}).text() +
+                            BinaryFile().add(std::uint32_t{1}).add(std::uint32_t{2}).text();
+  const std::string second = BinaryFile().add(std::uint32_t{1}).add(std::uint32_t{1}).add(std::uint32_t{0}).text() +
                              node(0, 2, 0, 4096, 7, 0, 0, 0, 0, 0).text();
   const std::uint64_t behind = 6 + 2 * 16;  // counted from behind the cookie
-  Bytes head;
+  BinaryFile head;
   head.add(std::uint64_t{4223}).add(std::uint32_t{2}).add(std::uint8_t{1}).add(std::uint8_t{0});
   head.add(behind).add(behind + first.size());
   head.add(behind + first.size()).add(behind + first.size() + second.size());
