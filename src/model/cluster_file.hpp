@@ -224,8 +224,17 @@ struct TrafficRun {
   KeyPlaces places = {};
 };
 
+// Work of other programs, in files beside the cluster's.
+struct TraceRun {
+  std::optional<std::string> goal;    // one of
+  std::optional<std::string> chakra;  // these
+  std::optional<std::string> groups;
+  KeyPlaces places = {};
+};
+
 struct RunSpec {
   std::optional<TrafficRun> traffic;
+  std::optional<TraceRun> trace;
   std::optional<CollectiveRun> all_reduce;
   std::optional<CollectiveRun> all_gather;
   std::optional<CollectiveRun> reduce_scatter;

@@ -111,6 +111,27 @@ struct TraceFiles {
   std::string groups;
 };
 
+// Of the command line, else of the file's `run:` where that is what runs; its paths are from that file on.
+std::optional<TraceFiles> trace_of(const TrafficOptions& options, const experiment::Design& design,
+                                   spec::Diagnostics& diagnostics) {
+  if (!options.goal.empty() || !options.chakra.empty()) return TraceFiles{options.goal, options.chakra, options.groups};
+  if (asks_for_traffic(options)) return std::nullopt;
+  for (const model::RunSpec& run : design.cluster().file.run) {
+    if (!run.trace) continue;
+    const model::TraceRun& trace = *run.trace;
+    if (trace.goal.has_value() == trace.chakra.has_value() || (trace.groups && !trace.chakra))
+      diagnostics.add(Error::contradiction, trace.places.whole,
+                      "a trace is of one kind: goal, or chakra with or without groups", "trace: {goal: FILE.goal}");
+    const auto path = [&](std::string_view key, const std::optional<std::string>& given) -> std::string {
+      const spec::Place place = trace.places.of(key);
+      if (!given || place.source == 0) return given.value_or("");
+      return (std::filesystem::path(diagnostics.sources().name(place.source)).parent_path() / *given).string();
+    };
+    return TraceFiles{path("goal", trace.goal), path("chakra", trace.chakra), path("groups", trace.groups)};
+  }
+  return std::nullopt;
+}
+
 // Operations and memory of the first GPUs, for nodes that do not say how long they take.
 workload::ChakraRates rates_of(const model::Cluster& cluster) {
   const model::GpuKind& gpu = cluster.groups[0].spec.gpu;
@@ -216,8 +237,14 @@ std::optional<Traffic> load_traffic(const TrafficOptions& options, const experim
   for (const std::string& text : options.streams)
     runs.push_back(model::read_traffic(text, design.catalog(), diagnostics));
   if (diagnostics.has_errors()) return std::nullopt;
-  if (!options.goal.empty() || !options.chakra.empty())
-    return load_trace({options.goal, options.chakra, options.groups}, ground, design, diagnostics);
+  const std::optional<TraceFiles> trace = trace_of(options, design, diagnostics);
+  if (diagnostics.has_errors()) return std::nullopt;
+  if (trace && !runs.empty()) {
+    diagnostics.add(Error::contradiction, {}, "a trace runs by itself, and the file has streams beside it",
+                    "one of them: --set run=..., or a file for each");
+    return std::nullopt;
+  }
+  if (trace) return load_trace(*trace, ground, design, diagnostics);
   if (options.matrix.empty()) {
     if (runs.empty()) runs.push_back(pattern_of(options, diagnostics));
     if (diagnostics.has_errors()) return std::nullopt;
