@@ -48,6 +48,7 @@ struct CompareOptions {
   std::string limit;
   std::uint32_t seeds = 1;
   std::string csv;
+  std::optional<std::size_t> links;  // the busiest of each variant are shown; 0: all
 };
 int compare(const CompareOptions& options, Console& console);
 

@@ -316,6 +316,9 @@ void add_compare(CLI::App& app, Verbs& verbs) {
   add_runs(*command, options.run, false, options.seeds, options.limit);
   command->option_defaults()->group("Results");
   command->add_option("--csv", options.csv, "a table with a line per run")->type_name("FILE.csv");
+  command->add_option("--links", options.links, "busiest links shown of each, 0: all")
+      ->check(from_zero_on())
+      ->type_name("N");
   command->parse_complete_callback([command, &options] { take_given(*command, options.input, options.work); });
   command->footer(
       "Of collectives the winner does the largest size first, of flows it has all\n"

@@ -290,6 +290,12 @@ void write_comparison(const std::vector<Variant>& variants, const Verdict& verdi
                              {"resent", run.resent},
                              {"dropped", run.dropped},
                              {"digest", fmt::format("{:016x}", run.digest)}});
+      for (const schedule::LinkRecord& link : run.links.links)
+        row["runs"].back()["links"].push_back({{"from", link.from},
+                                               {"to", link.to},
+                                               {"rate_bps", link.rate},
+                                               {"bytes", link.bytes},
+                                               {"utilisation", utilisation(link, run.links.end)}});
       for (const CollectiveRow& each : run.collectives)
         row["runs"].back()["collectives"].push_back(collective_json(each));
       for (const StreamSummary& stream : run.streams) {

@@ -223,4 +223,16 @@ std::vector<Fidelity> fidelities_of(const RunOptions& run, const std::vector<exp
   return run.fidelity.empty() ? std::vector{experiments[0].fidelity} : parse_fidelities(run.fidelity);
 }
 
+void check_links(bool wanted, const std::vector<experiment::Experiment>& experiments,
+                 const std::vector<Fidelity>& fidelities, spec::Diagnostics& diagnostics) {
+  const bool flows = std::any_of(experiments.begin(), experiments.end(), [](const experiment::Experiment& each) {
+    return std::holds_alternative<Traffic>(*each.workload);
+  });
+  const bool none =
+      std::all_of(fidelities.begin(), fidelities.end(), [](Fidelity each) { return each == Fidelity::message; });
+  if (wanted && none && !flows)
+    diagnostics.add(Error::contradiction, {}, "what links carry of it is not known at message level",
+                    "--fidelity flow, or packet");
+}
+
 }  // namespace weft::app

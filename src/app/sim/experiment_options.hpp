@@ -36,5 +36,8 @@ std::vector<experiment::Experiment> make_experiments(std::vector<experiment::Wor
 // All fidelities that the experiments are to be run with.
 std::vector<experiment::Fidelity> fidelities_of(const RunOptions& run,
                                                 const std::vector<experiment::Experiment>& experiments);
+// Of collectives, links are known where something goes over them one by one.
+void check_links(bool wanted, const std::vector<experiment::Experiment>& experiments,
+                 const std::vector<experiment::Fidelity>& fidelities, spec::Diagnostics& diagnostics);
 
 }  // namespace weft::app

@@ -110,6 +110,10 @@ ComparedRun compared_run(std::uint64_t seed, const std::vector<Outcome>& outcome
                     : outcomes[0].rows.empty() ? of_traffic(outcomes[0])
                                                : of_collectives(outcomes);
   run.seed = seed;
+  const schedule::RunResult& last = outcomes.back().result;
+  run.links.executor = last.executor;
+  run.links.end = last.end;
+  run.links.links = last.links;
   return run;
 }
 
