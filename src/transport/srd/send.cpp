@@ -415,9 +415,9 @@ void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& 
   header.data = {message.first, message.tag, message.bytes};
   // The way back of a path may be dead where the path is not, and an answer lost at the end costs a wait for silence.
   // Where ways have died, answers take the one that the last took; after silence that one is doubtful too.
-  const bool trial = sender.unproven >> path & 1;
+  const auto trial = [&] { return (sender.unproven >> path & 1) != 0; };
   const bool same_way = sender.silent > 0 ? sender.silent == 1 && sender.turn % 2 != 0
-                                          : (sender.buried || (sender.unheard && sender.turn % 2 != 0)) && !trial;
+                                          : (sender.buried || (sender.unheard && sender.turn % 2 != 0)) && !trial();
   header.echo = same_way ? static_cast<std::uint16_t>(sender.heard_path - header.path) : 0;
   header.stream = sender.stream;
   header.generation = config_.generation;

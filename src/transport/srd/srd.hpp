@@ -438,7 +438,10 @@ class Srd {
     return std::clamp(sender.fan_in * (kFixed / 16), kFixed, sender.most);
   }
   void change_fan_in(Instant now, Sender& sender, std::uint16_t fan_in);
-  Instant turn_of(const Sender& sender) const;
+  // How long it takes until it is our turn again. Asked for every packet: alone at a receiver, there is nothing to
+  // reckon.
+  Instant turn_of(const Sender& sender) const { return sender.fan_in > 1 || sender.drops ? shared_turn_of(sender) : 0; }
+  Instant shared_turn_of(const Sender& sender) const;
   void begin_work(Sender& sender);
   void end_work(Sender& sender);
   void set_allowed(Sender& sender);

@@ -198,8 +198,8 @@ void Srd::change_fan_in(Instant now, Sender& sender, std::uint16_t fan_in) {
   set_allowed(sender);
 }
 
-// How long it takes until it is our turn again: the receiver's link is shared, or less than a packet may be in flight.
-Instant Srd::turn_of(const Sender& sender) const {
+// The receiver's link is shared, or less than a packet may be in flight.
+Instant Srd::shared_turn_of(const Sender& sender) const {
   Instant turn = sender.fan_in > 1 ? config_.packet_time * sender.payload / config_.payload * sender.fan_in : 0;
   if (!sender.drops) return turn;
   turn = turn * full_window_of(sender) / sender.most;
