@@ -65,7 +65,7 @@ std::string run_agent(const AgentOptions& options, const volatile bool& stop) {
   if (!alone) return fmt::format("another agent is at work in {}, or it cannot be written", options.state.string());
   const Ovs ovs(options.ovs);
   std::map<std::string, Told> told;  // by bridge
-  for (; !stop; std::this_thread::sleep_for(kAskEvery)) {
+  for (bool ended = stop; !ended; std::this_thread::sleep_for(kAskEvery), ended = stop) {
     std::set<std::string> tenants;
     std::set<std::string> bridges;
     for (const Record& record : records.all(Role::ovs)) {

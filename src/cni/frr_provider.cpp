@@ -6,6 +6,7 @@
 
 #include "cni/plugin.hpp"
 #include "host/frr_socket.hpp"
+#include "host/netlink.hpp"
 
 namespace weft::cni {
 namespace {
@@ -80,6 +81,11 @@ Done frr_add(const Request& request, const Attachment& attachment) {
   for (const Record& other : place->records.all(Role::frr))
     if (other.cookie() != record.cookie() && other.address == record.address)
       return Error{Code::refused, fmt::format("{} is announced for {} already", other.address, other.container)};
+  // bgpd would wait for the route, and nobody else could be added meanwhile.
+  if (auto kernel = host::Netlink::open_here(); kernel && !kernel->host_routes().contains(record.address))
+    return Error{Code::io_failure,
+                 fmt::format("there is no route to {}, so bgpd would not announce it", record.address),
+                 "a plugin before this one makes it: ovs-provider does"};
   if (const auto before = place->records.find(Role::frr, record.container, record.interface);
       before && *before != record)
     if (const std::string left = withdraw(*place, *before); !left.empty()) return Error{Code::io_failure, left};

@@ -25,8 +25,9 @@ std::optional<std::uint32_t> parse_percent(const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || std::string_view(end, text.data() + text.size()) != "%") return std::nullopt;
   const double thousandths = value * 10;
+  if (!(thousandths > 0) || thousandths > 1000) return std::nullopt;
   const auto whole = static_cast<std::uint32_t>(thousandths + 0.5);
-  if (!(thousandths > 0) || thousandths > 1000 || std::abs(thousandths - whole) > 1e-6) return std::nullopt;
+  if (std::abs(thousandths - whole) > 1e-6) return std::nullopt;
   return whole;
 }
 

@@ -1,6 +1,7 @@
 #include "lab/metrics.hpp"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -36,6 +37,18 @@ class Page {
   std::string name_;
   std::string text_;
 };
+
+// Of this process and of the programs that it asked; waiting for a core does not count.
+microseconds processor_time() {
+  microseconds sum{0};
+  for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage used{};
+    ::getrusage(who, &used);
+    for (const timeval& part : {used.ru_utime, used.ru_stime})
+      sum += std::chrono::seconds(part.tv_sec) + microseconds(part.tv_usec);
+  }
+  return sum;
+}
 
 std::string node_labels(const Device& device) {
   return fmt::format("node=\"{}\",tier=\"{}\"", device.name, device.tier);
@@ -83,6 +96,10 @@ microseconds sample_interval(std::size_t links) {
   return std::max(kFastest, kFastest * static_cast<std::int64_t>((links + kLinksAtFullSpeed - 1) / kLinksAtFullSpeed));
 }
 
+microseconds stretched(microseconds interval, microseconds used, microseconds elapsed) {
+  return used * kShareOfACore > elapsed ? interval * 2 : interval;
+}
+
 std::map<std::string, FilterCount> parse_filter_counts(const std::string& text) {
   std::map<std::string, FilterCount> counts;
   const auto from = nlohmann::json::parse(text, nullptr, false);
@@ -116,7 +133,6 @@ Sampler::Sampler(const Plan& plan, const State& state)
 }
 
 void Sampler::sample() {
-  const Clock::time_point began = Clock::now();
   for (std::size_t i = 0; i < kernels_.size(); ++i) {
     if (!kernels_[i]) continue;
     for (const host::InterfaceCounters& now : kernels_[i]->interfaces()) {
@@ -127,9 +143,16 @@ void Sampler::sample() {
       found->second.peak = std::max(found->second.peak, now.backlog);
     }
   }
-  const auto took = std::chrono::duration_cast<microseconds>(Clock::now() - began);
-  // Stretched at once and never shortened: what is said holds for the whole run.
-  if (took * kShareOfACore > interval_ * 2) interval_ = interval_ * 2;
+}
+
+// Never shortened again: what is said holds from there on.
+void Sampler::keep_to_its_share() {
+  const Clock::time_point now = Clock::now();
+  const microseconds used = processor_time();
+  const auto elapsed = std::chrono::duration_cast<microseconds>(now - judged_at_);
+  if (judged_at_ != Clock::time_point{}) interval_ = stretched(interval_, used - used_before_, elapsed);
+  judged_at_ = now;
+  used_before_ = used;
   metrics_.interval_s = std::chrono::duration<double>(interval_).count();
 }
 
@@ -144,6 +167,7 @@ void TenantDrops::see(const cni::Drops& now) {
 }
 
 void Sampler::look() {
+  keep_to_its_share();
   metrics_.status = observer_.look();
   look_at_losses();
   metrics_.runs = run_pages(state_);

@@ -46,6 +46,9 @@ std::string metrics_text(const Plan& plan, const Metrics& metrics);
 
 // How often queues of so many links are looked at: a quarter of a core is all that it may take.
 std::chrono::microseconds sample_interval(std::size_t links);
+// The same after a while in which so much of a core was used: twice as long where that was more than a quarter.
+std::chrono::microseconds stretched(std::chrono::microseconds interval, std::chrono::microseconds used,
+                                    std::chrono::microseconds elapsed);
 
 // What the rules of `filter_rules` dropped and let pass, by interface; from `nft -j list`.
 struct FilterCount {
@@ -64,6 +67,7 @@ class Sampler {
   std::string scrape();  // and the peaks begin anew
 
  private:
+  void keep_to_its_share();
   void look_at_losses();
   void look_at_tenants();
 
@@ -73,6 +77,8 @@ class Sampler {
   std::vector<std::optional<host::Netlink>> kernels_;
   Metrics metrics_;
   std::chrono::microseconds interval_;
+  std::chrono::steady_clock::time_point judged_at_{};
+  std::chrono::microseconds used_before_{0};                // of processors, then
   std::vector<std::map<std::string, FilterCount>> before_;  // by device, a second ago
   std::size_t looks_until_tenants_ = 0;                     // asking every bridge takes a process
 };

@@ -62,7 +62,8 @@ std::string serve_metrics(Sampler& sampler, const std::string& address, std::uin
   Clock::time_point next_sample = Clock::now();
   Clock::time_point next_look = next_sample + kLookAtSessionsEvery;
   while (!stop) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(next_sample - Clock::now());
+    // Rounded up: the last part of a millisecond would be spent asking whether it is over.
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_sample - Clock::now());
     pollfd ready{listener.get(), POLLIN, 0};
     const int wait = static_cast<int>(std::max<std::int64_t>(0, left.count()));
     if (::poll(&ready, 1, wait) > 0) {

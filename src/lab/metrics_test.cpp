@@ -45,6 +45,8 @@ TEST(LabMetrics, QueuesOfUpTo64LinksAreLookedAtEveryTenMilliseconds) {
   EXPECT_EQ(sample_interval(64), milliseconds(10));
   EXPECT_EQ(sample_interval(65), milliseconds(20));
   EXPECT_EQ(sample_interval(128), milliseconds(20));
+  EXPECT_EQ(stretched(milliseconds(10), milliseconds(250), milliseconds(1000)), milliseconds(10));
+  EXPECT_EQ(stretched(milliseconds(10), milliseconds(251), milliseconds(1000)), milliseconds(20));
 }
 
 TEST(LabMetrics, DropsOnlyGrowThoughCountersGoWithATenantsLastPod) {

@@ -37,15 +37,18 @@ std::int64_t scaled(std::int64_t value, std::int64_t numerator, std::int64_t den
 
 void add_links(const Addressing& addressing, Plan& plan) {
   const std::uint32_t switches = addressing.switches();
-  for (std::uint32_t server = 0; server < addressing.servers(); ++server)
-    for (const Port& port : addressing.server_ports(server))
+  for (std::uint32_t server = 0; server < addressing.servers(); ++server) {
+    std::vector<Port> ports = addressing.server_ports(server);
+    for (Port& port : addressing.server_frontend(server)) ports.push_back(std::move(port));
+    for (const Port& port : ports)
       if (port.connected)
         plan.links.push_back({{switches + server, port.interface},
                               {port.peer_index, port.peer_interface},
                               port.wire.rate,
                               port.wire.rate,
                               true});
-  for (std::uint32_t index = 0; index < switches; ++index)
+  }
+  for (std::uint32_t index = 0; index < addressing.fabric_switches(); ++index)
     for (const Port& port : addressing.switch_ports(index))
       if (port.connected && !port.peer_is_server && port.peer_index > index)
         plan.links.push_back(
@@ -139,7 +142,7 @@ std::vector<std::uint32_t> distances(const std::vector<std::vector<Port>>& ports
 // By switch, for networks that are no Clos.
 std::vector<std::vector<Reach>> shortest_reach(const Addressing& addressing, const std::vector<NicPort>& nics) {
   std::vector<std::vector<Port>> ports;
-  for (std::uint32_t i = 0; i < addressing.switches(); ++i) ports.push_back(addressing.switch_ports(i));
+  for (std::uint32_t i = 0; i < addressing.fabric_switches(); ++i) ports.push_back(addressing.switch_ports(i));
   std::vector<Reaches> reaches(ports.size());
   for (const NicPort& nic : nics) {
     const std::uint32_t last = nic.at.plane * addressing.fabric().switches_per_plane() + nic.at.target.leaf;
@@ -172,6 +175,25 @@ std::vector<Reach> server_reach(const Addressing& addressing, const std::vector<
   for (const NicPort& nic : nics)
     if (nic.server != server && nic.rail < own.size() && joined(own[nic.rail]->at, nic.at))
       reaches.add({fmt::format("pf{}", nic.rail + 1)}, nic.address);
+  // What hangs on the same two leaves of the frontend, by both; each leaf by its own cable.
+  std::vector<std::string> both;
+  std::vector<Port> leaf;
+  for (const Port& port : addressing.server_frontend(server)) {
+    if (!port.connected) continue;
+    both.push_back(port.interface);
+    leaf = addressing.switch_ports(port.peer_index);
+    reaches.add({port.interface}, addressing.switch_loopback(port.peer_index));
+  }
+  for (const Port& port : leaf)
+    if (port.peer_index != server) reaches.add(both, addressing.server_loopback(port.peer_index));
+  return reaches.take();
+}
+
+// A leaf of the frontend reaches its servers; several pairs are joined by what is not in the file.
+std::vector<Reach> frontend_reach(const Addressing& addressing, std::uint32_t index) {
+  Reaches reaches;
+  for (const Port& port : addressing.switch_ports(index))
+    reaches.add({port.interface}, addressing.server_loopback(port.peer_index));
   return reaches.take();
 }
 
@@ -242,7 +264,10 @@ Result<Plan, render::Refusal> plan_lab(const Addressing& addressing, std::string
   if (!is_clos) shortest = shortest_reach(addressing, nics);
   for (std::uint32_t i = 0; i < addressing.switches(); ++i)
     plan.devices.push_back({addressing.switch_name(i), std::string(addressing.tier_noun(i)), false,
-                            is_clos ? switch_reach(addressing, nics, i) : std::move(shortest[i])});
+                            addressing.is_frontend(i) ? frontend_reach(addressing, i)
+                            : is_clos                 ? switch_reach(addressing, nics, i)
+                                                      : std::move(shortest[i])});
+  plan.has_frontend = addressing.switches() > addressing.fabric_switches();
   const std::vector<std::string> owner = owners(addressing);
   for (std::uint32_t i = 0; i < addressing.servers(); ++i)
     plan.devices.push_back({addressing.server_name(i), "server", true, server_reach(addressing, nics, i),
@@ -253,21 +278,23 @@ Result<Plan, render::Refusal> plan_lab(const Addressing& addressing, std::string
 }
 
 std::vector<Overlay> overlays(const Plan& plan) {
-  return {
+  std::vector<Overlay> all = {
       {"rates", exact(plan.planned), exact(plan.rate),
        fmt::format("all links {}: one machine carries them", ratio(plan))},
-      {"net.ipv4.fib_multipath_hash_policy", "1", "3, fields 55",
+      {"hash policy", "net.ipv4.fib_multipath_hash_policy=1", "3, fields 55",
        "with 1 Linux hashes what the sending socket drew, and no 5-tuple"},
-      {"net.ipv6.conf.*.accept_dad", "1", "0", "neighbours are found at once"},
+      {"accept_dad", "1 (IPv6)", "0", "neighbours are found at once"},
       {"log", "syslog", "a file per device", "nothing of the machine's is touched"},
-      {"zebra nexthop kernel", "enable", "no",
+      {"zebra", "nexthop kernel enable", "no nexthop kernel enable",
        "FRR 8.4 does not put a link that came back into groups that the kernel took it out of"},
-      {"neighbor mgmt1, mgmt2", "sessions", "no cable", "the frontend is not in the cluster file"},
-      {"CNI chain of pods", "ovs-cni and nvidia-k8s-ipam before weft's own", "host-device and host-local",
+      {"CNI chain", "ovs-cni and nvidia-k8s-ipam before weft's own", "host-device and host-local",
        "veth pairs stand for virtual functions, and there is no Kubernetes to ask"},
-      {"Open vSwitch", "offloaded to the NIC", "in user space, routed to the NIC by the kernel",
-       "there is no NIC to take it"},
+      {"Open vSwitch", "in the kernel, with representors", "in user space, with veth pairs",
+       "kernels need not have its module"},
   };
+  if (!plan.has_frontend)
+    all.push_back({"mgmt1, mgmt2", "sessions", "no cable", "the cluster file does not describe the frontend"});
+  return all;
 }
 
 std::vector<std::string> not_exercised() {

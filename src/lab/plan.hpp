@@ -68,6 +68,7 @@ struct Plan {
   std::string cluster;
   std::vector<Device> devices;  // switches, then servers
   std::vector<Link> links;
+  bool has_frontend = false;
   Bandwidth planned;  // what `rate` stands for
   Bandwidth rate;     // of the fastest link between switches; of NICs, where one switch is all there is
 

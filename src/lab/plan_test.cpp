@@ -61,6 +61,18 @@ TEST(LabPlan, DevicesReachNicsByThePortsOfTheFabric) {
   EXPECT_EQ(plan.find("spine0")->planned_width(), 1u);
 }
 
+TEST(LabPlan, ServersReachEachOtherByBothLeavesOfTheFrontend) {
+  const Plan plan = plan_of(kTwoUnits + "frontend: {switch: tomahawk-4, rate: 100Gbps, servers_per_leaf: 3}\n");
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(plan.links.size(), 16u + 8);
+  EXPECT_EQ(reach_of(plan, "s0", "10.0.0.3").interfaces, (Names{"mgmt1", "mgmt2"}));
+  EXPECT_EQ(reach_of(plan, "s0", "10.48.0.2").interfaces, Names{"mgmt2"}) << "the second leaf";
+  EXPECT_TRUE(reach_of(plan, "s0", "10.0.0.4").interfaces.empty()) << "of another pair";
+  EXPECT_EQ(reach_of(plan, "frontend-leaf1", "10.0.0.2").interfaces, Names{"Ethernet2"});
+  EXPECT_EQ(plan.planned, gigabits_per_second(400)) << "of links between switches of the fabric";
+  EXPECT_EQ(overlays(plan).size() + 1, overlays(plan_of(kTwoUnits)).size()) << "nothing to say of the frontend";
+}
+
 TEST(LabPlan, RailsThatAreNotJoinedAreNotReachedByEachOther) {
   const Plan plan =
       plan_of("servers: {kind: hgx-h100, count: 4, nics: 2}\nfabric: {kind: rail-only, switch: tomahawk-4}\n");

@@ -54,8 +54,7 @@ bool within_time(milliseconds most, IsTrue is_true) {
 class Switching {
  public:
   Switching(const Plan& plan, const State& state, const std::string& server)
-      : plan_(plan),
-        device_(*plan.find(server)),
+      : device_(*plan.find(server)),
         number_(device_number(plan, server)),
         netns_(plan.netns(server)),
         folder_(ovs_folder(state, server)),
@@ -143,7 +142,6 @@ class Switching {
     return within_time(kDaemonsMayTake, [&] { return records.has_agent(); }) ? "" : "weft-cni agent does not come up";
   }
 
-  const Plan& plan_;
   const Device& device_;
   std::uint32_t number_;
   std::string netns_;

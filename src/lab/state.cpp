@@ -151,8 +151,11 @@ bool State::forget(const std::string& netns) {
 }
 
 bool State::save(const Plan& plan) {
-  ordered_json out = {
-      {"name", plan.name}, {"cluster", plan.cluster}, {"planned", plan.planned.count()}, {"rate", plan.rate.count()}};
+  ordered_json out = {{"name", plan.name},
+                      {"cluster", plan.cluster},
+                      {"frontend", plan.has_frontend},
+                      {"planned", plan.planned.count()},
+                      {"rate", plan.rate.count()}};
   for (const Device& device : plan.devices) out["devices"].push_back(to_json(device));
   for (const Link& link : plan.links) out["links"].push_back(to_json(link));
   return write_file(folder_ / "lab.json", out.dump(-1, ' ', false, json::error_handler_t::replace));
@@ -164,6 +167,7 @@ Result<Plan, std::string> State::plan() const {
     Plan plan;
     plan.name = from.at("name");
     plan.cluster = from.at("cluster");
+    plan.has_frontend = from.at("frontend");
     plan.planned = Bandwidth(from.at("planned").get<std::int64_t>());
     plan.rate = Bandwidth(from.at("rate").get<std::int64_t>());
     for (const json& each : from.at("devices")) plan.devices.push_back(device_from(each));

@@ -35,6 +35,15 @@ struct Cluster {
   std::uint32_t servers = 0;
   std::uint32_t gpus = 0;
   std::uint32_t nics = 0;
+
+  // Of the frontend: servers on one pair of leaves, and leaves in all; 0: the file does not describe it.
+  std::uint32_t servers_per_frontend_leaf() const {
+    return file.frontend ? static_cast<std::uint32_t>(file.frontend->servers_per_leaf.value_or(servers)) : 0;
+  }
+  std::uint32_t frontend_leaves() const {
+    const std::uint32_t each = servers_per_frontend_leaf();
+    return each == 0 ? 0 : 2 * ((servers + each - 1) / each);
+  }
 };
 
 }  // namespace weft::model

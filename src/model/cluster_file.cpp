@@ -26,6 +26,33 @@ const Table& table_of<ServerGroup>() {
 }
 
 template <>
+const Table& table_of<FrontendSpec>() {
+  static const Table table =
+      TableOf<FrontendSpec>(
+          "frontend",
+          "The network beside the fabric that servers are managed by: each has a port on two leaves. For "
+          "`weft render`, `weft lab` and the bill of materials; simulations do not use it.")
+          .field("switch", &FrontendSpec::leaf_switch,
+                 {.text = "Kind of its leaves.", .example = "tomahawk-4", .required = true, .section = "switches"})
+          .field(
+              "servers_per_leaf", &FrontendSpec::servers_per_leaf,
+              {.text = "Servers that share a pair of leaves. Default: all of them. What joins several pairs is not in "
+                       "the file.",
+               .example = "32",
+               .min = 1,
+               .max = kMaxServers})
+          .field("rate", &FrontendSpec::rate,
+                 {.text = "Of each of a server's two ports.",
+                  .fallback = "100Gbps",
+                  .min = 1'000'000'000,
+                  .max = 100'000'000'000'000})
+          .field("cable", &FrontendSpec::cable,
+                 {.text = "Length of each cable.", .fallback = "5m", .min = 0, .max = 100'000'000})
+          .build();
+  return table;
+}
+
+template <>
 const Table& table_of<TrafficRules>() {
   static const Table table =
       TableOf<TrafficRules>("rules", "What does not depend on the shape of the network.")
@@ -73,6 +100,7 @@ const Table& table_of<ClusterFile>() {
           .field("servers", &ClusterFile::servers,
                  {.text = "One group of servers, or a list of groups.", .required = true, .section = "servers"})
           .field("fabric", &ClusterFile::fabric, {.text = "The network between them.", .required = true})
+          .field("frontend", &ClusterFile::frontend, {.text = "The network beside it. Default: not described."})
           .include<TrafficRules>()
           .field("storage", &ClusterFile::storage, {.text = "Storage tiers."})
           .field("tenants", &ClusterFile::tenants, {.text = "Who owns which servers."})

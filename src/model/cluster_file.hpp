@@ -66,6 +66,14 @@ struct FabricSpec {
   std::optional<SitesSpec> sites;
 };
 
+// The network beside the fabric that servers are managed by and talk to the world: every server hangs on two leaves.
+struct FrontendSpec {
+  SwitchKind leaf_switch;
+  std::optional<std::int64_t> servers_per_leaf;
+  Bandwidth rate;
+  Length cable;
+};
+
 struct RoceSpec {
   std::int64_t qps = 1;
   bool split = false;
@@ -224,8 +232,17 @@ struct TrafficRun {
   KeyPlaces places = {};
 };
 
+// Work of other programs, in files of theirs.
+struct TraceRun {
+  std::optional<std::string> goal;    // one of
+  std::optional<std::string> chakra;  // these
+  std::optional<std::string> groups;
+  KeyPlaces places = {};
+};
+
 struct RunSpec {
   std::optional<TrafficRun> traffic;
+  std::optional<TraceRun> trace;
   std::optional<CollectiveRun> all_reduce;
   std::optional<CollectiveRun> all_gather;
   std::optional<CollectiveRun> reduce_scatter;
@@ -241,6 +258,7 @@ struct ClusterFile : TrafficRules {
   std::string name;
   std::vector<ServerGroup> servers;
   FabricSpec fabric;
+  std::optional<FrontendSpec> frontend;
   std::vector<StorageTier> storage;
   std::vector<TenantSpec> tenants;
   std::vector<RunSpec> run;

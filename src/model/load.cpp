@@ -112,8 +112,8 @@ void check_domain(const ServerGroup& group, const GroupPlaces& at, Diagnostics& 
   }
 }
 
-void check_breakouts(const FabricSpec& fabric, const Node& root, Diagnostics& diagnostics) {
-  const auto check = [&](const std::optional<SwitchKind>& kind, std::string_view key) {
+void check_breakouts(const ClusterFile& file, const Node& root, Diagnostics& diagnostics) {
+  const auto check = [&](const std::optional<SwitchKind>& kind, std::string_view key, std::string_view of = "fabric") {
     if (!kind) return;
     for (const std::string& text : kind->breakout) {
       const auto x = text.find('x');
@@ -124,7 +124,7 @@ void check_breakouts(const FabricSpec& fabric, const Node& root, Diagnostics& di
       const std::int64_t parts = digits ? std::atoll(text.c_str()) : 0;
       if (rate && rate->count() > 0 && rate->count() <= kind->rate.count() / parts) continue;
       Place place = root.place;
-      if (const Entry* section = root.find("fabric")) {
+      if (const Entry* section = root.find(of)) {
         place = section->value.place;
         if (const Entry* entry = section->value.find(key)) {
           place = entry->value.place;
@@ -141,9 +141,10 @@ void check_breakouts(const FabricSpec& fabric, const Node& root, Diagnostics& di
       }
     }
   };
-  check(fabric.leaf_switch, "switch");
-  check(fabric.spine_switch, "spine_switch");
-  check(fabric.super_spine_switch, "super_spine_switch");
+  check(file.fabric.leaf_switch, "switch");
+  check(file.fabric.spine_switch, "spine_switch");
+  check(file.fabric.super_spine_switch, "super_spine_switch");
+  if (file.frontend) check(file.frontend->leaf_switch, "switch", "frontend");
 }
 
 // A warning for cables that are longer than their kind is sold.
@@ -328,6 +329,29 @@ void check_owners(const std::vector<TenantSpec>& tenants, const Node& section, D
   }
 }
 
+// Both leaves of a pair have a port for each of its servers.
+void check_frontend(const Cluster& cluster, const Node& root, Diagnostics& diagnostics) {
+  if (!cluster.file.frontend) return;
+  const FrontendSpec& spec = *cluster.file.frontend;
+  const GroupPlaces at{root.find("frontend")->value};
+  const std::int64_t links = links_per_port(spec.leaf_switch, spec.rate);
+  if (links == 0) {
+    diagnostics.add(
+        Error::port_budget, at.of("rate"),
+        fmt::format("a frontend leaf has links of {}, but the ports of {} are {} at most", exact(spec.rate),
+                    spec.leaf_switch.kind, exact(spec.leaf_switch.rate)),
+        fmt::format("rate: {}, or a faster switch (`weft catalog switches`)", exact(spec.leaf_switch.rate)));
+    return;
+  }
+  const std::int64_t most = spec.leaf_switch.ports * links;
+  const std::int64_t servers = std::min<std::int64_t>(spec.servers_per_leaf.value_or(cluster.servers), cluster.servers);
+  if (servers > most)
+    diagnostics.add(Error::port_budget, at.of(spec.servers_per_leaf ? "servers_per_leaf" : "switch"),
+                    fmt::format("a frontend leaf has {} of {}, but {} has room for {}", counted(servers, "server"),
+                                exact(spec.rate), spec.leaf_switch.kind, grouped(most)),
+                    fmt::format("servers_per_leaf: {} would work", most));
+}
+
 void check_storage(const std::vector<StorageTier>& tiers, const Node& root, Diagnostics& diagnostics) {
   std::set<std::string> names;
   for (std::size_t i = 0; i < tiers.size(); ++i)
@@ -424,10 +448,11 @@ std::optional<Cluster> load_cluster(std::uint32_t source, const std::string& nam
   // The reader has seen to it that the required sections are there.
   number_groups(cluster, root.find("servers")->value, catalog, diagnostics);
   const bool numbered = !diagnostics.has_errors();
-  check_breakouts(cluster.file.fabric, root, diagnostics);
+  check_breakouts(cluster.file, root, diagnostics);
   const bool can_close = !diagnostics.has_errors();
   check_cables(cluster.file.fabric, root, diagnostics);
   if (numbered) check_tenants(cluster, root, diagnostics);
+  if (numbered) check_frontend(cluster, root, diagnostics);
   check_storage(cluster.file.storage, root, diagnostics);
   if (numbered) check_run(cluster, root, diagnostics);
   settle_infiniband(cluster.file, root, diagnostics);

@@ -218,6 +218,18 @@ TEST(Load, GroupsHaveNamesThatKeepTheirServersApart) {
       << "there is no x20";
 }
 
+TEST(Load, EveryServerHasAPortOnTwoLeavesOfTheFrontend) {
+  const std::string before = "version: 1\nservers: {kind: hgx-h100, count: 100}\nfabric: {kind: tor-clos}\nfrontend: ";
+  EXPECT_EQ(good(before + "{switch: tomahawk-4}\n").frontend_leaves(), 2U);
+  EXPECT_EQ(good(before + "{switch: tomahawk-4, servers_per_leaf: 40}\n").frontend_leaves(), 6U);
+  EXPECT_EQ(good(kAcp).frontend_leaves(), 0U);
+  EXPECT_NE(error_of(before + "{switch: tomahawk-4, rate: 400Gbps}\n").find("servers_per_leaf: 64 would work"),
+            std::string::npos);
+  EXPECT_NE(error_of(before + "{switch: tomahawk-4, rate: 1600Gbps}\n").find("400Gbps at most"), std::string::npos);
+  EXPECT_NE(error_of(before + "{switch: {kind: tomahawk-4, breakout: [9x400Gbps]}}\n").find("cannot be split"),
+            std::string::npos);
+}
+
 TEST(Load, TenantsHaveServersThatExist) {
   const std::string before = "version: 1\nservers: {kind: hgx-h100, count: 4}\nfabric: {kind: tor-clos}\ntenants: ";
   EXPECT_NE(error_of(before + "[{name: a, servers: '4'}]\n").find("there is no server 4"), std::string::npos);

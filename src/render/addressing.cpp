@@ -16,11 +16,14 @@ using fabric::LinkTier;
 using fabric::Peer;
 
 constexpr std::uint32_t kServers = 10u << 24;
+constexpr std::uint32_t kFrontendLeaves = kServers + (48u << 16);
 constexpr std::uint32_t kSwitches = kServers + (64u << 16);
 constexpr std::uint32_t kBackend = kServers + (128u << 16);
 constexpr std::uint32_t kLoopbackBits = 22;  // of a /10
 constexpr std::uint32_t kBackendBits = 23;   // of a /9
 constexpr std::uint32_t kLeastServerBits = 1;
+
+constexpr std::string_view kFrontendName = "frontend-leaf";
 
 constexpr std::uint32_t kMostPaths = 256;  // of FRR as Debian and SONiC build it
 
@@ -28,6 +31,7 @@ constexpr std::uint32_t kGatewayAs = 4'200'000'000;
 constexpr std::uint32_t kSuperSpineAs = 4'210'000'000;
 constexpr std::uint32_t kSpineAs = 4'220'000'000;
 constexpr std::uint32_t kLeafAs = 4'230'000'000;
+constexpr std::uint32_t kFrontendAs = 4'250'000'000;
 constexpr std::uint32_t kServerAs = 4'260'000'000;
 
 // Electrical lanes of a front-panel port: OSFP and QSFP-DD have 8, what is slower than 400G comes in QSFP with 4.
@@ -69,8 +73,7 @@ std::string peer_group(const Port& port) {
   }
 }
 
-Addressing::Addressing(const fabric::Fabric& fabric)
-    : fabric_(&fabric), runs_(std::size_t{fabric.planes()} * fabric.switches_per_plane()) {
+Addressing::Addressing(const fabric::Fabric& fabric) : fabric_(&fabric), runs_(switches()) {
   for (const model::Group& group : fabric.cluster().groups)
     rails_ = std::max(rails_, group.nics() * static_cast<std::uint32_t>(group.spec.nic.ports));
   rail_bits_ = static_cast<std::uint32_t>(std::bit_width(std::max(rails_, 1u) - 1));
@@ -87,8 +90,12 @@ Result<Addressing, Refusal> Addressing::of(const fabric::Fabric& fabric) {
                                     fmt::format("at most {}", counted(static_cast<std::int64_t>(most), noun))});
   };
   const std::uint64_t loopbacks = (std::uint64_t{1} << kLoopbackBits) - 2;
-  if (made.servers() > loopbacks) return too_many(made.servers(), "server", loopbacks);
-  if (made.switches() > loopbacks) return too_many(made.switches(), "switch", loopbacks);
+  const std::uint64_t most_servers = kFrontendLeaves - kServers - 1;
+  const std::uint64_t most_frontend = kSwitches - kFrontendLeaves - 2;
+  const std::uint64_t frontend = made.switches() - made.fabric_switches();
+  if (made.servers() > most_servers) return too_many(made.servers(), "server", most_servers);
+  if (made.fabric_switches() > loopbacks) return too_many(made.fabric_switches(), "switch", loopbacks);
+  if (frontend > most_frontend) return too_many(frontend, "frontend leaf", most_frontend);
   const std::uint64_t most = std::uint64_t{1} << (kBackendBits - made.rail_bits_ - made.server_bits_);
   if (made.servers() > most) return too_many(made.servers(), "server", most);
   if (const auto clash = made.name_clash()) return Failure<Refusal>(*clash);
@@ -102,6 +109,7 @@ std::optional<Refusal> Addressing::name_clash() const {
       std::string name = switch_name(plane * fabric_->switches_per_plane() + tier.first);
       if (tier.count > 0) taken.emplace(name.substr(0, name.size() - 1), "switches");
     }
+  taken.emplace(kFrontendName, "leaves of the frontend");
   for (const model::Group& group : fabric_->cluster().groups) {
     const std::string name = host_name(group.spec.name);
     if (name.empty() || name.front() == '-')
@@ -126,10 +134,16 @@ std::string Addressing::server_name(std::uint32_t server) const {
 }
 
 std::string Addressing::switch_name(std::uint32_t index) const {
+  if (is_frontend(index)) return fmt::format("{}{}", kFrontendName, index - fabric_switches());
   return host_name(fabric_->name(fabric_->node(fabric::NodeKind::network_switch, index)));
 }
 
+const model::SwitchKind& Addressing::switch_kind(std::uint32_t index) const {
+  return is_frontend(index) ? fabric_->cluster().file.frontend->leaf_switch : fabric_->switch_kind(index);
+}
+
 std::string_view Addressing::tier_noun(std::uint32_t switch_index) const {
+  if (is_frontend(switch_index)) return kFrontendName;
   const std::uint32_t local = switch_index % fabric_->switches_per_plane();
   for (const fabric::SwitchTier& tier : fabric_->tiers())
     if (local < tier.first + tier.count) return tier.noun;
@@ -139,6 +153,7 @@ std::string_view Addressing::tier_noun(std::uint32_t switch_index) const {
 std::uint32_t Addressing::server_as(std::uint32_t server) const { return kServerAs + server; }
 
 std::uint32_t Addressing::switch_as(std::uint32_t index) const {
+  if (is_frontend(index)) return kFrontendAs + (index - fabric_switches());
   const std::uint32_t local = index % fabric_->switches_per_plane();
   const fabric::Clos* clos = fabric_->clos();
   if (clos == nullptr) return kLeafAs + index;
@@ -161,7 +176,9 @@ std::uint32_t Addressing::switch_as(std::uint32_t index) const {
 
 // From 1 on: some programs take an address that ends in 0 for a network's.
 std::uint32_t Addressing::server_loopback(std::uint32_t server) const { return kServers + server + 1; }
-std::uint32_t Addressing::switch_loopback(std::uint32_t index) const { return kSwitches + index + 1; }
+std::uint32_t Addressing::switch_loopback(std::uint32_t index) const {
+  return is_frontend(index) ? kFrontendLeaves + (index - fabric_switches()) + 1 : kSwitches + index + 1;
+}
 
 Prefix Addressing::backend() { return {kBackend, 32 - kBackendBits}; }
 Prefix Addressing::switch_loopbacks() { return {kSwitches, 32 - kLoopbackBits}; }
@@ -181,7 +198,15 @@ std::uint32_t Addressing::nic(std::uint32_t server, std::uint32_t rail) const { 
 const std::vector<Addressing::Run>& Addressing::runs(std::uint32_t index) const {
   std::vector<Run>& runs = runs_[index];
   if (!runs.empty()) return runs;
-  const model::SwitchKind& kind = fabric_->switch_kind(index);
+  const model::SwitchKind& kind = switch_kind(index);
+  const auto split = [&](Bandwidth rate) {
+    return static_cast<std::uint32_t>(std::max<std::int64_t>(1, model::links_per_port(kind, rate)));
+  };
+  if (is_frontend(index)) {
+    const Bandwidth rate = fabric_->cluster().file.frontend->rate;
+    runs.push_back({0, 0, split(rate), LinkTier::nic, {rate, Duration(0)}});
+    return runs;
+  }
   const std::uint32_t count = fabric_->ports(index);
   std::uint32_t group = 0;  // of the servers on it; a port that waits for one is like its neighbours
   for (std::uint32_t i = count; i-- > 0;)
@@ -194,8 +219,7 @@ const std::vector<Addressing::Run>& Addressing::runs(std::uint32_t index) const 
     const model::Wire wire = fabric_->wire(tier, group);
     if (!runs.empty() && runs.back().tier == tier && runs.back().wire.rate == wire.rate) continue;
     if (!runs.empty()) panels += (i - runs.back().first + runs.back().breakout - 1) / runs.back().breakout;
-    const auto breakout = static_cast<std::uint32_t>(std::max<std::int64_t>(1, model::links_per_port(kind, wire.rate)));
-    runs.push_back({i, panels, breakout, tier, wire});
+    runs.push_back({i, panels, split(wire.rate), tier, wire});
   }
   return runs;
 }
@@ -204,11 +228,13 @@ Port Addressing::bare_port(std::uint32_t index, std::uint32_t number) const {
   const std::vector<Run>& all = runs(index);
   const Run& run = *std::prev(std::upper_bound(all.begin(), all.end(), number,
                                                [](std::uint32_t at, const Run& each) { return at < each.first; }));
-  const std::uint32_t lanes = lanes_of(fabric_->switch_kind(index));
+  const std::uint32_t lanes = lanes_of(switch_kind(index));
+  const model::ClusterFile& file = fabric_->cluster().file;
   Port port;
   port.tier = run.tier;
   port.wire = run.wire;
-  port.cable = fabric::cable_length(run.tier, run.wire.latency, fabric_->cluster().file.fabric);
+  port.frontend = is_frontend(index);
+  port.cable = port.frontend ? file.frontend->cable : fabric::cable_length(run.tier, run.wire.latency, file.fabric);
   port.breakout = run.breakout;
   port.part = (number - run.first) % run.breakout;
   port.panel = run.panel + (number - run.first) / run.breakout;
@@ -222,7 +248,50 @@ std::optional<std::uint32_t> Addressing::endpoint_on(std::uint32_t index, std::u
   return fabric_->endpoint_at(plane(index), {index % fabric_->switches_per_plane(), port});
 }
 
+// Leaf 2k has mgmt1 of every server of pair k, leaf 2k + 1 mgmt2.
+std::vector<Port> Addressing::frontend_leaf_ports(std::uint32_t leaf) const {
+  const std::uint32_t each = fabric_->cluster().servers_per_frontend_leaf();
+  const std::uint32_t first = leaf / 2 * each;
+  std::vector<Port> ports;
+  for (std::uint32_t server = first; server < std::min(first + each, servers()); ++server) {
+    Port& port = ports.emplace_back(bare_port(fabric_switches() + leaf, server - first));
+    port.connected = true;
+    port.peer_is_server = true;
+    port.peer_index = server;
+    port.peer = server_name(server);
+    port.peer_interface = fmt::format("mgmt{}", leaf % 2 + 1);
+  }
+  return ports;
+}
+
+std::vector<Port> Addressing::server_frontend(std::uint32_t server) const {
+  const std::uint32_t each = fabric_->cluster().servers_per_frontend_leaf();
+  std::vector<Port> ports(2);
+  for (std::uint32_t i = 0; i < ports.size(); ++i) {
+    if (each > 0) {
+      const std::uint32_t leaf = fabric_switches() + server / each * 2 + i;
+      const Port other = bare_port(leaf, server % each);
+      ports[i].connected = true;
+      ports[i].wire = other.wire;
+      ports[i].cable = other.cable;
+      ports[i].peer = switch_name(leaf);
+      ports[i].peer_index = leaf;
+      ports[i].peer_interface = other.interface;
+    }
+    ports[i].interface = fmt::format("mgmt{}", i + 1);
+    ports[i].up = true;
+    ports[i].frontend = true;
+  }
+  return ports;
+}
+
+Prefix Addressing::announced_by(const Port& to_server) const {
+  return to_server.frontend ? Prefix{server_loopback(to_server.peer_index), 32}
+                            : pods(to_server.peer_index, to_server.rail);
+}
+
 std::vector<Port> Addressing::switch_ports(std::uint32_t index) const {
+  if (is_frontend(index)) return frontend_leaf_ports(index - fabric_switches());
   std::vector<Port> ports;
   for (std::uint32_t i = 0; i < fabric_->ports(index); ++i) {
     Port& port = ports.emplace_back(bare_port(index, i));
@@ -273,6 +342,7 @@ std::vector<Port> Addressing::server_ports(std::uint32_t server) const {
 }
 
 std::uint32_t Addressing::ecmp_width(std::uint32_t switch_index) const {
+  if (is_frontend(switch_index)) return 1;
   const std::uint32_t local = switch_index % fabric_->switches_per_plane();
   std::uint32_t widest = 1;
   if (const fabric::Clos* clos = fabric_->clos()) {

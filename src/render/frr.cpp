@@ -25,8 +25,6 @@ constexpr std::string_view kBfd =
     "exit\n"
     "!\n";
 
-constexpr std::string_view kServerFrontend[] = {"mgmt1", "mgmt2"};
-
 std::string daemons(const Origin& origin, const std::string& device) {
   return header(origin, "frr", device, "#") +
          "# zebra and staticd are always started.\n"
@@ -120,10 +118,12 @@ std::string switch_config(const Addressing& plan, std::uint32_t index, const Ori
   bool any = false;
   for (const Port& port : ports)
     if (port.peer_is_server) {
-      if (!any) text += "! A server may announce its own NIC and its own pods, and nothing else.\n";
+      if (!any)
+        text += port.frontend ? "! A server may announce its own address, and nothing else.\n"
+                              : "! A server may announce its own NIC and its own pods, and nothing else.\n";
       any = true;
-      text += fmt::format("ip prefix-list {} seq 5 permit {} ge 32\n", allowed(port),
-                          plan.pods(port.peer_index, port.rail).text());
+      text += fmt::format("ip prefix-list {} seq 5 permit {}{}\n", allowed(port), plan.announced_by(port).text(),
+                          port.frontend ? "" : " ge 32");
     }
   return text + (any ? "!\n" : "") + switch_bgp(plan, index, ports) + "end\n";
 }
@@ -171,9 +171,10 @@ std::string server_policies(const Addressing& plan, std::uint32_t server, const 
 }
 
 std::string server_bgp(const Addressing& plan, std::uint32_t server, const std::vector<Port>& ports) {
+  const std::vector<Port> frontend = plan.server_frontend(server);
   std::string text = bgp_beginning(plan.server_as(server), plan.server_loopback(server));
   text += peer_group_lines("BACKEND") + peer_group_lines("FRONTEND");
-  for (const std::string_view interface : kServerFrontend) text += neighbor(interface, "FRONTEND");
+  for (const Port& port : frontend) text += neighbor(port.interface, "FRONTEND");
   for (const Port& port : ports) text += neighbor(port.interface, "BACKEND");
   text += fmt::format(" !\n address-family ipv4 unicast\n  network {}/32\n", dotted(plan.server_loopback(server)));
   for (const Port& port : ports) text += fmt::format("  network {}/32\n", dotted(plan.nic(server, port.rail)));
@@ -185,7 +186,7 @@ std::string server_bgp(const Addressing& plan, std::uint32_t server, const std::
   for (const Port& port : ports)
     text += fmt::format("  neighbor {0} route-map {1}-IN in\n  neighbor {0} route-map {1}-OUT out\n", port.interface,
                         rail_list(port.rail));
-  const std::size_t widest = std::max(ports.size(), std::size(kServerFrontend));
+  const std::size_t widest = std::max(ports.size(), frontend.size());
   return text + fmt::format("  maximum-paths {}\n exit-address-family\nexit\n!\n", widest);
 }
 
@@ -193,8 +194,9 @@ std::string server_config(const Addressing& plan, std::uint32_t server, const Or
   const std::string name = plan.server_name(server);
   const std::vector<Port> ports = plan.server_ports(server);
   std::string text = beginning(origin, name, name) + loopback(plan.server_loopback(server));
-  for (const std::string_view interface : kServerFrontend)
-    text += fmt::format("interface {}\n description frontend leaf\nexit\n!\n", interface);
+  for (const Port& port : plan.server_frontend(server))
+    text += fmt::format("interface {}\n description frontend leaf{}\nexit\n!\n", port.interface,
+                        port.connected ? ": " + describe(port) : "");
   for (const Port& port : ports)
     text += fmt::format("interface {}\n description rail {}: {}\n ip address {}/32\nexit\n!\n", port.interface,
                         port.rail, describe(port), dotted(plan.nic(server, port.rail)));

@@ -31,6 +31,23 @@ TEST(Frr, AServerTellsTheFrontendItsAddressAndEachRailItsNic) {
   EXPECT_TRUE(contains(s2, "  neighbor pf2 route-map RAIL1-OUT out\n"));
 }
 
+// mgmt1 of a server hangs on one leaf of its pair, mgmt2 on the other, on ports of the same name.
+TEST(Frr, BothFrontendLeavesTakeAServersAddressAndNothingElse) {
+  const auto files = files_of(Target::frr, build(kTwoUnits + "frontend: {switch: tomahawk-4, servers_per_leaf: 3}\n"));
+  EXPECT_EQ(files.size(), 42u);  // four more switches
+  for (const std::string leaf : {"frontend-leaf0", "frontend-leaf1"}) {
+    const std::string& text = files.at(leaf + "/frr.conf");
+    EXPECT_TRUE(contains(text, " neighbor Ethernet4 interface remote-as external\n")) << text;  // of s2
+    EXPECT_TRUE(contains(text, "ip prefix-list FROM-Ethernet4 seq 5 permit 10.0.0.3/32\n"));
+    EXPECT_TRUE(contains(text, "  neighbor Ethernet4 prefix-list FROM-Ethernet4 in\n"));
+    EXPECT_FALSE(contains(text, "10.128.")) << "nothing of the rails";
+  }
+  EXPECT_TRUE(contains(files.at("frontend-leaf0/frr.conf"), "router bgp 4250000000\n bgp router-id 10.48.0.1\n"));
+  EXPECT_TRUE(contains(files.at("frontend-leaf1/frr.conf"), " description s2 mgmt2, 100Gbps, 5m\n"));
+  EXPECT_TRUE(contains(files.at("s2/frr.conf"), " description frontend leaf: frontend-leaf1 Ethernet4, 100Gbps, 5m\n"));
+  EXPECT_TRUE(contains(files.at("s3/frr.conf"), " description frontend leaf: frontend-leaf2 Ethernet0, 100Gbps, 5m\n"));
+}
+
 // What a tenant says on a server must not become another server's address.
 TEST(Frr, ALeafTakesFromAServerOnlyWhatIsThatServers) {
   const std::string leaf = files_of(Target::frr, build(kTwoUnits)).at("leaf3/frr.conf");  // second unit, second rail

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "fabric/cables.hpp"
@@ -33,6 +34,10 @@ std::string metres_of(Length length) {
                                     : fmt::format("{:.3f}", static_cast<double>(length.count()) / 1000);
 }
 
+std::ptrdiff_t ports_used(const std::vector<Port>& ports) {
+  return std::count_if(ports.begin(), ports.end(), [](const Port& port) { return port.connected; });
+}
+
 std::string inventory(const Addressing& plan, const Origin& origin) {
   const fabric::Fabric& fabric = plan.fabric();
   std::string text =
@@ -42,31 +47,29 @@ std::string inventory(const Addressing& plan, const Origin& origin) {
     return index < sites.size() ? field(sites[index]) : std::string();
   };
   for (std::uint32_t i = 0; i < plan.switches(); ++i) {
-    std::uint32_t used = 0;
-    for (const Port& port : plan.switch_ports(i)) used += port.connected ? 1 : 0;
     std::string pod;
     std::string where;
-    if (const fabric::Clos* clos = fabric.clos()) {
+    if (const fabric::Clos* clos = fabric.clos(); clos != nullptr && !plan.is_frontend(i)) {
       const fabric::Clos::Position at = clos->position(i % fabric.switches_per_plane());
       if (at.tier <= fabric::Clos::Tier::spine) pod = fmt::format("{}", at.pod);
       where = site(at.site);
     }
     text += fmt::format("{},{},{},,{},{},{},{},{}\n", plan.switch_name(i), plan.tier_noun(i),
-                        field(fabric.switch_kind(i).kind), pod, where, dotted(plan.switch_loopback(i)),
-                        plan.switch_as(i), used);
+                        field(plan.switch_kind(i).kind), pod, where, dotted(plan.switch_loopback(i)), plan.switch_as(i),
+                        ports_used(plan.switch_ports(i)));
   }
   for (std::uint32_t i = 0; i < plan.servers(); ++i) {
     const Position at = position_of(fabric, i);
     text += fmt::format("{},server,{},{},{},{},{},{},{}\n", plan.server_name(i), field(plan.group_of(i).spec.kind),
                         unit_name(fabric, i), at.pod, site(at.site), dotted(plan.server_loopback(i)), plan.server_as(i),
-                        plan.server_ports(i).size());
+                        ports_used(plan.server_ports(i)) + ports_used(plan.server_frontend(i)));
   }
   return text;
 }
 
 std::string cable(const fabric::Fabric& fabric, const std::string& device, const std::string& port_label,
                   const Port& port, const std::string& peer_label) {
-  const model::LinkSpec* spec = fabric::cable_spec(port.tier, fabric.cluster().file.fabric);
+  const model::LinkSpec* spec = port.frontend ? nullptr : fabric::cable_spec(port.tier, fabric.cluster().file.fabric);
   return fmt::format("{},{},{},{},{},{},{},{},{}\n", device, port_label, port.interface, port.peer, peer_label,
                      port.peer_interface, exact(port.wire.rate), metres_of(port.cable),
                      spec != nullptr ? field(spec->medium.kind) : "");
@@ -77,7 +80,6 @@ std::string cables(const Addressing& plan, const Origin& origin) {
   const fabric::Fabric& fabric = plan.fabric();
   std::string text = header(origin, "hosts", "cable list", "#") +
                      "from,from_port,from_interface,to,to_port,to_interface,rate,length_m,cable\n";
-  if (!fabric.has_network()) return text;
   // Labels of a switch's ports, by interface: a cable ends at one of them.
   const auto labels = [&](std::uint32_t index) {
     std::map<std::string, std::string> all;
@@ -88,11 +90,17 @@ std::string cables(const Addressing& plan, const Origin& origin) {
   for (std::uint32_t i = 0; i < plan.switches(); ++i) of_switch.push_back(labels(i));
   for (std::uint32_t i = 0; i < plan.servers(); ++i) {
     const auto nic_ports = static_cast<std::uint32_t>(plan.group_of(i).spec.nic.ports);
-    for (const Port& port : plan.server_ports(i))
+    for (const Port& port : plan.server_ports(i)) {
+      if (!port.connected) continue;
       text += cable(fabric, plan.server_name(i),
                     nic_ports > 1 ? fmt::format("nic{}/{}", port.rail / nic_ports, port.rail % nic_ports + 1)
                                   : fmt::format("nic{}", port.rail),
                     port, of_switch[port.peer_index][port.peer_interface]);
+    }
+    for (const Port& port : plan.server_frontend(i))
+      if (port.connected)
+        text +=
+            cable(fabric, plan.server_name(i), port.interface, port, of_switch[port.peer_index][port.peer_interface]);
   }
   for (std::uint32_t i = 0; i < plan.switches(); ++i)
     for (const Port& port : plan.switch_ports(i)) {

@@ -144,7 +144,7 @@ void alerts(const Addressing& plan, Rules& rules) {
   if (fabric.has_network()) {
     const Duration round_trip = longest_round_trip(fabric);
     std::map<std::int64_t, bool> rates;
-    for (std::uint32_t i = 0; i < plan.switches(); ++i)
+    for (std::uint32_t i = 0; i < plan.fabric_switches(); ++i)
       for (const Port& port : plan.switch_ports(i)) rates[port.wire.rate.count()] = true;
     if (!rates.empty()) {
       const Bandwidth fastest(rates.rbegin()->first);

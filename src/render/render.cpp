@@ -8,7 +8,9 @@ namespace {
 // Ethernet switches that route by shortest paths are what FRR and SONiC can be told to be.
 std::optional<Refusal> not_routed(const fabric::Fabric& fabric) {
   if (!fabric.has_network()) return Refusal{"there is no network between the servers", "a fabric of another kind"};
-  for (const model::SwitchKind& kind : fabric.cluster().shape.switches)
+  std::vector<model::SwitchKind> kinds = fabric.cluster().shape.switches;
+  if (const auto& frontend = fabric.cluster().file.frontend) kinds.push_back(frontend->leaf_switch);
+  for (const model::SwitchKind& kind : kinds)
     if (kind.link_layer == model::LinkLayer::infiniband)
       return Refusal{fmt::format("{} is an InfiniBand switch, which a subnet manager configures", kind.kind),
                      "an Ethernet switch; `weft catalog switches` lists them"};

@@ -81,26 +81,31 @@ class Switch {
         numbers_(numbers),
         round_trip_(round_trip),
         switching_(plan.fabric().cluster().file.switching),
-        kind_(plan.fabric().switch_kind(index)),
-        classes_(classes_of(switching_)),
+        kind_(plan.switch_kind(index)),
+        classes_(plan.is_frontend(index) ? std::vector<Class>{} : classes_of(switching_)),
         ports_(plan.switch_ports(index)) {}
 
   std::string write() {
     metadata();
     for (const Port& port : ports_) add_port(port);
     bgp();
+    if (!classes_.empty()) qos();
+    return db_.dump(4) + "\n";
+  }
+
+ private:
+  // The frontend carries no RDMA and keeps what its switches come with.
+  void qos() {
     maps();
     schedulers();
     buffers();
     for (const Port& port : ports_)
       if (port.connected) qos_of(port);
     watchdog();
-    return db_.dump(4) + "\n";
   }
 
- private:
   void metadata() {
-    const fabric::Clos* clos = plan_.fabric().clos();
+    const fabric::Clos* clos = plan_.is_frontend(index_) ? nullptr : plan_.fabric().clos();
     const std::uint32_t local = index_ % plan_.fabric().switches_per_plane();
     std::string type = "ToRRouter";
     if (clos != nullptr && clos->position(local).tier == fabric::Clos::Tier::spine) type = "LeafRouter";
@@ -162,8 +167,8 @@ class Switch {
         const std::string list = "FROM-" + port.interface;
         family["prefix_list_in"] = list;
         db_["PREFIX_SET"][list] = {{"mode", "IPv4"}};
-        db_["PREFIX"][fmt::format("{}|5|{}|32..32", list, plan_.pods(port.peer_index, port.rail).text())] = {
-            {"action", "permit"}};
+        db_["PREFIX"][fmt::format("{}|5|{}|{}", list, plan_.announced_by(port).text(),
+                                  port.frontend ? "exact" : "32..32")] = {{"action", "permit"}};
       }
       db_["BGP_NEIGHBOR_AF"]["default|" + port.interface + "|ipv4_unicast"] = family;
     }
@@ -313,13 +318,16 @@ Result<std::vector<File>, Refusal> sonic_files(const Addressing& plan, const Swi
                 "switching.flow_control: pfc or none"});
   const Duration round_trip = longest_round_trip(fabric);
   std::vector<File> files;
+  std::vector<std::uint32_t> one_of_each;
   for (const fabric::SwitchTier& tier : fabric.tiers())
-    for (const Port& port : tier.count > 0 ? plan.switch_ports(tier.first) : std::vector<Port>{})
+    if (tier.count > 0) one_of_each.push_back(tier.first);
+  if (plan.switches() > plan.fabric_switches()) one_of_each.push_back(plan.fabric_switches());
+  for (const std::uint32_t index : one_of_each)
+    for (const Port& port : plan.switch_ports(index))
       if (port.wire.rate > kFastest)
-        return Failure<Refusal>(
-            Refusal{fmt::format("{} has links of {}, and SONiC 202505 knows none above {}",
-                                plan.switch_name(tier.first), exact(port.wire.rate), exact(kFastest)),
-                    "slower links, more of them in parallel"});
+        return Failure<Refusal>(Refusal{fmt::format("{} has links of {}, and SONiC 202505 knows none above {}",
+                                                    plan.switch_name(index), exact(port.wire.rate), exact(kFastest)),
+                                        "slower links, more of them in parallel"});
   for (std::uint32_t i = 0; i < plan.switches(); ++i)
     files.push_back({plan.switch_name(i) + "/config_db.json", Switch(plan, i, numbers, round_trip).write()});
   return files;

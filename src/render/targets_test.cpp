@@ -55,6 +55,16 @@ TEST(Hosts, EveryCableStandsOnceWithBothEnds) {
   EXPECT_TRUE(contains(files.at("hosts/etc-hosts"), "10.192.0.49\ts3-pf2\n"));
 }
 
+TEST(Hosts, TheFrontendIsInEveryList) {
+  const auto files = files_of(Target::hosts, build(kTwoUnits + "frontend: {switch: tomahawk-4, cable: 12m}\n"));
+  EXPECT_EQ(lines_of(files.at("hosts/cables.csv")).size(), 3u + 8 + 8 + 8);
+  EXPECT_TRUE(contains(files.at("hosts/cables.csv"), "\ns1,mgmt2,mgmt2,frontend-leaf1,1/2,Ethernet2,100Gbps,12,\n"));
+  EXPECT_TRUE(contains(files.at("hosts/inventory.csv"),
+                       "\nfrontend-leaf1,frontend-leaf,tomahawk-4,,,,10.48.0.2,4250000001,4\n"));
+  EXPECT_TRUE(contains(files.at("hosts/inventory.csv"), "\ns3,server,hgx-h100,su1,0,,10.0.0.4,4260000003,4\n"));
+  EXPECT_TRUE(contains(files.at("hosts/etc-hosts"), "10.48.0.1\tfrontend-leaf0\n"));
+}
+
 TEST(Nccl, KeepsRailsApartAndMarksWhatSwitchesExpect) {
   const auto files = files_of(Target::nccl, build(kTwoUnits));
   ASSERT_EQ(files.size(), 2u);

@@ -146,7 +146,7 @@ std::vector<std::string> suggestions(const spec::Diagnostic& d, const spec::Node
   std::string values = d.help.substr(colon + 2, end - colon - 2);
   for (std::size_t at; (at = values.find(" (")) != std::string::npos;) values.erase(at, values.find(')', at) + 1 - at);
   for (std::size_t at; (at = values.find(" or ")) != std::string::npos;) values.replace(at, 4, ",");
-  std::string path = "fabric." + key;
+  std::string path = (d.message.find("frontend") != std::string::npos ? "frontend." : "fabric.") + key;
   if (key == "count") {
     const spec::Entry* servers = root.find("servers");
     path = servers->value.is_sequence() ? "servers.0.count" : "servers.count";

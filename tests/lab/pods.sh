@@ -72,7 +72,7 @@ raw.settimeout(0.2)
 print("ready", flush=True)
 heard, end = 0, None
 while end is None or time.time() < end:
-    if end is None and os.path.exists(sys.argv[1]): end = time.time() + 2  # for what is still on its way
+    if end is None and os.path.exists(sys.argv[1]): end = time.time() + 1  # for what is still on its way
     try:
         packet, where = raw.recvfrom(65535)
     except TimeoutError:

@@ -4,8 +4,8 @@
 #   tests/render/frr_sessions.sh WEFT CLUSTER_FILE
 set -euo pipefail
 frr=/usr/lib/frr
-for tool in vtysh $frr/bgpd $frr/zebra $frr/staticd unshare nsenter ip; do
-  command -v "$tool" >/dev/null || { echo "skipped: $tool is not installed (packages frr, iproute2)"; exit 77; }
+for tool in vtysh $frr/bgpd $frr/zebra $frr/staticd unshare nsenter ip ping; do
+  command -v "$tool" >/dev/null || { echo "skipped: $tool is not installed (packages frr, iproute2, iputils-ping)"; exit 77; }
 done
 [ "$(id -u)" -eq 0 ] || { echo "skipped: needs root for namespaces of its own"; exit 77; }
 unshare -n true 2>/dev/null || { echo "skipped: no namespaces here"; exit 77; }
@@ -60,10 +60,11 @@ for device in $devices; do
   if grep -v '^$\|bfd' <<<"$said" | grep 'Unknown\|not exist\|nvalid\|rror'; then echo "FRR refuses $device/frr.conf"; exit 1; fi
 done
 
-# Sessions over cables that are there; the frontend's are not.
+# Every cable has a session; the frontend's too, where the file has one.
+frontend=$(grep -c ',frontend-leaf' "$out/hosts/cables.csv" || true)
 down() { for device in $devices; do
-  ask "$device" 'show bgp ipv4 unicast summary' | awk -v device="$device" '$3 ~ /^[0-9]+$|^-$/ || / 4 / {
-    if ($0 !~ /mgmt[12]/ && $0 ~ /Ethernet|pf[0-9]/ && $10 !~ /^[0-9]+$/) print device, $1, $10}'
+  ask "$device" 'show bgp ipv4 unicast summary' | awk -v device="$device" -v frontend="$frontend" '$3 ~ /^[0-9]+$|^-$/ || / 4 / {
+    if ((frontend || $0 !~ /mgmt[12]/) && $0 ~ /Ethernet|pf[0-9]|mgmt/ && $10 !~ /^[0-9]+$/) print device, $1, $10}'
 done; }
 for _ in $(seq 60); do
   missing=$(down)
@@ -84,6 +85,20 @@ done
 [ "$(paths leaf0 "$far")" = "$planned" ] || { echo "leaf0 has $(paths leaf0 "$far") of $planned paths to $far"; exit 1; }
 within s0 ip route show "$far" | grep -q 'dev pf1' || { echo "s0 does not reach rail 0 by pf1"; exit 1; }
 within s0 ip route show "$far2" | grep -q 'dev pf2' || { echo "s0 does not reach rail 1 by pf2"; exit 1; }
+
+# A server's own address is known to both of its frontend leaves, and reached by both.
+if [ "$frontend" -gt 0 ]; then
+  s1=$(awk '$2 == "s1" {print $1}' "$out/hosts/etc-hosts")
+  for _ in $(seq 40); do
+    [ "$(paths s0 "$s1" || true)" = 2 ] && break
+    sleep 0.25
+  done
+  for leaf in frontend-leaf0 frontend-leaf1; do
+    [ -n "$(within $leaf ip route show "$s1")" ] || { echo "$leaf does not know s1's address $s1"; exit 1; }
+  done
+  [ "$(paths s0 "$s1")" = 2 ] || { echo "s0 has $(paths s0 "$s1") of 2 paths to s1: $(within s0 ip route show "$s1")"; exit 1; }
+  within s0 ping -q -c 1 -W 2 -I "$(awk '$2 == "s0" {print $1}' "$out/hosts/etc-hosts")" "$s1" >/dev/null || { echo "s0 does not reach s1 by the frontend"; exit 1; }
+fi
 
 # A pod's address goes out, another server's does not.
 as=$(sed -n 's/^router bgp //p' "$out/s0/frr.conf")

@@ -35,9 +35,12 @@ struct View {
   }
 };
 
-std::string link_name(const lab::Plan& plan, const lab::Link& link) {
-  return fmt::format("{}/{} {}/{}", plan.devices[link.a.device].name, link.a.interface,
-                     plan.devices[link.b.device].name, link.b.interface);
+// On a terminal with few columns the other end's interface is what can be missed.
+std::string link_name(const lab::Plan& plan, const lab::Link& link, std::size_t width) {
+  constexpr std::size_t kWide = 100;
+  const std::string name =
+      fmt::format("{}/{} {}", plan.devices[link.a.device].name, link.a.interface, plan.devices[link.b.device].name);
+  return width > 0 && width < kWide ? name : name + "/" + link.b.interface;
 }
 
 void print_head(const View& view, Console& console) {
@@ -63,7 +66,7 @@ void print_devices(const View& view, Console& console) {
                fmt::format("{}/{}", status.width, device.planned_width()),
                fmt::format("{}/{}", status.routes_right, status.routes), status.first_wrong});
   }
-  console.out << "\n" << table.text(console.width, console.colour_out);
+  console.out << "\n" << table.text(console.width, console.colour_out, true);
 }
 
 void print_links(const View& view, Console& console) {
@@ -74,8 +77,8 @@ void print_links(const View& view, Console& console) {
     const host::InterfaceCounters& a = view.of(link.a);
     const host::InterfaceCounters& b = view.of(link.b);
     const std::string fault = view.faults_of(i);
-    table.add({link_name(view.plan, link), exact(link.rate), brief(Bytes(static_cast<std::int64_t>(a.tx_bytes))),
-               brief(Bytes(static_cast<std::int64_t>(b.tx_bytes))),
+    table.add({link_name(view.plan, link, console.width), exact(link.rate),
+               brief(Bytes(static_cast<std::int64_t>(a.tx_bytes))), brief(Bytes(static_cast<std::int64_t>(b.tx_bytes))),
                grouped(static_cast<std::int64_t>(a.drops + b.drops)),
                brief(Bytes(static_cast<std::int64_t>(a.backlog + b.backlog))),
                !fault.empty() ? fault : (a.up && b.up ? "up" : "down")});
@@ -105,10 +108,11 @@ void print_pods(const View& view, Console& console) {
 }
 
 void print_differences(const View& view, Console& console) {
-  console.out << "\nother than rendered:\n";
+  report::Facts facts;
   for (const lab::Overlay& each : lab::overlays(view.plan))
-    console.out << fmt::format("  {}: {} instead of {} ({})\n", each.what, each.lab, each.rendered, each.why);
-  console.out << fmt::format("not exercised: {}\n", fmt::join(lab::not_exercised(), "; "));
+    facts.add(each.what, fmt::format("{} instead of {}: {}", each.lab, each.rendered, each.why));
+  facts.add("not exercised", fmt::format("{}", fmt::join(lab::not_exercised(), "; ")));
+  console.out << "\nother than rendered:\n" << facts.text(console.width, console.colour_out);
 }
 
 void print_records(const View& view, Console& console) {

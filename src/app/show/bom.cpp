@@ -214,6 +214,28 @@ void add_cables(const Fabric& fabric, std::vector<Item>& items) {
   }
 }
 
+// Two cables of each server; the file does not say of what kind.
+void add_frontend(const Fabric& fabric, std::vector<Item>& items) {
+  const model::Cluster& cluster = fabric.cluster();
+  if (!cluster.file.frontend) return;
+  const model::FrontendSpec& spec = *cluster.file.frontend;
+  Item leaf{"switch", spec.leaf_switch.kind, "frontend leaf"};
+  leaf.rate = spec.leaf_switch.rate;
+  leaf.count = cluster.frontend_leaves();
+  leaf.each = spec.leaf_switch.purchase;
+  leaf.power = spec.leaf_switch.power;
+  leaf.hole = !leaf.each;
+  if (leaf.hole) leaf.note = "no price known";
+  items.push_back(std::move(leaf));
+  Item cable{"cable", "any", "server to frontend leaf"};
+  cable.rate = spec.rate;
+  cable.length = spec.cable;
+  cable.count = std::uint64_t{2} * cluster.servers;
+  cable.hole = true;
+  cable.note = "no price known";
+  items.push_back(std::move(cable));
+}
+
 void add_storage(const Fabric& fabric, std::vector<Item>& items) {
   for (const model::StorageTier& tier : fabric.cluster().file.storage) {
     Item item{"storage", tier.name, ""};
@@ -231,6 +253,7 @@ std::vector<Item> items_of(const Fabric& fabric) {
   add_scale_up(fabric, items);
   if (fabric.has_network()) add_switches(fabric, fabric::summarise(fabric), items);
   add_cables(fabric, items);
+  add_frontend(fabric, items);
   add_storage(fabric, items);
   return items;
 }
