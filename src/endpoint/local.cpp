@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
 #include "net/control.hpp"
 
@@ -33,12 +34,13 @@ struct Local::Record {
 
 namespace {
 
-constexpr std::uint32_t kMagic = 0x77666c31;  // of a greeting, with its version
-constexpr std::uint64_t kCopied = 8192;       // bytes of payload that go through the ring by themselves
-constexpr std::uint64_t kPart = 32768;        // of a part, at most
-constexpr Instant kLookEvery = 50'000'000;    // ps: at sockets, while something is asked of us all the time
-constexpr int kAtOnce = 64;                   // records of one ring before the next one's turn
-constexpr int kLast = 1 << 14;                // turns of a ring whose writer has gone: more than it can hold
+constexpr std::uint32_t kMagic = 0x77666c31;   // of a greeting, with its version
+constexpr std::uint64_t kCopied = 8192;        // bytes of payload that go through the ring by themselves
+constexpr std::uint64_t kPart = 32768;         // of a part, at most
+static_assert(kPart + 1024 < kRingBytes / 2);  // so that who waits for room leaves more than half unread
+constexpr Instant kLookEvery = 50'000'000;     // ps: at sockets, while something is asked of us all the time
+constexpr int kAtOnce = 64;                    // records of one ring before the next one's turn
+constexpr int kLast = 1 << 14;                 // turns of a ring whose writer has gone: more than it can hold
 
 struct Greeting {
   std::uint32_t magic;
@@ -261,9 +263,14 @@ void Local::ring_bell(std::atomic<std::uint32_t>& sleeps, int fd) {
 
 void Local::send(const Outgoing& message) {
   Out& out = *out_[message.peer];
-  out.waiting.push_back({message});
   ++counters_.messages_out;
   counters_.bytes_out += message.bytes;
+  Waiting what{message};
+  const bool alone = out.waiting.empty();
+  const bool put_one = alone && put(out, what);
+  if (put_one && !(what.begun && what.done < message.bytes))
+    return ring_bell(out.ring.head().reader_sleeps, out.socket.get());
+  out.waiting.push_back(what);
   give(out);
 }
 
@@ -351,13 +358,15 @@ bool Local::take(In& in) {
     const std::size_t available = in.ring.available();
     if (available == 0) break;
     taken = true;
+    // Whoever found no room for the longest record left more than that unread.
+    in.awaited = in.awaited || available > kRingBytes / 2;
     if (in.ring.broken() || !take_one(in, available)) {
       failed_.push_back(in.peer);
       return true;
     }
   }
   if (in.ring.broken()) failed_.push_back(in.peer);
-  if (taken) ring_bell(in.ring.head().writer_sleeps, in.socket.get());
+  if (taken && std::exchange(in.awaited, false)) ring_bell(in.ring.head().writer_sleeps, in.socket.get());
   return taken;
 }
 
@@ -401,6 +410,7 @@ bool Local::take_one(In& in, std::size_t available) {
         bytes -= static_cast<std::uint64_t>(got);
       }
       ++counters_.direct;
+      in.awaited = true;
       in.ring.consume(size + sizeof address);
       finish(in);
       return true;

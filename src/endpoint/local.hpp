@@ -108,7 +108,8 @@ class Local {
     std::uint32_t peer = transport::kNone;  // until it has said who it is
     pid_t process = 0;
     bool direct = false;
-    bool ended = false;  // the other end is closed; what is in the ring still counts
+    bool ended = false;    // the other end is closed; what is in the ring still counts
+    bool awaited = false;  // the writer may sleep until something of the ring has been taken
     // A message that comes in parts.
     bool open = false;
     transport::rdm::Sink sink;

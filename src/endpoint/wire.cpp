@@ -60,11 +60,11 @@ bool Wire::next_outgoing(Outgoing& out) {
 }
 
 void Wire::progress(Instant now) {
-  if (!shared_) return node_->progress();
+  if (!shared_) return node_->progress(now);
   shared_->progress(now);
   if (!shared_->any() || now - heard_ < kSilent || now - looked_ >= kLookEvery) {
     looked_ = now;
-    node_->progress();
+    node_->progress(now);
     if (std::exchange(datagrams_, node_->counters().datagrams_in) != datagrams_) heard_ = now;
   } else {
     node_->push();

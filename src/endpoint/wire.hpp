@@ -50,7 +50,7 @@ class Wire final : private transport::rdm::Layer,
   void wait(transport::Instant until);
   LocalCounters shared_counters() const { return shared_ ? shared_->counters() : LocalCounters{}; }
   // Nothing of ours is on its way, and no peer waits for a word.
-  bool idle() const { return rdm_.held() == 0 && (!shared_ || shared_->idle()); }
+  bool idle() const { return rdm_.held() == 0 && !node_->owes() && (!shared_ || shared_->idle()); }
   // Connections with it that were lost. What was meant for one of them is nothing to the next.
   std::uint64_t losses() const { return losses_; }  // with all peers
   std::uint32_t lost(std::uint32_t peer) const { return peer < lost_.size() ? lost_[peer] : 0; }

@@ -146,6 +146,7 @@ void Node::take_control(const Inbox::Datagram& datagram) {
   }
   if (packet->own_connection != connection.theirs) return;
   connection.heard = now_;
+  srd_.hear(now_, 0, number);  // what waits for a peer that answers is not failed for silence
   if (connection.state == State::accepted && packet->largest >= kLeastDatagram &&
       packet->largest <= connection.datagram)
     come_up(number, packet->largest);

@@ -52,6 +52,7 @@ Node::Node(const NodeConfig& config, transport::rdm::Layer& layer, Pointers& poi
 }
 
 Node::~Node() {
+  send_acks();
   for (const Connection& connection : connections_)
     if (connection.state == State::up) say(connection, Control::bye, 0);
 }
@@ -67,26 +68,31 @@ std::byte* Node::bytes_at(transport::rdm::Place place) {
   return layer_.own(place.memory).data() + place.offset;
 }
 
-void Node::progress() {
-  now_ = now();
+void Node::progress(Instant now) {
+  now_ = std::max(now_, now);
   layer_.tick(now_);
+  push(false);  // what the program has handed in since
   bool more = true;
   while (more) {
     more = receive();
-    send_acks();
-    now_ = now();
+    if (more) send_acks();
   }
   run_timers();
-  push();
+  push(true);
 }
 
-void Node::push() {
+void Node::push() { push(false); }
+
+void Node::push(bool may_keep) {
   pull();
+  if (connections_.empty()) return;
   send_data();
+  if (owes_now_ || !may_keep || !answers_.empty()) send_acks();
   finish();
 }
 
 Instant Node::next_wake() const {
+  if (owes_) return 0;
   Instant wake = std::min(layer_.next_wake(), srd_.next_wake(0));
   if (!timers_.empty()) wake = std::min(wake, timers_.begin()->first);
   return wake;

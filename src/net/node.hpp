@@ -63,6 +63,7 @@ struct NodeCounters {
   std::uint64_t bytes_in = 0;
   std::uint64_t datagrams_out = 0;
   std::uint64_t bytes_out = 0;
+  std::uint64_t trains_out = 0;         // system calls that sent something
   std::uint64_t system_calls = 0;       // to send, take or wait, also those in vain
   std::uint64_t not_ours = 0;           // no packet of a connection that is open
   std::uint64_t damaged = 0;            // of one, but its contents do not fit its checksum, its numbers or the key
@@ -92,12 +93,16 @@ class Node {
   void drop(std::uint32_t peer, std::string why);
   const std::string& why_failed(std::uint32_t peer) const { return peers_[peer].failure; }
 
-  void progress();
-  // Sends what the layer has meanwhile, and looks at nothing else.
+  // What has come may be answered by the program at once, and then its acknowledgement leaves with that answer: where
+  // the program did so before, it is kept back until the next call of any kind. next_wake() says so.
+  void progress() { progress(now()); }
+  void progress(Instant now);
+  // Sends what the layer has meanwhile and what was kept back, and looks at nothing else.
   void push();
   // Until something arrives, a timer is due, or `until` has come.
   void wait(Instant until);
   Instant next_wake() const;
+  bool owes() const { return owes_; }               // somebody waits for an acknowledgement that was kept back
   int fd() const { return sockets_.front().fd(); }  // readable: progress() has something to do
   static Instant now();
 
@@ -141,7 +146,11 @@ class Node {
     Instant heard = 0;
     Instant arrived = 0;       // when the packet came that the next acknowledgement answers
     std::uint32_t unsaid = 0;  // packets of data since the last
+    std::uint64_t asked = 0;   // look at the sockets that last brought data, unless data was sent since
+    std::uint8_t prompt = 0;   // times in a row that data was answered by data at once
+    bool certain_way = false;  // the last packet of data said which way its acknowledgement is to take
     Instant due = transport::kNever;
+    std::uint32_t newest = 0;            // packet of data that has a place
     std::vector<std::uint32_t> waiting;  // outgoing messages that wait for the connection
     std::set<std::uint32_t> arriving;    // first numbers of messages of which not all is here
   };
@@ -171,16 +180,20 @@ class Node {
   void finish();
   std::byte* bytes_at(transport::rdm::Place place);
 
-  // Acknowledgements that leave together: one behind another by one path to one peer.
+  // An acknowledgement that is to leave: behind data to the same peer, or with others by its path.
   struct Answer {
     std::uint32_t connection;
-    std::uint32_t path;
+    Instant arrived;  // what it answers
+    transport::Encoded packet;
     std::array<std::uint8_t, transport::kWireHeader + kSealBytes> bytes;
   };
 
   // send.cpp
-  void write_acks();
+  void push(bool may_keep);
+  void take_acks();
+  std::span<std::uint8_t> write(Answer& answer, std::uint32_t path);
   void send_acks();
+  bool take_along();
   void send_data();
   void add_to_train(const transport::Transmit& out);
   bool flush();
@@ -191,9 +204,11 @@ class Node {
   bool receive();
   void take(const Inbox::Datagram& datagram);
   void take_packet(const Inbox::Datagram& datagram);
-  bool fits(const transport::Encoded& packet, std::uint16_t fragment, std::span<const std::uint8_t> rest) const;
+  Inbox::Expected expected();
+  bool fits(const transport::Encoded& packet, std::uint16_t fragment, std::span<const std::uint8_t> rest,
+            std::span<const std::uint8_t> in_place) const;
   void place(std::uint32_t connection, const transport::Encoded& packet, const transport::Placement& placement,
-             std::span<const std::uint8_t> rest, Instant at);
+             std::span<const std::uint8_t> rest, std::span<const std::uint8_t> in_place, Instant at);
 
   // connect.cpp
   void take_control(const Inbox::Datagram& datagram);
@@ -221,6 +236,10 @@ class Node {
   Inbox inbox_;
   Train train_;
   std::vector<Answer> answers_;
+  std::size_t ahead_ = 0;      // trains that went before `answers_`
+  std::uint64_t looks_ = 0;    // at the sockets
+  bool owes_ = false;          // acknowledgements may be due
+  bool owes_now_ = false;      // and are not to be kept back
   std::uint32_t greeted_ = 0;  // answers to greetings: each by another path, for one may be dead
   bool blocked_ = false;       // the kernel has no room for the train
   Instant now_ = 0;
@@ -234,6 +253,14 @@ class Node {
     std::byte* bytes;
   };
   std::unordered_map<std::uint64_t, Arriving> arriving_;  // by connection and first number
+  struct Next {                                           // the packet behind the last that found its place
+    std::uint32_t connection = transport::kNone;
+    std::uint32_t first = 0;
+    std::uint32_t sequence = 0;
+    std::uint64_t size = 0;  // of its message
+    std::uint8_t envelope = 0;
+  };
+  Next next_;
   std::set<std::pair<Instant, std::uint32_t>> timers_;
   std::vector<PathReport> paths_;
   NodeCounters counters_;

@@ -162,5 +162,80 @@ TEST(Node, WhatIsSentToOneselfComesBack) {
   EXPECT_EQ(a.texts.from, std::vector<std::uint32_t>{self});
 }
 
+// Texts to and fro, each the answer to the last, by two who never sleep.
+void bounce(End& a, End& b, std::uint32_t to_b, std::uint32_t to_a, int times) {
+  const Instant end = Node::now() + 60 * kSecond;
+  for (int i = 0; i < times; ++i) {
+    const std::size_t had = a.texts.received.size();
+    const std::size_t has = b.texts.received.size();
+    a.texts.send(to_b, "ping");
+    while (b.texts.received.size() == has && Node::now() < end) {
+      a.node->progress();
+      b.node->progress();
+    }
+    b.texts.send(to_a, "pong");
+    while (a.texts.received.size() == had && Node::now() < end) {
+      b.node->progress();
+      a.node->progress();
+    }
+  }
+  ASSERT_LT(Node::now(), end);
+}
+
+// An answer that comes at once takes the acknowledgement along. On a machine that is busy some do not come at once:
+// what counts is the best of many times.
+TEST(Node, APingPongTakesOneSystemCallToSendForEachMessage) {
+  End a;
+  End b;
+  if (!a.node->socket().segments()) GTEST_SKIP() << "the kernel cuts no trains";
+  const std::uint32_t to_b = a.node->peer_at(b.node->address());
+  const std::uint32_t to_a = b.node->peer_at(a.node->address());
+  const auto sent = [&] { return a.node->counters().trains_out + b.node->counters().trains_out; };
+  const auto acks = [&] { return a.node->srd_counters().acks_sent + b.node->srd_counters().acks_sent; };
+  constexpr std::uint64_t kMessages = 40;
+  std::uint64_t least = ~std::uint64_t{0};
+  std::uint64_t acknowledged = 0;
+  for (int i = 0; i < 50 && least > kMessages; ++i) {
+    bounce(a, b, to_b, to_a, 10);
+    const std::uint64_t before = sent();
+    const std::uint64_t acks_before = acks();
+    bounce(a, b, to_b, to_a, kMessages / 2);
+    if (sent() - before >= least) continue;
+    least = sent() - before;
+    acknowledged = acks() - acks_before;
+  }
+  EXPECT_LE(least, kMessages + kMessages / 4) << "twice as many without";
+  EXPECT_GE(acknowledged, kMessages - 1) << "each but the last";
+}
+
+TEST(Node, AnAcknowledgementThatWaitsForAnAnswerIsSentWithoutOneByTheNextCall) {
+  End a;
+  End b;
+  const std::uint32_t to_b = a.node->peer_at(b.node->address());
+  const std::uint32_t to_a = b.node->peer_at(a.node->address());
+  const auto tell = [&] {
+    const std::size_t has = b.texts.received.size();
+    a.texts.send(to_b, "and now?");
+    a.node->push();
+    while (b.texts.received.size() == has) b.node->progress();
+  };
+  bool kept = false;
+  for (int i = 0; i < 50 && !kept; ++i) {
+    bounce(a, b, to_b, to_a, 10);
+    tell();
+    kept = b.node->owes();
+  }
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(b.node->next_wake(), 0) << "whoever would sleep comes back at once";
+  const std::uint64_t acks = b.node->srd_counters().acks_sent;
+  b.node->push();
+  EXPECT_FALSE(b.node->owes());
+  EXPECT_EQ(b.node->srd_counters().acks_sent, acks + 1);
+  tell();
+  EXPECT_FALSE(b.node->owes()) << "there was no answer to the last";
+  const std::size_t all = b.texts.received.size();
+  EXPECT_TRUE(until(a, b, [&] { return a.texts.acknowledged.size() == all; }));
+}
+
 }  // namespace
 }  // namespace weft::net

@@ -10,6 +10,10 @@ namespace weft::net {
 namespace {
 
 constexpr std::size_t kMostTrains = 64;  // before what has come in meanwhile is looked at
+// An acknowledgement may leave behind so many short trains for other peers, or one that is not short.
+constexpr std::size_t kMostAhead = 4;
+constexpr std::size_t kShortTrain = 16384;
+constexpr Instant kPrompt = 100 * (kMillisecond / 1000);  // after data came, an answer to it: half of what SRD waits
 
 }  // namespace
 
@@ -20,6 +24,7 @@ void Node::send_raw(std::uint32_t path, const Address& to, std::span<iovec> part
     counters_.refused_by_kernel += parts.size();
     return;
   }
+  ++counters_.trains_out;
   counters_.datagrams_out += parts.size();
   counters_.bytes_out += parts.size() * segment;
 }
@@ -29,8 +34,10 @@ void Node::send_raw(std::uint32_t path, const Address& to, std::span<const std::
   send_raw(path, to, {&part, 1}, bytes.size());
 }
 
-// Those that are due, to leave with the others.
-void Node::write_acks() {
+// Those that are due, to leave one way or another.
+void Node::take_acks() {
+  if (!owes_) return;
+  owes_ = owes_now_ = false;
   transport::Transmit out;
   while (srd_.poll_ack(0, out)) {
     Connection& connection = connections_[out.header.destination];
@@ -38,38 +45,66 @@ void Node::write_acks() {
     connection.unsaid = 0;
     Answer& answer = answers_.emplace_back();
     answer.connection = out.header.destination;
-    answer.path = out.header.path % static_cast<std::uint32_t>(sockets_.size());
-    transport::Encoded packet;
-    packet.type = out.type;
-    packet.flags = out.flags;
-    packet.header = out.header;
-    packet.header.path = static_cast<std::uint16_t>(answer.path);
-    packet.waited =
-        static_cast<std::uint32_t>(std::clamp<Instant>((now() - connection.arrived) / 1000, 0, 1'000'000'000));
-    transport::set_connection(packet.header, connection.theirs);
-    transport::encode(packet, answer.bytes);
-    if (!connection.seal) continue;
-    const iovec part{answer.bytes.data(), transport::kWireHeader};
-    std::ranges::copy(connection.seal->close({&part, 1}), answer.bytes.begin() + transport::kWireHeader);
+    answer.arrived = connection.arrived;
+    answer.packet.type = out.type;
+    answer.packet.flags = out.flags;
+    answer.packet.header = out.header;
+    answer.packet.header.path %= static_cast<std::uint16_t>(sockets_.size());
   }
 }
 
+// Its bytes, as they leave by this path now.
+std::span<std::uint8_t> Node::write(Answer& answer, std::uint32_t path) {
+  const Connection& connection = connections_[answer.connection];
+  transport::Encoded packet = answer.packet;
+  packet.header.path = static_cast<std::uint16_t>(path);
+  packet.waited = static_cast<std::uint32_t>(std::clamp<Instant>((now() - answer.arrived) / 1000, 0, 1'000'000'000));
+  transport::set_connection(packet.header, connection.theirs);
+  transport::encode(packet, answer.bytes);
+  if (!connection.seal) return std::span(answer.bytes).first(transport::kWireHeader);
+  const iovec part{answer.bytes.data(), transport::kWireHeader};
+  std::ranges::copy(connection.seal->close({&part, 1}), answer.bytes.begin() + transport::kWireHeader);
+  return answer.bytes;
+}
+
+// Those for one peer by one path together.
 void Node::send_acks() {
-  write_acks();
+  take_acks();
   std::array<iovec, kMostSegments> parts;
   for (std::size_t i = 0; i < answers_.size();) {
-    const Answer& first = answers_[i];
-    const Connection& connection = connections_[first.connection];
-    const std::size_t length = transport::kWireHeader + (connection.seal ? kSealBytes : 0);
-    const std::size_t most = sockets_[first.path].segments() ? kMostSegments : 1;
+    const std::uint32_t to = answers_[i].connection;
+    const std::uint32_t path = answers_[i].packet.header.path;
+    const std::size_t most = sockets_[path].segments() ? kMostSegments : 1;
     std::size_t count = 0;
-    for (; i < answers_.size() && count < most && answers_[i].connection == first.connection &&
-           answers_[i].path == first.path;
-         ++i)
-      parts[count++] = {answers_[i].bytes.data(), length};
-    send_raw(first.path, peers_[connection.peer].address, std::span(parts).first(count), length);
+    std::size_t length = 0;
+    for (;
+         i < answers_.size() && count < most && answers_[i].connection == to && answers_[i].packet.header.path == path;
+         ++i) {
+      const std::span<std::uint8_t> bytes = write(answers_[i], path);
+      length = bytes.size();
+      parts[count++] = {bytes.data(), length};
+    }
+    send_raw(path, peers_[connections_[to].peer].address, std::span(parts).first(count), length);
   }
   answers_.clear();
+  ahead_ = 0;
+}
+
+// What is owed to the peer whose data leaves now, as the last and shorter part of that train: the peer hears of both by
+// one system call of ours and one of its own. True: the train has one.
+bool Node::take_along() {
+  take_acks();
+  const Connection& connection = connections_[train_.connection];
+  if (train_.ended || train_.count == kMostSegments || connection.certain_way || !sockets_[train_.path].segments())
+    return false;
+  const auto found = std::ranges::find(answers_, train_.connection, &Answer::connection);
+  if (found == answers_.end()) return false;
+  const std::size_t length = transport::kWireHeader + (connection.seal ? kSealBytes : 0);
+  if (length > train_.segment || train_.bytes + length > kMostDatagram) return false;
+  std::swap(*found, answers_.back());
+  const std::span<std::uint8_t> bytes = write(answers_.back(), train_.path);
+  train_.parts.push_back({bytes.data(), bytes.size()});
+  return true;
 }
 
 void Node::send_data() {
@@ -138,21 +173,42 @@ void Node::add_to_train(const transport::Transmit& out) {
 bool Node::flush() {
   if (train_.count == 0) return true;
   ++counters_.system_calls;
-  const Connection& connection = connections_[train_.connection];
-  const int error = connection.state == State::over
-                        ? 0
-                        : sockets_[train_.path].send(peers_[connection.peer].address, train_.parts, train_.segment);
+  Connection& connection = connections_[train_.connection];
+  int error = 0;
+  bool accompanied = false;
+  if (connection.state != State::over) {
+    accompanied = take_along();
+    error = sockets_[train_.path].send(peers_[connection.peer].address, train_.parts, train_.segment);
+  }
+  const Instant waited = now_ - connection.arrived;
   // What the next train waited here for this one is no part of its round trip.
   now_ = now();
   blocked_ = error == EAGAIN || error == EWOULDBLOCK;
+  if (accompanied) {
+    // Where there is no room now, it leaves by itself.
+    if (blocked_) {
+      train_.parts.pop_back();
+    } else {
+      counters_.datagrams_out += 1;
+      counters_.bytes_out += train_.parts.back().iov_len;
+      answers_.pop_back();
+    }
+  }
   if (blocked_) return false;
   if (error != 0) counters_.refused_by_kernel += train_.count;
+  ++counters_.trains_out;
   counters_.datagrams_out += train_.count;
   counters_.bytes_out += train_.bytes;
   paths_[train_.path].packets += train_.count;
   paths_[train_.path].bytes += train_.bytes;
+  if (connection.asked != 0) {
+    connection.prompt = waited < kPrompt ? static_cast<std::uint8_t>(std::min(connection.prompt + 1, 255)) : 0;
+    connection.asked = 0;
+  }
+  const bool was_short = train_.bytes <= kShortTrain;
   train_.parts.clear();
   train_.count = train_.bytes = 0;
+  if (!answers_.empty() && (++ahead_ == kMostAhead || !was_short)) send_acks();
   return true;
 }
 

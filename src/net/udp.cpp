@@ -105,63 +105,175 @@ struct Inbox::Slot {
   std::array<std::uint8_t, 65536> bytes;
   alignas(cmsghdr) std::array<char, 256> control;
   sockaddr_storage from;
-  iovec part;
+  // What is foreseen: heads here, payload elsewhere; whatever is more goes to `bytes`.
+  std::array<std::array<std::uint8_t, kMostHead>, kMostSegments> heads;
+  std::array<iovec, 2 * kMostSegments + 1> parts;
+  std::size_t foreseen = 0;  // datagrams
+  std::size_t first = 0;     // the number of the first among all that are expected
+  // What came.
+  std::size_t segment = 0;
+  std::int64_t age = 0;
+  bool marked = false;
 };
 
-Inbox::Inbox() {
-  for (std::size_t i = 0; i < kSlots; ++i) slots_.push_back(std::make_unique<Slot>());
+struct Inbox::Messages {
+  std::array<mmsghdr, kSlots> headers{};
+};
+
+Inbox::Inbox() : messages_(std::make_unique<Messages>()) {
+  for (std::size_t i = 0; i < kSlots; ++i) {
+    slots_.push_back(std::make_unique<Slot>());
+    prepare(i);
+  }
 }
 
 Inbox::~Inbox() = default;
 
-Inbox::Taken Inbox::take(const UdpSocket& socket, const std::function<void(const Datagram&)>& each) {
-  std::array<mmsghdr, kSlots> messages{};
-  for (std::size_t i = 0; i < kSlots; ++i) {
+// For the kernel to fill in, which changes some of it.
+void Inbox::prepare(std::size_t i) {
+  Slot& slot = *slots_[i];
+  slot.foreseen = 0;
+  slot.parts[0] = {slot.bytes.data(), slot.bytes.size()};
+  msghdr& message = messages_->headers[i].msg_hdr;
+  message = {};
+  message.msg_name = &slot.from;
+  message.msg_namelen = sizeof slot.from;
+  message.msg_iov = slot.parts.data();
+  message.msg_iovlen = 1;
+  message.msg_control = slot.control.data();
+  message.msg_controllen = slot.control.size();
+}
+
+// Lays out the first slots for what follows.
+void Inbox::expect(const Expected& expected) {
+  if (expected.head == 0 || expected.head > kMostHead || resting_ > 0) return;
+  std::byte* to = expected.to;
+  std::size_t room = expected.room;
+  std::size_t number = 0;
+  for (std::size_t i = 0; i < std::min(trusted_, asked_) && room > 0; ++i) {
     Slot& slot = *slots_[i];
-    slot.part = {slot.bytes.data(), slot.bytes.size()};
-    msghdr& message = messages[i].msg_hdr;
-    message.msg_name = &slot.from;
-    message.msg_namelen = sizeof slot.from;
-    message.msg_iov = &slot.part;
-    message.msg_iovlen = 1;
-    message.msg_control = slot.control.data();
-    message.msg_controllen = slot.control.size();
+    slot.first = number;
+    std::size_t part = 0;
+    for (; slot.foreseen < train_ && room > 0; ++slot.foreseen, ++number) {
+      const std::size_t bytes = std::min(room, expected.fragment);
+      slot.parts[part++] = {slot.heads[slot.foreseen].data(), expected.head};
+      slot.parts[part++] = {to, bytes};
+      to += bytes;
+      room -= bytes;
+    }
+    slot.parts[part++] = {slot.bytes.data(), slot.bytes.size()};
+    messages_->headers[i].msg_hdr.msg_iovlen = part;
   }
-  const int got = recvmmsg(socket.fd(), messages.data(), kSlots, MSG_DONTWAIT, nullptr);
-  if (got <= 0) return {};
+}
+
+bool Inbox::is_in_place(const Slot& slot, std::size_t length, std::size_t segment, const Expected& expected) const {
+  const std::size_t whole = expected.head + expected.fragment;
+  // Of several datagrams the first are as long as a whole one, or all lie elsewhere than was foreseen.
+  if (length > segment && segment != whole) return false;
+  for (std::size_t i = 0; i < slot.foreseen && i * segment < length; ++i) {
+    const std::size_t bytes = std::min(segment, length - i * segment);
+    if (bytes <= expected.head) continue;  // an acknowledgement, say
+    if (bytes - expected.head > slot.parts[2 * i + 1].iov_len || !expected.is(slot.heads[i], slot.first + i))
+      return false;
+  }
+  return true;
+}
+
+// All that came, one behind another, to where nothing was foreseen.
+void Inbox::take_away(Slot& slot, std::size_t length) {
+  std::size_t foreseen = 0;
+  for (std::size_t i = 0; i < 2 * slot.foreseen; ++i) foreseen += slot.parts[i].iov_len;
+  if (length > foreseen) std::memmove(slot.bytes.data() + foreseen, slot.bytes.data(), length - foreseen);
+  std::size_t done = 0;
+  for (std::size_t i = 0; i < 2 * slot.foreseen && done < length; ++i) {
+    const std::size_t bytes = std::min(slot.parts[i].iov_len, length - done);
+    std::memcpy(slot.bytes.data() + done, slot.parts[i].iov_base, bytes);
+    std::memset(slot.parts[i].iov_base, 0, bytes);
+    done += bytes;
+  }
+  slot.foreseen = 0;
+}
+
+Inbox::Taken Inbox::take(const UdpSocket& socket, const Expected& expected,
+                         const std::function<void(const Datagram&)>& each) {
+  auto& messages = messages_->headers;
+  expect(expected);
+  const int got = recvmmsg(socket.fd(), messages.data(), static_cast<unsigned>(asked_), MSG_DONTWAIT, nullptr);
+  const std::size_t came = got > 0 ? static_cast<std::size_t>(got) : 0;
+  const bool all = came == asked_;
   // The kernel's stamps are times of day, which may be set: what counts is how long ago that was. A clock that was set
   // meanwhile must not make a packet ancient.
-  const std::int64_t today = nanoseconds(CLOCK_REALTIME);
-  const std::int64_t now = nanoseconds(CLOCK_MONOTONIC);
-  Taken taken{0, got == static_cast<int>(kSlots)};
-  for (std::size_t i = 0; i < static_cast<std::size_t>(got); ++i) {
+  const std::int64_t today = came > 0 ? nanoseconds(CLOCK_REALTIME) : 0;
+  const std::int64_t now = came > 0 ? nanoseconds(CLOCK_MONOTONIC) : 0;
+  std::size_t right = 0;
+  std::size_t wrong = 0;
+  // Before anything is put anywhere, all that lies in a wrong place is taken away.
+  for (std::size_t i = 0; i < came; ++i) {
+    Slot& slot = *slots_[i];
     msghdr& message = messages[i].msg_hdr;
-    if (message.msg_flags & MSG_TRUNC) continue;
-    std::size_t segment = 0;
-    std::int64_t age = 0;
-    bool marked = false;
+    const std::size_t length = messages[i].msg_len;
+    slot.segment = length;
+    slot.age = 0;
+    slot.marked = false;
     for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
       if (header->cmsg_level == SOL_UDP && header->cmsg_type == UDP_GRO) {
         int size = 0;
         std::memcpy(&size, CMSG_DATA(header), sizeof size);
-        segment = static_cast<std::size_t>(std::max(0, size));
+        if (size > 0) slot.segment = std::min(length, static_cast<std::size_t>(size));
       } else if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_TIMESTAMPNS) {
         timespec time{};
         std::memcpy(&time, CMSG_DATA(header), sizeof time);
-        age = std::clamp<std::int64_t>(today - (time.tv_sec * 1'000'000'000LL + time.tv_nsec), 0, kMostAge);
+        slot.age = std::clamp<std::int64_t>(today - (time.tv_sec * 1'000'000'000LL + time.tv_nsec), 0, kMostAge);
       } else if ((header->cmsg_level == IPPROTO_IP && header->cmsg_type == IP_TOS) ||
                  (header->cmsg_level == IPPROTO_IPV6 && header->cmsg_type == IPV6_TCLASS)) {
-        marked = (*CMSG_DATA(header) & 3) == 3;
+        slot.marked = (*CMSG_DATA(header) & 3) == 3;
       }
     }
-    const Address from(static_cast<const sockaddr*>(message.msg_name), message.msg_namelen);
-    std::span<const std::uint8_t> rest(slots_[i]->bytes.data(), messages[i].msg_len);
-    while (!rest.empty()) {
-      const std::size_t length = segment == 0 ? rest.size() : std::min(segment, rest.size());
-      each({rest.first(length), from, (now - age) * 1000, now * 1000, marked});
-      rest = rest.subspan(length);
-      ++taken.datagrams;
+    if (slot.foreseen == 0) continue;
+    if (is_in_place(slot, length, slot.segment, expected)) {
+      ++right;
+    } else {
+      ++wrong;
+      take_away(slot, length);
     }
+  }
+  Taken taken{0, all && came > 1};
+  for (std::size_t i = 0; i < came; ++i) {
+    Slot& slot = *slots_[i];
+    const msghdr& message = messages[i].msg_hdr;
+    const std::size_t length = message.msg_flags & MSG_TRUNC ? 0 : messages[i].msg_len;
+    const Address from(static_cast<const sockaddr*>(message.msg_name), message.msg_namelen);
+    const std::int64_t at = (now - slot.age) * 1000;
+    std::size_t number = 0;
+    const std::uint8_t* next = slot.bytes.data();
+    for (std::size_t done = 0; done < length; ++number) {
+      const std::size_t bytes = std::min(slot.segment, length - done);
+      done += bytes;
+      ++taken.datagrams;
+      if (number < slot.foreseen) {
+        const std::size_t head = std::min(bytes, expected.head);
+        const auto* const payload = static_cast<const std::uint8_t*>(slot.parts[2 * number + 1].iov_base);
+        each({{slot.heads[number].data(), head}, {payload, bytes - head}, from, at, now * 1000, slot.marked});
+      } else {
+        each({{next, bytes}, {}, from, at, now * 1000, slot.marked});
+        next += bytes;
+      }
+    }
+    if (number > 0) train_ = std::min(number, kMostSegments);
+  }
+  for (std::size_t i = 0; i < std::max(came, std::min(trusted_, asked_)); ++i) prepare(i);
+
+  if (came > 0 && resting_ > 0) --resting_;
+  filled_ = all ? filled_ + 1 : 0;
+  if (came == 0) asked_ = (asked_ + 1) / 2;
+  if (filled_ > 1) asked_ = std::min(2 * asked_, kSlots);
+  if (wrong > 0) {
+    failed_ = right == 0 ? failed_ + 1 : 0;
+    trusted_ = std::max<std::size_t>(right, 1);
+    if (failed_ > 0) resting_ = std::size_t{1} << std::min<std::size_t>(failed_, 6);
+  } else if (right > 0) {
+    failed_ = 0;
+    if (right == trusted_) trusted_ = std::min(2 * trusted_, kSlots);
   }
   return taken;
 }

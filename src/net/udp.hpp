@@ -64,27 +64,56 @@ class UdpSocket {
 };
 
 // Memory for what arrives, and the way from one system call to single datagrams.
+//
+// Long messages come as datagrams that follow each other, so that where the next payload belongs is known before it is
+// here: the kernel puts it there, and nobody copies it again. What was put there and belongs elsewhere is taken away
+// before anything is looked at, and zeros are left.
 class Inbox {
  public:
   Inbox();
   ~Inbox();
   struct Datagram {
     std::span<const std::uint8_t> bytes;
+    std::span<const std::uint8_t> in_place;  // those behind them, where they are in their place already
     const Address& from;
     std::int64_t at;   // when the kernel had it: ps of CLOCK_MONOTONIC
     std::int64_t now;  // when it was taken out, likewise
     bool marked;       // ECN: congestion experienced
   };
+  // What the next datagrams are if all goes on as it did.
+  struct Expected {
+    std::size_t head = 0;      // bytes before the payload of each, at most kMostHead; 0: nobody knows
+    std::size_t fragment = 0;  // payload of each but the last
+    std::byte* to = nullptr;
+    std::size_t room = 0;  // bytes from there on that nothing is in yet
+    // Whether a datagram that begins so is the i-th of them.
+    std::function<bool(std::span<const std::uint8_t> head, std::size_t i)> is;
+  };
+  static constexpr std::size_t kMostHead = 128;
   struct Taken {
     std::size_t datagrams = 0;
     bool all_slots = false;  // were filled: there may be more
   };
-  // All that is there, at most a few hundred datagrams.
-  Taken take(const UdpSocket& socket, const std::function<void(const Datagram&)>& each);
+  // What is there, at most a few hundred datagrams. Where one came at a time, it asks for one: the kernel looks in vain
+  // for another in about the time that it takes to hand one out.
+  Taken take(const UdpSocket& socket, const Expected& expected, const std::function<void(const Datagram&)>& each);
 
  private:
   struct Slot;
+  struct Messages;
+  void prepare(std::size_t slot);
+  void expect(const Expected& expected);
+  bool is_in_place(const Slot& slot, std::size_t length, std::size_t segment, const Expected& expected) const;
+  static void take_away(Slot& slot, std::size_t length);
+
   std::vector<std::unique_ptr<Slot>> slots_;
+  std::unique_ptr<Messages> messages_;
+  std::size_t asked_ = 1;    // slots
+  std::size_t filled_ = 0;   // times in a row that all of them were
+  std::size_t train_ = 1;    // datagrams that came as one, last time
+  std::size_t trusted_ = 1;  // slots that are expected to be filled as foreseen
+  std::size_t failed_ = 0;   // times in a row that nothing was as foreseen
+  std::size_t resting_ = 0;  // calls for which nothing is foreseen
 };
 
 // Bytes of UDP payload that fit the interface towards `to`.

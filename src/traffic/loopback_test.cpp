@@ -138,7 +138,9 @@ TEST(Loopback, PathsAreCountedEach) {
     arrived += row.health.arrived;
   }
   EXPECT_EQ(packets, result.srd.data_sent + result.srd.data_resent);
-  EXPECT_EQ(arrived, result.srd.data_sent);
+  // The last one asks for the receiver's figures, and its acknowledgement travels behind the answer, with which the run ends.
+  EXPECT_LE(arrived, result.srd.data_sent);
+  EXPECT_GE(arrived + 1, result.srd.data_sent);
 }
 
 TEST(Loopback, ASweepOfHealthyPathsHearsAll) {

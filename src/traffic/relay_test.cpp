@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "traffic/testing_relay.hpp"
 #include "traffic/testing_server.hpp"
@@ -92,6 +93,22 @@ TEST(Relay, PathsThatDieAreNamed) {
   EXPECT_GE(named, 3u);
 }
 
+// Longer than SRD waits for a word: whoever answers pings lives, and what waits for it is not failed.
+TEST(Relay, APeerThatAnswersPingsIsNotGivenUp) {
+  const Serving serving("127.0.0.1");
+  Relay relay(serving.address(), 1, [](Random&, std::uint16_t, bool) { return Fate{}; });
+  relay.let_pass_only_control(true);
+  const Instant until = Node::now() + 6500 * kMillisecond;
+  const ClientResult result = run_client(messages_to(relay.address(), 20'000, 20), [&](const Progress&) {
+    if (Node::now() > until) relay.let_pass_only_control(false);
+    return true;
+  });
+  EXPECT_GT(Node::now(), until);
+  EXPECT_EQ(result.failure, "");
+  EXPECT_EQ(result.received.messages, 20u);
+  EXPECT_EQ(result.received.wrong + result.received.repeated, 0u);
+}
+
 // ---- keys
 
 std::string refusal(std::optional<net::Key> server, std::optional<net::Key> client) {
@@ -139,25 +156,24 @@ TEST(JobKey, WhatIsRepeatedOrChangedByTheNetworkDoesNotCount) {
 
 // ---- processes that die
 
-// A server in a process of its own, at a port that is chosen before.
+// A server in a process of its own. It says at which port once it has it: one that was chosen before could be taken by
+// anybody until then, the 64 source ports of the client included.
 class Process {
  public:
-  explicit Process(const Address& local) : id_(fork()) {
-    if (id_ != 0) return;
-    Pool pool(kLongestMessage);
-    Server server(pool);
-    net::NodeConfig config;
-    config.local = local;
-    auto node = Node::open(config, server, server);
-    if (!node) _exit(1);
-    const Instant until = Node::now() + 60 * kSecond;
-    while (Node::now() < until) {
-      (*node)->progress();
-      (*node)->wait(Node::now() + 20 * kMillisecond);
-    }
-    _exit(0);
+  explicit Process(const Address& local) {
+    int ends[2];
+    if (pipe(ends) != 0) throw std::runtime_error("no pipe");
+    id_ = fork();
+    if (id_ == 0) serve(local, ends[1]);
+    close(ends[1]);
+    std::uint16_t port = 0;
+    const bool told = read(ends[0], &port, sizeof port) == sizeof port;
+    close(ends[0]);
+    if (!told) throw std::runtime_error("the server's process got no socket at " + local.text());
+    address_ = *Address::parse("127.0.0.1", port);
   }
   ~Process() { kill_it(); }
+  const Address& address() const { return address_; }
   void kill_it() {
     if (id_ <= 0) return;
     kill(id_, SIGKILL);
@@ -166,18 +182,32 @@ class Process {
   }
 
  private:
-  pid_t id_;
+  [[noreturn]] static void serve(const Address& local, int told) {
+    Pool pool(kLongestMessage);
+    Server server(pool);
+    net::NodeConfig config;
+    config.local = local;
+    auto node = Node::open(config, server, server);
+    if (!node) _exit(1);
+    const std::uint16_t port = (*node)->address().port();
+    if (write(told, &port, sizeof port) != sizeof port) _exit(1);
+    const Instant until = Node::now() + 60 * kSecond;
+    while (Node::now() < until) {
+      (*node)->progress();
+      (*node)->wait(Node::now() + 20 * kMillisecond);
+    }
+    _exit(0);
+  }
+
+  pid_t id_ = 0;
+  Address address_;
 };
 
-Address free_port() {
-  const auto socket = net::UdpSocket::open(*Address::parse("127.0.0.1", 0), false);
-  return socket->local();
-}
+const Address kAnyPort = *Address::parse("127.0.0.1", 0);
 
 TEST(Processes, OneThatIsKilledIsAnErrorWithinTenSeconds) {
-  const Address address = free_port();
-  Process server(address);
-  ClientOptions options = messages_to(address, 20'000, 0);
+  Process server(kAnyPort);
+  ClientOptions options = messages_to(server.address(), 20'000, 0);
   options.duration = 30 * kSecond;
   // At any time, once bytes are on their way.
   Random random(static_cast<std::uint64_t>(Node::now()), 0, 0);
@@ -203,8 +233,8 @@ TEST(Processes, OneThatIsKilledIsAnErrorWithinTenSeconds) {
 
 // Whoever is there next is somebody else: what was under way fails, and what is sent from then on arrives.
 TEST(Processes, ARestartedOneIsANewConnection) {
-  const Address address = free_port();
-  auto server = std::make_unique<Process>(address);
+  auto server = std::make_unique<Process>(kAnyPort);
+  const Address address = server->address();
   ClientOptions options = messages_to(address, 20'000, 50);
   EXPECT_EQ(run_client(options, go_on).received.messages, 50u);
   server.reset();

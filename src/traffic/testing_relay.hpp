@@ -49,6 +49,8 @@ class Relay {
     for (const auto& [port, fd] : backs_) close(fd);
   }
   net::Address address() const { return at("127.0.0.2", server_.port()); }
+  // From now on, or no longer, packets of data and their acknowledgements vanish, and nothing else does.
+  void let_pass_only_control(bool only) { only_control_ = only; }
   std::uint64_t passed() const { return passed_; }
   std::uint64_t dropped() const { return dropped_; }
 
@@ -113,7 +115,8 @@ class Relay {
 
   void pass(std::span<const std::uint8_t> packet, int fd, const net::Address& to, std::uint16_t port, bool to_server) {
     const Fate fate = decide_(random_, port, to_server);
-    if (fate.dropped) {
+    const bool control = packet.size() > 1 && packet[1] > static_cast<std::uint8_t>(transport::PacketType::ack);
+    if (fate.dropped || (only_control_ && !control)) {
       ++dropped_;
       return;
     }
@@ -146,6 +149,7 @@ class Relay {
   std::atomic<std::uint64_t> passed_ = 0;
   std::atomic<std::uint64_t> dropped_ = 0;
   std::atomic<bool> stop_ = false;
+  std::atomic<bool> only_control_ = false;
   std::thread thread_;
 };
 
