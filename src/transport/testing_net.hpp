@@ -41,6 +41,7 @@ class TestingClock {
     std::uint64_t order;
     int hop;
     Transmit packet;
+    Instant waited = 0;  // for the endpoint to run
     bool operator<(const Booked& other) const { return time != other.time ? time > other.time : order > other.order; }
   };
 
@@ -94,7 +95,8 @@ class TestingNet : public Path {
   // Until nothing is left to happen, or nothing before `limit`, when the clock stands at the limit.
   void run(Instant limit = kNever) {
     if (stopped == kNobody)
-      for (const Transmit& packet : std::exchange(waiting_, {})) this->book(now_, packet);
+      for (const Booked& late : std::exchange(waiting_, {}))
+        booked_.push({now_, this->order_++, TestingClock::kThere, late.packet, now_ - late.time});
     for (std::uint32_t i = 0; i < wake_.size(); ++i) pump(i);  // a test may have told an endpoint something by itself
     for (std::uint64_t events = 0; events < 30'000'000; ++events) {
       Instant next = booked_.empty() ? kNever : booked_.top().time;
@@ -120,6 +122,7 @@ class TestingNet : public Path {
   }
 
  private:
+  using Booked = typename Path::Booked;
   using Path::booked_;
   using Path::now_;
   static constexpr std::uint32_t kNobody = 0xFFFFFFFFu;
@@ -146,23 +149,33 @@ class TestingNet : public Path {
   }
 
   void arrive() {
-    auto [time, order, hop, packet] = booked_.top();
+    auto [time, order, hop, packet, waited] = booked_.top();
     booked_.pop();
     const std::uint32_t to = packet.header.destination;
     if (to >= wake_.size()) return;
     if (hop != TestingClock::kThere && !this->pass(packet, hop)) return;
     if (to == stopped) {
-      if (waiting_.size() < kMostWaiting) waiting_.push_back(packet);
+      if (waiting_.size() < kMostWaiting) waiting_.push_back({now_, 0, hop, packet});
       return;
     }
-    placed(to, packet.header, (*this)[to].handle(now_, to, packet.type, packet.flags, packet.header));
+    placed(to, packet.header, take(to, packet, waited));
     pump(to);
+  }
+
+  // What waited is known to who asks: drivers have the time when it came.
+  Placement take(std::uint32_t to, const Transmit& packet, Instant waited) {
+    Transport& transport = (*this)[to];
+    if constexpr (requires { transport.handle(now_, to, packet.type, packet.flags, packet.header, waited); }) {
+      return transport.handle(now_ - waited, to, packet.type, packet.flags, packet.header, waited);
+    } else {
+      return transport.handle(now_, to, packet.type, packet.flags, packet.header);
+    }
   }
 
   static constexpr std::size_t kMostWaiting = 256;  // as in a socket
 
   std::vector<std::unique_ptr<Transport>> at_;
-  std::vector<Transmit> waiting_;
+  std::vector<Booked> waiting_;
   std::vector<Instant> wake_;  // by endpoint
   std::uint64_t pumped_ = 0;
   std::vector<Completion> done_;

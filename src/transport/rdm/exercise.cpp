@@ -413,20 +413,26 @@ std::size_t Exercise::open() const {
   }));
 }
 
-// Nobody else takes what is left; a receive for whatever comes, as long as one is missing.
+// Nobody else takes what is left; a receive for whatever comes, as long as one is missing. It may get a message that is
+// not: then another is posted.
 void Exercise::drain() {
   for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
     for (const bool tagged : {false, true}) {
-      const auto missing = std::ranges::count_if(operations_, [&](const Operation& it) {
-        const bool wanted = it.ends == 0 && (!it.excused || !it.done);
-        return it.kind == Operation::Kind::send && it.to == node && it.tagged == tagged && wanted && !it.abandoned;
-      });
-      const auto posted = std::ranges::count_if(receives_, [&](const Receiving& it) {
-        return it.node == node && !it.over && !it.canceled && it.what.tagged == tagged && it.what.peer == kAnyPeer &&
-               it.what.ignore == ~std::uint64_t{0};
-      });
-      for (auto i = posted; i < missing; ++i)
-        post(node, {.tagged = tagged, .ignore = ~std::uint64_t{0}, .bytes = longest_});
+      const auto short_by = [&] {
+        const auto missing = std::ranges::count_if(operations_, [&](const Operation& it) {
+          const bool wanted = it.ends == 0 && (!it.excused || !it.done);
+          return it.kind == Operation::Kind::send && it.to == node && it.tagged == tagged && wanted && !it.abandoned;
+        });
+        const auto posted = std::ranges::count_if(receives_, [&](const Receiving& it) {
+          return it.node == node && !it.over && !it.canceled && it.what.tagged == tagged && it.what.peer == kAnyPeer &&
+                 it.what.ignore == ~std::uint64_t{0};
+        });
+        return missing - posted;
+      };
+      for (auto more = short_by(); more > 0; more = short_by()) {
+        for (; more > 0; --more) post(node, {.tagged = tagged, .ignore = ~std::uint64_t{0}, .bytes = longest_});
+        collect(node);
+      }
     }
     collect(node);
   }

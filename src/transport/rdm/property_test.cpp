@@ -72,6 +72,31 @@ TEST(Rdm, LostConnectionsLoseOnlyWhatWasOnThem) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) EXPECT_EQ(shuffled(seed, {.losses = true}), "") << "seed " << seed;
 }
 
+// Messages of lost connections may still be received, before those that are waited for.
+TEST(Rdm, ReceivesForAllThatIsMissingArePostedAtOnce) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    constexpr std::uint32_t kNodes = 2;
+    Random random(seed, 0x9f0, 3);
+    Exercise exercise(seed, kNodes, {}, 2000);
+    Shuffle shuffle(exercise, seed, kNodes, 500, Shuffle::Breaks::nothing);
+    const auto settle = [&] {
+      for (int i = 0; i < 10000 && !shuffle.idle(); ++i) shuffle.step();
+    };
+    for (int i = 0; i < 60; ++i) {
+      exercise.act(random.below(kNodes));
+      if (i == 40) {
+        settle();
+        shuffle.lose(0, 1);
+      }
+    }
+    settle();
+    exercise.drain();
+    settle();
+    EXPECT_EQ(exercise.open(), 0u) << seed;
+    EXPECT_EQ(exercise.problem(), "") << seed;
+  }
+}
+
 TEST(Rdm, CarriersThatBreakTheirPromisesAreNoticed) {
   for (const Shuffle::Breaks breaks :
        {Shuffle::Breaks::twice, Shuffle::Breaks::other_byte, Shuffle::Breaks::lost, Shuffle::Breaks::misplaced}) {

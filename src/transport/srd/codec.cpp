@@ -49,7 +49,7 @@ std::size_t encode(const Encoded& packet, std::span<std::uint8_t> out) {
     put(out, 52, packet.waited);
   } else {
     put(out, 52, packet.fragment);
-    put(out, 54, packet.envelope);
+    put(out, kEnvelopeAt, packet.envelope);
     put(out, 55, std::uint8_t{0});
   }
   put(out, kChecksumAt, checksum_of(out));
@@ -81,13 +81,19 @@ std::optional<Encoded> decode(std::span<const std::uint8_t> in) {
   } else {
     if (in[3] > static_cast<std::uint8_t>(Op::response) || in[30] != 0 || in[31] != 0) return std::nullopt;
     if (out.type == PacketType::raw && header.echo != 0) return std::nullopt;  // nobody answers it
-    if (in[54] > kMostEnvelope || in[55] != 0) return std::nullopt;
+    if (in[kEnvelopeAt] > kMostEnvelope || in[55] != 0) return std::nullopt;
     out.fragment = get<std::uint16_t>(in, 52);
-    out.envelope = in[54];
+    out.envelope = in[kEnvelopeAt];
     header.op = static_cast<Op>(in[3]);
     header.data = {get<std::uint32_t>(in, 32), get<std::uint32_t>(in, 36), get<std::uint64_t>(in, 40)};
   }
   return out;
+}
+
+bool is_data(std::span<const std::uint8_t> in, std::uint64_t connection, std::uint32_t first, std::uint32_t sequence) {
+  return in.size() >= kWireHeader && in[1] == static_cast<std::uint8_t>(PacketType::data) &&
+         get<std::uint64_t>(in, 8) == connection && get<std::uint32_t>(in, 24) == sequence &&
+         get<std::uint32_t>(in, 32) == first;
 }
 
 }  // namespace weft::transport

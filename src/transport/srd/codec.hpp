@@ -50,6 +50,7 @@ inline constexpr std::uint16_t kSrdPort = 7791;
 inline constexpr std::uint8_t kWireVersion = 2;
 inline constexpr std::size_t kWireHeader = 56;
 inline constexpr std::size_t kMostEnvelope = 48;
+inline constexpr std::size_t kEnvelopeAt = 54;  // where a header says how long it is
 
 // A packet without its payload.
 struct Encoded {
@@ -67,6 +68,9 @@ std::size_t encode(const Encoded& packet, std::span<std::uint8_t> out);
 
 // Nothing when the bytes are not a whole, intact header of this version. What follows it is envelope and payload.
 std::optional<Encoded> decode(std::span<const std::uint8_t> in);
+
+// Whether the bytes look like this packet of data, were they intact: to be asked before decode().
+bool is_data(std::span<const std::uint8_t> in, std::uint64_t connection, std::uint32_t first, std::uint32_t sequence);
 
 // Names the connection in the header, where endpoints are those of one process.
 inline std::uint64_t connection_of(const Header& header) {

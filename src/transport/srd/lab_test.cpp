@@ -21,6 +21,7 @@ using testing::LabConfig;
 constexpr Instant kMillisecond = 1'000'000'000;
 constexpr std::uint64_t kMessage = 64 << 10;
 constexpr std::uint32_t kPeers = 48;
+constexpr std::uint32_t kNobody = 0xFFFFFFFFu;
 
 // Messages of 64 KiB from one host to another, enough of them at any time to fill the network.
 struct Streamed {
@@ -57,10 +58,21 @@ Streamed stream(const LabConfig& lab, const SrdConfig& srd, double rate,
   };
   net.each = fill;
   fill();
-  net.run(begin);
+  Random naps(lab.seed, 0x9a95, 0);
+  const auto run = [&](Instant until) {
+    const auto part_of = [&](Instant most) { return most / 1000 * naps.below(1000); };
+    while (lab.nap > 0 && net.now() < until) {
+      net.run(std::min(until, net.now() + part_of(5 * lab.nap)));
+      net.stopped = 0;
+      net.run(std::min(until, net.now() + part_of(lab.nap)));
+      net.stopped = kNobody;
+    }
+    net.run(until);
+  };
+  run(begin);
   const Counters before = net[0].counters();
   out.lost = net.lost;
-  net.run(end);
+  run(end);
   const Counters after = net[0].counters();
   out.percent = 100 * 8e6 * static_cast<double>(bytes) / static_cast<double>(end - begin) / rate;
   out.copies = after.data_resent - before.data_resent;
@@ -169,6 +181,18 @@ TEST(SrdLab, IsFilledAndHardlyAnythingIsSentTwice) {
   }
 }
 
+// A process shares its cores: it is kept from running for up to 2 ms at a time, a sixth of its time in all. What is
+// queued in the network, which has room for 4 ms, keeps links busy meanwhile; and nothing was lost that was only late.
+TEST(SrdLab, AHostThatDoesNotAlwaysRunKeepsLinksBusy) {
+  LabConfig lab;
+  lab.nap = 2 * kMillisecond;
+  for (lab.seed = 1; lab.seed <= 5; ++lab.seed) {
+    const Streamed out = clean(lab);
+    EXPECT_GE(out.percent, 90) << name_of(lab);
+    EXPECT_LE(out.resent, 0.1) << name_of(lab);
+  }
+}
+
 TEST(SrdLab, ASpineThatLosesOneInTwentyKeepsItsShare) {
   for (const LabConfig& lab : labs()) {
     const Streamed out = with_loss(lab);
@@ -207,10 +231,22 @@ TEST(SrdLab, AnIncastIsPacedToTheReceiver) {
     EXPECT_LE(out.of_ideal, 1.15) << name_of(lab);
     EXPECT_LE(out.resent, 20) << name_of(lab);
   }
-  // Where a round trip holds five packets for 48 senders, some still send too soon and others too late.
+  // Where a round trip holds five packets for 48 senders, the first burst alone is 192 of 2,832, and much of it
+  // vanishes.
   const Incast large = incast(lab_of(9000));
-  EXPECT_LE(large.of_ideal, 1.4);
-  EXPECT_LE(large.resent, 30);
+  EXPECT_LE(large.of_ideal, 1.15);
+  EXPECT_LE(large.resent, 25);
+}
+
+// Losses say that a receiver's link is full, not that it has room for less than what arrives: cut below that, windows
+// of all senders together leave it idle after the first burst. On labs of all kinds, of which none was looked at when
+// the law was made.
+TEST(SrdLab, AnIncastDoesNotLeaveTheReceiverIdle) {
+  double sum = 0;
+  constexpr std::uint32_t kFirst = 1001;
+  constexpr std::uint32_t kLast = 1030;
+  for (std::uint32_t seed = kFirst; seed <= kLast; ++seed) sum += incast(drawn(seed)).of_ideal;
+  EXPECT_LE(sum / (kLast - kFirst + 1), 1.12);
 }
 
 // What rows of a table come to: means, and how many miss what is asked of all labs.
@@ -267,6 +303,7 @@ void print_table(std::uint32_t first, std::uint32_t last) {
 // Those that the law's constants were chosen on, and others.
 TEST(SrdLab, DISABLED_Table) { print_table(1, 30); }
 TEST(SrdLab, DISABLED_OtherTable) { print_table(201, 230); }
+TEST(SrdLab, DISABLED_FreshTable) { print_table(1001, 1030); }
 
 }  // namespace
 }  // namespace weft::transport

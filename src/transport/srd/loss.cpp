@@ -56,8 +56,8 @@ void Srd::find_lost(Sender& sender) {
   const std::uint32_t mean = mean_of(sender);
   const std::int32_t most = tolerance(sender);
   const std::uint32_t base = base_of(sender);
-  const std::int32_t at_the_end =
-      config_.longest_wait > 0 ? most : std::min<std::int32_t>(most, sender.buried ? base : 2 * std::max(base, mean));
+  const auto soon = static_cast<std::int32_t>(sender.buried ? base : 2 * std::max(base, mean));
+  const std::int32_t at_the_end = config_.longest_wait > 0 ? most : std::min(most, soon);
   std::int32_t patient = sender.next == sender.end ? at_the_end : most;
   // Before all waits for one, a copy is cheaper; and its path has brought nothing for so long that it is no place for
   // others until it does. One that lives shows it soon.
@@ -97,15 +97,18 @@ void Srd::find_overtaken(Sender& sender, std::uint32_t now) {
   const Slots slots = slots_of(sender);
   std::uint32_t newest[kMaxPaths];
   std::uint64_t known = 0;
-  for (std::uint32_t s = sender.una; before(s, sender.next); ++s) {
-    const Slot& slot = slots[s];
+  std::uint32_t end = sender.una;
+  for (; before(end, sender.next); ++end) {
+    const Slot& slot = slots[end];
+    // First sent after all that has arrived: so was what comes behind it, and nothing of that has overtaken anything.
+    if (slot.is(State::flying) && !slot.resent && since(slot.sent, sender.latest_sent) > 0) break;
     if (!slot.is(State::arrived) || slot.resent) continue;
     const std::uint64_t bit = std::uint64_t{1} << slot.path;
     if (!(known & bit) || since(slot.sent, newest[slot.path]) > 0) newest[slot.path] = slot.sent;
     known |= bit;
   }
   known &= ~sender.mixed;
-  for (std::uint32_t s = sender.una; known != 0 && before(s, sender.next); ++s) {
+  for (std::uint32_t s = sender.una; known != 0 && before(s, end); ++s) {
     const Slot& slot = slots[s];
     if (!slot.is(State::flying) || !(known >> slot.path & 1) || since(newest[slot.path], slot.sent) <= little) continue;
     const std::uint32_t path = slot.path;
@@ -130,15 +133,17 @@ bool Srd::blame_path(Sender& sender, std::uint32_t path) {
 // like, a silence is asked about several times before it fails what waits: at 1/8, 2/8, 3/8 and 5/8 of `give_up`.
 Instant Srd::patience(const Sender& sender) const {
   const Instant usual = (Instant{mean_of(sender)} << time_shift_) * (4 + sender.late) / 4;
+  const Instant host = Instant{sender.host_wait} << time_shift_;
   const Instant least =
       2 * (config_.base_rtt + config_.packet_time * (sender.fan_in + config_.ack_every)) + config_.longest_wait;
-  return std::min(std::max(least, std::min(usual + usual / 2, config_.give_up >> 3)), longest_flight_);
+  return std::min(host + std::max(least, std::min(usual + usual / 2, config_.give_up >> 3)), longest_flight_);
 }
 
 // And once it was asked.
 Instant Srd::next_patience(const Sender& sender) const {
-  return std::max(config_.rto, std::min((Instant{mean_of(sender)} * 3 << time_shift_) * (4 + sender.late) / 4,
-                                        config_.give_up >> 3));
+  const Instant host = Instant{sender.host_wait} << time_shift_;
+  return host + std::max(config_.rto, std::min((Instant{mean_of(sender)} * 3 << time_shift_) * (4 + sender.late) / 4,
+                                               config_.give_up >> 3));
 }
 
 // What was taken for lost was only late. Packets sent twice say nothing of round trips: without this, a link at a

@@ -121,12 +121,12 @@ Placement Srd::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fla
   for (auto* words : {&bits.arrived, &bits.marked}) words->resize(kFarOpen / 64);
   const BitSpan arrived{bits.arrived.data(), kFarOpen};
   const BitSpan marked{bits.marked.data(), kFarOpen};
-  for (std::uint32_t s = receiver.expected - 64; s != receiver.expected + kOpen - 64; ++s) {
-    if (receiver.arrived.has(s)) arrived.set(s);
-    if (receiver.marked.has(s)) marked.set(s);
+  for (std::uint32_t s = receiver.expected; s != receiver.expected + kOpen; ++s) {
+    // What has not arrived has no mark: that one is of the number a ring before it, of which acknowledgements tell.
+    const bool there = receiver.arrived.has(s);
+    if (there) arrived.set(s);
+    if (receiver.marked.has(s)) marked.set(there ? s : s - kOpen);
   }
-  for (std::uint32_t s = receiver.expected + kOpen - 64; s != receiver.expected + kOpen; ++s)
-    if (receiver.arrived.has(s)) arrived.set(s);
   receiver.far = far_.take();
   far_[receiver.far] = std::move(bits);
   elsewhere_ += kFarOpen / 4;

@@ -72,7 +72,7 @@ bool Srd::enqueue(Instant now, std::uint32_t index, const Operation& operation) 
 
 // ---- acknowledgements
 
-void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, const Header& header) {
+void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, const Header& header, Instant waited) {
   const std::uint32_t index = senders_.find(endpoint, header.source);
   if (index == kNone) return;
   Sender& sender = senders_[index];
@@ -91,6 +91,7 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
     if (sender.drops) hear_of_copy(sender);
   }
   if ((flags & kTrimmed) && sender.drops) know_of_trimming(sender);
+  if (waited > 0) hear_of_wait(sender, waited);
   if (sender.fan_in != header.fan_in) change_fan_in(now, sender, std::max<std::uint16_t>(1, header.fan_in));
   if (now - sender.deadline > (config_.give_up >> 3)) time_out(now, index);
   const Slots slots = slots_of(sender);
@@ -116,7 +117,7 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   sender.heard_path = header.path;
   // What repeats old news does not end the wait for new ones.
   if (news) {
-    sender.deadline = now + patience(sender);
+    sender.deadline = now + waited + patience(sender);
     if (sender.silent > 0) {
       sender.silent = sender.questions = 0;
       // Of an incast, silence has told nothing but that there are many.
@@ -125,6 +126,9 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
       set_allowed(sender);
     }
   }
+  // Nothing has arrived that was sent later than now: who did not run for long, or whose clock jumped, finds that this
+  // time has wrapped, and would take each packet for one that was overtaken as soon as it is sent.
+  if (since(stamp_of(now), sender.latest_sent) < 0) sender.latest_sent = stamp_of(now);
   if (sender.drops) find_overtaken(sender, stamp_of(now));
   find_lost(sender);
   if (sender.epoch_acked >= sender.allowed) end_epoch(sender, stamp_of(now));

@@ -317,6 +317,7 @@ void Srd::begin_stream(Sender& sender) {
   sender.most = full_window_of(sender);
   sender.drops = sender.starting = config_.drops;
   sender.epoch_lost = 0;
+  sender.gap = 0;
   sender.epoch_acked = sender.epoch_rtt = sender.epoch_samples = 0;
   sender.fan_in = 1;
   sender.burst_left = sender.silent = sender.questions = 0;

@@ -81,9 +81,12 @@ class Srd {
   // False when there is no room: a message longer than 2^30 packets, 2^31 packets waiting for the peer, or
   // `reads` of it without an answer yet.
   bool post(Instant now, std::uint32_t endpoint, const Operation& operation);
-  Placement handle(Instant now, std::uint32_t endpoint, PacketType type, std::uint8_t flags, const Header& header) {
+  // `now`: when it came, less what its sender said that it waited there; both together are what hosts have `waited`,
+  // who do not always run.
+  Placement handle(Instant now, std::uint32_t endpoint, PacketType type, std::uint8_t flags, const Header& header,
+                   Instant waited = 0) {
     if (type == PacketType::data) return handle_data(now, endpoint, flags, header);
-    if (type == PacketType::ack) handle_ack(now, endpoint, flags, header);
+    if (type == PacketType::ack) handle_ack(now, endpoint, flags, header, waited);
     return {};
   }
   // How many bytes of a message a packet to or from a peer has: both ends must say the same, before the first message.
@@ -137,6 +140,7 @@ class Srd {
   static constexpr std::uint32_t kMeanOf = 64;           // packets that a mean round-trip time is taken over
   static constexpr std::uint32_t kStanding =
       4;  // packets whose time, at the rate reached, is the least that counts as a round trip
+  static constexpr std::uint32_t kLongWait = 16;  // base round trips that a host may be away: longer ones count as that
   static constexpr std::uint32_t kLeastShare = 4;                    // packets in flight, with however many peers
   static constexpr std::uint8_t kSeenBefore = kTrimmed | kNotReady;  // ack: the echoed packet has come once more
   // Lag of a path for each packet trimmed on it, about what a full queue delays.
@@ -190,11 +194,13 @@ class Srd {
     std::uint32_t mean_rtt;      // of the last packets over all paths, likewise, times kMeanOf
     std::uint32_t spread;        // mean distance from it, likewise
     std::uint32_t doubted;       // much less than that, and told once
+    std::uint32_t host_wait;     // for how long hosts do not run, at worst and lately, where it `drops`
     std::uint32_t target;        // queueing that is fine: what the fabric has room for, as far as is known
     std::uint32_t most;          // greatest window, times kFixed
     std::uint32_t epoch_began;   // stamp
     std::uint32_t loss;          // of 2^20 packets, lately
     std::uint32_t usual_loss;    // likewise, however little is in flight
+    std::uint32_t gap;           // mean time from one arrival to the next; 0: not known yet
     std::uint16_t epoch_lost;    // vanished or trimmed
     std::uint16_t epochs;        // since `least_rtt` was last looked at
     std::uint8_t late;           // copies that were sent for nothing, lately
@@ -323,7 +329,7 @@ class Srd {
   // send.cpp
   bool enqueue(Instant now, std::uint32_t sender, const Operation& operation);
   bool idle(const Sender& sender) const { return sender.first_message == kNone && sender.reads == kNone; }
-  void handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, const Header& header);
+  void handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, const Header& header, Instant waited);
   void acknowledge(Sender& sender, Slot& slot, std::uint32_t sequence, bool marked, std::uint32_t now,
                    std::uint32_t& message);
   void refuse(Instant now, Sender& sender, std::uint32_t sequence, std::uint8_t flags);
@@ -399,8 +405,11 @@ class Srd {
   void sample(Sender& sender, std::uint32_t rtt);
   void begin_with(Sender& sender, std::uint32_t rtt);
   void hear_of_copy(Sender& sender);
+  void hear_of_wait(Sender& sender, Instant waited) const;
   void be_less_eager(Sender& sender, bool vanished);
   void end_epoch(Sender& sender, std::uint32_t now);
+  void note_arrivals(Sender& sender, std::uint32_t arrived, std::uint32_t now);
+  std::uint32_t delivered_window(const Sender& sender) const;
   std::uint32_t trips_of(const Sender& sender, std::uint32_t now) const;
   std::uint32_t step_of(const Sender& sender, std::uint32_t rtt, std::uint32_t now) const;
   bool too_much_lost(Sender& sender, std::uint32_t rtt);
@@ -420,8 +429,11 @@ class Srd {
     if (!sender.drops || config_.delay_target > 0) return target_;
     // Who sends trains cannot tell a shorter queue from what it took to hand one down.
     const std::uint32_t train = config_.burst > 1 ? static_cast<std::uint32_t>(kTrainTime >> time_shift_) : 0;
-    return std::max({base_of(sender) * 4 / 5, std::min(4 * base_of(sender), sender.spread / kMeanOf * 3), train});
+    return std::max({base_of(sender) * 4 / 5, std::min(4 * base_of(sender), sender.spread / kMeanOf * 3), train,
+                     bridged_of(sender)});
   }
+  // While a host does not run, links live on what is queued; of several senders', each has a part.
+  static std::uint32_t bridged_of(const Sender& sender) { return sender.host_wait / sender.fan_in; }
   std::uint32_t least_room_of(const Sender& sender) const {
     return std::min(room_of(sender), std::max(base_of(sender) / 8, sender.spread / kMeanOf));
   }

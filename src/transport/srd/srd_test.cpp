@@ -199,6 +199,18 @@ TEST(Srd, APauseOfAnyLengthIsNotLoss) {
   }
 }
 
+TEST(Srd, AJumpOfTheClockInTheMiddleOfAMessageSendsLittleTwice) {
+  for (Instant jump = 20'000 * kMicrosecond; jump < 300'000 * kMicrosecond; jump += 20'000 * kMicrosecond) {
+    Pair pair;
+    pair.srd[0].post(0, 0, {Op::send, 1, 1'000'000, 1, 1});
+    pair.run(20 * kMicrosecond);
+    pair.now += jump;
+    pair.run();
+    EXPECT_EQ(pair.count[Completion::Kind::sent], 1);
+    EXPECT_LT(pair.srd[0].counters().data_resent, 100u) << jump;
+  }
+}
+
 // A quarter of the paths takes four round trips instead of one, as behind a link that lost three quarters of its rate.
 TEST(Srd, ASlowPathGetsFewPacketsAndIsNotTakenForDead) {
   Pair pair;
@@ -379,6 +391,31 @@ TEST(Srd, ASilenceIsAskedAboutBeforeItIsTakenForTheEnd) {
   pair.run();
   EXPECT_EQ(pair.count[Completion::Kind::sent], 202);
   EXPECT_EQ(pair.count[Completion::Kind::failed], 0);
+}
+
+// The last of the numbers that a near ring has share their bits with those just passed: a far one tells them apart.
+TEST(Srd, WhatCameBeyondAGapCountsOnceWhenEvenMoreComesFromFarther) {
+  SrdConfig config = config_of();
+  config.drops = true;
+  Srd srd(config);
+  const auto placed = [&](std::uint32_t sequence) {
+    Header header{};
+    header.source = 0;
+    header.destination = 1;
+    header.op = Op::send;
+    header.sequence = sequence;
+    header.data = {0, 7, 20'000 * std::uint64_t{config.payload}};
+    header.stream = 1;
+    header.generation = 1;
+    header.peer_generation = 1;
+    return srd.handle(0, 1, PacketType::data, 0, header).kind == Placement::Kind::place;
+  };
+  EXPECT_TRUE(placed(1000));
+  EXPECT_TRUE(placed(2000));
+  EXPECT_EQ(srd.check_invariants(), "");
+  EXPECT_TRUE(placed(16'384 - 1024 + 1000));  // which has never come
+  EXPECT_FALSE(placed(1000));
+  EXPECT_EQ(srd.check_invariants(), "");
 }
 
 TEST(Srd, AReceiverThatGaveUpAStreamSaysSo) {

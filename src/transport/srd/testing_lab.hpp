@@ -29,6 +29,8 @@ struct LabConfig {
   Instant latency = 40'000'000;          // there and back
   std::uint32_t mtu = 9000;
   std::uint64_t seed = 1;
+  // The first host is kept from running by others: so long at most, after running for as long as five times that.
+  Instant nap = 0;
 
   static Instant per_byte(std::uint32_t mbps) { return 8'000'000 / mbps; }
   // Of a full packet and its acknowledgement.

@@ -17,8 +17,10 @@ constexpr std::uint32_t kNotCredible = 8;  // times what the driver said: so lon
 constexpr std::uint32_t kLookEvery = 256;  // round trips between two looks at the least of them
 constexpr std::uint32_t kAll = 1u << 20;   // parts that loss is counted in
 constexpr std::uint32_t kMostTrips = 64;
-constexpr std::uint32_t kQuick = 8;     // where nothing waits, a window grows by that part of itself in a round trip
-constexpr std::uint32_t kBearable = 4;  // a part of what was sent: more lost than that, and the window itself is cut
+constexpr std::uint32_t kFewArrivals = 4;  // that say how often something arrives
+constexpr std::uint32_t kNearlyAll = 95;   // percent of what got through lately that a window is not cut below
+constexpr std::uint32_t kQuick = 8;        // where nothing waits, a window grows by that part of itself in a round trip
+constexpr std::uint32_t kBearable = 4;     // a part of what was sent: more lost than that, and the window itself is cut
 
 }  // namespace
 
@@ -78,7 +80,38 @@ void Srd::hear_of_copy(Sender& sender) {
   if (!sender.full_seen) sender.mean_rtt += std::min(sender.mean_rtt / 8, kTimeMask);
 }
 
+// Hosts are not always there: what came waits until one runs again. Silence of that length means nothing. Longer waits
+// are not for queues to bridge, and who is away for long once is not to be waited for as long when something is lost.
+void Srd::hear_of_wait(Sender& sender, Instant waited) const {
+  const auto wait = static_cast<std::uint32_t>(std::min(waited, longest_flight_) >> time_shift_);
+  if (wait > sender.host_wait)
+    sender.host_wait = std::max(sender.host_wait, std::min(wait, kLongWait * base_of(sender)));
+}
+
 // ---- windows
+
+// How often something arrives, over the last few times.
+void Srd::note_arrivals(Sender& sender, std::uint32_t arrived, std::uint32_t now) {
+  const auto took = static_cast<std::uint32_t>(std::max(0, since(now, sender.epoch_began)));
+  const std::uint32_t each = std::max(1u, took / std::max(1u, arrived));
+  const std::uint32_t weight = std::min(arrived, kFewArrivals);
+  sender.gap =
+      sender.gap == 0
+          ? each
+          : static_cast<std::uint32_t>(
+                (std::uint64_t{sender.gap} * (kFewArrivals - weight) + std::uint64_t{each} * weight) / kFewArrivals);
+}
+
+// What all senders of an incast would have in flight together if each got as much through as this one does. A
+// receiver's link that loses what comes too fast is full all the same: who gets a share of it through knows its share,
+// and to send less than nearly that leaves the link idle. Without this, the losses of the first burst cost windows so
+// much that links of receivers stood idle for half of the next ten round trips.
+std::uint32_t Srd::delivered_window(const Sender& sender) const {
+  if (!sender.drops || sender.fan_in <= 1 || sender.gap == 0) return 0;
+  const std::uint64_t share = std::uint64_t{mean_of(sender)} * kFixed / sender.gap;
+  const std::uint64_t all = std::min<std::uint64_t>(share, kFixed) * sender.fan_in * kNearlyAll / 100;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(all, sender.window));
+}
 
 // A packet found no room, or vanished.
 void Srd::be_less_eager(Sender& sender, bool) {
@@ -89,7 +122,8 @@ void Srd::be_less_eager(Sender& sender, bool) {
     if (sender.allowed > 1) return;
     cut = std::min(sender.window / 2, kFixed * sender.fan_in);
   }
-  sender.window = std::max(least_window(sender), sender.window - std::min(sender.window, cut));
+  sender.window =
+      std::max({least_window(sender), delivered_window(sender), sender.window - std::min(sender.window, cut)});
   set_allowed(sender);
 }
 
@@ -101,7 +135,7 @@ void Srd::end_epoch(Sender& sender, std::uint32_t now) {
     if (rtt > fine) {
       sender.starting = false;
       const auto scaled = static_cast<std::uint32_t>(std::uint64_t{sender.window} * fine / rtt);
-      sender.window = std::max(scaled, sender.window * (100 - config_.most_cut) / 100);
+      sender.window = std::max({scaled, delivered_window(sender), sender.window * (100 - config_.most_cut) / 100});
     }
     sender.window = std::clamp(sender.window + step_of(sender, rtt, now), least_window(sender), sender.most);
     if (sender.drops) look_at_least(sender);
@@ -161,17 +195,21 @@ void Srd::learn_room(Sender& sender, std::uint32_t rtt, std::uint32_t now) {
     const std::uint32_t bearable = (sender.epoch_acked + sender.epoch_lost) / kBearable;
     if (sender.allowed > 1 && sender.epoch_lost > bearable) {
       const std::uint32_t cut = (sender.epoch_lost - bearable) * kFixed * sender.fan_in;
-      sender.window = std::max(least_window(sender), sender.window - std::min(sender.window / 2, cut));
+      sender.window =
+          std::max({least_window(sender), delivered_window(sender), sender.window - std::min(sender.window / 2, cut)});
     }
   } else {
-    sender.target += (base / 64 + 1) * trips_of(sender, now);
+    // What hosts' waits need is known, but not whether queues have room for it: twice as much within 64 round trips.
+    sender.target += ((base + std::min(sender.target, bridged_of(sender))) / 64 + 1) * trips_of(sender, now);
   }
   sender.target = std::min(sender.target, room);
   // A network that delivers more than it was said to.
   const std::uint32_t arrived = sender.epoch_acked - std::min<std::uint32_t>(sender.epoch_acked, sender.epoch_lost);
+  if (arrived > 0) note_arrivals(sender, arrived, now);
   const auto took =
       static_cast<std::uint32_t>(std::max(since(now, sender.epoch_began), static_cast<std::int32_t>(base)));
-  const auto delivered = static_cast<std::uint32_t>(std::uint64_t{arrived} * kFixed * base / took);
+  const std::uint32_t reach = base + bridged_of(sender);
+  const auto delivered = static_cast<std::uint32_t>(std::uint64_t{arrived} * kFixed * reach / took);
   if (delivered / 5 * 6 > sender.most)
     sender.most = std::min(delivered / 2 * 3 + config_.ack_every * kFixed, kMostFarWindow * kFixed);
 }
@@ -179,6 +217,7 @@ void Srd::learn_room(Sender& sender, std::uint32_t rtt, std::uint32_t now) {
 // The least round trip is that of a while ago where all since took much longer: paths change, and drivers err.
 void Srd::look_at_least(Sender& sender) {
   if (sender.epochs % 16 == 15 && sender.late > 0) --sender.late;
+  sender.host_wait -= (sender.host_wait + kLookEvery - 1) / kLookEvery;
   if (++sender.epochs < kLookEvery) return;
   if (sender.lately_least / 5 * 2 > sender.least_rtt) begin_with(sender, sender.lately_least);
   sender.lately_least = kTimeMask;

@@ -57,6 +57,7 @@ void Tcp::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   if (news.advanced) connection.backoff = 0;
   if (news.rtt > 0) measure(connection, news.rtt);
   if (news.advanced && !before(connection.una, connection.round_end)) end_round(connection);
+  if (news.delivered > 0 && connection.window.slow_start()) see_train(now, connection);
   judge_probe(connection);
   if (connection.state != State::open && !before(connection.una, connection.recovery_end)) leave_recovery(connection);
   if (news.repeated && connection.undo_cwnd > 0 && connection.undo_resent == 0) undo(connection);
@@ -176,6 +177,17 @@ void Tcp::judge_probe(Connection& connection) {
   if (!connection.probe_resent || connection.state != State::open) return;
   remember(connection);
   reduce(connection);
+}
+
+// A host sends, and is answered, in bunches: four of them at the rate that Linux would pace slow start to.
+void Tcp::see_train(Instant now, Connection& connection) {
+  if (before(connection.train_end, connection.una)) {
+    connection.window.begin_train(now);
+    connection.train_end = connection.next;
+  }
+  const std::int64_t window = std::int64_t{connection.window.segments()} * config_.mtu;
+  const Instant bunch = connection.srtt * 4 * config_.train_bunch / window * 100 / config_.pacing_slow_start;
+  connection.window.see_train(config_, now, connection.least_rtt, std::min(bunch, config_.train_bunch_most));
 }
 
 void Tcp::end_round(Connection& connection) {

@@ -42,7 +42,7 @@ struct TcpConfig {
   std::uint32_t pacing_avoidance = 120;   // likewise after slow start (tcp_pacing_ca_ratio)
 
   // ---- HyStart++ (RFC 9406, 4.3). Where round trips take microseconds 4 ms are never reached, and slow start
-  // ends by a mark or a loss, as it does in Linux
+  // ends by a train of acknowledgements, a mark or a loss, as it does in Linux
   bool hystart = true;
   std::int64_t hystart_least = 4'000'000'000;  // ps by which a round's least RTT must grow: MIN_RTT_THRESH
   std::int64_t hystart_most = 16'000'000'000;  // MAX_RTT_THRESH
@@ -50,6 +50,14 @@ struct TcpConfig {
   std::uint32_t hystart_samples = 8;           // N_RTT_SAMPLE
   std::uint32_t css_divisor = 4;               // CSS_GROWTH_DIVISOR: conservative slow start grows by a quarter
   std::uint32_t css_rounds = 5;                // CSS_ROUNDS
+
+  // ---- trains of acknowledgements (Ha and Rhee, Computer Networks 2011; Linux tcp_cubic.c, HYSTART_ACK_TRAIN): with
+  // CUBIC they end slow start where one is longer than half the least round trip
+  std::uint32_t train_window = 16;         // segments from which on they are looked at (hystart_low_window)
+  std::int64_t train_gap = 2'000'000'000;  // ps: what comes later than that is no train (hystart_ack_delta_us)
+  std::uint32_t train_bunch = 65536;       // bytes that a host sends as one (gso_max_size); of four of them the
+  std::int64_t train_bunch_most =
+      1'000'000'000;  // time counts besides the round trip, at most 1 ms (hystart_ack_delay)
 
   // ---- CUBIC (RFC 9438)
   std::uint32_t cubic_c = 4;      // tenths of a segment per s^3 (5.1: C = 0.4)

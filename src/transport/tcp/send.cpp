@@ -100,7 +100,10 @@ void Tcp::pace(Instant now, Connection& connection) const {
 // ---- timers
 
 Instant Tcp::rto(const Connection& connection) const {
-  Instant time = std::max(config_.rto_min, connection.srtt + 4 * connection.rttvar);
+  // Who did not run, or whose clock jumped, has measured nonsense. Whatever it was, a silence is asked about several
+  // times before it fails what waits.
+  const Instant measured = std::min(connection.srtt + 4 * connection.rttvar, config_.give_up >> 3);
+  Instant time = std::max(config_.rto_min, measured);
   for (std::uint32_t i = 0; i < connection.backoff && time < config_.rto_max; ++i) time *= 2;
   return std::min(time, config_.rto_max);
 }

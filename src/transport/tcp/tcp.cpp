@@ -77,7 +77,7 @@ void Tcp::begin_life(Connection& connection) {
   connection.stream = static_cast<std::uint16_t>(connection.stream + (1u << kConnectionBits));
   if (connection.stream >> kConnectionBits == 0) connection.stream |= 1u << kConnectionBits;
   connection.una = connection.next = connection.end = connection.lost_scan = config_.first_sequence;
-  connection.highest = connection.round_end = config_.first_sequence;
+  connection.highest = connection.round_end = connection.train_end = config_.first_sequence;
   connection.flying = connection.lost = connection.sacked = connection.peak = connection.last_peak = 0;
   connection.first_message = connection.last_message = connection.sending = kNone;
   connection.state = State::open;

@@ -147,6 +147,7 @@ class Tcp {
     std::uint32_t rack_sequence;
     std::uint32_t highest;         // behind the highest delivered sequence
     std::uint32_t round_end;       // the round ends when all below is acknowledged
+    std::uint32_t train_end;       // the train ends with the acknowledgement of what is beyond
     std::uint32_t peak;            // most in flight in this round
     std::uint32_t last_peak;       // and in the one before
     std::uint8_t reorder_steps;    // quarters of the least RTT that reordering may take
@@ -290,6 +291,7 @@ class Tcp {
   void judge_window(Instant now, Connection& connection, const News& news);
   void measure(Connection& connection, Instant rtt);
   void end_round(Connection& connection);
+  void see_train(Instant now, Connection& connection);
 
   // recovery.cpp: what counts as lost, and how much goes out meanwhile
   void find_lost(Instant now, Connection& connection, News& news);

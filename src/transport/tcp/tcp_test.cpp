@@ -111,6 +111,32 @@ TEST(Tcp, ALongTransferFillsTheWire) {
   EXPECT_LT(net.now(), segments * 1090 * wire.ps_per_byte * 101 / 100 + 10 * wire.delay);
 }
 
+// Slow start that only losses end leaves one with all of the link and the others with nothing until their timeouts, 200
+// ms later: whoever sends as fast as the link takes keeps its queue full, and never loses.
+TEST(Tcp, FlowsShareALinkAsFastAsTheirNics) {
+  for (const std::uint32_t flows : {2u, 4u}) {
+    WireConfig wire;
+    wire.endpoints = flows + 1;
+    wire.queue = 1'000'000;
+    TcpConfig config;
+    config.base_rtt = 4 * kMicrosecond;
+    Net net(wire, config);
+    net.checking = false;
+    constexpr std::int64_t kBytes = 40'000'000;
+    for (std::uint32_t i = 0; i < flows; ++i) ASSERT_TRUE(net.post(i, {Op::send, flows, kBytes, 0, 0}));
+    const Instant all = flows * kBytes * wire.ps_per_byte;
+    Instant first = 0;
+    net.each = [&] {
+      if (first == 0 && net.count(Kind::sent) > 0) first = net.now();
+    };
+    net.run(2 * all);
+    EXPECT_EQ(net.count(Kind::sent), flows);
+    EXPECT_GT(first, all * 8 / 10) << flows;  // nobody had much more than its share
+    EXPECT_LT(net.done_at(), all * 11 / 10) << flows;
+    for (std::uint32_t i = 0; i < flows; ++i) EXPECT_EQ(net[i].counters().timeouts, 0u) << i << " of " << flows;
+  }
+}
+
 TEST(Tcp, TheReceiveWindowBoundsWhatIsOpen) {
   WireConfig wire;
   wire.ps_per_byte = 1;

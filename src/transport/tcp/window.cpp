@@ -109,6 +109,19 @@ void TcpWindow::end_round(const TcpConfig& config) {
   round_samples = 0;
 }
 
+// What was sent back to back comes back as a train. Once it takes as long as half the round trip, the window fills the
+// pipe, and twice as much would fill the queue; of several that share a link as fast as their NICs, whoever overfills
+// it last would lose nothing and the others all.
+void TcpWindow::see_train(const TcpConfig& config, Instant now, Instant rtt, Instant bunch) {
+  if (!config.hystart || config.control != TcpConfig::Control::cubic || !slow_start()) return;
+  if (segments() < config.train_window || now - train_seen > config.train_gap) return;
+  train_seen = now;
+  const Instant enough = config.pacing ? rtt + bunch : (rtt + bunch) / 2;
+  if (now - train_began <= enough) return;
+  css_round = 0;
+  ssthresh = cwnd;
+}
+
 // ---- reductions
 
 void TcpWindow::lose(const TcpConfig& config) {

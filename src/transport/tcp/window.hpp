@@ -1,6 +1,7 @@
 #pragma once
-// TCP's congestion window: slow start with HyStart++ (RFC 9406), then CUBIC (RFC 9438) or DCTCP (RFC 8257).
-// Plain state and arithmetic in fixed point; who calls it knows about segments, losses and rounds.
+// TCP's congestion window: slow start with HyStart++ (RFC 9406) and, with CUBIC, Linux's trains of acknowledgements,
+// then CUBIC (RFC 9438) or DCTCP (RFC 8257). Plain state and arithmetic in fixed point; who calls it knows about
+// segments, losses and rounds.
 
 #include <cstdint>
 
@@ -39,6 +40,8 @@ struct TcpWindow {
   Instant round_least = kNever;
   Instant last_least = kNever;
   Instant css_baseline = kNever;
+  Instant train_began = 0;
+  Instant train_seen = 0;  // its last acknowledgement
 
   void begin(const TcpConfig& config);
   bool slow_start() const { return cwnd < ssthresh; }
@@ -48,6 +51,9 @@ struct TcpWindow {
   void grow(const TcpConfig& config, Instant now, std::uint32_t acked, Instant rtt);
   void sample(const TcpConfig& config, Instant rtt);
   void end_round(const TcpConfig& config);
+  // An acknowledgement, `rtt` being the shortest round trip so far and `bunch` how long a host's bunches take.
+  void begin_train(Instant now) { train_began = train_seen = now; }
+  void see_train(const TcpConfig& config, Instant now, Instant rtt, Instant bunch);
   // ssthresh for what happened; the caller decides how fast the window goes there.
   void lose(const TcpConfig& config);
   void mark(const TcpConfig& config);

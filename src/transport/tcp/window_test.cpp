@@ -8,7 +8,8 @@
 namespace weft::transport {
 namespace {
 
-constexpr Instant kMillisecond = 1'000'000'000;
+constexpr Instant kMicrosecond = 1'000'000;
+constexpr Instant kMillisecond = 1000 * kMicrosecond;
 constexpr Instant kSecond = 1000 * kMillisecond;
 constexpr std::uint32_t kSegment = TcpWindow::kSegment;
 
@@ -141,6 +142,34 @@ TEST(TcpWindow, APassingDelayDoesNotEndSlowStart) {
   }
   EXPECT_EQ(window.ssthresh, TcpWindow::kInfinite);
   EXPECT_EQ(window.css_round, 0);
+}
+
+// Acknowledgements in a row for so long, a microsecond apart: whether slow start ends.
+bool ends_slow_start(Instant train, std::uint32_t segments, const TcpConfig& config) {
+  TcpWindow window;
+  window.begin(config);
+  window.cwnd = segments * kSegment;
+  window.begin_train(kMillisecond);
+  for (Instant now = 0; now <= train; now += kMicrosecond)
+    window.see_train(config, kMillisecond + now, 100 * kMicrosecond, 20 * kMicrosecond);
+  EXPECT_EQ(window.ssthresh, window.slow_start() ? TcpWindow::kInfinite : window.cwnd);
+  return !window.slow_start();
+}
+
+TEST(TcpWindow, ATrainOfHalfTheRoundTripEndsSlowStart) {
+  TcpConfig config;
+  EXPECT_FALSE(ends_slow_start(60 * kMicrosecond, 40, config));
+  EXPECT_TRUE(ends_slow_start(61 * kMicrosecond, 40, config));
+  EXPECT_FALSE(ends_slow_start(61 * kMicrosecond, 15, config));  // too few to tell
+  config.train_gap = kMicrosecond / 2;
+  EXPECT_FALSE(ends_slow_start(61 * kMicrosecond, 40, config));  // they come one by one
+  config = TcpConfig();
+  config.pacing = true;
+  EXPECT_FALSE(ends_slow_start(120 * kMicrosecond, 40, config));
+  EXPECT_TRUE(ends_slow_start(121 * kMicrosecond, 40, config));
+  config = TcpConfig();
+  config.control = TcpConfig::Control::dctcp;
+  EXPECT_FALSE(ends_slow_start(1000 * kMicrosecond, 40, config));
 }
 
 TEST(TcpWindow, APauseHalvesTheWindowOnlyWhereAsked) {
