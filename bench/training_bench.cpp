@@ -87,7 +87,7 @@ void search_layouts(std::int64_t servers, double limit, std::vector<Row>& rows) 
   const experiment::Experiment job = job_of(*design);
   const double begin = cpu_seconds();
   const experiment::TrainingSearch found =
-      experiment::search_training(*design, std::get<experiment::Training>(*job.workload), job, 10, {});
+      experiment::search_training(*design, std::get<experiment::Training>(*job.workload), job, {10}, {});
   const double layouts = static_cast<double>(found.tried + found.too_large);
   rows.push_back({fmt::format("{:.0f} layouts of llama3-70b on {} GPUs", layouts, 8 * servers), cpu_seconds() - begin,
                   "cpu s", 0, found.best.empty() ? 0 : found.best[0].step.time.count()});

@@ -107,10 +107,31 @@ const Table& table_of<TrafficRun>() {
 }
 
 template <>
+const Table& table_of<TraceRun>() {
+  static const Table table =
+      TableOf<TraceRun>("trace",
+                        "What other programs do, from their own files. Paths begin at the folder of the cluster "
+                        "file, those of `--set` at the current one. It is the only item of `run:`.")
+          .field("goal", &TraceRun::goal,
+                 {.text = "A GOAL schedule of LogGOPSim or ATLAHS, as text or binary.", .example = "ring.goal"})
+          .field("chakra", &TraceRun::chakra,
+                 {.text = "Chakra's execution traces, a file for each rank: PREFIX.0.et, PREFIX.1.et and so on.",
+                  .example = "traces/step"})
+          .field("groups", &TraceRun::groups,
+                 {.text = "Ranks of the groups that Chakra's nodes name, as ASTRA-sim's communicator file has them. "
+                          "Default: the ranks that name a group.",
+                  .example = "groups.json"})
+          .places(&TraceRun::places)
+          .build();
+  return table;
+}
+
+template <>
 const Table& table_of<RunSpec>() {
   static const Table table =
       TableOf<RunSpec>("run", "One piece of work, which `weft sim` carries out.")
           .field("traffic", &RunSpec::traffic, {.text = "Flows of a pattern."})
+          .field("trace", &RunSpec::trace, {.text = "A schedule or traces of another program."})
           .field("all_reduce", &RunSpec::all_reduce, {.text = "Sum over all, result to all."})
           .field("all_gather", &RunSpec::all_gather, {.text = "Everybody's part to everybody."})
           .field("reduce_scatter", &RunSpec::reduce_scatter, {.text = "Sum over all, a part each."})

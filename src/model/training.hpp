@@ -73,6 +73,14 @@ constexpr auto names_of(Recompute) {
       {{none, "none"}, {selective, "selective"}, {operators, "operators"}, {full, "full"}});
 }
 
+// Parts of a layer that Megatron-Core computes again by themselves, by its own names.
+enum class RecomputeModule { layernorm, mla_up_proj, mlp, moe_act };
+constexpr auto names_of(RecomputeModule) {
+  using enum RecomputeModule;
+  return std::to_array<EnumName<RecomputeModule>>(
+      {{layernorm, "layernorm"}, {mla_up_proj, "mla_up_proj"}, {mlp, "mlp"}, {moe_act, "moe_act"}});
+}
+
 enum class TrainingPrecision { bf16, fp8, mxfp8, nvfp4, fp16 };
 constexpr auto names_of(TrainingPrecision) {
   using enum TrainingPrecision;
@@ -119,6 +127,25 @@ constexpr auto names_of(OptimizerKind) {
   return std::to_array<EnumName<OptimizerKind>>({{adam, "adam"}, {sgd, "sgd"}, {lamb, "lamb"}});
 }
 
+// Which ranks follow each other: the first dimension's do, the last one's are farthest apart. Context goes with data.
+enum class RankOrder {
+  tensor_data_pipeline,
+  tensor_pipeline_data,
+  data_tensor_pipeline,
+  data_pipeline_tensor,
+  pipeline_tensor_data,
+  pipeline_data_tensor
+};
+constexpr auto names_of(RankOrder) {
+  using enum RankOrder;
+  return std::to_array<EnumName<RankOrder>>({{tensor_data_pipeline, "tensor-data-pipeline"},
+                                             {tensor_pipeline_data, "tensor-pipeline-data"},
+                                             {data_tensor_pipeline, "data-tensor-pipeline"},
+                                             {data_pipeline_tensor, "data-pipeline-tensor"},
+                                             {pipeline_tensor_data, "pipeline-tensor-data"},
+                                             {pipeline_data_tensor, "pipeline-data-tensor"}});
+}
+
 struct ParallelSpec {
   std::int64_t tensor = 1;
   std::int64_t pipeline = 1;
@@ -127,6 +154,7 @@ struct ParallelSpec {
   std::optional<std::int64_t> data;  // nothing: what is left
   bool sequence = true;
   std::optional<std::int64_t> shard;  // nothing: as the sharding says
+  RankOrder order = RankOrder::tensor_data_pipeline;
 };
 
 struct OverlapSpec {
@@ -134,6 +162,7 @@ struct OverlapSpec {
   bool pipeline = true;
   bool data = true;
   bool expert = false;
+  bool prefetch = true;
 };
 
 struct TrainingRun {
@@ -147,6 +176,7 @@ struct TrainingRun {
   std::int64_t virtual_stages = 1;
   Sharding sharding = Sharding::zero1;
   Recompute recompute = Recompute::none;
+  std::vector<RecomputeModule> recompute_modules;
   TrainingPrecision precision = TrainingPrecision::bf16;
   AttentionKind attention = AttentionKind::flash2;
   OptimizerKind optimizer = OptimizerKind::adam;

@@ -128,6 +128,12 @@ const Table& table_of<ParallelSpec>() {
                   .example = "8",
                   .min = 1,
                   .max = kMaxGpus})
+          .field("order", &ParallelSpec::order,
+                 {.text = "Where groups are placed: ranks of the first dimension follow each other, those of the last are "
+                          "farthest apart (`context` goes with `data`). `tensor-data-pipeline` is Megatron-LM's, "
+                          "`tensor-pipeline-data` its --use-tp-pp-dp-mapping. Experts need `data` directly behind "
+                          "`tensor`.",
+                  .fallback = "tensor-data-pipeline"})
           .build();
   return table;
 }
@@ -145,6 +151,10 @@ const Table& table_of<OverlapSpec>() {
                  {.text = "Gradients and parameters go beside the backward and forward pass.", .fallback = "true"})
           .field("expert", &OverlapSpec::expert,
                  {.text = "All-to-all of experts beside computing of another micro-batch.", .fallback = "false"})
+          .field("prefetch", &OverlapSpec::prefetch,
+                 {.text = "With `zero3` and `hybrid`: parameters of the next layer are gathered beside this one's "
+                          "computing (FSDP's prefetching, which its first releases did not do unless told).",
+                  .fallback = "true"})
           .build();
   return table;
 }
@@ -198,6 +208,11 @@ const Table& table_of<TrainingRun>() {
                           "attention (nothing where it is fused), `operators` every second matrix and all that is "
                           "between matrices (torchtitan's selective checkpoints), `full` whole layers.",
                   .fallback = "none"})
+          .field("recompute_modules", &TrainingRun::recompute_modules,
+                 {.text = "Beside that, single parts of a layer that are computed again, by Megatron-Core's names: "
+                          "`layernorm`, `mla_up_proj` (from the latent vectors to queries, keys and values), `mlp` (of "
+                          "layers without experts), `moe_act` (of experts).",
+                  .example = "[mla_up_proj]"})
           .field(
               "precision", &TrainingRun::precision,
               {.text = "Of matrix products. `fp16` is `bf16` with a scaled loss, whose gradients are scaled back and "

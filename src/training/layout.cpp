@@ -98,6 +98,56 @@ std::vector<Chunk> cut_layers(std::int64_t layers, std::int64_t pieces) {
   return chunks;
 }
 
+// Strides by the order of dimensions.
+void place(model::RankOrder order, Layout& layout) {
+  using enum model::RankOrder;
+  const auto strides = [](auto first, std::int64_t first_size, auto second, std::int64_t second_size, auto third) {
+    *first = 1;
+    *second = first_size;
+    *third = first_size * second_size;
+  };
+  const std::int64_t copies = layout.context * layout.data;
+  std::int64_t* const tensor = &layout.tensor_stride;
+  std::int64_t* const copy = &layout.copy_stride;
+  std::int64_t* const stage = &layout.stage_stride;
+  switch (order) {
+    case tensor_data_pipeline:
+      return strides(tensor, layout.tensor, copy, copies, stage);
+    case tensor_pipeline_data:
+      return strides(tensor, layout.tensor, stage, layout.pipeline, copy);
+    case data_tensor_pipeline:
+      return strides(copy, copies, tensor, layout.tensor, stage);
+    case data_pipeline_tensor:
+      return strides(copy, copies, stage, layout.pipeline, tensor);
+    case pipeline_tensor_data:
+      return strides(stage, layout.pipeline, tensor, layout.tensor, copy);
+    case pipeline_data_tensor:
+      return strides(stage, layout.pipeline, copy, copies, tensor);
+  }
+}
+
+bool experts_follow_each_other(const Layout& layout) {
+  return layout.tensor == 1 || layout.copy_stride == layout.tensor_stride * layout.tensor;
+}
+
+// Modules that are computed again, and are there.
+Result<void, WrongLayout> check_modules(const TrainingRun& run) {
+  using enum model::RecomputeModule;
+  const auto refuse = [](model::RecomputeModule module, std::string_view why) {
+    return wrong("recompute_modules", fmt::format("{}: {}", enum_name(module), why), "without it");
+  };
+  const auto& experts = run.model.experts;
+  for (const model::RecomputeModule each : run.recompute_modules) {
+    if (run.recompute == model::Recompute::full || run.recompute == model::Recompute::operators)
+      return refuse(each, fmt::format("`recompute: {}` does that already", enum_name(run.recompute)));
+    if (each == mla_up_proj && !run.model.latent) return refuse(each, "the model's keys and values are not compressed");
+    if (each == moe_act && !experts) return refuse(each, "the model has no experts");
+    if (each == mlp && experts && experts->dense_layers == 0)
+      return refuse(each, "every layer of the model has experts");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Layout, WrongLayout> layout_of(const TrainingRun& run, std::int64_t gpus, std::int64_t domain) {
@@ -128,6 +178,11 @@ Result<Layout, WrongLayout> layout_of(const TrainingRun& run, std::int64_t gpus,
                 fmt::format("{} sequences are no multiple of data x micro_batch = {}", run.global_batch, at_once),
                 fmt::format("global_batch: {}", (run.global_batch / at_once + 1) * at_once));
   out.micro_batches = run.global_batch / at_once;
+  place(run.parallel.order, out);
+  if (run.model.experts && !experts_follow_each_other(out))
+    return fail("parallel",
+                fmt::format("order: {} takes ranks apart that share experts", enum_name(run.parallel.order)),
+                std::string("order: tensor-data-pipeline or pipeline-tensor-data"));
   if (run.sequence % (out.context * (run.parallel.sequence ? out.tensor : 1)) != 0)
     return fail("sequence", fmt::format("{} tokens cannot be cut into equal parts", run.sequence),
                 fmt::format("a multiple of context x tensor = {}", out.context * out.tensor));
@@ -153,6 +208,10 @@ Result<Layout, WrongLayout> layout_of(const TrainingRun& run, std::int64_t gpus,
   if (run.offload == model::Offload::parameters && run.sharding != Sharding::zero3 && run.sharding != Sharding::hybrid)
     return fail("offload", "parameters come from host memory layer by layer where they are sharded",
                 "sharding: zero3 or hybrid");
+  if (!run.overlap.prefetch && run.sharding != Sharding::zero3 && run.sharding != Sharding::hybrid)
+    return fail("overlap", "prefetch: false is of parameters that are gathered layer by layer",
+                "sharding: zero3 or hybrid, or prefetch: true");
+  if (auto fine = check_modules(run); !fine) return tl::unexpected(fine.error());
   if (!run.model.experts && (run.moe.imbalance != 100 || run.moe.dispatcher != model::Dispatcher::alltoall))
     return fail("moe", "the model has no experts", "without moe");
   out.chunks = cut_layers(run.model.layers, out.pipeline * out.virtual_stages);
@@ -160,35 +219,41 @@ Result<Layout, WrongLayout> layout_of(const TrainingRun& run, std::int64_t gpus,
 }
 
 GroupPattern pattern_of(const Layout& layout, Group group) {
-  const std::int64_t stage = layout.stage_ranks();
+  const std::int64_t copies = layout.data * layout.context;
   const auto all = [&](std::int64_t size, std::int64_t stride) {
-    return GroupPattern{size, stride, stride, layout.gpus / (size * stride)};
+    return GroupPattern{size, stride, stride, layout.gpus / (size * stride), size * stride};
   };
   switch (group) {
     case Group::tensor:
-      return all(layout.tensor, 1);
+      return all(layout.tensor, layout.tensor_stride);
     case Group::context:
-      return all(layout.context, layout.tensor);
+      return all(layout.context, layout.copy_stride);
     case Group::expert:
-      return all(layout.expert, 1);
+      return all(layout.expert, layout.tensor > 1 ? layout.tensor_stride : layout.copy_stride);
     case Group::pipeline:
-      return all(layout.pipeline, stage);
+      return all(layout.pipeline, layout.stage_stride);
     case Group::data:
-      return all(layout.data * layout.context, layout.tensor);
+      return all(copies, layout.copy_stride);
     case Group::expert_data:
-      return all(stage / layout.expert, layout.expert);
+      // Of models without experts nobody asks.
+      if (!experts_follow_each_other(layout)) return all(copies, layout.copy_stride);
+      return all(layout.stage_ranks() / layout.expert,
+                 layout.expert * (layout.tensor > 1 ? layout.tensor_stride : layout.copy_stride));
     case Group::shard:
-      return all(layout.shards, layout.tensor);
+      return all(layout.shards, layout.copy_stride);
     case Group::replica:
-      return all(layout.data * layout.context / layout.shards, layout.tensor * layout.shards);
-    case Group::embedding:  // of the first and the last stage
-      return layout.pipeline > 1 ? GroupPattern{2, stage * (layout.pipeline - 1), stage, 1} : GroupPattern{};
+      return all(copies / layout.shards, layout.copy_stride * layout.shards);
+    case Group::embedding: {  // of the first and the last stage
+      if (layout.pipeline == 1) return {};
+      const std::int64_t block = layout.stage_stride * layout.pipeline;
+      return {2, block - layout.stage_stride, layout.stage_stride, layout.gpus / block, block};
+    }
   }
   return {};
 }
 
 std::vector<std::uint32_t> ranks_of(const GroupPattern& pattern, std::int64_t group) {
-  const std::int64_t first = group / pattern.lanes * pattern.size * pattern.stride + group % pattern.lanes;
+  const std::int64_t first = group / pattern.lanes * pattern.block + group % pattern.lanes;
   std::vector<std::uint32_t> ranks;
   for (std::int64_t i = 0; i < pattern.size; ++i)
     ranks.push_back(static_cast<std::uint32_t>(first + i * pattern.stride));

@@ -22,6 +22,7 @@ RC_GTEST_PROP(Layout, GroupsOfAKindPartitionTheRanks, ()) {
   run.parallel.context = std::int64_t{1} << *rc::gen::inRange(0, 2);
   const std::int64_t data = *rc::gen::inRange<std::int64_t>(1, 5);
   run.sharding = *rc::gen::element(model::Sharding::zero1, model::Sharding::hybrid);
+  run.parallel.order = static_cast<model::RankOrder>(*rc::gen::inRange(0, 6));
   run.global_batch = 16 * data;
   const std::int64_t gpus = run.parallel.tensor * run.parallel.pipeline * run.parallel.context * data;
   const auto layout = layout_of(run, gpus, 8);
@@ -45,6 +46,55 @@ TEST(Layout, TensorGroupsFollowEachOtherAndPipelinesGoOverTheWhole) {
   EXPECT_EQ(ranks_of(pattern_of(layout, Group::data), 1), (std::vector<std::uint32_t>{1, 3}));
   EXPECT_EQ(ranks_of(pattern_of(layout, Group::pipeline), 1), (std::vector<std::uint32_t>{1, 5, 9, 13}));
   EXPECT_EQ(ranks_of(pattern_of(layout, Group::embedding), 1), (std::vector<std::uint32_t>{1, 13}));
+}
+
+// The other orders: Megatron-LM's --use-tp-pp-dp-mapping, and tensor groups that are farthest apart.
+TEST(Layout, AnOrderSaysWhichRanksFollowEachOther) {
+  model::TrainingRun run = small_run();
+  run.parallel.tensor = 2;
+  run.parallel.pipeline = 4;
+  run.parallel.order = model::RankOrder::tensor_pipeline_data;
+  const Layout stages = layout_of(run, 16, 8).value();
+  EXPECT_EQ(ranks_of(pattern_of(stages, Group::tensor), 1), (std::vector<std::uint32_t>{2, 3}));
+  EXPECT_EQ(ranks_of(pattern_of(stages, Group::pipeline), 1), (std::vector<std::uint32_t>{1, 3, 5, 7}));
+  EXPECT_EQ(ranks_of(pattern_of(stages, Group::data), 1), (std::vector<std::uint32_t>{1, 9}));
+  EXPECT_EQ(ranks_of(pattern_of(stages, Group::embedding), 2), (std::vector<std::uint32_t>{8, 14}));
+  EXPECT_EQ(stages.stage_of(13), 2);
+  EXPECT_EQ(stages.copy_of(13), 1);
+  run.parallel.order = model::RankOrder::data_pipeline_tensor;
+  const Layout apart = layout_of(run, 16, 8).value();
+  EXPECT_EQ(ranks_of(pattern_of(apart, Group::tensor), 1), (std::vector<std::uint32_t>{1, 9}));
+  EXPECT_EQ(ranks_of(pattern_of(apart, Group::data), 1), (std::vector<std::uint32_t>{2, 3}));
+  EXPECT_EQ(apart.stage_of(13), 2);
+  EXPECT_EQ(apart.copy_of(13), 1);
+}
+
+TEST(Layout, WhatAnOrderOrAModuleHasNoMeaningForIsRefused) {
+  model::TrainingRun run = small_run();
+  const auto refused = [&](const char* key) {
+    const auto layout = layout_of(run, 16, 8);
+    ASSERT_FALSE(layout.has_value()) << key;
+    EXPECT_EQ(layout.error().key, key);
+  };
+  run.recompute_modules = {model::RecomputeModule::mla_up_proj};
+  refused("recompute_modules");
+  run.recompute_modules = {model::RecomputeModule::moe_act};
+  refused("recompute_modules");
+  run.recompute_modules = {model::RecomputeModule::layernorm};
+  EXPECT_TRUE(layout_of(run, 16, 8).has_value());
+  run.recompute = model::Recompute::full;
+  refused("recompute_modules");
+  run = small_run();
+  run.overlap.prefetch = false;
+  refused("overlap");
+  run = small_run();
+  run.model.experts = model::ExpertsSpec{8, 2, 64, 0, 0};
+  run.parallel.tensor = 2;
+  run.parallel.order = model::RankOrder::tensor_pipeline_data;
+  run.parallel.pipeline = 2;
+  refused("parallel");
+  run.parallel.order = model::RankOrder::pipeline_tensor_data;
+  EXPECT_TRUE(layout_of(run, 16, 8).has_value());
 }
 
 // Llama 3's paper: of 126 layers over 16 stages the first and the last have one less.

@@ -9,6 +9,7 @@ namespace {
 
 using model::OptimizerKind;
 using model::Recompute;
+using model::RecomputeModule;
 using model::Sharding;
 using model::TrainingRun;
 
@@ -30,17 +31,23 @@ std::int64_t kept_per_token(const TrainingRun& run, const Layout& layout, std::i
            kActivation *
                ((shape.heads + shape.kv_heads) * (shape.head_dim + shape.value_dim) + run.model.feed_forward) / t;
   const std::int64_t dropout = run.model.biases ? 2 * h : 0;  // a byte for each element that may be dropped
-  std::int64_t bytes = (4 * kActivation * h + dropout) / resident;
-  bytes += kActivation *
-           (shape.heads * (shape.head_dim + shape.value_dim) + shape.kv_heads * (shape.head_dim + shape.value_dim)) / t;
+  const std::int64_t norms = computed_again(run, RecomputeModule::layernorm) ? 2 : 4;  // what comes in, and out
+  std::int64_t bytes = (norms * kActivation * h + dropout) / resident;
+  if (computed_again(run, RecomputeModule::mla_up_proj))
+    bytes += kActivation * (run.model.latent->query_rank + run.model.latent->key_value_rank + run.model.latent->rotary +
+                            shape.heads * shape.value_dim / t);
+  else
+    bytes += kActivation * (shape.heads + shape.kv_heads) * (shape.head_dim + shape.value_dim) / t;
   if (run.attention == model::AttentionKind::unfused && run.recompute == Recompute::none)
     bytes += 5 * shape.heads * (run.sequence / layout.context) / t;
   const std::int64_t copies = run.model.gated ? 3 : 2;
   const bool experts = has_experts(run.model, index);
+  if (!experts && computed_again(run, RecomputeModule::mlp)) return bytes;
   if (!experts) return bytes + kActivation * copies * run.model.feed_forward / t;
   const model::ExpertsSpec& spec = *run.model.experts;
+  const std::int64_t kept = computed_again(run, RecomputeModule::moe_act) ? copies - 1 : copies;
   return bytes + kActivation * copies * spec.shared / t +
-         kActivation * spec.per_token * (h + copies * spec.feed_forward) / resident;
+         kActivation * spec.per_token * (h + kept * spec.feed_forward) / resident;
 }
 
 }  // namespace

@@ -148,9 +148,7 @@ class Stepping {
   std::map<std::int64_t, std::map<std::int64_t, std::int64_t>> slow_stages(const std::vector<SlowRank>& slow) const {
     std::map<std::int64_t, std::map<std::int64_t, std::int64_t>> out;
     for (const SlowRank& each : slow) {
-      const std::int64_t stage = each.rank / layout_.stage_ranks();
-      const std::int64_t copy = each.rank % layout_.stage_ranks() / (layout_.tensor * layout_.context);
-      auto& speed = out[copy].try_emplace(stage, 1'000).first->second;
+      auto& speed = out[layout_.copy_of(each.rank)].try_emplace(layout_.stage_of(each.rank), 1'000).first->second;
       speed = std::min(speed, each.speed_per_mille);
     }
     return out;

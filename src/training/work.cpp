@@ -14,6 +14,7 @@ using model::Dispatcher;
 using model::Framework;
 using model::Offload;
 using model::Recompute;
+using model::RecomputeModule;
 using model::Sharding;
 
 compute::Attention attention_shape(const model::TrainingRun& run, const Layout& layout, std::int64_t layer) {
@@ -86,11 +87,13 @@ compute::Gemm Work::gradient(compute::Gemm gemm) const {
 }
 
 // Of operands, where they are not computed in 16 bits: read, written as rows and as columns, and read before that for
-// the largest where all have one scale.
+// the largest where all have one scale. Neither has all of the bandwidth: casts to 8 bits and the search for the largest
+// number were measured (truth/compute/h200_memory.csv, to_fp8 and largest).
 Duration Work::quantise(std::int64_t elements) const {
   if (precision_of(run_.precision) == compute::Precision::bf16) return {};
   const bool one_scale = run_.precision == model::TrainingPrecision::fp8;
-  return elementwise(elements, kActivation + 2) + (one_scale ? elementwise(elements, kActivation) : Duration{});
+  const Duration cast = elementwise(elements, kActivation + 2, Access::activation);
+  return one_scale ? cast + elementwise(elements, kActivation, Access::activation) : cast;
 }
 
 // A matrix that all tokens pass.
@@ -195,17 +198,19 @@ Passes Work::attention_block(std::int64_t layer) const {
   const std::int64_t t = layout_.tensor;
   const compute::Attention attention = attention_shape(run_, layout_, layer);
   Passes in;
+  Passes up;  // from latent vectors to queries, keys and values
   if (const auto& latent = run_.model.latent) {
     const std::int64_t queries = shape.heads / t * shape.head_dim;
     if (latent->query_rank > 0) {
       project(in, h, latent->query_rank, Part::matrices);
-      project(in, latent->query_rank, queries, Part::matrices);
+      project(up, latent->query_rank, queries, Part::matrices);
     } else {
       project(in, h, queries, Part::matrices);
     }
     project(in, h, latent->key_value_rank + latent->rotary, Part::matrices);
-    project(in, latent->key_value_rank, shape.heads / t * (shape.head_dim - latent->rotary + shape.value_dim),
+    project(up, latent->key_value_rank, shape.heads / t * (shape.head_dim - latent->rotary + shape.value_dim),
             Part::matrices);
+    in.add(up);
   } else {
     project(in, h, attention.heads * shape.head_dim + attention.kv_heads * (shape.head_dim + shape.value_dim),
             Part::matrices);
@@ -213,7 +218,9 @@ Passes Work::attention_block(std::int64_t layer) const {
   Passes core;
   core.forward.product(Part::attention, kernels_.attention_forward(attention));
   core.backward.product(Part::attention, kernels_.attention_backward(attention));
-  if (run_.model.positions == 0) rotary(core, tokens_ * (attention.heads + attention.kv_heads) * shape.head_dim);
+  Passes turned;
+  if (run_.model.positions == 0) rotary(turned, tokens_ * (attention.heads + attention.kv_heads) * shape.head_dim);
+  core.add(turned);
   if (eager()) {
     // Gradients of queries, keys and values are put together, and transposed.
     const std::int64_t all =
@@ -239,6 +246,10 @@ Passes Work::attention_block(std::int64_t layer) const {
   out.add(in);
   out.add(core);
   if (run_.recompute == Recompute::selective && run_.attention == model::AttentionKind::unfused) recompute(out, core);
+  if (again(RecomputeModule::mla_up_proj)) {
+    up.add(turned);
+    recompute(out, up);
+  }
   scatter(out, proj.forward.computing(), proj.backward.computing());
   out.add(proj);
   return out;
@@ -310,7 +321,10 @@ Passes Work::expert_block() const {
     out.backward.add(Part::experts, quantise(visits * width), 0);
   };
   grouped(h, spec.feed_forward * (run_.model.gated ? 2 : 1));
-  activation(out, visits * spec.feed_forward);
+  Passes between;
+  activation(between, visits * spec.feed_forward);
+  out.add(between);
+  if (again(RecomputeModule::moe_act)) recompute(out, between);
   grouped(spec.feed_forward, h);
   dispatch(out);
   if (spec.shared > 0) out.add(feed_forward(spec.shared));
@@ -352,21 +366,25 @@ void Work::shard(Passes& layer, std::int64_t parameters) const {
     moves(layer.weights, parameters, kParameter + run_.gradient_bytes);
   }
   const auto beside = [&](Duration computing) { return run_.overlap.data ? computing : Duration{}; };
+  const auto ahead = [&](Duration computing) { return run_.overlap.prefetch ? beside(computing) : Duration{}; };
   const Duration backward = layer.backward.computing() + layer.weights.computing();
   if (gathers) {
-    layer.forward.transfers.push_back({Group::shard, Operation::all_gather, bytes, beside(layer.forward.computing())});
-    layer.backward.transfers.push_back({Group::shard, Operation::all_gather, bytes, beside(backward / 2)});
+    layer.forward.transfers.push_back({Group::shard, Operation::all_gather, bytes, ahead(layer.forward.computing())});
+    layer.backward.transfers.push_back({Group::shard, Operation::all_gather, bytes, ahead(backward / 2)});
   }
   layer.weights.transfers.push_back({Group::shard, Operation::reduce_scatter,
                                      static_cast<std::uint64_t>(parameters * run_.gradient_bytes),
-                                     beside(gathers ? backward / 2 : backward)});
+                                     beside(gathers && run_.overlap.prefetch ? backward / 2 : backward)});
 }
 
 Passes Work::layer(std::int64_t index) const {
   Passes out = attention_block(index);
   out.add(norm());
-  const bool experts = has_experts(run_.model, index);
-  out.add(experts ? expert_block() : feed_forward(run_.model.feed_forward));
+  const Passes block = has_experts(run_.model, index) ? expert_block() : feed_forward(run_.model.feed_forward);
+  out.add(block);
+  if (again(RecomputeModule::mlp) && !has_experts(run_.model, index)) recompute(out, block);
+  if (again(RecomputeModule::layernorm))
+    out.backward.add(Part::recompute, elementwise(2 * resident_ * run_.model.hidden, 2 * kActivation), 2);
   if (run_.recompute == Recompute::full) {
     const Passes whole = out;
     recompute(out, whole);

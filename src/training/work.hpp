@@ -1,6 +1,7 @@
 #pragma once
 // What a GPU does for one micro-batch in one piece of the model: kernels, and what it exchanges with whom.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -75,6 +76,11 @@ inline compute::Precision precision_of(model::TrainingPrecision precision) {
                                                      : static_cast<compute::Precision>(precision);
 }
 
+// A part of a layer by itself.
+inline bool computed_again(const model::TrainingRun& run, model::RecomputeModule module) {
+  return std::find(run.recompute_modules.begin(), run.recompute_modules.end(), module) != run.recompute_modules.end();
+}
+
 class Work {
  public:
   Work(const model::TrainingRun& run, const Layout& layout, const compute::Kernels& kernels);
@@ -114,6 +120,7 @@ class Work {
              compute::Access access = compute::Access::streaming) const {
     pass.add(Part::elementwise, elementwise(elements, bytes, access));
   }
+  bool again(model::RecomputeModule module) const { return computed_again(run_, module); }
   // PyTorch launches a kernel for each operator.
   bool eager() const { return run_.framework == model::Framework::pytorch && !run_.compile; }
   void activation(Passes& out, std::int64_t elements) const;

@@ -164,8 +164,9 @@ void check_graph(const Graph& graph, std::uint32_t source, WhereOf where, spec::
     const auto stuck = static_cast<std::uint32_t>(std::find(seen.begin(), seen.end(), false) - seen.begin());
     diagnostics.add(Error::bad_matrix, {source, 0, 0, 1},
                     fmt::format("{}: what it needs needs it in turn, or something that does; {} of rank {} {} so",
-                                where(graph, rank, first + stuck), counted(end - first - order.size(), "operation"),
-                                rank, end - first - order.size() == 1 ? "is" : "are"),
+                                where(graph, rank, first + stuck),
+                                counted(static_cast<std::int64_t>(end - first - order.size()), "operation"), rank,
+                                end - first - order.size() == 1 ? "is" : "are"),
                     "needs that do not go in a circle");
   }
   if (diagnostics.has_errors()) return;

@@ -5,9 +5,11 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "app/ctrl_c.hpp"
 #include "app/sim/progress.hpp"
 #include "base/text.hpp"
 #include "experiment/search_training.hpp"
+#include "fabric/summary.hpp"
 #include "report/table.hpp"
 
 namespace weft::app {
@@ -34,14 +36,37 @@ std::vector<Duration> by_flows(Session& session, const experiment::TrainingSearc
   return times;
 }
 
+// Of a million tokens, on as many GPUs as the layout has; nothing where no price is known.
+std::optional<double> dollars_of(const TrainingCandidate& each, const fabric::Costs& costs, const Session& session) {
+  if (!costs.price) return {};
+  const double of_cluster = static_cast<double>(each.layout.gpus) / static_cast<double>(session.cluster().gpus);
+  return static_cast<double>(costs.price->count()) / 3600 * of_cluster / each.step.tokens_per_second;
+}
+
+std::string confirmation(const experiment::TrainingSearch& found, const std::vector<Duration>& confirmed) {
+  if (confirmed.empty()) return "not asked for: --confirm 3 times the best three with the network as flows, too";
+  double least = 1e9;
+  double most = -1e9;
+  for (std::size_t i = 0; i < confirmed.size(); ++i) {
+    const Duration now = found.best[i].step.time;
+    const double more = 100 * (static_cast<double>(confirmed[i].count()) / static_cast<double>(now.count()) - 1);
+    least = std::min(least, more);
+    most = std::max(most, more);
+  }
+  return fmt::format("the first {} take {:+.1f} to {:+.1f} % longer with the network as flows", confirmed.size(), least,
+                     most);
+}
+
 double peak_flops(const Session& session, const Training& work) {
   const model::GpuKind& gpu = *experiment::gpu_of(session.cluster(), work.run);
   return static_cast<double>(compute::Kernels(gpu).peak(training::precision_of(work.run.precision)).count());
 }
 
 void print_layouts(const experiment::TrainingSearch& found, const std::vector<Duration>& confirmed, double peak,
-                   Console& console) {
+                   const fabric::Costs& costs, const Session& session, bool with_gpus, Console& console) {
   std::vector<report::Column> columns = {{"step", true}, {"MFU %", true}, {"GB", true}};
+  if (with_gpus) columns.insert(columns.begin() + 1, {"GPUs", true});
+  if (costs.price) columns.push_back({"$ per Mtoken", true});
   if (!confirmed.empty()) columns.push_back({"by flows", true});
   columns.push_back({"layout, and what it waits for"});
   report::Table table(columns);
@@ -50,6 +75,8 @@ void print_layouts(const experiment::TrainingSearch& found, const std::vector<Du
     std::vector<std::string> cells = {
         brief(each.step.time), fmt::format("{:.1f}", 100 * each.step.flops_per_gpu / peak),
         fmt::format("{:.0f}", static_cast<double>(each.step.memory.total().count()) / 1e9)};
+    if (with_gpus) cells.insert(cells.begin() + 1, grouped(each.layout.gpus));
+    if (costs.price) cells.push_back(fmt::format("{:.3f}", *dollars_of(each, costs, session)));
     if (!confirmed.empty()) cells.push_back(i < confirmed.size() ? brief(confirmed[i]) : "-");
     cells.push_back(
         fmt::format("{}: {}", experiment::describe_layout(each.run, each.layout), experiment::bound_by(each.step)));
@@ -59,7 +86,7 @@ void print_layouts(const experiment::TrainingSearch& found, const std::vector<Du
 }
 
 void print_layout_records(const experiment::TrainingSearch& found, const std::vector<Duration>& confirmed, double peak,
-                          const Session& session, Console& console) {
+                          const fabric::Costs& costs, const Session& session, Console& console) {
   for (std::size_t i = 0; i < found.best.size(); ++i) {
     const TrainingCandidate& each = found.best[i];
     Json out = {{"record", "plan-training"},
@@ -83,6 +110,7 @@ void print_layout_records(const experiment::TrainingSearch& found, const std::ve
                 {"mfu_percent", 100 * each.step.flops_per_gpu / peak},
                 {"memory_bytes", each.step.memory.total().count()},
                 {"waits_for", experiment::bound_by(each.step)}};
+    if (const auto dollars = dollars_of(each, costs, session)) out["dollars_per_million_tokens"] = *dollars;
     if (i < confirmed.size()) out["flow_step_ps"] = confirmed[i].count();
     console.out << out.dump() << "\n";
   }
@@ -99,12 +127,17 @@ int plan_training(Session& session, const PlanCommandOptions& options, Console& 
   if (!options.sizes.empty() || options.gpus > 0)
     diagnostics.add(spec::Error::contradiction, {}, "--gpus and --sizes are of collectives, not of training",
                     "--set run.0.training.gpus=512");
+  const fabric::Costs costs = fabric::summarise(session.fabric()).costs;
+  const experiment::BestLayouts wanted{options.best, *parse_enum<experiment::BestBy>(options.best_by)};
+  if (wanted.by == experiment::BestBy::dollars && !costs.price)
+    diagnostics.add(spec::Error::missing_key, {}, "no price is known of these servers", "--set servers.price=$98.32/h");
   if (report(diagnostics, options.input, console)) return kYourInput;
   for (const Training& work : jobs) {
     // Degrees are what is looked for: those of the file need not fit.
     Training free = work;
     free.run.parallel = {};
     free.run.parallel.sequence = work.run.parallel.sequence;
+    free.run.parallel.order = work.run.parallel.order;
     free.run.micro_batch = 1;
     free.run.schedule = model::PipelineSchedule::one_f_one_b;
     free.run.virtual_stages = 1;
@@ -116,7 +149,7 @@ int plan_training(Session& session, const PlanCommandOptions& options, Console& 
     const auto begin = std::chrono::steady_clock::now();
     RunProgress progress([] { return std::uint64_t{0}; }, console);
     const experiment::TrainingSearch found =
-        experiment::search_training(session.design(), free, experiment, options.best, progress.observer());
+        experiment::search_training(session.design(), free, experiment, wanted, progress.observer());
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (found.best.empty()) {
       console.err << fmt::format("no layout of {} fits {} GPUs: {} need more memory than a GPU has\n",
@@ -127,7 +160,7 @@ int plan_training(Session& session, const PlanCommandOptions& options, Console& 
     const std::vector<Duration> confirmed = by_flows(session, found, options.confirm, console);
     const double peak = peak_flops(session, work);
     if (options.input.json) {
-      print_layout_records(found, confirmed, peak, session, console);
+      print_layout_records(found, confirmed, peak, costs, session, console);
     } else {
       report::Facts facts;
       facts.add("training",
@@ -136,8 +169,9 @@ int plan_training(Session& session, const PlanCommandOptions& options, Console& 
                             grouped(work.run.global_batch), grouped(work.run.sequence)));
       facts.add("looked at", fmt::format("{} layouts, at message level; {} more need more memory than a GPU has",
                                          grouped(found.tried), grouped(found.too_large)));
+      facts.add("confirmed", confirmation(found, confirmed));
       console.out << facts.text(console.width, console.colour_out) << "\n";
-      print_layouts(found, confirmed, peak, console);
+      print_layouts(found, confirmed, peak, costs, session, wanted.by == experiment::BestBy::dollars, console);
     }
     if (console.width > 0) console.err << fmt::format("{:.2f} s\n", seconds);  // somebody is watching
     if (!found.stopped_by.empty()) return kInterrupted;

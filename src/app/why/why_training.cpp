@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "app/ctrl_c.hpp"
 #include "app/sim/progress.hpp"
 #include "app/sweep/sweep_progress.hpp"
 #include "base/text.hpp"
@@ -44,6 +45,7 @@ class StepChanges {
   std::vector<Change> all() const {
     network();
     layouts();
+    placements();
     overlaps();
     kernels();
     return std::move(out_);
@@ -92,7 +94,34 @@ class StepChanges {
       if (sharding != run_.sharding && layout_.data * layout_.context > 1)
         add(fmt::format("sharding {}", enum_name(sharding)), {fmt::format("sharding={}", enum_name(sharding))});
     if (run_.recompute != model::Recompute::none) add("nothing computed again", {"recompute=none"});
+    if (!run_.recompute_modules.empty()) add("no module computed again", {"recompute_modules=[]"});
     if (run_.gradient_bytes == 4) add("gradients of 16 bits", {"gradient_bytes=2"});
+  }
+
+  // The same degrees on other ranks: tensor groups in or across scale-up domains, stages next to each other or far
+  // apart.
+  void placements() const {
+    for (const auto& [order, name] : names_of(model::RankOrder{})) {
+      model::TrainingRun run = run_;
+      run.parallel.order = order;
+      const auto layout = training::layout_of(run, layout_.gpus, layout_.domain);
+      if (order == run_.parallel.order || !layout) continue;
+      std::string where;
+      const auto say = [&](const char* what, Group group) {
+        const training::GroupPattern pattern = training::pattern_of(*layout, group);
+        if (pattern.size < 2) return;
+        where += fmt::format("{}{} ", where.empty() ? "" : ", ", what);
+        if (pattern.block <= layout_.domain)
+          where += "in a scale-up domain";
+        else
+          where += pattern.stride == 1 ? "on ranks that follow each other"
+                                       : fmt::format("{} ranks apart", grouped(pattern.stride));
+      };
+      say("tensor groups", Group::tensor);
+      say("stages", Group::pipeline);
+      say("copies", Group::data);
+      add(where, {fmt::format("parallel.order={}", name)});
+    }
   }
 
   void overlaps() const {
@@ -103,6 +132,7 @@ class StepChanges {
     overlap("pipeline", run_.overlap.pipeline, layout_.pipeline > 1);
     overlap("data", run_.overlap.data, layout_.data > 1);
     overlap("expert", run_.overlap.expert, layout_.expert > 1);
+    if (!run_.overlap.prefetch) add("parameters gathered a layer ahead", {"overlap.prefetch=true"});
     if (layout_.expert > 1 && run_.moe.dispatcher != model::Dispatcher::deepep)
       add("DeepEP dispatches tokens", {"moe.dispatcher=deepep"});
   }
