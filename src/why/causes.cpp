@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "collective/planner.hpp"
 #include "measured/hardware.hpp"
 #include "measured/text_lines.hpp"
 
@@ -380,6 +381,7 @@ std::vector<Variant> network_variants(Cause cause, const Situation& situation, M
       if (situation.job.operation != collective::Operation::all_to_all &&
           situation.job.operation != collective::Operation::send_recv)
         return {};
+      if (has_one_channel_per_peer(situation, machine)) return {{.text = "1 channel for each, by NCCL's rule"}};
       return nic_parts({{1, 2}, {1, 4}}, "of the NIC's rate");
     case Cause::cpu_binding:
       return nic_parts({{3, 4}, {1, 2}, {1, 4}}, "of the NIC's rate");
@@ -458,6 +460,9 @@ std::vector<Variant> server_variants(Cause cause, const Situation& situation, Ma
       return {{.text = "without NVLS", .nvls = false}};
     case Cause::few_channels:
       return channels(situation);
+    case Cause::false_topology:  // of GPUs and switches that are there, it knows some
+      if (!is_spoken_of(cause, situation)) return {};
+      return scale_up_parts({{2, 3}, {1, 2}}, machine, "of the NVLinks");
     default:
       return {};
   }
@@ -471,6 +476,16 @@ std::int64_t pcie_gen_of_both(const Situation& situation, Machine& machine) {
   if (!facts.server || chip == nullptr || facts.cpu_vendor.empty()) return 0;
   return std::min(chip->pcie_gen,
                   measured::cpu_by_id("", facts.cpu_vendor, facts.cpu_family, facts.cpu_model).pcie_gen);
+}
+
+bool has_one_channel_per_peer(const Situation& situation, Machine& machine) {
+  const Job& job = situation.job;
+  const bool in_pairs =
+      job.operation == collective::Operation::all_to_all || job.operation == collective::Operation::send_recv;
+  const collective::Team* team = machine.team(job, {});
+  if (!in_pairs || !situation.several_nodes() || situation.observations.empty() || team == nullptr) return false;
+  const auto rule = collective::pair_rule(*team, job.operation, situation.observations.back().largest(), *job.stack);
+  return collective::pair_cut(rule, collective::pair_protocol(rule)).each == 1;
 }
 
 std::span<const CauseInfo> causes() { return kCauses; }
@@ -516,7 +531,8 @@ std::vector<Variant> variants_of(Cause cause, const Situation& situation, Machin
       break;
   }
   const bool inside = cause == Cause::p2p_off || cause == Cause::mnnvl_off || cause == Cause::shm_off ||
-                      cause == Cause::nvlink_down || cause == Cause::nvls_off || cause == Cause::few_channels;
+                      cause == Cause::nvlink_down || cause == Cause::nvls_off || cause == Cause::few_channels ||
+                      (cause == Cause::false_topology && !situation.several_nodes());
   if (inside) {
     const bool needs_pair = cause != Cause::few_channels;
     if (needs_pair && situation.per_node() < 2) return {};

@@ -66,6 +66,9 @@ const CauseInfo& info(Cause cause);
 // about what the machine already shows.
 std::vector<Variant> variants_of(Cause cause, const Situation& situation, Machine& machine);
 
+// NCCL's rule gives each peer of point-to-point messages one channel across the network.
+bool has_one_channel_per_peer(const Situation& situation, Machine& machine);
+
 // The PCIe generation that CPU and GPU of a topology could have between them; 0: it does not name
 // them.
 std::int64_t pcie_gen_of_both(const Situation& situation, Machine& machine);

@@ -161,6 +161,18 @@ TEST_F(Evidence, OfHowGpusAndNicsAreJoined) {
   moves("some GPUDirect",
         [](Seen& at) { at.situation.facts.with_gpudirect = at.situation.facts.without_gpudirect = 4; },
         {{Cause::no_gpudirect, kSeldomOtherwise}, {Cause::uneven_ranks, kSeldomOtherwise}});
+  moves("a host without GPUDirect",
+        [](Seen& at) {
+          at.situation.facts.hosts_with_gdr = {"a"};
+          at.situation.facts.hosts_without_gdr = {"b"};
+        },
+        {{Cause::uneven_ranks, kOften}});
+  moves("hosts with some GPUDirect",
+        [](Seen& at) {
+          at.situation.facts.hosts_with_gdr = {"a", "b"};
+          at.situation.facts.hosts_without_gdr = {"b"};
+        },
+        {});
   moves("gdr=0", [](Seen& at) { at.situation.facts.can_gpudirect = false; }, {{Cause::no_gpudirect, kSeldomOtherwise}});
   moves("P2P off", [](Seen& at) { at.situation.facts.p2p_disabled = true; },
         {{Cause::p2p_off, kOutright * kHint}, {Cause::shm_off, kOften}});
@@ -340,6 +352,39 @@ TEST_F(Evidence, OfReportsOfHardware) {
   moves("their own NICs", [](Seen& at) { at.situation.facts.own_devices = {{0, {0}}, {1, {1}}}; }, {});
   moves("a channel per peer", [](Seen& at) { at.situation.facts.channels.p2p_per_peer = 1; },
         {{Cause::few_per_peer, kHint}});
+}
+
+// 64 GPUs with NICs of 400G send to one another: NCCL's rule gives each peer one channel, which copies less than that,
+// and somebody expected what two would give.
+TEST_F(Evidence, OfOneChannelForEachPeer) {
+  const Bench bench("{kind: hgx-h100, gpus: 4, nics: 4, count: 16}");
+  Seen seen = usual(bench);
+  seen.situation.job = bench.job(64, collective::Operation::send_recv);
+  seen.situation.job.per_server = 4;
+  seen.situation.job.stack = collective::stack_named("ib-nccl2.20");
+  seen.situation.nodes = 16;
+  seen.situation.observations = {{{1u << 30}, 30, true, {}}};
+  seen.reference.measured = 30;
+  const std::map<Cause, double> content = weights(seen, *bench.machine);
+  ASSERT_TRUE(has_one_channel_per_peer(seen.situation, *bench.machine));
+  seen.situation.hoped = 40;
+  std::map<Cause, double> hoping = weights(seen, *bench.machine);
+  EXPECT_NEAR(std::exp(hoping[Cause::few_per_peer]), kSeldomOtherwise, 0.1 * kSeldomOtherwise);
+  EXPECT_LT(hoping[Cause::nothing_wrong], 0);
+  EXPECT_FALSE(content.contains(Cause::few_per_peer));
+  seen.situation.hoped = 90;  // no number of channels would do
+  hoping = weights(seen, *bench.machine);
+  EXPECT_EQ(hoping[Cause::few_per_peer], 0);
+}
+
+// Channels are one piece of evidence, whether or not some connections name their NICs.
+TEST_F(Evidence, OfFewChannelsCountsOnce) {
+  moves("four channels and two connections",
+        [](Seen& at) {
+          at.situation.facts.channels.collective = 4;
+          at.situation.facts.net_devices_used = 2;
+        },
+        {{Cause::nic_unused, kSeldomOtherwise}});
 }
 
 }  // namespace

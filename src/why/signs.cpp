@@ -108,6 +108,16 @@ std::optional<Found> gpudirect_mixed(const Scene& at) {
                           at.facts.without_gpudirect, where));
 }
 
+// Every connection of some hosts lacks what every one of others has.
+std::optional<Found> gpudirect_by_host(const Scene& at) {
+  const std::set<std::string>& with = at.facts.hosts_with_gdr;
+  const std::set<std::string>& without = at.facts.hosts_without_gdr;
+  const bool apart =
+      std::none_of(without.begin(), without.end(), [&](const auto& host) { return with.contains(host); });
+  return when(!with.empty() && !without.empty() && apart,
+              "no connection with GPUDirect RDMA on " + measured::names_of(without));
+}
+
 std::optional<Found> low_gdr_level(const Scene& at) {
   for (const char* name : {"NCCL_NET_GDR_LEVEL", "NCCL_IB_GDR_LEVEL"})
     if (const std::string* level = at.situation.environment(name))
@@ -122,11 +132,7 @@ std::optional<Found> all_nics_used(const Scene& at) {
 
 std::optional<Found> some_nics_used(const Scene& at) {
   // How many channels there are is a sign of its own.
-  const bool named = at.facts.net_devices_used > 0 ||
-                     std::any_of(at.facts.interfaces.begin(), at.facts.interfaces.end(),
-                                 [](const measured::LogInterface& each) { return each.plugin == "IB"; });
-  if (!named) return std::nullopt;
-  const std::int64_t used = at.situation.nics_used(at.server.nics);
+  const std::int64_t used = at.situation.nics_named(at.server.nics);
   if (used == at.situation.nics_allowed()) return std::nullopt;  // as somebody chose
   return when(used > 0 && used < at.server.nics, fmt::format("{} of {} NICs are used", used, at.server.nics));
 }
@@ -511,6 +517,26 @@ std::optional<Found> others_nics(const Scene& at) {
 
 std::optional<Found> one_channel_per_peer(const Scene& at) {
   return when(at.facts.channels.p2p_per_peer == 1 && at.situation.several_nodes(), "1 p2p channel per peer in the log");
+}
+
+// What was hoped for is there with more channels than NCCL's rule gives to a peer.
+std::optional<Found> more_per_peer_would_do(const Scene& at) {
+  const Situation& situation = at.situation;
+  if (!situation.hoped || situation.observations.empty() || !has_one_channel_per_peer(situation, at.machine))
+    return std::nullopt;
+  constexpr std::uint32_t kMore = 4;
+  constexpr double kReached = 0.9;
+  constexpr double kGained = 1.1;
+  const std::uint64_t bytes = situation.observations.back().largest();
+  const Job& job = situation.job;
+  const std::vector<Prediction> more = at.machine.predict(job, {.channels = kMore}, {bytes});
+  const std::vector<Prediction> now = at.machine.predict(job, {}, {bytes});
+  if (more.empty() || now.empty()) return std::nullopt;
+  const double with = bus_bandwidth(job, bytes, more.front().time);
+  const double without = bus_bandwidth(job, bytes, now.front().time);
+  return when(
+      with >= kReached * *situation.hoped && with >= kGained * without,
+      fmt::format("NCCL gives a peer 1 channel here: {:.1f} GB/s, with {} it would be {:.1f}", without, kMore, with));
 }
 
 }  // namespace weft::why

@@ -33,6 +33,7 @@ Sign version_between(std::int64_t first, std::int64_t last);
 Sign unless(Sign first, Sign second);
 std::optional<Found> gpudirect_is(const Scene& at, bool on);
 std::optional<Found> gpudirect_mixed(const Scene& at);
+std::optional<Found> gpudirect_by_host(const Scene& at);
 std::optional<Found> low_gdr_level(const Scene& at);
 std::optional<Found> all_nics_used(const Scene& at);
 std::optional<Found> some_nics_used(const Scene& at);
@@ -92,5 +93,6 @@ std::optional<Found> short_packets(const Scene& at);
 std::optional<Found> uneven_setting(const Scene& at);
 std::optional<Found> others_nics(const Scene& at);
 std::optional<Found> one_channel_per_peer(const Scene& at);
+std::optional<Found> more_per_peer_would_do(const Scene& at);
 
 }  // namespace weft::why

@@ -33,18 +33,25 @@ struct Situation {
   std::size_t table = 0;                  // of facts.tables, that the observations are
   bool fabric_known = false;              // from a cluster file and not from a topology
 
-  // NICs that are in use, as far as the files tell; 0: they do not say. Few connections tell
-  // nothing of the other NICs when they are of one or two ranks, which have a NIC each; and a
-  // channel of a ring goes through one NIC.
-  std::int64_t nics_used(std::int64_t nics) const {
+  // NICs that the files name as used; 0: they do not say. Few connections tell nothing of the other NICs when they are
+  // of one or two ranks, which have a NIC each.
+  std::int64_t nics_named(std::int64_t nics) const {
     const std::int64_t connections = facts.with_gpudirect + facts.without_gpudirect;
     const bool many = connections >= 2 * nics || (facts.net_ranks >= 3 && facts.net_channels >= 2);
     if (facts.net_devices_used > 0 && many) return facts.net_devices_used;
+    if (const std::int64_t listed = nics_listed(); listed > 0 && listed < nics) return listed;
+    if (const std::int64_t allowed = nics_allowed(); allowed > 0 && allowed < nics) return allowed;
+    return 0;
+  }
+  // That are in use, as far as they tell: a channel of a ring goes through one NIC.
+  std::int64_t nics_used(std::int64_t nics) const {
+    if (const std::int64_t named = nics_named(nics); named > 0) return named;
+    if (const std::int64_t rings = ring_channels(); rings > 0 && rings < nics && several_nodes()) return rings;
+    return nics_listed();
+  }
+  std::int64_t nics_listed() const {
     std::int64_t listed = 0;
     for (const measured::LogInterface& each : facts.interfaces) listed += each.plugin == "IB";
-    if (listed > 0 && listed < nics) return listed;
-    if (const std::int64_t allowed = nics_allowed(); allowed > 0 && allowed < nics) return allowed;
-    if (const std::int64_t rings = ring_channels(); rings > 0 && rings < nics && several_nodes()) return rings;
     return listed;
   }
   // As many as NCCL_IB_HCA names one by one; 0: any. "mlx5" is all whose names begin so.
