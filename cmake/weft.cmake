@@ -11,11 +11,8 @@ function(weft_cold target)
   if(CMAKE_BUILD_TYPE STREQUAL Release)
     target_compile_options(${target} PRIVATE -O1)
   elseif(WEFT_SANITIZE)
-    target_compile_options(${target} PRIVATE -Og)
-    if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND WEFT_SANITIZE MATCHES address)
-      # Accesses are checked by calls: shorter code, a tenth less to compile.
-      target_compile_options(${target} PRIVATE --param=asan-instrumentation-with-call-threshold=0)
-    endif()
+    # clang without optimisation takes two thirds of the time that g++ takes with any.
+    target_compile_options(${target} PRIVATE $<IF:$<CXX_COMPILER_ID:Clang>,-O0,-Og>)
   endif()
 endfunction()
 
@@ -26,6 +23,10 @@ function(weft_flags target)
   endif()
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
                                            -ffp-contract=off)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+    # Which is a part of -Wconversion there, and not of g++'s.
+    target_compile_options(${target} PRIVATE -Wno-sign-conversion)
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     # g++ 12 sees overlapping copies in std::string where there are none (gcc bug 105651).
     target_compile_options(${target} PRIVATE -Wno-restrict)
@@ -35,8 +36,10 @@ function(weft_flags target)
     endif()
   endif()
   if(WEFT_SANITIZE)
-    # Instrumented code confuses the analysis behind this warning (GCC's manual says so).
-    target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+      # Instrumented code confuses the analysis behind this warning (GCC's manual says so).
+      target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)
+    endif()
     target_compile_options(${target} PRIVATE -fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer
                                              -fno-sanitize-recover=all)
     target_link_options(${target} PRIVATE -fsanitize=${WEFT_SANITIZE})

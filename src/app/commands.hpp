@@ -48,6 +48,7 @@ struct CompareOptions {
   std::string limit;
   std::uint32_t seeds = 1;
   std::string csv;
+  std::optional<std::size_t> links;  // the busiest of each variant are shown; 0: all
 };
 int compare(const CompareOptions& options, Console& console);
 
@@ -99,6 +100,7 @@ struct PlanCommandOptions {
   bool training = false;     // layouts of the file's training job instead
   std::size_t best = 10;     // layouts shown
   std::size_t confirm = 0;   // of them, so many also flow by flow
+  std::string best_by = "time";
 };
 int plan(const PlanCommandOptions& options, Console& console);
 
@@ -117,9 +119,10 @@ struct SweepOptions {
   RunOptions run;  // `threads`: runs at a time, 0: one per core
   std::string limit;
   std::uint32_t seeds = 1;
-  std::string out;   // a file of finished runs, which are not run again
-  std::string csv;   // a file
-  std::string plot;  // likewise, of training: where the time goes at each point, as SVG
+  std::string out;                   // a file of finished runs, which are not run again
+  std::string csv;                   // a file
+  std::string plot;                  // likewise, of training: where the time goes at each point, as SVG
+  std::optional<std::size_t> links;  // the busiest of each point are shown; 0: all
 };
 int sweep(const SweepOptions& options, Console& console);
 

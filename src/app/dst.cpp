@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "app/commands.hpp"
+#include "app/ctrl_c.hpp"
 #include "app/sim/progress.hpp"
 #include "app/sweep/sweep_progress.hpp"
 #include "base/text.hpp"

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
+#include "app/ctrl_c.hpp"
 #include "app/data_folder.hpp"
 #include "app/output.hpp"
 #include "app/session.hpp"

@@ -321,6 +321,9 @@ void add_compare(CLI::App& app, Verbs& verbs) {
   add_runs(*command, options.run, false, options.seeds, options.limit);
   command->option_defaults()->group("Results");
   command->add_option("--csv", options.csv, "a table with a line per run")->type_name("FILE.csv");
+  command->add_option("--links", options.links, "busiest links shown of each, 0: all")
+      ->check(from_zero_on())
+      ->type_name("N");
   command->parse_complete_callback([command, &options] { take_given(*command, options.input, options.work); });
   command->footer(
       "Of collectives the winner does the largest size first, of flows it has all\n"
@@ -420,6 +423,9 @@ void add_plan(CLI::App& app, Verbs& verbs) {
   command->add_flag("--bounds-only", options.bounds_only, "without the simulation beside them");
   command->add_flag("--training", options.training, "layouts of the file's training job instead");
   command->add_option("--best", options.best, "layouts shown")->option_text("N=10")->check(CLI::Range(1, 1000));
+  command->add_option("--best-by", options.best_by, "time, or dollars for a token (also of fewer GPUs)")
+      ->option_text("WHAT=time")
+      ->check(CLI::IsMember({"time", "dollars"}));
   command->add_option("--confirm", options.confirm, "of them, so many also flow by flow")
       ->option_text("N=0")
       ->check(CLI::Range(0, 10));
@@ -431,7 +437,7 @@ void add_plan(CLI::App& app, Verbs& verbs) {
       "Examples:\n"
       "  weft plan acp.weft.yaml\n"
       "  weft plan acp.weft.yaml --collective all_to_all --gpus 64 --sizes 1MiB..1GiB\n"
-      "  weft plan llama.weft.yaml --training --confirm 3");
+      "  weft plan llama.weft.yaml --training --best-by dollars");
 }
 
 void add_plot(CLI::App& app, Verbs& verbs) {
@@ -469,6 +475,9 @@ void add_sweep(CLI::App& app, Verbs& verbs) {
   command->add_option("--out", options.out, "keeps finished runs; run again to go on")->type_name("FILE.jsonl");
   command->add_option("--csv", options.csv, "a table with a line per run")->type_name("FILE.csv");
   command->add_option("--plot", options.plot, "of training: where the time goes at each point")->type_name("FILE.svg");
+  command->add_option("--links", options.links, "busiest links shown of each point, 0: all")
+      ->check(from_zero_on())
+      ->type_name("N");
   command->footer(
       "Every point is the cluster with its values --set, run as weft sim would. The\n"
       "best has all traffic done first, or in an open loop (poisson, --arrivals) the\n"

@@ -28,7 +28,7 @@ namespace weft::experiment {
 struct Wanted {
   Duration sample = {};                   // interval of the time series of links; 0: none
   std::vector<std::string> capture = {};  // links whose packets are kept: "leaf0:spine1", or "leaf0" for all of its
-  bool links = false;                     // what links carried; else only the one with the longest queue
+  bool links = false;                     // what they carried; else of traffic the one with the longest queue
   std::size_t messages = 0;               // of a collective's last size, at most so many
 };
 
@@ -59,7 +59,7 @@ struct Outcome {
   std::string
       stopped_by;  // empty: it came to its end; else a limit, kStoppedByObserver or "deadlock", and it is partial
   // Of traffic.
-  schedule::RunResult result;     // flows in the order of the traffic's
+  schedule::RunResult result;     // flows in the order of the traffic's; of collectives the links of the last run
   std::int64_t fullest_link = 0;  // see sim/link_balance.hpp; 0 also where there are no packets
   Capture capture;
   std::vector<TogetherTime> together;  // of a graph, by collective

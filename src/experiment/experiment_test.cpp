@@ -177,6 +177,21 @@ TEST(Warnings, MoreGpusThanAnUltraClusterHasAreSeen) {
   EXPECT_EQ(warned(2492, 8), "") << "20,000 fit";
 }
 
+TEST(Warnings, EfaGenerationsThatNothingJoinsAreSeenWhereNothingRuns) {
+  const auto warned = [](const char* second, const char* transport) {
+    const auto design =
+        design_of(fmt::format("version: 1\nservers:\n  - {{kind: p4d.24xlarge, count: 2}}\n  - {{kind: {}, count: 2}}\n"
+                              "fabric: {{kind: tor-clos}}\ntransport: {{kind: {}}}\n",
+                              second, transport));
+    add_warnings(*design, fabric::summarise(design->fabric()));
+    const auto all = design->diagnostics().sorted();
+    return std::any_of(all.begin(), all.end(), [](const auto& each) { return each.error == spec::Error::efa_apart; });
+  };
+  EXPECT_TRUE(warned("p5.48xlarge", "srd"));
+  EXPECT_FALSE(warned("p5.48xlarge", "tcp")) << "which does not care";
+  EXPECT_FALSE(warned("p4de.24xlarge", "srd")) << "of the same generation";
+}
+
 // What a row says of itself, beside what was simulated.
 TEST(Experiment, ARowSaysWhatWasAskedFor) {
   using collective::Operation;

@@ -130,13 +130,14 @@ schedule::RunResult run_schedule(const Design& design, schedule::Schedule& sched
     config.rates = rates;
     sim::FlowRoutes routes(design.fabric(), config);
     set_up_faults(design, all, experiment, taker_of(routes), nothing);
-    result = sim::run_flows(work, routes, {false, keep_going, watch.horizon()});
+    result = sim::run_flows(work, routes, {experiment.wanted.links, keep_going, watch.horizon()});
   } else {
     sim::PacketSim engine(design.fabric(), config_for(design.cluster(), all, experiment));
     set_up_faults(design, all, experiment, taker_of(engine), nothing);
     engine.on_progress = keep_going;
     sim::PacketRun run(work, engine, has_hosts(design.cluster(), all), rates);
     result = both ? run.run([&](std::uint32_t rank) { return both->lanes_of_work(rank); }) : run.run();
+    if (experiment.wanted.links) engine.collect_links(result, SIZE_MAX);
   }
   std::erase_if(result.flows, [](const schedule::FlowRecord& flow) { return flow.stream != 0; });
   return result;

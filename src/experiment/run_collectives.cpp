@@ -50,6 +50,7 @@ struct CollectiveTimes {
   bool more_messages = false;               // there were more
   bool too_many = false;                    // it was not begun: more messages than are simulated
   bool stuck = false;                       // somebody waits for what never comes
+  schedule::RunResult links;                // what they carried, where that was wanted, and until when
 };
 
 // All but what it took.
@@ -196,6 +197,15 @@ CollectiveTimes by_messages(const Design& design, const std::vector<CollectiveGr
   return made;
 }
 
+// Nothing of the run but its links.
+schedule::RunResult links_of(const schedule::RunResult& run) {
+  schedule::RunResult made;
+  made.executor = run.executor;
+  made.end = run.end;
+  made.links = run.links;
+  return made;
+}
+
 CollectiveTimes by_links(const Design& design, const std::vector<CollectiveGroup>& groups, const Traffic* beside,
                          const Experiment& experiment, std::size_t kept, Watch& watch) {
   const sim::HostRates rates = rates_of_kernels(groups[0].team->group(0));
@@ -225,6 +235,7 @@ CollectiveTimes by_links(const Design& design, const std::vector<CollectiveGroup
     row.sent_again = result.run.counters.data_resent;
     made.rows.push_back(std::move(row));
   }
+  if (experiment.wanted.links) made.links = links_of(result.run);
   for (const schedule::FlowRecord& flow : result.run.flows) {
     if (made.messages.size() >= kept) {
       made.more_messages = kept > 0;
@@ -336,6 +347,7 @@ class CollectiveRuns {
     }
     out_.messages = std::move(times.messages);
     out_.more_messages = times.more_messages;
+    out_.result = std::move(times.links);
     if (experiment_.fidelity == Fidelity::flow && !lost_to_collisions_.empty())
       for (std::size_t i = 0; i < groups.size(); ++i)
         times.rows[i].network_bound =

@@ -60,7 +60,10 @@ std::string what_would_fit(const TrainingRun& run, std::int64_t gpus, std::int64
   if (run.sharding == Sharding::none)
     attempt("sharding: zero1", [](TrainingRun& each) { each.sharding = Sharding::zero1; });
   if (run.recompute != Recompute::full)
-    attempt("recompute: full", [](TrainingRun& each) { each.recompute = Recompute::full; });
+    attempt("recompute: full", [](TrainingRun& each) {
+      each.recompute = Recompute::full;
+      each.recompute_modules.clear();
+    });
   for (const std::int64_t tensor : {2, 4, 8})
     if (tensor > run.parallel.tensor)
       attempt(fmt::format("parallel.tensor: {}", tensor), [=](TrainingRun& each) { each.parallel.tensor = tensor; });
@@ -75,6 +78,7 @@ std::string what_would_fit(const TrainingRun& run, std::int64_t gpus, std::int64
       each.parallel.tensor = 8;
       each.parallel.pipeline = pipeline;
       each.recompute = Recompute::full;
+      each.recompute_modules.clear();
     });
   for (const auto& [text, other] : tried) {
     const auto layout = training::layout_of(other, gpus, domain);

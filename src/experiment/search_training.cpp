@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/wide.hpp"
 #include "collective/constants.hpp"
 #include "experiment/collectives.hpp"
 #include "experiment/group_times.hpp"
@@ -34,11 +35,11 @@ std::vector<std::int64_t> stages_for(std::int64_t layers, std::int64_t gpus) {
 
 class Search {
  public:
-  Search(const Design& design, const Training& work, const Experiment& experiment, std::size_t most,
+  Search(const Design& design, const Training& work, const Experiment& experiment, const BestLayouts& wanted,
          const Observer& observer)
       : design_(design),
         work_(work),
-        most_(most),
+        wanted_(wanted),
         gpus_(gpus_of(design.cluster(), work.run)),
         domain_(domain_of(design.cluster())),
         gpu_(*gpu_of(design.cluster(), work.run)),
@@ -47,20 +48,39 @@ class Search {
         watch_(experiment.limits, observer),
         groups_(design, experiment, stack_, watch_) {}
 
+  // Every GPU is worth its price only where it does as much as the others would do without it: by dollars, fewer of
+  // them are tried as well, by halves, down to a scale-up domain.
   TrainingSearch run() {
+    bool goes_on = vary_degrees();
+    while (goes_on && wanted_.by == BestBy::dollars && gpus_ % 2 == 0 && gpus_ / 2 >= domain_) {
+      gpus_ /= 2;
+      goes_on = vary_degrees();
+    }
+    return finish();
+  }
+
+ private:
+  bool vary_degrees() {
     const TrainingRun& asked = work_.run;
     for (const std::int64_t tensor : powers_of_two(std::min(domain_, asked.model.heads)))
       for (const std::int64_t pipeline : stages_for(asked.model.layers, gpus_))
         for (const std::int64_t context : powers_of_two(std::clamp<std::int64_t>(asked.sequence / 8'192, 1, 16)))
           for (const std::int64_t expert : powers_of_two(asked.model.experts ? asked.model.experts->count : 1)) {
             TrainingRun run = asked;
-            run.parallel = {tensor, pipeline, context, expert, std::nullopt, asked.parallel.sequence, asked.parallel.shard};
-            if (!vary_rest(run)) return finish();
+            run.gpus = gpus_;
+            run.parallel = {tensor,
+                            pipeline,
+                            context,
+                            expert,
+                            std::nullopt,
+                            asked.parallel.sequence,
+                            asked.parallel.shard,
+                            asked.parallel.order};
+            if (!vary_rest(run)) return false;
           }
-    return finish();
+    return true;
   }
 
- private:
   const collective::Stack& stack_of_job() const {
     spec::Diagnostics nothing;
     CollectiveJob job;
@@ -89,6 +109,11 @@ class Search {
             run.virtual_stages = pieces;
             run.sharding = sharding;
             run.recompute = recompute;
+            // What the file says beside these, where it means anything.
+            run.recompute_modules =
+                recompute == Recompute::full ? std::vector<model::RecomputeModule>{} : work_.run.recompute_modules;
+            run.overlap.prefetch =
+                work_.run.overlap.prefetch || (sharding != Sharding::zero3 && sharding != Sharding::hybrid);
             if (!watch_({})) return false;
             consider(run);
           }
@@ -108,11 +133,18 @@ class Search {
     training::Step step = training::time_step(
         run, *layout, {kernels_, *gpu_.multiprocessors, host_rate(design_.cluster())}, {}, times, false);
     if (times.stuck()) return;
-    const auto slower = [](const TrainingCandidate& each, Duration time) { return each.step.time < time; };
-    const auto at = std::lower_bound(out_.best.begin(), out_.best.end(), step.time, slower);
-    if (static_cast<std::size_t>(at - out_.best.begin()) >= most_) return;
+    // GPUs cost alike: dollars go with their number and the time.
+    const auto worth = [&](const training::Step& each, const training::Layout& on) {
+      const Wide seconds = each.time.count();
+      return std::pair{wanted_.by == BestBy::dollars ? seconds * on.gpus : seconds, seconds};
+    };
+    const auto better = [&](const TrainingCandidate& each, const auto& than) {
+      return worth(each.step, each.layout) < than;
+    };
+    const auto at = std::lower_bound(out_.best.begin(), out_.best.end(), worth(step, *layout), better);
+    if (static_cast<std::size_t>(at - out_.best.begin()) >= wanted_.most) return;
     out_.best.insert(at, {run, *layout, std::move(step)});
-    if (out_.best.size() > most_) out_.best.pop_back();
+    if (out_.best.size() > wanted_.most) out_.best.pop_back();
   }
 
   TrainingSearch finish() {
@@ -122,7 +154,7 @@ class Search {
 
   const Design& design_;
   const Training& work_;
-  std::size_t most_;
+  BestLayouts wanted_;
   std::int64_t gpus_;
   std::int64_t domain_;
   const model::GpuKind& gpu_;
@@ -136,8 +168,8 @@ class Search {
 }  // namespace
 
 TrainingSearch search_training(const Design& design, const Training& work, const Experiment& experiment,
-                               std::size_t most, const Observer& observer) {
-  return Search(design, work, experiment, most, observer).run();
+                               const BestLayouts& wanted, const Observer& observer) {
+  return Search(design, work, experiment, wanted, observer).run();
 }
 
 std::string describe_layout(const TrainingRun& run, const training::Layout& layout) {
@@ -147,7 +179,13 @@ std::string describe_layout(const TrainingRun& run, const training::Layout& layo
   if (layout.expert > 1) text += fmt::format(", expert {}", layout.expert);
   text += fmt::format(", data {}, micro-batch {}", layout.data, run.micro_batch);
   if (layout.pipeline > 1) text += fmt::format(", {}", enum_name(run.schedule));
-  return text + fmt::format(", {}, recompute {}", enum_name(run.sharding), enum_name(run.recompute));
+  std::vector<std::string_view> again;
+  if (run.recompute != Recompute::none || run.recompute_modules.empty()) again.push_back(enum_name(run.recompute));
+  for (const model::RecomputeModule each : run.recompute_modules) again.push_back(enum_name(each));
+  text += fmt::format(", {}, recompute {}", enum_name(run.sharding), fmt::join(again, " and "));
+  if (run.parallel.order != model::RankOrder::tensor_data_pipeline)
+    text += fmt::format(", order {}", enum_name(run.parallel.order));
+  return text;
 }
 
 std::string bound_by(const training::Step& step) {

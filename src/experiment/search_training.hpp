@@ -15,17 +15,29 @@ struct TrainingCandidate {
   training::Step step;
 };
 
+// What is best: the shortest step on all GPUs of the job, or the cheapest token, for which fewer of them are tried too.
+enum class BestBy { time, dollars };
+constexpr auto names_of(BestBy) {
+  using enum BestBy;
+  return std::to_array<EnumName<BestBy>>({{time, "time"}, {dollars, "dollars"}});
+}
+
+struct BestLayouts {
+  std::size_t most = 10;  // that are kept
+  BestBy by = BestBy::time;
+};
+
 struct TrainingSearch {
-  std::vector<TrainingCandidate> best;  // the fastest first
+  std::vector<TrainingCandidate> best;  // the best first
   std::int64_t tried = 0;               // that fit, and were timed
   std::int64_t too_large = 0;           // that need more memory than a GPU has
   std::string stopped_by;               // empty: all were looked at
 };
 
 // Degrees, schedules, sharding, recomputing and micro-batches are varied; model, batch, precision and kernels are the
-// job's. `most`: how many are kept.
+// job's.
 TrainingSearch search_training(const Design& design, const Training& work, const Experiment& experiment,
-                               std::size_t most, const Observer& observer);
+                               const BestLayouts& wanted, const Observer& observer);
 
 // "tensor 8, pipeline 4 x 2 pieces, data 16, micro-batch 1, interleaved, zero1, recompute none".
 std::string describe_layout(const model::TrainingRun& run, const training::Layout& layout);

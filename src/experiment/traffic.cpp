@@ -139,14 +139,15 @@ std::optional<Traffic> read_matrix(std::uint32_t source, const TrafficGround& gr
 }
 
 std::optional<Traffic> graph_traffic(workload::Graph graph, std::string name, std::uint64_t fingerprint,
-                                     const TrafficGround& ground, spec::Diagnostics& diagnostics) {
+                                     const spec::Place& place, const TrafficGround& ground,
+                                     spec::Diagnostics& diagnostics) {
   using Kind = workload::Task::Kind;
   Traffic traffic;
   traffic.nodes = static_cast<std::uint32_t>(graph.ranks.size());
   traffic.name = std::move(name);
   traffic.fingerprint = fingerprint;
   if (traffic.nodes > ground.gpus)
-    diagnostics.add(Error::out_of_range, {},
+    diagnostics.add(Error::out_of_range, place,
                     fmt::format("{} is of {} ranks, the cluster has {} GPUs", traffic.name, grouped(traffic.nodes),
                                 grouped(ground.gpus)),
                     "a larger cluster");

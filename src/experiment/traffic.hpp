@@ -66,8 +66,10 @@ std::optional<Traffic> make_traffic(const std::vector<model::TrafficRun>& runs, 
                                     spec::Diagnostics& diagnostics);
 // The same of a connection matrix, a source of `diagnostics`.
 std::optional<Traffic> read_matrix(std::uint32_t source, const TrafficGround& ground, spec::Diagnostics& diagnostics);
-// The same of a graph that was read; `name` is of its file or files, `fingerprint` of what is in them.
+// The same of a graph that was read; `name` is of its file or files, `fingerprint` of what is in them, `place` of the
+// word in the cluster file that names them, if one does.
 std::optional<Traffic> graph_traffic(workload::Graph graph, std::string name, std::uint64_t fingerprint,
-                                     const TrafficGround& ground, spec::Diagnostics& diagnostics);
+                                     const spec::Place& place, const TrafficGround& ground,
+                                     spec::Diagnostics& diagnostics);
 
 }  // namespace weft::experiment

@@ -92,7 +92,7 @@ TEST(Training, ASearchSaysWhatARunSays) {
   const auto design = design_of(kRails, "{model: llama3-8b, sequence: 4096, global_batch: 256}");
   const Experiment experiment = experiment_of(*design);
   const TrainingSearch found =
-      search_training(*design, std::get<Training>(*experiment.workload), experiment, 1'000, {});
+      search_training(*design, std::get<Training>(*experiment.workload), experiment, {1'000}, {});
   ASSERT_GT(found.best.size(), 50u);
   EXPECT_TRUE(std::is_sorted(found.best.begin(), found.best.end(),
                              [](const auto& a, const auto& b) { return a.step.time < b.step.time; }));
@@ -102,6 +102,51 @@ TEST(Training, ASearchSaysWhatARunSays) {
     EXPECT_EQ(run(*design, one, {}).training->step.time, found.best[i].step.time)
         << describe_layout(found.best[i].run, found.best[i].layout);
   }
+}
+
+// By dollars fewer GPUs are tried as well: what is best costs at most what the fastest does, and its order is of GPU
+// seconds.
+TEST(Training, ASearchByDollarsTriesFewerGpus) {
+  const auto design = design_of(kRails, "{model: llama3-8b, sequence: 4096, global_batch: 256}");
+  const Experiment experiment = experiment_of(*design);
+  const Training& work = std::get<Training>(*experiment.workload);
+  const auto cost = [](const TrainingCandidate& each) {
+    return static_cast<double>(each.step.time.count()) * static_cast<double>(each.layout.gpus);
+  };
+  const TrainingSearch fast = search_training(*design, work, experiment, {1}, {});
+  const TrainingSearch cheap = search_training(*design, work, experiment, {100, BestBy::dollars}, {});
+  ASSERT_EQ(fast.best.size(), 1u);
+  ASSERT_FALSE(cheap.best.empty());
+  EXPECT_LT(cost(cheap.best[0]), cost(fast.best[0]));
+  EXPECT_LT(cheap.best[0].layout.gpus, fast.best[0].layout.gpus);
+  EXPECT_TRUE(std::is_sorted(cheap.best.begin(), cheap.best.end(),
+                             [&](const auto& a, const auto& b) { return cost(a) < cost(b); }));
+  Experiment one = experiment;
+  one.workload = std::make_shared<const Workload>(Training{cheap.best[0].run});
+  EXPECT_EQ(run(*design, one, {}).training->step.time, cheap.best[0].step.time) << "on as many GPUs as it says";
+}
+
+// Tensor groups belong into the scale-up domain: across servers the same step takes longer.
+TEST(Training, WhereGroupsAreDecidesWhatTheyWaitFor) {
+  const std::string job = "{model: llama3-8b, gpus: 32, global_batch: 32, parallel: {tensor: 4, order: ";
+  const TrainingResult inside = run_on(kRails, job + "tensor-data-pipeline}}");
+  const TrainingResult across = run_on(kRails, job + "data-tensor-pipeline}}");
+  const auto tensor = static_cast<std::size_t>(training::Group::tensor);
+  EXPECT_GT(across.step.parts.exposed[tensor], inside.step.parts.exposed[tensor] * 2);
+  EXPECT_GT(across.step.time, inside.step.time);
+}
+
+// Without prefetching the parameters of every layer are waited for, gradients are not.
+TEST(Training, ParametersThatAreNotGatheredAheadAreWaitedFor) {
+  const std::string job =
+      "{model: llama3-8b, gpus: 32, global_batch: 128, sharding: zero3, gradient_bytes: 2, overlap: {prefetch: ";
+  const TrainingResult ahead = run_on(kRails, job + "true}}");
+  const TrainingResult late = run_on(kRails, job + "false}}");
+  const auto shard = static_cast<std::size_t>(training::Group::shard);
+  const Duration gathers = late.step.communicating[shard] * 2 / 3;
+  EXPECT_NEAR(static_cast<double>(late.step.parts.exposed[shard].count()), static_cast<double>(gathers.count()),
+              static_cast<double>(gathers.count()) * 0.1);
+  EXPECT_GT(late.step.time, ahead.step.time);
 }
 
 // Two figures of a document on GPU networks: gradients of Llama 3 70B are 141 GB as 16-bit numbers, and an all-reduce

@@ -1,10 +1,10 @@
 #include "experiment/warnings.hpp"
 
-#include "experiment/run_training.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -14,6 +14,8 @@
 #include "base/wide.hpp"
 #include "experiment/headroom.hpp"
 #include "experiment/packet_config.hpp"
+#include "experiment/run_traffic.hpp"
+#include "experiment/run_training.hpp"
 #include "transport/srd/config.hpp"
 
 namespace weft::experiment {
@@ -164,12 +166,28 @@ void beyond_ultracluster(Design& design) {
     for (const model::Group& other : groups)
       if (together(other)) chips += std::int64_t{other.servers} * other.gpus();
     const std::int64_t most = most_chips(groups[i].spec.ultracluster);
-    if (most == 0 || chips <= most || std::any_of(groups.begin(), groups.begin() + i, together)) continue;
+    if (most == 0 || chips <= most ||
+        std::any_of(groups.begin(), std::next(groups.begin(), static_cast<std::ptrdiff_t>(i)), together))
+      continue;
     design.diagnostics().add(Error::beyond_ultracluster, design.place("servers", "count", i),
                              fmt::format("{} are more than the {} of an UltraCluster {}", counted(chips, "GPU"),
                                          grouped(most), groups[i].spec.ultracluster),
                              fmt::format("count: {}, or sites that each stay below it", most / groups[i].gpus()));
   }
+}
+
+// Servers that no job can span. Sites are kept apart on purpose.
+void efa_apart(Design& design) {
+  const auto& groups = design.cluster().groups;
+  for (std::size_t i = 1; i < groups.size(); ++i)
+    for (std::size_t other = 0; other < i; ++other) {
+      const std::optional<KeptApart> apart = kept_apart(design.cluster().file.transport.kind, groups[other], groups[i]);
+      if (!apart || apart->error != Error::efa_generations) continue;
+      design.diagnostics().add(Error::efa_apart, design.place("servers", "kind", i),
+                               fmt::format("nothing can go {}", apart->what),
+                               "jobs on one side (--on), or transport.kind: tcp");
+      return;
+    }
 }
 
 // Why a run may end in a circle of ports that wait for each other; empty: none of which is known.
@@ -290,6 +308,7 @@ void add_warnings(Design& design, const fabric::Summary& summary) {
     far_nics(design, design.cluster().groups[i], i);
   }
   beyond_ultracluster(design);
+  efa_apart(design);
   small_buffer(design, summary);
   small_window(design, summary);
   for (spec::Diagnostic& each : packet_warnings(design, {}))

@@ -88,12 +88,15 @@ std::uint64_t fingerprint_of(const Training& work) {
                                   std::int64_t{run.overlap.tensor},
                                   std::int64_t{run.overlap.pipeline},
                                   std::int64_t{run.overlap.data},
-                                  std::int64_t{run.overlap.expert}})
+                                  std::int64_t{run.overlap.expert},
+                                  std::int64_t{run.overlap.prefetch}})
     all.add(static_cast<std::uint64_t>(each));
-  for (const std::string_view each : {enum_name(run.schedule), enum_name(run.sharding), enum_name(run.recompute),
-                                      enum_name(run.precision), enum_name(run.attention), enum_name(run.optimizer),
-                                      enum_name(run.framework), enum_name(run.offload), enum_name(run.moe.dispatcher)})
+  for (const std::string_view each :
+       {enum_name(run.schedule), enum_name(run.sharding), enum_name(run.recompute), enum_name(run.precision),
+        enum_name(run.attention), enum_name(run.optimizer), enum_name(run.framework), enum_name(run.offload),
+        enum_name(run.moe.dispatcher), enum_name(run.parallel.order)})
     all.add(each);
+  for (const model::RecomputeModule each : run.recompute_modules) all.add(enum_name(each));
   if (const auto& experts = model.experts)
     for (const std::int64_t each :
          {experts->count, experts->per_token, experts->feed_forward, experts->shared, experts->dense_layers})

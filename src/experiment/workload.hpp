@@ -18,6 +18,8 @@ template <class... Cases>
 struct Match : Cases... {
   using Cases::operator()...;
 };
+template <class... Cases>
+Match(Cases...) -> Match<Cases...>;  // clang 16 does not find it by itself
 
 // "permutation of 64 nodes, 2MB each", "all_reduce of 64 GPUs".
 std::string describe(const Workload& workload);

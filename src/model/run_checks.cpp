@@ -91,7 +91,7 @@ void check_run(const Cluster& cluster, const Node& root, Diagnostics& diagnostic
   bool first = true;
   for (const Node& work : section->value.is_sequence() ? section->value.items : alone)
     for (const Entry& entry : work.entries) {
-      if (entry.key == "traffic" || !entry.value.is_map()) continue;
+      if (entry.key == "traffic" || entry.key == "trace" || !entry.value.is_map()) continue;
       check_collective(entry.value, first, cluster, diagnostics);
       first = false;
     }

@@ -290,6 +290,7 @@ void write_comparison(const std::vector<Variant>& variants, const Verdict& verdi
                              {"resent", run.resent},
                              {"dropped", run.dropped},
                              {"digest", fmt::format("{:016x}", run.digest)}});
+      if (!run.links.links.empty()) row["runs"].back()["links"] = links_json(run.links);
       for (const CollectiveRow& each : run.collectives)
         row["runs"].back()["collectives"].push_back(collective_json(each));
       for (const StreamSummary& stream : run.streams) {

@@ -69,7 +69,8 @@ void add_flows(Facts& facts, const RunResult& result, const SimSummary& summary)
   const std::string whose =
       summary.done < summary.flows ? fmt::format("of the {} that ended: ", number(summary.done)) : "";
   if (summary.completion) facts.add("completion", whose + spread(*summary.completion, time));
-  if (summary.slowdown) facts.add("slowdown", whose + spread(*summary.slowdown, thousandths) + " times the unloaded time");
+  if (summary.slowdown)
+    facts.add("slowdown", whose + spread(*summary.slowdown, thousandths) + " times the unloaded time");
   if (summary.done > 0)
     facts.add("goodput",
               fmt::format("{} in all; per flow {}{} on average, {} at least", brief(Bandwidth(summary.goodput)), whose,
@@ -131,34 +132,6 @@ std::string facts_text(const RunResult& result, const SimSummary& summary, std::
 }
 
 std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); }
-
-std::string links_text(const RunResult& result, std::size_t most, std::size_t width, bool colour) {
-  const std::size_t shown = most == 0 ? result.links.size() : std::min(most, result.links.size());
-  // Faults are rare, and so is their column.
-  const bool faults =
-      std::any_of(result.links.begin(), result.links.end(), [](const LinkRecord& link) { return link.lost > 0; });
-  std::vector<Column> columns = {{"busiest links"}, {"used", true}, {"carried", true}};
-  if (has_packets(result))
-    for (const char* each : {"mean wait", "queue", "marks", "trims", "drops"}) columns.push_back({each, true});
-  if (faults) columns.push_back({"lost", true});
-  Table table(std::move(columns));
-  for (std::size_t i = 0; i < shown; ++i) {
-    const LinkRecord& link = result.links[i];
-    std::vector<std::string> row = {fmt::format("{} to {}", link.from, link.to), percent(utilisation(link, result.end)),
-                                    size(link.bytes)};
-    if (has_packets(result))
-      for (std::string each : {brief(Duration(mean_wait(link))), brief(Bytes(link.peak_bytes)), number(link.marked),
-                               number(link.trimmed), number(link.dropped)})
-        row.push_back(std::move(each));
-    if (faults) row.push_back(number(link.lost));
-    table.add(std::move(row));
-  }
-  std::string text = "\n" + table.text(width, colour);
-  if (shown < result.links.size())
-    text += fmt::format("{} more; --links 0 shows all\n",
-                        counted(static_cast<std::int64_t>(result.links.size() - shown), "link"));
-  return text;
-}
 
 std::string pauses_text(const RunResult& result, std::size_t most, std::size_t width, bool colour) {
   std::vector<const LinkRecord*> paused;
@@ -298,6 +271,34 @@ std::vector<StreamSummary> summarise_streams(const RunResult& result) {
     }
   }
   return streams;
+}
+
+std::string links_text(const RunResult& result, std::size_t most, std::size_t width, bool colour) {
+  const std::size_t shown = most == 0 ? result.links.size() : std::min(most, result.links.size());
+  // Faults are rare, and so is their column.
+  const bool faults =
+      std::any_of(result.links.begin(), result.links.end(), [](const LinkRecord& link) { return link.lost > 0; });
+  std::vector<Column> columns = {{"busiest links"}, {"used", true}, {"carried", true}};
+  if (has_packets(result))
+    for (const char* each : {"mean wait", "queue", "marks", "trims", "drops"}) columns.push_back({each, true});
+  if (faults) columns.push_back({"lost", true});
+  Table table(std::move(columns));
+  for (std::size_t i = 0; i < shown; ++i) {
+    const LinkRecord& link = result.links[i];
+    std::vector<std::string> row = {fmt::format("{} to {}", link.from, link.to), percent(utilisation(link, result.end)),
+                                    size(link.bytes)};
+    if (has_packets(result))
+      for (std::string each : {brief(Duration(mean_wait(link))), brief(Bytes(link.peak_bytes)), number(link.marked),
+                               number(link.trimmed), number(link.dropped)})
+        row.push_back(std::move(each));
+    if (faults) row.push_back(number(link.lost));
+    table.add(std::move(row));
+  }
+  std::string text = "\n" + table.text(width, colour);
+  if (shown < result.links.size())
+    text += fmt::format("{} more; --links 0 shows all\n",
+                        counted(static_cast<std::int64_t>(result.links.size() - shown), "link"));
+  return text;
 }
 
 std::string summary_text(const RunResult& result, const SimSummary& summary, std::size_t links, std::size_t width,

@@ -61,6 +61,9 @@ double utilisation(std::uint64_t bytes, std::int64_t rate, std::int64_t time);  
 double utilisation(const schedule::LinkRecord& link, std::int64_t end);         // until a run's end
 std::int64_t mean_wait(const schedule::LinkRecord& link);                       // ps per packet
 
+// The busiest `most` of the links; 0: all.
+std::string links_text(const schedule::RunResult& result, std::size_t most, std::size_t width, bool colour);
+
 // Facts, then the busiest `links` of the links, and of those that were paused the longest; 0: all.
 std::string summary_text(const schedule::RunResult& result, const SimSummary& summary, std::size_t links,
                          std::size_t width, bool colour);

@@ -259,7 +259,10 @@ void write_sweep(const Sweep& sweep, const Verdict& verdict, std::ostream& out) 
                 {"detail", point.detail.empty() ? Json() : Json(point.detail)}};
     row.update(costs_json(variant.costs));
     row["runs"] = Json::array();
-    for (const ComparedRun& run : variant.runs) row["runs"].push_back(run_json(run));
+    for (const ComparedRun& run : variant.runs) {
+      row["runs"].push_back(run_json(run));
+      if (!run.links.links.empty()) row["runs"].back()["links"] = links_json(run.links);
+    }
     record["points"].push_back(std::move(row));
   }
   std::vector<std::string> labels;

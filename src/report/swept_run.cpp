@@ -6,6 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "report/sim_summary.hpp"
+
 namespace weft::report {
 namespace {
 
@@ -212,6 +214,17 @@ std::optional<SweptRun> read_swept_run(std::string_view line) {
   run.collectives = read_collectives(reader);
   run.training = read_training(reader);
   return reader.good ? std::optional(swept) : std::nullopt;
+}
+
+nlohmann::ordered_json links_json(const schedule::RunResult& run) {
+  nlohmann::ordered_json made = nlohmann::ordered_json::array();
+  for (const schedule::LinkRecord& link : run.links)
+    made.push_back({{"from", link.from},
+                    {"to", link.to},
+                    {"rate_bps", link.rate},
+                    {"bytes", link.bytes},
+                    {"utilisation", utilisation(link, run.end)}});
+  return made;
 }
 
 }  // namespace weft::report

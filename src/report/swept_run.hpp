@@ -23,6 +23,9 @@ nlohmann::ordered_json run_json(const ComparedRun& run);
 // A row of a collective, as the records of comparisons have it.
 nlohmann::ordered_json collective_json(const CollectiveRow& row);
 
+// Of its links.
+nlohmann::ordered_json links_json(const schedule::RunResult& run);
+
 // `point`: its label, for people. With the newline.
 std::string swept_run_line(const SweptRun& swept, const std::string& point);
 // Nothing when the line is something else, or was cut off.

@@ -31,6 +31,7 @@ struct ComparedRun {
   std::int64_t fullest_link = 0;                // thousandths of the mean of links between switches; 0: not known
   std::vector<CollectiveRow> collectives = {};  // instead of flows: size by size
   std::optional<schedule::TrainingRow> training = {};  // instead of flows: a step
+  schedule::RunResult links = {};                      // nothing but those, where they were wanted
 };
 
 struct Variant {

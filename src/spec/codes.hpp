@@ -222,6 +222,10 @@ enum class Severity { error, warning };
     "A TCP flow whose last packets are lost sends them again after `transport.tcp.rto_min` of silence. Where "     \
     "`transport.failover`, or `give_up`, is not longer than that, flows fail, or move to another NIC, on a "       \
     "network without any fault.")                                                                                  \
+  X(efa_apart, "W0514", "servers whose EFA generations do not talk to each other",                                 \
+    "P4d, P4de and DL1 instances and instances of other types cannot reach each other by EFA (\"EFA limitations\" " \
+    "in the Amazon EC2 User Guide), so that no job can span them. Runs within one of them work; a run over both is " \
+    "refused (E0414).")                                                                                            \
   X(beyond_ultracluster, "W0520", "more chips than an UltraCluster has",                                           \
     "AWS says of UltraCluster 2.0 that it has up to 20,000 GPUs and of 3.0 up to a million chips. "                \
     "What is more stands in another one, and EFA does not join the two at full bandwidth: plan the "               \

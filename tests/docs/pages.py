@@ -27,7 +27,7 @@ import termios
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 # What a page leaves out: how long it took on somebody's machine, and progress.
-OURS = re.compile(r"packet-hops/s|flows/s|messages/s|% delivered|at work for|left$")
+OURS = re.compile(r"packet-hops/s|flows/s|messages/s|% delivered|at work for|left$|^\d+\.\d\d s$")
 
 
 def blocks(page):

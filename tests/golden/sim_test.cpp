@@ -718,6 +718,45 @@ TEST(Sim, AReadTakesARoundTripMoreThanAWrite) {
   EXPECT_LT(read["slowdown_max"], 1.2);
 }
 
+TEST(Sim, LinksOfACollectiveAreShownWhereTheyAreKnown) {
+  const std::vector<std::string> job = {"sim", kClos,     "--collective", "all_reduce", "--gpus",
+                                        "32",  "--sizes", "1MiB",         "--links",    "2"};
+  const Outcome unknown = weft(job);
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_NE(unknown.err.find("not known at message level"), std::string::npos) << unknown.err;
+  for (const std::string fidelity : {"flow", "packet"}) {
+    std::vector<std::string> known = job;
+    known.insert(known.end(), {"--fidelity", fidelity});
+    const Outcome outcome = weft(known);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find("\nbusiest links "), std::string::npos) << outcome.out;
+    EXPECT_NE(outcome.out.find("--links 0 shows all"), std::string::npos) << outcome.out;
+  }
+}
+
+TEST(Compare, ShowsTheBusiestLinksOfEach) {
+  const Outcome outcome = weft({"compare", kClos, "--vary", "transport.balance=ecmp,spray", "--collective",
+                                "all_to_all", "--gpus", "32", "--sizes", "1MiB", "--fidelity", "flow", "--links", "1"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  for (const std::string label : {"balance=ecmp", "balance=spray"})
+    EXPECT_NE(outcome.out.find("\n" + label + "\nbusiest links "), std::string::npos) << outcome.out;
+}
+
+TEST(Sweep, ShowsTheBusiestLinksOfEachPointButKeepsNone) {
+  std::vector<std::string> words = {"sweep",        kClos,        "--over",     "transport.balance=ecmp,spray",
+                                    "--collective", "all_to_all", "--gpus",     "32",
+                                    "--sizes",      "1MiB",       "--fidelity", "flow",
+                                    "--links",      "1"};
+  const Outcome outcome = weft(words);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  for (const std::string label : {"balance=ecmp", "balance=spray"})
+    EXPECT_NE(outcome.out.find(label + "\nbusiest links "), std::string::npos) << outcome.out;
+  words.insert(words.end(), {"--out", "runs.jsonl"});
+  const Outcome refused = weft(words);
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("--out keeps no links"), std::string::npos) << refused.err;
+}
+
 TEST(Compare, WritesALineForEveryRunOfEveryVariant) {
   const Scratch scratch;
   const InDirectory here(scratch.path());

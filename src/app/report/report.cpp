@@ -7,6 +7,7 @@
 
 #include "app/build_info.hpp"
 #include "app/commands.hpp"
+#include "app/ctrl_c.hpp"
 #include "app/output.hpp"
 #include "app/report/steps.hpp"
 #include "app/session.hpp"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "app/ctrl_c.hpp"
 #include "app/sim/progress.hpp"
 
 namespace weft::app {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/commands.hpp"
+#include "app/ctrl_c.hpp"
 #include "app/output.hpp"
 #include "app/run/run_output.hpp"
 #include "app/sim/progress.hpp"

@@ -162,6 +162,16 @@ std::string fabric_line(const Fabric& fabric) {
   return text;
 }
 
+std::string frontend_line(const model::Cluster& cluster) {
+  const model::FrontendSpec& spec = *cluster.file.frontend;
+  const std::uint32_t each = std::min(cluster.servers_per_frontend_leaf(), cluster.servers);
+  const std::uint32_t leaves = cluster.frontend_leaves();
+  return fmt::format("{} x {}, each server by {} to two of them, {} of {} ports used; not in power and price{}",
+                     grouped(leaves), spec.leaf_switch.kind, exact(spec.rate),
+                     model::ports_needed(spec.leaf_switch, {{spec.rate, each}}), spec.leaf_switch.ports,
+                     leaves > 2 ? "; what joins the pairs is not in the file" : "");
+}
+
 void print(Session& session, const Summary& summary, Console& console) {
   const model::Cluster& cluster = session.cluster();
   const Fabric& fabric = session.fabric();
@@ -179,6 +189,7 @@ void print(Session& session, const Summary& summary, Console& console) {
     last_scale_up = line;
   }
   facts.add("fabric", fabric_line(fabric));
+  if (cluster.file.frontend) facts.add("frontend", frontend_line(cluster));
   add_network(session, summary, facts);
   if (summary.longest) {
     const fabric::LongestPath& far = *summary.longest;
@@ -214,6 +225,7 @@ nlohmann::ordered_json to_json(const Session& session, const Summary& summary) {
   record["fabric"] = enum_name(cluster.file.fabric.kind);
   record["planes"] = session.fabric().planes();
   record["switches"] = session.fabric().count(NodeKind::network_switch);
+  if (cluster.file.frontend) record["frontend_leaves"] = cluster.frontend_leaves();
   record["scale_up"] = nlohmann::ordered_json::array();
   for (const model::Group& group : cluster.groups)
     if (group.spec.scale_up)

@@ -109,6 +109,7 @@ struct TraceFiles {
   std::string goal;    // one of
   std::string chakra;  // these
   std::string groups;
+  spec::Place place = {};  // of the word that names it, where the cluster file does
 };
 
 // Operations and memory of the first GPUs, for nodes that do not say how long they take.
@@ -148,7 +149,7 @@ std::optional<Traffic> load_chakra(const TraceFiles& trace, const experiment::Tr
   }
   workload::Graph graph = workload::read_chakra(sources, groups, rates_of(design.cluster()), diagnostics);
   if (diagnostics.has_errors()) return std::nullopt;
-  return experiment::graph_traffic(std::move(graph), trace.chakra, all.value(), ground, diagnostics);
+  return experiment::graph_traffic(std::move(graph), trace.chakra, all.value(), trace.place, ground, diagnostics);
 }
 
 std::optional<Traffic> load_trace(const TraceFiles& trace, const experiment::TrafficGround& ground,
@@ -160,7 +161,56 @@ std::optional<Traffic> load_trace(const TraceFiles& trace, const experiment::Tra
   if (diagnostics.has_errors()) return std::nullopt;
   experiment::Fingerprint all;
   all.add(diagnostics.sources().text(*source));
-  return experiment::graph_traffic(std::move(graph), trace.goal, all.value(), ground, diagnostics);
+  return experiment::graph_traffic(std::move(graph), trace.goal, all.value(), trace.place, ground, diagnostics);
+}
+
+// Of the cluster file's `run:`.
+std::vector<const model::TraceRun*> traces_of(const model::Cluster& cluster) {
+  std::vector<const model::TraceRun*> all;
+  for (const model::RunSpec& run : cluster.file.run)
+    if (run.trace) all.push_back(&*run.trace);
+  return all;
+}
+
+// Paths that a file names begin at its folder; those of --set at the current one.
+std::string path_from(const spec::Place& place, const std::string& path, const spec::Diagnostics& diagnostics) {
+  if (place.source == 0) return path;
+  return (std::filesystem::path(diagnostics.sources().name(place.source)).parent_path() / path).string();
+}
+
+TraceFiles files_of(const model::TraceRun& run, const spec::Diagnostics& diagnostics) {
+  const auto path = [&](std::string_view key, const std::optional<std::string>& given) {
+    return given ? path_from(run.places.of(key), *given, diagnostics) : std::string();
+  };
+  return {path("goal", run.goal), path("chakra", run.chakra), path("groups", run.groups),
+          run.places.of(run.goal ? "goal" : "chakra")};
+}
+
+// Other work beside a trace would have to begin at some time, which nothing says.
+void check_trace(const model::TraceRun& run, const model::Cluster& cluster, const TrafficOptions& options,
+                 spec::Diagnostics& diagnostics) {
+  check_trace_options(options, diagnostics);
+  const bool alone = traces_of(cluster).size() == 1 && experiment::streams_of(cluster).empty() &&
+                     experiment::collectives_of(cluster).empty() && experiment::training_of(cluster).empty();
+  if (!alone)
+    diagnostics.add(Error::contradiction, run.places.whole,
+                    "a trace runs by itself, and `run:` has other work beside it", "a file for each, or --set run=...");
+  if (run.goal.has_value() == run.chakra.has_value())
+    diagnostics.add(run.goal ? Error::contradiction : Error::missing_key, run.places.whole,
+                    run.goal ? "a trace is of one kind, and this names two" : "a trace names its file or files",
+                    "goal: FILE.goal, or chakra: PREFIX");
+  else if (run.groups && !run.chakra)
+    diagnostics.add(Error::contradiction, run.places.of("groups"), "groups are of Chakra's traces",
+                    "chakra: PREFIX, or without groups");
+  if (diagnostics.has_errors()) return;
+  const TraceFiles files = files_of(run, diagnostics);
+  const auto there = [&](const std::string& path, const spec::Place& place) {
+    if (path.empty() || std::filesystem::exists(path)) return;
+    diagnostics.add(Error::cannot_read, place, fmt::format("there is no {}", path),
+                    "paths begin at the folder of the cluster file, those of --set at the current one");
+  };
+  there(files.goal.empty() ? files.chakra + ".0.et" : files.goal, files.place);
+  there(files.groups, run.places.of("groups"));
 }
 
 }  // namespace
@@ -170,6 +220,12 @@ NamedFile file_of(const TrafficOptions& options) {
   if (!options.goal.empty()) return {"--goal", options.goal};
   if (!options.chakra.empty()) return {"--chakra", options.chakra + ".0.et"};
   return {};
+}
+
+NamedFile file_of(const WorkOptions& options, const experiment::Design& design) {
+  if (!wants_trace(design.cluster(), options)) return file_of(options.traffic);
+  const TraceFiles files = files_of(*traces_of(design.cluster())[0], design.diagnostics());
+  return {"trace", files.goal.empty() ? files.chakra + ".0.et" : files.goal};
 }
 
 std::vector<Fidelity> parse_fidelities(const std::string& text) {
@@ -191,14 +247,19 @@ bool asks_for_traffic(const TrafficOptions& options) {
   return !file_of(options).path.empty() || !options.pattern.empty() || !options.streams.empty();
 }
 
+bool wants_trace(const model::Cluster& cluster, const WorkOptions& options) {
+  return options.collective.operation.empty() && !asks_for_traffic(options.traffic) && !traces_of(cluster).empty();
+}
+
 bool wants_training(const model::Cluster& cluster, const WorkOptions& options) {
-  return options.collective.operation.empty() && !asks_for_traffic(options.traffic) &&
+  return options.collective.operation.empty() && !asks_for_traffic(options.traffic) && traces_of(cluster).empty() &&
          !experiment::training_of(cluster).empty();
 }
 
 bool wants_collectives(const model::Cluster& cluster, const WorkOptions& options) {
   if (!options.collective.operation.empty()) return true;
-  return !asks_for_traffic(options.traffic) && !experiment::collectives_of(cluster).empty();
+  return !asks_for_traffic(options.traffic) && traces_of(cluster).empty() &&
+         !experiment::collectives_of(cluster).empty();
 }
 
 std::optional<Traffic> load_traffic(const TrafficOptions& options, const experiment::TrafficGround& ground,
@@ -229,6 +290,14 @@ std::optional<Traffic> load_traffic(const TrafficOptions& options, const experim
 }
 
 namespace {
+
+std::optional<Traffic> load_file_trace(const TrafficOptions& options, const experiment::TrafficGround& ground,
+                                       const experiment::Design& design, spec::Diagnostics& diagnostics) {
+  const model::TraceRun& run = *traces_of(design.cluster())[0];
+  check_trace(run, design.cluster(), options, diagnostics);
+  if (diagnostics.has_errors()) return std::nullopt;
+  return load_trace(files_of(run, diagnostics), ground, design, diagnostics);
+}
 
 // --size and --sizes are one option where only one of them has a meaning.
 WorkOptions with_sizes(WorkOptions options, bool collectives) {
@@ -270,7 +339,9 @@ std::vector<Workload> load_work(const WorkOptions& all, const experiment::Traffi
     return load_collectives(options, ground, design);
   }
   check_no_collective_options(options.collective, design.diagnostics());
-  auto traffic = load_traffic(options.traffic, ground, design, design.diagnostics());
+  auto traffic = wants_trace(design.cluster(), options)
+                     ? load_file_trace(options.traffic, ground, design, design.diagnostics())
+                     : load_traffic(options.traffic, ground, design, design.diagnostics());
   if (!traffic) return {};
   return {std::move(*traffic)};
 }
@@ -304,6 +375,18 @@ std::vector<experiment::Experiment> make_experiments(std::vector<Workload> work,
 
 std::vector<Fidelity> fidelities_of(const RunOptions& run, const std::vector<experiment::Experiment>& experiments) {
   return run.fidelity.empty() ? std::vector{experiments[0].fidelity} : parse_fidelities(run.fidelity);
+}
+
+void check_links(bool wanted, const std::vector<experiment::Experiment>& experiments,
+                 const std::vector<Fidelity>& fidelities, spec::Diagnostics& diagnostics) {
+  const bool flows = std::any_of(experiments.begin(), experiments.end(), [](const experiment::Experiment& each) {
+    return std::holds_alternative<Traffic>(*each.workload);
+  });
+  const bool none =
+      std::all_of(fidelities.begin(), fidelities.end(), [](Fidelity each) { return each == Fidelity::message; });
+  if (wanted && none && !flows)
+    diagnostics.add(Error::contradiction, {}, "what links carry of it is not known at message level",
+                    "--fidelity flow, or packet");
 }
 
 }  // namespace weft::app

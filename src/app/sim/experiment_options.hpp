@@ -16,8 +16,12 @@ std::vector<experiment::Fidelity> parse_fidelities(const std::string& text);
 
 // The file that the command line names as what is sent; of Chakra's traces the first.
 NamedFile file_of(const TrafficOptions& options);
+// The same, or what the file's own trace names where that is what runs.
+NamedFile file_of(const WorkOptions& options, const experiment::Design& design);
 // Whether the command line says which flows are to be sent.
 bool asks_for_traffic(const TrafficOptions& options);
+// The file names a trace, and the command line nothing else.
+bool wants_trace(const model::Cluster& cluster, const WorkOptions& options);
 // The file asks for training, and the command line for nothing else.
 bool wants_training(const model::Cluster& cluster, const WorkOptions& options);
 // The command line asks for collectives, or else the file does and no other traffic is asked for.
@@ -39,5 +43,8 @@ std::vector<experiment::Experiment> make_experiments(std::vector<experiment::Wor
 // All fidelities that the experiments are to be run with.
 std::vector<experiment::Fidelity> fidelities_of(const RunOptions& run,
                                                 const std::vector<experiment::Experiment>& experiments);
+// Of collectives, links are known where something goes over them one by one.
+void check_links(bool wanted, const std::vector<experiment::Experiment>& experiments,
+                 const std::vector<experiment::Fidelity>& fidelities, spec::Diagnostics& diagnostics);
 
 }  // namespace weft::app

@@ -1,14 +1,13 @@
 #include "app/sim/progress.hpp"
 
 #include <fmt/format.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <utility>
 
+#include "app/ctrl_c.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
 
@@ -23,14 +22,6 @@ constexpr nanoseconds kQuiet = milliseconds(500);   // a shorter run needs no pr
 constexpr nanoseconds kRedraw = milliseconds(200);  // of a bar: often enough to look alive
 constexpr nanoseconds kLineEvery = seconds(10);     // where lines pile up in a log
 constexpr double kTooFar = 100 * 3600;              // seconds; an estimate beyond is a guess
-
-std::atomic<bool> ctrl_c_pressed = false;
-static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler may write it
-constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
-struct sigaction before_ctrl_c[std::size(kSignals)];
-int ctrl_c_objects = 0;  // a command that runs others holds the first
-
-void on_ctrl_c(int) { ctrl_c_pressed = true; }
 
 std::string rate_text(double per_second) {
   if (per_second >= 1e6) return fmt::format("{:.1f}M", per_second / 1e6);
@@ -59,26 +50,6 @@ std::string bar(double share) {
   return fmt::format("[{}{}]", std::string(static_cast<std::size_t>(full), '#'),
                      std::string(static_cast<std::size_t>(kCells - full), '.'));
 }
-
-CtrlC::CtrlC() {
-  if (ctrl_c_objects++ > 0) return;
-  ctrl_c_pressed = false;
-  struct sigaction action {};
-  action.sa_handler = on_ctrl_c;
-  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);  // the second one finds the default again
-  for (std::size_t i = 0; i < std::size(kSignals); ++i) {
-    sigaction(kSignals[i], nullptr, &before_ctrl_c[i]);
-    if (before_ctrl_c[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);  // nohup stays nohup
-  }
-}
-
-CtrlC::~CtrlC() {
-  if (--ctrl_c_objects > 0) return;
-  for (std::size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &before_ctrl_c[i], nullptr);
-}
-
-bool CtrlC::pressed() { return ctrl_c_pressed; }
-const std::atomic<bool>* CtrlC::token() { return &ctrl_c_pressed; }
 
 experiment::Observer silent_observer() { return {.stop = CtrlC::token(), .memory = resident_bytes}; }
 

@@ -1,10 +1,9 @@
 #pragma once
-// How far a run is, on stderr, and Ctrl-C.
+// How far a run is, on stderr.
 //
 // On a terminal a bar is redrawn a few times a second; elsewhere a line comes every ten seconds; a run that is
 // over in half a second shows nothing.
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -16,19 +15,6 @@
 #include "experiment/observer.hpp"
 
 namespace weft::app {
-
-// Ctrl-C while an object of this type lives: the first asks for an orderly end, the second kills. SIGTERM and SIGHUP
-// mean the same: what a batch system or a closed terminal ends keeps what is done. Within another one it changes
-// nothing.
-class CtrlC {
- public:
-  CtrlC();
-  ~CtrlC();
-  CtrlC(const CtrlC&) = delete;
-  CtrlC& operator=(const CtrlC&) = delete;
-  static bool pressed();
-  static const std::atomic<bool>* token();
-};
 
 std::int64_t resident_bytes();  // of this process
 

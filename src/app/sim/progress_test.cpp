@@ -6,6 +6,7 @@
 #include <memory>
 #include <sstream>
 
+#include "app/ctrl_c.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/commands.hpp"
+#include "app/ctrl_c.hpp"
 #include "app/session.hpp"
 #include "app/sim/experiment_options.hpp"
 #include "app/sim/graph_output.hpp"
@@ -132,7 +133,8 @@ class SeedRun {
 };
 
 int sim_traffic(const SimOptions& options, Session& session, Experiment experiment, Console& console) {
-  check_outputs(options.output, options.input, options.run, options.seeds, file_of(options.work.traffic), session);
+  check_outputs(options.output, options.input, options.run, options.seeds, file_of(options.work, session.design()),
+                session);
   const std::vector<Fidelity> fidelities = fidelities_of(options.run, {experiment});
   if (!session.diagnostics().has_errors()) experiment::check(session.design(), experiment, fidelities);
   if (report(session.diagnostics(), options.input, console)) return kYourInput;
@@ -172,7 +174,8 @@ int sim(const SimOptions& options, Console& console) {
   if (wants_collectives(session.cluster(), options.work))
     return sim_collectives(session, options, std::move(experiments), console);
   if (experiments.empty()) {
-    check_outputs(options.output, options.input, options.run, options.seeds, file_of(options.work.traffic), session);
+    check_outputs(options.output, options.input, options.run, options.seeds, file_of(options.work, session.design()),
+                  session);
     report(diagnostics, options.input, console);
     return kYourInput;
   }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "app/build_info.hpp"
+#include "app/ctrl_c.hpp"
 #include "app/output.hpp"
 #include "app/sim/collective_plot.hpp"
 #include "app/sim/experiment_options.hpp"
@@ -17,6 +18,8 @@
 #include "experiment/warnings.hpp"
 #include "report/collective_table.hpp"
 #include "report/collective_trace.hpp"
+#include "report/sim_records.hpp"
+#include "report/sim_summary.hpp"
 
 namespace weft::app {
 namespace {
@@ -103,6 +106,7 @@ class CollectiveTables {
     const Outcome& last = outcomes_.back();
     const bool whole = last.stopped_by.empty() && !last.stuck;
     for (std::size_t job = 0; job < work_.jobs.size(); ++job) print(job, whole);
+    print_links();
     if (!whole) return stopped(last);
     return options_.output.trace.empty() || first().rows[0].empty() ? kFine : write_trace();
   }
@@ -136,6 +140,7 @@ class CollectiveTables {
 
   Outcome run_with(Fidelity fidelity) {
     experiment_.fidelity = fidelity;
+    experiment_.wanted.links = options_.output.links.has_value();
     experiment_.wanted.messages = !options_.output.trace.empty() && outcomes_.empty() ? kMostTraced : 0;
     RunProgress progress([] { return std::uint64_t{0}; }, console_);
     progress.count_sizes(work_.jobs[0].sizes.size());
@@ -198,6 +203,20 @@ class CollectiveTables {
     if (several && !json()) report::write_collective_differences(by_fidelity, console_.out);
   }
 
+  // Of the last size, by the first fidelity that knows them.
+  void print_links() const {
+    for (const Outcome& each : outcomes_) {
+      if (each.result.links.empty()) continue;
+      if (json()) return report::write_link_records(each.result, *options_.output.links, console_.out);
+      console_.out << report::links_text(each.result, *options_.output.links, console_.width, console_.colour_out);
+      const CollectiveRow& last = each.rows[0].back();
+      console_.out << fmt::format(
+          "of {}, level {}{}\n", brief(Bytes(static_cast<std::int64_t>(last.bytes))), last.executor,
+          last.skipped_rounds > 0 ? "; rounds that only repeat were not simulated, nor counted" : "");
+      return;
+    }
+  }
+
   int stopped(const Outcome& outcome) const {
     if (outcome.stuck) {
       console_.err << "some of the collective waits for what never comes\n";
@@ -255,7 +274,7 @@ void check_options(const SimOptions& options, const std::filesystem::path& file,
   forbid(!options.run.capture.empty() || !output.pcap.empty(), "--pcap");
   forbid(!output.csv.empty(), "--csv");
   forbid(!output.metrics.empty(), "--metrics");
-  forbid(output.links.has_value() || output.flows || output.samples, "--links, --flows or --samples");
+  forbid(output.flows || output.samples, "--flows or --samples");
   forbid(options.seeds > 1, "--seeds");
   for (const std::string& why :
        file_conflicts({{"", file}}, {{"--plot", options.work.collective.plot}, {"--trace", output.trace}}))
@@ -274,6 +293,7 @@ void check_experiments(const SimOptions& options, const std::vector<Experiment>&
                                 "--algorithms auto, or one name");
     if (session.diagnostics().has_errors()) return;
   }
+  check_links(options.output.links.has_value(), experiments, fidelities, session.diagnostics());
 }
 
 // The job that others are beside (--beside) runs alone first, so that it can be seen what they cost it.

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "app/ctrl_c.hpp"
 #include "app/output.hpp"
 #include "app/sim/experiment_options.hpp"
 #include "app/sim/progress.hpp"

@@ -95,6 +95,18 @@ void check_flow_options(const TrafficOptions& options, bool of_file, spec::Diagn
   check_pattern(options, diagnostics);
 }
 
+void check_trace_options(const TrafficOptions& options, spec::Diagnostics& diagnostics) {
+  refuse(
+      options.given, others_than(""),
+      [](const std::string& option) {
+        return fmt::format("the file's trace says what runs: {} changes nothing", option);
+      },
+      [](const std::string& option) { return fmt::format("--pattern with {}, or without it", option); }, diagnostics);
+  if (!options.groups.empty())
+    diagnostics.add(Error::contradiction, {}, "--groups are of --chakra, and the file's trace names its own",
+                    "trace: {chakra: PREFIX, groups: FILE}");
+}
+
 void check_no_collective_options(const CollectiveOptions& options, spec::Diagnostics& diagnostics) {
   for (const std::string& option : options.given)
     diagnostics.add(Error::contradiction, {}, fmt::format("{} is of collectives, and flows run here", option),

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "app/commands.hpp"
+#include "app/ctrl_c.hpp"
 #include "app/output.hpp"
 #include "app/session.hpp"
 #include "app/show/shown_costs.hpp"
@@ -14,6 +16,7 @@
 #include "app/sweep/compared_run.hpp"
 #include "base/text.hpp"
 #include "report/comparison.hpp"
+#include "report/sim_summary.hpp"
 #include "report/sweep.hpp"
 #include "report/table.hpp"
 
@@ -137,6 +140,7 @@ void load_work(const CompareOptions& options, const RunOptions& run, const exper
   for (Candidate& candidate : candidates) {
     experiment::Design& design = candidate.session->design();
     candidate.experiments = make_experiments(app::load_work(work, ground, design), run, limits, design);
+    for (Experiment& each : candidate.experiments) each.wanted.links = options.links.has_value();
     if (design.diagnostics().has_errors()) return;
     const auto same = [](const Experiment& a, const Experiment& b) {
       return experiment::fingerprint(*a.workload) == experiment::fingerprint(*b.workload);
@@ -157,6 +161,8 @@ bool covered(const RunOptions& run, std::vector<Candidate>& candidates, Console&
   for (Candidate& candidate : candidates) {
     experiment::Design& design = candidate.session->design();
     check_experiments(candidate.experiments, design);
+    const Experiment& last = candidate.experiments.back();
+    check_links(last.wanted.links, candidate.experiments, {last.fidelity}, design.diagnostics());
     if (report(design.diagnostics(), candidate.input, console)) {
       if (!candidate.input.json) console.err << fmt::format("so {} cannot be compared\n", candidate.variant.label);
       return false;
@@ -204,12 +210,14 @@ std::vector<Outcome> run_all(const Candidate& candidate, Console& console) {
 
 // One seed on every variant, whatever becomes of the others. An interrupted round counts only where there is no other:
 // then those that it did not come to have no run.
-int run_round(std::uint64_t seed, std::vector<Candidate>& candidates, Console& console) {
+int run_round(std::uint64_t seed, std::optional<std::size_t> links, std::vector<Candidate>& candidates,
+              Console& console) {
   std::vector<report::ComparedRun> round;
   int worst = kFine;
   for (const Candidate& candidate : candidates) {
     const std::vector<Outcome> outcomes = run_all(candidate, console);
     round.push_back(compared_run(seed, outcomes));
+    if (links) round.back().links = busiest_links(outcomes.back().result, *links);
     worst = std::max(worst, explain_stop(candidate.variant.label, outcomes.back(), round.back().trouble, console));
     if (worst == kInterrupted && !candidate.variant.runs.empty()) return worst;
     if (worst == kInterrupted) break;
@@ -253,6 +261,9 @@ void print(const CompareOptions& options, std::vector<Candidate>& candidates, bo
   for (const auto& [stream, sentence] : verdict.streams) facts.add(stream, sentence);
   for (const auto& [sum, sentence] : report::cost_sentences(report::labelled_costs(variants))) facts.add(sum, sentence);
   console.out << facts.text(console.width, console.colour_out);
+  for (const Variant& each : variants)
+    if (options.links)
+      console.out << "\n" << each.label << report::links_text(each.runs[0].links, 0, console.width, console.colour_out);
 }
 
 }  // namespace
@@ -281,7 +292,7 @@ int compare(const CompareOptions& options, Console& console) {
       if (report(each.session->diagnostics(), options.input, console)) return kYourInput;
     if (!covered(run, candidates, console)) return kYourInput;
     if (i == 0) warn(candidates, console);
-    code = run_round(run.seed, candidates, console);
+    code = run_round(run.seed, options.links, candidates, console);
   }
   const std::size_t seeds = candidates[0].variant.runs.size();
   const bool interrupted = code == kInterrupted;

@@ -116,4 +116,13 @@ ComparedRun compared_run(std::uint64_t seed, const std::vector<Outcome>& outcome
   return run;
 }
 
+schedule::RunResult busiest_links(const schedule::RunResult& run, std::size_t most) {
+  schedule::RunResult made;
+  made.executor = run.executor;
+  made.end = run.end;
+  made.links = run.links;
+  if (most > 0 && made.links.size() > most) made.links.resize(most);
+  return made;
+}
+
 }  // namespace weft::app

@@ -1,6 +1,7 @@
 #pragma once
 // An outcome as comparisons and sweeps keep it.
 
+#include <cstddef>
 #include <string>
 
 #include "experiment/experiment.hpp"
@@ -13,5 +14,8 @@ void check_experiments(const std::vector<experiment::Experiment>& experiments, e
 
 // Of one experiment, or of several that belong together: a cluster's collectives, one after the other.
 report::ComparedRun compared_run(std::uint64_t seed, const std::vector<experiment::Outcome>& outcomes);
+
+// Nothing of a run but its links, at most so many; 0: all.
+schedule::RunResult busiest_links(const schedule::RunResult& run, std::size_t most);
 
 }  // namespace weft::app

@@ -11,6 +11,7 @@
 
 #include "app/build_info.hpp"
 #include "app/commands.hpp"
+#include "app/ctrl_c.hpp"
 #include "app/output.hpp"
 #include "app/session.hpp"
 #include "app/show/shown_costs.hpp"
@@ -26,6 +27,7 @@
 #include "draw/timeline.hpp"
 #include "experiment/fingerprint.hpp"
 #include "experiment/warnings.hpp"
+#include "report/sim_summary.hpp"
 #include "report/sweep.hpp"
 #include "report/table.hpp"
 #include "spec/files.hpp"
@@ -110,6 +112,9 @@ class Sweeper {
           Error::out_of_range, {},
           fmt::format("{} runs are too many", grouped(static_cast<std::int64_t>(grid_.points() * options_.seeds))),
           fmt::format("at most {}, with fewer points or --seeds", grouped(kMostRuns)));
+    if (options_.links && !options_.out.empty())
+      errors_.all().add(Error::contradiction, {}, "--out keeps no links of runs, so --links could not show all",
+                        "one of the two; or --links of weft sim, at the point that matters");
     SweepStore store(options_.out, errors_.all());
     if (report(errors_.all(), options_.input, console_)) return kYourInput;
     if (!load_points()) return kYourInput;
@@ -180,7 +185,7 @@ class Sweeper {
   }
 
   void plan_runs(std::size_t index, Session& session, const InputOptions& input) {
-    const std::vector<NamedFile> read = {{"", session.file()}, file_of(options_.work.traffic)};
+    const std::vector<NamedFile> read = {{"", session.file()}, file_of(options_.work, session.design())};
     const std::vector<NamedFile> written = {
         {"--out", options_.out}, {"--csv", options_.csv}, {"--plot", options_.plot}};
     for (const std::string& why : file_conflicts(read, written))
@@ -192,7 +197,12 @@ class Sweeper {
       run.seed += i;
       Job job{index, run.seed, work_for(session, run), 0, {}, {}, {}};
       if (job.experiments.empty()) return;
-      if (i == 0) check_experiments(job.experiments, session.design());
+      for (Experiment& each : job.experiments) each.wanted.links = options_.links.has_value();
+      if (i == 0) {
+        check_experiments(job.experiments, session.design());
+        check_links(options_.links.has_value(), job.experiments, {job.experiments.back().fidelity},
+                    session.diagnostics());
+      }
       Fingerprint inputs;
       for (const Experiment& each : job.experiments) inputs.add(run_info(session, input, run, each).configuration);
       inputs.add(catalog);
@@ -251,6 +261,7 @@ class Sweeper {
       if (!job.stopped_by.empty() || outcomes.back().stuck) break;
     }
     ComparedRun run = compared_run(job.seed, outcomes);
+    if (options_.links) run.links = busiest_links(outcomes.back().result, *options_.links);
     if (!job.stopped_by.empty()) {
       job.trouble = run.trouble;
       return true;
@@ -321,6 +332,11 @@ class Sweeper {
     for (const auto& [sum, text] : report::cost_sentences(report::labelled_costs(sweep_))) facts.add(sum, text);
     for (const auto& [trouble, text] : report::trouble_lines(sweep_)) facts.add(trouble, text);
     console_.out << facts.text(console_.width, console_.colour_out);
+    for (const report::SweptPoint& point : sweep_.points)
+      if (options_.links && !point.variant.runs.empty())
+        console_.out << "\n"
+                     << point.variant.label
+                     << report::links_text(point.variant.runs[0].links, 0, console_.width, console_.colour_out);
   }
 
   // Clusters that differ may still have traffic in common: where --gpus says of how many, and no line rate matters.

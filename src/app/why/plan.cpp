@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
+#include "app/ctrl_c.hpp"
 #include "app/session.hpp"
 #include "app/sim/progress.hpp"
 #include "app/sweep/sweep_progress.hpp"
@@ -102,6 +103,9 @@ int plan(const PlanCommandOptions& options, Console& console) {
                              experiment::collectives_of(session.cluster()).empty() &&
                              !experiment::training_of(session.cluster()).empty();
   if (options.training || only_training) return plan_training(session, options, console);
+  if (options.best_by != "time")
+    session.diagnostics().add(spec::Error::contradiction, {}, "--best-by is of layouts for training",
+                              "--training, or without it");
   auto one = job_of(session, wanted);
   if (report(session.diagnostics(), options.input, console) || !one) return kYourInput;
   why::Machine machine(session.design());

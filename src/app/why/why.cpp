@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "app/commands.hpp"
+#include "app/ctrl_c.hpp"
 #include "app/session.hpp"
 #include "app/sim/progress.hpp"
 #include "app/sweep/sweep_progress.hpp"

@@ -210,6 +210,8 @@ class Reading {
       for (const BenchmarkTable& table : facts.tables)
         ranks = std::max(ranks, table.said_ranks.value_or(table.inferred_ranks()));
     if (most == 1 && !facts.nodes && server_ && server_->gpus > 0) most = (ranks + server_->gpus - 1) / server_->gpus;
+    // Queue pairs join servers.
+    if (most == 1 && !facts.nodes && facts.mentions.contains(measured::Mention::unreachable)) most = 2;
     return std::clamp<std::int64_t>(most, 1, 100'000);
   }
 

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "app/commands.hpp"
+#include "app/ctrl_c.hpp"
 #include "app/session.hpp"
 #include "app/sim/progress.hpp"
 #include "app/sweep/sweep_progress.hpp"

@@ -39,8 +39,8 @@ class ExactPorts {
   void wake_first();
   // All that come before an event.
   void catch_up(const Event& event);
-  // Fetches what the ports send that are woken by these events. Else dropped, for it changes nothing.
-  [[gnu::noipa]] void foresee(std::span<const Windows::Pending> group) const;
+  // Fetches what the ports send that are woken by these events.
+  [[gnu::noinline]] void foresee(std::span<const Windows::Pending> group) const;
 
  private:
   const Link& link_of(std::uint32_t port) const { return world_.layout.link(world_.exact.wires[port].link); }
