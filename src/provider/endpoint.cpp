@@ -370,7 +370,7 @@ int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** out, void* context
   if (info->src_addr != nullptr) to_address(info->src_addr, info->src_addrlen, local);
   transport::rdm::RdmConfig config;
   config.seed = net::random_number();
-  auto wire = Wire::open(local, config, endpoint::sharing_of(std::getenv("FI_WEFT_SHM")));
+  auto wire = Wire::open({.local = local}, config, endpoint::sharing_of(std::getenv("FI_WEFT_SHM")));
   if (!wire) {
     FI_WARN(&the_provider, FI_LOG_EP_CTRL, "no endpoint at %s: %s\n", local.text().c_str(), wire.error().c_str());
     return -FI_EADDRNOTAVAIL;
