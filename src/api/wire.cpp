@@ -122,7 +122,7 @@ struct Endpoint::Inside {
 Endpoint::Endpoint(const std::string& listen) : inside_(std::make_unique<Inside>()) {
   transport::rdm::RdmConfig config;
   config.seed = net::random_number();
-  auto wire = endpoint::Wire::open(parsed(listen), config, endpoint::Sharing::none);
+  auto wire = endpoint::Wire::open({.local = parsed(listen)}, config, endpoint::Sharing::none);
   if (!wire) throw std::runtime_error(wire.error());
   inside_->wire = std::move(*wire);
   inside_->helper = std::thread([inside = inside_.get()] { inside->help(); });

@@ -48,7 +48,8 @@ struct CompareOptions {
   std::string limit;
   std::uint32_t seeds = 1;
   std::string csv;
-  std::optional<std::size_t> links;  // the busiest of each variant are shown; 0: all
+  std::optional<std::size_t> links;   // the busiest of each variant are shown; 0: all
+  std::vector<std::string> measured;  // files with records of `weft run client --json`
 };
 int compare(const CompareOptions& options, Console& console);
 
@@ -154,23 +155,26 @@ struct PlaceOptions {
 int place(const PlaceOptions& options, Console& console);
 
 struct RunVerbOptions {
-  std::string role;                // server or client
-  std::string host;                // client: of the server; server: the address to listen at
+  std::string role;                // server, client or all-reduce
+  std::vector<std::string> hosts;  // client: of the server; server: the address to listen at; else of all ranks
   std::string pattern = "stream";  // stream or requests
   std::string size;                // of a message; empty: 64 KiB, or 64 B of a request
   std::string window;              // given to the transport and not acknowledged
   std::string rate;                // offered; empty: as fast as it goes
   std::string duration;
-  std::uint64_t messages = 0;   // of each endpoint; 0: as many as the duration lets
-  std::uint32_t endpoints = 1;  // that send at the same time
-  std::uint32_t paths = 64;     // source ports
-  std::uint32_t datagram = 0;   // longest; 0: found
-  double start_at = 0;          // seconds since 1970; 0: at once
-  std::string with = "srd";     // srd, tcp or mptcp
-  bool per_path = false;        // a table of all paths, and not only of those that are ill
-  bool sweep_paths = false;     // probes each path instead of sending messages
-  std::string key;              // a file with the job's key; empty: none
-  std::string metrics;          // a file that is written anew each second, for Prometheus
+  std::uint64_t messages = 0;         // of each endpoint; 0: as many as the duration lets
+  std::uint32_t endpoints = 1;        // that send at the same time
+  std::uint32_t paths = 64;           // source ports
+  std::uint32_t datagram = 0;         // longest; 0: found
+  double start_at = 0;                // seconds since 1970; 0: at once
+  std::string with = "srd";           // srd, tcp or mptcp
+  bool per_path = false;              // a table of all paths, and not only of those that are ill
+  bool sweep_paths = false;           // probes each path instead of sending messages
+  std::string key;                    // a file with the job's key; empty: none
+  std::string metrics;                // a file that is written anew each second, for Prometheus
+  std::optional<std::uint32_t> rank;  // of an all-reduce; nothing: the only host whose address this machine has
+  std::uint32_t times = 20;           // that it is timed
+  std::vector<std::string> given;     // options that stand on the command line
   bool json = false;
 };
 int run(const RunVerbOptions& options, Console& console);

@@ -309,7 +309,7 @@ void add_sim(CLI::App& app, Verbs& verbs) {
 void add_compare(CLI::App& app, Verbs& verbs) {
   app::CompareOptions& options = verbs.compare;
   CLI::App* command = app.add_subcommand("compare", "run the same work on several clusters, say which wins");
-  command->add_option("files", options.files, "clusters; one is enough with --vary");
+  command->add_option("files", options.files, "clusters; one is enough with --vary or --measured");
   add_input(*command, options.input, false);
   add_topology(*command, options.input, true);
   command->add_option("--vary", options.vary, "a variant for each value: transport.paths=1,64")
@@ -324,6 +324,10 @@ void add_compare(CLI::App& app, Verbs& verbs) {
   command->add_option("--links", options.links, "busiest links shown of each, 0: all")
       ->check(from_zero_on())
       ->type_name("N");
+  command->add_option("--measured", options.measured, "what weft run client --json printed, to stand beside it")
+      ->type_name("FILE")
+      ->take_all()
+      ->allow_extra_args(false);
   command->parse_complete_callback([command, &options] { take_given(*command, options.input, options.work); });
   command->footer(
       "Of collectives the winner does the largest size first, of flows it has all\n"
@@ -336,7 +340,8 @@ void add_compare(CLI::App& app, Verbs& verbs) {
       "Examples:\n"
       "  weft compare two.weft.yaml four.weft.yaml --seeds 5\n"
       "  weft compare acp.weft.yaml --vary fabric.spines=2,4 --pattern ring\n"
-      "  weft compare two.weft.yaml four.weft.yaml --collective all_reduce");
+      "  weft compare two.weft.yaml four.weft.yaml --collective all_reduce\n"
+      "  weft compare lab.weft.yaml --pattern one --size 1GB --measured run.json");
 }
 
 void add_validate(CLI::App& app, Verbs& verbs) {
@@ -607,8 +612,10 @@ void add_place(CLI::App& app, Verbs& verbs) {
 void add_run(CLI::App& app, Verbs& verbs) {
   app::RunVerbOptions& options = verbs.run;
   CLI::App* command = app.add_subcommand("run", "move bytes between machines by SRD, over all paths");
-  command->add_option("role", options.role, "server or client")->required()->check(CLI::IsMember({"server", "client"}));
-  command->add_option("host", options.host, "of the server, or to listen at; HOST or HOST:PORT");
+  command->add_option("role", options.role, "server, client or all-reduce")
+      ->required()
+      ->check(CLI::IsMember({"server", "client", "all-reduce"}));
+  command->add_option("hosts", options.hosts, "the server, or where to listen; all-reduce: all hosts. HOST[:PORT]");
   command->add_option("--pattern", options.pattern, "stream or requests")
       ->check(CLI::IsMember({"stream", "requests"}))
       ->option_text("NAME=stream");
@@ -637,7 +644,18 @@ void add_run(CLI::App& app, Verbs& verbs) {
   command->add_flag("--sweep-paths", options.sweep_paths, "probe all paths, say which ports lose or lag");
   command->add_option("--key", options.key, "the job's key: packets of others do not count")->type_name("FILE");
   command->add_option("--metrics", options.metrics, "of a client, each second: Prometheus' text")->type_name("FILE");
+  command->add_option("--rank", options.rank, "all-reduce: which of the hosts this is, from 0 on")
+      ->check(from_zero_on())
+      ->type_name("N");
+  command->add_option("--times", options.times, "all-reduce: how many are timed")
+      ->check(CLI::Range(1, 1'000'000).description(""))
+      ->option_text("N=20");
   command->add_flag("--json", options.json, "machine-readable output");
+  command->parse_complete_callback([command, &options] {
+    options.given =
+        given(*command, {"--pattern", "--with", "--duration", "--messages", "--rate", "--window", "--endpoints",
+                         "--start-at", "--per-path", "--sweep-paths", "--metrics", "--rank", "--times"});
+  });
   command->footer(
       "Paths that are ill are named with the time since when. docs/run.md says more.\n"
       "\n"
@@ -647,6 +665,7 @@ void add_run(CLI::App& app, Verbs& verbs) {
       "  weft run client node1 --pattern requests --duration 10s\n"
       "  weft run client node1 --with tcp --endpoints 8\n"
       "  weft run client node1 --sweep-paths\n"
+      "  weft run all-reduce node1 node2 node3 --size 64MiB     on each of them\n"
       "  weft run client 10.0.0.1 --size 1MiB --rate 1.2Gbps --json");
 }
 

@@ -29,10 +29,10 @@ Sharing sharing_of(const char* word) {
   return text == "0" ? Sharing::none : text == "copy" ? Sharing::copied : Sharing::direct;
 }
 
-Result<std::unique_ptr<Wire>, std::string> Wire::open(const net::Address& local,
+Result<std::unique_ptr<Wire>, std::string> Wire::open(const net::NodeConfig& sockets,
                                                       const transport::rdm::RdmConfig& config, Sharing sharing) {
   std::unique_ptr<Wire> wire(new Wire(config));
-  auto node = net::Node::open({.local = local}, *wire, *wire);
+  auto node = net::Node::open(sockets, *wire, *wire);
   if (!node) return Failure<std::string>(node.error());
   wire->node_ = std::move(*node);
   wire->self_ = wire->node_->peer_at(wire->node_->address());

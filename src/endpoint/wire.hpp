@@ -26,7 +26,7 @@ class Wire final : private transport::rdm::Layer,
                    private net::Pointers,
                    private Local::Owner {
  public:
-  static Result<std::unique_ptr<Wire>, std::string> open(const net::Address& local,
+  static Result<std::unique_ptr<Wire>, std::string> open(const net::NodeConfig& sockets,
                                                          const transport::rdm::RdmConfig& config, Sharing sharing);
 
   transport::rdm::Rdm& rdm() { return rdm_; }

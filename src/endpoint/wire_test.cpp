@@ -24,7 +24,7 @@ using transport::rdm::Error;
 std::unique_ptr<Wire> open_wire(Sharing sharing = Sharing::direct) {
   transport::rdm::RdmConfig config;
   config.seed = 7;
-  auto wire = Wire::open(*net::Address::parse("127.0.0.1", 0), config, sharing);
+  auto wire = Wire::open({.local = *net::Address::parse("127.0.0.1", 0)}, config, sharing);
   EXPECT_TRUE(wire.has_value());
   return std::move(*wire);
 }

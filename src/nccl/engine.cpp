@@ -46,7 +46,7 @@ std::uint64_t context_of(const void* what) {
 }  // namespace
 
 Result<std::unique_ptr<Engine>, std::string> Engine::open(const net::Address& local, endpoint::Sharing sharing) {
-  auto wire = endpoint::Wire::open(local, config(), sharing);
+  auto wire = endpoint::Wire::open({.local = local}, config(), sharing);
   if (!wire) return Failure<std::string>(wire.error());
   return std::unique_ptr<Engine>(new Engine(std::move(*wire)));
 }

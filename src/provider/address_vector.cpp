@@ -15,9 +15,14 @@ fi_addr_t add_address(AddressVector& av, const net::Address& address) {
   return name;
 }
 
-int insert(fid_av* fid, const void* addresses, std::size_t count, fi_addr_t* names, std::uint64_t, void* context) {
+// What became of each is told by the context (FI_SYNC_ERR), or by events: one for each that is no address, then one
+// that says how many were.
+int insert(fid_av* fid, const void* addresses, std::size_t count, fi_addr_t* names, std::uint64_t flags,
+           void* context) {
   AddressVector& av = of<AddressVector>(fid);
   const auto* at = static_cast<const char*>(addresses);
+  int* const errors = flags & FI_SYNC_ERR ? static_cast<int*>(context) : nullptr;
+  if (errors != nullptr && av.events != nullptr) return -FI_EINVAL;
   int inserted = 0;
   for (std::size_t i = 0; i < count; ++i) {
     net::Address address;
@@ -25,10 +30,12 @@ int insert(fid_av* fid, const void* addresses, std::size_t count, fi_addr_t* nam
     if (names != nullptr) names[i] = good ? add_address(av, address) : FI_ADDR_NOTAVAIL;
     if (names == nullptr && good) add_address(av, address);
     inserted += good;
+    if (errors != nullptr) errors[i] = good ? 0 : FI_EINVAL;
+    if (!good && av.events != nullptr) av.events->push({FI_AV_COMPLETE, {&av.self.fid, context, i}, FI_EINVAL});
     at += good && address.family() == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
   }
   if (av.events == nullptr) return inserted;
-  av.events->push({FI_AV_COMPLETE, {&av.self.fid, context, static_cast<std::uint64_t>(inserted)}});
+  av.events->push({FI_AV_COMPLETE, {&av.self.fid, context, static_cast<std::uint64_t>(inserted)}, 0});
   return 0;
 }
 

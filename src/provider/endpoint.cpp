@@ -342,6 +342,11 @@ int get_name(fid* fid, void* address, std::size_t* bytes) {
   return copy_address(of<Endpoint>(fid).wire->address(), address, bytes);
 }
 
+bool is_taken(Domain& domain, const net::Address& address) {
+  const std::lock_guard guard(domain.lock);
+  return std::ranges::any_of(domain.endpoints, [&](const Endpoint* each) { return each->wire->address() == address; });
+}
+
 fi_ops endpoint_fid_ops = {sizeof(fi_ops), close_endpoint, bind_endpoint, control_endpoint, nullptr, nullptr, nullptr};
 fi_ops_ep endpoint_ops = {sizeof(fi_ops_ep),
                           cancel,
@@ -370,7 +375,10 @@ int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** out, void* context
   if (info->src_addr != nullptr) to_address(info->src_addr, info->src_addrlen, local);
   transport::rdm::RdmConfig config;
   config.seed = net::random_number();
-  auto wire = Wire::open(local, config, endpoint::sharing_of(std::getenv("FI_WEFT_SHM")));
+  const auto sharing = endpoint::sharing_of(std::getenv("FI_WEFT_SHM"));
+  // Several endpoints of one fi_info: the port is the first one's, and fi_getname says where the others are.
+  if (is_taken(of<Domain>(domain), local)) local.set_port(0);
+  auto wire = Wire::open({.local = local}, config, sharing);
   if (!wire) {
     FI_WARN(&the_provider, FI_LOG_EP_CTRL, "no endpoint at %s: %s\n", local.text().c_str(), wire.error().c_str());
     return -FI_EADDRNOTAVAIL;

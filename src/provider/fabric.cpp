@@ -76,6 +76,7 @@ int regattr(fid* fid, const fi_mr_attr* attr, std::uint64_t, fid_mr** out) {
 
 ssize_t take_event(EventQueue& queue, std::uint32_t* event, void* bytes, std::size_t length, std::uint64_t flags) {
   if (queue.events.empty()) return -FI_EAGAIN;
+  if (queue.events.front().error != 0) return -FI_EAVAIL;
   if (length < sizeof(fi_eq_entry)) return -FI_ETOOSMALL;
   *event = queue.events.front().type;
   std::memcpy(bytes, &queue.events.front().entry, sizeof(fi_eq_entry));
@@ -103,13 +104,25 @@ ssize_t wait_event(fid_eq* fid, std::uint32_t* event, void* bytes, std::size_t l
 
 ssize_t write_event(fid_eq* fid, std::uint32_t event, const void* bytes, std::size_t length, std::uint64_t) {
   if (length > sizeof(fi_eq_entry)) return -FI_EINVAL;
-  EventQueue::Event it{event, {}};
+  EventQueue::Event it{event, {}, 0};
   std::memcpy(&it.entry, bytes, length);
   of<EventQueue>(fid).push(it);
   return static_cast<ssize_t>(length);
 }
 
-ssize_t no_error(fid_eq*, fi_eq_err_entry*, std::uint64_t) { return -FI_EAGAIN; }
+ssize_t read_error(fid_eq* fid, fi_eq_err_entry* out, std::uint64_t flags) {
+  EventQueue& queue = of<EventQueue>(fid);
+  const std::lock_guard guard(queue.lock);
+  if (queue.events.empty() || queue.events.front().error == 0) return -FI_EAGAIN;
+  const EventQueue::Event& it = queue.events.front();
+  *out = {};
+  out->fid = it.entry.fid;
+  out->context = it.entry.context;
+  out->data = it.entry.data;
+  out->err = it.error;
+  if (!(flags & FI_PEEK)) queue.events.pop_front();
+  return sizeof(*out);
+}
 const char* event_error(fid_eq*, int error, const void*, char*, std::size_t) { return fi_strerror(error); }
 int close_events(fid* fid) {
   delete &of<EventQueue>(fid);
@@ -117,7 +130,7 @@ int close_events(fid* fid) {
 }
 
 fi_ops events_fid_ops = {sizeof(fi_ops), close_events, no_bind, no_control, nullptr, nullptr, nullptr};
-fi_ops_eq events_ops = {sizeof(fi_ops_eq), read_event, no_error, write_event, wait_event, event_error};
+fi_ops_eq events_ops = {sizeof(fi_ops_eq), read_event, read_error, write_event, wait_event, event_error};
 
 // ---- domains and fabrics
 
@@ -135,7 +148,7 @@ fi_ops_domain domain_ops = {sizeof(fi_ops_domain),
                             open_endpoint,
                             not_there<fid_domain*, fi_info*, fid_ep**, void*>,
                             open_counter,
-                            not_there<fid_domain*, fi_poll_attr*, fid_poll**>,
+                            open_poll_set,
                             not_there<fid_domain*, fi_tx_attr*, fid_stx**, void*>,
                             not_there<fid_domain*, fi_rx_attr*, fid_ep**, void*>,
                             query_atomic,

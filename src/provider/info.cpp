@@ -14,6 +14,7 @@
 namespace weft::provider {
 namespace {
 
+constexpr std::uint32_t kProtocol = 0x77656674;  // "weft"
 constexpr std::uint64_t kCapabilities = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE | FI_RECV |
                                         FI_SEND | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_MULTI_RECV | FI_DIRECTED_RECV |
                                         FI_SOURCE | FI_LOCAL_COMM | FI_REMOTE_COMM;
@@ -57,7 +58,7 @@ const char* refusal(const fi_info& hints) {
   if (hints.ep_attr != nullptr) {
     const fi_ep_attr& ep = *hints.ep_attr;
     if (ep.type != FI_EP_UNSPEC && ep.type != FI_EP_RDM) return "another type of endpoint than FI_EP_RDM";
-    if (ep.protocol != FI_PROTO_UNSPEC) return "a protocol";
+    if (ep.protocol != FI_PROTO_UNSPEC && ep.protocol != kProtocol) return "another protocol";
     if (ep.tx_ctx_cnt > 1 || ep.rx_ctx_cnt > 1) return "several contexts of an endpoint";
   }
   if (hints.addr_format != FI_FORMAT_UNSPEC && hints.addr_format != FI_SOCKADDR &&
@@ -74,6 +75,8 @@ const char* refusal(const fi_info& hints) {
     if (rx->msg_order & ~kOrders || rx->comp_order & ~std::uint64_t{FI_ORDER_NONE} || rx->op_flags & ~kReceiveFlags)
       return "an order or flags of a receive context";
   }
+  if (hints.domain_attr != nullptr && hints.domain_attr->caps & ~std::uint64_t{FI_LOCAL_COMM | FI_REMOTE_COMM})
+    return "a capability of a domain that it does not have";
   if (hints.domain_attr != nullptr && hints.domain_attr->cq_data_size > 8) return "more than 8 bytes of remote data";
   return nullptr;
 }
@@ -104,7 +107,7 @@ void fill_attributes(fi_info& info, std::uint32_t version, const fi_info* hints)
   info.tx_attr->size = info.rx_attr->size = kQueue;
   info.tx_attr->iov_limit = info.rx_attr->iov_limit = info.tx_attr->rma_iov_limit = 1;
   info.ep_attr->type = FI_EP_RDM;
-  info.ep_attr->protocol = 0x77656674;  // "weft"
+  info.ep_attr->protocol = kProtocol;
   info.ep_attr->protocol_version = 1;
   info.ep_attr->mem_tag_format = 0xAAAAAAAAAAAAAAAA;  // every bit is the user's
   info.ep_attr->max_msg_size = std::size_t{1} << 36;
@@ -115,7 +118,7 @@ void fill_attributes(fi_info& info, std::uint32_t version, const fi_info* hints)
   domain.threading = asked != nullptr ? pick(asked->threading, FI_THREAD_SAFE) : FI_THREAD_SAFE;
   domain.control_progress = asked != nullptr ? pick(asked->control_progress, FI_PROGRESS_AUTO) : FI_PROGRESS_AUTO;
   domain.data_progress = asked != nullptr ? pick(asked->data_progress, FI_PROGRESS_AUTO) : FI_PROGRESS_AUTO;
-  domain.av_type = asked != nullptr ? pick(asked->av_type, FI_AV_TABLE) : FI_AV_TABLE;
+  domain.av_type = asked != nullptr ? asked->av_type : FI_AV_UNSPEC;  // it has both
   domain.resource_mgmt = FI_RM_ENABLED;
   domain.mr_mode = memory_mode(version, hints);
   domain.mr_key_size = 8;

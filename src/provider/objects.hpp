@@ -100,6 +100,7 @@ struct EventQueue {
   struct Event {
     std::uint32_t type;
     fi_eq_entry entry;
+    int error = 0;  // else: read by fi_eq_readerr
   };
   std::mutex lock;
   std::condition_variable came;
@@ -141,6 +142,16 @@ struct Queue {
   bool armed = false;  // somebody may sleep on the bell
   std::atomic<std::uint32_t> polled_in_vain{0};
   void push(const Entry& entry);
+};
+
+struct PollSet {
+  fid_poll self{};
+  struct Member {
+    fid* object;         // of a completion queue or a counter
+    std::uint64_t seen;  // of a counter, what it was when it was last told of
+  };
+  std::mutex lock;
+  std::vector<Member> members;
 };
 
 // What was asked of an endpoint, until it completes; its index is the message layer's context.
@@ -227,6 +238,7 @@ int open_fabric(fi_fabric_attr* attr, fid_fabric** fabric, void* context);
 int open_av(fid_domain* domain, fi_av_attr* attr, fid_av** av, void* context);
 int open_queue(fid_domain* domain, fi_cq_attr* attr, fid_cq** cq, void* context);
 int open_counter(fid_domain* domain, fi_cntr_attr* attr, fid_cntr** cntr, void* context);
+int open_poll_set(fid_domain* domain, fi_poll_attr* attr, fid_poll** set);
 int open_events(fid_fabric* fabric, fi_eq_attr* attr, fid_eq** eq, void* context);
 int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** ep, void* context);
 int query_atomic(fid_domain* domain, fi_datatype type, fi_op op, fi_atomic_attr* attr, std::uint64_t flags);

@@ -246,7 +246,8 @@ std::string comparison_text(const std::vector<Variant>& variants, std::size_t wi
   return text;
 }
 
-void write_comparison(const std::vector<Variant>& variants, const Verdict& verdict, std::ostream& out) {
+void write_comparison(const std::vector<Variant>& variants, const Verdict& verdict, std::ostream& out,
+                      const std::vector<MeasuredRuns>& measured) {
   Json record = {{"record", "compare"},
                  {"version", 1},
                  {"weft", variants[0].info.version},
@@ -311,6 +312,7 @@ void write_comparison(const std::vector<Variant>& variants, const Verdict& verdi
   record["tail"] = verdict.tail.empty() ? Json() : Json(verdict.tail);
   record["streams"] = sentences_json(verdict.streams);
   record["costs"] = sentences_json(cost_sentences(labelled_costs(variants)));
+  for (const MeasuredRuns& each : measured) record["measured"].push_back(measured_json(each, variants));
   out << record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "report/measured_runs.hpp"
 #include "report/verdict.hpp"
 
 namespace weft::report {
@@ -18,7 +19,8 @@ std::vector<LabelledCosts> labelled_costs(const std::vector<Variant>& variants);
 // Variants are columns, as many beside each other as fit `width` (0: all).
 std::string comparison_text(const std::vector<Variant>& variants, std::size_t width, bool colour);
 
-// One "compare" record.
-void write_comparison(const std::vector<Variant>& variants, const Verdict& verdict, std::ostream& out);
+// One "compare" record. `measured`: beside what was measured, where it was.
+void write_comparison(const std::vector<Variant>& variants, const Verdict& verdict, std::ostream& out,
+                      const std::vector<MeasuredRuns>& measured = {});
 
 }  // namespace weft::report

@@ -23,6 +23,7 @@ struct ComparedRun {
   std::int64_t end = 0;  // ps: everything was done; of collectives, what their largest sizes take; of training, a step
   std::uint64_t digest = 0;
   std::uint64_t trimmed = 0;
+  std::uint64_t sent = 0;  // packets of data, without those that were sent again
   std::uint64_t resent = 0;
   std::uint64_t dropped = 0;
   SimSummary summary;

@@ -770,6 +770,24 @@ TEST(Compare, WritesALineForEveryRunOfEveryVariant) {
   EXPECT_EQ(weft({"compare", kClos, "--vary", "transport.window=4,64", "--csv", kClos}).code, 2);
 }
 
+// What weft run measured stands beside one cluster, and beside nothing but flows.
+TEST(Compare, AMeasurementStandsBesideWhatIsSimulated) {
+  const std::string file = testing::TempDir() + "weft_measured_run.json";
+  std::ofstream(file)
+      << R"({"record":"run","failure":null,"transport":"srd","pattern":"stream","size":65536,"endpoints":1,)"
+      << R"("goodput_bps":1e11,"bytes":1,"p50_ps":0,"p99_ps":0,"p999_ps":0,"longest_ps":0,"packets":10,)"
+      << R"("retransmitted":1})"
+      << "\n";
+  const Outcome outcome = weft({"compare", kClos, "--pattern", "one", "--size", "10MB", "--measured", file});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("beside messages of 64KiB by srd, 1 run"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("100Gbps"), std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.out.find("result"), std::string::npos) << "nobody wins alone: " << outcome.out;
+  EXPECT_EQ(weft({"compare", kClos, "--collective", "all_reduce", "--measured", file}).code, 2);
+  EXPECT_EQ(weft({"compare", kClos, "--pattern", "one", "--csv", file, "--measured", file}).code, 2);
+  EXPECT_EQ(weft({"compare", kClos, "--pattern", "one"}).code, 2);
+}
+
 TEST(Sim, ALoadThatIsTooFineIsToldWhatWouldDo) {
   const Outcome outcome = weft({"sim", kClos, "--pattern", "poisson", "--load", "0.47619%"});
   EXPECT_EQ(outcome.code, 2);

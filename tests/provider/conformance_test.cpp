@@ -4,6 +4,7 @@
 //   ends[0] ──── datagrams ──── ends[1]
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_atomic.h>
@@ -16,6 +17,7 @@
 #include <rdma/fi_tagged.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -463,6 +465,133 @@ TEST_F(Fabric, VectorsAreMapsOrTables) {
     EXPECT_EQ(fi_av_remove(av, &name, 1, 0), 0);
     close(av);
   }
+}
+
+// Of several addresses each is judged by itself: one that is none is said at its place, at once or by an event.
+TEST_F(Fabric, AnAddressThatIsNoneIsSaidAtItsPlace) {
+  if (info_->addr_format != FI_SOCKADDR_IN) GTEST_SKIP() << "addresses are names";
+  std::array<sockaddr_in, 2> addresses{};
+  std::size_t bytes = sizeof addresses[0];
+  ASSERT_EQ(fi_getname(&ends_[1].ep->fid, addresses.data(), &bytes), 0);
+  std::array<fi_addr_t, 2> names{};
+  std::array<int, 2> errors = {-1, -1};
+  fid_av* av = nullptr;
+  fi_av_attr attributes{};
+  attributes.type = FI_AV_TABLE;
+  ASSERT_EQ(fi_av_open(domain_, &attributes, &av, nullptr), 0);
+  EXPECT_EQ(fi_av_insert(av, addresses.data(), 2, names.data(), FI_SYNC_ERR, errors.data()), 1);
+  EXPECT_EQ(errors[0], 0);
+  EXPECT_GT(errors[1], 0);
+  EXPECT_EQ(names[1], FI_ADDR_NOTAVAIL);
+  close(av);
+
+  fid_eq* events = nullptr;
+  fi_eq_attr waits{};
+  waits.wait_obj = FI_WAIT_UNSPEC;
+  ASSERT_EQ(fi_eq_open(fabric_, &waits, &events, nullptr), 0);
+  attributes.flags = FI_EVENT;
+  ASSERT_EQ(fi_av_open(domain_, &attributes, &av, nullptr), 0);
+  ASSERT_EQ(fi_av_bind(av, &events->fid, 0), 0);
+  int mine = 0;
+  EXPECT_EQ(fi_av_insert(av, addresses.data(), 2, names.data(), 0, &mine), 0);
+  std::uint32_t event = 0;
+  fi_eq_entry entry{};
+  EXPECT_EQ(fi_eq_sread(events, &event, &entry, sizeof entry, 1000, 0), -FI_EAVAIL);
+  fi_eq_err_entry error{};
+  EXPECT_GT(fi_eq_readerr(events, &error, 0), 0);
+  EXPECT_GT(error.err, 0);
+  EXPECT_EQ(error.data, 1u);
+  EXPECT_EQ(error.context, &mine);
+  EXPECT_EQ(fi_eq_sread(events, &event, &entry, sizeof entry, 1000, 0), static_cast<ssize_t>(sizeof entry));
+  EXPECT_EQ(event, static_cast<std::uint32_t>(FI_AV_COMPLETE));
+  EXPECT_EQ(entry.data, 1u) << "so many are in it";
+  close(av);
+  close(events);
+}
+
+TEST_F(Fabric, APollSetSaysWhichQueuesAndCountersHaveNews) {
+  fi_poll_attr attributes{};
+  fid_poll* set = nullptr;
+  ASSERT_EQ(fi_poll_open(domain_, &attributes, &set), 0);
+  // By the contexts that they were opened with.
+  fid_cq* queue = ends_[1].cq;
+  fid_cntr* sends = ends_[0].sends;
+  int mine = 0, counted = 0;
+  queue->fid.context = &mine;
+  sends->fid.context = &counted;
+  ASSERT_EQ(fi_poll_add(set, &queue->fid, 0), 0);
+  ASSERT_EQ(fi_poll_add(set, &sends->fid, 0), 0);
+  std::array<void*, 4> found{};
+  EXPECT_EQ(fi_poll(set, found.data(), 4), 0);
+  char text[8] = "news";
+  char room[8] = {};
+  ASSERT_EQ(fi_trecv(ends_[1].ep, room, sizeof room, nullptr, FI_ADDR_UNSPEC, 5, 0, nullptr), 0);
+  bool queue_told = false, counter_told = false;
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  ssize_t sent = -FI_EAGAIN;  // some connect first, and only when the program calls
+  while (sent == -FI_EAGAIN && std::chrono::steady_clock::now() < until) {
+    sent = fi_tsend(ends_[0].ep, text, sizeof text, nullptr, ends_[0].other, 5, nullptr);
+    fi_cq_tagged_entry none{};
+    if (sent == -FI_EAGAIN) fi_cq_read(ends_[0].cq, &none, 1);
+    if (sent == -FI_EAGAIN) fi_poll(set, found.data(), 4);
+  }
+  ASSERT_EQ(sent, 0);
+  while (!(queue_told && counter_told) && std::chrono::steady_clock::now() < until) {
+    const int count = fi_poll(set, found.data(), 4);
+    for (int i = 0; i < count; ++i) (found[static_cast<std::size_t>(i)] == &mine ? queue_told : counter_told) = true;
+  }
+  EXPECT_TRUE(queue_told);
+  EXPECT_TRUE(counter_told);
+  fi_cq_tagged_entry entry{};
+  EXPECT_EQ(fi_cq_read(queue, &entry, 1), 1);
+  EXPECT_EQ(fi_poll(set, found.data(), 4), 0) << "nothing new since";
+  EXPECT_EQ(fi_poll_del(set, &queue->fid, 0), 0);
+  EXPECT_EQ(fi_poll_del(set, &sends->fid, 0), 0);
+  EXPECT_EQ(fi_close(&set->fid), 0);
+}
+
+// An fi_info with a port makes endpoints: the first has it, and each says where it is.
+TEST_F(Fabric, SeveralEndpointsOfOneInfoAreAtDifferentAddresses) {
+  if (info_->addr_format != FI_SOCKADDR_IN) GTEST_SKIP() << "addresses are names";
+  std::array<fid_ep*, 2> endpoints{};
+  std::array<sockaddr_in, 2> addresses{};
+  fi_info* info = fi_dupinfo(info_);
+  sockaddr_in taken{};
+  std::size_t bytes = sizeof taken;
+  ASSERT_EQ(fi_getname(&ends_[0].ep->fid, &taken, &bytes), 0);
+  std::memcpy(info->src_addr, &taken, sizeof taken);
+  for (std::size_t i = 0; i < 2; ++i) {
+    ASSERT_EQ(fi_endpoint(domain_, info, &endpoints[i], nullptr), 0);
+    ASSERT_EQ(fi_ep_bind(endpoints[i], &ends_[0].av->fid, 0), 0);
+    ASSERT_EQ(fi_ep_bind(endpoints[i], &ends_[0].cq->fid, FI_TRANSMIT | FI_RECV), 0);
+    ASSERT_EQ(fi_enable(endpoints[i]), 0);
+    bytes = sizeof addresses[i];
+    ASSERT_EQ(fi_getname(&endpoints[i]->fid, &addresses[i], &bytes), 0);
+  }
+  EXPECT_NE(addresses[0].sin_port, addresses[1].sin_port);
+  EXPECT_NE(addresses[0].sin_port, taken.sin_port);
+  for (fid_ep* each : endpoints) close(each);
+  fi_freeinfo(info);
+}
+
+// Programs ask again with what they were given.
+TEST_F(Fabric, WhatWasOfferedMayBeAskedFor) {
+  fi_info* hints = fi_dupinfo(info_);
+  fi_info* found = nullptr;
+  EXPECT_EQ(fi_getinfo(FI_VERSION(1, 17), nullptr, nullptr, 0, hints, &found), 0);
+  fi_freeinfo(hints);
+  fi_freeinfo(found);
+}
+
+// What a domain is asked for and cannot do is a reason to offer none.
+TEST_F(Fabric, ACapabilityOfDomainsThatIsNotThereIsRefused) {
+  fi_info* hints = fi_dupinfo(info_);
+  hints->domain_attr->caps = FI_LOCAL_COMM | FI_REMOTE_COMM | FI_SHARED_AV;
+  fi_info* found = nullptr;
+  const int status = fi_getinfo(FI_VERSION(1, 17), nullptr, nullptr, 0, hints, &found);
+  EXPECT_TRUE(status == -FI_ENODATA || (found->domain_attr->caps & FI_SHARED_AV) != 0);
+  fi_freeinfo(hints);
+  fi_freeinfo(found);
 }
 
 TEST_F(Fabric, CountersCountAndCanBeWaitedFor) {

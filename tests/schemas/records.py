@@ -64,12 +64,17 @@ run client {server} --pattern requests --messages 20 --json
 run client {server} --with tcp --messages 20 --json
 run client {server} --sweep-paths --paths 2 --duration 100ms --json
 run client 127.0.0.1:1 --with tcp --messages 1 --json
+run all-reduce {ranks} --rank 0 --size 64KiB --times 2 --json
+compare {small} --pattern one --size 1MB --measured {measured} --json
 """
 
 SMALL = """version: 1
 servers: {kind: hgx-h100, count: 4}
 fabric: {kind: rail-optimized, scalable_unit: 2, spines: 2, parallel_links: 1, switch: tomahawk-4, link: {rate: 400Gbps, cable: 5m}}
 """
+MEASURED = {"record": "run", "version": 2, "failure": None, "transport": "srd", "pattern": "stream", "size": 65536, "endpoints": 1,
+            "goodput_bps": 1.7e9, "bytes": 1000000, "p50_ps": 0, "p99_ps": 0, "p999_ps": 0, "longest_ps": 0, "packets": 100,
+            "retransmitted": 1}
 TRAINED = SMALL + "run:\n  - training: {model: llama3-8b, global_batch: 64, parallel: {tensor: 4}}\n"
 
 PROFILE = {"deviceProperties": [{"name": "NVIDIA H100 80GB HBM3"}], "distributedInfo": {"rank": 0, "world_size": 8}, "traceEvents": [
@@ -103,7 +108,11 @@ def commands_of(source, folder, server):
                          if word not in ("--slowest", "--trace", "--csv", "--pcap", "--plot")
                          and (i == 0 or words[i - 1] not in ("--slowest", "--trace", "--csv", "--pcap", "--plot"))]
                 yield os.path.dirname(path), words + ([] if "--json" in words else ["--json"])
-    names = {"folder": folder, "server": server}
+    # Below the ports that the kernel gives away.
+    names = {"folder": folder, "server": server, "ranks": " ".join(f"127.0.1.{i}:{10000 + os.getpid() % 20000}" for i in (1, 2)),
+             "measured": os.path.join(folder, "measured.json")}
+    with open(names["measured"], "w", encoding="utf-8") as out:
+        json.dump(MEASURED, out)
     for name, text in (("small", SMALL), ("trained", TRAINED), ("bad", SMALL.replace("hgx-h100", "hgx-h10"))):
         names[name] = os.path.join(folder, name + ".weft.yaml")
         with open(names[name], "w", encoding="utf-8") as out:
@@ -129,17 +138,22 @@ def records_of(weft, source, folder):
         for line in sys.stdin:
             yield "stdin", json.loads(line)
         return
+    others = []
     with run_server(weft) as server:
-        yield from records_with(weft, source, folder, server)
+        yield from records_with(weft, source, folder, server, others)
+    for each in others:
+        each.wait(timeout=60)
 
 
-def records_with(weft, source, folder, server):
+def records_with(weft, source, folder, server, others):
     for where, words in commands_of(source, folder, server):
         if not words:  # a file of records
             with open(where, encoding="utf-8") as lines:
                 for line in lines:
                     yield where, json.loads(line)
             continue
+        if words[:2] == ["run", "all-reduce"]:  # the other one of two
+            others.append(subprocess.Popen([weft] + [{"0": "1"}.get(word, word) for word in words], stdout=subprocess.DEVNULL))
         done = subprocess.run([weft] + words, cwd=where, capture_output=True, timeout=120, check=False)
         shown = f"{os.path.basename(where)}: weft {' '.join(words)}"
         if done.returncode not in (0, 1, 2, 3, 4):

@@ -5,9 +5,9 @@
 #include "app/commands.hpp"
 #include "app/ctrl_c.hpp"
 #include "app/output.hpp"
+#include "app/run/run_options.hpp"
 #include "app/run/run_output.hpp"
 #include "app/sim/progress.hpp"
-#include "base/units.hpp"
 #include "traffic/client.hpp"
 #include "traffic/messages.hpp"
 #include "traffic/sweep.hpp"
@@ -21,42 +21,11 @@ using traffic::ClientOptions;
 using traffic::ClientResult;
 using traffic::Instant;
 
-constexpr std::uint16_t kPort = 7791;
-
-int wrong(const std::string& what, Console& console) {
-  console.err << what << "\n";
-  return kYourInput;
-}
-
-template <class Quantity>
-bool read(const std::string& name, const std::string& text, std::int64_t& out, Console& console) {
-  if (text.empty()) return true;
-  const auto& family = unit_family<Quantity>();
-  const auto value = parse_quantity(text, family);
-  if (!value || *value < 0) {
-    console.err << fmt::format("{} '{}' is no {}: for example {}\n", name, text, family.name, family.example);
-    return false;
-  }
-  out = *value;
-  return true;
-}
-
 std::string rate_text(double rate) { return brief(Bandwidth(static_cast<std::int64_t>(rate))); }
 
-bool read_job_key(const RunVerbOptions& options, std::optional<net::Key>& key, Console& console) {
-  if (options.key.empty()) return true;
-  const auto read = net::read_key(options.key);
-  if (!read) {
-    console.err << read.error() << "\n";
-    return false;
-  }
-  key = *read;
-  return true;
-}
-
 int serve(const RunVerbOptions& options, Console& console) {
-  const auto local = Address::parse(options.host.empty() ? "0.0.0.0" : options.host, kPort);
-  if (!local) return wrong(local.error(), console);
+  const auto local = Address::parse(options.hosts.empty() ? "0.0.0.0" : options.hosts[0], kRunPort);
+  if (!local) return wrong_run(local.error(), console);
   traffic::Pool pool(traffic::kLongestMessage);
   traffic::Server server(pool);
   net::NodeConfig config;
@@ -92,12 +61,12 @@ void write_metrics(const std::string& file, const std::string& text, bool& compl
 
 int sweep(const RunVerbOptions& options, Console& console) {
   traffic::SweepOptions sweep;
-  const auto server = Address::parse(options.host, kPort);
-  if (!server) return wrong(server.error(), console);
+  const auto server = Address::parse(options.hosts[0], kRunPort);
+  if (!server) return wrong_run(server.error(), console);
   sweep.server = *server;
   sweep.paths = options.paths;
   sweep.datagram = options.datagram;
-  if (!read<Duration>("--duration", options.duration, sweep.duration, console) ||
+  if (!read_quantity<Duration>("--duration", options.duration, sweep.duration, console) ||
       !read_job_key(options, sweep.key, console))
     return kYourInput;
   const CtrlC ctrl_c;
@@ -116,10 +85,10 @@ int sweep(const RunVerbOptions& options, Console& console) {
 
 int send(const RunVerbOptions& options, Console& console) {
   for (const std::string& why : file_conflicts({{"--key", options.key}}, {{"--metrics", options.metrics}}))
-    return wrong(why, console);
+    return wrong_run(why, console);
   ClientOptions client;
-  const auto server = Address::parse(options.host, kPort);
-  if (!server) return wrong(server.error(), console);
+  const auto server = Address::parse(options.hosts[0], kRunPort);
+  if (!server) return wrong_run(server.error(), console);
   client.server = *server;
   client.transport = options.with == "tcp"     ? traffic::Transport::tcp
                      : options.with == "mptcp" ? traffic::Transport::mptcp
@@ -129,16 +98,18 @@ int send(const RunVerbOptions& options, Console& console) {
   std::int64_t window = 8 << 20;
   std::int64_t rate = 0;
   std::int64_t duration = client.duration;
-  if (!read<Bytes>("--size", options.size, size, console) ||
-      !read<Bytes>("--window", options.window, window, console) ||
-      !read<Bandwidth>("--rate", options.rate, rate, console) ||
-      !read<Duration>("--duration", options.duration, duration, console) || !read_job_key(options, client.key, console))
+  if (!read_quantity<Bytes>("--size", options.size, size, console) ||
+      !read_quantity<Bytes>("--window", options.window, window, console) ||
+      !read_quantity<Bandwidth>("--rate", options.rate, rate, console) ||
+      !read_quantity<Duration>("--duration", options.duration, duration, console) ||
+      !read_job_key(options, client.key, console))
     return kYourInput;
-  if (client.key && client.transport != traffic::Transport::srd) return wrong("--key is SRD's: TCP has none", console);
+  if (client.key && client.transport != traffic::Transport::srd)
+    return wrong_run("--key is SRD's: TCP has none", console);
   if (static_cast<std::uint64_t>(size) > traffic::kLongestMessage)
-    return wrong(fmt::format("--size {}: a message has at most {}", options.size,
-                             brief(Bytes(static_cast<std::int64_t>(traffic::kLongestMessage)))),
-                 console);
+    return wrong_run(fmt::format("--size {}: a message has at most {}", options.size,
+                                 brief(Bytes(static_cast<std::int64_t>(traffic::kLongestMessage)))),
+                     console);
   client.size = static_cast<std::uint64_t>(size);
   client.window = static_cast<std::uint64_t>(window);
   client.rate = static_cast<std::uint64_t>(rate);
@@ -174,8 +145,14 @@ int send(const RunVerbOptions& options, Console& console) {
 }  // namespace
 
 int run(const RunVerbOptions& options, Console& console) {
+  if (options.role == "all-reduce") return run_all_reduce(options, console);
+  for (const std::string& each : options.given)
+    if (each == "--rank" || each == "--times") return wrong_run(each + " is of weft run all-reduce", console);
+  if (options.hosts.size() > 1)
+    return wrong_run(fmt::format("weft run {} takes one host, and '{}' is another", options.role, options.hosts[1]),
+                     console);
   if (options.role == "server") return serve(options, console);
-  if (options.host.empty()) return wrong("weft run client needs the server's name or address", console);
+  if (options.hosts.empty()) return wrong_run("weft run client needs the server's name or address", console);
   return options.sweep_paths ? sweep(options, console) : send(options, console);
 }
 

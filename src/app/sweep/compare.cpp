@@ -16,15 +16,18 @@
 #include "app/sweep/compared_run.hpp"
 #include "base/text.hpp"
 #include "report/comparison.hpp"
+#include "report/measured_runs.hpp"
 #include "report/sim_summary.hpp"
 #include "report/sweep.hpp"
 #include "report/table.hpp"
+#include "spec/files.hpp"
 
 namespace weft::app {
 namespace {
 
 using experiment::Experiment;
 using experiment::Outcome;
+using report::MeasuredRuns;
 using report::Variant;
 using spec::Error;
 
@@ -96,15 +99,17 @@ std::vector<Recipe> recipes_of(const CompareOptions& options, spec::Diagnostics&
   const std::vector<std::string> labels = labels_of(files);
   std::vector<Recipe> recipes;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    Recipe recipe{files.size() > 1 ? labels[i] : "", options.input};
+    const bool alone = files.size() == 1 && options.vary.empty();
+    Recipe recipe{files.size() > 1 ? labels[i] : alone ? "simulated" : "", options.input};
     recipe.input.file = files[i];
     recipes.push_back(std::move(recipe));
   }
   for (const std::string& vary : options.vary) recipes = varied(recipes, vary, diagnostics);
   if (diagnostics.has_errors()) return recipes;
-  if (recipes.size() < 2)
-    diagnostics.add(Error::out_of_range, {}, "one cluster cannot be compared",
-                    "a second file, or --vary transport.paths=1,64");
+  if (recipes.size() < 2 && options.measured.empty())
+    diagnostics.add(
+        Error::out_of_range, {}, "one cluster cannot be compared",
+        "a second file, --vary transport.paths=1,64, or --measured with what weft run client --json printed");
   if (recipes.size() > kMostVariants)
     diagnostics.add(Error::out_of_range, {}, fmt::format("{} variants are too many", recipes.size()),
                     fmt::format("at most {}", kMostVariants));
@@ -234,8 +239,40 @@ int write_csv(const CompareOptions& options, const std::vector<Candidate>& candi
   return write_output(options.csv, console, [&](std::ostream& out) { report::write_sweep_csv(runs, out); });
 }
 
+std::vector<MeasuredRuns> read_measured(const CompareOptions& options, spec::Diagnostics& diagnostics) {
+  constexpr std::size_t kMost = std::size_t{64} << 20;
+  std::vector<MeasuredRuns> out;
+  const std::vector<std::string> labels = labels_of(options.measured);
+  for (std::size_t i = 0; i < options.measured.size(); ++i) {
+    const auto source = spec::load_file(options.measured[i], diagnostics, kMost);
+    if (!source) continue;
+    auto runs = report::read_measured_runs(diagnostics.sources().text(*source), labels[i]);
+    if (runs)
+      out.push_back(std::move(*runs));
+    else
+      diagnostics.add(Error::cannot_read, {}, fmt::format("--measured {}: {}", options.measured[i], runs.error()));
+  }
+  return out;
+}
+
+// Only messages between two ends are measured: what a collective or a step takes is not among them.
+bool can_stand_beside(const std::vector<Candidate>& candidates) {
+  return std::holds_alternative<experiment::Traffic>(*candidates[0].experiments[0].workload);
+}
+
+void print_measured(const std::vector<MeasuredRuns>& measured, const std::vector<Variant>& variants, Console& console) {
+  for (const MeasuredRuns& each : measured) {
+    console.out << "\nbeside " << each.traffic() << "\n"
+                << report::measured_text(each, variants, console.width, console.colour_out);
+    for (const Variant& variant : variants)
+      if (const std::string why = report::traffic_differs(each, variant); !why.empty())
+        console.out << "not the same traffic: " << why << "\n";
+  }
+}
+
 // What is finished; nobody wins where an interrupted round is all there is.
-void print(const CompareOptions& options, std::vector<Candidate>& candidates, bool interrupted, Console& console) {
+void print(const CompareOptions& options, const std::vector<MeasuredRuns>& measured, std::vector<Candidate>& candidates,
+           bool interrupted, Console& console) {
   std::vector<Variant> variants;
   std::vector<std::string> not_run;
   for (Candidate& candidate : candidates) {
@@ -250,17 +287,18 @@ void print(const CompareOptions& options, std::vector<Candidate>& candidates, bo
       !interrupted || (not_run.empty() && std::all_of(variants.begin(), variants.end(), report::is_finished));
   const report::Verdict verdict = whole ? report::judge(variants) : report::no_verdict(variants, not_run);
   if (options.input.json) {
-    report::write_comparison(variants, verdict, console.out);
+    report::write_comparison(variants, verdict, console.out, measured);
     return;
   }
   console.out << variants[0].info.traffic << (seeds > 1 ? fmt::format(", mean of {} seeds", seeds) : "") << "\n\n"
               << report::comparison_text(variants, console.width, console.colour_out) << "\n";
   report::Facts facts;
-  facts.add("result", verdict.sentence);
+  if (candidates.size() > 1) facts.add("result", verdict.sentence);
   if (!verdict.tail.empty()) facts.add("tail", verdict.tail);
   for (const auto& [stream, sentence] : verdict.streams) facts.add(stream, sentence);
   for (const auto& [sum, sentence] : report::cost_sentences(report::labelled_costs(variants))) facts.add(sum, sentence);
   console.out << facts.text(console.width, console.colour_out);
+  print_measured(measured, variants, console);
   for (const Variant& each : variants)
     if (options.links)
       console.out << "\n" << each.label << report::links_text(each.runs[0].links, 0, console.width, console.colour_out);
@@ -272,11 +310,13 @@ int compare(const CompareOptions& options, Console& console) {
   spec::Diagnostics diagnostics;
   const std::vector<Recipe> recipes = recipes_of(options, diagnostics);
   const experiment::Limits limits = experiment::parse_limits(options.limit, diagnostics);
+  const std::vector<MeasuredRuns> measured = read_measured(options, diagnostics);
   if (report(diagnostics, options.input, console)) return kYourInput;
   std::vector<Candidate> candidates;
   if (!load(recipes, candidates, console)) return kYourInput;
   std::vector<NamedFile> read = {file_of(options.work.traffic)};
   for (const Candidate& each : candidates) read.push_back({"", each.session->file()});
+  for (const std::string& each : options.measured) read.push_back({"--measured", each});
   for (const std::string& why : file_conflicts(read, {{"--csv", options.csv}}))
     diagnostics.add(Error::contradiction, {}, why, "another name");
   if (report(diagnostics, options.input, console)) return kYourInput;
@@ -290,6 +330,10 @@ int compare(const CompareOptions& options, Console& console) {
     load_work(options, run, limits, candidates);
     for (Candidate& each : candidates)
       if (report(each.session->diagnostics(), options.input, console)) return kYourInput;
+    if (!measured.empty() && !can_stand_beside(candidates))
+      diagnostics.add(Error::contradiction, {}, "--measured is of messages between two ends",
+                      "--pattern or --stream instead of collectives or training");
+    if (report(diagnostics, options.input, console)) return kYourInput;
     if (!covered(run, candidates, console)) return kYourInput;
     if (i == 0) warn(candidates, console);
     code = run_round(run.seed, options.links, candidates, console);
@@ -297,7 +341,7 @@ int compare(const CompareOptions& options, Console& console) {
   const std::size_t seeds = candidates[0].variant.runs.size();
   const bool interrupted = code == kInterrupted;
   const int written = write_csv(options, candidates, console);
-  print(options, candidates, interrupted, console);
+  print(options, measured, candidates, interrupted, console);
   if (interrupted)
     console.err << fmt::format("interrupted: the result is {}\n",
                                options.seeds > 1 ? fmt::format("of {} of {} seeds", seeds, options.seeds) : "partial");

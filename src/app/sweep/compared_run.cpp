@@ -18,6 +18,7 @@ ComparedRun of_traffic(const Outcome& outcome) {
   run.end = result.end;
   run.digest = result.digest;
   run.trimmed = result.counters.trimmed;
+  run.sent = result.counters.data_sent;
   run.resent = result.counters.data_resent;
   run.dropped = result.counters.dropped;
   run.summary = report::summarise(result);
