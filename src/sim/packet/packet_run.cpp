@@ -503,6 +503,11 @@ schedule::RunResult PacketRun::run(const LanesOf& counted) {
     engine_.on_progress = [this, &counted, &ended, go_on = engine_.on_progress](schedule::Progress progress) {
       if (counted && runner_.have_ended(ended, counted)) return false;
       for (const auto& hosts : hosts_) progress.delivered_bytes += hosts->inside_bytes;
+      progress.growth_bytes = [this] {
+        std::uint64_t bytes = 0;
+        for (const auto& hosts : hosts_) bytes += hosts->links.growth() + growth_of(hosts->crossings);
+        return bytes;
+      };
       return !go_on || go_on(progress);
     };
   }
