@@ -23,6 +23,7 @@ expect() { # limit, most seconds, options of weft sim
 for fidelity in packet flow message; do expect wall=1s 20 "$cluster" --fidelity "$fidelity"; done
 expect wall=200ms 10 "$small" --pattern ring --size 1B --arrivals paced --duration 100us --load 50%
 expect wall=1s 10 "$small" --set fabric.link.cable=100km --pattern all-to-all --size 1GB
+expect wall=1s 10 "$small" --set fabric.link.cable=2km --pattern all-to-all --gpus 3 --size 1B --arrivals poisson --duration 20us --load 90%
 # What waits inside a server grows without an end here, and its lists double: the limit is kept all the same.
 peak() { # MiB, options of weft sim
   python3 -c 'import resource, subprocess, sys
