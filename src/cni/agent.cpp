@@ -12,6 +12,7 @@
 
 #include "cni/ovs.hpp"
 #include "host/frr_socket.hpp"
+#include "host/process.hpp"
 
 namespace weft::cni {
 namespace {
@@ -38,12 +39,52 @@ std::optional<std::vector<Announced>> ask(const AgentOptions& options, const std
   return all;
 }
 
+// How the kernel would reach each of them over the bridge, for the bridge to do it by itself.
+std::vector<Announced> with_ways(std::vector<Announced> all, const Ovs& ovs, const std::string& bridge,
+                                 const std::string& uplink) {
+  const auto number = ovs.number_of(uplink);
+  const std::string mac = ovs.mac_of(bridge);
+  if (!number || mac.empty()) return all;
+  const auto words = [](std::vector<std::string> of) {
+    const host::Finished done = host::run({std::move(of), "", ""});
+    return done.code == 0 ? done.text : "";
+  };
+  const auto hops = next_hops(words({"ip", "-j", "-4", "route", "show", "dev", bridge}),
+                              words({"ip", "-j", "neigh", "show", "dev", bridge}), bridge);
+  for (Announced& each : all)
+    if (const auto hop = hops.find(each.address); hop != hops.end()) each.way = by_uplink(*number, mac, hop->second);
+  return all;
+}
+
 struct Told {
   std::vector<Announced> all;
   Clock::time_point when;
 };
 
 }  // namespace
+
+std::map<std::string, std::string> next_hops(const std::string& routes, const std::string& neighbours,
+                                             const std::string& interface) {
+  using nlohmann::json;
+  const auto is = [&](const json& row, const char* key) {
+    return row.is_object() && row.contains(key) && row[key].is_string();
+  };
+  const auto elsewhere = [&](const json& row) { return is(row, "dev") && row["dev"] != interface; };
+  std::map<std::string, std::string> macs;  // of neighbours
+  const json known = json::parse(neighbours, nullptr, false);
+  for (const json& row : known.is_array() ? known : json::array())
+    if (is(row, "dst") && is(row, "lladdr") && !elsewhere(row)) macs[row["dst"]] = row["lladdr"];
+  std::map<std::string, std::string> hops;
+  const json all = json::parse(routes, nullptr, false);
+  for (const json& row : all.is_array() ? all : json::array()) {
+    if (!is(row, "dst") || elsewhere(row)) continue;
+    const bool of_ipv6 = row.contains("via") && is(row["via"], "host");
+    if (!of_ipv6 && !is(row, "gateway")) continue;
+    const auto mac = macs.find(of_ipv6 ? row["via"]["host"] : row["gateway"]);
+    if (mac != macs.end()) hops[row["dst"]] = mac->second;
+  }
+  return hops;
+}
 
 std::vector<std::string> parse_announced(const std::string& text) {
   std::vector<std::string> addresses;
@@ -67,19 +108,20 @@ std::string run_agent(const AgentOptions& options, const volatile bool& stop) {
   std::map<std::string, Told> told;  // by bridge
   for (bool ended = stop; !ended; std::this_thread::sleep_for(kAskEvery), ended = stop) {
     std::set<std::string> tenants;
-    std::set<std::string> bridges;
+    std::map<std::string, std::string> bridges;  // and their uplinks
     for (const Record& record : records.all(Role::ovs)) {
       tenants.insert(record.tenant);
-      bridges.insert(record.bridge);
+      bridges[record.bridge] = record.uplink;
     }
-    const auto all = ask(options, tenants);
-    if (!all) continue;
-    for (const auto& [bridge, was] : told) bridges.insert(bridge);  // of which the last pod has gone
-    for (const std::string& bridge : bridges) {
+    const auto announced = ask(options, tenants);
+    if (!announced) continue;
+    for (const auto& [bridge, was] : told) bridges.try_emplace(bridge);  // of which the last pod has gone
+    for (const auto& [bridge, uplink] : bridges) {
+      const std::vector<Announced> all = uplink.empty() ? *announced : with_ways(*announced, ovs, bridge, uplink);
       const auto was = told.find(bridge);
       const bool fresh = was != told.end() && Clock::now() - was->second.when < kRepeatEvery;
-      if (was != told.end() && was->second.all == *all && (fresh || all->empty())) continue;
-      if (ovs.change_flows(bridge, announced_flows(*all)).empty()) told[bridge] = {*all, Clock::now()};
+      if (was != told.end() && was->second.all == all && (fresh || all.empty())) continue;
+      if (ovs.change_flows(bridge, announced_flows(all)).empty()) told[bridge] = {all, Clock::now()};
     }
   }
   return "";

@@ -4,6 +4,7 @@
 // it nothing opens, and an address does not stay a tenant's for longer than kAnnouncedExpire.
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,11 @@ struct AgentOptions {
 };
 // Until `stop`; the text says why it cannot.
 std::string run_agent(const AgentOptions& options, const volatile bool& stop);
+
+// By which MAC the kernel reaches addresses over one interface, from `ip -j route show` and `ip -j neigh show`, both of
+// all families. Addresses that it reaches in another way, or by a neighbour that it does not know, are not there.
+std::map<std::string, std::string> next_hops(const std::string& routes, const std::string& neighbours,
+                                             const std::string& interface);
 
 // Addresses of a tenant, from `show bgp ipv4 unicast large-community ... json`.
 std::vector<std::string> parse_announced(const std::string& json);

@@ -33,12 +33,18 @@ std::uint64_t number_after(const std::string& line, const std::string& key) {
 
 }  // namespace
 
-std::string base_flows() {
-  return flow(kBaseCookie, 0, 100, "ip,in_port=LOCAL", "goto_table:5") + flow(kBaseCookie, 0, 0, "", "drop") +
-         flow(kBaseCookie, 5, 0, "", "goto_table:10") +
-         // What comes from outside for a pod that is not here.
-         flow(kBaseCookie, 10, 10, "in_port=LOCAL", "drop") + flow(kBaseCookie, 10, 0, "", "goto_table:15") +
-         flow(kBaseCookie, 15, 0, "", "drop");
+std::string base_flows(std::optional<std::uint32_t> uplink) {
+  const std::string outside = uplink ? fmt::format("in_port={}", *uplink) : "";
+  const std::string to_uplink = uplink ? fmt::format("output:{}", *uplink) : "drop";
+  std::string text = flow(kBaseCookie, 0, 100, "ip,in_port=LOCAL", "goto_table:5") +
+                     flow(kBaseCookie, 0, 0, "", "drop") + flow(kBaseCookie, 5, 0, "", "goto_table:10") +
+                     // What comes from outside for a pod that is not here; with an uplink, what the server itself says.
+                     flow(kBaseCookie, 10, 10, "in_port=LOCAL", to_uplink) +
+                     flow(kBaseCookie, 10, 0, "", "goto_table:15") + flow(kBaseCookie, 15, 0, "", "drop");
+  if (!uplink) return text;
+  text += flow(kBaseCookie, 0, 100, "ip," + outside, "goto_table:5") + flow(kBaseCookie, 10, 10, outside, "LOCAL");
+  // Sessions of BGP and whom they ask for are IPv6 between neighbours.
+  return text + flow(kBaseCookie, 0, 50, outside, "LOCAL") + flow(kBaseCookie, 0, 50, "in_port=LOCAL", to_uplink);
 }
 
 std::string pod_flows(const PodPort& pod, const std::string& bridge_mac) {
@@ -84,9 +90,13 @@ std::string announced_flows(const std::vector<Announced>& all) {
     text += fmt::format("actions=write_metadata:{:#x},goto_table:10\n", each.tenant.number);
     text += fmt::format("add cookie={:#x},hard_timeout={},table=15,priority=100,ip,metadata={:#x},nw_dst={},",
                         kAnnouncedCookie, kAnnouncedExpire, each.tenant.number, each.address);
-    text += "actions=output:LOCAL\n";
+    text += fmt::format("actions={}\n", each.way);
   }
   return text;
+}
+
+std::string by_uplink(std::uint32_t uplink, const std::string& bridge_mac, const std::string& next_hop) {
+  return fmt::format("mod_dl_src:{},mod_dl_dst:{},output:{}", bridge_mac, next_hop, uplink);
 }
 
 std::string without_pod(std::uint64_t cookie) { return fmt::format("delete cookie={:#x}/-1\n", cookie); }

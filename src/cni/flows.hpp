@@ -2,6 +2,11 @@
 // The flows of a bridge, as texts for ovs-ofctl. The bridge's own port leads to the server's kernel, which routes
 // between it and the NIC; every other port is a pod's.
 //
+// Where a NIC is to carry pods' packets by itself, its own port is one of the bridge, too: the uplink. Then what pods
+// of one tenant say to each other goes between uplink and pod without the kernel: each such way is one datapath flow
+// of addresses, new MACs and a port, which is what NICs can do. All else that comes by the uplink is the kernel's
+// (BGP, the NIC's own address), and what the kernel sends there leaves by it.
+//
 //   0  where from: a pod with its own addresses ─► 10     5  from outside: whose is the sender? ─► 10
 //                  a pod with others' ─► 30
 //   10 to a pod here: of the same tenant ─► its port, of another ─► 31; else ─► 15
@@ -13,6 +18,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,8 +34,8 @@ struct PodPort {
   Tenant tenant;
 };
 
-// What every bridge has, before the first pod.
-std::string base_flows();
+// What every bridge has, before the first pod; `uplink`: OpenFlow's number of that port, where there is one.
+std::string base_flows(std::optional<std::uint32_t> uplink = std::nullopt);
 std::string pod_flows(const PodPort& pod, const std::string& bridge_mac);
 inline constexpr std::size_t kFlowsPerPod = 7;
 std::string tenant_flows(const Tenant& tenant);
@@ -38,10 +44,14 @@ std::string tenant_flows(const Tenant& tenant);
 struct Announced {
   std::string address;
   Tenant tenant;
+  std::string way = kByKernel;  // actions that take packets there
   bool operator==(const Announced& other) const {
-    return address == other.address && tenant.number == other.tenant.number;
+    return address == other.address && tenant.number == other.tenant.number && way == other.way;
   }
+  static constexpr const char* kByKernel = "output:LOCAL";
 };
+// Past the kernel: to the next hop's MAC, which is the leaf's, by the uplink.
+std::string by_uplink(std::uint32_t uplink, const std::string& bridge_mac, const std::string& next_hop);
 std::string announced_flows(const std::vector<Announced>& all);
 inline constexpr int kAnnouncedExpire = 60;  // seconds
 

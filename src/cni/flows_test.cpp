@@ -53,6 +53,41 @@ TEST(Flows, WhoseAFlowIsIsSaidByItsCookie) {
   EXPECT_EQ(cookie_of(without_tenant(research)), cookie_of(tenant_flows(research)));
 }
 
+// Without the kernel between them: what a NIC can be told is addresses, new MACs and a port.
+TEST(Flows, WithAnUplinkPodsSpeakPastTheKernel) {
+  const std::string with = base_flows(9);
+  EXPECT_NE(with.find("table=0,priority=100,ip,in_port=9,actions=goto_table:5"), std::string::npos);
+  EXPECT_NE(with.find("table=10,priority=10,in_port=9,actions=LOCAL"), std::string::npos) << "what is for the server";
+  EXPECT_NE(with.find("table=10,priority=10,in_port=LOCAL,actions=output:9"), std::string::npos);
+  EXPECT_NE(with.find("table=0,priority=50,in_port=9,actions=LOCAL"), std::string::npos) << "its sessions are IPv6";
+  EXPECT_NE(base_flows().find("table=10,priority=10,in_port=LOCAL,actions=drop"), std::string::npos);
+  const Tenant research = tenant_of("research");
+  const std::string way = by_uplink(9, "02:00:00:00:00:01", "02:00:00:00:00:02");
+  EXPECT_NE(announced_flows({{"10.128.0.9", research, way}})
+                .find("actions=mod_dl_src:02:00:00:00:00:01,mod_dl_dst:02:00:00:00:00:02,output:9\n"),
+            std::string::npos);
+  EXPECT_NE(announced_flows({{"10.128.0.9", research}}).find("actions=output:LOCAL\n"), std::string::npos);
+  EXPECT_FALSE((Announced{"10.128.0.9", research} == Announced{"10.128.0.9", research, way}))
+      << "who has told the one has not told the other";
+}
+
+TEST(Agent, FindsTheNextHopsMacInTheKernelsTables) {
+  const std::string neighbours =
+      R"([{"dst":"fe80::1","lladdr":"02:00:00:00:00:02","router":null,"state":["REACHABLE"]},)"
+      R"({"dst":"169.254.0.1","lladdr":"02:00:00:00:00:03","state":["PERMANENT"]},)"
+      R"({"dst":"fe80::9","state":["FAILED"]}])";
+  const auto hops = next_hops(R"([{"dst":"10.128.0.18","via":{"family":"inet6","host":"fe80::1"},"protocol":"bgp"},)"
+                              R"({"dst":"10.128.0.19","gateway":"169.254.0.1","protocol":"bgp","flags":["onlink"]},)"
+                              R"({"dst":"10.128.0.20","via":{"family":"inet6","host":"fe80::9"}},)"
+                              R"({"dst":"10.128.0.21","via":{"family":"inet6","host":"fe80::1"},"dev":"br-pf2"},)"
+                              R"({"dst":"10.128.0.2","scope":"link"}])",
+                              neighbours, "br-pf1");
+  const std::map<std::string, std::string> expected = {{"10.128.0.18", "02:00:00:00:00:02"},
+                                                       {"10.128.0.19", "02:00:00:00:00:03"}};
+  EXPECT_EQ(hops, expected) << "one is reached by another interface, one by a silent neighbour, one is here";
+  EXPECT_TRUE(next_hops("", "what is this", "br-pf1").empty());
+}
+
 TEST(Flows, DropsAreCountedByTenantAndReason) {
   const Tenant a = tenant_of("research");
   const std::string number = fmt::format("{:#x}", a.number);
@@ -87,7 +122,7 @@ TEST(Records, AreFoundAgainAndOneAgentHoldsThem) {
   const std::filesystem::path folder = ::testing::TempDir() + "weft-cni-records";
   std::filesystem::remove_all(folder);
   const Records records(folder);
-  const Record one{"lab-a0", "net1", "research", "10.128.0.2", "0a:58:0a:80:00:02", "br-pf1", "pf1v0rep"};
+  const Record one{"lab-a0", "net1", "research", "10.128.0.2", "0a:58:0a:80:00:02", "br-pf1", "pf1v0rep", "wire1"};
   ASSERT_TRUE(records.lock());
   ASSERT_TRUE(records.save(Role::ovs, one));
   EXPECT_EQ(records.find(Role::ovs, "lab-a0", "net1"), one);

@@ -77,7 +77,7 @@ Done frr_add(const Request& request, const Attachment& attachment) {
   if (!place) return place.error();
   const host::Descriptor alone = place->records.lock();
   if (!alone) return Error{Code::io_failure, "the state directory cannot be written"};
-  const Record record{request.container, request.interface, request.pod_namespace, attachment.address, "", "", ""};
+  const Record record{request.container, request.interface, request.pod_namespace, attachment.address, "", "", "", ""};
   for (const Record& other : place->records.all(Role::frr))
     if (other.cookie() != record.cookie() && other.address == record.address)
       return Error{Code::refused, fmt::format("{} is announced for {} already", other.address, other.container)};

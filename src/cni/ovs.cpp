@@ -52,6 +52,10 @@ bool Ovs::has_bridge(const std::string& bridge) const { return database({"br-exi
 Result<std::uint32_t, std::string> Ovs::add_port(const std::string& bridge, const std::string& port) const {
   const host::Finished done = database({"--may-exist", "add-port", bridge, port});
   if (done.code != 0) return Failure<std::string>("ovs-vsctl: " + problem(done));
+  return number_of(port);
+}
+
+Result<std::uint32_t, std::string> Ovs::number_of(const std::string& port) const {
   const std::string number = line_of(database({"get", "interface", port, "ofport"}));
   std::uint32_t value = 0;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);

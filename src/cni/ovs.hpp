@@ -20,8 +20,9 @@ class Ovs {
 
   bool has_bridge(const std::string& bridge) const;
   Result<std::uint32_t, std::string> add_port(const std::string& bridge, const std::string& port) const;
-  std::string bridge_of(const std::string& port) const;  // empty: none
-  std::string mac_of(const std::string& bridge) const;   // pinned: it would follow its ports otherwise
+  Result<std::uint32_t, std::string> number_of(const std::string& port) const;  // OpenFlow's
+  std::string bridge_of(const std::string& port) const;                         // empty: none
+  std::string mac_of(const std::string& bridge) const;  // pinned: it would follow its ports otherwise
   bool is_in_user_space(const std::string& bridge) const;
 
  private:

@@ -18,6 +18,7 @@ struct Place {
   Ovs ovs;
   Records records;
   std::string bridge;
+  std::string uplink;  // empty: none
 };
 
 Result<Place, Error> place_of(const Request& request) {
@@ -28,7 +29,13 @@ Result<Place, Error> place_of(const Request& request) {
   const auto bridge = request.config.find("bridge");
   if (bridge == request.config.end() || !bridge->is_string() || !is_interface_name(bridge->get<std::string>()))
     return Failure<Error>({Code::invalid_configuration, "bridge: which one is missing"});
-  return Place{Ovs(*ovs), Records(*state), bridge->get<std::string>()};
+  std::string uplink;
+  if (const auto named = request.config.find("uplink"); named != request.config.end()) {
+    if (!named->is_string() || !is_interface_name(named->get<std::string>()))
+      return Failure<Error>({Code::invalid_configuration, "uplink: the name of the bridge's port to the leaf"});
+    uplink = named->get<std::string>();
+  }
+  return Place{Ovs(*ovs), Records(*state), bridge->get<std::string>(), uplink};
 }
 
 host::Finished ip(std::vector<std::string> words) {
@@ -52,9 +59,15 @@ std::string attach(const Place& place, const Record& record) {
   if (mac.empty()) return fmt::format("{} has no MAC", place.bridge);
   const auto port = place.ovs.add_port(place.bridge, record.port);
   if (!port) return port.error();
+  std::optional<std::uint32_t> uplink;
+  if (!place.uplink.empty()) {
+    const auto number = place.ovs.number_of(place.uplink);
+    if (!number) return number.error();
+    uplink = *number;
+  }
   const PodPort pod{record.cookie(), *port, record.address, record.mac, tenant_of(record.tenant)};
   if (std::string failed = place.ovs.change_flows(
-          place.bridge, base_flows() + without_pod(pod.cookie) + tenant_flows(pod.tenant) + pod_flows(pod, mac));
+          place.bridge, base_flows(uplink) + without_pod(pod.cookie) + tenant_flows(pod.tenant) + pod_flows(pod, mac));
       !failed.empty())
     return failed;
   return route_to(record);
@@ -108,8 +121,8 @@ Done ovs_add(const Request& request, const Attachment& attachment) {
   if (!place) return place.error();
   const host::Descriptor alone = place->records.lock();
   if (!alone) return io("the state directory cannot be written");
-  const Record record{request.container, request.interface, request.pod_namespace,        attachment.address,
-                      attachment.mac,    place->bridge,     host_end(request, attachment)};
+  const Record record{request.container, request.interface, request.pod_namespace,         attachment.address,
+                      attachment.mac,    place->bridge,     host_end(request, attachment), place->uplink};
   if (record.port.empty())
     return Error{Code::invalid_configuration,
                  fmt::format("prevResult names no interface of the host, and {} is no end of a veth pair that is here",
@@ -117,6 +130,8 @@ Done ovs_add(const Request& request, const Attachment& attachment) {
   if (!place->ovs.has_bridge(place->bridge))
     return Error{Code::try_again_later,
                  fmt::format("Open vSwitch has no bridge {}, or does not answer", place->bridge)};
+  if (!place->uplink.empty() && place->ovs.bridge_of(place->uplink) != place->bridge)
+    return Error{Code::invalid_configuration, fmt::format("uplink: {} is no port of {}", place->uplink, place->bridge)};
   for (const Record& other : place->records.all(Role::ovs))
     if (other.cookie() != record.cookie() && (other.address == record.address || other.port == record.port))
       return Error{Code::refused, fmt::format("{} has {} by {} already", other.container, other.address, other.port)};
@@ -142,8 +157,8 @@ Done ovs_check(const Request& request, const Attachment& attachment) {
   const auto record = place->records.find(Role::ovs, request.container, request.interface);
   if (!record) return Error{Code::unknown_container, "this interface was never added, or is deleted"};
   if (record->address != attachment.address || record->mac != attachment.mac ||
-      record->tenant != request.pod_namespace || record->bridge != place->bridge)
-    return wrong("address, MAC, tenant or bridge are not those of ADD");
+      record->tenant != request.pod_namespace || record->bridge != place->bridge || record->uplink != place->uplink)
+    return wrong("address, MAC, tenant, bridge or uplink are not those of ADD");
   if (place->ovs.bridge_of(record->port) != record->bridge)
     return wrong(fmt::format("{} is no port of {}", record->port, record->bridge));
   const std::string flows = place->ovs.dump_flows(record->bridge, fmt::format("cookie={:#x}/-1", record->cookie()));

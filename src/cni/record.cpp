@@ -30,7 +30,7 @@ std::optional<Record> read(const fs::path& path) {
   if (!from.is_object()) return std::nullopt;
   const auto text = [&](const char* key) { return from.value(key, std::string()); };
   return Record{text("container"), text("interface"), text("tenant"), text("address"),
-                text("mac"),       text("bridge"),    text("port")};
+                text("mac"),       text("bridge"),    text("port"),   text("uplink")};
 }
 
 }  // namespace
@@ -68,7 +68,8 @@ bool Records::save(Role role, const Record& record) const {
                                       {"address", record.address},
                                       {"mac", record.mac},
                                       {"bridge", record.bridge},
-                                      {"port", record.port}};
+                                      {"port", record.port},
+                                      {"uplink", record.uplink}};
   const fs::path final = path(role, record.container, record.interface);
   const fs::path draft = final.string() + ".new";
   {

@@ -22,6 +22,7 @@ struct Record {
   std::string mac;     // ovs
   std::string bridge;  // ovs
   std::string port;    // ovs: the host's end, a port of the bridge
+  std::string uplink;  // ovs: the port that leads to the leaf; empty: the kernel routes
 
   std::uint64_t cookie() const;  // of its flows
   bool operator==(const Record&) const = default;

@@ -41,13 +41,14 @@ Outcome World::run() {
   draw_operations();
   run_until_idle(scenario_.faulty);
 
-  // Healing. What still waits must end; who has not yet heard of a restart may fail once more.
+  // Healing. What still waits must end. Who has not yet heard of restarts may fail once more for each of them: a word
+  // of a life in between, which was long under way, tells of that life only.
   healed_ = true;
   troubles_.clear();
   now_ = std::max(now_, scenario_.faulty);
   const Instant patience = 5 * scenario_.give_up + kSecond;
-  for (const bool must_succeed : {false, true}) {
-    must_succeed_ = must_succeed;
+  const std::uint32_t last = std::max(1u, *std::max_element(restarts_.begin(), restarts_.end()));
+  for (rounds_healed_ = 0; rounds_healed_ <= last; ++rounds_healed_) {
     for (std::uint32_t a = 0; a < partners(); ++a)
       for (std::uint32_t b = 0; b < partners(); ++b)
         if (a != b) post(a, b);
@@ -83,7 +84,7 @@ void World::draw_faults() {
   if (scenario_.dead_paths > 0) trouble(Trouble::Kind::dead_paths, kEverybody, kEverybody);
   for (std::uint32_t i = 0; i < scenario_.restarts; ++i) {
     const std::uint32_t node = random_.below(partners());
-    restarts_[node] = true;
+    ++restarts_[node];
     push({.time = some_time(), .number = 0, .kind = Kind::restart, .node = node});
   }
   for (std::uint32_t i = 0; i < scenario_.pauses; ++i)
@@ -111,7 +112,7 @@ bool World::excused(std::uint32_t peer) const {
   const Scenario& s = scenario_;
   const bool troubled =
       s.clogs + s.partitions + s.dead_paths + s.loss + s.corrupt + s.pauses + s.jumps + s.slow + s.lossy_way > 0;
-  return restarts_[peer] || (s.impatient() && troubled);
+  return restarts_[peer] > 0 || (s.impatient() && troubled);
 }
 
 // The queue pairs or connections that a message takes: one after the other, or from the first on where it is split.
@@ -138,7 +139,7 @@ void World::post(std::uint32_t node, std::uint32_t peer) {
   entry.peer = peer;
   entry.bytes = random_.below(8) == 0 ? 0 : random_.next() % (std::uint64_t{scenario_.longest} * scenario_.payload + 1);
   entry.lanes = lanes_of(entry);
-  entry.must_succeed = must_succeed_ || !excused(peer);
+  entry.must_succeed = rounds_healed_ > 0 ? restarts_[peer] <= rounds_healed_ : !excused(peer);
   const std::uint32_t tag = ledger_.add(entry);
   const transport::Operation operation{entry.op, peer, entry.bytes, tag, Ledger::context_of(tag), scenario_.transport};
   if (!nodes_[node].engine->post(clock_of(node), node, operation) && !ledger_.withdraw(tag, scenario_.srd.reads))

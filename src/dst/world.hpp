@@ -99,14 +99,14 @@ class World {
   Ledger ledger_;
   std::vector<Node> nodes_;
   std::vector<Trouble> troubles_;
-  std::vector<bool> restarts_;                                              // by node: whether it ever does
+  std::vector<std::uint32_t> restarts_;                                     // by node, in all
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> turns_;  // of (poster, peer): the next lane
   std::vector<Event> events_;                                               // a heap
   std::uint64_t made_ = 0;
   std::uint64_t handled_ = 0;
   Instant now_ = 0;
   bool healed_ = false;
-  bool must_succeed_ = false;
+  std::uint32_t rounds_healed_ = 0;  // of operations that were posted since, and have ended
   Digest digest_;
 };
 

@@ -48,7 +48,8 @@ bool Watch::exceeds(const Limit& limit, const schedule::Progress& progress, std:
   }
   if (!observer_.memory || elapsed < next_weighing_) return false;
   next_weighing_ = elapsed + kWeighEvery;
-  return observer_.memory() >= limit.most;
+  const auto growth = progress.growth_bytes ? static_cast<std::int64_t>(progress.growth_bytes()) : 0;
+  return observer_.memory() + growth >= limit.most;
 }
 
 }  // namespace weft::experiment

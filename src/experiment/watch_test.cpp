@@ -52,6 +52,18 @@ TEST(Watch, EachLimitStopsTheRunAndIsNamed) {
   }
   {
     Watch watch = machine.watch(all);
+    machine.memory = 600'000;
+    schedule::Progress progress;
+    EXPECT_TRUE(watch(progress));
+    machine.now += milliseconds(20);
+    progress.growth_bytes = [] { return 400'000; };
+    EXPECT_FALSE(watch(progress)) << "when the list has grown it is too late";
+    EXPECT_EQ(watch.stopped_by(), "memory=1MB");
+    machine.memory = 0;
+    machine.now = nanoseconds(0);
+  }
+  {
+    Watch watch = machine.watch(all);
     machine.now += milliseconds(1999);
     EXPECT_TRUE(watch({0, 0, 0}));
     machine.now += milliseconds(1);

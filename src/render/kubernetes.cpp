@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -56,6 +57,13 @@ std::vector<Tenant> tenants_of(const model::Cluster& cluster) {
 std::string network(std::uint32_t rail) { return fmt::format("sriov-pf{}-vf", rail + 1); }
 std::string resource(std::uint32_t rail) { return fmt::format("mlnx_sriov_pf{}_vf", rail + 1); }
 std::string pool(std::uint32_t rail) { return fmt::format("rail{}", rail); }
+// Of a NIC that carries pods' packets by itself: the bridge has the name that FRR's files know, the port another.
+std::string wire(std::uint32_t rail) { return fmt::format("wire{}", rail + 1); }
+
+// Pods that a server has addresses for on a rail: its block without the network's own and the NIC's.
+std::size_t most_pods(const Addressing& plan, std::uint32_t rail) {
+  return (std::size_t{1} << (32 - plan.pods(0, rail).length)) - 2;
+}
 
 std::string nodes(const Addressing& plan, const std::vector<Tenant>& tenants, const Origin& origin) {
   const fabric::Fabric& fabric = plan.fabric();
@@ -82,19 +90,24 @@ std::string nodes(const Addressing& plan, const std::vector<Tenant>& tenants, co
 
 // A network of a rail: a port of the OvS bridge that the VF's representor is on, an address of the node's own block,
 // the tenant's flows, and the address told to the leaf.
-std::string networks(const Addressing& plan, const std::vector<std::string>& namespaces, const Origin& origin) {
+std::string networks(const Addressing& plan, const std::vector<std::string>& namespaces, const Origin& origin,
+                     bool offloaded) {
   std::string text = header(origin, "kubernetes", "networks of the rails, for Multus", "#");
+  if (offloaded) text += "# Instead of networks.yaml, on servers where offload.sh has run.\n";
   for (const std::string& space : namespaces)
     for (std::uint32_t rail = 0; rail < plan.rails(); ++rail) {
+      const std::string bridge = fmt::format("{}pf{}", offloaded ? "" : "br-", rail + 1);
+      Json provider = {{"type", "ovs-provider"}, {"bridge", bridge}};
+      if (offloaded) provider["uplink"] = wire(rail);
       const Json config = {
           {"cniVersion", "1.0.0"},
           {"name", network(rail)},
           {"plugins",
            Json::array({{{"type", "ovs"},
-                         {"bridge", fmt::format("br-pf{}", rail + 1)},
+                         {"bridge", bridge},
                          {"mtu", kMtu},
                          {"ipam", {{"type", "nv-ipam"}, {"poolName", pool(rail)}, {"poolType", "cidrpool"}}}},
-                        {{"type", "ovs-provider"}, {"bridge", fmt::format("br-pf{}", rail + 1)}},
+                        provider,
                         {{"type", "frr-provider"}}})}};
       text += fmt::format(
           "---\napiVersion: k8s.cni.cncf.io/v1\nkind: NetworkAttachmentDefinition\nmetadata:\n  name: {}\n  namespace: "
@@ -125,12 +138,70 @@ std::string pools(const Addressing& plan, const Origin& origin) {
   return text;
 }
 
+// What a server needs so that its NICs carry pods' packets by themselves. Steps are those of the kernel's and Open
+// vSwitch's own documents for mlx5 NICs.
+std::string offload(const Addressing& plan, const Origin& origin) {
+  std::string rails;
+  for (std::uint32_t rail = 0; rail < plan.rails(); ++rail) rails += fmt::format(" {}", rail + 1);
+  return "#!/bin/sh\n" + header(origin, "kubernetes", "Open vSwitch in the NIC, on every server", "#") +
+         fmt::format(
+             R"sh(# At every start, as root, before FRR and the kubelet. What it takes for granted:
+# - NICs of mlx5 (ConnectX-5 and later) whose firmware has SR-IOV on: mlxconfig -d DEVICE set SRIOV_EN=1 NUM_OF_VFS={1}
+# - their ports are called{2} (systemd's .link files): the bridges take over the names that FRR's files have
+# - a kernel with cls_flower and act_mirred, and Open vSwitch with the kernel's datapath, not the one in user space
+# To see that it works: `ovs-appctl dpctl/dump-flows type=offloaded`, and `tc -s filter show dev wire1 ingress` says in_hw.
+set -eu
+vfs={1}
+mtu={0}
+
+# Virtual functions, and a representor for each: what the NIC's switch does not carry comes out there.
+functions() {{ # port
+  device=/sys/class/net/$1/device
+  pci=$(basename "$(readlink -f "$device")")
+  driver=$(readlink -f "$device/driver")
+  case $(devlink dev eswitch show "pci/$pci") in *switchdev*) return ;; esac # it has run before
+  echo "$vfs" >"$device/sriov_numvfs"
+  # The mode changes while no function is in use.
+  for function in "$device"/virtfn*; do basename "$(readlink -f "$function")" >"$driver/unbind"; done
+  devlink dev eswitch set "pci/$pci" mode switchdev
+  ethtool -K "$1" hw-tc-offload on
+  for function in "$device"/virtfn*; do basename "$(readlink -f "$function")" >"$driver/bind"; done
+}}
+
+# The NIC's port is the uplink of a bridge, whose own port is what the server and its BGP session speak by. Until pods come,
+# and ovs-provider with flows of its own, the two are one wire. Without flows nothing passes, rather than everything.
+bridge() {{ # port, bridge
+  mac=$(cat "/sys/class/net/$1/address")
+  ovs-vsctl --may-exist add-br "$2" -- set bridge "$2" fail_mode=secure "other-config:hwaddr=\"$mac\"" \
+    -- --may-exist add-port "$2" "$1" -- set interface "$2" mtu_request=$mtu
+  ip link set "$1" mtu $mtu up
+  ip link set "$2" up
+  ovs-ofctl add-flow "$2" "priority=50,in_port=$1,actions=LOCAL"
+  ovs-ofctl add-flow "$2" "priority=50,in_port=LOCAL,actions=output:$1"
+}}
+
+case $(ovs-vsctl --if-exists get Open_vSwitch . other_config:hw-offload) in
+  *true*) ;;
+  *)
+    ovs-vsctl set Open_vSwitch . other_config:hw-offload=true
+    systemctl restart openvswitch-switch # it looks at this when it starts
+    ;;
+esac
+for rail in{3}; do
+  functions "wire$rail"
+  bridge "wire$rail" "pf$rail"
+done
+)sh",
+             kMtu, most_pods(plan, 0), plan.rails() > 1 ? " wire1, wire2, ..." : " wire1", rails);
+}
+
 std::string device_plugin(const Addressing& plan, const Origin& origin) {
   Json list = Json::array();
   for (std::uint32_t rail = 0; rail < plan.rails(); ++rail)
     list.push_back({{"resourcePrefix", "nvidia.com"},
                     {"resourceName", resource(rail)},
-                    {"selectors", {{"pfNames", {fmt::format("pf{}", rail + 1)}}, {"isRdma", true}}}});
+                    // By either name: a bridge is no function of a NIC.
+                    {"selectors", {{"pfNames", {fmt::format("pf{}", rail + 1), wire(rail)}}, {"isRdma", true}}}});
   return header(origin, "kubernetes", "VFs as resources, for the SR-IOV device plugin", "#") +
          fmt::format(
              "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: sriovdp-config\n  namespace: {}\ndata:\n"
@@ -144,7 +215,7 @@ std::string tenant_objects(const Addressing& plan, const Tenant& tenant) {
   std::string quota = fmt::format("    requests.nvidia.com/gpu: \"{}\"\n", gpus);
   for (std::uint32_t rail = 0; rail < plan.rails(); ++rail)
     quota += fmt::format("    requests.nvidia.com/{}: \"{}\"\n", resource(rail),
-                         tenant.servers.size() * ((std::size_t{1} << (32 - plan.pods(0, rail).length)) - 2));
+                         tenant.servers.size() * most_pods(plan, rail));
   return fmt::format(
       "---\n"
       "apiVersion: v1\n"
@@ -238,9 +309,15 @@ Result<std::vector<File>, Refusal> kubernetes_files(const Addressing& plan, cons
   if (namespaces.empty()) namespaces.push_back("default");
   std::vector<File> files = {{"kubernetes/nodes.yaml", nodes(plan, tenants, origin)}};
   if (plan.rails() > 0) {
-    files.push_back({"kubernetes/networks.yaml", networks(plan, namespaces, origin)});
+    files.push_back({"kubernetes/networks.yaml", networks(plan, namespaces, origin, false)});
     files.push_back({"kubernetes/pools.yaml", pools(plan, origin)});
     files.push_back({"kubernetes/device-plugin.yaml", device_plugin(plan, origin)});
+    // EFA has no switch that could be told.
+    const auto& groups = plan.fabric().cluster().groups;
+    if (std::none_of(groups.begin(), groups.end(), [](const model::Group& group) { return group.spec.nic.efa; })) {
+      files.push_back({"kubernetes/networks-offload.yaml", networks(plan, namespaces, origin, true)});
+      files.push_back({"kubernetes/offload.sh", offload(plan, origin)});
+    }
   }
   if (!tenants.empty()) files.push_back({"kubernetes/tenants.yaml", objects});
   files.push_back({"kubernetes/example-pod.yaml", example_pod(plan, namespaces.front(), origin)});

@@ -139,6 +139,20 @@ TEST(Kubernetes, TheChainIsOvsThenTheTwoProviders) {
 }
 
 // A pod has one interface of each rail: without its network, its addresses or its VFs it has not.
+// The bridge has the name that FRR speaks by, so that frr.conf is the same with and without.
+TEST(Kubernetes, OffloadedNetworksNameTheBridgesUplink) {
+  const auto files = files_of(Target::kubernetes, build(kTwoUnits));
+  const std::string text = files.at("kubernetes/networks-offload.yaml");
+  EXPECT_TRUE(contains(text, R"({"type":"ovs-provider","bridge":"pf1","uplink":"wire1"})"));
+  EXPECT_FALSE(contains(files.at("kubernetes/networks.yaml"), "uplink"));
+  const std::string script = files.at("kubernetes/offload.sh");
+  EXPECT_TRUE(script.starts_with("#!/bin/sh\n"));
+  EXPECT_TRUE(contains(script, "other_config:hw-offload=true"));
+  EXPECT_TRUE(contains(script, "vfs=14\n")) << "a block of 16 without the network's address and the NIC's";
+  EXPECT_TRUE(contains(script, "for rail in 1 2; do\n"));
+  EXPECT_TRUE(contains(files_of(Target::frr, build(kTwoUnits)).at("s0/frr.conf"), "neighbor pf1 interface"));
+}
+
 TEST(Kubernetes, EveryRailHasANetworkAddressesAndDevices) {
   const auto files = files_of(Target::kubernetes, build(kTwoUnits + kTenants));
   const auto after = [&](const std::string& file, const std::string& key) {

@@ -116,6 +116,7 @@ on s0 ping -q -i 0.01 -c 60 -W 1 s1-pf1 >"$out/said" || true
 lost=$(sed -n 's/.* \([0-9]*\)[.0-9]*% packet loss.*/\1/p' "$out/said")
 [ "$lost" -gt 20 ] && [ "$lost" -lt 99 ] || fail "of 50 % loss each way $lost % are seen"
 "$weft" lab heal --lab $lab
+until_true 40 all_up # half of BFD's packets were lost, too: on a busy machine a session may have ended
 
 # An MPI program between two units: its bytes cross the fabric.
 if command -v mpicc >/dev/null; then

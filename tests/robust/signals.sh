@@ -14,7 +14,15 @@ start() { # words before weft
     >"$folder/out" 2>"$folder/err" &
   run=$!
 }
+# Whoever is told to stop before it listens is ended by the kernel: on a busy machine that may be seconds.
+listens() { # signal's bit
+  [ $((0x$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$run/status") & $1)) -ne 0 ]
+}
 stop_with() { # signal
+  for _ in $(seq 300); do
+    listens 0x2 && break
+    sleep 0.1
+  done
   sleep 2
   kill -s "$1" "$run"
   code=0

@@ -185,20 +185,33 @@ bool FlowRoutes::take_one_path(const NicPair& pair, std::uint32_t queue) {
   return false;
 }
 
-// How much may leave by a port and get there: what the link carries, or all that leads on from behind it.
-std::int64_t FlowRoutes::room_of(std::uint32_t port, std::uint32_t destination) {
-  const std::int64_t here = capacity_of(port);
-  const std::uint32_t entity = layout_.far(port).entity;
-  if (layout_.is_host(entity)) return here;
-  auto known = room_.find(entity);
-  if (known == room_.end()) {
-    std::vector<std::uint32_t> on;
-    layout_.next_ports(entity, destination, on);
-    Wide sum = 0;
-    for (const std::uint32_t next : on) sum += room_of(next, destination);
-    known = room_.emplace(entity, static_cast<std::int64_t>(std::min<Wide>(sum, MaxMinRates::kUnbound / 2))).first;
+// Calls visit(room) for each of a switch's ports that lead on: how much may leave by it and get there, which is what
+// the link carries, or its part of all that leads on from behind it. Links side by side share that; they have
+// neighbouring ports.
+template <class Visit>
+void FlowRoutes::for_each_room(std::span<const std::uint32_t> ports, std::uint32_t destination, Visit visit) {
+  for (std::size_t first = 0, end = 0; first < ports.size(); first = end) {
+    const std::uint32_t entity = layout_.far(ports[first]).entity;
+    Wide beside = 0;
+    for (end = first; end < ports.size() && layout_.far(ports[end]).entity == entity; ++end)
+      beside += capacity_of(ports[end]);
+    // The last link is the same by every way, and so decides nothing.
+    const Wide behind = layout_.is_host(entity) ? Wide{MaxMinRates::kUnbound / 2}
+                                                : std::min<Wide>(beside, room_behind(entity, destination));
+    for (std::size_t i = first; i < end; ++i) visit(behind * capacity_of(ports[i]) / std::max<Wide>(1, beside));
   }
-  return std::min(here, known->second);
+}
+
+// How much may leave a switch by all of them.
+std::int64_t FlowRoutes::room_behind(std::uint32_t entity, std::uint32_t destination) {
+  if (const auto known = room_.find(entity); known != room_.end()) return known->second;
+  std::vector<std::uint32_t> on;
+  layout_.next_ports(entity, destination, on);
+  Wide sum = 0;
+  for_each_room(on, destination, [&](Wide room) { sum += room; });
+  const auto room = static_cast<std::int64_t>(std::min<Wide>(sum, MaxMinRates::kUnbound / 2));
+  room_.emplace(entity, room);
+  return room;
 }
 
 bool FlowRoutes::take_all_paths(const NicPair& pair) {
@@ -221,8 +234,11 @@ bool FlowRoutes::walk_all_paths(const NicPair& pair, bool weighs, AtDistance at_
       if (ports_.empty()) return false;
       const std::size_t paths = ports_.size();
       until_.assign(1, 0);
-      for (const std::uint32_t port : ports_)
-        until_.push_back(until_.back() + (weighs ? room_of(port, pair.destination) : 1));
+      const auto add_room = [&](Wide room) { until_.push_back(until_.back() + room); };
+      if (weighs)
+        for_each_room(ports_, pair.destination, add_room);
+      else
+        for (std::size_t i = 0; i < paths; ++i) add_room(1);
       for (std::size_t i = 0; i < paths; ++i) {
         // Rounded so that together they are the whole.
         const auto part = [&](std::size_t before) {
@@ -263,7 +279,8 @@ bool FlowRoutes::take_bundles(const NicPair& pair) {
     between_.insert(leaves, first);
   }
   parts_.push_back({out, MaxMinRates::kWhole});
-  for (std::size_t i = first; crossed_[i] != kNoMore; ++i) parts_.push_back({crossed_[i], MaxMinRates::kWhole});
+  for (std::size_t i = first; crossed_[i] != kNoMore; ++i)
+    parts_.push_back({crossed_[i], whole(number_of(crossed_[i]))});
   parts_.push_back({layout_.reverse(in), MaxMinRates::kWhole});
   return true;
 }
@@ -281,8 +298,9 @@ FlowRoutes::Key FlowRoutes::bundle_of(std::span<const Part> ports) {
     bundled_.push_back(static_cast<std::uint32_t>(port.key));
     bundle.deviation = std::max(bundle.deviation, know(port.key).deviation);
   }
-  const Wide capacity = Wide{bundle.capacity} * bundle.members;
-  bundle.capacity = static_cast<std::int64_t>(std::min<Wide>(capacity, MaxMinRates::kUnbound / 2));
+  Wide capacity = Wide{bundle.capacity} * bundle.members;
+  for (; capacity > MaxMinRates::kUnbound / 2; capacity /= 2) ++bundle.halved;
+  bundle.capacity = static_cast<std::int64_t>(capacity);
   add(bundle);
   return key;
 }
@@ -330,7 +348,7 @@ FlowRoutes::Known FlowRoutes::know(Key key) const {
   const std::int64_t capacity = capacity_of(key);
   const Wide packet = Wide{config_.payload} * 8 * FlowRoutes::kParts * kPsPerSecond;
   const Wide packet_time = std::min<Wide>(packet / std::max<std::int64_t>(1, capacity), kPsPerSecond);
-  return {key, capacity, static_cast<std::int64_t>(packet_time), normal_above_zero(draw), 0, 1};
+  return {key, capacity, static_cast<std::int64_t>(packet_time), normal_above_zero(draw), 0, 1, 0};
 }
 
 std::int64_t FlowRoutes::capacity_of(Key key) const {

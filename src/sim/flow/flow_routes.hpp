@@ -103,6 +103,8 @@ class FlowRoutes {
     return known_[link].members > 1 || weight < MaxMinRates::kWhole;
   }
   std::uint32_t members(std::uint32_t link) const { return known_[link].members; }
+  // The weight of a flow all of which goes over a link.
+  std::uint64_t whole(std::uint32_t link) const { return MaxMinRates::kWhole >> known_[link].halved; }
   schedule::LinkRecord describe(std::uint32_t link, std::uint32_t member = 0) const;
 
  private:
@@ -118,6 +120,8 @@ class FlowRoutes {
     std::int64_t deviation;
     std::uint32_t first = 0;  // of a bundle in bundled_
     std::uint32_t members = 1;
+    // How often: rates go up to 17 Tb/s. A bundle of more has half of itself, or a quarter, and so have flows on it.
+    std::uint32_t halved = 0;
   };
   struct Part {
     Key key;
@@ -139,7 +143,9 @@ class FlowRoutes {
   bool walk_all_paths(const NicPair& pair, bool weighs, AtDistance at_distance);
   bool take_bundles(const NicPair& pair);
   Key bundle_of(std::span<const Part> ports);
-  std::int64_t room_of(std::uint32_t port, std::uint32_t destination);
+  template <class Visit>
+  void for_each_room(std::span<const std::uint32_t> ports, std::uint32_t destination, Visit visit);
+  std::int64_t room_behind(std::uint32_t entity, std::uint32_t destination);
   void take_legs(std::uint32_t domain, const HostRoute& route, std::uint32_t first, std::uint32_t last);
   void finish(FlowPath& path, Wide work);
   std::uint32_t number_of(Key key);

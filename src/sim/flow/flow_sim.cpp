@@ -335,7 +335,7 @@ void FlowRun::carry(const Stripe& stripe, Wide moved) {
   for (const auto& [link, weight] : stripe.now().shares) {
     const Wide all{routes_.is_inside(link) ? stripe.path.bytes : stripe.path.wire_bytes};
     const Wide bytes = moved >= work ? all : moved / (work / std::max<Wide>(1, all) + 1);
-    carried_[link] += static_cast<std::uint64_t>(bytes * weight / MaxMinRates::kWhole);
+    carried_[link] += static_cast<std::uint64_t>(bytes * weight / routes_.whole(link));
   }
 }
 

@@ -410,6 +410,34 @@ TEST(FlowSim, ThoseWhoChoosePathsSendLessOverASlowOne) {
   EXPECT_EQ(end(true, 1'000'000), end(false, 1'000'000));
 }
 
+//   Two leaves with two links to each of two spines, and both links between spine 0 and leaf 1 have a quarter of their
+//   rate: of what goes to leaf 1, spine 0 gets a fifth, whichever of the two links to it that takes.
+TEST(FlowSim, LinksSideBySideShareWhatLeadsOnFromBehindThem) {
+  const auto cluster = testing::cluster_of("{kind: hgx-h100, count: 4}",
+                                           "{kind: tor-clos, servers_per_leaf: 2, oversubscription: 4, spines: 2}");
+  const fabric::Fabric fabric(*cluster);
+  FlowConfig config;
+  config.adapts = true;
+  FlowRoutes routes(fabric, config);
+  const Condition slow{Condition::Kind::degraded, 0, kForever, 250'000, 0};
+  const Layout& layout = routes.layout();
+  std::uint32_t slowed = 0;
+  for (std::uint32_t port = 0; port < layout.ports(); ++port)
+    if (layout.name_of_end(port) == "spine0" && layout.name_of_end(layout.reverse(port)) == "leaf1") {
+      ASSERT_TRUE(routes.add_condition(port, slow));
+      ++slowed;
+    }
+  ASSERT_EQ(slowed, 2u);
+  std::map<std::string, std::uint64_t> into_leaf;
+  const auto paths = routes.find({0, 24, kPayload, 0});
+  ASSERT_EQ(paths.size(), 1u);
+  for (const auto& [link, weight] : paths[0].stages[0].shares)
+    if (const schedule::LinkRecord record = routes.describe(link); record.to == "leaf1")
+      into_leaf[record.from] += weight;
+  EXPECT_NEAR(static_cast<double>(into_leaf["spine0"]) / static_cast<double>(MaxMinRates::kWhole), 0.2, 1e-6);
+  EXPECT_NEAR(static_cast<double>(into_leaf["spine1"]) / static_cast<double>(MaxMinRates::kWhole), 0.8, 1e-6);
+}
+
 TEST(FlowSim, ALinkThatIsDownIsAvoidedByAllPaths) {
   FlowRoutes routes(fat_tree(), {});
   // The first uplink of leaf 0: what is left is three spines.
@@ -531,6 +559,27 @@ TEST(FlowSim, LinksThatAreTakenTogetherAreOneAndGiveTheSame) {
   for (const auto& link : a.links) carried[link.from + ">" + link.to] -= link.bytes;
   for (const auto& [link, difference] : carried)
     EXPECT_LT(std::abs(static_cast<std::int64_t>(difference)), 10'000) << link;  // parts are rounded
+}
+
+//   64 NICs of a pod send to another at 400 Gb/s each over 64 links between them: 25.6 Tb/s, and nobody waits
+//   but for packets that do not spread evenly.
+TEST(FlowSim, ABundleCarriesAsMuchAsItsLinks) {
+  const auto cluster =
+      testing::cluster_of("{kind: hgx-h100, count: 16}", "{kind: rail-optimized, scalable_unit: 8, pod: 1}");
+  const fabric::Fabric fabric(*cluster);
+  const auto end = [&](std::uint32_t senders, schedule::LinkRecord& up) {
+    Script script(128);
+    for (std::uint32_t i = 0; i < senders; ++i) script.add(i, {Instruction::put(64 + i, 1000 * kPayload)});
+    FlowRoutes routes(fabric, {});
+    const RunResult result = run_flows(script, routes, {true, {}});
+    for (const schedule::LinkRecord& link : result.links)
+      if (link.to.starts_with("super")) up = link;
+    return static_cast<double>(result.flows.at(0).received);
+  };
+  schedule::LinkRecord up;
+  const double one = end(1, up);
+  EXPECT_NEAR(end(64, up), one, one * 0.1);
+  EXPECT_NEAR(static_cast<double>(up.bytes), 1000.0 * (kPayload + 64), 1000);  // of every link
 }
 
 TEST(FlowSim, WhereManyComeAndGoRatesAreFoundForSeveralAtATime) {

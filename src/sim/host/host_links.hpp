@@ -37,6 +37,7 @@
 #include <vector>
 
 #include "base/flat_map.hpp"
+#include "base/growth.hpp"
 #include "base/wide.hpp"
 #include "sim/host/host_route.hpp"
 #include "sim/max_min_rates.hpp"
@@ -82,6 +83,8 @@ class HostLinks {
   // Reports once when so many bytes are there. Replaces what was asked before; 0 takes it back.
   void wake_at(std::int64_t now, TransferId id, std::uint64_t bytes);
 
+  // Bytes that the list of transfers is about to take on top.
+  std::uint64_t growth() const { return growth_of(transfers_); }
   // Bytes that each link of a domain has carried for transfers that are done; empty for an unused domain.
   std::span<const std::uint64_t> carried(std::uint32_t domain) const;
   // Bits per second at which a transfer arrives at the moment; 0 while nothing does.

@@ -755,6 +755,16 @@ TEST(HostLinks, SlotsAreUsedAgainAndOldNamesAreDead) {
   EXPECT_EQ(drain(links).size(), 1u);
 }
 
+TEST(HostLinks, SaysBeforeItsListMoves) {
+  const HostRoute path = route(hgx(), hgx().gpu(0), hgx().nic(0));
+  HostLinks links(hgx().routes);
+  EXPECT_EQ(links.growth(), 0u);
+  for (std::uint32_t i = 0; i < 64; ++i) links.start(0, 0, path, 1000, i);
+  EXPECT_GE(links.growth(), 64 * 100u) << "a power of two is full";
+  links.start(0, 0, path, 1000, 64);
+  EXPECT_EQ(links.growth(), 0u);
+}
+
 TEST(HostLinks, AnUnusedDomainHasNothingToSay) {
   HostLinks links(hgx().routes);
   EXPECT_EQ(links.next_event(1), HostLinks::kNever);

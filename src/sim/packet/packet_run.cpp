@@ -16,6 +16,7 @@ constexpr std::uint64_t kHostLinks = std::uint64_t{1} << 63;  // a call about th
 // Beside four times what is on the way at full rate: more than any transport keeps in flight, so that none runs dry.
 constexpr std::uint64_t kMostPosted = 16 << 20;
 constexpr std::uint32_t kStartsBetweenQuestions = 1024;
+constexpr std::uint32_t kCallsBetweenQuestions = 4096;
 
 }  // namespace
 
@@ -472,13 +473,27 @@ void PacketRun::arm(Hosts& hosts, std::uint32_t domain) {
   engine_.call(next, engine_.layout().switches() + domain, kHostLinks | domain);
 }
 
+// Behind long cables a window is long, and millions of messages begin and end in it: those who limit the run are asked
+// within it, too. From their "no" on nothing new happens in servers, so that the window ends soon, and the run with it.
+bool PacketRun::is_stopped(Hosts& hosts) {
+  if (++hosts.calls < kCallsBetweenQuestions || !go_on_) return hosts.stopped;
+  hosts.calls = 0;
+  const std::scoped_lock alone(asking_);
+  if (!go_on_(last_)) hosts.stopped = true;
+  return hosts.stopped;
+}
+
 void PacketRun::called(std::int64_t now, std::uint32_t, std::uint64_t context) {
-  if ((context & kHostLinks) == 0)
-    return runner_.done(now, static_cast<std::uint32_t>(context >> 32), static_cast<std::uint32_t>(context));
+  if ((context & kHostLinks) == 0) {
+    const auto rank = static_cast<std::uint32_t>(context >> 32);
+    if (is_stopped(hosts_of(domain_of(rank)))) return;
+    return runner_.done(now, rank, static_cast<std::uint32_t>(context));
+  }
   const auto domain = static_cast<std::uint32_t>(context);
   if (armed_[domain] != now) return;  // superseded
   armed_[domain] = HostLinks::kNever;
   Hosts& hosts = hosts_of(domain);
+  if (is_stopped(hosts)) return;
   hosts.ready.clear();
   hosts.links.advance(now, domain, hosts.ready);
   // What is answered may start more, but never reports into this list.
@@ -499,11 +514,20 @@ void PacketRun::local(std::int64_t now, std::uint32_t rank, schedule::Instructio
 
 schedule::RunResult PacketRun::run(const LanesOf& counted) {
   std::uint32_t ended = 0;  // ranks
-  if (counted || engine_.on_progress) {
-    engine_.on_progress = [this, &counted, &ended, go_on = engine_.on_progress](schedule::Progress progress) {
+  go_on_ = engine_.on_progress;
+  if (counted || go_on_) {
+    engine_.on_progress = [this, &counted, &ended](schedule::Progress progress) {
       if (counted && runner_.have_ended(ended, counted)) return false;
       for (const auto& hosts : hosts_) progress.delivered_bytes += hosts->inside_bytes;
-      return !go_on || go_on(progress);
+      progress.growth_bytes = [this] {
+        std::uint64_t bytes = 0;
+        for (const auto& hosts : hosts_) bytes += hosts->links.growth() + growth_of(hosts->crossings);
+        return bytes;
+      };
+      last_.now = progress.now;
+      last_.events = progress.events;
+      last_.delivered_bytes = progress.delivered_bytes;
+      return !go_on_ || go_on_(progress);
     };
   }
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) {

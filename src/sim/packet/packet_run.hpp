@@ -22,6 +22,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -121,6 +122,8 @@ class PacketRun final : public Network, public Client {
     schedule::Failures failures;               // those of these hosts
     std::int64_t gave_up = schedule::kNotYet;  // when a transport did so last
     std::uint64_t inside_bytes = 0;            // of messages that needed no network
+    std::uint32_t calls = 0;                   // since who limits the run was asked
+    bool stopped = false;                      // by them, in the middle of a window
   };
   static constexpr std::uint32_t kNew = 0xFFFFFFFFu;
 
@@ -155,6 +158,7 @@ class PacketRun final : public Network, public Client {
   void failed(std::int64_t now, std::uint32_t from, std::uint32_t part);
   schedule::Failures take_failures();
   void arm(Hosts& hosts, std::uint32_t domain);
+  bool is_stopped(Hosts& hosts);
   std::uint32_t name(std::uint32_t rank, std::uint32_t message) const;
   bool is_raw(std::uint32_t stream) const { return engine_.config().protocol_of(stream) == transport::Protocol::raw; }
   bool is_read(std::uint32_t stream) const { return engine_.config().verb_of(stream) == transport::Op::read; }
@@ -174,6 +178,9 @@ class PacketRun final : public Network, public Client {
   std::vector<std::unique_ptr<Hosts>> hosts_;  // by shard
   bool fails_over_ = false;                    // parts are numbered, and some may move
   std::vector<NumberedParts> parts_;           // by rank
+  std::mutex asking_;                          // who limits the run, within a window
+  schedule::Progress last_;                    // that they were told
+  std::function<bool(const schedule::Progress&)> go_on_;
 };
 
 }  // namespace weft::sim
