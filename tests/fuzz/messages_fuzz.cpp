@@ -19,11 +19,11 @@ using weft::transport::rdm::Place;
 struct Victim final : weft::transport::rdm::Memory {
   void get(Place from, std::span<std::byte> to) override {
     if (from.memory != 1 || from.offset + to.size() > memory.size()) std::abort();
-    std::memcpy(to.data(), memory.data() + from.offset, to.size());
+    if (!to.empty()) std::memcpy(to.data(), memory.data() + from.offset, to.size());
   }
   void put(Place to, std::span<const std::byte> from) override {
     if (to.memory != 1 || to.offset + from.size() > memory.size()) std::abort();
-    std::memcpy(memory.data() + to.offset, from.data(), from.size());
+    if (!from.empty()) std::memcpy(memory.data() + to.offset, from.data(), from.size());
   }
   std::vector<std::byte> memory = std::vector<std::byte>(8192);
   weft::transport::rdm::Rdm rdm{{.eager = 512, .window = 8, .unexpected = 4096}, *this};
