@@ -96,7 +96,16 @@ const std::vector<Template>& templates() {
       {"scale-up",
        "servers: {kind: gb200-nvl72, count: 18}   # one scale-up domain: a rack of 18 trays, each a server\n"
        "\n"
-       "fabric: {kind: none}      # nothing but NVLink between them\n"},
+       "fabric: {kind: none}      # nothing but NVLink between them; several racks: weft init --kind nvl72-racks\n"},
+      {"nvl72-racks",
+       "servers: {kind: gb200-nvl72, count: 72}   # four racks of 18 trays; a tray is a server with 4 GPUs and 4 NICs\n"
+       "\n"
+       "fabric:\n"
+       "  kind: rail-optimized    # between racks: NIC i of every tray goes to rail leaf i of its scalable unit\n"
+       "  scalable_unit: 36       # trays of one unit: two racks\n"
+       "  spines: 3               # spines that join the units\n"
+       "  switch: tomahawk-5      # 64 ports of 800G, each also 2 x 400G\n"
+       "  link: {rate: 400Gbps, cable: 10m}\n"},
   };
   return all;
 }

@@ -5,8 +5,11 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "app/commands.hpp"
+#include "app/ctrl_c.hpp"
+#include "app/sweep/sweep_progress.hpp"
 #include "report/table.hpp"
 #include "truth/training_tables.hpp"
 
@@ -40,8 +43,16 @@ void print_training_rows(const truth::TrainingTable& table, bool json, Console& 
 
 int validate_training(const ValidateOptions& options, Console& console) {
   const std::string directory = (std::filesystem::path(tables_folder(options)) / "training").string();
-  const std::vector<truth::TrainingTable> tables = truth::time_training_tables(directory);
-  if (tables.empty()) return no_tables(directory, options.json, console);
+  const CtrlC ctrl_c;
+  std::optional<SweepProgress> progress;
+  const std::vector<truth::TrainingTable> tables =
+      truth::time_training_tables(directory, [&](std::size_t done, std::size_t all) {
+        if (!progress) progress.emplace(all, console, "tables");
+        progress->show(done);
+        return !CtrlC::pressed();
+      });
+  if (progress) progress->finish();
+  if (tables.empty()) return progress ? progress->interrupted(0) : no_tables(directory, options.json, console);
   report::Table summary({{"table"},
                          {"rows", true},
                          {"counted", true},
@@ -89,6 +100,7 @@ int validate_training(const ValidateOptions& options, Console& console) {
     console.out << summary.text(console.width, console.colour_out)
                 << fmt::format("median of the tables' medians: {} %\n", percents(truth::Errors{medians}.median()));
   }
+  if (CtrlC::pressed()) return progress->interrupted(tables.size());
   return failed ? kYourInput : kFine;
 }
 

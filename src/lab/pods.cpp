@@ -263,7 +263,10 @@ Result<Pod, std::string> plan_pod(const Plan& plan, const std::vector<Pod>& pods
   const Device* device = plan.find(server);
   if (device == nullptr || !device->is_server) return Error(fmt::format("there is no server '{}'", server));
   if (!device->owner.empty() && device->owner != tenant)
-    return Error(fmt::format("{} belongs to tenant '{}'", server, device->owner));
+    return Error(
+        fmt::format("{0} belongs to tenant '{1}': --tenant {1}, or a server that nobody owns (`tenants` of the "
+                    "cluster file)",
+                    server, lab_name(device->owner)));
   Pod pod{name, tenant, server, {}};
   for (std::uint32_t rail = 0; rail < device->rails.size(); ++rail) {
     const RailOfServer& of = device->rails[rail];

@@ -32,7 +32,9 @@ TEST(LabPods, GetFunctionsThatNobodyOnTheirServerHas) {
 
 TEST(LabPods, RefusesServersOfOthersAndNamesThatAreTaken) {
   const Plan plan = plan_of_three();
-  EXPECT_EQ(plan_pod(plan, {}, "b0", "production", "s0").error(), "s0 belongs to tenant 'research'");
+  EXPECT_EQ(plan_pod(plan, {}, "b0", "production", "s0").error(),
+            "s0 belongs to tenant 'research': --tenant research, or a server that nobody owns (`tenants` of the "
+            "cluster file)");
   EXPECT_TRUE(plan_pod(plan, {}, "b0", "production", "s2"));
   EXPECT_TRUE(plan_pod(plan, {{"a0", "research", "s2", {}}}, "b0", "production", "s2")) << "nobody's is shared";
   EXPECT_FALSE(plan_pod(plan, {}, "s1", "research", "s0")) << "a device has that name";

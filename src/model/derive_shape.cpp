@@ -26,7 +26,9 @@ Attempt attempt_none(const Cluster& cluster) {
     if (cluster.groups.size() > 1 || group.servers > domain)
       return fail(Error::no_nics, "kind",
                   fmt::format("kind none joins nothing, but there are {}", counted(cluster.servers, "server")),
-                  "choose another kind of fabric; none is for one server or one scale-up domain");
+                  domain > 1 ? "choose another kind of fabric, as `weft init --kind nvl72-racks` does; none is for one "
+                               "server or one scale-up domain"
+                             : "choose another kind of fabric; none is for one server or one scale-up domain");
   }
   return Shape{};
 }

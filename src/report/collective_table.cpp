@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "base/text.hpp"
 #include "report/fidelity.hpp"
 
 namespace weft::report {
@@ -17,6 +19,23 @@ std::string microseconds(std::int64_t ps) {
   return us >= 10'000 ? fmt::format("{:7.0f}", us)
          : us >= 100  ? fmt::format("{:7.1f}", us)
                       : fmt::format("{:7.2f}", us);
+}
+
+// What readers of nccl-tests skip.
+void write_remark(const std::string& text, std::ostream& out, bool narrow) {
+  constexpr std::size_t kColumns = 80;
+  std::size_t column = 1;
+  out << "#";
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (narrow && column + 1 + display_width(word) >= kColumns) {
+      out << "\n#  ";
+      column = 3;
+    }
+    out << " " << word;
+    column += 1 + display_width(word);
+  }
+  out << "\n#\n";
 }
 
 void write_narrow_columns(std::ostream& out) {
@@ -75,24 +94,26 @@ void write_collective_line(const CollectiveRow& row, std::ostream& out, bool nar
                      row.reduces ? "sum" : "none", row.root, half, half, row.algorithm, row.protocol, row.channels);
 }
 
-void write_collective_foot(const std::vector<CollectiveRow>& rows, std::ostream& out) {
+void write_collective_foot(const std::vector<CollectiveRow>& rows, std::ostream& out, bool narrow) {
   double sum = 0;
   for (const CollectiveRow& row : rows) sum += row.bus_bandwidth();
   out << fmt::format("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : {:g} \n#\n",
                      rows.empty() ? 0.0 : sum / static_cast<double>(rows.size()));
   const auto told = [](const CollectiveRow& row) { return row.not_validated.empty(); };
   if (const auto untold = std::find_if_not(rows.begin(), rows.end(), told); untold != rows.end())
-    out << fmt::format(
-        "# not validated here{}: {}\n#\n",
-        std::any_of(rows.begin(), rows.end(), told)
-            ? fmt::format(", {} of {} sizes", std::count_if(rows.begin(), rows.end(), std::not_fn(told)), rows.size())
-            : "",
-        untold->not_validated);
+    write_remark(fmt::format("not validated here{}: {}",
+                             std::any_of(rows.begin(), rows.end(), told)
+                                 ? fmt::format(", {} of {} sizes",
+                                               std::count_if(rows.begin(), rows.end(), std::not_fn(told)), rows.size())
+                                 : "",
+                             untold->not_validated),
+                 out, narrow);
   if (!rows.empty() && rows.back().stood_for > 0)
-    out << fmt::format("# all ranks are alike: times of up to {} were followed on to {}\n#\n", rows.back().stood_for,
-                       rows.back().ranks);
+    write_remark(fmt::format("all ranks are alike: times of up to {} were followed on to {}", rows.back().stood_for,
+                             rows.back().ranks),
+                 out, narrow);
   if (!rows.empty() && !rows.back().not_known.empty())
-    out << fmt::format("# not known at {} level: {}\n#\n", rows.back().executor, rows.back().not_known);
+    write_remark(fmt::format("not known at {} level: {}", rows.back().executor, rows.back().not_known), out, narrow);
 }
 
 void write_algorithms_side_by_side(const std::vector<CollectiveRow>& rows, std::ostream& out, bool narrow) {

@@ -32,7 +32,7 @@ inline constexpr std::size_t kNcclTestsWidth = 136;
 // narrow: for a terminal that has less. Without what is the same in every line, and the first ranks only.
 void write_collective_head(const CollectiveHead& head, std::ostream& out, bool narrow = false);
 void write_collective_line(const CollectiveRow& row, std::ostream& out, bool narrow = false);
-void write_collective_foot(const std::vector<CollectiveRow>& rows, std::ostream& out);
+void write_collective_foot(const std::vector<CollectiveRow>& rows, std::ostream& out, bool narrow = false);
 
 // A line per size, busbw of every algorithm side by side; rows of one size follow each other, the chosen one first.
 void write_algorithms_side_by_side(const std::vector<CollectiveRow>& rows, std::ostream& out, bool narrow = false);

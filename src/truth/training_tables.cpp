@@ -139,13 +139,15 @@ Errors left_out_errors(const std::vector<TrainingTable>& tables, const TrainingT
 Errors TrainingTable::errors() const { return errors_of(rows, &TrainingRow::error); }
 Errors TrainingTable::blind_errors() const { return errors_of(rows, &TrainingRow::blind_error); }
 
-std::vector<TrainingTable> time_training_tables(const std::string& directory) {
+std::vector<TrainingTable> time_training_tables(const std::string& directory,
+                                                const std::function<bool(std::size_t done, std::size_t all)>& go_on) {
   std::set<fs::path> files;  // sorted: the same order on every file system
   std::error_code fault;
   for (const auto& item : fs::directory_iterator(directory, fault))
     if (item.path().string().ends_with(".weft.yaml")) files.insert(item.path());
   std::vector<TrainingTable> tables;
   for (const fs::path& file : files) {
+    if (go_on && !go_on(tables.size(), files.size())) break;
     TrainingTable& table = tables.emplace_back();
     const std::string path = file.string();
     table.name = file.filename().string();

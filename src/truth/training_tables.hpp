@@ -2,6 +2,7 @@
 // A folder of published training steps: NAME.weft.yaml is a cluster whose `run:` has the jobs, NAME.csv in the same
 // order what each of them took, whether it counts, and what the first run said that was made before anybody had looked.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,7 +40,9 @@ struct TrainingTable {
 // counts as one, whatever its length.
 Errors left_out_errors(const std::vector<TrainingTable>& tables, const TrainingTable& table);
 
-// All of a folder, in the order of their names, each job timed at message level.
-std::vector<TrainingTable> time_training_tables(const std::string& directory);
+// All of a folder, in the order of their names, each job timed at message level. `go_on` is asked before each, with how
+// many are done and how many there are; from its "no" on they are left out.
+std::vector<TrainingTable> time_training_tables(
+    const std::string& directory, const std::function<bool(std::size_t done, std::size_t all)>& go_on = {});
 
 }  // namespace weft::truth

@@ -50,6 +50,22 @@ stop_with INT
 grep -q 'interrupted: the result is of [0-9]* of 1000000000 seeds' "$folder/err" || fail "dst: nothing is said"
 grep -q '^[0-9,]* seeds, 0 failed' "$folder/out" || fail "dst: nothing is kept"
 
+# What has an end, but not soon: tables and layouts.
+kept() { # seconds, what is said, weft's words
+  env --default-signal=INT "$weft" "${@:3}" >"$folder/out" 2>"$folder/err" &
+  run=$!
+  sleep "$1"
+  kill -s INT "$run"
+  code=0
+  wait "$run" || code=$?
+  [ "$code" = 130 ] || fail "${*:3}: exit $code"
+  grep -q "interrupted: the result is of $2" "$folder/err" || fail "${*:3}: nothing is said"
+  [ -s "$folder/out" ] || fail "${*:3}: nothing is kept"
+}
+examples=$(dirname "$(dirname "$cluster")")
+kept 1.5 '[0-9]* of [0-9]* tables' validate --training "$examples/../truth"
+kept 0.5 'the [0-9,]* layouts' plan "$examples/37-a-training-step/cluster.weft.yaml" --training --set servers.count=512 --set run.0.training.global_batch=4096
+
 start env --ignore-signal=HUP
 sleep 0.5
 kill -s HUP "$run"

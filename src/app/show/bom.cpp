@@ -45,7 +45,7 @@ void add_servers(const Fabric& fabric, std::vector<Item>& items) {
     server.per_hour = spec.price;
     server.power = spec.power;
     server.hole = !spec.purchase && !spec.price;
-    if (server.hole) server.note = "no price known";
+    if (server.hole) server.note = "no price";
     const bool priced = !server.hole;
     items.push_back(std::move(server));
     if (group.nics() == 0) continue;
@@ -55,7 +55,7 @@ void add_servers(const Fabric& fabric, std::vector<Item>& items) {
     nic.each = spec.nic.purchase;
     nic.power = spec.nic.power;
     nic.hole = !spec.nic.purchase && !priced;
-    nic.note = spec.nic.purchase ? "" : priced ? "in the server's price" : "no price known";
+    nic.note = spec.nic.purchase ? "" : priced ? "in the server's price" : "no price";
     items.push_back(std::move(nic));
   }
 }
@@ -81,7 +81,7 @@ void add_switches(const Fabric& fabric, const Summary& summary, std::vector<Item
     item.each = kind.purchase;
     item.power = kind.power;
     item.hole = !kind.purchase;
-    if (item.hole) item.note = "no price known";
+    if (item.hole) item.note = "no price";
     items.push_back(std::move(item));
   }
 }
@@ -196,7 +196,7 @@ void add_cables(const Fabric& fabric, std::vector<Item>& items) {
     item.count = lower + upper;
     item.power = kind.power;
     item.hole = !kind.purchase;
-    item.note = kind.purchase ? "in the cable's price" : "no price known";
+    item.note = kind.purchase ? "in the cable's price" : "no price";
     if (item.count < 2 * run.cables.cables)
       item.note = fmt::format("{} below, {} above: ports are split; {}", grouped(static_cast<std::int64_t>(lower)),
                               grouped(static_cast<std::int64_t>(upper)), item.note);
@@ -209,7 +209,7 @@ void add_cables(const Fabric& fabric, std::vector<Item>& items) {
     item.count = run.cables.cables;
     item.each = run.cables.kind->purchase;
     item.hole = !item.each;
-    if (item.hole) item.note = "no price known";
+    if (item.hole) item.note = "no price";
     items.push_back(std::move(item));
   }
 }
@@ -225,14 +225,14 @@ void add_frontend(const Fabric& fabric, std::vector<Item>& items) {
   leaf.each = spec.leaf_switch.purchase;
   leaf.power = spec.leaf_switch.power;
   leaf.hole = !leaf.each;
-  if (leaf.hole) leaf.note = "no price known";
+  if (leaf.hole) leaf.note = "no price";
   items.push_back(std::move(leaf));
   Item cable{"cable", "any", "server to frontend leaf"};
   cable.rate = spec.rate;
   cable.length = spec.cable;
   cable.count = std::uint64_t{2} * cluster.servers;
   cable.hole = true;
-  cable.note = "no price known";
+  cable.note = "no price";
   items.push_back(std::move(cable));
 }
 
@@ -242,7 +242,7 @@ void add_storage(const Fabric& fabric, std::vector<Item>& items) {
     item.count = 1;
     item.per_hour = tier.price;
     item.hole = !tier.price;
-    if (item.hole) item.note = "no price known";
+    if (item.hole) item.note = "no price";
     items.push_back(std::move(item));
   }
 }

@@ -198,7 +198,7 @@ class CollectiveTables {
     for (const Outcome& each : outcomes_) by_fidelity.push_back(each.rows[job]);
     const bool several =
         by_fidelity.size() > 1 && by_fidelity.back().size() == by_fidelity[0].size() && !by_fidelity[0].empty();
-    if (!json()) report::write_collective_foot(by_fidelity[0], console_.out);
+    if (!json()) report::write_collective_foot(by_fidelity[0], console_.out, narrow());
     if (several && json()) report::write_difference_records(by_fidelity, console_.out);
     if (several && !json()) report::write_collective_differences(by_fidelity, console_.out);
   }

@@ -151,6 +151,12 @@ int plan_training(Session& session, const PlanCommandOptions& options, Console& 
     const experiment::TrainingSearch found =
         experiment::search_training(session.design(), free, experiment, wanted, progress.observer());
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const auto interrupted = [&] {
+      console.err << fmt::format("interrupted: the result is of the {} layouts that were looked at\n",
+                                 grouped(found.tried));
+      return kInterrupted;
+    };
+    if (found.best.empty() && !found.stopped_by.empty()) return interrupted();
     if (found.best.empty()) {
       console.err << fmt::format("no layout of {} fits {} GPUs: {} need more memory than a GPU has\n",
                                  work.run.model.kind, grouped(experiment::gpus_of(session.cluster(), work.run)),
@@ -174,7 +180,7 @@ int plan_training(Session& session, const PlanCommandOptions& options, Console& 
       print_layouts(found, confirmed, peak, costs, session, wanted.by == experiment::BestBy::dollars, console);
     }
     if (console.width > 0) console.err << fmt::format("{:.2f} s\n", seconds);  // somebody is watching
-    if (!found.stopped_by.empty()) return kInterrupted;
+    if (!found.stopped_by.empty()) return interrupted();
   }
   return kFine;
 }
